@@ -1,0 +1,90 @@
+package bellman
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// An Attempt records one try, answered or not.
+type Attempt struct {
+	Number   int           // 1 for the first
+	Trigger  Trigger       // why it was made
+	Due      time.Time     // earliest time it was allowed to start
+	Started  time.Time     // never before Due
+	Took     time.Duration // start to last byte, or to giving up
+	Result   Result
+	Status   int    // HTTP status; 0 if no answer came
+	Response string // the answer, cut at 600 characters
+	Error    string // what went wrong, in one line; empty if nothing did
+	Node     string // the node that made it
+}
+
+// Lateness is Started minus Due, never negative: what we are judged by.
+func (a *Attempt) Lateness() time.Duration { return max(a.Started.Sub(a.Due), 0) }
+
+// A Result says in one word how an attempt went.
+type Result uint8
+
+// The results of an attempt.
+const (
+	Unknown     Result = iota // the node died between sending and recording
+	Accepted                  // the answer asked for
+	Refused                   // an answer, but not the right one
+	ErrorStatus               // an answer whose HTTP status says failure
+	Unreachable               // no connection, or it broke before an answer
+	TimedOut                  // no answer in time
+	Blocked                   // the egress guard refused the address
+)
+
+var resultNames = []string{"unknown", "accepted", "refused", "error_status", "unreachable", "timeout", "blocked"}
+
+func (r Result) String() string { return name(resultNames, int(r), "result") }
+
+// MarshalText writes the result's name.
+func (r Result) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads a result's name.
+func (r *Result) UnmarshalText(text []byte) (err error) {
+	*r, err = parse[Result](resultNames, string(text), "result")
+	return err
+}
+
+// A Trigger says why an attempt is made.
+type Trigger uint8
+
+// The triggers of an attempt.
+const (
+	BySchedule Trigger = iota // it was due
+	ByHand                    // somebody asked for it
+	BySettle                  // a reader wanted the final state now
+	ByTakeover                // its owner died while it was due or in flight
+)
+
+var triggerNames = []string{"schedule", "manual", "settle", "takeover"}
+
+func (t Trigger) String() string { return name(triggerNames, int(t), "trigger") }
+
+// MarshalText writes the trigger's name.
+func (t Trigger) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads a trigger's name.
+func (t *Trigger) UnmarshalText(text []byte) (err error) {
+	*t, err = parse[Trigger](triggerNames, string(text), "trigger")
+	return err
+}
+
+func name(names []string, i int, kind string) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("%s(%d)", kind, i)
+}
+
+func parse[T ~uint8](names []string, text, kind string) (T, error) {
+	i := slices.Index(names, text)
+	if i < 0 {
+		return 0, fmt.Errorf("bellman: unknown %s %.40q: want one of %v", kind, text, names)
+	}
+	return T(i), nil
+}

@@ -1,0 +1,60 @@
+package bellman
+
+import (
+	"context"
+	"time"
+)
+
+// A Handler makes attempts. It is called from many goroutines at once.
+type Handler interface {
+	// Attempt tries task once, as attempt number, and says what follows. ctx ends
+	// at the task's timeout, or earlier when the process must stop; an attempt cut
+	// off so is made again. The task must not be changed or kept. A panic fails
+	// this attempt and nothing else.
+	Attempt(ctx context.Context, task *Task, number int) Verdict
+}
+
+// A HandlerFunc is a function as a Handler.
+type HandlerFunc func(ctx context.Context, task *Task, number int) Verdict
+
+// Attempt calls f.
+func (f HandlerFunc) Attempt(ctx context.Context, task *Task, number int) Verdict {
+	return f(ctx, task, number)
+}
+
+// A Checker is a Handler that looks at a task before it is accepted. It may
+// fill in what the caller left out (Method, Endpoint) and returns an *Invalid
+// that names every wrong field.
+type Checker interface {
+	Check(task *Task) error
+}
+
+// A Verdict says what follows from one attempt. The zero Verdict means: not
+// yet, try again when the schedule says.
+type Verdict struct {
+	Next   Next
+	Reason string // why the task ended; empty: accepted, or gave_up
+
+	// For the log of attempts.
+	Result   Result
+	Status   int    // HTTP status; 0 if none
+	Response string // cut at 600 characters
+	Error    string
+
+	// RetryAfter asks to wait this long, as an answer's Retry-After does. It can
+	// move the next attempt later, but not past the schedule's next two gaps.
+	RetryAfter time.Duration
+
+	Data   []byte // replaces the task's Data; nil leaves it
+	Follow []Task // tasks to add in the same transaction
+}
+
+// Next is what happens to a task after an attempt.
+type Next uint8
+
+// What can happen to a task after an attempt.
+const (
+	Again   Next = iota // attempt it again when the schedule says
+	Succeed             // end it as succeeded
+	GiveUp              // end it as failed: no attempt can help
+)

@@ -1,0 +1,120 @@
+package bellman
+
+import "time"
+
+// An Added says what became of one task that was handed in.
+type Added struct {
+	ID       ID    // the task's, or that of the one that has its key already
+	Existing bool  // its key was there with the same content; nothing was added
+	Err      error // *Invalid, ErrKeyTaken (ID is set), ErrOverloaded, ErrFull, or the store's
+}
+
+// By says who did something by hand, and why. It goes into the audit record.
+type By struct {
+	Who    string // the key's name; empty where nobody has to say
+	Reason string
+}
+
+// A ResendMode says what a manual resend is.
+type ResendMode string
+
+// The modes of a manual resend.
+const (
+	ResendOnce    ResendMode = "once"    // one attempt now; the schedule stays where it is
+	ResendRestart ResendMode = "restart" // the schedule begins anew, now
+)
+
+// An Event is a change of a task, told after it was committed.
+type Event struct {
+	Task    *Task    // as it is now; without Last. Shared: must not be changed
+	Attempt *Attempt // the attempt that caused the change; nil if none did
+	Added   bool     // the task was just added
+}
+
+// A QueueInfo is a queue as an operator looks at it.
+type QueueInfo struct {
+	Name     string
+	Kind     string
+	Schedule string
+	Success  string
+	Timeout  time.Duration
+	MaxAge   time.Duration
+
+	Concurrency         int     // attempts in flight; 0: no limit of its own
+	EndpointConcurrency int     // attempts in flight to one endpoint
+	EndpointRate        float64 // attempts a second to one endpoint; 0: no limit
+
+	Pause         *Pause // nil unless paused
+	Depth         Depth
+	OldestOverdue time.Time // due time of the task that waits longest; zero: none is overdue
+	Waiting       int       // in memory, due
+	InFlight      int
+	LastMinute    Counts
+}
+
+// A Pause says who stopped a queue or an endpoint, and why.
+type Pause struct {
+	At     time.Time `json:"at"`
+	Who    string    `json:"who"`
+	Reason string    `json:"reason"`
+}
+
+// Counts are events in some stretch of time.
+type Counts struct {
+	Added     int64
+	Attempts  map[Result]int64 // only results that occurred
+	Succeeded int64
+	Failed    int64
+}
+
+// An EndpointInfo is an endpoint as an operator looks at it.
+type EndpointInfo struct {
+	Endpoint    string
+	InFlight    int
+	Limit       int // attempts that may be in flight now; adapts
+	Waiting     int
+	Oldest      time.Time // due time of the one that waits longest; zero: none waits
+	SuccessRate float64   // of its latest attempts, 0 to 1; −1 before the first
+	Breaker     string    // closed, open, half_open
+	Pause       *Pause    // nil unless paused
+}
+
+// Stats are figures over the latest stretch of time, of this node since it started.
+type Stats struct {
+	Since    time.Time // where the figures begin: the window, or the start if later
+	Counts   Counts
+	Lateness Percentiles
+	Took     Percentiles
+}
+
+// Percentiles of durations; all zero when Count is.
+type Percentiles struct {
+	Count              int64
+	P50, P90, P99, Max time.Duration
+}
+
+// An Observer is told what happens, for metrics. Its methods are called on hot
+// paths, from many goroutines, and must return at once.
+type Observer interface {
+	// Attempted follows each attempt, when it is committed.
+	Attempted(queue string, result Result, lateness, took time.Duration)
+	// Added follows each commit that added tasks to a queue.
+	Added(queue string, n int)
+	// Ended follows each task that reached an end state.
+	Ended(queue string, state State)
+	// Committed follows each group commit.
+	Committed(operations int, took time.Duration)
+}
+
+// Gauges are figures of the moment.
+type Gauges struct {
+	InFlight      int       // attempts being made
+	PoolLimit     int       // attempts that may be made at once; adapts
+	Waiting       int       // due, waiting for their turn in memory
+	OldestWaiting time.Time // due time of the one of them that waits longest; zero: none
+	Loaded        int       // not due yet, in the wheel
+	Uncommitted   int       // operations waiting for the next group commit
+	OldestOverdue time.Time // over all tasks in the store; zero: none is overdue
+	Endpoints     int       // endpoints known to the dispatcher
+	BreakersOpen  int
+}

@@ -1,0 +1,208 @@
+package bellman
+
+import (
+	"context"
+	"time"
+)
+
+// A Store keeps tasks. Package storetest states this contract as tests. All
+// methods are safe for concurrent use, and times given to a store are cut to
+// whole milliseconds.
+type Store interface {
+	Writer
+	Reader
+	Sharder
+	Close() error
+}
+
+// A Writer changes a store.
+type Writer interface {
+	// Commit writes b as one transaction that is durable when Commit returns nil.
+	// Adds and Changes succeed or fail one by one, in their Err; a failing one
+	// does not stop its neighbours. When Commit returns an error nothing of b was
+	// written (ErrFenced, ErrFull, ErrClosed, or the cause), except for
+	// ErrUnknown: then it may have been.
+	Commit(ctx context.Context, b *Batch) error
+
+	// Prune deletes up to limit tasks, and their attempts, that ended in state
+	// and finished before the given time. It says how many it deleted; fewer than
+	// limit means that there are no more.
+	Prune(ctx context.Context, state State, before time.Time, limit int) (int, error)
+}
+
+// A Batch is what one transaction writes.
+type Batch struct {
+	Leases  []Lease // every one must still be the newest of its shard, or nothing is written
+	Adds    []Add
+	Changes []Change
+	Docs    []Doc   // small documents: set, or deleted when Value is nil
+	Audits  []Audit // appended
+}
+
+// An Add inserts a task, unless its key exists in its queue already.
+type Add struct {
+	Task   *Task  // with ID, and Status as it is to be kept (Version 1); Last is ignored
+	Digest Digest // of what was asked for; compared when the key exists
+
+	// Set by Commit: nil when the task was added, or was there with the same
+	// digest (then Existing is its id); ErrKeyTaken when it was there with another
+	// (Existing is set too).
+	Existing ID
+	Err      error
+}
+
+// A Change moves one task from one status to the next, by compare-and-set.
+type Change struct {
+	ID      ID
+	Version uint32   // what the task must still have
+	To      Status   // its new status; Version is set by Commit to the old one plus one
+	Attempt *Attempt // appended to the task's log; nil: none
+	Follow  []Add    // added in the same transaction, only if the change is made
+
+	// Set by Commit: ErrConflict when the version differs, ErrNotFound when
+	// there is no such task.
+	Err error
+}
+
+// A Doc is a small named document: a paused queue, the state of a bulk job.
+type Doc struct {
+	Kind  string // what it is: "pause", "resend"
+	Name  string // unique within its kind
+	Value []byte // JSON
+}
+
+// An Audit records one action taken by hand.
+type Audit struct {
+	At     time.Time `json:"at"`
+	Who    string    `json:"who"`    // the key's name; empty: nobody had to say
+	Action string    `json:"action"` // resend, cancel, pause, …
+	Target string    `json:"target"` // a task's id, or queue/NAME, endpoint/HOST, resend/ID
+	Reason string    `json:"reason"`
+}
+
+// A Reader reads a store.
+type Reader interface {
+	// Due appends to buf up to limit entries whose Look is at or after from.Look
+	// and before the time to (Unix ms), in order of (Look, ID), after from; only of
+	// the given shards. from.ID is exclusive: the zero ID starts at from.Look.
+	Due(ctx context.Context, shards []uint16, from Position, to int64, limit int, buf []Entry) ([]Entry, error)
+
+	// Load reads whole tasks (without Last) for entries, in their order. An
+	// element is nil where the task is gone, ended, or of another version.
+	Load(ctx context.Context, entries []Entry) ([]*Task, error)
+
+	// Task reads a task, with Last. ErrNotFound if there is none.
+	Task(ctx context.Context, id ID) (*Task, error)
+
+	// Lookup finds the id of the task with this key. ErrNotFound if there is none.
+	Lookup(ctx context.Context, queue, key string) (ID, error)
+
+	// Attempts reads up to limit attempts of a task with numbers above after, in
+	// order of their numbers.
+	Attempts(ctx context.Context, id ID, after, limit int) ([]Attempt, error)
+
+	// List reads tasks that fit f, with Last, newest first, up to limit, starting
+	// below the id before (zero: from the newest). It looks at a bounded number of
+	// rows: a page may be short, even empty, although more follow; next is zero
+	// only at the end.
+	List(ctx context.Context, f Filter, before ID, limit int) (tasks []*Task, next ID, err error)
+
+	// Depths counts the tasks of each queue that has any, by state. A store may
+	// estimate; the embedded one is exact.
+	Depths(ctx context.Context) ([]Depth, error)
+
+	// Docs reads up to limit documents of a kind with names above after, by name.
+	Docs(ctx context.Context, kind, after string, limit int) ([]Doc, error)
+
+	// Audits reads up to limit audit records older than before (zero: from the
+	// newest), newest first. Records of one millisecond come out together with
+	// the last one of a page, even above limit.
+	Audits(ctx context.Context, before time.Time, limit int) ([]Audit, error)
+}
+
+// A Position is a place in the order of a shard's due tasks.
+type Position struct {
+	Look int64 // Unix ms
+	ID   ID
+}
+
+// An Entry is what the due index says of a task: enough to wait for it, without
+// its content.
+type Entry struct {
+	ID       ID
+	Look     int64 // Unix ms; the owner looks at the task then
+	Due      int64 // Unix ms; earlier than Look while the task is set aside
+	Line     Line
+	Version  uint32
+	Attempts uint32
+	Shard    uint16
+}
+
+// A Filter chooses tasks. Zero fields choose all.
+type Filter struct {
+	Queue      string `json:"queue,omitempty"`
+	Key        string `json:"key,omitempty"`
+	State      *State `json:"state,omitempty"`
+	MerchantNo string `json:"merchant_no,omitempty"`
+	OrderNo    string `json:"order_no,omitempty"`
+	Event      string `json:"event,omitempty"`
+	URLHost    string `json:"url_host,omitempty"` // host, or host:port, of the task's URL
+
+	CreatedFrom time.Time `json:"created_from,omitzero"` // inclusive
+	CreatedTo   time.Time `json:"created_to,omitzero"`   // exclusive
+}
+
+// A Depth counts the tasks of one queue.
+type Depth struct {
+	Queue                                 string
+	Pending, Succeeded, Failed, Cancelled int64
+}
+
+// A Sharder shares the tasks out among nodes. A shard's epoch only grows, and
+// whoever holds the newest lease owns the shard.
+type Sharder interface {
+	// Shards reads all shards, in order; their number is fixed when the store is
+	// created.
+	Shards(ctx context.Context) ([]Shard, error)
+
+	// Join registers a node for as long as it beats at least every ttl.
+	Join(ctx context.Context, n Node, ttl time.Duration) error
+
+	// Beat keeps the node registered for another ttl. ErrFenced when it had
+	// expired: then its shards are anyone's, and it must join under a new name.
+	Beat(ctx context.Context, node string) error
+
+	// Leave ends a node's registration and frees its shards.
+	Leave(ctx context.Context, node string) error
+
+	// Claim takes a shard for a node if its epoch is still seen, and its owner is
+	// the node itself, gone or expired; the new epoch is seen plus one. ErrFenced
+	// otherwise.
+	Claim(ctx context.Context, node string, shard uint16, seen int64) (Lease, error)
+
+	// Nodes reads the registered nodes, expired ones included until they are
+	// swept away.
+	Nodes(ctx context.Context) ([]Node, error)
+}
+
+// A Lease is the right to fire the tasks of a shard.
+type Lease struct {
+	Shard uint16
+	Epoch int64 // the fencing token: larger for each new owner
+}
+
+// A Shard is a slice of the tasks.
+type Shard struct {
+	Lease
+	Owner string // a node's name; empty: nobody's
+	Alive bool   // the owner's registration has not expired
+}
+
+// A Node is one process that fires tasks.
+type Node struct {
+	Name    string
+	Addr    string // where its API listens; may be empty
+	Version string
+	Joined  time.Time
+	Beat    time.Time // the last one, by the store's clock
+}

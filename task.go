@@ -1,0 +1,164 @@
+package bellman
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"time"
+)
+
+// A Task is attempted on a schedule until its answer ends it.
+//
+// The fields before Status are written once, when the task is added, and never
+// change. Times are UTC in whole milliseconds.
+type Task struct {
+	ID    ID     // set by the engine; UUIDv7, so tasks sort by creation
+	Queue string // the class of tasks whose rules it follows; required
+	Key   string // the caller's own name, unique within the queue; empty: none
+
+	// What people search by. Each may be empty.
+	MerchantNo string
+	OrderNo    string
+	Event      string
+
+	// What is sent. A handler of your own may use Body alone.
+	URL    string
+	Method string            // empty: POST
+	Header map[string]string // names as given
+	Body   []byte
+
+	// The rules of this task: the queue's as they were when the task was added,
+	// where the caller gave none of its own.
+	Schedule string        // a preset's name or a schedule's text
+	Success  string        // a preset's name or an expression; for handlers that judge answers
+	Timeout  time.Duration // of one attempt
+	MaxAge   time.Duration // since the schedule began; 0: the schedule decides alone
+	Repeat   string        // "10m" or "cron …": begins again after it ended; empty: does not
+
+	// Delay asks for the first attempt this long after creation; StartAt asks for
+	// a time. Both zero: now. They are input: Status.Due is what came of them.
+	Delay   time.Duration
+	StartAt time.Time
+
+	// Endpoint names what the task goes to, for fairness and limits: usually
+	// scheme://host:port. Empty: the queue is one endpoint.
+	Endpoint string
+
+	Status
+
+	// Last is the newest attempt; nil before the first. Only reads of a store set it.
+	Last *Attempt
+}
+
+// Created is when the task was added: the time in its id.
+func (t *Task) Created() time.Time { return t.ID.Time() }
+
+// A Status is the part of a task that changes, always as a whole and by
+// compare-and-set on Version.
+type Status struct {
+	State   State
+	Reason  string // why it ended: accepted, attempts_used_up, max_age, gave_up, …; empty while pending
+	Version uint32 // grows by one with each change; 1 for a task just added
+
+	Shard    uint16 // the slice of the tasks it belongs to
+	Attempts int    // attempts made so far, of whatever trigger: the last one's number
+	Step     int    // attempts that count for the schedule, since it began
+
+	Began   time.Time // due time of the schedule's first attempt: ages and offsets count from here
+	Due     time.Time // earliest time of the next attempt; zero when ended
+	Look    time.Time // when the shard's owner looks at it next: Due, or later while it is set aside
+	Trigger Trigger   // why the next attempt is made
+
+	// Before is what the task goes back to when an attempt made by hand is not
+	// accepted; nil unless such an attempt is waiting.
+	Before *Before
+
+	Updated  time.Time
+	Finished time.Time // zero while pending
+	Data     []byte    // the handler's own, carried from verdict to verdict
+}
+
+// Before is the state that a manual attempt interrupted.
+type Before struct {
+	State    State
+	Reason   string
+	Due      time.Time // zero when State is an end state
+	Finished time.Time
+}
+
+// A State says whether a task goes on, and if not, how it ended.
+type State uint8
+
+// The states of a task.
+const (
+	Pending   State = iota // attempts go on
+	Succeeded              // an answer was accepted, or it was completed from outside
+	Failed                 // schedule or age used up, or refused for good
+	Cancelled              // ended by hand
+)
+
+// Ended reports whether no attempt follows by itself.
+func (s State) Ended() bool { return s != Pending }
+
+var stateNames = []string{"pending", "succeeded", "failed", "cancelled"}
+
+func (s State) String() string { return name(stateNames, int(s), "state") }
+
+// MarshalText writes the state's name.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads a state's name.
+func (s *State) UnmarshalText(text []byte) (err error) {
+	*s, err = parse[State](stateNames, string(text), "state")
+	return err
+}
+
+// A Line is a hash of a queue and an endpoint: tasks of one line wait for one
+// another, tasks of different lines do not.
+type Line uint64
+
+// LineOf returns the line of tasks of this queue that go to this endpoint. It
+// is kept on disk and must never change: FNV-1a over queue, a zero byte, endpoint.
+func LineOf(queue, endpoint string) Line {
+	const offset, prime = 14695981039346656037, 1099511628211
+	h := uint64(offset)
+	for i := range len(queue) {
+		h = (h ^ uint64(queue[i])) * prime
+	}
+	h *= prime // the zero byte
+	for i := range len(endpoint) {
+		h = (h ^ uint64(endpoint[i])) * prime
+	}
+	return Line(h)
+}
+
+// A Digest tells whether two tasks with the same key were asked for with the
+// same content.
+type Digest [16]byte
+
+// Digest returns a hash of what the caller asked for. Take it before defaults
+// are filled in: a later change of a queue's rules must not turn a repeated
+// request into another one.
+func (t *Task) Digest() Digest {
+	b := make([]byte, 0, 512)
+	for _, s := range []string{t.Queue, t.Key, t.MerchantNo, t.OrderNo, t.Event, t.URL, t.Method,
+		t.Schedule, t.Success, t.Repeat, string(t.Body)} {
+		b = appendString(b, s)
+	}
+	for _, k := range slices.Sorted(maps.Keys(t.Header)) {
+		b = appendString(appendString(b, k), t.Header[k])
+	}
+	b = binary.AppendVarint(b, int64(t.Timeout))
+	b = binary.AppendVarint(b, int64(t.MaxAge))
+	b = binary.AppendVarint(b, int64(t.Delay))
+	if !t.StartAt.IsZero() {
+		b = binary.AppendVarint(b, t.StartAt.UnixMilli())
+	}
+	sum := sha256.Sum256(b)
+	return Digest(sum[:16])
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
