@@ -1,0 +1,35 @@
+# What each command needs is brought up by it, or named in one clear line.
+
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+FUZZTIME ?= 60s
+BENCH    ?= .
+COUNT    ?= 1
+COVER    ?= cover.out
+
+# The version comes by -ldflags, so that a build needs no git.
+export GOFLAGS += -buildvcs=false
+
+.PHONY: build test lint bench fuzz cover
+
+build: ## the static binary ./bellman
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bellman ./cmd/bellman
+
+test: ## every test, with the race detector, in random order
+	scripts/test-env go test -race -shuffle=on -timeout 12m ./...
+
+lint: ## format, vet, staticcheck, and a build without cgo
+	scripts/gofmt
+	CGO_ENABLED=0 go build ./...
+	go vet ./...
+	go tool staticcheck ./...
+
+bench: ## benchmarks alone: make bench BENCH=Wheel COUNT=6
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...
+
+fuzz: ## each fuzz target of each package for FUZZTIME
+	scripts/fuzz $(FUZZTIME)
+
+cover: ## what the tests reach; COVER is the profile
+	go test -coverpkg=./... -coverprofile=$(COVER) ./...
+	go tool cover -func=$(COVER) | tail -n 1

@@ -1,0 +1,162 @@
+package bellman_test
+
+import (
+	"go/build"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/bellmanhq/bellman"
+
+// layers says what each package may import of this module, itself written as
+// "": cmd → server → everything else → root. A package that is not listed fails
+// the test, so that a new one states its layer here. Tests may import anything.
+var layers = map[string][]string{
+	"": {},
+
+	// Leaves. They know nothing of tasks.
+	"schedule": {},
+	"rule":     {},
+	"wheel":    {},
+	"dispatch": {},
+
+	// Stores, and the suite that they pass.
+	"storetest": {""},
+	"memory":    {""},
+	"pebble":    {""},
+
+	// Everything else stands side by side on the root and the leaves.
+	"engine":  {"", "schedule", "wheel", "dispatch"},
+	"deliver": {"", "rule"},
+	"resend":  {""},
+	"client":  {""},
+	"api":     {"", "client", "schedule", "rule"},
+	"config":  {"schedule", "rule"},
+	"metrics": {""},
+
+	// Where the parts meet. Only these see more than their own part.
+	"server": {"", "schedule", "rule", "engine", "deliver", "resend", "pebble", "api", "client", "config", "metrics"},
+	"demo":   {"", "schedule", "client", "config", "server"},
+	"bench":  {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble"},
+	"cmd/bellman": {"", "schedule", "client", "config", "server", "demo", "bench",
+		"pebble"}, // export and check open a store that no server has open
+}
+
+// standardOnly are the packages without any dependency.
+var standardOnly = []string{"", "wheel", "dispatch", "client", "memory"}
+
+// homes says who may import a library. All others reach it through these, so
+// that replacing one touches one package.
+var homes = map[string]string{
+	"cel.dev/cel-go":               "rule",
+	"github.com/adhocore/gronx":    "schedule",
+	"github.com/cockroachdb":       "pebble",
+	"github.com/danielgtaylor":     "api",
+	"github.com/goccy":             "config",
+	"github.com/prometheus":        "metrics",
+	"github.com/spf13":             "cmd/bellman",
+	"github.com/HdrHistogram":      "bench",
+	"github.com/standard-webhooks": "deliver",
+	"pgregory.net/rapid":           "a test",
+	"go.uber.org/goleak":           "a test",
+}
+
+func TestLayers(t *testing.T) {
+	seen := 0
+	err := filepath.WalkDir(".", func(dir string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case !entry.IsDir():
+			return nil
+		case dir != "." && strings.ContainsAny(entry.Name()[:1], "._"), entry.Name() == "testdata":
+			return fs.SkipDir
+		}
+		p, err := build.ImportDir(dir, 0)
+		if p == nil || len(p.GoFiles) == 0 {
+			return nil // no code here, or tests alone
+		}
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(filepath.ToSlash(dir), ".")
+		if _, known := layers[name]; !known {
+			t.Errorf("package %s states no layer: add it to layers, with what it may import", name)
+			return nil
+		}
+		seen++
+		for _, path := range p.Imports {
+			if why := forbidden(name, path); why != "" {
+				t.Errorf("package %q imports %s: %s", name, path, why)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen == 0 {
+		t.Error("no package was looked at")
+	}
+}
+
+// forbidden says why a package of ours may not import a path; empty: it may.
+func forbidden(name, path string) string {
+	if path == module || strings.HasPrefix(path, module+"/") {
+		other := strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+		if !slices.Contains(layers[name], other) {
+			return "its layer may not"
+		}
+		return ""
+	}
+	if host, _, _ := strings.Cut(path, "/"); !strings.Contains(host, ".") {
+		return "" // the standard library
+	}
+	if slices.Contains(standardOnly, name) {
+		return "it has the standard library only"
+	}
+	for library, home := range homes {
+		if strings.HasPrefix(path+"/", library+"/") && home != name {
+			return "only " + home + " may"
+		}
+	}
+	return ""
+}
+
+func TestForbidden(t *testing.T) {
+	tests := []struct {
+		name, path string
+		may        bool
+	}{
+		{"", "time", true},
+		{"", "golang.org/x/sync/errgroup", false},
+		{"", module + "/engine", false},
+		{"wheel", "math/bits", true},
+		{"wheel", module, false},
+		{"wheel", "github.com/google/uuid", false},
+		{"rule", "cel.dev/cel-go/cel", true},
+		{"schedule", "cel.dev/cel-go/cel", false},
+		{"pebble", module, true},
+		{"pebble", module + "/engine", false},
+		{"pebble", module + "/memory", false},
+		{"api", module + "/client", true},
+		{"api", module + "/engine", false},
+		{"api", module + "/pebble", false},
+		{"client", module + "/api", false},
+		{"engine", module + "/deliver", false},
+		{"engine", "github.com/cockroachdb/pebble/v2", false},
+		{"engine", "golang.org/x/sync/errgroup", true},
+		{"deliver", module + "/server", false},
+		{"deliver", "pgregory.net/rapid", false},
+		{"demo", module + "/server", true},
+		{"cmd/bellman", module + "/server", true},
+	}
+	for _, tt := range tests {
+		if why := forbidden(tt.name, tt.path); (why == "") != tt.may {
+			t.Errorf("forbidden(%q, %q) = %q; want allowed: %t", tt.name, tt.path, why, tt.may)
+		}
+	}
+}
