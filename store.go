@@ -58,6 +58,7 @@ type Change struct {
 	To      Status   // its new status; Version is set by Commit to the old one plus one
 	Attempt *Attempt // appended to the task's log; nil: none
 	Follow  []Add    // added in the same transaction, only if the change is made
+	Audit   *Audit   // appended, only if the change is made; nil: none
 
 	// Set by Commit: ErrConflict when the version differs, ErrNotFound when
 	// there is no such task.
