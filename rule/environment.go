@@ -1,0 +1,125 @@
+package rule
+
+import (
+	"sync"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/cost"
+	"cel.dev/cel-go/common/env"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+	"cel.dev/cel-go/ext"
+)
+
+const (
+	// maxCost is what one evaluation may cost, in CEL's unit: roughly a step, or
+	// ten characters looked at.
+	maxCost = 1_000_000
+
+	// maxNodes bounds the expression after its macros were expanded.
+	maxNodes = 2000
+)
+
+// environment is what every expression is compiled in. It is made at the first
+// use, because that takes a few milliseconds, and never changes.
+var environment = sync.OnceValues(func() (*cel.Env, error) {
+	text, flag, number := cel.StringType, cel.BoolType, cel.IntType
+	return cel.NewCustomEnv(
+		cel.StdLib(cel.StdLibSubset(env.NewLibrarySubset().
+			SetDisableMacros(true).
+			AddExcludedFunctions(env.NewFunction("matches")))),
+		cel.Macros(cel.HasMacro, cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro),
+		ext.Strings(),
+
+		cel.Variable("status", number),
+		cel.Variable("body", text),
+		cel.Variable("json", cel.DynType),
+		cel.Variable("headers", cel.MapType(text, text)),
+		cel.Variable("attempt", number),
+
+		cel.Function("matches",
+			cel.MemberOverload("rule_string_matches", []*cel.Type{text, text}, flag, cel.LateFunctionBinding()),
+			cel.Overload("rule_matches", []*cel.Type{text, text}, flag, cel.LateFunctionBinding())),
+		cel.Function("text_contains",
+			cel.Overload("rule_text_contains", []*cel.Type{text}, flag, cel.LateFunctionBinding())),
+		cel.Function("json_field",
+			cel.Overload("rule_json_exists", []*cel.Type{text, text}, flag, cel.LateFunctionBinding()),
+			cel.Overload("rule_json_compare", []*cel.Type{text, text, cel.DynType}, flag, cel.LateFunctionBinding())),
+
+		cel.ParserExpressionSizeLimit(MaxText),
+		cel.ParserRecursionLimit(100),
+		cel.ExpressionNodeLimit(maxNodes),
+	)
+})
+
+// charge prices the calls that CEL takes for free although they look at every
+// character.
+type charge struct{}
+
+// CallCost returns nil where CEL's own price is right.
+func (charge) CallCost(function, overload string, args []ref.Val, _ ref.Val) *uint64 {
+	var price uint64
+	switch function {
+	case operators.In:
+		price = 1
+		if list, ok := args[1].(traits.Lister); ok {
+			price += uint64(list.Size().(types.Int))
+		}
+	case "size", "string", "int", "uint", "double", "bool", "bytes":
+		price = 1 + length(args[0])/10
+	case "matches":
+		price = 1 + length(args[0]) // the rest is counted by matches itself
+	case "text_contains":
+		price = 1 + MaxBody/10
+	case "json_field":
+		price = 20 + length(args[0])
+		if len(args) == 3 {
+			price += MaxBody / 100
+		}
+	default:
+		if overload != "" {
+			return nil
+		}
+		price = 1 // CEL knows what a call costs only when it knew its types beforehand
+		for _, arg := range args {
+			price += length(arg) / 10
+		}
+	}
+	return &price
+}
+
+func length(v ref.Val) uint64 {
+	switch v := v.(type) {
+	case types.String:
+		return uint64(len(v))
+	case types.Bytes:
+		return uint64(len(v))
+	}
+	return 0
+}
+
+// usual estimates what a rule costs for an answer of a usual size: a body of 4
+// KiB, lists of a hundred.
+type usual struct{}
+
+// EstimateSize knows the variables; CEL derives the rest.
+func (usual) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
+	path := node.Path()
+	if len(path) == 0 {
+		return nil
+	}
+	switch path[0] {
+	case "body":
+		return &cost.SizeEstimate{Max: 4096}
+	case "json", "headers":
+		return &cost.SizeEstimate{Max: 100}
+	}
+	return nil
+}
+
+// EstimateCallCost leaves calls to CEL's own estimate.
+func (usual) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
+	return nil
+}

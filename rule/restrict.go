@@ -1,0 +1,210 @@
+package rule
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+)
+
+// functionNames are the functions that a rule may call, operators apart.
+// Left out is what can grow its result beyond the sum of its arguments before
+// the cost is counted (join, format, quote, map), and what nobody needs to judge
+// an answer (time, bytes).
+var functionNames = []string{
+	"size", "contains", "startsWith", "endsWith", "matches",
+	"charAt", "indexOf", "lastIndexOf", "lowerAscii", "upperAscii",
+	"replace", "reverse", "split", "substring", "trim",
+	"string", "int", "uint", "double", "bool", "type",
+	"json_field", "text_contains",
+	"has", "all", "exists", "exists_one", // macros: gone when functions are checked
+}
+
+var allowedOperators = []string{
+	operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Conditional,
+	operators.Equals, operators.NotEquals, operators.In, operators.Index,
+	operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
+	operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo, operators.Negate,
+	operators.NotStrictlyFalse,
+}
+
+const (
+	// maxProgram bounds a compiled pattern, in instructions of RE2.
+	maxProgram = 1000
+
+	// maxMatching bounds the sum of bytes times instructions over one evaluation:
+	// all of a body against 120 instructions, or 8 KiB against 1,000.
+	maxMatching = 120 * MaxBody
+)
+
+// A pattern is a regular expression that a rule names.
+type pattern struct {
+	*regexp.Regexp
+	instructions int
+}
+
+// restrict refuses what CEL would let run for long within its cost limit, which
+// counts a call only when it is over. It also notes the rule's patterns, the
+// variables that it uses, and its warnings.
+func (r *Rule) restrict(checked *ast.AST) error {
+	var first error
+	usesStatus, usesText := false, false
+	ast.PostOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		problem := ""
+		switch e.Kind() {
+		case ast.IdentKind:
+			switch e.AsIdent() {
+			case "json":
+				r.usesJSON = true
+			case "status":
+				usesStatus = true
+			}
+		case ast.MapKind, ast.StructKind:
+			problem = "a rule has no use for maps and messages: compare field by field"
+		case ast.ListKind:
+			// What is in a list can be named by a loop: lists of lists would
+			// double their size with each loop around them.
+			for _, element := range e.AsList().Elements() {
+				if element.Kind() != ast.LiteralKind {
+					problem = "a list may hold constants only"
+				}
+			}
+		case ast.CallKind:
+			switch e.AsCall().FunctionName() {
+			case "json_field":
+				r.usesJSON = true
+			case "text_contains":
+				usesText = true
+			}
+			problem = r.restrictCall(checked, e.AsCall())
+		}
+		if problem != "" && first == nil {
+			first = mistake(r.text, checked.SourceInfo().GetStartLocation(e.ID()), problem)
+		}
+	}))
+	if !usesStatus {
+		r.warnings = append(r.warnings, "does not look at the status: an error page with a fitting body is accepted")
+	}
+	if usesText {
+		r.warnings = append(r.warnings, "looks for a word anywhere in the body: a page that says it did not succeed is accepted too")
+	}
+	return first
+}
+
+// restrictCall returns what is wrong with a call, empty if nothing is.
+func (r *Rule) restrictCall(checked *ast.AST, call ast.CallExpr) string {
+	name, args := call.FunctionName(), call.Args()
+	if call.IsMemberFunction() {
+		args = append([]ast.Expr{call.Target()}, args...)
+	}
+	scalar := func(i int) bool { return isScalar(checked.GetType(args[i].ID())) }
+	switch name {
+	case operators.Equals, operators.NotEquals, operators.Add:
+		if !scalar(0) && !scalar(1) {
+			symbol, _ := operators.FindReverse(name)
+			return fmt.Sprintf("one side of %s must be known to be text, a number, a bool or null: write string(…) or double(…) around it", symbol)
+		}
+	case operators.In:
+		if !scalar(0) && args[1].Kind() != ast.ListKind {
+			return "what is looked for must be known to be text, a number or a bool: write string(…) or double(…) around it"
+		}
+	case "matches":
+		pattern, constant := textOf(args[1])
+		if !constant {
+			return "a pattern must be written out, not computed"
+		}
+		return r.addPattern(pattern)
+	case "indexOf", "lastIndexOf":
+		if _, constant := textOf(args[1]); !constant {
+			return "the text that " + name + " looks for must be written out, not computed; contains takes any"
+		}
+	case "replace":
+		old, ok1 := textOf(args[1])
+		by, ok2 := textOf(args[2])
+		if !ok1 || !ok2 || len(by) > len(old) {
+			return "replace takes two texts that are written out, the second no longer than the first"
+		}
+	case "json_field":
+		return r.restrictField(args)
+	default:
+		if !slices.Contains(functionNames, name) && !slices.Contains(allowedOperators, name) {
+			return fmt.Sprintf("%s is not for rules; known functions are %v", name, functionNames)
+		}
+	}
+	return ""
+}
+
+// restrictField checks json_field(path, operation, value).
+func (r *Rule) restrictField(args []ast.Expr) string {
+	path, ok1 := textOf(args[0])
+	operation, ok2 := textOf(args[1])
+	switch {
+	case !ok1 || path == "":
+		return `the path of json_field must be written out, such as "data.code"`
+	case ok2 && operation == "exists" && len(args) == 2:
+		return ""
+	case !ok2 || len(args) == 2 || !slices.Contains([]string{"eq", "in", "regex"}, operation):
+		return `json_field takes (path, "exists"), (path, "eq", value), (path, "in", [values]) or (path, "regex", pattern)`
+	}
+	switch value := args[2]; operation {
+	case "eq":
+		if value.Kind() != ast.LiteralKind {
+			return "the value of json_field must be a constant"
+		}
+	case "in":
+		if value.Kind() != ast.ListKind {
+			return `json_field(path, "in", …) takes a list, such as ["SUCCESS", "OK"]`
+		}
+	case "regex":
+		pattern, constant := textOf(value)
+		if !constant {
+			return "a pattern must be written out, not computed"
+		}
+		return r.addPattern(pattern)
+	}
+	return ""
+}
+
+// addPattern compiles a pattern for the time of evaluation.
+func (r *Rule) addPattern(text string) string {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return err.Error()
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return err.Error()
+	}
+	if n := len(program.Inst); n > maxProgram {
+		return fmt.Sprintf("the pattern is too large (%d instructions): want at most %d; use fewer or smaller repeats", n, maxProgram)
+	}
+	compiled, err := regexp.Compile(text)
+	if err != nil {
+		return err.Error()
+	}
+	r.patterns[text] = pattern{compiled, len(program.Inst)}
+	return ""
+}
+
+// textOf returns the value of a text that is written out.
+func textOf(e ast.Expr) (string, bool) {
+	if e.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	text, ok := e.AsLiteral().(types.String)
+	return string(text), ok
+}
+
+// isScalar reports whether values of type t have no parts.
+func isScalar(t *types.Type) bool {
+	switch t.Kind() {
+	case types.BoolKind, types.IntKind, types.UintKind, types.DoubleKind, types.StringKind, types.BytesKind,
+		types.NullTypeKind, types.TypeKind:
+		return true
+	}
+	return false
+}

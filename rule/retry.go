@@ -1,0 +1,52 @@
+package rule
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// MaxRetryAfter is the longest wait that RetryAfter returns.
+const MaxRetryAfter = 24 * time.Hour
+
+// Permanent reports whether an answer with this status means that no further
+// attempt can help: 410 Gone (RFC 9110, section 15.5.11).
+func Permanent(status int) bool { return status == http.StatusGone }
+
+// RetryAfter returns how long an answer asks to wait, from now to MaxRetryAfter
+// later. It reads the header Retry-After of a 429 or 503 (RFC 9110, section
+// 10.2.3), in seconds or as a date; less than nothing is no wait. It reports
+// false when the answer asks for nothing that can be understood.
+func RetryAfter(status int, h http.Header, now time.Time) (time.Duration, bool) {
+	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
+		return 0, false
+	}
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	digits, negative := strings.CutPrefix(text, "-")
+	if isDigits(digits) {
+		if negative {
+			return 0, true
+		}
+		return seconds(digits), true
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0, false
+	}
+	return min(max(at.Sub(now), 0), MaxRetryAfter), true
+}
+
+func isDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// seconds reads digits, however many, and stops at MaxRetryAfter.
+func seconds(digits string) time.Duration {
+	var d time.Duration
+	for _, c := range digits {
+		if d = d*10 + time.Duration(c-'0')*time.Second; d > MaxRetryAfter {
+			return MaxRetryAfter
+		}
+	}
+	return d
+}

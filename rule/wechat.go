@@ -1,0 +1,80 @@
+package rule
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// returnCode returns the text of /xml/return_code of a WeChat v2 answer, and
+// nothing when body is not one whole document of that form, has the field twice,
+// or has a document type: no entity is ever expanded but XML's own five.
+func returnCode(body []byte) string {
+	d := xml.NewDecoder(bytes.NewReader(body))
+	d.CharsetReader = asciiOf
+	var code strings.Builder
+	var path []string
+	roots, codes := 0, 0
+	for {
+		token, err := d.RawToken()
+		if err == io.EOF && len(path) == 0 && roots == 1 && codes == 1 {
+			return code.String()
+		}
+		if err != nil {
+			return ""
+		}
+		switch t := token.(type) {
+		case xml.Directive:
+			return ""
+		case xml.StartElement:
+			name := t.Name.Local
+			if len(path) == 0 {
+				roots++
+			}
+			if len(path) == 0 && name != "xml" || len(path) == 2 && path[1] == "return_code" || len(path) == 8 {
+				return ""
+			}
+			if len(path) == 1 && name == "return_code" {
+				codes++
+			}
+			path = append(path, name)
+		case xml.EndElement:
+			if len(path) == 0 || path[len(path)-1] != t.Name.Local {
+				return ""
+			}
+			path = path[:len(path)-1]
+		case xml.CharData:
+			switch {
+			case len(path) == 0 && len(bytes.Trim(t, " \t\r\n")) > 0:
+				return ""
+			case len(path) == 2 && path[1] == "return_code":
+				code.Write(t)
+			}
+		}
+	}
+}
+
+// asciiOf reads text of an encoding that a merchant may declare, with a question
+// mark for all that is not ASCII. In these encodings the bytes < and & are
+// always those characters, so the structure of a document survives.
+func asciiOf(encoding string, r io.Reader) (io.Reader, error) {
+	switch strings.ToLower(encoding) {
+	case "us-ascii", "iso-8859-1", "gbk", "gb2312", "gb18030":
+		return &asciiReader{r}, nil
+	}
+	return nil, fmt.Errorf("unknown encoding %.40q", encoding)
+}
+
+type asciiReader struct{ r io.Reader }
+
+func (a *asciiReader) Read(p []byte) (int, error) {
+	n, err := a.r.Read(p)
+	for i, c := range p[:n] {
+		if c >= 0x80 {
+			p[i] = '?'
+		}
+	}
+	return n, err
+}
