@@ -1,0 +1,145 @@
+package pebble
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// A disk is a file system on which a write waits for space instead of failing:
+// the LSM engine could not go on after a failed write. A failed sync is passed
+// on, because what it meant to sync may be lost.
+type disk struct {
+	vfs.FS
+	dir     string
+	reserve int64
+
+	patient atomic.Bool   // wait at all; not while the store is being opened
+	waiting atomic.Int64  // writes that wait for space
+	since   atomic.Int64  // when the first of them began to, Unix ns
+	stop    chan struct{} // closed: wait no longer
+	once    sync.Once
+
+	checked time.Time // when usage was looked at; the committer's own
+	short   bool      // it was below the reserve then
+}
+
+const (
+	diskRetry = 50 * time.Millisecond  // between two tries of a write
+	diskCheck = 100 * time.Millisecond // between two looks at the free space
+)
+
+func newDisk(fs vfs.FS, dir string, reserve int64) *disk {
+	return &disk{FS: fs, dir: dir, reserve: reserve, stop: make(chan struct{})}
+}
+
+// low reports whether free space is below the reserve.
+func (d *disk) low() bool {
+	if d.waiting.Load() > 0 {
+		return true
+	}
+	now := time.Now()
+	if d.reserve < 0 || (!d.checked.IsZero() && now.Sub(d.checked) < diskCheck) {
+		return d.short
+	}
+	d.checked = now
+	use, err := d.FS.GetDiskUsage(d.dir)
+	if err != nil { // not every file system can tell
+		d.short = false
+		return false
+	}
+	reserve := uint64(d.reserve)
+	if reserve == 0 {
+		reserve = min(256<<20, use.TotalBytes/20)
+	}
+	d.short = use.AvailBytes < reserve
+	return d.short
+}
+
+// full reports whether a write has been waiting for space for that long.
+func (d *disk) full(atLeast time.Duration) bool {
+	return d.waiting.Load() > 0 && time.Since(time.Unix(0, d.since.Load())) >= atLeast
+}
+
+// giveUp makes all writes that wait for space fail, now and later.
+func (d *disk) giveUp() { d.once.Do(func() { close(d.stop) }) }
+
+// patiently calls f until there is space for what it does.
+func (d *disk) patiently(f func() error) error {
+	err := f()
+	if err == nil || !vfs.IsNoSpaceError(err) || !d.patient.Load() {
+		return err
+	}
+	if d.waiting.Add(1) == 1 {
+		d.since.Store(time.Now().UnixNano())
+	}
+	defer d.waiting.Add(-1)
+	for vfs.IsNoSpaceError(err) {
+		select {
+		case <-d.stop:
+			return err
+		case <-time.After(diskRetry):
+		}
+		err = f()
+	}
+	return err
+}
+
+func (d *disk) Unwrap() vfs.FS { return d.FS }
+
+func (d *disk) open(f func() (vfs.File, error)) (file vfs.File, err error) {
+	err = d.patiently(func() error {
+		file, err = f()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &patientFile{file, d}, nil
+}
+
+func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return d.open(func() (vfs.File, error) { return d.FS.Create(name, c) })
+}
+
+func (d *disk) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	return d.open(func() (vfs.File, error) { return d.FS.OpenReadWrite(name, c, o...) })
+}
+
+func (d *disk) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return d.open(func() (vfs.File, error) { return d.FS.ReuseForWrite(old, name, c) })
+}
+
+func (d *disk) Link(old, name string) error {
+	return d.patiently(func() error { return d.FS.Link(old, name) })
+}
+
+func (d *disk) Rename(old, name string) error {
+	return d.patiently(func() error { return d.FS.Rename(old, name) })
+}
+
+// A patientFile is a file whose writes wait for space.
+type patientFile struct {
+	vfs.File
+	disk *disk
+}
+
+func (f *patientFile) Write(p []byte) (n int, err error) {
+	err = f.disk.patiently(func() error {
+		m, err := f.File.Write(p[n:])
+		n += m
+		return err
+	})
+	return n, err
+}
+
+func (f *patientFile) WriteAt(p []byte, at int64) (n int, err error) {
+	err = f.disk.patiently(func() error {
+		m, err := f.File.WriteAt(p[n:], at+int64(n))
+		n += m
+		return err
+	})
+	return n, err
+}

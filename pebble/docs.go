@@ -1,0 +1,125 @@
+package pebble
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	lsm "github.com/cockroachdb/pebble/v2"
+
+	"github.com/bellmanhq/bellman"
+)
+
+func (s *Store) putDoc(d bellman.Doc) error {
+	g := &s.stage
+	g.key = docKey(g.key[:0], d.Kind, d.Name)
+	if d.Value == nil {
+		return s.del(g.key, false)
+	}
+	return s.set(g.key, d.Value)
+}
+
+// Docs reads up to limit documents of a kind with names above after, by name.
+func (s *Store) Docs(ctx context.Context, kind, after string, limit int) ([]bellman.Doc, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	prefix := docKey(nil, kind, "")
+	var docs []bellman.Doc
+	iter, err := s.db.NewIterWithContext(ctx, within(prefix))
+	if err != nil {
+		return nil, err
+	}
+	defer iter.Close()
+	for ok := iter.SeekGE(docKey(nil, kind, after)); ok && len(docs) < limit; ok = iter.Next() {
+		name := string(iter.Key()[len(prefix):])
+		if name == after {
+			continue
+		}
+		value, err := iter.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, bellman.Doc{Kind: kind, Name: name, Value: append([]byte{}, value...)})
+	}
+	return docs, iter.Error()
+}
+
+func (s *Store) putAudit(a bellman.Audit) error {
+	g := &s.stage
+	g.key = auditKey(g.key[:0], milli(a.At), g.audits)
+	g.audits++
+	g.row = append(g.row[:0], format)
+	for _, text := range [...]string{a.Who, a.Action, a.Target, a.Reason} {
+		g.row = appendText(g.row, text)
+	}
+	return s.set(g.key, g.row)
+}
+
+func parseAuditKey(key []byte) (ms int64, sequence uint64) {
+	return int64(binary.BigEndian.Uint64(key[1:]) ^ 1<<63), binary.BigEndian.Uint64(key[9:])
+}
+
+// Audits reads up to limit audit records older than before, newest first; all
+// of the last one's millisecond, even above limit.
+func (s *Store) Audits(ctx context.Context, before time.Time, limit int) ([]bellman.Audit, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	bounds := within([]byte{tableAudit})
+	if !before.IsZero() {
+		bounds.UpperBound = auditKey(nil, milli(before), 0)
+	}
+	iter, err := s.db.NewIterWithContext(ctx, bounds)
+	if err != nil {
+		return nil, err
+	}
+	defer iter.Close()
+	var audits []bellman.Audit
+	last := int64(0)
+	for ok := iter.Last(); ok; ok = iter.Prev() {
+		ms, _ := parseAuditKey(iter.Key())
+		if len(audits) >= limit && (limit <= 0 || ms != last) {
+			break
+		}
+		last = ms
+		p := parser{b: iter.Value()}
+		if p.byte() != format {
+			return nil, errCorrupt
+		}
+		a := bellman.Audit{At: fromMilli(ms), Who: p.string(), Action: p.string(), Target: p.string(), Reason: p.string()}
+		if err := p.end(); err != nil {
+			return nil, err
+		}
+		audits = append(audits, a)
+	}
+	return audits, iter.Error()
+}
+
+// within bounds an iterator to the keys that begin with prefix.
+func within(prefix []byte) *lsm.IterOptions {
+	return &lsm.IterOptions{LowerBound: slices.Clone(prefix), UpperBound: after(prefix)}
+}
+
+// scan calls f for each row whose key begins with prefix. f must not keep
+// what it is given.
+func (s *Store) scan(prefix []byte, f func(key, row []byte) error) error {
+	iter, err := s.db.NewIter(within(prefix))
+	if err != nil {
+		return err
+	}
+	defer iter.Close()
+	for ok := iter.First(); ok; ok = iter.Next() {
+		row, err := iter.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		if err := f(iter.Key(), row); err != nil {
+			return err
+		}
+	}
+	return iter.Error()
+}

@@ -1,0 +1,98 @@
+package pebble
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A front remembers below which position there is no due entry. Without it a
+// scan from the beginning would pass the remains of every task that ended
+// since they were last compacted away.
+type front struct {
+	mu    sync.Mutex
+	low   position // no entry is before it
+	write position // the earliest entry of the commit being written
+	scans []*scan  // under way
+}
+
+// A scan of the due entries, from the front on or from further behind.
+type scan struct {
+	whole bool     // it began at the front, which it includes
+	floor position // the earliest entry that was written since, or was being written
+}
+
+// A position in the due table.
+type position struct {
+	look int64
+	id   bellman.ID
+}
+
+var (
+	firstPosition = position{look: math.MinInt64}
+	lastPosition  = position{math.MaxInt64, bellman.ID(bytes.Repeat([]byte{0xff}, 16))}
+)
+
+func (p position) before(q position) bool {
+	return p.look < q.look || p.look == q.look && compareID(p.id, q.id) < 0
+}
+
+func compareID(a, b bellman.ID) int { return bytes.Compare(a[:], b[:]) }
+
+func lesser(a, b bellman.ID) bellman.ID {
+	if compareID(a, b) < 0 {
+		return a
+	}
+	return b
+}
+
+// writing says that a commit is about to write entries, p the earliest.
+func (f *front) writing(p position) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.write = p
+	if p.before(f.low) {
+		f.low = p
+	}
+	for _, s := range f.scans {
+		if p.before(s.floor) {
+			s.floor = p
+		}
+	}
+}
+
+// wrote says that the commit is visible.
+func (f *front) wrote() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.write = lastPosition
+}
+
+// begin says that a scan begins at from, and returns where it may begin instead.
+func (f *front) begin(from position) (position, *scan) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	whole := from.before(f.low) || from == f.low && from.id.IsZero()
+	s := &scan{whole: whole, floor: f.write}
+	f.scans = append(f.scans, s)
+	if s.whole {
+		return f.low, s
+	}
+	return from, s
+}
+
+// end says that the scan met first as its first entry.
+func (f *front) end(s *scan, first position) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.scans = slices.DeleteFunc(f.scans, func(t *scan) bool { return t == s })
+	if s.floor.before(first) {
+		first = s.floor
+	}
+	if s.whole && f.low.before(first) {
+		f.low = first
+	}
+}

@@ -1,0 +1,152 @@
+package pebble
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// The tables, by the first byte of their keys. They are kept on disk and must
+// never change.
+const (
+	tableAttempt  = 'a'
+	tableCold     = 'c'
+	tableDue      = 'd'
+	tableEnded    = 'e'
+	tableHot      = 'h'
+	tableKey      = 'k'
+	tableMerchant = 'm'
+	tableDepth    = 'n'
+	tableOrder    = 'o'
+	tableQueue    = 'q'
+	tableShard    = 's'
+	tableAudit    = 'u'
+	tableDoc      = 'x'
+	tableMeta     = 'z'
+)
+
+// The functions below append a key to b and return it, like append.
+
+func coldKey(b []byte, id bellman.ID) []byte {
+	return append(append(b, tableCold), id[:]...)
+}
+
+func hotKey(b []byte, id bellman.ID) []byte {
+	return append(append(b, tableHot), id[:]...)
+}
+
+func endedKey(b []byte, state bellman.State, id bellman.ID) []byte {
+	return append(append(b, tableEnded, byte(state)), id[:]...)
+}
+
+// statusKey is where the status of a task in this state is kept.
+func statusKey(b []byte, state bellman.State, id bellman.ID) []byte {
+	if state.Ended() {
+		return endedKey(b, state, id)
+	}
+	return hotKey(b, id)
+}
+
+func dueKey(b []byte, look int64, id bellman.ID) []byte {
+	b = binary.BigEndian.AppendUint64(append(b, tableDue), ordered(look))
+	return append(b, id[:]...)
+}
+
+// parseDueKey is the reverse of dueKey.
+func parseDueKey(key []byte) (look int64, id bellman.ID) {
+	look = int64(binary.BigEndian.Uint64(key[1:]) ^ 1<<63)
+	copy(id[:], key[9:])
+	return look, id
+}
+
+// ordered maps signed numbers to unsigned ones of the same order.
+func ordered(n int64) uint64 { return uint64(n) ^ 1<<63 }
+
+func keyKey(b []byte, queue uint32, key string) []byte {
+	b = binary.BigEndian.AppendUint32(append(b, tableKey), queue)
+	return append(b, key...)
+}
+
+func merchantKey(b []byte, merchant string, id bellman.ID) []byte {
+	return append(appendTerm(append(b, tableMerchant), merchant), id[:]...)
+}
+
+func orderKey(b []byte, order string, id bellman.ID) []byte {
+	return append(appendTerm(append(b, tableOrder), order), id[:]...)
+}
+
+func attemptKey(b []byte, id bellman.ID, number int) []byte {
+	b = append(append(b, tableAttempt), id[:]...)
+	return binary.BigEndian.AppendUint32(b, uint32(number))
+}
+
+func queueKey(b []byte, table byte, queue uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(b, table), queue)
+}
+
+func shardKey(b []byte, shard uint16) []byte {
+	return binary.BigEndian.AppendUint16(append(b, tableShard), shard)
+}
+
+func docKey(b []byte, kind, name string) []byte {
+	return append(appendTerm(append(b, tableDoc), kind), name...)
+}
+
+func auditKey(b []byte, ms int64, sequence uint64) []byte {
+	b = binary.BigEndian.AppendUint64(append(b, tableAudit), ordered(ms))
+	return binary.BigEndian.AppendUint64(b, sequence)
+}
+
+func metaKey(name string) []byte { return append([]byte{tableMeta}, name...) }
+
+// idOf is the id that a key of these tables ends with: cold, hot, ended, due,
+// merchant, order.
+func idOf(key []byte) (id bellman.ID) {
+	copy(id[:], key[len(key)-len(id):])
+	return id
+}
+
+// appendTerm appends text so that it cannot be taken for the beginning of
+// another: a zero byte becomes 0 255, and 0 1 ends it. Order is kept.
+func appendTerm(b []byte, text string) []byte {
+	for i := range len(text) {
+		b = append(b, text[i])
+		if text[i] == 0 {
+			b = append(b, 0xff)
+		}
+	}
+	return append(b, 0, 1)
+}
+
+// cutTerm reads what appendTerm wrote, and returns what follows it.
+func cutTerm(b []byte) (text string, rest []byte, ok bool) {
+	end := 0
+	for {
+		i := bytes.IndexByte(b[end:], 0)
+		if i < 0 || end+i+1 >= len(b) {
+			return "", nil, false
+		}
+		end += i + 2
+		switch b[end-1] {
+		case 1:
+			text := bytes.ReplaceAll(b[:end-2], []byte{0, 0xff}, []byte{0})
+			return string(text), b[end:], true
+		case 0xff:
+		default:
+			return "", nil, false
+		}
+	}
+}
+
+// after is the first key that does not begin with prefix.
+func after(prefix []byte) []byte {
+	end := bytes.Clone(prefix)
+	for i := len(end) - 1; i >= 0; i-- {
+		end[i]++
+		if end[i] != 0 {
+			return end[:i+1]
+		}
+	}
+	return nil
+}
