@@ -356,6 +356,11 @@ func (s *Store) change(c *bellman.Change) error {
 			return err
 		}
 	}
+	if c.Audit != nil {
+		if err := s.putAudit(*c.Audit); err != nil {
+			return err
+		}
+	}
 	for i := range c.Follow {
 		if err := s.add(&c.Follow[i], false); err != nil {
 			return err
