@@ -1,0 +1,57 @@
+// Package schedule turns a text or a preset's name into the times at which a
+// task is attempted. It has no clock, no goroutine and no randomness: the
+// caller passes all of them in.
+//
+// A schedule lists the delay before each attempt, counted from the start of the
+// attempt before it, the first from the start of the schedule:
+//
+//	0s, 15s*2, 30s              four attempts
+//	3s*20, 1m*2, 5m*; max 30m   the last gap again and again, until age 30m
+//	@ 3s, 6s, 90s               offsets from the start of the schedule instead
+//	5s*6, @10m, 1m*             gaps, then at age 10m, then every minute
+//	1m* until 10m, 10m*         gaps by age
+//	0s, 5m, 1h ~10%             each gap longer by up to a tenth
+//	{"1":0,"2":1,"3":2}         roncoo's notify_rule: attempt → minutes
+//	wechat_notify               a preset, see [Presets]
+//
+// # Grammar
+//
+//	text     = preset | rule | schedule .
+//	schedule = list { clause } .
+//	clause   = ";" "max" duration          ends the task at that age
+//	         | [ ";" ] jitter .
+//	jitter   = "~" percent "%" .           1 to 100
+//	list     = gaps | "@" offsets .
+//	gaps     = item { "," item } .
+//	offsets  = at { "," at } { "," repeat } .
+//	item     = duration                    one attempt, so long after the one before
+//	         | duration "*" count          that many attempts
+//	         | "@" duration                one attempt at that age; not as the first item
+//	         | repeat .
+//	at       = [ "@" ] duration .
+//	repeat   = duration "*"                without end; the last item only
+//	         | duration "*" "until" age .  while the attempt before started below that age;
+//	                                       only further repeats may follow, and one must
+//	duration = number unit { number unit } .   1h30m: larger units first, whole numbers
+//	unit     = "d" | "h" | "m" | "s" | "ms" .  a day is 24 hours
+//	rule     = "{" minute { "," minute } "}" .
+//	minute   = attempt ":" minutes .       attempt quoted or not (fastjson writes it bare)
+//
+// White space between tokens means nothing. Each clause comes at most once. Ages
+// and offsets count from the start of the schedule and must grow. In a rule, a
+// number that is missing below the highest means 0: that attempt follows at once.
+//
+// # Limits
+//
+// A text has at most 4 KiB, also when written out by [Schedule.String]; a
+// duration, and a whole list without repeats, at most 10 years of 365 days; a
+// schedule at most 10,000 attempts besides those that repeat. What repeats needs a
+// gap of 10 ms or more, so that a task that keeps failing does not spin. A max
+// below the first attempt is refused: nothing would ever be attempted.
+//
+// # Canonical text
+//
+// Equal schedules have one text, [Schedule.String], and it parses back to an equal
+// schedule: equal neighbours are joined (15s, 15s is 15s*2; 5m, 5m* is 5m*), units
+// are h, m, s and ms, jitter precedes max.
+package schedule

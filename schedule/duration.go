@@ -1,0 +1,101 @@
+package schedule
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// maxDuration is the longest duration anybody may write: 10 years of 365 days.
+const maxDuration = 3650 * 24 * time.Hour
+
+// units from large to small: the order in which they may follow one another.
+var units = [...]struct {
+	name string
+	size time.Duration
+}{
+	{"d", 24 * time.Hour},
+	{"h", time.Hour},
+	{"m", time.Minute},
+	{"s", time.Second},
+	{"ms", time.Millisecond},
+}
+
+const wantDuration = "a duration such as 15s or 1h30m, with units ms, s, m, h, d"
+
+// ParseDuration reads a duration as the API and the configuration write it:
+// whole numbers with units ms, s, m, h, d (24 hours), larger units first, each
+// at most once: "15s", "1h30m", "30d", "0s". It refuses negative ones, those
+// above 10 years (3650d), and a number without a unit.
+func ParseDuration(text string) (time.Duration, error) {
+	d, want := parseDuration(text)
+	if want != "" {
+		return 0, fmt.Errorf("duration %.40q: want %s", text, want)
+	}
+	return d, nil
+}
+
+// parseDuration returns what would have been right instead of an error, empty
+// if all is well, so that each caller can name the place.
+func parseDuration(text string) (d time.Duration, want string) {
+	if text == "" {
+		return 0, wantDuration
+	}
+	if text[0] == '-' {
+		return 0, "a duration that is not negative"
+	}
+	unit := 0 // the largest that may still come
+	for i := 0; i < len(text); {
+		number := i
+		for i < len(text) && '0' <= text[i] && text[i] <= '9' {
+			i++
+		}
+		if i == number {
+			return 0, wantDuration
+		}
+		n, err := strconv.ParseInt(text[number:i], 10, 64)
+		tooLong := err != nil // digits only, so it can but be out of range
+
+		name := i
+		for i < len(text) && 'a' <= text[i] && text[i] <= 'z' {
+			i++
+		}
+		for unit < len(units) && units[unit].name != text[name:i] {
+			unit++
+		}
+		if unit == len(units) {
+			return 0, wantDuration
+		}
+		if tooLong || n > int64((maxDuration-d)/units[unit].size) {
+			return 0, "at most 10 years (3650d)"
+		}
+		d += time.Duration(n) * units[unit].size
+		unit++
+	}
+	return d, ""
+}
+
+// FormatDuration writes d in units h, m, s and ms: "24h4m", "15s", "1s500ms",
+// "0s". What is below a millisecond is cut. For every duration of whole
+// milliseconds from 0 to 10 years, [ParseDuration] reads it back.
+func FormatDuration(d time.Duration) string {
+	return string(appendDuration(make([]byte, 0, 16), d))
+}
+
+func appendDuration(b []byte, d time.Duration) []byte {
+	d = d.Truncate(time.Millisecond)
+	if d == 0 {
+		return append(b, "0s"...)
+	}
+	if d < 0 {
+		b = append(b, '-')
+	}
+	for _, u := range units[1:] { // no days: people read 24h4m as it is published
+		if n := d / u.size; n != 0 {
+			b = strconv.AppendInt(b, max(int64(n), -int64(n)), 10)
+			b = append(b, u.name...)
+			d %= u.size
+		}
+	}
+	return b
+}

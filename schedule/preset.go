@@ -1,0 +1,85 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Kind says what a preset is made for.
+type Kind string
+
+// The kinds of presets.
+const (
+	Notify Kind = "notify" // telling a merchant until it says that it heard
+	Poll   Kind = "poll"   // asking a channel until an order is decided
+	Close  Kind = "close"  // closing an order that nobody paid
+)
+
+// A Preset is a schedule with a name. [Parse] takes the name wherever it takes a
+// text.
+type Preset struct {
+	Name string
+	Kind Kind
+	Text string // what Parse reads
+
+	// OnExhausted is what the source does with an order that is still undecided
+	// when the schedule ends, as a queue's on_exhausted: close (by the close
+	// protocol), reverse, or alert. Empty: the source says nothing, or kind notify.
+	OnExhausted string
+
+	Source string // where the figures were published, and how sure that is
+	Note   string // what a user must know, and what in it is our own choice
+}
+
+// Presets returns all presets: notify, poll, close, each kind in a fixed order.
+func Presets() []Preset { return slices.Clone(presets) }
+
+func presetNamed(name string) (Preset, error) {
+	for _, p := range presets {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	if near := nearest(name); near != "" {
+		return Preset{}, fmt.Errorf("no preset is called %.40q: want %s, or delays such as 0s, 15s*2, 30s", name, near)
+	}
+	return Preset{}, fmt.Errorf("no preset is called %.40q: want a preset's name such as %s, or delays such as 0s, 15s*2, 30s",
+		name, presets[0].Name)
+}
+
+// nearest returns the preset's name that takes at most three changes of a letter
+// to become name; empty if there is none.
+func nearest(name string) (near string) {
+	best := 4
+	for _, p := range presets {
+		if d := distance(name, p.Name); d < best {
+			near, best = p.Name, d
+		}
+	}
+	return near
+}
+
+// distance counts the letters to insert, delete or replace between a and b; it
+// looks no further if their lengths alone are far apart.
+func distance(a, b string) int {
+	if far := max(len(a)-len(b), len(b)-len(a)); far > 3 {
+		return far
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,59 @@
+package schedule
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// parseRule reads roncoo's notify_rule: for each attempt the minutes since the
+// one before, {"1":0,"2":1,"3":2,"4":5,"5":15}. A number that is missing below
+// the highest means 0, as roncoo's code reads it. Numbers may stand without
+// quotes, as fastjson writes a map with integer keys.
+func (s *Schedule) parseRule(text string) error {
+	body, ok := strings.CutSuffix(text[1:], "}")
+	if !ok {
+		return fmt.Errorf("notify_rule %.40q: want a } at its end", text)
+	}
+	minutes := make(map[int64]time.Duration)
+	var highest int64
+	place := 0
+	for pair := range strings.SplitSeq(body, ",") {
+		place++
+		number, gap, want := parsePair(strings.TrimSpace(pair))
+		if _, twice := minutes[number]; want == "" && twice {
+			want = "each attempt's number once"
+		}
+		if want != "" {
+			return fmt.Errorf("notify_rule: entry %d %.40q: want %s", place, strings.TrimSpace(pair), want)
+		}
+		minutes[number] = gap
+		highest = max(highest, number)
+	}
+	for number := range highest {
+		gap := minutes[number+1]
+		if want := s.add(item{d: gap, count: 1}); want != "" {
+			return fmt.Errorf("notify_rule: attempt %d after %s: want %s", number+1, FormatDuration(gap), want)
+		}
+	}
+	return nil
+}
+
+func parsePair(pair string) (number int64, gap time.Duration, want string) {
+	key, value, ok := strings.Cut(pair, ":")
+	key = strings.TrimSpace(key)
+	if quoted, q := strings.CutPrefix(key, `"`); q {
+		key, q = strings.CutSuffix(quoted, `"`)
+		ok = ok && q
+	}
+	number, isNumber := parseCount(key)
+	if !ok || !isNumber || number == 0 {
+		return 0, 0, fmt.Sprintf(`an attempt's number from 1 to %d and its minutes, such as "2":1`, maxAttempts)
+	}
+	minutes := strings.TrimSpace(value)
+	if minutes == "" || strings.Trim(minutes, "0123456789") != "" {
+		return 0, 0, "whole minutes, 0 or more, after the colon"
+	}
+	gap, want = parseDuration(minutes + "m")
+	return number, gap, want
+}
