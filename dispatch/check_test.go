@@ -1,0 +1,88 @@
+package dispatch
+
+import "fmt"
+
+// check recounts everything that is kept up to date in passing, and returns
+// what does not agree.
+func (c *core) check() error {
+	var inFlight, waiting, offered, open int
+	var held [classes]int
+	for _, e := range c.endpoints {
+		var eInFlight, eWaiting, eOffered, ready int
+		for _, l := range e.lines {
+			eInFlight += l.inFlight
+			eWaiting += l.waiting()
+			if l.offered {
+				eOffered++
+			}
+			switch {
+			case l.waiting() == 0 && l.at.in != nil:
+				return fmt.Errorf("line %d is empty and in a list", l.id)
+			case l.waiting() > 0 && l.at.in != &e.ready && l.at.in != &l.queue.parked:
+				return fmt.Errorf("line %d has items and is in no list", l.id)
+			case l.at.in == &e.ready:
+				ready++
+			case l.offered:
+				return fmt.Errorf("line %d is offered and not ready", l.id)
+			}
+		}
+		if eInFlight != e.inFlight || eWaiting != e.waiting || eOffered != e.offered {
+			return fmt.Errorf("endpoint %s: in flight %d, waiting %d, offered %d; counted %d, %d, %d",
+				e.name, e.inFlight, e.waiting, e.offered, eInFlight, eWaiting, eOffered)
+		}
+		if e.ring.in == nil && eOffered > 0 {
+			return fmt.Errorf("endpoint %s is in no ring and has offers", e.name)
+		}
+		if e.ring.in != nil && (ready == 0 || e.ring.in != &c.rings[e.tier()]) {
+			return fmt.Errorf("endpoint %s is in the wrong ring, tier %d", e.name, e.tier())
+		}
+		if listens := e.class != silent && e.inFlight > 0; listens != (e.hush.in != nil) {
+			return fmt.Errorf("endpoint %s: listened to %t, want %t", e.name, e.hush.in != nil, listens)
+		}
+		if e.limit < 1 || e.limit > e.concurrency || e.breaker.old < 0 || e.breaker.old > e.inFlight {
+			return fmt.Errorf("endpoint %s: limit %d of %d, old %d of %d", e.name, e.limit, e.concurrency, e.breaker.old, e.inFlight)
+		}
+		if e.inFlight > e.concurrency {
+			return fmt.Errorf("endpoint %s: %d in flight, limit %d", e.name, e.inFlight, e.concurrency)
+		}
+		if e.breaker.state == Open {
+			open++
+		}
+		inFlight += e.inFlight
+		waiting += e.waiting
+		offered += e.offered
+		held[e.class] += e.inFlight
+	}
+	var qInFlight, qWaiting, qOffered int
+	for _, q := range c.queues {
+		if q.concurrency > 0 && q.inFlight > q.concurrency {
+			return fmt.Errorf("queue %s: %d in flight, limit %d", q.name, q.inFlight, q.concurrency)
+		}
+		qInFlight += q.inFlight
+		qWaiting += q.waiting
+		qOffered += q.offered
+	}
+	p := &c.pool
+	if inFlight != p.inFlight || inFlight != qInFlight || held != p.held {
+		return fmt.Errorf("in flight: pool %d %v, endpoints %d %v, queues %d", p.inFlight, p.held, inFlight, held, qInFlight)
+	}
+	if waiting != c.slab.n || waiting != qWaiting || offered != qOffered || open != c.openBreakers {
+		return fmt.Errorf("waiting %d %d %d, offered %d %d, open %d %d", c.slab.n, waiting, qWaiting, offered, qOffered, open, c.openBreakers)
+	}
+	if p.inFlight > p.ceiling || p.limit < p.floor || p.limit > p.ceiling {
+		return fmt.Errorf("pool: %d in flight, limit %d, floor %d, ceiling %d", p.inFlight, p.limit, p.floor, p.ceiling)
+	}
+	return nil
+}
+
+// mayGo finds, the slow way, a line whose item may go now.
+func (c *core) mayGo() *line {
+	for _, l := range c.all {
+		e := l.endpoint
+		if l.waiting() > 0 && !l.queue.blocked(c.now) && !e.paused && e.allowed(c.options.Start) &&
+			(e.breaker.state != Open || e.breaker.until <= c.now) && e.rate.at() <= c.now && c.pool.room(e.tier()) {
+			return l
+		}
+	}
+	return nil
+}

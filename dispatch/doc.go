@@ -1,0 +1,71 @@
+// Package dispatch decides who goes next: among the attempts that are due, the
+// one that is fair to make now, within every limit.
+//
+// A [D] is a passive structure behind one mutex. It has no goroutine and no
+// clock: the caller says what time it is, makes the attempts, and reports how
+// they went. Every call but the ones for pages is O(1), amortised, and
+// allocates nothing once it has seen its load.
+//
+// # Time
+//
+// Every time is an int64 in nanoseconds since an origin of the caller's choice,
+// the same for due times and for now. Unix nanoseconds that advance with the
+// monotonic clock (start.UnixNano() + time.Since(start)) are a good choice. A
+// now before the newest one seen counts as that one.
+//
+// # Model
+//
+// Items wait in lines. A line is one queue's items for one endpoint; it holds
+// first attempts and retries apart, each first in, first out. Endpoints that
+// have something to send and may send it take turns, one item a turn; so do the
+// queues' lines within an endpoint. First attempts go before retries, but at
+// least each eighth item is a retry, and each second one while the oldest retry
+// is five seconds late.
+//
+// What cannot go now is not looked at: an endpoint at its limit, out of tokens,
+// paused, or behind an open breaker is in no ring until an event puts it back,
+// and a line whose queue is at its limit or paused stands aside with its queue.
+//
+// # Limits
+//
+// An endpoint's limit starts at 8, grows by one for each answer while it is
+// used (which doubles it each round trip) until a first loss, then by one each
+// round trip, and is halved by a loss (no answer, or an answer that asks for
+// less), at most once a round trip. It stays between 1 and the configured
+// concurrency. Where several queues name one endpoint, the strictest of their
+// limits holds for the endpoint as a whole.
+//
+// # The slow do not hold the quick
+//
+// An endpoint is quick while it answers in under a second on average, slow
+// while it answers in more, and silent while it has not answered: never yet, or
+// not since its last failure, or not for 20 ms to 10 s, by what it used to
+// take, with attempts in flight. Of a pool with ceiling C,
+//
+//	the first slot of a quick endpoint may be taken while all hold < C
+//	the first slot of any other        while all hold < 15/16 C and slow and silent ones < 7/8 C
+//	a further slot of a quick one      while all hold < 7/8 C
+//	a further slot of a slow one       the same, and slow and silent ones < 1/2 C
+//	a further slot of a silent one     the same, and slow and silent ones < 1/8 C
+//
+// so that endpoints that hang can have one slot each and an eighth of the pool
+// besides, never the last sixteenth, and an endpoint with nothing in flight
+// that has been answering finds a slot at once.
+//
+// Within the ceiling the pool sizes itself. Its limit is on the slots of quick
+// endpoints; slots that slow and silent ones hold come on top. It grows by half
+// when it is all taken while work waits, and nothing comes back for 2 ms, or
+// growing last time brought more answers a second; where it did not, because
+// this machine is the limit, it goes back. It shrinks when the peak of ten
+// seconds was below three quarters.
+//
+// # Breaker
+//
+// Ten failures in a row that say an endpoint is down open its breaker, if at
+// least five items are at hand then (waiting or in flight): the schedule of a
+// few tasks to an endpoint is never disturbed, however often they fail. Its
+// items wait, without using up attempts. After a second one probe goes; each
+// probe that fails doubles the wait, up to a minute; an answer starts a ramp
+// from a limit of 1, and the breaker is closed when the limit is back at its
+// start. An answer is an answer, whatever its status: see [Outcome].
+package dispatch
