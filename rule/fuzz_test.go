@@ -66,7 +66,7 @@ func FuzzWechatV2(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got && (!strings.Contains(body, "return_code>") || !strings.Contains(body, "xml")) {
+		if got && (!strings.Contains(body, "return_code") || !strings.Contains(body, "xml")) {
 			t.Errorf("%q is accepted", body)
 		}
 	})
