@@ -1,0 +1,187 @@
+package deliver
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+const maxURL = 2000 // bytes
+
+// An address is a URL that a request can go to. Its texts never show the query.
+type address struct {
+	url  *url.URL   // host in ASCII and lower case
+	host string     // without port and brackets
+	addr netip.Addr // of a host that is no name; else the zero Addr
+}
+
+// parseAddress reads an absolute URL. An error says what is wrong and what would
+// be right, and quotes nothing of the URL beyond its host.
+func parseAddress(text string) (address, error) {
+	switch {
+	case len(text) > maxURL:
+		return address{}, errors.New("longer than 2,000 bytes")
+	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		return address{}, errors.New("has a space or control character: percent-encode it")
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return address{}, errors.New("not a URL: want one such as https://merchant.example/notify")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return address{}, errors.New("want an absolute URL that begins with https:// or http://")
+	case u.User != nil:
+		return address{}, errors.New("holds a user name or password: send them as a header, where they are not shown")
+	case u.Fragment != "" || strings.Contains(text, "#"):
+		return address{}, errors.New("has a fragment (#…), which is never sent")
+	case u.Opaque != "" || u.Hostname() == "":
+		return address{}, errors.New("names no host")
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return address{}, errors.New("its port is not a number from 1 to 65535")
+		}
+	} else if strings.HasSuffix(u.Host, ":") {
+		return address{}, errors.New("has a colon and no port")
+	}
+	host, addr, err := parseHost(u.Hostname())
+	if err != nil {
+		return address{}, err
+	}
+	switch port := u.Port(); {
+	case port != "":
+		u.Host = net.JoinHostPort(host, port)
+	case strings.Contains(host, ":"):
+		u.Host = "[" + host + "]"
+	default:
+		u.Host = host
+	}
+	u.RawQuery = ascii(u.RawQuery)
+	return address{url: u, host: host, addr: addr}, nil
+}
+
+// parseHost returns a host name or literal address in ASCII and lower case, and
+// the address if it is one.
+func parseHost(host string) (string, netip.Addr, error) {
+	if strings.Contains(host, ":") {
+		addr, err := netip.ParseAddr(host)
+		switch {
+		case err != nil:
+			return "", addr, errors.New("its host is not an IPv6 address")
+		case addr.Zone() != "":
+			return "", addr, errors.New("its host has a zone (%…): that is no address beyond this machine")
+		}
+		return addr.String(), addr, nil
+	}
+	none := netip.Addr{}
+	host, err := asciiHost(host)
+	if err != nil {
+		return "", none, err
+	}
+	name := strings.TrimSuffix(host, ".")
+	if len(name) > 253 {
+		return "", none, errors.New("its host is longer than 253 characters")
+	}
+	var last string
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 {
+			return "", none, errors.New("its host has an empty part, or one longer than 63 characters")
+		}
+		last = label
+	}
+	// 2130706433, 0x7f.1 and 127.1 are 127.0.0.1 to some resolvers.
+	if isNumber(last) {
+		addr, err := netip.ParseAddr(name)
+		if err != nil {
+			return "", none, errors.New("its host ends in a number and is not an IPv4 address: want four decimal numbers")
+		}
+		return name, addr, nil
+	}
+	return host, none, nil
+}
+
+// isNumber reports whether a host's last part makes a whole of numbers of it
+// (WHATWG URL, "ends in a number").
+func isNumber(part string) bool {
+	digits, hex := strings.CutPrefix(part, "0x")
+	if hex {
+		return strings.Trim(digits, "0123456789abcdef") == ""
+	}
+	return strings.Trim(digits, "0123456789") == ""
+}
+
+func asciiHost(host string) (string, error) {
+	lower := true
+	for i := range len(host) {
+		c := host[i]
+		switch {
+		case c >= 0x80:
+			host, err := idna.Lookup.ToASCII(host)
+			if err != nil {
+				return "", errors.New("its host is not a domain name")
+			}
+			return host, nil
+		case 'A' <= c && c <= 'Z':
+			lower = false
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '.', c == '_':
+		default:
+			return "", errors.New("its host is not a domain name or an IP address")
+		}
+	}
+	if lower {
+		return host, nil
+	}
+	return strings.ToLower(host), nil
+}
+
+// ascii percent-encodes what a request line cannot hold.
+func ascii(query string) string {
+	if strings.IndexFunc(query, func(r rune) bool { return r >= 0x80 }) < 0 {
+		return query
+	}
+	var b strings.Builder
+	for i := range len(query) {
+		if c := query[i]; c < 0x80 {
+			b.WriteByte(c)
+		} else {
+			const hex = "0123456789ABCDEF"
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		}
+	}
+	return b.String()
+}
+
+// endpoint is scheme://host:port, the port always there.
+func (a address) endpoint() string {
+	port := a.url.Port()
+	if port == "" {
+		port = "443"
+		if a.url.Scheme == "http" {
+			port = "80"
+		}
+	}
+	return a.url.Scheme + "://" + net.JoinHostPort(strings.TrimSuffix(a.host, "."), port)
+}
+
+// refuse returns why the guard would refuse the address whatever its name
+// resolves to; nil if only the connection can tell.
+func (a address) refuse(g *guard) *refusal {
+	name := strings.TrimSuffix(a.host, ".")
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") { // RFC 6761
+		r := g.refuse(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+		if r == nil || g.refuse(netip.IPv6Loopback()) == nil {
+			return nil
+		}
+		r.host = a.host
+		return r
+	}
+	if !a.addr.IsValid() {
+		return nil
+	}
+	return g.refuse(a.addr)
+}

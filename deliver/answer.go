@@ -1,0 +1,132 @@
+package deliver
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/bellmanhq/bellman/rule"
+)
+
+const (
+	maxAnswer  = 64 << 10 // bytes of an answer's body that are read
+	maxExcerpt = 600      // characters of it that are kept
+)
+
+// buffers hold answers while they are judged. Most answers are a word: a buffer
+// grows when it must.
+var buffers = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, 1<<10)} }}
+
+type buffer struct{ b []byte }
+
+// read reads an answer up to maxAnswer bytes, and closes it. The connection is
+// kept if that was all of it, and closed otherwise.
+func (f *buffer) read(resp *http.Response) error {
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil // what follows is no answer
+	}
+	for len(f.b) < maxAnswer {
+		if len(f.b) == cap(f.b) {
+			grown := make([]byte, len(f.b), min(8*cap(f.b), maxAnswer))
+			copy(grown, f.b)
+			f.b = grown
+		}
+		n, err := resp.Body.Read(f.b[len(f.b):cap(f.b)])
+		f.b = f.b[:len(f.b)+n]
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// free gives the buffer back. What was read must not be used any more.
+func (f *buffer) free() {
+	f.b = f.b[:0]
+	buffers.Put(f)
+}
+
+// excerpt returns the first 600 characters of an answer as valid UTF-8, without
+// NUL, which some databases cannot keep: U+FFFD stands for what was neither.
+func excerpt(b []byte) string {
+	clean, ascii := true, true
+	n, end := 0, 0
+	for ; end < len(b) && n < maxExcerpt; n++ {
+		c := b[end]
+		if c < utf8.RuneSelf {
+			clean = clean && c != 0
+			end++
+			continue
+		}
+		ascii = false
+		_, size := utf8.DecodeRune(b[end:])
+		clean = clean && size > 1
+		end += size
+	}
+	s := string(b[:end])
+	if clean {
+		return s
+	}
+	if !ascii {
+		s = each(s)
+	}
+	return strings.ReplaceAll(s, "\x00", "\uFFFD")
+}
+
+// each replaces every wrong byte by one U+FFFD, so that no character is lost
+// from the count.
+func each(s string) string {
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	for _, r := range s {
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// redirect says of an answer with a redirect that nobody followed it; without
+// the query of where to.
+func redirect(a *rule.Answer) string {
+	to := a.Header.Get("Location")
+	if a.Status >= 400 || to == "" {
+		return ""
+	}
+	u, err := url.Parse(to)
+	if err != nil {
+		return "redirects are not followed"
+	}
+	return line("redirects are not followed; this one leads to " + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
+}
+
+// compressed says of a refused answer that nobody asked for its encoding.
+func compressed(a *rule.Answer) string {
+	encoding := a.Header.Get("Content-Encoding")
+	if encoding == "" || encoding == "identity" {
+		return ""
+	}
+	return line("the answer is encoded (" + encoding + "), which was not asked for")
+}
+
+// line makes one line of at most 300 characters of a text that others wrote.
+func line(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s)
+	n := 0
+	for i := range s {
+		if n++; n > 300 {
+			return s[:i]
+		}
+	}
+	return s
+}

@@ -1,0 +1,169 @@
+package deliver
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+const (
+	maxHeaders     = 64      // names a task may bring
+	maxHeaderBytes = 8 << 10 // of all names and values together
+)
+
+const wantMethod = "want POST, PUT, PATCH, GET or DELETE"
+
+var errNoURL = errors.New("required: the task names none, and its queue has none")
+
+// Check fills in Method, Success and Endpoint, and returns an *bellman.Invalid
+// that names every field that no attempt could do with: url, method, headers,
+// headers.NAME, body, success. A URL that the guard refuses by its text is one; a
+// name is resolved at each attempt and not here.
+//
+// A task without a URL goes to its queue's, and stays without: a change of the
+// queue's URL is meant for it too.
+func (h *Handler) Check(task *bellman.Task) error {
+	bad := new(bellman.Invalid)
+	if task.Method == "" {
+		task.Method = h.method
+	}
+	if !isMethod(task.Method) {
+		bad.Add("method", wantMethod)
+	}
+	if task.Method == http.MethodGet && len(task.Body) > 0 {
+		bad.Add("body", "a GET has none: put what it says into the URL's query, or want POST")
+	}
+	to, trusted, err := h.address(task)
+	switch {
+	case err != nil:
+		bad.Add("url", err.Error())
+	case !trusted:
+		if r := to.refuse(&h.client.guard); r != nil {
+			bad.Add("url", r.Error()+": want a public address, or one that egress.allow lets through")
+			err = r
+		}
+	}
+	if err == nil && task.Endpoint == "" {
+		task.Endpoint = to.endpoint()
+	}
+	if task.Success == "" {
+		task.Success = h.text
+	} else if _, err := h.ruleOf(task); err != nil {
+		bad.Add("success", strings.TrimPrefix(err.Error(), "rule: "))
+	}
+	h.checkHeader(task, bad)
+	if h.signer != nil && err == nil {
+		m := sign.Message{Header: h.header(task, "", 1), Query: to.url.RawQuery, Body: task.Body}
+		if err := h.signer.Check(&m); err != nil {
+			field := "body"
+			if len(task.Body) == 0 {
+				field = "url"
+			}
+			bad.Add(field, "cannot be signed: "+err.Error())
+		}
+	}
+	return bad.Err()
+}
+
+func isMethod(m string) bool {
+	switch m {
+	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodGet, http.MethodDelete:
+		return true
+	}
+	return false
+}
+
+func (h *Handler) checkHeader(task *bellman.Task, bad *bellman.Invalid) {
+	if len(task.Header) == 0 {
+		return
+	}
+	if len(task.Header) > maxHeaders {
+		bad.Add("headers", "more than 64")
+		return
+	}
+	bytes := 0
+	seen := make(map[string]bool, len(task.Header))
+	for _, name := range slices.Sorted(maps.Keys(task.Header)) {
+		value := task.Header[name]
+		bytes += len(name) + len(value)
+		canonical := http.CanonicalHeaderKey(name)
+		problem := reserved(canonical)
+		switch {
+		case !isToken(name):
+			name, problem = trim(name), "not a header's name: want letters, digits and hyphens"
+		case problem != "":
+		case h.signs(canonical):
+			problem = "set by the queue's signature"
+		case seen[canonical]:
+			problem = "stands there twice, in other letters"
+		case !isValue(value):
+			problem = "its value has a control character, or white space at an end"
+		}
+		seen[canonical] = true
+		if problem != "" {
+			bad.Add("headers."+name, problem)
+		}
+	}
+	if bytes > maxHeaderBytes {
+		bad.Add("headers", "longer than 8 KiB together")
+	}
+}
+
+func (h *Handler) signs(canonical string) bool {
+	if h.signer == nil {
+		return false
+	}
+	return slices.Contains(h.signer.Headers(), canonical)
+}
+
+// reserved says why a task may not bring a header, by its canonical name; empty:
+// it may.
+func reserved(canonical string) string {
+	switch canonical {
+	case "Host":
+		return "set from the URL"
+	case "Content-Length", "Transfer-Encoding", "Trailer":
+		return "set from the body"
+	case "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Upgrade", "Http2-Settings":
+		return "belongs to the connection, which tasks share"
+	case "Expect":
+		return "a body is sent without asking first"
+	case "Accept-Encoding":
+		return "answers are read as they are, without decoding"
+	}
+	if strings.HasPrefix(canonical, "Bellman-") {
+		return "names that begin with Bellman- are set by bellman"
+	}
+	return ""
+}
+
+// isToken reports whether s is a field name of RFC 9110, section 5.1.
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c >= 0x80 || c <= ' ' || c == 0x7f || strings.IndexByte("\"(),/:;<=>?@[\\]{}", c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isValue reports whether s is a field value of RFC 9110, section 5.5.
+func isValue(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return strings.Trim(s, " \t") == s
+}
+
+// trim cuts a name that goes into a message.
+func trim(name string) string {
+	return strings.ToValidUTF8(name[:min(len(name), 40)], "")
+}

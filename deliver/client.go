@@ -1,0 +1,164 @@
+// Package deliver makes the attempts that go over HTTP: one attempt is one
+// request. It guards where the request may go, signs it, sends it, bounds the
+// answer and judges it. When to attempt, and how often, is for others.
+package deliver
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/bellmanhq/bellman/rule"
+)
+
+// maxHeader bounds the header of an answer, in bytes.
+const maxHeader = 64 << 10
+
+// Options of a Client. The zero Options guard everything and use no proxy; the
+// environment is never looked at.
+type Options struct {
+	// The egress guard. It refuses every address that is not an ordinary host of
+	// the Internet, for addresses that come with a task.
+	AllowPrivate bool           // turns the guard off
+	Allow        []netip.Prefix // lets these through
+
+	// Proxy carries all requests to addresses that come with a task: the URL of
+	// an http, https or socks5 proxy; empty: none. Its own address is trusted, and
+	// a queue's own address is reached without it. The guard resolves and checks a
+	// task's host before the proxy is asked, and the proxy resolves it anew: it
+	// should have rules of its own. Where only the proxy can resolve, the guard has
+	// to be off.
+	Proxy string
+
+	ConnectTimeout time.Duration // to resolve and connect; default 3s: two packets lost are noticed within the 5s of an attempt
+	TLSTimeout     time.Duration // of the handshake; default 5s
+	HeaderTimeout  time.Duration // from request sent to header of the answer; 0: the attempt's own timeout alone
+
+	// Connections are kept for the next request for IdleTimeout; default 15s, which
+	// is less than common servers keep them (Tomcat 20s, Jetty 30s, load balancers
+	// 60s), so that no request meets a connection that is just being closed.
+	IdleTimeout        time.Duration
+	MaxIdle            int // kept in all, for tasks' addresses and as many for queues' own; default 2,048
+	MaxIdlePerEndpoint int // kept to one endpoint; default 1,024
+
+	RootCAs  *x509.CertPool // whose certificates are trusted; nil: the system's
+	Resolver *net.Resolver  // nil: net.DefaultResolver
+	Version  string         // for User-Agent: bellman/VERSION; default dev
+
+	// Transport sends instead of the client's own connections. The guard is then
+	// asked about literal addresses alone, and proxy, timeouts and limits above
+	// are its matter. nil: the client's own.
+	Transport http.RoundTripper
+}
+
+// A Client holds what all queues share: connections, guard, compiled rules. It
+// is safe for concurrent use.
+type Client struct {
+	guard    guard
+	guarded  http.RoundTripper // for addresses that come with a task
+	trusted  http.RoundTripper // for a queue's own address
+	proxied  bool              // guarded goes through a proxy
+	resolver *net.Resolver
+	agent    []string // the User-Agent header
+	rules    *rule.Cache
+}
+
+// NewClient returns a client. An error names the option that is wrong.
+func NewClient(o Options) (*Client, error) {
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 3*time.Second)
+	o.TLSTimeout = cmp.Or(o.TLSTimeout, 5*time.Second)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, 15*time.Second)
+	o.MaxIdle = cmp.Or(o.MaxIdle, 2048)
+	o.MaxIdlePerEndpoint = cmp.Or(o.MaxIdlePerEndpoint, 1024)
+	o.Resolver = cmp.Or(o.Resolver, net.DefaultResolver)
+	if min(o.ConnectTimeout, o.TLSTimeout, o.HeaderTimeout, o.IdleTimeout) < 0 || min(o.MaxIdle, o.MaxIdlePerEndpoint) < 0 {
+		return nil, errors.New("deliver: a timeout or a number of idle connections is negative")
+	}
+	c := &Client{
+		guard:    guard{off: o.AllowPrivate, allow: slices.Clone(o.Allow)},
+		resolver: o.Resolver,
+		agent:    []string{"bellman/" + cmp.Or(o.Version, "dev")},
+		rules:    new(rule.Cache),
+	}
+	for i, p := range c.guard.allow {
+		if !p.IsValid() {
+			return nil, fmt.Errorf("deliver: allow[%d] is not a prefix: want one such as 10.1.0.0/16", i)
+		}
+		if p.Addr().Is4In6() && p.Bits() >= 96 {
+			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+		}
+		c.guard.allow[i] = p.Masked()
+	}
+	if o.Transport != nil {
+		c.guarded, c.trusted = o.Transport, o.Transport
+		return c, nil
+	}
+	proxy, err := parseProxy(o.Proxy)
+	if err != nil {
+		return nil, err
+	}
+	c.trusted = transport(o, nil, nil)
+	switch c.proxied = proxy != nil; c.proxied {
+	case true:
+		c.guarded = transport(o, nil, proxy) // dials the proxy, and nothing else
+	default:
+		c.guarded = transport(o, c.guard.control, nil)
+	}
+	return c, nil
+}
+
+// Close closes the connections that no request uses.
+func (c *Client) Close() {
+	for _, t := range []http.RoundTripper{c.guarded, c.trusted} {
+		if t, ok := t.(interface{ CloseIdleConnections() }); ok {
+			t.CloseIdleConnections()
+		}
+	}
+}
+
+func parseProxy(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
+		return nil, errors.New("deliver: proxy is not usable: want http://HOST:PORT, https://… or socks5://…") // it may hold a password
+	}
+	return u, nil
+}
+
+func transport(o Options, control func(context.Context, string, string, syscall.RawConn) error, proxy *url.URL) *http.Transport {
+	dialer := &net.Dialer{Timeout: o.ConnectTimeout, Resolver: o.Resolver, ControlContext: control}
+	t := &http.Transport{
+		DialContext:            dialer.DialContext,
+		TLSHandshakeTimeout:    o.TLSTimeout,
+		ResponseHeaderTimeout:  o.HeaderTimeout,
+		MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConns:           o.MaxIdle,
+		MaxIdleConnsPerHost:    o.MaxIdlePerEndpoint,
+		IdleConnTimeout:        o.IdleTimeout,
+		DisableCompression:     true, // an answer is a word; a bomb is not
+		ForceAttemptHTTP2:      true,
+		// A connection that died without a word holds many requests: ask it.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
+		TLSClientConfig: &tls.Config{
+			RootCAs:            o.RootCAs,
+			MinVersion:         tls.VersionTLS12,
+			ClientSessionCache: tls.NewLRUClientSessionCache(o.MaxIdle),
+		},
+	}
+	if proxy != nil {
+		t.Proxy = http.ProxyURL(proxy)
+	}
+	return t
+}

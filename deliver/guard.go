@@ -1,0 +1,147 @@
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+)
+
+// A guard refuses addresses that a task of somebody else's must not reach. It
+// is asked when a connection is made, about the address that is connected to:
+// a name whose answer changes after it was looked at gets nowhere.
+type guard struct {
+	off   bool
+	allow []netip.Prefix
+}
+
+// A refusal is the error for an address that the guard refused.
+type refusal struct {
+	host string // the name that led to it; empty: none, or not known
+	addr netip.Addr
+	kind string
+}
+
+func (e *refusal) Error() string {
+	if e.host == "" {
+		return fmt.Sprintf("%s is %s, refused by the egress guard", e.addr, e.kind)
+	}
+	return fmt.Sprintf("%.253s is at %s, which is %s, refused by the egress guard", e.host, e.addr, e.kind)
+}
+
+// A special is a block of addresses that are not ordinary hosts of the
+// Internet: the IANA special-purpose registries (RFC 6890 and its updates).
+type special struct {
+	prefix netip.Prefix
+	kind   string
+}
+
+var special4 = []special{
+	{netip.MustParsePrefix("0.0.0.0/8"), "this host itself (RFC 791)"},
+	{netip.MustParsePrefix("10.0.0.0/8"), "a private address (RFC 1918)"},
+	{netip.MustParsePrefix("100.64.0.0/10"), "a carrier's shared address (RFC 6598)"}, // Alibaba's metadata: 100.100.100.200
+	{netip.MustParsePrefix("127.0.0.0/8"), "a loopback address"},
+	{netip.MustParsePrefix("169.254.0.0/16"), "a link-local address (RFC 3927)"}, // metadata of most clouds: 169.254.169.254
+	{netip.MustParsePrefix("172.16.0.0/12"), "a private address (RFC 1918)"},
+	{netip.MustParsePrefix("192.0.0.0/24"), "an address for protocols (RFC 6890)"}, // Oracle's metadata: 192.0.0.192
+	{netip.MustParsePrefix("192.0.2.0/24"), "an address for documentation (RFC 5737)"},
+	{netip.MustParsePrefix("192.88.99.0/24"), "a 6to4 relay (RFC 7526)"},
+	{netip.MustParsePrefix("192.168.0.0/16"), "a private address (RFC 1918)"},
+	{netip.MustParsePrefix("198.18.0.0/15"), "an address for benchmarks (RFC 2544)"},
+	{netip.MustParsePrefix("198.51.100.0/24"), "an address for documentation (RFC 5737)"},
+	{netip.MustParsePrefix("203.0.113.0/24"), "an address for documentation (RFC 5737)"},
+	{netip.MustParsePrefix("224.0.0.0/4"), "a multicast address"},
+	{netip.MustParsePrefix("240.0.0.0/4"), "a reserved or broadcast address (RFC 1112)"},
+}
+
+// nat64 holds an IPv4 address in its last four bytes (RFC 6052): where a network
+// speaks IPv6 alone, every IPv4 host is reached so.
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+// global is all of IPv6 that is given to ordinary hosts (RFC 4291); what is
+// outside of it is named for the message's sake.
+var global = netip.MustParsePrefix("2000::/3")
+
+var special6 = []special{
+	{netip.MustParsePrefix("::/128"), "the unspecified address"},
+	{netip.MustParsePrefix("::1/128"), "a loopback address"},
+	{netip.MustParsePrefix("::/96"), "IPv4 in IPv6 (RFC 4291)"},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), "a local translation to IPv4 (RFC 8215)"},
+	{netip.MustParsePrefix("2001::/32"), "IPv4 in IPv6 (Teredo, RFC 4380)"},
+	{netip.MustParsePrefix("2001::/23"), "an address for protocols (RFC 2928)"},
+	{netip.MustParsePrefix("2001:db8::/32"), "an address for documentation (RFC 3849)"},
+	{netip.MustParsePrefix("2002::/16"), "IPv4 in IPv6 (6to4, RFC 3056)"},
+	{netip.MustParsePrefix("3fff::/20"), "an address for documentation (RFC 9637)"},
+	{netip.MustParsePrefix("fc00::/7"), "a private address (RFC 4193)"}, // Amazon's metadata: fd00:ec2::254
+	{netip.MustParsePrefix("fe80::/10"), "a link-local address (RFC 4291)"},
+	{netip.MustParsePrefix("fec0::/10"), "a site-local address (RFC 3879)"},
+	{netip.MustParsePrefix("ff00::/8"), "a multicast address"},
+}
+
+// refuse returns why addr must not be connected to; nil if it may.
+func (g *guard) refuse(addr netip.Addr) *refusal {
+	addr = addr.Unmap().WithZone("")
+	if g.off || g.allows(addr) {
+		return nil
+	}
+	inner := addr
+	if nat64.Contains(addr) {
+		b := addr.As16()
+		inner = netip.AddrFrom4([4]byte(b[12:]))
+		if g.allows(inner) {
+			return nil
+		}
+	}
+	list := special6
+	if inner.Is4() {
+		list = special4
+	}
+	for _, s := range list {
+		if s.prefix.Contains(inner) {
+			return &refusal{addr: addr, kind: s.kind}
+		}
+	}
+	if !inner.Is4() && !global.Contains(inner) {
+		return &refusal{addr: addr, kind: "not a global address (RFC 4291)"}
+	}
+	return nil
+}
+
+func (g *guard) allows(addr netip.Addr) bool {
+	for _, p := range g.allow {
+		if p.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// control stands in net.Dialer.ControlContext: it sees each address after
+// resolving, right before the connection is made.
+func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("egress guard: %.80q is not an address and a port", address)
+	}
+	if r := g.refuse(to.Addr()); r != nil {
+		return r
+	}
+	return nil
+}
+
+// resolve asks about a host that somebody else, a proxy, will connect to: every
+// address it has now must be allowed. The proxy resolves anew, so a name whose
+// answer changes in between is for the proxy's own rules to stop.
+func (g *guard) resolve(ctx context.Context, resolver *net.Resolver, host string) error {
+	addrs, err := resolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return err
+	}
+	for _, addr := range addrs {
+		if r := g.refuse(addr); r != nil {
+			return r
+		}
+	}
+	return nil
+}

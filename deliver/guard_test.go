@@ -1,0 +1,118 @@
+package deliver
+
+import (
+	"net/netip"
+	"testing"
+)
+
+func TestGuard(t *testing.T) {
+	tests := []struct {
+		addr    string
+		refused bool
+	}{
+		{"8.8.8.8", false},
+		{"93.184.216.34", false},
+		{"223.5.5.5", false},
+		{"100.63.255.255", false},
+		{"100.128.0.0", false},
+		{"172.15.255.255", false},
+		{"172.32.0.0", false},
+		{"192.0.1.1", false},
+		{"223.255.255.255", false},
+		{"2606:2800:220:1::1", false},
+		{"2400:3200::1", false},
+		{"2001:200::1", false},
+		{"64:ff9b::808:808", false}, // 8.8.8.8 behind NAT64
+
+		{"0.0.0.0", true},
+		{"0.1.2.3", true},
+		{"10.0.0.1", true},
+		{"10.255.255.255", true},
+		{"100.64.0.1", true},
+		{"100.100.100.200", true},
+		{"127.0.0.1", true},
+		{"127.255.255.254", true},
+		{"169.254.169.254", true},
+		{"172.16.0.1", true},
+		{"172.31.255.255", true},
+		{"192.0.0.192", true},
+		{"192.0.2.1", true},
+		{"192.88.99.1", true},
+		{"192.168.1.1", true},
+		{"198.18.0.1", true},
+		{"198.19.255.255", true},
+		{"198.51.100.1", true},
+		{"203.0.113.1", true},
+		{"224.0.0.1", true},
+		{"239.255.255.255", true},
+		{"240.0.0.1", true},
+		{"255.255.255.255", true},
+		{"::", true},
+		{"::1", true},
+		{"::127.0.0.1", true},
+		{"::8.8.8.8", true},
+		{"::ffff:127.0.0.1", true},
+		{"::ffff:10.0.0.1", true},
+		{"::ffff:0:127.0.0.1", true},
+		{"64:ff9b::7f00:1", true},
+		{"64:ff9b::a9fe:a9fe", true},
+		{"64:ff9b:1::a00:1", true},
+		{"100::1", true},
+		{"2001::1", true},
+		{"2001:0:4136:e378:8000:63bf:3fff:fdd2", true},
+		{"2001:2::1", true},
+		{"2001:10::1", true},
+		{"2001:db8::1", true},
+		{"2002:7f00:1::1", true},
+		{"2002:808:808::1", true},
+		{"3fff::1", true},
+		{"4000::1", true},
+		{"5f00::1", true},
+		{"fc00::1", true},
+		{"fd00:ec2::254", true},
+		{"fe80::1", true},
+		{"fe80::1%eth0", true},
+		{"fec0::1", true},
+		{"ff02::1", true},
+	}
+	for _, tt := range tests {
+		addr := netip.MustParseAddr(tt.addr)
+		if r := new(guard).refuse(addr); (r != nil) != tt.refused {
+			t.Errorf("%s: %v; want refused: %t", tt.addr, r, tt.refused)
+		}
+		if r := (&guard{off: true}).refuse(addr); r != nil {
+			t.Errorf("%s with the guard off: %v", tt.addr, r)
+		}
+	}
+}
+
+func TestGuardAllow(t *testing.T) {
+	c := newClient(t, Options{Allow: []netip.Prefix{
+		netip.MustParsePrefix("10.1.2.3/16"),
+		netip.MustParsePrefix("::ffff:192.168.7.0/120"),
+		netip.MustParsePrefix("fd00:1::/32"),
+	}})
+	for addr, refused := range map[string]bool{
+		"10.1.255.1": false, "10.2.0.1": true, "::ffff:10.1.0.1": false, "64:ff9b::a01:1": false, "64:ff9b::a02:1": true,
+		"192.168.7.9": false, "192.168.8.1": true, "fd00:1::5": false, "fd00:2::5": true, "8.8.8.8": false,
+	} {
+		if r := c.guard.refuse(netip.MustParseAddr(addr)); (r != nil) != refused {
+			t.Errorf("%s: %v; want refused: %t", addr, r, refused)
+		}
+	}
+	if _, err := NewClient(Options{Allow: []netip.Prefix{{}}}); err == nil {
+		t.Error("NewClient with an invalid prefix: no error")
+	}
+}
+
+func TestGuardControl(t *testing.T) {
+	g := new(guard)
+	for address, refused := range map[string]bool{
+		"8.8.8.8:443": false, "127.0.0.1:80": true, "[::1]:80": true, "[fe80::1%lo]:80": true, "[::ffff:10.0.0.1]:80": true,
+		"nonsense": true, "/tmp/socket": true,
+	} {
+		if err := g.control(t.Context(), "tcp", address, nil); (err != nil) != refused {
+			t.Errorf("control(%s) = %v; want refused: %t", address, err, refused)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package deliver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/rule"
+)
+
+var (
+	_ bellman.Handler = (*Handler)(nil)
+	_ bellman.Checker = (*Handler)(nil)
+)
+
+// Rules of a queue, for its requests.
+type Rules struct {
+	// URL is where tasks go that name no address of their own, as it stands at
+	// each attempt. It is trusted: the guard is off for it, and it is reached
+	// without the proxy. A task that names the same URL is no different.
+	URL string
+
+	Method  string      // of tasks that name none; default POST
+	Success string      // which answers are accepted, where a task does not say; default success_text
+	Sign    sign.Config // the zero Config: requests are not signed
+}
+
+// A Handler makes the attempts of one queue. It is safe for concurrent use.
+type Handler struct {
+	client *Client
+	home   *address // the queue's own; nil: none
+	url    string   // home as it was given
+	method string
+	rule   *rule.Rule
+	text   string      // of rule
+	signer sign.Signer // nil: none
+	signed int         // headers that signer sets
+}
+
+// Handler returns the handler of a queue with these rules. An error names the
+// rule that is wrong. The secrets are read now.
+func (c *Client) Handler(r Rules) (*Handler, error) {
+	h := &Handler{client: c, url: r.URL, method: cmp.Or(r.Method, http.MethodPost), text: cmp.Or(r.Success, "success_text")}
+	if !isMethod(h.method) {
+		return nil, fmt.Errorf("deliver: method: %s", wantMethod)
+	}
+	if r.URL != "" {
+		a, err := parseAddress(r.URL)
+		if err != nil {
+			return nil, fmt.Errorf("deliver: url: %w", err)
+		}
+		h.home = &a
+	}
+	var err error
+	if h.rule, err = c.rules.Compile(h.text); err != nil {
+		return nil, fmt.Errorf("deliver: success: %w", err)
+	}
+	if h.signer, err = sign.New(r.Sign); err != nil {
+		return nil, fmt.Errorf("deliver: sign: %w", err)
+	}
+	if h.signer != nil {
+		h.signed = len(h.signer.Headers())
+	}
+	return h, nil
+}
+
+// Attempt makes one request of task and judges its answer. Results are
+// bellman's; an address that the guard refused is blocked, and tried again as
+// the schedule says, since a name's answer may heal.
+func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
+	to, trusted, err := h.address(task)
+	if err != nil {
+		return bellman.Verdict{Result: bellman.Unreachable, Error: "not sent: url: " + err.Error()}
+	}
+	judge, err := h.ruleOf(task)
+	if err != nil {
+		return bellman.Verdict{Result: bellman.Refused, Error: "not sent: success: " + line(err.Error())}
+	}
+	if !trusted {
+		if err := h.client.admit(ctx, to); err != nil {
+			return fault(ctx, err, to, "")
+		}
+	}
+	req, payload, err := h.request(ctx, task, number, to)
+	if err != nil {
+		return bellman.Verdict{Result: bellman.Unreachable, Error: "not sent: sign: " + err.Error()}
+	}
+	defer payload.release()
+
+	transport := h.client.guarded
+	if trusted {
+		transport = h.client.trusted
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return fault(ctx, err, to, "")
+	}
+	buf := buffers.Get().(*buffer)
+	defer buf.free()
+	if err := buf.read(resp); err != nil {
+		v := fault(ctx, err, to, fmt.Sprintf("the answer broke off after %d bytes: ", len(buf.b)))
+		v.Status, v.Response = resp.StatusCode, excerpt(buf.b)
+		return v
+	}
+	return verdict(judge, &rule.Answer{Status: resp.StatusCode, Body: buf.b, Header: resp.Header, Attempt: number})
+}
+
+// address returns where task goes, and whether that is the queue's own address.
+func (h *Handler) address(task *bellman.Task) (address, bool, error) {
+	if h.home != nil && (task.URL == "" || task.URL == h.url) {
+		return *h.home, true, nil
+	}
+	if task.URL == "" {
+		return address{}, false, errNoURL
+	}
+	a, err := parseAddress(task.URL)
+	return a, false, err
+}
+
+func (h *Handler) ruleOf(task *bellman.Task) (*rule.Rule, error) {
+	if task.Success == "" || task.Success == h.text {
+		return h.rule, nil
+	}
+	return h.client.rules.Compile(task.Success)
+}
+
+// admit asks the guard what can be known before a connection is made.
+func (c *Client) admit(ctx context.Context, to address) error {
+	if c.guard.off {
+		return nil
+	}
+	if r := to.refuse(&c.guard); r != nil {
+		return r
+	}
+	if c.proxied && !to.addr.IsValid() {
+		return c.guard.resolve(ctx, c.resolver, to.host)
+	}
+	return nil
+}
+
+// verdict says what follows from an answer.
+func verdict(r *rule.Rule, a *rule.Answer) bellman.Verdict {
+	v := bellman.Verdict{Status: a.Status, Response: excerpt(a.Body)}
+	accepted, err := r.Accepts(a)
+	switch {
+	case accepted:
+		v.Next, v.Result = bellman.Succeed, bellman.Accepted
+		return v
+	case err != nil:
+		v.Result, v.Error = bellman.Refused, "success: "+line(err.Error())
+	case a.Status >= 300:
+		v.Result, v.Error = bellman.ErrorStatus, redirect(a)
+	default:
+		v.Result, v.Error = bellman.Refused, compressed(a)
+	}
+	if rule.Permanent(a.Status) {
+		v.Next, v.Reason = bellman.GiveUp, "gave_up"
+		return v
+	}
+	v.RetryAfter, _ = rule.RetryAfter(a.Status, a.Header, time.Now())
+	return v
+}

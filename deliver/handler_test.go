@@ -1,0 +1,355 @@
+package deliver
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+func newClient(t *testing.T, o Options) *Client {
+	t.Helper()
+	c, err := NewClient(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func newHandler(t *testing.T, o Options, r Rules) *Handler {
+	t.Helper()
+	h, err := newClient(t, o).Handler(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// reset breaks the connection so that the other end notices.
+func reset(w http.ResponseWriter, sent string) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	io.WriteString(conn, sent)
+	conn.(*net.TCPConn).SetLinger(0)
+	conn.Close()
+}
+
+// hang waits for the client to give up.
+func hang(r *http.Request) {
+	io.Copy(io.Discard, r.Body) // only then does the server notice
+	<-r.Context().Done()
+}
+
+func TestAttemptResults(t *testing.T) {
+	tests := []struct {
+		name    string
+		success string
+		timeout time.Duration // 0: 10s
+		answer  http.HandlerFunc
+		want    bellman.Verdict // Error: must hold this text
+	}{
+		{name: "500", answer: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "oops", 500) },
+			want: bellman.Verdict{Result: bellman.ErrorStatus, Status: 500, Response: "oops\n"}},
+		{name: "fail", answer: func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "fail") },
+			want: bellman.Verdict{Result: bellman.Refused, Status: 200, Response: "fail"}},
+		{name: "success", answer: func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, " success\n") },
+			want: bellman.Verdict{Next: bellman.Succeed, Result: bellman.Accepted, Status: 200, Response: " success\n"}},
+		{name: "204", answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) },
+			want: bellman.Verdict{Result: bellman.Refused, Status: 204}},
+		{name: "204 wanted", success: "wechat_v3", answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) },
+			want: bellman.Verdict{Next: bellman.Succeed, Result: bellman.Accepted, Status: 204}},
+		{name: "gone", answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(410) },
+			want: bellman.Verdict{Next: bellman.GiveUp, Reason: "gave_up", Result: bellman.ErrorStatus, Status: 410}},
+		{name: "gone and wanted", success: "status == 410", answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(410) },
+			want: bellman.Verdict{Next: bellman.Succeed, Result: bellman.Accepted, Status: 410}},
+		{name: "busy", answer: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "120")
+			w.WriteHeader(503)
+		}, want: bellman.Verdict{Result: bellman.ErrorStatus, Status: 503, RetryAfter: 2 * time.Minute}},
+		{name: "error in a 2xx rule", success: `json.code == "SUCCESS"`,
+			answer: func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "no json") },
+			want:   bellman.Verdict{Result: bellman.Refused, Status: 200, Response: "no json", Error: "success: "}},
+		{name: "hang", timeout: 30 * time.Millisecond, answer: func(_ http.ResponseWriter, r *http.Request) { hang(r) },
+			want: bellman.Verdict{Result: bellman.TimedOut, Error: "no answer in the time of one attempt"}},
+		{name: "hang in the body", timeout: 100 * time.Millisecond, answer: func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, "succ")
+			w.(http.Flusher).Flush()
+			hang(r)
+		}, want: bellman.Verdict{Result: bellman.TimedOut, Status: 200, Response: "succ", Error: "the answer broke off after 4 bytes"}},
+		{name: "reset before an answer", answer: func(w http.ResponseWriter, _ *http.Request) { reset(w, "") },
+			want: bellman.Verdict{Result: bellman.Unreachable, Error: "connection: "}},
+		{name: "reset in the body", answer: func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, _ := w.(http.Hijacker).Hijack()
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsuccess")
+			conn.Close()
+		}, want: bellman.Verdict{Result: bellman.Unreachable, Status: 200, Response: "success", Error: "the answer broke off after 7 bytes: connection: closed before the answer was whole"}},
+		{name: "endless body", success: "http_2xx", answer: func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				if _, err := w.Write(bytes.Repeat([]byte("success "), 1000)); err != nil {
+					return
+				}
+			}
+		}, want: bellman.Verdict{Next: bellman.Succeed, Result: bellman.Accepted, Status: 200, Response: strings.Repeat("success ", 75)}},
+		{name: "redirect", answer: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "http://10.0.0.1/admin?token=s3cret")
+			w.WriteHeader(302)
+		}, want: bellman.Verdict{Result: bellman.ErrorStatus, Status: 302, Error: "redirects are not followed; this one leads to http://10.0.0.1/admin"}},
+		{name: "long header", answer: func(w http.ResponseWriter, _ *http.Request) {
+			value := strings.Repeat("x", 100<<10)
+			for i := range 100 {
+				w.Header().Set(fmt.Sprintf("X-%d", i), value)
+			}
+		}, want: bellman.Verdict{Result: bellman.Unreachable, Error: "http: the answer's header is longer than 64 KiB"}},
+		{name: "slow header", timeout: 50 * time.Millisecond, answer: func(w http.ResponseWriter, r *http.Request) {
+			conn, _, _ := w.(http.Hijacker).Hijack()
+			defer conn.Close()
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nX-Slow: ")
+			io.Copy(io.Discard, conn) // until the client gives up
+		}, want: bellman.Verdict{Result: bellman.TimedOut, Error: "no answer in the time"}},
+		{name: "not HTTP", answer: func(w http.ResponseWriter, r *http.Request) {
+			conn, _, _ := w.(http.Hijacker).Hijack()
+			io.WriteString(conn, "220 mail.example ESMTP\r\n")
+			conn.Close()
+		}, want: bellman.Verdict{Result: bellman.Unreachable, Error: "malformed HTTP"}},
+		{name: "upgrade that nobody asked for", answer: func(w http.ResponseWriter, r *http.Request) {
+			conn, _, _ := w.(http.Hijacker).Hijack()
+			defer conn.Close()
+			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nsuccess")
+			io.Copy(io.Discard, conn)
+		}, want: bellman.Verdict{Result: bellman.Refused, Status: 101}},
+		{name: "gzip that nobody asked for", answer: func(w http.ResponseWriter, r *http.Request) {
+			if got := r.Header.Get("Accept-Encoding"); got != "" {
+				t.Errorf("Accept-Encoding: %q; want none", got)
+			}
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			io.WriteString(z, "success")
+			z.Close()
+		}, want: bellman.Verdict{Result: bellman.Refused, Status: 200, Error: "the answer is encoded (gzip)"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var requests atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				requests.Add(1)
+				tt.answer(w, r)
+			}))
+			defer server.Close()
+			h := newHandler(t, Options{AllowPrivate: true}, Rules{})
+			defer h.client.Close()
+			timeout := tt.timeout
+			if timeout == 0 {
+				timeout = 10 * time.Second
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			task := &bellman.Task{ID: bellman.NewID(), URL: server.URL + "/notify?token=s3cret", Success: tt.success, Body: []byte("hello")}
+			got := h.Attempt(ctx, task, 1)
+
+			if !strings.Contains(got.Error, tt.want.Error) || tt.want.Error == "" && got.Error != "" {
+				t.Errorf("Error = %q; want %q in it", got.Error, tt.want.Error)
+			}
+			if strings.Contains(got.Error, "s3cret") {
+				t.Errorf("Error = %q shows a query", got.Error)
+			}
+			if tt.name == "gzip that nobody asked for" {
+				got.Response = ""
+			}
+			got.Error, tt.want.Error = "", ""
+			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
+				t.Errorf("Attempt = %+v; want %+v", got, tt.want)
+			}
+			if n := requests.Load(); n != 1 {
+				t.Errorf("%d requests; want 1", n)
+			}
+		})
+	}
+}
+
+func TestAttemptUnreachable(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := "http://" + l.Addr().String() + "/?token=s3cret"
+	l.Close()
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	defer secure.Close()
+	secure.Config.ErrorLog = nil
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(secure.Certificate())
+	wrongName := strings.Replace(secure.URL, "127.0.0.1", "localhost", 1)
+
+	tests := []struct {
+		name, url, want string
+		roots           *x509.CertPool
+	}{
+		{"refused", dead, "connect: refused", nil},
+		{"unknown authority", secure.URL + "/?token=s3cret", "tls: certificate not accepted: x509: certificate signed by unknown authority", nil},
+		{"wrong name", wrongName, "tls: certificate not accepted: x509: certificate is valid for example.com", pool},
+		{"no TLS", strings.Replace(plain.URL, "http:", "https:", 1), "tls: the other end does not speak TLS", nil},
+		{"no such host", "http://nobody.invalid/?token=s3cret", "dns: ", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := Options{AllowPrivate: true, RootCAs: tt.roots}
+			if tt.name == "no such host" {
+				o.Resolver = newNames(t, nil).resolver()
+			}
+			h := newHandler(t, o, Rules{})
+			got := h.Attempt(t.Context(), &bellman.Task{URL: tt.url}, 1)
+			if got.Result != bellman.Unreachable || !strings.Contains(got.Error, tt.want) || strings.Contains(got.Error, "s3cret") {
+				t.Errorf("Attempt = %v %q; want unreachable, %q", got.Result, got.Error, tt.want)
+			}
+		})
+	}
+}
+
+func TestAttemptCutOff(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hang(r) }))
+	defer server.Close()
+	h := newHandler(t, Options{AllowPrivate: true}, Rules{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	got := h.Attempt(ctx, &bellman.Task{URL: server.URL}, 1)
+	if got.Result != bellman.Unknown || got.Next != bellman.Again {
+		t.Errorf("Attempt = %v, %v; want unknown, again", got.Result, got.Next)
+	}
+}
+
+func TestAttemptRequest(t *testing.T) {
+	type seen struct {
+		method, uri, body string
+		header            http.Header
+	}
+	requests := make(chan seen, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		requests <- seen{r.Method, r.RequestURI, string(body), r.Header}
+		io.WriteString(w, "success")
+	}))
+	defer server.Close()
+	h := newHandler(t, Options{AllowPrivate: true, Version: "1.2.3"}, Rules{})
+	id := bellman.NewID()
+
+	tests := []struct {
+		name string
+		task bellman.Task
+		want seen
+	}{
+		{"defaults", bellman.Task{URL: server.URL, Body: []byte(" {\"a\":1}\n")},
+			seen{"POST", "/", " {\"a\":1}\n", http.Header{"Content-Type": {"application/json"}}}},
+		{"text", bellman.Task{URL: server.URL + "/a%20b?x=1&y=é", Method: "PUT", Body: []byte("{not json")},
+			seen{"PUT", "/a%20b?x=1&y=%C3%A9", "{not json", http.Header{"Content-Type": {"text/plain; charset=utf-8"}}}},
+		{"own header", bellman.Task{URL: server.URL, Header: map[string]string{
+			"content-type": "application/xml", "X-Shop": "7", "user-agent": "shop/1", "Bellman-Task": "forged", "Content-Length": "99"}, Body: []byte("<a/>")},
+			seen{"POST", "/", "<a/>", http.Header{"Content-Type": {"application/xml"}, "X-Shop": {"7"}, "User-Agent": {"shop/1"}}}},
+		{"no body", bellman.Task{URL: server.URL, Method: "DELETE"}, seen{"DELETE", "/", "", http.Header{}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.task.ID = id
+			if v := h.Attempt(t.Context(), &tt.task, 3); v.Result != bellman.Accepted {
+				t.Fatal(v)
+			}
+			got := <-requests
+			want := tt.want.header
+			want.Set("Bellman-Task", id.String())
+			want.Set("Bellman-Attempt", "3")
+			if want.Get("User-Agent") == "" {
+				want.Set("User-Agent", "bellman/1.2.3")
+			}
+			if len(tt.task.Body) > 0 {
+				want.Set("Content-Length", fmt.Sprint(len(tt.task.Body)))
+			}
+			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
+				t.Errorf("the receiver saw %v; want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestConnectionsAreKept(t *testing.T) {
+	var opened atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, strings.Repeat("x", 10<<10))
+	}))
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	h := newHandler(t, Options{AllowPrivate: true}, Rules{})
+	for range 20 {
+		if v := h.Attempt(t.Context(), &bellman.Task{URL: server.URL, Body: []byte("hello")}, 1); v.Result != bellman.Refused {
+			t.Fatal(v)
+		}
+	}
+	if n := opened.Load(); n != 1 {
+		t.Errorf("%d connections for 20 requests; want 1", n)
+	}
+}
+
+func TestHTTP2(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %s", r.Proto, body)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(server.Certificate())
+	h := newHandler(t, Options{AllowPrivate: true, RootCAs: pool}, Rules{Success: `body == "HTTP/2.0 hello"`})
+	if v := h.Attempt(t.Context(), &bellman.Task{URL: server.URL, Body: []byte("hello")}, 1); v.Result != bellman.Accepted {
+		t.Error(v)
+	}
+}
+
+// The task may be reused once Attempt returned, even by a transport that
+// answers before it has read the body.
+func TestBodyIsReleased(t *testing.T) {
+	hold, done := make(chan struct{}), make(chan error)
+	h := newHandler(t, Options{Transport: early{hold, done}}, Rules{})
+	task := &bellman.Task{URL: "https://merchant.example", Body: []byte("hello")}
+	if v := h.Attempt(t.Context(), task, 1); v.Result != bellman.Accepted {
+		t.Fatal(v)
+	}
+	clear(task.Body)
+	close(hold)
+	if err := <-done; err != errReleased {
+		t.Errorf("reading the body after the attempt: %v; want %v", err, errReleased)
+	}
+}
+
+type early struct {
+	hold chan struct{}
+	done chan error
+}
+
+func (e early) RoundTrip(r *http.Request) (*http.Response, error) {
+	go func() {
+		<-e.hold
+		_, err := io.ReadAll(r.Body)
+		e.done <- err
+	}()
+	return echo{}.RoundTrip(&http.Request{Body: http.NoBody})
+}

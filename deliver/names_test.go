@@ -1,0 +1,182 @@
+package deliver
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Names is a name server on a loopback port. It knows IPv4 addresses only, and
+// says of other names that they do not exist.
+type names struct {
+	conn net.PacketConn
+	mu   sync.Mutex
+	ip4  map[string]netip.Addr // by name without dot at the end
+}
+
+func newNames(t *testing.T, ip4 map[string]netip.Addr) *names {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &names{conn: conn, ip4: ip4}
+	var serving sync.WaitGroup
+	serving.Go(n.serve)
+	t.Cleanup(func() { conn.Close(); serving.Wait() })
+	return n
+}
+
+func (n *names) set(name, addr string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ip4[name] = netip.MustParseAddr(addr)
+}
+
+func (n *names) resolver() *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", n.conn.LocalAddr().String())
+	}}
+}
+
+func (n *names) serve() {
+	b := make([]byte, 1500)
+	for {
+		size, from, err := n.conn.ReadFrom(b)
+		if err != nil {
+			return
+		}
+		q := b[:size]
+		var labels []string
+		end := 12
+		for q[end] != 0 {
+			labels = append(labels, string(q[end+1:end+1+int(q[end])]))
+			end += 1 + int(q[end])
+		}
+		kind := binary.BigEndian.Uint16(q[end+1:])
+		n.mu.Lock()
+		addr, known := n.ip4[strings.ToLower(strings.Join(labels, "."))]
+		n.mu.Unlock()
+		a := append([]byte{q[0], q[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, q[12:end+5]...)
+		switch {
+		case !known:
+			a[3] |= 3 // NXDOMAIN
+		case kind == 1:
+			a[7] = 1
+			a = append(a, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4)
+			ip := addr.As4()
+			a = append(a, ip[:]...)
+		}
+		n.conn.WriteTo(a, from)
+	}
+}
+
+// A name that pointed to an allowed address when the task was accepted, and at
+// its first attempt, points inside later.
+func TestNameThatChanges(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "close")
+		io.WriteString(w, "success")
+	}))
+	defer server.Close()
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	n := newNames(t, map[string]netip.Addr{})
+	n.set("merchant.test", "127.0.0.1")
+	h := newHandler(t, Options{Resolver: n.resolver(), Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}, Rules{})
+	task := &bellman.Task{URL: "http://merchant.test:" + port + "/?token=s3cret"}
+	if err := h.Check(task); err != nil {
+		t.Fatal(err)
+	}
+	if v := h.Attempt(t.Context(), task, 1); v.Result != bellman.Accepted {
+		t.Fatal(v)
+	}
+	n.set("merchant.test", "127.0.0.2")
+	v := h.Attempt(t.Context(), task, 2)
+	const want = "merchant.test is at 127.0.0.2, which is a loopback address, refused by the egress guard"
+	if v.Result != bellman.Blocked || v.Next != bellman.Again || v.Error != want {
+		t.Errorf("Attempt = %v %v %q; want blocked, again, %q", v.Result, v.Next, v.Error, want)
+	}
+}
+
+func TestAttemptBlocked(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		t.Error("the receiver was reached")
+	}))
+	defer server.Close()
+	h := newHandler(t, Options{}, Rules{})
+	for _, url := range []string{server.URL, strings.Replace(server.URL, "127.0.0.1", "localhost", 1)} {
+		if v := h.Attempt(t.Context(), &bellman.Task{URL: url + "/?token=s3cret"}, 1); v.Result != bellman.Blocked ||
+			v.Next != bellman.Again || !strings.Contains(v.Error, "127.0.0.1") || strings.Contains(v.Error, "s3cret") {
+			t.Errorf("Attempt(%s) = %v %v %q; want blocked, again", url, v.Result, v.Next, v.Error)
+		}
+	}
+}
+
+// The queue's own address is trusted; the same server under another URL is not.
+func TestQueueAddressIsTrusted(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "success") }))
+	defer server.Close()
+	h := newHandler(t, Options{}, Rules{URL: server.URL + "/home"})
+	task := &bellman.Task{}
+	if err := h.Check(task); err != nil || task.URL != "" || task.Endpoint != server.URL {
+		t.Errorf("Check: %v, URL %q, endpoint %q; want no error, no URL, %q", err, task.URL, task.Endpoint, server.URL)
+	}
+	for url, want := range map[string]bellman.Result{
+		"":                    bellman.Accepted,
+		server.URL + "/home":  bellman.Accepted,
+		server.URL + "/home2": bellman.Blocked,
+	} {
+		if v := h.Attempt(t.Context(), &bellman.Task{URL: url}, 1); v.Result != want {
+			t.Errorf("Attempt(%q) = %v %q; want %v", url, v.Result, v.Error, want)
+		}
+	}
+}
+
+func TestProxy(t *testing.T) {
+	var asked atomic.Pointer[string]
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(&r.RequestURI)
+		io.WriteString(w, "success")
+	}))
+	defer proxy.Close()
+	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "success") }))
+	defer home.Close()
+	n := newNames(t, map[string]netip.Addr{})
+	n.set("merchant.test", "93.184.216.34")
+	n.set("inside.test", "10.0.0.5")
+	// Setting it shows that the environment is not looked at.
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	h := newHandler(t, Options{Proxy: proxy.URL, Resolver: n.resolver()}, Rules{URL: home.URL})
+	for _, tt := range []struct {
+		url  string
+		want bellman.Result
+		uri  string
+	}{
+		{"http://merchant.test/a?b=c", bellman.Accepted, "http://merchant.test/a?b=c"},
+		{"http://inside.test/a", bellman.Blocked, ""},
+		{"http://nobody.test/a", bellman.Unreachable, ""},
+		{"http://127.0.0.1/a", bellman.Blocked, ""},
+		{"", bellman.Accepted, ""}, // the queue's own: without the proxy
+	} {
+		asked.Store(new(string))
+		v := h.Attempt(t.Context(), &bellman.Task{URL: tt.url}, 1)
+		if v.Result != tt.want || *asked.Load() != tt.uri {
+			t.Errorf("Attempt(%q) = %v %q, the proxy was asked for %q; want %v, %q", tt.url, v.Result, v.Error, *asked.Load(), tt.want, tt.uri)
+		}
+	}
+	for _, bad := range []string{"proxy.example:3128", "ftp://proxy.example", "http://", "http://u:p4ss@%zz"} {
+		if _, err := NewClient(Options{Proxy: bad}); err == nil || strings.Contains(err.Error(), "p4ss") {
+			t.Errorf("NewClient with proxy %q: %v; want an error without the password", bad, err)
+		}
+	}
+}

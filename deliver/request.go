@@ -1,0 +1,134 @@
+package deliver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+// The header values that many requests share. Nobody changes them.
+var (
+	typeJSON = []string{"application/json"}
+	typeText = []string{"text/plain; charset=utf-8"}
+)
+
+// request builds the request of one attempt. Release the payload when nothing
+// may read the task's body any more.
+func (h *Handler) request(ctx context.Context, task *bellman.Task, number int, to address) (*http.Request, *payload, error) {
+	id := task.ID.String()
+	header := h.header(task, id, number)
+	body := task.Body
+	if h.signer != nil {
+		m := sign.Message{ID: id, Time: time.Now(), Header: header, Query: to.url.RawQuery, Body: body}
+		if err := h.signer.Sign(&m); err != nil {
+			return nil, nil, err
+		}
+		body = m.Body
+		if m.Query != to.url.RawQuery {
+			signed := *to.url
+			signed.RawQuery = m.Query
+			to.url = &signed
+		}
+	}
+	method := task.Method
+	if method == "" {
+		method = h.method
+	}
+	p := &payload{data: body}
+	req := http.Request{
+		Method: method, URL: to.url, Host: to.url.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		ContentLength: int64(len(body)), Body: http.NoBody,
+	}
+	if len(body) > 0 {
+		p.first.of = p
+		req.Body, req.GetBody = &p.first, p.again
+	}
+	return req.WithContext(ctx), p, nil
+}
+
+// header returns a task's header: its own, and ours where it has none.
+func (h *Handler) header(task *bellman.Task, id string, number int) http.Header {
+	header := make(http.Header, len(task.Header)+4+h.signed)
+	values := make([]string, 0, len(task.Header)+2)
+	set := func(name, value string) {
+		values = append(values, value)
+		header[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+	for name, value := range task.Header {
+		name = http.CanonicalHeaderKey(name)
+		if reserved(name) == "" {
+			set(name, value)
+		}
+	}
+	set("Bellman-Task", id)
+	set("Bellman-Attempt", strconv.Itoa(number))
+	if _, given := header["User-Agent"]; !given {
+		header["User-Agent"] = h.client.agent
+	}
+	if _, given := header["Content-Type"]; !given && len(task.Body) > 0 {
+		header["Content-Type"] = typeText
+		if looksJSON(task.Body) {
+			header["Content-Type"] = typeJSON
+		}
+	}
+	return header
+}
+
+// looksJSON reports whether a body is an object or a list by its two ends.
+func looksJSON(body []byte) bool {
+	body = bytes.TrimSpace(body)
+	n := len(body)
+	return n >= 2 && (body[0] == '{' && body[n-1] == '}' || body[0] == '[' && body[n-1] == ']')
+}
+
+// A payload is the body of a request. A transport may still read it when the
+// attempt is over (an answer that came before all was sent), and the task is not
+// ours any more then: release waits for a read that is going on, and lets none
+// begin.
+type payload struct {
+	mu    sync.Mutex
+	data  []byte // nil when released
+	first reader
+}
+
+type reader struct {
+	of  *payload
+	pos int
+}
+
+var errReleased = errors.New("deliver: the attempt is over")
+
+func (r *reader) Read(b []byte) (int, error) {
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	if r.of.data == nil {
+		return 0, errReleased
+	}
+	n := copy(b, r.of.data[r.pos:])
+	r.pos += n
+	if r.pos == len(r.of.data) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (r *reader) Close() error { return nil }
+
+// again is the body once more, for a transport that lost a connection before it
+// had written anything.
+func (p *payload) again() (io.ReadCloser, error) { return &reader{of: p}, nil }
+
+func (p *payload) release() {
+	p.mu.Lock()
+	p.data = nil
+	p.mu.Unlock()
+}
