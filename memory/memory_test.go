@@ -1,0 +1,13 @@
+package memory_test
+
+import (
+	"testing"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/storetest"
+)
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(*testing.T) bellman.Store { return memory.New() })
+}

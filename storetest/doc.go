@@ -1,0 +1,114 @@
+package storetest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+var docs = []promise{
+	{"documents are set, replaced and deleted", func(t *suite) {
+		set := func(value []byte) {
+			t.Helper()
+			t.commit(&bellman.Batch{Docs: []bellman.Doc{{Kind: "pause", Name: "queue/q", Value: value}}})
+		}
+		for _, value := range []string{`{"who":"ann"}`, `{"who":"bob"}`, `{}`} {
+			set([]byte(value))
+			got, err := t.s.Docs(t.Context(), "pause", "", 10)
+			t.must(err)
+			if len(got) != 1 || got[0].Kind != "pause" || got[0].Name != "queue/q" || string(got[0].Value) != value {
+				t.Errorf("Docs() = %+v, want %s", got, value)
+			}
+		}
+		set(nil)
+		set(nil) // again: nothing to do
+		if got, err := t.s.Docs(t.Context(), "pause", "", 10); len(got) != 0 || err != nil {
+			t.Errorf("Docs() = %+v, %v; want none", got, err)
+		}
+	}},
+	{"of one document in one batch the last wins", func(t *suite) {
+		t.commit(&bellman.Batch{Docs: []bellman.Doc{
+			{Kind: "k", Name: "a", Value: []byte("1")}, {Kind: "k", Name: "a", Value: []byte("2")},
+			{Kind: "k", Name: "b", Value: []byte("1")}, {Kind: "k", Name: "b"},
+		}})
+		got, err := t.s.Docs(t.Context(), "k", "", 10)
+		t.must(err)
+		if len(got) != 1 || string(got[0].Value) != "2" {
+			t.Errorf("Docs() = %+v, want a with 2", got)
+		}
+	}},
+	{"documents of a kind come by name, in pages", func(t *suite) {
+		names := []string{"a", "a/b", "ab", "b", "B", "endpoint/https://a.example:443", "商户"}
+		b := &bellman.Batch{}
+		for _, name := range names {
+			b.Docs = append(b.Docs, bellman.Doc{Kind: "pause", Name: name, Value: []byte(name)},
+				bellman.Doc{Kind: "paus", Name: "e" + name, Value: []byte("other")},
+				bellman.Doc{Kind: "pausea", Name: name, Value: []byte("other")})
+		}
+		t.commit(b)
+		slices.Sort(names)
+		for _, limit := range []int{1, 2, 100} {
+			var got []string
+			for after := ""; ; {
+				page, err := t.s.Docs(t.Context(), "pause", after, limit)
+				t.must(err)
+				for _, d := range page {
+					if string(d.Value) != d.Name {
+						t.Errorf("document %q has value %q", d.Name, d.Value)
+					}
+					got = append(got, d.Name)
+				}
+				if len(page) < limit {
+					break
+				}
+				after = page[len(page)-1].Name
+			}
+			if !slices.Equal(got, names) {
+				t.Errorf("pages of %d: %q, want %q", limit, got, names)
+			}
+		}
+	}},
+}
+
+var audits = []promise{
+	{"records come back as they were given, newest first", func(t *suite) {
+		want := bellman.Audit{At: t0.Add(1500 * time.Microsecond), Who: "ann", Action: "resend", Target: "queue/q", Reason: "merchant asked 商户"}
+		t.commit(&bellman.Batch{Audits: []bellman.Audit{want}})
+		t.commit(&bellman.Batch{Audits: []bellman.Audit{{At: t0.Add(-time.Hour), Who: "old"}, {At: t0.Add(time.Hour), Who: "new"}}})
+		got, err := t.s.Audits(t.Context(), time.Time{}, 10)
+		t.must(err)
+		want.At = cut(want.At)
+		if len(got) != 3 || got[0].Who != "new" || got[1] != want || got[2].Who != "old" {
+			t.Errorf("Audits() = %+v, want new, %+v, old", got, want)
+		}
+	}},
+	{"pages by time see each record once", func(t *suite) {
+		b := &bellman.Batch{}
+		for i := range 60 {
+			b.Audits = append(b.Audits, bellman.Audit{At: t0.Add(time.Duration(i/4) * time.Millisecond), Who: keyed(i)})
+		}
+		t.commit(b)
+		for _, limit := range []int{1, 3, 4, 10, 100} {
+			seen := map[string]bool{}
+			var before time.Time
+			for {
+				page, err := t.s.Audits(t.Context(), before, limit)
+				t.must(err)
+				if len(page) == 0 {
+					break
+				}
+				for _, a := range page {
+					if seen[a.Who] {
+						t.Fatalf("limit %d: %s came twice", limit, a.Who)
+					}
+					seen[a.Who] = true
+				}
+				before = page[len(page)-1].At
+			}
+			if len(seen) != 60 {
+				t.Errorf("limit %d: %d records, want 60", limit, len(seen))
+			}
+		}
+	}},
+}

@@ -1,0 +1,103 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+var reads = []promise{
+	{"a task that is not there is not found", func(t *suite) {
+		_, err := t.s.Task(t.Context(), t.id(t0))
+		t.wantErr("Task()", err, bellman.ErrNotFound)
+		_, err = t.s.Lookup(t.Context(), "q", "k")
+		t.wantErr("Lookup()", err, bellman.ErrNotFound)
+		got, err := t.s.Attempts(t.Context(), t.id(t0), 0, 10)
+		if err != nil || len(got) != 0 {
+			t.Errorf("Attempts() = %v, %v; want none", got, err)
+		}
+	}},
+	{"a key is looked up in its queue, exactly", func(t *suite) {
+		task := t.task(t0)
+		task.Key = "Order-1"
+		t.add(task)
+		if id, err := t.s.Lookup(t.Context(), "q", "Order-1"); err != nil || id != task.ID {
+			t.Errorf("Lookup() = %v, %v; want %v", id, err, task.ID)
+		}
+		for _, other := range [][2]string{{"q", "order-1"}, {"q", "Order-1 "}, {"q", "Order-"}, {"q", "Order-1\x00"}, {"Q", "Order-1"}, {"none", "Order-1"}} {
+			_, err := t.s.Lookup(t.Context(), other[0], other[1])
+			t.wantErr("Lookup()", err, bellman.ErrNotFound)
+		}
+	}},
+	{"a task comes with its newest attempt", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		if got := t.get(task.ID); got.Last != nil {
+			t.Errorf("Last = %+v before the first attempt, want nil", got.Last)
+		}
+		for n := 1; n <= 3; n++ {
+			t.attempt(task.ID, uint32(n), bellman.Attempt{Number: n, Response: keyed(n)})
+			if got := t.get(task.ID); got.Last == nil || got.Last.Number != n || got.Last.Response != keyed(n) {
+				t.Errorf("Last = %+v, want number %d", got.Last, n)
+			}
+		}
+	}},
+	{"the newest attempt is found where an attempt left no record", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		t.attempt(task.ID, 1, bellman.Attempt{Number: 1})
+		t.must(t.change(task.ID, 2, bellman.Status{Attempts: 3, Due: t0, Look: t0}))
+		if got := t.get(task.ID); got.Last == nil || got.Last.Number != 1 {
+			t.Errorf("Last = %+v, want number 1", got.Last)
+		}
+	}},
+	{"an attempt comes back as it was given", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		want := bellman.Attempt{Number: 1, Trigger: bellman.BySettle, Due: t0.Add(1500 * time.Microsecond), Started: t0.Add(2500 * time.Microsecond),
+			Took: 1234567, Result: bellman.ErrorStatus, Status: 503, Response: "busy 忙", Error: "status 503", Node: "node-1"}
+		t.attempt(task.ID, 1, want)
+		got, err := t.s.Attempts(t.Context(), task.ID, 0, 10)
+		t.must(err)
+		want.Due, want.Started = cut(want.Due), cut(want.Started)
+		if len(got) == 1 && got[0].Took.Truncate(time.Millisecond) == want.Took.Truncate(time.Millisecond) {
+			got[0].Took = want.Took // kept to the millisecond at least
+		}
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("Attempts() = %+v, want %+v", got, want)
+		}
+	}},
+	{"attempts come in order, in pages", func(t *suite) {
+		task, other := t.task(t0), t.task(t0)
+		t.add(task, other)
+		for n := 1; n <= 300; n++ {
+			t.attempt(task.ID, uint32(n), bellman.Attempt{Number: n})
+		}
+		t.attempt(other.ID, 1, bellman.Attempt{Number: 1})
+		after := 0
+		for after < 300 {
+			page, err := t.s.Attempts(t.Context(), task.ID, after, 7)
+			t.must(err)
+			if want := min(7, 300-after); len(page) != want {
+				t.Fatalf("Attempts(after %d) gave %d, want %d", after, len(page), want)
+			}
+			for _, a := range page {
+				if after++; a.Number != after {
+					t.Fatalf("number %d, want %d", a.Number, after)
+				}
+			}
+		}
+		if page, err := t.s.Attempts(t.Context(), task.ID, 300, 7); err != nil || len(page) != 0 {
+			t.Errorf("Attempts(after the last) = %v, %v; want none", page, err)
+		}
+	}},
+}
+
+// attempt records one attempt of a pending task, which stays pending.
+func (t *suite) attempt(id bellman.ID, version uint32, a bellman.Attempt) {
+	t.Helper()
+	b := &bellman.Batch{Changes: []bellman.Change{{ID: id, Version: version, Attempt: &a,
+		To: bellman.Status{Attempts: a.Number, Due: t0, Look: t0}}}}
+	t.commit(b)
+	t.must(b.Changes[0].Err)
+}

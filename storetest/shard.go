@@ -1,0 +1,193 @@
+package storetest
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+var shardings = []promise{
+	{"shards are numbered from 0, and nobody's at first", func(t *suite) {
+		list, err := t.s.Shards(t.Context())
+		t.must(err)
+		if len(list) < 2 {
+			t.Fatalf("%d shards, want 2 at least", len(list))
+		}
+		for i, shard := range list {
+			if int(shard.Shard) != i || shard.Owner != "" || shard.Alive {
+				t.Errorf("shard %d = %+v, want it free", i, shard)
+			}
+		}
+	}},
+	{"a claim makes the epoch grow by one", func(t *suite) {
+		t.join("a", time.Hour)
+		epoch := t.shard(0).Epoch
+		for range 3 { // the node's own shard may be claimed again
+			lease, err := t.s.Claim(t.Context(), "a", 0, epoch)
+			if err != nil || lease != (bellman.Lease{Shard: 0, Epoch: epoch + 1}) {
+				t.Fatalf("Claim() = %+v, %v; want epoch %d", lease, err, epoch+1)
+			}
+			epoch++
+		}
+		if shard := t.shard(0); shard.Owner != "a" || !shard.Alive || shard.Epoch != epoch {
+			t.Errorf("shard = %+v, want a's, alive, epoch %d", shard, epoch)
+		}
+	}},
+	{"a claim that saw an older epoch, or a living owner, is fenced off", func(t *suite) {
+		t.join("a", time.Hour)
+		t.join("b", time.Hour)
+		lease := t.claim("a", 0)
+		_, err := t.s.Claim(t.Context(), "a", 0, lease.Epoch-1)
+		t.wantErr("Claim(older epoch)", err, bellman.ErrFenced)
+		_, err = t.s.Claim(t.Context(), "b", 0, lease.Epoch)
+		t.wantErr("Claim(another's shard)", err, bellman.ErrFenced)
+		_, err = t.s.Claim(t.Context(), "nobody", 1, t.shard(1).Epoch)
+		t.wantErr("Claim(by nobody)", err, bellman.ErrFenced)
+	}},
+	{"an expired node's shards may be claimed, and it cannot beat again", func(t *suite) {
+		const ttl = 200 * time.Millisecond
+		t.join("a", ttl)
+		t.join("b", time.Hour)
+		lease, joined := t.claim("a", 0), time.Now()
+		for range time.Tick(ttl / 20) {
+			_, err := t.s.Claim(t.Context(), "b", 0, lease.Epoch)
+			if err == nil {
+				break
+			}
+			t.wantErr("Claim()", err, bellman.ErrFenced)
+			if late := time.Since(joined); late > 50*ttl {
+				t.Fatalf("a's shard is still its own %v after its last beat", late)
+			}
+		}
+		if shard := t.shard(0); shard.Owner != "b" || shard.Epoch != lease.Epoch+1 {
+			t.Errorf("shard = %+v, want b's, epoch %d", shard, lease.Epoch+1)
+		}
+		t.wantErr("Beat() of the expired", t.s.Beat(t.Context(), "a"), bellman.ErrFenced)
+		_, err := t.s.Claim(t.Context(), "a", 1, t.shard(1).Epoch)
+		t.wantErr("Claim() by the expired", err, bellman.ErrFenced)
+		t.must(t.s.Beat(t.Context(), "b"))
+	}},
+	{"a node that leaves frees its shards at once", func(t *suite) {
+		t.join("a", time.Hour)
+		t.join("b", time.Hour)
+		t.claim("a", 0)
+		t.claim("a", 1)
+		t.must(t.s.Leave(t.Context(), "a"))
+		if shard := t.shard(0); shard.Owner != "" || shard.Alive {
+			t.Errorf("shard = %+v, want it free", shard)
+		}
+		t.claim("b", 0)
+		t.wantErr("Beat() of one who left", t.s.Beat(t.Context(), "a"), bellman.ErrFenced)
+		t.must(t.s.Leave(t.Context(), "a")) // again: nothing to do
+	}},
+	{"an old lease stays fenced off when its shard was freed and claimed", func(t *suite) {
+		t.join("a", time.Hour)
+		old := t.claim("a", 0)
+		t.must(t.s.Leave(t.Context(), "a"))
+		t.join("b", time.Hour)
+		t.claim("b", 0)
+		task := t.task(t0)
+		err := t.s.Commit(t.Context(), &bellman.Batch{Leases: []bellman.Lease{old}, Adds: []bellman.Add{{Task: task}}})
+		t.wantErr("Commit(old lease)", err, bellman.ErrFenced)
+	}},
+	{"a batch with a stale lease writes nothing at all", func(t *suite) {
+		t.join("a", time.Hour)
+		stale, good := t.claim("a", 0), t.claim("a", 1)
+		current := t.claim("a", 0)
+		task, added := t.task(t0), t.task(t0)
+		t.add(task)
+		b := &bellman.Batch{
+			Leases:  []bellman.Lease{good, stale},
+			Adds:    []bellman.Add{{Task: added}},
+			Changes: []bellman.Change{{ID: task.ID, Version: 1, To: ended(bellman.Failed, t0)}},
+			Docs:    []bellman.Doc{{Kind: "pause", Name: "q", Value: []byte(`{}`)}},
+			Audits:  []bellman.Audit{{At: t0, Who: "w"}},
+		}
+		t.wantErr("Commit()", t.s.Commit(t.Context(), b), bellman.ErrFenced)
+		_, err := t.s.Task(t.Context(), added.ID)
+		t.wantErr("Task(added)", err, bellman.ErrNotFound)
+		t.same(t.get(task.ID), task)
+		if docs, err := t.s.Docs(t.Context(), "pause", "", 10); len(docs) != 0 || err != nil {
+			t.Errorf("Docs() = %v, %v; want none", docs, err)
+		}
+		if records, err := t.s.Audits(t.Context(), time.Time{}, 10); len(records) != 0 || err != nil {
+			t.Errorf("Audits() = %v, %v; want none", records, err)
+		}
+		b.Leases[1] = current
+		t.commit(b)
+		t.must(b.Changes[0].Err)
+		t.get(added.ID)
+	}},
+	{"leases of shards that do not exist, or from the future, are fenced off", func(t *suite) {
+		for _, lease := range []bellman.Lease{{Shard: 65535, Epoch: 1}, {Shard: 0, Epoch: t.shard(0).Epoch + 1}} {
+			err := t.s.Commit(t.Context(), &bellman.Batch{Leases: []bellman.Lease{lease}, Adds: []bellman.Add{{Task: t.task(t0)}}})
+			t.wantErr("Commit()", err, bellman.ErrFenced)
+		}
+	}},
+	{"of many that claim one shard at once, one gets it", func(t *suite) {
+		const n = 8
+		for i := range n {
+			t.join(keyed(i), time.Hour)
+		}
+		epoch := t.shard(1).Epoch
+		var won atomic.Int32
+		var group sync.WaitGroup
+		for i := range n {
+			group.Go(func() {
+				lease, err := t.s.Claim(t.Context(), keyed(i), 1, epoch)
+				switch {
+				case err == nil && lease.Epoch == epoch+1:
+					won.Add(1)
+				case !errors.Is(err, bellman.ErrFenced):
+					t.Errorf("Claim() = %+v, %v; want epoch %d or ErrFenced", lease, err, epoch+1)
+				}
+			})
+		}
+		group.Wait()
+		if won.Load() != 1 {
+			t.Errorf("%d got it, want 1", won.Load())
+		}
+	}},
+	{"nodes are listed as they registered", func(t *suite) {
+		start := time.Now().Add(-time.Second)
+		t.must(t.s.Join(t.Context(), bellman.Node{Name: "b", Addr: "10.0.0.2:2355", Version: "1.2"}, time.Hour))
+		t.join("a", time.Hour)
+		nodes, err := t.s.Nodes(t.Context())
+		t.must(err)
+		if len(nodes) != 2 || nodes[0].Name != "a" || nodes[1].Name != "b" || nodes[1].Addr != "10.0.0.2:2355" || nodes[1].Version != "1.2" {
+			t.Fatalf("Nodes() = %+v, want a and b", nodes)
+		}
+		for _, n := range nodes {
+			if n.Joined.Before(start) || n.Beat.Before(n.Joined) {
+				t.Errorf("node %s joined at %v and beat at %v", n.Name, n.Joined, n.Beat)
+			}
+		}
+		t.must(t.s.Leave(t.Context(), "b"))
+		if nodes, err := t.s.Nodes(t.Context()); len(nodes) != 1 || err != nil {
+			t.Errorf("Nodes() = %+v, %v; want a only", nodes, err)
+		}
+	}},
+}
+
+func (t *suite) join(name string, ttl time.Duration) {
+	t.Helper()
+	t.must(t.s.Join(t.Context(), bellman.Node{Name: name}, ttl))
+}
+
+// claim takes a shard that may be taken.
+func (t *suite) claim(name string, shard uint16) bellman.Lease {
+	t.Helper()
+	lease, err := t.s.Claim(t.Context(), name, shard, t.shard(shard).Epoch)
+	t.must(err)
+	return lease
+}
+
+func (t *suite) shard(n uint16) bellman.Shard {
+	t.Helper()
+	list, err := t.s.Shards(t.Context())
+	t.must(err)
+	return list[n]
+}
