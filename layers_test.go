@@ -18,10 +18,11 @@ var layers = map[string][]string{
 	"": {},
 
 	// Leaves. They know nothing of tasks.
-	"schedule": {},
-	"rule":     {},
-	"wheel":    {},
-	"dispatch": {},
+	"schedule":     {},
+	"rule":         {},
+	"wheel":        {},
+	"dispatch":     {},
+	"deliver/sign": {},
 
 	// Stores, and the suite that they pass.
 	"storetest": {""},
@@ -30,15 +31,15 @@ var layers = map[string][]string{
 
 	// Everything else stands side by side on the root and the leaves.
 	"engine":  {"", "schedule", "wheel", "dispatch"},
-	"deliver": {"", "rule"},
+	"deliver": {"", "rule", "deliver/sign"},
 	"resend":  {""},
 	"client":  {""},
 	"api":     {"", "client", "schedule", "rule"},
-	"config":  {"schedule", "rule"},
+	"config":  {"schedule", "rule", "deliver/sign"},
 	"metrics": {""},
 
 	// Where the parts meet. Only these see more than their own part.
-	"server": {"", "schedule", "rule", "engine", "deliver", "resend", "pebble", "api", "client", "config", "metrics"},
+	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "pebble", "api", "client", "config", "metrics"},
 	"demo":   {"", "schedule", "client", "config", "server"},
 	"bench":  {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble"},
 	"cmd/bellman": {"", "schedule", "client", "config", "server", "demo", "bench",
@@ -59,7 +60,7 @@ var homes = map[string]string{
 	"github.com/prometheus":        "metrics",
 	"github.com/spf13":             "cmd/bellman",
 	"github.com/HdrHistogram":      "bench",
-	"github.com/standard-webhooks": "deliver",
+	"github.com/standard-webhooks": "deliver/sign",
 	"pgregory.net/rapid":           "a test",
 	"go.uber.org/goleak":           "a test",
 }

@@ -1,0 +1,111 @@
+// Package config reads bellman's configuration: a YAML file, then the
+// environment, then flags, each before the one that is named earlier. What comes
+// out are plain values, checked; every mistake is told at once, each with its
+// line, what is wrong and what would be right. Nothing is opened, dialled or
+// resolved here: secrets stay the names of where they are.
+package config
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+// A Config is the whole configuration of one server. Use [Default], [Load] or
+// [Read] to get one; the zero Config lacks every default.
+type Config struct {
+	Listen string // HOST:PORT of the API; an empty host is every address
+	Store  string // pebble:DIR
+	Node   string // this process's name in the attempt log; empty: the server makes one
+
+	LogLevel    slog.Level
+	StopTimeout time.Duration // how long a stop waits for attempts in flight
+
+	Keys   []Key   // who may call the API; none: anybody who reaches Listen
+	Queues []Queue // in the order of the file; names are unique
+
+	Flow      Flow
+	Retention Retention
+	Egress    Egress
+
+	places map[string]place // where the settings were read, for Check
+}
+
+// A Key lets its holder call the API. The key itself is not known here.
+type Key struct {
+	Name   string // who did it, in the audit record
+	Role   string // submit, read, operate or admin
+	SHA256 [32]byte
+}
+
+// A Queue is a class of tasks and its rules.
+type Queue struct {
+	Name     string
+	Kind     string        // notify
+	Schedule string        // a preset's name or a schedule's text; package schedule reads it
+	Success  string        // a preset's name or an expression; package rule compiles it
+	Timeout  time.Duration // of one attempt, connect to last byte
+	MaxAge   time.Duration // since a task's schedule began; 0: the schedule decides alone
+	URL      string        // where tasks go that name no address; empty: nowhere. Trusted: no egress guard
+
+	Concurrency int // attempts in flight; 0: no limit of its own
+	PerEndpoint PerEndpoint
+	Sign        sign.Config // zero: requests are not signed
+}
+
+// PerEndpoint limits what one endpoint gets from a queue.
+type PerEndpoint struct {
+	Concurrency int     // attempts in flight; 0: the engine's own limit, which adapts
+	Rate        float64 // attempts a second; 0: no limit
+}
+
+// Flow says when to stop taking in tasks, counted in tasks that wait for commit
+// or are overdue: above High creates answer 429, until Low is reached again.
+type Flow struct {
+	High, Low int
+}
+
+// Retention says how long tasks stay after they ended, by end state.
+type Retention struct {
+	Succeeded, Failed, Cancelled time.Duration
+}
+
+// Egress guards where tasks may send.
+type Egress struct {
+	AllowPrivate bool           // private, loopback and link-local addresses too
+	Allow        []netip.Prefix // of those addresses, these
+	Proxy        string         // http, https or socks5 URL that requests go through; empty: none
+}
+
+// Default returns the configuration of a server that was given none: one queue,
+// "default", on loopback without keys.
+func Default() *Config {
+	return &Config{
+		Listen:      "127.0.0.1:2355",
+		Store:       "pebble:bellman-data",
+		LogLevel:    slog.LevelInfo,
+		StopTimeout: 10 * time.Second,
+		Queues:      []Queue{DefaultQueue("default")},
+		Flow:        Flow{High: 200_000, Low: 100_000},
+		Retention: Retention{
+			Succeeded: 30 * 24 * time.Hour,
+			Failed:    90 * 24 * time.Hour,
+			Cancelled: 30 * 24 * time.Hour,
+		},
+		places: map[string]place{},
+	}
+}
+
+// DefaultQueue returns a queue with the rules that it has where the file states
+// none: WeChat's schedule and timeout, answered by the text "success".
+func DefaultQueue(name string) Queue {
+	return Queue{
+		Name:     name,
+		Kind:     "notify",
+		Schedule: "wechat_notify",
+		Success:  "success_text",
+		Timeout:  5 * time.Second,
+	}
+}

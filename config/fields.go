@@ -1,0 +1,344 @@
+package config
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/rule"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+var configFields = []field[Config]{
+	{name: "listen", set: func(c *Config, s string) error { return address(&c.Listen, s) }},
+	{name: "store", set: func(c *Config, s string) error { return store(&c.Store, s) }},
+	{name: "node", set: func(c *Config, s string) error { return name(&c.Node, s) }},
+	{name: "log_level", set: func(c *Config, s string) error { return level(&c.LogLevel, s) }},
+	{name: "stop_timeout", set: func(c *Config, s string) error { return duration(&c.StopTimeout, s, time.Second, time.Hour) }},
+	{name: "keys", read: readKeys},
+	{name: "queues", read: readQueues},
+	{name: "flow.high", set: func(c *Config, s string) error { return number(&c.Flow.High, s, 1, 100_000_000) }},
+	{name: "flow.low", set: func(c *Config, s string) error { return number(&c.Flow.Low, s, 0, 100_000_000) }},
+	{name: "retention.succeeded", set: func(c *Config, s string) error { return kept(&c.Retention.Succeeded, s) }},
+	{name: "retention.failed", set: func(c *Config, s string) error { return kept(&c.Retention.Failed, s) }},
+	{name: "retention.cancelled", set: func(c *Config, s string) error { return kept(&c.Retention.Cancelled, s) }},
+	{name: "egress.allow_private", set: func(c *Config, s string) error { return boolean(&c.Egress.AllowPrivate, s) }},
+	{name: "egress.allow", set: setAllow, read: readAllow},
+	{name: "egress.proxy", set: func(c *Config, s string) error { return proxy(&c.Egress.Proxy, s) }},
+}
+
+var keyFields = []field[Key]{
+	{name: "name", set: func(k *Key, s string) error { return name(&k.Name, s) }},
+	{name: "role", set: func(k *Key, s string) error { return choice(&k.Role, s, "submit", "read", "operate", "admin") }},
+	{name: "sha256", set: func(k *Key, s string) error { return hash(&k.SHA256, s) }},
+}
+
+var queueFields = []field[Queue]{
+	{name: "kind", set: func(q *Queue, s string) error { return kind(&q.Kind, s) }},
+	{name: "schedule", set: func(q *Queue, s string) error {
+		q.Schedule = s
+		_, err := schedule.Parse(s)
+		return err
+	}},
+	{name: "success", set: func(q *Queue, s string) error {
+		q.Success = s
+		_, err := rule.Compile(s)
+		return err
+	}},
+	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, 10*time.Millisecond, time.Hour) }},
+	{name: "max_age", set: func(q *Queue, s string) error { return kept(&q.MaxAge, s) }},
+	{name: "url", set: func(q *Queue, s string) error { return target(&q.URL, s) }},
+	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
+	{name: "per_endpoint.concurrency", set: func(q *Queue, s string) error { return limit(&q.PerEndpoint.Concurrency, s) }},
+	{name: "per_endpoint.rate", set: func(q *Queue, s string) error { return rate(&q.PerEndpoint.Rate, s) }},
+	{name: "sign", read: readSign},
+}
+
+var signFields = []field[sign.Config]{
+	{name: "scheme", set: func(c *sign.Config, s string) error { return choice(&c.Scheme, s, sign.Schemes()...) }},
+	{name: "secrets", read: readSecrets},
+	{name: "serial", set: func(c *sign.Config, s string) error { c.Serial = s; return nil }},
+}
+
+// readKeys replaces the keys.
+func readKeys(r *reader, path string, n ast.Node, c *Config) {
+	c.Keys = nil
+	names, hashes := map[string]bool{}, map[[32]byte]string{}
+	for i, element := range r.list(n, path) {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		var k Key
+		noted := len(r.problems)
+		fill(r, element, at, "", keyFields, &k)
+		if len(r.problems) > noted {
+			continue
+		}
+		switch {
+		case k.Name == "" || k.Role == "" || k.SHA256 == [32]byte{}:
+			r.note(element, at, "is not whole: want name, role and sha256")
+		case names[k.Name]:
+			r.note(element, at+".name", fmt.Sprintf("%q is another key's: want one of its own, for the audit record", k.Name))
+		case hashes[k.SHA256] != "":
+			r.note(element, at+".sha256", fmt.Sprintf("is the same as %q has: want another key", hashes[k.SHA256]))
+		}
+		names[k.Name], hashes[k.SHA256] = true, k.Name
+		c.Keys = append(c.Keys, k)
+	}
+}
+
+// readQueues replaces the queues.
+func readQueues(r *reader, path string, n ast.Node, c *Config) {
+	noted := len(r.problems)
+	entries := r.entries(n, path)
+	if len(entries) == 0 && len(r.problems) == noted {
+		r.note(n, path, "has no queue: want one, or leave it out for one that is called default")
+	}
+	c.Queues = nil
+	for _, e := range entries {
+		q, at := DefaultQueue(e.name), within(path, e.name)
+		if err := name(&q.Name, e.name); err != nil {
+			r.note(e.key, at, err.Error())
+		}
+		fill(r, e.value, at, "", queueFields, &q)
+		c.Queues = append(c.Queues, q)
+	}
+}
+
+func readSign(r *reader, path string, n ast.Node, q *Queue) {
+	noted := len(r.problems)
+	fill(r, n, path, "", signFields, &q.Sign)
+	if len(r.problems) > noted {
+		return
+	}
+	switch s := q.Sign; {
+	case s.Scheme == "":
+		r.note(n, path+".scheme", "is missing: want "+oneOf(sign.Schemes()))
+	case len(s.Secrets) == 0:
+		r.note(n, path+".secrets", `is missing: want at least one, such as ["env:MERCHANT_SECRET"]`)
+	case s.Serial != "" && s.Scheme != sign.WechatRSA:
+		r.note(n, path+".serial", "is for wechat_rsa alone: leave it out")
+	}
+}
+
+// readSecrets never shows what it reads.
+func readSecrets(r *reader, path string, n ast.Node, c *sign.Config) {
+	c.Secrets = nil
+	for i, element := range r.list(n, path) {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		text, ok := r.scalar(element, at)
+		switch {
+		case !ok:
+		case text == "", text == "env:", text == "file:":
+			r.note(element, at, "names no secret: want env:NAME, file:PATH, or the secret itself")
+		}
+		c.Secrets = append(c.Secrets, sign.NewSecret(text))
+	}
+}
+
+func readAllow(r *reader, path string, n ast.Node, c *Config) {
+	c.Egress.Allow = nil
+	for i, element := range r.list(n, path) {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if text, ok := r.scalar(element, at); ok {
+			if err := appendPrefix(&c.Egress.Allow, text); err != nil {
+				r.note(element, at, err.Error())
+			}
+		}
+	}
+}
+
+// setAllow reads the list as an environment variable has it, with commas.
+func setAllow(c *Config, s string) error {
+	c.Egress.Allow = nil
+	var errs []error
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			errs = append(errs, appendPrefix(&c.Egress.Allow, part))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func appendPrefix(to *[]netip.Prefix, s string) error {
+	p, err := netip.ParsePrefix(s)
+	if addr, addrErr := netip.ParseAddr(s); addrErr == nil && addr.Zone() == "" {
+		p, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	if err != nil {
+		return fmt.Errorf("%.60q is no range of addresses: want one such as 10.1.0.0/16, or an address", s)
+	}
+	if p != p.Masked() {
+		return fmt.Errorf("%.60q has bits beyond its length: want %s", s, p.Masked())
+	}
+	*to = append(*to, p)
+	return nil
+}
+
+func address(to *string, s string) error {
+	*to = s
+	_, port, err := net.SplitHostPort(s)
+	if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
+		return fmt.Errorf("%.80q is no address: want HOST:PORT such as 127.0.0.1:2355", s)
+	}
+	return nil
+}
+
+func store(to *string, s string) error {
+	*to = s
+	if dir, ok := strings.CutPrefix(s, "pebble:"); !ok || dir == "" {
+		scheme, _, _ := strings.Cut(s, ":") // the rest may hold a password
+		return fmt.Errorf("%.20q names no store of this version: want pebble:DIR such as pebble:bellman-data", scheme)
+	}
+	return nil
+}
+
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+func name(to *string, s string) error {
+	*to = s
+	if !names.MatchString(s) {
+		return fmt.Errorf("%.120q is no name: want at most 100 letters, digits, dots, dashes and underscores", s)
+	}
+	return nil
+}
+
+func level(to *slog.Level, s string) error {
+	levels := []string{"debug", "info", "warn", "error"}
+	if !slices.Contains(levels, s) {
+		return fmt.Errorf("%.40q is no level: want %s", s, oneOf(levels))
+	}
+	return to.UnmarshalText([]byte(s))
+}
+
+func kind(to *string, s string) error {
+	if s == "order" {
+		return errors.New(`"order" is not part of this version: want notify`)
+	}
+	return choice(to, s, "notify")
+}
+
+func choice(to *string, s string, of ...string) error {
+	*to = s
+	if !slices.Contains(of, s) {
+		return fmt.Errorf("%.40q does not exist: want %s", s, oneOf(of))
+	}
+	return nil
+}
+
+// oneOf writes "a, b or c".
+func oneOf(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+func boolean(to *bool, s string) error {
+	*to = s == "true"
+	if s != "true" && s != "false" {
+		return fmt.Errorf("%.40q: want true or false", s)
+	}
+	return nil
+}
+
+func number(to *int, s string, low, high int) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < low || n > high {
+		return fmt.Errorf("%.40q: want a whole number from %d to %d", s, low, high)
+	}
+	*to = n
+	return nil
+}
+
+func limit(to *int, s string) error {
+	if s == "0" {
+		return errors.New("0 would stop it: want 1 to 100000, or leave it out for no limit")
+	}
+	return number(to, s, 1, 100_000)
+}
+
+func duration(to *time.Duration, s string, low, high time.Duration) error {
+	d, err := schedule.ParseDuration(s)
+	if err != nil {
+		return err
+	}
+	if d < low || d > high {
+		return fmt.Errorf("%s: want %s to %s", s, schedule.FormatDuration(low), schedule.FormatDuration(high))
+	}
+	*to = d
+	return nil
+}
+
+// kept reads a time to live: a second or more, up to what a duration can be.
+func kept(to *time.Duration, s string) error {
+	d, err := schedule.ParseDuration(s)
+	if err != nil {
+		return err
+	}
+	if d < time.Second {
+		return fmt.Errorf("%s: want 1s or more", s)
+	}
+	*to = d
+	return nil
+}
+
+// rate reads "200/s", "10/m" or "1/h" as events a second.
+func rate(to *float64, s string) error {
+	const want = "want a number of attempts a second, minute or hour: 200/s, 10/m, 1/h"
+	count, unit, _ := strings.Cut(s, "/")
+	seconds := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
+	n, err := strconv.ParseFloat(count, 64)
+	if seconds == 0 || err != nil || strings.Trim(count, "0123456789.") != "" {
+		return fmt.Errorf("%.40q is no rate: %s", s, want)
+	}
+	if n <= 0 || n/seconds > 1_000_000 {
+		return fmt.Errorf("%.40q: want above 0 and at most 1000000/s", s)
+	}
+	*to = n / seconds
+	return nil
+}
+
+func target(to *string, s string) error {
+	*to = s
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("is no address of a web server: want http://HOST/… or https://HOST/…, or empty") // may hold a token
+	}
+	return nil
+}
+
+func proxy(to *string, s string) error {
+	*to = s
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "socks5"}, u.Scheme) {
+		return errors.New("is no address of a proxy: want http://, https:// or socks5:// and a host, or empty") // may hold a password
+	}
+	return nil
+}
+
+func hash(to *[32]byte, s string) error {
+	sum, err := hex.DecodeString(s)
+	if err != nil || len(sum) != len(to) {
+		return errors.New("want the SHA-256 of the key as 64 hexadecimal digits: printf %s KEY | sha256sum") // may be the key
+	}
+	*to = [32]byte(sum)
+	return nil
+}
