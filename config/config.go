@@ -18,7 +18,7 @@ import (
 type Config struct {
 	Listen string // HOST:PORT of the API; an empty host is every address
 	Store  string // pebble:DIR
-	Node   string // this process's name in the attempt log; empty: the server makes one
+	Node   string // this process's name in the attempt log; empty: the host's
 
 	LogLevel    slog.Level
 	StopTimeout time.Duration // how long a stop waits for attempts in flight
@@ -57,7 +57,7 @@ type Queue struct {
 
 // PerEndpoint limits what one endpoint gets from a queue.
 type PerEndpoint struct {
-	Concurrency int     // attempts in flight; 0: the engine's own limit, which adapts
+	Concurrency int     // attempts in flight at most: the limit adapts below it; default 64
 	Rate        float64 // attempts a second; 0: no limit
 }
 
@@ -99,7 +99,8 @@ func Default() *Config {
 }
 
 // DefaultQueue returns a queue with the rules that it has where the file states
-// none: WeChat's schedule and timeout, answered by the text "success".
+// none: WeChat's schedule and timeout, the answer "success", and at most 64
+// attempts at once to one endpoint.
 func DefaultQueue(name string) Queue {
 	return Queue{
 		Name:     name,
@@ -107,5 +108,7 @@ func DefaultQueue(name string) Queue {
 		Schedule: "wechat_notify",
 		Success:  "success_text",
 		Timeout:  5 * time.Second,
+
+		PerEndpoint: PerEndpoint{Concurrency: 64},
 	}
 }
