@@ -1,0 +1,295 @@
+// Package wheel is a hierarchical timing wheel: millions of timers in memory,
+// each added, cancelled and fired in a few tens of nanoseconds.
+//
+// It has no goroutine and no clock. The caller owns both, and says what time
+// it is in ticks of a millisecond, counted from wherever the caller likes: Unix
+// milliseconds, or milliseconds of a monotonic clock, which no wall-clock step
+// disturbs. What a fired timer means, and where its work is done, is the
+// caller's too.
+//
+// # Driving it
+//
+// Sleep until [Wheel.Next], then take what is due, a buffer at a time:
+//
+//	for n := len(buf); n == len(buf); {
+//		n = w.Advance(now(), buf)
+//		use(buf[:n])
+//	}
+//
+// # What it costs
+//
+// With T of 16 bytes a timer takes 32 bytes, and 5 more for its place in a slot; the empty
+// wheel takes about 0.4 MB. If T has no pointers the garbage collector has none
+// to follow here. Memory grows by chunks of 2,048 timers that are never copied, and a chunk
+// whose timers have all ended is let go. New timers fill the
+// lowest chunks first, so that after a burst the upper ones fall empty; a chunk is held
+// as long as one of its timers is pending.
+package wheel
+
+import (
+	"math"
+	"math/bits"
+)
+
+// A Wheel holds timers with a value of type T. Make one with New. It is not
+// safe for concurrent use.
+type Wheel[T any] struct {
+	now     int64 // every tick before it was fired; no timer is in a slot before it
+	pending int
+	turn    uint32 // which of the two lists of far timers is in use
+	entries entries[T]
+	slots
+}
+
+// Fired is a timer that came due.
+type Fired[T any] struct {
+	Due   int64 // as it was given to Add
+	Value T
+}
+
+// New makes an empty wheel whose time is now.
+func New[T any](now int64) *Wheel[T] {
+	w := &Wheel[T]{now: now}
+	w.slots.init()
+	return w
+}
+
+// Len is how many timers are pending.
+func (w *Wheel[T]) Len() int { return w.pending }
+
+// Add sets a timer. One whose due is not after the wheel's time, which is the
+// latest that Advance was given, fires at the next Advance, like one that is
+// due just then. Any int64 is a good due.
+func (w *Wheel[T]) Add(due int64, v T) Handle {
+	h, e := w.entries.add(due, v)
+	w.place(h.cell, e)
+	w.pending++
+	return h
+}
+
+// Cancel ends a timer and returns its value. It is false if the timer fired or
+// was cancelled before.
+//
+// Everything that is done each time is here in one piece, and touches the
+// entry and two small bit sets: how many cancels the processor can have under
+// way at once, each waiting for its entry from memory, depends on how many
+// instructions and stores one takes.
+func (w *Wheel[T]) Cancel(h Handle) (v T, ok bool) {
+	c := h.cell >> chunkBits
+	if h.life == 0 || int(c) >= len(w.entries.slab.chunks) {
+		return v, false
+	}
+	chunk := &w.entries.slab.chunks[c]
+	if chunk.cells == nil {
+		return v, false
+	}
+	e := &chunk.cells[h.cell%chunkLen]
+	if e.life != h.life {
+		return v, false
+	}
+	w.pending--
+	v, ok = e.value, true
+	var none T
+	e.value = none
+	e.life++
+	place := e.where
+	n := place >> 4
+	live := w.live[n>>chunkBits][n%chunkLen] &^ (1 << (place % 16))
+	w.live[n>>chunkBits][n%chunkLen] = live
+	w.bare[w.bares%len(w.bare)] = n
+	if live == 0 {
+		w.bares++
+	}
+	if w.bares == len(w.bare) {
+		w.tidy()
+	}
+	if chunk.free.give(h.cell) || e.life == 0 {
+		w.entries.turned(h.cell, e)
+	}
+	return v, true
+}
+
+// place puts an entry into the slot where it belongs as seen from w.now.
+func (w *Wheel[T]) place(cell uint32, e *entry[T]) {
+	due := max(e.due, w.now)
+	if uint64(due)-uint64(w.now) < fine {
+		e.where = w.push(uint32(due)%fine, cell)
+		return
+	}
+	var slot uint32
+	if s := due >> shift1; s-w.now>>shift1 < coarse {
+		slot = first1 + uint32(s)%coarse
+	} else if s := due >> shift2; s-w.now>>shift2 < coarse {
+		slot = first2 + uint32(s)%coarse
+	} else {
+		slot = w.far()
+	}
+	e.where = w.push(slot, cell)
+	least := &w.least[slot-first1]
+	*least = min(*least, due)
+}
+
+// Advance moves the wheel's time to now and fills buf with timers that are due,
+// earliest first, and those of one tick in any order. It returns how many. If
+// that is less than len(buf), no more are due; if it is all of buf, there may
+// be more, and Advance is to be called again: until then the wheel's time is
+// the tick it came to.
+//
+// Nothing fires before it is due. If now is before the wheel's time, nothing
+// happens. A jump ahead costs by what is in the wheel, not by its length. An
+// empty buf panics.
+//
+// When it is done, Advance may move some timers of a later slot down, about
+// twice as many as it fired and never more than a few hundred beyond, so that
+// no single call has to move them all.
+func (w *Wheel[T]) Advance(now int64, buf []Fired[T]) int {
+	if len(buf) == 0 {
+		panic("wheel: Advance needs a buffer of at least one")
+	}
+	if now < w.now {
+		return 0
+	}
+	w.tidy()
+	n := 0
+	for {
+		opens, slot, above := w.opens()
+		// Level 0 alone until the next slot above it opens.
+		for {
+			i, ok := w.level[0].from(uint32(w.now) % fine)
+			t := w.now + int64((i-uint32(w.now))%fine)
+			if !ok || above && opens <= t {
+				break
+			}
+			if t > now {
+				above = false
+				break
+			}
+			w.now = t
+			n += w.fire(i, buf[n:])
+			if n == len(buf) {
+				return n
+			}
+		}
+		if !above || opens > now {
+			break
+		}
+		w.now = opens
+		if slot >= beyond {
+			w.turn ^= 1
+		}
+		for w.tail[slot] != 0 {
+			w.lower(slot)
+		}
+	}
+	w.now = now
+	w.lowerAhead(2*n + ahead)
+	return n
+}
+
+// fire ends the timers of a slot of level 0, as many as fit into buf.
+func (w *Wheel[T]) fire(slot uint32, buf []Fired[T]) int {
+	n := 0
+	for w.tail[slot] != 0 && n < len(buf) {
+		k, b, live := w.head(slot)
+		m := *live
+		for ; m != 0 && n < len(buf); m &= m - 1 {
+			cell := b.cells[bits.TrailingZeros16(m)%perBlock]
+			e := w.entries.slab.at(cell)
+			buf[n] = Fired[T]{e.due, e.value}
+			n++
+			w.entries.end(cell, e)
+		}
+		*live = m
+		if m == 0 {
+			w.unlink(k)
+		}
+	}
+	w.pending -= n
+	return n
+}
+
+// opens is the time at which the next occupied slot above level 0 begins. Its
+// timers must then be in a lower level.
+func (w *Wheel[T]) opens() (t int64, slot uint32, ok bool) {
+	t = math.MaxInt64
+	if s, is := w.next(1, shift1); is {
+		t, slot, ok = s<<shift1, first1+uint32(s)%coarse, true
+	}
+	if s, is := w.next(2, shift2); is && s<<shift2 <= t {
+		t, slot, ok = s<<shift2, first2+uint32(s)%coarse, true
+	}
+	if w.tail[w.far()] != 0 {
+		// When the earliest comes into reach of level 2.
+		s := w.least[w.far()-first1]>>shift2 - (coarse - 1)
+		if s<<shift2 <= t {
+			t, slot, ok = s<<shift2, w.far(), true
+		}
+	}
+	return t, slot, ok
+}
+
+// far is the list of what is beyond all levels. There are two, so that one can
+// be gone through while what is still too far goes into the other.
+func (w *Wheel[T]) far() uint32 { return beyond + w.turn }
+
+// next is the number, counted from time 0, of the next occupied slot of a level above 0.
+func (w *Wheel[T]) next(level int, shift uint) (s int64, ok bool) {
+	here := w.now >> shift
+	i, ok := w.level[level].from(uint32(here) % coarse)
+	return here + int64((i-uint32(here))%coarse), ok
+}
+
+// ahead is how many timers Advance moves down ahead of time even if it fired none.
+const ahead = 256
+
+// lowerAhead moves timers of the slots that open next, about so many.
+func (w *Wheel[T]) lowerAhead(budget int) {
+	if s, ok := w.next(2, shift2); ok && s == w.now>>shift2+1 {
+		for slot := first2 + uint32(s)%coarse; w.tail[slot] != 0 && budget > 0; {
+			budget -= w.lower(slot)
+		}
+	}
+	if s, ok := w.next(1, shift1); ok && s == w.now>>shift1+1 {
+		for slot := first1 + uint32(s)%coarse; w.tail[slot] != 0 && budget > 0; {
+			budget -= w.lower(slot)
+		}
+	}
+}
+
+// lower moves one block of a slot to where its timers now belong.
+func (w *Wheel[T]) lower(slot uint32) int {
+	var space [perBlock]uint32
+	cells := w.pop(slot, &space)
+	for _, cell := range cells {
+		w.place(cell, w.entries.slab.at(cell))
+	}
+	return len(cells)
+}
+
+// Next is when Advance has something to fire: the due tick of the earliest
+// timer, or the wheel's time if that is later. It is false if the wheel is
+// empty.
+//
+// That is exact unless timers were cancelled: each that was the earliest of
+// its slot can make Next too early up to three times, never too late. The
+// Advance at that time fires nothing, but moves the rest of the slot down.
+func (w *Wheel[T]) Next() (due int64, ok bool) {
+	w.tidy()
+	due = math.MaxInt64
+	if i, is := w.level[0].from(uint32(w.now) % fine); is {
+		due, ok = w.now+int64((i-uint32(w.now))%fine), true
+	}
+	if s, is := w.next(1, shift1); is {
+		due, ok = min(due, w.least[uint32(s)%coarse]), true
+	}
+	if s, is := w.next(2, shift2); is {
+		due, ok = min(due, w.least[coarse+uint32(s)%coarse]), true
+	}
+	if w.tail[w.far()] != 0 {
+		due, ok = min(due, w.least[w.far()-first1]), true
+	}
+	if !ok {
+		return 0, false
+	}
+	return due, true
+}

@@ -1,0 +1,174 @@
+package wheel
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// advance fires all that is due, through a buffer of one so that every call
+// but the last ends in the middle.
+func advance[T any](w *Wheel[T], now int64) []Fired[T] {
+	var all []Fired[T]
+	buf := make([]Fired[T], 1)
+	for w.Advance(now, buf) == 1 {
+		all = append(all, buf[0])
+	}
+	return all
+}
+
+func TestAdvanceFiresOnTheTick(t *testing.T) {
+	tests := []struct {
+		name     string
+		now, due int64
+	}{
+		{"next tick", 0, 1},
+		{"last tick of level 0", 0, fine - 1},
+		{"first tick beyond level 0", 0, fine},
+		{"last slot of level 1", 0, coarse<<shift1 - 1},
+		{"first slot of level 2", 0, coarse << shift1},
+		{"last slot of level 2", 0, coarse<<shift2 - 1},
+		{"beyond level 2", 0, coarse << shift2},
+		{"a hundred years", 0, 100 * 365 * 24 * hour},
+		{"one lap of level 0, from the middle", 3, 3 + fine},
+		{"one lap of level 1, from the middle", 5<<shift1 + 7, (5+coarse)<<shift1 + 7},
+		{"one lap of level 2, from the middle", 5<<shift2 + 7, (5+coarse)<<shift2 + 7},
+		{"before 1970", -10 * hour, -hour},
+		{"across 1970", -hour, hour},
+		{"now in Unix milliseconds", 1795000000123, 1795000000123 + 25*hour},
+		{"the end of time", 1795000000123, math.MaxInt64},
+		{"all of time", math.MinInt64, math.MaxInt64},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := New[string](tt.now)
+			w.Add(tt.due, "x")
+			if got := advance(w, tt.due-1); len(got) != 0 {
+				t.Fatalf("Advance(due-1) = %v; want nothing", got)
+			}
+			if got := advance(w, tt.due); !slices.Equal(got, []Fired[string]{{tt.due, "x"}}) {
+				t.Fatalf("Advance(due) = %v; want the timer", got)
+			}
+			if got := w.Len(); got != 0 {
+				t.Fatalf("Len() = %d; want 0", got)
+			}
+		})
+	}
+}
+
+// A ring of 60 slots that stands at 3 puts a delay of 60 into slot 3 with
+// 63/60 = 1 round to wait, and fires it at 120: a lap too late. Here a delay of
+// exactly one lap of any level, from anywhere in it, must not do that, nor a
+// lap too early.
+func TestDelayOfOneLapIsNotALapLate(t *testing.T) {
+	for _, lap := range []int64{fine, coarse << shift1, coarse << shift2} {
+		for _, now := range []int64{0, 1, 3, lap / 2, lap - 1, lap, lap + 3} {
+			for _, off := range []int64{-1, 0, 1} {
+				w := New[int](now)
+				due := now + lap + off
+				w.Add(due, 1)
+				if next, ok := w.Next(); !ok || next > due {
+					t.Errorf("now %d, due %d: Next() = %d, %t", now, due, next, ok)
+				}
+				if got := advance(w, due-1); len(got) != 0 {
+					t.Errorf("now %d, due %d: fired at %d", now, due, due-1)
+				}
+				if got := advance(w, due); len(got) != 1 {
+					t.Errorf("now %d, due %d: did not fire when due", now, due)
+				}
+			}
+		}
+	}
+}
+
+func TestDueInThePastFiresAtTheNextAdvance(t *testing.T) {
+	w := New[int](1000)
+	w.Add(1000, 1)
+	w.Add(5, 2)
+	w.Add(math.MinInt64, 3)
+	if next, ok := w.Next(); next != 1000 || !ok {
+		t.Errorf("Next() = %d, %t; want 1000, true", next, ok)
+	}
+	if got := advance(w, 999); len(got) != 0 {
+		t.Errorf("Advance(999), which is before the wheel's time, = %v; want nothing", got)
+	}
+	got := advance(w, 1000)
+	if len(got) != 3 || got[1].Due != 5 {
+		t.Errorf("Advance(1000) = %v; want all three, with the due they were given", got)
+	}
+}
+
+func TestClockSetBack(t *testing.T) {
+	w := New[int](1000)
+	w.Add(2000, 1)
+	advance(w, 1500)
+	w.Add(1600, 2)
+	if got := advance(w, 100); len(got) != 0 {
+		t.Errorf("Advance(100) after Advance(1500) = %v; want nothing", got)
+	}
+	if got := advance(w, 2000); len(got) != 2 || got[0].Value != 2 {
+		t.Errorf("Advance(2000) = %v; want 2 and 1", got)
+	}
+}
+
+func TestStaleHandle(t *testing.T) {
+	w := New[int](0)
+	if _, ok := w.Cancel(Handle{}); ok {
+		t.Error("Cancel of the zero handle: true on an empty wheel")
+	}
+	var stale []Handle
+	for i := range 3 * chunkLen { // whole chunks come, go and come back
+		stale = append(stale, w.Add(int64(i%100), i))
+	}
+	if n := len(advance(w, 50)) + len(advance(w, 1000)); n != 3*chunkLen {
+		t.Fatalf("%d fired; want %d", n, 3*chunkLen)
+	}
+	for i := range 3 * chunkLen {
+		h := w.Add(2000, i)
+		v, ok := w.Cancel(h)
+		if v != i || !ok {
+			t.Fatalf("Cancel = %d, %t; want %d, true", v, ok, i)
+		}
+		stale = append(stale, h)
+	}
+	for i := range 3 * chunkLen {
+		w.Add(2000, i)
+	}
+	for _, h := range append(stale, Handle{}) {
+		if v, ok := w.Cancel(h); ok {
+			t.Fatalf("Cancel(%v) = %d, true; want false: that timer ended", h, v)
+		}
+	}
+	if got := w.Len(); got != 3*chunkLen {
+		t.Errorf("Len() = %d; want %d", got, 3*chunkLen)
+	}
+}
+
+// A handle has 2³¹ lives of a cell to tell apart; then the cell is retired.
+func TestCellIsRetiredAfterItsLastLife(t *testing.T) {
+	w := New[int](0)
+	first := w.Add(10, 1)
+	w.Cancel(first)
+	w.entries.slab.at(first.cell).life = math.MaxUint32 - 1
+	// Cells go out in rising order and the first comes around again.
+	var last Handle
+	for last.cell != first.cell || last == (Handle{}) {
+		last = w.Add(10, 2)
+	}
+	if last.life != math.MaxUint32 {
+		t.Fatalf("life %d; want the last", last.life)
+	}
+	if _, ok := w.Cancel(last); !ok {
+		t.Fatal("Cancel in the last life: false")
+	}
+	for range 2 * chunkLen {
+		if h := w.Add(10, 3); h.cell == first.cell {
+			t.Fatal("a cell whose lives are used up was taken again")
+		}
+	}
+	for _, h := range []Handle{first, last} {
+		if _, ok := w.Cancel(h); ok {
+			t.Errorf("Cancel(%v): true; want false", h)
+		}
+	}
+}
