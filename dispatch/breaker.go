@@ -22,7 +22,8 @@ func (s State) String() string {
 }
 
 // atHand is how many items an endpoint must have, waiting or in flight, for its
-// breaker to open: fewer are on schedules that nobody needs protection from.
+// breaker to open: nobody needs protection from fewer. Losses leave it a limit
+// of one less, so that these few never wait for one another.
 const atHand = 5
 
 type breaker struct {

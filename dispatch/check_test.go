@@ -39,7 +39,7 @@ func (c *core) check() error {
 		if listens := e.class != silent && e.inFlight > 0; listens != (e.hush.in != nil) {
 			return fmt.Errorf("endpoint %s: listened to %t, want %t", e.name, e.hush.in != nil, listens)
 		}
-		if e.limit < 1 || e.limit > e.concurrency || e.breaker.old < 0 || e.breaker.old > e.inFlight {
+		if e.limit < 1 || e.breaker.old < 0 || e.breaker.old > e.inFlight {
 			return fmt.Errorf("endpoint %s: limit %d of %d, old %d of %d", e.name, e.limit, e.concurrency, e.breaker.old, e.inFlight)
 		}
 		if e.inFlight > e.concurrency {
@@ -69,7 +69,7 @@ func (c *core) check() error {
 	if waiting != c.slab.n || waiting != qWaiting || offered != qOffered || open != c.openBreakers {
 		return fmt.Errorf("waiting %d %d %d, offered %d %d, open %d %d", c.slab.n, waiting, qWaiting, offered, qOffered, open, c.openBreakers)
 	}
-	if p.inFlight > p.ceiling || p.limit < p.floor || p.limit > p.ceiling {
+	if p.inFlight > p.ceiling || p.limit < p.floor || p.limit > p.top {
 		return fmt.Errorf("pool: %d in flight, limit %d, floor %d, ceiling %d", p.inFlight, p.limit, p.floor, p.ceiling)
 	}
 	return nil

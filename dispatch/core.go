@@ -93,11 +93,14 @@ func (c *core) next() (t Ticket, i uint32, ok bool) {
 			switch {
 			case c.pool.inFlight >= c.pool.ceiling:
 				return Ticket{}, 0, false
-			case !c.open.empty():
-				c.unpark(c.open.head.of)
+			case c.probe():
 			case !c.pressed():
 				return Ticket{}, 0, false
 			}
+			continue
+		}
+		if e.overdue(c.now) {
+			c.silence(e)
 			continue
 		}
 		l := e.ready.head.of
@@ -191,13 +194,13 @@ func (c *core) end(t *Ticket, out Outcome) {
 	case Throttled:
 		e.answer(c.now, took)
 		c.lives(e)
-		e.shrink(c.now, t.started)
+		e.shrink(c.now, t.started, 1)
 		e.count(false)
 	case Down:
 		e.mute = true
 		e.count(false)
 		if !stale {
-			e.shrink(c.now, t.started)
+			e.shrink(c.now, t.started, atHand-1)
 			c.failed(e)
 		}
 	case Skipped:
@@ -207,7 +210,7 @@ func (c *core) end(t *Ticket, out Outcome) {
 	if out >= Accepted {
 		e.ended(c.now)
 		if wasQuick {
-			c.pool.ended(c.now, took)
+			c.pool.ended(took)
 		}
 	}
 	c.classify(e)
@@ -240,6 +243,6 @@ func (c *core) wait(l *line) time.Duration {
 	if e.breaker.state == Open {
 		wait += max(e.breaker.until-c.now, 0)
 	}
-	wait = max(wait, e.rate.at()-c.now, q.rate.at()-c.now, 0)
-	return time.Duration(wait)
+	soonest := max(c.now, e.rate.at(), q.rate.at())
+	return time.Duration(max(wait, soonest-c.now))
 }

@@ -9,7 +9,7 @@ import (
 
 // Options are the limits of a D as a whole. The zero value works.
 type Options struct {
-	Floor   int // the pool's limit at first and at least; default 64
+	Floor   int // the pool's limit at first and at least, up to 3/4 of Ceiling; default 64
 	Ceiling int // the pool's limit at most, over all attempts in flight; default 2048
 
 	LineBound  int // items that wait in one line; default 1024
@@ -27,7 +27,6 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Floor = cmp.Or(max(o.Floor, 0), 64)
 	o.Ceiling = cmp.Or(max(o.Ceiling, 0), 2048)
-	o.Floor = min(o.Floor, o.Ceiling)
 	o.LineBound = cmp.Or(max(o.LineBound, 0), 1024)
 	o.TotalBound = cmp.Or(max(o.TotalBound, 0), 65536)
 	o.Start = cmp.Or(max(o.Start, 0), 8)
@@ -59,7 +58,7 @@ func New[T any](options Options) *D[T] {
 		queues:          make(map[string]*queue),
 		pausedQueues:    make(map[string]bool),
 		pausedEndpoints: make(map[string]bool),
-		pool:            pool{floor: o.Floor, ceiling: o.Ceiling, limit: o.Floor, hold: minHold},
+		pool:            newPool(o.Floor, o.Ceiling),
 	}}
 }
 
@@ -158,12 +157,8 @@ func (d *D[T]) Wake(now int64) (at int64, ok bool) {
 	if len(c.timers) > 0 {
 		at, ok = c.timers[0].at, true
 	}
-	p := &c.pool
-	if p.measuring && p.full() {
-		stuck := max(p.lastDone, p.window) + stuckAfter
-		if !ok || stuck < at {
-			at, ok = stuck, true
-		}
+	if look, pressed := c.pool.look(c.now); pressed && (!ok || look < at) {
+		at, ok = look, true
 	}
 	return max(at, c.now), ok
 }

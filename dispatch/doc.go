@@ -31,8 +31,8 @@
 // An endpoint's limit starts at 8, grows by one for each answer while it is
 // used (which doubles it each round trip) until a first loss, then by one each
 // round trip, and is halved by a loss (no answer, or an answer that asks for
-// less), at most once a round trip. It stays between 1 and the configured
-// concurrency. Where several queues name one endpoint, the strictest of their
+// less), at most once a round trip. It stays between 4 (1, if the endpoint asks
+// for less) and the configured concurrency. Where several queues name one endpoint, the strictest of their
 // limits holds for the endpoint as a whole.
 //
 // # The slow do not hold the quick
@@ -43,20 +43,22 @@
 // take, with attempts in flight. Of a pool with ceiling C,
 //
 //	the first slot of a quick endpoint may be taken while all hold < C
-//	the first slot of any other        while all hold < 15/16 C and slow and silent ones < 7/8 C
-//	a further slot of a quick one      while all hold < 7/8 C
-//	a further slot of a slow one       the same, and slow and silent ones < 1/2 C
-//	a further slot of a silent one     the same, and slow and silent ones < 1/8 C
+//	any other slot                     while all hold < 15/16 C, and
+//	  the first of a slow or silent one  while slow and silent ones hold < 7/8 C
+//	  a further one of a quick one       while quick ones hold < 3/4 C
+//	  a further one of a slow one        while slow and silent ones hold < 1/2 C
+//	  a further one of a silent one      while slow and silent ones hold < 1/8 C
 //
 // so that endpoints that hang can have one slot each and an eighth of the pool
-// besides, never the last sixteenth, and an endpoint with nothing in flight
-// that has been answering finds a slot at once.
+// besides, never the last eighth, and not the last quarter even in the moment
+// before they are noticed. An endpoint with nothing in flight that has been
+// answering always finds a slot within the ceiling.
 //
 // Within the ceiling the pool sizes itself. Its limit is on the slots of quick
 // endpoints; slots that slow and silent ones hold come on top. It grows by half
-// when it is all taken while work waits, and nothing comes back for 2 ms, or
-// growing last time brought more answers a second; where it did not, because
-// this machine is the limit, it goes back. It shrinks when the peak of ten
+// when it is all taken while work waits, and fewer than half of the answers come
+// back in 2 ms that should, or growing last time brought more answers a second;
+// where it did not, because this machine is the limit, it goes back. It shrinks when the peak of ten
 // seconds was below three quarters.
 //
 // # Breaker

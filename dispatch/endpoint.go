@@ -88,13 +88,13 @@ func (e *endpoint) allowed(start int) bool {
 	return e.inFlight-e.breaker.old < e.bound(start)
 }
 
-// bound is the limit that holds now: one that does not answer falls back to
-// what a new one has.
+// bound is the limit that holds now: an endpoint that does not answer falls
+// back to what a new one has.
 func (e *endpoint) bound(start int) int {
 	if e.class == silent {
-		return min(e.limit, start)
+		return min(e.limit, e.concurrency, start)
 	}
-	return e.limit
+	return min(e.limit, e.concurrency)
 }
 
 // answer learns from an answer that took so long.
@@ -123,12 +123,13 @@ func (e *endpoint) grow() {
 	e.limit++
 }
 
-// shrink halves the limit after a loss, once for the attempts in flight then.
-func (e *endpoint) shrink(now, started int64) {
-	if started < e.cut {
+// shrink halves the limit after a loss, down to least, once for the attempts in
+// flight then.
+func (e *endpoint) shrink(now, started int64, least int) {
+	if started < e.cut || e.limit <= least {
 		return
 	}
-	e.limit = max(e.limit/2, 1)
+	e.limit = max(min(e.limit, e.concurrency)/2, least)
 	e.soft = max(e.limit, 2)
 	e.credit = 0
 	e.cut = now
@@ -205,32 +206,53 @@ func (c *core) listen(e *endpoint) {
 func (c *core) notice() {
 	for i := range hushAfter {
 		for el := c.hush[i].head; el != nil && c.now-el.of.since > hushAfter[i].after; el = c.hush[i].head {
-			el.of.mute = true
-			c.classify(el.of)
-			c.place(el.of)
+			c.silence(el.of)
 		}
 	}
+}
+
+func (c *core) silence(e *endpoint) {
+	e.mute = true
+	c.classify(e)
+	c.place(e)
+}
+
+// overdue reports whether e is to be heard before it takes a further slot as a
+// quick one: otherwise many that fall silent at once would go on taking slots
+// until the last of them is noticed.
+func (e *endpoint) overdue(now int64) bool {
+	return e.inFlight > 0 && e.class == quick && now-e.since > max(4*e.took, 5*int64(time.Millisecond))
+}
+
+// when returns the earliest time at which e could send, the pool aside; never,
+// if that is not a matter of time.
+func (c *core) when(e *endpoint) int64 {
+	if e.paused || !e.allowed(c.options.Start) {
+		return never
+	}
+	at := e.rate.at()
+	if e.breaker.state == Open {
+		at = max(at, e.breaker.until)
+	}
+	return at
 }
 
 // place puts e in the ring where it belongs, takes it out, or sets its timer.
 // It is called after whatever may change that. Changing rings is going to the
 // end of the new one.
 func (c *core) place(e *endpoint) {
-	var ring *list[endpoint]
-	wake := int64(minTime)
-	if !e.ready.empty() && !e.paused && e.allowed(c.options.Start) {
-		if e.breaker.state == Open {
-			wake = e.breaker.until
-		}
-		wake = max(wake, e.rate.at())
-		if wake <= c.now {
-			ring = &c.rings[e.tier()]
-		}
+	at := int64(never)
+	if !e.ready.empty() {
+		at = c.when(e)
 	}
-	if ring != nil || wake == minTime {
+	var ring *list[endpoint]
+	if at <= c.now {
+		ring = &c.rings[e.tier()]
+	}
+	if ring != nil || at == never {
 		c.timers.clear(&e.timer)
 	} else {
-		c.timers.set(&e.timer, wake)
+		c.timers.set(&e.timer, at)
 	}
 	if ring == e.ring.in {
 		return

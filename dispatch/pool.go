@@ -31,30 +31,33 @@ func (e *endpoint) tier() tier {
 }
 
 const (
-	stuckAfter = 2 * int64(time.Millisecond) // full, and nothing came back for so long: grow
-	minWindow  = 4 * int64(time.Millisecond) // shortest time to measure answers a second over
-	baseKept   = 5 * int64(time.Second)      // how long a measurement is good to compare with
+	stuckAfter = 2 * int64(time.Millisecond)  // full, and less than half came back that should in so long: grow
+	minWindow  = 10 * int64(time.Millisecond) // shortest time to measure answers a second over
+	baseKept   = 5 * int64(time.Second)       // how long a measurement is good to compare with
 	minHold    = 500 * int64(time.Millisecond)
 	maxHold    = 30 * int64(time.Second)
+	few        = 8                       // a share of the ceiling that is less is this, for small pools
 	peakOver   = 10 * int64(time.Second) // shrink by the peak of so long
 )
 
 // A pool counts the slots. See the package comment for its rules.
 type pool struct {
-	floor, ceiling int
-	limit          int // of quick endpoints' slots
-	inFlight       int
-	held           [classes]int
+	floor, top, ceiling int
+	limit               int // of quick endpoints' slots, from floor to top
+	inFlight            int
+	held                [classes]int
 
-	// Growing: what the current limit brings, against what a smaller one brought.
+	// Sizing: what the current limit brings, against what another one brought.
 	window    int64 // when the current measurement began
 	measuring bool
 	done      int   // ended since
-	lastDone  int64 // when the last one ended
+	glance    int64 // when the current short look began
+	glanced   int   // ended since
 	took      int64 // of quick endpoints' answers, a moving average
 	base      int   // the limit that baseRate was measured at
 	baseRate  float64
 	baseAt    int64
+	down      bool // the next try is a smaller limit
 	holdUntil int64
 	hold      int64
 
@@ -63,28 +66,32 @@ type pool struct {
 	peakSince int64
 }
 
+func newPool(floor, ceiling int) pool {
+	top := max(ceiling-ceiling/4, min(ceiling, few))
+	floor = min(floor, top)
+	return pool{floor: floor, top: top, ceiling: ceiling, limit: floor, hold: minHold}
+}
+
 func (p *pool) room(t tier) bool {
-	all, others, c := p.inFlight, p.held[slow]+p.held[silent], p.ceiling
-	few := min(c, 8) // a share that is less is this, for small pools
+	c, most := p.ceiling, p.ceiling-p.ceiling/16
+	others := p.held[slow] + p.held[silent]
 	switch t {
 	case firstOfQuick:
-		return all < c && p.held[quick] < p.limit
+		return p.inFlight < c && (p.held[quick] < p.limit || p.limit == p.top)
 	case firstOfOther:
-		return all < c-c/16 && others < c-c/8
+		return p.inFlight < most && others < c-c/8
 	case moreOfQuick:
-		return all < c-c/8 && p.held[quick] < p.limit
+		return p.inFlight < most && p.held[quick] < p.limit
 	case moreOfSlow:
-		return all < c-c/8 && others < max(c/2, few)
+		return p.inFlight < most && others < max(c/2, few)
 	default:
-		return all < c-c/8 && others < max(c/8, few)
+		return p.inFlight < most && others < max(c/8, few)
 	}
 }
 
 // full reports whether it is the pool's own limit that a quick endpoint waits
-// for, and not the ceiling.
-func (p *pool) full() bool {
-	return p.held[quick] >= p.limit && p.limit < p.ceiling
-}
+// for.
+func (p *pool) full() bool { return p.held[quick] >= p.limit }
 
 // press is called while quick endpoints wait and the limit is reached, and
 // reports whether it grew.
@@ -93,10 +100,14 @@ func (p *pool) press(now int64) bool {
 		p.measure(now)
 		return false
 	}
-	if now-max(p.lastDone, p.window) >= stuckAfter {
-		p.grow()
-		p.measure(now)
-		return true
+	if span := now - p.glance; span >= stuckAfter {
+		// By Little's law this many slots were at work, if what ended took what it usually does.
+		busy := float64(p.glanced) * float64(p.took) / float64(span)
+		if busy < float64(p.limit)/2 {
+			p.measure(now)
+			return p.grow()
+		}
+		p.glance, p.glanced = now, 0
 	}
 	elapsed := now - p.window
 	if elapsed < max(minWindow, 2*p.took) {
@@ -104,37 +115,69 @@ func (p *pool) press(now int64) bool {
 	}
 	rate := float64(p.done) / float64(elapsed)
 	p.measure(now)
-	gain := 0.25 * float64(p.limit-p.base) / float64(max(p.base, 1))
+	change := float64(p.limit-p.base) / float64(max(p.base, 1))
 	switch {
-	case p.baseRate == 0 || now-p.baseAt > baseKept || p.limit <= p.base:
-	case rate >= p.baseRate*(1+gain):
-		p.hold = minHold
+	case p.baseRate == 0 || now-p.baseAt > baseKept || p.limit == p.base:
+		// Nothing to compare with.
+	case rate >= p.baseRate*(1+change/4):
+		p.holdUntil, p.hold = 0, minHold
 	default:
+		before := p.limit
 		p.limit = p.base
+		p.down = !p.down
 		p.holdUntil = now + p.hold
 		p.hold = min(2*p.hold, maxHold)
-		return false
+		return p.limit > before
 	}
 	p.base, p.baseRate, p.baseAt = p.limit, rate, now
 	if now < p.holdUntil {
 		return false
 	}
-	p.grow()
-	return true
+	if p.limit == p.floor {
+		p.down = false
+	} else if p.limit == p.top {
+		p.down = true
+	}
+	if p.down {
+		p.limit = max(p.limit-p.limit/3, p.floor)
+		return false
+	}
+	return p.grow()
 }
 
-func (p *pool) measure(now int64) { p.window, p.done, p.measuring = now, 0, true }
+func (p *pool) measure(now int64) {
+	p.window, p.done, p.measuring = now, 0, true
+	p.glance, p.glanced = now, 0
+}
 
-func (p *pool) grow() { p.limit = min(p.limit+max(p.limit/2, 1), p.ceiling) }
+// look returns when press may find that slots do not come back.
+func (p *pool) look(now int64) (at int64, ok bool) {
+	if !p.measuring || !p.full() || p.limit == p.top {
+		return 0, false
+	}
+	if at = p.glance + stuckAfter; at <= now {
+		at = now + stuckAfter
+	}
+	return at, true
+}
+
+func (p *pool) grow() bool {
+	before := p.limit
+	p.limit = min(p.limit+max(p.limit/2, 1), p.top)
+	return p.limit > before
+}
 
 // release is called while no quick endpoint waits.
 func (p *pool) release() { p.measuring = false }
 
 // ended counts the end of a quick endpoint's attempt.
-func (p *pool) ended(now, took int64) {
+func (p *pool) ended(took int64) {
 	p.done++
-	p.lastDone = now
-	p.took += (took - p.took) / 64
+	p.glanced++
+	if p.took == 0 {
+		p.took = took
+	}
+	p.took += (took - p.took) / 16
 }
 
 // review shrinks the limit if its peak of late was well below.

@@ -2,7 +2,9 @@ package dispatch
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,16 +139,12 @@ func properties(t *rapid.T) {
 		got(t, ticket, item, ok)
 	}
 	take := func(t *rapid.T) Ticket {
-		if len(flights) == 0 {
-			t.Skip("none in flight")
-		}
 		k := rapid.IntRange(0, len(flights)-1).Draw(t, "flight")
 		f := flights[k]
 		flights = slices.Delete(flights, k, k+1)
 		return f.ticket
 	}
-	t.Repeat(map[string]func(*rapid.T){
-		"":      sound,
+	actions := map[string]func(*rapid.T){
 		"push":  push,
 		"push2": push,
 		"next":  next,
@@ -216,5 +214,14 @@ func properties(t *rapid.T) {
 				return rules(e*queues + q)
 			})
 		},
-	})
+	}
+	names := slices.Sorted(maps.Keys(actions))
+	for range rapid.IntRange(1, 200).Draw(t, "steps") {
+		name := rapid.SampledFrom(names).Draw(t, "action")
+		if len(flights) == 0 && strings.HasPrefix(name, "done") {
+			name = "next"
+		}
+		actions[name](t)
+		sound(t)
+	}
 }

@@ -117,3 +117,28 @@ func (c *core) offer() {
 		}
 	}
 }
+
+// probe is called when nobody who takes part finds a slot, and reports whether
+// it let another line take part. Where others wait it must be one that would
+// find a slot: it looks at a few, and sends those that would not to the end.
+func (c *core) probe() bool {
+	idle := true
+	for t := range tiers {
+		idle = idle && c.rings[t].empty()
+	}
+	for range 8 {
+		el := c.open.head
+		if el == nil {
+			return false
+		}
+		q := el.of
+		l := q.parked.head.of
+		if idle || c.when(l.endpoint) <= c.now && c.pool.room(l.endpoint.tier()) {
+			c.unpark(q)
+			return true
+		}
+		q.parked.moveBack(&l.at)
+		c.open.moveBack(el)
+	}
+	return false
+}

@@ -113,7 +113,6 @@ func (c *core) tighten(e *endpoint) {
 			perSecond = r
 		}
 	}
-	e.limit = min(e.limit, e.concurrency)
 	e.rate.set(perSecond)
 	c.place(e)
 }

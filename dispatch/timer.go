@@ -2,7 +2,10 @@ package dispatch
 
 import "math"
 
-const minTime = math.MinInt64
+const (
+	minTime = math.MinInt64 // long ago
+	never   = math.MaxInt64
+)
 
 // A timer puts an endpoint or a queue back in play at a time.
 type timer struct {
