@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// Limits on what a task may ask for.
+const (
+	maxTimeout = 10 * time.Minute
+	maxAhead   = 10 * 365 * 24 * time.Hour // how far in the future a task may be due
+)
+
+// Add hands tasks in and says what became of each, in order. A task without an
+// error is durable when Add returns: no crash loses it. A task whose key exists
+// in its queue with the same content is not added again (Existing).
+//
+// Add fills in the tasks: id, status, and the rules of their queues where they
+// say nothing; do not change them afterwards. Tasks with wrong fields get an
+// *[bellman.Invalid] and leave the others alone. Add waits until Run runs;
+// when ctx ends before the answer, tasks may have been added all the same.
+func (e *Engine) Add(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
+	results := make([]bellman.Added, len(tasks))
+	if err := e.intake(ctx); err != nil {
+		for i := range results {
+			results[i].Err = err
+		}
+		return results
+	}
+	adds := make([]bellman.Add, 0, len(tasks))
+	at := make([]int, 0, len(tasks)) // adds[i] is tasks[at[i]]
+	now := e.clock.now()
+	for i, t := range tasks {
+		add, err := e.accept(t, now)
+		if err != nil {
+			results[i].Err = err
+			continue
+		}
+		adds = append(adds, add)
+		at = append(at, i)
+	}
+	err := e.lane.add(ctx, adds)
+	for i, j := range at {
+		a := &adds[i]
+		results[j] = bellman.Added{ID: a.Task.ID, Err: err}
+		switch {
+		case err != nil:
+		case a.Err != nil:
+			results[j].ID, results[j].Err = a.Existing, a.Err
+		case !a.Existing.IsZero():
+			results[j].ID, results[j].Existing = a.Existing, true
+		}
+	}
+	return results
+}
+
+// running waits until the engine runs; it returns why it does not, or nil.
+func (e *Engine) running(ctx context.Context) error {
+	select {
+	case <-e.started:
+	case <-ctx.Done():
+		return fmt.Errorf("the engine has not started: %w", context.Cause(ctx))
+	}
+	if e.stopping.Load() {
+		return bellman.ErrClosed
+	}
+	return nil
+}
+
+// intake returns why nothing is taken in now, or nil.
+func (e *Engine) intake(ctx context.Context) error {
+	if err := e.running(ctx); err != nil {
+		return err
+	}
+	if e.overloaded.Load() {
+		return bellman.ErrOverloaded
+	}
+	return nil
+}
+
+// accept checks a task and fills in what its queue and the engine decide.
+func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
+	var invalid bellman.Invalid
+	q, ok := e.queue(t.Queue)
+	if !ok {
+		invalid.Add("queue", fmt.Sprintf("there is no queue %q", t.Queue))
+		return bellman.Add{}, invalid.Err()
+	}
+	var digest bellman.Digest
+	if t.Key != "" {
+		digest = t.Digest()
+	}
+	if t.Schedule == "" {
+		t.Schedule = q.Schedule
+	}
+	if t.Success == "" {
+		t.Success = q.Success
+	}
+	if t.Timeout == 0 {
+		t.Timeout = q.Timeout
+	}
+	if t.MaxAge == 0 {
+		t.MaxAge = q.MaxAge
+	}
+	s, err := e.schedules.parse(t.Schedule)
+	if err != nil {
+		invalid.Add("schedule", err.Error())
+	}
+	if t.Timeout < time.Millisecond || t.Timeout > maxTimeout {
+		invalid.Add("timeout", fmt.Sprintf("%v is out of range: want 1ms to %v", t.Timeout, maxTimeout))
+	}
+	if t.MaxAge < 0 || t.MaxAge > maxAhead {
+		invalid.Add("max_age", fmt.Sprintf("%v is out of range: want 0s to 87600h", t.MaxAge))
+	}
+	if t.Repeat != "" {
+		if _, err := schedule.ParseRepeat(t.Repeat); err != nil {
+			invalid.Add("repeat", err.Error())
+		}
+	}
+	began := now.Truncate(time.Millisecond)
+	switch {
+	case t.Delay != 0 && !t.StartAt.IsZero():
+		invalid.Add("delay", "give due or delay, not both")
+	case t.Delay < 0 || t.Delay > maxAhead:
+		invalid.Add("delay", fmt.Sprintf("%v is out of range: want 0s to 87600h", t.Delay))
+	case !t.StartAt.IsZero() && t.StartAt.Sub(now) > maxAhead:
+		invalid.Add("due", "is more than ten years ahead")
+	case t.StartAt.IsZero():
+		began = roundUp(began.Add(t.Delay))
+	case t.StartAt.After(now):
+		began = roundUp(t.StartAt)
+	}
+	if c, ok := q.Handler.(bellman.Checker); ok {
+		if err := c.Check(t); err != nil {
+			var more *bellman.Invalid
+			if !errors.As(err, &more) {
+				return bellman.Add{}, fmt.Errorf("check a task of queue %s: %w", t.Queue, err)
+			}
+			invalid.Fields = append(invalid.Fields, more.Fields...)
+		}
+	}
+	if err := invalid.Err(); err != nil {
+		return bellman.Add{}, err
+	}
+	e.enter(t, s, began, now)
+	return bellman.Add{Task: t, Digest: digest}, nil
+}
+
+// enter gives a checked task its id and its first status.
+func (e *Engine) enter(t *bellman.Task, s *schedule.Schedule, began, now time.Time) {
+	t.ID = bellman.NewID()
+	due := began
+	if first, over := s.Next(0, began, began, e.jitter()); over == "" {
+		due = roundUp(first)
+	}
+	t.Status = bellman.Status{
+		State:   bellman.Pending,
+		Version: 1,
+		Shard:   e.leases.pick(t.ID),
+		Began:   began,
+		Due:     due,
+		Look:    due,
+		Updated: now.Truncate(time.Millisecond),
+	}
+	t.Last = nil
+}
+
+// roundUp returns the first whole millisecond not before t: due times are kept
+// in milliseconds, and cutting one would make it early.
+func roundUp(t time.Time) time.Time {
+	cut := t.Truncate(time.Millisecond)
+	if cut.Before(t) {
+		cut = cut.Add(time.Millisecond)
+	}
+	return cut
+}

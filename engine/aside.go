@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/dispatch"
+)
+
+// What has to wait long for its line is set aside: its look is moved to when the
+// line may have room, so that a merchant with a million overdue tasks does not
+// fill the memory, nor the page that the loader reads.
+const (
+	longWait  = 2 * time.Second        // is set aside
+	shortWait = 250 * time.Millisecond // is set aside when others wait behind it
+	minAside  = time.Second
+	maxAside  = 5 * time.Minute
+)
+
+// setAside moves a due task's look, on disk. Its due time stays what the
+// schedule said.
+func (l *loader) setAside(ctx context.Context, it *item, now time.Time) {
+	if it.task == nil {
+		l.fetchOne(ctx, it)
+	}
+	if it.task == nil || !l.hand.fly(it) {
+		return
+	}
+	to := it.task.Status
+	to.Look = roundUp(l.asideUntil(it.Line, now))
+	to.Updated = now
+	l.release(it)
+	l.asides.Add(1)
+	l.lane.put(&op{flight: &flight{
+		item:   it,
+		task:   it.task,
+		change: bellman.Change{ID: it.ID, Version: it.Version, To: to},
+	}})
+}
+
+// asideUntil says when a line's next task that is set aside should be looked at:
+// one after the other at the pace of the line, not all at once.
+func (l *loader) asideUntil(line bellman.Line, now time.Time) time.Time {
+	wait := min(l.dispatch.Wait(now.UnixNano(), uint64(line)), maxAside)
+	until := later(l.aside[line], now.Add(max(min(wait, maxAside/2), minAside)))
+	until = until.Add(wait / lineBound)
+	l.aside[line] = until
+	if limit := now.Add(maxAside); until.After(limit) {
+		return limit.Add(-time.Duration(rand.Int64N(int64(maxAside / 2))))
+	}
+	return until
+}
+
+// readEarly takes the next page of what was set aside in hand, after a pause
+// ended: it goes on at once, not at its look. Lines that are still paused are
+// left alone.
+func (l *loader) readEarly(ctx context.Context, now time.Time) error {
+	from, to := l.early, now.Add(maxAside+time.Second).UnixMilli()
+	l.hand.beginReadEarly()
+	var err error
+	l.page, err = l.store.Due(ctx, l.leases.shards(), from, to, pageSize, l.page[:0])
+	if err == nil && len(l.page) == pageSize {
+		last := l.page[pageSize-1]
+		l.early = bellman.Position{Look: last.Look, ID: last.ID}
+	} else if l.early = (bellman.Position{Look: noTime}); l.unsettled {
+		l.comeBack() // something was being set aside while this was read
+	}
+	paused := make(map[bellman.Line]bool)
+	for i := range l.page {
+		line := l.page[i].Line
+		if _, ok := paused[line]; !ok {
+			paused[line] = l.dispatch.Wait(now.UnixNano(), uint64(line)) == dispatch.Forever
+		}
+	}
+	l.pending = append(l.pending, l.hand.endReadEarly(l.page, now.UnixMilli(), paused)...)
+	return err
+}
+
+// comeBack makes the loader bring back what was set aside.
+func (e *Engine) comeBack() {
+	e.resumedAt.Store(e.clock.now().UnixMilli())
+	e.kickLoader()
+}

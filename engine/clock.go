@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A clock tells UTC in a way that a step of the wall clock cannot disturb. It
+// runs on monotonic time from where the wall clock stood when it was made, and
+// follows the wall clock from then on at a rate that differs from real time by
+// a tenth at most: gaps between attempts stay what they should be to within
+// that tenth, it never goes back, and after a step of an hour it is right again
+// ten hours later. It is safe for concurrent use, but for follow.
+type clock struct {
+	wall func() time.Time // time.Now, but for tests
+	pace atomic.Pointer[pace]
+}
+
+// A pace is how a clock runs since a moment.
+type pace struct {
+	from time.Time // the moment, on the monotonic clock
+	at   time.Time // what the clock said then
+	slew float64   // seconds gained per second; −maxSlew to maxSlew
+}
+
+const maxSlew = 0.1
+
+func newClock(wall func() time.Time) *clock {
+	c := &clock{wall: wall}
+	c.pace.Store(&pace{from: time.Now(), at: wall().Round(0).UTC()})
+	return c
+}
+
+// now returns the time in UTC, without a monotonic reading.
+func (c *clock) now() time.Time { return c.pace.Load().read(time.Now()) }
+
+func (p *pace) read(moment time.Time) time.Time {
+	elapsed := moment.Sub(p.from)
+	return p.at.Add(elapsed + time.Duration(float64(elapsed)*p.slew))
+}
+
+// follow sets the rate at which the clock nears the wall clock over the next
+// period, and returns how far ahead the wall clock is. Call it once a period.
+func (c *clock) follow(period time.Duration) time.Duration {
+	moment := time.Now()
+	at := c.pace.Load().read(moment)
+	ahead := c.wall().Round(0).Sub(at)
+	slew := min(max(float64(ahead)/float64(period), -maxSlew), maxSlew)
+	c.pace.Store(&pace{from: moment, at: at, slew: slew})
+	return ahead
+}
+
+// until returns how long to sleep until the clock says at.
+func (c *clock) until(at time.Time) time.Duration {
+	p := c.pace.Load()
+	left := at.Sub(p.read(time.Now()))
+	return time.Duration(float64(left) / (1 + p.slew))
+}

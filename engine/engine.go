@@ -1,0 +1,371 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/dispatch"
+)
+
+// Options for an engine. Store and Queues are required.
+type Options struct {
+	Store  bellman.Store
+	Queues []Queue
+
+	Node     string           // name in the attempts' log; default: the host's name
+	Addr     string           // where others reach this node; may be empty
+	Version  string           // of the program, for the list of nodes
+	Logger   *slog.Logger     // default: slog.Default()
+	Observer bellman.Observer // told what happens; may be nil
+
+	Flow      Flow
+	Retention Retention
+
+	MaxInFlight int           // attempts in flight at most; default 2048
+	StopTimeout time.Duration // for attempts in flight when Run must end; default 10s
+}
+
+// Flow says when intake stops: when more tasks than High are overdue or wait to
+// be committed, Add answers ErrOverloaded until there are fewer than Low.
+type Flow struct {
+	High int // default 200,000
+	Low  int // default half of High
+}
+
+// Retention is how long ended tasks are kept; 0 keeps them for ever.
+type Retention struct {
+	Succeeded, Failed, Cancelled time.Duration
+}
+
+// An Engine attempts the tasks of a store. Make one with New, and Run it. All
+// methods are safe for concurrent use.
+type Engine struct {
+	store    bellman.Store
+	log      *slog.Logger
+	node     string
+	clock    *clock
+	options  Options
+	sole     bool // nobody else writes to the store
+	leases   *leases
+	lane     *lane
+	hand     *hand
+	dispatch *dispatch.D[*item]
+	watch    *watch
+	pauses   pauses
+
+	schedules schedules
+	queues    atomic.Pointer[map[string]Queue]
+
+	// attempts is the context of all attempts: it ends when they must.
+	attempts context.Context
+	cutOff   context.CancelFunc
+	flights  sync.WaitGroup
+	starting sync.RWMutex // held for reading while an attempt is started
+
+	kick      chan struct{} // wakes the loader
+	resumedAt atomic.Int64  // when a pause ended, Unix ms, until the loader has seen it
+	poke      chan struct{} // wakes the ticker
+	nextMs    atomic.Int64  // when the ticker wakes by itself
+	content   atomic.Int64  // bytes of tasks' contents in hand
+	asides    atomic.Int64  // tasks being set aside
+
+	started    chan struct{} // closed when Run has taken over what there is, or failed
+	ran        atomic.Bool
+	stopping   atomic.Bool
+	ready      atomic.Bool
+	behind     atomic.Bool // the loader has overdue tasks before it
+	overloaded atomic.Bool
+	resumed    atomic.Pointer[Resumed]
+}
+
+// Resumed is what an engine found when it started.
+type Resumed struct {
+	Pending int64 // tasks that go on
+	Overdue int64 // of them, due already; counted up to 100,000
+	Crashed bool  // the last owner did not stop in good order
+}
+
+// lineBound is how many due tasks of one line wait in memory.
+const lineBound = 1024
+
+// New makes an engine. It does nothing until Run.
+func New(o Options) (*Engine, error) {
+	if o.Store == nil {
+		return nil, errors.New("engine: Options.Store is required")
+	}
+	o.Flow.High = cmp.Or(o.Flow.High, 200_000)
+	o.Flow.Low = cmp.Or(o.Flow.Low, o.Flow.High/2)
+	if o.Flow.Low > o.Flow.High {
+		return nil, fmt.Errorf("engine: Flow.Low %d is above Flow.High %d", o.Flow.Low, o.Flow.High)
+	}
+	o.StopTimeout = cmp.Or(o.StopTimeout, 10*time.Second)
+	o.MaxInFlight = cmp.Or(o.MaxInFlight, 2048)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Node == "" {
+		o.Node, _ = os.Hostname()
+	}
+	return build(o, time.Now)
+}
+
+func build(o Options, wall func() time.Time) (*Engine, error) {
+	c := newClock(wall)
+	now := c.now()
+	e := &Engine{
+		store:   o.Store,
+		log:     o.Logger,
+		node:    o.Node,
+		clock:   c,
+		options: o,
+		leases: &leases{
+			base: fmt.Sprintf("%s/%d", o.Node, os.Getpid()),
+			node: bellman.Node{Addr: o.Addr, Version: o.Version, Joined: now},
+		},
+		lane:  newLane(),
+		hand:  newHand(now),
+		watch: newWatch(o.Observer, c),
+		dispatch: dispatch.New[*item](dispatch.Options{
+			Ceiling:   o.MaxInFlight,
+			LineBound: lineBound,
+		}),
+		kick: make(chan struct{}, 1),
+		poke: make(chan struct{}, 1),
+
+		started: make(chan struct{}),
+	}
+	e.nextMs.Store(noTime)
+	if s, ok := o.Store.(interface{ Sole() bool }); ok {
+		e.sole = s.Sole()
+	}
+	e.attempts, e.cutOff = context.WithCancel(context.Background())
+	if err := e.SetQueues(o.Queues); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// SetQueues replaces the queues' rules. Tasks that exist keep the schedule and
+// the rules they were accepted with; limits and handlers apply at once. On an
+// error nothing changes.
+func (e *Engine) SetQueues(queues []Queue) error {
+	if len(queues) == 0 {
+		return errors.New("engine: no queue is configured")
+	}
+	named := make(map[string]Queue, len(queues))
+	for _, q := range queues {
+		q = q.withDefaults()
+		if err := q.check(); err != nil {
+			return err
+		}
+		if _, ok := named[q.Name]; ok {
+			return fmt.Errorf("engine: queue %q is given twice", q.Name)
+		}
+		named[q.Name] = q
+	}
+	e.queues.Store(&named)
+	e.relimit()
+	return nil
+}
+
+func (e *Engine) queue(name string) (Queue, bool) {
+	q, ok := (*e.queues.Load())[name]
+	return q, ok
+}
+
+func (e *Engine) jitter() float64 { return rand.Float64() }
+
+// Run attempts tasks until ctx ends. Then it takes nothing in and starts
+// nothing, waits for the attempts in flight (StopTimeout at most; what it cuts
+// off is made again after the next start), commits what is left, gives its
+// shards back, and returns nil. Any other return is an error that ended it. Run
+// can be called once.
+func (e *Engine) Run(ctx context.Context) error {
+	if e.ran.Swap(true) {
+		return errors.New("engine: Run was called before")
+	}
+	outlive := context.WithoutCancel(ctx)
+	takeover, err := e.start(outlive)
+	if err != nil {
+		e.stopping.Store(true)
+		close(e.started)
+		e.lane.close()
+		e.watch.close()
+		return fmt.Errorf("engine: %w", err)
+	}
+	var commits sync.WaitGroup
+	commits.Go(func() { e.commitAll(outlive) })
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var loops sync.WaitGroup
+	for _, loop := range []func(context.Context) error{
+		e.tick,
+		func(ctx context.Context) error { return e.load(ctx, takeover) },
+		e.holdLeases,
+		e.keepHouse,
+	} {
+		loops.Go(func() {
+			if err := loop(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	e.ready.Store(true)
+	close(e.started)
+	<-ctx.Done()
+	e.ready.Store(false)
+	e.stop(&loops, &commits)
+	if err := e.store.Leave(outlive, e.leases.name()); err != nil && !errors.Is(err, bellman.ErrClosed) {
+		e.log.Warn("shards cannot be given back", "err", err)
+	}
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("engine: %w", err)
+	}
+	return nil
+}
+
+// start claims the shards and finds out what there is to go on with. It returns
+// the time before which due tasks may have been in flight at a crash.
+func (e *Engine) start(ctx context.Context) (takeover int64, err error) {
+	shards, err := e.store.Shards(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read shards: %w", err)
+	}
+	var found Resumed
+	for _, s := range shards {
+		found.Crashed = found.Crashed || s.Owner != "" && !s.Alive
+	}
+	if err := e.leases.acquire(ctx, e.store); err != nil {
+		return 0, err
+	}
+	if err := e.loadPauses(ctx); err != nil {
+		return 0, err
+	}
+	depths, err := e.store.Depths(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("count tasks: %w", err)
+	}
+	for _, d := range depths {
+		found.Pending += d.Pending
+		if _, ok := e.queue(d.Queue); !ok && d.Pending > 0 {
+			e.log.Warn("tasks wait in a queue that is not configured: each attempt will be refused", "queue", d.Queue, "pending", d.Pending)
+		}
+	}
+	now := e.clock.now().UnixMilli()
+	if found.Overdue, err = e.countOverdue(ctx, bellman.Position{}, now, 100_000); err != nil {
+		return 0, err
+	}
+	e.resumed.Store(&found)
+	e.log.Info("started", "pending", found.Pending, "overdue", found.Overdue, "after_crash", found.Crashed, "shards", len(e.leases.shards()))
+	if found.Crashed {
+		return now, nil
+	}
+	return 0, nil
+}
+
+// Resumed returns what the engine found when it started; ok is false before.
+func (e *Engine) Resumed() (r Resumed, ok bool) {
+	if p := e.resumed.Load(); p != nil {
+		return *p, true
+	}
+	return Resumed{}, false
+}
+
+// stop ends an engine in order: intake, firing, what is in flight, what is not
+// committed.
+func (e *Engine) stop(loops, commits *sync.WaitGroup) {
+	e.starting.Lock()
+	e.stopping.Store(true)
+	e.starting.Unlock()
+	loops.Wait()
+	landed := make(chan struct{})
+	go func() {
+		e.flights.Wait()
+		close(landed)
+	}()
+	timer := time.NewTimer(e.options.StopTimeout)
+	defer timer.Stop()
+	select {
+	case <-landed:
+	case <-timer.C:
+		e.log.Warn("attempts in flight are cut off; they are made again after the next start", "in_flight", e.dispatch.Totals().InFlight)
+		e.cutOff()
+		<-landed
+	}
+	// A landing can find its task changed, and record again.
+	for range maxTries {
+		e.lane.flush()
+		e.flights.Wait()
+		if e.lane.uncommitted() == 0 {
+			break
+		}
+	}
+	e.cutOff()
+	e.lane.close()
+	commits.Wait()
+	e.watch.close()
+}
+
+// Ready returns nil when the engine runs and can write.
+func (e *Engine) Ready(context.Context) error {
+	switch {
+	case e.stopping.Load():
+		return bellman.ErrClosed
+	case !e.ready.Load():
+		return errors.New("bellman: the store does not take writes, or the engine has not started")
+	}
+	return nil
+}
+
+// sleepUntil waits until a time in Unix ms (noTime: without end), or until the
+// ticker is wanted earlier.
+func (e *Engine) sleepUntil(ctx context.Context, ms int64) {
+	e.nextMs.Store(ms)
+	wait := time.Hour
+	if ms != noTime {
+		wait = min(e.clock.until(time.UnixMilli(ms)), wait)
+	}
+	if wait > 0 {
+		e.nap(ctx, wait, e.poke)
+	}
+	e.nextMs.Store(0) // awake
+}
+
+// wakeBefore wakes the ticker if it sleeps beyond a time in Unix ms.
+func (e *Engine) wakeBefore(ms int64) {
+	if ms >= e.nextMs.Load() {
+		return
+	}
+	select {
+	case e.poke <- struct{}{}:
+	default:
+	}
+}
+
+func (e *Engine) kickLoader() {
+	select {
+	case e.kick <- struct{}{}:
+	default:
+	}
+}
+
+// nap waits for a while, or until ctx ends or something comes from wake.
+func (e *Engine) nap(ctx context.Context, d time.Duration, wake <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-wake:
+	}
+}

@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/dispatch"
+	"github.com/bellmanhq/bellman/wheel"
+)
+
+// tick is the goroutine that watches the time: it brings what becomes due from
+// the wheel to the lines, and wakes the dispatcher when a rate or a probe
+// allows it to go on.
+func (e *Engine) tick(ctx context.Context) error {
+	fired := make([]wheel.Fired[*item], chunkSize)
+	due := make([]*item, 0, chunkSize)
+	for ctx.Err() == nil {
+		now := e.clock.now()
+		var more bool
+		var next int64
+		due, more, next = e.hand.advance(now.UnixMilli(), fired, due[:0])
+		if len(due) > 0 {
+			e.fetch(ctx, due)
+			e.bring(due, now)
+			clear(due)
+		} else {
+			e.pump()
+		}
+		if more {
+			continue
+		}
+		if at, ok := e.dispatch.Wake(now.UnixNano()); ok {
+			next = min(next, (at+999_999)/1e6)
+		}
+		e.sleepUntil(ctx, next)
+	}
+	return nil
+}
+
+// bring hands due items to the dispatcher and starts as many as may go. Those
+// whose line is full go back to disk, where the loader finds them again.
+func (e *Engine) bring(due []*item, now time.Time) {
+	var full []*item
+	for _, it := range due {
+		if it.task != nil && it.bytes == 0 {
+			if e.content.Load() < maxContent {
+				e.hold(it, it.task)
+			} else {
+				e.open(it, now)
+				it.task = nil
+			}
+		}
+		if !e.offer(e.attempts, it, now) {
+			full = append(full, it)
+		}
+	}
+	if len(full) > 0 {
+		for _, it := range full {
+			e.release(it)
+		}
+		e.hand.drop(true, full...)
+		e.kickLoader()
+	}
+	e.pump()
+}
+
+// offer hands an item to its line; false if that is full.
+func (e *Engine) offer(ctx context.Context, it *item, now time.Time) bool {
+	e.hand.mu.Lock()
+	gone := it.gone
+	if !gone {
+		it.place = inLine
+	}
+	e.hand.mu.Unlock()
+	if gone {
+		e.release(it)
+		return true
+	}
+	pushed := e.push(it, now)
+	for pushed == dispatch.Unknown {
+		if it.task == nil {
+			e.fetchOne(ctx, it)
+		}
+		if it.task == nil {
+			return true // gone meanwhile
+		}
+		e.open(it, now)
+		pushed = e.push(it, now)
+	}
+	if pushed == dispatch.Kept {
+		return true
+	}
+	e.hand.mu.Lock()
+	if it.place == inLine {
+		it.place = held
+	}
+	e.hand.mu.Unlock()
+	return false
+}
+
+func (e *Engine) push(it *item, now time.Time) dispatch.Pushed {
+	return e.dispatch.Push(now.UnixNano(), uint64(it.Line), it.Due*1e6, it.Attempts > 0, it)
+}
+
+// open makes the line of an item known to the dispatcher.
+func (e *Engine) open(it *item, now time.Time) {
+	q, _ := e.queue(it.task.Queue)
+	e.dispatch.Open(now.UnixNano(), uint64(it.Line), q.rules(it.task.Queue, it.task.Endpoint))
+}
+
+// pump starts attempts as long as the dispatcher has one that may go.
+func (e *Engine) pump() {
+	e.starting.RLock()
+	defer e.starting.RUnlock()
+	for e.firing() {
+		ticket, it, ok := e.dispatch.Next(e.clock.now().UnixNano())
+		if !ok {
+			return
+		}
+		e.flights.Go(func() { e.work(ticket, it) })
+	}
+}
+
+// firing reports whether attempts may be started.
+func (e *Engine) firing() bool { return !e.stopping.Load() && e.leases.trusting() }
+
+// work makes an attempt, and whatever the dispatcher has next, until it has
+// nothing.
+func (e *Engine) work(ticket dispatch.Ticket, it *item) {
+	for {
+		outcome := e.fire(it)
+		now := e.clock.now().UnixNano()
+		if !e.firing() {
+			e.dispatch.Done(now, ticket, outcome)
+			return
+		}
+		var ok bool
+		if ticket, it, ok = e.dispatch.DoneNext(now, ticket, outcome); !ok {
+			if at, ok := e.dispatch.Wake(now); ok {
+				e.wakeBefore((at + 999_999) / 1e6)
+			}
+			return
+		}
+		if ticket.More {
+			e.pump()
+		}
+	}
+}
+
+// fire attempts one item, unless something happened to it while it waited.
+func (e *Engine) fire(it *item) dispatch.Outcome {
+	defer e.release(it)
+	if it.task == nil {
+		e.fetchOne(e.attempts, it)
+	}
+	if it.task == nil || !e.hand.fly(it) || it.suspect && !e.suspected(it) {
+		return dispatch.Skipped
+	}
+	t := it.task
+	now := e.clock.now()
+	f := &flight{item: it, task: t}
+	f.attempt = bellman.Attempt{
+		Number:  t.Attempts + 1,
+		Trigger: t.Trigger,
+		Due:     t.Due,
+		Started: now,
+		Node:    e.node,
+	}
+	if it.suspect {
+		f.attempt.Trigger = bellman.ByTakeover
+	}
+	ctx, cancel := context.WithTimeout(e.attempts, t.Timeout)
+	f.verdict = e.attempt(ctx, t, f.attempt.Number)
+	f.attempt.Took = e.clock.now().Sub(now)
+	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
+	cancel()
+	if e.attempts.Err() != nil && f.verdict.Next != bellman.Succeed {
+		return dispatch.Cancelled // cut off by a stop: still due on disk, and made again
+	}
+	complete(&f.verdict, late)
+	e.record(f)
+	switch {
+	case f.verdict.Result == bellman.Unreachable, f.verdict.Result == bellman.TimedOut:
+		return dispatch.Down
+	case f.verdict.Status == 429, f.verdict.Status == 503:
+		return dispatch.Throttled
+	case f.verdict.Result == bellman.Accepted:
+		return dispatch.Accepted
+	}
+	return dispatch.Refused
+}
+
+// attempt calls the queue's handler; a panic is an answer of its own.
+func (e *Engine) attempt(ctx context.Context, t *bellman.Task, number int) (v bellman.Verdict) {
+	q, ok := e.queue(t.Queue)
+	if !ok {
+		return bellman.Verdict{Result: bellman.Refused, Error: fmt.Sprintf("queue %q is not configured", t.Queue)}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			e.log.Error("handler panicked", "task", t.ID, "queue", t.Queue, "attempt", number, "err", p, "stack", string(debug.Stack()))
+			v = bellman.Verdict{Result: bellman.Refused, Error: fmt.Sprintf("handler panicked: %v", p)}
+		}
+	}()
+	return q.Handler.Attempt(ctx, t, number)
+}
+
+// complete fills in what a handler left out of its verdict.
+func complete(v *bellman.Verdict, late bool) {
+	if v.Result == bellman.Unknown {
+		switch {
+		case v.Next == bellman.Succeed:
+			v.Result = bellman.Accepted
+		case late:
+			v.Result = bellman.TimedOut
+		default:
+			v.Result = bellman.Refused
+		}
+	}
+	v.Response = cut(v.Response, maxResponse)
+	v.Error = cut(v.Error, maxResponse)
+}
+
+// maxResponse is how many characters of an answer are kept, as in best-effort
+// notification as it is usually built.
+const maxResponse = 600
+
+// cut returns the first n characters of s.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}

@@ -1,0 +1,263 @@
+package engine
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/wheel"
+)
+
+// A hand is what this node has taken in hand: the tasks that are due soon, due,
+// or in flight. Whatever is in hand is there once, from when it is loaded until
+// what became of it is committed; that is what keeps two attempts of one task
+// from being made at once.
+type hand struct {
+	mu    sync.Mutex
+	items map[bellman.ID]*item
+	wheel *wheel.Wheel[*item] // items not due yet; ticks are Unix ms
+
+	// What is added with a look before bound is taken in hand at once; the loader
+	// finds the rest. missed is the earliest look that could not be taken in: the
+	// loader goes back to it.
+	bound  int64
+	missed int64
+
+	// While a page is being read, what leaves the hand is remembered: the page may
+	// still show it as it was.
+	reading bool
+	left    map[bellman.ID]struct{}
+}
+
+const noTime = math.MaxInt64
+
+// maxInHand bounds the tasks in hand; the rest wait on disk. maxInWheel is the
+// part of it that the loader fills with tasks that are not due yet.
+const (
+	maxInHand  = 100_000
+	maxInWheel = 50_000
+)
+
+// An item is one task in hand.
+type item struct {
+	bellman.Entry
+	task    *bellman.Task // nil until it is needed
+	timer   wheel.Handle
+	place   place
+	gone    bool  // replaced or dropped: whoever comes upon it leaves it alone
+	suspect bool  // due when its last owner died: perhaps it killed it
+	bytes   int64 // of its content that count against the budget for contents in memory
+}
+
+// place says where an item is.
+type place uint8
+
+const (
+	held     place = iota // by the loader or the ticker, on its way to a line
+	inWheel               // not due yet
+	inLine                // due, in the dispatcher
+	inFlight              // being attempted, or its outcome being committed
+)
+
+func newHand(now time.Time) *hand {
+	return &hand{
+		items:  make(map[bellman.ID]*item),
+		wheel:  wheel.New[*item](now.UnixMilli()),
+		missed: noTime,
+		left:   make(map[bellman.ID]struct{}),
+	}
+}
+
+// beginRead announces that the loader reads everything with a look before to.
+// It returns where to begin, if that is earlier than from.
+func (h *hand) beginRead(from bellman.Position, to int64) bellman.Position {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.missed <= from.Look {
+		from = bellman.Position{Look: h.missed}
+	}
+	h.missed = noTime
+	h.bound = to
+	h.reading = true
+	return from
+}
+
+// beginReadEarly announces that the loader reads what was set aside.
+func (h *hand) beginReadEarly() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reading = true
+}
+
+// endRead takes a page in hand and returns those of its items that are due.
+// Everything with a look before bound has been read.
+func (h *hand) endRead(page []bellman.Entry, bound, now int64) (due []*item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range page {
+		en := &page[i]
+		if _, ok := h.items[en.ID]; ok {
+			continue
+		}
+		if _, ok := h.left[en.ID]; ok {
+			continue
+		}
+		it := &item{Entry: *en}
+		h.items[en.ID] = it
+		if en.Look <= now {
+			due = append(due, it)
+		} else {
+			h.wait(it)
+		}
+	}
+	h.bound = bound
+	h.reading = false
+	clear(h.left)
+	return due
+}
+
+// endReadEarly takes those of a page in hand that were due before their look,
+// but for the lines that are paused, and returns them.
+func (h *hand) endReadEarly(page []bellman.Entry, now int64, paused map[bellman.Line]bool) (due []*item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range page {
+		en := &page[i]
+		if en.Due > now || paused[en.Line] {
+			continue
+		}
+		if _, ok := h.left[en.ID]; ok {
+			continue
+		}
+		it, ok := h.items[en.ID]
+		switch {
+		case !ok:
+			it = &item{Entry: *en}
+			h.items[en.ID] = it
+		case it.place == inWheel && it.Version == en.Version:
+			h.wheel.Cancel(it.timer)
+			it.place = held
+		default:
+			continue // on its way already
+		}
+		due = append(due, it)
+	}
+	h.reading = false
+	clear(h.left)
+	return due
+}
+
+// wait puts an item into the wheel. Call it with mu held.
+func (h *hand) wait(it *item) {
+	it.place = inWheel
+	it.timer = h.wheel.Add(it.Look, it)
+}
+
+// put takes a task in hand that was just committed, if it is due before bound.
+// It returns the item if it is due now; the caller brings it to a line. Call it
+// with mu held.
+func (h *hand) put(t *bellman.Task, now int64) *item {
+	look := t.Look.UnixMilli()
+	if look > now && look >= h.bound {
+		return nil
+	}
+	if _, ok := h.items[t.ID]; ok {
+		return nil // the loader was quicker
+	}
+	if len(h.items) >= maxInHand {
+		h.missed = min(h.missed, look)
+		return nil
+	}
+	it := &item{Entry: entryOf(t)}
+	h.items[t.ID] = it
+	if look > now {
+		h.wait(it)
+		return nil
+	}
+	it.task = t
+	return it
+}
+
+// remove takes an item out of the hand. Call it with mu held.
+func (h *hand) remove(it *item) {
+	it.gone = true
+	if it.place == inWheel {
+		h.wheel.Cancel(it.timer)
+	}
+	if h.items[it.ID] == it {
+		delete(h.items, it.ID)
+	}
+	if h.reading {
+		h.left[it.ID] = struct{}{}
+	}
+}
+
+// drop takes items out of the hand; where they are still due on disk, the
+// loader goes back to them if again is true.
+func (h *hand) drop(again bool, items ...*item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, it := range items {
+		if it.gone {
+			continue
+		}
+		if again {
+			h.missed = min(h.missed, it.Look)
+		}
+		h.remove(it)
+		if again {
+			delete(h.left, it.ID)
+		}
+	}
+}
+
+// fly notes that an item is about to be attempted; false if it must not be.
+func (h *hand) fly(it *item) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if it.gone {
+		return false
+	}
+	it.place = inFlight
+	return true
+}
+
+// advance moves the wheel and appends to due what became due, up to the length
+// of fired; more says that there may be more. next is when to come again
+// (noTime: nothing waits).
+func (h *hand) advance(now int64, fired []wheel.Fired[*item], due []*item) (_ []*item, more bool, next int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := h.wheel.Advance(now, fired)
+	for i := range n {
+		fired[i].Value.place = held
+		due = append(due, fired[i].Value)
+	}
+	clear(fired[:n])
+	next, ok := h.wheel.Next()
+	if !ok {
+		next = noTime
+	}
+	return due, n == len(fired), next
+}
+
+// len returns how many items are in hand, and how many of them wait in the wheel.
+func (h *hand) len() (all, waiting int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.items), h.wheel.Len()
+}
+
+// entryOf is what the due index says of a task.
+func entryOf(t *bellman.Task) bellman.Entry {
+	return bellman.Entry{
+		ID:       t.ID,
+		Look:     t.Look.UnixMilli(),
+		Due:      t.Due.UnixMilli(),
+		Line:     bellman.LineOf(t.Queue, t.Endpoint),
+		Version:  t.Version,
+		Attempts: uint32(t.Attempts),
+		Shard:    t.Shard,
+	}
+}

@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/dispatch"
+)
+
+const (
+	houseEvery  = time.Second
+	sweepEvery  = 30 * time.Second // the dispatcher forgets idle endpoints
+	pruneEvery  = 10 * time.Second
+	pruneBatch  = 500
+	pruneAtOnce = 20 // batches
+	bigStep     = time.Second
+)
+
+// keepHouse is the goroutine for what is done now and then.
+func (e *Engine) keepHouse(ctx context.Context) error {
+	ticker := time.NewTicker(houseEvery)
+	defer ticker.Stop()
+	var swept, pruned time.Time
+	stepped := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if ahead := e.clock.follow(houseEvery); ahead.Abs() < bigStep {
+			stepped = false
+		} else if !stepped {
+			stepped = true
+			e.log.Warn("the wall clock was set; it is followed slowly, so that gaps between attempts stay right", "ahead", ahead)
+		}
+		now := e.clock.now()
+		e.limitIntake(ctx, now)
+		if now.Sub(swept) >= sweepEvery {
+			swept = now
+			e.dispatch.Sweep(now.UnixNano())
+		}
+		if now.Sub(pruned) >= pruneEvery {
+			pruned = now
+			e.prune(ctx, now)
+		}
+	}
+}
+
+// limitIntake turns intake off above the high mark and on again below the low
+// one.
+func (e *Engine) limitIntake(ctx context.Context, now time.Time) {
+	waiting := e.dispatch.Totals().Waiting + e.lane.uncommitted()
+	if e.behind.Load() {
+		e.hand.mu.Lock()
+		from := bellman.Position{Look: e.hand.bound}
+		e.hand.mu.Unlock()
+		n, err := e.countOverdue(ctx, from, now.UnixMilli(), int64(e.options.Flow.High-waiting+1))
+		if err != nil && ctx.Err() == nil {
+			e.log.Error("overdue tasks cannot be counted", "err", err)
+		}
+		waiting += int(n)
+	}
+	switch {
+	case waiting > e.options.Flow.High && !e.overloaded.Swap(true):
+		e.log.Warn("overloaded: nothing is taken in", "waiting", waiting, "high", e.options.Flow.High)
+	case waiting < e.options.Flow.Low && e.overloaded.Swap(false):
+		e.log.Info("no longer overloaded", "waiting", waiting, "low", e.options.Flow.Low)
+	}
+}
+
+// countOverdue counts tasks on disk with a look from a position until now, up to
+// most.
+func (e *Engine) countOverdue(ctx context.Context, from bellman.Position, now, most int64) (n int64, err error) {
+	const step = 4096
+	var page []bellman.Entry
+	for n < most {
+		page, err = e.store.Due(ctx, e.leases.shards(), from, now, step, page[:0])
+		if err != nil {
+			return n, err
+		}
+		n += int64(len(page))
+		if len(page) < step {
+			return n, nil
+		}
+		last := page[step-1]
+		from = bellman.Position{Look: last.Look, ID: last.ID}
+	}
+	return most, nil
+}
+
+// prune deletes what ended longer ago than it is kept, a little at a time.
+func (e *Engine) prune(ctx context.Context, now time.Time) {
+	r := e.options.Retention
+	for state, keep := range map[bellman.State]time.Duration{
+		bellman.Succeeded: r.Succeeded,
+		bellman.Failed:    r.Failed,
+		bellman.Cancelled: r.Cancelled,
+	} {
+		if keep == 0 {
+			continue
+		}
+		for range pruneAtOnce {
+			n, err := e.store.Prune(ctx, state, now.Add(-keep), pruneBatch)
+			if err != nil && ctx.Err() == nil && !errors.Is(err, bellman.ErrClosed) {
+				e.log.Error("old tasks cannot be deleted", "state", state, "err", err)
+			}
+			if err != nil || n < pruneBatch {
+				break
+			}
+		}
+	}
+}
+
+// relimit tells the dispatcher the limits of the lines it knows.
+func (e *Engine) relimit() {
+	queues := *e.queues.Load()
+	e.dispatch.Reload(e.clock.now().UnixNano(), func(queue, endpoint string) dispatch.Rules {
+		return queues[queue].rules(queue, endpoint)
+	})
+}
+
+// rules are a queue's limits, for one of its lines.
+func (q Queue) rules(queue, endpoint string) dispatch.Rules {
+	return dispatch.Rules{
+		Queue:            queue,
+		Endpoint:         endpoint,
+		QueueConcurrency: q.Concurrency,
+		Concurrency:      q.EndpointConcurrency,
+		Rate:             q.EndpointRate,
+	}
+}

@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A lane is group commit: one goroutine that takes whatever operations are
+// waiting, commits them in one transaction, and says so. The next batch gathers
+// meanwhile; nothing waits for a timer.
+type lane struct {
+	mu     sync.Mutex
+	room   sync.Cond // signalled when the queue became shorter
+	queue  []*op
+	weight int // operations in queue
+	open   int // ops put and not yet dealt with
+	closed bool
+	wake   chan struct{}
+}
+
+const (
+	maxBatch       = 512  // operations in one transaction, but for one larger request
+	maxUncommitted = 8192 // attempts wait with their outcome above this
+)
+
+// An op is a part of a transaction that belongs together: one request's tasks,
+// the outcome of one attempt, or one change by hand.
+type op struct {
+	adds   []bellman.Add
+	flight *flight         // the outcome of an attempt, or a task set aside
+	change *bellman.Change // by hand
+	task   *bellman.Task   // that change is of
+	docs   []bellman.Doc
+	audits []bellman.Audit
+	done   chan error // told the outcome; nil: nobody waits
+}
+
+func (o *op) weight() int { return max(len(o.adds), 1) }
+
+func newLane() *lane {
+	l := &lane{wake: make(chan struct{}, 1)}
+	l.room.L = &l.mu
+	return l
+}
+
+// add commits the tasks of one request; their Err and Existing are set when it
+// returns nil.
+func (l *lane) add(ctx context.Context, adds []bellman.Add) error {
+	if len(adds) == 0 {
+		return nil
+	}
+	return l.do(ctx, &op{adds: adds})
+}
+
+// do commits an op and waits for its outcome.
+func (l *lane) do(ctx context.Context, o *op) error {
+	o.done = make(chan error, 1)
+	if !l.put(o) {
+		return bellman.ErrClosed
+	}
+	select {
+	case err := <-o.done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// put queues an op; false if the lane is closed.
+func (l *lane) put(o *op) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for o.flight != nil && l.weight >= maxUncommitted && !l.closed {
+		l.room.Wait()
+	}
+	if l.closed {
+		return false
+	}
+	l.queue = append(l.queue, o)
+	l.weight += o.weight()
+	l.open++
+	if len(l.queue) == 1 {
+		select {
+		case l.wake <- struct{}{}:
+		default:
+		}
+	}
+	return true
+}
+
+// take appends the next batch's ops to buf. It waits for the first one, and
+// returns none when the lane is closed and empty.
+func (l *lane) take(buf []*op) []*op {
+	for {
+		l.mu.Lock()
+		if len(l.queue) > 0 {
+			break
+		}
+		closed := l.closed
+		l.mu.Unlock()
+		if closed {
+			return buf
+		}
+		<-l.wake
+	}
+	defer l.mu.Unlock()
+	weight, n := 0, 0
+	for n < len(l.queue) && (n == 0 || weight+l.queue[n].weight() <= maxBatch) {
+		weight += l.queue[n].weight()
+		n++
+	}
+	buf = append(buf, l.queue[:n]...)
+	rest := copy(l.queue, l.queue[n:])
+	clear(l.queue[rest:])
+	l.queue = l.queue[:rest]
+	l.weight -= weight
+	l.room.Broadcast()
+	return buf
+}
+
+// finish notes that ops were dealt with.
+func (l *lane) finish(ops int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open -= ops
+	l.room.Broadcast()
+}
+
+// flush waits until everything put so far, and meanwhile, was dealt with.
+func (l *lane) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.open > 0 {
+		l.room.Wait()
+	}
+}
+
+// close ends the lane when what is queued has been committed.
+func (l *lane) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.room.Broadcast()
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// uncommitted returns how many operations wait.
+func (l *lane) uncommitted() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.weight
+}
+
+// commitAll is the lane's goroutine: it returns when the lane is closed and
+// empty. ctx must outlive it: what was done is written, however the engine ends.
+func (e *Engine) commitAll(ctx context.Context) {
+	var ops []*op
+	var b batch
+	for {
+		ops = e.lane.take(ops[:0])
+		if len(ops) == 0 {
+			return
+		}
+		n := len(ops)
+		for again := ops; len(again) > 0; {
+			again = e.commit(ctx, &b, again)
+		}
+		e.lane.finish(n)
+	}
+}
+
+// commit writes ops as one transaction and tells everybody concerned. It
+// returns what must be tried again, after the pause that the trouble calls for.
+func (e *Engine) commit(ctx context.Context, b *batch, ops []*op) (again []*op) {
+	b.build(ops, e.leases)
+	began := time.Now()
+	err := e.store.Commit(ctx, &b.Batch)
+	if err != nil {
+		return e.trouble(ctx, ops, err)
+	}
+	e.watch.committed(b.weight, time.Since(began))
+	e.committed(b, ops)
+	return nil
+}
+
+// A batch is a bellman.Batch under construction, kept for its memory.
+type batch struct {
+	bellman.Batch
+	weight int
+}
+
+func (b *batch) build(ops []*op, leases *leases) {
+	clear(b.Adds)
+	clear(b.Changes)
+	b.Adds, b.Changes, b.Docs, b.Audits = b.Adds[:0], b.Changes[:0], b.Docs[:0], b.Audits[:0]
+	b.weight = 0
+	for _, o := range ops {
+		b.weight += o.weight()
+		b.Adds = append(b.Adds, o.adds...)
+		if o.flight != nil {
+			b.Changes = append(b.Changes, o.flight.change)
+		}
+		if o.change != nil {
+			b.Changes = append(b.Changes, *o.change)
+		}
+		b.Docs = append(b.Docs, o.docs...)
+		b.Audits = append(b.Audits, o.audits...)
+	}
+	b.Leases = leases.of(&b.Batch, b.Leases[:0])
+}

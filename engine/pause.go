@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+const pauseKind = "pause" // of the documents that keep what is paused
+
+// PauseQueue stops attempts of a queue's tasks until ResumeQueue, over restarts
+// too. Tasks are accepted meanwhile, and their schedules wait.
+func (e *Engine) PauseQueue(ctx context.Context, queue string, by bellman.By) error {
+	if _, ok := e.queue(queue); !ok {
+		return fmt.Errorf("queue %q: %w", queue, bellman.ErrNotFound)
+	}
+	return e.pause(ctx, "queue/"+queue, by)
+}
+
+// ResumeQueue ends PauseQueue.
+func (e *Engine) ResumeQueue(ctx context.Context, queue string, by bellman.By) error {
+	if _, ok := e.queue(queue); !ok {
+		return fmt.Errorf("queue %q: %w", queue, bellman.ErrNotFound)
+	}
+	return e.resume(ctx, "queue/"+queue, by)
+}
+
+// PauseEndpoint stops attempts to an endpoint (scheme://host:port) until
+// ResumeEndpoint, over restarts too. The endpoint need not have tasks.
+func (e *Engine) PauseEndpoint(ctx context.Context, endpoint string, by bellman.By) error {
+	return e.pause(ctx, "endpoint/"+endpoint, by)
+}
+
+// ResumeEndpoint ends PauseEndpoint.
+func (e *Engine) ResumeEndpoint(ctx context.Context, endpoint string, by bellman.By) error {
+	return e.resume(ctx, "endpoint/"+endpoint, by)
+}
+
+func (e *Engine) pause(ctx context.Context, target string, by bellman.By) error {
+	p := bellman.Pause{At: e.clock.now().Truncate(time.Millisecond), Who: by.Who, Reason: by.Reason}
+	value, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	if err := e.mark(ctx, target, "pause", value, by); err != nil {
+		return err
+	}
+	e.pauses.set(target, &p)
+	e.applyPause(target, true)
+	return nil
+}
+
+func (e *Engine) resume(ctx context.Context, target string, by bellman.By) error {
+	if err := e.mark(ctx, target, "resume", nil, by); err != nil {
+		return err
+	}
+	e.pauses.set(target, nil)
+	e.applyPause(target, false)
+	e.pump()
+	e.comeBack()
+	return nil
+}
+
+// mark keeps that something was paused, or with no value that it no longer is.
+func (e *Engine) mark(ctx context.Context, target, action string, value []byte, by bellman.By) error {
+	if err := e.running(ctx); err != nil {
+		return err
+	}
+	err := e.lane.do(ctx, &op{
+		docs:   []bellman.Doc{{Kind: pauseKind, Name: target, Value: value}},
+		audits: []bellman.Audit{{At: e.clock.now(), Who: by.Who, Action: action, Target: target, Reason: by.Reason}},
+	})
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", action, target, err)
+	}
+	return nil
+}
+
+// pauses are the queues and endpoints that people stopped.
+type pauses struct {
+	mu sync.RWMutex
+	m  map[string]*bellman.Pause // by "queue/NAME" or "endpoint/NAME"
+}
+
+func (p *pauses) set(target string, value *bellman.Pause) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.m == nil {
+		p.m = make(map[string]*bellman.Pause)
+	}
+	if value == nil {
+		delete(p.m, target)
+		return
+	}
+	p.m[target] = value
+}
+
+func (p *pauses) get(target string) *bellman.Pause {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.m[target]
+}
+
+func (p *pauses) all() map[string]*bellman.Pause {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return maps.Clone(p.m)
+}
+
+// loadPauses stops again what was stopped before the last end.
+func (e *Engine) loadPauses(ctx context.Context) error {
+	for after := ""; ; {
+		docs, err := e.store.Docs(ctx, pauseKind, after, pageSize)
+		if err != nil {
+			return fmt.Errorf("read what is paused: %w", err)
+		}
+		for _, d := range docs {
+			var p bellman.Pause
+			if err := json.Unmarshal(d.Value, &p); err != nil {
+				return fmt.Errorf("read the pause of %s: %w", d.Name, err)
+			}
+			e.pauses.set(d.Name, &p)
+			e.applyPause(d.Name, true)
+			after = d.Name
+		}
+		if len(docs) < pageSize {
+			return nil
+		}
+	}
+}
+
+func (e *Engine) applyPause(target string, on bool) {
+	kind, name, _ := strings.Cut(target, "/")
+	now := e.clock.now().UnixNano()
+	switch {
+	case kind == "queue" && on:
+		e.dispatch.PauseQueue(now, name)
+	case kind == "queue":
+		e.dispatch.ResumeQueue(now, name)
+	case on:
+		e.dispatch.PauseEndpoint(now, name)
+	default:
+		e.dispatch.ResumeEndpoint(now, name)
+	}
+}

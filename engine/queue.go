@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// A Queue is a class of tasks and its rules.
+type Queue struct {
+	Name    string
+	Kind    string          // for pages and the API; default "notify"
+	Handler bellman.Handler // makes the attempts; required
+
+	// What a task gets that does not say otherwise. It is kept with the task: a
+	// later change of the queue does not change tasks that exist.
+	Schedule string        // a preset's name or text; default wechat_notify
+	Success  string        // for handlers that judge answers; the handler's own if empty
+	Timeout  time.Duration // of one attempt; default 5s
+	MaxAge   time.Duration // 0: the schedule decides alone
+
+	Concurrency         int     // attempts in flight; 0: no limit of its own
+	EndpointConcurrency int     // attempts in flight to one endpoint; default 64
+	EndpointRate        float64 // attempts a second to one endpoint; 0: no limit
+}
+
+func (q Queue) withDefaults() Queue {
+	q.Kind = cmp.Or(q.Kind, "notify")
+	q.Schedule = cmp.Or(q.Schedule, "wechat_notify")
+	q.Timeout = cmp.Or(q.Timeout, 5*time.Second)
+	q.EndpointConcurrency = cmp.Or(q.EndpointConcurrency, 64)
+	return q
+}
+
+func (q Queue) check() error {
+	if q.Name == "" {
+		return fmt.Errorf("engine: a queue has no name")
+	}
+	if q.Handler == nil {
+		return fmt.Errorf("engine: queue %q has no handler", q.Name)
+	}
+	if _, err := schedule.Parse(q.Schedule); err != nil {
+		return fmt.Errorf("engine: queue %q: %w", q.Name, err)
+	}
+	return nil
+}
+
+// schedules keeps parsed schedules by their text: tasks carry the text.
+type schedules struct {
+	mu     sync.RWMutex
+	parsed map[string]*schedule.Schedule
+}
+
+// maxSchedules bounds the cache; past it, it is emptied.
+const maxSchedules = 4096
+
+func (c *schedules) parse(text string) (*schedule.Schedule, error) {
+	c.mu.RLock()
+	s, ok := c.parsed[text]
+	c.mu.RUnlock()
+	if ok {
+		return s, nil
+	}
+	s, err := schedule.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.parsed == nil || len(c.parsed) >= maxSchedules {
+		c.parsed = make(map[string]*schedule.Schedule)
+	}
+	c.parsed[text] = s
+	return s, nil
+}

@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A flight is one attempt and what came of it, until that is committed. A
+// flight without an attempt sets its task aside.
+type flight struct {
+	item    *item
+	task    *bellman.Task // as it was when the attempt began
+	attempt bellman.Attempt
+	verdict bellman.Verdict
+	change  bellman.Change
+}
+
+// record hands the outcome of an attempt to the lane. It waits only when the
+// lane is far behind.
+func (e *Engine) record(f *flight) {
+	f.attempt.Result, f.attempt.Status = f.verdict.Result, f.verdict.Status
+	f.attempt.Response, f.attempt.Error = f.verdict.Response, f.verdict.Error
+	s, err := e.schedules.parse(f.task.Schedule)
+	if err != nil { // it was parsed when the task was accepted
+		e.log.Error("schedule of a task cannot be read", "task", f.task.ID, "err", err)
+		f.verdict.Next = bellman.GiveUp
+	}
+	f.change = bellman.Change{
+		ID:      f.task.ID,
+		Version: f.task.Version,
+		To:      advance(f.task, &f.attempt, &f.verdict, s, e.jitter()),
+		Attempt: &f.attempt,
+		Follow:  e.follow(f.verdict.Follow),
+	}
+	e.lane.put(&op{flight: f})
+}
+
+// follow makes the adds of a verdict's follow-up tasks. One that is not valid
+// is logged and left out: the verdict stands.
+func (e *Engine) follow(tasks []bellman.Task) []bellman.Add {
+	if len(tasks) == 0 {
+		return nil
+	}
+	adds := make([]bellman.Add, 0, len(tasks))
+	for i := range tasks {
+		add, err := e.accept(&tasks[i], e.clock.now())
+		if err != nil {
+			e.log.Error("follow-up task cannot be added", "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
+			continue
+		}
+		adds = append(adds, add)
+	}
+	return adds
+}
+
+// committed tells everybody what a transaction did: the hand, the watchers, and
+// those who wait for it.
+func (e *Engine) committed(b *batch, ops []*op) {
+	now := e.clock.now()
+	nowMs := now.UnixMilli()
+	var due []*item
+	wake := int64(noTime)
+	add := func(a *bellman.Add) {
+		if a.Err != nil || !a.Existing.IsZero() {
+			return
+		}
+		e.watch.added(a.Task)
+		if it := e.hand.put(a.Task, nowMs); it != nil {
+			due = append(due, it)
+		}
+		wake = min(wake, a.Task.Look.UnixMilli())
+	}
+	adds, changes := b.Adds, b.Changes
+	e.hand.mu.Lock()
+	for _, o := range ops {
+		for i := range o.adds {
+			o.adds[i] = adds[i]
+			add(&o.adds[i])
+		}
+		adds = adds[len(o.adds):]
+		var change *bellman.Change
+		switch {
+		case o.flight != nil:
+			change = &o.flight.change
+		case o.change != nil:
+			change = o.change
+		default:
+			continue
+		}
+		*change = changes[0]
+		changes = changes[1:]
+		if change.Err == nil {
+			for i := range change.Follow {
+				add(&change.Follow[i])
+			}
+		}
+		var it *item
+		if o.flight != nil {
+			it = e.land(o.flight, nowMs)
+		} else if change.Err == nil {
+			o.task.Status = change.To
+			it = e.replace(o.task, nowMs)
+		}
+		if it != nil {
+			due = append(due, it)
+		}
+		if change.Err == nil && !change.To.State.Ended() {
+			wake = min(wake, change.To.Look.UnixMilli())
+		}
+	}
+	e.hand.mu.Unlock()
+	if len(due) > 0 {
+		e.bring(due, now)
+	}
+	e.wakeBefore(wake)
+	for _, o := range ops {
+		if o.done != nil {
+			var err error
+			if o.change != nil {
+				err = o.change.Err
+			}
+			o.done <- err
+		}
+	}
+}
+
+// land ends a flight whose outcome was committed, or was refused because the
+// task had been changed meanwhile. Call it with the hand's mutex held.
+func (e *Engine) land(f *flight, now int64) (due *item) {
+	it := f.item
+	if f.change.Attempt == nil {
+		e.asides.Add(-1)
+	}
+	switch {
+	case f.change.Err == nil:
+		if f.change.Attempt != nil {
+			e.watch.attempted(f)
+		}
+		e.hand.remove(it)
+		if f.change.To.State.Ended() {
+			return nil
+		}
+		t := *f.task
+		t.Status = f.change.To
+		return e.hand.put(&t, now)
+	case f.change.Attempt == nil: // not set aside after all: look again
+		e.hand.missed = min(e.hand.missed, it.Look)
+		e.hand.remove(it)
+		delete(e.hand.left, it.ID)
+		return nil
+	case errors.Is(f.change.Err, bellman.ErrConflict):
+		e.flights.Go(func() { e.reconcile(f) })
+		return nil
+	default:
+		e.log.Error("an attempt cannot be recorded", "task", f.task.ID, "attempt", f.attempt.Number, "err", f.change.Err)
+		e.hand.remove(it)
+		return nil
+	}
+}
+
+// reconcile records an attempt of a task that was changed while it was in
+// flight: it reads the task as it is now and merges.
+func (e *Engine) reconcile(f *flight) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	t, err := e.store.Task(ctx, f.task.ID)
+	if err != nil {
+		e.log.LogAttrs(ctx, slog.LevelError, "an attempt cannot be recorded",
+			slog.Any("task", f.task.ID), slog.Int("attempt", f.attempt.Number), slog.Any("err", err))
+		e.hand.drop(true, f.item)
+		return
+	}
+	if t.Attempts >= f.attempt.Number {
+		f.attempt.Number = t.Attempts + 1
+	}
+	f.task = t
+	f.change = bellman.Change{
+		ID:      t.ID,
+		Version: t.Version,
+		To:      merge(t, &f.attempt, &f.verdict),
+		Attempt: &f.attempt,
+	}
+	e.lane.put(&op{flight: f})
+}
+
+// replace brings the hand up to date with a task that was changed by hand. One
+// in flight is left to its landing. Call it with the hand's mutex held.
+func (e *Engine) replace(t *bellman.Task, now int64) (due *item) {
+	e.watch.changed(t)
+	if it, ok := e.hand.items[t.ID]; ok {
+		if it.place == inFlight {
+			return nil
+		}
+		e.hand.remove(it)
+	}
+	if t.State.Ended() {
+		return nil
+	}
+	return e.hand.put(t, now)
+}
+
+// pause between tries to commit, when the store is in trouble.
+const (
+	firstPause = 20 * time.Millisecond
+	lastPause  = 2 * time.Second
+)
+
+// trouble deals with a transaction that failed. Whoever only asked for
+// something is told; outcomes of attempts are kept and committed again, for
+// they happened. While this goes on, attempts pile up behind the lane and
+// firing stops by itself.
+func (e *Engine) trouble(ctx context.Context, ops []*op, err error) (again []*op) {
+	e.log.Error("commit failed", "operations", len(ops), "err", err)
+	for _, o := range ops {
+		if o.flight != nil {
+			again = append(again, o)
+			continue
+		}
+		o.done <- err
+	}
+	if errors.Is(err, bellman.ErrClosed) {
+		return nil
+	}
+	e.ready.Store(false)
+	defer e.ready.Store(true)
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		e.nap(ctx, pause, nil)
+		if !errors.Is(err, bellman.ErrUnknown) && !errors.Is(err, bellman.ErrFenced) {
+			return again // nothing was written: the same again
+		}
+		// Under a new epoch the old transaction is either there or can never be.
+		if err := e.leases.acquire(ctx, e.store); err != nil {
+			e.log.Error("shards cannot be claimed", "err", err)
+			continue
+		}
+		return e.sort(ctx, again)
+	}
+}
+
+// sort tells outcomes that were committed after all from those that were not,
+// after a transaction of unknown outcome. It returns those to commit again.
+func (e *Engine) sort(ctx context.Context, ops []*op) (again []*op) {
+	for _, o := range ops {
+		f := o.flight
+		t, err := e.store.Task(ctx, f.change.ID)
+		if err == nil && t.Version == f.change.Version+1 && t.Attempts == f.change.To.Attempts && t.Look.Equal(f.change.To.Look) {
+			f.change.To = t.Status
+			f.change.Err = nil
+			e.hand.mu.Lock()
+			due := e.land(f, e.clock.now().UnixMilli())
+			e.hand.mu.Unlock()
+			if due != nil {
+				e.bring([]*item{due}, e.clock.now())
+			}
+			continue
+		}
+		again = append(again, o) // a conflict, if it is one, is found by the commit
+	}
+	return again
+}

@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A watch tells others what was committed: an observer for metrics, the
+// subscribers of events, and the figures of the latest hours.
+type watch struct {
+	observer bellman.Observer // may be nil
+	clock    *clock
+	started  time.Time
+
+	mu          sync.Mutex
+	subscribers []chan bellman.Event
+	listened    atomic.Bool // there are subscribers
+	closed      bool
+
+	history history
+}
+
+func newWatch(o bellman.Observer, c *clock) *watch {
+	now := c.now()
+	return &watch{observer: o, clock: c, started: now, history: newHistory()}
+}
+
+// Subscribe returns a channel of events as they are committed. A subscriber
+// that does not keep up loses events; buffer is how many it may be behind. The
+// channel is closed by cancel, and when the engine stops.
+func (e *Engine) Subscribe(buffer int) (events <-chan bellman.Event, cancel func()) {
+	w := e.watch
+	ch := make(chan bellman.Event, max(buffer, 1))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		close(ch)
+		return ch, func() {}
+	}
+	w.subscribers = append(w.subscribers, ch)
+	w.listened.Store(true)
+	return ch, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if i := slices.Index(w.subscribers, ch); i >= 0 {
+			w.subscribers = slices.Delete(w.subscribers, i, i+1)
+			w.listened.Store(len(w.subscribers) > 0)
+			close(ch)
+		}
+	}
+}
+
+func (w *watch) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	for _, ch := range w.subscribers {
+		close(ch)
+	}
+	w.subscribers = nil
+	w.listened.Store(false)
+}
+
+func (w *watch) tell(ev bellman.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, ch := range w.subscribers {
+		select {
+		case ch <- ev:
+		default:
+		}
+	}
+}
+
+func (w *watch) added(t *bellman.Task) {
+	w.history.added(w.clock.now(), t.Queue)
+	if w.observer != nil {
+		w.observer.Added(t.Queue, 1)
+	}
+	if w.listened.Load() {
+		w.tell(bellman.Event{Task: copied(t, t.Status), Added: true})
+	}
+}
+
+// attempted follows the commit of an attempt.
+func (w *watch) attempted(f *flight) {
+	a, to := &f.attempt, &f.change.To
+	ended := to.State.Ended()
+	w.history.attempted(w.clock.now(), f.task.Queue, a, to.State)
+	if w.observer != nil {
+		w.observer.Attempted(f.task.Queue, a.Result, a.Lateness(), a.Took)
+		if ended {
+			w.observer.Ended(f.task.Queue, to.State)
+		}
+	}
+	if w.listened.Load() {
+		attempt := *a
+		w.tell(bellman.Event{Task: copied(f.task, *to), Attempt: &attempt})
+	}
+}
+
+// changed follows the commit of a change by hand.
+func (w *watch) changed(t *bellman.Task) {
+	if w.observer != nil && t.State.Ended() {
+		w.observer.Ended(t.Queue, t.State)
+	}
+	if w.listened.Load() {
+		w.tell(bellman.Event{Task: copied(t, t.Status)})
+	}
+}
+
+func (w *watch) committed(operations int, took time.Duration) {
+	if w.observer != nil {
+		w.observer.Committed(operations, took)
+	}
+}
+
+func copied(t *bellman.Task, st bellman.Status) *bellman.Task {
+	c := *t
+	c.Status = st
+	return &c
+}
