@@ -1,0 +1,132 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// An Engine does what the API asks for. Errors are those of package bellman: an
+// *[bellman.Invalid] names fields as the API does.
+type Engine interface {
+	// Add returns one result per task, in order. Tasks are durable when it
+	// returns, and filled in: id, status, and the rules of their queues.
+	Add(ctx context.Context, tasks ...*bellman.Task) []bellman.Added
+
+	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error)
+	Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error)
+	Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error)
+	Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error)
+
+	PauseQueue(ctx context.Context, name string, by bellman.By) error
+	ResumeQueue(ctx context.Context, name string, by bellman.By) error
+	PauseEndpoint(ctx context.Context, name string, by bellman.By) error
+	ResumeEndpoint(ctx context.Context, name string, by bellman.By) error
+
+	Queues(ctx context.Context) ([]bellman.QueueInfo, error)
+	Endpoints() []bellman.EndpointInfo
+	Stats(window time.Duration) bellman.Stats
+
+	// Subscribe returns events from now on. A slow subscriber loses events; the
+	// channel is closed at shutdown, and by cancel.
+	Subscribe(buffer int) (events <-chan bellman.Event, cancel func())
+
+	// Ready returns nil when the store answers and tasks are fired.
+	Ready(ctx context.Context) error
+}
+
+// A Reader is what the API reads from a store; every [bellman.Store] has it.
+type Reader interface {
+	Task(ctx context.Context, id bellman.ID) (*bellman.Task, error)
+	Lookup(ctx context.Context, queue, key string) (bellman.ID, error)
+	Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error)
+	List(ctx context.Context, f bellman.Filter, before bellman.ID, limit int) ([]*bellman.Task, bellman.ID, error)
+	Audits(ctx context.Context, before time.Time, limit int) ([]bellman.Audit, error)
+}
+
+// A Backuper copies a store while it is in use.
+type Backuper interface {
+	// Backup writes a consistent copy into dir, which must not exist yet.
+	Backup(dir string) error
+}
+
+// Options say what the API stands on. Engine and Reader are required.
+type Options struct {
+	Engine  Engine
+	Reader  Reader
+	Resends Resends      // nil: bulk resends are answered with 501
+	Backup  Backuper     // nil: backups are answered with 501
+	Metrics http.Handler // served at /metrics; nil: 404
+
+	// Kinds says what the tasks of a queue are, for "kind"; nil: all are notify.
+	Kinds func(queue string) string
+
+	// Keys are who may call. Without any, everybody may do everything: then listen
+	// on a loopback address only.
+	Keys []Key
+
+	MaxTaskBytes  int // body of one task; default 256 KiB
+	MaxBatchBytes int // body of a batch; default 16 MiB
+
+	Version string       // in the OpenAPI document; default "dev"
+	Log     *slog.Logger // default: slog.Default()
+}
+
+// An API is bellman's HTTP API as a handler. It is safe for concurrent use.
+type API struct {
+	engine  Engine
+	reader  Reader
+	resends Resends
+	backup  Backuper
+	kinds   func(string) string
+	keys    []heldKey
+	log     *slog.Logger
+
+	maxTask, maxBatch int
+	inBatches         atomic.Int64 // bytes of batches being worked on
+	listeners         atomic.Int64 // streams of events
+
+	schedules schedules
+	mux       *http.ServeMux
+	foreign   *http.CrossOriginProtection
+	doc       *huma.OpenAPI
+	docText   []byte
+}
+
+// New returns the API. The error names what is wrong with the keys.
+func New(o Options) (*API, error) { return build(o, false) }
+
+// build is New; with slow, creating goes through huma too, for tests that
+// compare the two ways.
+func build(o Options, slow bool) (*API, error) {
+	keys, err := holdKeys(o.Keys)
+	if err != nil {
+		return nil, err
+	}
+	a := &API{
+		engine: o.Engine, reader: o.Reader, resends: o.Resends, backup: o.Backup,
+		kinds: o.Kinds, keys: keys, log: cmp.Or(o.Log, slog.Default()),
+		maxTask:  cmp.Or(o.MaxTaskBytes, 256<<10),
+		maxBatch: cmp.Or(o.MaxBatchBytes, 16<<20),
+		mux:      http.NewServeMux(),
+		foreign:  http.NewCrossOriginProtection(),
+	}
+	if err := a.register(o, slow); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *API) kind(queue string) string {
+	if a.kinds == nil {
+		return "notify"
+	}
+	return cmp.Or(a.kinds(queue), "notify")
+}

@@ -1,0 +1,76 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// buffers are for bodies of requests and answers. Large ones are not kept.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxKept = 64 << 10
+
+func giveBack(b *[]byte) {
+	if cap(*b) <= maxKept {
+		buffers.Put(b)
+	}
+}
+
+// readBody reads a request's body of up to limit bytes into b.
+func readBody(w http.ResponseWriter, r *http.Request, limit int, b []byte) ([]byte, *client.Problem) {
+	if r.ContentLength > int64(limit) {
+		w.Header().Set("Connection", "close") // rather than read all of it only to throw it away
+		return b, tooLarge(limit)
+	}
+	b = b[:0]
+	if n := int(r.ContentLength) + 1; n > cap(b) { // one more byte to see the end
+		b = make([]byte, 0, n)
+	}
+	for {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := r.Body.Read(b[len(b):min(cap(b), limit+1)])
+		b = b[:len(b)+n]
+		switch {
+		case len(b) > limit:
+			w.Header().Set("Connection", "close")
+			return b, tooLarge(limit)
+		case errors.Is(err, io.EOF):
+			return b, nil
+		case err != nil:
+			return b, newProblem(http.StatusBadRequest, "the body could not be read to its end")
+		}
+	}
+}
+
+func tooLarge(limit int) *client.Problem {
+	return newProblem(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit))
+}
+
+// malformed answers a body that is no JSON.
+func malformed(err error) *client.Problem {
+	return newProblem(http.StatusBadRequest, "malformed JSON: "+err.Error())
+}
+
+// maxInBatches bounds the bytes of the batches that are worked on at once.
+const maxInBatches = 64 << 20
+
+// enterBatch makes room for a batch; call leave when it is done.
+func (a *API) enterBatch(r *http.Request) (leave func(), refused *client.Problem) {
+	n := r.ContentLength
+	if n < 0 || n > int64(a.maxBatch) {
+		n = int64(a.maxBatch)
+	}
+	if a.inBatches.Add(n) > max(maxInBatches, int64(a.maxBatch)) {
+		a.inBatches.Add(-n)
+		return nil, later(http.StatusTooManyRequests, time.Second, "too many batches at once: nothing was accepted, try again")
+	}
+	return func() { a.inBatches.Add(-n) }, nil
+}

@@ -1,0 +1,271 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// t0 is the time of everything that the fake engine does.
+var t0 = time.Date(2026, 11, 20, 15, 4, 5, 120_000_000, time.UTC)
+
+// A fake is an engine that accepts tasks and attempts none.
+type fake struct {
+	*memory.Store
+	mu        sync.Mutex
+	fail      error // of every call, if not nil
+	calls     []string
+	endpoints []bellman.EndpointInfo
+	queues    []bellman.QueueInfo
+	events    []chan bellman.Event
+	panics    bool
+	discard   bool // accepts tasks and keeps none, for benchmarks
+	waiting   chan struct{}
+}
+
+func newFake() *fake {
+	return &fake{Store: memory.New(), waiting: make(chan struct{}, 100)}
+}
+
+func (f *fake) Add(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
+	out := make([]bellman.Added, len(tasks))
+	if f.panics {
+		panic("told to")
+	}
+	for i, t := range tasks {
+		out[i] = f.add(ctx, t)
+	}
+	return out
+}
+
+func (f *fake) add(ctx context.Context, t *bellman.Task) bellman.Added {
+	if f.fail != nil {
+		return bellman.Added{Err: f.fail}
+	}
+	digest := t.Digest()
+	t.Schedule = cmp.Or(t.Schedule, "0s, 15s*2, 30s")
+	var invalid bellman.Invalid
+	if _, err := schedule.Parse(t.Schedule); err != nil {
+		invalid.Add("schedule", err.Error())
+	}
+	if t.URL == "" {
+		invalid.Add("url", "is required")
+	}
+	if err := invalid.Err(); err != nil {
+		return bellman.Added{Err: err}
+	}
+	t.Method = cmp.Or(t.Method, "POST")
+	t.Timeout = cmp.Or(t.Timeout, 5*time.Second)
+	t.Success = cmp.Or(t.Success, "success_text")
+	t.ID = bellman.NewID()
+	due := t0.Add(t.Delay)
+	if !t.StartAt.IsZero() {
+		due = t.StartAt
+	}
+	t.Status = bellman.Status{Version: 1, Began: due, Due: due, Look: due, Updated: t0}
+	if f.discard {
+		return bellman.Added{ID: t.ID}
+	}
+	b := bellman.Batch{Adds: []bellman.Add{{Task: t, Digest: digest}}}
+	if err := f.Commit(ctx, &b); err != nil {
+		return bellman.Added{Err: err}
+	}
+	a := b.Adds[0]
+	if !a.Existing.IsZero() {
+		return bellman.Added{ID: a.Existing, Existing: a.Err == nil, Err: a.Err}
+	}
+	return bellman.Added{ID: t.ID}
+}
+
+// note remembers a call.
+func (f *fake) note(format string, args ...any) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, fmt.Sprintf(format, args...))
+	return f.fail
+}
+
+// called returns the calls since it was called last.
+func (f *fake) called() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := strings.Join(f.calls, "; ")
+	f.calls = nil
+	return s
+}
+
+func (f *fake) read(ctx context.Context, id bellman.ID, err error) (*bellman.Task, error) {
+	if err != nil {
+		return nil, err
+	}
+	return f.Task(ctx, id)
+}
+
+func (f *fake) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error) {
+	return f.read(ctx, id, f.note("cancel %q %q", by.Who, by.Reason))
+}
+
+func (f *fake) Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error) {
+	return f.read(ctx, id, f.note("complete %q %q %q", outcome, by.Who, by.Reason))
+}
+
+func (f *fake) Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error) {
+	return f.read(ctx, id, f.note("resend %s %q %q", mode, by.Who, by.Reason))
+}
+
+func (f *fake) Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error) {
+	return f.read(ctx, id, f.note("reschedule %s %q %q", due.Format(time.RFC3339), by.Who, by.Reason))
+}
+
+func (f *fake) known(name string) error {
+	if name == "nothing" {
+		return fmt.Errorf("queue %q: %w", name, bellman.ErrNotFound)
+	}
+	return nil
+}
+
+func (f *fake) PauseQueue(_ context.Context, name string, by bellman.By) error {
+	return errors.Join(f.known(name), f.note("pause queue %s %q %q", name, by.Who, by.Reason))
+}
+
+func (f *fake) ResumeQueue(_ context.Context, name string, by bellman.By) error {
+	return errors.Join(f.known(name), f.note("resume queue %s %q %q", name, by.Who, by.Reason))
+}
+
+func (f *fake) PauseEndpoint(_ context.Context, name string, by bellman.By) error {
+	return f.note("pause endpoint %s %q %q", name, by.Who, by.Reason)
+}
+
+func (f *fake) ResumeEndpoint(_ context.Context, name string, by bellman.By) error {
+	return f.note("resume endpoint %s %q %q", name, by.Who, by.Reason)
+}
+
+func (f *fake) Queues(context.Context) ([]bellman.QueueInfo, error) { return f.queues, f.fail }
+func (f *fake) Endpoints() []bellman.EndpointInfo                   { return f.endpoints }
+
+func (f *fake) Stats(window time.Duration) bellman.Stats {
+	f.note("stats %v", window)
+	return bellman.Stats{
+		Since:    t0.Add(-window),
+		Counts:   bellman.Counts{Added: 5, Attempts: map[bellman.Result]int64{bellman.Accepted: 3, bellman.TimedOut: 1}, Succeeded: 3, Failed: 1},
+		Lateness: bellman.Percentiles{Count: 4, P50: 420 * time.Microsecond, P90: time.Millisecond, P99: 1100 * time.Microsecond, Max: 3 * time.Millisecond},
+		Took:     bellman.Percentiles{Count: 4, P50: 41 * time.Millisecond, P90: 50 * time.Millisecond, P99: 5 * time.Second, Max: 5 * time.Second},
+	}
+}
+
+func (f *fake) Subscribe(buffer int) (<-chan bellman.Event, func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ch := make(chan bellman.Event, buffer)
+	f.events = append(f.events, ch)
+	f.waiting <- struct{}{}
+	return ch, func() {}
+}
+
+func (f *fake) Ready(context.Context) error { return f.fail }
+
+func (f *fake) Backup(dir string) error { return f.note("backup %s", dir) }
+
+// made is an API over a fake, for requests without a network.
+type made struct {
+	*API
+	fake *fake
+	log  *bytes.Buffer
+}
+
+func make1(t testing.TB, o Options) *made { return makeWay(t, o, false) }
+
+func makeWay(t testing.TB, o Options, slow bool) *made {
+	t.Helper()
+	f := newFake()
+	log := &bytes.Buffer{}
+	if o.Engine == nil {
+		o.Engine = f
+	}
+	o.Reader, o.Backup = f, f
+	o.Log = slog.New(slog.NewTextHandler(&lockedWriter{w: log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if _, isTest := t.(*testing.T); !isTest {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	a, err := build(o, slow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &made{API: a, fake: f, log: log}
+}
+
+type lockedWriter struct {
+	sync.Mutex
+	w io.Writer
+}
+
+func (l *lockedWriter) Write(b []byte) (int, error) {
+	l.Lock()
+	defer l.Unlock()
+	return l.w.Write(b)
+}
+
+// do makes one request. A header is "Name: value".
+func (m *made) do(method, target, body string, header ...string) *httptest.ResponseRecorder {
+	var in io.Reader
+	if body != "" {
+		in = strings.NewReader(body)
+	}
+	r := httptest.NewRequest(method, target, in)
+	r.Host = "127.0.0.1:2355"
+	for _, h := range header {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			r.Host = value
+		}
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	m.ServeHTTP(w, r)
+	return w
+}
+
+// problemOf reads a problem document, which an answer of 400 or more must be.
+func problemOf(t testing.TB, w *httptest.ResponseRecorder) (detail string, locations []string) {
+	t.Helper()
+	var p struct {
+		Title, Detail string
+		Status        int
+		Errors        []struct{ Location, Message string }
+	}
+	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
+		t.Errorf("content type of a %d is %q", w.Code, got)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Status != w.Code || p.Title != http.StatusText(w.Code) {
+		t.Errorf("answer %d is no problem document (%v): %s", w.Code, err, w.Body)
+	}
+	for _, e := range p.Errors {
+		if e.Message == "" {
+			t.Errorf("no message at %s: %s", e.Location, w.Body)
+		}
+		locations = append(locations, e.Location)
+	}
+	return p.Detail, locations
+}
+
+func hash(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,92 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+)
+
+// maxFaults bounds the wrong fields that one answer names.
+const maxFaults = 50
+
+// single is the place of a task that is not one of a batch.
+const single = -1
+
+// faults gathers what is wrong with one request, or one task of a batch.
+type faults struct {
+	at        int // the task's place in its batch, or single
+	list      []client.Fault
+	malformed bool // a field is given twice: that is no JSON to rely on
+}
+
+// add notes a wrong field; the empty name is the whole.
+func (f *faults) add(name, message string) {
+	if len(f.list) >= maxFaults {
+		return
+	}
+	location := "body"
+	if f.at != single {
+		location = "body.tasks[" + strconv.Itoa(f.at) + "]"
+	}
+	if len(f.list) > 0 && f.list[0].Location == location {
+		return // what is no object at all lacks no fields
+	}
+	if name != "" {
+		location += "." + name
+	}
+	f.list = append(f.list, client.Fault{Location: location, Message: message})
+}
+
+// has reports whether a field is known to be wrong already.
+func (f *faults) has(name string) bool {
+	return slices.ContainsFunc(f.list, func(e client.Fault) bool { return strings.HasSuffix(e.Location, "."+name) })
+}
+
+func (f *faults) unknown(name string) { f.add(cut(name), "there is no such field") }
+
+func (f *faults) twice(name string) {
+	f.malformed = true
+	f.add(name, "is given twice")
+}
+
+// take adds what the engine or a handler found.
+func (f *faults) take(invalid *bellman.Invalid) {
+	for _, e := range invalid.Fields {
+		f.add(e.Field, e.Problem)
+	}
+}
+
+// problem returns the answer to these faults, or nil if there are none.
+func (f *faults) problem() *client.Problem {
+	switch {
+	case len(f.list) == 0:
+		return nil
+	case f.malformed:
+		return newProblem(http.StatusBadRequest, "malformed JSON: a field is given twice", f.list...)
+	}
+	return newProblem(http.StatusUnprocessableEntity, wrong(len(f.list)), f.list...)
+}
+
+// wrong says how many fields are wrong.
+func wrong(n int) string {
+	switch {
+	case n == 1:
+		return "a field is wrong"
+	case n >= maxFaults:
+		return fmt.Sprintf("%d fields or more are wrong", maxFaults)
+	}
+	return fmt.Sprintf("%d fields are wrong", n)
+}
+
+// cut bounds a name that is shown to the one who sent it.
+func cut(name string) string {
+	if len(name) <= 60 {
+		return name
+	}
+	return fmt.Sprintf("%.60s…", name)
+}

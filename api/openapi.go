@@ -1,0 +1,286 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+)
+
+// maxSmall bounds the bodies of everything but creates.
+const maxSmall = 64 << 10
+
+func init() {
+	// Names of fields are what they are, in lower case. huma asks for this to be
+	// said once for the whole program.
+	huma.ValidateStrictCasing = true
+}
+
+// An adapter brings huma's operations to the mux: behind the check of the
+// caller's key, by id and by key, and with our own handler instead of huma's
+// where there is one.
+type adapter struct {
+	api    *API
+	direct map[string]func(*response, *http.Request) // by operation id
+}
+
+func (ad *adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { ad.api.mux.ServeHTTP(w, r) }
+
+// Handle is called by huma for each operation.
+func (ad *adapter) Handle(op *huma.Operation, handle func(huma.Context)) {
+	a := ad.api
+	serve := ad.direct[op.OperationID]
+	if serve == nil {
+		serve = func(w *response, r *http.Request) { a.viaHuma(w, r, op, handle) }
+	}
+	need, _ := op.Metadata["need"].(rights)
+	a.mux.HandleFunc(op.Method+" "+op.Path, a.guard(need, serve))
+	if rest, ok := strings.CutPrefix(op.Path, taskPath); ok {
+		a.mux.HandleFunc(op.Method+" "+keyedPath+rest, a.guard(need, func(w *response, r *http.Request) {
+			id, err := a.lookup(r)
+			if err != nil {
+				write(w, a.refuse(err))
+				return
+			}
+			r.SetPathValue("id", id.String())
+			serve(w, r)
+		}))
+	}
+}
+
+const (
+	taskPath  = "/v1/tasks/{id}"
+	keyedPath = "/v1/queues/{queue}/keys/{key}"
+)
+
+// lookup finds the task that a path names by queue and key.
+func (a *API) lookup(r *http.Request) (bellman.ID, error) {
+	queue, key := r.PathValue("queue"), r.PathValue("key")
+	if len(key) > maxKey || len(queue) > maxQueue*4 {
+		return bellman.ID{}, bellman.ErrNotFound
+	}
+	return a.reader.Lookup(r.Context(), queue, key)
+}
+
+// viaHuma prepares a request for huma: its body is read, bounded and strictly
+// JSON, whatever its Content-Type says.
+func (a *API) viaHuma(w *response, r *http.Request, op *huma.Operation, handle func(huma.Context)) {
+	if op.RequestBody != nil {
+		body, refused := readBody(w, r, int(op.MaxBodyBytes)-1, nil)
+		if refused != nil {
+			write(w, refused)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+	}
+	handle(humago.NewContext(op, r, w))
+}
+
+// A Caller is who makes a request. Every input embeds it: with it comes the
+// check that the query has nothing that its operation does not know.
+type Caller struct{ who string }
+
+// Resolve is called by huma, last of its checks.
+func (c *Caller) Resolve(ctx huma.Context) []error {
+	r, w := humago.Unwrap(ctx)
+	c.who = w.(*response).who
+	var errs []error
+	for _, f := range queryFaults(r, ctx.Operation().Parameters...) {
+		errs = append(errs, &huma.ErrorDetail{Location: f.Location, Message: f.Message})
+	}
+	return errs
+}
+
+// by is the caller with a reason.
+func (c *Caller) by(reason string) bellman.By { return bellman.By{Who: c.who, Reason: reason} }
+
+// An answer is an output with a body.
+type answer[T any] struct{ Body T }
+
+func ok[T any](body T) (*answer[T], error) { return &answer[T]{body}, nil }
+
+// fail is the error of an operation.
+func (a *API) fail(err error) error {
+	p := a.refuse(err)
+	if p.RetryAfter == 0 {
+		return p
+	}
+	seconds := fmt.Sprint(int(max(p.RetryAfter.Seconds(), 1)))
+	return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {seconds}})
+}
+
+// operation describes one call.
+func operation(id, method, path string, need rights, summary string) huma.Operation {
+	op := huma.Operation{
+		OperationID: id, Method: method, Path: path, Summary: summary,
+		MaxBodyBytes: maxSmall + 1,
+		Metadata:     map[string]any{"need": need},
+	}
+	if need != open {
+		op.Security = []map[string][]string{{"key": {}}}
+		op.Description = "Needs the role " + need.String() + "."
+	}
+	return op
+}
+
+// register makes all routes and the document that describes them.
+func (a *API) register(o Options, slow bool) error {
+	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
+	config := huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title: "bellman", Version: cmp.Or(o.Version, "dev"),
+				Description: "Tasks are attempted on a schedule until their answer ends them. Times are RFC 3339 in UTC with milliseconds, durations are text (\"15s\"). A body is read as JSON whatever its Content-Type says.",
+			},
+			Components: &huma.Components{
+				Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer"}},
+			},
+		},
+		Formats:       map[string]huma.Format{"application/json": format, "json": format}, // the latter: …+json
+		DefaultFormat: "application/json",
+		Transformers:  []huma.Transformer{ours},
+	}
+	ad := &adapter{api: a, direct: map[string]func(*response, *http.Request){
+		"create-tasks": a.createBatch,
+		"events":       a.events,
+		"openapi":      a.openapi,
+		"healthz":      a.healthz,
+		"readyz":       a.readyz,
+	}}
+	if !slow {
+		ad.direct["create-task"] = a.create
+	}
+	if o.Metrics != nil {
+		ad.direct["metrics"] = func(w *response, r *http.Request) { o.Metrics.ServeHTTP(w, r) }
+	}
+	h := huma.NewAPI(config, ad)
+	a.registerCreate(h)
+	a.registerTasks(h)
+	a.registerOperate(h)
+	a.registerResends(h)
+	a.registerProbes(h, o.Metrics != nil)
+	a.mux.HandleFunc("/", a.noSuchPath)
+	a.doc = h.OpenAPI()
+	text, err := document(a.doc)
+	if err != nil {
+		return fmt.Errorf("write the OpenAPI document: %w", err)
+	}
+	a.docText = text
+	return nil
+}
+
+// unmarshal decodes JSON that is strictly that.
+func unmarshal(data []byte, v any) error {
+	if _, first := v.(*any); first { // huma decodes twice, the first time to check
+		if err := strict(data, "json"); err != nil {
+			return err
+		}
+	}
+	return json.Unmarshal(data, v)
+}
+
+// ours turns huma's own refusals into ours.
+func ours(_ huma.Context, _ string, v any) (any, error) {
+	m, is := v.(*huma.ErrorModel)
+	if !is {
+		return v, nil
+	}
+	p := newProblem(m.Status, m.Detail)
+	for _, e := range m.Errors[:min(len(m.Errors), maxFaults)] {
+		p.Errors = append(p.Errors, fault(e))
+	}
+	switch {
+	case m.Status == http.StatusUnprocessableEntity:
+		p.Detail = wrong(len(m.Errors))
+	case m.Status == http.StatusBadRequest && len(m.Errors) == 1:
+		p.Detail, p.Errors = "malformed JSON: "+m.Errors[0].Message, nil
+	}
+	return p, nil
+}
+
+// fault names a field that is missing by its own place, as all others are.
+func fault(e *huma.ErrorDetail) client.Fault {
+	var name string
+	if _, err := fmt.Sscanf(e.Message, "expected required property %s to be present", &name); err == nil {
+		return client.Fault{Location: e.Location + "." + name, Message: "is required"}
+	}
+	if e.Message == "unexpected property" {
+		return client.Fault{Location: cut(e.Location), Message: "there is no such field"}
+	}
+	return client.Fault{Location: cut(e.Location), Message: e.Message}
+}
+
+// document completes what huma wrote, and returns it as text.
+func document(doc *huma.OpenAPI) ([]byte, error) {
+	schemas := doc.Components.Schemas
+	problem := schemas.Schema(reflect.TypeFor[client.Problem](), true, "Problem")
+	for path, item := range doc.Paths {
+		for _, op := range operations(item) {
+			op.Responses["default"] = &huma.Response{
+				Description: "A refusal.",
+				Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: problem}},
+			}
+			for status := range op.Responses {
+				if status == "422" || status == "500" {
+					delete(op.Responses, status)
+				}
+			}
+			if rest, is := strings.CutPrefix(path, taskPath); is {
+				doc.AddOperation(keyedTwin(op, keyedPath+rest))
+			}
+		}
+	}
+	delete(schemas.Map(), "ErrorModel")
+	delete(schemas.Map(), "ErrorDetail")
+	for _, field := range []struct{ schema, name string }{
+		{"Task", "last"}, {"TaskDetail", "last"}, {"Queue", "paused"}, {"Endpoint", "paused"},
+	} {
+		s := schemas.Map()[field.schema]
+		if s == nil || s.Properties[field.name] == nil {
+			return nil, errors.New("there is no " + field.schema + "." + field.name)
+		}
+		s.Properties[field.name] = &huma.Schema{
+			Description: s.Properties[field.name].Description,
+			AnyOf:       []*huma.Schema{{Ref: s.Properties[field.name].Ref}, {Type: "null"}},
+		}
+	}
+	return json.Marshal(doc)
+}
+
+func operations(item *huma.PathItem) []*huma.Operation {
+	return slices.DeleteFunc([]*huma.Operation{item.Get, item.Post}, func(op *huma.Operation) bool { return op == nil })
+}
+
+// keyedTwin is an operation on a task by its queue and key instead of its id.
+func keyedTwin(op *huma.Operation, path string) *huma.Operation {
+	twin := *op
+	twin.OperationID += "-by-key"
+	twin.Path = path
+	twin.Description = strings.TrimSpace(op.Description + " The key's slashes may be escaped (%2F), which is always exact, or not.")
+	text := &huma.Schema{Type: huma.TypeString}
+	twin.Parameters = []*huma.Param{
+		{Name: "queue", In: "path", Required: true, Schema: text},
+		{Name: "key", In: "path", Required: true, Schema: text},
+	}
+	for _, p := range op.Parameters {
+		if p.In != "path" {
+			twin.Parameters = append(twin.Parameters, p)
+		}
+	}
+	return &twin
+}

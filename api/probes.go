@@ -1,0 +1,60 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// registerProbes registers what is not JSON of /v1: the document, the probes,
+// the metrics and the stream of events.
+func (a *API) registerProbes(h huma.API, metrics bool) {
+	health := jsonResponse(h, reflect.TypeFor[client.Health](), "All is well.")
+	plain := func(description, mediaType string) *huma.Response {
+		return &huma.Response{Description: description, Content: map[string]*huma.MediaType{mediaType: {}}}
+	}
+	add := func(op huma.Operation, response *huma.Response) {
+		op.Responses = map[string]*huma.Response{"200": response}
+		h.OpenAPI().AddOperation(&op)
+		h.Adapter().Handle(&op, nil)
+	}
+	add(operation("openapi", http.MethodGet, "/openapi.json", open, "This document."), plain("OpenAPI 3.1.", "application/json"))
+	add(operation("healthz", http.MethodGet, "/healthz", open, "Whether the process is alive."), health)
+	add(operation("readyz", http.MethodGet, "/readyz", open, "Whether the store answers and tasks are fired; 503 if not."), health)
+	if metrics {
+		add(operation("metrics", http.MethodGet, "/metrics", mayRead, "Metrics for Prometheus."), plain("Metrics.", "text/plain"))
+	}
+	op := operation("events", http.MethodGet, "/v1/events", mayRead, "Changes of tasks as they are committed, as server-sent events.")
+	op.Description += " Events are named task and attempt; the data of each is an Event. A reader that is too slow misses some, and Last-Event-ID is not supported: what happened before the call is not told. The stream ends when the server shuts down."
+	op.Parameters = []*huma.Param{&onlyQueue}
+	h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Event](), true, "Event")
+	add(op, plain("The stream.", "text/event-stream"))
+}
+
+func jsonResponse(h huma.API, t reflect.Type, description string) *huma.Response {
+	schema := h.OpenAPI().Components.Schemas.Schema(t, true, t.Name())
+	return &huma.Response{Description: description, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+}
+
+func (a *API) openapi(w *response, _ *http.Request) {
+	w.Header()["Content-Type"] = jsonType
+	w.Write(a.docText) // if the caller is gone there is nobody to tell
+}
+
+func (a *API) healthz(w *response, _ *http.Request) { well(w) }
+
+func (a *API) readyz(w *response, r *http.Request) {
+	if err := a.engine.Ready(r.Context()); err != nil {
+		write(w, newProblem(http.StatusServiceUnavailable, "not ready: "+err.Error()))
+		return
+	}
+	well(w)
+}
+
+func well(w http.ResponseWriter) {
+	w.Header()["Content-Type"] = jsonType
+	w.Write([]byte("{\"status\":\"ok\"}\n")) // if the caller is gone there is nobody to tell
+}

@@ -1,0 +1,90 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+)
+
+func newProblem(status int, detail string, list ...client.Fault) *client.Problem {
+	return &client.Problem{Title: http.StatusText(status), Status: status, Detail: detail, Errors: list}
+}
+
+// wrongField refuses one field of a request.
+func wrongField(location, message string) *client.Problem {
+	return newProblem(http.StatusUnprocessableEntity, wrong(1), client.Fault{Location: location, Message: message})
+}
+
+// later refuses something that works when it is asked for again.
+func later(status int, after time.Duration, detail string) *client.Problem {
+	p := newProblem(status, detail)
+	p.RetryAfter = after
+	return p
+}
+
+// refuse says how err is answered. What nobody foresaw is logged, and answered
+// with 500 and nothing that could tell a stranger about the inside.
+func (a *API) refuse(err error) *client.Problem {
+	var invalid *bellman.Invalid
+	var p *client.Problem
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &invalid):
+		f := faults{at: single}
+		f.take(invalid)
+		return f.problem()
+	case errors.Is(err, bellman.ErrNotFound):
+		return newProblem(http.StatusNotFound, "there is no such thing: "+err.Error())
+	case errors.Is(err, bellman.ErrKeyTaken):
+		return newProblem(http.StatusConflict, "the key exists in this queue with other content")
+	case errors.Is(err, bellman.ErrConflict):
+		return newProblem(http.StatusConflict, err.Error())
+	case errors.Is(err, bellman.ErrOverloaded):
+		return later(http.StatusTooManyRequests, time.Second, "more is waiting than can be kept up with: nothing was accepted, try again")
+	case errors.Is(err, bellman.ErrFull):
+		return later(http.StatusServiceUnavailable, 10*time.Second, "the store is full: nothing was accepted, try again when there is room")
+	case errors.Is(err, bellman.ErrUnknown):
+		return later(http.StatusServiceUnavailable, time.Second, "the store did not say whether this was written: ask again, with the same key if it is to create")
+	case errors.Is(err, bellman.ErrClosed):
+		return later(http.StatusServiceUnavailable, 5*time.Second, "this server is shutting down")
+	case errors.Is(err, bellman.ErrFenced):
+		return later(http.StatusServiceUnavailable, time.Second, "another node has taken over: try again")
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return later(http.StatusServiceUnavailable, time.Second, "there was no answer in time: it may have been done all the same")
+	}
+	a.log.Error("a request failed", "err", err)
+	return newProblem(http.StatusInternalServerError, "something went wrong inside; the log says what")
+}
+
+func asInvalid(err error) (invalid *bellman.Invalid, ok bool) {
+	ok = errors.As(err, &invalid)
+	return invalid, ok
+}
+
+// write answers with a problem.
+func write(w http.ResponseWriter, p *client.Problem) {
+	h := w.Header()
+	h["Content-Type"] = problemType
+	if p.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(max(p.RetryAfter.Round(time.Second)/time.Second, 1))))
+	}
+	w.WriteHeader(p.Status)
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // a Problem has texts and numbers only
+	}
+	w.Write(text) // if the caller is gone there is nobody to tell
+}
+
+// Shared by all answers, so that they are not allocated for each.
+var (
+	jsonType    = []string{"application/json"}
+	problemType = []string{"application/problem+json"}
+)

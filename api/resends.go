@@ -1,0 +1,218 @@
+package api
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+)
+
+// Resends runs bulk resends as durable jobs. Errors are those of an [Engine].
+type Resends interface {
+	// Count says what a job with this filter would touch.
+	Count(ctx context.Context, f bellman.Filter) (ResendCount, error)
+
+	// Start makes a durable job of in's Filter, Mode, Rate, Who and Reason; no mode
+	// is once, no rate a default.
+	Start(ctx context.Context, in ResendJob) (ResendJob, error)
+
+	Get(ctx context.Context, id bellman.ID) (ResendJob, error)
+	List(ctx context.Context, limit int) ([]ResendJob, error) // the newest first
+
+	// Cancel ends a job; one that has ended is returned as it is.
+	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (ResendJob, error)
+}
+
+// A ResendJob is a bulk resend.
+type ResendJob struct {
+	ID     bellman.ID
+	Filter bellman.Filter
+	Mode   bellman.ResendMode
+	Rate   float64 // tasks a second
+	Who    string
+	Reason string
+
+	State     string // running, done, cancelled
+	Created   time.Time
+	Updated   time.Time
+	Finished  time.Time // zero while running
+	Examined  int64     // the sum of the next three
+	Resent    int64
+	Skipped   int64
+	Failed    int64
+	LastError string
+}
+
+// A ResendCount says what a bulk resend would touch.
+type ResendCount struct {
+	Tasks          int
+	More           bool // there are more than Tasks
+	Merchants      int
+	Top            []MerchantCount // those with most tasks
+	Oldest, Newest time.Time       // zero if there are no tasks
+}
+
+// A MerchantCount is a merchant's share of tasks.
+type MerchantCount struct {
+	MerchantNo string
+	Tasks      int
+}
+
+// newestResends is how many bulk resends a list has.
+const newestResends = 50
+
+// either is an answer whose kind depends on what was asked for.
+type either struct {
+	Status int
+	Body   any
+}
+
+func (a *API) registerResends(h huma.API) {
+	op := operation("start-resend", http.MethodPost, "/v1/resends", mayOperate, "Send many tasks again, as a durable job; or say how many that would be.")
+	op.DefaultStatus = http.StatusAccepted
+	huma.Register(h, op, a.startResend)
+	responses := h.OpenAPI().Paths["/v1/resends"].Post.Responses
+	responses["202"] = jsonResponse(h, reflect.TypeFor[client.Resend](), "The job, which is durable.")
+	responses["200"] = jsonResponse(h, reflect.TypeFor[client.ResendCount](), "With dry_run: what it would touch.")
+
+	huma.Register(h, operation("list-resends", http.MethodGet, "/v1/resends", mayRead, "The newest 50 bulk resends."), a.listResends)
+	huma.Register(h, operation("get-resend", http.MethodGet, "/v1/resends/{id}", mayRead, "A bulk resend and its progress."),
+		func(ctx context.Context, in *struct {
+			Caller
+			ID
+		}) (*answer[client.Resend], error) {
+			return a.onResend(&in.ID, func(id bellman.ID) (ResendJob, error) { return a.resends.Get(ctx, id) })
+		})
+	huma.Register(h, operation("cancel-resend", http.MethodPost, "/v1/resends/{id}/cancel", mayOperate, "End a bulk resend. What was sent again stays so."),
+		func(ctx context.Context, in *struct {
+			Caller
+			ID
+			Body *client.Because
+		}) (*answer[client.Resend], error) {
+			return a.onResend(&in.ID, func(id bellman.ID) (ResendJob, error) {
+				return a.resends.Cancel(ctx, id, in.by(given(in.Body).Reason))
+			})
+		})
+}
+
+func (a *API) onResend(ref *ID, do func(bellman.ID) (ResendJob, error)) (*answer[client.Resend], error) {
+	id, err := ref.parse()
+	switch {
+	case err != nil:
+		return nil, err
+	case a.resends == nil:
+		return nil, noResends()
+	}
+	job, err := do(id)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	return ok(resend(&job))
+}
+
+func noResends() *client.Problem {
+	return newProblem(http.StatusNotImplemented, "this server runs no bulk resends")
+}
+
+func (a *API) startResend(ctx context.Context, in *struct {
+	Caller
+	Body client.BulkResend
+}) (*either, error) {
+	if a.resends == nil {
+		return nil, noResends()
+	}
+	f := faults{at: single}
+	which, err := filter(&in.Body.Filter)
+	if err != nil {
+		f.add("filter.state", err.Error())
+	}
+	rate, good := parseRate(in.Body.Rate)
+	if !good {
+		f.add("rate", "want a rate such as 50/s, 30/m or 100/h")
+	}
+	if refused := f.problem(); refused != nil {
+		return nil, refused
+	}
+	if in.Body.DryRun {
+		count, err := a.resends.Count(ctx, which)
+		if err != nil {
+			return nil, a.fail(err)
+		}
+		return &either{http.StatusOK, resendCount(&count)}, nil
+	}
+	job, err := a.resends.Start(ctx, ResendJob{
+		Filter: which, Mode: bellman.ResendMode(in.Body.Mode), Rate: rate, Who: in.who, Reason: in.Body.Reason,
+	})
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	return &either{http.StatusAccepted, resend(&job)}, nil
+}
+
+func (a *API) listResends(ctx context.Context, _ *struct{ Caller }) (*answer[client.Resends], error) {
+	if a.resends == nil {
+		return nil, noResends()
+	}
+	jobs, err := a.resends.List(ctx, newestResends)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out := client.Resends{Resends: make([]client.Resend, len(jobs))}
+	for i := range jobs {
+		out.Resends[i] = resend(&jobs[i])
+	}
+	return ok(out)
+}
+
+// parseRate reads a rate such as 50/s into tasks a second; the empty text is 0.
+func parseRate(text string) (rate float64, ok bool) {
+	if text == "" {
+		return 0, true
+	}
+	number, unit, _ := strings.Cut(text, "/")
+	per := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
+	n, err := strconv.ParseFloat(number, 64)
+	if per == 0 || err != nil || !(n > 0) || math.IsInf(n, 0) {
+		return 0, false
+	}
+	return n / per, true
+}
+
+func resend(j *ResendJob) client.Resend {
+	return client.Resend{
+		ID: j.ID.String(), Filter: shownFilter(&j.Filter), Mode: string(j.Mode),
+		Rate: strconv.FormatFloat(j.Rate, 'g', 6, 64) + "/s", Who: j.Who, Reason: j.Reason,
+		State: j.State, Created: client.At(j.Created), Updated: client.At(j.Updated), Finished: optional(j.Finished),
+		Examined: j.Examined, Resent: j.Resent, Skipped: j.Skipped, Failed: j.Failed, LastError: j.LastError,
+	}
+}
+
+func shownFilter(f *bellman.Filter) client.Filter {
+	out := client.Filter{
+		Queue: f.Queue, Key: f.Key, MerchantNo: f.MerchantNo, OrderNo: f.OrderNo, Event: f.Event,
+		URLHost: f.URLHost, CreatedFrom: client.At(f.CreatedFrom), CreatedTo: client.At(f.CreatedTo),
+	}
+	if f.State != nil {
+		out.State = f.State.String()
+	}
+	return out
+}
+
+func resendCount(c *ResendCount) client.ResendCount {
+	out := client.ResendCount{
+		Tasks: c.Tasks, More: c.More, Merchants: c.Merchants, Top: make([]client.MerchantCount, len(c.Top)),
+		Oldest: optional(c.Oldest), Newest: optional(c.Newest),
+	}
+	for i, m := range c.Top {
+		out.Top[i] = client.MerchantCount{MerchantNo: m.MerchantNo, Tasks: m.Tasks}
+	}
+	return out
+}

@@ -1,0 +1,159 @@
+package api
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// task is how t is shown.
+func (a *API) task(t *bellman.Task) client.Task {
+	out := client.Task{
+		ID: t.ID.String(), Queue: t.Queue, Kind: a.kind(t.Queue), Key: t.Key,
+		MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, Event: t.Event, URL: t.URL, Method: method(t),
+		State: t.State.String(), Reason: t.Reason, Attempts: t.Attempts,
+		Due: optional(t.Due), Created: client.At(t.Created()), Updated: client.At(t.Updated), Finished: optional(t.Finished),
+		Schedule: t.Schedule, Success: t.Success, Timeout: duty(t.Timeout), MaxAge: duty(t.MaxAge), Repeat: t.Repeat,
+	}
+	if n, finite := a.schedules.attempts(t.Schedule); finite {
+		out.MaxAttempts = &n
+	}
+	if t.Last != nil {
+		out.Last = &client.LastAttempt{
+			Number: t.Last.Number, Result: t.Last.Result.String(), Status: t.Last.Status,
+			Error: t.Last.Error, Started: client.At(t.Last.Started),
+		}
+	}
+	return out
+}
+
+func method(t *bellman.Task) string {
+	if t.Method == "" {
+		return "POST"
+	}
+	return t.Method
+}
+
+// duty writes a duration that is not always there.
+func duty(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return schedule.FormatDuration(d)
+}
+
+func optional(t time.Time) *client.Time {
+	if t.IsZero() {
+		return nil
+	}
+	at := client.At(t)
+	return &at
+}
+
+func (a *API) detail(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail {
+	out := &client.TaskDetail{
+		Task: a.task(t),
+		Request: client.Request{
+			Method: method(t), URL: t.URL, Headers: maps.Clone(t.Header), Body: string(t.Body),
+		},
+		AttemptLog: make([]client.Attempt, len(log)),
+	}
+	if out.Request.Headers == nil {
+		out.Request.Headers = map[string]string{}
+	}
+	for i := range log {
+		out.AttemptLog[i] = attempt(&log[i])
+	}
+	return out
+}
+
+func attempt(t *bellman.Attempt) client.Attempt {
+	return client.Attempt{
+		Number: t.Number, Trigger: t.Trigger.String(), Due: client.At(t.Due), Started: client.At(t.Started),
+		LatenessMS: t.Lateness().Milliseconds(), TookMS: t.Took.Milliseconds(),
+		Result: t.Result.String(), Status: t.Status, Response: t.Response, Error: t.Error, Node: t.Node,
+	}
+}
+
+func pause(p *bellman.Pause) *client.Pause {
+	if p == nil {
+		return nil
+	}
+	return &client.Pause{At: client.At(p.At), Who: p.Who, Reason: p.Reason}
+}
+
+func counts(c bellman.Counts) client.Counts {
+	out := client.Counts{Added: c.Added, Succeeded: c.Succeeded, Failed: c.Failed, Attempts: map[string]int64{}}
+	for result, n := range c.Attempts {
+		out.Attempts[result.String()] = n
+	}
+	return out
+}
+
+func percentiles(p bellman.Percentiles) client.Percentiles {
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	return client.Percentiles{Count: p.Count, P50MS: ms(p.P50), P90MS: ms(p.P90), P99MS: ms(p.P99), MaxMS: ms(p.Max)}
+}
+
+func queue(q *bellman.QueueInfo) client.Queue {
+	return client.Queue{
+		Name: q.Name, Kind: q.Kind, Schedule: q.Schedule, Success: q.Success,
+		Timeout: schedule.FormatDuration(q.Timeout), MaxAge: duty(q.MaxAge),
+		Concurrency: q.Concurrency,
+		PerEndpoint: client.PerEndpoint{Concurrency: q.EndpointConcurrency, Rate: q.EndpointRate},
+		Paused:      pause(q.Pause),
+		Depth: client.Depth{
+			Pending: q.Depth.Pending, Succeeded: q.Depth.Succeeded, Failed: q.Depth.Failed, Cancelled: q.Depth.Cancelled,
+		},
+		OldestOverdue: optional(q.OldestOverdue), Waiting: q.Waiting, InFlight: q.InFlight, LastMinute: counts(q.LastMinute),
+	}
+}
+
+func endpoint(e *bellman.EndpointInfo) client.Endpoint {
+	out := client.Endpoint{
+		Endpoint: e.Endpoint, InFlight: e.InFlight, Limit: e.Limit, Waiting: e.Waiting,
+		Oldest: optional(e.Oldest), Breaker: e.Breaker, Paused: pause(e.Pause),
+	}
+	if e.SuccessRate >= 0 {
+		out.SuccessRate = &e.SuccessRate
+	}
+	return out
+}
+
+// schedules remembers how many attempts the schedules of tasks have, so that
+// not every answer parses one.
+type schedules struct {
+	mu    sync.RWMutex
+	known map[string]length
+}
+
+type length struct {
+	attempts int
+	finite   bool
+}
+
+// maxSchedules bounds what is remembered; then it begins anew.
+const maxSchedules = 4096
+
+func (s *schedules) attempts(text string) (n int, finite bool) {
+	s.mu.RLock()
+	l, ok := s.known[text]
+	s.mu.RUnlock()
+	if ok {
+		return l.attempts, l.finite
+	}
+	if parsed, err := schedule.Parse(text); err == nil { // a task's schedule was parsed before
+		l.attempts, l.finite = parsed.Attempts()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil || len(s.known) >= maxSchedules {
+		s.known = map[string]length{}
+	}
+	s.known[text] = l
+	return l.attempts, l.finite
+}

@@ -1,0 +1,265 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+)
+
+// registerCreate registers the two calls that create. Both are served by
+// handlers of our own; create-task has its huma handler for tests.
+func (a *API) registerCreate(h huma.API) {
+	op := operation("create-task", http.MethodPost, "/v1/tasks", mayCreate, "Create a task. It is durable when 201 is answered.")
+	op.MaxBodyBytes = int64(a.maxTask) + 1
+	op.DefaultStatus = http.StatusCreated
+	huma.Register(h, op, func(ctx context.Context, in *struct {
+		Caller
+		Body client.CreateTask
+	}) (*created, error) {
+		f := faults{at: single}
+		t := ask(&in.Body, &f)
+		if refused := f.problem(); refused != nil {
+			return nil, refused
+		}
+		added := a.engine.Add(ctx, t)[0]
+		status, t, refused := a.outcome(ctx, t, added, &f)
+		if refused != nil {
+			return nil, a.fail(refused)
+		}
+		return &created{Status: status, Location: "/v1/tasks/" + t.ID.String(), Body: a.task(t)}, nil
+	})
+	doc := h.OpenAPI().Paths["/v1/tasks"].Post
+	doc.Responses["200"] = jsonResponse(h, reflect.TypeFor[client.Task](), "The key was there already with the same content; nothing was created.")
+
+	op = operation("create-tasks", http.MethodPost, "/v1/tasks/batch", mayCreate, "Create up to 1,000 tasks. A bad one does not stop the others.")
+	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+		"application/json": {Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Batch](), true, "Batch")},
+	}}
+	op.Responses = map[string]*huma.Response{"200": jsonResponse(h, reflect.TypeFor[client.Batched](), "One result per task, in order.")}
+	h.OpenAPI().AddOperation(&op)
+	h.Adapter().Handle(&op, nil)
+}
+
+type created struct {
+	Status   int
+	Location string `header:"Location"`
+	Body     client.Task
+}
+
+// An ID names a task in a path.
+type ID struct {
+	ID string `path:"id" format:"uuid" doc:"The task's id."`
+}
+
+func (i *ID) parse() (bellman.ID, error) {
+	id, err := bellman.ParseID(i.ID)
+	if err != nil {
+		return id, wrongField("path.id", "want a UUID such as 0192f3a4-5b6c-7d8e-9f01-23456789abcd")
+	}
+	return id, nil
+}
+
+// registerTasks registers what is done with one task, and the list.
+func (a *API) registerTasks(h huma.API) {
+	huma.Register(h, operation("get-task", http.MethodGet, taskPath, mayGet, "A task with its request and its log of attempts."), a.get)
+	huma.Register(h, operation("list-tasks", http.MethodGet, "/v1/tasks", mayRead, "Tasks that fit, newest first."), a.list)
+	huma.Register(h, operation("resend-task", http.MethodPost, taskPath+"/resend", mayOperate, "One attempt now, from any state."),
+		func(ctx context.Context, in *struct {
+			Caller
+			ID
+			Body *client.ResendTask
+		}) (*answer[client.Task], error) {
+			body := given(in.Body)
+			return a.act(ctx, &in.ID, func(id bellman.ID) (*bellman.Task, error) {
+				mode := bellman.ResendOnce
+				if body.Mode != "" {
+					mode = bellman.ResendMode(body.Mode)
+				}
+				return a.engine.Resend(ctx, id, mode, in.by(body.Reason))
+			})
+		})
+	huma.Register(h, operation("cancel-task", http.MethodPost, taskPath+"/cancel", mayOperate, "End a task. An attempt in flight may still arrive."),
+		func(ctx context.Context, in *struct {
+			Caller
+			ID
+			Body *client.Because
+		}) (*answer[client.Task], error) {
+			return a.act(ctx, &in.ID, func(id bellman.ID) (*bellman.Task, error) {
+				return a.engine.Cancel(ctx, id, in.by(given(in.Body).Reason))
+			})
+		})
+	huma.Register(h, operation("complete-task", http.MethodPost, taskPath+"/complete", mayOperate, "End a task as succeeded: the answer came another way."),
+		func(ctx context.Context, in *struct {
+			Caller
+			ID
+			Body *client.CompleteTask
+		}) (*answer[client.Task], error) {
+			body := given(in.Body)
+			if body.Reason == "" {
+				body.Reason = "callback"
+			}
+			return a.act(ctx, &in.ID, func(id bellman.ID) (*bellman.Task, error) {
+				return a.engine.Complete(ctx, id, body.Outcome, in.by(body.Reason))
+			})
+		})
+	huma.Register(h, operation("reschedule-task", http.MethodPost, taskPath+"/reschedule", mayOperate, "Move a task's next attempt: give due or delay."),
+		func(ctx context.Context, in *struct {
+			Caller
+			ID
+			Body client.RescheduleTask
+		}) (*answer[client.Task], error) {
+			due, refused := moveTo(&in.Body, time.Now())
+			if refused != nil {
+				return nil, refused
+			}
+			return a.act(ctx, &in.ID, func(id bellman.ID) (*bellman.Task, error) {
+				return a.engine.Reschedule(ctx, id, due, in.by(in.Body.Reason))
+			})
+		})
+}
+
+// given is a body that may be left out.
+func given[T any](body *T) T {
+	if body == nil {
+		return *new(T)
+	}
+	return *body
+}
+
+func moveTo(in *client.RescheduleTask, now time.Time) (time.Time, *client.Problem) {
+	f := faults{at: single}
+	delay := duration(&f, "delay", in.Delay, 0, maxAhead)
+	due := in.Due.Time
+	switch {
+	case (in.Delay == "") == due.IsZero():
+		f.add("due", "give either due or delay")
+	case in.Delay != "":
+		due = now.Add(delay)
+	case due.Year() < 1970 || due.Sub(now) > maxAhead:
+		f.add("due", "want a time from 1970 to ten years ahead")
+	}
+	if refused := f.problem(); refused != nil {
+		return due, refused
+	}
+	return due, nil
+}
+
+// act does something with a task and answers it as it then is.
+func (a *API) act(ctx context.Context, ref *ID, do func(bellman.ID) (*bellman.Task, error)) (*answer[client.Task], error) {
+	id, err := ref.parse()
+	if err != nil {
+		return nil, err
+	}
+	t, err := do(id)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	if t.Last == nil && t.Attempts > 0 {
+		if whole, err := a.reader.Task(ctx, id); err == nil && whole.Version >= t.Version {
+			t = whole // with its last attempt; without it the answer is true as well
+		}
+	}
+	return ok(a.task(t))
+}
+
+// newestAttempts is how many attempts are shown of a task.
+const newestAttempts = 200
+
+func (a *API) get(ctx context.Context, in *struct {
+	Caller
+	ID
+	After int `query:"attempts_after" minimum:"0" maximum:"2147483647" doc:"Show up to 200 attempts with numbers above this one; default: the newest 200."`
+}) (*answer[*client.TaskDetail], error) {
+	id, err := in.parse()
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.reader.Task(ctx, id)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	after := in.After
+	if after == 0 {
+		after = max(t.Attempts-newestAttempts, 0)
+	}
+	log, err := a.reader.Attempts(ctx, id, after, newestAttempts)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	return ok(a.detail(t, log))
+}
+
+// A listing is the query of a list of tasks.
+type listing struct {
+	Caller
+	Queue       string      `query:"queue" maxLength:"128"`
+	State       string      `query:"state" enum:"pending,succeeded,failed,cancelled"`
+	MerchantNo  string      `query:"merchant_no" maxLength:"128"`
+	OrderNo     string      `query:"order_no" maxLength:"128"`
+	Key         string      `query:"key" maxLength:"255"`
+	Event       string      `query:"event" maxLength:"128"`
+	URLHost     string      `query:"url_host" maxLength:"260" doc:"Host, or host:port, of the task's URL."`
+	CreatedFrom client.Time `query:"created_from" format:"date-time" doc:"Inclusive."`
+	CreatedTo   client.Time `query:"created_to" format:"date-time" doc:"Exclusive."`
+	Limit       int         `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Cursor      string      `query:"cursor" maxLength:"64" doc:"A page's next_cursor; default: the newest."`
+}
+
+func (in *listing) filter() client.Filter {
+	return client.Filter{
+		Queue: in.Queue, State: in.State, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Key: in.Key,
+		Event: in.Event, URLHost: in.URLHost, CreatedFrom: in.CreatedFrom, CreatedTo: in.CreatedTo,
+	}
+}
+
+// filter turns the filter of a request into a store's.
+func filter(in *client.Filter) (bellman.Filter, error) {
+	f := bellman.Filter{
+		Queue: in.Queue, Key: in.Key, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Event: in.Event,
+		URLHost: in.URLHost, CreatedFrom: in.CreatedFrom.Time, CreatedTo: in.CreatedTo.Time,
+	}
+	if in.State != "" {
+		f.State = new(bellman.State)
+		if err := f.State.UnmarshalText([]byte(in.State)); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// maxReads bounds the short pages of a store that one page of a list is made of.
+const maxReads = 8
+
+func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], error) {
+	before, refused := parseTaskCursor(in.Cursor)
+	if refused != nil {
+		return nil, refused
+	}
+	wanted := in.filter()
+	f, err := filter(&wanted)
+	if err != nil {
+		return nil, wrongField("query.state", err.Error())
+	}
+	page := client.TaskPage{Tasks: []client.Task{}}
+	for range maxReads {
+		tasks, next, err := a.reader.List(ctx, f, before, in.Limit-len(page.Tasks))
+		if err != nil {
+			return nil, a.fail(err)
+		}
+		for _, t := range tasks {
+			page.Tasks = append(page.Tasks, a.task(t))
+		}
+		page.NextCursor = taskCursor(next)
+		if next.IsZero() || len(page.Tasks) >= in.Limit {
+			break
+		}
+		before = next
+	}
+	return ok(page)
+}

@@ -1,0 +1,145 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// A Ref names a task: by its id, or by its queue and key.
+type Ref struct{ path string }
+
+// ByID names a task by its id.
+func ByID(id string) Ref { return Ref{"/v1/tasks/" + escape(id)} }
+
+// ByKey names a task by the key that its creator gave it.
+func ByKey(queue, key string) Ref {
+	return Ref{"/v1/queues/" + escape(queue) + "/keys/" + escape(key)}
+}
+
+// Create creates a task, which is durable when Create returns. created is false
+// when its key was there already with the same content: then task is that one.
+func (c *Client) Create(ctx context.Context, in CreateTask) (task *Task, created bool, err error) {
+	task = &Task{}
+	status, err := c.call(ctx, http.MethodPost, "/v1/tasks", nil, in, task)
+	if err != nil {
+		return nil, false, err
+	}
+	return task, status == http.StatusCreated, nil
+}
+
+// CreateBatch creates up to 1,000 tasks. There is one result per task, in
+// order; a bad task does not stop the others.
+func (c *Client) CreateBatch(ctx context.Context, in []CreateTask) ([]BatchResult, error) {
+	var out Batched
+	_, err := c.call(ctx, http.MethodPost, "/v1/tasks/batch", nil, Batch{Tasks: in}, &out)
+	return out.Results, err
+}
+
+// Task reads a task with its request and its newest 200 attempts.
+func (c *Client) Task(ctx context.Context, ref Ref) (*TaskDetail, error) {
+	return one[TaskDetail](ctx, c, http.MethodGet, ref.path, nil, nil)
+}
+
+// AttemptsAfter reads up to 200 attempts of a task with numbers above after.
+func (c *Client) AttemptsAfter(ctx context.Context, ref Ref, after int) ([]Attempt, error) {
+	d, err := one[TaskDetail](ctx, c, http.MethodGet, ref.path, url.Values{"attempts_after": {strconv.Itoa(after)}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return d.AttemptLog, nil
+}
+
+// Resend asks for one attempt now, from any state.
+func (c *Client) Resend(ctx context.Context, ref Ref, in ResendTask) (*Task, error) {
+	return one[Task](ctx, c, http.MethodPost, ref.path+"/resend", nil, in)
+}
+
+// Cancel ends a task. An attempt in flight may still arrive.
+func (c *Client) Cancel(ctx context.Context, ref Ref, in Because) (*Task, error) {
+	return one[Task](ctx, c, http.MethodPost, ref.path+"/cancel", nil, in)
+}
+
+// Complete ends a task as succeeded: the answer came another way.
+func (c *Client) Complete(ctx context.Context, ref Ref, in CompleteTask) (*Task, error) {
+	return one[Task](ctx, c, http.MethodPost, ref.path+"/complete", nil, in)
+}
+
+// Reschedule moves a task's next attempt.
+func (c *Client) Reschedule(ctx context.Context, ref Ref, in RescheduleTask) (*Task, error) {
+	return one[Task](ctx, c, http.MethodPost, ref.path+"/reschedule", nil, in)
+}
+
+// Queues reads all queues.
+func (c *Client) Queues(ctx context.Context) ([]Queue, error) {
+	var out Queues
+	_, err := c.call(ctx, http.MethodGet, "/v1/queues", nil, nil, &out)
+	return out.Queues, err
+}
+
+// PauseQueue stops attempts of a queue's tasks.
+func (c *Client) PauseQueue(ctx context.Context, name string, in Because) error {
+	_, err := c.call(ctx, http.MethodPost, "/v1/queues/"+escape(name)+"/pause", nil, in, nil)
+	return err
+}
+
+// ResumeQueue ends a queue's pause.
+func (c *Client) ResumeQueue(ctx context.Context, name string, in Because) error {
+	_, err := c.call(ctx, http.MethodPost, "/v1/queues/"+escape(name)+"/resume", nil, in, nil)
+	return err
+}
+
+// Endpoints reads all endpoints that the server knows.
+func (c *Client) Endpoints(ctx context.Context) ([]Endpoint, error) {
+	var out Endpoints
+	_, err := c.call(ctx, http.MethodGet, "/v1/endpoints", nil, nil, &out)
+	return out.Endpoints, err
+}
+
+// PauseEndpoint stops attempts to a host, a host:port, or one endpoint in full
+// (https://merchant.example:443). It returns the endpoints that it stopped.
+func (c *Client) PauseEndpoint(ctx context.Context, host string, in Because) ([]string, error) {
+	var out Paused
+	_, err := c.call(ctx, http.MethodPost, "/v1/endpoints/"+escape(host)+"/pause", nil, in, &out)
+	return out.Names, err
+}
+
+// ResumeEndpoint ends the pause of what PauseEndpoint would stop.
+func (c *Client) ResumeEndpoint(ctx context.Context, host string, in Because) ([]string, error) {
+	var out Paused
+	_, err := c.call(ctx, http.MethodPost, "/v1/endpoints/"+escape(host)+"/resume", nil, in, &out)
+	return out.Names, err
+}
+
+// Stats reads figures over the latest window, in whole seconds; 0: an hour.
+func (c *Client) Stats(ctx context.Context, window time.Duration) (*Stats, error) {
+	q := url.Values{}
+	if window != 0 {
+		q.Set("window", strconv.FormatInt(int64(window/time.Second), 10)+"s")
+	}
+	return one[Stats](ctx, c, http.MethodGet, "/v1/stats", q, nil)
+}
+
+// Backup writes a consistent copy of the embedded store into a new directory
+// on the server.
+func (c *Client) Backup(ctx context.Context, dir string) error {
+	_, err := c.call(ctx, http.MethodPost, "/v1/backup", nil, Backup{Dir: dir}, nil)
+	return err
+}
+
+// Ready returns nil when the server can fire.
+func (c *Client) Ready(ctx context.Context) error {
+	_, err := c.call(ctx, http.MethodGet, "/readyz", nil, nil, nil)
+	return err
+}
+
+// one makes a call whose answer is one T.
+func one[T any](ctx context.Context, c *Client, method, path string, query url.Values, in any) (*T, error) {
+	out := new(T)
+	if _, err := c.call(ctx, method, path, query, in, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}

@@ -1,0 +1,151 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options say how to reach a server. The zero value works for a server on this
+// machine with its default settings.
+type Options struct {
+	Server string       // its address; default http://127.0.0.1:2355
+	Key    string       // sent as Authorization: Bearer; empty: none
+	HTTP   *http.Client // default: one with 256 idle connections to the server and no timeout of its own
+}
+
+// A Client calls a bellman server. It is safe for concurrent use.
+type Client struct {
+	server string
+	key    string
+	http   *http.Client
+}
+
+// maxAnswer bounds what is read of one answer; the largest one is a batch of
+// tasks. Longer answers are errors, not silently cut.
+const maxAnswer = 64 << 20
+
+// New returns a client. It makes no connection yet. The error says what is
+// wrong with Server.
+func New(o Options) (*Client, error) {
+	server := strings.TrimRight(cmp.Or(o.Server, "http://127.0.0.1:2355"), "/")
+	u, err := url.Parse(server)
+	if err != nil {
+		return nil, fmt.Errorf("bellman: server: %w", err)
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" {
+		return nil, fmt.Errorf("bellman: server %q: want an address such as http://127.0.0.1:2355", server)
+	}
+	c := &Client{server: server, key: o.Key, http: o.HTTP}
+	if c.http == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConns, t.MaxIdleConnsPerHost = 256, 256
+		c.http = &http.Client{Transport: t}
+	}
+	return c, nil
+}
+
+// call makes one request and decodes the answer into out, unless out is nil.
+// It returns the answer's status, and a *Problem for one of 400 or more.
+func (c *Client) call(ctx context.Context, method, path string, query url.Values, in, out any) (int, error) {
+	resp, err := c.send(ctx, method, path, query, in)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		return resp.StatusCode, problem(resp)
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return resp.StatusCode, fmt.Errorf("bellman: %s %s: reading the answer: %w", method, path, err)
+	}
+	if len(text) > maxAnswer {
+		return resp.StatusCode, fmt.Errorf("bellman: %s %s: the answer is larger than %d bytes", method, path, maxAnswer)
+	}
+	if out == nil {
+		return resp.StatusCode, nil
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return resp.StatusCode, fmt.Errorf("bellman: %s %s: the answer is not what was expected: %w", method, path, err)
+	}
+	return resp.StatusCode, nil
+}
+
+func (c *Client) send(ctx context.Context, method, path string, query url.Values, in any) (*http.Response, error) {
+	var body io.Reader
+	if in != nil {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(in); err != nil {
+			return nil, fmt.Errorf("bellman: %s %s: %w", method, path, err)
+		}
+		body = &b
+	}
+	address := c.server + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
+	if err != nil {
+		return nil, fmt.Errorf("bellman: %s %s: %w", method, path, err)
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("bellman: %w", err)
+	}
+	return resp, nil
+}
+
+// problem reads a refusal. One that is no problem document, from a proxy
+// perhaps, becomes one.
+func problem(resp *http.Response) error {
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // the status alone says enough
+	p := &Problem{}
+	if json.Unmarshal(text, p) != nil || p.Title == "" {
+		p = &Problem{Detail: strings.TrimSpace(string(text[:min(len(text), 600)]))}
+	}
+	p.Status = resp.StatusCode
+	p.Title = cmp.Or(p.Title, http.StatusText(p.Status), "unexpected answer")
+	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s >= 0 {
+		p.RetryAfter = time.Duration(s) * time.Second
+	}
+	return p
+}
+
+// StatusOf returns the HTTP status that the server refused with, or 0 if err is
+// no refusal.
+func StatusOf(err error) int {
+	var p *Problem
+	if errors.As(err, &p) {
+		return p.Status
+	}
+	return 0
+}
+
+// escape makes s one segment of a path, whatever is in it.
+func escape(s string) string {
+	switch s {
+	case ".":
+		return "%2E"
+	case "..":
+		return "%2E%2E"
+	}
+	return url.PathEscape(s)
+}

@@ -1,0 +1,161 @@
+package client
+
+import "encoding/json"
+
+// A CreateTask asks for a task. Only Queue is always required, and URL where
+// the queue has no address of its own. Durations are text such as "15s",
+// "1h30m" or "1d".
+type CreateTask struct {
+	Queue string `json:"queue" minLength:"1" maxLength:"128" doc:"The class of tasks whose rules it follows."`
+	Key   string `json:"key,omitempty" maxLength:"255" doc:"The caller's own name for the task, unique within its queue, at most 255 bytes. The same key with other content is 409."`
+
+	MerchantNo string `json:"merchant_no,omitempty" maxLength:"128"`
+	OrderNo    string `json:"order_no,omitempty" maxLength:"128"`
+	Event      string `json:"event,omitempty" maxLength:"128"`
+
+	URL     string            `json:"url,omitempty" maxLength:"2000" doc:"Where the request goes. Required unless the queue has an address of its own."`
+	Method  string            `json:"method,omitempty" maxLength:"16" doc:"Default POST."`
+	Headers map[string]string `json:"headers,omitempty" doc:"At most 64, of 8,192 bytes each."`
+	Body    string            `json:"body,omitempty" doc:"What is sent, as text. Not together with json."`
+	JSON    json.RawMessage   `json:"json,omitempty" doc:"What is sent, as any JSON value, byte for byte as given. Sets Content-Type to application/json unless headers say otherwise. Not together with body."`
+
+	Due   Time   `json:"due,omitzero" format:"date-time" doc:"Time of the first attempt. Not together with delay; neither means now."`
+	Delay string `json:"delay,omitempty" maxLength:"64" example:"15s" doc:"Wait before the first attempt, at most 3650d."`
+
+	Schedule string `json:"schedule,omitempty" maxLength:"4000" example:"0s, 15s*2, 30s" doc:"A preset's name or a schedule's text; default: the queue's."`
+	Success  string `json:"success,omitempty" maxLength:"4000" example:"success_text" doc:"A preset's name or an expression; default: the queue's."`
+	Timeout  string `json:"timeout,omitempty" maxLength:"64" example:"5s" doc:"Of one attempt; default: the queue's."`
+	MaxAge   string `json:"max_age,omitempty" maxLength:"64" example:"24h" doc:"Ends the task at this age."`
+	Repeat   string `json:"repeat,omitempty" maxLength:"200" example:"10m" doc:"A duration, or cron and an expression: the task begins again after it ended, until it is cancelled."`
+}
+
+// A Task is a task as every call answers it.
+type Task struct {
+	ID    string `json:"id" format:"uuid"`
+	Queue string `json:"queue"`
+	Kind  string `json:"kind" doc:"What the queue's tasks are: notify."`
+	Key   string `json:"key"`
+
+	MerchantNo string `json:"merchant_no"`
+	OrderNo    string `json:"order_no"`
+	Event      string `json:"event"`
+	URL        string `json:"url"`
+	Method     string `json:"method"`
+
+	State       string `json:"state" enum:"pending,succeeded,failed,cancelled"`
+	Reason      string `json:"reason" doc:"Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, …; empty while it is pending."`
+	Attempts    int    `json:"attempts" doc:"Made so far, of whatever trigger."`
+	MaxAttempts *int   `json:"max_attempts" doc:"What the schedule allows; null when it has no end."`
+
+	Due      *Time `json:"due" format:"date-time" doc:"Earliest time of the next attempt; null when it ended."`
+	Created  Time  `json:"created" format:"date-time"`
+	Updated  Time  `json:"updated" format:"date-time"`
+	Finished *Time `json:"finished" format:"date-time" doc:"null while it is pending."`
+
+	Schedule string `json:"schedule"`
+	Success  string `json:"success,omitempty"`
+	Timeout  string `json:"timeout,omitempty"`
+	MaxAge   string `json:"max_age,omitempty"`
+	Repeat   string `json:"repeat,omitempty"`
+
+	Last *LastAttempt `json:"last" doc:"The newest attempt; null before the first."`
+}
+
+// A LastAttempt is the newest attempt of a task, in short.
+type LastAttempt struct {
+	Number  int    `json:"number"`
+	Result  string `json:"result" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown"`
+	Status  int    `json:"status" doc:"HTTP status; 0 if no answer came."`
+	Error   string `json:"error"`
+	Started Time   `json:"started" format:"date-time"`
+}
+
+// A TaskDetail is one task with what is sent and what came of it.
+type TaskDetail struct {
+	Task
+	Request    Request   `json:"request"`
+	AttemptLog []Attempt `json:"attempt_log" nullable:"false" doc:"In order of their numbers: the newest 200, or the 200 after attempts_after."`
+}
+
+// A Request is what a task sends.
+type Request struct {
+	Method  string            `json:"method"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers"`
+	Body    string            `json:"body"`
+}
+
+// An Attempt is one try, answered or not.
+type Attempt struct {
+	Number     int    `json:"number" doc:"1 for the first."`
+	Trigger    string `json:"trigger" enum:"schedule,manual,settle,takeover" doc:"Why it was made."`
+	Due        Time   `json:"due" format:"date-time"`
+	Started    Time   `json:"started" format:"date-time"`
+	LatenessMS int64  `json:"lateness_ms" doc:"Started minus due, never negative."`
+	TookMS     int64  `json:"took_ms"`
+	Result     string `json:"result" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown"`
+	Status     int    `json:"status" doc:"HTTP status; 0 if no answer came."`
+	Response   string `json:"response" doc:"The answer, cut at 600 characters."`
+	Error      string `json:"error"`
+	Node       string `json:"node"`
+}
+
+// A Batch asks for many tasks at once.
+type Batch struct {
+	Tasks []CreateTask `json:"tasks" nullable:"false" minItems:"1" maxItems:"1000"`
+}
+
+// Batched is the answer to a Batch: one result per task, in order.
+type Batched struct {
+	Results []BatchResult `json:"results" nullable:"false"`
+}
+
+// A BatchResult says what became of one task of a batch.
+type BatchResult struct {
+	Status int      `json:"status" doc:"201: created. 200: its key was there with the same content. Otherwise see error."`
+	Task   *Task    `json:"task,omitempty"`
+	Error  *Problem `json:"error,omitempty"`
+}
+
+// A TaskPage is a page of a list of tasks, newest first.
+type TaskPage struct {
+	Tasks      []Task `json:"tasks" nullable:"false"`
+	NextCursor string `json:"next_cursor" doc:"Where the next page begins; empty at the end."`
+}
+
+// A Filter chooses tasks. Empty fields choose all.
+type Filter struct {
+	Queue       string `json:"queue,omitempty" maxLength:"128"`
+	State       string `json:"state,omitempty" enum:"pending,succeeded,failed,cancelled"`
+	MerchantNo  string `json:"merchant_no,omitempty" maxLength:"128"`
+	OrderNo     string `json:"order_no,omitempty" maxLength:"128"`
+	Key         string `json:"key,omitempty" maxLength:"255"`
+	Event       string `json:"event,omitempty" maxLength:"128"`
+	URLHost     string `json:"url_host,omitempty" maxLength:"260" doc:"Host, or host:port, of the task's URL."`
+	CreatedFrom Time   `json:"created_from,omitzero" format:"date-time" doc:"Inclusive."`
+	CreatedTo   Time   `json:"created_to,omitzero" format:"date-time" doc:"Exclusive."`
+}
+
+// A ResendTask asks for an attempt of one task now.
+type ResendTask struct {
+	Mode   string `json:"mode,omitempty" enum:"once,restart" doc:"once (the default): one attempt now, the schedule stays where it is. restart: the schedule begins anew, now."`
+	Reason string `json:"reason,omitempty" maxLength:"500"`
+}
+
+// A Because gives the reason of something done by hand.
+type Because struct {
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Goes into the audit record."`
+}
+
+// A CompleteTask ends a task as succeeded: the answer came another way.
+type CompleteTask struct {
+	Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Default callback."`
+	Outcome string `json:"outcome,omitempty" maxLength:"128" example:"PAID"`
+}
+
+// A RescheduleTask moves the next attempt: to a time, or to some time from now.
+type RescheduleTask struct {
+	Due    Time   `json:"due,omitzero" format:"date-time"`
+	Delay  string `json:"delay,omitempty" maxLength:"64" example:"15m" doc:"From now, at most 3650d."`
+	Reason string `json:"reason,omitempty" maxLength:"500"`
+}
