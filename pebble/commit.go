@@ -28,6 +28,8 @@ type stage struct {
 	newest bellman.ID
 	audits uint64
 	floor  position // the earliest due entry written
+
+	seek *lsm.Iterator // for keys that most probably do not exist; nil until needed
 }
 
 // claimed is what a key's row says.
@@ -80,7 +82,7 @@ func (s *Store) Commit(ctx context.Context, b *bellman.Batch) error {
 		return err
 	}
 	s.stage.reset(s)
-	if err := s.fill(b); err != nil {
+	if err := errors.Join(s.fill(b), s.stage.close()); err != nil {
 		s.batch.Reset()
 		return fmt.Errorf("commit: %w", err)
 	}
@@ -265,15 +267,35 @@ func (s *Store) holder(queue uint32, key string) (claimed, bool, error) {
 	if have, ok := g.keys[string(g.key)]; ok {
 		return have, true, nil
 	}
-	row, closer, err := s.db.Get(g.key)
-	if errors.Is(err, lsm.ErrNotFound) {
-		return claimed{}, false, nil
+	if g.seek == nil {
+		// A Get reads a block of the lowest level even if the filter there could
+		// say that the key does not exist; this reads one block in a hundred.
+		bounds := within([]byte{tableKey})
+		bounds.UseL6Filters = true
+		var err error
+		if g.seek, err = s.db.NewIter(bounds); err != nil {
+			return claimed{}, false, err
+		}
 	}
+	if !g.seek.SeekPrefixGE(g.key) {
+		return claimed{}, false, g.seek.Error()
+	}
+	row, err := g.seek.ValueAndErr()
 	if err != nil {
 		return claimed{}, false, err
 	}
 	have, err := parseClaimed(row)
-	return have, true, errors.Join(err, closer.Close())
+	return have, true, err
+}
+
+// close ends the reads of one commit.
+func (g *stage) close() error {
+	if g.seek == nil {
+		return nil
+	}
+	err := g.seek.Close()
+	g.seek = nil
+	return err
 }
 
 func parseClaimed(row []byte) (c claimed, err error) {

@@ -22,8 +22,8 @@ type disk struct {
 	stop    chan struct{} // closed: wait no longer
 	once    sync.Once
 
-	checked time.Time // when usage was looked at; the committer's own
-	short   bool      // it was below the reserve then
+	checked atomic.Int64 // when the free space was looked at, Unix ns
+	short   atomic.Bool  // it was below the reserve then
 }
 
 const (
@@ -40,23 +40,25 @@ func (d *disk) low() bool {
 	if d.waiting.Load() > 0 {
 		return true
 	}
-	now := time.Now()
-	if d.reserve < 0 || (!d.checked.IsZero() && now.Sub(d.checked) < diskCheck) {
-		return d.short
+	now := time.Now().UnixNano()
+	if d.reserve < 0 || abs(now-d.checked.Load()) < int64(diskCheck) {
+		return d.short.Load()
 	}
-	d.checked = now
+	d.checked.Store(now)
 	use, err := d.FS.GetDiskUsage(d.dir)
 	if err != nil { // not every file system can tell
-		d.short = false
+		d.short.Store(false)
 		return false
 	}
 	reserve := uint64(d.reserve)
 	if reserve == 0 {
 		reserve = min(256<<20, use.TotalBytes/20)
 	}
-	d.short = use.AvailBytes < reserve
-	return d.short
+	d.short.Store(use.AvailBytes < reserve)
+	return d.short.Load()
 }
+
+func abs(n int64) int64 { return max(n, -n) }
 
 // full reports whether a write has been waiting for space for that long.
 func (d *disk) full(atLeast time.Duration) bool {

@@ -67,6 +67,7 @@ func (s *Store) listener() *lsm.EventListener {
 			}
 		},
 		WriteStallBegin: func(info lsm.WriteStallBeginInfo) {
+			s.stalls.Add(1)
 			s.log.Warn("store holds back writes until its files are sorted", "reason", info.Reason)
 		},
 		WriteStallEnd: func() { s.log.Info("store takes writes again") },

@@ -119,26 +119,6 @@ func appendTerm(b []byte, text string) []byte {
 	return append(b, 0, 1)
 }
 
-// cutTerm reads what appendTerm wrote, and returns what follows it.
-func cutTerm(b []byte) (text string, rest []byte, ok bool) {
-	end := 0
-	for {
-		i := bytes.IndexByte(b[end:], 0)
-		if i < 0 || end+i+1 >= len(b) {
-			return "", nil, false
-		}
-		end += i + 2
-		switch b[end-1] {
-		case 1:
-			text := bytes.ReplaceAll(b[:end-2], []byte{0, 0xff}, []byte{0})
-			return string(text), b[end:], true
-		case 0xff:
-		default:
-			return "", nil, false
-		}
-	}
-}
-
 // after is the first key that does not begin with prefix.
 func after(prefix []byte) []byte {
 	end := bytes.Clone(prefix)

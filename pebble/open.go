@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	lsm "github.com/cockroachdb/pebble/v2"
@@ -50,6 +51,7 @@ type Store struct {
 	life   sync.RWMutex // held for reading by each call, for writing by Close
 	closed bool
 	fault  fault
+	stalls atomic.Int64 // times that commits had to wait for compactions
 
 	// The committer's own, under mu.
 	mu      sync.Mutex
