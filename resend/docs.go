@@ -1,0 +1,79 @@
+package resend
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// document returns what is kept of a job.
+func document(job Job) bellman.Doc {
+	value, err := json.Marshal(job)
+	if err != nil {
+		panic(err) // a Job has nothing that JSON could not write
+	}
+	return bellman.Doc{Kind: kind, Name: job.ID.String(), Value: value}
+}
+
+func parse(doc bellman.Doc) (Job, error) {
+	var job Job
+	if err := json.Unmarshal(doc.Value, &job); err != nil {
+		return Job{}, fmt.Errorf("read bulk resend %s: %w", doc.Name, err)
+	}
+	return job, nil
+}
+
+// save writes a job, with what was done by hand to it, and notes when.
+func (j *Jobs) save(ctx context.Context, job *Job, audits ...bellman.Audit) error {
+	job.Updated = now()
+	if err := j.store.Commit(ctx, &bellman.Batch{Docs: []bellman.Doc{document(*job)}, Audits: audits}); err != nil {
+		return fmt.Errorf("keep bulk resend %v: %w", job.ID, err)
+	}
+	return nil
+}
+
+// read reads one job.
+func (j *Jobs) read(ctx context.Context, id bellman.ID) (Job, error) {
+	// Names are read from above one, and no id is between this one and its own
+	// with the last digit one character lower.
+	name := []byte(id.String())
+	name[len(name)-1]--
+	docs, err := j.store.Docs(ctx, kind, string(name), 1)
+	switch {
+	case err != nil:
+		return Job{}, fmt.Errorf("read bulk resend %v: %w", id, err)
+	case len(docs) == 0 || docs[0].Name != id.String():
+		return Job{}, fmt.Errorf("bulk resend %v: %w", id, bellman.ErrNotFound)
+	}
+	return parse(docs[0])
+}
+
+// all reads all jobs, the oldest first. After an error there are no more.
+func (j *Jobs) all(ctx context.Context) iter.Seq2[Job, error] {
+	return func(yield func(Job, error) bool) {
+		for after := ""; ; {
+			docs, err := j.store.Docs(ctx, kind, after, pageSize)
+			if err != nil {
+				yield(Job{}, fmt.Errorf("read bulk resends: %w", err))
+				return
+			}
+			for _, doc := range docs {
+				job, err := parse(doc)
+				if err != nil {
+					j.log.Error("a bulk resend cannot be read, and is left alone", "resend", doc.Name, "err", err)
+					continue
+				}
+				if !yield(job, nil) {
+					return
+				}
+			}
+			if len(docs) < pageSize {
+				return
+			}
+			after = docs[len(docs)-1].Name
+		}
+	}
+}

@@ -1,0 +1,140 @@
+// Package resend sends many tasks again: a filter chooses them, and a job that
+// survives a restart works through them at a bounded rate.
+//
+// [Jobs.Count] says beforehand how many tasks that would be, [Jobs.Start] makes
+// the job durable, [Jobs.Run] does the work. What an attempt is, and what becomes
+// of a task after it, is the business of whoever resends one: see [Tasks].
+//
+// # At least once
+//
+// A job goes through its tasks from the newest to the oldest, and saves how far
+// it came after each 100 tasks and at least every second, after the tasks and not
+// before them: what is lost by a crash is the memory of a resend, never a resend.
+// Up to about 130 tasks can stand between the last save and a crash. The next
+// process looks at these first: one that waits for an attempt by hand, or had one
+// since that save, is counted and not sent again. So a task is resent twice only
+// if its record is not there yet to say so.
+//
+// One process at a time runs the jobs of a store.
+package resend
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A Job is a filter whose tasks are being sent again. As JSON it is what the API
+// shows and what the store keeps.
+type Job struct {
+	ID     bellman.ID         `json:"id"`
+	Filter bellman.Filter     `json:"filter"` // CreatedTo is never after Created: the job has an end
+	Mode   bellman.ResendMode `json:"mode"`
+	Rate   float64            `json:"rate"` // tasks a second
+	Who    string             `json:"who"`  // the key's name; empty: nobody had to say
+	Reason string             `json:"reason"`
+
+	State    State     `json:"state"`
+	Created  time.Time `json:"created"`
+	Updated  time.Time `json:"updated"`           // when it was saved
+	Finished time.Time `json:"finished,omitzero"` // zero while running
+
+	Cursor    bellman.ID `json:"cursor,omitzero"` // all tasks from this one on are done; zero: none is
+	Examined  int64      `json:"examined"`        // tasks that fitted: the sum of the next three
+	Resent    int64      `json:"resent"`
+	Skipped   int64      `json:"skipped"` // gone by the time it was their turn
+	Failed    int64      `json:"failed"`  // could not be resent
+	LastError string     `json:"last_error,omitempty"`
+}
+
+// A State says whether a job goes on.
+type State string
+
+// The states of a job.
+const (
+	Running   State = "running"
+	Done      State = "done"
+	Cancelled State = "cancelled"
+)
+
+const (
+	// DefaultRate is the rate of a job that names none, in tasks a second.
+	DefaultRate = 50
+
+	// MaxRate is the highest rate of a job, in tasks a second.
+	MaxRate = 10_000
+
+	// MaxRunning is how many jobs may be unfinished at a time.
+	MaxRunning = 32
+
+	// Keep is how long a finished job can be asked for.
+	Keep = 90 * 24 * time.Hour
+)
+
+// kind is the kind of the documents that jobs are kept in; their names are ids.
+const kind = "resend"
+
+// A Store is the part of a bellman.Store that jobs need.
+type Store interface {
+	// Commit is only called with Docs and Audits.
+	Commit(ctx context.Context, b *bellman.Batch) error
+	List(ctx context.Context, f bellman.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error)
+	Docs(ctx context.Context, kind, after string, limit int) ([]bellman.Doc, error)
+}
+
+// Tasks resends one task; the engine does.
+type Tasks interface {
+	// Resend returns once it is durable that id will be attempted again.
+	// bellman.ErrNotFound when there is no such task.
+	Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error)
+}
+
+// Options are what Jobs are made of.
+type Options struct {
+	Store  Store        // required
+	Tasks  Tasks        // required
+	Logger *slog.Logger // nil: slog.Default()
+}
+
+// prepare checks what the caller gave of a job, fills in what was left out, and
+// returns the job as it begins at now.
+func prepare(in Job, now time.Time) (Job, error) {
+	now = now.UTC().Truncate(time.Millisecond)
+	filter, wrong := bound(in.Filter, now)
+	job := Job{
+		ID: bellman.NewID(), Filter: filter, Mode: in.Mode, Rate: in.Rate, Who: in.Who, Reason: in.Reason,
+		State: Running, Created: now, Updated: now,
+	}
+	if job.Mode == "" {
+		job.Mode = bellman.ResendOnce
+	}
+	if job.Mode != bellman.ResendOnce && job.Mode != bellman.ResendRestart {
+		wrong.Add("mode", fmt.Sprintf("%.40q is not a mode: want once or restart", in.Mode))
+	}
+	if job.Rate == 0 {
+		job.Rate = DefaultRate
+	}
+	if !(job.Rate > 0 && job.Rate <= MaxRate) { // also when it is no number
+		wrong.Add("rate", fmt.Sprintf("%g a second: want above 0 and at most %d", in.Rate, MaxRate))
+	}
+	return job, wrong.Err()
+}
+
+// bound returns f with an end, so that tasks which are added meanwhile are not
+// looked at, and says what is wrong with it.
+func bound(f bellman.Filter, now time.Time) (bellman.Filter, bellman.Invalid) {
+	var wrong bellman.Invalid
+	if f == (bellman.Filter{}) {
+		wrong.Add("filter", "is empty: want at least one of queue, key, state, merchant_no, order_no, event, url_host, created_from, created_to")
+	}
+	if f.CreatedTo.IsZero() || f.CreatedTo.After(now) {
+		f.CreatedTo = now
+	}
+	if !f.CreatedFrom.Before(f.CreatedTo) {
+		wrong.Add("filter.created_from", "is not before created_to, or not before now: want an earlier time")
+	}
+	return f, wrong
+}
