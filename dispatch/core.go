@@ -233,13 +233,14 @@ func (c *core) wait(l *line) time.Duration {
 		gap = e.took / int64(max(e.bound(c.options.Start), 1))
 	}
 	if gap == 0 {
-		gap = int64(10 * time.Millisecond)
-	}
-	if e.backlog {
-		gap = max(gap, c.now-e.lastEnd) // nothing comes back any more
+		gap = int64(time.Millisecond)
 	}
 	gap = max(gap, e.rate.every, q.rate.every)
 	wait := int64(e.waiting) * gap
+	if e.backlog && e.inFlight > 0 {
+		// Nothing comes back: that may go on for a few times as long as it has.
+		wait = max(wait, 4*(c.now-max(e.lastEnd, e.since)))
+	}
 	if e.breaker.state == Open {
 		wait += max(e.breaker.until-c.now, 0)
 	}

@@ -148,7 +148,7 @@ func (e *endpoint) count(accepted bool) {
 // ended notes that an attempt ended, for the pace of the line.
 func (e *endpoint) ended(now int64) {
 	if e.backlog {
-		gap := now - e.lastEnd
+		gap := now - max(e.lastEnd, e.since)
 		if e.gap == 0 {
 			e.gap = gap
 		} else {

@@ -105,7 +105,7 @@ func (p *pool) press(now int64) bool {
 		busy := float64(p.glanced) * float64(p.took) / float64(span)
 		if busy < float64(p.limit)/2 {
 			p.measure(now)
-			return p.grow()
+			return p.grow(p.limit)
 		}
 		p.glance, p.glanced = now, 0
 	}
@@ -142,7 +142,7 @@ func (p *pool) press(now int64) bool {
 		p.limit = max(p.limit-p.limit/3, p.floor)
 		return false
 	}
-	return p.grow()
+	return p.grow(max(p.limit/2, 1))
 }
 
 func (p *pool) measure(now int64) {
@@ -161,9 +161,9 @@ func (p *pool) look(now int64) (at int64, ok bool) {
 	return at, true
 }
 
-func (p *pool) grow() bool {
+func (p *pool) grow(by int) bool {
 	before := p.limit
-	p.limit = min(p.limit+max(p.limit/2, 1), p.top)
+	p.limit = min(p.limit+by, p.top)
 	return p.limit > before
 }
 

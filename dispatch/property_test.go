@@ -216,7 +216,7 @@ func properties(t *rapid.T) {
 		},
 	}
 	names := slices.Sorted(maps.Keys(actions))
-	for range rapid.IntRange(1, 200).Draw(t, "steps") {
+	for range rapid.IntRange(100, 1000).Draw(t, "steps") {
 		name := rapid.SampledFrom(names).Draw(t, "action")
 		if len(flights) == 0 && strings.HasPrefix(name, "done") {
 			name = "next"
