@@ -1,0 +1,293 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// A receiver is a handler that answers by script and remembers when it was asked.
+type receiver struct {
+	answer func(t *bellman.Task, number int) bellman.Verdict
+
+	mu   sync.Mutex
+	seen []time.Time
+}
+
+func (r *receiver) Attempt(_ context.Context, t *bellman.Task, number int) bellman.Verdict {
+	r.mu.Lock()
+	r.seen = append(r.seen, time.Now())
+	r.mu.Unlock()
+	return r.answer(t, number)
+}
+
+func (r *receiver) times() []time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.seen)
+}
+
+func always(v bellman.Verdict) func(*bellman.Task, int) bellman.Verdict {
+	return func(*bellman.Task, int) bellman.Verdict { return v }
+}
+
+var (
+	accept = always(bellman.Verdict{Next: bellman.Succeed})
+	refuse = always(bellman.Verdict{Result: bellman.Refused})
+)
+
+// run starts an engine over store in the bubble of the test, and returns it with
+// what stops it.
+func run(t *testing.T, store bellman.Store, queues ...engine.Queue) (*engine.Engine, func()) {
+	t.Helper()
+	e, err := engine.New(engine.Options{Store: store, Queues: queues, Node: "n", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	return e, sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+func add(t *testing.T, e *engine.Engine, task *bellman.Task) bellman.ID {
+	t.Helper()
+	a := e.Add(t.Context(), task)[0]
+	if a.Err != nil {
+		t.Fatalf("Add(%+v): %v", task, a.Err)
+	}
+	return a.ID
+}
+
+func get(t *testing.T, s bellman.Store, id bellman.ID) *bellman.Task {
+	t.Helper()
+	task, err := s.Task(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task
+}
+
+func attempts(t *testing.T, s bellman.Store, id bellman.ID) []bellman.Attempt {
+	t.Helper()
+	log, err := s.Attempts(t.Context(), id, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
+}
+
+// A day of WeChat's schedule: 16 attempts, at exactly the listed times.
+func TestDayOfWeChat(t *testing.T) {
+	gaps := []time.Duration{0, 15 * time.Second, 15 * time.Second, 30 * time.Second, 3 * time.Minute, 10 * time.Minute,
+		20 * time.Minute, 30 * time.Minute, 30 * time.Minute, 30 * time.Minute, time.Hour,
+		3 * time.Hour, 3 * time.Hour, 3 * time.Hour, 6 * time.Hour, 6 * time.Hour}
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		r := &receiver{answer: refuse}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r})
+		defer stop()
+		start := time.Now()
+		id := add(t, e, &bellman.Task{Queue: "q"})
+		time.Sleep(48 * time.Hour) // in the bubble's time
+		got := r.times()
+		var want time.Duration
+		for i, gap := range gaps {
+			want += gap
+			if i >= len(got) || got[i].Sub(start) != want {
+				t.Fatalf("attempt %d was made at %v; want %v after the start", i+1, at(got, i, start), want)
+			}
+		}
+		if len(got) != len(gaps) || want != 24*time.Hour+4*time.Minute {
+			t.Errorf("%d attempts over %v; want 16 over 24h4m", len(got), want)
+		}
+		if task := get(t, store, id); task.State != bellman.Failed || task.Reason != "attempts_used_up" || task.Attempts != 16 {
+			t.Errorf("ended as %v, %s, %d attempts; want failed, attempts_used_up, 16", task.State, task.Reason, task.Attempts)
+		}
+		for i, a := range attempts(t, store, id) {
+			if a.Number != i+1 || a.Lateness() != 0 || a.Trigger != bellman.BySchedule || a.Node != "n" {
+				t.Errorf("attempt %d: %+v", i+1, a)
+			}
+		}
+	})
+}
+
+func at(times []time.Time, i int, start time.Time) string {
+	if i >= len(times) {
+		return "never"
+	}
+	return times[i].Sub(start).String()
+}
+
+// A stop and a start in the middle of a schedule change nothing of it, and what
+// fell due meanwhile is made up for at once.
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		r := &receiver{answer: refuse}
+		q := engine.Queue{Name: "q", Handler: r, Schedule: "0s, 15s, 15s, 30s"}
+		e, stop := run(t, store, q)
+		start := time.Now()
+		id := add(t, e, &bellman.Task{Queue: "q"})
+		time.Sleep(20 * time.Second)
+		stop() // after 0s and 15s; the next is due at 30s
+		time.Sleep(20 * time.Second)
+		_, stop = run(t, store, q)
+		defer stop()
+		time.Sleep(time.Minute)
+		want := []time.Duration{0, 15 * time.Second, 40 * time.Second, 70 * time.Second}
+		got := r.times()
+		if len(got) != len(want) {
+			t.Fatalf("%d attempts; want %d", len(got), len(want))
+		}
+		for i := range want {
+			if got[i].Sub(start) != want[i] {
+				t.Errorf("attempt %d at %v; want %v", i+1, got[i].Sub(start), want[i])
+			}
+		}
+		if late := attempts(t, store, id)[2].Lateness(); late != 10*time.Second {
+			t.Errorf("attempt 3 was %v late; want 10s, counted from what the schedule said", late)
+		}
+	})
+}
+
+func TestEnds(t *testing.T) {
+	tests := []struct {
+		name     string
+		task     bellman.Task
+		answer   func(*bellman.Task, int) bellman.Verdict
+		state    bellman.State
+		reason   string
+		attempts int
+	}{
+		{"accepted", bellman.Task{}, accept, bellman.Succeeded, "accepted", 1},
+		{"accepted with a reason", bellman.Task{}, always(bellman.Verdict{Next: bellman.Succeed, Reason: "paid"}), bellman.Succeeded, "paid", 1},
+		{"gave up", bellman.Task{}, always(bellman.Verdict{Next: bellman.GiveUp}), bellman.Failed, "gave_up", 1},
+		{"used up", bellman.Task{Schedule: "0s, 1s*2"}, refuse, bellman.Failed, "attempts_used_up", 3},
+		{"max age of the task", bellman.Task{Schedule: "0s, 1s*", MaxAge: 5 * time.Second}, refuse, bellman.Failed, "max_age", 6},
+		{"max age of the schedule", bellman.Task{Schedule: "0s, 1s*; max 3s"}, refuse, bellman.Failed, "max_age", 4},
+		{"a panic is an attempt", bellman.Task{Schedule: "0s, 1s"}, func(*bellman.Task, int) bellman.Verdict { panic("boom") }, bellman.Failed, "attempts_used_up", 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New()
+				e, stop := run(t, store, engine.Queue{Name: "q", Handler: &receiver{answer: tt.answer}})
+				defer stop()
+				tt.task.Queue = "q"
+				id := add(t, e, &tt.task)
+				time.Sleep(time.Hour)
+				task := get(t, store, id)
+				if task.State != tt.state || task.Reason != tt.reason || task.Attempts != tt.attempts {
+					t.Errorf("ended as %v, %q after %d attempts; want %v, %q after %d",
+						task.State, task.Reason, task.Attempts, tt.state, tt.reason, tt.attempts)
+				}
+				if task.Finished.IsZero() || !task.Due.IsZero() {
+					t.Errorf("finished %v, due %v; want a time and none", task.Finished, task.Due)
+				}
+			})
+		})
+	}
+}
+
+// Retry-After moves the next attempt later, but never past the schedule's next
+// two gaps.
+func TestRetryAfter(t *testing.T) {
+	tests := []struct {
+		after time.Duration
+		want  time.Duration // of the second attempt
+	}{
+		{0, 10 * time.Second},
+		{5 * time.Second, 10 * time.Second},
+		{20 * time.Second, 20 * time.Second},
+		{40 * time.Second, 40 * time.Second},
+		{time.Hour, 40 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprint(tt.after), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &receiver{answer: always(bellman.Verdict{Status: 503, RetryAfter: tt.after})}
+				e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: r, Schedule: "0s, 10s, 30s"})
+				defer stop()
+				start := time.Now()
+				add(t, e, &bellman.Task{Queue: "q"})
+				time.Sleep(time.Minute)
+				if got := r.times(); len(got) < 2 || got[1].Sub(start) != tt.want {
+					t.Errorf("Retry-After %v: second attempt at %v; want %v", tt.after, at(got, 1, start), tt.want)
+				}
+			})
+		})
+	}
+}
+
+// The next attempt is due a gap after the start of the one before, but never
+// before that one ended.
+func TestGapCountsFromStart(t *testing.T) {
+	tests := []struct{ took, want time.Duration }{
+		{time.Second, 10 * time.Second},
+		{12 * time.Second, 12 * time.Second},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			r := &receiver{answer: func(*bellman.Task, int) bellman.Verdict {
+				time.Sleep(tt.took)
+				return bellman.Verdict{}
+			}}
+			e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: r, Schedule: "0s, 10s", Timeout: time.Minute})
+			defer stop()
+			start := time.Now()
+			add(t, e, &bellman.Task{Queue: "q"})
+			time.Sleep(time.Minute)
+			if got := r.times(); len(got) != 2 || got[1].Sub(start) != tt.want {
+				t.Errorf("after an attempt of %v the next was at %v; want %v", tt.took, at(got, 1, start), tt.want)
+			}
+		})
+	}
+}
+
+// A task that repeats begins again after it ended, never overlapping itself,
+// until it is cancelled.
+func TestRepeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		r := &receiver{answer: func(*bellman.Task, int) bellman.Verdict {
+			time.Sleep(90 * time.Second)
+			return bellman.Verdict{Next: bellman.Succeed}
+		}}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Timeout: 5 * time.Minute})
+		defer stop()
+		start := time.Now()
+		id := add(t, e, &bellman.Task{Queue: "q", Repeat: "1m"})
+		time.Sleep(10 * time.Minute)
+		if _, err := e.Cancel(t.Context(), id, bellman.By{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		got := r.times()
+		for i := range got {
+			if want := time.Duration(i) * 90 * time.Second; got[i].Sub(start) != want {
+				t.Errorf("round %d began at %v; want %v: at once after the one before", i+1, got[i].Sub(start), want)
+			}
+		}
+		if len(got) != 7 {
+			t.Errorf("%d rounds; want 7 in 10m", len(got))
+		}
+		if task := get(t, store, id); task.State != bellman.Cancelled || task.Attempts != 7 {
+			t.Errorf("%v after %d attempts; want cancelled after 7: the last answer is logged", task.State, task.Attempts)
+		}
+	})
+}

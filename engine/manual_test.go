@@ -1,0 +1,253 @@
+package engine_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+var by = bellman.By{Who: "ops", Reason: "merchant called"}
+
+func triggers(log []bellman.Attempt) (all []bellman.Trigger) {
+	for _, a := range log {
+		all = append(all, a.Trigger)
+	}
+	return all
+}
+
+// Once, from any state: one attempt now; if it is not accepted the task is what
+// it was.
+func TestResendOnce(t *testing.T) {
+	tests := []struct {
+		name          string
+		before, after bellman.State
+		answers       []bellman.Verdict // to each attempt in turn; the last one goes on
+	}{
+		{"failed, refused again", bellman.Failed, bellman.Failed, []bellman.Verdict{{}}},
+		{"failed, then accepted", bellman.Failed, bellman.Succeeded, []bellman.Verdict{{}, {}, {Next: bellman.Succeed}}},
+		{"succeeded, then refused", bellman.Succeeded, bellman.Succeeded, []bellman.Verdict{{Next: bellman.Succeed}, {}}},
+		{"succeeded, then given up", bellman.Succeeded, bellman.Succeeded, []bellman.Verdict{{Next: bellman.Succeed}, {Next: bellman.GiveUp}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New()
+				r := &receiver{answer: func(_ *bellman.Task, n int) bellman.Verdict {
+					return tt.answers[min(n, len(tt.answers))-1]
+				}}
+				e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Schedule: "0s, 1s"})
+				defer stop()
+				id := add(t, e, &bellman.Task{Queue: "q"})
+				time.Sleep(time.Minute)
+				was := get(t, store, id)
+				if was.State != tt.before {
+					t.Fatalf("before the resend: %v; want %v", was.State, tt.before)
+				}
+				asked := time.Now()
+				if _, err := e.Resend(t.Context(), id, bellman.ResendOnce, by); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Hour)
+				task := get(t, store, id)
+				if task.State != tt.after || task.Attempts != was.Attempts+1 || task.Step != was.Step && tt.after == tt.before {
+					t.Errorf("after the resend: %v, attempt %d, step %d; want %v, %d, %d", task.State, task.Attempts, task.Step, tt.after, was.Attempts+1, was.Step)
+				}
+				log := attempts(t, store, id)
+				if last := log[len(log)-1]; last.Trigger != bellman.ByHand || !last.Started.Equal(asked) {
+					t.Errorf("the resend's attempt: %+v; want one by hand, at once", last)
+				}
+			})
+		})
+	}
+}
+
+// Once, while the schedule goes on: the schedule does not move.
+func TestResendOncePending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		r := &receiver{answer: refuse}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Schedule: "0s, 10s, 10s"})
+		defer stop()
+		start := time.Now()
+		id := add(t, e, &bellman.Task{Queue: "q"})
+		time.Sleep(4 * time.Second)
+		if _, err := e.Resend(t.Context(), id, bellman.ResendOnce, by); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		want := []time.Duration{0, 4 * time.Second, 10 * time.Second, 20 * time.Second}
+		got := r.times()
+		for i := range want {
+			if i >= len(got) || got[i].Sub(start) != want[i] {
+				t.Errorf("attempt %d at %v; want %v", i+1, at(got, i, start), want[i])
+			}
+		}
+		if got := triggers(attempts(t, store, id)); !slices.Equal(got, []bellman.Trigger{0, bellman.ByHand, 0, 0}) {
+			t.Errorf("triggers %v; want the second by hand", got)
+		}
+	})
+}
+
+// Restart: the whole schedule again.
+func TestResendRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		r := &receiver{answer: refuse}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Schedule: "0s, 10s, 10s"})
+		defer stop()
+		id := add(t, e, &bellman.Task{Queue: "q"})
+		time.Sleep(time.Minute)
+		if _, err := e.Resend(t.Context(), id, bellman.ResendRestart, by); err != nil {
+			t.Fatal(err)
+		}
+		again := time.Now()
+		time.Sleep(time.Minute)
+		want := []time.Duration{0, 10 * time.Second, 20 * time.Second}
+		got := r.times()
+		for i := range want {
+			if i+3 >= len(got) || got[i+3].Sub(again) != want[i] {
+				t.Errorf("attempt %d at %v; want %v after the restart", i+4, at(got, i+3, again), want[i])
+			}
+		}
+		if task := get(t, store, id); task.State != bellman.Failed || task.Attempts != 6 {
+			t.Errorf("%v after %d attempts; want failed after 6", task.State, task.Attempts)
+		}
+		audits, err := store.Audits(t.Context(), time.Time{}, 10)
+		if err != nil || len(audits) != 1 || audits[0].Who != "ops" || audits[0].Action != "resend" || audits[0].Target != id.String() || audits[0].Reason != by.Reason {
+			t.Errorf("audits %+v, %v; want the one resend", audits, err)
+		}
+	})
+}
+
+// What is done by hand while an attempt is in flight stands; its answer is only
+// logged.
+func TestCancelInFlight(t *testing.T) {
+	tests := []struct {
+		name   string
+		do     func(*testing.T, *engine.Engine, bellman.ID) error
+		state  bellman.State
+		reason string
+	}{
+		{"cancel", func(t *testing.T, e *engine.Engine, id bellman.ID) error {
+			_, err := e.Cancel(t.Context(), id, by)
+			return err
+		}, bellman.Cancelled, "cancelled"},
+		{"complete", func(t *testing.T, e *engine.Engine, id bellman.ID) error {
+			_, err := e.Complete(t.Context(), id, "PAID", bellman.By{Reason: "callback"})
+			return err
+		}, bellman.Succeeded, "callback"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New()
+				r := &receiver{answer: func(*bellman.Task, int) bellman.Verdict {
+					time.Sleep(3 * time.Second)
+					return bellman.Verdict{Next: bellman.GiveUp, Response: "late"}
+				}}
+				e, stop := run(t, store, engine.Queue{Name: "q", Handler: r})
+				defer stop()
+				id := add(t, e, &bellman.Task{Queue: "q"})
+				time.Sleep(time.Second)
+				if err := tt.do(t, e, id); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Hour)
+				task := get(t, store, id)
+				if task.State != tt.state || task.Reason != tt.reason {
+					t.Errorf("%v, %q; want %v, %q", task.State, task.Reason, tt.state, tt.reason)
+				}
+				if log := attempts(t, store, id); len(log) != 1 || log[0].Response != "late" {
+					t.Errorf("log %+v; want the late answer", log)
+				}
+				if _, err := e.Cancel(t.Context(), id, by); !errors.Is(err, bellman.ErrConflict) {
+					t.Errorf("Cancel of an ended task: %v; want ErrConflict", err)
+				}
+			})
+		})
+	}
+}
+
+func TestCancelWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		r := &receiver{answer: accept}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r})
+		defer stop()
+		id := add(t, e, &bellman.Task{Queue: "q", Delay: 30 * time.Minute})
+		time.Sleep(29 * time.Minute) // in the wheel by now
+		if _, err := e.Cancel(t.Context(), id, by); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if n := len(r.times()); n != 0 {
+			t.Errorf("%d attempts of a cancelled task", n)
+		}
+	})
+}
+
+func TestReschedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{answer: accept}
+		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: r})
+		defer stop()
+		start := time.Now()
+		sooner := add(t, e, &bellman.Task{Queue: "q", Delay: time.Hour})
+		later := add(t, e, &bellman.Task{Queue: "q", Delay: time.Minute})
+		if _, err := e.Reschedule(t.Context(), sooner, start.Add(10*time.Second), by); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Reschedule(t.Context(), later, start.Add(2*time.Hour), by); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Hour)
+		got := r.times()
+		if len(got) != 2 || got[0].Sub(start) != 10*time.Second || got[1].Sub(start) != 2*time.Hour {
+			t.Errorf("attempts at %v, %v; want 10s, 2h", at(got, 0, start), at(got, 1, start))
+		}
+	})
+}
+
+// A paused queue accepts and waits; what waited, and what was set aside, goes on
+// when it is resumed, also over a restart.
+func TestPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		r := &receiver{answer: accept}
+		q := engine.Queue{Name: "q", Handler: r}
+		e, stop := run(t, store, q)
+		if err := e.PauseQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		const n = 2500 // more than a line holds
+		for range n {
+			add(t, e, &bellman.Task{Queue: "q"})
+		}
+		time.Sleep(10 * time.Minute)
+		stop()
+		e, stop = run(t, store, q)
+		defer stop()
+		time.Sleep(10 * time.Minute)
+		if got := len(r.times()); got != 0 {
+			t.Fatalf("%d attempts while paused", got)
+		}
+		resumed := time.Now()
+		if err := e.ResumeQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Minute)
+		got := r.times()
+		if len(got) != n {
+			t.Fatalf("%d attempts after the resume; want %d", len(got), n)
+		}
+		if last := slices.MaxFunc(got, time.Time.Compare); last.Sub(resumed) > 5*time.Second {
+			t.Errorf("the last attempt came %v after the resume; want it at once", last.Sub(resumed))
+		}
+	})
+}
