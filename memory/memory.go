@@ -171,7 +171,7 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 	}
 	n := 0
 	for _, r := range s.sorted() {
-		if n < limit && r.State == state && r.Finished.Before(before) {
+		if n < limit && r.State == state && r.Finished.Before(cut(before)) {
 			delete(s.tasks, r.ID)
 			n++
 		}

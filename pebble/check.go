@@ -129,6 +129,7 @@ func (c *checker) tasks(ctx context.Context) error {
 				c.wrong("task %s: is kept as %s, but says %s", id, bellman.State(i), st.State)
 			}
 			found++
+			d.ok = d.Next()
 		}
 		if found != 1 {
 			c.wrong("task %s: has %d statuses, not one", id, found)

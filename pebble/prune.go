@@ -24,6 +24,7 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 	if !state.Ended() || state > bellman.Cancelled {
 		return 0, fmt.Errorf("prune %s tasks: want an end state", state)
 	}
+	before = cut(before)
 	total := 0
 	for total < limit {
 		if err := ctx.Err(); err != nil {

@@ -122,6 +122,17 @@ var prunes = []promise{
 			}
 		}
 	}},
+	{"the time is cut to milliseconds, like all others", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		t.end(task, bellman.Failed, t0.Add(time.Second+200*time.Microsecond))
+		if n, err := t.s.Prune(t.Context(), bellman.Failed, t0.Add(time.Second+900*time.Microsecond), 10); n != 0 || err != nil {
+			t.Errorf("Prune(the same millisecond) = %d, %v; want 0", n, err)
+		}
+		if n, err := t.s.Prune(t.Context(), bellman.Failed, t0.Add(time.Second+time.Millisecond), 10); n != 1 || err != nil {
+			t.Errorf("Prune(a millisecond later) = %d, %v; want 1", n, err)
+		}
+	}},
 	{"pending tasks are never deleted", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
