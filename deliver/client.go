@@ -159,6 +159,12 @@ func transport(o Options, control func(context.Context, string, string, syscall.
 	}
 	if proxy != nil {
 		t.Proxy = http.ProxyURL(proxy)
+		t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
+			if answer.StatusCode != http.StatusOK {
+				return fmt.Errorf("proxy: refused to connect, with status %d", answer.StatusCode)
+			}
+			return nil
+		}
 	}
 	return t
 }

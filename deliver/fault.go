@@ -64,21 +64,25 @@ func classify(ctx context.Context, err error) (bellman.Result, string) {
 	case errors.As(err, &alert):
 		return bellman.Unreachable, "tls: " + alert.Error()
 	}
-	text := err.Error()
+	text, prefix, dialing := err.Error(), "connection: ", false
+	if errors.As(err, &op) {
+		switch op.Op {
+		case "dial":
+			prefix, dialing = "connect: ", true
+		case "proxyconnect":
+			prefix, dialing = "proxy: ", true
+		}
+	}
 	if timeout(err) {
 		switch {
-		case errors.As(err, &op) && op.Op == "dial":
-			return bellman.TimedOut, "connect: no connection in time"
+		case dialing:
+			return bellman.TimedOut, prefix + "no connection in time"
 		case strings.Contains(text, "TLS handshake"):
 			return bellman.TimedOut, "tls: no handshake in time"
 		case strings.Contains(text, "response headers"):
 			return bellman.TimedOut, "http: no header of an answer in time"
 		}
 		return bellman.TimedOut, "no answer in time"
-	}
-	prefix := "connection: "
-	if errors.As(err, &op) && op.Op == "dial" {
-		prefix = "connect: "
 	}
 	for _, known := range []struct {
 		err  error

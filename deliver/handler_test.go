@@ -7,12 +7,16 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -49,10 +53,7 @@ func reset(w http.ResponseWriter, sent string) {
 }
 
 // hang waits for the client to give up.
-func hang(r *http.Request) {
-	io.Copy(io.Discard, r.Body) // only then does the server notice
-	<-r.Context().Done()
-}
+func hang(r *http.Request) { <-r.Context().Done() }
 
 func TestAttemptResults(t *testing.T) {
 	tests := []struct {
@@ -91,8 +92,10 @@ func TestAttemptResults(t *testing.T) {
 			hang(r)
 		}, want: bellman.Verdict{Result: bellman.TimedOut, Status: 200, Response: "succ", Error: "the answer broke off after 4 bytes"}},
 		{name: "reset before an answer", answer: func(w http.ResponseWriter, _ *http.Request) { reset(w, "") },
-			want: bellman.Verdict{Result: bellman.Unreachable, Error: "connection: "}},
-		{name: "reset in the body", answer: func(w http.ResponseWriter, _ *http.Request) {
+			want: bellman.Verdict{Result: bellman.Unreachable, Error: "connection: reset by the other end"}},
+		{name: "closed before an answer", answer: func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) },
+			want: bellman.Verdict{Result: bellman.Unreachable, Error: "connection: closed without an answer"}},
+		{name: "closed in the body", answer: func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, _ := w.(http.Hijacker).Hijack()
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsuccess")
 			conn.Close()
@@ -146,6 +149,7 @@ func TestAttemptResults(t *testing.T) {
 			var requests atomic.Int32
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				requests.Add(1)
+				io.Copy(io.Discard, r.Body) // so that closing the connection is no reset
 				tt.answer(w, r)
 			}))
 			defer server.Close()
@@ -180,6 +184,25 @@ func TestAttemptResults(t *testing.T) {
 	}
 }
 
+// A reset throws away what the kernel had not handed over yet, so that over a
+// real socket nobody can say how much of the answer comes before it.
+func TestAttemptResetInBody(t *testing.T) {
+	h := newHandler(t, Options{Transport: broken{}}, Rules{})
+	got := h.Attempt(t.Context(), &bellman.Task{URL: "https://merchant.example"}, 1)
+	const want = "the answer broke off after 7 bytes: connection: reset by the other end"
+	if got.Result != bellman.Unreachable || got.Status != 200 || got.Response != "success" || got.Error != want {
+		t.Errorf("Attempt = %+v; want unreachable, 200, success, %q", got, want)
+	}
+}
+
+type broken struct{}
+
+func (broken) RoundTrip(*http.Request) (*http.Response, error) {
+	reset := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	body := io.MultiReader(strings.NewReader("success"), iotest.ErrReader(reset))
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body)}, nil
+}
+
 func TestAttemptUnreachable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -187,9 +210,10 @@ func TestAttemptUnreachable(t *testing.T) {
 	}
 	dead := "http://" + l.Addr().String() + "/?token=s3cret"
 	l.Close()
-	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of each handshake that failed
+	secure.StartTLS()
 	defer secure.Close()
-	secure.Config.ErrorLog = nil
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	pool := x509.NewCertPool()

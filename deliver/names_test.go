@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/binary"
 	"io"
 	"net"
@@ -178,5 +179,54 @@ func TestProxy(t *testing.T) {
 		if _, err := NewClient(Options{Proxy: bad}); err == nil || strings.Contains(err.Error(), "p4ss") {
 			t.Errorf("NewClient with proxy %q: %v; want an error without the password", bad, err)
 		}
+	}
+}
+
+func TestProxyConnect(t *testing.T) {
+	merchant := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "success") }))
+	defer merchant.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(merchant.Certificate()) // for example.com
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != "CONNECT" || r.Host != "example.com:443" {
+			http.Error(w, "not here", http.StatusForbidden)
+			return
+		}
+		there, err := net.Dial("tcp", merchant.Listener.Addr().String())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		here, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
+		go func() { io.Copy(there, here); there.Close() }()
+		io.Copy(here, there)
+		here.Close()
+	}))
+	defer proxy.Close()
+	n := newNames(t, map[string]netip.Addr{})
+	n.set("example.com", "93.184.216.34")
+	n.set("example.org", "93.184.216.34")
+	dead := httptest.NewServer(nil)
+	dead.Close()
+	for _, tt := range []struct{ proxy, url, want string }{
+		{proxy.URL, "https://example.com/", ""},
+		{proxy.URL, "https://example.org/", "proxy: refused to connect, with status 403"},
+		{strings.Replace(dead.URL, "http://", "http://user:p4ss@", 1), "https://example.com/", "proxy: refused"},
+	} {
+		c := newClient(t, Options{Proxy: tt.proxy, Resolver: n.resolver(), RootCAs: pool})
+		h, err := c.Handler(Rules{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := h.Attempt(t.Context(), &bellman.Task{URL: tt.url}, 1)
+		if v.Error != tt.want || (v.Result == bellman.Accepted) != (tt.want == "") {
+			t.Errorf("Attempt(%s) by %s = %v %q; want %q", tt.url, tt.proxy, v.Result, v.Error, tt.want)
+		}
+		c.Close() // so that the proxy's copying ends
 	}
 }

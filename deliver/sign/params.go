@@ -106,7 +106,7 @@ func parseParams(m *Message) (list []param, in place, err error) {
 		list, err = parseForm(m.Query)
 	case media == "application/x-www-form-urlencoded":
 		in = inForm
-		list, err = parseForm(string(body))
+		list, err = parseForm(string(m.Body))
 	case body[0] == '{':
 		in = inJSON
 		list, err = parseJSON(body)
