@@ -1,0 +1,284 @@
+// Package server is the one place where parts meet: it opens the store, builds
+// the queues' handlers, the engine, the API and its listener from a
+// configuration, runs them, and stops them in order.
+package server
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/api"
+	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/deliver"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/metrics"
+	"github.com/bellmanhq/bellman/pebble"
+	"github.com/bellmanhq/bellman/resend"
+)
+
+// Options of a server. Config is required.
+type Options struct {
+	Config  *config.Config
+	Version string       // of the program; default dev
+	Logger  *slog.Logger // default: slog.Default()
+}
+
+// A Server is a bellman with everything in it. Open one, Run it, Close it.
+type Server struct {
+	log      *slog.Logger
+	version  string
+	config   *config.Config
+	store    *pebble.Store
+	client   *deliver.Client
+	engine   *engine.Engine
+	resends  *resend.Jobs
+	listener net.Listener
+	http     *http.Server
+}
+
+// How long parts of a stop may take, beside the attempts in flight.
+const (
+	drainRequests = 5 * time.Second
+	readHeader    = 10 * time.Second
+	readRequest   = time.Minute
+	idleRequest   = 2 * time.Minute
+)
+
+// Open opens the store and listens, but answers nothing yet. What it opened is
+// closed again when it returns an error.
+func Open(o Options) (_ *Server, err error) {
+	s := &Server{config: o.Config, version: o.Version, log: o.Logger}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	if s.version == "" {
+		s.version = "dev"
+	}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	c := o.Config
+	if s.store, err = OpenStore(c.Store, s.log); err != nil {
+		return nil, err
+	}
+	s.client, err = deliver.NewClient(deliver.Options{
+		AllowPrivate: c.Egress.AllowPrivate,
+		Allow:        c.Egress.Allow,
+		Proxy:        c.Egress.Proxy,
+		Version:      s.version,
+	})
+	if err != nil {
+		return nil, err
+	}
+	queues, err := s.queues(c)
+	if err != nil {
+		return nil, err
+	}
+	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	figures := metrics.New(s.version)
+	s.engine, err = engine.New(engine.Options{
+		Store:       s.store,
+		Queues:      queues,
+		Node:        c.Node,
+		Addr:        s.Addr(),
+		Version:     s.version,
+		Logger:      s.log,
+		Observer:    figures,
+		Flow:        engine.Flow{High: c.Flow.High, Low: c.Flow.Low},
+		Retention:   engine.Retention{Succeeded: c.Retention.Succeeded, Failed: c.Retention.Failed, Cancelled: c.Retention.Cancelled},
+		StopTimeout: c.StopTimeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.resends, err = resend.New(resend.Options{Store: s.store, Tasks: s.engine, Logger: s.log})
+	if err != nil {
+		return nil, err
+	}
+	figures.Watch(s.sources())
+	handler, err := api.New(api.Options{
+		Engine:  s.engine,
+		Reader:  s.store,
+		Resends: resends{s.resends},
+		Backup:  s.store,
+		Metrics: figures.Handler(),
+		Keys:    keys(c),
+		Version: s.version,
+		Log:     s.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.http = &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: readHeader,
+		ReadTimeout:       readRequest,
+		IdleTimeout:       idleRequest,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	return s, nil
+}
+
+// OpenStore opens the store that a URL names: pebble:DIR.
+func OpenStore(url string, log *slog.Logger) (*pebble.Store, error) {
+	dir, ok := strings.CutPrefix(url, "pebble:")
+	if !ok || dir == "" {
+		return nil, fmt.Errorf("store %q: want pebble:DIR", url)
+	}
+	return pebble.Open(dir, pebble.Options{Logger: log})
+}
+
+// Addr returns where the API listens, as HOST:PORT.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Engine returns the engine, for what only a program that embeds the server
+// needs.
+func (s *Server) Engine() *engine.Engine { return s.engine }
+
+// Run serves until ctx ends, and stops in order: requests, attempts, commits.
+// It returns nil after an orderly stop.
+func (s *Server) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	outlive := context.WithoutCancel(ctx)
+	g.Go(func() error { return s.engine.Run(ctx) })
+	g.Go(func() error { return s.resends.Run(ctx) })
+	g.Go(func() error {
+		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve: %w", err)
+		}
+		return nil
+	})
+	g.Go(func() error {
+		<-ctx.Done()
+		ctx, cancel := context.WithTimeout(outlive, drainRequests)
+		defer cancel()
+		if err := s.http.Shutdown(ctx); err != nil {
+			s.http.Close()
+		}
+		return nil
+	})
+	g.Go(func() error {
+		select {
+		case <-s.store.Broken():
+			return s.store.Err()
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	return g.Wait()
+}
+
+// Close closes what Open opened. Call it after Run.
+func (s *Server) Close() error {
+	var errs []error
+	if s.http != nil {
+		s.http.Close()
+	}
+	if s.listener != nil {
+		s.listener.Close() // Run has closed it already, if it ran
+	}
+	if s.client != nil {
+		s.client.Close()
+	}
+	if s.store != nil {
+		errs = append(errs, s.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Reload replaces the queues' rules by those of c, without losing a task. What
+// else c says takes a restart. On an error nothing changes.
+func (s *Server) Reload(c *config.Config) error {
+	queues, err := s.queues(c)
+	if err != nil {
+		return err
+	}
+	return s.engine.SetQueues(queues)
+}
+
+// queues builds the engine's queues, each with its handler.
+func (s *Server) queues(c *config.Config) ([]engine.Queue, error) {
+	queues := make([]engine.Queue, 0, len(c.Queues))
+	for _, q := range c.Queues {
+		h, err := s.client.Handler(deliver.Rules{URL: q.URL, Success: q.Success, Sign: q.Sign})
+		if err != nil {
+			return nil, fmt.Errorf("queue %s: %w", q.Name, err)
+		}
+		queues = append(queues, engine.Queue{
+			Name:                q.Name,
+			Kind:                q.Kind,
+			Handler:             h,
+			Schedule:            q.Schedule,
+			Success:             q.Success,
+			Timeout:             q.Timeout,
+			MaxAge:              q.MaxAge,
+			Concurrency:         q.Concurrency,
+			EndpointConcurrency: q.PerEndpoint.Concurrency,
+			EndpointRate:        q.PerEndpoint.Rate,
+		})
+	}
+	return queues, nil
+}
+
+// sources are what a scrape of the metrics reads.
+func (s *Server) sources() metrics.Sources {
+	return metrics.Sources{
+		Gauges: func() bellman.Gauges { return s.engine.Gauges(context.Background()) },
+		Queues: func() []bellman.QueueInfo {
+			infos, err := s.engine.Queues(context.Background())
+			if err != nil {
+				s.log.Error("queues cannot be described", "err", err)
+			}
+			return infos
+		},
+		Endpoints: s.engine.Endpoints,
+		Store:     func() []metrics.Figure { return figures(s.store.Metrics()) },
+	}
+}
+
+// keys are who may call, as the API wants them.
+func keys(c *config.Config) []api.Key {
+	held := make([]api.Key, len(c.Keys))
+	for i, k := range c.Keys {
+		held[i] = api.Key{Name: k.Name, Role: api.Role(k.Role), SHA256: hex.EncodeToString(k.SHA256[:])}
+	}
+	return held
+}
+
+// figures are what the embedded store has to say of itself.
+func figures(m pebble.Metrics) []metrics.Figure {
+	full := 0.0
+	if m.Full {
+		full = 1
+	}
+	return []metrics.Figure{
+		{Name: "disk_bytes", Help: "Bytes on disk.", Value: float64(m.DiskBytes)},
+		{Name: "free_bytes", Help: "Bytes free on the disk.", Value: float64(m.FreeBytes)},
+		{Name: "wal_bytes", Help: "Bytes of write-ahead log.", Value: float64(m.WALBytes)},
+		{Name: "cache_bytes", Help: "Bytes of blocks in memory.", Value: float64(m.CacheBytes)},
+		{Name: "cache_hits_total", Help: "Blocks found in memory.", Counter: true, Value: float64(m.CacheHits)},
+		{Name: "cache_misses_total", Help: "Blocks read from disk.", Counter: true, Value: float64(m.CacheMisses)},
+		{Name: "memtable_bytes", Help: "Bytes written and not yet sorted into files.", Value: float64(m.MemTableBytes)},
+		{Name: "read_amplification", Help: "Files that a read may have to look at.", Value: float64(m.ReadAmp)},
+		{Name: "compaction_debt_bytes", Help: "Bytes that compaction has still to rewrite.", Value: float64(m.CompactionDebt)},
+		{Name: "compactions_total", Help: "Compactions.", Counter: true, Value: float64(m.Compactions)},
+		{Name: "flushes_total", Help: "Memtables sorted into files.", Counter: true, Value: float64(m.Flushes)},
+		{Name: "write_stalls_total", Help: "Times that writes had to wait for compaction.", Counter: true, Value: float64(m.WriteStalls)},
+		{Name: "disk_full", Help: "1 while the disk has no room for new tasks.", Value: full},
+	}
+}
