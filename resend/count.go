@@ -22,7 +22,7 @@ type Dry struct {
 	Tasks     int             `json:"tasks"`
 	More      bool            `json:"more"`      // there are more than Tasks
 	Merchants int             `json:"merchants"` // distinct ones among Tasks; no merchant is one too
-	Top       []MerchantCount `json:"top"`       // those with most tasks, ten at most
+	Top       []MerchantCount `json:"top"`       // those with most tasks, ten at most; never nil
 	Oldest    time.Time       `json:"oldest,omitzero"`
 	Newest    time.Time       `json:"newest,omitzero"`
 }
@@ -44,7 +44,7 @@ func (j *Jobs) Count(ctx context.Context, f bellman.Filter, limit int) (Dry, err
 	if err := wrong.Err(); err != nil {
 		return Dry{}, err
 	}
-	var dry Dry
+	dry := Dry{Top: []MerchantCount{}}
 	merchants := map[string]int{}
 	var before bellman.ID
 	for {

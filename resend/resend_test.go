@@ -309,7 +309,7 @@ func TestCount(t *testing.T) {
 				t.Errorf("Count(%d) = %+v, %v; want %+v", tt.limit, got, err, tt.want)
 			}
 		}
-		if got, err := j.Count(t.Context(), bellman.Filter{Queue: "none"}, 0); err != nil || !reflect.DeepEqual(got, resend.Dry{}) {
+		if got, err := j.Count(t.Context(), bellman.Filter{Queue: "none"}, 0); err != nil || !reflect.DeepEqual(got, resend.Dry{Top: []resend.MerchantCount{}}) {
 			t.Errorf("Count of nothing = %+v, %v; want zero", got, err)
 		}
 		var invalid *bellman.Invalid

@@ -46,7 +46,7 @@ var presets = []Preset{
 	{
 		Name:    "success_text",
 		Accepts: `status 200 to 206, and the body, cut at 600 characters and then trimmed, is "success"`,
-		Source:  "roncoo-pay, app-notify: NotifyTask; the article on best-effort notification",
+		Source:  "roncoo-pay, merchant notification (rp_notify_record), as in the article on best-effort notification",
 		accepts: func(a *Answer) bool {
 			return a.Status >= 200 && a.Status <= 206 && is(trim(first(a.Body, 600)), "success")
 		},
@@ -85,14 +85,14 @@ var presets = []Preset{
 	{
 		Name:    "jeepay",
 		Accepts: `any status, and the body is "SUCCESS" in whatever case, nothing before or after it`,
-		Source:  "jeepay, PayOrderMchNotifyMQReceiver",
+		Source:  "jeepay, PayOrderMchNotifyMQReceiver: \"SUCCESS\".equalsIgnoreCase(answer)",
 		Warning: anyStatus,
 		accepts: successInAnyCase,
 	},
 	{
 		Name:    "xxpay",
 		Accepts: `any status, and the body is "success" in whatever case, nothing before or after it`,
-		Source:  "xxpay, Mq4MchNotify",
+		Source:  "xxpay, merchant notification",
 		Warning: anyStatus,
 		accepts: successInAnyCase,
 	},
