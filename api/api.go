@@ -15,6 +15,9 @@ import (
 
 // An Engine does what the API asks for. Errors are those of package bellman: an
 // *[bellman.Invalid] names fields as the API does.
+//
+// One that is a [bellman.Checker] too is asked about a task that the API itself
+// found faults in, so that the caller reads of all of them at once.
 type Engine interface {
 	// Add returns one result per task, in order. Tasks are durable when it
 	// returns, and filled in: id, status, and the rules of their queues.

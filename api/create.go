@@ -31,8 +31,8 @@ func (a *API) create(w *response, r *http.Request) {
 		write(w, malformed(err))
 		return
 	}
-	t := ask(&o.in, &o.faults)
-	if refused := o.faults.problem(); refused != nil {
+	t, refused := a.ask(&o.in, &o.faults)
+	if refused != nil {
 		write(w, refused)
 		return
 	}
@@ -47,6 +47,20 @@ func (a *API) create(w *response, r *http.Request) {
 	h["Location"] = []string{"/v1/tasks/" + t.ID.String()}
 	w.WriteHeader(status)
 	w.Write(*buf) // if the caller is gone there is nobody to tell
+}
+
+// ask is the task that was asked for, or everything that is wrong with it.
+func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Problem) {
+	t := ask(in, f)
+	if len(f.list) == 0 {
+		return t, nil
+	}
+	if c, is := a.engine.(bellman.Checker); is {
+		if invalid, is := asInvalid(c.Check(t)); is {
+			f.take(invalid)
+		}
+	}
+	return nil, f.problem()
 }
 
 // outcome says how the engine's result for a task is answered: with a status
@@ -124,8 +138,8 @@ func (a *API) addBatch(r *http.Request, orders []order) ([]byte, *client.Problem
 			refused[i] = newProblem(http.StatusRequestEntityTooLarge, fmt.Sprintf("the task is larger than %d bytes", a.maxTask))
 			continue
 		}
-		t := ask(&o.in, &o.faults)
-		if refused[i] = o.faults.problem(); refused[i] == nil {
+		var t *bellman.Task
+		if t, refused[i] = a.ask(&o.in, &o.faults); refused[i] == nil {
 			tasks = append(tasks, t)
 		}
 	}

@@ -61,14 +61,7 @@ func (f *fake) add(ctx context.Context, t *bellman.Task) bellman.Added {
 	}
 	digest := t.Digest()
 	t.Schedule = cmp.Or(t.Schedule, "0s, 15s*2, 30s")
-	var invalid bellman.Invalid
-	if _, err := schedule.Parse(t.Schedule); err != nil {
-		invalid.Add("schedule", err.Error())
-	}
-	if t.URL == "" {
-		invalid.Add("url", "is required")
-	}
-	if err := invalid.Err(); err != nil {
+	if err := f.Check(t); err != nil {
 		return bellman.Added{Err: err}
 	}
 	t.Method = cmp.Or(t.Method, "POST")
@@ -92,6 +85,17 @@ func (f *fake) add(ctx context.Context, t *bellman.Task) bellman.Added {
 		return bellman.Added{ID: a.Existing, Existing: a.Err == nil, Err: a.Err}
 	}
 	return bellman.Added{ID: t.ID}
+}
+
+func (f *fake) Check(t *bellman.Task) error {
+	var invalid bellman.Invalid
+	if _, err := schedule.Parse(cmp.Or(t.Schedule, "0s")); err != nil {
+		invalid.Add("schedule", err.Error())
+	}
+	if t.URL == "" {
+		invalid.Add("url", "is required")
+	}
+	return invalid.Err()
 }
 
 // note remembers a call.

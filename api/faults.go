@@ -54,10 +54,13 @@ func (f *faults) twice(name string) {
 	f.add(name, "is given twice")
 }
 
-// take adds what the engine or a handler found.
+// take adds what the engine or a handler found, where nothing is wrong yet.
 func (f *faults) take(invalid *bellman.Invalid) {
+	known := *f
 	for _, e := range invalid.Fields {
-		f.add(e.Field, e.Problem)
+		if !known.has(e.Field) {
+			f.add(e.Field, e.Problem)
+		}
 	}
 }
 

@@ -74,7 +74,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	if keyed := keyPath(r); keyed != nil {
 		r = keyed
-	} else if !clean(r.URL.Path) {
+	} else if !clean(r.URL.EscapedPath()) {
 		a.noSuchPath(w, r)
 		return
 	}

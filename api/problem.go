@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -41,11 +42,11 @@ func (a *API) refuse(err error) *client.Problem {
 		f.take(invalid)
 		return f.problem()
 	case errors.Is(err, bellman.ErrNotFound):
-		return newProblem(http.StatusNotFound, "there is no such thing: "+err.Error())
+		return newProblem(http.StatusNotFound, said(err))
 	case errors.Is(err, bellman.ErrKeyTaken):
 		return newProblem(http.StatusConflict, "the key exists in this queue with other content")
 	case errors.Is(err, bellman.ErrConflict):
-		return newProblem(http.StatusConflict, err.Error())
+		return newProblem(http.StatusConflict, said(err))
 	case errors.Is(err, bellman.ErrOverloaded):
 		return later(http.StatusTooManyRequests, time.Second, "more is waiting than can be kept up with: nothing was accepted, try again")
 	case errors.Is(err, bellman.ErrFull):
@@ -67,6 +68,9 @@ func asInvalid(err error) (invalid *bellman.Invalid, ok bool) {
 	ok = errors.As(err, &invalid)
 	return invalid, ok
 }
+
+// said is an error's text as somebody outside reads it.
+func said(err error) string { return strings.ReplaceAll(err.Error(), "bellman: ", "") }
 
 // write answers with a problem.
 func write(w http.ResponseWriter, p *client.Problem) {

@@ -48,7 +48,7 @@ var creates = []struct {
 
 	{"array", `[]`, 422, []string{"body"}},
 	{"null", `null`, 422, []string{"body"}},
-	{"empty", `{}`, 422, []string{"body.queue"}},
+	{"empty", `{}`, 422, []string{"body.queue", "body.url"}},
 	{"empty queue", `{"queue":"","url":"http://m/n"}`, 422, []string{"body.queue"}},
 	{"types", `{"queue":5,"key":true,"url":null,"headers":[],"due":1,"delay":15,"schedule":{},"body":["x"]}`, 422,
 		[]string{"body.body", "body.delay", "body.due", "body.headers", "body.key", "body.queue", "body.schedule", "body.url"}},

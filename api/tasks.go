@@ -23,8 +23,8 @@ func (a *API) registerCreate(h huma.API) {
 		Body client.CreateTask
 	}) (*created, error) {
 		f := faults{at: single}
-		t := ask(&in.Body, &f)
-		if refused := f.problem(); refused != nil {
+		t, refused := a.ask(&in.Body, &f)
+		if refused != nil {
 			return nil, refused
 		}
 		added := a.engine.Add(ctx, t)[0]

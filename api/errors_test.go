@@ -1,0 +1,231 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Every error of the engine, and what is answered to it, by our own handlers
+// and by huma's.
+func TestErrorsOfTheEngine(t *testing.T) {
+	invalid := &bellman.Invalid{}
+	invalid.Add("schedule", "is wrong")
+	tests := []struct {
+		err    error
+		status int
+		retry  bool
+		logged bool
+	}{
+		{bellman.ErrOverloaded, 429, true, false},
+		{bellman.ErrFull, 503, true, false},
+		{bellman.ErrUnknown, 503, true, false},
+		{bellman.ErrClosed, 503, true, false},
+		{bellman.ErrFenced, 503, true, false},
+		{context.DeadlineExceeded, 503, true, false},
+		{bellman.ErrConflict, 409, false, false},
+		{bellman.ErrKeyTaken, 409, false, false},
+		{bellman.ErrNotFound, 404, false, false},
+		{invalid, 422, false, false},
+		{errors.New("disk on fire at /secret/path"), 500, false, true},
+	}
+	m := make1(t, Options{})
+	id := m.fake.Add(t.Context(), &bellman.Task{Queue: "q", URL: "http://m/n"})[0].ID.String()
+	for _, tt := range tests {
+		m.fake.fail = fmt.Errorf("wrapped: %w", tt.err)
+		for _, call := range [][3]string{
+			{"POST", "/v1/tasks", `{"queue":"q","url":"http://m/n"}`},
+			{"POST", "/v1/tasks/" + id + "/cancel", ""},
+			{"GET", "/v1/queues", ""},
+			{"POST", "/v1/tasks/batch", `{"tasks":[{"queue":"q","url":"http://m/n"},{"queue":"q","url":"http://m/n"}]}`},
+		} {
+			if call[1] == "/v1/tasks/batch" && tt.status < 429 {
+				continue // each task has a result of its own
+			}
+			m.log.Reset()
+			w := m.do(call[0], call[1], call[2])
+			if w.Code != tt.status || (w.Header().Get("Retry-After") != "") != tt.retry {
+				t.Errorf("%v: %s %s: %d, Retry-After %q; want %d, %t", tt.err, call[0], call[1], w.Code, w.Header().Get("Retry-After"), tt.status, tt.retry)
+			}
+			problemOf(t, w)
+			if strings.Contains(w.Body.String(), "secret") {
+				t.Errorf("the answer tells about the inside: %s", w.Body)
+			}
+			if logged := strings.Contains(m.log.String(), "level=ERROR"); logged != tt.logged {
+				t.Errorf("%v: %s %s: logged: %t; want %t", tt.err, call[0], call[1], logged, tt.logged)
+			}
+		}
+	}
+	m.fake.fail = bellman.ErrClosed
+	if w := m.do("GET", "/readyz", ""); w.Code != 503 {
+		t.Errorf("readyz: %d; want 503", w.Code)
+	}
+	if w := m.do("GET", "/healthz", ""); w.Code != 200 {
+		t.Errorf("healthz: %d; want 200", w.Code)
+	}
+}
+
+func TestPanicIsAnswered(t *testing.T) {
+	for _, slow := range []bool{false, true} {
+		m := makeWay(t, Options{}, slow)
+		m.fake.panics = true
+		w := m.do("POST", "/v1/tasks?", `{"queue":"q","url":"http://m/n?token=secret"}`)
+		if w.Code != 500 || !strings.Contains(m.log.String(), "told to") || strings.Contains(m.log.String(), "token=") {
+			t.Errorf("%d, log %s", w.Code, m.log)
+		}
+		problemOf(t, w)
+	}
+}
+
+// wrongs are requests that nothing good can come of, beyond those in creates.
+var wrongs = []struct {
+	method, path, body string
+	status             int
+	wrong              []string
+}{
+	{"GET", "/", "", 404, nil},
+	{"GET", "/v1", "", 404, nil},
+	{"GET", "/v1/", "", 404, nil},
+	{"GET", "/v1/task", "", 404, nil},
+	{"GET", "//v1/tasks", "", 404, nil},
+	{"GET", "/v1/tasks/", "", 404, nil},
+	{"GET", "/v1/../v1/tasks", "", 404, nil},
+	{"GET", "/v1/orders/M1/O1", "", 404, nil},
+	{"GET", "/docs", "", 404, nil},
+	{"GET", "/metrics", "", 404, nil},
+	{"GET", "/v1/queues/q/keys/", "", 404, nil},
+	{"POST", "/v1/queues/q/keys/k", "", 405, nil},
+	{"POST", "/v1/queues/q/keys/k/explode", "", 404, nil},
+	{"POST", "/v1/queues/../keys/k/cancel", "", 404, nil},
+	{"GET", "/v1/queues/q/keys/none", "", 404, nil},
+	{"POST", "/v1/queues/q/keys/none/cancel", "", 404, nil},
+	{"GET", "/v1/queues/q/keys/" + strings.Repeat("k", 300), "", 404, nil},
+	{"GET", "/v1/queues/q/keys/%00%ff", "", 404, nil},
+	{"DELETE", "/v1/tasks", "", 405, nil},
+	{"PUT", "/v1/tasks/x", "", 405, nil},
+	{"OPTIONS", "/v1/tasks/batch", "", 405, nil},
+	{"PATCH", "/v1/queues/q/keys/a/b", "", 405, nil},
+	{"GET", "/v1/tasks/x", "", 422, []string{"path.id"}},
+	{"GET", "/v1/tasks/01a1fba8-6e50-7001-bce2-95e97a844697", "", 404, nil},
+	{"GET", "/v1/tasks/01a1fba8-6e50-7001-bce2-95e97a844697?attempts_after=-1&x=1", "", 422, []string{"query.attempts_after", "query.x"}},
+	{"POST", "/v1/tasks?x=1", `{"queue":"q","url":"http://m/n"}`, 422, []string{"query.x"}},
+	{"POST", "/v1/tasks/batch?x=1", `{"tasks":[]}`, 422, []string{"query.x"}},
+	{"POST", "/v1/tasks", strings.Repeat(" ", 256<<10) + `{"queue":"q","url":"http://m/n"}`, 413, nil},
+	{"POST", "/v1/tasks/batch", strings.Repeat(" ", 16<<20+1), 413, nil},
+	{"POST", "/v1/tasks/x/cancel", strings.Repeat(" ", 64<<10+1), 413, nil},
+	{"GET", "/v1/tasks?limit=0", "", 422, []string{"query.limit"}},
+	{"GET", "/v1/tasks?limit=201", "", 422, []string{"query.limit"}},
+	{"GET", "/v1/tasks?limit=ten", "", 422, []string{"query.limit"}},
+	{"GET", "/v1/tasks?state=lost&merchant=1&created_from=today", "", 422, []string{"query.created_from", "query.merchant", "query.state"}},
+	{"GET", "/v1/tasks?queue=a&queue=b", "", 422, []string{"query.queue"}},
+	{"GET", "/v1/tasks?queue=%zz", "", 422, []string{"query"}},
+	{"GET", "/v1/tasks?cursor=abc", "", 422, []string{"query.cursor"}},
+	{"GET", "/v1/tasks?cursor=!!!!", "", 422, []string{"query.cursor"}},
+	{"GET", "/v1/audit?cursor=AAAAAAAAAAA", "", 422, []string{"query.cursor"}},
+	{"GET", "/v1/audit?limit=-5", "", 422, []string{"query.limit"}},
+	{"GET", "/v1/stats?window=1y", "", 422, []string{"query.window"}},
+	{"GET", "/v1/stats?window=0s", "", 422, []string{"query.window"}},
+	{"GET", "/v1/events?task=1", "", 422, []string{"query.task"}},
+	{"POST", "/v1/tasks/{id}/resend", `{"mode":"twice","who":"me"}`, 422, []string{"body.mode", "body.who"}},
+	{"POST", "/v1/tasks/{id}/resend", `{"mode":"once","mode":"restart"}`, 400, nil},
+	{"POST", "/v1/tasks/{id}/resend", `{"Mode":"once"}`, 422, []string{"body.Mode"}},
+	{"POST", "/v1/tasks/{id}/resend", `null`, 422, []string{"body"}},
+	{"POST", "/v1/tasks/{id}/cancel", `{"reason":1}`, 422, []string{"body.reason"}},
+	{"POST", "/v1/tasks/{id}/cancel", `{"reason":"` + strings.Repeat("r", 501) + `"}`, 422, []string{"body.reason"}},
+	{"POST", "/v1/tasks/{id}/cancel", `{"reason":"x"} x`, 400, nil},
+	{"POST", "/v1/tasks/{id}/cancel", "{\"reason\":\"\xff\"}", 400, nil},
+	{"POST", "/v1/tasks/{id}/complete", `{"outcome":["PAID"]}`, 422, []string{"body.outcome"}},
+	{"POST", "/v1/tasks/{id}/reschedule", ``, 400, nil},
+	{"POST", "/v1/tasks/{id}/reschedule", `{}`, 422, []string{"body.due"}},
+	{"POST", "/v1/tasks/{id}/reschedule", `{"due":"2027-01-01T00:00:00Z","delay":"1m"}`, 422, []string{"body.due"}},
+	{"POST", "/v1/tasks/{id}/reschedule", `{"due":"9999-01-01T00:00:00Z"}`, 422, []string{"body.due"}},
+	{"POST", "/v1/tasks/{id}/reschedule", `{"delay":"-1m"}`, 422, []string{"body.delay"}},
+	{"POST", "/v1/queues/nothing/pause", "", 404, nil},
+	{"POST", "/v1/endpoints/unknown.example/pause", "", 404, nil},
+	{"POST", "/v1/endpoints/http:%2F%2Fm%2Fpath/pause", "", 404, nil},
+	{"POST", "/v1/resends", `{"filter":{"colour":"red"},"rate":"fast"}`, 422, []string{"body.filter.colour"}},
+	{"POST", "/v1/resends", `{"filter":{"queue":"q"},"rate":"0/s"}`, 422, []string{"body.rate"}},
+	{"POST", "/v1/resends", `{"mode":"once"}`, 422, []string{"body.filter"}},
+	{"GET", "/v1/resends/x", "", 422, []string{"path.id"}},
+	{"POST", "/v1/backup", `{"dir":"copies"}`, 422, []string{"body.dir"}},
+	{"POST", "/v1/backup", `{}`, 422, []string{"body.dir"}},
+}
+
+func TestWrongRequests(t *testing.T) {
+	m := make1(t, Options{Resends: &fakeResends{}})
+	id := m.fake.Add(t.Context(), &bellman.Task{Queue: "q", URL: "http://m/n", Key: "a/b"})[0].ID.String()
+	m.fake.called()
+	for _, tt := range wrongs {
+		w := m.do(tt.method, strings.ReplaceAll(tt.path, "{id}", id), tt.body)
+		if w.Code != tt.status {
+			t.Errorf("%s %.80s %.60s: %d %.200s; want %d", tt.method, tt.path, tt.body, w.Code, w.Body, tt.status)
+			continue
+		}
+		_, got := problemOf(t, w)
+		if slices.Sort(got); !slices.Equal(got, tt.wrong) {
+			t.Errorf("%s %s %s: wrong are %q; want %q: %s", tt.method, tt.path, tt.body, got, tt.wrong, w.Body)
+		}
+		if allow := w.Header().Get("Allow"); (w.Code == 405) != (allow != "") {
+			t.Errorf("%s %s: %d with Allow %q", tt.method, tt.path, w.Code, allow)
+		}
+		if called := m.fake.called(); called != "" && !strings.Contains(called, "nothing") {
+			t.Errorf("%s %s %s reached the engine: %s", tt.method, tt.path, tt.body, called)
+		}
+	}
+	if strings.Contains(m.log.String(), "level=ERROR") {
+		t.Errorf("logged errors: %s", m.log)
+	}
+}
+
+// Ten thousand wrong requests over a network: no 500, and nothing stays behind.
+func TestTenThousandWrongRequests(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	m := make1(t, Options{Resends: &fakeResends{}})
+	server := httptest.NewServer(m)
+	defer server.Close()
+	c := &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer c.CloseIdleConnections()
+	type request struct{ method, path, body string }
+	var all []request
+	for _, tt := range wrongs {
+		if len(tt.body) < 1<<20 && !strings.Contains(tt.path, "%zz") {
+			all = append(all, request{tt.method, tt.path, tt.body})
+		}
+	}
+	for _, tt := range creates {
+		if tt.status >= 400 {
+			all = append(all, request{"POST", "/v1/tasks", tt.body}, request{"POST", "/v1/tasks/batch", tt.body})
+		}
+	}
+	n := 10_000
+	if testing.Short() {
+		n = 1000
+	}
+	for i := range n {
+		q := all[i%len(all)]
+		r, err := http.NewRequestWithContext(t.Context(), q.method, server.URL+strings.ReplaceAll(q.path, "{id}", "x"), strings.NewReader(q.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := c.Do(r)
+		if err != nil {
+			if len(q.body) > 200<<10 {
+				continue // refused before all of it was sent
+			}
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode < 400 || resp.StatusCode >= 500 {
+			t.Fatalf("%s %s %.80s: %d", q.method, q.path, q.body, resp.StatusCode)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// fakeResends has one job.
+type fakeResends struct {
+	started ResendJob
+	fail    error
+}
+
+var resendID = bellman.FirstID(t0)
+
+func (f *fakeResends) job() ResendJob {
+	failed := bellman.Failed
+	return ResendJob{
+		ID: resendID, Filter: bellman.Filter{Queue: "q", State: &failed, CreatedTo: t0}, Mode: bellman.ResendOnce, Rate: 50,
+		Who: "ops", Reason: "outage", State: "running", Created: t0, Updated: t0.Add(time.Second),
+		Examined: 10, Resent: 7, Skipped: 2, Failed: 1, LastError: "gone",
+	}
+}
+
+func (f *fakeResends) Count(context.Context, bellman.Filter) (ResendCount, error) {
+	return ResendCount{Tasks: 3, Merchants: 2, Top: []MerchantCount{{"M1", 2}, {"", 1}}, Oldest: t0, Newest: t0.Add(time.Hour)}, f.fail
+}
+
+func (f *fakeResends) Start(_ context.Context, in ResendJob) (ResendJob, error) {
+	f.started = in
+	return f.job(), f.fail
+}
+
+func (f *fakeResends) Get(_ context.Context, id bellman.ID) (ResendJob, error) {
+	if id != resendID {
+		return ResendJob{}, bellman.ErrNotFound
+	}
+	return f.job(), f.fail
+}
+
+func (f *fakeResends) List(context.Context, int) ([]ResendJob, error) {
+	return []ResendJob{f.job()}, f.fail
+}
+
+func (f *fakeResends) Cancel(ctx context.Context, id bellman.ID, _ bellman.By) (ResendJob, error) {
+	j, err := f.Get(ctx, id)
+	j.State, j.Finished = "cancelled", t0.Add(time.Minute)
+	return j, err
+}
+
+func TestStartResend(t *testing.T) {
+	f := &fakeResends{}
+	m := make1(t, Options{Resends: f})
+	w := m.do("POST", "/v1/resends", `{"filter":{"queue":"q","state":"failed","created_from":"2026-11-20T00:00:00+08:00"},"mode":"restart","reason":"outage","rate":"30/m"}`)
+	if w.Code != 202 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	got, err := json.Marshal(f.started.Filter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"queue":"q","state":"failed","created_from":"2026-11-19T16:00:00Z"}`; string(got) != want {
+		t.Errorf("filter %s; want %s", got, want)
+	}
+	if s := f.started; s.Rate != 0.5 || s.Mode != bellman.ResendRestart || s.Reason != "outage" {
+		t.Errorf("started %+v", s)
+	}
+	f.started = ResendJob{}
+	if w := m.do("POST", "/v1/resends", `{"filter":{"queue":"q"},"dry_run":true}`); w.Code != 200 || f.started.Filter.Queue != "" {
+		t.Errorf("dry run: %d %s, started %+v", w.Code, w.Body, f.started)
+	}
+	f.fail = fmt.Errorf("%w: 32 bulk resends are running", bellman.ErrOverloaded)
+	if w := m.do("POST", "/v1/resends", `{"filter":{"queue":"q"}}`); w.Code != 429 || w.Header().Get("Retry-After") == "" {
+		t.Errorf("too many: %d %v", w.Code, w.Header())
+	}
+	none := make1(t, Options{})
+	for _, call := range [][2]string{{"POST", "/v1/resends"}, {"GET", "/v1/resends"}, {"GET", "/v1/resends/" + resendID.String()}} {
+		body := ""
+		if call[0] == "POST" {
+			body = `{"filter":{"queue":"q"}}`
+		}
+		if w := none.do(call[0], call[1], body); w.Code != 501 {
+			t.Errorf("%s %s without resends: %d; want 501", call[0], call[1], w.Code)
+		}
+	}
+}
+
+func TestParseRate(t *testing.T) {
+	for text, want := range map[string]float64{"50/s": 50, "0.5/s": 0.5, "30/m": 0.5, "36/h": 0.01, "": 0} {
+		if got, ok := parseRate(text); !ok || got != want {
+			t.Errorf("parseRate(%q) = %v, %t; want %v", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"50", "/s", "-1/s", "0/s", "NaN/s", "Inf/s", "1/d", "1/s/s", "fast"} {
+		if got, ok := parseRate(text); ok {
+			t.Errorf("parseRate(%q) = %v; want it refused", text, got)
+		}
+	}
+}
