@@ -49,10 +49,11 @@
 //	  a further one of a slow one        while slow and silent ones hold < 1/2 C
 //	  a further one of a silent one      while slow and silent ones hold < 1/8 C
 //
-// so that endpoints that hang can have one slot each and an eighth of the pool
-// besides, never the last eighth, and not the last quarter even in the moment
-// before they are noticed. An endpoint with nothing in flight that has been
-// answering always finds a slot within the ceiling.
+// so that endpoints known to hang can have one slot each and an eighth of the
+// pool besides, and never its last eighth. In the moment before they are known,
+// their further slots leave a quarter. An endpoint with nothing in flight that
+// has been answering waits for the pool to grow, some milliseconds, but for
+// other endpoints only when the whole ceiling is held.
 //
 // Within the ceiling the pool sizes itself. Its limit is on the slots of quick
 // endpoints; slots that slow and silent ones hold come on top. It grows by half
