@@ -64,9 +64,6 @@ func parsePart(i int, part string) (set uint64, ok bool) {
 		}
 	}
 	lo, hi := f.lo, f.hi
-	if f.hi == 7 && span == "*" {
-		hi = 6 // or */7 would be Sunday twice, and */2 Sunday and Saturday and Sunday
-	}
 	if span != "*" {
 		from, to, isRange := strings.Cut(span, "-")
 		if lo, ok = number(i, from); !ok {

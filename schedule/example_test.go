@@ -17,11 +17,11 @@ func Example() {
 	}
 	began := time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)
 	last := began
-	for n := 0; ; n++ {
+	for n := range 10 {
 		due, end := s.Next(n, began, last, 0)
 		if end != "" {
 			fmt.Println(end)
-			return
+			break
 		}
 		fmt.Println(due.Format(time.TimeOnly))
 		last = due

@@ -48,6 +48,8 @@ func TestParse(t *testing.T) {
 		{"1m* until 10m, 1m*", "1m*", -1},
 		{"1m, 1m* until 10m, 1m*", "1m*", -1},
 		{"1m, 1m* until 10m, 2m*", "1m, 1m* until 10m, 2m*", -1},
+		{"7m* until 10m, 1h*; max 2h", "7m* until 10m, 1h*; max 2h", 3}, // 7m, 14m, 1h14m
+		{"0s, 1h, 2h, 0s*2; max 30m", "0s, 1h, 2h, 0s*2; max 30m", 1},
 		{"0s, 5m, 1h ~10%", "0s, 5m, 1h ~10%", 3},
 		{"0s, 5m, 1h; ~ 10%; max 2h", "0s, 5m, 1h ~10%; max 2h", 3},
 		{"0s, 5m, 1h; max 2h ~100%", "0s, 5m, 1h ~100%; max 2h", 3},
