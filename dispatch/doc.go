@@ -55,18 +55,20 @@
 // has been answering waits for the pool to grow, some milliseconds, but for
 // other endpoints only when the whole ceiling is held.
 //
-// Within the ceiling the pool sizes itself. Its limit is on the slots of quick
-// endpoints; slots that slow and silent ones hold come on top. It grows by half
-// when it is all taken while work waits, and fewer than half of the answers come
-// back in 2 ms that should, or growing last time brought more answers a second;
-// where it did not, because this machine is the limit, it goes back. It shrinks when the peak of ten
+// Within the ceiling the pool sizes itself. Its limit, up to 3/4 C, is on the
+// slots of quick endpoints; slots that slow and silent ones hold come on top.
+// While it is all taken and work waits, it doubles when fewer than half of the
+// answers come back in 2 ms that should; otherwise it tries, now and then, half
+// as much again or a third less, and keeps what is worth it by answers a second,
+// so that it does not take slots where this machine is the limit. At its top,
+// first slots of quick endpoints go on up to C. It shrinks when the peak of ten
 // seconds was below three quarters.
 //
 // # Breaker
 //
 // Ten failures in a row that say an endpoint is down open its breaker, if at
-// least five items are at hand then (waiting or in flight): the schedule of a
-// few tasks to an endpoint is never disturbed, however often they fail. Its
+// least five items are at hand then (waiting or in flight): a few tasks that
+// fail, however often, open none and keep their schedule. Its
 // items wait, without using up attempts. After a second one probe goes; each
 // probe that fails doubles the wait, up to a minute; an answer starts a ramp
 // from a limit of 1, and the breaker is closed when the limit is back at its
