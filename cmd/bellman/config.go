@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/config"
+)
+
+func checkConfigCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check-config FILE",
+		Short: "Validate a configuration file",
+		Long: `Validate a configuration file, alone: the environment is not looked at. Every
+mistake is printed with its line; the exit status is 2 if there is one.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			none := func(string) (string, bool) { return "", false }
+			settings, err := config.Read(args[0], none, nil)
+			if err != nil {
+				return wrong{err}
+			}
+			names := make([]string, len(settings.Queues))
+			for i, q := range settings.Queues {
+				names[i] = q.Name
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s is in order: queues %s\n", args[0], strings.Join(names, ", "))
+			return err
+		},
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/config"
+)
+
+// wrong is an error of whoever typed the command, or wrote the configuration.
+// Errors that come before a command runs, of flags and arguments, are such too.
+type wrong struct{ error }
+
+func (w wrong) Unwrap() error { return w.error }
+
+// failed is an error of a command that ran.
+type failed struct{ error }
+
+func (f failed) Unwrap() error { return f.error }
+
+// exitStatus is 0: done, 1: failed, 2: wrong usage or configuration.
+func exitStatus(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &failed{}):
+		return 1
+	default:
+		return 2
+	}
+}
+
+// report writes an error in one line: what, and what to do. Only a
+// configuration has several mistakes, each in a line of its own.
+func report(w io.Writer, err error) {
+	var problems config.Problems
+	if errors.As(err, &problems) {
+		for _, p := range problems {
+			fmt.Fprintln(w, p)
+		}
+		return
+	}
+	text := strings.TrimPrefix(err.Error(), "bellman: ")
+	text, _, _ = strings.Cut(text, "\n")
+	fmt.Fprintln(w, "bellman: "+text+advice(err))
+}
+
+// advice says what to do about an error that does not say so itself.
+func advice(err error) string {
+	switch status := client.StatusOf(err); {
+	case status == 401:
+		return ": give a key with --key or BELLMAN_KEY"
+	case status == 403:
+		return ": give the key of a role that may, with --key or BELLMAN_KEY"
+	case errors.As(err, &noServer{}):
+		return ": start one with bellman serve, or name it with --server or BELLMAN_SERVER"
+	case errors.Is(err, syscall.EADDRINUSE):
+		return ": stop what listens there, or choose another address with --listen"
+	case !errors.As(err, &failed{}) && !errors.As(err, &wrong{}):
+		return ": see bellman help"
+	}
+	return ""
+}
+
+// noServer is the error when nothing answers where a server should be.
+type noServer struct{ error }
+
+func (n noServer) Unwrap() error { return n.error }

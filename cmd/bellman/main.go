@@ -1,0 +1,64 @@
+// Bellman keeps asking, and keeps telling, until the answer is final: durable
+// notification for payment platforms, in one program with nothing beside it.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set when a release is built.
+var version = "dev"
+
+func main() {
+	root := &cobra.Command{
+		Use:   "bellman",
+		Short: "Durable notification for payment platforms",
+		Long: `Bellman keeps asking, and keeps telling, until the answer is final.
+
+Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.AddGroup(&cobra.Group{ID: "run", Title: "Run:"}, &cobra.Group{ID: "operate", Title: "Operate a running server:"},
+		&cobra.Group{ID: "store", Title: "Look after a store:"}, &cobra.Group{ID: "look", Title: "Look up:"})
+	group(root, "run", serveCommand())
+	group(root, "look", scheduleCommand(), checkConfigCommand(), versionCommand())
+
+	err := root.Execute()
+	if err != nil {
+		report(os.Stderr, err)
+	}
+	os.Exit(exitStatus(err))
+}
+
+// group adds commands under a heading of the help text.
+func group(root *cobra.Command, id string, commands ...*cobra.Command) {
+	for _, c := range commands {
+		c.GroupID = id
+		run := c.RunE
+		c.RunE = func(c *cobra.Command, args []string) error {
+			err := run(c, args)
+			if err == nil || errors.As(err, &wrong{}) {
+				return err
+			}
+			return failed{err}
+		}
+		root.AddCommand(c)
+	}
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(c.OutOrStdout(), "bellman", version)
+			return err
+		},
+	}
+}

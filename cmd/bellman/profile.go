@@ -1,0 +1,41 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/bellmanhq/bellman/config"
+)
+
+// profile serves profiles of this process at an address of loopback, for as
+// long as the process lives; not at all if the address is empty.
+func profile(address string, log *slog.Logger) error {
+	if address == "" {
+		return nil
+	}
+	if !config.Loopback(address) {
+		return wrong{fmt.Errorf("BELLMAN_PPROF %q: want an address of loopback such as 127.0.0.1:6060", address)}
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("BELLMAN_PPROF: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("profiles are served no longer", "err", err)
+		}
+	}()
+	log.Info("profiles are served", "address", "http://"+l.Addr().String()+"/debug/pprof/")
+	return nil
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+func scheduleCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "schedule [NAME|TEXT]",
+		Short: "Print a schedule attempt by attempt; without one, the presets",
+		Long: `Print a schedule attempt by attempt: offset from its start, gap from the attempt
+before, total from the first attempt. Without a schedule, list the presets, each
+with where it was published.`,
+		Example: `  bellman schedule wechat_notify
+  bellman schedule "0s, 15s*2, 30s, 5m*; max 30m"`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	limit := c.Flags().Int("limit", 100, "print at most so many attempts")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if *limit < 1 {
+			return wrong{fmt.Errorf("--limit %d: want 1 or more", *limit)}
+		}
+		if len(args) == 0 {
+			return presets(c.OutOrStdout())
+		}
+		s, err := schedule.Parse(args[0])
+		if err != nil {
+			return wrong{err}
+		}
+		return s.WriteTable(c.OutOrStdout(), *limit)
+	}
+	return c
+}
+
+// presets lists what is built in.
+func presets(w io.Writer) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "NAME\tKIND\tSCHEDULE\tSOURCE")
+	for _, p := range schedule.Presets() {
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", p.Name, p.Kind, p.Text, p.Source)
+	}
+	return out.Flush()
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/server"
+)
+
+func serveCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the server",
+		Long: `Run the server until SIGINT or SIGTERM.
+
+A setting is taken from its flag, else from the environment (BELLMAN_LISTEN,
+BELLMAN_STORE, BELLMAN_LOG_LEVEL, BELLMAN_EGRESS_ALLOW_PRIVATE, ...), else from the
+file, else it has its default.
+
+The first SIGINT or SIGTERM finishes what is in flight and stops; a second one
+stops at once, with exit status 1. SIGHUP reads the configuration again and
+changes the rules of its queues; a file with mistakes changes nothing.
+
+The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
+/debug/pprof there, on loopback only.`,
+		Args: cobra.NoArgs,
+	}
+	file := c.Flags().String("config", "", "configuration file, YAML (BELLMAN_CONFIG)")
+	c.Flags().String("listen", "", "address of the API (BELLMAN_LISTEN; default 127.0.0.1:2355)")
+	c.Flags().String("store", "", "where tasks are kept (BELLMAN_STORE; default pebble:bellman-data)")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		given := map[string]string{}
+		c.Flags().Visit(func(f *pflag.Flag) {
+			if f.Name != "config" {
+				given[f.Name] = f.Value.String()
+			}
+		})
+		read := func() (*config.Config, error) { return config.Read(*file, os.LookupEnv, given) }
+		return serve(c.Context(), c.OutOrStdout(), read)
+	}
+	return c
+}
+
+// serve runs a server until a signal ends it.
+func serve(ctx context.Context, out io.Writer, read func() (*config.Config, error)) error {
+	settings, err := read()
+	if err != nil {
+		return wrong{err}
+	}
+	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: settings.LogLevel}))
+	slog.SetDefault(log)
+
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	if err := profile(os.Getenv("BELLMAN_PPROF"), log); err != nil {
+		return err
+	}
+	s, err := server.Open(server.Options{Config: settings, Version: version, Logger: log})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	go greet(ctx, out, s, settings.Store)
+
+	for stopping := false; ; {
+		select {
+		case err := <-ended:
+			return errors.Join(err, s.Close())
+		case sig := <-signals:
+			switch {
+			case sig == syscall.SIGHUP:
+				reload(s, read, log)
+			case stopping:
+				log.Error("stopped at once: attempts in flight will be made again after the next start", "signal", sig.String())
+				os.Exit(1)
+			default:
+				stopping = true
+				log.Info("stopping: what is in flight is finished first; a second signal stops at once", "signal", sig.String())
+				stop()
+			}
+		}
+	}
+}
+
+// reload gives the server's queues the rules that are configured now.
+func reload(s *server.Server, read func() (*config.Config, error), log *slog.Logger) {
+	c, err := read()
+	var problems config.Problems
+	switch {
+	case errors.As(err, &problems):
+		for _, p := range problems {
+			log.Error("configuration not reloaded", "err", p.String())
+		}
+	case err != nil:
+		log.Error("configuration not reloaded", "err", err)
+	default:
+		if err := s.Reload(c); err != nil {
+			log.Error("configuration not reloaded", "err", err)
+			return
+		}
+		log.Info("queues reloaded", "queues", len(c.Queues))
+	}
+}
+
+// greet tells a human, in one line, where the server listens and what it goes
+// on with.
+func greet(ctx context.Context, out io.Writer, s *server.Server, store string) {
+	look := time.NewTicker(2 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if found, ok := s.Engine().Resumed(); ok {
+			line := fmt.Sprintf("bellman %s listens on http://%s, store %s: ", version, s.Addr(), store)
+			fmt.Fprintln(out, line+resumed(found.Pending, found.Overdue, found.Crashed))
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
+}
+
+// resumed says what a server goes on with.
+func resumed(pending, overdue int64, crashed bool) string {
+	after := ""
+	if crashed {
+		after = ", after a crash"
+	}
+	switch {
+	case pending == 0:
+		return "no tasks wait" + after
+	case pending == 1:
+		return fmt.Sprintf("resumed 1 task, %s overdue%s", map[bool]string{false: "not", true: "it is"}[overdue == 1], after)
+	case overdue == 0:
+		return fmt.Sprintf("resumed %s tasks, none of them overdue%s", grouped(pending), after)
+	default:
+		return fmt.Sprintf("resumed %s tasks, %s of them overdue%s", grouped(pending), grouped(overdue), after)
+	}
+}
+
+// grouped writes 1234567 as 1,234,567.
+func grouped(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}
