@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -60,6 +61,18 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 }
 
+// cpu reports the processor time of both ends, which other work on the machine
+// disturbs less than it does the clock.
+func cpu(b *testing.B) func() {
+	used := func() (ns int64) {
+		var u syscall.Rusage
+		syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+		return u.Utime.Nano() + u.Stime.Nano()
+	}
+	before := used()
+	return func() { b.ReportMetric(float64(used()-before)/float64(b.N), "cpu-ns/op") }
+}
+
 // BenchmarkLoopback compares an attempt with a bare request to the same
 // receiver, both with a deadline.
 func BenchmarkLoopback(b *testing.B) {
@@ -80,6 +93,7 @@ func BenchmarkLoopback(b *testing.B) {
 	task := benchTask(server.URL + "/notify")
 	b.Run("bare", func(b *testing.B) {
 		b.ReportAllocs()
+		defer cpu(b)()
 		b.SetParallelism(16)
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
@@ -100,6 +114,7 @@ func BenchmarkLoopback(b *testing.B) {
 	})
 	b.Run("attempt", func(b *testing.B) {
 		b.ReportAllocs()
+		defer cpu(b)()
 		b.SetParallelism(16)
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {

@@ -85,12 +85,10 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 			return fault(ctx, err, to, "")
 		}
 	}
-	req, payload, err := h.request(ctx, task, number, to)
+	req, err := h.request(ctx, task, number, to)
 	if err != nil {
 		return bellman.Verdict{Result: bellman.Unreachable, Error: "not sent: sign: " + err.Error()}
 	}
-	defer payload.release()
-
 	transport := h.client.guarded
 	if trusted {
 		transport = h.client.trusted

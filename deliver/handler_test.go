@@ -350,8 +350,8 @@ func TestHTTP2(t *testing.T) {
 
 // The task may be reused once Attempt returned, even by a transport that
 // answers before it has read the body.
-func TestBodyIsReleased(t *testing.T) {
-	hold, done := make(chan struct{}), make(chan error)
+func TestBodyIsCopied(t *testing.T) {
+	hold, done := make(chan struct{}), make(chan string)
 	h := newHandler(t, Options{Transport: early{hold, done}}, Rules{})
 	task := &bellman.Task{URL: "https://merchant.example", Body: []byte("hello")}
 	if v := h.Attempt(t.Context(), task, 1); v.Result != bellman.Accepted {
@@ -359,21 +359,47 @@ func TestBodyIsReleased(t *testing.T) {
 	}
 	clear(task.Body)
 	close(hold)
-	if err := <-done; err != errReleased {
-		t.Errorf("reading the body after the attempt: %v; want %v", err, errReleased)
+	if got := <-done; got != "hello" {
+		t.Errorf("the body reads %q after the attempt; want hello", got)
+	}
+}
+
+// Header and body leave in one packet: half the system calls of a request.
+func TestOneWrite(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	first := make(chan string, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		b := make([]byte, 4096)
+		n, _ := conn.Read(b)
+		first <- string(b[:n])
+		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\nsuccess")
+	}()
+	h := newHandler(t, Options{AllowPrivate: true}, Rules{})
+	h.Attempt(t.Context(), &bellman.Task{URL: "http://" + l.Addr().String(), Body: []byte("hello")}, 1)
+	if got := <-first; !strings.HasSuffix(got, "\r\n\r\nhello") {
+		t.Errorf("the first packet is %q; want the whole request", got)
 	}
 }
 
 type early struct {
 	hold chan struct{}
-	done chan error
+	done chan string
 }
 
 func (e early) RoundTrip(r *http.Request) (*http.Response, error) {
 	go func() {
 		<-e.hold
-		_, err := io.ReadAll(r.Body)
-		e.done <- err
+		body, _ := io.ReadAll(r.Body)
+		e.done <- string(body)
 	}()
 	return echo{}.RoundTrip(&http.Request{Body: http.NoBody})
 }

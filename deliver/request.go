@@ -3,11 +3,9 @@ package deliver
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -20,16 +18,15 @@ var (
 	typeText = []string{"text/plain; charset=utf-8"}
 )
 
-// request builds the request of one attempt. Release the payload when nothing
-// may read the task's body any more.
-func (h *Handler) request(ctx context.Context, task *bellman.Task, number int, to address) (*http.Request, *payload, error) {
+// request builds the request of one attempt.
+func (h *Handler) request(ctx context.Context, task *bellman.Task, number int, to address) (*http.Request, error) {
 	id := task.ID.String()
 	header := h.header(task, id, number)
 	body := task.Body
 	if h.signer != nil {
 		m := sign.Message{ID: id, Time: time.Now(), Header: header, Query: to.url.RawQuery, Body: body}
 		if err := h.signer.Sign(&m); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		body = m.Body
 		if m.Query != to.url.RawQuery {
@@ -42,17 +39,20 @@ func (h *Handler) request(ctx context.Context, task *bellman.Task, number int, t
 	if method == "" {
 		method = h.method
 	}
-	p := &payload{data: body}
 	req := http.Request{
 		Method: method, URL: to.url, Host: to.url.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		ContentLength: int64(len(body)), Body: http.NoBody,
 	}
 	if len(body) > 0 {
-		p.first.of = p
-		req.Body, req.GetBody = &p.first, p.again
+		// A copy: a transport may still read when the attempt is over (an answer that
+		// came before all was sent), and the task is not ours any more then. It has
+		// to be a bytes.Reader: for any other net/http sends header and body apart.
+		body = bytes.Clone(body)
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		req.Body, _ = req.GetBody()
 	}
-	return req.WithContext(ctx), p, nil
+	return req.WithContext(ctx), nil
 }
 
 // header returns a task's header: its own, and ours where it has none.
@@ -88,47 +88,4 @@ func looksJSON(body []byte) bool {
 	body = bytes.TrimSpace(body)
 	n := len(body)
 	return n >= 2 && (body[0] == '{' && body[n-1] == '}' || body[0] == '[' && body[n-1] == ']')
-}
-
-// A payload is the body of a request. A transport may still read it when the
-// attempt is over (an answer that came before all was sent), and the task is not
-// ours any more then: release waits for a read that is going on, and lets none
-// begin.
-type payload struct {
-	mu    sync.Mutex
-	data  []byte // nil when released
-	first reader
-}
-
-type reader struct {
-	of  *payload
-	pos int
-}
-
-var errReleased = errors.New("deliver: the attempt is over")
-
-func (r *reader) Read(b []byte) (int, error) {
-	r.of.mu.Lock()
-	defer r.of.mu.Unlock()
-	if r.of.data == nil {
-		return 0, errReleased
-	}
-	n := copy(b, r.of.data[r.pos:])
-	r.pos += n
-	if r.pos == len(r.of.data) {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
-func (r *reader) Close() error { return nil }
-
-// again is the body once more, for a transport that lost a connection before it
-// had written anything.
-func (p *payload) again() (io.ReadCloser, error) { return &reader{of: p}, nil }
-
-func (p *payload) release() {
-	p.mu.Lock()
-	p.data = nil
-	p.mu.Unlock()
 }
