@@ -4,6 +4,7 @@ package pebble
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -48,8 +49,8 @@ var filled = sync.OnceValue(func() string {
 		panic(err)
 	}
 	start := time.Now()
-	fill(s, 1_000_000)
-	fmt.Printf("# 1,000,000 tasks inserted in batches of 512: %.0f/s\n", 1e6/time.Since(start).Seconds())
+	fill(s, *waiting)
+	fmt.Printf("# %d tasks inserted in batches of 512: %.0f/s\n", *waiting, float64(*waiting)/time.Since(start).Seconds())
 	if err := s.Close(); err != nil {
 		panic(err)
 	}
@@ -94,6 +95,8 @@ func TestMain(m *testing.M) {
 }
 
 var (
+	waiting = flag.Int("waiting", 1_000_000, "tasks that wait in the store that is measured")
+
 	madeFilled bool
 	bg         = context.Background()
 )
@@ -253,20 +256,34 @@ func load(b *testing.B, s *Store, entries []bellman.Entry) {
 	}
 }
 
-// A scan from the front after a million tasks were due and ended.
+// A scan from the front after many tasks were due and ended, with and without
+// the memory of where the front is.
 func BenchmarkDueAfterMany(b *testing.B) {
 	s := million(b)
-	work(b, s, 1_000_000)
-	shards := allShards()
-	start := time.Now()
-	s.front.low = firstPosition
-	if _, err := s.Due(bg, shards, bellman.Position{}, time.Now().UnixMilli(), 1000, nil); err != nil {
-		b.Fatal(err)
+	work(b, s, *waiting)
+	for _, forget := range []bool{false, true} {
+		b.Run(fmt.Sprint("forget=", forget), func(b *testing.B) {
+			for b.Loop() {
+				if forget {
+					s.front.low = firstPosition
+				}
+				if _, err := s.Due(bg, allShards(), bellman.Position{}, time.Now().UnixMilli(), 1000, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
-	b.ReportMetric(float64(time.Since(start).Microseconds()), "first-µs")
+}
+
+// The newest pending tasks, behind many that ended since.
+func BenchmarkListPending(b *testing.B) {
+	s := million(b)
+	work(b, s, *waiting)
+	pending := bellman.Pending
 	for b.Loop() {
-		if _, err := s.Due(bg, shards, bellman.Position{}, time.Now().UnixMilli(), 1000, nil); err != nil {
-			b.Fatal(err)
+		tasks, _, err := s.List(bg, bellman.Filter{State: &pending}, bellman.ID{}, 1000)
+		if err != nil || len(tasks) != 1000 {
+			b.Fatal(len(tasks), err)
 		}
 	}
 }
@@ -299,7 +316,7 @@ func BenchmarkOpen(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		dir := filepath.Join(b.TempDir(), "copy")
-		if err := os.CopyFS(dir, os.DirFS(s.dir)); err != nil {
+		if err := s.Backup(dir); err != nil { // its log is not sorted into files
 			b.Fatal(err)
 		}
 		runtime.GC()
@@ -318,12 +335,4 @@ func BenchmarkOpen(b *testing.B) {
 		os.RemoveAll(dir)
 		b.StartTimer()
 	}
-}
-
-func allShards() []uint16 {
-	shards := make([]uint16, 64)
-	for i := range shards {
-		shards[i] = uint16(i)
-	}
-	return shards
 }

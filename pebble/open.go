@@ -248,7 +248,8 @@ func (s *Store) meta(name string) (n uint64, found bool, err error) {
 	return n, true, errors.Join(p.end(), closer.Close())
 }
 
-// readNewest finds the greatest id and the number of the next audit record.
+// readNewest finds the greatest id, the number of the next audit record, and
+// whether the due entries begin before 1970, which they usually do not.
 func (s *Store) readNewest() error {
 	iter, err := s.db.NewIter(nil)
 	if err != nil {
@@ -260,6 +261,9 @@ func (s *Store) readNewest() error {
 	if iter.SeekLT([]byte{tableAudit + 1}) && iter.Key()[0] == tableAudit {
 		_, s.audits = parseAuditKey(iter.Key())
 		s.audits++
+	}
+	if epoch := dueKey(nil, 0, bellman.ID{}); !iter.SeekLT(epoch) || iter.Key()[0] != tableDue {
+		s.front.low = position{}
 	}
 	return iter.Close()
 }

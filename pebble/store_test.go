@@ -32,3 +32,11 @@ func openTest(t testing.TB, fs vfs.FS) *Store {
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) bellman.Store { return openTest(t, vfs.NewMem()) })
 }
+
+func allShards() []uint16 {
+	shards := make([]uint16, 64)
+	for i := range shards {
+		shards[i] = uint16(i)
+	}
+	return shards
+}
