@@ -1,0 +1,178 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// serve answers every request with the same.
+func serve(t *testing.T, answer http.HandlerFunc) *client.Client {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	c, err := client.New(client.Options{Server: server.URL, Key: "k", HTTP: server.Client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, server := range []string{"localhost:2355", "ftp://a", "http://", "http://a?x=1", "://"} {
+		if _, err := client.New(client.Options{Server: server}); err == nil {
+			t.Errorf("New with server %q: no error", server)
+		}
+	}
+	if _, err := client.New(client.Options{}); err != nil {
+		t.Errorf("New with nothing: %v", err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	tests := []struct {
+		name   string
+		answer http.HandlerFunc
+		want   client.Problem
+	}{
+		{"problem", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", "3")
+			w.WriteHeader(429)
+			w.Write([]byte(`{"title":"Too Many Requests","status":429,"detail":"later"}`))
+		}, client.Problem{Status: 429, Title: "Too Many Requests", Detail: "later", RetryAfter: 3 * time.Second}},
+		{"proxy", func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(502)
+			w.Write([]byte("<html>bad gateway</html>\n"))
+		}, client.Problem{Status: 502, Title: "Bad Gateway", Detail: "<html>bad gateway</html>"}},
+		{"redirect", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(304) }, client.Problem{Status: 304, Title: "Not Modified"}},
+	}
+	for _, tt := range tests {
+		c := serve(t, tt.answer)
+		_, err := c.Queues(t.Context())
+		var p *client.Problem
+		if !errors.As(err, &p) || fmt.Sprintf("%+v", *p) != fmt.Sprintf("%+v", tt.want) {
+			t.Errorf("%s: %v; want %+v", tt.name, err, tt.want)
+		}
+		if client.StatusOf(err) != tt.want.Status {
+			t.Errorf("%s: StatusOf = %d", tt.name, client.StatusOf(err))
+		}
+		for _, err := range c.Events(t.Context(), "") {
+			if client.StatusOf(err) != tt.want.Status {
+				t.Errorf("%s: events: %v", tt.name, err)
+			}
+		}
+	}
+}
+
+func TestAnswersThatAreNot(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"no JSON": func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("hello")) },
+		"cut off": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			w.Write([]byte(`{"queues":[`))
+		},
+		"another type": func(w http.ResponseWriter, r *http.Request) { w.Write([]byte(`{"queues":5}`)) },
+	} {
+		c := serve(t, answer)
+		if _, err := c.Queues(t.Context()); err == nil || client.StatusOf(err) != 0 {
+			t.Errorf("%s: %v; want an error that is no refusal", name, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := serve(t, func(http.ResponseWriter, *http.Request) {})
+	if _, err := c.Queues(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestWhatIsSent(t *testing.T) {
+	var got string
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r.Method + " " + r.URL.EscapedPath() + " " + r.Header.Get("Authorization") + " " + r.Header.Get("Content-Type")
+		w.Write([]byte("{}"))
+	})
+	for ref, want := range map[client.Ref]string{
+		client.ByID("1"):             "/v1/tasks/1/cancel",
+		client.ByKey("q", "a/b"):     "/v1/queues/q/keys/a%2Fb/cancel",
+		client.ByKey("a/b", ".."):    "/v1/queues/a%2Fb/keys/%2E%2E/cancel",
+		client.ByKey("支", "a b?c#d"): "/v1/queues/%E6%94%AF/keys/a%20b%3Fc%23d/cancel",
+	} {
+		if _, err := c.Cancel(t.Context(), ref, client.Because{}); err != nil {
+			t.Fatal(err)
+		}
+		if want := "POST " + want + " Bearer k application/json"; got != want {
+			t.Errorf("sent %s; want %s", got, want)
+		}
+	}
+}
+
+func TestTimes(t *testing.T) {
+	at := time.Date(2026, 11, 20, 23, 4, 5, 120_999_999, time.FixedZone("", 8*3600))
+	text, err := json.Marshal(client.At(at))
+	if err != nil || string(text) != `"2026-11-20T15:04:05.120Z"` {
+		t.Errorf("written as %s, %v", text, err)
+	}
+	var read client.Time
+	if err := json.Unmarshal(text, &read); err != nil || read != client.At(at) {
+		t.Errorf("read as %v, %v", read, err)
+	}
+	for in, want := range map[string]string{
+		`null`:                        `null`,
+		`"2026-11-20T15:04:05Z"`:      `"2026-11-20T15:04:05.000Z"`,
+		`"2026-11-20T15:04:05+08:00"`: `"2026-11-20T07:04:05.000Z"`,
+		`"2026-11-20T15:04:05.1239Z"`: `"2026-11-20T15:04:05.123Z"`,
+	} {
+		var v client.Time
+		if err := json.Unmarshal([]byte(in), &v); err != nil {
+			t.Errorf("%s: %v", in, err)
+		}
+		if got, err := json.Marshal(v); err != nil || string(got) != want {
+			t.Errorf("%s is written as %s, %v; want %s", in, got, err, want)
+		}
+	}
+	for _, in := range []string{`""`, `"now"`, `5`, `"2026-11-20"`, `"2026-11-20T15:04:05"`} {
+		var v client.Time
+		if err := json.Unmarshal([]byte(in), &v); err == nil {
+			t.Errorf("%s is read as %v", in, v)
+		}
+	}
+	create, err := json.Marshal(client.CreateTask{Queue: "q"})
+	if err != nil || string(create) != `{"queue":"q"}` {
+		t.Errorf("a create is %s, %v", create, err)
+	}
+}
+
+func ExampleClient_Create() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // stands for bellman serve
+		w.WriteHeader(http.StatusCreated)
+		w.Write([]byte(`{"queue":"default","key":"M1001/1/paid","state":"pending"}`))
+	}))
+	defer server.Close()
+
+	c, err := client.New(client.Options{Server: server.URL})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	task, created, err := c.Create(context.Background(), client.CreateTask{
+		Queue: "default",
+		Key:   "M1001/1/paid",
+		URL:   "https://merchant.example/notify",
+		JSON:  json.RawMessage(`{"state":"SUCCESS"}`),
+	})
+	if err != nil {
+		fmt.Println(strings.TrimSpace(err.Error()))
+		return
+	}
+	fmt.Println(task.Key, task.State, created)
+	// Output: M1001/1/paid pending true
+}
