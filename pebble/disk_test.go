@@ -25,7 +25,7 @@ type quota struct {
 }
 
 func newQuota(space int64, tell bool) *quota {
-	return &quota{FS: vfs.NewMem(), space: space, used: map[string]int64{}, tell: tell}
+	return &quota{FS: vfs.NewCrashableMem(), space: space, used: map[string]int64{}, tell: tell}
 }
 
 // grow changes the space there is.
@@ -311,4 +311,31 @@ func TestFailingDisk(t *testing.T) {
 			sound(t, again, kept)
 		})
 	}
+}
+
+// Closing does not wait for a disk that is full, and loses nothing of what was
+// answered.
+func TestCloseWhileFull(t *testing.T) {
+	q := newQuota(8<<20, false)
+	mem := q.FS.(*vfs.MemFS)
+	s, err := Open("data", small(q))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := fillUp(t, s, 10_000)
+	if !errors.Is(err, bellman.ErrUnknown) {
+		t.Fatalf("Commit() = %v when the disk was full, want ErrUnknown", err)
+	}
+	if err := s.Close(); err == nil {
+		t.Error("Close() = nil, want to hear that a write was lost")
+	}
+	if err := s.Commit(t.Context(), newTasks(1)); !errors.Is(err, bellman.ErrClosed) {
+		t.Errorf("Commit() after that = %v, want ErrClosed", err)
+	}
+	again, err := Open("data", small(mem.CrashClone(vfs.CrashCloneCfg{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	sound(t, again, kept)
 }
