@@ -56,15 +56,17 @@ func (l *loader) asideUntil(line bellman.Line, now time.Time) time.Time {
 // readEarly takes the next page of what was set aside in hand, after a pause
 // ended: it goes on at once, not at its look. Lines that are still paused are
 // left alone.
-func (l *loader) readEarly(ctx context.Context, now time.Time) error {
+func (l *loader) readEarly(ctx context.Context, now time.Time) (more bool, err error) {
+	if l.early == nowhere {
+		return false, nil
+	}
 	from, to := l.early, now.Add(maxAside+time.Second).UnixMilli()
-	l.hand.beginReadEarly()
-	var err error
+	l.hand.beginRead(0)
 	l.page, err = l.store.Due(ctx, l.leases.shards(), from, to, pageSize, l.page[:0])
 	if err == nil && len(l.page) == pageSize {
 		last := l.page[pageSize-1]
 		l.early = bellman.Position{Look: last.Look, ID: last.ID}
-	} else if l.early = (bellman.Position{Look: noTime}); l.unsettled {
+	} else if l.early = nowhere; l.unsettled {
 		l.comeBack() // something was being set aside while this was read
 	}
 	paused := make(map[bellman.Line]bool)
@@ -74,8 +76,8 @@ func (l *loader) readEarly(ctx context.Context, now time.Time) error {
 			paused[line] = l.dispatch.Wait(now.UnixNano(), uint64(line)) == dispatch.Forever
 		}
 	}
-	l.pending = append(l.pending, l.hand.endReadEarly(l.page, now.UnixMilli(), paused)...)
-	return err
+	l.take(l.hand.endReadEarly(l.page, now.UnixMilli(), paused))
+	return true, err
 }
 
 // comeBack makes the loader bring back what was set aside.

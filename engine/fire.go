@@ -24,7 +24,7 @@ func (e *Engine) tick(ctx context.Context) error {
 		var next int64
 		due, more, next = e.hand.advance(now.UnixMilli(), fired, due[:0])
 		if len(due) > 0 {
-			e.fetch(ctx, due)
+			e.fetch(ctx, due, nil)
 			e.bring(due, now)
 			clear(due)
 		} else {

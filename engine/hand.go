@@ -69,30 +69,30 @@ func newHand(now time.Time) *hand {
 	}
 }
 
-// beginRead announces that the loader reads everything with a look before to.
-// It returns where to begin, if that is earlier than from.
-func (h *hand) beginRead(from bellman.Position, to int64) bellman.Position {
+// takeMissed returns the earliest look that could not be taken in hand since it
+// was asked last; noTime: there was none.
+func (h *hand) takeMissed() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.missed <= from.Look {
-		from = bellman.Position{Look: h.missed}
-	}
+	missed := h.missed
 	h.missed = noTime
-	h.bound = to
-	h.reading = true
-	return from
+	return missed
 }
 
-// beginReadEarly announces that the loader reads what was set aside.
-func (h *hand) beginReadEarly() {
+// beginRead announces that the loader reads a page, of what has a look before
+// bound at most; 0: before what bound is anyhow.
+func (h *hand) beginRead(bound int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.bound = max(h.bound, bound)
 	h.reading = true
 }
 
 // endRead takes a page in hand and returns those of its items that are due.
-// Everything with a look before bound has been read.
-func (h *hand) endRead(page []bellman.Entry, bound, now int64) (due []*item) {
+// Everything with a look before bound has been read (0: as far as it had been).
+// want, if it is not nil, is asked about each entry that is not in hand, with
+// the position just before it.
+func (h *hand) endRead(page []bellman.Entry, bound, now int64, want func(*bellman.Entry, bellman.Position) bool) (due []*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range page {
@@ -103,6 +103,15 @@ func (h *hand) endRead(page []bellman.Entry, bound, now int64) (due []*item) {
 		if _, ok := h.left[en.ID]; ok {
 			continue
 		}
+		if want != nil {
+			before := bellman.Position{Look: en.Look}
+			if i > 0 {
+				before = bellman.Position{Look: page[i-1].Look, ID: page[i-1].ID}
+			}
+			if !want(en, before) {
+				continue
+			}
+		}
 		it := &item{Entry: *en}
 		h.items[en.ID] = it
 		if en.Look <= now {
@@ -111,7 +120,9 @@ func (h *hand) endRead(page []bellman.Entry, bound, now int64) (due []*item) {
 			h.wait(it)
 		}
 	}
-	h.bound = bound
+	if bound != 0 {
+		h.bound = bound
+	}
 	h.reading = false
 	clear(h.left)
 	return due

@@ -9,9 +9,8 @@ import (
 
 // What the loader does at once, and how far ahead.
 const (
-	pageSize   = 1000
-	chunkSize  = 64 // tasks read at once, so that large bodies do not pile up
-	maxPending = 1000
+	pageSize  = 1000
+	chunkSize = 64 // tasks read at once, so that large bodies do not pile up
 
 	maxHorizon = 5 * time.Minute
 	minHorizon = 30 * time.Second
@@ -20,140 +19,242 @@ const (
 	deepSweep  = time.Minute // looks again at everything overdue, from the beginning
 	recentPast = 30 * time.Second
 
+	maxPending  = 4000 // due tasks in the loader's hands, waiting for room in their lines
+	linePending = 500  // of them, of one line; it reads on past the others of that line
+	pastPages   = 20   // how far it reads on
+	pastAgain   = time.Second
+
 	maxContent = 16 << 20 // bytes of tasks' contents read ahead of their attempts
 )
 
-// A loader brings tasks from disk in hand before they are due, and overdue ones
-// as fast as the dispatcher takes them. It belongs to one goroutine.
+// A loader brings tasks from disk in hand. It reads three ways, a page each in
+// turn: ahead, what is due soon; back, what is overdue and not in hand; early,
+// what was set aside because of a pause that ended. It belongs to one goroutine.
 type loader struct {
 	*Engine
-	cursor  bellman.Position // everything before it has been read
-	horizon time.Duration    // how far ahead it reads
 	page    []bellman.Entry
-	pending []*item // due, and waiting for room in their lines
+	pending []*item              // due, and waiting for room in their lines
+	share   map[bellman.Line]int // of pending
+
+	ahead   int64         // everything due before it was read; Unix ms
+	horizon time.Duration // how far ahead to read
+	partly  bellman.Position
+
+	back      bellman.Position // where to go on; Look noTime: nowhere
+	skipped   bellman.Position // just before the first task that was left out because its line had its share
+	left      bellman.Line     // whose
+	past      int              // pages to read on past skipped
+	fruitless time.Time        // when reading on last found nothing of another line
+
+	early     bellman.Position // where to go on with what was set aside; Look noTime: nowhere
+	unsettled bool             // tasks were being set aside when that began
 
 	// aside says per line until when tasks have been set aside, so that they come
 	// back one after the other and not all at once.
 	aside map[bellman.Line]time.Time
 
-	early     bellman.Position // where to go on with what was set aside; noTime: nowhere
-	unsettled bool             // tasks were being set aside when that began
-
 	takeover int64 // what was due before, Unix ms, may have been in flight when its last owner died
 }
 
+var nowhere = bellman.Position{Look: noTime}
+
 // load is the loader's goroutine.
 func (e *Engine) load(ctx context.Context, takeover int64) error {
-	l := &loader{Engine: e, horizon: maxHorizon, aside: make(map[bellman.Line]time.Time), early: bellman.Position{Look: noTime}, takeover: takeover}
-	var fast, deep time.Time
+	now := e.clock.now()
+	l := &loader{
+		Engine:   e,
+		share:    make(map[bellman.Line]int),
+		aside:    make(map[bellman.Line]time.Time),
+		ahead:    now.UnixMilli(),
+		horizon:  maxHorizon,
+		skipped:  nowhere,
+		early:    nowhere,
+		takeover: takeover,
+	}
+	fast, deep := now, now // the first look back is from the beginning
 	for ctx.Err() == nil {
 		now := e.clock.now()
-		if now.Sub(deep) >= deepSweep {
+		switch {
+		case now.Sub(deep) >= deepSweep:
 			fast, deep = now, now
-			l.again(0)
+			l.lookBack(0)
 			clear(l.aside)
-		} else if now.Sub(fast) >= fastSweep && !e.sole {
+		case now.Sub(fast) >= fastSweep && !e.sole:
 			fast = now
-			l.again(now.Add(-recentPast).UnixMilli())
+			l.lookBack(now.Add(-recentPast).UnixMilli())
 		}
 		if at := e.resumedAt.Swap(0); at != 0 {
 			l.early, l.unsettled = bellman.Position{Look: at}, e.asides.Load() > 0
 			clear(l.aside)
 		}
-		more := true
-		if len(l.pending) < maxPending {
-			var err error
-			if more, err = l.read(ctx, now); err == nil && l.early.Look != noTime {
-				more, err = true, l.readEarly(ctx, now)
-			}
-			if err != nil {
-				e.log.Error("due tasks cannot be read", "err", err)
-				e.nap(ctx, time.Second, e.kick)
-				continue
-			}
+		more, err := l.read(ctx, now)
+		if err != nil && ctx.Err() == nil {
+			e.log.Error("due tasks cannot be read", "err", err)
+			e.nap(ctx, time.Second, e.kick)
 		}
 		moved := l.place(ctx, now)
+		e.behind.Store(l.back != nowhere)
 		switch {
-		case len(l.pending) > 0 && moved == 0:
+		case more || moved > 0:
+		case len(l.pending) > 0 || l.back != nowhere:
 			e.nap(ctx, 2*time.Millisecond, nil)
-		case len(l.pending) == 0 && !more:
-			e.behind.Store(false)
+		default:
 			e.nap(ctx, min(fastSweep, l.horizon/2), e.kick)
 		}
 	}
 	return nil
 }
 
-// again makes the loader go back to an earlier look.
-func (l *loader) again(look int64) {
-	l.hand.mu.Lock()
-	defer l.hand.mu.Unlock()
-	l.hand.missed = min(l.hand.missed, look)
+// lookBack makes the loader look again at what is due since an earlier look.
+func (l *loader) lookBack(look int64) {
+	if look <= l.back.Look {
+		l.back, l.skipped = bellman.Position{Look: look}, nowhere
+	}
 }
 
-// read takes the next page in hand. more says that others follow.
+// read takes a page of each kind in hand, as far as there is room. more says
+// that the next can be read at once.
 func (l *loader) read(ctx context.Context, now time.Time) (more bool, err error) {
 	all, waiting := l.hand.len()
-	if all >= maxInHand-pageSize {
-		return true, nil
+	if all >= maxInHand-3*pageSize || len(l.pending) >= maxPending-2*pageSize {
+		return false, nil
 	}
+	if missed := l.hand.takeMissed(); missed != noTime {
+		l.lookBack(missed)
+	}
+	for _, read := range []func(context.Context, time.Time) (bool, error){
+		l.readBack,
+		l.readEarly,
+		func(ctx context.Context, now time.Time) (bool, error) { return l.readAhead(ctx, now, waiting) },
+	} {
+		again, err := read(ctx, now)
+		if err != nil {
+			return false, err
+		}
+		more = more || again
+	}
+	return more, nil
+}
+
+// readAhead takes the next page of what is due soon in hand.
+func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (more bool, err error) {
 	to := now.Add(l.horizon).UnixMilli()
-	if waiting >= maxInWheel {
-		to = now.UnixMilli() + 1
+	if to-l.ahead < l.horizon.Milliseconds()/2 && l.partly.Look == 0 || waiting >= maxInWheel {
+		// Far enough for now; but what is added until now is taken in hand.
+		if to = now.UnixMilli() + 1; to <= l.ahead {
+			return false, nil
+		}
 	}
-	from := l.hand.beginRead(l.cursor, to)
+	from := bellman.Position{Look: l.ahead}
+	if l.partly.Look != 0 {
+		from = l.partly
+	}
+	l.hand.beginRead(to)
 	l.page, err = l.store.Due(ctx, l.leases.shards(), from, to, pageSize, l.page[:0])
 	if err != nil {
-		l.hand.endRead(nil, l.cursor.Look, now.UnixMilli())
-		l.again(from.Look)
+		l.hand.endRead(nil, l.ahead, now.UnixMilli(), nil)
 		return false, err
 	}
-	l.cursor = bellman.Position{Look: to}
-	more = len(l.page) == pageSize
-	if more {
+	l.ahead, l.partly = to, bellman.Position{}
+	if len(l.page) == pageSize {
 		last := l.page[pageSize-1]
-		l.cursor = bellman.Position{Look: last.Look, ID: last.ID}
-		if last.Look > now.UnixMilli() {
-			// Plenty is due soon: what is read now will do for a while.
-			l.horizon = max(min(time.Duration(last.Look-now.UnixMilli())*time.Millisecond, maxHorizon), minHorizon)
-			more = waiting < maxInWheel
-		}
-		l.behind.Store(last.Look <= now.UnixMilli())
-	} else {
-		l.horizon = min(2*l.horizon, maxHorizon)
+		l.ahead, l.partly = last.Look, bellman.Position{Look: last.Look, ID: last.ID}
+		more = waiting+pageSize < maxInWheel
 	}
-	due := l.hand.endRead(l.page, l.cursor.Look, now.UnixMilli())
-	for _, it := range due {
-		it.suspect = it.Due < l.takeover
-	}
-	l.pending = append(l.pending, due...)
+	l.take(l.hand.endRead(l.page, l.ahead, now.UnixMilli(), nil))
 	l.wakeBefore(0)
 	return more, nil
+}
+
+// readBack takes the next page of what is overdue in hand. It leaves out tasks
+// of lines that have their share of what waits for room, reads on for a while to
+// find some of other lines, and comes back to those that it left out.
+func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err error) {
+	if l.back == nowhere || l.back == l.skipped && l.share[l.left] > linePending/2 {
+		return false, nil
+	}
+	if l.back == l.skipped {
+		l.skipped = nowhere
+	}
+	l.hand.beginRead(0)
+	l.page, err = l.store.Due(ctx, l.leases.shards(), l.back, now.UnixMilli()+1, pageSize, l.page[:0])
+	due := l.hand.endRead(l.page, 0, now.UnixMilli(), func(en *bellman.Entry, before bellman.Position) bool {
+		if l.share[en.Line] < linePending {
+			l.share[en.Line]++
+			return true
+		}
+		if l.skipped == nowhere {
+			l.skipped, l.left, l.past = before, en.Line, 0
+			if now.Sub(l.fruitless) >= pastAgain {
+				l.past = pastPages
+			}
+		}
+		return false
+	})
+	for _, it := range due {
+		l.share[it.Line]-- // counted again by take
+	}
+	l.take(due)
+	if err != nil {
+		return false, err
+	}
+	if l.skipped != nowhere && len(due) == 0 && l.past == 1 {
+		l.fruitless = now
+	}
+	switch {
+	case len(l.page) == pageSize && (l.skipped == nowhere || l.past > 0):
+		last := l.page[pageSize-1]
+		l.back = bellman.Position{Look: last.Look, ID: last.ID}
+		l.past = max(l.past-1, 0)
+		return true, nil
+	default:
+		l.back = l.skipped // nowhere, if nothing was left out
+	}
+	return false, nil
+}
+
+// take puts items that are due among those that wait for room in their lines.
+func (l *loader) take(due []*item) {
+	for _, it := range due {
+		it.suspect = it.Due < l.takeover
+		l.share[it.Line]++
+	}
+	l.pending = append(l.pending, due...)
 }
 
 // place brings pending items to their lines. Those whose line is full stay, or
 // are set aside if it will be full for long. It returns how many it placed.
 func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
-	var late []*item
+	if len(l.pending) == 0 {
+		return 0
+	}
 	patience := longWait
-	if len(l.pending) >= maxPending {
+	if len(l.pending) >= maxPending-2*pageSize {
 		patience = shortWait
 	}
+	full := make(map[bellman.Line]bool) // the lines that have no room; true: not for long either
+	var late []*item
 	rest := l.pending[:0]
 	for start := 0; start < len(l.pending); start += chunkSize {
 		chunk := l.pending[start:min(start+chunkSize, len(l.pending))]
-		l.fetch(ctx, chunk)
+		l.fetch(ctx, chunk, full)
 		for _, it := range chunk {
+			long, known := full[it.Line]
+			if !known && !l.offer(ctx, it, now) {
+				long = l.dispatch.Wait(now.UnixNano(), uint64(it.Line)) > patience
+				full[it.Line], known = long, true
+			}
 			switch {
-			case it.task == nil && it.gone: // gone meanwhile
-				moved++
-			case l.offer(ctx, it, now):
-				moved++
-			case l.dispatch.Wait(now.UnixNano(), uint64(it.Line)) > patience:
-				late = append(late, it)
-				moved++
-			default:
+			case known && !long:
 				rest = append(rest, it)
+				continue
+			case known:
+				late = append(late, it)
+			}
+			if moved++; l.share[it.Line] == 1 {
+				delete(l.share, it.Line)
+			} else {
+				l.share[it.Line]--
 			}
 		}
 		l.pump()
@@ -166,13 +267,16 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 	return moved
 }
 
-// fetch reads the content of items, as far as the budget for it allows. Items
-// whose task changed meanwhile are dropped.
-func (e *Engine) fetch(ctx context.Context, items []*item) {
+// fetch reads the content of items, as far as the budget for it allows, but for
+// those of full lines. Items whose task changed meanwhile are dropped.
+func (e *Engine) fetch(ctx context.Context, items []*item, full map[bellman.Line]bool) {
 	entries := make([]bellman.Entry, 0, chunkSize)
 	at := make([]*item, 0, chunkSize)
 	for _, it := range items {
-		if it.task == nil && (e.content.Load() < maxContent || !e.dispatch.Known(uint64(it.Line))) {
+		if _, full := full[it.Line]; full || it.task != nil {
+			continue
+		}
+		if e.content.Load() < maxContent || !e.dispatch.Known(uint64(it.Line)) {
 			entries = append(entries, it.Entry)
 			at = append(at, it)
 		}
