@@ -237,7 +237,7 @@ func (c *core) wait(l *line) time.Duration {
 	}
 	gap = max(gap, e.rate.every, q.rate.every)
 	wait := int64(e.waiting) * gap
-	if e.backlog && e.inFlight > 0 {
+	if e.inFlight > 0 && e.waiting > 0 {
 		// Nothing comes back: that may go on for a few times as long as it has.
 		wait = max(wait, 4*(c.now-max(e.lastEnd, e.since)))
 	}
