@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"syscall"
 
@@ -51,13 +52,14 @@ func report(w io.Writer, err error) {
 
 // advice says what to do about an error that does not say so itself.
 func advice(err error) string {
+	var unresolved *net.DNSError
 	switch status := client.StatusOf(err); {
 	case status == 401:
 		return ": give a key with --key or BELLMAN_KEY"
 	case status == 403:
 		return ": give the key of a role that may, with --key or BELLMAN_KEY"
-	case errors.As(err, &noServer{}):
-		return ": start one with bellman serve, or name it with --server or BELLMAN_SERVER"
+	case errors.Is(err, syscall.ECONNREFUSED), errors.As(err, &unresolved):
+		return ": start a server with bellman serve, or name it with --server or BELLMAN_SERVER"
 	case errors.Is(err, syscall.EADDRINUSE):
 		return ": stop what listens there, or choose another address with --listen"
 	case !errors.As(err, &failed{}) && !errors.As(err, &wrong{}):
@@ -65,8 +67,3 @@ func advice(err error) string {
 	}
 	return ""
 }
-
-// noServer is the error when nothing answers where a server should be.
-type noServer struct{ error }
-
-func (n noServer) Unwrap() error { return n.error }

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/config"
+)
+
+func backupCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "backup DIR",
+		Short: "Copy the embedded store while its server runs",
+		Long: `Write a consistent copy of the embedded store, as it is at one moment, into a new
+directory on the server's machine. The copy is a store like any other:
+bellman serve --store pebble:DIR. The server does the work, so DIR is a path there.`,
+		Args: cobra.ExactArgs(1),
+	}
+	var r remote
+	r.flags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		server, err := r.client()
+		if err != nil {
+			return err
+		}
+		dir := args[0]
+		if u, err := url.Parse(r.address()); !filepath.IsAbs(dir) && (err != nil || !config.Loopback(u.Host)) {
+			return wrong{fmt.Errorf("%s is a path on the server's machine: want an absolute one", dir)}
+		}
+		if dir, err = filepath.Abs(dir); err != nil {
+			return err
+		}
+		if err := server.Backup(c.Context(), dir); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "copied into %s\n", dir)
+		return err
+	}
+	return c
+}

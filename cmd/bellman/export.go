@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+func exportCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Write tasks with their attempts as NDJSON",
+		Long: `Write every task with its request and all of its attempts, one JSON object a line,
+the newest task first, as GET /v1/tasks/{id} answers it. From a running server, or
+with --store from a directory that no server has open. Tasks that change meanwhile
+are written as they are when their turn comes.`,
+		Args: cobra.NoArgs,
+	}
+	var r remote
+	r.flags(c)
+	var f filter
+	f.flags(c.Flags())
+	url := c.Flags().String("store", "", "a store that no server has open, such as pebble:bellman-data")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		wanted, err := f.filter(time.Now())
+		if err != nil {
+			return err
+		}
+		out := bufio.NewWriterSize(c.OutOrStdout(), 64<<10)
+		if *url != "" {
+			err = exportStore(c.Context(), out, *url, wanted)
+		} else {
+			err = exportServer(c.Context(), out, &r, wanted)
+		}
+		if err != nil {
+			return err
+		}
+		return out.Flush()
+	}
+	return c
+}
+
+// readers is how many tasks are asked for at once, and page how many are held.
+const readers, page = 8, 200
+
+// exportServer writes the tasks of a running server.
+func exportServer(ctx context.Context, w io.Writer, r *remote, f client.Filter) error {
+	server, err := r.client()
+	if err != nil {
+		return err
+	}
+	lines := newLines(w)
+	for cursor := ""; ; {
+		tasks, err := server.List(ctx, f, page, cursor)
+		if err != nil {
+			return err
+		}
+		details := make([]*client.TaskDetail, len(tasks.Tasks))
+		g, ctx := errgroup.WithContext(ctx)
+		g.SetLimit(readers)
+		for i, task := range tasks.Tasks {
+			g.Go(func() (err error) {
+				details[i], err = wholeTask(ctx, server, client.ByID(task.ID))
+				if client.StatusOf(err) == 404 {
+					return nil // its retention was over meanwhile
+				}
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return err
+		}
+		for _, d := range details {
+			if d == nil || d.ID == "" {
+				continue
+			}
+			if err := lines.Encode(d); err != nil {
+				return err
+			}
+		}
+		if cursor = tasks.NextCursor; cursor == "" {
+			return nil
+		}
+	}
+}
+
+func newLines(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
+}
+
+// exportStore writes the tasks of a store that nobody has open.
+func exportStore(ctx context.Context, w io.Writer, url string, f client.Filter) error {
+	chosen, err := storeFilter(f)
+	if err != nil {
+		return err
+	}
+	store, err := openExisting(url)
+	if err != nil {
+		return err
+	}
+	defer store.Close() // nothing was written
+	lines := newLines(w)
+	for before := (bellman.ID{}); ; {
+		tasks, next, err := store.List(ctx, chosen, before, page)
+		if err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			d := detail(t)
+			for after := 0; ; {
+				log, err := store.Attempts(ctx, t.ID, after, page)
+				if err != nil {
+					return err
+				}
+				for i := range log {
+					d.AttemptLog = append(d.AttemptLog, attempt(&log[i]))
+					after = log[i].Number
+				}
+				if len(log) < page {
+					break
+				}
+			}
+			if err := lines.Encode(d); err != nil {
+				return err
+			}
+		}
+		if before = next; before == (bellman.ID{}) {
+			return nil
+		}
+	}
+}
+
+// storeFilter is f as a store takes it.
+func storeFilter(f client.Filter) (bellman.Filter, error) {
+	out := bellman.Filter{
+		Queue: f.Queue, Key: f.Key, MerchantNo: f.MerchantNo, OrderNo: f.OrderNo, Event: f.Event, URLHost: f.URLHost,
+		CreatedFrom: f.CreatedFrom.Time, CreatedTo: f.CreatedTo.Time,
+	}
+	if f.State != "" {
+		out.State = new(bellman.State)
+		if err := out.State.UnmarshalText([]byte(f.State)); err != nil {
+			return out, wrong{err}
+		}
+	}
+	return out, nil
+}
+
+// detail is a task as the API shows it, without its attempts.
+func detail(t *bellman.Task) *client.TaskDetail {
+	method := t.Method
+	if method == "" {
+		method = "POST"
+	}
+	d := &client.TaskDetail{
+		Task: client.Task{
+			ID: t.ID.String(), Queue: t.Queue, Kind: "notify", Key: t.Key,
+			MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, Event: t.Event, URL: t.URL, Method: method,
+			State: t.State.String(), Reason: t.Reason, Attempts: t.Attempts,
+			Due: optional(t.Due), Created: client.At(t.Created()), Updated: client.At(t.Updated), Finished: optional(t.Finished),
+			Schedule: t.Schedule, Success: t.Success, Timeout: long(t.Timeout), MaxAge: long(t.MaxAge), Repeat: t.Repeat,
+		},
+		Request:    client.Request{Method: method, URL: t.URL, Headers: maps.Clone(t.Header), Body: string(t.Body)},
+		AttemptLog: []client.Attempt{},
+	}
+	if d.Request.Headers == nil {
+		d.Request.Headers = map[string]string{}
+	}
+	if s, err := schedule.Parse(t.Schedule); err == nil { // it was parsed when the task was accepted
+		if n, finite := s.Attempts(); finite {
+			d.MaxAttempts = &n
+		}
+	}
+	if a := t.Last; a != nil {
+		d.Last = &client.LastAttempt{Number: a.Number, Result: a.Result.String(), Status: a.Status, Error: a.Error, Started: client.At(a.Started)}
+	}
+	return d
+}
+
+func attempt(a *bellman.Attempt) client.Attempt {
+	return client.Attempt{
+		Number: a.Number, Trigger: a.Trigger.String(), Due: client.At(a.Due), Started: client.At(a.Started),
+		LatenessMS: a.Lateness().Milliseconds(), TookMS: a.Took.Milliseconds(),
+		Result: a.Result.String(), Status: a.Status, Response: a.Response, Error: a.Error, Node: a.Node,
+	}
+}
+
+func optional(t time.Time) *client.Time {
+	if t.IsZero() {
+		return nil
+	}
+	at := client.At(t)
+	return &at
+}
+
+// long is a duration that may not be there.
+func long(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return schedule.FormatDuration(d)
+}

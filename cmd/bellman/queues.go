@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+func queuesCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "queues",
+		Short: "Show the queues: how much waits, how late, what is paused",
+		Args:  cobra.NoArgs,
+	}
+	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+		queues, err := to.Queues(ctx)
+		if err != nil {
+			return err
+		}
+		return to.print(client.Queues{Queues: queues}, func(t *rows) {
+			t.heads("QUEUE", "SCHEDULE", "PENDING", "SUCCEEDED", "FAILED", "CANCELLED", "WAITING", "IN FLIGHT", "OLDEST OVERDUE", "PAUSED")
+			for _, q := range queues {
+				t.row(q.Name, q.Schedule, q.Depth.Pending, q.Depth.Succeeded, q.Depth.Failed, q.Depth.Cancelled,
+					q.Waiting, q.InFlight, when(q.OldestOverdue), paused(q.Paused))
+			}
+		})
+	})
+}
+
+func endpointsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "endpoints",
+		Short: "Show where tasks go: in flight, success rate, breaker, what is paused",
+		Args:  cobra.NoArgs,
+	}
+	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+		endpoints, err := to.Endpoints(ctx)
+		if err != nil {
+			return err
+		}
+		return to.print(client.Endpoints{Endpoints: endpoints}, func(t *rows) {
+			t.heads("ENDPOINT", "IN FLIGHT", "LIMIT", "WAITING", "OLDEST", "SUCCESS", "BREAKER", "PAUSED")
+			for _, e := range endpoints {
+				rate := ""
+				if e.SuccessRate != nil {
+					rate = fmt.Sprintf("%.1f%%", *e.SuccessRate*100)
+				}
+				t.row(e.Endpoint, e.InFlight, e.Limit, e.Waiting, when(e.Oldest), rate, e.Breaker, paused(e.Paused))
+			}
+		})
+	})
+}
+
+// paused says who stopped something, and why.
+func paused(p *client.Pause) string {
+	if p == nil {
+		return ""
+	}
+	text := "since " + p.At.String()
+	if p.Who != "" {
+		text += " by " + p.Who
+	}
+	if p.Reason != "" {
+		text += ": " + p.Reason
+	}
+	return text
+}
+
+func pauseCommand() *cobra.Command {
+	return stopCommand("pause", "Stop attempts of a queue's tasks, or to an endpoint",
+		(*client.Client).PauseQueue, (*client.Client).PauseEndpoint)
+}
+
+func resumeCommand() *cobra.Command {
+	return stopCommand("resume", "End a pause", (*client.Client).ResumeQueue, (*client.Client).ResumeEndpoint)
+}
+
+// stopCommand makes the command that pauses, or the one that resumes.
+func stopCommand(name, short string, queue func(*client.Client, context.Context, string, client.Because) error,
+	endpoint func(*client.Client, context.Context, string, client.Because) ([]string, error)) *cobra.Command {
+	c := &cobra.Command{
+		Use:   name + " QUEUE | --endpoint HOST",
+		Short: short,
+		Args:  cobra.MaximumNArgs(1),
+	}
+	host := c.Flags().String("endpoint", "", "a host, host:port, or scheme://host:port")
+	reason := c.Flags().String("reason", "", "why, for the audit record")
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		if (len(args) == 1) == (*host != "") {
+			return wrong{fmt.Errorf("%s: want a queue's name, or --endpoint and a host", name)}
+		}
+		names, err := args, error(nil)
+		if *host != "" {
+			names, err = endpoint(to.Client, ctx, *host, client.Because{Reason: *reason})
+		} else {
+			err = queue(to.Client, ctx, args[0], client.Because{Reason: *reason})
+		}
+		if err != nil {
+			return err
+		}
+		done := map[string]string{"pause": "paused", "resume": "resumed"}[name]
+		return to.print(client.Paused{Names: names}, func(t *rows) { t.row(done, strings.Join(names, ", ")) })
+	})
+}

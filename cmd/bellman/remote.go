@@ -1,0 +1,96 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// patience is how long one call may take that moves no file.
+const patience = time.Minute
+
+// A remote is the server that a command speaks to, as flags name it.
+type remote struct{ server, key string }
+
+func (r *remote) flags(c *cobra.Command) {
+	c.Flags().StringVar(&r.server, "server", "", "address of the server (BELLMAN_SERVER; default http://127.0.0.1:2355)")
+	c.Flags().StringVar(&r.key, "key", "", "key of the API (better in BELLMAN_KEY, where ps does not show it)")
+}
+
+func (r *remote) address() string {
+	return cmp.Or(r.server, os.Getenv("BELLMAN_SERVER"), "http://127.0.0.1:2355")
+}
+
+func (r *remote) client() (*client.Client, error) {
+	c, err := client.New(client.Options{Server: r.address(), Key: cmp.Or(r.key, os.Getenv("BELLMAN_KEY"))})
+	if err != nil {
+		return nil, wrong{err}
+	}
+	return c, nil
+}
+
+// A call is what a command asks of a server, and where its answer goes.
+type call struct {
+	*client.Client
+	out  io.Writer
+	json bool // what is printed; else tables
+}
+
+// remoteCommand makes a command of the operator's client.
+func remoteCommand(c *cobra.Command, run func(ctx context.Context, to *call, args []string) error) *cobra.Command {
+	var r remote
+	r.flags(c)
+	output := c.Flags().StringP("output", "o", "table", "table or json")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if *output != "table" && *output != "json" {
+			return wrong{fmt.Errorf("--output %q: want table or json", *output)}
+		}
+		server, err := r.client()
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(c.Context(), patience)
+		defer cancel()
+		return run(ctx, &call{Client: server, out: c.OutOrStdout(), json: *output == "json"}, args)
+	}
+	return c
+}
+
+// taskArgs are the arguments of a command that is about one task.
+const taskArgs = "ID | QUEUE KEY"
+
+func oneTask(c *cobra.Command, args []string) error {
+	if len(args) != 1 && len(args) != 2 {
+		return fmt.Errorf("%s: want a task's id, or its queue and key", c.CommandPath())
+	}
+	return nil
+}
+
+// ref is the task that taskArgs name.
+func ref(args []string) client.Ref {
+	if len(args) == 1 {
+		return client.ByID(args[0])
+	}
+	return client.ByKey(args[0], args[1])
+}
+
+// print writes v, as JSON or by its table.
+func (to *call) print(v any, table func(*rows)) error {
+	if to.json {
+		e := json.NewEncoder(to.out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(v)
+	}
+	t := newRows(to.out)
+	table(t)
+	return t.end()
+}

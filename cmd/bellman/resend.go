@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+func resendCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "resend " + taskArgs + " | --all FILTER...",
+		Short: "Send a task again now, or many",
+		Long: `Send a task again now, from any state. With --all, all tasks that the filter
+chooses: at a rate, as a job of the server that goes on over restarts; at least
+one flag of the filter must be given, and --dry-run only counts.`,
+		Example: `  bellman resend 0199b5a0-7c1e-7d55-8c13-1f2a3b4c5d6e --reason "merchant asked"
+  bellman resend --all --state failed --merchant-no M1001 --created-from 6h --dry-run`,
+		Args: cobra.MaximumNArgs(2),
+	}
+	var f filter
+	f.flags(c.Flags())
+	mode := c.Flags().String("mode", "once", "once: one attempt now; restart: the schedule begins anew")
+	reason := c.Flags().String("reason", "", "why, for the audit record")
+	all := c.Flags().Bool("all", false, "all tasks that the filter chooses")
+	rate := c.Flags().String("rate", "", "with --all: how fast (default 50/s)")
+	dry := c.Flags().Bool("dry-run", false, "with --all: only count")
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		wanted, err := f.filter(time.Now())
+		if err != nil {
+			return err
+		}
+		if *all {
+			if len(args) > 0 || wanted == (client.Filter{}) {
+				return wrong{fmt.Errorf("--all: want a filter such as --state failed, and no task by name")}
+			}
+			return resendMany(ctx, to, client.BulkResend{Filter: wanted, Mode: *mode, Reason: *reason, Rate: *rate, DryRun: *dry})
+		}
+		if len(args) == 0 || wanted != (client.Filter{}) || *rate != "" || *dry {
+			return wrong{fmt.Errorf("want a task's id, or its queue and key; or --all and a filter")}
+		}
+		task, err := to.Resend(ctx, ref(args), client.ResendTask{Mode: *mode, Reason: *reason})
+		if err != nil {
+			return err
+		}
+		return to.print(task, func(t *rows) { t.taskHeads(); t.task(task) })
+	})
+}
+
+func resendMany(ctx context.Context, to *call, in client.BulkResend) error {
+	if in.DryRun {
+		count, err := to.CountResend(ctx, in)
+		if err != nil {
+			return err
+		}
+		return to.print(count, func(t *rows) {
+			more := map[bool]string{true: " or more"}[count.More]
+			t.row("would resend", fmt.Sprintf("%s tasks%s of %d merchants", grouped(int64(count.Tasks)), more, count.Merchants))
+			for _, m := range count.Top {
+				t.row("merchant", shown(m.MerchantNo)+": "+grouped(int64(m.Tasks)))
+			}
+		})
+	}
+	job, err := to.StartResend(ctx, in)
+	if err != nil {
+		return err
+	}
+	return to.print(job, func(t *rows) { t.resendHeads(); t.resend(job) })
+}
+
+func resendsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "resends [ID]",
+		Short: "Show the progress of bulk resends",
+		Args:  cobra.MaximumNArgs(1),
+	}
+	cancel := c.Flags().Bool("cancel", false, "end the one that is named")
+	reason := c.Flags().String("reason", "", "why it is ended, for the audit record")
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		if len(args) == 0 {
+			if *cancel {
+				return wrong{fmt.Errorf("--cancel: want the id of a bulk resend")}
+			}
+			jobs, err := to.BulkResends(ctx)
+			if err != nil {
+				return err
+			}
+			return to.print(client.Resends{Resends: jobs}, func(t *rows) {
+				t.resendHeads()
+				for i := range jobs {
+					t.resend(&jobs[i])
+				}
+			})
+		}
+		var job *client.Resend
+		var err error
+		if *cancel {
+			job, err = to.CancelResend(ctx, args[0], client.Because{Reason: *reason})
+		} else {
+			job, err = to.BulkResend(ctx, args[0])
+		}
+		if err != nil {
+			return err
+		}
+		return to.print(job, func(t *rows) { t.resendHeads(); t.resend(job) })
+	})
+}
+
+func (t *rows) resendHeads() {
+	t.heads("ID", "STATE", "MODE", "RATE", "EXAMINED", "RESENT", "SKIPPED", "FAILED", "STARTED", "REASON")
+}
+
+func (t *rows) resend(j *client.Resend) {
+	t.row(j.ID, j.State, j.Mode, j.Rate, j.Examined, j.Resent, j.Skipped, j.Failed, j.Created, j.Reason)
+}

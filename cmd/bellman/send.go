@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+func sendCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "send [FILE]",
+		Short: "Create a task, or many",
+		Long: `Create a task from flags, or tasks from a FILE (- is standard input) with one JSON
+object for each, as POST /v1/tasks takes it. With a file, flags stand before
+what it says, in every task. When the command ends with status 0 the tasks are
+durable. To send the same --task-key again is safe: there will be one task.`,
+		Example: `  bellman send --url https://merchant.example/notify --json '{"order_no":"1"}' --task-key 1/paid
+  bellman send --queue merchant-notify tasks.ndjson`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	set := taskFlags(c.Flags())
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		if len(args) == 0 {
+			task := client.CreateTask{}
+			if err := set(&task); err != nil {
+				return err
+			}
+			return sendOne(ctx, to, task)
+		}
+		tasks, err := readTasks(args[0], set)
+		if err != nil {
+			return err
+		}
+		if len(tasks) == 1 {
+			return sendOne(ctx, to, tasks[0])
+		}
+		return sendMany(ctx, to, tasks)
+	})
+}
+
+// taskFlags declares the flags of a task. set puts those that were given into a
+// task, and the default queue where there is none.
+func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
+	var due, data string
+	var headers []string
+	texts := []struct {
+		name, usage string
+		to          func(*client.CreateTask) *string
+	}{
+		{"queue", "whose rules it follows (default default)", func(t *client.CreateTask) *string { return &t.Queue }},
+		{"task-key", "your own name for it, unique within the queue", func(t *client.CreateTask) *string { return &t.Key }},
+		{"merchant-no", "the merchant", func(t *client.CreateTask) *string { return &t.MerchantNo }},
+		{"order-no", "the order", func(t *client.CreateTask) *string { return &t.OrderNo }},
+		{"event", "what happened: payment.succeeded", func(t *client.CreateTask) *string { return &t.Event }},
+		{"url", "where it goes", func(t *client.CreateTask) *string { return &t.URL }},
+		{"method", "of the request (default POST)", func(t *client.CreateTask) *string { return &t.Method }},
+		{"body", "what is sent, as text", func(t *client.CreateTask) *string { return &t.Body }},
+		{"delay", "wait before the first attempt: 15s", func(t *client.CreateTask) *string { return &t.Delay }},
+		{"schedule", "a preset's name or a schedule's text", func(t *client.CreateTask) *string { return &t.Schedule }},
+		{"success", "a preset's name or an expression", func(t *client.CreateTask) *string { return &t.Success }},
+		{"timeout", "of one attempt: 5s", func(t *client.CreateTask) *string { return &t.Timeout }},
+		{"max-age", "ends it at this age: 24h", func(t *client.CreateTask) *string { return &t.MaxAge }},
+		{"repeat", "begin again after it ended: 10m, or cron ...", func(t *client.CreateTask) *string { return &t.Repeat }},
+	}
+	for _, f := range texts {
+		flags.String(f.name, "", f.usage)
+	}
+	flags.StringVar(&data, "json", "", "what is sent, as JSON")
+	flags.StringVar(&due, "due", "", "time of the first attempt: 2026-11-20T15:04:05Z")
+	flags.StringArrayVar(&headers, "header", nil, `a header, "Name: value"; may be repeated`)
+
+	return func(t *client.CreateTask) error {
+		for _, f := range texts {
+			if given := flags.Lookup(f.name); given.Changed {
+				*f.to(t) = given.Value.String()
+			}
+		}
+		if t.Queue == "" {
+			t.Queue = "default"
+		}
+		if data != "" {
+			if !json.Valid([]byte(data)) {
+				return wrong{errors.New("--json: is not JSON: see whether the shell has taken its quotes")}
+			}
+			t.JSON = json.RawMessage(data)
+		}
+		if due != "" {
+			if err := t.Due.UnmarshalText([]byte(due)); err != nil {
+				return wrong{fmt.Errorf("--due %q: want a time such as 2026-11-20T15:04:05Z", due)}
+			}
+		}
+		for _, h := range headers {
+			name, value, ok := strings.Cut(h, ":")
+			if !ok {
+				return wrong{fmt.Errorf(`--header %q: want "Name: value"`, h)}
+			}
+			if t.Headers == nil {
+				t.Headers = map[string]string{}
+			}
+			t.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		}
+		return nil
+	}
+}
+
+// readTasks reads tasks from a file, and finishes each with set.
+func readTasks(path string, set func(*client.CreateTask) error) ([]client.CreateTask, error) {
+	in := io.Reader(os.Stdin)
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	d := json.NewDecoder(in)
+	d.DisallowUnknownFields()
+	var tasks []client.CreateTask
+	for {
+		var t client.CreateTask
+		err := d.Decode(&t)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, wrong{fmt.Errorf("task %d of %s: %w", len(tasks)+1, path, err)}
+		}
+		if err := set(&t); err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, t)
+	}
+	if len(tasks) == 0 {
+		return nil, wrong{fmt.Errorf("%s has no task: want JSON objects, as POST /v1/tasks takes them", path)}
+	}
+	return tasks, nil
+}
+
+func sendOne(ctx context.Context, to *call, in client.CreateTask) error {
+	task, _, err := to.Create(ctx, in)
+	if err != nil {
+		return err
+	}
+	return to.print(task, func(t *rows) { t.taskHeads(); t.task(task) })
+}
+
+// sendMany creates tasks in batches that a server takes. It goes on after a task
+// that was refused, and says at the end how many were.
+func sendMany(ctx context.Context, to *call, in []client.CreateTask) error {
+	refused := 0
+	var last error
+	for start := 0; start < len(in); {
+		end := batchEnd(in, start)
+		results, err := to.CreateBatch(ctx, in[start:end])
+		if err != nil {
+			return fmt.Errorf("%d of %d tasks were sent: %w", start, len(in), err)
+		}
+		if err := to.print(results, func(t *rows) { t.results(start, results) }); err != nil {
+			return err
+		}
+		for _, r := range results {
+			if r.Error != nil {
+				last = r.Error
+				refused++
+			}
+		}
+		start = end
+	}
+	if refused > 0 {
+		return fmt.Errorf("%d of %d tasks were refused, the last one with %w", refused, len(in), last)
+	}
+	return nil
+}
+
+// batchEnd says where the batch ends that begins at start: after 1,000 tasks, or
+// about 8 MiB.
+func batchEnd(in []client.CreateTask, start int) int {
+	const most, maxBytes = 1000, 8 << 20
+	size := 0
+	for i := start; i < len(in); i++ {
+		if size += len(in[i].Body) + len(in[i].JSON) + 1024; i > start && (size > maxBytes || i-start == most) {
+			return i
+		}
+	}
+	return len(in)
+}
+
+// results writes what became of a batch, whose first task is number start.
+func (t *rows) results(start int, results []client.BatchResult) {
+	t.heads("TASK", "STATUS", "ID", "KEY", "PROBLEM")
+	for i, r := range results {
+		switch {
+		case r.Error != nil:
+			t.row(start+i+1, r.Status, "", "", r.Error)
+		case r.Task != nil:
+			t.row(start+i+1, r.Status, r.Task.ID, r.Task.Key, "")
+		}
+	}
+}

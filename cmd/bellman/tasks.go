@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+func getCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "get " + taskArgs,
+		Short: "Show a task with its request and its attempts",
+		Args:  oneTask,
+	}
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		task, err := wholeTask(ctx, to.Client, ref(args))
+		if err != nil {
+			return err
+		}
+		return to.print(task, func(t *rows) {
+			t.detail(task)
+			if len(task.AttemptLog) > 0 {
+				t.row(" ")
+				t.attempts(task.AttemptLog)
+			}
+		})
+	})
+}
+
+// wholeTask reads a task with all of its attempts.
+func wholeTask(ctx context.Context, c *client.Client, r client.Ref) (*client.TaskDetail, error) {
+	task, err := c.Task(ctx, r)
+	if err != nil || len(task.AttemptLog) == 0 || task.AttemptLog[0].Number <= 1 {
+		return task, err
+	}
+	newest := task.AttemptLog
+	var log []client.Attempt
+	for after := 0; after+1 < newest[0].Number; after = log[len(log)-1].Number {
+		more, err := c.AttemptsAfter(ctx, r, after)
+		if err != nil {
+			return nil, err
+		}
+		if len(more) == 0 {
+			break
+		}
+		log = append(log, more...)
+	}
+	for _, a := range newest {
+		if len(log) == 0 || a.Number > log[len(log)-1].Number {
+			log = append(log, a)
+		}
+	}
+	task.AttemptLog = log
+	return task, nil
+}
+
+// detail writes one task, a field a line.
+func (t *rows) detail(k *client.TaskDetail) {
+	t.row("task", k.ID)
+	t.row("queue", k.Queue)
+	for _, f := range [][2]string{
+		{"key", k.Key}, {"merchant", k.MerchantNo}, {"order", k.OrderNo}, {"event", k.Event}, {"repeat", k.Repeat},
+		{"request", k.Request.Method + " " + k.Request.URL}, {"body", cut(k.Request.Body, 200)},
+		{"schedule", k.Schedule}, {"success", k.Success}, {"state", k.State}, {"reason", k.Reason},
+		{"attempts", attemptsOf(&k.Task)}, {"created", k.Created.String()}, {"due", when(k.Due)}, {"finished", when(k.Finished)},
+	} {
+		if f[1] != "" {
+			t.row(f[0], f[1])
+		}
+	}
+}
+
+// attempts writes attempts, one a row.
+func (t *rows) attempts(log []client.Attempt) {
+	t.heads("ATTEMPT", "TRIGGER", "STARTED", "LATE", "TOOK", "RESULT", "STATUS", "ANSWER")
+	for _, a := range log {
+		answer := a.Response
+		if a.Error != "" {
+			answer = a.Error
+		}
+		t.row(a.Number, a.Trigger, a.Started, fmt.Sprintf("%dms", a.LatenessMS), fmt.Sprintf("%dms", a.TookMS), a.Result, a.Status, cut(answer, 60))
+	}
+}
+
+func listCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List tasks, the newest first",
+		Long:  "List tasks, the newest first. With -o json each task is one line.",
+		Args:  cobra.NoArgs,
+	}
+	var f filter
+	f.flags(c.Flags())
+	limit := c.Flags().Int("limit", 50, "at most so many; 0: all")
+	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+		wanted, err := f.filter(time.Now())
+		if err != nil {
+			return err
+		}
+		if *limit < 0 {
+			return wrong{fmt.Errorf("--limit %d: want 0 or more", *limit)}
+		}
+		t := newRows(to.out)
+		if !to.json {
+			t.taskHeads()
+		}
+		e := json.NewEncoder(to.out)
+		e.SetEscapeHTML(false)
+		n := 0
+		for task, err := range to.Tasks(ctx, wanted) {
+			if err != nil {
+				return err
+			}
+			if !to.json {
+				t.task(&task)
+			} else if err := e.Encode(task); err != nil {
+				return err
+			}
+			if n++; n == *limit {
+				break
+			}
+		}
+		return t.end()
+	})
+}
+
+// A filter is a client's filter as flags state it.
+type filter struct {
+	client.Filter
+	from, to string
+}
+
+func (f *filter) flags(to *pflag.FlagSet) {
+	to.StringVar(&f.Queue, "queue", "", "only of this queue")
+	to.StringVar(&f.Key, "task-key", "", "only with this key")
+	to.StringVar(&f.State, "state", "", "only in this state: pending, succeeded, failed or cancelled")
+	to.StringVar(&f.MerchantNo, "merchant-no", "", "only of this merchant")
+	to.StringVar(&f.OrderNo, "order-no", "", "only of this order")
+	to.StringVar(&f.Event, "event", "", "only of this event")
+	to.StringVar(&f.URLHost, "url-host", "", "only to this host, or host:port")
+	to.StringVar(&f.from, "created-from", "", `created at this time or later: 2026-11-20T15:04:05Z, or "2h" ago`)
+	to.StringVar(&f.to, "created-to", "", "created before this time")
+}
+
+// filter returns what the flags say. Durations count back from now.
+func (f *filter) filter(now time.Time) (client.Filter, error) {
+	out := f.Filter
+	for _, bound := range []struct {
+		flag, text string
+		to         *client.Time
+	}{{"--created-from", f.from, &out.CreatedFrom}, {"--created-to", f.to, &out.CreatedTo}} {
+		if bound.text == "" {
+			continue
+		}
+		if ago, err := schedule.ParseDuration(bound.text); err == nil {
+			*bound.to = client.At(now.Add(-ago))
+		} else if err := bound.to.UnmarshalText([]byte(bound.text)); err != nil {
+			return out, wrong{fmt.Errorf("%s %q: want a time such as 2026-11-20T15:04:05Z, or a duration such as 2h", bound.flag, bound.text)}
+		}
+	}
+	return out, nil
+}
+
+func cancelCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "cancel " + taskArgs,
+		Short: "End a task; an attempt in flight may still arrive",
+		Args:  oneTask,
+	}
+	reason := c.Flags().String("reason", "", "why, for the audit record")
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		task, err := to.Cancel(ctx, ref(args), client.Because{Reason: *reason})
+		if err != nil {
+			return err
+		}
+		return to.print(task, func(t *rows) { t.taskHeads(); t.task(task) })
+	})
+}
