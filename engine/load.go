@@ -40,11 +40,11 @@ type loader struct {
 	horizon time.Duration // how far ahead to read
 	partly  bellman.Position
 
-	back      bellman.Position // where to go on; Look noTime: nowhere
-	skipped   bellman.Position // just before the first task that was left out because its line had its share
-	left      bellman.Line     // whose
-	past      int              // pages to read on past skipped
-	fruitless time.Time        // when reading on last found nothing of another line
+	back      bellman.Position      // where to go on; Look noTime: nowhere
+	skipped   bellman.Position      // just before the first task that was left out because its line had its share
+	out       map[bellman.Line]bool // the lines of all that were left out
+	past      int                   // pages to read on past skipped
+	fruitless time.Time             // when reading on last found nothing of another line
 
 	early     bellman.Position // where to go on with what was set aside; Look noTime: nowhere
 	unsettled bool             // tasks were being set aside when that began
@@ -64,6 +64,7 @@ func (e *Engine) load(ctx context.Context, takeover int64) error {
 	l := &loader{
 		Engine:   e,
 		share:    make(map[bellman.Line]int),
+		out:      make(map[bellman.Line]bool),
 		aside:    make(map[bellman.Line]time.Time),
 		ahead:    now.UnixMilli(),
 		horizon:  maxHorizon,
@@ -109,6 +110,7 @@ func (e *Engine) load(ctx context.Context, takeover int64) error {
 func (l *loader) lookBack(look int64) {
 	if look <= l.back.Look {
 		l.back, l.skipped = bellman.Position{Look: look}, nowhere
+		clear(l.out)
 	}
 }
 
@@ -170,11 +172,12 @@ func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (mor
 // of lines that have their share of what waits for room, reads on for a while to
 // find some of other lines, and comes back to those that it left out.
 func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err error) {
-	if l.back == nowhere || l.back == l.skipped && l.share[l.left] > linePending/2 {
+	if l.back == nowhere || l.back == l.skipped && !l.room() {
 		return false, nil
 	}
 	if l.back == l.skipped {
 		l.skipped = nowhere
+		clear(l.out)
 	}
 	l.hand.beginRead(0)
 	l.page, err = l.store.Due(ctx, l.leases.shards(), l.back, now.UnixMilli()+1, pageSize, l.page[:0])
@@ -183,8 +186,9 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 			l.share[en.Line]++
 			return true
 		}
+		l.out[en.Line] = true
 		if l.skipped == nowhere {
-			l.skipped, l.left, l.past = before, en.Line, 0
+			l.skipped, l.past = before, 0
 			if now.Sub(l.fruitless) >= pastAgain {
 				l.past = pastPages
 			}
@@ -211,6 +215,16 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 		l.back = l.skipped // nowhere, if nothing was left out
 	}
 	return false, nil
+}
+
+// room reports whether a line whose tasks were left out could have some more.
+func (l *loader) room() bool {
+	for line := range l.out {
+		if l.share[line] <= linePending/2 {
+			return true
+		}
+	}
+	return false
 }
 
 // take puts items that are due among those that wait for room in their lines.

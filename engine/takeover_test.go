@@ -1,0 +1,120 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// A mortal store is one whose owner can die: after that nothing it does is
+// written, and what it holds is as it was.
+type mortal struct {
+	*memory.Store
+	dead chan struct{}
+}
+
+func (s *mortal) Commit(ctx context.Context, b *bellman.Batch) error {
+	select {
+	case <-s.dead:
+		return bellman.ErrClosed
+	default:
+		return s.Store.Commit(ctx, b)
+	}
+}
+
+func (s *mortal) Leave(context.Context, string) error { return nil } // the dead do not say goodbye
+
+// A task that kills its node: each time it is attempted, the node dies before
+// the outcome is recorded. The attempts are logged as unknown, and after a few
+// the task is left alone while others go on.
+func TestKiller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := memory.New()
+		var killer bellman.ID
+		kills := 0
+		life := func(f func(e *engine.Engine)) {
+			store := &mortal{kept, make(chan struct{})}
+			e, stop := run(t, store, engine.Queue{Name: "q", Schedule: "0s, 1h*", Handler: bellman.HandlerFunc(
+				func(_ context.Context, task *bellman.Task, _ int) bellman.Verdict {
+					if task.ID == killer || string(task.Body) == "kill" {
+						kills++
+						close(store.dead)
+						return bellman.Verdict{}
+					}
+					return bellman.Verdict{Next: bellman.Succeed}
+				})})
+			if f != nil {
+				f(e)
+			}
+			time.Sleep(time.Minute)
+			stop()
+			time.Sleep(time.Minute) // for the registration to expire
+		}
+		life(func(e *engine.Engine) {
+			killer = add(t, e, &bellman.Task{Queue: "q", Body: []byte("kill")})
+		})
+		for range 10 {
+			life(nil)
+		}
+		if kills < 3 || kills > 6 {
+			t.Errorf("the task killed its node %d times in 22 minutes; want a few", kills)
+		}
+		unknown := 0
+		for _, a := range attempts(t, kept, killer) {
+			if a.Result == bellman.Unknown && a.Trigger == bellman.ByTakeover {
+				unknown++
+			}
+		}
+		if unknown < 2 {
+			t.Errorf("%d unknown attempts in the log; want each death but the first and the last: %+v", unknown, attempts(t, kept, killer))
+		}
+		var other bellman.ID
+		life(func(e *engine.Engine) { other = add(t, e, &bellman.Task{Queue: "q"}) })
+		if task := get(t, kept, other); task.State != bellman.Succeeded {
+			t.Errorf("another task: %v; want succeeded", task.State)
+		}
+		if task := get(t, kept, killer); task.State != bellman.Pending {
+			t.Errorf("the task is %v; want pending, set aside", task.State)
+		}
+	})
+}
+
+// What was due when the last owner died is attempted at once, and says so; what
+// was due when it stopped in order is attempted as ever.
+func TestTakeover(t *testing.T) {
+	for _, died := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			kept := memory.New()
+			store := &mortal{kept, make(chan struct{})}
+			q := engine.Queue{Name: "q", Handler: &receiver{answer: accept}}
+			var first bellman.Store = store
+			if !died {
+				first = kept
+			}
+			e, stop := run(t, first, q)
+			id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Minute})
+			close(store.dead)
+			stop()
+			time.Sleep(2 * time.Minute)
+			e, stop = run(t, kept, q)
+			time.Sleep(time.Second)
+			if r, ok := e.Resumed(); !ok || r.Crashed != died || r.Pending != 1 || r.Overdue != 1 {
+				t.Errorf("died %t: resumed %+v, %t; want 1 pending, 1 overdue", died, r, ok)
+			}
+			stop()
+			want := bellman.BySchedule
+			if died {
+				want = bellman.ByTakeover
+			}
+			log := attempts(t, kept, id)
+			if len(log) != 1 || log[0].Trigger != want || log[0].Lateness() != time.Minute {
+				t.Errorf("died %t: %+v; want one attempt by %v, a minute late", died, log, want)
+			}
+		})
+	}
+}

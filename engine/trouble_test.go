@@ -1,0 +1,242 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// A troubled store is a real one whose commits fail as they are told to.
+type troubled struct {
+	*memory.Store
+	fail atomic.Pointer[func() (err error, written bool)] // nil: nothing fails
+}
+
+func (s *troubled) Commit(ctx context.Context, b *bellman.Batch) error {
+	if fail := s.fail.Load(); fail != nil {
+		if err, written := (*fail)(); err != nil {
+			if written {
+				if err := s.Store.Commit(ctx, b); err != nil {
+					return err
+				}
+			}
+			return err
+		}
+	}
+	return s.Store.Commit(ctx, b)
+}
+
+// Each commit fails in each of the ways there are, written or not: what was
+// accepted is attempted all the same, and nothing is attempted twice for the
+// same due time.
+func TestTroubledStore(t *testing.T) {
+	tests := []struct {
+		name    string
+		err     error
+		written bool
+	}{
+		{"an error, nothing written", errors.New("disk on fire"), false},
+		{"full, nothing written", bellman.ErrFull, false},
+		{"unknown, not written", bellman.ErrUnknown, false},
+		{"unknown, but written", bellman.ErrUnknown, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &troubled{Store: memory.New()}
+				var mu sync.Mutex
+				sent := make(map[string]int)
+				r := &receiver{answer: func(task *bellman.Task, number int) bellman.Verdict {
+					mu.Lock()
+					defer mu.Unlock()
+					sent[fmt.Sprintf("%s/%d", task.Key, number)]++
+					return bellman.Verdict{Next: bellman.Next(min(number/3, 1))} // accepted at the third
+				}}
+				e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Schedule: "0s, 5s*4"})
+				defer stop()
+				fail := func() (error, bool) {
+					if rand.IntN(3) == 0 {
+						return tt.err, tt.written
+					}
+					return nil, false
+				}
+				store.fail.Store(&fail)
+				const n = 200
+				accepted := make(map[string]bellman.ID)
+				for i := range n {
+					task := &bellman.Task{Queue: "q", Key: fmt.Sprint(i)}
+					a := e.Add(t.Context(), task)[0]
+					for errors.Is(a.Err, tt.err) { // as a client does: the same again
+						time.Sleep(100 * time.Millisecond)
+						a = e.Add(t.Context(), &bellman.Task{Queue: "q", Key: task.Key})[0]
+					}
+					if a.Err != nil {
+						t.Fatal(a.Err)
+					}
+					accepted[task.Key] = a.ID
+				}
+				time.Sleep(time.Minute)
+				store.fail.Store(nil)
+				time.Sleep(time.Minute)
+				for key, id := range accepted {
+					task := get(t, store, id)
+					if task.State != bellman.Succeeded || task.Attempts != 3 {
+						t.Errorf("task %s is %v after %d attempts; want succeeded after 3", key, task.State, task.Attempts)
+					}
+					if log := attempts(t, store, id); len(log) != 3 {
+						t.Errorf("task %s has %d attempts in its log; want 3", key, len(log))
+					}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				for attempt, times := range sent {
+					if times != 1 {
+						t.Errorf("attempt %s was made %d times; want once", attempt, times)
+					}
+				}
+			})
+		})
+	}
+}
+
+// While the store takes nothing, intake says so and firing stops by itself;
+// afterwards everything goes on.
+func TestFullStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &troubled{Store: memory.New()}
+		r := &receiver{answer: accept}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r})
+		defer stop()
+		id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Second})
+		full := func() (error, bool) { return bellman.ErrFull, false }
+		store.fail.Store(&full)
+		if a := e.Add(t.Context(), &bellman.Task{Queue: "q"})[0]; !errors.Is(a.Err, bellman.ErrFull) {
+			t.Errorf("Add to a full store: %v; want ErrFull", a.Err)
+		}
+		time.Sleep(10 * time.Second)
+		if err := e.Ready(t.Context()); err == nil {
+			t.Error("Ready while nothing can be written; want an error")
+		}
+		if task := get(t, store, id); task.State != bellman.Pending {
+			t.Errorf("%v; want pending: the outcome cannot be written", task.State)
+		}
+		store.fail.Store(nil)
+		time.Sleep(10 * time.Second)
+		if task := get(t, store, id); task.State != bellman.Succeeded || len(r.times()) != 1 {
+			t.Errorf("%v after %d attempts; want succeeded after 1", task.State, len(r.times()))
+		}
+		if err := e.Ready(t.Context()); err != nil {
+			t.Errorf("Ready: %v", err)
+		}
+	})
+}
+
+// An endpoint that hangs for 30 s with 10,000 due tasks does not delay another
+// endpoint's, whether they come new or were overdue behind them.
+func TestSlowDoNotHoldQuick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		late := make(chan time.Duration, 2000)
+		q := engine.Queue{Name: "q", Timeout: 30 * time.Second, Schedule: "0s, 1h", Handler: bellman.HandlerFunc(
+			func(ctx context.Context, task *bellman.Task, _ int) bellman.Verdict {
+				if task.Endpoint == "slow" {
+					<-ctx.Done()
+					return bellman.Verdict{Result: bellman.TimedOut}
+				}
+				late <- time.Since(task.Due)
+				time.Sleep(time.Millisecond)
+				return bellman.Verdict{Next: bellman.Succeed}
+			})}
+		e, stop := run(t, store, q)
+		for range 10 {
+			var tasks []*bellman.Task
+			for range 1000 {
+				tasks = append(tasks, &bellman.Task{Queue: "q", Endpoint: "slow", Delay: time.Minute})
+			}
+			for _, a := range e.Add(t.Context(), tasks...) {
+				if a.Err != nil {
+					t.Fatal(a.Err)
+				}
+			}
+		}
+		for range 1000 { // due with them, and after them in order
+			add(t, e, &bellman.Task{Queue: "q", Endpoint: "quick", Delay: time.Minute})
+		}
+		stop()
+		time.Sleep(2 * time.Minute)
+		e, stop = run(t, store, q)
+		defer stop()
+		started := time.Now()
+		for i := range 1000 {
+			<-late
+			if i == 999 {
+				if took := time.Since(started); took > 3*time.Second {
+					t.Errorf("overdue tasks of the quick endpoint were made after %v behind the slow one's; want at once", took)
+				}
+			}
+		}
+		for range 200 {
+			add(t, e, &bellman.Task{Queue: "q", Endpoint: "quick"})
+			if l := <-late; l > 50*time.Millisecond {
+				t.Errorf("a new task of the quick endpoint was %v late", l)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+}
+
+// More overdue than Flow.High: nothing is taken in, until there is less than
+// Flow.Low.
+func TestOverload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		r := &receiver{answer: func(*bellman.Task, int) bellman.Verdict {
+			<-gate
+			return bellman.Verdict{Next: bellman.Succeed}
+		}}
+		e, err := engine.New(engine.Options{
+			Store:  memory.New(),
+			Queues: []engine.Queue{{Name: "q", Handler: r, Timeout: 10 * time.Minute}},
+			Flow:   engine.Flow{High: 100, Low: 50},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(ctx) }()
+		n := 0
+		for ; n < 1000; n++ {
+			if a := e.Add(ctx, &bellman.Task{Queue: "q"})[0]; errors.Is(a.Err, bellman.ErrOverloaded) {
+				break
+			} else if a.Err != nil {
+				t.Fatal(a.Err)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		if n < 100 || n > 200 {
+			t.Errorf("%d tasks were taken in; want about 100 waiting, and those in flight", n)
+		}
+		close(gate)
+		time.Sleep(5 * time.Second)
+		add(t, e, &bellman.Task{Queue: "q"})
+		time.Sleep(time.Second)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if got := len(r.times()); got != n+1 {
+			t.Errorf("%d attempts; want %d", got, n+1)
+		}
+	})
+}
