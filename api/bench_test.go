@@ -3,7 +3,9 @@ package api
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -70,5 +72,42 @@ func BenchmarkEngine(b *testing.B) {
 		t := ask(&o.in, &o.faults)
 		t.Header = nil
 		m.fake.Add(b.Context(), t)
+	}
+}
+
+// The same over loopback with 32 clients, beside a handler that only reads.
+func BenchmarkCreateOverLoopback(b *testing.B) {
+	raw := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.WriteHeader(http.StatusCreated)
+	})
+	ours, huma := makeWay(b, Options{}, false), makeWay(b, Options{}, true)
+	ours.fake.discard, huma.fake.discard = true, true
+	for _, way := range []struct {
+		name    string
+		handler http.Handler
+	}{{"raw", raw}, {"ours", ours}, {"huma", huma}} {
+		b.Run(way.name, func(b *testing.B) {
+			server := httptest.NewServer(way.handler)
+			defer server.Close()
+			c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+			defer c.CloseIdleConnections()
+			b.SetParallelism(32 / runtime.GOMAXPROCS(0))
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					resp, err := c.Post(server.URL+"/v1/tasks", "application/json", strings.NewReader(benchTask))
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+					if resp.StatusCode != http.StatusCreated {
+						b.Error(resp.Status)
+						return
+					}
+				}
+			})
+		})
 	}
 }
