@@ -34,34 +34,51 @@ func (s *entries[T]) add(due int64, v T) (Handle, *entry[T]) {
 			e.life = s.lives[c]
 		}
 	}
+	if e.life == usedUp {
+		return s.add(due, v) // and cell i is never given back
+	}
 	e.life++
 	e.due = due
 	e.value = v
 	return Handle{cell: i, life: e.life}, e
 }
 
-// end gives the cell of a timer back.
+// usedUp is the life of a cell when it has had all 2³¹ that a handle can tell
+// apart. It is even, so no handle has it.
+const usedUp = ^uint32(1)
+
+// placed is the entry of cell i if it is pending at that place, and not one
+// that has ended since, or belongs to another timer now.
+func (s *entries[T]) placed(i, place uint32) *entry[T] {
+	cells := s.slab.chunks[i>>chunkBits].cells
+	if cells == nil {
+		return nil
+	}
+	e := &cells[i%chunkLen]
+	if e.where != place || e.life%2 == 0 {
+		return nil
+	}
+	return e
+}
+
+// end ends a timer and frees its cell.
 func (s *entries[T]) end(i uint32, e *entry[T]) {
 	var none T
 	e.value = none
 	e.life++
-	if s.slab.chunks[i>>chunkBits].free.give(i) || e.life == 0 {
-		s.turned(i, e)
+	s.free(i)
+}
+
+// free gives the cell of a timer back that has ended.
+func (s *entries[T]) free(i uint32) {
+	if s.slab.chunks[i>>chunkBits].free.give(i) {
+		s.turned(i >> chunkBits)
 	}
 }
 
-// turned is for a cell that was given back to a full chunk, or as the last one
-// of its chunk, or that has lived through all 2³¹ lives that a handle can tell
-// apart. Such a cell is taken again at once, and never used again.
-func (s *entries[T]) turned(i uint32, e *entry[T]) {
-	c := i >> chunkBits
-	f := s.slab.chunks[c].free
-	if e.life == 0 {
-		e.life = retired
-		f.retake(i)
-		return
-	}
-	if !s.slab.turned(c, f) {
+// turned is for a chunk that is full no longer, or empty now.
+func (s *entries[T]) turned(c uint32) {
+	if !s.slab.turned(c, s.slab.chunks[c].free) {
 		return
 	}
 	for int(c) >= len(s.lives) {
@@ -74,6 +91,3 @@ func (s *entries[T]) turned(i uint32, e *entry[T]) {
 	s.lives[c] = far
 	s.slab.drop(c)
 }
-
-// retired is the life of a cell that is never used again: even, so no handle has it.
-const retired = ^uint32(1)

@@ -72,12 +72,6 @@ func (f *freeCells) give(i uint32) (turned bool) {
 	return uint(f.used-1) >= chunkLen-2
 }
 
-// retake undoes give.
-func (f *freeCells) retake(i uint32) {
-	f.words[i%chunkLen/64] &^= 1 << (i % 64)
-	f.used++
-}
-
 // turned keeps account of a chunk that is full no longer, or empty now.
 func (s *slab[E]) turned(c uint32, f *freeCells) (drop bool) {
 	if f.used > 0 {

@@ -1,9 +1,6 @@
 package wheel
 
-import (
-	"math"
-	"math/bits"
-)
+import "math"
 
 // Three levels, and one list for what is beyond them. A slot of the lowest level is one tick. A slot of
 // another is half of what the level below reaches, so that a whole slot can
@@ -20,21 +17,20 @@ const (
 	beyond = fine + 2*coarse
 )
 
-// A place is a position in a block: block<<4 | index. Block 0 is never used,
-// so 0 is no place.
-
-// A block is a part of a slot's list: the cells of up to 13 timers, in one
-// cache line. Which of them are pending is not here but in slots.live, so
-// that a cancel, of 13 timers, touches the block once.
+// A block is a part of a slot's list: the cells of 29 timers, in two cache
+// lines. It does not know which of them are pending still: a cancel does not
+// come here, it only counts in slots.live, which is small enough to stay near
+// the processor. An entry knows its place, and that tells.
 type block struct {
 	next, prev uint32 // blocks of the same slot, in a ring
-	slot       uint32 // or unused
+	slot       uint32
 	cells      [perBlock]uint32
 }
 
 const (
-	perBlock = 13
-	unused   = ^uint32(0) // no slot: the block is not in a list
+	placeBits = 5 // a place is the number of a block, and 5 bits for which of its cells
+	perBlock  = 1<<placeBits - 3
+	listed    = 1 << 7 // beside a block's count: it is in slots.bare
 )
 
 // slots are the lists of timers of all levels.
@@ -42,19 +38,17 @@ type slots struct {
 	tail   [beyond + 2]uint32         // the last place of the slot; 0 if the slot is empty
 	least  [beyond + 2 - first1]int64 // from level 1 up: no timer of the slot is due before; too low after its earliest was cancelled
 	level  [3]bitmap                  // occupied slots, by level
-	blocks slab[block]
-	live   []*[chunkLen]uint16 // by block: bit set of the cells whose timers are pending
+	blocks slab[block]                // block 0 is never used
+	live   []*[chunkLen]uint8         // by block: how many of its timers are pending
 
-	// Blocks that a cancel left with nothing live. Unlinking them together
-	// instead of one by one saves a branch that nobody can foresee, which would make
-	// one cancel in 13 wait for memory alone.
-	bare  [64]uint32
-	bares int
+	bare   [128]uint32 // blocks that a cancel left with none pending, to be unlinked
+	bares  uint32
+	looked uint32 // keeps the compiler from dropping a look
 }
 
 func (s *slots) init() {
 	s.level = [3]bitmap{newBitmap(fine), newBitmap(coarse), newBitmap(coarse)}
-	s.live = append(s.live, new([chunkLen]uint16))
+	s.live = append(s.live, new([chunkLen]uint8))
 	s.blocks.take() // block 0
 }
 
@@ -79,13 +73,13 @@ func (s *slots) occupied(slot uint32, is bool) {
 // push appends a cell to a slot and returns its place.
 func (s *slots) push(slot, cell uint32) uint32 {
 	p := s.tail[slot] + 1
-	if p%16 == perBlock || p == 1 {
-		p = s.grow(slot, p>>4) << 4
+	if p%(1<<placeBits) == perBlock || p == 1 {
+		p = s.grow(slot, p>>placeBits) << placeBits
 	}
 	s.tail[slot] = p
-	n := p >> 4
-	s.blocks.at(n).cells[p%16] = cell
-	s.live[n>>chunkBits][n%chunkLen] |= 1 << (p % 16)
+	n := p >> placeBits
+	s.blocks.at(n).cells[p%(1<<placeBits)] = cell
+	s.live[n>>chunkBits][n%chunkLen]++
 	return p
 }
 
@@ -93,7 +87,7 @@ func (s *slots) push(slot, cell uint32) uint32 {
 func (s *slots) grow(slot, last uint32) uint32 {
 	n := s.blocks.take()
 	if int(n>>chunkBits) == len(s.live) {
-		s.live = append(s.live, new([chunkLen]uint16))
+		s.live = append(s.live, new([chunkLen]uint8))
 	}
 	b := s.blocks.at(n)
 	b.slot = slot
@@ -112,11 +106,32 @@ func (s *slots) grow(slot, last uint32) uint32 {
 	return n
 }
 
-// tidy unlinks the bare blocks.
-func (s *slots) tidy() {
+// clear takes the cell at a place out of the count of its block. If that was
+// the last the block is listed, and shear must be called before the list is
+// full.
+func (s *slots) clear(place uint32) {
+	n := place >> placeBits
+	live := s.live[n>>chunkBits][n%chunkLen] - 1
+	s.bare[s.bares%uint32(len(s.bare))] = n
+	if live == 0 { // compiled to no branch: one in 29, and nobody could foresee which
+		live = listed
+		s.bares++
+	}
+	s.live[n>>chunkBits][n%chunkLen] = live
+}
+
+// shear unlinks the blocks that are listed as bare.
+func (s *slots) shear() {
+	// First only look, so that the processor fetches all of them and their
+	// neighbours at once, and not each when the one before is done.
+	s.looked = 0
 	for _, n := range s.bare[:s.bares] {
-		// One that was used again since is not bare, or is listed twice.
-		if s.live[n>>chunkBits][n%chunkLen] == 0 && s.blocks.at(n).slot != unused {
+		b := s.blocks.at(n)
+		s.looked |= s.blocks.at(b.next).slot | s.blocks.at(b.prev).slot
+	}
+	for _, n := range s.bare[:s.bares] {
+		live := &s.live[n>>chunkBits][n%chunkLen]
+		if *live &^= listed; *live == 0 { // or else it was used again since
 			s.unlink(n)
 		}
 	}
@@ -126,36 +141,30 @@ func (s *slots) tidy() {
 // unlink takes a block with nothing live out of its slot and frees it.
 func (s *slots) unlink(n uint32) {
 	b := s.blocks.at(n)
+	slot := b.slot
 	if b.next == n {
-		s.tail[b.slot] = 0
-		s.occupied(b.slot, false)
+		s.tail[slot] = 0
+		s.occupied(slot, false)
 	} else {
 		s.blocks.at(b.next).prev = b.prev
 		s.blocks.at(b.prev).next = b.next
-		if s.tail[b.slot]>>4 == n {
-			s.tail[b.slot] = b.prev<<4 | (perBlock - 1) // as if full
+		if s.tail[slot]>>placeBits == n {
+			s.tail[slot] = b.prev<<placeBits | (perBlock - 1) // as if full
 		}
 	}
-	b.slot = unused
 	if s.blocks.give(n) {
 		s.blocks.drop(n >> chunkBits)
 	}
 }
 
-// head is the first block of a slot that is not empty, and its live cells.
-func (s *slots) head(slot uint32) (n uint32, b *block, live *uint16) {
-	n = s.blocks.at(s.tail[slot] >> 4).next
-	return n, s.blocks.at(n), &s.live[n>>chunkBits][n%chunkLen]
-}
-
-// pop takes a slot's first block out and returns its live cells.
-func (s *slots) pop(slot uint32, into *[perBlock]uint32) []uint32 {
-	n, b, live := s.head(slot)
-	k := 0
-	for ; *live != 0; *live &= *live - 1 {
-		into[k%perBlock] = b.cells[bits.TrailingZeros16(*live)%perBlock]
-		k++
+// head is the first block of a slot that is not empty, its count, and those of
+// its cells that were ever filled: some of the timers may have ended.
+func (s *slots) head(slot uint32) (n uint32, live *uint8, cells []uint32) {
+	last := s.tail[slot]
+	n = s.blocks.at(last >> placeBits).next
+	cells = s.blocks.at(n).cells[:]
+	if n == last>>placeBits {
+		cells = cells[:last%(1<<placeBits)+1]
 	}
-	s.unlink(n)
-	return into[:k]
+	return n, &s.live[n>>chunkBits][n%chunkLen], cells
 }

@@ -28,17 +28,19 @@ package wheel
 
 import (
 	"math"
-	"math/bits"
 )
 
 // A Wheel holds timers with a value of type T. Make one with New. It is not
 // safe for concurrent use.
 type Wheel[T any] struct {
-	now     int64 // every tick before it was fired; no timer is in a slot before it
-	pending int
+	now     int64  // every tick before it was fired; no timer is in a slot before it
+	pending int    // those in ended included
 	turn    uint32 // which of the two lists of far timers is in use
 	entries entries[T]
 	slots
+
+	ended [64]ended
+	ends  uint32
 }
 
 // Fired is a timer that came due.
@@ -55,7 +57,7 @@ func New[T any](now int64) *Wheel[T] {
 }
 
 // Len is how many timers are pending.
-func (w *Wheel[T]) Len() int { return w.pending }
+func (w *Wheel[T]) Len() int { return w.pending - int(w.ends) }
 
 // Add sets a timer. One whose due is not after the wheel's time, which is the
 // latest that Advance was given, fires at the next Advance, like one that is
@@ -70,43 +72,51 @@ func (w *Wheel[T]) Add(due int64, v T) Handle {
 // Cancel ends a timer and returns its value. It is false if the timer fired or
 // was cancelled before.
 //
-// Everything that is done each time is here in one piece, and touches the
-// entry and two small bit sets: how many cancels the processor can have under
-// way at once, each waiting for its entry from memory, depends on how many
-// instructions and stores one takes.
+// What it costs is waiting for the entry from memory. The processor can wait
+// for several at once if few instructions lie between, so what
+// else a cancel has to do is left to tidy.
 func (w *Wheel[T]) Cancel(h Handle) (v T, ok bool) {
 	c := h.cell >> chunkBits
 	if h.life == 0 || int(c) >= len(w.entries.slab.chunks) {
 		return v, false
 	}
-	chunk := &w.entries.slab.chunks[c]
-	if chunk.cells == nil {
+	cells := w.entries.slab.chunks[c].cells
+	if cells == nil {
 		return v, false
 	}
-	e := &chunk.cells[h.cell%chunkLen]
+	e := &cells[h.cell%chunkLen]
 	if e.life != h.life {
 		return v, false
 	}
-	w.pending--
-	v, ok = e.value, true
-	var none T
-	e.value = none
+	v = e.value
+	e.value = *new(T)
 	e.life++
-	place := e.where
-	n := place >> 4
-	live := w.live[n>>chunkBits][n%chunkLen] &^ (1 << (place % 16))
-	w.live[n>>chunkBits][n%chunkLen] = live
-	w.bare[w.bares%len(w.bare)] = n
-	if live == 0 {
-		w.bares++
-	}
-	if w.bares == len(w.bare) {
+	k := w.ends % uint32(len(w.ended))
+	w.ended[k] = ended{h.cell, e.where}
+	w.ends = k + 1
+	if k+1 == uint32(len(w.ended)) {
 		w.tidy()
 	}
-	if chunk.free.give(h.cell) || e.life == 0 {
-		w.entries.turned(h.cell, e)
-	}
 	return v, true
+}
+
+// An ended is an entry that Cancel ended and that tidy has not seen.
+type ended struct{ cell, place uint32 }
+
+// tidy takes the entries that Cancel ended out of their blocks and frees them,
+// in one loop for each so that each is short.
+func (w *Wheel[T]) tidy() {
+	for _, e := range w.ended[:w.ends] {
+		w.clear(e.place)
+	}
+	for _, e := range w.ended[:w.ends] {
+		w.entries.free(e.cell)
+	}
+	w.pending -= int(w.ends)
+	w.ends = 0
+	if w.bares >= uint32(len(w.bare)-len(w.ended)) {
+		w.shear()
+	}
 }
 
 // place puts an entry into the slot where it belongs as seen from w.now.
@@ -150,6 +160,7 @@ func (w *Wheel[T]) Advance(now int64, buf []Fired[T]) int {
 		return 0
 	}
 	w.tidy()
+	w.shear()
 	n := 0
 	for {
 		opens, slot, above := w.opens()
@@ -190,18 +201,22 @@ func (w *Wheel[T]) Advance(now int64, buf []Fired[T]) int {
 func (w *Wheel[T]) fire(slot uint32, buf []Fired[T]) int {
 	n := 0
 	for w.tail[slot] != 0 && n < len(buf) {
-		k, b, live := w.head(slot)
-		m := *live
-		for ; m != 0 && n < len(buf); m &= m - 1 {
-			cell := b.cells[bits.TrailingZeros16(m)%perBlock]
-			e := w.entries.slab.at(cell)
+		b, live, cells := w.head(slot)
+		for i, cell := range cells {
+			e := w.entries.placed(cell, b<<placeBits|uint32(i))
+			if e == nil {
+				continue
+			}
 			buf[n] = Fired[T]{e.due, e.value}
 			n++
 			w.entries.end(cell, e)
+			*live--
+			if n == len(buf) {
+				break
+			}
 		}
-		*live = m
-		if m == 0 {
-			w.unlink(k)
+		if *live == 0 {
+			w.unlink(b)
 		}
 	}
 	w.pending -= n
@@ -258,11 +273,14 @@ func (w *Wheel[T]) lowerAhead(budget int) {
 
 // lower moves one block of a slot to where its timers now belong.
 func (w *Wheel[T]) lower(slot uint32) int {
-	var space [perBlock]uint32
-	cells := w.pop(slot, &space)
-	for _, cell := range cells {
-		w.place(cell, w.entries.slab.at(cell))
+	b, live, cells := w.head(slot)
+	for i, cell := range cells {
+		if e := w.entries.placed(cell, b<<placeBits|uint32(i)); e != nil {
+			w.place(cell, e)
+		}
 	}
+	*live = 0
+	w.unlink(b)
 	return len(cells)
 }
 
@@ -275,6 +293,7 @@ func (w *Wheel[T]) lower(slot uint32) int {
 // Advance at that time fires nothing, but moves the rest of the slot down.
 func (w *Wheel[T]) Next() (due int64, ok bool) {
 	w.tidy()
+	w.shear()
 	due = math.MaxInt64
 	if i, is := w.level[0].from(uint32(w.now) % fine); is {
 		due, ok = w.now+int64((i-uint32(w.now))%fine), true

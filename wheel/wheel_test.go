@@ -144,27 +144,31 @@ func TestStaleHandle(t *testing.T) {
 	}
 }
 
-// A handle has 2³¹ lives of a cell to tell apart; then the cell is retired.
-func TestCellIsRetiredAfterItsLastLife(t *testing.T) {
+// A handle can tell 2³¹ lives of a cell apart; then the cell is never used again.
+func TestCellWithAllLivesUsedUp(t *testing.T) {
 	w := New[int](0)
 	first := w.Add(10, 1)
 	w.Cancel(first)
-	w.entries.slab.at(first.cell).life = math.MaxUint32 - 1
-	// Cells go out in rising order and the first comes around again.
-	var last Handle
-	for last.cell != first.cell || last == (Handle{}) {
-		last = w.Add(10, 2)
+	w.tidy()
+	w.entries.slab.at(first.cell).life = usedUp - 2
+	again := func() (Handle, bool) { // cells go out in rising order, and come around
+		for range 2 * chunkLen {
+			if h := w.Add(10, 2); h.cell == first.cell {
+				return h, true
+			}
+		}
+		return Handle{}, false
 	}
-	if last.life != math.MaxUint32 {
-		t.Fatalf("life %d; want the last", last.life)
+	last, ok := again()
+	if !ok {
+		t.Fatal("the cell was not taken for its last life")
 	}
 	if _, ok := w.Cancel(last); !ok {
 		t.Fatal("Cancel in the last life: false")
 	}
-	for range 2 * chunkLen {
-		if h := w.Add(10, 3); h.cell == first.cell {
-			t.Fatal("a cell whose lives are used up was taken again")
-		}
+	w.tidy()
+	if h, ok := again(); ok {
+		t.Fatalf("the cell was taken again, as %v", h)
 	}
 	for _, h := range []Handle{first, last} {
 		if _, ok := w.Cancel(h); ok {
