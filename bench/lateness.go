@@ -1,0 +1,195 @@
+package bench
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// perSecond is the pace of the latency scenario.
+const perSecond = 500
+
+// latency on an empty store.
+func (r *run) latency() error {
+	p, err := r.start(r.store(""))
+	if err != nil {
+		return err
+	}
+	p50, p99, err := r.measureLatency(p, 0)
+	if err != nil {
+		return err
+	}
+	r.must(p50, atMost(0.8))
+	r.must(p99, atMost(3))
+	return p.stop()
+}
+
+// lateness on an empty store.
+func (r *run) lateness() error {
+	p, err := r.start(r.store(""))
+	if err != nil {
+		return err
+	}
+	p50, p99, err := r.measureLateness(p, 0)
+	if err != nil {
+		return err
+	}
+	r.must(p50, atMost(0.8))
+	r.must(p99, atMost(2.5))
+	return p.stop()
+}
+
+// latencyWaiting and latenessWaiting hold the same against what they are
+// without tasks that wait.
+func (r *run) latencyWaiting() error {
+	p, err := r.startWaiting()
+	if err != nil {
+		return err
+	}
+	p50, p99, err := r.measureLatency(p, int64(r.stored))
+	if err != nil {
+		return err
+	}
+	r.asWithout(p50, p99, "latency")
+	return p.stop()
+}
+
+func (r *run) latenessWaiting() error {
+	p, err := r.startWaiting()
+	if err != nil {
+		return err
+	}
+	p50, p99, err := r.measureLateness(p, int64(r.stored))
+	if err != nil {
+		return err
+	}
+	r.asWithout(p50, p99, "lateness")
+	return p.stop()
+}
+
+func (r *run) asWithout(p50, p99 *Figure, scenario string) {
+	for _, f := range []*Figure{p50, p99} {
+		base, _ := r.report.Figure(scenario, f.Name)
+		r.must(f.against(scenario, base.Value), timesAtMost(1.2))
+	}
+}
+
+// warm sends some tasks through a server that has just started.
+func (r *run) warm(p *process, rest int64) error {
+	l, err := r.newLoad(256)
+	if err != nil {
+		return err
+	}
+	if _, err := p.createSingly(r.ctx, to(l, r.url), 16); err != nil {
+		return err
+	}
+	return r.finish(p, l, rest)
+}
+
+// measureLatency creates tasks at a fixed pace, whether or not the ones before
+// are answered, and measures each from right before its create is sent to its
+// arrival. rest tasks wait besides.
+func (r *run) measureLatency(p *process, rest int64) (p50, p99 *Figure, err error) {
+	if err := r.warm(p, rest); err != nil {
+		return nil, nil, err
+	}
+	gap := time.Second / perSecond
+	l, err := r.newLoad(int(r.sizes.latency / gap))
+	if err != nil {
+		return nil, nil, err
+	}
+	sent := make([]int64, len(l.at))
+	plan := to(l, r.url)
+	posters := make(chan *poster, 1024)
+	g, ctx := errgroup.WithContext(r.ctx)
+	begun := time.Now().Add(10 * time.Millisecond)
+	for i := range l.at {
+		sleepUntil(begun.Add(time.Duration(i) * gap))
+		if ctx.Err() != nil {
+			break
+		}
+		g.Go(func() error { return post1(ctx, p, posters, &plan, i, &sent[i]) })
+	}
+	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	if err := r.finish(p, l, rest); err != nil {
+		return nil, nil, err
+	}
+	took := newDurations()
+	for i := range l.at {
+		if at := l.at[i].Load(); at > 0 {
+			took.add(at - sent[i])
+		}
+	}
+	p50, p99 = r.percentiles("create to arrival", took)
+	return p50, p99, nil
+}
+
+// post1 creates task i and notes when.
+func post1(ctx context.Context, p *process, posters chan *poster, plan *plan, i int, sent *int64) error {
+	var to *poster
+	select {
+	case to = <-posters:
+	default:
+		to = p.poster("/v1/tasks")
+	}
+	*sent = time.Now().UnixNano()
+	_, _, err := to.createOne(ctx, plan, i, nil)
+	select {
+	case posters <- to:
+	default:
+	}
+	return err
+}
+
+// measureLateness creates tasks due at random times and measures how long after
+// that they arrive. rest tasks wait besides.
+func (r *run) measureLateness(p *process, rest int64) (p50, p99 *Figure, err error) {
+	if err := r.warm(p, rest); err != nil {
+		return nil, nil, err
+	}
+	l, err := r.newLoad(r.sizes.late)
+	if err != nil {
+		return nil, nil, err
+	}
+	l.dueWithin(time.Now().Add(r.sizes.settle+time.Second), r.sizes.over)
+	if _, err := p.createInBatches(r.ctx, to(l, r.url)); err != nil {
+		return nil, nil, err
+	}
+	if err := r.finish(p, l, rest); err != nil {
+		return nil, nil, err
+	}
+	p50, p99 = r.percentiles("arrival after due", l.lateness())
+	return p50, p99, nil
+}
+
+// dueWithin sets due times at random.
+func (l *load) dueWithin(from time.Time, span time.Duration) {
+	l.due = make([]int64, len(l.at))
+	for i := range l.due {
+		l.due[i] = from.UnixMilli() + rand.Int64N(span.Milliseconds())
+	}
+}
+
+// lateness is how long after their due times the tasks of a load arrived.
+func (l *load) lateness() durations {
+	late := newDurations()
+	for i := range l.at {
+		if at := l.at[i].Load(); at > 0 {
+			late.add(at - l.due[i]*int64(time.Millisecond))
+		}
+	}
+	return late
+}
+
+// percentiles notes the median, with the histogram, and the 99th percentile.
+func (r *run) percentiles(name string, d durations) (p50, p99 *Figure) {
+	at := len(r.report.Figures)
+	r.figure(name+", p50", d.ms(50), "ms").Histogram = d.buckets()
+	r.figure(name+", p99", d.ms(99), "ms")
+	r.figure(name+", most", d.ms(100), "ms")
+	return &r.report.Figures[at], &r.report.Figures[at+1]
+}

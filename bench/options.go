@@ -1,0 +1,101 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options say what to measure. The zero value measures everything at full
+// size, which takes about six minutes and 2 GiB of disk.
+type Options struct {
+	Scenarios []string // names of [Scenarios]; none: all but memory-10m
+	Quick     bool     // small sizes: everything in about a minute, figures a rough idea
+	Dir       string   // where the stores are, and so which disk is measured; default: the directory for temporary files
+	Profile   string   // CPU profiles of the servers go to this name with the scenario's added, "cpu.drain"; empty: none
+}
+
+// A Scenario is one thing to measure.
+type Scenario struct {
+	Name  string
+	About string
+
+	optional bool // only where it is asked for
+	run      func(*run) error
+}
+
+// Scenarios are what can be measured, in the order in which it is done.
+func Scenarios() []Scenario {
+	return []Scenario{
+		{Name: "raw", About: "a bare loop that posts to the receiver and keeps nothing", run: (*run).rawAlone},
+		{Name: "drain", About: "tasks already stored and due, to delivered and recorded", run: (*run).drain},
+		{Name: "batches", About: "created in batches over HTTP, to delivered and recorded", run: (*run).batches},
+		{Name: "singles", About: "created one by one over HTTP, to delivered and recorded", run: (*run).singles},
+		{Name: "creates", About: "created one by one over HTTP, due tomorrow", run: (*run).creates},
+		{Name: "endpoints", About: "many receivers' addresses instead of one, in batches", run: (*run).endpoints},
+		{Name: "hanging", About: "a tenth of the endpoints hangs until the timeout", run: (*run).hanging},
+		{Name: "latency", About: "from create to arrival at 500 a second", run: (*run).latency},
+		{Name: "lateness", About: "tasks due at random: arrival minus due", run: (*run).lateness},
+		{Name: "latency-waiting", About: "latency while many tasks wait for tomorrow", run: (*run).latencyWaiting},
+		{Name: "lateness-waiting", About: "lateness while many tasks wait for tomorrow", run: (*run).latenessWaiting},
+		{Name: "memory", About: "resident memory with many waiting, at start and under load; idle CPU", run: (*run).memory},
+		{Name: "restart", About: "start with many waiting and some overdue, after a kill", run: (*run).restart},
+		{Name: "memory-10m", About: "resident memory with ten times as many waiting", optional: true, run: (*run).memoryTenfold},
+	}
+}
+
+// choose returns the scenarios with these names, in their own order.
+func choose(names []string) ([]Scenario, error) {
+	all := Scenarios()
+	var known []string
+	for _, s := range all {
+		known = append(known, s.Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("scenario %q: want one of %s", name, strings.Join(known, ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(s Scenario) bool {
+		if len(names) == 0 {
+			return s.optional
+		}
+		return !slices.Contains(names, s.Name)
+	}), nil
+}
+
+// sizes are how much of each load there is.
+type sizes struct {
+	raw       time.Duration // one measurement
+	drain     int           // tasks
+	batches   int
+	singles   int
+	creates   int
+	addresses int // of receivers
+	spread    int // tasks over many addresses
+	latency   time.Duration
+	late      int // tasks for lateness
+	over      time.Duration
+	waiting   int // tasks due tomorrow
+	overdue   int // after the kill
+	settle    time.Duration
+	idle      time.Duration
+}
+
+// batch is how many tasks one request of a batch has.
+const batch = 1000
+
+var full = sizes{
+	raw: 3 * time.Second, drain: 100_000, batches: 100_000, singles: 50_000, creates: 80_000,
+	addresses: 1000, spread: 100_000,
+	latency: 20 * time.Second, late: 20_000, over: 20 * time.Second,
+	waiting: 1_000_000, overdue: 10_000, settle: 3 * time.Second, idle: 5 * time.Second,
+}
+
+var quick = sizes{
+	raw: time.Second, drain: 20_000, batches: 20_000, singles: 10_000, creates: 10_000,
+	addresses: 200, spread: 20_000,
+	latency: 4 * time.Second, late: 4_000, over: 4 * time.Second,
+	waiting: 100_000, overdue: 2_000, settle: time.Second, idle: 2 * time.Second,
+}

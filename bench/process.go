@@ -1,0 +1,220 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// A process is a server under test.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	log    *tail
+	addr   string
+	client *client.Client
+	http   *http.Transport
+	begun  time.Time
+	ready  time.Duration // from its start until it was ready
+	ended  bool
+}
+
+// patience is how long anything may take without progress.
+const patience = 30 * time.Second
+
+// start starts a server on a data directory and waits until it is ready.
+func (r *run) start(dir string) (*process, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: exec.Command(program), log: &tail{}}
+	p.cmd.Env = append(withoutOurs(os.Environ()), envStore+"="+dir)
+	if r.o.Profile != "" {
+		r.profiles++
+		name := r.o.Profile + "." + r.scenario
+		if r.profiled == r.scenario {
+			name += fmt.Sprintf(".%d", r.profiles)
+		} else {
+			r.profiled, r.profiles = r.scenario, 1
+		}
+		p.cmd.Env = append(p.cmd.Env, envProfile+"="+name)
+	}
+	p.cmd.Stderr = p.log
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.begun = time.Now()
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start a server: %w", err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		p.kill()
+		return nil, fmt.Errorf("the server did not start: %s", cmpText(p.log.String(), err))
+	}
+	p.addr = strings.TrimSpace(line)
+	p.http = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 128,
+		DialContext: (&net.Dialer{}).DialContext}
+	if p.client, err = client.New(client.Options{Server: "http://" + p.addr, HTTP: &http.Client{Transport: p.http}}); err != nil {
+		p.kill()
+		return nil, err
+	}
+	if err := p.awaitReady(r.ctx); err != nil {
+		p.kill()
+		return nil, err
+	}
+	r.servers = append(r.servers, p)
+	return p, nil
+}
+
+func cmpText(text string, err error) string {
+	if text = strings.TrimSpace(text); text != "" {
+		return text
+	}
+	return err.Error()
+}
+
+// withoutOurs leaves out what would configure the server, so that it has
+// default settings.
+func withoutOurs(env []string) []string {
+	var rest []string
+	for _, e := range env {
+		if !strings.HasPrefix(e, "BELLMAN_") {
+			rest = append(rest, e)
+		}
+	}
+	return rest
+}
+
+func (p *process) awaitReady(ctx context.Context) error {
+	for deadline := time.Now().Add(patience); ; {
+		err := p.client.Ready(ctx)
+		if err == nil {
+			p.ready = time.Since(p.begun)
+			return nil
+		}
+		if ctx.Err() != nil || time.Now().After(deadline) {
+			return fmt.Errorf("the server is not ready after %s: %w\n%s", patience, err, p.log)
+		}
+		sleepUntil(time.Now().Add(500 * time.Microsecond))
+	}
+}
+
+// stop ends the server in good order.
+func (p *process) stop() error {
+	if p.ended {
+		return nil
+	}
+	p.ended = true
+	p.http.CloseIdleConnections()
+	p.stdin.Close()
+	timer := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
+	defer timer.Stop()
+	if err := p.cmd.Wait(); err != nil {
+		return fmt.Errorf("the server stopped with %w\n%s", err, p.log)
+	}
+	return nil
+}
+
+// kill ends the server as a crash does.
+func (p *process) kill() {
+	if p.ended {
+		return
+	}
+	p.ended = true
+	if p.http != nil {
+		p.http.CloseIdleConnections()
+	}
+	p.cmd.Process.Kill()
+	p.cmd.Wait() // it says that it was killed
+}
+
+// pending returns how many tasks have not ended.
+func (p *process) pending(ctx context.Context) (int64, error) {
+	queues, err := p.client.Queues(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if len(queues) != 1 {
+		return 0, fmt.Errorf("the server has %d queues: want one", len(queues))
+	}
+	return queues[0].Depth.Pending, nil
+}
+
+// awaitPending waits until so many tasks have not ended.
+func (p *process) awaitPending(ctx context.Context, want int64) error {
+	last, since := int64(-1), time.Now()
+	for {
+		n, err := p.pending(ctx)
+		switch {
+		case err != nil:
+			return err
+		case n == want:
+			return nil
+		case n != last:
+			last, since = n, time.Now()
+		case time.Since(since) > patience:
+			return fmt.Errorf("%w: %d tasks are pending, want %d", errStuck, n, want)
+		}
+		sleepUntil(time.Now().Add(2 * time.Millisecond))
+	}
+}
+
+// errStuck is the error when nothing happens any more.
+var errStuck = errors.New("no progress in " + patience.String())
+
+// usage returns what the server has used so far; zeros where that cannot be read.
+func (p *process) usage() (cpu time.Duration, now, peak int64) {
+	if !canMeasure || p.ended {
+		return 0, 0, 0
+	}
+	cpu, err := cpuOf(p.cmd.Process.Pid)
+	if err != nil {
+		return 0, 0, 0
+	}
+	now, peak, err = memoryOf(p.cmd.Process.Pid)
+	if err != nil {
+		return 0, 0, 0
+	}
+	return cpu, now, peak
+}
+
+// A tail keeps the end of a log.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailBytes = 4 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b...)
+	if extra := len(t.text) - tailBytes; extra > 0 {
+		t.text = t.text[extra:]
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}

@@ -1,0 +1,171 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A receiver is the merchant: it answers success to everything, and notes what
+// arrived when. Addresses that hang answer nothing at all.
+type receiver struct {
+	server  *http.Server
+	hanging *http.Server
+	serving sync.WaitGroup
+
+	loads  [slots]atomic.Pointer[load] // by id modulo slots
+	strays atomic.Int64                // what belongs to no load, or to one that is over
+	hung   atomic.Int64                // attempts that got no answer
+	over   chan struct{}               // lets what hangs go
+}
+
+// slots is how many loads can be under way at once.
+const slots = 16
+
+func newReceiver() *receiver {
+	r := &receiver{over: make(chan struct{})}
+	r.server = &http.Server{Handler: r}
+	r.hanging = &http.Server{Handler: http.HandlerFunc(r.hang)}
+	return r
+}
+
+// listen opens one address, 127.0.0.1, or so many of 127.0.a.b where the
+// machine has them, and returns their URLs.
+func (r *receiver) listen(n int, hang bool) ([]string, error) {
+	urls := make([]string, 0, n)
+	for i := range n {
+		host := "127.0.0.1"
+		if n > 1 {
+			host = fmt.Sprintf("127.0.%d.%d", 1+i/250, 1+i%250)
+		}
+		l, err := net.Listen("tcp", host+":0")
+		if err != nil { // not Linux: one host, many ports
+			l, err = net.Listen("tcp", "127.0.0.1:0")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("receiver: %w", err)
+		}
+		urls = append(urls, "http://"+l.Addr().String()+"/notify")
+		s := r.server
+		if hang {
+			s = r.hanging
+		}
+		r.serving.Go(func() { s.Serve(l) }) // until close
+	}
+	return urls, nil
+}
+
+func (r *receiver) close() {
+	close(r.over)
+	r.server.Close()
+	r.hanging.Close()
+	r.serving.Wait()
+}
+
+// begin makes a load known. It replaces the one that is slots before it.
+func (r *receiver) begin(l *load) { r.loads[l.id%slots].Store(l) }
+
+var (
+	bodies    = sync.Pool{New: func() any { return new([2 * bodyBytes]byte) }}
+	plainText = []string{"text/plain"}
+	success   = []byte("success")
+)
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	at := time.Now()
+	buf := bodies.Get().(*[2 * bodyBytes]byte)
+	n := 0
+	for {
+		m, err := req.Body.Read(buf[n:])
+		n += m
+		if err != nil || n == len(buf) {
+			break
+		}
+	}
+	r.note(buf[:n], at)
+	bodies.Put(buf)
+	w.Header()["Content-Type"] = plainText
+	w.Write(success)
+}
+
+func (r *receiver) note(body []byte, at time.Time) {
+	id, task, ok := readBody(body)
+	switch l := r.loads[id%slots].Load(); {
+	case ok && id == 0: // raw
+	case !ok || l == nil || l.id != id || task >= len(l.at):
+		r.strays.Add(1)
+	default:
+		l.arrive(task, at)
+	}
+}
+
+func (r *receiver) hang(_ http.ResponseWriter, req *http.Request) {
+	io.Copy(io.Discard, req.Body) // who hangs up is noticed only after this
+	r.hung.Add(1)
+	select {
+	case <-req.Context().Done():
+	case <-r.over:
+	}
+}
+
+// A load is a number of tasks, and what arrived of them.
+type load struct {
+	id   int
+	due  []int64        // Unix ms; 0, or none at all: at once
+	sent []int64        // Unix ns, right before the create was sent; nil: not noted
+	at   []atomic.Int64 // Unix ns of the first arrival
+
+	arrived atomic.Int64
+	doubled atomic.Int64
+	early   atomic.Int64
+	first   atomic.Int64 // Unix ns
+	all     chan struct{}
+}
+
+func newLoad(id, tasks int) *load {
+	return &load{id: id, at: make([]atomic.Int64, tasks), all: make(chan struct{})}
+}
+
+func (l *load) arrive(task int, at time.Time) {
+	ns := at.UnixNano()
+	if l.due != nil && ns < l.due[task]*int64(time.Millisecond) {
+		l.early.Add(1)
+	}
+	if !l.at[task].CompareAndSwap(0, ns) {
+		l.doubled.Add(1)
+		return
+	}
+	n := l.arrived.Add(1)
+	if n == 1 {
+		l.first.Store(ns)
+	}
+	if n == int64(len(l.at)) {
+		close(l.all)
+	}
+}
+
+// await waits until everything has arrived.
+func (l *load) await(ctx context.Context) error {
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	last, since := int64(0), time.Now()
+	for {
+		select {
+		case <-l.all:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-look.C:
+		}
+		if n := l.arrived.Load(); n != last {
+			last, since = n, time.Now()
+		} else if time.Since(since) > patience {
+			return fmt.Errorf("%w: %d of %d tasks arrived", errStuck, n, len(l.at))
+		}
+	}
+}

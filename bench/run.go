@@ -1,0 +1,159 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A run is one Run under way.
+type run struct {
+	ctx   context.Context
+	o     Options
+	sizes sizes
+	out   io.Writer
+
+	dir      string // for stores; removed at the end
+	receiver *receiver
+	url      string // of the receiver
+	report   Report
+	loads    int
+
+	scenario string
+	servers  []*process
+	rawAt    time.Time // when raw was measured last
+	busy     int64     // most memory that a loaded server had, in bytes
+	waiting  string    // the store with many tasks for tomorrow; empty: not made yet
+	stored   int       // tasks waiting in it
+
+	profiled string // the scenario that servers were last profiled in
+	profiles int    // servers profiled in it
+}
+
+// Run measures and returns the report, which it also prints to out as a table;
+// progress goes there while it runs. The report is what there is so far if an
+// error ends it. A promise that was not kept is no error: see [Report.Failures].
+func Run(ctx context.Context, o Options, out io.Writer) (Report, error) {
+	s := full
+	if o.Quick {
+		s = quick
+	}
+	return runSized(ctx, o, s, out)
+}
+
+func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report, err error) {
+	scenarios, err := choose(o.Scenarios)
+	if err != nil {
+		return Report{}, err
+	}
+	r := &run{ctx: ctx, o: o, sizes: s, out: out}
+	r.report = Report{Machine: machine(), Started: time.Now().UTC(), Quick: s != full, Figures: []Figure{}, Failures: []string{}}
+	if r.dir, err = os.MkdirTemp(o.Dir, "bellman-bench-"); err != nil {
+		return r.report, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(r.dir)) }()
+	r.receiver = newReceiver()
+	defer r.receiver.close()
+	urls, err := r.receiver.listen(1, false)
+	if err != nil {
+		return r.report, err
+	}
+	r.url = urls[0]
+	if !canMeasure {
+		fmt.Fprintln(out, "memory and CPU of another process can be read on Linux only: they are left out")
+	}
+	for _, s := range scenarios {
+		if err := r.one(s); err != nil {
+			return r.report, fmt.Errorf("%s: %w", s.Name, err)
+		}
+	}
+	r.scenario = "memory"
+	if r.busy > 0 {
+		r.must(r.figure("most of any server above", mib(r.busy), "MiB"), atMost(256))
+	}
+	r.report.Took = time.Since(r.report.Started)
+	fmt.Fprintln(out)
+	return r.report, r.report.WriteTable(out)
+}
+
+// one runs a scenario, and ends the servers that it left.
+func (r *run) one(s Scenario) (err error) {
+	r.scenario = s.Name
+	begun, from := time.Now(), len(r.report.Figures)
+	defer func() {
+		for _, p := range r.servers {
+			p.kill()
+		}
+		r.servers = nil
+		if n := r.receiver.strays.Swap(0); n > 0 {
+			r.fail("%d deliveries of tasks that were due tomorrow, or over", n)
+		}
+	}()
+	if err := s.run(r); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.out, "%s (%s)", s.Name, time.Since(begun).Round(100*time.Millisecond))
+	for i, f := range r.report.Figures[from:] {
+		fmt.Fprintf(r.out, "%s %s %s", map[bool]string{true: ":", false: ","}[i == 0], f.Name, number(f.Value, f.Unit))
+	}
+	fmt.Fprintln(r.out)
+	return r.ctx.Err()
+}
+
+// fail notes a promise that was not kept.
+func (r *run) fail(format string, args ...any) {
+	r.report.Failures = append(r.report.Failures, r.scenario+": "+fmt.Sprintf(format, args...))
+}
+
+// store returns a directory for a new store.
+func (r *run) store(name string) string {
+	return filepath.Join(r.dir, r.scenario+"-"+cmp.Or(name, "store"))
+}
+
+// check holds a load against the promises, when all is over.
+func (r *run) check(l *load) {
+	if lost := int64(len(l.at)) - l.arrived.Load(); lost > 0 {
+		r.fail("%d of %d tasks lost", lost, len(l.at))
+	}
+	if n := l.doubled.Load(); n > 0 {
+		r.fail("%d deliveries more than one of a task", n)
+	}
+	if n := l.early.Load(); n > 0 {
+		r.fail("%d deliveries before their task was due", n)
+	}
+}
+
+// finish waits until a load has arrived and is recorded, so that rest tasks are
+// left, and checks it. Losing tasks is a failure, not an error.
+func (r *run) finish(p *process, l *load, rest int64) error {
+	err := l.await(r.ctx)
+	if err == nil {
+		err = p.awaitPending(r.ctx, rest)
+	}
+	r.check(l)
+	if errors.Is(err, errStuck) {
+		r.fail("%v", err)
+		err = nil
+	}
+	return err
+}
+
+// spent notes what the server used for a load, and stops it.
+func (r *run) spent(p *process, before time.Duration, tasks int) error {
+	cpu, _, peak := p.usage()
+	if cpu > 0 {
+		r.figure("server CPU a task", float64((cpu-before).Microseconds())/float64(tasks), "µs")
+	}
+	if peak > 0 {
+		r.figure("server memory, most", mib(peak), "MiB")
+		r.busy = max(r.busy, peak)
+	}
+	return p.stop()
+}
+
+func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }

@@ -1,0 +1,73 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// canMeasure says whether memory and CPU of another process can be read here.
+const canMeasure = true
+
+// memoryOf returns what a process has in memory now, and the most it had, in bytes.
+func memoryOf(pid int) (now, peak int64, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		if name != "VmRSS" && name != "VmHWM" {
+			continue
+		}
+		kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+		if err != nil {
+			return 0, 0, fmt.Errorf("/proc/%d/status: %s: %w", pid, name, err)
+		}
+		if name == "VmRSS" {
+			now = kib << 10
+		} else {
+			peak = kib << 10
+		}
+	}
+	return now, peak, nil
+}
+
+// cpuOf returns the CPU time that a process has used, in steps of 10 ms.
+func cpuOf(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name, in brackets, may hold anything; utime and stime are fields 14
+	// and 15 of proc_pid_stat(5), in ticks, a hundred a second on every Linux of ours.
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("/proc/%d/stat has %d fields after the name", pid, len(fields))
+	}
+	user, err := strconv.ParseInt(fields[11], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	system, err := strconv.ParseInt(fields[12], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	return time.Duration(user+system) * 10 * time.Millisecond, nil
+}
+
+// sleepUntil waits more exactly than time.Sleep, whose timers may fire a
+// millisecond late in a process that is otherwise idle.
+func sleepUntil(at time.Time) {
+	for {
+		left := time.Until(at)
+		if left <= 0 {
+			return
+		}
+		ts := syscall.NsecToTimespec(int64(left))
+		syscall.Nanosleep(&ts, nil) // woken early: goes round again
+	}
+}

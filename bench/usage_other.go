@@ -1,0 +1,17 @@
+//go:build !linux
+
+package bench
+
+import (
+	"errors"
+	"time"
+)
+
+// canMeasure says whether memory and CPU of another process can be read here.
+const canMeasure = false
+
+func memoryOf(int) (now, peak int64, err error) { return 0, 0, errors.ErrUnsupported }
+
+func cpuOf(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
+
+func sleepUntil(at time.Time) { time.Sleep(time.Until(at)) }
