@@ -25,7 +25,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
 	}
 	root.AddGroup(&cobra.Group{ID: "run", Title: "Run:"}, &cobra.Group{ID: "operate", Title: "Operate a running server:"},
 		&cobra.Group{ID: "store", Title: "Look after a store:"}, &cobra.Group{ID: "look", Title: "Look up:"})
-	group(root, "run", serveCommand())
+	group(root, "run", serveCommand(), demoCommand())
 	group(root, "operate", sendCommand(), getCommand(), listCommand(), resendCommand(), resendsCommand(), cancelCommand(),
 		pauseCommand(), resumeCommand(), queuesCommand(), endpointsCommand())
 	group(root, "store", backupCommand(), exportCommand(), checkCommand(), migrateCommand())

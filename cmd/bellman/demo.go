@@ -1,0 +1,37 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/demo"
+)
+
+func demoCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "See it work: a server, a pretend merchant, and a story",
+		Long: `Run a server on a store that is thrown away afterwards, with a pretend merchant on
+a port of its own, and tell a story over real HTTP. Then serve on, so that one can
+try, until Ctrl-C; --once ends when the story is over, with status 1 if it went
+wrong. Nothing leaves this machine.`,
+		Args: cobra.NoArgs,
+	}
+	once := c.Flags().Bool("once", false, "end when the story is over")
+	listen := c.Flags().String("listen", "", "address of the API (default: a free port of 127.0.0.1)")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		go func() {
+			<-ctx.Done()
+			stop() // so that a second signal ends the process
+		}()
+		log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		return demo.Run(ctx, demo.Options{Out: c.OutOrStdout(), Listen: *listen, Version: version, Logger: log, Once: *once})
+	}
+	return c
+}

@@ -1,0 +1,105 @@
+package demo
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// An answer is what a merchant says to a notification.
+type answer struct {
+	status int
+	body   string
+}
+
+// A merchant is told about its orders. It answers as its script says, and
+// success to whatever is not, or no longer, in it.
+type merchant struct {
+	url      string // where its notifications go
+	timeline *timeline
+	listener net.Listener
+	server   *http.Server
+
+	mu     sync.Mutex
+	script map[string][]answer // what it has still to answer, by order number
+	heard  map[string]int      // notifications that came, by order number
+}
+
+// newMerchant listens on a free port of loopback; nothing is answered before
+// serve.
+func newMerchant(l *timeline) (*merchant, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	m := &merchant{
+		url:      "http://" + listener.Addr().String() + "/notify",
+		timeline: l,
+		listener: listener,
+		script:   map[string][]answer{},
+		heard:    map[string]int{},
+	}
+	m.server = &http.Server{Handler: m, ReadHeaderTimeout: 5 * time.Second}
+	return m, nil
+}
+
+func (m *merchant) serve() error {
+	if err := m.server.Serve(m.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("demo: merchant: %w", err)
+	}
+	return nil
+}
+
+func (m *merchant) close() {
+	m.server.Close()
+	m.listener.Close() // serve has closed it already, if it ran
+}
+
+// answers sets what the merchant says, one after the other, when it is told
+// about an order.
+func (m *merchant) answers(order string, script ...answer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.script[order] = script
+}
+
+// times says how often the merchant was told about an order.
+func (m *merchant) times(order string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.heard[order]
+}
+
+func (m *merchant) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var about struct {
+		OrderNo string `json:"order_no"`
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil {
+		return // the caller is gone
+	}
+	_ = json.Unmarshal(body, &about) // what is no JSON is about no order
+	says := m.hear(about.OrderNo)
+	m.timeline.say("merchant", fmt.Sprintf("is told: %s %s, attempt %s", r.Method, r.URL.Path, r.Header.Get("Bellman-Attempt")),
+		fmt.Sprintf("answers %d %q", says.status, says.body))
+	w.WriteHeader(says.status)
+	io.WriteString(w, says.body) // if the caller is gone there is nobody to tell
+}
+
+// hear notes a notification and returns the answer to it.
+func (m *merchant) hear(order string) answer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.heard[order]++
+	script := m.script[order]
+	if len(script) == 0 {
+		return answer{http.StatusOK, "success"}
+	}
+	m.script[order] = script[1:]
+	return script[0]
+}

@@ -1,0 +1,39 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A timeline prints who did what, when, and how it was answered. Any number of
+// goroutines may write to one.
+type timeline struct {
+	mu    sync.Mutex
+	out   io.Writer
+	start time.Time
+}
+
+func newTimeline(out io.Writer) *timeline { return &timeline{out: out, start: time.Now()} }
+
+// say prints one line: what who did, and what came of it.
+func (l *timeline) say(who, what, outcome string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	line := fmt.Sprintf("%8s  %-8s  %-44s  %s", l.offset(time.Now()), who, what, outcome)
+	fmt.Fprintln(l.out, strings.TrimRight(line, " "))
+}
+
+// print prints text that is no event.
+func (l *timeline) print(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintf(l.out, format, args...)
+}
+
+// offset is a time as the timeline shows it.
+func (l *timeline) offset(t time.Time) string {
+	return fmt.Sprintf("+%.3fs", t.Sub(l.start).Seconds())
+}
