@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -57,6 +58,16 @@ func (e *Engine) Add(ctx context.Context, tasks ...*bellman.Task) []bellman.Adde
 		}
 	}
 	return results
+}
+
+// Check says what is wrong with a task, as Add would, without adding it. It
+// leaves the task as it is. It does not see what only the store knows, such as
+// a key that exists.
+func (e *Engine) Check(t *bellman.Task) error {
+	copied := *t
+	copied.Header = maps.Clone(t.Header)
+	_, err := e.accept(&copied, e.clock.now())
+	return err
 }
 
 // running waits until the engine runs; it returns why it does not, or nil.

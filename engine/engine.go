@@ -338,7 +338,7 @@ func (e *Engine) sleepUntil(ctx context.Context, ms int64) {
 	if wait > 0 {
 		e.nap(ctx, wait, e.poke)
 	}
-	e.nextMs.Store(0) // awake
+	e.nextMs.Store(noTime)
 }
 
 // wakeBefore wakes the ticker if it sleeps beyond a time in Unix ms.

@@ -97,6 +97,9 @@ func (e *Engine) committed(b *batch, ops []*op) {
 			for i := range change.Follow {
 				add(&change.Follow[i])
 			}
+			if !change.To.State.Ended() {
+				wake = min(wake, change.To.Look.UnixMilli())
+			}
 		}
 		var it *item
 		if o.flight != nil {
@@ -107,9 +110,6 @@ func (e *Engine) committed(b *batch, ops []*op) {
 		}
 		if it != nil {
 			due = append(due, it)
-		}
-		if change.Err == nil && !change.To.State.Ended() {
-			wake = min(wake, change.To.Look.UnixMilli())
 		}
 	}
 	e.hand.mu.Unlock()

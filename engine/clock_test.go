@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A step of the wall clock, ahead or back, neither stops the clock nor turns it
+// back, changes a gap by a tenth at most, and is made up for in the end.
+func TestClockStep(t *testing.T) {
+	for _, step := range []time.Duration{time.Hour, -time.Hour, 20 * time.Millisecond, -20 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			var off time.Duration
+			c := newClock(func() time.Time { return time.Now().Add(off) })
+			if got := c.now(); !got.Equal(time.Now()) {
+				t.Fatalf("now %v; want the wall clock's", got)
+			}
+			off = step
+			last := c.now()
+			for i := range 12 * 3600 {
+				c.follow(time.Second)
+				time.Sleep(time.Second)
+				now := c.now()
+				if gap := now.Sub(last); gap < 900*time.Millisecond || gap > 1100*time.Millisecond {
+					t.Fatalf("step %v: second %d took %v", step, i, gap)
+				}
+				last = now
+			}
+			if diff := time.Now().Add(off).Sub(c.now()); diff.Abs() > time.Millisecond {
+				t.Errorf("step %v: %v apart after 12 h; want together", step, diff)
+			}
+		})
+	}
+}
+
+// until is exact: having slept so long, the clock says what was asked for, and
+// not less.
+func TestClockUntil(t *testing.T) {
+	for _, step := range []time.Duration{0, time.Hour, -time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newClock(func() time.Time { return time.Now().Add(step) })
+			c.follow(time.Second)
+			want := c.now().Add(700 * time.Millisecond)
+			time.Sleep(c.until(want) + time.Nanosecond)
+			if early := want.Sub(c.now()); early > time.Microsecond || early < -time.Microsecond {
+				t.Errorf("slew %v: woke %v before the time", step, early)
+			}
+		})
+	}
+}
