@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -127,7 +128,7 @@ func (s *stage) create(ctx context.Context, what string, in client.CreateTask) (
 	task, created, err = s.client.Create(ctx, in)
 	switch {
 	case err != nil:
-		s.say("bellman", "refuses", err.Error())
+		s.say("bellman", "refuses", strings.Replace(err.Error(), "bellman: ", "answers ", 1))
 	case created:
 		s.made = append(s.made, task.ID)
 		s.say("bellman", "has kept it", "answers 201, task "+task.ID)
