@@ -8,12 +8,16 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/bench"
 )
 
 // version is set when a release is built.
 var version = "dev"
 
 func main() {
+	bench.Child() // does not return in a server that bench has started
+
 	root := &cobra.Command{
 		Use:   "bellman",
 		Short: "Durable notification for payment platforms",
@@ -29,7 +33,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
 	group(root, "operate", sendCommand(), getCommand(), listCommand(), resendCommand(), resendsCommand(), cancelCommand(),
 		pauseCommand(), resumeCommand(), queuesCommand(), endpointsCommand())
 	group(root, "store", backupCommand(), exportCommand(), checkCommand(), migrateCommand())
-	group(root, "look", scheduleCommand(), checkConfigCommand(), versionCommand())
+	group(root, "look", benchCommand(), scheduleCommand(), checkConfigCommand(), versionCommand())
 
 	err := root.Execute()
 	if err != nil {
