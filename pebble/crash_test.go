@@ -110,7 +110,6 @@ type world struct {
 	s     *Store
 	model map[bellman.ID]*bellman.Task
 	rnd   *rand.Rand
-	keys  int
 }
 
 func (w *world) step(rt *rapid.T) {
