@@ -25,10 +25,11 @@ func (f failed) Unwrap() error { return f.error }
 
 // exitStatus is 0: done, 1: failed, 2: wrong usage or configuration.
 func exitStatus(err error) int {
+	var problems config.Problems
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &failed{}):
+	case errors.As(err, &failed{}) && !errors.As(err, &problems):
 		return 1
 	default:
 		return 2

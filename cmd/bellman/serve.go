@@ -147,9 +147,7 @@ func resumed(pending, overdue int64, crashed bool) string {
 	case pending == 0:
 		return "no tasks wait" + after
 	case pending == 1:
-		return fmt.Sprintf("resumed 1 task, %s overdue%s", map[bool]string{false: "not", true: "it is"}[overdue == 1], after)
-	case overdue == 0:
-		return fmt.Sprintf("resumed %s tasks, none of them overdue%s", grouped(pending), after)
+		return fmt.Sprintf("resumed 1 task%s%s", map[bool]string{true: ", overdue"}[overdue == 1], after)
 	default:
 		return fmt.Sprintf("resumed %s tasks, %s of them overdue%s", grouped(pending), grouped(overdue), after)
 	}

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// From a task to its record, and what is left of it on disk, by commands alone.
+func TestRoundTrip(t *testing.T) {
+	bodies := make(chan string, 16)
+	hook := receive(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // a short one is seen below
+		bodies <- r.Header.Get("X-Shop") + string(body)
+		io.WriteString(w, "success")
+	})
+	dir := filepath.Join(t.TempDir(), "data")
+	p := serveStore(t, dir)
+	if !strings.HasPrefix(p.hello, "bellman dev listens on http://127.0.0.1:") || !strings.HasSuffix(p.hello, "store pebble:"+dir+": no tasks wait") {
+		t.Errorf("serve says %q", p.hello)
+	}
+	at := []string{"--server", p.url}
+	operate := func(args ...string) string { t.Helper(); return must(t, append(args, at...)...) }
+
+	out := operate("send", "--url", hook, "--task-key", "1/paid", "--order-no", "O-1", "--merchant-no", "M-1",
+		"--header", "X-Shop: 7", "--json", `{"order":1}`)
+	if !strings.Contains(out, "1/paid") || !strings.Contains(out, "M-1") {
+		t.Errorf("send printed\n%s", out)
+	}
+	select {
+	case body := <-bodies:
+		if body != `7{"order":1}` {
+			t.Errorf("the receiver got %q", body)
+		}
+	case <-time.After(patient):
+		t.Fatal("nothing arrived")
+	}
+	eventually(t, "succeeded", func() bool { return strings.Contains(operate("get", "default", "1/paid"), "succeeded") })
+	id := exported(t, operate("get", "default", "1/paid", "-o", "json"))[0].ID
+	if out := operate("get", id); !strings.Contains(out, "ATTEMPT") || !strings.Contains(out, "accepted") || !strings.Contains(out, `{"order":1}`) {
+		t.Errorf("get printed\n%s", out)
+	}
+
+	// Many from a file, one of them wrong; a flag stands before what it says.
+	many := runIn(t, "", nil, `{"url":"`+hook+`","key":"a"}{"url":"nowhere","key":"b"}{"url":"`+hook+`","key":"c","delay":"24h"}`,
+		append([]string{"send", "-", "--order-no", "O-2"}, at...)...)
+	if many.status != 1 || !strings.Contains(many.errors, "1 of 3 tasks were refused") || !strings.Contains(many.errors, "url") || strings.Count(many.out, "201") != 2 {
+		t.Errorf("send of three, one of them wrong: status %d, %q\n%s", many.status, many.errors, many.out)
+	}
+	<-bodies
+	if out := operate("list", "--order-no", "O-2", "--state", "pending", "--created-from", "1h"); strings.Count(out, "\n") != 2 || !strings.Contains(out, " c ") {
+		t.Errorf("list printed\n%s", out)
+	}
+	if out := operate("list", "--limit", "2", "-o", "json"); strings.Count(out, "\n") != 2 {
+		t.Errorf("list of two printed\n%s", out)
+	}
+
+	// By hand.
+	operate("resend", "default", "1/paid", "--reason", "asked for")
+	<-bodies
+	if out := operate("cancel", "default", "c"); !strings.Contains(out, "cancelled") {
+		t.Errorf("cancel printed\n%s", out)
+	}
+	if out := operate("resend", "--all", "--order-no", "O-1", "--dry-run"); !strings.Contains(out, "1 task") {
+		t.Errorf("a dry run printed\n%s", out)
+	}
+	if out := operate("resend", "--all", "--order-no", "O-1", "--rate", "100/s"); !strings.Contains(out, "running") {
+		t.Errorf("a bulk resend printed\n%s", out)
+	}
+	<-bodies
+	eventually(t, "done", func() bool { return strings.Contains(operate("resends"), "done") })
+	if out := operate("pause", "default", "--reason", "a holiday"); !strings.Contains(out, "paused  default") {
+		t.Errorf("pause printed\n%s", out)
+	}
+	if out := operate("queues"); !strings.Contains(out, "a holiday") || !strings.Contains(out, "wechat_notify") {
+		t.Errorf("queues printed\n%s", out)
+	}
+	operate("resume", "default")
+	if out := operate("endpoints"); !strings.Contains(out, hook) || !strings.Contains(out, "100.0%") {
+		t.Errorf("endpoints printed\n%s", out)
+	}
+	if r := run(t, append([]string{"get", "default", "none"}, at...)...); r.status != 1 || !strings.Contains(r.errors, "404") {
+		t.Errorf("get of no task: status %d, %q", r.status, r.errors)
+	}
+
+	// What is exported, from the server, from a backup and from its directory.
+	eventually(t, "at rest", func() bool {
+		queues, err := p.client().Queues(t.Context())
+		return err == nil && queues[0].Depth.Pending == 0 && queues[0].InFlight == 0
+	})
+	running := operate("export")
+	tasks := exported(t, running)
+	if len(tasks) != 3 || tasks[2].Key != "1/paid" || len(tasks[2].AttemptLog) != 3 || tasks[2].AttemptLog[1].Trigger != "manual" {
+		t.Errorf("export wrote\n%s", running)
+	}
+	copied := filepath.Join(t.TempDir(), "copy")
+	operate("backup", copied)
+	if r := run(t, append([]string{"backup", copied}, at...)...); r.status != 1 || !strings.Contains(r.errors, "exists already") {
+		t.Errorf("a backup into what exists: status %d, %q", r.status, r.errors)
+	}
+	p.stop()
+	for _, store := range []string{"pebble:" + copied, "pebble:" + dir} {
+		if out := must(t, "export", "--store", store); out != running {
+			t.Errorf("export of %s wrote\n%s\nthe server wrote\n%s", store, out, running)
+		}
+		if out := must(t, "check", "--store", store); out != "3 tasks (0 pending, 3 ended), 4 attempts\nall agree\n" {
+			t.Errorf("check of %s printed %q", store, out)
+		}
+	}
+	if out := must(t, "export", "--store", "pebble:"+dir, "--state", "cancelled"); len(exported(t, out)) != 1 {
+		t.Errorf("export of what was cancelled wrote\n%s", out)
+	}
+}
+
+// A second process on the same directory is told so, and does no harm.
+func TestInUse(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if out := must(t, "migrate", "--store", "pebble:"+dir); !strings.Contains(out, "is ready") {
+		t.Errorf("migrate printed %q", out)
+	}
+	p := serveStore(t, dir)
+	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"check"}, {"export"}, {"migrate"}} {
+		r := run(t, append(args, "--store", "pebble:"+dir)...)
+		if r.status != 1 || !strings.Contains(r.errors, "in use by another process: stop that one, or use another directory") || strings.Count(r.errors, "\n") != 1 {
+			t.Errorf("bellman %s on a store in use: status %d, %q", args[0], r.status, r.errors)
+		}
+	}
+	address := strings.TrimPrefix(p.url, "http://")
+	r := run(t, "serve", "--listen", address, "--store", "pebble:"+dir+"2")
+	if r.status != 1 || !strings.Contains(r.errors, "choose another address with --listen") {
+		t.Errorf("serve on an address in use: status %d, %q", r.status, r.errors)
+	}
+	p.stop()
+}
+
+// Keys have to be given where the server has some.
+func TestKeys(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "c.yaml")
+	write(t, config, `keys: [{name: night, role: read, sha256: "e9a3f3bb8a5eaa0e1fc0a1ec4d5e5f7b0ba1b0ad3b3fcc5a6b8bdb3ab8a9cb0f"}]`)
+	p := serveStore(t, filepath.Join(t.TempDir(), "data"), "--config", config)
+	for _, args := range [][]string{{}, {"--key", "wrong"}} {
+		r := run(t, append([]string{"queues", "--server", p.url}, args...)...)
+		if r.status != 1 || !strings.Contains(r.errors, "give a key with --key or BELLMAN_KEY") {
+			t.Errorf("queues %q: status %d, %q", args, r.status, r.errors)
+		}
+	}
+	p.stop()
+}
+
+// hold starts a receiver that hangs until release is closed.
+func hold(t *testing.T) (url string, arrived <-chan struct{}, release chan struct{}) {
+	arrivals := make(chan struct{}, 16)
+	release = make(chan struct{})
+	url = receive(t, func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		arrivals <- struct{}{}
+		select {
+		case <-release:
+			io.WriteString(w, "success")
+		case <-r.Context().Done():
+		}
+	})
+	return url, arrivals, release
+}
+
+func wait(t *testing.T, c <-chan struct{}, what string) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(patient):
+		t.Fatalf("after %s still not %s", patient, what)
+	}
+}
+
+func TestStopFinishesWhatIsInFlight(t *testing.T) {
+	hook, arrived, release := hold(t)
+	dir := filepath.Join(t.TempDir(), "data")
+	p := serveStore(t, dir)
+	must(t, "send", "--server", p.url, "--url", hook)
+	wait(t, arrived, "in flight")
+	began := time.Now()
+	p.signal(syscall.SIGTERM)
+	p.await(&p.log, "stopping: what is in flight is finished first")
+	close(release)
+	if status := p.end(10*time.Second - time.Since(began)); status != 0 {
+		t.Errorf("a stop ended with status %d:\n%s", status, p.log.String())
+	}
+	tasks := exported(t, must(t, "export", "--store", "pebble:"+dir))
+	if len(tasks) != 1 || tasks[0].State != "succeeded" || len(tasks[0].AttemptLog) != 1 {
+		t.Errorf("after the stop there is %+v; want one task that succeeded", tasks)
+	}
+	if p := serveStore(t, dir); !strings.HasSuffix(p.hello, "no tasks wait") {
+		t.Errorf("the next start says %q", p.hello)
+	}
+}
+
+func TestSecondSignalStopsAtOnce(t *testing.T) {
+	hook, arrived, release := hold(t)
+	dir := filepath.Join(t.TempDir(), "data")
+	p := serveStore(t, dir)
+	must(t, "send", "--server", p.url, "--url", hook)
+	wait(t, arrived, "in flight")
+	p.signal(os.Interrupt.(syscall.Signal))
+	p.await(&p.log, "stopping: what is in flight is finished first")
+	began := time.Now()
+	p.signal(syscall.SIGTERM)
+	if status := p.end(4 * time.Second); status != 1 { // less than the attempt's timeout
+		t.Errorf("the second signal ended it with status %d after %s; want 1, at once", status, time.Since(began))
+	}
+	p = serveStore(t, dir)
+	if !strings.HasSuffix(p.hello, "resumed 1 task, overdue, after a crash") {
+		t.Errorf("the next start says %q", p.hello)
+	}
+	wait(t, arrived, "attempted again")
+	close(release)
+	p.stop()
+}
+
+// SIGHUP gives queues other rules: tasks that exist keep theirs and go on. A
+// file with mistakes changes nothing.
+func TestReload(t *testing.T) {
+	hook, arrived, release := hold(t)
+	close(release)
+	config := filepath.Join(t.TempDir(), "c.yaml")
+	write(t, config, "queues: {pay: {schedule: \"0s, 10m\"}}\n")
+	p := serveStore(t, filepath.Join(t.TempDir(), "data"), "--config", config)
+	c := p.client()
+	create := func(key, delay string) *client.Task {
+		t.Helper()
+		task, _, err := c.Create(t.Context(), client.CreateTask{Queue: "pay", Key: key, URL: hook, Delay: delay})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return task
+	}
+	before := create("before", "1h")
+
+	write(t, config, "queues:\n  pay: {schedule: soon}\n  more: {timeout: 5}\n")
+	p.signal(syscall.SIGHUP)
+	p.await(&p.log, "c.yaml:2:19: queues.pay.schedule: ")
+	p.await(&p.log, "c.yaml:3:19: queues.more.timeout: ")
+	if task := create("between", "1h"); task.Schedule != "0s, 10m" {
+		t.Errorf("after a broken file tasks are made with schedule %q; want the old one", task.Schedule)
+	}
+
+	write(t, config, "queues:\n  pay: {schedule: \"0s, 20m\"}\n  more: {}\n")
+	p.signal(syscall.SIGHUP)
+	p.await(&p.log, "queues reloaded")
+	if task := create("after", "0s"); task.Schedule != "0s, 20m" {
+		t.Errorf("after the reload tasks are made with schedule %q; want the new one", task.Schedule)
+	}
+	wait(t, arrived, "delivered")
+	kept, err := c.Task(t.Context(), client.ByID(before.ID))
+	if err != nil || kept.Schedule != "0s, 10m" || kept.State != "pending" {
+		t.Errorf("the task from before is %+v, %v; want it pending with its own schedule", kept, err)
+	}
+	if _, err := c.Reschedule(t.Context(), client.ByID(before.ID), client.RescheduleTask{Delay: "0s"}); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, arrived, "delivered")
+	p.stop()
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+func TestExitStatus(t *testing.T) {
+	dir := t.TempDir()
+	good := filepath.Join(dir, "good.yaml")
+	write(t, good, "queues:\n  pay: {schedule: \"0s, 5s\"}\n  alerts: {}\n")
+	empty := filepath.Join(dir, "empty.json")
+	write(t, empty, "")
+	odd := filepath.Join(dir, "odd.json")
+	write(t, odd, `{"queue":"default","colour":"red"}`)
+	tests := []struct {
+		args   string // words; … is dir
+		status int
+		out    string // what standard output has, or
+		errors string // what standard error has, in one line
+	}{
+		{"version", 0, "bellman dev", ""},
+		{"--help", 0, "Exit status: 0 done, 1 failed, 2 wrong usage or configuration.", ""},
+		{"serve --help", 0, "BELLMAN_PPROF", ""},
+		{"frobnicate", 2, "", "unknown command"},
+		{"serve --colour red", 2, "", "unknown flag: --colour"},
+		{"serve extra", 2, "", "unknown command"},
+		{"serve --store nowhere", 2, "", "--store: \"nowhere\" names no store of this version"},
+		{"serve --listen 0.0.0.0:0 --store pebble:…/x", 2, "", "there are no keys: add keys, or listen on 127.0.0.1"},
+		{"serve --store postgres://u:secret@h/d", 2, "", "names no store of this version: want pebble:DIR"},
+		{"serve --config …/none.yaml", 2, "", "no such file"},
+		{"serve --store pebble:" + good + "/x --listen 127.0.0.1:0", 1, "", "open data directory"},
+		{"schedule nonsense", 2, "", "no preset is called"},
+		{"schedule wechat_notfy", 2, "", "want wechat_notify"},
+		{"schedule a b", 2, "", "accepts at most 1 arg"},
+		{"schedule --limit 0 wechat_notify", 2, "", "--limit 0: want 1 or more"},
+		{"schedule", 0, "pay.weixin.qq.com/docs/partner/apis/partner-native-payment/payment-notice.html", ""},
+		{"check-config", 2, "", "accepts 1 arg"},
+		{"check-config …/none.yaml", 2, "", "no such file"},
+		{"check-config " + good, 0, "is in order: queues pay, alerts", ""},
+		{"get", 2, "", "want a task's id, or its queue and key"},
+		{"get a b c", 2, "", "want a task's id, or its queue and key"},
+		{"get x -o yaml", 2, "", `--output "yaml": want table or json`},
+		{"list --server nonsense", 2, "", "want an address such as http://127.0.0.1:2355"},
+		{"list --limit -1 --server http://127.0.0.1:1", 2, "", "--limit -1: want 0 or more"},
+		{"list --created-from yesterday --server http://127.0.0.1:1", 2, "", "--created-from \"yesterday\": want a time"},
+		{"list --server http://127.0.0.1:1", 1, "", "start a server with bellman serve"},
+		{"send --json {", 2, "", "--json: is not JSON"},
+		{"send --due now", 2, "", "--due \"now\": want a time"},
+		{"send --header colour", 2, "", "want \"Name: value\""},
+		{"send " + empty, 2, "", "has no task"},
+		{"send " + odd, 2, "", "unknown field \"colour\""},
+		{"send …/none.json", 1, "", "no such file"},
+		{"pause", 2, "", "want a queue's name, or --endpoint and a host"},
+		{"resend", 2, "", "or --all and a filter"},
+		{"resend --all", 2, "", "want a filter such as --state failed"},
+		{"resends --cancel", 2, "", "want the id of a bulk resend"},
+		{"backup dir --server http://192.0.2.1:2355", 2, "", "want an absolute one"},
+		{"check --store pebble:…/none", 1, "", "there is no store in"},
+		{"export --store pebble:…/none", 1, "", "there is no store in"},
+		{"export --store pebble:…/none --state gone", 2, "", "gone"},
+		{"migrate --store redis://h", 2, "", "names no store of this version"},
+		{"bench nonsense", 2, "", "no scenario \"nonsense\""},
+		{"demo --listen 2355 --once", 2, "", "is no address"},
+	}
+	for _, tt := range tests {
+		args := strings.Fields(strings.ReplaceAll(tt.args, "…", dir))
+		r := run(t, args...)
+		if r.status != tt.status || !strings.Contains(r.out, tt.out) || !strings.Contains(r.errors, tt.errors) {
+			t.Errorf("bellman %s: status %d, output %q, errors %q; want status %d, with %q and %q",
+				tt.args, r.status, r.out, r.errors, tt.status, tt.out, tt.errors)
+		}
+		if lines := strings.Count(r.errors, "\n"); tt.status != 0 && lines != 1 {
+			t.Errorf("bellman %s: %d lines of error; want one:\n%s", tt.args, lines, r.errors)
+		}
+	}
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestScheduleTable(t *testing.T) {
+	const golden = "testdata/wechat_notify.txt"
+	got := must(t, "schedule", "wechat_notify")
+	if *update {
+		write(t, golden, got)
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("bellman schedule wechat_notify:\n%s\nwant\n%s", got, want)
+	}
+	if !strings.HasSuffix(got, "16 attempts, total 24h4m\n") {
+		t.Error("want 16 attempts, total 24h4m")
+	}
+}
+
+// Every mistake of a file is told at once, each with its line.
+func TestCheckConfig(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "bad.yaml"), `listen: 127.0.0.1:2355
+flow: {high: 10, low: 20}
+queues:
+  pay:
+    scedule: wechat_notify
+    timeout: 5
+    success: status ==
+`)
+	r := runIn(t, dir, nil, "", "check-config", "bad.yaml")
+	if r.status != 2 || r.out != "" {
+		t.Errorf("check-config: status %d, output %q; want 2, and nothing", r.status, r.out)
+	}
+	for _, want := range []string{
+		"bad.yaml:5:5: queues.pay.scedule: unknown field",
+		"bad.yaml:6:14: queues.pay.timeout: duration \"5\": want a duration",
+		"bad.yaml:7:14: queues.pay.success: ",
+		"bad.yaml:2:23: flow.low: ",
+	} {
+		if !strings.Contains(r.errors, want) {
+			t.Errorf("check-config does not say %q:\n%s", want, r.errors)
+		}
+	}
+	if lines := strings.Count(r.errors, "\n"); lines != 4 {
+		t.Errorf("check-config wrote %d lines; want 4:\n%s", lines, r.errors)
+	}
+}
+
+// Flag over environment over file, and a mistake in what counts is told.
+func TestPrecedence(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "c.yaml"), "listen: nowhere\nstore: pebble:from-file\n")
+	r := runIn(t, dir, []string{"BELLMAN_CONFIG=c.yaml", "BELLMAN_STORE=redis://from-environment"}, "", "serve", "--listen", "127.0.0.1:0")
+	for _, want := range []string{"c.yaml:1:9: listen: ", `BELLMAN_STORE: "redis" names no store`} {
+		if !strings.Contains(r.errors, want) {
+			t.Errorf("serve does not say %q:\n%s", want, r.errors)
+		}
+	}
+	if r.status != 2 {
+		t.Errorf("serve: status %d; want 2", r.status)
+	}
+	r = runIn(t, dir, []string{"BELLMAN_PPROF=0.0.0.0:6060"}, "", "serve", "--listen", "127.0.0.1:0")
+	if r.status != 2 || !strings.Contains(r.errors, "want an address of loopback") {
+		t.Errorf("serve with profiles for everybody: status %d, %q; want 2, and why", r.status, r.errors)
+	}
+}
+
+func TestDemoOnce(t *testing.T) {
+	out := must(t, "demo", "--once")
+	if !strings.Contains(out, "records attempt 3: accepted") || !strings.Contains(out, "The story is over") {
+		t.Errorf("the demo told\n%s", out)
+	}
+}
+
+func TestResumed(t *testing.T) {
+	tests := []struct {
+		pending, overdue int64
+		crashed          bool
+		want             string
+	}{
+		{0, 0, false, "no tasks wait"},
+		{1, 0, false, "resumed 1 task"},
+		{1, 1, true, "resumed 1 task, overdue, after a crash"},
+		{1234, 56, true, "resumed 1,234 tasks, 56 of them overdue, after a crash"},
+		{1234567, 0, false, "resumed 1,234,567 tasks, 0 of them overdue"},
+	}
+	for _, tt := range tests {
+		if got := resumed(tt.pending, tt.overdue, tt.crashed); got != tt.want {
+			t.Errorf("resumed(%d, %d, %t) = %q; want %q", tt.pending, tt.overdue, tt.crashed, got, tt.want)
+		}
+	}
+}
