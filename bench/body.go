@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"strings"
 	"time"
 )
@@ -11,12 +10,10 @@ import (
 const bodyBytes = 300
 
 const (
-	loadAt   = len(`{"load":"`)
-	loadEnd  = loadAt + 4
-	taskAt   = loadEnd + len(`","task":"`)
-	taskEnd  = taskAt + 8
-	maxLoads = 10_000
-	maxTasks = 100_000_000
+	loadAt  = len(`{"load":"`)
+	loadEnd = loadAt + 4
+	taskAt  = loadEnd + len(`","task":"`)
+	taskEnd = taskAt + 8
 )
 
 var bodyTemplate = func() string {
@@ -67,8 +64,8 @@ func number10(b []byte) (n int, ok bool) {
 // A plan says what to create: task i of a load goes to an address.
 type plan struct {
 	tasks int
-	item  func(i int) (l *load, task int, url string)
-	due   time.Time // of all, where their load has no due times; zero: now
+	item  func(i int) (l *load, task int, url string) // of 0 to tasks−1
+	due   time.Time                                   // of all, where their load has no due times; zero: now
 }
 
 // to plans all of a load to one address.
@@ -108,13 +105,23 @@ func (p *plan) appendCreate(b []byte, i int) []byte {
 	return append(b, '}')
 }
 
-// newLoad makes the next load, and known to the receiver.
-func (r *run) newLoad(tasks int) (*load, error) {
-	r.loads++
-	if r.loads >= maxLoads || tasks >= maxTasks {
-		return nil, fmt.Errorf("load %d of %d tasks: a body cannot name it", r.loads, tasks)
-	}
-	l := newLoad(r.loads, tasks)
+// newLoad makes the next load. All of it must have arrived, once and not early,
+// when the scenario ends.
+func (r *run) newLoad(tasks int) *load {
+	l := newLoad(r.nextLoad(), tasks)
+	r.loads = append(r.loads, l)
 	r.receiver.begin(l)
-	return l, nil
+	return l
+}
+
+// never plans tasks to the receiver of which none must arrive.
+func (r *run) never(tasks int) plan {
+	l := newLoad(r.nextLoad(), 0)
+	return plan{tasks: tasks, due: time.Now().Add(24 * time.Hour),
+		item: func(i int) (*load, int, string) { return l, i, r.url }}
+}
+
+func (r *run) nextLoad() int {
+	r.lastLoad++
+	return r.lastLoad
 }

@@ -15,20 +15,29 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// The variables that make a program a server under test.
+// The variables that make a program a server under test, or the bare loop.
 const (
-	envStore   = "BELLMAN_BENCH_STORE"   // the data directory
-	envProfile = "BELLMAN_BENCH_PROFILE" // where a CPU profile goes; empty: nowhere
+	envStore   = "BELLMAN_BENCH_STORE"   // the server's data directory
+	envProfile = "BELLMAN_BENCH_PROFILE" // where its CPU profile goes; empty: nowhere
+
+	envRaw = "BELLMAN_BENCH_RAW" // the address that the loop posts to
+	envFor = "BELLMAN_BENCH_FOR" // for how long
 )
 
-// Child turns this process into a server under test, if [Run] started it to be
-// one, and then never returns. Otherwise it does nothing. Call it first in main.
+// Child turns this process into a server under test, or into the bare loop that
+// it is compared with, if [Run] started it to be that, and then never returns.
+// Otherwise it does nothing. Call it first in main.
 func Child() {
-	dir := os.Getenv(envStore)
-	if dir == "" {
+	var err error
+	switch {
+	case os.Getenv(envStore) != "":
+		err = serve(os.Getenv(envStore), os.Getenv(envProfile))
+	case os.Getenv(envRaw) != "":
+		err = postFor(os.Getenv(envRaw), os.Getenv(envFor))
+	default:
 		return
 	}
-	if err := serve(dir, os.Getenv(envProfile)); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -24,46 +25,25 @@ type poster struct {
 
 var jsonHeader = http.Header{"Content-Type": {"application/json"}}
 
-// post sends one body and reads the whole answer. A 429 is waited out, as often
-// as it comes.
-func (p *poster) post(ctx context.Context, body []byte) (status, refused int, err error) {
-	for {
-		var after time.Duration
-		status, after, err = p.try(ctx, body)
-		if err != nil || status != http.StatusTooManyRequests {
-			return status, refused, err
-		}
-		refused++
-		select {
-		case <-time.After(after):
-		case <-ctx.Done():
-			return status, refused, ctx.Err()
-		}
-	}
-}
-
-func (p *poster) try(ctx context.Context, body []byte) (status int, after time.Duration, err error) {
+// post sends one body and reads the whole answer.
+func (p *poster) post(ctx context.Context, body []byte) (status int, header http.Header, err error) {
 	req := (&http.Request{
 		Method: "POST", URL: p.url, Host: p.url.Host, Header: jsonHeader,
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}).WithContext(ctx)
 	resp, err := p.transport.RoundTrip(req)
 	if err != nil {
-		return 0, 0, err
+		return 0, nil, err
 	}
 	p.answer, err = readAll(p.answer[:0], resp.Body)
 	resp.Body.Close()
-	if seconds, e := strconv.Atoi(resp.Header.Get("Retry-After")); e == nil {
-		after = time.Duration(seconds) * time.Second
-	}
-	return resp.StatusCode, max(after, 10*time.Millisecond), err
+	return resp.StatusCode, resp.Header, err
 }
 
+// readAll is io.ReadAll into a buffer that is there already.
 func readAll(b []byte, from io.Reader) ([]byte, error) {
 	for {
-		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
-		}
+		b = slices.Grow(b, 1)
 		n, err := from.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		if err == io.EOF {
@@ -75,81 +55,106 @@ func readAll(b []byte, from io.Reader) ([]byte, error) {
 	}
 }
 
-func (p *process) poster(path string) *poster {
-	return &poster{transport: p.http, url: &url.URL{Scheme: "http", Host: p.addr, Path: path}}
+// A creator sends creates to a server.
+type creator struct {
+	server *process
+	poster poster
+	body   []byte // of the last create; reused
 }
 
-// createOne creates task i of a plan.
-func (p *poster) createOne(ctx context.Context, plan *plan, i int, buf []byte) (_ []byte, refused int, err error) {
-	buf = plan.appendCreate(buf[:0], i)
-	status, refused, err := p.post(ctx, buf)
-	if err == nil && status != http.StatusCreated {
-		err = fmt.Errorf("create: %d %.300s", status, p.answer)
+func (p *process) creator(path string) *creator {
+	return &creator{server: p, poster: poster{transport: p.http, url: &url.URL{Scheme: "http", Host: p.addr, Path: path}}}
+}
+
+// send sends the body. A 429 is waited out, as often as it comes.
+func (c *creator) send(ctx context.Context) (status int, err error) {
+	for {
+		status, header, err := c.poster.post(ctx, c.body)
+		if err != nil || status != http.StatusTooManyRequests {
+			return status, err
+		}
+		c.server.refused.Add(1)
+		seconds, err := strconv.Atoi(header.Get("Retry-After"))
+		if err != nil {
+			return 0, fmt.Errorf("429 with Retry-After %q: want seconds", header.Get("Retry-After"))
+		}
+		select {
+		case <-time.After(time.Duration(seconds) * time.Second):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
 	}
-	return buf, refused, err
+}
+
+// one creates task i of a plan.
+func (c *creator) one(ctx context.Context, p *plan, i int) error {
+	c.body = p.appendCreate(c.body[:0], i)
+	status, err := c.send(ctx)
+	if err == nil && status != http.StatusCreated {
+		err = fmt.Errorf("create: %d %.300s", status, c.poster.answer)
+	}
+	return err
+}
+
+var created = []byte(`{"status":201,`)
+
+// several creates n tasks of a plan, from task i on.
+func (c *creator) several(ctx context.Context, p *plan, i, n int) error {
+	c.body = append(c.body[:0], `{"tasks":[`...)
+	for k := range n {
+		if k > 0 {
+			c.body = append(c.body, ',')
+		}
+		c.body = p.appendCreate(c.body, i+k)
+	}
+	c.body = append(c.body, `]}`...)
+	status, err := c.send(ctx)
+	if err != nil {
+		return err
+	}
+	if got := bytes.Count(c.poster.answer, created); status != http.StatusOK || got != n {
+		return fmt.Errorf("create a batch: %d, %d of %d created: %.300s", status, got, n, c.poster.answer)
+	}
+	return nil
 }
 
 // createSingly creates all of a plan, one task a request.
-func (p *process) createSingly(ctx context.Context, plan plan, clients int) (refused int64, err error) {
-	var next, told atomic.Int64
-	g, ctx := errgroup.WithContext(ctx)
-	for range clients {
-		g.Go(func() error {
-			to, buf := p.poster("/v1/tasks"), []byte(nil)
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= plan.tasks {
-					return nil
-				}
-				var n int
-				var err error
-				if buf, n, err = to.createOne(ctx, &plan, i, buf); err != nil {
-					return err
-				}
-				told.Add(int64(n))
-			}
-		})
-	}
-	err = g.Wait()
-	return told.Load(), err
+func (p *process) createSingly(ctx context.Context, plan plan, clients int) error {
+	return inSteps(ctx, plan.tasks, 1, clients, func(ctx context.Context) func(i, n int) error {
+		c := p.creator("/v1/tasks")
+		return func(i, _ int) error { return c.one(ctx, &plan, i) }
+	})
 }
 
 // batchClients is how many clients send batches at the same time.
 const batchClients = 4
 
-// createInBatches creates all of a plan, 1,000 tasks a request.
-func (p *process) createInBatches(ctx context.Context, plan plan) (refused int64, err error) {
-	var next, told atomic.Int64
-	created := []byte(`{"status":201,`)
+// createInBatches creates all of a plan, batch tasks a request.
+func (p *process) createInBatches(ctx context.Context, plan plan) error {
+	return inSteps(ctx, plan.tasks, batch, batchClients, func(ctx context.Context) func(i, n int) error {
+		c := p.creator("/v1/tasks/batch")
+		return func(i, n int) error { return c.several(ctx, &plan, i, n) }
+	})
+}
+
+// inSteps goes through 0 to total−1 in steps, with so many clients at once, each
+// with a function of its own.
+func inSteps(ctx context.Context, total, step, clients int, client func(context.Context) func(i, n int) error) error {
+	var next atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
-	for range batchClients {
+	for range clients {
 		g.Go(func() error {
-			to, buf := p.poster("/v1/tasks/batch"), []byte(nil)
+			do := client(ctx)
 			for {
-				from := (int(next.Add(1)) - 1) * batch
-				if from >= plan.tasks {
+				i := int(next.Add(1)-1) * step
+				if i >= total {
 					return nil
 				}
-				n := min(batch, plan.tasks-from)
-				buf = append(buf[:0], `{"tasks":[`...)
-				for i := range n {
-					if i > 0 {
-						buf = append(buf, ',')
-					}
-					buf = plan.appendCreate(buf, from+i)
-				}
-				buf = append(buf, `]}`...)
-				status, again, err := to.post(ctx, buf)
-				switch {
-				case err != nil:
+				if err := do(i, min(step, total-i)); err != nil {
 					return err
-				case status != http.StatusOK || bytes.Count(to.answer, created) != n:
-					return fmt.Errorf("create a batch: %d, %d of %d created: %.300s", status, bytes.Count(to.answer, created), n, to.answer)
 				}
-				told.Add(int64(again))
 			}
 		})
 	}
-	err = g.Wait()
-	return told.Load(), err
+	return g.Wait()
 }

@@ -27,8 +27,7 @@ func (r *run) spreadOver(urls []string, store string) (float64, error) {
 	return r.endToEnd(r.sizes.spread, store, func(p *process, l *load) error {
 		plan := to(l, "")
 		plan.item = func(i int) (*load, int, string) { return l, i, urls[i%len(urls)] }
-		_, err := p.createInBatches(r.ctx, plan)
-		return err
+		return p.createInBatches(r.ctx, plan)
 	})
 }
 
@@ -59,16 +58,14 @@ func (r *run) hanging() error {
 	if err != nil {
 		return err
 	}
-	good, both, err := r.mixed(m, r.sizes.late, true, func(l *load) {
-		l.dueWithin(time.Now().Add(r.sizes.settle+time.Second), r.sizes.over)
-	})
-	if err != nil {
+	good, hung, both := r.mixed(m, r.sizes.late, true)
+	begin := time.Now().Add(r.sizes.ahead(r.sizes.late))
+	good.dueWithin(begin, r.sizes.over)
+	hung.dueWithin(begin, r.sizes.over)
+	if err := p.createInBatches(r.ctx, both); err != nil {
 		return err
 	}
-	if _, err := p.createInBatches(r.ctx, both); err != nil {
-		return err
-	}
-	if err := r.arrive(p, good); err != nil {
+	if err := r.arrive(good); err != nil {
 		return err
 	}
 	_, p99 := r.percentiles("the others' arrival after due", good.lateness())
@@ -82,18 +79,10 @@ func (r *run) hanging() error {
 // A mixture is some addresses that answer and some that hang.
 type mixture struct{ healthy, hanging []string }
 
-// mixed plans tasks of which every tenth goes to an address that hangs, or is
-// left out. Only what goes to the others is in good.
-func (r *run) mixed(m mixture, tasks int, withHanging bool, due func(*load)) (good *load, both plan, err error) {
-	if good, err = r.newLoad(tasks - tasks/10); err != nil {
-		return nil, plan{}, err
-	}
-	hung, err := r.newLoad(max(tasks/10, 1))
-	if err != nil {
-		return nil, plan{}, err
-	}
-	due(good)
-	due(hung)
+// mixed plans tasks, a multiple of ten, of which every tenth goes to an address
+// that hangs, or is left out.
+func (r *run) mixed(m mixture, tasks int, withHanging bool) (good, hung *load, both plan) {
+	good, hung = r.newLoad(tasks-tasks/10), newLoad(r.nextLoad(), tasks/10)
 	both = plan{tasks: len(good.at), item: func(i int) (*load, int, string) {
 		return good, i, m.healthy[i%len(m.healthy)]
 	}}
@@ -108,14 +97,7 @@ func (r *run) mixed(m mixture, tasks int, withHanging bool, due func(*load)) (go
 			return good, task, m.healthy[task%len(m.healthy)]
 		}
 	}
-	return good, both, nil
-}
-
-// arrive waits until a load has arrived, whatever else is pending.
-func (r *run) arrive(_ *process, l *load) error {
-	err := l.await(r.ctx)
-	r.check(l)
-	return err
+	return good, hung, both
 }
 
 // throughput is what the healthy endpoints get, from the first create to the
@@ -129,15 +111,12 @@ func (r *run) throughput(m mixture, tasks int, withHanging bool) (float64, error
 	if err != nil {
 		return 0, err
 	}
-	good, both, err := r.mixed(m, tasks, withHanging, func(*load) {})
-	if err != nil {
-		return 0, err
-	}
+	good, _, both := r.mixed(m, tasks, withHanging)
 	begun := time.Now()
-	if _, err := p.createInBatches(r.ctx, both); err != nil {
+	if err := p.createInBatches(r.ctx, both); err != nil {
 		return 0, err
 	}
-	if err := r.arrive(p, good); err != nil {
+	if err := r.arrive(good); err != nil {
 		return 0, err
 	}
 	took := time.Since(begun)

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"math/rand/v2"
 	"time"
 
@@ -78,11 +77,8 @@ func (r *run) asWithout(p50, p99 *Figure, scenario string) {
 
 // warm sends some tasks through a server that has just started.
 func (r *run) warm(p *process, rest int64) error {
-	l, err := r.newLoad(256)
-	if err != nil {
-		return err
-	}
-	if _, err := p.createSingly(r.ctx, to(l, r.url), 16); err != nil {
+	l := r.newLoad(256)
+	if err := p.createSingly(r.ctx, to(l, r.url), 16); err != nil {
 		return err
 	}
 	return r.finish(p, l, rest)
@@ -96,13 +92,10 @@ func (r *run) measureLatency(p *process, rest int64) (p50, p99 *Figure, err erro
 		return nil, nil, err
 	}
 	gap := time.Second / perSecond
-	l, err := r.newLoad(int(r.sizes.latency / gap))
-	if err != nil {
-		return nil, nil, err
-	}
-	sent := make([]int64, len(l.at))
+	l := r.newLoad(int(r.sizes.latency / gap))
+	sent, answered := make([]int64, len(l.at)), make([]int64, len(l.at))
 	plan := to(l, r.url)
-	posters := make(chan *poster, 1024)
+	idle := make(chan *creator, 1024) // clients that have nothing to do
 	g, ctx := errgroup.WithContext(r.ctx)
 	begun := time.Now().Add(10 * time.Millisecond)
 	for i := range l.at {
@@ -110,7 +103,22 @@ func (r *run) measureLatency(p *process, rest int64) (p50, p99 *Figure, err erro
 		if ctx.Err() != nil {
 			break
 		}
-		g.Go(func() error { return post1(ctx, p, posters, &plan, i, &sent[i]) })
+		g.Go(func() error {
+			var c *creator
+			select {
+			case c = <-idle:
+			default:
+				c = p.creator("/v1/tasks")
+			}
+			sent[i] = time.Now().UnixNano()
+			err := c.one(ctx, &plan, i)
+			answered[i] = time.Now().UnixNano()
+			select {
+			case idle <- c:
+			default:
+			}
+			return err
+		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, nil, err
@@ -118,31 +126,17 @@ func (r *run) measureLatency(p *process, rest int64) (p50, p99 *Figure, err erro
 	if err := r.finish(p, l, rest); err != nil {
 		return nil, nil, err
 	}
-	took := newDurations()
+	took, durable := newDurations(), newDurations()
 	for i := range l.at {
+		durable.add(answered[i] - sent[i])
 		if at := l.at[i].Load(); at > 0 {
 			took.add(at - sent[i])
 		}
 	}
+	r.figure("create to answer, p50", durable.ms(50), "ms")
+	r.figure("create to answer, p99", durable.ms(99), "ms")
 	p50, p99 = r.percentiles("create to arrival", took)
 	return p50, p99, nil
-}
-
-// post1 creates task i and notes when.
-func post1(ctx context.Context, p *process, posters chan *poster, plan *plan, i int, sent *int64) error {
-	var to *poster
-	select {
-	case to = <-posters:
-	default:
-		to = p.poster("/v1/tasks")
-	}
-	*sent = time.Now().UnixNano()
-	_, _, err := to.createOne(ctx, plan, i, nil)
-	select {
-	case posters <- to:
-	default:
-	}
-	return err
 }
 
 // measureLateness creates tasks due at random times and measures how long after
@@ -151,12 +145,9 @@ func (r *run) measureLateness(p *process, rest int64) (p50, p99 *Figure, err err
 	if err := r.warm(p, rest); err != nil {
 		return nil, nil, err
 	}
-	l, err := r.newLoad(r.sizes.late)
-	if err != nil {
-		return nil, nil, err
-	}
-	l.dueWithin(time.Now().Add(r.sizes.settle+time.Second), r.sizes.over)
-	if _, err := p.createInBatches(r.ctx, to(l, r.url)); err != nil {
+	l := r.newLoad(r.sizes.late)
+	l.dueWithin(time.Now().Add(r.sizes.ahead(len(l.at))), r.sizes.over)
+	if err := p.createInBatches(r.ctx, to(l, r.url)); err != nil {
 		return nil, nil, err
 	}
 	if err := r.finish(p, l, rest); err != nil {

@@ -86,6 +86,12 @@ type sizes struct {
 // batch is how many tasks one request of a batch has.
 const batch = 1000
 
+// ahead is how long before their due times so many tasks are created: long
+// enough for a machine that takes in 8,000 a second.
+func (s sizes) ahead(tasks int) time.Duration {
+	return s.settle + time.Duration(tasks)*time.Second/8_000
+}
+
 var full = sizes{
 	raw: 3 * time.Second, drain: 100_000, batches: 100_000, singles: 50_000, creates: 80_000,
 	addresses: 1000, spread: 100_000,

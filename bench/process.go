@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
@@ -28,6 +30,8 @@ type process struct {
 	begun  time.Time
 	ready  time.Duration // from its start until it was ready
 	ended  bool
+
+	refused atomic.Int64 // creates that it answered with 429
 }
 
 // patience is how long anything may take without progress.
@@ -42,13 +46,7 @@ func (r *run) start(dir string) (*process, error) {
 	p := &process{cmd: exec.Command(program), log: &tail{}}
 	p.cmd.Env = append(withoutOurs(os.Environ()), envStore+"="+dir)
 	if r.o.Profile != "" {
-		r.profiles++
-		name := r.o.Profile + "." + r.scenario
-		if r.profiled == r.scenario {
-			name += fmt.Sprintf(".%d", r.profiles)
-		} else {
-			r.profiled, r.profiles = r.scenario, 1
-		}
+		name := fmt.Sprintf("%s.%s.%d", r.o.Profile, r.scenario, len(r.servers)+1)
 		p.cmd.Env = append(p.cmd.Env, envProfile+"="+name)
 	}
 	p.cmd.Stderr = p.log
@@ -66,7 +64,7 @@ func (r *run) start(dir string) (*process, error) {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		p.kill()
-		return nil, fmt.Errorf("the server did not start: %s", cmpText(p.log.String(), err))
+		return nil, fmt.Errorf("the server did not start: %s", cmp.Or(strings.TrimSpace(p.log.String()), err.Error()))
 	}
 	p.addr = strings.TrimSpace(line)
 	p.http = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 128,
@@ -81,13 +79,6 @@ func (r *run) start(dir string) (*process, error) {
 	}
 	r.servers = append(r.servers, p)
 	return p, nil
-}
-
-func cmpText(text string, err error) string {
-	if text = strings.TrimSpace(text); text != "" {
-		return text
-	}
-	return err.Error()
 }
 
 // withoutOurs leaves out what would configure the server, so that it has

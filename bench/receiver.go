@@ -113,12 +113,12 @@ func (r *receiver) hang(_ http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// A load is a number of tasks, and what arrived of them.
+// A load is a number of tasks, and what arrived of them. What arrives of a load
+// with no room for it is a stray.
 type load struct {
-	id   int
-	due  []int64        // Unix ms; 0, or none at all: at once
-	sent []int64        // Unix ns, right before the create was sent; nil: not noted
-	at   []atomic.Int64 // Unix ns of the first arrival
+	id  int
+	due []int64        // Unix ms; 0, or none at all: at once
+	at  []atomic.Int64 // Unix ns of the first arrival
 
 	arrived atomic.Int64
 	doubled atomic.Int64

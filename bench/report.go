@@ -17,6 +17,7 @@ type Report struct {
 	Started  time.Time     `json:"started"`
 	Took     time.Duration `json:"took_ns"`
 	Quick    bool          `json:"quick"`
+	Others   float64       `json:"others"`         // share of the CPUs' time that other programs took, 0 to 1; −1 where it cannot be known
 	Raw      []float64     `json:"raw_per_second"` // each measurement, in order
 	Figures  []Figure      `json:"figures"`
 	Failures []string      `json:"failures"` // promises not kept: tasks lost, doubled or early; empty: none

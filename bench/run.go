@@ -22,17 +22,15 @@ type run struct {
 	receiver *receiver
 	url      string // of the receiver
 	report   Report
-	loads    int
+	lastLoad int
 
 	scenario string
-	servers  []*process
-	rawAt    time.Time // when raw was measured last
-	busy     int64     // most memory that a loaded server had, in bytes
-	waiting  string    // the store with many tasks for tomorrow; empty: not made yet
-	stored   int       // tasks waiting in it
-
-	profiled string // the scenario that servers were last profiled in
-	profiles int    // servers profiled in it
+	servers  []*process // of the scenario
+	loads    []*load    // of the scenario
+	rawAt    time.Time  // when raw was measured last
+	busy     int64      // most memory that a loaded server had, in bytes
+	waiting  string     // the store with many tasks for tomorrow; empty: not made yet
+	stored   int        // tasks waiting in it
 }
 
 // Run measures and returns the report, which it also prints to out as a table;
@@ -64,6 +62,7 @@ func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report,
 		return r.report, err
 	}
 	r.url = urls[0]
+	others := watchOthers()
 	if !canMeasure {
 		fmt.Fprintln(out, "memory and CPU of another process can be read on Linux only: they are left out")
 	}
@@ -72,11 +71,12 @@ func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report,
 			return r.report, fmt.Errorf("%s: %w", s.Name, err)
 		}
 	}
-	r.scenario = "memory"
 	if r.busy > 0 {
-		r.must(r.figure("most of any server above", mib(r.busy), "MiB"), atMost(256))
+		r.scenario = "all"
+		r.must(r.figure("server memory, most of all", mib(r.busy), "MiB"), atMost(256))
 	}
 	r.report.Took = time.Since(r.report.Started)
+	r.report.Others = others()
 	fmt.Fprintln(out)
 	return r.report, r.report.WriteTable(out)
 }
@@ -85,16 +85,23 @@ func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report,
 func (r *run) one(s Scenario) (err error) {
 	r.scenario = s.Name
 	begun, from := time.Now(), len(r.report.Figures)
-	defer func() {
-		for _, p := range r.servers {
-			p.kill()
-		}
-		r.servers = nil
-		if n := r.receiver.strays.Swap(0); n > 0 {
-			r.fail("%d deliveries of tasks that were due tomorrow, or over", n)
-		}
-	}()
-	if err := s.run(r); err != nil {
+	err = s.run(r)
+	var refused int64
+	for _, p := range r.servers {
+		p.kill()
+		refused += p.refused.Load()
+	}
+	if refused > 0 {
+		r.figure("creates answered 429", float64(refused), "")
+	}
+	for _, l := range r.loads {
+		r.check(l)
+	}
+	if n := r.receiver.strays.Swap(0); n > 0 {
+		r.fail("%d deliveries of tasks that were due tomorrow, or over", n)
+	}
+	r.servers, r.loads = nil, nil
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(r.out, "%s (%s)", s.Name, time.Since(begun).Round(100*time.Millisecond))
@@ -129,16 +136,23 @@ func (r *run) check(l *load) {
 }
 
 // finish waits until a load has arrived and is recorded, so that rest tasks are
-// left, and checks it. Losing tasks is a failure, not an error.
+// left.
 func (r *run) finish(p *process, l *load, rest int64) error {
-	err := l.await(r.ctx)
+	err := r.arrive(l)
 	if err == nil {
-		err = p.awaitPending(r.ctx, rest)
+		err = r.settled(p.awaitPending(r.ctx, rest))
 	}
-	r.check(l)
+	return err
+}
+
+// arrive waits until a load has arrived, whatever else is pending.
+func (r *run) arrive(l *load) error { return r.settled(l.await(r.ctx)) }
+
+// settled makes a failure of the error that nothing happens any more.
+func (r *run) settled(err error) error {
 	if errors.Is(err, errStuck) {
 		r.fail("%v", err)
-		err = nil
+		return nil
 	}
 	return err
 }

@@ -32,6 +32,9 @@ func (r *Report) WriteTable(w io.Writer) error {
 	}
 	m := r.Machine
 	fmt.Fprintf(w, "\n%d × %s, %s/%s, %s; %s; took %s\n", m.CPUs, m.CPU, m.OS, m.Arch, m.Go, m.Store, r.Took.Round(time.Second))
+	if r.Others > 0.05 {
+		fmt.Fprintf(w, "other programs took %.0f %% of the CPUs meanwhile: only ratios mean something\n", 100*r.Others)
+	}
 	if r.Quick {
 		fmt.Fprintln(w, "small sizes: the figures give a rough idea, and are not held against what is required")
 	}

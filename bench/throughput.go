@@ -1,7 +1,7 @@
 package bench
 
 import (
-	"os"
+	"errors"
 	"time"
 )
 
@@ -9,62 +9,49 @@ import (
 // started when all are due. From the first delivery to the last one recorded.
 func (r *run) drain() error {
 	return r.besideRaw("delivered and recorded", 0.65, func() (float64, error) {
-		for wait := 2*time.Second + time.Duration(r.sizes.drain)*time.Second/12_000; ; wait *= 2 {
-			dir := r.store(wait.String())
-			l, inTime, err := r.createFor(dir, r.sizes.drain, wait)
-			if err != nil {
-				return 0, err
-			}
-			if !inTime {
-				if err := os.RemoveAll(dir); err != nil {
-					return 0, err
-				}
-				continue // this machine is slower: more time
-			}
-			sleepUntil(time.UnixMilli(l.due[0] + 50))
-			p, err := r.start(dir)
-			if err != nil {
-				return 0, err
-			}
-			if err := r.finish(p, l, 0); err != nil {
-				return 0, err
-			}
-			took := time.Since(time.Unix(0, l.first.Load()))
-			return float64(len(l.at)) / took.Seconds(), r.spent(p, 0, len(l.at))
+		dir := r.store("")
+		p, err := r.start(dir)
+		if err != nil {
+			return 0, err
 		}
+		l, err := r.createFor(p, r.sizes.drain)
+		if err != nil {
+			return 0, err
+		}
+		if err := p.stop(); err != nil {
+			return 0, err
+		}
+		if l.arrived.Load() > 0 {
+			return 0, errSlow
+		}
+		sleepUntil(time.UnixMilli(l.due[0] + 50))
+		if p, err = r.start(dir); err != nil {
+			return 0, err
+		}
+		if err := r.finish(p, l, 0); err != nil {
+			return 0, err
+		}
+		took := time.Since(time.Unix(0, l.first.Load()))
+		return float64(len(l.at)) / took.Seconds(), r.spent(p, 0, len(l.at))
 	})
 }
 
-// createFor creates tasks that are due after wait, and stops the server before
-// that; inTime is false if it did not get so far.
-func (r *run) createFor(dir string, tasks int, wait time.Duration) (l *load, inTime bool, err error) {
-	p, err := r.start(dir)
-	if err != nil {
-		return nil, false, err
-	}
-	if l, err = r.newLoad(tasks); err != nil {
-		return nil, false, err
-	}
-	due := time.Now().Add(wait)
-	l.due = make([]int64, tasks)
-	for i := range l.due {
-		l.due[i] = due.UnixMilli()
-	}
-	if _, err := p.createInBatches(r.ctx, to(l, r.url)); err != nil {
-		return nil, false, err
-	}
-	if err := p.stop(); err != nil {
-		return nil, false, err
-	}
-	return l, time.Now().Before(due), nil
+// createFor creates tasks that are all due at one moment, soon after the last
+// of them is created.
+func (r *run) createFor(p *process, tasks int) (*load, error) {
+	l := r.newLoad(tasks)
+	l.dueWithin(time.Now().Add(r.sizes.ahead(tasks)), time.Millisecond)
+	return l, p.createInBatches(r.ctx, to(l, r.url))
 }
+
+// errSlow is the error when tasks were due before all of them were there.
+var errSlow = errors.New("tasks were delivered before they were all created: this machine is too slow for this scenario")
 
 // batches: from the first create to the last delivery recorded.
 func (r *run) batches() error {
 	return r.besideRaw("created, delivered and recorded", 0.45, func() (float64, error) {
 		return r.endToEnd(r.sizes.batches, "", func(p *process, l *load) error {
-			_, err := p.createInBatches(r.ctx, to(l, r.url))
-			return err
+			return p.createInBatches(r.ctx, to(l, r.url))
 		})
 	})
 }
@@ -76,8 +63,7 @@ const singleClients = 32
 func (r *run) singles() error {
 	return r.besideRaw("created, delivered and recorded", 0.2, func() (float64, error) {
 		return r.endToEnd(r.sizes.singles, "", func(p *process, l *load) error {
-			_, err := p.createSingly(r.ctx, to(l, r.url), singleClients)
-			return err
+			return p.createSingly(r.ctx, to(l, r.url), singleClients)
 		})
 	})
 }
@@ -89,21 +75,13 @@ func (r *run) creates() error {
 		if err != nil {
 			return 0, err
 		}
-		l, err := r.newLoad(r.sizes.creates)
-		if err != nil {
-			return 0, err
-		}
-		plan := to(l, r.url)
-		plan.due = time.Now().Add(24 * time.Hour)
+		plan := r.never(r.sizes.creates)
 		cpu, _, _ := p.usage()
 		begun := time.Now()
-		if _, err := p.createSingly(r.ctx, plan, singleClients); err != nil {
+		if err := p.createSingly(r.ctx, plan, singleClients); err != nil {
 			return 0, err
 		}
 		took := time.Since(begun)
-		if n := l.arrived.Load(); n > 0 {
-			r.fail("%d tasks delivered a day early", n)
-		}
 		if err := r.kept(p, int64(plan.tasks)); err != nil {
 			return 0, err
 		}
@@ -127,10 +105,7 @@ func (r *run) endToEnd(tasks int, store string, create func(*process, *load) err
 	if err != nil {
 		return 0, err
 	}
-	l, err := r.newLoad(tasks)
-	if err != nil {
-		return 0, err
-	}
+	l := r.newLoad(tasks)
 	cpu, _, _ := p.usage()
 	begun := time.Now()
 	if err := create(p, l); err != nil {

@@ -59,6 +59,37 @@ func cpuOf(pid int) (time.Duration, error) {
 	return time.Duration(user+system) * 10 * time.Millisecond, nil
 }
 
+// cpuOfAll returns the CPU time that all programs of the machine have used, and
+// what the machine's host gave to others instead, since some time in the past;
+// and of that what is ours, with processes of ours that have ended.
+func cpuOfAll() (all, ours time.Duration, err error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, 0, err
+	}
+	// cpu user nice system idle iowait irq softirq steal …, in ticks: proc_stat(5).
+	line, _, _ := strings.Cut(string(text), "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return 0, 0, fmt.Errorf("/proc/stat begins with %q", line)
+	}
+	for _, i := range []int{1, 2, 3, 8} {
+		ticks, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil {
+			return 0, 0, fmt.Errorf("/proc/stat: %w", err)
+		}
+		all += time.Duration(ticks) * 10 * time.Millisecond
+	}
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var used syscall.Rusage
+		if err := syscall.Getrusage(who, &used); err != nil {
+			return 0, 0, err
+		}
+		ours += time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	}
+	return all, ours, nil
+}
+
 // sleepUntil waits more exactly than time.Sleep, whose timers may fire a
 // millisecond late in a process that is otherwise idle.
 func sleepUntil(at time.Time) {
