@@ -1,0 +1,332 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// TestTorture kills the server under load, as a crash does, again and again:
+// BELLMAN_TORTURE rounds, 3 by default. Whatever was answered 201 is delivered;
+// only what was in flight at a kill is delivered again; the attempt log agrees
+// with what the receiver saw.
+func TestTorture(t *testing.T) {
+	rounds := 3
+	if text := os.Getenv("BELLMAN_TORTURE"); text != "" {
+		var err error
+		if rounds, err = strconv.Atoi(text); err != nil || rounds < 1 {
+			t.Fatalf("BELLMAN_TORTURE=%q: want a number of rounds", text)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "data")
+	w := &witness{seen: map[string][]sight{}, more: make(chan struct{}, 1)}
+	hook := w.listen(t)
+	var creators [6]creator
+	for i := range creators {
+		creators[i] = creator{name: fmt.Sprint("creator", i), url: hook}
+	}
+	twice := map[string]int{} // how often a task was in flight at a kill
+	for round := 1; round <= rounds; round++ {
+		p := serveStore(t, dir)
+		ctx, stop := context.WithCancel(t.Context())
+		var load sync.WaitGroup
+		for i := range creators {
+			load.Go(func() { creators[i].load(ctx, p.client()) })
+		}
+		before := w.count()
+		w.await(t, before+100+rand.IntN(1500))
+		p.kill()
+		stop()
+		load.Wait()
+		w.rest(t, hook)
+		for i := range creators {
+			if creators[i].refused != nil {
+				t.Fatalf("round %d: %s: %v", round, creators[i].name, creators[i].refused)
+			}
+		}
+		told := w.look()
+		inFlight := 0
+		for id, n := range unrecorded(t, dir, told) {
+			if n -= twice[id]; n < 0 || n > 1 {
+				t.Errorf("round %d: task %s has %d attempts more that are in no log; want 0 or 1", round, id, n)
+			}
+			inFlight += n
+			twice[id] += n
+		}
+		t.Logf("round %d: %d deliveries, %d in flight at the kill; %s", round, w.count()-before, inFlight, p.hello)
+	}
+
+	// One last start finishes everything.
+	p := serveStore(t, dir)
+	for i := range creators {
+		creators[i].finish(t, p.client())
+	}
+	eventually(t, "over", func() bool {
+		queues, err := p.client().Queues(t.Context())
+		return err == nil && queues[0].Depth.Pending == 0
+	})
+	p.stop()
+	if out := must(t, "check", "--store", "pebble:"+dir); testing.Verbose() {
+		t.Logf("%s%s", p.hello+"\n", out)
+	}
+	told := w.look()
+	accepted := 0
+	for i := range creators {
+		for _, id := range creators[i].accepted {
+			accepted++
+			if len(told[id]) == 0 {
+				t.Errorf("task %s was answered 201, and never delivered", id)
+			}
+		}
+	}
+	for id, n := range unrecorded(t, dir, told) {
+		if n != twice[id] {
+			t.Errorf("task %s has %d deliveries that are in no log; it was in flight at %d kills", id, n, twice[id])
+		}
+	}
+	again := 0
+	for id, sights := range told {
+		done := 0
+		for _, s := range sights {
+			if s.status == http.StatusOK && s.body == "success" {
+				done++
+			}
+		}
+		if done == 0 || done > 1+twice[id] {
+			t.Errorf("task %s was accepted %d times, and in flight at %d kills", id, done, twice[id])
+		}
+		again += done - 1
+	}
+	t.Logf("%d tasks answered 201, %d delivered, %d of them once more", accepted, len(told), again)
+}
+
+// unrecorded compares the attempt log of a store with what the receiver saw, and
+// returns how many deliveries of each task are not in it. Whatever is in it must
+// have been seen, and answered as it says.
+func unrecorded(t *testing.T, dir string, told map[string][]sight) map[string]int {
+	t.Helper()
+	missing := map[string]int{}
+	for id, sights := range told {
+		missing[id] = len(sights)
+	}
+	kept := map[string]bool{}
+	for _, task := range exported(t, must(t, "export", "--store", "pebble:"+dir)) {
+		kept[task.ID] = true
+		for i, a := range task.AttemptLog {
+			if a.Number != i+1 {
+				t.Errorf("task %s: attempt %d is number %d of its log", task.ID, a.Number, i+1)
+			}
+			if a.Result == "unknown" {
+				continue // announced, and then the server died: it may have been sent
+			}
+			missing[task.ID]--
+			seen := false
+			for _, s := range told[task.ID] {
+				seen = seen || s.number == a.Number && s.status == a.Status && s.body == a.Response
+			}
+			if !seen {
+				t.Errorf("task %s: attempt %d was %s, %d %q; the receiver saw %v", task.ID, a.Number, a.Result, a.Status, a.Response, told[task.ID])
+			}
+		}
+	}
+	for id := range told {
+		if !kept[id] {
+			t.Errorf("task %s was delivered, and is not kept", id)
+		}
+	}
+	return missing
+}
+
+// A sight is one delivery as the receiver saw it.
+type sight struct {
+	number, status int
+	body           string
+}
+
+// A witness is a receiver that writes down what it sees before it answers. It
+// refuses the first attempt of some tasks.
+type witness struct {
+	mu    sync.Mutex
+	seen  map[string][]sight // by task
+	total int
+	open  int           // connections
+	more  chan struct{} // has one while there is something new
+}
+
+// listen starts the receiver.
+func (w *witness) listen(t *testing.T) (url string) {
+	s := httptest.NewUnstartedServer(w)
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		switch state {
+		case http.StateNew:
+			w.open++
+		case http.StateClosed, http.StateHijacked:
+			w.open--
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// rest waits until everything was seen that a dead server has sent: what it
+// connected is accepted before a connection of ours, and closed when it was read.
+func (w *witness) rest(t *testing.T, url string) {
+	t.Helper()
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patient}
+	resp, err := c.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	eventually(t, "at rest", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.open == 0
+	})
+}
+
+func (w *witness) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	var about struct{ N int }
+	if err := json.NewDecoder(r.Body).Decode(&about); err != nil {
+		return // the server died while it sent: whatever it was, it did not arrive
+	}
+	number, _ := strconv.Atoi(r.Header.Get("Bellman-Attempt")) // 0 is found in no log
+	s := sight{number, http.StatusOK, "success"}
+	switch {
+	case number == 1 && about.N%8 == 1:
+		s.status, s.body = http.StatusInternalServerError, "busy"
+	case number == 1 && about.N%8 == 2:
+		s.body = "fail"
+	}
+	w.mu.Lock()
+	id := r.Header.Get("Bellman-Task")
+	w.seen[id] = append(w.seen[id], s)
+	w.total++
+	w.mu.Unlock()
+	select {
+	case w.more <- struct{}{}:
+	default:
+	}
+	// Merchants take their time, so that some attempts are in flight at a kill.
+	work := time.NewTimer(rand.N(8 * time.Millisecond))
+	defer work.Stop()
+	select {
+	case <-work.C:
+	case <-r.Context().Done():
+		return
+	}
+	out.WriteHeader(s.status)
+	io.WriteString(out, s.body) // if the server died there is nobody to tell
+}
+
+func (w *witness) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.total
+}
+
+// look returns what was seen so far.
+func (w *witness) look() map[string][]sight {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	told := make(map[string][]sight, len(w.seen))
+	for id, sights := range w.seen {
+		told[id] = append([]sight(nil), sights...)
+	}
+	return told
+}
+
+// await waits until so many deliveries were seen.
+func (w *witness) await(t *testing.T, total int) {
+	t.Helper()
+	timeout := time.NewTimer(patient)
+	defer timeout.Stop()
+	for w.count() < total {
+		select {
+		case <-w.more:
+		case <-timeout.C:
+			t.Fatalf("%d deliveries after %s; want %d", w.count(), patient, total)
+		}
+	}
+}
+
+// A creator creates tasks, one by one and in batches. What was not answered it
+// asks for once more: with the same keys that is safe.
+type creator struct {
+	name, url string
+	made      int
+	open      []client.CreateTask // asked for, not answered
+	accepted  []string            // ids
+	refused   error               // a server that lives must take every task
+}
+
+// load creates tasks until the server is gone.
+func (c *creator) load(ctx context.Context, to *client.Client) {
+	for ctx.Err() == nil {
+		if err := c.ask(ctx, to); err != nil {
+			if client.StatusOf(err) != 0 {
+				c.refused = err
+			}
+			return
+		}
+	}
+}
+
+// finish asks for what is open.
+func (c *creator) finish(t *testing.T, to *client.Client) {
+	if len(c.open) == 0 {
+		return
+	}
+	if err := c.ask(t.Context(), to); err != nil {
+		t.Errorf("%s: %v", c.name, err)
+	}
+}
+
+// ask creates one task or several.
+func (c *creator) ask(ctx context.Context, to *client.Client) error {
+	if len(c.open) == 0 {
+		for range 1 + rand.IntN(2)*rand.IntN(20) {
+			c.made++
+			c.open = append(c.open, client.CreateTask{
+				Queue: "default", Key: fmt.Sprintf("%s/%d", c.name, c.made), URL: c.url,
+				JSON: fmt.Appendf(nil, `{"n":%d}`, c.made), Schedule: "0s, 20ms*20, 1s*60",
+			})
+		}
+	}
+	if len(c.open) == 1 {
+		task, _, err := to.Create(ctx, c.open[0])
+		if err != nil {
+			return err
+		}
+		c.accepted = append(c.accepted, task.ID)
+	} else {
+		results, err := to.CreateBatch(ctx, c.open)
+		if err != nil {
+			return err
+		}
+		for _, r := range results {
+			if r.Error != nil {
+				return r.Error
+			}
+			c.accepted = append(c.accepted, r.Task.ID)
+		}
+	}
+	c.open = nil
+	return nil
+}
