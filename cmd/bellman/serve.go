@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -41,25 +42,31 @@ The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 	file := c.Flags().String("config", "", "configuration file, YAML (BELLMAN_CONFIG)")
 	c.Flags().String("listen", "", "address of the API (BELLMAN_LISTEN; default 127.0.0.1:2355)")
 	c.Flags().String("store", "", "where tasks are kept (BELLMAN_STORE; default pebble:bellman-data)")
+	noMigrate := c.Flags().Bool("no-migrate", false, "do not create a store: fail where there is none")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		given := map[string]string{}
 		c.Flags().Visit(func(f *pflag.Flag) {
-			if f.Name != "config" {
+			if f.Name == "listen" || f.Name == "store" {
 				given[f.Name] = f.Value.String()
 			}
 		})
 		read := func() (*config.Config, error) { return config.Read(*file, os.LookupEnv, given) }
-		return serve(c.Context(), c.OutOrStdout(), read)
+		settings, err := read()
+		if err != nil {
+			return wrong{err}
+		}
+		if *noMigrate {
+			if err := exists(settings.Store); err != nil {
+				return err
+			}
+		}
+		return serve(c.Context(), c.OutOrStdout(), settings, read)
 	}
 	return c
 }
 
-// serve runs a server until a signal ends it.
-func serve(ctx context.Context, out io.Writer, read func() (*config.Config, error)) error {
-	settings, err := read()
-	if err != nil {
-		return wrong{err}
-	}
+// serve runs a server until a signal ends it; read reads the settings again.
+func serve(ctx context.Context, out io.Writer, settings *config.Config, read func() (*config.Config, error)) error {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: settings.LogLevel}))
 	slog.SetDefault(log)
 
@@ -72,11 +79,13 @@ func serve(ctx context.Context, out io.Writer, read func() (*config.Config, erro
 	if err != nil {
 		return err
 	}
+	var greeting sync.WaitGroup
+	defer greeting.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	go greet(ctx, out, s, settings.Store)
+	greeting.Go(func() { greet(ctx, out, s, settings.Store) })
 
 	for stopping := false; ; {
 		select {

@@ -125,7 +125,7 @@ func TestInUse(t *testing.T) {
 	if out := must(t, "migrate", "--store", "pebble:"+dir); !strings.Contains(out, "is ready") {
 		t.Errorf("migrate printed %q", out)
 	}
-	p := serveStore(t, dir)
+	p := serveStore(t, dir, "--no-migrate")
 	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"check"}, {"export"}, {"migrate"}} {
 		r := run(t, append(args, "--store", "pebble:"+dir)...)
 		if r.status != 1 || !strings.Contains(r.errors, "in use by another process: stop that one, or use another directory") || strings.Count(r.errors, "\n") != 1 {

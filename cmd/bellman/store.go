@@ -33,13 +33,23 @@ func openStore(url string) (*pebble.Store, error) {
 
 // openExisting opens a store, and creates none.
 func openExisting(url string) (*pebble.Store, error) {
-	if dir, ok := strings.CutPrefix(url, "pebble:"); ok && dir != "" {
-		files, err := filepath.Glob(filepath.Join(dir, "MANIFEST-*"))
-		if err != nil || len(files) == 0 {
-			return nil, fmt.Errorf("there is no store in %s: name its directory with --store pebble:DIR", dir)
-		}
+	if err := exists(url); err != nil {
+		return nil, err
 	}
 	return openStore(url)
+}
+
+// exists returns an error if there is no store at a URL.
+func exists(url string) error {
+	dir, ok := strings.CutPrefix(url, "pebble:")
+	if !ok || dir == "" {
+		return nil // opening says what is wrong with it
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "MANIFEST-*"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("there is no store in %s: name another directory with --store pebble:DIR, or create one with bellman migrate", dir)
+	}
+	return nil
 }
 
 func checkCommand() *cobra.Command {

@@ -35,6 +35,7 @@ func TestExitStatus(t *testing.T) {
 		{"serve --store postgres://u:secret@h/d", 2, "", "names no store of this version: want pebble:DIR"},
 		{"serve --config …/none.yaml", 2, "", "no such file"},
 		{"serve --store pebble:" + good + "/x --listen 127.0.0.1:0", 1, "", "open data directory"},
+		{"serve --no-migrate --store pebble:…/none", 1, "", "there is no store in"},
 		{"schedule nonsense", 2, "", "no preset is called"},
 		{"schedule wechat_notfy", 2, "", "want wechat_notify"},
 		{"schedule a b", 2, "", "accepts at most 1 arg"},
