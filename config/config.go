@@ -86,7 +86,7 @@ func Default() *Config {
 		Listen:      "127.0.0.1:2355",
 		Store:       "pebble:bellman-data",
 		LogLevel:    slog.LevelInfo,
-		StopTimeout: 10 * time.Second,
+		StopTimeout: 8 * time.Second,
 		Queues:      []Queue{DefaultQueue("default")},
 		Flow:        Flow{High: 200_000, Low: 100_000},
 		Retention: Retention{

@@ -75,7 +75,7 @@ func TestNothing(t *testing.T) {
 		t.Errorf("queues = %+v", q)
 	}
 	// What the default says in Go is what it would have to say in YAML.
-	again, err := Parse([]byte("listen: 127.0.0.1:2355\nstore: pebble:bellman-data\nlog_level: info\nstop_timeout: 10s\n" +
+	again, err := Parse([]byte("listen: 127.0.0.1:2355\nstore: pebble:bellman-data\nlog_level: info\nstop_timeout: 8s\n" +
 		"queues: {default: {kind: notify, schedule: wechat_notify, success: success_text, timeout: 5s}}\n" +
 		"flow: {high: 200000, low: 100000}\nretention: {succeeded: 30d, failed: 90d, cancelled: 30d}\negress: {allow_private: false, allow: [], proxy: \"\"}\n"))
 	if err != nil {

@@ -123,7 +123,8 @@ func (c *Config) readYAML(text, source string, read func(*reader, ast.Node)) err
 // Check looks at values that depend on one another. Call it when all are set.
 func (c *Config) Check() error {
 	var ps Problems
-	if len(c.Keys) == 0 && !Loopback(c.Listen) {
+	_, _, err := net.SplitHostPort(c.Listen) // what is no address was told already
+	if err == nil && len(c.Keys) == 0 && !Loopback(c.Listen) {
 		ps = append(ps, c.places["listen"].problem("listen",
 			fmt.Sprintf("%.80q can be reached from beyond this machine, and there are no keys: add keys, or listen on 127.0.0.1", c.Listen)))
 	}

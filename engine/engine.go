@@ -31,7 +31,7 @@ type Options struct {
 	Retention Retention
 
 	MaxInFlight int           // attempts in flight at most; default 2048
-	StopTimeout time.Duration // for attempts in flight when Run must end; default 10s
+	StopTimeout time.Duration // for attempts in flight when Run must end; default 8s
 }
 
 // Flow says when intake stops: when more tasks than High are overdue or wait to
@@ -107,7 +107,7 @@ func New(o Options) (*Engine, error) {
 	if o.Flow.Low > o.Flow.High {
 		return nil, fmt.Errorf("engine: Flow.Low %d is above Flow.High %d", o.Flow.Low, o.Flow.High)
 	}
-	o.StopTimeout = cmp.Or(o.StopTimeout, 10*time.Second)
+	o.StopTimeout = cmp.Or(o.StopTimeout, 8*time.Second)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, 2048)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
