@@ -60,8 +60,7 @@ type runtimeTimers struct{ timers []*time.Timer }
 func newRuntimeTimers(n int) timers { return &runtimeTimers{make([]*time.Timer, n)} }
 
 func (t *runtimeTimers) add(dues []int64) {
-	var fired func() // as small as a callback can be: it knows no id
-	fired = func() {}
+	fired := func() {} // as small as a callback can be: it knows no id
 	for i, due := range dues {
 		t.timers[i] = time.AfterFunc(time.Duration(due)*time.Millisecond, fired)
 	}

@@ -17,40 +17,62 @@ type entry[T any] struct {
 	value T
 }
 
+// A cell has 2³¹ lives that a handle can tell apart. Then it is spent, and
+// never used again. No handle has any of these lives.
+const (
+	firstLife = 2          // before the first Add; 0 is the zero Handle's
+	lastLife  = ^uint32(1) // after the last
+	spent     = ^uint32(0) // odd, so that the cell is never found free
+)
+
 // entries is the slab of timers. Beyond cells it keeps lives: how far the
 // lives of a dropped chunk's cells had come, so that handles from before stay
 // stale when the chunk comes back.
 type entries[T any] struct {
 	slab  slab[entry[T]]
-	lives []uint32 // by chunk; even; 0 for a chunk that was never dropped
+	lives []uint32 // by chunk; what its cells begin with
 }
 
 // add puts a timer into a free cell.
 func (s *entries[T]) add(due int64, v T) (Handle, *entry[T]) {
-	i := s.slab.take()
+	i, ok := s.slab.take()
+	for !ok {
+		s.turn()
+		i, ok = s.slab.take()
+	}
 	e := s.slab.at(i)
-	if e.life == 0 {
-		if c := i >> chunkBits; int(c) < len(s.lives) {
-			e.life = s.lives[c]
-		}
-	}
-	if e.life == usedUp {
-		return s.add(due, v) // and cell i is never given back
-	}
 	e.life++
 	e.due = due
 	e.value = v
 	return Handle{cell: i, life: e.life}, e
 }
 
-// usedUp is the life of a cell when it has had all 2³¹ that a handle can tell
-// apart. It is even, so no handle has it.
-const usedUp = ^uint32(1)
+// turn finds a chunk with room and offers its free cells.
+func (s *entries[T]) turn() {
+	c, isNew := s.slab.turn()
+	cells := s.slab.cells[c]
+	if isNew && int(c) == len(s.lives) {
+		s.lives = append(s.lives, firstLife)
+	}
+	for i := range cells {
+		e := &cells[i]
+		if isNew {
+			e.life = s.lives[c]
+		}
+		switch {
+		case e.life == lastLife:
+			e.life, e.where = spent, 0
+			s.slab.use(c)
+		case e.life%2 == 0:
+			s.slab.offer(i)
+		}
+	}
+}
 
 // placed is the entry of cell i if it is pending at that place, and not one
 // that has ended since, or belongs to another timer now.
 func (s *entries[T]) placed(i, place uint32) *entry[T] {
-	cells := s.slab.chunks[i>>chunkBits].cells
+	cells := s.slab.cells[i>>chunkBits]
 	if cells == nil {
 		return nil
 	}
@@ -63,31 +85,22 @@ func (s *entries[T]) placed(i, place uint32) *entry[T] {
 
 // end ends a timer and frees its cell.
 func (s *entries[T]) end(i uint32, e *entry[T]) {
-	var none T
-	e.value = none
+	e.value = *new(T)
 	e.life++
 	s.free(i)
 }
 
 // free gives the cell of a timer back that has ended.
 func (s *entries[T]) free(i uint32) {
-	if s.slab.chunks[i>>chunkBits].free.give(i) {
-		s.turned(i >> chunkBits)
+	if c := i >> chunkBits; s.slab.give(c) && s.slab.turned(c) {
+		s.drop(c)
 	}
 }
 
-// turned is for a chunk that is full no longer, or empty now.
-func (s *entries[T]) turned(c uint32) {
-	if !s.slab.turned(c, s.slab.chunks[c].free) {
-		return
+// drop lets a chunk go and remembers the farthest of its lives.
+func (s *entries[T]) drop(c uint32) {
+	for i := range s.slab.cells[c] {
+		s.lives[c] = max(s.lives[c], s.slab.cells[c][i].life)
 	}
-	for int(c) >= len(s.lives) {
-		s.lives = append(s.lives, 0)
-	}
-	far := s.lives[c]
-	for k := range s.slab.chunks[c].cells {
-		far = max(far, s.slab.chunks[c].cells[k].life)
-	}
-	s.lives[c] = far
 	s.slab.drop(c)
 }

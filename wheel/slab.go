@@ -5,77 +5,79 @@ import "math/bits"
 const (
 	chunkBits = 11
 	chunkLen  = 1 << chunkBits // cells in a chunk
-	maxChunks = 1 << (28 - chunkBits)
+	maxChunks = 1 << (27 - chunkBits)
+
+	// A chunk hands out cells again when an eighth of them is free: it has to
+	// be looked through to find them.
+	roomy = chunkLen / 8 * 7
 )
 
 // A slab hands out cells by number. It grows by whole chunks that never move,
 // so growing copies no cell, and it lets a chunk go when the last of its cells
 // came back, all but one that stays as a spare.
 //
-// Cells go out in rising order, and a full chunk is followed by the lowest
-// chunk with room: what lives long gathers at the bottom, and the chunks that
-// a burst needed fall empty.
+// A cell itself knows whether it is free, and the owner of the slab can tell.
+// The slab only counts, so that giving a cell back touches nothing but a small
+// table. Cells go out chunk by chunk and in rising order, always from the
+// lowest chunk with room: what lives long gathers at the bottom, and the
+// chunks that a burst needed fall empty.
 type slab[E any] struct {
-	chunks []chunk[E]
-	room   []uint64 // bit set of the chunks that are there and have a free cell
-	gone   []uint64 // bit set of the chunks that are not there
-	empty  int      // chunks that are there with no cell in use
+	cells []*[chunkLen]E // by chunk; nil: not there now
+	used  []uint32       // by chunk: cells in use
+	room  []uint64       // bit set of the chunks with room, cur not among them
+	gone  []uint64       // bit set of the chunks that are not there
+	empty int            // chunks that are there with no cell in use
 
-	cur  uint32 // the chunk that cells are taken from
-	word uint32 // the word of its bit set that hand was taken from
-	hand uint64 // free cells that are next to go out, not in that word any more
-}
-
-type chunk[E any] struct {
-	cells *[chunkLen]E // nil: not there now
-	free  *freeCells   // stays when the cells go
-}
-
-// freeCells says which cells of a chunk are free.
-type freeCells struct {
-	words [chunkLen / 64]uint64
-	used  int // cells in use
+	cur  uint32                // the chunk that cells are taken from
+	free [chunkLen / 64]uint64 // bit set of its cells that were free when it became so
+	word int                   // the words of free before this one have been taken
+	hand uint64                // what is left of the word before this one
 }
 
 // at is cell i, which must be in a chunk that is there.
 func (s *slab[E]) at(i uint32) *E {
-	return &s.chunks[i>>chunkBits].cells[i%chunkLen]
+	return &s.cells[i>>chunkBits][i%chunkLen]
 }
 
-// take finds a free cell. Its content is whatever its last user left.
-func (s *slab[E]) take() uint32 {
-	if s.hand == 0 {
-		s.refill()
+// take finds a free cell. It is false if there is none at hand: then turn must
+// find a chunk, and offer be told of its free cells.
+func (s *slab[E]) take() (uint32, bool) {
+	for s.hand == 0 {
+		if s.word == len(s.free) {
+			return 0, false
+		}
+		s.hand = s.free[s.word]
+		s.word++
 	}
-	b := uint32(bits.TrailingZeros64(s.hand))
+	b := bits.TrailingZeros64(s.hand)
 	s.hand &= s.hand - 1
-	f := s.chunks[s.cur].free
-	f.used++
-	if f.used == 1 {
+	s.use(s.cur)
+	return s.cur<<chunkBits | uint32(s.word-1)<<6 | uint32(b), true
+}
+
+// use counts a cell of a chunk as in use.
+func (s *slab[E]) use(c uint32) {
+	if s.used[c] == 0 {
 		s.empty--
 	}
-	return s.cur<<chunkBits | s.word<<6 | b
+	s.used[c]++
 }
 
-// give takes cell i of a chunk back. It says whether the chunk is now to be
-// let go, by drop, which is left to the caller because it may have to look at
-// the cells once more.
-func (s *slab[E]) give(i uint32) (drop bool) {
-	f := s.chunks[i>>chunkBits].free
-	return f.give(i) && s.turned(i>>chunkBits, f)
+// give takes a cell of a chunk back. It says whether turned must be called.
+func (s *slab[E]) give(c uint32) (turned bool) {
+	u := s.used[c] - 1
+	s.used[c] = u
+	return u == 0 || u == roomy
 }
 
-// give says whether the chunk was full, or is empty now.
-func (f *freeCells) give(i uint32) (turned bool) {
-	f.words[i%chunkLen/64] |= 1 << (i % 64)
-	f.used--
-	return uint(f.used-1) >= chunkLen-2
-}
-
-// turned keeps account of a chunk that is full no longer, or empty now.
-func (s *slab[E]) turned(c uint32, f *freeCells) (drop bool) {
-	if f.used > 0 {
+// turned keeps account of a chunk that has room now, or is empty. It says
+// whether the chunk is to be let go, by drop, which is left to the caller
+// because it may have to look at the cells once more.
+func (s *slab[E]) turned(c uint32) (drop bool) {
+	if c != s.cur {
 		s.room[c/64] |= 1 << (c % 64)
+	}
+	if s.used[c] > 0 {
 		return false
 	}
 	s.empty++
@@ -84,37 +86,32 @@ func (s *slab[E]) turned(c uint32, f *freeCells) (drop bool) {
 
 // drop lets chunk c go.
 func (s *slab[E]) drop(c uint32) {
-	s.chunks[c].cells = nil
+	s.cells[c] = nil
 	s.room[c/64] &^= 1 << (c % 64)
 	s.gone[c/64] |= 1 << (c % 64)
 	s.empty--
 }
 
-// refill takes the next word with free cells into the hand.
-func (s *slab[E]) refill() {
-	if int(s.cur) < len(s.chunks) {
-		f := s.chunks[s.cur].free
-		if f.used < chunkLen {
-			for {
-				s.word = (s.word + 1) % uint32(len(f.words))
-				if f.words[s.word] != 0 {
-					s.hand, f.words[s.word] = f.words[s.word], 0
-					return
-				}
-			}
-		}
-		s.room[s.cur/64] &^= 1 << (s.cur % 64)
+// turn makes the lowest chunk with room the one that cells are taken from, or
+// a new one if none has room, with no cell on offer yet.
+func (s *slab[E]) turn() (c uint32, isNew bool) {
+	if int(s.cur) < len(s.cells) && s.used[s.cur] <= roomy {
+		s.room[s.cur/64] |= 1 << (s.cur % 64)
 	}
 	c, ok := lowest(s.room)
-	if !ok {
+	if ok {
+		s.room[c/64] &^= 1 << (c % 64)
+	} else {
 		c = s.grow()
 	}
-	f := s.chunks[c].free
-	s.cur, s.word = c, 0
-	for f.words[s.word] == 0 {
-		s.word++
-	}
-	s.hand, f.words[s.word] = f.words[s.word], 0
+	clear(s.free[:])
+	s.cur, s.word, s.hand = c, 0, 0
+	return c, !ok
+}
+
+// offer says that cell i of the chunk that cells are taken from is free.
+func (s *slab[E]) offer(i int) {
+	s.free[i/64] |= 1 << (i % 64)
 }
 
 // grow makes a chunk.
@@ -123,22 +120,18 @@ func (s *slab[E]) grow() uint32 {
 	if ok {
 		s.gone[c/64] &^= 1 << (c % 64)
 	} else {
-		c = uint32(len(s.chunks))
+		c = uint32(len(s.cells))
 		if c == maxChunks {
-			panic("wheel: full: it cannot hold more than 268 million timers")
+			panic("wheel: full: it cannot hold more than 134 million timers")
 		}
-		f := &freeCells{}
-		for w := range f.words {
-			f.words[w] = ^uint64(0)
-		}
-		s.chunks = append(s.chunks, chunk[E]{free: f})
+		s.cells = append(s.cells, nil)
+		s.used = append(s.used, 0)
 		if c%64 == 0 {
 			s.room = append(s.room, 0)
 			s.gone = append(s.gone, 0)
 		}
 	}
-	s.chunks[c].cells = new([chunkLen]E)
-	s.room[c/64] |= 1 << (c % 64)
+	s.cells[c] = new([chunkLen]E)
 	s.empty++
 	return c
 }

@@ -2,9 +2,10 @@ package wheel
 
 import "math"
 
-// Three levels, and one list for what is beyond them. A slot of the lowest level is one tick. A slot of
-// another is half of what the level below reaches, so that a whole slot can
-// be moved down while the one before it is still running, a little at each Advance.
+// Three levels, and a list for what is beyond them. A slot of the lowest level
+// is one tick. A slot of another is half of what the level below reaches, so
+// that a whole slot can be moved down while the one before it is running, a
+// little at each Advance.
 const (
 	fine   = 1 << 14 // slots of level 0: 16 s
 	coarse = 1 << 12 // slots of level 1, 9 h, and of level 2, 2 years
@@ -41,15 +42,15 @@ type slots struct {
 	blocks slab[block]                // block 0 is never used
 	live   []*[chunkLen]uint8         // by block: how many of its timers are pending
 
-	bare   [128]uint32 // blocks that a cancel left with none pending, to be unlinked
+	bare   [2 * maxEnded]uint32 // blocks that a cancel left with none pending, to be unlinked
 	bares  uint32
 	looked uint32 // keeps the compiler from dropping a look
 }
 
 func (s *slots) init() {
 	s.level = [3]bitmap{newBitmap(fine), newBitmap(coarse), newBitmap(coarse)}
-	s.live = append(s.live, new([chunkLen]uint8))
-	s.blocks.take() // block 0
+	s.take() // block 0
+	s.live[0][0] = 1
 }
 
 // occupied keeps the bitmap of a slot's level.
@@ -85,10 +86,7 @@ func (s *slots) push(slot, cell uint32) uint32 {
 
 // grow puts a new block behind a slot's last one, if it has one.
 func (s *slots) grow(slot, last uint32) uint32 {
-	n := s.blocks.take()
-	if int(n>>chunkBits) == len(s.live) {
-		s.live = append(s.live, new([chunkLen]uint8))
-	}
+	n := s.take()
 	b := s.blocks.at(n)
 	b.slot = slot
 	if last == 0 {
@@ -106,18 +104,44 @@ func (s *slots) grow(slot, last uint32) uint32 {
 	return n
 }
 
-// clear takes the cell at a place out of the count of its block. If that was
-// the last the block is listed, and shear must be called before the list is
-// full.
-func (s *slots) clear(place uint32) {
-	n := place >> placeBits
-	live := s.live[n>>chunkBits][n%chunkLen] - 1
-	s.bare[s.bares%uint32(len(s.bare))] = n
-	if live == 0 { // compiled to no branch: one in 29, and nobody could foresee which
-		live = listed
-		s.bares++
+// take finds a free block: one with none pending is.
+func (s *slots) take() uint32 {
+	n, ok := s.blocks.take()
+	for !ok {
+		c, _ := s.blocks.turn()
+		if int(c) == len(s.live) {
+			s.live = append(s.live, new([chunkLen]uint8))
+		}
+		for i, live := range s.live[c] {
+			if live == 0 {
+				s.blocks.offer(i)
+			}
+		}
+		n, ok = s.blocks.take()
 	}
-	s.live[n>>chunkBits][n%chunkLen] = live
+	return n
+}
+
+// clear takes cells out of the counts of their blocks, lists the blocks that
+// are left with none, and shears when the next might not fit into the list.
+func (s *slots) clear(cells []ended) {
+	bares := s.bares
+	chunks := s.live
+	for _, e := range cells {
+		n := e.place >> placeBits
+		count := &chunks[n>>chunkBits][n%chunkLen]
+		live := uint32(*count) - 1
+		s.bare[bares%uint32(len(s.bare))] = n
+		// Without a branch, as it is one in 29 and nobody could foresee which:
+		// if live is 0, list the block.
+		is := (live - 1) >> 31
+		bares += is
+		*count = uint8(live | is*listed)
+	}
+	s.bares = bares
+	if bares > uint32(len(s.bare)-maxEnded) {
+		s.shear()
+	}
 }
 
 // shear unlinks the blocks that are listed as bare.
@@ -152,8 +176,8 @@ func (s *slots) unlink(n uint32) {
 			s.tail[slot] = b.prev<<placeBits | (perBlock - 1) // as if full
 		}
 	}
-	if s.blocks.give(n) {
-		s.blocks.drop(n >> chunkBits)
+	if c := n >> chunkBits; s.blocks.give(c) && s.blocks.turned(c) {
+		s.blocks.drop(c)
 	}
 }
 

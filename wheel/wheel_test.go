@@ -144,35 +144,38 @@ func TestStaleHandle(t *testing.T) {
 	}
 }
 
-// A handle can tell 2³¹ lives of a cell apart; then the cell is never used again.
-func TestCellWithAllLivesUsedUp(t *testing.T) {
+// A handle can tell 2³¹ lives of a cell apart; then the cell is never used
+// again, whether its chunk stays or comes back.
+func TestCellWithAllLivesSpent(t *testing.T) {
 	w := New[int](0)
-	first := w.Add(10, 1)
-	w.Cancel(first)
-	w.tidy()
-	w.entries.slab.at(first.cell).life = usedUp - 2
-	again := func() (Handle, bool) { // cells go out in rising order, and come around
+	// Fill and empty the wheel until a cell comes around again. The first and
+	// the last timer stay, so that no chunk goes.
+	again := func(cell uint32) (found Handle) {
+		var hs []Handle
 		for range 2 * chunkLen {
-			if h := w.Add(10, 2); h.cell == first.cell {
-				return h, true
+			h := w.Add(10, 2)
+			if h.cell == cell {
+				found = h
 			}
+			hs = append(hs, h)
 		}
-		return Handle{}, false
+		for _, h := range hs[1 : len(hs)-1] {
+			w.Cancel(h)
+		}
+		w.tidy()
+		return found
 	}
-	last, ok := again()
-	if !ok {
-		t.Fatal("the cell was not taken for its last life")
+	again(0)
+	const cell = 100
+	w.entries.slab.at(cell).life = lastLife - 2
+	last := again(cell)
+	if last.life != lastLife-1 {
+		t.Fatalf("the cell was taken for life %d; want %d", last.life, lastLife-1)
 	}
-	if _, ok := w.Cancel(last); !ok {
-		t.Fatal("Cancel in the last life: false")
-	}
-	w.tidy()
-	if h, ok := again(); ok {
+	if h := again(cell); h != (Handle{}) {
 		t.Fatalf("the cell was taken again, as %v", h)
 	}
-	for _, h := range []Handle{first, last} {
-		if _, ok := w.Cancel(h); ok {
-			t.Errorf("Cancel(%v): true; want false", h)
-		}
+	if _, ok := w.Cancel(last); ok {
+		t.Error("Cancel after the last life: true; want false")
 	}
 }
