@@ -114,7 +114,7 @@ type Gauges struct {
 	OldestWaiting time.Time // due time of the one of them that waits longest; zero: none
 	Loaded        int       // not due yet, in the wheel
 	Uncommitted   int       // operations waiting for the next group commit
-	OldestOverdue time.Time // over all tasks in the store; zero: none is overdue
+	OldestOverdue time.Time // over the tasks in the store that are not set aside; zero: none is overdue
 	Endpoints     int       // endpoints known to the dispatcher
 	BreakersOpen  int
 }

@@ -82,7 +82,7 @@ type Engine struct {
 	ran        atomic.Bool
 	stopping   atomic.Bool
 	ready      atomic.Bool
-	behind     atomic.Bool // the loader has overdue tasks before it
+	backMs     atomic.Int64 // the loader has overdue tasks before it, from this look on; noTime: none
 	overloaded atomic.Bool
 	resumed    atomic.Pointer[Resumed]
 }
@@ -144,6 +144,7 @@ func build(o Options, wall func() time.Time) (*Engine, error) {
 		started: make(chan struct{}),
 	}
 	e.nextMs.Store(noTime)
+	e.backMs.Store(noTime)
 	if s, ok := o.Store.(interface{ Sole() bool }); ok {
 		e.sole = s.Sole()
 	}

@@ -50,14 +50,12 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 }
 
 // limitIntake turns intake off above the high mark and on again below the low
-// one.
+// one. What was set aside is not counted: a merchant that is down, or a queue
+// that is paused, is no reason to refuse the others.
 func (e *Engine) limitIntake(ctx context.Context, now time.Time) {
 	waiting := e.dispatch.Totals().Waiting + e.lane.uncommitted()
-	if e.behind.Load() {
-		e.hand.mu.Lock()
-		from := bellman.Position{Look: e.hand.bound}
-		e.hand.mu.Unlock()
-		n, err := e.countOverdue(ctx, from, now.UnixMilli(), int64(e.options.Flow.High-waiting+1))
+	if back := e.backMs.Load(); back != noTime {
+		n, err := e.countOverdue(ctx, bellman.Position{Look: back}, now.UnixMilli(), int64(e.options.Flow.High-waiting+1))
 		if err != nil && ctx.Err() == nil {
 			e.log.Error("overdue tasks cannot be counted", "err", err)
 		}

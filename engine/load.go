@@ -94,7 +94,7 @@ func (e *Engine) load(ctx context.Context, takeover int64) error {
 			e.nap(ctx, time.Second, e.kick)
 		}
 		moved := l.place(ctx, now)
-		e.behind.Store(l.back != nowhere)
+		e.backMs.Store(l.back.Look)
 		switch {
 		case more || moved > 0:
 		case len(l.pending) > 0 || l.back != nowhere:
