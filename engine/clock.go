@@ -50,9 +50,13 @@ func (c *clock) follow(period time.Duration) time.Duration {
 	return ahead
 }
 
-// until returns how long to sleep until the clock says at.
+// until returns how long to sleep until the clock says at, or a little later;
+// it is not positive when the clock says so already.
 func (c *clock) until(at time.Time) time.Duration {
 	p := c.pace.Load()
 	left := at.Sub(p.read(time.Now()))
-	return time.Duration(float64(left) / (1 + p.slew))
+	if left <= 0 {
+		return left
+	}
+	return time.Duration(float64(left)/(1+p.slew)) + 1 // rounded up: a sleeper must not wake too early and find nothing to do
 }

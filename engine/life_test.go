@@ -1,0 +1,117 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// Many tasks of many endpoints, some slow, some failing, with everything that
+// people do by hand and restarts in between, at random: no attempt is early, no
+// two attempts of a task overlap, none is missing from the log, and in the end
+// every task has ended.
+func TestLives(t *testing.T) {
+	for range 20 {
+		seed := rand.Uint64()
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { lives(t, rand.New(rand.NewPCG(seed, 0))) })
+		})
+	}
+}
+
+func lives(t *testing.T, random *rand.Rand) {
+	type sighting struct {
+		number     int
+		began, due time.Time
+	}
+	var mu sync.Mutex
+	flying := make(map[bellman.ID]bool)
+	seen := make(map[bellman.ID][]sighting)
+	draw := func(n int) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return random.IntN(n)
+	}
+	store := memory.New()
+	q := engine.Queue{Name: "q", Schedule: "0s, 2s*3, 30s*2", Timeout: time.Minute, Handler: bellman.HandlerFunc(
+		func(_ context.Context, task *bellman.Task, number int) bellman.Verdict {
+			mu.Lock()
+			if flying[task.ID] {
+				t.Errorf("task %s: attempt %d overlaps another", task.ID, number)
+			}
+			flying[task.ID] = true
+			seen[task.ID] = append(seen[task.ID], sighting{number, time.Now(), task.Due})
+			mu.Unlock()
+			switch draw(4) {
+			case 0:
+				time.Sleep(time.Duration(draw(3000)) * time.Millisecond)
+			case 1:
+				time.Sleep(time.Duration(draw(30)) * time.Millisecond)
+			}
+			mu.Lock()
+			flying[task.ID] = false
+			mu.Unlock()
+			return bellman.Verdict{Next: []bellman.Next{bellman.Again, bellman.Again, bellman.Succeed, bellman.GiveUp}[draw(4)]}
+		})}
+	e, stop := run(t, store, q)
+	var ids []bellman.ID
+	for range 400 {
+		switch n := draw(20); {
+		case n == 0:
+			stop()
+			time.Sleep(time.Duration(draw(5000)) * time.Millisecond)
+			e, stop = run(t, store, q)
+		case n < 10 || len(ids) == 0:
+			ids = append(ids, add(t, e, &bellman.Task{Queue: "q", Endpoint: fmt.Sprint(draw(5)), Delay: time.Duration(draw(5000)) * time.Millisecond}))
+		default:
+			id := ids[draw(len(ids))]
+			var err error
+			switch draw(5) {
+			case 0:
+				_, err = e.Cancel(t.Context(), id, by)
+			case 1:
+				_, err = e.Complete(t.Context(), id, "", by)
+			case 2:
+				_, err = e.Resend(t.Context(), id, bellman.ResendOnce, by)
+			case 3:
+				_, err = e.Resend(t.Context(), id, bellman.ResendRestart, by)
+			case 4:
+				_, err = e.Reschedule(t.Context(), id, time.Now().Add(time.Duration(draw(4000))*time.Millisecond), by)
+			}
+			if err != nil && !errors.Is(err, bellman.ErrConflict) {
+				t.Error(err)
+			}
+		}
+		time.Sleep(time.Duration(draw(200)) * time.Millisecond)
+	}
+	time.Sleep(time.Hour)
+	stop()
+	for _, id := range ids {
+		task, log := get(t, store, id), attempts(t, store, id)
+		if !task.State.Ended() {
+			t.Errorf("task %s is %v an hour after the last change", id, task.State)
+		}
+		if len(log) != task.Attempts || len(seen[id]) != len(log) {
+			t.Errorf("task %s was attempted %d times; its log has %d attempts, and it counts %d", id, len(seen[id]), len(log), task.Attempts)
+			continue
+		}
+		for i, a := range log {
+			if s := seen[id][i]; a.Number != i+1 || !a.Started.Equal(s.began.Truncate(time.Millisecond)) {
+				t.Errorf("task %s: attempt %d of the log is %+v; it was seen at %v", id, i+1, a, s.began)
+			}
+		}
+		if early := slices.IndexFunc(seen[id], func(s sighting) bool { return s.began.Before(s.due) }); early >= 0 {
+			t.Errorf("task %s: %+v is early", id, seen[id][early])
+		}
+	}
+}
