@@ -7,15 +7,24 @@ import (
 	"time"
 )
 
-// startWaiting starts a server on the store with many tasks for tomorrow, which
-// it makes when it is first wanted, and lets it settle.
+// storeWaiting makes the store with many tasks for tomorrow, when it is first
+// wanted.
+func (r *run) storeWaiting() error {
+	if r.waiting != "" {
+		return nil
+	}
+	dir := filepath.Join(r.dir, "waiting")
+	if err := r.fill(dir, r.sizes.waiting); err != nil {
+		return err
+	}
+	r.waiting, r.stored = dir, r.sizes.waiting
+	return nil
+}
+
+// startWaiting starts a server on that store and lets it settle.
 func (r *run) startWaiting() (*process, error) {
-	if r.waiting == "" {
-		dir := filepath.Join(r.dir, "waiting")
-		if err := r.fill(dir, r.sizes.waiting); err != nil {
-			return nil, err
-		}
-		r.waiting, r.stored = dir, r.sizes.waiting
+	if err := r.storeWaiting(); err != nil {
+		return nil, err
 	}
 	p, err := r.start(r.waiting)
 	if err != nil {
@@ -119,20 +128,19 @@ func (r *run) memoryTenfold() error {
 
 // restart: kill -9 with many waiting and some overdue.
 func (r *run) restart() error {
-	p, err := r.startWaiting()
+	if err := r.storeWaiting(); err != nil {
+		return err
+	}
+	kill := func(p *process) error {
+		p.kill()
+		return nil
+	}
+	l, err := r.overdue(r.waiting, r.sizes.overdue, int64(r.stored), kill)
 	if err != nil {
 		return err
 	}
-	l, err := r.createFor(p, r.sizes.overdue)
+	p, err := r.start(r.waiting)
 	if err != nil {
-		return err
-	}
-	p.kill()
-	if l.arrived.Load() > 0 {
-		return errSlow
-	}
-	sleepUntil(time.UnixMilli(l.due[0] + 50))
-	if p, err = r.start(r.waiting); err != nil {
 		return err
 	}
 	if err := r.finish(p, l, int64(r.stored)); err != nil {
