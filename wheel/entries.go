@@ -87,18 +87,17 @@ func (s *entries[T]) placed(i, place uint32) *entry[T] {
 func (s *entries[T]) end(i uint32, e *entry[T]) {
 	e.value = *new(T)
 	e.life++
-	s.free(i)
-}
-
-// free gives the cell of a timer back that has ended.
-func (s *entries[T]) free(i uint32) {
-	if c := i >> chunkBits; s.slab.give(c) && s.slab.turned(c) {
-		s.drop(c)
+	if c := i >> chunkBits; s.slab.give(c) {
+		s.turned(c)
 	}
 }
 
-// drop lets a chunk go and remembers the farthest of its lives.
-func (s *entries[T]) drop(c uint32) {
+// turned is for a chunk that has room now, or is empty, and may go: then the
+// farthest of its lives is remembered.
+func (s *entries[T]) turned(c uint32) {
+	if !s.slab.turned(c) {
+		return
+	}
 	for i := range s.slab.cells[c] {
 		s.lives[c] = max(s.lives[c], s.slab.cells[c][i].life)
 	}

@@ -15,23 +15,9 @@ const (
 // A slab hands out cells by number. It grows by whole chunks that never move,
 // so growing copies no cell, and it lets a chunk go when the last of its cells
 // came back, all but one that stays as a spare.
-//
-// A cell itself knows whether it is free, and the owner of the slab can tell.
-// The slab only counts, so that giving a cell back touches nothing but a small
-// table. Cells go out chunk by chunk and in rising order, always from the
-// lowest chunk with room: what lives long gathers at the bottom, and the
-// chunks that a burst needed fall empty.
 type slab[E any] struct {
 	cells []*[chunkLen]E // by chunk; nil: not there now
-	used  []uint32       // by chunk: cells in use
-	room  []uint64       // bit set of the chunks with room, cur not among them
-	gone  []uint64       // bit set of the chunks that are not there
-	empty int            // chunks that are there with no cell in use
-
-	cur  uint32                // the chunk that cells are taken from
-	free [chunkLen / 64]uint64 // bit set of its cells that were free when it became so
-	word int                   // the words of free before this one have been taken
-	hand uint64                // what is left of the word before this one
+	space
 }
 
 // at is cell i, which must be in a chunk that is there.
@@ -39,9 +25,47 @@ func (s *slab[E]) at(i uint32) *E {
 	return &s.cells[i>>chunkBits][i%chunkLen]
 }
 
+// turn makes the lowest chunk with room the one that cells are taken from, or
+// a new one if none has room. No cell of it is on offer yet.
+func (s *slab[E]) turn() (c uint32, isNew bool) {
+	c, isNew = s.space.turn()
+	if int(c) == len(s.cells) {
+		s.cells = append(s.cells, nil)
+	}
+	if isNew {
+		s.cells[c] = new([chunkLen]E)
+	}
+	return c, isNew
+}
+
+// drop lets chunk c go.
+func (s *slab[E]) drop(c uint32) {
+	s.cells[c] = nil
+	s.space.drop(c)
+}
+
+// A space keeps account of the cells of a slab.
+//
+// A cell itself knows whether it is free, and the owner of the slab can tell.
+// Here they are only counted, so that giving a cell back touches nothing but a
+// small table. Cells go out chunk by chunk and in rising order, always from
+// the lowest chunk with room: what lives long gathers at the bottom, and the
+// chunks that a burst needed fall empty.
+type space struct {
+	used  []uint32 // by chunk: cells in use
+	room  []uint64 // bit set of the chunks with room, cur not among them
+	gone  []uint64 // bit set of the chunks that are not there
+	empty int      // chunks that are there with no cell in use
+
+	cur  uint32                // the chunk that cells are taken from
+	free [chunkLen / 64]uint64 // bit set of its cells that were free when it became so
+	word int                   // the words of free before this one have been taken
+	hand uint64                // what is left of the word before this one
+}
+
 // take finds a free cell. It is false if there is none at hand: then turn must
 // find a chunk, and offer be told of its free cells.
-func (s *slab[E]) take() (uint32, bool) {
+func (s *space) take() (uint32, bool) {
 	for s.hand == 0 {
 		if s.word == len(s.free) {
 			return 0, false
@@ -56,7 +80,7 @@ func (s *slab[E]) take() (uint32, bool) {
 }
 
 // use counts a cell of a chunk as in use.
-func (s *slab[E]) use(c uint32) {
+func (s *space) use(c uint32) {
 	if s.used[c] == 0 {
 		s.empty--
 	}
@@ -64,7 +88,7 @@ func (s *slab[E]) use(c uint32) {
 }
 
 // give takes a cell of a chunk back. It says whether turned must be called.
-func (s *slab[E]) give(c uint32) (turned bool) {
+func (s *space) give(c uint32) (turned bool) {
 	u := s.used[c] - 1
 	s.used[c] = u
 	return u == 0 || u == roomy
@@ -73,7 +97,7 @@ func (s *slab[E]) give(c uint32) (turned bool) {
 // turned keeps account of a chunk that has room now, or is empty. It says
 // whether the chunk is to be let go, by drop, which is left to the caller
 // because it may have to look at the cells once more.
-func (s *slab[E]) turned(c uint32) (drop bool) {
+func (s *space) turned(c uint32) (drop bool) {
 	if c != s.cur {
 		s.room[c/64] |= 1 << (c % 64)
 	}
@@ -84,18 +108,14 @@ func (s *slab[E]) turned(c uint32) (drop bool) {
 	return s.empty > 1 && c != s.cur
 }
 
-// drop lets chunk c go.
-func (s *slab[E]) drop(c uint32) {
-	s.cells[c] = nil
+func (s *space) drop(c uint32) {
 	s.room[c/64] &^= 1 << (c % 64)
 	s.gone[c/64] |= 1 << (c % 64)
 	s.empty--
 }
 
-// turn makes the lowest chunk with room the one that cells are taken from, or
-// a new one if none has room, with no cell on offer yet.
-func (s *slab[E]) turn() (c uint32, isNew bool) {
-	if int(s.cur) < len(s.cells) && s.used[s.cur] <= roomy {
+func (s *space) turn() (c uint32, isNew bool) {
+	if int(s.cur) < len(s.used) && s.used[s.cur] <= roomy {
 		s.room[s.cur/64] |= 1 << (s.cur % 64)
 	}
 	c, ok := lowest(s.room)
@@ -110,29 +130,26 @@ func (s *slab[E]) turn() (c uint32, isNew bool) {
 }
 
 // offer says that cell i of the chunk that cells are taken from is free.
-func (s *slab[E]) offer(i int) {
+func (s *space) offer(i int) {
 	s.free[i/64] |= 1 << (i % 64)
 }
 
-// grow makes a chunk.
-func (s *slab[E]) grow() uint32 {
-	c, ok := lowest(s.gone)
-	if ok {
-		s.gone[c/64] &^= 1 << (c % 64)
-	} else {
-		c = uint32(len(s.cells))
-		if c == maxChunks {
-			panic("wheel: full: it cannot hold more than 134 million timers")
-		}
-		s.cells = append(s.cells, nil)
-		s.used = append(s.used, 0)
-		if c%64 == 0 {
-			s.room = append(s.room, 0)
-			s.gone = append(s.gone, 0)
-		}
-	}
-	s.cells[c] = new([chunkLen]E)
+// grow finds a number for a chunk that is to be made.
+func (s *space) grow() uint32 {
 	s.empty++
+	if c, ok := lowest(s.gone); ok {
+		s.gone[c/64] &^= 1 << (c % 64)
+		return c
+	}
+	c := uint32(len(s.used))
+	if c == maxChunks {
+		panic("wheel: full: it cannot hold more than 134 million timers")
+	}
+	s.used = append(s.used, 0)
+	if c%64 == 0 {
+		s.room = append(s.room, 0)
+		s.gone = append(s.gone, 0)
+	}
 	return c
 }
 

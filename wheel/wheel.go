@@ -112,7 +112,9 @@ const maxEnded = 128 // then tidy must see them
 func (w *Wheel[T]) tidy() {
 	w.clear(w.ended[:w.ends])
 	for _, e := range w.ended[:w.ends] {
-		w.entries.free(e.cell)
+		if c := e.cell >> chunkBits; w.entries.slab.give(c) {
+			w.entries.turned(c)
+		}
 	}
 	w.pending -= int(w.ends)
 	w.ends = 0
