@@ -31,9 +31,11 @@ func (r *Report) wrong(format string, args ...any) {
 // Check reads the whole store, as it is at one moment, and verifies that rows,
 // indexes and counters agree: each task has exactly one status, each pending
 // one exactly one due entry, each key, merchant and order number its entry, and
-// each entry and attempt its task. Commits go on meanwhile. It needs little
-// memory: tables in order of ids are read side by side, the others by looking
-// up each entry.
+// each entry and attempt its task. Commits go on meanwhile.
+//
+// It reads everything once and needs little memory: tables in order of ids are
+// read side by side, and of an index it compares sums with those that the rows
+// add up to (see sums). Only where they differ it looks up entry by entry.
 func (s *Store) Check(ctx context.Context) (Report, error) {
 	if err := s.enter(); err != nil {
 		return Report{}, err
@@ -48,8 +50,8 @@ func (s *Store) Check(ctx context.Context) (Report, error) {
 	s.mu.Unlock()
 	defer snapshot.Close()
 
-	c := checker{s: s, r: snapshot, counts: map[uint32]counts{}}
-	for _, step := range []func(context.Context) error{c.tasks, c.indexes, c.counters} {
+	c := checker{s: s, r: snapshot, counts: map[uint32]counts{}, sums: newSums()}
+	for _, step := range []func(context.Context) error{c.all, c.indexes, c.counters} {
 		if err := step(ctx); err != nil {
 			return c.Report, fmt.Errorf("check: %w", err)
 		}
@@ -63,8 +65,10 @@ type checker struct {
 	s *Store
 	r *lsm.Snapshot
 
-	counts   map[uint32]counts
-	expected [256]int64 // index entries that rows say there are, by table
+	counts map[uint32]counts
+	sums   *sums
+	key    []byte // scratch
+	row    []byte
 }
 
 // A side is one table of several that are read side by side, in order of ids.
@@ -85,8 +89,11 @@ func (d *side) at(id bellman.ID, stray func(key []byte)) bool {
 	return d.ok && d.id() == id
 }
 
-// tasks goes through all tasks with their statuses and attempts.
-func (c *checker) tasks(ctx context.Context) error {
+func (c *checker) all(ctx context.Context) error { return c.tasks(ctx, c.task) }
+
+// tasks goes through all tasks with their statuses and attempts, and gives each
+// that is whole to f.
+func (c *checker) tasks(ctx context.Context, f func(*bellman.Task, *status) error) error {
 	prefixes := [][]byte{{tableCold}, {tableHot}, {tableEnded, 1}, {tableEnded, 2}, {tableEnded, 3}}
 	sides := make([]side, len(prefixes))
 	for i, prefix := range prefixes {
@@ -137,7 +144,7 @@ func (c *checker) tasks(ctx context.Context) error {
 		case found != 1:
 			c.wrong("task %s: has %d statuses, not one", id, found)
 		default:
-			if err := c.task(&t, &st); err != nil {
+			if err := f(&t, &st); err != nil {
 				return err
 			}
 		}
@@ -176,164 +183,58 @@ func (c *checker) attempt(iter *lsm.Iterator, id bellman.ID, attempts int) {
 	}
 }
 
-// task looks for the index entries that a task must have, and counts them.
+// task checks what a task's rows say of each other, counts it, and sums up the
+// index entries that it must have.
 func (c *checker) task(t *bellman.Task, st *status) error {
 	count := c.counts[st.queue]
 	count[st.State]++
 	c.counts[st.queue] = count
+	if st.State.Ended() {
+		c.Ended++
+	} else {
+		c.Pending++
+	}
 	if name, _ := c.s.queues.name(st.queue); name != t.Queue {
 		c.wrong("task %s: its status says queue %q, its row %q", t.ID, name, t.Queue)
 	}
 	if line := bellman.LineOf(t.Queue, t.Endpoint); st.line != line {
 		c.wrong("task %s: its line is %x, not %x", t.ID, st.line, line)
 	}
-	want := func(key []byte, what string, fits func(row []byte) bool) error {
-		c.expected[key[0]]++
-		agrees := false
-		err := get(c.r, key, func(row []byte) error {
-			agrees = fits(row)
-			return nil
-		})
-		switch {
-		case errors.Is(err, bellman.ErrNotFound):
-			c.wrong("task %s: has no %s entry", t.ID, what)
-		case err != nil:
-			return err
-		case !agrees:
-			c.wrong("task %s: its %s entry says something else", t.ID, what)
-		}
+	return c.entries(t, st, func(key, row []byte) error {
+		c.sums.add(key, row)
 		return nil
-	}
-	empty := func(row []byte) bool { return len(row) == 0 }
-	var err error
-	if st.State.Ended() {
-		c.Ended++
-	} else {
-		c.Pending++
-		err = want(dueKey(nil, milli(st.Look), t.ID), "due", func(row []byte) bool {
-			return string(row) == string(appendEntry(nil, st))
-		})
-	}
-	if t.Key != "" {
-		err = errors.Join(err, want(keyKey(nil, st.queue, t.Key), "key", func(row []byte) bool {
-			claimed, err := parseClaimed(row)
-			return err == nil && claimed.id == t.ID
-		}))
-	}
-	if t.MerchantNo != "" {
-		err = errors.Join(err, want(merchantKey(nil, t.MerchantNo, t.ID), "merchant", empty))
-	}
-	if t.OrderNo != "" {
-		err = errors.Join(err, want(orderKey(nil, t.OrderNo, t.ID), "order", empty))
-	}
-	return err
-}
-
-// indexes counts the entries of each index. Every entry that a row stands for
-// was found, so that there are too many only if some stand for none; then each
-// is looked at.
-func (c *checker) indexes(ctx context.Context) error {
-	for _, table := range []byte{tableDue, tableKey, tableMerchant, tableOrder} {
-		have := int64(0)
-		err := c.rows(ctx, table, func(_, _ []byte) error {
-			have++
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if have <= c.expected[table] {
-			continue
-		}
-		if err := c.rows(ctx, table, c.entry); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// rows calls f for each row of a table.
-func (c *checker) rows(ctx context.Context, table byte, f func(key, row []byte) error) error {
-	iter, err := c.r.NewIterWithContext(ctx, within([]byte{table}))
-	if err != nil {
-		return err
-	}
-	defer iter.Close()
-	n := 0
-	for ok := iter.First(); ok; ok = iter.Next() {
-		if n++; n%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := f(iter.Key(), iter.Value()); err != nil {
-			return err
-		}
-	}
-	return iter.Error()
-}
-
-// entry checks that an index entry stands for a row.
-func (c *checker) entry(key, row []byte) error {
-	var id bellman.ID
-	if key[0] != tableKey {
-		if len(key) <= len(id) {
-			c.wrong("%c entry %x has no id", key[0], key)
-			return nil
-		}
-		id = idOf(key)
-	} else {
-		claimed, err := parseClaimed(row)
-		if err != nil {
-			c.wrong("key entry %x: %v", key, err)
-			return nil
-		}
-		id = claimed.id
-	}
-	t, err := c.s.task(c.r, id)
-	if errors.Is(err, bellman.ErrNotFound) {
-		c.wrong("%c entry %x stands for task %s, which is not there", key[0], key, id)
-		return nil
-	}
-	if errors.Is(err, errCorrupt) {
-		return nil // noted already
-	}
-	if err != nil {
-		return err
-	}
-	stands := false
-	switch key[0] {
-	case tableDue:
-		look, _ := parseDueKey(key)
-		stands = t.State == bellman.Pending && milli(t.Look) == look
-	case tableKey:
-		queue, ok := c.s.queues.number(t.Queue)
-		stands = ok && string(keyKey(nil, queue, t.Key)) == string(key)
-	case tableMerchant:
-		stands = string(merchantKey(nil, t.MerchantNo, id)) == string(key)
-	case tableOrder:
-		stands = string(orderKey(nil, t.OrderNo, id)) == string(key)
-	}
-	if !stands {
-		c.wrong("%c entry %x does not fit task %s", key[0], key, id)
-	}
-	return nil
+	})
 }
 
 // counters compares the counters with what was counted.
 func (c *checker) counters(ctx context.Context) error {
 	kept := map[uint32]counts{}
 	err := c.rows(ctx, tableDepth, func(key, row []byte) error {
+		if len(key) != 5 {
+			c.wrong("counters %x: of no queue", key)
+			return nil
+		}
 		var have counts
 		p := parser{b: row}
 		for i := range have {
 			have[i] = p.varint()
 		}
+		if err := p.end(); err != nil {
+			c.wrong("counters %x: %v", key, err)
+		}
 		kept[binary.BigEndian.Uint32(key[1:])] = have
-		return p.end()
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	for n := range *c.s.queues.names.Load() {
+	names := *c.s.queues.names.Load()
+	for queue := range kept {
+		if int64(queue) >= int64(len(names)) {
+			c.wrong("queue number %d: has counters, but no name", queue)
+		}
+	}
+	for n := range names {
 		queue := uint32(n)
 		if kept[queue] != c.counts[queue] {
 			name, _ := c.s.queues.name(queue)

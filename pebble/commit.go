@@ -20,8 +20,10 @@ const maxName = 4 << 10
 type stage struct {
 	key, row []byte // scratch
 
+	before map[bellman.ID]*status // of pending tasks, read ahead for this commit
 	status map[bellman.ID]*status // as this commit leaves them
 	spare  []*status              // for reuse
+	order  []bellman.ID           // scratch
 	keys   map[string]claimed     // keys taken by this commit, as keyKey writes them
 	deltas map[uint32]counts      // changes of counters, by queue
 	names  []uint32               // queues whose names are written
@@ -40,14 +42,17 @@ type claimed struct {
 
 func (g *stage) reset(s *Store) {
 	if g.status == nil {
-		g.status, g.keys, g.deltas = map[bellman.ID]*status{}, map[string]claimed{}, map[uint32]counts{}
+		g.before, g.status = map[bellman.ID]*status{}, map[bellman.ID]*status{}
+		g.keys, g.deltas = map[string]claimed{}, map[uint32]counts{}
 	}
-	for _, st := range g.status {
-		*st = status{}
-		g.spare = append(g.spare, st)
+	for _, m := range []map[bellman.ID]*status{g.before, g.status} {
+		for _, st := range m {
+			*st = status{}
+			g.spare = append(g.spare, st)
+		}
+		clear(m)
 	}
-	g.spare = g.spare[:min(len(g.spare), 1024)]
-	clear(g.status)
+	g.spare = g.spare[:min(len(g.spare), 2048)]
 	clear(g.keys)
 	clear(g.deltas)
 	g.names = g.names[:0]
@@ -108,6 +113,9 @@ func (s *Store) fill(b *bellman.Batch) error {
 		if err := s.add(&b.Adds[i], low); err != nil {
 			return fmt.Errorf("add task %s: %w", b.Adds[i].Task.ID, err)
 		}
+	}
+	if err := s.readAhead(b.Changes); err != nil {
+		return err
 	}
 	for i := range b.Changes {
 		if err := s.change(&b.Changes[i]); err != nil {
@@ -391,9 +399,50 @@ func (s *Store) change(c *bellman.Change) error {
 	return nil
 }
 
+// fewChanges are read one by one: an iterator costs as much as some reads.
+const fewChanges = 8
+
+// readAhead reads the status rows that a commit is about to change, if they are
+// of pending tasks, with one iterator in the order of ids. It costs a tenth of
+// reading each by itself.
+func (s *Store) readAhead(changes []bellman.Change) error {
+	if len(changes) < fewChanges {
+		return nil
+	}
+	g := &s.stage
+	g.order = g.order[:0]
+	for i := range changes {
+		g.order = append(g.order, changes[i].ID)
+	}
+	slices.SortFunc(g.order, compareID)
+	hot, err := s.db.NewIter(within([]byte{tableHot}))
+	if err != nil {
+		return fmt.Errorf("read tasks to change: %w", err)
+	}
+	for _, id := range g.order {
+		g.key = hotKey(g.key[:0], id)
+		if !find(hot, g.key) || g.before[id] != nil {
+			continue
+		}
+		st := g.take()
+		if err := parseStatus(hot.Value(), id, st); err != nil {
+			hot.Close()
+			return fmt.Errorf("task %s: status: %w", id, err)
+		}
+		g.before[id] = st
+	}
+	if err := hot.Close(); err != nil {
+		return fmt.Errorf("read tasks to change: %w", err)
+	}
+	return nil
+}
+
 // current reads the status of a task as this commit sees it.
 func (s *Store) current(id bellman.ID) (status, error) {
 	if st, ok := s.stage.status[id]; ok {
+		return *st, nil
+	}
+	if st, ok := s.stage.before[id]; ok {
 		return *st, nil
 	}
 	return s.status(s.db, id, &s.stage.key)

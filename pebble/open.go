@@ -23,6 +23,7 @@ type Options struct {
 	CacheBytes    int64  // for blocks read from disk; default 64 MiB, at least 4 × MemTableBytes
 	MemTableBytes int64  // written but not yet sorted into files; default 16 MiB
 	Shards        int    // of a store that is created; default 64; one that exists keeps its own
+	MustExist     bool   // create none: Open returns ErrNoStore where there is no store, and leaves nothing behind
 
 	// ReserveBytes of free disk space are kept for Changes: below it Adds are
 	// refused. Default 256 MiB, or a twentieth of the disk if that is less.
@@ -38,6 +39,10 @@ const schemaVersion = 1
 // formatVersion is pinned, so that a newer version of the LSM engine does not
 // change files in a way that an older bellman cannot read.
 const formatVersion = lsm.FormatTableFormatV6
+
+// ErrNoStore is returned by Open when a directory has no store, and
+// Options.MustExist says not to create one.
+var ErrNoStore = errors.New("there is no store")
 
 // A Store is an open directory. Its methods are safe for concurrent use.
 type Store struct {
@@ -119,7 +124,14 @@ func (s *Store) open(o Options) (err error) {
 		s.disk.patient.Store(err == nil)
 		s.fault.armed.Store(err == nil)
 	}()
-	if err := s.fs.MkdirAll(s.dir, 0o750); err != nil {
+	if o.MustExist {
+		// Before anything is made: the lock is a file of the directory too.
+		if there, err := exists(s.dir, s.fs); err != nil {
+			return err
+		} else if !there {
+			return ErrNoStore
+		}
+	} else if err := s.fs.MkdirAll(s.dir, 0o750); err != nil {
 		return err
 	}
 	if s.lock, err = lockDirectory(s.dir, s.fs); err != nil {
@@ -143,6 +155,20 @@ func (s *Store) open(o Options) (err error) {
 	}
 	s.log.Debug("store opened", "dir", s.dir, "took", time.Since(start))
 	return nil
+}
+
+// Exists reports whether there is a store in a directory, open or not.
+func Exists(dir string) (bool, error) { return exists(dir, vfs.Default) }
+
+func exists(dir string, fsys vfs.FS) (bool, error) {
+	have, err := lsm.Peek(dir, fsys)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return have.Exists, nil
 }
 
 // lockDirectory keeps every other process out of dir.

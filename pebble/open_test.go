@@ -2,9 +2,11 @@ package pebble
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -298,4 +300,110 @@ func copyRow(s *Store, from, to []byte) error {
 	}
 	defer closer.Close()
 	return s.db.Set(to, row, lsm.Sync)
+}
+
+// TestCheckNames deletes and alters every row that Check reads, one at a time,
+// and wants to hear the row or its task named.
+func TestCheckNames(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	b := newTasks(4)
+	if err := s.Commit(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	end := &bellman.Batch{}
+	for i, state := range []bellman.State{bellman.Succeeded, bellman.Failed, bellman.Cancelled} {
+		end.Changes = append(end.Changes, bellman.Change{ID: b.Adds[i].Task.ID, Version: 1, Attempt: &bellman.Attempt{Number: 1},
+			To: bellman.Status{State: state, Attempts: 1, Finished: time.Now()}})
+	}
+	if err := s.Commit(t.Context(), end); err != nil {
+		t.Fatal(err)
+	}
+
+	type pair struct{ key, row []byte }
+	var pairs []pair
+	iter, err := s.db.NewIter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ok := iter.First(); ok; ok = iter.Next() {
+		if strings.IndexByte("acdehkmno", iter.Key()[0]) >= 0 {
+			pairs = append(pairs, pair{slices.Clone(iter.Key()), slices.Clone(iter.Value())})
+		}
+	}
+	if err := iter.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := 4*5 + 1 + 3 + 1; len(pairs) != want {
+		t.Fatalf("%d rows, want %d", len(pairs), want)
+	}
+	check := func(p pair, what string) {
+		t.Helper()
+		r, err := s.Check(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := slices.ContainsFunc(r.Problems, func(text string) bool {
+			if strings.Contains(text, fmt.Sprintf("%x", p.key)) || p.key[0] == tableDepth && strings.Contains(text, "counters") {
+				return true
+			}
+			return slices.ContainsFunc(b.Adds, func(a bellman.Add) bool {
+				id := a.Task.ID
+				about := strings.Contains(string(p.key)+string(p.row), string(id[:])) || strings.Contains(string(p.key), id.String())
+				return about && strings.Contains(text, id.String())
+			})
+		})
+		if r.Wrong == 0 || !named {
+			t.Errorf("row %q %s: Check() = %d wrong, %q; want it named", p.key, what, r.Wrong, r.Problems)
+		}
+	}
+	for _, p := range pairs {
+		if p.key[0] != tableAttempt { // an attempt may have left no record
+			if err := s.db.Delete(p.key, lsm.Sync); err != nil {
+				t.Fatal(err)
+			}
+			check(p, "deleted")
+		}
+		if err := s.db.Set(p.key, append(slices.Clone(p.row), 1), lsm.Sync); err != nil {
+			t.Fatal(err)
+		}
+		check(p, "altered")
+		if err := s.db.Set(p.key, p.row, lsm.Sync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r, err := s.Check(t.Context()); err != nil || r.Wrong != 0 {
+		t.Errorf("Check() of all as it was = %+v, %v; want nothing wrong", r, err)
+	}
+}
+
+func TestMustExist(t *testing.T) {
+	fs := vfs.NewMem()
+	o := small(fs)
+	o.MustExist = true
+	if s, err := Open("data", o); !errors.Is(err, ErrNoStore) {
+		t.Fatalf("Open() of nothing = %v, %v; want ErrNoStore", s, err)
+	}
+	if _, err := fs.Stat("data"); err == nil {
+		t.Error("Open() made the directory")
+	}
+	if err := fs.MkdirAll("data", 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Open("data", o); !errors.Is(err, ErrNoStore) {
+		t.Fatalf("Open() of an empty directory = %v, %v; want ErrNoStore", s, err)
+	}
+	if files, err := fs.List("data"); err != nil || len(files) != 0 {
+		t.Errorf("Open() left %q, %v behind", files, err)
+	}
+	s := openTest(t, fs)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open("data", o)
+	if err != nil {
+		t.Fatalf("Open() of one that exists = %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 }

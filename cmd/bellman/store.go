@@ -2,10 +2,10 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,16 +27,20 @@ func openStore(url string) (*pebble.Store, error) {
 	if err := config.Default().Set("store", url); err != nil {
 		return nil, wrong{err}
 	}
-	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return server.OpenStore(url, log)
+	return server.OpenStore(url, warnings())
 }
 
 // openExisting opens a store, and creates none.
 func openExisting(url string) (*pebble.Store, error) {
-	if err := exists(url); err != nil {
-		return nil, err
+	dir, ok := strings.CutPrefix(url, "pebble:")
+	if !ok || dir == "" {
+		return openStore(url) // says what is wrong with it
 	}
-	return openStore(url)
+	store, err := pebble.Open(dir, pebble.Options{MustExist: true, Logger: warnings()})
+	if errors.Is(err, pebble.ErrNoStore) {
+		return nil, noStore(dir)
+	}
+	return store, err
 }
 
 // exists returns an error if there is no store at a URL.
@@ -45,11 +49,20 @@ func exists(url string) error {
 	if !ok || dir == "" {
 		return nil // opening says what is wrong with it
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "MANIFEST-*"))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("there is no store in %s: name another directory with --store pebble:DIR, or create one with bellman migrate", dir)
+	there, err := pebble.Exists(dir)
+	if err == nil && !there {
+		err = noStore(dir)
 	}
-	return nil
+	return err
+}
+
+func noStore(dir string) error {
+	return fmt.Errorf("there is no store in %s: name another directory with --store pebble:DIR, or create one with bellman migrate", dir)
+}
+
+// warnings is a log of what an operator at a terminal should hear of.
+func warnings() *slog.Logger {
+	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 func checkCommand() *cobra.Command {
