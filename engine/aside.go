@@ -16,7 +16,9 @@ const (
 	longWait  = 2 * time.Second        // is set aside
 	shortWait = 250 * time.Millisecond // is set aside when others wait behind it
 	minAside  = time.Second
-	maxAside  = 5 * time.Minute
+
+	fullAtLeast = 500 * time.Millisecond // a line has no room for so long before its tasks are set aside
+	maxAside    = 5 * time.Minute
 )
 
 // setAside moves a due task's look, on disk. Its due time stays what the

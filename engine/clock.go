@@ -55,7 +55,7 @@ func (c *clock) follow(period time.Duration) time.Duration {
 func (c *clock) until(at time.Time) time.Duration {
 	p := c.pace.Load()
 	left := at.Sub(p.read(time.Now()))
-	if left <= 0 {
+	if left <= 0 || p.slew == 0 {
 		return left
 	}
 	return time.Duration(float64(left)/(1+p.slew)) + 1 // rounded up: a sleeper must not wake too early and find nothing to do

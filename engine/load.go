@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/dispatch"
 )
 
 // What the loader does at once, and how far ahead.
@@ -49,6 +50,8 @@ type loader struct {
 	early     bellman.Position // where to go on with what was set aside; Look noTime: nowhere
 	unsettled bool             // tasks were being set aside when that began
 
+	fullSince map[bellman.Line]time.Time // of lines that had no room the last time
+
 	// aside says per line until when tasks have been set aside, so that they come
 	// back one after the other and not all at once.
 	aside map[bellman.Line]time.Time
@@ -62,15 +65,17 @@ var nowhere = bellman.Position{Look: noTime}
 func (e *Engine) load(ctx context.Context, takeover int64) error {
 	now := e.clock.now()
 	l := &loader{
-		Engine:   e,
-		share:    make(map[bellman.Line]int),
-		out:      make(map[bellman.Line]bool),
-		aside:    make(map[bellman.Line]time.Time),
-		ahead:    now.UnixMilli(),
-		horizon:  maxHorizon,
-		skipped:  nowhere,
-		early:    nowhere,
-		takeover: takeover,
+		Engine: e,
+		share:  make(map[bellman.Line]int),
+		out:    make(map[bellman.Line]bool),
+
+		fullSince: make(map[bellman.Line]time.Time),
+		aside:     make(map[bellman.Line]time.Time),
+		ahead:     now.UnixMilli(),
+		horizon:   maxHorizon,
+		skipped:   nowhere,
+		early:     nowhere,
+		takeover:  takeover,
 	}
 	fast, deep := now, now // the first look back is from the beginning
 	for ctx.Err() == nil {
@@ -80,6 +85,7 @@ func (e *Engine) load(ctx context.Context, takeover int64) error {
 			fast, deep = now, now
 			l.lookBack(0)
 			clear(l.aside)
+			clear(l.fullSince)
 		case now.Sub(fast) >= fastSweep && !e.sole:
 			fast = now
 			l.lookBack(now.Add(-recentPast).UnixMilli())
@@ -246,6 +252,9 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 	if len(l.pending) >= maxPending-2*pageSize {
 		patience = shortWait
 	}
+	if l.lane.uncommitted() >= maxUncommitted/2 {
+		patience = dispatch.Forever - 1 // the store holds them all up, not their lines
+	}
 	full := make(map[bellman.Line]bool) // the lines that have no room; true: not for long either
 	var late []*item
 	rest := l.pending[:0]
@@ -255,8 +264,10 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 		for _, it := range chunk {
 			long, known := full[it.Line]
 			if !known && !l.offer(ctx, it, now) {
-				long = l.dispatch.Wait(now.UnixNano(), uint64(it.Line)) > patience
-				full[it.Line], known = long, true
+				long, known = l.fullForLong(it.Line, now, patience), true
+				full[it.Line] = long
+			} else if !known {
+				delete(l.fullSince, it.Line)
 			}
 			switch {
 			case known && !long:
@@ -279,6 +290,21 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 		l.setAside(ctx, it, now)
 	}
 	return moved
+}
+
+// fullForLong reports whether a line that has no room will have none for longer
+// than patience. One that is not paused gets a moment to show its pace.
+func (l *loader) fullForLong(line bellman.Line, now time.Time, patience time.Duration) bool {
+	wait := l.dispatch.Wait(now.UnixNano(), uint64(line))
+	if wait == dispatch.Forever {
+		return true
+	}
+	since, ok := l.fullSince[line]
+	if !ok {
+		l.fullSince[line] = now
+		return false
+	}
+	return wait > patience && now.Sub(since) >= fullAtLeast
 }
 
 // fetch reads the content of items, as far as the budget for it allows, but for
