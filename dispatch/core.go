@@ -233,7 +233,7 @@ func (c *core) wait(l *line) time.Duration {
 		gap = e.took / int64(max(e.bound(c.options.Start), 1))
 	}
 	if gap == 0 {
-		gap = int64(time.Millisecond)
+		gap = int64(time.Millisecond / 4)
 	}
 	gap = max(gap, e.rate.every, q.rate.every)
 	wait := int64(e.waiting) * gap

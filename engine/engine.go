@@ -95,7 +95,7 @@ type Resumed struct {
 }
 
 // lineBound is how many due tasks of one line wait in memory.
-const lineBound = 1024
+const lineBound = 4096
 
 // New makes an engine. It does nothing until Run.
 func New(o Options) (*Engine, error) {

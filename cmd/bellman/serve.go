@@ -75,6 +75,7 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, read fun
 	if err := profile(os.Getenv("BELLMAN_PPROF"), log); err != nil {
 		return err
 	}
+	server.TuneMemory()
 	s, err := server.Open(server.Options{Config: settings, Version: version, Logger: log})
 	if err != nil {
 		return err
