@@ -71,6 +71,8 @@ type Client struct {
 	resolver *net.Resolver
 	agent    []string // the User-Agent header
 	rules    *rule.Cache
+
+	addresses *addresses
 }
 
 // NewClient returns a client. An error names the option that is wrong.
@@ -89,6 +91,8 @@ func NewClient(o Options) (*Client, error) {
 		resolver: o.Resolver,
 		agent:    []string{"bellman/" + cmp.Or(o.Version, "dev")},
 		rules:    new(rule.Cache),
+
+		addresses: newAddresses(),
 	}
 	for i, p := range c.guard.allow {
 		if !p.IsValid() {

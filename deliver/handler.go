@@ -115,7 +115,7 @@ func (h *Handler) address(task *bellman.Task) (address, bool, error) {
 	if task.URL == "" {
 		return address{}, false, errNoURL
 	}
-	a, err := parseAddress(task.URL)
+	a, err := h.client.addresses.parse(task.URL)
 	return a, false, err
 }
 
