@@ -336,3 +336,14 @@ func BenchmarkOpen(b *testing.B) {
 		b.StartTimer()
 	}
 }
+
+// A check of a store with a million tasks.
+func BenchmarkCheck(b *testing.B) {
+	s := million(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if r, err := s.Check(bg); err != nil || r.Wrong != 0 || r.Tasks != int64(*waiting) {
+			b.Fatal(r, err)
+		}
+	}
+}

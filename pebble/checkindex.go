@@ -87,8 +87,8 @@ func (c *checker) entries(t *bellman.Task, st *status, f func(key, row []byte) e
 // cannot be read is left as it is, and so fits nothing.
 func compared(key, row []byte) []byte {
 	if key[0] == tableKey {
-		if claimed, err := parseClaimed(row); err == nil {
-			return row[:len(claimed.id)]
+		if _, err := parseClaimed(row); err == nil {
+			return row[:len(bellman.ID{})]
 		}
 	}
 	return row

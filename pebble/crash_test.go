@@ -1,9 +1,12 @@
 package pebble
 
 import (
+	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,7 +26,11 @@ func (t *toggle) set(v bool) { t.v.Store(v) }
 // TestCrash does random things to a store, lets the machine crash at a random
 // moment, and then wants everything that was answered, and nothing amiss. What
 // was being written at the crash may be there or not, but as a whole.
+//
+// Each run tries other crashes, 10 unless told: a machine left alone for an hour
+// can have more with BELLMAN_CRASHES=2000, or -rapid.checks=2000.
 func TestCrash(t *testing.T) {
+	crashes(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
 		fs := vfs.NewCrashableMem()
@@ -70,6 +77,30 @@ func TestCrash(t *testing.T) {
 		}
 		defer s.Close()
 		agree(rt, s, model)
+	})
+}
+
+// crashes sets how many crashes a test tries: what -rapid.checks says, else
+// BELLMAN_CRASHES, else 10, or 3 when tests are to be short.
+func crashes(t *testing.T) {
+	const name = "rapid.checks"
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	if given {
+		return
+	}
+	n := cmp.Or(os.Getenv("BELLMAN_CRASHES"), "10")
+	if testing.Short() {
+		n = "3"
+	}
+	before := flag.Lookup(name).Value.String()
+	if err := flag.Set(name, n); err != nil {
+		t.Fatalf("BELLMAN_CRASHES: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := flag.Set(name, before); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -264,7 +264,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("Commit() = %v with space again", err)
 		}
 	}
-	more, err := fillUp(t, s, 100)
+	more, err := fillUp(t, s, 40)
 	if err != nil {
 		t.Fatal(err)
 	}
