@@ -19,7 +19,8 @@ type Store interface {
 type Writer interface {
 	// Commit writes b as one transaction that is durable when Commit returns nil.
 	// Adds and Changes succeed or fail one by one, in their Err; a failing one
-	// does not stop its neighbours. When Commit returns an error nothing of b was
+	// does not stop its neighbours. Adds come before Changes, and each sees what
+	// those before it in b wrote. When Commit returns an error nothing of b was
 	// written (ErrFenced, ErrFull, ErrClosed, or the cause), except for
 	// ErrUnknown: then it may have been.
 	Commit(ctx context.Context, b *Batch) error
@@ -39,14 +40,16 @@ type Batch struct {
 	Audits  []Audit // appended
 }
 
-// An Add inserts a task, unless its key exists in its queue already.
+// An Add inserts a task, unless its key exists in its queue already, or its id
+// does: the same id again is the same task, so that a batch whose outcome was
+// unknown can be handed in again.
 type Add struct {
 	Task   *Task  // with ID, and Status as it is to be kept (Version 1); Last is ignored
 	Digest Digest // of what was asked for; compared when the key exists
 
 	// Set by Commit: nil when the task was added, or was there with the same
-	// digest (then Existing is its id); ErrKeyTaken when it was there with another
-	// (Existing is set too).
+	// digest or the same id (then Existing is its id); ErrKeyTaken when its key
+	// was there with another digest (Existing is set too).
 	Existing ID
 	Err      error
 }
@@ -167,6 +170,7 @@ type Sharder interface {
 	Shards(ctx context.Context) ([]Shard, error)
 
 	// Join registers a node for as long as it beats at least every ttl.
+	// ErrConflict while a node of that name is registered and has not expired.
 	Join(ctx context.Context, n Node, ttl time.Duration) error
 
 	// Beat keeps the node registered for another ttl. ErrFenced when it had
@@ -178,7 +182,7 @@ type Sharder interface {
 
 	// Claim takes a shard for a node if its epoch is still seen, and its owner is
 	// the node itself, gone or expired; the new epoch is seen plus one. ErrFenced
-	// otherwise.
+	// otherwise, and when the claiming node is not registered or has expired.
 	Claim(ctx context.Context, node string, shard uint16, seen int64) (Lease, error)
 
 	// Nodes reads the registered nodes, expired ones included until they are

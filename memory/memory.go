@@ -64,60 +64,67 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter locks the store, unless it is closed.
-func (s *Store) enter(ctx context.Context) error {
+// do calls f alone, unless the store is closed.
+func (s *Store) do(ctx context.Context, f func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return bellman.ErrClosed
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return bellman.ErrClosed
-	}
-	return nil
+	return f()
+}
+
+// locked is do with a result.
+func locked[T any](ctx context.Context, s *Store, f func() (T, error)) (result T, err error) {
+	err = s.do(ctx, func() error {
+		result, err = f()
+		return err
+	})
+	return result, err
 }
 
 // Commit applies b as one transaction.
 func (s *Store) Commit(ctx context.Context, b *bellman.Batch) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	for _, l := range b.Leases {
-		if int(l.Shard) >= shardCount || s.shards[l.Shard].Epoch != l.Epoch {
-			return fmt.Errorf("%w: shard %d", bellman.ErrFenced, l.Shard)
+	return s.do(ctx, func() error {
+		for _, l := range b.Leases {
+			if int(l.Shard) >= shardCount || s.shards[l.Shard].Epoch != l.Epoch {
+				return fmt.Errorf("%w: shard %d", bellman.ErrFenced, l.Shard)
+			}
 		}
-	}
-	for i := range b.Adds {
-		s.add(&b.Adds[i])
-	}
-	for i := range b.Changes {
-		s.change(&b.Changes[i])
-	}
-	for _, d := range b.Docs {
-		if d.Value == nil {
-			delete(s.docs, [2]string{d.Kind, d.Name})
-		} else {
-			s.docs[[2]string{d.Kind, d.Name}] = bytes.Clone(d.Value)
+		for i := range b.Adds {
+			s.add(&b.Adds[i])
 		}
-	}
-	for _, a := range b.Audits {
-		s.audit(a)
-	}
-	return nil
+		for i := range b.Changes {
+			s.change(&b.Changes[i])
+		}
+		for _, d := range b.Docs {
+			if d.Value == nil {
+				delete(s.docs, [2]string{d.Kind, d.Name})
+			} else {
+				s.docs[[2]string{d.Kind, d.Name}] = bytes.Clone(d.Value)
+			}
+		}
+		for _, a := range b.Audits {
+			s.audit(a)
+		}
+		return nil
+	})
 }
 
 func (s *Store) add(a *bellman.Add) {
 	a.Existing, a.Err = bellman.ID{}, nil
-	if _, ok := s.tasks[a.Task.ID]; ok {
-		a.Existing = a.Task.ID
-		return
-	}
 	if have := s.holder(a.Task.Queue, a.Task.Key); have != nil {
 		a.Existing = have.ID
 		if have.digest != a.Digest {
 			a.Err = bellman.ErrKeyTaken
 		}
+		return
+	}
+	if _, ok := s.tasks[a.Task.ID]; ok {
+		a.Existing = a.Task.ID
 		return
 	}
 	r := &row{Task: clone(a.Task), digest: a.Digest}
@@ -162,118 +169,106 @@ func (s *Store) audit(a bellman.Audit) {
 
 // Prune deletes tasks that ended in state and finished before the given time.
 func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time, limit int) (int, error) {
-	if err := s.enter(ctx); err != nil {
-		return 0, err
-	}
-	defer s.mu.Unlock()
-	if !state.Ended() {
-		return 0, errors.New("prune pending tasks: want an end state")
-	}
-	n := 0
-	for _, r := range s.sorted() {
-		if n < limit && r.State == state && r.Finished.Before(cut(before)) {
-			delete(s.tasks, r.ID)
-			n++
+	return locked(ctx, s, func() (int, error) {
+		if !state.Ended() {
+			return 0, errors.New("prune pending tasks: want an end state")
 		}
-	}
-	return n, nil
+		n := 0
+		for _, r := range s.sorted() {
+			if n < limit && r.State == state && r.Finished.Before(cut(before)) {
+				delete(s.tasks, r.ID)
+				n++
+			}
+		}
+		return n, nil
+	})
 }
 
 // Due reads the entries of shards from a position to a time.
 func (s *Store) Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
-	if err := s.enter(ctx); err != nil {
-		return buf, err
-	}
-	defer s.mu.Unlock()
-	var found []bellman.Entry
-	for _, r := range s.tasks {
-		e := bellman.Entry{ID: r.ID, Look: milli(r.Look), Due: milli(r.Due), Line: bellman.LineOf(r.Queue, r.Endpoint),
-			Version: r.Version, Attempts: uint32(r.Attempts), Shard: r.Shard}
-		after := e.Look > from.Look || e.Look == from.Look && (from.ID.IsZero() || bytes.Compare(e.ID[:], from.ID[:]) > 0)
-		if r.State == bellman.Pending && after && e.Look < to && slices.Contains(shards, r.Shard) {
-			found = append(found, e)
+	return locked(ctx, s, func() ([]bellman.Entry, error) {
+		var found []bellman.Entry
+		for _, r := range s.tasks {
+			e := bellman.Entry{ID: r.ID, Look: milli(r.Look), Due: milli(r.Due), Line: bellman.LineOf(r.Queue, r.Endpoint),
+				Version: r.Version, Attempts: uint32(r.Attempts), Shard: r.Shard}
+			after := e.Look > from.Look || e.Look == from.Look && (from.ID.IsZero() || bytes.Compare(e.ID[:], from.ID[:]) > 0)
+			if r.State == bellman.Pending && after && e.Look < to && slices.Contains(shards, r.Shard) {
+				found = append(found, e)
+			}
 		}
-	}
-	slices.SortFunc(found, func(a, b bellman.Entry) int {
-		return cmp.Or(cmp.Compare(a.Look, b.Look), bytes.Compare(a.ID[:], b.ID[:]))
+		slices.SortFunc(found, func(a, b bellman.Entry) int {
+			return cmp.Or(cmp.Compare(a.Look, b.Look), bytes.Compare(a.ID[:], b.ID[:]))
+		})
+		return append(buf, found[:min(len(found), max(limit, 0))]...), nil
 	})
-	return append(buf, found[:min(len(found), max(limit, 0))]...), nil
 }
 
 // Load reads the tasks of entries that are still of their version.
 func (s *Store) Load(ctx context.Context, entries []bellman.Entry) ([]*bellman.Task, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	tasks := make([]*bellman.Task, len(entries))
-	for i, e := range entries {
-		if r, ok := s.tasks[e.ID]; ok && r.State == bellman.Pending && r.Version == e.Version {
-			t := clone(&r.Task)
-			tasks[i] = &t
+	return locked(ctx, s, func() ([]*bellman.Task, error) {
+		tasks := make([]*bellman.Task, len(entries))
+		for i, e := range entries {
+			if r, ok := s.tasks[e.ID]; ok && r.State == bellman.Pending && r.Version == e.Version {
+				t := clone(&r.Task)
+				tasks[i] = &t
+			}
 		}
-	}
-	return tasks, nil
+		return tasks, nil
+	})
 }
 
 // Task reads a task.
 func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	r, ok := s.tasks[id]
-	if !ok {
-		return nil, bellman.ErrNotFound
-	}
-	return r.read(), nil
+	return locked(ctx, s, func() (*bellman.Task, error) {
+		r, ok := s.tasks[id]
+		if !ok {
+			return nil, bellman.ErrNotFound
+		}
+		return r.read(), nil
+	})
 }
 
 // Lookup finds a task by queue and key.
 func (s *Store) Lookup(ctx context.Context, queue, key string) (bellman.ID, error) {
-	if err := s.enter(ctx); err != nil {
-		return bellman.ID{}, err
-	}
-	defer s.mu.Unlock()
-	if r := s.holder(queue, key); r != nil {
-		return r.ID, nil
-	}
-	return bellman.ID{}, bellman.ErrNotFound
+	return locked(ctx, s, func() (bellman.ID, error) {
+		if r := s.holder(queue, key); r != nil {
+			return r.ID, nil
+		}
+		return bellman.ID{}, bellman.ErrNotFound
+	})
 }
 
 // Attempts reads a task's attempts.
 func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	var found []bellman.Attempt
-	if r, ok := s.tasks[id]; ok {
-		for _, a := range r.attempts {
-			if a.Number > after && len(found) < limit {
-				found = append(found, a)
+	return locked(ctx, s, func() ([]bellman.Attempt, error) {
+		var found []bellman.Attempt
+		if r, ok := s.tasks[id]; ok {
+			for _, a := range r.attempts {
+				if a.Number > after && len(found) < limit {
+					found = append(found, a)
+				}
 			}
 		}
-	}
-	return found, nil
+		return found, nil
+	})
 }
 
 // List reads tasks that fit f, newest first.
 func (s *Store) List(ctx context.Context, f bellman.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, next, err
-	}
-	defer s.mu.Unlock()
-	for _, r := range slices.Backward(s.sorted()) {
-		switch {
-		case !before.IsZero() && bytes.Compare(r.ID[:], before[:]) >= 0, !fits(&f, &r.Task):
-		case len(tasks) == limit:
-			return tasks, tasks[limit-1].ID, nil
-		default:
-			tasks = append(tasks, r.read())
+	err = s.do(ctx, func() error {
+		for _, r := range slices.Backward(s.sorted()) {
+			switch {
+			case !before.IsZero() && bytes.Compare(r.ID[:], before[:]) >= 0, !fits(&f, &r.Task):
+			case len(tasks) == limit:
+				next = tasks[limit-1].ID
+				return nil
+			default:
+				tasks = append(tasks, r.read())
+			}
 		}
-	}
-	return tasks, next, nil
+		return nil
+	})
+	return tasks, next, err
 }
 
 func fits(f *bellman.Filter, t *bellman.Task) bool {
@@ -289,59 +284,48 @@ func fits(f *bellman.Filter, t *bellman.Task) bool {
 
 // Depths counts tasks.
 func (s *Store) Depths(ctx context.Context) ([]bellman.Depth, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	depths := map[string]*bellman.Depth{}
-	for _, r := range s.tasks {
-		d := depths[r.Queue]
-		if d == nil {
-			d = &bellman.Depth{Queue: r.Queue}
+	return locked(ctx, s, func() ([]bellman.Depth, error) {
+		depths := map[string]bellman.Depth{}
+		for _, r := range s.tasks {
+			d := depths[r.Queue]
+			d.Queue = r.Queue
+			*[...]*int64{&d.Pending, &d.Succeeded, &d.Failed, &d.Cancelled}[r.State]++
 			depths[r.Queue] = d
 		}
-		*[...]*int64{&d.Pending, &d.Succeeded, &d.Failed, &d.Cancelled}[r.State]++
-	}
-	var list []bellman.Depth
-	for _, name := range slices.Sorted(maps.Keys(depths)) {
-		list = append(list, *depths[name])
-	}
-	return list, nil
+		list := slices.SortedFunc(maps.Values(depths), func(a, b bellman.Depth) int { return strings.Compare(a.Queue, b.Queue) })
+		return list, nil
+	})
 }
 
 // Docs reads the documents of a kind.
 func (s *Store) Docs(ctx context.Context, kind, after string, limit int) ([]bellman.Doc, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	var docs []bellman.Doc
-	for key, value := range s.docs {
-		if key[0] == kind && key[1] > after {
-			docs = append(docs, bellman.Doc{Kind: kind, Name: key[1], Value: bytes.Clone(value)})
+	return locked(ctx, s, func() ([]bellman.Doc, error) {
+		var docs []bellman.Doc
+		for key, value := range s.docs {
+			if key[0] == kind && key[1] > after {
+				docs = append(docs, bellman.Doc{Kind: kind, Name: key[1], Value: bytes.Clone(value)})
+			}
 		}
-	}
-	slices.SortFunc(docs, func(a, b bellman.Doc) int { return strings.Compare(a.Name, b.Name) })
-	return docs[:min(len(docs), max(limit, 0))], nil
+		slices.SortFunc(docs, func(a, b bellman.Doc) int { return strings.Compare(a.Name, b.Name) })
+		return docs[:min(len(docs), max(limit, 0))], nil
+	})
 }
 
 // Audits reads the newest audit records.
 func (s *Store) Audits(ctx context.Context, before time.Time, limit int) ([]bellman.Audit, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	var found []bellman.Audit
-	for _, a := range slices.Backward(s.audits) {
-		if !before.IsZero() && !a.At.Before(cut(before)) {
-			continue
+	return locked(ctx, s, func() ([]bellman.Audit, error) {
+		var found []bellman.Audit
+		for _, a := range slices.Backward(s.audits) {
+			if !before.IsZero() && !a.At.Before(cut(before)) {
+				continue
+			}
+			if len(found) >= limit && (limit <= 0 || !a.At.Equal(found[len(found)-1].At)) {
+				break
+			}
+			found = append(found, a)
 		}
-		if len(found) >= limit && (limit <= 0 || !a.At.Equal(found[len(found)-1].At)) {
-			break
-		}
-		found = append(found, a)
-	}
-	return found, nil
+		return found, nil
+	})
 }
 
 // holder finds the task that has this key.

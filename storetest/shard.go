@@ -70,6 +70,16 @@ var shardings = []promise{
 		t.wantErr("Claim() by the expired", err, bellman.ErrFenced)
 		t.must(t.s.Beat(t.Context(), "b"))
 	}},
+	{"a name that is alive cannot join again; one that left can", func(t *suite) {
+		t.join("a", time.Hour)
+		lease := t.claim("a", 0)
+		t.wantErr("Join() under a name that is alive", t.s.Join(t.Context(), bellman.Node{Name: "a"}, time.Hour), bellman.ErrConflict)
+		if shard := t.shard(0); shard.Owner != "a" || !shard.Alive || shard.Lease != lease {
+			t.Errorf("shard = %+v, want it still a's, epoch %d", shard, lease.Epoch)
+		}
+		t.must(t.s.Leave(t.Context(), "a"))
+		t.join("a", time.Hour)
+	}},
 	{"a node that leaves frees its shards at once", func(t *suite) {
 		t.join("a", time.Hour)
 		t.join("b", time.Hour)
