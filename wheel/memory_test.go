@@ -34,12 +34,13 @@ func TestWavesOfTimers(t *testing.T) {
 	var timers []timer
 	fire := func(to int64) {
 		now = to
+		last := int64(0)
 		for _, f := range advance(w, now) {
 			tm := &timers[f.Value]
-			if tm.ended || f.Due != tm.due || f.Due > now {
-				t.Fatalf("timer %d, due %d, ended %t, fired at %d as due %d", f.Value, tm.due, tm.ended, now, f.Due)
+			if tm.ended || f.Due != tm.due || f.Due > now || f.Due < last {
+				t.Fatalf("timer %d, due %d, ended %t, fired at %d as due %d after one due %d", f.Value, tm.due, tm.ended, now, f.Due, last)
 			}
-			tm.ended = true
+			tm.ended, last = true, f.Due
 		}
 	}
 	for wave := range 6 {

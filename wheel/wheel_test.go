@@ -98,6 +98,54 @@ func TestDueInThePastFiresAtTheNextAdvance(t *testing.T) {
 	}
 }
 
+// A slot that opens when more of it is left than Advance moves ahead of time
+// must still be in order with what was added to level 0 meanwhile.
+func TestOrderWhereASlotOpens(t *testing.T) {
+	for _, shift := range []int{shift1, shift2} {
+		w := New[int](0)
+		opens := int64(3) << shift
+		for i := range 20 * ahead {
+			w.Add(opens+int64(i%3), i)
+		}
+		advance(w, opens-2)
+		for i := range int64(6) {
+			w.Add(opens-1+i, 0)
+		}
+		last := int64(0)
+		for _, f := range advance(w, opens+10) {
+			if f.Due < last {
+				t.Fatalf("shift %d: due %d after due %d", shift, f.Due, last)
+			}
+			last = f.Due
+		}
+		if n := w.Len(); n != 0 {
+			t.Errorf("shift %d: %d left", shift, n)
+		}
+	}
+}
+
+func TestNextIsExactIfNoneWasCancelled(t *testing.T) {
+	w := New[int](12345)
+	var dues []int64
+	for _, span := range spans {
+		for i := range int64(50) {
+			dues = append(dues, 12346+span+i*i*span/1000)
+		}
+	}
+	for i, due := range dues {
+		w.Add(due, i)
+	}
+	slices.Sort(dues)
+	for _, due := range slices.Compact(dues) {
+		if next, ok := w.Next(); next != due || !ok {
+			t.Fatalf("Next() = %d, %t; want %d", next, ok, due)
+		}
+		if len(advance(w, due)) == 0 {
+			t.Fatalf("Advance(%d), which is what Next said, fired nothing", due)
+		}
+	}
+}
+
 func TestClockSetBack(t *testing.T) {
 	w := New[int](1000)
 	w.Add(2000, 1)
