@@ -21,6 +21,10 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
+// connBuffer is what each direction of a connection holds: enough for the header
+// and body of a usual notification in one write. Connections are many.
+const connBuffer = 2 << 10
+
 // maxHeader bounds the header of an answer, in bytes.
 const maxHeader = 64 << 10
 
@@ -151,6 +155,8 @@ func transport(o Options, control func(context.Context, string, string, syscall.
 		MaxIdleConns:           o.MaxIdle,
 		MaxIdleConnsPerHost:    o.MaxIdlePerEndpoint,
 		IdleConnTimeout:        o.IdleTimeout,
+		WriteBufferSize:        connBuffer,
+		ReadBufferSize:         connBuffer,
 		DisableCompression:     true, // an answer is a word; a bomb is not
 		ForceAttemptHTTP2:      true,
 		// A connection that died without a word holds many requests: ask it.

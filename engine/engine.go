@@ -137,6 +137,7 @@ func build(o Options, wall func() time.Time) (*Engine, error) {
 		dispatch: dispatch.New[*item](dispatch.Options{
 			Ceiling:   o.MaxInFlight,
 			LineBound: lineBound,
+			Start:     4, // a thousand new endpoints at once are four thousand connections
 		}),
 		kick: make(chan struct{}, 1),
 		poke: make(chan struct{}, 1),
