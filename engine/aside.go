@@ -35,11 +35,11 @@ func (l *loader) setAside(ctx context.Context, it *item, now time.Time) {
 	to.Updated = now
 	l.release(it)
 	l.asides.Add(1)
-	l.lane.put(&op{flight: &flight{
+	l.keep(&flight{
 		item:   it,
 		task:   it.task,
 		change: bellman.Change{ID: it.ID, Version: it.Version, To: to},
-	}})
+	})
 }
 
 // asideUntil says when a line's next task that is set aside should be looked at:

@@ -69,6 +69,11 @@ type Engine struct {
 	attempts context.Context
 	cutOff   context.CancelFunc
 	flights  sync.WaitGroup
+
+	// patience ends when a stop waits no longer for a store that takes nothing.
+	patience  context.Context
+	impatient context.CancelFunc
+
 	starting sync.RWMutex // held for reading while an attempt is started
 
 	kick      chan struct{} // wakes the loader
@@ -96,6 +101,9 @@ type Resumed struct {
 
 // lineBound is how many due tasks of one line wait in memory.
 const lineBound = 4096
+
+// storeTimeout is how long a stop waits for a store that takes nothing.
+const storeTimeout = time.Second
 
 // New makes an engine. It does nothing until Run.
 func New(o Options) (*Engine, error) {
@@ -150,6 +158,7 @@ func build(o Options, wall func() time.Time) (*Engine, error) {
 		e.sole = s.Sole()
 	}
 	e.attempts, e.cutOff = context.WithCancel(context.Background())
+	e.patience, e.impatient = context.WithCancel(context.Background())
 	if err := e.SetQueues(o.Queues); err != nil {
 		return nil, err
 	}
@@ -247,7 +256,7 @@ func (e *Engine) start(ctx context.Context) (takeover int64, err error) {
 	for _, s := range shards {
 		found.Crashed = found.Crashed || s.Owner != "" && !s.Alive
 	}
-	if err := e.leases.acquire(ctx, e.store); err != nil {
+	if err := e.leases.acquire(ctx, e.store, true); err != nil {
 		return 0, err
 	}
 	if err := e.loadPauses(ctx); err != nil {
@@ -260,7 +269,7 @@ func (e *Engine) start(ctx context.Context) (takeover int64, err error) {
 	for _, d := range depths {
 		found.Pending += d.Pending
 		if _, ok := e.queue(d.Queue); !ok && d.Pending > 0 {
-			e.log.Warn("tasks wait in a queue that is not configured: each attempt will be refused", "queue", d.Queue, "pending", d.Pending)
+			e.stray(d.Queue)
 		}
 	}
 	now := e.clock.now().UnixMilli()
@@ -304,6 +313,9 @@ func (e *Engine) stop(loops, commits *sync.WaitGroup) {
 		e.cutOff()
 		<-landed
 	}
+	hurry := time.AfterFunc(storeTimeout, e.impatient)
+	defer hurry.Stop()
+	defer e.impatient()
 	// A landing can find its task changed, and record again.
 	for range maxTries {
 		e.lane.flush()

@@ -108,7 +108,10 @@ func (e *Engine) push(it *item, now time.Time) dispatch.Pushed {
 
 // open makes the line of an item known to the dispatcher.
 func (e *Engine) open(it *item, now time.Time) {
-	q, _ := e.queue(it.task.Queue)
+	q, ok := e.queue(it.task.Queue)
+	if !ok {
+		e.stray(it.task.Queue)
+	}
 	e.dispatch.Open(now.UnixNano(), uint64(it.Line), q.rules(it.task.Queue, it.task.Endpoint))
 }
 
@@ -161,6 +164,13 @@ func (e *Engine) fire(it *item) dispatch.Outcome {
 		return dispatch.Skipped
 	}
 	t := it.task
+	q, ok := e.queue(t.Queue)
+	if !ok { // no longer, since it was put in line
+		e.stray(t.Queue)
+		e.hand.drop(true, it)
+		e.kickLoader()
+		return dispatch.Skipped
+	}
 	now := e.clock.now()
 	f := &flight{item: it, task: t}
 	f.attempt = bellman.Attempt{
@@ -174,12 +184,13 @@ func (e *Engine) fire(it *item) dispatch.Outcome {
 		f.attempt.Trigger = bellman.ByTakeover
 	}
 	ctx, cancel := context.WithTimeout(e.attempts, t.Timeout)
-	f.verdict = e.attempt(ctx, t, f.attempt.Number)
+	f.verdict = e.attempt(ctx, q, t, f.attempt.Number)
 	f.attempt.Took = e.clock.now().Sub(now)
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	cancel()
 	if e.attempts.Err() != nil && f.verdict.Next != bellman.Succeed {
-		return dispatch.Cancelled // cut off by a stop: still due on disk, and made again
+		e.recordCut(f)
+		return dispatch.Cancelled
 	}
 	complete(&f.verdict, late)
 	e.record(f)
@@ -195,11 +206,7 @@ func (e *Engine) fire(it *item) dispatch.Outcome {
 }
 
 // attempt calls the queue's handler; a panic is an answer of its own.
-func (e *Engine) attempt(ctx context.Context, t *bellman.Task, number int) (v bellman.Verdict) {
-	q, ok := e.queue(t.Queue)
-	if !ok {
-		return bellman.Verdict{Result: bellman.Refused, Error: fmt.Sprintf("queue %q is not configured", t.Queue)}
-	}
+func (e *Engine) attempt(ctx context.Context, q Queue, t *bellman.Task, number int) (v bellman.Verdict) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.log.Error("handler panicked", "task", t.ID, "queue", t.Queue, "attempt", number, "err", p, "stack", string(debug.Stack()))

@@ -115,6 +115,7 @@ func (e *Engine) prune(ctx context.Context, now time.Time) {
 // relimit tells the dispatcher the limits of the lines it knows.
 func (e *Engine) relimit() {
 	queues := *e.queues.Load()
+	e.settleStrays(queues)
 	e.dispatch.Reload(e.clock.now().UnixNano(), func(queue, endpoint string) dispatch.Rules {
 		return queues[queue].rules(queue, endpoint)
 	})

@@ -18,6 +18,7 @@ type lane struct {
 	weight int // operations in queue
 	open   int // ops put and not yet dealt with
 	closed bool
+	sick   error // why nothing can be written for the time being; only outcomes of attempts are queued then
 	wake   chan struct{}
 }
 
@@ -58,8 +59,8 @@ func (l *lane) add(ctx context.Context, adds []bellman.Add) error {
 // do commits an op and waits for its outcome.
 func (l *lane) do(ctx context.Context, o *op) error {
 	o.done = make(chan error, 1)
-	if !l.put(o) {
-		return bellman.ErrClosed
+	if err := l.put(o); err != nil {
+		return err
 	}
 	select {
 	case err := <-o.done:
@@ -69,15 +70,19 @@ func (l *lane) do(ctx context.Context, o *op) error {
 	}
 }
 
-// put queues an op; false if the lane is closed.
-func (l *lane) put(o *op) bool {
+// put queues an op. The error says why nothing is written; the outcome of an
+// attempt is refused only by a lane that is closed.
+func (l *lane) put(o *op) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for o.flight != nil && l.weight >= maxUncommitted && !l.closed {
 		l.room.Wait()
 	}
-	if l.closed {
-		return false
+	switch {
+	case l.closed:
+		return bellman.ErrClosed
+	case l.sick != nil && o.flight == nil:
+		return l.sick
 	}
 	l.queue = append(l.queue, o)
 	l.weight += o.weight()
@@ -88,7 +93,31 @@ func (l *lane) put(o *op) bool {
 		default:
 		}
 	}
-	return true
+	return nil
+}
+
+// ail refuses what waits in the queue, but for outcomes of attempts, and what
+// comes, until it is told otherwise with nil.
+func (l *lane) ail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sick = err
+	if err == nil {
+		return
+	}
+	kept := l.queue[:0]
+	for _, o := range l.queue {
+		if o.flight != nil {
+			kept = append(kept, o)
+			continue
+		}
+		l.weight -= o.weight()
+		l.open--
+		o.done <- err
+	}
+	clear(l.queue[len(kept):])
+	l.queue = kept
+	l.room.Broadcast()
 }
 
 // take appends the next batch's ops to buf. It waits for the first one, and

@@ -29,16 +29,19 @@ type leases struct {
 	trusted time.Time // on the monotonic clock: until then the shards are ours for sure
 }
 
-// acquire registers the node and claims every shard that is nobody's, each
-// under a new epoch.
-func (l *leases) acquire(ctx context.Context, store bellman.Store) error {
+// acquire claims every shard that is this node's or nobody's, each under a new
+// epoch. anew registers the node under a new name first; without it that is
+// done only if the node is not registered any longer.
+func (l *leases) acquire(ctx context.Context, store bellman.Store, anew bool) error {
 	sent := time.Now()
 	l.mu.Lock()
-	l.node.Name = fmt.Sprintf("%s/%s", l.base, bellman.NewID())
 	node := l.node
 	l.mu.Unlock()
-	if err := store.Join(ctx, node, leaseTTL); err != nil {
-		return fmt.Errorf("join as node %s: %w", node.Name, err)
+	if anew || store.Beat(ctx, node.Name) != nil {
+		node.Name = fmt.Sprintf("%s/%s", l.base, bellman.NewID())
+		if err := store.Join(ctx, node, leaseTTL); err != nil {
+			return fmt.Errorf("join as node %s: %w", node.Name, err)
+		}
 	}
 	shards, err := store.Shards(ctx)
 	if err != nil {
@@ -65,7 +68,7 @@ func (l *leases) acquire(ctx context.Context, store bellman.Store) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.held, l.owned = held, owned
+	l.node, l.held, l.owned = node, held, owned
 	l.trusted = sent.Add(leaseTTL - leaseMargin)
 	return nil
 }
@@ -93,7 +96,7 @@ func (e *Engine) holdLeases(ctx context.Context) error {
 			return fmt.Errorf("beat: %w", err)
 		case errors.Is(err, bellman.ErrFenced):
 			e.log.Warn("this node was away for too long; it joins anew", "node", e.leases.name())
-			if err := e.leases.acquire(ctx, e.store); err != nil {
+			if err := e.leases.acquire(ctx, e.store, true); err != nil {
 				e.log.Error("shards cannot be claimed", "err", err)
 			}
 		default:

@@ -43,6 +43,9 @@ func (e *Engine) ResumeEndpoint(ctx context.Context, endpoint string, by bellman
 }
 
 func (e *Engine) pause(ctx context.Context, target string, by bellman.By) error {
+	if old := e.pauses.get(target); old != nil && by.Reason == "" {
+		return nil // it is paused already, by somebody who said why
+	}
 	p := bellman.Pause{At: e.clock.now().Truncate(time.Millisecond), Who: by.Who, Reason: by.Reason}
 	value, err := json.Marshal(p)
 	if err != nil {
@@ -86,6 +89,8 @@ func (e *Engine) mark(ctx context.Context, target, action string, value []byte, 
 type pauses struct {
 	mu sync.RWMutex
 	m  map[string]*bellman.Pause // by "queue/NAME" or "endpoint/NAME"
+
+	stray map[string]struct{} // queues that have tasks and are not configured
 }
 
 func (p *pauses) set(target string, value *bellman.Pause) {
@@ -132,6 +137,50 @@ func (e *Engine) loadPauses(ctx context.Context) error {
 		if len(docs) < pageSize {
 			return nil
 		}
+	}
+}
+
+// stray holds the tasks of a queue that is not configured, until it is: they were
+// accepted, and are nobody's mistake.
+func (e *Engine) stray(queue string) {
+	e.pauses.mu.Lock()
+	_, known := e.pauses.stray[queue]
+	if e.pauses.stray == nil {
+		e.pauses.stray = make(map[string]struct{})
+	}
+	e.pauses.stray[queue] = struct{}{}
+	e.pauses.mu.Unlock()
+	if !known {
+		e.log.Warn("tasks wait in a queue that is not configured; they go on when it is", "queue", queue)
+	}
+	e.dispatch.PauseQueue(e.clock.now().UnixNano(), queue)
+}
+
+// settleStrays holds the queues that are no longer configured, and lets those go
+// that are again.
+func (e *Engine) settleStrays(queues map[string]Queue) {
+	for _, q := range e.dispatch.Queues() {
+		if _, ok := queues[q.Name]; !ok {
+			e.stray(q.Name)
+		}
+	}
+	e.pauses.mu.Lock()
+	var back []string
+	for name := range e.pauses.stray {
+		if _, ok := queues[name]; ok {
+			delete(e.pauses.stray, name)
+			if e.pauses.m["queue/"+name] == nil {
+				back = append(back, name)
+			}
+		}
+	}
+	e.pauses.mu.Unlock()
+	for _, name := range back {
+		e.applyPause("queue/"+name, false)
+		e.comeBack()
+	}
+	if len(back) > 0 {
+		e.pump()
 	}
 }
 

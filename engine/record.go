@@ -36,7 +36,28 @@ func (e *Engine) record(f *flight) {
 		Attempt: &f.attempt,
 		Follow:  e.follow(f.verdict.Follow),
 	}
-	e.lane.put(&op{flight: f})
+	e.keep(f)
+}
+
+// keep hands a flight to the lane. A lane that is closed takes nothing, and the
+// task is due on disk as it was.
+func (e *Engine) keep(f *flight) {
+	if err := e.lane.put(&op{flight: f}); err != nil {
+		e.hand.drop(false, f.item)
+	}
+}
+
+// recordCut records an attempt that a stop cut off: whether it arrived is not
+// known. It is made again, under the next number, and its place in the schedule
+// is not used up.
+func (e *Engine) recordCut(f *flight) {
+	f.attempt.Result = bellman.Unknown
+	f.attempt.Error = "cut off when the node stopped; made again after its start"
+	to := f.task.Status
+	to.Attempts = f.attempt.Number
+	to.Updated = roundUp(f.attempt.Started.Add(f.attempt.Took))
+	f.change = bellman.Change{ID: f.task.ID, Version: f.task.Version, To: to, Attempt: &f.attempt}
+	e.keep(f)
 }
 
 // follow makes the adds of a verdict's follow-up tasks. One that is not valid
@@ -184,7 +205,7 @@ func (e *Engine) reconcile(f *flight) {
 		To:      merge(t, &f.attempt, &f.verdict),
 		Attempt: &f.attempt,
 	}
-	e.lane.put(&op{flight: f})
+	e.keep(f)
 }
 
 // replace brings the hand up to date with a task that was changed by hand. One
@@ -225,15 +246,21 @@ func (e *Engine) trouble(ctx context.Context, ops []*op, err error) (again []*op
 	if errors.Is(err, bellman.ErrClosed) {
 		return nil
 	}
+	e.lane.ail(err)
 	e.ready.Store(false)
 	defer e.ready.Store(true)
+	defer e.lane.ail(nil)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		e.nap(ctx, pause, nil)
+		e.nap(e.patience, pause, nil)
+		if e.patience.Err() != nil {
+			e.log.Error("outcomes of attempts are not recorded: the store takes nothing and the node stops; the attempts are made again", "attempts", len(again))
+			return nil
+		}
 		if !errors.Is(err, bellman.ErrUnknown) && !errors.Is(err, bellman.ErrFenced) {
 			return again // nothing was written: the same again
 		}
 		// Under a new epoch the old transaction is either there or can never be.
-		if err := e.leases.acquire(ctx, e.store); err != nil {
+		if err := e.leases.acquire(ctx, e.store, false); err != nil {
 			e.log.Error("shards cannot be claimed", "err", err)
 			continue
 		}

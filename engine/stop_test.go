@@ -1,0 +1,116 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// A stop waits for attempts in flight for as long as it may. What it cuts off is
+// in the log, and is made again under the next number, as the same step.
+func TestStopCutsOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		hang := engine.Queue{Name: "q", Timeout: time.Minute, Handler: bellman.HandlerFunc(
+			func(ctx context.Context, _ *bellman.Task, _ int) bellman.Verdict {
+				<-ctx.Done()
+				return bellman.Verdict{Result: bellman.Unreachable}
+			})}
+		e, stop := run(t, store, hang)
+		id := add(t, e, &bellman.Task{Queue: "q"})
+		time.Sleep(time.Second)
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took < 7*time.Second || took > 9500*time.Millisecond {
+			t.Errorf("the stop took %v; want it to wait, and to end within 10s", took)
+		}
+		log := attempts(t, store, id)
+		if len(log) != 1 || log[0].Result != bellman.Unknown || log[0].Error == "" {
+			t.Errorf("log %+v; want the attempt that was cut off, as unknown", log)
+		}
+		_, stop = run(t, store, engine.Queue{Name: "q", Handler: &receiver{answer: accept}})
+		defer stop()
+		time.Sleep(time.Second)
+		if task := get(t, store, id); task.State != bellman.Succeeded || task.Attempts != 2 || task.Step != 0 {
+			t.Errorf("%v, %d attempts, step %d; want succeeded at the second, still the first step", task.State, task.Attempts, task.Step)
+		}
+	})
+}
+
+// A store that takes nothing does not hold up a stop, nor callers.
+func TestStopWithFullStore(t *testing.T) {
+	for _, failure := range []error{bellman.ErrFull, bellman.ErrUnknown} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &troubled{Store: memory.New()}
+			r := &receiver{answer: accept}
+			e, stop := run(t, store, engine.Queue{Name: "q", Handler: r})
+			id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Second})
+			full := func() (error, bool) { return failure, false }
+			store.fail.Store(&full)
+			time.Sleep(5 * time.Second) // attempted, and not recorded
+			for range 10 {
+				began := time.Now()
+				if a := e.Add(t.Context(), &bellman.Task{Queue: "q"})[0]; !errors.Is(a.Err, failure) {
+					t.Errorf("Add: %v; want %v", a.Err, failure)
+				}
+				if _, err := e.Cancel(t.Context(), id, by); !errors.Is(err, failure) {
+					t.Errorf("Cancel: %v; want %v", err, failure)
+				}
+				if took := time.Since(began); took > 3*time.Second {
+					t.Errorf("the answers took %v", took)
+				}
+			}
+			began := time.Now()
+			stop()
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("the stop took %v", took)
+			}
+			store.fail.Store(nil)
+			_, stop = run(t, store, engine.Queue{Name: "q", Handler: r})
+			defer stop()
+			time.Sleep(time.Second)
+			if task := get(t, store, id); task.State != bellman.Succeeded || len(r.times()) != 2 {
+				t.Errorf("%v after %d attempts; want succeeded after the one that could not be recorded and another", task.State, len(r.times()))
+			}
+		})
+	}
+}
+
+// Tasks of a queue that is configured no longer wait, and go on when it is
+// again: no attempt of theirs is used up.
+func TestStrayQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		r := &receiver{answer: accept}
+		here, other := engine.Queue{Name: "here", Handler: r}, engine.Queue{Name: "other", Handler: r}
+		e, stop := run(t, store, here, other)
+		reloaded := add(t, e, &bellman.Task{Queue: "here", Delay: time.Minute})
+		if err := e.SetQueues([]engine.Queue{other}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		stop()
+		e, stop = run(t, store, other) // started without it, too
+		defer stop()
+		time.Sleep(10 * time.Minute)
+		if task := get(t, store, reloaded); task.State != bellman.Pending || task.Attempts != 0 {
+			t.Fatalf("%v after %d attempts; want pending, untouched", task.State, task.Attempts)
+		}
+		if a := e.Add(t.Context(), &bellman.Task{Queue: "here"})[0]; a.Err == nil {
+			t.Error("Add to a queue that is not configured; want an error")
+		}
+		if err := e.SetQueues([]engine.Queue{other, here}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if task := get(t, store, reloaded); task.State != bellman.Succeeded || len(r.times()) != 1 {
+			t.Errorf("%v after %d attempts; want succeeded after 1, at once", task.State, len(r.times()))
+		}
+	})
+}
