@@ -1,7 +1,6 @@
 package api
 
 import (
-	"maps"
 	"sync"
 	"time"
 
@@ -58,12 +57,9 @@ func (a *API) detail(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail 
 	out := &client.TaskDetail{
 		Task: a.task(t),
 		Request: client.Request{
-			Method: method(t), URL: t.URL, Headers: maps.Clone(t.Header), Body: string(t.Body),
+			Method: method(t), URL: t.URL, Headers: client.MaskHeaders(t.Header), Body: string(t.Body),
 		},
 		AttemptLog: make([]client.Attempt, len(log)),
-	}
-	if out.Request.Headers == nil {
-		out.Request.Headers = map[string]string{}
 	}
 	for i := range log {
 		out.AttemptLog[i] = attempt(&log[i])

@@ -81,7 +81,7 @@ type TaskDetail struct {
 type Request struct {
 	Method  string            `json:"method"`
 	URL     string            `json:"url"`
-	Headers map[string]string `json:"headers"`
+	Headers map[string]string `json:"headers" doc:"As they are sent, but for secrets: *** stands for the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey."`
 	Body    string            `json:"body"`
 }
 

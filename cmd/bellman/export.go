@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"maps"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,7 +22,8 @@ func exportCommand() *cobra.Command {
 		Long: `Write every task with its request and all of its attempts, one JSON object a line,
 the newest task first, as GET /v1/tasks/{id} answers it. From a running server, or
 with --store from a directory that no server has open. Tasks that change meanwhile
-are written as they are when their turn comes.`,
+are written as they are when their turn comes. Headers that carry secrets are
+written as ***.`,
 		Args: cobra.NoArgs,
 	}
 	var r remote
@@ -171,11 +171,8 @@ func detail(t *bellman.Task) *client.TaskDetail {
 			Due: optional(t.Due), Created: client.At(t.Created()), Updated: client.At(t.Updated), Finished: optional(t.Finished),
 			Schedule: t.Schedule, Success: t.Success, Timeout: long(t.Timeout), MaxAge: long(t.MaxAge), Repeat: t.Repeat,
 		},
-		Request:    client.Request{Method: method, URL: t.URL, Headers: maps.Clone(t.Header), Body: string(t.Body)},
+		Request:    client.Request{Method: method, URL: t.URL, Headers: client.MaskHeaders(t.Header), Body: string(t.Body)},
 		AttemptLog: []client.Attempt{},
-	}
-	if d.Request.Headers == nil {
-		d.Request.Headers = map[string]string{}
 	}
 	if s, err := schedule.Parse(t.Schedule); err == nil { // it was parsed when the task was accepted
 		if n, finite := s.Attempts(); finite {
