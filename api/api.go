@@ -75,8 +75,8 @@ type Options struct {
 	// on a loopback address only.
 	Keys []Key
 
-	MaxTaskBytes  int // body of one task; default 256 KiB
-	MaxBatchBytes int // body of a batch; default 16 MiB
+	MaxTaskBytes  int // what one task sends, of whatever length its JSON is; default 256 KiB
+	MaxBatchBytes int // JSON of a batch; default 16 MiB
 
 	Version string       // in the OpenAPI document; default "dev"
 	Log     *slog.Logger // default: slog.Default()
@@ -92,7 +92,7 @@ type API struct {
 	keys    []heldKey
 	log     *slog.Logger
 
-	maxTask, maxBatch int
+	maxTask, maxBatch int          // of what one task sends, and of a batch's JSON
 	inBatches         atomic.Int64 // bytes of batches being worked on
 	listeners         atomic.Int64 // streams of events
 
@@ -126,6 +126,10 @@ func build(o Options, slow bool) (*API, error) {
 	}
 	return a, nil
 }
+
+// maxJSON bounds the JSON of one task: as long as a body can get when each of its
+// bytes is escaped as \u00XX, and what comes with it.
+func (a *API) maxJSON() int { return 6*a.maxTask + 64<<10 }
 
 func (a *API) kind(queue string) string {
 	if a.kinds == nil {

@@ -26,7 +26,7 @@ func giveBack(b *[]byte) {
 func readBody(w http.ResponseWriter, r *http.Request, limit int, b []byte) ([]byte, *client.Problem) {
 	if r.ContentLength > int64(limit) {
 		w.Header().Set("Connection", "close") // rather than read all of it only to throw it away
-		return b, tooLarge(limit)
+		return b, tooLarge("request", limit)
 	}
 	b = b[:0]
 	if n := int(r.ContentLength) + 1; n > cap(b) { // one more byte to see the end
@@ -41,7 +41,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int, b []byte) ([]by
 		switch {
 		case len(b) > limit:
 			w.Header().Set("Connection", "close")
-			return b, tooLarge(limit)
+			return b, tooLarge("request", limit)
 		case errors.Is(err, io.EOF):
 			return b, nil
 		case err != nil:
@@ -50,8 +50,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int, b []byte) ([]by
 	}
 }
 
-func tooLarge(limit int) *client.Problem {
-	return newProblem(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit))
+func tooLarge(what string, limit int) *client.Problem {
+	return newProblem(http.StatusRequestEntityTooLarge, fmt.Sprintf("the %s is larger than %d bytes", what, limit))
 }
 
 // malformed answers a body that is no JSON.

@@ -20,7 +20,7 @@ func (a *API) create(w *response, r *http.Request) {
 	}
 	buf := buffers.Get().(*[]byte)
 	defer giveBack(buf)
-	body, refused := readBody(w, r, a.maxTask, *buf)
+	body, refused := readBody(w, r, a.maxJSON(), *buf)
 	*buf = body[:0]
 	if refused != nil {
 		write(w, refused)
@@ -52,6 +52,9 @@ func (a *API) create(w *response, r *http.Request) {
 // ask is the task that was asked for, or everything that is wrong with it.
 func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Problem) {
 	t := ask(in, f)
+	if len(t.Body) > a.maxTask {
+		return nil, tooLarge("task's body", a.maxTask)
+	}
 	if len(f.list) == 0 {
 		return t, nil
 	}
@@ -134,8 +137,8 @@ func (a *API) addBatch(r *http.Request, orders []order) ([]byte, *client.Problem
 	tasks := make([]*bellman.Task, 0, len(orders))
 	for i := range orders {
 		o := &orders[i]
-		if o.bytes > a.maxTask {
-			refused[i] = newProblem(http.StatusRequestEntityTooLarge, fmt.Sprintf("the task is larger than %d bytes", a.maxTask))
+		if o.bytes > a.maxJSON() {
+			refused[i] = tooLarge("task's JSON", a.maxJSON())
 			continue
 		}
 		var t *bellman.Task

@@ -157,7 +157,7 @@ func TestBatch(t *testing.T) {
 		{"queue":"q","url":"http://m/n","queue":"q"},
 		7,
 		{"queue":"q","schedule":"often"},
-		{"queue":"q","url":"http://m/n","body":"`+strings.Repeat("x", 300)+`"},
+		{"queue":"q","url":"http://m/n","body":"`+strings.Repeat("x", 301)+`"},
 		{"queue":"q","url":"http://m/n","delay":"x","colour":1}]}`)
 	var out struct {
 		Results []struct {

@@ -16,7 +16,7 @@ import (
 // handlers of our own; create-task has its huma handler for tests.
 func (a *API) registerCreate(h huma.API) {
 	op := operation("create-task", http.MethodPost, "/v1/tasks", mayCreate, "Create a task. It is durable when 201 is answered.")
-	op.MaxBodyBytes = int64(a.maxTask) + 1
+	op.MaxBodyBytes = int64(a.maxJSON()) + 1
 	op.DefaultStatus = http.StatusCreated
 	huma.Register(h, op, func(ctx context.Context, in *struct {
 		Caller

@@ -16,8 +16,8 @@ type CreateTask struct {
 	URL     string            `json:"url,omitempty" maxLength:"2000" doc:"Where the request goes. Required unless the queue has an address of its own."`
 	Method  string            `json:"method,omitempty" maxLength:"16" doc:"Default POST."`
 	Headers map[string]string `json:"headers,omitempty" doc:"At most 64, of 8,192 bytes each."`
-	Body    string            `json:"body,omitempty" doc:"What is sent, as text. Not together with json."`
-	JSON    json.RawMessage   `json:"json,omitempty" doc:"What is sent, as any JSON value, byte for byte as given. Sets Content-Type to application/json unless headers say otherwise. Not together with body."`
+	Body    string            `json:"body,omitempty" doc:"What is sent, as text: at most 262,144 bytes of UTF-8, however they are escaped in JSON; more is 413. Not together with json."`
+	JSON    json.RawMessage   `json:"json,omitempty" doc:"What is sent, as any JSON value, byte for byte as given: at most 262,144 bytes; more is 413. Sets Content-Type to application/json unless headers say otherwise. Not together with body."`
 
 	Due   Time   `json:"due,omitzero" format:"date-time" doc:"Time of the first attempt. Not together with delay; neither means now."`
 	Delay string `json:"delay,omitempty" maxLength:"64" example:"15s" doc:"Wait before the first attempt, at most 3650d."`

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// The limit of a task is on what is sent, not on how it is written in JSON.
+func TestLimitIsOnWhatIsSent(t *testing.T) {
+	const limit = 256 << 10
+	quoted := func(inner int) string { return `"` + strings.Repeat("x", inner) + `"` }
+	tests := []struct {
+		name, field, text string
+		sent              int // 0: refused
+		detail            string
+	}{
+		{"body", "body", quoted(limit), limit, ""},
+		{"body too large", "body", quoted(limit + 1), 0, "the task's body is larger than 262144 bytes"},
+		{"escaped letters", "body", `"` + strings.Repeat(`\u0001`, limit) + `"`, limit, ""},
+		{"escaped Chinese", "body", `"` + strings.Repeat(`\u4ed8`, limit/3) + `"`, limit / 3 * 3, ""},
+		{"escaped Chinese too large", "body", `"` + strings.Repeat(`\u4ed8`, limit/3+1) + `"`, 0, "the task's body is larger than 262144 bytes"},
+		{"json", "json", quoted(limit - 2), limit, ""},
+		{"json too large", "json", quoted(limit - 1), 0, "the task's body is larger than 262144 bytes"},
+	}
+	for _, slow := range []bool{false, true} {
+		m := makeWay(t, Options{}, slow)
+		for _, tt := range tests {
+			task := fmt.Sprintf(`{"queue":"q","url":"http://m/n",%q:%s}`, tt.field, tt.text)
+			w := m.do("POST", "/v1/tasks", task)
+			if tt.sent == 0 {
+				if w.Code != 413 {
+					t.Errorf("huma=%t, %s: %d %.200s", slow, tt.name, w.Code, w.Body)
+				} else if detail, _ := problemOf(t, w); detail != tt.detail {
+					t.Errorf("huma=%t, %s: %q; want %q", slow, tt.name, detail, tt.detail)
+				}
+			} else if id, err := bellman.ParseID(strings.TrimPrefix(w.Header().Get("Location"), "/v1/tasks/")); err != nil {
+				t.Errorf("huma=%t, %s: %d %.200s", slow, tt.name, w.Code, w.Body)
+			} else if made, err := m.fake.Task(t.Context(), id); err != nil || len(made.Body) != tt.sent {
+				t.Errorf("huma=%t, %s: sends %d bytes, %v; want %d", slow, tt.name, len(made.Body), err, tt.sent)
+			}
+			w = m.do("POST", "/v1/tasks/batch", `{"tasks":[`+task+`]}`)
+			want := `{"results":[{"status":201,`
+			if tt.sent == 0 {
+				want = `{"results":[{"status":413,`
+			}
+			if w.Code != 200 || !strings.HasPrefix(w.Body.String(), want) || !strings.Contains(w.Body.String(), tt.detail) {
+				t.Errorf("%s in a batch: %d %.200s; want %s", tt.name, w.Code, w.Body, want)
+			}
+		}
+	}
+}
+
+// Even so the JSON of a task has an end.
+func TestLimitOfJSON(t *testing.T) {
+	m := make1(t, Options{MaxTaskBytes: 100})
+	const limit = 6*100 + 64<<10
+	task := func(n int) string {
+		const start, end = `{"queue":"q","url":"http://m/n"`, `}`
+		return start + strings.Repeat(" ", n-len(start)-len(end)) + end
+	}
+	for n, status := range map[int]int{limit: 201, limit + 1: 413} {
+		if w := m.do("POST", "/v1/tasks", task(n)); w.Code != status {
+			t.Errorf("%d bytes: %d %s; want %d", n, w.Code, w.Body, status)
+		}
+		w := m.do("POST", "/v1/tasks/batch", `{"tasks":[`+task(n)+`]}`)
+		if want := fmt.Sprintf(`{"results":[{"status":%d,`, status); !strings.HasPrefix(w.Body.String(), want) {
+			t.Errorf("%d bytes in a batch: %d %s; want %s", n, w.Code, w.Body, want)
+		}
+	}
+}
