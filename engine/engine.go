@@ -316,14 +316,7 @@ func (e *Engine) stop(loops, commits *sync.WaitGroup) {
 	hurry := time.AfterFunc(storeTimeout, e.impatient)
 	defer hurry.Stop()
 	defer e.impatient()
-	// A landing can find its task changed, and record again.
-	for range maxTries {
-		e.lane.flush()
-		e.flights.Wait()
-		if e.lane.uncommitted() == 0 {
-			break
-		}
-	}
+	e.lane.flush()
 	e.cutOff()
 	e.lane.close()
 	commits.Wait()

@@ -16,7 +16,7 @@ type lane struct {
 	room   sync.Cond // signalled when the queue became shorter
 	queue  []*op
 	weight int // operations in queue
-	open   int // ops put and not yet dealt with
+	open   int // ops put or expected, and not yet dealt with
 	closed bool
 	sick   error // why nothing can be written for the time being; only outcomes of attempts are queued then
 	wake   chan struct{}
@@ -148,6 +148,13 @@ func (l *lane) take(buf []*op) []*op {
 	l.weight -= weight
 	l.room.Broadcast()
 	return buf
+}
+
+// expect notes that somebody is about to put another op, until finish.
+func (l *lane) expect() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open++
 }
 
 // finish notes that ops were dealt with.

@@ -174,7 +174,8 @@ func (e *Engine) land(f *flight, now int64) (due *item) {
 		delete(e.hand.left, it.ID)
 		return nil
 	case errors.Is(f.change.Err, bellman.ErrConflict):
-		e.flights.Go(func() { e.reconcile(f) })
+		e.lane.expect()
+		go e.reconcile(f)
 		return nil
 	default:
 		e.log.Error("an attempt cannot be recorded", "task", f.task.ID, "attempt", f.attempt.Number, "err", f.change.Err)
@@ -184,8 +185,9 @@ func (e *Engine) land(f *flight, now int64) (due *item) {
 }
 
 // reconcile records an attempt of a task that was changed while it was in
-// flight: it reads the task as it is now and merges.
+// flight: it reads the task as it is now and merges. The lane expects it.
 func (e *Engine) reconcile(f *flight) {
+	defer e.lane.finish(1)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	t, err := e.store.Task(ctx, f.task.ID)
