@@ -111,7 +111,7 @@ func (a *API) endpoints(_ context.Context, _ *struct{ Caller }) (*answer[client.
 
 func (a *API) stats(_ context.Context, in *struct {
 	Caller
-	Window string `query:"window" default:"1h" maxLength:"64" doc:"A duration from 1s to 365d."`
+	Window string `query:"window" default:"1h" maxLength:"64" doc:"A duration from 1s to 365d. Counted in whole minutes, at least the current one, of the latest day: since says from when."`
 }) (*answer[client.Stats], error) {
 	window, err := schedule.ParseDuration(in.Window)
 	if err != nil || window < time.Second || window > 365*24*time.Hour {

@@ -113,7 +113,8 @@ func (c *Client) ResumeEndpoint(ctx context.Context, host string, in Because) ([
 	return out.Names, err
 }
 
-// Stats reads figures over the latest window, in whole seconds; 0: an hour.
+// Stats reads figures over the latest window, in whole seconds; 0: an hour. They
+// are counted in whole minutes, at least the current one.
 func (c *Client) Stats(ctx context.Context, window time.Duration) (*Stats, error) {
 	q := url.Values{}
 	if window != 0 {

@@ -19,13 +19,13 @@ type CreateTask struct {
 	Body    string            `json:"body,omitempty" doc:"What is sent, as text: at most 262,144 bytes of UTF-8, however they are escaped in JSON; more is 413. Not together with json."`
 	JSON    json.RawMessage   `json:"json,omitempty" doc:"What is sent, as any JSON value, byte for byte as given: at most 262,144 bytes; more is 413. Sets Content-Type to application/json unless headers say otherwise. Not together with body."`
 
-	Due   Time   `json:"due,omitzero" format:"date-time" doc:"Time of the first attempt. Not together with delay; neither means now."`
-	Delay string `json:"delay,omitempty" maxLength:"64" example:"15s" doc:"Wait before the first attempt, at most 3650d."`
+	Due   Time   `json:"due,omitzero" format:"date-time" doc:"When the schedule begins; a schedule whose first item is not 0s adds that before the first attempt. Not together with delay; neither means now."`
+	Delay string `json:"delay,omitempty" maxLength:"64" example:"15s" doc:"Wait before the schedule begins, at most 3650d; a schedule whose first item is not 0s adds that before the first attempt."`
 
 	Schedule string `json:"schedule,omitempty" maxLength:"4000" example:"0s, 15s*2, 30s" doc:"A preset's name or a schedule's text; default: the queue's."`
 	Success  string `json:"success,omitempty" maxLength:"4000" example:"success_text" doc:"A preset's name or an expression; default: the queue's."`
 	Timeout  string `json:"timeout,omitempty" maxLength:"64" example:"5s" doc:"Of one attempt; default: the queue's."`
-	MaxAge   string `json:"max_age,omitempty" maxLength:"64" example:"24h" doc:"Ends the task at this age."`
+	MaxAge   string `json:"max_age,omitempty" maxLength:"64" example:"24h" doc:"No attempt is due later than this after the schedule began: then the task ends instead. An attempt that was due in time is made even when it is late, after downtime or a pause, and one asked for by hand is always made."`
 	Repeat   string `json:"repeat,omitempty" maxLength:"200" example:"10m" doc:"A duration, or cron and an expression: the task begins again after it ended, until it is cancelled."`
 }
 
