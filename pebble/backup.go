@@ -1,13 +1,16 @@
 package pebble
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 
 	lsm "github.com/cockroachdb/pebble/v2"
 )
 
 // Backup makes a copy of the store, as it is at one moment, in a directory
-// that must not exist yet; its parent must. Commits go on meanwhile. On the
+// that must not exist yet; its parent must, outside the store's own. Commits go on meanwhile. On the
 // same file system it takes little space at first: files that never change are
 // linked, not copied. The copy is a data directory like any other.
 func (s *Store) Backup(dir string) error {
@@ -21,10 +24,36 @@ func (s *Store) Backup(dir string) error {
 	if s.disk.low() {
 		return fmt.Errorf("back up to %s: disk is nearly full", dir)
 	}
+	if inside(s.dir, dir) {
+		return fmt.Errorf("back up to %s: it is inside the store's own directory: name one outside %s", dir, s.dir)
+	}
+	parent := s.fs.PathDir(dir)
+	if in, err := s.fs.Stat(parent); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("back up to %s: %s does not exist: create it first", dir, parent)
+	} else if err == nil && !in.IsDir() {
+		return fmt.Errorf("back up to %s: %s is no directory", dir, parent)
+	}
 	if err := s.db.Checkpoint(dir, lsm.WithFlushedWAL()); err != nil {
 		return fmt.Errorf("back up to %s: %w", dir, err)
 	}
 	return nil
+}
+
+// inside reports whether path is dir or somewhere in it. Links are followed as
+// far as there is something.
+func inside(dir, path string) bool {
+	rel, err := filepath.Rel(follow(dir), filepath.Join(follow(filepath.Dir(path)), filepath.Base(path)))
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func follow(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if linked, err := filepath.EvalSymlinks(path); err == nil {
+		path = linked
+	}
+	return path
 }
 
 // Metrics are figures of the moment, for monitoring.

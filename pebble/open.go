@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"regexp"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,9 +76,10 @@ type Store struct {
 
 var _ bellman.Store = (*Store)(nil)
 
-// Open opens the store in a directory, and creates it if there is none. It
-// fails if another process has it open, or if it was written by a newer
-// version of bellman.
+// Open opens the store in a directory, and creates it if there is none and the
+// directory is empty or new. It fails if another process has it open, if it was
+// written by a newer version of bellman, or if the directory holds files of
+// something else, to which it adds nothing.
 func Open(dir string, o Options) (*Store, error) {
 	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
 	o.MemTableBytes = cmp.Or(o.MemTableBytes, 16<<20)
@@ -124,15 +127,21 @@ func (s *Store) open(o Options) (err error) {
 		s.disk.patient.Store(err == nil)
 		s.fault.armed.Store(err == nil)
 	}()
-	if o.MustExist {
-		// Before anything is made: the lock is a file of the directory too.
-		if there, err := exists(s.dir, s.fs); err != nil {
-			return err
-		} else if !there {
+	// Before anything is made: the lock is a file of the directory too.
+	there, err := exists(s.dir, s.fs)
+	if err != nil {
+		return err
+	}
+	if !there {
+		if o.MustExist {
 			return ErrNoStore
 		}
-	} else if err := s.fs.MkdirAll(s.dir, 0o750); err != nil {
-		return err
+		if err := vacant(s.dir, s.fs); err != nil {
+			return err
+		}
+		if err := s.fs.MkdirAll(s.dir, 0o750); err != nil {
+			return err
+		}
 	}
 	if s.lock, err = lockDirectory(s.dir, s.fs); err != nil {
 		return err
@@ -169,6 +178,25 @@ func exists(dir string, fsys vfs.FS) (bool, error) {
 		return false, err
 	}
 	return have.Exists, nil
+}
+
+// begun matches what is left in a directory when the process dies while a store
+// is created there, and what a file system keeps at its root.
+var begun = regexp.MustCompile(`^(LOCK|lost\+found|marker\..+|(MANIFEST|OPTIONS)-\d+|(temporary\.)?\d{6,}\.(log|dbtmp))$`)
+
+// vacant returns an error if a directory has files of somebody else.
+func vacant(dir string, fsys vfs.FS) error {
+	names, err := fsys.List(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return !begun.MatchString(name) }) {
+		return errors.New("it is not empty and holds no bellman store: name an empty or new directory")
+	}
+	return nil
 }
 
 // lockDirectory keeps every other process out of dir.

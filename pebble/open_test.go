@@ -208,6 +208,77 @@ func TestBackup(t *testing.T) {
 	}
 }
 
+func TestBackupRefuses(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "data")
+	s, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	link, file := filepath.Join(base, "link"), filepath.Join(base, "file")
+	if err := errors.Join(os.Symlink(dir, link), os.WriteFile(file, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for to, want := range map[string]string{
+		dir:                                 "inside the store's own directory",
+		filepath.Join(dir, "copy"):          "inside the store's own directory",
+		filepath.Join(dir, "none", "copy"):  "inside the store's own directory",
+		filepath.Join(link, "copy"):         "inside the store's own directory",
+		filepath.Join(base, "none", "copy"): "none does not exist: create it first",
+		filepath.Join(file, "copy"):         "file is no directory",
+		filepath.Join(base, "link"):         "exists",
+	} {
+		if err := s.Backup(to); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Backup(%s) = %v; want an error that says %q", to, err, want)
+		}
+	}
+	if after, err := os.ReadDir(dir); err != nil || len(after) != len(before) {
+		t.Errorf("the store's directory has %d files, %v; before it were %d", len(after), err, len(before))
+	}
+	if _, err := os.Stat(filepath.Join(base, "none")); err == nil {
+		t.Error("Backup() made a parent")
+	}
+	for _, to := range []string{dir + "2", filepath.Join(base, "..data")} {
+		if err := s.Backup(to); err != nil {
+			t.Errorf("Backup(%s), beside the store = %v", to, err)
+		}
+	}
+}
+
+// A directory of somebody else is left as it is; one where a store was begun,
+// or that is a file system's root, is taken.
+func TestOpenNotEmpty(t *testing.T) {
+	for name, taken := range map[string]bool{
+		"passwd": false, "syslog.log": false, "marker": false, "LOCK.txt": false, "000002.sst": false,
+		"LOCK": true, "lost+found": true, "MANIFEST-000001": true, "000002.log": true, "marker.format-version.000001.016": true,
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(dir, Options{})
+		if taken {
+			if err != nil {
+				t.Errorf("Open() of a directory with %s = %v; want a store", name, err)
+			} else if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), "is not empty and holds no bellman store: name an empty or new directory") {
+			t.Errorf("Open() of a directory with %s = %v, %v; want it refused", name, s, err)
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+			t.Errorf("Open() of a directory with %s left %v, %v; want that alone", name, files, err)
+		}
+	}
+}
+
 // TestCheck damages a store in every way that Check looks for.
 func TestCheck(t *testing.T) {
 	none := bellman.ID{1}
