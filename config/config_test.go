@@ -165,7 +165,8 @@ func TestMistakes(t *testing.T) {
 		{"queues: {a: {success: 'status = 200'}}", "line 1:23: queues.a.success: "},
 		{"queues: {a: {success: 'statuss == 200'}}", "queues.a.success: "},
 		{"queues: {a: {timeout: 5}}", `queues.a.timeout: duration "5"`},
-		{"queues: {a: {timeout: 2h}}", "queues.a.timeout: 2h: want 10ms to 1h"},
+		{"queues: {a: {timeout: 11m}}", "line 1:23: queues.a.timeout: 11m: want 1ms to 10m"},
+		{"queues: {a: {timeout: 0s}}", "queues.a.timeout: 0s: want 1ms to 10m"},
 		{"queues: {a: {max_age: 0s}}", "queues.a.max_age: 0s: want 1s or more"},
 		{"queues: {a: {concurrency: 0}}", "queues.a.concurrency: 0 would stop it: want 1 to 100000, or leave it out"},
 		{"queues: {a: {concurrency: 100001}}", `"100001": want a whole number from 1 to 100000`},
@@ -180,6 +181,9 @@ func TestMistakes(t *testing.T) {
 		{"queues: {a: {sign: {secrets: [x]}}}", "queues.a.sign.scheme: is missing: want standard_webhooks, wechat_rsa,"},
 		{"queues: {a: {sign: {scheme: md5_params, secrets: [x, 'env:']}}}", "queues.a.sign.secrets[1]: names no secret"},
 		{"queues: {a: {sign: {scheme: md5_params, secrets: [x], serial: y}}}", "queues.a.sign.serial: is for wechat_rsa alone"},
+		{"queues:\n  a:\n    sign: {scheme: standard_webhooks, secrets: [secret]}", "line 3:11: queues.a.sign: secrets[0]: "},
+		{"queues: {a: {sign: {scheme: wechat_rsa, secrets: [secret]}}}", "queues.a.sign: secrets[0]: "},
+		{"queues: {a: {sign: {scheme: md5_params, secrets: [x, '  ']}}}", "queues.a.sign: secrets[1]: is empty"},
 		{"queues: {a: {sign: {scheme: md5_params, secrets: x}}}", "queues.a.sign.secrets: want a list"},
 	}
 	for _, tt := range tests {
@@ -197,6 +201,21 @@ func TestMistakes(t *testing.T) {
 		}
 		if strings.Contains(ps[0].String(), "\n") {
 			t.Errorf("Parse(%q) says %q; want one line a problem", tt.text, ps[0])
+		}
+	}
+}
+
+// What is right: bounds, and secrets that cannot be looked at here.
+func TestQueueAccepted(t *testing.T) {
+	for _, text := range []string{
+		"timeout: 1ms",
+		"timeout: 10m",
+		"sign: {scheme: md5_params, secrets: [x]}",
+		"sign: {scheme: standard_webhooks, secrets: ['env:BELLMAN_NONE', secret]}",
+		"sign: {scheme: wechat_rsa, secrets: ['file:/none']}",
+	} {
+		if _, err := Parse([]byte("queues: {a: {" + text + "}}")); err != nil {
+			t.Errorf("Parse(%s) = %v", text, err)
 		}
 	}
 }

@@ -57,7 +57,7 @@ var queueFields = []field[Queue]{
 		_, err := rule.Compile(s)
 		return err
 	}},
-	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, 10*time.Millisecond, time.Hour) }},
+	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, 10*time.Minute) }},
 	{name: "max_age", set: func(q *Queue, s string) error { return kept(&q.MaxAge, s) }},
 	{name: "url", set: func(q *Queue, s string) error { return target(&q.URL, s) }},
 	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
@@ -128,7 +128,18 @@ func readSign(r *reader, path string, n ast.Node, q *Queue) {
 		r.note(n, path+".secrets", `is missing: want at least one, such as ["env:MERCHANT_SECRET"]`)
 	case s.Serial != "" && s.Scheme != sign.WechatRSA:
 		r.note(n, path+".serial", "is for wechat_rsa alone: leave it out")
+	case !slices.ContainsFunc(s.Secrets, elsewhere):
+		// What is here whole can be tried out; an error shows no key.
+		if _, err := sign.New(s); err != nil {
+			r.note(n, path, err.Error())
+		}
 	}
+}
+
+// elsewhere reports whether a secret is the name of a place outside the file.
+func elsewhere(s sign.Secret) bool {
+	text := s.String()
+	return strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:")
 }
 
 // readSecrets never shows what it reads.
