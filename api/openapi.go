@@ -14,6 +14,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/danielgtaylor/huma/v2/validation"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
@@ -68,10 +69,11 @@ const (
 // lookup finds the task that a path names by queue and key.
 func (a *API) lookup(r *http.Request) (bellman.ID, error) {
 	queue, key := r.PathValue("queue"), r.PathValue("key")
-	if len(key) > maxKey || len(queue) > maxQueue*4 {
-		return bellman.ID{}, bellman.ErrNotFound
+	id, err := bellman.ID{}, bellman.ErrNotFound
+	if len(key) <= maxKey && len(queue) <= maxQueue*4 {
+		id, err = a.reader.Lookup(r.Context(), queue, key)
 	}
-	return a.reader.Lookup(r.Context(), queue, key)
+	return id, missing(err, fmt.Sprintf("task with the key %q in the queue %q", cut(key), cut(queue)))
 }
 
 // viaHuma prepares a request for huma: its body is read, bounded and strictly
@@ -213,16 +215,25 @@ func ours(_ huma.Context, _ string, v any) (any, error) {
 	return p, nil
 }
 
-// fault names a field that is missing by its own place, as all others are.
+// fault is a wrong field that huma found, in our words: a field that is missing
+// has its own place, as all others have.
 func fault(e *huma.ErrorDetail) client.Fault {
 	var name string
 	if _, err := fmt.Sscanf(e.Message, "expected required property %s to be present", &name); err == nil {
 		return client.Fault{Location: e.Location + "." + name, Message: "is required"}
 	}
-	if e.Message == "unexpected property" {
-		return client.Fault{Location: cut(e.Location), Message: "there is no such field"}
+	message := e.Message
+	switch {
+	case message == validation.MsgUnexpectedProperty:
+		message = "there is no such field"
+	case message == validation.MsgExpectedRFC3339DateTime:
+		message = "want a time such as 2026-11-20T15:04:05.123Z"
+	case strings.HasPrefix(message, "invalid value: parsing time "): // in a query
+		message = "want RFC 3339 in UTC such as 2026-11-20T15:04:05Z; write + as %2B"
+	case strings.HasPrefix(message, "expected string to be RFC 4122 uuid"):
+		message = wantID
 	}
-	return client.Fault{Location: cut(e.Location), Message: e.Message}
+	return client.Fault{Location: cut(e.Location), Message: message}
 }
 
 // document completes what huma wrote, and returns it as text.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -34,7 +35,7 @@ func (a *API) registerOperate(h huma.API) {
 	queue := func(do func(context.Context, string, bellman.By) error) func(context.Context, *onQueue) (*answer[client.Paused], error) {
 		return func(ctx context.Context, in *onQueue) (*answer[client.Paused], error) {
 			if err := do(ctx, in.Queue, in.by(given(in.Body).Reason)); err != nil {
-				return nil, a.fail(err)
+				return nil, a.fail(missing(err, fmt.Sprintf("queue %q", in.Queue)))
 			}
 			return ok(client.Paused{Names: []string{in.Queue}})
 		}

@@ -29,6 +29,14 @@ func later(status int, after time.Duration, detail string) *client.Problem {
 	return p
 }
 
+// missing is err, or when that is a not found, the answer that names what.
+func missing(err error, what string) error {
+	if errors.Is(err, bellman.ErrNotFound) {
+		return newProblem(http.StatusNotFound, "there is no "+what)
+	}
+	return err
+}
+
 // refuse says how err is answered. What nobody foresaw is logged, and answered
 // with 500 and nothing that could tell a stranger about the inside.
 func (a *API) refuse(err error) *client.Problem {

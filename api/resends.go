@@ -87,24 +87,29 @@ func (a *API) registerResends(h huma.API) {
 	huma.Register(h, operation("get-resend", http.MethodGet, "/v1/resends/{id}", mayRead, "A bulk resend and its progress."),
 		func(ctx context.Context, in *struct {
 			Caller
-			ID
+			ResendID
 		}) (*answer[client.Resend], error) {
-			return a.onResend(&in.ID, func(id bellman.ID) (ResendJob, error) { return a.resends.Get(ctx, id) })
+			return a.onResend(in.ID, func(id bellman.ID) (ResendJob, error) { return a.resends.Get(ctx, id) })
 		})
 	huma.Register(h, operation("cancel-resend", http.MethodPost, "/v1/resends/{id}/cancel", mayOperate, "End a bulk resend. What was sent again stays so."),
 		func(ctx context.Context, in *struct {
 			Caller
-			ID
+			ResendID
 			Body *client.Because
 		}) (*answer[client.Resend], error) {
-			return a.onResend(&in.ID, func(id bellman.ID) (ResendJob, error) {
+			return a.onResend(in.ID, func(id bellman.ID) (ResendJob, error) {
 				return a.resends.Cancel(ctx, id, in.by(given(in.Body).Reason))
 			})
 		})
 }
 
-func (a *API) onResend(ref *ID, do func(bellman.ID) (ResendJob, error)) (*answer[client.Resend], error) {
-	id, err := ref.parse()
+// A ResendID names a bulk resend in a path.
+type ResendID struct {
+	ID string `path:"id" format:"uuid" doc:"The bulk resend's id."`
+}
+
+func (a *API) onResend(ref string, do func(bellman.ID) (ResendJob, error)) (*answer[client.Resend], error) {
+	id, err := parseID(ref)
 	switch {
 	case err != nil:
 		return nil, err
@@ -113,7 +118,7 @@ func (a *API) onResend(ref *ID, do func(bellman.ID) (ResendJob, error)) (*answer
 	}
 	job, err := do(id)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, a.fail(missing(err, "bulk resend "+id.String()))
 	}
 	return ok(resend(&job))
 }

@@ -57,10 +57,13 @@ type ID struct {
 	ID string `path:"id" format:"uuid" doc:"The task's id."`
 }
 
-func (i *ID) parse() (bellman.ID, error) {
-	id, err := bellman.ParseID(i.ID)
+const wantID = "want a UUID such as 0192f3a4-5b6c-7d8e-9f01-23456789abcd"
+
+// parseID reads an id in a path.
+func parseID(text string) (bellman.ID, error) {
+	id, err := bellman.ParseID(text)
 	if err != nil {
-		return id, wrongField("path.id", "want a UUID such as 0192f3a4-5b6c-7d8e-9f01-23456789abcd")
+		return id, wrongField("path.id", wantID)
 	}
 	return id, nil
 }
@@ -152,13 +155,13 @@ func moveTo(in *client.RescheduleTask, now time.Time) (time.Time, *client.Proble
 
 // act does something with a task and answers it as it then is.
 func (a *API) act(ctx context.Context, ref *ID, do func(bellman.ID) (*bellman.Task, error)) (*answer[client.Task], error) {
-	id, err := ref.parse()
+	id, err := parseID(ref.ID)
 	if err != nil {
 		return nil, err
 	}
 	t, err := do(id)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, a.fail(missing(err, "task "+id.String()))
 	}
 	if t.Last == nil && t.Attempts > 0 {
 		if whole, err := a.reader.Task(ctx, id); err == nil && whole.Version >= t.Version {
@@ -176,13 +179,13 @@ func (a *API) get(ctx context.Context, in *struct {
 	ID
 	After int `query:"attempts_after" minimum:"0" maximum:"2147483647" doc:"Show up to 200 attempts with numbers above this one; default: the newest 200."`
 }) (*answer[*client.TaskDetail], error) {
-	id, err := in.parse()
+	id, err := parseID(in.ID.ID)
 	if err != nil {
 		return nil, err
 	}
 	t, err := a.reader.Task(ctx, id)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, a.fail(missing(err, "task "+id.String()))
 	}
 	after := in.After
 	if after == 0 {

@@ -1,0 +1,54 @@
+package api
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// A refusal names what there is not, and what would be right.
+func TestWordsOfRefusals(t *testing.T) {
+	const none = "01a1fba8-6e50-7001-bce2-95e97a844697"
+	const wantTime = "want RFC 3339 in UTC such as 2026-11-20T15:04:05Z; write + as %2B"
+	tests := []struct{ method, path, body, want string }{
+		{"GET", "/v1/tasks/" + none, "", "there is no task " + none},
+		{"POST", "/v1/tasks/" + none + "/cancel", "", "there is no task " + none},
+		{"GET", "/v1/queues/q/keys/M1/paid", "", `there is no task with the key "M1/paid" in the queue "q"`},
+		{"POST", "/v1/queues/q/keys/M1/paid/resend", "", `there is no task with the key "M1/paid" in the queue "q"`},
+		{"POST", "/v1/queues/nothing/pause", "", `there is no queue "nothing"`},
+		{"GET", "/v1/resends/" + none, "", "there is no bulk resend " + none},
+		{"POST", "/v1/resends/" + none + "/cancel", "", "there is no bulk resend " + none},
+		{"GET", "/v1/tasks?created_from=today", "", wantTime},
+		{"GET", "/v1/tasks?created_to=2026-11-20T15:04:05+08:00", "", wantTime},
+		{"GET", "/v1/tasks?created_to=2026-11-20T15:04:05", "", wantTime},
+		{"POST", "/v1/tasks/" + none + "/reschedule", `{"due":"soon"}`, "want a time such as 2026-11-20T15:04:05.123Z"},
+		{"GET", "/v1/tasks/x", "", wantID},
+		{"GET", "/v1/tasks/" + none[:35] + "g", "", wantID},
+		{"POST", "/v1/resends/x/cancel", "", wantID},
+	}
+	m := make1(t, Options{Resends: &fakeResends{}})
+	for _, tt := range tests {
+		w := m.do(tt.method, tt.path, tt.body)
+		var p struct {
+			Detail string
+			Errors []struct{ Message string }
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+			t.Fatalf("%s %s: %d %s", tt.method, tt.path, w.Code, w.Body)
+		}
+		got := p.Detail
+		if len(p.Errors) == 1 {
+			got = p.Errors[0].Message
+		}
+		if got != tt.want {
+			t.Errorf("%s %s: %q; want %q", tt.method, tt.path, got, tt.want)
+		}
+	}
+	if w := m.do("GET", "/v1/tasks?created_from=2026-11-20T15:04:05%2B08:00", ""); w.Code != 200 {
+		t.Errorf("a time with an escaped +: %d %s", w.Code, w.Body)
+	}
+	for path, want := range map[string]string{"/v1/resends/{id}": "The bulk resend's id.", "/v1/tasks/{id}": "The task's id."} {
+		if got := m.doc.Paths[path].Get.Parameters[0]; got.Name != "id" || got.Description != want {
+			t.Errorf("%s: parameter %s is described as %q; want %q", path, got.Name, got.Description, want)
+		}
+	}
+}
