@@ -363,6 +363,16 @@ func TestCheckListen(t *testing.T) {
 	}
 }
 
+// A flag and a variable are named once.
+func TestNamedOnce(t *testing.T) {
+	_, err := Read("", environment(map[string]string{"BELLMAN_FLOW_LOW": "20", "BELLMAN_FLOW_HIGH": "10"}), map[string]string{"listen": "0.0.0.0:1"})
+	for _, want := range []string{`--listen: "0.0.0.0:1" can be reached`, "BELLMAN_FLOW_LOW: is 20 and flow.high is 10"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Read() = %v; want %q", err, want)
+		}
+	}
+}
+
 func TestNoSuchFile(t *testing.T) {
 	c, err := Read(filepath.Join(t.TempDir(), "none.yaml"), environment(nil), nil)
 	if c != nil || !errors.Is(err, os.ErrNotExist) {

@@ -89,6 +89,11 @@ type place struct {
 	line, column int
 }
 
+// problem is one at this place. A flag or variable is its setting's name
+// already, and does not repeat it.
 func (p place) problem(field, text string) Problem {
+	if p.line == 0 && p.source != "" {
+		field = ""
+	}
 	return Problem{Source: p.source, Line: p.line, Column: p.column, Field: field, Text: text}
 }
