@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,11 +36,27 @@ Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
 	group(root, "store", backupCommand(), exportCommand(), checkCommand(), migrateCommand())
 	group(root, "look", benchCommand(), scheduleCommand(), checkConfigCommand(), versionCommand())
 
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.Args = helpTopic
+		}
+	}
+
 	err := root.Execute()
 	if err != nil {
 		report(os.Stderr, err)
 	}
 	os.Exit(exitStatus(err))
+}
+
+// helpTopic returns an error if help is asked about no command.
+func helpTopic(c *cobra.Command, args []string) error {
+	_, rest, err := c.Root().Find(args)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("help: there is no command %q", strings.Join(args, " "))
+	}
+	return err
 }
 
 // group adds commands under a heading of the help text.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -98,6 +99,9 @@ func stopCommand(name, short string, queue func(*client.Client, context.Context,
 			names, err = endpoint(to.Client, ctx, *host, client.Because{Reason: *reason})
 		} else {
 			err = queue(to.Client, ctx, args[0], client.Because{Reason: *reason})
+		}
+		if client.StatusOf(err) == http.StatusNotFound && *host != "" {
+			return fmt.Errorf("no endpoint %s is known: name it in full, such as https://merchant.example:443 (404)", *host)
 		}
 		if err != nil {
 			return err

@@ -69,7 +69,7 @@ const taskArgs = "ID | QUEUE KEY"
 
 func oneTask(c *cobra.Command, args []string) error {
 	if len(args) != 1 && len(args) != 2 {
-		return fmt.Errorf("%s: want a task's id, or its queue and key", c.CommandPath())
+		return fmt.Errorf("%s: want a task's id, or its queue and key", c.Name())
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/server"
 )
 
@@ -31,8 +32,8 @@ A setting is taken from its flag, else from the environment (BELLMAN_LISTEN,
 BELLMAN_STORE, BELLMAN_LOG_LEVEL, BELLMAN_EGRESS_ALLOW_PRIVATE, ...), else from the
 file, else it has its default.
 
-The first SIGINT or SIGTERM finishes what is in flight and stops; a second one
-stops at once, with exit status 1. SIGHUP reads the configuration again and
+The first SIGINT or SIGTERM finishes what is in flight and stops; a second one,
+300 ms later or more, stops at once, with exit status 1. SIGHUP reads the configuration again and
 changes the rules of its queues; a file with mistakes changes nothing.
 
 The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
@@ -55,6 +56,11 @@ The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 		if err != nil {
 			return wrong{err}
 		}
+		for _, q := range settings.Queues {
+			if _, err := sign.New(q.Sign); err != nil {
+				return wrong{fmt.Errorf("queue %s: sign: %w", q.Name, err)}
+			}
+		}
 		if *noMigrate {
 			if err := exists(settings.Store); err != nil {
 				return err
@@ -64,6 +70,10 @@ The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 	}
 	return c
 }
+
+// sameSignal is within what time two signals to stop count as one: timeout(1)
+// sends SIGTERM to the process and to its group, a terminal to all of a pipeline.
+const sameSignal = 300 * time.Millisecond
 
 // serve runs a server until a signal ends it; read reads the settings again.
 func serve(ctx context.Context, out io.Writer, settings *config.Config, read func() (*config.Config, error)) error {
@@ -88,19 +98,27 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, read fun
 	go func() { ended <- s.Run(ctx) }()
 	greeting.Go(func() { greet(ctx, out, s, settings.Store) })
 
-	for stopping := false; ; {
+	var stopping time.Time // when the first signal came
+	for {
 		select {
 		case err := <-ended:
-			return errors.Join(err, s.Close())
+			stop()
+			greeting.Wait()
+			if err := errors.Join(err, s.Close()); err != nil {
+				return err
+			}
+			fmt.Fprintln(out, "stopped")
+			return nil
 		case sig := <-signals:
 			switch {
 			case sig == syscall.SIGHUP:
 				reload(s, read, log)
-			case stopping:
+			case !stopping.IsZero() && time.Since(stopping) < sameSignal:
+			case !stopping.IsZero():
 				log.Error("stopped at once: attempts in flight will be made again after the next start", "signal", sig.String())
 				os.Exit(1)
 			default:
-				stopping = true
+				stopping = time.Now()
 				log.Info("stopping: what is in flight is finished first; a second signal stops at once", "signal", sig.String())
 				stop()
 			}

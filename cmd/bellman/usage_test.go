@@ -14,6 +14,8 @@ func TestExitStatus(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.yaml")
 	write(t, good, "queues:\n  pay: {schedule: \"0s, 5s\"}\n  alerts: {}\n")
+	unset := filepath.Join(dir, "unset.yaml")
+	write(t, unset, "queues: {pay: {sign: {scheme: md5_params, secrets: ['env:BELLMAN_NO_SUCH_SECRET']}}}\n")
 	empty := filepath.Join(dir, "empty.json")
 	write(t, empty, "")
 	odd := filepath.Join(dir, "odd.json")
@@ -28,6 +30,9 @@ func TestExitStatus(t *testing.T) {
 		{"--help", 0, "Exit status: 0 done, 1 failed, 2 wrong usage or configuration.", ""},
 		{"serve --help", 0, "BELLMAN_PPROF", ""},
 		{"frobnicate", 2, "", "unknown command"},
+		{"help nosuch", 2, "", "unknown command \"nosuch\""},
+		{"help serve", 0, "BELLMAN_PPROF", ""},
+		{"serve --config " + unset, 2, "", "queue pay: sign: secrets[0]: environment variable BELLMAN_NO_SUCH_SECRET is not set"},
 		{"serve --colour red", 2, "", "unknown flag: --colour"},
 		{"serve extra", 2, "", "unknown command"},
 		{"serve --store nowhere", 2, "", "--store: \"nowhere\" names no store of this version"},
@@ -44,7 +49,7 @@ func TestExitStatus(t *testing.T) {
 		{"check-config", 2, "", "accepts 1 arg"},
 		{"check-config …/none.yaml", 2, "", "no such file"},
 		{"check-config " + good, 0, "is in order: queues pay, alerts", ""},
-		{"get", 2, "", "want a task's id, or its queue and key"},
+		{"get", 2, "", "bellman: get: want a task's id, or its queue and key"},
 		{"get a b c", 2, "", "want a task's id, or its queue and key"},
 		{"get x -o yaml", 2, "", `--output "yaml": want table or json`},
 		{"list --server nonsense", 2, "", "want an address such as http://127.0.0.1:2355"},
