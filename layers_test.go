@@ -42,7 +42,7 @@ var layers = map[string][]string{
 	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "pebble", "api", "client", "config", "metrics"},
 	"demo":   {"", "schedule", "client", "config", "server"},
 	"bench":  {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble"},
-	"cmd/bellman": {"", "schedule", "client", "config", "server", "demo", "bench",
+	"cmd/bellman": {"", "schedule", "deliver/sign", "client", "config", "server", "demo", "bench",
 		"pebble"}, // export and check open a store that no server has open
 }
 
