@@ -94,7 +94,7 @@ func (e *Engine) load(ctx context.Context, takeover int64) error {
 			l.early, l.unsettled = bellman.Position{Look: at}, e.asides.Load() > 0
 			clear(l.aside)
 		}
-		more, err := l.read(ctx, now)
+		more, err := l.read(ctx)
 		if err != nil && ctx.Err() == nil {
 			e.log.Error("due tasks cannot be read", "err", err)
 			e.nap(ctx, time.Second, e.kick)
@@ -122,7 +122,7 @@ func (l *loader) lookBack(look int64) {
 
 // read takes a page of each kind in hand, as far as there is room. more says
 // that the next can be read at once.
-func (l *loader) read(ctx context.Context, now time.Time) (more bool, err error) {
+func (l *loader) read(ctx context.Context) (more bool, err error) {
 	all, waiting := l.hand.len()
 	if all >= maxInHand-3*pageSize || len(l.pending) >= maxPending-2*pageSize {
 		return false, nil
@@ -130,6 +130,7 @@ func (l *loader) read(ctx context.Context, now time.Time) (more bool, err error)
 	if missed := l.hand.takeMissed(); missed != noTime {
 		l.lookBack(missed)
 	}
+	now := l.clock.now() // not before what was missed became due: looking back ends here
 	for _, read := range []func(context.Context, time.Time) (bool, error){
 		l.readBack,
 		l.readEarly,

@@ -359,3 +359,7 @@ func (s *Store) enter() error {
 }
 
 func (s *Store) leave() { s.life.RUnlock() }
+
+// Sole reports that nobody but this process writes to the store: the directory
+// is locked. An engine then need not look for what others have added.
+func (s *Store) Sole() bool { return true }

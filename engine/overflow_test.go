@@ -1,0 +1,66 @@
+package engine_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/pebble"
+)
+
+// More new tasks of one endpoint than its line holds: what overflows is found
+// again at once, and not by a sweep a minute later. The clock must run for this,
+// so it is no bubble.
+func TestOverflow(t *testing.T) {
+	store, err := pebble.Open(t.TempDir(), pebble.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	const n, batch = 40_000, 1000
+	work := make([]byte, 64<<10)
+	var made atomic.Int64
+	all := make(chan struct{})
+	e, err := engine.New(engine.Options{Store: store, Logger: slog.New(slog.DiscardHandler), Queues: []engine.Queue{{
+		Name: "q",
+		Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict {
+			sha256.Sum256(work) // slower than tasks come
+			if made.Add(1) == n {
+				close(all)
+			}
+			return bellman.Verdict{Next: bellman.Succeed}
+		}),
+		EndpointConcurrency: 2,
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	for range n / batch {
+		tasks := make([]*bellman.Task, batch)
+		for i := range tasks {
+			tasks[i] = &bellman.Task{Queue: "q", Endpoint: "one"}
+		}
+		for _, a := range e.Add(ctx, tasks...) {
+			if a.Err != nil {
+				t.Fatal(a.Err)
+			}
+		}
+	}
+	select {
+	case <-all:
+	case <-time.After(40 * time.Second):
+		t.Errorf("%d of %d tasks were attempted in 40s; the others wait for a sweep", made.Load(), n)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
