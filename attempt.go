@@ -13,11 +13,21 @@ type Attempt struct {
 	Due      time.Time     // earliest time it was allowed to start
 	Started  time.Time     // never before Due
 	Took     time.Duration // start to last byte, or to giving up
+	Action   string        // what it asked for, where a handler asks several things; empty: the one thing
+	Timing   Timing        // parts of Took
 	Result   Result
 	Status   int    // HTTP status; 0 if no answer came
 	Response string // the answer, cut at 600 characters
 	Error    string // what went wrong, in one line; empty if nothing did
 	Node     string // the node that made it
+}
+
+// Timing is how long the parts of one request took. A part that did not happen is
+// zero: a connection that was there already takes no time to make.
+type Timing struct {
+	DNS     time.Duration // resolving the name
+	Connect time.Duration // TCP, or to the proxy
+	TLS     time.Duration // handshake
 }
 
 // Lateness is Started minus Due, never negative: what we are judged by.

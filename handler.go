@@ -29,6 +29,16 @@ type Checker interface {
 	Check(task *Task) error
 }
 
+// A Completer is a Handler that has a say when a task is completed from outside:
+// the answer came another way.
+type Completer interface {
+	// Complete says what follows from an outcome, for a task in any state, with
+	// now as the time. Next Succeed or GiveUp ends the task, once; Again leaves
+	// its state, and adds what follows all the same. An *Invalid or ErrConflict
+	// refuses the completion.
+	Complete(task *Task, outcome string, now time.Time) (Verdict, error)
+}
+
 // A Verdict says what follows from one attempt. The zero Verdict means: not
 // yet, try again when the schedule says.
 type Verdict struct {
@@ -40,6 +50,24 @@ type Verdict struct {
 	Status   int    // HTTP status; 0 if none
 	Response string // cut at 600 characters
 	Error    string
+
+	// Action says what this attempt asked for, where a handler has several things
+	// to ask: "query", "close". Empty: the one thing it does.
+	Action string
+
+	// Timing is how long the parts of the attempt took.
+	Timing Timing
+
+	// Throttled says that the endpoint asks for fewer attempts. All its tasks are
+	// attempted more slowly for a while; an answer with status 429 or 503 says so
+	// too.
+	Throttled bool
+
+	// Due is when to attempt the task again, for a handler that counts for itself:
+	// with Next Again it stands instead of the schedule's next time, and neither
+	// schedule nor MaxAge ends the task then. Never before this attempt ended.
+	// Zero: the schedule says.
+	Due time.Time
 
 	// RetryAfter asks to wait this long, as an answer's Retry-After does. It can
 	// move the next attempt later, but not past the schedule's next two gaps.

@@ -33,10 +33,18 @@ var layers = map[string][]string{
 	"engine":  {"", "schedule", "wheel", "dispatch"},
 	"deliver": {"", "rule", "deliver/sign"},
 	"resend":  {""},
+	"order":   {"", "schedule"},
 	"client":  {""},
 	"api":     {"", "client", "schedule", "rule"},
 	"config":  {"schedule", "rule", "deliver/sign"},
 	"metrics": {""},
+
+	// Channels: what an order's watch asks.
+	"order/states":    {"", "order", "rule"},
+	"order/exchange":  {"", "order"},
+	"order/gateway":   {"", "order", "order/states", "order/exchange", "deliver/sign"},
+	"order/wechatpay": {"", "order", "order/states", "order/exchange"},
+	"order/alipay":    {"", "order", "order/states", "order/exchange"},
 
 	// Where the parts meet. Only these see more than their own part.
 	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "pebble", "api", "client", "config", "metrics"},

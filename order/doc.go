@@ -1,0 +1,7 @@
+// Package order decides what became of an order: it asks the payment channel on
+// a schedule until the order is paid, and closes it when nobody pays, so that a
+// paid order is never closed by ignorance.
+//
+// It is a [bellman.Handler]: one attempt is one step. What a channel is, and how
+// it is asked, is a [Channel]'s business.
+package order

@@ -1,0 +1,47 @@
+package order
+
+import (
+	"fmt"
+	"slices"
+)
+
+var readingNames = []string{"QUERY_ERROR", "PENDING", "NOT_FOUND", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED"}
+
+// Decides reports whether an order with this reading is decided.
+func (r Reading) Decides() bool { return r >= Paid }
+
+// IsPaid reports whether somebody paid, whatever became of the money since.
+func (r Reading) IsPaid() bool { return r == Paid || r == PaidRefunded }
+
+func (r Reading) String() string { return word(readingNames, int(r), "Reading") }
+
+// ParseReading reads the name of a reading: "PAID".
+func ParseReading(name string) (Reading, error) {
+	i, err := find(readingNames, name, "reading")
+	return Reading(i), err
+}
+
+var closeNames = []string{"unknown", "closed", "already_closed", "paid_hint", "in_flight", "not_exist"}
+
+func (r CloseReading) String() string { return word(closeNames, int(r), "CloseReading") }
+
+// ParseCloseReading reads the name of a reading of a close: "already_closed".
+func ParseCloseReading(name string) (CloseReading, error) {
+	i, err := find(closeNames, name, "reading of a close")
+	return CloseReading(i), err
+}
+
+func word(names []string, i int, kind string) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("%s(%d)", kind, i)
+}
+
+func find(names []string, name, kind string) (int, error) {
+	i := slices.Index(names, name)
+	if i < 0 {
+		return 0, fmt.Errorf("%.40q is no %s: want one of %v", name, kind, names)
+	}
+	return i, nil
+}
