@@ -70,10 +70,17 @@ func (a *API) detail(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail 
 func attempt(t *bellman.Attempt) client.Attempt {
 	return client.Attempt{
 		Number: t.Number, Trigger: t.Trigger.String(), Due: client.At(t.Due), Started: client.At(t.Started),
-		LatenessMS: t.Lateness().Milliseconds(), TookMS: t.Took.Milliseconds(),
+		LatenessMS: t.Lateness().Milliseconds(), TookMS: t.Took.Milliseconds(), Timing: timing(t.Timing), Action: t.Action,
 		Result: t.Result.String(), Status: t.Status, Response: t.Response, Error: t.Error, Node: t.Node,
 	}
 }
+
+func timing(t bellman.Timing) client.Timing {
+	return client.Timing{DNSMS: milliseconds(t.DNS), ConnectMS: milliseconds(t.Connect), TLSMS: milliseconds(t.TLS)}
+}
+
+// milliseconds is d to the microsecond.
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func pause(p *bellman.Pause) *client.Pause {
 	if p == nil {
@@ -91,8 +98,9 @@ func counts(c bellman.Counts) client.Counts {
 }
 
 func percentiles(p bellman.Percentiles) client.Percentiles {
-	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	return client.Percentiles{Count: p.Count, P50MS: ms(p.P50), P90MS: ms(p.P90), P99MS: ms(p.P99), MaxMS: ms(p.Max)}
+	return client.Percentiles{
+		Count: p.Count, P50MS: milliseconds(p.P50), P90MS: milliseconds(p.P90), P99MS: milliseconds(p.P99), MaxMS: milliseconds(p.Max),
+	}
 }
 
 func queue(q *bellman.QueueInfo) client.Queue {

@@ -38,6 +38,7 @@ func scene(t testing.TB, m *made) (id string) {
 	}
 	commit(bellman.Batch{Adds: []bellman.Add{{Task: task}}})
 	status := task.Status
+	timing := bellman.Timing{DNS: 1200 * time.Microsecond, TLS: 8 * time.Millisecond} // the second finds the connection there
 	for i, response := range []string{"busy", "fail"} {
 		at := t0.Add(time.Duration(i) * 15 * time.Second)
 		status.Attempts, status.Step = i+1, i+1
@@ -45,8 +46,9 @@ func scene(t testing.TB, m *made) (id string) {
 		status.Look, status.Updated = status.Due, at.Add(44*time.Millisecond)
 		commit(bellman.Batch{Changes: []bellman.Change{{ID: task.ID, Version: uint32(i + 1), To: status, Attempt: &bellman.Attempt{
 			Number: i + 1, Due: at, Started: at.Add(3 * time.Millisecond), Took: 41 * time.Millisecond,
-			Result: bellman.Refused, Status: 200, Response: response, Node: "n1",
+			Timing: timing, Action: []string{"", "query"}[i], Result: bellman.Refused, Status: 200, Response: response, Node: "n1",
 		}}}})
+		timing = bellman.Timing{}
 	}
 	commit(bellman.Batch{Audits: []bellman.Audit{
 		{At: t0, Who: "ops", Action: "pause", Target: "queue/merchant-notify", Reason: "their maintenance"},

@@ -92,12 +92,22 @@ type Attempt struct {
 	Due        Time   `json:"due" format:"date-time"`
 	Started    Time   `json:"started" format:"date-time"`
 	LatenessMS int64  `json:"lateness_ms" doc:"Started minus due, never negative."`
-	TookMS     int64  `json:"took_ms"`
+	TookMS     int64  `json:"took_ms" doc:"Start to last byte, or to giving up."`
+	Timing     Timing `json:"timing,omitzero" doc:"Parts of took_ms that went into making a connection; left out where one was there already."`
+	Action     string `json:"action,omitempty" doc:"What it asked for, where a queue's tasks ask several things: query, close, …"`
 	Result     string `json:"result" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown"`
 	Status     int    `json:"status" doc:"HTTP status; 0 if no answer came."`
 	Response   string `json:"response" doc:"The answer, cut at 600 characters."`
 	Error      string `json:"error"`
 	Node       string `json:"node"`
+}
+
+// Timing is how long the parts of making a connection took, to the microsecond. A
+// part that did not happen is 0.
+type Timing struct {
+	DNSMS     float64 `json:"dns_ms" doc:"Resolving the name."`
+	ConnectMS float64 `json:"connect_ms" doc:"TCP, or to the proxy."`
+	TLSMS     float64 `json:"tls_ms" doc:"Handshake."`
 }
 
 // A Batch asks for many tasks at once.

@@ -24,6 +24,7 @@ type flight struct {
 func (e *Engine) record(f *flight) {
 	f.attempt.Result, f.attempt.Status = f.verdict.Result, f.verdict.Status
 	f.attempt.Response, f.attempt.Error = f.verdict.Response, f.verdict.Error
+	f.attempt.Action, f.attempt.Timing = f.verdict.Action, f.verdict.Timing
 	s, err := e.schedules.parse(f.task.Schedule)
 	if err != nil { // it was parsed when the task was accepted
 		e.log.Error("schedule of a task cannot be read", "task", f.task.ID, "err", err)

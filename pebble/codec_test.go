@@ -135,7 +135,8 @@ func FuzzRows(f *testing.F) {
 		}
 
 		a := bellman.Attempt{Number: 3, Trigger: bellman.Trigger(s.byte()), Due: s.time(), Started: s.time(), Took: time.Duration(s.uint64()),
-			Result: bellman.Result(s.byte()), Status: int(s.uint64() % 1000), Response: s.string(), Error: s.string(), Node: s.string()}
+			Result: bellman.Result(s.byte()), Status: int(s.uint64() % 1000), Response: s.string(), Error: s.string(), Node: s.string(),
+			Action: s.string(), Timing: bellman.Timing{DNS: time.Duration(s.uint64()), Connect: time.Duration(s.uint64()), TLS: time.Duration(s.uint64())}}
 		var gotAttempt bellman.Attempt
 		if err := parseAttempt(appendAttempt(nil, id, &a), id, 3, &gotAttempt); err != nil || gotAttempt != a {
 			t.Errorf("attempt row: got %+v, %v; want %+v", gotAttempt, err, a)
@@ -150,6 +151,28 @@ func FuzzRows(f *testing.F) {
 			t.Errorf("a status row cut short was read")
 		}
 	})
+}
+
+// An attempt's row that was written before attempts had an action and a timing
+// is read, and is what is still written for one that has neither.
+func TestOldAttemptRow(t *testing.T) {
+	row := []byte("\x01\x03\x02" + // format, trigger, result
+		"\x01\xd0\x0f" + // due 1,000 ms after the task was created
+		"\x01\x06" + // started 3 ms later
+		"\x80\x89\x7a" + // took 1 ms
+		"\x90\x03" + // status 200
+		"\x04busy" + "\x04why?" + "\x02n1")
+	id := bellman.FirstID(time.UnixMilli(1_790_000_000_000))
+	due := time.UnixMilli(1_790_000_001_000).UTC()
+	want := bellman.Attempt{Number: 2, Trigger: bellman.ByTakeover, Due: due, Started: due.Add(3 * time.Millisecond), Took: time.Millisecond,
+		Result: bellman.Refused, Status: 200, Response: "busy", Error: "why?", Node: "n1"}
+	got := bellman.Attempt{Action: "left over", Timing: bellman.Timing{TLS: 1}}
+	if err := parseAttempt(row, id, 2, &got); err != nil || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	if again := appendAttempt(nil, id, &want); !bytes.Equal(again, row) {
+		t.Errorf("it is written as %q, want %q", again, row)
+	}
 }
 
 // The ordinary hot row is small: it is written at every attempt.

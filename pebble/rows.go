@@ -281,7 +281,8 @@ func parseEntry(key, row []byte, e *bellman.Entry) error {
 	return p.end()
 }
 
-// appendAttempt encodes a, all but its number.
+// appendAttempt encodes a, all but its number. Action and Timing follow where there
+// is one of them: rows without are as they were before there was either.
 func appendAttempt(b []byte, id bellman.ID, a *bellman.Attempt) []byte {
 	base := created(id)
 	b = append(b, format, byte(a.Trigger), byte(a.Result))
@@ -291,7 +292,15 @@ func appendAttempt(b []byte, id bellman.ID, a *bellman.Attempt) []byte {
 	b = binary.AppendVarint(b, int64(a.Status))
 	b = appendText(b, a.Response)
 	b = appendText(b, a.Error)
-	return appendText(b, a.Node)
+	b = appendText(b, a.Node)
+	if a.Action == "" && a.Timing == (bellman.Timing{}) {
+		return b
+	}
+	b = appendText(b, a.Action)
+	for _, part := range [...]time.Duration{a.Timing.DNS, a.Timing.Connect, a.Timing.TLS} {
+		b = binary.AppendVarint(b, int64(part))
+	}
+	return b
 }
 
 // parseAttempt decodes row into a.
@@ -310,5 +319,12 @@ func parseAttempt(row []byte, id bellman.ID, number int, a *bellman.Attempt) err
 	a.Response = p.string()
 	a.Error = p.string()
 	a.Node = p.string()
+	a.Action, a.Timing = "", bellman.Timing{}
+	if len(p.b) > 0 {
+		a.Action = p.string()
+		for _, part := range [...]*time.Duration{&a.Timing.DNS, &a.Timing.Connect, &a.Timing.TLS} {
+			*part = time.Duration(p.varint())
+		}
+	}
 	return p.end()
 }

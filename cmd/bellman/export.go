@@ -189,9 +189,13 @@ func attempt(a *bellman.Attempt) client.Attempt {
 	return client.Attempt{
 		Number: a.Number, Trigger: a.Trigger.String(), Due: client.At(a.Due), Started: client.At(a.Started),
 		LatenessMS: a.Lateness().Milliseconds(), TookMS: a.Took.Milliseconds(),
-		Result: a.Result.String(), Status: a.Status, Response: a.Response, Error: a.Error, Node: a.Node,
+		Timing: client.Timing{DNSMS: milliseconds(a.Timing.DNS), ConnectMS: milliseconds(a.Timing.Connect), TLSMS: milliseconds(a.Timing.TLS)},
+		Action: a.Action, Result: a.Result.String(), Status: a.Status, Response: a.Response, Error: a.Error, Node: a.Node,
 	}
 }
+
+// milliseconds is d to the microsecond.
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func optional(t time.Time) *client.Time {
 	if t.IsZero() {

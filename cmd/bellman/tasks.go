@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,16 +79,41 @@ func (t *rows) detail(k *client.TaskDetail) {
 	}
 }
 
-// attempts writes attempts, one a row.
+// attempts writes attempts, one a row. There is a column for what they asked for
+// if one of them says so.
 func (t *rows) attempts(log []client.Attempt) {
-	t.heads("ATTEMPT", "TRIGGER", "STARTED", "LATE", "TOOK", "RESULT", "STATUS", "ANSWER")
+	heads := []string{"ATTEMPT", "TRIGGER", "STARTED", "LATE", "TOOK", "CONNECTING", "RESULT", "STATUS", "ANSWER"}
+	actions := slices.ContainsFunc(log, func(a client.Attempt) bool { return a.Action != "" })
+	if actions {
+		heads = slices.Insert(heads, 1, "ACTION")
+	}
+	t.heads(heads...)
 	for _, a := range log {
 		answer := a.Response
 		if a.Error != "" {
 			answer = a.Error
 		}
-		t.row(a.Number, a.Trigger, a.Started, fmt.Sprintf("%dms", a.LatenessMS), fmt.Sprintf("%dms", a.TookMS), a.Result, a.Status, cut(answer, 60))
+		cells := []any{a.Number, a.Trigger, a.Started, fmt.Sprintf("%dms", a.LatenessMS), fmt.Sprintf("%dms", a.TookMS),
+			connecting(a.Timing), a.Result, a.Status, cut(answer, 60)}
+		if actions {
+			cells = slices.Insert(cells, 1, any(a.Action))
+		}
+		t.row(cells...)
 	}
+}
+
+// connecting says what making a connection took, if one was made.
+func connecting(t client.Timing) string {
+	var parts []string
+	for _, part := range []struct {
+		name string
+		ms   float64
+	}{{"dns", t.DNSMS}, {"tcp", t.ConnectMS}, {"tls", t.TLSMS}} {
+		if part.ms > 0 {
+			parts = append(parts, fmt.Sprintf("%s %.1fms", part.name, part.ms))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func listCommand() *cobra.Command {
