@@ -10,18 +10,26 @@ import (
 	"cel.dev/cel-go/common/operators"
 )
 
+// An expression is a CEL text that was checked, restricted and made ready.
+type expression struct {
+	text      string
+	variables string // those it may name, for a message
+	warnings  []string
+
+	program  cel.Program
+	patterns map[string]pattern // those that the expression names
+	usesJSON bool
+}
+
 func compileExpression(text string) (*Rule, error) {
 	env, err := environment()
 	if err != nil {
 		return nil, fmt.Errorf("rule: %w", err)
 	}
-	parsed, issues := env.Parse(text)
-	if issues.Err() != nil {
-		return nil, firstProblem(text, nil, issues)
-	}
-	checked, issues := env.Check(parsed)
-	if issues.Err() != nil {
-		return nil, firstProblem(text, parsed, issues)
+	r := &Rule{expression: expression{text: text, variables: "status, body, json, headers, attempt"}}
+	checked, err := r.check(env)
+	if err != nil {
+		return nil, err
 	}
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) {
 		if t.IsExactType(cel.DynType) {
@@ -29,30 +37,57 @@ func compileExpression(text string) (*Rule, error) {
 		}
 		return nil, fmt.Errorf("rule: the expression yields %s: want a bool, such as status == 200", t)
 	}
-	r := &Rule{text: text, patterns: map[string]pattern{}}
-	if err := r.restrict(checked.NativeRep()); err != nil {
+	usesStatus, usesText, err := r.restrict(checked.NativeRep(), nil)
+	if err != nil {
 		return nil, err
 	}
-	estimate, err := env.EstimateCost(checked, usual{})
-	if err != nil {
-		return nil, fmt.Errorf("rule: estimate its cost: %w", err)
+	if !usesStatus {
+		r.warnings = append(r.warnings, "does not look at the status: an error page with a fitting body is accepted")
 	}
-	if !estimate.IsUnknown() && estimate.Max > maxCost {
-		return nil, fmt.Errorf("rule: an answer of usual size (4 KiB, lists of 100) may cost %d steps: want at most %d; nest fewer loops", estimate.Max, maxCost)
+	if usesText {
+		r.warnings = append(r.warnings, "looks for a word anywhere in the body: a page that says it did not succeed is accepted too")
 	}
-	// Not optimized: that would replace matches by CEL's own, which has no bound.
-	r.program, err = env.Program(checked,
-		cel.CostTracking(charge{}),
-		cel.CostLimit(maxCost))
-	if err != nil {
-		return nil, fmt.Errorf("rule: %w", err)
+	if err := r.prepare(env, checked); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
 
+// check parses the text and checks its types.
+func (x *expression) check(env *cel.Env) (*cel.Ast, error) {
+	parsed, issues := env.Parse(x.text)
+	if issues.Err() != nil {
+		return nil, x.firstProblem(nil, issues)
+	}
+	checked, issues := env.Check(parsed)
+	if issues.Err() != nil {
+		return nil, x.firstProblem(parsed, issues)
+	}
+	return checked, nil
+}
+
+// prepare makes the program of what was checked and restricted.
+func (x *expression) prepare(env *cel.Env, checked *cel.Ast) error {
+	estimate, err := env.EstimateCost(checked, usual{})
+	if err != nil {
+		return fmt.Errorf("rule: estimate its cost: %w", err)
+	}
+	if !estimate.IsUnknown() && estimate.Max > maxCost {
+		return fmt.Errorf("rule: an answer of usual size (4 KiB, lists of 100) may cost %d steps: want at most %d; nest fewer loops", estimate.Max, maxCost)
+	}
+	// Not optimized: that would replace matches by CEL's own, which has no bound.
+	x.program, err = env.Program(checked,
+		cel.CostTracking(charge{}),
+		cel.CostLimit(maxCost))
+	if err != nil {
+		return fmt.Errorf("rule: %w", err)
+	}
+	return nil
+}
+
 // firstProblem says where the first mistake is and what it is; those after it
 // usually follow from it. parsed is nil when the text could not be parsed.
-func firstProblem(text string, parsed *cel.Ast, issues *cel.Issues) error {
+func (x *expression) firstProblem(parsed *cel.Ast, issues *cel.Issues) error {
 	problem := issues.Errors()[0]
 	what := strings.ReplaceAll(problem.Message, " (in container '')", "")
 	what = strings.TrimPrefix(what, "Syntax error: ")
@@ -60,13 +95,13 @@ func firstProblem(text string, parsed *cel.Ast, issues *cel.Issues) error {
 		if isCall(parsed, problem.ExprID) {
 			what += "; known functions are " + strings.Join(functionNames, ", ")
 		} else {
-			what += "; known are status, body, json, headers, attempt"
+			what += "; known are " + x.variables
 		}
 	}
 	if strings.HasPrefix(what, "found no matching overload for '") {
 		what = readable(what)
 	}
-	return mistake(text, problem.Location, what)
+	return mistake(x.text, problem.Location, what)
 }
 
 func mistake(text string, at common.Location, what string) error {

@@ -22,11 +22,22 @@ const (
 	maxNodes = 2000
 )
 
-// environment is what every expression is compiled in. It is made at the first
-// use, because that takes a few milliseconds, and never changes.
-var environment = sync.OnceValues(func() (*cel.Env, error) {
+// environment is what every rule is compiled in, and valueEnvironment every value.
+// Each is made at its first use, because that takes a few milliseconds, and never
+// changes.
+var (
+	environment = sync.OnceValues(func() (*cel.Env, error) {
+		return newEnvironment(cel.Variable("attempt", cel.IntType))
+	})
+	valueEnvironment = sync.OnceValues(func() (*cel.Env, error) {
+		return newEnvironment(factVariables()...)
+	})
+)
+
+// newEnvironment returns the common environment with more in it.
+func newEnvironment(more ...cel.EnvOption) (*cel.Env, error) {
 	text, flag, number := cel.StringType, cel.BoolType, cel.IntType
-	return cel.NewCustomEnv(
+	return cel.NewCustomEnv(append([]cel.EnvOption{
 		cel.StdLib(cel.StdLibSubset(env.NewLibrarySubset().
 			SetDisableMacros(true).
 			AddExcludedFunctions(env.NewFunction("matches")))),
@@ -37,7 +48,6 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.Variable("body", text),
 		cel.Variable("json", cel.DynType),
 		cel.Variable("headers", cel.MapType(text, text)),
-		cel.Variable("attempt", number),
 
 		cel.Function("matches",
 			cel.MemberOverload("rule_string_matches", []*cel.Type{text, text}, flag, cel.LateFunctionBinding()),
@@ -51,8 +61,8 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.ParserExpressionSizeLimit(MaxText),
 		cel.ParserRecursionLimit(100),
 		cel.ExpressionNodeLimit(maxNodes),
-	)
-})
+	}, more...)...)
+}
 
 // charge prices the calls that CEL takes for free although they look at every
 // character.
@@ -113,7 +123,7 @@ func (usual) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	switch path[0] {
 	case "body":
 		return &cost.SizeEstimate{Max: 4096}
-	case "json", "headers":
+	case "json", "headers", "vars", "taken", "order_no", "merchant_no", "order_state":
 		return &cost.SizeEstimate{Max: 100}
 	}
 	return nil

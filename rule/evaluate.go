@@ -17,27 +17,41 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-func (r *Rule) evaluate(a *Answer) (bool, error) {
-	e := evaluation{answer: a, patterns: r.patterns}
-	out, _, err := r.program.Eval(&e)
+// ErrMissing says that an expression names a field which the answer's JSON does
+// not have. An answer without JSON is another error.
+var ErrMissing = errors.New("the answer has no such field")
+
+// evaluate returns what the expression yields for an answer, and facts if it may
+// name any.
+func (x *expression) evaluate(a *Answer, facts *Facts) (ref.Val, error) {
+	e := evaluation{answer: a, facts: facts, patterns: x.patterns}
+	out, _, err := x.program.Eval(&e)
 	var cancelled interpreter.EvalCancelledError
 	switch {
 	case e.matching > maxMatching:
-		return false, fmt.Errorf("rule: stopped: this answer is too long for the rule's patterns: want characters × instructions at most %d", maxMatching)
+		return nil, fmt.Errorf("rule: stopped: this answer is too long for the rule's patterns: want characters × instructions at most %d", maxMatching)
 	case errors.As(err, &cancelled) && cancelled.Cause == interpreter.CostLimitExceeded:
-		return false, fmt.Errorf("rule: stopped: this answer takes more than %d steps to judge", maxCost)
-	case err != nil && r.usesJSON && e.parsed != nil && e.notJSON != nil:
-		return false, fmt.Errorf("rule: %w (the body is not JSON: %w)", err, e.notJSON)
+		return nil, fmt.Errorf("rule: stopped: this answer takes more than %d steps to judge", maxCost)
+	case err != nil && x.usesJSON && e.parsed != nil && e.notJSON != nil:
+		return nil, fmt.Errorf("rule: %w (the body is not JSON: %w)", err, e.notJSON)
+	case err != nil && isMissing(err):
+		return nil, fmt.Errorf("rule: %w (%w)", err, ErrMissing)
 	case err != nil:
-		return false, fmt.Errorf("rule: %w", err)
+		return nil, fmt.Errorf("rule: %w", err)
 	}
-	return out == types.True, nil
+	return out, nil
+}
+
+// isMissing knows what CEL says when a map or list has not what is asked for.
+func isMissing(err error) bool {
+	return strings.HasPrefix(err.Error(), "no such key: ") || strings.HasPrefix(err.Error(), "index out of bounds: ")
 }
 
 // An evaluation gives an expression its variables and functions, each made when
 // it is first asked for.
 type evaluation struct {
 	answer   *Answer
+	facts    *Facts // nil for a rule
 	patterns map[string]pattern
 	matching int // bytes matched so far, times the instructions of their patterns
 
@@ -70,6 +84,9 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 			e.headers = types.DefaultTypeAdapter.NativeToValue(joined)
 		}
 		return e.headers, true
+	}
+	if e.facts != nil {
+		return e.facts.resolve(name)
 	}
 	return nil, false
 }

@@ -48,55 +48,72 @@ type pattern struct {
 }
 
 // restrict refuses what CEL would let run for long within its cost limit, which
-// counts a call only when it is over. It also notes the rule's patterns, the
-// variables that it uses, and its warnings.
-func (r *Rule) restrict(checked *ast.AST) error {
-	var first error
-	usesStatus, usesText := false, false
+// counts a call only when it is over. It also notes the patterns, and whether the
+// expression looks at json, at the status, and for a word in the body. Of maps
+// and lists that are not constant it takes those in built alone, by their ids.
+func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (usesStatus, usesText bool, first error) {
+	x.patterns = map[string]pattern{}
 	ast.PostOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		problem := ""
 		switch e.Kind() {
 		case ast.IdentKind:
 			switch e.AsIdent() {
 			case "json":
-				r.usesJSON = true
+				x.usesJSON = true
 			case "status":
 				usesStatus = true
 			}
 		case ast.MapKind, ast.StructKind:
-			problem = "a rule has no use for maps and messages: compare field by field"
+			switch {
+			case built == nil:
+				problem = "a rule has no use for maps and messages: compare field by field"
+			case !built[e.ID()]:
+				problem = "a map can only be the result, or a part of it"
+			default:
+				problem = restrictFields(e.AsMap())
+			}
 		case ast.ListKind:
 			// What is in a list can be named by a loop: lists of lists would
 			// double their size with each loop around them.
 			for _, element := range e.AsList().Elements() {
-				if element.Kind() != ast.LiteralKind {
+				if element.Kind() != ast.LiteralKind && !built[e.ID()] {
 					problem = "a list may hold constants only"
 				}
 			}
 		case ast.CallKind:
 			switch e.AsCall().FunctionName() {
 			case "json_field":
-				r.usesJSON = true
+				x.usesJSON = true
 			case "text_contains":
 				usesText = true
 			}
-			problem = r.restrictCall(checked, e.AsCall())
+			problem = x.restrictCall(checked, e.AsCall())
 		}
 		if problem != "" && first == nil {
-			first = mistake(r.text, checked.SourceInfo().GetStartLocation(e.ID()), problem)
+			first = mistake(x.text, checked.SourceInfo().GetStartLocation(e.ID()), problem)
 		}
 	}))
-	if !usesStatus {
-		r.warnings = append(r.warnings, "does not look at the status: an error page with a fitting body is accepted")
+	return usesStatus, usesText, first
+}
+
+// restrictFields returns what is wrong with the names of a map.
+func restrictFields(m ast.MapExpr) string {
+	var names []string
+	for _, entry := range m.Entries() {
+		name, constant := textOf(entry.AsMapEntry().Key())
+		if !constant {
+			return `the name of a field must be text that is written out, such as "order_no"`
+		}
+		if slices.Contains(names, name) {
+			return fmt.Sprintf("the field %q is there twice", name)
+		}
+		names = append(names, name)
 	}
-	if usesText {
-		r.warnings = append(r.warnings, "looks for a word anywhere in the body: a page that says it did not succeed is accepted too")
-	}
-	return first
+	return ""
 }
 
 // restrictCall returns what is wrong with a call, empty if nothing is.
-func (r *Rule) restrictCall(checked *ast.AST, call ast.CallExpr) string {
+func (x *expression) restrictCall(checked *ast.AST, call ast.CallExpr) string {
 	name, args := call.FunctionName(), call.Args()
 	if call.IsMemberFunction() {
 		args = append([]ast.Expr{call.Target()}, args...)
@@ -117,7 +134,7 @@ func (r *Rule) restrictCall(checked *ast.AST, call ast.CallExpr) string {
 		if !constant {
 			return "a pattern must be written out, not computed"
 		}
-		return r.addPattern(pattern)
+		return x.addPattern(pattern)
 	case "indexOf", "lastIndexOf":
 		if _, constant := textOf(args[1]); !constant {
 			return "the text that " + name + " looks for must be written out, not computed; contains takes any"
@@ -129,7 +146,7 @@ func (r *Rule) restrictCall(checked *ast.AST, call ast.CallExpr) string {
 			return "replace takes two texts that are written out, the second no longer than the first"
 		}
 	case "json_field":
-		return r.restrictField(args)
+		return x.restrictField(args)
 	default:
 		if !slices.Contains(functionNames, name) && !slices.Contains(allowedOperators, name) {
 			return fmt.Sprintf("%s is not for rules; known functions are %v", name, functionNames)
@@ -139,7 +156,7 @@ func (r *Rule) restrictCall(checked *ast.AST, call ast.CallExpr) string {
 }
 
 // restrictField checks json_field(path, operation, value).
-func (r *Rule) restrictField(args []ast.Expr) string {
+func (x *expression) restrictField(args []ast.Expr) string {
 	path, ok1 := textOf(args[0])
 	operation, ok2 := textOf(args[1])
 	switch {
@@ -164,13 +181,13 @@ func (r *Rule) restrictField(args []ast.Expr) string {
 		if !constant {
 			return "a pattern must be written out, not computed"
 		}
-		return r.addPattern(pattern)
+		return x.addPattern(pattern)
 	}
 	return ""
 }
 
 // addPattern compiles a pattern for the time of evaluation.
-func (r *Rule) addPattern(text string) string {
+func (x *expression) addPattern(text string) string {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return err.Error()
@@ -186,7 +203,7 @@ func (r *Rule) addPattern(text string) string {
 	if err != nil {
 		return err.Error()
 	}
-	r.patterns[text] = pattern{compiled, len(program.Inst)}
+	x.patterns[text] = pattern{compiled, len(program.Inst)}
 	return ""
 }
 

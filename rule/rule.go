@@ -1,5 +1,6 @@
 // Package rule judges answers: a preset's name or a CEL expression over an HTTP
-// answer says whether it is the one that was waited for.
+// answer says whether it is the one that was waited for. A [Value] is such an
+// expression that makes JSON of an answer.
 //
 // It makes no request and knows no schedule. Compile a text once, when it is
 // given, so that a mistake is an answer to whoever gave it; then ask
@@ -53,7 +54,7 @@ import (
 	"net/http"
 	"strings"
 
-	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
 )
 
 const (
@@ -75,14 +76,8 @@ type Answer struct {
 // A Rule says which answers are accepted. It is safe for concurrent use. Get
 // one from Compile.
 type Rule struct {
-	text     string
-	warnings []string
-
+	expression
 	plain func(*Answer) bool // a preset; nil for an expression
-
-	program  cel.Program
-	patterns map[string]pattern // those that the expression names
-	usesJSON bool
 }
 
 // Compile makes a rule of a preset's name or of an expression. The error says
@@ -90,7 +85,7 @@ type Rule struct {
 func Compile(text string) (*Rule, error) {
 	text = strings.TrimSpace(text)
 	if p := find(text); p != nil {
-		r := &Rule{text: text, plain: p.accepts}
+		r := &Rule{expression: expression{text: text}, plain: p.accepts}
 		if p.Warning != "" {
 			r.warnings = []string{p.Warning}
 		}
@@ -108,18 +103,25 @@ func Compile(text string) (*Rule, error) {
 }
 
 // Accepts reports whether a is the answer that was waited for. The error says
-// why an expression could not be evaluated; then the answer is not accepted. A
-// preset never fails.
+// why an expression could not be evaluated, ErrMissing among others; then the
+// answer is not accepted. A preset never fails.
 func (r *Rule) Accepts(a *Answer) (bool, error) {
-	if len(a.Body) > MaxBody {
-		cut := *a
-		cut.Body = a.Body[:MaxBody]
-		a = &cut
-	}
+	a = a.cut()
 	if r.plain != nil {
 		return r.plain(a), nil
 	}
-	return r.evaluate(a)
+	out, err := r.evaluate(a, nil)
+	return err == nil && out == types.True, err
+}
+
+// cut returns the answer with no more of its body than is looked at.
+func (a *Answer) cut() *Answer {
+	if len(a.Body) <= MaxBody {
+		return a
+	}
+	short := *a
+	short.Body = a.Body[:MaxBody]
+	return &short
 }
 
 // String returns the text that the rule was made of.
