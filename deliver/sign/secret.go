@@ -58,8 +58,9 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // LogValue is String.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// resolve returns the key.
-func (s Secret) resolve() ([]byte, error) {
+// Resolve returns the key, for whoever has to use it: the one way to it. An error
+// names the variable or file that is missing, and shows nothing of the key.
+func (s Secret) Resolve() ([]byte, error) {
 	if s.text == nil {
 		return nil, nil
 	}

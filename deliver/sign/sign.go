@@ -82,7 +82,7 @@ func New(c Config) (Signer, error) {
 	}
 	keys := make([][]byte, len(c.Secrets))
 	for i, s := range c.Secrets {
-		key, err := s.resolve()
+		key, err := s.Resolve()
 		if err == nil && len(key) == 0 {
 			err = errors.New("is empty")
 		}

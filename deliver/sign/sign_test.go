@@ -288,14 +288,14 @@ func TestSecretSources(t *testing.T) {
 	}
 	t.Setenv("BELLMAN_TEST_KEY", "k3y")
 	for _, text := range []string{"k3y", "env:BELLMAN_TEST_KEY", "file:" + path} {
-		if key, err := NewSecret(text).resolve(); string(key) != "k3y" || err != nil {
+		if key, err := NewSecret(text).Resolve(); string(key) != "k3y" || err != nil {
 			t.Errorf("%s: %q, %v", text, key, err)
 		}
 	}
 	if err := os.WriteFile(path, make([]byte, maxSecret+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewSecret("file:" + path).resolve(); err == nil {
+	if _, err := NewSecret("file:" + path).Resolve(); err == nil {
 		t.Error("a file of more than 64 KiB: no error")
 	}
 }
