@@ -43,16 +43,21 @@ type Key struct {
 // A Queue is a class of tasks and its rules.
 type Queue struct {
 	Name     string
-	Kind     string        // notify
+	Kind     string        // notify or order
 	Schedule string        // a preset's name or a schedule's text; package schedule reads it
 	Success  string        // a preset's name or an expression; package rule compiles it
 	Timeout  time.Duration // of one attempt, connect to last byte
 	MaxAge   time.Duration // since a task's schedule began; 0: the schedule decides alone
 	URL      string        // where tasks go that name no address; empty: nowhere. Trusted: no egress guard
 
-	Concurrency int // attempts in flight; 0: no limit of its own
+	Delay time.Duration // before the first attempt of a task that gives neither delay nor due
+
+	Concurrency int     // attempts in flight; 0: no limit of its own
+	Rate        float64 // attempts a second; 0: no limit
 	PerEndpoint PerEndpoint
 	Sign        sign.Config // zero: requests are not signed
+
+	Order Order // of a queue of kind order; zero for others
 }
 
 // PerEndpoint limits what one endpoint gets from a queue.
@@ -110,5 +115,18 @@ func DefaultQueue(name string) Queue {
 		Timeout:  5 * time.Second,
 
 		PerEndpoint: PerEndpoint{Concurrency: 64},
+	}
+}
+
+// DefaultOrderQueue returns a queue of kind order with the rules that it has
+// where the file states none: asked every three seconds, then slower, closed
+// after half an hour.
+func DefaultOrderQueue(name string) Queue {
+	return Queue{
+		Name:     name,
+		Kind:     "order",
+		Schedule: "order_poll",
+		Timeout:  5 * time.Second,
+		Order:    DefaultOrder(),
 	}
 }

@@ -157,7 +157,7 @@ func TestMistakes(t *testing.T) {
 		{"queues:\n  a:", "queues.a: is empty: give it a value, {} for every default"},
 		{"queues: {a b: {}}", `queues.a b: "a b" is no name`},
 		{"queues: {a/b: {}}", `"a/b" is no name`},
-		{"queues: {a: {kind: order}}", `line 1:20: queues.a.kind: "order" is not part of this version: want notify`},
+		{"queues: {a: {kind: order}}", "line 1:13: queues.a.on_exhausted: is missing: want close, reverse, callback or alert"},
 		{"queues: {a: {kind: poll}}", `queues.a.kind: "poll" does not exist: want notify`},
 		{"queues: {a: {schedule: wechat_notfy}}", "line 1:24: queues.a.schedule: "},
 		{"queues: {a: {schedule: '15'}}", "queues.a.schedule: "},

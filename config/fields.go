@@ -60,7 +60,9 @@ var queueFields = []field[Queue]{
 	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, 10*time.Minute) }},
 	{name: "max_age", set: func(q *Queue, s string) error { return kept(&q.MaxAge, s) }},
 	{name: "url", set: func(q *Queue, s string) error { return target(&q.URL, s) }},
+	{name: "delay", set: func(q *Queue, s string) error { return span(&q.Delay, s) }},
 	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
+	{name: "rate", set: func(q *Queue, s string) error { return rate(&q.Rate, s) }},
 	{name: "per_endpoint.concurrency", set: func(q *Queue, s string) error { return limit(&q.PerEndpoint.Concurrency, s) }},
 	{name: "per_endpoint.rate", set: func(q *Queue, s string) error { return rate(&q.PerEndpoint.Rate, s) }},
 	{name: "sign", read: readSign},
@@ -110,9 +112,19 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 		if err := name(&q.Name, e.name); err != nil {
 			r.note(e.key, at, err.Error())
 		}
-		fill(r, e.value, at, "", queueFields, &q)
+		if r.kindOf(e.value, at) == "order" {
+			q = DefaultOrderQueue(e.name)
+			noted := len(r.problems)
+			fill(r, e.value, at, "", orderFields, &q)
+			if len(r.problems) == noted {
+				checkOrder(r, e.value, at, &q)
+			}
+		} else {
+			fill(r, e.value, at, "", queueFields, &q)
+		}
 		c.Queues = append(c.Queues, q)
 	}
+	checkThen(r, n, path, c.Queues)
 }
 
 func readSign(r *reader, path string, n ast.Node, q *Queue) {
@@ -232,12 +244,7 @@ func level(to *slog.Level, s string) error {
 	return to.UnmarshalText([]byte(s))
 }
 
-func kind(to *string, s string) error {
-	if s == "order" {
-		return errors.New(`"order" is not part of this version: want notify`)
-	}
-	return choice(to, s, "notify")
-}
+func kind(to *string, s string) error { return choice(to, s, "notify", "order") }
 
 func choice(to *string, s string, of ...string) error {
 	*to = s

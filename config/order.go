@@ -1,0 +1,364 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// An Order is what a queue of kind order has beside a queue's usual rules: whom
+// to ask about an order, and when to close it.
+type Order struct {
+	// Channel is the payment channel that is asked; its zero value: the requests
+	// below, to a gateway of your own.
+	Channel Channel
+	Query   Request
+	Close   Request
+	Reverse Request // empty: there is none
+
+	States      Readings // what an answer to a query means
+	CloseStates Readings // what an answer to a close or reverse means
+
+	Expires       time.Duration // when nobody paid by then, the close protocol begins
+	Grace         time.Duration // … and so much later
+	OnExhausted   string        // when the schedule ends before: close, reverse, callback or alert
+	MinCloseAge   time.Duration // never close sooner after creation
+	MinReverseAge time.Duration // never reverse sooner after creation
+	Confirm       string        // a schedule's text: queries after a close
+	LateWatch     time.Duration // queries go on so long after a close; 0: they do not
+	GiveUp        time.Duration // after expiry; then the order is UNKNOWN, with an alert
+	ChannelExpiry bool          // orders expire at the channel by themselves too
+	Then          Then          // who is told how it ended; zero: nobody
+}
+
+// A Channel is an account at a payment channel that bellman knows by itself.
+type Channel struct {
+	Kind string // wechatpay or alipay; empty: none
+	URL  string // the provider's; empty: the usual one
+
+	// WeChat Pay, API v3.
+	MchID        string
+	SubMchID     string // of a partner's merchant; empty: the merchant itself
+	Serial       string // of the merchant's certificate
+	PlatformKeys map[string]string
+
+	// Alipay.
+	AppID        string
+	AuthToken    string // app_auth_token of a merchant that authorised the app
+	AlipayKey    string // Alipay's public key: env:NAME, file:PATH or the key
+	PrivateKey   sign.Secret
+	keySpecified bool
+}
+
+// A Request is a template of an HTTP request: {order_no}, {merchant_no} and
+// {vars.NAME} stand for the order's.
+type Request struct {
+	Method  string
+	URL     string // trusted: no egress guard
+	Headers map[string]string
+	Body    string
+}
+
+// Readings say what an answer means: a preset's name, or an expression for each
+// reading.
+type Readings struct {
+	Preset string
+	Rules  map[string]string // reading → CEL; nil with a preset
+}
+
+// Then is the queue that is told how an order ended.
+type Then struct {
+	Queue string
+	JSON  map[string]string // field → CEL over the answer; nil: what the preset finds
+}
+
+// DefaultOrder returns what an order queue has where the file states nothing.
+func DefaultOrder() Order {
+	return Order{
+		Expires:       30 * time.Minute,
+		MinReverseAge: 15 * time.Second,
+		Confirm:       "0s, 5s, 25s",
+		LateWatch:     15 * time.Minute,
+		GiveUp:        24 * time.Hour,
+	}
+}
+
+// orderFields are the fields of a queue of kind order.
+var orderFields = []field[Queue]{
+	{name: "kind", set: func(q *Queue, s string) error { return kind(&q.Kind, s) }},
+	{name: "channel", read: readChannel},
+	{name: "query", read: requestField(func(q *Queue) *Request { return &q.Order.Query })},
+	{name: "close", read: requestField(func(q *Queue) *Request { return &q.Order.Close })},
+	{name: "reverse", read: requestField(func(q *Queue) *Request { return &q.Order.Reverse })},
+	{name: "states", read: readingsField(func(q *Queue) *Readings { return &q.Order.States })},
+	{name: "close_states", read: readingsField(func(q *Queue) *Readings { return &q.Order.CloseStates })},
+	{name: "schedule", set: func(q *Queue, s string) error {
+		q.Schedule = s
+		_, err := schedule.Parse(s)
+		return err
+	}},
+	{name: "expires", set: func(q *Queue, s string) error { return kept(&q.Order.Expires, s) }},
+	{name: "grace", set: func(q *Queue, s string) error { return span(&q.Order.Grace, s) }},
+	{name: "on_exhausted", set: func(q *Queue, s string) error {
+		return choice(&q.Order.OnExhausted, s, "close", "reverse", "callback", "alert")
+	}},
+	{name: "min_close_age", set: func(q *Queue, s string) error { return span(&q.Order.MinCloseAge, s) }},
+	{name: "min_reverse_age", set: func(q *Queue, s string) error { return span(&q.Order.MinReverseAge, s) }},
+	{name: "confirm", set: func(q *Queue, s string) error {
+		q.Order.Confirm = s
+		_, err := schedule.Parse(s)
+		return err
+	}},
+	{name: "late_watch", set: func(q *Queue, s string) error { return span(&q.Order.LateWatch, s) }},
+	{name: "give_up", set: func(q *Queue, s string) error { return kept(&q.Order.GiveUp, s) }},
+	{name: "channel_expiry", set: func(q *Queue, s string) error { return boolean(&q.Order.ChannelExpiry, s) }},
+	{name: "then", read: readThen},
+	{name: "rate", set: func(q *Queue, s string) error { return rate(&q.Rate, s) }},
+	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, 10*time.Minute) }},
+	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
+	{name: "sign", read: readSign},
+}
+
+var requestFields = []field[Request]{
+	{name: "method", set: func(to *Request, s string) error {
+		return choice(&to.Method, s, "GET", "POST", "PUT", "PATCH", "DELETE")
+	}},
+	{name: "url", set: func(to *Request, s string) error { to.URL = s; return nil }},
+	{name: "headers", read: func(r *reader, path string, n ast.Node, to *Request) { to.Headers = r.texts(n, path) }},
+	{name: "body", set: func(to *Request, s string) error { to.Body = s; return nil }},
+}
+
+func requestField(of func(*Queue) *Request) func(*reader, string, ast.Node, *Queue) {
+	return func(r *reader, path string, n ast.Node, q *Queue) {
+		to := of(q)
+		noted := len(r.problems)
+		fill(r, n, path, "", requestFields, to)
+		if to.URL == "" && len(r.problems) == noted {
+			r.note(n, path+".url", "is missing: want http://HOST/… or https://HOST/…")
+		}
+	}
+}
+
+// readingsField reads a preset's name, or an expression for each reading.
+func readingsField(of func(*Queue) *Readings) func(*reader, string, ast.Node, *Queue) {
+	return func(r *reader, path string, n ast.Node, q *Queue) {
+		to := of(q)
+		if r.isMapping(n, path) {
+			to.Rules = r.texts(n, path)
+			return
+		}
+		to.Preset, _ = r.scalar(n, path)
+	}
+}
+
+var thenFields = []field[Then]{
+	{name: "queue", set: func(t *Then, s string) error { return name(&t.Queue, s) }},
+	{name: "json", read: func(r *reader, path string, n ast.Node, t *Then) { t.JSON = r.texts(n, path) }},
+}
+
+// readThen reads a queue's name, or that and what is taken from the answer.
+func readThen(r *reader, path string, n ast.Node, q *Queue) {
+	if r.isMapping(n, path) {
+		fill(r, n, path, "", thenFields, &q.Order.Then)
+		if q.Order.Then.Queue == "" {
+			r.note(n, path+".queue", "is missing: want the name of a queue of kind notify")
+		}
+		return
+	}
+	q.Order.Then.Queue, _ = r.scalar(n, path)
+}
+
+var wechatFields = []field[Channel]{
+	{name: "kind", set: channelKind},
+	{name: "url", set: func(c *Channel, s string) error { return target(&c.URL, s) }},
+	{name: "mch_id", set: func(c *Channel, s string) error { return filled(&c.MchID, s) }},
+	{name: "sub_mch_id", set: func(c *Channel, s string) error { return filled(&c.SubMchID, s) }},
+	{name: "serial", set: func(c *Channel, s string) error { return filled(&c.Serial, s) }},
+	{name: "private_key", read: readPrivateKey},
+	{name: "platform_keys", read: func(r *reader, path string, n ast.Node, c *Channel) { c.PlatformKeys = r.texts(n, path) }},
+}
+
+var alipayFields = []field[Channel]{
+	{name: "kind", set: channelKind},
+	{name: "url", set: func(c *Channel, s string) error { return target(&c.URL, s) }},
+	{name: "app_id", set: func(c *Channel, s string) error { return filled(&c.AppID, s) }},
+	{name: "app_auth_token", set: func(c *Channel, s string) error { return filled(&c.AuthToken, s) }},
+	{name: "private_key", read: readPrivateKey},
+	{name: "alipay_public_key", set: func(c *Channel, s string) error { return filled(&c.AlipayKey, s) }},
+}
+
+func channelKind(c *Channel, s string) error { return choice(&c.Kind, s, "wechatpay", "alipay") }
+
+// readChannel reads an account at a channel; its kind says which fields it has.
+func readChannel(r *reader, path string, n ast.Node, q *Queue) {
+	c := &q.Order.Channel
+	noted := len(r.problems)
+	switch r.kindOf(n, path) {
+	case "wechatpay":
+		fill(r, n, path, "", wechatFields, c)
+		need(r, n, path, noted, "mch_id", c.MchID != "", "serial", c.Serial != "", "private_key", c.keySpecified, "platform_keys", len(c.PlatformKeys) > 0)
+	case "alipay":
+		fill(r, n, path, "", alipayFields, c)
+		need(r, n, path, noted, "app_id", c.AppID != "", "private_key", c.keySpecified, "alipay_public_key", c.AlipayKey != "")
+	case "":
+		if len(r.problems) == noted {
+			r.note(n, within(path, "kind"), "is missing: want wechatpay or alipay")
+		}
+	default:
+		fill(r, n, path, "", []field[Channel]{{name: "kind", set: channelKind}}, c)
+	}
+}
+
+// need notes each field that is missing, unless something else was noted. It
+// takes names and whether each is there.
+func need(r *reader, n ast.Node, path string, noted int, pairs ...any) {
+	if len(r.problems) > noted {
+		return
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if !pairs[i+1].(bool) {
+			r.note(n, within(path, pairs[i].(string)), "is missing")
+		}
+	}
+}
+
+// readPrivateKey never shows what it reads.
+func readPrivateKey(r *reader, path string, n ast.Node, c *Channel) {
+	text, ok := r.scalar(n, path)
+	if ok && (text == "" || text == "env:" || text == "file:") {
+		r.note(n, path, "names no key: want env:NAME, file:PATH, or the key itself")
+	}
+	c.PrivateKey, c.keySpecified = sign.NewSecret(text), ok
+}
+
+// checkOrder notes what an order queue lacks.
+func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
+	o := &q.Order
+	missing := func(name, want string) { r.note(n, within(path, name), "is missing: want "+want) }
+	if o.OnExhausted == "" {
+		missing("on_exhausted", "close, reverse, callback or alert: what happens when the schedule ends and nothing is decided")
+	}
+	if o.Channel.Kind != "" {
+		for _, own := range []struct {
+			name string
+			set  bool
+		}{{"query", o.Query.URL != ""}, {"close", o.Close.URL != ""}, {"reverse", o.Reverse.URL != ""},
+			{"states", !o.States.zero()}, {"close_states", !o.CloseStates.zero()}} {
+			if own.set {
+				r.note(n, within(path, own.name), "is what the channel "+o.Channel.Kind+" knows by itself: leave one of the two out")
+			}
+		}
+		return
+	}
+	switch {
+	case o.Query.URL == "":
+		missing("query", "{method: GET, url: …}, or a channel")
+	case o.States.zero():
+		missing("states", "a preset's name, such as wechat_v3, or an expression for each state")
+	}
+	switch {
+	case o.Close.URL == "":
+		missing("close", "{method: POST, url: …}, or a channel")
+	case o.CloseStates.zero():
+		missing("close_states", "a preset's name, such as wechat_v3, or an expression for each state")
+	}
+	if o.OnExhausted == "reverse" && o.Reverse.URL == "" {
+		missing("reverse", "{method: POST, url: …}, since on_exhausted is reverse")
+	}
+}
+
+func (s Readings) zero() bool { return s.Preset == "" && len(s.Rules) == 0 }
+
+// checkThen notes order queues whose then names no queue that can tell.
+func checkThen(r *reader, n ast.Node, path string, queues []Queue) {
+	for _, q := range queues {
+		to := q.Order.Then.Queue
+		if q.Kind != "order" || to == "" {
+			continue
+		}
+		i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
+		switch at := within(within(path, q.Name), "then"); {
+		case i < 0:
+			r.note(n, at, fmt.Sprintf("%.40q is no queue: want one of %s", to, strings.Join(notifyQueues(queues), ", ")))
+		case queues[i].Kind != "notify":
+			r.note(n, at, fmt.Sprintf("%.40q is of kind %s: want a queue of kind notify", to, queues[i].Kind))
+		}
+	}
+}
+
+func notifyQueues(queues []Queue) []string {
+	var names []string
+	for _, q := range queues {
+		if q.Kind == "notify" {
+			names = append(names, q.Name)
+		}
+	}
+	return names
+}
+
+// isMapping reports whether a node has fields.
+func (r *reader) isMapping(n ast.Node, path string) bool {
+	switch r.resolve(n, path).(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return true
+	}
+	return false
+}
+
+// kindOf returns what a mapping says of its kind; empty if it does not.
+func (r *reader) kindOf(n ast.Node, path string) string {
+	if !r.isMapping(n, path) {
+		r.entries(n, path) // notes what it is instead
+		return ""
+	}
+	noted := len(r.problems)
+	entries := r.entries(n, path)
+	r.problems = r.problems[:noted] // told when it is filled in
+	for _, e := range entries {
+		if e.name == "kind" {
+			kind, _ := r.scalar(e.value, within(path, "kind"))
+			r.problems = r.problems[:noted]
+			return kind
+		}
+	}
+	return ""
+}
+
+// texts returns a mapping of names to texts.
+func (r *reader) texts(n ast.Node, path string) map[string]string {
+	texts := map[string]string{}
+	for _, e := range r.entries(n, path) {
+		if text, ok := r.scalar(e.value, within(path, e.name)); ok {
+			texts[e.name] = text
+		}
+	}
+	return texts
+}
+
+// span reads a duration that may be zero.
+func span(to *time.Duration, s string) error {
+	d, err := schedule.ParseDuration(s)
+	if err != nil {
+		return err
+	}
+	if d < 0 {
+		return fmt.Errorf("%s: want 0s or more", s)
+	}
+	*to = d
+	return nil
+}
+
+func filled(to *string, s string) error {
+	*to = s
+	if s == "" {
+		return errors.New("is empty")
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+const orderQueue = `
+queues:
+  merchant-notify: {url: "https://shop.internal/paid"}
+  wechat-orders:
+    kind: order
+    query: {method: GET,  url: "http://gateway.internal/wechat/orders/{order_no}"}
+    close: {method: POST, url: "http://gateway.internal/wechat/orders/{order_no}/close", headers: {X-Shop: "{vars.shop}"}, body: '{"no":"{order_no}"}'}
+    states: wechat_v3
+    close_states: wechat_v3
+    schedule: order_poll
+    expires: 30m
+    on_exhausted: close
+    min_close_age: 5m
+    confirm: "0s, 5s, 25s"
+    late_watch: 15m
+    rate: 500/s
+    then: merchant-notify
+`
+
+func TestOrderQueue(t *testing.T) {
+	c, err := Parse([]byte(orderQueue))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := DefaultOrderQueue("wechat-orders")
+	want.Rate = 500
+	want.Order.Query = Request{Method: "GET", URL: "http://gateway.internal/wechat/orders/{order_no}"}
+	want.Order.Close = Request{Method: "POST", URL: "http://gateway.internal/wechat/orders/{order_no}/close",
+		Headers: map[string]string{"X-Shop": "{vars.shop}"}, Body: `{"no":"{order_no}"}`}
+	want.Order.States.Preset, want.Order.CloseStates.Preset = "wechat_v3", "wechat_v3"
+	want.Order.OnExhausted = "close"
+	want.Order.MinCloseAge = 5 * time.Minute
+	want.Order.Then.Queue = "merchant-notify"
+	if !reflect.DeepEqual(c.Queues[1], want) {
+		t.Errorf("queue =\n%+v\nwant\n%+v", c.Queues[1], want)
+	}
+}
+
+func TestChannels(t *testing.T) {
+	c, err := Parse([]byte(`
+queues:
+  a: {kind: order, on_exhausted: alert, late_watch: 0s, channel: {kind: wechatpay, mch_id: "1900000001", serial: ABC, private_key: "env:KEY",
+    platform_keys: {PUB_KEY_ID_1: "file:/etc/wechat.pem"}}, then: {queue: b, json: {paid: "json.amount.total"}}}
+  b: {}
+  c: {kind: order, on_exhausted: reverse, channel: {kind: alipay, app_id: "2021", private_key: "env:KEY", alipay_public_key: "MIIB"}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wechat := Channel{Kind: "wechatpay", MchID: "1900000001", Serial: "ABC", PrivateKey: sign.NewSecret("env:KEY"),
+		PlatformKeys: map[string]string{"PUB_KEY_ID_1": "file:/etc/wechat.pem"}, keySpecified: true}
+	alipay := Channel{Kind: "alipay", AppID: "2021", PrivateKey: sign.NewSecret("env:KEY"), AlipayKey: "MIIB", keySpecified: true}
+	if got := c.Queues[0].Order.Channel; !reflect.DeepEqual(got, wechat) {
+		t.Errorf("channel = %+v; want %+v", got, wechat)
+	}
+	if got := c.Queues[2].Order.Channel; !reflect.DeepEqual(got, alipay) {
+		t.Errorf("channel = %+v; want %+v", got, alipay)
+	}
+	if got := c.Queues[0].Order.Then; got.Queue != "b" || got.JSON["paid"] != "json.amount.total" || c.Queues[0].Order.LateWatch != 0 {
+		t.Errorf("order = %+v", c.Queues[0].Order)
+	}
+}
+
+func TestOrderMistakes(t *testing.T) {
+	whole := strings.TrimSpace(orderQueue)
+	tests := []struct{ text, want string }{
+		{strings.Replace(whole, "    on_exhausted: close\n", "", 1), "queues.wechat-orders.on_exhausted: is missing: want close, reverse, callback or alert"},
+		{strings.Replace(whole, "on_exhausted: close", "on_exhausted: forget", 1), `"forget" does not exist: want close, reverse, callback or alert`},
+		{strings.Replace(whole, "on_exhausted: close", "on_exhausted: reverse", 1), "wechat-orders.reverse: is missing"},
+		{strings.Replace(whole, "    states: wechat_v3\n", "", 1), "wechat-orders.states: is missing"},
+		{strings.Replace(whole, "    close_states: wechat_v3\n", "", 1), "wechat-orders.close_states: is missing"},
+		{strings.Replace(whole, "then: merchant-notify", "then: nobody", 1), `wechat-orders.then: "nobody" is no queue: want one of merchant-notify`},
+		{strings.Replace(whole, "then: merchant-notify", "then: wechat-orders", 1), `"wechat-orders" is of kind order: want a queue of kind notify`},
+		{strings.Replace(whole, "then: merchant-notify", "then: {json: {a: status}}", 1), "wechat-orders.then.queue: is missing"},
+		{strings.Replace(whole, "then: merchant-notify", "success: success_text", 1), "wechat-orders.success: unknown field: want kind, channel, query"},
+		{strings.Replace(whole, "expires: 30m", "expires: 30", 1), "wechat-orders.expires: "},
+		{strings.Replace(whole, "expires: 30m", "expires: 0s", 1), "wechat-orders.expires: 0s: want 1s or more"},
+		{strings.Replace(whole, `confirm: "0s, 5s, 25s"`, "confirm: soon", 1), "wechat-orders.confirm: "},
+		{strings.Replace(whole, "    query: {method: GET,  url", "    query: {method: FETCH,  url", 1), "wechat-orders.query.method: "},
+		{strings.Replace(whole, "    query: {method: GET,  url", "    query: {method: GET, address", 1), "wechat-orders.query.address: unknown field: want method, url, headers or body"},
+		{"queues: {a: {kind: order, on_exhausted: alert, channel: {}}}", "queues.a.channel.kind: is missing: want wechatpay or alipay"},
+		{"queues: {a: {kind: order, on_exhausted: alert, channel: wechatpay}}", "queues.a.channel: want fields"},
+		{"queues: {a: {kind: order, on_exhausted: alert, channel: {kind: paypal}}}", `queues.a.channel.kind: "paypal" does not exist: want wechatpay or alipay`},
+		{"queues: {a: {kind: order, on_exhausted: alert, channel: {kind: alipay, app_id: x, private_key: 'env:K'}}}", "queues.a.channel.alipay_public_key: is missing"},
+		{"queues: {a: {kind: order, on_exhausted: alert, channel: {kind: alipay, mch_id: x}}}", "queues.a.channel.mch_id: unknown field: want kind, url, app_id"},
+		{"queues: {a: {kind: order, on_exhausted: alert, states: wechat_v3, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_key: y}}}",
+			"queues.a.states: is what the channel alipay knows by itself"},
+	}
+	for _, tt := range tests {
+		_, err := Parse([]byte(tt.text))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("Parse(%s)\nsays %v\nwant %s", tt.text, err, tt.want)
+		}
+	}
+}
