@@ -24,10 +24,13 @@ const (
 //	again           → pending, due at the start of this attempt + the schedule's
 //	                  gap, never before the attempt ended
 //	…, schedule out → failed, attempts_used_up or max_age
+//	again, at a due → pending, due then, never before the attempt ended; neither
+//	                  schedule nor age ends it
 //	ended, repeats  → pending, a new beginning
 //
-// An attempt made by hand, once, moves nothing of this unless it is accepted:
-// the task goes back to what it was before.
+// An attempt made by hand, once, moves nothing of this unless it is accepted, or
+// a task that goes on is to be attempted again at a due of the verdict's: the task
+// goes back to what it was before. What a handler keeps in its data it keeps.
 func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedule.Schedule, jitter float64) bellman.Status {
 	ended := roundUp(a.Started.Add(a.Took))
 	st := t.Status
@@ -42,12 +45,20 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 	switch {
 	case v.Next == bellman.Succeed:
 		return finish(st, t, bellman.Succeeded, cmp.Or(v.Reason, reasonAccepted), a)
-	case before != nil && (v.Next == bellman.Again || before.State.Ended()):
+	case before != nil && before.State.Ended():
 		st.State, st.Reason, st.Finished = before.State, before.Reason, before.Finished
 		st.Due, st.Look = before.Due, before.Due
 		return st
 	case v.Next == bellman.GiveUp:
 		return finish(st, t, bellman.Failed, cmp.Or(v.Reason, reasonGaveUp), a)
+	case !v.Due.IsZero():
+		st.Step++
+		st.Due = later(roundUp(v.Due.UTC()), ended)
+		st.Look = st.Due
+		return st
+	case before != nil:
+		st.Due, st.Look = before.Due, before.Due
+		return st
 	}
 	st.Step++
 	due, over := s.Next(st.Step, st.Began, a.Started, jitter)
@@ -95,27 +106,6 @@ func end(st bellman.Status, state bellman.State, reason string, now time.Time) b
 	st.Trigger = bellman.BySchedule
 	st.Due, st.Look = time.Time{}, time.Time{}
 	st.Updated, st.Finished = now, now
-	return st
-}
-
-// merge says what a task becomes after an attempt that was made for a status
-// it no longer has: somebody changed it while the attempt was in flight. What
-// was done by hand stands; the attempt goes into the log, and its verdict
-// counts only where it still means something.
-func merge(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict) bellman.Status {
-	st := t.Status
-	st.Attempts = max(st.Attempts, a.Number)
-	st.Updated = roundUp(a.Started.Add(a.Took))
-	if st.State.Ended() || st.Trigger == bellman.ByHand {
-		return st // cancelled, completed; or an attempt asked for by hand is still to come
-	}
-	switch v.Next {
-	case bellman.Succeed:
-		return finish(st, t, bellman.Succeeded, cmp.Or(v.Reason, reasonAccepted), a)
-	case bellman.GiveUp:
-		return finish(st, t, bellman.Failed, cmp.Or(v.Reason, reasonGaveUp), a)
-	}
-	st.Step++ // rescheduled: the new due time stands
 	return st
 }
 

@@ -83,6 +83,8 @@ type Engine struct {
 	content   atomic.Int64  // bytes of tasks' contents in hand
 	asides    atomic.Int64  // tasks being set aside
 
+	refusedFollows atomic.Int64 // follow-up tasks that were not valid, since the start
+
 	started    chan struct{} // closed when Run has taken over what there is, or failed
 	ran        atomic.Bool
 	stopping   atomic.Bool

@@ -172,7 +172,7 @@ func (e *Engine) fire(it *item) dispatch.Outcome {
 		return dispatch.Skipped
 	}
 	now := e.clock.now()
-	f := &flight{item: it, task: t}
+	f := &flight{item: it, seen: t, task: t}
 	f.attempt = bellman.Attempt{
 		Number:  t.Attempts + 1,
 		Trigger: t.Trigger,
@@ -195,6 +195,8 @@ func (e *Engine) fire(it *item) dispatch.Outcome {
 	complete(&f.verdict, late)
 	e.record(f)
 	switch {
+	case f.verdict.Throttled:
+		return dispatch.Throttled
 	case f.verdict.Result == bellman.Unreachable, f.verdict.Result == bellman.TimedOut:
 		return dispatch.Down
 	case f.verdict.Status == 429, f.verdict.Status == 503:

@@ -16,31 +16,12 @@ const maxTries = 20
 // Cancel ends a task. An attempt in flight may still arrive; its answer is only
 // logged. A task that has ended already is left as it is: ErrConflict.
 func (e *Engine) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error) {
-	return e.change(ctx, id, "cancel", by, func(t *bellman.Task, now time.Time) (bellman.Status, error) {
+	return e.change(ctx, id, "cancel", by, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
 		if t.State.Ended() {
-			return t.Status, fmt.Errorf("%w: the task is %v already", bellman.ErrConflict, t.State)
+			return ended(t.State)
 		}
-		return end(t.Status, bellman.Cancelled, "cancelled", now), nil
-	})
-}
-
-// Complete ends a task as succeeded: the answer came another way. by.Reason is
-// kept as the task's reason, "callback" if it is empty; outcome says what came,
-// and goes into the audit record. A task that has ended is left as it is:
-// ErrConflict.
-func (e *Engine) Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error) {
-	reason := by.Reason
-	if reason == "" {
-		reason = "callback"
-	}
-	if outcome != "" {
-		by.Reason = reason + ": " + outcome
-	}
-	return e.change(ctx, id, "complete", by, func(t *bellman.Task, now time.Time) (bellman.Status, error) {
-		if t.State.Ended() {
-			return t.Status, fmt.Errorf("%w: the task is %v already", bellman.ErrConflict, t.State)
-		}
-		return end(t.Status, bellman.Succeeded, reason, now), nil
+		c.To = end(t.Status, bellman.Cancelled, "cancelled", now)
+		return nil
 	})
 }
 
@@ -52,44 +33,68 @@ func (e *Engine) Resend(ctx context.Context, id bellman.ID, mode bellman.ResendM
 	if mode != bellman.ResendOnce && mode != bellman.ResendRestart {
 		return nil, &bellman.Invalid{Fields: []bellman.FieldError{{Field: "mode", Problem: fmt.Sprintf("%q is not a mode: want once or restart", mode)}}}
 	}
-	return e.change(ctx, id, "resend", by, func(t *bellman.Task, now time.Time) (bellman.Status, error) {
-		st := t.Status
+	return e.change(ctx, id, "resend", by, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
 		if mode == bellman.ResendRestart {
-			st.Step, st.Before = 0, nil
-			st.Began = now
-		} else if st.Before == nil {
-			st.Before = &bellman.Before{State: st.State, Reason: st.Reason, Due: st.Due, Finished: st.Finished}
+			c.To.Step, c.To.Before = 0, nil
+			c.To.Began = now
+			c.To.State, c.To.Reason, c.To.Finished = bellman.Pending, "", time.Time{}
+			c.To.Due, c.To.Look, c.To.Trigger = now, now, bellman.ByHand
+			return nil
 		}
-		st.State, st.Reason, st.Finished = bellman.Pending, "", time.Time{}
-		st.Due, st.Look = now, now
-		st.Trigger = bellman.ByHand
-		st.Updated = now
-		return st, nil
+		request(&c.To, bellman.ByHand, now)
+		return nil
 	})
+}
+
+// request makes a status ask for an attempt now that moves nothing else: when it
+// was made, the task goes back to what it is.
+func request(st *bellman.Status, trigger bellman.Trigger, now time.Time) {
+	if st.Before == nil {
+		st.Before = &bellman.Before{State: st.State, Reason: st.Reason, Due: st.Due, Finished: st.Finished}
+	}
+	st.State, st.Reason, st.Finished = bellman.Pending, "", time.Time{}
+	st.Due, st.Look, st.Trigger = now, now, trigger
 }
 
 // Reschedule moves a pending task's next attempt. ErrConflict if the task has
 // ended.
 func (e *Engine) Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error) {
-	return e.change(ctx, id, "reschedule", by, func(t *bellman.Task, now time.Time) (bellman.Status, error) {
+	return e.change(ctx, id, "reschedule", by, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
 		if t.State.Ended() {
-			return t.Status, fmt.Errorf("%w: the task is %v already", bellman.ErrConflict, t.State)
+			return ended(t.State)
 		}
 		if due.Sub(now) > maxAhead {
-			return t.Status, &bellman.Invalid{Fields: []bellman.FieldError{{Field: "due", Problem: "is more than ten years ahead"}}}
+			return &bellman.Invalid{Fields: []bellman.FieldError{{Field: "due", Problem: "is more than ten years ahead"}}}
 		}
-		st := t.Status
-		st.Due = later(roundUp(due), now)
-		st.Look = st.Due
-		st.Updated = now
-		return st, nil
+		c.To.Due = later(roundUp(due), now)
+		c.To.Look = c.To.Due
+		return nil
 	})
 }
 
-// change moves a task by hand: it reads it, asks to what, and commits that with
-// an audit record, again from the start when somebody else was quicker.
+// ended refuses a change of a task that is over.
+func ended(s bellman.State) error {
+	return fmt.Errorf("%w: the task is %v already", bellman.ErrConflict, s)
+}
+
+// change moves a task by hand, with an audit record.
 func (e *Engine) change(ctx context.Context, id bellman.ID, action string, by bellman.By,
-	to func(t *bellman.Task, now time.Time) (bellman.Status, error)) (*bellman.Task, error) {
+	to func(c *bellman.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
+	t, err := e.move(ctx, id, action, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
+		c.Audit = &bellman.Audit{At: now, Who: by.Who, Action: action, Target: id.String(), Reason: by.Reason}
+		return to(c, t, now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// move changes a task that may be in anybody's hands: it reads it, asks to what,
+// and commits that, again from the start when somebody else was quicker. An error
+// of to is returned as it is, with the task as it was read.
+func (e *Engine) move(ctx context.Context, id bellman.ID, action string,
+	to func(c *bellman.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
 	if err := e.running(ctx); err != nil {
 		return nil, err
 	}
@@ -99,15 +104,10 @@ func (e *Engine) change(ctx context.Context, id bellman.ID, action string, by be
 			return nil, err
 		}
 		now := e.clock.now().Truncate(time.Millisecond)
-		st, err := to(t, now)
-		if err != nil {
-			return nil, err
-		}
-		c := bellman.Change{
-			ID:      id,
-			Version: t.Version,
-			To:      st,
-			Audit:   &bellman.Audit{At: now, Who: by.Who, Action: action, Target: id.String(), Reason: by.Reason},
+		c := bellman.Change{ID: id, Version: t.Version, To: t.Status}
+		c.To.Updated = now
+		if err := to(&c, t, now); err != nil {
+			return t, err
 		}
 		copied := *t
 		err = e.lane.do(ctx, &op{change: &c, task: &copied})

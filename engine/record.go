@@ -3,19 +3,24 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/schedule"
 )
 
 // A flight is one attempt and what came of it, until that is committed. A
 // flight without an attempt sets its task aside.
 type flight struct {
 	item    *item
-	task    *bellman.Task // as it was when the attempt began
+	seen    *bellman.Task // as it was when the attempt began
+	task    *bellman.Task // as it is now, as far as is known
 	attempt bellman.Attempt
 	verdict bellman.Verdict
+	follow  []bellman.Add // what the verdict adds, if it counts
+	cut     bool          // a stop cut it off: there is no verdict
 	change  bellman.Change
 }
 
@@ -25,19 +30,28 @@ func (e *Engine) record(f *flight) {
 	f.attempt.Result, f.attempt.Status = f.verdict.Result, f.verdict.Status
 	f.attempt.Response, f.attempt.Error = f.verdict.Response, f.verdict.Error
 	f.attempt.Action, f.attempt.Timing = f.verdict.Action, f.verdict.Timing
-	s, err := e.schedules.parse(f.task.Schedule)
-	if err != nil { // it was parsed when the task was accepted
-		e.log.Error("schedule of a task cannot be read", "task", f.task.ID, "err", err)
-		f.verdict.Next = bellman.GiveUp
-	}
+	f.follow = e.follow(f.task, f.verdict.Follow, &f.attempt)
 	f.change = bellman.Change{
 		ID:      f.task.ID,
 		Version: f.task.Version,
-		To:      advance(f.task, &f.attempt, &f.verdict, s, e.jitter()),
+		To:      advance(f.task, &f.attempt, &f.verdict, e.scheduleOf(f), e.jitter()),
 		Attempt: &f.attempt,
-		Follow:  e.follow(f.verdict.Follow),
+		Follow:  f.follow,
 	}
 	e.keep(f)
+}
+
+// scheduleOf reads the schedule of a flight's task, which was parsed when the task
+// was accepted. One that cannot be read any more ends the task.
+func (e *Engine) scheduleOf(f *flight) *schedule.Schedule {
+	s, err := e.schedules.parse(f.task.Schedule)
+	if err != nil {
+		e.log.Error("schedule of a task cannot be read", "task", f.task.ID, "err", err)
+		if f.verdict.Next == bellman.Again && f.verdict.Due.IsZero() {
+			f.verdict.Next = bellman.GiveUp
+		}
+	}
+	return s
 }
 
 // keep hands a flight to the lane. A lane that is closed takes nothing, and the
@@ -52,6 +66,7 @@ func (e *Engine) keep(f *flight) {
 // known. It is made again, under the next number, and its place in the schedule
 // is not used up.
 func (e *Engine) recordCut(f *flight) {
+	f.cut = true
 	f.attempt.Result = bellman.Unknown
 	f.attempt.Error = "cut off when the node stopped; made again after its start"
 	to := f.task.Status
@@ -61,9 +76,10 @@ func (e *Engine) recordCut(f *flight) {
 	e.keep(f)
 }
 
-// follow makes the adds of a verdict's follow-up tasks. One that is not valid
-// is logged and left out: the verdict stands.
-func (e *Engine) follow(tasks []bellman.Task) []bellman.Add {
+// follow makes the adds of a verdict on a task. A follow-up that is not valid is
+// left out, and said so in the log, in the gauges, and in the record of the
+// attempt if there is one: the verdict stands.
+func (e *Engine) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Attempt) []bellman.Add {
 	if len(tasks) == 0 {
 		return nil
 	}
@@ -71,7 +87,11 @@ func (e *Engine) follow(tasks []bellman.Task) []bellman.Add {
 	for i := range tasks {
 		add, err := e.accept(&tasks[i], e.clock.now())
 		if err != nil {
-			e.log.Error("follow-up task cannot be added", "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
+			e.refusedFollows.Add(1)
+			e.log.Error("follow-up task cannot be added", "task", t.ID, "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
+			if a != nil && a.Error == "" {
+				a.Error = cut(fmt.Sprintf("follow-up task for queue %s was not added: %v", tasks[i].Queue, err), maxResponse)
+			}
 			continue
 		}
 		adds = append(adds, add)
@@ -118,6 +138,9 @@ func (e *Engine) committed(b *batch, ops []*op) {
 		if change.Err == nil {
 			for i := range change.Follow {
 				add(&change.Follow[i])
+				if change.Follow[i].Err != nil {
+					e.followed(change, &change.Follow[i])
+				}
 			}
 			if !change.To.State.Ended() {
 				wake = min(wake, change.To.Look.UnixMilli())
@@ -127,7 +150,9 @@ func (e *Engine) committed(b *batch, ops []*op) {
 		if o.flight != nil {
 			it = e.land(o.flight, nowMs)
 		} else if change.Err == nil {
+			ended := change.To.State.Ended() && !o.task.State.Ended()
 			o.task.Status = change.To
+			e.watch.changed(o.task, ended)
 			it = e.replace(o.task, nowMs)
 		}
 		if it != nil {
@@ -147,6 +172,19 @@ func (e *Engine) committed(b *batch, ops []*op) {
 			}
 			o.done <- err
 		}
+	}
+}
+
+// followed looks at a follow-up that the store did not add. One whose key is there
+// already counts as added, once, however often it was decided.
+func (e *Engine) followed(c *bellman.Change, a *bellman.Add) {
+	attrs := []any{"task", c.ID, "queue", a.Task.Queue, "key", a.Task.Key}
+	switch {
+	case errors.Is(a.Err, bellman.ErrKeyTaken):
+		e.log.Warn("follow-up task is there already, with other content", append(attrs, "existing", a.Existing)...)
+	case a.Err != nil:
+		e.refusedFollows.Add(1)
+		e.log.Error("follow-up task cannot be added", append(attrs, "err", a.Err)...)
 	}
 }
 
@@ -201,12 +239,14 @@ func (e *Engine) reconcile(f *flight) {
 	if t.Attempts >= f.attempt.Number {
 		f.attempt.Number = t.Attempts + 1
 	}
+	to, counts := logOnly(t, &f.attempt), false
+	if !f.cut {
+		to, counts = merge(t, f.seen, &f.attempt, &f.verdict, e.scheduleOf(f), e.jitter())
+	}
 	f.task = t
-	f.change = bellman.Change{
-		ID:      t.ID,
-		Version: t.Version,
-		To:      merge(t, &f.attempt, &f.verdict),
-		Attempt: &f.attempt,
+	f.change = bellman.Change{ID: t.ID, Version: t.Version, To: to, Attempt: &f.attempt}
+	if counts {
+		f.change.Follow = f.follow
 	}
 	e.keep(f)
 }
@@ -214,7 +254,6 @@ func (e *Engine) reconcile(f *flight) {
 // replace brings the hand up to date with a task that was changed by hand. One
 // in flight is left to its landing. Call it with the hand's mutex held.
 func (e *Engine) replace(t *bellman.Task, now int64) (due *item) {
-	e.watch.changed(t)
 	if it, ok := e.hand.items[t.ID]; ok {
 		if it.place == inFlight {
 			return nil
@@ -281,6 +320,9 @@ func (e *Engine) sort(ctx context.Context, ops []*op) (again []*op) {
 			f.change.To = t.Status
 			f.change.Err = nil
 			e.hand.mu.Lock()
+			for i := range f.change.Follow { // those that are due are found by the loader
+				e.hand.missed = min(e.hand.missed, f.change.Follow[i].Task.Look.UnixMilli())
+			}
 			due := e.land(f, e.clock.now().UnixMilli())
 			e.hand.mu.Unlock()
 			if due != nil {

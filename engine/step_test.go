@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"reflect"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,7 +11,196 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/schedule"
 )
+
+var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func after(d time.Duration) time.Time { return t0.Add(d) }
+
+// An attempt at t0 that took a second, of a task at its third step of ten seconds
+// each: the fourth and last is due at t0+10s.
+func TestAdvance(t *testing.T) {
+	s, err := schedule.Parse("0s, 10s*3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := &bellman.Before{State: bellman.Failed, Reason: "gave_up", Finished: after(-time.Hour)}
+	waits := &bellman.Before{Due: after(7 * time.Second)}
+	type want struct {
+		state  bellman.State
+		reason string
+		due    time.Duration // after t0; 0: none
+		step   int
+		data   string
+	}
+	const us = time.Microsecond
+	tests := []struct {
+		name    string
+		before  *bellman.Before
+		step    int
+		maxAge  time.Duration
+		verdict bellman.Verdict
+		want    want
+	}{
+		{"the schedule's", nil, 2, 0, bellman.Verdict{}, want{due: 10 * time.Second, step: 3, data: "old"}},
+		{"with data", nil, 2, 0, bellman.Verdict{Data: []byte("new")}, want{due: 10 * time.Second, step: 3, data: "new"}},
+		{"the verdict's", nil, 2, 0, bellman.Verdict{Due: after(3 * time.Second)}, want{due: 3 * time.Second, step: 3, data: "old"}},
+		{"rounded up", nil, 2, 0, bellman.Verdict{Due: after(3*time.Second + us)}, want{due: 3001 * time.Millisecond, step: 3, data: "old"}},
+		{"in another zone", nil, 2, 0, bellman.Verdict{Due: after(3 * time.Second).In(time.FixedZone("", 3600))}, want{due: 3 * time.Second, step: 3, data: "old"}},
+		{"not before the end", nil, 2, 0, bellman.Verdict{Due: after(-time.Hour)}, want{due: time.Second, step: 3, data: "old"}},
+		{"schedule out", nil, 3, 0, bellman.Verdict{}, want{bellman.Failed, "attempts_used_up", 0, 4, "old"}},
+		{"schedule out, but due", nil, 3, 0, bellman.Verdict{Due: after(time.Minute)}, want{due: time.Minute, step: 4, data: "old"}},
+		{"too old", nil, 2, 5 * time.Second, bellman.Verdict{}, want{bellman.Failed, "max_age", 0, 3, "old"}},
+		{"too old, but due", nil, 2, 5 * time.Second, bellman.Verdict{Due: after(time.Minute)}, want{due: time.Minute, step: 3, data: "old"}},
+		{"due, and a wish to wait", nil, 2, 0, bellman.Verdict{Due: after(3 * time.Second), RetryAfter: 5 * time.Second}, want{due: 3 * time.Second, step: 3, data: "old"}},
+		{"accepted, whatever due", nil, 2, 0, bellman.Verdict{Next: bellman.Succeed, Due: after(time.Minute)}, want{bellman.Succeeded, "accepted", 0, 2, "old"}},
+		{"given up, whatever due", nil, 2, 0, bellman.Verdict{Next: bellman.GiveUp, Due: after(time.Minute)}, want{bellman.Failed, "gave_up", 0, 2, "old"}},
+
+		{"by hand, goes on", waits, 2, 0, bellman.Verdict{}, want{due: 7 * time.Second, step: 2, data: "old"}},
+		{"by hand, goes on with data", waits, 2, 0, bellman.Verdict{Data: []byte("new")}, want{due: 7 * time.Second, step: 2, data: "new"}},
+		{"by hand, goes on and due", waits, 2, 0, bellman.Verdict{Due: after(3 * time.Second)}, want{due: 3 * time.Second, step: 3, data: "old"}},
+		{"by hand, accepted", waits, 2, 0, bellman.Verdict{Next: bellman.Succeed}, want{bellman.Succeeded, "accepted", 0, 2, "old"}},
+		{"by hand, given up", waits, 2, 0, bellman.Verdict{Next: bellman.GiveUp, Reason: "closed"}, want{bellman.Failed, "closed", 0, 2, "old"}},
+		{"by hand, had ended", failed, 2, 0, bellman.Verdict{Data: []byte("new")}, want{bellman.Failed, "gave_up", 0, 2, "new"}},
+		{"by hand, had ended, due", failed, 2, 0, bellman.Verdict{Due: after(time.Minute)}, want{bellman.Failed, "gave_up", 0, 2, "old"}},
+		{"by hand, had ended, given up", failed, 2, 0, bellman.Verdict{Next: bellman.GiveUp, Reason: "closed"}, want{bellman.Failed, "gave_up", 0, 2, "old"}},
+		{"by hand, had ended, accepted", failed, 2, 0, bellman.Verdict{Next: bellman.Succeed, Reason: "paid"}, want{bellman.Succeeded, "paid", 0, 2, "old"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			task := &bellman.Task{MaxAge: tt.maxAge, Status: bellman.Status{
+				Attempts: 5, Step: tt.step, Began: t0, Due: t0, Look: t0, Trigger: bellman.ByHand, Before: tt.before, Data: []byte("old"),
+			}}
+			st := advance(task, &bellman.Attempt{Number: 6, Started: t0, Took: time.Second}, &tt.verdict, s, 0)
+			got := want{state: st.State, reason: st.Reason, step: st.Step, data: string(st.Data)}
+			if !st.Due.IsZero() {
+				got.due = st.Due.Sub(t0)
+			}
+			if got != tt.want || !st.Look.Equal(st.Due) {
+				t.Errorf("advance = %+v, look %v; want %+v, and its due time", got, st.Look, tt.want)
+			}
+			if st.Due.Location() != time.UTC || st.Attempts != 6 || st.Trigger != bellman.BySchedule || st.Before != nil || st.State.Ended() == st.Finished.IsZero() {
+				t.Errorf("advance = %+v; want UTC, attempt 6, by schedule, nothing it goes back to, and a finish if it ended", st)
+			}
+		})
+	}
+}
+
+// An attempt at t0 that took a second, of a task due then with data "old", and
+// what was done by hand meanwhile.
+func TestMerge(t *testing.T) {
+	s, err := schedule.Parse("0s, 10s*3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := bellman.Status{Version: 3, Attempts: 1, Step: 1, Began: t0, Due: t0, Look: t0, Data: []byte("old")}
+	at := after(500 * time.Millisecond) // when it was done
+	was := func(by bellman.Trigger, before *bellman.Before) bellman.Status {
+		st := seen
+		st.Trigger, st.Before = by, before
+		return st
+	}
+	by := func(st bellman.Status, change func(st *bellman.Status)) bellman.Status {
+		st.Version++
+		st.Updated = at
+		change(&st)
+		return st
+	}
+	once := func(trigger bellman.Trigger) func(st *bellman.Status) {
+		return func(st *bellman.Status) { request(st, trigger, at) }
+	}
+	moved := func(st *bellman.Status) { st.Due, st.Look = after(time.Minute), after(time.Minute) }
+	noted := func(st *bellman.Status) { st.Data = []byte("note") }
+	cancelled := func(st *bellman.Status) { *st = end(*st, bellman.Cancelled, "cancelled", at) }
+	anew := func(st *bellman.Status) {
+		st.Step, st.Began, st.Due, st.Look, st.Trigger, st.Before = 0, at, at, at, bellman.ByHand, nil
+	}
+	both := func(a, b func(st *bellman.Status)) func(st *bellman.Status) {
+		return func(st *bellman.Status) { a(st); b(st) }
+	}
+
+	failed := &bellman.Before{State: bellman.Failed, Reason: "gave_up", Finished: after(-time.Hour)}
+	paid := bellman.Verdict{Next: bellman.Succeed, Reason: "paid", Data: []byte("new")}
+	next := bellman.Verdict{Data: []byte("new"), Due: after(2 * time.Second)}
+	poll := bellman.Verdict{Data: []byte("new")}
+	dead := bellman.Verdict{Next: bellman.GiveUp, Reason: "closed", Data: []byte("new")}
+
+	type want struct {
+		state   bellman.State
+		reason  string
+		due     time.Duration // after t0; 0: none
+		step    int
+		trigger bellman.Trigger
+		data    string
+		before  *bellman.Before
+		counts  bool
+	}
+	const half, minute = 500 * time.Millisecond, time.Minute
+	tests := []struct {
+		name    string
+		seen    bellman.Status
+		change  func(st *bellman.Status)
+		verdict bellman.Verdict
+		want    want
+	}{
+		{"cancelled", seen, cancelled, paid, want{bellman.Cancelled, "cancelled", 0, 1, 0, "old", nil, false}},
+		{"cancelled, goes on", seen, cancelled, next, want{bellman.Cancelled, "cancelled", 0, 1, 0, "old", nil, false}},
+		{"moved, ends", seen, moved, paid, want{bellman.Succeeded, "paid", 0, 1, 0, "new", nil, true}},
+		{"moved, goes on", seen, moved, poll, want{due: minute, step: 2, data: "new", counts: true}},
+		{"moved, goes on and due", seen, moved, next, want{due: minute, step: 2, data: "new", counts: true}},
+		{"only the version, ends", seen, func(*bellman.Status) {}, dead, want{bellman.Failed, "closed", 0, 1, 0, "new", nil, true}},
+		{"only the version, goes on", seen, func(*bellman.Status) {}, next, want{due: 2 * time.Second, step: 2, data: "new", counts: true}},
+		{"only the version, the schedule's", seen, func(*bellman.Status) {}, poll, want{due: 10 * time.Second, step: 2, data: "new", counts: true}},
+		{"other data, ends", seen, noted, paid, want{due: time.Second, step: 1, data: "note"}},
+		{"other data, goes on", seen, noted, next, want{due: time.Second, step: 1, data: "note"}},
+		{"other data and moved", seen, both(noted, moved), paid, want{due: minute, step: 1, data: "note"}},
+		{"other data and by hand", seen, both(noted, once(bellman.ByHand)), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "note", before: &bellman.Before{Due: t0}}},
+
+		{"by hand, goes on", seen, once(bellman.ByHand), next, want{due: half, step: 2, trigger: bellman.ByHand, data: "new",
+			before: &bellman.Before{Due: after(2 * time.Second)}, counts: true}},
+		{"by hand, ends", seen, once(bellman.ByHand), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "new",
+			before: &bellman.Before{State: bellman.Succeeded, Reason: "paid", Finished: after(time.Second)}, counts: true}},
+		{"moved and by hand", seen, both(moved, once(bellman.ByHand)), poll, want{due: half, step: 2, trigger: bellman.ByHand, data: "new",
+			before: &bellman.Before{Due: after(minute)}, counts: true}},
+		{"cancelled and by hand", seen, both(cancelled, once(bellman.ByHand)), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "old",
+			before: &bellman.Before{State: bellman.Cancelled, Reason: "cancelled", Finished: at}}},
+		{"anew, goes on", seen, anew, next, want{due: half, trigger: bellman.ByHand, data: "new", counts: true}},
+		{"anew, ends", seen, anew, paid, want{due: half, trigger: bellman.ByHand, data: "old"}},
+
+		{"settled, goes on", seen, once(bellman.BySettle), next, want{due: 2 * time.Second, step: 2, data: "new", counts: true}},
+		{"settled, ends", seen, once(bellman.BySettle), paid, want{bellman.Succeeded, "paid", 0, 1, 0, "new", nil, true}},
+		{"moved and settled", seen, both(moved, once(bellman.BySettle)), poll, want{due: minute, step: 2, data: "new", counts: true}},
+		{"cancelled and settled", seen, both(cancelled, once(bellman.BySettle)), paid, want{due: half, step: 1, trigger: bellman.BySettle, data: "old",
+			before: &bellman.Before{State: bellman.Cancelled, Reason: "cancelled", Finished: at}}},
+
+		{"a resend, again by hand, accepted", was(bellman.ByHand, failed), once(bellman.ByHand), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "new",
+			before: &bellman.Before{State: bellman.Succeeded, Reason: "paid", Finished: after(time.Second)}, counts: true}},
+		{"a resend, again by hand, refused", was(bellman.ByHand, failed), once(bellman.ByHand), poll, want{due: half, step: 1, trigger: bellman.ByHand, data: "new",
+			before: failed, counts: true}},
+		{"a resend, settled", was(bellman.ByHand, failed), once(bellman.BySettle), poll, want{bellman.Failed, "gave_up", 0, 1, 0, "new", nil, true}},
+		{"a resend, cancelled and by hand", was(bellman.ByHand, failed), both(cancelled, once(bellman.ByHand)), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "old",
+			before: &bellman.Before{State: bellman.Cancelled, Reason: "cancelled", Finished: at}}},
+		{"a settling, noted", was(bellman.BySettle, failed), noted, paid, want{due: time.Second, step: 1, trigger: bellman.BySettle, data: "note", before: failed}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			before := bellman.Task{Status: tt.seen}
+			now := bellman.Task{Status: by(tt.seen, tt.change)}
+			st, counts := merge(&now, &before, &bellman.Attempt{Number: 2, Started: t0, Took: time.Second}, &tt.verdict, s, 0)
+			got := want{state: st.State, reason: st.Reason, step: st.Step, trigger: st.Trigger, data: string(st.Data), before: st.Before, counts: counts}
+			if !st.Due.IsZero() {
+				got.due = st.Due.Sub(t0)
+			}
+			if !reflect.DeepEqual(got, tt.want) || !st.Look.Equal(st.Due) {
+				t.Errorf("merge = %+v, before %+v, look %v; want %+v, before %+v", got, got.before, st.Look, tt.want, tt.want.before)
+			}
+			if st.Attempts != 2 || st.Updated.Before(after(time.Second)) {
+				t.Errorf("merge = attempt %d, updated %v; want 2, when the attempt ended", st.Attempts, st.Updated)
+			}
+		})
+	}
+}
 
 // While the wall clock is set an hour ahead or back, the gaps between attempts
 // stay what the schedule says, but for a tenth of the pace.

@@ -89,12 +89,15 @@ func (w *watch) added(t *bellman.Task) {
 // attempted follows the commit of an attempt.
 func (w *watch) attempted(f *flight) {
 	a, to := &f.attempt, &f.change.To
-	ended := to.State.Ended()
-	w.history.attempted(w.clock.now(), f.task.Queue, a, to.State)
+	ended := to.State
+	if was := beneath(f.task.Status); was.State == to.State && was.Finished.Equal(to.Finished) {
+		ended = bellman.Pending // it had ended before, and still has
+	}
+	w.history.attempted(w.clock.now(), f.task.Queue, a, ended)
 	if w.observer != nil {
 		w.observer.Attempted(f.task.Queue, a.Result, a.Lateness(), a.Took)
-		if ended {
-			w.observer.Ended(f.task.Queue, to.State)
+		if ended.Ended() {
+			w.observer.Ended(f.task.Queue, ended)
 		}
 	}
 	if w.listened.Load() {
@@ -103,9 +106,10 @@ func (w *watch) attempted(f *flight) {
 	}
 }
 
-// changed follows the commit of a change by hand.
-func (w *watch) changed(t *bellman.Task) {
-	if w.observer != nil && t.State.Ended() {
+// changed follows the commit of a change by hand; ended says that it ended the
+// task.
+func (w *watch) changed(t *bellman.Task, ended bool) {
+	if w.observer != nil && ended {
 		w.observer.Ended(t.Queue, t.State)
 	}
 	if w.listened.Load() {

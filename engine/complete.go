@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Complete ends a task as succeeded: the answer came another way. by.Reason is
+// kept as the task's reason, "callback" if it is empty; outcome says what came,
+// and goes into the audit record. A task that has ended is left as it is:
+// ErrConflict. An attempt in flight may still arrive; its answer is only logged.
+//
+// Where the queue's handler is a [bellman.Completer], it says what follows from
+// the outcome, also for a task that has ended.
+func (e *Engine) Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error) {
+	reason := cmp.Or(by.Reason, "callback")
+	if outcome != "" {
+		by.Reason = reason + ": " + outcome
+	}
+	return e.change(ctx, id, "complete", by, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
+		q, _ := e.queue(t.Queue)
+		completer, ok := q.Handler.(bellman.Completer)
+		switch {
+		case ok:
+			return e.completeBy(completer, c, t, outcome, reason, now)
+		case t.State.Ended():
+			return ended(t.State)
+		}
+		c.To = end(t.Status, bellman.Succeeded, reason, now)
+		return nil
+	})
+}
+
+// completeBy asks a handler what follows from an outcome. It sees the task as it
+// is beneath an attempt asked for by hand: one that had ended has ended.
+func (e *Engine) completeBy(completer bellman.Completer, c *bellman.Change, t *bellman.Task, outcome, reason string, now time.Time) error {
+	under := *t
+	under.Status = beneath(t.Status)
+	v, err := completer.Complete(&under, outcome, now)
+	if err != nil {
+		return err
+	}
+	if v.Next != bellman.Again && under.State.Ended() {
+		return ended(under.State)
+	}
+	switch v.Next {
+	case bellman.Succeed:
+		c.To = end(t.Status, bellman.Succeeded, cmp.Or(v.Reason, reason), now)
+	case bellman.GiveUp:
+		c.To = end(t.Status, bellman.Failed, cmp.Or(v.Reason, reason), now)
+	default:
+		goOn(&c.To, v.Due, now)
+	}
+	if v.Data != nil {
+		c.To.Data = v.Data
+	}
+	c.Follow = e.follow(t, v.Follow, nil)
+	return nil
+}
+
+// goOn moves the schedule's next attempt to the due time that a verdict gave, if
+// it gave one and the task has not ended. An attempt asked for by hand stays.
+func goOn(st *bellman.Status, due, now time.Time) {
+	if due.IsZero() {
+		return
+	}
+	due = later(roundUp(due.UTC()), now)
+	switch {
+	case st.Before == nil && !st.State.Ended():
+		st.Due, st.Look = due, due
+	case st.Before != nil && !st.Before.State.Ended():
+		before := *st.Before
+		before.Due = due
+		st.Before = &before
+	}
+}
