@@ -72,6 +72,7 @@ type Client struct {
 	guarded  http.RoundTripper // for addresses that come with a task
 	trusted  http.RoundTripper // for a queue's own address
 	proxied  bool              // guarded goes through a proxy
+	timed    bool              // both are ours, and time their connections
 	resolver *net.Resolver
 	agent    []string // the User-Agent header
 	rules    *rule.Cache
@@ -115,7 +116,7 @@ func NewClient(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.trusted = transport(o, nil, nil)
+	c.trusted, c.timed = transport(o, nil, nil), true
 	switch c.proxied = proxy != nil; c.proxied {
 	case true:
 		c.guarded = transport(o, nil, proxy) // dials the proxy, and nothing else
@@ -148,7 +149,7 @@ func parseProxy(text string) (*url.URL, error) {
 func transport(o Options, control func(context.Context, string, string, syscall.RawConn) error, proxy *url.URL) *http.Transport {
 	dialer := &net.Dialer{Timeout: o.ConnectTimeout, Resolver: o.Resolver, ControlContext: control}
 	t := &http.Transport{
-		DialContext:            dialer.DialContext,
+		DialContext:            timed(dialer.DialContext),
 		TLSHandshakeTimeout:    o.TLSTimeout,
 		ResponseHeaderTimeout:  o.HeaderTimeout,
 		MaxResponseHeaderBytes: maxHeader,

@@ -85,13 +85,24 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 			return fault(ctx, err, to, "")
 		}
 	}
-	req, err := h.request(ctx, task, number, to)
-	if err != nil {
-		return bellman.Verdict{Result: bellman.Unreachable, Error: "not sent: sign: " + err.Error()}
-	}
 	transport := h.client.guarded
 	if trusted {
 		transport = h.client.trusted
+	}
+	if !h.client.timed {
+		return h.send(ctx, task, number, to, judge, transport)
+	}
+	ctx, watch := newStopwatch(ctx, to.url.Scheme == "https")
+	v := h.send(ctx, task, number, to, judge, transport)
+	v.Timing = watch.stop()
+	return v
+}
+
+// send signs and sends one request, and judges its answer.
+func (h *Handler) send(ctx context.Context, task *bellman.Task, number int, to address, judge *rule.Rule, transport http.RoundTripper) bellman.Verdict {
+	req, err := h.request(ctx, task, number, to)
+	if err != nil {
+		return bellman.Verdict{Result: bellman.Unreachable, Error: "not sent: sign: " + err.Error()}
 	}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {

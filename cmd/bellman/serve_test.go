@@ -44,7 +44,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	eventually(t, "succeeded", func() bool { return strings.Contains(operate("get", "default", "1/paid"), "succeeded") })
 	id := exported(t, operate("get", "default", "1/paid", "-o", "json"))[0].ID
-	if out := operate("get", id); !strings.Contains(out, "ATTEMPT") || !strings.Contains(out, "accepted") || !strings.Contains(out, `{"order":1}`) {
+	if out := operate("get", id); !strings.Contains(out, "ATTEMPT") || !strings.Contains(out, "accepted") || !strings.Contains(out, `{"order":1}`) || !strings.Contains(out, "tcp ") {
 		t.Errorf("get printed\n%s", out)
 	}
 

@@ -1,0 +1,113 @@
+package deliver
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A stopwatch is the context of one request, and times the connection that is
+// made for it. The transport may still be making it when the request went out on
+// another that came free, or when the attempt is over: that does not count.
+type stopwatch struct {
+	context.Context
+	trace httptrace.ClientTrace
+
+	mu      sync.Mutex
+	waiting bool           // the request waits for a connection
+	part    *time.Duration // of timing, that is under way; nil: none
+	since   time.Time      // when part began
+	timing  bellman.Timing
+}
+
+// stopwatchKey finds the stopwatch of a request in the context of a dial.
+type stopwatchKey struct{}
+
+// newStopwatch returns the context of a request, and what times it.
+func newStopwatch(ctx context.Context, secure bool) (context.Context, *stopwatch) {
+	w := &stopwatch{Context: ctx}
+	w.trace.GetConn, w.trace.GotConn = w.want, w.got
+	if secure {
+		w.trace.TLSHandshakeStart, w.trace.TLSHandshakeDone = w.startTLS, w.endTLS
+	}
+	return httptrace.WithClientTrace(w, &w.trace), w
+}
+
+// Value returns the stopwatch itself, or what ctx has.
+func (w *stopwatch) Value(key any) any {
+	if _, mine := key.(stopwatchKey); mine {
+		return w
+	}
+	return w.Context.Value(key)
+}
+
+// want begins the wait for a connection; again, if the one that was taken turned
+// out to be dead.
+func (w *stopwatch) want(string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waiting = true
+}
+
+// got ends the wait. A connection that was there already took no time to make.
+func (w *stopwatch) got(conn httptrace.GotConnInfo) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.turn(nil)
+	w.waiting = false
+	if conn.Reused {
+		w.timing = bellman.Timing{}
+	}
+}
+
+// stop ends the wait, if nothing else did, and returns what it went into.
+func (w *stopwatch) stop() bellman.Timing {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.turn(nil)
+	w.waiting = false
+	return w.timing
+}
+
+// turn ends one part and begins another, if the request still waits for it. Call
+// it with the mutex held.
+func (w *stopwatch) turn(to *time.Duration) {
+	if !w.waiting || w.part == nil && to == nil {
+		return
+	}
+	now := time.Now()
+	if w.part != nil {
+		*w.part += now.Sub(w.since)
+	}
+	w.part, w.since = to, now
+}
+
+func (w *stopwatch) enter(part *time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.turn(part)
+}
+
+func (w *stopwatch) startTLS()                         { w.enter(&w.timing.TLS) }
+func (w *stopwatch) endTLS(tls.ConnectionState, error) { w.enter(nil) }
+
+// timed is dial with the parts of it timed, where a request has a stopwatch.
+func timed(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		w, ok := ctx.Value(stopwatchKey{}).(*stopwatch)
+		if !ok {
+			return dial(ctx, network, address)
+		}
+		w.enter(&w.timing.Connect)
+		defer w.enter(nil)
+		return dial(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			DNSStart: func(httptrace.DNSStartInfo) { w.enter(&w.timing.DNS) },
+			DNSDone:  func(httptrace.DNSDoneInfo) { w.enter(&w.timing.Connect) },
+		}), network, address)
+	}
+}

@@ -1,0 +1,162 @@
+package deliver
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// The parts of a connection are timed once, by the attempt that has it made.
+func TestTiming(t *testing.T) {
+	n := newNames(t, map[string]netip.Addr{"example.com": netip.MustParseAddr("127.0.0.1")})
+	tests := []struct {
+		name          string
+		secure, http2 bool
+		host          string
+		dns, tls      bool
+	}{
+		{"address", false, false, "127.0.0.1", false, false},
+		{"name", false, false, "example.com", true, false},
+		{"TLS", true, false, "example.com", true, true},
+		{"HTTP/2", true, true, "example.com", true, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "success") }))
+			defer server.Close()
+			o := Options{AllowPrivate: true, Resolver: n.resolver()}
+			if server.EnableHTTP2 = tt.http2; tt.secure {
+				server.StartTLS()
+				o.RootCAs = x509.NewCertPool()
+				o.RootCAs.AddCert(server.Certificate())
+			} else {
+				server.Start()
+			}
+			h := newHandler(t, o, Rules{})
+			task := &bellman.Task{URL: strings.Replace(server.URL, "127.0.0.1", tt.host, 1)}
+			start := time.Now()
+			v := h.Attempt(t.Context(), task, 1)
+			took, got := time.Since(start), v.Timing
+			if v.Result != bellman.Accepted || got.DNS > 0 != tt.dns || got.Connect <= 0 || got.TLS > 0 != tt.tls || got.DNS+got.Connect+got.TLS > took {
+				t.Errorf("the first attempt: %v, %q, %+v of %v", v.Result, v.Error, got, took)
+			}
+			if v := h.Attempt(t.Context(), task, 2); v.Result != bellman.Accepted || v.Timing != (bellman.Timing{}) {
+				t.Errorf("an attempt on the connection that is there: %v, %q, %+v; want no parts", v.Result, v.Error, v.Timing)
+			}
+		})
+	}
+}
+
+// Where an attempt ends before there is a connection, the part that it ended in
+// says so.
+func TestTimingOfWhatHangs(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // connects, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	h := newHandler(t, Options{AllowPrivate: true}, Rules{})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	v := h.Attempt(ctx, &bellman.Task{URL: "https://" + l.Addr().String()}, 1)
+	if v.Result != bellman.TimedOut || v.Timing.Connect <= 0 || v.Timing.TLS < 25*time.Millisecond {
+		t.Errorf("Attempt = %v, %q, %+v; want timeout, most of it in TLS", v.Result, v.Error, v.Timing)
+	}
+}
+
+// A connection that comes free while another is being made took no time to make,
+// and the other may go on.
+func TestTimingOfWhatComesFree(t *testing.T) {
+	busy, free := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Bellman-Attempt") == "1" {
+			close(busy)
+			<-free
+		}
+		io.WriteString(w, "success")
+	}))
+	defer server.Close()
+	n := newNames(t, map[string]netip.Addr{"merchant.test": netip.MustParseAddr("127.0.0.1")})
+	waiting := make(chan struct{}, 8)
+	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		select {
+		case <-busy: // this is for the second attempt: no answer comes
+			waiting <- struct{}{}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		default:
+			return new(net.Dialer).DialContext(ctx, "udp", n.conn.LocalAddr().String())
+		}
+	}}
+	h := newHandler(t, Options{AllowPrivate: true, Resolver: resolver, ConnectTimeout: time.Second}, Rules{})
+	task := &bellman.Task{URL: strings.Replace(server.URL, "127.0.0.1", "merchant.test", 1)}
+	first := make(chan bellman.Verdict)
+	go func() { first <- h.Attempt(t.Context(), task, 1) }()
+	<-busy
+	second := make(chan bellman.Verdict)
+	go func() { second <- h.Attempt(t.Context(), task, 2) }()
+	<-waiting
+	close(free)
+	if v := <-first; v.Result != bellman.Accepted || v.Timing.DNS <= 0 || v.Timing.Connect <= 0 {
+		t.Errorf("the first attempt: %v, %q, %+v", v.Result, v.Error, v.Timing)
+	}
+	if v := <-second; v.Result != bellman.Accepted || v.Timing != (bellman.Timing{}) {
+		t.Errorf("the attempt that took the first one's connection: %v, %q, %+v; want no parts", v.Result, v.Error, v.Timing)
+	}
+}
+
+func TestStopwatch(t *testing.T) {
+	kept, fresh := httptrace.GotConnInfo{Reused: true}, httptrace.GotConnInfo{}
+	tests := []struct {
+		name string
+		do   func(w *stopwatch)
+		want bellman.Timing
+	}{
+		{"a connection that was there", func(w *stopwatch) { w.got(kept) }, bellman.Timing{}},
+		{"one that was made", func(w *stopwatch) { connect(w); w.got(fresh) }, bellman.Timing{DNS: 3 * ms, Connect: 5 * ms, TLS: 7 * ms}},
+		{"made in vain: another came free", func(w *stopwatch) { connect(w); w.got(kept) }, bellman.Timing{}},
+		{"still being made when another came free", func(w *stopwatch) { w.got(kept); connect(w) }, bellman.Timing{}},
+		{"what was there was dead", func(w *stopwatch) { w.got(kept); w.want(""); connect(w); w.got(fresh) },
+			bellman.Timing{DNS: 3 * ms, Connect: 5 * ms, TLS: 7 * ms}},
+		{"never made", func(w *stopwatch) { w.enter(&w.timing.DNS) }, bellman.Timing{DNS: time.Second}},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			_, w := newStopwatch(t.Context(), true)
+			w.want("")
+			tt.do(w)
+			time.Sleep(time.Second) // the answer
+			if got := w.stop(); got != tt.want {
+				t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+			}
+			connect(w) // after the attempt: nobody reads it
+		})
+	}
+}
+
+const ms = time.Millisecond
+
+// connect is what a transport does, in the time of a bubble.
+func connect(w *stopwatch) {
+	w.enter(&w.timing.Connect)
+	time.Sleep(ms)
+	w.enter(&w.timing.DNS)
+	time.Sleep(3 * ms)
+	w.enter(&w.timing.Connect)
+	time.Sleep(4 * ms)
+	w.startTLS()
+	time.Sleep(7 * ms)
+	w.endTLS(tls.ConnectionState{}, nil)
+}
