@@ -1,0 +1,248 @@
+// Package states reads what a payment channel answers: whether an order is paid,
+// and whether it was closed. An answer becomes an [order.Reading] or an
+// [order.CloseReading], by the preset of a provider or by rules of one's own.
+//
+// It makes no request and checks no signature. What an answer does not say in so
+// many words is never guessed: it reads as QUERY_ERROR, or unknown for a close,
+// and its Error says why.
+//
+// # Whatever the preset or rules
+//
+// No answer, and one with HTTP status 500 or more, is QUERY_ERROR. One outside
+// 200 to 299 can say NOT_FOUND and nothing else. 202 decides nothing: what was
+// asked for is still under way. A close is done only by a status of 200 to 299,
+// 202 aside, and was done before, or has no order, below 500. Status 429 says
+// Throttled.
+//
+// # Taken
+//
+// Of a paid order a preset takes transaction_id, amount, and currency where the
+// answer has it. An amount is an int64 where the provider counts in the smallest
+// unit (WeChat Pay, UnionPay, Antom, hyperswitch, Stripe), and text as the
+// provider writes it where it counts in whole ones (Alipay, PayerMax, Kill Bill).
+//
+// # Rules
+//
+// Rules map the name of a reading to an expression of package rule:
+//
+//	PAID:      json.trade_state == "SUCCESS"
+//	PENDING:   json.trade_state in ["NOTPAY", "USERPAYING"]
+//	NOT_FOUND: status == 404 && json.code == "ORDER_NOT_EXIST"
+//
+// All are looked at, in this order:
+//
+//   - QUERY_ERROR, if it matches, stands against all others.
+//   - PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED: if one matches, it is the
+//     reading. PAID and PAID_REFUNDED together are PAID_REFUNDED. Any other two
+//     contradict each other, and are QUERY_ERROR.
+//   - PENDING, then NOT_FOUND: the first that matches, so that PENDING may be
+//     wide.
+//   - Nothing matches: QUERY_ERROR.
+//
+// Of a close likewise: unknown; paid_hint, in_flight, not_exist, already_closed
+// and closed, of which two contradict each other, and are unknown.
+//
+// An expression that names a field which the answer does not have does not match.
+// One that fails in any other way, because the body is no JSON or a value of
+// another type, makes the answer QUERY_ERROR, or unknown, whatever the others say.
+package states
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// maxBody is how much of a body there can be; the rest of a longer one is lost.
+const maxBody = 64 << 10
+
+// A Query reads answers to queries. It is safe for concurrent use. Get one from
+// CompileQuery or CompileQueryRules.
+type Query struct {
+	read func(a *order.Answer, age time.Duration) finding
+}
+
+// A finding is what an answer to a query says by itself.
+type finding struct {
+	reading   order.Reading
+	wait      time.Duration
+	throttled bool
+	taken     map[string]any
+	why       string // for QueryError
+}
+
+// unclear is a finding that says nothing about the order.
+func unclear(format string, args ...any) finding {
+	return finding{why: fmt.Sprintf(format, args...)}
+}
+
+// CompileQuery returns the preset of this name for queries. After "unionpay" may
+// follow the pay timeout that orders are placed with: "unionpay 30m".
+func CompileQuery(name string) (*Query, error) {
+	p, timeout, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Query{func(a *order.Answer, age time.Duration) finding {
+		return p.query(read(a, p.parse), age >= timeout)
+	}}, nil
+}
+
+// Read says what a means: a itself, with the reading, and with Error where that
+// is QUERY_ERROR and a does not say why itself. Result becomes Accepted if a could
+// be read, else Refused, or ErrorStatus for a failing HTTP status. An answer that
+// was Refused already, for its signature say, is not read. age is the order's.
+func (q *Query) Read(a order.Answer, age time.Duration) order.QueryAnswer {
+	if unanswered(&a) {
+		return order.QueryAnswer{Answer: a}
+	}
+	f := q.read(&a, age)
+	switch {
+	case !allowed(f.reading, a.Status):
+		f = finding{throttled: f.throttled, wait: f.wait, why: fmt.Sprintf("HTTP status %d decides nothing, though the body reads %s", a.Status, f.reading)}
+	case f.reading == order.QueryError && f.why == "":
+		f.why = "the answer says nothing about the order"
+	}
+	judge(&a, f.reading != order.QueryError, f.throttled, f.why)
+	return order.QueryAnswer{Answer: a, Reading: f.reading, Wait: f.wait, Taken: f.taken}
+}
+
+// allowed reports whether an answer with this HTTP status may have a reading.
+func allowed(r order.Reading, status int) bool {
+	switch {
+	case r == order.QueryError:
+		return true
+	case status >= 500 || status < 200:
+		return false
+	case status >= 300:
+		return r == order.NotFound
+	case status == 202:
+		return !r.Decides()
+	}
+	return true
+}
+
+// A Close reads answers to closes. It is safe for concurrent use. Get one from
+// CompileClose or CompileCloseRules.
+type Close struct {
+	read func(a *order.Answer) closing
+}
+
+// A closing is what an answer to a close says by itself.
+type closing struct {
+	reading   order.CloseReading
+	throttled bool
+	why       string // for CloseUnknown
+}
+
+// CompileClose returns the preset of this name for closes; the names are those of
+// CompileQuery.
+func CompileClose(name string) (*Close, error) {
+	p, _, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Close{func(a *order.Answer) closing { return p.close(read(a, p.parse)) }}, nil
+}
+
+// Read says what a means, as Query.Read does. A close that timed out is in flight:
+// it may have been done.
+func (c *Close) Read(a order.Answer) order.CloseAnswer {
+	if unanswered(&a) {
+		if a.Result == bellman.TimedOut {
+			return order.CloseAnswer{Answer: a, Reading: order.CloseInFlight}
+		}
+		return order.CloseAnswer{Answer: a}
+	}
+	f := c.read(&a)
+	switch {
+	case !closes(f.reading, a.Status):
+		f = closing{throttled: f.throttled, why: fmt.Sprintf("HTTP status %d closes nothing, though the body says %s", a.Status, f.reading)}
+	case f.reading == order.CloseUnknown && f.why == "":
+		f.why = "the answer says nothing about the close"
+	}
+	judge(&a, f.reading != order.CloseUnknown, f.throttled, f.why)
+	return order.CloseAnswer{Answer: a, Reading: f.reading}
+}
+
+// closes reports whether an answer with this HTTP status may have a reading.
+func closes(r order.CloseReading, status int) bool {
+	switch r {
+	case order.CloseDone:
+		return status >= 200 && status <= 299 && status != 202
+	case order.CloseAlready, order.CloseNotExist:
+		return status >= 200 && status <= 499
+	}
+	return true
+}
+
+// unanswered reports whether there is no answer to read, and says so in it.
+func unanswered(a *order.Answer) bool {
+	switch a.Result {
+	case bellman.Unreachable, bellman.TimedOut, bellman.Blocked, bellman.Refused:
+		return true
+	}
+	if a.Status == 0 && a.Error == "" {
+		a.Error = "no answer"
+	}
+	return a.Status == 0
+}
+
+// judge completes an answer that came.
+func judge(a *order.Answer, readable, throttled bool, why string) {
+	a.Throttled = a.Throttled || throttled || a.Status == 429
+	switch {
+	case readable:
+		a.Result = bellman.Accepted
+		return
+	case a.Status >= 300:
+		a.Result = bellman.ErrorStatus
+	default:
+		a.Result = bellman.Refused
+	}
+	if a.Error == "" {
+		a.Error = why
+	}
+}
+
+// A Preset is how one provider answers.
+type Preset struct {
+	Name   string
+	Source string // where its values are from
+
+	parse func(body []byte) (map[string]any, error)
+	query func(r reply, late bool) finding // late: the pay timeout is over
+	close func(r reply) closing
+}
+
+// Presets returns all presets, in the order in which to show them.
+func Presets() []Preset { return slices.Clone(presets) }
+
+var presets = []Preset{
+	wechatV2, wechatV3, alipay, unionpay, unionpayBack, antom, payermax, hyperswitch, killbill, stripe,
+}
+
+// find returns the preset that a name stands for, and its pay timeout.
+func find(text string) (*Preset, time.Duration, error) {
+	name, argument, _ := strings.Cut(strings.TrimSpace(text), " ")
+	i := slices.IndexFunc(presets, func(p Preset) bool { return p.Name == name })
+	if i < 0 {
+		names := make([]string, len(presets))
+		for i, p := range presets {
+			names[i] = p.Name
+		}
+		return nil, 0, fmt.Errorf("states: no preset is called %.40q: want one of %s", name, strings.Join(names, ", "))
+	}
+	if argument == "" {
+		return &presets[i], payTimeout, nil
+	}
+	timeout, err := time.ParseDuration(strings.TrimSpace(argument))
+	if name != unionpay.Name || err != nil || timeout <= 0 {
+		return nil, 0, fmt.Errorf(`states: preset %.40q: only unionpay takes anything, its pay timeout: want "unionpay 30m"`, text)
+	}
+	return &presets[i], timeout, nil
+}

@@ -1,0 +1,105 @@
+package states
+
+import (
+	"time"
+
+	"github.com/bellmanhq/bellman/order"
+)
+
+// UnionPay. Values: transaction status query (open.unionpay.com, queryTrans.do)
+// and the comments of UnionPay's own demo. respCode is about the query: only 00
+// says that origRespCode is there, which is about the payment.
+//
+// A trade of the front kind, where the payer types into UnionPay's page, can fail,
+// or not exist, and still be paid with the next card; what the answer says is final
+// once the pay timeout is over: FAILED, or CLOSED where there is no such trade.
+// Before, both are PENDING.
+var (
+	unionpay = Preset{
+		Name:   "unionpay",
+		Source: "UnionPay, transaction status query, front trades: respCode, origRespCode, and the pay timeout; form or JSON",
+		parse:  either(parseForm),
+		query:  func(r reply, late bool) finding { return unionpayQuery(r, true, late) },
+		close:  unionpayClose,
+	}
+	unionpayBack = Preset{
+		Name:   "unionpay_back",
+		Source: "UnionPay, transaction status query, back trades: respCode, origRespCode; form or JSON",
+		parse:  either(parseForm),
+		query:  func(r reply, _ bool) finding { return unionpayQuery(r, false, false) },
+		close:  unionpayClose,
+	}
+)
+
+// payTimeout is assumed where the configuration names none: the last query that
+// UnionPay advises for front trades. Too long is late, too short is wrong.
+const payTimeout = 2 * time.Hour
+
+func unionpayQuery(r reply, front, late bool) finding {
+	if r.unread != nil {
+		return unclear("%s", r.unread)
+	}
+	code, original := r.word("respCode"), r.word("origRespCode")
+	switch code {
+	case "00":
+	case "03", "04", "05":
+		return finding{reading: order.Pending}
+	case "34": // no such trade
+		switch {
+		case !front:
+			return finding{reading: order.NotFound}
+		case !late:
+			return finding{reading: order.Pending}
+		}
+		return finding{reading: order.Closed}
+	default:
+		// The query failed: busy, a signature, a field. 37 is too many queries.
+		return finding{throttled: code == "37", why: "respCode " + cut(code) + ": " + cut(r.text("respMsg"))}
+	}
+	switch {
+	case original == "00":
+		return finding{reading: order.Paid, taken: taken(r.word("queryId"), smallest(r.word("txnAmt")), r.word("currencyCode"))}
+	case original == "A6":
+		return unclear("origRespCode A6: a success with a defect, to be looked at by hand")
+	case original == "03" || original == "04" || original == "05":
+		return finding{reading: order.Pending}
+	case !isRespCode(original):
+		return unclear("origRespCode is %.40q", original)
+	case front && !late:
+		return finding{reading: order.Pending}
+	}
+	return finding{reading: order.Failed}
+}
+
+// unionpayClose reads the answer to a reversal or an order close: 00 is done.
+func unionpayClose(r reply) closing {
+	if r.unread != nil {
+		return closing{why: r.unread.Error()}
+	}
+	switch code := r.word("respCode"); code {
+	case "00":
+		return closing{reading: order.CloseDone}
+	case "03", "04", "05", "06", "37":
+		return closing{reading: order.CloseInFlight, throttled: code == "37"}
+	case "34":
+		return closing{reading: order.CloseNotExist}
+	case "35": // the state of the trade does not allow it
+		return closing{reading: order.ClosePaidHint}
+	default:
+		return closing{why: "respCode " + cut(code) + ": " + cut(r.text("respMsg"))}
+	}
+}
+
+// isRespCode reports whether a text has the form of a respCode: two digits or
+// capital letters.
+func isRespCode(s string) bool {
+	if len(s) != 2 {
+		return false
+	}
+	for _, c := range s {
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}
