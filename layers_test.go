@@ -24,6 +24,9 @@ var layers = map[string][]string{
 	"dispatch":     {},
 	"deliver/sign": {},
 
+	// What all that send requests say of a fault.
+	"deliver/cause": {""},
+
 	// Stores, and the suite that they pass.
 	"storetest": {""},
 	"memory":    {""},
@@ -31,20 +34,20 @@ var layers = map[string][]string{
 
 	// Everything else stands side by side on the root and the leaves.
 	"engine":  {"", "schedule", "wheel", "dispatch"},
-	"deliver": {"", "rule", "deliver/sign"},
+	"deliver": {"", "rule", "deliver/sign", "deliver/cause"},
 	"resend":  {""},
 	"order":   {"", "schedule"},
 	"client":  {""},
 	"api":     {"", "client", "schedule", "rule"},
-	"config":  {"schedule", "rule", "deliver/sign"},
+	"config":  {"schedule", "rule", "deliver/sign", "order/states", "order/gateway"},
 	"metrics": {""},
 
 	// Channels: what an order's watch asks.
 	"order/states":    {"", "order", "rule"},
-	"order/exchange":  {"", "order"},
+	"order/exchange":  {"", "order", "deliver/cause"},
 	"order/gateway":   {"", "order", "order/states", "order/exchange", "deliver/sign"},
-	"order/wechatpay": {"", "order", "order/states", "order/exchange"},
-	"order/alipay":    {"", "order", "order/states", "order/exchange"},
+	"order/wechatpay": {"", "order", "order/states", "order/exchange", "deliver/sign"},
+	"order/alipay":    {"", "order", "order/states", "order/exchange", "deliver/sign"},
 
 	// Where the parts meet. Only these see more than their own part.
 	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "pebble", "api", "client", "config", "metrics"},

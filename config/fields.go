@@ -154,18 +154,10 @@ func elsewhere(s sign.Secret) bool {
 	return strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:")
 }
 
-// readSecrets never shows what it reads.
 func readSecrets(r *reader, path string, n ast.Node, c *sign.Config) {
 	c.Secrets = nil
 	for i, element := range r.list(n, path) {
-		at := fmt.Sprintf("%s[%d]", path, i)
-		text, ok := r.scalar(element, at)
-		switch {
-		case !ok:
-		case text == "", text == "env:", text == "file:":
-			r.note(element, at, "names no secret: want env:NAME, file:PATH, or the secret itself")
-		}
-		c.Secrets = append(c.Secrets, sign.NewSecret(text))
+		c.Secrets = append(c.Secrets, r.secret(element, fmt.Sprintf("%s[%d]", path, i)))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/order/states"
+	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -43,18 +45,18 @@ type Channel struct {
 	Kind string // wechatpay or alipay; empty: none
 	URL  string // the provider's; empty: the usual one
 
+	PrivateKey sign.Secret // the merchant's, or the application's
+
 	// WeChat Pay, API v3.
 	MchID        string
-	SubMchID     string // of a partner's merchant; empty: the merchant itself
-	Serial       string // of the merchant's certificate
-	PlatformKeys map[string]string
+	SubMchID     string                 // of a service provider's merchant; empty: the merchant's own
+	Serial       string                 // of the merchant's certificate
+	PlatformKeys map[string]sign.Secret // what answers are verified with, by serial number or id
 
 	// Alipay.
-	AppID        string
-	AuthToken    string // app_auth_token of a merchant that authorised the app
-	AlipayKey    string // Alipay's public key: env:NAME, file:PATH or the key
-	PrivateKey   sign.Secret
-	keySpecified bool
+	AppID      string
+	AuthToken  sign.Secret   // of a merchant that authorised somebody else's application
+	AlipayKeys []sign.Secret // what answers are verified with
 }
 
 // A Request is a template of an HTTP request: {order_no}, {merchant_no} and
@@ -97,8 +99,12 @@ var orderFields = []field[Queue]{
 	{name: "query", read: requestField(func(q *Queue) *Request { return &q.Order.Query })},
 	{name: "close", read: requestField(func(q *Queue) *Request { return &q.Order.Close })},
 	{name: "reverse", read: requestField(func(q *Queue) *Request { return &q.Order.Reverse })},
-	{name: "states", read: readingsField(func(q *Queue) *Readings { return &q.Order.States })},
-	{name: "close_states", read: readingsField(func(q *Queue) *Readings { return &q.Order.CloseStates })},
+	{name: "states", read: func(r *reader, path string, n ast.Node, q *Queue) {
+		readReadings(r, path, n, &q.Order.States, compiles(states.CompileQuery), compiles(states.CompileQueryRules))
+	}},
+	{name: "close_states", read: func(r *reader, path string, n ast.Node, q *Queue) {
+		readReadings(r, path, n, &q.Order.CloseStates, compiles(states.CompileClose), compiles(states.CompileCloseRules))
+	}},
 	{name: "schedule", set: func(q *Queue, s string) error {
 		q.Schedule = s
 		_, err := schedule.Parse(s)
@@ -146,21 +152,41 @@ func requestField(of func(*Queue) *Request) func(*reader, string, ast.Node, *Que
 	}
 }
 
-// readingsField reads a preset's name, or an expression for each reading.
-func readingsField(of func(*Queue) *Readings) func(*reader, string, ast.Node, *Queue) {
-	return func(r *reader, path string, n ast.Node, q *Queue) {
-		to := of(q)
-		if r.isMapping(n, path) {
-			to.Rules = r.texts(n, path)
-			return
-		}
-		to.Preset, _ = r.scalar(n, path)
+// readReadings reads a preset's name, or an expression for each reading.
+func readReadings(r *reader, path string, n ast.Node, to *Readings, preset func(string) error, rules func(map[string]string) error) {
+	noted := len(r.problems)
+	var err error
+	if r.isMapping(n, path) {
+		to.Rules = r.texts(n, path)
+		err = rules(to.Rules)
+	} else if to.Preset, _ = r.scalar(n, path); len(r.problems) == noted {
+		err = preset(to.Preset)
+	}
+	if err != nil && len(r.problems) == noted {
+		r.note(n, path, err.Error())
+	}
+}
+
+// compiles reports only whether something can be made of a text.
+func compiles[In, Out any](compile func(In) (Out, error)) func(In) error {
+	return func(in In) error {
+		_, err := compile(in)
+		return err
 	}
 }
 
 var thenFields = []field[Then]{
 	{name: "queue", set: func(t *Then, s string) error { return name(&t.Queue, s) }},
-	{name: "json", read: func(r *reader, path string, n ast.Node, t *Then) { t.JSON = r.texts(n, path) }},
+	{name: "json", read: func(r *reader, path string, n ast.Node, t *Then) {
+		t.JSON = r.texts(n, path)
+		for _, e := range r.entries(n, path) {
+			if text, ok := t.JSON[e.name]; ok {
+				if _, err := rule.CompileValue(text); err != nil {
+					r.note(e.value, within(path, e.name), err.Error())
+				}
+			}
+		}
+	}},
 }
 
 // readThen reads a queue's name, or that and what is taken from the answer.
@@ -182,16 +208,25 @@ var wechatFields = []field[Channel]{
 	{name: "sub_mch_id", set: func(c *Channel, s string) error { return filled(&c.SubMchID, s) }},
 	{name: "serial", set: func(c *Channel, s string) error { return filled(&c.Serial, s) }},
 	{name: "private_key", read: readPrivateKey},
-	{name: "platform_keys", read: func(r *reader, path string, n ast.Node, c *Channel) { c.PlatformKeys = r.texts(n, path) }},
+	{name: "platform_keys", read: func(r *reader, path string, n ast.Node, c *Channel) {
+		c.PlatformKeys = map[string]sign.Secret{}
+		for _, e := range r.entries(n, path) {
+			c.PlatformKeys[e.name] = r.secret(e.value, within(path, e.name))
+		}
+	}},
 }
 
 var alipayFields = []field[Channel]{
 	{name: "kind", set: channelKind},
 	{name: "url", set: func(c *Channel, s string) error { return target(&c.URL, s) }},
 	{name: "app_id", set: func(c *Channel, s string) error { return filled(&c.AppID, s) }},
-	{name: "app_auth_token", set: func(c *Channel, s string) error { return filled(&c.AuthToken, s) }},
+	{name: "app_auth_token", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AuthToken = r.secret(n, path) }},
 	{name: "private_key", read: readPrivateKey},
-	{name: "alipay_public_key", set: func(c *Channel, s string) error { return filled(&c.AlipayKey, s) }},
+	{name: "alipay_public_keys", read: func(r *reader, path string, n ast.Node, c *Channel) {
+		for i, element := range r.list(n, path) {
+			c.AlipayKeys = append(c.AlipayKeys, r.secret(element, fmt.Sprintf("%s[%d]", path, i)))
+		}
+	}},
 }
 
 func channelKind(c *Channel, s string) error { return choice(&c.Kind, s, "wechatpay", "alipay") }
@@ -203,10 +238,10 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 	switch r.kindOf(n, path) {
 	case "wechatpay":
 		fill(r, n, path, "", wechatFields, c)
-		need(r, n, path, noted, "mch_id", c.MchID != "", "serial", c.Serial != "", "private_key", c.keySpecified, "platform_keys", len(c.PlatformKeys) > 0)
+		need(r, n, path, noted, "mch_id", c.MchID != "", "serial", c.Serial != "", "private_key", c.PrivateKey != sign.Secret{}, "platform_keys", len(c.PlatformKeys) > 0)
 	case "alipay":
 		fill(r, n, path, "", alipayFields, c)
-		need(r, n, path, noted, "app_id", c.AppID != "", "private_key", c.keySpecified, "alipay_public_key", c.AlipayKey != "")
+		need(r, n, path, noted, "app_id", c.AppID != "", "private_key", c.PrivateKey != sign.Secret{}, "alipay_public_keys", len(c.AlipayKeys) > 0)
 	case "":
 		if len(r.problems) == noted {
 			r.note(n, within(path, "kind"), "is missing: want wechatpay or alipay")
@@ -229,13 +264,15 @@ func need(r *reader, n ast.Node, path string, noted int, pairs ...any) {
 	}
 }
 
-// readPrivateKey never shows what it reads.
-func readPrivateKey(r *reader, path string, n ast.Node, c *Channel) {
+func readPrivateKey(r *reader, path string, n ast.Node, c *Channel) { c.PrivateKey = r.secret(n, path) }
+
+// secret reads a secret, or where it is. It never shows what it reads.
+func (r *reader) secret(n ast.Node, path string) sign.Secret {
 	text, ok := r.scalar(n, path)
 	if ok && (text == "" || text == "env:" || text == "file:") {
-		r.note(n, path, "names no key: want env:NAME, file:PATH, or the key itself")
+		r.note(n, path, "names no secret: want env:NAME, file:PATH, or the secret itself")
 	}
-	c.PrivateKey, c.keySpecified = sign.NewSecret(text), ok
+	return sign.NewSecret(text)
 }
 
 // checkOrder notes what an order queue lacks.

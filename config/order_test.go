@@ -53,14 +53,14 @@ queues:
   a: {kind: order, on_exhausted: alert, late_watch: 0s, channel: {kind: wechatpay, mch_id: "1900000001", serial: ABC, private_key: "env:KEY",
     platform_keys: {PUB_KEY_ID_1: "file:/etc/wechat.pem"}}, then: {queue: b, json: {paid: "json.amount.total"}}}
   b: {}
-  c: {kind: order, on_exhausted: reverse, channel: {kind: alipay, app_id: "2021", private_key: "env:KEY", alipay_public_key: "MIIB"}}
+  c: {kind: order, on_exhausted: reverse, channel: {kind: alipay, app_id: "2021", private_key: "env:KEY", alipay_public_keys: ["MIIB"]}}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
 	wechat := Channel{Kind: "wechatpay", MchID: "1900000001", Serial: "ABC", PrivateKey: sign.NewSecret("env:KEY"),
-		PlatformKeys: map[string]string{"PUB_KEY_ID_1": "file:/etc/wechat.pem"}, keySpecified: true}
-	alipay := Channel{Kind: "alipay", AppID: "2021", PrivateKey: sign.NewSecret("env:KEY"), AlipayKey: "MIIB", keySpecified: true}
+		PlatformKeys: map[string]sign.Secret{"PUB_KEY_ID_1": sign.NewSecret("file:/etc/wechat.pem")}}
+	alipay := Channel{Kind: "alipay", AppID: "2021", PrivateKey: sign.NewSecret("env:KEY"), AlipayKeys: []sign.Secret{sign.NewSecret("MIIB")}}
 	if got := c.Queues[0].Order.Channel; !reflect.DeepEqual(got, wechat) {
 		t.Errorf("channel = %+v; want %+v", got, wechat)
 	}
@@ -80,6 +80,10 @@ func TestOrderMistakes(t *testing.T) {
 		{strings.Replace(whole, "on_exhausted: close", "on_exhausted: reverse", 1), "wechat-orders.reverse: is missing"},
 		{strings.Replace(whole, "    states: wechat_v3\n", "", 1), "wechat-orders.states: is missing"},
 		{strings.Replace(whole, "    close_states: wechat_v3\n", "", 1), "wechat-orders.close_states: is missing"},
+		{strings.Replace(whole, "states: wechat_v3", "states: wechat", 1), "wechat-orders.states: "},
+		{strings.Replace(whole, "close_states: wechat_v3", "close_states: {closed: 'status = 1'}", 1), "wechat-orders.close_states: "},
+		{strings.Replace(whole, "states: wechat_v3", "states: {PAYED: 'true'}", 1), "wechat-orders.states: "},
+		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, json: {amount: 'json.'}}", 1), "wechat-orders.then.json.amount: "},
 		{strings.Replace(whole, "then: merchant-notify", "then: nobody", 1), `wechat-orders.then: "nobody" is no queue: want one of merchant-notify`},
 		{strings.Replace(whole, "then: merchant-notify", "then: wechat-orders", 1), `"wechat-orders" is of kind order: want a queue of kind notify`},
 		{strings.Replace(whole, "then: merchant-notify", "then: {json: {a: status}}", 1), "wechat-orders.then.queue: is missing"},
@@ -92,9 +96,9 @@ func TestOrderMistakes(t *testing.T) {
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: {}}}", "queues.a.channel.kind: is missing: want wechatpay or alipay"},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: wechatpay}}", "queues.a.channel: want fields"},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: {kind: paypal}}}", `queues.a.channel.kind: "paypal" does not exist: want wechatpay or alipay`},
-		{"queues: {a: {kind: order, on_exhausted: alert, channel: {kind: alipay, app_id: x, private_key: 'env:K'}}}", "queues.a.channel.alipay_public_key: is missing"},
+		{"queues: {a: {kind: order, on_exhausted: alert, channel: {kind: alipay, app_id: x, private_key: 'env:K'}}}", "queues.a.channel.alipay_public_keys: is missing"},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: {kind: alipay, mch_id: x}}}", "queues.a.channel.mch_id: unknown field: want kind, url, app_id"},
-		{"queues: {a: {kind: order, on_exhausted: alert, states: wechat_v3, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_key: y}}}",
+		{"queues: {a: {kind: order, on_exhausted: alert, states: wechat_v3, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
 			"queues.a.states: is what the channel alipay knows by itself"},
 	}
 	for _, tt := range tests {
