@@ -6,20 +6,23 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 )
 
-func (s *Store) alive(name string) bool {
-	n := s.nodes[name]
-	return n != nil && time.Now().Before(n.expires)
+// A node is registered until it expires.
+type node struct {
+	bellman.Node
+	ttl     time.Duration
+	expires time.Time
 }
+
+func (s *Store) alive(name string) bool { return time.Now().Before(s.nodes[name].expires) }
 
 // Shards reads all shards.
 func (s *Store) Shards(ctx context.Context) ([]bellman.Shard, error) {
-	return locked(ctx, s, func() ([]bellman.Shard, error) {
+	return alone(ctx, s, func() ([]bellman.Shard, error) {
 		list := slices.Clone(s.shards[:])
 		for i := range list {
 			list[i].Alive = s.alive(list[i].Owner)
@@ -36,7 +39,7 @@ func (s *Store) Join(ctx context.Context, n bellman.Node, ttl time.Duration) err
 		}
 		now := time.Now()
 		n.Joined, n.Beat = cut(now), cut(now)
-		s.nodes[n.Name] = &node{n, ttl, now.Add(ttl)}
+		s.nodes[n.Name] = node{n, ttl, now.Add(ttl)}
 		return nil
 	})
 }
@@ -49,6 +52,7 @@ func (s *Store) Beat(ctx context.Context, name string) error {
 		}
 		n, now := s.nodes[name], time.Now()
 		n.Beat, n.expires = cut(now), now.Add(n.ttl)
+		s.nodes[name] = n
 		return nil
 	})
 }
@@ -68,13 +72,13 @@ func (s *Store) Leave(ctx context.Context, name string) error {
 
 // Claim takes a shard for a node.
 func (s *Store) Claim(ctx context.Context, name string, shard uint16, seen int64) (bellman.Lease, error) {
-	return locked(ctx, s, func() (bellman.Lease, error) {
-		if int(shard) >= shardCount {
-			return bellman.Lease{}, fmt.Errorf("claim shard %d: there are %d", shard, shardCount)
+	return alone(ctx, s, func() (none bellman.Lease, err error) {
+		if int(shard) >= len(s.shards) {
+			return none, fmt.Errorf("claim shard %d: there are %d", shard, len(s.shards))
 		}
 		have := &s.shards[shard]
 		if !s.alive(name) || have.Epoch != seen || have.Owner != name && s.alive(have.Owner) {
-			return bellman.Lease{}, fmt.Errorf("%w: shard %d", bellman.ErrFenced, shard)
+			return none, fmt.Errorf("%w: shard %d", bellman.ErrFenced, shard)
 		}
 		have.Owner = name
 		have.Epoch++
@@ -84,43 +88,37 @@ func (s *Store) Claim(ctx context.Context, name string, shard uint16, seen int64
 
 // Nodes reads the registered nodes.
 func (s *Store) Nodes(ctx context.Context) ([]bellman.Node, error) {
-	return locked(ctx, s, func() ([]bellman.Node, error) {
-		var list []bellman.Node
-		for _, n := range s.nodes {
-			list = append(list, n.Node)
+	return alone(ctx, s, func() (list []bellman.Node, err error) {
+		for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
+			list = append(list, s.nodes[name].Node)
 		}
-		slices.SortFunc(list, func(a, b bellman.Node) int { return strings.Compare(a.Name, b.Name) })
 		return list, nil
 	})
 }
 
 // clone copies t so that nothing is shared, with times as they are kept.
-func clone(t *bellman.Task) bellman.Task {
+func clone(t *bellman.Task) *bellman.Task {
 	c := *t
 	c.Header, c.Body, c.Data = maps.Clone(t.Header), bytes.Clone(t.Body), bytes.Clone(t.Data)
-	for _, at := range []*time.Time{&c.StartAt, &c.Began, &c.Due, &c.Look, &c.Updated, &c.Finished} {
-		*at = cut(*at)
-	}
 	if t.Before != nil {
 		before := *t.Before
 		before.Due, before.Finished = cut(before.Due), cut(before.Finished)
 		c.Before = &before
 	}
-	return c
+	if t.Last != nil {
+		last := *t.Last
+		c.Last = &last
+	}
+	for _, at := range []*time.Time{&c.StartAt, &c.Began, &c.Due, &c.Look, &c.Updated, &c.Finished} {
+		*at = cut(*at)
+	}
+	return &c
 }
 
 // cut is t in UTC and whole milliseconds.
 func cut(t time.Time) time.Time {
 	if t.IsZero() {
-		return time.Time{}
+		return t
 	}
 	return time.UnixMilli(t.UnixMilli()).UTC()
-}
-
-// milli is t in Unix ms; 0 for the zero time.
-func milli(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
 }
