@@ -3,12 +3,9 @@ package deliver
 import (
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"unicode/utf8"
-
-	"github.com/bellmanhq/bellman/rule"
 )
 
 const (
@@ -89,44 +86,4 @@ func each(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-// redirect says of an answer with a redirect that nobody followed it; without
-// the query of where to.
-func redirect(a *rule.Answer) string {
-	to := a.Header.Get("Location")
-	if a.Status >= 400 || to == "" {
-		return ""
-	}
-	u, err := url.Parse(to)
-	if err != nil {
-		return "redirects are not followed"
-	}
-	return line("redirects are not followed; this one leads to " + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
-}
-
-// compressed says of a refused answer that nobody asked for its encoding.
-func compressed(a *rule.Answer) string {
-	encoding := a.Header.Get("Content-Encoding")
-	if encoding == "" || encoding == "identity" {
-		return ""
-	}
-	return line("the answer is encoded (" + encoding + "), which was not asked for")
-}
-
-// line makes one line of at most 300 characters of a text that others wrote.
-func line(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, s)
-	n := 0
-	for i := range s {
-		if n++; n > 300 {
-			return s[:i]
-		}
-	}
-	return s
 }

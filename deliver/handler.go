@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/cause"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/rule"
 )
@@ -78,7 +79,7 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	}
 	judge, err := h.ruleOf(task)
 	if err != nil {
-		return bellman.Verdict{Result: bellman.Refused, Error: "not sent: success: " + line(err.Error())}
+		return bellman.Verdict{Result: bellman.Refused, Error: "not sent: success: " + cause.Line(err.Error())}
 	}
 	if !trusted {
 		if err := h.client.admit(ctx, to); err != nil {
@@ -160,11 +161,11 @@ func verdict(r *rule.Rule, a *rule.Answer) bellman.Verdict {
 		v.Next, v.Result = bellman.Succeed, bellman.Accepted
 		return v
 	case err != nil:
-		v.Result, v.Error = bellman.Refused, "success: "+line(err.Error())
+		v.Result, v.Error = bellman.Refused, "success: "+cause.Line(err.Error())
 	case a.Status >= 300:
-		v.Result, v.Error = bellman.ErrorStatus, redirect(a)
+		v.Result, v.Error = bellman.ErrorStatus, cause.Redirect(a.Status, a.Header)
 	default:
-		v.Result, v.Error = bellman.Refused, compressed(a)
+		v.Result, v.Error = bellman.Refused, cause.Encoded(a.Header)
 	}
 	if rule.Permanent(a.Status) {
 		v.Next, v.Reason = bellman.GiveUp, "gave_up"

@@ -1,0 +1,142 @@
+// Package cause says in one line why a request got no answer that counts. It is
+// for all that send requests, so that the same fault has the same words in every
+// log.
+package cause
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Of says of an error from below what it means, and what happened: its class,
+// then what is known. ctx is the request's. An error of unknown kind is shown as
+// it is: take out what is secret, and make it one [Line].
+func Of(ctx context.Context, err error) (bellman.Result, string) {
+	var (
+		dns         *net.DNSError
+		certificate *tls.CertificateVerificationError
+		noTLS       tls.RecordHeaderError
+		alert       tls.AlertError
+		op          *net.OpError
+	)
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return bellman.Unknown, "cut off by us before an answer came"
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return bellman.TimedOut, "no answer in the time of one attempt"
+	case errors.As(err, &dns):
+		switch {
+		case dns.IsNotFound:
+			return bellman.Unreachable, "dns: no such host: " + dns.Name
+		case dns.IsTimeout:
+			return bellman.TimedOut, "dns: no answer about " + dns.Name
+		}
+		return bellman.Unreachable, "dns: cannot resolve " + dns.Name + ": " + dns.Err
+	case errors.As(err, &certificate):
+		return bellman.Unreachable, "tls: certificate not accepted: " + certificate.Err.Error()
+	case errors.As(err, &noTLS):
+		return bellman.Unreachable, "tls: the other end does not speak TLS"
+	case errors.As(err, &alert):
+		return bellman.Unreachable, "tls: " + alert.Error()
+	}
+	text, prefix, dialing := err.Error(), "connection: ", false
+	if errors.As(err, &op) {
+		switch op.Op {
+		case "dial":
+			prefix, dialing = "connect: ", true
+		case "proxyconnect":
+			prefix, dialing = "proxy: ", true
+		}
+	}
+	if timeout(err) {
+		switch {
+		case dialing:
+			return bellman.TimedOut, prefix + "no connection in time"
+		case strings.Contains(text, "TLS handshake"):
+			return bellman.TimedOut, "tls: no handshake in time"
+		case strings.Contains(text, "response headers"):
+			return bellman.TimedOut, "http: no header of an answer in time"
+		}
+		return bellman.TimedOut, "no answer in time"
+	}
+	for _, known := range []struct {
+		err  error
+		text string
+	}{
+		{syscall.ECONNREFUSED, "refused"},
+		{syscall.ECONNRESET, "reset by the other end"},
+		{syscall.EPIPE, "closed by the other end"},
+		{net.ErrClosed, "closed by the other end"}, // while the request was being written
+		{syscall.EHOSTUNREACH, "no route to the host"},
+		{syscall.ENETUNREACH, "no route to the network"},
+		{syscall.EMFILE, "too many open files here"},
+		{io.ErrUnexpectedEOF, "closed before the answer was whole"},
+		{io.EOF, "closed without an answer"},
+	} {
+		if errors.Is(err, known.err) {
+			return bellman.Unreachable, prefix + known.text
+		}
+	}
+	switch {
+	case strings.Contains(text, "server closed idle connection"):
+		return bellman.Unreachable, prefix + "closed without an answer"
+	case strings.Contains(text, "response headers exceeded"), strings.Contains(text, "header list larger"):
+		return bellman.Unreachable, "http: the answer's header is longer than 64 KiB"
+	}
+	return bellman.Unreachable, strings.TrimPrefix(text, "net/http: ")
+}
+
+func timeout(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// Redirect says of an answer with a redirect that nobody followed it, without the
+// query of where to; of another answer it says nothing.
+func Redirect(status int, header http.Header) string {
+	to := header.Get("Location")
+	if status < 300 || status >= 400 || to == "" {
+		return ""
+	}
+	u, err := url.Parse(to)
+	if err != nil {
+		return "redirects are not followed"
+	}
+	return Line("redirects are not followed; this one leads to " + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
+}
+
+// Encoded says of an answer that nobody asked for its encoding; of an answer
+// without one it says nothing.
+func Encoded(header http.Header) string {
+	encoding := header.Get("Content-Encoding")
+	if encoding == "" || encoding == "identity" {
+		return ""
+	}
+	return Line("the answer is encoded (" + encoding + "), which was not asked for")
+}
+
+// Line makes one line of at most 300 characters of a text that others wrote.
+func Line(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s)
+	n := 0
+	for i := range s {
+		if n++; n > 300 {
+			return s[:i]
+		}
+	}
+	return s
+}

@@ -1,0 +1,93 @@
+// Package exchange makes one HTTP request to a payment channel and bounds its
+// answer. What is asked, and what the answer means, is for others.
+package exchange
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/cause"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// maxBody is how much of an answer's body is read, in bytes.
+const maxBody = 64 << 10
+
+// Do sends req through rt and reads its answer. It follows no redirect. The
+// answer's Result is
+//
+//   - Accepted: read to its end, with a status from 200 to 299
+//   - ErrorStatus: read to its end, with another status, a redirect's among them
+//   - Refused: longer than 64 KiB, or encoded in a way that nobody asked for
+//   - Unreachable: no answer, or one that broke off
+//   - TimedOut: the same, because req's context or a part of the way ran out of time
+//   - Unknown: we were told to stop
+//
+// Only with the first two is Body all of the answer. With the others it is what
+// came of it, for the log: nothing may be decided by it.
+//
+// Error is empty with Accepted, and for an error status unless it is a redirect.
+// It never shows the URL's query or password.
+func Do(rt http.RoundTripper, req *http.Request) order.Answer {
+	resp, err := rt.RoundTrip(req)
+	if err != nil {
+		return fault(req, err, "")
+	}
+	defer resp.Body.Close()
+	body, err := read(resp)
+	if err != nil {
+		a := fault(req, err, fmt.Sprintf("the answer broke off after %d bytes: ", len(body)))
+		a.Status, a.Header, a.Body = resp.StatusCode, header(resp.Header), body
+		return a
+	}
+	a := order.Answer{Result: bellman.Accepted, Status: resp.StatusCode, Header: header(resp.Header), Body: body}
+	a.RetryAfter, a.Throttled = throttled(resp.StatusCode, resp.Header, time.Now())
+	encoded := cause.Encoded(resp.Header)
+	switch {
+	case len(body) > maxBody:
+		a.Result, a.Error, a.Body = bellman.Refused, "the answer is longer than 64 KiB", body[:maxBody]
+	case encoded != "" && len(body) > 0:
+		a.Result, a.Error = bellman.Refused, encoded
+	case a.Status < 200 || a.Status >= 300:
+		a.Result, a.Error = bellman.ErrorStatus, cause.Redirect(a.Status, resp.Header)
+	}
+	return a
+}
+
+// fault is the answer to a request that got no whole one. during says when that
+// was, and is put before the cause.
+func fault(req *http.Request, err error, during string) order.Answer {
+	result, text := cause.Of(req.Context(), err)
+	secret := []string{req.URL.RawQuery}
+	if password, set := req.URL.User.Password(); set {
+		secret = append(secret, req.URL.User.String(), password)
+	}
+	for _, s := range secret {
+		if s != "" {
+			text = strings.ReplaceAll(text, s, "…")
+		}
+	}
+	return order.Answer{Result: result, Error: cause.Line(during + text)}
+}
+
+// read reads an answer's body: one byte more than maxBody, if there is more.
+func read(resp *http.Response) ([]byte, error) {
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil, nil // what follows is no answer
+	}
+	return io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+}
+
+// header returns a header with its names in lower case. Values of one name are
+// joined with a comma, as RFC 9110, section 5.3, has it.
+func header(h http.Header) map[string]string {
+	lower := make(map[string]string, len(h))
+	for name, values := range h {
+		lower[strings.ToLower(name)] = strings.Join(values, ", ")
+	}
+	return lower
+}
