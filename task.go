@@ -36,8 +36,10 @@ type Task struct {
 	MaxAge   time.Duration // since the schedule began; 0: the schedule decides alone
 	Repeat   string        // "10m" or "cron …": begins again after it ended; empty: does not
 
-	// Delay asks for the first attempt this long after creation; StartAt asks for
-	// a time. Both zero: now. They are input: Status.Due is what came of them.
+	// Delay asks for the schedule to begin this long after creation, StartAt asks
+	// for a time. Both zero: when the queue says, which is now if it says nothing. A
+	// negative Delay: now, whatever the queue says. They are input: Status.Due is
+	// what came of them.
 	Delay   time.Duration
 	StartAt time.Time
 

@@ -93,6 +93,9 @@ func askTimes(in *client.CreateTask, f *faults, t *bellman.Task) {
 		f.add("due", "want a time from 1970 to 9999")
 	}
 	t.Delay = duration(f, "delay", in.Delay, 0, maxAhead)
+	if in.Delay != "" && t.Delay == 0 {
+		t.Delay = -1 // 0s asks for now, where the queue has a delay
+	}
 	t.Timeout = duration(f, "timeout", in.Timeout, time.Millisecond, maxAhead)
 	t.MaxAge = duration(f, "max_age", in.MaxAge, time.Millisecond, maxAhead)
 }

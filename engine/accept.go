@@ -137,12 +137,12 @@ func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
 	switch {
 	case t.Delay != 0 && !t.StartAt.IsZero():
 		invalid.Add("delay", "give due or delay, not both")
-	case t.Delay < 0 || t.Delay > maxAhead:
+	case t.Delay > maxAhead:
 		invalid.Add("delay", fmt.Sprintf("%v is out of range: want 0s to 87600h", t.Delay))
 	case !t.StartAt.IsZero() && t.StartAt.Sub(now) > maxAhead:
 		invalid.Add("due", "is more than ten years ahead")
 	case t.StartAt.IsZero():
-		began = roundUp(began.Add(t.Delay))
+		began = roundUp(began.Add(delay(t, q)))
 	case t.StartAt.After(now):
 		began = roundUp(t.StartAt)
 	}
@@ -160,6 +160,15 @@ func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
 	}
 	e.enter(t, s, began, now)
 	return bellman.Add{Task: t, Digest: digest}, nil
+}
+
+// delay is how long a task waits before its schedule begins: as it says itself,
+// or as its queue does.
+func delay(t *bellman.Task, q Queue) time.Duration {
+	if t.Delay == 0 {
+		return q.Delay
+	}
+	return max(t.Delay, 0)
 }
 
 // enter gives a checked task its id and its first status.

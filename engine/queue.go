@@ -22,6 +22,7 @@ type Queue struct {
 	Success  string        // for handlers that judge answers; the handler's own if empty
 	Timeout  time.Duration // of one attempt; default 5s
 	MaxAge   time.Duration // 0: the schedule decides alone
+	Delay    time.Duration // before the schedule begins, unless the task says when
 
 	Concurrency         int     // attempts in flight; 0: no limit of its own
 	EndpointConcurrency int     // attempts in flight to one endpoint; default 64
@@ -45,6 +46,9 @@ func (q Queue) check() error {
 	}
 	if _, err := schedule.Parse(q.Schedule); err != nil {
 		return fmt.Errorf("engine: queue %q: %w", q.Name, err)
+	}
+	if q.Delay < 0 || q.Delay > maxAhead {
+		return fmt.Errorf("engine: queue %q: delay %v is out of range: want 0s to 87600h", q.Name, q.Delay)
 	}
 	return nil
 }

@@ -227,6 +227,7 @@ func (s *Server) queues(c *config.Config) ([]engine.Queue, error) {
 			Success:             q.Success,
 			Timeout:             q.Timeout,
 			MaxAge:              q.MaxAge,
+			Delay:               q.Delay,
 			Concurrency:         q.Concurrency,
 			EndpointConcurrency: q.PerEndpoint.Concurrency,
 			EndpointRate:        q.PerEndpoint.Rate,

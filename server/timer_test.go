@@ -1,0 +1,108 @@
+package server_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/config"
+)
+
+// An order's timeout over HTTP: the queue's delay says when an unpaid order is
+// closed, "0s" asks for now, and a paid order cancels its timeout by its own key.
+func TestOrderTimeout(t *testing.T) {
+	const delay = 400 * time.Millisecond
+	closed := make(chan string, 10)
+	platform := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		order, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Errorf("the body of a timeout: %v", err)
+		}
+		closed <- string(order)
+		io.WriteString(w, "success")
+	}))
+	defer platform.Close()
+	api, _, stop := serve(t, t.TempDir(), func(c *config.Config) {
+		q := config.DefaultQueue("order-timeout")
+		q.URL, q.Delay = platform.URL, delay
+		c.Queues = append(c.Queues, q)
+	})
+	defer stop()
+
+	timeout := func(order, delay string) *client.Task {
+		return create(t, api, client.CreateTask{Queue: "order-timeout", Key: "M1/" + order, Body: order, Delay: delay})
+	}
+	paid := timeout("paid", "")
+	unpaid := timeout("unpaid", "")
+	if _, err := api.Cancel(t.Context(), client.ByKey("order-timeout", "M1/paid"), client.Because{Reason: "paid"}); err != nil {
+		t.Fatal(err)
+	}
+	now := timeout("now", "0s")
+
+	for _, task := range []*client.Task{paid, unpaid} {
+		if got := task.Due.Sub(task.Created.Time); got != delay {
+			t.Errorf("%s is due %v after it was created; want the queue's %v", task.Key, got, delay)
+		}
+	}
+	if got := now.Due.Sub(now.Created.Time); got != 0 {
+		t.Errorf("%s is due %v after it was created; want at once: it said 0s", now.Key, got)
+	}
+	for _, want := range []string{"now", "unpaid"} {
+		if got := <-closed; got != want {
+			t.Errorf("closed %q; want %q", got, want)
+		}
+	}
+	task := until(t, api, unpaid.ID, func(t *client.TaskDetail) bool { return t.State == "succeeded" })
+	if a := task.AttemptLog[0]; a.Started.Before(unpaid.Due.Time) {
+		t.Errorf("closed at %v; want not before %v", a.Started, unpaid.Due)
+	}
+	cancelled := until(t, api, paid.ID, func(*client.TaskDetail) bool { return true })
+	if cancelled.State != "cancelled" || cancelled.Attempts != 0 {
+		t.Errorf("the paid order's timeout is %s after %d attempts; want cancelled after none", cancelled.State, cancelled.Attempts)
+	}
+}
+
+// A periodic task over HTTP, slower than its period: the next round begins when
+// the one before has ended.
+func TestPeriodicDoesNotOverlapItself(t *testing.T) {
+	in := make(chan struct{}, 1) // holds one while a round runs
+	rounds := make(chan bool, 100)
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case in <- struct{}{}:
+			time.Sleep(60 * time.Millisecond) // longer than the period
+			<-in
+			rounds <- true
+		default:
+			rounds <- false
+		}
+		io.WriteString(w, "success")
+	}))
+	defer slow.Close()
+	api, _, stop := serve(t, t.TempDir(), nil)
+	defer stop()
+	create(t, api, client.CreateTask{Queue: "default", Key: "reconcile", URL: slow.URL, Repeat: "20ms"})
+	for i := range 4 {
+		if alone := <-rounds; !alone {
+			t.Fatalf("round %d began while another ran", i+1)
+		}
+	}
+	if _, err := api.Cancel(t.Context(), client.ByKey("default", "reconcile"), client.Because{Reason: "enough"}); err != nil {
+		t.Fatal(err)
+	}
+	task, err := api.Task(t.Context(), client.ByKey("default", "reconcile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range task.AttemptLog {
+		if i > 0 && a.Started.Before(task.AttemptLog[i-1].Started.Add(60*time.Millisecond)) {
+			t.Errorf("round %d began at %v, less than 60ms after the one before", a.Number, a.Started)
+		}
+	}
+	if task.State != "cancelled" || len(task.AttemptLog) < 3 {
+		t.Errorf("%s with %d rounds in the log; want cancelled with 3 or more", task.State, len(task.AttemptLog))
+	}
+}
