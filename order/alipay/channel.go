@@ -1,0 +1,156 @@
+// Package alipay asks Alipay's open platform about orders: alipay.trade.query,
+// alipay.trade.close and alipay.trade.cancel, signed with RSA2. An answer counts
+// only with Alipay's signature, and only if it is about the order; what it means
+// is for order/states.
+package alipay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/exchange"
+	"github.com/bellmanhq/bellman/order/states"
+)
+
+// The methods of Alipay's gateway that are called.
+const (
+	queryMethod  = "alipay.trade.query"
+	closeMethod  = "alipay.trade.close"
+	cancelMethod = "alipay.trade.cancel"
+)
+
+// A Channel is one application at Alipay. It is an [order.Channel] and an
+// [order.Reverser]. It shows nothing of its keys when it is printed.
+type Channel struct {
+	appID     string
+	token     func() string // app_auth_token; a function, so that nothing prints it
+	gateway   string
+	sign      func(text []byte) (signature string, err error)
+	keys      []*sign.RSAVerifier
+	query     *states.Query
+	close     *states.Close
+	transport http.RoundTripper
+	now       func() time.Time
+}
+
+// Query asks how an order stands.
+// https://docs.open.alipay.com/api_1/alipay.trade.query
+func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
+	a, _, err := c.ask(ctx, o, queryMethod)
+	age := c.now().Sub(o.Created)
+	if err != nil {
+		// An unsigned word can slow us down and not decide.
+		a.Throttled = c.query.Read(a, age).Throttled
+		return order.QueryAnswer{Answer: unread(a, err)}
+	}
+	return c.query.Read(a, age)
+}
+
+// Close asks Alipay to take no payment for an order any more.
+// https://docs.open.alipay.com/api_1/alipay.trade.close
+func (c *Channel) Close(ctx context.Context, o *order.Order) order.CloseAnswer {
+	answer, _ := c.end(ctx, o, closeMethod)
+	return answer
+}
+
+// Reverse undoes an order: it closes one that nobody paid, and gives back what
+// was paid for any other. An answer that names no action found no trade. Alipay
+// lets applications with 当面付 alone call it.
+// https://docs.open.alipay.com/api_1/alipay.trade.cancel
+func (c *Channel) Reverse(ctx context.Context, o *order.Order) order.CloseAnswer {
+	answer, t := c.end(ctx, o, cancelMethod)
+	if answer.Reading == order.CloseDone && t.Action == "" {
+		answer.Reading = order.CloseNotExist
+	}
+	return answer
+}
+
+// end calls a method that ends an order.
+func (c *Channel) end(ctx context.Context, o *order.Order, method string) (order.CloseAnswer, trade) {
+	a, t, err := c.ask(ctx, o, method)
+	if err != nil {
+		a.Throttled = c.close.Read(a).Throttled
+		return order.CloseAnswer{Answer: unread(a, err)}, t
+	}
+	return c.close.Read(a), t
+}
+
+// A trade is what of an answer says which order it is about, and which method
+// gave it.
+type trade struct {
+	Code        string `json:"code"`
+	OutTradeNo  string `json:"out_trade_no"`
+	TradeStatus string `json:"trade_status"` // of a query
+	Action      string `json:"action"`       // of a cancel: close or refund
+}
+
+// ask calls one method about an order. An error says why nothing was sent, or why
+// the answer cannot count. Without one the answer is Alipay's, and its body is
+// what was signed under the name that it was found under; or there is none.
+func (c *Channel) ask(ctx context.Context, o *order.Order, method string) (order.Answer, trade, error) {
+	if err := c.CheckOrder(o); err != nil {
+		return order.Answer{Result: bellman.Blocked}, trade{}, err
+	}
+	req, err := c.request(ctx, method, o.OrderNo)
+	if err != nil {
+		return order.Answer{Result: bellman.Blocked}, trade{}, errors.New("the request cannot be made")
+	}
+	a := exchange.Do(c.transport, req)
+	switch a.Result {
+	case bellman.Accepted, bellman.ErrorStatus:
+		t, err := c.read(&a, o, method)
+		return a, t, err
+	case bellman.Unreachable, bellman.TimedOut:
+		return a, trade{}, nil // there is no answer, and it says so itself
+	}
+	return a, trade{}, errors.New("the answer is not whole")
+}
+
+// read verifies an answer, and that it is one to what was asked: neither the name
+// that it stands under nor when it was given is signed. What was signed becomes
+// its body.
+func (c *Channel) read(a *order.Answer, o *order.Order, method string) (trade, error) {
+	node := strings.ReplaceAll(method, ".", "_") + "_response"
+	e, err := open(a.Body, node)
+	if err != nil {
+		return trade{}, err
+	}
+	if e.node == errorNode {
+		return trade{}, errors.New("the gateway refused the request" + e.refusal())
+	}
+	text, err := e.verify(c.keys)
+	if err != nil {
+		return trade{}, fmt.Errorf("%w%s", err, e.refusal())
+	}
+	var t trade
+	if err := json.Unmarshal(text, &t); err != nil {
+		return trade{}, errors.New("the answer does not describe a trade")
+	}
+	switch {
+	case t.OutTradeNo != o.OrderNo && (t.Code == "10000" || t.OutTradeNo != ""):
+		return trade{}, fmt.Errorf("the answer is about the order %.70q", t.OutTradeNo)
+	case method != queryMethod && t.TradeStatus != "":
+		return trade{}, errors.New("the answer is one to a query")
+	}
+	a.Body = []byte(`{"` + node + `":` + string(text) + `}`)
+	return t, nil
+}
+
+// unread is an answer that says nothing about an order, because of err.
+func unread(a order.Answer, err error) order.Answer {
+	if a.Result == bellman.Accepted {
+		a.Result = bellman.Refused
+	}
+	if a.Error == "" {
+		a.Error = err.Error()
+	}
+	return a
+}

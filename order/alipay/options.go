@@ -1,0 +1,88 @@
+package alipay
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/order/states"
+)
+
+// The addresses of Alipay's gateway.
+const (
+	Gateway = "https://openapi.alipay.com/gateway.do"
+	Sandbox = "https://openapi-sandbox.dl.alipaydev.com/gateway.do"
+)
+
+// preset is what Alipay's answers mean.
+const preset = "alipay"
+
+// Options of a Channel. AppID, PrivateKey and AlipayPublicKeys are needed.
+type Options struct {
+	AppID string // 应用 ID
+
+	// PrivateKey is the application's own (应用私钥), PKCS #1 or PKCS #8, in PEM or
+	// as Alipay's key tool writes it: base64 alone.
+	PrivateKey sign.Secret
+
+	// AlipayPublicKeys are what answers are verified with (支付宝公钥, not the
+	// application's), in PEM or base64 alone. One is usual; each of several is
+	// tried, so that one can follow the other.
+	AlipayPublicKeys []sign.Secret
+
+	// AppAuthToken is what a merchant gave an application of somebody else's
+	// (第三方应用授权) to act for it; the zero Secret: the application acts for itself.
+	AppAuthToken sign.Secret
+
+	GatewayURL string // default Gateway
+
+	Transport http.RoundTripper // nil: http.DefaultTransport
+	Now       func() time.Time  // nil: time.Now
+}
+
+// New returns the channel of one application. The keys are read now. An error
+// names the option that is wrong, and shows nothing of a key.
+func New(o Options) (*Channel, error) {
+	c := &Channel{appID: o.AppID, gateway: cmp.Or(o.GatewayURL, Gateway), transport: o.Transport, now: o.Now}
+	if c.transport == nil {
+		c.transport = http.DefaultTransport
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	u, err := url.Parse(c.gateway)
+	switch {
+	case o.AppID == "":
+		return nil, errors.New("alipay: AppID: want the application's id")
+	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Host == "", u.User != nil, u.RawQuery != "", u.Fragment != "":
+		return nil, errors.New("alipay: GatewayURL: want an address without a query, such as " + Gateway)
+	case len(o.AlipayPublicKeys) == 0:
+		return nil, errors.New("alipay: AlipayPublicKeys: want at least one, for no answer counts unverified")
+	}
+	if c.sign, err = sign.RSASigner(o.PrivateKey); err != nil {
+		return nil, fmt.Errorf("alipay: PrivateKey: %w", err)
+	}
+	for i, secret := range o.AlipayPublicKeys {
+		key, err := sign.NewRSAVerifier(secret)
+		if err != nil {
+			return nil, fmt.Errorf("alipay: AlipayPublicKeys[%d]: %w", i, err)
+		}
+		c.keys = append(c.keys, key)
+	}
+	token, err := o.AppAuthToken.Resolve()
+	if err != nil {
+		return nil, fmt.Errorf("alipay: AppAuthToken: %w", err)
+	}
+	c.token = func() string { return string(token) }
+	if c.query, err = states.CompileQuery(preset); err != nil {
+		return nil, fmt.Errorf("alipay: %w", err)
+	}
+	if c.close, err = states.CompileClose(preset); err != nil {
+		return nil, fmt.Errorf("alipay: %w", err)
+	}
+	return c, nil
+}

@@ -1,0 +1,164 @@
+// Package wechatpay asks WeChat Pay, API v3, about orders by their out_trade_no,
+// and closes them. An answer counts only with WeChat Pay's signature, freshly
+// made, and only if it is about the order; what it means is for order/states.
+package wechatpay
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/exchange"
+	"github.com/bellmanhq/bellman/order/states"
+)
+
+// A Channel is one account at WeChat Pay: a merchant, or a service provider's
+// sub-merchant. It is an [order.Channel]. It shows nothing of its keys when it is
+// printed.
+type Channel struct {
+	mchID, subMchID string
+	serial          string
+	base            string
+	sign            func(text []byte) (signature string, err error)
+	keys            map[string]*sign.RSAVerifier // by serialKey
+	publicKey       string                       // the id of WeChat Pay's public key; empty: there are certificates alone
+	query           *states.Query
+	close           *states.Close
+	transport       http.RoundTripper
+	now             func() time.Time
+}
+
+// Query asks how an order stands.
+// https://pay.weixin.qq.com/doc/v3/merchant/4013070356, for service providers
+// https://pay.weixin.qq.com/doc/v3/partner/4012738969
+func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
+	query := url.Values{"mchid": {c.mchID}}
+	if c.subMchID != "" {
+		query = url.Values{"sp_mchid": {c.mchID}, "sub_mchid": {c.subMchID}}
+	}
+	a, err := c.ask(ctx, o, http.MethodGet, "?"+query.Encode(), nil)
+	if err == nil && a.Status != 0 {
+		err = c.about(o, &a)
+	}
+	if err != nil {
+		return order.QueryAnswer{Answer: unread(a, err)}
+	}
+	return c.query.Read(a, c.now().Sub(o.Created))
+}
+
+// Close asks WeChat Pay to take no payment for an order any more. What it answers
+// names no order.
+// https://pay.weixin.qq.com/doc/v3/merchant/4013070360
+func (c *Channel) Close(ctx context.Context, o *order.Order) order.CloseAnswer {
+	ids := map[string]string{"mchid": c.mchID}
+	if c.subMchID != "" {
+		ids = map[string]string{"sp_mchid": c.mchID, "sub_mchid": c.subMchID}
+	}
+	body, err := json.Marshal(ids)
+	if err != nil {
+		return order.CloseAnswer{Answer: unread(order.Answer{}, err)}
+	}
+	a, err := c.ask(ctx, o, http.MethodPost, "/close", body)
+	if err != nil {
+		return order.CloseAnswer{Answer: unread(a, err)}
+	}
+	return c.close.Read(a)
+}
+
+// ask sends one request about an order. tail is what follows the order number in
+// the address. An error says why nothing was sent, or why the answer cannot count.
+// Without one the answer is WeChat Pay's, or there is none.
+func (c *Channel) ask(ctx context.Context, o *order.Order, method, tail string, body []byte) (order.Answer, error) {
+	if err := c.CheckOrder(o); err != nil {
+		return order.Answer{Result: bellman.Blocked}, err
+	}
+	path := "/v3/pay/transactions/out-trade-no/"
+	if c.subMchID != "" {
+		path = "/v3/pay/partner/transactions/out-trade-no/"
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path+url.PathEscape(o.OrderNo)+tail, bytes.NewReader(body))
+	if err != nil {
+		return order.Answer{Result: bellman.Blocked}, errors.New("the request cannot be made")
+	}
+	authorization, err := c.authorization(method, req.URL.RequestURI(), body, c.now())
+	if err != nil {
+		return order.Answer{Result: bellman.Blocked}, err
+	}
+	req.Header.Set("Authorization", authorization)
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "bellman") // WeChat Pay wants one
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.publicKey != "" {
+		// Says that answers may be signed with the public key, which WeChat Pay
+		// counts while a merchant changes over from certificates.
+		req.Header.Set("Wechatpay-Serial", c.publicKey)
+	}
+	a := exchange.Do(c.transport, req)
+	switch a.Result {
+	case bellman.Accepted, bellman.ErrorStatus:
+		return a, c.verify(&a, c.now())
+	case bellman.Unreachable, bellman.TimedOut:
+		return a, nil // there is no answer, and it says so itself
+	}
+	return a, errors.New("the answer is not whole")
+}
+
+// about says that an answer to a query is about another order; nil: it is not. An
+// answer that says nothing of a payment names no order.
+func (c *Channel) about(o *order.Order, a *order.Answer) error {
+	var t struct {
+		TradeState string `json:"trade_state"`
+		OutTradeNo string `json:"out_trade_no"`
+		MchID      string `json:"mchid"`
+		SpMchID    string `json:"sp_mchid"`
+		SubMchID   string `json:"sub_mchid"`
+	}
+	err := json.Unmarshal(a.Body, &t)
+	if a.Status != http.StatusOK && t.TradeState == "" {
+		return nil
+	}
+	merchant, own := t.MchID, c.mchID
+	if c.subMchID != "" {
+		merchant, own = t.SpMchID+"/"+t.SubMchID, c.mchID+"/"+c.subMchID
+	}
+	switch {
+	case err != nil:
+		return errors.New("the answer is not the JSON object that describes an order")
+	case t.OutTradeNo != o.OrderNo:
+		return fmt.Errorf("the answer is about the order %.40q", t.OutTradeNo)
+	case merchant != own:
+		return fmt.Errorf("the answer is about an order of the merchant %.70q", merchant)
+	}
+	return nil
+}
+
+// unread is an answer that says nothing about an order, because of err. It is so
+// of errors, too: what refuses a request before it reached WeChat Pay, with 429 or
+// 502, signs nothing, and can slow us down but not decide. Its word is for people.
+func unread(a order.Answer, err error) order.Answer {
+	if a.Result == bellman.Accepted {
+		a.Result = bellman.Refused
+	}
+	if a.Error != "" {
+		return a
+	}
+	a.Error = err.Error()
+	var said struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(a.Body, &said) == nil && said.Code != "" {
+		a.Error += fmt.Sprintf("; it says %.40q, %.80q", said.Code, said.Message)
+	}
+	return a
+}

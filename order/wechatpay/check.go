@@ -1,0 +1,31 @@
+package wechatpay
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bellmanhq/bellman/order"
+)
+
+// CheckOrder says why WeChat Pay has no such order, for whoever is told of one. A
+// number has at most 32 digits, letters and _-|*
+// (https://pay.weixin.qq.com/wiki/doc/api/wxa/wxa_api.php?chapter=9_1), and at
+// least six of them (wechatpay-go, docs/lovefeast/MerchantOrder.md).
+func (c *Channel) CheckOrder(o *order.Order) error {
+	if n := len(o.OrderNo); n < 6 || n > 32 {
+		return fmt.Errorf("order_no: WeChat Pay takes 6 to 32 characters, not %d", n)
+	}
+	if strings.ContainsFunc(o.OrderNo, outside) {
+		return errors.New("order_no: WeChat Pay takes letters, digits and _-|* alone")
+	}
+	return nil
+}
+
+func outside(r rune) bool {
+	switch {
+	case r >= '0' && r <= '9', r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', strings.ContainsRune("_-|*", r):
+		return false
+	}
+	return true
+}

@@ -1,0 +1,124 @@
+package wechatpay
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/order/states"
+)
+
+// The addresses of WeChat Pay's API.
+// https://pay.weixin.qq.com/doc/v3/merchant/4013070356
+const (
+	Domestic = "https://api.mch.weixin.qq.com"  // leads to the nearest entry
+	Backup   = "https://api2.mch.weixin.qq.com" // leads to an entry elsewhere
+)
+
+// preset is what WeChat Pay's answers mean.
+const preset = "wechat_v3"
+
+// Options of a Channel. MchID, SerialNo, PrivateKey and PlatformKeys are needed.
+type Options struct {
+	MchID    string // 商户号: the number of the merchant, or of the service provider if there is a SubMchID
+	SubMchID string // 子商户号: whose orders a service provider asks about; empty: the merchant's own
+
+	// SerialNo is the serial number of the merchant's API certificate, in hex, and
+	// PrivateKey the key that belongs to it (apiclient_key.pem).
+	SerialNo   string
+	PrivateKey sign.Secret
+
+	// PlatformKeys are what answers are verified with, by the name that they give
+	// in Wechatpay-Serial: a platform certificate by its serial number in hex, and
+	// WeChat Pay's public key by its id, PUB_KEY_ID_…. While WeChat Pay changes
+	// from one to the next it signs with either: have both.
+	PlatformKeys map[string]sign.Secret
+
+	BaseURL string // scheme and host; default Domestic
+
+	Transport http.RoundTripper // nil: http.DefaultTransport
+	Now       func() time.Time  // nil: time.Now
+}
+
+// New returns the channel of one account. The keys are read now. An error names
+// the option that is wrong, and shows nothing of a key.
+func New(o Options) (*Channel, error) {
+	c := &Channel{mchID: o.MchID, subMchID: o.SubMchID, serial: o.SerialNo, transport: o.Transport, now: o.Now}
+	if c.transport == nil {
+		c.transport = http.DefaultTransport
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	switch {
+	case !isNumber(o.MchID):
+		return nil, errors.New("wechatpay: MchID: want the merchant's number, of digits")
+	case o.SubMchID != "" && !isNumber(o.SubMchID):
+		return nil, errors.New("wechatpay: SubMchID: want the sub-merchant's number, of digits")
+	case !isHex(o.SerialNo):
+		return nil, errors.New("wechatpay: SerialNo: want the serial number of the merchant's API certificate, in hex")
+	case len(o.PlatformKeys) == 0:
+		return nil, errors.New("wechatpay: PlatformKeys: want at least one, for no answer counts unverified")
+	}
+	var err error
+	if c.base, err = parseBase(cmp.Or(o.BaseURL, Domestic)); err != nil {
+		return nil, err
+	}
+	if c.sign, err = sign.RSASigner(o.PrivateKey); err != nil {
+		return nil, fmt.Errorf("wechatpay: PrivateKey: %w", err)
+	}
+	if c.keys, c.publicKey, err = readKeys(o.PlatformKeys); err != nil {
+		return nil, err
+	}
+	if c.query, err = states.CompileQuery(preset); err != nil {
+		return nil, fmt.Errorf("wechatpay: %w", err)
+	}
+	if c.close, err = states.CompileClose(preset); err != nil {
+		return nil, fmt.Errorf("wechatpay: %w", err)
+	}
+	return c, nil
+}
+
+// readKeys returns the keys by the names that answers give, and which of them is
+// WeChat Pay's public key; empty: none.
+func readKeys(secrets map[string]sign.Secret) (keys map[string]*sign.RSAVerifier, publicKey string, err error) {
+	keys = make(map[string]*sign.RSAVerifier, len(secrets))
+	for name, secret := range secrets {
+		key, err := sign.NewRSAVerifier(secret)
+		if err != nil {
+			return nil, "", fmt.Errorf("wechatpay: PlatformKeys[%.60q]: %w", name, err)
+		}
+		switch isID := strings.HasPrefix(name, publicKeyPrefix); {
+		case isID && key.Certificate != nil:
+			return nil, "", fmt.Errorf("wechatpay: PlatformKeys[%.60q]: is a certificate: name it by its serial number, %s", name, key.Serial())
+		case isID:
+			publicKey = max(publicKey, name)
+		case key.Certificate == nil:
+			return nil, "", fmt.Errorf("wechatpay: PlatformKeys[%.60q]: is a public key: name it by its id, %s…", name, publicKeyPrefix)
+		case serialKey(key.Serial()) != serialKey(name):
+			return nil, "", fmt.Errorf("wechatpay: PlatformKeys[%.60q]: the certificate has the serial number %s", name, key.Serial())
+		}
+		keys[serialKey(name)] = key
+	}
+	return keys, publicKey, nil
+}
+
+func parseBase(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New("wechatpay: BaseURL: want scheme and host alone, such as " + Domestic)
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+func isNumber(s string) bool { return s != "" && len(s) <= 32 && strings.Trim(s, "0123456789") == "" }
+
+func isHex(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "0123456789abcdefABCDEF") == ""
+}

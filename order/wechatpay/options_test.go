@@ -1,0 +1,62 @@
+package wechatpay
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+func TestNewRefuses(t *testing.T) {
+	set := func(f func(o *Options)) Options { o := options(t); f(&o); return o }
+	keys := func(name string, key sign.Secret) Options {
+		return set(func(o *Options) { o.PlatformKeys = map[string]sign.Secret{name: key} })
+	}
+	tests := []struct {
+		name    string
+		options Options
+		want    string
+	}{
+		{"no merchant", set(func(o *Options) { o.MchID = "" }), "wechatpay: MchID: want"},
+		{"a merchant that breaks out of the header", set(func(o *Options) { o.MchID = `1",x="` }), "wechatpay: MchID: want"},
+		{"a sub-merchant with letters", set(func(o *Options) { o.SubMchID = "abc" }), "wechatpay: SubMchID: want"},
+		{"no serial", set(func(o *Options) { o.SerialNo = "" }), "wechatpay: SerialNo: want"},
+		{"a serial with colons", set(func(o *Options) { o.SerialNo = "51:57" }), "wechatpay: SerialNo: want"},
+		{"no key", set(func(o *Options) { o.PrivateKey = sign.Secret{} }), "wechatpay: PrivateKey: want an RSA private key"},
+		{"a key that is none", set(func(o *Options) { o.PrivateKey = sign.NewSecret("s3cret") }), "wechatpay: PrivateKey: want an RSA private key"},
+		{"a variable that is missing", set(func(o *Options) { o.PrivateKey = sign.NewSecret("env:BELLMAN_TEST_UNSET") }), "BELLMAN_TEST_UNSET is not set"},
+		{"no platform keys", set(func(o *Options) { o.PlatformKeys = nil }), "wechatpay: PlatformKeys: want at least one"},
+		{"a platform key that is none", keys(publicID, sign.NewSecret("s3cret")), `wechatpay: PlatformKeys["` + publicID + `"]: want a certificate`},
+		{"a public key under a serial", keys("ABC", publicPEM(t, publicKey)), `PlatformKeys["ABC"]: is a public key: name it by its id, PUB_KEY_ID_…`},
+		{"a certificate under an id", keys(publicID, certificate(t, certificateKey, "ABCD")), "is a certificate: name it by its serial number, ABCD"},
+		{"a certificate under another's serial", keys("ABC", certificate(t, certificateKey, "ABCD")), "the certificate has the serial number ABCD"},
+		{"an address with a path", set(func(o *Options) { o.BaseURL = "https://api.example/v3" }), "wechatpay: BaseURL: want"},
+		{"an address with a password", set(func(o *Options) { o.BaseURL = "https://a:s3cret@api.example" }), "wechatpay: BaseURL: want"},
+		{"no address", set(func(o *Options) { o.BaseURL = "api.mch.weixin.qq.com" }), "wechatpay: BaseURL: want"},
+	}
+	for _, tt := range tests {
+		_, err := New(tt.options)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v; want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// However a channel or its options are printed, the private key does not show.
+func TestKeysAreHidden(t *testing.T) {
+	o := options(t)
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	slog.New(slog.NewTextHandler(&log, nil)).Info("made", "channel", c, "options", o)
+	shown := log.String() + fmt.Sprintf("%v %+v %#v %v %+v %#v", c, c, *c, o, o, o)
+	for _, part := range []string{"PRIVATE", merchantKey.D.String(), merchantKey.Primes[0].String(), fmt.Sprintf("%x", merchantKey.D)} {
+		if strings.Contains(shown, part) {
+			t.Errorf("the key shows: %.30s…", part)
+		}
+	}
+}
