@@ -24,8 +24,9 @@ var layers = map[string][]string{
 	"dispatch":     {},
 	"deliver/sign": {},
 
-	// What all that send requests say of a fault.
+	// What all that send requests say of a fault, and which headers they can have.
 	"deliver/cause": {""},
+	"deliver/field": {},
 
 	// Stores, and the suite that they pass.
 	"storetest": {""},
@@ -34,7 +35,7 @@ var layers = map[string][]string{
 
 	// Everything else stands side by side on the root and the leaves.
 	"engine":  {"", "schedule", "wheel", "dispatch"},
-	"deliver": {"", "rule", "deliver/sign", "deliver/cause"},
+	"deliver": {"", "rule", "deliver/sign", "deliver/cause", "deliver/field"},
 	"resend":  {""},
 	"order":   {"", "schedule"},
 	"client":  {""},
@@ -45,7 +46,7 @@ var layers = map[string][]string{
 	// Channels: what an order's watch asks.
 	"order/states":    {"", "order", "rule"},
 	"order/exchange":  {"", "order", "deliver/cause"},
-	"order/gateway":   {"", "order", "order/states", "order/exchange", "deliver/sign"},
+	"order/gateway":   {"", "order", "order/states", "order/exchange", "deliver/sign", "deliver/field"},
 	"order/wechatpay": {"", "order", "order/states", "order/exchange", "deliver/sign"},
 	"order/alipay":    {"", "order", "order/states", "order/exchange", "deliver/sign"},
 
@@ -58,7 +59,7 @@ var layers = map[string][]string{
 }
 
 // standardOnly are the packages without any dependency.
-var standardOnly = []string{"", "wheel", "dispatch", "deliver/sign", "client", "memory"}
+var standardOnly = []string{"", "wheel", "dispatch", "deliver/sign", "deliver/cause", "deliver/field", "client", "memory"}
 
 // homes says who may import a library. All others reach it through these, so
 // that replacing one touches one package.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/field"
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
@@ -60,11 +61,11 @@ func (h *Handler) Check(task *bellman.Task) error {
 	if h.signer != nil && err == nil {
 		m := sign.Message{Header: h.header(task, "", 1), Query: to.url.RawQuery, Body: task.Body}
 		if err := h.signer.Check(&m); err != nil {
-			field := "body"
+			where := "body"
 			if len(task.Body) == 0 {
-				field = "url"
+				where = "url"
 			}
-			bad.Add(field, "cannot be signed: "+err.Error())
+			bad.Add(where, "cannot be signed: "+err.Error())
 		}
 	}
 	return bad.Err()
@@ -92,16 +93,16 @@ func (h *Handler) checkHeader(task *bellman.Task, bad *bellman.Invalid) {
 		value := task.Header[name]
 		bytes += len(name) + len(value)
 		canonical := http.CanonicalHeaderKey(name)
-		problem := reserved(canonical)
+		problem := field.Reserved(canonical)
 		switch {
-		case !isToken(name):
+		case !field.IsName(name):
 			name, problem = trim(name), "not a header's name: want letters, digits and hyphens"
 		case problem != "":
 		case h.signs(canonical):
 			problem = "set by the queue's signature"
 		case seen[canonical]:
 			problem = "stands there twice, in other letters"
-		case !isValue(value):
+		case !field.IsValue(value):
 			problem = "its value has a control character, or white space at an end"
 		}
 		seen[canonical] = true
@@ -119,48 +120,6 @@ func (h *Handler) signs(canonical string) bool {
 		return false
 	}
 	return slices.Contains(h.signer.Headers(), canonical)
-}
-
-// reserved says why a task may not bring a header, by its canonical name; empty:
-// it may.
-func reserved(canonical string) string {
-	switch canonical {
-	case "Host":
-		return "set from the URL"
-	case "Content-Length", "Transfer-Encoding", "Trailer":
-		return "set from the body"
-	case "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Upgrade", "Http2-Settings":
-		return "belongs to the connection, which tasks share"
-	case "Expect":
-		return "a body is sent without asking first"
-	case "Accept-Encoding":
-		return "answers are read as they are, without decoding"
-	}
-	if strings.HasPrefix(canonical, "Bellman-") {
-		return "names that begin with Bellman- are set by bellman"
-	}
-	return ""
-}
-
-// isToken reports whether s is a field name of RFC 9110, section 5.1.
-func isToken(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if c >= 0x80 || c <= ' ' || c == 0x7f || strings.IndexByte("\"(),/:;<=>?@[\\]{}", c) >= 0 {
-			return false
-		}
-	}
-	return s != ""
-}
-
-// isValue reports whether s is a field value of RFC 9110, section 5.5.
-func isValue(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return strings.Trim(s, " \t") == s
 }
 
 // trim cuts a name that goes into a message.

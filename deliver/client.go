@@ -126,6 +126,11 @@ func NewClient(o Options) (*Client, error) {
 	return c, nil
 }
 
+// Trusted returns the transport to addresses that the configuration names: no
+// guard, no proxy, but the same limits of time. It decodes no answer. It is closed
+// with c.
+func (c *Client) Trusted() http.RoundTripper { return c.trusted }
+
 // Close closes the connections that no request uses.
 func (c *Client) Close() {
 	for _, t := range []http.RoundTripper{c.guarded, c.trusted} {

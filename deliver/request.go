@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/field"
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
@@ -65,7 +66,7 @@ func (h *Handler) header(task *bellman.Task, id string, number int) http.Header 
 	}
 	for name, value := range task.Header {
 		name = http.CanonicalHeaderKey(name)
-		if reserved(name) == "" {
+		if field.Reserved(name) == "" {
 			set(name, value)
 		}
 	}

@@ -1,0 +1,47 @@
+// Package field says which header fields a request can be given: by a task, or by
+// the template of an order queue.
+package field
+
+import "strings"
+
+// Reserved says why nobody but bellman may set a header, by its canonical name;
+// empty: anybody may.
+func Reserved(canonical string) string {
+	switch canonical {
+	case "Host":
+		return "set from the URL"
+	case "Content-Length", "Transfer-Encoding", "Trailer":
+		return "set from the body"
+	case "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Upgrade", "Http2-Settings":
+		return "belongs to the connection, which requests share"
+	case "Expect":
+		return "a body is sent without asking first"
+	case "Accept-Encoding":
+		return "answers are read as they are, without decoding"
+	}
+	if strings.HasPrefix(canonical, "Bellman-") {
+		return "names that begin with Bellman- are set by bellman"
+	}
+	return ""
+}
+
+// IsName reports whether s is a field name of RFC 9110, section 5.1.
+func IsName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c >= 0x80 || c <= ' ' || c == 0x7f || strings.IndexByte("\"(),/:;<=>?@[\\]{}", c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// IsValue reports whether s is a field value of RFC 9110, section 5.5.
+func IsValue(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return strings.Trim(s, " \t") == s
+}
