@@ -1,0 +1,200 @@
+package order
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// An Ask is what somebody asks of an order's watch: the Body of its task, as
+// JSON:
+//
+//	{"expires":"30m","vars":{"appid":"wx1"},"notify":{"url":"https://…","json":{…}}}
+type Ask struct {
+	Expires time.Duration     // since Created; 0: as the queue's rules say
+	Vars    map[string]string // for the channel's templates
+	Notify  Notify            // how the merchant is told
+	Created time.Time         // when bellman was told of the order; zero: when the task was added
+	Watch   *Watch            // of a watch for a late payment; nil of an order's own task
+}
+
+// A Notify says where and with what a merchant is told how an order ended.
+type Notify struct {
+	URL  string          // empty: where the queue that tells has an address of its own
+	JSON json.RawMessage // an object whose fields are sent as well; empty: none
+}
+
+// A Watch says which order a watch for a late payment follows.
+type Watch struct {
+	Of      string    // key of the order's own task
+	State   string    // of the order: stays
+	Decided time.Time //
+	Until   time.Time // queries go on until then
+}
+
+// The forms of the JSON.
+type askJSON struct {
+	Expires string            `json:"expires,omitempty"`
+	Vars    map[string]string `json:"vars,omitempty"`
+	Notify  *notifyJSON       `json:"notify,omitempty"`
+	Created time.Time         `json:"created,omitzero"`
+	Watch   *watchJSON        `json:"watch,omitempty"`
+}
+
+type notifyJSON struct {
+	URL  string          `json:"url,omitempty"`
+	JSON json.RawMessage `json:"json,omitempty"`
+}
+
+type watchJSON struct {
+	Of      string    `json:"of"`
+	State   string    `json:"order_state"`
+	Decided time.Time `json:"decided"`
+	Until   time.Time `json:"until"`
+}
+
+// Encode writes what ParseAsk reads. It fails on what is no JSON.
+func (a *Ask) Encode() ([]byte, error) {
+	out := askJSON{Vars: a.Vars, Created: a.Created.UTC()}
+	if a.Expires > 0 {
+		out.Expires = schedule.FormatDuration(a.Expires)
+	}
+	if a.Notify.URL != "" || len(a.Notify.JSON) > 0 {
+		out.Notify = &notifyJSON{a.Notify.URL, a.Notify.JSON}
+	}
+	if w := a.Watch; w != nil {
+		out.Watch = &watchJSON{w.Of, w.State, w.Decided.UTC(), w.Until.UTC()}
+	}
+	return marshal(out)
+}
+
+// encode is Encode for what ParseAsk has read.
+func (a *Ask) encode() []byte {
+	body, err := a.Encode()
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
+// ParseAsk reads the Body of an order's task; an empty one asks for nothing. An
+// error is an *[bellman.Invalid] that names every wrong field.
+func ParseAsk(body []byte) (Ask, error) {
+	var a Ask
+	if len(bytes.TrimSpace(body)) == 0 {
+		return a, nil
+	}
+	bad := new(bellman.Invalid)
+	fields := object(bad, "body", body, "expires", "vars", "notify", "created", "watch")
+	read(bad, fields, "created", "a time such as 2026-11-20T15:04:05.123Z", &a.Created)
+	read(bad, fields, "vars", "an object of texts", &a.Vars)
+	var expires *string
+	read(bad, fields, "expires", `a duration such as "30m"`, &expires)
+	if expires != nil {
+		var err error
+		if a.Expires, err = schedule.ParseDuration(*expires); err != nil {
+			bad.Add("expires", err.Error())
+		} else if a.Expires == 0 {
+			bad.Add("expires", "is 0s: want how long the order can be paid")
+		}
+	}
+	if _, ok := a.Vars[""]; ok {
+		bad.Add("vars", "one has no name")
+	}
+	if raw, ok := fields["notify"]; ok {
+		a.Notify = parseNotify(bad, raw)
+	}
+	if raw, ok := fields["watch"]; ok {
+		a.Watch = parseWatch(bad, raw)
+	}
+	a.Created = a.Created.UTC()
+	if y := a.Created.Year(); y < 1 || y > 9999 {
+		bad.Add("created", "is not in the years 1 to 9999 of UTC")
+	}
+	if err := bad.Err(); err != nil {
+		return Ask{}, err
+	}
+	return a, nil
+}
+
+func parseNotify(bad *bellman.Invalid, raw json.RawMessage) (n Notify) {
+	fields := object(bad, "notify", raw, "url", "json")
+	read(bad, fields, "notify.url", "a text", &n.URL)
+	if raw, ok := fields["json"]; ok && !bytes.Equal(raw, []byte("null")) {
+		if raw[0] != '{' {
+			bad.Add("notify.json", "want an object: the order's own fields are added to it")
+		}
+		n.JSON = raw
+	}
+	return n
+}
+
+func parseWatch(bad *bellman.Invalid, raw json.RawMessage) *Watch {
+	var w Watch
+	fields := object(bad, "watch", raw, "of", "order_state", "decided", "until")
+	read(bad, fields, "watch.of", "a text", &w.Of)
+	read(bad, fields, "watch.order_state", "a text", &w.State)
+	read(bad, fields, "watch.decided", "a time", &w.Decided)
+	read(bad, fields, "watch.until", "a time", &w.Until)
+	if r, err := ParseReading(w.State); err != nil || !r.Decides() {
+		bad.Add("watch.order_state", "want the state of an order that is decided")
+	}
+	if w.Of == "" {
+		bad.Add("watch.of", "want the key of the order's task")
+	}
+	w.Decided, w.Until = w.Decided.UTC(), w.Until.UTC()
+	if w.Until.IsZero() || w.Until.Year() > 9999 || w.Decided.Year() < 1 || w.Decided.Year() > 9999 {
+		bad.Add("watch.until", "want when the watch ends")
+	}
+	return &w
+}
+
+// object reads the fields of an object, and notes those that it must not have.
+func object(bad *bellman.Invalid, name string, raw []byte, known ...string) map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
+		problem := "want an object"
+		if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
+			problem = fmt.Sprintf("is no JSON: %v", err)
+		}
+		bad.Add(name, problem)
+		return nil
+	}
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(known, field) {
+			bad.Add(within(name, field), fmt.Sprintf("there is no such field: want one of %v", known))
+		}
+	}
+	return fields
+}
+
+func within(object, field string) string {
+	if object == "body" {
+		return fmt.Sprintf("%.40s", field)
+	}
+	return fmt.Sprintf("%s.%.40s", object, field)
+}
+
+// read reads one field of an object, if it is there; path is its name with the
+// object's before it.
+func read(bad *bellman.Invalid, fields map[string]json.RawMessage, path, want string, to any) {
+	name := path
+	if i := strings.LastIndexByte(path, '.'); i >= 0 {
+		name = path[i+1:]
+	}
+	raw, ok := fields[name]
+	if !ok {
+		return
+	}
+	if err := json.Unmarshal(raw, to); err != nil {
+		bad.Add(path, "want "+want)
+	}
+}

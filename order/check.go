@@ -1,0 +1,140 @@
+package order
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Check fills in Key (MERCHANT/ORDER), Event and Endpoint, and writes into the
+// Body what the rules and the clock say of this order now: expires and created.
+// It returns an *[bellman.Invalid] that names every wrong field: merchant_no,
+// order_no, key, url, repeat, the fields of the body, and notify.url where
+// nobody could be told.
+func (h *Handler) Check(task *bellman.Task) error {
+	bad := new(bellman.Invalid)
+	if task.MerchantNo == "" {
+		bad.Add("merchant_no", "is missing: an order task needs it")
+	}
+	if task.OrderNo == "" {
+		bad.Add("order_no", "is missing: an order task needs it")
+	}
+	if task.URL != "" {
+		bad.Add("url", "an order task is no request: want the merchant's address in notify.url")
+	}
+	if task.Repeat != "" {
+		bad.Add("repeat", "an order is decided once")
+	}
+	ask, err := ParseAsk(task.Body)
+	if wrong := new(bellman.Invalid); errors.As(err, &wrong) {
+		bad.Fields = append(bad.Fields, wrong.Fields...)
+		return bad.Err()
+	}
+	if task.Key == "" {
+		task.Key = task.MerchantNo + "/" + task.OrderNo
+	}
+	if task.Event == "" {
+		task.Event = EventWatch
+	}
+	if task.Endpoint == "" {
+		task.Endpoint = h.rules.Endpoint
+	}
+	if ask.Watch == nil && strings.HasSuffix(task.Key, lateWatchKey) {
+		bad.Add("key", "ends in "+lateWatchKey+", as the key of the watch that follows a close does")
+	}
+	if ask.Expires == 0 {
+		ask.Expires = h.rules.Expires
+	}
+	if ask.Created.IsZero() {
+		ask.Created = h.rules.Now().UTC().Truncate(time.Millisecond)
+	}
+	if ask.Watch == nil {
+		h.checkNotify(bad, task, &ask)
+	}
+	if len(bad.Fields) == 0 {
+		task.Body = ask.encode()
+	}
+	return bad.Err()
+}
+
+// checkNotify sees to it that the merchant can be told, since nobody is there to
+// hear it when the order is decided.
+func (h *Handler) checkNotify(bad *bellman.Invalid, task *bellman.Task, ask *Ask) {
+	then := &h.rules.Then
+	switch {
+	case then.Queue == "" && (ask.Notify.URL != "" || len(ask.Notify.JSON) > 0):
+		bad.Add("notify", "the queue has no then: nobody would be told")
+		return
+	case then.Queue == "":
+		return
+	case ask.Notify.URL == "" && !then.HasURL:
+		bad.Add("notify.url", "is missing: queue "+then.Queue+", which tells the merchant, has no address of its own")
+		return
+	case then.Check == nil:
+		return
+	}
+	w := watched{task: task, ask: *ask, life: Life{Stage: Decided, State: Paid.String()}}
+	sample := w.tell(tellDecided, then.Queue, ask.Created)
+	err := then.Check(&sample)
+	wrong := new(bellman.Invalid)
+	switch {
+	case errors.As(err, &wrong):
+		for _, f := range wrong.Fields {
+			field := "notify"
+			switch f.Field {
+			case "url":
+				field = "notify.url"
+			case "body":
+				field = "notify.json"
+			}
+			bad.Add(field, fmt.Sprintf("as a task of queue %s: %s: %s", then.Queue, f.Field, f.Problem))
+		}
+	case err != nil:
+		bad.Add("notify", err.Error())
+	}
+}
+
+// Complete takes the channel's own notice, or what somebody looked up: PAID,
+// PAID_REFUNDED, CLOSED, REVOKED or FAILED. It decides as an answer would. After
+// the decision a payment is a late one, the same outcome again is nothing, and
+// any other is refused with ErrConflict; an order that is UNKNOWN takes one that
+// is no payment as what it is.
+func (h *Handler) Complete(task *bellman.Task, outcome string, now time.Time) (bellman.Verdict, error) {
+	r, err := ParseReading(outcome)
+	if err != nil || !r.Decides() {
+		return bellman.Verdict{}, &bellman.Invalid{Fields: []bellman.FieldError{{
+			Field: "outcome", Problem: fmt.Sprintf("%.40q: want one of %v", outcome, readingNames[Paid:])}}}
+	}
+	w, err := h.read(task, now)
+	if err != nil {
+		return bellman.Verdict{}, err
+	}
+	l, a := &w.life, answer{act: askQuery, reading: r, started: now}
+	var m move
+	switch {
+	case r.IsPaid() && (l.Stage == Watching || l.over() || task.State.Ended()):
+		if l.Stage == Watching {
+			*l, m = watch(w.plan, *l, a, now)
+		} else {
+			*l, m = look(*l, a)
+		}
+		if m.tell == "" { // it was told before
+			return bellman.Verdict{}, nil
+		}
+	case r.String() == l.State:
+		return bellman.Verdict{}, nil
+	case l.Stage == Watching, l.over() && l.State != StateUnknown:
+		return bellman.Verdict{}, fmt.Errorf("%w: the order is %s", bellman.ErrConflict, l.State)
+	default:
+		*l, m = decide(w.plan, *l, r, now)
+	}
+	if task.State.Ended() {
+		m.next = bellman.Again
+	}
+	v := bellman.Verdict{Next: m.next}
+	h.follow(&v, w, m, &QueryAnswer{}, now)
+	return v, nil
+}

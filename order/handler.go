@@ -1,0 +1,163 @@
+package order
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Attempt takes one step: one query, one close or one reverse. An attempt that
+// somebody asked for is a query always, and out of its turn it decides or
+// changes nothing.
+func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
+	started := h.rules.Now()
+	w, err := h.read(task, started)
+	if err != nil { // it was checked when it was added
+		h.rules.Alert(task, StateUnknown, err.Error())
+		return bellman.Verdict{Next: bellman.GiveUp, Reason: "unreadable", Result: bellman.Refused, Error: err.Error()}
+	}
+	w.life = w.life.resume(task, number, started)
+	v, a, said := h.ask(ctx, w)
+	a.started, a.jitter = started, rand.Float64()
+	if b := task.Before; b != nil {
+		a.ended = b.State.Ended()
+		a.aside, a.keep = a.ended || b.Due.After(started), b.Due
+	}
+	now := h.rules.Now()
+	l, m := step(w.plan, w.life, a, now)
+	l.Number, l.Asked = number, started.UnixMilli()
+	w.life = l
+	h.follow(&v, w, m, &said, now)
+	if v.Next, v.Reason, v.Due = m.next, m.reason, m.due; a.ended {
+		v.Next, v.Reason, v.Due = bellman.Again, "", time.Time{} // it stays ended, as it was
+	}
+	return v
+}
+
+// A watched is what a step works on: an order's task, read.
+type watched struct {
+	task  *bellman.Task
+	ask   Ask
+	life  Life
+	plan  *plan
+	order Order
+}
+
+func (h *Handler) read(task *bellman.Task, now time.Time) (*watched, error) {
+	w := &watched{task: task}
+	var err error
+	if w.ask, err = ParseAsk(task.Body); err != nil {
+		return nil, fmt.Errorf("the task's body cannot be read: %w", err)
+	}
+	if w.life, err = ParseLife(task.Data); err != nil {
+		return nil, fmt.Errorf("the task's data cannot be read: %w", err)
+	}
+	if s := w.ask.Watch; s != nil && len(task.Data) == 0 {
+		w.life = Life{Stage: Watching, State: s.State, DecidedAt: s.Decided.UnixMilli()}
+	}
+	if w.ask.Created.IsZero() {
+		w.ask.Created = task.Created()
+	}
+	if w.plan, err = h.plan(task, &w.ask); err != nil {
+		return nil, fmt.Errorf("the task's schedule cannot be read: %w", err)
+	}
+	w.order = Order{MerchantNo: task.MerchantNo, OrderNo: task.OrderNo, Vars: w.ask.Vars, Created: w.ask.Created}
+	return w, nil
+}
+
+// ask makes the one request of a step.
+func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a answer, said QueryAnswer) {
+	var got Answer
+	switch w.life.Stage {
+	case Close, Reverse:
+		do, act := h.channel.Close, askClose
+		if w.life.Stage == Reverse {
+			do, act = h.reverser.Reverse, askReverse
+		}
+		c := closeSafely(ctx, do, &w.order)
+		a, got = answer{act: act, close: c.Reading}, c.Answer
+	default:
+		said = h.querySafely(ctx, &w.order)
+		a, got = answer{act: askQuery, reading: said.Reading, wait: max(said.Wait, 0)}, said.Answer
+	}
+	a.throttled, a.retryAfter = got.Throttled, max(got.RetryAfter, 0)
+	return bellman.Verdict{
+		Action: a.act, Result: got.Result, Status: got.Status, Error: got.Error, Throttled: got.Throttled,
+		Response: excerpt(got.Body),
+	}, a, said
+}
+
+// A channel that panics gave no answer: the order's watch goes on.
+func (h *Handler) querySafely(ctx context.Context, o *Order) (a QueryAnswer) {
+	defer func() {
+		if p := recover(); p != nil {
+			a = QueryAnswer{Answer: panicked(p)}
+		}
+	}()
+	return h.channel.Query(ctx, o)
+}
+
+func closeSafely(ctx context.Context, do func(context.Context, *Order) CloseAnswer, o *Order) (a CloseAnswer) {
+	defer func() {
+		if p := recover(); p != nil {
+			a = CloseAnswer{Answer: panicked(p)}
+		}
+	}()
+	return do(ctx, o)
+}
+
+func panicked(p any) Answer {
+	return Answer{Result: bellman.Refused, Error: fmt.Sprintf("the channel panicked: %v", p)}
+}
+
+// maxExcerpt is how many bytes of an answer are handed on for the log, which
+// keeps 600 characters of it.
+const maxExcerpt = 600 * 4
+
+func excerpt(body []byte) string {
+	s := strings.ToValidUTF8(string(body[:min(len(body), maxExcerpt)]), "\uFFFD")
+	return strings.ReplaceAll(s, "\x00", "\uFFFD")
+}
+
+// follow adds to a verdict what a move sets off, and the life that it led to.
+func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, said *QueryAnswer, now time.Time) {
+	if m.tell != "" && said.Reading.Decides() {
+		w.life.Taken = h.taken(w, said)
+	}
+	if m.tell != "" && h.rules.Then.Queue != "" {
+		v.Follow = append(v.Follow, w.tell(m.tell, h.rules.Then.Queue, now))
+	}
+	if m.watch {
+		v.Follow = append(v.Follow, w.lateWatch(h.rules.LateWatch, h.rules.WatchSchedule))
+	}
+	if m.alert != "" {
+		h.rules.Alert(w.task, w.life.State, m.alert)
+	}
+	v.Data = w.life.encode()
+}
+
+// taken is what the merchant is told from an answer, as an object.
+func (h *Handler) taken(w *watched, said *QueryAnswer) []byte {
+	fields, err := said.Taken, error(nil)
+	if take := h.rules.Then.Taken; take != nil {
+		fields, err = take(&w.order, said, cmp.Or(w.life.Late, w.life.State))
+	}
+	var out []byte
+	if err == nil {
+		out, err = marshal(fields)
+	}
+	if err == nil && len(out) > maxTaken {
+		err = fmt.Errorf("%d bytes of JSON: want %d at most", len(out), maxTaken)
+	}
+	if err != nil {
+		slog.Error("what an answer says of a payment cannot be taken from it", "task", w.task.ID, "queue", w.task.Queue, "err", err)
+		return nil
+	}
+	return out
+}

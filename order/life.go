@@ -1,0 +1,168 @@
+package order
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// The states of an order that are no reading. The others are named as the
+// reading that decided: PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED.
+const (
+	StatePending = "PENDING" // not decided yet
+	StateUnknown = "UNKNOWN" // given up without a decision: somebody has to look
+)
+
+// A Stage says where an order's watch stands.
+type Stage string
+
+// The stages of a watch. The drawing above step shows how they follow.
+const (
+	Polling    Stage = "polling"    // asks on the schedule
+	Closing    Stage = "closing"    // asks before a close: only an explicit answer allows it
+	Close      Stage = "close"      // closes next
+	Confirming Stage = "confirming" // asks whether the close held
+	Reversing  Stage = "reversing"  // asks before a reverse
+	Reverse    Stage = "reverse"    // reverses next
+	Decided    Stage = "decided"    // over: decided, or UNKNOWN
+	Watching   Stage = "watching"   // a task of its own: asks for a payment that came late
+)
+
+var stages = []Stage{Polling, Closing, Close, Confirming, Reversing, Reverse, Decided, Watching}
+
+// A Life is what an order's watch remembers from attempt to attempt: the Data of
+// its task, as JSON. The zero Life is one that has not begun.
+type Life struct {
+	Stage Stage  `json:"stage"`
+	State string `json:"order_state"`
+
+	Polls    int `json:"polls,omitempty"`    // answers that could be read while polling
+	Closes   int `json:"closes,omitempty"`   // closes asked for
+	Confirms int `json:"confirms,omitempty"` // unpaid readings since the close
+	Reverses int `json:"reverses,omitempty"` // reverses that came to nothing
+	Errors   int `json:"errors,omitempty"`   // attempts in a row that brought nothing
+
+	Why     string `json:"why,omitempty"`     // the end began because: expired, exhausted, failed
+	Reading string `json:"reading,omitempty"` // of the last query
+	Close   string `json:"close,omitempty"`   // what became of the last close or reverse
+
+	Began    int64 `json:"began,omitempty"`     // the task's Began, Unix ms: another one is a new beginning
+	Number   int   `json:"number,omitempty"`    // of the last attempt
+	Asked    int64 `json:"asked,omitempty"`     // when it started, Unix ms
+	Stale    bool  `json:"stale,omitempty"`     // a permission to close grew old once, and was asked for again
+	ClosedAt int64 `json:"closed_at,omitempty"` // when the channel took the close, Unix ms
+
+	DecidedAt int64           `json:"decided_at,omitempty"` // Unix ms
+	Taken     json.RawMessage `json:"taken,omitempty"`      // what the answer said of the payment: an object
+	Late      string          `json:"late_payment,omitempty"`
+}
+
+// ParseLife reads the Data of an order's task. None yet is the life of an order
+// that is polled.
+func ParseLife(data []byte) (Life, error) {
+	l := Life{Stage: Polling, State: StatePending}
+	if len(data) == 0 {
+		return l, nil
+	}
+	if err := json.Unmarshal(data, &l); err != nil {
+		return Life{}, fmt.Errorf("life of an order: %w", err)
+	}
+	if err := l.check(); err != nil {
+		return Life{}, fmt.Errorf("life of an order: %w", err)
+	}
+	return l, nil
+}
+
+func (l *Life) check() error {
+	if !slices.Contains(stages, l.Stage) {
+		return fmt.Errorf("%.40q is no stage: want one of %v", l.Stage, stages)
+	}
+	decided := slices.Contains(readingNames[Paid:], l.State)
+	switch open := l.State == StatePending; {
+	case !open && !decided && l.State != StateUnknown:
+		return fmt.Errorf("%.40q is no state of an order", l.State)
+	case l.Stage == Watching && !decided, l.Stage != Watching && open == (l.Stage == Decided):
+		return fmt.Errorf("an order that is %s cannot be %s", l.Stage, l.State)
+	case min(l.Polls, l.Closes, l.Confirms, l.Reverses, l.Errors, l.Number) < 0:
+		return fmt.Errorf("a count is negative")
+	case l.Late != "" && l.Late != Paid.String() && l.Late != PaidRefunded.String():
+		return fmt.Errorf("%.40q is no late payment: want PAID or PAID_REFUNDED", l.Late)
+	}
+	if l.Taken = bytes.TrimSpace(l.Taken); len(l.Taken) > 0 && l.Taken[0] != '{' {
+		return fmt.Errorf("what was taken is no object")
+	}
+	return nil
+}
+
+// encode writes what ParseLife reads.
+func (l *Life) encode() []byte {
+	data, err := json.Marshal(l)
+	if err != nil { // a Life has nothing that JSON cannot say
+		panic(err)
+	}
+	return data
+}
+
+// StateOf returns the state of the order that a task watches, as people are told:
+// a watch that was ended without a decision leaves it UNKNOWN.
+func StateOf(t *bellman.Task) string {
+	l, err := ParseLife(t.Data)
+	switch {
+	case err != nil:
+		return StateUnknown
+	case l.State != StatePending:
+		return l.State
+	case t.State.Ended(), t.Before != nil && t.Before.State.Ended():
+		return StateUnknown
+	}
+	return StatePending
+}
+
+// over reports whether nothing is to be decided any more.
+func (l *Life) over() bool { return l.Stage == Decided }
+
+func (l *Life) isPaid() bool {
+	return l.State == Paid.String() || l.State == PaidRefunded.String()
+}
+
+// reason is why the task of a decided order ended: "paid".
+func (l *Life) reason() string { return strings.ToLower(l.State) }
+
+// fresh is how long a query's answer allows a close or reverse that had to wait.
+const fresh = 10 * time.Minute
+
+// resume is a life at the start of an attempt. A task that was begun anew begins
+// anew, unless the order is decided. And an attempt only closes or reverses if
+// the attempt just before it asked, and is not long ago; else it asks again.
+func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
+	if began := t.Began.UnixMilli(); l.Began != began {
+		if l.Stage == Watching {
+			l = Life{Stage: Watching, State: l.State, Late: l.Late}
+		} else if !l.over() || l.State == StateUnknown {
+			l = Life{Stage: Polling, State: StatePending}
+		}
+		l.Began = began
+	}
+	if l.Stage != Close && l.Stage != Reverse {
+		return l
+	}
+	old := !l.Stale && now.Sub(time.UnixMilli(l.Asked)) > fresh
+	if old || t.Before != nil || t.Trigger != bellman.BySchedule || number != l.Number+1 {
+		l.Stale = l.Stale || old // once: who is ten minutes late at each step must get on all the same
+		l.Stage = l.before()
+	}
+	return l
+}
+
+// before is the stage that asks whether what this stage does may be done.
+func (l *Life) before() Stage {
+	if l.Stage == Reverse {
+		return Reversing
+	}
+	return Closing
+}

@@ -1,0 +1,126 @@
+package order
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// The events of the tasks that an order's watch adds. A decision's event is
+// "order." and the state in lower case: order.paid, order.closed, ….
+const (
+	EventWatch       = "order.watch"        // an order's own task, where it names no event
+	EventUndecided   = "order.undecided"    // the schedule is used up, on_exhausted is callback
+	EventLateWatch   = "order.late_watch"   // the watch after CLOSED
+	EventLatePayment = "order.late_payment" // a payment after the decision
+)
+
+// What a merchant is told, and the end of the notification's key.
+const (
+	tellDecided   = "decided"
+	tellUndecided = "undecided"
+	tellLate      = "late_payment"
+)
+
+// lateWatchKey ends the key of a watch for a late payment.
+const lateWatchKey = "/late_watch"
+
+// maxTaken bounds what is taken from an answer, in bytes of JSON.
+const maxTaken = 8 << 10
+
+// TellKey returns the key of a notification about an order: what is decided,
+// undecided or late_payment. It names the order's queue, since the same order
+// number may be tried at one channel after the other, and one queue tells both.
+func TellKey(queue, key, what string) string { return queue + "/" + key + "/" + what }
+
+// tell is the notification of what came of an order. Its key is the same
+// whoever finds out, so that there is one.
+func (w *watched) tell(what, queue string, now time.Time) bellman.Task {
+	l, key := &w.life, w.task.Key
+	if w.ask.Watch != nil {
+		key = w.ask.Watch.Of
+	}
+	event := "order." + l.reason()
+	fields := map[string]any{
+		"merchant_no": w.task.MerchantNo,
+		"order_no":    w.task.OrderNo,
+		"order_state": l.State,
+		"decided_at":  when(time.UnixMilli(l.DecidedAt)),
+	}
+	switch what {
+	case tellUndecided:
+		event = EventUndecided
+	case tellLate:
+		event = EventLatePayment
+		fields["late_payment"] = l.Late
+		fields["found_at"] = when(now)
+		if l.DecidedAt == 0 { // its watch was ended by hand
+			fields["order_state"] = StateUnknown
+			delete(fields, "decided_at")
+		}
+	}
+	return bellman.Task{
+		Queue:      queue,
+		Key:        TellKey(w.task.Queue, key, what),
+		MerchantNo: w.task.MerchantNo,
+		OrderNo:    w.task.OrderNo,
+		Event:      event,
+		URL:        w.ask.Notify.URL,
+		Header:     map[string]string{"Content-Type": "application/json"},
+		Body:       join(w.ask.Notify.JSON, l.Taken, fields),
+	}
+}
+
+// lateWatch is the task that goes on asking after CLOSED.
+func (w *watched) lateWatch(long time.Duration, schedule string) bellman.Task {
+	decided := time.UnixMilli(w.life.DecidedAt).UTC()
+	ask := w.ask
+	ask.Watch = &Watch{Of: w.task.Key, State: w.life.State, Decided: decided, Until: decided.Add(long)}
+	return bellman.Task{
+		Queue:      w.task.Queue,
+		Key:        w.task.Key + lateWatchKey,
+		MerchantNo: w.task.MerchantNo,
+		OrderNo:    w.task.OrderNo,
+		Event:      EventLateWatch,
+		Schedule:   schedule,
+		Timeout:    w.task.Timeout,
+		Endpoint:   w.task.Endpoint,
+		Body:       ask.encode(),
+	}
+}
+
+// join makes one object: what the caller gave, over it what was taken from the
+// answer, and over both the order's own fields.
+func join(notify, taken json.RawMessage, fields map[string]any) []byte {
+	all := make(map[string]any)
+	for _, raw := range []json.RawMessage{notify, taken} {
+		var more map[string]json.RawMessage
+		if len(raw) > 0 && json.Unmarshal(raw, &more) == nil { // both were read as objects before
+			for name, value := range more {
+				all[name] = value
+			}
+		}
+	}
+	maps.Copy(all, fields)
+	body, err := marshal(all)
+	if err != nil { // raw JSON and texts
+		panic(err)
+	}
+	return body
+}
+
+// marshal writes JSON as people write it: < stays <.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+func when(t time.Time) string {
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
