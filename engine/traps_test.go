@@ -1,0 +1,237 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// The tests of this file are about mistakes of other designs: docs/traps.md says
+// which.
+
+// A counted store counts what is asked of it.
+type counted struct {
+	*memory.Store
+	asked atomic.Int64
+}
+
+func (s *counted) Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
+	s.asked.Add(1)
+	return s.Store.Due(ctx, shards, from, to, limit, buf)
+}
+
+func (s *counted) Load(ctx context.Context, entries []bellman.Entry) ([]*bellman.Task, error) {
+	s.asked.Add(1)
+	return s.Store.Load(ctx, entries)
+}
+
+func (s *counted) Commit(ctx context.Context, b *bellman.Batch) error {
+	s.asked.Add(1)
+	return s.Store.Commit(ctx, b)
+}
+
+// Ten thousand tasks that wait cost neither goroutines nor looks at the store
+// each. The clock of a bubble stands still while anybody is busy: were there one
+// loop that does not sleep, this test would not end.
+func TestWaitingCostsNothing(t *testing.T) {
+	looks := func(t *testing.T, tasks int) (n int64) {
+		synctest.Test(t, func(t *testing.T) {
+			store := &counted{Store: memory.New()}
+			r := &receiver{answer: accept}
+			e, stop := run(t, store, engine.Queue{Name: "q", Handler: r})
+			defer stop()
+			time.Sleep(time.Minute)
+			goroutines := runtime.NumGoroutine()
+			for range tasks / 100 {
+				add100(t, e, bellman.Task{Queue: "q", Delay: time.Hour})
+			}
+			time.Sleep(time.Minute) // past what follows from adding them
+			before := store.asked.Load()
+			time.Sleep(50 * time.Minute)
+			n = store.asked.Load() - before
+			if more := runtime.NumGoroutine() - goroutines; more > 0 {
+				t.Errorf("%d goroutines more with %d tasks waiting; want none", more, tasks)
+			}
+			time.Sleep(10 * time.Minute)
+			if got := len(r.times()); got != tasks {
+				t.Errorf("%d attempts when they were due; want %d", got, tasks)
+			}
+		})
+		return n
+	}
+	none, many := looks(t, 0), looks(t, 10_000)
+	if many > none+100 {
+		t.Errorf("the store was asked %d times in 50 minutes with 10,000 tasks waiting, and %d times with none", many, none)
+	}
+}
+
+func add100(t *testing.T, e *engine.Engine, like bellman.Task) {
+	t.Helper()
+	tasks := make([]*bellman.Task, 100)
+	for i := range tasks {
+		task := like
+		tasks[i] = &task
+	}
+	for _, a := range e.Add(t.Context(), tasks...) {
+		if a.Err != nil {
+			t.Fatal(a.Err)
+		}
+	}
+}
+
+// More due than may be in flight: what is too much waits and is not lost, the one
+// who adds it does not wait, and nothing turns while there is no room.
+func TestFullPoolWaits(t *testing.T) {
+	const tasks, room, took = 600, 10, 30 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		store := &counted{Store: memory.New()}
+		var inFlight, most atomic.Int64
+		r := &receiver{answer: func(*bellman.Task, int) bellman.Verdict {
+			most.Store(max(most.Load(), inFlight.Add(1)))
+			defer inFlight.Add(-1)
+			time.Sleep(took)
+			return bellman.Verdict{Next: bellman.Succeed}
+		}}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Timeout: time.Minute, Concurrency: room})
+		defer stop()
+		start := time.Now()
+		for range tasks / 100 {
+			add100(t, e, bellman.Task{Queue: "q"})
+		}
+		if waited := time.Since(start); waited != 0 {
+			t.Errorf("adding took %v; want no time: it does not wait for the attempts", waited)
+		}
+		time.Sleep(time.Second)
+		before := store.asked.Load()
+		time.Sleep(took / 2) // all places are taken all the while
+		if looks := store.asked.Load() - before; looks > 200 {
+			t.Errorf("the store was asked %d times in %v with no room for anything", looks, took/2)
+		}
+		time.Sleep(tasks/room*took - time.Since(start) + time.Minute)
+		got := r.times()
+		if len(got) != tasks {
+			t.Fatalf("%d attempts; want %d", len(got), tasks)
+		}
+		if last := got[tasks-1].Sub(start); last > tasks/room*took { // the limit begins lower
+			t.Errorf("the last attempt began at %v; want no place empty, so %v at most", last, tasks/room*took)
+		}
+		if n := most.Load(); n != room {
+			t.Errorf("%d in flight; want %d", n, room)
+		}
+	})
+}
+
+// Two thousand tasks due in the same millisecond, every tenth of which panics:
+// each is attempted once, none early, the last one hardly late; whether they were
+// just added or are found in the store.
+func TestManyDueAtOnce(t *testing.T) {
+	const tasks, took = 2000, 10 * time.Millisecond
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restart=%t", restart), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New()
+				r := &receiver{answer: func(task *bellman.Task, _ int) bellman.Verdict {
+					time.Sleep(took)
+					if task.Body != nil {
+						panic("boom")
+					}
+					return bellman.Verdict{Next: bellman.Succeed}
+				}}
+				q := engine.Queue{Name: "q", Handler: r, Schedule: "0s"}
+				e, stop := run(t, store, q)
+				due := time.Now().Add(30 * time.Minute)
+				ids := make([]bellman.ID, tasks)
+				for i := range ids {
+					task := &bellman.Task{Queue: "q", StartAt: due, Endpoint: fmt.Sprint(i % 20)}
+					if i%10 == 0 {
+						task.Body = []byte("panic")
+					}
+					ids[i] = add(t, e, task)
+				}
+				if restart {
+					stop()
+					_, stop = run(t, store, q)
+				}
+				defer stop()
+				time.Sleep(time.Hour)
+				got := r.times()
+				if len(got) != tasks {
+					t.Fatalf("%d attempts; want %d", len(got), tasks)
+				}
+				if first := got[0].Sub(due); first < 0 {
+					t.Errorf("the first was %v early", -first)
+				}
+				if late := got[tasks-1].Sub(due); late > time.Second {
+					t.Errorf("the last was %v late; want less than a second", late)
+				}
+				for i, id := range ids {
+					want := bellman.Succeeded
+					if i%10 == 0 {
+						want = bellman.Failed
+					}
+					if task := get(t, store, id); task.State != want || task.Attempts != 1 {
+						t.Fatalf("task %d is %v after %d attempts; want %v after 1", i, task.State, task.Attempts, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A slow store takes its time to write what an attempt came to.
+type slowRecord struct {
+	*memory.Store
+	takes    time.Duration
+	recorded atomic.Int64 // attempts written
+}
+
+func (s *slowRecord) Commit(ctx context.Context, b *bellman.Batch) error {
+	n := 0
+	for i := range b.Changes {
+		if b.Changes[i].Attempt != nil {
+			n++
+		}
+	}
+	if n > 0 {
+		time.Sleep(s.takes)
+	}
+	err := s.Store.Commit(ctx, b)
+	s.recorded.Add(int64(n))
+	return err
+}
+
+// The next attempt waits until this one is on disk, whatever the schedule says:
+// else a crash between the two would make them over again.
+func TestNextAttemptWaitsForRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowRecord{Store: memory.New(), takes: 20 * time.Second}
+		r := &receiver{answer: func(_ *bellman.Task, number int) bellman.Verdict {
+			if n := store.recorded.Load(); n != int64(number-1) {
+				t.Errorf("attempt %d began when %d were recorded", number, n)
+			}
+			return bellman.Verdict{}
+		}}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Schedule: "0s, 1s*3"})
+		defer stop()
+		start := time.Now()
+		id := add(t, e, &bellman.Task{Queue: "q"})
+		time.Sleep(10 * time.Minute)
+		got := r.times()
+		for i := range got {
+			if want := time.Duration(i) * store.takes; got[i].Sub(start) != want {
+				t.Errorf("attempt %d at %v; want %v", i+1, got[i].Sub(start), want)
+			}
+		}
+		if log := attempts(t, store, id); len(got) != 4 || len(log) != 4 {
+			t.Errorf("%d attempts, %d in the log; want 4 of each", len(got), len(log))
+		}
+	})
+}
