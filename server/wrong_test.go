@@ -1,0 +1,182 @@
+package server_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/bellmanhq/bellman/config"
+)
+
+// A wrongRequest is one that must be refused. In all of its texts # stands for a
+// number that no other has.
+type wrongRequest struct{ method, path, key, body string }
+
+const strangerID = "01a1fba8-6e50-7001-bce2-######"
+
+var wrongRequests = []wrongRequest{
+	// What is no JSON, or not what was to be said in it.
+	{"POST", "/v1/tasks", "admin", ``},
+	{"POST", "/v1/tasks", "admin", `{"queue":"default","key":"#`},
+	{"POST", "/v1/tasks", "admin", `{"queue":"default"} and #`},
+	{"POST", "/v1/tasks", "admin", "{\"queue\":\"default\",\"key\":\"#\xff\"}"},
+	{"POST", "/v1/tasks", "admin", strings.Repeat(`[`, 300) + `#`},
+	{"POST", "/v1/tasks", "admin", `{"queue":"default","url":"http://127.0.0.1/#","json":` + strings.Repeat(`[`, 300) + strings.Repeat(`]`, 300) + `}`},
+	{"POST", "/v1/tasks", "admin", `["#"]`},
+	{"POST", "/v1/tasks", "admin", `{"queue":"default","url":"http://127.0.0.1/#","colour_#":"red"}`},
+	{"POST", "/v1/tasks", "admin", `{"queue":"none-#","url":"http://127.0.0.1/#"}`},
+	{"POST", "/v1/tasks", "admin", `{"queue":"default","url":"ftp://127.0.0.1/#"}`},
+	{"POST", "/v1/tasks", "admin", `{"queue":"default","url":"http://10.1.2.3/#"}`},
+	{"POST", "/v1/tasks", "admin", `{"queue":"default","url":"http://127.0.0.1/#","schedule":"often #"}`},
+	{"POST", "/v1/tasks", "admin", `{"queue":"default","url":"http://127.0.0.1/#","success":"status == (#"}`},
+	{"POST", "/v1/tasks", "admin", `{"queue":"default","schedule":"0s, 1#s","success":"status == 1# || body == \"#\""}`}, // no URL
+	{"POST", "/v1/tasks", "admin", `{"queue":"default","url":"http://127.0.0.1/#","headers":{"Bellman-Task":"#","a b#":"c"}}`},
+	{"POST", "/v1/tasks", "admin", `{"queue":"default","url":"http://127.0.0.1/#","due":"tomorrow #"}`},
+	{"POST", "/v1/tasks", "admin", `{"queue":"default","url":"http://127.0.0.1/#","body":"` + strings.Repeat("x", 256<<10+1) + `"}`},
+	{"POST", "/v1/tasks", "admin", strings.Repeat(" ", 2<<20) + "#"},
+	{"POST", "/v1/tasks/batch", "admin", `{"tasks":[]}`},
+	{"POST", "/v1/tasks/batch", "admin", `{"tasks":[` + strings.Repeat(`{"queue":"#"},`, 1000) + `{}]}`},
+	{"POST", "/v1/tasks/batch", "admin", `{"tasks":{"#":1}}`},
+	{"POST", "/v1/resends", "admin", `{"filter":{"state":"#"}}`},
+	{"POST", "/v1/backup", "admin", `{"dir":"no/root/#"}`},
+	{"POST", "/v1/tasks/" + strangerID + "/resend", "admin", `{"mode":"often #"}`},
+
+	// What is not there, or cannot be done.
+	{"GET", "/v1/tasks/" + strangerID, "admin", ""},
+	{"POST", "/v1/tasks/" + strangerID + "/cancel", "admin", `{"reason":"#"}`},
+	{"GET", "/v1/tasks/#", "admin", ""},
+	{"GET", "/v1/tasks?limit=#000", "admin", ""},
+	{"GET", "/v1/tasks?cursor=#", "admin", ""},
+	{"GET", "/v1/tasks?colour=#", "admin", ""},
+	{"GET", "/v1/tasks?created_from=#", "admin", ""},
+	{"GET", "/v1/queues/default/keys/none-#", "admin", ""},
+	{"POST", "/v1/queues/none-#/pause", "admin", ""},
+	{"POST", "/v1/endpoints/none-#.example/pause", "admin", ""},
+	{"GET", "/v1/resends/" + strangerID, "admin", ""},
+	{"GET", "/v1/stats?window=#x", "admin", ""},
+	{"GET", "/nowhere/#", "admin", ""},
+	{"GET", "/v1//tasks/../#", "admin", ""},
+	{"DELETE", "/v1/tasks/" + strangerID, "admin", ""},
+	{"PATCH", "/v1/queues", "admin", "#"},
+	{"NONSENSE", "/v1/tasks", "admin", "#"},
+
+	// Who may not.
+	{"GET", "/v1/tasks", "", ""},
+	{"GET", "/v1/tasks", "guess-#", ""},
+	{"GET", "/v1/events", "guess-#", ""},
+	{"GET", "/metrics", "guess-#", ""},
+	{"POST", "/v1/queues/default/pause", "submit", `{"reason":"#"}`},
+	{"GET", "/v1/audit", "submit", ""},
+}
+
+// rawRequests are no HTTP at all, or too much of it.
+var rawRequests = []string{
+	"NONSENSE #\r\n\r\n",
+	"GET /v1/tasks#\x00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+	"GET /v1/tasks HTTP/1.1\r\n\r\n", // no host
+	"GET /v1/tasks HTTP/1.1\r\nHost: localhost\r\nX: #" + strings.Repeat("x", 2<<20),
+	"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Length: -#\r\n\r\n",
+}
+
+// Whatever is asked wrongly is refused as the caller's mistake, and leaves
+// nothing behind: neither memory nor goroutines.
+func TestWrongRequests(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	_, s, stop := serve(t, t.TempDir(), func(c *config.Config) {
+		c.Keys = []config.Key{
+			{Name: "a", Role: "admin", SHA256: sha256.Sum256([]byte("admin"))},
+			{Name: "s", Role: "submit", SHA256: sha256.Sum256([]byte("submit"))},
+		}
+	})
+	defer stop()
+	send := func(from, to int) (heap uint64) {
+		var transport http.Transport
+		var senders sync.WaitGroup
+		for worker := range 8 {
+			senders.Go(func() {
+				for n := from + worker; n < to; n += 8 {
+					r := &wrongRequests[n%len(wrongRequests)]
+					status, answer, err := r.send(&transport, s.Addr(), n)
+					if err != nil || status < 400 || status >= 500 {
+						t.Errorf("%s %s %.200s: %d %.200s, %v; want a status of 4xx", r.method, r.path, r.body, status, answer, err)
+					}
+				}
+			})
+		}
+		senders.Wait()
+		transport.CloseIdleConnections()
+		for n := from; n < to; n += 100 {
+			text := strings.ReplaceAll(rawRequests[n/100%len(rawRequests)], "#", fmt.Sprint(n))
+			if answer, err := sendRaw(s.Addr(), text); !strings.HasPrefix(answer, "HTTP/1.1 4") {
+				t.Errorf("%.200q is answered %.200q, %v; want a status of 4xx", text, answer, err)
+			}
+		}
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	for s.Engine().Ready(t.Context()) != nil { // until all that runs is running
+		runtime.Gosched()
+	}
+	goroutines := runtime.NumGoroutine()
+	before := send(0, 2000)
+	after := send(2000, 10_000)
+	t.Logf("heap of %d KiB after 2,000 requests, %d KiB after 10,000", before>>10, after>>10)
+	if after > before+2<<20 {
+		t.Errorf("heap of %d KiB after 2,000 wrong requests, %d KiB after 10,000; want at most 2 MiB more", before>>10, after>>10)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for runtime.NumGoroutine() > goroutines && time.Now().Before(deadline) {
+		runtime.Gosched() // connections are being closed
+	}
+	if n := runtime.NumGoroutine(); n > goroutines {
+		t.Errorf("%d goroutines before, %d after 10,000 wrong requests", goroutines, n)
+	}
+}
+
+// send sends the request as number n and returns its answer.
+func (r *wrongRequest) send(transport *http.Transport, addr string, n int) (status int, body string, err error) {
+	fill := func(s string) string {
+		s = strings.ReplaceAll(s, "######", fmt.Sprintf("%012x", n))
+		return strings.ReplaceAll(s, "#", fmt.Sprint(n))
+	}
+	req, err := http.NewRequest(r.method, "http://"+addr+fill(r.path), strings.NewReader(fill(r.body)))
+	if err != nil {
+		return 0, "", err
+	}
+	if r.key != "" {
+		req.Header.Set("Authorization", "Bearer "+fill(r.key))
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(answer), err
+}
+
+// sendRaw sends text as it is, and returns what is answered to it.
+func sendRaw(addr, text string) (answer string, err error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	go io.WriteString(conn, text) // more than is read: it ends when the connection does
+	b := make([]byte, 100)
+	n, err := io.ReadAtLeast(conn, b, len("HTTP/1.1 4"))
+	return string(b[:n]), err
+}
