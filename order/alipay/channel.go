@@ -39,6 +39,10 @@ type Channel struct {
 	close     *states.Close
 	transport http.RoundTripper
 	now       func() time.Time
+
+	// Of an application with certificates; empty: it has bare keys.
+	appCertSN, rootCertSN string
+	byNumber              map[string]*sign.RSAVerifier
 }
 
 // Query asks how an order stands.
@@ -126,7 +130,11 @@ func (c *Channel) read(a *order.Answer, o *order.Order, method string) (trade, e
 	if e.node == errorNode {
 		return trade{}, errors.New("the gateway refused the request" + e.refusal())
 	}
-	text, err := e.verify(c.keys)
+	keys, err := c.candidates(e)
+	if err != nil {
+		return trade{}, err
+	}
+	text, err := e.verify(keys)
 	if err != nil {
 		return trade{}, fmt.Errorf("%w%s", err, e.refusal())
 	}

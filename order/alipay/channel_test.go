@@ -44,6 +44,8 @@ type platform struct {
 	private    string          // the application's key as its tool writes it
 	public     string          // Alipay's, as its console shows it
 	token      string          // the app_auth_token that is wanted
+	appCertSN  string          // and the numbers of certificates
+	rootCertSN string
 	wantMethod string
 	status     int
 	body       func(sign func(text string) string) string
@@ -84,8 +86,10 @@ func (p *platform) check(r *http.Request) string {
 		"app_id": {appID}, "method": {p.wantMethod}, "format": {"JSON"}, "charset": {"utf-8"}, "sign_type": {"RSA2"},
 		"timestamp": {"2026-11-20 20:00:00"}, "version": {"1.0"}, "biz_content": {`{"out_trade_no":"` + orderNo + `"}`},
 	}
-	if p.token != "" {
-		want["app_auth_token"] = []string{p.token}
+	for name, value := range map[string]string{"app_auth_token": p.token, "app_cert_sn": p.appCertSN, "alipay_root_cert_sn": p.rootCertSN} {
+		if value != "" {
+			want.Set(name, value)
+		}
 	}
 	signature := r.PostForm.Get("sign")
 	delete(r.PostForm, "sign")
@@ -138,7 +142,7 @@ func (p *platform) query() order.QueryAnswer {
 	return p.open(p.options()).Query(p.t.Context(), &order.Order{OrderNo: orderNo, Created: now.Add(-time.Minute)})
 }
 
-// trade is the answer to a query, in the form that Alipay sends. more begins with
+// trades is the answer to a query, in the form that Alipay sends. more begins with
 // a comma.
 func trades(state, more string) string {
 	return `{"code":"10000","msg":"Success","buyer_logon_id":"lmj***@sandbox.com","buyer_pay_amount":"88.88","out_trade_no":"` + orderNo +

@@ -18,9 +18,10 @@ const errorNode = "error_response"
 // what is signed, and its signature. The name of the answer is not signed, nor
 // when it was given.
 type envelope struct {
-	node string // the name that the answer stands under, or errorNode
-	text []byte // the answer proper, to the byte as it stands in the body
-	sign string // in base64; empty: none
+	node   string // the name that the answer stands under, or errorNode
+	text   []byte // the answer proper, to the byte as it stands in the body
+	sign   string // in base64; empty: none
+	certSN string // of the certificate that it is signed with; empty: it does not say
 }
 
 // open reads an envelope. node is the name of the answer that was asked for; an
@@ -47,7 +48,7 @@ func open(body []byte, node string) (envelope, error) {
 			return envelope{}, errors.New("the answer is not JSON")
 		}
 		key, _ := name.(string)
-		if key != node && key != errorNode && key != "sign" {
+		if key != node && key != errorNode && key != "sign" && key != "alipay_cert_sn" {
 			continue
 		}
 		if found[key] != nil {
@@ -67,9 +68,9 @@ func open(body []byte, node string) (envelope, error) {
 	case e.text[0] != '{':
 		return envelope{}, fmt.Errorf("%s is not a JSON object", e.node)
 	}
-	if signature := found["sign"]; signature != nil {
-		if err := json.Unmarshal(signature, &e.sign); err != nil {
-			return envelope{}, errors.New("the answer's signature is not a string")
+	for name, text := range map[string]*string{"sign": &e.sign, "alipay_cert_sn": &e.certSN} {
+		if found[name] != nil && json.Unmarshal(found[name], text) != nil {
+			return envelope{}, fmt.Errorf("the answer's %s is not a string", name)
 		}
 	}
 	return e, nil

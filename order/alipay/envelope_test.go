@@ -71,7 +71,8 @@ func TestOpenRefuses(t *testing.T) {
 		{"the signature twice", `{"alipay_trade_query_response":{},"sign":"a","sign":"b"}`, "sign twice"},
 		{"encrypted", `{"alipay_trade_query_response":"c2VjcmV0","sign":"a"}`, "is encrypted"},
 		{"null", `{"alipay_trade_query_response":null,"sign":"a"}`, "not a JSON object"},
-		{"a signature that is no text", `{"alipay_trade_query_response":{},"sign":1}`, "signature is not a string"},
+		{"a number that is no text", `{"alipay_trade_query_response":{},"sign":"a","alipay_cert_sn":1}`, "answer's alipay_cert_sn is not a string"},
+		{"a signature that is no text", `{"alipay_trade_query_response":{},"sign":1}`, "answer's sign is not a string"},
 	}
 	for _, tt := range tests {
 		if e, err := open([]byte(tt.body), node); err == nil || !strings.Contains(err.Error(), tt.want) {

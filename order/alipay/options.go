@@ -31,8 +31,14 @@ type Options struct {
 
 	// AlipayPublicKeys are what answers are verified with (支付宝公钥, not the
 	// application's), in PEM or base64 alone. One is usual; each of several is
-	// tried, so that one can follow the other.
+	// tried, so that one can follow the other. With certificates:
+	// alipayCertPublicKey_RSA2.crt, and the one that an answer names counts.
 	AlipayPublicKeys []sign.Secret
+
+	// AppCertificate (appCertPublicKey_….crt) and RootCertificates
+	// (alipayRootCert.crt) are for an application that was set up with
+	// certificates (公钥证书模式), both or neither.
+	AppCertificate, RootCertificates sign.Secret
 
 	// AppAuthToken is what a merchant gave an application of somebody else's
 	// (第三方应用授权) to act for it; the zero Secret: the application acts for itself.
@@ -72,6 +78,11 @@ func New(o Options) (*Channel, error) {
 			return nil, fmt.Errorf("alipay: AlipayPublicKeys[%d]: %w", i, err)
 		}
 		c.keys = append(c.keys, key)
+	}
+	if o.AppCertificate.String() != "" || o.RootCertificates.String() != "" {
+		if err := c.readCertificates(o.AppCertificate, o.RootCertificates); err != nil {
+			return nil, err
+		}
 	}
 	token, err := o.AppAuthToken.Resolve()
 	if err != nil {

@@ -32,6 +32,10 @@ func (c *Channel) request(ctx context.Context, method, orderNo string) (*http.Re
 	if token := c.token(); token != "" {
 		form.Set("app_auth_token", token)
 	}
+	if c.appCertSN != "" {
+		form.Set("app_cert_sn", c.appCertSN)
+		form.Set("alipay_root_cert_sn", c.rootCertSN)
+	}
 	signature, err := c.sign(signed(form))
 	if err != nil {
 		return nil, err

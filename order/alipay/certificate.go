@@ -1,0 +1,109 @@
+package alipay
+
+import (
+	"crypto/md5"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+// readCertificates reads what an application needs that uses certificates in the
+// place of bare keys (公钥证书模式): the numbers of its own certificate and of the
+// root go with every request, and an answer says the number of the one that it is
+// signed with.
+func (c *Channel) readCertificates(app, root sign.Secret) error {
+	own, err := sign.NewRSAVerifier(app)
+	if err != nil {
+		return fmt.Errorf("alipay: AppCertificate: %w", err)
+	}
+	if own.Certificate == nil {
+		return errors.New("alipay: AppCertificate: is a public key: want appCertPublicKey_….crt")
+	}
+	probe, err := c.sign([]byte("probe"))
+	if err != nil || !own.Verify([]byte("probe"), probe) {
+		return errors.New("alipay: AppCertificate: belongs to another key than PrivateKey")
+	}
+	if c.appCertSN, err = certificateSN(own.Certificate); err != nil {
+		return fmt.Errorf("alipay: AppCertificate: %w", err)
+	}
+	if c.rootCertSN, err = rootSN(root); err != nil {
+		return fmt.Errorf("alipay: RootCertificates: %w", err)
+	}
+	c.byNumber = make(map[string]*sign.RSAVerifier, len(c.keys))
+	for i, key := range c.keys {
+		if key.Certificate == nil {
+			return fmt.Errorf("alipay: AlipayPublicKeys[%d]: is a public key: with AppCertificate want alipayCertPublicKey_RSA2.crt", i)
+		}
+		number, err := certificateSN(key.Certificate)
+		if err != nil {
+			return fmt.Errorf("alipay: AlipayPublicKeys[%d]: %w", i, err)
+		}
+		c.byNumber[number] = key
+	}
+	return nil
+}
+
+// candidates are the keys that an answer may be signed with.
+func (c *Channel) candidates(e envelope) ([]*sign.RSAVerifier, error) {
+	if c.byNumber == nil || e.sign == "" {
+		return c.keys, nil
+	}
+	key := c.byNumber[e.certSN]
+	if key == nil {
+		return nil, fmt.Errorf("the answer is signed with the certificate %.40q, which is not among AlipayPublicKeys", e.certSN)
+	}
+	return []*sign.RSAVerifier{key}, nil
+}
+
+// certificateSN is the number that Alipay knows a certificate by: the MD5 of its
+// issuer (RFC 2253) and serial number.
+// alipay-easysdk, AntCertificationUtil.getCertSN
+func certificateSN(c *x509.Certificate) (string, error) {
+	var issuer pkix.RDNSequence // in its own order, which pkix.Name does not keep
+	if rest, err := asn1.Unmarshal(c.RawIssuer, &issuer); err != nil || len(rest) > 0 {
+		return "", errors.New("the certificate's issuer cannot be read")
+	}
+	sum := md5.Sum([]byte(issuer.String() + c.SerialNumber.String()))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// rootSN is the number of Alipay's roots: those of all that are signed with RSA,
+// joined with _. Others stand in the same file, which Go cannot read (SM2).
+// alipay-easysdk, AntCertificationUtil.getRootCertSN
+func rootSN(root sign.Secret) (string, error) {
+	text, err := root.Resolve()
+	if err != nil {
+		return "", err
+	}
+	var numbers []string
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil || !signedWithRSA(c) {
+			continue
+		}
+		number, err := certificateSN(c)
+		if err != nil {
+			return "", err
+		}
+		numbers = append(numbers, number)
+	}
+	if numbers == nil {
+		return "", errors.New("want alipayRootCert.crt: there is no certificate that is signed with RSA")
+	}
+	return strings.Join(numbers, "_"), nil
+}
+
+func signedWithRSA(c *x509.Certificate) bool {
+	switch c.SignatureAlgorithm {
+	case x509.SHA1WithRSA, x509.SHA256WithRSA, x509.SHA384WithRSA, x509.SHA512WithRSA, x509.MD5WithRSA:
+		return true
+	}
+	return false
+}
