@@ -40,9 +40,9 @@ type Channel struct {
 // https://pay.weixin.qq.com/doc/v3/merchant/4013070356, for service providers
 // https://pay.weixin.qq.com/doc/v3/partner/4012738969
 func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
-	query := url.Values{"mchid": {c.mchID}}
-	if c.subMchID != "" {
-		query = url.Values{"sp_mchid": {c.mchID}, "sub_mchid": {c.subMchID}}
+	query := url.Values{}
+	for name, id := range c.ids() {
+		query.Set(name, id)
 	}
 	a, err := c.ask(ctx, o, http.MethodGet, "?"+query.Encode(), nil)
 	if err == nil && a.Status != 0 {
@@ -58,19 +58,28 @@ func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
 // names no order.
 // https://pay.weixin.qq.com/doc/v3/merchant/4013070360
 func (c *Channel) Close(ctx context.Context, o *order.Order) order.CloseAnswer {
-	ids := map[string]string{"mchid": c.mchID}
-	if c.subMchID != "" {
-		ids = map[string]string{"sp_mchid": c.mchID, "sub_mchid": c.subMchID}
-	}
-	body, err := json.Marshal(ids)
-	if err != nil {
-		return order.CloseAnswer{Answer: unread(order.Answer{}, err)}
-	}
-	a, err := c.ask(ctx, o, http.MethodPost, "/close", body)
+	a, err := c.post(ctx, o, "/close", c.ids())
 	if err != nil {
 		return order.CloseAnswer{Answer: unread(a, err)}
 	}
 	return c.close.Read(a)
+}
+
+// ids are the numbers that say whose order it is.
+func (c *Channel) ids() map[string]string {
+	if c.subMchID != "" {
+		return map[string]string{"sp_mchid": c.mchID, "sub_mchid": c.subMchID}
+	}
+	return map[string]string{"mchid": c.mchID}
+}
+
+// post asks with a body.
+func (c *Channel) post(ctx context.Context, o *order.Order, tail string, fields map[string]string) (order.Answer, error) {
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return order.Answer{Result: bellman.Blocked}, errors.New("the request cannot be made")
+	}
+	return c.ask(ctx, o, http.MethodPost, tail, body)
 }
 
 // ask sends one request about an order. tail is what follows the order number in
