@@ -68,8 +68,13 @@ type Options struct {
 	Backup  Backuper     // nil: backups are answered with 501
 	Metrics http.Handler // served at /metrics; nil: 404
 
-	// Kinds says what the tasks of a queue are, for "kind"; nil: all are notify.
+	// Kinds says what the tasks of a queue are, notify or order; empty: there is no
+	// such queue. nil: all are notify.
 	Kinds func(queue string) string
+
+	// Orders reads and writes what the tasks of queues of kind order keep. Required
+	// where Kinds says order of a queue.
+	Orders Orders
 
 	// Keys are who may call. Without any, everybody may do everything: then listen
 	// on a loopback address only.
@@ -89,11 +94,14 @@ type API struct {
 	resends Resends
 	backup  Backuper
 	kinds   func(string) string
+	orders  Orders
+	settler Settler
 	keys    []heldKey
 	log     *slog.Logger
 
 	maxTask, maxBatch int          // of what one task sends, and of a batch's JSON
 	inBatches         atomic.Int64 // bytes of batches being worked on
+	inSettles         atomic.Int64 // orders being settled
 	listeners         atomic.Int64 // streams of events
 
 	schedules schedules
@@ -115,12 +123,13 @@ func build(o Options, slow bool) (*API, error) {
 	}
 	a := &API{
 		engine: o.Engine, reader: o.Reader, resends: o.Resends, backup: o.Backup,
-		kinds: o.Kinds, keys: keys, log: cmp.Or(o.Log, slog.Default()),
+		kinds: o.Kinds, orders: o.Orders, keys: keys, log: cmp.Or(o.Log, slog.Default()),
 		maxTask:  cmp.Or(o.MaxTaskBytes, 256<<10),
 		maxBatch: cmp.Or(o.MaxBatchBytes, 16<<20),
 		mux:      http.NewServeMux(),
 		foreign:  http.NewCrossOriginProtection(),
 	}
+	a.settler, _ = o.Engine.(Settler)
 	if err := a.register(o, slow); err != nil {
 		return nil, err
 	}
@@ -131,9 +140,14 @@ func build(o Options, slow bool) (*API, error) {
 // bytes is escaped as \u00XX, and what comes with it.
 func (a *API) maxJSON() int { return 6*a.maxTask + 64<<10 }
 
-func (a *API) kind(queue string) string {
+// kind is what the tasks of a queue are shown as. Those of a queue that is gone are
+// shown as notify.
+func (a *API) kind(queue string) string { return cmp.Or(a.kindOf(queue), "notify") }
+
+// kindOf is what the tasks of a queue are; empty: there is no such queue.
+func (a *API) kindOf(queue string) string {
 	if a.kinds == nil {
 		return "notify"
 	}
-	return cmp.Or(a.kinds(queue), "notify")
+	return a.kinds(queue)
 }

@@ -28,6 +28,10 @@ const (
 	maxHeaderName  = 256
 	maxHeaderValue = 8192
 
+	maxVars    = 64
+	maxVarName = 64
+	maxVar     = 4000
+
 	maxAhead = 3650 * 24 * time.Hour
 )
 
@@ -41,6 +45,21 @@ func ask(in *client.CreateTask, f *faults) *bellman.Task {
 		Schedule: in.Schedule, Success: in.Success, Repeat: in.Repeat,
 		StartAt: in.Due.Time,
 	}
+	askLabels(in, f)
+	bounded(f, "url", in.URL, maxURL)
+	bounded(f, "method", in.Method, maxMethod)
+	bounded(f, "schedule", in.Schedule, maxRule)
+	bounded(f, "success", in.Success, maxRule)
+	bounded(f, "repeat", in.Repeat, maxRepeat)
+	headers(f, in.Headers)
+	askBody(in, f, t)
+	askTimes(in, f, t)
+	t.MaxAge = duration(f, "max_age", in.MaxAge, time.Millisecond, maxAhead)
+	return t
+}
+
+// askLabels looks at what every task can have.
+func askLabels(in *client.CreateTask, f *faults) {
 	if in.Queue == "" && !f.has("queue") {
 		f.add("queue", "is required")
 	}
@@ -52,15 +71,6 @@ func ask(in *client.CreateTask, f *faults) *bellman.Task {
 	label(f, "merchant_no", in.MerchantNo, maxName)
 	label(f, "order_no", in.OrderNo, maxName)
 	label(f, "event", in.Event, maxName)
-	bounded(f, "url", in.URL, maxURL)
-	bounded(f, "method", in.Method, maxMethod)
-	bounded(f, "schedule", in.Schedule, maxRule)
-	bounded(f, "success", in.Success, maxRule)
-	bounded(f, "repeat", in.Repeat, maxRepeat)
-	headers(f, in.Headers)
-	askBody(in, f, t)
-	askTimes(in, f, t)
-	return t
 }
 
 func askBody(in *client.CreateTask, f *faults, t *bellman.Task) {
@@ -97,7 +107,6 @@ func askTimes(in *client.CreateTask, f *faults, t *bellman.Task) {
 		t.Delay = -1 // 0s asks for now, where the queue has a delay
 	}
 	t.Timeout = duration(f, "timeout", in.Timeout, time.Millisecond, maxAhead)
-	t.MaxAge = duration(f, "max_age", in.MaxAge, time.Millisecond, maxAhead)
 }
 
 // duration reads a duration from low to high; the empty text is 0.

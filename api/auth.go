@@ -26,9 +26,9 @@ type Role string
 
 // The roles. Operate includes Read, and Admin includes all.
 const (
-	Submit  Role = "submit"  // create tasks, and get one by id or key
+	Submit  Role = "submit"  // create tasks, and get one by id or key, or an order by its number
 	Read    Role = "read"    // all that changes nothing
-	Operate Role = "operate" // Read, and resend, cancel, complete, reschedule, pause, resume
+	Operate Role = "operate" // Read, and resend, cancel, complete, reschedule, settle, pause, resume
 	Admin   Role = "admin"
 )
 
@@ -37,7 +37,7 @@ type rights uint8
 
 const (
 	mayCreate rights = 1 << iota
-	mayGet           // one task
+	mayGet           // one task, one order
 	mayRead
 	mayOperate
 	mayAdmin

@@ -63,7 +63,7 @@ func BenchmarkCreateBatch1000(b *testing.B) {
 func BenchmarkEngine(b *testing.B) {
 	m := make1(b, Options{})
 	m.fake.discard = true
-	var o order
+	var o wanted
 	if err := decodeTask([]byte(benchTask), &o); err != nil {
 		b.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func (a *API) create(w *response, r *http.Request) {
 		write(w, refused)
 		return
 	}
-	var o order
+	var o wanted
 	if err := decodeTask(body, &o); err != nil {
 		write(w, malformed(err))
 		return
@@ -51,7 +51,16 @@ func (a *API) create(w *response, r *http.Request) {
 
 // ask is the task that was asked for, or everything that is wrong with it.
 func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Problem) {
-	t := ask(in, f)
+	var t *bellman.Task
+	switch a.kindOf(in.Queue) {
+	case "order":
+		t = a.askOrder(in, f)
+	case "": // the engine says that there is no such queue
+		t = ask(in, f)
+	default:
+		t = ask(in, f)
+		noOrder(in, f)
+	}
 	if len(t.Body) > a.maxTask {
 		return nil, tooLarge("task's body", a.maxTask)
 	}
@@ -111,7 +120,7 @@ func (a *API) createBatch(w *response, r *http.Request) {
 		write(w, refused)
 		return
 	}
-	orders, f, err := decodeBatch(body)
+	all, f, err := decodeBatch(body)
 	if err != nil {
 		write(w, malformed(err))
 		return
@@ -120,7 +129,7 @@ func (a *API) createBatch(w *response, r *http.Request) {
 		write(w, refused)
 		return
 	}
-	answer, refused := a.addBatch(r, orders)
+	answer, refused := a.addBatch(r, all)
 	if refused != nil {
 		write(w, refused)
 		return
@@ -132,11 +141,11 @@ func (a *API) createBatch(w *response, r *http.Request) {
 
 // addBatch adds the good tasks of a batch and returns the answer for all; or
 // the refusal of the whole batch, when nothing can be added now.
-func (a *API) addBatch(r *http.Request, orders []order) ([]byte, *client.Problem) {
-	refused := make([]*client.Problem, len(orders))
-	tasks := make([]*bellman.Task, 0, len(orders))
-	for i := range orders {
-		o := &orders[i]
+func (a *API) addBatch(r *http.Request, all []wanted) ([]byte, *client.Problem) {
+	refused := make([]*client.Problem, len(all))
+	tasks := make([]*bellman.Task, 0, len(all))
+	for i := range all {
+		o := &all[i]
 		if o.bytes > a.maxJSON() {
 			refused[i] = tooLarge("task's JSON", a.maxJSON())
 			continue
@@ -153,17 +162,17 @@ func (a *API) addBatch(r *http.Request, orders []order) ([]byte, *client.Problem
 			return nil, a.refuse(err)
 		}
 	}
-	b := make([]byte, 0, 32+len(orders)*700)
+	b := make([]byte, 0, 32+len(all)*700)
 	b = append(b, `{"results":[`...)
 	next := 0
-	for i := range orders {
+	for i := range all {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		status, p := 0, refused[i]
 		var t *bellman.Task
 		if p == nil {
-			status, t, p = a.outcome(r.Context(), tasks[next], added[next], &orders[i].faults)
+			status, t, p = a.outcome(r.Context(), tasks[next], added[next], &all[i].faults)
 			next++
 		}
 		b = a.appendResult(b, status, t, p)

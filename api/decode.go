@@ -9,22 +9,22 @@ import (
 // maxBatch is how many tasks one batch may have.
 const maxBatch = 1000
 
-// An order is one task as it was asked for, and what is wrong with it.
-type order struct {
+// A wanted is one task as it was asked for, and what is wrong with it.
+type wanted struct {
 	in     client.CreateTask // JSON is a part of the request's buffer
 	faults faults
 	bytes  int // of its JSON
 }
 
 // decodeTask reads the body of a create. Its error means that body is no JSON;
-// what else is wrong is in the order.
-func decodeTask(body []byte, o *order) error {
+// what else is wrong is in o.
+func decodeTask(body []byte, o *wanted) error {
 	s, err := scan(body)
 	if err != nil {
 		return err
 	}
 	o.faults.at = single
-	if err := decodeOrder(s, o); err != nil {
+	if err := decodeOne(s, o); err != nil {
 		return err
 	}
 	return s.end()
@@ -32,7 +32,7 @@ func decodeTask(body []byte, o *order) error {
 
 // decodeBatch reads the body of a batch. Its faults are about the batch, not
 // about the tasks in it. It stops reading after more than maxBatch tasks.
-func decodeBatch(body []byte) (orders []order, f faults, err error) {
+func decodeBatch(body []byte) (tasks []wanted, f faults, err error) {
 	s, err := scan(body)
 	if err != nil {
 		return nil, f, err
@@ -56,7 +56,7 @@ func decodeBatch(body []byte) (orders []order, f faults, err error) {
 			f.add(name, "want an array of tasks")
 		default:
 			given = true
-			orders, err = decodeOrders(s)
+			tasks, err = decodeTasks(s)
 			return err
 		}
 		_, err := s.value(1)
@@ -68,40 +68,43 @@ func decodeBatch(body []byte) (orders []order, f faults, err error) {
 	switch {
 	case !given:
 		f.add("tasks", "is required")
-	case len(f.list) == 0 && (len(orders) == 0 || len(orders) > maxBatch):
+	case len(f.list) == 0 && (len(tasks) == 0 || len(tasks) > maxBatch):
 		f.add("tasks", fmt.Sprintf("want 1 to %d tasks", maxBatch))
 	}
-	return orders, f, nil
+	return tasks, f, nil
 }
 
-func decodeOrders(s *scanner) ([]order, error) {
-	var orders []order
+func decodeTasks(s *scanner) ([]wanted, error) {
+	var tasks []wanted
 	err := s.elements(func() error {
-		if len(orders) > maxBatch {
+		if len(tasks) > maxBatch {
 			_, err := s.value(2)
 			return err
 		}
-		orders = append(orders, order{})
-		o := &orders[len(orders)-1]
-		o.faults.at = len(orders) - 1
-		return decodeOrder(s, o)
+		tasks = append(tasks, wanted{})
+		o := &tasks[len(tasks)-1]
+		o.faults.at = len(tasks) - 1
+		return decodeOne(s, o)
 	})
-	return orders, err
+	return tasks, err
 }
 
-// fields are those of client.CreateTask: the texts, in the order of decodeOrder,
-// and three more.
+// fields are those of client.CreateTask: the texts, in the order of decodeOne,
+// and those that are more than that.
 var fields = [...]string{"queue", "key", "merchant_no", "order_no", "event", "url", "method", "body",
-	"delay", "schedule", "success", "timeout", "max_age", "repeat", "due", "json", "headers"}
+	"delay", "schedule", "success", "timeout", "max_age", "repeat", "expires",
+	"due", "json", "headers", "vars", "notify"}
 
 const (
-	dueField = iota + 14
+	dueField = iota + 15
 	jsonField
 	headersField
+	varsField
+	notifyField
 )
 
-// decodeOrder reads one task where s stands.
-func decodeOrder(s *scanner, o *order) error {
+// decodeOne reads one task where s stands.
+func decodeOne(s *scanner, o *wanted) error {
 	start := s.pos
 	defer func() { o.bytes = s.pos - start }()
 	if s.peek() != '{' {
@@ -111,7 +114,7 @@ func decodeOrder(s *scanner, o *order) error {
 	}
 	in, f := &o.in, &o.faults
 	texts := [...]*string{&in.Queue, &in.Key, &in.MerchantNo, &in.OrderNo, &in.Event, &in.URL, &in.Method, &in.Body,
-		&in.Delay, &in.Schedule, &in.Success, &in.Timeout, &in.MaxAge, &in.Repeat}
+		&in.Delay, &in.Schedule, &in.Success, &in.Timeout, &in.MaxAge, &in.Repeat, &in.Expires}
 	var seen [len(fields)]bool
 	return s.members(func(field []byte) error {
 		n := 0
@@ -134,7 +137,11 @@ func decodeOrder(s *scanner, o *order) error {
 		case n == jsonField:
 			in.JSON, err = s.value(2)
 		case n == headersField:
-			in.Headers, err = decodeHeaders(s, f)
+			in.Headers, err = decodeTexts(s, f, "headers")
+		case n == varsField:
+			in.Vars, err = decodeTexts(s, f, "vars")
+		case n == notifyField:
+			in.Notify, err = decodeNotify(s, f)
 		case s.peek() != '"':
 			f.add(fields[n], "want text in quotes")
 			_, err = s.value(2)
@@ -158,26 +165,62 @@ func decodeDue(s *scanner, in *client.CreateTask, f *faults) error {
 	return nil
 }
 
-func decodeHeaders(s *scanner, f *faults) (map[string]string, error) {
+// decodeTexts reads an object of texts, the value of a field.
+func decodeTexts(s *scanner, f *faults, field string) (map[string]string, error) {
 	if s.peek() != '{' {
-		f.add("headers", "want an object of names and texts")
+		f.add(field, "want an object of names and texts")
 		_, err := s.value(2)
 		return nil, err
 	}
-	headers := map[string]string{}
-	return headers, s.members(func(field []byte) error {
-		name := string(field)
-		_, given := headers[name]
-		if given {
-			f.twice("headers." + cut(name))
+	texts := map[string]string{}
+	return texts, s.members(func(member []byte) error {
+		name := string(member)
+		at := field + "." + cut(name)
+		if _, given := texts[name]; given {
+			f.twice(at)
 		}
 		if s.peek() != '"' {
-			f.add("headers."+cut(name), "want text in quotes")
+			f.add(at, "want text in quotes")
 			_, err := s.value(3)
 			return err
 		}
 		value, err := s.text()
-		headers[name] = value
+		texts[name] = value
+		return err
+	})
+}
+
+// decodeNotify reads how a merchant is told. In its json, which others add fields
+// to, none may be there twice.
+func decodeNotify(s *scanner, f *faults) (*client.Notify, error) {
+	if s.peek() != '{' {
+		f.add("notify", `want an object such as {"url":"https://merchant.example/notify"}`)
+		_, err := s.value(2)
+		return nil, err
+	}
+	n, seen := &client.Notify{}, map[string]bool{}
+	return n, s.members(func(member []byte) (err error) {
+		name := string(member)
+		at := "notify." + cut(name)
+		twice := seen[name]
+		seen[name] = true
+		switch {
+		case name != "url" && name != "json":
+			f.unknown(at)
+		case twice:
+			f.twice(at)
+		case name == "json":
+			start := s.pos
+			err = s.unique(3, "")
+			n.JSON = s.data[start:s.pos]
+			return err
+		case s.peek() != '"':
+			f.add(at, "want text in quotes")
+		default:
+			n.URL, err = s.text()
+			return err
+		}
+		_, err = s.value(3)
 		return err
 	})
 }

@@ -100,6 +100,44 @@ var wrongs = []struct {
 	{"GET", "/v1/tasks/", "", 404, nil},
 	{"GET", "/v1/../v1/tasks", "", 404, nil},
 	{"GET", "/v1/orders/M1/O1", "", 404, nil},
+	{"GET", "/v1/orders/M1/O1?settle=3s", "", 404, nil},
+	{"GET", "/v1/orders/M1/O1?settle=3", "", 422, []string{"query.settle"}},
+	{"GET", "/v1/orders/M1/O1?settle=0s", "", 422, []string{"query.settle"}},
+	{"GET", "/v1/orders/M1/O1?settle=61s&wait=1s", "", 422, []string{"query.wait"}},
+	{"GET", "/v1/orders/M1/O1?settle=61s", "", 422, []string{"query.settle"}},
+	{"GET", "/v1/orders/M1", "", 404, nil},
+	{"GET", "/v1/orders/M1/O1/2", "", 404, nil},
+	{"GET", "/v1/orders//O1", "", 404, nil},
+	{"GET", "/v1/orders/M1/" + strings.Repeat("n", 129), "", 422, []string{"path.order_no"}},
+	{"PUT", "/v1/orders/M1/O1", "", 405, nil},
+	{"GET", "/v1/orders/settle", "", 405, nil},
+	{"POST", "/v1/orders/M1/O1/complete", "", 400, nil},
+	{"POST", "/v1/orders/M1/O1/complete", `{}`, 422, []string{"body.outcome"}},
+	{"POST", "/v1/orders/M1/O1/complete", `{"outcome":1}`, 422, []string{"body.outcome"}},
+	{"POST", "/v1/orders/M1/O1/complete", `{"outcome":"PAID","state":"PAID"}`, 422, []string{"body.state"}},
+	{"POST", "/v1/orders/M1/O1/complete", `{"outcome":"PAID"}`, 404, nil},
+	{"POST", "/v1/orders/M1/O1/cancel", "", 404, nil},
+	{"POST", "/v1/orders/M1/O1/cancel", `{"reason":1}`, 422, []string{"body.reason"}},
+	{"POST", "/v1/orders/M1/O1/reverse", "", 404, nil},
+	{"POST", "/v1/orders/settle", "", 400, nil},
+	{"POST", "/v1/orders/settle", `[]`, 422, []string{"body"}},
+	{"POST", "/v1/orders/settle", `{}`, 422, []string{"body.orders"}},
+	{"POST", "/v1/orders/settle", `{"orders":[]}`, 422, []string{"body.orders"}},
+	{"POST", "/v1/orders/settle", `{"orders":null}`, 422, []string{"body.orders"}},
+	{"POST", "/v1/orders/settle", `{"orders":{}}`, 422, []string{"body.orders"}},
+	{"POST", "/v1/orders/settle", `{"orders":["M1/O1"]}`, 422, []string{"body.orders[0]"}},
+	{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1"}]}`, 422, []string{"body.orders[0].order_no"}},
+	{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":""}]}`, 422, []string{"body.orders[0].order_no"}},
+	{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":1}]}`, 422, []string{"body.orders[0].order_no"}},
+	{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"1","queue":"q"}]}`, 422, []string{"body.orders[0].queue"}},
+	{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"1","order_no":"2"}]}`, 400, nil},
+	{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"1"}],"wait":"61s"}`, 422, []string{"body.wait"}},
+	{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"1"}],"wait":"0s"}`, 422, []string{"body.wait"}},
+	{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"1"}],"wait":10}`, 422, []string{"body.wait"}},
+	{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"1"}],"timeout":"1s"}`, 422, []string{"body.timeout"}},
+	{"POST", "/v1/orders/settle?wait=1s", `{"orders":[{"merchant_no":"M1","order_no":"1"}]}`, 422, []string{"query.wait"}},
+	{"POST", "/v1/orders/settle", `{"orders":[` + strings.Repeat(`{"merchant_no":"M1","order_no":"20261120000001"},`, 10_000) + `{"merchant_no":"M1","order_no":"1"}]}`, 422, []string{"body.orders"}},
+	{"POST", "/v1/orders/settle", strings.Repeat(" ", 4<<20+1), 413, nil},
 	{"GET", "/docs", "", 404, nil},
 	{"GET", "/metrics", "", 404, nil},
 	{"GET", "/v1/queues/q/keys/", "", 404, nil},
@@ -162,7 +200,7 @@ var wrongs = []struct {
 }
 
 func TestWrongRequests(t *testing.T) {
-	m := make1(t, Options{Resends: &fakeResends{}})
+	m := make1(t, Options{Resends: &fakeResends{}, Kinds: kinds, Orders: keptOrders{}})
 	id := m.fake.Add(t.Context(), &bellman.Task{Queue: "q", URL: "http://m/n", Key: "a/b"})[0].ID.String()
 	m.fake.called()
 	for _, tt := range wrongs {
@@ -190,7 +228,7 @@ func TestWrongRequests(t *testing.T) {
 // Ten thousand wrong requests over a network: no 500, and nothing stays behind.
 func TestTenThousandWrongRequests(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	m := make1(t, Options{Resends: &fakeResends{}})
+	m := make1(t, Options{Resends: &fakeResends{}, Kinds: kinds, Orders: keptOrders{}})
 	server := httptest.NewServer(m)
 	defer server.Close()
 	c := &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

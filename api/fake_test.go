@@ -38,6 +38,7 @@ type fake struct {
 	panics    bool
 	discard   bool // accepts tasks and keeps none, for benchmarks
 	waiting   chan struct{}
+	settled   func(t *bellman.Task, to *bellman.Status) error // nil: a settled task stays as it is
 }
 
 func newFake() *fake {
@@ -64,7 +65,9 @@ func (f *fake) add(ctx context.Context, t *bellman.Task) bellman.Added {
 	if err := f.Check(t); err != nil {
 		return bellman.Added{Err: err}
 	}
-	t.Method = cmp.Or(t.Method, "POST")
+	if t.Queue != "orders" {
+		t.Method = cmp.Or(t.Method, "POST")
+	}
 	t.Timeout = cmp.Or(t.Timeout, 5*time.Second)
 	t.Success = cmp.Or(t.Success, "success_text")
 	t.ID = bellman.NewID()
@@ -92,11 +95,79 @@ func (f *fake) Check(t *bellman.Task) error {
 	if _, err := schedule.Parse(cmp.Or(t.Schedule, "0s")); err != nil {
 		invalid.Add("schedule", err.Error())
 	}
-	if t.URL == "" {
+	if t.URL == "" && t.Queue != "orders" {
 		invalid.Add("url", "is required")
+	}
+	if t.Queue == "gone" {
+		invalid.Add("queue", "there is no such queue")
 	}
 	return invalid.Err()
 }
+
+// Settle makes of each task what settled says, if it says anything.
+func (f *fake) Settle(ctx context.Context, ids []bellman.ID) []bellman.Settled {
+	return f.settle(ctx, "settle", ids)
+}
+
+func (f *fake) SettleOverdue(ctx context.Context, ids []bellman.ID) []bellman.Settled {
+	return f.settle(ctx, "overdue", ids)
+}
+
+func (f *fake) settle(ctx context.Context, how string, ids []bellman.ID) []bellman.Settled {
+	out := make([]bellman.Settled, len(ids))
+	for i, id := range ids {
+		out[i] = bellman.Settled{ID: id, Err: f.note("%s %s", how, id)}
+		t, err := f.Task(ctx, id)
+		if err == nil && f.settled != nil && out[i].Err == nil {
+			to := t.Status
+			if out[i].Err = f.settled(t, &to); out[i].Err == nil {
+				err = f.move(ctx, t, to)
+			}
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	return out
+}
+
+// move changes a task, with an attempt.
+func (f *fake) move(ctx context.Context, t *bellman.Task, to bellman.Status) error {
+	to.Attempts++
+	at := t0.Add(time.Duration(to.Attempts) * time.Second)
+	b := bellman.Batch{Changes: []bellman.Change{{ID: t.ID, Version: t.Version, To: to,
+		Attempt: &bellman.Attempt{Number: to.Attempts, Trigger: bellman.BySettle, Due: at, Started: at, Action: "query", Result: bellman.Accepted, Status: 200}}}}
+	return errors.Join(f.Commit(ctx, &b), b.Changes[0].Err)
+}
+
+// kinds has one queue of orders.
+func kinds(queue string) string {
+	return map[string]string{"orders": "order", "gone": ""}[queue] + map[bool]string{true: "notify"}[queue != "orders" && queue != "gone"]
+}
+
+// keptOrders keeps what was asked for as it is, and a Standing as a task's data.
+type keptOrders struct{}
+
+func (keptOrders) Body(ask OrderAsk) ([]byte, error) { return json.Marshal(ask) }
+
+func (keptOrders) Asked(t *bellman.Task) (ask OrderAsk) {
+	if err := json.Unmarshal(t.Body, &ask); err != nil {
+		panic(err)
+	}
+	return ask
+}
+
+func (keptOrders) Standing(t *bellman.Task) Standing {
+	s := Standing{State: "PENDING"}
+	if len(t.Data) > 0 {
+		if err := json.Unmarshal(t.Data, &s); err != nil {
+			panic(err)
+		}
+	}
+	return s
+}
+
+func withOrders() Options { return Options{Kinds: kinds, Orders: keptOrders{}} }
 
 // note remembers a call.
 func (f *fake) note(format string, args ...any) error {

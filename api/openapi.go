@@ -173,6 +173,7 @@ func (a *API) register(o Options, slow bool) error {
 	h := huma.NewAPI(config, ad)
 	a.registerCreate(h)
 	a.registerTasks(h)
+	a.registerOrders(h)
 	a.registerOperate(h)
 	a.registerResends(h)
 	a.registerProbes(h, o.Metrics != nil)

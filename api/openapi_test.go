@@ -22,6 +22,8 @@ var documented = []string{
 	"POST /v1/resends", "GET /v1/resends", "GET /v1/resends/{id}", "POST /v1/resends/{id}/cancel",
 	"GET /v1/queues", "POST /v1/queues/{queue}/pause", "POST /v1/queues/{queue}/resume",
 	"GET /v1/endpoints", "POST /v1/endpoints/{host}/pause", "POST /v1/endpoints/{host}/resume",
+	"GET /v1/orders/{merchant_no}/{order_no}", "POST /v1/orders/{merchant_no}/{order_no}/complete", "POST /v1/orders/{merchant_no}/{order_no}/cancel",
+	"POST /v1/orders/settle",
 	"GET /v1/stats", "GET /v1/events", "GET /v1/audit", "POST /v1/backup",
 	"GET /healthz", "GET /readyz", "GET /metrics", "GET /openapi.json",
 }
@@ -120,7 +122,7 @@ func TestDocumentedPathsAreServed(t *testing.T) {
 	m := make1(t, Options{Metrics: http.HandlerFunc(metricsHandler), Resends: &fakeResends{}, Keys: testKeys})
 	for _, path := range documented {
 		method, path, _ := strings.Cut(path, " ")
-		w := m.do(method, strings.NewReplacer("{id}", "x", "{queue}", "q", "{key}", "k", "{host}", "h").Replace(path), "")
+		w := m.do(method, strings.NewReplacer("{id}", "x", "{queue}", "q", "{key}", "k", "{host}", "h", "{merchant_no}", "m", "{order_no}", "o").Replace(path), "")
 		open := path == "/healthz" || path == "/readyz" || path == "/openapi.json"
 		if open && w.Code != 200 || !open && w.Code != 401 {
 			t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
@@ -204,6 +206,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 	limits := map[string]int{
 		"Queue": maxQueue, "Key": maxKey, "MerchantNo": maxName, "OrderNo": maxName, "Event": maxName, "URL": maxURL, "Method": maxMethod,
 		"Schedule": maxRule, "Success": maxRule, "Repeat": maxRepeat, "Delay": maxDuration, "Timeout": maxDuration, "MaxAge": maxDuration,
+		"Expires": maxDuration,
 	}
 	m := make1(t, Options{})
 	schema := m.doc.Components.Schemas.Map()["CreateTask"]

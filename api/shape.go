@@ -11,27 +11,35 @@ import (
 
 // task is how t is shown.
 func (a *API) task(t *bellman.Task) client.Task {
+	kind := a.kind(t.Queue)
+	order := a.standing(kind, t)
 	out := client.Task{
-		ID: t.ID.String(), Queue: t.Queue, Kind: a.kind(t.Queue), Key: t.Key,
-		MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, Event: t.Event, URL: t.URL, Method: method(t),
+		ID: t.ID.String(), Queue: t.Queue, Kind: kind, Key: t.Key,
+		MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, Event: t.Event, URL: t.URL, Method: method(kind, t),
 		State: t.State.String(), Reason: t.Reason, Attempts: t.Attempts,
 		Due: optional(t.Due), Created: client.At(t.Created()), Updated: client.At(t.Updated), Finished: optional(t.Finished),
 		Schedule: t.Schedule, Success: t.Success, Timeout: duty(t.Timeout), MaxAge: duty(t.MaxAge), Repeat: t.Repeat,
+		OrderState: order.State, LatePayment: order.Late,
 	}
 	if n, finite := a.schedules.attempts(t.Schedule); finite {
 		out.MaxAttempts = &n
 	}
-	if t.Last != nil {
-		out.Last = &client.LastAttempt{
-			Number: t.Last.Number, Result: t.Last.Result.String(), Status: t.Last.Status,
-			Error: t.Last.Error, Started: client.At(t.Last.Started),
-		}
-	}
+	out.Last = last(t.Last)
 	return out
 }
 
-func method(t *bellman.Task) string {
-	if t.Method == "" {
+func last(a *bellman.Attempt) *client.LastAttempt {
+	if a == nil {
+		return nil
+	}
+	return &client.LastAttempt{
+		Number: a.Number, Result: a.Result.String(), Status: a.Status, Error: a.Error, Started: client.At(a.Started),
+	}
+}
+
+// method is how a task is sent. An order is asked about as its queue says.
+func method(kind string, t *bellman.Task) string {
+	if t.Method == "" && kind != "order" {
 		return "POST"
 	}
 	return t.Method
@@ -55,10 +63,8 @@ func optional(t time.Time) *client.Time {
 
 func (a *API) detail(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail {
 	out := &client.TaskDetail{
-		Task: a.task(t),
-		Request: client.Request{
-			Method: method(t), URL: t.URL, Headers: client.MaskHeaders(t.Header), Body: string(t.Body),
-		},
+		Task:       a.task(t),
+		Request:    a.request(a.kind(t.Queue), t),
 		AttemptLog: make([]client.Attempt, len(log)),
 	}
 	for i := range log {

@@ -5,9 +5,13 @@ import "encoding/json"
 // A CreateTask asks for a task. Only Queue is always required, and URL where
 // the queue has no address of its own. Durations are text such as "15s",
 // "1h30m" or "1d".
+//
+// A queue of kind order takes MerchantNo and OrderNo, which are required there,
+// Key, Event, Expires, Vars, Notify, Due or Delay, Schedule and Timeout, and nothing
+// else. Expires, Vars and Notify are for such a queue alone.
 type CreateTask struct {
 	Queue string `json:"queue" minLength:"1" maxLength:"128" doc:"The class of tasks whose rules it follows."`
-	Key   string `json:"key,omitempty" maxLength:"255" doc:"The caller's own name for the task, unique within its queue, at most 255 bytes. The same key with other content is 409."`
+	Key   string `json:"key,omitempty" maxLength:"255" doc:"The caller's own name for the task, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no."`
 
 	MerchantNo string `json:"merchant_no,omitempty" maxLength:"128"`
 	OrderNo    string `json:"order_no,omitempty" maxLength:"128"`
@@ -19,28 +23,38 @@ type CreateTask struct {
 	Body    string            `json:"body,omitempty" doc:"What is sent, as text: at most 262,144 bytes of UTF-8, however they are escaped in JSON; more is 413. Not together with json."`
 	JSON    json.RawMessage   `json:"json,omitempty" doc:"What is sent, as any JSON value, byte for byte as given: at most 262,144 bytes; more is 413. Sets Content-Type to application/json unless headers say otherwise. Not together with body."`
 
-	Due   Time   `json:"due,omitzero" format:"date-time" doc:"When the schedule begins; a schedule whose first item is not 0s adds that before the first attempt. Not together with delay; neither means now."`
-	Delay string `json:"delay,omitempty" maxLength:"64" example:"15s" doc:"Wait before the schedule begins, at most 3650d; a schedule whose first item is not 0s adds that before the first attempt."`
+	Due   Time   `json:"due,omitzero" format:"date-time" doc:"When the schedule begins; a schedule whose first item is not 0s adds that before the first attempt. Not together with delay; neither means the queue's delay, or now."`
+	Delay string `json:"delay,omitempty" maxLength:"64" example:"15s" doc:"Wait before the schedule begins, at most 3650d; 0s is now, whatever the queue's delay; a schedule whose first item is not 0s adds that before the first attempt."`
 
 	Schedule string `json:"schedule,omitempty" maxLength:"4000" example:"0s, 15s*2, 30s" doc:"A preset's name or a schedule's text; default: the queue's."`
 	Success  string `json:"success,omitempty" maxLength:"4000" example:"success_text" doc:"A preset's name or an expression; default: the queue's."`
 	Timeout  string `json:"timeout,omitempty" maxLength:"64" example:"5s" doc:"Of one attempt; default: the queue's."`
 	MaxAge   string `json:"max_age,omitempty" maxLength:"64" example:"24h" doc:"No attempt is due later than this after the schedule began: then the task ends instead. An attempt that was due in time is made even when it is late, after downtime or a pause, and one asked for by hand is always made."`
 	Repeat   string `json:"repeat,omitempty" maxLength:"200" example:"10m" doc:"A duration, or cron and an expression: the task begins again after it ended, until it is cancelled."`
+
+	Expires string            `json:"expires,omitempty" maxLength:"64" example:"30m" doc:"Of an order: when nobody paid so long after it was created, the close protocol begins; default: the queue's."`
+	Vars    map[string]string `json:"vars,omitempty" doc:"Of an order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _."`
+	Notify  *Notify           `json:"notify,omitempty" doc:"Of an order: how the merchant is told how it ended."`
+}
+
+// A Notify says how a merchant is told how an order ended.
+type Notify struct {
+	URL  string          `json:"url,omitempty" maxLength:"2000" doc:"Where the notification goes; default: where the queue that tells sends to."`
+	JSON json.RawMessage `json:"json,omitempty" doc:"An object that the notification begins with; order_no, order_state and what the queue takes from the channel's answer are added."`
 }
 
 // A Task is a task as every call answers it.
 type Task struct {
 	ID    string `json:"id" format:"uuid"`
 	Queue string `json:"queue"`
-	Kind  string `json:"kind" doc:"What the queue's tasks are: notify."`
+	Kind  string `json:"kind" doc:"What the queue's tasks are: notify or order."`
 	Key   string `json:"key"`
 
 	MerchantNo string `json:"merchant_no"`
 	OrderNo    string `json:"order_no"`
 	Event      string `json:"event"`
 	URL        string `json:"url"`
-	Method     string `json:"method"`
+	Method     string `json:"method" doc:"Empty for an order."`
 
 	State       string `json:"state" enum:"pending,succeeded,failed,cancelled"`
 	Reason      string `json:"reason" doc:"Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, …; empty while it is pending."`
@@ -57,6 +71,9 @@ type Task struct {
 	Timeout  string `json:"timeout,omitempty"`
 	MaxAge   string `json:"max_age,omitempty"`
 	Repeat   string `json:"repeat,omitempty"`
+
+	OrderState  string `json:"order_state,omitempty" enum:"PENDING,PAID,PAID_REFUNDED,CLOSED,REVOKED,FAILED,UNKNOWN" doc:"Of an order: how it stands. UNKNOWN: the channel never said, and somebody was alerted."`
+	LatePayment string `json:"late_payment,omitempty" enum:"PAID,PAID_REFUNDED" doc:"Of an order: a payment that came after it was decided otherwise, as the channel says; the decided state stays."`
 
 	Last *LastAttempt `json:"last" doc:"The newest attempt; null before the first."`
 }
@@ -83,6 +100,10 @@ type Request struct {
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers" doc:"As they are sent, but for secrets: *** stands for the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey."`
 	Body    string            `json:"body"`
+
+	Expires string            `json:"expires,omitempty" doc:"Of an order, as it was asked for."`
+	Vars    map[string]string `json:"vars,omitempty" doc:"Of an order, as they were asked for."`
+	Notify  *Notify           `json:"notify,omitempty" doc:"Of an order, as it was asked for."`
 }
 
 // An Attempt is one try, answered or not.
@@ -160,7 +181,7 @@ type Because struct {
 // A CompleteTask ends a task as succeeded: the answer came another way.
 type CompleteTask struct {
 	Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Default callback."`
-	Outcome string `json:"outcome,omitempty" maxLength:"128" example:"PAID"`
+	Outcome string `json:"outcome,omitempty" maxLength:"128" example:"PAID" doc:"What the answer was. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED."`
 }
 
 // A RescheduleTask moves the next attempt: to a time, or to some time from now.

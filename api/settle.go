@@ -1,0 +1,249 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+)
+
+// A Settler attempts tasks now and says what came of it. It returns one result per
+// task, in order, when all are recorded or ctx ends: then those that are still to
+// come have ErrWaiting.
+type Settler interface {
+	// Settle attempts tasks of any state, as attempts of their own: one that goes on
+	// stays due when it was.
+	Settle(ctx context.Context, ids []bellman.ID) []bellman.Settled
+
+	// SettleOverdue attempts those that are overdue, waits for those in flight, and
+	// leaves the others alone.
+	SettleOverdue(ctx context.Context, ids []bellman.ID) []bellman.Settled
+}
+
+const (
+	maxSettle     = 1000
+	maxSettleBody = 4 << 20
+	maxInSettles  = 4 * maxSettle // orders that are waited for at once
+
+	defaultWait = 10 * time.Second
+	maxWait     = time.Minute
+)
+
+// enterSettle makes room for settling n orders; call leave when it is done.
+func (a *API) enterSettle(n int64) (leave func(), refused *client.Problem) {
+	if a.settler == nil {
+		return nil, newProblem(http.StatusNotImplemented, "this server settles no orders")
+	}
+	if a.inSettles.Add(n) > maxInSettles {
+		a.inSettles.Add(-n)
+		return nil, later(http.StatusTooManyRequests, time.Second, "too many orders are being settled at once: try again")
+	}
+	return func() { a.inSettles.Add(-n) }, nil
+}
+
+func (a *API) settleOrders(ctx context.Context, in *struct {
+	Caller
+	Body client.SettleOrders
+}) (*answer[client.SettledOrders], error) {
+	wait, refused := waiting("body.wait", in.Body.Wait, defaultWait)
+	if refused != nil {
+		return nil, refused
+	}
+	leave, refused := a.enterSettle(int64(len(in.Body.Orders)))
+	if refused != nil {
+		return nil, a.fail(refused)
+	}
+	defer leave()
+	all := make([]settling, len(in.Body.Orders))
+	var ids []bellman.ID
+	known := map[bellman.ID]bool{}
+	for i, ref := range in.Body.Orders {
+		s := &all[i]
+		s.numbers = OrderNumbers(ref)
+		if s.tasks, _, s.err = a.tasksOf(ctx, &s.numbers); s.err != nil {
+			continue
+		}
+		for _, t := range a.own(s.tasks) {
+			s.own = append(s.own, t.ID)
+			if !known[t.ID] {
+				known[t.ID] = true
+				ids = append(ids, t.ID)
+			}
+		}
+	}
+	settled := a.settleAll(ctx, ids, wait)
+	out := client.SettledOrders{Results: make([]client.SettledOrder, len(all))}
+	for i := range all {
+		out.Results[i] = a.settled(ctx, &all[i], settled)
+	}
+	return ok(out)
+}
+
+// A settling is one order that is being settled.
+type settling struct {
+	numbers OrderNumbers
+	tasks   []*bellman.Task // the newest first, as they were
+	own     []bellman.ID    // those that the channel is asked about
+	err     error           // they cannot be read
+}
+
+// settleAll attempts tasks now, and says of each what came of it.
+func (a *API) settleAll(ctx context.Context, ids []bellman.ID, wait time.Duration) map[bellman.ID]error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	settled := make(map[bellman.ID]error, len(ids))
+	for some := range slices.Chunk(ids, maxSettle) {
+		for _, s := range a.settler.Settle(ctx, some) {
+			settled[s.ID] = s.Err
+		}
+	}
+	return settled
+}
+
+// settled is how an order stands after it was settled.
+func (a *API) settled(ctx context.Context, s *settling, settled map[bellman.ID]error) client.SettledOrder {
+	out := client.SettledOrder{OrderRef: client.OrderRef(s.numbers), Status: http.StatusOK}
+	fail := func(err error) client.SettledOrder {
+		out.Error = a.refuse(err)
+		out.Status = out.Error.Status
+		return out
+	}
+	switch {
+	case s.err != nil:
+		return fail(s.err)
+	case len(s.own) == 0:
+		return fail(s.numbers.missing())
+	}
+	tasks, _, err := a.tasksOf(ctx, &s.numbers)
+	if err != nil {
+		return fail(err)
+	}
+	whole := a.overall(tasks)
+	if whole.task == nil { // its retention was over meanwhile
+		return fail(s.numbers.missing())
+	}
+	out.OrderState, out.LatePayment = whole.state, whole.late
+	out.Task, out.Last = whole.task.ID.String(), last(whole.task.Last)
+	var failed error
+	for _, id := range s.own {
+		switch err := settled[id]; {
+		case err == nil:
+			out.Asked = true
+		case errors.Is(err, bellman.ErrWaiting):
+			out.Status = http.StatusAccepted
+		default:
+			failed = fmt.Errorf("settle task %s: %w", id, err)
+		}
+	}
+	if failed != nil {
+		return fail(failed)
+	}
+	return out
+}
+
+// settleOrder attempts what is overdue of one order's tasks and reads them anew,
+// until nothing is left that should have ended or the wait is over.
+func (a *API) settleOrder(ctx context.Context, n *OrderNumbers, tasks []*bellman.Task, wait time.Duration) ([]*bellman.Task, bool, error) {
+	deadline := time.Now().Add(wait)
+	until, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	asked := map[bellman.ID]bool{}
+	for first := true; ; first = false {
+		p := a.plan(tasks, first, asked, time.Now(), deadline)
+		if p.done() {
+			break
+		}
+		if err := a.carryOut(until, &p); err != nil {
+			return nil, false, err
+		}
+		rest(until, p.next)
+		var err error
+		if tasks, _, err = a.tasksOf(ctx, n); err != nil {
+			return nil, false, err
+		}
+		if until.Err() != nil {
+			break
+		}
+	}
+	return a.tasksOf(ctx, n)
+}
+
+// A plan is what is to be done so that an order does not stand where it should
+// not any more.
+type plan struct {
+	overdue []bellman.ID // attempted in their turn
+	ask     []bellman.ID // asked out of turn
+	waits   bool         // a step comes by itself
+	next    time.Time    // when to look again
+}
+
+func (p *plan) done() bool { return len(p.overdue)+len(p.ask) == 0 && !p.waits }
+
+// plan looks at an order's tasks. An order that has expired is asked, once out of
+// turn if its own turn comes too late, and the steps of its close are waited for
+// as they come. What the decision adds, such as the notification, is not waited
+// for: only the first look takes tasks that are no order.
+func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool, now, deadline time.Time) plan {
+	p := plan{next: deadline}
+	for _, t := range tasks {
+		kind := a.kind(t.Queue)
+		if t.State.Ended() || kind != "order" && !first {
+			continue
+		}
+		s := a.standing(kind, t)
+		late := !t.Due.After(now)
+		switch {
+		case late && s.Acting, !late && s.Closing && t.Due.Before(deadline):
+			p.waits = true
+			if t.Due.Before(p.next) {
+				p.next = t.Due
+			}
+		case late:
+			p.overdue = append(p.overdue, t.ID)
+		case s.Closing && !asked[t.ID]:
+			asked[t.ID] = true
+			p.ask = append(p.ask, t.ID)
+		}
+	}
+	if len(p.overdue)+len(p.ask) > 0 {
+		p.next = now
+	}
+	return p
+}
+
+// carryOut attempts what a plan says, and waits for what came of it. That one is
+// still to come, or gone, is no error.
+func (a *API) carryOut(ctx context.Context, p *plan) error {
+	for _, call := range []struct {
+		settle func(context.Context, []bellman.ID) []bellman.Settled
+		ids    []bellman.ID
+	}{{a.settler.SettleOverdue, p.overdue}, {a.settler.Settle, p.ask}} {
+		if len(call.ids) == 0 {
+			continue
+		}
+		for _, s := range call.settle(ctx, call.ids) {
+			if s.Err != nil && !errors.Is(s.Err, bellman.ErrWaiting) && !errors.Is(s.Err, bellman.ErrNotFound) {
+				return fmt.Errorf("settle task %s: %w", s.ID, s.Err)
+			}
+		}
+	}
+	return nil
+}
+
+// A step that is due comes within moments: the store is read again so often.
+const moment = 20 * time.Millisecond
+
+// rest waits until next, for a moment at least, or until ctx ends.
+func rest(ctx context.Context, next time.Time) {
+	timer := time.NewTimer(max(time.Until(next), moment))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,100 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// An Order is everything about one order of a merchant.
+type Order struct {
+	MerchantNo  string `json:"merchant_no"`
+	OrderNo     string `json:"order_no"`
+	OrderState  string `json:"order_state" doc:"PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN; empty when none of the tasks is an order. Where several are: paid if one is paid, or else pending if one is pending, or else as the newest."`
+	LatePayment string `json:"late_payment,omitempty" enum:"PAID,PAID_REFUNDED" doc:"A payment that came after the order was decided otherwise, as the channel says; the decided state stays."`
+
+	Tasks    []Task         `json:"tasks" nullable:"false" doc:"All tasks with these numbers, of whatever queue, in the order in which they were created: the newest 200."`
+	Attempts []OrderAttempt `json:"attempts" nullable:"false" doc:"Attempts of these tasks in the order in which they started: of each task the newest 200, of all the newest 1,000."`
+	More     bool           `json:"more" doc:"There are more tasks or attempts than are shown; each task by itself shows all of its own."`
+}
+
+// An OrderAttempt is an attempt of one of an order's tasks.
+type OrderAttempt struct {
+	Task  string `json:"task" format:"uuid"`
+	Queue string `json:"queue"`
+	Attempt
+}
+
+// An OrderRef names an order by the numbers that its merchant and the platform
+// gave it.
+type OrderRef struct {
+	MerchantNo string `json:"merchant_no" minLength:"1" maxLength:"128"`
+	OrderNo    string `json:"order_no" minLength:"1" maxLength:"128"`
+}
+
+// SettleOrders asks a channel about many orders now.
+type SettleOrders struct {
+	Orders []OrderRef `json:"orders" nullable:"false" minItems:"1" maxItems:"1000"`
+	Wait   string     `json:"wait,omitempty" maxLength:"64" example:"10s" doc:"How long to wait for the channel's answers, at most 60s; default 10s."`
+}
+
+// SettledOrders answers SettleOrders: one result per order, in order.
+type SettledOrders struct {
+	Results []SettledOrder `json:"results" nullable:"false"`
+}
+
+// A SettledOrder says how one order stands.
+type SettledOrder struct {
+	OrderRef
+	Status      int          `json:"status" doc:"200: asked, and this is how it stands now. 202: the answer is still to come, and this is how it stood. 404: bellman knows no such order. Otherwise see error."`
+	OrderState  string       `json:"order_state,omitempty" enum:"PENDING,PAID,PAID_REFUNDED,CLOSED,REVOKED,FAILED,UNKNOWN"`
+	LatePayment string       `json:"late_payment,omitempty" enum:"PAID,PAID_REFUNDED"`
+	Asked       bool         `json:"asked" doc:"The channel was asked, and what came of it is recorded."`
+	Task        string       `json:"task,omitempty" format:"uuid" doc:"The order's task."`
+	Last        *LastAttempt `json:"last,omitempty" doc:"Its newest attempt."`
+	Error       *Problem     `json:"error,omitempty"`
+}
+
+func (o OrderRef) path() string {
+	return "/v1/orders/" + escape(o.MerchantNo) + "/" + escape(o.OrderNo)
+}
+
+// Order reads everything about one order. With settle, of up to a minute, what is
+// overdue is attempted now and waited for, so that what is read is no state that
+// should have ended.
+func (c *Client) Order(ctx context.Context, ref OrderRef, settle time.Duration) (*Order, error) {
+	q := url.Values{}
+	if settle != 0 {
+		q.Set("settle", text(settle))
+	}
+	return one[Order](ctx, c, http.MethodGet, ref.path(), q, nil)
+}
+
+// CompleteOrder decides an order: the answer came another way, such as the
+// channel's own notice. in.Outcome says how it stands.
+func (c *Client) CompleteOrder(ctx context.Context, ref OrderRef, in CompleteTask) (*Task, error) {
+	return one[Task](ctx, c, http.MethodPost, ref.path()+"/complete", nil, in)
+}
+
+// CancelOrder ends the watch of an order, and decides nothing.
+func (c *Client) CancelOrder(ctx context.Context, ref OrderRef, in Because) (*Task, error) {
+	return one[Task](ctx, c, http.MethodPost, ref.path()+"/cancel", nil, in)
+}
+
+// SettleOrders asks the channel about up to 1,000 orders now, decided ones too, and
+// waits up to a minute for the answers; 0: 10 seconds. There is one result per
+// order, in order.
+func (c *Client) SettleOrders(ctx context.Context, orders []OrderRef, wait time.Duration) ([]SettledOrder, error) {
+	in := SettleOrders{Orders: orders}
+	if wait != 0 {
+		in.Wait = text(wait)
+	}
+	var out SettledOrders
+	_, err := c.call(ctx, http.MethodPost, "/v1/orders/settle", nil, in, &out)
+	return out.Results, err
+}
+
+// text is a duration as the API reads it, in whole milliseconds.
+func text(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) + "ms" }
