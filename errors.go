@@ -17,6 +17,10 @@ var (
 	// with other content.
 	ErrKeyTaken = errors.New("bellman: key exists with other content")
 
+	// ErrWaiting is returned when the attempt that was asked for is still to come, or
+	// in flight.
+	ErrWaiting = errors.New("bellman: the attempt is still to come")
+
 	// ErrFenced is returned when a lease is no longer the newest of its shard:
 	// another node owns it now, and nothing was written.
 	ErrFenced = errors.New("bellman: lease fenced off")

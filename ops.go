@@ -15,6 +15,13 @@ type By struct {
 	Reason string
 }
 
+// A Settled says what became of one task that was to be settled.
+type Settled struct {
+	ID   ID
+	Task *Task // as it is now, with Last; nil if it cannot be read
+	Err  error // nil: settled; ErrNotFound, ErrWaiting, or the store's
+}
+
 // A ResendMode says what a manual resend is.
 type ResendMode string
 
@@ -41,6 +48,8 @@ type QueueInfo struct {
 	MaxAge   time.Duration
 
 	Concurrency         int     // attempts in flight; 0: no limit of its own
+	Rate                float64 // attempts a second; 0: no limit of its own
+	Young               int     // attempts up to which a task goes before older ones; 0: the first, hardly
 	EndpointConcurrency int     // attempts in flight to one endpoint
 	EndpointRate        float64 // attempts a second to one endpoint; 0: no limit
 
@@ -71,7 +80,8 @@ type Counts struct {
 type EndpointInfo struct {
 	Endpoint    string
 	InFlight    int
-	Limit       int // attempts that may be in flight now; adapts
+	Limit       int     // attempts that may be in flight now; adapts
+	Rate        float64 // attempts a second that it seems to allow, where it asked for less; 0: it did not
 	Waiting     int
 	Oldest      time.Time // due time of the one that waits longest; zero: none waits
 	SuccessRate float64   // of its latest attempts, 0 to 1; −1 before the first
@@ -117,4 +127,8 @@ type Gauges struct {
 	OldestOverdue time.Time // over the tasks in the store that are not set aside; zero: none is overdue
 	Endpoints     int       // endpoints known to the dispatcher
 	BreakersOpen  int
+
+	// RefusedFollows counts the follow-up tasks that were left out since the start,
+	// for they were not valid. Each is in the log.
+	RefusedFollows int64
 }

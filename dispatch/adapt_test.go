@@ -18,7 +18,7 @@ func TestLimitReachesFullSpeedInMilliseconds(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.answer = func(w *world, j job) (int64, Outcome) { return 300 * us, Accepted }
 	for range 1000 {
-		w.push(Rules{Queue: "q", Endpoint: "e"}, false)
+		w.push(Rules{Queue: "q", Endpoint: "e"}, 0)
 	}
 	w.run(2 * ms)
 	if e := w.state(); e.Limit != 64 || e.InFlight != 64 {
@@ -31,7 +31,7 @@ func TestUnusedLimitDoesNotGrow(t *testing.T) {
 	w.answer = func(w *world, j job) (int64, Outcome) { return ms, Accepted }
 	for range 100 {
 		for range 4 {
-			w.push(Rules{Queue: "q", Endpoint: "e"}, false)
+			w.push(Rules{Queue: "q", Endpoint: "e"}, 0)
 		}
 		w.run(w.now + 10*ms)
 	}
@@ -62,7 +62,7 @@ func TestLimitFindsWhatAnEndpointCanDo(t *testing.T) {
 			}
 		}
 		for range 50000 {
-			w.push(Rules{Queue: "q", Endpoint: "e"}, false)
+			w.push(Rules{Queue: "q", Endpoint: "e"}, 0)
 		}
 		w.run(10 * s)
 		if accepted < 10000 || lost*20 > accepted {
@@ -83,7 +83,7 @@ func TestBreakerWalk(t *testing.T) {
 		return ms, Accepted
 	}
 	for range 1000 {
-		w.push(Rules{Queue: "q", Endpoint: "e"}, false)
+		w.push(Rules{Queue: "q", Endpoint: "e"}, 0)
 	}
 	w.run(100 * ms)
 	if e := w.state(); e.Breaker != Open || w.d.Totals().OpenBreakers != 1 {
@@ -134,7 +134,7 @@ func TestBreakerCanBeOff(t *testing.T) {
 	w := newWorld(t, Options{BreakAfter: -1})
 	w.answer = func(w *world, j job) (int64, Outcome) { return ms, Down }
 	for range 1000 {
-		w.push(Rules{Queue: "q", Endpoint: "e"}, false)
+		w.push(Rules{Queue: "q", Endpoint: "e"}, 0)
 	}
 	w.run(2 * s)
 	if w.starts != 1000 {
@@ -149,7 +149,7 @@ func TestFewTasksKeepTheirSchedule(t *testing.T) {
 		w := newWorld(t, Options{})
 		w.answer = func(w *world, j job) (int64, Outcome) { return 5 * ms, Down }
 		for range crowd {
-			w.push(Rules{Queue: "crowd", Endpoint: "e"}, false)
+			w.push(Rules{Queue: "crowd", Endpoint: "e"}, 0)
 		}
 		w.run(3 * s)
 		w.d.Remove(lineID("crowd", "e"), func(job) bool { return true })
@@ -157,7 +157,7 @@ func TestFewTasksKeepTheirSchedule(t *testing.T) {
 		clear(w.waits)
 		for at := range int64(50) { // four tasks, each 15 seconds
 			for range 4 {
-				w.at(w.now+at*15*s, func() { w.push(Rules{Queue: "q", Endpoint: "e"}, at > 0) })
+				w.at(w.now+at*15*s, func() { w.push(Rules{Queue: "q", Endpoint: "e"}, int(at)) })
 			}
 		}
 		w.run(w.now + 50*15*s)
@@ -215,7 +215,7 @@ func TestPoolDoesNotGrowForNothing(t *testing.T) {
 	}
 	for _, e := range hosts("e", 1000) {
 		for range 100 {
-			w.push(Rules{Queue: "q", Endpoint: e}, false)
+			w.push(Rules{Queue: "q", Endpoint: e}, 0)
 		}
 	}
 	w.run(200 * ms) // every endpoint has been new by then

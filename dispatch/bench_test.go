@@ -22,7 +22,7 @@ func BenchmarkCycle(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				now += 25 * us
-				if d.Push(now, uint64(line), now, false, 1) != Kept {
+				if d.Push(now, uint64(line), now, 0, 1) != Kept {
 					b.Fatal("not kept")
 				}
 				if t, _, ok = d.DoneNext(now, t, Accepted); !ok {
@@ -47,15 +47,15 @@ func loaded(endpoints, blocked int) (*D[int], int64) {
 		if i < blocked/2 {
 			d.PauseEndpoint(now, name)
 		}
-		d.Push(now, uint64(i), now, false, i)
+		d.Push(now, uint64(i), now, 0, i)
 		if i >= blocked/2 && i < blocked { // one in flight for good, of one
 			d.Open(now, uint64(i), Rules{Queue: "q", Endpoint: name, Concurrency: 1})
 			d.Next(now)
-			d.Push(now, uint64(i), now, false, i)
+			d.Push(now, uint64(i), now, 0, i)
 		}
 	}
 	if endpoints == 1 {
-		d.Push(now, 0, now, false, 0)
+		d.Push(now, 0, now, 0, 0)
 	}
 	return d, now
 }
@@ -70,7 +70,7 @@ func BenchmarkCycleParallel(b *testing.B) {
 		t, _, ok := d.Next(now)
 		for pb.Next() {
 			now = start + clock.Add(25*us)
-			d.Push(now, uint64(turn.Add(1)%endpoints), now, false, 1)
+			d.Push(now, uint64(turn.Add(1)%endpoints), now, 0, 1)
 			if ok {
 				t, _, ok = d.DoneNext(now, t, Accepted)
 			} else {

@@ -80,7 +80,7 @@ func (c *core) mayGo() *line {
 	for _, l := range c.all {
 		e := l.endpoint
 		if l.waiting() > 0 && !l.queue.blocked(c.now) && !e.paused && e.allowed(c.options.Start) &&
-			(e.breaker.state != Open || e.breaker.until <= c.now) && e.rate.at() <= c.now && c.pool.room(e.tier()) {
+			(e.breaker.state != Open || e.breaker.until <= c.now) && e.turn() <= c.now && c.pool.room(e.tier()) {
 			return l
 		}
 	}

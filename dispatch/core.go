@@ -45,13 +45,9 @@ func (c *core) tick(now int64) {
 	c.notice()
 }
 
-// push puts an item in a line, and returns the index of its node.
-func (c *core) push(l *line, due int64, retry bool) uint32 {
+// push puts an item in a list of a line, and returns the index of its node.
+func (c *core) push(l *line, due int64, f *fifo) uint32 {
 	idle := l.waiting() == 0
-	f := &l.first
-	if retry {
-		f = &l.retry
-	}
 	i := c.slab.push(f, due)
 	l.used = c.now
 	l.endpoint.waiting++
@@ -117,7 +113,7 @@ func (c *core) next() (t Ticket, i uint32, ok bool) {
 // start takes an item from l and counts its attempt as in flight.
 func (c *core) start(l *line) (Ticket, uint32) {
 	e, q := l.endpoint, l.queue
-	i, due, retry := c.slab.take(l, c.now)
+	i, due, old := c.slab.take(l, c.now)
 	l.used = c.now
 	l.inFlight++
 	q.inFlight++
@@ -127,6 +123,11 @@ func (c *core) start(l *line) (Ticket, uint32) {
 	c.pool.inFlight++
 	c.pool.held[e.class]++
 	c.pool.peak = max(c.pool.peak, c.pool.held[quick])
+	configured := e.rate.every
+	if e.key.queue != "" {
+		configured = max(configured, q.rate.every)
+	}
+	e.pace.started(c.now, e.waiting > 0, configured)
 	e.rate.take(c.now)
 	q.rate.take(c.now)
 	if e.breaker.state == Open {
@@ -154,7 +155,7 @@ func (c *core) start(l *line) (Ticket, uint32) {
 		was.remove(&e.ring)
 		c.join(was, e)
 	}
-	t := Ticket{Due: due, Retry: retry, line: l, started: c.now, era: e.breaker.era}
+	t := Ticket{Due: due, Old: old, line: l, started: c.now, era: e.breaker.era}
 	t.More = c.turn() != nil || !c.open.empty() && c.pool.inFlight < c.pool.ceiling || c.pressed()
 	return t, i
 }
@@ -194,7 +195,9 @@ func (c *core) end(t *Ticket, out Outcome) {
 	case Throttled:
 		e.answer(c.now, took)
 		c.lives(e)
-		e.shrink(c.now, t.started, 1)
+		if !e.pace.asked(c.now, t.started, e.waiting+e.inFlight+1) {
+			e.shrink(c.now, t.started, 1)
+		}
 		e.count(false)
 	case Down:
 		e.mute = true
@@ -205,6 +208,7 @@ func (c *core) end(t *Ticket, out Outcome) {
 		}
 	case Skipped:
 		e.rate.putBack()
+		e.pace.putBack()
 		q.rate.putBack()
 	}
 	if out >= Accepted {
@@ -235,7 +239,7 @@ func (c *core) wait(l *line) time.Duration {
 	if gap == 0 {
 		gap = int64(time.Millisecond / 4)
 	}
-	gap = max(gap, e.rate.every, q.rate.every)
+	gap = max(gap, e.rate.every, e.pace.every, q.rate.every)
 	wait := int64(e.waiting) * gap
 	if e.inFlight > 0 && e.waiting > 0 {
 		// Nothing comes back: that may go on for a few times as long as it has.
@@ -244,6 +248,6 @@ func (c *core) wait(l *line) time.Duration {
 	if e.breaker.state == Open {
 		wait += max(e.breaker.until-c.now, 0)
 	}
-	soonest := max(c.now, e.rate.at(), q.rate.at())
+	soonest := max(c.now, e.turn(), q.rate.at())
 	return time.Duration(max(wait, soonest-c.now))
 }

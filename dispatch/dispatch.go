@@ -72,9 +72,14 @@ const (
 	Unknown               // not kept: its line is not open, or was forgotten: Open it and try again
 )
 
-// Push puts an item that is due in its line. A line that is empty takes an item
-// whatever else waits, so that no endpoint is shut out by others.
-func (d *D[T]) Push(now int64, line uint64, due int64, retry bool, item T) Pushed {
+// Urgent, for the number of attempts, says that somebody waits for this item: it
+// goes to the front of its line.
+const Urgent = -1
+
+// Push puts an item that is due, and was attempted so often, in its line. A line
+// that is empty takes an item whatever else waits, so that no endpoint is shut out
+// by others.
+func (d *D[T]) Push(now int64, line uint64, due int64, attempts int, item T) Pushed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := &d.core
@@ -82,11 +87,12 @@ func (d *D[T]) Push(now int64, line uint64, due int64, retry bool, item T) Pushe
 	if l == nil {
 		return Unknown
 	}
-	if n := l.waiting(); n >= c.options.LineBound || n > 0 && c.slab.n >= c.options.TotalBound {
+	f, n, most := l.list(attempts, c.options.LineBound)
+	if n >= most || n > 0 && c.slab.n >= c.options.TotalBound {
 		return Full
 	}
 	c.now = max(c.now, now)
-	i := c.push(l, due, retry)
+	i := c.push(l, due, f)
 	for int(i) >= len(d.items) {
 		var none T
 		d.items = append(d.items, none)
@@ -97,9 +103,9 @@ func (d *D[T]) Push(now int64, line uint64, due int64, retry bool, item T) Pushe
 
 // A Ticket is the right to make one attempt, and holds its slot until Done.
 type Ticket struct {
-	Due   int64 // as pushed
-	Retry bool  // as pushed
-	More  bool  // another Next might give one now: whoever got this may start somebody to ask
+	Due  int64 // as pushed
+	Old  bool  // of those that were not young when pushed
+	More bool  // another Next might give one now: whoever got this may start somebody to ask
 
 	line    *line
 	started int64
@@ -195,7 +201,7 @@ func (d *D[T]) Remove(line uint64, drop func(T) bool) int {
 		d.items[i] = none
 		return true
 	}
-	n := c.slab.sift(&l.first, void) + c.slab.sift(&l.retry, void)
+	n := c.slab.sift(&l.urgent, void) + c.slab.sift(&l.young, void) + c.slab.sift(&l.old, void)
 	l.endpoint.waiting -= n
 	l.queue.waiting -= n
 	if l.waiting() == 0 {

@@ -16,11 +16,16 @@
 // # Model
 //
 // Items wait in lines. A line is one queue's items for one endpoint; it holds
-// first attempts and retries apart, each first in, first out. Endpoints that
+// urgent, young and old ones apart, each first in, first out. Endpoints that
 // have something to send and may send it take turns, one item a turn; so do the
-// queues' lines within an endpoint. First attempts go before retries, but at
-// least each eighth item is a retry, and each second one while the oldest retry
-// is five seconds late.
+// queues' lines within an endpoint.
+//
+// Young items go before old ones, but at least each eighth item is an old one.
+// Young are first attempts, and old are retries: then each second item is an old
+// one while the oldest of them is five seconds late. Or young are items with fewer
+// attempts than [Rules].Young: then each fourth is an old one while they are late,
+// and each kind has half of the line's room, so that the old never fill it. Urgent
+// items go before both, but at least each eighth item is another.
 //
 // What cannot go now is not looked at: an endpoint at its limit, out of tokens,
 // paused, or behind an open breaker is in no ring until an event puts it back,
@@ -31,9 +36,28 @@
 // An endpoint's limit starts at 8, grows by one for each answer while it is
 // used (which doubles it each round trip) until a first loss, then by one each
 // round trip, and is halved by a loss (no answer, or an answer that asks for
-// less), at most once a round trip. It stays between 4 (1, if the endpoint asks
+// less, and there is no pace), at most once a round trip. It stays between 4 (1, if the endpoint asks
 // for less) and the configured concurrency. Where several queues name one endpoint, the strictest of their
 // limits holds for the endpoint as a whole.
+//
+// # Pace
+//
+// An endpoint that asks for less gets a rate of its own, its pace, for fewer at
+// once is not fewer a second where answers are quick. It begins when a tenth of
+// what was sent lately (in 0.1 to 0.2 seconds) asked for less, unless that was
+// fewer than five attempts in one to two seconds with fewer than five at hand: a
+// few tasks keep their schedule. A pace falls
+//
+//	to half of what the endpoint had lately, but not below one a second,
+//	when a sixteenth of what was sent lately asked for less,
+//	at most once in 0.1 seconds, and not for attempts from before it fell last;
+//	nothing is sent for 0.05 seconds then.
+//
+// It rises while it holds something back: threefold a second to 7/8 of where it
+// fell, from there by a twentieth a second, or a two-hundredth an attempt if that
+// is less, doubled for each five seconds without a fall. When it is no stricter
+// than the configured rate, or did not fall for five minutes, it is gone. Without
+// one, or before it begins, an answer that asks for less halves the limit.
 //
 // # The slow do not hold the quick
 //

@@ -40,6 +40,7 @@ type endpoint struct {
 	key         endpointKey
 	concurrency int // the strictest configured
 	rate        rate
+	pace        pace
 	paused      bool
 
 	lines    []*line
@@ -87,6 +88,9 @@ func (e *endpoint) allowed(start int) bool {
 	}
 	return e.inFlight-e.breaker.old < e.bound(start)
 }
+
+// turn returns when e's rates let the next attempt go.
+func (e *endpoint) turn() int64 { return max(e.rate.at(), e.pace.at()) }
 
 // bound is the limit that holds now: an endpoint that does not answer falls
 // back to what a new one has.
@@ -230,7 +234,7 @@ func (c *core) when(e *endpoint) int64 {
 	if e.paused || !e.allowed(c.options.Start) {
 		return never
 	}
-	at := e.rate.at()
+	at := e.turn()
 	if e.breaker.state == Open {
 		at = max(at, e.breaker.until)
 	}

@@ -26,7 +26,7 @@ func push(d *D[string], now int64, r Rules, n int) {
 	name := r.Queue + "/" + r.Endpoint
 	d.Open(now, lineID(r.Queue, r.Endpoint), r)
 	for range n {
-		d.Push(now, lineID(r.Queue, r.Endpoint), now, false, name)
+		d.Push(now, lineID(r.Queue, r.Endpoint), now, 0, name)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestBackloggedEndpointsGetTheSame(t *testing.T) {
 	names := hosts("e", 50)
 	for _, e := range names {
 		for range 1000 {
-			w.push(Rules{Queue: "q", Endpoint: e}, false)
+			w.push(Rules{Queue: "q", Endpoint: e}, 0)
 		}
 	}
 	w.run(s)
@@ -71,8 +71,8 @@ func TestLinesOfALimitedQueueTakeTurns(t *testing.T) {
 		names := hosts("e", 20)
 		for _, e := range names {
 			for range 500 {
-				w.push(Rules{Queue: "limited", Endpoint: e, QueueConcurrency: limit}, false)
-				w.push(Rules{Queue: "other", Endpoint: "other" + e}, false)
+				w.push(Rules{Queue: "limited", Endpoint: e, QueueConcurrency: limit}, 0)
+				w.push(Rules{Queue: "other", Endpoint: "other" + e}, 0)
 			}
 		}
 		w.run(s)
@@ -108,10 +108,10 @@ func TestRetriesComeAfterFirstsAndAreNotStarved(t *testing.T) {
 			now := 10 * s
 			d.Open(now, 1, Rules{Queue: "q", Endpoint: "e"})
 			for range tt.retries {
-				d.Push(now, 1, now-tt.late, true, "retry")
+				d.Push(now, 1, now-tt.late, 1, "retry")
 			}
 			for range tt.firsts {
-				d.Push(now, 1, now, false, "first")
+				d.Push(now, 1, now, 0, "first")
 			}
 			n, run := 0, 0
 			for _, item := range drain(t, d, now, tt.take) {
@@ -127,6 +127,91 @@ func TestRetriesComeAfterFirstsAndAreNotStarved(t *testing.T) {
 				t.Errorf("%d retries of %d, want %d", n, tt.take, tt.want)
 			}
 		})
+	}
+}
+
+// Where young items go first, at a line with a rate that cannot do it all, they are
+// on time as long as three quarters of the rate do for them, and what is old gets
+// the rest.
+func TestYoungGoFirst(t *testing.T) {
+	tests := []struct {
+		name       string
+		young, old int // a second, of a rate of 100
+		late       int64
+		least      int // old ones a second
+	}{
+		{"half are young", 50, 200, 20 * ms, 45},
+		{"most are young", 70, 200, 50 * ms, 24},
+		{"more young than can go", 200, 200, 60 * s, 23},
+		{"old ones only at first", 70, 0, 50 * ms, 0},
+		{"no young ones", 0, 200, 0, 99},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, Options{LineBound: 4096})
+			r := Rules{Queue: "q", QueueRate: 100, Young: 3}
+			w.answer = func(w *world, j job) (int64, Outcome) { return 5 * ms, Accepted }
+			var starts [2]int
+			w.started = func(w *world, ticket Ticket, j job) {
+				if !ticket.Old {
+					starts[0]++
+					if late := w.now - j.due; late > tt.late {
+						t.Fatalf("a young item was %v late after %v; want %v at most", time.Duration(late), time.Duration(w.now), time.Duration(tt.late))
+					}
+					return
+				}
+				starts[1]++
+			}
+			feed := func(perSecond, attempts int) {
+				for i := range int64(60 * perSecond) {
+					w.at(i*s/int64(perSecond), func() { w.push(r, attempts) })
+				}
+			}
+			for range 2048 { // as many as there is room for
+				w.push(r, 7)
+			}
+			feed(tt.young, 2)
+			feed(tt.old, 3)
+			w.run(60 * s)
+			if tt.old > 0 && starts[1] < 60*tt.least {
+				t.Errorf("%d old ones in a minute; want %d", starts[1], 60*tt.least)
+			}
+			if total := starts[0] + starts[1]; total < 59*100 {
+				t.Errorf("%d attempts in a minute; want 6000", total)
+			}
+		})
+	}
+}
+
+// Urgent items go to the front of a line that is full, within its limits, and do
+// not starve it.
+func TestUrgentGoFirst(t *testing.T) {
+	d := New[string](Options{LineBound: 100})
+	r := Rules{Queue: "q", Endpoint: "e", Concurrency: 2}
+	push(d, 0, r, 100)
+	id := lineID("q", "e")
+	if got := d.Push(0, id, 0, 0, "q/e"); got != Full {
+		t.Fatalf("Push to a full line = %v", got)
+	}
+	for range 100 {
+		if got := d.Push(0, id, 0, Urgent, "urgent"); got != Kept {
+			t.Fatalf("Push of an urgent item to a full line = %v", got)
+		}
+	}
+	if got := d.Push(0, id, 0, Urgent, "urgent"); got != Full {
+		t.Errorf("Push of an urgent item to a line full of them = %v", got)
+	}
+	for i, item := range drain(t, d, 0, 114) {
+		if want := i%8 != 7 && i < 114; (item == "urgent") != want {
+			t.Fatalf("item %d is %s; want an urgent one but for each eighth", i, item)
+		}
+	}
+	for range 2 {
+		d.Next(0)
+	}
+	d.Push(0, id, 0, Urgent, "urgent")
+	if _, item, ok := d.Next(0); ok {
+		t.Errorf("Next gave %s above the endpoint's limit", item)
 	}
 }
 
@@ -190,7 +275,7 @@ func TestRateIsExact(t *testing.T) {
 			w.answer = func(w *world, j job) (int64, Outcome) { return ms / 2, Accepted }
 			r.Queue, r.Endpoint = "q", "e"
 			for range 60000 {
-				w.push(r, false)
+				w.push(r, 0)
 			}
 			const seconds = 10
 			w.run(seconds * s)

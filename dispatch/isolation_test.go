@@ -48,13 +48,13 @@ func TestSlowDoNotHoldQuick(t *testing.T) {
 			each := min(1000, 60000/tt.bad)
 			for _, e := range bad {
 				for range each {
-					w.push(Rules{Queue: "q", Endpoint: e}, false)
+					w.push(Rules{Queue: "q", Endpoint: e}, 0)
 				}
 			}
 			// What is taken from the bad ones' lines comes back: they are never empty.
 			w.done = func(w *world, j job, out Outcome) {
 				if j.endpoint[0] == 'b' {
-					w.push(Rules{Queue: "q", Endpoint: j.endpoint}, true)
+					w.push(Rules{Queue: "q", Endpoint: j.endpoint}, 1)
 				}
 			}
 			most := 0

@@ -3,8 +3,10 @@ package dispatch
 import "time"
 
 const (
-	retryEach = 8                      // at least each eighth item of a line is a retry, if one waits
-	retryLate = 5 * int64(time.Second) // a retry this late goes every second time
+	oldEach = 8                      // at least each eighth item of a line is an old one, if one waits
+	oldLate = 5 * int64(time.Second) // an old one this late goes …
+	lateNth = 2                      // … every second time,
+	lateFew = 4                      // or every fourth where young ones go first
 )
 
 // A line is the items of one queue for one endpoint.
@@ -17,13 +19,33 @@ type line struct {
 	offered  bool       // left the queue's parked lines to take a free slot, and has not had its turn
 	i        int        // its place in core.all
 
-	first, retry fifo
-	sinceRetry   int // first attempts since the last retry
-	inFlight     int
-	used         int64 // when it was last touched
+	urgent, young, old fifo
+	sinceOther         int // urgent ones since the last other
+	sinceOld           int // young ones since the last old one
+	inFlight           int
+	used               int64 // when it was last touched
 }
 
-func (l *line) waiting() int { return l.first.n + l.retry.n }
+func (l *line) waiting() int { return l.urgent.n + l.young.n + l.old.n }
+
+// list returns the list for an item that was attempted so often, how many items
+// count against its bound, and that bound. Urgent ones have a bound of their own;
+// so have young and old ones where young ones go first: else those that wait
+// longest would leave no room for them.
+func (l *line) list(attempts, bound int) (f *fifo, n, most int) {
+	switch {
+	case attempts == Urgent:
+		return &l.urgent, l.urgent.n, bound
+	case l.rules.Young == 0 && attempts == 0:
+		return &l.young, l.young.n + l.old.n, bound
+	case l.rules.Young == 0:
+		return &l.old, l.young.n + l.old.n, bound
+	case attempts < l.rules.Young:
+		return &l.young, l.young.n, bound - bound/2
+	default:
+		return &l.old, l.old.n, max(bound/2, 1)
+	}
+}
 
 // A fifo is a list of nodes in the slab.
 type fifo struct {
@@ -128,25 +150,36 @@ func (s *slab) sift(f *fifo, drop func(i uint32) bool) (dropped int) {
 }
 
 // take removes the item whose turn it is in l, which is not empty.
-func (s *slab) take(l *line, now int64) (i uint32, due int64, retry bool) {
-	retry = l.first.n == 0
-	if !retry && l.retry.n > 0 {
-		late := now-s.nodes[l.retry.head].due > retryLate
-		retry = l.sinceRetry >= retryEach-1 || late && l.sinceRetry >= 1
+func (s *slab) take(l *line, now int64) (i uint32, due int64, old bool) {
+	others := l.young.n + l.old.n
+	if l.urgent.n > 0 && (l.sinceOther < oldEach-1 || others == 0) {
+		l.sinceOther++
+		i, due = s.pop(&l.urgent)
+		return i, due, false
 	}
-	if retry {
-		l.sinceRetry = 0
-		i, due = s.pop(&l.retry)
+	l.sinceOther = 0
+	old = l.young.n == 0
+	if !old && l.old.n > 0 {
+		nth := lateNth
+		if l.rules.Young > 0 {
+			nth = lateFew
+		}
+		late := now-s.nodes[l.old.head].due > oldLate
+		old = l.sinceOld >= oldEach-1 || late && l.sinceOld >= nth-1
+	}
+	if old {
+		l.sinceOld = 0
+		i, due = s.pop(&l.old)
 	} else {
-		l.sinceRetry++
-		i, due = s.pop(&l.first)
+		l.sinceOld++
+		i, due = s.pop(&l.young)
 	}
-	return i, due, retry
+	return i, due, old
 }
 
-// oldestDue returns the earlier due time of the two heads of l, if any.
+// oldestDue returns the earliest due time of the heads of l, if any.
 func (s *slab) oldestDue(l *line) (due int64, ok bool) {
-	for _, f := range []*fifo{&l.first, &l.retry} {
+	for _, f := range []*fifo{&l.urgent, &l.young, &l.old} {
 		if f.n > 0 {
 			if d := s.nodes[f.head].due; !ok || d < due {
 				due, ok = d, true

@@ -40,8 +40,7 @@ func properties(t *rapid.T) {
 	const queues, endpoints = 3, 4
 	var (
 		now     = int64(0)
-		first   [queues * endpoints][]int
-		retry   [queues * endpoints][]int
+		lists   [queues * endpoints][3][]int // urgent, young, old
 		waiting = 0
 		made    = 0
 		flights []flight
@@ -57,12 +56,14 @@ func properties(t *rapid.T) {
 			r.QueueConcurrency = 3
 		case 2:
 			r.QueueRate = queueRate
+			r.Young = 2
 		}
 		if i/queues == 1 {
 			r.Rate, r.Concurrency = endpointRate, 5
 		}
 		return r
 	}
+	held := func(i int) int { return len(lists[i][0]) + len(lists[i][1]) + len(lists[i][2]) }
 	sound := func(t *rapid.T) {
 		if err := d.core.check(); err != nil {
 			t.Fatal(err)
@@ -79,13 +80,11 @@ func properties(t *rapid.T) {
 			return
 		}
 		i := int(ticket.line.id)
-		list := &first[i]
-		if ticket.Retry {
-			list = &retry[i]
+		k := slices.IndexFunc(lists[i][:], func(list []int) bool { return len(list) > 0 && list[0] == item })
+		if k < 0 || ticket.Old != (k == 2) {
+			t.Fatalf("Next gave %d of line %d, old %t; want the head of one of %v", item, i, ticket.Old, lists[i])
 		}
-		if len(*list) == 0 || (*list)[0] != item {
-			t.Fatalf("Next gave %d of line %d, want the head of %v", item, i, *list)
-		}
+		list := &lists[i][k]
 		*list = (*list)[1:]
 		waiting--
 		r := rules(i)
@@ -107,29 +106,42 @@ func properties(t *rapid.T) {
 	outcome := rapid.SampledFrom([]Outcome{Cancelled, Accepted, Accepted, Accepted, Refused, Throttled, Down, Down})
 	push := func(t *rapid.T) {
 		i := line.Draw(t, "line")
-		again := rapid.Bool().Draw(t, "retry")
-		full := len(first[i])+len(retry[i]) >= o.LineBound || len(first[i])+len(retry[i]) > 0 && waiting >= o.TotalBound
+		attempts := rapid.IntRange(Urgent, 3).Draw(t, "attempts")
+		young, n, most := rules(i).Young, 0, o.LineBound
+		k := 1
+		switch list := &lists[i]; {
+		case attempts == Urgent:
+			k = 0
+			n = len(list[0])
+		case young == 0:
+			if attempts > 0 {
+				k = 2
+			}
+			n = len(list[1]) + len(list[2])
+		case attempts < young:
+			n, most = len(list[1]), o.LineBound-o.LineBound/2
+		default:
+			k = 2
+			n, most = len(list[2]), max(o.LineBound/2, 1)
+		}
+		full := n >= most || n > 0 && waiting >= o.TotalBound
 		want := Kept
 		if full {
 			want = Full
 		}
-		p := d.Push(now, uint64(i), now, again, made)
+		p := d.Push(now, uint64(i), now, attempts, made)
 		if p == Unknown {
-			if len(first[i])+len(retry[i]) > 0 {
+			if held(i) > 0 {
 				t.Fatalf("line %d has items and was forgotten", i)
 			}
 			d.Open(now, uint64(i), rules(i))
-			p = d.Push(now, uint64(i), now, again, made)
+			p = d.Push(now, uint64(i), now, attempts, made)
 		}
 		if p != want {
 			t.Fatalf("Push to line %d = %v, want %v", i, p, want)
 		}
 		if p == Kept {
-			if again {
-				retry[i] = append(retry[i], made)
-			} else {
-				first[i] = append(first[i], made)
-			}
+			lists[i][k] = append(lists[i][k], made)
 			waiting++
 		}
 		made++
@@ -195,10 +207,11 @@ func properties(t *rapid.T) {
 		"remove": func(t *rapid.T) {
 			i := line.Draw(t, "line")
 			odd := func(item int) bool { return item%2 == 1 }
-			n := len(first[i]) + len(retry[i])
-			first[i] = slices.DeleteFunc(first[i], odd)
-			retry[i] = slices.DeleteFunc(retry[i], odd)
-			n -= len(first[i]) + len(retry[i])
+			n := held(i)
+			for k := range lists[i] {
+				lists[i][k] = slices.DeleteFunc(lists[i][k], odd)
+			}
+			n -= held(i)
 			if removed := d.Remove(uint64(i), odd); removed != n {
 				t.Fatalf("Remove from line %d = %d, want %d", i, removed, n)
 			}

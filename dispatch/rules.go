@@ -11,6 +11,11 @@ type Rules struct {
 	QueueConcurrency int     // attempts of the queue in flight; 0: no limit
 	QueueRate        float64 // attempts of the queue a second; 0: no limit
 
+	// Young is the number of attempts below which an item goes before older ones.
+	// 0: the first, but no more often than every second time while older ones are
+	// late.
+	Young int
+
 	Concurrency int     // attempts to the endpoint in flight, at most; default 64
 	Rate        float64 // attempts to the endpoint a second; 0: no limit
 }
@@ -42,6 +47,18 @@ func (d *D[T]) Known(line uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.core.lines[line] != nil
+}
+
+// Old reports whether an item that was attempted so often waits behind younger
+// ones in a line; in one that is not open, after its first attempt.
+func (d *D[T]) Old(line uint64, attempts int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	young := 1
+	if l := d.core.lines[line]; l != nil {
+		young = max(l.rules.Young, 1)
+	}
+	return attempts >= young
 }
 
 // Reload asks for the rules of every known line again, for when the
@@ -94,6 +111,7 @@ func (c *core) add(id uint64, rules Rules) *line {
 func (c *core) obey(l *line, rules Rules) {
 	l.rules = rules
 	q := l.queue
+	l.rules.Young = max(rules.Young, 0)
 	q.concurrency = max(rules.QueueConcurrency, 0)
 	q.rate.set(rules.QueueRate)
 	c.placeQueue(q)

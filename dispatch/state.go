@@ -40,7 +40,8 @@ type EndpointState struct {
 	Name      string
 	Queue     string // the queue that is this endpoint; empty: an endpoint of any queue
 	InFlight  int
-	Limit     int // attempts in flight allowed now, the pool aside
+	Limit     int     // attempts in flight allowed now, the pool aside
+	Rate      float64 // attempts a second that it seems to allow, since it asked for less; 0: it did not, or not lately
 	Waiting   int
 	OldestDue int64   // 0 if nothing waits
 	Success   float64 // share of the latest hundred or so attempts whose answer was the one asked for
@@ -56,12 +57,16 @@ func (c *core) state(e *endpoint) EndpointState {
 		Queue:    e.key.queue,
 		InFlight: e.inFlight,
 		Limit:    e.bound(c.options.Start),
+		Rate:     e.pace.perSecond,
 		Waiting:  e.waiting,
 		Success:  e.success,
 		Attempts: e.outcomes,
 		Took:     time.Duration(e.took),
 		Breaker:  e.breaker.state,
 		Paused:   e.paused,
+	}
+	if c.now-e.pace.fell >= paceForget {
+		s.Rate = 0
 	}
 	if s.Breaker == Open {
 		s.Limit = 0

@@ -73,7 +73,7 @@ func TestWait(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.answer = func(w *world, j job) (int64, Outcome) { return 10 * ms, Accepted }
 	for range 1000 {
-		w.push(Rules{Queue: "q", Endpoint: "e", Concurrency: 4}, false)
+		w.push(Rules{Queue: "q", Endpoint: "e", Concurrency: 4}, 0)
 	}
 	w.run(s)
 	wait, waiting := w.d.Wait(w.now, lineID("q", "e")), w.state().Waiting
@@ -88,14 +88,14 @@ func TestWait(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	d := New[string](Options{LineBound: 4, TotalBound: 6})
-	if got := d.Push(0, 1, 0, false, "x"); got != Unknown {
+	if got := d.Push(0, 1, 0, 0, "x"); got != Unknown {
 		t.Fatalf("Push to a line not open = %v, want Unknown", got)
 	}
 	kept := map[uint64]int{}
 	for line := range uint64(10) {
 		d.Open(0, line, Rules{Queue: "q", Endpoint: fmt.Sprint(line)})
 		for range 5 {
-			if d.Push(0, line, 0, false, "x") == Kept {
+			if d.Push(0, line, 0, 0, "x") == Kept {
 				kept[line]++
 			}
 		}
@@ -138,7 +138,7 @@ func TestNothingIsKeptAlive(t *testing.T) {
 	d := New[*int](Options{})
 	d.Open(0, 1, Rules{Queue: "q"})
 	for range 20 {
-		d.Push(0, 1, 0, false, new(int))
+		d.Push(0, 1, 0, 0, new(int))
 	}
 	d.Remove(1, func(p *int) bool { return d.core.slab.n%2 == 0 })
 	for {
@@ -178,7 +178,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	ticket, item, ok := d.Next(now)
 	allocs := testing.AllocsPerRun(10000, func() {
 		now += ms
-		d.Push(now, ticket.line.id, now, true, item)
+		d.Push(now, ticket.line.id, now, 1, item)
 		if ticket, item, ok = d.DoneNext(now, ticket, Accepted); !ok {
 			t.Fatal("nothing to do")
 		}
@@ -202,7 +202,7 @@ func TestConcurrent(t *testing.T) {
 		wg.Go(func() {
 			for i := range items / workers {
 				line := uint64(i % lines)
-				for d.Push(now(), line, now(), false, worker*items+i) == Unknown {
+				for d.Push(now(), line, now(), 0, worker*items+i) == Unknown {
 					d.Open(now(), line, Rules{Queue: "q", Endpoint: fmt.Sprint(line)})
 				}
 				ticket, item, ok := d.Next(now())

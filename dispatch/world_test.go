@@ -21,8 +21,9 @@ type world struct {
 
 	// answer says how an attempt that starts now will go.
 	answer func(w *world, j job) (took int64, out Outcome)
-	// done, if set, is told each end.
-	done func(w *world, j job, out Outcome)
+	// started and done, if set, are told each start and each end.
+	started func(w *world, t Ticket, j job)
+	done    func(w *world, j job, out Outcome)
 
 	waits  map[string][]int64 // by endpoint: started minus due
 	starts int
@@ -64,13 +65,13 @@ func (w *world) at(at int64, do func()) {
 }
 
 // push adds an item that is due now, and reports whether it was kept.
-func (w *world) push(rules Rules, retry bool) bool {
+func (w *world) push(rules Rules, attempts int) bool {
 	id := lineID(rules.Queue, rules.Endpoint)
 	j := job{rules.Queue, rules.Endpoint, w.now}
-	p := w.d.Push(w.now, id, w.now, retry, j)
+	p := w.d.Push(w.now, id, w.now, attempts, j)
 	if p == Unknown {
 		w.d.Open(w.now, id, rules)
-		p = w.d.Push(w.now, id, w.now, retry, j)
+		p = w.d.Push(w.now, id, w.now, attempts, j)
 	}
 	return p == Kept
 }
@@ -93,6 +94,9 @@ func (w *world) pump() {
 		}
 		w.starts++
 		w.waits[j.endpoint] = append(w.waits[j.endpoint], w.now-j.due)
+		if w.started != nil {
+			w.started(w, t, j)
+		}
 		took, out := w.answer(w, j)
 		w.at(w.now+took, func() {
 			w.d.Done(w.now, t, out)
@@ -150,7 +154,7 @@ func (w *world) arrive(endpoints []string, perSecond int, until int64) {
 	gap := s / int64(perSecond)
 	var one func()
 	one = func() {
-		w.push(Rules{Queue: "q", Endpoint: endpoints[w.rand.IntN(len(endpoints))]}, false)
+		w.push(Rules{Queue: "q", Endpoint: endpoints[w.rand.IntN(len(endpoints))]}, 0)
 		if w.now+gap < until {
 			w.at(w.now+gap, one)
 		}

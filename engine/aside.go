@@ -27,7 +27,7 @@ func (l *loader) setAside(ctx context.Context, it *item, now time.Time) {
 	if it.task == nil {
 		l.fetchOne(ctx, it)
 	}
-	if it.task == nil || !l.hand.fly(it) {
+	if it.task == nil || !l.hand.setAside(it) {
 		return
 	}
 	to := it.task.Status

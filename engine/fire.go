@@ -103,7 +103,11 @@ func (e *Engine) offer(ctx context.Context, it *item, now time.Time) bool {
 }
 
 func (e *Engine) push(it *item, now time.Time) dispatch.Pushed {
-	return e.dispatch.Push(now.UnixNano(), uint64(it.Line), it.Due*1e6, it.Attempts > 0, it)
+	attempts := int(it.Attempts)
+	if it.urgent {
+		attempts = dispatch.Urgent
+	}
+	return e.dispatch.Push(now.UnixNano(), uint64(it.Line), it.Due*1e6, attempts, it)
 }
 
 // open makes the line of an item known to the dispatcher.

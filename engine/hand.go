@@ -46,6 +46,9 @@ type item struct {
 	timer   wheel.Handle
 	place   place
 	gone    bool  // replaced or dropped: whoever comes upon it leaves it alone
+	urgent  bool  // somebody waits for its attempt
+	aside   bool  // in flight only to be set aside
+	half    half  // that it counts for while it is pending
 	suspect bool  // due when its last owner died: perhaps it killed it
 	bytes   int64 // of its content that count against the budget for contents in memory
 }
@@ -180,7 +183,7 @@ func (h *hand) put(t *bellman.Task, now int64) *item {
 		h.missed = min(h.missed, look)
 		return nil
 	}
-	it := &item{Entry: entryOf(t)}
+	it := &item{Entry: entryOf(t), urgent: t.Trigger == bellman.BySettle}
 	h.items[t.ID] = it
 	if look > now {
 		h.wait(it)
@@ -224,14 +227,27 @@ func (h *hand) drop(again bool, items ...*item) {
 }
 
 // fly notes that an item is about to be attempted; false if it must not be.
-func (h *hand) fly(it *item) bool {
+func (h *hand) fly(it *item) bool { return h.take(it, false) }
+
+// setAside notes that an item is about to be set aside; false if it must not be.
+func (h *hand) setAside(it *item) bool { return h.take(it, true) }
+
+func (h *hand) take(it *item, aside bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if it.gone {
 		return false
 	}
-	it.place = inFlight
+	it.place, it.aside = inFlight, aside
 	return true
+}
+
+// flying reports whether a task is being attempted, or what came of it committed.
+func (h *hand) flying(id bellman.ID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	it, ok := h.items[id]
+	return ok && it.place == inFlight && !it.aside
 }
 
 // advance moves the wheel and appends to due what became due, up to the length

@@ -127,6 +127,8 @@ func (q Queue) rules(queue, endpoint string) dispatch.Rules {
 		Queue:            queue,
 		Endpoint:         endpoint,
 		QueueConcurrency: q.Concurrency,
+		QueueRate:        q.Rate,
+		Young:            q.Young,
 		Concurrency:      q.EndpointConcurrency,
 		Rate:             q.EndpointRate,
 	}

@@ -36,6 +36,8 @@ func (e *Engine) Queues(ctx context.Context) ([]bellman.QueueInfo, error) {
 			Timeout:             q.Timeout,
 			MaxAge:              q.MaxAge,
 			Concurrency:         q.Concurrency,
+			Rate:                q.Rate,
+			Young:               q.Young,
 			EndpointConcurrency: q.EndpointConcurrency,
 			EndpointRate:        q.EndpointRate,
 			Depth:               bellman.Depth{Queue: name},
@@ -83,6 +85,7 @@ func (e *Engine) Endpoints() []bellman.EndpointInfo {
 			Endpoint:    d.Name,
 			InFlight:    d.InFlight,
 			Limit:       d.Limit,
+			Rate:        d.Rate,
 			Waiting:     d.Waiting,
 			Oldest:      atNs(d.OldestDue),
 			SuccessRate: success,
@@ -113,6 +116,8 @@ func (e *Engine) Gauges(ctx context.Context) bellman.Gauges {
 		Uncommitted:   e.lane.uncommitted(),
 		Endpoints:     t.Endpoints,
 		BreakersOpen:  t.OpenBreakers,
+
+		RefusedFollows: e.refusedFollows.Load(),
 	}
 	now := e.clock.now().UnixMilli()
 	if first, err := e.store.Due(ctx, e.leases.shards(), bellman.Position{}, now, 1, nil); err == nil && len(first) == 1 {

@@ -34,29 +34,40 @@ const (
 type loader struct {
 	*Engine
 	page    []bellman.Entry
-	pending []*item              // due, and waiting for room in their lines
-	share   map[bellman.Line]int // of pending
+	pending []*item      // due, and waiting for room in their lines
+	share   map[half]int // of pending
 
 	ahead   int64         // everything due before it was read; Unix ms
 	horizon time.Duration // how far ahead to read
 	partly  bellman.Position
 
-	back      bellman.Position      // where to go on; Look noTime: nowhere
-	skipped   bellman.Position      // just before the first task that was left out because its line had its share
-	out       map[bellman.Line]bool // the lines of all that were left out
-	past      int                   // pages to read on past skipped
-	fruitless time.Time             // when reading on last found nothing of another line
+	back      bellman.Position // where to go on; Look noTime: nowhere
+	skipped   bellman.Position // just before the first task that was left out because its line had its share
+	out       map[half]bool    // whose tasks were left out
+	past      int              // pages to read on past skipped
+	fruitless time.Time        // when reading on last found nothing of another line
 
 	early     bellman.Position // where to go on with what was set aside; Look noTime: nowhere
 	unsettled bool             // tasks were being set aside when that began
 
-	fullSince map[bellman.Line]time.Time // of lines that had no room the last time
+	fullSince map[half]time.Time // of what had no room the last time
 
 	// aside says per line until when tasks have been set aside, so that they come
 	// back one after the other and not all at once.
 	aside map[bellman.Line]time.Time
 
 	takeover int64 // what was due before, Unix ms, may have been in flight when its last owner died
+}
+
+// A half is the young or the old tasks of a line. Each may have room while the
+// other has none.
+type half struct {
+	line bellman.Line
+	old  bool
+}
+
+func (e *Engine) halfOf(en *bellman.Entry) half {
+	return half{en.Line, e.dispatch.Old(uint64(en.Line), int(en.Attempts))}
 }
 
 var nowhere = bellman.Position{Look: noTime}
@@ -66,10 +77,10 @@ func (e *Engine) load(ctx context.Context, takeover int64) error {
 	now := e.clock.now()
 	l := &loader{
 		Engine: e,
-		share:  make(map[bellman.Line]int),
-		out:    make(map[bellman.Line]bool),
+		share:  make(map[half]int),
+		out:    make(map[half]bool),
 
-		fullSince: make(map[bellman.Line]time.Time),
+		fullSince: make(map[half]time.Time),
 		aside:     make(map[bellman.Line]time.Time),
 		ahead:     now.UnixMilli(),
 		horizon:   maxHorizon,
@@ -188,12 +199,14 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 	}
 	l.hand.beginRead(0)
 	l.page, err = l.store.Due(ctx, l.leases.shards(), l.back, now.UnixMilli()+1, pageSize, l.page[:0])
+	taken := make(map[half]int)
 	due := l.hand.endRead(l.page, 0, now.UnixMilli(), func(en *bellman.Entry, before bellman.Position) bool {
-		if l.share[en.Line] < linePending {
-			l.share[en.Line]++
+		h := l.halfOf(en)
+		if l.share[h]+taken[h] < linePending {
+			taken[h]++
 			return true
 		}
-		l.out[en.Line] = true
+		l.out[h] = true
 		if l.skipped == nowhere {
 			l.skipped, l.past = before, 0
 			if now.Sub(l.fruitless) >= pastAgain {
@@ -202,9 +215,6 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 		}
 		return false
 	})
-	for _, it := range due {
-		l.share[it.Line]-- // counted again by take
-	}
 	l.take(due)
 	if err != nil {
 		return false, err
@@ -226,8 +236,8 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 
 // room reports whether a line whose tasks were left out could have some more.
 func (l *loader) room() bool {
-	for line := range l.out {
-		if l.share[line] <= linePending/2 {
+	for h := range l.out {
+		if l.share[h] <= linePending/2 {
 			return true
 		}
 	}
@@ -238,7 +248,8 @@ func (l *loader) room() bool {
 func (l *loader) take(due []*item) {
 	for _, it := range due {
 		it.suspect = it.Due < l.takeover
-		l.share[it.Line]++
+		it.half = l.halfOf(&it.Entry)
+		l.share[it.half]++
 	}
 	l.pending = append(l.pending, due...)
 }
@@ -256,19 +267,20 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 	if l.lane.uncommitted() >= maxUncommitted/2 {
 		patience = dispatch.Forever - 1 // the store holds them all up, not their lines
 	}
-	full := make(map[bellman.Line]bool) // the lines that have no room; true: not for long either
+	full := make(map[half]bool) // those that have no room; true: not for long either
 	var late []*item
 	rest := l.pending[:0]
 	for start := 0; start < len(l.pending); start += chunkSize {
 		chunk := l.pending[start:min(start+chunkSize, len(l.pending))]
 		l.fetch(ctx, chunk, full)
 		for _, it := range chunk {
-			long, known := full[it.Line]
+			h := l.halfOf(&it.Entry) // as its line says that is open by now
+			long, known := full[h]
 			if !known && !l.offer(ctx, it, now) {
-				long, known = l.fullForLong(it.Line, now, patience), true
-				full[it.Line] = long
+				long, known = l.fullForLong(h, now, patience), true
+				full[h] = long
 			} else if !known {
-				delete(l.fullSince, it.Line)
+				delete(l.fullSince, h)
 			}
 			switch {
 			case known && !long:
@@ -277,10 +289,10 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 			case known:
 				late = append(late, it)
 			}
-			if moved++; l.share[it.Line] == 1 {
-				delete(l.share, it.Line)
+			if moved++; l.share[it.half] == 1 {
+				delete(l.share, it.half)
 			} else {
-				l.share[it.Line]--
+				l.share[it.half]--
 			}
 		}
 		l.pump()
@@ -295,14 +307,14 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 
 // fullForLong reports whether a line that has no room will have none for longer
 // than patience. One that is not paused gets a moment to show its pace.
-func (l *loader) fullForLong(line bellman.Line, now time.Time, patience time.Duration) bool {
-	wait := l.dispatch.Wait(now.UnixNano(), uint64(line))
+func (l *loader) fullForLong(h half, now time.Time, patience time.Duration) bool {
+	wait := l.dispatch.Wait(now.UnixNano(), uint64(h.line))
 	if wait == dispatch.Forever {
 		return true
 	}
-	since, ok := l.fullSince[line]
+	since, ok := l.fullSince[h]
 	if !ok {
-		l.fullSince[line] = now
+		l.fullSince[h] = now
 		return false
 	}
 	return wait > patience && now.Sub(since) >= fullAtLeast
@@ -310,12 +322,17 @@ func (l *loader) fullForLong(line bellman.Line, now time.Time, patience time.Dur
 
 // fetch reads the content of items, as far as the budget for it allows, but for
 // those of full lines. Items whose task changed meanwhile are dropped.
-func (e *Engine) fetch(ctx context.Context, items []*item, full map[bellman.Line]bool) {
+func (e *Engine) fetch(ctx context.Context, items []*item, full map[half]bool) {
 	entries := make([]bellman.Entry, 0, chunkSize)
 	at := make([]*item, 0, chunkSize)
 	for _, it := range items {
-		if _, full := full[it.Line]; full || it.task != nil {
+		if it.task != nil {
 			continue
+		}
+		if len(full) > 0 {
+			if _, full := full[e.halfOf(&it.Entry)]; full {
+				continue
+			}
 		}
 		if e.content.Load() < maxContent || !e.dispatch.Known(uint64(it.Line)) {
 			entries = append(entries, it.Entry)

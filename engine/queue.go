@@ -25,8 +25,15 @@ type Queue struct {
 	Delay    time.Duration // before the schedule begins, unless the task says when
 
 	Concurrency         int     // attempts in flight; 0: no limit of its own
+	Rate                float64 // attempts a second; 0: no limit of its own
 	EndpointConcurrency int     // attempts in flight to one endpoint; default 64
 	EndpointRate        float64 // attempts a second to one endpoint; 0: no limit
+
+	// Young is the number of attempts below which a task goes before older ones when
+	// not all can go. Older ones still get each eighth attempt, and each fourth when
+	// they are late. 0: the first attempt goes before others, and others get each
+	// second when they are late.
+	Young int
 }
 
 func (q Queue) withDefaults() Queue {
@@ -43,6 +50,9 @@ func (q Queue) check() error {
 	}
 	if q.Handler == nil {
 		return fmt.Errorf("engine: queue %q has no handler", q.Name)
+	}
+	if q.Rate < 0 || q.EndpointRate < 0 || q.Young < 0 {
+		return fmt.Errorf("engine: queue %q: rates and young must not be negative", q.Name)
 	}
 	if _, err := schedule.Parse(q.Schedule); err != nil {
 		return fmt.Errorf("engine: queue %q: %w", q.Name, err)
