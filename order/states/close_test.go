@@ -83,6 +83,8 @@ var closeRows = []struct {
 	{"wechat_v3", 404, `{"code":"SUCCESS"}`, unknown, false, "HTTP status 404 closes nothing"},
 	{"wechat_v3", 400, v3Error("ORDER_CLOSED"), already, false, ""},
 	{"wechat_v3", 400, v3Error("ORDERCLOSED"), already, false, ""},
+	{"wechat_v3", 499, v3Error("ORDER_CLOSED"), already, false, ""},
+	{"wechat_v3", 500, v3Error("ORDER_CLOSED"), unknown, false, "HTTP status 500 closes nothing"},
 	{"wechat_v3", 502, v3Error("ORDER_CLOSED"), unknown, false, "HTTP status 502 closes nothing"},
 	{"wechat_v3", 400, v3Error("ORDERPAID"), hint, false, ""},
 	{"wechat_v3", 400, v3Error("ORDER_PAID"), hint, false, ""},
