@@ -217,6 +217,8 @@ var rows = []row{
 	{"wechat_v3", 499, v3Error("ORDER_NOT_EXIST"), none, noise, ""},
 	{"wechat_v3", 500, v3Error("ORDER_NOT_EXIST"), qerr, noise, "HTTP status 500 decides nothing"},
 	{"wechat_v3", 300, v3Paid, qerr, noise, "HTTP status 300 decides nothing"},
+	{"wechat_v3", 399, v3Error("ORDER_NOT_EXIST"), qerr, noise, "HTTP status 399 decides nothing"},
+	{"wechat_v3", 400, v3Error("ORDER_NOT_EXIST"), none, noise, ""},
 	{"wechat_v3", 299, v3Paid, paid, v3Taken, ""},
 	{"wechat_v3", 199, v3Paid, qerr, noise, "HTTP status 199 decides nothing"},
 	{"wechat_v3", 429, "slow down", qerr, "throttled", "not JSON"},

@@ -8,8 +8,8 @@
 //
 // # Whatever the preset or rules
 //
-// No answer, and one with HTTP status 500 or more, is QUERY_ERROR. One outside
-// 200 to 299 can say NOT_FOUND and nothing else. 202 decides nothing: what was
+// No answer is QUERY_ERROR, and so is one whose HTTP status is neither 200 to 299
+// nor 400 to 499. Of the latter one can say NOT_FOUND and nothing else. 202 decides nothing: what was
 // asked for is still under way. A close is done only by a status of 200 to 299,
 // 202 aside, and was done before, or has no order, below 500. Status 429 says
 // Throttled.
@@ -116,10 +116,10 @@ func allowed(r order.Reading, status int) bool {
 	switch {
 	case r == order.QueryError:
 		return true
-	case status >= 500 || status < 200:
+	case status < 200 || status >= 500:
 		return false
 	case status >= 300:
-		return r == order.NotFound
+		return r == order.NotFound && status >= 400
 	case status == 202:
 		return !r.Decides()
 	}
