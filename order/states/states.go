@@ -9,10 +9,10 @@
 // # Whatever the preset or rules
 //
 // No answer is QUERY_ERROR, and so is one whose HTTP status is neither 200 to 299
-// nor 400 to 499. Of the latter one can say NOT_FOUND and nothing else. 202 decides nothing: what was
-// asked for is still under way. A close is done only by a status of 200 to 299,
-// 202 aside, and was done before, or has no order, below 500. Status 429 says
-// Throttled.
+// nor 400 to 499. One of 400 to 499 can say NOT_FOUND and nothing else. 202 decides
+// nothing: what was asked for is still under way. A close is done only by a status
+// of 200 to 299, 202 aside, and was done before, or has no order, below 500.
+// Status 429 says Throttled.
 //
 // # Taken
 //
