@@ -1,0 +1,188 @@
+// Package gateway is a payment channel made of configuration: the requests that
+// ask about an order, close it and reverse it are templates over HTTP. What an
+// answer means is for order/states.
+//
+// # Templates
+//
+// {order_no}, {merchant_no} and {vars.NAME} stand for what is known of the order:
+// in a URL's path and in the values of its query, in the values of headers, and in
+// a body that is JSON, a form or XML. A value is escaped for its place, so that
+// whatever it is, it stays one value. It changes neither the host nor the segments
+// of the path, adds no parameter, no header and no field of the body. What no
+// escape can hold is refused by CheckOrder, when the order is created: a value
+// that would be "." or ".." in a path or make a segment empty, a control character
+// in a header or in XML, bytes that are not UTF-8.
+//
+// In JSON a placeholder stands within a text, or alone where a number is wanted:
+//
+//	{"order": "{order_no}", "shop": {vars.shop}}
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/exchange"
+	"github.com/bellmanhq/bellman/order/states"
+)
+
+// Options of a Channel. Query, Close, States and CloseStates are needed.
+type Options struct {
+	Query   Request
+	Close   Request
+	Reverse Request // the zero Request: there is none
+
+	States      *states.Query // reads the answer to Query
+	CloseStates *states.Close // reads the answers to Close and Reverse
+
+	Sign      sign.Config       // the zero Config: requests are not signed
+	Transport http.RoundTripper // nil: http.DefaultTransport
+}
+
+// A Channel asks as its templates say. It is safe for concurrent use. It prints
+// nothing of its secrets.
+type Channel struct {
+	query, close, reverse *request
+	states                *states.Query
+	closeStates           *states.Close
+	signer                sign.Signer // nil: none
+	transport             http.RoundTripper
+}
+
+// reversing is a Channel with a request for Reverse.
+type reversing struct{ *Channel }
+
+var (
+	_ order.Channel  = (*Channel)(nil)
+	_ order.Reverser = reversing{}
+)
+
+// New compiles the templates and reads the secrets. The channel is an
+// [order.Reverser] if and only if Reverse is given. An error names the request
+// and the part of it that is wrong, and shows nothing of a header or body.
+func New(o Options) (order.Channel, error) {
+	c := &Channel{states: o.States, closeStates: o.CloseStates, transport: o.Transport}
+	if c.transport == nil {
+		c.transport = http.DefaultTransport
+	}
+	if o.States == nil || o.CloseStates == nil {
+		return nil, errors.New("gateway: states and close_states are needed: without them no answer means anything")
+	}
+	var err error
+	if c.signer, err = sign.New(o.Sign); err != nil {
+		return nil, fmt.Errorf("gateway: sign: %w", err)
+	}
+	for _, r := range []struct {
+		name   string
+		from   Request
+		method string // unless from says
+		to     **request
+	}{
+		{"query", o.Query, http.MethodGet, &c.query},
+		{"close", o.Close, http.MethodPost, &c.close},
+		{"reverse", o.Reverse, http.MethodPost, &c.reverse},
+	} {
+		if r.to == &c.reverse && r.from.URL == "" && r.from.Method == "" && r.from.Body == "" && r.from.Headers == nil {
+			return c, nil
+		}
+		if *r.to, err = compile(r.from, r.method); err == nil {
+			err = c.checkSigned(*r.to)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("gateway: %s: %w", r.name, err)
+		}
+	}
+	return reversing{c}, nil
+}
+
+// checkSigned says why requests of this form cannot be signed.
+func (c *Channel) checkSigned(r *request) error {
+	if c.signer == nil {
+		return nil
+	}
+	for _, h := range r.header {
+		if slices.Contains(c.signer.Headers(), h.name) {
+			return fmt.Errorf("headers.%s: set by the signature", h.name)
+		}
+	}
+	var bad bellman.Invalid
+	f := r.fill(r.sample(), &bad)
+	if err := bad.Err(); err != nil {
+		return err
+	}
+	if err := c.signer.Check(&sign.Message{Header: f.header, Query: f.query, Body: f.body}); err != nil {
+		return fmt.Errorf("cannot be signed: %w", err)
+	}
+	return nil
+}
+
+// CheckOrder says why nobody could be asked about an order, for whoever is told
+// of it: an *[bellman.Invalid] that names order_no, merchant_no or vars.NAME.
+func (c *Channel) CheckOrder(o *order.Order) error {
+	bad := new(bellman.Invalid)
+	for _, r := range []*request{c.query, c.close, c.reverse} {
+		if r != nil {
+			r.fill(o, bad)
+		}
+	}
+	return bad.Err()
+}
+
+// Query asks how an order stands.
+func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
+	a := c.ask(ctx, c.query, o)
+	if a.Result == bellman.Unknown { // cut off by us, and what came of it says nothing
+		return order.QueryAnswer{Answer: a}
+	}
+	return c.states.Read(a, time.Since(o.Created))
+}
+
+// Close asks to take no more payment for an order.
+func (c *Channel) Close(ctx context.Context, o *order.Order) order.CloseAnswer {
+	return c.end(ctx, c.close, o)
+}
+
+// Reverse asks to undo the payment of an order, paid or not.
+func (c reversing) Reverse(ctx context.Context, o *order.Order) order.CloseAnswer {
+	return c.end(ctx, c.reverse, o)
+}
+
+func (c *Channel) end(ctx context.Context, r *request, o *order.Order) order.CloseAnswer {
+	a := c.ask(ctx, r, o)
+	if a.Result == bellman.Unknown {
+		return order.CloseAnswer{Answer: a}
+	}
+	return c.closeStates.Read(a)
+}
+
+// ask sends one request about an order.
+func (c *Channel) ask(ctx context.Context, r *request, o *order.Order) order.Answer {
+	bad := new(bellman.Invalid)
+	f := r.fill(o, bad)
+	err := bad.Err()
+	if err == nil && c.signer != nil {
+		// Each request is a message of its own: a receiver that knows its id already
+		// would take it for a replay.
+		m := sign.Message{ID: rand.Text(), Time: time.Now(), Header: f.header, Query: f.query, Body: f.body}
+		if err = c.signer.Sign(&m); err != nil {
+			err = fmt.Errorf("sign: %w", err)
+		}
+		f.query, f.body = m.Query, m.Body
+	}
+	var req *http.Request
+	if err == nil {
+		req, err = f.request(ctx, r)
+	}
+	if err != nil {
+		return order.Answer{Result: bellman.Unreachable, Error: "not sent: " + err.Error()}
+	}
+	return exchange.Do(c.transport, req)
+}

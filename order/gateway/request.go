@@ -1,0 +1,196 @@
+package gateway
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/field"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// A Request is the template of a request.
+type Request struct {
+	Method string // default GET for a query, POST otherwise
+	URL    string // placeholders in its path and in the values of its query
+
+	// Headers by name; placeholders in the values. Default User-Agent: bellman, and
+	// a Content-Type as the body looks: application/json for an object or list,
+	// application/xml, application/x-www-form-urlencoded for name=value, or
+	// text/plain.
+	Headers map[string]string
+
+	Body string // JSON, a form or XML where it has placeholders; a GET has none
+}
+
+var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+
+// A request is a Request, compiled.
+type request struct {
+	method  string
+	address *address
+	header  []header // in the order of their names
+	body    template
+}
+
+type header struct {
+	name  string // in canonical form
+	value template
+}
+
+// compile reads a template. An error names the part of it that is wrong.
+func compile(from Request, method string) (*request, error) {
+	r := &request{method: cmp.Or(from.Method, method)}
+	if !slices.Contains(methods, r.method) {
+		return nil, fmt.Errorf("method: want one of %s", strings.Join(methods, ", "))
+	}
+	if r.method == http.MethodGet && from.Body != "" {
+		return nil, errors.New("body: a GET has none: put what it says into the URL's query, or want POST")
+	}
+	var err error
+	if r.address, err = compileAddress(from.URL); err != nil {
+		return nil, fmt.Errorf("url: %w", err)
+	}
+	if err := r.compileHeaders(from.Headers); err != nil {
+		return nil, err
+	}
+	if from.Body != "" {
+		if err := r.compileBody(from.Body); err != nil {
+			return nil, fmt.Errorf("body: %w", err)
+		}
+	}
+	if _, given := r.find("User-Agent"); !given {
+		r.header = append(r.header, header{"User-Agent", template{{text: "bellman"}}})
+	}
+	slices.SortFunc(r.header, func(a, b header) int { return cmp.Compare(a.name, b.name) })
+	if !slices.ContainsFunc(r.names(), func(name string) bool { return name != "merchant_no" }) {
+		return nil, errors.New("names no order: want {order_no} or a {vars.NAME} in its url, headers or body")
+	}
+	return r, nil
+}
+
+func (r *request) compileHeaders(headers map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		canonical := http.CanonicalHeaderKey(name)
+		problem := field.Reserved(canonical)
+		switch _, twice := r.find(canonical); {
+		case !field.IsName(name):
+			problem = "not a header's name: want letters, digits and hyphens"
+		case twice:
+			problem = "stands there twice, in other letters"
+		}
+		if problem != "" {
+			return fmt.Errorf("headers.%.40s: %s", name, problem)
+		}
+		t, err := scan(headers[name])
+		if err == nil {
+			err = t.strict()
+		}
+		if err == nil && !field.IsValue(t.with(func(part) string { return "x" })) {
+			err = errors.New("its value has a control character, or white space at an end")
+		}
+		if err != nil {
+			return fmt.Errorf("headers.%s: %w", name, err)
+		}
+		for i := range t {
+			t[i].put = inHeader
+		}
+		r.header = append(r.header, header{canonical, t})
+	}
+	return nil
+}
+
+func inHeader(value string) (text, problem string) {
+	if !field.IsValue(value) {
+		return "", "has a control character, or white space at an end, which a header cannot hold"
+	}
+	return value, ""
+}
+
+// find returns the template of a header's value, and whether there is the header.
+func (r *request) find(name string) (template, bool) {
+	i := slices.IndexFunc(r.header, func(h header) bool { return h.name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return r.header[i].value, true
+}
+
+// names returns whose values the request has places for.
+func (r *request) names() []string {
+	var names []string
+	templates := append([]template{r.address.query, r.body}, r.address.path...)
+	for _, h := range r.header {
+		templates = append(templates, h.value)
+	}
+	for _, t := range templates {
+		for _, p := range t {
+			if p.name != "" && !slices.Contains(names, p.name) {
+				names = append(names, p.name)
+			}
+		}
+	}
+	return names
+}
+
+// sample is an order that every place has a value for.
+func (r *request) sample() *order.Order {
+	o := &order.Order{OrderNo: "1", MerchantNo: "1", Vars: map[string]string{}}
+	for _, name := range r.names() {
+		if v, ok := strings.CutPrefix(name, "vars."); ok {
+			o.Vars[v] = "1"
+		}
+	}
+	return o
+}
+
+// A filled is a request with the values of an order, still to be signed.
+type filled struct {
+	path   string // encoded
+	query  string
+	header http.Header
+	body   []byte
+}
+
+// fill notes in bad what is wrong with the values; then the result is nothing to
+// send.
+func (r *request) fill(o *order.Order, bad *bellman.Invalid) filled {
+	f := filled{header: make(http.Header, len(r.header)+5)} // of a signature
+	f.path, f.query = r.address.fill(o, bad)
+	for _, h := range r.header {
+		value := h.value.expand(o, bad)
+		if !field.IsValue(value) { // a value that is empty can leave white space at an end
+			value = strings.Trim(value, " \t")
+		}
+		f.header[h.name] = []string{value}
+	}
+	f.body = []byte(r.body.expand(o, bad))
+	return f
+}
+
+// request is what goes out.
+func (f *filled) request(ctx context.Context, r *request) (*http.Request, error) {
+	var body io.Reader = http.NoBody
+	if len(f.body) > 0 {
+		body = bytes.NewReader(f.body) // whose length net/http knows
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, r.address.base, body)
+	if err != nil {
+		return nil, errors.New("url: cannot be requested")
+	}
+	if req.URL.Path, err = url.PathUnescape(f.path); err != nil {
+		return nil, errors.New("url: its path is not encoded as it must be")
+	}
+	req.URL.RawPath, req.URL.RawQuery = f.path, f.query
+	req.Header = f.header
+	return req, nil
+}
