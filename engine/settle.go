@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// maxSettle is how many tasks are settled at once.
+const maxSettle = 1000
+
+// errNothing says that a task is not to be attempted for being settled.
+var errNothing = errors.New("nothing to settle")
+
+// Settle attempts tasks now, before all others of their lines but within every
+// limit, and returns each as it then is, in order. A task whose attempt is in
+// flight, or asked for by hand, is waited for and not attempted twice. Schedules
+// stay where they are: a task that was not due goes back to its due time, and one
+// that had ended to its end, unless the attempt's verdict says more. When ctx ends
+// first, the tasks that are still to be attempted come back with ErrWaiting, and
+// are attempted all the same.
+//
+// It takes 1,000 ids at most, and returns an *[bellman.Invalid] for more.
+func (e *Engine) Settle(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
+	return e.settle(ctx, ids, func(*bellman.Task, time.Time) bool { return true })
+}
+
+// SettleOverdue is Settle for tasks that should have been attempted by now, or are
+// being attempted: the others come back at once, as they are.
+func (e *Engine) SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
+	return e.settle(ctx, ids, func(t *bellman.Task, now time.Time) bool {
+		return !t.State.Ended() && !t.Due.After(now)
+	})
+}
+
+func (e *Engine) settle(ctx context.Context, ids []bellman.ID, wanted func(*bellman.Task, time.Time) bool) ([]bellman.Settled, error) {
+	if len(ids) > maxSettle {
+		return nil, &bellman.Invalid{Fields: []bellman.FieldError{{Field: "ids", Problem: fmt.Sprintf("are %d: want %d at most", len(ids), maxSettle)}}}
+	}
+	if err := e.running(ctx); err != nil {
+		return nil, err
+	}
+	events, cancel := e.Subscribe(max(8*len(ids), 256))
+	defer cancel()
+	settled := make([]bellman.Settled, len(ids))
+	waiting := make(map[bellman.ID]int) // how many attempts there were
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	for i, id := range ids {
+		asking.Go(func() {
+			attempts, err := e.hurry(ctx, id, wanted)
+			mu.Lock()
+			defer mu.Unlock()
+			switch settled[i].ID = id; {
+			case err == nil:
+				waiting[id] = attempts
+			case ctx.Err() != nil:
+				settled[i].Err = waits(context.Cause(ctx))
+			case !errors.Is(err, errNothing):
+				settled[i].Err = err
+			}
+		})
+	}
+	asking.Wait()
+	left, err := e.untilSettled(ctx, waiting, events)
+
+	// Whoever's time is over still learns how its tasks are.
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer done()
+	for i := range settled {
+		s := &settled[i]
+		t, readErr := e.store.Task(ctx, s.ID)
+		if s.Task = t; readErr != nil {
+			s.Err = readErr
+		} else if n, ok := left[s.ID]; ok && s.Err == nil && !over(t, n) {
+			s.Err = waits(err)
+		}
+	}
+	return settled, nil
+}
+
+func waits(why error) error { return fmt.Errorf("%w: %w", bellman.ErrWaiting, why) }
+
+// hurry makes a task's next attempt now, and returns how many attempts there were.
+func (e *Engine) hurry(ctx context.Context, id bellman.ID, wanted func(*bellman.Task, time.Time) bool) (attempts int, err error) {
+	underway := errors.New("on its way")
+	t, err := e.move(ctx, id, "settle", func(c *bellman.Change, t *bellman.Task, now time.Time) error {
+		overdue := !t.State.Ended() && !t.Due.After(now)
+		switch {
+		case e.hand.flying(id):
+			return underway
+		case !wanted(t, now):
+			return errNothing
+		case overdue && t.Trigger != bellman.BySchedule || parked(t):
+			return underway
+		case overdue: // the schedule's own attempt
+			c.To.Trigger, c.To.Look = bellman.BySettle, now
+		default:
+			request(&c.To, bellman.BySettle, now)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, underway) {
+		return 0, err
+	}
+	return t.Attempts, nil
+}
+
+// parked reports whether a task is left alone because its attempts kept ending with
+// the death of the node: nobody who wants to know its state is to bring that on.
+func parked(t *bellman.Task) bool {
+	return t.Last != nil && t.Last.Result == bellman.Unknown && t.Last.Trigger == bellman.ByTakeover
+}
+
+// over reports whether a task has been attempted since it had so many attempts, or
+// has ended.
+func over(t *bellman.Task, attempts int) bool { return t.State.Ended() || t.Attempts > attempts }
+
+// untilSettled returns when all that is waited for is over, or ctx or the engine
+// ended: then it says what is left, and why.
+func (e *Engine) untilSettled(ctx context.Context, waiting map[bellman.ID]int, events <-chan bellman.Event) (left map[bellman.ID]int, err error) {
+	left = make(map[bellman.ID]int, len(waiting))
+	look := func() {
+		for id, n := range waiting {
+			if t, err := e.store.Task(ctx, id); err == nil && !over(t, n) || err != nil && !errors.Is(err, bellman.ErrNotFound) {
+				left[id] = n
+			} else {
+				delete(left, id)
+			}
+		}
+	}
+	look()
+	again := time.NewTicker(time.Second) // in case an event was lost, or another node makes the attempt
+	defer again.Stop()
+	for len(left) > 0 {
+		select {
+		case <-ctx.Done():
+			return left, context.Cause(ctx)
+		case <-again.C:
+			look()
+		case ev, ok := <-events:
+			if !ok {
+				return left, bellman.ErrClosed
+			}
+			if n, ok := left[ev.Task.ID]; ok && over(ev.Task, n) {
+				delete(left, ev.Task.ID)
+			}
+		}
+	}
+	return left, nil
+}

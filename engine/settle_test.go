@@ -1,0 +1,197 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// settle settles one task and waits for ten seconds at most.
+func settle(t *testing.T, do func(context.Context, ...bellman.ID) ([]bellman.Settled, error), id bellman.ID) bellman.Settled {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	got, err := do(ctx, id)
+	if err != nil || len(got) != 1 || got[0].ID != id {
+		t.Fatalf("Settle = %+v, %v; want the one task", got, err)
+	}
+	return got[0]
+}
+
+// A task that answers after a second is settled at different moments of its life,
+// whose schedule is 10 s, 20 s, 30 s.
+func TestSettle(t *testing.T) {
+	const answered = time.Second
+	const bySettle = bellman.BySettle
+	tests := []struct {
+		name     string
+		at       time.Duration // after it was added
+		after    time.Duration // the call returned
+		err      error
+		attempts []time.Duration // when they were made, in the end
+		triggers []bellman.Trigger
+		overdue  bool // by SettleOverdue
+	}{
+		{"before it is due", 5 * time.Second, answered, nil,
+			[]time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second}, []bellman.Trigger{bySettle, 0, 0, 0}, false},
+		{"in flight", 10*time.Second + 300*time.Millisecond, answered - 300*time.Millisecond, nil,
+			[]time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second}, []bellman.Trigger{0, 0, 0}, false},
+		{"ended", time.Minute, answered, nil,
+			[]time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second, time.Minute}, []bellman.Trigger{0, 0, 0, bySettle}, false},
+		{"only if overdue, before it is due", 5 * time.Second, 0, nil,
+			[]time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second}, []bellman.Trigger{0, 0, 0}, true},
+		{"only if overdue, in flight", 10*time.Second + 300*time.Millisecond, answered - 300*time.Millisecond, nil,
+			[]time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second}, []bellman.Trigger{0, 0, 0}, true},
+		{"only if overdue, ended", time.Minute, 0, nil,
+			[]time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second}, []bellman.Trigger{0, 0, 0}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New()
+				r := &receiver{answer: func(*bellman.Task, int) bellman.Verdict {
+					time.Sleep(answered)
+					return bellman.Verdict{}
+				}}
+				e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Schedule: "10s*3"})
+				defer stop()
+				start := time.Now()
+				id := add(t, e, &bellman.Task{Queue: "q"})
+				time.Sleep(tt.at)
+				do := e.Settle
+				if tt.overdue {
+					do = e.SettleOverdue
+				}
+				asked := time.Now()
+				got := settle(t, do, id)
+				if took := time.Since(asked); took != tt.after || !errors.Is(got.Err, tt.err) {
+					t.Errorf("Settle returned %v after %v; want %v after %v", got.Err, took, tt.err, tt.after)
+				}
+				if now := get(t, store, id); got.Task == nil || got.Task.Version != now.Version {
+					t.Errorf("Settle returned %+v; want the task as it is, %+v", got.Task, now)
+				}
+				time.Sleep(2 * time.Minute)
+				log := attempts(t, store, id)
+				var made []time.Duration
+				for _, a := range log {
+					made = append(made, a.Started.Sub(start))
+				}
+				if !slices.Equal(made, tt.attempts) || !slices.Equal(triggers(log), tt.triggers) {
+					t.Errorf("attempts at %v, triggers %v; want %v, %v", made, triggers(log), tt.attempts, tt.triggers)
+				}
+				if task := get(t, store, id); task.State != bellman.Failed || task.Reason != "attempts_used_up" || task.Before != nil {
+					t.Errorf("in the end %v, %q; want failed, attempts_used_up", task.State, task.Reason)
+				}
+			})
+		})
+	}
+}
+
+// What waits in a line that is slow is settled before the rest of it, as the
+// schedule's own attempt; what has no room there too.
+func TestSettleGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		r := &receiver{answer: func(*bellman.Task, int) bellman.Verdict {
+			time.Sleep(time.Second)
+			return bellman.Verdict{Next: bellman.Succeed}
+		}}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Concurrency: 10})
+		defer stop()
+		var ids []bellman.ID
+		for range 6000 { // more than a line holds
+			ids = append(ids, add(t, e, &bellman.Task{Queue: "q"}))
+		}
+		time.Sleep(30 * time.Second) // 300 were made; the last are set aside
+		for _, id := range []bellman.ID{ids[2000], ids[5900]} {
+			asked := time.Now()
+			got := settle(t, e.SettleOverdue, id)
+			if took := time.Since(asked); got.Err != nil || took > 2*time.Second+100*time.Millisecond || got.Task.State != bellman.Succeeded {
+				t.Errorf("settled as %v, %v after %v; want succeeded when a slot was free", got.Task.State, got.Err, took)
+			}
+			if log := attempts(t, store, id); len(log) != 1 || log[0].Trigger != bellman.BySettle || log[0].Lateness() < 29*time.Second {
+				t.Errorf("log %+v; want one attempt, late since it was due", log)
+			}
+		}
+		time.Sleep(time.Hour)
+		if n := len(r.times()); n != len(ids) {
+			t.Errorf("%d attempts of %d tasks; want one each", n, len(ids))
+		}
+	})
+}
+
+// Whoever's time is over learns which tasks are still to come, and they come all
+// the same.
+func TestSettleWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		q := engine.Queue{Name: "q", Handler: &receiver{answer: accept}}
+		e, stop := run(t, store, q, engine.Queue{Name: "paused", Handler: q.Handler})
+		defer stop()
+		if err := e.PauseQueue(t.Context(), "paused", by); err != nil {
+			t.Fatal(err)
+		}
+		waits := add(t, e, &bellman.Task{Queue: "paused", Delay: time.Hour})
+		goes := add(t, e, &bellman.Task{Queue: "q", Delay: time.Hour})
+		nobody := bellman.NewID()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		got, err := e.Settle(ctx, waits, nobody, goes, goes)
+		if err != nil || len(got) != 4 {
+			t.Fatalf("Settle = %+v, %v", got, err)
+		}
+		for i, want := range []error{bellman.ErrWaiting, bellman.ErrNotFound, nil, nil} {
+			if !errors.Is(got[i].Err, want) || (got[i].Task == nil) != (want == bellman.ErrNotFound) {
+				t.Errorf("task %d: %+v, %v; want %v", i, got[i].Task, got[i].Err, want)
+			}
+		}
+		if !errors.Is(got[0].Err, context.DeadlineExceeded) {
+			t.Errorf("%v; want it to say that the time was over", got[0].Err)
+		}
+		if err := e.ResumeQueue(t.Context(), "paused", by); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if task := get(t, store, waits); task.State != bellman.Succeeded {
+			t.Errorf("%v after its queue was resumed; want succeeded", task.State)
+		}
+		var invalid *bellman.Invalid
+		if _, err := e.Settle(t.Context(), make([]bellman.ID, 1001)...); !errors.As(err, &invalid) {
+			t.Errorf("Settle of 1,001 tasks: %v; want it refused", err)
+		}
+	})
+}
+
+// A thousand at once.
+func TestSettleMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{answer: func(*bellman.Task, int) bellman.Verdict {
+			time.Sleep(5 * time.Millisecond)
+			return bellman.Verdict{Next: bellman.Succeed, Reason: "paid"}
+		}}
+		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: r})
+		defer stop()
+		ids := make([]bellman.ID, 1000)
+		for i := range ids {
+			ids[i] = add(t, e, &bellman.Task{Queue: "q", Delay: time.Hour})
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		got, err := e.Settle(ctx, ids...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range got {
+			if s.ID != ids[i] || s.Err != nil || s.Task.Reason != "paid" {
+				t.Fatalf("task %d: %+v, %v; want it paid", i, s.Task, s.Err)
+			}
+		}
+	})
+}
