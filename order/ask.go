@@ -97,8 +97,7 @@ func ParseAsk(body []byte) (Ask, error) {
 	read(bad, fields, "created", "a time such as 2026-11-20T15:04:05.123Z", &a.Created)
 	read(bad, fields, "vars", "an object of texts", &a.Vars)
 	var expires *string
-	read(bad, fields, "expires", `a duration such as "30m"`, &expires)
-	if expires != nil {
+	if read(bad, fields, "expires", `a duration such as "30m"`, &expires) && expires != nil {
 		var err error
 		if a.Expires, err = schedule.ParseDuration(*expires); err != nil {
 			bad.Add("expires", err.Error())
@@ -183,18 +182,20 @@ func within(object, field string) string {
 	return fmt.Sprintf("%s.%.40s", object, field)
 }
 
-// read reads one field of an object, if it is there; path is its name with the
-// object's before it.
-func read(bad *bellman.Invalid, fields map[string]json.RawMessage, path, want string, to any) {
+// read reads one field of an object and reports whether it is there and well;
+// path is its name with the object's before it.
+func read(bad *bellman.Invalid, fields map[string]json.RawMessage, path, want string, to any) bool {
 	name := path
 	if i := strings.LastIndexByte(path, '.'); i >= 0 {
 		name = path[i+1:]
 	}
 	raw, ok := fields[name]
 	if !ok {
-		return
+		return false
 	}
 	if err := json.Unmarshal(raw, to); err != nil {
 		bad.Add(path, "want "+want)
+		return false
 	}
+	return true
 }

@@ -3,8 +3,8 @@ package order
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -149,15 +149,14 @@ func (h *Handler) taken(w *watched, said *QueryAnswer) []byte {
 		fields, err = take(&w.order, said, cmp.Or(w.life.Late, w.life.State))
 	}
 	var out []byte
-	if err == nil {
-		out, err = marshal(fields)
-	}
-	if err == nil && len(out) > maxTaken {
-		err = fmt.Errorf("%d bytes of JSON: want %d at most", len(out), maxTaken)
+	if len(fields) > 0 {
+		text, wrong := marshal(fields)
+		if out, err = text, errors.Join(err, wrong); len(out) > maxTaken {
+			out, err = nil, fmt.Errorf("%d bytes of JSON: want %d at most", len(out), maxTaken)
+		}
 	}
 	if err != nil {
-		slog.Error("what an answer says of a payment cannot be taken from it", "task", w.task.ID, "queue", w.task.Queue, "err", err)
-		return nil
+		h.rules.Log.Error("an answer does not say all of a payment that it should", "task", w.task.ID, "queue", w.task.Queue, "err", err)
 	}
 	return out
 }

@@ -142,7 +142,7 @@ const fresh = 10 * time.Minute
 func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
 	if began := t.Began.UnixMilli(); l.Began != began {
 		if l.Stage == Watching {
-			l = Life{Stage: Watching, State: l.State, Late: l.Late}
+			l = Life{Stage: Watching, State: l.State, DecidedAt: l.DecidedAt, Late: l.Late}
 		} else if !l.over() || l.State == StateUnknown {
 			l = Life{Stage: Polling, State: StatePending}
 		}

@@ -1,7 +1,6 @@
 package order
 
 import (
-	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -27,8 +26,7 @@ func TestLives(t *testing.T) {
 	for part := range parts {
 		wg.Go(func() {
 			for i := part; i < n && !t.Failed(); i += parts {
-				r := rand.New(rand.NewPCG(uint64(i), 0))
-				end, wrong := live(r.IntN)
+				end, wrong := live(newDice(uint64(i)))
 				if wrong != "" {
 					t.Errorf("life %d: %s", i, wrong)
 				}

@@ -43,8 +43,9 @@ type Rules struct {
 
 	// Alert is called for what somebody has to look at: an order that is UNKNOWN, a
 	// payment that came late. It may be called twice for the same when a node dies.
-	// Default: an error in the default log.
+	// Default: an error in the log.
 	Alert func(task *bellman.Task, state, why string)
+	Log   *slog.Logger // default slog.Default()
 
 	// Now is the clock that due times are kept by; default time.Now.
 	Now func() time.Time
@@ -57,7 +58,8 @@ type Then struct {
 
 	// Taken picks what the merchant is told from an answer. The answer is the one
 	// that decided, or that showed a late payment; state is PAID, CLOSED, …. An
-	// error leaves it out, with a line in the log. Nil: the answer's Taken.
+	// error goes into the log; what comes beside it is told all the same. Nil: the
+	// answer's Taken.
 	Taken func(o *Order, a *QueryAnswer, state string) (map[string]any, error)
 
 	// Check refuses a notification that could not be sent, before its order is
@@ -83,18 +85,17 @@ func (r Rules) withDefaults() Rules {
 	r.LateWatch = cmp.Or(r.LateWatch, 15*time.Minute)
 	r.WatchSchedule = cmp.Or(r.WatchSchedule, "30s, 1m*")
 	r.GiveUp = cmp.Or(r.GiveUp, 24*time.Hour)
+	r.Log = cmp.Or(r.Log, slog.Default())
 	if r.Alert == nil {
-		r.Alert = alert
+		r.Alert = func(t *bellman.Task, state, why string) {
+			r.Log.Error("order needs somebody to look at it", "task", t.ID, "queue", t.Queue,
+				"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", state, "err", why)
+		}
 	}
 	if r.Now == nil {
 		r.Now = time.Now
 	}
 	return r
-}
-
-func alert(t *bellman.Task, state, why string) {
-	slog.Error("order needs somebody to look at it", "task", t.ID, "queue", t.Queue,
-		"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", state, "err", why)
 }
 
 // A Handler watches the orders of one queue. It is safe for concurrent use.

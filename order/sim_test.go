@@ -2,6 +2,7 @@ package order
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -341,3 +342,5 @@ func judge(p *plan, before, after Life, a answer, m move, now time.Time) string 
 	}
 	return ""
 }
+
+func newDice(seed uint64) dice { return rand.New(rand.NewPCG(seed, 0)).IntN }

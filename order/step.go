@@ -273,7 +273,8 @@ func (p *plan) took(a answer) bool {
 }
 
 // next says when to poll again, or that the schedule is used up. An answer that
-// says nothing uses up none of it, and is made good for until its end.
+// says nothing uses up none of it, and is made good for until its end; one that
+// only asks for fewer requests, until the order expires.
 func (p *plan) next(l *Life, a answer, now time.Time) (due time.Time, over bool) {
 	end := p.pollMax
 	if a.says() {
@@ -291,7 +292,7 @@ func (p *plan) next(l *Life, a answer, now time.Time) (due time.Time, over bool)
 		if end.IsZero() {
 			end = p.pollLast
 		}
-		if end.IsZero() || due.Before(end) {
+		if a.throttled || end.IsZero() || due.Before(end) {
 			return due, false
 		}
 	}

@@ -57,7 +57,7 @@ func (w *watched) tell(what, queue string, now time.Time) bellman.Task {
 		event = EventLatePayment
 		fields["late_payment"] = l.Late
 		fields["found_at"] = when(now)
-		if l.DecidedAt == 0 { // its watch was ended by hand
+		if l.State == StatePending { // its watch was ended by hand
 			fields["order_state"] = StateUnknown
 			delete(fields, "decided_at")
 		}
