@@ -78,7 +78,7 @@ func TestRSAForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	wrapped := base64.StdEncoding.EncodeToString(pkcs8)
-	wrapped = wrapped[:64] + "\r\n" + wrapped[64:] + "\n"
+	wrapped = wrapped[:64] + "\r\n  " + wrapped[64:] + "\n"
 	privates := []string{
 		encode("RSA PRIVATE KEY", pkcs1),
 		encode("PRIVATE KEY", pkcs8),

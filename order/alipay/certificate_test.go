@@ -112,6 +112,11 @@ func TestCertificates(t *testing.T) {
 		}
 	}
 
+	p.body = func(func(string) string) string { return `{"` + node + `":` + paid + `}` }
+	if got := p.open(o).Query(t.Context(), &order.Order{OrderNo: orderNo}); got.Error != "the answer is not signed" {
+		t.Errorf("without a signature: %v, %q", got.Reading, got.Error)
+	}
+
 	set := func(f func(o *Options)) Options {
 		o := o
 		o.AlipayPublicKeys = slices.Clone(o.AlipayPublicKeys)

@@ -48,6 +48,7 @@ type platform struct {
 	rootCertSN string
 	wantMethod string
 	status     int
+	encoding   string // Content-Encoding
 	body       func(sign func(text string) string) string
 }
 
@@ -117,6 +118,9 @@ func (p *platform) open(o Options) *Channel {
 			p.t.Error("request: " + wrong)
 		}
 		w.Header().Set("Content-Type", "text/html;charset=utf-8") // as Alipay's gateway has it
+		if p.encoding != "" {
+			w.Header().Set("Content-Encoding", p.encoding)
+		}
 		w.WriteHeader(p.status)
 		io.WriteString(w, p.body(p.sign))
 	}))
@@ -248,6 +252,24 @@ func TestForged(t *testing.T) {
 	p.status, p.body = 200, plain(`{"error_response":{"code":"40005","sub_code":"isv.call-limited"}}`)
 	if got := p.query(); got.Reading != order.QueryError || !got.Throttled {
 		t.Errorf("an unsigned 40005: %v, throttled %t; want QUERY_ERROR and throttled", got.Reading, got.Throttled)
+	}
+	p.wantMethod = closeMethod
+	if got := p.open(p.options()).Close(t.Context(), &order.Order{OrderNo: orderNo}); got.Reading != order.CloseUnknown || !got.Throttled {
+		t.Errorf("an unsigned 40005 to a close: %v, throttled %t; want unknown and throttled", got.Reading, got.Throttled)
+	}
+}
+
+// What is not whole does not count, though it were signed and could be read.
+func TestNotWhole(t *testing.T) {
+	p := newPlatform(t)
+	p.encoding = "br"
+	p.answers(queryMethod, trades("TRADE_SUCCESS", ""))
+	if got := p.query(); got.Reading != order.QueryError || !strings.Contains(got.Error, "encoded") {
+		t.Errorf("%v, %q; want QUERY_ERROR, encoded", got.Reading, got.Error)
+	}
+	p.answers(closeMethod, refused("40004", "ACQ.TRADE_HAS_CLOSE"))
+	if got := p.open(p.options()).Close(t.Context(), &order.Order{OrderNo: orderNo}); got.Reading != order.CloseUnknown || !strings.Contains(got.Error, "encoded") {
+		t.Errorf("%v, %q; want unknown, encoded", got.Reading, got.Error)
 	}
 }
 
@@ -435,5 +457,31 @@ func TestSecretsAreHidden(t *testing.T) {
 		if strings.Contains(shown, part) {
 			t.Errorf("a secret shows: %.30s…", part)
 		}
+	}
+}
+
+// cutOff answers, and is told to stop before the answer is whole.
+type cutOff struct{ stop context.CancelFunc }
+
+func (c cutOff) RoundTrip(*http.Request) (*http.Response, error) {
+	body := io.MultiReader(strings.NewReader(`{"code":"40004","sub_code":"ACQ.TRADE_HAS_CLOSE"}`), c)
+	return &http.Response{StatusCode: 400, Header: http.Header{}, Body: io.NopCloser(body)}, nil
+}
+
+func (c cutOff) Read([]byte) (int, error) {
+	c.stop()
+	return 0, context.Canceled
+}
+
+func TestCutOff(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	o := newPlatform(t).options()
+	o.Transport = cutOff{cancel}
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Close(ctx, &order.Order{OrderNo: orderNo}); got.Reading != order.CloseUnknown || got.Result != bellman.Unknown || got.Error == "" {
+		t.Errorf("Close: %v, %v, %q; want unknown, and that we were told to stop", got.Reading, got.Result, got.Error)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -155,6 +156,11 @@ func TestNotWhole(t *testing.T) {
 		if got := query(t, options(t), a); got.Reading != order.QueryError || got.Result == bellman.Accepted || !strings.Contains(got.Error, want) {
 			t.Errorf("%v, %v, %q; want QUERY_ERROR, %q", got.Reading, got.Result, got.Error, want)
 		}
+	}
+	closed := signedBy(400, `{"code":"ORDER_CLOSED"}`)
+	closed.bend = encoded.bend
+	if got := closing(t, options(t), closed); got.Reading != order.CloseUnknown || !strings.Contains(got.Error, "encoded") {
+		t.Errorf("%v, %q; want unknown, encoded", got.Reading, got.Error)
 	}
 }
 
@@ -324,4 +330,30 @@ type hanging struct{}
 func (hanging) RoundTrip(req *http.Request) (*http.Response, error) {
 	<-req.Context().Done()
 	return nil, req.Context().Err()
+}
+
+// cutOff answers, and is told to stop before the answer is whole.
+type cutOff struct{ stop context.CancelFunc }
+
+func (c cutOff) RoundTrip(*http.Request) (*http.Response, error) {
+	body := io.MultiReader(strings.NewReader(`{"code":"ORDER_CLOSED"}`), c)
+	return &http.Response{StatusCode: 400, Header: http.Header{}, Body: io.NopCloser(body)}, nil
+}
+
+func (c cutOff) Read([]byte) (int, error) {
+	c.stop()
+	return 0, context.Canceled
+}
+
+func TestCutOff(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	o := options(t)
+	o.Transport = cutOff{cancel}
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Close(ctx, &order.Order{OrderNo: orderNo}); got.Reading != order.CloseUnknown || got.Result != bellman.Unknown || got.Error == "" {
+		t.Errorf("Close: %v, %v, %q; want unknown, and that we were told to stop", got.Reading, got.Result, got.Error)
+	}
 }
