@@ -30,7 +30,8 @@ type Config struct {
 	Retention Retention
 	Egress    Egress
 
-	places map[string]place // where the settings were read, for Check
+	places  map[string]place // where the settings were read, for Check
+	secrets []string         // variables that the file names as where secrets are
 }
 
 // A Key lets its holder call the API. The key itself is not known here.

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -65,6 +64,7 @@ func Parse(text []byte) (*Config, error) { return parse(text, "") }
 
 func parse(text []byte, source string) (*Config, error) {
 	c := Default()
+	c.mentions(string(text))
 	err := c.readYAML(string(text), source, func(r *reader, body ast.Node) { fill(r, body, "", "", configFields, c) })
 	return c, err
 }
@@ -77,7 +77,7 @@ func parse(text []byte, source string) (*Config, error) {
 func (c *Config) Apply(env func(string) (string, bool)) error {
 	var errs []error
 	for _, f := range configFields {
-		variable := "BELLMAN_" + strings.ToUpper(strings.ReplaceAll(f.name, ".", "_"))
+		variable := variable(f.name)
 		text, _ := env(variable)
 		switch {
 		case text == "":

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,13 +14,17 @@ func checkConfigCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check-config FILE",
 		Short: "Validate a configuration file",
-		Long: `Validate a configuration file, alone: the environment is not looked at. Every
-mistake is printed with its line; the exit status is 2 if there is one.`,
+		Long: `Validate a configuration file, alone: what the environment says is not looked at,
+but for names of variables that mean nothing. Every mistake is printed with its
+line; the exit status is 2 if there is one.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			none := func(string) (string, bool) { return "", false }
 			settings, err := config.Read(args[0], none, nil)
 			if err != nil {
+				return wrong{err}
+			}
+			if err := settings.CheckNames(os.Environ()); err != nil {
 				return wrong{err}
 			}
 			names := make([]string, len(settings.Queues))

@@ -30,11 +30,12 @@ func serveCommand() *cobra.Command {
 
 A setting is taken from its flag, else from the environment (BELLMAN_LISTEN,
 BELLMAN_STORE, BELLMAN_LOG_LEVEL, BELLMAN_EGRESS_ALLOW_PRIVATE, ...), else from the
-file, else it has its default.
+file, else it has its default. A variable BELLMAN_... that is no setting is refused.
 
 The first SIGINT or SIGTERM finishes what is in flight and stops; a second one,
-300 ms later or more, stops at once, with exit status 1. SIGHUP reads the configuration again and
-changes the rules of its queues; a file with mistakes changes nothing.
+300 ms later or more, stops at once, with exit status 1. SIGHUP reads the
+configuration again and changes the rules of its queues; the log says what else
+has changed, which takes a restart. A file with mistakes changes nothing.
 
 The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 /debug/pprof there, on loopback only.`,
@@ -53,6 +54,9 @@ The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 		})
 		read := func() (*config.Config, error) { return config.Read(*file, os.LookupEnv, given) }
 		settings, err := read()
+		if err == nil {
+			err = settings.CheckNames(os.Environ())
+		}
 		if err != nil {
 			return wrong{err}
 		}
@@ -112,7 +116,7 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, read fun
 		case sig := <-signals:
 			switch {
 			case sig == syscall.SIGHUP:
-				reload(s, read, log)
+				reload(s, settings, read, log)
 			case !stopping.IsZero() && time.Since(stopping) < sameSignal:
 			case !stopping.IsZero():
 				log.Error("stopped at once: attempts in flight will be made again after the next start", "signal", sig.String())
@@ -126,8 +130,9 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, read fun
 	}
 }
 
-// reload gives the server's queues the rules that are configured now.
-func reload(s *server.Server, read func() (*config.Config, error), log *slog.Logger) {
+// reload gives the server's queues the rules that are configured now, and says
+// what else differs from the settings that it was started with.
+func reload(s *server.Server, started *config.Config, read func() (*config.Config, error), log *slog.Logger) {
 	c, err := read()
 	var problems config.Problems
 	switch {
@@ -143,6 +148,9 @@ func reload(s *server.Server, read func() (*config.Config, error), log *slog.Log
 			return
 		}
 		log.Info("queues reloaded", "queues", len(c.Queues))
+		if names := started.Restarts(c); len(names) > 0 {
+			log.Warn("settings have changed that take a restart", "settings", names)
+		}
 	}
 }
 

@@ -265,9 +265,10 @@ func TestReload(t *testing.T) {
 		t.Errorf("after a broken file tasks are made with schedule %q; want the old one", task.Schedule)
 	}
 
-	write(t, config, "queues:\n  pay: {schedule: \"0s, 20m\"}\n  more: {}\n")
+	write(t, config, "flow: {low: 7}\nqueues:\n  pay: {schedule: \"0s, 20m\"}\n  more: {}\n")
 	p.signal(syscall.SIGHUP)
 	p.await(&p.log, "queues reloaded")
+	p.await(&p.log, `that take a restart","settings":["flow.low"]`)
 	if task := create("after", "0s"); task.Schedule != "0s, 20m" {
 		t.Errorf("after the reload tasks are made with schedule %q; want the new one", task.Schedule)
 	}

@@ -123,6 +123,14 @@ queues:
     timeout: 5
     success: status ==
 `)
+	write(t, filepath.Join(dir, "good.yaml"), "queues: {pay: {sign: {scheme: standard_webhooks, secrets: [\"env:BELLMAN_SECRET\"]}}}\n")
+	misspelt := []string{"BELLMAN_LISTN=127.0.0.1:1", "BELLMAN_SECRET=whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
+	for _, command := range [][]string{{"check-config", "good.yaml"}, {"serve", "--config", "good.yaml"}} {
+		if r := runIn(t, dir, misspelt, "", command...); r.status != 2 || !strings.Contains(r.errors, "BELLMAN_LISTN: means nothing here: want BELLMAN_LISTEN,") ||
+			strings.Contains(r.errors, "BELLMAN_SECRET") {
+			t.Errorf("%s with a misspelt variable: status %d, %q", command[0], r.status, r.errors)
+		}
+	}
 	r := runIn(t, dir, nil, "", "check-config", "bad.yaml")
 	if r.status != 2 || r.out != "" {
 		t.Errorf("check-config: status %d, output %q; want 2, and nothing", r.status, r.out)

@@ -1,0 +1,33 @@
+package config
+
+import "slices"
+
+// Restarts returns the names of the settings in which c and other differ and that
+// are read at the start alone: all but the queues.
+func (c *Config) Restarts(other *Config) []string {
+	var names []string
+	for _, setting := range []struct {
+		name string
+		same bool
+	}{
+		{"listen", c.Listen == other.Listen},
+		{"store", c.Store == other.Store},
+		{"node", c.Node == other.Node},
+		{"log_level", c.LogLevel == other.LogLevel},
+		{"stop_timeout", c.StopTimeout == other.StopTimeout},
+		{"keys", slices.Equal(c.Keys, other.Keys)},
+		{"flow.high", c.Flow.High == other.Flow.High},
+		{"flow.low", c.Flow.Low == other.Flow.Low},
+		{"retention.succeeded", c.Retention.Succeeded == other.Retention.Succeeded},
+		{"retention.failed", c.Retention.Failed == other.Retention.Failed},
+		{"retention.cancelled", c.Retention.Cancelled == other.Retention.Cancelled},
+		{"egress.allow_private", c.Egress.AllowPrivate == other.Egress.AllowPrivate},
+		{"egress.allow", slices.Equal(c.Egress.Allow, other.Egress.Allow)},
+		{"egress.proxy", c.Egress.Proxy == other.Egress.Proxy},
+	} {
+		if !setting.same {
+			names = append(names, setting.name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const prefix = "BELLMAN_"
+
+// program are the variables that the program reads and that are no settings.
+var program = []string{"BELLMAN_CONFIG", "BELLMAN_KEY", "BELLMAN_PPROF", "BELLMAN_SERVER"}
+
+// variable is the variable of a setting.
+func variable(setting string) string {
+	return prefix + strings.ToUpper(strings.ReplaceAll(setting, ".", "_"))
+}
+
+var (
+	// mention is how a configuration names a variable that holds a secret.
+	mention = regexp.MustCompile(`\benv:(BELLMAN_\w+)`)
+
+	// cluster is what Kubernetes, and Docker with links, set for a service that is
+	// called bellman, or bellman-something.
+	cluster = regexp.MustCompile(`^BELLMAN_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?)$`)
+)
+
+// mentions adds the variables that a text names to those that are known.
+func (c *Config) mentions(text string) {
+	for _, found := range mention.FindAllStringSubmatch(text, -1) {
+		c.secrets = append(c.secrets, found[1])
+	}
+}
+
+// CheckNames returns Problems if a variable that begins with BELLMAN_ is none that
+// means something: no setting's, not the program's, and none that c, or another
+// variable, names as where a secret is. A misspelt one would be ignored without a
+// word. environ is [os.Environ].
+func (c *Config) CheckNames(environ []string) error {
+	named := Config{secrets: slices.Clone(c.secrets)}
+	var given []string
+	for _, v := range environ {
+		if name, text, _ := strings.Cut(v, "="); strings.HasPrefix(name, prefix) {
+			given = append(given, name)
+			named.mentions(text)
+		}
+	}
+	known := slices.Concat(program, named.secrets)
+	for _, f := range configFields {
+		known = append(known, variable(f.name))
+	}
+	slices.Sort(given)
+	var ps Problems
+	for _, name := range given {
+		if !slices.Contains(known, name) && !cluster.MatchString(name) {
+			ps = append(ps, Problem{Source: name, Text: "means nothing here: want " + nearest(name, known) +
+				", or, for a secret, a name that the configuration has as env:NAME"})
+		}
+	}
+	return ps.err()
+}
+
+// nearest returns the name that takes the fewest changes to get to.
+func nearest(name string, names []string) string {
+	return slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
+}
+
+// distance is how many letters to add, leave out or change make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0] // of the row above
+		row[0] = i + 1
+		for j := range len(b) {
+			change := before
+			if a[i] != b[j] {
+				change++
+			}
+			before = row[j+1]
+			row[j+1] = min(change, before+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
