@@ -19,7 +19,8 @@ import (
 // Many tasks of many endpoints, some slow, some failing, with everything that
 // people do by hand and restarts in between, at random: no attempt is early, no
 // two attempts of a task overlap, none is missing from the log, and in the end
-// every task has ended.
+// every task has ended. Each step of a life that is kept in a task's data was taken
+// once, with the one follow-up that it sets off.
 func TestLives(t *testing.T) {
 	for range 20 {
 		seed := rand.Uint64()
@@ -27,6 +28,20 @@ func TestLives(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { lives(t, rand.New(rand.NewPCG(seed, 0))) })
 		})
 	}
+}
+
+// A life keeps its steps in the task's data.
+type life struct {
+	attempt  func(task *bellman.Task, number int) bellman.Verdict
+	complete func(task *bellman.Task, outcome string) (bellman.Verdict, error)
+}
+
+func (l life) Attempt(_ context.Context, task *bellman.Task, number int) bellman.Verdict {
+	return l.attempt(task, number)
+}
+
+func (l life) Complete(task *bellman.Task, outcome string, _ time.Time) (bellman.Verdict, error) {
+	return l.complete(task, outcome)
 }
 
 func lives(t *testing.T, random *rand.Rand) {
@@ -42,9 +57,18 @@ func lives(t *testing.T, random *rand.Rand) {
 		defer mu.Unlock()
 		return random.IntN(n)
 	}
+	// step takes the next step of a life.
+	step := func(task *bellman.Task, next bellman.Next) bellman.Verdict {
+		n := string(task.Data) + "x"
+		return bellman.Verdict{Next: next, Data: []byte(n), Follow: []bellman.Task{{Queue: "follow", Key: fmt.Sprint(task.ID, "/", len(n))}}}
+	}
 	store := memory.New()
-	q := engine.Queue{Name: "q", Schedule: "0s, 2s*3, 30s*2", Timeout: time.Minute, Handler: bellman.HandlerFunc(
-		func(_ context.Context, task *bellman.Task, number int) bellman.Verdict {
+	follow := engine.Queue{Name: "follow", Handler: &receiver{answer: accept}}
+	q := engine.Queue{Name: "q", Schedule: "0s, 2s*3, 30s*2", Timeout: time.Minute, Handler: life{
+		complete: func(task *bellman.Task, _ string) (bellman.Verdict, error) {
+			return step(task, []bellman.Next{bellman.Again, bellman.Again, bellman.Succeed}[draw(3)]), nil
+		},
+		attempt: func(task *bellman.Task, number int) bellman.Verdict {
 			mu.Lock()
 			if flying[task.ID] {
 				t.Errorf("task %s: attempt %d overlaps another", task.ID, number)
@@ -61,22 +85,26 @@ func lives(t *testing.T, random *rand.Rand) {
 			mu.Lock()
 			flying[task.ID] = false
 			mu.Unlock()
-			return bellman.Verdict{Next: []bellman.Next{bellman.Again, bellman.Again, bellman.Succeed, bellman.GiveUp}[draw(4)]}
-		})}
-	e, stop := run(t, store, q)
+			v := step(task, []bellman.Next{bellman.Again, bellman.Again, bellman.Succeed, bellman.GiveUp}[draw(4)])
+			if draw(8) == 0 {
+				v.Due = time.Now().Add(time.Duration(draw(4000)) * time.Millisecond)
+			}
+			return v
+		}}}
+	e, stop := run(t, store, q, follow)
 	var ids []bellman.ID
 	for range 400 {
 		switch n := draw(20); {
 		case n == 0:
 			stop()
 			time.Sleep(time.Duration(draw(5000)) * time.Millisecond)
-			e, stop = run(t, store, q)
+			e, stop = run(t, store, q, follow)
 		case n < 10 || len(ids) == 0:
 			ids = append(ids, add(t, e, &bellman.Task{Queue: "q", Endpoint: fmt.Sprint(draw(5)), Delay: time.Duration(draw(5000)) * time.Millisecond}))
 		default:
 			id := ids[draw(len(ids))]
 			var err error
-			switch draw(5) {
+			switch draw(7) {
 			case 0:
 				_, err = e.Cancel(t.Context(), id, by)
 			case 1:
@@ -85,10 +113,14 @@ func lives(t *testing.T, random *rand.Rand) {
 				_, err = e.Resend(t.Context(), id, bellman.ResendOnce, by)
 			case 3:
 				_, err = e.Resend(t.Context(), id, bellman.ResendRestart, by)
-			case 4:
+			case 4, 5:
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(draw(100))*time.Millisecond)
+				_, err = e.Settle(ctx, id, ids[draw(len(ids))])
+				cancel()
+			case 6:
 				_, err = e.Reschedule(t.Context(), id, time.Now().Add(time.Duration(draw(4000))*time.Millisecond), by)
 			}
-			if err != nil && !errors.Is(err, bellman.ErrConflict) {
+			if err != nil && !errors.Is(err, bellman.ErrConflict) && !errors.Is(err, context.DeadlineExceeded) {
 				t.Error(err)
 			}
 		}
@@ -104,6 +136,12 @@ func lives(t *testing.T, random *rand.Rand) {
 		if len(log) != task.Attempts || len(seen[id]) != len(log) {
 			t.Errorf("task %s was attempted %d times; its log has %d attempts, and it counts %d", id, len(seen[id]), len(log), task.Attempts)
 			continue
+		}
+		for i := range len(task.Data) + 2 {
+			_, err := store.Lookup(t.Context(), "follow", fmt.Sprint(id, "/", i))
+			if want := i > 0 && i <= len(task.Data); (err == nil) != want {
+				t.Errorf("task %s took %d steps; follow-up %d: %v, want it there: %t", id, len(task.Data), i, err, want)
+			}
 		}
 		for i, a := range log {
 			if s := seen[id][i]; a.Number != i+1 || !a.Started.Equal(s.began.Truncate(time.Millisecond)) {

@@ -1,0 +1,264 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+var errNonsense = &bellman.Invalid{Fields: []bellman.FieldError{{Field: "outcome", Problem: "is not a word of this channel"}}}
+
+// asking asks a channel, which answers after a second, and knows what a callback
+// says. Its data is what is known.
+func asking(answer func(*bellman.Task, int) bellman.Verdict) life {
+	return life{
+		attempt: func(t *bellman.Task, n int) bellman.Verdict {
+			time.Sleep(time.Second)
+			return answer(t, n)
+		},
+		complete: func(t *bellman.Task, outcome string) (bellman.Verdict, error) {
+			switch outcome {
+			case "PAID":
+				if t.State.Ended() {
+					return bellman.Verdict{Data: []byte("late"), Follow: follow(t, "late")}, nil
+				}
+				return bellman.Verdict{Next: bellman.Succeed, Reason: "paid", Data: []byte("paid"), Follow: follow(t, "paid")}, nil
+			case "CLOSED":
+				return bellman.Verdict{Next: bellman.GiveUp, Data: []byte("closed")}, nil
+			case "PAYING":
+				return bellman.Verdict{Data: []byte("paying"), Due: time.Now().Add(5 * time.Second)}, nil
+			}
+			return bellman.Verdict{}, errNonsense
+		},
+	}
+}
+
+func follow(t *bellman.Task, what string) []bellman.Task {
+	return []bellman.Task{{Queue: "notify", Key: t.Key + "/" + what, Delay: time.Hour}}
+}
+
+// A handler that is a Completer says what follows from an outcome, in whatever
+// state the task is, in one transaction with the audit record. The schedule is 10 s
+// and 10 s; the channel says nothing.
+func TestComplete(t *testing.T) {
+	paid, unpaid := bellman.Verdict{Next: bellman.Succeed, Reason: "paid", Data: []byte("paid")}, bellman.Verdict{}
+	tests := []struct {
+		name    string
+		answer  bellman.Verdict
+		before  func(*engine.Engine, context.Context, bellman.ID) error
+		at      time.Duration
+		outcome string
+		err     error
+
+		state   bellman.State // in the end
+		reason  string
+		data    string
+		follows string        // "paid", "late"; empty: none
+		next    time.Duration // when the next attempt was made; 0: none
+	}{
+		{"waiting", unpaid, nil, 5 * time.Second, "PAID", nil, bellman.Succeeded, "paid", "paid", "paid", 0},
+		{"waiting, closed", unpaid, nil, 5 * time.Second, "CLOSED", nil, bellman.Failed, "callback", "closed", "", 0},
+		{"waiting, and due", unpaid, nil, 2 * time.Second, "PAYING", nil, bellman.Failed, "attempts_used_up", "paying", "", 7 * time.Second},
+		{"waiting, nonsense", unpaid, nil, 5 * time.Second, "?", errNonsense, bellman.Failed, "attempts_used_up", "", "", 10 * time.Second},
+		{"in flight", unpaid, nil, 10500 * time.Millisecond, "PAID", nil, bellman.Succeeded, "paid", "paid", "paid", 0},
+		{"in flight, decided otherwise", bellman.Verdict{Next: bellman.GiveUp, Data: []byte("lost")}, nil, 10500 * time.Millisecond, "PAID", nil, bellman.Succeeded, "paid", "paid", "paid", 0},
+		{"in flight, and due", paid, nil, 10500 * time.Millisecond, "PAYING", nil, bellman.Succeeded, "paid", "paid", "", 15500 * time.Millisecond},
+		{"ended", paid, nil, time.Minute, "PAID", nil, bellman.Succeeded, "paid", "late", "late", 0},
+		{"ended, closed", paid, nil, time.Minute, "CLOSED", bellman.ErrConflict, bellman.Succeeded, "paid", "paid", "", 0},
+		{"ended, being asked again", paid, func(e *engine.Engine, ctx context.Context, id bellman.ID) error {
+			_, err := e.Resend(ctx, id, bellman.ResendOnce, by)
+			return err
+		}, time.Minute, "CLOSED", bellman.ErrConflict, bellman.Succeeded, "paid", "paid", "", time.Minute},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New()
+				var asked []time.Time
+				var mu sync.Mutex
+				h := asking(func(*bellman.Task, int) bellman.Verdict {
+					mu.Lock()
+					defer mu.Unlock()
+					asked = append(asked, time.Now().Add(-time.Second))
+					return tt.answer
+				})
+				e, stop := run(t, store, engine.Queue{Name: "q", Handler: h, Schedule: "10s*2"},
+					engine.Queue{Name: "notify", Handler: &receiver{answer: accept}})
+				defer stop()
+				start := time.Now()
+				id := add(t, e, &bellman.Task{Queue: "q", Key: "1"})
+				time.Sleep(tt.at)
+				if tt.before != nil {
+					if err := tt.before(e, t.Context(), id); err != nil {
+						t.Fatal(err)
+					}
+				}
+				_, err := e.Complete(t.Context(), id, tt.outcome, bellman.By{Who: "channel"})
+				if !errors.Is(err, tt.err) {
+					t.Errorf("Complete: %v; want %v", err, tt.err)
+				}
+				time.Sleep(30 * time.Minute)
+				task := get(t, store, id)
+				if task.State != tt.state || task.Reason != tt.reason || string(task.Data) != tt.data {
+					t.Errorf("%v, %q, data %q; want %v, %q, %q", task.State, task.Reason, task.Data, tt.state, tt.reason, tt.data)
+				}
+				for _, what := range []string{"paid", "late"} {
+					_, err := store.Lookup(t.Context(), "notify", "1/"+what)
+					if (err == nil) != (what == tt.follows) {
+						t.Errorf("follow-up %s: %v; want %q", what, err, tt.follows)
+					}
+				}
+				next := time.Duration(0)
+				for _, at := range asked {
+					if at.Sub(start) >= tt.at && next == 0 {
+						next = at.Sub(start)
+					}
+				}
+				if next != tt.next {
+					t.Errorf("the next attempt was at %v; want %v", next, tt.next)
+				}
+				audits, err := store.Audits(t.Context(), time.Time{}, 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if done := len(audits) > 0 && audits[0].Action == "complete"; done != (tt.err == nil) || done && audits[0].Reason != "callback: "+tt.outcome {
+					t.Errorf("audits %+v; want the completion and its outcome, if it was made", audits)
+				}
+			})
+		})
+	}
+}
+
+// A step of a life goes on with what it set off, although the task was changed
+// while the step was in flight: once.
+func TestStepsInFlight(t *testing.T) {
+	tests := []struct {
+		name  string
+		do    func(e *engine.Engine, ctx context.Context, id bellman.ID) error
+		steps []time.Duration // when each step was taken: query, close, confirm
+	}{
+		{"left alone", func(*engine.Engine, context.Context, bellman.ID) error { return nil },
+			[]time.Duration{0, time.Second, 2 * time.Second}},
+		{"rescheduled", func(e *engine.Engine, ctx context.Context, id bellman.ID) error {
+			_, err := e.Reschedule(ctx, id, time.Now().Add(time.Minute), by)
+			return err
+		}, []time.Duration{0, time.Second, 61500 * time.Millisecond}},
+		{"settled", func(e *engine.Engine, ctx context.Context, id bellman.ID) error {
+			_, err := e.Settle(ctx, id)
+			return err
+		}, []time.Duration{0, time.Second, 2 * time.Second}},
+		{"resent", func(e *engine.Engine, ctx context.Context, id bellman.ID) error {
+			_, err := e.Resend(ctx, id, bellman.ResendOnce, by)
+			return err
+		}, []time.Duration{0, time.Second, 2 * time.Second}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New()
+				start := time.Now()
+				var steps []time.Duration
+				var names []string
+				h := asking(func(task *bellman.Task, _ int) bellman.Verdict {
+					steps = append(steps, time.Since(start)-time.Second) // one attempt at a time
+					names = append(names, "after "+string(task.Data))
+					now := time.Now()
+					switch string(task.Data) {
+					case "":
+						return bellman.Verdict{Data: []byte("query"), Due: now}
+					case "query":
+						return bellman.Verdict{Data: []byte("close"), Due: now, Follow: follow(task, "closing")}
+					}
+					return bellman.Verdict{Next: bellman.Succeed, Reason: "closed", Data: []byte("confirm"), Follow: follow(task, "closed")}
+				})
+				e, stop := run(t, store, engine.Queue{Name: "q", Handler: h},
+					engine.Queue{Name: "notify", Handler: &receiver{answer: accept}})
+				defer stop()
+				id := add(t, e, &bellman.Task{Queue: "q", Key: "1"})
+				time.Sleep(1500 * time.Millisecond) // the close is in flight
+				if err := tt.do(e, t.Context(), id); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(30 * time.Minute)
+				if fmt.Sprint(steps) != fmt.Sprint(tt.steps) || strings.Join(names, ", ") != "after , after query, after close" {
+					t.Errorf("steps %v at %v; want each once, at %v", names, steps, tt.steps)
+				}
+				if task := get(t, store, id); task.State != bellman.Succeeded || task.Reason != "closed" || task.Attempts != 3 {
+					t.Errorf("%v, %q after %d attempts; want closed after 3", task.State, task.Reason, task.Attempts)
+				}
+				for _, what := range []string{"closing", "closed"} {
+					if _, err := store.Lookup(t.Context(), "notify", "1/"+what); err != nil {
+						t.Errorf("follow-up %s: %v", what, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A follow-up that is there already counts as added; one that is not valid is left
+// out and seen in the log, in the record of the attempt and in the gauges.
+func TestFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		var log strings.Builder
+		e, err := engine.New(engine.Options{
+			Store:  store,
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Queues: []engine.Queue{{Name: "q", Handler: &receiver{answer: func(task *bellman.Task, _ int) bellman.Verdict {
+				return bellman.Verdict{Next: bellman.Succeed, Action: "query", Follow: []bellman.Task{
+					{Queue: "q2", Key: "same"},
+					{Queue: "nowhere", Key: "lost"},
+					{Queue: "q2", Key: "fresh"},
+					{Queue: "q2", Key: "other", OrderNo: "2"},
+				}}
+			}}}, {Name: "q2", Handler: &receiver{answer: accept}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(ctx) }()
+		same := add(t, e, &bellman.Task{Queue: "q2", Key: "same"})
+		other := add(t, e, &bellman.Task{Queue: "q2", Key: "other", OrderNo: "1"})
+		id := add(t, e, &bellman.Task{Queue: "q"})
+		time.Sleep(time.Second)
+		if g := e.Gauges(t.Context()); g.RefusedFollows != 1 {
+			t.Errorf("RefusedFollows = %d; want 1", g.RefusedFollows)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if task := get(t, store, id); task.State != bellman.Succeeded {
+			t.Errorf("%v; want succeeded: the verdict stands", task.State)
+		}
+		if a := attempts(t, store, id)[0]; !strings.Contains(a.Error, "nowhere") || a.Action != "query" {
+			t.Errorf("attempt %+v; want its action, and which follow-up was not added", a)
+		}
+		for key, want := range map[string]bellman.ID{"same": same, "other": other} {
+			if got, err := store.Lookup(t.Context(), "q2", key); err != nil || got != want {
+				t.Errorf("key %s is %v, %v; want %v as before", key, got, err, want)
+			}
+		}
+		if fresh, err := store.Lookup(t.Context(), "q2", "fresh"); err != nil || get(t, store, fresh).State != bellman.Succeeded {
+			t.Errorf("the follow-up beside them: %v; want it added and made", err)
+		}
+		for _, want := range []string{`level=ERROR msg="follow-up task cannot be added"`, `level=WARN msg="follow-up task is there already, with other content"`} {
+			if strings.Count(log.String(), want) != 1 {
+				t.Errorf("log:\n%s\nwant %s once", log.String(), want)
+			}
+		}
+	})
+}
