@@ -30,6 +30,9 @@ func (e *refusal) Error() string {
 	return fmt.Sprintf("%.253s is at %s, which is %s, refused by the egress guard", e.host, e.addr, e.kind)
 }
 
+// Blocked tells those who cannot name the type that it was no fault of the network.
+func (e *refusal) Blocked() bool { return true }
+
 // A special is a block of addresses that are not ordinary hosts of the
 // Internet: the IANA special-purpose registries (RFC 6890 and its updates).
 type special struct {

@@ -17,11 +17,18 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
+// A refusal is the error of an egress guard.
+type refusal interface {
+	error
+	Blocked() bool
+}
+
 // Of says of an error from below what it means, and what happened: its class,
 // then what is known. ctx is the request's. An error of unknown kind is shown as
 // it is: take out what is secret, and make it one [Line].
 func Of(ctx context.Context, err error) (bellman.Result, string) {
 	var (
+		blocked     refusal
 		dns         *net.DNSError
 		certificate *tls.CertificateVerificationError
 		noTLS       tls.RecordHeaderError
@@ -31,6 +38,8 @@ func Of(ctx context.Context, err error) (bellman.Result, string) {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return bellman.Unknown, "cut off by us before an answer came"
+	case errors.As(err, &blocked) && blocked.Blocked():
+		return bellman.Blocked, blocked.Error()
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return bellman.TimedOut, "no answer in the time of one attempt"
 	case errors.As(err, &dns):
