@@ -28,6 +28,15 @@ type Engine interface {
 	Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error)
 	Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error)
 
+	// Settle attempts up to 1,000 tasks of any state now and waits until what came
+	// of it is recorded; it returns each as it then is, in order. Where ctx ends
+	// first, ErrWaiting. A task that goes on stays due when it was.
+	Settle(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error)
+
+	// SettleOverdue is Settle for those that are overdue or in flight; the others
+	// come back as they are.
+	SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error)
+
 	PauseQueue(ctx context.Context, name string, by bellman.By) error
 	ResumeQueue(ctx context.Context, name string, by bellman.By) error
 	PauseEndpoint(ctx context.Context, name string, by bellman.By) error
@@ -95,7 +104,6 @@ type API struct {
 	backup  Backuper
 	kinds   func(string) string
 	orders  Orders
-	settler Settler
 	keys    []heldKey
 	log     *slog.Logger
 
@@ -129,7 +137,6 @@ func build(o Options, slow bool) (*API, error) {
 		mux:      http.NewServeMux(),
 		foreign:  http.NewCrossOriginProtection(),
 	}
-	a.settler, _ = o.Engine.(Settler)
 	if err := a.register(o, slow); err != nil {
 		return nil, err
 	}

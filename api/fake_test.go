@@ -105,12 +105,12 @@ func (f *fake) Check(t *bellman.Task) error {
 }
 
 // Settle makes of each task what settled says, if it says anything.
-func (f *fake) Settle(ctx context.Context, ids []bellman.ID) []bellman.Settled {
-	return f.settle(ctx, "settle", ids)
+func (f *fake) Settle(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
+	return f.settle(ctx, "settle", ids), f.fail
 }
 
-func (f *fake) SettleOverdue(ctx context.Context, ids []bellman.ID) []bellman.Settled {
-	return f.settle(ctx, "overdue", ids)
+func (f *fake) SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
+	return f.settle(ctx, "overdue", ids), f.fail
 }
 
 func (f *fake) settle(ctx context.Context, how string, ids []bellman.ID) []bellman.Settled {
@@ -166,6 +166,8 @@ func (keptOrders) Standing(t *bellman.Task) Standing {
 	}
 	return s
 }
+
+func (keptOrders) Expired(t *bellman.Task, now time.Time) bool { return t.Event == "expired" }
 
 func withOrders() Options { return Options{Kinds: kinds, Orders: keptOrders{}} }
 

@@ -132,9 +132,10 @@ func TestDocumentedPathsAreServed(t *testing.T) {
 
 // What is answered is what the document says.
 func TestAnswersFitTheirSchemas(t *testing.T) {
-	m := make1(t, Options{Resends: &fakeResends{}})
+	m := make1(t, Options{Resends: &fakeResends{}, Kinds: kinds, Orders: keptOrders{}})
 	id := scene(t, m)
 	m.fake.Add(t.Context(), bareTask())
+	m.tried(t, m.place(t, "orders", "M1/1", Standing{State: "CLOSED", Late: "PAID"}, ended), "query", 0)
 	tests := []struct {
 		method, path, body string
 		operation          string // a path of the document
@@ -151,6 +152,15 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 		{"POST", "/v1/tasks/" + id + "/resend", "", "/v1/tasks/{id}/resend"},
 		{"POST", "/v1/tasks/" + id + "/cancel", "", "/v1/tasks/{id}/cancel"},
 		{"POST", "/v1/tasks/" + id + "/reschedule", `{"delay":"5m"}`, "/v1/tasks/{id}/reschedule"},
+		{"POST", "/v1/tasks", `{"queue":"orders","merchant_no":"M1","order_no":"2","vars":{"a":"b"},"expires":"1m","notify":{"url":"http://m/n","json":{"a":1}}}`, "/v1/tasks"},
+		{"GET", "/v1/queues/orders/keys/M1/2", "", "/v1/queues/{queue}/keys/{key}"},
+		{"GET", "/v1/orders/M1/1", "", "/v1/orders/{merchant_no}/{order_no}"},
+		{"GET", "/v1/orders/M1/1?settle=1s", "", "/v1/orders/{merchant_no}/{order_no}"},
+		{"GET", "/v1/orders/M1/none", "", "/v1/orders/{merchant_no}/{order_no}"},
+		{"GET", "/v1/orders/M1001/20261120000001", "", "/v1/orders/{merchant_no}/{order_no}"},
+		{"POST", "/v1/orders/M1/1/complete", `{"outcome":"PAID"}`, "/v1/orders/{merchant_no}/{order_no}/complete"},
+		{"POST", "/v1/orders/M1/1/cancel", "", "/v1/orders/{merchant_no}/{order_no}/cancel"},
+		{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"1"},{"merchant_no":"M1","order_no":"none"}]}`, "/v1/orders/settle"},
 		{"GET", "/v1/queues", "", "/v1/queues"},
 		{"POST", "/v1/queues/q/pause", "", "/v1/queues/{queue}/pause"},
 		{"GET", "/v1/endpoints", "", "/v1/endpoints"},

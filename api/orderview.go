@@ -1,6 +1,8 @@
 package api
 
 import (
+	"time"
+
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 )
@@ -16,6 +18,9 @@ type Orders interface {
 
 	// Standing says how the order of a task stands.
 	Standing(*bellman.Task) Standing
+
+	// Expired reports whether an order can be paid no more, as far as was asked for.
+	Expired(t *bellman.Task, now time.Time) bool
 }
 
 // A Standing is how an order stands, as far as one of its tasks says.
@@ -24,7 +29,7 @@ type Standing struct {
 	Late  string // PAID or PAID_REFUNDED: a payment that came after the decision; empty: none
 
 	Watch   bool // the task is no order's own: it watches for a payment after the decision
-	Closing bool // expired, or its schedule used up: what comes are the steps of the close protocol
+	Closing bool // what comes are the steps of the close protocol
 	Acting  bool // its next attempt closes or reverses, and must not be asked for out of turn
 }
 

@@ -12,19 +12,6 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A Settler attempts tasks now and says what came of it. It returns one result per
-// task, in order, when all are recorded or ctx ends: then those that are still to
-// come have ErrWaiting.
-type Settler interface {
-	// Settle attempts tasks of any state, as attempts of their own: one that goes on
-	// stays due when it was.
-	Settle(ctx context.Context, ids []bellman.ID) []bellman.Settled
-
-	// SettleOverdue attempts those that are overdue, waits for those in flight, and
-	// leaves the others alone.
-	SettleOverdue(ctx context.Context, ids []bellman.ID) []bellman.Settled
-}
-
 const (
 	maxSettle     = 1000
 	maxSettleBody = 4 << 20
@@ -36,9 +23,6 @@ const (
 
 // enterSettle makes room for settling n orders; call leave when it is done.
 func (a *API) enterSettle(n int64) (leave func(), refused *client.Problem) {
-	if a.settler == nil {
-		return nil, newProblem(http.StatusNotImplemented, "this server settles no orders")
-	}
 	if a.inSettles.Add(n) > maxInSettles {
 		a.inSettles.Add(-n)
 		return nil, later(http.StatusTooManyRequests, time.Second, "too many orders are being settled at once: try again")
@@ -98,7 +82,13 @@ func (a *API) settleAll(ctx context.Context, ids []bellman.ID, wait time.Duratio
 	defer cancel()
 	settled := make(map[bellman.ID]error, len(ids))
 	for some := range slices.Chunk(ids, maxSettle) {
-		for _, s := range a.settler.Settle(ctx, some) {
+		results, err := a.engine.Settle(ctx, some...)
+		if err != nil {
+			for _, id := range some {
+				settled[id] = err
+			}
+		}
+		for _, s := range results {
 			settled[s.ID] = s.Err
 		}
 	}
@@ -197,15 +187,16 @@ func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool,
 		}
 		s := a.standing(kind, t)
 		late := !t.Due.After(now)
+		closing := s.Closing || kind == "order" && !late && a.orders.Expired(t, now)
 		switch {
-		case late && s.Acting, !late && s.Closing && t.Due.Before(deadline):
+		case late && s.Acting, !late && closing && t.Due.Before(deadline):
 			p.waits = true
 			if t.Due.Before(p.next) {
 				p.next = t.Due
 			}
 		case late:
 			p.overdue = append(p.overdue, t.ID)
-		case s.Closing && !asked[t.ID]:
+		case closing && !asked[t.ID]:
 			asked[t.ID] = true
 			p.ask = append(p.ask, t.ID)
 		}
@@ -220,13 +211,17 @@ func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool,
 // still to come, or gone, is no error.
 func (a *API) carryOut(ctx context.Context, p *plan) error {
 	for _, call := range []struct {
-		settle func(context.Context, []bellman.ID) []bellman.Settled
+		settle func(context.Context, ...bellman.ID) ([]bellman.Settled, error)
 		ids    []bellman.ID
-	}{{a.settler.SettleOverdue, p.overdue}, {a.settler.Settle, p.ask}} {
+	}{{a.engine.SettleOverdue, p.overdue}, {a.engine.Settle, p.ask}} {
 		if len(call.ids) == 0 {
 			continue
 		}
-		for _, s := range call.settle(ctx, call.ids) {
+		results, err := call.settle(ctx, call.ids...)
+		if err != nil {
+			return err
+		}
+		for _, s := range results {
 			if s.Err != nil && !errors.Is(s.Err, bellman.ErrWaiting) && !errors.Is(s.Err, bellman.ErrNotFound) {
 				return fmt.Errorf("settle task %s: %w", s.ID, s.Err)
 			}
