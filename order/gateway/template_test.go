@@ -289,6 +289,9 @@ func FuzzFill(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if got := arrived(sent, filled.body); got != no {
+				t.Errorf("the order %q arrived as %q", no, got)
+			}
 			if got, want := shape(t, sent), shape(t, overTheWire(t, sample)); !reflect.DeepEqual(got, want) {
 				t.Errorf("the shape is %v; want %v", got, want)
 			}
@@ -303,6 +306,30 @@ func FuzzFill(f *testing.F) {
 func wellFilled(r *request) *filled {
 	f := r.fill(r.sample(), new(bellman.Invalid))
 	return &f
+}
+
+// arrived is the order number that a server reads in a body.
+func arrived(r *http.Request, body []byte) string {
+	var object struct {
+		XMLName xml.Name `json:"-" xml:"a"`
+		No      string   `json:"no" xml:"no"`
+	}
+	switch r.Header.Get("Content-Type") {
+	case typeForm:
+		form, err := url.ParseQuery(string(body))
+		if err == nil {
+			return form.Get("no")
+		}
+	case typeJSON:
+		if json.Unmarshal(body, &object) == nil {
+			return object.No
+		}
+	case typeXML:
+		if xml.Unmarshal(body, &object) == nil {
+			return object.No
+		}
+	}
+	return "nothing that can be read"
 }
 
 // shape is what no value may change.
