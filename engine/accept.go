@@ -102,10 +102,7 @@ func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
 		invalid.Add("queue", fmt.Sprintf("there is no queue %q", t.Queue))
 		return bellman.Add{}, invalid.Err()
 	}
-	var digest bellman.Digest
-	if t.Key != "" {
-		digest = t.Digest()
-	}
+	asked := *t // for the digest: as the caller gave it
 	if t.Schedule == "" {
 		t.Schedule = q.Schedule
 	}
@@ -158,8 +155,13 @@ func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
 	if err := invalid.Err(); err != nil {
 		return bellman.Add{}, err
 	}
+	add := bellman.Add{Task: t}
+	if t.Key != "" { // the caller's own, or what the handler filled in
+		asked.Key = t.Key
+		add.Digest = asked.Digest()
+	}
 	e.enter(t, s, began, now)
-	return bellman.Add{Task: t, Digest: digest}, nil
+	return add, nil
 }
 
 // delay is how long a task waits before its schedule begins: as it says itself,

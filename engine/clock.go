@@ -31,6 +31,10 @@ func newClock(wall func() time.Time) *clock {
 	return c
 }
 
+// Now is the clock by which the engine keeps due times, in UTC. It follows the wall
+// clock, but no step of it: a handler that counts for itself counts by this one.
+func (e *Engine) Now() time.Time { return e.clock.now() }
+
 // now returns the time in UTC, without a monotonic reading.
 func (c *clock) now() time.Time { return c.pace.Load().read(time.Now()) }
 

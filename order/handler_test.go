@@ -515,9 +515,9 @@ func TestTaken(t *testing.T) {
 // The handler with a hostile channel, by way of JSON and tasks: what was told is
 // told once, whoever found out.
 func TestHandlerLives(t *testing.T) {
-	n := 2000
+	n := 500
 	if testing.Short() {
-		n = 200
+		n = 50
 	}
 	ends := make(map[string]int)
 	for i := range n {
