@@ -11,8 +11,10 @@
 //	load.go     tasks on disk come in hand when they are due soon
 //	fire.go     the dispatcher says who goes next; a goroutine makes the attempt
 //	advance.go  what the task becomes, by its verdict and schedule
+//	merge.go    … if somebody changed it while the attempt was in flight
 //	record.go   … committed; back in hand, or done
 //
-// manual.go has what people do by hand, lease.go what nodes do among
+// manual.go has what people do by hand, complete.go what comes from outside,
+// settle.go what readers ask for, lease.go what nodes do among
 // themselves, watch.go what can be seen of it.
 package engine
