@@ -148,14 +148,14 @@ func decodeOne(s *scanner, o *wanted) error {
 		case n == dueField:
 			err = decodeDue(s, in, f)
 		default:
-			*texts[n], err = s.text()
+			*texts[n], err = f.text(s, fields[n])
 		}
 		return err
 	})
 }
 
 func decodeDue(s *scanner, in *client.CreateTask, f *faults) error {
-	text, err := s.text()
+	text, err := f.text(s, "due")
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func decodeTexts(s *scanner, f *faults, field string) (map[string]string, error)
 			_, err := s.value(3)
 			return err
 		}
-		value, err := s.text()
+		value, err := f.text(s, at)
 		texts[name] = value
 		return err
 	})
@@ -217,7 +217,7 @@ func decodeNotify(s *scanner, f *faults) (*client.Notify, error) {
 		case s.peek() != '"':
 			f.add(at, "want text in quotes")
 		default:
-			n.URL, err = s.text()
+			n.URL, err = f.text(s, at)
 			return err
 		}
 		_, err = s.value(3)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -21,7 +22,7 @@ const single = -1
 type faults struct {
 	at        int // the task's place in its batch, or single
 	list      []client.Fault
-	malformed bool // a field is given twice: that is no JSON to rely on
+	malformed string // why this is no JSON to rely on; empty: it is
 }
 
 // add notes a wrong field; the empty name is the whole.
@@ -50,8 +51,19 @@ func (f *faults) has(name string) bool {
 func (f *faults) unknown(name string) { f.add(cut(name), "there is no such field") }
 
 func (f *faults) twice(name string) {
-	f.malformed = true
+	f.malformed = "a field is given twice"
 	f.add(name, "is given twice")
+}
+
+// text reads the text of a field where s stands.
+func (f *faults) text(s *scanner, name string) (string, error) {
+	text, err := s.text()
+	if e := new(syntaxError); errors.As(err, &e) && e.half {
+		f.malformed = "a text is not whole"
+		f.add(name, strings.TrimSuffix("has "+halfPair, ","))
+		return "", nil
+	}
+	return text, err
 }
 
 // take adds what the engine or a handler found, where nothing is wrong yet.
@@ -69,8 +81,8 @@ func (f *faults) problem() *client.Problem {
 	switch {
 	case len(f.list) == 0:
 		return nil
-	case f.malformed:
-		return newProblem(http.StatusBadRequest, "malformed JSON: a field is given twice", f.list...)
+	case f.malformed != "":
+		return newProblem(http.StatusBadRequest, "malformed JSON: "+f.malformed, f.list...)
 	}
 	return newProblem(http.StatusUnprocessableEntity, wrong(len(f.list)), f.list...)
 }

@@ -1,8 +1,13 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -20,6 +25,7 @@ type scanner struct {
 type syntaxError struct {
 	at      int // byte offset
 	problem string
+	half    bool // a text has half of a surrogate pair, and was read over
 }
 
 func (e *syntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.problem, e.at) }
@@ -28,13 +34,13 @@ func (s *scanner) fail(problem string) error {
 	if s.pos >= len(s.data) {
 		problem = "unexpected end of the text"
 	}
-	return &syntaxError{s.pos, problem}
+	return &syntaxError{at: s.pos, problem: problem}
 }
 
 // scan returns a scanner at the first value of data, which must be UTF-8.
 func scan(data []byte) (*scanner, error) {
 	if !utf8.Valid(data) {
-		return nil, &syntaxError{firstInvalid(data), "not UTF-8"}
+		return nil, &syntaxError{at: firstInvalid(data), problem: "not UTF-8"}
 	}
 	s := &scanner{data: data}
 	s.space()
@@ -162,7 +168,41 @@ func (s *scanner) unquoted() ([]byte, error) {
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return nil, s.fail("bad text in quotes")
 	}
+	if strings.ContainsRune(t, utf8.RuneError) && hasHalf(raw) {
+		return nil, &syntaxError{at: s.pos, problem: "text with " + halfPair, half: true}
+	}
 	return []byte(t), nil
+}
+
+const halfPair = `half of a surrogate pair (\ud800 to \udfff alone), which is no character,`
+
+// hasHalf reports whether a text in quotes has an escape \ud800 to \udfff that is
+// not one of a pair.
+func hasHalf(raw []byte) bool {
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		if i++; raw[i] != 'u' {
+			continue
+		}
+		first := escaped(raw[i+1:])
+		i += 4
+		if !utf16.IsSurrogate(first) {
+			continue
+		}
+		if !bytes.HasPrefix(raw[i+1:], []byte(`\u`)) || utf16.DecodeRune(first, escaped(raw[i+3:])) == utf8.RuneError {
+			return true
+		}
+		i += 6
+	}
+	return false
+}
+
+// escaped is the number that the four digits after \u are.
+func escaped(digits []byte) rune {
+	n, _ := strconv.ParseUint(string(digits[:4]), 16, 16) // they were looked at
+	return rune(n)
 }
 
 // inner is what stands between quotes.
@@ -296,7 +336,7 @@ func (s *scanner) digits() bool {
 }
 
 // strict makes sure that data is one JSON text in which no object has a field
-// twice. The value of a field named free, of the outermost object, may be what
+// twice, and no text half of a surrogate pair. The value of a field named free, of the outermost object, may be what
 // it likes: it is passed on as it stands.
 func strict(data []byte, free string) error {
 	s, err := scan(data)
@@ -326,8 +366,15 @@ func (s *scanner) unique(depth int, free string) error {
 				_, err := s.value(1)
 				return err
 			}
-			return s.unique(depth+1, "")
+			err := s.unique(depth+1, "")
+			if half := new(syntaxError); errors.As(err, &half) && half.half {
+				half.problem, half.half = fmt.Sprintf("field %.40q has ", name)+halfPair, false
+			}
+			return err
 		})
+	case '"':
+		_, err := s.unquoted()
+		return err
 	case '[':
 		return s.elements(func() error { return s.unique(depth+1, "") })
 	}
