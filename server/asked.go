@@ -1,0 +1,58 @@
+package server
+
+import (
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/api"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// orders shows orders to the API in its own words.
+type orders struct{}
+
+func (orders) Body(ask api.OrderAsk) ([]byte, error) {
+	a := order.Ask{Expires: ask.Expires, Vars: ask.Vars, Notify: order.Notify{URL: ask.NotifyURL, JSON: ask.NotifyJSON}}
+	return a.Encode()
+}
+
+func (orders) Asked(t *bellman.Task) api.OrderAsk {
+	a, err := order.ParseAsk(t.Body)
+	if err != nil { // it was read when it was added
+		return api.OrderAsk{}
+	}
+	return api.OrderAsk{Expires: a.Expires, Vars: a.Vars, NotifyURL: a.Notify.URL, NotifyJSON: a.Notify.JSON}
+}
+
+func (orders) Standing(t *bellman.Task) api.Standing {
+	if t.Event == order.EventLateWatch && len(t.Data) == 0 { // it knows its order's state from the start
+		if a, err := order.ParseAsk(t.Body); err == nil && a.Watch != nil {
+			return api.Standing{State: a.Watch.State, Watch: true}
+		}
+	}
+	l, err := order.ParseLife(t.Data)
+	if err != nil {
+		return api.Standing{State: order.StateUnknown}
+	}
+	s := api.Standing{State: order.StateOf(t), Late: l.Late}
+	switch l.Stage {
+	case order.Watching:
+		s.Watch = true
+	case order.Close, order.Reverse:
+		s.Closing, s.Acting = true, true
+	case order.Closing, order.Confirming, order.Reversing:
+		s.Closing = true
+	}
+	return s
+}
+
+func (orders) Expired(t *bellman.Task, now time.Time) bool {
+	a, err := order.ParseAsk(t.Body)
+	if err != nil || a.Watch != nil || a.Expires == 0 {
+		return false
+	}
+	if a.Created.IsZero() {
+		a.Created = t.Created()
+	}
+	return !a.Created.Add(a.Expires).After(now)
+}
