@@ -51,8 +51,9 @@ var layers = map[string][]string{
 	"order/alipay":    {"", "order", "order/states", "order/exchange", "deliver/sign"},
 
 	// Where the parts meet. Only these see more than their own part.
-	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "pebble", "api", "client", "config", "metrics"},
-	"demo":   {"", "schedule", "client", "config", "server"},
+	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "pebble", "api", "client", "config", "metrics",
+		"order", "order/states", "order/gateway", "order/wechatpay", "order/alipay"},
+	"demo":   {"", "schedule", "client", "config", "server", "order"},
 	"bench":  {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble"},
 	"cmd/bellman": {"", "schedule", "deliver/sign", "client", "config", "server", "demo", "bench",
 		"pebble"}, // export and check open a store that no server has open

@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/order/gateway"
 	"github.com/bellmanhq/bellman/order/states"
 	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
@@ -53,10 +54,13 @@ type Channel struct {
 	Serial       string                 // of the merchant's certificate
 	PlatformKeys map[string]sign.Secret // what answers are verified with, by serial number or id
 
-	// Alipay.
-	AppID      string
-	AuthToken  sign.Secret   // of a merchant that authorised somebody else's application
-	AlipayKeys []sign.Secret // what answers are verified with
+	AppID string // of the application; with WeChat Pay for in-store payment alone
+
+	// Alipay. An application has keys, or certificates.
+	AuthToken        sign.Secret   // of a merchant that authorised somebody else's application
+	AlipayKeys       []sign.Secret // what answers are verified with
+	AppCertificate   sign.Secret
+	RootCertificates sign.Secret
 }
 
 // A Request is a template of an HTTP request: {order_no}, {merchant_no} and
@@ -207,6 +211,7 @@ var wechatFields = []field[Channel]{
 	{name: "mch_id", set: func(c *Channel, s string) error { return filled(&c.MchID, s) }},
 	{name: "sub_mch_id", set: func(c *Channel, s string) error { return filled(&c.SubMchID, s) }},
 	{name: "serial", set: func(c *Channel, s string) error { return filled(&c.Serial, s) }},
+	{name: "app_id", set: func(c *Channel, s string) error { return filled(&c.AppID, s) }},
 	{name: "private_key", read: readPrivateKey},
 	{name: "platform_keys", read: func(r *reader, path string, n ast.Node, c *Channel) {
 		c.PlatformKeys = map[string]sign.Secret{}
@@ -227,6 +232,8 @@ var alipayFields = []field[Channel]{
 			c.AlipayKeys = append(c.AlipayKeys, r.secret(element, fmt.Sprintf("%s[%d]", path, i)))
 		}
 	}},
+	{name: "app_certificate", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AppCertificate = r.secret(n, path) }},
+	{name: "root_certificates", read: func(r *reader, path string, n ast.Node, c *Channel) { c.RootCertificates = r.secret(n, path) }},
 }
 
 func channelKind(c *Channel, s string) error { return choice(&c.Kind, s, "wechatpay", "alipay") }
@@ -277,7 +284,7 @@ func (r *reader) secret(n ast.Node, path string) sign.Secret {
 
 // checkOrder notes what an order queue lacks.
 func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
-	o := &q.Order
+	o, noted := &q.Order, len(r.problems)
 	missing := func(name, want string) { r.note(n, within(path, name), "is missing: want "+want) }
 	if o.OnExhausted == "" {
 		missing("on_exhausted", "close, reverse, callback or alert: what happens when the schedule ends and nothing is decided")
@@ -291,6 +298,9 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 			if own.set {
 				r.note(n, within(path, own.name), "is what the channel "+o.Channel.Kind+" knows by itself: leave one of the two out")
 			}
+		}
+		if o.Channel.Kind == "wechatpay" && o.OnExhausted == "reverse" && o.Channel.AppID == "" && o.Channel.SubMchID == "" {
+			missing("channel.app_id", "the application's id, since on_exhausted is reverse")
 		}
 		return
 	}
@@ -308,6 +318,16 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 	}
 	if o.OnExhausted == "reverse" && o.Reverse.URL == "" {
 		missing("reverse", "{method: POST, url: …}, since on_exhausted is reverse")
+	}
+	if len(r.problems) > noted {
+		return
+	}
+	_, err := gateway.New(gateway.Options{
+		Query: gateway.Request(o.Query), Close: gateway.Request(o.Close), Reverse: gateway.Request(o.Reverse),
+		States: new(states.Query), CloseStates: new(states.Close),
+	})
+	if err != nil {
+		r.note(n, path, err.Error())
 	}
 }
 

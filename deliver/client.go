@@ -131,6 +131,10 @@ func NewClient(o Options) (*Client, error) {
 // with c.
 func (c *Client) Trusted() http.RoundTripper { return c.trusted }
 
+// Guarded returns the transport to everywhere else: the guard looks at the address
+// of each connection, and requests go through the proxy if there is one.
+func (c *Client) Guarded() http.RoundTripper { return c.guarded }
+
 // Close closes the connections that no request uses.
 func (c *Client) Close() {
 	for _, t := range []http.RoundTripper{c.guarded, c.trusted} {

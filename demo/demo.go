@@ -1,7 +1,7 @@
 // Package demo runs a whole bellman on a throw-away store, with a pretend
-// merchant beside it on loopback, and tells a story over real HTTP: what a
-// payment platform asks for, what the merchant answers, and what bellman makes
-// of it.
+// merchant and a pretend payment channel beside it on loopback, and tells a story
+// over real HTTP: what a payment platform asks for, what merchant and channel
+// answer, and what bellman makes of it.
 package demo
 
 import (
@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -30,8 +31,9 @@ type Options struct {
 	Once    bool         // end when the story is over
 }
 
-// settings are the server's, as its file would have them. Only loopback may be
-// sent to beside what the guard allows anybody.
+// settings are the server's, as its file would have them; CHANNEL stands for the
+// channel's address. Only loopback may be sent to beside what the guard allows
+// anybody. An order expires after a moment, so that nobody has to wait.
 const settings = `
 listen: 127.0.0.1:0
 queues:
@@ -39,6 +41,18 @@ queues:
     schedule: 0s, 1s, 2s, 3s
     success: success_text
     timeout: 2s
+  orders:
+    kind: order
+    query: {method: GET, url: "CHANNEL/{order_no}"}
+    close: {method: POST, url: "CHANNEL/{order_no}/close"}
+    states: wechat_v3
+    close_states: wechat_v3
+    schedule: 500ms*
+    expires: 1500ms
+    on_exhausted: close
+    confirm: 200ms
+    late_watch: 1s
+    then: merchant-notify
 egress: {allow: ["127.0.0.0/8", "::1"]}
 `
 
@@ -53,7 +67,13 @@ func Run(ctx context.Context, o Options) (err error) {
 		return fmt.Errorf("demo: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	c, err := config.Parse([]byte(settings))
+	line := newTimeline(o.Out)
+	ch, err := newChannel(line)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	defer ch.close()
+	c, err := config.Parse([]byte(strings.ReplaceAll(settings, "CHANNEL", ch.url)))
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
@@ -72,7 +92,6 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 
-	line := newTimeline(o.Out)
 	m, err := newMerchant(line)
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
@@ -85,15 +104,17 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	events, unsubscribe := s.Engine().Subscribe(1024)
 	defer unsubscribe()
-	st := &stage{timeline: line, client: caller, api: api, merchant: m, events: events}
+	st := &stage{timeline: line, client: caller, api: api, merchant: m, channel: ch, events: events}
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Run(ctx) })
 	g.Go(m.serve)
+	g.Go(ch.serve)
 	g.Go(func() error {
 		defer m.close()
+		defer ch.close()
 		if err := st.tell(ctx, story()); err != nil {
 			return err
 		}
@@ -108,4 +129,4 @@ func Run(ctx context.Context, o Options) (err error) {
 }
 
 // story is what is told, scene by scene.
-func story() []scene { return notifyScenes() }
+func story() []scene { return append(notifyScenes(), orderScenes()...) }

@@ -31,6 +31,10 @@ func TestOnce(t *testing.T) {
 		`answers 200 "success"`, "records attempt 3: accepted", "succeeded: accepted",
 		"has it already", "answers 409", "was told 3 times before, and no more",
 		`"the merchant asked"`, "records attempt 4: accepted",
+		"places order …0002", "query 1", "answers 200 NOTPAY", "answers 200 SUCCESS", "succeeded: paid", "GET /v1/orders/M1001/20261120000002",
+		"places order …0003", "asked to close order …0003", "answers 204", "answers 200 CLOSED", "succeeded: closed",
+		"reads the order: CLOSED", "ends the watch for a late payment",
+		"places order …0004", "asked to close order …0004", "answers 400 ORDERPAID", "answers 200 SUCCESS", "succeeded: paid", "reads the order: PAID",
 		"The story is over",
 	} {
 		_, after, found := strings.Cut(rest, want)
@@ -84,7 +88,7 @@ func (u *until) Write(p []byte) (int, error) {
 // A story that goes otherwise than it is told ends the demo with an error that
 // names the scene.
 func TestGoesWrong(t *testing.T) {
-	s := &stage{timeline: newTimeline(io.Discard), merchant: &merchant{}}
+	s := &stage{timeline: newTimeline(io.Discard), merchant: &merchant{}, channel: &channel{}}
 	broken := errors.New("the merchant was told twice")
 	err := s.tell(t.Context(), []scene{
 		{"Once.", func(context.Context, *stage) error { return nil }},

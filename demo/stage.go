@@ -25,6 +25,7 @@ type stage struct {
 	client   *client.Client
 	api      string // its address
 	merchant *merchant
+	channel  *channel
 	events   <-chan bellman.Event
 
 	made []string // ids of the tasks, in order
@@ -32,7 +33,7 @@ type stage struct {
 
 // tell plays all scenes, and says where to look afterwards.
 func (s *stage) tell(ctx context.Context, scenes []scene) error {
-	s.print("bellman listens on %s, a pretend merchant on %s\n", s.api, s.merchant.url)
+	s.print("bellman listens on %s, a pretend merchant on %s,\na pretend payment channel on %s\n", s.api, s.merchant.url, s.channel.url)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for i, scene := range scenes {
@@ -63,6 +64,7 @@ Look:
   curl -s %[1]s/v1/tasks/%[2]s
   curl -s '%[1]s/v1/tasks?state=succeeded'
   curl -s %[1]s/v1/queues
+  curl -s %[1]s/v1/orders/M1001/%[4]s
 Try:
   curl -s %[1]s/v1/tasks/%[2]s/resend -H 'Content-Type: application/json' -d '{"mode":"once"}'
   curl -s %[1]s/v1/tasks -H 'Content-Type: application/json' \
@@ -70,7 +72,7 @@ Try:
 
 Ctrl-C ends it, and removes the store.
 
-`, s.api, s.made[0], s.merchant.url)
+`, s.api, s.made[0], s.merchant.url, contests)
 	for {
 		select {
 		case e, more := <-s.events:
@@ -118,7 +120,12 @@ func (s *stage) show(e bellman.Event) {
 		gap := e.Task.Due.Sub(a.Started).Round(10 * time.Millisecond)
 		next = fmt.Sprintf("next due at %s, %s after this one", s.offset(e.Task.Due), schedule.FormatDuration(gap))
 	}
-	s.say("bellman", fmt.Sprintf("records attempt %d: %s", a.Number, result), next)
+	what := "attempt"
+	if a.Action != "" {
+		_, reading, _ := strings.Cut(stepOf(e), " ")
+		what, result = a.Action, reading
+	}
+	s.say("bellman", fmt.Sprintf("records %s %d: %s", what, a.Number, result), next)
 }
 
 // create asks for a task over the API, and tells how that is answered. The

@@ -27,6 +27,7 @@ type Metrics struct {
 	attempts *prometheus.CounterVec
 	added    *prometheus.CounterVec
 	ended    *prometheus.CounterVec
+	alerts   *prometheus.CounterVec
 
 	commitOperations prometheus.Histogram
 	commitSeconds    prometheus.Histogram
@@ -69,6 +70,10 @@ func New(version string) *Metrics {
 			Name: "bellman_tasks_ended_total",
 			Help: "Tasks that reached an end state, by queue and state.",
 		}, []string{"queue", "state"}),
+		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "bellman_order_alerts_total",
+			Help: "Orders that somebody has to look at, by queue and the order's state: UNKNOWN, or a payment that came late.",
+		}, []string{"queue", "order_state"}),
 		commitOperations: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "bellman_commit_operations",
 			Help:    "Operations written by one group commit.",
@@ -88,7 +93,7 @@ func New(version string) *Metrics {
 		ConstLabels: prometheus.Labels{"version": label(version), "go": runtime.Version()},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.lateness, m.took, m.attempts, m.added, m.ended,
+	m.registry.MustRegister(m.lateness, m.took, m.attempts, m.added, m.ended, m.alerts,
 		m.commitOperations, m.commitSeconds, build, collector{m},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -26,6 +26,7 @@ func TestScrape(t *testing.T) {
 	m.Ended("pay", bellman.Succeeded)
 	m.Ended("pay", bellman.Pending) // not an end: counted nowhere
 	m.Ended("pay", bellman.State(9))
+	m.Alerted("orders", "UNKNOWN")
 	m.Committed(64, 3*time.Millisecond)
 
 	now := time.Now()
@@ -67,6 +68,7 @@ func TestScrape(t *testing.T) {
 		`bellman_attempts_total{queue="pay",result="unknown"} 1`,
 		`bellman_attempts_total{queue="pay",result="blocked"} 0`,
 		`bellman_tasks_added_total{queue="pay"} 12`,
+		`bellman_order_alerts_total{order_state="UNKNOWN",queue="orders"} 1`,
 		`bellman_tasks_ended_total{queue="pay",state="succeeded"} 1`,
 		`bellman_tasks_ended_total{queue="pay",state="failed"} 0`,
 		`bellman_commit_operations_bucket{le="64"} 1`,

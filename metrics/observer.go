@@ -52,6 +52,11 @@ func (m *Metrics) Committed(operations int, took time.Duration) {
 	m.commitSeconds.Observe(took.Seconds())
 }
 
+// Alerted counts an order that somebody has to look at.
+func (m *Metrics) Alerted(queue, orderState string) {
+	m.alerts.WithLabelValues(label(queue), label(orderState)).Inc()
+}
+
 func index(i, n int) int {
 	if i < n {
 		return i

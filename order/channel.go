@@ -25,6 +25,14 @@ type Reverser interface {
 	Reverse(ctx context.Context, o *Order) CloseAnswer
 }
 
+// An OrderChecker is a Channel that knows which orders it could not be asked
+// about. It is asked before an order is accepted.
+type OrderChecker interface {
+	// CheckOrder returns an *[bellman.Invalid] that names order_no, merchant_no or
+	// vars.NAME.
+	CheckOrder(o *Order) error
+}
+
 // An Order is what a Channel needs to know of the order it is asked about.
 type Order struct {
 	MerchantNo string

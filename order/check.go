@@ -53,11 +53,26 @@ func (h *Handler) Check(task *bellman.Task) error {
 	}
 	if ask.Watch == nil {
 		h.checkNotify(bad, task, &ask)
+		h.checkChannel(bad, task, &ask)
 	}
 	if len(bad.Fields) == 0 {
 		task.Body = ask.encode()
 	}
 	return bad.Err()
+}
+
+// checkChannel sees to it that the channel can be asked about the order.
+func (h *Handler) checkChannel(bad *bellman.Invalid, task *bellman.Task, ask *Ask) {
+	c, ok := h.channel.(OrderChecker)
+	if !ok || task.MerchantNo == "" || task.OrderNo == "" {
+		return
+	}
+	err := c.CheckOrder(&Order{MerchantNo: task.MerchantNo, OrderNo: task.OrderNo, Vars: ask.Vars, Created: ask.Created})
+	if wrong := new(bellman.Invalid); errors.As(err, &wrong) {
+		bad.Fields = append(bad.Fields, wrong.Fields...)
+	} else if err != nil {
+		bad.Add("order_no", err.Error())
+	}
 }
 
 // checkNotify sees to it that the merchant can be told, since nobody is there to

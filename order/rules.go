@@ -147,8 +147,12 @@ func New(c Channel, r Rules) (*Handler, error) {
 	if n, finite := h.confirm.Attempts(); !finite || n == 0 {
 		return nil, fmt.Errorf("order: confirm: %q: want a schedule that ends", r.Confirm)
 	}
-	if _, err := h.polls.parse(r.WatchSchedule); err != nil {
+	watch, err := h.polls.parse(r.WatchSchedule)
+	if err != nil {
 		return nil, fmt.Errorf("order: watch schedule: %w", err)
+	}
+	if first, ok := watch.Gap(0); ok && first > r.LateWatch && r.LateWatch > 0 {
+		h.rules.WatchSchedule = schedule.FormatDuration(r.LateWatch) // one query, when it is over
 	}
 	return h, nil
 }

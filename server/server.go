@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -40,8 +41,10 @@ type Server struct {
 	config   *config.Config
 	store    *pebble.Store
 	client   *deliver.Client
+	metrics  *metrics.Metrics
 	engine   *engine.Engine
 	resends  *resend.Jobs
+	kinds    atomic.Pointer[map[string]string] // of the queues, by their names
 	listener net.Listener
 	http     *http.Server
 }
@@ -82,6 +85,8 @@ func Open(o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	s.metrics = metrics.New(s.version)
+	s.keepKinds(c)
 	queues, err := s.queues(c)
 	if err != nil {
 		return nil, err
@@ -89,7 +94,6 @@ func Open(o Options) (_ *Server, err error) {
 	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	figures := metrics.New(s.version)
 	s.engine, err = engine.New(engine.Options{
 		Store:       s.store,
 		Queues:      queues,
@@ -97,7 +101,7 @@ func Open(o Options) (_ *Server, err error) {
 		Addr:        s.Addr(),
 		Version:     s.version,
 		Logger:      s.log,
-		Observer:    figures,
+		Observer:    s.metrics,
 		Flow:        engine.Flow{High: c.Flow.High, Low: c.Flow.Low},
 		Retention:   engine.Retention{Succeeded: c.Retention.Succeeded, Failed: c.Retention.Failed, Cancelled: c.Retention.Cancelled},
 		StopTimeout: c.StopTimeout,
@@ -109,13 +113,15 @@ func Open(o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	figures.Watch(s.sources())
+	s.metrics.Watch(s.sources())
 	handler, err := api.New(api.Options{
 		Engine:  s.engine,
 		Reader:  s.store,
 		Resends: resends{s.resends},
+		Kinds:   func(queue string) string { return (*s.kinds.Load())[queue] },
+		Orders:  orders{},
 		Backup:  s.store,
-		Metrics: figures.Handler(),
+		Metrics: s.metrics.Handler(),
 		Keys:    keys(c),
 		Version: s.version,
 		Log:     s.log,
@@ -208,32 +214,20 @@ func (s *Server) Reload(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	return s.engine.SetQueues(queues)
+	if err := s.engine.SetQueues(queues); err != nil {
+		return err
+	}
+	s.keepKinds(c)
+	return nil
 }
 
-// queues builds the engine's queues, each with its handler.
-func (s *Server) queues(c *config.Config) ([]engine.Queue, error) {
-	queues := make([]engine.Queue, 0, len(c.Queues))
+// keepKinds remembers what the queues' tasks are.
+func (s *Server) keepKinds(c *config.Config) {
+	kinds := make(map[string]string, len(c.Queues))
 	for _, q := range c.Queues {
-		h, err := s.client.Handler(deliver.Rules{URL: q.URL, Success: q.Success, Sign: q.Sign})
-		if err != nil {
-			return nil, fmt.Errorf("queue %s: %w", q.Name, err)
-		}
-		queues = append(queues, engine.Queue{
-			Name:                q.Name,
-			Kind:                q.Kind,
-			Handler:             h,
-			Schedule:            q.Schedule,
-			Success:             q.Success,
-			Timeout:             q.Timeout,
-			MaxAge:              q.MaxAge,
-			Delay:               q.Delay,
-			Concurrency:         q.Concurrency,
-			EndpointConcurrency: q.PerEndpoint.Concurrency,
-			EndpointRate:        q.PerEndpoint.Rate,
-		})
+		kinds[q.Name] = q.Kind
 	}
-	return queues, nil
+	s.kinds.Store(&kinds)
 }
 
 // sources are what a scrape of the metrics reads.

@@ -1,24 +1,29 @@
 package alipay
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
 )
 
-// CheckOrder says why Alipay has no such order, for whoever is told of one. A
+// CheckOrder says why Alipay has no such order, for whoever is told of one:
+// an *[bellman.Invalid]. A
 // number has at most 64 characters. Alipay's documents name letters, digits and
 // underscores; others are not refused here as long as they are ASCII, for orders
 // with a hyphen are about.
 // https://opendocs.alipay.com/open/02ekfh (alipay.trade.query)
 func (c *Channel) CheckOrder(o *order.Order) error {
 	if n := len(o.OrderNo); n < 1 || n > 64 {
-		return fmt.Errorf("order_no: Alipay takes 1 to 64 characters, not %d", n)
+		return wrong(fmt.Sprintf("Alipay takes 1 to 64 characters, not %d", n))
 	}
 	if strings.ContainsFunc(o.OrderNo, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("order_no: Alipay takes letters, digits and signs of ASCII alone, without white space")
+		return wrong("Alipay takes letters, digits and signs of ASCII alone, without white space")
 	}
 	return nil
+}
+
+func wrong(problem string) error {
+	return &bellman.Invalid{Fields: []bellman.FieldError{{Field: "order_no", Problem: problem}}}
 }

@@ -1,23 +1,24 @@
 package wechatpay
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
 )
 
-// CheckOrder says why WeChat Pay has no such order, for whoever is told of one. A
+// CheckOrder says why WeChat Pay has no such order, for whoever is told of one:
+// an *[bellman.Invalid]. A
 // number has at most 32 digits, letters and _-|*
 // (https://pay.weixin.qq.com/wiki/doc/api/wxa/wxa_api.php?chapter=9_1), and at
 // least six of them (wechatpay-go, docs/lovefeast/MerchantOrder.md).
 func (c *Channel) CheckOrder(o *order.Order) error {
 	if n := len(o.OrderNo); n < 6 || n > 32 {
-		return fmt.Errorf("order_no: WeChat Pay takes 6 to 32 characters, not %d", n)
+		return wrong(fmt.Sprintf("WeChat Pay takes 6 to 32 characters, not %d", n))
 	}
 	if strings.ContainsFunc(o.OrderNo, outside) {
-		return errors.New("order_no: WeChat Pay takes letters, digits and _-|* alone")
+		return wrong("WeChat Pay takes letters, digits and _-|* alone")
 	}
 	return nil
 }
@@ -28,4 +29,8 @@ func outside(r rune) bool {
 		return false
 	}
 	return true
+}
+
+func wrong(problem string) error {
+	return &bellman.Invalid{Fields: []bellman.FieldError{{Field: "order_no", Problem: problem}}}
 }

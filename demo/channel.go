@@ -1,0 +1,145 @@
+package demo
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// A channel is a payment channel that speaks as WeChat Pay's API v3 does. An
+// order is not paid until its script says so, or it is closed.
+type channel struct {
+	url      string // of its orders
+	timeline *timeline
+	listener net.Listener
+	server   *http.Server
+
+	mu     sync.Mutex
+	orders map[string]*placed
+}
+
+// placed is an order at the channel.
+type placed struct {
+	state   string
+	queries int
+
+	paysAfter   int  // it is paid after so many queries; 0: not by itself
+	paysAtClose bool // the payer is quicker than a close, by a moment
+}
+
+// newChannel listens on a free port of loopback; nothing is answered before
+// serve.
+func newChannel(l *timeline) (*channel, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	c := &channel{
+		url:      "http://" + listener.Addr().String() + "/orders",
+		timeline: l,
+		listener: listener,
+		orders:   map[string]*placed{},
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /orders/{no}", c.query)
+	mux.HandleFunc("POST /orders/{no}/close", c.shut)
+	c.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	return c, nil
+}
+
+func (c *channel) serve() error {
+	if err := c.server.Serve(c.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("demo: channel: %w", err)
+	}
+	return nil
+}
+
+func (c *channel) close() {
+	c.server.Close()
+	c.listener.Close() // serve has closed it already, if it ran
+}
+
+// place makes an order known.
+func (c *channel) place(no string, p placed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.state = cmp.Or(p.state, "NOTPAY")
+	c.orders[no] = &p
+}
+
+// standing is what an order is at the channel.
+func (c *channel) standing(no string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.orders[no].state
+}
+
+func (c *channel) query(w http.ResponseWriter, r *http.Request) {
+	no := r.PathValue("no")
+	c.mu.Lock()
+	o := c.orders[no]
+	if o == nil {
+		c.mu.Unlock()
+		c.answer(w, "is asked about order …"+tail(no), http.StatusNotFound, map[string]any{"code": "ORDER_NOT_EXIST", "message": "订单不存在"})
+		return
+	}
+	if o.queries++; o.paysAfter > 0 && o.queries > o.paysAfter && o.state == "NOTPAY" {
+		o.state = "SUCCESS"
+	}
+	state, n := o.state, o.queries
+	c.mu.Unlock()
+	says := map[string]any{"out_trade_no": no, "trade_state": state}
+	if state == "SUCCESS" {
+		says["transaction_id"] = "4200002" + no
+		says["amount"] = map[string]any{"total": 9900, "currency": "CNY"}
+	}
+	c.answer(w, fmt.Sprintf("is asked about order …%s, query %d", tail(no), n), http.StatusOK, says)
+}
+
+func (c *channel) shut(w http.ResponseWriter, r *http.Request) {
+	no := r.PathValue("no")
+	c.mu.Lock()
+	o := c.orders[no]
+	code, status := "", http.StatusNoContent
+	switch {
+	case o == nil:
+		code, status = "ORDER_NOT_EXIST", http.StatusNotFound
+	case o.paysAtClose || o.state == "SUCCESS":
+		o.state = "SUCCESS"
+		code, status = "ORDERPAID", http.StatusBadRequest
+	default:
+		o.state = "CLOSED"
+	}
+	c.mu.Unlock()
+	if code == "" {
+		c.timeline.say("channel", "is asked to close order …"+tail(no), "answers 204")
+		w.WriteHeader(status)
+		return
+	}
+	c.answer(w, "is asked to close order …"+tail(no), status, map[string]any{"code": code, "message": code})
+}
+
+// answer writes an answer and tells of it.
+func (c *channel) answer(w http.ResponseWriter, what string, status int, says map[string]any) {
+	word, _ := says["trade_state"].(string)
+	if word == "" {
+		word, _ = says["code"].(string)
+	}
+	c.timeline.say("channel", what, fmt.Sprintf("answers %d %s", status, word))
+	body, err := json.Marshal(says)
+	if err != nil {
+		panic(err) // texts and numbers only
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	io.WriteString(w, string(body)) // if the caller is gone there is nobody to tell
+}
+
+// tail is the end of an order's number, as the timeline shows it.
+func tail(no string) string { return no[max(len(no)-4, 0):] }

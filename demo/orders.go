@@ -1,0 +1,144 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// The orders that the order scenes are about.
+const (
+	polled   = "20261120000002"
+	unpaid   = "20261120000003"
+	contests = "20261120000004"
+)
+
+func orderScenes() []scene {
+	return []scene{
+		{"An order is paid while the channel is asked about it.", paidWhilePolled},
+		{"Nobody pays: the order is closed, and watched a little longer.", nobodyPays},
+		{"The payment arrives in the same second as the close.", paidAtClose},
+	}
+}
+
+func paidWhilePolled(ctx context.Context, s *stage) error {
+	s.channel.place(polled, placed{paysAfter: 2})
+	return s.watch(ctx, polled, "PAID", "query PENDING", "query PENDING", "query PAID")
+}
+
+func nobodyPays(ctx context.Context, s *stage) error {
+	s.channel.place(unpaid, placed{})
+	if err := s.watch(ctx, unpaid, "CLOSED", "query PENDING", "query PENDING", "query PENDING", "close closed", "query CLOSED"); err != nil {
+		return err
+	}
+	// The watch that follows asks once more, and finds nothing.
+	page, err := s.client.Order(ctx, client.OrderRef{MerchantNo: "M1001", OrderNo: unpaid}, 0)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(page.Tasks, func(t client.Task) bool { return t.Event == order.EventLateWatch })
+	if i < 0 {
+		return fmt.Errorf("order %s is closed, and no watch for a late payment follows", unpaid)
+	}
+	s.made = append(s.made, page.Tasks[i].ID)
+	for {
+		e, err := s.attempted(ctx, page.Tasks[i].ID)
+		if err != nil {
+			return err
+		}
+		if e.Task.State.Ended() {
+			s.say("bellman", "ends the watch for a late payment", e.Task.Reason)
+			return nil
+		}
+	}
+}
+
+func paidAtClose(ctx context.Context, s *stage) error {
+	s.channel.place(contests, placed{paysAtClose: true})
+	err := s.watch(ctx, contests, "PAID", "query PENDING", "query PENDING", "query PENDING", "close paid_hint", "query PAID")
+	if err != nil {
+		return err
+	}
+	if at := s.channel.standing(contests); at != "SUCCESS" {
+		return fmt.Errorf("order %s is %s at the channel: want SUCCESS", contests, at)
+	}
+	return nil
+}
+
+// watch hands bellman an order, shows what it asks and is answered until the
+// order is decided and the merchant told, and compares both with what they
+// should be. Polls before the order expires may be one more or less.
+func (s *stage) watch(ctx context.Context, no, state string, want ...string) error {
+	task, created, err := s.create(ctx, "places order …"+tail(no)+", and has it watched", client.CreateTask{
+		Queue: "orders", MerchantNo: "M1001", OrderNo: no,
+		Notify: &client.Notify{URL: s.merchant.url, JSON: json.RawMessage(`{"shop":"demo"}`)},
+	})
+	if err != nil {
+		return err
+	}
+	if !created {
+		return fmt.Errorf("order %s was watched already", no)
+	}
+	var got []string
+	for {
+		e, err := s.attempted(ctx, task.ID)
+		if err != nil {
+			return err
+		}
+		got = append(got, stepOf(e))
+		if !e.Task.State.Ended() {
+			continue
+		}
+		if now := order.StateOf(e.Task); now != state || !slices.Equal(slices.Compact(slices.Clone(got)), slices.Compact(slices.Clone(want))) {
+			return fmt.Errorf("order %s is %s after %s: want %s after %s", no, now, strings.Join(got, ", "), state, strings.Join(want, ", "))
+		}
+		return s.told(ctx, no, state)
+	}
+}
+
+// told shows the notification of how an order ended, and reads the order's page.
+func (s *stage) told(ctx context.Context, no, state string) error {
+	page, err := s.client.Order(ctx, client.OrderRef{MerchantNo: "M1001", OrderNo: no}, 0)
+	if err != nil {
+		return err
+	}
+	event := "order." + strings.ToLower(state)
+	i := slices.IndexFunc(page.Tasks, func(t client.Task) bool { return t.Event == event })
+	if i < 0 {
+		return fmt.Errorf("order %s is %s, and no task tells %s", no, state, event)
+	}
+	s.made = append(s.made, page.Tasks[i].ID)
+	for told := page.Tasks[i].State != "pending"; !told; {
+		e, err := s.attempted(ctx, page.Tasks[i].ID)
+		if err != nil {
+			return err
+		}
+		told = e.Task.State.Ended()
+	}
+	if page, err = s.client.Order(ctx, client.OrderRef{MerchantNo: "M1001", OrderNo: no}, 0); err != nil {
+		return err
+	}
+	if times := s.merchant.times(no); page.OrderState != state || times != 1 {
+		return fmt.Errorf("the page says %s, the merchant was told %d times: want %s, once", page.OrderState, times, state)
+	}
+	s.say("shop", "reads the order: "+page.OrderState, "GET /v1/orders/M1001/"+no)
+	return nil
+}
+
+// stepOf says what an attempt asked, and how the answer reads.
+func stepOf(e bellman.Event) string {
+	life, err := order.ParseLife(e.Task.Data)
+	if err != nil {
+		return err.Error()
+	}
+	if e.Attempt.Action == "query" {
+		return "query " + life.Reading
+	}
+	return e.Attempt.Action + " " + life.Close
+}

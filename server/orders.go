@@ -1,0 +1,148 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/deliver"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/alipay"
+	"github.com/bellmanhq/bellman/order/gateway"
+	"github.com/bellmanhq/bellman/order/states"
+	"github.com/bellmanhq/bellman/order/wechatpay"
+	"github.com/bellmanhq/bellman/rule"
+)
+
+// watch builds the handler of an order queue; notify are the handlers of the
+// queues that may tell how an order ended.
+func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]*deliver.Handler) (*order.Handler, error) {
+	channel, err := s.channel(q)
+	if err != nil {
+		return nil, err
+	}
+	o := &q.Order
+	then, err := thenOf(&o.Then, c, notify)
+	if err != nil {
+		return nil, err
+	}
+	return order.New(channel, order.Rules{
+		Expires:        o.Expires,
+		Grace:          o.Grace,
+		MinCloseAge:    o.MinCloseAge,
+		MinReverseAge:  orNever(o.MinReverseAge),
+		OnExhausted:    order.OnExhausted(o.OnExhausted),
+		Confirm:        o.Confirm,
+		LateWatch:      orNever(o.LateWatch),
+		GiveUp:         o.GiveUp,
+		ChannelExpires: o.ChannelExpiry,
+		Then:           then,
+		Alert:          s.alert,
+	})
+}
+
+// orNever turns a duration of the configuration, where 0s means none, into one
+// of a struct whose zero means the default.
+func orNever(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+// thenOf is who is told how an order ended, and what.
+func thenOf(t *config.Then, c *config.Config, notify map[string]*deliver.Handler) (order.Then, error) {
+	if t.Queue == "" {
+		return order.Then{}, nil
+	}
+	then := order.Then{Queue: t.Queue, Check: notify[t.Queue].Check}
+	for i := range c.Queues {
+		if c.Queues[i].Name == t.Queue {
+			then.HasURL = c.Queues[i].URL != ""
+		}
+	}
+	if t.JSON == nil {
+		return then, nil
+	}
+	values := make(map[string]*rule.Value, len(t.JSON))
+	for name, text := range t.JSON {
+		v, err := rule.CompileValue(text)
+		if err != nil {
+			return then, fmt.Errorf("then.json.%s: %w", name, err)
+		}
+		values[name] = v
+	}
+	then.Taken = func(o *order.Order, a *order.QueryAnswer, state string) (map[string]any, error) {
+		facts := rule.Facts{OrderNo: o.OrderNo, MerchantNo: o.MerchantNo, State: state, Vars: o.Vars, Taken: a.Taken}
+		header := make(http.Header, len(a.Header))
+		for name, value := range a.Header {
+			header.Set(name, value)
+		}
+		answer := &rule.Answer{Status: a.Status, Body: a.Body, Header: header}
+		taken := make(map[string]any, len(values))
+		for name, v := range values {
+			var err error
+			if taken[name], err = v.Evaluate(answer, facts); err != nil {
+				return nil, fmt.Errorf("then.json.%s: %w", name, err)
+			}
+		}
+		return taken, nil
+	}
+	return then, nil
+}
+
+// alert makes what somebody has to look at visible: in the log, and counted.
+func (s *Server) alert(t *bellman.Task, state, why string) {
+	s.log.Error("order needs somebody to look at it", "task", t.ID, "queue", t.Queue,
+		"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", state, "err", why)
+	s.metrics.Alerted(t.Queue, state)
+}
+
+// channel builds what an order queue asks.
+func (s *Server) channel(q *config.Queue) (order.Channel, error) {
+	o := &q.Order
+	// A provider's usual address is on the internet: through the proxy, if there is
+	// one. An address written in the configuration is trusted.
+	transport := s.client.Guarded()
+	if o.Channel.URL != "" || o.Channel.Kind == "" {
+		transport = s.client.Trusted()
+	}
+	switch o.Channel.Kind {
+	case "wechatpay":
+		options := wechatpay.Options{
+			MchID: o.Channel.MchID, SubMchID: o.Channel.SubMchID, SerialNo: o.Channel.Serial, PrivateKey: o.Channel.PrivateKey,
+			PlatformKeys: o.Channel.PlatformKeys, BaseURL: o.Channel.URL, Transport: transport,
+		}
+		if o.OnExhausted == "reverse" {
+			return wechatpay.NewInStore(o.Channel.AppID, options)
+		}
+		return wechatpay.New(options)
+	case "alipay":
+		return alipay.New(alipay.Options{
+			AppID: o.Channel.AppID, PrivateKey: o.Channel.PrivateKey, AlipayPublicKeys: o.Channel.AlipayKeys,
+			AppCertificate: o.Channel.AppCertificate, RootCertificates: o.Channel.RootCertificates,
+			AppAuthToken: o.Channel.AuthToken, GatewayURL: o.Channel.URL, Transport: transport,
+		})
+	}
+	query, err := readings(o.States, states.CompileQuery, states.CompileQueryRules)
+	if err != nil {
+		return nil, fmt.Errorf("states: %w", err)
+	}
+	closing, err := readings(o.CloseStates, states.CompileClose, states.CompileCloseRules)
+	if err != nil {
+		return nil, fmt.Errorf("close_states: %w", err)
+	}
+	return gateway.New(gateway.Options{
+		Query: gateway.Request(o.Query), Close: gateway.Request(o.Close), Reverse: gateway.Request(o.Reverse),
+		States: query, CloseStates: closing, Sign: q.Sign, Transport: transport,
+	})
+}
+
+func readings[R any](r config.Readings, preset func(string) (R, error), rules func(map[string]string) (R, error)) (R, error) {
+	if r.Preset != "" {
+		return preset(r.Preset)
+	}
+	return rules(r.Rules)
+}
