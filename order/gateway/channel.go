@@ -61,8 +61,10 @@ type Channel struct {
 type reversing struct{ *Channel }
 
 var (
-	_ order.Channel  = (*Channel)(nil)
-	_ order.Reverser = reversing{}
+	_ order.Channel      = (*Channel)(nil)
+	_ order.OrderChecker = (*Channel)(nil)
+	_ order.Reverser     = reversing{}
+	_ order.OrderChecker = reversing{}
 )
 
 // New compiles the templates and reads the secrets. The channel is an

@@ -182,32 +182,59 @@ func TestReverse(t *testing.T) {
 	}
 }
 
-// What came of an attempt that was cut off, or that found nobody, decides nothing.
+// What came of an attempt that was cut off decides nothing, be it all that there
+// was to come but its end.
+func TestCutOff(t *testing.T) {
+	o := (&shop{Server: &httptest.Server{URL: "http://gw.internal"}}).options(t)
+	o.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+		body := io.MultiReader(strings.NewReader(`{"trade_state":"SUCCESS"}`), r.Context().Value(cut{}).(io.Reader))
+		return &http.Response{StatusCode: 200, Body: io.NopCloser(body)}, nil
+	})
+	c := channel(t, o)
+	for _, ask := range []func(context.Context) (order.Answer, string){
+		func(ctx context.Context) (order.Answer, string) {
+			a := c.Query(ctx, of("A1"))
+			return a.Answer, a.Reading.String()
+		},
+		func(ctx context.Context) (order.Answer, string) {
+			a := c.Close(ctx, of("A1"))
+			return a.Answer, a.Reading.String()
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		a, reading := ask(context.WithValue(ctx, cut{}, readFunc(func([]byte) (int, error) {
+			cancel()
+			return 0, ctx.Err()
+		})))
+		if a.Result != bellman.Unknown || a.Status != 200 || reading != "QUERY_ERROR" && reading != "unknown" {
+			t.Errorf("%s, %v, %d, %q", reading, a.Result, a.Status, a.Error)
+		}
+	}
+}
+
+type cut struct{}
+
+type readFunc func([]byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
+
+// Nor does what never came to an end, or never came.
 func TestNoAnswer(t *testing.T) {
-	arrived := make(chan bool)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, `{"trade_state":"SUCCESS"}`) // all of it, but its end
+		fmt.Fprint(w, `{"trade_state":"SUCCESS"}`)
 		http.NewResponseController(w).Flush()
-		arrived <- true
 		<-r.Context().Done()
 	}))
 	defer server.Close()
 	c := channel(t, (&shop{Server: server}).options(t))
 
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-arrived; cancel() }()
-	if got := c.Query(ctx, of("A1")); got.Reading != order.QueryError || got.Result != bellman.Unknown {
-		t.Errorf("cut off: %v, %v, %q", got.Reading, got.Result, got.Error)
-	}
-	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	go func() { <-arrived }()
 	if got := c.Query(ctx, of("A1")); got.Reading != order.QueryError || got.Result != bellman.TimedOut {
 		t.Errorf("timed out: %v, %v, %q", got.Reading, got.Result, got.Error)
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	go func() { <-arrived }()
 	if got := c.Close(ctx, of("A1")); got.Reading != order.CloseInFlight || got.Result != bellman.TimedOut {
 		t.Errorf("close timed out: %v, %v, %q", got.Reading, got.Result, got.Error)
 	}
@@ -222,9 +249,7 @@ func TestCheckOrder(t *testing.T) {
 	o := s.options(t)
 	o.Query.Headers = map[string]string{"X-Shop": "{vars.shop}"}
 	o.Reverse = gateway.Request{URL: s.URL + "/{vars.id}?no={order_no}", Body: `{"total":{vars.total}}`}
-	checker := channel(t, o).(interface {
-		CheckOrder(*order.Order) error
-	})
+	checker := channel(t, o).(order.OrderChecker)
 	tests := []struct {
 		no   string
 		vars map[string]string
