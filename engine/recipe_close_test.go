@@ -157,8 +157,9 @@ func Example_closeOnRead() {
 
 	show := func(no string) string {
 		if table.status[no] == "unpaid" { // AND ends <= now()
-			must(e.Resend(ctx, ids[0], bellman.ResendOnce, bellman.By{Who: "order page"}))
-			must(e.Wait(ctx, ids[0]))
+			if err := must(e.Settle(ctx, ids[0]))[0].Err; err != nil {
+				return "unknown for the moment"
+			}
 		}
 		return table.status[no] // as it is now, not as it was read before
 	}
