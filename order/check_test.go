@@ -179,6 +179,21 @@ func TestCompleteWatch(t *testing.T) {
 	}
 }
 
+// A watch is taken in whatever became of the queue's rules since its order was.
+func TestCheckWatch(t *testing.T) {
+	h := newHouse(t, func(r *Rules) { r.Then.HasURL = true })
+	task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "3s"})
+	w, err := h.handler.read(task, h.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.life = Life{Stage: Decided, State: "CLOSED", DecidedAt: created.UnixMilli()}
+	watch := w.lateWatch(time.Minute, "30s")
+	if err := newHouse(t).handler.Check(&watch); err != nil {
+		t.Error(err)
+	}
+}
+
 type onlyChannel struct{}
 
 func (onlyChannel) Query(context.Context, *Order) QueryAnswer { return QueryAnswer{} }

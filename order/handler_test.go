@@ -266,6 +266,36 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
+// When an order expires, by its own word, by the rules, and by its task's age.
+func TestExpires(t *testing.T) {
+	tests := []struct {
+		rules          func(*Rules)
+		schedule, body string
+		maxAge         time.Duration
+		want           string // the first close, and the attempt before it
+	}{
+		{func(*Rules) {}, "1s, 2h", `{}`, 0, "30m0s query, 30m0s close"},
+		{func(r *Rules) { r.Grace = time.Minute }, "1s, 2h", `{}`, 0, "31m0s query, 31m0s close"},
+		{func(r *Rules) { r.Grace = time.Minute }, "1s, 2h", `{"expires":"10m"}`, 0, "11m0s query, 11m0s close"},
+		{func(r *Rules) { r.Expires = 40 * time.Minute }, "1s, 2h", ``, 0, "40m0s query, 40m0s close"},
+		{func(*Rules) {}, "1s, 2h", `{"expires":"10s"}`, 0, "5m0s query, 5m0s close"},                                    // min_close_age
+		{func(*Rules) {}, "1s, 2h", `{"created":"2026-11-20T14:55:00Z"}`, 0, "25m0s query, 25m0s close"},                 // placed before
+		{func(*Rules) {}, "1s, 9m, 1h; max 20m", `{}`, 0, "20m0s query, 20m0s close"},                                    // the schedule's max
+		{func(*Rules) {}, "1s, 9m, 1h; max 20m", `{}`, 15 * time.Minute, "15m0s query, 15m0s close"},                     // the task's
+		{func(r *Rules) { r.OnExhausted = OnExhaustedReverse }, "1s, 2h", `{}`, 0, "30m0s query, 30m0s reverse"},         // no close there
+		{func(r *Rules) { r.OnExhausted = OnExhaustedAlert }, "1s, 2h", `{"expires":"9m"}`, 0, "9m0s query, 9m0s close"}, // expired, not used up
+	}
+	for _, tt := range tests {
+		h := newHouse(t, func(r *Rules) { r.Then.HasURL = true }, tt.rules)
+		task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: tt.schedule, MaxAge: tt.maxAge, Body: []byte(tt.body)})
+		log := h.until(task)
+		i := slices.IndexFunc(log, func(s string) bool { return !strings.HasSuffix(s, "query") })
+		if got := strings.Join(log[max(i-1, 0):i+1], ", "); got != tt.want {
+			t.Errorf("%s, %s, %v: %s; want %s", tt.schedule, tt.body, tt.maxAge, got, tt.want)
+		}
+	}
+}
+
 func TestOnExhausted(t *testing.T) {
 	tests := []struct {
 		on                   OnExhausted
@@ -308,6 +338,17 @@ func TestReverseFails(t *testing.T) {
 	}
 	if !slices.Equal(h.alerts, []string{"UNKNOWN: the payment could not be reversed"}) {
 		t.Errorf("alerts %q", h.alerts)
+	}
+}
+
+// A payment that failed is reversed all the same, so that nothing is paid after.
+func TestReverseAfterFailed(t *testing.T) {
+	h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
+	h.channel.query = reads(Failed)
+	task := h.order()
+	log := strings.Join(h.until(task), ", ")
+	if log != "3s query, 15s query, 15s reverse" || StateOf(task) != "FAILED" || h.told("orders/M1/O1/decided")["order_state"] != "FAILED" {
+		t.Errorf("%s: %s", log, StateOf(task))
 	}
 }
 
@@ -441,8 +482,13 @@ func TestRestart(t *testing.T) {
 	}
 	h.now = h.now.Add(time.Hour)
 	h.restart(task)
+	h.until(task)
+	if at := h.now.Sub(created); at != 49*time.Hour+30*time.Minute || task.Reason != "gave_up" || len(h.alerts) != 2 {
+		t.Errorf("begun anew, and still no answer: %s at %v; want another 24h", task.Reason, at)
+	}
+	h.restart(task)
 	h.channel.query = reads(Pending)
-	if log := strings.Join(h.until(task), ", "); !strings.HasPrefix(log, "25h30m0s query, 25h30m0s close, 25h30m0s query") || StateOf(task) != "CLOSED" {
+	if log := strings.Join(h.until(task), ", "); !strings.HasPrefix(log, "49h30m0s query, 49h30m0s close, 49h30m0s query") || StateOf(task) != "CLOSED" {
 		t.Errorf("UNKNOWN, begun anew: %s, %s", log, StateOf(task))
 	}
 	h.restart(task)
@@ -450,6 +496,45 @@ func TestRestart(t *testing.T) {
 	v := h.attempt(task)
 	if v.Next != bellman.Succeed || v.Reason != "closed" || StateOf(task) != "CLOSED" || h.told("orders/M1/O1/late_payment") == nil {
 		t.Errorf("CLOSED, begun anew and paid: %+v", v)
+	}
+}
+
+func TestRestartPending(t *testing.T) {
+	h := newHouse(t)
+	task := h.order()
+	for range 20 {
+		h.attempt(task)
+	}
+	h.restart(task)
+	h.attempt(task)
+	if l := h.life(task); l.Polls != 1 || task.Due.Sub(h.now) != 3*time.Second {
+		t.Errorf("begun anew: %+v, due after %v; want the schedule from its start", l, task.Due.Sub(h.now))
+	}
+}
+
+// A watch that is over can be asked by hand like an order.
+func TestWatchByHand(t *testing.T) {
+	h := newHouse(t)
+	h.until(h.order())
+	watch := h.tasks["orders M1/O1/late_watch"]
+	h.attempt(watch)
+	due := watch.Due
+	if h.byHand(watch); !watch.Due.Equal(due) || h.life(watch).Polls != 1 {
+		t.Errorf("out of turn: due %v, %+v; want %v and one poll", watch.Due, h.life(watch), due)
+	}
+	h.until(watch)
+	h.now = h.now.Add(100 * time.Hour)
+	h.channel.query = reads(QueryError)
+	if v := h.byHand(watch); v.Next != bellman.Again || watch.Reason != "watched" || len(h.alerts) > 0 {
+		t.Errorf("an error after the end: %+v, alerts %q", v, h.alerts)
+	}
+	h.channel.query = reads(Paid)
+	if v := h.byHand(watch); v.Next != bellman.Again || watch.Reason != "watched" || h.told("orders/M1/O1/late_payment") == nil {
+		t.Errorf("a payment after the end: %+v", v)
+	}
+	h.restart(watch)
+	if v := h.attempt(watch); v.Next != bellman.Succeed || v.Reason != "late_payment" || len(v.Follow) > 0 {
+		t.Errorf("begun anew: %+v", v)
 	}
 }
 
@@ -501,6 +586,11 @@ func TestTaken(t *testing.T) {
 	}
 	if !slices.Equal(asked, []string{"O1 read PAID_REFUNDED"}) {
 		t.Errorf("taken from %q", asked)
+	}
+	asked = nil
+	h.channel.query = reads(Pending)
+	if h.until(h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O2", Body: []byte(`{"notify":{"url":"https://m.example/n"}}`)})); asked != nil {
+		t.Errorf("taken from %q, which says nothing of a payment", asked)
 	}
 	h = newHouse(t)
 	h.channel.query = func(*Order) QueryAnswer {

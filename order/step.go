@@ -156,7 +156,7 @@ func closed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 		}
 		return retry(p, l, a, now)
 	}
-	l.Stage, l.Confirms, l.Errors, l.ClosedAt = Confirming, 0, 0, now.UnixMilli()
+	l.Stage, l.Errors, l.ClosedAt = Confirming, 0, now.UnixMilli()
 	due, _ := p.confirm.Next(0, now, now, a.jitter)
 	return l, move{due: due}
 }
