@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -67,8 +68,8 @@ type Channel struct {
 // {vars.NAME} stand for the order's.
 type Request struct {
 	Method  string
-	URL     string // trusted: no egress guard
-	Headers map[string]string
+	URL     string            // trusted: no egress guard
+	Headers map[string]string // a value may name where it is: env:NAME, file:PATH
 	Body    string
 }
 
@@ -323,12 +324,25 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 		return
 	}
 	_, err := gateway.New(gateway.Options{
-		Query: gateway.Request(o.Query), Close: gateway.Request(o.Close), Reverse: gateway.Request(o.Reverse),
+		Query: readable(o.Query), Close: readable(o.Close), Reverse: readable(o.Reverse),
 		States: new(states.Query), CloseStates: new(states.Close),
 	})
 	if err != nil {
 		r.note(n, path, err.Error())
 	}
+}
+
+// readable is a request whose headers are all here, for a check that opens
+// nothing.
+func readable(r Request) gateway.Request {
+	headers := maps.Clone(r.Headers)
+	for name, value := range headers {
+		if elsewhere(sign.NewSecret(value)) {
+			headers[name] = "x"
+		}
+	}
+	r.Headers = headers
+	return gateway.Request(r)
 }
 
 func (s Readings) zero() bool { return s.Preset == "" && len(s.Rules) == 0 }

@@ -15,7 +15,7 @@ queues:
   wechat-orders:
     kind: order
     query: {method: GET,  url: "http://gateway.internal/wechat/orders/{order_no}"}
-    close: {method: POST, url: "http://gateway.internal/wechat/orders/{order_no}/close", headers: {X-Shop: "{vars.shop}"}, body: '{"no":"{order_no}"}'}
+    close: {method: POST, url: "http://gateway.internal/wechat/orders/{order_no}/close", headers: {X-Shop: "{vars.shop}", Authorization: "env:NOT_SET_HERE"}, body: '{"no":"{order_no}"}'}
     states: wechat_v3
     close_states: wechat_v3
     schedule: order_poll
@@ -37,7 +37,7 @@ func TestOrderQueue(t *testing.T) {
 	want.Rate = 500
 	want.Order.Query = Request{Method: "GET", URL: "http://gateway.internal/wechat/orders/{order_no}"}
 	want.Order.Close = Request{Method: "POST", URL: "http://gateway.internal/wechat/orders/{order_no}/close",
-		Headers: map[string]string{"X-Shop": "{vars.shop}"}, Body: `{"no":"{order_no}"}`}
+		Headers: map[string]string{"X-Shop": "{vars.shop}", "Authorization": "env:NOT_SET_HERE"}, Body: `{"no":"{order_no}"}`}
 	want.Order.States.Preset, want.Order.CloseStates.Preset = "wechat_v3", "wechat_v3"
 	want.Order.OnExhausted = "close"
 	want.Order.MinCloseAge = 5 * time.Minute
@@ -80,6 +80,8 @@ func TestOrderMistakes(t *testing.T) {
 		{strings.Replace(whole, "on_exhausted: close", "on_exhausted: reverse", 1), "wechat-orders.reverse: is missing"},
 		{strings.Replace(whole, "    states: wechat_v3\n", "", 1), "wechat-orders.states: is missing"},
 		{strings.Replace(whole, "    close_states: wechat_v3\n", "", 1), "wechat-orders.close_states: is missing"},
+		{strings.Replace(whole, "{vars.shop}", "{shop}", 1), "queues.wechat-orders: gateway: close: headers.X-Shop"},
+		{strings.Replace(whole, "orders/{order_no}\"}", "orders\"}", 1), "query: names no order"},
 		{strings.Replace(whole, "states: wechat_v3", "states: wechat", 1), "wechat-orders.states: "},
 		{strings.Replace(whole, "close_states: wechat_v3", "close_states: {closed: 'status = 1'}", 1), "wechat-orders.close_states: "},
 		{strings.Replace(whole, "states: wechat_v3", "states: {PAYED: 'true'}", 1), "wechat-orders.states: "},

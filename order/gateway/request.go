@@ -15,6 +15,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/field"
+	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -23,7 +24,8 @@ type Request struct {
 	Method string // default GET for a query, POST otherwise
 	URL    string // placeholders in its path and in the values of its query
 
-	// Headers by name; placeholders in the values. Default User-Agent: bellman, and
+	// Headers by name; placeholders in the values. A value that is env:NAME or
+	// file:PATH is read from there, once, and has no placeholders. Default User-Agent: bellman, and
 	// a Content-Type as the body looks: application/json for an object or list,
 	// application/xml, application/x-www-form-urlencoded for name=value, or
 	// text/plain.
@@ -78,6 +80,19 @@ func compile(from Request, method string) (*request, error) {
 	return r, nil
 }
 
+// headerValue compiles the value of a header, or reads it where it is kept.
+func headerValue(text string) (template, error) {
+	if strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:") {
+		secret, err := sign.NewSecret(text).Resolve()
+		return template{{text: string(secret)}}, err
+	}
+	t, err := scan(text)
+	if err == nil {
+		err = t.strict()
+	}
+	return t, err
+}
+
 func (r *request) compileHeaders(headers map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		canonical := http.CanonicalHeaderKey(name)
@@ -91,10 +106,7 @@ func (r *request) compileHeaders(headers map[string]string) error {
 		if problem != "" {
 			return fmt.Errorf("headers.%.40s: %s", name, problem)
 		}
-		t, err := scan(headers[name])
-		if err == nil {
-			err = t.strict()
-		}
+		t, err := headerValue(headers[name])
 		if err == nil && !field.IsValue(t.with(func(part) string { return "x" })) {
 			err = errors.New("its value has a control character, or white space at an end")
 		}

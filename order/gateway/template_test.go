@@ -404,3 +404,21 @@ func blank(v any) any {
 	}
 	return v
 }
+
+// A token need not stand in the configuration, and is not looked at for
+// placeholders.
+func TestHeaderFromElsewhere(t *testing.T) {
+	t.Setenv("GATEWAY_TOKEN", "Bearer {order_no}")
+	r, err := compile(Request{URL: host + "/{order_no}", Headers: map[string]string{"Authorization": "env:GATEWAY_TOKEN"}}, "GET")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := new(bellman.Invalid)
+	if got := r.fill(&order.Order{OrderNo: "7"}, bad).header.Get("Authorization"); got != "Bearer {order_no}" || bad.Err() != nil {
+		t.Errorf("Authorization = %q, %v; want the variable's text as it is", got, bad.Err())
+	}
+	_, err = compile(Request{URL: host + "/{order_no}", Headers: map[string]string{"Authorization": "env:GATEWAY_NO_TOKEN"}}, "GET")
+	if err == nil || !strings.Contains(err.Error(), "GATEWAY_NO_TOKEN is not set") {
+		t.Errorf("with a variable that is not set: %v", err)
+	}
+}
