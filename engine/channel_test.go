@@ -163,9 +163,11 @@ func TestEndsOnce(t *testing.T) {
 		if _, err := e.Complete(ctx, id, "PAID", by); err != nil { // late: noted
 			t.Error(err)
 		}
+		c.mu.Lock()
 		if c.ended != 1 {
 			t.Errorf("%d ends were told of one task", c.ended)
 		}
+		c.mu.Unlock()
 		if n := e.Stats(time.Hour).Counts.Succeeded; n != 1 {
 			t.Errorf("Stats count %d tasks that succeeded; want 1", n)
 		}

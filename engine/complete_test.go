@@ -118,6 +118,8 @@ func TestComplete(t *testing.T) {
 						t.Errorf("follow-up %s: %v; want %q", what, err, tt.follows)
 					}
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				next := time.Duration(0)
 				for _, at := range asked {
 					if at.Sub(start) >= tt.at && next == 0 {
@@ -167,10 +169,13 @@ func TestStepsInFlight(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := memory.New()
 				start := time.Now()
+				var mu sync.Mutex
 				var steps []time.Duration
 				var names []string
 				h := asking(func(task *bellman.Task, _ int) bellman.Verdict {
-					steps = append(steps, time.Since(start)-time.Second) // one attempt at a time
+					mu.Lock()
+					defer mu.Unlock()
+					steps = append(steps, time.Since(start)-time.Second)
 					names = append(names, "after "+string(task.Data))
 					now := time.Now()
 					switch string(task.Data) {
@@ -190,6 +195,8 @@ func TestStepsInFlight(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(30 * time.Minute)
+				mu.Lock()
+				defer mu.Unlock()
 				if fmt.Sprint(steps) != fmt.Sprint(tt.steps) || strings.Join(names, ", ") != "after , after query, after close" {
 					t.Errorf("steps %v at %v; want each once, at %v", names, steps, tt.steps)
 				}

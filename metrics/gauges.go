@@ -84,6 +84,7 @@ var (
 	oldestOverdue = gauge("oldest_overdue_seconds", "How long the task of the store that waits longest has been due.")
 	endpoints     = gauge("endpoints", "Endpoints known to the dispatcher.")
 	breakersOpen  = gauge("breakers_open", "Endpoints whose breaker is open.")
+	followsLost   = gauge("follows_refused_total", "Follow-up tasks that were left out because they were not valid.")
 )
 
 func engineGauges(g bellman.Gauges, now time.Time, out chan<- prometheus.Metric) {
@@ -96,6 +97,7 @@ func engineGauges(g bellman.Gauges, now time.Time, out chan<- prometheus.Metric)
 	send(out, oldestOverdue, prometheus.GaugeValue, age(g.OldestOverdue, now))
 	send(out, endpoints, prometheus.GaugeValue, float64(g.Endpoints))
 	send(out, breakersOpen, prometheus.GaugeValue, float64(g.BreakersOpen))
+	send(out, followsLost, prometheus.CounterValue, float64(g.RefusedFollows))
 }
 
 var (

@@ -32,7 +32,7 @@ func TestScrape(t *testing.T) {
 	now := time.Now()
 	m.Watch(Sources{
 		Gauges: func() bellman.Gauges {
-			return bellman.Gauges{InFlight: 7, PoolLimit: 64, Waiting: 5, Loaded: 1000, Uncommitted: 3, Endpoints: 9, BreakersOpen: 1,
+			return bellman.Gauges{InFlight: 7, PoolLimit: 64, Waiting: 5, Loaded: 1000, Uncommitted: 3, Endpoints: 9, BreakersOpen: 1, RefusedFollows: 2,
 				OldestOverdue: now.Add(-time.Hour), OldestWaiting: now.Add(time.Hour)}
 		},
 		Queues: func() []bellman.QueueInfo {
@@ -82,6 +82,7 @@ func TestScrape(t *testing.T) {
 		`bellman_oldest_overdue_seconds 3600.`,
 		`bellman_endpoints 9`,
 		`bellman_breakers_open 1`,
+		`bellman_follows_refused_total 2`,
 		`bellman_queue_tasks{queue="pay",state="pending"} 10`,
 		`bellman_queue_tasks{queue="pay",state="cancelled"} 40`,
 		`bellman_queue_paused{queue="pay"} 1`,
