@@ -1,0 +1,223 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/config"
+)
+
+// A cashier is a payment channel that speaks as WeChat Pay's API v3 does.
+type cashier struct {
+	mu     sync.Mutex
+	states map[string]string // trade_state by order number; none: NOTPAY
+}
+
+func (c *cashier) is(order, state string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.states[order] = state
+}
+
+func (c *cashier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	order, closing := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/orders/"), "/close")
+	state := c.states[order]
+	switch {
+	case closing && state == "":
+		c.states[order] = "CLOSED"
+		fallthrough
+	case closing && state == "CLOSED":
+		w.WriteHeader(http.StatusNoContent)
+	case closing:
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"code":"ORDERPAID","message":"paid"}`)
+	default:
+		if state == "" {
+			state = "NOTPAY"
+		}
+		fmt.Fprintf(w, `{"out_trade_no":%q,"trade_state":%q,"transaction_id":"4200001","amount":{"total":1299}}`, order, state)
+	}
+}
+
+// shop is a server with a queue of orders at a cashier, and a merchant who is told.
+func shop(t *testing.T) (at *cashier, api *client.Client, told func() []map[string]any) {
+	t.Helper()
+	at = &cashier{states: map[string]string{}}
+	channel := httptest.NewServer(at)
+	t.Cleanup(channel.Close)
+	var mu sync.Mutex
+	var heard []map[string]any
+	merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		heard = append(heard, body)
+		io.WriteString(w, "success")
+	}))
+	t.Cleanup(merchant.Close)
+	settings, err := config.Parse([]byte(strings.NewReplacer("CHANNEL", channel.URL, "MERCHANT", merchant.URL).Replace(`
+queues:
+  tell: {url: "MERCHANT/notify"}
+  orders:
+    kind: order
+    query: {method: GET, url: "CHANNEL/orders/{order_no}"}
+    close: {method: POST, url: "CHANNEL/orders/{order_no}/close"}
+    states: wechat_v3
+    close_states: wechat_v3
+    schedule: 1s, 10m*
+    on_exhausted: close
+    confirm: 0s, 200ms
+    then: tell
+`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, _, stop := serve(t, t.TempDir(), func(c *config.Config) { c.Queues = settings.Queues })
+	t.Cleanup(stop)
+	return at, api, func() []map[string]any {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(heard)
+	}
+}
+
+func placed(t *testing.T, api *client.Client, number string, expires time.Duration) client.OrderRef {
+	t.Helper()
+	task := create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: number, Expires: fmt.Sprintf("%dms", expires.Milliseconds()),
+		Vars: map[string]string{"app_id": "wx1"}, Notify: &client.Notify{JSON: json.RawMessage(`{"shop":"M1"}`)}})
+	if task.Kind != "order" || task.OrderState != "PENDING" || task.State != "pending" || task.Key != "M1/"+number {
+		t.Errorf("placed %+v", task)
+	}
+	return client.OrderRef{MerchantNo: "M1", OrderNo: number}
+}
+
+// An order that nobody pays is closed while somebody settles it, and what is read
+// is never a state that should have ended.
+func TestSettleAnExpiredOrder(t *testing.T) {
+	at, api, told := shop(t)
+	ref := placed(t, api, "1", 1200*time.Millisecond)
+	o, err := api.Order(t.Context(), ref, 0)
+	if err != nil || o.OrderState != "PENDING" || len(o.Tasks) != 1 || len(o.Attempts) != 0 {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	for expired := o.Tasks[0].Created.Add(1200 * time.Millisecond); time.Now().Before(expired); {
+		if o, err = api.Order(t.Context(), ref, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if o, err = api.Order(t.Context(), ref, 20*time.Second); err != nil || o.OrderState != "CLOSED" || o.LatePayment != "" {
+		t.Fatalf("%+v, %v; want it closed", o, err)
+	}
+	var asked []string
+	for _, a := range o.Attempts {
+		if a.Queue == "orders" {
+			asked = append(asked, a.Action)
+		}
+	}
+	if got := strings.Join(asked, " "); got != "query query close query" {
+		t.Errorf("asked were %s; want two queries, the close, and one more", got)
+	}
+
+	// Reconciliation finds that it was paid all the same, and tells the merchant once.
+	at.is("1", "SUCCESS")
+	for range 2 {
+		results, err := api.SettleOrders(t.Context(), []client.OrderRef{ref, {MerchantNo: "M1", OrderNo: "none"}}, 20*time.Second)
+		if err != nil || len(results) != 2 || results[1].Status != 404 || results[1].Asked {
+			t.Fatalf("%+v, %v", results, err)
+		}
+		if r := results[0]; r.Status != 200 || !r.Asked || r.OrderState != "CLOSED" || r.LatePayment != "PAID" || r.Last == nil || r.Last.Status != 200 {
+			t.Errorf("%+v; want a late payment", r)
+		}
+	}
+	if o, err = api.Order(t.Context(), ref, 20*time.Second); err != nil || o.OrderState != "CLOSED" || o.LatePayment != "PAID" {
+		t.Errorf("%+v, %v; want a late payment", o, err)
+	}
+	events := func() (events []string) {
+		for _, k := range o.Tasks {
+			events = append(events, k.Queue+" "+k.Event)
+		}
+		return events
+	}
+	if got := events(); !slices.Equal(got, []string{"orders order.watch", "tell order.closed", "orders order.late_watch", "tell order.late_payment"}) {
+		t.Errorf("tasks %q", got)
+	}
+	for _, k := range o.Tasks {
+		if k.Queue == "tell" {
+			until(t, api, k.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
+		}
+	}
+	heard := told()
+	if len(heard) != 2 || heard[0]["order_state"] != "CLOSED" || heard[0]["shop"] != "M1" || heard[1]["late_payment"] != "PAID" {
+		t.Errorf("the merchant was told %v", heard)
+	}
+}
+
+func TestSettleAsksNow(t *testing.T) {
+	at, api, _ := shop(t)
+	paid, open := placed(t, api, "paid", time.Hour), placed(t, api, "open", time.Hour)
+	at.is("paid", "SUCCESS")
+	results, err := api.SettleOrders(t.Context(), []client.OrderRef{open, paid, open}, 20*time.Second)
+	if err != nil || len(results) != 3 {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	for i, want := range []string{"PENDING", "PAID", "PENDING"} {
+		if r := results[i]; r.Status != 200 || !r.Asked || r.OrderState != want {
+			t.Errorf("%+v; want %s", r, want)
+		}
+	}
+	d, err := api.Task(t.Context(), client.ByKey("orders", "M1/open"))
+	if err != nil || len(d.AttemptLog) == 0 || d.AttemptLog[0].Trigger != "settle" || d.State != "pending" ||
+		d.Request.Vars["app_id"] != "wx1" || d.Request.Expires != "1h" || d.Request.Body != "" {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func TestCompleteAnOrder(t *testing.T) {
+	_, api, _ := shop(t)
+	ref := placed(t, api, "1", time.Hour)
+	for _, outcome := range []string{"", "PENDING", "paid"} {
+		_, err := api.CompleteOrder(t.Context(), ref, client.CompleteTask{Outcome: outcome})
+		_, also := api.Complete(t.Context(), client.ByKey("orders", "M1/1"), client.CompleteTask{Outcome: outcome})
+		for _, err := range []error{err, also} {
+			if client.StatusOf(err) != 422 || !strings.Contains(err.Error(), "body.outcome") {
+				t.Errorf("complete as %q: %v; want 422", outcome, err)
+			}
+		}
+	}
+	task, err := api.CompleteOrder(t.Context(), ref, client.CompleteTask{Outcome: "PAID"})
+	if err != nil || task.State != "succeeded" || task.OrderState != "PAID" {
+		t.Fatalf("%+v, %v", task, err)
+	}
+	o, err := api.Order(t.Context(), ref, 20*time.Second)
+	if err != nil || o.OrderState != "PAID" || len(o.Tasks) != 2 || o.Tasks[1].Event != "order.paid" || o.Tasks[1].Kind != "notify" || o.Tasks[1].OrderState != "" {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if _, err := api.CompleteOrder(t.Context(), ref, client.CompleteTask{Outcome: "CLOSED"}); client.StatusOf(err) != 409 {
+		t.Errorf("complete otherwise: %v; want 409", err)
+	}
+	if _, err := api.CancelOrder(t.Context(), ref, client.Because{}); client.StatusOf(err) != 409 {
+		t.Errorf("cancel what is decided: %v; want 409", err)
+	}
+
+	other := placed(t, api, "2/3", time.Hour)
+	if task, err = api.CancelOrder(t.Context(), other, client.Because{Reason: "test"}); err != nil || task.State != "cancelled" || task.OrderState != "UNKNOWN" {
+		t.Errorf("%+v, %v", task, err)
+	}
+	if o, err = api.Order(t.Context(), other, 0); err != nil || o.OrderState != "UNKNOWN" || o.OrderNo != "2/3" {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
