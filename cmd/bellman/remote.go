@@ -46,6 +46,12 @@ type call struct {
 
 // remoteCommand makes a command of the operator's client.
 func remoteCommand(c *cobra.Command, run func(ctx context.Context, to *call, args []string) error) *cobra.Command {
+	return remoteWithin(c, func() time.Duration { return patience }, run)
+}
+
+// remoteWithin is remoteCommand with a limit of its own, which is asked for when
+// the flags are known; 0: none.
+func remoteWithin(c *cobra.Command, limit func() time.Duration, run func(ctx context.Context, to *call, args []string) error) *cobra.Command {
 	var r remote
 	r.flags(c)
 	output := c.Flags().StringP("output", "o", "table", "table or json")
@@ -57,8 +63,12 @@ func remoteCommand(c *cobra.Command, run func(ctx context.Context, to *call, arg
 		if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(c.Context(), patience)
-		defer cancel()
+		ctx := c.Context()
+		if most := limit(); most > 0 {
+			within, cancel := context.WithTimeout(ctx, most)
+			defer cancel()
+			ctx = within
+		}
 		return run(ctx, &call{Client: server, out: c.OutOrStdout(), json: *output == "json"}, args)
 	}
 	return c

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,7 @@ object for each, as POST /v1/tasks takes it. With a file, flags stand before
 what it says, in every task. When the command ends with status 0 the tasks are
 durable. To send the same --task-key again is safe: there will be one task.`,
 		Example: `  bellman send --url https://merchant.example/notify --json '{"order_no":"1"}' --task-key 1/paid
+  bellman send --queue wechat-orders --merchant-no M1 --order-no 1 --expires 30m --notify-url https://merchant.example/paid
   bellman send --queue merchant-notify tasks.ndjson`,
 		Args: cobra.MaximumNArgs(1),
 	}
@@ -51,7 +53,9 @@ durable. To send the same --task-key again is safe: there will be one task.`,
 // task, and the default queue where there is none.
 func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 	var due, data string
-	var headers []string
+	var headers, vars []string
+	var notify client.Notify
+	var told string
 	texts := []struct {
 		name, usage string
 		to          func(*client.CreateTask) *string
@@ -70,6 +74,7 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		{"timeout", "of one attempt: 5s", func(t *client.CreateTask) *string { return &t.Timeout }},
 		{"max-age", "ends it at this age: 24h", func(t *client.CreateTask) *string { return &t.MaxAge }},
 		{"repeat", "begin again after it ended: 10m, or cron ...", func(t *client.CreateTask) *string { return &t.Repeat }},
+		{"expires", "of an order: the close begins when nobody paid so long: 30m", func(t *client.CreateTask) *string { return &t.Expires }},
 	}
 	for _, f := range texts {
 		flags.String(f.name, "", f.usage)
@@ -77,6 +82,9 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 	flags.StringVar(&data, "json", "", "what is sent, as JSON")
 	flags.StringVar(&due, "due", "", "time of the first attempt: 2026-11-20T15:04:05Z")
 	flags.StringArrayVar(&headers, "header", nil, `a header, "Name: value"; may be repeated`)
+	flags.StringArrayVar(&vars, "var", nil, "of an order: NAME=VALUE for the queue's templates; may be repeated")
+	flags.StringVar(&notify.URL, "notify-url", "", "of an order: where the merchant is told how it ended")
+	flags.StringVar(&told, "notify-json", "", "of an order: an object that the merchant is told as well")
 
 	return func(t *client.CreateTask) error {
 		for _, f := range texts {
@@ -107,6 +115,30 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 				t.Headers = map[string]string{}
 			}
 			t.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		}
+		for _, v := range vars {
+			name, value, ok := strings.Cut(v, "=")
+			if !ok {
+				return wrong{fmt.Errorf("--var %q: want NAME=VALUE", v)}
+			}
+			if t.Vars == nil {
+				t.Vars = map[string]string{}
+			}
+			t.Vars[name] = value
+		}
+		if told != "" && !json.Valid([]byte(told)) {
+			return wrong{errors.New("--notify-json: is not JSON: see whether the shell has taken its quotes")}
+		}
+		if notify.URL != "" || told != "" {
+			n := client.Notify{}
+			if t.Notify != nil {
+				n = *t.Notify
+			}
+			n.URL = cmp.Or(notify.URL, n.URL)
+			if told != "" {
+				n.JSON = json.RawMessage(told)
+			}
+			t.Notify = &n
 		}
 		return nil
 	}

@@ -69,7 +69,9 @@ func (t *rows) detail(k *client.TaskDetail) {
 	t.row("queue", k.Queue)
 	for _, f := range [][2]string{
 		{"key", k.Key}, {"merchant", k.MerchantNo}, {"order", k.OrderNo}, {"event", k.Event}, {"repeat", k.Repeat},
-		{"request", k.Request.Method + " " + k.Request.URL}, {"body", cut(k.Request.Body, 200)},
+		{"order state", k.OrderState}, {"late payment", k.LatePayment}, {"expires", k.Request.Expires},
+		{"vars", pairs(k.Request.Vars)}, {"notify", cut(told(k.Request.Notify), 200)},
+		{"request", strings.TrimSpace(k.Request.Method + " " + k.Request.URL)}, {"body", cut(k.Request.Body, 200)},
 		{"schedule", k.Schedule}, {"success", k.Success}, {"state", k.State}, {"reason", k.Reason},
 		{"attempts", attemptsOf(&k.Task)}, {"created", k.Created.String()}, {"due", when(k.Due)}, {"finished", when(k.Finished)},
 	} {
@@ -197,13 +199,23 @@ func (f *filter) filter(now time.Time) (client.Filter, error) {
 
 func cancelCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "cancel " + taskArgs,
-		Short: "End a task; an attempt in flight may still arrive",
-		Args:  oneTask,
+		Use:   "cancel " + taskArgs + " | --merchant-no M --order-no O",
+		Short: "End a task, or the watch of an order; an attempt in flight may still arrive",
+		Args:  cobra.MaximumNArgs(2),
 	}
 	reason := c.Flags().String("reason", "", "why, for the audit record")
+	order := orderFlags(c)
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
-		task, err := to.Cancel(ctx, ref(args), client.Because{Reason: *reason})
+		if err := oneOf(c.Name(), args, order); err != nil {
+			return err
+		}
+		var task *client.Task
+		var err error
+		if len(args) == 0 {
+			task, err = to.CancelOrder(ctx, *order, client.Because{Reason: *reason})
+		} else {
+			task, err = to.Cancel(ctx, ref(args), client.Because{Reason: *reason})
+		}
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+func orderCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "order MERCHANT_NO ORDER_NO",
+		Short: "Show everything about one order, in time order",
+		Long: `Show how an order stands, its tasks, and their attempts in time order. With
+--settle what is overdue is attempted first and waited for, so that what is shown
+is no state that should have ended.`,
+		Example: "  bellman order M1001 20261120000001 --settle 3s",
+		Args:    cobra.ExactArgs(2),
+	}
+	settle := waitFlag(c, "settle", 0, "attempt what is overdue now, and wait for it so long: 1ms to 1m")
+	return remoteWithin(c, func() time.Duration { return patience + settle.d }, func(ctx context.Context, to *call, args []string) error {
+		o, err := to.Order(ctx, client.OrderRef{MerchantNo: args[0], OrderNo: args[1]}, settle.d)
+		if err != nil {
+			return err
+		}
+		return to.print(o, func(t *rows) { t.order(o) })
+	})
+}
+
+// order writes one order: how it stands, its tasks, and their attempts.
+func (t *rows) order(o *client.Order) {
+	t.row("merchant", o.MerchantNo)
+	t.row("order", o.OrderNo)
+	t.row("state", o.OrderState)
+	if o.LatePayment != "" {
+		t.row("late payment", o.LatePayment)
+	}
+	if o.More {
+		t.row("shown", "the newest alone; see bellman list --order-no, and bellman get")
+	}
+	t.row(" ")
+	t.taskHeads()
+	for i := range o.Tasks {
+		t.task(&o.Tasks[i])
+	}
+	if len(o.Attempts) == 0 {
+		return
+	}
+	t.row(" ")
+	t.heads("STARTED", "QUEUE", "ATTEMPT", "ACTION", "TRIGGER", "LATE", "TOOK", "RESULT", "STATUS", "ANSWER", "TASK")
+	for _, a := range o.Attempts {
+		answer := a.Response
+		if a.Error != "" {
+			answer = a.Error
+		}
+		t.row(a.Started, a.Queue, a.Number, a.Action, a.Trigger, fmt.Sprintf("%dms", a.LatenessMS), fmt.Sprintf("%dms", a.TookMS),
+			a.Result, a.Status, cut(answer, 60), a.Task)
+	}
+}
+
+func settleCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "settle FILE",
+		Short: "Ask the channel about many orders now, and show how each stands",
+		Long: `Ask the channel about the orders that a FILE names (- is standard input), decided
+ones too, and show how each stands: reconciliation finds what was paid and is not
+known. A line has a merchant's number and an order's, with spaces or a comma
+between them; a first line "merchant_no,order_no", empty lines and those that begin
+with # are passed over. With -o json each order is one line.
+
+The exit status is 1 if an order is unknown, or was not asked about in time.`,
+		Example: "  bellman settle bill-20261120.csv --wait 30s",
+		Args:    cobra.ExactArgs(1),
+	}
+	wait := waitFlag(c, "wait", 10*time.Second, "how long to wait for the answers about 1,000 orders: 1ms to 1m")
+	return remoteWithin(c, func() time.Duration { return 0 }, func(ctx context.Context, to *call, args []string) error {
+		orders, err := readOrders(args[0])
+		if err != nil {
+			return err
+		}
+		return settle(ctx, to, orders, wait.d)
+	})
+}
+
+// settle settles orders, as many at once as a server takes.
+func settle(ctx context.Context, to *call, orders []client.OrderRef, wait time.Duration) error {
+	const most = 1000
+	done := 0
+	count := map[string]int{}
+	t := newRows(to.out)
+	if !to.json {
+		t.heads("MERCHANT", "ORDER", "STATE", "LATE PAYMENT", "ASKED", "TASK", "PROBLEM")
+	}
+	lines := newLines(to.out)
+	for some := range slices.Chunk(orders, most) {
+		within, cancel := context.WithTimeout(ctx, patience+wait)
+		results, err := to.SettleOrders(within, some, wait)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("%d of %d orders were asked about: %w", done, len(orders), err)
+		}
+		done += len(some)
+		for _, r := range results {
+			problem := ""
+			switch {
+			case r.Status == 404:
+				problem = "unknown"
+			case r.Status == 202:
+				problem = "not answered yet"
+			case r.Error != nil:
+				problem = r.Error.Error()
+			}
+			if problem != "" {
+				count[map[bool]string{true: problem, false: "failed"}[r.Error == nil || r.Status == 404]]++
+			}
+			if !to.json {
+				t.row(r.MerchantNo, r.OrderNo, r.OrderState, r.LatePayment, r.Asked, r.Task, problem)
+			} else if err := lines.Encode(r); err != nil {
+				return err
+			}
+		}
+	}
+	if err := t.end(); err != nil {
+		return err
+	}
+	if len(count) == 0 {
+		return nil
+	}
+	var parts []string
+	for _, problem := range slices.Sorted(maps.Keys(count)) {
+		parts = append(parts, fmt.Sprintf("%d %s", count[problem], problem))
+	}
+	return fmt.Errorf("of %d orders: %s", len(orders), strings.Join(parts, ", "))
+}
+
+// readOrders reads the numbers of orders from a file.
+func readOrders(path string) ([]client.OrderRef, error) {
+	in := io.Reader(os.Stdin)
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	var orders []client.OrderRef
+	lines := bufio.NewScanner(in)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff"))
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		fields, err := strings.Fields(line), error(nil)
+		if strings.Contains(line, ",") {
+			r := csv.NewReader(strings.NewReader(line))
+			r.TrimLeadingSpace = true
+			fields, err = r.Read()
+		}
+		if err != nil || len(fields) != 2 || strings.TrimSpace(fields[0]) == "" || strings.TrimSpace(fields[1]) == "" {
+			return nil, wrong{fmt.Errorf("%s, line %d: want a merchant's number and an order's, such as M1001,20261120000001", path, n)}
+		}
+		ref := client.OrderRef{MerchantNo: strings.TrimSpace(fields[0]), OrderNo: strings.TrimSpace(fields[1])}
+		if len(orders) > 0 || ref != (client.OrderRef{MerchantNo: "merchant_no", OrderNo: "order_no"}) {
+			orders = append(orders, ref)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(orders) == 0 {
+		return nil, wrong{fmt.Errorf("%s names no order: want lines such as M1001,20261120000001", path)}
+	}
+	return orders, nil
+}
+
+func completeCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "complete " + taskArgs + " | --merchant-no M --order-no O",
+		Short: "End a task as succeeded, or decide an order: the answer came another way",
+		Long: `End a task as succeeded: the answer came another way. For an order --outcome says
+how it stands: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; the merchant is told,
+as after an answer of the channel.`,
+		Example: "  bellman complete --merchant-no M1001 --order-no 20261120000001 --outcome PAID",
+		Args:    cobra.MaximumNArgs(2),
+	}
+	var in client.CompleteTask
+	c.Flags().StringVar(&in.Reason, "reason", "", "why, for the task and the audit record (default callback)")
+	c.Flags().StringVar(&in.Outcome, "outcome", "", "what the answer was; of an order: PAID, CLOSED, ...")
+	order := orderFlags(c)
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		if err := oneOf(c.Name(), args, order); err != nil {
+			return err
+		}
+		var task *client.Task
+		var err error
+		if len(args) == 0 {
+			task, err = to.CompleteOrder(ctx, *order, in)
+		} else {
+			task, err = to.Complete(ctx, ref(args), in)
+		}
+		if err != nil {
+			return err
+		}
+		return to.print(task, func(t *rows) { t.taskHeads(); t.task(task) })
+	})
+}
+
+// orderFlags are the flags that name an order.
+func orderFlags(c *cobra.Command) *client.OrderRef {
+	var o client.OrderRef
+	c.Flags().StringVar(&o.MerchantNo, "merchant-no", "", "with --order-no, instead of a task: the order's merchant")
+	c.Flags().StringVar(&o.OrderNo, "order-no", "", "with --merchant-no, instead of a task: the order")
+	return &o
+}
+
+// oneOf refuses arguments that name neither a task nor an order, or both.
+func oneOf(name string, args []string, o *client.OrderRef) error {
+	whole := o.MerchantNo != "" && o.OrderNo != ""
+	if none := o.MerchantNo == "" && o.OrderNo == ""; len(args) == 0 && whole || len(args) > 0 && none {
+		return nil
+	}
+	return wrong{fmt.Errorf("%s: want a task's id, or its queue and key; or --merchant-no and --order-no", name)}
+}
+
+// A shortWait is a flag with a duration that somebody waits, a minute at most.
+type shortWait struct{ d time.Duration }
+
+func waitFlag(c *cobra.Command, name string, otherwise time.Duration, usage string) *shortWait {
+	w := &shortWait{otherwise}
+	c.Flags().Var(w, name, usage)
+	return w
+}
+
+func (w *shortWait) Type() string { return "duration" }
+
+func (w *shortWait) String() string {
+	if w.d == 0 {
+		return ""
+	}
+	return schedule.FormatDuration(w.d)
+}
+
+// Set reads a duration as the API does.
+func (w *shortWait) Set(text string) error {
+	d, err := schedule.ParseDuration(text)
+	if err != nil {
+		return err
+	}
+	if d < time.Millisecond || d > time.Minute {
+		return fmt.Errorf("%s: want 1ms to 1m", text)
+	}
+	w.d = d
+	return nil
+}
+
+// pairs are texts by their names, as a table shows them.
+func pairs(texts map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		all = append(all, name+"="+texts[name])
+	}
+	return strings.Join(all, " ")
+}
+
+// told is a notify as a table shows it.
+func told(n *client.Notify) string {
+	if n == nil {
+		return ""
+	}
+	text, _ := json.Marshal(n) // an address and JSON
+	return string(text)
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// Orders from their placing to reconciliation, by commands alone.
+func TestOrdersByCommands(t *testing.T) {
+	channel := receive(t, func(w http.ResponseWriter, r *http.Request) {
+		state := "NOTPAY"
+		if strings.HasSuffix(r.URL.Path, "/paid") {
+			state = "SUCCESS"
+		}
+		fmt.Fprintf(w, `{"trade_state":%q,"shop":%q}`, state, r.URL.Query().Get("shop"))
+	})
+	told := make(chan string, 16)
+	merchant := receive(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // a short one is seen below
+		told <- string(body)
+		io.WriteString(w, "success")
+	})
+	dir := t.TempDir()
+	settings := filepath.Join(dir, "bellman.yaml")
+	write(t, settings, strings.NewReplacer("CHANNEL", channel, "MERCHANT", merchant).Replace(`
+egress: {allow: [127.0.0.1/32]}
+queues:
+  default: {}
+  tell: {}
+  orders:
+    kind: order
+    query: {method: GET, url: "CHANNEL/{order_no}?shop={vars.shop}"}
+    close: {method: POST, url: "CHANNEL/{order_no}/close"}
+    states: wechat_v3
+    close_states: wechat_v3
+    schedule: 1h*
+    on_exhausted: close
+    then: tell
+`))
+	p := serveStore(t, filepath.Join(dir, "data"), "--config", settings)
+	at := []string{"--server", p.url}
+	operate := func(args ...string) string { t.Helper(); return must(t, append(args, at...)...) }
+	fails := func(status int, want string, args ...string) result {
+		t.Helper()
+		r := run(t, append(args, at...)...)
+		if r.status != status || !strings.Contains(r.errors, want) {
+			t.Errorf("bellman %s: status %d, %q; want %d, with %q", strings.Join(args, " "), r.status, r.errors, status, want)
+		}
+		return r
+	}
+
+	for _, number := range []string{"paid", "open", "a/b"} {
+		out := operate("send", "--queue", "orders", "--merchant-no", "M1", "--order-no", number, "--expires", "2h",
+			"--var", "shop=7", "--notify-url", merchant, "--notify-json", `{"shop":7}`)
+		if !strings.Contains(out, "M1/"+number) {
+			t.Errorf("send printed\n%s", out)
+		}
+	}
+	fails(1, "body.url: the queue is of kind order", "send", "--queue", "orders", "--merchant-no", "M1", "--order-no", "x", "--url", merchant)
+	fails(1, "body.expires: the queue is not of kind order", "send", "--url", merchant, "--expires", "1h")
+	out := operate("get", "orders", "M1/open")
+	for _, want := range []string{"PENDING", "2h", "shop=7", `"url":"` + merchant} {
+		if !strings.Contains(out, want) {
+			t.Errorf("get printed no %s\n%s", want, out)
+		}
+	}
+
+	bill := filepath.Join(dir, "bill.csv")
+	write(t, bill, "\ufeffmerchant_no,order_no\r\n# of yesterday\r\nM1,paid\r\n\r\nM1, a/b\r\nM1 open\r\n")
+	out = operate("settle", bill, "--wait", "30s")
+	if strings.Count(out, "\n") != 4 || strings.Count(out, "PENDING") != 2 || strings.Count(out, "PAID") != 1 || strings.Count(out, "true") != 3 {
+		t.Errorf("settle printed\n%s", out)
+	}
+	if body := <-told; !strings.Contains(body, `"order_state":"PAID"`) || !strings.Contains(body, `"shop":7`) {
+		t.Errorf("the merchant was told %s", body)
+	}
+	write(t, bill, "M1 paid\nM1 none\nM2 paid\n")
+	r := fails(1, "of 3 orders: 2 unknown", "settle", bill, "-o", "json")
+	if lines := strings.Split(strings.TrimSpace(r.out), "\n"); len(lines) != 3 {
+		t.Errorf("settle printed\n%s", r.out)
+	} else {
+		var first client.SettledOrder
+		if err := json.Unmarshal([]byte(lines[0]), &first); err != nil || first.OrderState != "PAID" || !first.Asked {
+			t.Errorf("settle printed %s (%v)", lines[0], err)
+		}
+	}
+
+	out = operate("order", "M1", "a/b", "--settle", "3s")
+	if !strings.Contains(out, "PENDING") || !strings.Contains(out, "query") {
+		t.Errorf("order printed\n%s", out)
+	}
+	fails(1, "there is no order", "order", "M1", "none")
+	fails(1, "body.outcome", "complete", "--merchant-no", "M1", "--order-no", "a/b")
+	if out := operate("complete", "--merchant-no", "M1", "--order-no", "a/b", "--outcome", "PAID"); !strings.Contains(out, "succeeded") {
+		t.Errorf("complete printed\n%s", out)
+	}
+	<-told
+	if out := operate("order", "M1", "a/b", "-o", "json"); !strings.Contains(out, `"order_state": "PAID"`) || !strings.Contains(out, `"event": "order.paid"`) {
+		t.Errorf("order printed\n%s", out)
+	}
+	if out := operate("cancel", "--merchant-no", "M1", "--order-no", "open"); !strings.Contains(out, "cancelled") {
+		t.Errorf("cancel printed\n%s", out)
+	}
+	p.stop()
+}
