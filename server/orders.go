@@ -40,6 +40,8 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]*del
 		ChannelExpires: o.ChannelExpiry,
 		Then:           then,
 		Alert:          s.alert,
+		Now:            func() time.Time { return s.engine.Now() }, // there is one by the time that an order is
+		Log:            s.log,
 	})
 }
 
