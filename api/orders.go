@@ -87,7 +87,7 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 			return nil, a.fail(refused)
 		}
 		defer leave()
-		if tasks, more, err = a.settleOrder(ctx, &in.OrderNumbers, tasks, wait); err != nil {
+		if tasks, more, err = a.settleOrder(ctx, &in.OrderNumbers, tasks, wait, in.who); err != nil {
 			return nil, a.fail(err)
 		}
 	}

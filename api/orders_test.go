@@ -347,6 +347,7 @@ func TestPlanOfSettling(t *testing.T) {
 	in := func(d time.Duration) func(*bellman.Task) {
 		return func(o *bellman.Task) { o.Due = t0.Add(d) }
 	}
+	timed := Standing{State: "PENDING", Closing: true, Timed: true}
 	polling, closing, acting := Standing{State: "PENDING"}, Standing{State: "PENDING", Closing: true}, Standing{State: "PENDING", Closing: true, Acting: true}
 	tests := []struct {
 		name   string
@@ -360,8 +361,8 @@ func TestPlanOfSettling(t *testing.T) {
 		{"due now", "orders", polling, in(0), true, "overdue at 0s"},
 		{"due later", "orders", polling, in(time.Second), false, "nothing"},
 		{"expired, and due within the wait", "orders", polling, func(o *bellman.Task) { in(time.Second)(o); o.Event = "expired" }, true, "waits at 1s"},
-		{"expired, and due much later", "orders", polling, func(o *bellman.Task) { in(time.Minute)(o); o.Event = "expired" }, false, "ask at 0s"},
-		{"expired, asked", "orders", polling, func(o *bellman.Task) { in(time.Minute)(o); o.Event = "expired" }, true, "nothing"},
+		{"expired, and due much later", "orders", polling, func(o *bellman.Task) { in(time.Minute)(o); o.Event = "expired" }, false, "move at 0s"},
+		{"expired, moved", "orders", polling, func(o *bellman.Task) { in(time.Minute)(o); o.Event = "expired" }, true, "nothing"},
 		{"expired and overdue", "orders", polling, func(o *bellman.Task) { in(0)(o); o.Event = "expired" }, true, "overdue at 0s"},
 		{"decided", "orders", Standing{State: "PAID"}, ended, false, "nothing"},
 		{"notification overdue", "q", Standing{}, in(-time.Second), false, "overdue at 0s"},
@@ -369,8 +370,12 @@ func TestPlanOfSettling(t *testing.T) {
 		{"notification of the decision", "q", Standing{}, in(-time.Second), true, "nothing"},
 		{"step overdue", "orders", closing, in(-time.Second), false, "overdue at 0s"},
 		{"step within the wait", "orders", closing, in(time.Second), false, "waits at 1s"},
-		{"step after the wait", "orders", closing, in(time.Minute), false, "ask at 0s"},
-		{"step after the wait, asked", "orders", closing, in(time.Minute), true, "nothing"},
+		{"step after the wait", "orders", closing, in(time.Minute), false, "move at 0s"},
+		{"step after the wait, moved", "orders", closing, in(time.Minute), true, "nothing"},
+		{"confirmation after the wait", "orders", timed, in(time.Minute), false, "ask at 0s"},
+		{"confirmation after the wait, asked", "orders", timed, in(time.Minute), true, "nothing"},
+		{"confirmation within the wait", "orders", timed, in(time.Second), false, "waits at 1s"},
+		{"confirmation overdue", "orders", timed, in(0), false, "overdue at 0s"},
 		{"close overdue", "orders", acting, in(-time.Second), false, "waits at -1s"},
 		{"close within the wait", "orders", acting, in(time.Second), true, "waits at 1s"},
 		{"watch overdue", "orders", Standing{State: "CLOSED", Watch: true}, in(-time.Second), false, "overdue at 0s"},
@@ -381,11 +386,13 @@ func TestPlanOfSettling(t *testing.T) {
 		p := m.plan([]*bellman.Task{task}, !tt.again, map[bellman.ID]bool{task.ID: tt.again}, now, deadline)
 		got := "nothing"
 		switch at := p.next.Sub(t0).String(); {
-		case len(p.overdue) == 1 && len(p.ask) == 0 && !p.waits:
+		case len(p.overdue) == 1 && len(p.move)+len(p.ask) == 0 && !p.waits:
 			got = "overdue at " + at
-		case len(p.ask) == 1 && len(p.overdue) == 0 && !p.waits:
+		case len(p.move) == 1 && len(p.overdue)+len(p.ask) == 0 && !p.waits:
+			got = "move at " + at
+		case len(p.ask) == 1 && len(p.move) == 0 && len(p.overdue) == 0 && !p.waits:
 			got = "ask at " + at
-		case p.waits && len(p.ask)+len(p.overdue) == 0:
+		case p.waits && len(p.move)+len(p.ask)+len(p.overdue) == 0:
 			got = "waits at " + at
 		case !p.done():
 			got = fmt.Sprintf("%+v", p)
@@ -418,7 +425,7 @@ func TestSettleWaitsForTheClose(t *testing.T) {
 						panic(err)
 					}
 					closed := now.Status
-					step(&closed, 2*time.Second, Standing{State: "PENDING", Closing: true})
+					step(&closed, 2*time.Second, Standing{State: "PENDING", Closing: true, Timed: true})
 					if err := m.fake.move(t.Context(), now, closed); err != nil {
 						panic(err)
 					}

@@ -30,7 +30,8 @@ type Standing struct {
 
 	Watch   bool // the task is no order's own: it watches for a payment after the decision
 	Closing bool // what comes are the steps of the close protocol
-	Acting  bool // its next attempt closes or reverses, and must not be asked for out of turn
+	Acting  bool // its next attempt closes or reverses: whoever asks for one gets a query instead
+	Timed   bool // when its next attempt is due is a part of the protocol: it is not moved
 }
 
 // pending and paid are states of an order.

@@ -138,7 +138,7 @@ func (a *API) settled(ctx context.Context, s *settling, settled map[bellman.ID]e
 
 // settleOrder attempts what is overdue of one order's tasks and reads them anew,
 // until nothing is left that should have ended or the wait is over.
-func (a *API) settleOrder(ctx context.Context, n *OrderNumbers, tasks []*bellman.Task, wait time.Duration) ([]*bellman.Task, bool, error) {
+func (a *API) settleOrder(ctx context.Context, n *OrderNumbers, tasks []*bellman.Task, wait time.Duration, who string) ([]*bellman.Task, bool, error) {
 	deadline := time.Now().Add(wait)
 	until, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -148,7 +148,7 @@ func (a *API) settleOrder(ctx context.Context, n *OrderNumbers, tasks []*bellman
 		if p.done() {
 			break
 		}
-		if err := a.carryOut(until, &p); err != nil {
+		if err := a.carryOut(until, &p, bellman.By{Who: who, Reason: "settle: the order has expired"}); err != nil && until.Err() == nil {
 			return nil, false, err
 		}
 		rest(until, p.next)
@@ -166,18 +166,20 @@ func (a *API) settleOrder(ctx context.Context, n *OrderNumbers, tasks []*bellman
 // A plan is what is to be done so that an order does not stand where it should
 // not any more.
 type plan struct {
+	move    []bellman.ID // their next attempt is moved to now
 	overdue []bellman.ID // attempted in their turn
 	ask     []bellman.ID // asked out of turn
 	waits   bool         // a step comes by itself
 	next    time.Time    // when to look again
 }
 
-func (p *plan) done() bool { return len(p.overdue)+len(p.ask) == 0 && !p.waits }
+func (p *plan) done() bool { return len(p.move)+len(p.overdue)+len(p.ask) == 0 && !p.waits }
 
-// plan looks at an order's tasks. An order that has expired is asked, once out of
-// turn if its own turn comes too late, and the steps of its close are waited for
-// as they come. What the decision adds, such as the notification, is not waited
-// for: only the first look takes tasks that are no order.
+// plan looks at an order's tasks. The steps of a close are waited for as they
+// come. What has expired and is due only after the wait has its turn now, once, so
+// that it is closed; where the time of a step is a part of the protocol it is asked
+// out of turn, to see a payment. What the decision adds, such as the notification,
+// is not waited for: only the first look takes tasks that are no order.
 func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool, now, deadline time.Time) plan {
 	p := plan{next: deadline}
 	for _, t := range tasks {
@@ -198,10 +200,14 @@ func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool,
 			p.overdue = append(p.overdue, t.ID)
 		case closing && !asked[t.ID]:
 			asked[t.ID] = true
-			p.ask = append(p.ask, t.ID)
+			if s.Timed {
+				p.ask = append(p.ask, t.ID)
+			} else {
+				p.move = append(p.move, t.ID)
+			}
 		}
 	}
-	if len(p.overdue)+len(p.ask) > 0 {
+	if len(p.move)+len(p.overdue)+len(p.ask) > 0 {
 		p.next = now
 	}
 	return p
@@ -209,7 +215,13 @@ func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool,
 
 // carryOut attempts what a plan says, and waits for what came of it. That one is
 // still to come, or gone, is no error.
-func (a *API) carryOut(ctx context.Context, p *plan) error {
+func (a *API) carryOut(ctx context.Context, p *plan, by bellman.By) error {
+	for _, id := range p.move {
+		_, err := a.engine.Reschedule(ctx, id, time.Now(), by)
+		if err != nil && !errors.Is(err, bellman.ErrConflict) && !errors.Is(err, bellman.ErrNotFound) {
+			return fmt.Errorf("move the next attempt of task %s: %w", id, err)
+		}
+	}
 	for _, call := range []struct {
 		settle func(context.Context, ...bellman.ID) ([]bellman.Settled, error)
 		ids    []bellman.ID

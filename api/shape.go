@@ -112,7 +112,7 @@ func percentiles(p bellman.Percentiles) client.Percentiles {
 func queue(q *bellman.QueueInfo) client.Queue {
 	return client.Queue{
 		Name: q.Name, Kind: q.Kind, Schedule: q.Schedule, Success: q.Success,
-		Timeout: schedule.FormatDuration(q.Timeout), MaxAge: duty(q.MaxAge),
+		Timeout: schedule.FormatDuration(q.Timeout), MaxAge: duty(q.MaxAge), Delay: duty(q.Delay),
 		Concurrency: q.Concurrency,
 		PerEndpoint: client.PerEndpoint{Concurrency: q.EndpointConcurrency, Rate: q.EndpointRate},
 		Paused:      pause(q.Pause),

@@ -40,7 +40,9 @@ func (orders) Standing(t *bellman.Task) api.Standing {
 		s.Watch = true
 	case order.Close, order.Reverse:
 		s.Closing, s.Acting = true, true
-	case order.Closing, order.Confirming, order.Reversing:
+	case order.Confirming:
+		s.Closing, s.Timed = true, true
+	case order.Closing, order.Reversing:
 		s.Closing = true
 	}
 	return s

@@ -166,6 +166,31 @@ func TestSettleAnExpiredOrder(t *testing.T) {
 	}
 }
 
+// An order that has expired and whose turn comes much later is closed by whoever
+// settles it; one that has not is left alone.
+func TestSettleBeforeItsTurn(t *testing.T) {
+	_, api, _ := shop(t)
+	place := func(number, expires string) *client.Task {
+		return create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: number, Schedule: "1h*", Expires: expires})
+	}
+	place("open", "30m")
+	expired := place("expired", "1ms").Created
+	for !time.Now().After(expired.Add(5 * time.Millisecond)) {
+		if _, err := api.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "open"}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := api.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "expired"}, 20*time.Second)
+	if err != nil || o.OrderState != "CLOSED" {
+		t.Errorf("%+v, %v; want it closed", o, err)
+	}
+	start := time.Now()
+	o, err = api.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "open"}, 20*time.Second)
+	if err != nil || o.OrderState != "PENDING" || len(o.Attempts) != 0 || time.Since(start) > 10*time.Second {
+		t.Errorf("%+v, %v after %v; want it left alone", o, err, time.Since(start))
+	}
+}
+
 func TestSettleAsksNow(t *testing.T) {
 	at, api, _ := shop(t)
 	paid, open := placed(t, api, "paid", time.Hour), placed(t, api, "open", time.Hour)
