@@ -46,6 +46,7 @@ type QueueInfo struct {
 	Success  string
 	Timeout  time.Duration
 	MaxAge   time.Duration
+	Delay    time.Duration // before a task's schedule begins, unless the task says when
 
 	Concurrency         int     // attempts in flight; 0: no limit of its own
 	Rate                float64 // attempts a second; 0: no limit of its own

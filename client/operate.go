@@ -31,6 +31,7 @@ type Queue struct {
 	Success  string `json:"success"`
 	Timeout  string `json:"timeout"`
 	MaxAge   string `json:"max_age" doc:"Empty: the schedule decides alone."`
+	Delay    string `json:"delay" doc:"Of a task that gives neither delay nor due. Empty: none."`
 
 	Concurrency int         `json:"concurrency" doc:"Attempts in flight; 0: no limit of its own."`
 	PerEndpoint PerEndpoint `json:"per_endpoint"`

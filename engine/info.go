@@ -35,6 +35,7 @@ func (e *Engine) Queues(ctx context.Context) ([]bellman.QueueInfo, error) {
 			Success:             q.Success,
 			Timeout:             q.Timeout,
 			MaxAge:              q.MaxAge,
+			Delay:               q.Delay,
 			Concurrency:         q.Concurrency,
 			Rate:                q.Rate,
 			Young:               q.Young,
