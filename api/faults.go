@@ -58,6 +58,9 @@ func (f *faults) twice(name string) {
 // text reads the text of a field where s stands.
 func (f *faults) text(s *scanner, name string) (string, error) {
 	text, err := s.text()
+	if err == nil {
+		return text, nil
+	}
 	if e := new(syntaxError); errors.As(err, &e) && e.half {
 		f.malformed = "a text is not whole"
 		f.add(name, strings.TrimSuffix("has "+halfPair, ","))
