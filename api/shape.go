@@ -113,7 +113,7 @@ func queue(q *bellman.QueueInfo) client.Queue {
 	return client.Queue{
 		Name: q.Name, Kind: q.Kind, Schedule: q.Schedule, Success: q.Success,
 		Timeout: schedule.FormatDuration(q.Timeout), MaxAge: duty(q.MaxAge), Delay: duty(q.Delay),
-		Concurrency: q.Concurrency,
+		Concurrency: q.Concurrency, Rate: q.Rate,
 		PerEndpoint: client.PerEndpoint{Concurrency: q.EndpointConcurrency, Rate: q.EndpointRate},
 		Paused:      pause(q.Pause),
 		Depth: client.Depth{
@@ -125,7 +125,7 @@ func queue(q *bellman.QueueInfo) client.Queue {
 
 func endpoint(e *bellman.EndpointInfo) client.Endpoint {
 	out := client.Endpoint{
-		Endpoint: e.Endpoint, InFlight: e.InFlight, Limit: e.Limit, Waiting: e.Waiting,
+		Endpoint: e.Endpoint, InFlight: e.InFlight, Limit: e.Limit, Rate: e.Rate, Waiting: e.Waiting,
 		Oldest: optional(e.Oldest), Breaker: e.Breaker, Paused: pause(e.Pause),
 	}
 	if e.SuccessRate >= 0 {

@@ -56,13 +56,13 @@ func scene(t testing.TB, m *made) (id string) {
 	}})
 	m.fake.queues = []bellman.QueueInfo{{
 		Name: "merchant-notify", Kind: "notify", Schedule: "wechat_notify", Success: "success_text", Timeout: 5 * time.Second,
-		Concurrency: 500, EndpointConcurrency: 32, EndpointRate: 200,
+		Concurrency: 500, Rate: 1000, EndpointConcurrency: 32, EndpointRate: 200,
 		Pause: &bellman.Pause{At: t0, Who: "ops", Reason: "their maintenance"},
 		Depth: bellman.Depth{Queue: "merchant-notify", Pending: 12, Succeeded: 1000, Failed: 3, Cancelled: 1}, OldestOverdue: t0, Waiting: 4, InFlight: 2,
 		LastMinute: bellman.Counts{Added: 60, Attempts: map[bellman.Result]int64{bellman.Accepted: 58, bellman.Unreachable: 4}, Succeeded: 58, Failed: 1},
 	}, {Name: "default", Kind: "notify", Schedule: "wechat_notify", Success: "success_text", Timeout: 90 * time.Second, MaxAge: 36 * time.Hour, Delay: 30 * time.Minute}}
 	m.fake.endpoints = []bellman.EndpointInfo{
-		{Endpoint: "https://merchant.example:443", InFlight: 2, Limit: 32, Waiting: 4, Oldest: t0, SuccessRate: 0.9375, Breaker: "half_open", Pause: &bellman.Pause{At: t0}},
+		{Endpoint: "https://merchant.example:443", InFlight: 2, Limit: 32, Rate: 12.5, Waiting: 4, Oldest: t0, SuccessRate: 0.9375, Breaker: "half_open", Pause: &bellman.Pause{At: t0}},
 		{Endpoint: "http://10.1.0.7:8080", Limit: 8, SuccessRate: -1, Breaker: "closed"},
 	}
 	return task.ID.String()

@@ -34,6 +34,7 @@ type Queue struct {
 	Delay    string `json:"delay" doc:"Of a task that gives neither delay nor due. Empty: none."`
 
 	Concurrency int         `json:"concurrency" doc:"Attempts in flight; 0: no limit of its own."`
+	Rate        float64     `json:"rate" doc:"Attempts a second; 0: no limit of its own."`
 	PerEndpoint PerEndpoint `json:"per_endpoint"`
 
 	Paused        *Pause `json:"paused" doc:"null unless paused."`
@@ -60,6 +61,7 @@ type Endpoint struct {
 	Endpoint    string   `json:"endpoint" example:"https://merchant.example:443"`
 	InFlight    int      `json:"in_flight"`
 	Limit       int      `json:"limit" doc:"Attempts that may be in flight now; adapts."`
+	Rate        float64  `json:"rate" doc:"Attempts a second that it seems to allow, after it asked for fewer; 0: it did not."`
 	Waiting     int      `json:"waiting"`
 	Oldest      *Time    `json:"oldest" format:"date-time" doc:"Due time of the task that waits longest; null: none waits."`
 	SuccessRate *float64 `json:"success_rate" doc:"Of its latest attempts, 0 to 1; null before the first."`
