@@ -53,8 +53,8 @@ var layers = map[string][]string{
 	// Where the parts meet. Only these see more than their own part.
 	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "pebble", "api", "client", "config", "metrics",
 		"order", "order/states", "order/gateway", "order/wechatpay", "order/alipay"},
-	"demo":   {"", "schedule", "client", "config", "server", "order"},
-	"bench":  {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble"},
+	"demo":  {"", "schedule", "client", "config", "server", "order"},
+	"bench": {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble"},
 	"cmd/bellman": {"", "schedule", "deliver/sign", "client", "config", "server", "demo", "bench",
 		"pebble"}, // export and check open a store that no server has open
 }

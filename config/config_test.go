@@ -35,10 +35,10 @@ func TestFull(t *testing.T) {
 		StopTimeout: 25 * time.Second,
 		Queues: []Queue{{
 			Name: "merchant-notify", Kind: "notify", Schedule: "wechat_notify", Success: "success_text",
-			Timeout: 5 * time.Second, MaxAge: 3 * day, Concurrency: 500,
+			Timeout: 5 * time.Second, MaxAge: 3 * day, Delay: 2 * time.Second, Concurrency: 500, Rate: 1000,
 			PerEndpoint: PerEndpoint{Concurrency: 32, Rate: 200},
 			Sign:        sign.Config{Scheme: "standard_webhooks", Secrets: []sign.Secret{sign.NewSecret("env:MERCHANT_SECRET")}},
-		}, slow, slower},
+		}, slow, slower, fullOrders(), fullWechat(), fullAlipay()},
 		Flow:      Flow{High: 20000, Low: 5000},
 		Retention: Retention{Succeeded: 7 * day, Failed: 180 * day, Cancelled: day / 2},
 		Egress: Egress{

@@ -49,7 +49,11 @@ func FuzzParse(f *testing.F) {
 			if _, err := schedule.Parse(q.Schedule); err != nil {
 				t.Error(err)
 			}
-			if _, err := rule.Compile(q.Success); err != nil {
+			if q.Kind == "order" {
+				if o := q.Order; o.OnExhausted == "" || o.Expires <= 0 || o.GiveUp <= 0 || o.LateWatch < 0 || o.Channel.Kind == "" && o.Query.URL == "" {
+					t.Errorf("accepted queue %+v", q)
+				}
+			} else if _, err := rule.Compile(q.Success); err != nil {
 				t.Error(err)
 			}
 			if q.Name == "" || q.Timeout <= 0 || q.MaxAge < 0 || q.Concurrency < 0 || q.PerEndpoint.Rate < 0 {

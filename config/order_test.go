@@ -110,3 +110,49 @@ func TestOrderMistakes(t *testing.T) {
 		}
 	}
 }
+
+// The order queues of testdata/full.yaml.
+
+func fullOrders() Queue {
+	q := DefaultOrderQueue("orders")
+	q.Schedule, q.Timeout, q.Concurrency, q.Rate = "order_poll_10m", 3*time.Second, 64, 500
+	q.Sign = sign.Config{Scheme: "hmac_sha256_params", Secrets: []sign.Secret{sign.NewSecret("env:GATEWAY_SECRET")}}
+	q.Order = Order{
+		Query: Request{Method: "GET", URL: "http://gateway.internal/orders/{order_no}",
+			Headers: map[string]string{"Authorization": "env:GATEWAY_TOKEN"}},
+		Close:   Request{Method: "POST", URL: "http://gateway.internal/orders/{order_no}/close", Body: `{"shop": "{vars.shop}"}`},
+		Reverse: Request{URL: "http://gateway.internal/orders/{order_no}/reverse"},
+		States:  Readings{Preset: "wechat_v3"},
+		CloseStates: Readings{Rules: map[string]string{
+			"closed": "status == 204", "paid_hint": `json_field("code", "eq", "ORDERPAID")`}},
+		Expires: 15 * time.Minute, Grace: 10 * time.Second, OnExhausted: "reverse",
+		MinCloseAge: 5 * time.Minute, MinReverseAge: 20 * time.Second, Confirm: "1s, 5s",
+		LateWatch: 20 * time.Minute, GiveUp: 12 * time.Hour, ChannelExpiry: true,
+		Then: Then{Queue: "merchant-notify", JSON: map[string]string{"paid": "json.amount.total", "by": "taken.transaction_id"}},
+	}
+	return q
+}
+
+func fullWechat() Queue {
+	q := DefaultOrderQueue("wechat")
+	q.Order.OnExhausted = "close"
+	q.Order.Channel = Channel{
+		Kind: "wechatpay", MchID: "1900000001", SubMchID: "1900000109", AppID: "wx8888888888888888",
+		Serial: "5157F09EFDC096DE15EBE81A47057A7232F1B8E1", PrivateKey: sign.NewSecret("file:/etc/bellman/apiclient_key.pem"),
+		PlatformKeys: map[string]sign.Secret{"PUB_KEY_ID_0119000000012025": sign.NewSecret("file:/etc/bellman/pub_key.pem")},
+		URL:          "https://api2.mch.weixin.qq.com",
+	}
+	return q
+}
+
+func fullAlipay() Queue {
+	q := DefaultOrderQueue("alipay")
+	q.Order.OnExhausted = "alert"
+	q.Order.Channel = Channel{
+		Kind: "alipay", AppID: "2021000000000000", AuthToken: sign.NewSecret("env:ALIPAY_TOKEN"),
+		PrivateKey: sign.NewSecret("env:ALIPAY_KEY"), AlipayKeys: []sign.Secret{sign.NewSecret("file:/etc/bellman/alipay.pem")},
+		AppCertificate: sign.NewSecret("file:/etc/bellman/app.crt"), RootCertificates: sign.NewSecret("file:/etc/bellman/root.crt"),
+		URL: "https://openapi-sandbox.dl.alipaydev.com/gateway.do",
+	}
+	return q
+}
