@@ -103,6 +103,9 @@ func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
 		return bellman.Add{}, invalid.Err()
 	}
 	asked := *t // for the digest: as the caller gave it
+	if q.Delay == 0 {
+		asked.Delay = max(asked.Delay, 0) // now says no more than nothing does
+	}
 	if t.Schedule == "" {
 		t.Schedule = q.Schedule
 	}

@@ -41,6 +41,16 @@ func TestOrderTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := timeout("now", "0s")
+	_, _, err := api.Create(t.Context(), client.CreateTask{Queue: "order-timeout", Key: "M1/now", Body: "now"})
+	if client.StatusOf(err) != 409 {
+		t.Errorf("the same key without 0s: %v; want 409, since it is another time", err)
+	}
+	for i, delay := range []string{"", "0s"} { // where there is no delay it is the same
+		_, created, err := api.Create(t.Context(), client.CreateTask{Queue: "default", Key: "k", URL: platform.URL, Schedule: "1h", Delay: delay})
+		if err != nil || created != (i == 0) {
+			t.Errorf("delay %q in a queue without one: created %t, %v", delay, created, err)
+		}
+	}
 
 	for _, task := range []*client.Task{paid, unpaid} {
 		if got := task.Due.Sub(task.Created.Time); got != delay {
