@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/schedule"
 )
 
 // An Engine does what the API asks for. Errors are those of package bellman: an
@@ -112,7 +113,7 @@ type API struct {
 	inSettles         atomic.Int64 // orders being settled
 	listeners         atomic.Int64 // streams of events
 
-	schedules schedules
+	schedules schedule.Cache
 	mux       *http.ServeMux
 	foreign   *http.CrossOriginProtection
 	doc       *huma.OpenAPI

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -21,7 +20,7 @@ func (a *API) task(t *bellman.Task) client.Task {
 		Schedule: t.Schedule, Success: t.Success, Timeout: duty(t.Timeout), MaxAge: duty(t.MaxAge), Repeat: t.Repeat,
 		OrderState: order.State, LatePayment: order.Late,
 	}
-	if n, finite := a.schedules.attempts(t.Schedule); finite {
+	if n, finite := a.attempts(t); finite {
 		out.MaxAttempts = &n
 	}
 	out.Last = last(t.Last)
@@ -134,36 +133,12 @@ func endpoint(e *bellman.EndpointInfo) client.Endpoint {
 	return out
 }
 
-// schedules remembers how many attempts the schedules of tasks have, so that
-// not every answer parses one.
-type schedules struct {
-	mu    sync.RWMutex
-	known map[string]length
-}
-
-type length struct {
-	attempts int
-	finite   bool
-}
-
-// maxSchedules bounds what is remembered; then it begins anew.
-const maxSchedules = 4096
-
-func (s *schedules) attempts(text string) (n int, finite bool) {
-	s.mu.RLock()
-	l, ok := s.known[text]
-	s.mu.RUnlock()
-	if ok {
-		return l.attempts, l.finite
+// attempts is how many attempts the schedule of a task has; not finite if it goes
+// on without end.
+func (a *API) attempts(t *bellman.Task) (n int, finite bool) {
+	s, err := a.schedules.Parse(t.Schedule)
+	if err != nil { // a task's schedule was parsed before
+		return 0, false
 	}
-	if parsed, err := schedule.Parse(text); err == nil { // a task's schedule was parsed before
-		l.attempts, l.finite = parsed.Attempts()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.known == nil || len(s.known) >= maxSchedules {
-		s.known = map[string]length{}
-	}
-	s.known[text] = l
-	return l.attempts, l.finite
+	return s.Attempts()
 }

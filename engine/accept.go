@@ -118,7 +118,7 @@ func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
 	if t.MaxAge == 0 {
 		t.MaxAge = q.MaxAge
 	}
-	s, err := e.schedules.parse(t.Schedule)
+	s, err := e.schedules.Parse(t.Schedule)
 	if err != nil {
 		invalid.Add("schedule", err.Error())
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/dispatch"
+	"github.com/bellmanhq/bellman/schedule"
 )
 
 // Options for an engine. Store and Queues are required.
@@ -62,7 +63,7 @@ type Engine struct {
 	watch    *watch
 	pauses   pauses
 
-	schedules schedules
+	schedules schedule.Cache
 	queues    atomic.Pointer[map[string]Queue]
 
 	// attempts is the context of all attempts: it ends when they must.

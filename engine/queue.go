@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -61,33 +60,4 @@ func (q Queue) check() error {
 		return fmt.Errorf("engine: queue %q: delay %v is out of range: want 0s to 87600h", q.Name, q.Delay)
 	}
 	return nil
-}
-
-// schedules keeps parsed schedules by their text: tasks carry the text.
-type schedules struct {
-	mu     sync.RWMutex
-	parsed map[string]*schedule.Schedule
-}
-
-// maxSchedules bounds the cache; past it, it is emptied.
-const maxSchedules = 4096
-
-func (c *schedules) parse(text string) (*schedule.Schedule, error) {
-	c.mu.RLock()
-	s, ok := c.parsed[text]
-	c.mu.RUnlock()
-	if ok {
-		return s, nil
-	}
-	s, err := schedule.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.parsed == nil || len(c.parsed) >= maxSchedules {
-		c.parsed = make(map[string]*schedule.Schedule)
-	}
-	c.parsed[text] = s
-	return s, nil
 }

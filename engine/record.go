@@ -44,7 +44,7 @@ func (e *Engine) record(f *flight) {
 // scheduleOf reads the schedule of a flight's task, which was parsed when the task
 // was accepted. One that cannot be read any more ends the task.
 func (e *Engine) scheduleOf(f *flight) *schedule.Schedule {
-	s, err := e.schedules.parse(f.task.Schedule)
+	s, err := e.schedules.Parse(f.task.Schedule)
 	if err != nil {
 		e.log.Error("schedule of a task cannot be read", "task", f.task.ID, "err", err)
 		if f.verdict.Next == bellman.Again && f.verdict.Due.IsZero() {

@@ -91,7 +91,7 @@ func (h *house) add(task bellman.Task) *bellman.Task {
 	task.ID = bellman.FirstID(h.now)
 	task.Began = h.now
 	task.Due = h.now
-	if s, err := h.handler.polls.parse(task.Schedule); err == nil {
+	if s, err := h.handler.polls.Parse(task.Schedule); err == nil {
 		task.Due, _ = s.Next(0, h.now, h.now, 0)
 	}
 	h.tasks[name] = &task

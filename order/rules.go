@@ -104,7 +104,7 @@ type Handler struct {
 	reverser Reverser // nil unless OnExhausted is reverse
 	rules    Rules
 	confirm  *schedule.Schedule
-	polls    schedules
+	polls    schedule.Cache
 }
 
 var (
@@ -147,7 +147,7 @@ func New(c Channel, r Rules) (*Handler, error) {
 	if n, finite := h.confirm.Attempts(); !finite || n == 0 {
 		return nil, fmt.Errorf("order: confirm: %q: want a schedule that ends", r.Confirm)
 	}
-	watch, err := h.polls.parse(r.WatchSchedule)
+	watch, err := h.polls.Parse(r.WatchSchedule)
 	if err != nil {
 		return nil, fmt.Errorf("order: watch schedule: %w", err)
 	}
@@ -178,7 +178,7 @@ type plan struct {
 
 func (h *Handler) plan(t *bellman.Task, ask *Ask) (*plan, error) {
 	r := &h.rules
-	poll, err := h.polls.parse(cmp.Or(t.Schedule, "order_poll"))
+	poll, err := h.polls.Parse(cmp.Or(t.Schedule, "order_poll"))
 	if err != nil {
 		return nil, err
 	}
