@@ -5,7 +5,9 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/api"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/schedule"
 )
 
 // orders shows orders to the API in its own words.
@@ -46,6 +48,24 @@ func (orders) Standing(t *bellman.Task) api.Standing {
 		s.Closing = true
 	}
 	return s
+}
+
+// ShowOrder shows a task as the API does if it is an order's, by what the task
+// itself says: for whoever reads a store without its configuration.
+func ShowOrder(t *bellman.Task, d *client.TaskDetail) {
+	a, err := order.ParseAsk(t.Body)
+	if err != nil || a.Created.IsZero() || t.URL != "" { // each order's has been given the former, and none the latter
+		return
+	}
+	s := orders{}.Standing(t)
+	d.Kind, d.Method, d.OrderState, d.LatePayment = "order", t.Method, s.State, s.Late
+	d.Request = client.Request{Method: t.Method, Headers: map[string]string{}, Vars: a.Vars}
+	if a.Expires > 0 {
+		d.Request.Expires = schedule.FormatDuration(a.Expires)
+	}
+	if a.Notify.URL != "" || a.Notify.JSON != nil {
+		d.Request.Notify = &client.Notify{URL: a.Notify.URL, JSON: a.Notify.JSON}
+	}
 }
 
 func (orders) Expired(t *bellman.Task, now time.Time) bool {

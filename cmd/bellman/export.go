@@ -13,6 +13,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/server"
 )
 
 func exportCommand() *cobra.Command {
@@ -182,6 +183,7 @@ func detail(t *bellman.Task) *client.TaskDetail {
 	if a := t.Last; a != nil {
 		d.Last = &client.LastAttempt{Number: a.Number, Result: a.Result.String(), Status: a.Status, Error: a.Error, Started: client.At(a.Started)}
 	}
+	server.ShowOrder(t, d)
 	return d
 }
 

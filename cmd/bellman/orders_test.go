@@ -108,5 +108,14 @@ queues:
 	if out := operate("cancel", "--merchant-no", "M1", "--order-no", "open"); !strings.Contains(out, "cancelled") {
 		t.Errorf("cancel printed\n%s", out)
 	}
+	for _, k := range []string{"M1/paid", "M1/a/b"} { // told, and that is recorded
+		eventually(t, "the merchant was told of "+k, func() bool {
+			return strings.Contains(operate("get", "tell", "orders/"+k+"/decided"), "succeeded")
+		})
+	}
+	running := operate("export")
 	p.stop()
+	if stopped := must(t, "export", "--store", "pebble:"+filepath.Join(dir, "data")); stopped != running {
+		t.Errorf("export of the store\n%s\nof the server\n%s", stopped, running)
+	}
 }
