@@ -30,7 +30,7 @@ func (a *API) appendTask(b []byte, t *bellman.Task) []byte {
 	b = append(b, `,"attempts":`...)
 	b = strconv.AppendInt(b, int64(t.Attempts), 10)
 	b = append(b, `,"max_attempts":`...)
-	if n, finite := a.attempts(t); finite {
+	if n, finite := a.attempts(kind, t); finite {
 		b = strconv.AppendInt(b, int64(n), 10)
 	} else {
 		b = append(b, "null"...)

@@ -20,7 +20,7 @@ func (a *API) task(t *bellman.Task) client.Task {
 		Schedule: t.Schedule, Success: t.Success, Timeout: duty(t.Timeout), MaxAge: duty(t.MaxAge), Repeat: t.Repeat,
 		OrderState: order.State, LatePayment: order.Late,
 	}
-	if n, finite := a.attempts(t); finite {
+	if n, finite := a.attempts(kind, t); finite {
 		out.MaxAttempts = &n
 	}
 	out.Last = last(t.Last)
@@ -133,9 +133,12 @@ func endpoint(e *bellman.EndpointInfo) client.Endpoint {
 	return out
 }
 
-// attempts is how many attempts the schedule of a task has; not finite if it goes
-// on without end.
-func (a *API) attempts(t *bellman.Task) (n int, finite bool) {
+// attempts is how many attempts a task has at most; not finite if its schedule goes
+// on without end, or is followed by a close protocol.
+func (a *API) attempts(kind string, t *bellman.Task) (n int, finite bool) {
+	if kind == "order" {
+		return 0, false
+	}
 	s, err := a.schedules.Parse(t.Schedule)
 	if err != nil { // a task's schedule was parsed before
 		return 0, false

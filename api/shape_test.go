@@ -125,7 +125,7 @@ func TestShapes(t *testing.T) {
 
 // What a create answers is byte for byte what encoding/json would write.
 func TestAppendTask(t *testing.T) {
-	m := make1(t, Options{Kinds: func(q string) string { return "kind of " + q }})
+	m := make1(t, Options{Orders: keptOrders{}, Kinds: func(q string) string { return map[bool]string{true: "order", false: "kind of " + q}[q == "orders"] }})
 	last := &bellman.Attempt{Number: 3, Result: bellman.TimedOut, Started: t0, Error: "no answer \"in\" time"}
 	for _, task := range []*bellman.Task{
 		{},
@@ -134,6 +134,8 @@ func TestAppendTask(t *testing.T) {
 			Success: "status == 200 && body < \"x\"", Schedule: "0s, 15s*2, 30s", Last: last,
 			Status: bellman.Status{State: bellman.Failed, Reason: "max_age", Attempts: 3, Updated: t0, Finished: t0.Add(time.Second)}},
 		{Status: bellman.Status{Due: t0.Add(880 * time.Millisecond), Updated: t0.Add(80 * time.Millisecond)}},
+		{Queue: "orders", MerchantNo: "M1", OrderNo: "1", Schedule: "3s*20"},
+		{Queue: "orders", Schedule: "3s*20", Last: last, Status: bellman.Status{State: bellman.Succeeded, Reason: "closed", Data: []byte(`{"State":"CLOSED","Late":"PAID"}`)}},
 	} {
 		var want bytes.Buffer
 		e := json.NewEncoder(&want)

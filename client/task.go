@@ -59,7 +59,7 @@ type Task struct {
 	State       string `json:"state" enum:"pending,succeeded,failed,cancelled"`
 	Reason      string `json:"reason" doc:"Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, …; empty while it is pending."`
 	Attempts    int    `json:"attempts" doc:"Made so far, of whatever trigger."`
-	MaxAttempts *int   `json:"max_attempts" doc:"What the schedule allows; null when it has no end."`
+	MaxAttempts *int   `json:"max_attempts" doc:"What the schedule allows; null when it has no end, and for an order, which is asked about until it is decided."`
 
 	Due      *Time `json:"due" format:"date-time" doc:"Earliest time of the next attempt; null when it ended."`
 	Created  Time  `json:"created" format:"date-time"`

@@ -58,7 +58,7 @@ func ShowOrder(t *bellman.Task, d *client.TaskDetail) {
 		return
 	}
 	s := orders{}.Standing(t)
-	d.Kind, d.Method, d.OrderState, d.LatePayment = "order", t.Method, s.State, s.Late
+	d.Kind, d.Method, d.MaxAttempts, d.OrderState, d.LatePayment = "order", t.Method, nil, s.State, s.Late
 	d.Request = client.Request{Method: t.Method, Headers: map[string]string{}, Vars: a.Vars}
 	if a.Expires > 0 {
 		d.Request.Expires = schedule.FormatDuration(a.Expires)
