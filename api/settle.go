@@ -49,10 +49,9 @@ func (a *API) settleOrders(ctx context.Context, in *struct {
 	for i, ref := range in.Body.Orders {
 		s := &all[i]
 		s.numbers = OrderNumbers(ref)
-		if s.tasks, _, s.err = a.tasksOf(ctx, &s.numbers); s.err != nil {
-			continue
-		}
-		for _, t := range a.own(s.tasks) {
+		var tasks []*bellman.Task
+		tasks, _, s.err = a.tasksOf(ctx, &s.numbers)
+		for _, t := range a.own(tasks) {
 			s.own = append(s.own, t.ID)
 			if !known[t.ID] {
 				known[t.ID] = true
@@ -71,9 +70,8 @@ func (a *API) settleOrders(ctx context.Context, in *struct {
 // A settling is one order that is being settled.
 type settling struct {
 	numbers OrderNumbers
-	tasks   []*bellman.Task // the newest first, as they were
-	own     []bellman.ID    // those that the channel is asked about
-	err     error           // they cannot be read
+	own     []bellman.ID // the tasks that the channel is asked about
+	err     error        // they cannot be read
 }
 
 // settleAll attempts tasks now, and says of each what came of it.

@@ -246,3 +246,30 @@ func TestCompleteAnOrder(t *testing.T) {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
+
+// As many orders as one call takes are asked about and waited for.
+func TestSettleAThousand(t *testing.T) {
+	at, api, _ := shop(t)
+	var in []client.CreateTask
+	var refs []client.OrderRef
+	for i := range 1000 {
+		n := fmt.Sprint(i)
+		refs = append(refs, client.OrderRef{MerchantNo: "M1", OrderNo: n})
+		in = append(in, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: n, Schedule: "1h*", Notify: &client.Notify{JSON: json.RawMessage(`{}`)}})
+		if i%2 == 0 {
+			at.is(n, "SUCCESS")
+		}
+	}
+	if _, err := api.CreateBatch(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	results, err := api.SettleOrders(t.Context(), refs, time.Minute)
+	if err != nil || len(results) != len(refs) {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	for i, r := range results {
+		if r.OrderRef != refs[i] || !r.Asked || r.OrderState != []string{"PAID", "PENDING"}[i%2] {
+			t.Errorf("result %d: %+v", i, r)
+		}
+	}
+}

@@ -80,7 +80,7 @@ known. A line has a merchant's number and an order's, with spaces or a comma
 between them; a first line "merchant_no,order_no", empty lines and those that begin
 with # are passed over. With -o json each order is one line.
 
-The exit status is 1 if an order is unknown, or was not asked about in time.`,
+The exit status is 1 if an order is unknown, or the channel has not answered.`,
 		Example: "  bellman settle bill-20261120.csv --wait 30s",
 		Args:    cobra.ExactArgs(1),
 	}
@@ -113,17 +113,9 @@ func settle(ctx context.Context, to *call, orders []client.OrderRef, wait time.D
 		}
 		done += len(some)
 		for _, r := range results {
-			problem := ""
-			switch {
-			case r.Status == 404:
-				problem = "unknown"
-			case r.Status == 202:
-				problem = "not answered yet"
-			case r.Error != nil:
-				problem = r.Error.Error()
-			}
-			if problem != "" {
-				count[map[bool]string{true: problem, false: "failed"}[r.Error == nil || r.Status == 404]]++
+			kind, problem := unsettled(&r)
+			if kind != "" {
+				count[kind]++
 			}
 			if !to.json {
 				t.row(r.MerchantNo, r.OrderNo, r.OrderState, r.LatePayment, r.Asked, r.Task, problem)
@@ -143,6 +135,22 @@ func settle(ctx context.Context, to *call, orders []client.OrderRef, wait time.D
 		parts = append(parts, fmt.Sprintf("%d %s", count[problem], problem))
 	}
 	return fmt.Errorf("of %d orders: %s", len(orders), strings.Join(parts, ", "))
+}
+
+// unsettled says why an order is not settled, in short for a count and in full;
+// empty: it is.
+func unsettled(r *client.SettledOrder) (kind, problem string) {
+	switch {
+	case r.Status == 404:
+		return "unknown", "unknown"
+	case r.Status == 202:
+		return "not answered yet", "not answered yet"
+	case r.Error != nil:
+		return "failed", r.Error.Error()
+	case r.Last != nil && r.Last.Result != "accepted": // an answer that says nothing of the order, or none
+		return "not answered", strings.TrimSpace("not answered: " + last(r.Last) + " " + cut(r.Last.Error, 60))
+	}
+	return "", ""
 }
 
 // readOrders reads the numbers of orders from a file.

@@ -16,6 +16,9 @@ import (
 func TestOrdersByCommands(t *testing.T) {
 	channel := receive(t, func(w http.ResponseWriter, r *http.Request) {
 		state := "NOTPAY"
+		if strings.HasSuffix(r.URL.Path, "/down") {
+			w.WriteHeader(http.StatusBadGateway)
+		}
 		if strings.HasSuffix(r.URL.Path, "/paid") {
 			state = "SUCCESS"
 		}
@@ -56,7 +59,7 @@ queues:
 		return r
 	}
 
-	for _, number := range []string{"paid", "open", "a/b"} {
+	for _, number := range []string{"paid", "open", "a/b", "down"} {
 		out := operate("send", "--queue", "orders", "--merchant-no", "M1", "--order-no", number, "--expires", "2h",
 			"--var", "shop=7", "--notify-url", merchant, "--notify-json", `{"shop":7}`)
 		if !strings.Contains(out, "M1/"+number) {
@@ -81,6 +84,8 @@ queues:
 	if body := <-told; !strings.Contains(body, `"order_state":"PAID"`) || !strings.Contains(body, `"shop":7`) {
 		t.Errorf("the merchant was told %s", body)
 	}
+	write(t, bill, "M1 paid\nM1 down\n")
+	fails(1, "of 2 orders: 1 not answered", "settle", bill)
 	write(t, bill, "M1 paid\nM1 none\nM2 paid\n")
 	r := fails(1, "of 3 orders: 2 unknown", "settle", bill, "-o", "json")
 	if lines := strings.Split(strings.TrimSpace(r.out), "\n"); len(lines) != 3 {
