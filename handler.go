@@ -23,8 +23,9 @@ func (f HandlerFunc) Attempt(ctx context.Context, task *Task, number int) Verdic
 }
 
 // A Checker is a Handler that looks at a task before it is accepted. It may
-// fill in what the caller left out (Method, Endpoint) and returns an *Invalid
-// that names every wrong field.
+// fill in what the caller left out (Method, Endpoint), and set Due where the
+// first attempt must not be later, whatever the schedule says. It returns an
+// *Invalid that names every wrong field.
 type Checker interface {
 	Check(task *Task) error
 }

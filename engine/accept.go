@@ -146,6 +146,7 @@ func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
 	case t.StartAt.After(now):
 		began = roundUp(t.StartAt)
 	}
+	t.Status = bellman.Status{}
 	if c, ok := q.Handler.(bellman.Checker); ok {
 		if err := c.Check(t); err != nil {
 			var more *bellman.Invalid
@@ -182,6 +183,9 @@ func (e *Engine) enter(t *bellman.Task, s *schedule.Schedule, began, now time.Ti
 	due := began
 	if first, over := s.Next(0, began, began, e.jitter()); over == "" {
 		due = roundUp(first)
+	}
+	if !t.Due.IsZero() { // the latest, says the handler
+		due = earlier(due, later(roundUp(t.Due), now.Truncate(time.Millisecond)))
 	}
 	t.Status = bellman.Status{
 		State:   bellman.Pending,

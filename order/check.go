@@ -9,7 +9,7 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Check fills in Key (MERCHANT/ORDER), Event and Endpoint, and writes into the
+// Check fills in Key (MERCHANT/ORDER), Event, Endpoint and Due, and writes into the
 // Body what the rules and the clock say of this order now: expires and created.
 // It returns an *[bellman.Invalid] that names every wrong field: merchant_no,
 // order_no, key, url, repeat, the fields of the body, and notify.url where
@@ -54,6 +54,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 	if ask.Watch == nil {
 		h.checkNotify(bad, task, &ask)
 		h.checkChannel(bad, task, &ask)
+		_, task.Due = h.ends(&ask) // a schedule that begins later must not hold it up
 	}
 	if len(bad.Fields) == 0 {
 		task.Body = ask.encode()

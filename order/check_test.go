@@ -58,6 +58,9 @@ func TestCheckFillsIn(t *testing.T) {
 		if task.Key != "M1/O1" || task.Event != EventWatch || task.Endpoint != "wechat/1900" || string(task.Body) != body {
 			t.Errorf("%+v, body %s; want %s", task, task.Body, body)
 		}
+		if want := time.Date(2026, 11, 20, 15, 5, 0, 0, time.UTC); !task.Due.Equal(want) {
+			t.Errorf("the first attempt is made at %v at the latest; want %v, when the order has expired and may be closed", task.Due, want)
+		}
 		h.now = h.now.Add(time.Hour)
 	}
 	own := bellman.Task{MerchantNo: "M1", OrderNo: "O1", Key: "k", Event: "e", Endpoint: "x", Body: []byte(`{"expires":"2h"}`)}

@@ -201,11 +201,18 @@ func (h *Handler) plan(t *bellman.Task, ask *Ask) (*plan, error) {
 			p.pollMax = end
 		}
 	}
-	p.from = ask.Created.Add(r.MinCloseAge)
-	if p.reverses {
-		p.from = ask.Created.Add(max(r.MinReverseAge, 0))
-	}
-	p.expired = later(ask.Created.Add(cmp.Or(ask.Expires, r.Expires)+r.Grace), p.from)
+	p.from, p.expired = h.ends(ask)
 	p.giveUp = later(p.expired, t.Began).Add(r.GiveUp)
 	return p, nil
+}
+
+// ends says from when an order may be closed or reversed, and when its end begins
+// at the latest.
+func (h *Handler) ends(ask *Ask) (from, expired time.Time) {
+	r := &h.rules
+	from = ask.Created.Add(r.MinCloseAge)
+	if h.reverser != nil {
+		from = ask.Created.Add(max(r.MinReverseAge, 0))
+	}
+	return from, later(ask.Created.Add(cmp.Or(ask.Expires, r.Expires)+r.Grace), from)
 }
