@@ -1,0 +1,207 @@
+package main
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A point is where an order's life is cut off: a step of an order with a fate.
+type point struct{ fate, step string }
+
+var points = []point{
+	{"unpaid", "poll"}, {"unpaid", "ask"}, {"unpaid", "close"}, {"unpaid", "confirm 1"}, {"unpaid", "tell decided"}, {"unpaid", "watch"},
+	{"sluggish", "close"}, {"sluggish", "confirm 1"}, {"sluggish", "confirm 2"}, // a close that is to be seen only later
+	{"paid", "poll"}, {"paid", "tell decided"},
+	{"paid-as-it-expires", "ask"},
+	{"paid-at-the-close", "close"}, {"paid-at-the-close", "ask again"},
+	{"paid-after-the-close", "confirm 1"},
+	{"paid-late", "watch"}, {"paid-late", "tell late_payment"},
+}
+
+// name is that of the point's order, and of its queue: a queue is one endpoint, and
+// an endpoint that says nothing for a while gets few requests at once.
+func (at point) name() string { return strings.ReplaceAll(at.fate+"-"+at.step, " ", "-") }
+
+// step names what an order's watch is asking.
+func (b *bill) step(what string) string {
+	switch {
+	case what == "close":
+		return "close"
+	case slices.Contains([]string{"unpaid", "paid-late"}, b.fate) && b.isTold("CLOSED"):
+		return "watch"
+	case b.closes > 0 && b.after == 0:
+		return "confirm 1"
+	case b.closes > 0:
+		return "confirm 2"
+	case b.state == "SUCCESS":
+		return "ask again"
+	case time.Now().Before(b.expires):
+		return "poll"
+	}
+	return "ask"
+}
+
+func (b *bill) isTold(state string) bool {
+	for _, s := range b.states {
+		if s == state {
+			return true
+		}
+	}
+	return false
+}
+
+// A stop holds each order at its point, and lets go of all at once.
+type stop struct {
+	at      map[string]string // order → step
+	reached chan string
+	let     chan struct{}
+}
+
+func (h *stop) queues() []string { return slices.Sorted(maps.Keys(h.at)) }
+
+// hold holds an order's request, if this is its point. It reports false when the
+// caller went away meanwhile. The till's mu is held, and let go of meanwhile.
+func (h *stop) hold(l *till, b *bill, r *http.Request, step string) bool {
+	if b.held != "" || h.at[b.no] != step {
+		return true
+	}
+	b.held = step
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	h.reached <- b.no
+	select {
+	case <-h.let:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+// script is the channel's and the merchant's part of each fate.
+func (h *stop) script(l *till) {
+	l.answer = func(b *bill, r *http.Request, s *visit) {
+		step := b.step(s.what)
+		if !h.hold(l, b, r, step) {
+			return
+		}
+		switch b.fate + ": " + step {
+		case "paid: poll", "paid: ask", "paid-as-it-expires: ask", "paid-at-the-close: close", "paid-after-the-close: confirm 1", "paid-late: watch":
+			b.state = "SUCCESS"
+		}
+		switch {
+		case s.what == "close":
+			b.shut(s)
+		case b.fate == "sluggish":
+			b.says(s, "NOTPAY")
+		default:
+			b.says(s, b.state)
+		}
+		if s.what == "query" && b.closes > 0 {
+			b.after++
+		}
+	}
+	l.tell = func(b *bill, r *http.Request, s *visit, told notice) {
+		step := "tell decided"
+		if told.LatePayment != "" {
+			step = "tell late_payment"
+		}
+		if !h.hold(l, b, r, step) {
+			s.status, s.body = 0, ""
+		}
+	}
+}
+
+// A kill -9 between any two steps of an order's life: before an answer, after the
+// answer and before it is recorded, and after the record. The next start goes on
+// where it was.
+func TestOrderKilledAtEachStep(t *testing.T) {
+	tests := []struct {
+		name string
+		kill func(t *testing.T, l *till, h *stop, p *process)
+		lost int // of each order's requests are in no log
+	}{
+		{"before the answer", func(_ *testing.T, _ *till, _ *stop, p *process) { p.kill() }, 1},
+		{"before the record", func(t *testing.T, l *till, h *stop, p *process) {
+			p.signal(syscall.SIGSTOP) // the answers arrive, and are not read
+			close(h.let)
+			eventually(t, "answered", func() bool {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				return l.owed == 0
+			})
+			p.kill()
+		}, 1},
+		{"after the record", func(t *testing.T, l *till, h *stop, p *process) {
+			for _, queue := range append(h.queues(), "tell") { // what is in flight goes on, and nothing follows
+				if err := p.client().PauseQueue(t.Context(), queue, because); err != nil {
+					t.Fatal(err)
+				}
+			}
+			close(h.let)
+			for no := range h.at {
+				eventually(t, "recorded", func() bool { return l.recorded(t, p, no) })
+			}
+			p.kill()
+		}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var l till
+			h := &stop{at: map[string]string{}, reached: make(chan string, len(points)), let: make(chan struct{})}
+			h.script(&l)
+			l.start(t)
+			for _, at := range points {
+				h.at[at.name()] = at.step
+			}
+			settings := l.settings(t, h.queues(), "schedule: 50ms, 1h*", "confirm: 0s, 200ms", "late_watch: 700ms", "timeout: 30s")
+			dir := t.TempDir() + "/data"
+			p := serveStore(t, dir, "--config", settings)
+			var bills []*bill
+			for _, at := range points {
+				bills = append(bills, &bill{no: at.name(), queue: at.name(), fate: at.fate})
+			}
+			l.place(t, p.client(), 600*time.Millisecond, bills...)
+			timeout := time.After(patient)
+			for left := len(points); left > 0; left-- {
+				select {
+				case <-h.reached:
+				case <-timeout:
+					t.Fatalf("%d points were not reached:\n%s", left, p.log.String())
+				}
+			}
+			tt.kill(t, &l, h, p)
+			l.killed(t)
+
+			p = serveStore(t, dir, "--config", settings)
+			for _, queue := range append(h.queues(), "tell") {
+				if err := p.client().ResumeQueue(t.Context(), queue, because); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l.finish(t, p)
+			for _, b := range bills {
+				page := l.check(t, p.client(), b)
+				if lost := l.seen(b) - len(page.Attempts); lost != tt.lost {
+					t.Errorf("order %s: %d requests are in no log; want %d: %s", b.no, lost, tt.lost, brief(b.visits))
+				}
+				want, late := "PAID", ""
+				switch b.fate {
+				case "unpaid", "sluggish":
+					want = "CLOSED"
+				case "paid-late":
+					want, late = "CLOSED", "PAID"
+				}
+				if page.OrderState != want || page.LatePayment != late {
+					t.Errorf("order %s is %s, late payment %q; want %s, %q; the channel saw %s", b.no, page.OrderState, page.LatePayment, want, late, brief(b.visits))
+				}
+			}
+			p.stop()
+		})
+	}
+}
