@@ -123,9 +123,10 @@ func (e *Engine) load(ctx context.Context, takeover int64) error {
 	return nil
 }
 
-// lookBack makes the loader look again at what is due since an earlier look.
+// lookBack makes the loader look again at what is due since an earlier look. What
+// it left out is looked at again anyhow, and with it all that comes after.
 func (l *loader) lookBack(look int64) {
-	if look <= l.back.Look {
+	if look <= min(l.back.Look, l.skipped.Look) {
 		l.back, l.skipped = bellman.Position{Look: look}, nowhere
 		clear(l.out)
 	}
