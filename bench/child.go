@@ -17,8 +17,9 @@ import (
 
 // The variables that make a program a server under test, or the bare loop.
 const (
-	envStore   = "BELLMAN_BENCH_STORE"   // the server's data directory
-	envProfile = "BELLMAN_BENCH_PROFILE" // where its CPU profile goes; empty: nowhere
+	envStore    = "BELLMAN_BENCH_STORE"    // the server's data directory
+	envSettings = "BELLMAN_BENCH_SETTINGS" // its configuration, as YAML; empty: the default
+	envProfile  = "BELLMAN_BENCH_PROFILE"  // where its CPU profile goes; empty: nowhere
 
 	envRaw = "BELLMAN_BENCH_RAW" // the address that the loop posts to
 	envFor = "BELLMAN_BENCH_FOR" // for how long
@@ -31,7 +32,7 @@ func Child() {
 	var err error
 	switch {
 	case os.Getenv(envStore) != "":
-		err = serve(os.Getenv(envStore), os.Getenv(envProfile))
+		err = serve(os.Getenv(envStore), os.Getenv(envSettings), os.Getenv(envProfile))
 	case os.Getenv(envRaw) != "":
 		err = postFor(os.Getenv(envRaw), os.Getenv(envFor))
 	default:
@@ -44,9 +45,9 @@ func Child() {
 	os.Exit(0)
 }
 
-// serve runs a server with default settings, but for its addresses, until
-// standard input ends: it stops in good order, also when its parent died.
-func serve(dir, profile string) (err error) {
+// serve runs a server with these settings, but for its addresses, until standard
+// input ends: it stops in good order, also when its parent died.
+func serve(dir, settings, profile string) (err error) {
 	if profile != "" {
 		f, err := os.Create(profile)
 		if err != nil {
@@ -59,6 +60,11 @@ func serve(dir, profile string) (err error) {
 		defer pprof.StopCPUProfile()
 	}
 	c := config.Default()
+	if settings != "" {
+		if c, err = config.Parse([]byte(settings)); err != nil {
+			return err
+		}
+	}
 	c.Listen = "127.0.0.1:0"
 	c.Store = "pebble:" + dir
 	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}

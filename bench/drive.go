@@ -100,12 +100,17 @@ var created = []byte(`{"status":201,`)
 
 // several creates n tasks of a plan, from task i on.
 func (c *creator) several(ctx context.Context, p *plan, i, n int) error {
+	return c.batch(ctx, n, func(b []byte, k int) []byte { return p.appendCreate(b, i+k) })
+}
+
+// batch creates n tasks with one request; create appends the JSON of the kth.
+func (c *creator) batch(ctx context.Context, n int, create func(b []byte, k int) []byte) error {
 	c.body = append(c.body[:0], `{"tasks":[`...)
 	for k := range n {
 		if k > 0 {
 			c.body = append(c.body, ',')
 		}
-		c.body = p.appendCreate(c.body, i+k)
+		c.body = create(c.body, k)
 	}
 	c.body = append(c.body, `]}`...)
 	status, err := c.send(ctx)

@@ -41,6 +41,9 @@ func Scenarios() []Scenario {
 		{Name: "lateness-waiting", About: "lateness while many tasks wait for tomorrow", run: (*run).latenessWaiting},
 		{Name: "memory", About: "resident memory with many waiting, at start and under load; idle CPU", run: (*run).memory},
 		{Name: "restart", About: "start with many waiting and some overdue, after a kill", run: (*run).restart},
+		{Name: "orders", About: "orders polled at their schedule's pace: what the channel is asked when", run: (*run).orders},
+		{Name: "orders-crowd", About: "more orders than this machine can poll in time: late evenly, none lost", run: (*run).ordersCrowd},
+		{Name: "orders-waiting", About: "resident memory with many orders waiting for half an hour", run: (*run).ordersWaiting},
 		{Name: "memory-10m", About: "resident memory with ten times as many waiting", optional: true, run: (*run).memoryTenfold},
 	}
 }
@@ -81,6 +84,13 @@ type sizes struct {
 	overdue   int // after the kill
 	settle    time.Duration
 	idle      time.Duration
+
+	orders int           // polled in time
+	crowd  int           // … and not
+	gap    time.Duration // between polls
+	polls  int           // until an order is paid, where all are in time
+	ramp   time.Duration // over which orders are placed
+	steady time.Duration // of the crowd, measured
 }
 
 // batch is how many tasks one request of a batch has.
@@ -97,6 +107,7 @@ var full = sizes{
 	addresses: 1000, spread: 100_000,
 	latency: 20 * time.Second, late: 20_000, over: 20 * time.Second,
 	waiting: 1_000_000, overdue: 10_000, settle: 3 * time.Second, idle: 5 * time.Second,
+	orders: 20_000, crowd: 100_000, gap: 3 * time.Second, polls: 20, ramp: 15 * time.Second, steady: 30 * time.Second,
 }
 
 var quick = sizes{
@@ -104,4 +115,5 @@ var quick = sizes{
 	addresses: 200, spread: 20_000,
 	latency: 4 * time.Second, late: 4_000, over: 4 * time.Second,
 	waiting: 100_000, overdue: 2_000, settle: time.Second, idle: 2 * time.Second,
+	orders: 2_000, crowd: 30_000, gap: time.Second, polls: 5, ramp: 3 * time.Second, steady: 6 * time.Second,
 }

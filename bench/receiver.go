@@ -151,21 +151,26 @@ func (l *load) arrive(task int, at time.Time) {
 
 // await waits until everything has arrived.
 func (l *load) await(ctx context.Context) error {
+	return awaitAll(ctx, l.all, &l.arrived, len(l.at), "tasks arrived")
+}
+
+// awaitAll waits until all is closed, as long as so far grows now and then.
+func awaitAll(ctx context.Context, all <-chan struct{}, soFar *atomic.Int64, want int, what string) error {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
 	last, since := int64(0), time.Now()
 	for {
 		select {
-		case <-l.all:
+		case <-all:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-look.C:
 		}
-		if n := l.arrived.Load(); n != last {
+		if n := soFar.Load(); n != last {
 			last, since = n, time.Now()
 		} else if time.Since(since) > patience {
-			return fmt.Errorf("%w: %d of %d tasks arrived", errStuck, n, len(l.at))
+			return fmt.Errorf("%w: %d of %d %s", errStuck, n, want, what)
 		}
 	}
 }

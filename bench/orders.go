@@ -1,0 +1,206 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// orderSettings are those of a platform with one channel account; CHANNEL and
+// SCHEDULE stand for what they say.
+const orderSettings = `
+queues:
+  told: {}
+  orders:
+    kind: order
+    query: {method: GET, url: "CHANNEL/{order_no}"}
+    close: {method: POST, url: "CHANNEL/{order_no}/close"}
+    states: wechat_v3
+    close_states: wechat_v3
+    schedule: SCHEDULE
+    expires: 12h
+    on_exhausted: alert
+    then: told
+`
+
+// startOrders starts a server whose orders are polled at a channel.
+func (r *run) startOrders(dir string, c *channel, schedule string) (*process, error) {
+	settings := strings.NewReplacer("CHANNEL", c.orders, "SCHEDULE", schedule).Replace(orderSettings)
+	return r.startWith(dir, settings)
+}
+
+// key is the key of an order's task, and the merchant it is of.
+func (c *channel) key(order int) (merchant, key string) {
+	no := orderNoOf(c.load, order)
+	merchant = fmt.Sprintf("M%04d", order*7919%1000)
+	return merchant, merchant + "/" + string(no[:])
+}
+
+// appendOrder appends the JSON that asks for an order to be watched.
+func (c *channel) appendOrder(b []byte, order int) []byte {
+	merchant, key := c.key(order)
+	b = append(b, `{"queue":"orders","merchant_no":"`...)
+	b = append(b, merchant...)
+	b = append(b, `","order_no":"`...)
+	b = append(b, key[len(merchant)+1:]...)
+	b = append(b, `","notify":{"url":"`...)
+	b = append(b, c.merchants...)
+	return append(b, `"}}`...)
+}
+
+// orderBatch is how many orders one request places: a second's worth at once
+// would be late for being due at once.
+const orderBatch = 100
+
+// place places all orders of a channel, evenly over a time; as fast as they are
+// taken, where it is none.
+func (p *process) place(ctx context.Context, c *channel, size int, over time.Duration) error {
+	begun, total := time.Now(), len(c.placed)
+	return inSteps(ctx, total, size, batchClients, func(ctx context.Context) func(i, n int) error {
+		cr := p.creator("/v1/tasks/batch")
+		return func(i, n int) error {
+			sleepUntil(begun.Add(over * time.Duration(i) / time.Duration(total)))
+			sent := time.Now()
+			err := cr.batch(ctx, n, func(b []byte, k int) []byte { return c.appendOrder(b, i+k) })
+			for k := range n {
+				c.placed[i+k].sent, c.placed[i+k].kept = sent, time.Now()
+			}
+			return err
+		}
+	})
+}
+
+// orders: fewer than the machine can poll. The channel is asked as often and as
+// punctually as the schedule says, and then says that the order is paid.
+func (r *run) orders() error {
+	c, err := newChannel(r.nextLoad(), r.sizes.orders)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	c.pays = r.sizes.polls
+	gap := schedule.FormatDuration(r.sizes.gap)
+	p, err := r.startOrders(r.store(""), c, fmt.Sprintf("%s*%d", gap, r.sizes.polls))
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	if err := p.place(r.ctx, c, orderBatch, r.sizes.ramp); err != nil {
+		return err
+	}
+	// What is measured now is the pace when all are there and none is paid.
+	cpu, from, asked := r.mark(p, c)
+	sleepUntil(begun.Add(time.Duration(r.sizes.polls) * r.sizes.gap))
+	r.asked(p, c, cpu, from, asked)
+	sleepUntil(begun.Add(r.sizes.ramp + time.Duration(r.sizes.polls)*r.sizes.gap))
+	if err := r.settled(c.await(r.ctx)); err != nil {
+		return err
+	}
+	if err := r.settled(p.awaitPending(r.ctx, 0)); err != nil {
+		return err
+	}
+	_, _, peak := p.usage()
+	late, err := r.checkPolls(p, c)
+	if err != nil {
+		return err
+	}
+	_, p99 := r.percentiles("question after due", late)
+	r.must(p99, atMost(50))
+	if peak > 0 {
+		r.figure("server memory, most", mib(peak), "MiB")
+		r.busy = max(r.busy, peak)
+	}
+	r.checkChannel(c)
+	return p.stop()
+}
+
+// mark notes where a measurement begins.
+func (r *run) mark(p *process, c *channel) (cpu time.Duration, from time.Time, asked int64) {
+	cpu, _, _ = p.usage()
+	return cpu, time.Now(), c.asked.Load()
+}
+
+// asked notes how many questions a second there were since, and what they cost.
+func (r *run) asked(p *process, c *channel, cpu time.Duration, from time.Time, asked int64) {
+	n, took := c.asked.Load()-asked, time.Since(from)
+	r.figure("questions", float64(n)/took.Seconds(), "/s")
+	if now, _, _ := p.usage(); now > 0 && n > 0 {
+		r.figure("server CPU a question", float64((now-cpu).Microseconds())/float64(n), "µs")
+	}
+}
+
+// checkPolls compares each order's attempts with what the schedule says and the
+// channel saw, and returns how long after their due times the questions came.
+func (r *run) checkPolls(p *process, c *channel) (durations, error) {
+	late := make([]durations, batchClients)
+	var client, wrong, early, unlike atomic.Int64
+	err := inSteps(r.ctx, len(c.placed), 1, batchClients, func(ctx context.Context) func(i, n int) error {
+		mine := &late[client.Add(1)-1]
+		*mine = newDurations()
+		return func(i, _ int) error {
+			_, key := c.key(i)
+			t, err := p.client.Task(ctx, byKey(key))
+			if err != nil {
+				return err
+			}
+			if t.OrderState != "PAID" || !c.placed[i].onSchedule(t.AttemptLog, r.sizes.gap, r.sizes.polls) {
+				wrong.Add(1)
+			}
+			at := c.placed[i].at
+			if len(at) != len(t.AttemptLog) {
+				unlike.Add(1)
+				return nil
+			}
+			for k, a := range t.AttemptLog {
+				after := at[k] - a.Due.UnixNano()
+				if mine.add(after); after < 0 {
+					early.Add(1)
+				}
+			}
+			return nil
+		}
+	})
+	if err != nil {
+		return durations{}, err
+	}
+	for _, other := range late[1:] {
+		late[0].h.Merge(other.h)
+	}
+	for _, f := range []struct {
+		n    int64
+		what string
+	}{
+		{wrong.Load(), "orders that are not PAID, or were not asked about as their schedule says"},
+		{unlike.Load(), "orders with other questions at the channel than attempts in the log"},
+		{early.Load(), "questions before they were due"},
+	} {
+		if f.n > 0 {
+			r.fail("%d %s", f.n, f.what)
+		}
+	}
+	return late[0], nil
+}
+
+func byKey(key string) client.Ref { return client.ByKey("orders", key) }
+
+// onSchedule reports whether an order's attempts are so many questions, each due
+// one gap after the one before: after it began, and not after its answer. The
+// first is due one gap after the order was kept. Times in the log are whole
+// milliseconds.
+func (p *placed) onSchedule(log []client.Attempt, gap time.Duration, polls int) bool {
+	from, to := p.sent.Add(-time.Millisecond), p.kept // by another process's clock
+	for i, a := range log {
+		since := a.Due.Add(-gap)
+		if a.Number != i+1 || a.Action != "query" || since.Before(from) || since.After(to.Add(2*time.Millisecond)) {
+			return false
+		}
+		from = a.Started.Time
+		to = from.Add(time.Duration(a.TookMS) * time.Millisecond)
+	}
+	return len(log) == polls
+}
