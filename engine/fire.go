@@ -24,6 +24,7 @@ func (e *Engine) tick(ctx context.Context) error {
 		var next int64
 		due, more, next = e.hand.advance(now.UnixMilli(), fired, due[:0])
 		if len(due) > 0 {
+			due = e.yield(due)
 			e.fetch(ctx, due, nil)
 			e.bring(due, now)
 			clear(due)
@@ -39,6 +40,28 @@ func (e *Engine) tick(ctx context.Context) error {
 		e.sleepUntil(ctx, next)
 	}
 	return nil
+}
+
+// yield drops those due items from hand whose lines have others on disk, which
+// were due before: the loader brings them in their turn. Else the same ones would
+// go round in memory, and the rest be forgotten.
+func (e *Engine) yield(due []*item) []*item {
+	behind := e.behind.Load()
+	if behind == nil {
+		return due
+	}
+	var back []*item
+	rest := due[:0]
+	for _, it := range due {
+		if !it.urgent && (*behind)[e.halfOf(&it.Entry)] {
+			back = append(back, it)
+		} else {
+			rest = append(rest, it)
+		}
+	}
+	e.hand.drop(true, back...)
+	e.kickLoader()
+	return rest
 }
 
 // bring hands due items to the dispatcher and starts as many as may go. Those

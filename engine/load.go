@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -194,6 +195,7 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 	if l.back == nowhere || l.back == l.skipped && !l.room() {
 		return false, nil
 	}
+	defer l.publish()
 	if l.back == l.skipped {
 		l.skipped = nowhere
 		clear(l.out)
@@ -233,6 +235,18 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 		l.back = l.skipped // nowhere, if nothing was left out
 	}
 	return false, nil
+}
+
+// publish says for which lines due tasks wait on disk.
+func (l *loader) publish() {
+	behind := l.behind.Load()
+	switch {
+	case len(l.out) == 0:
+		l.behind.Store(nil)
+	case behind == nil || !maps.Equal(*behind, l.out):
+		out := maps.Clone(l.out)
+		l.behind.Store(&out)
+	}
 }
 
 // room reports whether a line whose tasks were left out could have some more.

@@ -1,0 +1,53 @@
+package engine_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// More tasks of one endpoint than it can have in time, again and again: each gets
+// its share, not only those that memory holds.
+func TestCrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		count := map[bellman.ID]int{}
+		r := &receiver{answer: func(task *bellman.Task, _ int) bellman.Verdict {
+			time.Sleep(10 * time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			count[task.ID]++
+			return bellman.Verdict{Result: bellman.Accepted}
+		}}
+		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: r, Schedule: "1s*", Young: 1000, EndpointConcurrency: 16})
+		defer stop()
+		const tasks = 6000
+		ids := make([]bellman.ID, tasks)
+		for i := range ids {
+			ids[i] = add(t, e, &bellman.Task{Queue: "q"})
+		}
+		time.Sleep(20 * time.Second)
+		mu.Lock()
+		clear(count)
+		mu.Unlock()
+		time.Sleep(40 * time.Second) // 64,000 attempts
+		mu.Lock()
+		defer mu.Unlock()
+		all, least, most := 0, count[ids[0]], 0
+		for _, id := range ids {
+			n := count[id]
+			all, least, most = all+n, min(least, n), max(most, n)
+		}
+		if all < 40*1500 {
+			t.Errorf("%d attempts in 40 seconds; want 1600 a second", all)
+		}
+		if most > least*3/2 {
+			t.Errorf("tasks got %d to %d attempts; want as many each", least, most)
+		}
+	})
+}
