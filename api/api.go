@@ -148,9 +148,17 @@ func build(o Options, slow bool) (*API, error) {
 // bytes is escaped as \u00XX, and what comes with it.
 func (a *API) maxJSON() int { return 6*a.maxTask + 64<<10 }
 
-// kind is what the tasks of a queue are shown as. Those of a queue that is gone are
-// shown as notify.
-func (a *API) kind(queue string) string { return cmp.Or(a.kindOf(queue), "notify") }
+// kind is what a task is: what its queue says, or, where that is no longer
+// configured, what it looks like.
+func (a *API) kind(t *bellman.Task) string {
+	switch kind := a.kindOf(t.Queue); {
+	case kind != "":
+		return kind
+	case a.orders != nil && a.orders.Is(t):
+		return "order"
+	}
+	return "notify"
+}
 
 // kindOf is what the tasks of a queue are; empty: there is no such queue.
 func (a *API) kindOf(queue string) string {

@@ -13,7 +13,7 @@ import (
 // [API.task] without HTML escapes; a test compares them. The answer of a create
 // is written with it, in a fifth of the time.
 func (a *API) appendTask(b []byte, t *bellman.Task) []byte {
-	kind := a.kind(t.Queue)
+	kind := a.kind(t)
 	b = append(b, `{"id":"`...)
 	b = append(b, t.ID.String()...)
 	b = append(b, '"')

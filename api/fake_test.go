@@ -148,6 +148,8 @@ func kinds(queue string) string {
 // keptOrders keeps what was asked for as it is, and a Standing as a task's data.
 type keptOrders struct{}
 
+func (keptOrders) Is(t *bellman.Task) bool { return t.Event == "an order" }
+
 func (keptOrders) Body(ask OrderAsk) ([]byte, error) { return json.Marshal(ask) }
 
 func (keptOrders) Asked(t *bellman.Task) (ask OrderAsk) {

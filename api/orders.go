@@ -186,7 +186,7 @@ func (a *API) onOrder(ctx context.Context, n *OrderNumbers, do func(bellman.ID) 
 // own returns those tasks that are an order's own.
 func (a *API) own(tasks []*bellman.Task) []*bellman.Task {
 	return slices.DeleteFunc(slices.Clone(tasks), func(t *bellman.Task) bool {
-		kind := a.kind(t.Queue)
+		kind := a.kind(t)
 		return kind != "order" || a.standing(kind, t).Watch
 	})
 }
@@ -195,7 +195,7 @@ func (a *API) own(tasks []*bellman.Task) []*bellman.Task {
 func (a *API) overall(tasks []*bellman.Task) *overall {
 	o := &overall{}
 	for _, t := range tasks {
-		if kind := a.kind(t.Queue); kind == "order" {
+		if kind := a.kind(t); kind == "order" {
 			s := a.standing(kind, t)
 			o.add(t, &s)
 		}

@@ -61,6 +61,26 @@ func ended(task *bellman.Task) {
 	task.State, task.Reason, task.Due, task.Finished = bellman.Succeeded, "closed", time.Time{}, t0
 }
 
+// An order whose queue is no longer configured is an order all the same.
+func TestOrderOfNoQueue(t *testing.T) {
+	m := make1(t, withOrders())
+	c := dial(t, m, "")
+	own := m.place(t, "orders", "M1/1", Standing{State: "PAID"}, func(o *bellman.Task) {
+		ended(o)
+		o.Queue, o.Event = "gone", "an order"
+	})
+	m.place(t, "gone", "told", Standing{}, nil)
+	o, err := c.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "1"}, 0)
+	if err != nil || o.OrderState != "PAID" || len(o.Tasks) != 2 {
+		t.Fatalf("%+v, %v; want it PAID, with two tasks", o, err)
+	}
+	for _, k := range o.Tasks {
+		if kind := map[bool]string{true: "order", false: "notify"}[k.ID == own.ID.String()]; k.Kind != kind {
+			t.Errorf("%s is shown as of kind %s; want %s", k.Key, k.Kind, kind)
+		}
+	}
+}
+
 func TestOrderInTimeOrder(t *testing.T) {
 	m := make1(t, withOrders())
 	c := dial(t, m, "")

@@ -10,6 +10,10 @@ import (
 // Orders reads and writes what the tasks of queues of kind order keep. The API
 // knows what people ask of an order and are told of it, and not how it is kept.
 type Orders interface {
+	// Is reports whether a task is an order's, where no queue says what it is: it is
+	// asked of tasks whose queue is no longer configured.
+	Is(*bellman.Task) bool
+
 	// Body is what the task of an order keeps of what was asked for.
 	Body(OrderAsk) ([]byte, error)
 

@@ -181,7 +181,7 @@ func (p *plan) done() bool { return len(p.move)+len(p.overdue)+len(p.ask) == 0 &
 func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool, now, deadline time.Time) plan {
 	p := plan{next: deadline}
 	for _, t := range tasks {
-		kind := a.kind(t.Queue)
+		kind := a.kind(t)
 		if t.State.Ended() || kind != "order" && !first {
 			continue
 		}

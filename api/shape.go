@@ -10,7 +10,7 @@ import (
 
 // task is how t is shown.
 func (a *API) task(t *bellman.Task) client.Task {
-	kind := a.kind(t.Queue)
+	kind := a.kind(t)
 	order := a.standing(kind, t)
 	out := client.Task{
 		ID: t.ID.String(), Queue: t.Queue, Kind: kind, Key: t.Key,
@@ -63,7 +63,7 @@ func optional(t time.Time) *client.Time {
 func (a *API) detail(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail {
 	out := &client.TaskDetail{
 		Task:       a.task(t),
-		Request:    a.request(a.kind(t.Queue), t),
+		Request:    a.request(a.kind(t), t),
 		AttemptLog: make([]client.Attempt, len(log)),
 	}
 	for i := range log {

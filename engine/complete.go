@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -10,8 +11,8 @@ import (
 
 // Complete ends a task as succeeded: the answer came another way. by.Reason is
 // kept as the task's reason, "callback" if it is empty; outcome says what came,
-// and goes into the audit record. A task that has ended is left as it is:
-// ErrConflict. An attempt in flight may still arrive; its answer is only logged.
+// and goes into the audit record. A task that has ended, or whose queue is not
+// configured, is left as it is: ErrConflict. An attempt in flight may still arrive; its answer is only logged.
 //
 // Where the queue's handler is a [bellman.Completer], it says what follows from
 // the outcome, also for a task that has ended.
@@ -21,9 +22,11 @@ func (e *Engine) Complete(ctx context.Context, id bellman.ID, outcome string, by
 		by.Reason = reason + ": " + outcome
 	}
 	return e.change(ctx, id, "complete", by, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
-		q, _ := e.queue(t.Queue)
+		q, configured := e.queue(t.Queue)
 		completer, ok := q.Handler.(bellman.Completer)
 		switch {
+		case !configured:
+			return fmt.Errorf("%w: queue %s is not configured, so nothing says what follows from it", bellman.ErrConflict, t.Queue)
 		case ok:
 			return e.completeBy(completer, c, t, outcome, reason, now)
 		case t.State.Ended():

@@ -13,6 +13,11 @@ import (
 // orders shows orders to the API in its own words.
 type orders struct{}
 
+func (orders) Is(t *bellman.Task) bool {
+	a, err := order.ParseAsk(t.Body)
+	return err == nil && t.URL == "" && !a.Created.IsZero() // which each has since it was accepted
+}
+
 func (orders) Body(ask api.OrderAsk) ([]byte, error) {
 	a := order.Ask{Expires: ask.Expires, Vars: ask.Vars, Notify: order.Notify{URL: ask.NotifyURL, JSON: ask.NotifyJSON}}
 	return a.Encode()

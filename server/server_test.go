@@ -25,6 +25,11 @@ import (
 // stops it.
 func serve(t *testing.T, dir string, change func(*config.Config)) (*client.Client, *server.Server, func()) {
 	t.Helper()
+	return serveLogged(t, dir, slog.New(slog.DiscardHandler), change)
+}
+
+func serveLogged(t *testing.T, dir string, log *slog.Logger, change func(*config.Config)) (*client.Client, *server.Server, func()) {
+	t.Helper()
 	c := config.Default()
 	c.Listen = "127.0.0.1:0"
 	c.Store = "pebble:" + dir
@@ -32,7 +37,7 @@ func serve(t *testing.T, dir string, change func(*config.Config)) (*client.Clien
 	if change != nil {
 		change(c)
 	}
-	s, err := server.Open(server.Options{Config: c, Logger: slog.New(slog.DiscardHandler)})
+	s, err := server.Open(server.Options{Config: c, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,208 @@
+package server_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// What happens when the schedule is used up and nothing is decided.
+func TestOnExhausted(t *testing.T) {
+	tests := []struct {
+		on     string
+		asked  string
+		state  string
+		task   string // state and reason of the order's task
+		told   string
+		alerts string // of the metrics; empty: none
+	}{
+		{"close", "query query query close query", "CLOSED", "succeeded closed", "order.closed", ""},
+		{"reverse", "query query query reverse", "REVOKED", "succeeded revoked", "order.revoked", ""},
+		{"callback", "query query query", "UNKNOWN", "failed exhausted", "order.undecided", ""},
+		{"alert", "query query query", "UNKNOWN", "failed exhausted", "", `bellman_order_alerts_total{order_state="UNKNOWN",queue="orders"} 1`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.on, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			api, s := d.serve(t, d.settings(t, "then: tell", "schedule: 10ms*3", "confirm: 0s", "late_watch: 0s", "on_exhausted: "+tt.on))
+			ref := many(t, api, 1, "1h")[0]
+			o, told := d.ends(t, api, ref)
+			task := o.Tasks[0]
+			if o.OrderState != tt.state || task.State+" "+task.Reason != tt.task || events(told) != tt.told || d.was("0") != tt.asked {
+				t.Errorf("the order is %s, its task %s %s, told were %s, asked %s; want %s, %s, %s, %s",
+					o.OrderState, task.State, task.Reason, events(told), d.was("0"), tt.state, tt.task, tt.told, tt.asked)
+			}
+			for _, n := range told {
+				if n.Says["order_state"] != tt.state || n.Says["order_no"] != "0" || n.Says["merchant_no"] != "M1" {
+					t.Errorf("told %v; want of order 0 that it is %s", n.Says, tt.state)
+				}
+			}
+			metrics := scrape(t, s.Addr())
+			line := ""
+			for _, l := range strings.Split(metrics, "\n") {
+				if strings.HasPrefix(l, "bellman_order_alerts_total{") {
+					line += l
+				}
+			}
+			logged := strings.Contains(d.log.String(), `level=ERROR msg="order needs somebody to look at it" task=`+task.ID+" queue=orders merchant_no=M1 order_no=0 order_state=UNKNOWN")
+			if line != tt.alerts || logged != (tt.alerts != "") {
+				t.Errorf("the metrics have %q, alerted in the log: %t; want %q:\n%s", line, logged, tt.alerts, d.log.String())
+			}
+		})
+	}
+}
+
+func scrape(t *testing.T, addr string) string {
+	t.Helper()
+	resp, err := http.Get("http://" + addr + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The channel's own notice arrives while a query is in flight, whose answer says
+// otherwise: that is logged and changes nothing.
+func TestCompleteWhileAsked(t *testing.T) {
+	for _, late := range []string{"NOTPAY", "CLOSED", "SUCCESS"} {
+		t.Run(late, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			in, let := make(chan struct{}), make(chan struct{})
+			d.answer = func(_, _ string, n int, _ *http.Request) (int, string) {
+				if n == 1 {
+					close(in)
+				}
+				<-let
+				return says(late)
+			}
+			api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 10ms*", "on_exhausted: close"))
+			ref := many(t, api, 1, "1h")[0]
+			<-in
+			if task, err := api.CompleteOrder(t.Context(), ref, client.CompleteTask{Outcome: "PAID", Reason: "callback"}); err != nil || task.OrderState != "PAID" {
+				t.Errorf("complete: %+v, %v; want PAID", task, err)
+			}
+			close(let)
+			passes(t, "the answer is logged", func() bool {
+				o, err := api.Order(t.Context(), ref, 0)
+				return err == nil && slices.ContainsFunc(o.Attempts, func(a client.OrderAttempt) bool {
+					return a.Action == "query" && strings.Contains(a.Response, late)
+				})
+			})
+			o, told := d.ends(t, api, ref)
+			if o.OrderState != "PAID" || o.LatePayment != "" || events(told) != "order.paid" || d.was("0") != "query" || o.Tasks[0].State != "succeeded" {
+				t.Errorf("%s, late payment %q, told %s, asked %s, task %s; want PAID, told once and asked no more",
+					o.OrderState, o.LatePayment, events(told), d.was("0"), o.Tasks[0].State)
+			}
+		})
+	}
+}
+
+// A cancel ends the watch while a query is in flight: nothing is decided by its
+// answer, and nobody is told.
+func TestCancelWhileAsked(t *testing.T) {
+	d := newDesk(t)
+	in, let := make(chan struct{}), make(chan struct{})
+	d.answer = func(string, string, int, *http.Request) (int, string) {
+		close(in)
+		<-let
+		return says("NOTPAY")
+	}
+	api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 10ms*", "on_exhausted: close"))
+	ref := many(t, api, 1, "1h")[0]
+	<-in
+	if task, err := api.CancelOrder(t.Context(), ref, client.Because{Reason: "test"}); err != nil || task.State != "cancelled" {
+		t.Errorf("cancel: %+v, %v", task, err)
+	}
+	close(let)
+	passes(t, "the answer is logged", func() bool {
+		o, err := api.Order(t.Context(), ref, 0)
+		return err == nil && len(o.Attempts) == 1
+	})
+	o, told := d.ends(t, api, ref)
+	if o.OrderState != "UNKNOWN" || o.Tasks[0].State != "cancelled" || len(o.Tasks) != 1 || len(told) != 0 || d.was("0") != "query" {
+		t.Errorf("%s, %d tasks, told %s, asked %s; want UNKNOWN, its own task alone, asked once", o.OrderState, len(o.Tasks), events(told), d.was("0"))
+	}
+}
+
+// A notice of a payment comes after the order was closed: it stays CLOSED, and the
+// merchant is told of the late payment, once however often the notice comes.
+func TestPaidNoticeAfterClosed(t *testing.T) {
+	d := newDesk(t)
+	api, s := d.serve(t, d.settings(t, "then: tell", "schedule: 10ms*", "confirm: 0s", "late_watch: 1h", "on_exhausted: close"))
+	ref := many(t, api, 1, "50ms")[0]
+	passes(t, "closed", func() bool {
+		o, err := api.Order(t.Context(), ref, 0)
+		return err == nil && o.OrderState == "CLOSED"
+	})
+	var notices sync.WaitGroup
+	for range 4 {
+		notices.Go(func() {
+			if task, err := api.CompleteOrder(t.Context(), ref, client.CompleteTask{Outcome: "PAID", Reason: "callback"}); err != nil || task.OrderState != "CLOSED" {
+				t.Errorf("complete: %+v, %v; want it CLOSED", task, err)
+			}
+		})
+	}
+	notices.Wait()
+	o, told := d.ends(t, api, ref)
+	if o.OrderState != "CLOSED" || o.LatePayment != "PAID" || events(told) != "order.closed order.late_payment" {
+		t.Fatalf("%s, late payment %q, told %s; want CLOSED, PAID, told of both", o.OrderState, o.LatePayment, events(told))
+	}
+	if n := told[1].Says; n["late_payment"] != "PAID" || n["order_state"] != "CLOSED" || n["order_no"] != "0" {
+		t.Errorf("told %v", n)
+	}
+	if want := `bellman_order_alerts_total{order_state="CLOSED",queue="orders"}`; !strings.Contains(scrape(t, s.Addr()), want) {
+		t.Errorf("no alert %s", want)
+	}
+}
+
+// Nobody who reads with settle reads PENDING of an order that has expired, however
+// many read at once.
+func TestSettledReadsAreNeverPending(t *testing.T) {
+	const expires = 300 * time.Millisecond
+	d := newDesk(t)
+	api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 1h*", "confirm: 0s", "late_watch: 0s", "on_exhausted: close"))
+	refs := many(t, api, 40, fmt.Sprint(expires.Milliseconds(), "ms"))
+	var readers sync.WaitGroup
+	for _, ref := range refs {
+		readers.Go(func() {
+			for {
+				asked := time.Now()
+				o, err := api.Order(t.Context(), ref, 20*time.Second)
+				if err != nil {
+					t.Errorf("order %s: %v", ref.OrderNo, err)
+					return
+				}
+				expired := !asked.Before(o.Tasks[0].Created.Add(expires))
+				if expired && o.OrderState != "CLOSED" {
+					t.Errorf("order %s is shown %s %v after it expired", ref.OrderNo, o.OrderState, asked.Sub(o.Tasks[0].Created.Add(expires)))
+				}
+				if expired {
+					return
+				}
+			}
+		})
+	}
+	readers.Wait()
+	for _, ref := range refs {
+		if _, told := d.ends(t, api, ref); events(told) != "order.closed" {
+			t.Errorf("order %s: told %s; want order.closed", ref.OrderNo, events(told))
+		}
+		if n := strings.Count(d.was(ref.OrderNo), "close"); n != 1 {
+			t.Errorf("order %s was asked %s; want one close", ref.OrderNo, d.was(ref.OrderNo))
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package server_test
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// A provider is a loopback WeChat Pay or Alipay: it refuses what is not signed by
+// the merchant, and signs what it answers.
+type provider struct {
+	t        *testing.T
+	merchant *rsa.PrivateKey
+	own      *rsa.PrivateKey
+
+	mu     sync.Mutex
+	asked  map[string][]string // by order
+	closed map[string]bool
+}
+
+func newProvider(t *testing.T) *provider {
+	p := &provider{t: t, asked: map[string][]string{}, closed: map[string]bool{}}
+	for _, key := range []**rsa.PrivateKey{&p.merchant, &p.own} {
+		var err error
+		if *key, err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// keys returns what the merchant is given: its own key and the provider's public
+// one, in the encoding of PKCS #8 and PKIX.
+func (p *provider) keys() (private, public []byte) {
+	private, err := x509.MarshalPKCS8PrivateKey(p.merchant)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if public, err = x509.MarshalPKIXPublicKey(&p.own.PublicKey); err != nil {
+		p.t.Fatal(err)
+	}
+	return private, public
+}
+
+func (p *provider) sign(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	signature, err := rsa.SignPKCS1v15(nil, p.own, crypto.SHA256, sum[:])
+	if err != nil {
+		p.t.Error(err)
+	}
+	return base64.StdEncoding.EncodeToString(signature)
+}
+
+// signed reports whether the merchant signed a text.
+func (p *provider) signed(text, signature string) bool {
+	sum := sha256.Sum256([]byte(text))
+	raw, err := base64.StdEncoding.DecodeString(signature)
+	return err == nil && rsa.VerifyPKCS1v15(&p.merchant.PublicKey, crypto.SHA256, sum[:], raw) == nil
+}
+
+// act notes what is asked of an order, and returns how it stands then: those whose
+// number begins with paid are.
+func (p *provider) act(no, what string) (paid, closed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked[no] = append(p.asked[no], what)
+	paid = strings.HasPrefix(no, "paid")
+	if what != "query" && !paid {
+		p.closed[no] = true
+	}
+	return paid, p.closed[no]
+}
+
+var authorization = regexp.MustCompile(`^WECHATPAY2-SHA256-RSA2048 mchid="1230000109",nonce_str="(\w+)",signature="([^"]+)",timestamp="(\d+)",serial_no="5157F09E"$`)
+
+// wechat answers as WeChat Pay's API v3.
+func (p *provider) wechat(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		p.t.Error(err)
+	}
+	m := authorization.FindStringSubmatch(r.Header.Get("Authorization"))
+	if m == nil || !p.signed(r.Method+"\n"+r.RequestURI+"\n"+m[3]+"\n"+m[1]+"\n"+string(body)+"\n", m[2]) {
+		p.t.Errorf("%s %s is not signed by the merchant: %s", r.Method, r.RequestURI, r.Header.Get("Authorization"))
+	}
+	no, closing := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/v3/pay/transactions/out-trade-no/"), "/close")
+	status, says := http.StatusOK, ""
+	if closing {
+		if paid, _ := p.act(no, "close"); paid {
+			status, says = http.StatusBadRequest, `{"code":"ORDERPAID","message":"paid"}`
+		} else {
+			status = http.StatusNoContent
+		}
+	} else {
+		state := "NOTPAY"
+		if paid, closed := p.act(no, "query"); paid {
+			state = "SUCCESS"
+		} else if closed {
+			state = "CLOSED"
+		}
+		says = fmt.Sprintf(`{"mchid":"1230000109","out_trade_no":%q,"trade_state":%q,"transaction_id":"4200001","amount":{"total":1299,"currency":"CNY"}}`, no, state)
+	}
+	stamp, nonce := strconv.FormatInt(time.Now().Unix(), 10), "d824f2e086d3c1df967785d13fcd22ef"
+	w.Header().Set("Wechatpay-Timestamp", stamp)
+	w.Header().Set("Wechatpay-Nonce", nonce)
+	w.Header().Set("Wechatpay-Serial", "PUB_KEY_ID_01")
+	w.Header().Set("Wechatpay-Signature", p.sign(stamp+"\n"+nonce+"\n"+says+"\n"))
+	w.WriteHeader(status)
+	io.WriteString(w, says)
+}
+
+var tradeNo = regexp.MustCompile(`^\{"out_trade_no":"([^"]+)"\}$`)
+
+// alipay answers as Alipay's gateway.
+func (p *provider) alipay(w http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil {
+		p.t.Error(err)
+	}
+	var pairs []string
+	for name := range r.PostForm {
+		if name != "sign" {
+			pairs = append(pairs, name+"="+r.PostForm.Get(name))
+		}
+	}
+	slices.Sort(pairs)
+	m := tradeNo.FindStringSubmatch(r.PostForm.Get("biz_content"))
+	if m == nil || r.PostForm.Get("app_id") != "2014072300007148" || !p.signed(strings.Join(pairs, "&"), r.PostForm.Get("sign")) {
+		p.t.Errorf("not signed by the application: %s", r.PostForm.Encode())
+		return
+	}
+	method := r.PostForm.Get("method")
+	text := ""
+	switch what := strings.TrimPrefix(method, "alipay.trade."); what {
+	case "query":
+		state := "WAIT_BUYER_PAY"
+		if paid, closed := p.act(m[1], what); paid {
+			state = "TRADE_SUCCESS"
+		} else if closed {
+			state = "TRADE_CLOSED"
+		}
+		text = fmt.Sprintf(`{"code":"10000","msg":"Success","out_trade_no":%q,"total_amount":"12.99","trade_no":"4200001","trade_status":%q}`, m[1], state)
+	default:
+		p.act(m[1], what)
+		text = fmt.Sprintf(`{"code":"10000","msg":"Success","out_trade_no":%q,"trade_no":"4200001","retry_flag":"N","action":"close"}`, m[1])
+	}
+	fmt.Fprintf(w, `{"%s_response":%s,"sign":"%s"}`, strings.ReplaceAll(method, ".", "_"), text, p.sign(text))
+}
+
+// The channels that bellman knows by themselves, configured with keys in files, in
+// the environment and in the text, through the whole server.
+func TestChannelKinds(t *testing.T) {
+	tests := []struct {
+		name    string
+		answers func(*provider) http.HandlerFunc
+		channel string
+		rules   string
+		unpaid  string // how an order ends that nobody pays
+		asked   string // about it
+	}{
+		{"wechatpay", func(p *provider) http.HandlerFunc { return p.wechat },
+			`{kind: wechatpay, url: "PROVIDER", mch_id: "1230000109", serial: 5157F09E, private_key: "file:PRIVATE", platform_keys: {PUB_KEY_ID_01: "file:PUBLIC"}}`,
+			"on_exhausted: close", "CLOSED", "query query close query"},
+		{"alipay", func(p *provider) http.HandlerFunc { return p.alipay },
+			`{kind: alipay, url: "PROVIDER/gateway.do", app_id: "2014072300007148", private_key: "file:PRIVATE", alipay_public_keys: ["env:ORDER_TEST_ALIPAY_KEY"]}`,
+			"on_exhausted: close", "CLOSED", "query query close query"},
+		{"alipay that cancels", func(p *provider) http.HandlerFunc { return p.alipay },
+			`{kind: alipay, url: "PROVIDER/gateway.do", app_id: "2014072300007148", private_key: "file:PRIVATE", alipay_public_keys: ["env:ORDER_TEST_ALIPAY_KEY"]}`,
+			"on_exhausted: reverse\n    min_reverse_age: 0s", "REVOKED", "query query cancel"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p, d := newProvider(t), newDesk(t)
+			at := httptest.NewServer(tt.answers(p))
+			t.Cleanup(at.Close)
+			private, public := p.keys()
+			t.Setenv("ORDER_TEST_ALIPAY_KEY", base64.StdEncoding.EncodeToString(public))
+			dir := t.TempDir()
+			file := func(name, kind string, der []byte) string {
+				path := filepath.Join(dir, name)
+				if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return path
+			}
+			text := `
+queues:
+  tell: {url: "MERCHANT/notify"}
+  orders:
+    kind: order
+    channel: ` + tt.channel + `
+    ` + tt.rules + `
+    schedule: 20ms, 1h*
+    confirm: 0s
+    late_watch: 0s
+    then: tell
+`
+			api, _ := d.serve(t, d.parse(t, strings.NewReplacer("PROVIDER", at.URL,
+				"PRIVATE", file("private.pem", "PRIVATE KEY", private), "PUBLIC", file("public.pem", "PUBLIC KEY", public)).Replace(text)))
+			for _, no := range []string{"paid-1", "unpaid-1"} {
+				create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: no, Expires: "300ms"})
+			}
+			want := map[string]string{"paid-1": "PAID", "unpaid-1": tt.unpaid}
+			asked := map[string]string{"paid-1": "query", "unpaid-1": tt.asked}
+			for no, state := range want {
+				o, told := d.ends(t, api, client.OrderRef{MerchantNo: "M1", OrderNo: no})
+				p.mu.Lock()
+				was := strings.Join(p.asked[no], " ")
+				p.mu.Unlock()
+				if o.OrderState != state || was != asked[no] || events(told) != "order."+strings.ToLower(state) {
+					t.Errorf("order %s is %s, told %s, asked %s; want %s, asked %s", no, o.OrderState, events(told), was, state, asked[no])
+				}
+				for _, n := range told {
+					if state == "PAID" && (n.Says["transaction_id"] != "4200001" || n.Says["order_no"] != no) {
+						t.Errorf("order %s: told %v; want the transaction", no, n.Says)
+					}
+				}
+			}
+		})
+	}
+}

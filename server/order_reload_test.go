@@ -1,0 +1,117 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/config"
+)
+
+// Changed rules hold for the orders that live: they go on where they were, asked
+// and read and told by the new rules, on the schedule that they have.
+func TestReloadKeepsOrders(t *testing.T) {
+	d := newDesk(t)
+	d.answer = func(_, _ string, _ int, r *http.Request) (int, string) {
+		if strings.HasPrefix(r.URL.RawQuery, "v=2") {
+			return http.StatusOK, `{"status":"paid"}`
+		}
+		return says("NOTPAY")
+	}
+	api, s := d.serve(t, d.settings(t, "then: tell", "schedule: 20ms*", "on_exhausted: close"))
+	ref := many(t, api, 1, "1h")[0]
+	passes(t, "polled", func() bool { return strings.Count(d.was("0"), "query") >= 3 })
+	before, err := api.Order(t.Context(), ref, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := &config.Config{Queues: d.parse(t, `
+queues:
+  orders:
+    kind: order
+    query: {method: GET, url: "CHANNEL/{order_no}?v=2"}
+    close: {method: POST, url: "CHANNEL/{order_no}/close"}
+    states: {PAID: 'json.status == "paid"'}
+    close_states: wechat_v3
+    schedule: 1h*
+    on_exhausted: alert
+    then: {queue: tell2, json: {by: '"the new rules"'}}
+  tell2: {url: "MERCHANT/notify"}
+`)}
+	if err := s.Reload(changed); err != nil {
+		t.Fatal(err)
+	}
+	o, told := decided(t, d, api, ref)
+	if o.OrderState != "PAID" || len(told) != 1 || told[0].Says["by"] != "the new rules" {
+		t.Errorf("%s, told %v; want it PAID by the new rules", o.OrderState, told)
+	}
+	task := o.Tasks[0]
+	if task.ID != before.Tasks[0].ID || task.Schedule != "20ms*" || task.Attempts < before.Tasks[0].Attempts || o.Tasks[1].Queue != "tell2" {
+		t.Errorf("the task was %+v, and is %+v", before.Tasks[0], task)
+	}
+	for i, a := range o.Attempts[:task.Attempts] {
+		if a.Number != i+1 {
+			t.Errorf("attempt %d is number %d of the log", i+1, a.Number)
+		}
+	}
+}
+
+// decided waits until an order is.
+func decided(t *testing.T, d *desk, api *client.Client, ref client.OrderRef) (*client.Order, []notice) {
+	t.Helper()
+	passes(t, "decided", func() bool {
+		o, err := api.Order(t.Context(), ref, 0)
+		return err == nil && o.OrderState != "PENDING"
+	})
+	return d.ends(t, api, ref)
+}
+
+// A queue that is no longer configured holds its orders: nobody is asked, nothing
+// is decided, and they go on when it is there again.
+func TestQueueRemoved(t *testing.T) {
+	d := newDesk(t)
+	rules := []string{"then: tell", "schedule: 20ms*", "confirm: 0s", "late_watch: 0s", "on_exhausted: close"}
+	api, s := d.serve(t, d.settings(t, rules...))
+	refs := many(t, api, 20, "400ms")
+	created := time.Now()
+	passes(t, "polled", func() bool { return d.requests() > 60 })
+	if err := s.Reload(&config.Config{Queues: d.parse(t, `queues: {tell: {url: "MERCHANT/notify"}}`)}); err != nil {
+		t.Fatal(err)
+	}
+	// What was in flight comes to its end; then it is quiet, beyond the expiry.
+	quiet, since := d.requests(), time.Now()
+	passes(t, "quiet for 300ms, and expired", func() bool {
+		if now := d.requests(); now != quiet {
+			quiet, since = now, time.Now()
+		}
+		return time.Since(since) > 300*time.Millisecond && time.Since(created) > 500*time.Millisecond
+	})
+	for _, ref := range refs {
+		o, err := api.Order(t.Context(), ref, 0)
+		if err != nil || len(o.Tasks) != 1 || o.Tasks[0].State != "pending" || o.OrderState != "PENDING" {
+			t.Fatalf("order %s without its queue: %+v, %v; want it PENDING", ref.OrderNo, o, err)
+		}
+	}
+	_, _, err := api.Create(t.Context(), client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "more"})
+	if client.StatusOf(err) != http.StatusUnprocessableEntity {
+		t.Errorf("an order for a queue that is not there: %v; want 422", err)
+	}
+	results, err := api.SettleOrders(t.Context(), refs[:1], 100*time.Millisecond)
+	if err != nil || results[0].Status != http.StatusAccepted || results[0].Asked || results[0].OrderState != "PENDING" {
+		t.Errorf("settle an order without its queue: %+v, %v; want it still to come", results, err)
+	}
+	// Who would be told of the payment?
+	if _, err = api.CompleteOrder(t.Context(), refs[0], client.CompleteTask{Outcome: "PAID"}); client.StatusOf(err) != http.StatusConflict {
+		t.Errorf("complete an order without its queue: %v; want 409", err)
+	}
+	if err := s.Reload(&config.Config{Queues: d.settings(t, rules...)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range refs {
+		if o, told := decided(t, d, api, ref); o.OrderState != "CLOSED" || events(told) != "order.closed" || strings.Count(d.was(ref.OrderNo), "close") != 1 {
+			t.Errorf("order %s: %s, told %s, asked %s; want it CLOSED, once", ref.OrderNo, o.OrderState, events(told), d.was(ref.OrderNo))
+		}
+	}
+}
