@@ -74,7 +74,7 @@ func TestQueueRemoved(t *testing.T) {
 	d := newDesk(t)
 	rules := []string{"then: tell", "schedule: 20ms*", "confirm: 0s", "late_watch: 0s", "on_exhausted: close"}
 	api, s := d.serve(t, d.settings(t, rules...))
-	refs := many(t, api, 20, "400ms")
+	refs := many(t, api, 20, "1s")
 	created := time.Now()
 	passes(t, "polled", func() bool { return d.requests() > 60 })
 	if err := s.Reload(&config.Config{Queues: d.parse(t, `queues: {tell: {url: "MERCHANT/notify"}}`)}); err != nil {
@@ -86,7 +86,7 @@ func TestQueueRemoved(t *testing.T) {
 		if now := d.requests(); now != quiet {
 			quiet, since = now, time.Now()
 		}
-		return time.Since(since) > 300*time.Millisecond && time.Since(created) > 500*time.Millisecond
+		return time.Since(since) > 300*time.Millisecond && time.Since(created) > 1100*time.Millisecond
 	})
 	for _, ref := range refs {
 		o, err := api.Order(t.Context(), ref, 0)
@@ -113,5 +113,33 @@ func TestQueueRemoved(t *testing.T) {
 		if o, told := decided(t, d, api, ref); o.OrderState != "CLOSED" || events(told) != "order.closed" || strings.Count(d.was(ref.OrderNo), "close") != 1 {
 			t.Errorf("order %s: %s, told %s, asked %s; want it CLOSED, once", ref.OrderNo, o.OrderState, events(told), d.was(ref.OrderNo))
 		}
+	}
+}
+
+// So does one that is missing at the next start.
+func TestQueueMissingAtStart(t *testing.T) {
+	d := newDesk(t)
+	dir := t.TempDir()
+	start := func(queues []config.Queue) (*client.Client, func()) {
+		api, _, stop := serve(t, dir, func(c *config.Config) { c.Queues = queues })
+		return api, stop
+	}
+	orders := d.settings(t, "then: tell", "schedule: 300ms*", "confirm: 0s", "late_watch: 0s", "on_exhausted: close")
+	api, stop := start(orders)
+	ref := many(t, api, 1, "1s")[0]
+	stop()
+	asked := d.requests()
+
+	api, stop = start(d.parse(t, `queues: {tell: {url: "MERCHANT/notify"}}`))
+	o, err := api.Order(t.Context(), ref, 500*time.Millisecond) // it is overdue by then
+	if err != nil || o.OrderState != "PENDING" || o.Tasks[0].Kind != "order" || o.Tasks[0].State != "pending" || d.requests() != asked {
+		t.Errorf("an order without its queue: %+v, %v, %d requests; want it PENDING, and nobody asked", o, err, d.requests()-asked)
+	}
+	stop()
+
+	api, stop = start(orders)
+	defer stop()
+	if o, told := decided(t, d, api, ref); o.OrderState != "CLOSED" || events(told) != "order.closed" {
+		t.Errorf("order %s: %s, told %s; want it CLOSED", ref.OrderNo, o.OrderState, events(told))
 	}
 }

@@ -166,7 +166,7 @@ func TestOrderKilledAtEachStep(t *testing.T) {
 			for _, at := range points {
 				bills = append(bills, &bill{no: at.name(), queue: at.name(), fate: at.fate})
 			}
-			l.place(t, p.client(), 600*time.Millisecond, bills...)
+			l.place(t, p.client(), 1200*time.Millisecond, bills...)
 			timeout := time.After(patient)
 			for left := len(points); left > 0; left-- {
 				select {

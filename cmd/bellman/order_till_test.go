@@ -52,6 +52,8 @@ type bill struct {
 
 	held  string    // the step at which it was held
 	payAt time.Time // somebody pays then; zero: nobody
+
+	noticed bool // the channel's notice of a payment reached bellman
 }
 
 // A visit is one request as it was seen, and its answer.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -8,11 +9,13 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/bellmanhq/bellman/client"
 )
 
 // fault is how many of a hundred requests the channel answers with an error, by
 // hanging, or by asking for fewer.
-const fault = 6
+const fault = 4
 
 // chance is the channel's and the merchant's part: orders are paid at any moment,
 // and some answers are none.
@@ -64,6 +67,52 @@ func (b *bill) fault(s *visit, n int) {
 	}
 }
 
+// notify hands bellman the channel's notices of payments, each again until it is
+// answered, as channels do. It returns when there are no more, or the server is
+// gone.
+func (l *till) notify(ctx context.Context, to *client.Client) (refused error) {
+	look := time.NewTicker(2 * time.Millisecond)
+	defer look.Stop()
+	for ctx.Err() == nil {
+		b, more := l.unnoticed()
+		if b == nil && !more {
+			return nil
+		}
+		if b == nil {
+			<-look.C
+			continue
+		}
+		_, err := to.CompleteOrder(ctx, client.OrderRef{MerchantNo: "M1", OrderNo: b.no}, client.CompleteTask{Outcome: "PAID"})
+		if err != nil && client.StatusOf(err) != 0 {
+			return fmt.Errorf("notice of order %s: %w", b.no, err)
+		}
+		if err != nil {
+			return nil // it was killed
+		}
+		l.mu.Lock()
+		b.noticed = true
+		l.mu.Unlock()
+	}
+	return nil
+}
+
+// unnoticed returns an order of whose payment no notice has reached bellman, and
+// pays it if it is time; nil: there is none now, but perhaps more to come.
+func (l *till) unnoticed() (b *bill, more bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, b := range l.bills {
+		if b.fate != "noticed" || b.noticed || b.state == "CLOSED" {
+			continue
+		}
+		if more = true; time.Now().After(b.payAt) {
+			b.state = "SUCCESS"
+			return b, true
+		}
+	}
+	return nil, more
+}
+
 // TestOrderTorture kills the server while it watches orders, again and again:
 // BELLMAN_TORTURE rounds, 5 by default, of 60 orders each. Whatever was paid at
 // the channel is PAID or has a late payment, whatever was not is CLOSED there and
@@ -81,7 +130,7 @@ func TestOrderTorture(t *testing.T) {
 	l.start(t)
 	settings := l.settings(t, []string{"orders"}, "schedule: 50ms, 200ms*", "confirm: 0s, 100ms", "late_watch: 300ms", "timeout: 250ms")
 	dir := t.TempDir() + "/data"
-	fates := []string{"unpaid", "sluggish", "paid", "paid", "paid at the close", "paid after the close", "paid late"}
+	fates := []string{"unpaid", "sluggish", "paid", "paid", "paid at the close", "paid after the close", "paid late", "noticed"}
 	for round := range rounds {
 		p := serveStore(t, dir, "--config", settings)
 		open := l.pending(t, p)
@@ -89,7 +138,7 @@ func TestOrderTorture(t *testing.T) {
 		for i := range each {
 			b := &bill{no: fmt.Sprintf("%d-%d", round, i), queue: "orders", fate: fates[rand.IntN(len(fates))]}
 			switch b.fate {
-			case "paid":
+			case "paid", "noticed":
 				b.payAt = time.Now().Add(rand.N(time.Second))
 			case "paid late": // at the channel it is closed first, as a rule
 				b.payAt = time.Now().Add(800*time.Millisecond + rand.N(800*time.Millisecond))
@@ -98,15 +147,25 @@ func TestOrderTorture(t *testing.T) {
 		}
 		before := l.count()
 		l.place(t, p.client(), 200*time.Millisecond+rand.N(600*time.Millisecond), bills...)
+		ctx, stop := context.WithCancel(t.Context())
+		notices := make(chan error, 1)
+		go func() { notices <- l.notify(ctx, p.client()) }()
 		// What was in flight at the last kill has its turn first: a task that is in
 		// flight at each of several deaths is suspected to be their cause.
 		l.await(t, before+open+20+rand.IntN(2*each))
 		p.kill()
+		stop()
+		if err := <-notices; err != nil {
+			t.Fatalf("round %d: %v", round+1, err)
+		}
 		l.killed(t)
 		t.Logf("round %d: %d open from before, %d requests until the kill", round+1, open, l.count()-before)
 	}
 
 	p := serveStore(t, dir, "--config", settings)
+	if err := l.notify(t.Context(), p.client()); err != nil {
+		t.Fatal(err)
+	}
 	l.finish(t, p)
 	ended, late := map[string]int{}, 0
 	for _, b := range l.bills {
