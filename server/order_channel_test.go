@@ -51,7 +51,7 @@ func TestFrequencyLimited(t *testing.T) {
 	passes(t, "polling", func() bool { return d.requests() > 400 })
 	free := rate(500 * time.Millisecond)
 	limited.Store(true)
-	time.Sleep(500 * time.Millisecond) // to find its pace
+	rate(500 * time.Millisecond) // in which the account finds its pace
 	_, before := counts()
 	slowed := rate(1500 * time.Millisecond)
 	_, after := counts()
