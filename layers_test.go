@@ -33,6 +33,10 @@ var layers = map[string][]string{
 	"memory":    {""},
 	"pebble":    {""},
 
+	// Databases: all SQL is in one package, a database's own is in its package.
+	"internal/sqlstore": {""},
+	"postgres":          {"", "internal/sqlstore"},
+
 	// Everything else stands side by side on the root and the leaves.
 	"engine":  {"", "schedule", "wheel", "dispatch"},
 	"deliver": {"", "rule", "deliver/sign", "deliver/cause", "deliver/field"},
@@ -60,7 +64,7 @@ var layers = map[string][]string{
 }
 
 // standardOnly are the packages without any dependency.
-var standardOnly = []string{"", "wheel", "dispatch", "deliver/sign", "deliver/cause", "deliver/field", "client", "memory"}
+var standardOnly = []string{"", "wheel", "dispatch", "deliver/sign", "deliver/cause", "deliver/field", "client", "memory", "internal/sqlstore"}
 
 // homes says who may import a library. All others reach it through these, so
 // that replacing one touches one package.
@@ -70,6 +74,7 @@ var homes = map[string]string{
 	"github.com/cockroachdb":       "pebble",
 	"github.com/danielgtaylor":     "api",
 	"github.com/goccy":             "config",
+	"github.com/jackc":             "postgres",
 	"github.com/prometheus":        "metrics",
 	"github.com/spf13":             "cmd/bellman",
 	"github.com/HdrHistogram":      "bench",
@@ -156,6 +161,10 @@ func TestForbidden(t *testing.T) {
 		{"pebble", module, true},
 		{"pebble", module + "/engine", false},
 		{"pebble", module + "/memory", false},
+		{"postgres", module + "/internal/sqlstore", true},
+		{"postgres", "github.com/jackc/pgx/v5", true},
+		{"internal/sqlstore", "github.com/jackc/pgx/v5", false},
+		{"engine", module + "/postgres", false},
 		{"api", module + "/client", true},
 		{"api", module + "/engine", false},
 		{"api", module + "/pebble", false},

@@ -1,0 +1,213 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// An inserter inserts the cold rows of tasks that are new, and finds out which
+// are.
+type inserter struct {
+	g       *stage
+	pending []*bellman.Add
+	round   []*bellman.Add // those whose rows are sent: one of each key and id
+	insert  *Statement
+	have    map[bellman.ID]int64 // by whom rows of these ids were inserted
+	holders map[named]holder
+}
+
+// named is a key in its queue.
+type named struct{ queue, key string }
+
+// holder is the task that has a key.
+type holder struct {
+	id     bellman.ID
+	digest string
+}
+
+// newInserter prepares adds, and settles at once those that cannot be kept.
+func newInserter(g *stage, adds []*bellman.Add) *inserter {
+	in := &inserter{g: g, holders: map[named]holder{}}
+	for _, a := range adds {
+		a.Existing, a.Err = bellman.ID{}, check(a.Task)
+		if a.Err == nil {
+			in.pending = append(in.pending, a)
+		}
+	}
+	return in
+}
+
+// statements insert what is pending, all but what has the key or the id of one
+// before it, whose outcome it must wait for.
+func (in *inserter) statements() []*Statement {
+	in.round, in.have = nil, nil
+	keys, ids := map[named]bool{}, map[bellman.ID]bool{}
+	for _, a := range in.pending {
+		key := named{a.Task.Queue, a.Task.Key}
+		if ids[a.Task.ID] || key.key != "" && keys[key] {
+			continue
+		}
+		keys[key], ids[a.Task.ID] = true, true
+		in.round = append(in.round, a)
+	}
+	if len(in.round) == 0 {
+		return nil
+	}
+	// In one order, so that two commits with the same keys do not wait for each other.
+	slices.SortStableFunc(in.round, func(a, b *bellman.Add) int {
+		if order := strings.Compare(a.Task.Queue, b.Task.Queue); order != 0 {
+			return order
+		}
+		return strings.Compare(a.Task.Key, b.Task.Key)
+	})
+	in.insert = in.rows()
+	if in.g.s.d.CountsInserts() {
+		return []*Statement{in.insert}
+	}
+	return []*Statement{in.insert, in.readBack()}
+}
+
+// rows inserts the cold rows of this round.
+func (in *inserter) rows() *Statement {
+	var ids []bellman.ID
+	var by []int64
+	var texts [9][][]byte
+	for _, a := range in.round {
+		t := a.Task
+		ids, by = append(ids, t.ID), append(by, in.g.batch)
+		for i, b := range [...][]byte{[]byte(t.Queue), orNull(t.Key), a.Digest[:], orNull(t.MerchantNo), orNull(t.OrderNo), orNull(t.Event),
+			orNull(hostOf(t.URL)), orNull(t.URL), t.Body} {
+			texts[i] = append(texts[i], b)
+		}
+	}
+	rest := make([][]byte, len(in.round))
+	for i, a := range in.round {
+		rest[i] = packCold(a.Task)
+	}
+	return &Statement{Name: "insert tasks", Insert: &Insert{Into: "bellman_task", Key: []string{"id"}, Then: Keep, Columns: []Column{
+		{"id", ids}, {"added_by", by}, {"queue", texts[0]}, {"task_key", texts[1]}, {"digest", texts[2]}, {"merchant_no", texts[3]},
+		{"order_no", texts[4]}, {"event", texts[5]}, {"url_host", texts[6]}, {"url", texts[7]}, {"body", texts[8]}, {"rest", rest}}}}
+}
+
+// readBack reads who inserted the rows of this round's ids.
+func (in *inserter) readBack() *Statement {
+	in.have = map[bellman.ID]int64{}
+	ids := make([]bellman.ID, len(in.round))
+	for i, a := range in.round {
+		ids[i] = a.Task.ID
+	}
+	return &Statement{Name: "read back tasks", Text: `SELECT id, added_by FROM bellman_task WHERE id IN (??)`, Args: []any{ids},
+		Each: func(r Row) error {
+			var id bellman.ID
+			var by int64
+			if err := r.Scan(&id, &by); err != nil {
+				return err
+			}
+			in.have[id] = by
+			return nil
+		}}
+}
+
+// finish settles all that is pending, after statements were sent.
+func (in *inserter) finish(ctx context.Context) error {
+	for len(in.pending) > 0 {
+		if err := in.outcome(ctx); err != nil {
+			return err
+		}
+		if err := in.settle(); err != nil {
+			return err
+		}
+		if len(in.pending) == 0 {
+			return nil
+		}
+		if err := in.g.tx.Send(ctx, in.statements()...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outcome finds out what became of this round's rows.
+func (in *inserter) outcome(ctx context.Context) error {
+	all := int64(len(in.round))
+	if in.have == nil {
+		if in.insert.Affected == all {
+			in.have = map[bellman.ID]int64{}
+			for _, a := range in.round {
+				in.have[a.Task.ID] = in.g.batch
+			}
+			return nil
+		}
+		if err := in.g.tx.Send(ctx, in.readBack()); err != nil {
+			return err
+		}
+	}
+	var queues, keys [][]byte
+	for _, a := range in.round {
+		if a.Task.Key != "" && in.have[a.Task.ID] != in.g.batch {
+			queues, keys = append(queues, []byte(a.Task.Queue)), append(keys, []byte(a.Task.Key))
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return in.g.tx.Send(ctx, &Statement{Name: "read keys", Text: `SELECT queue, task_key, id, digest FROM bellman_task WHERE (queue, task_key) IN (???)`,
+		Args: []any{queues, keys}, Each: func(r Row) error {
+			var queue, key, digest []byte
+			var id bellman.ID
+			if err := r.Scan(&queue, &key, &id, &digest); err != nil {
+				return err
+			}
+			in.holders[named{string(queue), string(key)}] = holder{id, string(digest)}
+			return nil
+		}})
+}
+
+// settle tells what is known: of this round, and of what waits for its keys.
+func (in *inserter) settle() error {
+	added := map[*bellman.Add]bool{}
+	for _, a := range in.round {
+		if by, there := in.have[a.Task.ID]; there && by == in.g.batch && in.g.current[a.Task.ID] == nil {
+			added[a] = true
+			in.g.added(a)
+			if a.Task.Key != "" {
+				in.holders[named{a.Task.Queue, a.Task.Key}] = holder{a.Task.ID, string(a.Digest[:])}
+			}
+		}
+	}
+	var later []*bellman.Add
+	for _, a := range in.pending {
+		held, taken := in.holders[named{a.Task.Queue, a.Task.Key}]
+		_, there := in.have[a.Task.ID]
+		switch {
+		case added[a]:
+		case taken && a.Task.Key != "":
+			a.Existing = held.id
+			if held.digest != string(a.Digest[:]) {
+				a.Err = bellman.ErrKeyTaken
+			}
+		case there:
+			a.Existing = a.Task.ID // the same id: the same task
+		default:
+			later = append(later, a)
+		}
+	}
+	if len(later) == len(in.pending) {
+		return ErrRaced // what was in the way is gone again
+	}
+	in.pending = later
+	return nil
+}
+
+// added notes a task that this commit adds.
+func (g *stage) added(a *bellman.Add) {
+	t := a.Task
+	st := t.Status
+	st.Version = max(st.Version, 1)
+	g.order = append(g.order, t.ID)
+	g.current[t.ID] = &current{queue: t.Queue, line: int64(bellman.LineOf(t.Queue, t.Endpoint)), status: &st, now: st.Version, in: st.State}
+	g.count(t.Queue, st.State, 1)
+}

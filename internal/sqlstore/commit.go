@@ -1,0 +1,299 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Commit writes b as one transaction. See bellman.Writer.
+func (s *Store) Commit(ctx context.Context, b *bellman.Batch) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(b.Leases)+len(b.Adds)+len(b.Changes)+len(b.Docs)+len(b.Audits) == 0 {
+		return nil
+	}
+	slot := s.takeSlot()
+	defer s.giveSlot(slot)
+	err := s.write(ctx, func(tx Tx) error {
+		st := &stage{s: s, tx: tx, batch: rand.Int64(), slot: slot, current: map[bellman.ID]*current{}, attempts: map[attemptKey]*bellman.Attempt{},
+			depths: map[depthKey]int64{}}
+		return st.run(ctx, b)
+	})
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// A stage is what one try of a commit has found out and decided so far.
+type stage struct {
+	s     *Store
+	tx    Tx
+	batch int64 // a number of this try: tells which rows it inserted
+	slot  int64
+
+	current  map[bellman.ID]*current
+	order    []bellman.ID // of current, as they were first seen
+	attempts map[attemptKey]*bellman.Attempt
+	audits   []bellman.Audit
+	depths   map[depthKey]int64
+}
+
+// A current is a task's status: as it is in the database, and as this commit
+// leaves it.
+type current struct {
+	queue  string
+	line   int64
+	there  bool // in the database, before this commit
+	state  bellman.State
+	was    int64           // its version there
+	status *bellman.Status // as decided here; nil: as it was
+	now    uint32          // its version, as decided here
+	in     bellman.State
+}
+
+type attemptKey struct {
+	id     bellman.ID
+	number int
+}
+
+type depthKey struct {
+	queue string
+	state bellman.State
+}
+
+func (g *stage) run(ctx context.Context, b *bellman.Batch) error {
+	fence, err := fence(b.Leases)
+	if err != nil {
+		return err
+	}
+	in := newInserter(g, slices.Collect(pointers(b.Adds)))
+	first := in.statements()
+	if fence != nil {
+		first = append([]*Statement{fence}, first...)
+	}
+	if read := g.readVersions(b.Changes); read != nil {
+		first = append(first, read)
+	}
+	if err := g.tx.Send(ctx, first...); err != nil {
+		return g.fenced(err, fence)
+	}
+	if err := in.finish(ctx); err != nil {
+		return err
+	}
+	if err := g.readEnded(ctx, b.Changes); err != nil {
+		return err
+	}
+	if err := g.decide(ctx, b.Changes); err != nil {
+		return err
+	}
+	g.audits = append(g.audits, b.Audits...)
+	writes := slices.Concat(g.statusWrites(), g.attemptWrites(), docWrites(b.Docs), auditWrites(g.audits), g.depthWrites())
+	if len(writes) == 0 {
+		return nil
+	}
+	return g.tx.Send(ctx, writes...)
+}
+
+func pointers[T any](list []T) func(yield func(*T) bool) {
+	return func(yield func(*T) bool) {
+		for i := range list {
+			if !yield(&list[i]) {
+				return
+			}
+		}
+	}
+}
+
+// fence is the statement that fails unless each lease is the newest of its
+// shard; nil if there are none.
+func fence(leases []bellman.Lease) (*Statement, error) {
+	if len(leases) == 0 {
+		return nil, nil
+	}
+	epochs := map[uint16]int64{}
+	for _, l := range leases {
+		if epoch, twice := epochs[l.Shard]; twice && epoch != l.Epoch {
+			return nil, fmt.Errorf("%w: shard %d at epochs %d and %d", bellman.ErrFenced, l.Shard, epoch, l.Epoch)
+		}
+		epochs[l.Shard] = l.Epoch
+	}
+	var text strings.Builder
+	var args []any
+	var shards []int64
+	text.WriteString(`UPDATE bellman_shard SET fence = fence + CASE WHEN `)
+	for i, shard := range slices.Sorted(maps.Keys(epochs)) {
+		if i > 0 {
+			text.WriteString(` OR `)
+		}
+		text.WriteString(`(shard = ? AND epoch = ?)`)
+		args = append(args, int64(shard), epochs[shard])
+		shards = append(shards, int64(shard))
+	}
+	text.WriteString(` THEN 1 ELSE 9223372036854775807 END WHERE shard IN (??)`)
+	return &Statement{Name: "fence", Text: text.String(), Args: append(args, shards), Want: int64(len(shards))}, nil
+}
+
+// fenced is ErrFenced when err is the fence's: an overflow, or a shard that
+// does not exist.
+func (g *stage) fenced(err error, fence *Statement) error {
+	var failed *Failed
+	if fence == nil || !errors.As(err, &failed) || failed.Statement != fence {
+		return err
+	}
+	if errors.Is(err, ErrRaced) || g.s.d.Kind(err) == Overflow {
+		return fmt.Errorf("%w: %v", bellman.ErrFenced, err)
+	}
+	return err
+}
+
+// readVersions reads the versions of the pending tasks that changes are about;
+// nil if there are none.
+func (g *stage) readVersions(changes []bellman.Change) *Statement {
+	ids := make([]bellman.ID, 0, len(changes))
+	for i := range changes {
+		ids = append(ids, changes[i].ID)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	slices.SortFunc(ids, compareID)
+	return &Statement{Name: "read versions", Text: `SELECT id, version, queue, line FROM bellman_live WHERE id IN (??)`, Args: []any{slices.Compact(ids)},
+		Each: func(r Row) error {
+			var id bellman.ID
+			var version, line int64
+			var queue []byte
+			if err := r.Scan(&id, &version, &queue, &line); err != nil {
+				return err
+			}
+			g.found(id, bellman.Pending, version, queue, line)
+			return nil
+		}}
+}
+
+func (g *stage) found(id bellman.ID, state bellman.State, version int64, queue []byte, line int64) {
+	if g.current[id] == nil {
+		g.order = append(g.order, id)
+		g.current[id] = &current{queue: string(queue), line: line, there: true, state: state, was: version, now: uint32(version), in: state}
+	}
+}
+
+// readEnded reads the versions of those tasks that are not pending. One
+// statement looks at all states, so that a task that moves is seen once.
+func (g *stage) readEnded(ctx context.Context, changes []bellman.Change) error {
+	var ids []bellman.ID
+	for i := range changes {
+		if g.current[changes[i].ID] == nil {
+			ids = append(ids, changes[i].ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	slices.SortFunc(ids, compareID)
+	ids = slices.Compact(ids)
+	return g.tx.Send(ctx, &Statement{Name: "read versions of ended tasks", Text: `SELECT id, 0, version, queue, line FROM bellman_live WHERE id IN (??)
+		UNION ALL SELECT id, state, version, queue, line FROM bellman_ended WHERE state IN (1, 2, 3) AND id IN (??)`, Args: []any{ids, ids},
+		Each: func(r Row) error {
+			var id bellman.ID
+			var state, version, line int64
+			var queue []byte
+			if err := r.Scan(&id, &state, &version, &queue, &line); err != nil {
+				return err
+			}
+			g.found(id, bellman.State(state), version, queue, line)
+			return nil
+		}})
+}
+
+// decide says of each change whether it is made, and inserts the tasks that
+// follow from those that are.
+func (g *stage) decide(ctx context.Context, changes []bellman.Change) error {
+	var follow []*bellman.Add
+	unsettled := map[bellman.ID]bool{} // follow-up tasks that are not inserted yet
+	settle := func() error {
+		in := newInserter(g, follow)
+		if statements := in.statements(); len(statements) > 0 {
+			if err := g.tx.Send(ctx, statements...); err != nil {
+				return err
+			}
+		}
+		follow = nil
+		clear(unsettled)
+		return in.finish(ctx)
+	}
+	for i := range changes {
+		c := &changes[i]
+		if unsettled[c.ID] {
+			if err := settle(); err != nil {
+				return err
+			}
+		}
+		c.Err = nil
+		have := g.current[c.ID]
+		switch {
+		case have == nil:
+			c.Err = bellman.ErrNotFound
+			continue
+		case have.now != c.Version:
+			c.Err = bellman.ErrConflict
+			continue
+		}
+		c.To.Version = have.now + 1
+		g.count(have.queue, have.in, -1)
+		g.count(have.queue, c.To.State, 1)
+		have.status, have.now, have.in = &c.To, c.To.Version, c.To.State
+		if c.Attempt != nil {
+			g.attempts[attemptKey{c.ID, c.Attempt.Number}] = c.Attempt
+		}
+		if c.Audit != nil {
+			g.audits = append(g.audits, *c.Audit)
+		}
+		for j := range c.Follow {
+			follow = append(follow, &c.Follow[j])
+			unsettled[c.Follow[j].Task.ID] = true
+		}
+	}
+	if len(follow) == 0 {
+		return nil
+	}
+	return settle()
+}
+
+func (g *stage) count(queue string, state bellman.State, n int64) {
+	g.depths[depthKey{queue, state}] += n
+}
+
+// depthWrites adds to the counters. They come last: their rows are the ones
+// that commits share.
+func (g *stage) depthWrites() []*Statement {
+	var queues [][]byte
+	var states, slots, tasks []int64
+	order := slices.SortedFunc(maps.Keys(g.depths), func(a, b depthKey) int {
+		return cmp.Or(strings.Compare(a.queue, b.queue), cmp.Compare(a.state, b.state))
+	})
+	for _, key := range order {
+		if n := g.depths[key]; n != 0 {
+			queues, states = append(queues, []byte(key.queue)), append(states, int64(key.state))
+			slots, tasks = append(slots, g.slot), append(tasks, n)
+		}
+	}
+	if len(queues) == 0 {
+		return nil
+	}
+	return []*Statement{{Name: "count tasks", Insert: &Insert{Into: "bellman_depth", Key: []string{"queue", "state", "slot"}, Then: Sum,
+		Columns: []Column{{"queue", queues}, {"state", states}, {"slot", slots}, {"tasks", tasks}}}}}
+}

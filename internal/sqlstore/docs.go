@@ -1,0 +1,120 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// docWrites sets and deletes documents; of one document the last wins.
+func docWrites(docs []bellman.Doc) (writes []*Statement) {
+	type name struct{ kind, name string }
+	last := map[name]int{}
+	for i, d := range docs {
+		last[name{d.Kind, d.Name}] = i
+	}
+	var set [3][][]byte
+	var gone [2][][]byte
+	for i, d := range docs {
+		if last[name{d.Kind, d.Name}] != i {
+			continue
+		}
+		if d.Value == nil {
+			gone[0], gone[1] = append(gone[0], []byte(d.Kind)), append(gone[1], []byte(d.Name))
+			continue
+		}
+		for i, b := range [...][]byte{[]byte(d.Kind), []byte(d.Name), d.Value} {
+			set[i] = append(set[i], b)
+		}
+	}
+	if len(gone[0]) > 0 {
+		writes = append(writes, &Statement{Name: "delete documents", Text: `DELETE FROM bellman_doc WHERE (kind, name) IN (???)`, Args: []any{gone[0], gone[1]}})
+	}
+	if len(set[0]) > 0 {
+		writes = append(writes, &Statement{Name: "write documents", Insert: &Insert{Into: "bellman_doc", Key: []string{"kind", "name"}, Then: Replace,
+			Columns: []Column{{"kind", set[0]}, {"name", set[1]}, {"value", set[2]}}}})
+	}
+	return writes
+}
+
+// Docs reads up to limit documents of a kind with names above after, by name.
+func (s *Store) Docs(ctx context.Context, kind, after string, limit int) (docs []bellman.Doc, err error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	if limit <= 0 {
+		return nil, nil
+	}
+	err = s.read(ctx, func() []*Statement {
+		docs = nil
+		return []*Statement{{Name: "read documents", Text: `SELECT name, value FROM bellman_doc WHERE kind = ? AND name > ? ORDER BY name LIMIT ?`,
+			Args: []any{[]byte(kind), []byte(after), int64(limit)}, Each: func(r Row) error {
+				var name, value []byte
+				err := r.Scan(&name, &value)
+				docs = append(docs, bellman.Doc{Kind: kind, Name: string(name), Value: append([]byte{}, value...)})
+				return err
+			}}}
+	})
+	return docs, err
+}
+
+func auditWrites(audits []bellman.Audit) []*Statement {
+	if len(audits) == 0 {
+		return nil
+	}
+	var ats []int64
+	var ids []bellman.ID
+	var texts [4][][]byte
+	for _, a := range audits {
+		ats, ids = append(ats, a.At.UnixMilli()), append(ids, bellman.NewID())
+		for i, text := range [...]string{a.Who, a.Action, a.Target, a.Reason} {
+			texts[i] = append(texts[i], []byte(text))
+		}
+	}
+	return []*Statement{{Name: "insert audit records", Insert: &Insert{Into: "bellman_audit", Columns: []Column{{"at", ats}, {"id", ids},
+		{"who", texts[0]}, {"action", texts[1]}, {"target", texts[2]}, {"reason", texts[3]}}}}}
+}
+
+// Audits reads up to limit audit records older than before, newest first; all
+// of the last one's millisecond, even above limit.
+func (s *Store) Audits(ctx context.Context, before time.Time, limit int) (audits []bellman.Audit, err error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	if limit <= 0 {
+		return nil, nil
+	}
+	high := int64(1<<63 - 1)
+	if !before.IsZero() {
+		high = before.UnixMilli()
+	}
+	var part []bellman.Audit
+	each := func(r Row) error {
+		var at int64
+		var who, action, target, reason []byte
+		err := r.Scan(&at, &who, &action, &target, &reason)
+		part = append(part, bellman.Audit{At: fromMilli(at), Who: string(who), Action: string(action), Target: string(target), Reason: string(reason)})
+		return err
+	}
+	const text = `SELECT at, who, action, target, reason FROM bellman_audit `
+	err = s.read(ctx, func() []*Statement {
+		part = nil
+		return []*Statement{{Name: "read audit records", Text: text + `WHERE at < ? ORDER BY at DESC, id DESC LIMIT ?`, Args: []any{high, int64(limit)}, Each: each}}
+	})
+	if err != nil || len(part) < limit {
+		return part, err
+	}
+	last := part[limit-1].At
+	for len(part) > 0 && part[len(part)-1].At.Equal(last) {
+		part = part[:len(part)-1]
+	}
+	audits = part
+	err = s.read(ctx, func() []*Statement {
+		part = nil
+		return []*Statement{{Name: "read audit records", Text: text + `WHERE at = ? ORDER BY id DESC`, Args: []any{last.UnixMilli()}, Each: each}}
+	})
+	return append(audits, part...), err
+}

@@ -1,0 +1,146 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Due appends to buf up to limit entries of the given shards, in order. See
+// bellman.Reader.
+//
+// Each shard is one scan in the order of the index, which stops early: a part
+// of the limit is asked of each. Shards that gave all they were asked for may
+// have more, so what lies behind the last entry of any of them waits for the
+// next round.
+func (s *Store) Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
+	if err := s.enter(); err != nil {
+		return buf, err
+	}
+	defer s.leave()
+	shards = slices.Compact(slices.Sorted(slices.Values(shards)))
+	end := len(buf) + max(limit, 0)
+	var page []bellman.Entry
+	for each := 0; len(shards) > 0 && len(buf) < end && from.Look < to; {
+		left := end - len(buf)
+		each = min(max(2*left/len(shards)+16, 4*each), left)
+		var err error
+		if page, err = s.duePage(ctx, shards, from, to, each, page[:0]); err != nil {
+			return buf, err
+		}
+		slices.SortFunc(page, comparePosition)
+		var full []uint16
+		known := len(page) // entries of page behind which nothing is missing
+		counts := map[uint16]int{}
+		for i := range page {
+			if n := page[i].Shard; counts[n] == each-1 {
+				full = append(full, n)
+				known = min(known, i+1)
+			} else {
+				counts[n]++
+			}
+		}
+		known = min(known, left)
+		buf = append(buf, page[:known]...)
+		if len(full) == 0 || known == left {
+			break
+		}
+		from = bellman.Position{Look: page[known-1].Look, ID: page[known-1].ID}
+		if known == len(page) {
+			shards = full // the others have no more
+		}
+	}
+	return buf, nil
+}
+
+func comparePosition(a, b bellman.Entry) int {
+	return cmp.Or(cmp.Compare(a.Look, b.Look), compareID(a.ID, b.ID))
+}
+
+// dueText is the scan of one shard. The cursor is spelled out, because MariaDB
+// reads a row value from the shard's beginning.
+const dueText = `SELECT id, look, due, line, version, attempts, shard FROM bellman_live
+	WHERE shard = ? AND look >= ? AND look < ? AND (look > ? OR id > ?) ORDER BY look, id LIMIT ?`
+
+// duePage reads up to each entries of each shard.
+func (s *Store) duePage(ctx context.Context, shards []uint16, from bellman.Position, to int64, each int, page []bellman.Entry) ([]bellman.Entry, error) {
+	var text strings.Builder
+	args := make([]any, 0, 6*len(shards))
+	for i, shard := range shards {
+		if i > 0 {
+			text.WriteString("\nUNION ALL ")
+		}
+		text.WriteString("(" + dueText + ")")
+		args = append(args, int64(shard), from.Look, to, from.Look, from.ID, int64(each))
+	}
+	err := s.read(ctx, func() []*Statement {
+		page = page[:0]
+		return []*Statement{{Name: "read due tasks", Text: text.String(), Args: args, Each: func(r Row) error {
+			var id bellman.ID
+			var look, due, line, version, attempts, shard int64
+			if err := r.Scan(&id, &look, &due, &line, &version, &attempts, &shard); err != nil {
+				return err
+			}
+			page = append(page, bellman.Entry{ID: id, Look: look, Due: due, Line: bellman.Line(line), Version: uint32(version),
+				Attempts: uint32(attempts), Shard: uint16(shard)})
+			return nil
+		}}}
+	})
+	return page, err
+}
+
+// loadPage is how many tasks one statement loads.
+const loadPage = 512
+
+// Load reads whole tasks (without Last) for entries, in their order. An
+// element is nil where the task is gone, ended, or of another version.
+func (s *Store) Load(ctx context.Context, entries []bellman.Entry) ([]*bellman.Task, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	tasks := make([]*bellman.Task, len(entries))
+	at := make(map[bellman.ID][]int, len(entries))
+	ids := make([]bellman.ID, 0, len(entries))
+	for i, e := range entries {
+		if at[e.ID] == nil {
+			ids = append(ids, e.ID)
+		}
+		at[e.ID] = append(at[e.ID], i)
+	}
+	slices.SortFunc(ids, compareID)
+	for part := range slices.Chunk(ids, loadPage) {
+		err := s.read(ctx, func() []*Statement {
+			return []*Statement{{Name: "load tasks", Args: []any{part}, Text: `SELECT l.version, l.shard, l.attempts, l.look, l.due, l.rest, ` + coldColumns + `
+				FROM bellman_live l JOIN bellman_task t ON t.id = l.id WHERE l.id IN (??)`, Each: func(r Row) error {
+				var hot statusRow
+				var cold coldRow
+				if err := r.Scan(append([]any{&hot.version, &hot.shard, &hot.attempts, &hot.look, &hot.due, &hot.rest}, cold.dest()...)...); err != nil {
+					return err
+				}
+				hot.id = cold.id
+				st, err := hot.status()
+				if err != nil {
+					return err
+				}
+				for _, i := range at[cold.id] {
+					if entries[i].Version != st.Version {
+						continue
+					}
+					if tasks[i], err = cold.task(); err != nil {
+						return err
+					}
+					tasks[i].Status = st
+				}
+				return nil
+			}}}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return tasks, nil
+}

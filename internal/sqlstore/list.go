@@ -1,0 +1,186 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// listRows is how many rows one call of List looks at, at most.
+const listRows = 2000
+
+// List reads tasks that fit f, newest first. See bellman.Reader. It goes
+// through the narrowest index that f allows: a key, an order, a merchant, a
+// host, a state, or all.
+func (s *Store) List(ctx context.Context, f bellman.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
+	if err := s.enter(); err != nil {
+		return nil, next, err
+	}
+	defer s.leave()
+	if limit <= 0 {
+		return nil, before, nil
+	}
+	low, high := bellman.ID{}, bellman.ID(bytes.Repeat([]byte{0xff}, 16))
+	if !before.IsZero() {
+		high = before
+	}
+	if !f.CreatedFrom.IsZero() {
+		low = bellman.FirstID(f.CreatedFrom)
+	}
+	if !f.CreatedTo.IsZero() {
+		if to := bellman.FirstID(f.CreatedTo); compareID(to, high) < 0 {
+			high = to
+		}
+	}
+	seen := 0
+	for compareID(low, high) < 0 {
+		n := min(max(limit, 64), listRows-seen)
+		ids, err := s.candidates(ctx, f, low, high, n)
+		if err != nil {
+			return nil, next, err
+		}
+		chosen, err := s.choose(ctx, f, ids)
+		if err != nil {
+			return nil, next, err
+		}
+		for len(chosen) > 0 {
+			part := chosen[:min(len(chosen), limit-len(tasks))]
+			chosen = chosen[len(part):]
+			page, err := s.whole(ctx, part)
+			if err != nil {
+				return nil, next, err
+			}
+			for _, t := range page {
+				if t != nil && (f.State == nil || *f.State == t.State) { // it may have moved since
+					tasks = append(tasks, t)
+				}
+			}
+			if len(tasks) == limit {
+				if last := tasks[limit-1].ID; len(ids) == n || last != ids[len(ids)-1] {
+					next = last
+				}
+				return tasks, next, nil
+			}
+		}
+		if len(ids) < n {
+			return tasks, bellman.ID{}, nil
+		}
+		high = ids[len(ids)-1]
+		if seen += len(ids); seen == listRows {
+			return tasks, high, nil
+		}
+	}
+	return tasks, bellman.ID{}, nil
+}
+
+// candidates are the ids, newest first, that the narrowest index has.
+func (s *Store) candidates(ctx context.Context, f bellman.Filter, low, high bellman.ID, limit int) (ids []bellman.ID, err error) {
+	var text string
+	var args []any
+	switch {
+	case f.Key != "":
+		queues := [][]byte{[]byte(f.Queue)}
+		if f.Queue == "" {
+			if queues, err = s.queues(ctx); err != nil {
+				return nil, err
+			}
+		}
+		keys := make([][]byte, len(queues))
+		for i := range keys {
+			keys[i] = []byte(f.Key)
+		}
+		if len(queues) == 0 {
+			return nil, nil
+		}
+		text, args = `SELECT id FROM bellman_task WHERE (queue, task_key) IN (???)`, []any{queues, keys}
+	case f.OrderNo != "":
+		text, args = `SELECT id FROM bellman_task WHERE order_no = ?`, []any{[]byte(f.OrderNo)}
+	case f.MerchantNo != "":
+		text, args = `SELECT id FROM bellman_task WHERE merchant_no = ?`, []any{[]byte(f.MerchantNo)}
+	case f.URLHost != "":
+		text, args = `SELECT id FROM bellman_task WHERE url_host IN (??)`, []any{hosts(f.URLHost)}
+	case f.State != nil && f.State.Ended():
+		text, args = `SELECT id FROM bellman_ended WHERE state = ?`, []any{int64(*f.State)}
+	case f.State != nil:
+		text = `SELECT id FROM bellman_live WHERE id >= ?`
+		args = []any{bellman.ID{}}
+	default:
+		text = `SELECT id FROM bellman_task WHERE id >= ?`
+		args = []any{bellman.ID{}}
+	}
+	err = s.read(ctx, func() []*Statement {
+		ids = nil
+		return []*Statement{{Name: "list tasks", Text: text + ` AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?`, Args: append(slices.Clip(args), low, high, int64(limit)),
+			Each: func(r Row) error {
+				var id bellman.ID
+				err := r.Scan(&id)
+				ids = append(ids, id)
+				return err
+			}}}
+	})
+	return ids, err
+}
+
+// hosts are the names that a task's url_host may have when it is at this host,
+// given with or without its port.
+func hosts(host string) [][]byte {
+	list := [][]byte{[]byte(host)}
+	if name := hostOf("//" + host); name != "" && name != host {
+		list = append(list, []byte(name))
+	}
+	return list
+}
+
+// queues are the names of all queues that have, or had, tasks.
+func (s *Store) queues(ctx context.Context) (names [][]byte, err error) {
+	err = s.read(ctx, func() []*Statement {
+		names = nil
+		return []*Statement{{Name: "read queues", Text: `SELECT DISTINCT queue FROM bellman_depth`, Each: func(r Row) error {
+			var name []byte
+			err := r.Scan(&name)
+			names = append(names, bytes.Clone(name))
+			return err
+		}}}
+	})
+	return names, err
+}
+
+// choose keeps those ids whose tasks fit f, in their order. What an index has
+// chosen already is not looked at again.
+func (s *Store) choose(ctx context.Context, f bellman.Filter, ids []bellman.ID) ([]bellman.ID, error) {
+	byState := f.State != nil && (f.Key != "" || f.OrderNo != "" || f.MerchantNo != "" || f.URLHost != "")
+	byCold := f.Queue != "" && f.Key == "" || f.Event != "" || f.URLHost != "" ||
+		f.OrderNo != "" && f.Key != "" || f.MerchantNo != "" && (f.Key != "" || f.OrderNo != "")
+	if len(ids) == 0 || !byState && !byCold {
+		return ids, nil
+	}
+	fits := map[bellman.ID]bool{}
+	status := map[bellman.ID]bellman.Status{}
+	err := s.read(ctx, func() []*Statement {
+		var statements []*Statement
+		if byState {
+			statements = append(statements, readStatuses(ids, status))
+		}
+		if byCold {
+			statements = append(statements, &Statement{Name: "filter tasks", Args: []any{ids}, Text: `SELECT id, queue, merchant_no, order_no, event, url FROM bellman_task WHERE id IN (??)`,
+				Each: func(r Row) error {
+					var id bellman.ID
+					var queue, merchant, order, event, address []byte
+					if err := r.Scan(&id, &queue, &merchant, &order, &event, &address); err != nil {
+						return err
+					}
+					same := func(want string, have []byte) bool { return want == "" || want == string(have) }
+					fits[id] = same(f.Queue, queue) && same(f.MerchantNo, merchant) && same(f.OrderNo, order) && same(f.Event, event) &&
+						(f.URLHost == "" || atHost(string(address), f.URLHost))
+					return nil
+				}})
+		}
+		return statements
+	})
+	return slices.DeleteFunc(ids, func(id bellman.ID) bool {
+		st, there := status[id]
+		return byCold && !fits[id] || byState && (!there || st.State != *f.State)
+	}), err
+}

@@ -1,0 +1,30 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+)
+
+// New returns the store in a database whose schema is the present one. It owns d.
+func New(ctx context.Context, d Driver) (*Store, error) {
+	s := &Store{d: d}
+	for _, slot := range rand.Perm(slots) {
+		s.slots = append(s.slots, int64(slot))
+	}
+	version, err := schemaVersion(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	if version < len(migrations) {
+		return nil, errors.New("the schema is older than this bellman: migrate it")
+	}
+	shards, err := s.Shards(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.shards = len(shards); s.shards == 0 {
+		return nil, errors.New("the schema has no shards: it was not created by bellman, or rows of bellman_shard were deleted")
+	}
+	return s, nil
+}

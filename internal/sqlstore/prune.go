@@ -1,0 +1,81 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// pruneBatch is how many tasks one transaction of Prune deletes.
+const pruneBatch = 256
+
+// Prune deletes up to limit tasks, and their attempts, that ended in state and
+// finished before the given time. See bellman.Writer.
+//
+// It looks at tasks created before that time only: one that finished before it
+// was created, because a clock was set back, is deleted that much later.
+func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time, limit int) (int, error) {
+	if err := s.enter(); err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	if !state.Ended() || state > bellman.Cancelled {
+		return 0, fmt.Errorf("prune %s tasks: want an end state", state)
+	}
+	slot := s.takeSlot()
+	defer s.giveSlot(slot)
+	total := 0
+	for total < limit {
+		if err := ctx.Err(); err != nil {
+			return total, err
+		}
+		want := min(limit-total, pruneBatch)
+		n, err := s.prune(ctx, state, before, want, slot)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("prune %s tasks: %w", state, err)
+		}
+		if n < want {
+			break
+		}
+	}
+	return total, nil
+}
+
+// prune deletes up to limit tasks in one transaction.
+func (s *Store) prune(ctx context.Context, state bellman.State, before time.Time, limit int, slot int64) (n int, err error) {
+	err = s.write(ctx, func(tx Tx) error {
+		g := &stage{s: s, slot: slot, depths: map[depthKey]int64{}}
+		var ids []bellman.ID
+		var versions []int64
+		err := tx.Send(ctx, &Statement{Name: "find tasks", Args: []any{int64(state), bellman.FirstID(before), before.UnixMilli(), int64(limit)},
+			Text: `SELECT id, version, queue FROM bellman_ended WHERE state = ? AND id < ? AND finished < ? ORDER BY id LIMIT ?`,
+			Each: func(r Row) error {
+				var id bellman.ID
+				var version int64
+				var queue []byte
+				if err := r.Scan(&id, &version, &queue); err != nil {
+					return err
+				}
+				ids, versions = append(ids, id), append(versions, version)
+				g.count(string(queue), state, -1)
+				return nil
+			}})
+		n = len(ids)
+		if err != nil || n == 0 {
+			return err
+		}
+		return tx.Send(ctx, append([]*Statement{
+			{Name: "delete statuses of ended tasks", Text: `DELETE FROM bellman_ended WHERE state = ? AND (id, version) IN (???)`,
+				Args: []any{int64(state), ids, versions}, Want: int64(n)},
+			{Name: "delete attempts", Text: `DELETE FROM bellman_attempt WHERE task_id IN (??)`, Args: []any{ids}},
+			{Name: "delete tasks", Text: `DELETE FROM bellman_task WHERE id IN (??)`, Args: []any{ids}},
+		}, g.depthWrites()...)...)
+	})
+	if err != nil {
+		n = 0
+	}
+	return n, err
+}

@@ -1,0 +1,199 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Task reads a task, with Last. ErrNotFound if there is none.
+func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	tasks, err := s.whole(ctx, []bellman.ID{id})
+	if err != nil {
+		return nil, err
+	}
+	if tasks[0] == nil {
+		return nil, bellman.ErrNotFound
+	}
+	return tasks[0], nil
+}
+
+// whole reads tasks with their status and Last, in the order of ids, of which
+// none comes twice; nil where there is none.
+func (s *Store) whole(ctx context.Context, ids []bellman.ID) ([]*bellman.Task, error) {
+	cold := make(map[bellman.ID]*bellman.Task, len(ids))
+	status := make(map[bellman.ID]bellman.Status, len(ids))
+	err := s.read(ctx, func() []*Statement {
+		return []*Statement{readStatuses(ids, status), {Name: "read tasks", Text: `SELECT ` + coldColumns + ` FROM bellman_task t WHERE t.id IN (??)`, Args: []any{ids},
+			Each: func(r Row) error {
+				var row coldRow
+				if err := r.Scan(row.dest()...); err != nil {
+					return err
+				}
+				t, err := row.task()
+				cold[row.id] = t
+				return err
+			}}}
+	})
+	if err != nil {
+		return nil, err
+	}
+	tasks := make([]*bellman.Task, len(ids))
+	for i, id := range ids {
+		st, there := status[id]
+		t := cold[id]
+		if !there || t == nil {
+			continue // or added, or deleted, between the two reads
+		}
+		t.Status = st
+		tasks[i] = t
+	}
+	return tasks, s.readLast(ctx, tasks)
+}
+
+// readStatuses reads the statuses of tasks, pending or ended. It is one
+// statement, so that a task that moves between the two is seen once.
+func readStatuses(ids []bellman.ID, to map[bellman.ID]bellman.Status) *Statement {
+	return &Statement{Name: "read statuses", Args: []any{ids, ids},
+		Text: `SELECT id, 0, version, shard, attempts, look, due, 0, NULL, rest FROM bellman_live WHERE id IN (??)
+			UNION ALL SELECT id, state, version, shard, attempts, 0, 0, finished, reason, rest FROM bellman_ended WHERE state IN (1, 2, 3) AND id IN (??)`,
+		Each: func(r Row) error {
+			var row statusRow
+			if err := r.Scan(&row.id, &row.state, &row.version, &row.shard, &row.attempts, &row.look, &row.due, &row.finished, &row.reason, &row.rest); err != nil {
+				return err
+			}
+			st, err := row.status()
+			to[row.id] = st
+			return err
+		}}
+}
+
+// readLast sets Last of those tasks that were attempted.
+func (s *Store) readLast(ctx context.Context, tasks []*bellman.Task) error {
+	last := map[bellman.ID]*bellman.Task{}
+	var ids []bellman.ID
+	var numbers []int64
+	for _, t := range tasks {
+		if t != nil && t.Attempts > 0 {
+			last[t.ID] = t
+			ids, numbers = append(ids, t.ID), append(numbers, int64(t.Attempts))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	set := func(r Row) error {
+		var row attemptRow
+		if err := r.Scan(row.dest()...); err != nil {
+			return err
+		}
+		a, err := row.attempt()
+		last[row.id].Last = &a
+		return err
+	}
+	err := s.read(ctx, func() []*Statement {
+		return []*Statement{{Name: "read newest attempts", Text: `SELECT ` + attemptColumns + ` FROM bellman_attempt WHERE (task_id, number) IN (???)`,
+			Args: []any{ids, numbers}, Each: set}}
+	})
+	if err != nil {
+		return err
+	}
+	// Attempts that left no record, such as one that its node did not survive.
+	var older []*Statement
+	for _, id := range ids {
+		if last[id].Last == nil {
+			older = append(older, &Statement{Name: "read newest attempt", Args: []any{id}, Each: set,
+				Text: `SELECT ` + attemptColumns + ` FROM bellman_attempt WHERE task_id = ? ORDER BY number DESC LIMIT 1`})
+		}
+	}
+	if len(older) == 0 {
+		return nil
+	}
+	return s.read(ctx, func() []*Statement { return older })
+}
+
+// Lookup finds the id of the task with this key. ErrNotFound if there is none.
+func (s *Store) Lookup(ctx context.Context, queue, key string) (id bellman.ID, err error) {
+	if err := s.enter(); err != nil {
+		return id, err
+	}
+	defer s.leave()
+	if key == "" {
+		return id, bellman.ErrNotFound
+	}
+	found := false
+	err = s.read(ctx, func() []*Statement {
+		return []*Statement{{Name: "look up key", Text: `SELECT id FROM bellman_task WHERE queue = ? AND task_key = ?`, Args: []any{[]byte(queue), []byte(key)},
+			Each: func(r Row) error {
+				found = true
+				return r.Scan(&id)
+			}}}
+	})
+	if err == nil && !found {
+		err = bellman.ErrNotFound
+	}
+	return id, err
+}
+
+// Attempts reads up to limit attempts of a task with numbers above after, in
+// order of their numbers.
+func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) (attempts []bellman.Attempt, err error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	if limit <= 0 {
+		return nil, nil
+	}
+	err = s.read(ctx, func() []*Statement {
+		attempts = nil
+		return []*Statement{{Name: "read attempts", Text: `SELECT ` + attemptColumns + ` FROM bellman_attempt WHERE task_id = ? AND number > ? ORDER BY number LIMIT ?`,
+			Args: []any{id, int64(after), int64(limit)}, Each: func(r Row) error {
+				var row attemptRow
+				if err := r.Scan(row.dest()...); err != nil {
+					return err
+				}
+				a, err := row.attempt()
+				attempts = append(attempts, a)
+				return err
+			}}}
+	})
+	return attempts, err
+}
+
+// Depths counts the tasks of each queue that has any, by state. It is exact: the
+// sum of what each commit counted.
+func (s *Store) Depths(ctx context.Context) ([]bellman.Depth, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	var depths []bellman.Depth
+	err := s.read(ctx, func() []*Statement {
+		depths = nil
+		return []*Statement{{Name: "read depths", Text: `SELECT queue, state, CAST(SUM(tasks) AS {number}) FROM bellman_depth GROUP BY queue, state ORDER BY queue, state`,
+			Each: func(r Row) error {
+				var queue []byte
+				var state, n int64
+				if err := r.Scan(&queue, &state, &n); err != nil {
+					return err
+				}
+				if state < 0 || state > int64(bellman.Cancelled) {
+					return fmt.Errorf("queue %q has tasks in state %d, which does not exist", queue, state)
+				}
+				if len(depths) == 0 || depths[len(depths)-1].Queue != string(queue) {
+					depths = append(depths, bellman.Depth{Queue: string(queue)})
+				}
+				d := &depths[len(depths)-1]
+				*[...]*int64{&d.Pending, &d.Succeeded, &d.Failed, &d.Cancelled}[state] = n
+				return nil
+			}}}
+	})
+	return slices.DeleteFunc(depths, func(d bellman.Depth) bool { return d == bellman.Depth{Queue: d.Queue} }), err
+}

@@ -1,0 +1,143 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Who is alive is said by the database's clock alone.
+
+// forgotten is how many ttl a node stays in the list after it expired.
+const forgotten = 100
+
+// Shards reads all shards, in order.
+func (s *Store) Shards(ctx context.Context) (shards []bellman.Shard, err error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	err = s.read(ctx, func() []*Statement {
+		shards = nil
+		return []*Statement{{Name: "read shards", Text: `SELECT s.shard, s.epoch, s.owner, CASE WHEN n.expires > {now} THEN 1 ELSE 0 END
+			FROM bellman_shard s LEFT JOIN bellman_node n ON n.name = s.owner ORDER BY s.shard`, Each: func(r Row) error {
+			var shard, epoch, alive int64
+			var owner []byte
+			err := r.Scan(&shard, &epoch, &owner, &alive)
+			shards = append(shards, bellman.Shard{Lease: bellman.Lease{Shard: uint16(shard), Epoch: epoch}, Owner: string(owner), Alive: alive == 1})
+			return err
+		}}}
+	})
+	return shards, err
+}
+
+// Join registers a node for as long as it beats at least every ttl. ErrConflict
+// while a node of that name is registered and has not expired.
+func (s *Store) Join(ctx context.Context, n bellman.Node, ttl time.Duration) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	ms := ttl.Milliseconds()
+	if n.Name == "" || len(n.Name) > maxName || ms <= 0 {
+		return fmt.Errorf("join: node %.40q with ttl %v: want a name of at most %d bytes and a ttl of a millisecond or more", n.Name, ttl, maxName)
+	}
+	name := []byte(n.Name)
+	err := s.write(ctx, func(tx Tx) error {
+		insert := &Statement{Name: "insert node", Text: `INSERT INTO bellman_node (name, addr, version, joined, beat, beats, ttl_ms, expires)
+			VALUES (?, ?, ?, {now}, {now}, 0, ?, {now} + ?)`, Args: []any{name, []byte(n.Addr), []byte(n.Version), ms, ms}}
+		err := tx.Send(ctx,
+			&Statement{Name: "delete node", Text: `DELETE FROM bellman_node WHERE name = ? AND expires <= {now}`, Args: []any{name}},
+			&Statement{Name: "forget nodes", Text: `DELETE FROM bellman_node WHERE expires + ? * ttl_ms < {now}`, Args: []any{int64(forgotten)}},
+			insert)
+		if err != nil && s.d.Kind(err) == Duplicate {
+			return fmt.Errorf("%w: a node named %q is registered already", bellman.ErrConflict, n.Name)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("join: %w", err)
+	}
+	return nil
+}
+
+// Beat keeps the node registered for another ttl; ErrFenced when it had expired.
+func (s *Store) Beat(ctx context.Context, name string) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	beat := &Statement{Name: "beat", Text: `UPDATE bellman_node SET beat = {now}, beats = beats + 1, expires = {now} + ttl_ms WHERE name = ? AND expires > {now}`,
+		Args: []any{[]byte(name)}}
+	if err := s.write(ctx, func(tx Tx) error { return tx.Send(ctx, beat) }); err != nil {
+		return err
+	}
+	if beat.Affected == 0 {
+		return fmt.Errorf("%w: node %q is not registered, or expired", bellman.ErrFenced, name)
+	}
+	return nil
+}
+
+// Leave ends a node's registration and frees its shards.
+func (s *Store) Leave(ctx context.Context, name string) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	owner := []byte(name)
+	err := s.write(ctx, func(tx Tx) error {
+		return tx.Send(ctx,
+			&Statement{Name: "free shards", Text: `UPDATE bellman_shard SET owner = ? WHERE owner = ?`, Args: []any{[]byte{}, owner}},
+			&Statement{Name: "delete node", Text: `DELETE FROM bellman_node WHERE name = ?`, Args: []any{owner}})
+	})
+	if err != nil {
+		return fmt.Errorf("leave: %w", err)
+	}
+	return nil
+}
+
+// Claim takes a shard for a node if its epoch is still seen, and its owner is
+// the node itself, gone or expired. ErrFenced otherwise, and when the node
+// itself is not registered.
+func (s *Store) Claim(ctx context.Context, name string, shard uint16, seen int64) (bellman.Lease, error) {
+	if err := s.enter(); err != nil {
+		return bellman.Lease{}, err
+	}
+	defer s.leave()
+	if int(shard) >= s.shards {
+		return bellman.Lease{}, fmt.Errorf("claim shard %d: there are %d", shard, s.shards)
+	}
+	node := []byte(name)
+	claim := &Statement{Name: "claim", Text: `UPDATE bellman_shard SET owner = ?, epoch = epoch + 1 WHERE shard = ? AND epoch = ?
+			AND EXISTS (SELECT 1 FROM bellman_node n WHERE n.name = ? AND n.expires > {now})
+			AND (owner = ? OR NOT EXISTS (SELECT 1 FROM bellman_node o WHERE o.name = bellman_shard.owner AND o.expires > {now}))`,
+		Args: []any{node, int64(shard), seen, node, node}}
+	if err := s.write(ctx, func(tx Tx) error { return tx.Send(ctx, claim) }); err != nil {
+		return bellman.Lease{}, fmt.Errorf("claim shard %d: %w", shard, err)
+	}
+	if claim.Affected == 0 {
+		return bellman.Lease{}, fmt.Errorf("%w: shard %d is not at epoch %d, or has an owner, or node %q is not registered", bellman.ErrFenced, shard, seen, name)
+	}
+	return bellman.Lease{Shard: shard, Epoch: seen + 1}, nil
+}
+
+// Nodes reads the registered nodes, by name; those that expired a while ago too.
+func (s *Store) Nodes(ctx context.Context) (nodes []bellman.Node, err error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	err = s.read(ctx, func() []*Statement {
+		nodes = nil
+		return []*Statement{{Name: "read nodes", Text: `SELECT name, addr, version, joined, beat FROM bellman_node ORDER BY name`, Each: func(r Row) error {
+			var name, addr, version []byte
+			var joined, beat int64
+			err := r.Scan(&name, &addr, &version, &joined, &beat)
+			nodes = append(nodes, bellman.Node{Name: string(name), Addr: string(addr), Version: string(version), Joined: fromMilli(joined), Beat: fromMilli(beat)})
+			return err
+		}}}
+	})
+	return nodes, err
+}

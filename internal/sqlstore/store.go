@@ -1,0 +1,154 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A Store keeps tasks in a database. Its methods are safe for concurrent use.
+type Store struct {
+	d      Driver
+	shards int
+
+	life   sync.RWMutex // held for reading by each call, for writing by Close
+	closed bool
+
+	mu    sync.Mutex
+	slots []int64 // of counters, that no commit of this process uses now
+}
+
+var _ bellman.Store = (*Store)(nil)
+
+// slots are as many as commits may count at the same time without waiting for
+// one another.
+const slots = 64
+
+// Close waits for calls in flight, and closes the database. All later calls
+// return ErrClosed.
+func (s *Store) Close() error {
+	s.life.Lock()
+	defer s.life.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return s.d.Close()
+}
+
+// enter begins a call, unless the store is closed.
+func (s *Store) enter() error {
+	s.life.RLock()
+	if s.closed {
+		s.life.RUnlock()
+		return bellman.ErrClosed
+	}
+	return nil
+}
+
+func (s *Store) leave() { s.life.RUnlock() }
+
+// read runs statements outside of a transaction. The rows that f of a statement
+// was called with may come again after start was called again: a connection
+// that broke is tried once more.
+func (s *Store) read(ctx context.Context, start func() []*Statement) error {
+	err := s.d.Read(ctx, start()...)
+	if err != nil && ctx.Err() == nil {
+		if kind := s.d.Kind(err); kind == Lost || kind == Retry {
+			err = s.d.Read(ctx, start()...)
+		}
+	}
+	return err
+}
+
+// tries is how often a transaction is begun, when it loses against others.
+const tries = 12
+
+// write calls f in a transaction and commits it; again where it lost against
+// another, or where the connection broke before COMMIT was sent.
+func (s *Store) write(ctx context.Context, f func(tx Tx) error) error {
+	for try := 1; ; try++ {
+		again, err := s.attempt(ctx, f)
+		if err == nil || !again || try == tries || ctx.Err() != nil {
+			return err
+		}
+		if try > 2 {
+			// Whoever wins is done within some milliseconds.
+			pause := time.NewTimer(rand.N(time.Millisecond << min(try, 7)))
+			select {
+			case <-pause.C:
+			case <-ctx.Done():
+				pause.Stop()
+				return err
+			}
+		}
+	}
+}
+
+// attempt calls f in a transaction and commits it. It says whether it may be
+// tried again: nothing was written then.
+func (s *Store) attempt(ctx context.Context, f func(tx Tx) error) (again bool, err error) {
+	tx, err := s.d.Begin(ctx)
+	if err != nil {
+		return s.d.Kind(err) == Lost, err
+	}
+	if err := f(tx); err != nil {
+		tx.Rollback()
+		switch kind := s.d.Kind(err); {
+		case errors.Is(err, ErrRaced):
+			return true, err
+		case kind == Full:
+			return false, fmt.Errorf("%w: %w", bellman.ErrFull, err)
+		default:
+			return kind == Retry || kind == Lost || kind == Duplicate, err
+		}
+	}
+	err = tx.Commit(ctx)
+	if err == nil {
+		return false, nil
+	}
+	switch s.d.Kind(err) {
+	case Retry:
+		return true, err
+	case Full:
+		return false, fmt.Errorf("%w: %w", bellman.ErrFull, err)
+	case Lost:
+		return false, fmt.Errorf("%w: %w", bellman.ErrUnknown, err)
+	}
+	return false, err
+}
+
+// takeSlot takes a slot of the counters for one commit.
+func (s *Store) takeSlot() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.slots)
+	if n == 0 {
+		return rand.Int64N(slots) // more commits at once than slots: two wait for one another
+	}
+	slot := s.slots[n-1]
+	s.slots = s.slots[:n-1]
+	return slot
+}
+
+func (s *Store) giveSlot(slot int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.slots) < slots {
+		s.slots = append(s.slots, slot)
+	}
+}
+
+// one reads the one row of a statement, if it has any.
+func one(name, text string, args []any, dest ...any) (*Statement, *bool) {
+	found := new(bool)
+	return &Statement{Name: name, Text: text, Args: args, Each: func(r Row) error {
+		*found = true
+		return r.Scan(dest...)
+	}}, found
+}

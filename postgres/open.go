@@ -1,0 +1,130 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+)
+
+// Options are how a store is kept. The zero value is what most should use.
+type Options struct {
+	Connections int // at most so many at once; default 8
+	Shards      int // of a schema that is created; default 64; one that exists keeps its own
+
+	// NoMigrate leaves the schema as it is: Open fails unless it is the present
+	// one. For a user without the right to create tables; Migrate is then run by
+	// another.
+	NoMigrate bool
+
+	// Stopped is how long a transaction may wait for its client before the server
+	// ends it, so that a process that has stopped holds no shard. Default 5s.
+	Stopped time.Duration
+
+	Logger *slog.Logger // default: discards
+}
+
+// A Store keeps tasks in a PostgreSQL database. Its methods are safe for
+// concurrent use.
+type Store struct {
+	*sqlstore.Store
+}
+
+var _ bellman.Store = (*Store)(nil)
+
+// Open opens the store in the database that url names, such as
+// postgres://user:password@host:5432/database, and creates or updates its
+// tables. It fails if the schema is newer than this code, and if the database
+// would not keep what bellman promises; the error says what to change.
+func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	d, err := connect(ctx, url, o)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	s, err := d.open(ctx, o)
+	if err != nil {
+		d.Close()
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	return s, nil
+}
+
+// Migrate creates or updates the tables, and does nothing else.
+func Migrate(ctx context.Context, url string, o Options) error {
+	d, err := connect(ctx, url, o)
+	if err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	defer d.Close()
+	if err := sqlstore.Migrate(ctx, d, cmp.Or(o.Shards, 64)); err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	return nil
+}
+
+func (d *database) open(ctx context.Context, o Options) (*Store, error) {
+	if !o.NoMigrate {
+		if err := sqlstore.Migrate(ctx, d, cmp.Or(o.Shards, 64)); err != nil {
+			return nil, err
+		}
+	}
+	s, err := sqlstore.New(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{s}, nil
+}
+
+// connect opens the pool. Each connection is told what the store relies on,
+// whatever the server's defaults are.
+func connect(ctx context.Context, url string, o Options) (*database, error) {
+	if o.Shards < 0 || o.Shards > 1<<15 {
+		return nil, fmt.Errorf("%d shards: want 1 to %d", o.Shards, 1<<15)
+	}
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err // it says nothing of the password
+	}
+	config.MaxConns = int32(max(cmp.Or(o.Connections, 8), 2))
+	stopped := cmp.Or(o.Stopped, 5*time.Second)
+	settings := [][2]string{
+		{"default_transaction_isolation", "read committed"},
+		{"idle_in_transaction_session_timeout", strconv.FormatInt(stopped.Milliseconds(), 10)},
+		// Every query has its index: a plan that was made while a table was empty,
+		// and is kept, must use it too.
+		{"jit", "off"},
+		{"enable_seqscan", "off"},
+		{"enable_hashjoin", "off"},
+		{"enable_mergejoin", "off"},
+	}
+	var set strings.Builder
+	set.WriteString("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+	for _, s := range settings {
+		fmt.Fprintf(&set, "; SET %s = '%s'", s[0], s[1])
+	}
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.PgConn().Exec(ctx, set.String()).ReadAll()
+		return err
+	}
+	if _, named := config.ConnConfig.RuntimeParams["application_name"]; !named {
+		config.ConnConfig.RuntimeParams["application_name"] = "bellman"
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return &database{pool: pool}, nil
+}

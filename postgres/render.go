@@ -1,0 +1,158 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+)
+
+// types are PostgreSQL's words for those of the schema.
+var types = strings.NewReplacer(
+	"{id}", "uuid", "{name}", "bytea", "{key}", "bytea", "{bytes}", "bytea",
+	"{table}", "", "{busy}", " WITH (fillfactor = 50)",
+)
+
+const now = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint"
+
+// render is a statement in PostgreSQL's words, with one parameter for each
+// argument: a list is an array.
+func render(s *sqlstore.Statement) (string, []any) {
+	if s.Insert != nil {
+		return renderInsert(s.Insert)
+	}
+	args := make([]any, len(s.Args))
+	for i, a := range s.Args {
+		args[i] = argument(a)
+	}
+	if text, known := texts.Load(s.Text); known {
+		return text.(string), args
+	}
+	text := renderText(s.Text, s.Args)
+	texts.Store(s.Text, text)
+	return text, args
+}
+
+// texts are those that were rendered already. There are not many: what differs
+// from call to call is in arguments.
+var texts sync.Map
+
+func renderText(text string, args []any) string {
+	var b strings.Builder
+	n := 0
+	text = strings.NewReplacer("{now}", now, "{number}", "bigint", "IN (??)", "= ANY (??)").Replace(text)
+	for {
+		i := strings.IndexByte(text, '?')
+		if i < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		b.WriteString(text[:i])
+		text = text[i:]
+		switch {
+		case strings.HasPrefix(text, "???"):
+			fmt.Fprintf(&b, "SELECT * FROM unnest($%d::%s, $%d::%s)", n+1, array(args[n]), n+2, array(args[n+1]))
+			n, text = n+2, text[3:]
+		case strings.HasPrefix(text, "??"):
+			fmt.Fprintf(&b, "$%d::%s", n+1, array(args[n]))
+			n, text = n+1, text[2:]
+		default:
+			fmt.Fprintf(&b, "$%d", n+1)
+			n, text = n+1, text[1:]
+		}
+	}
+}
+
+// array is the type of a list.
+func array(list any) string {
+	switch list.(type) {
+	case []bellman.ID:
+		return "uuid[]"
+	case []int64:
+		return "int8[]"
+	}
+	return "bytea[]"
+}
+
+// argument is a value as pgx sends it fastest.
+func argument(value any) any {
+	switch v := value.(type) {
+	case bellman.ID:
+		return pgtype.UUID{Bytes: v, Valid: true}
+	case []bellman.ID:
+		ids := make(pgtype.FlatArray[pgtype.UUID], len(v))
+		for i, id := range v {
+			ids[i] = pgtype.UUID{Bytes: id, Valid: true}
+		}
+		return ids
+	case []int64:
+		return pgtype.FlatArray[int64](v)
+	case [][]byte:
+		return pgtype.FlatArray[[]byte](v)
+	}
+	return value
+}
+
+// renderInsert inserts rows from an array for each column.
+func renderInsert(in *sqlstore.Insert) (string, []any) {
+	args := make([]any, len(in.Columns))
+	for i, c := range in.Columns {
+		args[i] = argument(c.Values)
+	}
+	id := insertID{in.Into, in.Then}
+	if text, known := texts.Load(id); known {
+		return text.(string), args
+	}
+	var names, arrays, sets []string
+	for i, c := range in.Columns {
+		names = append(names, c.Name)
+		arrays = append(arrays, fmt.Sprintf("$%d::%s", i+1, array(c.Values)))
+		if in.Then == sqlstore.Replace && !contains(in.Key, c.Name) {
+			sets = append(sets, c.Name+" = excluded."+c.Name)
+		}
+		if in.Then == sqlstore.Sum && !contains(in.Key, c.Name) {
+			sets = append(sets, c.Name+" = "+in.Into+"."+c.Name+" + excluded."+c.Name)
+		}
+	}
+	text := fmt.Sprintf("INSERT INTO %s (%s) SELECT * FROM unnest(%s)", in.Into, strings.Join(names, ", "), strings.Join(arrays, ", "))
+	switch in.Then {
+	case sqlstore.Keep:
+		text += " ON CONFLICT DO NOTHING"
+	case sqlstore.Replace, sqlstore.Sum:
+		text += fmt.Sprintf(" ON CONFLICT (%s) DO UPDATE SET %s", strings.Join(in.Key, ", "), strings.Join(sets, ", "))
+	}
+	texts.Store(id, text)
+	return text, args
+}
+
+// insertID names an insert: those into one table have the same columns.
+type insertID struct {
+	into string
+	then sqlstore.Conflict
+}
+
+func contains(list []string, name string) bool {
+	for _, other := range list {
+		if other == name {
+			return true
+		}
+	}
+	return false
+}
+
+// A row scans ids as pgx does fastest.
+type row struct{ rows pgx.Rows }
+
+func (r row) Scan(dest ...any) error {
+	for i := range dest {
+		if id, is := dest[i].(*bellman.ID); is {
+			dest[i] = (*[16]byte)(id)
+		}
+	}
+	return r.rows.Scan(dest...)
+}
