@@ -36,6 +36,7 @@ var layers = map[string][]string{
 	// Databases: all SQL is in one package, a database's own is in its package.
 	"internal/sqlstore": {""},
 	"postgres":          {"", "internal/sqlstore"},
+	"mysql":             {"", "internal/sqlstore"},
 
 	// Everything else stands side by side on the root and the leaves.
 	"engine":  {"", "schedule", "wheel", "dispatch"},
@@ -74,6 +75,7 @@ var homes = map[string]string{
 	"github.com/cockroachdb":       "pebble",
 	"github.com/danielgtaylor":     "api",
 	"github.com/goccy":             "config",
+	"github.com/go-sql-driver":     "mysql",
 	"github.com/jackc":             "postgres",
 	"github.com/prometheus":        "metrics",
 	"github.com/spf13":             "cmd/bellman",
@@ -164,7 +166,9 @@ func TestForbidden(t *testing.T) {
 		{"postgres", module + "/internal/sqlstore", true},
 		{"postgres", "github.com/jackc/pgx/v5", true},
 		{"internal/sqlstore", "github.com/jackc/pgx/v5", false},
+		{"postgres", "github.com/go-sql-driver/mysql", false},
 		{"engine", module + "/postgres", false},
+		{"mysql", module + "/postgres", false},
 		{"api", module + "/client", true},
 		{"api", module + "/engine", false},
 		{"api", module + "/pebble", false},

@@ -33,7 +33,8 @@ func newDatabase(t testing.TB) string {
 		t.Skipf("no PostgreSQL at %s (set BELLMAN_TEST_POSTGRES to another): %v", redacted(address()), err)
 	}
 	defer conn.Close(ctx)
-	name := fmt.Sprintf("bellman_test_%x", bellman.NewID())
+	id := bellman.NewID()
+	name := fmt.Sprintf("bellman_test_%x", id[:])
 	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,212 @@
+package mysql
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+)
+
+// Options are how a store is kept. The zero value is what most should use.
+type Options struct {
+	Connections int // at most so many at once; default 8
+	Shards      int // of a schema that is created; default 64; one that exists keeps its own
+
+	// NoMigrate leaves the schema as it is: Open fails unless it is the present
+	// one. For a user without the right to create tables; Migrate is then run by
+	// another.
+	NoMigrate bool
+
+	// Stopped is how long a transaction may wait for its client before the server
+	// ends it, so that a process that has stopped holds no shard. Whole seconds;
+	// default 5s.
+	Stopped time.Duration
+
+	// Answer is how long the database may take for one statement, before the
+	// connection is given up. Default 15s.
+	Answer time.Duration
+
+	Logger *slog.Logger // default: discards
+}
+
+func (o Options) shards() int { return cmp.Or(o.Shards, 64) }
+
+// A Store keeps tasks in a MySQL or MariaDB database. Its methods are safe for
+// concurrent use.
+type Store struct {
+	*sqlstore.Store
+}
+
+var _ bellman.Store = (*Store)(nil)
+
+// Open opens the store in the database that url names, such as
+// mysql://user:password@host:3306/database, and creates or updates its tables.
+// Parameters are those of github.com/go-sql-driver/mysql, such as tls=true. It
+// fails if the schema is newer than this code, and if the database would not
+// keep what bellman promises; the error says what to change.
+func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	d, err := connect(ctx, url, o)
+	if err != nil {
+		return nil, fmt.Errorf("mysql: %w", err)
+	}
+	s, err := d.open(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("mysql: %w", errors.Join(err, d.Close()))
+	}
+	return s, nil
+}
+
+// Migrate creates or updates the tables, and does nothing else.
+func Migrate(ctx context.Context, url string, o Options) error {
+	d, err := connect(ctx, url, o)
+	if err != nil {
+		return fmt.Errorf("mysql: %w", err)
+	}
+	if err := errors.Join(sqlstore.Migrate(ctx, d, o.shards()), d.Close()); err != nil {
+		return fmt.Errorf("mysql: %w", err)
+	}
+	return nil
+}
+
+func (d *database) open(ctx context.Context, o Options) (*Store, error) {
+	if !o.NoMigrate {
+		if err := sqlstore.Migrate(ctx, d, o.shards()); err != nil {
+			return nil, err
+		}
+	}
+	s, err := sqlstore.New(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{s}, nil
+}
+
+// parseURL is the driver's form of an address.
+func parseURL(address string) (*driver.Config, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("the address is no URL: want mysql://user:password@host:3306/database") // err has the password in it
+	}
+	if u.Scheme != "mysql" && u.Scheme != "mariadb" {
+		return nil, fmt.Errorf("the address begins with %q: want mysql:// or mariadb://", u.Scheme)
+	}
+	name := strings.TrimPrefix(u.Path, "/")
+	if name == "" {
+		return nil, errors.New("the address names no database: want mysql://user:password@host:3306/database")
+	}
+	config, err := driver.ParseDSN("/?" + u.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	config.Net, config.Addr = "tcp", net.JoinHostPort(cmp.Or(u.Hostname(), "127.0.0.1"), cmp.Or(u.Port(), "3306"))
+	config.DBName, config.User = name, u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	if config.TLS != nil && config.TLS.ServerName == "" && !config.TLS.InsecureSkipVerify {
+		config.TLS.ServerName = u.Hostname()
+	}
+	return config, nil
+}
+
+// A server is what must be known of one before its sessions can be set up.
+type server struct {
+	version string
+	packet  int
+}
+
+func (s server) mariaDB() bool { return strings.Contains(s.version, "MariaDB") }
+
+func (s server) tiDB() bool { return strings.Contains(s.version, "TiDB") }
+
+func askServer(ctx context.Context, config *driver.Config) (s server, err error) {
+	connector, err := driver.NewConnector(config)
+	if err != nil {
+		return s, err
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	err = db.QueryRowContext(ctx, "SELECT VERSION(), @@max_allowed_packet").Scan(&s.version, &s.packet)
+	return s, err
+}
+
+// connect opens the pool. Each session is told what the store relies on,
+// whatever the server's defaults are.
+func connect(ctx context.Context, url string, o Options) (*database, error) {
+	if o.Shards < 0 || o.Shards > 1<<15 {
+		return nil, fmt.Errorf("%d shards: want 1 to %d", o.Shards, 1<<15)
+	}
+	config, err := parseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	s, err := askServer(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	stopped := max(cmp.Or(o.Stopped, 5*time.Second), time.Second)
+	config.ClientFoundRows = true   // an UPDATE says how many rows it found, changed or not
+	config.InterpolateParams = true // one trip for each statement
+	config.MultiStatements = false
+	config.ParseTime = false
+	config.MaxAllowedPacket = s.packet
+	config.ReadTimeout = cmp.Or(config.ReadTimeout, cmp.Or(o.Answer, 15*time.Second)) // without it a lost reply is waited for without end
+	config.WriteTimeout = cmp.Or(config.WriteTimeout, config.ReadTimeout)
+	if config.Params == nil {
+		config.Params = map[string]string{}
+	}
+	seconds := strconv.Itoa(int(stopped.Seconds()))
+	idle := time.Minute
+	config.Params["sql_mode"] = "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
+	config.Params["time_zone"] = "'+00:00'"
+	config.Params["innodb_lock_wait_timeout"] = "5"
+	switch {
+	case s.mariaDB():
+		config.Params["tx_isolation"] = "'READ-COMMITTED'"
+		config.Params["idle_transaction_timeout"] = seconds
+		config.Params["in_predicate_conversion_threshold"] = "0" // a long list is a list
+	case s.tiDB():
+		config.Params["transaction_isolation"] = "'READ-COMMITTED'"
+		config.Params["tidb_txn_mode"] = "'pessimistic'"
+		config.Params["tidb_idle_transaction_timeout"] = seconds
+	default:
+		config.Params["transaction_isolation"] = "'READ-COMMITTED'"
+		config.Params["wait_timeout"] = seconds // there is none for transactions alone
+		idle = stopped / 2
+	}
+	d := &database{server: s, packet: min(s.packet/4, 4<<20)}
+	if d.db, err = pool(config, max(cmp.Or(o.Connections, 8), 2), idle); err != nil {
+		return nil, err
+	}
+	slow := config.Clone()
+	slow.ReadTimeout, slow.WriteTimeout = 0, 0
+	if d.slow, err = pool(slow, 2, time.Second); err != nil {
+		return nil, err
+	}
+	if err := d.db.PingContext(ctx); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func pool(config *driver.Config, connections int, idle time.Duration) (*sql.DB, error) {
+	connector, err := driver.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	db.SetConnMaxIdleTime(idle)
+	return db, nil
+}

@@ -1,0 +1,137 @@
+package mysql
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+)
+
+// types are MySQL's words for those of the schema.
+var types = strings.NewReplacer(
+	"{id}", "BINARY(16)", "{name}", "VARBINARY(512)", "{key}", "VARBINARY(1024)", "{bytes}", "LONGBLOB",
+	"{table}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC", "{busy}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
+)
+
+// words are those of statements. The clock has no time zone, so that it does
+// not jump with one.
+var words = strings.NewReplacer(
+	"{now}", "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)", "{number}", "SIGNED",
+)
+
+// render is a statement in MySQL's words, with a list spelled out.
+func render(s *sqlstore.Statement) (string, []any) {
+	var b strings.Builder
+	args := make([]any, 0, len(s.Args))
+	next := 0
+	text := words.Replace(s.Text)
+	for {
+		i := strings.IndexByte(text, '?')
+		if i < 0 {
+			b.WriteString(text)
+			return b.String(), args
+		}
+		b.WriteString(text[:i])
+		text = text[i:]
+		switch {
+		case strings.HasPrefix(text, "???"):
+			first, second := s.Args[next], s.Args[next+1]
+			n := sqlstore.Len(first)
+			b.WriteString(strings.TrimSuffix(strings.Repeat("(?,?),", n), ","))
+			for i := range n {
+				args = append(args, at(first, i), at(second, i))
+			}
+			next, text = next+2, text[3:]
+		case strings.HasPrefix(text, "??"):
+			n := sqlstore.Len(s.Args[next])
+			b.WriteString(strings.TrimSuffix(strings.Repeat("?,", n), ","))
+			for i := range n {
+				args = append(args, at(s.Args[next], i))
+			}
+			next, text = next+1, text[2:]
+		default:
+			b.WriteByte('?')
+			args = append(args, argument(s.Args[next]))
+			next, text = next+1, text[1:]
+		}
+	}
+}
+
+func argument(value any) any {
+	if id, is := value.(bellman.ID); is {
+		return id[:]
+	}
+	return value
+}
+
+// at is a list's value.
+func at(list any, i int) any {
+	switch v := list.(type) {
+	case []bellman.ID:
+		return v[i][:]
+	case []int64:
+		return v[i]
+	case [][]byte:
+		if v[i] == nil {
+			return nil
+		}
+		return v[i]
+	}
+	panic(fmt.Sprintf("mysql: %T is no list", list))
+}
+
+// maxRows is how many rows one statement inserts, at most.
+const maxRows = 512
+
+// inserts are the statements that insert rows: as few as packets allow.
+func (d *database) inserts(in *sqlstore.Insert) iter.Seq2[string, []any] {
+	var names, sets []string
+	for _, c := range in.Columns {
+		names = append(names, c.Name)
+		switch of := slices.Contains(in.Key, c.Name); {
+		case in.Then == sqlstore.Replace && !of:
+			sets = append(sets, fmt.Sprintf("%s = VALUES(%[1]s)", c.Name))
+		case in.Then == sqlstore.Sum && !of:
+			sets = append(sets, fmt.Sprintf("%s = %[1]s + VALUES(%[1]s)", c.Name))
+		}
+	}
+	if in.Then == sqlstore.Keep {
+		sets = []string{in.Key[0] + " = " + in.Key[0]}
+	}
+	head := fmt.Sprintf("INSERT INTO %s (%s) VALUES ", in.Into, strings.Join(names, ", "))
+	tuple := "(" + strings.TrimSuffix(strings.Repeat("?,", len(names)), ",") + "),"
+	tail := ""
+	if len(sets) > 0 {
+		tail = " ON DUPLICATE KEY UPDATE " + strings.Join(sets, ", ")
+	}
+	all := sqlstore.Len(in.Columns[0].Values)
+	return func(yield func(string, []any) bool) {
+		var args []any
+		for i, rows, size := 0, 0, 0; i < all; i++ {
+			for _, c := range in.Columns {
+				v := at(c.Values, i)
+				b, _ := v.([]byte)
+				size += 20 + len(b)
+				args = append(args, v)
+			}
+			if rows++; rows == maxRows || i == all-1 || size+width(in, i+1) > d.packet {
+				if !yield(head+strings.TrimSuffix(strings.Repeat(tuple, rows), ",")+tail, args) {
+					return
+				}
+				args, rows, size = nil, 0, 0
+			}
+		}
+	}
+}
+
+// width is how many bytes a row's values have.
+func width(in *sqlstore.Insert, i int) (n int) {
+	for _, c := range in.Columns {
+		b, _ := at(c.Values, i).([]byte)
+		n += 20 + len(b)
+	}
+	return n
+}
