@@ -14,6 +14,7 @@ type Attempt struct {
 	Started  time.Time     // never before Due
 	Took     time.Duration // start to last byte, or to giving up
 	Action   string        // what it asked for, where a handler asks several things; empty: the one thing
+	Reading  string        // how a handler that reads answers read this one: PENDING, PAID, paid_hint; empty: it does not
 	Timing   Timing        // parts of Took
 	Result   Result
 	Status   int    // HTTP status; 0 if no answer came

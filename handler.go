@@ -40,6 +40,14 @@ type Completer interface {
 	Complete(task *Task, outcome string, now time.Time) (Verdict, error)
 }
 
+// A Latecomer is a Handler that has a say when the answer of an attempt comes after
+// its task ended in some other way: it was completed or cancelled meanwhile.
+type Latecomer interface {
+	// Late says what still follows from such an attempt's verdict, with the task as
+	// it is now: Data and Follow count, and the task stays ended.
+	Late(task *Task, verdict Verdict, now time.Time) Verdict
+}
+
 // A Verdict says what follows from one attempt. The zero Verdict means: not
 // yet, try again when the schedule says.
 type Verdict struct {
@@ -55,6 +63,10 @@ type Verdict struct {
 	// Action says what this attempt asked for, where a handler has several things
 	// to ask: "query", "close". Empty: the one thing it does.
 	Action string
+
+	// Reading says how a handler that reads answers read this one: "PENDING",
+	// "PAID", "paid_hint". Empty: it does not.
+	Reading string
 
 	// Timing is how long the parts of the attempt took.
 	Timing Timing

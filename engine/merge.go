@@ -12,7 +12,8 @@ import (
 // task as the attempt saw it, t as it is now. What was done by hand stands, and
 // the attempt goes into the log; of its verdict counts what still means something:
 //
-//	ended by hand       → nothing: a decided task stays decided
+//	ended by hand       → nothing: a decided task stays decided, and a Latecomer
+//	                      says what follows all the same
 //	its data was changed → nothing, for the verdict came of other data; the task
 //	                      is attempted again, at once
 //	begun anew          → if it goes on, data and follow-ups; else nothing, for all

@@ -29,7 +29,7 @@ type flight struct {
 func (e *Engine) record(f *flight) {
 	f.attempt.Result, f.attempt.Status = f.verdict.Result, f.verdict.Status
 	f.attempt.Response, f.attempt.Error = f.verdict.Response, f.verdict.Error
-	f.attempt.Action, f.attempt.Timing = f.verdict.Action, f.verdict.Timing
+	f.attempt.Action, f.attempt.Reading, f.attempt.Timing = f.verdict.Action, f.verdict.Reading, f.verdict.Timing
 	f.follow = e.follow(f.task, f.verdict.Follow, &f.attempt)
 	f.change = bellman.Change{
 		ID:      f.task.ID,
@@ -245,10 +245,30 @@ func (e *Engine) reconcile(f *flight) {
 	}
 	f.task = t
 	f.change = bellman.Change{ID: t.ID, Version: t.Version, To: to, Attempt: &f.attempt}
-	if counts {
+	switch {
+	case counts:
 		f.change.Follow = f.follow
+	case !f.cut && (t.State.Ended() || endedSince(t, f.seen)):
+		e.late(f, t)
 	}
 	e.keep(f)
+}
+
+// late asks the handler of a task that has ended meanwhile what still follows
+// from an attempt.
+func (e *Engine) late(f *flight, t *bellman.Task) {
+	q, _ := e.queue(t.Queue)
+	h, ok := q.Handler.(bellman.Latecomer)
+	if !ok {
+		return
+	}
+	under := *t
+	under.Status = beneath(t.Status)
+	v := h.Late(&under, f.verdict, e.clock.now())
+	if v.Data != nil {
+		f.change.To.Data = v.Data
+	}
+	f.change.Follow = e.follow(t, v.Follow, nil)
 }
 
 // replace brings the hand up to date with a task that was changed by hand. One

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -153,4 +154,29 @@ func (h *Handler) Complete(task *bellman.Task, outcome string, now time.Time) (b
 	v := bellman.Verdict{Next: m.next}
 	h.follow(&v, w, m, &QueryAnswer{}, now)
 	return v, nil
+}
+
+// Late looks at an answer that came when the order had been decided, or its watch
+// cancelled, while it was asked for: a payment is a late one, whoever decided.
+func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Time) bellman.Verdict {
+	found, err := ParseLife(verdict.Data)
+	if err != nil {
+		return bellman.Verdict{}
+	}
+	reading, err := ParseReading(cmp.Or(found.Late, found.State))
+	if err != nil || !reading.IsPaid() {
+		return bellman.Verdict{}
+	}
+	w, err := h.read(task, now)
+	if err != nil { // it was read for the attempt
+		return bellman.Verdict{}
+	}
+	var m move
+	if w.life, m = look(w.life, answer{act: askQuery, reading: reading, started: now}); m.tell == "" {
+		return bellman.Verdict{}
+	}
+	w.life.Taken = found.Taken
+	v := bellman.Verdict{}
+	h.follow(&v, w, m, &QueryAnswer{}, now)
+	return v
 }

@@ -74,6 +74,7 @@ func (h *Handler) read(task *bellman.Task, now time.Time) (*watched, error) {
 // ask makes the one request of a step.
 func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a answer, said QueryAnswer) {
 	var got Answer
+	var reading string
 	switch w.life.Stage {
 	case Close, Reverse:
 		do, act := h.channel.Close, askClose
@@ -81,14 +82,17 @@ func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a ans
 			do, act = h.reverser.Reverse, askReverse
 		}
 		c := closeSafely(ctx, do, &w.order)
-		a, got = answer{act: act, close: c.Reading}, c.Answer
+		a, got, reading = answer{act: act, close: c.Reading}, c.Answer, c.Reading.String()
 	default:
 		said = h.querySafely(ctx, &w.order)
-		a, got = answer{act: askQuery, reading: said.Reading, wait: max(said.Wait, 0)}, said.Answer
+		if said.Reading > Failed { // no reading that there is
+			said.Reading = QueryError
+		}
+		a, got, reading = answer{act: askQuery, reading: said.Reading, wait: max(said.Wait, 0)}, said.Answer, said.Reading.String()
 	}
 	a.throttled, a.retryAfter = got.Throttled, max(got.RetryAfter, 0)
 	return bellman.Verdict{
-		Action: a.act, Result: got.Result, Status: got.Status, Error: got.Error, Throttled: got.Throttled,
+		Action: a.act, Reading: reading, Result: got.Result, Status: got.Status, Error: got.Error, Throttled: got.Throttled,
 		Response: excerpt(got.Body),
 	}, a, said
 }

@@ -111,11 +111,15 @@ var (
 	_ bellman.Handler   = (*Handler)(nil)
 	_ bellman.Checker   = (*Handler)(nil)
 	_ bellman.Completer = (*Handler)(nil)
+	_ bellman.Latecomer = (*Handler)(nil)
 )
 
 // New returns the handler of a queue whose orders are placed at c. An error
 // names the rule that is wrong.
 func New(c Channel, r Rules) (*Handler, error) {
+	if c == nil {
+		return nil, errors.New("order: there is no channel to ask")
+	}
 	h := &Handler{channel: c, rules: r.withDefaults()}
 	r = h.rules
 	for _, span := range []struct {

@@ -138,6 +138,52 @@ func TestCancelWhileAsked(t *testing.T) {
 	}
 }
 
+// The answer to a query in flight says that it is paid, when somebody has said
+// otherwise, or ended the watch: what was said stays, and the merchant is told of
+// the payment.
+func TestPaidAnswerAfterTheEnd(t *testing.T) {
+	ends := map[string]func(*client.Client, client.OrderRef) (*client.Task, error){
+		"UNKNOWN": func(c *client.Client, ref client.OrderRef) (*client.Task, error) {
+			return c.CancelOrder(t.Context(), ref, client.Because{})
+		},
+	}
+	for _, outcome := range []string{"FAILED", "REVOKED"} { // CLOSED has a watch besides
+		ends[outcome] = func(c *client.Client, ref client.OrderRef) (*client.Task, error) {
+			return c.CompleteOrder(t.Context(), ref, client.CompleteTask{Outcome: outcome})
+		}
+	}
+	for state, end := range ends {
+		t.Run(state, func(t *testing.T) {
+			d := newDesk(t)
+			in, let := make(chan struct{}), make(chan struct{})
+			d.answer = func(string, string, int, *http.Request) (int, string) {
+				close(in)
+				<-let
+				return says("SUCCESS")
+			}
+			api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 10ms*", "on_exhausted: close"))
+			ref := many(t, api, 1, "1h")[0]
+			<-in
+			if task, err := end(api, ref); err != nil || task.OrderState != state {
+				t.Fatalf("%+v, %v; want it to be %s", task, err, state)
+			}
+			close(let)
+			passes(t, "the payment is told", func() bool {
+				o, err := api.Order(t.Context(), ref, 0)
+				return err == nil && o.LatePayment == "PAID"
+			})
+			o, told := d.ends(t, api, ref)
+			want := "order.late_payment"
+			if state != "UNKNOWN" {
+				want = "order." + strings.ToLower(state) + " " + want
+			}
+			if o.OrderState != state || events(told) != want {
+				t.Errorf("%s, told %s; want %s, told %s", o.OrderState, events(told), state, want)
+			}
+		})
+	}
+}
+
 // A notice of a payment comes after the order was closed: it stays CLOSED, and the
 // merchant is told of the late payment, once however often the notice comes.
 func TestPaidNoticeAfterClosed(t *testing.T) {
