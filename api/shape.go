@@ -76,7 +76,7 @@ func attempt(t *bellman.Attempt) client.Attempt {
 	return client.Attempt{
 		Number: t.Number, Trigger: t.Trigger.String(), Due: client.At(t.Due), Started: client.At(t.Started),
 		LatenessMS: t.Lateness().Milliseconds(), TookMS: t.Took.Milliseconds(), Timing: timing(t.Timing), Action: t.Action,
-		Result: t.Result.String(), Status: t.Status, Response: t.Response, Error: t.Error, Node: t.Node,
+		Reading: t.Reading, Result: t.Result.String(), Status: t.Status, Response: t.Response, Error: t.Error, Node: t.Node,
 	}
 }
 

@@ -46,7 +46,7 @@ func scene(t testing.TB, m *made) (id string) {
 		status.Look, status.Updated = status.Due, at.Add(44*time.Millisecond)
 		commit(bellman.Batch{Changes: []bellman.Change{{ID: task.ID, Version: uint32(i + 1), To: status, Attempt: &bellman.Attempt{
 			Number: i + 1, Due: at, Started: at.Add(3 * time.Millisecond), Took: 41 * time.Millisecond,
-			Timing: timing, Action: []string{"", "query"}[i], Result: bellman.Refused, Status: 200, Response: response, Node: "n1",
+			Timing: timing, Action: []string{"", "query"}[i], Reading: []string{"", "PENDING"}[i], Result: bellman.Refused, Status: 200, Response: response, Node: "n1",
 		}}}})
 		timing = bellman.Timing{}
 	}

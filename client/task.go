@@ -30,7 +30,7 @@ type CreateTask struct {
 	Success  string `json:"success,omitempty" maxLength:"4000" example:"success_text" doc:"A preset's name or an expression; default: the queue's."`
 	Timeout  string `json:"timeout,omitempty" maxLength:"64" example:"5s" doc:"Of one attempt; default: the queue's."`
 	MaxAge   string `json:"max_age,omitempty" maxLength:"64" example:"24h" doc:"No attempt is due later than this after the schedule began: then the task ends instead. An attempt that was due in time is made even when it is late, after downtime or a pause, and one asked for by hand is always made."`
-	Repeat   string `json:"repeat,omitempty" maxLength:"200" example:"10m" doc:"A duration, or cron and an expression: the task begins again after it ended, until it is cancelled."`
+	Repeat   string `json:"repeat,omitempty" maxLength:"200" example:"10m" doc:"A duration, or cron and an expression: the task begins again after it ended, until it is cancelled. The first round begins as due and delay say, so now if neither is given, with cron too: give due for a first round at its time."`
 
 	Expires string            `json:"expires,omitempty" maxLength:"64" example:"30m" doc:"Of an order: when nobody paid so long after it was created, the close protocol begins; default: the queue's."`
 	Vars    map[string]string `json:"vars,omitempty" doc:"Of an order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _."`
@@ -116,6 +116,7 @@ type Attempt struct {
 	TookMS     int64  `json:"took_ms" doc:"Start to last byte, or to giving up."`
 	Timing     Timing `json:"timing,omitzero" doc:"Parts of took_ms that went into making a connection; left out where one was there already."`
 	Action     string `json:"action,omitempty" doc:"What it asked for, where a queue's tasks ask several things: query, close, …"`
+	Reading    string `json:"reading,omitempty" doc:"How the answer was read, of an order. Of a query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED; QUERY_ERROR: it says nothing of the order, or there is none. Of a close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown."`
 	Result     string `json:"result" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown"`
 	Status     int    `json:"status" doc:"HTTP status; 0 if no answer came."`
 	Response   string `json:"response" doc:"The answer, cut at 600 characters."`

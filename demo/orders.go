@@ -91,7 +91,7 @@ func (s *stage) watch(ctx context.Context, no, state string, want ...string) err
 		if err != nil {
 			return err
 		}
-		got = append(got, stepOf(e))
+		got = append(got, stepOf(e.Attempt))
 		if !e.Task.State.Ended() {
 			continue
 		}
@@ -132,13 +132,4 @@ func (s *stage) told(ctx context.Context, no, state string) error {
 }
 
 // stepOf says what an attempt asked, and how the answer reads.
-func stepOf(e bellman.Event) string {
-	life, err := order.ParseLife(e.Task.Data)
-	if err != nil {
-		return err.Error()
-	}
-	if e.Attempt.Action == "query" {
-		return "query " + life.Reading
-	}
-	return e.Attempt.Action + " " + life.Close
-}
+func stepOf(a *bellman.Attempt) string { return a.Action + " " + a.Reading }

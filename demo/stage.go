@@ -122,8 +122,7 @@ func (s *stage) show(e bellman.Event) {
 	}
 	what := "attempt"
 	if a.Action != "" {
-		_, reading, _ := strings.Cut(stepOf(e), " ")
-		what, result = a.Action, reading
+		what, result = a.Action, a.Reading
 	}
 	s.say("bellman", fmt.Sprintf("records %s %d: %s", what, a.Number, result), next)
 }

@@ -138,7 +138,7 @@ func TestAttemptIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		said := bellman.Verdict{Next: bellman.Succeed, Result: bellman.Accepted, Status: 201, Response: "yes", Error: "by a hair",
-			Action: "query", Timing: bellman.Timing{DNS: time.Millisecond, Connect: 2 * time.Millisecond, TLS: 3 * time.Millisecond}}
+			Action: "query", Reading: "PENDING", Timing: bellman.Timing{DNS: time.Millisecond, Connect: 2 * time.Millisecond, TLS: 3 * time.Millisecond}}
 		e, stop := run(t, store, engine.Queue{Name: "q", Handler: bellman.HandlerFunc(
 			func(context.Context, *bellman.Task, int) bellman.Verdict { return said })})
 		defer stop()
@@ -146,7 +146,7 @@ func TestAttemptIsLogged(t *testing.T) {
 		id := add(t, e, &bellman.Task{Queue: "q"})
 		time.Sleep(time.Second)
 		want := bellman.Attempt{Number: 1, Due: start.UTC(), Started: start.UTC(), Node: "n", Result: said.Result, Status: said.Status,
-			Response: said.Response, Error: said.Error, Action: said.Action, Timing: said.Timing}
+			Response: said.Response, Error: said.Error, Action: said.Action, Reading: said.Reading, Timing: said.Timing}
 		if got := attempts(t, store, id); len(got) != 1 || got[0] != want {
 			t.Errorf("the log is %+v, want %+v", got, want)
 		}

@@ -182,7 +182,7 @@ func TestPaid(t *testing.T) {
 		t.Errorf("key %q, event %q; want M1/O1, order.watch", task.Key, task.Event)
 	}
 	v := h.attempt(task)
-	want := bellman.Verdict{Action: "query", Result: bellman.Accepted, Status: 200, Response: "read", Due: created.Add(6 * time.Second), Data: v.Data}
+	want := bellman.Verdict{Action: "query", Reading: "PENDING", Result: bellman.Accepted, Status: 200, Response: "read", Due: created.Add(6 * time.Second), Data: v.Data}
 	if !reflect.DeepEqual(v, want) {
 		t.Errorf("pending: %+v; want %+v", v, want)
 	}
@@ -359,6 +359,32 @@ func toClose(h *house) *bellman.Task {
 		h.attempt(task)
 	}
 	return task
+}
+
+// Each attempt says how its answer was read, for the log: of a query, a close and a
+// reverse.
+func TestReadingsAreLogged(t *testing.T) {
+	for r := QueryError; r <= Failed; r++ {
+		h := newHouse(t)
+		h.channel.query = reads(r)
+		if v := h.attempt(h.order()); v.Action != "query" || v.Reading != r.String() {
+			t.Errorf("query: %s %s; want %s", v.Action, v.Reading, r)
+		}
+	}
+	for r := CloseUnknown; r <= CloseNotExist; r++ {
+		h := newHouse(t)
+		h.channel.close = closes(r)
+		if v := h.attempt(toClose(h)); v.Action != "close" || v.Reading != r.String() {
+			t.Errorf("close: %s %s; want %s", v.Action, v.Reading, r)
+		}
+		h = newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
+		h.channel.reverse = closes(r)
+		task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "20s", Body: []byte(`{"notify":{"url":"https://m.example/n"}}`)})
+		h.attempt(task)
+		if v := h.attempt(task); v.Action != "reverse" || v.Reading != r.String() {
+			t.Errorf("reverse: %s %s; want %s", v.Action, v.Reading, r)
+		}
+	}
 }
 
 // A close follows the query just before it, or that is asked again.

@@ -136,7 +136,7 @@ func FuzzRows(f *testing.F) {
 
 		a := bellman.Attempt{Number: 3, Trigger: bellman.Trigger(s.byte()), Due: s.time(), Started: s.time(), Took: time.Duration(s.uint64()),
 			Result: bellman.Result(s.byte()), Status: int(s.uint64() % 1000), Response: s.string(), Error: s.string(), Node: s.string(),
-			Action: s.string(), Timing: bellman.Timing{DNS: time.Duration(s.uint64()), Connect: time.Duration(s.uint64()), TLS: time.Duration(s.uint64())}}
+			Action: s.string(), Reading: s.string(), Timing: bellman.Timing{DNS: time.Duration(s.uint64()), Connect: time.Duration(s.uint64()), TLS: time.Duration(s.uint64())}}
 		var gotAttempt bellman.Attempt
 		if err := parseAttempt(appendAttempt(nil, id, &a), id, 3, &gotAttempt); err != nil || gotAttempt != a {
 			t.Errorf("attempt row: got %+v, %v; want %+v", gotAttempt, err, a)
@@ -153,8 +153,8 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-// An attempt's row that was written before attempts had an action and a timing
-// is read, and is what is still written for one that has neither.
+// An attempt's row that was written before attempts had an action and a timing,
+// or a reading, is read, and is what is still written for one that has none.
 func TestOldAttemptRow(t *testing.T) {
 	row := []byte("\x01\x03\x02" + // format, trigger, result
 		"\x01\xd0\x0f" + // due 1,000 ms after the task was created
@@ -166,7 +166,18 @@ func TestOldAttemptRow(t *testing.T) {
 	due := time.UnixMilli(1_790_000_001_000).UTC()
 	want := bellman.Attempt{Number: 2, Trigger: bellman.ByTakeover, Due: due, Started: due.Add(3 * time.Millisecond), Took: time.Millisecond,
 		Result: bellman.Refused, Status: 200, Response: "busy", Error: "why?", Node: "n1"}
-	got := bellman.Attempt{Action: "left over", Timing: bellman.Timing{TLS: 1}}
+	got := bellman.Attempt{Action: "left over", Reading: "PAID", Timing: bellman.Timing{TLS: 1}}
+	if err := parseAttempt(row, id, 2, &got); err != nil || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	if again := appendAttempt(nil, id, &want); !bytes.Equal(again, row) {
+		t.Errorf("it is written as %q, want %q", again, row)
+	}
+
+	// The same from before attempts had a reading.
+	row = append(row, "\x05query"+"\x00\x02\x00"...) // action, 1 ns of connecting
+	want.Action, want.Timing = "query", bellman.Timing{Connect: 1}
+	got = bellman.Attempt{Reading: "left over"}
 	if err := parseAttempt(row, id, 2, &got); err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}

@@ -281,8 +281,9 @@ func parseEntry(key, row []byte, e *bellman.Entry) error {
 	return p.end()
 }
 
-// appendAttempt encodes a, all but its number. Action and Timing follow where there
-// is one of them: rows without are as they were before there was either.
+// appendAttempt encodes a, all but its number. Action, Timing and Reading follow
+// where there is one of them, Reading only where there is one: rows without are as
+// they were before there was any.
 func appendAttempt(b []byte, id bellman.ID, a *bellman.Attempt) []byte {
 	base := created(id)
 	b = append(b, format, byte(a.Trigger), byte(a.Result))
@@ -293,14 +294,17 @@ func appendAttempt(b []byte, id bellman.ID, a *bellman.Attempt) []byte {
 	b = appendText(b, a.Response)
 	b = appendText(b, a.Error)
 	b = appendText(b, a.Node)
-	if a.Action == "" && a.Timing == (bellman.Timing{}) {
+	if a.Action == "" && a.Reading == "" && a.Timing == (bellman.Timing{}) {
 		return b
 	}
 	b = appendText(b, a.Action)
 	for _, part := range [...]time.Duration{a.Timing.DNS, a.Timing.Connect, a.Timing.TLS} {
 		b = binary.AppendVarint(b, int64(part))
 	}
-	return b
+	if a.Reading == "" {
+		return b
+	}
+	return appendText(b, a.Reading)
 }
 
 // parseAttempt decodes row into a.
@@ -319,12 +323,15 @@ func parseAttempt(row []byte, id bellman.ID, number int, a *bellman.Attempt) err
 	a.Response = p.string()
 	a.Error = p.string()
 	a.Node = p.string()
-	a.Action, a.Timing = "", bellman.Timing{}
+	a.Action, a.Reading, a.Timing = "", "", bellman.Timing{}
 	if len(p.b) > 0 {
 		a.Action = p.string()
 		for _, part := range [...]*time.Duration{&a.Timing.DNS, &a.Timing.Connect, &a.Timing.TLS} {
 			*part = time.Duration(p.varint())
 		}
+	}
+	if len(p.b) > 0 {
+		a.Reading = p.string()
 	}
 	return p.end()
 }

@@ -125,11 +125,11 @@ func TestSettleAnExpiredOrder(t *testing.T) {
 	var asked []string
 	for _, a := range o.Attempts {
 		if a.Queue == "orders" {
-			asked = append(asked, a.Action)
+			asked = append(asked, a.Action+" "+a.Reading)
 		}
 	}
-	if got := strings.Join(asked, " "); got != "query query close query" {
-		t.Errorf("asked were %s; want two queries, the close, and one more", got)
+	if got := strings.Join(asked, ", "); got != "query PENDING, query PENDING, close closed, query CLOSED" {
+		t.Errorf("asked were %s; want two queries, the close, and one more, and how each was read", got)
 	}
 
 	// Reconciliation finds that it was paid all the same, and tells the merchant once.

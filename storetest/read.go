@@ -55,7 +55,7 @@ var reads = []promise{
 		task := t.task(t0)
 		t.add(task)
 		want := bellman.Attempt{Number: 1, Trigger: bellman.BySettle, Due: t0.Add(1500 * time.Microsecond), Started: t0.Add(2500 * time.Microsecond),
-			Took: 1234567, Action: "query", Timing: bellman.Timing{DNS: 210 * time.Microsecond, Connect: 3 * time.Second, TLS: time.Microsecond},
+			Took: 1234567, Action: "query", Reading: "PENDING", Timing: bellman.Timing{DNS: 210 * time.Microsecond, Connect: 3 * time.Second, TLS: time.Microsecond},
 			Result: bellman.ErrorStatus, Status: 503, Response: "busy 忙", Error: "status 503", Node: "node-1"}
 		t.attempt(task.ID, 1, want)
 		got, err := t.s.Attempts(t.Context(), task.ID, 0, 10)

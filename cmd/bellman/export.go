@@ -192,7 +192,7 @@ func attempt(a *bellman.Attempt) client.Attempt {
 		Number: a.Number, Trigger: a.Trigger.String(), Due: client.At(a.Due), Started: client.At(a.Started),
 		LatenessMS: a.Lateness().Milliseconds(), TookMS: a.Took.Milliseconds(),
 		Timing: client.Timing{DNSMS: milliseconds(a.Timing.DNS), ConnectMS: milliseconds(a.Timing.Connect), TLSMS: milliseconds(a.Timing.TLS)},
-		Action: a.Action, Result: a.Result.String(), Status: a.Status, Response: a.Response, Error: a.Error, Node: a.Node,
+		Action: a.Action, Reading: a.Reading, Result: a.Result.String(), Status: a.Status, Response: a.Response, Error: a.Error, Node: a.Node,
 	}
 }
 

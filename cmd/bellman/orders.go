@@ -59,13 +59,13 @@ func (t *rows) order(o *client.Order) {
 		return
 	}
 	t.row(" ")
-	t.heads("STARTED", "QUEUE", "ATTEMPT", "ACTION", "TRIGGER", "LATE", "TOOK", "RESULT", "STATUS", "ANSWER", "TASK")
+	t.heads("STARTED", "QUEUE", "ATTEMPT", "ACTION", "READING", "TRIGGER", "LATE", "TOOK", "RESULT", "STATUS", "ANSWER", "TASK")
 	for _, a := range o.Attempts {
 		answer := a.Response
 		if a.Error != "" {
 			answer = a.Error
 		}
-		t.row(a.Started, a.Queue, a.Number, a.Action, a.Trigger, fmt.Sprintf("%dms", a.LatenessMS), fmt.Sprintf("%dms", a.TookMS),
+		t.row(a.Started, a.Queue, a.Number, a.Action, a.Reading, a.Trigger, fmt.Sprintf("%dms", a.LatenessMS), fmt.Sprintf("%dms", a.TookMS),
 			a.Result, a.Status, cut(answer, 60), a.Task)
 	}
 }

@@ -81,13 +81,13 @@ func (t *rows) detail(k *client.TaskDetail) {
 	}
 }
 
-// attempts writes attempts, one a row. There is a column for what they asked for
-// if one of them says so.
+// attempts writes attempts, one a row. There are columns for what they asked for,
+// and how that was read, if one of them says so.
 func (t *rows) attempts(log []client.Attempt) {
 	heads := []string{"ATTEMPT", "TRIGGER", "STARTED", "LATE", "TOOK", "CONNECTING", "RESULT", "STATUS", "ANSWER"}
-	actions := slices.ContainsFunc(log, func(a client.Attempt) bool { return a.Action != "" })
+	actions := slices.ContainsFunc(log, func(a client.Attempt) bool { return a.Action != "" || a.Reading != "" })
 	if actions {
-		heads = slices.Insert(heads, 1, "ACTION")
+		heads = slices.Insert(heads, 1, "ACTION", "READING")
 	}
 	t.heads(heads...)
 	for _, a := range log {
@@ -98,7 +98,7 @@ func (t *rows) attempts(log []client.Attempt) {
 		cells := []any{a.Number, a.Trigger, a.Started, fmt.Sprintf("%dms", a.LatenessMS), fmt.Sprintf("%dms", a.TookMS),
 			connecting(a.Timing), a.Result, a.Status, cut(answer, 60)}
 		if actions {
-			cells = slices.Insert(cells, 1, any(a.Action))
+			cells = slices.Insert(cells, 1, any(a.Action), any(a.Reading))
 		}
 		t.row(cells...)
 	}

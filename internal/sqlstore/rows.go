@@ -125,10 +125,10 @@ func (c *coldRow) task() (*bellman.Task, error) {
 
 // A statusRow is a row of bellman_live or bellman_ended.
 type statusRow struct {
-	id                                    bellman.ID
-	state, version, shard, attempts, line int64
-	look, due, finished                   int64
-	queue, reason, rest                   []byte
+	id                              bellman.ID
+	state, version, shard, attempts int64
+	look, due, finished             int64
+	reason, rest                    []byte
 }
 
 // packStatus encodes what has no column of its own.
@@ -201,16 +201,16 @@ func parseTiming(b []byte) (t bellman.Timing, err error) {
 }
 
 // attemptColumns are those that an attemptRow reads.
-const attemptColumns = `task_id, number, cause, due, started, took_ns, result, status, action, response, error, node, timing`
+const attemptColumns = `task_id, number, cause, due, started, took_ns, result, status, action, response, error, node, timing, reading`
 
 type attemptRow struct {
 	id                                                bellman.ID
 	number, cause, due, started, took, result, status int64
-	action, response, err, node, timing               []byte
+	action, response, err, node, timing, reading      []byte
 }
 
 func (r *attemptRow) dest() []any {
-	return []any{&r.id, &r.number, &r.cause, &r.due, &r.started, &r.took, &r.result, &r.status, &r.action, &r.response, &r.err, &r.node, &r.timing}
+	return []any{&r.id, &r.number, &r.cause, &r.due, &r.started, &r.took, &r.result, &r.status, &r.action, &r.response, &r.err, &r.node, &r.timing, &r.reading}
 }
 
 func (r *attemptRow) attempt() (bellman.Attempt, error) {
@@ -219,6 +219,6 @@ func (r *attemptRow) attempt() (bellman.Attempt, error) {
 		return bellman.Attempt{}, fmt.Errorf("attempt %d of task %s: %w", r.number, r.id, err)
 	}
 	return bellman.Attempt{Number: int(r.number), Trigger: bellman.Trigger(r.cause), Due: fromMilli(r.due), Started: fromMilli(r.started),
-		Took: time.Duration(r.took), Action: string(r.action), Timing: timing, Result: bellman.Result(r.result), Status: int(r.status),
+		Took: time.Duration(r.took), Action: string(r.action), Reading: string(r.reading), Timing: timing, Result: bellman.Result(r.result), Status: int(r.status),
 		Response: string(r.response), Error: string(r.err), Node: string(r.node)}, nil
 }

@@ -69,6 +69,7 @@ var migrations = [][]string{{
 		result SMALLINT NOT NULL,
 		status BIGINT NOT NULL,
 		action {bytes},
+		reading {bytes},
 		response {bytes},
 		error {bytes},
 		node {bytes},
