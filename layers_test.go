@@ -34,9 +34,10 @@ var layers = map[string][]string{
 	"pebble":    {""},
 
 	// Databases: all SQL is in one package, a database's own is in its package.
-	"internal/sqlstore": {""},
-	"postgres":          {"", "internal/sqlstore"},
-	"mysql":             {"", "internal/sqlstore"},
+	"internal/sqlstore":         {""},
+	"internal/sqlstore/sqltest": {"", "internal/sqlstore"},
+	"postgres":                  {"", "internal/sqlstore"},
+	"mysql":                     {"", "internal/sqlstore"},
 
 	// Everything else stands side by side on the root and the leaves.
 	"engine":  {"", "schedule", "wheel", "dispatch"},

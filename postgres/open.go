@@ -99,10 +99,13 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	settings := [][2]string{
 		{"default_transaction_isolation", "read committed"},
 		{"idle_in_transaction_session_timeout", strconv.FormatInt(stopped.Milliseconds(), 10)},
-		// Every query has its index: a plan that was made while a table was empty,
-		// and is kept, must use it too.
+		// Every query has its index, whose order is the one it wants: a plan that was
+		// made while a table was empty, or without statistics, must use it too.
+		{"plan_cache_mode", "force_generic_plan"},
 		{"jit", "off"},
 		{"enable_seqscan", "off"},
+		{"enable_bitmapscan", "off"},
+		{"enable_sort", "off"},
 		{"enable_hashjoin", "off"},
 		{"enable_mergejoin", "off"},
 	}

@@ -109,11 +109,3 @@ func orNull(text string) []byte {
 	}
 	return []byte(text)
 }
-
-// notNull is b as a column that is empty rather than NULL.
-func notNull(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
-}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 
@@ -77,42 +78,26 @@ func (s *Store) List(ctx context.Context, f bellman.Filter, before bellman.ID, l
 
 // candidates are the ids, newest first, that the narrowest index has.
 func (s *Store) candidates(ctx context.Context, f bellman.Filter, low, high bellman.ID, limit int) (ids []bellman.ID, err error) {
-	var text string
-	var args []any
+	if f.Key != "" {
+		return s.keyed(ctx, f, low, high)
+	}
+	text, args := `SELECT id FROM bellman_task WHERE`, []any{}
 	switch {
-	case f.Key != "":
-		queues := [][]byte{[]byte(f.Queue)}
-		if f.Queue == "" {
-			if queues, err = s.queues(ctx); err != nil {
-				return nil, err
-			}
-		}
-		keys := make([][]byte, len(queues))
-		for i := range keys {
-			keys[i] = []byte(f.Key)
-		}
-		if len(queues) == 0 {
-			return nil, nil
-		}
-		text, args = `SELECT id FROM bellman_task WHERE (queue, task_key) IN (???)`, []any{queues, keys}
 	case f.OrderNo != "":
-		text, args = `SELECT id FROM bellman_task WHERE order_no = ?`, []any{[]byte(f.OrderNo)}
+		text, args = text+` order_no = ? AND`, []any{[]byte(f.OrderNo)}
 	case f.MerchantNo != "":
-		text, args = `SELECT id FROM bellman_task WHERE merchant_no = ?`, []any{[]byte(f.MerchantNo)}
+		text, args = text+` merchant_no = ? AND`, []any{[]byte(f.MerchantNo)}
 	case f.URLHost != "":
-		text, args = `SELECT id FROM bellman_task WHERE url_host IN (??)`, []any{hosts(f.URLHost)}
+		// With a port it is looked for without: the index has names alone.
+		text, args = text+` url_host = ? AND`, []any{[]byte(cmp.Or(hostOf("//"+f.URLHost), f.URLHost))}
 	case f.State != nil && f.State.Ended():
-		text, args = `SELECT id FROM bellman_ended WHERE state = ?`, []any{int64(*f.State)}
+		text, args = `SELECT id FROM bellman_ended WHERE state = ? AND`, []any{int64(*f.State)}
 	case f.State != nil:
-		text = `SELECT id FROM bellman_live WHERE id >= ?`
-		args = []any{bellman.ID{}}
-	default:
-		text = `SELECT id FROM bellman_task WHERE id >= ?`
-		args = []any{bellman.ID{}}
+		text = `SELECT id FROM bellman_live WHERE`
 	}
 	err = s.read(ctx, func() []*Statement {
 		ids = nil
-		return []*Statement{{Name: "list tasks", Text: text + ` AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?`, Args: append(slices.Clip(args), low, high, int64(limit)),
+		return []*Statement{{Name: "list tasks", Text: text + ` id >= ? AND id < ? ORDER BY id DESC LIMIT ?`, Args: append(slices.Clip(args), low, high, int64(limit)),
 			Each: func(r Row) error {
 				var id bellman.ID
 				err := r.Scan(&id)
@@ -123,14 +108,32 @@ func (s *Store) candidates(ctx context.Context, f bellman.Filter, low, high bell
 	return ids, err
 }
 
-// hosts are the names that a task's url_host may have when it is at this host,
-// given with or without its port.
-func hosts(host string) [][]byte {
-	list := [][]byte{[]byte(host)}
-	if name := hostOf("//" + host); name != "" && name != host {
-		list = append(list, []byte(name))
+// keyed are the ids, newest first, of the task of each queue that has the key.
+func (s *Store) keyed(ctx context.Context, f bellman.Filter, low, high bellman.ID) (ids []bellman.ID, err error) {
+	queues := [][]byte{[]byte(f.Queue)}
+	if f.Queue == "" {
+		if queues, err = s.queues(ctx); err != nil || len(queues) == 0 {
+			return nil, err
+		}
 	}
-	return list
+	keys := make([][]byte, len(queues))
+	for i := range keys {
+		keys[i] = []byte(f.Key)
+	}
+	err = s.read(ctx, func() []*Statement {
+		ids = nil
+		return []*Statement{{Name: "list tasks of a key", Text: `SELECT id FROM bellman_task WHERE (queue, task_key) IN (???)`, Args: []any{queues, keys},
+			Each: func(r Row) error {
+				var id bellman.ID
+				err := r.Scan(&id)
+				if compareID(id, low) >= 0 && compareID(id, high) < 0 {
+					ids = append(ids, id)
+				}
+				return err
+			}}}
+	})
+	slices.SortFunc(ids, func(a, b bellman.ID) int { return compareID(b, a) })
+	return ids, err
 }
 
 // queues are the names of all queues that have, or had, tasks.

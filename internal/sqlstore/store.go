@@ -143,12 +143,3 @@ func (s *Store) giveSlot(slot int64) {
 		s.slots = append(s.slots, slot)
 	}
 }
-
-// one reads the one row of a statement, if it has any.
-func one(name, text string, args []any, dest ...any) (*Statement, *bool) {
-	found := new(bool)
-	return &Statement{Name: name, Text: text, Args: args, Each: func(r Row) error {
-		*found = true
-		return r.Scan(dest...)
-	}}, found
-}

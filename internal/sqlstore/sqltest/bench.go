@@ -1,0 +1,169 @@
+package sqltest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// task is the task of MEASURED's figures: a 300-byte body, a key, a merchant, an order.
+func task(n int, due time.Time) *bellman.Task {
+	body := make([]byte, 300)
+	for i := 0; i < len(body); i += 8 {
+		copy(body[i:], fmt.Sprintf("%08x", rand.Uint32()))
+	}
+	return &bellman.Task{
+		ID: bellman.NewID(), Queue: "merchant-notify", Key: fmt.Sprintf("M%04d/%d/paid", n%1000, rand.Uint64()),
+		MerchantNo: fmt.Sprintf("M%04d", n%1000), OrderNo: fmt.Sprintf("2026112%08d", rand.IntN(1e8)),
+		Event: "payment.succeeded", URL: fmt.Sprintf("https://m%d.example:8443/notify", n%1000), Body: body,
+		Header: map[string]string{"Content-Type": "application/json"}, Schedule: "wechat_notify", Success: "success_text",
+		Timeout: 5 * time.Second, Endpoint: fmt.Sprintf("https://m%d.example:8443", n%1000),
+		Status: bellman.Status{Version: 1, Shard: uint16(n % 64), Began: due, Due: due, Look: due, Updated: due},
+	}
+}
+
+func adds(n, size int, due time.Time) *bellman.Batch {
+	b := &bellman.Batch{Adds: make([]bellman.Add, size)}
+	for i := range b.Adds {
+		b.Adds[i].Task = task(n+i, due)
+	}
+	return b
+}
+
+// succeed ends the tasks that a batch added, each after one attempt.
+func succeed(added *bellman.Batch, now time.Time) (changes []bellman.Change) {
+	for _, a := range added.Adds {
+		changes = append(changes, bellman.Change{ID: a.Task.ID, Version: 1,
+			To: bellman.Status{State: bellman.Succeeded, Reason: "accepted", Shard: a.Task.Shard, Attempts: 1, Step: 1, Began: now, Updated: now, Finished: now},
+			Attempt: &bellman.Attempt{Number: 1, Due: now, Started: now, Took: time.Millisecond, Result: bellman.Accepted, Status: 200,
+				Response: "success", Node: "node-1"}})
+	}
+	return changes
+}
+
+// Fill adds tasks that wait for the day after tomorrow.
+func Fill(tb testing.TB, s bellman.Store, n int) {
+	tb.Helper()
+	start := time.Now()
+	later := start.Add(48 * time.Hour)
+	for i := 0; i < n; i += 512 {
+		b := &bellman.Batch{}
+		for j := range min(512, n-i) {
+			b.Adds = append(b.Adds, bellman.Add{Task: task(i+j, later.Add(time.Duration(rand.IntN(24*3600*1000))*time.Millisecond))})
+		}
+		if err := s.Commit(context.Background(), b); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	tb.Logf("%d tasks inserted in batches of 512: %.0f/s", n, float64(n)/time.Since(start).Seconds())
+}
+
+// Bench measures a store that has tasks already: inserts, and cycles, which
+// insert a batch and end the one before it in one transaction that is fenced.
+func Bench(b *testing.B, s bellman.Store) {
+	ctx := context.Background()
+	leases := leaseAll(b, s)
+	for _, size := range []int{64, 512} {
+		for _, lanes := range []int{1, 4} {
+			name := fmt.Sprintf("batch=%d/lanes=%d", size, lanes)
+			b.Run("insert/"+name, func(b *testing.B) {
+				run(b, lanes, size, "tasks/s", func(lane, n int) error {
+					return s.Commit(ctx, adds(n, size, time.Now().Add(48*time.Hour)))
+				})
+			})
+			b.Run("cycle/"+name, func(b *testing.B) {
+				before := make([]*bellman.Batch, lanes)
+				run(b, lanes, size, "cycles/s", func(lane, n int) error {
+					now := time.Now()
+					batch := adds(n, size, now)
+					each := len(leases) / lanes
+					batch.Leases = leases[lane*each : (lane+1)*each]
+					if before[lane] != nil {
+						batch.Changes = succeed(before[lane], now)
+					}
+					before[lane] = batch
+					return s.Commit(ctx, batch)
+				})
+			})
+		}
+	}
+	b.Run("due", func(b *testing.B) {
+		shards := make([]uint16, len(leases))
+		for i, l := range leases {
+			shards[i] = l.Shard
+		}
+		var buf []bellman.Entry
+		var from bellman.Position
+		for b.Loop() {
+			var err error
+			if buf, err = s.Due(ctx, shards, from, 1<<62, 1000, buf[:0]); err != nil {
+				b.Fatal(err)
+			}
+			from = bellman.Position{}
+			if len(buf) == 1000 {
+				from = bellman.Position{Look: buf[999].Look, ID: buf[999].ID}
+			}
+		}
+	})
+	b.Run("load", func(b *testing.B) {
+		entries, err := s.Due(ctx, []uint16{0, 1, 2, 3}, bellman.Position{}, 1<<62, 1000, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if _, err := s.Load(ctx, entries); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(len(entries)*b.N)/b.Elapsed().Seconds(), "tasks/s")
+	})
+}
+
+// run calls f from a number of lanes until b.N calls were made, and reports items per second.
+func run(b *testing.B, lanes, size int, unit string, f func(lane, n int) error) {
+	var group sync.WaitGroup
+	calls := make(chan int)
+	for lane := range lanes {
+		group.Go(func() {
+			for n := range calls {
+				if err := f(lane, n*size); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	b.ResetTimer()
+	for n := range b.N {
+		calls <- n
+	}
+	close(calls)
+	group.Wait()
+	b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), unit)
+}
+
+// leaseAll takes all shards for one node.
+func leaseAll(tb testing.TB, s bellman.Store) (leases []bellman.Lease) {
+	tb.Helper()
+	ctx := context.Background()
+	name := bellman.NewID().String()
+	if err := s.Join(ctx, bellman.Node{Name: name}, time.Hour); err != nil {
+		tb.Fatal(err)
+	}
+	shards, err := s.Shards(ctx)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, shard := range shards {
+		l, err := s.Claim(ctx, name, shard.Shard, shard.Epoch)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		leases = append(leases, l)
+	}
+	return leases
+}

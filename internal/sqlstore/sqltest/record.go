@@ -1,0 +1,150 @@
+// Package sqltest is what the tests of all databases share: the statements that
+// a store sends, faults between it and its database, and benchmarks.
+package sqltest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+)
+
+// A Recorder is a Driver that remembers the statements sent through it.
+type Recorder struct {
+	sqlstore.Driver
+	mu   sync.Mutex
+	seen map[string]*sqlstore.Statement // by name and text
+	sent int
+}
+
+// Record wraps a driver.
+func Record(d sqlstore.Driver) *Recorder {
+	return &Recorder{Driver: d, seen: map[string]*sqlstore.Statement{}}
+}
+
+// Statements are those that were sent, one of each text, by name.
+func (r *Recorder) Statements() (list []*sqlstore.Statement) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(r.seen)) {
+		list = append(list, r.seen[key])
+	}
+	return list
+}
+
+// Sent is how many statements were sent, commits included.
+func (r *Recorder) Sent() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sent
+}
+
+func (r *Recorder) note(statements []*sqlstore.Statement, more int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sent += len(statements) + more
+	for _, s := range statements {
+		c := *s
+		r.seen[s.Name+"\x00"+s.Text] = &c
+	}
+}
+
+// Read passes on and remembers.
+func (r *Recorder) Read(ctx context.Context, statements ...*sqlstore.Statement) error {
+	r.note(statements, 0)
+	return r.Driver.Read(ctx, statements...)
+}
+
+// Begin passes on and remembers.
+func (r *Recorder) Begin(ctx context.Context) (sqlstore.Tx, error) {
+	tx, err := r.Driver.Begin(ctx)
+	return &recorderTx{tx, r}, err
+}
+
+type recorderTx struct {
+	sqlstore.Tx
+	r *Recorder
+}
+
+func (t *recorderTx) Send(ctx context.Context, statements ...*sqlstore.Statement) error {
+	t.r.note(statements, 0)
+	return t.Tx.Send(ctx, statements...)
+}
+
+func (t *recorderTx) Commit(ctx context.Context) error {
+	t.r.note(nil, 2) // it and BEGIN
+	return t.Tx.Commit(ctx)
+}
+
+// Everything calls all of a store, so that each statement is sent: with tasks
+// that are new, that end, that are attempted again, that are there, and that
+// are not.
+func Everything(tb testing.TB, s bellman.Store) {
+	tb.Helper()
+	ctx := context.Background()
+	must := func(err error) {
+		tb.Helper()
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	leases := leaseAll(tb, s)
+	now := time.Now()
+	batch := adds(0, 300, now)
+	batch.Leases = leases
+	must(s.Commit(ctx, batch))
+	again := &bellman.Batch{Adds: slices.Clone(batch.Adds[:10])} // the same ids
+	for i := range 10 {
+		other := *batch.Adds[i+20].Task // the same keys
+		other.ID = bellman.NewID()
+		again.Adds = append(again.Adds, bellman.Add{Task: &other})
+	}
+	must(s.Commit(ctx, again))
+
+	shards := make([]uint16, len(leases))
+	for i := range leases {
+		shards[i] = leases[i].Shard
+	}
+	entries, err := s.Due(ctx, shards, bellman.Position{}, now.Add(time.Hour).UnixMilli(), 200, nil)
+	must(err)
+	_, err = s.Load(ctx, entries)
+	must(err)
+	ended := &bellman.Batch{Leases: leases, Changes: succeed(batch, now)[:200],
+		Docs:   []bellman.Doc{{Kind: "pause", Name: "q", Value: []byte("{}")}, {Kind: "pause", Name: "r"}},
+		Audits: []bellman.Audit{{At: now, Who: "ann"}}}
+	must(s.Commit(ctx, ended))
+	revived := &bellman.Batch{}
+	for _, c := range ended.Changes[:5] {
+		revived.Changes = append(revived.Changes, bellman.Change{ID: c.ID, Version: 2, To: bellman.Status{Attempts: 9, Due: now, Look: now}})
+	}
+	must(s.Commit(ctx, revived))
+
+	t := batch.Adds[0].Task
+	pending, succeeded := bellman.Pending, bellman.Succeeded
+	for _, f := range []bellman.Filter{{}, {Queue: t.Queue}, {Key: t.Key}, {MerchantNo: t.MerchantNo}, {OrderNo: t.OrderNo}, {URLHost: "m0.example"},
+		{URLHost: "m0.example:8443", State: &pending}, {State: &pending}, {State: &succeeded}, {Event: "none"}} {
+		_, _, err := s.List(ctx, f, bellman.ID{}, 50)
+		must(err)
+	}
+	_, err = s.Task(ctx, t.ID)
+	must(err)
+	_, err = s.Lookup(ctx, t.Queue, t.Key)
+	must(err)
+	_, err = s.Attempts(ctx, t.ID, 0, 10)
+	must(err)
+	_, err = s.Depths(ctx)
+	must(err)
+	_, err = s.Docs(ctx, "pause", "", 10)
+	must(err)
+	_, err = s.Audits(ctx, now.Add(time.Hour), 1)
+	must(err)
+	_, err = s.Prune(ctx, bellman.Succeeded, now.Add(time.Hour), 100)
+	must(err)
+	_, err = s.Nodes(ctx)
+	must(err)
+}
