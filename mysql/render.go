@@ -27,7 +27,7 @@ func render(s *sqlstore.Statement) (string, []any) {
 	var b strings.Builder
 	args := make([]any, 0, len(s.Args))
 	next := 0
-	text := words.Replace(s.Text)
+	text := words.Replace(byKey(s.Text))
 	for {
 		i := strings.IndexByte(text, '?')
 		if i < 0 {
@@ -58,6 +58,21 @@ func render(s *sqlstore.Statement) (string, []any) {
 			next, text = next+1, text[1:]
 		}
 	}
+}
+
+// byKey is a text whose writes go by the primary key: where a table is small,
+// or said to be, they would read all of it, and wait for rows that others have
+// locked.
+func byKey(text string) string {
+	if rest, is := strings.CutPrefix(text, "DELETE FROM "); is {
+		table, where, _ := strings.Cut(rest, " ")
+		return "DELETE d FROM " + table + " d FORCE INDEX (PRIMARY) " + where
+	}
+	if rest, is := strings.CutPrefix(text, "UPDATE "); is {
+		table, set, _ := strings.Cut(rest, " ")
+		return "UPDATE " + table + " FORCE INDEX (PRIMARY) " + set
+	}
+	return text
 }
 
 func argument(value any) any {

@@ -41,6 +41,7 @@ var small = regexp.MustCompile(`(Seq Scan|Sort).*bellman_(shard|node|depth|schem
 func TestPlans(t *testing.T) {
 	s, d, r := record(t, newDatabase(t))
 	sqltest.Fill(t, s, *rows)
+	sqltest.Finish(t, s, *rows/4)
 	sqltest.Everything(t, s)
 	ctx := context.Background()
 	for _, statistics := range []bool{false, true} {

@@ -63,6 +63,20 @@ func Fill(tb testing.TB, s bellman.Store, n int) {
 	tb.Logf("%d tasks inserted in batches of 512: %.0f/s", n, float64(n)/time.Since(start).Seconds())
 }
 
+// Finish adds tasks and ends them, each after an attempt.
+func Finish(tb testing.TB, s bellman.Store, n int) {
+	tb.Helper()
+	now := time.Now()
+	for i := 0; i < n; i += 512 {
+		b := adds(i, min(512, n-i), now)
+		for _, batch := range []*bellman.Batch{b, {Changes: succeed(b, now)}} {
+			if err := s.Commit(context.Background(), batch); err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+}
+
 // Bench measures a store that has tasks already: inserts, and cycles, which
 // insert a batch and end the one before it in one transaction that is fenced.
 func Bench(b *testing.B, s bellman.Store) {
