@@ -50,7 +50,7 @@ type QueueInfo struct {
 
 	Concurrency         int     // attempts in flight; 0: no limit of its own
 	Rate                float64 // attempts a second; 0: no limit of its own
-	Young               int     // attempts up to which a task goes before older ones; 0: the first, hardly
+	YoungFirst          bool    // tasks with fewer attempts go before those with more
 	EndpointConcurrency int     // attempts in flight to one endpoint
 	EndpointRate        float64 // attempts a second to one endpoint; 0: no limit
 

@@ -113,7 +113,7 @@ func (c *core) next() (t Ticket, i uint32, ok bool) {
 // start takes an item from l and counts its attempt as in flight.
 func (c *core) start(l *line) (Ticket, uint32) {
 	e, q := l.endpoint, l.queue
-	i, due, old := c.slab.take(l, c.now)
+	i, due := c.slab.take(l, c.now)
 	l.used = c.now
 	l.inFlight++
 	q.inFlight++
@@ -155,7 +155,7 @@ func (c *core) start(l *line) (Ticket, uint32) {
 		was.remove(&e.ring)
 		c.join(was, e)
 	}
-	t := Ticket{Due: due, Old: old, line: l, started: c.now, era: e.breaker.era}
+	t := Ticket{Due: due, line: l, started: c.now, era: e.breaker.era}
 	t.More = c.turn() != nil || !c.open.empty() && c.pool.inFlight < c.pool.ceiling || c.pressed()
 	return t, i
 }

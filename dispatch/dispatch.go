@@ -104,7 +104,6 @@ func (d *D[T]) Push(now int64, line uint64, due int64, attempts int, item T) Pus
 // A Ticket is the right to make one attempt, and holds its slot until Done.
 type Ticket struct {
 	Due  int64 // as pushed
-	Old  bool  // of those that were not young when pushed
 	More bool  // another Next might give one now: whoever got this may start somebody to ask
 
 	line    *line
@@ -201,7 +200,10 @@ func (d *D[T]) Remove(line uint64, drop func(T) bool) int {
 		d.items[i] = none
 		return true
 	}
-	n := c.slab.sift(&l.urgent, void) + c.slab.sift(&l.young, void) + c.slab.sift(&l.old, void)
+	n := c.slab.sift(&l.urgent, void)
+	for age := range l.aged {
+		n += c.slab.sift(&l.aged[age], void)
+	}
 	l.endpoint.waiting -= n
 	l.queue.waiting -= n
 	if l.waiting() == 0 {

@@ -16,16 +16,23 @@
 // # Model
 //
 // Items wait in lines. A line is one queue's items for one endpoint; it holds
-// urgent, young and old ones apart, each first in, first out. Endpoints that
-// have something to send and may send it take turns, one item a turn; so do the
-// queues' lines within an endpoint.
+// urgent ones apart, and the others by age, which is how often they were attempted.
+// What is of one age is first in, first out. Endpoints that have something to send
+// and may send it take turns, one item a turn; so do the queues' lines within an
+// endpoint.
 //
-// Young items go before old ones, but at least each eighth item is an old one.
-// Young are first attempts, and old are retries: then each second item is an old
-// one while the oldest of them is five seconds late. Or young are items with fewer
-// attempts than [Rules].Young: then each fourth is an old one while they are late,
-// and each kind has half of the line's room, so that the old never fill it. Urgent
-// items go before both, but at least each eighth item is another.
+// First attempts go before retries, but at least each eighth item is a retry, and
+// each second while the retry that waits longest is five seconds late. With
+// [Rules].YoungFirst there are six ages, by attempts
+//
+//	0, 1, 2–3, 4–7, 8–15, 16 or more
+//
+// and the youngest go first: so a budget that is short makes those wait that have
+// had most of it. Of those that were attempted, the one that waits longest, of
+// whatever age, is at least each eighth item, and each fourth while it is five
+// seconds late, so that each comes when those due before it have come. Each age has
+// a sixth of the line's room, so that none fills it. Urgent items go before all of
+// them, but at least each eighth item is another.
 //
 // What cannot go now is not looked at: an endpoint at its limit, out of tokens,
 // paused, or behind an open breaker is in no ring until an event puts it back,

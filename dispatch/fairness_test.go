@@ -130,56 +130,87 @@ func TestRetriesComeAfterFirstsAndAreNotStarved(t *testing.T) {
 	}
 }
 
-// Where young items go first, at a line with a rate that cannot do it all, they are
-// on time as long as three quarters of the rate do for them, and what is old gets
-// the rest.
+// Where young items go first, at a line with a rate that cannot do it all, those of
+// the youngest ages are on time as long as three quarters of the rate do for them,
+// and what is older gets the rest.
 func TestYoungGoFirst(t *testing.T) {
 	tests := []struct {
-		name       string
-		young, old int // a second, of a rate of 100
-		late       int64
-		least      int // old ones a second
+		name  string
+		feed  [ages]int   // a second, of each age, of a rate of 100
+		late  [ages]int64 // at most; 0: whatever
+		least int         // of the oldest age in a minute
 	}{
-		{"half are young", 50, 200, 20 * ms, 45},
-		{"most are young", 70, 200, 50 * ms, 24},
-		{"more young than can go", 200, 200, 60 * s, 23},
-		{"old ones only at first", 70, 0, 50 * ms, 0},
-		{"no young ones", 0, 200, 0, 99},
+		{"newcomers", [ages]int{50, 0, 0, 0, 0, 200}, [ages]int64{30 * ms}, 60 * 45},
+		{"most are newcomers", [ages]int{70, 0, 0, 0, 0, 200}, [ages]int64{50 * ms}, 60 * 24},
+		{"more newcomers than can go", [ages]int{200, 0, 0, 0, 0, 200}, [ages]int64{}, 60 * 23},
+		{"each goes before the next", [ages]int{20, 20, 20, 200, 0, 200}, [ages]int64{30 * ms, 50 * ms, 300 * ms}, 60 * 11},
+		{"old ones only at first", [ages]int{70}, [ages]int64{50 * ms}, 682},
+		{"no young ones", [ages]int{0, 0, 0, 0, 0, 200}, [ages]int64{}, 60 * 99},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, Options{LineBound: 4096})
-			r := Rules{Queue: "q", QueueRate: 100, Young: 3}
+			r := Rules{Queue: "q", QueueRate: 100, YoungFirst: true}
 			w.answer = func(w *world, j job) (int64, Outcome) { return 5 * ms, Accepted }
-			var starts [2]int
+			var starts [ages]int
 			w.started = func(w *world, ticket Ticket, j job) {
-				if !ticket.Old {
-					starts[0]++
-					if late := w.now - j.due; late > tt.late {
-						t.Fatalf("a young item was %v late after %v; want %v at most", time.Duration(late), time.Duration(w.now), time.Duration(tt.late))
-					}
-					return
+				age, _ := r.age(j.attempts)
+				starts[age]++
+				if late := w.now - j.due; tt.late[age] > 0 && late > tt.late[age] {
+					t.Fatalf("an item attempted %d times was %v late after %v; want %v at most",
+						j.attempts, time.Duration(late), time.Duration(w.now), time.Duration(tt.late[age]))
 				}
-				starts[1]++
 			}
-			feed := func(perSecond, attempts int) {
+			for range 682 { // as many as there is room for
+				w.push(r, 16)
+			}
+			for age, perSecond := range tt.feed {
 				for i := range int64(60 * perSecond) {
-					w.at(i*s/int64(perSecond), func() { w.push(r, attempts) })
+					w.at(i*s/int64(perSecond), func() { w.push(r, 1<<age>>1) })
 				}
 			}
-			for range 2048 { // as many as there is room for
-				w.push(r, 7)
-			}
-			feed(tt.young, 2)
-			feed(tt.old, 3)
 			w.run(60 * s)
-			if tt.old > 0 && starts[1] < 60*tt.least {
-				t.Errorf("%d old ones in a minute; want %d", starts[1], 60*tt.least)
+			if starts[ages-1] < tt.least {
+				t.Errorf("%d old ones in a minute; want %d", starts[ages-1], tt.least)
 			}
-			if total := starts[0] + starts[1]; total < 59*100 {
-				t.Errorf("%d attempts in a minute; want 6000", total)
+			total := 0
+			for _, n := range starts {
+				total += n
+			}
+			if want := min(59*100, 60*tt.feed[0]+682); total < want {
+				t.Errorf("%d attempts in a minute; want %d", total, want)
 			}
 		})
+	}
+}
+
+// Whatever younger ones come, the nth of those that wait longest is one of the
+// first 8n items, or 4n if they are late.
+func TestYoungDoNotStarveTheOld(t *testing.T) {
+	for _, attempts := range []int{1, 2, 4, 8, 16} {
+		for _, tt := range []struct {
+			late int64
+			each int
+		}{{0, 8}, {6 * s, 4}} {
+			d := New[string](Options{})
+			now := 10 * s
+			d.Open(now, 1, Rules{Queue: "q", Endpoint: "e", YoungFirst: true})
+			for range 20 {
+				d.Push(now, 1, now-tt.late, attempts, "old")
+			}
+			took := 0
+			for n := range 20 {
+				for got := ""; got != "old"; took++ {
+					for young := 0; young <= 16; young = max(2*young, 1) { // of each age, its own too
+						d.Push(now, 1, now+1, young, "new")
+					}
+					got = drain(t, d, now, 1)[0]
+				}
+				if took > tt.each*(n+1) {
+					t.Fatalf("attempted %d times, %v late: number %d went after %d items; want each %dth", attempts, time.Duration(tt.late), n+1, took, tt.each)
+				}
+			}
+		}
 	}
 }
 

@@ -1,13 +1,21 @@
 package dispatch
 
-import "time"
+import (
+	"math/bits"
+	"time"
+)
 
 const (
-	oldEach = 8                      // at least each eighth item of a line is an old one, if one waits
-	oldLate = 5 * int64(time.Second) // an old one this late goes …
+	oldEach = 8                      // at least each eighth item of a line is the oldest, if one waits
+	oldLate = 5 * int64(time.Second) // the oldest, if this late, goes …
 	lateNth = 2                      // … every second time,
 	lateFew = 4                      // or every fourth where young ones go first
 )
+
+// ages is into how many ages the items of a line are told apart where young ones go
+// first: by attempts 0, 1, 2–3, 4–7, 8–15, and 16 or more. Elsewhere there are two,
+// first attempts and retries.
+const ages = 6
 
 // A line is the items of one queue for one endpoint.
 type line struct {
@@ -19,32 +27,47 @@ type line struct {
 	offered  bool       // left the queue's parked lines to take a free slot, and has not had its turn
 	i        int        // its place in core.all
 
-	urgent, young, old fifo
-	sinceOther         int // urgent ones since the last other
-	sinceOld           int // young ones since the last old one
-	inFlight           int
-	used               int64 // when it was last touched
+	urgent     fifo
+	aged       [ages]fifo // the others
+	sinceOther int        // urgent ones since the last other
+	sinceOld   int        // others since the oldest had its turn
+	inFlight   int
+	used       int64 // when it was last touched
 }
 
-func (l *line) waiting() int { return l.urgent.n + l.young.n + l.old.n }
+func (l *line) waiting() int { return l.urgent.n + l.others() }
+
+// others is how many wait that are not urgent.
+func (l *line) others() (n int) {
+	for i := range l.aged {
+		n += l.aged[i].n
+	}
+	return n
+}
+
+// age returns which of how many ages an item is of that was attempted so often.
+func (r *Rules) age(attempts int) (age, of int) {
+	of = 2
+	if r.YoungFirst {
+		of = ages
+	}
+	return min(bits.Len(uint(max(attempts, 0))), of-1), of
+}
 
 // list returns the list for an item that was attempted so often, how many items
 // count against its bound, and that bound. Urgent ones have a bound of their own;
-// so have young and old ones where young ones go first: else those that wait
-// longest would leave no room for them.
+// so has each age where young ones go first: else those that wait longest would
+// leave no room for them.
 func (l *line) list(attempts, bound int) (f *fifo, n, most int) {
-	switch {
-	case attempts == Urgent:
+	if attempts == Urgent {
 		return &l.urgent, l.urgent.n, bound
-	case l.rules.Young == 0 && attempts == 0:
-		return &l.young, l.young.n + l.old.n, bound
-	case l.rules.Young == 0:
-		return &l.old, l.young.n + l.old.n, bound
-	case attempts < l.rules.Young:
-		return &l.young, l.young.n, bound - bound/2
-	default:
-		return &l.old, l.old.n, max(bound/2, 1)
 	}
+	age, of := l.rules.age(attempts)
+	f = &l.aged[age]
+	if l.rules.YoungFirst {
+		return f, f.n, max(bound/of, 1)
+	}
+	return f, l.others(), bound
 }
 
 // A fifo is a list of nodes in the slab.
@@ -150,37 +173,55 @@ func (s *slab) sift(f *fifo, drop func(i uint32) bool) (dropped int) {
 }
 
 // take removes the item whose turn it is in l, which is not empty.
-func (s *slab) take(l *line, now int64) (i uint32, due int64, old bool) {
-	others := l.young.n + l.old.n
-	if l.urgent.n > 0 && (l.sinceOther < oldEach-1 || others == 0) {
+func (s *slab) take(l *line, now int64) (i uint32, due int64) {
+	young, old := s.heads(l)
+	if l.urgent.n > 0 && (l.sinceOther < oldEach-1 || young == nil) {
 		l.sinceOther++
-		i, due = s.pop(&l.urgent)
-		return i, due, false
+		return s.pop(&l.urgent)
 	}
 	l.sinceOther = 0
-	old = l.young.n == 0
-	if !old && l.old.n > 0 {
+	f := young
+	if old != nil && old != young {
 		nth := lateNth
-		if l.rules.Young > 0 {
+		if l.rules.YoungFirst {
 			nth = lateFew
 		}
-		late := now-s.nodes[l.old.head].due > oldLate
-		old = l.sinceOld >= oldEach-1 || late && l.sinceOld >= nth-1
+		late := now-s.nodes[old.head].due > oldLate
+		if l.sinceOld >= oldEach-1 || late && l.sinceOld >= nth-1 {
+			f = old
+		}
 	}
-	if old {
+	if f == old {
 		l.sinceOld = 0
-		i, due = s.pop(&l.old)
 	} else {
 		l.sinceOld++
-		i, due = s.pop(&l.young)
 	}
-	return i, due, old
+	return s.pop(f)
+}
+
+// heads returns the list of the youngest items of l, and the list whose first item
+// waits longest of those that were attempted before; nil if there is none.
+func (s *slab) heads(l *line) (young, old *fifo) {
+	for age := range l.aged {
+		f := &l.aged[age]
+		if f.n == 0 {
+			continue
+		}
+		if young == nil {
+			young = f
+		}
+		if age > 0 && (old == nil || s.nodes[f.head].due <= s.nodes[old.head].due) {
+			old = f
+		}
+	}
+	return young, old
 }
 
 // oldestDue returns the earliest due time of the heads of l, if any.
 func (s *slab) oldestDue(l *line) (due int64, ok bool) {
-	for _, f := range []*fifo{&l.urgent, &l.young, &l.old} {
-		if f.n > 0 {
+	young, old := s.heads(l)
+	for _, f := range []*fifo{&l.urgent, young, old} {
+		if f != nil && f.n > 0 {
 			if d := s.nodes[f.head].due; !ok || d < due {
 				due, ok = d, true
 			}

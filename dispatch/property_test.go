@@ -18,8 +18,8 @@ const (
 )
 
 // TestProperties does anything in any order and holds D to its word: an item
-// comes out once, from the front of its line, only where everything allows it;
-// and when Next gives nothing, nothing may go.
+// comes out once, from the front of its list, when it is its turn, only where
+// everything allows it; and when Next gives nothing, nothing may go.
 func TestProperties(t *testing.T) { rapid.Check(t, properties) }
 
 type flight struct {
@@ -27,11 +27,20 @@ type flight struct {
 	line   int
 }
 
+// A waiter is an item in the model of a line: a list of urgent ones, and one of
+// each age, as says.
+type waiter struct {
+	item int
+	due  int64
+}
+
+var as = map[int]int{Urgent: 0, 0: 1, 1: 2, 2: 3, 3: 3, 4: 4, 7: 4, 8: 5, 15: 5, 16: 6, 1000: 6}
+
 func properties(t *rapid.T) {
 	o := Options{
 		Floor:      rapid.IntRange(1, 8).Draw(t, "floor"),
 		Ceiling:    rapid.IntRange(1, 40).Draw(t, "ceiling"),
-		LineBound:  rapid.IntRange(1, 20).Draw(t, "line bound"),
+		LineBound:  rapid.IntRange(1, 40).Draw(t, "line bound"),
 		TotalBound: rapid.IntRange(1, 60).Draw(t, "total bound"),
 		BreakAfter: rapid.SampledFrom([]int{-1, 2, 10}).Draw(t, "break after"),
 	}
@@ -40,7 +49,8 @@ func properties(t *rapid.T) {
 	const queues, endpoints = 3, 4
 	var (
 		now     = int64(0)
-		lists   [queues * endpoints][3][]int // urgent, young, old
+		lists   [queues * endpoints][1 + ages][]waiter
+		since   [queues * endpoints]int // items since the one that had waited longest
 		waiting = 0
 		made    = 0
 		flights []flight
@@ -56,14 +66,19 @@ func properties(t *rapid.T) {
 			r.QueueConcurrency = 3
 		case 2:
 			r.QueueRate = queueRate
-			r.Young = 2
+			r.YoungFirst = true
 		}
 		if i/queues == 1 {
 			r.Rate, r.Concurrency = endpointRate, 5
 		}
 		return r
 	}
-	held := func(i int) int { return len(lists[i][0]) + len(lists[i][1]) + len(lists[i][2]) }
+	held := func(i int) (n int) {
+		for _, list := range lists[i] {
+			n += len(list)
+		}
+		return n
+	}
 	sound := func(t *rapid.T) {
 		if err := d.core.check(); err != nil {
 			t.Fatal(err)
@@ -80,14 +95,32 @@ func properties(t *rapid.T) {
 			return
 		}
 		i := int(ticket.line.id)
-		k := slices.IndexFunc(lists[i][:], func(list []int) bool { return len(list) > 0 && list[0] == item })
-		if k < 0 || ticket.Old != (k == 2) {
-			t.Fatalf("Next gave %d of line %d, old %t; want the head of one of %v", item, i, ticket.Old, lists[i])
+		k := slices.IndexFunc(lists[i][:], func(list []waiter) bool { return len(list) > 0 && list[0].item == item })
+		if k < 0 {
+			t.Fatalf("Next gave %d of line %d; want the head of one of %v", item, i, lists[i])
+		}
+		r := rules(i)
+		if k > 0 {
+			young := 1 + slices.IndexFunc(lists[i][1:], func(list []waiter) bool { return len(list) > 0 })
+			oldest, nth := int64(never), 2
+			if r.YoungFirst {
+				nth = 4
+			}
+			for _, list := range lists[i][2:] {
+				if len(list) > 0 {
+					oldest = min(oldest, list[0].due)
+				}
+			}
+			turn := since[i] >= 7 || now-oldest > 5*s && since[i] >= nth-1 // of the one that waits longest
+			if was := k > 1 && lists[i][k][0].due == oldest; k != young && !was || turn && !was && oldest != never || !turn && k != young {
+				t.Fatalf("Next gave the first of list %d of line %d of %v, after %d others than the oldest", k, i, lists[i], since[i])
+			} else if since[i]++; was {
+				since[i] = 0
+			}
 		}
 		list := &lists[i][k]
 		*list = (*list)[1:]
 		waiting--
-		r := rules(i)
 		if paused[r.Queue] || paused[r.Endpoint] {
 			t.Fatalf("Next gave an item of %s for %s, which is paused", r.Queue, r.Endpoint)
 		}
@@ -106,23 +139,16 @@ func properties(t *rapid.T) {
 	outcome := rapid.SampledFrom([]Outcome{Cancelled, Accepted, Accepted, Accepted, Refused, Throttled, Down, Down})
 	push := func(t *rapid.T) {
 		i := line.Draw(t, "line")
-		attempts := rapid.IntRange(Urgent, 3).Draw(t, "attempts")
-		young, n, most := rules(i).Young, 0, o.LineBound
-		k := 1
-		switch list := &lists[i]; {
+		attempts := rapid.SampledFrom(slices.Sorted(maps.Keys(as))).Draw(t, "attempts")
+		k := as[attempts]
+		n, most := len(lists[i][k]), o.LineBound
+		switch {
 		case attempts == Urgent:
-			k = 0
-			n = len(list[0])
-		case young == 0:
-			if attempts > 0 {
-				k = 2
-			}
-			n = len(list[1]) + len(list[2])
-		case attempts < young:
-			n, most = len(list[1]), o.LineBound-o.LineBound/2
+		case rules(i).YoungFirst:
+			most = max(o.LineBound/6, 1)
 		default:
-			k = 2
-			n, most = len(list[2]), max(o.LineBound/2, 1)
+			k = min(k, 2)
+			n = held(i) - len(lists[i][0])
 		}
 		full := n >= most || n > 0 && waiting >= o.TotalBound
 		want := Kept
@@ -134,6 +160,7 @@ func properties(t *rapid.T) {
 			if held(i) > 0 {
 				t.Fatalf("line %d has items and was forgotten", i)
 			}
+			since[i] = 0
 			d.Open(now, uint64(i), rules(i))
 			p = d.Push(now, uint64(i), now, attempts, made)
 		}
@@ -141,7 +168,7 @@ func properties(t *rapid.T) {
 			t.Fatalf("Push to line %d = %v, want %v", i, p, want)
 		}
 		if p == Kept {
-			lists[i][k] = append(lists[i][k], made)
+			lists[i][k] = append(lists[i][k], waiter{made, now})
 			waiting++
 		}
 		made++
@@ -209,7 +236,7 @@ func properties(t *rapid.T) {
 			odd := func(item int) bool { return item%2 == 1 }
 			n := held(i)
 			for k := range lists[i] {
-				lists[i][k] = slices.DeleteFunc(lists[i][k], odd)
+				lists[i][k] = slices.DeleteFunc(lists[i][k], func(w waiter) bool { return odd(w.item) })
 			}
 			n -= held(i)
 			if removed := d.Remove(uint64(i), odd); removed != n {

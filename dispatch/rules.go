@@ -11,10 +11,10 @@ type Rules struct {
 	QueueConcurrency int     // attempts of the queue in flight; 0: no limit
 	QueueRate        float64 // attempts of the queue a second; 0: no limit
 
-	// Young is the number of attempts below which an item goes before older ones.
-	// 0: the first, but no more often than every second time while older ones are
-	// late.
-	Young int
+	// YoungFirst says that items with fewer attempts go before those with more, each
+	// age from room of its own. Otherwise first attempts go before retries, and no
+	// more often than every second time while retries are late.
+	YoungFirst bool
 
 	Concurrency int     // attempts to the endpoint in flight, at most; default 64
 	Rate        float64 // attempts to the endpoint a second; 0: no limit
@@ -49,16 +49,15 @@ func (d *D[T]) Known(line uint64) bool {
 	return d.core.lines[line] != nil
 }
 
-// Old reports whether an item that was attempted so often waits behind younger
-// ones in a line; in one that is not open, after its first attempt.
-func (d *D[T]) Old(line uint64, attempts int) bool {
+// Age returns which of how many ages an item is of in a line that was attempted so
+// often, 0 for the youngest; in a line that is not open, which of two.
+func (d *D[T]) Age(line uint64, attempts int) (age, of int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	young := 1
 	if l := d.core.lines[line]; l != nil {
-		young = max(l.rules.Young, 1)
+		return l.rules.age(attempts)
 	}
-	return attempts >= young
+	return new(Rules).age(attempts)
 }
 
 // Reload asks for the rules of every known line again, for when the
@@ -111,7 +110,6 @@ func (c *core) add(id uint64, rules Rules) *line {
 func (c *core) obey(l *line, rules Rules) {
 	l.rules = rules
 	q := l.queue
-	l.rules.Young = max(rules.Young, 0)
 	q.concurrency = max(rules.QueueConcurrency, 0)
 	q.rate.set(rules.QueueRate)
 	c.placeQueue(q)

@@ -32,6 +32,7 @@ type world struct {
 type job struct {
 	queue, endpoint string
 	due             int64
+	attempts        int
 }
 
 type event struct {
@@ -67,7 +68,7 @@ func (w *world) at(at int64, do func()) {
 // push adds an item that is due now, and reports whether it was kept.
 func (w *world) push(rules Rules, attempts int) bool {
 	id := lineID(rules.Queue, rules.Endpoint)
-	j := job{rules.Queue, rules.Endpoint, w.now}
+	j := job{rules.Queue, rules.Endpoint, w.now, attempts}
 	p := w.d.Push(w.now, id, w.now, attempts, j)
 	if p == Unknown {
 		w.d.Open(w.now, id, rules)

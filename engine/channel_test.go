@@ -17,7 +17,7 @@ import (
 func TestQueueRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{answer: accept}
-		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: r, Rate: 10, Young: 3})
+		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: r, Rate: 10, YoungFirst: true})
 		defer stop()
 		for _, endpoint := range []string{"a", "b", "", "c"} {
 			for range 50 {
@@ -28,8 +28,8 @@ func TestQueueRate(t *testing.T) {
 		if n := len(r.times()); n < 99 || n > 101 {
 			t.Errorf("%d attempts in ten seconds; want 100", n)
 		}
-		if q, err := e.Queues(t.Context()); err != nil || q[0].Rate != 10 || q[0].Young != 3 {
-			t.Errorf("Queues = %+v, %v; want the rate and the age of the young", q, err)
+		if q, err := e.Queues(t.Context()); err != nil || q[0].Rate != 10 || !q[0].YoungFirst {
+			t.Errorf("Queues = %+v, %v; want the rate, and that young ones go first", q, err)
 		}
 	})
 }
@@ -89,39 +89,106 @@ func TestYoungFirst(t *testing.T) {
 		var mu sync.Mutex
 		var late time.Duration
 		old := 0
-		q := engine.Queue{Name: "q", Schedule: "0s, 1s*2, 3s*100", Rate: 1000, Young: 3, Handler: bellman.HandlerFunc(
+		q := engine.Queue{Name: "q", Schedule: "0s, 1s*2, 3s*100", Rate: 1000, YoungFirst: true, Handler: bellman.HandlerFunc(
 			func(_ context.Context, task *bellman.Task, number int) bellman.Verdict {
 				mu.Lock()
 				defer mu.Unlock()
-				if number <= 3 && task.Key != "" {
+				if number <= 2 && task.Key != "" {
 					late = max(late, time.Since(task.Due))
-				} else if number > 3 {
+				} else if number > 4 && task.Key == "" {
 					old++
 				}
 				return bellman.Verdict{}
 			})}
 		e, stop := run(t, memory.New(), q)
 		defer stop()
-		for range 5000 { // each takes three attempts while it is young
+		for range 5000 { // a third of what they ask for is all there is
 			add(t, e, &bellman.Task{Queue: "q"})
 		}
-		time.Sleep(20 * time.Second)
+		time.Sleep(30 * time.Second)
 		mu.Lock()
-		late, old = 0, 0 // from here on old ones alone could use all of it
+		late, old = 0, 0
 		mu.Unlock()
-		for range 10 * 200 { // ten seconds of 200 new ones a second, which is 600 attempts
+		for range 10 * 300 { // ten seconds of 300 new ones a second: 600 attempts are a first or a second
 			add(t, e, &bellman.Task{Queue: "q", Key: bellman.NewID().String()})
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(10 * time.Second / 3000)
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		if late > 100*time.Millisecond {
-			t.Errorf("a young task was %v late; want hardly", late)
+			t.Errorf("a first or second attempt was %v late; want hardly", late)
 		}
 		if old < 10*240 {
 			t.Errorf("%d attempts of old ones in ten seconds; want a quarter of 10000", old)
 		}
 	})
+}
+
+// Sixty orders that are asked about each second, where five a second may be asked,
+// and five new ones: these do not wait for all of the others, however old those are,
+// and the others still get a share, each of them.
+func TestNewcomers(t *testing.T) {
+	for _, age := range []time.Duration{20 * time.Second, 2 * time.Minute, 10 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			first := map[bellman.ID]time.Time{} // attempts of newcomers
+			last := map[bellman.ID]time.Time{}  // attempts of others
+			var gap time.Duration               // between two of one of those
+			old := 0
+			q := engine.Queue{Name: "q", Schedule: "0s, 1s*", Rate: 5, YoungFirst: true, Handler: bellman.HandlerFunc(
+				func(_ context.Context, task *bellman.Task, number int) bellman.Verdict {
+					mu.Lock()
+					defer mu.Unlock()
+					if number == 1 && task.Key != "" {
+						first[task.ID] = time.Now()
+					} else if task.Key == "" {
+						old++
+						if at, ok := last[task.ID]; ok {
+							gap = max(gap, time.Since(at))
+						}
+						last[task.ID] = time.Now()
+					}
+					return bellman.Verdict{}
+				})}
+			e, stop := run(t, memory.New(), q)
+			defer stop()
+			for range 60 {
+				add(t, e, &bellman.Task{Queue: "q"})
+			}
+			time.Sleep(age)
+			mu.Lock()
+			old = 0
+			mu.Unlock()
+			came := time.Now()
+			for range 5 {
+				add(t, e, &bellman.Task{Queue: "q", Key: bellman.NewID().String()})
+			}
+			time.Sleep(2 * time.Second)
+			mu.Lock()
+			for _, at := range first {
+				if wait := at.Sub(came); wait > 1500*time.Millisecond {
+					t.Errorf("after %v a newcomer was first asked about after %v; want 1.5s at most", age, wait)
+				}
+			}
+			if len(first) != 5 {
+				t.Errorf("after %v %d of 5 newcomers were asked about in 2s", age, len(first))
+			}
+			if old < 2 {
+				t.Errorf("after %v %d of 10 attempts were of others; want 2 at least", age, old)
+			}
+			gap = 0
+			mu.Unlock()
+			time.Sleep(2 * time.Minute)
+			mu.Lock()
+			defer mu.Unlock()
+			for _, at := range last {
+				gap = max(gap, time.Since(at))
+			}
+			if gap > 48*time.Second { // sixty, by a fourth of the rate
+				t.Errorf("after %v an older one was not asked about for %v; want 48s at most", age, gap)
+			}
+		})
+	}
 }
 
 // counter counts the ends that an observer is told.

@@ -24,7 +24,7 @@ func TestCrowd(t *testing.T) {
 			count[task.ID]++
 			return bellman.Verdict{Result: bellman.Accepted}
 		}}
-		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: r, Schedule: "1s*", Young: 1000, EndpointConcurrency: 16})
+		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: r, Schedule: "1s*", YoungFirst: true, EndpointConcurrency: 16})
 		defer stop()
 		const tasks = 6000
 		ids := make([]bellman.ID, tasks)

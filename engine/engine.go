@@ -90,8 +90,8 @@ type Engine struct {
 	ran        atomic.Bool
 	stopping   atomic.Bool
 	ready      atomic.Bool
-	backMs     atomic.Int64                  // the loader has overdue tasks before it, from this look on; noTime: none
-	behind     atomic.Pointer[map[half]bool] // whose due tasks wait on disk, since their lines are full; nil: nobody's
+	backMs     atomic.Int64                   // the loader has overdue tasks before it, from this look on; noTime: none
+	behind     atomic.Pointer[map[peers]bool] // whose due tasks wait on disk, since their lines are full; nil: nobody's
 	overloaded atomic.Bool
 	resumed    atomic.Pointer[Resumed]
 }

@@ -53,7 +53,7 @@ func (e *Engine) yield(due []*item) []*item {
 	var back []*item
 	rest := due[:0]
 	for _, it := range due {
-		if !it.urgent && (*behind)[e.halfOf(&it.Entry)] {
+		if !it.urgent && (*behind)[e.peersOf(&it.Entry)] {
 			back = append(back, it)
 		} else {
 			rest = append(rest, it)

@@ -48,7 +48,7 @@ type item struct {
 	gone    bool  // replaced or dropped: whoever comes upon it leaves it alone
 	urgent  bool  // somebody waits for its attempt
 	aside   bool  // in flight only to be set aside
-	half    half  // that it counts for while it is pending
+	peers   peers // that it counts for while it is pending
 	suspect bool  // due when its last owner died: perhaps it killed it
 	bytes   int64 // of its content that count against the budget for contents in memory
 }

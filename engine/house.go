@@ -128,7 +128,7 @@ func (q Queue) rules(queue, endpoint string) dispatch.Rules {
 		Endpoint:         endpoint,
 		QueueConcurrency: q.Concurrency,
 		QueueRate:        q.Rate,
-		Young:            q.Young,
+		YoungFirst:       q.YoungFirst,
 		Concurrency:      q.EndpointConcurrency,
 		Rate:             q.EndpointRate,
 	}

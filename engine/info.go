@@ -38,7 +38,7 @@ func (e *Engine) Queues(ctx context.Context) ([]bellman.QueueInfo, error) {
 			Delay:               q.Delay,
 			Concurrency:         q.Concurrency,
 			Rate:                q.Rate,
-			Young:               q.Young,
+			YoungFirst:          q.YoungFirst,
 			EndpointConcurrency: q.EndpointConcurrency,
 			EndpointRate:        q.EndpointRate,
 			Depth:               bellman.Depth{Queue: name},

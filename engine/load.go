@@ -22,7 +22,7 @@ const (
 	recentPast = 30 * time.Second
 
 	maxPending  = 4000 // due tasks in the loader's hands, waiting for room in their lines
-	linePending = 500  // of them, of one line; it reads on past the others of that line
+	linePending = 1000 // of them, of one line, a part for each age; it reads on past the others of that line
 	pastPages   = 20   // how far it reads on
 	pastAgain   = time.Second
 
@@ -35,8 +35,8 @@ const (
 type loader struct {
 	*Engine
 	page    []bellman.Entry
-	pending []*item      // due, and waiting for room in their lines
-	share   map[half]int // of pending
+	pending []*item       // due, and waiting for room in their lines
+	share   map[peers]int // of pending
 
 	ahead   int64         // everything due before it was read; Unix ms
 	horizon time.Duration // how far ahead to read
@@ -44,14 +44,14 @@ type loader struct {
 
 	back      bellman.Position // where to go on; Look noTime: nowhere
 	skipped   bellman.Position // just before the first task that was left out because its line had its share
-	out       map[half]bool    // whose tasks were left out
+	out       map[peers]bool   // whose tasks were left out
 	past      int              // pages to read on past skipped
 	fruitless time.Time        // when reading on last found nothing of another line
 
 	early     bellman.Position // where to go on with what was set aside; Look noTime: nowhere
 	unsettled bool             // tasks were being set aside when that began
 
-	fullSince map[half]time.Time // of what had no room the last time
+	fullSince map[peers]time.Time // of what had no room the last time
 
 	// aside says per line until when tasks have been set aside, so that they come
 	// back one after the other and not all at once.
@@ -60,16 +60,21 @@ type loader struct {
 	takeover int64 // what was due before, Unix ms, may have been in flight when its last owner died
 }
 
-// A half is the young or the old tasks of a line. Each may have room while the
-// other has none.
-type half struct {
+// Peers are the tasks of a line that are of one age. They may have room while
+// others have none.
+type peers struct {
 	line bellman.Line
-	old  bool
+	age  int
+	of   int // how many ages the line tells apart
 }
 
-func (e *Engine) halfOf(en *bellman.Entry) half {
-	return half{en.Line, e.dispatch.Old(uint64(en.Line), int(en.Attempts))}
+func (e *Engine) peersOf(en *bellman.Entry) peers {
+	age, of := e.dispatch.Age(uint64(en.Line), int(en.Attempts))
+	return peers{en.Line, age, of}
 }
+
+// most is how many of them may be pending at once.
+func (p peers) most() int { return linePending / p.of }
 
 var nowhere = bellman.Position{Look: noTime}
 
@@ -78,10 +83,10 @@ func (e *Engine) load(ctx context.Context, takeover int64) error {
 	now := e.clock.now()
 	l := &loader{
 		Engine: e,
-		share:  make(map[half]int),
-		out:    make(map[half]bool),
+		share:  make(map[peers]int),
+		out:    make(map[peers]bool),
 
-		fullSince: make(map[half]time.Time),
+		fullSince: make(map[peers]time.Time),
 		aside:     make(map[bellman.Line]time.Time),
 		ahead:     now.UnixMilli(),
 		horizon:   maxHorizon,
@@ -202,14 +207,14 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 	}
 	l.hand.beginRead(0)
 	l.page, err = l.store.Due(ctx, l.leases.shards(), l.back, now.UnixMilli()+1, pageSize, l.page[:0])
-	taken := make(map[half]int)
+	taken := make(map[peers]int)
 	due := l.hand.endRead(l.page, 0, now.UnixMilli(), func(en *bellman.Entry, before bellman.Position) bool {
-		h := l.halfOf(en)
-		if l.share[h]+taken[h] < linePending {
-			taken[h]++
+		p := l.peersOf(en)
+		if l.share[p]+taken[p] < p.most() {
+			taken[p]++
 			return true
 		}
-		l.out[h] = true
+		l.out[p] = true
 		if l.skipped == nowhere {
 			l.skipped, l.past = before, 0
 			if now.Sub(l.fruitless) >= pastAgain {
@@ -251,8 +256,8 @@ func (l *loader) publish() {
 
 // room reports whether a line whose tasks were left out could have some more.
 func (l *loader) room() bool {
-	for h := range l.out {
-		if l.share[h] <= linePending/2 {
+	for p := range l.out {
+		if l.share[p] <= p.most()/2 {
 			return true
 		}
 	}
@@ -263,8 +268,8 @@ func (l *loader) room() bool {
 func (l *loader) take(due []*item) {
 	for _, it := range due {
 		it.suspect = it.Due < l.takeover
-		it.half = l.halfOf(&it.Entry)
-		l.share[it.half]++
+		it.peers = l.peersOf(&it.Entry)
+		l.share[it.peers]++
 	}
 	l.pending = append(l.pending, due...)
 }
@@ -282,20 +287,20 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 	if l.lane.uncommitted() >= maxUncommitted/2 {
 		patience = dispatch.Forever - 1 // the store holds them all up, not their lines
 	}
-	full := make(map[half]bool) // those that have no room; true: not for long either
+	full := make(map[peers]bool) // those that have no room; true: not for long either
 	var late []*item
 	rest := l.pending[:0]
 	for start := 0; start < len(l.pending); start += chunkSize {
 		chunk := l.pending[start:min(start+chunkSize, len(l.pending))]
 		l.fetch(ctx, chunk, full)
 		for _, it := range chunk {
-			h := l.halfOf(&it.Entry) // as its line says that is open by now
-			long, known := full[h]
+			p := l.peersOf(&it.Entry) // as its line says that is open by now
+			long, known := full[p]
 			if !known && !l.offer(ctx, it, now) {
-				long, known = l.fullForLong(h, now, patience), true
-				full[h] = long
+				long, known = l.fullForLong(p, now, patience), true
+				full[p] = long
 			} else if !known {
-				delete(l.fullSince, h)
+				delete(l.fullSince, p)
 			}
 			switch {
 			case known && !long:
@@ -304,10 +309,10 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 			case known:
 				late = append(late, it)
 			}
-			if moved++; l.share[it.half] == 1 {
-				delete(l.share, it.half)
+			if moved++; l.share[it.peers] == 1 {
+				delete(l.share, it.peers)
 			} else {
-				l.share[it.half]--
+				l.share[it.peers]--
 			}
 		}
 		l.pump()
@@ -322,14 +327,14 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 
 // fullForLong reports whether a line that has no room will have none for longer
 // than patience. One that is not paused gets a moment to show its pace.
-func (l *loader) fullForLong(h half, now time.Time, patience time.Duration) bool {
-	wait := l.dispatch.Wait(now.UnixNano(), uint64(h.line))
+func (l *loader) fullForLong(p peers, now time.Time, patience time.Duration) bool {
+	wait := l.dispatch.Wait(now.UnixNano(), uint64(p.line))
 	if wait == dispatch.Forever {
 		return true
 	}
-	since, ok := l.fullSince[h]
+	since, ok := l.fullSince[p]
 	if !ok {
-		l.fullSince[h] = now
+		l.fullSince[p] = now
 		return false
 	}
 	return wait > patience && now.Sub(since) >= fullAtLeast
@@ -337,7 +342,7 @@ func (l *loader) fullForLong(h half, now time.Time, patience time.Duration) bool
 
 // fetch reads the content of items, as far as the budget for it allows, but for
 // those of full lines. Items whose task changed meanwhile are dropped.
-func (e *Engine) fetch(ctx context.Context, items []*item, full map[half]bool) {
+func (e *Engine) fetch(ctx context.Context, items []*item, full map[peers]bool) {
 	entries := make([]bellman.Entry, 0, chunkSize)
 	at := make([]*item, 0, chunkSize)
 	for _, it := range items {
@@ -345,7 +350,7 @@ func (e *Engine) fetch(ctx context.Context, items []*item, full map[half]bool) {
 			continue
 		}
 		if len(full) > 0 {
-			if _, full := full[e.halfOf(&it.Entry)]; full {
+			if _, full := full[e.peersOf(&it.Entry)]; full {
 				continue
 			}
 		}

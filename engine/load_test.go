@@ -23,7 +23,7 @@ func TestLookBack(t *testing.T) {
 		{"left out alone", 100, 100, 150, 100},
 	}
 	for _, tt := range tests {
-		l := &loader{out: map[half]bool{{old: true}: true},
+		l := &loader{out: map[peers]bool{{age: 1, of: 2}: true},
 			back: bellman.Position{Look: tt.back}, skipped: bellman.Position{Look: tt.skipped}}
 		l.lookBack(tt.look)
 		if got := min(l.back.Look, l.skipped.Look); got != tt.want {

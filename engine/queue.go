@@ -28,11 +28,12 @@ type Queue struct {
 	EndpointConcurrency int     // attempts in flight to one endpoint; default 64
 	EndpointRate        float64 // attempts a second to one endpoint; 0: no limit
 
-	// Young is the number of attempts below which a task goes before older ones when
-	// not all can go. Older ones still get each eighth attempt, and each fourth when
-	// they are late. 0: the first attempt goes before others, and others get each
+	// YoungFirst says that, when not all can go, tasks with fewer attempts go before
+	// those with more: none, 1, 2–3, 4–7, 8–15, 16 or more. At least each eighth
+	// attempt is of the task that waits longest, and each fourth when it is late.
+	// Otherwise first attempts go before others, which get each eighth, and each
 	// second when they are late.
-	Young int
+	YoungFirst bool
 }
 
 func (q Queue) withDefaults() Queue {
@@ -50,8 +51,8 @@ func (q Queue) check() error {
 	if q.Handler == nil {
 		return fmt.Errorf("engine: queue %q has no handler", q.Name)
 	}
-	if q.Rate < 0 || q.EndpointRate < 0 || q.Young < 0 {
-		return fmt.Errorf("engine: queue %q: rates and young must not be negative", q.Name)
+	if q.Rate < 0 || q.EndpointRate < 0 {
+		return fmt.Errorf("engine: queue %q: rates must not be negative", q.Name)
 	}
 	if _, err := schedule.Parse(q.Schedule); err != nil {
 		return fmt.Errorf("engine: queue %q: %w", q.Name, err)

@@ -1,16 +1,16 @@
 package server
 
 import (
+	"context"
 	"fmt"
+	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/order"
 )
-
-// young is how many attempts an order counts as young for, and goes before older
-// ones when its channel allows too few: the first minute of order_poll.
-const young = 20
 
 // queues builds the engine's queues, each with its handler.
 func (s *Server) queues(c *config.Config) ([]engine.Queue, error) {
@@ -38,7 +38,7 @@ func (s *Server) queues(c *config.Config) ([]engine.Queue, error) {
 		if err != nil {
 			return nil, fmt.Errorf("queue %s: %w", q.Name, err)
 		}
-		queues[i].Handler, notify[q.Name] = h, h
+		queues[i].Handler, notify[q.Name] = notifies{h}, h
 	}
 	for i := range c.Queues { // orders tell notify queues, which may stand behind them
 		q := &c.Queues[i]
@@ -49,7 +49,7 @@ func (s *Server) queues(c *config.Config) ([]engine.Queue, error) {
 		if err != nil {
 			return nil, fmt.Errorf("queue %s: %w", q.Name, err)
 		}
-		queues[i].Handler, queues[i].Young = h, young
+		queues[i].Handler, queues[i].YoungFirst = h, true
 		queues[i].EndpointConcurrency = orderConcurrency(q)
 	}
 	return queues, nil
@@ -63,3 +63,34 @@ func orderConcurrency(q *config.Queue) int {
 	}
 	return 256
 }
+
+// A queue's kind may change in the configuration while it has tasks of the old
+// one. These hold what they cannot attempt until the kind is right again: an
+// order's own data must not go out as a notification, and no notification be lost
+// as an order that cannot be read.
+type (
+	notifies struct{ *deliver.Handler }
+	watches  struct{ *order.Handler }
+)
+
+func (n notifies) Attempt(ctx context.Context, t *bellman.Task, number int) bellman.Verdict {
+	if t.Method == "" && (orders{}).Is(t) { // a notification's was filled in
+		return held("an order, and its queue is of kind notify now")
+	}
+	return n.Handler.Attempt(ctx, t, number)
+}
+
+func (w watches) Attempt(ctx context.Context, t *bellman.Task, number int) bellman.Verdict {
+	if !(orders{}).Is(t) {
+		return held("a notification, and its queue is of kind order now")
+	}
+	return w.Handler.Attempt(ctx, t, number)
+}
+
+// held is the verdict of an attempt that was not made.
+func held(why string) bellman.Verdict {
+	return bellman.Verdict{Result: bellman.Refused, Error: "not attempted: this is " + why, Due: time.Now().Add(holdFor)}
+}
+
+// holdFor is how long a task of the wrong kind waits for the next look.
+const holdFor = time.Minute
