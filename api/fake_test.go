@@ -38,6 +38,7 @@ type fake struct {
 	panics    bool
 	discard   bool // accepts tasks and keeps none, for benchmarks
 	waiting   chan struct{}
+	hold      time.Duration                                   // what an attempt takes that is waited for
 	settled   func(t *bellman.Task, to *bellman.Status) error // nil: a settled task stays as it is
 }
 
@@ -117,7 +118,14 @@ func (f *fake) settle(ctx context.Context, how string, ids []bellman.ID) []bellm
 	out := make([]bellman.Settled, len(ids))
 	for i, id := range ids {
 		out[i] = bellman.Settled{ID: id, Err: f.note("%s %s", how, id)}
-		t, err := f.Task(ctx, id)
+		if f.hold > 0 {
+			select {
+			case <-ctx.Done():
+				out[i].Err = fmt.Errorf("%w: %w", bellman.ErrWaiting, ctx.Err())
+			case <-time.After(f.hold):
+			}
+		}
+		t, err := f.Task(context.WithoutCancel(ctx), id)
 		if err == nil && f.settled != nil && out[i].Err == nil {
 			to := t.Status
 			if out[i].Err = f.settled(t, &to); out[i].Err == nil {

@@ -68,7 +68,7 @@ func (n *OrderNumbers) missing() *client.Problem {
 func (a *API) getOrder(ctx context.Context, in *struct {
 	Caller
 	OrderNumbers
-	Settle string `query:"settle" maxLength:"64" example:"3s" doc:"Attempt now what is overdue, and wait for it so long at most, 60s; steps of the close protocol that come due meanwhile are waited for too. Default: show what is known."`
+	Settle string `query:"settle" maxLength:"64" example:"3s" doc:"Attempt now what is overdue, and wait for it so long at most, 60s; steps of the close protocol that come due meanwhile are waited for too. The answer's settled says whether all of it was done. Default: show what is known."`
 }) (*answer[client.Order], error) {
 	wait, refused := waiting("query.settle", in.Settle, 0)
 	if refused != nil {
@@ -81,13 +81,19 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 	if len(tasks) == 0 {
 		return nil, in.missing()
 	}
+	var settled *bool
 	if wait > 0 {
 		leave, refused := a.enterSettle(1)
 		if refused != nil {
 			return nil, a.fail(refused)
 		}
 		defer leave()
-		if tasks, more, err = a.settleOrder(ctx, &in.OrderNumbers, tasks, wait, in.who); err != nil {
+		var whole bool
+		if whole, err = a.settleOrder(ctx, &in.OrderNumbers, tasks, wait, in.who); err != nil {
+			return nil, a.fail(err)
+		}
+		settled = &whole
+		if tasks, more, err = a.tasksOf(ctx, &in.OrderNumbers); err != nil {
 			return nil, a.fail(err)
 		}
 	}
@@ -95,7 +101,7 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, a.fail(err)
 	}
-	out.MerchantNo, out.OrderNo, out.More = in.MerchantNo, in.OrderNo, out.More || more
+	out.MerchantNo, out.OrderNo, out.More, out.Settled = in.MerchantNo, in.OrderNo, out.More || more, settled
 	return ok(*out)
 }
 

@@ -469,11 +469,66 @@ func TestSettleWaitsForTheClose(t *testing.T) {
 				t.Fatalf("%d %s", w.Code, w.Body)
 			}
 			took := time.Since(start)
+			if o.Settled == nil || !*o.Settled {
+				t.Errorf("settle=%s: %s; want it settled, for all that was due was attempted", tt.wait, w.Body)
+			}
 			if o.OrderState != tt.state || len(o.Attempts) != tt.attempts || took < tt.took || took > tt.took+100*time.Millisecond {
 				t.Errorf("settle=%s: %s after %d attempts and %v; want %s after %d and %v", tt.wait, o.OrderState, len(o.Attempts), took, tt.state, tt.attempts, tt.took)
 			}
 		}
 	})
+}
+
+// Whoever settles is told when the wait ended before all was attempted.
+func TestSettledOrNot(t *testing.T) {
+	late := func(o *bellman.Task) { o.Due = time.Now().Add(-time.Minute) }
+	in := func(d time.Duration) func(*bellman.Task) {
+		return func(o *bellman.Task) { o.Due = time.Now().Add(d) }
+	}
+	polling := Standing{State: "PENDING"}
+	tests := []struct {
+		name, queue string
+		s           Standing
+		change      func(*bellman.Task)
+		takes       time.Duration // an attempt
+		want        string
+	}{
+		{"overdue, answered", "orders", polling, late, time.Second, "true"},
+		{"overdue, no answer in time", "orders", polling, late, time.Minute, "false"},
+		{"overdue notification", "q", Standing{}, late, time.Second, "true"},
+		{"overdue notification, no answer in time", "q", Standing{}, late, time.Minute, "false"},
+		{"nothing due", "orders", polling, in(time.Hour), time.Minute, "true"},
+		{"due while nothing is waited for", "orders", polling, in(time.Second), time.Minute, "true"},
+		{"close that does not come", "orders", Standing{State: "PENDING", Closing: true, Acting: true}, in(time.Second), 0, "false"},
+		{"confirmation asked out of turn", "orders", Standing{State: "PENDING", Closing: true, Timed: true}, in(time.Hour), time.Second, "true"},
+		{"confirmation, no answer in time", "orders", Standing{State: "PENDING", Closing: true, Timed: true}, in(time.Hour), time.Minute, "false"},
+		{"decided", "orders", Standing{State: "PAID"}, ended, time.Minute, "true"},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			m := make1(t, withOrders())
+			task := m.place(t, tt.queue, "k", tt.s, tt.change)
+			m.fake.hold = tt.takes
+			m.fake.settled = func(o *bellman.Task, to *bellman.Status) error {
+				to.Due = time.Now().Add(time.Hour)
+				return nil
+			}
+			for path, want := range map[string]string{"/v1/orders/M1/1": "", "/v1/orders/M1/1?settle=3s": tt.want} {
+				w := m.do("GET", path, "")
+				var o client.Order
+				if err := json.Unmarshal(w.Body.Bytes(), &o); err != nil || w.Code != 200 || len(o.Tasks) != 1 || o.Tasks[0].ID != task.ID.String() {
+					t.Fatalf("%s: %d %s", tt.name, w.Code, w.Body)
+				}
+				got := ""
+				if o.Settled != nil {
+					got = fmt.Sprint(*o.Settled)
+				}
+				if got != want {
+					t.Errorf("%s: %s: settled %q; want %q", tt.name, path, got, want)
+				}
+			}
+		})
+	}
 }
 
 // FuzzSettle: whatever is asked for, the answer is 200 with a result per order, or

@@ -135,30 +135,39 @@ func (a *API) settled(ctx context.Context, s *settling, settled map[bellman.ID]e
 }
 
 // settleOrder attempts what is overdue of one order's tasks and reads them anew,
-// until nothing is left that should have ended or the wait is over.
-func (a *API) settleOrder(ctx context.Context, n *OrderNumbers, tasks []*bellman.Task, wait time.Duration, who string) ([]*bellman.Task, bool, error) {
+// until nothing is left that should have ended, or the wait is over: settled says
+// which.
+func (a *API) settleOrder(ctx context.Context, n *OrderNumbers, tasks []*bellman.Task, wait time.Duration, who string) (settled bool, err error) {
 	deadline := time.Now().Add(wait)
 	until, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	asked := map[bellman.ID]bool{}
+	all := true // of what was planned is done
 	for first := true; ; first = false {
-		p := a.plan(tasks, first, asked, time.Now(), deadline)
+		p := a.plan(tasks, first, asked, earlier(time.Now(), deadline), deadline)
 		if p.done() {
-			break
-		}
-		if err := a.carryOut(until, &p, bellman.By{Who: who, Reason: "settle: the order has expired"}); err != nil && until.Err() == nil {
-			return nil, false, err
-		}
-		rest(until, p.next)
-		var err error
-		if tasks, _, err = a.tasksOf(ctx, n); err != nil {
-			return nil, false, err
+			return all, nil
 		}
 		if until.Err() != nil {
-			break
+			return false, nil
+		}
+		done, err := a.carryOut(until, &p, bellman.By{Who: who, Reason: "settle: the order has expired"})
+		if err != nil && until.Err() == nil {
+			return false, err
+		}
+		all = all && done
+		rest(until, p.next)
+		if tasks, _, err = a.tasksOf(ctx, n); err != nil {
+			return false, err
 		}
 	}
-	return a.tasksOf(ctx, n)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // A plan is what is to be done so that an order does not stand where it should
@@ -212,12 +221,13 @@ func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool,
 }
 
 // carryOut attempts what a plan says, and waits for what came of it. That one is
-// still to come, or gone, is no error.
-func (a *API) carryOut(ctx context.Context, p *plan, by bellman.By) error {
+// still to come, or gone, is no error; done says that none is still to come.
+func (a *API) carryOut(ctx context.Context, p *plan, by bellman.By) (done bool, err error) {
+	done = true
 	for _, id := range p.move {
 		_, err := a.engine.Reschedule(ctx, id, time.Now(), by)
 		if err != nil && !errors.Is(err, bellman.ErrConflict) && !errors.Is(err, bellman.ErrNotFound) {
-			return fmt.Errorf("move the next attempt of task %s: %w", id, err)
+			return false, fmt.Errorf("move the next attempt of task %s: %w", id, err)
 		}
 	}
 	for _, call := range []struct {
@@ -229,15 +239,19 @@ func (a *API) carryOut(ctx context.Context, p *plan, by bellman.By) error {
 		}
 		results, err := call.settle(ctx, call.ids...)
 		if err != nil {
-			return err
+			return false, err
 		}
 		for _, s := range results {
-			if s.Err != nil && !errors.Is(s.Err, bellman.ErrWaiting) && !errors.Is(s.Err, bellman.ErrNotFound) {
-				return fmt.Errorf("settle task %s: %w", s.ID, s.Err)
+			switch {
+			case s.Err == nil, errors.Is(s.Err, bellman.ErrNotFound):
+			case errors.Is(s.Err, bellman.ErrWaiting):
+				done = false
+			default:
+				return false, fmt.Errorf("settle task %s: %w", s.ID, s.Err)
 			}
 		}
 	}
-	return nil
+	return done, nil
 }
 
 // A step that is due comes within moments: the store is read again so often.

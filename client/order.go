@@ -15,6 +15,8 @@ type Order struct {
 	OrderState  string `json:"order_state" doc:"PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN; empty when none of the tasks is an order. Where several are: paid if one is paid, or else pending if one is pending, or else as the newest."`
 	LatePayment string `json:"late_payment,omitempty" enum:"PAID,PAID_REFUNDED" doc:"A payment that came after the order was decided otherwise, as the channel says; the decided state stays."`
 
+	Settled *bool `json:"settled,omitempty" doc:"With settle alone. true: all that was overdue, or should have ended, was attempted and that is recorded. false: the wait ended first, and the order may not stand as is shown."`
+
 	Tasks    []Task         `json:"tasks" nullable:"false" doc:"All tasks with these numbers, of whatever queue, in the order in which they were created: the newest 200."`
 	Attempts []OrderAttempt `json:"attempts" nullable:"false" doc:"Attempts of these tasks in the order in which they started: of each task the newest 200, of all the newest 1,000."`
 	More     bool           `json:"more" doc:"There are more tasks or attempts than are shown; each task by itself shows all of its own."`
@@ -63,7 +65,7 @@ func (o OrderRef) path() string {
 
 // Order reads everything about one order. With settle, of up to a minute, what is
 // overdue is attempted now and waited for, so that what is read is no state that
-// should have ended.
+// should have ended; Settled says whether the wait was long enough for it.
 func (c *Client) Order(ctx context.Context, ref OrderRef, settle time.Duration) (*Order, error) {
 	q := url.Values{}
 	if settle != 0 {

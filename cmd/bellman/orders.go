@@ -25,7 +25,7 @@ func orderCommand() *cobra.Command {
 		Short: "Show everything about one order, in time order",
 		Long: `Show how an order stands, its tasks, and their attempts in time order. With
 --settle what is overdue is attempted first and waited for, so that what is shown
-is no state that should have ended.`,
+is no state that should have ended. The exit status is 1 if that took longer.`,
 		Example: "  bellman order M1001 20261120000001 --settle 3s",
 		Args:    cobra.ExactArgs(2),
 	}
@@ -35,7 +35,13 @@ is no state that should have ended.`,
 		if err != nil {
 			return err
 		}
-		return to.print(o, func(t *rows) { t.order(o) })
+		if err := to.print(o, func(t *rows) { t.order(o) }); err != nil {
+			return err
+		}
+		if o.Settled != nil && !*o.Settled {
+			return fmt.Errorf("order %s of merchant %s is not settled: not all that is overdue was attempted within %s", o.OrderNo, o.MerchantNo, settle)
+		}
+		return nil
 	})
 }
 

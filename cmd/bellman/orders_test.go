@@ -98,7 +98,19 @@ queues:
 	}
 
 	out = operate("order", "M1", "a/b", "--settle", "3s")
-	if !strings.Contains(out, "PENDING") || !strings.Contains(out, "query") {
+	if !strings.Contains(out, "READING") || strings.Count(out, "PENDING") != 2 || !strings.Contains(out, "query") { // the order, and its one answer
+		t.Errorf("order printed\n%s", out)
+	}
+	operate("pause", "orders")
+	operate("resend", "orders", "M1/a/b")
+	if r := fails(1, "order a/b of merchant M1 is not settled", "order", "M1", "a/b", "--settle", "50ms"); !strings.Contains(r.out, "PENDING") {
+		t.Errorf("order printed\n%s", r.out)
+	}
+	if r := fails(1, "is not settled", "order", "M1", "a/b", "--settle", "50ms", "-o", "json"); !strings.Contains(r.out, `"settled": false`) {
+		t.Errorf("order printed\n%s", r.out)
+	}
+	operate("resume", "orders")
+	if out := operate("order", "M1", "a/b", "--settle", "30s", "-o", "json"); !strings.Contains(out, `"settled": true`) || !strings.Contains(out, `"reading": "PENDING"`) {
 		t.Errorf("order printed\n%s", out)
 	}
 	fails(1, "there is no order", "order", "M1", "none")
