@@ -13,8 +13,8 @@ import (
 
 var rows = flag.Int("rows", 20_000, "tasks in the tables whose plans are looked at")
 
-// record opens a store through a recorder.
-func record(t testing.TB, url string) (*Store, *database, *sqltest.Recorder) {
+// connectTest opens a database with its tables.
+func connectTest(t testing.TB, url string) *database {
 	t.Helper()
 	ctx := context.Background()
 	d, err := connect(ctx, url, Options{})
@@ -25,12 +25,7 @@ func record(t testing.TB, url string) (*Store, *database, *sqltest.Recorder) {
 	if err := sqlstore.Migrate(ctx, d, 64); err != nil {
 		t.Fatal(err)
 	}
-	r := sqltest.Record(d)
-	s, err := sqlstore.New(ctx, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &Store{s}, d, r
+	return d
 }
 
 // small are tables of some rows, which may be read as a whole.
@@ -39,7 +34,12 @@ var small = regexp.MustCompile(`(Seq Scan|Sort).*bellman_(shard|node|depth|schem
 // TestPlans looks at the plan of each statement, without statistics and with:
 // none reads a table from end to end, and none but those few sorts.
 func TestPlans(t *testing.T) {
-	s, d, r := record(t, newDatabase(t))
+	d := connectTest(t, newDatabase(t))
+	r := sqltest.Record(d)
+	s, err := sqlstore.New(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
 	sqltest.Fill(t, s, *rows)
 	sqltest.Finish(t, s, *rows/4)
 	sqltest.Everything(t, s)

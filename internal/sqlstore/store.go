@@ -54,16 +54,18 @@ func (s *Store) enter() error {
 func (s *Store) leave() { s.life.RUnlock() }
 
 // read runs statements outside of a transaction. The rows that f of a statement
-// was called with may come again after start was called again: a connection
-// that broke is tried once more.
+// was called with may come again after start was called again: where a
+// connection broke, others are tried.
 func (s *Store) read(ctx context.Context, start func() []*Statement) error {
-	err := s.d.Read(ctx, start()...)
-	if err != nil && ctx.Err() == nil {
-		if kind := s.d.Kind(err); kind == Lost || kind == Retry {
-			err = s.d.Read(ctx, start()...)
+	for try := 1; ; try++ {
+		err := s.d.Read(ctx, start()...)
+		if err == nil || try == 3 || ctx.Err() != nil {
+			return err
+		}
+		if kind := s.d.Kind(err); kind != Lost && kind != Retry {
+			return err
 		}
 	}
-	return err
 }
 
 // tries is how often a transaction is begun, when it loses against others.
