@@ -30,10 +30,7 @@ func (f *faults) add(name, message string) {
 	if len(f.list) >= maxFaults {
 		return
 	}
-	location := "body"
-	if f.at != single {
-		location = "body.tasks[" + strconv.Itoa(f.at) + "]"
-	}
+	location := f.whole()
 	if len(f.list) > 0 && f.list[0].Location == location {
 		return // what is no object at all lacks no fields
 	}
@@ -43,9 +40,21 @@ func (f *faults) add(name, message string) {
 	f.list = append(f.list, client.Fault{Location: location, Message: message})
 }
 
-// has reports whether a field is known to be wrong already.
+// whole is where the task, or the request, stands.
+func (f *faults) whole() string {
+	if f.at == single {
+		return "body"
+	}
+	return "body.tasks[" + strconv.Itoa(f.at) + "]"
+}
+
+// has reports whether a field, or something in it, is known to be wrong already.
 func (f *faults) has(name string) bool {
-	return slices.ContainsFunc(f.list, func(e client.Fault) bool { return strings.HasSuffix(e.Location, "."+name) })
+	at := f.whole() + "." + name
+	return slices.ContainsFunc(f.list, func(e client.Fault) bool {
+		rest, in := strings.CutPrefix(e.Location, at)
+		return in && (rest == "" || rest[0] == '.')
+	})
 }
 
 func (f *faults) unknown(name string) { f.add(cut(name), "there is no such field") }
@@ -69,11 +78,12 @@ func (f *faults) text(s *scanner, name string) (string, error) {
 	return text, err
 }
 
-// take adds what the engine or a handler found, where nothing is wrong yet.
+// take adds what the engine or a handler found in fields of which nothing is known
+// to be wrong yet: what it says of the others may come of that.
 func (f *faults) take(invalid *bellman.Invalid) {
 	known := *f
 	for _, e := range invalid.Fields {
-		if !known.has(e.Field) {
+		if field, _, _ := strings.Cut(e.Field, "."); !known.has(field) {
 			f.add(e.Field, e.Problem)
 		}
 	}

@@ -53,8 +53,15 @@ func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 		ask.NotifyURL, ask.NotifyJSON = in.Notify.URL, in.Notify.JSON
 		notify(f, in.Notify)
 	}
-	if len(f.list) > 0 {
-		return t // of no use: what is wrong may have no form to keep
+	// What is wrong may have no form to keep: then it is checked without.
+	if f.has("expires") {
+		ask.Expires = 0
+	}
+	if f.has("vars") {
+		ask.Vars = nil
+	}
+	if f.has("notify") {
+		ask.NotifyURL, ask.NotifyJSON = "", nil
 	}
 	var err error
 	if t.Body, err = a.orders.Body(ask); err != nil {
@@ -133,7 +140,7 @@ func word(s string) bool {
 }
 
 func notify(f *faults, n *client.Notify) {
-	if n.URL == "" && n.JSON == nil && !f.has("url") && !f.has("json") {
+	if n.URL == "" && n.JSON == nil && !f.has("notify") {
 		f.add("notify", "says nothing: give url, json, or both")
 	}
 	if n.URL != "" && bounded(f, "notify.url", n.URL, maxURL) {

@@ -138,11 +138,15 @@ func parseNotify(bad *bellman.Invalid, raw json.RawMessage) (n Notify) {
 
 func parseWatch(bad *bellman.Invalid, raw json.RawMessage) *Watch {
 	var w Watch
+	noted := len(bad.Fields)
 	fields := object(bad, "watch", raw, "of", "order_state", "decided", "until")
 	read(bad, fields, "watch.of", "a text", &w.Of)
 	read(bad, fields, "watch.order_state", "a text", &w.State)
 	read(bad, fields, "watch.decided", "a time", &w.Decided)
 	read(bad, fields, "watch.until", "a time", &w.Until)
+	if len(bad.Fields) > noted {
+		return &w // what else is wrong with it may come of that
+	}
 	if r, err := ParseReading(w.State); err != nil || !r.Decides() {
 		bad.Add("watch.order_state", "want the state of an order that is decided")
 	}
