@@ -32,7 +32,7 @@ func (r *run) ordersCrowd() error {
 	before := c.questions()
 	sleepUntil(from.Add(r.sizes.steady))
 	r.asked(p, c, cpu, from, asked)
-	r.shares(c, before, from)
+	r.shares(c, before)
 
 	c.paid.Store(true)
 	from = time.Now()
@@ -56,7 +56,7 @@ func (r *run) ordersCrowd() error {
 
 // shares notes how evenly orders were asked about since they had so many questions
 // each: how often, and with what time between two questions.
-func (r *run) shares(c *channel, before []int, from time.Time) {
+func (r *run) shares(c *channel, before []int) {
 	between := newDurations()
 	shares := make([]int, len(before))
 	for i := range c.placed {

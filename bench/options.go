@@ -8,10 +8,10 @@ import (
 )
 
 // Options say what to measure. The zero value measures everything at full
-// size, which takes about six minutes and 2 GiB of disk.
+// size, which takes about ten minutes and 2 GiB of disk.
 type Options struct {
 	Scenarios []string // names of [Scenarios]; none: all but memory-10m
-	Quick     bool     // small sizes: everything in about a minute, figures a rough idea
+	Quick     bool     // small sizes: everything in about two minutes, figures a rough idea
 	Dir       string   // where the stores are, and so which disk is measured; default: the directory for temporary files
 	Profile   string   // CPU profiles of the servers go to this name with the scenario's added, "cpu.drain"; empty: none
 }

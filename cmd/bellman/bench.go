@@ -21,16 +21,17 @@ func benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench [SCENARIO...]",
 		Short: "Measure this machine and the embedded store",
-		Long: `Measure this machine and the embedded store, with servers and a receiver of its
-own on loopback, and check meanwhile that nothing is lost, sent twice or early.
+		Long: `Measure this machine and the embedded store, with servers, a receiver and a
+payment channel of its own on loopback, and check meanwhile that nothing is lost,
+sent twice or early.
 All scenarios but memory-10m, or those that are named:
 
 ` + about.String() + `
-The whole takes about six minutes and 2 GiB of disk. The exit status is 1 if a
+The whole takes about ten minutes and 2 GiB of disk. The exit status is 1 if a
 promise was not kept.`,
 	}
 	var o bench.Options
-	c.Flags().BoolVar(&o.Quick, "quick", false, "small sizes: about a minute, figures a rough idea")
+	c.Flags().BoolVar(&o.Quick, "quick", false, "small sizes: about two minutes, figures a rough idea")
 	c.Flags().StringVar(&o.Dir, "dir", "", "where the stores are, and so which disk is measured (default: for temporary files)")
 	c.Flags().StringVar(&o.Profile, "profile", "", "write CPU profiles of the servers to files that begin with this name")
 	asJSON := c.Flags().Bool("json", false, "the report as JSON; progress and table on standard error")
