@@ -233,6 +233,30 @@ func fault(e *huma.ErrorDetail) client.Fault {
 		message = "want RFC 3339 in UTC such as 2026-11-20T15:04:05Z; write + as %2B"
 	case strings.HasPrefix(message, "expected string to be RFC 4122 uuid"):
 		message = wantID
+	case message == "invalid integer", message == validation.MsgExpectedInteger:
+		message = "want a whole number"
+	case message == validation.MsgExpectedString:
+		message = "want text in quotes"
+	case message == validation.MsgExpectedObject:
+		message = "want an object"
+	case strings.HasPrefix(message, validation.MsgExpectedArray): // of what type, or how long
+		message = fmt.Sprintf("want an array of 1 to %d %s", maxSettle, e.Location[strings.LastIndexByte(e.Location, '.')+1:])
+	case message == "expected length >= 1":
+		message = "is empty"
+	default:
+		for _, of := range []struct{ theirs, ours string }{
+			{validation.MsgExpectedMaxLength, "is longer than %d characters"},
+			{validation.MsgExpectedMinimumNumber, "want %d or more"},
+			{validation.MsgExpectedMaximumNumber, "want %d at most"},
+		} {
+			var n int
+			if _, err := fmt.Sscanf(message, strings.ReplaceAll(of.theirs, "%v", "%d"), &n); err == nil {
+				message = fmt.Sprintf(of.ours, n)
+			}
+		}
+		if names, is := strings.CutPrefix(message, `expected value to be one of "`); is {
+			message = "want one of " + strings.TrimSuffix(names, `"`)
+		}
 	}
 	return client.Fault{Location: cut(e.Location), Message: message}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -24,8 +25,20 @@ func TestWordsOfRefusals(t *testing.T) {
 		{"GET", "/v1/tasks/x", "", wantID},
 		{"GET", "/v1/tasks/" + none[:35] + "g", "", wantID},
 		{"POST", "/v1/resends/x/cancel", "", wantID},
+		{"POST", "/v1/orders/settle", `{"orders":[]}`, "want an array of 1 to 1000 orders"},
+		{"POST", "/v1/orders/settle", `{"orders":[` + strings.Repeat(`{"merchant_no":"M1","order_no":"1"},`, 1000) + `{"merchant_no":"M1","order_no":"1"}]}`, "want an array of 1 to 1000 orders"},
+		{"POST", "/v1/orders/settle", `{"orders":{}}`, "want an array of 1 to 1000 orders"},
+		{"POST", "/v1/orders/settle", `{}`, "is required"},
+		{"POST", "/v1/orders/settle", `{"orders":["M1/1"]}`, "want an object"},
+		{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":1}]}`, "want text in quotes"},
+		{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":""}]}`, "is empty"},
+		{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"` + strings.Repeat("1", 129) + `"}]}`, "is longer than 128 characters"},
+		{"GET", "/v1/tasks?limit=ten", "", "want a whole number"},
+		{"GET", "/v1/tasks?limit=0", "", "want 1 or more"},
+		{"GET", "/v1/tasks?limit=201", "", "want 200 at most"},
+		{"GET", "/v1/tasks?state=lost", "", "want one of pending, succeeded, failed, cancelled"},
 	}
-	m := make1(t, Options{Resends: &fakeResends{}})
+	m := make1(t, Options{Resends: &fakeResends{}, Kinds: kinds, Orders: keptOrders{}})
 	for _, tt := range tests {
 		w := m.do(tt.method, tt.path, tt.body)
 		var p struct {

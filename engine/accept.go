@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -99,7 +101,7 @@ func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
 	var invalid bellman.Invalid
 	q, ok := e.queue(t.Queue)
 	if !ok {
-		invalid.Add("queue", fmt.Sprintf("there is no queue %q", t.Queue))
+		invalid.Add("queue", fmt.Sprintf("there is no queue %.128q: %s", t.Queue, e.wantQueue()))
 		return bellman.Add{}, invalid.Err()
 	}
 	asked := *t // for the digest: as the caller gave it
@@ -166,6 +168,22 @@ func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
 	}
 	e.enter(t, s, began, now)
 	return add, nil
+}
+
+// wantQueue says which queues there are, and names ten at most.
+func (e *Engine) wantQueue() string {
+	const most = 10
+	names := slices.Sorted(maps.Keys(*e.queues.Load()))
+	switch n := len(names); {
+	case n == 0:
+		return "there is none"
+	case n == 1:
+		return "want " + names[0]
+	case n > most:
+		return fmt.Sprintf("want one of %s and %d more", strings.Join(names[:most], ", "), n-most)
+	default:
+		return "want one of " + strings.Join(names, ", ")
+	}
 }
 
 // delay is how long a task waits before its schedule begins: as it says itself,
