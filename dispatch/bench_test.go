@@ -60,6 +60,25 @@ func loaded(endpoints, blocked int) (*D[int], int64) {
 	return d, now
 }
 
+// A line with items of every age, where young ones go first.
+func BenchmarkCycleYoungFirst(b *testing.B) {
+	d := New[int](Options{})
+	now := int64(time.Hour)
+	d.Open(now, 1, Rules{Queue: "q", YoungFirst: true})
+	for i := range 600 {
+		d.Push(now, 1, now, 1<<(i%ages)>>1, i)
+	}
+	t, i, _ := d.Next(now)
+	b.ReportAllocs()
+	for b.Loop() {
+		now += 25 * us
+		if d.Push(now, 1, now, 1<<(i%ages)>>1, i) != Kept { // of the age that went
+			b.Fatal("not kept")
+		}
+		t, i, _ = d.DoneNext(now, t, Accepted)
+	}
+}
+
 func BenchmarkCycleParallel(b *testing.B) {
 	const endpoints = 1000
 	d, start := loaded(endpoints, 0)

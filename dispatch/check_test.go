@@ -10,6 +10,13 @@ func (c *core) check() error {
 	for _, e := range c.endpoints {
 		var eInFlight, eWaiting, eOffered, ready int
 		for _, l := range e.lines {
+			others := 0
+			for age := range l.aged {
+				others += l.aged[age].n
+			}
+			if others != l.others {
+				return fmt.Errorf("line %d has %d others than urgent ones, counted %d", l.id, l.others, others)
+			}
 			eInFlight += l.inFlight
 			eWaiting += l.waiting()
 			if l.offered {

@@ -49,6 +49,9 @@ func (c *core) tick(now int64) {
 func (c *core) push(l *line, due int64, f *fifo) uint32 {
 	idle := l.waiting() == 0
 	i := c.slab.push(f, due)
+	if f != &l.urgent {
+		l.others++
+	}
 	l.used = c.now
 	l.endpoint.waiting++
 	l.queue.waiting++

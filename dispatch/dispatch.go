@@ -202,7 +202,9 @@ func (d *D[T]) Remove(line uint64, drop func(T) bool) int {
 	}
 	n := c.slab.sift(&l.urgent, void)
 	for age := range l.aged {
-		n += c.slab.sift(&l.aged[age], void)
+		dropped := c.slab.sift(&l.aged[age], void)
+		l.others -= dropped
+		n += dropped
 	}
 	l.endpoint.waiting -= n
 	l.queue.waiting -= n

@@ -29,21 +29,14 @@ type line struct {
 
 	urgent     fifo
 	aged       [ages]fifo // the others
+	others     int        // how many
 	sinceOther int        // urgent ones since the last other
 	sinceOld   int        // others since the oldest had its turn
 	inFlight   int
 	used       int64 // when it was last touched
 }
 
-func (l *line) waiting() int { return l.urgent.n + l.others() }
-
-// others is how many wait that are not urgent.
-func (l *line) others() (n int) {
-	for i := range l.aged {
-		n += l.aged[i].n
-	}
-	return n
-}
+func (l *line) waiting() int { return l.urgent.n + l.others }
 
 // age returns which of how many ages an item is of that was attempted so often.
 func (r *Rules) age(attempts int) (age, of int) {
@@ -67,7 +60,7 @@ func (l *line) list(attempts, bound int) (f *fifo, n, most int) {
 	if l.rules.YoungFirst {
 		return f, f.n, max(bound/of, 1)
 	}
-	return f, l.others(), bound
+	return f, l.others, bound
 }
 
 // A fifo is a list of nodes in the slab.
@@ -174,12 +167,13 @@ func (s *slab) sift(f *fifo, drop func(i uint32) bool) (dropped int) {
 
 // take removes the item whose turn it is in l, which is not empty.
 func (s *slab) take(l *line, now int64) (i uint32, due int64) {
-	young, old := s.heads(l)
-	if l.urgent.n > 0 && (l.sinceOther < oldEach-1 || young == nil) {
+	if l.urgent.n > 0 && (l.sinceOther < oldEach-1 || l.others == 0) {
 		l.sinceOther++
 		return s.pop(&l.urgent)
 	}
 	l.sinceOther = 0
+	l.others--
+	young, old := s.heads(l)
 	f := young
 	if old != nil && old != young {
 		nth := lateNth
@@ -210,7 +204,7 @@ func (s *slab) heads(l *line) (young, old *fifo) {
 		if young == nil {
 			young = f
 		}
-		if age > 0 && (old == nil || s.nodes[f.head].due <= s.nodes[old.head].due) {
+		if age > 0 && (old == nil || s.nodes[f.head].due < s.nodes[old.head].due) {
 			old = f
 		}
 	}
