@@ -17,7 +17,7 @@ func backupCommand() *cobra.Command {
 		Long: `Write a consistent copy of the embedded store, as it is at one moment, into a new
 directory on the server's machine. The copy is a store like any other:
 bellman serve --store pebble:DIR. The server does the work, so DIR is a path there.`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1, "a DIR to make: bellman backup /backups/20261120"),
 	}
 	var r remote
 	r.flags(c)

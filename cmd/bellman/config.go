@@ -17,7 +17,7 @@ func checkConfigCommand() *cobra.Command {
 		Long: `Validate a configuration file, alone: what the environment says is not looked at,
 but for names of variables that mean nothing. Every mistake is printed with its
 line; the exit status is 2 if there is one.`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1, "a FILE: bellman check-config bellman.yaml"),
 		RunE: func(c *cobra.Command, args []string) error {
 			none := func(string) (string, bool) { return "", false }
 			settings, err := config.Read(args[0], none, nil)

@@ -19,7 +19,7 @@ func demoCommand() *cobra.Command {
 a port of its own, and tell a story over real HTTP. Then serve on, so that one can
 try, until Ctrl-C; --once ends when the story is over, with status 1 if it went
 wrong. Nothing leaves this machine.`,
-		Args: cobra.NoArgs,
+		Args: flagsAlone,
 	}
 	once := c.Flags().Bool("once", false, "end when the story is over")
 	listen := c.Flags().String("listen", "", "address of the API (default: a free port of 127.0.0.1)")

@@ -25,7 +25,7 @@ the newest task first, as GET /v1/tasks/{id} answers it. From a running server, 
 with --store from a directory that no server has open. Tasks that change meanwhile
 are written as they are when their turn comes. Headers that carry secrets are
 written as ***.`,
-		Args: cobra.NoArgs,
+		Args: flagsAlone,
 	}
 	var r remote
 	r.flags(c)

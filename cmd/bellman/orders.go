@@ -27,7 +27,7 @@ func orderCommand() *cobra.Command {
 --settle what is overdue is attempted first and waited for, so that what is shown
 is no state that should have ended. The exit status is 1 if that took longer.`,
 		Example: "  bellman order M1001 20261120000001 --settle 3s",
-		Args:    cobra.ExactArgs(2),
+		Args:    arguments(2, 2, "MERCHANT_NO and ORDER_NO: bellman order M1001 20261120000001"),
 	}
 	settle := waitFlag(c, "settle", 0, "attempt what is overdue now, and wait for it so long: 1ms to 1m")
 	return remoteWithin(c, func() time.Duration { return patience + settle.d }, func(ctx context.Context, to *call, args []string) error {
@@ -88,7 +88,7 @@ with # are passed over. With -o json each order is one line.
 
 The exit status is 1 if an order is unknown, or the channel has not answered.`,
 		Example: "  bellman settle bill-20261120.csv --wait 30s",
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments(1, 1, "a FILE of orders, or -: bellman settle bill-20261120.csv"),
 	}
 	wait := waitFlag(c, "wait", 10*time.Second, "how long to wait for the answers about 1,000 orders: 1ms to 1m")
 	return remoteWithin(c, func() time.Duration { return 0 }, func(ctx context.Context, to *call, args []string) error {
@@ -208,7 +208,7 @@ func completeCommand() *cobra.Command {
 how it stands: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; the merchant is told,
 as after an answer of the channel.`,
 		Example: "  bellman complete --merchant-no M1001 --order-no 20261120000001 --outcome PAID",
-		Args:    cobra.MaximumNArgs(2),
+		Args:    arguments(0, 2, "a task's id, or its queue and key; or --merchant-no and --order-no"),
 	}
 	var in client.CompleteTask
 	c.Flags().StringVar(&in.Reason, "reason", "", "why, for the task and the audit record (default callback)")

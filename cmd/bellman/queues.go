@@ -15,7 +15,7 @@ func queuesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "queues",
 		Short: "Show the queues: how much waits, how late, what is paused",
-		Args:  cobra.NoArgs,
+		Args:  flagsAlone,
 	}
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
 		queues, err := to.Queues(ctx)
@@ -36,7 +36,7 @@ func endpointsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "endpoints",
 		Short: "Show where tasks go: in flight, success rate, breaker, what is paused",
-		Args:  cobra.NoArgs,
+		Args:  flagsAlone,
 	}
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
 		endpoints, err := to.Endpoints(ctx)
@@ -86,7 +86,7 @@ func stopCommand(name, short string, queue func(*client.Client, context.Context,
 	c := &cobra.Command{
 		Use:   name + " QUEUE | --endpoint HOST",
 		Short: short,
-		Args:  cobra.MaximumNArgs(1),
+		Args:  arguments(0, 1, "a queue's name, or --endpoint and a host"),
 	}
 	host := c.Flags().String("endpoint", "", "a host, host:port, or scheme://host:port")
 	reason := c.Flags().String("reason", "", "why, for the audit record")

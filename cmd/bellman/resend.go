@@ -19,7 +19,7 @@ chooses: at a rate, as a job of the server that goes on over restarts; at least
 one flag of the filter must be given, and --dry-run only counts.`,
 		Example: `  bellman resend 0199b5a0-7c1e-7d55-8c13-1f2a3b4c5d6e --reason "merchant asked"
   bellman resend --all --state failed --merchant-no M1001 --created-from 6h --dry-run`,
-		Args: cobra.MaximumNArgs(2),
+		Args: arguments(0, 2, "a task's id, or its queue and key; or --all and a filter"),
 	}
 	var f filter
 	f.flags(c.Flags())
@@ -75,7 +75,7 @@ func resendsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resends [ID]",
 		Short: "Show the progress of bulk resends",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  arguments(0, 1, "the id of one bulk resend, or none: all"),
 	}
 	cancel := c.Flags().Bool("cancel", false, "end the one that is named")
 	reason := c.Flags().String("reason", "", "why it is ended, for the audit record")

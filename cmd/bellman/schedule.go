@@ -19,7 +19,7 @@ before, total from the first attempt. Without a schedule, list the presets, each
 with where it was published.`,
 		Example: `  bellman schedule wechat_notify
   bellman schedule "0s, 15s*2, 30s, 5m*; max 30m"`,
-		Args: cobra.MaximumNArgs(1),
+		Args: arguments(0, 1, `one preset or text, in quotes: bellman schedule "0s, 15s*2, 30s"`),
 	}
 	limit := c.Flags().Int("limit", 100, "print at most so many attempts")
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -27,7 +27,7 @@ durable. To send the same --task-key again is safe: there will be one task.`,
 		Example: `  bellman send --url https://merchant.example/notify --json '{"order_no":"1"}' --task-key 1/paid
   bellman send --queue wechat-orders --merchant-no M1 --order-no 1 --expires 30m --notify-url https://merchant.example/paid
   bellman send --queue merchant-notify tasks.ndjson`,
-		Args: cobra.MaximumNArgs(1),
+		Args: arguments(0, 1, "one FILE of tasks, - for standard input, or none: flags say the task"),
 	}
 	set := taskFlags(c.Flags())
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {

@@ -39,7 +39,7 @@ has changed, which takes a restart. A file with mistakes changes nothing.
 
 The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 /debug/pprof there, on loopback only.`,
-		Args: cobra.NoArgs,
+		Args: flagsAlone,
 	}
 	file := c.Flags().String("config", "", "configuration file, YAML (BELLMAN_CONFIG)")
 	c.Flags().String("listen", "", "address of the API (BELLMAN_LISTEN; default 127.0.0.1:2355)")

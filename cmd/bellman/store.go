@@ -72,7 +72,7 @@ func checkCommand() *cobra.Command {
 		Long: `Read a whole embedded store and verify that its rows, indexes and counters agree.
 What does not is printed, and the exit status is 1. No server may have it open; a
 running one's store is verified by way of bellman backup.`,
-		Args: cobra.NoArgs,
+		Args: flagsAlone,
 	}
 	url := storeFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -105,7 +105,7 @@ func migrateCommand() *cobra.Command {
 		Short: "Create a store, or bring it to this version's layout",
 		Long: `Create a store, or bring it to this version's layout. bellman serve does so too.
 A store that a newer version has written is refused, and left as it is.`,
-		Args: cobra.NoArgs,
+		Args: flagsAlone,
 	}
 	url := storeFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -123,7 +123,7 @@ func listCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List tasks, the newest first",
 		Long:  "List tasks, the newest first. With -o json each task is one line.",
-		Args:  cobra.NoArgs,
+		Args:  flagsAlone,
 	}
 	var f filter
 	f.flags(c.Flags())
@@ -201,7 +201,7 @@ func cancelCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel " + taskArgs + " | --merchant-no M --order-no O",
 		Short: "End a task, or the watch of an order; an attempt in flight may still arrive",
-		Args:  cobra.MaximumNArgs(2),
+		Args:  arguments(0, 2, "a task's id, or its queue and key; or --merchant-no and --order-no"),
 	}
 	reason := c.Flags().String("reason", "", "why, for the audit record")
 	order := orderFlags(c)

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// arguments accepts from least to most arguments, and otherwise says what a
+// command wants.
+func arguments(least, most int, want string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return fmt.Errorf("%s: want %s", c.Name(), want)
+		}
+		return nil
+	}
+}
+
+// flagsAlone accepts no arguments.
+func flagsAlone(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s: want no argument, not %q: see bellman %s --help", c.Name(), args[0], c.Name())
+	}
+	return nil
+}
