@@ -6,6 +6,7 @@ import (
 	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
@@ -17,6 +18,7 @@ import (
 // A database is MySQL or MariaDB as a sqlstore.Driver.
 type database struct {
 	server server
+	log    *slog.Logger
 	packet int     // bytes of values in one statement
 	db     *sql.DB // for all but
 	slow   *sql.DB // what may take longer than an answer: defining tables
@@ -62,6 +64,10 @@ func (d *database) Define(ctx context.Context, text string) error {
 	return err
 }
 
+// Unblock does nothing: a statement that came in half is not run, and the server
+// ends transactions whose client says nothing.
+func (d *database) Unblock(context.Context) error { return nil }
+
 // Alone calls f while holding a named lock of the server.
 func (d *database) Alone(ctx context.Context, f func() error) error {
 	conn, err := d.slow.Conn(ctx)
@@ -98,8 +104,10 @@ func (d *database) Kind(err error) sqlstore.Kind {
 		return sqlstore.Other
 	}
 	switch server.Number {
-	case 1213, 1205, 9007, 8022: // deadlock, lock wait, TiDB's write conflict and "retry the transaction"
+	case 1213, 9007, 8022: // deadlock, TiDB's write conflict and "retry the transaction"
 		return sqlstore.Retry
+	case 1205:
+		return sqlstore.Blocked
 	case 1690:
 		return sqlstore.Overflow
 	case 1062:

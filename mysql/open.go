@@ -31,7 +31,7 @@ type Options struct {
 
 	// Stopped is how long a transaction may wait for its client before the server
 	// ends it, so that a process that has stopped holds no shard. Whole seconds;
-	// default 5s.
+	// default 3s.
 	Stopped time.Duration
 
 	// Answer is how long the database may take for one statement, before the
@@ -154,11 +154,12 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	stopped := max(cmp.Or(o.Stopped, 5*time.Second), time.Second)
+	stopped := max(cmp.Or(o.Stopped, 3*time.Second), time.Second)
 	config.ClientFoundRows = true   // an UPDATE says how many rows it found, changed or not
 	config.InterpolateParams = true // one trip for each statement
 	config.MultiStatements = false
 	config.ParseTime = false
+	config.Logger = &driver.NopLogger{} // what it says is returned as an error too
 	config.MaxAllowedPacket = s.packet
 	config.ReadTimeout = cmp.Or(config.ReadTimeout, cmp.Or(o.Answer, 15*time.Second)) // without it a lost reply is waited for without end
 	config.WriteTimeout = cmp.Or(config.WriteTimeout, config.ReadTimeout)
@@ -169,7 +170,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	idle := time.Minute
 	config.Params["sql_mode"] = "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
 	config.Params["time_zone"] = "'+00:00'"
-	config.Params["innodb_lock_wait_timeout"] = "5"
+	config.Params["innodb_lock_wait_timeout"] = seconds
 	switch {
 	case s.mariaDB():
 		config.Params["tx_isolation"] = "'READ-COMMITTED'"
@@ -184,7 +185,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		config.Params["wait_timeout"] = seconds // there is none for transactions alone
 		idle = stopped / 2
 	}
-	d := &database{server: s, packet: min(s.packet/4, 4<<20)}
+	d := &database{server: s, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), packet: min(s.packet/4, 4<<20)}
 	if d.db, err = pool(config, max(cmp.Or(o.Connections, 8), 2), idle); err != nil {
 		return nil, err
 	}

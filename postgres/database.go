@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,6 +16,9 @@ import (
 // A database is PostgreSQL as a sqlstore.Driver.
 type database struct {
 	pool *pgxpool.Pool
+	log  *slog.Logger
+
+	stopped time.Duration // longer than this no client is silent in the middle of a transaction
 }
 
 var _ sqlstore.Driver = (*database)(nil)
@@ -55,6 +59,20 @@ func (d *database) Define(ctx context.Context, text string) error {
 	return err
 }
 
+// Unblock ends sessions that hold a shard and wait for their client. Those that
+// are idle end by idle_in_transaction_session_timeout; but one that received a
+// pipeline without its end is active, and no timeout of the server ends it.
+func (d *database) Unblock(ctx context.Context) error {
+	tag, err := d.pool.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid() AND state <> 'idle' AND wait_event = 'ClientRead'
+		AND clock_timestamp() - state_change > $1 * interval '1 millisecond'
+		AND pid IN (SELECT pid FROM pg_locks WHERE relation = 'bellman_shard'::regclass AND granted)`, d.stopped.Milliseconds())
+	if err == nil && tag.RowsAffected() > 0 {
+		d.log.Warn("ended sessions that held a shard while their client had stopped", "sessions", tag.RowsAffected())
+	}
+	return err
+}
+
 // migrating is the lock that Alone takes: the letters "bellman".
 const migrating = 0x62656c6c6d616e
 
@@ -65,15 +83,13 @@ func (d *database) Alone(ctx context.Context, f func() error) error {
 		return err
 	}
 	defer conn.Release()
+	defer conn.Conn().Close(context.WithoutCancel(ctx)) // frees the lock
+	if _, err := conn.Exec(ctx, "SET lock_timeout = 0"); err != nil {
+		return err
+	}
 	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrating)); err != nil {
 		return err
 	}
-	defer func() {
-		// Closing the connection frees it too.
-		if _, err := conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(migrating)); err != nil {
-			conn.Conn().Close(context.WithoutCancel(ctx))
-		}
-	}()
 	return f()
 }
 
@@ -89,8 +105,10 @@ func (d *database) Kind(err error) sqlstore.Kind {
 		return sqlstore.Other
 	}
 	switch server.Code {
-	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
+	case "40001", "40P01": // serialization failure, deadlock
 		return sqlstore.Retry
+	case "55P03":
+		return sqlstore.Blocked
 	case "22003":
 		return sqlstore.Overflow
 	case "23505":

@@ -27,7 +27,7 @@ type Options struct {
 	NoMigrate bool
 
 	// Stopped is how long a transaction may wait for its client before the server
-	// ends it, so that a process that has stopped holds no shard. Default 5s.
+	// ends it, so that a process that has stopped holds no shard. Default 3s.
 	Stopped time.Duration
 
 	Logger *slog.Logger // default: discards
@@ -37,6 +37,7 @@ type Options struct {
 // concurrent use.
 type Store struct {
 	*sqlstore.Store
+	d *database
 }
 
 var _ bellman.Store = (*Store)(nil)
@@ -81,7 +82,7 @@ func (d *database) open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{s}, nil
+	return &Store{s, d}, nil
 }
 
 // connect opens the pool. Each connection is told what the store relies on,
@@ -95,10 +96,11 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		return nil, err // it says nothing of the password
 	}
 	config.MaxConns = int32(max(cmp.Or(o.Connections, 8), 2))
-	stopped := cmp.Or(o.Stopped, 5*time.Second)
+	stopped := cmp.Or(o.Stopped, 3*time.Second)
 	settings := [][2]string{
 		{"default_transaction_isolation", "read committed"},
 		{"idle_in_transaction_session_timeout", strconv.FormatInt(stopped.Milliseconds(), 10)},
+		{"lock_timeout", strconv.FormatInt(stopped.Milliseconds(), 10)},
 		// Every query has its index, whose order is the one it wants: a plan that was
 		// made while a table was empty, or without statistics, must use it too.
 		{"plan_cache_mode", "force_generic_plan"},
@@ -129,5 +131,5 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &database{pool: pool}, nil
+	return &database{pool: pool, stopped: stopped, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}, nil
 }

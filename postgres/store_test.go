@@ -99,9 +99,12 @@ func empty(t testing.TB, url string) {
 		t.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, `TRUNCATE bellman_task, bellman_live, bellman_ended, bellman_attempt, bellman_depth, bellman_node, bellman_doc, bellman_audit;
-		UPDATE bellman_shard SET owner = ''`)
-	if err != nil {
+	for _, table := range []string{"task", "live", "ended", "attempt", "depth", "node", "doc", "audit"} {
+		if _, err := conn.Exec(ctx, "DELETE FROM bellman_"+table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := conn.Exec(ctx, "UPDATE bellman_shard SET owner = ''"); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -28,9 +28,7 @@ func (s *Store) Commit(ctx context.Context, b *bellman.Batch) error {
 	slot := s.takeSlot()
 	defer s.giveSlot(slot)
 	err := s.write(ctx, func(tx Tx) error {
-		st := &stage{s: s, tx: tx, batch: rand.Int64(), slot: slot, current: map[bellman.ID]*current{}, attempts: map[attemptKey]*bellman.Attempt{},
-			depths: map[depthKey]int64{}}
-		return st.run(ctx, b)
+		return s.newStage(tx, slot).run(ctx, b)
 	})
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
@@ -73,6 +71,11 @@ type attemptKey struct {
 type depthKey struct {
 	queue string
 	state bellman.State
+}
+
+func (s *Store) newStage(tx Tx, slot int64) *stage {
+	return &stage{s: s, tx: tx, batch: rand.Int64(), slot: slot, current: map[bellman.ID]*current{},
+		attempts: map[attemptKey]*bellman.Attempt{}, depths: map[depthKey]int64{}}
 }
 
 func (g *stage) run(ctx context.Context, b *bellman.Batch) error {

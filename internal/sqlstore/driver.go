@@ -28,8 +28,16 @@ type Driver interface {
 	// Alone calls f while no other process is in Alone at the same database.
 	Alone(ctx context.Context, f func() error) error
 
+	// Check says what is wrong with the server or the session: its version, its
+	// isolation, a replica that cannot be written to. The error says what to do.
+	Check(ctx context.Context) error
+
 	// Kind says what an error of the database means.
 	Kind(err error) Kind
+
+	// Unblock ends sessions that hold a shard's row and whose clients have stopped,
+	// where the server does not do so by itself. It is called after Blocked.
+	Unblock(ctx context.Context) error
 
 	// CountsInserts says that Affected is exact for an Insert with Keep: the rows
 	// that were not there.
@@ -118,6 +126,7 @@ type Kind int
 const (
 	Other     Kind = iota // the statement is wrong, a right is missing, …: trying again does not help
 	Retry                 // a deadlock or a failed serialization: the transaction as a whole may be tried again
+	Blocked               // a lock was waited for in vain: the same, after Unblock
 	Lost                  // the connection broke: what was sent last may have been done
 	Overflow              // a number is out of range
 	Duplicate             // a unique key exists

@@ -3,10 +3,12 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 )
 
-// New returns the store in a database whose schema is the present one. It owns d.
+// New returns the store in a database whose schema is the present one. It
+// refuses a database that would not hold what a store promises. It owns d.
 func New(ctx context.Context, d Driver) (*Store, error) {
 	s := &Store{d: d}
 	for _, slot := range rand.Perm(slots) {
@@ -17,7 +19,7 @@ func New(ctx context.Context, d Driver) (*Store, error) {
 		return nil, err
 	}
 	if version < len(migrations) {
-		return nil, errors.New("the schema is older than this bellman: migrate it")
+		return nil, fmt.Errorf("the schema has version %d, this bellman needs %d: migrate it, as a user who may create tables", version, len(migrations))
 	}
 	shards, err := s.Shards(ctx)
 	if err != nil {
@@ -26,5 +28,5 @@ func New(ctx context.Context, d Driver) (*Store, error) {
 	if s.shards = len(shards); s.shards == 0 {
 		return nil, errors.New("the schema has no shards: it was not created by bellman, or rows of bellman_shard were deleted")
 	}
-	return s, nil
+	return s, s.probe(ctx)
 }

@@ -47,7 +47,7 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 // prune deletes up to limit tasks in one transaction.
 func (s *Store) prune(ctx context.Context, state bellman.State, before time.Time, limit int, slot int64) (n int, err error) {
 	err = s.write(ctx, func(tx Tx) error {
-		g := &stage{s: s, slot: slot, depths: map[depthKey]int64{}}
+		g := s.newStage(tx, slot)
 		var ids []bellman.ID
 		var versions []int64
 		err := tx.Send(ctx, &Statement{Name: "find tasks", Args: []any{int64(state), bellman.FirstID(before), before.UnixMilli(), int64(limit)},

@@ -62,7 +62,7 @@ func (s *Store) read(ctx context.Context, start func() []*Statement) error {
 		if err == nil || try == 3 || ctx.Err() != nil {
 			return err
 		}
-		if kind := s.d.Kind(err); kind != Lost && kind != Retry {
+		if kind := s.d.Kind(err); kind != Lost && kind != Retry && kind != Blocked {
 			return err
 		}
 	}
@@ -78,6 +78,11 @@ func (s *Store) write(ctx context.Context, f func(tx Tx) error) error {
 		again, err := s.attempt(ctx, f)
 		if err == nil || !again || try == tries || ctx.Err() != nil {
 			return err
+		}
+		if s.d.Kind(err) == Blocked {
+			if stuck := s.d.Unblock(ctx); stuck != nil {
+				return errors.Join(err, stuck)
+			}
 		}
 		if try > 2 {
 			// Whoever wins is done within some milliseconds.
@@ -107,7 +112,7 @@ func (s *Store) attempt(ctx context.Context, f func(tx Tx) error) (again bool, e
 		case kind == Full:
 			return false, fmt.Errorf("%w: %w", bellman.ErrFull, err)
 		default:
-			return kind == Retry || kind == Lost || kind == Duplicate, err
+			return kind == Retry || kind == Blocked || kind == Lost || kind == Duplicate, err
 		}
 	}
 	err = tx.Commit(ctx)
@@ -115,7 +120,7 @@ func (s *Store) attempt(ctx context.Context, f func(tx Tx) error) (again bool, e
 		return false, nil
 	}
 	switch s.d.Kind(err) {
-	case Retry:
+	case Retry, Blocked:
 		return true, err
 	case Full:
 		return false, fmt.Errorf("%w: %w", bellman.ErrFull, err)

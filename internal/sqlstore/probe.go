@@ -1,0 +1,134 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// maxSkew is how far the clocks of a node and of its database may be apart.
+// Tasks are due by the node's, leases end by the database's.
+const maxSkew = time.Second
+
+// probe refuses a database on which the store would not keep its promises. It
+// leaves nothing behind.
+func (s *Store) probe(ctx context.Context) error {
+	if err := s.d.Check(ctx); err != nil {
+		return err
+	}
+	if err := s.probeClock(ctx); err != nil {
+		return err
+	}
+	if err := s.probeFence(ctx); err != nil {
+		return err
+	}
+	if err := s.probeWrites(ctx); err != nil {
+		return fmt.Errorf("a commit was tried, and would fail: %w: the user needs SELECT, INSERT, UPDATE and DELETE on all tables that begin with bellman_", err)
+	}
+	return nil
+}
+
+// probeClock compares the clocks; the time that the answer took is no skew.
+func (s *Store) probeClock(ctx context.Context) error {
+	best := time.Duration(math.MaxInt64)
+	for range 3 {
+		var ms int64
+		sent := time.Now()
+		err := s.read(ctx, func() []*Statement {
+			sent = time.Now()
+			return []*Statement{{Name: "read clock", Text: `SELECT {now}`, Each: func(r Row) error { return r.Scan(&ms) }}}
+		})
+		if err != nil {
+			return err
+		}
+		at := time.UnixMilli(ms)
+		skew := max(sent.Sub(at)-time.Millisecond, time.Until(at), 0)
+		if best = min(best, skew); best == 0 {
+			return nil
+		}
+	}
+	if best > maxSkew {
+		return fmt.Errorf("the clocks of this machine and of the database are %v apart: want at most %v; set both by NTP", best.Round(time.Millisecond), maxSkew)
+	}
+	return nil
+}
+
+// probeFence tries the fence with the newest lease of a shard, and with others.
+func (s *Store) probeFence(ctx context.Context) error {
+	for _, change := range []int64{0, -1, 1 << 32} {
+		err := s.undone(ctx, func(tx Tx) error {
+			var epoch int64
+			err := tx.Send(ctx, &Statement{Name: "read epoch", Text: `SELECT epoch FROM bellman_shard WHERE shard = 0`, Each: func(r Row) error { return r.Scan(&epoch) }})
+			if err != nil {
+				return err
+			}
+			fence, err := fence([]bellman.Lease{{Shard: 0, Epoch: epoch + change}})
+			if err != nil {
+				return err
+			}
+			err = tx.Send(ctx, fence)
+			kind := s.d.Kind(err)
+			switch {
+			case change == 0 && kind == Overflow:
+				return fmt.Errorf("it refuses the newest lease: %w", ErrRaced) // or a node took the shard at this moment
+			case change == 0, kind == Lost, kind == Retry, kind == Blocked:
+				return err
+			case kind != Overflow:
+				return fmt.Errorf("it answers a lease that is not the newest with: %v", err)
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("the fence, which keeps nodes apart, does not hold in this database: %w", err)
+		}
+	}
+	return nil
+}
+
+// probeWrites does all that a commit does, and takes it back.
+func (s *Store) probeWrites(ctx context.Context) error {
+	return s.undone(ctx, func(tx Tx) error {
+		now := time.Now()
+		t := &bellman.Task{ID: bellman.NewID(), Queue: "bellman-probe", Key: "probe", Body: []byte{0xff, 0}, Status: bellman.Status{Due: now, Look: now}}
+		again := &bellman.Task{ID: bellman.NewID(), Queue: t.Queue, Key: t.Key}
+		done := bellman.Status{State: bellman.Cancelled, Finished: now}
+		added := &bellman.Batch{Adds: []bellman.Add{{Task: t}}, Docs: []bellman.Doc{{Kind: "probe", Name: "probe", Value: []byte{}}}}
+		changed := &bellman.Batch{Adds: []bellman.Add{{Task: again}}, Audits: []bellman.Audit{{At: now}},
+			Changes: []bellman.Change{{ID: t.ID, Version: 1, To: done, Attempt: &bellman.Attempt{Number: 1, Response: "\x00"}}}}
+		for _, b := range []*bellman.Batch{added, changed} {
+			if err := s.newStage(tx, -1).run(ctx, b); err != nil {
+				return err
+			}
+		}
+		if a := changed.Adds[0]; a.Existing != t.ID || changed.Changes[0].Err != nil {
+			return fmt.Errorf("a task added twice was seen as %v, its change as %v: want task %v", a.Existing, changed.Changes[0].Err, t.ID)
+		}
+		for _, table := range []string{"bellman_task", "bellman_live", "bellman_ended"} {
+			if err := tx.Send(ctx, &Statement{Name: "delete from " + table, Text: "DELETE FROM " + table + " WHERE id IN (??)", Args: []any{[]bellman.ID{t.ID}}}); err != nil {
+				return err
+			}
+		}
+		return tx.Send(ctx,
+			&Statement{Name: "delete attempts", Text: `DELETE FROM bellman_attempt WHERE task_id IN (??)`, Args: []any{[]bellman.ID{t.ID}}},
+			&Statement{Name: "delete documents", Text: `DELETE FROM bellman_doc WHERE kind = ?`, Args: []any{[]byte("probe")}},
+			&Statement{Name: "update nodes", Text: `UPDATE bellman_node SET beats = beats + 1 WHERE name = ?`, Args: []any{[]byte{}}})
+	})
+}
+
+// undone calls f in a transaction that is rolled back.
+func (s *Store) undone(ctx context.Context, f func(tx Tx) error) error {
+	for try := 1; ; try++ {
+		tx, err := s.d.Begin(ctx)
+		if err == nil {
+			err = f(tx)
+			tx.Rollback()
+		}
+		if kind := s.d.Kind(err); try == tries || ctx.Err() != nil || kind != Retry && kind != Blocked && kind != Lost && !errors.Is(err, ErrRaced) {
+			return err
+		}
+	}
+}
