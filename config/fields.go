@@ -124,7 +124,7 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 		}
 		c.Queues = append(c.Queues, q)
 	}
-	checkThen(r, n, path, c.Queues)
+	checkThen(r, path, c.Queues)
 }
 
 func readSign(r *reader, path string, n ast.Node, q *Queue) {

@@ -105,10 +105,10 @@ var orderFields = []field[Queue]{
 	{name: "close", read: requestField(func(q *Queue) *Request { return &q.Order.Close })},
 	{name: "reverse", read: requestField(func(q *Queue) *Request { return &q.Order.Reverse })},
 	{name: "states", read: func(r *reader, path string, n ast.Node, q *Queue) {
-		readReadings(r, path, n, &q.Order.States, compiles(states.CompileQuery), compiles(states.CompileQueryRules))
+		readReadings(r, path, n, q, &q.Order.States, compiles(states.CompileQuery), compiles(states.CompileQueryRules))
 	}},
 	{name: "close_states", read: func(r *reader, path string, n ast.Node, q *Queue) {
-		readReadings(r, path, n, &q.Order.CloseStates, compiles(states.CompileClose), compiles(states.CompileCloseRules))
+		readReadings(r, path, n, q, &q.Order.CloseStates, compiles(states.CompileClose), compiles(states.CompileCloseRules))
 	}},
 	{name: "schedule", set: func(q *Queue, s string) error {
 		q.Schedule = s
@@ -158,12 +158,14 @@ func requestField(of func(*Queue) *Request) func(*reader, string, ast.Node, *Que
 }
 
 // readReadings reads a preset's name, or an expression for each reading.
-func readReadings(r *reader, path string, n ast.Node, to *Readings, preset func(string) error, rules func(map[string]string) error) {
+func readReadings(r *reader, path string, n ast.Node, q *Queue, to *Readings, preset func(string) error, rules func(map[string]string) error) {
 	noted := len(r.problems)
 	var err error
 	if r.isMapping(n, path) {
 		to.Rules = r.texts(n, path)
-		err = rules(to.Rules)
+		if err = rules(to.Rules); err == nil && to == &q.Order.States && to.Rules["PAID"] == "" {
+			err = errors.New("has no PAID: no order could ever be paid")
+		}
 	} else if to.Preset, _ = r.scalar(n, path); len(r.problems) == noted {
 		err = preset(to.Preset)
 	}
@@ -180,12 +182,18 @@ func compiles[In, Out any](compile func(In) (Out, error)) func(In) error {
 	}
 }
 
+// toldAlways are the fields of a notification that are the order's own.
+var toldAlways = []string{"order_no", "merchant_no", "order_state", "decided_at", "late_payment", "found_at"}
+
 var thenFields = []field[Then]{
 	{name: "queue", set: func(t *Then, s string) error { return name(&t.Queue, s) }},
 	{name: "json", read: func(r *reader, path string, n ast.Node, t *Then) {
 		t.JSON = r.texts(n, path)
 		for _, e := range r.entries(n, path) {
 			if text, ok := t.JSON[e.name]; ok {
+				if slices.Contains(toldAlways, e.name) {
+					r.note(e.key, within(path, e.name), "is told always: want another name")
+				}
 				if _, err := rule.CompileValue(text); err != nil {
 					r.note(e.value, within(path, e.name), err.Error())
 				}
@@ -201,9 +209,11 @@ func readThen(r *reader, path string, n ast.Node, q *Queue) {
 		if q.Order.Then.Queue == "" {
 			r.note(n, path+".queue", "is missing: want the name of a queue of kind notify")
 		}
+		r.places[path] = r.place(n)
 		return
 	}
 	q.Order.Then.Queue, _ = r.scalar(n, path)
+	r.places[path] = r.place(n)
 }
 
 var wechatFields = []field[Channel]{
@@ -348,18 +358,20 @@ func readable(r Request) gateway.Request {
 func (s Readings) zero() bool { return s.Preset == "" && len(s.Rules) == 0 }
 
 // checkThen notes order queues whose then names no queue that can tell.
-func checkThen(r *reader, n ast.Node, path string, queues []Queue) {
+func checkThen(r *reader, path string, queues []Queue) {
 	for _, q := range queues {
 		to := q.Order.Then.Queue
 		if q.Kind != "order" || to == "" {
 			continue
 		}
+		at := within(within(path, q.Name), "then")
+		note := func(text string) { r.problems = append(r.problems, r.places[at].problem(at, text)) }
 		i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
-		switch at := within(within(path, q.Name), "then"); {
+		switch {
 		case i < 0:
-			r.note(n, at, fmt.Sprintf("%.40q is no queue: want one of %s", to, strings.Join(notifyQueues(queues), ", ")))
+			note(fmt.Sprintf("%.40q is no queue: want one of %s", to, strings.Join(notifyQueues(queues), ", ")))
 		case queues[i].Kind != "notify":
-			r.note(n, at, fmt.Sprintf("%.40q is of kind %s: want a queue of kind notify", to, queues[i].Kind))
+			note(fmt.Sprintf("%.40q is of kind %s: want a queue of kind notify", to, queues[i].Kind))
 		}
 	}
 }

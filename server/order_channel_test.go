@@ -151,7 +151,8 @@ func TestChannelDown(t *testing.T) {
 }
 
 // What then.json takes from the answer that decides reaches the merchant, as it
-// is, beside what the order brought and under its own fields.
+// is, beside what the order brought and under its own fields. A field that the
+// answer lacks is left out, and nothing else.
 func TestThenJSON(t *testing.T) {
 	d := newDesk(t)
 	d.answer = func(string, string, int, *http.Request) (int, string) { return says("SUCCESS") }
@@ -174,7 +175,7 @@ queues:
         money: json.amount
         who: 'merchant_no + "/" + order_no + ": " + order_state'
         shop: vars.shop
-        order_state: '"overruled"'
+        bad: json.nope.more
   tell: {}
 `)
 	api, _ := d.serve(t, queues)

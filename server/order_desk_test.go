@@ -101,6 +101,13 @@ func (d *desk) serveMerchant(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, "success")
 }
 
+// notices is how many things the merchant heard.
+func (d *desk) notices() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.heard)
+}
+
 // was is what was asked about an order, in order.
 func (d *desk) was(no string) string {
 	d.mu.Lock()

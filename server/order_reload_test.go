@@ -143,3 +143,50 @@ func TestQueueMissingAtStart(t *testing.T) {
 		t.Errorf("order %s: %s, told %s; want it CLOSED", ref.OrderNo, o.OrderState, events(told))
 	}
 }
+
+// A queue that changes its kind holds the tasks of the old one: an order's own
+// data goes to nobody, and a notification is no order that cannot be read.
+func TestKindChanged(t *testing.T) {
+	d := newDesk(t)
+	rules := []string{"then: tell", "schedule: 20ms*", "late_watch: 0s", "on_exhausted: close"}
+	api, s := d.serve(t, d.settings(t, rules...))
+	ref := many(t, api, 1, "1h")[0]
+	passes(t, "polled", func() bool { return strings.Count(d.was("0"), "query") >= 2 })
+	held := func(id string) {
+		t.Helper()
+		passes(t, "held", func() bool {
+			task, err := api.Task(t.Context(), client.ByID(id))
+			return err == nil && task.State == "pending" && task.Last != nil && strings.HasPrefix(task.Last.Error, "not attempted: ")
+		})
+	}
+	goOn := func(id string) {
+		t.Helper()
+		if _, err := api.Reschedule(t.Context(), client.ByID(id), client.RescheduleTask{Delay: "0s"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Reload(&config.Config{Queues: d.parse(t, `queues: {orders: {url: "MERCHANT/notify", schedule: "20ms*"}}`)}); err != nil {
+		t.Fatal(err)
+	}
+	o, err := api.Order(t.Context(), ref, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held(o.Tasks[0].ID)
+	notification := create(t, api, client.CreateTask{Queue: "orders", JSON: []byte(`{"n":1}`), Delay: "1s", Schedule: "0s, 1s*9"}).ID
+	if err := s.Reload(&config.Config{Queues: d.settings(t, rules...)}); err != nil {
+		t.Fatal(err)
+	}
+	goOn(o.Tasks[0].ID)
+	polled := strings.Count(d.was("0"), "query")
+	passes(t, "polled again", func() bool { return strings.Count(d.was("0"), "query") > polled })
+	held(notification)
+	if n := d.notices(); n != 0 {
+		t.Errorf("the merchant heard %d things; want nothing", n)
+	}
+	if err := s.Reload(&config.Config{Queues: d.parse(t, `queues: {orders: {url: "MERCHANT/notify"}}`)}); err != nil {
+		t.Fatal(err)
+	}
+	goOn(notification)
+	passes(t, "told", func() bool { return d.notices() == 1 })
+}

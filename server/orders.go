@@ -2,6 +2,8 @@ package server
 
 import (
 	"fmt"
+	"log/slog"
+	"maps"
 	"net/http"
 	"time"
 
@@ -24,7 +26,7 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]*del
 		return nil, err
 	}
 	o := &q.Order
-	then, err := thenOf(&o.Then, c, notify)
+	then, err := thenOf(&o.Then, c, notify, s.log)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +56,9 @@ func orNever(d time.Duration) time.Duration {
 	return d
 }
 
-// thenOf is who is told how an order ended, and what.
-func thenOf(t *config.Then, c *config.Config, notify map[string]*deliver.Handler) (order.Then, error) {
+// thenOf is who is told how an order ended, and what: what the preset finds in the
+// answer, and over it the fields of then.json.
+func thenOf(t *config.Then, c *config.Config, notify map[string]*deliver.Handler, log *slog.Logger) (order.Then, error) {
 	if t.Queue == "" {
 		return order.Then{}, nil
 	}
@@ -83,12 +86,18 @@ func thenOf(t *config.Then, c *config.Config, notify map[string]*deliver.Handler
 			header.Set(name, value)
 		}
 		answer := &rule.Answer{Status: a.Status, Body: a.Body, Header: header}
-		taken := make(map[string]any, len(values))
+		taken := maps.Clone(a.Taken)
+		if taken == nil {
+			taken = make(map[string]any, len(values))
+		}
 		for name, v := range values {
-			var err error
-			if taken[name], err = v.Evaluate(answer, facts); err != nil {
-				return nil, fmt.Errorf("then.json.%s: %w", name, err)
+			value, err := v.Evaluate(answer, facts)
+			if err != nil { // the others are told all the same
+				log.Error("a field cannot be taken from the answer that decided an order", "field", "then.json."+name,
+					"merchant_no", o.MerchantNo, "order_no", o.OrderNo, "err", err)
+				continue
 			}
+			taken[name] = value
 		}
 		return taken, nil
 	}

@@ -49,7 +49,7 @@ func (s *Server) queues(c *config.Config) ([]engine.Queue, error) {
 		if err != nil {
 			return nil, fmt.Errorf("queue %s: %w", q.Name, err)
 		}
-		queues[i].Handler, queues[i].YoungFirst = h, true
+		queues[i].Handler, queues[i].YoungFirst = watches{h}, true
 		queues[i].EndpointConcurrency = orderConcurrency(q)
 	}
 	return queues, nil
