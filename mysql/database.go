@@ -132,7 +132,11 @@ func (t *transaction) Send(ctx context.Context, statements ...*sqlstore.Statemen
 	return t.d.send(ctx, t.conn, statements)
 }
 
-func (t *transaction) Commit(ctx context.Context) error {
+func (t *transaction) Commit(ctx context.Context, statements ...*sqlstore.Statement) error {
+	if err := t.Send(ctx, statements...); err != nil {
+		t.Rollback()
+		return err
+	}
 	_, err := t.conn.ExecContext(ctx, "COMMIT")
 	if err == nil {
 		t.conn.Close()

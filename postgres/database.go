@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -42,7 +43,7 @@ func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) 
 		return errLost{err}
 	}
 	defer conn.Release()
-	return send(ctx, conn.Conn(), false, statements)
+	return send(ctx, conn.Conn(), statements, plain)
 }
 
 func (d *database) Begin(ctx context.Context) (sqlstore.Tx, error) {
@@ -99,11 +100,14 @@ func (d *database) Kind(err error) sqlstore.Kind {
 	var server *pgconn.PgError
 	switch {
 	case errors.As(err, &server):
+		return kind(server)
 	case errors.As(err, &lost):
 		return sqlstore.Lost
-	default:
-		return sqlstore.Other
 	}
+	return sqlstore.Other
+}
+
+func kind(server *pgconn.PgError) sqlstore.Kind {
 	switch server.Code {
 	case "40001", "40P01": // serialization failure, deadlock
 		return sqlstore.Retry
@@ -134,27 +138,38 @@ type transaction struct {
 }
 
 func (t *transaction) Send(ctx context.Context, statements ...*sqlstore.Statement) error {
-	begin := !t.begun
-	t.begun = true
-	return send(ctx, t.conn.Conn(), begin, statements)
+	return send(ctx, t.conn.Conn(), statements, t.opening())
 }
 
-func (t *transaction) Commit(ctx context.Context) error {
-	if !t.begun {
+// opening says that BEGIN is to be sent, the first time.
+func (t *transaction) opening() parts {
+	if t.begun {
+		return plain
+	}
+	t.begun = true
+	return opening
+}
+
+// Commit sends statements and COMMIT in one pipeline. What the server does not
+// answer with an error of its own may have been done.
+func (t *transaction) Commit(ctx context.Context, statements ...*sqlstore.Statement) error {
+	if !t.begun && len(statements) == 0 {
 		t.conn.Release()
 		return nil
 	}
-	defer t.conn.Release()
-	tag, err := t.conn.Exec(ctx, "COMMIT")
-	var server *pgconn.PgError
-	switch {
-	case err != nil && !errors.As(err, &server):
-		t.conn.Conn().Close(context.WithoutCancel(ctx))
-		return errLost{err}
-	case err == nil && tag.String() != "COMMIT":
-		return errors.New("the transaction had failed before: " + tag.String())
+	err := send(ctx, t.conn.Conn(), statements, t.opening()|closing)
+	if err == nil {
+		t.conn.Release()
+		return nil
 	}
-	return err
+	var server *pgconn.PgError
+	if errors.As(err, &server) && kind(server) != sqlstore.Lost || errors.Is(err, sqlstore.ErrRaced) {
+		t.Rollback()
+		return err
+	}
+	t.conn.Conn().Close(context.WithoutCancel(ctx))
+	t.conn.Release()
+	return errLost{errors.New(err.Error())} // no Failed: that would be certain
 }
 
 // patience is how long a rollback may take, before its connection is closed.
@@ -172,38 +187,78 @@ func (t *transaction) Rollback() {
 	}
 }
 
-// send sends statements in one pipeline, after a BEGIN if begin says so.
-func send(ctx context.Context, conn *pgx.Conn, begin bool, statements []*sqlstore.Statement) (err error) {
+// parts say what a pipeline has beyond its statements.
+type parts int
+
+const (
+	plain   parts = 0
+	opening parts = 1 // BEGIN
+	closing parts = 2 // COMMIT
+)
+
+// send sends statements in one pipeline. In one that has its COMMIT too, a Want
+// that is not met is an error of the server, so that COMMIT is not reached.
+func send(ctx context.Context, conn *pgx.Conn, statements []*sqlstore.Statement, with parts) (err error) {
 	defer func() {
 		if err != nil && conn.IsClosed() {
 			err = errLost{err}
 		}
 	}()
 	var batch pgx.Batch
-	if begin {
+	if with&opening != 0 {
 		batch.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
 	}
 	for _, s := range statements {
 		text, args := render(s)
+		if with&closing != 0 && s.Want != 0 {
+			text, args = guarded(text, len(args)), append(args, s.Want)
+		}
 		batch.Queue(text, args...)
 	}
+	if with&closing != 0 {
+		batch.Queue("COMMIT")
+	}
 	results := conn.SendBatch(ctx, &batch)
+	committed := false
 	defer func() {
-		if closed := results.Close(); err == nil {
+		if closed := results.Close(); err == nil && !committed {
 			err = closed
 		}
 	}()
-	if begin {
+	if with&opening != 0 {
 		if _, err := results.Exec(); err != nil {
 			return err
 		}
 	}
 	for _, s := range statements {
-		if err := receive(results, s); err != nil {
+		if with&closing != 0 && s.Want != 0 {
+			err = guard(results)
+		} else {
+			err = receive(results, s)
+		}
+		if err != nil {
 			return &sqlstore.Failed{Statement: s, Err: err}
 		}
 	}
-	return nil
+	if with&closing == 0 {
+		return nil
+	}
+	tag, err := results.Exec()
+	committed = err == nil && tag.String() == "COMMIT"
+	if err == nil && !committed {
+		err = fmt.Errorf("%w: the server answered COMMIT with %s", sqlstore.ErrRaced, tag)
+	}
+	return err
+}
+
+// guard reads what came of a statement that was guarded.
+func guard(results pgx.BatchResults) error {
+	_, err := results.Exec()
+	var server *pgconn.PgError
+	if errors.As(err, &server) && server.Code == "22012" { // divided by zero
+		return sqlstore.ErrRaced
+	}
+	return err
 }
 
 // receive reads what came of a statement.

@@ -76,6 +76,9 @@ func explain(t *testing.T, d *database, s *sqlstore.Statement) string {
 	t.Helper()
 	ctx := context.Background()
 	text, args := render(s)
+	if s.Want != 0 {
+		text, args = guarded(text, len(args)), append(args, s.Want)
+	}
 	conn, err := d.pool.Acquire(ctx)
 	if err != nil {
 		t.Fatal(err)

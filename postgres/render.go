@@ -38,6 +38,21 @@ func render(s *sqlstore.Statement) (string, []any) {
 	return text, args
 }
 
+// guarded is a statement that divides by zero unless it affects as many rows as
+// one more parameter says.
+func guarded(text string, args int) string {
+	id := guardID(text)
+	if known, is := texts.Load(id); is {
+		return known.(string)
+	}
+	whole := fmt.Sprintf("WITH affected AS (%s RETURNING 1) SELECT 1 / (CASE WHEN count(*) = $%d::bigint THEN 1 ELSE 0 END) FROM affected", text, args+1)
+	texts.Store(id, whole)
+	return whole
+}
+
+// guardID names the guarded form of a text.
+type guardID string
+
 // texts are those that were rendered already. There are not many: what differs
 // from call to call is in arguments.
 var texts sync.Map

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -56,38 +57,38 @@ func (in *inserter) statements() []*Statement {
 	if len(in.round) == 0 {
 		return nil
 	}
-	// In one order, so that two commits with the same keys do not wait for each other.
-	slices.SortStableFunc(in.round, func(a, b *bellman.Add) int {
-		if order := strings.Compare(a.Task.Queue, b.Task.Queue); order != 0 {
-			return order
-		}
-		return strings.Compare(a.Task.Key, b.Task.Key)
-	})
-	in.insert = in.rows()
+	slices.SortStableFunc(in.round, byKey)
+	in.insert = coldRows(in.round, in.g.batch, Keep)
 	if in.g.s.d.CountsInserts() {
 		return []*Statement{in.insert}
 	}
 	return []*Statement{in.insert, in.readBack()}
 }
 
-// rows inserts the cold rows of this round.
-func (in *inserter) rows() *Statement {
+// byKey is the order in which tasks are inserted, so that two commits with the
+// same keys do not wait for each other.
+func byKey(a, b *bellman.Add) int {
+	return cmp.Or(strings.Compare(a.Task.Queue, b.Task.Queue), strings.Compare(a.Task.Key, b.Task.Key))
+}
+
+// coldRows inserts the cold rows of tasks.
+func coldRows(adds []*bellman.Add, batch int64, then Conflict) *Statement {
 	var ids []bellman.ID
 	var by []int64
 	var texts [9][][]byte
-	for _, a := range in.round {
+	for _, a := range adds {
 		t := a.Task
-		ids, by = append(ids, t.ID), append(by, in.g.batch)
+		ids, by = append(ids, t.ID), append(by, batch)
 		for i, b := range [...][]byte{[]byte(t.Queue), orNull(t.Key), a.Digest[:], orNull(t.MerchantNo), orNull(t.OrderNo), orNull(t.Event),
 			orNull(hostOf(t.URL)), orNull(t.URL), t.Body} {
 			texts[i] = append(texts[i], b)
 		}
 	}
-	rest := make([][]byte, len(in.round))
-	for i, a := range in.round {
+	rest := make([][]byte, len(adds))
+	for i, a := range adds {
 		rest[i] = packCold(a.Task)
 	}
-	return &Statement{Name: "insert tasks", Insert: &Insert{Into: "bellman_task", Key: []string{"id"}, Then: Keep, Columns: []Column{
+	return &Statement{Name: "insert tasks", Insert: &Insert{Into: "bellman_task", Key: []string{"id"}, Then: then, Columns: []Column{
 		{"id", ids}, {"added_by", by}, {"queue", texts[0]}, {"task_key", texts[1]}, {"digest", texts[2]}, {"merchant_no", texts[3]},
 		{"order_no", texts[4]}, {"event", texts[5]}, {"url_host", texts[6]}, {"url", texts[7]}, {"body", texts[8]}, {"rest", rest}}}}
 }

@@ -27,9 +27,10 @@ func (s *Store) Commit(ctx context.Context, b *bellman.Batch) error {
 	}
 	slot := s.takeSlot()
 	defer s.giveSlot(slot)
-	err := s.write(ctx, func(tx Tx) error {
-		return s.newStage(tx, slot).run(ctx, b)
-	})
+	done, err := s.short(ctx, b, slot)
+	if !done {
+		err = s.write(ctx, func(tx Tx) ([]*Statement, error) { return s.newStage(tx, slot).run(ctx, b) })
+	}
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
@@ -78,10 +79,11 @@ func (s *Store) newStage(tx Tx, slot int64) *stage {
 		attempts: map[attemptKey]*bellman.Attempt{}, depths: map[depthKey]int64{}}
 }
 
-func (g *stage) run(ctx context.Context, b *bellman.Batch) error {
+// run finds out and decides, and returns what is left to be written.
+func (g *stage) run(ctx context.Context, b *bellman.Batch) ([]*Statement, error) {
 	fence, err := fence(b.Leases)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	in := newInserter(g, slices.Collect(pointers(b.Adds)))
 	first := in.statements()
@@ -91,24 +93,26 @@ func (g *stage) run(ctx context.Context, b *bellman.Batch) error {
 	if read := g.readVersions(b.Changes); read != nil {
 		first = append(first, read)
 	}
-	if err := g.tx.Send(ctx, first...); err != nil {
-		return g.fenced(err, fence)
+	if len(first) > 0 {
+		if err := g.tx.Send(ctx, first...); err != nil {
+			return nil, g.s.fenced(err, fence)
+		}
 	}
 	if err := in.finish(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := g.readEnded(ctx, b.Changes); err != nil {
-		return err
+		return nil, err
 	}
 	if err := g.decide(ctx, b.Changes); err != nil {
-		return err
+		return nil, err
 	}
-	g.audits = append(g.audits, b.Audits...)
-	writes := slices.Concat(g.statusWrites(), g.attemptWrites(), docWrites(b.Docs), auditWrites(g.audits), g.depthWrites())
-	if len(writes) == 0 {
-		return nil
-	}
-	return g.tx.Send(ctx, writes...)
+	return g.writes(b), nil
+}
+
+// writes are the statements for all that was decided, but for cold rows.
+func (g *stage) writes(b *bellman.Batch) []*Statement {
+	return slices.Concat(g.statusWrites(), g.attemptWrites(), docWrites(b.Docs), auditWrites(append(g.audits, b.Audits...)), g.depthWrites())
 }
 
 func pointers[T any](list []T) func(yield func(*T) bool) {
@@ -152,12 +156,12 @@ func fence(leases []bellman.Lease) (*Statement, error) {
 
 // fenced is ErrFenced when err is the fence's: an overflow, or a shard that
 // does not exist.
-func (g *stage) fenced(err error, fence *Statement) error {
+func (s *Store) fenced(err error, fence *Statement) error {
 	var failed *Failed
 	if fence == nil || !errors.As(err, &failed) || failed.Statement != fence {
 		return err
 	}
-	if errors.Is(err, ErrRaced) || g.s.d.Kind(err) == Overflow {
+	if errors.Is(err, ErrRaced) || s.d.Kind(err) == Overflow {
 		return fmt.Errorf("%w: %v", bellman.ErrFenced, err)
 	}
 	return err
@@ -245,25 +249,8 @@ func (g *stage) decide(ctx context.Context, changes []bellman.Change) error {
 				return err
 			}
 		}
-		c.Err = nil
-		have := g.current[c.ID]
-		switch {
-		case have == nil:
-			c.Err = bellman.ErrNotFound
+		if !g.change(c) {
 			continue
-		case have.now != c.Version:
-			c.Err = bellman.ErrConflict
-			continue
-		}
-		c.To.Version = have.now + 1
-		g.count(have.queue, have.in, -1)
-		g.count(have.queue, c.To.State, 1)
-		have.status, have.now, have.in = &c.To, c.To.Version, c.To.State
-		if c.Attempt != nil {
-			g.attempts[attemptKey{c.ID, c.Attempt.Number}] = c.Attempt
-		}
-		if c.Audit != nil {
-			g.audits = append(g.audits, *c.Audit)
 		}
 		for j := range c.Follow {
 			follow = append(follow, &c.Follow[j])
@@ -274,6 +261,31 @@ func (g *stage) decide(ctx context.Context, changes []bellman.Change) error {
 		return nil
 	}
 	return settle()
+}
+
+// change makes one change, if its task is there and has its version.
+func (g *stage) change(c *bellman.Change) (made bool) {
+	c.Err = nil
+	have := g.current[c.ID]
+	switch {
+	case have == nil:
+		c.Err = bellman.ErrNotFound
+		return false
+	case have.now != c.Version:
+		c.Err = bellman.ErrConflict
+		return false
+	}
+	c.To.Version = have.now + 1
+	g.count(have.queue, have.in, -1)
+	g.count(have.queue, c.To.State, 1)
+	have.status, have.now, have.in = &c.To, c.To.Version, c.To.State
+	if c.Attempt != nil {
+		g.attempts[attemptKey{c.ID, c.Attempt.Number}] = c.Attempt
+	}
+	if c.Audit != nil {
+		g.audits = append(g.audits, *c.Audit)
+	}
+	return true
 }
 
 func (g *stage) count(queue string, state bellman.State, n int64) {

@@ -53,8 +53,11 @@ type Tx interface {
 	// error only Rollback may follow.
 	Send(ctx context.Context, statements ...*Statement) error
 
-	// Commit ends the transaction. If it fails, Kind says whether that is certain.
-	Commit(ctx context.Context) error
+	// Commit sends statements, which read nothing, and ends the transaction, all in
+	// one flight if the driver can: then the database itself must undo everything
+	// when a Want is not met. A Failed says that nothing was written; of any other
+	// error Kind says whether that is certain.
+	Commit(ctx context.Context, statements ...*Statement) error
 
 	// Rollback gives the transaction up, and frees its locks at once.
 	Rollback()

@@ -100,7 +100,11 @@ func (s *Store) probeWrites(ctx context.Context) error {
 		changed := &bellman.Batch{Adds: []bellman.Add{{Task: again}}, Audits: []bellman.Audit{{At: now}},
 			Changes: []bellman.Change{{ID: t.ID, Version: 1, To: done, Attempt: &bellman.Attempt{Number: 1, Response: "\x00"}}}}
 		for _, b := range []*bellman.Batch{added, changed} {
-			if err := s.newStage(tx, -1).run(ctx, b); err != nil {
+			last, err := s.newStage(tx, -1).run(ctx, b)
+			if err != nil {
+				return err
+			}
+			if err := tx.Send(ctx, last...); err != nil {
 				return err
 			}
 		}

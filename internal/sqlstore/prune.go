@@ -46,7 +46,7 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 
 // prune deletes up to limit tasks in one transaction.
 func (s *Store) prune(ctx context.Context, state bellman.State, before time.Time, limit int, slot int64) (n int, err error) {
-	err = s.write(ctx, func(tx Tx) error {
+	err = s.write(ctx, func(tx Tx) ([]*Statement, error) {
 		g := s.newStage(tx, slot)
 		var ids []bellman.ID
 		var versions []int64
@@ -65,14 +65,14 @@ func (s *Store) prune(ctx context.Context, state bellman.State, before time.Time
 			}})
 		n = len(ids)
 		if err != nil || n == 0 {
-			return err
+			return nil, err
 		}
-		return tx.Send(ctx, append([]*Statement{
+		return append([]*Statement{
 			{Name: "delete statuses of ended tasks", Text: `DELETE FROM bellman_ended WHERE state = ? AND (id, version) IN (???)`,
 				Args: []any{int64(state), ids, versions}, Want: int64(n)},
 			{Name: "delete attempts", Text: `DELETE FROM bellman_attempt WHERE task_id IN (??)`, Args: []any{ids}},
 			{Name: "delete tasks", Text: `DELETE FROM bellman_task WHERE id IN (??)`, Args: []any{ids}},
-		}, g.depthWrites()...)...)
+		}, g.depthWrites()...), nil
 	})
 	if err != nil {
 		n = 0

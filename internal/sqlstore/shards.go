@@ -45,7 +45,7 @@ func (s *Store) Join(ctx context.Context, n bellman.Node, ttl time.Duration) err
 		return fmt.Errorf("join: node %.40q with ttl %v: want a name of at most %d bytes and a ttl of a millisecond or more", n.Name, ttl, maxName)
 	}
 	name := []byte(n.Name)
-	err := s.write(ctx, func(tx Tx) error {
+	err := s.write(ctx, func(tx Tx) ([]*Statement, error) {
 		insert := &Statement{Name: "insert node", Text: `INSERT INTO bellman_node (name, addr, version, joined, beat, beats, ttl_ms, expires)
 			VALUES (?, ?, ?, {now}, {now}, 0, ?, {now} + ?)`, Args: []any{name, []byte(n.Addr), []byte(n.Version), ms, ms}}
 		err := tx.Send(ctx,
@@ -53,9 +53,9 @@ func (s *Store) Join(ctx context.Context, n bellman.Node, ttl time.Duration) err
 			&Statement{Name: "forget nodes", Text: `DELETE FROM bellman_node WHERE expires + ? * ttl_ms < {now}`, Args: []any{int64(forgotten)}},
 			insert)
 		if err != nil && s.d.Kind(err) == Duplicate {
-			return fmt.Errorf("%w: a node named %q is registered already", bellman.ErrConflict, n.Name)
+			err = fmt.Errorf("%w: a node named %q is registered already", bellman.ErrConflict, n.Name)
 		}
-		return err
+		return nil, err
 	})
 	if err != nil {
 		return fmt.Errorf("join: %w", err)
@@ -71,7 +71,7 @@ func (s *Store) Beat(ctx context.Context, name string) error {
 	defer s.leave()
 	beat := &Statement{Name: "beat", Text: `UPDATE bellman_node SET beat = {now}, beats = beats + 1, expires = {now} + ttl_ms WHERE name = ? AND expires > {now}`,
 		Args: []any{[]byte(name)}}
-	if err := s.write(ctx, func(tx Tx) error { return tx.Send(ctx, beat) }); err != nil {
+	if err := s.write(ctx, func(tx Tx) ([]*Statement, error) { return nil, tx.Send(ctx, beat) }); err != nil {
 		return err
 	}
 	if beat.Affected == 0 {
@@ -87,10 +87,11 @@ func (s *Store) Leave(ctx context.Context, name string) error {
 	}
 	defer s.leave()
 	owner := []byte(name)
-	err := s.write(ctx, func(tx Tx) error {
-		return tx.Send(ctx,
-			&Statement{Name: "free shards", Text: `UPDATE bellman_shard SET owner = ? WHERE owner = ?`, Args: []any{[]byte{}, owner}},
-			&Statement{Name: "delete node", Text: `DELETE FROM bellman_node WHERE name = ?`, Args: []any{owner}})
+	err := s.write(ctx, func(Tx) ([]*Statement, error) {
+		return []*Statement{
+			{Name: "free shards", Text: `UPDATE bellman_shard SET owner = ? WHERE owner = ?`, Args: []any{[]byte{}, owner}},
+			{Name: "delete node", Text: `DELETE FROM bellman_node WHERE name = ?`, Args: []any{owner}},
+		}, nil
 	})
 	if err != nil {
 		return fmt.Errorf("leave: %w", err)
@@ -114,7 +115,7 @@ func (s *Store) Claim(ctx context.Context, name string, shard uint16, seen int64
 			AND EXISTS (SELECT 1 FROM bellman_node n WHERE n.name = ? AND n.expires > {now})
 			AND (owner = ? OR NOT EXISTS (SELECT 1 FROM bellman_node o WHERE o.name = bellman_shard.owner AND o.expires > {now}))`,
 		Args: []any{node, int64(shard), seen, node, node}}
-	if err := s.write(ctx, func(tx Tx) error { return tx.Send(ctx, claim) }); err != nil {
+	if err := s.write(ctx, func(tx Tx) ([]*Statement, error) { return nil, tx.Send(ctx, claim) }); err != nil {
 		return bellman.Lease{}, fmt.Errorf("claim shard %d: %w", shard, err)
 	}
 	if claim.Affected == 0 {

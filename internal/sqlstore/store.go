@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -18,6 +19,8 @@ type Store struct {
 
 	life   sync.RWMutex // held for reading by each call, for writing by Close
 	closed bool
+
+	wary atomic.Int32 // commits for which no short cut is tried
 
 	mu    sync.Mutex
 	slots []int64 // of counters, that no commit of this process uses now
@@ -71,9 +74,10 @@ func (s *Store) read(ctx context.Context, start func() []*Statement) error {
 // tries is how often a transaction is begun, when it loses against others.
 const tries = 12
 
-// write calls f in a transaction and commits it; again where it lost against
-// another, or where the connection broke before COMMIT was sent.
-func (s *Store) write(ctx context.Context, f func(tx Tx) error) error {
+// write calls f in a transaction and commits it with the statements that f
+// returns; again where it lost against another, or where the connection broke
+// before COMMIT was sent.
+func (s *Store) write(ctx context.Context, f func(tx Tx) ([]*Statement, error)) error {
 	for try := 1; ; try++ {
 		again, err := s.attempt(ctx, f)
 		if err == nil || !again || try == tries || ctx.Err() != nil {
@@ -99,35 +103,30 @@ func (s *Store) write(ctx context.Context, f func(tx Tx) error) error {
 
 // attempt calls f in a transaction and commits it. It says whether it may be
 // tried again: nothing was written then.
-func (s *Store) attempt(ctx context.Context, f func(tx Tx) error) (again bool, err error) {
+func (s *Store) attempt(ctx context.Context, f func(tx Tx) ([]*Statement, error)) (again bool, err error) {
 	tx, err := s.d.Begin(ctx)
 	if err != nil {
 		return s.d.Kind(err) == Lost, err
 	}
-	if err := f(tx); err != nil {
+	last, err := f(tx)
+	if err != nil {
 		tx.Rollback()
-		switch kind := s.d.Kind(err); {
-		case errors.Is(err, ErrRaced):
-			return true, err
-		case kind == Full:
-			return false, fmt.Errorf("%w: %w", bellman.ErrFull, err)
-		default:
-			return kind == Retry || kind == Blocked || kind == Lost || kind == Duplicate, err
+	} else {
+		if err = tx.Commit(ctx, last...); err == nil {
+			return false, nil
+		}
+		var failed *Failed
+		if !errors.As(err, &failed) && s.d.Kind(err) == Lost {
+			return false, fmt.Errorf("%w: %w", bellman.ErrUnknown, err)
 		}
 	}
-	err = tx.Commit(ctx)
-	if err == nil {
-		return false, nil
-	}
 	switch s.d.Kind(err) {
-	case Retry, Blocked:
+	case Retry, Blocked, Lost, Duplicate:
 		return true, err
 	case Full:
 		return false, fmt.Errorf("%w: %w", bellman.ErrFull, err)
-	case Lost:
-		return false, fmt.Errorf("%w: %w", bellman.ErrUnknown, err)
 	}
-	return false, err
+	return errors.Is(err, ErrRaced), err
 }
 
 // takeSlot takes a slot of the counters for one commit.

@@ -81,8 +81,8 @@ func (t *faultyTx) Send(ctx context.Context, statements ...*sqlstore.Statement) 
 	return t.f.fail(ctx, "send", func() error { return t.Tx.Send(ctx, statements...) })
 }
 
-func (t *faultyTx) Commit(ctx context.Context) error {
-	err := t.f.fail(ctx, "commit", func() error { return t.Tx.Commit(ctx) })
+func (t *faultyTx) Commit(ctx context.Context, statements ...*sqlstore.Statement) error {
+	err := t.f.fail(ctx, "commit", func() error { return t.Tx.Commit(ctx, statements...) })
 	var lost *Lost
 	if errors.As(err, &lost) && !lost.Done {
 		t.Tx.Rollback()

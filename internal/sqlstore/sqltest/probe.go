@@ -44,6 +44,11 @@ func (t *alteredTx) Send(ctx context.Context, statements ...*sqlstore.Statement)
 	return t.Tx.Send(ctx, statements...)
 }
 
+func (t *alteredTx) Commit(ctx context.Context, statements ...*sqlstore.Statement) error {
+	t.a.alter(statements)
+	return t.Tx.Commit(ctx, statements...)
+}
+
 // Probes opens stores on databases that would not hold what a store promises:
 // each is refused, in words that say what is wrong.
 func Probes(t *testing.T, d sqlstore.Driver) {

@@ -76,9 +76,9 @@ func (t *recorderTx) Send(ctx context.Context, statements ...*sqlstore.Statement
 	return t.Tx.Send(ctx, statements...)
 }
 
-func (t *recorderTx) Commit(ctx context.Context) error {
-	t.r.note(nil, 2) // it and BEGIN
-	return t.Tx.Commit(ctx)
+func (t *recorderTx) Commit(ctx context.Context, statements ...*sqlstore.Statement) error {
+	t.r.note(statements, 2) // it and BEGIN
+	return t.Tx.Commit(ctx, statements...)
 }
 
 // Everything calls all of a store, so that each statement is sent: with tasks
