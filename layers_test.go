@@ -35,7 +35,7 @@ var layers = map[string][]string{
 
 	// Databases: all SQL is in one package, a database's own is in its package.
 	"internal/sqlstore":         {""},
-	"internal/sqlstore/sqltest": {"", "internal/sqlstore", "storetest"},
+	"internal/sqlstore/sqltest": {"", "internal/sqlstore", "storetest", "engine"},
 	"postgres":                  {"", "internal/sqlstore"},
 	"mysql":                     {"", "internal/sqlstore"},
 

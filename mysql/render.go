@@ -13,7 +13,7 @@ import (
 // types are MySQL's words for those of the schema.
 var types = strings.NewReplacer(
 	"{id}", "BINARY(16)", "{name}", "VARBINARY(512)", "{key}", "VARBINARY(1024)", "{bytes}", "LONGBLOB",
-	"{table}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC", "{busy}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
+	"{table}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC", "{hot}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC", "{busy}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
 )
 
 // words are those of statements. The clock has no time zone, so that it does

@@ -14,3 +14,15 @@ func BenchmarkStore(b *testing.B) {
 	sqltest.Fill(b, s, *waiting)
 	sqltest.Bench(b, s)
 }
+
+// TestStatementsPerTask lets an engine work through what is stored: statements
+// are for many tasks at once.
+func TestStatementsPerTask(t *testing.T) {
+	perTask, perSecond := sqltest.Drain(t, connectTest(t, newDatabase(t)), *drained)
+	t.Logf("%.3f statements a task, %.0f tasks a second", perTask, perSecond)
+	if perTask > 0.1 {
+		t.Errorf("%.3f statements a task, want at most 0.1", perTask)
+	}
+}
+
+var drained = flag.Int("drained", 10_000, "tasks that an engine works through")

@@ -15,7 +15,7 @@ import (
 // types are PostgreSQL's words for those of the schema.
 var types = strings.NewReplacer(
 	"{id}", "uuid", "{name}", "bytea", "{key}", "bytea", "{bytes}", "bytea",
-	"{table}", "", "{busy}", " WITH (fillfactor = 50)",
+	"{table}", "", "{hot}", " WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000)", "{busy}", " WITH (fillfactor = 50)",
 )
 
 const now = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint"

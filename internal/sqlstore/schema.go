@@ -14,6 +14,7 @@ import (
 //	{key}    at most 1,024 bytes, in indexes
 //	{bytes}  any number of bytes
 //	{table}  what ends a table's definition
+//	{hot}    the same, for a table whose many rows come and go
 //	{busy}   the same, for a table whose few rows change at every commit
 var migrations = [][]string{{
 	`CREATE TABLE bellman_task (
@@ -44,7 +45,7 @@ var migrations = [][]string{{
 		attempts BIGINT NOT NULL,
 		queue {name} NOT NULL,
 		rest {bytes} NOT NULL
-	){table}`,
+	){hot}`,
 	`CREATE INDEX bellman_live_due ON bellman_live (shard, look, id, version, due, line, attempts)`,
 	`CREATE TABLE bellman_ended (
 		state SMALLINT NOT NULL,
