@@ -1,0 +1,102 @@
+package mysql
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+)
+
+// TestOpenByMany opens an empty database from many processes at once: the first
+// one creates the tables, the others wait.
+func TestOpenByMany(t *testing.T) {
+	url := newDatabase(t)
+	var group sync.WaitGroup
+	for range 6 {
+		group.Go(func() {
+			s, err := Open(context.Background(), url, Options{Connections: 2, Shards: 8})
+			if err != nil {
+				t.Errorf("Open() = %v", err)
+				return
+			}
+			if shards, err := s.Shards(context.Background()); err != nil || len(shards) != 8 {
+				t.Errorf("%d shards, %v; want 8", len(shards), err)
+			}
+			if err := s.Close(); err != nil {
+				t.Errorf("Close() = %v", err)
+			}
+		})
+	}
+	group.Wait()
+	if err := Migrate(context.Background(), url, Options{}); err != nil { // again: nothing to do
+		t.Errorf("Migrate() = %v", err)
+	}
+}
+
+// TestMigrateGoesOn creates the tables where it was interrupted before.
+func TestMigrateGoesOn(t *testing.T) {
+	url := newDatabase(t)
+	d := connectTest(t, url)
+	for _, text := range []string{"DELETE FROM bellman_schema", "DROP TABLE bellman_audit"} {
+		if err := d.Define(context.Background(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := openTest(t, url, Options{})
+	if shards, err := s.Shards(context.Background()); err != nil || len(shards) != 64 {
+		t.Errorf("%d shards, %v; want the 64 there were", len(shards), err)
+	}
+}
+
+// TestSession looks at what each session is told, whatever the server's defaults are.
+func TestSession(t *testing.T) {
+	d := connectTest(t, newDatabase(t))
+	want := map[string]string{"innodb_lock_wait_timeout": "3", "time_zone": "+00:00",
+		"sql_mode": "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"}
+	if d.server.mariaDB() {
+		want["tx_isolation"], want["idle_transaction_timeout"] = "READ-COMMITTED", "3"
+	}
+	for name, value := range want {
+		var have string
+		if err := d.db.QueryRow("SELECT @@SESSION." + name).Scan(&have); err != nil || have != value {
+			t.Errorf("%s = %q, %v; want %q", name, have, err, value)
+		}
+	}
+}
+
+// TestLostReply lets the server take longer than an answer may take: the store
+// must not wait for ever.
+func TestLostReply(t *testing.T) {
+	ctx := context.Background()
+	d, err := connect(ctx, newDatabase(t), Options{Answer: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	began := time.Now()
+	err = d.Read(ctx, &sqlstore.Statement{Name: "sleep", Text: "SELECT SLEEP(20)", Each: func(sqlstore.Row) error { return nil }})
+	if kind := d.Kind(err); kind != sqlstore.Lost || time.Since(began) > 10*time.Second {
+		t.Errorf("Read() = %v, of kind %d, after %v; want the connection lost after 300ms", err, kind, time.Since(began))
+	}
+}
+
+// TestInserts looks at how rows are spread over packets.
+func TestInserts(t *testing.T) {
+	body := func(n int) []byte { return make([]byte, n) }
+	in := &sqlstore.Insert{Into: "t", Columns: []sqlstore.Column{{Name: "a", Values: [][]byte{body(10), body(900), body(10), nil, body(5000), body(10)}}}}
+	d := &database{packet: 1000}
+	var rows []int
+	for text, args := range d.inserts(in) {
+		if got := strings.Count(text, "(?)"); got != len(args) {
+			t.Errorf("%q has %d rows and %d values", text, got, len(args))
+		}
+		rows = append(rows, len(args))
+	}
+	if want := []int{4, 1, 1}; !slices.Equal(rows, want) {
+		t.Errorf("rows of each statement: %v, want %v", rows, want)
+	}
+}
