@@ -162,7 +162,7 @@ func (a *API) copyStore(_ context.Context, in *struct {
 	case errors.Is(err, fs.ErrExist):
 		return nil, wrongField("body.dir", "exists already")
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrInvalid):
-		return nil, wrongField("body.dir", "cannot be created here: want a new directory in one that the server may write")
+		return nil, wrongField("body.dir", "cannot be created here: want a new directory in one that the server may write, outside the store's own")
 	case err != nil:
 		return nil, a.fail(err)
 	}

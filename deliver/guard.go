@@ -45,6 +45,7 @@ var special4 = []special{
 	{netip.MustParsePrefix("10.0.0.0/8"), "a private address (RFC 1918)"},
 	{netip.MustParsePrefix("100.64.0.0/10"), "a carrier's shared address (RFC 6598)"}, // Alibaba's metadata: 100.100.100.200
 	{netip.MustParsePrefix("127.0.0.0/8"), "a loopback address"},
+	{netip.MustParsePrefix("168.63.129.16/32"), "a metadata address (Azure)"},
 	{netip.MustParsePrefix("169.254.0.0/16"), "a link-local address (RFC 3927)"}, // metadata of most clouds: 169.254.169.254
 	{netip.MustParsePrefix("172.16.0.0/12"), "a private address (RFC 1918)"},
 	{netip.MustParsePrefix("192.0.0.0/24"), "an address for protocols (RFC 6890)"}, // Oracle's metadata: 192.0.0.192

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -138,7 +137,7 @@ func (c *channel) answer(w http.ResponseWriter, what string, status int, says ma
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	io.WriteString(w, string(body)) // if the caller is gone there is nobody to tell
+	w.Write(body) // if the caller is gone there is nobody to tell
 }
 
 // tail is the end of an order's number, as the timeline shows it.

@@ -25,7 +25,7 @@ func (s *Store) Backup(dir string) error {
 		return fmt.Errorf("back up to %s: disk is nearly full", dir)
 	}
 	if inside(s.dir, dir) {
-		return fmt.Errorf("back up to %s: it is inside the store's own directory: name one outside %s", dir, s.dir)
+		return fmt.Errorf("back up to %s: it is inside the store's own directory: name one outside %s (%w)", dir, s.dir, fs.ErrInvalid)
 	}
 	parent := s.fs.PathDir(dir)
 	if in, err := s.fs.Stat(parent); errors.Is(err, fs.ErrNotExist) {

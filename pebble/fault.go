@@ -13,7 +13,8 @@ import (
 
 // A fault is the first failure after which the store cannot go on.
 type fault struct {
-	armed atomic.Bool // the store is open; before, a failure is the answer to Open
+	armed atomic.Bool  // the store is open; before, a failure is the answer to Open
+	said  atomic.Int64 // when background work that failed was last told, Unix ns
 	cause atomic.Pointer[error]
 	done  chan struct{}
 }
@@ -59,11 +60,23 @@ func (l logger) Fatalf(text string, args ...any) {
 	select {}
 }
 
+const (
+	sayEach   = 5 * time.Second        // between two lines of the log about background work that fails
+	openAgain = 500 * time.Millisecond // between two tries of a store that opens: the engine makes none
+)
+
 func (s *Store) listener() *lsm.EventListener {
 	return &lsm.EventListener{
 		BackgroundError: func(err error) {
-			if !errors.Is(err, lsm.ErrCancelledCompaction) {
-				s.log.Warn("store's background work failed, will be tried again", "err", err)
+			if errors.Is(err, lsm.ErrCancelledCompaction) {
+				return
+			}
+			if now := time.Now().UnixNano(); now-s.fault.said.Load() > int64(sayEach) {
+				s.fault.said.Store(now)
+				s.log.Warn("store's background work failed, is tried again; if the disk is full, make room", "err", err)
+			}
+			if !s.fault.armed.Load() {
+				time.Sleep(openAgain)
 			}
 		},
 		WriteStallBegin: func(info lsm.WriteStallBeginInfo) {

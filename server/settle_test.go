@@ -115,7 +115,7 @@ func TestSettleAnExpiredOrder(t *testing.T) {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	for expired := o.Tasks[0].Created.Add(1200 * time.Millisecond); time.Now().Before(expired); {
-		if o, err = api.Order(t.Context(), ref, 0); err != nil {
+		if _, err = api.Order(t.Context(), ref, 0); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -85,7 +85,7 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, read fun
 	slog.SetDefault(log)
 
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, syscall.SIGHUP)
 	if err := profile(os.Getenv("BELLMAN_PPROF"), log); err != nil {
 		return err
 	}
@@ -94,20 +94,24 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, read fun
 	if err != nil {
 		return err
 	}
-	var greeting sync.WaitGroup
-	defer greeting.Wait()
+	// Only now: to be ended while the store opens, however long that takes, is no
+	// more than a crash.
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	var beside sync.WaitGroup
+	defer beside.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	greeting.Go(func() { greet(ctx, out, s, settings.Store) })
+	beside.Go(func() { greet(ctx, out, s, settings.Store) })
+	beside.Go(func() { server.GiveBackMemory(ctx) })
 
 	var stopping time.Time // when the first signal came
 	for {
 		select {
 		case err := <-ended:
 			stop()
-			greeting.Wait()
+			beside.Wait()
 			if err := errors.Join(err, s.Close()); err != nil {
 				return err
 			}
