@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime/pprof"
+	"sync"
 
 	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/server"
@@ -77,7 +78,10 @@ func serve(dir, settings, profile string) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	ctx, stop := context.WithCancel(context.Background())
+	var beside sync.WaitGroup
+	defer beside.Wait()
 	defer stop()
+	beside.Go(func() { server.GiveBackMemory(ctx) })
 	var input error
 	go func() {
 		_, input = io.Copy(io.Discard, os.Stdin)

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"context"
 	"os"
 	"runtime/debug"
+	"runtime/metrics"
+	"time"
 )
 
 // Most of what a server holds is the store's cache, and lives long; what lives
@@ -23,4 +26,45 @@ func TuneMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
+}
+
+// GiveBackMemory gives back what the program's heap took while there was much to
+// do, each time when there is little, until ctx ends: the runtime by itself keeps
+// it for the next time. For a process that is a server and little else.
+func GiveBackMemory(ctx context.Context) {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	var r rest
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		metrics.Read(sample)
+		if r.begins(sample[0].Value.Uint64()) {
+			debug.FreeOSMemory()
+		}
+	}
+}
+
+// A rest is when a second goes by with little allocated, after much was.
+type rest struct{ seen, given uint64 } // bytes allocated so far
+
+const (
+	littleBytes = 4 << 20
+	muchBytes   = 64 << 20
+)
+
+// begins is told each second how many bytes were allocated so far, and reports
+// whether a rest begins.
+func (r *rest) begins(allocated uint64) bool {
+	little := allocated-r.seen <= littleBytes
+	r.seen = allocated
+	if !little || allocated-r.given < muchBytes {
+		return false
+	}
+	r.given = allocated
+	return true
 }

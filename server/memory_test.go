@@ -1,0 +1,43 @@
+package server
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRest(t *testing.T) {
+	const mib = 1 << 20
+	tests := []struct {
+		name      string
+		allocated []uint64 // MiB in each second
+		want      []bool
+	}{
+		{"nothing to do", []uint64{1, 1, 1}, []bool{false, false, false}},
+		{"much, then little", []uint64{100, 100, 2, 2}, []bool{false, false, true, false}},
+		{"much at all times", []uint64{100, 100, 100}, []bool{false, false, false}},
+		{"a little more than little", []uint64{100, 5, 5, 4}, []bool{false, false, false, true}},
+		{"little for long", []uint64{100, 0, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4},
+			[]bool{false, true, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, true, false}},
+		{"again", []uint64{100, 0, 63, 0, 1, 0}, []bool{false, true, false, false, true, false}},
+	}
+	for _, tt := range tests {
+		var r rest
+		var sum uint64
+		for i, n := range tt.allocated {
+			sum += n * mib
+			if got := r.begins(sum); got != tt.want[i] {
+				t.Errorf("%s: second %d: %t; want %t", tt.name, i+1, got, tt.want[i])
+			}
+		}
+	}
+}
+
+func TestGiveBackMemoryEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		GiveBackMemory(ctx)
+	})
+}
