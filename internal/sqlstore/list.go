@@ -69,7 +69,7 @@ func (s *Store) List(ctx context.Context, f bellman.Filter, before bellman.ID, l
 			return tasks, bellman.ID{}, nil
 		}
 		high = ids[len(ids)-1]
-		if seen += len(ids); seen == listRows {
+		if seen += len(ids); seen >= listRows {
 			return tasks, high, nil
 		}
 	}

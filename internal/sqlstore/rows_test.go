@@ -1,0 +1,114 @@
+package sqlstore
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+var t0 = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+
+// samples are tasks with all there can be, and with nothing.
+var samples = []bellman.Task{
+	{},
+	{Method: "PUT", Schedule: "0s, 15s*2", Success: "success_text", Repeat: "10m", Endpoint: "https://a.example", Timeout: 1, MaxAge: -1, Delay: 1 << 62,
+		StartAt: t0, Header: map[string]string{"": "", "A": "b\x00", "商户": "值"}},
+}
+
+func TestCold(t *testing.T) {
+	for _, want := range samples {
+		b := packCold(&want)
+		var got bellman.Task
+		if err := parseCold(b, &got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("parseCold() = %v, %+v; want %+v", err, got, want)
+		}
+		for n := range b {
+			if err := parseCold(b[:n], new(bellman.Task)); err == nil {
+				t.Errorf("%d of %d bytes are taken for a task", n, len(b))
+			}
+		}
+		if err := parseCold(append(b, 0), new(bellman.Task)); err == nil {
+			t.Error("a byte too many is taken for a task")
+		}
+	}
+}
+
+func TestStatus(t *testing.T) {
+	tests := []bellman.Status{
+		{},
+		{Step: 3, Trigger: bellman.ByTakeover, Began: t0, Due: t0.Add(1e6), Look: t0.Add(2e6), Updated: t0, Data: []byte{0, 1}, Reason: "odd"},
+		{Before: &bellman.Before{State: bellman.Failed, Reason: "max_age", Due: t0, Finished: t0}},
+		{State: bellman.Failed, Reason: "gave_up", Finished: t0, Updated: t0, Began: t0},
+		{State: bellman.Cancelled, Due: t0, Look: t0},
+	}
+	for _, want := range tests {
+		row := statusRow{state: int64(want.State), look: want.Look.UnixMilli(), due: want.Due.UnixMilli(), finished: want.Finished.UnixMilli(), rest: packStatus(&want)}
+		if want.State.Ended() {
+			row.look, row.due, row.reason = 0, 0, orNull(want.Reason)
+		}
+		if got, err := row.status(); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("status() = %+v, %v; want %+v", got, err, want)
+		}
+		whole := row.rest
+		for n := range whole {
+			row.rest = whole[:n]
+			if _, err := row.status(); err == nil {
+				t.Errorf("%d of %d bytes are taken for a status", n, len(whole))
+			}
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, t := range samples {
+		f.Add(packCold(&t))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var task bellman.Task
+		if err := parseCold(b, &task); err == nil {
+			var again bellman.Task
+			if err := parseCold(packCold(&task), &again); err != nil || !reflect.DeepEqual(again, task) {
+				t.Errorf("%+v came back as %+v, %v", task, again, err)
+			}
+		}
+		row := statusRow{rest: b}
+		row.status() // must not panic
+	})
+}
+
+func TestFence(t *testing.T) {
+	if s, err := fence(nil); s != nil || err != nil {
+		t.Errorf("fence of nothing = %+v, %v; want none", s, err)
+	}
+	s, err := fence([]bellman.Lease{{Shard: 7, Epoch: 2}, {Shard: 3, Epoch: 5}, {Shard: 7, Epoch: 2}})
+	if err != nil || s.Want != 2 || !reflect.DeepEqual(s.Args, []any{int64(3), int64(5), int64(7), int64(2), []int64{3, 7}}) {
+		t.Errorf("fence() = %+v, %v; want shards 3 and 7, once each", s, err)
+	}
+	if _, err := fence([]bellman.Lease{{Shard: 7, Epoch: 2}, {Shard: 7, Epoch: 3}}); err == nil {
+		t.Error("a shard at two epochs has a fence")
+	}
+}
+
+func TestCheck(t *testing.T) {
+	long := strings.Repeat("x", 2000)
+	tests := []struct {
+		task bellman.Task
+		want string
+	}{
+		{bellman.Task{ID: bellman.ID{1}, Queue: "q", Key: long[:maxKey], MerchantNo: long[:maxName], Body: []byte(long)}, ""},
+		{bellman.Task{}, "id: is missing; queue: is missing"},
+		{bellman.Task{ID: bellman.ID{1}, Queue: "q", Key: long, OrderNo: long}, "key: has 2000 bytes: want at most 1024; order_no: has 2000 bytes: want at most 512"},
+	}
+	for _, tt := range tests {
+		got := ""
+		if err := check(&tt.task); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("check() = %q, want %q", got, tt.want)
+		}
+	}
+}
