@@ -24,3 +24,5 @@ func TestFrozenOwner(t *testing.T) {
 	defer owner.Close()
 	sqltest.Frozen(t, owner, thief, o.Stopped)
 }
+
+func TestStorm(t *testing.T) { sqltest.Storm(t, connectTest(t, newDatabase(t)), 8, 40) }

@@ -69,3 +69,5 @@ func TestHalfAPipeline(t *testing.T) {
 		t.Errorf("the shard was free after %v, want one second or two", took)
 	}
 }
+
+func TestStorm(t *testing.T) { sqltest.Storm(t, connectTest(t, newDatabase(t)), 8, 40) }
