@@ -17,7 +17,7 @@ import (
 // [Read] to get one; the zero Config lacks every default.
 type Config struct {
 	Listen string // HOST:PORT of the API; an empty host is every address
-	Store  string // pebble:DIR
+	Store  string // pebble:DIR, or a database's URL, which may have a password; or where that is: see ParseStore
 	Node   string // this process's name in the attempt log; empty: the host's
 
 	LogLevel    slog.Level

@@ -209,15 +209,6 @@ func address(to *string, s string) error {
 	return nil
 }
 
-func store(to *string, s string) error {
-	*to = s
-	if dir, ok := strings.CutPrefix(s, "pebble:"); !ok || dir == "" {
-		scheme, _, _ := strings.Cut(s, ":") // the rest may hold a password
-		return fmt.Errorf("%.20q names no store of this version: want pebble:DIR such as pebble:bellman-data", scheme)
-	}
-	return nil
-}
-
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 func name(to *string, s string) error {

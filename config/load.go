@@ -97,6 +97,7 @@ func (c *Config) Set(name, text string) error {
 	if f == nil || f.set == nil {
 		return Problems{{Source: "--" + name, Text: "unknown setting"}}
 	}
+	c.mentions(text)
 	return c.set(*f, "--"+name, text)
 }
 

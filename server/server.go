@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +22,6 @@ import (
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/metrics"
-	"github.com/bellmanhq/bellman/pebble"
 	"github.com/bellmanhq/bellman/resend"
 )
 
@@ -32,6 +30,10 @@ type Options struct {
 	Config  *config.Config
 	Version string       // of the program; default dev
 	Logger  *slog.Logger // default: slog.Default()
+
+	// NoMigrate opens a store that is there and of this version, and creates
+	// nothing.
+	NoMigrate bool
 }
 
 // A Server is a bellman with everything in it. Open one, Run it, Close it.
@@ -39,7 +41,7 @@ type Server struct {
 	log      *slog.Logger
 	version  string
 	config   *config.Config
-	store    *pebble.Store
+	store    bellman.Store
 	client   *deliver.Client
 	metrics  *metrics.Metrics
 	engine   *engine.Engine
@@ -73,7 +75,9 @@ func Open(o Options) (_ *Server, err error) {
 		}
 	}()
 	c := o.Config
-	if s.store, err = OpenStore(c.Store, s.log); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), openWithin)
+	defer cancel()
+	if s.store, err = OpenStore(ctx, c.Store, StoreOptions{Existing: o.NoMigrate, Logger: s.log}); err != nil {
 		return nil, err
 	}
 	s.client, err = deliver.NewClient(deliver.Options{
@@ -120,7 +124,7 @@ func Open(o Options) (_ *Server, err error) {
 		Resends: resends{s.resends},
 		Kinds:   func(queue string) string { return (*s.kinds.Load())[queue] },
 		Orders:  orders{},
-		Backup:  s.store,
+		Backup:  s.backup(),
 		Metrics: s.metrics.Handler(),
 		Keys:    keys(c),
 		Version: s.version,
@@ -138,15 +142,6 @@ func Open(o Options) (_ *Server, err error) {
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	return s, nil
-}
-
-// OpenStore opens the store that a URL names: pebble:DIR.
-func OpenStore(url string, log *slog.Logger) (*pebble.Store, error) {
-	dir, ok := strings.CutPrefix(url, "pebble:")
-	if !ok || dir == "" {
-		return nil, fmt.Errorf("store %q: want pebble:DIR", url)
-	}
-	return pebble.Open(dir, pebble.Options{Logger: log})
 }
 
 // Addr returns where the API listens, as HOST:PORT.
@@ -178,14 +173,7 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 		return nil
 	})
-	g.Go(func() error {
-		select {
-		case <-s.store.Broken():
-			return s.store.Err()
-		case <-ctx.Done():
-			return nil
-		}
-	})
+	g.Go(func() error { return s.broken(ctx) })
 	return g.Wait()
 }
 
@@ -242,7 +230,7 @@ func (s *Server) sources() metrics.Sources {
 			return infos
 		},
 		Endpoints: s.engine.Endpoints,
-		Store:     func() []metrics.Figure { return figures(s.store.Metrics()) },
+		Store:     s.figures,
 	}
 }
 
@@ -253,27 +241,4 @@ func keys(c *config.Config) []api.Key {
 		held[i] = api.Key{Name: k.Name, Role: api.Role(k.Role), SHA256: hex.EncodeToString(k.SHA256[:])}
 	}
 	return held
-}
-
-// figures are what the embedded store has to say of itself.
-func figures(m pebble.Metrics) []metrics.Figure {
-	full := 0.0
-	if m.Full {
-		full = 1
-	}
-	return []metrics.Figure{
-		{Name: "disk_bytes", Help: "Bytes on disk.", Value: float64(m.DiskBytes)},
-		{Name: "free_bytes", Help: "Bytes free on the disk.", Value: float64(m.FreeBytes)},
-		{Name: "wal_bytes", Help: "Bytes of write-ahead log.", Value: float64(m.WALBytes)},
-		{Name: "cache_bytes", Help: "Bytes of blocks in memory.", Value: float64(m.CacheBytes)},
-		{Name: "cache_hits_total", Help: "Blocks found in memory.", Counter: true, Value: float64(m.CacheHits)},
-		{Name: "cache_misses_total", Help: "Blocks read from disk.", Counter: true, Value: float64(m.CacheMisses)},
-		{Name: "memtable_bytes", Help: "Bytes written and not yet sorted into files.", Value: float64(m.MemTableBytes)},
-		{Name: "read_amplification", Help: "Files that a read may have to look at.", Value: float64(m.ReadAmp)},
-		{Name: "compaction_debt_bytes", Help: "Bytes that compaction has still to rewrite.", Value: float64(m.CompactionDebt)},
-		{Name: "compactions_total", Help: "Compactions.", Counter: true, Value: float64(m.Compactions)},
-		{Name: "flushes_total", Help: "Memtables sorted into files.", Counter: true, Value: float64(m.Flushes)},
-		{Name: "write_stalls_total", Help: "Times that writes had to wait for compaction.", Counter: true, Value: float64(m.WriteStalls)},
-		{Name: "disk_full", Help: "1 while the disk has no room for new tasks.", Value: full},
-	}
 }

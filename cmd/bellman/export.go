@@ -22,7 +22,7 @@ func exportCommand() *cobra.Command {
 		Short: "Write tasks with their attempts as NDJSON",
 		Long: `Write every task with its request and all of its attempts, one JSON object a line,
 the newest task first, as GET /v1/tasks/{id} answers it. From a running server, or
-with --store from a directory that no server has open. Tasks that change meanwhile
+with --store from a database, or from a directory that no server has open. Tasks that change meanwhile
 are written as they are when their turn comes. Headers that carry secrets are
 written as ***.`,
 		Args: flagsAlone,
@@ -31,7 +31,7 @@ written as ***.`,
 	r.flags(c)
 	var f filter
 	f.flags(c.Flags())
-	url := c.Flags().String("store", "", "a store that no server has open, such as pebble:bellman-data")
+	url := c.Flags().String("store", "", "a database, or a directory that no server has open, such as pebble:bellman-data")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		wanted, err := f.filter(time.Now())
 		if err != nil {
@@ -107,7 +107,7 @@ func exportStore(ctx context.Context, w io.Writer, url string, f client.Filter) 
 	if err != nil {
 		return err
 	}
-	store, err := openExisting(url)
+	store, err := openExisting(ctx, url)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 	file := c.Flags().String("config", "", "configuration file, YAML (BELLMAN_CONFIG)")
 	c.Flags().String("listen", "", "address of the API (BELLMAN_LISTEN; default 127.0.0.1:2355)")
 	c.Flags().String("store", "", "where tasks are kept (BELLMAN_STORE; default pebble:bellman-data)")
-	noMigrate := c.Flags().Bool("no-migrate", false, "do not create a store: fail where there is none")
+	noMigrate := c.Flags().Bool("no-migrate", false, "create no store and no tables: fail where there are none of this version")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		given := map[string]string{}
 		c.Flags().Visit(func(f *pflag.Flag) {
@@ -65,12 +65,7 @@ The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 				return wrong{fmt.Errorf("queue %s: sign: %w", q.Name, err)}
 			}
 		}
-		if *noMigrate {
-			if err := exists(settings.Store); err != nil {
-				return err
-			}
-		}
-		return serve(c.Context(), c.OutOrStdout(), settings, read)
+		return serve(c.Context(), c.OutOrStdout(), settings, *noMigrate, read)
 	}
 	return c
 }
@@ -80,7 +75,7 @@ The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 const sameSignal = 300 * time.Millisecond
 
 // serve runs a server until a signal ends it; read reads the settings again.
-func serve(ctx context.Context, out io.Writer, settings *config.Config, read func() (*config.Config, error)) error {
+func serve(ctx context.Context, out io.Writer, settings *config.Config, noMigrate bool, read func() (*config.Config, error)) error {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: settings.LogLevel}))
 	slog.SetDefault(log)
 
@@ -90,9 +85,9 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, read fun
 		return err
 	}
 	server.TuneMemory()
-	s, err := server.Open(server.Options{Config: settings, Version: version, Logger: log})
+	s, err := server.Open(server.Options{Config: settings, Version: version, Logger: log, NoMigrate: noMigrate})
 	if err != nil {
-		return err
+		return noStore(err)
 	}
 	// Only now: to be ended while the store opens, however long that takes, is no
 	// more than a crash.
@@ -103,7 +98,7 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, read fun
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	beside.Go(func() { greet(ctx, out, s, settings.Store) })
+	beside.Go(func() { greet(ctx, out, s, shownStore(settings.Store)) })
 	beside.Go(func() { server.GiveBackMemory(ctx) })
 
 	var stopping time.Time // when the first signal came

@@ -2,14 +2,15 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/pebble"
 	"github.com/bellmanhq/bellman/server"
@@ -22,42 +23,30 @@ func storeFlag(c *cobra.Command) (url func() string) {
 	return func() string { return cmp.Or(*given, os.Getenv("BELLMAN_STORE"), config.Default().Store) }
 }
 
-// openStore opens a store, and creates it where there is none.
-func openStore(url string) (*pebble.Store, error) {
+// openExisting opens a store, and creates none.
+func openExisting(ctx context.Context, url string) (bellman.Store, error) {
 	if err := config.Default().Set("store", url); err != nil {
 		return nil, wrong{err}
 	}
-	return server.OpenStore(url, warnings())
+	store, err := server.OpenStore(ctx, url, server.StoreOptions{Existing: true, Logger: warnings()})
+	return store, noStore(err)
 }
 
-// openExisting opens a store, and creates none.
-func openExisting(url string) (*pebble.Store, error) {
-	dir, ok := strings.CutPrefix(url, "pebble:")
-	if !ok || dir == "" {
-		return openStore(url) // says what is wrong with it
-	}
-	store, err := pebble.Open(dir, pebble.Options{MustExist: true, Logger: warnings()})
+// noStore adds to an error that says that there is no store what to do.
+func noStore(err error) error {
 	if errors.Is(err, pebble.ErrNoStore) {
-		return nil, noStore(dir)
-	}
-	return store, err
-}
-
-// exists returns an error if there is no store at a URL.
-func exists(url string) error {
-	dir, ok := strings.CutPrefix(url, "pebble:")
-	if !ok || dir == "" {
-		return nil // opening says what is wrong with it
-	}
-	there, err := pebble.Exists(dir)
-	if err == nil && !there {
-		err = noStore(dir)
+		return fmt.Errorf("%w: name another directory with --store pebble:DIR, or create one with bellman migrate", err)
 	}
 	return err
 }
 
-func noStore(dir string) error {
-	return fmt.Errorf("there is no store in %s: name another directory with --store pebble:DIR, or create one with bellman migrate", dir)
+// shownStore is a store's URL as it may be shown.
+func shownStore(url string) string {
+	s, err := config.ParseStore(url)
+	if err != nil {
+		return "the store" // opening said what is wrong
+	}
+	return s.String()
 }
 
 // warnings is a log of what an operator at a terminal should hear of.
@@ -76,11 +65,15 @@ running one's store is verified by way of bellman backup.`,
 	}
 	url := storeFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		store, err := openExisting(url())
+		opened, err := openExisting(c.Context(), url())
 		if err != nil {
 			return err
 		}
-		defer store.Close() // nothing was written
+		defer opened.Close() // nothing was written
+		store, is := opened.(*pebble.Store)
+		if !is {
+			return errors.New("check is for an embedded store: of a database, whose server verifies its own pages, there is nothing more to look at")
+		}
 		r, err := store.Check(c.Context())
 		if err != nil {
 			return err
@@ -91,7 +84,7 @@ running one's store is verified by way of bellman backup.`,
 		}
 		fmt.Fprintf(out, "%s tasks (%s pending, %s ended), %s attempts\n", grouped(r.Tasks), grouped(r.Pending), grouped(r.Ended), grouped(r.Attempts))
 		if r.Wrong > 0 {
-			return fmt.Errorf("%s: %s disagreements: keep a copy of the directory, and go back to a backup", url(), grouped(r.Wrong))
+			return fmt.Errorf("%s: %s disagreements: keep a copy of the directory, and go back to a backup", shownStore(url()), grouped(r.Wrong))
 		}
 		_, err = fmt.Fprintln(out, "all agree")
 		return err
@@ -109,14 +102,13 @@ A store that a newer version has written is refused, and left as it is.`,
 	}
 	url := storeFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		store, err := openStore(url())
-		if err != nil {
+		if err := config.Default().Set("store", url()); err != nil {
+			return wrong{err}
+		}
+		if err := server.MigrateStore(c.Context(), url(), warnings()); err != nil {
 			return err
 		}
-		if err := store.Close(); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(c.OutOrStdout(), "%s is ready\n", url())
+		_, err := fmt.Fprintf(c.OutOrStdout(), "%s is ready\n", shownStore(url()))
 		return err
 	}
 	return c

@@ -1,0 +1,135 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+// The kinds of stores there are.
+const (
+	Pebble   = "pebble"   // a directory, of this process alone
+	Postgres = "postgres" // a PostgreSQL database
+	MySQL    = "mysql"    // a MySQL or MariaDB database
+)
+
+// A StoreURL is where tasks are kept, taken apart.
+type StoreURL struct {
+	Kind string
+	Dir  string // of an embedded store
+	URL  string // of a database, for its driver, with its password: never to be shown
+
+	Connections int // to a database, at most; 0: the store's default
+	Shards      int // of a database that is still empty; 0: the store's default
+}
+
+const wantStore = "want pebble:DIR, postgres://USER:PASSWORD@HOST/DATABASE or mysql://USER:PASSWORD@HOST/DATABASE"
+
+// ParseStore takes the text of a store apart, as it stands or where env:NAME or
+// file:PATH says that it is. No error has a password in it.
+func ParseStore(text string) (StoreURL, error) {
+	resolved, err := sign.NewSecret(text).Resolve()
+	if err != nil {
+		return StoreURL{}, err
+	}
+	return parseStore(string(resolved))
+}
+
+func parseStore(text string) (StoreURL, error) {
+	scheme, rest, _ := strings.Cut(text, ":")
+	switch scheme {
+	case Pebble:
+		if rest == "" {
+			return StoreURL{}, errors.New(`"pebble" names no directory: want pebble:DIR such as pebble:bellman-data`)
+		}
+		return StoreURL{Kind: Pebble, Dir: rest}, nil
+	case "postgres", "postgresql":
+		return parseDatabase(Postgres, text)
+	case "mysql", "mariadb":
+		return parseDatabase(MySQL, text)
+	}
+	return StoreURL{}, fmt.Errorf("%.20q names no store: %s", scheme, wantStore) // the rest may hold a password
+}
+
+// parseDatabase takes what is ours out of a database's URL.
+func parseDatabase(kind, text string) (StoreURL, error) {
+	s := StoreURL{Kind: kind}
+	u, err := url.Parse(text)
+	if err != nil {
+		return s, fmt.Errorf("is no URL: want %s://USER:PASSWORD@HOST/DATABASE, with what is no letter or digit in USER and PASSWORD as %%XX", kind)
+	}
+	if u.Opaque != "" || strings.Trim(u.Path, "/") == "" {
+		return s, fmt.Errorf("names no database: want %s://USER:PASSWORD@HOST/DATABASE", kind)
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return s, errors.New("has parameters that cannot be read: want ?name=value&name=value, with what is no letter or digit as %XX")
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		switch {
+		case len(query[name]) > 1:
+			return s, fmt.Errorf("parameter %.40q is given twice: want it once", name)
+		case strings.HasPrefix(name, "pool_"):
+			return s, fmt.Errorf("parameter %.40q is not used: want connections=N for the size of the pool", name)
+		}
+	}
+	for _, ours := range []struct {
+		name      string
+		low, high int
+		to        *int
+	}{{"connections", 2, 1000, &s.Connections}, {"shards", 1, 1 << 15, &s.Shards}} {
+		if !query.Has(ours.name) {
+			continue
+		}
+		n, err := strconv.Atoi(query.Get(ours.name))
+		if err != nil || n < ours.low || n > ours.high {
+			return s, fmt.Errorf("parameter %s=%.20q: want a whole number from %d to %d", ours.name, query.Get(ours.name), ours.low, ours.high)
+		}
+		*ours.to = n
+		query.Del(ours.name)
+	}
+	u.RawQuery = query.Encode()
+	s.URL = u.String()
+	return s, nil
+}
+
+// String is the store as it may be shown: without password and parameters.
+func (s StoreURL) String() string {
+	if s.Kind == Pebble {
+		return Pebble + ":" + s.Dir
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return s.Kind
+	}
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	if name := u.User.Username(); name != "" {
+		shown.User = url.User(name)
+	}
+	return shown.String()
+}
+
+// GoString is String.
+func (s StoreURL) GoString() string { return s.String() }
+
+// store reads where tasks are kept. What env: and file: name is not looked up
+// here.
+func store(to *string, s string) error {
+	*to = s
+	for _, elsewhere := range []string{"env:", "file:"} {
+		if name, ok := strings.CutPrefix(s, elsewhere); ok {
+			if name == "" {
+				return fmt.Errorf("%q says not where the URL is: want env:NAME or file:PATH", s)
+			}
+			return nil
+		}
+	}
+	_, err := parseStore(s)
+	return err
+}

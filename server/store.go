@@ -1,0 +1,151 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/api"
+	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/mysql"
+	"github.com/bellmanhq/bellman/pebble"
+	"github.com/bellmanhq/bellman/postgres"
+)
+
+// StoreOptions say how a store is opened. The zero value is what most should use.
+type StoreOptions struct {
+	// Existing opens what is there already, and creates and changes no tables: the
+	// error says so where there is nothing, or where it is of an older version.
+	Existing bool
+
+	Logger *slog.Logger // default: discards
+}
+
+// openWithin is how long a server waits at its start for a database, all in all.
+const openWithin = 30 * time.Second
+
+// connectWithin is how long a database may take to be connected to, where its URL
+// does not say.
+const connectWithin = "5"
+
+// OpenStore opens the store that the configuration names: a directory, or a
+// database, which must answer before ctx ends. No error has a password in it.
+func OpenStore(ctx context.Context, text string, o StoreOptions) (bellman.Store, error) {
+	s, err := config.ParseStore(text)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	switch s.Kind {
+	case config.Pebble:
+		store, err := pebble.Open(s.Dir, pebble.Options{MustExist: o.Existing, Logger: log})
+		if errors.Is(err, pebble.ErrNoStore) {
+			err = fmt.Errorf("%w in %s", err, s.Dir)
+		}
+		return opened(store, err)
+	case config.Postgres:
+		return connected(ctx, s, func(url string) (bellman.Store, error) {
+			return opened(postgres.Open(ctx, url, postgres.Options{Connections: s.Connections, Shards: s.Shards, NoMigrate: o.Existing, Logger: log}))
+		})
+	default:
+		return connected(ctx, s, func(url string) (bellman.Store, error) {
+			return opened(mysql.Open(ctx, url, mysql.Options{Connections: s.Connections, Shards: s.Shards, NoMigrate: o.Existing, Logger: log}))
+		})
+	}
+}
+
+// MigrateStore creates the store that the configuration names, or brings it to
+// this version's layout.
+func MigrateStore(ctx context.Context, text string, log *slog.Logger) error {
+	store, err := OpenStore(ctx, text, StoreOptions{Logger: log})
+	if err != nil {
+		return err
+	}
+	return store.Close()
+}
+
+// opened is what a package's Open returned, without a nil pointer in an interface.
+func opened[S bellman.Store](s S, err error) (bellman.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// connected opens a database, and says of which one an error is.
+func connected(ctx context.Context, s config.StoreURL, open func(url string) (bellman.Store, error)) (bellman.Store, error) {
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return nil, fmt.Errorf("store: %s: is no URL", s) // it was one when it was taken apart
+	}
+	query := u.Query()
+	name, value := "connect_timeout", connectWithin
+	if s.Kind == config.MySQL {
+		name, value = "timeout", connectWithin+"s"
+	}
+	if !query.Has(name) {
+		query.Set(name, value)
+		u.RawQuery = query.Encode()
+	}
+	store, err := open(u.String())
+	switch {
+	case err == nil:
+		return store, nil
+	case ctx.Err() != nil:
+		err = fmt.Errorf("there was no answer in time: %w", err)
+	}
+	return nil, fmt.Errorf("store %s: %w", s, oneLine(err))
+}
+
+// oneLine is an error whose text is one line: of several hosts each has one.
+func oneLine(err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return line{strings.Join(lines, " "), err}
+}
+
+type line struct {
+	text string
+	error
+}
+
+func (l line) Error() string { return l.text }
+
+func (l line) Unwrap() error { return l.error }
+
+// An embedded store is one whose process may find that it is broken: then only a
+// start anew helps.
+type embedded interface {
+	Broken() <-chan struct{}
+	Err() error
+}
+
+// broken waits until the store is broken, where it can be, or ctx ends.
+func (s *Server) broken(ctx context.Context) error {
+	store, can := s.store.(embedded)
+	if !can {
+		<-ctx.Done()
+		return nil
+	}
+	select {
+	case <-store.Broken():
+		return store.Err()
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// backup is what copies the store while it is in use; nil: this kind has nothing
+// that does.
+func (s *Server) backup() api.Backuper {
+	b, _ := s.store.(api.Backuper)
+	return b
+}
