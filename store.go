@@ -180,6 +180,11 @@ type Sharder interface {
 	// Leave ends a node's registration and frees its shards.
 	Leave(ctx context.Context, node string) error
 
+	// Release gives one shard back: it is nobody's then, at the same epoch, and
+	// the next claim raises that. ErrFenced when the lease is not the newest, or the
+	// shard is not the node's.
+	Release(ctx context.Context, node string, l Lease) error
+
 	// Claim takes a shard for a node if its epoch is still seen, and its owner is
 	// the node itself, gone or expired; the new epoch is seen plus one. ErrFenced
 	// otherwise, and when the claiming node is not registered or has expired.

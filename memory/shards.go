@@ -70,6 +70,17 @@ func (s *Store) Leave(ctx context.Context, name string) error {
 	})
 }
 
+// Release gives one shard back.
+func (s *Store) Release(ctx context.Context, name string, l bellman.Lease) error {
+	return s.do(ctx, func() error {
+		if int(l.Shard) >= len(s.shards) || s.shards[l.Shard].Lease != l || s.shards[l.Shard].Owner != name || name == "" {
+			return fmt.Errorf("%w: shard %d", bellman.ErrFenced, l.Shard)
+		}
+		s.shards[l.Shard].Owner = ""
+		return nil
+	})
+}
+
 // Claim takes a shard for a node.
 func (s *Store) Claim(ctx context.Context, name string, shard uint16, seen int64) (bellman.Lease, error) {
 	return alone(ctx, s, func() (none bellman.Lease, err error) {

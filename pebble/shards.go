@@ -162,6 +162,34 @@ func (s *Store) Leave(_ context.Context, name string) error {
 	return s.writeShards(owned, free)
 }
 
+// Release gives one shard back. ErrFenced when the lease is not the newest, or
+// the shard is not the node's.
+func (s *Store) Release(_ context.Context, name string, l bellman.Lease) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.ready(); err != nil {
+		return err
+	}
+	if err := s.fence([]bellman.Lease{l}); err != nil {
+		return err
+	}
+	s.shards.mu.RLock()
+	owner := s.shards.list[l.Shard].Owner
+	s.shards.mu.RUnlock()
+	if owner != name || name == "" {
+		return fmt.Errorf("%w: shard %d belongs to node %q", bellman.ErrFenced, l.Shard, owner)
+	}
+	return s.writeShards([]bellman.Shard{{Lease: l}}, func() {
+		s.shards.mu.Lock()
+		defer s.shards.mu.Unlock()
+		s.shards.list[l.Shard].Owner = ""
+	})
+}
+
 // Claim takes a shard for a node if its epoch is still seen, and its owner is
 // the node itself, gone or expired. ErrFenced otherwise, and when the node
 // itself is not registered.

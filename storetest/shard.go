@@ -93,6 +93,44 @@ var shardings = []promise{
 		t.wantErr("Beat() of one who left", t.s.Beat(t.Context(), "a"), bellman.ErrFenced)
 		t.must(t.s.Leave(t.Context(), "a")) // again: nothing to do
 	}},
+	{"a node that gives a shard back keeps the others, and whoever claims it fences it off", func(t *suite) {
+		t.join("a", time.Hour)
+		t.join("b", time.Hour)
+		given, kept := t.claim("a", 0), t.claim("a", 1)
+		t.must(t.s.Release(t.Context(), "a", given))
+		if shard := t.shard(0); shard.Owner != "" || shard.Alive || shard.Lease != given {
+			t.Errorf("shard = %+v, want it free, at epoch %d still", shard, given.Epoch)
+		}
+		if shard := t.shard(1); shard.Owner != "a" || !shard.Alive || shard.Lease != kept {
+			t.Errorf("shard = %+v, want it still a's, epoch %d", shard, kept.Epoch)
+		}
+		t.must(t.s.Beat(t.Context(), "a"))
+		commit := func(l bellman.Lease) error {
+			return t.s.Commit(t.Context(), &bellman.Batch{Leases: []bellman.Lease{l}, Adds: []bellman.Add{{Task: t.task(t0)}}})
+		}
+		t.must(commit(given)) // nobody else has it yet
+		if lease := t.claim("b", 0); lease.Epoch != given.Epoch+1 {
+			t.Errorf("b has epoch %d, want %d", lease.Epoch, given.Epoch+1)
+		}
+		t.wantErr("Commit(given back)", commit(given), bellman.ErrFenced)
+		t.must(commit(kept))
+	}},
+	{"only the owner gives a shard back, and only with its newest lease", func(t *suite) {
+		t.join("a", time.Hour)
+		t.join("b", time.Hour)
+		old := t.claim("a", 0)
+		lease := t.claim("a", 0)
+		t.wantErr("Release(older epoch)", t.s.Release(t.Context(), "a", old), bellman.ErrFenced)
+		t.wantErr("Release(another's)", t.s.Release(t.Context(), "b", lease), bellman.ErrFenced)
+		t.wantErr("Release(epoch to come)", t.s.Release(t.Context(), "a", bellman.Lease{Epoch: lease.Epoch + 1}), bellman.ErrFenced)
+		t.wantErr("Release(no such shard)", t.s.Release(t.Context(), "a", bellman.Lease{Shard: 65535, Epoch: 1}), bellman.ErrFenced)
+		if shard := t.shard(0); shard.Owner != "a" || shard.Lease != lease {
+			t.Errorf("shard = %+v, want it still a's, epoch %d", shard, lease.Epoch)
+		}
+		t.must(t.s.Release(t.Context(), "a", lease))
+		t.wantErr("Release() again", t.s.Release(t.Context(), "a", lease), bellman.ErrFenced)
+		t.wantErr("Release() of nobody's", t.s.Release(t.Context(), "", lease), bellman.ErrFenced)
+	}},
 	{"an old lease stays fenced off when its shard was freed and claimed", func(t *suite) {
 		t.join("a", time.Hour)
 		old := t.claim("a", 0)

@@ -102,6 +102,7 @@ var closings = []promise{
 			"Join":     func() error { return t.s.Join(ctx, bellman.Node{Name: "a"}, time.Hour) },
 			"Beat":     func() error { return t.s.Beat(ctx, "a") },
 			"Leave":    func() error { return t.s.Leave(ctx, "a") },
+			"Release":  func() error { return t.s.Release(ctx, "a", bellman.Lease{}) },
 			"Claim":    func() error { _, err := t.s.Claim(ctx, "a", 0, 0); return err },
 			"Nodes":    func() error { _, err := t.s.Nodes(ctx); return err },
 		}

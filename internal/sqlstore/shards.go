@@ -99,6 +99,25 @@ func (s *Store) Leave(ctx context.Context, name string) error {
 	return nil
 }
 
+// Release gives one shard back. ErrFenced when the lease is not the newest, or
+// the shard is not the node's. It waits for commits under that lease which are
+// under way, for they write the shard's row too.
+func (s *Store) Release(ctx context.Context, name string, l bellman.Lease) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	release := &Statement{Name: "release", Text: `UPDATE bellman_shard SET owner = ? WHERE shard = ? AND epoch = ? AND owner = ? AND owner <> ?`,
+		Args: []any{[]byte{}, int64(l.Shard), l.Epoch, []byte(name), []byte{}}}
+	if err := s.write(ctx, func(tx Tx) ([]*Statement, error) { return nil, tx.Send(ctx, release) }); err != nil {
+		return fmt.Errorf("release shard %d: %w", l.Shard, err)
+	}
+	if release.Affected == 0 {
+		return fmt.Errorf("%w: shard %d is not at epoch %d, or not of node %q", bellman.ErrFenced, l.Shard, l.Epoch, name)
+	}
+	return nil
+}
+
 // Claim takes a shard for a node if its epoch is still seen, and its owner is
 // the node itself, gone or expired. ErrFenced otherwise, and when the node
 // itself is not registered.
