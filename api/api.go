@@ -75,6 +75,7 @@ type Options struct {
 	Engine  Engine
 	Reader  Reader
 	Resends Resends      // nil: bulk resends are answered with 501
+	Nodes   Nodes        // nil: the list of nodes is answered with 501
 	Backup  Backuper     // nil: backups are answered with 501
 	Metrics http.Handler // served at /metrics; nil: 404
 
@@ -102,6 +103,7 @@ type API struct {
 	engine  Engine
 	reader  Reader
 	resends Resends
+	nodes   Nodes
 	backup  Backuper
 	kinds   func(string) string
 	orders  Orders
@@ -131,7 +133,7 @@ func build(o Options, slow bool) (*API, error) {
 		return nil, err
 	}
 	a := &API{
-		engine: o.Engine, reader: o.Reader, resends: o.Resends, backup: o.Backup,
+		engine: o.Engine, reader: o.Reader, resends: o.Resends, nodes: o.Nodes, backup: o.Backup,
 		kinds: o.Kinds, orders: o.Orders, keys: keys, log: cmp.Or(o.Log, slog.Default()),
 		maxTask:  cmp.Or(o.MaxTaskBytes, 256<<10),
 		maxBatch: cmp.Or(o.MaxBatchBytes, 16<<20),

@@ -33,7 +33,7 @@ func dial(t *testing.T, m *made, key string) *client.Client {
 // The client and the API understand one another in every call.
 func TestClient(t *testing.T) {
 	resends := &fakeResends{}
-	m := make1(t, Options{Resends: resends, Keys: testKeys})
+	m := make1(t, Options{Resends: resends, Nodes: twoNodes{}, Keys: testKeys})
 	c := dial(t, m, "a-key")
 	ctx := t.Context()
 	in := client.CreateTask{Queue: "q", Key: "a/b/../c", URL: "http://m/n?a=<1>", JSON: []byte(`{"x":"<>"}`), Due: client.At(t0), MaxAge: "1d"}
@@ -88,6 +88,9 @@ func TestClient(t *testing.T) {
 	}
 	if endpoints, err := c.Endpoints(ctx); err != nil || len(endpoints) != 2 || endpoints[1].SuccessRate != nil {
 		t.Errorf("Endpoints = %+v, %v", endpoints, err)
+	}
+	if n, err := c.Nodes(ctx); err != nil || len(n.Nodes) != 2 || !n.Nodes[0].Self || n.Nodes[1].Alive || n.Unowned[0].Epoch != 4 {
+		t.Errorf("Nodes = %+v, %v", n, err)
 	}
 	if n, err := c.CountResend(ctx, client.BulkResend{Filter: client.Filter{Queue: "q"}}); err != nil || n.Tasks != 3 {
 		t.Errorf("CountResend = %+v, %v", n, err)

@@ -176,6 +176,7 @@ func (a *API) register(o Options, slow bool) error {
 	a.registerOrders(h)
 	a.registerOperate(h)
 	a.registerResends(h)
+	a.registerNodes(h)
 	a.registerProbes(h, o.Metrics != nil)
 	a.mux.HandleFunc("/", a.noSuchPath)
 	a.doc = h.OpenAPI()

@@ -24,7 +24,7 @@ var documented = []string{
 	"GET /v1/endpoints", "POST /v1/endpoints/{host}/pause", "POST /v1/endpoints/{host}/resume",
 	"GET /v1/orders/{merchant_no}/{order_no}", "POST /v1/orders/{merchant_no}/{order_no}/complete", "POST /v1/orders/{merchant_no}/{order_no}/cancel",
 	"POST /v1/orders/settle",
-	"GET /v1/stats", "GET /v1/events", "GET /v1/audit", "POST /v1/backup",
+	"GET /v1/nodes", "GET /v1/stats", "GET /v1/events", "GET /v1/audit", "POST /v1/backup",
 	"GET /healthz", "GET /readyz", "GET /metrics", "GET /openapi.json",
 }
 
@@ -132,7 +132,7 @@ func TestDocumentedPathsAreServed(t *testing.T) {
 
 // What is answered is what the document says.
 func TestAnswersFitTheirSchemas(t *testing.T) {
-	m := make1(t, Options{Resends: &fakeResends{}, Kinds: kinds, Orders: keptOrders{}})
+	m := make1(t, Options{Resends: &fakeResends{}, Nodes: twoNodes{}, Kinds: kinds, Orders: keptOrders{}})
 	id := scene(t, m)
 	m.fake.Add(t.Context(), bareTask())
 	m.tried(t, m.place(t, "orders", "M1/1", Standing{State: "CLOSED", Late: "PAID"}, ended), "query", 0)
@@ -165,6 +165,7 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 		{"POST", "/v1/queues/q/pause", "", "/v1/queues/{queue}/pause"},
 		{"GET", "/v1/endpoints", "", "/v1/endpoints"},
 		{"POST", "/v1/endpoints/merchant.example/resume", "", "/v1/endpoints/{host}/resume"},
+		{"GET", "/v1/nodes", "", "/v1/nodes"},
 		{"GET", "/v1/stats", "", "/v1/stats"},
 		{"GET", "/v1/audit", "", "/v1/audit"},
 		{"POST", "/v1/resends", `{"filter":{"queue":"q"}}`, "/v1/resends"},

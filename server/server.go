@@ -122,6 +122,7 @@ func Open(o Options) (_ *Server, err error) {
 		Engine:  s.engine,
 		Reader:  s.store,
 		Resends: resends{s.resends},
+		Nodes:   s.nodes(),
 		Kinds:   func(queue string) string { return (*s.kinds.Load())[queue] },
 		Orders:  orders{},
 		Backup:  s.backup(),
