@@ -13,15 +13,7 @@ import (
 // A Nodes says which nodes share the tasks of a store.
 type Nodes interface {
 	// Nodes returns the nodes by name, and the shards that none of them has.
-	Nodes(ctx context.Context) (nodes []Node, unowned []bellman.Lease, err error)
-}
-
-// A Node is a node as an operator looks at it.
-type Node struct {
-	bellman.Node
-	Alive  bool // its registration has not expired
-	Self   bool // it is the node that answers
-	Shards []bellman.Lease
+	Nodes(ctx context.Context) (nodes []bellman.NodeInfo, unowned []bellman.Lease, err error)
 }
 
 func (a *API) registerNodes(h huma.API) {

@@ -12,17 +12,17 @@ import (
 // twoNodes are one that is alive, and one that is not.
 type twoNodes struct{}
 
-func (twoNodes) Nodes(context.Context) ([]Node, []bellman.Lease, error) {
-	return []Node{
-		{Node: bellman.Node{Name: "a/1/x", Addr: "10.0.0.1:2355", Version: "1.2.3", Joined: t0, Beat: t0.Add(time.Minute)},
+func (twoNodes) Nodes(context.Context) ([]bellman.NodeInfo, []bellman.Lease, error) {
+	return []bellman.NodeInfo{
+		{Name: "a/1/x", Addr: "10.0.0.1:2355", Version: "1.2.3", Joined: t0, Beat: t0.Add(time.Minute),
 			Alive: true, Self: true, Shards: []bellman.Lease{{Shard: 0, Epoch: 7}, {Shard: 2, Epoch: 1}}},
-		{Node: bellman.Node{Name: "b/1/y", Joined: t0, Beat: t0}},
+		{Name: "b/1/y", Joined: t0, Beat: t0},
 	}, []bellman.Lease{{Shard: 1, Epoch: 4}}, nil
 }
 
 type noNodes struct{}
 
-func (noNodes) Nodes(context.Context) ([]Node, []bellman.Lease, error) {
+func (noNodes) Nodes(context.Context) ([]bellman.NodeInfo, []bellman.Lease, error) {
 	return nil, nil, errors.New("the password is pw")
 }
 

@@ -59,11 +59,11 @@ var _ bellman.Store = (*Store)(nil)
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	d, err := connect(ctx, url, o)
 	if err != nil {
-		return nil, fmt.Errorf("mysql: %w", err)
+		return nil, fmt.Errorf("mysql: %w", explained(err))
 	}
 	s, err := d.open(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("mysql: %w", errors.Join(err, d.Close()))
+		return nil, fmt.Errorf("mysql: %w", errors.Join(explained(err), d.Close()))
 	}
 	return s, nil
 }
@@ -72,10 +72,10 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 func Migrate(ctx context.Context, url string, o Options) error {
 	d, err := connect(ctx, url, o)
 	if err != nil {
-		return fmt.Errorf("mysql: %w", err)
+		return fmt.Errorf("mysql: %w", explained(err))
 	}
 	if err := errors.Join(sqlstore.Migrate(ctx, d, o.shards()), d.Close()); err != nil {
-		return fmt.Errorf("mysql: %w", err)
+		return fmt.Errorf("mysql: %w", explained(err))
 	}
 	return nil
 }

@@ -49,12 +49,12 @@ var _ bellman.Store = (*Store)(nil)
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	d, err := connect(ctx, url, o)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: %w", err)
+		return nil, fmt.Errorf("postgres: %w", explained(err))
 	}
 	s, err := d.open(ctx, o)
 	if err != nil {
 		d.Close()
-		return nil, fmt.Errorf("postgres: %w", err)
+		return nil, fmt.Errorf("postgres: %w", explained(err))
 	}
 	return s, nil
 }
@@ -63,11 +63,11 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 func Migrate(ctx context.Context, url string, o Options) error {
 	d, err := connect(ctx, url, o)
 	if err != nil {
-		return fmt.Errorf("postgres: %w", err)
+		return fmt.Errorf("postgres: %w", explained(err))
 	}
 	defer d.Close()
 	if err := sqlstore.Migrate(ctx, d, cmp.Or(o.Shards, 64)); err != nil {
-		return fmt.Errorf("postgres: %w", err)
+		return fmt.Errorf("postgres: %w", explained(err))
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/api"
 )
 
 // nodes reads the nodes of a store.
@@ -29,7 +28,7 @@ func (s *Server) nodes() nodes {
 // quiet is how long a node may be silent before it is taken for dead.
 const quiet = 6 * time.Second
 
-func (n nodes) Nodes(ctx context.Context) (list []api.Node, unowned []bellman.Lease, err error) {
+func (n nodes) Nodes(ctx context.Context) (list []bellman.NodeInfo, unowned []bellman.Lease, err error) {
 	known, err := n.store.Nodes(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read nodes: %w", err)
@@ -42,7 +41,8 @@ func (n nodes) Nodes(ctx context.Context) (list []api.Node, unowned []bellman.Le
 	for i, k := range known {
 		at[k.Name] = i
 		alive := time.Since(k.Beat) < quiet
-		list = append(list, api.Node{Node: k, Alive: alive, Self: alive && strings.HasPrefix(k.Name, n.self)})
+		list = append(list, bellman.NodeInfo{Name: k.Name, Addr: k.Addr, Version: k.Version, Joined: k.Joined, Beat: k.Beat,
+			Alive: alive, Self: alive && strings.HasPrefix(k.Name, n.self)})
 	}
 	for _, s := range shards {
 		i, there := at[s.Owner]

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,32 +96,39 @@ func connected(ctx context.Context, s config.StoreURL, open func(url string) (be
 		u.RawQuery = query.Encode()
 	}
 	store, err := open(u.String())
-	switch {
-	case err == nil:
+	if err == nil {
 		return store, nil
-	case ctx.Err() != nil:
-		err = fmt.Errorf("there was no answer in time: %w", err)
 	}
-	return nil, fmt.Errorf("store %s: %w", s, oneLine(err))
+	return nil, unopened(s, err)
 }
 
-// oneLine is an error whose text is one line: of several hosts each has one.
-func oneLine(err error) error {
-	lines := strings.Split(err.Error(), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimSpace(lines[i])
+// unopened is why a database could not be opened, in one line: of several
+// addresses each has one, and some twice.
+func unopened(s config.StoreURL, err error) error {
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
 	}
-	return line{strings.Join(lines, " "), err}
+	text := fmt.Sprintf("store %s: %s", s, strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": "))
+	var dial *net.OpError
+	var name *net.DNSError
+	if errors.As(err, &dial) || errors.As(err, &name) || errors.Is(err, context.DeadlineExceeded) {
+		text += ": the database cannot be reached: look whether it runs, and at its address; nothing waits for it here, so let what runs bellman start it again"
+	}
+	return &UnopenedError{text, err}
 }
 
-type line struct {
-	text string
-	error
+// An UnopenedError says why a database could not be opened, and what to do.
+type UnopenedError struct {
+	text  string
+	cause error
 }
 
-func (l line) Error() string { return l.text }
+func (e *UnopenedError) Error() string { return e.text }
 
-func (l line) Unwrap() error { return l.error }
+func (e *UnopenedError) Unwrap() error { return e.cause }
 
 // An embedded store is one whose process may find that it is broken: then only a
 // start anew helps.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/server"
 )
 
 // wrong is an error of whoever typed the command, or wrote the configuration.
@@ -54,6 +55,9 @@ func report(w io.Writer, err error) {
 // advice says what to do about an error that does not say so itself.
 func advice(err error) string {
 	var unresolved *net.DNSError
+	if unopened := (*server.UnopenedError)(nil); errors.As(err, &unopened) {
+		return "" // it says so itself
+	}
 	switch status := client.StatusOf(err); {
 	case status == 401:
 		return ": give a key with --key or BELLMAN_KEY"

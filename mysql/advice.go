@@ -1,0 +1,37 @@
+package mysql
+
+import (
+	"errors"
+	"fmt"
+
+	driver "github.com/go-sql-driver/mysql"
+)
+
+// explained is an error of opening with what to do about it, where the server's
+// answer tells.
+func explained(err error) error {
+	var server *driver.MySQLError
+	if !errors.As(err, &server) {
+		return err
+	}
+	var do string
+	switch server.Number {
+	case 1045, 1698:
+		do = "look at the user and the password, and from which hosts the user may come"
+	case 1049:
+		do = "create it: CREATE DATABASE"
+	case 1044, 1142, 1143, 1227, 1370:
+		do = "grant the user SELECT, INSERT, UPDATE and DELETE on the database, and to create tables CREATE, ALTER and INDEX; or run bellman migrate as another user, and bellman serve --no-migrate as this one"
+	case 1146:
+		do = "there are no tables of bellman here, or not all: run bellman migrate"
+	case 1290, 1792, 1836:
+		do = "the server, or the session, may only read, as a replica does: name the primary"
+	case 1040, 1203, 1226:
+		do = "the server has no connection left: raise its max_connections, or lower connections in the address of each node"
+	case 1193:
+		do = "a parameter of the address is neither the driver's nor a variable of the server"
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, do)
+}

@@ -1,0 +1,35 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// explained is an error of opening with what to do about it, where the server's
+// answer tells: see appendix A of PostgreSQL's manual.
+func explained(err error) error {
+	var server *pgconn.PgError
+	if !errors.As(err, &server) {
+		return err
+	}
+	var do string
+	switch server.Code {
+	case "28P01", "28000":
+		do = "look at the user and the password, and at pg_hba.conf"
+	case "3D000":
+		do = "create it: CREATE DATABASE"
+	case "42501":
+		do = "grant the user CREATE on the schema, and SELECT, INSERT, UPDATE and DELETE on all tables that begin with bellman_; or run bellman migrate as another user, and bellman serve --no-migrate as this one"
+	case "42P01":
+		do = "there are no tables of bellman here, or not all: run bellman migrate"
+	case "25006":
+		do = "the server, or the session, may only read, as on a standby: name the primary, or several hosts with target_session_attrs=read-write"
+	case "53300":
+		do = "the server has no connection left: raise its max_connections, or lower connections in the address of each node"
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, do)
+}
