@@ -1,0 +1,148 @@
+package scratch
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	fillers = 2       // that insert at once
+	page    = 100_000 // rows of one statement
+)
+
+// numbers are those from 0 to page−1, in words that every server knows.
+var numbers = func() string {
+	digit := `(SELECT 0 AS d` + strings.Repeat(` UNION ALL SELECT %d`, 9) + `)`
+	digit = fmt.Sprintf(digit, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+	return `(SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d AS n FROM ` +
+		digit + ` a CROSS JOIN ` + digit + ` b CROSS JOIN ` + digit + ` c CROSS JOIN ` + digit + ` e CROSS JOIN ` + digit + ` f)`
+}()
+
+// Fill adds tasks to a store that has one already, which they are like but for
+// their keys, merchants and orders, of which there are a thousand and as many as
+// tasks. They are due at all times from a time on, and their ids say that ten were created
+// each millisecond until now. No server may use the store meanwhile.
+func (d *Database) Fill(ctx context.Context, tasks int, due time.Time, over time.Duration) error {
+	return d.with(func(db *sql.DB) error {
+		words := d.server.kind.words
+		call := func(f, arg string) string { return fmt.Sprintf(words.Replace("{"+f+"}"), arg) }
+		number := func(width int) string { return fmt.Sprintf(`lpad(%s, %d, '0')`, call("text", "i"), width) }
+		merchant := fmt.Sprintf(`concat('M', lpad(%s, 4, '0'))`, call("text", "i * 7919 % 1000"))
+		hexed := func(value string, width int) string {
+			return words.Replace(fmt.Sprintf(`lpad({hex}(%s), %d, '0')`, value, width))
+		}
+		id := call("id", fmt.Sprintf(`concat(%s, '70008000', %s)`,
+			hexed(words.Replace(fmt.Sprintf("%d + i {div} 10", time.Now().UnixMilli()-int64(tasks)/10)), 12), hexed("i", 12)))
+		due := fmt.Sprintf(`%d + i * 7919 %% %d`, due.UnixMilli(), over.Milliseconds())
+		from := call("big", "$from")
+		cold, err := copyOf(ctx, db, "bellman_task", map[string]string{
+			"id":          id,
+			"task_key":    call("bytes", fmt.Sprintf(`concat(%s, '/', %s, '/paid')`, merchant, number(12))),
+			"merchant_no": call("bytes", merchant),
+			"order_no":    call("bytes", number(12)),
+		}, from)
+		if err != nil {
+			return err
+		}
+		hot, err := copyOf(ctx, db, "bellman_live", map[string]string{"id": id, "look": due, "due": due, "shard": `i % (SELECT count(*) FROM bellman_shard)`}, from)
+		if err != nil {
+			return err
+		}
+		if err := d.insert(ctx, db, tasks, cold, hot); err != nil {
+			return err
+		}
+		if err := counted(ctx, db, tasks); err != nil {
+			return err
+		}
+		for _, text := range d.server.kind.tidy {
+			if _, err := db.ExecContext(ctx, text); err != nil {
+				return fmt.Errorf("%s: %w", text, err)
+			}
+		}
+		return nil
+	})
+}
+
+// copyOf is the statement that copies the one row of a table for each number i,
+// with these columns anew. $from and $to stand for the first and the last
+// number, and from for the first in a type that is large enough.
+func copyOf(ctx context.Context, db *sql.DB, table string, anew map[string]string, from string) (string, error) {
+	var there int
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&there); err != nil {
+		return "", err
+	}
+	if there != 1 {
+		return "", fmt.Errorf("fill: %s has %d rows, want one to copy", table, there)
+	}
+	rows, err := db.QueryContext(ctx, `SELECT * FROM `+table)
+	if err != nil {
+		return "", err
+	}
+	names, err := rows.Columns()
+	if err := errors.Join(err, rows.Close()); err != nil {
+		return "", err
+	}
+	values := make([]string, len(names))
+	for i, name := range names {
+		values[i] = "t." + name
+		if value, is := anew[name]; is {
+			values[i] = value
+			delete(anew, name)
+		}
+	}
+	for name := range anew {
+		return "", fmt.Errorf("fill: %s has no column %s", table, name)
+	}
+	return fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM `, table, strings.Join(names, ", "), strings.Join(values, ", ")) +
+		`(SELECT ` + from + ` + n AS i FROM ` + numbers + ` x WHERE $from + n <= $to) y CROSS JOIN (SELECT * FROM ` + table + ` LIMIT 1) t`, nil
+}
+
+// insert runs statements for all numbers from 1 on.
+func (d *Database) insert(ctx context.Context, db *sql.DB, tasks int, statements ...string) error {
+	var next atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
+	for range fillers {
+		g.Go(func() error {
+			conn, err := db.Conn(ctx)
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			for _, text := range d.server.kind.quick {
+				if _, err := conn.ExecContext(ctx, text); err != nil {
+					return err
+				}
+			}
+			for {
+				from := int(next.Add(1)-1)*page + 1
+				if from > tasks {
+					return nil
+				}
+				span := strings.NewReplacer("$from", fmt.Sprint(from), "$to", fmt.Sprint(min(from+page-1, tasks)))
+				for _, text := range statements {
+					if _, err := conn.ExecContext(ctx, span.Replace(text)); err != nil {
+						return fmt.Errorf("fill: %w", err)
+					}
+				}
+			}
+		})
+	}
+	return g.Wait()
+}
+
+// counted adds tasks to what the store counts as pending.
+func counted(ctx context.Context, db *sql.DB, tasks int) error {
+	var slot int64
+	if err := db.QueryRowContext(ctx, `SELECT max(slot) FROM bellman_depth WHERE state = 0`).Scan(&slot); err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	_, err := db.ExecContext(ctx, fmt.Sprintf(`UPDATE bellman_depth SET tasks = tasks + %d WHERE state = 0 AND slot = %d`, tasks, slot))
+	return err
+}
