@@ -112,7 +112,7 @@ func (d *database) Kind(err error) sqlstore.Kind {
 		return sqlstore.Overflow
 	case 1062:
 		return sqlstore.Duplicate
-	case 1050, 1061: // table, index
+	case 1050, 1060, 1061: // table, column, index
 		return sqlstore.Exists
 	case 1021, 1114: // disk, table
 		return sqlstore.Full
@@ -163,7 +163,13 @@ func (t *transaction) Rollback() {
 	t.conn.Close()
 }
 
-func (d *database) send(ctx context.Context, conn *sql.Conn, statements []*sqlstore.Statement) error {
+// A session is what statements are sent through: *sql.Conn, or a caller's *sql.Tx.
+type session interface {
+	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+}
+
+func (d *database) send(ctx context.Context, conn session, statements []*sqlstore.Statement) error {
 	for _, s := range statements {
 		if err := d.run(ctx, conn, s); err != nil {
 			return &sqlstore.Failed{Statement: s, Err: err}
@@ -175,7 +181,7 @@ func (d *database) send(ctx context.Context, conn *sql.Conn, statements []*sqlst
 	return nil
 }
 
-func (d *database) run(ctx context.Context, conn *sql.Conn, s *sqlstore.Statement) error {
+func (d *database) run(ctx context.Context, conn session, s *sqlstore.Statement) error {
 	if s.Insert != nil {
 		s.Affected = 0
 		for text, args := range d.inserts(s.Insert) {

@@ -19,7 +19,7 @@ var types = strings.NewReplacer(
 // words are those of statements. The clock has no time zone, so that it does
 // not jump with one.
 var words = strings.NewReplacer(
-	"{now}", "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)", "{number}", "SIGNED",
+	"{now}", "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)", "{number}", "SIGNED", "{by key}", "FORCE INDEX (bellman_task_key)",
 )
 
 // render is a statement in MySQL's words, with a list spelled out.

@@ -117,7 +117,7 @@ func kind(server *pgconn.PgError) sqlstore.Kind {
 		return sqlstore.Overflow
 	case "23505":
 		return sqlstore.Duplicate
-	case "42P07", "42710":
+	case "42P07", "42710", "42701": // table, other, column
 		return sqlstore.Exists
 	case "53100":
 		return sqlstore.Full

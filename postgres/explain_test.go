@@ -29,7 +29,7 @@ func connectTest(t testing.TB, url string) *database {
 }
 
 // small are tables of some rows, which may be read as a whole.
-var small = regexp.MustCompile(`(Seq Scan|Sort).*bellman_(shard|node|depth|schema)`)
+var small = regexp.MustCompile(`(Seq Scan|Sort).*bellman_(shard|node|depth|count|schema)`)
 
 // TestPlans looks at the plan of each statement, without statistics and with:
 // none reads a table from end to end, and none but those few sorts.

@@ -60,7 +60,7 @@ var texts sync.Map
 func renderText(text string, args []any) string {
 	var b strings.Builder
 	n := 0
-	text = strings.NewReplacer("{now}", now, "{number}", "bigint", "IN (??)", "= ANY (??)").Replace(text)
+	text = strings.NewReplacer("{now}", now, "{number}", "bigint", " {by key}", "", "IN (??)", "= ANY (??)").Replace(text)
 	for {
 		i := strings.IndexByte(text, '?')
 		if i < 0 {

@@ -59,7 +59,7 @@ func (in *inserter) statements() []*Statement {
 	}
 	slices.SortStableFunc(in.round, byKey)
 	in.insert = coldRows(in.round, in.g.batch, Keep)
-	if in.g.s.d.CountsInserts() {
+	if in.g.how.counts {
 		return []*Statement{in.insert}
 	}
 	return []*Statement{in.insert, in.readBack()}
@@ -93,7 +93,8 @@ func coldRows(adds []*bellman.Add, batch int64, then Conflict) *Statement {
 		{"order_no", texts[4]}, {"event", texts[5]}, {"url_host", texts[6]}, {"url", texts[7]}, {"body", texts[8]}, {"rest", rest}}}}
 }
 
-// readBack reads who inserted the rows of this round's ids.
+// readBack reads who inserted the rows of this round's ids. One's own rows are
+// seen at any isolation.
 func (in *inserter) readBack() *Statement {
 	in.have = map[bellman.ID]int64{}
 	ids := make([]bellman.ID, len(in.round))
@@ -110,6 +111,24 @@ func (in *inserter) readBack() *Statement {
 			in.have[id] = by
 			return nil
 		}}
+}
+
+// readKeys reads which tasks have keys, that others inserted. Where a snapshot may
+// hide them they are locked to be seen, as the insert that met them did already.
+func (in *inserter) readKeys(queues, keys [][]byte) *Statement {
+	text := `SELECT queue, task_key, id, digest FROM bellman_task WHERE (queue, task_key) IN (???)`
+	if in.g.how.locks {
+		text = `SELECT queue, task_key, id, digest FROM bellman_task {by key} WHERE (queue, task_key) IN (???) FOR UPDATE`
+	}
+	return &Statement{Name: "read keys", Text: text, Args: []any{queues, keys}, Each: func(r Row) error {
+		var queue, key, digest []byte
+		var id bellman.ID
+		if err := r.Scan(&queue, &key, &id, &digest); err != nil {
+			return err
+		}
+		in.holders[named{string(queue), string(key)}] = holder{id, string(digest)}
+		return nil
+	}}
 }
 
 // finish settles all that is pending, after statements were sent.
@@ -155,16 +174,7 @@ func (in *inserter) outcome(ctx context.Context) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	return in.g.tx.Send(ctx, &Statement{Name: "read keys", Text: `SELECT queue, task_key, id, digest FROM bellman_task WHERE (queue, task_key) IN (???)`,
-		Args: []any{queues, keys}, Each: func(r Row) error {
-			var queue, key, digest []byte
-			var id bellman.ID
-			if err := r.Scan(&queue, &key, &id, &digest); err != nil {
-				return err
-			}
-			in.holders[named{string(queue), string(key)}] = holder{id, string(digest)}
-			return nil
-		}})
+	return in.g.tx.Send(ctx, in.readKeys(queues, keys))
 }
 
 // settle tells what is known: of this round, and of what waits for its keys.

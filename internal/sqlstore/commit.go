@@ -34,13 +34,17 @@ func (s *Store) Commit(ctx context.Context, b *bellman.Batch) error {
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
+	if len(b.Changes) > 0 {
+		s.fold(ctx, slot)
+	}
 	return nil
 }
 
 // A stage is what one try of a commit has found out and decided so far.
 type stage struct {
-	s     *Store
-	tx    Tx
+	s     *Store // nil in a caller's transaction
+	tx    Sender
+	how   how
 	batch int64 // a number of this try: tells which rows it inserted
 	slot  int64
 
@@ -74,8 +78,18 @@ type depthKey struct {
 	state bellman.State
 }
 
-func (s *Store) newStage(tx Tx, slot int64) *stage {
-	return &stage{s: s, tx: tx, batch: rand.Int64(), slot: slot, current: map[bellman.ID]*current{},
+// how says how a stage finds out which rows are new.
+type how struct {
+	counts bool // the number of rows that an Insert affects says it
+	locks  bool // reads what others committed lately by locking it: the isolation may hide it
+}
+
+func (s *Store) newStage(tx Sender, slot int64) *stage {
+	return newStage(s, tx, slot, how{counts: s.d.CountsInserts()})
+}
+
+func newStage(s *Store, tx Sender, slot int64, by how) *stage {
+	return &stage{s: s, tx: tx, how: by, batch: rand.Int64(), slot: slot, current: map[bellman.ID]*current{},
 		attempts: map[attemptKey]*bellman.Attempt{}, depths: map[depthKey]int64{}}
 }
 

@@ -46,12 +46,17 @@ type Driver interface {
 	Close() error
 }
 
+// A Sender is a transaction that is open.
+type Sender interface {
+	// Send runs statements in order, in one flight if the driver can. After an
+	// error only a rollback may follow.
+	Send(ctx context.Context, statements ...*Statement) error
+}
+
 // A Tx is one transaction. It is used by one goroutine, and must end with
 // Commit or Rollback.
 type Tx interface {
-	// Send runs statements in order, in one flight if the driver can. After an
-	// error only Rollback may follow.
-	Send(ctx context.Context, statements ...*Statement) error
+	Sender
 
 	// Commit sends statements, which read nothing, and ends the transaction, all in
 	// one flight if the driver can: then the database itself must undo everything

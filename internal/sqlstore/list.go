@@ -140,7 +140,7 @@ func (s *Store) keyed(ctx context.Context, f bellman.Filter, low, high bellman.I
 func (s *Store) queues(ctx context.Context) (names [][]byte, err error) {
 	err = s.read(ctx, func() []*Statement {
 		names = nil
-		return []*Statement{{Name: "read queues", Text: `SELECT DISTINCT queue FROM bellman_depth`, Each: func(r Row) error {
+		return []*Statement{{Name: "read queues", Text: `SELECT queue FROM bellman_depth UNION SELECT queue FROM bellman_count`, Each: func(r Row) error {
 			var name []byte
 			err := r.Scan(&name)
 			names = append(names, bytes.Clone(name))

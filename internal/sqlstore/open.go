@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 )
 
@@ -19,7 +18,7 @@ func New(ctx context.Context, d Driver) (*Store, error) {
 		return nil, err
 	}
 	if version < len(migrations) {
-		return nil, fmt.Errorf("the schema has version %d, this bellman needs %d: migrate it, as a user who may create tables", version, len(migrations))
+		return nil, older(version)
 	}
 	shards, err := s.Shards(ctx)
 	if err != nil {

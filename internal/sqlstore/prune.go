@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -50,6 +51,7 @@ func (s *Store) prune(ctx context.Context, state bellman.State, before time.Time
 		g := s.newStage(tx, slot)
 		var ids []bellman.ID
 		var versions []int64
+		var queues [][]byte
 		err := tx.Send(ctx, &Statement{Name: "find tasks", Args: []any{int64(state), bellman.FirstID(before), before.UnixMilli(), int64(limit)},
 			Text: `SELECT id, version, queue FROM bellman_ended WHERE state = ? AND id < ? AND finished < ? ORDER BY id LIMIT ?`,
 			Each: func(r Row) error {
@@ -60,6 +62,7 @@ func (s *Store) prune(ctx context.Context, state bellman.State, before time.Time
 					return err
 				}
 				ids, versions = append(ids, id), append(versions, version)
+				queues = append(queues, bytes.Clone(queue))
 				g.count(string(queue), state, -1)
 				return nil
 			}})
@@ -71,7 +74,9 @@ func (s *Store) prune(ctx context.Context, state bellman.State, before time.Time
 			{Name: "delete statuses of ended tasks", Text: `DELETE FROM bellman_ended WHERE state = ? AND (id, version) IN (???)`,
 				Args: []any{int64(state), ids, versions}, Want: int64(n)},
 			{Name: "delete attempts", Text: `DELETE FROM bellman_attempt WHERE task_id IN (??)`, Args: []any{ids}},
-			{Name: "delete tasks", Text: `DELETE FROM bellman_task WHERE id IN (??)`, Args: []any{ids}},
+			// Each by its key, and none beside it, which may be of a caller's transaction:
+			// see fold.
+			{Name: "delete tasks", Text: `DELETE FROM bellman_task WHERE (id, queue) IN (???)`, Args: []any{ids, queues}},
 		}, g.depthWrites()...), nil
 	})
 	if err != nil {

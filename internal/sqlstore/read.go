@@ -177,7 +177,8 @@ func (s *Store) Depths(ctx context.Context) ([]bellman.Depth, error) {
 	var depths []bellman.Depth
 	err := s.read(ctx, func() []*Statement {
 		depths = nil
-		return []*Statement{{Name: "read depths", Text: `SELECT queue, state, CAST(SUM(tasks) AS {number}) FROM bellman_depth GROUP BY queue, state ORDER BY queue, state`,
+		return []*Statement{{Name: "read depths", Text: `SELECT queue, state, CAST(SUM(tasks) AS {number}) FROM (
+			SELECT queue, state, tasks FROM bellman_depth UNION ALL SELECT queue, state, tasks FROM bellman_count) d GROUP BY queue, state ORDER BY queue, state`,
 			Each: func(r Row) error {
 				var queue []byte
 				var state, n int64

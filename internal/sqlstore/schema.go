@@ -115,6 +115,15 @@ var migrations = [][]string{{
 		reason {bytes} NOT NULL,
 		PRIMARY KEY (at, id)
 	){table}`,
+}, {
+	// How many shards there are, beside the rows that every commit changes.
+	`ALTER TABLE bellman_schema ADD COLUMN shards BIGINT NOT NULL DEFAULT 0`,
+	`CREATE TABLE bellman_count (
+		id {id} NOT NULL PRIMARY KEY,
+		queue {name} NOT NULL,
+		state SMALLINT NOT NULL,
+		tasks BIGINT NOT NULL
+	){busy}`,
 }}
 
 // Migrate brings the schema of a database to the present layout, and creates
@@ -149,8 +158,10 @@ func migrate(ctx context.Context, d Driver, version, shards int) error {
 	if err != nil {
 		return err
 	}
-	statements := []*Statement{{Name: "note version", Text: `INSERT INTO bellman_schema (version, applied) VALUES (?, {now})`, Args: []any{int64(version + 1)}}}
+	note := &Statement{Name: "note version", Text: `INSERT INTO bellman_schema (version, applied, shards) VALUES (?, {now}, (SELECT COUNT(*) FROM bellman_shard))`, Args: []any{int64(version + 1)}}
+	statements := []*Statement{note}
 	if version == 0 {
+		note.Text = `INSERT INTO bellman_schema (version, applied) VALUES (?, {now})`
 		statements = append(statements, newShards(shards))
 	}
 	if err := tx.Send(ctx, statements...); err != nil {
@@ -181,7 +192,15 @@ func schemaVersion(ctx context.Context, d Driver) (int, error) {
 		return 0, err
 	}
 	if int(version) > len(migrations) {
-		return 0, fmt.Errorf("the schema has version %d, this bellman knows %d: run the bellman that made it, or a newer one", version, len(migrations))
+		return 0, newer(int(version))
 	}
 	return int(version), nil
+}
+
+func newer(version int) error {
+	return fmt.Errorf("the schema has version %d, this bellman knows %d: run the bellman that made it, or a newer one", version, len(migrations))
+}
+
+func older(version int) error {
+	return fmt.Errorf("the schema has version %d, this bellman needs %d: migrate it, as a user who may create tables", version, len(migrations))
 }

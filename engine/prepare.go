@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Prepare checks tasks and fills them in as Add does, but leaves it to the caller
+// to add them: to a store's AddTx, which writes them in a transaction of the
+// caller's. An Add whose Err is set is of a task that is wrong. It adds nothing,
+// waits for nothing, and refuses nothing for being overloaded.
+func (e *Engine) Prepare(tasks ...*bellman.Task) []bellman.Add {
+	return e.prepare(tasks, e.clock.now())
+}
+
+func (e *Engine) prepare(tasks []*bellman.Task, now time.Time) []bellman.Add {
+	adds := make([]bellman.Add, len(tasks))
+	for i, t := range tasks {
+		add, err := e.accept(t, now)
+		add.Task, add.Err = t, err
+		adds[i] = add
+	}
+	return adds
+}
+
+// Rules prepare tasks in a process that attempts none, such as a service that
+// writes an order and its notification in one transaction, while other processes
+// run the engines. Its methods are safe for concurrent use.
+type Rules struct{ idle *Engine }
+
+// NewRules takes the queues with the rules, and the handlers, that the engines
+// have them with: tasks keep what their queue said when they were prepared.
+func NewRules(queues ...Queue) (*Rules, error) {
+	e, err := build(Options{Queues: queues}, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	return &Rules{e}, nil
+}
+
+// Prepare is Engine.Prepare, without an engine. Nothing follows the wall clock
+// here, so it is asked.
+func (r *Rules) Prepare(tasks ...*bellman.Task) []bellman.Add {
+	return r.idle.prepare(tasks, time.Now())
+}

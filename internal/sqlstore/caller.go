@@ -1,0 +1,161 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A Caller is a transaction of whoever uses the database beside the store. Its
+// isolation is not known, nor when it ends, and it must not fail because of what
+// the store does in it.
+type Caller struct {
+	Tx Sender
+
+	CountsInserts bool // as Driver.CountsInserts
+	Locks         bool // what others committed is seen for certain only by locking it
+
+	// Hint returns a statement that tells other processes of tasks that were added,
+	// when the transaction commits. It may be nil, and return nil: there is no way.
+	// server is what the server calls itself.
+	Hint func(server string, h bellman.Hint) *Statement
+}
+
+// AddTx adds tasks, each prepared as for Commit but for its shard, in the
+// transaction of a caller. An add that has an Err is left out. It returns what
+// became of each, and the first error of any of them.
+//
+// When the database fails, what AddTx did is undone, and the transaction is as it
+// was before, unless the database ended it.
+func AddTx(ctx context.Context, c Caller, adds []bellman.Add) ([]bellman.Added, error) {
+	adds = slices.Clone(adds) // the same may be handed in again, after a rollback
+	valid := make([]*bellman.Add, 0, len(adds))
+	for i := range adds {
+		if adds[i].Err == nil {
+			valid = append(valid, &adds[i])
+		}
+	}
+	if err := c.add(ctx, valid); err != nil {
+		return nil, fmt.Errorf("add tasks: %w", err)
+	}
+	results := make([]bellman.Added, len(adds))
+	var first error
+	for i, a := range adds {
+		results[i] = bellman.Added{ID: a.Task.ID, Err: a.Err}
+		if !a.Existing.IsZero() {
+			results[i].ID, results[i].Existing = a.Existing, a.Err == nil
+		}
+		if a.Err != nil && first == nil {
+			first = a.Err
+			if len(adds) > 1 {
+				first = fmt.Errorf("task %d of %d: %w", i+1, len(adds), a.Err)
+			}
+		}
+	}
+	return results, first
+}
+
+// callerPart is how many tasks one statement of AddTx inserts or looks for.
+const callerPart = 500
+
+// raceTries is how often AddTx looks again where what had a key is gone when it is
+// looked for.
+const raceTries = 3
+
+// add adds tasks, or nothing.
+func (c Caller) add(ctx context.Context, adds []*bellman.Add) (err error) {
+	if len(adds) == 0 {
+		return nil
+	}
+	defer func() {
+		if err == nil {
+			return
+		}
+		// The caller's context may be what failed.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if undone := c.Tx.Send(ctx, &Statement{Name: "undo", Text: `ROLLBACK TO SAVEPOINT bellman_add`}); undone != nil {
+			err = fmt.Errorf("%w (the transaction cannot go on: %v)", err, undone)
+		}
+	}()
+	var l layout
+	before := []*Statement{{Name: "begin", Text: `SAVEPOINT bellman_add`}, l.read()}
+	for part := range slices.Chunk(adds, callerPart) {
+		writes, err := c.part(ctx, part, before, &l)
+		if err != nil {
+			return err
+		}
+		before = writes
+	}
+	return c.Tx.Send(ctx, append(before, &Statement{Name: "end", Text: `RELEASE SAVEPOINT bellman_add`})...)
+}
+
+// part inserts the cold rows of tasks, after the statements before, and returns
+// what is left to be written.
+func (c Caller) part(ctx context.Context, adds []*bellman.Add, before []*Statement, l *layout) ([]*Statement, error) {
+	g := newStage(nil, c.Tx, 0, how{counts: c.CountsInserts, locks: c.Locks})
+	in := newInserter(g, adds)
+	for try := 1; ; try++ {
+		if err := c.Tx.Send(ctx, append(before, in.statements()...)...); err != nil {
+			return nil, err
+		}
+		before = nil
+		if err := l.check(); err != nil {
+			return nil, err
+		}
+		err := in.finish(ctx)
+		if err == nil {
+			break
+		}
+		if try == raceTries || !errors.Is(err, ErrRaced) {
+			return nil, err
+		}
+	}
+	var h bellman.Hint
+	for _, id := range g.order {
+		st := g.current[id].status
+		st.Shard = l.shardOf(id)
+		look := st.Look.UnixMilli()
+		h = h.Join(bellman.Hint{Added: []uint16{st.Shard}, Since: look, Until: look})
+	}
+	if len(h.Added) == 0 {
+		return nil, nil
+	}
+	writes := append(g.statusWrites(), g.ownCounts())
+	if c.Hint != nil {
+		if hint := c.Hint(l.server, h); hint != nil {
+			writes = append(writes, hint)
+		}
+	}
+	return writes, nil
+}
+
+// A layout is what a caller's transaction must know of the store.
+type layout struct {
+	version, shards int64
+	server          string
+}
+
+func (l *layout) read() *Statement {
+	return &Statement{Name: "read schema version", Text: `SELECT s.version, s.shards, version() FROM bellman_schema s ORDER BY s.version DESC LIMIT 1`,
+		Each: func(r Row) error { return r.Scan(&l.version, &l.shards, &l.server) }}
+}
+
+func (l *layout) check() error {
+	switch n := int64(len(migrations)); {
+	case l.version > n:
+		return newer(int(l.version))
+	case l.version < n || l.shards <= 0:
+		return older(int(l.version))
+	}
+	return nil
+}
+
+// shardOf spreads tasks over all shards, whoever owns them.
+func (l *layout) shardOf(id bellman.ID) uint16 {
+	return uint16((int64(id[14])<<8 | int64(id[15])) % l.shards)
+}

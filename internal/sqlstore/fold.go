@@ -1,0 +1,67 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// How often, and how many at a time, what callers' transactions counted is added
+// to the counters.
+const (
+	foldEvery = time.Second
+	foldMost  = 1000
+)
+
+// ownCounts are what a caller's transaction counted, as rows of its own: it waits
+// for no commit, and no commit for it.
+func (g *stage) ownCounts() *Statement {
+	var ids []bellman.ID
+	var queues [][]byte
+	var states, tasks []int64
+	for key, n := range g.depths {
+		ids, queues = append(ids, bellman.NewID()), append(queues, []byte(key.queue))
+		states, tasks = append(states, int64(key.state)), append(tasks, n)
+	}
+	return &Statement{Name: "count tasks", Insert: &Insert{Into: "bellman_count",
+		Columns: []Column{{"id", ids}, {"queue", queues}, {"state", states}, {"tasks", tasks}}}}
+}
+
+// fold adds what callers' transactions counted to the counters, so that there are
+// few rows to add up. It is done by the way, after a commit: each task that a
+// caller adds has commits to come. What fails is done the next time.
+func (s *Store) fold(ctx context.Context, slot int64) {
+	last, now := s.folded.Load(), time.Now().UnixNano()
+	if now-last < int64(foldEvery) || !s.folded.CompareAndSwap(last, now) {
+		return
+	}
+	g := s.newStage(nil, slot)
+	var ids []bellman.ID
+	var tasks []int64
+	if err := s.read(ctx, func() []*Statement {
+		ids, tasks = nil, nil
+		clear(g.depths)
+		return []*Statement{{Name: "read counts", Text: `SELECT id, queue, state, tasks FROM bellman_count ORDER BY id LIMIT ?`, Args: []any{int64(foldMost)},
+			Each: func(r Row) error {
+				var id bellman.ID
+				var queue []byte
+				var state, n int64
+				if err := r.Scan(&id, &queue, &state, &n); err != nil {
+					return err
+				}
+				ids, tasks = append(ids, id), append(tasks, n)
+				g.count(string(queue), bellman.State(state), n)
+				return nil
+			}}}
+	}); err != nil || len(ids) == 0 {
+		return
+	}
+	// Each row by its key, and none beside it, which may be of a transaction that is
+	// open. MariaDB reads all of a small table when ids alone are asked for.
+	gone := &Statement{Name: "delete counts", Text: `DELETE FROM bellman_count WHERE (id, tasks) IN (???)`, Args: []any{ids, tasks}, Want: int64(len(ids))}
+	again, err := s.attempt(ctx, func(Tx) ([]*Statement, error) { return append([]*Statement{gone}, g.depthWrites()...), nil })
+	if err == nil && len(ids) == foldMost || again {
+		s.folded.Store(0) // there are more, or another process was at it
+	}
+}

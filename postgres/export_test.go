@@ -1,0 +1,4 @@
+package postgres
+
+// NewDatabase is newDatabase, for examples.
+var NewDatabase = newDatabase
