@@ -29,6 +29,10 @@ var (
 	// written. Claim the shards anew and read before writing again.
 	ErrUnknown = errors.New("bellman: outcome of the commit is unknown")
 
+	// ErrUnreachable is returned when a store's database cannot be reached, or broke
+	// off: nothing was written. The same call works when it is back.
+	ErrUnreachable = errors.New("bellman: the database cannot be reached")
+
 	// ErrFull is returned when there is no room to keep anything more. Nothing
 	// was written; the same call works when there is room again.
 	ErrFull = errors.New("bellman: store is full")

@@ -51,7 +51,9 @@ type Engine interface {
 	// channel is closed at shutdown, and by cancel.
 	Subscribe(buffer int) (events <-chan bellman.Event, cancel func())
 
-	// Ready returns nil when the store answers and tasks are fired.
+	// Ready returns nil when the store answers and tasks are fired, and ErrFull when
+	// that is so but nothing new is taken in for want of room. Its text is shown to
+	// whoever asks.
 	Ready(ctx context.Context) error
 }
 

@@ -29,6 +29,7 @@ func TestErrorsOfTheEngine(t *testing.T) {
 		{bellman.ErrOverloaded, 429, true, false},
 		{bellman.ErrFull, 503, true, false},
 		{bellman.ErrUnknown, 503, true, false},
+		{fmt.Errorf("%w: dial tcp", bellman.ErrUnreachable), 503, true, false},
 		{bellman.ErrClosed, 503, true, false},
 		{bellman.ErrFenced, 503, true, false},
 		{context.DeadlineExceeded, 503, true, false},
@@ -66,8 +67,12 @@ func TestErrorsOfTheEngine(t *testing.T) {
 		}
 	}
 	m.fake.fail = bellman.ErrClosed
-	if w := m.do("GET", "/readyz", ""); w.Code != 503 {
-		t.Errorf("readyz: %d; want 503", w.Code)
+	if w := m.do("GET", "/readyz", ""); w.Code != 503 || !strings.Contains(w.Body.String(), "not ready: closed") {
+		t.Errorf("readyz: %d %s; want 503 that says why", w.Code, w.Body)
+	}
+	m.fake.fail = fmt.Errorf("commit: %w", bellman.ErrFull)
+	if w := m.do("GET", "/readyz", ""); w.Code != 200 || w.Body.String() != "{\"status\":\"full\"}\n" {
+		t.Errorf("readyz of a store that is full: %d %s; want 200", w.Code, w.Body)
 	}
 	if w := m.do("GET", "/healthz", ""); w.Code != 200 {
 		t.Errorf("healthz: %d; want 200", w.Code)

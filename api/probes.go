@@ -1,11 +1,14 @@
 package api
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 )
 
@@ -23,7 +26,7 @@ func (a *API) registerProbes(h huma.API, metrics bool) {
 	}
 	add(operation("openapi", http.MethodGet, "/openapi.json", open, "This document."), plain("OpenAPI 3.1.", "application/json"))
 	add(operation("healthz", http.MethodGet, "/healthz", open, "Whether the process is alive."), health)
-	add(operation("readyz", http.MethodGet, "/readyz", open, "Whether the store answers and tasks are fired; 503 if not."), health)
+	add(operation("readyz", http.MethodGet, "/readyz", open, "Whether the store answers and tasks are fired; 503, with the reason, if not. A store without room for new tasks is ready, with the status full."), health)
 	if metrics {
 		add(operation("metrics", http.MethodGet, "/metrics", mayRead, "Metrics for Prometheus."), plain("Metrics.", "text/plain"))
 	}
@@ -44,17 +47,20 @@ func (a *API) openapi(w *response, _ *http.Request) {
 	w.Write(a.docText) // if the caller is gone there is nobody to tell
 }
 
-func (a *API) healthz(w *response, _ *http.Request) { well(w) }
+func (a *API) healthz(w *response, _ *http.Request) { well(w, "ok") }
 
 func (a *API) readyz(w *response, r *http.Request) {
-	if err := a.engine.Ready(r.Context()); err != nil {
-		write(w, newProblem(http.StatusServiceUnavailable, "not ready: "+err.Error()))
-		return
+	switch err := a.engine.Ready(r.Context()); {
+	case err == nil:
+		well(w, "ok")
+	case errors.Is(err, bellman.ErrFull):
+		well(w, "full")
+	default:
+		write(w, newProblem(http.StatusServiceUnavailable, "not ready: "+said(err)))
 	}
-	well(w)
 }
 
-func well(w http.ResponseWriter) {
+func well(w http.ResponseWriter, how string) {
 	w.Header()["Content-Type"] = jsonType
-	w.Write([]byte("{\"status\":\"ok\"}\n")) // if the caller is gone there is nobody to tell
+	fmt.Fprintf(w, "{\"status\":%q}\n", how) // if the caller is gone there is nobody to tell
 }

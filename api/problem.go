@@ -59,6 +59,8 @@ func (a *API) refuse(err error) *client.Problem {
 		return later(http.StatusTooManyRequests, time.Second, "more is waiting than can be kept up with: nothing was accepted, try again")
 	case errors.Is(err, bellman.ErrFull):
 		return later(http.StatusServiceUnavailable, 10*time.Second, "the store is full: nothing was accepted, try again when there is room")
+	case errors.Is(err, bellman.ErrUnreachable):
+		return later(http.StatusServiceUnavailable, time.Second, "the database cannot be reached: nothing was accepted, try again")
 	case errors.Is(err, bellman.ErrUnknown):
 		return later(http.StatusServiceUnavailable, time.Second, "the store did not say whether this was written: ask again, with the same key if it is to create")
 	case errors.Is(err, bellman.ErrClosed):

@@ -125,7 +125,7 @@ type Backup struct {
 	Dir string `json:"dir" minLength:"1" maxLength:"4096" doc:"An absolute path on the server, of a directory that does not exist yet."`
 }
 
-// Health is the answer of /healthz and /readyz when all is well.
+// Health is the answer of /healthz and /readyz when all is well, or nearly so.
 type Health struct {
-	Status string `json:"status" enum:"ok"`
+	Status string `json:"status" enum:"ok,full" doc:"full: the store has no room for new tasks, and those there are go on."`
 }

@@ -95,7 +95,7 @@ func (s *Store) Metrics() Metrics {
 		Compactions:    m.Compact.Count,
 		Flushes:        m.Flush.Count,
 		WriteStalls:    s.stalls.Load(),
-		Full:           s.disk.waiting.Load() > 0 || s.disk.short.Load(),
+		Full:           s.disk.low(),
 	}
 	if use, err := s.disk.GetDiskUsage(s.dir); err == nil {
 		out.FreeBytes = use.AvailBytes

@@ -119,7 +119,7 @@ func Open(o Options) (_ *Server, err error) {
 	}
 	s.metrics.Watch(s.sources())
 	handler, err := api.New(api.Options{
-		Engine:  s.engine,
+		Engine:  front{s.engine, &probe{store: s.store, log: s.log}},
 		Reader:  s.store,
 		Resends: resends{s.resends},
 		Nodes:   s.nodes(),

@@ -102,16 +102,21 @@ func connected(ctx context.Context, s config.StoreURL, open func(url string) (be
 	return nil, unopened(s, err)
 }
 
-// unopened is why a database could not be opened, in one line: of several
-// addresses each has one, and some twice.
-func unopened(s config.StoreURL, err error) error {
+// oneLine is an error's text in one line. Of several addresses of a database each
+// has a line, and some have two.
+func oneLine(err error) string {
 	var lines []string
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
-	text := fmt.Sprintf("store %s: %s", s, strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": "))
+	return strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
+}
+
+// unopened is why a database could not be opened.
+func unopened(s config.StoreURL, err error) error {
+	text := fmt.Sprintf("store %s: %s", s, oneLine(err))
 	var dial *net.OpError
 	var name *net.DNSError
 	if errors.As(err, &dial) || errors.As(err, &name) || errors.Is(err, context.DeadlineExceeded) {

@@ -20,8 +20,7 @@ type Store struct {
 	life   sync.RWMutex // held for reading by each call, for writing by Close
 	closed bool
 
-	wary   atomic.Int32 // commits for which no short cut is tried
-	folded atomic.Int64 // when counts were folded last, Unix ns
+	wary atomic.Int32 // commits for which no short cut is tried
 
 	mu    sync.Mutex
 	slots []int64 // of counters, that no commit of this process uses now
@@ -64,7 +63,7 @@ func (s *Store) read(ctx context.Context, start func() []*Statement) error {
 	for try := 1; ; try++ {
 		err := s.d.Read(ctx, start()...)
 		if err == nil || try == 3 || ctx.Err() != nil {
-			return err
+			return s.reached(ctx, err)
 		}
 		if kind := s.d.Kind(err); kind != Lost && kind != Retry && kind != Blocked {
 			return err
@@ -72,19 +71,38 @@ func (s *Store) read(ctx context.Context, start func() []*Statement) error {
 	}
 }
 
-// tries is how often a transaction is begun, when it loses against others.
-const tries = 12
+// tries is how often a transaction is begun, when it loses against others or its
+// connection breaks; lost is how long after the first time, in the latter case.
+const (
+	tries = 12
+	lost  = 5 * time.Second
+)
+
+// reached is err, or where a connection broke, ErrUnreachable with it. That of a
+// caller who has given up breaks without fault of the database.
+func (s *Store) reached(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || s.d.Kind(err) != Lost || errors.Is(err, bellman.ErrUnknown) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", bellman.ErrUnreachable, err)
+}
 
 // write calls f in a transaction and commits it with the statements that f
 // returns; again where it lost against another, or where the connection broke
 // before COMMIT was sent.
 func (s *Store) write(ctx context.Context, f func(tx Tx) ([]*Statement, error)) error {
+	began := time.Now()
 	for try := 1; ; try++ {
 		again, err := s.attempt(ctx, f)
 		if err == nil || !again || try == tries || ctx.Err() != nil {
-			return err
+			return s.reached(ctx, err)
 		}
-		if s.d.Kind(err) == Blocked {
+		switch s.d.Kind(err) {
+		case Lost:
+			if time.Since(began) > lost {
+				return s.reached(ctx, err)
+			}
+		case Blocked:
 			if stuck := s.d.Unblock(ctx); stuck != nil {
 				return errors.Join(err, stuck)
 			}

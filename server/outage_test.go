@@ -1,0 +1,85 @@
+package server_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/config"
+)
+
+// The database goes away while the server serves, and comes back: meanwhile
+// readiness says why, nothing is accepted that could not be kept, and afterwards
+// all goes on by itself.
+func TestDatabaseGoesAway(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		var mu sync.Mutex
+		arrived := map[string]int{}
+		merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			arrived[r.URL.Path]++
+			io.WriteString(w, "success")
+		}))
+		defer merchant.Close()
+		times := func(path string) int {
+			mu.Lock()
+			defer mu.Unlock()
+			return arrived[path]
+		}
+		way, url := lineTo(t, d)
+		api, s, stop := serve(t, "", func(c *config.Config) { c.Store = url })
+		defer stop()
+		get := func(path string) (int, string) {
+			t.Helper()
+			resp, err := http.Get("http://" + s.Addr() + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return resp.StatusCode, string(body)
+		}
+		eventually(t, "ready", func() bool { status, _ := get("/readyz"); return status == 200 })
+		first := create(t, api, client.CreateTask{Queue: "default", URL: merchant.URL + "/first"})
+		later := create(t, api, client.CreateTask{Queue: "default", URL: merchant.URL + "/later", Delay: "1s"})
+		until(t, api, first.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
+
+		way.cut(true)
+		eventually(t, "not ready", func() bool { status, _ := get("/readyz"); return status == 503 })
+		if _, why := get("/readyz"); !strings.Contains(why, "the database cannot be reached") || strings.Contains(why, "127.0.0.1") {
+			t.Errorf("readyz says %s; want why, without an address", why)
+		}
+		if status, body := get("/healthz"); status != 200 {
+			t.Errorf("healthz: %d %s; want 200", status, body)
+		}
+		_, _, err := api.Create(t.Context(), client.CreateTask{Queue: "default", Key: "refused", URL: merchant.URL + "/refused"})
+		if client.StatusOf(err) != 503 || !strings.Contains(err.Error(), "database") {
+			t.Errorf("create without a database: %v; want 503 that says so", err)
+		}
+		_, err = api.Task(t.Context(), client.ByID(later.ID))
+		if client.StatusOf(err) != 503 {
+			t.Errorf("read without a database: %v; want 503", err)
+		}
+		way.cut(false)
+		eventually(t, "ready again", func() bool { status, _ := get("/readyz"); return status == 200 })
+		until(t, api, later.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
+		again, created, err := api.Create(t.Context(), client.CreateTask{Queue: "default", Key: "refused", URL: merchant.URL + "/refused"})
+		if err != nil || !created {
+			t.Fatalf("create again: created %t, %v; want it new", created, err)
+		}
+		until(t, api, again.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
+		for _, path := range []string{"/first", "/later", "/refused"} {
+			if n := times(path); n != 1 {
+				t.Errorf("%s arrived %d times; want once", path, n)
+			}
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/pebble"
+)
+
+// A front is the engine as the API sees it: ready when its store is, too.
+type front struct {
+	*engine.Engine
+	store *probe
+}
+
+// Ready asks the engine and then the store.
+func (f front) Ready(ctx context.Context) error {
+	if err := f.store.ask(ctx); err != nil && !errors.Is(err, bellman.ErrFull) {
+		return err // it says more than the engine
+	}
+	if err := f.Engine.Ready(ctx); err != nil {
+		return err
+	}
+	return f.store.ask(ctx)
+}
+
+// How often a store is asked whether it answers, however often somebody wants to
+// know, and how long it may take.
+const (
+	probeEvery  = time.Second
+	probeWithin = 2 * time.Second
+)
+
+// A probe says whether a store answers.
+type probe struct {
+	store bellman.Store
+	log   *slog.Logger
+
+	mu   sync.Mutex // held while the store is asked: who comes then waits for the same answer
+	at   time.Time
+	last error
+}
+
+// ask returns nil if the store has answered lately, and ErrFull if it has no room.
+func (p *probe) ask(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.at.IsZero() || time.Since(p.at) >= probeEvery {
+		// Whoever asks first may go away; the others want the answer all the same.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeWithin)
+		defer cancel()
+		err := p.look(ctx)
+		switch unreachable := errors.Is(err, bellman.ErrUnreachable); {
+		case unreachable && !errors.Is(p.last, bellman.ErrUnreachable):
+			p.log.Error("the database cannot be reached", "err", oneLine(err))
+		case !unreachable && errors.Is(p.last, bellman.ErrUnreachable):
+			p.log.Info("the database answers again")
+		}
+		p.last, p.at = told(err), time.Now()
+	}
+	return p.last
+}
+
+// told is what anybody may be told of an error: without the addresses and names
+// that a database's has, which are in the log.
+func told(err error) error {
+	var why syscall.Errno
+	switch {
+	case !errors.Is(err, bellman.ErrUnreachable):
+		return err
+	case errors.As(err, &why):
+		return fmt.Errorf("%w: %w", bellman.ErrUnreachable, why)
+	}
+	return fmt.Errorf("%w: the log says why", bellman.ErrUnreachable)
+}
+
+func (p *probe) look(ctx context.Context) error {
+	if embedded, is := p.store.(*pebble.Store); is {
+		if err := embedded.Err(); err != nil {
+			return err
+		}
+		if embedded.Metrics().Full {
+			return bellman.ErrFull
+		}
+		return nil
+	}
+	_, err := p.store.Docs(ctx, "ready", "", 1)
+	if err != nil && !errors.Is(err, bellman.ErrClosed) && !errors.Is(err, bellman.ErrUnreachable) {
+		err = fmt.Errorf("%w: %w", bellman.ErrUnreachable, err) // it did not answer in time, or answers nonsense
+	}
+	return err
+}
