@@ -20,7 +20,8 @@ type Store struct {
 	life   sync.RWMutex // held for reading by each call, for writing by Close
 	closed bool
 
-	wary atomic.Int32 // commits for which no short cut is tried
+	wary   atomic.Int32 // commits for which no short cut is tried
+	folded atomic.Int64 // when counts were folded last, Unix ns
 
 	mu    sync.Mutex
 	slots []int64 // of counters, that no commit of this process uses now
