@@ -134,14 +134,19 @@ func Open(o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	pages, err := s.console(c)
+	if err != nil {
+		return nil, err
+	}
 	s.http = &http.Server{
-		Handler:           handler,
+		Handler:           beside(pages, handler),
 		ReadHeaderTimeout: readHeader,
 		ReadTimeout:       readRequest,
 		IdleTimeout:       idleRequest,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
+	s.http.RegisterOnShutdown(pages.Stop)
 	return s, nil
 }
 

@@ -1,0 +1,304 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+var t0 = time.Date(2026, 11, 20, 15, 4, 5, 120_000_000, time.UTC)
+
+func TestWithoutKeysItIsOpenAndSaysSo(t *testing.T) {
+	s := open(t)
+	got := s.get(t, "/tasks")
+	if got.StatusCode != http.StatusOK || !strings.Contains(got.body, "No keys are configured") {
+		t.Errorf("GET /tasks = %d, without the note that it is open", got.StatusCode)
+	}
+	if got := s.get(t, "/tasks", "Accept-Language: zh-CN"); !strings.Contains(got.body, "未配置密钥") || !strings.Contains(got.body, `<html lang="zh-CN">`) {
+		t.Errorf("the note is not there in Chinese")
+	}
+}
+
+func TestWithoutKeysAForeignNameIsRefused(t *testing.T) {
+	s := open(t)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/tasks", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = "evil.example"
+	answer, err := s.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusForbidden {
+		t.Errorf("Host evil.example: %d; want 403", answer.StatusCode)
+	}
+}
+
+func TestSignIn(t *testing.T) {
+	s := open(t, testKeys...)
+	if got := s.get(t, "/tasks?state=failed"); got.StatusCode != http.StatusSeeOther || got.Header.Get("Location") != "/signin?to=%2Ftasks%3Fstate%3Dfailed" {
+		t.Fatalf("without a session: %d to %q", got.StatusCode, got.Header.Get("Location"))
+	}
+	for _, tt := range []struct {
+		name, key string
+		want      int
+	}{
+		{"ops", "reader-key", http.StatusUnauthorized},
+		{"nobody", "ops-key", http.StatusUnauthorized},
+		{"ops", "", http.StatusUnauthorized},
+		{"shop", "shop-key", http.StatusForbidden},
+	} {
+		if got := s.post(t, "/signin", "/signin", "name", tt.name, "key", tt.key); got.StatusCode != tt.want {
+			t.Errorf("signing in as %s with %s: %d; want %d", tt.name, tt.key, got.StatusCode, tt.want)
+		}
+	}
+	got := s.post(t, "/signin", "/signin", "name", "ops", "key", "ops-key", "to", "/tasks?state=failed")
+	if got.StatusCode != http.StatusSeeOther || got.Header.Get("Location") != "/tasks?state=failed" {
+		t.Fatalf("signing in: %d to %q", got.StatusCode, got.Header.Get("Location"))
+	}
+	for _, c := range got.Cookies() {
+		if c.Name == sessionCookie && (!c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/") {
+			t.Errorf("the session's cookie is %v; want HttpOnly, SameSite=Strict, Path=/", c)
+		}
+	}
+	if got := s.get(t, "/tasks"); got.StatusCode != http.StatusOK || !strings.Contains(got.body, ">ops<") {
+		t.Errorf("with a session: %d", got.StatusCode)
+	}
+	if got := s.post(t, "/tasks", "/signout"); got.StatusCode != http.StatusSeeOther {
+		t.Errorf("signing out: %d", got.StatusCode)
+	}
+	if got := s.get(t, "/tasks"); got.StatusCode != http.StatusSeeOther {
+		t.Errorf("after signing out: %d; want to be asked to sign in", got.StatusCode)
+	}
+}
+
+func TestASessionIsRotatedAtSignIn(t *testing.T) {
+	s := open(t, testKeys...)
+	s.signIn(t, "reader")
+	at, err := url.Parse(s.server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := func() string {
+		for _, c := range s.client.Jar.Cookies(at) {
+			if c.Name == sessionCookie {
+				return c.Value
+			}
+		}
+		return ""
+	}
+	first := value()
+	form := url.Values{"token": {s.token(t, "/tasks")}, "name": {"ops"}, "key": {"ops-key"}}
+	if got := s.do(t, http.MethodPost, "/signin", form); got.StatusCode != http.StatusSeeOther {
+		t.Fatalf("signing in again: %d", got.StatusCode)
+	}
+	if second := value(); second == first || second == "" {
+		t.Errorf("the cookie is %q after signing in again; want another than %q", second, first)
+	}
+	if s.sessions.alive(first) {
+		t.Error("the first session still goes on")
+	}
+}
+
+func TestSignInIsLimited(t *testing.T) {
+	s := open(t, testKeys...)
+	token := s.token(t, "/signin")
+	try := func(key string) *reply {
+		return s.do(t, http.MethodPost, "/signin", url.Values{"token": {token}, "name": {"ops"}, "key": {key}})
+	}
+	for range maxAttempts {
+		if got := try("wrong"); got.StatusCode != http.StatusUnauthorized {
+			t.Fatalf("a wrong key: %d; want 401", got.StatusCode)
+		}
+	}
+	got := try("ops-key")
+	if got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") == "" {
+		t.Errorf("after %d wrong ones: %d, Retry-After %q; want 429", maxAttempts, got.StatusCode, got.Header.Get("Retry-After"))
+	}
+}
+
+func TestAttemptsAreForgottenAfterTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a attempts
+		r := &http.Request{RemoteAddr: "[2001:db8::1]:99"}
+		for range maxAttempts {
+			if wait := a.enter(addressOf(r)); wait != 0 {
+				t.Fatalf("wait %v before the limit", wait)
+			}
+		}
+		neighbour := &http.Request{RemoteAddr: "[2001:db8::2]:99"}
+		if wait := a.enter(addressOf(neighbour)); wait != attemptWindow {
+			t.Errorf("an address of the same network waits %v; want %v", wait, attemptWindow)
+		}
+		if wait := a.enter(addressOf(&http.Request{RemoteAddr: "192.0.2.1:1"})); wait != 0 {
+			t.Errorf("another address waits %v", wait)
+		}
+		time.Sleep(attemptWindow)
+		if wait := a.enter(addressOf(r)); wait != 0 {
+			t.Errorf("after the window: wait %v", wait)
+		}
+	})
+}
+
+func TestSessionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sessions
+		k := &heldKey{name: "ops", role: Operate}
+		idle := s.begin(k)
+		time.Sleep(idleTime - time.Second)
+		if s.find(idle) == nil {
+			t.Fatal("it ended before it was idle")
+		}
+		time.Sleep(idleTime - time.Second)
+		if !s.alive(idle) {
+			t.Fatal("a use did not keep it")
+		}
+		time.Sleep(time.Second)
+		if s.alive(idle) || s.find(idle) != nil {
+			t.Error("it goes on after it was idle; looking whether it goes on is no use of it")
+		}
+		busy := s.begin(k)
+		began := time.Now()
+		for s.find(busy) != nil {
+			time.Sleep(idleTime / 2)
+		}
+		if age := time.Since(began); age != absoluteTime {
+			t.Errorf("a busy session ended at age %v; want %v", age, absoluteTime)
+		}
+	})
+}
+
+func TestSessionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sessions
+		k := &heldKey{name: "ops", role: Operate}
+		first := s.begin(k)
+		time.Sleep(time.Second)
+		for range maxSessions - 1 {
+			s.begin(k)
+		}
+		time.Sleep(time.Minute)
+		last := s.begin(k)
+		if len(s.held) != maxSessions || !s.alive(last) || s.alive(first) {
+			t.Errorf("%d sessions; want %d: the newest among them, and not the one that was idle longest", len(s.held), maxSessions)
+		}
+	})
+}
+
+// task is one on which everything can be tried.
+func (s *site) task(t testing.TB) *bellman.Task {
+	return s.fake.add(t, &bellman.Task{Queue: "pay", Key: "k1", URL: "http://m.example/n", Schedule: "0s, 15s*2, 30s"}, t0)
+}
+
+func TestRoles(t *testing.T) {
+	for _, tt := range []struct {
+		who string
+		see int
+		act int
+	}{
+		{"reader", http.StatusOK, http.StatusForbidden},
+		{"ops", http.StatusOK, http.StatusSeeOther},
+		{"root", http.StatusOK, http.StatusSeeOther},
+	} {
+		s := open(t, testKeys...)
+		page := "/tasks/" + s.task(t).ID.String()
+		s.signIn(t, tt.who)
+		got := s.get(t, page)
+		if got.StatusCode != tt.see {
+			t.Errorf("%s sees %s: %d; want %d", tt.who, page, got.StatusCode, tt.see)
+		}
+		if shown := strings.Contains(got.body, `name="action"`); shown != (tt.act == http.StatusSeeOther) {
+			t.Errorf("%s is shown the actions: %t", tt.who, shown)
+		}
+		if got := s.post(t, page, page, "action", "once", "reason", "test"); got.StatusCode != tt.act {
+			t.Errorf("%s resends: %d; want %d", tt.who, got.StatusCode, tt.act)
+		}
+		if called := s.fake.called(); (called == "") != (tt.act == http.StatusForbidden) {
+			t.Errorf("%s resends: the engine was asked %q", tt.who, called)
+		}
+	}
+}
+
+func TestFormsAreOurs(t *testing.T) {
+	s := open(t, testKeys...)
+	page := "/tasks/" + s.task(t).ID.String()
+	s.signIn(t, "ops")
+	mine := s.token(t, page)
+	other := open(t, testKeys...)
+	other.signIn(t, "ops")
+	form := func(token string) url.Values {
+		return url.Values{"token": {token}, "action": {"cancel"}, "reason": {"test"}}
+	}
+	for _, tt := range []struct {
+		name   string
+		form   url.Values
+		header []string
+	}{
+		{"no token", form(""), nil},
+		{"another session's token", form(other.token(t, "/tasks")), nil},
+		{"a page of another site", form(mine), []string{"Sec-Fetch-Site: cross-site"}},
+		{"another origin", form(mine), []string{"Origin: https://evil.example"}},
+	} {
+		if got := s.do(t, http.MethodPost, page, tt.form, tt.header...); got.StatusCode != http.StatusForbidden {
+			t.Errorf("%s: %d; want 403", tt.name, got.StatusCode)
+		}
+	}
+	if called := s.fake.called(); called != "" {
+		t.Errorf("the engine was asked: %s", called)
+	}
+	if got := s.do(t, http.MethodPost, page, form(mine), "Origin: "+s.server.URL); got.StatusCode != http.StatusSeeOther {
+		t.Errorf("our own form: %d; want 303", got.StatusCode)
+	}
+}
+
+func TestALinkFromElsewhereIsAskedAgain(t *testing.T) {
+	s := open(t, testKeys...)
+	got := s.get(t, "/tasks?state=failed", "Sec-Fetch-Site: cross-site")
+	if got.StatusCode != http.StatusOK || !strings.Contains(got.body, `http-equiv="refresh"`) {
+		t.Errorf("a link from another site: %d; want a page that asks again, with the cookie", got.StatusCode)
+	}
+}
+
+func TestLocal(t *testing.T) {
+	for _, to := range []string{"", "x", "//evil.example", "/\\evil.example", "https://evil.example/", "/a\nb", "javascript:alert(1)"} {
+		if got := local(to); got != "/" {
+			t.Errorf("local(%q) = %q; want /", to, got)
+		}
+	}
+	if got := local("/tasks?state=failed"); got != "/tasks?state=failed" {
+		t.Errorf("local = %q", got)
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	s := open(t)
+	for _, path := range []string{"/tasks", "/nothing", "/signin"} {
+		h := s.get(t, path).Header
+		if csp := h.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none';") || strings.Contains(csp, "unsafe") {
+			t.Errorf("%s: Content-Security-Policy %q", path, csp)
+		}
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: headers %v", path, h)
+		}
+	}
+}
+
+func TestBadKeys(t *testing.T) {
+	for _, keys := range [][]Key{
+		{{"", Read, hash("k")}},
+		{{"a", Read, hash("k")}, {"a", Read, hash("l")}},
+		{{"a", "boss", hash("k")}},
+		{{"a", Read, "abc"}},
+	} {
+		if _, err := New(Options{Keys: keys}); err == nil {
+			t.Errorf("New with keys %v: no error", keys)
+		}
+	}
+}

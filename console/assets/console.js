@@ -1,0 +1,114 @@
+// What the pages do beside htmx: times in the viewer's zone, countdowns, keys,
+// copying, and asking anew when the server says that something changed. Without it
+// everything can be read, and every form works.
+'use strict';
+(() => {
+  const root = document.documentElement;
+  root.classList.add('js');
+  const lang = root.lang;
+  const full = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' }); // 2026-11-20 15:04:05
+  const relative = new Intl.RelativeTimeFormat(lang, { numeric: 'auto', style: 'short' });
+  const units = [['day', 86400], ['hour', 3600], ['minute', 60], ['second', 1]];
+
+  function distance(seconds) {
+    const size = Math.abs(seconds);
+    for (const [unit, length] of units) {
+      if (size >= length || unit === 'second') return relative.format(Math.trunc(seconds / length), unit);
+    }
+  }
+
+  // Times stand in the page as UTC; hovering shows that.
+  function times(within) {
+    for (const el of within.querySelectorAll('time[datetime]')) show(el);
+  }
+  function show(el) {
+    const at = new Date(el.getAttribute('datetime'));
+    if (isNaN(at)) return;
+    const text = 'since' in el.dataset ? distance((at - Date.now()) / 1000) : full.format(at);
+    if (el.textContent !== text) el.textContent = text;
+    if ('at' in el.dataset && !el.dataset.full) {
+      el.dataset.full = el.title;
+    }
+    el.title = (el.dataset.full || el.title) + ('at' in el.dataset ? '\n' + distance((at - Date.now()) / 1000) : '');
+  }
+  setInterval(() => {
+    for (const el of document.querySelectorAll('time[data-since]')) show(el);
+  }, 1000);
+
+  // Rows: j and k move, Enter opens, a click anywhere opens.
+  const rows = () => [...document.querySelectorAll('[data-rows] tbody tr')];
+  function move(by) {
+    const all = rows();
+    if (!all.length) return;
+    const now = all.findIndex((r) => r.classList.contains('at'));
+    const next = all[now < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(now + by, 0), all.length - 1)];
+    for (const r of all) r.classList.remove('at');
+    next.classList.add('at');
+    next.querySelector('a')?.focus({ preventScroll: true });
+    next.scrollIntoView({ block: 'nearest' });
+  }
+  document.addEventListener('keydown', (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const typing = e.target.closest('input, select, textarea');
+    if (typing) {
+      if (e.key === 'Escape') typing.blur();
+      return;
+    }
+    if (e.key === '/') {
+      const box = document.querySelector('[data-search]');
+      if (box) { e.preventDefault(); box.focus(); box.select(); }
+    } else if (e.key === 'j') move(1);
+    else if (e.key === 'k') move(-1);
+    else if (e.key === 'Enter' && !e.target.closest('a, button, summary')) {
+      document.querySelector('[data-rows] tr.at a')?.click();
+    }
+  });
+  document.addEventListener('click', (e) => {
+    const copy = e.target.closest('[data-copy]');
+    if (copy) {
+      navigator.clipboard.writeText(document.getElementById(copy.dataset.copy).textContent).then(() => {
+        const before = copy.textContent;
+        copy.textContent = document.body.dataset.copied;
+        setTimeout(() => { copy.textContent = before; }, 1500);
+      }, () => { /* not allowed: the text can still be marked by hand */ });
+      return;
+    }
+    const row = e.target.closest('[data-rows] tbody tr');
+    if (row && !e.target.closest('a, button, summary, input, label') && !String(getSelection())) row.querySelector('a')?.click();
+  });
+  document.addEventListener('submit', (e) => {
+    const by = e.submitter;
+    if (by?.dataset.confirm && !confirm(by.dataset.confirm)) { e.preventDefault(); return; }
+    const form = e.target;
+    if ('zone' in form.dataset) { // times are typed as the viewer's clock shows them
+      const zone = form.elements.zone;
+      if (zone && !zone.value && (form.elements.from?.value || form.elements.to?.value)) {
+        zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+      }
+      for (const field of form.elements) if (!field.value && field.name) field.disabled = true; // short addresses
+      setTimeout(() => { for (const field of form.elements) field.disabled = false; });
+    }
+  });
+
+  // What changes by itself: the server says when, htmx fetches the part.
+  let source = null;
+  function listen() {
+    const el = document.querySelector('[data-live]');
+    if (source?.url === (el ? new URL(el.dataset.live, location.href).href : '')) return;
+    source?.close();
+    source = null;
+    if (!el || document.hidden) return;
+    source = new EventSource(el.dataset.live);
+    source.addEventListener('changed', () => htmx.trigger(document.querySelector('[data-live]'), 'changed'));
+    source.addEventListener('over', () => location.reload());
+  }
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) { source?.close(); source = null; return; }
+    const el = document.querySelector('[data-live]');
+    if (el) htmx.trigger(el, 'changed'); // it may have changed meanwhile
+    listen();
+  });
+  document.addEventListener('htmx:afterSettle', (e) => { times(document); listen(); });
+  times(document);
+  listen();
+})();

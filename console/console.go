@@ -1,0 +1,141 @@
+package console
+
+import (
+	"cmp"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// Options say what the console stands on. Engine and Reader are required.
+type Options struct {
+	Engine Engine
+	Reader Reader
+
+	// Kinds says what the tasks of a queue are, notify or order; empty: there is no
+	// such queue. nil: all are notify.
+	Kinds func(queue string) string
+
+	// Queues names the configured queues, for people to choose from. nil: there is
+	// nothing to choose from.
+	Queues func() []string
+
+	// Orders reads what the tasks of orders keep. nil: there are no orders.
+	Orders Orders
+
+	// Keys are who may sign in. Without any, everybody may do everything: then
+	// listen on a loopback address only.
+	Keys []Key
+
+	Version string       // shown at the foot of each page; default "dev"
+	Log     *slog.Logger // default: slog.Default()
+}
+
+// A Console is a handler. It is safe for concurrent use.
+type Console struct {
+	engine     Engine
+	reader     Reader
+	kinds      func(string) string
+	queueNames func() []string
+	orders     Orders
+	keys       []heldKey
+	version    string
+	log        *slog.Logger
+
+	byCode    map[string]*language
+	secret    []byte // of this process; forms' tokens are made with it
+	sessions  sessions
+	attempts  attempts
+	listeners atomic.Int64 // streams
+	stopping  chan struct{}
+	stop      sync.Once
+	foreign   *http.CrossOriginProtection
+	mux       *http.ServeMux
+	schedules schedule.Cache
+}
+
+// New returns the console. The error names what is wrong with the keys.
+func New(o Options) (*Console, error) {
+	keys, err := holdKeys(o.Keys)
+	if err != nil {
+		return nil, err
+	}
+	c := &Console{
+		engine: o.Engine, reader: o.Reader, kinds: o.Kinds, queueNames: o.Queues, orders: o.Orders, keys: keys,
+		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
+		secret: make([]byte, 32), foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}),
+	}
+	rand.Read(c.secret) // never fails: it ends the program instead
+	if c.byCode, err = readPages(); err != nil {
+		return nil, err
+	}
+	c.route()
+	return c, nil
+}
+
+// route says which handler serves which path. Each page says which role it takes.
+func (c *Console) route() {
+	c.mux.HandleFunc("GET /assets/", serveAsset)
+	c.mux.HandleFunc("GET /signin", c.signInPage)
+	c.mux.HandleFunc("POST /signin", c.signIn)
+	c.mux.HandleFunc("POST /signout", c.signOut)
+	c.mux.HandleFunc("POST /look", c.setLook)
+
+	c.page("GET /{$}", Read, (*request).home)
+	c.page("GET /search", Read, (*request).search)
+	c.page("GET /tasks", Read, (*request).taskList)
+	c.page("GET /tasks.csv", Read, (*request).export)
+	c.page("GET /tasks/{id}", Read, (*request).taskPage)
+	c.page("GET /tasks/{id}/live", Read, (*request).taskLive)
+	c.page("POST /tasks/{id}", Operate, (*request).taskAction)
+	c.page("/", Read, (*request).noPage)
+}
+
+// paths are the first parts of the console's paths. Whoever serves something else
+// on the same address asks Serves.
+var paths = map[string]bool{
+	"": true, "assets": true, "signin": true, "signout": true, "look": true, "search": true, "tasks": true, "tasks.csv": true,
+}
+
+// Serves reports whether a request is one for the console: it has one of its
+// paths.
+func Serves(r *http.Request) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	return paths[first]
+}
+
+// ServeHTTP answers one request.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	setHeaders(w.Header())
+	if len(c.keys) == 0 && !direct(r.Host) {
+		http.Error(w, "Without keys the console answers to localhost and IP addresses only: configure keys.", http.StatusForbidden)
+		return
+	}
+	c.mux.ServeHTTP(w, r)
+}
+
+// page serves a pattern for those who have the role need.
+func (c *Console) page(pattern string, need Role, serve func(*request)) {
+	c.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		q := &request{Console: c, w: w, r: r, visitor: c.visitor(w, r)}
+		switch {
+		case q.visitor.Role == "":
+			q.askToSignIn()
+		case r.Method == http.MethodPost && !c.sent(w, r, q.visitor):
+			q.fail(http.StatusForbidden, "error.token")
+		case !q.visitor.May(need):
+			q.fail(http.StatusForbidden, "error.role", "role", string(need))
+		default:
+			serve(q)
+		}
+	})
+}
+
+// Stop ends the streams of live pages, so that a server that shuts down need not
+// wait for them. It may be called more than once.
+func (c *Console) Stop() { c.stop.Do(func() { close(c.stopping) }) }

@@ -1,0 +1,54 @@
+package console
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+)
+
+// maxCurlBody is the longest body that is written into a command.
+const maxCurlBody = 16 << 10
+
+// curl is a task's request as a command for a shell. What is masked on the page is
+// masked here; signatures are made anew for each attempt and are not in it.
+func curl(t *bellman.Task, method string) string {
+	parts := []string{"curl -i -X " + quote(method) + " " + quote(maskURL(t.URL))}
+	header := client.MaskHeaders(t.Header)
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		parts = append(parts, "-H "+quote(name+": "+header[name]))
+	}
+	if len(t.Body) > 0 {
+		shown := showBody(t.Body, contentType(t))
+		text := string(t.Body)
+		if shown.Masked {
+			text = shown.Text
+			if shown.Kind == "form" {
+				text = maskForm(string(t.Body))
+			}
+		}
+		if shown.Kind == "binary" || len(text) > maxCurlBody || plain(text) != text {
+			parts = append(parts, "--data-binary @body") // the API has the body as it is
+		} else {
+			parts = append(parts, "--data-binary "+quote(text))
+		}
+	}
+	return strings.Join(parts, " \\\n  ")
+}
+
+// quote makes s one word of a shell.
+func quote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// contentType is what a task says that its body is.
+func contentType(t *bellman.Task) string {
+	for name, value := range t.Header {
+		if strings.EqualFold(name, "Content-Type") {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,101 @@
+package console
+
+import (
+	"encoding/csv"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+const (
+	maxExport  = 10_000          // rows of one export
+	exportTime = time.Minute     // after which an export ends, however many rows it has
+	exportStep = 5 * time.Second // for one part, until the reader is given up
+)
+
+// export streams the tasks that are wanted as CSV. A last row says so when there
+// are more, or the time was over.
+func (q *request) export() {
+	w := readWish(q.r.URL.Query())
+	if len(w.Wrong) > 0 {
+		q.fail(http.StatusUnprocessableEntity, "error.filter", "fields", strings.Join(w.Wrong, ", "))
+		return
+	}
+	h := q.w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="bellman-tasks-`+time.Now().UTC().Format("20060102-150405")+`.csv"`)
+	control := http.NewResponseController(q.w)
+	out := csv.NewWriter(q.w)
+	q.w.Write([]byte("\ufeff")) // by which spreadsheets know UTF-8
+	out.Write([]string{"id", "queue", "kind", "key", "merchant_no", "order_no", "event", "url", "state", "reason", "order_state",
+		"attempts", "last_result", "last_status", "last_error", "last_started", "due", "created", "finished"})
+	began, n := time.Now(), 0
+	var before bellman.ID
+	for {
+		ask := min(readRows, maxExport-n)
+		tasks, next, err := q.reader.List(q.r.Context(), w.Filter, before, max(ask, 1))
+		if err != nil {
+			q.log.Warn("console: an export was cut off", "err", err)
+			out.Write([]string{"# " + q.visitor.lang.say("export.failed")})
+			break
+		}
+		for _, r := range q.rows(tasks) {
+			if n < maxExport && q.wants(w, r.Task) {
+				out.Write(exported(&r))
+				n++
+			}
+		}
+		before = next
+		if next.IsZero() {
+			break
+		}
+		if n >= maxExport || time.Since(began) > exportTime {
+			out.Write([]string{"# " + q.visitor.lang.say("export.cut", "n", n, "until", next.Time().Format(time.RFC3339))})
+			break
+		}
+		out.Flush()
+		control.SetWriteDeadline(time.Now().Add(exportStep)) // where it is not supported, the reader's leaving ends it
+		if out.Error() != nil || control.Flush() != nil {
+			return
+		}
+	}
+	out.Flush()
+}
+
+func exported(r *row) []string {
+	stamp := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	state := ""
+	if r.Order != nil {
+		state = r.Order.State
+	}
+	var result, status, wrong, started string
+	if a := r.Last; a != nil {
+		result, wrong, started = a.Result.String(), a.Error, stamp(a.Started)
+		if a.Status != 0 {
+			status = strconv.Itoa(a.Status)
+		}
+	}
+	cells := []string{r.ID.String(), r.Queue, r.Kind, r.Key, r.MerchantNo, r.OrderNo, r.Event, maskURL(r.URL),
+		r.State.String(), r.Reason, state, strconv.Itoa(r.Attempts), result, status, wrong, started,
+		stamp(r.Due), stamp(r.Created()), stamp(r.Finished)}
+	for i, c := range cells {
+		cells[i] = inert(c)
+	}
+	return cells
+}
+
+// inert is a cell that no spreadsheet takes for a formula.
+func inert(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return "'" + cell
+	}
+	return cell
+}

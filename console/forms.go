@@ -1,0 +1,47 @@
+package console
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"net/http"
+)
+
+// tokenField is the hidden field of each form.
+const tokenField = "token"
+
+// maxForm bounds a form that is sent here.
+const maxForm = 64 << 10
+
+// token is what the forms of somebody must carry: made of their cookie and a secret
+// of this process, so that it is another one for each session.
+func (c *Console) token(of string) string {
+	mac := hmac.New(sha256.New, c.secret)
+	mac.Write([]byte(of))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// visit is the cookie of somebody who is not signed in: with it, the form to sign
+// in has a token as well.
+func (c *Console) visit(w http.ResponseWriter, r *http.Request) string {
+	if value := cookie(r, visitCookie); len(value) == 43 {
+		return value
+	}
+	value := random()
+	setCookie(w, r, visitCookie, value, 0)
+	return value
+}
+
+// sent reads the form of a request that changes something, and reports whether it
+// came from a page of ours: by the browser's own headers, and by the token.
+func (c *Console) sent(w http.ResponseWriter, r *http.Request, v *visitor) bool {
+	if err := c.foreign.Check(r); err != nil {
+		return false
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return false
+	}
+	return subtle.ConstantTimeCompare([]byte(r.PostForm.Get(tokenField)), []byte(v.Token)) == 1
+}

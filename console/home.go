@@ -1,0 +1,4 @@
+package console
+
+// home is the first page.
+func (q *request) home() { q.goTo("/tasks") }

@@ -1,0 +1,262 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+const (
+	pageRows   = 50                    // tasks on a page of a list
+	readRows   = 200                   // tasks asked of the store at once where some may not be wanted
+	maxReads   = 8                     // calls of a store that one page is made of …
+	searchTime = 60 * time.Millisecond // … and how long they may take together
+)
+
+// A wish says which tasks somebody wants to see. The first part is a store's
+// business, which has indexes for most of it; what follows is looked at task by
+// task.
+type wish struct {
+	bellman.Filter
+
+	Kind   string // notify, order; empty: both
+	Result string // of the last attempt; empty: any
+	Status int    // of the last attempt's answer; 0: any
+
+	values url.Values // as they were given, without what is wrong or empty
+	From   string     // as it was given, in the zone Zone
+	To     string
+	Zone   string
+	Wrong  []string // names of the fields that could not be read
+}
+
+// wishes are the names of a wish's fields in an address, in the order in which they
+// are shown.
+var wishes = []string{"merchant_no", "order_no", "key", "url_host", "event", "queue", "kind", "state", "result", "status", "from", "to", "zone"}
+
+// readWish reads a wish from an address or a form.
+func readWish(in url.Values) *wish {
+	w := &wish{values: url.Values{}}
+	for _, name := range wishes {
+		value := in.Get(name)
+		if value == "" {
+			continue
+		}
+		if !w.take(name, value) {
+			w.Wrong = append(w.Wrong, name)
+			continue
+		}
+		w.values.Set(name, value)
+	}
+	zone, err := time.LoadLocation(w.Zone)
+	if err != nil || w.Zone == "" {
+		zone, w.Zone = time.UTC, ""
+		w.values.Del("zone")
+	}
+	for name, at := range map[string]*time.Time{"from": &w.CreatedFrom, "to": &w.CreatedTo} {
+		if text := w.values.Get(name); text != "" {
+			var ok bool
+			if *at, ok = wallTime(text, zone); !ok {
+				w.Wrong = append(w.Wrong, name)
+				w.values.Del(name)
+			}
+		}
+	}
+	return w
+}
+
+func (w *wish) take(name, value string) bool {
+	const maxText = 400
+	if len(value) > maxText {
+		return false
+	}
+	switch name {
+	case "merchant_no":
+		w.MerchantNo = value
+	case "order_no":
+		w.OrderNo = value
+	case "key":
+		w.Key = value
+	case "url_host":
+		w.URLHost = value
+	case "event":
+		w.Event = value
+	case "queue":
+		w.Queue = value
+	case "kind":
+		w.Kind = value
+		return value == "notify" || value == "order"
+	case "state":
+		var s bellman.State
+		if s.UnmarshalText([]byte(value)) != nil {
+			return false
+		}
+		w.State = &s
+	case "result":
+		w.Result = value
+		var r bellman.Result
+		return r.UnmarshalText([]byte(value)) == nil
+	case "status":
+		n, err := strconv.Atoi(value)
+		w.Status = n
+		return err == nil && n >= 100 && n <= 599
+	case "from":
+		w.From = value
+	case "to":
+		w.To = value
+	case "zone":
+		w.Zone = value
+	}
+	return true
+}
+
+// wallTime reads what a browser's field for a time gives, or a time with its zone.
+func wallTime(text string, zone *time.Location) (time.Time, bool) {
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02T15:04:05.000", "2006-01-02"} {
+		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
+			return at.UTC(), at.Year() >= 1970
+		}
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	return at.UTC(), err == nil && at.Year() >= 1970
+}
+
+// Empty reports whether all tasks are wanted.
+func (w *wish) Empty() bool { return len(w.values) == 0 }
+
+// Picky reports whether tasks have to be looked at one by one.
+func (w *wish) Picky() bool { return w.Kind != "" || w.Result != "" || w.Status != 0 }
+
+// Get is what was given for a field.
+func (w *wish) Get(name string) string { return w.values.Get(name) }
+
+// Rare reports whether fields are given that are shown only when they are asked for.
+func (w *wish) Rare() bool {
+	for name := range w.values {
+		switch name {
+		case "merchant_no", "order_no", "state", "queue":
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// Address is that of the list of these tasks, below path.
+func (w *wish) Address(path string) string {
+	if w.Empty() {
+		return path
+	}
+	return path + "?" + w.values.Encode()
+}
+
+// wants reports whether a task is one of those.
+func (q *request) wants(w *wish, t *bellman.Task) bool {
+	switch {
+	case w.Kind != "" && q.kind(t) != w.Kind,
+		w.Result != "" && (t.Last == nil || t.Last.Result.String() != w.Result),
+		w.Status != 0 && (t.Last == nil || t.Last.Status != w.Status):
+		return false
+	}
+	return true
+}
+
+// read reads up to limit of the tasks that are wanted, the newest first, below the
+// id before. It stops after a while: next is where to go on, zero at the end.
+func (q *request) read(w *wish, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
+	began := time.Now()
+	for range maxReads {
+		ask := limit - len(tasks)
+		if w.Picky() {
+			ask = readRows
+		}
+		page, after, err := q.reader.List(q.r.Context(), w.Filter, before, ask)
+		if err != nil {
+			return nil, next, err
+		}
+		for _, t := range page {
+			if !q.wants(w, t) {
+				continue
+			}
+			if len(tasks) == limit { // the rest is the next page's
+				return tasks, tasks[limit-1].ID, nil
+			}
+			tasks = append(tasks, t)
+		}
+		next = after
+		if next.IsZero() || len(tasks) == limit || time.Since(began) > searchTime {
+			break
+		}
+		before = next
+	}
+	return tasks, next, nil
+}
+
+// A listView is the page of a list of tasks.
+type listView struct {
+	*view
+	Wish   *wish
+	Rows   []row
+	Next   string    // the address of the page that follows; empty: this is the last
+	Back   time.Time // how far back was looked, if nothing or little was found and there is more
+	First  string    // the address of the first page; empty: this is it
+	Export string    // the address of the export
+	Limit  int       // of the export
+	Queues []string
+}
+
+// A row is a task in a list.
+type row struct {
+	*bellman.Task
+	Kind  string
+	Order *Order // nil: not an order's
+}
+
+func (q *request) rows(tasks []*bellman.Task) []row {
+	rows := make([]row, len(tasks))
+	for i, t := range tasks {
+		rows[i] = row{Task: t, Kind: "notify"}
+		if o, is := q.order(t); is {
+			rows[i].Kind, rows[i].Order = "order", &o
+		}
+	}
+	return rows
+}
+
+func (q *request) taskList() {
+	in := q.r.URL.Query()
+	w := readWish(in)
+	v := &listView{view: q.view("page.tasks"), Wish: w, Limit: maxExport, Export: w.Address("/tasks.csv")}
+	var before bellman.ID
+	if at := in.Get("before"); at != "" {
+		var err error
+		if before, err = bellman.ParseID(at); err != nil {
+			q.fail(http.StatusNotFound, "error.no_page")
+			return
+		}
+		v.First = w.Address("/tasks")
+	}
+	tasks, next, err := q.read(w, before, pageRows)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	v.Rows = q.rows(tasks)
+	if !next.IsZero() {
+		values := url.Values{"before": {next.String()}}
+		for name, value := range w.values {
+			values[name] = value
+		}
+		v.Next = "/tasks?" + values.Encode()
+		if len(tasks) < pageRows {
+			v.Back = next.Time()
+		}
+	}
+	if q.queueNames != nil {
+		v.Queues = q.queueNames()
+	}
+	q.render(http.StatusOK, "tasks", v)
+}

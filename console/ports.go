@@ -1,0 +1,44 @@
+package console
+
+import (
+	"context"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// An Engine does what is done by hand, and knows the figures of this node. Errors
+// are those of package bellman.
+type Engine interface {
+	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error)
+	Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error)
+	Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error)
+}
+
+// A Reader is what the console reads from a store; every [bellman.Store] has it.
+type Reader interface {
+	Task(ctx context.Context, id bellman.ID) (*bellman.Task, error)
+	Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error)
+	List(ctx context.Context, f bellman.Filter, before bellman.ID, limit int) ([]*bellman.Task, bellman.ID, error)
+	Audits(ctx context.Context, before time.Time, limit int) ([]bellman.Audit, error)
+}
+
+// Orders reads what the tasks of queues of kind order keep. The console knows what
+// people want to see of an order, and not how it is kept.
+type Orders interface {
+	// Order says what a task keeps of its order; is is false for a task that is no
+	// order's.
+	Order(t *bellman.Task) (o Order, is bool)
+}
+
+// An Order is what one task says of an order.
+type Order struct {
+	State string // PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN
+	Late  string // PAID or PAID_REFUNDED: a payment that came after the decision; empty: none
+	Watch bool   // the task is no order's own: it watches for a payment after the decision
+
+	Expires    time.Duration     // since creation; 0: as the queue's rules say
+	Vars       map[string]string // for the channel's templates
+	NotifyURL  string            // where the merchant is told; empty: where the queue says
+	NotifyJSON []byte            // what the merchant is told besides; may be nil
+}

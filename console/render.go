@@ -1,0 +1,120 @@
+package console
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+)
+
+//go:embed pages/*.html
+var pageFiles embed.FS
+
+// readPages reads every catalogue, and every page in each language.
+func readPages() (map[string]*language, error) {
+	all := make(map[string]*language, len(languages))
+	for _, known := range languages {
+		texts, err := readTexts(known.code)
+		if err != nil {
+			return nil, err
+		}
+		l := &language{code: known.code, tag: known.tag, texts: texts, pages: map[string]*template.Template{}}
+		all[known.code] = l
+	}
+	// Parsed once; a copy for each language has its own functions.
+	base, err := template.New("").Funcs(functions(all[languages[0].code])).ParseFS(pageFiles, "pages/layout.html", "pages/part.*.html")
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(pageFiles, "pages/*.html")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range names {
+		name := strings.TrimSuffix(path.Base(file), ".html")
+		if name == "layout" || strings.HasPrefix(name, "part.") {
+			continue
+		}
+		page, err := base.Clone()
+		if err == nil {
+			page, err = page.ParseFS(pageFiles, file)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("page %s: %w", name, err)
+		}
+		for _, l := range all {
+			own, err := page.Clone()
+			if err != nil {
+				return nil, err
+			}
+			l.pages[name] = own.Funcs(functions(l))
+		}
+	}
+	return all, nil
+}
+
+// A request is one request for a page, and who makes it.
+type request struct {
+	*Console
+	w       http.ResponseWriter
+	r       *http.Request
+	visitor *visitor
+}
+
+// A view is what every page has. Pages embed it.
+type view struct {
+	*visitor
+	Lang    string // of the texts: what the page's lang says
+	Code    string // en, zh
+	Title   string
+	Tab     string // the first part of the path: which tab is open
+	Here    string // the page's own address
+	Open    bool   // there are no keys
+	Version string
+	Query   string // what stands in the search box
+	Done    string // what was just done; empty: nothing
+}
+
+// dones are what can have been done before a page is shown, as its address says.
+var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true}
+
+// view is what a page with the title of this name has.
+func (q *request) view(title string, values ...any) *view {
+	first, _, _ := strings.Cut(strings.TrimPrefix(q.r.URL.Path, "/"), "/")
+	v := &view{
+		visitor: q.visitor, Lang: q.visitor.lang.tag, Code: q.visitor.lang.code,
+		Title: q.visitor.lang.say(title, values...), Tab: first, Here: "/",
+		Open: len(q.keys) == 0, Version: q.version,
+	}
+	if q.r.Method == http.MethodGet {
+		v.Here = q.r.URL.RequestURI()
+		v.Query = bounded(strings.TrimSpace(q.r.URL.Query().Get("q")), 400)
+		if done := q.r.URL.Query().Get("done"); dones[done] {
+			v.Done = q.visitor.lang.say("done." + done)
+		}
+	}
+	return v
+}
+
+// render answers with a page. It is made as a whole first, so that what fails is
+// not shown by half.
+func (q *request) render(status int, name string, data any) {
+	var page bytes.Buffer
+	if err := q.visitor.lang.pages[name].ExecuteTemplate(&page, "layout.html", data); err != nil {
+		q.log.Error("console: a page could not be made", "page", name, "err", err)
+		http.Error(q.w, "something went wrong inside; the log says what", http.StatusInternalServerError)
+		return
+	}
+	q.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	q.w.WriteHeader(status)
+	q.w.Write(page.Bytes()) // whoever is gone needs no answer
+}
+
+// goTo sends the browser to another page after something was done.
+func (q *request) goTo(address string) {
+	http.Redirect(q.w, q.r, address, http.StatusSeeOther)
+}

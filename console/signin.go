@@ -1,0 +1,198 @@
+package console
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	maxAttempts   = 10          // wrong sign-ins from one address …
+	attemptWindow = time.Minute // … within this time, until it has passed
+	maxAddresses  = 10_000      // that are remembered; beyond it all are forgotten
+)
+
+// attempts counts sign-ins that went wrong, by address.
+type attempts struct {
+	mu   sync.Mutex
+	from map[netip.Prefix]*tries
+}
+
+type tries struct {
+	n     int
+	until time.Time
+}
+
+// enter counts a sign-in before it is looked at, so that many at once are not
+// looked at all. It says how long to wait if there were too many; zero: go on.
+func (a *attempts) enter(from netip.Prefix) time.Duration {
+	now := time.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.from == nil || len(a.from) >= maxAddresses {
+		a.from = map[netip.Prefix]*tries{}
+	}
+	t := a.from[from]
+	if t == nil || !now.Before(t.until) {
+		t = &tries{until: now.Add(attemptWindow)}
+		a.from[from] = t
+	}
+	if t.n >= maxAttempts {
+		return t.until.Sub(now)
+	}
+	t.n++
+	return 0
+}
+
+// forgive forgets an address: somebody signed in from there.
+func (a *attempts) forgive(from netip.Prefix) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.from, from)
+}
+
+// addressOf is whom sign-ins are counted by: an IPv4 address, or a network of IPv6,
+// of which one customer has all addresses.
+func addressOf(r *http.Request) netip.Prefix {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.Prefix{} // not a network's: all count as one
+	}
+	ip = ip.Unmap()
+	bits := 32
+	if ip.Is6() {
+		bits = 64
+	}
+	p, err := ip.WithZone("").Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return p
+}
+
+// askToSignIn answers somebody who is not signed in.
+func (q *request) askToSignIn() {
+	if q.r.Method == http.MethodGet && q.r.Header.Get("Sec-Fetch-Site") == "cross-site" && cookie(q.r, sessionCookie) == "" {
+		// A link from a chat: the browser keeps the cookie back, for another site asks.
+		// The page asks again by itself, and then the cookie comes.
+		q.render(http.StatusOK, "again", &again{view: q.view("page.again"), Here: q.r.URL.RequestURI()})
+		return
+	}
+	if q.r.Header.Get("HX-Request") != "" || strings.HasSuffix(q.r.URL.Path, "/live") {
+		q.w.Header().Set("HX-Refresh", "true")
+		q.w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	to := "/signin"
+	if q.r.Method == http.MethodGet && q.r.URL.RequestURI() != "/" {
+		to += "?" + url.Values{"to": {q.r.URL.RequestURI()}}.Encode()
+	}
+	http.Redirect(q.w, q.r, to, http.StatusSeeOther)
+}
+
+// again is a page that asks for itself once more.
+type again struct {
+	*view
+	Here string
+}
+
+// A signInView is the form to sign in.
+type signInView struct {
+	*view
+	To    string // where to go then
+	Name  string
+	Wrong string // why it was refused; empty: not tried yet
+}
+
+func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
+	q := &request{Console: c, w: w, r: r, visitor: c.visitor(w, r)}
+	if q.visitor.Role != "" {
+		http.Redirect(w, r, local(r.URL.Query().Get("to")), http.StatusSeeOther)
+		return
+	}
+	q.render(http.StatusOK, "signin", &signInView{view: q.view("page.signin"), To: local(r.URL.Query().Get("to"))})
+}
+
+func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
+	q := &request{Console: c, w: w, r: r, visitor: c.visitor(w, r)}
+	if !c.sent(w, r, q.visitor) {
+		q.fail(http.StatusForbidden, "error.token")
+		return
+	}
+	to, name := local(r.PostForm.Get("to")), r.PostForm.Get("name")
+	refuse := func(status int, why string, values ...any) {
+		q.render(status, "signin", &signInView{view: q.view("page.signin"), To: to, Name: name, Wrong: q.visitor.lang.say(why, values...)})
+	}
+	from := addressOf(r)
+	if wait := c.attempts.enter(from); wait > 0 {
+		seconds := int(wait/time.Second) + 1
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		refuse(http.StatusTooManyRequests, "signin.slow", "n", seconds)
+		return
+	}
+	k := c.keyOf(name, strings.TrimSpace(r.PostForm.Get("key")))
+	switch {
+	case k == nil:
+		c.log.Warn("console: a sign-in was refused", "from", from.Addr())
+		refuse(http.StatusUnauthorized, "signin.wrong")
+	case !k.role.may(Read):
+		refuse(http.StatusForbidden, "signin.submit")
+	default:
+		c.attempts.forgive(from)
+		c.sessions.end(cookie(r, sessionCookie))
+		setCookie(w, r, sessionCookie, c.sessions.begin(k), absoluteTime)
+		setCookie(w, r, visitCookie, "", 0)
+		http.Redirect(w, r, to, http.StatusSeeOther)
+	}
+}
+
+func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
+	q := &request{Console: c, w: w, r: r, visitor: c.visitor(w, r)}
+	if !c.sent(w, r, q.visitor) {
+		q.fail(http.StatusForbidden, "error.token")
+		return
+	}
+	c.sessions.end(cookie(r, sessionCookie))
+	setCookie(w, r, sessionCookie, "", 0)
+	http.Redirect(w, r, "/signin", http.StatusSeeOther)
+}
+
+// setLook keeps the language or the theme that somebody chose. It changes nothing
+// but cookies of their own.
+func (c *Console) setLook(w http.ResponseWriter, r *http.Request) {
+	q := &request{Console: c, w: w, r: r, visitor: c.visitor(w, r)}
+	if !c.sent(w, r, q.visitor) {
+		q.fail(http.StatusForbidden, "error.token")
+		return
+	}
+	const year = 365 * 24 * time.Hour
+	if code := r.PostForm.Get("lang"); c.byCode[code] != nil {
+		setCookie(w, r, langCookie, code, year)
+	}
+	switch theme := r.PostForm.Get("theme"); theme {
+	case "light", "dark":
+		setCookie(w, r, themeCookie, theme, year)
+	case "system":
+		setCookie(w, r, themeCookie, "", 0)
+	}
+	http.Redirect(w, r, local(r.PostForm.Get("to")), http.StatusSeeOther)
+}
+
+// local is where to go, if that is a place of ours; else the first page.
+func local(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||
+		strings.ContainsAny(to, "\\\r\n\t") {
+		return "/"
+	}
+	return to
+}

@@ -1,0 +1,257 @@
+package console
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// newestAttempts is how many attempts of a task are shown.
+const newestAttempts = 200
+
+// A taskView is the page of one task.
+type taskView struct {
+	*view
+	Task  *bellman.Task
+	Kind  string // notify, order
+	Order *Order // nil: the task is no order's
+
+	Method      string
+	Header      []field // names and values, sorted
+	Body        shownBody
+	NotifyJSON  shownBody // what an order's merchant is told besides
+	Vars        []field
+	Curl        string // empty: nothing is sent by the task itself
+	MaxAttempts int    // 0: without end, or not known
+
+	Log     []logged // the newest attempt first
+	Earlier int      // attempts that are not shown
+	Line    *timeline
+
+	Hand     []bellman.Audit // what was done with it by hand, the newest first
+	HandMore bool            // there may be more, further back
+
+	Reason, When string // what was typed into the form that was refused
+	Wrong        string // why it was; empty: nothing was
+}
+
+// A field is a name and its value.
+type field struct{ Name, Value string }
+
+// A logged attempt is one with its answer as people read it.
+type logged struct {
+	*bellman.Attempt
+	Class  string
+	Answer shownBody
+}
+
+func (q *request) taskPage() {
+	if v := q.taskView(); v != nil {
+		q.render(http.StatusOK, "task", v)
+	}
+}
+
+// task reads the task that the path names. It has answered if it returns nil.
+func (q *request) task() *bellman.Task {
+	id, err := bellman.ParseID(q.r.PathValue("id"))
+	if err != nil {
+		q.fail(http.StatusNotFound, "error.not_found")
+		return nil
+	}
+	t, err := q.reader.Task(q.r.Context(), id)
+	if err != nil {
+		q.refuse(err)
+		return nil
+	}
+	return t
+}
+
+// taskView reads what the page of a task shows. It has answered if it returns nil.
+func (q *request) taskView() *taskView {
+	t := q.task()
+	if t == nil {
+		return nil
+	}
+	earlier := max(t.Attempts-newestAttempts, 0)
+	log, err := q.reader.Attempts(q.r.Context(), t.ID, earlier, newestAttempts)
+	if err != nil {
+		q.refuse(err)
+		return nil
+	}
+	v := &taskView{
+		view: q.view("page.task"), Task: t, Kind: "notify", Method: cmp.Or(t.Method, http.MethodPost), Earlier: earlier,
+		Header: sorted(client.MaskHeaders(t.Header)),
+	}
+	if o, is := q.order(t); is {
+		v.Kind, v.Order = "order", &o
+		v.Vars = sorted(o.Vars)
+		v.NotifyJSON = showBody(o.NotifyJSON, "")
+	} else {
+		v.Body, v.Curl = showBody(t.Body, contentType(t)), curl(t, v.Method)
+		if s, err := q.schedules.Parse(t.Schedule); err == nil {
+			v.MaxAttempts, _ = s.Attempts()
+		}
+	}
+	v.Title = cmp.Or(bounded(plain(cmp.Or(t.OrderNo, t.Key)), 40), t.ID.String()) + " · " + v.Title
+	planned, more := q.planned(t, v.Order != nil)
+	v.Line = line(t, log, planned, more, time.Now())
+	for i := range slices.Backward(log) {
+		a := &log[i]
+		v.Log = append(v.Log, logged{a, classOf(a.Result), showBody([]byte(a.Response), "")})
+	}
+	if v.Hand, v.HandMore, err = q.byHand(t); err != nil {
+		q.refuse(err)
+		return nil
+	}
+	return v
+}
+
+// order says what a task keeps of its order, if it is one's.
+func (c *Console) order(t *bellman.Task) (o Order, is bool) {
+	if c.orders == nil || c.kinds != nil && c.kinds(t.Queue) == "notify" {
+		return o, false
+	}
+	return c.orders.Order(t)
+}
+
+// kind is what a task is: notify or order.
+func (c *Console) kind(t *bellman.Task) string {
+	if _, is := c.order(t); is {
+		return "order"
+	}
+	return "notify"
+}
+
+func sorted(m map[string]string) []field {
+	fields := make([]field, 0, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		fields = append(fields, field{name, m[name]})
+	}
+	return fields
+}
+
+const (
+	maxByHand = 2000 // records of the audit that are looked at for one task
+	byHandAge = 60 * time.Millisecond
+)
+
+// byHand finds what was done with a task by hand. Records are kept by time alone:
+// they are read from the task's last change back to its creation, as far as that
+// is quick.
+func (q *request) byHand(t *bellman.Task) (found []bellman.Audit, more bool, err error) {
+	if int(t.Version) <= 1+t.Attempts {
+		return nil, false, nil // every change was an attempt's
+	}
+	began := time.Now()
+	before := t.Updated.Add(time.Millisecond)
+	for seen := 0; seen < maxByHand && time.Since(began) < byHandAge; {
+		const page = 200
+		records, err := q.reader.Audits(q.r.Context(), before, page)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, r := range records {
+			if r.At.Before(t.Created()) {
+				return found, false, nil
+			}
+			if r.Target == t.ID.String() {
+				found = append(found, r)
+			}
+		}
+		if len(records) < page {
+			return found, false, nil
+		}
+		seen += len(records)
+		before = records[len(records)-1].At
+	}
+	return found, true, nil
+}
+
+// taskAction does something with a task by hand, and shows it then.
+func (q *request) taskAction() {
+	t := q.task()
+	if t == nil {
+		return
+	}
+	form := q.r.PostForm
+	action, reason, when := form.Get("action"), strings.TrimSpace(form.Get("reason")), strings.TrimSpace(form.Get("when"))
+	err := q.actOn(t, action, reason, when)
+	if err == nil {
+		q.goTo("/tasks/" + t.ID.String() + "?done=" + action)
+		return
+	}
+	v := q.taskView()
+	if v == nil {
+		return
+	}
+	var status int
+	status, v.Wrong, v.Reason, v.When = http.StatusUnprocessableEntity, "", reason, when
+	switch err {
+	case errReason:
+		v.Wrong = q.visitor.lang.say("error.reason")
+	case errWhen:
+		v.Wrong = q.visitor.lang.say("error.when")
+	case errAction:
+		v.Wrong = q.visitor.lang.say("error.action")
+	default:
+		var detail string
+		status, v.Wrong, detail = q.meaning(err)
+		if detail != "" {
+			v.Wrong += " (" + strings.TrimPrefix(detail, "bellman: ") + ")"
+		}
+	}
+	q.render(status, "task", v)
+}
+
+// A formError is a mistake in a form.
+type formError string
+
+func (e formError) Error() string { return string(e) }
+
+const (
+	errReason formError = "a reason is wanted"
+	errWhen   formError = "want a time or a duration"
+	errAction formError = "there is no such action"
+
+	maxReason = 500 // characters
+	maxAhead  = 10 * 365 * 24 * time.Hour
+)
+
+func (q *request) actOn(t *bellman.Task, action, reason, when string) error {
+	if reason == "" || len([]rune(reason)) > maxReason {
+		return errReason
+	}
+	ctx, by := q.r.Context(), bellman.By{Who: q.visitor.Who, Reason: reason}
+	var err error
+	switch action {
+	case "once", "restart":
+		_, err = q.engine.Resend(ctx, t.ID, bellman.ResendMode(action), by)
+	case "cancel":
+		_, err = q.engine.Cancel(ctx, t.ID, by)
+	case "reschedule":
+		due, ok := moment(when, time.Now())
+		if !ok {
+			return errWhen
+		}
+		_, err = q.engine.Reschedule(ctx, t.ID, due, by)
+	default:
+		return errAction
+	}
+	return err
+}
+
+// moment reads a time (RFC 3339) or a duration from now.
+func moment(text string, now time.Time) (time.Time, bool) {
+	if d, err := schedule.ParseDuration(text); err == nil {
+		return now.Add(d), true
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	return at, err == nil && at.Year() >= 1970 && at.Sub(now) <= maxAhead
+}

@@ -1,0 +1,54 @@
+package server
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/console"
+)
+
+// console builds the pages for people.
+func (s *Server) console(c *config.Config) (*console.Console, error) {
+	held := make([]console.Key, len(c.Keys))
+	for i, k := range keys(c) {
+		held[i] = console.Key{Name: k.Name, Role: console.Role(k.Role), SHA256: k.SHA256}
+	}
+	return console.New(console.Options{
+		Engine:  s.engine,
+		Reader:  s.store,
+		Kinds:   func(queue string) string { return (*s.kinds.Load())[queue] },
+		Queues:  func() []string { return slices.Sorted(maps.Keys(*s.kinds.Load())) },
+		Orders:  shownOrders{},
+		Keys:    held,
+		Version: s.version,
+		Log:     s.log,
+	})
+}
+
+// beside serves what is the console's with the console, and all else with the API.
+func beside(pages *console.Console, rest http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if console.Serves(r) {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	})
+}
+
+// shownOrders shows orders to the console in its own words.
+type shownOrders struct{}
+
+func (shownOrders) Order(t *bellman.Task) (o console.Order, is bool) {
+	if !(orders{}).Is(t) {
+		return o, false
+	}
+	asked, standing := orders{}.Asked(t), orders{}.Standing(t)
+	return console.Order{
+		State: standing.State, Late: standing.Late, Watch: standing.Watch,
+		Expires: asked.Expires, Vars: asked.Vars, NotifyURL: asked.NotifyURL, NotifyJSON: asked.NotifyJSON,
+	}, true
+}

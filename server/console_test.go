@@ -1,0 +1,55 @@
+package server_test
+
+import (
+	"bufio"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+func TestConsoleAndAPIShareTheAddress(t *testing.T) {
+	_, s, stop := serve(t, t.TempDir(), nil)
+	defer stop()
+	var transport http.Transport
+	defer transport.CloseIdleConnections()
+	for path, want := range map[string]string{
+		"/tasks":        "text/html",
+		"/v1/tasks":     "application/json",
+		"/openapi.json": "application/json",
+		"/healthz":      "application/json",
+		"/metrics":      "text/plain",
+		"/nothing":      "application/problem+json",
+	} {
+		answer, err := (&http.Client{Transport: &transport}).Get("http://" + s.Addr() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if got := answer.Header.Get("Content-Type"); !strings.HasPrefix(got, want) {
+			t.Errorf("GET %s: %d %s; want %s", path, answer.StatusCode, got, want)
+		}
+	}
+}
+
+func TestAStopDoesNotWaitForPagesThatAreOpen(t *testing.T) {
+	api, s, stop := serve(t, t.TempDir(), nil)
+	id := create(t, api, client.CreateTask{Queue: "default", URL: "http://127.0.0.1:1/", Delay: "1h"}).ID
+	var transport http.Transport
+	defer transport.CloseIdleConnections()
+	answer, err := (&http.Client{Transport: &transport}).Get("http://" + s.Addr() + "/tasks/" + id + "/live")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if line, err := bufio.NewReader(answer.Body).ReadString('\n'); !strings.HasPrefix(line, "retry:") {
+		t.Fatalf("the stream begins with %q, %v", line, err)
+	}
+	began := time.Now()
+	stop()
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("the stop took %v: it waited for a page that is open", took)
+	}
+}
