@@ -20,6 +20,7 @@ var tiny = sizes{
 	latency: 200 * time.Millisecond, late: 500, over: 300 * time.Millisecond,
 	waiting: 2000, overdue: 200, settle: 50 * time.Millisecond, idle: 50 * time.Millisecond,
 	orders: 200, crowd: 2000, gap: 100 * time.Millisecond, polls: 3, ramp: 300 * time.Millisecond, steady: 500 * time.Millisecond,
+	quiet: 100 * time.Millisecond, nodes: 3, kills: 1, doomed: 20, pace: 100, filled: 3000,
 }
 
 func TestRun(t *testing.T) {

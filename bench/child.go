@@ -18,7 +18,7 @@ import (
 
 // The variables that make a program a server under test, or the bare loop.
 const (
-	envStore    = "BELLMAN_BENCH_STORE"    // the server's data directory
+	envStore    = "BELLMAN_BENCH_STORE"    // the server's store
 	envSettings = "BELLMAN_BENCH_SETTINGS" // its configuration, as YAML; empty: the default
 	envProfile  = "BELLMAN_BENCH_PROFILE"  // where its CPU profile goes; empty: nowhere
 
@@ -48,7 +48,7 @@ func Child() {
 
 // serve runs a server with these settings, but for its addresses, until standard
 // input ends: it stops in good order, also when its parent died.
-func serve(dir, settings, profile string) (err error) {
+func serve(store, settings, profile string) (err error) {
 	if profile != "" {
 		f, err := os.Create(profile)
 		if err != nil {
@@ -67,7 +67,7 @@ func serve(dir, settings, profile string) (err error) {
 		}
 	}
 	c.Listen = "127.0.0.1:0"
-	c.Store = "pebble:" + dir
+	c.Store = store
 	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	slog.SetDefault(log)

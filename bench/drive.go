@@ -96,7 +96,11 @@ func (c *creator) one(ctx context.Context, p *plan, i int) error {
 	return err
 }
 
-var created = []byte(`{"status":201,`)
+// What the answer to a batch says of a task.
+var (
+	created  = []byte(`{"status":201,`)
+	existing = []byte(`{"status":200,`)
+)
 
 // several creates n tasks of a plan, from task i on.
 func (c *creator) several(ctx context.Context, p *plan, i, n int) error {
@@ -105,14 +109,7 @@ func (c *creator) several(ctx context.Context, p *plan, i, n int) error {
 
 // batch creates n tasks with one request; create appends the JSON of the kth.
 func (c *creator) batch(ctx context.Context, n int, create func(b []byte, k int) []byte) error {
-	c.body = append(c.body[:0], `{"tasks":[`...)
-	for k := range n {
-		if k > 0 {
-			c.body = append(c.body, ',')
-		}
-		c.body = create(c.body, k)
-	}
-	c.body = append(c.body, `]}`...)
+	c.batchOf(n, create)
 	status, err := c.send(ctx)
 	if err != nil {
 		return err
@@ -121,6 +118,18 @@ func (c *creator) batch(ctx context.Context, n int, create func(b []byte, k int)
 		return fmt.Errorf("create a batch: %d, %d of %d created: %.300s", status, got, n, c.poster.answer)
 	}
 	return nil
+}
+
+// batchOf makes the body that creates n tasks.
+func (c *creator) batchOf(n int, create func(b []byte, k int) []byte) {
+	c.body = append(c.body[:0], `{"tasks":[`...)
+	for k := range n {
+		if k > 0 {
+			c.body = append(c.body, ',')
+		}
+		c.body = create(c.body, k)
+	}
+	c.body = append(c.body, `]}`...)
 }
 
 // createSingly creates all of a plan, one task a request.

@@ -68,7 +68,7 @@ func (r *run) hanging() error {
 	if err := r.arrive(good); err != nil {
 		return err
 	}
-	_, p99 := r.percentiles("the others' arrival after due", good.lateness())
+	_, p99, _ := r.percentiles("the others' arrival after due", good.lateness())
 	r.must(p99, atMost(5))
 	if r.receiver.hung.Swap(0) == 0 {
 		r.fail("no attempt reached an endpoint that hangs")

@@ -114,15 +114,21 @@ func TestGoals(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
-	all, err := choose(nil)
-	if err != nil || slices.ContainsFunc(all, func(s Scenario) bool { return s.optional }) {
-		t.Errorf("choose(nil) has an optional scenario, or %v", err)
+	all, err := choose(nil, false)
+	if err != nil || slices.ContainsFunc(all, func(s Scenario) bool { return s.optional || s.database }) {
+		t.Errorf("choose(nil) has a scenario that is optional or needs a database, or %v", err)
 	}
-	some, err := choose([]string{"memory-10m", "drain"})
+	some, err := choose([]string{"memory-10m", "drain"}, false)
 	if err != nil || len(some) != 2 || some[0].Name != "drain" {
 		t.Errorf("choose = %v, %v; want drain, then memory-10m", some, err)
 	}
-	if _, err := choose([]string{"nothing"}); err == nil || !strings.Contains(err.Error(), "drain") {
+	if _, err := choose([]string{"nodes"}, false); err == nil {
+		t.Error("choose(nodes) is no error without a database")
+	}
+	if with, err := choose(nil, true); err != nil || !slices.ContainsFunc(with, func(s Scenario) bool { return s.Name == "nodes" }) {
+		t.Errorf("choose(nil) = %v, %v with a database; want nodes too", with, err)
+	}
+	if _, err := choose([]string{"nothing"}, true); err == nil || !strings.Contains(err.Error(), "drain") {
 		t.Errorf("choose(nothing): %v; want an error that lists the names", err)
 	}
 }

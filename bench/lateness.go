@@ -135,26 +135,35 @@ func (r *run) measureLatency(p *process, rest int64) (p50, p99 *Figure, err erro
 	}
 	r.figure("create to answer, p50", durable.ms(50), "ms")
 	r.figure("create to answer, p99", durable.ms(99), "ms")
-	p50, p99 = r.percentiles("create to arrival", took)
+	p50, p99, _ = r.percentiles("create to arrival", took)
 	return p50, p99, nil
 }
 
 // measureLateness creates tasks due at random times and measures how long after
 // that they arrive. rest tasks wait besides.
 func (r *run) measureLateness(p *process, rest int64) (p50, p99 *Figure, err error) {
-	if err := r.warm(p, rest); err != nil {
+	late, err := r.arrivals(p, rest)
+	if err != nil {
 		return nil, nil, err
+	}
+	p50, p99, _ = r.percentiles("arrival after due", late)
+	return p50, p99, nil
+}
+
+// arrivals are how long after their due times tasks arrive that are due at random.
+func (r *run) arrivals(p *process, rest int64) (late durations, err error) {
+	if err := r.warm(p, rest); err != nil {
+		return late, err
 	}
 	l := r.newLoad(r.sizes.late)
 	l.dueWithin(time.Now().Add(r.sizes.ahead(len(l.at))), r.sizes.over)
 	if err := p.createInBatches(r.ctx, to(l, r.url)); err != nil {
-		return nil, nil, err
+		return late, err
 	}
 	if err := r.finish(p, l, rest); err != nil {
-		return nil, nil, err
+		return late, err
 	}
-	p50, p99 = r.percentiles("arrival after due", l.lateness())
-	return p50, p99, nil
+	return l.lateness(), nil
 }
 
 // dueWithin sets due times at random.
@@ -176,11 +185,12 @@ func (l *load) lateness() durations {
 	return late
 }
 
-// percentiles notes the median, with the histogram, and the 99th percentile.
-func (r *run) percentiles(name string, d durations) (p50, p99 *Figure) {
+// percentiles notes the median, with the histogram, the 99th percentile, and the
+// longest.
+func (r *run) percentiles(name string, d durations) (p50, p99, most *Figure) {
 	at := len(r.report.Figures)
 	r.figure(name+", p50", d.ms(50), "ms").Histogram = d.buckets()
 	r.figure(name+", p99", d.ms(99), "ms")
 	r.figure(name+", most", d.ms(100), "ms")
-	return &r.report.Figures[at], &r.report.Figures[at+1]
+	return &r.report.Figures[at], &r.report.Figures[at+1], &r.report.Figures[at+2]
 }

@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// Options say what to measure. The zero value measures everything at full
-// size, which takes about ten minutes and 2 GiB of disk.
+// Options say what to measure. The zero value measures everything of the embedded
+// store at full size, which takes about ten minutes and 2 GiB of disk.
 type Options struct {
-	Scenarios []string // names of [Scenarios]; none: all but memory-10m
+	Scenarios []string // names of [Scenarios]; none: all but memory-10m and waiting-5m
+	Store     string   // URL of a database in whose server databases are made and dropped for the stores; empty: the embedded store
 	Quick     bool     // small sizes: everything in about two minutes, figures a rough idea
 	Dir       string   // where the stores are, and so which disk is measured; default: the directory for temporary files
 	Profile   string   // CPU profiles of the servers go to this name with the scenario's added, "cpu.drain"; empty: none
@@ -22,6 +23,7 @@ type Scenario struct {
 	About string
 
 	optional bool // only where it is asked for
+	database bool // needs a store in a database
 	run      func(*run) error
 }
 
@@ -45,15 +47,28 @@ func Scenarios() []Scenario {
 		{Name: "orders-crowd", About: "more orders than this machine can poll in time: late evenly, none lost", run: (*run).ordersCrowd},
 		{Name: "orders-waiting", About: "resident memory with many orders waiting for half an hour", run: (*run).ordersWaiting},
 		{Name: "memory-10m", About: "resident memory with ten times as many waiting", optional: true, run: (*run).memoryTenfold},
+		{Name: "statements", About: "statements a task, in batches and in a drain", database: true, run: (*run).statements},
+		{Name: "idle", About: "statements and CPU of a server with nothing to do", database: true, run: (*run).idle},
+		{Name: "nodes", About: "three servers on one database against one, same load", database: true, run: (*run).nodes},
+		{Name: "takeover", About: "kill -9 of one server of three, until its tasks fire again", database: true, run: (*run).takeover},
+		{Name: "rolling", About: "restart of three servers in turn under load: how late tasks are", database: true, run: (*run).rolling},
+		{Name: "waiting-5m", About: "throughput, lateness and pages with five million waiting", database: true, optional: true, run: (*run).waitingMillions},
 	}
 }
 
-// choose returns the scenarios with these names, in their own order.
-func choose(names []string) ([]Scenario, error) {
+// NeedsDatabase says that the scenario can be run with [Options.Store] alone.
+func (s Scenario) NeedsDatabase() bool { return s.database }
+
+// choose returns the scenarios with these names, in their own order; without
+// names those that are not optional and can be run.
+func choose(names []string, database bool) ([]Scenario, error) {
 	all := Scenarios()
 	var known []string
 	for _, s := range all {
 		known = append(known, s.Name)
+		if s.database && !database && slices.Contains(names, s.Name) {
+			return nil, fmt.Errorf("scenario %q needs a store in a database", s.Name)
+		}
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
@@ -62,7 +77,7 @@ func choose(names []string) ([]Scenario, error) {
 	}
 	return slices.DeleteFunc(all, func(s Scenario) bool {
 		if len(names) == 0 {
-			return s.optional
+			return s.optional || s.database && !database
 		}
 		return !slices.Contains(names, s.Name)
 	}), nil
@@ -91,6 +106,13 @@ type sizes struct {
 	polls  int           // until an order is paid, where all are in time
 	ramp   time.Duration // over which orders are placed
 	steady time.Duration // of the crowd, measured
+
+	quiet  time.Duration // with nothing to do
+	nodes  int
+	kills  int // of a node, one after the other
+	doomed int // tasks of each node that is killed
+	pace   int // tasks a second while nodes are restarted
+	filled int // tasks waiting, put there by the database itself
 }
 
 // batch is how many tasks one request of a batch has.
@@ -108,6 +130,7 @@ var full = sizes{
 	latency: 20 * time.Second, late: 20_000, over: 20 * time.Second,
 	waiting: 1_000_000, overdue: 10_000, settle: 3 * time.Second, idle: 5 * time.Second,
 	orders: 20_000, crowd: 100_000, gap: 3 * time.Second, polls: 20, ramp: 15 * time.Second, steady: 30 * time.Second,
+	quiet: 30 * time.Second, nodes: 3, kills: 5, doomed: 300, pace: 1000, filled: 5_000_000,
 }
 
 var quick = sizes{
@@ -116,4 +139,5 @@ var quick = sizes{
 	latency: 4 * time.Second, late: 4_000, over: 4 * time.Second,
 	waiting: 100_000, overdue: 2_000, settle: time.Second, idle: 2 * time.Second,
 	orders: 2_000, crowd: 30_000, gap: time.Second, polls: 5, ramp: 3 * time.Second, steady: 6 * time.Second,
+	quiet: 5 * time.Second, nodes: 3, kills: 2, doomed: 100, pace: 500, filled: 200_000,
 }

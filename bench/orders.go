@@ -109,7 +109,7 @@ func (r *run) orders() error {
 	if err != nil {
 		return err
 	}
-	_, p99 := r.percentiles("question after due", late)
+	_, p99, _ := r.percentiles("question after due", late)
 	r.must(p99, atMost(50))
 	if peak > 0 {
 		r.figure("server memory, most", mib(peak), "MiB")

@@ -37,18 +37,34 @@ type process struct {
 // patience is how long anything may take without progress.
 const patience = 30 * time.Second
 
-// start starts a server with default settings on a data directory and waits until
-// it is ready.
-func (r *run) start(dir string) (*process, error) { return r.startWith(dir, "") }
+// start starts a server with default settings on a store, which it creates where
+// there is none, and waits until it is ready.
+func (r *run) start(store string) (*process, error) { return r.startWith(store, "") }
 
 // startWith starts a server with these settings, as YAML; empty: the default.
-func (r *run) startWith(dir, settings string) (*process, error) {
+func (r *run) startWith(store, settings string) (*process, error) {
+	p, err := r.launch(store, settings)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.awaitReady(r.ctx); err != nil {
+		p.kill()
+		return nil, err
+	}
+	return p, nil
+}
+
+// launch starts a server, and waits until it listens.
+func (r *run) launch(store, settings string) (*process, error) {
+	if err := r.create(store); err != nil {
+		return nil, err
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	p := &process{cmd: exec.Command(program), log: &tail{}}
-	p.cmd.Env = append(withoutOurs(os.Environ()), envStore+"="+dir, envSettings+"="+settings)
+	p.cmd.Env = append(withoutOurs(os.Environ()), envStore+"="+store, envSettings+"="+settings)
 	if r.o.Profile != "" {
 		name := fmt.Sprintf("%s.%s.%d", r.o.Profile, r.scenario, len(r.servers)+1)
 		p.cmd.Env = append(p.cmd.Env, envProfile+"="+name)
@@ -74,10 +90,6 @@ func (r *run) startWith(dir, settings string) (*process, error) {
 	p.http = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 128,
 		DialContext: (&net.Dialer{}).DialContext}
 	if p.client, err = client.New(client.Options{Server: "http://" + p.addr, HTTP: &http.Client{Transport: p.http}}); err != nil {
-		p.kill()
-		return nil, err
-	}
-	if err := p.awaitReady(r.ctx); err != nil {
 		p.kill()
 		return nil, err
 	}

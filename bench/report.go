@@ -39,7 +39,7 @@ type Figure struct {
 	Scenario string  `json:"scenario"`
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
-	Unit     string  `json:"unit"` // /s, ms, MiB, B, ms/s or µs
+	Unit     string  `json:"unit"` // /s, ms, s, MiB, B, ms/s, µs, % or empty
 
 	Base     float64 `json:"base,omitempty"` // what Value is compared with; 0: nothing
 	BaseName string  `json:"base_name,omitempty"`

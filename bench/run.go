@@ -1,14 +1,14 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
+
+	"github.com/bellmanhq/bellman/bench/scratch"
 )
 
 // A run is one Run under way.
@@ -18,11 +18,15 @@ type run struct {
 	sizes sizes
 	out   io.Writer
 
-	dir      string // for stores; removed at the end
-	receiver *receiver
-	url      string // of the receiver
-	report   Report
-	lastLoad int
+	dir    string                       // for stores; removed at the end
+	server *scratch.Server              // where databases are made for stores; nil: the embedded store
+	made   map[string]*scratch.Database // by their URLs, and those by way of a tap
+
+	databasePid int // 0: not on this machine
+	receiver    *receiver
+	url         string // of the receiver
+	report      Report
+	lastLoad    int
 
 	scenario string
 	servers  []*process // of the scenario
@@ -45,7 +49,7 @@ func Run(ctx context.Context, o Options, out io.Writer) (Report, error) {
 }
 
 func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report, err error) {
-	scenarios, err := choose(o.Scenarios)
+	scenarios, err := choose(o.Scenarios, o.Store != "")
 	if err != nil {
 		return Report{}, err
 	}
@@ -55,6 +59,12 @@ func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report,
 		return r.report, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(r.dir)) }()
+	if o.Store != "" {
+		if err := r.connect(); err != nil {
+			return r.report, err
+		}
+		defer func() { err = errors.Join(err, r.dropAll(), r.server.Close()) }()
+	}
 	r.receiver = newReceiver()
 	defer r.receiver.close()
 	urls, err := r.receiver.listen(1, false)
@@ -62,7 +72,7 @@ func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report,
 		return r.report, err
 	}
 	r.url = urls[0]
-	others := watchOthers()
+	others := watchOthers(r.databaseCPU)
 	if !canMeasure {
 		fmt.Fprintln(out, "memory and CPU of another process can be read on Linux only: they are left out")
 	}
@@ -101,7 +111,7 @@ func (r *run) one(s Scenario) (err error) {
 		r.fail("%d deliveries of tasks that were due tomorrow, or over", n)
 	}
 	r.servers, r.loads = nil, nil
-	if err != nil {
+	if err := errors.Join(err, r.dropUnwanted()); err != nil {
 		return err
 	}
 	fmt.Fprintf(r.out, "%s (%s)", s.Name, time.Since(begun).Round(100*time.Millisecond))
@@ -115,11 +125,6 @@ func (r *run) one(s Scenario) (err error) {
 // fail notes a promise that was not kept.
 func (r *run) fail(format string, args ...any) {
 	r.report.Failures = append(r.report.Failures, r.scenario+": "+fmt.Sprintf(format, args...))
-}
-
-// store returns a directory for a new store.
-func (r *run) store(name string) string {
-	return filepath.Join(r.dir, r.scenario+"-"+cmp.Or(name, "store"))
 }
 
 // check holds a load against the promises, when all is over.
@@ -157,11 +162,23 @@ func (r *run) settled(err error) error {
 	return err
 }
 
+// A used is processor time that was used so far.
+type used struct{ server, database time.Duration }
+
+func (r *run) used(p *process) used {
+	cpu, _, _ := p.usage()
+	return used{cpu, r.databaseCPU()}
+}
+
 // spent notes what the server used for a load, and stops it.
-func (r *run) spent(p *process, before time.Duration, tasks int) error {
-	cpu, _, peak := p.usage()
-	if cpu > 0 {
-		r.figure("server CPU a task", float64((cpu-before).Microseconds())/float64(tasks), "µs")
+func (r *run) spent(p *process, before used, tasks int) error {
+	now := r.used(p)
+	_, _, peak := p.usage()
+	if now.server > 0 {
+		r.figure("server CPU a task", float64((now.server-before.server).Microseconds())/float64(tasks), "µs")
+	}
+	if now.database > 0 {
+		r.figure("database CPU a task", float64((now.database-before.database).Microseconds())/float64(tasks), "µs")
 	}
 	if peak > 0 {
 		r.figure("server memory, most", mib(peak), "MiB")

@@ -6,12 +6,15 @@ import (
 )
 
 // watchOthers returns a function that says which share of the CPUs' time other
-// programs took since, 0 to 1; −1 where that cannot be known.
-func watchOthers() (share func() float64) {
+// programs took since, 0 to 1; −1 where that cannot be known. What the database
+// used is ours.
+func watchOthers(database func() time.Duration) (share func() float64) {
 	begun := time.Now()
 	all, ours, err := cpuOfAll()
+	ours += database()
 	return func() float64 {
 		allNow, oursNow, errNow := cpuOfAll()
+		oursNow += database()
 		if err != nil || errNow != nil {
 			return -1
 		}

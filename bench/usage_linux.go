@@ -38,25 +38,60 @@ func memoryOf(pid int) (now, peak int64, err error) {
 
 // cpuOf returns the CPU time that a process has used, in steps of 10 ms.
 func cpuOf(pid int) (time.Duration, error) {
+	s, err := statOf(pid)
+	return s.own, err
+}
+
+// cpuOfTree returns the CPU time that a process and its children have used, also
+// those that have ended.
+func cpuOfTree(pid int) (time.Duration, error) {
+	s, err := statOf(pid)
+	if err != nil {
+		return 0, err
+	}
+	sum := s.own + s.ended
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0, err
+	}
+	for _, entry := range entries {
+		child, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue // no process
+		}
+		if s, err := statOf(child); err == nil && s.parent == pid { // else it has just ended
+			sum += s.own + s.ended
+		}
+	}
+	return sum, nil
+}
+
+// A stat is what Linux says of a process.
+type stat struct {
+	parent     int
+	own, ended time.Duration // CPU time, and that of children that ended
+}
+
+func statOf(pid int) (stat, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, err
+		return stat{}, err
 	}
-	// The name, in brackets, may hold anything; utime and stime are fields 14
-	// and 15 of proc_pid_stat(5), in ticks, a hundred a second on every Linux of ours.
+	// The name, in brackets, may hold anything; ppid is field 4 of
+	// proc_pid_stat(5); utime, stime, cutime and cstime are 14 to 17, in ticks, a
+	// hundred a second on every Linux of ours.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("/proc/%d/stat has %d fields after the name", pid, len(fields))
+	if len(fields) < 15 {
+		return stat{}, fmt.Errorf("/proc/%d/stat has %d fields after the name", pid, len(fields))
 	}
-	user, err := strconv.ParseInt(fields[11], 10, 64)
-	if err != nil {
-		return 0, err
+	var values [5]int64
+	for i, field := range []int{1, 11, 12, 13, 14} {
+		if values[i], err = strconv.ParseInt(fields[field], 10, 64); err != nil {
+			return stat{}, fmt.Errorf("/proc/%d/stat: %w", pid, err)
+		}
 	}
-	system, err := strconv.ParseInt(fields[12], 10, 64)
-	if err != nil {
-		return 0, err
-	}
-	return time.Duration(user+system) * 10 * time.Millisecond, nil
+	const tick = 10 * time.Millisecond
+	return stat{parent: int(values[0]), own: time.Duration(values[1]+values[2]) * tick, ended: time.Duration(values[3]+values[4]) * tick}, nil
 }
 
 // cpuOfAll returns the CPU time that all programs of the machine have used, and

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -13,11 +14,12 @@ func (r *run) storeWaiting() error {
 	if r.waiting != "" {
 		return nil
 	}
-	dir := filepath.Join(r.dir, "waiting")
-	if err := r.fill(dir, r.sizes.waiting); err != nil {
+	store := r.store("waiting")
+	r.waiting = store // kept when the scenario is over
+	if err := r.fill(store, r.sizes.waiting); err != nil {
 		return err
 	}
-	r.waiting, r.stored = dir, r.sizes.waiting
+	r.stored = r.sizes.waiting
 	return nil
 }
 
@@ -80,7 +82,7 @@ func (r *run) memory() error {
 		r.figure("memory a waiting task", float64(now-least)/float64(r.stored), "B")
 		r.figure("idle with tasks waiting", float64((idle-cpu).Milliseconds())/r.sizes.idle.Seconds(), "ms/s")
 	}
-	disk, err := diskOf(r.waiting)
+	disk, err := r.diskOf(r.waiting)
 	if err != nil {
 		return err
 	}
@@ -154,9 +156,12 @@ func (r *run) restart() error {
 	return p.stop()
 }
 
-// diskOf returns how many bytes the files of a directory have.
-func diskOf(dir string) (bytes int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+// diskOf returns how many bytes a store has on disk.
+func (r *run) diskOf(store string) (bytes int64, err error) {
+	if d := r.made[store]; d != nil {
+		return d.Bytes(r.ctx)
+	}
+	err = filepath.WalkDir(strings.TrimPrefix(store, embedded), func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}

@@ -12,10 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-const (
-	fillers = 2       // that insert at once
-	page    = 100_000 // rows of one statement
-)
+// page is how many rows one statement inserts.
+const page = 100_000
 
 // numbers are those from 0 to page−1, in words that every server knows.
 var numbers = func() string {
@@ -108,7 +106,7 @@ func copyOf(ctx context.Context, db *sql.DB, table string, anew map[string]strin
 func (d *Database) insert(ctx context.Context, db *sql.DB, tasks int, statements ...string) error {
 	var next atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
-	for range fillers {
+	for range d.server.kind.fillers {
 		g.Go(func() error {
 			conn, err := db.Conn(ctx)
 			if err != nil {

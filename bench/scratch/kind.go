@@ -28,6 +28,7 @@ type kind struct {
 	drop       string
 	checkpoint string // empty: there is no such thing
 
+	fillers  int               // that insert at once
 	quick    []string          // session settings for filling
 	words    *strings.Replacer // those of fill's statements
 	tidy     []string          // to be run when all is filled
@@ -44,6 +45,7 @@ var kinds = map[string]kind{
 		tables: `SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
 		bytes:  `SELECT pg_database_size(current_database())`,
 		drop:   `DROP DATABASE IF EXISTS %s WITH (FORCE)`, checkpoint: `CHECKPOINT`,
+		fillers: 2,
 		quick:   []string{`SET synchronous_commit = off`},
 		words:   strings.NewReplacer("{div}", "/", "{hex}", "to_hex", "{id}", "CAST(%s AS uuid)", "{bytes}", "convert_to(%s, 'UTF8')", "{text}", "CAST(%s AS text)", "{big}", "CAST(%s AS bigint)"),
 		tidy:    []string{`VACUUM (ANALYZE) bellman_task`, `VACUUM (ANALYZE) bellman_live`},
@@ -57,6 +59,8 @@ var kinds = map[string]kind{
 		tables:  `SELECT count(*) FROM information_schema.tables WHERE table_schema = database()`,
 		bytes:   `SELECT CAST(coalesce(sum(data_length + index_length), 0) AS SIGNED) FROM information_schema.tables WHERE table_schema = database()`,
 		drop:    `DROP DATABASE IF EXISTS %s`,
+		fillers: 1, // two wait for each other's keys
+		quick:   []string{`SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`},
 		words:   strings.NewReplacer("{div}", "DIV", "{hex}", "hex", "{id}", "unhex(%s)", "{bytes}", "%s", "{text}", "CAST(%s AS char)", "{big}", "%s"),
 		tidy:    []string{`ANALYZE TABLE bellman_task`, `ANALYZE TABLE bellman_live`},
 		inClear: [2]string{"tls", "false"}, port: "3306",

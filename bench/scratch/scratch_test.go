@@ -134,8 +134,8 @@ func TestTap(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer tap.Close()
-		other := *d
-		if other.url, err = other.url.Parse(tap.URL); err != nil {
+		other := &Database{server: d.server}
+		if other.url, err = d.url.Parse(tap.URL); err != nil {
 			t.Fatal(err)
 		}
 		err = other.with(func(db *sql.DB) error {

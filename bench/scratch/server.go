@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"sync"
 
 	"github.com/bellmanhq/bellman/config"
 )
@@ -78,9 +79,11 @@ func (s *Server) Checkpoint(ctx context.Context) {
 type Database struct {
 	URL string // of the store, as in a server's configuration
 
-	server *Server
-	name   string
-	url    *url.URL // for the driver
+	server  *Server
+	name    string
+	url     *url.URL // for the driver
+	created sync.Once
+	err     error // of Create
 }
 
 // Name returns a name for a database that there is none of yet.
@@ -116,9 +119,14 @@ func (s *Server) withOurs(u *url.URL) string {
 	return full.String()
 }
 
-// Create creates the database. One that has tables from its birth, out of a
-// template of the server's, is dropped again and refused.
+// Create creates the database, when it is first called. One that has tables from
+// its birth, out of a template of the server's, is dropped again and refused.
 func (d *Database) Create(ctx context.Context) error {
+	d.created.Do(func() { d.err = d.create(ctx) })
+	return d.err
+}
+
+func (d *Database) create(ctx context.Context) error {
 	if _, err := d.server.admin.ExecContext(ctx, "CREATE DATABASE "+d.name); err != nil {
 		return fmt.Errorf("create database %s: %w", d.name, err)
 	}

@@ -16,21 +16,29 @@ import (
 func benchCommand() *cobra.Command {
 	var about strings.Builder
 	for _, s := range bench.Scenarios() {
-		fmt.Fprintf(&about, "  %-17s %s\n", s.Name, s.About)
+		mark := " "
+		if s.NeedsDatabase() {
+			mark = "*"
+		}
+		fmt.Fprintf(&about, " %s%-17s %s\n", mark, s.Name, s.About)
 	}
 	c := &cobra.Command{
 		Use:   "bench [SCENARIO...]",
-		Short: "Measure this machine and the embedded store",
-		Long: `Measure this machine and the embedded store, with servers, a receiver and a
-payment channel of its own on loopback, and check meanwhile that nothing is lost,
-sent twice or early.
-All scenarios but memory-10m, or those that are named:
+		Short: "Measure this machine and a store",
+		Long: `Measure this machine and the embedded store, or with --store a database, with
+servers, a receiver and a payment channel of its own on loopback, and check
+meanwhile that nothing is lost, sent twice or early.
+All scenarios but memory-10m and waiting-5m, or those that are named; with * those
+that need --store:
 
 ` + about.String() + `
-The whole takes about ten minutes and 2 GiB of disk. The exit status is 1 if a
-promise was not kept.`,
+The whole takes about ten minutes and 2 GiB of disk; waiting-5m takes 10 GiB. What
+is written to a database server goes into new databases, bellman_bench_..., which
+are dropped at the end: the user needs the right to create some, and the one that
+the URL names is left alone. The exit status is 1 if a promise was not kept.`,
 	}
 	var o bench.Options
+	c.Flags().StringVar(&o.Store, "store", "", "measure a database server: databases are made in it and dropped, as postgres://USER:PASSWORD@HOST/DATABASE or mysql://… (default: the embedded store)")
 	c.Flags().BoolVar(&o.Quick, "quick", false, "small sizes: about two minutes, figures a rough idea")
 	c.Flags().StringVar(&o.Dir, "dir", "", "where the stores are, and so which disk is measured (default: for temporary files)")
 	c.Flags().StringVar(&o.Profile, "profile", "", "write CPU profiles of the servers to files that begin with this name")
@@ -38,7 +46,7 @@ promise was not kept.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		if err := knownScenarios(args); err != nil {
+		if err := knownScenarios(args, o.Store); err != nil {
 			return wrong{err}
 		}
 		o.Scenarios = args
@@ -65,14 +73,17 @@ promise was not kept.`,
 	return c
 }
 
-func knownScenarios(names []string) error {
-	known := map[string]bool{}
+func knownScenarios(names []string, store string) error {
+	known := map[string]bench.Scenario{}
 	for _, s := range bench.Scenarios() {
-		known[s.Name] = true
+		known[s.Name] = s
 	}
 	for _, name := range names {
-		if !known[name] {
+		switch s, is := known[name]; {
+		case !is:
 			return fmt.Errorf("there is no scenario %q: see bellman bench --help", name)
+		case s.NeedsDatabase() && store == "":
+			return fmt.Errorf("scenario %q measures a database: name one with --store postgres://USER:PASSWORD@HOST/DATABASE", name)
 		}
 	}
 	return nil
