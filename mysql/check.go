@@ -37,10 +37,10 @@ func (d *database) Check(ctx context.Context) error {
 	}
 	var engine sql.NullString
 	err := d.db.QueryRowContext(ctx, `SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'bellman_shard'`).Scan(&engine)
-	if err != nil {
+	if err != nil && !errors.Is(err, sql.ErrNoRows) { // no tables yet
 		return err
 	}
-	if engine.String != "InnoDB" {
+	if err == nil && engine.String != "InnoDB" {
 		return fmt.Errorf("the tables are kept by %s, which may have no transactions: want InnoDB", engine.String)
 	}
 	if d.server.tiDB() {

@@ -20,6 +20,7 @@ type database struct {
 	log  *slog.Logger
 
 	stopped time.Duration // longer than this no client is silent in the middle of a transaction
+	answer  time.Duration // longer than this no flight is waited for
 }
 
 var _ sqlstore.Driver = (*database)(nil)
@@ -43,6 +44,8 @@ func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) 
 		return errLost{err}
 	}
 	defer conn.Release()
+	ctx, cancel := context.WithTimeout(ctx, d.answer)
+	defer cancel()
 	return send(ctx, conn.Conn(), statements, plain)
 }
 
@@ -51,7 +54,7 @@ func (d *database) Begin(ctx context.Context) (sqlstore.Tx, error) {
 	if err != nil {
 		return nil, errLost{err}
 	}
-	return &transaction{conn: conn}, nil
+	return &transaction{conn: conn, answer: d.answer}, nil
 }
 
 // Define runs a statement that defines something.
@@ -133,11 +136,14 @@ func kind(server *pgconn.PgError) sqlstore.Kind {
 // A transaction takes a connection until it ends. BEGIN travels with the first
 // statements.
 type transaction struct {
-	conn  *pgxpool.Conn
-	begun bool
+	conn   *pgxpool.Conn
+	answer time.Duration
+	begun  bool
 }
 
 func (t *transaction) Send(ctx context.Context, statements ...*sqlstore.Statement) error {
+	ctx, cancel := context.WithTimeout(ctx, t.answer)
+	defer cancel()
 	return send(ctx, t.conn.Conn(), statements, t.opening())
 }
 
@@ -157,7 +163,9 @@ func (t *transaction) Commit(ctx context.Context, statements ...*sqlstore.Statem
 		t.conn.Release()
 		return nil
 	}
-	err := send(ctx, t.conn.Conn(), statements, t.opening()|closing)
+	within, cancel := context.WithTimeout(ctx, t.answer)
+	defer cancel()
+	err := send(within, t.conn.Conn(), statements, t.opening()|closing)
 	if err == nil {
 		t.conn.Release()
 		return nil

@@ -30,6 +30,11 @@ type Options struct {
 	// ends it, so that a process that has stopped holds no shard. Default 3s.
 	Stopped time.Duration
 
+	// Answer is how long the database may take for one flight of statements, before
+	// the connection is given up: one that was lost on its way says nothing, ever.
+	// Default 15s.
+	Answer time.Duration
+
 	Logger *slog.Logger // default: discards
 }
 
@@ -131,5 +136,5 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &database{pool: pool, stopped: stopped, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}, nil
+	return &database{pool: pool, stopped: stopped, answer: cmp.Or(o.Answer, 15*time.Second), log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}, nil
 }

@@ -118,6 +118,8 @@ var migrations = [][]string{{
 }, {
 	// How many shards there are, beside the rows that every commit changes.
 	`ALTER TABLE bellman_schema ADD COLUMN shards BIGINT NOT NULL DEFAULT 0`,
+	// Those that are kept no longer, in order.
+	`CREATE INDEX bellman_ended_finished ON bellman_ended (state, finished, id)`,
 	`CREATE TABLE bellman_count (
 		id {id} NOT NULL PRIMARY KEY,
 		queue {name} NOT NULL,
@@ -129,7 +131,14 @@ var migrations = [][]string{{
 // Migrate brings the schema of a database to the present layout, and creates
 // what is missing: it may be run any number of times, by many at once. Shards
 // are created with the schema; their number never changes.
+// Where there is nothing to do it needs no right to create tables.
 func Migrate(ctx context.Context, d Driver, shards int) error {
+	if err := d.Check(ctx); err != nil {
+		return err
+	}
+	if version, err := schemaVersion(ctx, d); err == nil && version == len(migrations) {
+		return nil
+	}
 	err := d.Define(ctx, `CREATE TABLE bellman_schema (version BIGINT NOT NULL PRIMARY KEY, applied BIGINT NOT NULL){table}`)
 	if err != nil && d.Kind(err) != Exists && d.Kind(err) != Duplicate { // a duplicate: two create it at once
 		return fmt.Errorf("create schema: %w", err)

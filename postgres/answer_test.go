@@ -1,0 +1,49 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+)
+
+// TestLostReply lets the server take longer than an answer may take: the store
+// must not wait for ever.
+func TestLostReply(t *testing.T) {
+	ctx := context.Background()
+	d, err := connect(ctx, newDatabase(t), Options{Answer: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	sleep := &sqlstore.Statement{Name: "sleep", Text: "SELECT pg_sleep(20)"}
+	for name, call := range map[string]func() error{
+		"Read": func() error { return d.Read(ctx, sleep) },
+		"Send": func() error {
+			tx, err := d.Begin(ctx)
+			if err != nil {
+				return err
+			}
+			defer tx.Rollback()
+			return tx.Send(ctx, sleep)
+		},
+		"Commit": func() error {
+			tx, err := d.Begin(ctx)
+			if err != nil {
+				return err
+			}
+			return tx.Commit(ctx, sleep)
+		},
+	} {
+		began := time.Now()
+		err = call()
+		if kind := d.Kind(err); kind != sqlstore.Lost || time.Since(began) > 10*time.Second {
+			t.Errorf("%s() = %v, of kind %d, after %v; want the connection lost after 300ms", name, err, kind, time.Since(began))
+		}
+		if failed := (*sqlstore.Failed)(nil); name == "Commit" && errors.As(err, &failed) {
+			t.Errorf("Commit() = %v: it says that nothing was written, and cannot know", err)
+		}
+	}
+}
