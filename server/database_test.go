@@ -22,101 +22,93 @@ import (
 type database struct {
 	kind string // postgres or mysql
 	url  string
-	exec func(text string) error // as the server's owner, in no particular database
 	name string
+	exec func(url, text string) error
 }
 
 // eachDatabase runs a test on a database of each kind. Where there is no server it
 // is skipped, unless the environment names one.
 func eachDatabase(t *testing.T, test func(t *testing.T, d database)) {
 	t.Helper()
-	t.Run("postgres", func(t *testing.T) {
-		address, exec := postgresServer(t)
-		test(t, newDatabase(t, "postgres", address, exec, "DROP DATABASE %s WITH (FORCE)"))
-	})
-	t.Run("mysql", func(t *testing.T) {
-		address, exec := mysqlServer(t)
-		test(t, newDatabase(t, "mysql", address, exec, "DROP DATABASE %s"))
-	})
+	for _, server := range []struct {
+		kind, variable, usual string
+		exec                  func(url, text string) error
+	}{
+		{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable", execPostgres},
+		{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql", execMySQL},
+	} {
+		t.Run(server.kind, func(t *testing.T) {
+			address, named := os.LookupEnv(server.variable)
+			if !named {
+				address = server.usual
+			}
+			if err := server.exec(address, "SELECT 1"); err != nil {
+				if named {
+					t.Fatal(err) // somebody wants these tests
+				}
+				t.Skipf("no server (set %s to one): %v", server.variable, err)
+			}
+			test(t, database{server.kind, address, "", server.exec}.other(t))
+		})
+	}
 }
 
-func newDatabase(t *testing.T, kind, address string, exec func(text string) error, drop string) database {
+// other creates another database, which is dropped when the test ends.
+func (d database) other(t *testing.T) database {
 	t.Helper()
 	id := bellman.NewID()
-	name := fmt.Sprintf("bellman_test_%x", id[:])
-	if err := exec("CREATE DATABASE " + name); err != nil {
-		t.Fatal(err)
+	o := database{kind: d.kind, name: fmt.Sprintf("bellman_test_%x", id[:]), exec: d.exec}
+	d.run(t, "CREATE DATABASE "+o.name)
+	drop := "DROP DATABASE " + o.name
+	if d.kind == "postgres" {
+		drop += " WITH (FORCE)"
 	}
-	t.Cleanup(func() {
-		if err := exec(fmt.Sprintf(drop, name)); err != nil {
-			t.Errorf("drop database %s: %v", name, err)
-		}
-	})
-	u, err := url.Parse(address)
+	t.Cleanup(func() { d.run(t, drop) })
+	u, err := url.Parse(d.url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.Path = "/" + name
-	return database{kind: kind, url: u.String(), exec: exec, name: name}
+	u.Path = "/" + o.name
+	o.url = u.String()
+	return o
 }
 
-// server returns the address of a server that tests may use, and what runs a
-// statement there.
-func postgresServer(t *testing.T) (address string, exec func(text string) error) {
+// run runs statements, each by itself.
+func (d database) run(t *testing.T, texts ...string) {
 	t.Helper()
-	address, named := os.LookupEnv("BELLMAN_TEST_POSTGRES")
-	if !named {
-		address = "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
-	}
-	exec = func(text string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		conn, err := pgx.Connect(ctx, address)
-		if err != nil {
-			return err
+	for _, text := range texts {
+		if err := d.exec(d.url, text); err != nil {
+			t.Errorf("%s: %v", text, err)
 		}
-		defer conn.Close(ctx)
-		_, err = conn.Exec(ctx, text)
+	}
+}
+
+func execPostgres(url, text string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
 		return err
 	}
-	reached(t, exec, named, "no PostgreSQL (set BELLMAN_TEST_POSTGRES to one)")
-	return address, exec
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, text)
+	return err
 }
 
-func mysqlServer(t *testing.T) (address string, exec func(text string) error) {
-	t.Helper()
-	address, named := os.LookupEnv("BELLMAN_TEST_MYSQL")
-	if !named {
-		address = "mysql://root@127.0.0.1:3306/mysql"
-	}
+func execMySQL(address, text string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
 	u, err := url.Parse(address)
 	if err != nil {
-		t.Fatal(err)
-	}
-	exec = func(text string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		db, err := sql.Open("mysql", fmt.Sprintf("%s@tcp(%s)%s?multiStatements=true", u.User, u.Host, u.Path))
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		_, err = db.ExecContext(ctx, text)
 		return err
 	}
-	reached(t, exec, named, "no MySQL or MariaDB (set BELLMAN_TEST_MYSQL to one)")
-	return address, exec
-}
-
-// reached skips the test where there is no server, unless somebody named one.
-func reached(t *testing.T, exec func(text string) error, named bool, none string) {
-	t.Helper()
-	if err := exec("SELECT 1"); err != nil {
-		if named {
-			t.Fatal(err)
-		}
-		t.Skipf("%s: %v", none, err)
+	db, err := sql.Open("mysql", fmt.Sprintf("%s@tcp(%s)%s", u.User, u.Host, u.Path))
+	if err != nil {
+		return err
 	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, text)
+	return err
 }
 
 // A line leads to a server, and can be cut: then it accepts connections and ends

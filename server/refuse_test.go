@@ -1,0 +1,122 @@
+package server_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/server"
+)
+
+// A database that would not keep the promises, or cannot be used, is refused at
+// the start, in words that say what to do, without the password, in bounded time.
+func TestOpenRefusesDatabases(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		empty := d.other(t)
+		if err := server.MigrateStore(t.Context(), d.url, nil); err != nil {
+			t.Fatal(err)
+		}
+		poor := d.poorUser(t)
+		newer := d.other(t)
+		newer.run(t, "CREATE TABLE bellman_schema (version BIGINT NOT NULL PRIMARY KEY, applied BIGINT NOT NULL)", "INSERT INTO bellman_schema VALUES (9999, 0)")
+		refused := []refusal{
+			{"nobody", with(t, d.url, url.UserPassword("nobody-here", "geheim"), ""), "look at the user and the password"},
+			{"a user who may only read", with(t, d.url, poor, ""), "SELECT, INSERT, UPDATE and DELETE"},
+			{"a user who may create nothing", with(t, empty.url, poor, ""), "bellman serve --no-migrate"},
+			{"no such database", strings.Replace(d.url, d.name, "bellman_none", 1), "CREATE DATABASE"},
+			{"a newer schema", newer.url, "run the bellman that made it, or a newer one"},
+			{"nobody there", with(t, "postgres://x@127.0.0.1:1/x", nil, ""), "cannot be reached: look whether it runs"},
+		}
+		if d.kind == "postgres" {
+			refused = append(refused, d.skewedPostgres(t)...)
+			refused = append(refused, refusal{"may only be read", with(t, d.other(t).url, nil, "default_transaction_read_only=on"), "name the primary, or several hosts with target_session_attrs=read-write"})
+		} else {
+			refused = append(refused,
+				refusal{"a clock that is behind", with(t, d.url, nil, "timestamp=1700000000"), "clocks of this machine and of the database"},
+				refusal{"may only be read", with(t, d.other(t).url, nil, "tx_read_only=1"), "name the primary"},
+				refusal{"a parameter that is none", with(t, d.url, nil, "colour=red"), "neither the driver's nor a variable"})
+		}
+		for _, tt := range refused {
+			began := time.Now()
+			c := config.Default()
+			c.Listen, c.Store = "127.0.0.1:0", tt.store
+			s, err := server.Open(server.Options{Config: c, Logger: slog.New(slog.DiscardHandler)})
+			if err == nil {
+				s.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "geheim") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: %v; want one line with %q", tt.name, err, tt.want)
+			}
+			if took := time.Since(began); took > 40*time.Second {
+				t.Errorf("%s: refused after %v", tt.name, took)
+			}
+		}
+		// Without the right, or the wish, to create tables.
+		for _, tt := range []struct {
+			store string
+			want  string // empty: opens
+		}{{d.url, ""}, {empty.url, "run bellman migrate"}, {newer.url, "run the bellman that made it"}} {
+			c := config.Default()
+			c.Listen, c.Store = "127.0.0.1:0", tt.store
+			s, err := server.Open(server.Options{Config: c, NoMigrate: true, Logger: slog.New(slog.DiscardHandler)})
+			if err == nil {
+				s.Close()
+			}
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Open of %s with NoMigrate = %v; want %q", tt.store, err, tt.want)
+			}
+		}
+	})
+}
+
+type refusal struct{ name, store, want string }
+
+// with is a URL with another user, or another parameter.
+func with(t *testing.T, address string, user *url.Userinfo, parameter string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if user != nil {
+		u.User = user
+	}
+	if parameter != "" {
+		u.RawQuery = strings.Trim(u.RawQuery+"&"+parameter, "&")
+	}
+	return u.String()
+}
+
+// poorUser makes a user who may read the database, and no more.
+func (d database) poorUser(t *testing.T) *url.Userinfo {
+	t.Helper()
+	id := bellman.NewID()
+	name := fmt.Sprintf("bellman_%x", id[:8])
+	create, grant, drop := "CREATE ROLE %s LOGIN PASSWORD 'geheim'", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO %s", "DROP OWNED BY %[1]s; DROP ROLE %[1]s"
+	if d.kind == "mysql" {
+		create, grant, drop = "CREATE USER %s IDENTIFIED BY 'geheim'", "GRANT SELECT ON *.* TO %s", "DROP USER %s"
+	}
+	d.run(t, fmt.Sprintf(create, name), fmt.Sprintf(grant, name))
+	t.Cleanup(func() { d.run(t, fmt.Sprintf(drop, name)) })
+	return url.UserPassword(name, "geheim")
+}
+
+// skewedPostgres are addresses under which functions of the server's are others:
+// its clock, its version, and whether it is a standby.
+func (d database) skewedPostgres(t *testing.T) (refused []refusal) {
+	t.Helper()
+	for schema, f := range map[string]struct{ text, want string }{
+		"skewed":  {"clock_timestamp() RETURNS timestamptz AS $$ SELECT pg_catalog.clock_timestamp() + interval '90 seconds' $$", "apart: want at most 1s; set both by NTP"},
+		"old":     {"current_setting(text) RETURNS text AS $$ SELECT CASE $1 WHEN 'server_version_num' THEN '120017' ELSE pg_catalog.current_setting($1) END $$", "PostgreSQL 12: want 13 or newer"},
+		"standby": {"pg_is_in_recovery() RETURNS bool AS $$ SELECT true $$", "standby, which cannot be written to: name the primary"},
+	} {
+		d.run(t, "CREATE SCHEMA "+schema, "CREATE FUNCTION "+schema+"."+f.text+" LANGUAGE sql")
+		refused = append(refused, refusal{schema, with(t, d.url, nil, "search_path="+schema+",pg_catalog,public"), f.want})
+	}
+	return refused
+}
