@@ -93,13 +93,16 @@ func (c *Console) route() {
 	c.page("GET /tasks/{id}", Read, (*request).taskPage)
 	c.page("GET /tasks/{id}/live", Read, (*request).taskLive)
 	c.page("POST /tasks/{id}", Operate, (*request).taskAction)
+	c.page("GET /orders", Read, (*request).orderPage)
+	c.page("GET /orders/live", Read, (*request).orderLive)
+	c.page("POST /orders", Operate, (*request).orderAction)
 	c.page("/", Read, (*request).noPage)
 }
 
 // paths are the first parts of the console's paths. Whoever serves something else
 // on the same address asks Serves.
 var paths = map[string]bool{
-	"": true, "assets": true, "signin": true, "signout": true, "look": true, "search": true, "tasks": true, "tasks.csv": true,
+	"": true, "assets": true, "signin": true, "signout": true, "look": true, "search": true, "tasks": true, "tasks.csv": true, "orders": true,
 }
 
 // Serves reports whether a request is one for the console: it has one of its

@@ -58,6 +58,14 @@ func (f *fake) Reschedule(_ context.Context, id bellman.ID, due time.Time, by be
 	return nil, f.note("reschedule %s %s %q %q", id, due.UTC().Format(time.RFC3339), by.Who, by.Reason)
 }
 
+func (f *fake) Settle(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
+	out := make([]bellman.Settled, len(ids))
+	for i, id := range ids {
+		out[i] = bellman.Settled{ID: id, Err: f.note("settle %s", id)}
+	}
+	return out, nil
+}
+
 // add keeps a task that was created at a time, with attempts that were made.
 func (f *fake) add(t testing.TB, task *bellman.Task, created time.Time, log ...bellman.Attempt) *bellman.Task {
 	t.Helper()

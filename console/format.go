@@ -31,6 +31,8 @@ func functions(l *language) template.FuncMap {
 		"host":   hostShown,
 		"stamp":  stamp,
 		"shift":  func(x, by float64) string { return strconv.FormatFloat(x+by, 'f', 1, 64) },
+		"tone":   tone,
+		"down":   func(y, by int) int { return y + by },
 		"states": func() []string { return stateNames },
 		"kinds":  func() []string { return []string{"notify", "order"} },
 		"results": func() []string {

@@ -13,6 +13,10 @@ type Engine interface {
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error)
 	Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error)
 	Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error)
+
+	// Settle attempts tasks of any state now and waits until what came of it is
+	// recorded; where ctx ends first, ErrWaiting.
+	Settle(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error)
 }
 
 // A Reader is what the console reads from a store; every [bellman.Store] has it.

@@ -80,7 +80,7 @@ type view struct {
 }
 
 // dones are what can have been done before a page is shown, as its address says.
-var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true}
+var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true}
 
 // view is what a page with the title of this name has.
 func (q *request) view(title string, values ...any) *view {

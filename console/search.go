@@ -92,8 +92,22 @@ func (q *request) look(v *searchView, what, field, value string, w *wish) error 
 	if len(tasks) == 0 {
 		f.Back = next.Time()
 	}
+	if field == "order_no" && oneOrder(tasks) && next.IsZero() { // an order is shown as a whole
+		f.Address, f.More = orderAddress(tasks[0].MerchantNo, value), true
+	}
 	v.Found = append(v.Found, f)
 	return nil
+}
+
+// oneOrder reports whether tasks, which have the same order number, have the same
+// merchant too.
+func oneOrder(tasks []*bellman.Task) bool {
+	for _, t := range tasks {
+		if t.MerchantNo == "" || t.MerchantNo != tasks[0].MerchantNo {
+			return false
+		}
+	}
+	return len(tasks) > 0
 }
 
 // hostOf is the host that a text names: a URL's, or itself if it looks like one;

@@ -48,7 +48,6 @@ type field struct{ Name, Value string }
 // A logged attempt is one with its answer as people read it.
 type logged struct {
 	*bellman.Attempt
-	Class  string
 	Answer shownBody
 }
 
@@ -104,7 +103,7 @@ func (q *request) taskView() *taskView {
 	v.Line = line(t, log, planned, more, time.Now())
 	for i := range slices.Backward(log) {
 		a := &log[i]
-		v.Log = append(v.Log, logged{a, classOf(a.Result), showBody([]byte(a.Response), "")})
+		v.Log = append(v.Log, logged{a, showBody([]byte(a.Response), "")})
 	}
 	if v.Hand, v.HandMore, err = q.byHand(t); err != nil {
 		q.refuse(err)

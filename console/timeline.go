@@ -9,26 +9,41 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// What a timeline is drawn in: a picture of 1000 by 92.
+// What a timeline is drawn in: a picture 1000 wide, with a lane for each thing that
+// is asked or told.
 const (
 	lineLeft, lineRight = 24.0, 976.0
+	laneHeight          = 52
 	labelRoom           = 34.0 // between labels that must not touch
 	maxPlanned          = 40   // attempts to come that are drawn
 )
 
-// A timeline is a task's attempts, and those to come, from left to right. Distances
-// are logarithms: the first minute of a day-long schedule has a third of the line.
+// A timeline is attempts, and those to come, from left to right. Distances are
+// logarithms: the first minute of a day-long schedule has a third of the line.
 type timeline struct {
-	Marks []mark
+	Lanes []*lane
 	Ticks []tick
-	Now   float64 // where now is; 0: not drawn, the task has ended
+	Now   float64 // where now is; 0: not drawn, all has ended
 	More  bool    // more attempts may follow than are drawn
 }
 
-// A mark is one attempt on the line.
+// Height is that of the picture; Axis is where the ages are written.
+func (l *timeline) Height() int { return l.Axis() + 26 }
+
+// Axis is where the line of the ages is.
+func (l *timeline) Axis() int { return len(l.Lanes)*laneHeight + 14 }
+
+// A lane is one line of marks.
+type lane struct {
+	Name  string // over its beginning; empty: it is the only one
+	Y     int
+	Marks []mark
+}
+
+// A mark is one attempt, or something else that happened, on the line.
 type mark struct {
 	X       float64
-	Class   string // ok, bad, odd, next, plan
+	Class   string // ok, bad, odd, wait, next, plan, end
 	Label   string // over it; empty where there is no room
 	Number  string // under it; empty where there is no room
 	At      time.Time
@@ -41,68 +56,92 @@ type tick struct {
 	Text string
 }
 
-// line draws a task with its newest attempts; planned are the due times to come.
-func line(t *bellman.Task, log []bellman.Attempt, planned []time.Time, more bool, now time.Time) *timeline {
-	start, end := t.Created(), t.Created()
-	widen := func(at time.Time) {
-		if at.Before(start) {
-			start = at
-		}
-		if at.After(end) {
-			end = at
-		}
-	}
-	for i := range log {
-		widen(log[i].Started)
-	}
-	for _, at := range planned {
-		widen(at)
-	}
-	if !t.State.Ended() {
-		widen(now)
-	}
+// A scale says where a time is on a line.
+type scale struct {
+	start       time.Time
+	whole, unit time.Duration
+}
+
+func newScale(start, end time.Time) *scale {
 	whole := max(end.Sub(start), 100*time.Millisecond)
-	unit := min(time.Second, whole/5)
-	place := func(age time.Duration) float64 {
-		share := math.Log1p(float64(max(age, 0))/float64(unit)) / math.Log1p(float64(whole)/float64(unit))
-		return math.Round(10*(lineLeft+(lineRight-lineLeft)*share)) / 10
-	}
-	l := &timeline{More: more}
-	for i := range log {
-		a := &log[i]
-		l.Marks = append(l.Marks, mark{X: place(a.Started.Sub(start)), Class: classOf(a.Result), Label: outcome(a),
-			Number: strconv.Itoa(a.Number), At: a.Started, Attempt: a})
-	}
-	for i, at := range planned {
-		m := mark{X: place(at.Sub(start)), Class: "plan", Number: strconv.Itoa(t.Attempts + 1 + i), At: at}
-		if i == 0 {
-			m.Class = "next"
-		}
-		l.Marks = append(l.Marks, m)
-	}
-	l.thin()
-	if !t.State.Ended() {
-		l.Now = place(now.Sub(start))
-	}
+	return &scale{start, whole, min(time.Second, whole/5)}
+}
+
+func (s *scale) place(at time.Time) float64 {
+	share := math.Log1p(float64(max(at.Sub(s.start), 0))/float64(s.unit)) / math.Log1p(float64(s.whole)/float64(s.unit))
+	return math.Round(10*(lineLeft+(lineRight-lineLeft)*min(share, 1))) / 10
+}
+
+func (s *scale) ticks() (ticks []tick) {
 	last := -labelRoom
 	for _, age := range []time.Duration{0, time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute,
 		15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 72 * time.Hour,
 		7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour} {
-		if x := place(age); age <= whole && x-last >= 1.5*labelRoom {
-			l.Ticks = append(l.Ticks, tick{x, ageText(age)})
+		if x := s.place(s.start.Add(age)); age <= s.whole && x-last >= 1.5*labelRoom {
+			ticks = append(ticks, tick{x, ageText(age)})
 			last = x
 		}
+	}
+	return ticks
+}
+
+// A span is what a timeline reaches over.
+type span struct{ start, end time.Time }
+
+func (s *span) widen(at time.Time) {
+	if s.start.IsZero() || at.Before(s.start) {
+		s.start = at
+	}
+	if at.After(s.end) {
+		s.end = at
+	}
+}
+
+// line draws a task with its newest attempts; planned are the due times to come.
+func line(t *bellman.Task, log []bellman.Attempt, planned []time.Time, more bool, now time.Time) *timeline {
+	var over span
+	over.widen(t.Created())
+	for i := range log {
+		over.widen(log[i].Started)
+	}
+	for _, at := range planned {
+		over.widen(at)
+	}
+	if !t.State.Ended() {
+		over.widen(now)
+	}
+	s := newScale(over.start, over.end)
+	only := &lane{Y: laneHeight - 10}
+	for i := range log {
+		only.Marks = append(only.Marks, made(s, &log[i], outcome(&log[i])))
+	}
+	for i, at := range planned {
+		m := mark{X: s.place(at), Class: "plan", At: at}
+		if i == 0 {
+			m.Class = "next"
+		}
+		only.Marks = append(only.Marks, m)
+	}
+	only.thin()
+	l := &timeline{Lanes: []*lane{only}, Ticks: s.ticks(), More: more}
+	if !t.State.Ended() {
+		l.Now = s.place(now)
 	}
 	return l
 }
 
+// made is the mark of an attempt.
+func made(s *scale, a *bellman.Attempt, label string) mark {
+	return mark{X: s.place(a.Started), Class: classOf(a), Label: label, Number: strconv.Itoa(a.Number), At: a.Started, Attempt: a}
+}
+
 // thin takes away labels that would touch the one before them. That of the last
 // attempt stays.
-func (l *timeline) thin() {
+func (l *lane) thin() {
 	next := math.Inf(1)
 	for i := len(l.Marks) - 1; i >= 0; i-- {
 		m := &l.Marks[i]
-		if next-m.X < labelRoom {
+		if next-m.X < labelRoom+4*float64(max(len(m.Label)-3, 0)) {
 			m.Label = ""
 		}
 		if next-m.X < labelRoom/2 {
@@ -131,15 +170,39 @@ func outcome(a *bellman.Attempt) string {
 	return "–"
 }
 
-// classOf is how a result is drawn.
-func classOf(r bellman.Result) string {
-	switch r {
+// classOf is how an attempt is drawn: by what its answer says, where that was read.
+func classOf(a *bellman.Attempt) string {
+	switch tone(a.Reading) {
+	case "wait":
+		return "wait"
+	case "warn":
+		return "odd"
+	}
+	switch a.Result {
 	case bellman.Accepted:
 		return "ok"
 	case bellman.Unknown:
 		return "odd"
 	}
 	return "bad"
+}
+
+// tone is how a reading of a channel's answer is shown: wait, ok, bad, warn or gone;
+// empty for what is no answer.
+func tone(reading string) string {
+	switch reading {
+	case "PENDING", "NOT_FOUND", "in_flight":
+		return "wait"
+	case "PAID", "closed", "already_closed":
+		return "ok"
+	case "FAILED":
+		return "bad"
+	case "PAID_REFUNDED", "paid_hint", "not_exist":
+		return "warn"
+	case "CLOSED", "REVOKED":
+		return "gone"
+	}
+	return ""
 }
 
 // planned are the due times of the attempts to come if each starts when it is due,

@@ -14,15 +14,18 @@ import (
 // families are the words that pages look up with a value of bellman's: {{named
 // "state" .}}. Each must have every text here, and only these.
 var families = map[string][]string{
-	"role":    {"read", "operate", "admin"}, // submit is never signed in
-	"kind":    {"notify", "order"},
-	"state":   names(bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled),
-	"order":   {"PENDING", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED", "UNKNOWN"},
-	"result":  names(bellman.Unknown, bellman.Accepted, bellman.Refused, bellman.ErrorStatus, bellman.Unreachable, bellman.TimedOut, bellman.Blocked),
-	"trigger": names(bellman.BySchedule, bellman.ByHand, bellman.BySettle, bellman.ByTakeover),
-	"action":  {"query", "close", "reverse"},
-	"body":    {"json", "form", "text", "binary"},
-	"did":     {"resend", "cancel", "reschedule", "complete", "pause", "resume"},
+	"role":  {"read", "operate", "admin"}, // submit is never signed in
+	"kind":  {"notify", "order"},
+	"state": names(bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled),
+	"order": {"PENDING", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED", "UNKNOWN"},
+	"reading": {"PENDING", "NOT_FOUND", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED",
+		"closed", "already_closed", "paid_hint", "in_flight", "not_exist"},
+	"order.says": {"PENDING", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED", "UNKNOWN", "none"},
+	"result":     names(bellman.Unknown, bellman.Accepted, bellman.Refused, bellman.ErrorStatus, bellman.Unreachable, bellman.TimedOut, bellman.Blocked),
+	"trigger":    names(bellman.BySchedule, bellman.ByHand, bellman.BySettle, bellman.ByTakeover),
+	"action":     {"query", "close", "reverse"},
+	"body":       {"json", "form", "text", "binary"},
+	"did":        {"resend", "cancel", "reschedule", "complete", "pause", "resume"},
 	"reason": {"accepted", "attempts_used_up", "max_age", "gave_up", "cancelled", "callback", "unreadable",
 		"paid", "paid_refunded", "closed", "revoked", "failed", "unknown"},
 	"field": append(slices.Clone(wishes), "id"), // wishes by name, where one could not be read

@@ -1,0 +1,320 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"hash/fnv"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// What is shown of one order, at most.
+const (
+	orderTasks    = 200
+	orderAttempts = 1000
+	settleWait    = 10 * time.Second
+)
+
+// An orderView is the page of one order.
+type orderView struct {
+	*view
+	MerchantNo, OrderNo string
+	State, Late         string // empty: no task is the order's own
+	Rows                []row
+	Steps               []step // in the order in which they happened
+	More                bool   // there is more than is shown
+	Line                *timeline
+	Next                time.Time // when something is attempted next; zero: nothing is
+	Live                string    // what the page shows, for the stream
+	Unsettled           bool      // it was to be settled just now, and the answer is still to come
+}
+
+// A step is one thing in an order's life: an attempt, or several alike one after
+// the other, or a task that was created or decided.
+type step struct {
+	What    string // created, query, notice, decided
+	At      time.Time
+	Task    *bellman.Task
+	Kind    string
+	Attempt *bellman.Attempt // the last of them; nil if there is none
+	Answer  shownBody
+	Times   int       // how many attempts alike
+	Last    time.Time // when the last of them started
+	State   string    // of what was decided
+}
+
+// orderForm is where an order's number is asked for.
+type orderForm struct {
+	*view
+	MerchantNo, OrderNo string
+	Missing             bool // there is no such order
+}
+
+func (q *request) orderPage() {
+	in := q.r.URL.Query()
+	merchant, order := in.Get("merchant_no"), in.Get("order_no")
+	if merchant == "" || order == "" {
+		q.render(http.StatusOK, "orderform", &orderForm{view: q.view("page.orders"), MerchantNo: merchant, OrderNo: order})
+		return
+	}
+	v, err := q.orderView(merchant, order)
+	switch {
+	case err != nil:
+		q.refuse(err)
+	case v == nil:
+		q.render(http.StatusNotFound, "orderform", &orderForm{view: q.view("page.orders"), MerchantNo: merchant, OrderNo: order, Missing: true})
+	default:
+		v.Unsettled = in.Get("waiting") != ""
+		q.render(http.StatusOK, "order", v)
+	}
+}
+
+// tasksOf reads the tasks with these numbers, the newest first; more says that
+// there are older ones.
+func (q *request) tasksOf(merchant, order string) (tasks []*bellman.Task, more bool, err error) {
+	f := bellman.Filter{MerchantNo: merchant, OrderNo: order}
+	var before bellman.ID
+	for range maxReads {
+		page, next, err := q.reader.List(q.r.Context(), f, before, orderTasks-len(tasks))
+		if err != nil {
+			return nil, false, err
+		}
+		tasks = append(tasks, page...)
+		more = !next.IsZero()
+		if !more || len(tasks) >= orderTasks {
+			break
+		}
+		before = next
+	}
+	return tasks, more, nil
+}
+
+// orderView reads an order; nil if there is none.
+func (q *request) orderView(merchant, order string) (*orderView, error) {
+	tasks, more, err := q.tasksOf(merchant, order)
+	if err != nil || len(tasks) == 0 {
+		return nil, err
+	}
+	v := &orderView{view: q.view("page.order"), MerchantNo: merchant, OrderNo: order, More: more, Rows: q.rows(tasks), Live: versions(tasks)}
+	v.Title = bounded(plain(order), 40) + " · " + v.Title
+	v.stand()
+	for i := range slices.Backward(v.Rows) {
+		r := &v.Rows[i]
+		if err := q.addSteps(v, r); err != nil {
+			return nil, err
+		}
+		if !r.State.Ended() && (v.Next.IsZero() || r.Due.Before(v.Next)) {
+			v.Next = r.Due
+		}
+	}
+	slices.SortStableFunc(v.Steps, func(a, b step) int { return a.At.Compare(b.At) })
+	v.Line = q.orderLine(v, time.Now())
+	v.Steps = gathered(v.Steps)
+	return v, nil
+}
+
+// stand says how the order stands by its tasks: paid if one is paid, or else
+// pending if one is pending, or else as the newest.
+func (v *orderView) stand() {
+	paid := func(state string) bool { return state == "PAID" || state == "PAID_REFUNDED" }
+	for i := range v.Rows {
+		o := v.Rows[i].Order
+		if o == nil {
+			continue
+		}
+		v.Late = cmp.Or(v.Late, o.Late)
+		switch {
+		case o.Watch:
+		case v.State == "", paid(o.State) && !paid(v.State), o.State == "PENDING" && !paid(v.State):
+			v.State = o.State
+		}
+	}
+}
+
+// addSteps adds what happened to one task of the order.
+func (q *request) addSteps(v *orderView, r *row) error {
+	kind := "notice"
+	if r.Order != nil {
+		kind = "query"
+	}
+	v.Steps = append(v.Steps, step{What: "created", At: r.Created(), Task: r.Task, Kind: r.Kind})
+	if r.Attempts > 0 {
+		after := max(r.Attempts-newestAttempts, 0)
+		v.More = v.More || after > 0
+		log, err := q.reader.Attempts(q.r.Context(), r.ID, after, newestAttempts)
+		if err != nil {
+			return err
+		}
+		for i := range log {
+			if len(v.Steps) >= orderAttempts {
+				v.More = true
+				break
+			}
+			a := &log[i]
+			v.Steps = append(v.Steps, step{What: kind, At: a.Started, Last: a.Started, Task: r.Task, Kind: r.Kind, Attempt: a,
+				Times: 1, Answer: showBody([]byte(a.Response), "")})
+		}
+	}
+	if o := r.Order; o != nil && !o.Watch && o.State != "PENDING" && !r.Finished.IsZero() {
+		at := r.Finished
+		if a := r.Last; a != nil && a.Started.Add(a.Took).Before(at) {
+			at = a.Started.Add(a.Took) // what follows was created before all of it was written
+		}
+		v.Steps = append(v.Steps, step{What: "decided", At: at, Task: r.Task, Kind: r.Kind, State: o.State})
+	}
+	return nil
+}
+
+// gathered makes one step of attempts that follow one another and are alike.
+func gathered(steps []step) []step {
+	var out []step
+	for _, s := range steps {
+		if n := len(out); n > 0 && s.Attempt != nil && alike(&out[n-1], &s) {
+			last := &out[n-1]
+			last.Times, last.Last, last.Attempt = last.Times+1, s.At, s.Attempt
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func alike(a, b *step) bool {
+	x, y := a.Attempt, b.Attempt
+	return x != nil && y != nil && a.Task.ID == b.Task.ID && x.Result == y.Result && x.Status == y.Status &&
+		x.Action == y.Action && x.Reading == y.Reading && x.Response == y.Response && x.Error == y.Error && x.Trigger == y.Trigger
+}
+
+// orderLine draws an order's life: what the channel was asked above, what the
+// merchant was told below.
+func (q *request) orderLine(v *orderView, now time.Time) *timeline {
+	var over span
+	for i := range v.Steps {
+		over.widen(v.Steps[i].At)
+	}
+	if !v.Next.IsZero() {
+		over.widen(v.Next)
+		over.widen(now)
+	}
+	s := newScale(over.start, over.end)
+	say := q.visitor.lang.say
+	channel := &lane{Name: say("line.channel"), Y: laneHeight - 10}
+	merchant := &lane{Name: say("line.merchant"), Y: 2*laneHeight - 10}
+	for i := range v.Steps {
+		st := &v.Steps[i]
+		switch {
+		case st.What == "query":
+			m := made(s, st.Attempt, q.visitor.lang.named("reading", st.Attempt.Reading))
+			m.Number = ""
+			channel.Marks = append(channel.Marks, m)
+		case st.What == "notice":
+			m := made(s, st.Attempt, outcome(st.Attempt))
+			m.Number = ""
+			merchant.Marks = append(merchant.Marks, m)
+		case st.What == "decided":
+			channel.Marks = append(channel.Marks, mark{X: s.place(st.At), Class: "end", Label: q.visitor.lang.named("order", st.State), At: st.At})
+		}
+	}
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		if r.State.Ended() || r.Due.IsZero() {
+			continue
+		}
+		on := merchant
+		if r.Order != nil {
+			on = channel
+		}
+		on.Marks = append(on.Marks, mark{X: s.place(r.Due), Class: "next", At: r.Due})
+	}
+	l := &timeline{Lanes: []*lane{channel, merchant}, Ticks: s.ticks(), More: !v.Next.IsZero()}
+	for _, on := range l.Lanes {
+		slices.SortStableFunc(on.Marks, func(a, b mark) int { return cmp.Compare(a.X, b.X) })
+		on.thin()
+	}
+	if !v.Next.IsZero() {
+		l.Now = s.place(now)
+	}
+	return l
+}
+
+// orderAction settles an order: its channel is asked now, and waited for.
+func (q *request) orderAction() {
+	merchant, order := q.r.PostForm.Get("merchant_no"), q.r.PostForm.Get("order_no")
+	if merchant == "" || order == "" || q.r.PostForm.Get("action") != "settle" {
+		q.fail(http.StatusUnprocessableEntity, "error.action")
+		return
+	}
+	tasks, _, err := q.tasksOf(merchant, order)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	var ids []bellman.ID
+	for _, t := range tasks {
+		if o, is := q.order(t); is && !o.Watch {
+			ids = append(ids, t.ID)
+		}
+	}
+	if len(ids) == 0 {
+		q.fail(http.StatusNotFound, "error.not_found")
+		return
+	}
+	ctx, cancel := context.WithTimeout(q.r.Context(), settleWait)
+	defer cancel()
+	settled, err := q.engine.Settle(ctx, ids...)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	address := orderAddress(merchant, order)
+	for _, s := range settled {
+		switch {
+		case errors.Is(s.Err, bellman.ErrWaiting):
+			q.goTo(address + "&waiting=1")
+			return
+		case s.Err != nil:
+			q.refuse(s.Err)
+			return
+		}
+	}
+	q.goTo(address + "&done=settle")
+}
+
+// orderLive tells the page of an order when it is no longer as it was.
+func (q *request) orderLive() {
+	in := q.r.URL.Query()
+	shown := in.Get("version")
+	q.stream(2*livePace, func() (event, data string, err error) {
+		tasks, _, err := q.tasksOf(in.Get("merchant_no"), in.Get("order_no"))
+		if err != nil {
+			return "", "", err
+		}
+		now := versions(tasks)
+		if now == shown {
+			return "", "", nil
+		}
+		shown = now
+		return "changed", now, nil
+	})
+}
+
+// versions is a short text that is another one when any of the tasks changed.
+func versions(tasks []*bellman.Task) string {
+	h := fnv.New64a()
+	for _, t := range tasks {
+		h.Write(t.ID[:])
+		h.Write([]byte{byte(t.Version), byte(t.Version >> 8), byte(t.Version >> 16), byte(t.Version >> 24)})
+	}
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+// orderAddress is that of an order's page.
+func orderAddress(merchantNo, orderNo string) string {
+	return "/orders?" + url.Values{"merchant_no": {merchantNo}, "order_no": {orderNo}}.Encode()
+}
