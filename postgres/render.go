@@ -20,6 +20,16 @@ var types = strings.NewReplacer(
 
 const now = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint"
 
+// words are those of statements. An equality would let the planner take the
+// order of ids from the primary key, and look at all tasks for those of a host
+// that has few: rows are compared instead, in the order of the index.
+var words = strings.NewReplacer("{now}", now, "{number}", "bigint", "IN (??)", "= ANY (??)",
+	" {by key}", "", " {by merchant_no}", "", " {by order_no}", "", " {by url_host}", "",
+	"{within merchant_no}", "(merchant_no, id) >= (?, ?) AND (merchant_no, id) < (?, ?)",
+	"{within order_no}", "(order_no, id) >= (?, ?) AND (order_no, id) < (?, ?)",
+	"{within url_host}", "(url_host, id) >= (?, ?) AND (url_host, id) < (?, ?)",
+)
+
 // render is a statement in PostgreSQL's words, with one parameter for each
 // argument: a list is an array.
 func render(s *sqlstore.Statement) (string, []any) {
@@ -60,7 +70,7 @@ var texts sync.Map
 func renderText(text string, args []any) string {
 	var b strings.Builder
 	n := 0
-	text = strings.NewReplacer("{now}", now, "{number}", "bigint", " {by key}", "", "IN (??)", "= ANY (??)").Replace(text)
+	text = words.Replace(text)
 	for {
 		i := strings.IndexByte(text, '?')
 		if i < 0 {

@@ -25,8 +25,8 @@ type Caller struct {
 	Hint func(server string, h bellman.Hint) *Statement
 }
 
-// AddTx adds tasks, each prepared as for Commit but for its shard, in the
-// transaction of a caller. An add that has an Err is left out. It returns what
+// AddTx adds tasks, each prepared as for Commit but for its shard, which it sets,
+// in the transaction of a caller. An add that has an Err is left out. It returns what
 // became of each, and the first error of any of them.
 //
 // When the database fails, what AddTx did is undone, and the transaction is as it
@@ -116,11 +116,13 @@ func (c Caller) part(ctx context.Context, adds []*bellman.Add, before []*Stateme
 		}
 	}
 	var h bellman.Hint
-	for _, id := range g.order {
-		st := g.current[id].status
-		st.Shard = l.shardOf(id)
-		look := st.Look.UnixMilli()
-		h = h.Join(bellman.Hint{Added: []uint16{st.Shard}, Since: look, Until: look})
+	for _, a := range adds {
+		if c := g.current[a.Task.ID]; c != nil && a.Existing.IsZero() && a.Err == nil {
+			a.Task.Shard = l.shardOf(a.Task.ID)
+			c.status.Shard = a.Task.Shard
+			look := c.status.Look.UnixMilli()
+			h = h.Join(bellman.Hint{Added: []uint16{a.Task.Shard}, Since: look, Until: look})
+		}
 	}
 	if len(h.Added) == 0 {
 		return nil, nil

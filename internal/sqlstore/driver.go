@@ -12,7 +12,10 @@ import (
 //
 // Texts of statements are the same for all: a ? is an argument, IN (??) a list
 // ([]bellman.ID, []int64 or [][]byte), IN (???) a list of pairs, given as two
-// such lists, and {now} the database's clock in Unix ms.
+// such lists, and {now} the database's clock in Unix ms. {by COLUMN} stands after
+// the name of bellman_task for its index that begins with that column, or with
+// {by key} for that of keys, and {within COLUMN} for COLUMN = ? AND id >= ?
+// AND COLUMN = ? AND id < ?, in words that lead to this index.
 type Driver interface {
 	// Read runs statements outside of a transaction, in one flight if it can.
 	Read(ctx context.Context, statements ...*Statement) error

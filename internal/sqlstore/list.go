@@ -81,23 +81,29 @@ func (s *Store) candidates(ctx context.Context, f bellman.Filter, low, high bell
 	if f.Key != "" {
 		return s.keyed(ctx, f, low, high)
 	}
-	text, args := `SELECT id FROM bellman_task WHERE`, []any{}
+	text, args := `SELECT id FROM bellman_task WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?`, []any{low, high}
+	of := func(column, value string) {
+		text = `SELECT id FROM bellman_task {by ` + column + `} WHERE {within ` + column + `} ORDER BY ` + column + ` DESC, id DESC LIMIT ?`
+		args = []any{[]byte(value), low, []byte(value), high}
+	}
 	switch {
 	case f.OrderNo != "":
-		text, args = text+` order_no = ? AND`, []any{[]byte(f.OrderNo)}
+		of("order_no", f.OrderNo)
 	case f.MerchantNo != "":
-		text, args = text+` merchant_no = ? AND`, []any{[]byte(f.MerchantNo)}
+		of("merchant_no", f.MerchantNo)
 	case f.URLHost != "":
 		// With a port it is looked for without: the index has names alone.
-		text, args = text+` url_host = ? AND`, []any{[]byte(cmp.Or(hostOf("//"+f.URLHost), f.URLHost))}
+		of("url_host", cmp.Or(hostOf("//"+f.URLHost), f.URLHost))
 	case f.State != nil && f.State.Ended():
-		text, args = `SELECT id FROM bellman_ended WHERE state = ? AND`, []any{int64(*f.State)}
+		text = `SELECT id FROM bellman_ended WHERE state = ? AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?`
+		args = []any{int64(*f.State), low, high}
 	case f.State != nil:
-		text = `SELECT id FROM bellman_live WHERE`
+		text = `SELECT id FROM bellman_live WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?`
 	}
+	args = append(args, int64(limit))
 	err = s.read(ctx, func() []*Statement {
 		ids = nil
-		return []*Statement{{Name: "list tasks", Text: text + ` id >= ? AND id < ? ORDER BY id DESC LIMIT ?`, Args: append(slices.Clip(args), low, high, int64(limit)),
+		return []*Statement{{Name: "list tasks", Text: text, Args: args,
 			Each: func(r Row) error {
 				var id bellman.ID
 				err := r.Scan(&id)

@@ -111,12 +111,10 @@ func (s *Store) probeWrites(ctx context.Context) error {
 		if a := changed.Adds[0]; a.Existing != t.ID || changed.Changes[0].Err != nil {
 			return fmt.Errorf("a task added twice was seen as %v, its change as %v: want task %v", a.Existing, changed.Changes[0].Err, t.ID)
 		}
-		for _, table := range []string{"bellman_task", "bellman_live", "bellman_ended"} {
-			if err := tx.Send(ctx, &Statement{Name: "delete from " + table, Text: "DELETE FROM " + table + " WHERE id IN (??)", Args: []any{[]bellman.ID{t.ID}}}); err != nil {
-				return err
-			}
-		}
 		return tx.Send(ctx,
+			&Statement{Name: "delete task", Text: `DELETE FROM bellman_task WHERE id IN (??)`, Args: []any{[]bellman.ID{t.ID}}},
+			&Statement{Name: "delete status", Text: `DELETE FROM bellman_live WHERE id IN (??)`, Args: []any{[]bellman.ID{t.ID}}},
+			&Statement{Name: "delete status of an ended task", Text: `DELETE FROM bellman_ended WHERE state = ? AND id IN (??)`, Args: []any{int64(done.State), []bellman.ID{t.ID}}},
 			&Statement{Name: "delete attempts", Text: `DELETE FROM bellman_attempt WHERE task_id IN (??)`, Args: []any{[]bellman.ID{t.ID}}},
 			&Statement{Name: "delete documents", Text: `DELETE FROM bellman_doc WHERE kind = ?`, Args: []any{[]byte("probe")}},
 			&Statement{Name: "update nodes", Text: `UPDATE bellman_node SET beats = beats + 1 WHERE name = ?`, Args: []any{[]byte{}}})

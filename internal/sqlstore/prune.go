@@ -13,10 +13,7 @@ import (
 const pruneBatch = 256
 
 // Prune deletes up to limit tasks, and their attempts, that ended in state and
-// finished before the given time. See bellman.Writer.
-//
-// It looks at tasks created before that time only: one that finished before it
-// was created, because a clock was set back, is deleted that much later.
+// finished before the given time, the first to finish first. See bellman.Writer.
 func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time, limit int) (int, error) {
 	if err := s.enter(); err != nil {
 		return 0, err
@@ -52,8 +49,8 @@ func (s *Store) prune(ctx context.Context, state bellman.State, before time.Time
 		var ids []bellman.ID
 		var versions []int64
 		var queues [][]byte
-		err := tx.Send(ctx, &Statement{Name: "find tasks", Args: []any{int64(state), bellman.FirstID(before), before.UnixMilli(), int64(limit)},
-			Text: `SELECT id, version, queue FROM bellman_ended WHERE state = ? AND id < ? AND finished < ? ORDER BY id LIMIT ?`,
+		err := tx.Send(ctx, &Statement{Name: "find tasks", Args: []any{int64(state), before.UnixMilli(), int64(limit)},
+			Text: `SELECT id, version, queue FROM bellman_ended WHERE state = ? AND finished < ? ORDER BY finished, id LIMIT ?`,
 			Each: func(r Row) error {
 				var id bellman.ID
 				var version int64

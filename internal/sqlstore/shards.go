@@ -69,9 +69,10 @@ func (s *Store) Beat(ctx context.Context, name string) error {
 		return err
 	}
 	defer s.leave()
+	// A statement of its own is a transaction, and may be sent twice.
 	beat := &Statement{Name: "beat", Text: `UPDATE bellman_node SET beat = {now}, beats = beats + 1, expires = {now} + ttl_ms WHERE name = ? AND expires > {now}`,
 		Args: []any{[]byte(name)}}
-	if err := s.write(ctx, func(tx Tx) ([]*Statement, error) { return nil, tx.Send(ctx, beat) }); err != nil {
+	if err := s.read(ctx, func() []*Statement { return []*Statement{beat} }); err != nil {
 		return err
 	}
 	if beat.Affected == 0 {

@@ -1,0 +1,56 @@
+package sqltest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+)
+
+// Big opens a store in an empty database, and gives it n tasks, of which a quarter
+// have ended after an attempt. fill copies the one that is there, to be due from a
+// time on.
+func Big(t *testing.T, d sqlstore.Driver, n int, fill func(due time.Time) error) *sqlstore.Store {
+	t.Helper()
+	ctx := context.Background()
+	s, err := sqlstore.New(ctx, d)
+	must(t, err)
+	due := time.Now().Add(48 * time.Hour)
+	must(t, s.Commit(ctx, &bellman.Batch{Adds: []bellman.Add{{Task: task(0, due)}}}))
+	began := time.Now()
+	must(t, fill(due))
+	Finish(t, s, 1)
+	for _, text := range []string{
+		`INSERT INTO bellman_attempt (task_id, number, cause, due, started, took_ns, result, status, response, node)
+			SELECT l.id, 1, a.cause, l.due, a.started, a.took_ns, a.result, a.status, a.response, a.node
+			FROM bellman_live l CROSS JOIN (SELECT * FROM bellman_attempt LIMIT 1) a WHERE l.shard < 16`,
+		`INSERT INTO bellman_ended (state, id, finished, reason, shard, version, line, attempts, queue, rest)
+			SELECT 1, l.id, l.due, e.reason, l.shard, 2, l.line, 1, l.queue, e.rest
+			FROM bellman_live l CROSS JOIN (SELECT * FROM bellman_ended LIMIT 1) e WHERE l.shard < 16`,
+		`DELETE FROM bellman_live WHERE shard < 16`,
+	} {
+		must(t, d.Define(ctx, text))
+	}
+	t.Logf("%d tasks, a quarter of which have ended, in %v", n, time.Since(began).Round(time.Millisecond))
+	return s
+}
+
+// Asked is how many rows a statement is about: those of its lists, or its limit.
+func Asked(s *sqlstore.Statement) (n int64) {
+	if s.Insert != nil {
+		return int64(sqlstore.Len(s.Insert.Columns[0].Values))
+	}
+	for _, a := range s.Args {
+		switch list := a.(type) {
+		case []bellman.ID, []int64, [][]byte:
+			n += int64(sqlstore.Len(list))
+		}
+	}
+	if limits := int64(strings.Count(s.Text, "LIMIT ?")); limits > 0 {
+		n += limits * s.Args[len(s.Args)-1].(int64) // the same in each part
+	}
+	return n
+}
