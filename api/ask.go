@@ -32,7 +32,8 @@ const (
 	maxVarName = 64
 	maxVar     = 4000
 
-	maxAhead = 3650 * 24 * time.Hour
+	maxAhead   = 3650 * 24 * time.Hour
+	maxTimeout = 10 * time.Minute // of one attempt
 )
 
 // ask turns what was asked for into a task for the engine. What is wrong is
@@ -106,7 +107,7 @@ func askTimes(in *client.CreateTask, f *faults, t *bellman.Task) {
 	if in.Delay != "" && t.Delay == 0 {
 		t.Delay = -1 // 0s asks for now, where the queue has a delay
 	}
-	t.Timeout = duration(f, "timeout", in.Timeout, time.Millisecond, maxAhead)
+	t.Timeout = duration(f, "timeout", in.Timeout, time.Millisecond, maxTimeout)
 }
 
 // duration reads a duration from low to high; the empty text is 0.

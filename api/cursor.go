@@ -1,8 +1,11 @@
 package api
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -10,24 +13,41 @@ import (
 )
 
 // A cursor is the place where a page ended, in a form that nobody is tempted
-// to build: the id of its last task, or the time of its last audit record.
+// to build: the id of its last task and a mark of the filter, or the time of its
+// last audit record.
 
-func taskCursor(id bellman.ID) string {
+func taskCursor(id bellman.ID, f *client.Filter) string {
 	if id.IsZero() {
 		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString(id[:])
+	return base64.RawURLEncoding.EncodeToString(append(id[:], filterMark(f)...))
 }
 
-func parseTaskCursor(text string) (id bellman.ID, _ *client.Problem) {
+func parseTaskCursor(text string, f *client.Filter) (id bellman.ID, _ *client.Problem) {
 	if text == "" {
 		return id, nil
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) != len(id) {
+	if err != nil || len(b) != len(id)+markBytes {
 		return id, badCursor()
 	}
-	return bellman.ID(b), nil
+	if !bytes.Equal(b[len(id):], filterMark(f)) {
+		return id, wrongField("query.cursor", "is of a list with another filter: want that filter again, or no cursor")
+	}
+	return bellman.ID(b[:len(id)]), nil
+}
+
+const markBytes = 4
+
+// filterMark tells filters apart, so that nobody goes on with one where another
+// has ended. Chance makes it wrong once in four thousand million times.
+func filterMark(f *client.Filter) []byte {
+	text, err := json.Marshal(f)
+	if err != nil {
+		panic(err) // a Filter has texts and times only
+	}
+	sum := sha256.Sum256(text)
+	return sum[:markBytes]
 }
 
 func auditCursor(t time.Time) string {

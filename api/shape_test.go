@@ -205,6 +205,18 @@ func TestPaging(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v; want %v", got, want)
 	}
+	var first struct {
+		NextCursor string `json:"next_cursor"`
+	}
+	if err := json.Unmarshal(m.do("GET", "/v1/tasks?limit=3&queue=q", "").Body.Bytes(), &first); err != nil {
+		t.Fatal(err)
+	}
+	for query, status := range map[string]int{"?queue=q": 200, "?queue=q&limit=5": 200, "": 422, "?queue=other": 422, "?queue=q&key=1": 422} {
+		path := "/v1/tasks" + query + map[bool]string{true: "?", false: "&"}[query == ""] + "cursor=" + first.NextCursor
+		if w := m.do("GET", path, ""); w.Code != status {
+			t.Errorf("GET %s with the cursor of queue=q: %d %s; want %d", query, w.Code, w.Body, status)
+		}
+	}
 }
 
 // sparse is a store whose pages are short.

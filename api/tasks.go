@@ -211,7 +211,7 @@ type listing struct {
 	CreatedFrom client.Time `query:"created_from" format:"date-time" doc:"Inclusive."`
 	CreatedTo   client.Time `query:"created_to" format:"date-time" doc:"Exclusive."`
 	Limit       int         `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Cursor      string      `query:"cursor" maxLength:"64" doc:"A page's next_cursor; default: the newest."`
+	Cursor      string      `query:"cursor" maxLength:"64" doc:"The next_cursor of a page of the same filter; default: the newest."`
 }
 
 func (in *listing) filter() client.Filter {
@@ -240,11 +240,11 @@ func filter(in *client.Filter) (bellman.Filter, error) {
 const maxReads = 8
 
 func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], error) {
-	before, refused := parseTaskCursor(in.Cursor)
+	wanted := in.filter()
+	before, refused := parseTaskCursor(in.Cursor, &wanted)
 	if refused != nil {
 		return nil, refused
 	}
-	wanted := in.filter()
 	f, err := filter(&wanted)
 	if err != nil {
 		return nil, wrongField("query.state", err.Error())
@@ -258,7 +258,7 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 		for _, t := range tasks {
 			page.Tasks = append(page.Tasks, a.task(t))
 		}
-		page.NextCursor = taskCursor(next)
+		page.NextCursor = taskCursor(next, &wanted)
 		if next.IsZero() || len(page.Tasks) >= in.Limit {
 			break
 		}

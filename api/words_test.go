@@ -33,6 +33,7 @@ func TestWordsOfRefusals(t *testing.T) {
 		{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":1}]}`, "want text in quotes"},
 		{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":""}]}`, "is empty"},
 		{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"` + strings.Repeat("1", 129) + `"}]}`, "is longer than 128 characters"},
+		{"POST", "/v1/tasks", `{"queue":"q","url":"http://m/n","timeout":"0s"}`, "want 1ms to 10m"},
 		{"GET", "/v1/tasks?limit=ten", "", "want a whole number"},
 		{"GET", "/v1/tasks?limit=0", "", "want 1 or more"},
 		{"GET", "/v1/tasks?limit=201", "", "want 200 at most"},

@@ -152,7 +152,7 @@ type BatchResult struct {
 // A TaskPage is a page of a list of tasks, newest first.
 type TaskPage struct {
 	Tasks      []Task `json:"tasks" nullable:"false"`
-	NextCursor string `json:"next_cursor" doc:"Where the next page begins; empty at the end."`
+	NextCursor string `json:"next_cursor" doc:"Where the next page begins; empty at the end, and only there: a page with few tasks, or none, may have one that follows."`
 }
 
 // A Filter chooses tasks. Empty fields choose all.
