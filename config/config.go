@@ -32,6 +32,7 @@ type Config struct {
 
 	places  map[string]place // where the settings were read, for Check
 	secrets []string         // variables that the file names as where secrets are
+	kept    []keptSecret     // secrets that are not in the configuration itself
 }
 
 // A Key lets its holder call the API. The key itself is not known here.

@@ -51,7 +51,7 @@ func TestFull(t *testing.T) {
 		got.Keys[0].SHA256[0] != 0x5e || got.Keys[0].SHA256[31] != 0xd8 {
 		t.Errorf("keys = %+v", got.Keys)
 	}
-	want.Keys, want.places = got.Keys, got.places
+	want.Keys, want.places, want.kept = got.Keys, got.places, got.kept
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("Read(full.yaml) =\n%+v\nwant\n%+v", got, want)
 	}

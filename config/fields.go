@@ -106,7 +106,7 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 	if len(entries) == 0 && len(r.problems) == noted {
 		r.note(n, path, "has no queue: want one, or leave it out for one that is called default")
 	}
-	c.Queues = nil
+	c.Queues, c.kept = nil, nil
 	for _, e := range entries {
 		q, at := DefaultQueue(e.name), within(path, e.name)
 		if err := name(&q.Name, e.name); err != nil {

@@ -118,6 +118,7 @@ func (c *Config) readYAML(text, source string, read func(*reader, ast.Node)) err
 	if body := r.body(text); body != nil {
 		read(r, body)
 	}
+	c.kept = append(c.kept, r.kept...)
 	return r.problems.err()
 }
 

@@ -142,13 +142,20 @@ var requestFields = []field[Request]{
 		return choice(&to.Method, s, "GET", "POST", "PUT", "PATCH", "DELETE")
 	}},
 	{name: "url", set: func(to *Request, s string) error { to.URL = s; return nil }},
-	{name: "headers", read: func(r *reader, path string, n ast.Node, to *Request) { to.Headers = r.texts(n, path) }},
+	{name: "headers", read: func(r *reader, path string, n ast.Node, to *Request) {
+		to.Headers = r.texts(n, path)
+		for _, e := range r.entries(n, path) {
+			r.places[path+"."+e.name] = r.place(e.value)
+			r.keep(e.value, within(path, e.name), to.Headers[e.name])
+		}
+	}},
 	{name: "body", set: func(to *Request, s string) error { to.Body = s; return nil }},
 }
 
 func requestField(of func(*Queue) *Request) func(*reader, string, ast.Node, *Queue) {
 	return func(r *reader, path string, n ast.Node, q *Queue) {
 		to := of(q)
+		r.places[path] = r.place(n)
 		noted := len(r.problems)
 		fill(r, n, path, "", requestFields, to)
 		if to.URL == "" && len(r.problems) == noted {
@@ -290,7 +297,7 @@ func (r *reader) secret(n ast.Node, path string) sign.Secret {
 	if ok && (text == "" || text == "env:" || text == "file:") {
 		r.note(n, path, "names no secret: want env:NAME, file:PATH, or the secret itself")
 	}
-	return sign.NewSecret(text)
+	return r.keep(n, path, text)
 }
 
 // checkOrder notes what an order queue lacks.
@@ -338,8 +345,26 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 		States: new(states.Query), CloseStates: new(states.Close),
 	})
 	if err != nil {
-		r.note(n, path, err.Error())
+		r.noteRequest(n, path, strings.TrimPrefix(err.Error(), "gateway: "))
 	}
+}
+
+// noteRequest notes what a gateway says of its requests, such as "query: url: …",
+// where that stands.
+func (r *reader) noteRequest(n ast.Node, path, text string) {
+	at := path
+	for {
+		name, rest, more := strings.Cut(text, ": ")
+		if _, there := r.places[within(at, name)]; !more || !there {
+			break
+		}
+		at, text = within(at, name), rest
+	}
+	if at == path {
+		r.note(n, path, text)
+		return
+	}
+	r.problems = append(r.problems, r.places[at].problem(at, text))
 }
 
 // readable is a request whose headers are all here, for a check that opens

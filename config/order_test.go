@@ -80,7 +80,7 @@ func TestOrderMistakes(t *testing.T) {
 		{strings.Replace(whole, "on_exhausted: close", "on_exhausted: reverse", 1), "wechat-orders.reverse: is missing"},
 		{strings.Replace(whole, "    states: wechat_v3\n", "", 1), "wechat-orders.states: is missing"},
 		{strings.Replace(whole, "    close_states: wechat_v3\n", "", 1), "wechat-orders.close_states: is missing"},
-		{strings.Replace(whole, "{vars.shop}", "{shop}", 1), "queues.wechat-orders: gateway: close: headers.X-Shop"},
+		{strings.Replace(whole, "{vars.shop}", "{shop}", 1), "line 6:108: queues.wechat-orders.close.headers.X-Shop: {shop} is unknown"},
 		{strings.Replace(whole, "orders/{order_no}\"}", "orders\"}", 1), "query: names no order"},
 		{strings.Replace(whole, "states: wechat_v3", "states: wechat", 1), "wechat-orders.states: "},
 		{strings.Replace(whole, "close_states: wechat_v3", "close_states: {closed: 'status = 1'}", 1), "wechat-orders.close_states: "},

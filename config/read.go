@@ -17,6 +17,7 @@ type reader struct {
 	problems Problems
 	anchors  map[string]ast.Node
 	places   map[string]place
+	kept     []keptSecret
 }
 
 // A field is one setting of a T.

@@ -51,6 +51,13 @@ type Server struct {
 	http     *http.Server
 }
 
+// A ConfigError is an error of the configuration: no start anew mends it.
+type ConfigError struct{ cause error }
+
+func (e *ConfigError) Error() string { return e.cause.Error() }
+
+func (e *ConfigError) Unwrap() error { return e.cause }
+
 // How long parts of a stop may take, beside the attempts in flight.
 const (
 	drainRequests = 5 * time.Second
@@ -93,7 +100,7 @@ func Open(o Options) (_ *Server, err error) {
 	s.keepKinds(c)
 	queues, err := s.queues(c)
 	if err != nil {
-		return nil, err
+		return nil, &ConfigError{err}
 	}
 	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)

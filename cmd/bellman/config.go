@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -16,7 +17,9 @@ func checkConfigCommand() *cobra.Command {
 		Short: "Validate a configuration file",
 		Long: `Validate a configuration file, alone: what the environment says is not looked at,
 but for names of variables that mean nothing. Every mistake is printed with its
-line; the exit status is 2 if there is one.`,
+line; the exit status is 2 if there is one. A secret that the file names as env:
+or file: and that is not here is a warning on standard error: it may be where the
+server runs.`,
 		Args: arguments(1, 1, "a FILE: bellman check-config bellman.yaml"),
 		RunE: func(c *cobra.Command, args []string) error {
 			none := func(string) (string, bool) { return "", false }
@@ -26,6 +29,12 @@ line; the exit status is 2 if there is one.`,
 			}
 			if err := settings.CheckNames(os.Environ()); err != nil {
 				return wrong{err}
+			}
+			var missing config.Problems
+			if errors.As(settings.CheckSecrets(), &missing) {
+				for _, p := range missing {
+					fmt.Fprintln(c.ErrOrStderr(), "warning: "+p.String())
+				}
 			}
 			names := make([]string, len(settings.Queues))
 			for i, q := range settings.Queues {

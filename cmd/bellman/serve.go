@@ -57,6 +57,9 @@ The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 		if err == nil {
 			err = settings.CheckNames(os.Environ())
 		}
+		if err == nil {
+			err = settings.CheckSecrets()
+		}
 		if err != nil {
 			return wrong{err}
 		}
@@ -86,6 +89,9 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, noMigrat
 	}
 	server.TuneMemory()
 	s, err := server.Open(server.Options{Config: settings, Version: version, Logger: log, NoMigrate: noMigrate})
+	if config := (*server.ConfigError)(nil); errors.As(err, &config) {
+		return wrong{err}
+	}
 	if err != nil {
 		return noStore(err)
 	}

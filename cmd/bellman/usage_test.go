@@ -16,6 +16,10 @@ func TestExitStatus(t *testing.T) {
 	write(t, good, "queues:\n  pay: {schedule: \"0s, 5s\"}\n  alerts: {}\n")
 	unset := filepath.Join(dir, "unset.yaml")
 	write(t, unset, "queues: {pay: {sign: {scheme: md5_params, secrets: ['env:BELLMAN_NO_SUCH_SECRET']}}}\n")
+	badStore := filepath.Join(dir, "store.txt")
+	write(t, badStore, "redis://u:secret@h\n")
+	badKey := filepath.Join(dir, "key.yaml")
+	write(t, badKey, "queues: {wx: {kind: order, on_exhausted: close, channel: {kind: wechatpay, mch_id: '1', serial: '5157F09EFDC096DE15EBE81A47057A7232F1B8E1', private_key: no key, platform_keys: {K: no key}}}}\n")
 	empty := filepath.Join(dir, "empty.json")
 	write(t, empty, "")
 	odd := filepath.Join(dir, "odd.json")
@@ -32,7 +36,11 @@ func TestExitStatus(t *testing.T) {
 		{"frobnicate", 2, "", "unknown command"},
 		{"help nosuch", 2, "", "unknown command \"nosuch\""},
 		{"help serve", 0, "BELLMAN_PPROF", ""},
-		{"serve --config " + unset, 2, "", "queue pay: sign: secrets[0]: environment variable BELLMAN_NO_SUCH_SECRET is not set"},
+		{"serve --config " + unset, 2, "", unset + ":1:53: queues.pay.sign.secrets[0]: environment variable BELLMAN_NO_SUCH_SECRET is not set"},
+		{"serve --store env:BELLMAN_NO_STORE", 2, "", "--store: environment variable BELLMAN_NO_STORE is not set"},
+		{"serve --store file:" + badStore, 2, "", "--store: file:" + badStore + ": \"redis\" names no store"},
+		{"serve --store pebble:…/k --config " + badKey, 2, "", "queue wx: wechatpay: PrivateKey"},
+		{"check-config " + unset, 0, "is in order: queues pay", ""},
 		{"serve --colour red", 2, "", "unknown flag: --colour"},
 		{"serve extra", 2, "", "serve: want no argument, not \"extra\""},
 		{"serve --store nowhere", 2, "", "--store: \"nowhere\" names no store: want pebble:DIR"},
