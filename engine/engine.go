@@ -22,9 +22,15 @@ type Options struct {
 	Store  bellman.Store
 	Queues []Queue
 
-	Node     string           // name in the attempts' log; default: the host's name
-	Addr     string           // where others reach this node; may be empty
-	Version  string           // of the program, for the list of nodes
+	Node    string // name in the attempts' log; default: the host's name
+	Addr    string // where others reach this node; may be empty
+	Version string // of the program, for the list of nodes
+
+	// Hint tells the node at an address something, which takes it in with Hinted. It
+	// may fail, or take as long as ctx allows: nothing waits for it, and there is one
+	// call at a time for an address. Nil: nodes find out by looking at the store.
+	Hint func(ctx context.Context, addr string, h bellman.Hint)
+
 	Logger   *slog.Logger     // default: slog.Default()
 	Observer bellman.Observer // told what happens; may be nil
 
@@ -62,6 +68,10 @@ type Engine struct {
 	dispatch *dispatch.D[*item]
 	watch    *watch
 	pauses   pauses
+	cluster  cluster
+	hints    hints
+	gifts    gifts
+	found    found
 
 	schedules schedule.Cache
 	queues    atomic.Pointer[map[string]Queue]
@@ -80,9 +90,12 @@ type Engine struct {
 	kick      chan struct{} // wakes the loader
 	resumedAt atomic.Int64  // when a pause ended, Unix ms, until the loader has seen it
 	poke      chan struct{} // wakes the ticker
+	looks     chan struct{} // wakes keepShards
 	nextMs    atomic.Int64  // when the ticker wakes by itself
 	content   atomic.Int64  // bytes of tasks' contents in hand
 	asides    atomic.Int64  // tasks being set aside
+
+	rereadPauses atomic.Bool // another node changed what is paused
 
 	refusedFollows atomic.Int64 // follow-up tasks that were not valid, since the start
 
@@ -139,10 +152,23 @@ func build(o Options, wall func() time.Time) (*Engine, error) {
 		node:    o.Node,
 		clock:   c,
 		options: o,
+		pauses:  pauses{turn: newTurn()},
 		leases: &leases{
-			base: fmt.Sprintf("%s/%d", o.Node, os.Getpid()),
-			node: bellman.Node{Addr: o.Addr, Version: o.Version, Joined: now},
+			turn:   newTurn(),
+			base:   fmt.Sprintf("%s/%d", o.Node, os.Getpid()),
+			node:   bellman.Node{Addr: o.Addr, Version: o.Version, Joined: now},
+			held:   make(map[uint16]bellman.Lease),
+			giving: make(map[uint16]bool),
+			deaths: make(map[uint16]int64),
+			addrs:  make(map[uint16]string),
 		},
+		hints: hints{
+			send:    o.Hint,
+			to:      make(map[string]*bellman.Hint),
+			leaving: make(map[string]time.Time),
+			offered: make(map[uint16]bool),
+		},
+		gifts: gifts{wake: make(chan struct{}, 1)},
 		lane:  newLane(),
 		hand:  newHand(now),
 		watch: newWatch(o.Observer, c),
@@ -153,6 +179,8 @@ func build(o Options, wall func() time.Time) (*Engine, error) {
 		}),
 		kick: make(chan struct{}, 1),
 		poke: make(chan struct{}, 1),
+
+		looks: make(chan struct{}, 1),
 
 		started: make(chan struct{}),
 	}
@@ -209,8 +237,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return errors.New("engine: Run was called before")
 	}
 	outlive := context.WithoutCancel(ctx)
-	takeover, err := e.start(outlive)
-	if err != nil {
+	if err := e.start(outlive); err != nil {
 		e.stopping.Store(true)
 		close(e.started)
 		e.lane.close()
@@ -222,24 +249,28 @@ func (e *Engine) Run(ctx context.Context) error {
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context) error{
-		e.tick,
-		func(ctx context.Context) error { return e.load(ctx, takeover) },
-		e.holdLeases,
-		e.keepHouse,
-	} {
-		loops.Go(func() {
+	var loops, beats sync.WaitGroup
+	keep := func(g *sync.WaitGroup, ctx context.Context, loop func(context.Context) error) {
+		g.Go(func() {
 			if err := loop(ctx); err != nil {
 				cancel(err)
 			}
 		})
 	}
+	beating, still := context.WithCancel(outlive) // attempts in flight outlive ctx, and need their leases
+	defer still()
+	keep(&beats, beating, e.beat)
+	for _, loop := range []func(context.Context) error{e.tick, e.load, e.keepHouse, e.giveBack, e.keepShards} {
+		keep(&loops, ctx, loop)
+	}
 	e.ready.Store(true)
 	close(e.started)
 	<-ctx.Done()
 	e.ready.Store(false)
-	e.stop(&loops, &commits)
+	e.stop(outlive, &loops, &commits)
+	still()
+	beats.Wait()
+	e.hints.close()
 	if err := e.store.Leave(outlive, e.leases.name()); err != nil && !errors.Is(err, bellman.ErrClosed) {
 		e.log.Warn("shards cannot be given back", "err", err)
 	}
@@ -249,26 +280,28 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// start claims the shards and finds out what there is to go on with. It returns
-// the time before which due tasks may have been in flight at a crash.
-func (e *Engine) start(ctx context.Context) (takeover int64, err error) {
+// start joins the other nodes and finds out what there is to go on with.
+func (e *Engine) start(ctx context.Context) error {
 	shards, err := e.store.Shards(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("read shards: %w", err)
+		return fmt.Errorf("read shards: %w", err)
 	}
 	var found Resumed
 	for _, s := range shards {
 		found.Crashed = found.Crashed || s.Owner != "" && !s.Alive
 	}
-	if err := e.leases.acquire(ctx, e.store, true); err != nil {
-		return 0, err
+	if err := e.rejoin(ctx); err != nil {
+		return err
+	}
+	if err := e.look(ctx, true); err != nil {
+		return err
 	}
 	if err := e.loadPauses(ctx); err != nil {
-		return 0, err
+		return err
 	}
 	depths, err := e.store.Depths(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("count tasks: %w", err)
+		return fmt.Errorf("count tasks: %w", err)
 	}
 	for _, d := range depths {
 		found.Pending += d.Pending
@@ -278,14 +311,11 @@ func (e *Engine) start(ctx context.Context) (takeover int64, err error) {
 	}
 	now := e.clock.now().UnixMilli()
 	if found.Overdue, err = e.countOverdue(ctx, bellman.Position{}, now, 100_000); err != nil {
-		return 0, err
+		return err
 	}
 	e.resumed.Store(&found)
 	e.log.Info("started", "pending", found.Pending, "overdue", found.Overdue, "after_crash", found.Crashed, "shards", len(e.leases.shards()))
-	if found.Crashed {
-		return now, nil
-	}
-	return 0, nil
+	return nil
 }
 
 // Resumed returns what the engine found when it started; ok is false before.
@@ -298,11 +328,15 @@ func (e *Engine) Resumed() (r Resumed, ok bool) {
 
 // stop ends an engine in order: intake, firing, what is in flight, what is not
 // committed.
-func (e *Engine) stop(loops, commits *sync.WaitGroup) {
+func (e *Engine) stop(ctx context.Context, loops, commits *sync.WaitGroup) {
 	e.starting.Lock()
 	e.stopping.Store(true)
 	e.starting.Unlock()
 	loops.Wait()
+	var giving sync.WaitGroup
+	if !e.sole {
+		giving.Go(func() { e.depart(ctx) })
+	}
 	landed := make(chan struct{})
 	go func() {
 		e.flights.Wait()
@@ -321,6 +355,7 @@ func (e *Engine) stop(loops, commits *sync.WaitGroup) {
 	defer hurry.Stop()
 	defer e.impatient()
 	e.lane.flush()
+	giving.Wait()
 	e.cutOff()
 	e.lane.close()
 	commits.Wait()

@@ -139,7 +139,7 @@ func (e *Engine) open(it *item, now time.Time) {
 	if !ok {
 		e.stray(it.task.Queue)
 	}
-	e.dispatch.Open(now.UnixNano(), uint64(it.Line), q.rules(it.task.Queue, it.task.Endpoint))
+	e.dispatch.Open(now.UnixNano(), uint64(it.Line), q.rules(it.task.Queue, it.task.Endpoint, e.leases.part()))
 }
 
 // pump starts attempts as long as the dispatcher has one that may go.
@@ -155,8 +155,11 @@ func (e *Engine) pump() {
 	}
 }
 
-// firing reports whether attempts may be started.
-func (e *Engine) firing() bool { return !e.stopping.Load() && e.leases.trusting() }
+// firing reports whether attempts may be started: not while their outcomes could
+// not be recorded.
+func (e *Engine) firing() bool {
+	return !e.stopping.Load() && !e.lane.ailing() && e.leases.trusting()
+}
 
 // work makes an attempt, and whatever the dispatcher has next, until it has
 // nothing.

@@ -24,6 +24,11 @@ type hand struct {
 	bound  int64
 	missed int64
 
+	// Only tasks of these shards are in hand, but for what was in flight when one
+	// was left.
+	shards  [1 << 16 / 64]uint64
+	leaving map[uint16]*leaving
+
 	// While a page is being read, what leaves the hand is remembered: the page may
 	// still show it as it was.
 	reading bool
@@ -69,6 +74,8 @@ func newHand(now time.Time) *hand {
 		wheel:  wheel.New[*item](now.UnixMilli()),
 		missed: noTime,
 		left:   make(map[bellman.ID]struct{}),
+
+		leaving: make(map[uint16]*leaving),
 	}
 }
 
@@ -100,7 +107,11 @@ func (h *hand) endRead(page []bellman.Entry, bound, now int64, want func(*bellma
 	defer h.mu.Unlock()
 	for i := range page {
 		en := &page[i]
-		if _, ok := h.items[en.ID]; ok {
+		if !h.owns(en.Shard) {
+			continue
+		}
+		old, ok := h.items[en.ID]
+		if ok && (old.Version >= en.Version || old.place == inFlight) {
 			continue
 		}
 		if _, ok := h.left[en.ID]; ok {
@@ -114,6 +125,10 @@ func (h *hand) endRead(page []bellman.Entry, bound, now int64, want func(*bellma
 			if !want(en, before) {
 				continue
 			}
+		}
+		if ok { // another node changed the task
+			h.remove(old)
+			delete(h.left, en.ID)
 		}
 		it := &item{Entry: *en}
 		h.items[en.ID] = it
@@ -138,7 +153,7 @@ func (h *hand) endReadEarly(page []bellman.Entry, now int64, paused map[bellman.
 	defer h.mu.Unlock()
 	for i := range page {
 		en := &page[i]
-		if en.Due > now || paused[en.Line] {
+		if en.Due > now || paused[en.Line] || !h.owns(en.Shard) {
 			continue
 		}
 		if _, ok := h.left[en.ID]; ok {
@@ -168,12 +183,13 @@ func (h *hand) wait(it *item) {
 	it.timer = h.wheel.Add(it.Look, it)
 }
 
-// put takes a task in hand that was just committed, if it is due before bound.
+// put takes a task in hand that was just committed, if it is of this node's shards
+// and due before bound.
 // It returns the item if it is due now; the caller brings it to a line. Call it
 // with mu held.
 func (h *hand) put(t *bellman.Task, now int64) *item {
 	look := t.Look.UnixMilli()
-	if look > now && look >= h.bound {
+	if look > now && look >= h.bound || !h.owns(t.Shard) {
 		return nil
 	}
 	if _, ok := h.items[t.ID]; ok {
@@ -195,6 +211,9 @@ func (h *hand) put(t *bellman.Task, now int64) *item {
 
 // remove takes an item out of the hand. Call it with mu held.
 func (h *hand) remove(it *item) {
+	if it.place == inFlight && !it.gone {
+		h.landed(it.Shard)
+	}
 	it.gone = true
 	if it.place == inWheel {
 		h.wheel.Cancel(it.timer)

@@ -44,7 +44,9 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 		}
 		if now.Sub(pruned) >= pruneEvery {
 			pruned = now
-			e.prune(ctx, now)
+			if e.Leads() {
+				e.prune(ctx, now)
+			}
 		}
 	}
 }
@@ -114,22 +116,36 @@ func (e *Engine) prune(ctx context.Context, now time.Time) {
 
 // relimit tells the dispatcher the limits of the lines it knows.
 func (e *Engine) relimit() {
-	queues := *e.queues.Load()
-	e.settleStrays(queues)
+	e.settleStrays(*e.queues.Load())
+	e.reshare()
+}
+
+// reshare tells the dispatcher the limits of the lines it knows, as they are for
+// the shards that this node has.
+func (e *Engine) reshare() {
+	queues, part := *e.queues.Load(), e.leases.part()
 	e.dispatch.Reload(e.clock.now().UnixNano(), func(queue, endpoint string) dispatch.Rules {
-		return queues[queue].rules(queue, endpoint)
+		return queues[queue].rules(queue, endpoint, part)
 	})
 }
 
-// rules are a queue's limits, for one of its lines.
-func (q Queue) rules(queue, endpoint string) dispatch.Rules {
+// rules are a queue's limits, for one of its lines, on a node that has a part of
+// all tasks: the limits hold for all nodes together, but for one attempt at a time
+// that each may make.
+func (q Queue) rules(queue, endpoint string, part float64) dispatch.Rules {
+	count := func(n int) int {
+		if n <= 0 {
+			return n
+		}
+		return max(int(float64(n)*part), 1)
+	}
 	return dispatch.Rules{
 		Queue:            queue,
 		Endpoint:         endpoint,
-		QueueConcurrency: q.Concurrency,
-		QueueRate:        q.Rate,
+		QueueConcurrency: count(q.Concurrency),
+		QueueRate:        q.Rate * part,
 		YoungFirst:       q.YoungFirst,
-		Concurrency:      q.EndpointConcurrency,
-		Rate:             q.EndpointRate,
+		Concurrency:      count(q.EndpointConcurrency),
+		Rate:             q.EndpointRate * part,
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -20,7 +21,12 @@ type lane struct {
 	closed bool
 	sick   error // why nothing can be written for the time being; only outcomes of attempts are queued then
 	wake   chan struct{}
+
+	unwell atomic.Bool // sick is not nil
 }
+
+// ailing reports whether nothing can be written for the time being.
+func (l *lane) ailing() bool { return l.unwell.Load() }
 
 const (
 	maxBatch       = 512  // operations in one transaction, but for one larger request
@@ -102,6 +108,7 @@ func (l *lane) ail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sick = err
+	l.unwell.Store(err != nil)
 	if err == nil {
 		return
 	}
@@ -214,11 +221,14 @@ func (e *Engine) commitAll(ctx context.Context) {
 // commit writes ops as one transaction and tells everybody concerned. It
 // returns what must be tried again, after the pause that the trouble calls for.
 func (e *Engine) commit(ctx context.Context, b *batch, ops []*op) (again []*op) {
+	if ops = e.recordable(ops); len(ops) == 0 {
+		return nil
+	}
 	b.build(ops, e.leases)
 	began := time.Now()
 	err := e.store.Commit(ctx, &b.Batch)
 	if err != nil {
-		return e.trouble(ctx, ops, err)
+		return e.trouble(ctx, b, ops, err)
 	}
 	e.watch.committed(b.weight, time.Since(began))
 	e.committed(b, ops)

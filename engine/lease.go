@@ -1,9 +1,8 @@
 package engine
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,88 +21,20 @@ const (
 type leases struct {
 	base string // the node's name without what sets this incarnation apart
 
+	turn turn // held by whoever claims shards or gives them back
+
 	mu      sync.RWMutex
 	node    bellman.Node // as it joined last: each time under a new name
+	former  []string     // the names before
+	total   int          // shards that there are; 0: not known yet
 	held    map[uint16]bellman.Lease
-	owned   []uint16  // held's keys, for picking
-	trusted time.Time // on the monotonic clock: until then the shards are ours for sure
-}
-
-// acquire claims every shard that is this node's or nobody's, each under a new
-// epoch. anew registers the node under a new name first; without it that is
-// done only if the node is not registered any longer.
-func (l *leases) acquire(ctx context.Context, store bellman.Store, anew bool) error {
-	sent := time.Now()
-	l.mu.Lock()
-	node := l.node
-	l.mu.Unlock()
-	if anew || store.Beat(ctx, node.Name) != nil {
-		node.Name = fmt.Sprintf("%s/%s", l.base, bellman.NewID())
-		if err := store.Join(ctx, node, leaseTTL); err != nil {
-			return fmt.Errorf("join as node %s: %w", node.Name, err)
-		}
-	}
-	shards, err := store.Shards(ctx)
-	if err != nil {
-		return fmt.Errorf("read shards: %w", err)
-	}
-	held := make(map[uint16]bellman.Lease, len(shards))
-	var owned []uint16
-	for _, s := range shards {
-		if s.Alive && s.Owner != node.Name {
-			continue
-		}
-		lease, err := store.Claim(ctx, node.Name, s.Shard, s.Epoch)
-		if errors.Is(err, bellman.ErrFenced) {
-			continue // another node was quicker
-		}
-		if err != nil {
-			return fmt.Errorf("claim shard %d: %w", s.Shard, err)
-		}
-		held[s.Shard] = lease
-		owned = append(owned, s.Shard)
-	}
-	if len(owned) == 0 {
-		return fmt.Errorf("all %d shards belong to other nodes", len(shards))
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.node, l.held, l.owned = node, held, owned
-	l.trusted = sent.Add(leaseTTL - leaseMargin)
-	return nil
-}
-
-// holdLeases is the goroutine that keeps this node's shards. A node that was
-// away for longer than the TTL is dead to the others: it never comes back under
-// its old name, but joins under a new one and takes what is nobody's.
-func (e *Engine) holdLeases(ctx context.Context) error {
-	ticker := time.NewTicker(leaseBeat)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-		sent := time.Now()
-		err := e.store.Beat(ctx, e.leases.name())
-		switch {
-		case err == nil:
-			e.leases.trust(sent)
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, bellman.ErrClosed):
-			return fmt.Errorf("beat: %w", err)
-		case errors.Is(err, bellman.ErrFenced):
-			e.log.Warn("this node was away for too long; it joins anew", "node", e.leases.name())
-			if err := e.leases.acquire(ctx, e.store, true); err != nil {
-				e.log.Error("shards cannot be claimed", "err", err)
-			}
-		default:
-			e.log.Error("beat failed", "err", err)
-		}
-		e.pump() // firing stops while the leases are not to be trusted
-	}
+	owned   []uint16          // of held, those whose tasks are attempted, in order
+	giving  map[uint16]bool   // of held, those that are being given back
+	deaths  map[uint16]int64  // shards whose last owner died: what was due before, Unix ms, may have killed it
+	addrs   map[uint16]string // where the owners of other shards are reached, as far as is known
+	beat    time.Time         // when the last beat that was answered was sent, on the monotonic clock
+	unsure  bool              // the node joined anew, and has not looked at its shards since
+	trusted time.Time         // on the monotonic clock: until then the shards are ours for sure
 }
 
 // name returns the name under which this node joined last.
@@ -113,12 +44,38 @@ func (l *leases) name() string {
 	return l.node.Name
 }
 
-// trust extends the leases after a beat that was sent at a moment of the
-// monotonic clock.
-func (l *leases) trust(sent time.Time) {
+// joined notes that the node is registered under a new name, since a moment
+// of the monotonic clock. It trusts nothing until sure.
+func (l *leases) joined(node bellman.Node, sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.trusted = sent.Add(leaseTTL - leaseMargin)
+	if l.node.Name != "" {
+		l.former = append(l.former, l.node.Name)
+	}
+	l.node, l.beat, l.unsure = node, sent, true
+	l.trusted = time.Time{}
+}
+
+// sure notes that what is held was compared with the store.
+func (l *leases) sure() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unsure = false
+	l.trusted = l.beat.Add(leaseTTL - leaseMargin)
+}
+
+// trust extends the leases after a beat of this name that was sent at a moment
+// of the monotonic clock.
+func (l *leases) trust(name string, sent time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if name != l.node.Name {
+		return
+	}
+	l.beat = sent
+	if !l.unsure {
+		l.trusted = sent.Add(leaseTTL - leaseMargin)
+	}
 }
 
 // trusting reports whether the shards are this node's for sure.
@@ -128,21 +85,135 @@ func (l *leases) trusting() bool {
 	return time.Now().Before(l.trusted)
 }
 
-// pick returns a shard of this node's for a new task.
+// pick returns the shard of a new task: one of this node's, or where it has none
+// any.
 func (l *leases) pick(id bellman.ID) uint16 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	if len(l.owned) == 0 {
-		return 0
+	random := int(id[14])<<8 | int(id[15])
+	switch {
+	case len(l.owned) > 0:
+		return l.owned[random%len(l.owned)]
+	case l.total > 0:
+		return uint16(random % l.total)
 	}
-	return l.owned[(int(id[14])<<8|int(id[15]))%len(l.owned)]
+	return 0
 }
 
-// shards returns the shards of this node.
+// shards returns the shards whose tasks this node attempts, in order. They must
+// not be changed.
 func (l *leases) shards() []uint16 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.owned
+}
+
+// lease returns the lease of a shard that is held, also while it is given back.
+func (l *leases) lease(shard uint16) (bellman.Lease, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	lease, ok := l.held[shard]
+	return lease, ok
+}
+
+// holds returns the shards that are held, also while they are given back.
+func (l *leases) holds() []uint16 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return slices.Sorted(maps.Keys(l.held))
+}
+
+// part is how much of all tasks is this node's, above 0 and up to 1; a node
+// without shards counts as if it had one.
+func (l *leases) part() float64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if l.total == 0 {
+		return 1
+	}
+	return float64(max(len(l.owned), 1)) / float64(l.total)
+}
+
+// death returns the time, in Unix ms, before which due tasks of a shard may have
+// been in flight when its last owner died; 0 if it did not.
+func (l *leases) death(shard uint16) int64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.deaths[shard]
+}
+
+// won notes that a shard is ours under a lease. death is when its last owner was
+// found dead, Unix ms; 0 if it gave the shard back.
+func (l *leases) won(lease bellman.Lease, death int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held[lease.Shard] = lease
+	delete(l.giving, lease.Shard)
+	delete(l.addrs, lease.Shard)
+	if death == 0 {
+		delete(l.deaths, lease.Shard)
+	} else {
+		l.deaths[lease.Shard] = death
+	}
+	if i, ok := slices.BinarySearch(l.owned, lease.Shard); !ok {
+		l.owned = slices.Insert(slices.Clone(l.owned), i, lease.Shard)
+	}
+}
+
+// renew notes the newer lease of a shard that is held.
+func (l *leases) renew(lease bellman.Lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.held[lease.Shard]; ok {
+		l.held[lease.Shard] = lease
+	}
+}
+
+// leave notes that a shard is about to be given back: what is in flight is still
+// recorded under its lease. It is false if it is not this node's.
+func (l *leases) leave(shard uint16) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, ok := slices.BinarySearch(l.owned, shard)
+	if ok {
+		l.owned = slices.Delete(slices.Clone(l.owned), i, i+1)
+		l.giving[shard] = true
+	}
+	return ok
+}
+
+// keep notes that a shard is not given back after all.
+func (l *leases) keep(shard uint16) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.giving, shard)
+}
+
+// lose notes that a shard is no longer held.
+func (l *leases) lose(shard uint16) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.held, shard)
+	delete(l.giving, shard)
+	delete(l.deaths, shard)
+	if i, ok := slices.BinarySearch(l.owned, shard); ok {
+		l.owned = slices.Delete(slices.Clone(l.owned), i, i+1)
+	}
+}
+
+// elsewhere returns where the owner of another node's shard is reached; empty if
+// that is not known, or it is this node's.
+func (l *leases) elsewhere(shard uint16) string {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.addrs[shard]
+}
+
+// toward notes where the owner of another node's shard is reached.
+func (l *leases) toward(shard uint16, addr string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.addrs[shard] = addr
 }
 
 // of appends to buf the leases under which the outcomes in b are written.

@@ -29,9 +29,10 @@ const (
 	maxContent = 16 << 20 // bytes of tasks' contents read ahead of their attempts
 )
 
-// A loader brings tasks from disk in hand. It reads three ways, a page each in
+// A loader brings tasks from disk in hand. It reads four ways, a page each in
 // turn: ahead, what is due soon; back, what is overdue and not in hand; early,
-// what was set aside because of a pause that ended. It belongs to one goroutine.
+// what was set aside because of a pause that ended; spans, where other nodes were.
+// It belongs to one goroutine.
 type loader struct {
 	*Engine
 	page    []bellman.Entry
@@ -57,7 +58,7 @@ type loader struct {
 	// back one after the other and not all at once.
 	aside map[bellman.Line]time.Time
 
-	takeover int64 // what was due before, Unix ms, may have been in flight when its last owner died
+	spans []span // what others told to look at
 }
 
 // Peers are the tasks of a line that are of one age. They may have room while
@@ -79,7 +80,7 @@ func (p peers) most() int { return linePending / p.of }
 var nowhere = bellman.Position{Look: noTime}
 
 // load is the loader's goroutine.
-func (e *Engine) load(ctx context.Context, takeover int64) error {
+func (e *Engine) load(ctx context.Context) error {
 	now := e.clock.now()
 	l := &loader{
 		Engine: e,
@@ -92,7 +93,6 @@ func (e *Engine) load(ctx context.Context, takeover int64) error {
 		horizon:   maxHorizon,
 		skipped:   nowhere,
 		early:     nowhere,
-		takeover:  takeover,
 	}
 	fast, deep := now, now // the first look back is from the beginning
 	for ctx.Err() == nil {
@@ -111,6 +111,7 @@ func (e *Engine) load(ctx context.Context, takeover int64) error {
 			l.early, l.unsettled = bellman.Position{Look: at}, e.asides.Load() > 0
 			clear(l.aside)
 		}
+		l.lookAgain(now)
 		more, err := l.read(ctx)
 		if err != nil && ctx.Err() == nil {
 			e.log.Error("due tasks cannot be read", "err", err)
@@ -152,6 +153,7 @@ func (l *loader) read(ctx context.Context) (more bool, err error) {
 	for _, read := range []func(context.Context, time.Time) (bool, error){
 		l.readBack,
 		l.readEarly,
+		func(ctx context.Context, now time.Time) (bool, error) { return l.readSpan(ctx, now, waiting) },
 		func(ctx context.Context, now time.Time) (bool, error) { return l.readAhead(ctx, now, waiting) },
 	} {
 		again, err := read(ctx, now)
@@ -267,7 +269,7 @@ func (l *loader) room() bool {
 // take puts items that are due among those that wait for room in their lines.
 func (l *loader) take(due []*item) {
 	for _, it := range due {
-		it.suspect = it.Due < l.takeover
+		it.suspect = it.Due < l.leases.death(it.Shard)
 		it.peers = l.peersOf(&it.Entry)
 		l.share[it.peers]++
 	}

@@ -43,6 +43,11 @@ func (e *Engine) ResumeEndpoint(ctx context.Context, endpoint string, by bellman
 }
 
 func (e *Engine) pause(ctx context.Context, target string, by bellman.By) error {
+	if err := e.running(ctx); err != nil {
+		return err
+	}
+	e.pauses.turn.Lock()
+	defer e.pauses.turn.Unlock()
 	if old := e.pauses.get(target); old != nil && by.Reason == "" {
 		return nil // it is paused already, by somebody who said why
 	}
@@ -60,6 +65,11 @@ func (e *Engine) pause(ctx context.Context, target string, by bellman.By) error 
 }
 
 func (e *Engine) resume(ctx context.Context, target string, by bellman.By) error {
+	if err := e.running(ctx); err != nil {
+		return err
+	}
+	e.pauses.turn.Lock()
+	defer e.pauses.turn.Unlock()
 	if err := e.mark(ctx, target, "resume", nil, by); err != nil {
 		return err
 	}
@@ -72,9 +82,6 @@ func (e *Engine) resume(ctx context.Context, target string, by bellman.By) error
 
 // mark keeps that something was paused, or with no value that it no longer is.
 func (e *Engine) mark(ctx context.Context, target, action string, value []byte, by bellman.By) error {
-	if err := e.running(ctx); err != nil {
-		return err
-	}
 	err := e.lane.do(ctx, &op{
 		docs:   []bellman.Doc{{Kind: pauseKind, Name: target, Value: value}},
 		audits: []bellman.Audit{{At: e.clock.now(), Who: by.Who, Action: action, Target: target, Reason: by.Reason}},
@@ -82,11 +89,14 @@ func (e *Engine) mark(ctx context.Context, target, action string, value []byte, 
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", action, target, err)
 	}
+	e.hintAll(bellman.Hint{Docs: []string{pauseKind}})
 	return nil
 }
 
 // pauses are the queues and endpoints that people stopped.
 type pauses struct {
+	turn turn // held by whoever changes what is paused
+
 	mu sync.RWMutex
 	m  map[string]*bellman.Pause // by "queue/NAME" or "endpoint/NAME"
 
@@ -118,8 +128,12 @@ func (p *pauses) all() map[string]*bellman.Pause {
 	return maps.Clone(p.m)
 }
 
-// loadPauses stops again what was stopped before the last end.
+// loadPauses stops what the store says is stopped, whoever stopped it, and lets go
+// what is no longer.
 func (e *Engine) loadPauses(ctx context.Context) error {
+	e.pauses.turn.Lock()
+	defer e.pauses.turn.Unlock()
+	found := make(map[string]*bellman.Pause)
 	for after := ""; ; {
 		docs, err := e.store.Docs(ctx, pauseKind, after, pageSize)
 		if err != nil {
@@ -130,14 +144,33 @@ func (e *Engine) loadPauses(ctx context.Context) error {
 			if err := json.Unmarshal(d.Value, &p); err != nil {
 				return fmt.Errorf("read the pause of %s: %w", d.Name, err)
 			}
-			e.pauses.set(d.Name, &p)
-			e.applyPause(d.Name, true)
+			found[d.Name] = &p
 			after = d.Name
 		}
 		if len(docs) < pageSize {
-			return nil
+			break
 		}
 	}
+	resumed := false
+	had := e.pauses.all()
+	for target, p := range found {
+		e.pauses.set(target, p)
+		if had[target] == nil {
+			e.applyPause(target, true)
+		}
+	}
+	for target := range had {
+		if found[target] == nil {
+			e.pauses.set(target, nil)
+			e.applyPause(target, false)
+			resumed = true
+		}
+	}
+	if resumed {
+		e.pump()
+		e.comeBack()
+	}
+	return nil
 }
 
 // stray holds the tasks of a queue that is not configured, until it is: they were

@@ -106,11 +106,13 @@ func (e *Engine) committed(b *batch, ops []*op) {
 	nowMs := now.UnixMilli()
 	var due []*item
 	wake := int64(noTime)
+	others := make(map[uint16]stretch)
 	add := func(a *bellman.Add) {
 		if a.Err != nil || !a.Existing.IsZero() {
 			return
 		}
 		e.watch.added(a.Task)
+		e.note(others, &a.Task.Status)
 		if it := e.hand.put(a.Task, nowMs); it != nil {
 			due = append(due, it)
 		}
@@ -153,6 +155,7 @@ func (e *Engine) committed(b *batch, ops []*op) {
 			ended := change.To.State.Ended() && !o.task.State.Ended()
 			o.task.Status = change.To
 			e.watch.changed(o.task, ended)
+			e.note(others, &o.task.Status)
 			it = e.replace(o.task, nowMs)
 		}
 		if it != nil {
@@ -164,6 +167,7 @@ func (e *Engine) committed(b *batch, ops []*op) {
 		e.bring(due, now)
 	}
 	e.wakeBefore(wake)
+	e.tellOwners(others)
 	for _, o := range ops {
 		if o.done != nil {
 			var err error
@@ -296,7 +300,10 @@ const (
 // something is told; outcomes of attempts are kept and committed again, for
 // they happened. While this goes on, attempts pile up behind the lane and
 // firing stops by itself.
-func (e *Engine) trouble(ctx context.Context, ops []*op, err error) (again []*op) {
+func (e *Engine) trouble(ctx context.Context, b *batch, ops []*op, err error) (again []*op) {
+	if errors.Is(err, bellman.ErrFenced) && e.fenced(ctx, b.Leases) {
+		return ops
+	}
 	e.log.Error("commit failed", "operations", len(ops), "err", err)
 	for _, o := range ops {
 		if o.flight != nil {
@@ -310,6 +317,7 @@ func (e *Engine) trouble(ctx context.Context, ops []*op, err error) (again []*op
 	}
 	e.lane.ail(err)
 	e.ready.Store(false)
+	defer e.pump()
 	defer e.ready.Store(true)
 	defer e.lane.ail(nil)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -318,15 +326,15 @@ func (e *Engine) trouble(ctx context.Context, ops []*op, err error) (again []*op
 			e.log.Error("outcomes of attempts are not recorded: the store takes nothing and the node stops; the attempts are made again", "attempts", len(again))
 			return nil
 		}
-		if !errors.Is(err, bellman.ErrUnknown) && !errors.Is(err, bellman.ErrFenced) {
+		if !errors.Is(err, bellman.ErrUnknown) {
 			return again // nothing was written: the same again
 		}
 		// Under a new epoch the old transaction is either there or can never be.
-		if err := e.leases.acquire(ctx, e.store, false); err != nil {
+		if err := e.reclaim(ctx, b.Leases); err != nil {
 			e.log.Error("shards cannot be claimed", "err", err)
 			continue
 		}
-		return e.sort(ctx, again)
+		return e.sort(ctx, e.recordable(again))
 	}
 }
 

@@ -1,0 +1,344 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// A member is one node of several on one store, that can be cut off from it.
+type member struct {
+	*engine.Engine
+	name  string
+	store *wire
+	stop  func()
+}
+
+// A wire is the way from a node to the store. When it is cut, calls fail at once
+// and nothing is done.
+type wire struct {
+	bellman.Store
+	cut atomic.Bool
+}
+
+var errCut = errors.New("no route to the store")
+
+func (w *wire) Commit(ctx context.Context, b *bellman.Batch) error {
+	if w.cut.Load() {
+		return errCut
+	}
+	return w.Store.Commit(ctx, b)
+}
+
+func (w *wire) Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
+	if w.cut.Load() {
+		return buf, errCut
+	}
+	return w.Store.Due(ctx, shards, from, to, limit, buf)
+}
+
+func (w *wire) Beat(ctx context.Context, node string) error {
+	if w.cut.Load() {
+		return errCut
+	}
+	return w.Store.Beat(ctx, node)
+}
+
+func (w *wire) Join(ctx context.Context, n bellman.Node, ttl time.Duration) error {
+	if w.cut.Load() {
+		return errCut
+	}
+	return w.Store.Join(ctx, n, ttl)
+}
+
+func (w *wire) Leave(ctx context.Context, node string) error {
+	if w.cut.Load() {
+		return errCut
+	}
+	return w.Store.Leave(ctx, node)
+}
+
+func (w *wire) Release(ctx context.Context, node string, l bellman.Lease) error {
+	if w.cut.Load() {
+		return errCut
+	}
+	return w.Store.Release(ctx, node, l)
+}
+
+func (w *wire) Shards(ctx context.Context) ([]bellman.Shard, error) {
+	if w.cut.Load() {
+		return nil, errCut
+	}
+	return w.Store.Shards(ctx)
+}
+
+func (w *wire) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
+	if w.cut.Load() {
+		return nil, errCut
+	}
+	return w.Store.Task(ctx, id)
+}
+
+func (w *wire) Load(ctx context.Context, entries []bellman.Entry) ([]*bellman.Task, error) {
+	if w.cut.Load() {
+		return nil, errCut
+	}
+	return w.Store.Load(ctx, entries)
+}
+
+// A crew is several nodes on one store in the bubble of a test, that hear of one
+// another unless deaf.
+type crew struct {
+	t     *testing.T
+	store bellman.Store
+	deaf  bool
+
+	mu      sync.Mutex
+	members map[string]*member
+}
+
+func newCrew(t *testing.T) *crew {
+	return &crew{t: t, store: memory.New(), members: make(map[string]*member)}
+}
+
+// start adds a node.
+func (c *crew) start(name string, queues ...engine.Queue) *member {
+	c.t.Helper()
+	m := &member{name: name, store: &wire{Store: c.store}}
+	o := engine.Options{Store: m.store, Queues: queues, Node: name, Addr: name, Logger: slog.New(slog.DiscardHandler)}
+	if !c.deaf {
+		o.Hint = c.tell
+	}
+	var err error
+	if m.Engine, err = engine.New(o); err != nil {
+		c.t.Fatal(err)
+	}
+	c.mu.Lock()
+	c.members[name] = m
+	c.mu.Unlock()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(ctx) }()
+	m.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			c.t.Errorf("Run of %s: %v", name, err)
+		}
+		c.mu.Lock()
+		delete(c.members, name)
+		c.mu.Unlock()
+	})
+	for _, ok := m.Resumed(); !ok; _, ok = m.Resumed() {
+		time.Sleep(time.Millisecond)
+	}
+	return m
+}
+
+func (c *crew) tell(_ context.Context, addr string, h bellman.Hint) {
+	time.Sleep(2 * time.Millisecond)
+	c.mu.Lock()
+	m := c.members[addr]
+	c.mu.Unlock()
+	if m != nil {
+		m.Hinted(h)
+	}
+}
+
+// owns returns how many shards each node has; "" are those that are nobody's.
+func (c *crew) owns() map[string]int {
+	c.t.Helper()
+	shards, err := c.store.Shards(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	n := make(map[string]int)
+	for _, s := range shards {
+		owner := s.Owner
+		for name := range c.members {
+			if len(owner) > len(name) && owner[:len(name)+1] == name+"/" {
+				owner = name
+			}
+		}
+		n[owner]++
+	}
+	return n
+}
+
+// A ledger remembers when each task was attempted, and by how many at once.
+type ledger struct {
+	mu     sync.Mutex
+	times  map[bellman.ID][]time.Time
+	by     map[bellman.ID][]string
+	flying map[bellman.ID]int
+	over   int // attempts that overlapped another of their task
+	late   time.Duration
+}
+
+func newLedger() *ledger {
+	return &ledger{times: make(map[bellman.ID][]time.Time), by: make(map[bellman.ID][]string), flying: make(map[bellman.ID]int)}
+}
+
+// queue is one whose attempts take a while, and are remembered.
+func (l *ledger) queue(node string, took time.Duration) engine.Queue {
+	return engine.Queue{Name: "q", Handler: bellman.HandlerFunc(func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
+		l.mu.Lock()
+		l.times[t.ID] = append(l.times[t.ID], time.Now())
+		l.by[t.ID] = append(l.by[t.ID], node)
+		l.late = max(l.late, time.Since(t.Due))
+		if l.flying[t.ID]++; l.flying[t.ID] > 1 {
+			l.over++
+		}
+		l.mu.Unlock()
+		time.Sleep(took)
+		l.mu.Lock()
+		l.flying[t.ID]--
+		l.mu.Unlock()
+		return bellman.Verdict{Next: bellman.Succeed}
+	})}
+}
+
+// once checks that each task was attempted once.
+func (l *ledger) once(t *testing.T, ids []bellman.ID) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	none, more := 0, 0
+	for _, id := range ids {
+		switch n := len(l.times[id]); {
+		case n == 0:
+			none++
+		case n > 1:
+			more++
+		}
+	}
+	if none > 0 || more > 0 {
+		t.Errorf("of %d tasks %d were not attempted, and %d more than once; want each once", len(ids), none, more)
+	}
+}
+
+// Three nodes share the shards, each task is attempted once, and a node that stops
+// hands over without a task being late; a rolling restart of all three too.
+func TestCrewSharesAndHandsOver(t *testing.T) {
+	for _, deaf := range []bool{false, true} {
+		t.Run(fmt.Sprintf("deaf %t", deaf), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, l := newCrew(t), newLedger()
+				c.deaf = deaf
+				names := []string{"a", "b", "c"}
+				nodes := make(map[string]*member)
+				for _, name := range names {
+					nodes[name] = c.start(name, l.queue(name, 20*time.Millisecond))
+				}
+				time.Sleep(20 * time.Second) // few a second move
+				for _, name := range names {
+					if n := c.owns()[name]; n < 8 || n > 40 {
+						t.Errorf("%s owns %d of 64 shards; want about a third: %v", name, n, c.owns())
+					}
+				}
+				var ids []bellman.ID
+				load := func(d time.Duration) {
+					for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+						m := nodes[names[len(ids)%3]]
+						added := m.Add(t.Context(), &bellman.Task{Queue: "q", Delay: time.Duration(len(ids)%7) * 300 * time.Millisecond})[0]
+						for i := 0; errors.Is(added.Err, bellman.ErrClosed); i++ {
+							added = nodes[names[i%3]].Add(t.Context(), &bellman.Task{Queue: "q"})[0]
+						}
+						if added.Err != nil {
+							t.Fatal(added.Err)
+						}
+						ids = append(ids, added.ID)
+					}
+				}
+				load(2 * time.Second)
+				for _, name := range names {
+					go nodes[name].stop()
+					load(3 * time.Second)
+					nodes[name] = c.start(name, l.queue(name, 20*time.Millisecond))
+					load(10 * time.Second)
+				}
+				time.Sleep(10 * time.Second)
+				for _, m := range nodes {
+					defer m.stop()
+				}
+				l.once(t, ids)
+				most := 500 * time.Millisecond
+				if deaf {
+					most = 3 * time.Second
+				}
+				if l.late > most {
+					t.Errorf("a task was %v late; want %v at most", l.late, most)
+				}
+				t.Logf("late %v, owns %v", l.late, c.owns())
+			})
+		})
+	}
+}
+
+// The tasks of a node that dies are attempted by the others within eight seconds,
+// and what it wrote last is not mixed up with what they do.
+func TestCrewTakesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCrew(t), newLedger()
+		a := c.start("a", l.queue("a", 20*time.Millisecond))
+		b := c.start("b", l.queue("b", 20*time.Millisecond))
+		d := c.start("d", l.queue("d", 20*time.Millisecond))
+		defer b.stop()
+		defer d.stop()
+		time.Sleep(20 * time.Second)
+		var ids []bellman.ID
+		for i := range 3000 { // due all the time around the death
+			ids = append(ids, add(t, a.Engine, &bellman.Task{Queue: "q", Delay: 5*time.Second + time.Duration(i)*5*time.Millisecond}))
+		}
+		time.Sleep(10 * time.Second)
+		a.store.cut.Store(true) // it goes on, and cannot say so
+		died := time.Now()
+		time.Sleep(20 * time.Second)
+		if n := c.owns()["a"]; n != 0 {
+			t.Errorf("the dead node owns %d shards still", n)
+		}
+		l.mu.Lock()
+		missing, twice := 0, 0
+		for _, id := range ids {
+			if len(l.times[id]) == 0 {
+				missing++
+			}
+			if len(l.times[id]) > 1 {
+				twice++
+			}
+			for i, at := range l.times[id] {
+				if l.by[id][i] == "a" && at.Sub(died) > 5*time.Second {
+					t.Errorf("a attempted a task %v after it was cut off", at.Sub(died))
+				}
+			}
+		}
+		if l.late > 8*time.Second || l.late < 3*time.Second || missing > 0 {
+			t.Errorf("the latest attempt was %v late, and %d are missing; want 8s at most, none", l.late, missing)
+		}
+		t.Logf("late %v, twice %d", l.late, twice)
+		if twice > 200 {
+			t.Errorf("%d tasks were attempted twice; want only what was in flight, or could not be recorded", twice)
+		}
+		l.mu.Unlock()
+		a.store.cut.Store(false)
+		time.Sleep(30 * time.Second)
+		if n := c.owns()["a"]; n < 8 {
+			t.Errorf("the node that came back owns %d shards; want about a third", n)
+		}
+		a.stop()
+		for _, id := range ids {
+			if task := get(t, c.store, id); task.State != bellman.Succeeded {
+				t.Errorf("task %s is %v", id, task.State)
+			}
+		}
+	})
+}

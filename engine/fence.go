@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// recordable leaves out the outcomes of attempts whose shard is no longer this
+// node's: its owner makes those attempts again, and records them.
+func (e *Engine) recordable(ops []*op) []*op {
+	kept := ops[:0]
+	lost := 0
+	for _, o := range ops {
+		if o.flight != nil {
+			if _, held := e.leases.lease(o.flight.change.To.Shard); !held {
+				if o.flight.change.Attempt == nil {
+					e.asides.Add(-1)
+				} else {
+					lost++
+				}
+				e.hand.drop(true, o.flight.item)
+				continue
+			}
+		}
+		kept = append(kept, o)
+	}
+	if lost > 0 {
+		e.log.Warn("outcomes of attempts are not recorded: their shards were lost while they were in flight", "attempts", lost)
+	}
+	clear(ops[len(kept):])
+	return kept
+}
+
+// fenced finds out which of the leases of a batch that was fenced off are no longer
+// the newest, and lets their shards go. It is false if that cannot be found out.
+func (e *Engine) fenced(ctx context.Context, leases []bellman.Lease) bool {
+	l := e.leases
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	shards, err := e.store.Shards(ctx)
+	if err != nil {
+		return false
+	}
+	found := false
+	var lost []uint16
+	for _, lease := range leases {
+		switch s := shards[lease.Shard]; {
+		case s.Epoch == lease.Epoch:
+			continue
+		case s.Owner == l.name(): // a claim of this node's, of which it was not told
+			l.renew(s.Lease)
+		default:
+			if now, held := l.lease(lease.Shard); held && now == lease {
+				lost = append(lost, lease.Shard)
+			}
+		}
+		found = true
+	}
+	e.drop(lost)
+	if len(lost) > 0 {
+		e.lookSoon()
+	}
+	return found
+}
+
+// reclaim claims the shards of leases anew, those that have no newer lease already.
+// Those that have become another node's are let go.
+func (e *Engine) reclaim(ctx context.Context, leases []bellman.Lease) error {
+	l := e.leases
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	for _, lease := range leases {
+		if now, held := l.lease(lease.Shard); !held || now != lease {
+			continue
+		}
+		newer, err := e.store.Claim(ctx, l.name(), lease.Shard, lease.Epoch)
+		switch {
+		case err == nil:
+			l.renew(newer)
+		case errors.Is(err, bellman.ErrFenced):
+			e.drop([]uint16{lease.Shard})
+			e.lookSoon()
+		default:
+			return fmt.Errorf("claim shard %d: %w", lease.Shard, err)
+		}
+	}
+	return nil
+}
+
+// A stretch is from the earliest look of some tasks to the latest, in Unix ms.
+type stretch struct{ since, until int64 }
+
+// note remembers that a task changed which is of another node's shard. Call it with
+// the hand's mutex held.
+func (e *Engine) note(others map[uint16]stretch, st *bellman.Status) {
+	if st.State.Ended() || e.hand.owns(st.Shard) {
+		return
+	}
+	look := st.Look.UnixMilli()
+	s, ok := others[st.Shard]
+	if !ok {
+		s = stretch{look, look}
+	}
+	others[st.Shard] = stretch{min(s.since, look), max(s.until, look)}
+}
+
+// tellOwners tells the owners of shards which tasks of theirs have changed.
+func (e *Engine) tellOwners(others map[uint16]stretch) {
+	for shard, s := range others {
+		e.hint(e.leases.elsewhere(shard), bellman.Hint{Added: []uint16{shard}, Since: s.since, Until: s.until})
+	}
+}

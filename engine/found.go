@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// found is what the loader is told to look at again: shards that this node has
+// won, and tasks that others added.
+type found struct {
+	mu    sync.Mutex
+	won   []uint16
+	spans []span
+}
+
+// A span is a stretch of the due index of some shards.
+type span struct {
+	shards []uint16
+	at     bellman.Position // where to go on
+	to     int64            // Unix ms, exclusive
+}
+
+// maxSpans is how many spans wait; with more of them everything is looked at.
+const maxSpans = 64
+
+// all makes the loader read all of shards that is due now or soon.
+func (f *found) all(shards []uint16) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.won = append(f.won, shards...)
+}
+
+// span makes the loader look at what is due from an earliest look to a latest one.
+func (f *found) span(shards []uint16, since, until int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.spans) < maxSpans {
+		f.spans = append(f.spans, span{shards, bellman.Position{Look: since}, until + 1})
+		return
+	}
+	last := &f.spans[maxSpans-1]
+	last.shards = slices.Compact(slices.Sorted(slices.Values(slices.Concat(last.shards, shards))))
+	last.at = bellman.Position{Look: min(last.at.Look, since)}
+	last.to = max(last.to, until+1)
+}
+
+func (f *found) take() (won []uint16, spans []span) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	won, spans, f.won, f.spans = f.won, f.spans, nil, nil
+	return won, spans
+}
+
+// lookAgain turns what the loader was told into stretches to read: what is due
+// already is read with all else that is, the rest up to where the loader has read.
+func (l *loader) lookAgain(now time.Time) {
+	won, spans := l.found.take()
+	if len(won) > 0 {
+		spans = append(spans, span{shards: won, to: noTime})
+	}
+	for _, s := range spans {
+		if s.at.Look <= now.UnixMilli() {
+			l.lookBack(s.at.Look)
+			s.at = bellman.Position{Look: now.UnixMilli()}
+		}
+		if s.to = min(s.to, max(l.ahead, now.UnixMilli())+1); s.at.Look < s.to {
+			l.spans = append(l.spans, s)
+		}
+	}
+}
+
+// readSpan takes the next page of a stretch in hand.
+func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more bool, err error) {
+	if len(l.spans) == 0 {
+		return false, nil
+	}
+	s := &l.spans[0]
+	if s.at.Look > now.UnixMilli() && waiting >= maxInWheel {
+		l.spans = slices.Delete(l.spans, 0, 1) // found again when it is due
+		return len(l.spans) > 0, nil
+	}
+	l.hand.beginRead(0)
+	l.page, err = l.store.Due(ctx, l.among(s.shards), s.at, s.to, pageSize, l.page[:0])
+	l.take(l.hand.endRead(l.page, 0, now.UnixMilli(), nil))
+	l.wakeBefore(0)
+	if err != nil {
+		return false, err
+	}
+	if len(l.page) == pageSize {
+		last := l.page[pageSize-1]
+		s.at = bellman.Position{Look: last.Look, ID: last.ID}
+		return true, nil
+	}
+	l.spans = slices.Delete(l.spans, 0, 1)
+	return len(l.spans) > 0, nil
+}
+
+// among returns those of some shards that are this node's.
+func (e *Engine) among(shards []uint16) []uint16 {
+	owned := e.leases.shards()
+	var both []uint16
+	for _, s := range shards {
+		if _, ok := slices.BinarySearch(owned, s); ok {
+			both = append(both, s)
+		}
+	}
+	return both
+}

@@ -1,0 +1,81 @@
+package engine
+
+// A leaving shard is one that was left while attempts of its tasks were in flight.
+type leaving struct {
+	flights int
+	landed  chan struct{} // closed when there are none
+}
+
+// owns reports whether tasks of a shard may be taken in hand. Call it with mu
+// held.
+func (h *hand) owns(shard uint16) bool { return h.shards[shard/64]&(1<<(shard%64)) != 0 }
+
+// own lets tasks of shards be taken in hand.
+func (h *hand) own(shards []uint16) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range shards {
+		h.shards[s/64] |= 1 << (s % 64)
+		delete(h.leaving, s)
+	}
+}
+
+// leave takes what is of these shards out of the hand, but for what is in flight,
+// and lets nothing of them in again. It returns the items that may be in lines.
+func (h *hand) leave(shards ...uint16) (gone []*item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	of := make(map[uint16]*leaving, len(shards))
+	for _, s := range shards {
+		h.shards[s/64] &^= 1 << (s % 64)
+		of[s] = &leaving{landed: make(chan struct{})}
+		delete(h.leaving, s)
+	}
+	for _, it := range h.items {
+		l := of[it.Shard]
+		switch {
+		case l == nil:
+		case it.place == inFlight:
+			l.flights++
+		default:
+			h.remove(it)
+			if it.place == inLine {
+				gone = append(gone, it)
+			}
+		}
+	}
+	for s, l := range of {
+		if l.flights == 0 {
+			close(l.landed)
+			continue
+		}
+		h.leaving[s] = l
+	}
+	return gone
+}
+
+// empty returns a channel that is closed when nothing of a shard that was left is
+// in flight any more, and recorded if it could be.
+func (h *hand) empty(shard uint16) <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.leaving[shard]; l != nil {
+		return l.landed
+	}
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+
+// landed notes that an item of a shard is no longer in flight. Call it with mu
+// held.
+func (h *hand) landed(shard uint16) {
+	l := h.leaving[shard]
+	if l == nil {
+		return
+	}
+	if l.flights--; l.flights == 0 {
+		close(l.landed)
+		delete(h.leaving, shard)
+	}
+}

@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// hints are what this node has to tell others, and was told. All of it is best
+// effort: what a hint says can be found in the store.
+type hints struct {
+	send func(context.Context, string, bellman.Hint) // nil: nobody is told anything
+
+	mu      sync.Mutex
+	to      map[string]*bellman.Hint // by address, of which one is being told; nil: nothing more is to be told
+	closed  bool
+	sending sync.WaitGroup
+
+	peers   []string             // addresses of the other nodes that are alive
+	leaving map[string]time.Time // nodes that said that they stop, and when
+	offered map[uint16]bool      // shards that others gave back for this node to claim
+}
+
+const (
+	hintTimeout = time.Second
+	forgetLeft  = 10 * time.Minute
+)
+
+// hint tells the node at an address something, soon. While it is being told, what
+// more there is to say gathers.
+func (e *Engine) hint(addr string, h bellman.Hint) {
+	t := &e.hints
+	if t.send == nil || addr == "" {
+		return
+	}
+	h.From = e.leases.name()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	waiting, busy := t.to[addr]
+	if busy {
+		if waiting != nil {
+			h = waiting.Join(h)
+		}
+		t.to[addr] = &h
+		return
+	}
+	t.to[addr] = nil
+	t.sending.Go(func() {
+		for more := true; more; h, more = t.next(addr) {
+			ctx, cancel := context.WithTimeout(context.Background(), hintTimeout)
+			t.send(ctx, addr, h)
+			cancel()
+		}
+	})
+}
+
+// next returns what gathered for an address.
+func (t *hints) next(addr string) (h bellman.Hint, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	waiting := t.to[addr]
+	if waiting == nil {
+		delete(t.to, addr)
+		return h, false
+	}
+	t.to[addr] = nil
+	return *waiting, true
+}
+
+// close waits until what there was to say was said.
+func (t *hints) close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.sending.Wait()
+}
+
+// Hinted takes in what another node tells. It returns at once, and may be called
+// with anything that came over a network from a node that may be trusted.
+func (e *Engine) Hinted(h bellman.Hint) {
+	t := &e.hints
+	if len(h.Released) > 0 || h.Leaving || len(h.Added)+len(h.Docs) == 0 {
+		t.mu.Lock()
+		if h.Leaving {
+			for name, at := range t.leaving {
+				if time.Since(at) > forgetLeft {
+					delete(t.leaving, name)
+				}
+			}
+			t.leaving[h.From] = time.Now()
+		}
+		for _, s := range h.Released {
+			t.offered[s] = true
+		}
+		t.mu.Unlock()
+		e.lookSoon()
+	}
+	if len(h.Added) > 0 {
+		e.found.span(h.Added, h.Since, h.Until)
+		e.kickLoader()
+	}
+	if slices.Contains(h.Docs, pauseKind) {
+		e.rereadPauses.Store(true)
+		e.lookSoon()
+	}
+}
+
+// left reports whether a node said that it stops.
+func (t *hints) left(name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.leaving[name]
+	return ok
+}
+
+// takeOffered returns the shards that were given back for this node to claim
+// since it was asked last.
+func (t *hints) takeOffered() map[uint16]bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	offered := t.offered
+	t.offered = make(map[uint16]bool)
+	return offered
+}
+
+// hintAll tells every other node something.
+func (e *Engine) hintAll(h bellman.Hint) {
+	e.hints.mu.Lock()
+	peers := e.hints.peers
+	e.hints.mu.Unlock()
+	for _, addr := range peers {
+		e.hint(addr, h)
+	}
+}
+
+// know notes where the other nodes are reached.
+func (t *hints) know(peers []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.peers = peers
+}

@@ -1,0 +1,306 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// How often a node looks at the others, and how long it leaves to another what
+// that one should take.
+const (
+	lookEvery   = leaseBeat
+	aloneEvery  = 2 * leaseBeat
+	expirySlack = 20 * time.Millisecond // after which a node that should have expired has
+	deadGrace   = 500 * time.Millisecond
+	freeGrace   = 2 * leaseBeat
+)
+
+// A cluster is what this node knows of the others. It belongs to whoever has the
+// turn.
+type cluster struct {
+	nodes   []bellman.Node // as they were read last
+	live    []string       // names of those that have not expired, and are not leaving
+	expires time.Time      // when the next of the others does, if it stops beating; on the monotonic clock
+
+	since map[uint16]time.Time // when a shard was seen first without an owner, or with a dead one
+}
+
+// keepShards is the goroutine that claims shards which should be this node's, and finds
+// those that should not.
+func (e *Engine) keepShards(ctx context.Context) error {
+	for {
+		e.nap(ctx, e.untilLook(), e.looks)
+		if ctx.Err() != nil {
+			return nil
+		}
+		err := e.look(ctx, false)
+		if err == nil && (e.rereadPauses.Swap(false) || !e.alone()) {
+			err = e.loadPauses(ctx)
+		}
+		if errors.Is(err, bellman.ErrClosed) {
+			return err
+		}
+		if err != nil && ctx.Err() == nil {
+			e.log.Error("nodes and shards cannot be looked at", "err", err)
+			e.nap(ctx, time.Second, nil)
+		}
+		e.pump()
+	}
+}
+
+// lookSoon makes the node look at the others now.
+func (e *Engine) lookSoon() {
+	select {
+	case e.looks <- struct{}{}:
+	default:
+	}
+}
+
+// untilLook is how long to wait with the next look at the others: not beyond the
+// moment at which one of them expires unless it beats.
+func (e *Engine) untilLook() time.Duration {
+	e.leases.turn.Lock()
+	defer e.leases.turn.Unlock()
+	c := &e.cluster
+	wait := lookEvery
+	switch {
+	case e.sole:
+		return time.Hour
+	case len(c.since) > 0:
+		wait = deadGrace
+	case len(c.nodes) <= 1:
+		return aloneEvery
+	}
+	if !c.expires.IsZero() {
+		wait = min(wait, time.Until(c.expires))
+	}
+	return max(wait, 50*time.Millisecond)
+}
+
+// look reads who is there and who owns what, takes what is nobody's and should be
+// this node's, and drops what it has lost. first says that nothing is known yet.
+func (e *Engine) look(ctx context.Context, first bool) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*leaseTTL)
+	defer cancel()
+	l := e.leases
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	offered := e.hints.takeOffered()
+	nodes, err := e.store.Nodes(ctx)
+	if err != nil {
+		return fmt.Errorf("read nodes: %w", err)
+	}
+	shards, err := e.store.Shards(ctx)
+	if err != nil {
+		return fmt.Errorf("read shards: %w", err)
+	}
+	e.survey(nodes, shards)
+	won, err := e.claimAll(ctx, shards, offered)
+	e.gain(won)
+	if err != nil {
+		return err
+	}
+	l.sure()
+	if first {
+		e.hintAll(bellman.Hint{}) // so that they look at once, and give up what should be ours
+	}
+	return nil
+}
+
+// survey notes which nodes are alive, and until when.
+func (e *Engine) survey(nodes []bellman.Node, shards []bellman.Shard) {
+	l, c := e.leases, &e.cluster
+	l.mu.Lock()
+	self, beat, former := l.node.Name, l.beat, l.former
+	l.total = len(shards)
+	l.mu.Unlock()
+	owners := make(map[string]bool)
+	for _, s := range shards {
+		owners[s.Owner] = s.Alive
+	}
+	var peers []string
+	now := time.Now()
+	moment := clockOf(nodes, self, beat)
+	c.nodes, c.live, c.expires = nodes, c.live[:0], time.Time{}
+	for _, n := range nodes {
+		if n.Name == self {
+			c.live = append(c.live, n.Name)
+			continue
+		}
+		expires := moment(n.Beat).Add(leaseTTL)
+		alive, owns := owners[n.Name]
+		if !owns {
+			alive = now.Before(expires)
+		}
+		if !alive || slices.Contains(former, n.Name) {
+			continue
+		}
+		peers = append(peers, n.Addr)
+		if at := expires.Add(expirySlack); c.expires.IsZero() || at.Before(c.expires) {
+			c.expires = at
+		}
+		if !e.hints.left(n.Name) {
+			c.live = append(c.live, n.Name)
+		}
+	}
+	e.hints.know(peers)
+}
+
+// clockOf returns when the store's clock showed a time, on the monotonic clock of
+// this node: it goes by this node's own last beat, and is early by as much as the
+// beat took.
+func clockOf(nodes []bellman.Node, self string, beat time.Time) func(time.Time) time.Time {
+	for _, n := range nodes {
+		if n.Name == self {
+			return func(at time.Time) time.Time { return beat.Add(at.Sub(n.Beat)) }
+		}
+	}
+	newest, now := time.Time{}, time.Now()
+	for _, n := range nodes {
+		newest = later(newest, n.Beat)
+	}
+	return func(at time.Time) time.Time { return now.Add(at.Sub(newest)) }
+}
+
+// claimAll claims every shard that is this node's to take, returns what it got,
+// and drops what it has lost.
+func (e *Engine) claimAll(ctx context.Context, shards []bellman.Shard, offered map[uint16]bool) (won []gain, err error) {
+	l, c := e.leases, &e.cluster
+	now := time.Now()
+	self := l.name()
+	var lost, surplus []uint16
+	since := make(map[uint16]time.Time)
+	for _, s := range shards {
+		should := ownerOf(s.Shard, c.live)
+		h := l.holding(s)
+		if h.held && !h.mine {
+			lost = append(lost, s.Shard)
+		}
+		switch {
+		case h.newest && (h.active || h.giving):
+			if h.active && should != self {
+				surplus = append(surplus, s.Shard)
+			}
+			continue
+		case h.mine, should == self && !s.Alive, offered[s.Shard] && !s.Alive:
+		case s.Alive:
+			l.toward(s.Shard, c.addr(s.Owner))
+			continue
+		default: // another is about to take it, unless it does not
+			grace := freeGrace
+			if s.Owner != "" {
+				grace = deadGrace
+			}
+			seen, ok := c.since[s.Shard]
+			if !ok {
+				seen = now
+			}
+			if now.Sub(seen) < grace {
+				since[s.Shard] = seen
+				l.toward(s.Shard, c.addr(should))
+				continue
+			}
+		}
+		if err != nil {
+			continue
+		}
+		lease, claimed := e.store.Claim(ctx, self, s.Shard, s.Epoch)
+		switch {
+		case claimed == nil:
+			g := gain{lease: lease, kept: h.mine && h.active}
+			if s.Owner != "" && !h.ours {
+				g.death = e.clock.now().UnixMilli()
+			}
+			won = append(won, g)
+		case !errors.Is(claimed, bellman.ErrFenced):
+			err = fmt.Errorf("claim shard %d: %w", s.Shard, claimed)
+		case h.held && h.mine: // another node was quicker
+			lost = append(lost, s.Shard)
+		}
+	}
+	c.since = since
+	e.drop(lost)
+	e.giving(surplus)
+	return won, err
+}
+
+// A holding is what a shard is to this node.
+type holding struct {
+	ours   bool // its owner is this node, or was under a former name
+	mine   bool // nobody else had it since this node claimed it
+	held   bool // it is held in memory
+	newest bool // … under its newest lease, and the node's present name
+	active bool // … and its tasks are attempted
+	giving bool // … and it is being given back
+}
+
+func (l *leases) holding(s bellman.Shard) (h holding) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	lease, held := l.held[s.Shard]
+	now := s.Owner == l.node.Name
+	h.held = held
+	h.ours = now || slices.Contains(l.former, s.Owner)
+	h.mine = now || h.ours && held && lease == s.Lease
+	h.newest = now && held && lease == s.Lease
+	_, h.active = slices.BinarySearch(l.owned, s.Shard)
+	h.giving = l.giving[s.Shard]
+	return h
+}
+
+// addr returns where a node is reached; empty if it is not known.
+func (c *cluster) addr(name string) string {
+	for _, n := range c.nodes {
+		if n.Name == name {
+			return n.Addr
+		}
+	}
+	return ""
+}
+
+// A gain is a shard that was claimed.
+type gain struct {
+	lease bellman.Lease
+	death int64 // when its last owner was found dead, Unix ms; 0: it gave it back
+	kept  bool  // nobody else had it since it was taken in hand
+}
+
+// gain takes shards in hand that were claimed.
+func (e *Engine) gain(gains []gain) {
+	if len(gains) == 0 {
+		return
+	}
+	var anew []uint16
+	for _, g := range gains {
+		if g.kept {
+			e.leases.renew(g.lease)
+			continue
+		}
+		e.leases.won(g.lease, g.death)
+		anew = append(anew, g.lease.Shard)
+	}
+	e.hand.own(anew)
+	e.found.all(anew)
+	e.kickLoader()
+	e.reshare()
+	e.log.Info("shards claimed", "claimed", len(gains), "shards", len(e.leases.shards()))
+}
+
+// drop lets go of shards that belong to others. Attempts of their tasks that are in
+// flight go on, and are not recorded.
+func (e *Engine) drop(shards []uint16) {
+	if len(shards) == 0 {
+		return
+	}
+	for _, s := range shards {
+		e.leases.lose(s)
+	}
+	e.forget(e.hand.leave(shards...))
+	e.reshare()
+	e.log.Warn("shards lost to other nodes", "lost", len(shards), "shards", len(e.leases.shards()))
+}

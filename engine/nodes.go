@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Nodes returns the nodes that are registered, by name, those that died a while
+// ago too, and the shards that none of them has.
+func (e *Engine) Nodes(ctx context.Context) (nodes []bellman.NodeInfo, unowned []bellman.Lease, err error) {
+	known, err := e.store.Nodes(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read nodes: %w", err)
+	}
+	shards, err := e.store.Shards(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read shards: %w", err)
+	}
+	l := e.leases
+	l.mu.RLock()
+	self, beat := l.node.Name, l.beat
+	l.mu.RUnlock()
+	moment, now := clockOf(known, self, beat), time.Now()
+	at := make(map[string]int, len(known))
+	for i, n := range known {
+		at[n.Name] = i
+		nodes = append(nodes, bellman.NodeInfo{
+			Name: n.Name, Addr: n.Addr, Version: n.Version, Joined: n.Joined, Beat: n.Beat,
+			Alive: now.Before(moment(n.Beat).Add(leaseTTL)),
+			Self:  n.Name == self,
+		})
+	}
+	for _, s := range shards {
+		i, ok := at[s.Owner]
+		if !ok {
+			unowned = append(unowned, s.Lease)
+			continue
+		}
+		nodes[i].Alive = s.Alive
+		nodes[i].Shards = append(nodes[i].Shards, s.Lease)
+	}
+	return nodes, unowned, nil
+}
+
+// Leads reports whether this node does what one node has to do for all: it owns
+// the first shard. For a moment there may be none, or two.
+func (e *Engine) Leads() bool {
+	shards := e.leases.shards()
+	return len(shards) > 0 && shards[0] == 0 && e.leases.trusting()
+}
