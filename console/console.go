@@ -17,6 +17,9 @@ type Options struct {
 	Engine Engine
 	Reader Reader
 
+	// Resends runs bulk resends. nil: there are no pages of them.
+	Resends Resends
+
 	// Kinds says what the tasks of a queue are, notify or order; empty: there is no
 	// such queue. nil: all are notify.
 	Kinds func(queue string) string
@@ -24,6 +27,9 @@ type Options struct {
 	// Queues names the configured queues, for people to choose from. nil: there is
 	// nothing to choose from.
 	Queues func() []string
+
+	// Nodes says which nodes share the store. nil: nothing is known of nodes.
+	Nodes Nodes
 
 	// Orders reads what the tasks of orders keep. nil: there are no orders.
 	Orders Orders
@@ -43,6 +49,8 @@ type Console struct {
 	kinds      func(string) string
 	queueNames func() []string
 	orders     Orders
+	nodes      Nodes
+	resends    Resends
 	keys       []heldKey
 	version    string
 	log        *slog.Logger
@@ -57,6 +65,10 @@ type Console struct {
 	foreign   *http.CrossOriginProtection
 	mux       *http.ServeMux
 	schedules schedule.Cache
+
+	now   shared[*figures]
+	slow  shared[*slowFigures]
+	parts map[string]*shared[string] // by language and template
 }
 
 // New returns the console. The error names what is wrong with the keys.
@@ -66,13 +78,19 @@ func New(o Options) (*Console, error) {
 		return nil, err
 	}
 	c := &Console{
-		engine: o.Engine, reader: o.Reader, kinds: o.Kinds, queueNames: o.Queues, orders: o.Orders, keys: keys,
+		engine: o.Engine, reader: o.Reader, kinds: o.Kinds, queueNames: o.Queues, orders: o.Orders, nodes: o.Nodes, resends: o.Resends, keys: keys,
 		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
 		secret: make([]byte, 32), foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}),
 	}
 	rand.Read(c.secret) // never fails: it ends the program instead
 	if c.byCode, err = readPages(); err != nil {
 		return nil, err
+	}
+	c.parts = map[string]*shared[string]{}
+	for _, l := range languages {
+		for _, name := range []string{"part.figures", "part.queues"} {
+			c.parts[l.code+"/"+name] = &shared[string]{}
+		}
 	}
 	c.route()
 	return c, nil
@@ -87,6 +105,7 @@ func (c *Console) route() {
 	c.mux.HandleFunc("POST /look", c.setLook)
 
 	c.page("GET /{$}", Read, (*request).home)
+	c.page("GET /live", Read, (*request).live)
 	c.page("GET /search", Read, (*request).search)
 	c.page("GET /tasks", Read, (*request).taskList)
 	c.page("GET /tasks.csv", Read, (*request).export)
@@ -96,13 +115,28 @@ func (c *Console) route() {
 	c.page("GET /orders", Read, (*request).orderPage)
 	c.page("GET /orders/live", Read, (*request).orderLive)
 	c.page("POST /orders", Operate, (*request).orderAction)
+	c.page("GET /queues", Read, (*request).queuePage)
+	c.page("POST /queues", Operate, (*request).queueAction)
+	c.page("GET /endpoints", Read, (*request).endpointPage)
+	c.page("POST /endpoints", Operate, (*request).endpointAction)
+	c.page("GET /nodes", Read, (*request).nodePage)
+	c.page("GET /audit", Read, (*request).auditPage)
+	if c.resends != nil {
+		c.page("GET /resends", Read, (*request).resendList)
+		c.page("POST /resends", Operate, (*request).startResend)
+		c.page("GET /resends/new", Operate, (*request).newResend)
+		c.page("GET /resends/{id}", Read, (*request).resendPage)
+		c.page("GET /resends/{id}/live", Read, (*request).resendLive)
+		c.page("POST /resends/{id}", Operate, (*request).stopResend)
+	}
 	c.page("/", Read, (*request).noPage)
 }
 
 // paths are the first parts of the console's paths. Whoever serves something else
 // on the same address asks Serves.
 var paths = map[string]bool{
-	"": true, "assets": true, "signin": true, "signout": true, "look": true, "search": true, "tasks": true, "tasks.csv": true, "orders": true,
+	"": true, "assets": true, "signin": true, "signout": true, "look": true, "live": true, "search": true, "tasks": true, "tasks.csv": true, "orders": true,
+	"queues": true, "endpoints": true, "nodes": true, "audit": true, "resends": true,
 }
 
 // Serves reports whether a request is one for the console: it has one of its

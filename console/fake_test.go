@@ -28,6 +28,14 @@ type fake struct {
 	mu    sync.Mutex
 	fail  error // of every call, if not nil
 	calls []string
+
+	queues    []bellman.QueueInfo
+	endpoints []bellman.EndpointInfo
+	gauges    bellman.Gauges
+	stats     bellman.Stats
+	minutes   []bellman.Stats
+	nodes     []bellman.NodeInfo
+	unowned   []bellman.Lease
 }
 
 func (f *fake) note(format string, args ...any) error {
@@ -64,6 +72,32 @@ func (f *fake) Settle(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled
 		out[i] = bellman.Settled{ID: id, Err: f.note("settle %s", id)}
 	}
 	return out, nil
+}
+
+func (f *fake) PauseQueue(_ context.Context, name string, by bellman.By) error {
+	return f.note("pause queue %s %q %q", name, by.Who, by.Reason)
+}
+
+func (f *fake) ResumeQueue(_ context.Context, name string, by bellman.By) error {
+	return f.note("resume queue %s %q %q", name, by.Who, by.Reason)
+}
+
+func (f *fake) PauseEndpoint(_ context.Context, name string, by bellman.By) error {
+	return f.note("pause endpoint %s %q %q", name, by.Who, by.Reason)
+}
+
+func (f *fake) ResumeEndpoint(_ context.Context, name string, by bellman.By) error {
+	return f.note("resume endpoint %s %q %q", name, by.Who, by.Reason)
+}
+
+func (f *fake) Queues(context.Context) ([]bellman.QueueInfo, error) { return f.queues, f.fail }
+func (f *fake) Endpoints() []bellman.EndpointInfo                   { return f.endpoints }
+func (f *fake) Gauges(context.Context) bellman.Gauges               { return f.gauges }
+func (f *fake) Stats(time.Duration) bellman.Stats                   { return f.stats }
+func (f *fake) Minutes(int) []bellman.Stats                         { return f.minutes }
+
+func (f *fake) Nodes(context.Context) ([]bellman.NodeInfo, []bellman.Lease, error) {
+	return f.nodes, f.unowned, f.fail
 }
 
 // add keeps a task that was created at a time, with attempts that were made.
@@ -126,7 +160,7 @@ func open(t testing.TB, keys ...Key) *site {
 	t.Helper()
 	s := &site{fake: &fake{Store: memory.New()}, log: &bytes.Buffer{}}
 	c, err := New(Options{
-		Engine: s.fake, Reader: s.fake, Kinds: kinds, Orders: fakeOrders{}, Keys: keys, Version: "test",
+		Engine: s.fake, Reader: s.fake, Nodes: s.fake, Kinds: kinds, Orders: fakeOrders{}, Keys: keys, Version: "test",
 		Queues: func() []string { return []string{"orders", "pay"} },
 		Log:    slog.New(slog.NewTextHandler(s.log, nil)),
 	})

@@ -16,22 +16,29 @@ import (
 // functions are what pages call, with the texts of one language.
 func functions(l *language) template.FuncMap {
 	return template.FuncMap{
-		"t":      l.text,
-		"named":  l.named,
-		"at":     l.at,
-		"since":  l.since,
-		"asset":  asset,
-		"took":   took,
-		"gap":    schedule.FormatDuration,
-		"number": grouped,
-		"plain":  plain,
-		"short":  bounded,
-		"url":    maskURL,
-		"query":  query,
-		"host":   hostShown,
-		"stamp":  stamp,
-		"shift":  func(x, by float64) string { return strconv.FormatFloat(x+by, 'f', 1, 64) },
-		"tone":   tone,
+		"t":            l.text,
+		"named":        l.named,
+		"at":           l.at,
+		"since":        l.since,
+		"asset":        asset,
+		"took":         took,
+		"gap":          schedule.FormatDuration,
+		"number":       grouped,
+		"plain":        plain,
+		"short":        bounded,
+		"url":          maskURL,
+		"query":        query,
+		"host":         hostShown,
+		"stamp":        stamp,
+		"shift":        func(x, by float64) string { return strconv.FormatFloat(x+by, 'f', 1, 64) },
+		"tone":         tone,
+		"rate":         perSecond,
+		"actions":      func() []string { return []string{"resend", "cancel", "reschedule", "complete", "pause", "resume"} },
+		"auditlink":    auditLink,
+		"endpointhost": hostOfEndpoint,
+		"percent": func(share float64) string {
+			return strconv.FormatFloat(100*share, 'f', 1, 64) + " %"
+		},
 		"down":   func(y, by int) int { return y + by },
 		"states": func() []string { return stateNames },
 		"kinds":  func() []string { return []string{"notify", "order"} },
@@ -72,6 +79,14 @@ func took(d time.Duration) string {
 		return strconv.FormatFloat(d.Seconds(), 'f', 2, 64) + " s"
 	}
 	return schedule.FormatDuration(d.Round(time.Second))
+}
+
+// perSecond is a rate; 0: there is none.
+func perSecond(rate float64) string {
+	if rate == 0 {
+		return "–"
+	}
+	return strconv.FormatFloat(rate, 'g', 4, 64) + "/s"
 }
 
 // grouped writes the whole number 1234567 as 1,234,567.

@@ -17,6 +17,20 @@ type Engine interface {
 	// Settle attempts tasks of any state now and waits until what came of it is
 	// recorded; where ctx ends first, ErrWaiting.
 	Settle(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error)
+
+	PauseQueue(ctx context.Context, name string, by bellman.By) error
+	ResumeQueue(ctx context.Context, name string, by bellman.By) error
+	PauseEndpoint(ctx context.Context, name string, by bellman.By) error
+	ResumeEndpoint(ctx context.Context, name string, by bellman.By) error
+
+	Queues(ctx context.Context) ([]bellman.QueueInfo, error)
+	Endpoints() []bellman.EndpointInfo
+	Gauges(ctx context.Context) bellman.Gauges
+
+	// Stats sums up the latest window; Minutes has the latest n minutes one by one,
+	// the oldest first, and nothing of the time before the node started.
+	Stats(window time.Duration) bellman.Stats
+	Minutes(n int) []bellman.Stats
 }
 
 // A Reader is what the console reads from a store; every [bellman.Store] has it.
@@ -25,6 +39,14 @@ type Reader interface {
 	Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error)
 	List(ctx context.Context, f bellman.Filter, before bellman.ID, limit int) ([]*bellman.Task, bellman.ID, error)
 	Audits(ctx context.Context, before time.Time, limit int) ([]bellman.Audit, error)
+	Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error)
+	Shards(ctx context.Context) ([]bellman.Shard, error)
+}
+
+// Nodes says which nodes share the tasks of a store.
+type Nodes interface {
+	// Nodes returns the nodes by name, and the shards that none of them has.
+	Nodes(ctx context.Context) (nodes []bellman.NodeInfo, unowned []bellman.Lease, err error)
 }
 
 // Orders reads what the tasks of queues of kind order keep. The console knows what

@@ -74,13 +74,15 @@ type view struct {
 	Tab     string // the first part of the path: which tab is open
 	Here    string // the page's own address
 	Open    bool   // there are no keys
+	Bulk    bool   // there are bulk resends
 	Version string
 	Query   string // what stands in the search box
 	Done    string // what was just done; empty: nothing
 }
 
 // dones are what can have been done before a page is shown, as its address says.
-var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true}
+var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true,
+	"pause": true, "resume": true, "resend": true, "stop": true}
 
 // view is what a page with the title of this name has.
 func (q *request) view(title string, values ...any) *view {
@@ -88,7 +90,7 @@ func (q *request) view(title string, values ...any) *view {
 	v := &view{
 		visitor: q.visitor, Lang: q.visitor.lang.tag, Code: q.visitor.lang.code,
 		Title: q.visitor.lang.say(title, values...), Tab: first, Here: "/",
-		Open: len(q.keys) == 0, Version: q.version,
+		Open: len(q.keys) == 0, Bulk: q.resends != nil, Version: q.version,
 	}
 	if q.r.Method == http.MethodGet {
 		v.Here = q.r.URL.RequestURI()

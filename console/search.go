@@ -47,6 +47,12 @@ func (q *request) search() {
 			q.goTo("/tasks/" + id.String())
 			return
 		}
+		if q.resends != nil {
+			if _, err := q.resends.Get(q.r.Context(), id); err == nil {
+				q.goTo("/resends/" + id.String())
+				return
+			}
+		}
 	}
 	v := &searchView{view: q.view("page.search")}
 	looks := []struct {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -191,37 +192,37 @@ func (q *request) taskAction() {
 		return
 	}
 	var status int
-	status, v.Wrong, v.Reason, v.When = http.StatusUnprocessableEntity, "", reason, when
-	switch err {
-	case errReason:
-		v.Wrong = q.visitor.lang.say("error.reason")
-	case errWhen:
-		v.Wrong = q.visitor.lang.say("error.when")
-	case errAction:
-		v.Wrong = q.visitor.lang.say("error.action")
-	default:
-		var detail string
-		status, v.Wrong, detail = q.meaning(err)
-		if detail != "" {
-			v.Wrong += " (" + strings.TrimPrefix(detail, "bellman: ") + ")"
-		}
-	}
+	status, v.Wrong = q.wrong(err)
+	v.Reason, v.When = reason, when
 	q.render(status, "task", v)
 }
 
-// A formError is a mistake in a form.
+// A formError is a mistake in a form: the name of the text that says which.
 type formError string
 
 func (e formError) Error() string { return string(e) }
 
 const (
-	errReason formError = "a reason is wanted"
-	errWhen   formError = "want a time or a duration"
-	errAction formError = "there is no such action"
+	errReason formError = "error.reason"
+	errWhen   formError = "error.when"
+	errAction formError = "error.action"
+	errRate   formError = "error.rate"
 
 	maxReason = 500 // characters
 	maxAhead  = 10 * 365 * 24 * time.Hour
 )
+
+// wrong says why a form was refused.
+func (q *request) wrong(err error) (status int, text string) {
+	if mistake := formError(""); errors.As(err, &mistake) {
+		return http.StatusUnprocessableEntity, q.visitor.lang.say(string(mistake))
+	}
+	status, text, detail := q.meaning(err)
+	if detail != "" {
+		text += " (" + strings.ReplaceAll(detail, "bellman: ", "") + ")"
+	}
+	return status, text
+}
 
 func (q *request) actOn(t *bellman.Task, action, reason, when string) error {
 	if reason == "" || len([]rune(reason)) > maxReason {

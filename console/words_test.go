@@ -14,10 +14,13 @@ import (
 // families are the words that pages look up with a value of bellman's: {{named
 // "state" .}}. Each must have every text here, and only these.
 var families = map[string][]string{
-	"role":  {"read", "operate", "admin"}, // submit is never signed in
-	"kind":  {"notify", "order"},
-	"state": names(bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled),
-	"order": {"PENDING", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED", "UNKNOWN"},
+	"role":    {"read", "operate", "admin"}, // submit is never signed in
+	"kind":    {"notify", "order"},
+	"state":   names(bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled),
+	"order":   {"PENDING", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED", "UNKNOWN"},
+	"job":     {"running", "done", "cancelled"},
+	"mode":    {"once", "restart"},
+	"breaker": {"open", "half_open", "closed"},
 	"reading": {"PENDING", "NOT_FOUND", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED",
 		"closed", "already_closed", "paid_hint", "in_flight", "not_exist"},
 	"order.says": {"PENDING", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED", "UNKNOWN", "none"},

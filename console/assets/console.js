@@ -100,8 +100,62 @@
     if (!el || document.hidden) return;
     source = new EventSource(el.dataset.live);
     source.addEventListener('changed', () => htmx.trigger(document.querySelector('[data-live]'), 'changed'));
+    source.addEventListener('part', (e) => { // made by the server, and escaped there
+      const el = document.querySelector('[data-live]');
+      if (el.contains(document.activeElement) && document.activeElement !== el) return; // somebody is at it
+      el.innerHTML = e.data;
+      times(el);
+      charts();
+    });
     source.addEventListener('over', () => location.reload());
   }
+  // Charts: uPlot draws what the server put into the page.
+  const drawn = new Map();
+  function charts() {
+    const points = document.querySelector('[data-points]');
+    if (!points || typeof uPlot === 'undefined') return;
+    const d = JSON.parse(points.dataset.points);
+    const sets = { counts: [d.at, d.added, d.attempts, d.succeeded, d.failed], lateness: [d.at, d.p50, d.p99] };
+    for (const el of document.querySelectorAll('[data-chart]')) {
+      const data = sets[el.dataset.chart];
+      const empty = !data[0]?.length || data.slice(1).every((s) => s.every((v) => v === null));
+      el.hidden = empty;
+      el.parentElement.querySelector('.nodata').hidden = !empty;
+      if (empty) continue;
+      if (drawn.has(el)) { drawn.get(el).setData(data); continue; }
+      draw(el, data);
+    }
+  }
+  function draw(el, data) {
+    const css = getComputedStyle(root);
+    const ink = (name) => { // what a canvas understands
+      const probe = document.createElement('i');
+      probe.style.color = css.getPropertyValue(name);
+      document.body.append(probe);
+      const colour = getComputedStyle(probe).color;
+      probe.remove();
+      return colour;
+    };
+    const colours = el.dataset.chart === 'counts' ? ['--gone', '--accent', '--ok', '--bad'] : ['--accent', '--warn'];
+    const labels = el.dataset.labels.split('|');
+    const axis = { stroke: ink('--muted'), grid: { stroke: ink('--rule'), width: 1 }, ticks: { stroke: ink('--rule'), width: 1 }, font: '11px system-ui, sans-serif' };
+    drawn.set(el, new uPlot({
+      width: el.clientWidth, height: 190 - 30,
+      cursor: { drag: { x: false, y: false } },
+      scales: { y: { range: (u, low, high) => [0, Math.max(high, 1) * 1.08] } },
+      series: [{ value: '{YYYY}-{MM}-{DD} {HH}:{mm}' }, ...labels.map((label, i) => ({
+        label, stroke: ink(colours[i]), width: 1.5, dash: i === 0 && labels.length === 4 ? [4, 3] : undefined, points: { show: data[0].length < 3 },
+      }))],
+      axes: [{ ...axis, values: [[3600, '{HH}:{mm}'], [60, '{HH}:{mm}'], [1, '{HH}:{mm}:{ss}']].map(([by, form]) => [by, form, null, null, null, null, null, null, 1]) }, { ...axis, size: 46 }],
+    }, data, el));
+  }
+  function redraw() {
+    for (const [el, chart] of drawn) { chart.destroy(); drawn.delete(el); }
+    charts();
+  }
+  addEventListener('resize', () => { for (const [el, chart] of drawn) chart.setSize({ width: el.clientWidth, height: 160 }); });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) { source?.close(); source = null; return; }
     const el = document.querySelector('[data-live]');
@@ -110,5 +164,6 @@
   });
   document.addEventListener('htmx:afterSettle', (e) => { times(document); listen(); });
   times(document);
+  charts();
   listen();
 })();

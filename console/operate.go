@@ -1,0 +1,152 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A queuesView is the page of the queues.
+type queuesView struct {
+	*view
+	*figures
+	pauseForm
+}
+
+// A pauseForm is what was typed into a form that pauses or resumes.
+type pauseForm struct {
+	Name, Reason string
+	Wrong        string // why it was refused; empty: it was not
+}
+
+func (q *request) queuePage() {
+	q.showQueues(http.StatusOK, pauseForm{Name: q.r.URL.Query().Get("name")})
+}
+
+func (q *request) showQueues(status int, form pauseForm) {
+	f, err := q.figures(q.r.Context())
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	q.render(status, "queues", &queuesView{view: q.view("page.queues"), figures: f, pauseForm: form})
+}
+
+func (q *request) queueAction() {
+	q.pauseOrResume("/queues", q.engine.PauseQueue, q.engine.ResumeQueue, q.showQueues)
+}
+
+func (q *request) endpointAction() {
+	q.pauseOrResume("/endpoints", q.engine.PauseEndpoint, q.engine.ResumeEndpoint, q.showEndpoints)
+}
+
+// pauseOrResume does what a form asks for, or shows it again with what is wrong.
+func (q *request) pauseOrResume(page string, pause, resume func(context.Context, string, bellman.By) error, again func(int, pauseForm)) {
+	in := q.r.PostForm
+	form := pauseForm{Name: in.Get("name"), Reason: strings.TrimSpace(in.Get("reason"))}
+	do := map[string]func(context.Context, string, bellman.By) error{"pause": pause, "resume": resume}[in.Get("action")]
+	var err error
+	switch {
+	case do == nil || form.Name == "":
+		err = errAction
+	case form.Reason == "" || len([]rune(form.Reason)) > maxReason:
+		err = errReason
+	default:
+		err = do(q.r.Context(), form.Name, bellman.By{Who: q.visitor.Who, Reason: form.Reason})
+	}
+	if err != nil {
+		status := 0
+		status, form.Wrong = q.wrong(err)
+		again(status, form)
+		return
+	}
+	q.now.forget()
+	q.goTo(page + "?done=" + in.Get("action"))
+}
+
+// An endpointsView is the page of the endpoints.
+type endpointsView struct {
+	*view
+	pauseForm
+	Part string                 // of the names that are shown; empty: all
+	Rows []bellman.EndpointInfo // those in trouble first
+	More int                    // that are not shown
+	One  *bellman.EndpointInfo  // that the form is about; nil: none
+}
+
+// endpointRows is how many endpoints are shown.
+const endpointRows = 200
+
+func (q *request) endpointPage() {
+	q.showEndpoints(http.StatusOK, pauseForm{Name: q.r.URL.Query().Get("name")})
+}
+
+func (q *request) showEndpoints(status int, form pauseForm) {
+	v := &endpointsView{view: q.view("page.endpoints"), pauseForm: form, Part: bounded(strings.TrimSpace(q.r.URL.Query().Get("part")), 400)}
+	for _, e := range q.engine.Endpoints() {
+		if v.Name == e.Endpoint {
+			one := e
+			v.One = &one
+		}
+		if strings.Contains(e.Endpoint, strings.ToLower(v.Part)) {
+			v.Rows = append(v.Rows, e)
+		}
+	}
+	slices.SortStableFunc(v.Rows, func(a, b bellman.EndpointInfo) int {
+		return cmp.Or(trouble(&b)-trouble(&a), b.Waiting-a.Waiting, b.InFlight-a.InFlight)
+	})
+	if v.More = len(v.Rows) - endpointRows; v.More > 0 {
+		v.Rows = v.Rows[:endpointRows]
+	}
+	q.render(status, "endpoints", v)
+}
+
+// trouble is larger for what needs a look first.
+func trouble(e *bellman.EndpointInfo) int {
+	switch {
+	case e.Breaker == "open":
+		return 3
+	case e.Breaker != "closed":
+		return 2
+	case e.Pause != nil:
+		return 1
+	}
+	return 0
+}
+
+// hostOfEndpoint is what the tasks of an endpoint have as their host.
+func hostOfEndpoint(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return ""
+	}
+	if port := map[string]string{"http": "80", "https": "443"}[u.Scheme]; port != "" && u.Port() == port {
+		return u.Hostname()
+	}
+	return u.Host
+}
+
+// A nodesView is the page of the nodes.
+type nodesView struct {
+	*view
+	Nodes   []bellman.NodeInfo
+	Unowned []bellman.Lease
+	Known   bool // there is somebody to ask
+}
+
+func (q *request) nodePage() {
+	v := &nodesView{view: q.view("page.nodes"), Known: q.nodes != nil}
+	if q.nodes != nil {
+		var err error
+		if v.Nodes, v.Unowned, err = q.nodes.Nodes(q.r.Context()); err != nil {
+			q.refuse(err)
+			return
+		}
+	}
+	q.render(http.StatusOK, "nodes", v)
+}

@@ -1,0 +1,223 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+const (
+	chartMinutes  = 60
+	nearPast      = 5 * time.Minute // that percentiles of the moment are of
+	backlogLimit  = 2000            // due tasks that are counted in each stretch; more are "or more"
+	troubleTasks  = 8               // failed tasks, and orders, that are shown
+	troubleWindow = time.Hour
+)
+
+// Figures are what goes on at this moment.
+type figures struct {
+	At       time.Time
+	Last     bellman.Counts // of the last minute, all queues
+	Attempts int64          // of the last minute
+	Near     bellman.Stats  // of the last few minutes
+	Hour     bellman.Stats
+	Gauges   bellman.Gauges
+	Queues   []bellman.QueueInfo
+	Breakers []bellman.EndpointInfo // endpoints behind a breaker that is not closed, or paused
+	OpenMore int                    // how many of these are not shown
+	Nodes    []bellman.NodeInfo
+	Unowned  int
+	Chart    string // JSON for the charts
+	Slow     *slowFigures
+}
+
+// slowFigures are those that take some reading. They are read less often.
+type slowFigures struct {
+	Backlog []backlog
+	Failed  []row // the newest that failed of those that ended lately
+	Unknown []row // orders that were given up without a decision
+}
+
+// A backlog is how much is due in some stretch of time.
+type backlog struct {
+	Name  string // of its text
+	Tasks int
+	More  bool // there are more
+}
+
+// An overview is the first page.
+type overview struct {
+	*view
+	*figures
+}
+
+func (q *request) home() {
+	f, err := q.figures(q.r.Context())
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	q.render(http.StatusOK, "overview", &overview{view: q.view("page.overview"), figures: f})
+}
+
+// figures reads what goes on. Many pages share what was read a moment ago.
+func (c *Console) figures(ctx context.Context) (*figures, error) {
+	return c.now.get(ctx, time.Second, func(ctx context.Context) (*figures, error) {
+		slow, err := c.slow.get(ctx, 10*time.Second, c.readSlow)
+		if err != nil {
+			return nil, err
+		}
+		queues, err := c.engine.Queues(ctx)
+		if err != nil {
+			return nil, err
+		}
+		f := &figures{At: time.Now(), Near: c.engine.Stats(nearPast), Hour: c.engine.Stats(troubleWindow),
+			Gauges: c.engine.Gauges(ctx), Queues: queues, Slow: slow, Chart: chart(c.engine.Minutes(chartMinutes))}
+		for i := range queues {
+			m := &queues[i].LastMinute
+			f.Last.Added += m.Added
+			f.Last.Succeeded += m.Succeeded
+			f.Last.Failed += m.Failed
+			for _, n := range m.Attempts {
+				f.Attempts += n
+			}
+		}
+		for _, e := range c.engine.Endpoints() {
+			if trouble(&e) > 0 {
+				f.Breakers = append(f.Breakers, e)
+			}
+		}
+		slices.SortStableFunc(f.Breakers, func(a, b bellman.EndpointInfo) int { return b.Waiting - a.Waiting })
+		if f.OpenMore = len(f.Breakers) - troubleTasks; f.OpenMore > 0 {
+			f.Breakers = f.Breakers[:troubleTasks]
+		}
+		if c.nodes != nil {
+			var unowned []bellman.Lease
+			if f.Nodes, unowned, err = c.nodes.Nodes(ctx); err != nil {
+				return nil, err
+			}
+			f.Unowned = len(unowned)
+		}
+		return f, nil
+	})
+}
+
+func (c *Console) readSlow(ctx context.Context) (*slowFigures, error) {
+	var f slowFigures
+	var err error
+	if f.Backlog, err = c.backlog(ctx, time.Now()); err != nil {
+		return nil, err
+	}
+	q := &request{Console: c, r: (&http.Request{}).WithContext(ctx)}
+	failed := bellman.Failed
+	tasks, _, err := q.read(&wish{Filter: bellman.Filter{State: &failed}}, bellman.ID{}, 4*troubleTasks)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range q.rows(tasks) {
+		switch {
+		case r.Order != nil:
+			if r.Order.State == "UNKNOWN" && len(f.Unknown) < troubleTasks {
+				f.Unknown = append(f.Unknown, r)
+			}
+		case len(f.Failed) < troubleTasks && time.Since(r.Finished) < troubleWindow:
+			f.Failed = append(f.Failed, r)
+		}
+	}
+	if c.queueNames == nil || c.kinds == nil {
+		return &f, nil
+	}
+	for _, name := range c.queueNames() {
+		if c.kinds(name) != "order" || len(f.Unknown) == troubleTasks {
+			continue
+		}
+		tasks, _, err := q.read(&wish{Filter: bellman.Filter{Queue: name, State: &failed}}, bellman.ID{}, troubleTasks)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range q.rows(tasks) {
+			known := slices.ContainsFunc(f.Unknown, func(u row) bool { return u.ID == r.ID })
+			if !known && r.Order != nil && r.Order.State == "UNKNOWN" && len(f.Unknown) < troubleTasks {
+				f.Unknown = append(f.Unknown, r)
+			}
+		}
+	}
+	return &f, nil
+}
+
+// backlog counts what is due, as far as that is quick.
+func (c *Console) backlog(ctx context.Context, now time.Time) ([]backlog, error) {
+	var shards []uint16
+	all, err := c.reader.Shards(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		shards = append(shards, s.Shard)
+	}
+	stretches := []struct {
+		name string
+		end  time.Duration
+	}{{"backlog.overdue", 0}, {"backlog.minute", time.Minute}, {"backlog.hour", time.Hour}, {"backlog.day", 24 * time.Hour}}
+	out := make([]backlog, len(stretches))
+	from := bellman.Position{}
+	for i, s := range stretches {
+		to := now.Add(s.end).UnixMilli()
+		entries, err := c.reader.Due(ctx, shards, from, to, backlogLimit+1, nil)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = backlog{Name: s.name, Tasks: min(len(entries), backlogLimit), More: len(entries) > backlogLimit}
+		from = bellman.Position{Look: to}
+	}
+	return out, nil
+}
+
+// chart is what the charts draw: times in Unix seconds, and a number or null for
+// each. The minute that is not over is left out, for it would always look like a
+// fall.
+func chart(minutes []bellman.Stats) string {
+	if len(minutes) > 0 {
+		minutes = minutes[:len(minutes)-1]
+	}
+	var data struct {
+		At        []int64    `json:"at"`
+		Added     []int64    `json:"added"`
+		Attempts  []int64    `json:"attempts"`
+		Succeeded []int64    `json:"succeeded"`
+		Failed    []int64    `json:"failed"`
+		P50       []*float64 `json:"p50"` // milliseconds; null: there was no attempt
+		P99       []*float64 `json:"p99"`
+	}
+	for i := range minutes {
+		m := &minutes[i]
+		var attempts int64
+		for _, n := range m.Counts.Attempts {
+			attempts += n
+		}
+		data.At = append(data.At, m.Since.Unix())
+		data.Added = append(data.Added, m.Counts.Added)
+		data.Attempts = append(data.Attempts, attempts)
+		data.Succeeded = append(data.Succeeded, m.Counts.Succeeded)
+		data.Failed = append(data.Failed, m.Counts.Failed)
+		var p50, p99 *float64
+		if m.Lateness.Count > 0 {
+			p50, p99 = milliseconds(m.Lateness.P50), milliseconds(m.Lateness.P99)
+		}
+		data.P50, data.P99 = append(data.P50, p50), append(data.P99, p99)
+	}
+	text, err := json.Marshal(data)
+	if err != nil {
+		panic(err) // numbers only
+	}
+	return string(text)
+}
+
+func milliseconds(d time.Duration) *float64 {
+	ms := float64(d.Microseconds()) / 1000
+	return &ms
+}

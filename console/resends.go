@@ -1,0 +1,295 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Resends runs bulk resends as durable jobs. Errors are those of an [Engine].
+type Resends interface {
+	// Count says what a job with this filter would touch.
+	Count(ctx context.Context, f bellman.Filter) (ResendCount, error)
+
+	// Start makes a durable job of in's Filter, Mode, Rate, Who and Reason; no rate
+	// is a default.
+	Start(ctx context.Context, in ResendJob) (ResendJob, error)
+
+	Get(ctx context.Context, id bellman.ID) (ResendJob, error)
+	List(ctx context.Context, limit int) ([]ResendJob, error) // the newest first
+
+	// Cancel ends a job; one that has ended is returned as it is.
+	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (ResendJob, error)
+}
+
+// A ResendJob is a bulk resend.
+type ResendJob struct {
+	ID     bellman.ID
+	Filter bellman.Filter
+	Mode   bellman.ResendMode
+	Rate   float64 // tasks a second
+	Who    string
+	Reason string
+
+	State     string // running, done, cancelled
+	Created   time.Time
+	Updated   time.Time
+	Finished  time.Time // zero while running
+	Examined  int64     // the sum of the next three
+	Resent    int64
+	Skipped   int64
+	Failed    int64
+	LastError string
+}
+
+// A ResendCount says what a bulk resend would touch.
+type ResendCount struct {
+	Tasks          int
+	More           bool // there are more than Tasks
+	Merchants      int
+	Top            []MerchantCount // those with most tasks
+	Oldest, Newest time.Time       // zero if there are no tasks
+}
+
+// A MerchantCount is a merchant's share of tasks.
+type MerchantCount struct {
+	MerchantNo string
+	Tasks      int
+}
+
+// newestResends is how many bulk resends a list has.
+const newestResends = 50
+
+// A resendsView is the list of bulk resends.
+type resendsView struct {
+	*view
+	Rows []ResendJob
+}
+
+// A resendView is the page of one bulk resend.
+type resendView struct {
+	*view
+	Job    ResendJob
+	Filter []field // names of fields, and what they must be
+	Tasks  string  // the address of the list of its tasks
+	pauseForm
+}
+
+// A newResendView is what a bulk resend would do, and the form that begins it.
+type newResendView struct {
+	*view
+	Wish   *wish
+	Filter []field
+	Count  ResendCount
+	Hidden []field // of the form: the wish
+	Mode   string
+	Rate   string
+	Long   time.Duration // how long it takes at this rate; 0: not known
+	pauseForm
+}
+
+func (q *request) resendList() {
+	jobs, err := q.resends.List(q.r.Context(), newestResends)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	q.render(http.StatusOK, "resends", &resendsView{view: q.view("page.resends"), Rows: jobs})
+}
+
+func (q *request) resendPage() { q.showResend(http.StatusOK, pauseForm{}) }
+
+// resendID reads the id that the path names. It has answered if ok is false.
+func (q *request) resendID() (id bellman.ID, ok bool) {
+	id, err := bellman.ParseID(q.r.PathValue("id"))
+	if err != nil {
+		q.fail(http.StatusNotFound, "error.not_found")
+	}
+	return id, err == nil
+}
+
+func (q *request) showResend(status int, form pauseForm) {
+	id, ok := q.resendID()
+	if !ok {
+		return
+	}
+	job, err := q.resends.Get(q.r.Context(), id)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	v := &resendView{view: q.view("page.resend"), Job: job, pauseForm: form}
+	w := wishOf(&job.Filter)
+	v.Filter, v.Tasks = q.fields(w), w.Address("/tasks")
+	q.render(status, "resend", v)
+}
+
+// wishOf is the wish that a filter is.
+func wishOf(f *bellman.Filter) *wish {
+	in := map[string][]string{}
+	set := func(name, value string) {
+		if value != "" {
+			in[name] = []string{value}
+		}
+	}
+	set("merchant_no", f.MerchantNo)
+	set("order_no", f.OrderNo)
+	set("key", f.Key)
+	set("url_host", f.URLHost)
+	set("event", f.Event)
+	set("queue", f.Queue)
+	if f.State != nil {
+		set("state", f.State.String())
+	}
+	if !f.CreatedFrom.IsZero() {
+		set("from", f.CreatedFrom.UTC().Format(time.RFC3339Nano))
+	}
+	if !f.CreatedTo.IsZero() {
+		set("to", f.CreatedTo.UTC().Format(time.RFC3339Nano))
+	}
+	return readWish(in)
+}
+
+// fields are what a wish asks for, with the names of its fields as texts.
+func (q *request) fields(w *wish) (all []field) {
+	for _, name := range wishes {
+		value := w.Get(name)
+		if value == "" || name == "zone" {
+			continue
+		}
+		switch name {
+		case "state", "kind", "result":
+			value = q.visitor.lang.named(name, value)
+		case "from":
+			value = stamp(w.CreatedFrom)
+		case "to":
+			value = stamp(w.CreatedTo)
+		}
+		all = append(all, field{q.visitor.lang.say("field." + name), value})
+	}
+	return all
+}
+
+// newResend shows what a bulk resend with a wish would do.
+func (q *request) newResend() {
+	in := q.r.URL.Query()
+	q.showNewResend(http.StatusOK, readWish(in), in.Get("mode"), in.Get("rate"), pauseForm{})
+}
+
+func (q *request) showNewResend(status int, w *wish, mode, rate string, form pauseForm) {
+	if w.Picky() || len(w.Wrong) > 0 {
+		q.fail(http.StatusUnprocessableEntity, "resend.picky")
+		return
+	}
+	count, err := q.resends.Count(q.r.Context(), w.Filter)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	v := &newResendView{view: q.view("page.newresend"), Wish: w, Filter: q.fields(w), Count: count, Mode: mode, Rate: rate, pauseForm: form}
+	if v.Rate == "" {
+		v.Rate = "50"
+	}
+	if perSecond, ok := parseRate(v.Rate); ok && !count.More {
+		v.Long = time.Duration(float64(count.Tasks) / perSecond * float64(time.Second)).Round(time.Second)
+	}
+	for _, name := range wishes {
+		if value := w.Get(name); value != "" {
+			v.Hidden = append(v.Hidden, field{name, value})
+		}
+	}
+	q.render(status, "newresend", v)
+}
+
+func parseRate(text string) (perSecond float64, ok bool) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	return n, err == nil && n > 0 && !math.IsInf(n, 0)
+}
+
+// startResend begins a bulk resend.
+func (q *request) startResend() {
+	in := q.r.PostForm
+	w := readWish(in)
+	form := pauseForm{Reason: strings.TrimSpace(in.Get("reason"))}
+	rate, good := parseRate(in.Get("rate"))
+	var err error
+	var job ResendJob
+	switch {
+	case w.Picky() || len(w.Wrong) > 0:
+		q.fail(http.StatusUnprocessableEntity, "resend.picky")
+		return
+	case form.Reason == "" || len([]rune(form.Reason)) > maxReason:
+		err = errReason
+	case !good:
+		err = errRate
+	default:
+		job, err = q.resends.Start(q.r.Context(), ResendJob{
+			Filter: w.Filter, Mode: bellman.ResendMode(in.Get("mode")), Rate: rate, Who: q.visitor.Who, Reason: form.Reason,
+		})
+	}
+	if err != nil {
+		status := 0
+		status, form.Wrong = q.wrong(err)
+		q.showNewResend(status, w, in.Get("mode"), in.Get("rate"), form)
+		return
+	}
+	q.goTo("/resends/" + job.ID.String() + "?done=resend")
+}
+
+// stopResend ends a bulk resend.
+func (q *request) stopResend() {
+	id, ok := q.resendID()
+	if !ok {
+		return
+	}
+	form := pauseForm{Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
+	var err error = errReason
+	if form.Reason != "" && len([]rune(form.Reason)) <= maxReason {
+		_, err = q.resends.Cancel(q.r.Context(), id, bellman.By{Who: q.visitor.Who, Reason: form.Reason})
+	}
+	if err != nil {
+		status := 0
+		status, form.Wrong = q.wrong(err)
+		q.showResend(status, form)
+		return
+	}
+	q.goTo("/resends/" + id.String() + "?done=stop")
+}
+
+// resendLive tells the page of a bulk resend when it went on.
+func (q *request) resendLive() {
+	id, ok := q.resendID()
+	if !ok {
+		return
+	}
+	shown := q.r.URL.Query().Get("version")
+	q.stream(livePace, func() (event, data string, err error) {
+		job, err := q.resends.Get(q.r.Context(), id)
+		if err != nil || job.Version() == shown {
+			return "", "", err
+		}
+		shown = job.Version()
+		return "changed", shown, nil
+	})
+}
+
+// Version is a short text that is another one when the job went on.
+func (j ResendJob) Version() string { return fmt.Sprintf("%s-%d", j.State, j.Examined) }
+
+// Speed is how many tasks a second it has done so far; 0: not known.
+func (j ResendJob) Speed() float64 {
+	end := j.Finished
+	if end.IsZero() {
+		end = j.Updated
+	}
+	if took := end.Sub(j.Created).Seconds(); took > 0 {
+		return math.Round(10*float64(j.Examined)/took) / 10
+	}
+	return 0
+}
