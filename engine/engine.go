@@ -95,8 +95,6 @@ type Engine struct {
 	content   atomic.Int64  // bytes of tasks' contents in hand
 	asides    atomic.Int64  // tasks being set aside
 
-	rereadPauses atomic.Bool // another node changed what is paused
-
 	refusedFollows atomic.Int64 // follow-up tasks that were not valid, since the start
 
 	started    chan struct{} // closed when Run has taken over what there is, or failed
@@ -294,9 +292,6 @@ func (e *Engine) start(ctx context.Context) error {
 		return err
 	}
 	if err := e.look(ctx, true); err != nil {
-		return err
-	}
-	if err := e.loadPauses(ctx); err != nil {
 		return err
 	}
 	depths, err := e.store.Depths(ctx)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -95,10 +96,10 @@ func (e *Engine) Hinted(h bellman.Hint) {
 			}
 			t.leaving[h.From] = time.Now()
 		}
-		for _, s := range h.Released {
-			t.offered[s] = true
-		}
 		t.mu.Unlock()
+		for _, s := range h.Released {
+			t.offer(map[uint16]bool{s: true})
+		}
 		e.lookSoon()
 	}
 	if len(h.Added) > 0 {
@@ -106,7 +107,6 @@ func (e *Engine) Hinted(h bellman.Hint) {
 		e.kickLoader()
 	}
 	if slices.Contains(h.Docs, pauseKind) {
-		e.rereadPauses.Store(true)
 		e.lookSoon()
 	}
 }
@@ -117,6 +117,13 @@ func (t *hints) left(name string) bool {
 	defer t.mu.Unlock()
 	_, ok := t.leaving[name]
 	return ok
+}
+
+// offer notes shards that others gave back for this node to claim.
+func (t *hints) offer(shards map[uint16]bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.Copy(t.offered, shards)
 }
 
 // takeOffered returns the shards that were given back for this node to claim

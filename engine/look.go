@@ -39,9 +39,6 @@ func (e *Engine) keepShards(ctx context.Context) error {
 			return nil
 		}
 		err := e.look(ctx, false)
-		if err == nil && (e.rereadPauses.Swap(false) || !e.alone()) {
-			err = e.loadPauses(ctx)
-		}
 		if errors.Is(err, bellman.ErrClosed) {
 			return err
 		}
@@ -82,7 +79,7 @@ func (e *Engine) untilLook() time.Duration {
 	return max(wait, 50*time.Millisecond)
 }
 
-// look reads who is there and who owns what, takes what is nobody's and should be
+// look reads who is there, who owns what, and what is paused, takes what is nobody's and should be
 // this node's, and drops what it has lost. first says that nothing is known yet.
 func (e *Engine) look(ctx context.Context, first bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*leaseTTL)
@@ -91,13 +88,17 @@ func (e *Engine) look(ctx context.Context, first bool) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	offered := e.hints.takeOffered()
-	nodes, err := e.store.Nodes(ctx)
-	if err != nil {
-		return fmt.Errorf("read nodes: %w", err)
+	pausing := !e.pauses.turn.TryLock() // by this node at this moment
+	nodes, shards, docs, err := e.glance(ctx)
+	if !pausing {
+		if err == nil {
+			err = e.obeyPauses(docs)
+		}
+		e.pauses.turn.Unlock()
 	}
-	shards, err := e.store.Shards(ctx)
 	if err != nil {
-		return fmt.Errorf("read shards: %w", err)
+		e.hints.offer(offered)
+		return err
 	}
 	e.survey(nodes, shards)
 	won, err := e.claimAll(ctx, shards, offered)
@@ -110,6 +111,30 @@ func (e *Engine) look(ctx context.Context, first bool) error {
 		e.hintAll(bellman.Hint{}) // so that they look at once, and give up what should be ours
 	}
 	return nil
+}
+
+// glance reads what there is to see of the others.
+func (e *Engine) glance(ctx context.Context) (nodes []bellman.Node, shards []bellman.Shard, pauses []bellman.Doc, err error) {
+	if g, ok := e.store.(interface {
+		Glance(context.Context, string) ([]bellman.Node, []bellman.Shard, []bellman.Doc, error)
+	}); ok {
+		return g.Glance(ctx, pauseKind)
+	}
+	if nodes, err = e.store.Nodes(ctx); err != nil {
+		return nil, nil, nil, fmt.Errorf("read nodes: %w", err)
+	}
+	if shards, err = e.store.Shards(ctx); err != nil {
+		return nil, nil, nil, fmt.Errorf("read shards: %w", err)
+	}
+	for after := ""; ; after = pauses[len(pauses)-1].Name {
+		page, err := e.store.Docs(ctx, pauseKind, after, pageSize)
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("read what is paused: %w", err)
+		}
+		if pauses = append(pauses, page...); len(page) < pageSize {
+			return nodes, shards, pauses, nil
+		}
+	}
 }
 
 // survey notes which nodes are alive, and until when.

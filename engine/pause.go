@@ -128,30 +128,17 @@ func (p *pauses) all() map[string]*bellman.Pause {
 	return maps.Clone(p.m)
 }
 
-// loadPauses stops what the store says is stopped, whoever stopped it, and lets go
-// what is no longer.
-func (e *Engine) loadPauses(ctx context.Context) error {
-	e.pauses.turn.Lock()
-	defer e.pauses.turn.Unlock()
-	found := make(map[string]*bellman.Pause)
-	for after := ""; ; {
-		docs, err := e.store.Docs(ctx, pauseKind, after, pageSize)
-		if err != nil {
-			return fmt.Errorf("read what is paused: %w", err)
+// obeyPauses stops what the documents say is stopped, whoever stopped it, and lets
+// go what is not. Call it with the turn, held since before they were read.
+func (e *Engine) obeyPauses(docs []bellman.Doc) error {
+	found := make(map[string]*bellman.Pause, len(docs))
+	for _, d := range docs {
+		var p bellman.Pause
+		if err := json.Unmarshal(d.Value, &p); err != nil {
+			return fmt.Errorf("read the pause of %s: %w", d.Name, err)
 		}
-		for _, d := range docs {
-			var p bellman.Pause
-			if err := json.Unmarshal(d.Value, &p); err != nil {
-				return fmt.Errorf("read the pause of %s: %w", d.Name, err)
-			}
-			found[d.Name] = &p
-			after = d.Name
-		}
-		if len(docs) < pageSize {
-			break
-		}
+		found[d.Name] = &p
 	}
-	resumed := false
 	had := e.pauses.all()
 	for target, p := range found {
 		e.pauses.set(target, p)
@@ -159,6 +146,7 @@ func (e *Engine) loadPauses(ctx context.Context) error {
 			e.applyPause(target, true)
 		}
 	}
+	resumed := false
 	for target := range had {
 		if found[target] == nil {
 			e.pauses.set(target, nil)

@@ -8,4 +8,14 @@ func newTurn() turn { return make(turn, 1) }
 
 func (t turn) Lock() { t <- struct{}{} }
 
+// TryLock is Lock for those who do not wait.
+func (t turn) TryLock() bool {
+	select {
+	case t <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
 func (t turn) Unlock() { <-t }

@@ -1,8 +1,12 @@
 package sqlstore
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -31,6 +35,42 @@ func (s *Store) Shards(ctx context.Context) (shards []bellman.Shard, err error) 
 		}}}
 	})
 	return shards, err
+}
+
+// Glance reads in one statement what an idle node looks at again and again: the
+// nodes, the shards, and all documents of a kind, each in order.
+func (s *Store) Glance(ctx context.Context, kind string) (nodes []bellman.Node, shards []bellman.Shard, docs []bellman.Doc, err error) {
+	if err := s.enter(); err != nil {
+		return nil, nil, nil, err
+	}
+	defer s.leave()
+	const aNode, aShard, aDoc = 0, 1, 2
+	err = s.read(ctx, func() []*Statement {
+		nodes, shards, docs = nil, nil, nil
+		return []*Statement{{Name: "glance", Text: `SELECT 0 AS what, name, addr AS body, version, joined AS n1, beat AS n2, 0 AS n3 FROM bellman_node
+			UNION ALL SELECT 1, s.owner, NULL, NULL, s.shard, s.epoch, CASE WHEN n.expires > {now} THEN 1 ELSE 0 END
+				FROM bellman_shard s LEFT JOIN bellman_node n ON n.name = s.owner
+			UNION ALL SELECT 2, name, value, NULL, 0, 0, 0 FROM bellman_doc WHERE kind = ?`, Args: []any{[]byte(kind)}, Each: func(r Row) error {
+			var what, n1, n2, n3 int64
+			var name, body, version []byte
+			if err := r.Scan(&what, &name, &body, &version, &n1, &n2, &n3); err != nil {
+				return err
+			}
+			switch what {
+			case aNode:
+				nodes = append(nodes, bellman.Node{Name: string(name), Addr: string(body), Version: string(version), Joined: fromMilli(n1), Beat: fromMilli(n2)})
+			case aShard:
+				shards = append(shards, bellman.Shard{Lease: bellman.Lease{Shard: uint16(n1), Epoch: n2}, Owner: string(name), Alive: n3 == 1})
+			case aDoc:
+				docs = append(docs, bellman.Doc{Kind: kind, Name: string(name), Value: bytes.Clone(body)})
+			}
+			return nil
+		}}}
+	})
+	slices.SortFunc(nodes, func(a, b bellman.Node) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(shards, func(a, b bellman.Shard) int { return cmp.Compare(a.Shard, b.Shard) })
+	slices.SortFunc(docs, func(a, b bellman.Doc) int { return strings.Compare(a.Name, b.Name) })
+	return nodes, shards, docs, err
 }
 
 // Join registers a node for as long as it beats at least every ttl. ErrConflict
