@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -127,7 +126,7 @@ func TestOrderKilledAtEachStep(t *testing.T) {
 	}{
 		{"before the answer", func(_ *testing.T, _ *till, _ *stop, p *process) { p.kill() }, 1},
 		{"before the record", func(t *testing.T, l *till, h *stop, p *process) {
-			p.signal(syscall.SIGSTOP) // the answers arrive, and are not read
+			p.freeze() // the answers arrive, and are not read
 			close(h.let)
 			eventually(t, "answered", func() bool {
 				l.mu.Lock()

@@ -155,6 +155,26 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
+// freeze stops the program and waits until none of its threads runs: on a busy
+// machine some go on for a while after the signal was sent.
+func (p *process) freeze() {
+	p.t.Helper()
+	p.signal(syscall.SIGSTOP)
+	for {
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(p.cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			p.t.Fatalf("wait until the program stands still: %v", err)
+		case !status.Stopped():
+			p.t.Fatalf("the program ended where it had to stand still: status %#x", int(status))
+		default:
+			return
+		}
+	}
+}
+
 // end waits for the end of the process, and returns its exit status.
 func (p *process) end(within time.Duration) int {
 	p.t.Helper()
