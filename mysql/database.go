@@ -36,6 +36,9 @@ func (d *database) Close() error { return errors.Join(d.db.Close(), d.slow.Close
 // CountsInserts is false: with clientFoundRows a row that was there is counted too.
 func (d *database) CountsInserts() bool { return false }
 
+// Merges is false: what the parts have is put in a table first, and sorted.
+func (d *database) Merges() bool { return false }
+
 // Read sends statements one after the other, each a transaction of its own.
 func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) error {
 	conn, err := d.db.Conn(ctx)

@@ -37,6 +37,9 @@ func (d *database) Close() error {
 
 func (d *database) CountsInserts() bool { return true }
 
+// Merges is true: the plan is a Merge Append of index scans.
+func (d *database) Merges() bool { return true }
+
 // Read sends statements in one pipeline, each a transaction's worth of its own.
 func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) error {
 	conn, err := d.pool.Acquire(ctx)

@@ -110,6 +110,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		// made while a table was empty, or without statistics, must use it too.
 		{"plan_cache_mode", "force_generic_plan"},
 		{"jit", "off"},
+		{"max_parallel_workers_per_gather", "0"},
 		{"enable_seqscan", "off"},
 		{"enable_bitmapscan", "off"},
 		{"enable_sort", "off"},

@@ -121,12 +121,13 @@ func (g *stage) run(ctx context.Context, b *bellman.Batch) ([]*Statement, error)
 	if err := g.decide(ctx, b.Changes); err != nil {
 		return nil, err
 	}
-	return g.writes(b), nil
+	return g.writes(b, Replace), nil
 }
 
-// writes are the statements for all that was decided, but for cold rows.
-func (g *stage) writes(b *bellman.Batch) []*Statement {
-	return slices.Concat(g.statusWrites(), g.attemptWrites(), docWrites(b.Docs), auditWrites(append(g.audits, b.Audits...)), g.depthWrites())
+// writes are the statements for all that was decided, but for cold rows. then says
+// what becomes of an attempt whose number is there.
+func (g *stage) writes(b *bellman.Batch, then Conflict) []*Statement {
+	return slices.Concat(g.statusWrites(), g.attemptWrites(then), docWrites(b.Docs), auditWrites(append(g.audits, b.Audits...)), g.depthWrites())
 }
 
 func pointers[T any](list []T) func(yield func(*T) bool) {

@@ -46,6 +46,10 @@ type Driver interface {
 	// that were not there.
 	CountsInserts() bool
 
+	// Merges says that of several scans in one order, put together by UNION ALL and
+	// a LIMIT in that order, none is read further than it must be.
+	Merges() bool
+
 	Close() error
 }
 

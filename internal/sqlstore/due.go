@@ -11,18 +11,48 @@ import (
 
 // Due appends to buf up to limit entries of the given shards, in order. See
 // bellman.Reader.
-//
-// Each shard is one scan in the order of the index, which stops early: a part
-// of the limit is asked of each. Shards that gave all they were asked for may
-// have more, so what lies behind the last entry of any of them waits for the
-// next round.
 func (s *Store) Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
 	if err := s.enter(); err != nil {
 		return buf, err
 	}
 	defer s.leave()
 	shards = slices.Compact(slices.Sorted(slices.Values(shards)))
-	end := len(buf) + max(limit, 0)
+	if len(shards) == 0 || limit <= 0 || from.Look >= to {
+		return buf, nil
+	}
+	if s.d.Merges() {
+		return s.dueMerged(ctx, shards, from, to, limit, buf)
+	}
+	return s.dueParts(ctx, shards, from, to, limit, buf)
+}
+
+// dueMerged lets the database put the scans of all shards together.
+func (s *Store) dueMerged(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
+	var text strings.Builder
+	args := make([]any, 0, 6*len(shards)+1)
+	text.WriteString("SELECT id, look, due, line, version, attempts, shard FROM (")
+	for i, shard := range shards {
+		if i > 0 {
+			text.WriteString("\nUNION ALL ")
+		}
+		text.WriteString("(" + dueScan + ")")
+		args = append(args, int64(shard), from.Look, to, from.Look, from.ID, int64(limit))
+	}
+	text.WriteString(") d ORDER BY look, id LIMIT ?")
+	known := len(buf)
+	err := s.read(ctx, func() []*Statement {
+		buf = buf[:known]
+		return []*Statement{readDue(text.String(), append(args, int64(limit)), &buf)}
+	})
+	return buf, err
+}
+
+// dueParts reads each shard in the order of the index, which stops early: a part
+// of the limit is asked of each. Shards that gave all they were asked for may
+// have more, so what lies behind the last entry of any of them waits for the
+// next round.
+func (s *Store) dueParts(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
+	end := len(buf) + limit
 	var page []bellman.Entry
 	for each := 0; len(shards) > 0 && len(buf) < end && from.Look < to; {
 		left := end - len(buf)
@@ -60,9 +90,9 @@ func comparePosition(a, b bellman.Entry) int {
 	return cmp.Or(cmp.Compare(a.Look, b.Look), compareID(a.ID, b.ID))
 }
 
-// dueText is the scan of one shard. The cursor is spelled out, because MariaDB
+// dueScan is the scan of one shard. The cursor is spelled out, because MariaDB
 // reads a row value from the shard's beginning.
-const dueText = `SELECT id, look, due, line, version, attempts, shard FROM bellman_live
+const dueScan = `SELECT id, look, due, line, version, attempts, shard FROM bellman_live
 	WHERE shard = ? AND look >= ? AND look < ? AND (look > ? OR id > ?) ORDER BY look, id LIMIT ?`
 
 // duePage reads up to each entries of each shard.
@@ -73,23 +103,28 @@ func (s *Store) duePage(ctx context.Context, shards []uint16, from bellman.Posit
 		if i > 0 {
 			text.WriteString("\nUNION ALL ")
 		}
-		text.WriteString("(" + dueText + ")")
+		text.WriteString("(" + dueScan + ")")
 		args = append(args, int64(shard), from.Look, to, from.Look, from.ID, int64(each))
 	}
 	err := s.read(ctx, func() []*Statement {
 		page = page[:0]
-		return []*Statement{{Name: "read due tasks", Text: text.String(), Args: args, Each: func(r Row) error {
-			var id bellman.ID
-			var look, due, line, version, attempts, shard int64
-			if err := r.Scan(&id, &look, &due, &line, &version, &attempts, &shard); err != nil {
-				return err
-			}
-			page = append(page, bellman.Entry{ID: id, Look: look, Due: due, Line: bellman.Line(line), Version: uint32(version),
-				Attempts: uint32(attempts), Shard: uint16(shard)})
-			return nil
-		}}}
+		return []*Statement{readDue(text.String(), args, &page)}
 	})
 	return page, err
+}
+
+// readDue appends the rows of a scan to a page.
+func readDue(text string, args []any, page *[]bellman.Entry) *Statement {
+	return &Statement{Name: "read due tasks", Text: text, Args: args, Each: func(r Row) error {
+		var id bellman.ID
+		var look, due, line, version, attempts, shard int64
+		if err := r.Scan(&id, &look, &due, &line, &version, &attempts, &shard); err != nil {
+			return err
+		}
+		*page = append(*page, bellman.Entry{ID: id, Look: look, Due: due, Line: bellman.Line(line), Version: uint32(version),
+			Attempts: uint32(attempts), Shard: uint16(shard)})
+		return nil
+	}}
 }
 
 // loadPage is how many tasks one statement loads.

@@ -13,7 +13,7 @@ import (
 const waryFor = 16
 
 // short writes b the short way, which most batches can go: all tasks are new,
-// and all changes are made. Then nothing needs to be found out in the
+// all changes are made, and all attempts have new numbers. Then nothing needs to be found out in the
 // transaction, and it is one flight: the fence, the writes, and COMMIT. The
 // database refuses the flight as a whole if anything is not as it was foreseen;
 // done is false then, nothing was written, and the long way will tell.
@@ -44,7 +44,7 @@ func (s *Store) short(ctx context.Context, b *bellman.Batch, slot int64) (done b
 		slices.SortStableFunc(adds, byKey)
 		statements = append(statements, coldRows(adds, g.batch, Fail))
 	}
-	statements = append(statements, g.writes(b)...)
+	statements = append(statements, g.writes(b, Fail)...)
 	again, err := s.attempt(ctx, func(Tx) ([]*Statement, error) { return statements, nil })
 	if err == nil {
 		return true, nil

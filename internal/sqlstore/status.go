@@ -88,9 +88,9 @@ func (g *stage) statusWrites() (writes []*Statement) {
 	return writes
 }
 
-// attemptWrites appends the attempts. One of the same number takes the place of
-// the one before.
-func (g *stage) attemptWrites() []*Statement {
+// attemptWrites appends the attempts. With Replace, one of the same number takes
+// the place of the one before.
+func (g *stage) attemptWrites(then Conflict) []*Statement {
 	if len(g.attempts) == 0 {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (g *stage) attemptWrites() []*Statement {
 			texts[i] = append(texts[i], b)
 		}
 	}
-	return []*Statement{{Name: "insert attempts", Insert: &Insert{Into: "bellman_attempt", Key: []string{"task_id", "number"}, Then: Replace,
+	return []*Statement{{Name: "insert attempts", Insert: &Insert{Into: "bellman_attempt", Key: []string{"task_id", "number"}, Then: then,
 		Columns: []Column{{"task_id", ids}, {"number", nums[0]}, {"cause", nums[1]}, {"due", nums[2]}, {"started", nums[3]}, {"took_ns", nums[4]},
 			{"result", nums[5]}, {"status", nums[6]}, {"action", texts[0]}, {"response", texts[1]}, {"error", texts[2]}, {"node", texts[3]},
 			{"timing", texts[4]}, {"reading", texts[5]}}}}}

@@ -50,6 +50,9 @@ func Asked(s *sqlstore.Statement) (n int64) {
 		}
 	}
 	if limits := int64(strings.Count(s.Text, "LIMIT ?")); limits > 0 {
+		if !strings.HasSuffix(s.Text, ")") {
+			limits = 1 // that of the whole
+		}
 		n += limits * s.Args[len(s.Args)-1].(int64) // the same in each part
 	}
 	return n
