@@ -284,6 +284,59 @@ func TestCrewSharesAndHandsOver(t *testing.T) {
 	}
 }
 
+// Attempts that take long do not hold up the other tasks of their shards when
+// these move, are not made twice, and are recorded.
+func TestCrewHandsOverSlowAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCrew(t), newLedger()
+		slow := l.queue("", 4*time.Second)
+		slow.Name, slow.Schedule = "slow", "0s, 20s"
+		quick := func(name string) engine.Queue { return l.queue(name, 20*time.Millisecond) }
+		again := slow.Handler
+		slow.Handler = bellman.HandlerFunc(func(ctx context.Context, task *bellman.Task, n int) bellman.Verdict {
+			v := again.Attempt(ctx, task, n)
+			if n == 1 {
+				v.Next = bellman.Again
+			}
+			return v
+		})
+		a := c.start("a", slow, quick("a"))
+		b := c.start("b", slow, quick("b"))
+		defer b.stop()
+		var quicks, slows []bellman.ID
+		for i := range 2000 { // while shards move from a to b, and then the rest
+			if i == 1500 {
+				go a.stop()
+			}
+			m := b
+			if i < 1400 {
+				m = a
+			}
+			quicks = append(quicks, add(t, m.Engine, &bellman.Task{Queue: "q", Delay: time.Duration(i%10) * 100 * time.Millisecond}))
+			if i < 1400 && i%10 == 0 {
+				slows = append(slows, add(t, m.Engine, &bellman.Task{Queue: "slow", Endpoint: fmt.Sprint(i)}))
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		l.once(t, quicks)
+		if l.late > 500*time.Millisecond {
+			t.Errorf("a task was %v late; want 500ms at most", l.late)
+		}
+		for _, id := range slows {
+			task, log := get(t, c.store, id), attempts(t, c.store, id)
+			if task.State != bellman.Succeeded || len(log) != 2 || len(l.times[id]) != 2 {
+				t.Errorf("slow task: %v, attempted at %v, log %+v; want succeeded at the second", task.State, l.times[id], log)
+			} else if gap := l.times[id][1].Sub(l.times[id][0]); gap < 20*time.Second || gap > 20500*time.Millisecond {
+				t.Errorf("slow task attempted again after %v; want 20s", gap)
+			}
+		}
+		if l.over > 0 {
+			t.Errorf("%d attempts overlapped another of their task", l.over)
+		}
+	})
+}
+
 // The tasks of a node that dies are attempted by the others within eight seconds,
 // and what it wrote last is not mixed up with what they do.
 func TestCrewTakesOver(t *testing.T) {

@@ -258,14 +258,14 @@ func (e *Engine) Run(ctx context.Context) error {
 	beating, still := context.WithCancel(outlive) // attempts in flight outlive ctx, and need their leases
 	defer still()
 	keep(&beats, beating, e.beat)
-	for _, loop := range []func(context.Context) error{e.tick, e.load, e.keepHouse, e.giveBack, e.keepShards} {
+	for _, loop := range []func(context.Context) error{e.tick, e.load, e.keepHouse, e.giveBack, e.keepShards, e.listen} {
 		keep(&loops, ctx, loop)
 	}
 	e.ready.Store(true)
 	close(e.started)
 	<-ctx.Done()
 	e.ready.Store(false)
-	e.stop(outlive, &loops, &commits)
+	e.stop(&loops, &commits)
 	still()
 	beats.Wait()
 	e.hints.close()
@@ -323,14 +323,14 @@ func (e *Engine) Resumed() (r Resumed, ok bool) {
 
 // stop ends an engine in order: intake, firing, what is in flight, what is not
 // committed.
-func (e *Engine) stop(ctx context.Context, loops, commits *sync.WaitGroup) {
+func (e *Engine) stop(loops, commits *sync.WaitGroup) {
 	e.starting.Lock()
 	e.stopping.Store(true)
 	e.starting.Unlock()
 	loops.Wait()
 	var giving sync.WaitGroup
 	if !e.sole {
-		giving.Go(func() { e.depart(ctx) })
+		giving.Go(e.depart)
 	}
 	landed := make(chan struct{})
 	go func() {

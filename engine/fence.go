@@ -9,23 +9,25 @@ import (
 )
 
 // recordable leaves out the outcomes of attempts whose shard is no longer this
-// node's: its owner makes those attempts again, and records them.
+// node's: its owner makes those attempts again, and records them. Those of parked
+// tasks are recorded.
 func (e *Engine) recordable(ops []*op) []*op {
 	kept := ops[:0]
 	lost := 0
 	for _, o := range ops {
-		if o.flight != nil {
-			if _, held := e.leases.lease(o.flight.change.To.Shard); !held {
-				if o.flight.change.Attempt == nil {
-					e.asides.Add(-1)
-				} else {
-					lost++
-				}
-				e.hand.drop(true, o.flight.item)
-				continue
+		switch {
+		case o.flight != nil && !o.flight.item.parked && !e.leases.holds(o.flight.change.To.Shard):
+			if o.flight.change.Attempt == nil {
+				e.asides.Add(-1)
+			} else {
+				lost++
 			}
+			e.hand.drop(true, o.flight.item)
+		case o.own && !e.leases.holds(o.change.To.Shard):
+			o.done <- bellman.ErrFenced
+		default:
+			kept = append(kept, o)
 		}
-		kept = append(kept, o)
 	}
 	if lost > 0 {
 		e.log.Warn("outcomes of attempts are not recorded: their shards were lost while they were in flight", "attempts", lost)

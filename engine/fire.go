@@ -193,6 +193,10 @@ func (e *Engine) fire(it *item) dispatch.Outcome {
 	if it.task == nil || !e.hand.fly(it) || it.suspect && !e.suspected(it) {
 		return dispatch.Skipped
 	}
+	if !e.leases.trusting() { // no longer: the store took its time
+		e.hand.drop(true, it)
+		return dispatch.Skipped
+	}
 	t := it.task
 	q, ok := e.queue(t.Queue)
 	if !ok { // no longer, since it was put in line

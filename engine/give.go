@@ -14,7 +14,7 @@ import (
 const (
 	giveEvery  = 200 * time.Millisecond
 	giveAtOnce = 4
-	drainFor   = 10 * time.Second // for attempts in flight; then the shard stays for the time being
+	drainFor   = 10 * time.Second // for what is in flight and cannot be parked; then the shard stays
 )
 
 // gifts are the shards that other nodes should own.
@@ -87,16 +87,34 @@ func (e *Engine) handOff(ctx context.Context, shard uint16) {
 	}
 	e.forget(e.hand.leave(shard))
 	e.reshare()
-	patience := time.NewTimer(drainFor)
-	defer patience.Stop()
-	select {
-	case <-e.hand.empty(shard):
+	patience, cancel := context.WithTimeout(ctx, drainFor)
+	defer cancel()
+	switch e.drain(patience, shard); {
+	case patience.Err() == nil:
 		e.free(ctx, shard, bellman.Hint{})
-	case <-ctx.Done(): // the stop gives it back
-	case <-patience.C:
+	case ctx.Err() == nil:
 		if lease, ok := l.lease(shard); ok {
 			e.gain([]gain{{lease: lease}})
 		}
+	}
+}
+
+// drain waits until nothing of a shard that was left is in flight, but for what is
+// parked, or ctx ends.
+func (e *Engine) drain(ctx context.Context, shard uint16) {
+	quick := time.NewTimer(drainQuick)
+	defer quick.Stop()
+	select {
+	case <-e.hand.empty(shard):
+		return
+	case <-ctx.Done():
+		return
+	case <-quick.C:
+	}
+	e.park(shard)
+	select {
+	case <-e.hand.empty(shard):
+	case <-ctx.Done():
 	}
 }
 
@@ -140,7 +158,7 @@ func (e *Engine) alone() bool {
 
 // depart gives all shards to the other nodes, each as soon as nothing of it is in
 // flight. It returns when all are given back, or a stop has no patience left.
-func (e *Engine) depart(ctx context.Context) {
+func (e *Engine) depart() {
 	l := e.leases
 	if e.alone() {
 		return
@@ -152,12 +170,10 @@ func (e *Engine) depart(ctx context.Context) {
 	}
 	e.forget(e.hand.leave(owned...))
 	var giving sync.WaitGroup
-	for _, s := range l.holds() {
+	for _, s := range l.all() {
 		giving.Go(func() {
-			select {
-			case <-e.hand.empty(s):
-				e.free(ctx, s, bellman.Hint{Leaving: true})
-			case <-e.patience.Done():
+			if e.drain(e.patience, s); e.patience.Err() == nil {
+				e.free(e.patience, s, bellman.Hint{Leaving: true})
 			}
 		})
 	}

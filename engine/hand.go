@@ -53,6 +53,7 @@ type item struct {
 	gone    bool  // replaced or dropped: whoever comes upon it leaves it alone
 	urgent  bool  // somebody waits for its attempt
 	aside   bool  // in flight only to be set aside
+	parked  bool  // in flight while its shard is another node's, or about to be
 	peers   peers // that it counts for while it is pending
 	suspect bool  // due when its last owner died: perhaps it killed it
 	bytes   int64 // of its content that count against the budget for contents in memory
@@ -211,7 +212,7 @@ func (h *hand) put(t *bellman.Task, now int64) *item {
 
 // remove takes an item out of the hand. Call it with mu held.
 func (h *hand) remove(it *item) {
-	if it.place == inFlight && !it.gone {
+	if it.place == inFlight && !it.gone && !it.parked {
 		h.landed(it.Shard)
 	}
 	it.gone = true

@@ -34,7 +34,7 @@ func (h *hand) leave(shards ...uint16) (gone []*item) {
 	for _, it := range h.items {
 		l := of[it.Shard]
 		switch {
-		case l == nil:
+		case l == nil, it.place == inFlight && it.parked:
 		case it.place == inFlight:
 			l.flights++
 		default:

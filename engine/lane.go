@@ -40,6 +40,8 @@ type op struct {
 	flight *flight         // the outcome of an attempt, or a task set aside
 	change *bellman.Change // by hand
 	task   *bellman.Task   // that change is of
+	own    bool            // the change is made only while the task's shard is this node's
+	park   *item           // that change parks
 	docs   []bellman.Doc
 	audits []bellman.Audit
 	done   chan error // told the outcome; nil: nobody waits

@@ -116,8 +116,14 @@ func (l *leases) lease(shard uint16) (bellman.Lease, bool) {
 	return lease, ok
 }
 
-// holds returns the shards that are held, also while they are given back.
-func (l *leases) holds() []uint16 {
+// holds reports whether a shard is held, also while it is given back.
+func (l *leases) holds(shard uint16) bool {
+	_, ok := l.lease(shard)
+	return ok
+}
+
+// all returns the shards that are held.
+func (l *leases) all() []uint16 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return slices.Sorted(maps.Keys(l.held))

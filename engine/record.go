@@ -151,12 +151,18 @@ func (e *Engine) committed(b *batch, ops []*op) {
 		var it *item
 		if o.flight != nil {
 			it = e.land(o.flight, nowMs)
+			if change.Err == nil {
+				e.note(others, &change.To)
+			}
 		} else if change.Err == nil {
 			ended := change.To.State.Ended() && !o.task.State.Ended()
 			o.task.Status = change.To
 			e.watch.changed(o.task, ended)
 			e.note(others, &o.task.Status)
 			it = e.replace(o.task, nowMs)
+			if o.park != nil {
+				e.hand.park(o.park)
+			}
 		}
 		if it != nil {
 			due = append(due, it)
@@ -244,6 +250,9 @@ func (e *Engine) reconcile(f *flight) {
 		f.attempt.Number = t.Attempts + 1
 	}
 	to, counts := logOnly(t, &f.attempt), false
+	if f.cut && t.Due.Equal(f.seen.Due) {
+		to.Look = to.Due // not when it was parked until
+	}
 	if !f.cut {
 		to, counts = merge(t, f.seen, &f.attempt, &f.verdict, e.scheduleOf(f), e.jitter())
 	}

@@ -49,7 +49,7 @@ func (e *Engine) suspected(it *item) bool {
 		change.To.Trigger = bellman.ByTakeover
 	}
 	change.To.Updated = e.clock.now()
-	if err := e.lane.do(ctx, &op{change: &change, task: &t}); err != nil {
+	if err := e.lane.do(ctx, &op{change: &change, task: &t, own: true}); err != nil {
 		e.hand.drop(true, it)
 		return false
 	}
