@@ -16,8 +16,8 @@ import (
 //	added, err := mysql.AddTx(ctx, tx, rules.Prepare(&bellman.Task{…})...)
 //
 // where rules are an engine.Engine or, without one, engine.Rules. An engine
-// attempts the tasks within a second of your commit if they are due; tell it by
-// Engine.Hinted, if it runs in this process, and it does so at once.
+// attempts the tasks within a second of your commit if they are due; one in this
+// process does it at once if it is told by Engine.Committed.
 //
 // What became of each task is returned in order, as by Engine.Add: Existing says
 // that its key was there with the same content, and ErrKeyTaken that it was there

@@ -43,13 +43,18 @@ func begin(db *sql.DB) func(*testing.T, sql.IsolationLevel) sqltest.Caller {
 	}
 }
 
-// TestFired adds tasks beside an engine that is not told of them: it looks for
-// itself every second.
+// TestFired adds tasks beside an engine that is told of them; and beside one that
+// is not, which looks for itself every second.
 func TestFired(t *testing.T) {
 	url := newDatabase(t)
-	s := openTest(t, url, Options{})
-	delays := sqltest.CallerTest{Store: s, Begin: begin(raw(t, url))}.Fired(t, 4)
-	t.Logf("attempted after %v to %v, half of them within %v", delays[0], delays[3], delays[2])
+	c := sqltest.CallerTest{Store: openTest(t, url, Options{}), Begin: begin(raw(t, url))}
+	delays := c.Fired(t, 20, true)
+	t.Logf("told: attempted after %v to %v, half of them within %v", delays[0], delays[19], delays[10])
+	if delays[10] > 200*time.Millisecond || delays[19] > 1500*time.Millisecond {
+		t.Errorf("attempted %v to %v after the commit, want within 20ms if all is quiet", delays[0], delays[19])
+	}
+	delays = c.Fired(t, 4, false)
+	t.Logf("not told: attempted after %v to %v", delays[0], delays[3])
 	if delays[3] > 1500*time.Millisecond {
 		t.Errorf("a task was attempted %v after its commit, want a second", delays[3])
 	}

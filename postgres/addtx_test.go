@@ -82,8 +82,8 @@ func testAddTx(t *testing.T, url string, begin func(t *testing.T, level sql.Isol
 	}}.Run(t)
 }
 
-// TestFired adds tasks beside an engine that is not told of them: it looks for
-// itself every second.
+// TestFired adds tasks beside an engine, which the database notifies; and beside
+// one that it does not, which looks for itself every second.
 func TestFired(t *testing.T) {
 	url := newDatabase(t)
 	ctx := context.Background()
@@ -93,8 +93,14 @@ func TestFired(t *testing.T) {
 	}
 	defer pool.Close()
 	s := openTest(t, url, Options{})
-	delays := sqltest.CallerTest{Store: s, Begin: begin(ctx, pool)}.Fired(t, 4)
-	t.Logf("attempted after %v to %v, half of them within %v", delays[0], delays[3], delays[2])
+	delays := sqltest.CallerTest{Store: s, Begin: begin(ctx, pool)}.Fired(t, 20, false)
+	t.Logf("notified: attempted after %v to %v, half of them within %v", delays[0], delays[19], delays[10])
+	if delays[10] > 200*time.Millisecond || delays[19] > 1500*time.Millisecond {
+		t.Errorf("attempted %v to %v after the commit, want within 20ms if all is quiet", delays[0], delays[19])
+	}
+	quiet := struct{ bellman.Store }{s} // no Hints
+	delays = sqltest.CallerTest{Store: quiet, Begin: begin(ctx, pool)}.Fired(t, 4, false)
+	t.Logf("not notified: attempted after %v to %v", delays[0], delays[3])
 	if delays[3] > 1500*time.Millisecond {
 		t.Errorf("a task was attempted %v after its commit, want a second", delays[3])
 	}

@@ -65,8 +65,10 @@ func listen(ctx context.Context, config *pgx.ConnConfig, f func(bellman.Hint)) e
 		switch {
 		case err == nil:
 			var h bellman.Hint
-			if json.Unmarshal([]byte(n.Payload), &h) == nil { // another's, on a channel of this name
-				f(h)
+			// Whoever may use the database may notify: no more is taken from it than what
+			// the store itself would say.
+			if json.Unmarshal([]byte(n.Payload), &h) == nil && len(h.Added) > 0 {
+				f(bellman.Hint{Added: h.Added, Since: h.Since, Until: h.Until})
 			}
 		case timeout && !conn.IsClosed():
 			ping, cancel := context.WithTimeout(ctx, silent)

@@ -3,7 +3,6 @@ package sqltest
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"log/slog"
 	"slices"
 	"testing"
@@ -14,8 +13,9 @@ import (
 )
 
 // Fired lets an engine run on the store while callers add tasks in transactions
-// of theirs, and returns how long after each commit the attempt began, in order.
-func (c CallerTest) Fired(t *testing.T, n int) (delays []time.Duration) {
+// of theirs, and tell it, or not, and returns how long after each commit the
+// attempt began, in order.
+func (c CallerTest) Fired(t *testing.T, n int, tell bool) (delays []time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	attempted := make(chan time.Time, n)
@@ -37,7 +37,8 @@ func (c CallerTest) Fired(t *testing.T, n int) (delays []time.Duration) {
 	<-attempted
 	for i := range n {
 		tx := c.Begin(t, sql.LevelDefault)
-		_, err := tx.Add(ctx, e.Prepare(&bellman.Task{Queue: "tell", Key: fmt.Sprint("fired/", i)})...)
+		task := &bellman.Task{Queue: "tell", Key: "fired/" + bellman.NewID().String()}
+		_, err := tx.Add(ctx, e.Prepare(task)...)
 		must(t, err)
 		select {
 		case <-attempted:
@@ -46,6 +47,9 @@ func (c CallerTest) Fired(t *testing.T, n int) (delays []time.Duration) {
 		}
 		must(t, tx.Commit())
 		committed := time.Now()
+		if tell {
+			e.Committed(task)
+		}
 		select {
 		case at := <-attempted:
 			delays = append(delays, at.Sub(committed))
