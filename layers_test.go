@@ -53,7 +53,7 @@ var layers = map[string][]string{
 	// Channels: what an order's watch asks.
 	"order/states":    {"", "order", "rule"},
 	"order/exchange":  {"", "order", "deliver/cause"},
-	"order/gateway":   {"", "order", "order/states", "order/exchange", "deliver/sign", "deliver/field"},
+	"order/gateway":   {"", "order", "order/states", "order/exchange", "deliver/sign", "deliver/field", "rule"},
 	"order/wechatpay": {"", "order", "order/states", "order/exchange", "deliver/sign"},
 	"order/alipay":    {"", "order", "order/states", "order/exchange", "deliver/sign"},
 

@@ -29,6 +29,7 @@ type Order struct {
 
 	States      Readings // what an answer to a query means
 	CloseStates Readings // what an answer to a close or reverse means
+	About       string   // CEL: the number of the order that an answer to a query is about; empty: not looked at
 
 	Expires       time.Duration // when nobody paid by then, the close protocol begins
 	Grace         time.Duration // … and so much later
@@ -109,6 +110,11 @@ var orderFields = []field[Queue]{
 	}},
 	{name: "close_states", read: func(r *reader, path string, n ast.Node, q *Queue) {
 		readReadings(r, path, n, q, &q.Order.CloseStates, compiles(states.CompileClose), compiles(states.CompileCloseRules))
+	}},
+	{name: "about", set: func(q *Queue, s string) error {
+		q.Order.About = s
+		_, err := rule.CompileValue(s)
+		return err
 	}},
 	{name: "schedule", set: func(q *Queue, s string) error {
 		q.Schedule = s
@@ -312,7 +318,7 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 			name string
 			set  bool
 		}{{"query", o.Query.URL != ""}, {"close", o.Close.URL != ""}, {"reverse", o.Reverse.URL != ""},
-			{"states", !o.States.zero()}, {"close_states", !o.CloseStates.zero()}} {
+			{"states", !o.States.zero()}, {"close_states", !o.CloseStates.zero()}, {"about", o.About != ""}} {
 			if own.set {
 				r.note(n, within(path, own.name), "is what the channel "+o.Channel.Kind+" knows by itself: leave one of the two out")
 			}

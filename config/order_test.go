@@ -97,6 +97,9 @@ func TestOrderMistakes(t *testing.T) {
 		{strings.Replace(whole, `confirm: "0s, 5s, 25s"`, "confirm: soon", 1), "wechat-orders.confirm: "},
 		{strings.Replace(whole, "    query: {method: GET,  url", "    query: {method: FETCH,  url", 1), "wechat-orders.query.method: "},
 		{strings.Replace(whole, "    query: {method: GET,  url", "    query: {method: GET, address", 1), "wechat-orders.query.address: unknown field: want method, url, headers or body"},
+		{strings.Replace(whole, "    states: wechat_v3", "    about: 'json.'\n    states: wechat_v3", 1), "wechat-orders.about: "},
+		{"queues: {a: {kind: order, on_exhausted: alert, about: json.no, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
+			"queues.a.about: is what the channel alipay knows by itself"},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: {}}}", "queues.a.channel.kind: is missing: want wechatpay or alipay"},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: wechatpay}}", "queues.a.channel: want fields"},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: {kind: paypal}}}", `queues.a.channel.kind: "paypal" does not exist: want wechatpay or alipay`},
@@ -127,6 +130,7 @@ func fullOrders() Queue {
 		States:  Readings{Preset: "wechat_v3"},
 		CloseStates: Readings{Rules: map[string]string{
 			"closed": "status == 204", "paid_hint": `json_field("code", "eq", "ORDERPAID")`}},
+		About:   "json.out_trade_no",
 		Expires: 15 * time.Minute, Grace: 10 * time.Second, OnExhausted: "reverse",
 		MinCloseAge: 5 * time.Minute, MinReverseAge: 20 * time.Second, Confirm: "1s, 5s",
 		LateWatch: 20 * time.Minute, GiveUp: 12 * time.Hour, ChannelExpiry: true,

@@ -145,9 +145,15 @@ func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("close_states: %w", err)
 	}
+	var about *rule.Value
+	if o.About != "" {
+		if about, err = rule.CompileValue(o.About); err != nil {
+			return nil, fmt.Errorf("about: %w", err)
+		}
+	}
 	return gateway.New(gateway.Options{
 		Query: gateway.Request(o.Query), Close: gateway.Request(o.Close), Reverse: gateway.Request(o.Reverse),
-		States: query, CloseStates: closing, Sign: q.Sign, Transport: transport,
+		States: query, CloseStates: closing, About: about, Sign: q.Sign, Transport: transport,
 	})
 }
 

@@ -32,6 +32,7 @@ import (
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/exchange"
 	"github.com/bellmanhq/bellman/order/states"
+	"github.com/bellmanhq/bellman/rule"
 )
 
 // Options of a Channel. Query, Close, States and CloseStates are needed.
@@ -43,6 +44,11 @@ type Options struct {
 	States      *states.Query // reads the answer to Query
 	CloseStates *states.Close // reads the answers to Close and Reverse
 
+	// About is the number of the order that an answer to Query is about: of another
+	// order, or of one that is there and has no number, it says nothing. Nil: what
+	// answers is believed to be about the order asked for.
+	About *rule.Value
+
 	Sign      sign.Config       // the zero Config: requests are not signed
 	Transport http.RoundTripper // nil: http.DefaultTransport
 }
@@ -53,6 +59,7 @@ type Channel struct {
 	query, close, reverse *request
 	states                *states.Query
 	closeStates           *states.Close
+	about                 *rule.Value // nil: none
 	signer                sign.Signer // nil: none
 	transport             http.RoundTripper
 }
@@ -71,7 +78,7 @@ var (
 // [order.Reverser] if and only if Reverse is given. An error names the request
 // and the part of it that is wrong, and shows nothing of a header or body.
 func New(o Options) (order.Channel, error) {
-	c := &Channel{states: o.States, closeStates: o.CloseStates, transport: o.Transport}
+	c := &Channel{states: o.States, closeStates: o.CloseStates, about: o.About, transport: o.Transport}
 	if c.transport == nil {
 		c.transport = http.DefaultTransport
 	}
@@ -144,7 +151,7 @@ func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
 	if a.Result == bellman.Unknown { // cut off by us, and what came of it says nothing
 		return order.QueryAnswer{Answer: a}
 	}
-	return c.states.Read(a, time.Since(o.Created))
+	return c.checked(o, c.states.Read(a, time.Since(o.Created)))
 }
 
 // Close asks to take no more payment for an order.
