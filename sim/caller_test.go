@@ -1,0 +1,236 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// callers hand tasks in as long as there is trouble.
+func (w *world) callers() {
+	d := newDice(w.seed, "callers")
+	pace := d.between(500*time.Millisecond, 6*time.Second)
+	if w.plan.days {
+		pace = d.between(3*time.Minute, 15*time.Minute)
+	}
+	end := w.truth.began.Add(w.plan.length)
+	for i := 0; time.Now().Before(end); i++ {
+		time.Sleep(d.between(0, 2*pace))
+		var scripts []script
+		for range 1 + d.n(4) {
+			if w.serials > 3 && d.percent(12) {
+				scripts = append(scripts, w.script(d.n(w.serials))) // the same again
+				continue
+			}
+			scripts = append(scripts, w.script(w.serials))
+			w.serials++
+		}
+		if d.percent(8) {
+			w.writer(scripts)
+		} else {
+			w.spawn(func() { w.caller(i, scripts) })
+		}
+	}
+}
+
+// script is what the task of a serial number is: the same whenever it is asked.
+func (w *world) script(serial int) script {
+	d := newDice(w.seed, "script", serial)
+	return script{
+		serial:   serial,
+		receiver: d.n(len(w.receivers)),
+		refuse:   pick(d, 0, 0, 0, 0, 1, 1, 2, 3, -1),
+		giveUp:   d.percent(5),
+	}
+}
+
+// task is a new task by a script.
+func (w *world) task(s script) *bellman.Task {
+	d := newDice(w.seed, "task", s.serial)
+	t := &bellman.Task{
+		Queue:    pick(d, "pay", "pay", "long"),
+		Body:     s.body(),
+		Endpoint: endpoint(s.receiver),
+		Delay:    pick(d, 0, 0, 0, d.between(0, 10*time.Second), d.between(0, 2*time.Minute)),
+	}
+	if d.percent(85) {
+		t.Key = fmt.Sprint("k", s.serial)
+	}
+	if d.percent(10) {
+		t.MaxAge = d.between(20*time.Second, 2*time.Minute)
+	}
+	return t
+}
+
+// caller hands tasks in through one node after the other, until each is accepted
+// or it has had enough.
+func (w *world) caller(i int, scripts []script) {
+	d := newDice(w.seed, "caller", i)
+	for try := 0; try < 8 && len(scripts) > 0; try++ {
+		if try > 0 {
+			time.Sleep(d.between(100*time.Millisecond, 3*time.Second))
+		}
+		tasks := make([]*bellman.Task, len(scripts))
+		for i, s := range scripts {
+			tasks[i] = w.task(s)
+		}
+		var answers []bellman.Added
+		l, err := w.reach(d, 5*time.Second, func(ctx context.Context, l *life) error {
+			answers = l.engine.Add(ctx, tasks...)
+			return nil
+		})
+		var left []script
+		for i, s := range scripts {
+			switch {
+			case err != nil:
+			case answers[i].Err == nil:
+				w.note(func(g *ledger) { g.accepted(l, tasks[i].Queue, tasks[i].Key, answers[i]) })
+				continue
+			default:
+				var invalid *bellman.Invalid
+				if errors.Is(answers[i].Err, bellman.ErrKeyTaken) {
+					w.note(func(g *ledger) { g.wrong(answers[i].ID, "%s says of the same task again: %v", l, answers[i].Err) })
+				} else if errors.As(answers[i].Err, &invalid) && tasks[i].Queue != "long" { // which may be unknown for a while
+					w.note(func(g *ledger) { g.wrong(bellman.ID{}, "%s refuses a good task: %v", l, invalid) })
+				}
+			}
+			if tasks[i].Key != "" { // without one nobody would ask again
+				left = append(left, s)
+			}
+		}
+		scripts = left
+	}
+}
+
+// accepted holds a node to its answer.
+func (g *ledger) accepted(l *life, queue, key string, answer bellman.Added) {
+	a := g.tasks[answer.ID]
+	if a == nil {
+		g.wrong(answer.ID, "%s accepted it (%s), and it is not in the store", l, key)
+		return
+	}
+	if key != "" && g.keys[queue+"/"+key] != answer.ID {
+		g.wrong(answer.ID, "%s says that it has key %s, which task %v has", l, key, g.keys[queue+"/"+key])
+	}
+	a.accepted = true
+	g.tell(answer.ID, "%s accepted it, existing %t", l, answer.Existing)
+	g.stamp(6, int64(g.count.Adds))
+}
+
+// writer adds tasks in a transaction of its own, which no engine knows of.
+func (w *world) writer(scripts []script) {
+	tasks := make([]*bellman.Task, len(scripts))
+	for i, s := range scripts {
+		tasks[i] = w.task(s)
+	}
+	b := &bellman.Batch{Adds: w.rules.Prepare(tasks...)}
+	for _, a := range b.Adds {
+		if a.Err != nil {
+			w.note(func(g *ledger) { g.wrong(bellman.ID{}, "a good task cannot be prepared: %v", a.Err) })
+			return
+		}
+	}
+	if err := w.truth.commit(nil, b); err != nil {
+		w.note(func(g *ledger) { g.wrong(bellman.ID{}, "the store refuses another writer: %v", err) })
+		return
+	}
+	for i, a := range b.Adds {
+		answer := bellman.Added{ID: a.Task.ID, Err: a.Err}
+		if !a.Existing.IsZero() {
+			answer.ID, answer.Existing = a.Existing, true
+		}
+		w.note(func(g *ledger) { g.accepted(nil, tasks[i].Queue, tasks[i].Key, answer) })
+	}
+}
+
+// people change tasks by hand now and then.
+func (w *world) people() {
+	d := newDice(w.seed, "people")
+	if d.percent(40) {
+		return
+	}
+	pace := d.between(2*time.Second, 30*time.Second)
+	if w.plan.days {
+		pace = time.Hour
+	}
+	end := w.truth.began.Add(w.plan.length)
+	for i := 0; time.Now().Before(end); i++ {
+		time.Sleep(d.between(0, 2*pace))
+		var id bellman.ID
+		w.note(func(g *ledger) {
+			if n := len(g.order); n > 0 {
+				id = g.order[max(n-1-d.n(60), 0)]
+			}
+		})
+		if !id.IsZero() {
+			w.spawn(func() { w.person(newDice(w.seed, "person", i), id) })
+		}
+	}
+}
+
+func (w *world) person(d *dice, id bellman.ID) {
+	by := bellman.By{Who: "somebody"}
+	action, wait := d.n(100), d.between(0, time.Minute)
+	l, err := w.reach(d, 5*time.Second, func(ctx context.Context, l *life) (err error) {
+		switch e := l.engine; {
+		case action < 35:
+			_, err = e.Cancel(ctx, id, by)
+		case action < 55:
+			_, err = e.Resend(ctx, id, bellman.ResendOnce, by)
+		case action < 70:
+			_, err = e.Resend(ctx, id, bellman.ResendRestart, by)
+		case action < 80:
+			_, err = e.Reschedule(ctx, id, time.Now().Add(wait), by)
+		case action < 90:
+			_, err = e.SettleOverdue(ctx, id)
+		case action < 95:
+			_, err = e.Settle(ctx, id)
+		default:
+			_, err = e.Complete(ctx, id, "", by)
+		}
+		return err
+	})
+	if err == nil && action < 35 {
+		w.note(func(g *ledger) {
+			if !g.tasks[id].stopped {
+				g.wrong(id, "%s says that it cancelled it, and it was not", l)
+			}
+		})
+	}
+}
+
+// shut pauses a queue or a receiver through one node, and ends that through
+// another.
+func (w *world) shut(i incident) {
+	d := newDice(w.seed, "shut", int(i.at))
+	queue := d.percent(40)
+	change := func(on bool) {
+		for range 200 {
+			l, err := w.reach(d, 5*time.Second, func(ctx context.Context, l *life) error {
+				switch by := (bellman.By{Who: "somebody", Reason: "why not"}); {
+				case queue && on:
+					return l.engine.PauseQueue(ctx, "pay", by)
+				case queue:
+					return l.engine.ResumeQueue(ctx, "pay", by)
+				case on:
+					return l.engine.PauseEndpoint(ctx, endpoint(i.who), by)
+				default:
+					return l.engine.ResumeEndpoint(ctx, endpoint(i.who), by)
+				}
+			})
+			if err == nil {
+				w.note(func(g *ledger) {
+					g.tell(bellman.ID{}, "%s was told: queue %t, receiver %d, paused %t", l, queue, i.who, on)
+				})
+				return
+			}
+			time.Sleep(d.between(100*time.Millisecond, time.Second))
+		}
+	}
+	change(true)
+	time.Sleep(i.length)
+	change(false)
+}

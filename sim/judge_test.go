@@ -1,0 +1,120 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// judge looks at what is left when everything is over.
+func (w *world) judge() {
+	w.note(func(g *ledger) {
+		for _, id := range g.order {
+			a := g.tasks[id]
+			w.ended(g, id, a)
+			w.sends(g, id, a)
+		}
+		for n, s := range g.shards {
+			if o := s.owner(); o.node != "" {
+				g.wrong(bellman.ID{}, "shard %d is still %s's, and all nodes stopped in order", n, o.node)
+			}
+		}
+		for _, l := range g.lives {
+			if l.failed != nil && !strings.Contains(l.failed.Error(), "belong to other nodes") && l.alive() && !w.stormy(l.node.index, l.over.Add(-time.Minute), l.over) {
+				g.wrong(bellman.ID{}, "%s ended with an error in good weather: %v", l, l.failed)
+			}
+		}
+	})
+}
+
+// ended holds that a task has come to the end that its log says.
+func (w *world) ended(g *ledger, id bellman.ID, a *account) {
+	st := &a.task.Status
+	if st.Attempts != len(a.log) {
+		g.wrong(id, "counts %d attempts, and has %d in its log", st.Attempts, len(a.log))
+	}
+	if !st.State.Ended() {
+		g.wrong(id, "has not ended: accepted %t, version %d, due %s, look %s, shard %d of %s", a.accepted, st.Version,
+			g.since(st.Due), g.since(st.Look), st.Shard, g.shard(st.Shard).owner().life)
+		return
+	}
+	if st.State == bellman.Cancelled {
+		return
+	}
+	counted, accepted, gone := 0, 0, 0
+	for _, at := range a.log {
+		switch {
+		case at.Result == bellman.Unknown:
+		case at.Status == 410:
+			gone++
+		case at.Result == bellman.Accepted:
+			accepted++
+		default:
+			counted++
+		}
+	}
+	want := map[string]int{"pay": 5, "long": 12}[a.task.Queue]
+	if w.plan.days && a.task.Queue == "pay" && a.task.Schedule == "wechat_notify" {
+		want = 16
+	}
+	s := read(a.task.Body)
+	switch {
+	case a.byHand:
+	case st.State == bellman.Succeeded && (accepted != 1 || !a.said):
+		g.wrong(id, "succeeded, with %d accepted attempts in its log; the receiver said so: %t", accepted, a.said)
+	case st.Reason == "gave_up" && gone != 1:
+		g.wrong(id, "gave up, with %d attempts that say so in its log", gone)
+	case st.State == bellman.Failed && accepted > 0:
+		g.wrong(id, "failed (%s), and was accepted", st.Reason)
+	case st.Reason == "attempts_used_up" && counted != want && a.task.Queue == "pay":
+		g.wrong(id, "used up its attempts with %d of %d", counted, want)
+	case a.arrivals > s.refuse+8*len(w.receivers) && s.refuse >= 0 && a.task.Queue == "pay":
+		g.wrong(id, "was sent %d times, to be accepted after %d", a.arrivals, s.refuse)
+	}
+}
+
+// sends holds that each request was recorded, and that none was sent again for
+// the same due time, unless its node died or lost the shard in between.
+func (w *world) sends(g *ledger, id bellman.ID, a *account) {
+	for i, s := range a.sends {
+		if s.recorded.IsZero() && !w.excused(g, s, time.Now()) {
+			g.wrong(id, "attempt %d of %s, sent at %s, was never recorded, and nothing happened to its node", s.number, s.life, g.since(s.at))
+		}
+		for _, again := range a.sends[i+1:] {
+			if !again.due.Equal(s.due) || again.trigger == bellman.ByHand || a.byHand {
+				continue
+			}
+			g.count.Twice++
+			until := again.at
+			if !s.recorded.IsZero() && s.recorded.Before(until) {
+				until = s.recorded
+			}
+			if !w.excused(g, s, until) {
+				g.wrong(id, "attempt %d of %s, sent at %s, was sent again by %s at %s, and nothing had happened to the first",
+					s.number, s.life, g.since(s.at), again.life, g.since(again.at))
+			}
+			break
+		}
+	}
+}
+
+// excused reports whether something befell a request's node, from when it was
+// begun to some time, that keeps it from being recorded or makes another node
+// send it again.
+func (w *world) excused(g *ledger, s *send, to time.Time) bool {
+	l := s.life
+	if !l.died.IsZero() && !l.died.After(to) {
+		return true
+	}
+	if !l.over.IsZero() && !l.over.After(to) && w.stormy(l.node.index, l.stopped.Add(-10*time.Second), l.over) {
+		return true // it stopped in order, and could not write it down
+	}
+	if !l.over.IsZero() && s.result == bellman.Unknown && !s.recorded.IsZero() {
+		return true // its stop cut it off
+	}
+	return slices.ContainsFunc(g.shard(s.shard).owners, func(o owner) bool {
+		return o.node != s.node && o.at.After(s.begun) && !o.at.After(to)
+	})
+}

@@ -1,0 +1,370 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A ledger is what really happened, as the store and the receivers saw it: a
+// second account of everything, kept without the engine's help. Its methods are
+// called with the truth's mutex held.
+type ledger struct {
+	began    time.Time
+	shards   map[uint16]*shard
+	nodes    map[string]time.Time // registered, until when
+	ttl      map[string]time.Duration
+	joinedBy map[string]*life
+	tasks    map[bellman.ID]*account
+	keys     map[string]bellman.ID
+	order    []bellman.ID // of tasks, as they were added
+	wrongs   []string
+	events   []event
+	lives    []*life
+	count    counts
+	bad      map[bellman.ID]bool // with which something is wrong
+}
+
+// counts say how much was going on.
+type counts struct {
+	Adds      int // tasks
+	Sends     int // requests
+	Twice     int // of them, sent again for the same due time
+	Commits   int
+	Fenced    int // commits that were refused
+	Unknown   int // commits whose sender did not learn what became of them
+	Late      int // of them, those that arrived after their sender had given up
+	Takeovers int // shards that went to another life
+	Print     uint64
+}
+
+func (c *counts) add(d counts) {
+	c.Adds += d.Adds
+	c.Sends += d.Sends
+	c.Twice += d.Twice
+	c.Commits += d.Commits
+	c.Fenced += d.Fenced
+	c.Unknown += d.Unknown
+	c.Late += d.Late
+	c.Takeovers += d.Takeovers
+}
+
+// A shard is who held it since when.
+type shard struct {
+	epoch  int64
+	owners []owner
+}
+
+type owner struct {
+	at   time.Time
+	node string // as it joined; empty: nobody
+	life *life
+}
+
+func (s *shard) owner() owner {
+	if len(s.owners) == 0 {
+		return owner{}
+	}
+	return s.owners[len(s.owners)-1]
+}
+
+// An account is one task: what was committed about it and what was sent.
+type account struct {
+	task     bellman.Task // as it is
+	changed  time.Time    // when it became so
+	log      []bellman.Attempt
+	sends    []*send
+	accepted bool  // somebody was told so
+	byHand   bool  // somebody changed it
+	parked   *life // who gave its shard away with an attempt in flight, and may still record that; nil: nobody
+	stopped  bool  // somebody cancelled it
+	arrivals int
+	said     bool // a receiver said yes
+	ended    time.Time
+}
+
+// A send is one request that left a node.
+type send struct {
+	life     *life
+	node     string // under which it had joined
+	task     bellman.ID
+	number   int
+	version  uint32
+	shard    uint16
+	due      time.Time
+	trigger  bellman.Trigger
+	begun    time.Time // when the engine began the attempt
+	at       time.Time // when it was sent; later, if the process stood still in between
+	clock    time.Time // begun, by its node's clock
+	stale    time.Duration
+	arrived  bool
+	recorded time.Time // when its outcome was committed; zero: never
+	result   bellman.Result
+}
+
+// An event is a line of the story of a run.
+type event struct {
+	at   time.Time
+	task bellman.ID // zero: of all
+	text func() string
+}
+
+func newLedger() *ledger {
+	return &ledger{
+		began:    time.Now(),
+		shards:   make(map[uint16]*shard),
+		nodes:    make(map[string]time.Time),
+		ttl:      make(map[string]time.Duration),
+		joinedBy: make(map[string]*life),
+		tasks:    make(map[bellman.ID]*account),
+		keys:     make(map[string]bellman.ID),
+		bad:      make(map[bellman.ID]bool),
+	}
+}
+
+func (g *ledger) shard(n uint16) *shard {
+	if g.shards[n] == nil {
+		g.shards[n] = &shard{}
+	}
+	return g.shards[n]
+}
+
+// tell adds a line to the story.
+func (g *ledger) tell(id bellman.ID, format string, args ...any) {
+	g.events = append(g.events, event{time.Now(), id, func() string { return fmt.Sprintf(format, args...) }})
+}
+
+// stamp makes what happens, and when, a part of the run's print.
+func (g *ledger) stamp(values ...int64) {
+	h := g.count.Print ^ uint64(time.Since(g.began))
+	for _, v := range values {
+		h = (h ^ uint64(v)) * 1099511628211
+		h ^= h >> 29
+	}
+	g.count.Print = h
+}
+
+const mostWrongs = 20
+
+// wrong notes that a promise was broken.
+func (g *ledger) wrong(id bellman.ID, format string, args ...any) {
+	if len(g.wrongs) > mostWrongs {
+		return
+	}
+	text := fmt.Sprintf(format, args...)
+	if !id.IsZero() {
+		g.bad[id] = true
+		text = fmt.Sprintf("task %v: %s", id, text)
+	}
+	g.tell(id, "WRONG: %s", text)
+	g.wrongs = append(g.wrongs, fmt.Sprintf("%v: %s", time.Since(g.began).Round(time.Microsecond), text))
+}
+
+// joined, beaten, left, released and claimed follow what the store did for nodes.
+
+func (g *ledger) alive(node string) bool { return time.Now().Before(g.nodes[node]) }
+
+func (g *ledger) joined(l *life, n bellman.Node, ttl time.Duration) {
+	if g.alive(n.Name) {
+		g.wrong(bellman.ID{}, "node %s joined twice", n.Name)
+	}
+	g.nodes[n.Name], g.ttl[n.Name], g.joinedBy[n.Name] = time.Now().Add(ttl), ttl, l
+	g.tell(bellman.ID{}, "%s joined as %s", l, n.Name)
+}
+
+func (g *ledger) beaten(node string) {
+	if !g.alive(node) {
+		g.wrong(bellman.ID{}, "node %s had expired, and its beat was taken", node)
+	}
+	g.nodes[node] = time.Now().Add(g.ttl[node])
+}
+
+func (g *ledger) left(l *life, node string) {
+	delete(g.nodes, node)
+	for _, s := range g.shards {
+		if s.owner().node == node {
+			s.owners = append(s.owners, owner{at: time.Now()})
+		}
+	}
+	g.tell(bellman.ID{}, "%s left", l)
+}
+
+func (g *ledger) released(l *life, node string, lease bellman.Lease) {
+	s := g.shard(lease.Shard)
+	if s.epoch != lease.Epoch || s.owner().node != node {
+		g.wrong(bellman.ID{}, "%s gave back shard %d under epoch %d, and it is %s's at %d", l, lease.Shard, lease.Epoch, s.owner().node, s.epoch)
+	}
+	s.owners = append(s.owners, owner{at: time.Now()})
+}
+
+func (g *ledger) claimed(l *life, node string, n uint16, seen int64, lease bellman.Lease) {
+	s := g.shard(n)
+	was := s.owner()
+	switch {
+	case seen != s.epoch || lease.Epoch != s.epoch+1 || lease.Shard != n:
+		g.wrong(bellman.ID{}, "%s claimed shard %d at epoch %d, having seen %d, and got %+v", l, n, s.epoch, seen, lease)
+	case !g.alive(node):
+		g.wrong(bellman.ID{}, "%s claimed shard %d as %s, which had expired", l, n, node)
+	case was.node != node && g.alive(was.node):
+		g.wrong(bellman.ID{}, "%s claimed shard %d of %s, which is alive", l, n, was.node)
+	}
+	s.epoch = lease.Epoch
+	s.owners = append(s.owners, owner{time.Now(), node, l})
+	if was.life != nil && was.life != l {
+		g.count.Takeovers++
+	}
+	g.stamp(2, int64(n), lease.Epoch)
+}
+
+// committed follows a batch that the store has written.
+func (g *ledger) committed(l *life, b *bellman.Batch) {
+	g.count.Commits++
+	held := make(map[uint16]bool, len(b.Leases))
+	for _, lease := range b.Leases {
+		s := g.shard(lease.Shard)
+		if s.epoch != lease.Epoch {
+			g.wrong(bellman.ID{}, "%s wrote under epoch %d of shard %d, which has epoch %d", l, lease.Epoch, lease.Shard, s.epoch)
+		}
+		if s.owner().life != l && s.owner().node != "" {
+			g.wrong(bellman.ID{}, "%s wrote under a lease of shard %d that is %s's", l, lease.Shard, s.owner().life)
+		}
+		held[lease.Shard] = true
+	}
+	for i := range b.Adds {
+		g.added(l, &b.Adds[i])
+	}
+	for i := range b.Changes {
+		if b.Changes[i].Err == nil {
+			g.changed(l, &b.Changes[i], held)
+		}
+	}
+	g.stamp(1, int64(len(b.Adds)), int64(len(b.Changes)))
+}
+
+func (g *ledger) added(l *life, a *bellman.Add) {
+	if a.Err != nil || !a.Existing.IsZero() {
+		return
+	}
+	t := a.Task
+	if key := t.Queue + "/" + t.Key; t.Key != "" {
+		if id, ok := g.keys[key]; ok {
+			g.wrong(t.ID, "added with key %s, which task %v has", t.Key, id)
+		}
+		g.keys[key] = t.ID
+	}
+	if g.tasks[t.ID] != nil {
+		g.wrong(t.ID, "added twice")
+	}
+	g.count.Adds++
+	g.tasks[t.ID] = &account{task: *t, changed: time.Now()}
+	g.order = append(g.order, t.ID)
+	st := t.Status
+	g.tell(t.ID, "%s added %s, to %s of %s, shard %d, due %s", l, t.Key, t.Endpoint, t.Queue, st.Shard, g.since(st.Due))
+}
+
+func (g *ledger) since(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.Sub(g.began).String()
+}
+
+func (g *ledger) changed(l *life, c *bellman.Change, held map[uint16]bool) {
+	a := g.tasks[c.ID]
+	if a == nil {
+		g.wrong(c.ID, "%s changed it, and it was never added", l)
+		return
+	}
+	was, to := a.task.Status, c.To
+	if c.Version != was.Version || to.Version != c.Version+1 {
+		g.wrong(c.ID, "%s changed it from version %d to %d, and it had %d", l, c.Version, to.Version, was.Version)
+	}
+	if to.Shard != was.Shard {
+		g.wrong(c.ID, "%s moved it from shard %d to %d", l, was.Shard, to.Shard)
+	}
+	action := ""
+	switch {
+	case c.Audit != nil:
+		action = c.Audit.Action
+	case c.Attempt == nil && to.Trigger == bellman.BySettle && was.Trigger != bellman.BySettle:
+		action = "settle"
+	}
+	hand := action != ""
+	if hand {
+		a.byHand = true
+		a.stopped = a.stopped || action == "cancel"
+	} else if !held[was.Shard] && (a.parked != l || c.Attempt == nil) {
+		g.wrong(c.ID, "%s changed it without a lease of shard %d", l, was.Shard)
+	}
+	g.decided(c, a, &was, hand)
+	if c.Attempt != nil {
+		g.recorded(l, c, a)
+	}
+	a.parked = nil
+	if !hand && c.Attempt == nil && to.Look.After(was.Look) {
+		a.parked = l
+	}
+	a.task.Status = to
+	a.changed = time.Now()
+	if to.State.Ended() && !was.State.Ended() {
+		a.ended = time.Now()
+	}
+	number, result := 0, bellman.Unknown
+	if c.Attempt != nil {
+		number, result = c.Attempt.Number, c.Attempt.Result
+	}
+	g.tell(c.ID, "%s wrote version %d: %v %s %s, attempt %d %v, due %s, look %s, trigger %v",
+		l, to.Version, to.State, to.Reason, action, number, result, g.since(to.Due), g.since(to.Look), to.Trigger)
+	g.stamp(3, int64(to.Version), int64(to.State), int64(number), to.Due.UnixMilli())
+	for i := range c.Follow {
+		g.added(l, &c.Follow[i])
+	}
+}
+
+// decided holds that an end stays an end, but for what people do.
+func (g *ledger) decided(c *bellman.Change, a *account, was *bellman.Status, hand bool) {
+	to := &c.To
+	switch {
+	case hand:
+	case was.State.Ended() && (to.State != was.State || to.Reason != was.Reason || !to.Finished.Equal(was.Finished)):
+		g.wrong(c.ID, "had ended as %v (%s), and became %v (%s)", was.State, was.Reason, to.State, to.Reason)
+	case was.Before != nil && was.Before.State.Ended() && to.State.Ended() && to.State != was.Before.State && to.State != bellman.Succeeded:
+		g.wrong(c.ID, "had ended as %v before an attempt by hand, and became %v", was.Before.State, to.State)
+	case !was.State.Ended() && to.State == bellman.Cancelled && (was.Before == nil || was.Before.State != bellman.Cancelled):
+		g.wrong(c.ID, "was cancelled by nobody")
+	}
+	if a.task.Queue != "" && bytes.Equal(to.Data, was.Data) {
+		return
+	}
+	g.wrong(c.ID, "its data changed, and no handler said so")
+}
+
+// recorded finds the request that an attempt in the log was.
+func (g *ledger) recorded(l *life, c *bellman.Change, a *account) {
+	at := c.Attempt
+	if n := len(a.log); at.Number != n+1 {
+		g.wrong(c.ID, "%s logged attempt %d after %d of them", l, at.Number, n)
+	}
+	a.log = append(a.log, *at)
+	if at.Number != c.To.Attempts {
+		g.wrong(c.ID, "%s logged attempt %d, and counts %d", l, at.Number, c.To.Attempts)
+	}
+	if at.Started.Before(at.Due) && at.Result != bellman.Unknown {
+		g.wrong(c.ID, "attempt %d was started %v before it was due", at.Number, at.Due.Sub(at.Started))
+	}
+	for _, s := range a.sends {
+		if s.life != l || !s.recorded.IsZero() || s.clock.Sub(at.Started).Abs() > time.Millisecond {
+			continue
+		}
+		s.recorded, s.result = time.Now(), at.Result
+		return
+	}
+	switch {
+	case at.Result == bellman.Unknown && at.Trigger == bellman.ByTakeover: // of a node that died
+	case at.Result == bellman.TimedOut || at.Result == bellman.Unknown: // a process that stood still sent nothing
+	default:
+		g.wrong(c.ID, "%s logged attempt %d as %v, and sent none", l, at.Number, at.Result)
+	}
+}

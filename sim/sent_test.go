@@ -1,0 +1,67 @@
+package sim
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// sent notes a request that leaves a node, and returns how many of its task did
+// before.
+func (g *ledger) sent(s *send) (nth int) {
+	a := g.tasks[s.task]
+	if a == nil {
+		g.wrong(s.task, "%s attempts it, and it was never added", s.life)
+		a = &account{}
+		g.tasks[s.task] = a
+	}
+	g.count.Sends++
+	nth = len(a.sends)
+	a.sends = append(a.sends, s)
+	own := g.shard(s.shard).owner()
+	s.node = own.node
+	g.tell(s.task, "%s sends attempt %d of version %d, due %s, trigger %v", s.life, s.number, s.version, g.since(s.due), s.trigger)
+	g.stamp(4, int64(s.number), int64(s.version), int64(s.life.node.index))
+	iced := time.Since(s.life.node.freezing()) < maxStill
+	if early := s.due.Sub(s.clock); early > 0 {
+		g.wrong(s.task, "%s sent attempt %d %v before it was due", s.life, s.number, early)
+	}
+	if s.version != a.task.Version {
+		s.stale = time.Since(a.changed)
+	}
+	if !iced && (own.life != s.life || !g.alive(own.node)) {
+		g.wrong(s.task, "%s sent attempt %d, and shard %d is %s's, alive %t", s.life, s.number, s.shard, own.life, g.alive(own.node))
+	}
+	return nth
+}
+
+// maxStill is how long after a process stood still it may still do what it was
+// about to: it asked whether it might before.
+const maxStill = time.Second
+
+// arrived notes a request at its receiver, and returns the how manieth of its
+// task it is.
+func (g *ledger) arrived(s *send) int {
+	a := g.tasks[s.task]
+	a.arrivals++
+	s.arrived = true
+	g.tell(s.task, "attempt %d of %s arrives, the %d. request", s.number, s.life, a.arrivals)
+	g.stamp(5, int64(a.arrivals))
+	return a.arrivals
+}
+
+// logged puts a line of an engine's log into the story.
+func (g *ledger) logged(l *life, r slog.Record) {
+	r = r.Clone()
+	g.events = append(g.events, event{time.Now(), bellman.ID{}, func() string {
+		var b strings.Builder
+		b.WriteString(l.String() + " says: " + r.Message)
+		r.Attrs(func(a slog.Attr) bool {
+			b.WriteString(" " + a.String())
+			return true
+		})
+		return b.String()
+	}})
+}

@@ -1,0 +1,287 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A wire is how one life of a node reaches the database: the store that its
+// engine is given. Every call takes its time out and back, and whatever the
+// weather is happens to it on the way.
+type wire struct {
+	life  *life
+	calls [kinds]int // per kind, for the dice
+}
+
+// kind says what a call is, for the dice.
+type kind int
+
+const (
+	reading kind = iota
+	committing
+	holding // join, beat, claim, release, leave
+	kinds
+)
+
+var _ bellman.Store = (*wire)(nil)
+
+var (
+	errDead = fmt.Errorf("%w: this process is dead", bellman.ErrClosed)
+	errCut  = errors.New("no connection to the database")
+)
+
+// A trip is what becomes of one call.
+type trip struct {
+	*dice
+	out, back time.Duration
+}
+
+func (w *wire) trip(k kind) trip {
+	l := w.life
+	l.mu.Lock()
+	n := w.calls[k]
+	w.calls[k]++
+	l.mu.Unlock()
+	d := newDice(l.world.seed, "call", l.node.index, l.number, int(k), n)
+	lag := l.world.plan.lag
+	if extra := l.node.slow(time.Now()); extra > 0 {
+		lag += extra
+	}
+	if lag == 0 {
+		return trip{dice: d}
+	}
+	return trip{d, d.between(lag/8, lag), d.between(lag/8, lag)}
+}
+
+// leave is the way out of the process: one that stands still sends nothing until
+// it goes on, and without a network nothing goes out.
+func (w *wire) leave(ctx context.Context, t trip) error {
+	l := w.life
+	if err := l.thaw(ctx); err != nil {
+		return err
+	}
+	if l.node.cut(time.Now()) {
+		if err := l.sleep(ctx, t.between(time.Millisecond, 2*time.Second)); err != nil {
+			return err
+		}
+		if err := l.thaw(ctx); err != nil {
+			return err
+		}
+		return errCut
+	}
+	return nil
+}
+
+// ask makes a call that changes nothing.
+func ask[T any](ctx context.Context, w *wire, f func() (T, error)) (v T, err error) {
+	t := w.trip(reading)
+	if err := w.leave(ctx, t); err != nil {
+		return v, err
+	}
+	if err := w.life.sleep(ctx, t.out); err != nil {
+		return v, err
+	}
+	if v, err = f(); err != nil {
+		return v, err
+	}
+	return v, w.home(ctx, t)
+}
+
+// home is the way back.
+func (w *wire) home(ctx context.Context, t trip) error {
+	l := w.life
+	if err := l.sleep(ctx, t.back); err != nil {
+		return err
+	}
+	if err := l.thaw(ctx); err != nil {
+		return err
+	}
+	if l.node.cut(time.Now()) {
+		return errCut
+	}
+	return nil
+}
+
+// hold makes a call that changes who holds what: its answer may be lost after it
+// was done, and when the process dies it may still be done.
+func hold[T any](ctx context.Context, w *wire, f func() (T, error)) (v T, err error) {
+	t := w.trip(holding)
+	if err := w.leave(ctx, t); err != nil {
+		return v, err
+	}
+	if err := w.life.sleep(ctx, t.out); err != nil {
+		if t.percent(50) {
+			f()
+		}
+		return v, err
+	}
+	if t.permille(w.life.node.losing(time.Now())) {
+		if t.percent(50) {
+			f()
+		}
+		return v, errCut
+	}
+	v, err = f()
+	if back := w.home(ctx, t); back != nil {
+		return v, back
+	}
+	return v, err
+}
+
+// A commit on its way goes on without whoever sent it.
+func (w *wire) Commit(ctx context.Context, b *bellman.Batch) error {
+	l := w.life
+	t := w.trip(committing)
+	if err := w.leave(ctx, t); err != nil {
+		return err
+	}
+	if l.world.full(time.Now()) {
+		return bellman.ErrFull
+	}
+	sent := copied(b)
+	arrives, waits, never := t.out, time.Duration(-1), false
+	if t.permille(l.node.losing(time.Now())) {
+		switch t.n(3) {
+		case 0: // it never arrives
+			never, waits = true, t.between(time.Millisecond, time.Second)
+		case 1: // its answer does not
+			waits = arrives + t.between(time.Millisecond, time.Second)
+		case 2: // it arrives when its sender has given it up
+			arrives = t.between(200*time.Millisecond, 5*time.Second)
+			waits = t.between(time.Millisecond, arrives)
+			l.world.truth.note(func(g *ledger) { g.count.Late++ })
+		}
+	}
+	done := make(chan error, 1)
+	if !never {
+		if arrives == 0 {
+			done <- l.world.truth.commit(l, sent)
+		} else {
+			l.world.spawn(func() {
+				time.Sleep(arrives)
+				done <- l.world.truth.commit(l, sent)
+			})
+		}
+	}
+	unknown := func(why string) error {
+		l.world.truth.note(func(g *ledger) {
+			g.count.Unknown++
+			g.tell(bellman.ID{}, "%s does not know whether its commit was written: %s", l, why)
+		})
+		return fmt.Errorf("%w: %s", bellman.ErrUnknown, why)
+	}
+	if waits >= 0 {
+		if err := l.sleep(ctx, waits); err != nil && !l.alive() {
+			return err
+		}
+		if err := l.thaw(ctx); err != nil && !l.alive() {
+			return err
+		}
+		return unknown("the answer was lost")
+	}
+	var err error
+	select {
+	case err = <-done:
+	case <-l.dead:
+		return errDead
+	case <-ctx.Done():
+		return unknown("the caller gave up")
+	}
+	switch back := w.home(ctx, t); {
+	case !l.alive():
+		return errDead
+	case back != nil:
+		return unknown(back.Error())
+	}
+	if err == nil {
+		answer(b, sent)
+	}
+	return err
+}
+
+func (w *wire) Prune(ctx context.Context, state bellman.State, before time.Time, limit int) (int, error) {
+	return hold(ctx, w, func() (int, error) { return w.life.world.truth.Store.Prune(ctx, state, before, limit) })
+}
+
+func (w *wire) Join(ctx context.Context, n bellman.Node, ttl time.Duration) error {
+	_, err := hold(ctx, w, func() (struct{}, error) { return struct{}{}, w.life.world.truth.join(w.life, n, ttl) })
+	return err
+}
+
+func (w *wire) Beat(ctx context.Context, node string) error {
+	_, err := hold(ctx, w, func() (struct{}, error) { return struct{}{}, w.life.world.truth.beat(node) })
+	return err
+}
+
+func (w *wire) Leave(ctx context.Context, node string) error {
+	_, err := hold(ctx, w, func() (struct{}, error) { return struct{}{}, w.life.world.truth.leave(w.life, node) })
+	return err
+}
+
+func (w *wire) Release(ctx context.Context, node string, lease bellman.Lease) error {
+	_, err := hold(ctx, w, func() (struct{}, error) { return struct{}{}, w.life.world.truth.release(w.life, node, lease) })
+	return err
+}
+
+func (w *wire) Claim(ctx context.Context, node string, shard uint16, seen int64) (bellman.Lease, error) {
+	return hold(ctx, w, func() (bellman.Lease, error) { return w.life.world.truth.claim(w.life, node, shard, seen) })
+}
+
+func (w *wire) Shards(ctx context.Context) ([]bellman.Shard, error) {
+	return ask(ctx, w, func() ([]bellman.Shard, error) { return w.life.world.truth.Store.Shards(ctx) })
+}
+
+func (w *wire) Nodes(ctx context.Context) ([]bellman.Node, error) {
+	return ask(ctx, w, func() ([]bellman.Node, error) { return w.life.world.truth.Store.Nodes(ctx) })
+}
+
+func (w *wire) Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
+	return ask(ctx, w, func() ([]bellman.Entry, error) {
+		return w.life.world.truth.Store.Due(ctx, shards, from, to, limit, buf)
+	})
+}
+
+func (w *wire) Load(ctx context.Context, entries []bellman.Entry) ([]*bellman.Task, error) {
+	return ask(ctx, w, func() ([]*bellman.Task, error) { return w.life.world.truth.Store.Load(ctx, entries) })
+}
+
+func (w *wire) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
+	return ask(ctx, w, func() (*bellman.Task, error) { return w.life.world.truth.Store.Task(ctx, id) })
+}
+
+func (w *wire) Lookup(ctx context.Context, queue, key string) (bellman.ID, error) {
+	return ask(ctx, w, func() (bellman.ID, error) { return w.life.world.truth.Store.Lookup(ctx, queue, key) })
+}
+
+func (w *wire) Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error) {
+	return ask(ctx, w, func() ([]bellman.Attempt, error) {
+		return w.life.world.truth.Store.Attempts(ctx, id, after, limit)
+	})
+}
+
+func (w *wire) List(ctx context.Context, f bellman.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
+	_, err = ask(ctx, w, func() (_ struct{}, err error) {
+		tasks, next, err = w.life.world.truth.Store.List(ctx, f, before, limit)
+		return struct{}{}, err
+	})
+	return tasks, next, err
+}
+
+func (w *wire) Depths(ctx context.Context) ([]bellman.Depth, error) {
+	return ask(ctx, w, func() ([]bellman.Depth, error) { return w.life.world.truth.Store.Depths(ctx) })
+}
+
+func (w *wire) Docs(ctx context.Context, kind, after string, limit int) ([]bellman.Doc, error) {
+	return ask(ctx, w, func() ([]bellman.Doc, error) { return w.life.world.truth.Store.Docs(ctx, kind, after, limit) })
+}
+
+func (w *wire) Audits(ctx context.Context, before time.Time, limit int) ([]bellman.Audit, error) {
+	return ask(ctx, w, func() ([]bellman.Audit, error) { return w.life.world.truth.Store.Audits(ctx, before, limit) })
+}
+
+// Close leaves the database open: it is everybody's.
+func (w *wire) Close() error { return nil }

@@ -1,0 +1,261 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+)
+
+// A world is one run: nodes, a database, receivers, callers, and what befalls
+// them.
+type world struct {
+	seed      uint64
+	plan      *plan
+	truth     *truth
+	nodes     []*node
+	rules     *engine.Rules // of another writer
+	receivers []*receiver
+	running   sync.WaitGroup
+
+	mu      sync.Mutex
+	darkTo  time.Time // nobody reaches the database
+	fullTo  time.Time // it takes nothing
+	storms  []storm
+	serials int
+	healed  bool
+}
+
+// A storm is when commits of a node could fail.
+type storm struct {
+	node     int // -1: of all
+	from, to time.Time
+}
+
+func newWorld(p *plan, store bellman.Store) *world {
+	w := &world{seed: p.seed, plan: p, truth: &truth{Store: store, ledger: newLedger()}}
+	rules, err := engine.NewRules(w.queues(&life{world: w}, false)...)
+	if err != nil {
+		panic(err)
+	}
+	w.rules = rules
+	for i := range p.nodes {
+		w.nodes = append(w.nodes, &node{world: w, index: i, name: fmt.Sprintf("n%d", i)})
+	}
+	for _, profile := range p.receivers {
+		w.receivers = append(w.receivers, &receiver{profile: profile})
+	}
+	return w
+}
+
+// spawn starts a goroutine that the run waits for.
+func (w *world) spawn(f func()) { w.running.Go(f) }
+
+func (w *world) note(f func(g *ledger)) { w.truth.note(f) }
+
+func (w *world) dark() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.darkTo
+}
+
+func (w *world) full(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return now.Before(w.fullTo)
+}
+
+// run lets everything happen, and returns when it is over.
+func (w *world) run() {
+	for i, n := range w.nodes {
+		w.spawn(func() {
+			time.Sleep(newDice(w.seed, "boot", i).between(0, 3*time.Second))
+			n.start()
+		})
+	}
+	w.spawn(w.callers)
+	w.spawn(w.people)
+	for _, i := range w.plan.incidents {
+		time.Sleep(time.Until(w.truth.began.Add(i.at)))
+		w.befall(i)
+	}
+	time.Sleep(time.Until(w.truth.began.Add(w.plan.length)))
+	w.heal()
+	w.settle()
+	for _, n := range w.nodes {
+		began := time.Now()
+		l := n.current()
+		<-n.stop()
+		if took := time.Since(began); took > 12*time.Second {
+			w.note(func(g *ledger) { g.wrong(bellman.ID{}, "%s took %v to stop in order, in calm weather", l, took) })
+		}
+	}
+	w.running.Wait()
+}
+
+// befall makes an incident happen.
+func (w *world) befall(i incident) {
+	w.note(func(g *ledger) {
+		g.tell(bellman.ID{}, "now: %v", i)
+		g.stamp(9, int64(i.what))
+	})
+	node := w.nodes[i.who%len(w.nodes)]
+	now := time.Now()
+	later := func(f func()) {
+		w.spawn(func() {
+			time.Sleep(i.length)
+			f()
+		})
+	}
+	storm := func(of int) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.storms = append(w.storms, storm{of, now, now.Add(i.length)})
+	}
+	switch i.what {
+	case crash:
+		node.crash()
+		later(node.start)
+	case blackout:
+		for _, n := range w.nodes {
+			n.crash()
+			later(n.start)
+		}
+	case freeze:
+		storm(node.index)
+		node.until(&node.frozen, i.length)
+	case cutOff:
+		storm(node.index)
+		node.until(&node.noNet, i.length)
+	case drag:
+		storm(node.index)
+		node.mu.Lock()
+		node.extra = i.step
+		node.mu.Unlock()
+		node.until(&node.slowly, i.length)
+	case lossy:
+		storm(node.index)
+		node.until(&node.lost, i.length)
+	case outage, noRoom:
+		storm(-1)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if to := now.Add(i.length); i.what == outage {
+			w.darkTo = to
+		} else {
+			w.fullTo = to
+		}
+	case restart:
+		w.spawn(func() { w.again(node, i.length) })
+	case rolling:
+		w.spawn(func() {
+			for _, n := range w.nodes {
+				w.again(n, i.length)
+			}
+		})
+	case silence:
+		r := w.receivers[i.who]
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.gone = now.Add(i.length)
+	case shut:
+		w.spawn(func() { w.shut(i) })
+	case reload:
+		if l := node.current(); l != nil {
+			l.engine.SetQueues(w.queues(l, true))
+			later(func() { l.engine.SetQueues(w.queues(l, false)) })
+		}
+	case jump:
+		node.mu.Lock()
+		node.wall += i.step
+		node.mu.Unlock()
+	}
+}
+
+// again stops a node in order and starts it.
+func (w *world) again(n *node, after time.Duration) {
+	<-n.stop()
+	time.Sleep(after)
+	n.start()
+}
+
+// stormy reports whether commits of a node could fail at some moment of a stretch
+// of time.
+func (w *world) stormy(node int, from, to time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.storms {
+		if (s.node == node || s.node < 0) && s.from.Before(to) && from.Before(s.to) {
+			return true
+		}
+	}
+	return false
+}
+
+// heal ends all trouble, and waits until what was going on has ended.
+func (w *world) heal() {
+	w.note(func(g *ledger) { g.tell(bellman.ID{}, "now: calm") })
+	w.mu.Lock()
+	w.darkTo, w.fullTo, w.healed = time.Time{}, time.Time{}, true
+	w.mu.Unlock()
+	for _, r := range w.receivers {
+		r.mu.Lock()
+		r.gone, r.profile = time.Time{}, well
+		r.mu.Unlock()
+	}
+	for _, n := range w.nodes {
+		n.mu.Lock()
+		n.frozen, n.noNet, n.slowly, n.lost = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+		n.mu.Unlock()
+	}
+	time.Sleep(2 * time.Minute) // restarts, pauses and reloads that are under way
+	for _, n := range w.nodes {
+		n.start()
+	}
+	time.Sleep(15 * time.Second)
+}
+
+// settle waits until every task has ended, for as long as a schedule and a task
+// that was set aside may take.
+func (w *world) settle() {
+	most := 90 * time.Minute
+	if w.plan.days {
+		most = 27 * time.Hour
+	}
+	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(5 * time.Second) {
+		open := 0
+		w.note(func(g *ledger) {
+			for _, a := range g.tasks {
+				if !a.task.State.Ended() {
+					open++
+				}
+			}
+		})
+		if open == 0 {
+			return
+		}
+	}
+}
+
+// reach calls f with a life of some node as a caller would, for most at most, and
+// reports whether the answer came home. A call to a process that stands still
+// waits.
+func (w *world) reach(d *dice, most time.Duration, f func(ctx context.Context, l *life) error) (l *life, err error) {
+	n := w.nodes[d.n(len(w.nodes))]
+	if l = n.current(); l == nil {
+		return nil, errDead
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	if err := l.thaw(ctx); err != nil {
+		return l, err
+	}
+	err = f(ctx, l)
+	if thawed := l.thaw(ctx); thawed != nil {
+		return l, thawed // whatever it was, nobody heard it
+	}
+	return l, err
+}
