@@ -285,6 +285,15 @@ func (l *till) killed(t *testing.T) {
 // finish waits until nothing is left to do.
 func (l *till) finish(t *testing.T, p *process) {
 	t.Helper()
+	defer func() {
+		if !t.Failed() {
+			return
+		}
+		for task, err := range p.client().Tasks(t.Context(), client.Filter{State: "pending"}) {
+			t.Logf("not over: %+v, %v", task, err)
+		}
+		t.Logf("the server says\n%s", p.log.String())
+	}()
 	eventually(t, "over", func() bool { return l.pending(t, p) == 0 })
 }
 
@@ -372,13 +381,20 @@ func agree(seen []*visit, log []client.Attempt) bool {
 	return last && agree(seen[1:], log)
 }
 
+// hurried is how long an attempt of a torture may take, so that some take longer.
+const hurried = 250 * time.Millisecond
+
 // is reports whether a visit is what an attempt's log says.
 func (s *visit) is(a *client.Attempt) bool {
 	action := a.Action
 	if action == "" {
 		action = "tell"
 	}
-	return s.what == action && s.status == a.Status && s.body == a.Response && (s.number == "" || s.number == fmt.Sprint(a.Number))
+	if s.what != action || s.number != "" && s.number != fmt.Sprint(a.Number) {
+		return false
+	}
+	// On a busy machine an answer may come when its time is over.
+	return s.status == a.Status && s.body == a.Response || a.Result == "timeout" && a.TookMS >= hurried.Milliseconds()
 }
 
 var because = client.Because{Reason: "test"}

@@ -128,7 +128,7 @@ func TestOrderTorture(t *testing.T) {
 	var l till
 	chance(&l)
 	l.start(t)
-	settings := l.settings(t, []string{"orders"}, "schedule: 50ms, 200ms*", "confirm: 0s, 100ms", "late_watch: 300ms", "timeout: 250ms")
+	settings := l.settings(t, []string{"orders"}, "schedule: 50ms, 200ms*", "confirm: 0s, 100ms", "late_watch: 300ms", "timeout: "+hurried.String())
 	dir := t.TempDir() + "/data"
 	fates := []string{"unpaid", "sluggish", "paid", "paid", "paid at the close", "paid after the close", "paid late", "noticed"}
 	for round := range rounds {
