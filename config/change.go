@@ -12,6 +12,7 @@ func (c *Config) Restarts(other *Config) []string {
 	}{
 		{"listen", c.Listen == other.Listen},
 		{"store", c.Store == other.Store},
+		{"advertise", c.Advertise == other.Advertise},
 		{"node", c.Node == other.Node},
 		{"log_level", c.LogLevel == other.LogLevel},
 		{"stop_timeout", c.StopTimeout == other.StopTimeout},

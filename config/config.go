@@ -20,6 +20,11 @@ type Config struct {
 	Store  string // pebble:DIR, or a database's URL, which may have a password; or where that is: see ParseStore
 	Node   string // this process's name in the attempt log; empty: the host's
 
+	// Advertise is HOST:PORT of the API as other nodes of the same database reach it.
+	// Empty: Listen's, and where that is every address, the one from which this
+	// machine reaches the database.
+	Advertise string
+
 	LogLevel    slog.Level
 	StopTimeout time.Duration // how long a stop waits for attempts in flight
 

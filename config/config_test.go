@@ -31,6 +31,7 @@ func TestFull(t *testing.T) {
 		Listen:      "127.0.0.1:2356",
 		Store:       "pebble:/var/lib/bellman",
 		Node:        "bellman-1",
+		Advertise:   "10.0.0.5:2355",
 		LogLevel:    slog.LevelWarn,
 		StopTimeout: 25 * time.Second,
 		Queues: []Queue{{
@@ -90,7 +91,7 @@ func TestNothing(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	tests := []struct{ text, want string }{
 		// Where it stands.
-		{"lisen: 127.0.0.1:1", "line 1:1: lisen: unknown field: want listen, store, node"},
+		{"lisen: 127.0.0.1:1", "line 1:1: lisen: unknown field: want listen, store, advertise, node"},
 		{"\nflow:\n  hihg: 3\n", "line 3:3: flow.hihg: unknown field: want high or low"},
 		{"sources: []", "line 1:1: sources: unknown field"},
 		{"connections: {}", "line 1:1: connections: unknown field"},
@@ -122,6 +123,11 @@ func TestMistakes(t *testing.T) {
 		{"listen: localhost", `"localhost" is no address`},
 		{"listen: localhost:http", `"localhost:http" is no address`},
 		{"listen: :70000", `":70000" is no address`},
+		{"advertise: 0.0.0.0:2355", `advertise: "0.0.0.0:2355" is no address that others can reach: want HOST:PORT such as 10.0.0.5:2355`},
+		{"advertise: 'n1'", "is no address that others can reach"},
+		{"advertise: ':2355'", "is no address that others can reach"},
+		{"advertise: 'http://n1:2355'", "is no address that others can reach"},
+		{"advertise: 'n1:0'", "is no address that others can reach"},
 		{"store: redis://u:secret@h/db", `store: "redis" names no store: want pebble:DIR, postgres://`},
 		{"store: 'pebble:'", `store: "pebble" names no directory: want pebble:DIR`},
 		{"node: a b", `node: "a b" is no name`},

@@ -51,7 +51,7 @@ func TestCheckNames(t *testing.T) {
 // Of every setting but the queues it is told when it has changed.
 func TestRestarts(t *testing.T) {
 	other := map[string]string{
-		"listen": "127.0.0.1:1", "store": "pebble:elsewhere", "node": "n9", "log_level": "debug", "stop_timeout": "3s",
+		"listen": "127.0.0.1:1", "store": "pebble:elsewhere", "advertise": "n9:2355", "node": "n9", "log_level": "debug", "stop_timeout": "3s",
 		"keys": "[{name: ci, role: admin, sha256: " + hashA + "}]", "queues": "{a: {}, b: {}}",
 		"flow.high": "300000", "flow.low": "7", "retention.succeeded": "1d", "retention.failed": "1d", "retention.cancelled": "1d",
 		"egress.allow_private": "true", "egress.allow": "10.0.0.0/8", "egress.proxy": "http://127.0.0.1:3128",

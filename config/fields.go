@@ -24,6 +24,7 @@ import (
 var configFields = []field[Config]{
 	{name: "listen", set: func(c *Config, s string) error { return address(&c.Listen, s) }},
 	{name: "store", set: func(c *Config, s string) error { return store(&c.Store, s) }},
+	{name: "advertise", set: func(c *Config, s string) error { return reachable(&c.Advertise, s) }},
 	{name: "node", set: func(c *Config, s string) error { return name(&c.Node, s) }},
 	{name: "log_level", set: func(c *Config, s string) error { return level(&c.LogLevel, s) }},
 	{name: "stop_timeout", set: func(c *Config, s string) error { return duration(&c.StopTimeout, s, time.Second, time.Hour) }},
@@ -205,6 +206,20 @@ func address(to *string, s string) error {
 	_, port, err := net.SplitHostPort(s)
 	if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
 		return fmt.Errorf("%.80q is no address: want HOST:PORT such as 127.0.0.1:2355", s)
+	}
+	return nil
+}
+
+func reachable(to *string, s string) error {
+	*to = s
+	if s == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(s)
+	n, portErr := strconv.ParseUint(port, 10, 16)
+	addr, addrErr := netip.ParseAddr(host)
+	if err != nil || portErr != nil || n == 0 || host == "" || strings.ContainsAny(host, "/@?#\\ ") || addrErr == nil && addr.IsUnspecified() {
+		return fmt.Errorf("%.80q is no address that others can reach: want HOST:PORT such as 10.0.0.5:2355", s)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (s *Server) console(c *config.Config) (*console.Console, error) {
 		Reader:  s.store,
 		Kinds:   func(queue string) string { return (*s.kinds.Load())[queue] },
 		Queues:  func() []string { return slices.Sorted(maps.Keys(*s.kinds.Load())) },
-		Nodes:   s.nodes(),
+		Nodes:   s.engine,
 		Resends: shownResends{resends{s.resends}},
 		Orders:  shownOrders{},
 		Keys:    held,

@@ -53,15 +53,18 @@ func TestDatabaseGoesAway(t *testing.T) {
 		until(t, api, first.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
 
 		way.cut(true)
-		eventually(t, "not ready", func() bool { status, _ := get("/readyz"); return status == 503 })
-		if _, why := get("/readyz"); !strings.Contains(why, "the database cannot be reached") || strings.Contains(why, "127.0.0.1") {
-			t.Errorf("readyz says %s; want why, without an address", why)
-		}
+		eventually(t, "not ready, for the database's sake", func() bool {
+			status, why := get("/readyz")
+			if strings.Contains(why, "127.0.0.1") {
+				t.Errorf("readyz says %s; want no address", why)
+			}
+			return status == 503 && strings.Contains(why, "the database cannot be reached")
+		})
 		if status, body := get("/healthz"); status != 200 {
 			t.Errorf("healthz: %d %s; want 200", status, body)
 		}
 		_, _, err := api.Create(t.Context(), client.CreateTask{Queue: "default", Key: "refused", URL: merchant.URL + "/refused"})
-		if client.StatusOf(err) != 503 || !strings.Contains(err.Error(), "database") {
+		if client.StatusOf(err) != 503 || !strings.Contains(err.Error(), "the database cannot be reached") && !strings.Contains(err.Error(), "did not say whether") {
 			t.Errorf("create without a database: %v; want 503 that says so", err)
 		}
 		_, err = api.Task(t.Context(), client.ByID(later.ID))
@@ -71,10 +74,7 @@ func TestDatabaseGoesAway(t *testing.T) {
 		way.cut(false)
 		eventually(t, "ready again", func() bool { status, _ := get("/readyz"); return status == 200 })
 		until(t, api, later.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
-		again, created, err := api.Create(t.Context(), client.CreateTask{Queue: "default", Key: "refused", URL: merchant.URL + "/refused"})
-		if err != nil || !created {
-			t.Fatalf("create again: created %t, %v; want it new", created, err)
-		}
+		again := create(t, api, client.CreateTask{Queue: "default", Key: "refused", URL: merchant.URL + "/refused"})
 		until(t, api, again.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
 		for _, path := range []string{"/first", "/later", "/refused"} {
 			if n := times(path); n != 1 {

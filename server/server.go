@@ -45,6 +45,7 @@ type Server struct {
 	client   *deliver.Client
 	metrics  *metrics.Metrics
 	engine   *engine.Engine
+	peers    *peers // nil: the store is this process's alone
 	resends  *resend.Jobs
 	kinds    atomic.Pointer[map[string]string] // of the queues, by their names
 	listener net.Listener
@@ -105,11 +106,21 @@ func Open(o Options) (_ *Server, err error) {
 	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
+	addr := advertised(c, s.Addr())
+	var hint func(context.Context, string, bellman.Hint)
+	if _, alone := s.store.(embedded); !alone {
+		take := func(h bellman.Hint) { s.engine.Hinted(h) } // there is one by the time that somebody tells anything
+		if s.peers, err = newPeers(ctx, s.store, addr, take, s.log); err != nil {
+			return nil, err
+		}
+		hint = s.peers.tell
+	}
 	s.engine, err = engine.New(engine.Options{
 		Store:       s.store,
 		Queues:      queues,
 		Node:        c.Node,
-		Addr:        s.Addr(),
+		Addr:        addr,
+		Hint:        hint,
 		Version:     s.version,
 		Logger:      s.log,
 		Observer:    s.metrics,
@@ -129,7 +140,7 @@ func Open(o Options) (_ *Server, err error) {
 		Engine:  front{s.engine, &probe{store: s.store, log: s.log}},
 		Reader:  s.store,
 		Resends: resends{s.resends},
-		Nodes:   s.nodes(),
+		Nodes:   s.engine,
 		Kinds:   func(queue string) string { return (*s.kinds.Load())[queue] },
 		Orders:  orders{},
 		Backup:  s.backup(),
@@ -146,7 +157,7 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.http = &http.Server{
-		Handler:           beside(pages, handler),
+		Handler:           beside(pages, s.besidePeers(handler)),
 		ReadHeaderTimeout: readHeader,
 		ReadTimeout:       readRequest,
 		IdleTimeout:       idleRequest,
@@ -201,6 +212,9 @@ func (s *Server) Close() error {
 	}
 	if s.client != nil {
 		s.client.Close()
+	}
+	if s.peers != nil {
+		s.peers.close()
 	}
 	if s.store != nil {
 		errs = append(errs, s.store.Close())

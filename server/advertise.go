@@ -1,0 +1,44 @@
+package server
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+
+	"github.com/bellmanhq/bellman/config"
+)
+
+// advertised is where other nodes reach the API: as configured, else where it
+// listens. Of a server that listens on all addresses it is the one from which this
+// machine reaches the database; empty if that cannot be told.
+func advertised(c *config.Config, listens string) string {
+	if c.Advertise != "" {
+		return c.Advertise
+	}
+	host, port, err := net.SplitHostPort(listens)
+	if err != nil {
+		return ""
+	}
+	if addr, err := netip.ParseAddr(host); err != nil || !addr.IsUnspecified() {
+		return listens
+	}
+	s, err := config.ParseStore(c.Store)
+	if err != nil || s.Kind == config.Pebble {
+		return ""
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Hostname() == "" {
+		return ""
+	}
+	// UDP: an address is chosen, and nothing is sent.
+	conn, err := net.Dial("udp", net.JoinHostPort(u.Hostname(), "9"))
+	if err != nil {
+		return ""
+	}
+	defer conn.Close()
+	from, _, err := net.SplitHostPort(conn.LocalAddr().String())
+	if err != nil {
+		return ""
+	}
+	return net.JoinHostPort(from, port)
+}

@@ -1,0 +1,107 @@
+package server_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/server"
+)
+
+// Two servers on one database share its shards, each tells who there is, what one
+// accepts the other knows, and what is due is attempted once. When one stops the
+// other has all.
+func TestTwoServers(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		var arrived atomic.Int64
+		merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			arrived.Add(1)
+			io.WriteString(w, "success")
+		}))
+		defer merchant.Close()
+		log := slog.New(slog.DiscardHandler)
+		open := func(node string) (*client.Client, func()) {
+			c := config.Default()
+			c.Listen, c.Store, c.Node = "127.0.0.1:0", d.url, node
+			c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+			s, err := server.Open(server.Options{Config: c, Logger: log})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			ended := make(chan error, 1)
+			go func() { ended <- s.Run(ctx) }()
+			api, err := client.New(client.Options{Server: "http://" + s.Addr()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			stopped := false
+			stop := func() {
+				if stopped {
+					return
+				}
+				stopped = true
+				cancel()
+				if err := <-ended; err != nil {
+					t.Errorf("%s: %v", node, err)
+				}
+				if err := s.Close(); err != nil {
+					t.Errorf("%s: %v", node, err)
+				}
+			}
+			t.Cleanup(stop)
+			return api, stop
+		}
+		a, stopA := open("a")
+		b, stopB := open("b")
+		shards := func(api *client.Client) (each []int, self string) {
+			nodes, err := api.Nodes(t.Context())
+			if err != nil {
+				return nil, "" // not ready yet
+			}
+			for _, n := range nodes.Nodes {
+				if n.Alive {
+					each = append(each, len(n.Shards))
+				}
+				if n.Self {
+					self = n.Name
+				}
+			}
+			return each, self
+		}
+		eventually(t, "shared", func() bool {
+			each, _ := shards(a)
+			return len(each) == 2 && each[0] > 0 && each[1] > 0 && each[0]+each[1] == 64
+		})
+		_, ofA := shards(a)
+		_, ofB := shards(b)
+		if ofA == "" || ofB == "" || ofA == ofB {
+			t.Errorf("a says that it is %q, b that it is %q", ofA, ofB)
+		}
+		const tasks = 40
+		var ids []string
+		for i := range tasks {
+			api := []*client.Client{a, b}[i%2]
+			ids = append(ids, create(t, api, client.CreateTask{Queue: "default", URL: merchant.URL}).ID)
+		}
+		for i, id := range ids {
+			until(t, []*client.Client{b, a}[i%2], id, func(d *client.TaskDetail) bool { return d.State == "succeeded" && d.Attempts == 1 })
+		}
+		if n := arrived.Load(); n != tasks {
+			t.Errorf("%d attempts of %d tasks arrived", n, tasks)
+		}
+		stopA()
+		eventually(t, "b's alone", func() bool {
+			each, _ := shards(b)
+			return len(each) == 1 && each[0] == 64
+		})
+		stopB()
+	})
+}

@@ -1,0 +1,277 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// peers carries hints between the nodes of one store, over HTTP, to addresses of
+// the table of nodes and no others. Each is signed with a secret that is kept in
+// the store itself, so that whoever can read the database is a peer, and nobody
+// else. All of it is best effort.
+type peers struct {
+	store bellman.Store
+	self  string // the address under which others know this node
+	log   *slog.Logger
+	http  *http.Client
+	take  func(bellman.Hint) // what a hint that was received goes to
+
+	mu      sync.Mutex
+	secret  []byte
+	read    time.Time            // when the secret was read last
+	resting map[string]time.Time // addresses that did not answer, and until when they are left alone
+	heard   map[string]int64     // by node, when the newest hint of it was signed, Unix ns
+
+	sent, failed, received, refused atomic.Int64
+}
+
+const (
+	hintPath   = "/v1/nodes/hint"
+	hintHeader = "Bellman-Hint" // t=UNIX NANOSECONDS,v1=HMAC-SHA256 in hexadecimal
+	hintBytes  = 64 << 10
+
+	hintWindow = 10 * time.Second // that clocks, and a network, may be apart
+	restAfter  = 500 * time.Millisecond
+	rereadOnce = time.Second // in that time a secret is read at most once
+)
+
+// Where the store keeps the secret.
+const secretKind, secretName = "cluster", "secret"
+
+type secretDoc struct {
+	Secret string `json:"secret"` // 32 bytes, in hexadecimal
+}
+
+// newPeers reads the secret, and makes one where there is none.
+func newPeers(ctx context.Context, store bellman.Store, self string, take func(bellman.Hint), log *slog.Logger) (*peers, error) {
+	p := &peers{
+		store: store, self: self, take: take, log: log,
+		http: &http.Client{
+			// Straight there, through no proxy and to nowhere else.
+			Transport:     &http.Transport{DialContext: (&net.Dialer{}).DialContext, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		resting: map[string]time.Time{},
+		heard:   map[string]int64{},
+	}
+	err := p.reread(ctx)
+	if err == nil && p.secret == nil {
+		if err = p.makeSecret(ctx); err == nil {
+			err = p.reread(ctx)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the secret that nodes share: %w", err)
+	}
+	return p, nil
+}
+
+// makeSecret writes a new secret. Of two nodes that do so at once the later one's
+// stays, and the other reads it when it is refused.
+func (p *peers) makeSecret(ctx context.Context) error {
+	secret := make([]byte, 32)
+	rand.Read(secret) // never fails
+	text, err := json.Marshal(secretDoc{hex.EncodeToString(secret)})
+	if err != nil {
+		return err
+	}
+	return p.store.Commit(ctx, &bellman.Batch{Docs: []bellman.Doc{{Kind: secretKind, Name: secretName, Value: text}}})
+}
+
+// reread reads the secret from the store.
+func (p *peers) reread(ctx context.Context) error {
+	docs, err := p.store.Docs(ctx, secretKind, "", 1)
+	if err != nil || len(docs) == 0 {
+		return err
+	}
+	var d secretDoc
+	if err := json.Unmarshal(docs[0].Value, &d); err != nil {
+		return fmt.Errorf("document %s/%s is not what it was: delete it, and start all nodes anew: %w", secretKind, secretName, err)
+	}
+	secret, err := hex.DecodeString(d.Secret)
+	if err != nil || len(secret) < sha256.Size {
+		return fmt.Errorf("document %s/%s has no secret of %d bytes: delete it, and start all nodes anew", secretKind, secretName, sha256.Size)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.secret, p.read = secret, time.Now()
+	return nil
+}
+
+// refresh reads the secret again, unless that was done just now. It reports
+// whether it did.
+func (p *peers) refresh(ctx context.Context) bool {
+	p.mu.Lock()
+	late := time.Since(p.read) > rereadOnce
+	if late {
+		p.read = time.Now()
+	}
+	p.mu.Unlock()
+	if !late {
+		return false
+	}
+	if err := p.reread(ctx); err != nil {
+		p.log.Debug("the secret that nodes share cannot be read", "err", err)
+		return false
+	}
+	return true
+}
+
+// signature is that of a hint that was signed at a time for the node at an
+// address: it is good nowhere else.
+func (p *peers) signature(at int64, addr string, body []byte) []byte {
+	p.mu.Lock()
+	mac := hmac.New(sha256.New, p.secret)
+	p.mu.Unlock()
+	fmt.Fprintf(mac, "bellman hint\n%d\n%s\n", at, addr)
+	mac.Write(body)
+	return mac.Sum(nil)
+}
+
+// tell sends a hint to the node at an address of the table of nodes. One that did
+// not answer is left alone for a moment; the hint is lost then.
+func (p *peers) tell(ctx context.Context, addr string, h bellman.Hint) {
+	p.mu.Lock()
+	rests := time.Now().Before(p.resting[addr])
+	p.mu.Unlock()
+	if rests || addr == p.self {
+		return
+	}
+	err := p.send(ctx, addr, h)
+	if err == nil {
+		p.sent.Add(1)
+		return
+	}
+	p.failed.Add(1)
+	p.log.Debug("a hint was not taken", "peer", addr, "err", err)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for addr, until := range p.resting {
+		if time.Now().After(until) {
+			delete(p.resting, addr)
+		}
+	}
+	p.resting[addr] = time.Now().Add(restAfter)
+}
+
+func (p *peers) send(ctx context.Context, addr string, h bellman.Hint) error {
+	host, port, err := net.SplitHostPort(addr)
+	if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || strings.ContainsAny(host, "/@?#\\ ") {
+		return fmt.Errorf("%.80q is no address: want HOST:PORT", addr)
+	}
+	body, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	u := url.URL{Scheme: "http", Host: addr, Path: hintPath}
+	for again := false; ; again = true {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		at := time.Now().UnixNano()
+		r.Header.Set(hintHeader, fmt.Sprintf("t=%d,v1=%x", at, p.signature(at, addr, body)))
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := p.http.Do(r)
+		if err != nil {
+			return err
+		}
+		io.Copy(io.Discard, io.LimitReader(resp.Body, 4<<10)) // so that the connection can be used again
+		resp.Body.Close()
+		switch {
+		case resp.StatusCode == http.StatusNoContent:
+			return nil
+		case resp.StatusCode != http.StatusUnauthorized || again || !p.refresh(ctx):
+			return fmt.Errorf("answered with %s", resp.Status)
+		}
+	}
+}
+
+// ServeHTTP takes a hint in.
+func (p *peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	at, signed, ok := parseSignature(r.Header.Get(hintHeader))
+	if ok && time.Since(time.Unix(0, at)).Abs() <= hintWindow {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, hintBytes))
+		var h bellman.Hint
+		if err == nil && p.signedBy(r.Context(), at, signed, body) && json.Unmarshal(body, &h) == nil && p.fresh(h.From, at) {
+			p.received.Add(1)
+			p.take(h)
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+	}
+	p.refused.Add(1)
+	w.WriteHeader(http.StatusUnauthorized)
+}
+
+// signedBy reports whether a peer signed a hint for this node.
+func (p *peers) signedBy(ctx context.Context, at int64, signed, body []byte) bool {
+	return hmac.Equal(signed, p.signature(at, p.self, body)) ||
+		p.refresh(ctx) && hmac.Equal(signed, p.signature(at, p.self, body))
+}
+
+// fresh reports whether a hint is newer than all others of its node: the same one
+// again, by somebody who listened, is not.
+func (p *peers) fresh(from string, at int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if from == "" || at <= p.heard[from] {
+		return false
+	}
+	for name, last := range p.heard { // what is older than the window is refused for that
+		if time.Since(time.Unix(0, last)) > 2*hintWindow {
+			delete(p.heard, name)
+		}
+	}
+	p.heard[from] = at
+	return true
+}
+
+func parseSignature(text string) (at int64, signed []byte, ok bool) {
+	when, mac, _ := strings.Cut(text, ",")
+	digits, timed := strings.CutPrefix(when, "t=")
+	digest, keyed := strings.CutPrefix(mac, "v1=")
+	at, err := strconv.ParseInt(digits, 10, 64)
+	signed, hexErr := hex.DecodeString(digest)
+	return at, signed, timed && keyed && err == nil && hexErr == nil
+}
+
+// besidePeers serves what other nodes tell, and all else with rest.
+func (s *Server) besidePeers(rest http.Handler) http.Handler {
+	if s.peers == nil {
+		return rest
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == hintPath {
+			s.peers.ServeHTTP(w, r)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	})
+}
+
+// close gives the connections back.
+func (p *peers) close() { p.http.CloseIdleConnections() }

@@ -1,0 +1,174 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// A node of a test: what it was told.
+type hearer struct {
+	*peers
+	addr string
+	got  chan bellman.Hint
+}
+
+func hear(t *testing.T, store bellman.Store) *hearer {
+	t.Helper()
+	h := &hearer{got: make(chan bellman.Hint, 100)}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, r) }))
+	t.Cleanup(s.Close)
+	h.addr = strings.TrimPrefix(s.URL, "http://")
+	var err error
+	if h.peers, err = newPeers(t.Context(), store, h.addr, func(hint bellman.Hint) { h.got <- hint }, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.close)
+	return h
+}
+
+func (h *hearer) count() (sent, failed, received, refused int64) {
+	return h.sent.Load(), h.failed.Load(), h.received.Load(), h.refused.Load()
+}
+
+func TestHintArrives(t *testing.T) {
+	store := memory.New()
+	a, b := hear(t, store), hear(t, store)
+	want := bellman.Hint{From: "a/1", Added: []uint16{3, 65535}, Since: 5, Until: 9, Docs: []string{"pause"}}
+	for range 3 {
+		a.tell(t.Context(), b.addr, want)
+		select {
+		case got := <-b.got:
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("told %+v; want %+v", got, want)
+			}
+		default:
+			t.Fatal("nothing was told")
+		}
+	}
+	a.tell(t.Context(), a.addr, want)
+	if sent, failed, received, _ := a.count(); sent != 3 || failed != 0 || received != 0 {
+		t.Errorf("a sent %d, of which %d failed, and received %d; want 3, 0, 0: nobody tells himself", sent, failed, received)
+	}
+}
+
+// Two nodes that made a secret at once, or one that was started before the store
+// was emptied, find together.
+func TestHintWithAnotherSecret(t *testing.T) {
+	store := memory.New()
+	a, b := hear(t, store), hear(t, store)
+	if err := a.makeSecret(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, old := range []*hearer{a, b} { // in turn: who sends has the old one, who receives has it
+		a.read, b.read = time.Time{}, time.Time{}
+		old.secret = bytes.Repeat([]byte{7}, 32)
+		a.tell(t.Context(), b.addr, bellman.Hint{From: "a/1"})
+		select {
+		case <-b.got:
+		default:
+			t.Fatal("nothing was told")
+		}
+	}
+}
+
+// A stranger, without the secret, or with what a peer has said before.
+func TestHintIsRefused(t *testing.T) {
+	store := memory.New()
+	a, b, c := hear(t, store), hear(t, store), hear(t, store)
+	body := `{"from":"a/1"}`
+	sign := func(p *hearer, at time.Time, to, body string) string {
+		return fmt.Sprintf("t=%d,v1=%x", at.UnixNano(), p.signature(at.UnixNano(), to, []byte(body)))
+	}
+	now := time.Now()
+	stranger := hear(t, memory.New())
+	good := sign(a, now, b.addr, body)
+	tests := []struct {
+		name, header, body string
+		status             int
+	}{
+		{"nothing", "", body, 401},
+		{"nonsense", "t=,v1=", body, 401},
+		{"no hexadecimal", fmt.Sprintf("t=%d,v1=xyz", now.UnixNano()), body, 401},
+		{"an empty signature", fmt.Sprintf("t=%d,v1=", now.UnixNano()), body, 401},
+		{"another secret", sign(stranger, now, b.addr, body), body, 401},
+		{"another node's", sign(a, now, c.addr, body), body, 401},
+		{"another body", good, `{"from":"a/2"}`, 401},
+		{"another time", strings.Replace(good, "t=1", "t=2", 1), body, 401},
+		{"too old", sign(a, now.Add(-hintWindow-time.Second), b.addr, body), body, 401},
+		{"too young", sign(a, now.Add(hintWindow+time.Minute), b.addr, body), body, 401},
+		{"no JSON", sign(a, now, b.addr, "x"), "x", 401},
+		{"of nobody", sign(a, now, b.addr, "{}"), "{}", 401},
+		{"too long", sign(a, now, b.addr, strings.Repeat(" ", hintBytes)+body), strings.Repeat(" ", hintBytes) + body, 401},
+		{"a good one", good, body, 204},
+		{"the same again", good, body, 401},
+		{"an earlier one", sign(a, now.Add(-time.Millisecond), b.addr, body), body, 401},
+		{"a later one", sign(a, now.Add(time.Millisecond), b.addr, body), body, 204},
+	}
+	for _, tt := range tests {
+		b.read = time.Now() // the secret is as it is
+		r := httptest.NewRequest("POST", hintPath, strings.NewReader(tt.body))
+		r.Header.Set(hintHeader, tt.header)
+		w := httptest.NewRecorder()
+		b.ServeHTTP(w, r)
+		if w.Code != tt.status || w.Body.Len() > 0 {
+			t.Errorf("%s: %d %q; want %d and no word", tt.name, w.Code, w.Body, tt.status)
+		}
+	}
+	if len(b.got) != 2 {
+		t.Errorf("%d hints were taken in; want 2", len(b.got))
+	}
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, httptest.NewRequest("GET", hintPath, nil))
+	if w.Code != 405 {
+		t.Errorf("GET: %d; want 405", w.Code)
+	}
+}
+
+// A peer that does not answer costs one try in a while, and never longer than it
+// may take; one that sends elsewhere is not followed.
+func TestHintIsLost(t *testing.T) {
+	store := memory.New()
+	a := hear(t, store)
+	elsewhere := make(chan string, 10)
+	trap := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { elsewhere <- r.URL.Path }))
+	defer trap.Close()
+	leads := httptest.NewServer(http.RedirectHandler(trap.URL+"/metadata", http.StatusTemporaryRedirect))
+	defer leads.Close()
+	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // else nobody looks whether the caller is there
+		<-r.Context().Done()
+	}))
+	defer hangs.Close()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	began := time.Now()
+	for _, addr := range []string{strings.TrimPrefix(leads.URL, "http://"), strings.TrimPrefix(hangs.URL, "http://"),
+		strings.TrimPrefix(gone.URL, "http://"), "", "nowhere", "127.0.0.1", "a/b:1", "user@127.0.0.1:1/x?", "http://127.0.0.1:80"} {
+		for range 5 {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			a.tell(ctx, addr, bellman.Hint{From: "a/1"})
+			cancel()
+		}
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if sent, failed, _, _ := a.count(); sent != 0 || failed != 9 && time.Since(began) < restAfter {
+		t.Errorf("%d hints were sent and %d failed; want none and one for each address", sent, failed)
+	}
+	if len(elsewhere) > 0 {
+		t.Errorf("a redirect was followed to %s", <-elsewhere)
+	}
+}
