@@ -3,6 +3,7 @@ package resend
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -29,7 +30,11 @@ func parse(doc bellman.Doc) (Job, error) {
 // save writes a job, with what was done by hand to it, and notes when.
 func (j *Jobs) save(ctx context.Context, job *Job, audits ...bellman.Audit) error {
 	job.Updated = now()
-	if err := j.store.Commit(ctx, &bellman.Batch{Docs: []bellman.Doc{document(*job)}, Audits: audits}); err != nil {
+	docs := []bellman.Doc{document(*job)}
+	if job.State != Running && j.leads != nil {
+		docs = append(docs, bellman.Doc{Kind: cancelKind, Name: job.ID.String()})
+	}
+	if err := j.store.Commit(ctx, &bellman.Batch{Docs: docs, Audits: audits}); err != nil {
 		return fmt.Errorf("keep bulk resend %v: %w", job.ID, err)
 	}
 	return nil
@@ -37,6 +42,30 @@ func (j *Jobs) save(ctx context.Context, job *Job, audits ...bellman.Audit) erro
 
 // read reads one job.
 func (j *Jobs) read(ctx context.Context, id bellman.ID) (Job, error) {
+	doc, err := j.doc(ctx, kind, id)
+	if err != nil {
+		return Job{}, fmt.Errorf("read bulk resend %v: %w", id, err)
+	}
+	return parse(doc)
+}
+
+// askedToEnd reports whether another process was asked to cancel a job.
+func (j *Jobs) askedToEnd(ctx context.Context, id bellman.ID) (bool, error) {
+	if j.leads == nil {
+		return false, nil
+	}
+	switch _, err := j.doc(ctx, cancelKind, id); {
+	case errors.Is(err, bellman.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("read whether bulk resend %v was cancelled: %w", id, err)
+	}
+	return true, nil
+}
+
+// doc reads the document of a kind about a job. bellman.ErrNotFound if there is
+// none.
+func (j *Jobs) doc(ctx context.Context, kind string, id bellman.ID) (bellman.Doc, error) {
 	// Names are read from above one, and no id is between this one and its own
 	// with the last digit one character lower.
 	name := []byte(id.String())
@@ -44,11 +73,11 @@ func (j *Jobs) read(ctx context.Context, id bellman.ID) (Job, error) {
 	docs, err := j.store.Docs(ctx, kind, string(name), 1)
 	switch {
 	case err != nil:
-		return Job{}, fmt.Errorf("read bulk resend %v: %w", id, err)
+		return bellman.Doc{}, err
 	case len(docs) == 0 || docs[0].Name != id.String():
-		return Job{}, fmt.Errorf("bulk resend %v: %w", id, bellman.ErrNotFound)
+		return bellman.Doc{}, bellman.ErrNotFound
 	}
-	return parse(docs[0])
+	return docs[0], nil
 }
 
 // all reads all jobs, the oldest first. After an error there are no more.

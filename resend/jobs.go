@@ -19,6 +19,7 @@ type Jobs struct {
 	store Store
 	tasks Tasks
 	log   *slog.Logger
+	leads func() bool // nil: always
 
 	wake chan struct{} // holds one: look at unfinished again
 
@@ -47,7 +48,7 @@ func New(o Options) (*Jobs, error) {
 		o.Logger = slog.Default()
 	}
 	return &Jobs{
-		store: o.Store, tasks: o.Tasks, log: o.Logger,
+		store: o.Store, tasks: o.Tasks, log: o.Logger, leads: o.Leads,
 		wake:       make(chan struct{}, 1),
 		unfinished: map[bellman.ID]*work{},
 	}, nil
@@ -74,8 +75,10 @@ func (j *Jobs) Start(ctx context.Context, in Job) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	j.unfinished[job.ID] = w
-	j.rouse()
+	if j.leading() && j.unfinished[job.ID] == nil { // else it was found in the store already
+		j.unfinished[job.ID] = w
+		j.rouse()
+	}
 	return job, nil
 }
 
@@ -147,6 +150,9 @@ func (j *Jobs) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (Job, e
 		if err != nil || job.State != Running {
 			return job, err
 		}
+		if !j.leading() {
+			return j.ask(ctx, job, by)
+		}
 		w = j.adopt(job)
 	}
 	job, idle, err := w.end(ctx, j, by)
@@ -155,6 +161,23 @@ func (j *Jobs) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (Job, e
 	}
 	return job, err
 }
+
+// ask leaves word that a job is to be ended, which whoever works on it finds when it
+// saves how far it came.
+func (j *Jobs) ask(ctx context.Context, job Job, by bellman.By) (Job, error) {
+	job.State, job.Finished = Cancelled, now()
+	err := j.store.Commit(ctx, &bellman.Batch{
+		Docs:   []bellman.Doc{{Kind: cancelKind, Name: job.ID.String(), Value: []byte("{}")}},
+		Audits: []bellman.Audit{{At: job.Finished, Who: by.Who, Action: "cancel", Target: target(job.ID), Reason: by.Reason}},
+	})
+	if err != nil {
+		return Job{}, fmt.Errorf("cancel bulk resend %v: %w", job.ID, err)
+	}
+	return job, nil
+}
+
+// leading reports whether this process works on the jobs.
+func (j *Jobs) leading() bool { return j.leads == nil || j.leads() }
 
 // end marks a job as cancelled and tells its goroutine, and says when none is at
 // it.

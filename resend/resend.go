@@ -15,7 +15,11 @@
 // since that save, is counted and not sent again. So a task is resent twice only
 // if its record is not there yet to say so.
 //
-// One process at a time runs the jobs of a store.
+// # Several processes on one store
+//
+// One of them works on the jobs, as [Options].Leads says; all of them start, show
+// and cancel jobs. When another one leads, the one before saves how far it came,
+// and the next goes on from there within 10 s.
 package resend
 
 import (
@@ -75,7 +79,14 @@ const (
 )
 
 // kind is the kind of the documents that jobs are kept in; their names are ids.
-const kind = "resend"
+// Those of cancelKind ask whoever works on a job to end it.
+const (
+	kind       = "resend"
+	cancelKind = "resend-cancel"
+)
+
+// takeUp is how soon a job that another process left, or started, is found.
+const takeUp = 10 * time.Second
 
 // A Store is the part of a bellman.Store that jobs need.
 type Store interface {
@@ -97,6 +108,11 @@ type Options struct {
 	Store  Store        // required
 	Tasks  Tasks        // required
 	Logger *slog.Logger // nil: slog.Default()
+
+	// Leads says whether this process is the one that works on the jobs now. Nil: it
+	// is the only one on the store. Two may lead for a moment: then up to 32 tasks of
+	// a job are resent twice.
+	Leads func() bool
 }
 
 // prepare checks what the caller gave of a job, fills in what was left out, and

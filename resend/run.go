@@ -29,18 +29,52 @@ func (j *Jobs) Run(ctx context.Context) error {
 
 	var workers sync.WaitGroup
 	defer workers.Wait()
-	if !j.resume(ctx) {
-		return nil
+	var look <-chan time.Time
+	if j.leads != nil {
+		ticker := time.NewTicker(lookEvery)
+		defer ticker.Stop()
+		look = ticker.C
 	}
+	var read time.Time // when the jobs were read; zero: not since this process leads
 	for {
-		for _, w := range j.waiting() {
-			workers.Go(func() { j.work(ctx, w) })
+		switch {
+		case !j.leading():
+			read = time.Time{}
+			j.giveUp()
+		case read.IsZero() || j.leads != nil && time.Since(read) >= takeUp:
+			if !j.resume(ctx) {
+				return nil
+			}
+			read = time.Now()
+			fallthrough
+		default:
+			for _, w := range j.waiting() {
+				workers.Go(func() { j.work(ctx, w) })
+			}
 		}
 		select {
 		case <-j.wake:
+		case <-look:
 		case <-ctx.Done():
 			return nil
 		}
+	}
+}
+
+// lookEvery is how often it is looked who leads.
+const lookEvery = time.Second
+
+// giveUp stops work on all jobs, as another process leads: how far each came is
+// saved, and they are no longer known here.
+func (j *Jobs) giveUp() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for id, w := range j.unfinished {
+		if !w.launched {
+			delete(j.unfinished, id)
+			continue
+		}
+		w.stop()
 	}
 }
 
@@ -101,7 +135,7 @@ func (j *Jobs) leave(w *work) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	w.launched = false
-	if state != Running {
+	if state != Running || !j.leading() {
 		delete(j.unfinished, id)
 	}
 }

@@ -63,6 +63,11 @@ func newRunner(j *Jobs, w *work, job Job, resumed time.Time) *runner {
 // the job was cancelled.
 func (r *runner) run(ctx, waiting context.Context) {
 	wait := time.Second
+	if r.jobs.leads != nil { // it may have been cancelled before its turn
+		if err := r.save(ctx, Running); err != nil {
+			r.heldUp(err)
+		}
+	}
 	for waiting.Err() == nil {
 		last, err := r.page(ctx, waiting)
 		if err == nil && last {
@@ -80,7 +85,11 @@ func (r *runner) run(ctx, waiting context.Context) {
 			wait = min(2*wait, maxBackoff)
 		}
 	}
-	// Stopped halfway: let the next process begin where this one ended.
+	// Stopped halfway: let the next process begin where this one ended. One that
+	// leads already has begun, and must not be set back.
+	if !r.jobs.leading() {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSave)
 	defer cancel()
 	if err := r.save(ctx, Running); err != nil {
@@ -96,6 +105,10 @@ func (r *runner) page(ctx, waiting context.Context) (last bool, err error) {
 		return false, fmt.Errorf("list tasks to resend: %w", err)
 	}
 	for some := range slices.Chunk(tasks, r.together) {
+		if !r.jobs.leading() {
+			r.work.stop()
+			return false, context.Canceled
+		}
 		r.some(ctx, waiting, some)
 		if err := waiting.Err(); err != nil {
 			return false, err
@@ -222,6 +235,13 @@ func (r *runner) save(ctx context.Context, state State) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	job := w.job
+	asked, err := r.jobs.askedToEnd(ctx, job.ID)
+	if err != nil {
+		return err
+	}
+	if asked && state == Running {
+		state = Cancelled
+	}
 	if state != Running && job.State == Running {
 		job.State, job.Finished = state, now()
 	}
@@ -229,8 +249,20 @@ func (r *runner) save(ctx context.Context, state State) error {
 		return err
 	}
 	w.job = job
+	if asked && w.cancel != nil {
+		w.cancel()
+	}
 	r.unsaved, r.saved = 0, time.Now()
 	return nil
+}
+
+// stop ends the waiting of the goroutine at a job.
+func (w *work) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cancel != nil {
+		w.cancel()
+	}
 }
 
 // passed notes that all tasks from this id on are done.
