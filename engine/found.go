@@ -24,7 +24,7 @@ type span struct {
 	to     int64            // Unix ms, exclusive
 }
 
-// maxSpans is how many spans wait; with more of them everything is looked at.
+// maxSpans is how many spans wait at most.
 const maxSpans = 64
 
 // all makes the loader read all of shards that is due now or soon.
@@ -38,14 +38,21 @@ func (f *found) all(shards []uint16) {
 func (f *found) span(shards []uint16, since, until int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.spans) < maxSpans {
-		f.spans = append(f.spans, span{shards, bellman.Position{Look: since}, until + 1})
-		return
+	next := span{shards, bellman.Position{Look: since}, until + 1}
+	for i := range f.spans {
+		if s := &f.spans[i]; len(f.spans) == maxSpans || s.near(next) {
+			s.shards = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.shards, shards))))
+			s.at.Look, s.to = min(s.at.Look, next.at.Look), max(s.to, next.to)
+			return
+		}
 	}
-	last := &f.spans[maxSpans-1]
-	last.shards = slices.Compact(slices.Sorted(slices.Values(slices.Concat(last.shards, shards))))
-	last.at = bellman.Position{Look: min(last.at.Look, since)}
-	last.to = max(last.to, until+1)
+	f.spans = append(f.spans, next)
+}
+
+// near reports whether two spans are best read as one.
+func (s *span) near(t span) bool {
+	const gap = 1000 // ms
+	return s.at.Look <= t.to+gap && t.at.Look <= s.to+gap
 }
 
 func (f *found) take() (won []uint16, spans []span) {
@@ -55,20 +62,26 @@ func (f *found) take() (won []uint16, spans []span) {
 	return won, spans
 }
 
-// lookAgain turns what the loader was told into stretches to read: what is due
-// already is read with all else that is, the rest up to where the loader has read.
+// lookAgain turns what the loader was told into stretches to read, as far as it has
+// read. Those of shards that were won, and those that were due a while ago, are
+// looked for among all that is overdue.
 func (l *loader) lookAgain(now time.Time) {
 	won, spans := l.found.take()
+	nowMs := now.UnixMilli()
 	if len(won) > 0 {
-		spans = append(spans, span{shards: won, to: noTime})
+		l.lookBack(0)
+		spans = append(spans, span{shards: won, at: bellman.Position{Look: nowMs}, to: noTime})
 	}
 	for _, s := range spans {
-		if s.at.Look <= now.UnixMilli() {
-			l.lookBack(s.at.Look)
-			s.at = bellman.Position{Look: now.UnixMilli()}
+		if s.shards = l.among(s.shards); len(s.shards) == 0 {
+			continue
 		}
-		if s.to = min(s.to, max(l.ahead, now.UnixMilli())+1); s.at.Look < s.to {
-			l.spans = append(l.spans, s)
+		if s.at.Look < now.Add(-recentPast).UnixMilli() || s.at.Look <= nowMs && len(l.out) > 0 {
+			l.lookBack(s.at.Look)
+			s.at = bellman.Position{Look: nowMs}
+		}
+		if s.to = min(s.to, max(l.ahead, nowMs)+1); s.at.Look < s.to && len(l.spans) < maxSpans {
+			l.spans = append(l.spans, s) // else it is found when it is due
 		}
 	}
 }

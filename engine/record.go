@@ -150,10 +150,10 @@ func (e *Engine) committed(b *batch, ops []*op) {
 		}
 		var it *item
 		if o.flight != nil {
-			it = e.land(o.flight, nowMs)
 			if change.Err == nil {
 				e.note(others, &change.To)
 			}
+			it = e.land(o.flight, nowMs)
 		} else if change.Err == nil {
 			ended := change.To.State.Ended() && !o.task.State.Ended()
 			o.task.Status = change.To

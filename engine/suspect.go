@@ -57,6 +57,8 @@ func (e *Engine) suspected(it *item) bool {
 		e.hand.drop(true, it)
 		return false
 	}
+	e.hand.mu.Lock()
+	defer e.hand.mu.Unlock()
 	it.task, it.Version = &t, t.Version
 	return true
 }
