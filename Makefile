@@ -6,11 +6,12 @@ FUZZTIME ?= 60s
 BENCH    ?= .
 COUNT    ?= 1
 COVER    ?= cover.out
+PICTURES ?= $(CURDIR)/screenshots
 
 # The version comes by -ldflags, so that a build needs no git.
 export GOFLAGS += -buildvcs=false
 
-.PHONY: build test lint bench fuzz cover
+.PHONY: build test lint bench fuzz cover screenshots
 
 build: ## the static binary ./bellman
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bellman ./cmd/bellman
@@ -33,3 +34,6 @@ fuzz: ## each fuzz target of each package for FUZZTIME
 cover: ## what the tests reach; COVER is the profile
 	go test -coverpkg=./... -coverprofile=$(COVER) ./...
 	go tool cover -func=$(COVER) | tail -n 1
+
+screenshots: ## a picture of each page of the console, in PICTURES
+	BELLMAN_SCREENSHOTS=$(PICTURES) scripts/chromium go test -count 1 -run TestScreenshots ./console

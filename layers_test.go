@@ -75,6 +75,7 @@ var standardOnly = []string{"", "wheel", "dispatch", "deliver/sign", "deliver/ca
 var homes = map[string]string{
 	"cel.dev/cel-go":               "rule",
 	"github.com/adhocore/gronx":    "schedule",
+	"github.com/chromedp":          "a test",
 	"github.com/cockroachdb":       "pebble",
 	"github.com/danielgtaylor":     "api",
 	"github.com/goccy":             "config",

@@ -98,7 +98,7 @@ func (q *request) look(v *searchView, what, field, value string, w *wish) error 
 	if len(tasks) == 0 {
 		f.Back = next.Time()
 	}
-	if field == "order_no" && oneOrder(tasks) && next.IsZero() { // an order is shown as a whole
+	if field == "order_no" && oneOrder(tasks) && next.IsZero() && (len(tasks) > 1 || f.Rows[0].Order != nil) { // an order is shown as a whole
 		f.Address, f.More = orderAddress(tasks[0].MerchantNo, value), true
 	}
 	v.Found = append(v.Found, f)

@@ -1,0 +1,407 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// pages are all pages of a world with a cast, by a short name.
+func (w *world) pages(t testing.TB, c *cast) []struct{ name, path string } {
+	t.Helper()
+	job, err := w.api.StartResend(t.Context(), client.BulkResend{Filter: client.Filter{MerchantNo: "M1004"}, Mode: "once", Reason: "the merchant lost them", Rate: "1000/s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []struct{ name, path string }{
+		{"overview", "/"},
+		{"tasks", "/tasks"},
+		{"filter", "/tasks?state=succeeded&status=200&kind=notify"},
+		{"task", "/tasks/" + c.accepted},
+		{"task-waiting", "/tasks/" + c.waiting},
+		{"task-failed", "/tasks/" + c.failed},
+		{"task-hostile", "/tasks/" + c.hostile},
+		{"task-long", "/tasks/" + c.long},
+		{"order", "/orders?merchant_no=M1001&order_no=never-1"},
+		{"order-paid", "/orders?merchant_no=M1001&order_no=paid-1"},
+		{"orders", "/orders"},
+		{"queues", "/queues"},
+		{"endpoints", "/endpoints?name=" + url.QueryEscape(w.merchant.URL)},
+		{"resends", "/resends"},
+		{"resend", "/resends/" + job.ID},
+		{"resend-new", "/resends/new?merchant_no=M1004"},
+		{"audit", "/audit"},
+		{"nodes", "/nodes"},
+		{"search-none", "/search?q=nothing-like-this"},
+		{"missing", "/tasks/0192f3a4-5b6c-7d8e-9f01-23456789abcd"},
+	}
+}
+
+// TestEveryPage looks at every page in both languages, wide and narrow: nothing
+// fails, nothing sticks out, and everybody can read it.
+func TestEveryPage(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	c := w.people(t)
+	pages := w.pages(t, c)
+	for _, look := range []struct {
+		lang, scheme string
+		size         func()
+		axe          bool
+	}{
+		{"en", "light", b.wide, true},
+		{"en", "dark", b.phone, false},
+		{"zh-CN", "dark", b.phone, true},
+	} {
+		b.language(look.lang)
+		b.colours(look.scheme)
+		look.size()
+		for _, p := range pages {
+			b.open(p.path)
+			b.ready()
+			if got := eval[string](b, `document.documentElement.lang`); got != look.lang {
+				t.Errorf("%s is in %q; want %q", p.name, got, look.lang)
+			}
+			if over := eval[int](b, `document.scrollingElement.scrollWidth - innerWidth`); over > 0 {
+				t.Errorf("%s in %s: sticks out by %d pixels: %s", p.name, look.lang, over,
+					eval[string](b, `[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > innerWidth && !e.closest(".scroll")).slice(0, 3).map(e => e.outerHTML.slice(0, 160)).join("\n")`))
+			}
+			if look.axe {
+				b.accessible()
+			}
+		}
+	}
+}
+
+func TestHostileContentIsOnlyShown(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	c := w.people(t)
+	b.open("/tasks/" + c.hostile)
+	b.says(`<script>window.hacked=1</script>`)
+	if eval[bool](b, `"hacked" in window`) {
+		t.Error("a script of a merchant ran")
+	}
+	if n := eval[int](b, `document.querySelectorAll("img").length`); n > 0 {
+		t.Errorf("%d pictures of a merchant are shown", n)
+	}
+	b.says("evil⟨U+202E⟩gnp.exe")
+	b.open("/tasks/" + c.secret)
+	b.says("***")
+	html := eval[string](b, `document.documentElement.outerHTML`)
+	if i := strings.Index(html, "s3cr3t"); i >= 0 {
+		t.Errorf("a secret is on the page: %s", html[max(i-80, 0):min(i+80, len(html))])
+	}
+	b.open("/tasks/" + c.failed)
+	b.says("系统繁忙")
+	if strings.Contains(b.text(), "abcdef") {
+		t.Error("a token that a merchant answered is shown")
+	}
+}
+
+func TestResendIsSeenWithoutLoadingAnew(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	c := w.people(t)
+	b.open("/tasks/" + c.accepted)
+	b.says("3 of 3")
+	b.click(`button[value=once]`) // without a reason the browser itself asks for one
+	if got := b.path(); strings.Contains(got, "done") {
+		t.Fatalf("sent without a reason: %s", got)
+	}
+	b.fill(`input[name=reason]`, "the merchant asks")
+	b.click(`button[value=once]`)
+	b.says("One attempt is being made now.")
+	b.says("By hand")
+	b.says("the merchant asks")
+	b.until(`document.querySelectorAll("table.log tbody tr").length === 4`)
+
+	// While it is open, somebody else does something.
+	eval[bool](b, `window.same = true`)
+	if _, err := w.api.Resend(t.Context(), client.ByID(c.accepted), client.ResendTask{Mode: "once"}); err != nil {
+		t.Fatal(err)
+	}
+	b.until(`document.querySelectorAll("table.log tbody tr").length === 5`)
+	if !eval[bool](b, `window.same === true`) {
+		t.Error("the page was loaded anew")
+	}
+}
+
+func TestATaskIsMovedAndCancelled(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	c := w.people(t)
+	b.open("/tasks/" + c.waiting)
+	b.fill(`input[name=reason]`, "later")
+	b.fill(`input[name=when]`, "soon")
+	b.click(`button[value=reschedule]`)
+	b.says("Want a duration such as 10m")
+	b.fill(`input[name=when]`, "2h")
+	b.click(`button[value=reschedule]`)
+	b.says("The next attempt was moved.")
+	b.answerYes()
+	b.fill(`input[name=reason]`, "not wanted any more")
+	b.click(`button[value=cancel]`)
+	b.says("The task is cancelled.")
+	if task := w.until(t, c.waiting, ended); task.State != "cancelled" {
+		t.Errorf("the task is %s", task.State)
+	}
+}
+
+func TestSearch(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	c := w.people(t)
+	host := strings.TrimPrefix(w.merchant.URL, "http://")
+	for _, tt := range []struct{ text, at string }{
+		{c.accepted, "/tasks/" + c.accepted},
+		{strings.ToUpper(c.accepted), "/tasks/" + c.accepted},
+		{"M1001/20261120000001/paid", "/tasks/" + c.accepted},
+		{" 20261120000001 ", "/tasks/" + c.accepted},
+		{"M1004", "/tasks?merchant_no=M1004"},
+		{"never-1", "/orders?merchant_no=M1001&order_no=never-1"},
+		{emoji, "/tasks/" + c.hostile},
+		{host, "/tasks?url_host=" + url.QueryEscape(host)},
+		{w.merchant.URL + "/busy?x=1", "/tasks?url_host=" + url.QueryEscape(host)},
+		{"nothing-like-this", "/search?q=nothing-like-this"},
+	} {
+		b.open("/nodes")
+		b.ready()
+		b.press("/")
+		b.until(`document.activeElement.name === "q"`)
+		b.fill(`input[name=q]`, tt.text)
+		b.press(kb.Enter)
+		b.until(`location.pathname !== "/nodes" && document.readyState === "complete"`)
+		if got := b.path(); !strings.HasPrefix(got, tt.at) {
+			t.Errorf("searching for %q leads to %s; want %s", tt.text, got, tt.at)
+		}
+	}
+}
+
+func TestKeysMove(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	w.people(t)
+	b.open("/tasks")
+	b.ready()
+	b.press("j", "j", "j", "k")
+	want := eval[string](b, `document.querySelectorAll("[data-rows] tbody tr")[1].querySelector("a").getAttribute("href")`)
+	if at := eval[int](b, `[...document.querySelectorAll("[data-rows] tbody tr")].findIndex(r => r.classList.contains("at"))`); at != 1 {
+		t.Fatalf("after j j j k row %d is marked; want 1", at)
+	}
+	b.press(kb.Enter)
+	b.at(want)
+}
+
+func TestTimesAreTheViewers(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	c := w.people(t)
+	task := w.until(t, c.accepted, ended)
+	b.open("/tasks/" + c.accepted)
+	b.ready()
+	got := eval[[]string](b, `[...document.querySelectorAll(".facts time")].slice(0, 1).flatMap(e => [e.textContent, e.title.split("\n")[0]])`)
+	at := task.Created.Time
+	want := []string{at.Add(8 * 3600e9).Format("2006-01-02 15:04:05"), at.Format("2006-01-02 15:04:05.000") + " UTC"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("created is shown as %q; want %q", got, want)
+	}
+	// A filter by time is typed as the viewer's clock shows it.
+	b.open("/tasks")
+	b.ready()
+	eval[bool](b, `document.querySelector("details.more").open = true`)
+	b.fill(`input[name=from]`, at.Add(8*3600e9+60e9).Format("2006-01-02T15:04"))
+	b.click(`form.filter button.primary`)
+	b.until(`location.search.includes("zone=Asia%2FShanghai")`)
+	if n := eval[int](b, `document.querySelectorAll("[data-rows] tbody tr").length`); n != 0 {
+		t.Errorf("%d tasks created in the minute to come", n)
+	}
+}
+
+func TestItReadsWithoutScripts(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	c := w.people(t)
+	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	for path, want := range map[string]string{
+		"/":                   "Backlog",
+		"/tasks":              "20261120000001",
+		"/tasks/" + c.failed:  "HTTP 500",
+		"/queues":             "wechat_notify",
+		"/search?q=M1004":     "payment.succeeded",
+		"/resends/new?key=k1": "No task fits",
+	} {
+		answer, err := http.Get(w.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		b.open(path)
+		if text := b.text(); !strings.Contains(text, want) {
+			t.Errorf("%s without scripts does not say %q: %s", path, want, text)
+		}
+		if shown := eval[int](b, `[...document.querySelectorAll(".needs-js")].filter(e => e.offsetParent).length`); shown > 0 {
+			t.Errorf("%s shows %d things that need scripts", path, shown)
+		}
+	}
+}
+
+func TestOverviewIsLive(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	b.open("/")
+	b.says("no data")
+	eval[bool](b, `window.same = true`)
+	for range 5 {
+		w.create(t, client.CreateTask{Queue: "quick", URL: w.merchant.URL + "/ok"})
+	}
+	b.until(`document.querySelectorAll(".tile dd")[2].textContent.startsWith("5")`)
+	if !eval[bool](b, `window.same === true`) {
+		t.Error("the page was loaded anew")
+	}
+}
+
+func TestPauseAndResume(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	w.people(t)
+	b.open("/queues?name=quick")
+	b.fill(`input[name=reason]`, "the merchant moves house")
+	b.click(`button[value=pause]`)
+	b.says("Paused.")
+	b.says("the merchant moves house")
+	b.fill(`select[name=name]`, "quick")
+	b.fill(`input[name=reason]`, "it has moved")
+	b.click(`button[value=resume]`)
+	b.says("Resumed.")
+	b.open("/audit?action=resume")
+	b.says("it has moved")
+	b.open("/endpoints?name=" + url.QueryEscape(w.merchant.URL))
+	b.fill(`input[name=reason]`, "quiet")
+	b.click(`button[value=pause]`)
+	b.says("Paused.")
+}
+
+func TestBulkResend(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	w.people(t)
+	b.open("/tasks?merchant_no=M1004")
+	b.click(`a[href^="/resends/new"]`)
+	b.says("What it would send again")
+	if n := eval[string](b, `document.querySelector(".tile dd").textContent`); n != "12" {
+		t.Errorf("it would touch %s tasks; want 12", n)
+	}
+	b.answerYes()
+	b.fill(`input[name=reason]`, "the merchant lost them")
+	b.fill(`input[name=rate]`, "1")
+	b.click(`main form button.primary`)
+	b.says("The bulk resend has begun.")
+	b.until(`+document.querySelectorAll(".tile dd")[1].firstChild.textContent > 1`) // it goes on by itself
+	b.fill(`input[name=reason]`, "enough")
+	b.click(`main form button.danger`)
+	b.says("The bulk resend was stopped.")
+	b.says("Stopped")
+}
+
+func TestSettle(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	w.people(t)
+	b.open("/orders?merchant_no=M1001&order_no=paid-1")
+	b.says("The channel says that it is paid.")
+	before := eval[int](b, `document.querySelectorAll("table.log tbody tr").length`)
+	b.click(`button[value=settle]`)
+	b.says("The channel was asked just now.")
+	b.until(fmt.Sprintf(`document.querySelectorAll("table.log tbody tr").length > %d`, before))
+}
+
+func TestRolesInTheBrowser(t *testing.T) {
+	w := open(t, "reader", "ops")
+	b := w.tab(t)
+	id := w.create(t, client.CreateTask{Queue: "quick", URL: w.merchant.URL + "/ok"})
+	b.open("/tasks/" + id)
+	b.at("/signin?to=")
+	b.fill(`input[name=name]`, "reader")
+	b.fill(`input[name=key]`, "wrong")
+	b.click(`main button.primary`)
+	b.says("do not belong together")
+	b.accessible()
+	b.fill(`input[name=key]`, "reader-key")
+	b.click(`main button.primary`)
+	b.at("/tasks/" + id)
+	if eval[bool](b, `!!document.querySelector("button[value=once]")`) {
+		t.Error("somebody who may only read is shown the actions")
+	}
+	post := func(token string) int {
+		return eval[int](b, fmt.Sprintf(`fetch(location.pathname, {method: "POST", body: new URLSearchParams({token: %s, action: "once", reason: "x"}), redirect: "manual"}).then(r => r.status)`, token))
+	}
+	if got := post(`document.querySelector("input[name=token]").value`); got != http.StatusForbidden {
+		t.Errorf("a role that lacks the right: %d; want 403", got)
+	}
+	b.signOut()
+	b.signIn("ops")
+	b.open("/tasks/" + id)
+	if got := post(`"nothing"`); got != http.StatusForbidden {
+		t.Errorf("a form without its token: %d; want 403", got)
+	}
+	b.signOut()
+}
+
+func TestASessionThatIsOver(t *testing.T) {
+	w := open(t, "ops")
+	b := w.tab(t)
+	id := w.create(t, client.CreateTask{Queue: "merchant-notify", URL: w.merchant.URL + "/busy"})
+	b.signIn("ops")
+	b.open("/tasks/" + id)
+	// The same session is ended elsewhere; the browser keeps its cookie.
+	token := eval[string](b, `document.querySelector("input[name=token]").value`)
+	cookies := call(b, network.GetCookies, network.GetCookiesParams{}).Cookies
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.URL+"/signout", strings.NewReader(url.Values{"token": {token}}.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for _, c := range cookies {
+		if !c.HTTPOnly {
+			t.Errorf("scripts can read the cookie %s", c.Name)
+		}
+		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	b.at("/signin?to=%2Ftasks%2F" + id) // the page notices by itself
+}
+
+func TestLookIsKept(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	b.open("/tasks?state=failed")
+	b.click(`button[value=zh]`)
+	b.says("没有符合条件的任务")
+	if got := b.path(); got != "/tasks?state=failed" {
+		t.Errorf("after the language was chosen the page is %s", got)
+	}
+	b.click(`button[name=theme]`) // light
+	b.until(`document.documentElement.dataset.theme === "light"`)
+	b.click(`button[name=theme]`)
+	b.until(`document.documentElement.dataset.theme === "dark"`)
+	if got := eval[string](b, `getComputedStyle(document.body).backgroundColor`); got != "rgb(14, 17, 22)" {
+		t.Errorf("the ground is %s in the dark", got)
+	}
+	b.click(`button[name=theme]`)
+	b.until(`!document.documentElement.dataset.theme`)
+	b.open("/nodes")
+	b.says("最近心跳")
+}
