@@ -7,17 +7,22 @@ BENCH    ?= .
 COUNT    ?= 1
 COVER    ?= cover.out
 PICTURES ?= $(CURDIR)/screenshots
+LONG     ?= 5m
+ROUNDS   ?= 20
 
 # The version comes by -ldflags, so that a build needs no git.
 export GOFLAGS += -buildvcs=false
 
-.PHONY: build test lint bench fuzz cover screenshots
+.PHONY: build test torture lint bench fuzz cover screenshots
 
 build: ## the static binary ./bellman
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bellman ./cmd/bellman
 
 test: ## every test, with the race detector, in random order
 	scripts/test-env go test -race -shuffle=on -timeout 12m ./...
+
+torture: ## processes and databases that fail, each kind of database for LONG; then figures of ROUNDS
+	scripts/torture-env go test -v -count 1 -timeout 0 ./torture -long $(LONG) -rounds $(ROUNDS)
 
 lint: ## format, vet, staticcheck, and a build without cgo
 	scripts/gofmt

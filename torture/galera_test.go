@@ -1,0 +1,165 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// galeraProviders are where packages put the library that makes MariaDB a cluster.
+var galeraProviders = []string{"/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so", "/usr/lib/*/galera/libgalera_smm.so"}
+
+// A galera is a MariaDB Galera cluster of three servers: each takes writes, and
+// which of two that contradict each other stands is found at COMMIT.
+type galera struct {
+	members []*galeraMember
+	mu      sync.Mutex // while one of them is in trouble
+	turn    int        // whose it is next
+}
+
+// A galeraMember is one server of a cluster.
+type galeraMember struct {
+	*mariadb
+	found    bool   // it is to begin a new cluster
+	position string // where it goes on, after a crash
+}
+
+// newGalera starts a cluster with an empty database. The test is skipped where
+// there is no Galera.
+func newGalera(t testing.TB) *galera {
+	t.Helper()
+	provider := ""
+	for _, pattern := range galeraProviders {
+		if found := glob(pattern); found != "" {
+			provider = found
+		}
+	}
+	if provider == "" || program("rsync") == "" {
+		t.Skip("no Galera on this machine, or no rsync: make torture installs them")
+	}
+	g := &galera{}
+	group := []string{freePort(t), freePort(t), freePort(t)}
+	for i, address := range group {
+		m := &galeraMember{found: i == 0}
+		m.mariadb = newMariaDB(t, fmt.Sprintf("galera-%d", i),
+			"--wsrep-on=ON", "--wsrep-provider="+provider, "--wsrep-cluster-name=bellman-torture",
+			"--wsrep-cluster-address=gcomm://"+strings.Join(group, ","), "--wsrep-node-name="+fmt.Sprint("member-", i), "--wsrep-node-address="+address,
+			"--wsrep-sst-method=rsync", "--wsrep-sst-receive-address="+freePort(t),
+			"--wsrep-provider-options=gmcast.listen_addr=tcp://"+address+";ist.recv_addr="+freePort(t)+";gcache.size=64M",
+			"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2")
+		plain := m.command
+		m.command = func() *exec.Cmd {
+			cmd := plain()
+			if m.found {
+				cmd.Args = append(cmd.Args, "--wsrep-new-cluster")
+			}
+			if m.position != "" {
+				cmd.Args = append(cmd.Args, "--wsrep-start-position="+m.position)
+			}
+			return cmd
+		}
+		m.ping = m.synced
+		g.members = append(g.members, m)
+		m.start(t)
+		m.found = false
+	}
+	g.members[0].create(t)
+	return g
+}
+
+// status is one of a member's variables of state.
+func (m *galeraMember) status(ctx context.Context, name string) (value string, err error) {
+	db, err := m.open()
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	err = db.QueryRowContext(ctx, "SHOW STATUS LIKE '"+name+"'").Scan(&name, &value)
+	return value, err
+}
+
+// synced returns nil when the member takes writes and has all of them.
+func (m *galeraMember) synced(ctx context.Context) error {
+	value, err := m.status(ctx, "wsrep_local_state_comment")
+	if err == nil && value != "Synced" {
+		err = fmt.Errorf("the member is %s", value)
+	}
+	return err
+}
+
+var recovered = regexp.MustCompile(`Recovered position:\s*(\S+:-?\d+)`)
+
+// restart starts a member that crashed, at the place where it was, as the
+// scripts of the package do: others then send it only what it has missed.
+func (m *galeraMember) restart(t testing.TB) {
+	t.Helper()
+	cmd := m.command()
+	cmd.Args = append(cmd.Args, "--wsrep-recover")
+	out, err := cmd.CombinedOutput()
+	if found := recovered.FindSubmatch(out); err == nil && found != nil {
+		m.position = string(found[1])
+	} else {
+		t.Logf("%s: no position was found: %v\n%s", m.name, err, out)
+	}
+	m.start(t)
+	m.position = ""
+}
+
+// isolate cuts a member off from the others, or ends that. Its clients still
+// reach it.
+func (m *galeraMember) isolate(t testing.TB, cut bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	text := "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'"
+	if cut {
+		text = "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'"
+	}
+	if err := m.exec(ctx, text); err != nil {
+		t.Errorf("%s: %v", m.name, err)
+	}
+}
+
+// hit makes trouble for one member, each in its turn and never for two at once:
+// two of three must be well, or nothing can be written.
+func (g *galera) hit(c *cluster, kind string, do func(t *testing.T, m *galeraMember, length time.Duration)) trouble {
+	return func(t *testing.T, length time.Duration) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		m := g.members[g.turn%len(g.members)]
+		g.turn++
+		over := c.journal.begin(t, kind, all)
+		defer over()
+		do(t, m, length)
+	}
+}
+
+// away makes a member crash, and rejoin.
+func away(t *testing.T, m *galeraMember, length time.Duration) {
+	m.crash(syscall.SIGKILL)
+	wait(length * 4)
+	m.restart(t)
+}
+
+// split cuts a member off from the others until they have put it out, and heals
+// that.
+func split(t *testing.T, m *galeraMember, length time.Duration) {
+	m.isolate(t, true)
+	wait(6*time.Second + 6*length)
+	m.isolate(t, false)
+	eventually(t, patient, "synced: "+m.name, m.answers)
+}
+
+// stopped makes a member stop for a while, in which the others may put it out.
+func stopped(t *testing.T, m *galeraMember, length time.Duration) {
+	m.current().signal(syscall.SIGSTOP)
+	wait(3*time.Second + 6*length)
+	m.current().signal(syscall.SIGCONT)
+	eventually(t, patient, "synced: "+m.name, m.answers)
+}

@@ -1,0 +1,71 @@
+package torture
+
+import (
+	"context"
+	"database/sql"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	_ "github.com/go-sql-driver/mysql" // is registered
+)
+
+// mysqlURL is the store in the database that listens at an address.
+func mysqlURL(address string) string { return "mysql://root@" + address + "/bellman" }
+
+func mysqlWires() wire { return &mysqlWire{} }
+
+// A mariadb is a private MariaDB server.
+type mariadb struct {
+	machine
+	dir string
+	id  *syscall.Credential
+}
+
+// newMariaDB makes a server, which does not run yet, with more settings than the
+// usual ones. The test is skipped where there is no MariaDB.
+func newMariaDB(t testing.TB, name string, more ...string) *mariadb {
+	t.Helper()
+	install, daemon := program("mariadb-install-db"), program("mariadbd", "/usr/sbin", "/usr/local/sbin")
+	if install == "" || daemon == "" {
+		t.Skip("no MariaDB server on this machine: make torture installs it")
+	}
+	dir := directory(t, "mysql")
+	s := &mariadb{dir: dir, id: credential(t, "mysql")}
+	data := filepath.Join(dir, "data")
+	s.name, s.address = name, freePort(t)
+	s.command = func() *exec.Cmd {
+		_, port, _ := net.SplitHostPort(s.address)
+		args := []string{"--no-defaults", "--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
+			"--port=" + port, "--bind-address=127.0.0.1", "--innodb-buffer-pool-size=128M", "--innodb-log-file-size=48M", "--max-connections=100"}
+		return command(s.id, dir, daemon, append(args, more...)...)
+	}
+	s.ping = func(ctx context.Context) error { return s.exec(ctx, "SELECT 1") }
+	must(t, command(s.id, dir, install, "--no-defaults", "--datadir="+data, "--auth-root-authentication-method=normal"))
+	t.Cleanup(s.remove)
+	return s
+}
+
+// open opens the server without a database.
+func (s *mariadb) open() (*sql.DB, error) { return sql.Open("mysql", "root@tcp("+s.address+")/") }
+
+// exec runs one statement.
+func (s *mariadb) exec(ctx context.Context, text string) error {
+	db, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, text)
+	return err
+}
+
+// create makes the database for the store.
+func (s *mariadb) create(t testing.TB) {
+	t.Helper()
+	if err := s.exec(t.Context(), "CREATE DATABASE bellman"); err != nil {
+		t.Fatal(err)
+	}
+}

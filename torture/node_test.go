@@ -1,0 +1,158 @@
+package torture
+
+import (
+	"net"
+	"net/http"
+	"os/exec"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// A node is one bellman process under a supervisor, which starts it again when it
+// ends by itself, as an init system would.
+type node struct {
+	number  int
+	address string // where it listens, always the same
+	store   string
+	client  *client.Client
+
+	mu      sync.Mutex
+	process *process
+	down    bool // it is to stay down
+	watched sync.WaitGroup
+	exits   []exit
+	logs    []*output
+}
+
+// An exit is an end of a process that nobody asked for.
+type exit struct {
+	at   time.Time
+	said string
+}
+
+// newNode is a node that does not run yet.
+func newNode(t testing.TB, number int, store string) *node {
+	t.Helper()
+	n := &node{number: number, address: freePort(t), store: store, down: true}
+	var err error
+	if n.client, err = client.New(client.Options{Server: "http://" + n.address, HTTP: &http.Client{Timeout: answerWithin}}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.kill)
+	return n
+}
+
+// freePort is an address of loopback that nobody listens on.
+func freePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// start starts the process.
+func (n *node) start(t testing.TB) {
+	t.Helper()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = false
+	if err := n.launch(); err != nil {
+		t.Fatal(err)
+	}
+	n.watched.Go(n.supervise)
+}
+
+// launch starts one process; n.mu is held.
+func (n *node) launch() error {
+	cmd := exec.Command(binaries[n.number], "serve", "--listen", n.address, "--store", n.store)
+	cmd.Env = environment("BELLMAN_EGRESS_ALLOW_PRIVATE=true", "BELLMAN_NODE="+agent(n.number))
+	var err error
+	if n.process, err = start(cmd); err == nil {
+		n.logs = append(n.logs, &n.process.said)
+	}
+	return err
+}
+
+// answerWithin is how long a node may take to answer, before another is asked.
+const answerWithin = 3 * time.Second
+
+// again is how long a supervisor waits before it starts a process again.
+const again = 500 * time.Millisecond
+
+// supervise starts the process again until it is to be down.
+func (n *node) supervise() {
+	for {
+		n.mu.Lock()
+		p := n.process
+		n.mu.Unlock()
+		<-p.exited
+		n.mu.Lock()
+		if n.down {
+			n.mu.Unlock()
+			return
+		}
+		n.exits = append(n.exits, exit{time.Now(), p.said.tail(5)})
+		n.mu.Unlock()
+		pause := time.NewTimer(again)
+		<-pause.C
+		n.mu.Lock()
+		if n.down || n.launch() != nil {
+			n.mu.Unlock()
+			return
+		}
+		n.mu.Unlock()
+	}
+}
+
+// signal sends the process a signal.
+func (n *node) signal(s syscall.Signal) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.process != nil {
+		n.process.signal(s)
+	}
+}
+
+// lower says that the process is to stay down, and returns it.
+func (n *node) lower() *process {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = true
+	return n.process
+}
+
+// kill ends the process as a crash does.
+func (n *node) kill() {
+	if p := n.lower(); p != nil {
+		p.kill()
+	}
+	n.watched.Wait()
+}
+
+// stop ends the process in good order.
+func (n *node) stop(t testing.TB) {
+	t.Helper()
+	p := n.lower()
+	p.signal(syscall.SIGTERM)
+	if status := p.end(t, patient); status != 0 {
+		t.Errorf("node %d: a stop ended with status %d:\n%s", n.number, status, p.said.tail(20))
+	}
+	n.watched.Wait()
+}
+
+// ready reports whether the node says that it can fire.
+func (n *node) ready(t testing.TB) bool { return n.client.Ready(t.Context()) == nil }
+
+// ended is when the process ended by itself so far.
+func (n *node) ended() []exit {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return append([]exit(nil), n.exits...)
+}

@@ -1,0 +1,124 @@
+package torture
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A process is a program that was started, with what it says.
+type process struct {
+	cmd    *exec.Cmd
+	said   output
+	exited chan struct{} // closed at the end
+}
+
+// start starts a program; env is all of its environment.
+func start(cmd *exec.Cmd) (*process, error) {
+	p := &process{cmd: cmd, exited: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &p.said, &p.said
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		cmd.Wait() // its status is in ProcessState
+		close(p.exited)
+	}()
+	return p, nil
+}
+
+// environment is the tests' own, without what would configure bellman.
+func environment(more ...string) []string {
+	var env []string
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "BELLMAN_") {
+			env = append(env, v)
+		}
+	}
+	return append(env, more...)
+}
+
+// signal sends a signal; the process may have ended.
+func (p *process) signal(s syscall.Signal) { p.cmd.Process.Signal(s) }
+
+// kill ends the process as a crash does, even one that was stopped.
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.exited
+}
+
+// ended reports whether the process has ended.
+func (p *process) ended() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// end waits for the end, and returns the exit status.
+func (p *process) end(t testing.TB, within time.Duration) int {
+	t.Helper()
+	timeout := time.NewTimer(within)
+	defer timeout.Stop()
+	select {
+	case <-p.exited:
+		return p.cmd.ProcessState.ExitCode()
+	case <-timeout.C:
+		t.Fatalf("%s is still there after %s:\n%s", p.cmd.Path, within, p.said.tail(40))
+		return -1
+	}
+}
+
+// An output collects what a process writes.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// tail is the last lines.
+func (o *output) tail(n int) string {
+	lines := strings.SplitAfter(o.String(), "\n")
+	return strings.Join(lines[max(len(lines)-n-1, 0):], "")
+}
+
+// eventually asks until ok, and fails the test if that takes too long.
+func eventually(t testing.TB, within time.Duration, what string, ok func() bool) {
+	t.Helper()
+	if !soon(within, ok) {
+		t.Fatalf("after %s still not %s", within, what)
+	}
+}
+
+// soon asks until ok, and gives up after a time.
+func soon(within time.Duration, ok func() bool) bool {
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	timeout := time.NewTimer(within)
+	defer timeout.Stop()
+	for !ok() {
+		select {
+		case <-look.C:
+		case <-timeout.C:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,170 @@
+package torture
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// unrecorded is how long the outcome of an attempt may take to be durable, after
+// its answer, while nothing is wrong but a busy machine.
+const unrecorded = 1500 * time.Millisecond
+
+// apart is how far a node's clock, which runs on its own, may be from the
+// receiver's.
+const apart = 50 * time.Millisecond
+
+// check holds what is left against what was promised, and says how much of it
+// was done twice, and why.
+func check(tb *testing.T, ledger map[string]receipt, r *receiver, j *journal, kept map[string]client.TaskDetail) {
+	tb.Helper()
+	t := &faults{tb: tb}
+	defer t.rest()
+	sights := r.sights()
+	why := map[string]int{}
+	var reasons []string
+	deliveries, unknown := 0, 0
+	explain := func(id string, s sight) {
+		e := j.hits(s.node, s.at, s.at.Add(slowest+unrecorded))
+		if e == nil {
+			t.Errorf("task %s: node %d sent attempt %d at %s, which is in no log, and nothing was wrong with it then", id, s.node, s.number, s.at.UTC().Format("15:04:05.000"))
+			return
+		}
+		if why[e.kind]++; why[e.kind] == 1 {
+			reasons = append(reasons, e.kind)
+		}
+	}
+	for id := range ledger {
+		if _, ok := kept[id]; !ok {
+			t.Errorf("task %s was accepted, and is not there", id)
+		}
+	}
+	keys := map[string]string{}
+	for id, task := range kept {
+		if other, twice := keys[task.Key]; twice {
+			t.Errorf("tasks %s and %s have the same key %s", id, other, task.Key)
+		}
+		keys[task.Key] = id
+		if _, ok := ledger[id]; !ok {
+			t.Errorf("task %s, key %s, is there, and was not accepted under this id", id, task.Key)
+		}
+		if task.State != "succeeded" {
+			t.Errorf("task %s ended as %s, %s; want succeeded", id, task.State, task.Reason)
+		}
+		deliveries += len(sights[id])
+		unknown += consistent(t, task, sights[id], explain)
+	}
+	for id := range sights {
+		if _, ok := kept[id]; !ok {
+			t.Errorf("task %s was delivered, and is not there", id)
+		}
+	}
+	extra := 0
+	for _, n := range why {
+		extra += n
+	}
+	tb.Logf("%d tasks accepted, %d deliveries, of which %d are in no log (%s) and %d attempts were logged as unknown; trouble: %s",
+		len(ledger), deliveries, extra, tally(reasons, why), unknown, j.kinds())
+}
+
+// faults are what a check finds; of many only the first are told.
+type faults struct {
+	tb testing.TB
+	n  int
+}
+
+const told = 20
+
+func (f *faults) Errorf(format string, args ...any) {
+	f.tb.Helper()
+	if f.n++; f.n <= told {
+		f.tb.Errorf(format, args...)
+	}
+}
+
+// rest says how many there were beyond those.
+func (f *faults) rest() {
+	if f.n > told {
+		f.tb.Errorf("and %d more", f.n-told)
+	}
+}
+
+// consistent holds a task's log against what the receiver saw of it. It passes
+// on each delivery that is not in the log, and returns how many attempts are
+// logged of which nobody knows whether they were made.
+func consistent(t *faults, task client.TaskDetail, sights []sight, explain func(id string, s sight)) (unknown int) {
+	logged := make([]bool, len(sights))
+	for i, a := range task.AttemptLog {
+		if a.Number != i+1 {
+			t.Errorf("task %s: attempt %d is number %d of its log", task.ID, a.Number, i+1)
+		}
+		if a.Started.Before(a.Due.Time) {
+			t.Errorf("task %s: attempt %d was due at %s and started at %s", task.ID, a.Number, a.Due, a.Started)
+		}
+		if i > 0 && a.Started.Before(ended(task.AttemptLog[i-1])) {
+			t.Errorf("task %s: attempt %d started at %s, before the one before it ended", task.ID, a.Number, a.Started)
+		}
+		if a.Result == "accepted" != (i == len(task.AttemptLog)-1) {
+			t.Errorf("task %s: attempt %d of %d was %s", task.ID, a.Number, len(task.AttemptLog), a.Result)
+		}
+		if a.Result == "unknown" {
+			unknown++
+			continue
+		}
+		seen := slices.IndexFunc(sights, func(s sight) bool {
+			return s.number == a.Number && agent(s.node) == a.Node && s.status == a.Status && s.body == a.Response &&
+				!s.at.Before(a.Started.Add(-apart)) && !s.at.After(ended(a).Add(apart))
+		})
+		switch {
+		case seen >= 0:
+			logged[seen] = true
+		case a.Status == 0: // no answer came: it may have arrived or not
+		default:
+			t.Errorf("task %s: node %s logged attempt %d of %s as %s, %d %q; the receiver saw %v", task.ID, a.Node, a.Number, a.Started, a.Result, a.Status, a.Response, sights)
+		}
+	}
+	if len(task.AttemptLog) == 0 {
+		t.Errorf("task %s has no attempt in its log", task.ID)
+	}
+	for i, s := range sights {
+		if !logged[i] {
+			explain(task.ID, s)
+		}
+	}
+	return unknown
+}
+
+// ended is when an attempt ended, at the latest: times are cut to milliseconds.
+func ended(a client.Attempt) time.Time {
+	return a.Started.Add(time.Duration(a.TookMS) * time.Millisecond)
+}
+
+// kept reads all tasks of a store that no node has open.
+func kept(t *testing.T, store string) map[string]client.TaskDetail {
+	t.Helper()
+	cmd := exec.Command(binaries[0], "export", "--store", store)
+	cmd.Env = environment()
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("bellman export: %v\n%s", err, &said)
+	}
+	tasks := map[string]client.TaskDetail{}
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+		var task client.TaskDetail
+		if err := d.Decode(&task); err != nil {
+			t.Fatal(err)
+		}
+		if _, twice := tasks[task.ID]; twice {
+			t.Errorf("task %s was exported twice", task.ID)
+		}
+		tasks[task.ID] = task
+	}
+	return tasks
+}

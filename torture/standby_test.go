@@ -1,0 +1,100 @@
+package torture
+
+import (
+	"context"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A pair is a PostgreSQL primary and its synchronous standby. What is committed
+// is on both.
+type pair struct {
+	mu      sync.Mutex // while there is a change
+	primary *postgres
+	standby *postgres
+}
+
+// newPair starts a pair with an empty database.
+func newPair(t testing.TB) *pair {
+	t.Helper()
+	p := &pair{primary: newPostgres(t, "postgres-a"), standby: locatePostgres(t, "postgres-b")}
+	p.primary.start(t)
+	p.follow(t)
+	return p
+}
+
+// pairURL is the store in whichever of two databases takes writes.
+func pairURL(addresses string) string {
+	return postgresURL(addresses) + "&target_session_attrs=read-write"
+}
+
+// addresses are where the two are reached, as a URL names them.
+func (p *pair) addresses() []string { return []string{p.primary.address, p.standby.address} }
+
+// follow makes the standby a copy of the primary, which from then on waits for
+// it at each COMMIT.
+func (p *pair) follow(t testing.TB) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(p.primary.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(p.standby.data); err != nil {
+		t.Fatal(err)
+	}
+	must(t, p.standby.run("pg_basebackup", "-D", p.standby.data, "-R", "-X", "stream", "-c", "fast", "--no-sync", "-U", "postgres", "-h", host, "-p", port))
+	p.standby.start(t)
+	p.tell(t, p.primary, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+	p.tell(t, p.primary, "SELECT pg_reload_conf()")
+	eventually(t, patient, "synchronous: the standby", func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		state, err := p.primary.ask(ctx, "SELECT sync_state FROM pg_stat_replication")
+		return err == nil && state == "sync"
+	})
+}
+
+// tell runs a statement that must succeed.
+func (p *pair) tell(t testing.TB, s *postgres, text string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patient)
+	defer cancel()
+	if _, err := s.ask(ctx, text); err != nil {
+		t.Fatalf("%s: %v", s.name, err)
+	}
+}
+
+// promote ends the primary, and makes the standby the primary, as a tool for
+// failing over does: the old one is down for sure before. It waits for no other
+// until the old one follows.
+func (p *pair) promote(c *cluster) trouble {
+	return func(t *testing.T, length time.Duration) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		over := c.journal.begin(t, "promotion of the standby", all)
+		p.primary.immediately()
+		wait(length)
+		p.primary, p.standby = p.standby, p.primary
+		p.tell(t, p.primary, "ALTER SYSTEM SET synchronous_standby_names = ''")
+		p.tell(t, p.primary, "SELECT pg_promote()")
+		over()
+		wait(2 * time.Second)
+		p.follow(t)
+	}
+}
+
+// lag stops the standby for a while: no COMMIT comes to its end meanwhile.
+func (p *pair) lag(c *cluster) trouble {
+	return func(t *testing.T, length time.Duration) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		over := c.journal.begin(t, "standby that stopped", all)
+		p.standby.immediately()
+		wait(time.Second + 5*length)
+		p.standby.start(t)
+		over()
+	}
+}

@@ -1,0 +1,177 @@
+package torture
+
+import (
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A trouble makes something go wrong, and mends it before it returns. Its length
+// is for the dice, which are not safe for concurrent use: they are thrown before.
+type trouble func(t *testing.T, length time.Duration)
+
+// hands is how many troubles are at work at once, at most.
+const hands = 2
+
+// torture makes trouble until a time is over, each kind at least once, in an
+// order that the dice decide.
+func (c *cluster) torture(t *testing.T, list []trouble, length time.Duration) {
+	t.Helper()
+	type one struct {
+		trouble
+		before, length time.Duration
+	}
+	next, failed := make(chan one), make(chan struct{}, hands)
+	var work sync.WaitGroup
+	for range hands {
+		work.Go(func() {
+			defer func() { failed <- struct{}{} }()
+			for o := range next {
+				wait(o.before)
+				o.trouble(t, o.length)
+			}
+		})
+	}
+	defer work.Wait()
+	defer close(next)
+	for began := time.Now(); ; {
+		for _, i := range c.dice.Perm(len(list)) {
+			select {
+			case next <- one{list[i], between(c.dice, 0, time.Second), between(c.dice, 0, time.Second)}:
+			case <-failed: // something that is ours did not start again
+				return
+			}
+		}
+		if time.Since(began) >= length || t.Failed() {
+			return
+		}
+	}
+}
+
+// between is some time from least to most.
+func between(dice *rand.Rand, least, most time.Duration) time.Duration {
+	return least + time.Duration(dice.Int64N(int64(most-least)))
+}
+
+// wait lets time pass: it is how long trouble lasts, not how long to wait for
+// something.
+func wait(d time.Duration) { <-time.After(d) }
+
+// take chooses a node that is in no trouble, for as long as it is not given
+// back: with more nodes than hands there is always one.
+func (c *cluster) take() *node { return <-c.sound }
+
+func (c *cluster) give(n *node) { c.sound <- n }
+
+// kill ends a node as a crash does, and starts it again: at once, or after
+// others took what it had.
+func (c *cluster) kill(pause time.Duration) trouble {
+	return func(t *testing.T, length time.Duration) {
+		n := c.take()
+		defer c.give(n)
+		over := c.journal.begin(t, death, n.number)
+		n.kill()
+		wait(pause + length)
+		n.start(t)
+		over()
+		c.awaitReady(t, n)
+	}
+}
+
+// freeze stops a node for longer than its registration lives, and lets it go on.
+func (c *cluster) freeze(t *testing.T, length time.Duration) {
+	n := c.take()
+	defer c.give(n)
+	over := c.journal.begin(t, "SIGSTOP", n.number)
+	n.signal(syscall.SIGSTOP)
+	wait(ttl + 500*time.Millisecond + 2*length)
+	n.signal(syscall.SIGCONT)
+	over()
+	c.awaitReady(t, n)
+}
+
+// ttl is how long a node is registered without a beat.
+const ttl = 6 * time.Second
+
+// restart stops a node in good order and starts it again. That excuses nothing.
+func (c *cluster) restart(t *testing.T, length time.Duration) {
+	n := c.take()
+	defer c.give(n)
+	over := c.journal.harmless(t, "SIGTERM", n.number)
+	defer over()
+	began := time.Now()
+	p := n.lower()
+	p.signal(syscall.SIGTERM)
+	status := p.end(t, patient)
+	n.watched.Wait()
+	if status != 0 && c.journal.hits(n.number, began, time.Now()) == nil {
+		t.Errorf("node %d: a stop ended with status %d:\n%s", n.number, status, p.said.tail(20))
+	}
+	wait(length)
+	n.start(t)
+	c.awaitReady(t, n)
+}
+
+// network makes a fault between a node and its database, for a time.
+func (c *cluster) network(kind string, f fault, delay, least time.Duration) trouble {
+	return func(t *testing.T, length time.Duration) {
+		n := c.take()
+		defer c.give(n)
+		begin := c.journal.begin
+		if f == slow {
+			begin = c.journal.harmless
+		}
+		over := begin(t, kind, n.number)
+		c.set(n, f, delay)
+		wait(least + 2*length)
+		c.set(n, pass, 0)
+		over()
+		c.awaitReady(t, n)
+	}
+}
+
+// commits spoils some commits of a node, one after the other.
+func (c *cluster) commits(kind string, f fault, delay time.Duration) trouble {
+	return func(t *testing.T, length time.Duration) {
+		n := c.take()
+		defer c.give(n)
+		over := c.journal.begin(t, kind, n.number)
+		defer over()
+		for range 3 {
+			before := c.spoiled(n)
+			c.set(n, f, delay)
+			if !soon(10*time.Second, func() bool { return c.spoiled(n) > before }) {
+				t.Logf("node %d committed nothing in 10s", n.number)
+			}
+			wait(length / 4)
+		}
+		c.set(n, pass, 0)
+	}
+}
+
+// outage makes the database of all go away and come back.
+func (c *cluster) outage(kind string, end, start func()) trouble {
+	return func(t *testing.T, length time.Duration) {
+		over := c.journal.begin(t, kind, all)
+		end()
+		wait(2 * length)
+		start()
+		over()
+	}
+}
+
+// usual is the trouble that every cluster meets.
+func (c *cluster) usual() []trouble {
+	return []trouble{
+		c.kill(0), c.kill(ttl), c.freeze, c.restart,
+		c.network("cut", refused, 0, time.Second),
+		c.network("slow network", slow, 60*time.Millisecond, time.Second),
+		c.network("black hole", blackHole, 0, time.Second),
+		c.network("long black hole", blackHole, 0, ttl+2*time.Second),
+		c.commits("lost reply to COMMIT", replyLost, 0),
+		c.commits("late COMMIT", replyLost, 1500*time.Millisecond),
+		c.commits("lost COMMIT", notSent, 0),
+	}
+}

@@ -1,0 +1,100 @@
+package torture
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+)
+
+// A wire follows what a client sends on one connection to a database, as far as
+// is needed to see a COMMIT go by.
+type wire interface {
+	// sent takes what the client sends, in pieces as they come, and reports
+	// whether a COMMIT ends in this piece.
+	sent(piece []byte) bool
+
+	// answered takes what the server sends after that, and reports whether it has
+	// answered COMMIT.
+	answered(piece []byte) bool
+}
+
+// postgresWire follows PostgreSQL's protocol, version 3: messages of a type, a
+// length and a body, but for the first one, which has no type. COMMIT is a
+// query, or a prepared statement that is bound.
+type postgresWire struct {
+	rest     []byte
+	started  bool
+	prepared map[string]bool // names of prepared statements that are COMMIT
+	answer   []byte
+}
+
+func (w *postgresWire) sent(piece []byte) (commit bool) {
+	w.rest = append(w.rest, piece...)
+	for {
+		head := 1
+		if !w.started {
+			head = 0
+		}
+		if len(w.rest) < head+4 {
+			return commit
+		}
+		size := head + int(binary.BigEndian.Uint32(w.rest[head:]))
+		if len(w.rest) < size {
+			return commit
+		}
+		if w.started {
+			commit = w.message(w.rest[0], w.rest[5:size]) || commit
+		}
+		w.started = true
+		w.rest = w.rest[size:]
+	}
+}
+
+// message reports whether a message asks for a COMMIT.
+func (w *postgresWire) message(kind byte, body []byte) bool {
+	first, rest, _ := bytes.Cut(body, []byte{0})
+	second, _, _ := bytes.Cut(rest, []byte{0})
+	switch kind {
+	case 'Q': // query
+		return isCommit(string(first))
+	case 'P': // parse: the statement's name, its text
+		if w.prepared == nil {
+			w.prepared = map[string]bool{}
+		}
+		w.prepared[string(first)] = isCommit(string(second))
+	case 'B': // bind: the portal's name, the statement's
+		return w.prepared[string(second)]
+	}
+	return false
+}
+
+// answered looks for CommandComplete, whose text is COMMIT. What else the server
+// sends holds no such text: bellman asks for no text of its own.
+func (w *postgresWire) answered(piece []byte) bool {
+	w.answer = append(w.answer, piece...)
+	return bytes.Contains(w.answer, []byte("C\x00\x00\x00\x0bCOMMIT\x00"))
+}
+
+// mysqlWire follows MySQL's protocol: packets of a length in three bytes, a
+// number and a body. COMMIT is the text of a query.
+type mysqlWire struct{ rest []byte }
+
+func (w *mysqlWire) sent(piece []byte) (commit bool) {
+	w.rest = append(w.rest, piece...)
+	for len(w.rest) >= 4 {
+		size := 4 + (int(w.rest[0]) | int(w.rest[1])<<8 | int(w.rest[2])<<16)
+		if len(w.rest) < size {
+			break
+		}
+		if body := w.rest[4:size]; len(body) > 0 && body[0] == 3 && isCommit(string(body[1:])) {
+			commit = true
+		}
+		w.rest = w.rest[size:]
+	}
+	return commit
+}
+
+// answered takes whatever comes: the server says nothing unasked.
+func (w *mysqlWire) answered(piece []byte) bool { return len(piece) > 0 }
+
+func isCommit(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "commit") }
