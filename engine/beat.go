@@ -39,6 +39,7 @@ func (e *Engine) beat(ctx context.Context) error {
 			e.log.Error("beat failed", "err", err)
 		}
 		e.pump() // firing stops while the leases are not to be trusted
+		e.wakeBefore(0)
 	}
 }
 

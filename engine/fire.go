@@ -34,7 +34,7 @@ func (e *Engine) tick(ctx context.Context) error {
 		if more {
 			continue
 		}
-		if at, ok := e.dispatch.Wake(now.UnixNano()); ok {
+		if at, ok := e.dispatch.Wake(now.UnixNano()); ok && e.firing() { // otherwise it would say now, and nothing could go
 			next = min(next, (at+999_999)/1e6)
 		}
 		e.sleepUntil(ctx, next)

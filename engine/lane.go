@@ -230,7 +230,9 @@ func (e *Engine) commit(ctx context.Context, b *batch, ops []*op) (again []*op) 
 	began := time.Now()
 	err := e.store.Commit(ctx, &b.Batch)
 	if err != nil {
-		return e.trouble(ctx, b, ops, err)
+		again = e.trouble(ctx, b, ops, err)
+		e.wakeBefore(0) // firing had stopped meanwhile
+		return again
 	}
 	e.watch.committed(b.weight, time.Since(began))
 	e.committed(b, ops)
