@@ -30,13 +30,11 @@ func (r *run) cluster(n int, name string) (*cluster, error) {
 	return c, c.balanced()
 }
 
-// still is for how long nothing may change before the shares are final.
-const still = time.Second
-
-// balanced waits until every node has shards, all shards have a node, and that
-// has been so for a moment.
+// balanced waits until every node has shards, all shards have a node, and nothing
+// has changed for a moment.
 func (c *cluster) balanced() error {
 	var last map[string][]int
+	still := c.r.sizes.settle / 3
 	since, deadline := time.Now(), time.Now().Add(patience)
 	for {
 		shares, err := c.shares(c.r.ctx)
