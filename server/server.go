@@ -131,7 +131,11 @@ func Open(o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.resends, err = resend.New(resend.Options{Store: s.store, Tasks: s.engine, Logger: s.log})
+	var leads func() bool // nil: there is nobody else
+	if s.peers != nil {
+		leads = s.engine.Leads
+	}
+	s.resends, err = resend.New(resend.Options{Store: s.store, Tasks: s.engine, Leads: leads, Logger: s.log})
 	if err != nil {
 		return nil, err
 	}
