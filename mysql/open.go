@@ -140,6 +140,10 @@ func askServer(ctx context.Context, config *driver.Config) (s server, err error)
 	return s, err
 }
 
+// dialTimeout is how long a server may take to be connected to, unless its address
+// says so by timeout.
+const dialTimeout = 3 * time.Second
+
 // connect opens the pool. Each session is told what the store relies on,
 // whatever the server's defaults are.
 func connect(ctx context.Context, url string, o Options) (*database, error) {
@@ -150,6 +154,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.Timeout = cmp.Or(config.Timeout, dialTimeout)
 	s, err := askServer(ctx, config)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -8,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 )
 
 // TestOpenByMany opens an empty database from many processes at once: the first
@@ -82,6 +85,16 @@ func TestLostReply(t *testing.T) {
 	if kind := d.Kind(err); kind != sqlstore.Lost || time.Since(began) > 10*time.Second {
 		t.Errorf("Read() = %v, of kind %d, after %v; want the connection lost after 300ms", err, kind, time.Since(began))
 	}
+}
+
+// TestUnknown loses COMMITs on their way.
+func TestUnknown(t *testing.T) {
+	url := newDatabase(t)
+	other := openTest(t, url, Options{})
+	hole, through := sqltest.Dig(t, url, func(sent []byte) bool { return bytes.Contains(sent, []byte("COMMIT")) })
+	sqltest.Unknown(t, hole, func(t *testing.T) bellman.Store {
+		return openTest(t, through, Options{Connections: 2, Answer: 500 * time.Millisecond})
+	}, other)
 }
 
 // TestInserts looks at how rows are spread over packets.

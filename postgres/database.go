@@ -40,11 +40,22 @@ func (d *database) CountsInserts() bool { return true }
 // Merges is true: the plan is a Merge Append of index scans.
 func (d *database) Merges() bool { return true }
 
-// Read sends statements in one pipeline, each a transaction's worth of its own.
-func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) error {
+// acquire waits for a connection as long as for an answer.
+func (d *database) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.answer)
+	defer cancel()
 	conn, err := d.pool.Acquire(ctx)
 	if err != nil {
-		return errLost{err}
+		return nil, errLost{err}
+	}
+	return conn, nil
+}
+
+// Read sends statements in one pipeline, each a transaction's worth of its own.
+func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) error {
+	conn, err := d.acquire(ctx)
+	if err != nil {
+		return err
 	}
 	defer conn.Release()
 	ctx, cancel := context.WithTimeout(ctx, d.answer)
@@ -53,9 +64,9 @@ func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) 
 }
 
 func (d *database) Begin(ctx context.Context) (sqlstore.Tx, error) {
-	conn, err := d.pool.Acquire(ctx)
+	conn, err := d.acquire(ctx)
 	if err != nil {
-		return nil, errLost{err}
+		return nil, err
 	}
 	return &transaction{conn: conn, answer: d.answer}, nil
 }

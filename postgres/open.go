@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -90,6 +91,10 @@ func (d *database) open(ctx context.Context, o Options) (*Store, error) {
 	return &Store{s, d}, nil
 }
 
+// dialTimeout is how long a server may take to be connected to, unless its address
+// says so by connect_timeout.
+const dialTimeout = 3 * time.Second
+
 // connect opens the pool. Each connection is told what the store relies on,
 // whatever the server's defaults are.
 func connect(ctx context.Context, url string, o Options) (*database, error) {
@@ -121,6 +126,17 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	set.WriteString("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
 	for _, s := range settings {
 		fmt.Fprintf(&set, "; SET %s = '%s'", s[0], s[1])
+	}
+	if config.ConnConfig.ConnectTimeout == 0 { // not in url
+		dialer := &net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true}}
+		config.ConnConfig.ConnectTimeout, config.ConnConfig.DialFunc = dialTimeout, dialer.DialContext
+	}
+	// What broke is closed at once. pgx would listen to a server that says nothing for
+	// 15 s, and the pool count the connection as long.
+	config.BeforeClose = func(conn *pgx.Conn) {
+		if conn.IsClosed() {
+			conn.PgConn().Conn().Close()
+		}
 	}
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.PgConn().Exec(ctx, set.String()).ReadAll()
