@@ -10,4 +10,6 @@ func TestWeek(t *testing.T) { sqltest.Week(t, connectTest(t, newDatabase(t))) }
 
 func TestPruneAside(t *testing.T) { sqltest.PruneAside(t, connectTest(t, newDatabase(t))) }
 
+func TestCountDue(t *testing.T) { sqltest.CountDue(t, connectTest(t, newDatabase(t))) }
+
 func BenchmarkPrune(b *testing.B) { sqltest.BenchPrune(b, openTest(b, newDatabase(b), Options{})) }

@@ -127,6 +127,29 @@ func readDue(text string, args []any, page *[]bellman.Entry) *Statement {
 	}}
 }
 
+// CountDue counts what Due would read, up to most: the database does that in a
+// fraction of the time in which it tells what it counted.
+func (s *Store) CountDue(ctx context.Context, shards []uint16, from bellman.Position, to, most int64) (n int64, err error) {
+	if err := s.enter(); err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	if len(shards) == 0 || most <= 0 || from.Look >= to {
+		return 0, nil
+	}
+	list := make([]int64, len(shards))
+	for i, shard := range shards {
+		list[i] = int64(shard)
+	}
+	slices.Sort(list)
+	err = s.read(ctx, func() []*Statement {
+		return []*Statement{{Name: "count due tasks", Args: []any{slices.Compact(list), from.Look, to, from.Look, from.ID, most},
+			Text: `SELECT COUNT(*) FROM (SELECT 1 FROM bellman_live WHERE shard IN (??) AND look >= ? AND look < ? AND (look > ? OR id > ?) LIMIT ?) d`,
+			Each: func(r Row) error { return r.Scan(&n) }}}
+	})
+	return n, err
+}
+
 // loadPage is how many tasks one statement loads.
 const loadPage = 512
 

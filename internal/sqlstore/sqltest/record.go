@@ -114,6 +114,10 @@ func Everything(tb testing.TB, s bellman.Store) {
 	must(err)
 	_, err = s.Load(ctx, entries)
 	must(err)
+	if c, ok := s.(*sqlstore.Store); ok {
+		_, err = c.CountDue(ctx, shards, bellman.Position{}, now.Add(time.Hour).UnixMilli(), 200)
+		must(err)
+	}
 	ended := &bellman.Batch{Leases: leases, Changes: succeed(batch, now)[:200],
 		Docs:   []bellman.Doc{{Kind: "pause", Name: "q", Value: []byte("{}")}, {Kind: "pause", Name: "r"}},
 		Audits: []bellman.Audit{{At: now, Who: "ann"}}}
