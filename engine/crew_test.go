@@ -1,0 +1,228 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+)
+
+// hearing runs a test with nodes that tell one another what they know, and with
+// nodes that have to look.
+func hearing(t *testing.T, f func(t *testing.T, c *crew, within time.Duration)) {
+	for _, deaf := range []bool{false, true} {
+		t.Run(fmt.Sprintf("deaf %t", deaf), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrew(t)
+				c.deaf = deaf
+				within := 50 * time.Millisecond
+				if deaf {
+					within = 2100 * time.Millisecond
+				}
+				f(t, c, within)
+			})
+		})
+	}
+}
+
+// What is done by hand at a node that does not own the task is done all the same.
+func TestCrewByHand(t *testing.T) {
+	hearing(t, func(t *testing.T, c *crew, within time.Duration) {
+		l := newLedger()
+		a := c.start("a", l.queue("a", 0))
+		time.Sleep(10 * time.Second)
+		b := c.start("b", l.queue("b", 0))
+		defer a.stop()
+		defer b.stop()
+		time.Sleep(20 * time.Second)
+		var ids []bellman.ID
+		for range 80 { // on both, so that half of what follows is the other's
+			ids = append(ids, add(t, a.Engine, &bellman.Task{Queue: "q", Delay: time.Minute}), add(t, b.Engine, &bellman.Task{Queue: "q", Delay: time.Minute}))
+		}
+		began := time.Now()
+		for i, id := range ids {
+			var err error
+			switch i % 4 {
+			case 0:
+				_, err = b.Resend(t.Context(), id, bellman.ResendRestart, by)
+			case 1:
+				_, err = a.Cancel(t.Context(), id, by)
+			case 2:
+				_, err = b.Reschedule(t.Context(), id, began.Add(10*time.Second), by)
+			case 3:
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				settled, _ := a.Settle(ctx, id)
+				cancel()
+				err = settled[0].Err
+			}
+			if err != nil {
+				t.Errorf("task %d: %v", i, err)
+			}
+		}
+		time.Sleep(3 * time.Minute)
+		for i, id := range ids {
+			task, times := get(t, c.store, id), l.times[id]
+			switch i % 4 {
+			case 1:
+				if len(times) > 0 || task.State != bellman.Cancelled {
+					t.Errorf("task %d, cancelled: %v, attempted %d times", i, task.State, len(times))
+				}
+			case 2:
+				if len(times) != 1 {
+					t.Errorf("task %d, moved: attempted %d times; want once", i, len(times))
+				} else if after := times[0].Sub(began); after < 10*time.Second {
+					t.Errorf("task %d, moved: attempted after %v; want 10s", i, after)
+				}
+			default:
+				if len(times) != 1 || task.State != bellman.Succeeded {
+					t.Errorf("task %d: %v, attempted %d times; want once", i, task.State, len(times))
+				}
+			}
+		}
+		if l.late > within {
+			t.Errorf("a task was %v late; want %v at most", l.late, within)
+		}
+	})
+}
+
+// A pause holds on all nodes, and so does its end.
+func TestCrewPause(t *testing.T) {
+	hearing(t, func(t *testing.T, c *crew, within time.Duration) {
+		l := newLedger()
+		a, b := c.start("a", l.queue("a", 0)), c.start("b", l.queue("b", 0))
+		defer a.stop()
+		defer b.stop()
+		time.Sleep(20 * time.Second)
+		if err := a.PauseQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(within)
+		var ids []bellman.ID
+		for range 50 {
+			ids = append(ids, add(t, a.Engine, &bellman.Task{Queue: "q"}), add(t, b.Engine, &bellman.Task{Queue: "q"}))
+		}
+		time.Sleep(30 * time.Second)
+		if n := len(l.times); n > 0 {
+			t.Errorf("%d tasks of a queue were attempted that was paused at the other node", n)
+		}
+		infos, err := b.Queues(t.Context())
+		if err != nil || len(infos) != 1 || infos[0].Pause == nil {
+			t.Errorf("the other node shows %+v, %v; want a pause", infos, err)
+		}
+		if err := b.ResumeQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(within + time.Second)
+		l.once(t, ids)
+	})
+}
+
+// A limit holds for all nodes together.
+func TestCrewLimits(t *testing.T) {
+	hearing(t, func(t *testing.T, c *crew, _ time.Duration) {
+		var flying, most, made atomic.Int64
+		queue := engine.Queue{Name: "q", Concurrency: 12, Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict {
+			most.Store(max(most.Load(), flying.Add(1)))
+			time.Sleep(200 * time.Millisecond)
+			flying.Add(-1)
+			made.Add(1)
+			return bellman.Verdict{Next: bellman.Succeed}
+		})}
+		var nodes []*member
+		for _, name := range []string{"a", "b", "c"} {
+			nodes = append(nodes, c.start(name, queue))
+			defer nodes[len(nodes)-1].stop()
+		}
+		time.Sleep(20 * time.Second)
+		for i := range 1500 {
+			add(t, nodes[i%3].Engine, &bellman.Task{Queue: "q", Endpoint: fmt.Sprint(i % 20)})
+		}
+		time.Sleep(time.Minute)
+		if most.Load() > 12 || most.Load() < 8 || made.Load() != 1500 {
+			t.Errorf("%d attempts were in flight at once, %d made; want 12 at most, and 1500", most.Load(), made.Load())
+		}
+	})
+}
+
+// A shard that is lost is let go, and nothing else: what was recorded together with
+// outcomes of it is recorded all the same.
+func TestCrewLosesOneShard(t *testing.T) {
+	hearing(t, func(t *testing.T, c *crew, _ time.Duration) {
+		l := newLedger()
+		a := c.start("a", l.queue("a", 500*time.Millisecond))
+		defer a.stop()
+		var ids []bellman.ID
+		for range 640 {
+			ids = append(ids, add(t, a.Engine, &bellman.Task{Queue: "q", Delay: 10 * time.Second}))
+		}
+		time.Sleep(10*time.Second + 100*time.Millisecond) // some are in flight
+		shards, err := c.store.Shards(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		const stolen = 7
+		s := shards[stolen]
+		if err := c.store.Join(t.Context(), bellman.Node{Name: "thief"}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.store.Release(t.Context(), s.Owner, s.Lease); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.store.Claim(t.Context(), "thief", stolen, s.Epoch); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		for _, id := range ids {
+			task := get(t, c.store, id)
+			if task.Shard == stolen {
+				if task.Attempts > 0 {
+					t.Errorf("an outcome was recorded in a shard of another")
+				}
+				continue
+			}
+			if task.State != bellman.Succeeded || len(l.times[id]) != 1 {
+				t.Errorf("task of shard %d: %v, attempted %d times; want succeeded at once", task.Shard, task.State, len(l.times[id]))
+			}
+		}
+	})
+}
+
+// Exactly one node leads, but for a moment, and another does when it stops.
+func TestCrewLeads(t *testing.T) {
+	hearing(t, func(t *testing.T, c *crew, within time.Duration) {
+		queue := newLedger().queue("", 0)
+		nodes := []*member{c.start("a", queue), c.start("b", queue), c.start("c", queue)}
+		time.Sleep(20 * time.Second)
+		for len(nodes) > 0 {
+			leader := -1
+			for i, m := range nodes {
+				if m.Leads() {
+					if leader >= 0 {
+						t.Errorf("%s and %s lead", nodes[leader].name, m.name)
+					}
+					leader = i
+				}
+			}
+			if leader < 0 {
+				t.Fatalf("none of %d nodes leads", len(nodes))
+			}
+			infos, unowned, err := nodes[leader].Nodes(t.Context())
+			if err != nil || len(infos) != len(nodes) || len(unowned) > 0 {
+				t.Errorf("%d nodes, %d shards of none, %v; want %d, none", len(infos), len(unowned), err, len(nodes))
+			}
+			for _, n := range infos {
+				if !n.Alive || n.Self != (n.Addr == nodes[leader].name) {
+					t.Errorf("node %+v as %s sees it", n, nodes[leader].name)
+				}
+			}
+			nodes[leader].stop()
+			nodes = append(nodes[:leader], nodes[leader+1:]...)
+			time.Sleep(2 * within)
+		}
+	})
+}
