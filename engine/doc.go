@@ -15,6 +15,17 @@
 //	record.go   … committed; back in hand, or done
 //
 // manual.go has what people do by hand, complete.go what comes from outside,
-// settle.go what readers ask for, lease.go what nodes do among
-// themselves, watch.go what can be seen of it.
+// settle.go what readers ask for, watch.go what can be seen of it.
+//
+// Several engines on one store share its tasks, a shard at a time:
+//
+//	share.go    which node should own which shard
+//	beat.go     a node stays registered, or joins anew
+//	look.go     … sees who is there, and claims what should be its
+//	lease.go    … knows what it owns, and for how long it may trust that
+//	found.go    … and reads what is due in shards that it has won
+//	give.go     shards are given back: to others that should own them, and at a stop
+//	park.go     … without waiting for what takes long
+//	fence.go    a transaction was refused, for a shard was lost
+//	hint.go     what nodes tell one another, so that they need not look
 package engine
