@@ -58,7 +58,7 @@ var layers = map[string][]string{
 	"order/alipay":    {"", "order", "order/states", "order/exchange", "deliver/sign"},
 
 	// Where the parts meet. Only these see more than their own part.
-	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "pebble", "postgres", "mysql", "api", "console", "client", "config", "metrics",
+	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "pebble", "postgres", "mysql", "internal/sqlstore", "api", "console", "client", "config", "metrics",
 		"order", "order/states", "order/gateway", "order/wechatpay", "order/alipay"},
 	"demo":          {"", "schedule", "client", "config", "server", "order"},
 	"bench":         {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble", "bench/scratch"},

@@ -15,7 +15,8 @@ import (
 type Sources struct {
 	Gauges func() bellman.Gauges      // figures of the engine
 	Queues func() []bellman.QueueInfo // every queue
-	Store  func() []Figure            // what this kind of store has to say
+	Store  func() []Figure            // what this kind of store has to say, after "bellman_store_"
+	Nodes  func() []Figure            // of the nodes that share the store, after "bellman_"
 
 	// Endpoints are all endpoints known. The worst of them are exposed by name,
 	// at most MaxEndpoints (default 100, none if
@@ -29,7 +30,7 @@ type Sources struct {
 
 // A Figure is a number that a store has to say about itself.
 type Figure struct {
-	Name    string // in Prometheus's style, after "bellman_store_": "disk_bytes"
+	Name    string // in Prometheus's style, without what it begins with: "disk_bytes"
 	Help    string
 	Counter bool // it only grows while the process runs, and its name ends in _total
 	Value   float64
@@ -59,14 +60,21 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 			endpointGauges(&e, now, out)
 		}
 	}
-	if s.Store != nil {
-		for _, f := range s.Store() {
-			kind := prometheus.GaugeValue
-			if f.Counter {
-				kind = prometheus.CounterValue
-			}
-			send(out, prometheus.NewDesc("bellman_store_"+f.Name, f.Help, nil, nil), kind, f.Value)
+	figures("bellman_store_", s.Store, out)
+	figures("bellman_", s.Nodes, out)
+}
+
+// figures hands what a source has to say to the scrape.
+func figures(prefix string, source func() []Figure, out chan<- prometheus.Metric) {
+	if source == nil {
+		return
+	}
+	for _, f := range source() {
+		kind := prometheus.GaugeValue
+		if f.Counter {
+			kind = prometheus.CounterValue
 		}
+		send(out, prometheus.NewDesc(prefix+f.Name, f.Help, nil, nil), kind, f.Value)
 	}
 }
 

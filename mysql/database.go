@@ -36,6 +36,11 @@ func (d *database) Close() error { return errors.Join(d.db.Close(), d.slow.Close
 // CountsInserts is false: with clientFoundRows a row that was there is counted too.
 func (d *database) CountsInserts() bool { return false }
 
+func (d *database) Pool() sqlstore.Pool {
+	s := d.db.Stats()
+	return sqlstore.Pool{Most: s.MaxOpenConnections, Open: s.OpenConnections, InUse: s.InUse, Waits: s.WaitCount, Waited: s.WaitDuration}
+}
+
 // Merges is false: what the parts have is put in a table first, and sorted.
 func (d *database) Merges() bool { return false }
 

@@ -37,6 +37,11 @@ func (d *database) Close() error {
 
 func (d *database) CountsInserts() bool { return true }
 
+func (d *database) Pool() sqlstore.Pool {
+	s := d.pool.Stat()
+	return sqlstore.Pool{Most: int(s.MaxConns()), Open: int(s.TotalConns()), InUse: int(s.AcquiredConns()), Waits: s.EmptyAcquireCount(), Waited: s.EmptyAcquireWaitTime()}
+}
+
 // Merges is true: the plan is a Merge Append of index scans.
 func (d *database) Merges() bool { return true }
 

@@ -27,6 +27,7 @@ func TestTwoServers(t *testing.T) {
 		}))
 		defer merchant.Close()
 		log := slog.New(slog.DiscardHandler)
+		var addrs []string
 		open := func(node string) (*client.Client, func()) {
 			c := config.Default()
 			c.Listen, c.Store, c.Node = "127.0.0.1:0", d.url, node
@@ -35,6 +36,7 @@ func TestTwoServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			addrs = append(addrs, s.Addr())
 			ctx, cancel := context.WithCancel(context.Background())
 			ended := make(chan error, 1)
 			go func() { ended <- s.Run(ctx) }()
@@ -96,6 +98,12 @@ func TestTwoServers(t *testing.T) {
 		}
 		if n := arrived.Load(); n != tasks {
 			t.Errorf("%d attempts of %d tasks arrived", n, tasks)
+		}
+		for _, addr := range addrs {
+			eventually(t, "told anything by the other", func() bool { return figure(t, addr, "bellman_hints_received_total") > 0 })
+			if n := figure(t, addr, "bellman_hints_refused_total"); n != 0 {
+				t.Errorf("%v hints of the other were refused", n)
+			}
 		}
 		stopA()
 		eventually(t, "b's alone", func() bool {

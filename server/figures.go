@@ -1,16 +1,49 @@
 package server
 
 import (
+	"github.com/bellmanhq/bellman/internal/sqlstore"
 	"github.com/bellmanhq/bellman/metrics"
 	"github.com/bellmanhq/bellman/pebble"
 )
 
 // figures are what the store has to say of itself.
 func (s *Server) figures() []metrics.Figure {
-	if store, is := s.store.(*pebble.Store); is {
+	switch store := s.store.(type) {
+	case *pebble.Store:
 		return embeddedFigures(store.Metrics())
+	case interface{ Stats() sqlstore.Stats }:
+		return databaseFigures(store.Stats())
 	}
 	return nil
+}
+
+// databaseFigures are what a store in a database has to say of itself.
+func databaseFigures(s sqlstore.Stats) []metrics.Figure {
+	return []metrics.Figure{
+		{Name: "connections", Help: "Connections to the database.", Value: float64(s.Pool.Open)},
+		{Name: "connections_in_use", Help: "Connections to the database that are in use.", Value: float64(s.Pool.InUse)},
+		{Name: "connections_most", Help: "Connections to the database that there may be.", Value: float64(s.Pool.Most)},
+		{Name: "connection_waits_total", Help: "Times that a connection had to be waited for.", Counter: true, Value: float64(s.Pool.Waits)},
+		{Name: "connection_wait_seconds_total", Help: "Time that connections were waited for.", Counter: true, Value: s.Pool.Waited.Seconds()},
+		{Name: "transactions_total", Help: "Transactions that were committed.", Counter: true, Value: float64(s.Transactions)},
+		{Name: "transactions_again_total", Help: "Transactions that were begun again: another was faster, or a deadlock.", Counter: true, Value: float64(s.Again)},
+		{Name: "broken_connections_total", Help: "Reads and transactions whose connection broke.", Counter: true, Value: float64(s.Broken)},
+		{Name: "unknown_commits_total", Help: "Commits of which nobody knows what came.", Counter: true, Value: float64(s.Unknown)},
+		{Name: "fenced_commits_total", Help: "Commits refused, since another node owns the shard.", Counter: true, Value: float64(s.Fenced)},
+	}
+}
+
+// figuresOfPeers are what nodes told one another.
+func (s *Server) figuresOfPeers() []metrics.Figure {
+	if s.peers == nil {
+		return nil
+	}
+	return []metrics.Figure{
+		{Name: "hints_sent_total", Help: "Hints that another node has taken.", Counter: true, Value: float64(s.peers.sent.Load())},
+		{Name: "hints_failed_total", Help: "Hints that another node has not taken.", Counter: true, Value: float64(s.peers.failed.Load())},
+		{Name: "hints_received_total", Help: "Hints that came from other nodes.", Counter: true, Value: float64(s.peers.received.Load())},
+		{Name: "hints_refused_total", Help: "Hints that were not signed as by another node.", Counter: true, Value: float64(s.peers.refused.Load())},
+	}
 }
 
 // embeddedFigures are what the embedded store has to say of itself.

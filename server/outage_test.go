@@ -76,6 +76,11 @@ func TestDatabaseGoesAway(t *testing.T) {
 		until(t, api, later.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
 		again := create(t, api, client.CreateTask{Queue: "default", Key: "refused", URL: merchant.URL + "/refused"})
 		until(t, api, again.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
+		for _, name := range []string{"bellman_store_transactions_total", "bellman_store_broken_connections_total", "bellman_store_connections"} {
+			if n := figure(t, s.Addr(), name); n < 1 {
+				t.Errorf("%s is %v; want some", name, n)
+			}
+		}
 		for _, path := range []string{"/first", "/later", "/refused"} {
 			if n := times(path); n != 1 {
 				t.Errorf("%s arrived %d times; want once", path, n)

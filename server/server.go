@@ -262,6 +262,7 @@ func (s *Server) sources() metrics.Sources {
 		},
 		Endpoints: s.engine.Endpoints,
 		Store:     s.figures,
+		Nodes:     s.figuresOfPeers,
 	}
 }
 

@@ -177,6 +177,7 @@ func (s *Store) fenced(err error, fence *Statement) error {
 		return err
 	}
 	if errors.Is(err, ErrRaced) || s.d.Kind(err) == Overflow {
+		s.count.fenced.Add(1)
 		return fmt.Errorf("%w: %v", bellman.ErrFenced, err)
 	}
 	return err

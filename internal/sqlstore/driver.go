@@ -46,6 +46,9 @@ type Driver interface {
 	// that were not there.
 	CountsInserts() bool
 
+	// Pool says how the connections are used.
+	Pool() Pool
+
 	// Merges says that of several scans in one order, put together by UNION ALL and
 	// a LIMIT in that order, none is read further than it must be.
 	Merges() bool

@@ -22,6 +22,7 @@ type Store struct {
 
 	wary   atomic.Int32 // commits for which no short cut is tried
 	folded atomic.Int64 // when counts were folded last, Unix ns
+	count  counters
 
 	mu    sync.Mutex
 	slots []int64 // of counters, that no commit of this process uses now
@@ -65,6 +66,9 @@ func (s *Store) read(ctx context.Context, start func() []*Statement) error {
 		err := s.d.Read(ctx, start()...)
 		if err == nil || try == 3 || ctx.Err() != nil {
 			return s.reached(ctx, err)
+		}
+		if s.d.Kind(err) == Lost {
+			s.count.broken.Add(1)
 		}
 		if kind := s.d.Kind(err); kind != Lost && kind != Retry && kind != Blocked {
 			return err
@@ -133,15 +137,21 @@ func (s *Store) attempt(ctx context.Context, f func(tx Tx) ([]*Statement, error)
 		tx.Rollback()
 	} else {
 		if err = tx.Commit(ctx, last...); err == nil {
+			s.count.transactions.Add(1)
 			return false, nil
 		}
 		var failed *Failed
 		if !errors.As(err, &failed) && s.d.Kind(err) == Lost {
+			s.count.unknown.Add(1)
 			return false, fmt.Errorf("%w: %w", bellman.ErrUnknown, err)
 		}
 	}
 	switch s.d.Kind(err) {
-	case Retry, Blocked, Lost, Duplicate:
+	case Retry, Blocked, Duplicate:
+		s.count.again.Add(1)
+		return true, err
+	case Lost:
+		s.count.broken.Add(1)
 		return true, err
 	case Full:
 		return false, fmt.Errorf("%w: %w", bellman.ErrFull, err)
