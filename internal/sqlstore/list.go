@@ -5,12 +5,20 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 )
 
-// listRows is how many rows one call of List looks at, at most.
-const listRows = 2000
+// How many rows one call of List looks at: listRows in any case, and up to
+// listMost while it has listTime, in steps of listStep at most. A queue or an event
+// has no index: what is rare is looked for among all tasks.
+const (
+	listRows = 2000
+	listMost = 50_000
+	listStep = 1024
+	listTime = 25 * time.Millisecond
+)
 
 // List reads tasks that fit f, newest first. See bellman.Reader. It goes
 // through the narrowest index that f allows: a key, an order, a merchant, a
@@ -35,9 +43,10 @@ func (s *Store) List(ctx context.Context, f bellman.Filter, before bellman.ID, l
 			high = to
 		}
 	}
-	seen := 0
+	seen, step, began := 0, min(max(limit, 64), listRows), time.Now()
 	for compareID(low, high) < 0 {
-		n := min(max(limit, 64), listRows-seen)
+		n := step
+		step = max(min(2*step, listStep), step)
 		ids, err := s.candidates(ctx, f, low, high, n)
 		if err != nil {
 			return nil, next, err
@@ -69,7 +78,7 @@ func (s *Store) List(ctx context.Context, f bellman.Filter, before bellman.ID, l
 			return tasks, bellman.ID{}, nil
 		}
 		high = ids[len(ids)-1]
-		if seen += len(ids); seen >= listRows {
+		if seen += len(ids); seen >= listMost || seen >= listRows && time.Since(began) >= listTime {
 			return tasks, high, nil
 		}
 	}
