@@ -80,6 +80,10 @@ func (c *cluster) awaitReady(t testing.TB, n *node) {
 // else has missed is found by a sweep of the store once a minute.
 const settleWithin = 100 * time.Second
 
+// settleSoon is how long it should take: the shards of a node that died last are
+// taken, and the last task that waits is due.
+const settleSoon = 22 * time.Second
+
 // settle waits until no task is pending, then stops the nodes, and returns what
 // is kept.
 func (c *cluster) settle(t *testing.T) map[string]client.TaskDetail {
@@ -89,10 +93,15 @@ func (c *cluster) settle(t *testing.T) map[string]client.TaskDetail {
 	}
 	began := time.Now()
 	left := int64(-1)
-	if soon(settleWithin, func() bool {
+	over := func() bool {
 		left = c.pending(t)
 		return left == 0
-	}) {
+	}
+	if !soon(settleSoon, over) {
+		t.Logf("%d tasks are still pending, %s after the last trouble: a sweep must find them", left, settleSoon)
+		c.remains(t)
+	}
+	if soon(settleWithin, over) {
 		t.Logf("all tasks had ended %v after the last trouble", time.Since(began).Round(100*time.Millisecond))
 	} else {
 		t.Errorf("%d tasks are still pending, %s after the last trouble", left, settleWithin)
@@ -107,8 +116,13 @@ func (c *cluster) settle(t *testing.T) map[string]client.TaskDetail {
 	return kept(t, c.store)
 }
 
-// remains shows whose the shards are and what is due in them.
+// remains shows what the nodes say of the receiver, whose the shards are, and
+// what is due in them.
 func (c *cluster) remains(t testing.TB) {
+	for _, n := range c.nodes {
+		endpoints, err := n.client.Endpoints(t.Context())
+		t.Logf("endpoints of node %d: %+v, %v", n.number, endpoints, err)
+	}
 	store, err := server.OpenStore(t.Context(), c.store, server.StoreOptions{Existing: true})
 	if err != nil {
 		t.Error(err)

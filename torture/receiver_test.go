@@ -57,7 +57,7 @@ func (r *receiver) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	switch about.N % 16 {
 	case 1:
 		if number == 1 {
-			s.status, s.body = http.StatusServiceUnavailable, "busy"
+			s.status, s.body = http.StatusInternalServerError, "busy"
 		}
 	case 2, 3:
 		if number <= about.N%16 {

@@ -98,3 +98,32 @@ func (p *pair) lag(c *cluster) trouble {
 		over()
 	}
 }
+
+// TestUnreplicated asks for the same tasks again and again while the standby is
+// down, and then makes it the primary: whatever a node
+// accepts, even if it was there already, must be on both before.
+func TestUnreplicated(t *testing.T) {
+	onlyLong(t)
+	p := newPair(t)
+	c := newCluster(t, backend{[][]string{p.addresses()}, pairURL, postgresWires})
+	over := c.journal.begin(t, "standby that stopped", all)
+	p.standby.immediately()
+	made := newCreator(0, c.receiver.url, c.nodes, c.dice)
+	for began := time.Now(); time.Since(began) < 30*time.Second && len(made.accepted) == 0; {
+		if len(made.open) == 0 {
+			made.next()
+		}
+		made.ask(t.Context())
+		wait(pace)
+	}
+	t.Logf("asked %d times in vain, %d tasks accepted meanwhile", made.asked, len(made.accepted))
+	p.primary.immediately()
+	p.standby.start(t)
+	p.primary, p.standby = p.standby, p.primary
+	p.tell(t, p.primary, "ALTER SYSTEM SET synchronous_standby_names = ''")
+	p.tell(t, p.primary, "SELECT pg_promote()")
+	over()
+	c.awaitReady(t, c.nodes[0])
+	made.finish(t)
+	check(t, made.accepted, c.receiver, c.journal, c.settle(t))
+}
