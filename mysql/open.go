@@ -142,7 +142,7 @@ func askServer(ctx context.Context, config *driver.Config) (s server, err error)
 
 // dialTimeout is how long a server may take to be connected to, unless its address
 // says so by timeout.
-const dialTimeout = 3 * time.Second
+const dialTimeout = 5 * time.Second
 
 // connect opens the pool. Each session is told what the store relies on,
 // whatever the server's defaults are.

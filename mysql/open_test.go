@@ -113,3 +113,19 @@ func TestInserts(t *testing.T) {
 		t.Errorf("rows of each statement: %v, want %v", rows, want)
 	}
 }
+
+// TestMigrateFromTheFirst opens a database as the first version made it.
+func TestMigrateFromTheFirst(t *testing.T) {
+	url := newDatabase(t)
+	d := connectTest(t, url)
+	for _, text := range []string{"DELETE FROM bellman_schema WHERE version > 1", "ALTER TABLE bellman_schema DROP COLUMN shards",
+		"DROP INDEX bellman_ended_finished ON bellman_ended", "DROP TABLE bellman_count"} {
+		if err := d.Define(context.Background(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, err := Open(context.Background(), url, Options{NoMigrate: true}); err == nil || !strings.Contains(err.Error(), "migrate") {
+		t.Errorf("Open() = %v, %v; want it refused until it is migrated", s, err)
+	}
+	sqltest.PruneAside(t, connectTest(t, url))
+}

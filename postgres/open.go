@@ -93,7 +93,7 @@ func (d *database) open(ctx context.Context, o Options) (*Store, error) {
 
 // dialTimeout is how long a server may take to be connected to, unless its address
 // says so by connect_timeout.
-const dialTimeout = 3 * time.Second
+const dialTimeout = 5 * time.Second
 
 // connect opens the pool. Each connection is told what the store relies on,
 // whatever the server's defaults are.

@@ -2,8 +2,11 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
+
+	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 )
 
 // TestOpenByMany opens an empty database from many processes at once: the first
@@ -58,4 +61,20 @@ func TestSession(t *testing.T) {
 			t.Errorf("%s = %q, %v; want %q", name, have, err, value)
 		}
 	}
+}
+
+// TestMigrateFromTheFirst opens a database as the first version made it.
+func TestMigrateFromTheFirst(t *testing.T) {
+	url := newDatabase(t)
+	d := connectTest(t, url)
+	for _, text := range []string{"DELETE FROM bellman_schema WHERE version > 1", "ALTER TABLE bellman_schema DROP COLUMN shards",
+		"DROP INDEX bellman_ended_finished", "DROP TABLE bellman_count"} {
+		if err := d.Define(context.Background(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, err := Open(context.Background(), url, Options{NoMigrate: true}); err == nil || !strings.Contains(err.Error(), "migrate") {
+		t.Errorf("Open() = %v, %v; want it refused until it is migrated", s, err)
+	}
+	sqltest.PruneAside(t, connectTest(t, url))
 }

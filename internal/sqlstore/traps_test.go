@@ -1,0 +1,48 @@
+package sqlstore
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestTraps looks for the tests that TRAPS.md names.
+func TestTraps(t *testing.T) {
+	text, err := os.ReadFile("TRAPS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| ---") || strings.HasPrefix(line, "| trap") {
+			continue
+		}
+		rows++
+		named := regexp.MustCompile("`([a-z/]+) (Test\\w+)`").FindAllStringSubmatch(line, -1)
+		if len(named) == 0 {
+			t.Errorf("no test is named: %s", line)
+		}
+		for _, n := range named {
+			files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(n[1]), "*_test.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := false
+			for _, file := range files {
+				code, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found = found || strings.Contains(string(code), "\nfunc "+n[2]+"(")
+			}
+			if !found {
+				t.Errorf("there is no %s in %s", n[2], n[1])
+			}
+		}
+	}
+	if rows < 24 {
+		t.Errorf("%d traps, want the 24 there were, or more", rows)
+	}
+}
