@@ -155,6 +155,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		return nil, err
 	}
 	config.Timeout = cmp.Or(config.Timeout, dialTimeout)
+	config.Logger = &driver.NopLogger{} // what it says is returned as an error too
 	s, err := askServer(ctx, config)
 	if err != nil {
 		return nil, err
@@ -164,7 +165,6 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	config.InterpolateParams = true // one trip for each statement
 	config.MultiStatements = false
 	config.ParseTime = false
-	config.Logger = &driver.NopLogger{} // what it says is returned as an error too
 	config.MaxAllowedPacket = s.packet
 	config.ReadTimeout = cmp.Or(config.ReadTimeout, cmp.Or(o.Answer, 15*time.Second)) // without it a lost reply is waited for without end
 	config.WriteTimeout = cmp.Or(config.WriteTimeout, config.ReadTimeout)
