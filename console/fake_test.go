@@ -90,11 +90,14 @@ func (f *fake) ResumeEndpoint(_ context.Context, name string, by bellman.By) err
 	return f.note("resume endpoint %s %q %q", name, by.Who, by.Reason)
 }
 
-func (f *fake) Queues(context.Context) ([]bellman.QueueInfo, error) { return f.queues, f.fail }
-func (f *fake) Endpoints() []bellman.EndpointInfo                   { return f.endpoints }
-func (f *fake) Gauges(context.Context) bellman.Gauges               { return f.gauges }
-func (f *fake) Stats(time.Duration) bellman.Stats                   { return f.stats }
-func (f *fake) Minutes(int) []bellman.Stats                         { return f.minutes }
+func (f *fake) Queues(context.Context) ([]bellman.QueueInfo, error) {
+	return f.queues, f.note("queues")
+}
+
+func (f *fake) Endpoints() []bellman.EndpointInfo     { return f.endpoints }
+func (f *fake) Gauges(context.Context) bellman.Gauges { return f.gauges }
+func (f *fake) Stats(time.Duration) bellman.Stats     { return f.stats }
+func (f *fake) Minutes(int) []bellman.Stats           { return f.minutes }
 
 func (f *fake) Nodes(context.Context) ([]bellman.NodeInfo, []bellman.Lease, error) {
 	return f.nodes, f.unowned, f.fail

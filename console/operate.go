@@ -119,16 +119,18 @@ func trouble(e *bellman.EndpointInfo) int {
 	return 0
 }
 
-// hostOfEndpoint is what the tasks of an endpoint have as their host.
-func hostOfEndpoint(endpoint string) string {
+// endpointTasks is the list of an endpoint's tasks. A queue can be an endpoint, too:
+// that of its orders is.
+func endpointTasks(endpoint string) string {
 	u, err := url.Parse(endpoint)
-	if err != nil {
-		return ""
+	if err != nil || u.Host == "" {
+		return query("/tasks", "queue", endpoint)
 	}
+	host := u.Host
 	if port := map[string]string{"http": "80", "https": "443"}[u.Scheme]; port != "" && u.Port() == port {
-		return u.Hostname()
+		host = u.Hostname() // addresses that leave the port out have it too
 	}
-	return u.Host
+	return query("/tasks", "url_host", host)
 }
 
 // A nodesView is the page of the nodes.

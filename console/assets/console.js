@@ -137,16 +137,22 @@
       return colour;
     };
     const colours = el.dataset.chart === 'counts' ? ['--gone', '--accent', '--ok', '--bad'] : ['--accent', '--warn'];
-    const labels = el.dataset.labels.split('|');
     const axis = { stroke: ink('--muted'), grid: { stroke: ink('--rule'), width: 1 }, ticks: { stroke: ink('--rule'), width: 1 }, font: '11px system-ui, sans-serif' };
+    const [time, ...labels] = el.dataset.labels.split('|');
+    const clock = new Intl.DateTimeFormat('sv-SE', { timeStyle: 'short' }); // 15:04
+    const hour = 3600;
     drawn.set(el, new uPlot({
-      width: el.clientWidth, height: 190 - 30,
+      width: el.clientWidth, height: 160,
       cursor: { drag: { x: false, y: false } },
-      scales: { y: { range: (u, low, high) => [0, Math.max(high, 1) * 1.08] } },
-      series: [{ value: '{YYYY}-{MM}-{DD} {HH}:{mm}' }, ...labels.map((label, i) => ({
-        label, stroke: ink(colours[i]), width: 1.5, dash: i === 0 && labels.length === 4 ? [4, 3] : undefined, points: { show: data[0].length < 3 },
+      scales: {
+        x: { range: (u, low, high) => [high - hour + 60, high] }, // always an hour, however much of it there is
+        y: { range: (u, low, high) => [0, Math.max(high, 1) * 1.08] },
+      },
+      series: [{ label: time, value: (u, at) => at == null ? '–' : clock.format(at * 1000) }, ...labels.map((label, i) => ({
+        label, stroke: ink(colours[i]), width: 1.5, dash: i === 0 && labels.length === 4 ? [4, 3] : undefined,
+        value: (u, v) => v == null ? '–' : String(v), points: { show: data[0].length < 20, size: 4 },
       }))],
-      axes: [{ ...axis, values: [[3600, '{HH}:{mm}'], [60, '{HH}:{mm}'], [1, '{HH}:{mm}:{ss}']].map(([by, form]) => [by, form, null, null, null, null, null, null, 1]) }, { ...axis, size: 46 }],
+      axes: [{ ...axis, incrs: [600, 900, 1200], values: (u, at) => at.map((s) => clock.format(s * 1000)) }, { ...axis, size: 46 }],
     }, data, el));
   }
   function redraw() {

@@ -1,0 +1,82 @@
+package console
+
+import (
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+func TestPlanned(t *testing.T) {
+	c, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(s ...int) (all []time.Time) {
+		for _, n := range s {
+			all = append(all, t0.Add(time.Duration(n)*time.Second))
+		}
+		return all
+	}
+	for _, tt := range []struct {
+		name  string
+		task  bellman.Task
+		order bool
+		want  []time.Time
+		more  bool
+	}{
+		{"after two attempts", bellman.Task{Schedule: "0s, 15s*2, 30s", Status: bellman.Status{Step: 2, Began: t0, Due: t0.Add(31 * time.Second)}}, false, at(31, 61), false},
+		{"the last one", bellman.Task{Schedule: "0s, 15s", Status: bellman.Status{Step: 1, Began: t0, Due: t0.Add(15 * time.Second)}}, false, at(15), false},
+		{"too old for more", bellman.Task{Schedule: "0s, 15s*3", MaxAge: 40 * time.Second, Status: bellman.Status{Step: 1, Began: t0, Due: t0.Add(15 * time.Second)}}, false, at(15, 30), false},
+		{"ended", bellman.Task{Schedule: "0s, 15s", Status: bellman.Status{State: bellman.Succeeded}}, false, nil, false},
+		{"asked for by hand after its end", bellman.Task{Schedule: "0s, 15s", Status: bellman.Status{Due: t0, Before: &bellman.Before{State: bellman.Failed}}}, false, at(0), false},
+		{"asked for by hand in between", bellman.Task{Schedule: "0s, 15s, 30s", Status: bellman.Status{Step: 1, Began: t0, Due: t0.Add(time.Second),
+			Before: &bellman.Before{Due: t0.Add(15 * time.Second)}}}, false, at(1, 15, 45), false},
+		{"an order", bellman.Task{Schedule: "3s*", Status: bellman.Status{Began: t0, Due: t0.Add(3 * time.Second)}}, true, at(3), true},
+	} {
+		got, more := c.planned(&tt.task, tt.order)
+		same := len(got) == len(tt.want) && more == tt.more
+		for i := range got {
+			same = same && got[i].Equal(tt.want[i])
+		}
+		if !same {
+			t.Errorf("%s: %v, more %t; want %v, %t", tt.name, got, more, tt.want, tt.more)
+		}
+	}
+	got, more := c.planned(&bellman.Task{Schedule: "5m*", Status: bellman.Status{Began: t0, Due: t0}}, false)
+	if len(got) != maxPlanned || !more {
+		t.Errorf("without end: %d attempts, more %t; want %d, true", len(got), more, maxPlanned)
+	}
+}
+
+func TestLineStaysInItsPicture(t *testing.T) {
+	task := &bellman.Task{ID: bellman.FirstID(t0), Status: bellman.Status{Attempts: 3, Due: t0.Add(time.Hour)}}
+	log := []bellman.Attempt{
+		{Number: 1, Started: t0.Add(-time.Second), Result: bellman.Refused, Status: 200}, // a clock that was set
+		{Number: 2, Started: t0.Add(15 * time.Second), Result: bellman.TimedOut},
+		{Number: 3, Started: t0.Add(15*time.Second + time.Millisecond), Result: bellman.Accepted, Status: 200},
+	}
+	l := line(task, log, []time.Time{t0.Add(time.Hour), t0.Add(24 * time.Hour)}, false, t0.Add(time.Minute))
+	marks := l.Lanes[0].Marks
+	if len(marks) != 5 {
+		t.Fatalf("%d marks; want 5", len(marks))
+	}
+	last := 0.0
+	for i, m := range marks {
+		if m.X < lineLeft || m.X > lineRight || m.X < last {
+			t.Errorf("mark %d is at %v after %v; want it between %v and %v, from left to right", i, m.X, last, lineLeft, lineRight)
+		}
+		last = m.X
+	}
+	if marks[1].Label != "" || marks[2].Label != "200" {
+		t.Errorf("labels that would touch: %q and %q; want only the later one", marks[1].Label, marks[2].Label)
+	}
+	for i, want := range []string{"bad", "bad", "ok", "next", "plan"} {
+		if marks[i].Class != want {
+			t.Errorf("mark %d is drawn as %q; want %q", i, marks[i].Class, want)
+		}
+	}
+	if l.Now < marks[2].X || l.Now > marks[3].X {
+		t.Errorf("now is at %v; want it between the last attempt and the next", l.Now)
+	}
+}
