@@ -173,17 +173,26 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 // Due reads the entries of shards from a position to a time.
 func (s *Store) Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
 	order := func(a, b bellman.Entry) int { return cmp.Or(cmp.Compare(a.Look, b.Look), compare(a.ID, b.ID)) }
-	return alone(ctx, s, func() (due []bellman.Entry, err error) {
+	return alone(ctx, s, func() ([]bellman.Entry, error) {
+		var due []bellman.Entry
+		begin := bellman.Entry{Look: from.Look, ID: from.ID}
 		for _, r := range s.rows {
-			e := bellman.Entry{ID: r.ID, Look: r.Look.UnixMilli(), Due: r.Due.UnixMilli(), Line: bellman.LineOf(r.Queue, r.Endpoint),
-				Version: r.Version, Attempts: uint32(r.Attempts), Shard: r.Shard}
-			if r.State == bellman.Pending && e.Look < to && slices.Contains(shards, r.Shard) &&
-				order(e, bellman.Entry{Look: from.Look, ID: from.ID}) > 0 {
+			if r.State != bellman.Pending {
+				continue
+			}
+			e := bellman.Entry{ID: r.ID, Look: r.Look.UnixMilli()}
+			if e.Look < to && order(e, begin) > 0 && slices.Contains(shards, r.Shard) {
 				due = append(due, e)
 			}
 		}
 		slices.SortFunc(due, order)
-		return append(buf, first(due, limit)...), nil
+		for _, e := range first(due, limit) {
+			r := s.rows[e.ID]
+			e.Due, e.Line, e.Version = r.Due.UnixMilli(), bellman.LineOf(r.Queue, r.Endpoint), r.Version
+			e.Attempts, e.Shard = uint32(r.Attempts), r.Shard
+			buf = append(buf, e)
+		}
+		return buf, nil
 	})
 }
 
