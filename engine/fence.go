@@ -83,11 +83,32 @@ func (e *Engine) reclaim(ctx context.Context, leases []bellman.Lease) error {
 		case err == nil:
 			l.renew(newer)
 		case errors.Is(err, bellman.ErrFenced):
-			e.drop([]uint16{lease.Shard})
-			e.lookSoon()
+			if err := e.refused(ctx, lease); err != nil {
+				return fmt.Errorf("claim shard %d: %w", lease.Shard, err)
+			}
 		default:
 			return fmt.Errorf("claim shard %d: %w", lease.Shard, err)
 		}
+	}
+	return nil
+}
+
+// refused finds out why a held shard could not be claimed anew. An error says that
+// it is to be tried again. Call it with the turn.
+func (e *Engine) refused(ctx context.Context, lease bellman.Lease) error {
+	l := e.leases
+	shards, err := e.store.Shards(ctx)
+	if err != nil {
+		return fmt.Errorf("read shards: %w", err)
+	}
+	switch s := shards[lease.Shard]; {
+	case s.Owner == l.name() && s.Epoch > lease.Epoch: // by a claim of this node's, of which it was not told
+		l.renew(s.Lease)
+	case l.holding(s).mine: // it has expired, and nobody took it yet
+		return fmt.Errorf("%w: this node has expired", bellman.ErrFenced)
+	default:
+		e.drop([]uint16{lease.Shard})
+		e.lookSoon()
 	}
 	return nil
 }

@@ -347,12 +347,23 @@ func (e *Engine) trouble(ctx context.Context, b *batch, ops []*op, err error) (a
 	}
 }
 
+// unread reports whether an error leaves open what is in the store.
+func unread(err error) bool { return err != nil && !errors.Is(err, bellman.ErrNotFound) }
+
 // sort tells outcomes that were committed after all from those that were not,
 // after a transaction of unknown outcome. It returns those to commit again.
 func (e *Engine) sort(ctx context.Context, ops []*op) (again []*op) {
 	for _, o := range ops {
 		f := o.flight
 		t, err := e.store.Task(ctx, f.change.ID)
+		for pause := firstPause; unread(err) && e.patience.Err() == nil; pause = min(2*pause, lastPause) {
+			e.nap(e.patience, pause, nil)
+			t, err = e.store.Task(ctx, f.change.ID)
+		}
+		if unread(err) { // the node stops; if it was not written, the attempt is made again
+			e.hand.drop(false, f.item)
+			continue
+		}
 		if err == nil && t.Version == f.change.Version+1 && t.Attempts == f.change.To.Attempts && t.Look.Equal(f.change.To.Look) {
 			f.change.To = t.Status
 			f.change.Err = nil
