@@ -78,7 +78,7 @@ type Options struct {
 	Reader  Reader
 	Resends Resends      // nil: bulk resends are answered with 501
 	Nodes   Nodes        // nil: the list of nodes is answered with 501
-	Backup  Backuper     // nil: backups are answered with 501
+	Backup  Backuper     // nil: the store is a database, and backups are answered with 501
 	Metrics http.Handler // served at /metrics; nil: 404
 
 	// Kinds says what the tasks of a queue are, notify or order; empty: there is no

@@ -152,7 +152,7 @@ func (a *API) copyStore(_ context.Context, in *struct {
 	Body client.Backup
 }) (*answer[client.Backup], error) {
 	if a.backup == nil {
-		return nil, newProblem(http.StatusNotImplemented, "this store has no backup of ours: use its own")
+		return nil, newProblem(http.StatusNotImplemented, "the store is a database: copy it with its own tool, such as pg_dump, or mariadb-dump --single-transaction")
 	}
 	if !filepath.IsAbs(in.Body.Dir) || strings.ContainsRune(in.Body.Dir, 0) {
 		return nil, wrongField("body.dir", "want an absolute path")

@@ -106,9 +106,15 @@ type process struct {
 // serve starts a server on a store, and waits until it listens.
 func serveStore(t testing.TB, dir string, args ...string) *process {
 	t.Helper()
+	return start(t, nil, append([]string{"--store", "pebble:" + dir}, args...)...)
+}
+
+// start starts a server on a free port, and waits until it listens.
+func start(t testing.TB, env []string, args ...string) *process {
+	t.Helper()
 	p := &process{t: t, exited: make(chan struct{})}
-	p.cmd = exec.Command(binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--store", "pebble:" + dir}, args...)...)
-	p.cmd.Env = environment("BELLMAN_EGRESS_ALLOW_PRIVATE=true")
+	p.cmd = exec.Command(binary, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	p.cmd.Env = environment(append([]string{"BELLMAN_EGRESS_ALLOW_PRIVATE=true"}, env...)...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql" // the driver "mysql"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// From a task to its record on a database of each kind, by commands alone; two
+// servers share it, and no output ever has the password in it.
+func TestRoundTripOnDatabases(t *testing.T) {
+	for _, server := range []struct {
+		kind, variable, usual, drop string
+		exec                        func(address, text string) error
+	}{
+		{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable", "DROP DATABASE %s WITH (FORCE)", execPostgres},
+		{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql", "DROP DATABASE %s", execMySQL},
+	} {
+		t.Run(server.kind, func(t *testing.T) {
+			address, named := os.LookupEnv(server.variable)
+			if !named {
+				address = server.usual
+			}
+			if err := server.exec(address, "SELECT 1"); err != nil {
+				if named {
+					t.Fatal(err) // somebody wants this test
+				}
+				t.Skipf("no server (set %s to one): %v", server.variable, err)
+			}
+			id := bellman.NewID()
+			name := fmt.Sprintf("bellman_test_%x", id[:])
+			user := fmt.Sprintf("bellman_%x", id[:8])
+			do := func(texts ...string) {
+				t.Helper()
+				for _, text := range texts {
+					if err := server.exec(address, text); err != nil {
+						t.Errorf("%s: %v", text, err)
+					}
+				}
+			}
+			u, err := url.Parse(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u.Path, u.User = "/"+name, url.UserPassword(user, "geheim")
+			if server.kind == "postgres" {
+				do("CREATE ROLE "+user+" LOGIN PASSWORD 'geheim'", "CREATE DATABASE "+name+" OWNER "+user)
+				t.Cleanup(func() { do(fmt.Sprintf(server.drop, name), "DROP ROLE "+user) })
+			} else {
+				do("CREATE DATABASE "+name, "CREATE USER "+user+" IDENTIFIED BY 'geheim'", "GRANT ALL ON "+name+".* TO "+user)
+				t.Cleanup(func() { do(fmt.Sprintf(server.drop, name), "DROP USER "+user) })
+			}
+			onDatabase(t, u)
+		})
+	}
+}
+
+func onDatabase(t *testing.T, u *url.URL) {
+	store := u.String()
+	shown := (&url.URL{Scheme: u.Scheme, User: url.User(u.User.Username()), Host: u.Host, Path: u.Path}).String()
+	var outputs []string
+	command := func(args ...string) result {
+		t.Helper()
+		r := runIn(t, "", []string{"BELLMAN_STORE=env:BELLMAN_DB", "BELLMAN_DB=" + store}, "", args...)
+		outputs = append(outputs, r.out, r.errors)
+		return r
+	}
+	if r := command("serve", "--no-migrate", "--listen", "127.0.0.1:0"); r.status != 1 || !strings.Contains(r.errors, "run bellman migrate") || strings.Count(r.errors, "\n") != 1 {
+		t.Errorf("serve --no-migrate on an empty database: status %d, %q", r.status, r.errors)
+	}
+	for range 2 {
+		if r := command("migrate"); r.status != 0 || r.out != shown+" is ready\n" {
+			t.Fatalf("migrate: status %d, %q, %q; want %s", r.status, r.out, r.errors, shown)
+		}
+	}
+	hook := receive(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "success") })
+	a, b := serveOn(t, store, "--no-migrate"), serveOn(t, store, "--no-migrate")
+	if !strings.Contains(a.hello, "store "+shown+": ") {
+		t.Errorf("serve says %q", a.hello)
+	}
+	if out := command("send", "--url", hook, "--task-key", "1/paid", "--server", a.url); out.status != 0 {
+		t.Fatalf("send: %q", out.errors)
+	}
+	eventually(t, "succeeded", func() bool {
+		return strings.Contains(command("get", "default", "1/paid", "--server", b.url).out, "succeeded")
+	})
+	eventually(t, "shared", func() bool {
+		nodes := command("nodes", "--server", a.url).out
+		return strings.Count(nodes, " alive") == 2 && strings.Count(nodes, "alive, answers") == 1 && !strings.Contains(nodes, "nobody")
+	})
+	if nodes := command("nodes", "-o", "json", "--server", b.url).out; strings.Count(nodes, `"self": true`) != 1 {
+		t.Errorf("nodes as JSON:\n%s", nodes)
+	}
+	if r := command("backup", "/tmp/none", "--server", a.url); r.status != 1 || !strings.Contains(r.errors, "pg_dump") {
+		t.Errorf("backup: status %d, %q", r.status, r.errors)
+	}
+	if r := command("check"); r.status != 1 || !strings.Contains(r.errors, "check is for an embedded store") {
+		t.Errorf("check: status %d, %q", r.status, r.errors)
+	}
+	// From the server and from the database, beside two servers: the same.
+	for _, args := range [][]string{{"export", "--server", a.url}, {"export", "--store", store}} {
+		tasks := exported(t, command(args...).out)
+		if len(tasks) != 1 || tasks[0].Key != "1/paid" || len(tasks[0].AttemptLog) != 1 || tasks[0].AttemptLog[0].Result != "accepted" {
+			t.Errorf("%s %s wrote %+v", args[0], args[1], tasks)
+		}
+	}
+	if r := command("serve", "--listen", "127.0.0.1:0", "--store", strings.Replace(store, u.Path, "/bellman_none", 1)); r.status != 1 {
+		t.Errorf("serve without such a database: status %d, %q", r.status, r.errors)
+	}
+	a.stop()
+	b.stop()
+	for _, text := range append(outputs, a.out.String(), a.log.String(), b.out.String(), b.log.String()) {
+		if strings.Contains(text, "geheim") {
+			t.Errorf("the password is shown: %s", text)
+		}
+	}
+}
+
+// serveOn starts a server on a database, and waits until it listens.
+func serveOn(t *testing.T, store string, args ...string) *process {
+	t.Helper()
+	return start(t, []string{"BELLMAN_LOG_LEVEL=debug", "BELLMAN_STORE=" + store}, args...)
+}
+
+func execPostgres(address, text string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, text)
+	return err
+}
+
+func execMySQL(address, text string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	db, err := sql.Open("mysql", fmt.Sprintf("%s@tcp(%s)%s", u.User, u.Host, u.Path))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, text)
+	return err
+}
