@@ -71,3 +71,38 @@ func TestHalfAPipeline(t *testing.T) {
 }
 
 func TestStorm(t *testing.T) { sqltest.Storm(t, connectTest(t, newDatabase(t)), 8, 40) }
+
+// TestBusyRows commits often under many leases: the rows of shards and counters
+// are written at each commit, and must stay where they are, in few pages.
+func TestBusyRows(t *testing.T) {
+	ctx := context.Background()
+	s := openTest(t, newDatabase(t), Options{})
+	var leases []bellman.Lease
+	if err := s.Join(ctx, bellman.Node{Name: "n"}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for shard := range uint16(64) {
+		l, err := s.Claim(ctx, "n", shard, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases = append(leases, l)
+	}
+	for i := range 500 {
+		now := time.Now()
+		task := &bellman.Task{ID: bellman.NewID(), Queue: "q", Status: bellman.Status{Version: 1, Due: now, Look: now}}
+		if err := s.Commit(ctx, &bellman.Batch{Leases: leases, Adds: []bellman.Add{{Task: task}}}); err != nil {
+			t.Fatalf("commit %d: %v", i, err)
+		}
+	}
+	for table, most := range map[string]int64{"bellman_shard": 16, "bellman_depth": 16} { // of 8 KiB
+		var pages int64
+		if err := s.d.pool.QueryRow(ctx, "SELECT pg_relation_size($1::text::regclass) / 8192", table).Scan(&pages); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s has %d pages after 500 commits", table, pages)
+		if pages > most {
+			t.Errorf("%s has %d pages after 500 commits, want %d at most", table, pages, most)
+		}
+	}
+}
