@@ -95,6 +95,8 @@ type Engine struct {
 	content   atomic.Int64  // bytes of tasks' contents in hand
 	asides    atomic.Int64  // tasks being set aside
 
+	shareChanged atomic.Bool // limits are to be told to the dispatcher again
+
 	refusedFollows atomic.Int64 // follow-up tasks that were not valid, since the start
 
 	started    chan struct{} // closed when Run has taken over what there is, or failed

@@ -197,6 +197,10 @@ func (e *Engine) fire(it *item) dispatch.Outcome {
 		e.hand.drop(true, it)
 		return dispatch.Skipped
 	}
+	if !e.leases.holds(it.Shard) {
+		e.hand.drop(false, it)
+		return dispatch.Skipped
+	}
 	t := it.task
 	q, ok := e.queue(t.Queue)
 	if !ok { // no longer, since it was put in line

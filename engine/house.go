@@ -38,6 +38,9 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 		}
 		now := e.clock.now()
 		e.limitIntake(ctx, now)
+		if e.shareChanged.Swap(false) {
+			e.reshare()
+		}
 		if now.Sub(swept) >= sweepEvery {
 			swept = now
 			e.dispatch.Sweep(now.UnixNano())

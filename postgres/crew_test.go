@@ -10,7 +10,7 @@ import (
 )
 
 // connections are those of n nodes to one new database.
-func connections(t *testing.T, n int) []sqlstore.Driver {
+func connections(t testing.TB, n int) []sqlstore.Driver {
 	url := newDatabase(t)
 	list := make([]sqlstore.Driver, n)
 	for i := range list {
@@ -39,5 +39,17 @@ func TestHandOver(t *testing.T) {
 	t.Logf("%d tasks, %v late at most, %d twice", made, late, twice)
 	if late > time.Second || twice > 0 { // 500 ms, on a machine that does nothing else
 		t.Errorf("of %d tasks the latest was %v late, and %d were attempted twice; want a second at most, and none", made, late, twice)
+	}
+}
+
+// BenchmarkNodes is how fast one node attempts stored tasks, and how fast three do
+// on the same machine: what it costs that they share.
+func BenchmarkNodes(b *testing.B) {
+	for _, nodes := range []int{1, 3} {
+		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(sqltest.Throughput(b, connections(b, nodes), *drained), "tasks/s")
+			}
+		})
 	}
 }

@@ -170,3 +170,43 @@ func HandOver(tb testing.TB, drivers []sqlstore.Driver) (late time.Duration, mad
 	}
 	return late, len(seen), twice
 }
+
+// Throughput lets engines on one database attempt n tasks that are stored and due,
+// and returns how many they record in a second.
+func Throughput(tb testing.TB, drivers []sqlstore.Driver, n int) (perSecond float64) {
+	tb.Helper()
+	var made atomic.Int64
+	done := make(chan struct{})
+	engines, stop := crew(tb, drivers, engine.Queue{Name: "merchant-notify", Schedule: "0s", Handler: bellman.HandlerFunc(
+		func(context.Context, *bellman.Task, int) bellman.Verdict {
+			if made.Add(1) == int64(n) {
+				close(done)
+			}
+			return bellman.Verdict{Next: bellman.Succeed}
+		})})
+	settled(tb, engines)
+	if err := engines[0].PauseQueue(context.Background(), "merchant-notify", bellman.By{}); err != nil {
+		tb.Fatal(err)
+	}
+	var tasks []*bellman.Task
+	for i := range n {
+		tasks = append(tasks, &bellman.Task{Queue: "merchant-notify", Key: fmt.Sprint(i), Body: make([]byte, 300)})
+		if len(tasks) == 500 || i == n-1 {
+			for _, a := range engines[i/500%len(engines)].Add(context.Background(), tasks...) {
+				if a.Err != nil {
+					tb.Fatal(a.Err)
+				}
+			}
+			tasks = tasks[:0:0]
+		}
+	}
+	began := time.Now()
+	if err := engines[0].ResumeQueue(context.Background(), "merchant-notify", bellman.By{}); err != nil {
+		tb.Fatal(err)
+	}
+	<-done
+	for _, stop := range stop { // all is recorded then
+		stop()
+	}
+	return float64(n) / time.Since(began).Seconds()
+}
