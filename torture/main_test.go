@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 )
@@ -21,9 +22,6 @@ var (
 // nodes is how many processes share a database.
 const nodes = 3
 
-// binaries are the program under test, one copy for each node.
-var binaries [nodes]string
-
 // patient is how long a test waits for what should come soon.
 const patient = 60 * time.Second
 
@@ -32,52 +30,58 @@ func TestMain(m *testing.M) {
 	if *seed == 0 {
 		*seed = rand.Uint64()
 	}
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "bellman-torture-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		if err := build(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}())
+	status := m.Run()
+	if built != "" {
+		os.RemoveAll(built)
+	}
+	os.Exit(status)
 }
 
 // agent is the version that a node's copy has, and so what its requests say
 // who sent them: a receiver tells the nodes apart.
 func agent(node int) string { return fmt.Sprintf("torture-node-%d", node) }
 
-// build links the program once. The copies differ in their version alone, which
-// has the same length in each.
-func build(dir string) error {
+// copyOf is a node's copy of the program under test.
+func copyOf(t testing.TB, node int) string {
+	t.Helper()
+	dir, err := binaries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, agent(node))
+}
+
+// built is that directory, to be removed at the end; empty: nothing was built.
+var built string
+
+// binaries is the directory of the copies, which are made when the first is
+// wanted. The program is linked once: the copies differ in their version alone,
+// which has the same length in each.
+var binaries = sync.OnceValues(func() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "bellman-torture-"); err != nil {
+		return "", err
+	}
+	built = dir
 	first := filepath.Join(dir, agent(0))
 	b := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X main.version="+agent(0), "-o", first, "../cmd/bellman")
 	b.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := b.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
+		return dir, fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	text, err := os.ReadFile(first)
 	if err != nil {
-		return err
+		return dir, err
 	}
 	if !bytes.Contains(text, []byte(agent(0))) {
-		return fmt.Errorf("%s does not hold its version as text", first)
+		return dir, fmt.Errorf("%s does not hold its version as text", first)
 	}
-	for i := range binaries {
-		binaries[i] = filepath.Join(dir, agent(i))
-		if i == 0 {
-			continue
-		}
-		if err := os.WriteFile(binaries[i], bytes.ReplaceAll(text, []byte(agent(0)), []byte(agent(i))), 0o755); err != nil {
-			return err
+	for node := 1; node < nodes; node++ {
+		if err := os.WriteFile(filepath.Join(dir, agent(node)), bytes.ReplaceAll(text, []byte(agent(0)), []byte(agent(node))), 0o755); err != nil {
+			return dir, err
 		}
 	}
-	return nil
-}
+	return dir, nil
+})
 
 // dice is a source of chance for one test, the same each time for a seed.
 func dice(t testing.TB) *rand.Rand {

@@ -16,6 +16,7 @@ import (
 // ends by itself, as an init system would.
 type node struct {
 	number  int
+	path    string // of its copy of the program
 	address string // where it listens, always the same
 	store   string
 	client  *client.Client
@@ -37,7 +38,7 @@ type exit struct {
 // newNode is a node that does not run yet.
 func newNode(t testing.TB, number int, store string) *node {
 	t.Helper()
-	n := &node{number: number, address: freePort(t), store: store, down: true}
+	n := &node{number: number, path: copyOf(t, number), address: freePort(t), store: store, down: true}
 	var err error
 	if n.client, err = client.New(client.Options{Server: "http://" + n.address, HTTP: &http.Client{Timeout: answerWithin}}); err != nil {
 		t.Fatal(err)
@@ -71,7 +72,7 @@ func (n *node) start(t testing.TB) {
 
 // launch starts one process; n.mu is held.
 func (n *node) launch() error {
-	cmd := exec.Command(binaries[n.number], "serve", "--listen", n.address, "--store", n.store)
+	cmd := exec.Command(n.path, "serve", "--listen", n.address, "--store", n.store)
 	cmd.Env = environment("BELLMAN_EGRESS_ALLOW_PRIVATE=true", "BELLMAN_NODE="+agent(n.number))
 	var err error
 	if n.process, err = start(cmd); err == nil {

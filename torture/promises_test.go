@@ -147,7 +147,7 @@ func ended(a client.Attempt) time.Time {
 // kept reads all tasks of a store that no node has open.
 func kept(t *testing.T, store string) map[string]client.TaskDetail {
 	t.Helper()
-	cmd := exec.Command(binaries[0], "export", "--store", store)
+	cmd := exec.Command(copyOf(t, 0), "export", "--store", store)
 	cmd.Env = environment()
 	var said bytes.Buffer
 	cmd.Stderr = &said
