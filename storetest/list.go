@@ -45,6 +45,33 @@ var lists = []promise{
 			}
 		}
 	}},
+	{"what few tasks fit is found behind many that do not", func(t *suite) {
+		var tasks []*bellman.Task
+		var want []bellman.ID
+		for i := range 400 {
+			task := t.task(t0.Add(time.Duration(i) * time.Second))
+			task.Queue, task.MerchantNo = "many", "m"
+			if i == 0 || i == 1 || i == 150 {
+				task.Queue, task.Event, task.URL = "few", "rare", "https://merchant.example:8443/a"
+				want = append([]bellman.ID{task.ID}, want...)
+			} else {
+				task.URL = "https://merchant.example/a"
+			}
+			tasks = append(tasks, task)
+		}
+		t.add(tasks...)
+		for _, id := range want {
+			t.must(t.change(id, 1, ended(bellman.Failed, t0)))
+		}
+		failed := bellman.Failed
+		for _, f := range []bellman.Filter{{Queue: "few"}, {Event: "rare"}, {URLHost: "merchant.example:8443"}, {MerchantNo: "m", State: &failed}, {Queue: "few", State: &failed}} {
+			for _, limit := range []int{1, 2, 1000} {
+				if got := ids(t.list(f, limit)); !slices.Equal(got, want) {
+					t.Errorf("List(%+v) in pages of %d = %v, want %v", f, limit, got, want)
+				}
+			}
+		}
+	}},
 	{"tasks come with their status and newest attempt", func(t *suite) {
 		task := t.task(t0)
 		task.MerchantNo = "m"

@@ -197,7 +197,7 @@ func (s *Store) choose(ctx context.Context, f bellman.Filter, ids []bellman.ID) 
 		}
 		return statements
 	})
-	return slices.DeleteFunc(ids, func(id bellman.ID) bool {
+	return slices.DeleteFunc(slices.Clone(ids), func(id bellman.ID) bool { // the caller goes on from the last one
 		st, there := status[id]
 		return byCold && !fits[id] || byState && (!there || st.State != *f.State)
 	}), err
