@@ -14,7 +14,7 @@ func (w *world) callers() {
 	d := newDice(w.seed, "callers")
 	pace := d.between(500*time.Millisecond, 6*time.Second)
 	if w.plan.days {
-		pace = d.between(3*time.Minute, 15*time.Minute)
+		pace = d.between(10*time.Minute, 20*time.Minute)
 	}
 	end := w.truth.began.Add(w.plan.length)
 	for i := 0; time.Now().Before(end); i++ {
@@ -128,6 +128,7 @@ func (w *world) writer(scripts []script) {
 	}
 	b := &bellman.Batch{Adds: w.rules.Prepare(tasks...)}
 	for _, a := range b.Adds {
+		a.Task.Shard = uint16(a.Task.ID[15]) % 64 // as the stores' AddTx does
 		if a.Err != nil {
 			w.note(func(g *ledger) { g.wrong(bellman.ID{}, "a good task cannot be prepared: %v", a.Err) })
 			return

@@ -76,10 +76,13 @@ type account struct {
 	changed  time.Time    // when it became so
 	log      []bellman.Attempt
 	sends    []*send
-	accepted bool  // somebody was told so
-	byHand   bool  // somebody changed it
-	parked   *life // who gave its shard away with an attempt in flight, and may still record that; nil: nobody
-	stopped  bool  // somebody cancelled it
+	accepted bool // somebody was told so
+	byHand   bool // somebody changed it
+	twice    int  // requests that were sent again for the same due time, and might be
+
+	// Who gave its shard away while an attempt was in flight, and may still record that.
+	parked   map[*life]bool
+	stopped  bool // somebody cancelled it
 	arrivals int
 	said     bool // a receiver said yes
 	ended    time.Time
@@ -106,9 +109,10 @@ type send struct {
 
 // An event is a line of the story of a run.
 type event struct {
-	at   time.Time
-	task bellman.ID // zero: of all
-	text func() string
+	at    time.Time
+	task  bellman.ID // zero: of all
+	shard int        // whose owner changed; -1: it is about something else
+	text  func() string
 }
 
 func newLedger() *ledger {
@@ -133,7 +137,12 @@ func (g *ledger) shard(n uint16) *shard {
 
 // tell adds a line to the story.
 func (g *ledger) tell(id bellman.ID, format string, args ...any) {
-	g.events = append(g.events, event{time.Now(), id, func() string { return fmt.Sprintf(format, args...) }})
+	g.events = append(g.events, event{time.Now(), id, -1, func() string { return fmt.Sprintf(format, args...) }})
+}
+
+// moved adds that a shard changed hands.
+func (g *ledger) moved(n uint16, format string, args ...any) {
+	g.events = append(g.events, event{time.Now(), bellman.ID{}, int(n), func() string { return fmt.Sprintf(format, args...) }})
 }
 
 // stamp makes what happens, and when, a part of the run's print.
@@ -196,6 +205,7 @@ func (g *ledger) released(l *life, node string, lease bellman.Lease) {
 	if s.epoch != lease.Epoch || s.owner().node != node {
 		g.wrong(bellman.ID{}, "%s gave back shard %d under epoch %d, and it is %s's at %d", l, lease.Shard, lease.Epoch, s.owner().node, s.epoch)
 	}
+	g.moved(lease.Shard, "%s gave back shard %d: epoch %d", l, lease.Shard, lease.Epoch)
 	s.owners = append(s.owners, owner{at: time.Now()})
 }
 
@@ -210,6 +220,7 @@ func (g *ledger) claimed(l *life, node string, n uint16, seen int64, lease bellm
 	case was.node != node && g.alive(was.node):
 		g.wrong(bellman.ID{}, "%s claimed shard %d of %s, which is alive", l, n, was.node)
 	}
+	g.moved(n, "%s claimed shard %d from %s: epoch %d", l, n, was.life, lease.Epoch)
 	s.epoch = lease.Epoch
 	s.owners = append(s.owners, owner{time.Now(), node, l})
 	if was.life != nil && was.life != l {
@@ -258,7 +269,7 @@ func (g *ledger) added(l *life, a *bellman.Add) {
 		g.wrong(t.ID, "added twice")
 	}
 	g.count.Adds++
-	g.tasks[t.ID] = &account{task: *t, changed: time.Now()}
+	g.tasks[t.ID] = &account{task: *t, changed: time.Now(), parked: make(map[*life]bool)}
 	g.order = append(g.order, t.ID)
 	st := t.Status
 	g.tell(t.ID, "%s added %s, to %s of %s, shard %d, due %s", l, t.Key, t.Endpoint, t.Queue, st.Shard, g.since(st.Due))
@@ -295,16 +306,18 @@ func (g *ledger) changed(l *life, c *bellman.Change, held map[uint16]bool) {
 	if hand {
 		a.byHand = true
 		a.stopped = a.stopped || action == "cancel"
-	} else if !held[was.Shard] && (a.parked != l || c.Attempt == nil) {
+	} else if !held[was.Shard] && (!a.parked[l] || c.Attempt == nil) {
 		g.wrong(c.ID, "%s changed it without a lease of shard %d", l, was.Shard)
 	}
 	g.decided(c, a, &was, hand)
 	if c.Attempt != nil {
 		g.recorded(l, c, a)
 	}
-	a.parked = nil
-	if !hand && c.Attempt == nil && to.Look.After(was.Look) {
-		a.parked = l
+	switch {
+	case c.Attempt != nil:
+		delete(a.parked, l)
+	case !hand && to.Look.After(was.Look):
+		a.parked[l] = true
 	}
 	a.task.Status = to
 	a.changed = time.Now()

@@ -73,8 +73,9 @@ func newPlan(seed uint64, mostNodes int) *plan {
 		lossPer:  pick(d, 20, 100, 300, 600),
 	}
 	every := pick(d, 3*time.Second, 10*time.Second, 20*time.Second, time.Minute, 4*time.Minute)
-	if p.days = d.percent(4); p.days {
-		p.length, p.lag, every = d.between(10*time.Hour, 26*time.Hour), 100*time.Microsecond, d.between(10*time.Minute, 90*time.Minute)
+	if p.days = d.percent(3); p.days {
+		p.nodes = min(p.nodes, 2)
+		p.length, p.lag, every = d.between(2*time.Hour, 6*time.Hour), 100*time.Microsecond, d.between(5*time.Minute, 30*time.Minute)
 	}
 	var kinds []trouble // a few of them at a time: what is rare together is seen that way
 	for t := range troubles {

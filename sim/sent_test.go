@@ -55,7 +55,7 @@ func (g *ledger) arrived(s *send) int {
 // logged puts a line of an engine's log into the story.
 func (g *ledger) logged(l *life, r slog.Record) {
 	r = r.Clone()
-	g.events = append(g.events, event{time.Now(), bellman.ID{}, func() string {
+	g.events = append(g.events, event{time.Now(), bellman.ID{}, -1, func() string {
 		var b strings.Builder
 		b.WriteString(l.String() + " says: " + r.Message)
 		r.Attrs(func(a slog.Attr) bool {

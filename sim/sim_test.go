@@ -144,9 +144,15 @@ func alone(t *testing.T, seed uint64) {
 // tale tells all that happened, or what concerns the tasks with which something
 // is wrong.
 func (g *ledger) tale(all bool) string {
+	shards := make(map[int]bool)
+	for id := range g.bad {
+		if a := g.tasks[id]; a != nil {
+			shards[int(a.task.Shard)] = true
+		}
+	}
 	var b bytes.Buffer
 	for _, e := range g.events {
-		if all || g.bad[e.task] || e.task.IsZero() {
+		if all || g.bad[e.task] || e.task.IsZero() && (e.shard < 0 || shards[e.shard]) {
 			fmt.Fprintf(&b, "%14v ", e.at.Sub(g.began).Round(time.Microsecond))
 			if !e.task.IsZero() {
 				fmt.Fprintf(&b, "%s: ", e.task.String()[9:23])
