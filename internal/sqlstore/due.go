@@ -160,6 +160,14 @@ func (s *Store) Load(ctx context.Context, entries []bellman.Entry) ([]*bellman.T
 		return nil, err
 	}
 	defer s.leave()
+	if len(entries) <= loadFew {
+		return s.loads.join(ctx, entries, s.load)
+	}
+	return s.load(ctx, entries)
+}
+
+// load is Load, without waiting for others.
+func (s *Store) load(ctx context.Context, entries []bellman.Entry) ([]*bellman.Task, error) {
 	tasks := make([]*bellman.Task, len(entries))
 	at := make(map[bellman.ID][]int, len(entries))
 	ids := make([]bellman.ID, 0, len(entries))

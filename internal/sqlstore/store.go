@@ -24,6 +24,8 @@ type Store struct {
 	folded atomic.Int64 // when counts were folded last, Unix ns
 	count  counters
 
+	loads loads
+
 	mu    sync.Mutex
 	slots []int64 // of counters, that no commit of this process uses now
 }
