@@ -6,7 +6,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/config"
@@ -85,6 +87,58 @@ func TestDatabaseGoesAway(t *testing.T) {
 			if n := times(path); n != 1 {
 				t.Errorf("%s arrived %d times; want once", path, n)
 			}
+		}
+	})
+}
+
+// The database is away for longer than a registration lasts: nobody else knows
+// this node then. It fires nothing meanwhile, joins anew, and loses nothing.
+func TestDatabaseGoesAwayForLong(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		t.Parallel()
+		var arrived atomic.Int64
+		merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			arrived.Add(1)
+			io.WriteString(w, "success")
+		}))
+		defer merchant.Close()
+		way, url := lineTo(t, d)
+		api, _, stop := serve(t, "", func(c *config.Config) { c.Store = url })
+		defer stop()
+		eventually(t, "ready", func() bool { return api.Ready(t.Context()) == nil })
+		before, err := api.Nodes(t.Context())
+		if err != nil || len(before.Nodes) != 1 || len(before.Unowned) != 0 {
+			t.Fatalf("nodes %+v, %v; want one that has all shards", before, err)
+		}
+		var ids []string
+		for _, delay := range []string{"2s", "7s", "9s"} {
+			ids = append(ids, create(t, api, client.CreateTask{Queue: "default", URL: merchant.URL, Delay: delay}).ID)
+		}
+		way.cut(true)
+		cut := time.Now()
+		eventually(t, "expired", func() bool { return time.Since(cut) > 8*time.Second })
+		if n := arrived.Load(); n > 1 {
+			t.Errorf("%d attempts were begun while the node could not know whether the shards were its own; want that of the first seconds at most", n)
+		}
+		way.cut(false)
+		eventually(t, "ready", func() bool { return api.Ready(t.Context()) == nil })
+		for _, id := range ids {
+			until(t, api, id, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
+		}
+		eventually(t, "again the owner of all, under a new name", func() bool {
+			after, err := api.Nodes(t.Context())
+			if err != nil || len(after.Unowned) > 0 {
+				return false
+			}
+			for _, n := range after.Nodes {
+				if n.Self {
+					return n.Name != before.Nodes[0].Name && len(n.Shards) == 64
+				}
+			}
+			return false
+		})
+		if n := arrived.Load(); n < 3 || n > 4 { // that of the first seconds lost its lease before it was recorded
+			t.Errorf("%d attempts of 3 tasks arrived", n)
 		}
 	})
 }
