@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -190,6 +191,37 @@ func TestCrewLosesOneShard(t *testing.T) {
 			}
 		}
 	})
+}
+
+// However a death falls between beats, the others own all of a dead node's shards
+// within eight seconds, and usually within six and a half.
+func TestCrewTakesOverSoon(t *testing.T) {
+	var took []time.Duration
+	for i := range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCrew(t)
+			queue := newLedger().queue("", 0)
+			a, b := c.start("a", queue), c.start("b", queue)
+			time.Sleep(730 * time.Millisecond) // so that they do not beat at once
+			d := c.start("d", queue)
+			time.Sleep(20*time.Second + time.Duration(i)*100*time.Millisecond)
+			a.store.cut.Store(true)
+			died := time.Now()
+			for c.owns()["a"] > 0 && time.Since(died) < time.Minute {
+				time.Sleep(10 * time.Millisecond)
+			}
+			took = append(took, time.Since(died))
+			a.store.cut.Store(false)
+			for _, m := range []*member{a, b, d} {
+				m.stop()
+			}
+		})
+	}
+	slices.Sort(took)
+	if took[10] > 6500*time.Millisecond || took[19] > 8*time.Second || took[0] < 3*time.Second {
+		t.Errorf("shards of a dead node were taken over after %v; want 6.5s at the median, 8s at most", took)
+	}
+	t.Logf("median %v, most %v", took[10], took[19])
 }
 
 // Exactly one node leads, but for a moment, and another does when it stops.
