@@ -13,7 +13,7 @@ import (
 
 // unrecorded is how long the outcome of an attempt may take to be durable, after
 // its answer, while nothing is wrong but a busy machine.
-const unrecorded = 1500 * time.Millisecond
+const unrecorded = 3 * time.Second
 
 // apart is how far a node's clock, which runs on its own, may be from the
 // receiver's.
