@@ -13,7 +13,7 @@ const (
 	pageRows   = 50                    // tasks on a page of a list
 	readRows   = 200                   // tasks asked of the store at once where some may not be wanted
 	maxReads   = 8                     // calls of a store that one page is made of …
-	searchTime = 60 * time.Millisecond // … and how long they may take together
+	searchTime = 25 * time.Millisecond // … and how long they may take together
 )
 
 // A wish says which tasks somebody wants to see. The first part is a store's

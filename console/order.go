@@ -164,7 +164,7 @@ func (q *request) addSteps(v *orderView, r *row) error {
 	if o := r.Order; o != nil && !o.Watch && o.State != "PENDING" && !r.Finished.IsZero() {
 		at := r.Finished
 		if a := r.Last; a != nil && a.Started.Add(a.Took).Before(at) {
-			at = a.Started.Add(a.Took) // what follows was created before all of it was written
+			at = a.Started.Add(a.Took).Truncate(time.Millisecond) // what follows was created before all of it was written
 		}
 		v.Steps = append(v.Steps, step{What: "decided", At: at, Task: r.Task, Kind: r.Kind, State: o.State})
 	}

@@ -25,8 +25,10 @@ func TestScreenshots(t *testing.T) {
 	}
 	w := open(t)
 	b := w.tab(t)
-	c := w.people(t)
+	c := w.decent(t)
 	w.busy(t)
+	b.ofREADME(dir, c)
+	w.villains(t, c)
 	pages := w.pages(t, c)
 	if err := w.api.PauseQueue(t.Context(), "merchant-notify", client.Because{Reason: "the merchants' bank has maintenance until 6"}); err != nil {
 		t.Fatal(err)
@@ -53,6 +55,29 @@ func TestScreenshots(t *testing.T) {
 	b.open("/signin")
 	b.ready()
 	b.picture(filepath.Join(dir, "signin-light.png"))
+}
+
+// ofREADME makes the pictures that the README has, which are no longer than a
+// window.
+func (b *tab) ofREADME(dir string, c *cast) {
+	b.t.Helper()
+	b.language("en")
+	for _, p := range []struct{ name, path, scheme string }{
+		{"overview", "/", "light"}, {"task", "/tasks/" + c.waiting, "dark"}, {"order", "/orders?merchant_no=M1001&order_no=never-1", "light"},
+	} {
+		b.colours(p.scheme)
+		b.open(p.path)
+		b.ready()
+		ctx, cancel := context.WithTimeout(b, patience)
+		png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+		cancel()
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "readme-"+p.name+".png"), png, 0o644); err != nil {
+			b.t.Fatal(err)
+		}
+	}
 }
 
 // busy lets some minutes' figures be there: what is drawn needs a minute that is

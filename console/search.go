@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/bellmanhq/bellman"
 )
@@ -23,7 +22,6 @@ type finding struct {
 	Address string
 	Rows    []row // the newest of them
 	More    bool  // there are others
-	Back    time.Time
 }
 
 // foundRows is how many tasks of each finding are shown.
@@ -71,10 +69,8 @@ func (q *request) search() {
 		}
 	}
 	if host := hostOf(text); host != "" && len(v.Found) == 0 {
-		if err := q.look(v, "search.host", "url_host", host, &wish{Filter: bellman.Filter{URLHost: host}}); err != nil {
-			q.refuse(err)
-			return
-		}
+		q.goTo(query("/tasks", "url_host", host)) // no index has hosts: that page looks back step by step
+		return
 	}
 	if len(v.Found) == 1 {
 		f := &v.Found[0]
@@ -91,13 +87,10 @@ func (q *request) search() {
 // look adds to the page what there is of one meaning.
 func (q *request) look(v *searchView, what, field, value string, w *wish) error {
 	tasks, next, err := q.read(w, bellman.ID{}, foundRows)
-	if err != nil || len(tasks) == 0 && next.IsZero() {
+	if err != nil || len(tasks) == 0 {
 		return err
 	}
 	f := finding{What: what, Address: query("/tasks", field, value), Rows: q.rows(tasks), More: !next.IsZero()}
-	if len(tasks) == 0 {
-		f.Back = next.Time()
-	}
 	if field == "order_no" && oneOrder(tasks) && next.IsZero() && (len(tasks) > 1 || f.Rows[0].Order != nil) { // an order is shown as a whole
 		f.Address, f.More = orderAddress(tasks[0].MerchantNo, value), true
 	}

@@ -50,6 +50,18 @@ type mark struct {
 	Attempt *bellman.Attempt // nil: to come
 }
 
+// Side says where a label that has no room to stand over the middle of its mark
+// goes: left or right; empty: it has.
+func (m mark) Side() string {
+	switch half := 4 * float64(len(m.Label)); {
+	case m.X+half > 1000:
+		return "left"
+	case m.X-half < 0:
+		return "right"
+	}
+	return ""
+}
+
 // A tick is an age on the line.
 type tick struct {
 	X    float64

@@ -38,6 +38,12 @@ const hostile = `<script>window.hacked=1</script><img src=x onerror="window.hack
 // a name is the name and "-key".
 func open(t testing.TB, keys ...string) *world {
 	t.Helper()
+	return openOn(t, t.TempDir(), keys...)
+}
+
+// openOn is open on the store in a directory.
+func openOn(t testing.TB, dir string, keys ...string) *world {
+	t.Helper()
 	w := &world{told: map[string]int{}}
 	w.merchant = httptest.NewServer(http.HandlerFunc(w.tell))
 	w.channel = httptest.NewServer(http.HandlerFunc(w.ask))
@@ -63,7 +69,7 @@ queues:
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Store = "pebble:" + t.TempDir()
+	c.Store = "pebble:" + dir
 	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	for _, name := range keys {
 		role := map[string]string{"reader": "read", "ops": "operate"}[name]
@@ -179,6 +185,29 @@ type cast struct {
 // people makes a cast, and waits for its story to be told.
 func (w *world) people(t testing.TB) *cast {
 	t.Helper()
+	c := w.decent(t)
+	w.villains(t, c)
+	return c
+}
+
+// villains are those of a cast whom one does not want in a picture.
+func (w *world) villains(t testing.TB, c *cast) {
+	t.Helper()
+	to := func(path string) string { return w.merchant.URL + path }
+	c.hostile = w.create(t, client.CreateTask{Queue: "quick", MerchantNo: emoji, OrderNo: hostile[:32], Key: "evil\u202egnp.exe",
+		URL: to("/hostile"), Body: hostile, Headers: map[string]string{"X-Note": hostile}})
+	c.long = w.create(t, client.CreateTask{Queue: "quick", MerchantNo: "M1003", OrderNo: "long", URL: to("/ok"), Body: strings.Repeat("长", 64<<10/3)})
+	c.secret = w.create(t, client.CreateTask{Queue: "quick", MerchantNo: "M1003", OrderNo: "secret", URL: to("/ok?token=s3cr3t-query&shop=1"),
+		Headers: map[string]string{"Authorization": "Bearer s3cr3t-header", "Content-Type": "application/json"},
+		JSON:    json.RawMessage(`{"password":"s3cr3t-body","api_key":["s3cr3t-deep"]}`)})
+	for _, id := range []string{c.hostile, c.long, c.secret} {
+		w.until(t, id, ended)
+	}
+}
+
+// decent are the others.
+func (w *world) decent(t testing.TB) *cast {
+	t.Helper()
 	to := func(path string) string { return w.merchant.URL + path }
 	var c cast
 	c.accepted = w.create(t, client.CreateTask{Queue: "quick", Key: "M1001/20261120000001/paid", MerchantNo: "M1001", OrderNo: "20261120000001",
@@ -187,12 +216,6 @@ func (w *world) people(t testing.TB) *cast {
 		Event: "payment.succeeded", URL: to("/busy"), JSON: json.RawMessage(`{"order_no":"20261120000002","amount":1.00}`)})
 	c.failed = w.create(t, client.CreateTask{Queue: "quick", MerchantNo: "M1002", OrderNo: "20261120000003", Event: "refund.succeeded",
 		URL: to("/broken"), JSON: json.RawMessage(`{"refund_no":"R-1"}`)})
-	c.hostile = w.create(t, client.CreateTask{Queue: "quick", MerchantNo: emoji, OrderNo: hostile[:32], Key: "evil\u202egnp.exe",
-		URL: to("/hostile"), Body: hostile, Headers: map[string]string{"X-Note": hostile}})
-	c.long = w.create(t, client.CreateTask{Queue: "quick", MerchantNo: "M1003", OrderNo: "long", URL: to("/ok"), Body: strings.Repeat("长", 64<<10/3)})
-	c.secret = w.create(t, client.CreateTask{Queue: "quick", MerchantNo: "M1003", OrderNo: "secret", URL: to("/ok?token=s3cr3t-query&shop=1"),
-		Headers: map[string]string{"Authorization": "Bearer s3cr3t-header", "Content-Type": "application/json"},
-		JSON:    json.RawMessage(`{"password":"s3cr3t-body","api_key":["s3cr3t-deep"]}`)})
 	for _, no := range []string{"paid-1", "never-1"} {
 		w.create(t, client.CreateTask{Queue: "orders", MerchantNo: "M1001", OrderNo: no, Vars: map[string]string{"appid": "wx1"},
 			Notify: &client.Notify{URL: to("/ok"), JSON: json.RawMessage(`{"shop":"tea"}`)}})
@@ -200,7 +223,7 @@ func (w *world) people(t testing.TB) *cast {
 	for range 12 {
 		w.create(t, client.CreateTask{Queue: "quick", MerchantNo: "M1004", URL: to("/ok"), Event: "payment.succeeded"})
 	}
-	for _, id := range []string{c.accepted, c.failed, c.hostile, c.long, c.secret} {
+	for _, id := range []string{c.accepted, c.failed} {
 		w.until(t, id, ended)
 	}
 	w.until(t, c.waiting, attempted(1))

@@ -145,12 +145,12 @@
       width: el.clientWidth, height: 160,
       cursor: { drag: { x: false, y: false } },
       scales: {
-        x: { range: (u, low, high) => [high - hour + 60, high] }, // always an hour, however much of it there is
+        x: { range: (u) => [u.data[0].at(-1) - hour, u.data[0].at(-1) + 60] }, // always an hour, however much of it there is
         y: { range: (u, low, high) => [0, Math.max(high, 1) * 1.08] },
       },
       series: [{ label: time, value: (u, at) => at == null ? '–' : clock.format(at * 1000) }, ...labels.map((label, i) => ({
         label, stroke: ink(colours[i]), width: 1.5, dash: i === 0 && labels.length === 4 ? [4, 3] : undefined,
-        value: (u, v) => v == null ? '–' : String(v), points: { show: data[0].length < 20, size: 4 },
+        value: (u, v) => v == null ? '–' : String(v), points: { show: data[0].length < 20, size: 5 },
       }))],
       axes: [{ ...axis, incrs: [600, 900, 1200], values: (u, at) => at.map((s) => clock.format(s * 1000)) }, { ...axis, size: 46 }],
     }, data, el));

@@ -1,0 +1,148 @@
+package console_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/pebble"
+)
+
+var size = flag.Int("tasks", 5_000, "how many tasks TestPagesAreQuick has; from a million on it fails when a page takes too long")
+
+// fill puts n tasks into an embedded store, as a platform has them after a while:
+// most have ended, some wait, few failed.
+func fill(t testing.TB, dir string, n int) (sample bellman.ID) {
+	t.Helper()
+	s, err := pebble.Open(dir, pebble.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	for first := 0; first < n; first += 1000 {
+		var b bellman.Batch
+		for i := first; i < min(first+1000, n); i++ {
+			due := now.Add(time.Duration(i%86400)*time.Second + time.Hour)
+			task := &bellman.Task{
+				ID: bellman.NewID(), Queue: "merchant-notify", Key: fmt.Sprintf("K%d", i), MerchantNo: fmt.Sprintf("M%d", i%5000), OrderNo: fmt.Sprintf("O%d", i),
+				Event: "payment.succeeded", URL: fmt.Sprintf("https://m%d.example/notify", i%5000), Method: "POST", Body: []byte(`{"state":"SUCCESS"}`),
+				Schedule: "wechat_notify", Success: "success_text", Endpoint: "https://m.example:443",
+				Status: bellman.Status{Began: now, Due: due, Look: due, Updated: now, Shard: uint16(i % 64)},
+			}
+			b.Adds = append(b.Adds, bellman.Add{Task: task})
+			sample = task.ID
+		}
+		if err := s.Commit(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		var ends bellman.Batch
+		for i := range b.Adds {
+			if i%10 == 0 {
+				continue // waits
+			}
+			task := b.Adds[i].Task
+			to := bellman.Status{State: bellman.Succeeded, Reason: "accepted", Attempts: 1, Step: 1, Began: now, Updated: now, Finished: now, Shard: task.Shard}
+			result, status := bellman.Accepted, 200
+			if i%100 == 1 {
+				to.State, to.Reason, result, status = bellman.Failed, "attempts_used_up", bellman.ErrorStatus, 500
+			}
+			ends.Changes = append(ends.Changes, bellman.Change{ID: task.ID, Version: 1, To: to,
+				Attempt: &bellman.Attempt{Number: 1, Due: now, Started: now, Took: time.Millisecond, Result: result, Status: status, Response: "success"}})
+		}
+		if err := s.Commit(t.Context(), &ends); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sample
+}
+
+// TestPagesAreQuick asks for each page again and again. With -tasks 5000000 it is
+// the benchmark of the console.
+func TestPagesAreQuick(t *testing.T) {
+	dir := t.TempDir()
+	sample := fill(t, dir, *size)
+	w := openOn(t, dir)
+	last := fmt.Sprint(*size - 1)
+	for _, path := range []string{
+		"/", "/tasks", "/tasks?state=failed", "/tasks?state=pending", "/tasks?queue=merchant-notify", "/tasks?merchant_no=M7", "/tasks?order_no=O" + last,
+		"/tasks?status=500", "/tasks?result=timeout", "/tasks?event=nothing", "/tasks?url_host=" + url.QueryEscape("m1.example"), "/tasks?url_host=nowhere.example",
+		"/tasks/" + sample.String(), "/search?q=nothing", "/search?q=nowhere.example", "/search?q=K" + last,
+		"/orders?merchant_no=M7&order_no=O7", "/queues", "/endpoints", "/audit", "/nodes", "/resends", "/resends/new?merchant_no=M7",
+	} {
+		var times []time.Duration
+		rounds := 10
+		if *size >= 1_000_000 {
+			rounds = 100
+		}
+		for range rounds {
+			began := time.Now()
+			answer, err := http.Get(w.URL + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.Copy(io.Discard, answer.Body)
+			answer.Body.Close()
+			times = append(times, time.Since(began))
+			if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusNotFound {
+				t.Fatalf("GET %s: %d", path, answer.StatusCode)
+			}
+		}
+		slices.Sort(times)
+		worst := times[len(times)*99/100]
+		t.Logf("%-34s p50 %6.1f ms, p99 of %d %6.1f ms", path, times[rounds/2].Seconds()*1000, rounds, worst.Seconds()*1000)
+		if *size >= 1_000_000 && worst > 100*time.Millisecond {
+			t.Errorf("GET %s has a p99 of %v at %d tasks; want 100 ms", path, worst, *size)
+		}
+	}
+	if *size < 1_000_000 {
+		return
+	}
+	// What 200 open consoles cost.
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	idle := used(t, 10*time.Second)
+	for range 200 {
+		all.Go(func() {
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.URL+"/live?part=figures", nil)
+			if err != nil {
+				return
+			}
+			if answer, err := http.DefaultClient.Do(r); err == nil {
+				io.Copy(io.Discard, answer.Body)
+				answer.Body.Close()
+			}
+		})
+	}
+	open := used(t, 10*time.Second)
+	cancel()
+	all.Wait()
+	t.Logf("200 open consoles, and who reads them in the same process: %.1f %% of one core, without them %.1f %%", 100*open, 100*idle)
+	if open-idle > 0.05 {
+		t.Errorf("200 open consoles cost %.1f %% of one core; want 5", 100*(open-idle))
+	}
+}
+
+// used is how much of one core this process uses for a while.
+func used(t testing.TB, while time.Duration) float64 {
+	t.Helper()
+	now := func() time.Duration {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			t.Fatal(err)
+		}
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	before, began := now(), time.Now()
+	<-time.After(while)
+	return float64(now()-before) / float64(time.Since(began))
+}
