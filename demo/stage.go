@@ -53,7 +53,7 @@ func (s *stage) tell(ctx context.Context, scenes []scene) error {
 	for _, id := range s.made {
 		s.print("  %s\n", id)
 	}
-	s.print("\nThe API is at %s, described in %[1]s/openapi.json\n", s.api)
+	s.print("\nThe console is at %s/, the API is described in %[1]s/openapi.json\n", s.api)
 	return nil
 }
 
