@@ -48,16 +48,20 @@ func (e *Engine) settle(ctx context.Context, ids []bellman.ID, wanted func(*bell
 	defer cancel()
 	settled := make([]bellman.Settled, len(ids))
 	waiting := make(map[bellman.ID]int) // how many attempts there were
+	look := time.Second                 // in case an event was lost
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for i, id := range ids {
 		asking.Go(func() {
-			attempts, err := e.hurry(ctx, id, wanted)
+			t, err := e.hurry(ctx, id, wanted)
 			mu.Lock()
 			defer mu.Unlock()
 			switch settled[i].ID = id; {
 			case err == nil:
-				waiting[id] = attempts
+				waiting[id] = t.Attempts
+				if !e.leases.holds(t.Shard) { // there will be no event here
+					look = time.Second / 4
+				}
 			case ctx.Err() != nil:
 				settled[i].Err = waits(context.Cause(ctx))
 			case !errors.Is(err, errNothing):
@@ -66,7 +70,7 @@ func (e *Engine) settle(ctx context.Context, ids []bellman.ID, wanted func(*bell
 		})
 	}
 	asking.Wait()
-	left, err := e.untilSettled(ctx, waiting, events)
+	left, err := e.untilSettled(ctx, waiting, events, look)
 
 	// Whoever's time is over still learns how its tasks are.
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
@@ -85,8 +89,9 @@ func (e *Engine) settle(ctx context.Context, ids []bellman.ID, wanted func(*bell
 
 func waits(why error) error { return fmt.Errorf("%w: %w", bellman.ErrWaiting, why) }
 
-// hurry makes a task's next attempt now, and returns how many attempts there were.
-func (e *Engine) hurry(ctx context.Context, id bellman.ID, wanted func(*bellman.Task, time.Time) bool) (attempts int, err error) {
+// hurry makes a task's next attempt now, and returns the task with the attempts
+// that there were.
+func (e *Engine) hurry(ctx context.Context, id bellman.ID, wanted func(*bellman.Task, time.Time) bool) (*bellman.Task, error) {
 	underway := errors.New("on its way")
 	t, err := e.move(ctx, id, "settle", func(c *bellman.Change, t *bellman.Task, now time.Time) error {
 		overdue := !t.State.Ended() && !t.Due.After(now)
@@ -105,9 +110,9 @@ func (e *Engine) hurry(ctx context.Context, id bellman.ID, wanted func(*bellman.
 		return nil
 	})
 	if err != nil && !errors.Is(err, underway) {
-		return 0, err
+		return nil, err
 	}
-	return t.Attempts, nil
+	return t, nil
 }
 
 // parked reports whether a task is left alone because its attempts kept ending with
@@ -121,8 +126,9 @@ func parked(t *bellman.Task) bool {
 func over(t *bellman.Task, attempts int) bool { return t.State.Ended() || t.Attempts > attempts }
 
 // untilSettled returns when all that is waited for is over, or ctx or the engine
-// ended: then it says what is left, and why.
-func (e *Engine) untilSettled(ctx context.Context, waiting map[bellman.ID]int, events <-chan bellman.Event) (left map[bellman.ID]int, err error) {
+// ended: then it says what is left, and why. It looks whenever an event says so, and
+// every so often.
+func (e *Engine) untilSettled(ctx context.Context, waiting map[bellman.ID]int, events <-chan bellman.Event, every time.Duration) (left map[bellman.ID]int, err error) {
 	left = make(map[bellman.ID]int, len(waiting))
 	look := func() {
 		for id, n := range waiting {
@@ -134,7 +140,7 @@ func (e *Engine) untilSettled(ctx context.Context, waiting map[bellman.ID]int, e
 		}
 	}
 	look()
-	again := time.NewTicker(time.Second) // in case an event was lost, or another node makes the attempt
+	again := time.NewTicker(every)
 	defer again.Stop()
 	for len(left) > 0 {
 		select {
