@@ -37,13 +37,17 @@ The first SIGINT or SIGTERM finishes what is in flight and stops; a second one,
 configuration again and changes the rules of its queues; the log says what else
 has changed, which takes a restart. A file with mistakes changes nothing.
 
+A database that cannot be reached at the start ends the program within 30 s, with
+exit status 1: let what runs it start it again. One that goes away later is waited
+for. Several servers with one database share its tasks.
+
 The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 /debug/pprof there, on loopback only.`,
 		Args: flagsAlone,
 	}
 	file := c.Flags().String("config", "", "configuration file, YAML (BELLMAN_CONFIG)")
 	c.Flags().String("listen", "", "address of the API (BELLMAN_LISTEN; default 127.0.0.1:2355)")
-	c.Flags().String("store", "", "where tasks are kept (BELLMAN_STORE; default pebble:bellman-data)")
+	c.Flags().String("store", "", storeHelp)
 	noMigrate := c.Flags().Bool("no-migrate", false, "create no store and no tables: fail where there are none of this version")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		given := map[string]string{}

@@ -16,10 +16,13 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
+// storeHelp is what a store can be.
+const storeHelp = "where tasks are kept: pebble:DIR, postgres://USER:PASSWORD@HOST/DATABASE or mysql://..., or env:NAME or file:PATH of that (BELLMAN_STORE; default pebble:bellman-data)"
+
 // storeFlag declares --store and returns what it says, else the environment,
 // else the default.
 func storeFlag(c *cobra.Command) (url func() string) {
-	given := c.Flags().String("store", "", "the store (BELLMAN_STORE; default pebble:bellman-data)")
+	given := c.Flags().String("store", "", storeHelp)
 	return func() string { return cmp.Or(*given, os.Getenv("BELLMAN_STORE"), config.Default().Store) }
 }
 
@@ -96,8 +99,10 @@ func migrateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "migrate",
 		Short: "Create a store, or bring it to this version's layout",
-		Long: `Create a store, or bring it to this version's layout. bellman serve does so too.
-A store that a newer version has written is refused, and left as it is.`,
+		Long: `Create a store, or bring it to this version's layout: the tables of a database, or a
+directory. bellman serve does so too, unless it is told --no-migrate. In a database
+it takes a user who may create tables; the database itself has to be there. A store
+that a newer version has written is refused, and left as it is.`,
 		Args: flagsAlone,
 	}
 	url := storeFlag(c)
