@@ -71,9 +71,15 @@ func (s *machine) crash(sig syscall.Signal) {
 	<-p.exited
 }
 
-// remove ends the server if it runs.
-func (s *machine) remove() {
-	if p := s.current(); p != nil && !p.ended() {
+// remove ends the server if it runs, by a signal that leaves no process of its
+// own behind.
+func (s *machine) remove(sig syscall.Signal) {
+	p := s.current()
+	if p == nil || p.ended() {
+		return
+	}
+	p.signal(sig)
+	if !soon(10*time.Second, p.ended) {
 		p.kill()
 	}
 }

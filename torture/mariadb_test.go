@@ -44,7 +44,7 @@ func newMariaDB(t testing.TB, name string, more ...string) *mariadb {
 	}
 	s.ping = func(ctx context.Context) error { return s.exec(ctx, "SELECT 1") }
 	must(t, command(s.id, dir, install, "--no-defaults", "--datadir="+data, "--auth-root-authentication-method=normal"))
-	t.Cleanup(s.remove)
+	t.Cleanup(func() { s.remove(syscall.SIGKILL) })
 	return s
 }
 

@@ -64,7 +64,7 @@ func locatePostgres(t testing.TB, name string) *postgres {
 		_, err := s.ask(ctx, "SELECT 1")
 		return err
 	}
-	t.Cleanup(s.remove)
+	t.Cleanup(func() { s.remove(syscall.SIGQUIT) })
 	return s
 }
 
