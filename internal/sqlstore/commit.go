@@ -121,7 +121,24 @@ func (g *stage) run(ctx context.Context, b *bellman.Batch) ([]*Statement, error)
 	if err := g.decide(ctx, b.Changes); err != nil {
 		return nil, err
 	}
-	return g.writes(b, Replace), nil
+	statements := g.writes(b, Replace)
+	if len(statements) == 0 && fence == nil {
+		statements = g.vouch(b.Adds)
+	}
+	return statements, nil
+}
+
+// vouch is a write for a batch that has none and tells that a task is there
+// already. A database whose COMMIT waits for a replica does not wait where nothing
+// was written, and what it shows may be on one machine alone: PostgreSQL shows
+// what was committed by a client that gave up waiting.
+func (g *stage) vouch(adds []bellman.Add) []*Statement {
+	for i := range adds {
+		if adds[i].Existing != (bellman.ID{}) {
+			return []*Statement{depthRows([][]byte{[]byte(adds[i].Task.Queue)}, []int64{int64(bellman.Pending)}, []int64{g.slot}, []int64{0})}
+		}
+	}
+	return nil
 }
 
 // writes are the statements for all that was decided, but for cold rows. then says
@@ -325,6 +342,11 @@ func (g *stage) depthWrites() []*Statement {
 	if len(queues) == 0 {
 		return nil
 	}
-	return []*Statement{{Name: "count tasks", Insert: &Insert{Into: "bellman_depth", Key: []string{"queue", "state", "slot"}, Then: Sum,
-		Columns: []Column{{"queue", queues}, {"state", states}, {"slot", slots}, {"tasks", tasks}}}}}
+	return []*Statement{depthRows(queues, states, slots, tasks)}
+}
+
+// depthRows adds to counters.
+func depthRows(queues [][]byte, states, slots, tasks []int64) *Statement {
+	return &Statement{Name: "count tasks", Insert: &Insert{Into: "bellman_depth", Key: []string{"queue", "state", "slot"}, Then: Sum,
+		Columns: []Column{{"queue", queues}, {"state", states}, {"slot", slots}, {"tasks", tasks}}}}
 }
