@@ -3,4 +3,4 @@
 package sim
 
 // usual is how many seeds a test runs by itself.
-const usual = 0
+const usual = 20

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -37,7 +36,7 @@ const mostNodes = 5
 
 // tooLong is when a run is given up: fake time stands still while something does
 // not stop to work.
-const tooLong = 2 * time.Minute
+const tooLong = 4 * time.Minute
 
 // Each seed is a run of its own, in a process of its own, so that what it does
 // hangs on nothing but the seed.
@@ -76,7 +75,7 @@ func TestSim(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%d seeds, %d failed: %+v", *seeds, failed, sum)
-	if *seeds >= 50 && (sum.Fenced == 0 || sum.Unknown == 0 || sum.Late == 0 || sum.Takeovers == 0 || sum.Twice == 0) {
+	if *seeds >= 20 && (sum.Fenced == 0 || sum.Unknown == 0 || sum.Late == 0 || sum.Takeovers == 0 || sum.Twice == 0) {
 		t.Errorf("there was too little trouble: %+v", sum)
 	}
 }
@@ -162,31 +161,4 @@ func (g *ledger) tale(all bool) string {
 		}
 	}
 	return b.String()
-}
-
-// A run is nothing but its seed: the same one does the same again.
-func TestReplay(t *testing.T) {
-	if *one >= 0 {
-		return
-	}
-	const runs = 24
-	same := 0
-	for seed := range int64(runs) {
-		a, wrong := child(t.Context(), 1000+seed)
-		b, again := child(t.Context(), 1000+seed)
-		if err := errors.Join(fault(wrong), fault(again)); err != nil {
-			t.Errorf("seed %d: %v", 1000+seed, err)
-		}
-		if a == b {
-			same++
-		}
-	}
-	t.Logf("%d of %d runs were the same to the last line", same, runs)
-}
-
-func fault(text string) error {
-	if text == "" {
-		return nil
-	}
-	return errors.New(text)
 }
