@@ -67,7 +67,7 @@ func (c *creator) next() {
 			JSON: fmt.Appendf(nil, `{"n":%d}`, c.made), Schedule: "0s, 100ms*5, 500ms*400",
 		}
 		if c.made%4 == 0 {
-			task.Delay = fmt.Sprintf("%dms", c.dice.IntN(12000))
+			task.Delay = fmt.Sprintf("%dms", c.dice.IntN(8000))
 		}
 		c.open = append(c.open, task)
 	}

@@ -82,7 +82,7 @@ func (n *node) launch() error {
 }
 
 // answerWithin is how long a node may take to answer, before another is asked.
-const answerWithin = 3 * time.Second
+const answerWithin = 1500 * time.Millisecond
 
 // again is how long a supervisor waits before it starts a process again.
 const again = 500 * time.Millisecond
