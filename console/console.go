@@ -83,7 +83,7 @@ func New(o Options) (*Console, error) {
 		secret: make([]byte, 32), foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}),
 	}
 	rand.Read(c.secret) // never fails: it ends the program instead
-	if c.byCode, err = readPages(); err != nil {
+	if c.byCode, err = allLanguages(); err != nil {
 		return nil, err
 	}
 	c.parts = map[string]*shared[string]{}

@@ -9,10 +9,14 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 )
 
 //go:embed pages/*.html
 var pageFiles embed.FS
+
+// allLanguages are what readPages reads, once for all consoles of a process.
+var allLanguages = sync.OnceValues(readPages)
 
 // readPages reads every catalogue, and every page in each language.
 func readPages() (map[string]*language, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/bellmanhq/bellman/pebble"
 )
 
-var size = flag.Int("tasks", 5_000, "how many tasks TestPagesAreQuick has; from a million on it fails when a page takes too long")
+var size = flag.Int("tasks", 500, "how many tasks TestPagesAreQuick has; from a million on it fails when a page takes too long")
 
 // fill puts n tasks into an embedded store, as a platform has them after a while:
 // most have ended, some wait, few failed.
@@ -80,7 +80,7 @@ func TestPagesAreQuick(t *testing.T) {
 		"/orders?merchant_no=M7&order_no=O7", "/queues", "/endpoints", "/audit", "/nodes", "/resends", "/resends/new?merchant_no=M7",
 	} {
 		var times []time.Duration
-		rounds := 10
+		rounds := 3
 		if *size >= 1_000_000 {
 			rounds = 100
 		}
