@@ -125,5 +125,10 @@ func TestUnreplicated(t *testing.T) {
 	over()
 	c.awaitReady(t, c.nodes[0])
 	made.finish(t)
-	check(t, made.accepted, c.receiver, c.journal, c.settle(t))
+	left := c.settle(t)
+	for id := range made.accepted {
+		if _, ok := left[id]; !ok {
+			t.Errorf("task %s was accepted, and is not there", id) // one that was not accepted may be lost, delivered or not
+		}
+	}
 }
