@@ -3,9 +3,6 @@ package torture
 import (
 	"syscall"
 	"testing"
-
-	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
-	"github.com/bellmanhq/bellman/mysql"
 )
 
 // load is how many creators there are.
@@ -70,23 +67,6 @@ func TestGalera(t *testing.T) {
 	}
 	c := newCluster(t, backend{servers, mysqlURL, mysqlWires})
 	run(t, c, append(c.usual(), g.hit(c, "kill -9 of a member", away), g.hit(c, "split of a member", split), g.hit(c, "SIGSTOP of a member", stopped)))
-}
-
-// TestGaleraFence lets an owner and a thief race who are on different members:
-// locks that a statement takes on one are unknown to the other.
-func TestGaleraFence(t *testing.T) {
-	onlyLong(t)
-	g := newGalera(t)
-	var stores [2]*mysql.Store
-	for i := range stores {
-		s, err := mysql.Open(t.Context(), mysqlURL(g.members[i].address), mysql.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		stores[i] = s
-	}
-	sqltest.Races(t, stores[0], stores[1], 300)
 }
 
 func onlyLong(t *testing.T) {
