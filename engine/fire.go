@@ -197,7 +197,7 @@ func (e *Engine) fire(it *item) dispatch.Outcome {
 		e.hand.drop(true, it)
 		return dispatch.Skipped
 	}
-	if !e.leases.holds(it.Shard) {
+	if !e.leases.holds(it.Shard) || announced(it.task, e.clock.now()) {
 		e.hand.drop(false, it)
 		return dispatch.Skipped
 	}

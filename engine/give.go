@@ -127,8 +127,8 @@ func (e *Engine) free(ctx context.Context, shard uint16, h bellman.Hint) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	lease, ok := l.lease(shard)
-	if !ok {
-		return
+	if !ok || !l.gives(shard) {
+		return // lost, or claimed again meanwhile
 	}
 	err := e.store.Release(ctx, l.name(), lease)
 	if err != nil && !errors.Is(err, bellman.ErrFenced) {

@@ -224,15 +224,23 @@ func (e *Engine) commitAll(ctx context.Context) {
 // returns what must be tried again, after the pause that the trouble calls for.
 func (e *Engine) commit(ctx context.Context, b *batch, ops []*op) (again []*op) {
 	if ops = e.recordable(ops); len(ops) == 0 {
+		if e.lane.ailing() {
+			e.recovered()
+		}
 		return nil
 	}
 	b.build(ops, e.leases)
 	began := time.Now()
 	err := e.store.Commit(ctx, &b.Batch)
 	if err != nil {
-		again = e.trouble(ctx, b, ops, err)
-		e.wakeBefore(0) // firing had stopped meanwhile
+		if again = e.trouble(ctx, b, ops, err); len(again) == 0 && e.lane.ailing() {
+			e.recovered()
+		}
 		return again
+	}
+	b.pause = 0
+	if e.lane.ailing() {
+		e.recovered()
 	}
 	e.watch.committed(b.weight, time.Since(began))
 	e.committed(b, ops)
@@ -243,6 +251,7 @@ func (e *Engine) commit(ctx context.Context, b *batch, ops []*op) (again []*op) 
 type batch struct {
 	bellman.Batch
 	weight int
+	pause  time.Duration // after the last try that failed; 0 after one that did not
 }
 
 func (b *batch) build(ops []*op, leases *leases) {

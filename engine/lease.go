@@ -188,6 +188,13 @@ func (l *leases) leave(shard uint16) bool {
 	return ok
 }
 
+// gives reports whether a shard is being given back.
+func (l *leases) gives(shard uint16) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.giving[shard]
+}
+
 // keep notes that a shard is not given back after all.
 func (l *leases) keep(shard uint16) {
 	l.mu.Lock()

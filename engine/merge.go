@@ -68,11 +68,15 @@ func merge(t, seen *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *sch
 	return st, true
 }
 
-// logOnly is what a task becomes when an attempt only goes into its log.
+// logOnly is what a task becomes when an attempt only goes into its log. If it was
+// announced on disk, that is over.
 func logOnly(t *bellman.Task, a *bellman.Attempt) bellman.Status {
 	st := t.Status
 	st.Attempts = max(t.Attempts, a.Number)
 	st.Updated = later(st.Updated, roundUp(a.Started.Add(a.Took)))
+	if st.Trigger == bellman.ByTakeover {
+		st.Trigger = bellman.BySchedule
+	}
 	return st
 }
 

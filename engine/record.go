@@ -307,8 +307,8 @@ const (
 
 // trouble deals with a transaction that failed. Whoever only asked for
 // something is told; outcomes of attempts are kept and committed again, for
-// they happened. While this goes on, attempts pile up behind the lane and
-// firing stops by itself.
+// they happened. Nothing is fired and nothing taken in until a commit succeeds,
+// or nothing is left to try it with.
 func (e *Engine) trouble(ctx context.Context, b *batch, ops []*op, err error) (again []*op) {
 	if errors.Is(err, bellman.ErrFenced) && e.fenced(ctx, b.Leases) {
 		return ops
@@ -326,11 +326,9 @@ func (e *Engine) trouble(ctx context.Context, b *batch, ops []*op, err error) (a
 	}
 	e.lane.ail(err)
 	e.ready.Store(false)
-	defer e.pump()
-	defer e.ready.Store(true)
-	defer e.lane.ail(nil)
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		e.nap(e.patience, pause, nil)
+	for {
+		b.pause = min(max(2*b.pause, firstPause), lastPause)
+		e.nap(e.patience, b.pause, nil)
 		if e.patience.Err() != nil {
 			e.log.Error("outcomes of attempts are not recorded: the store takes nothing and the node stops; the attempts are made again", "attempts", len(again))
 			return nil
@@ -345,6 +343,14 @@ func (e *Engine) trouble(ctx context.Context, b *batch, ops []*op, err error) (a
 		}
 		return e.sort(ctx, e.recordable(again))
 	}
+}
+
+// recovered ends the trouble: what is asked for is taken in, and fired, again.
+func (e *Engine) recovered() {
+	e.lane.ail(nil)
+	e.ready.Store(true)
+	e.pump()
+	e.wakeBefore(0) // the ticker did not look at the lines meanwhile
 }
 
 // unread reports whether an error leaves open what is in the store.
