@@ -237,9 +237,8 @@ func (e *Engine) land(f *flight, now int64) (due *item) {
 // flight: it reads the task as it is now and merges. The lane expects it.
 func (e *Engine) reconcile(f *flight) {
 	defer e.lane.finish(1)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	t, err := e.store.Task(ctx, f.task.ID)
+	ctx := context.WithoutCancel(e.attempts)
+	t, err := e.readAgain(ctx, f.task.ID)
 	if err != nil {
 		e.log.LogAttrs(ctx, slog.LevelError, "an attempt cannot be recorded",
 			slog.Any("task", f.task.ID), slog.Int("attempt", f.attempt.Number), slog.Any("err", err))
@@ -356,16 +355,25 @@ func (e *Engine) recovered() {
 // unread reports whether an error leaves open what is in the store.
 func unread(err error) bool { return err != nil && !errors.Is(err, bellman.ErrNotFound) }
 
+// readAgain reads a task, until the store answers or a stop has no patience left.
+func (e *Engine) readAgain(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		within, cancel := context.WithTimeout(ctx, 10*time.Second)
+		t, err := e.store.Task(within, id)
+		cancel()
+		if !unread(err) || errors.Is(err, bellman.ErrClosed) || e.patience.Err() != nil {
+			return t, err
+		}
+		e.nap(e.patience, pause, nil)
+	}
+}
+
 // sort tells outcomes that were committed after all from those that were not,
 // after a transaction of unknown outcome. It returns those to commit again.
 func (e *Engine) sort(ctx context.Context, ops []*op) (again []*op) {
 	for _, o := range ops {
 		f := o.flight
-		t, err := e.store.Task(ctx, f.change.ID)
-		for pause := firstPause; unread(err) && e.patience.Err() == nil; pause = min(2*pause, lastPause) {
-			e.nap(e.patience, pause, nil)
-			t, err = e.store.Task(ctx, f.change.ID)
-		}
+		t, err := e.readAgain(ctx, f.change.ID)
 		if unread(err) { // the node stops; if it was not written, the attempt is made again
 			e.hand.drop(false, f.item)
 			continue

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -61,6 +62,16 @@ type owner struct {
 	at   time.Time
 	node string // as it joined; empty: nobody
 	life *life
+}
+
+// ownerAt is whose the shard was at some time.
+func (s *shard) ownerAt(at time.Time) owner {
+	for _, o := range slices.Backward(s.owners) {
+		if !o.at.After(at) {
+			return o
+		}
+	}
+	return owner{}
 }
 
 func (s *shard) owner() owner {

@@ -42,8 +42,6 @@ type incident struct {
 	step   time.Duration // of a clock
 }
 
-func (i incident) end() time.Duration { return i.at + i.length }
-
 func (i incident) String() string {
 	return fmt.Sprintf("%v of %d from %v for %v", i.what, i.who, i.at, i.length)
 }

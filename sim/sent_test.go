@@ -21,7 +21,7 @@ func (g *ledger) sent(s *send) (nth int) {
 	nth = len(a.sends)
 	a.sends = append(a.sends, s)
 	own := g.shard(s.shard).owner()
-	s.node = own.node
+	s.node = g.shard(s.shard).ownerAt(s.begun).node
 	g.tell(s.task, "%s sends attempt %d of version %d, due %s, trigger %v", s.life, s.number, s.version, g.since(s.due), s.trigger)
 	g.stamp(4, int64(s.number), int64(s.version), int64(s.life.node.index))
 	iced := time.Since(s.life.node.freezing()) < maxStill

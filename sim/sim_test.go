@@ -12,8 +12,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -100,15 +102,34 @@ func child(ctx context.Context, seed int64) (c counts, wrong string) {
 	case ctx.Err() != nil:
 		return c, fmt.Sprintf("it takes longer than %v", tooLong)
 	case err != nil:
-		const enough = 40
-		if len(lines) > enough {
-			lines = append(lines[:enough], "…")
-		}
+		lines = matter(lines)
 		return c, fmt.Sprintf("%v\n%s", err, strings.Join(lines, "\n"))
 	case c.Commits == 0:
 		return c, "nothing happened: " + string(out)
 	}
 	return c, ""
+}
+
+// aboutTask finds the task that something is wrong with, and in it what the story
+// calls it.
+var aboutTask = regexp.MustCompile(`WRONG: task [0-9a-f]+-([0-9a-f]+-[0-9a-f]+-[0-9a-f]+)-`)
+
+// matter leaves of what a child says the end, and the story of the tasks with
+// which something is wrong.
+func matter(lines []string) (kept []string) {
+	const ending = 20
+	var tasks []string
+	for _, line := range lines {
+		if m := aboutTask.FindStringSubmatch(line); m != nil && len(tasks) < 3 {
+			tasks = append(tasks, m[1])
+		}
+	}
+	for i, line := range lines {
+		if i >= len(lines)-ending || slices.ContainsFunc(tasks, func(task string) bool { return strings.Contains(line, task) }) {
+			kept = append(kept, line)
+		}
+	}
+	return kept
 }
 
 // alone runs a seed in this process.
