@@ -5,6 +5,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 FUZZTIME ?= 60s
 BENCH    ?= .
 COUNT    ?= 1
+SEEDS    ?= 1000
 COVER    ?= cover.out
 PICTURES ?= $(CURDIR)/screenshots
 LONG     ?= 5m
@@ -18,8 +19,9 @@ export GOFLAGS += -buildvcs=false
 build: ## the static binary ./bellman
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bellman ./cmd/bellman
 
-test: ## every test, with the race detector, in random order
-	scripts/test-env go test -race -shuffle=on -timeout 12m ./...
+test: ## every test, with the race detector, in random order; then clusters in trouble, of SEEDS seeds
+	scripts/test-env go test -race -shuffle=on -timeout 20m ./...
+	go test ./sim -run TestSim -sim.seeds=$(SEEDS) -timeout 20m
 
 torture: ## processes and databases that fail, each kind of database for LONG; then figures of ROUNDS
 	scripts/torture-env go test -v -count 1 -timeout 0 ./torture -long $(LONG) -rounds $(ROUNDS)

@@ -13,8 +13,9 @@ const (
 	houseEvery  = time.Second
 	sweepEvery  = 30 * time.Second // the dispatcher forgets idle endpoints
 	pruneEvery  = 10 * time.Second
+	pruneIdle   = time.Minute // after a prune that found nothing
 	pruneBatch  = 500
-	pruneAtOnce = 20 // batches
+	pruneAtOnce = 20 // batches; then others have a second
 	bigStep     = time.Second
 )
 
@@ -22,7 +23,7 @@ const (
 func (e *Engine) keepHouse(ctx context.Context) error {
 	ticker := time.NewTicker(houseEvery)
 	defer ticker.Stop()
-	var swept, pruned time.Time
+	var swept, prune time.Time // when it was done last, and when it is to be done next
 	stepped := false
 	for {
 		select {
@@ -45,11 +46,8 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 			swept = now
 			e.dispatch.Sweep(now.UnixNano())
 		}
-		if now.Sub(pruned) >= pruneEvery {
-			pruned = now
-			if e.Leads() {
-				e.prune(ctx, now)
-			}
+		if !now.Before(prune) && e.Leads() {
+			prune = now.Add(e.prune(ctx, now))
 		}
 	}
 }
@@ -103,9 +101,11 @@ func (e *Engine) countOverdue(ctx context.Context, from bellman.Position, now, m
 	return most, nil
 }
 
-// prune deletes what ended longer ago than it is kept, a little at a time.
-func (e *Engine) prune(ctx context.Context, now time.Time) {
+// prune deletes what ended longer ago than it is kept, a little at a time. It
+// returns when to do so again.
+func (e *Engine) prune(ctx context.Context, now time.Time) (again time.Duration) {
 	r := e.options.Retention
+	again = pruneIdle
 	for state, keep := range map[bellman.State]time.Duration{
 		bellman.Succeeded: r.Succeeded,
 		bellman.Failed:    r.Failed,
@@ -114,16 +114,25 @@ func (e *Engine) prune(ctx context.Context, now time.Time) {
 		if keep == 0 {
 			continue
 		}
+		full := 0
 		for range pruneAtOnce {
 			n, err := e.store.Prune(ctx, state, now.Add(-keep), pruneBatch)
 			if err != nil && ctx.Err() == nil && !errors.Is(err, bellman.ErrClosed) {
 				e.log.Error("old tasks cannot be deleted", "state", state, "err", err)
 			}
+			if err != nil || n > 0 {
+				again = min(again, pruneEvery)
+			}
 			if err != nil || n < pruneBatch {
 				break
 			}
+			full++
+		}
+		if full == pruneAtOnce {
+			again = 0 // there is more: with the next round
 		}
 	}
+	return again
 }
 
 // relimit tells the dispatcher the limits of the lines it knows.

@@ -24,6 +24,8 @@ type after int
 const (
 	waits     after = iota // for its attempt by hand
 	attempted              // by hand, in vain, and ended as before
+	takenOver              // waits for its attempt by hand, whose node has died
+	repeated               // … and was attempted after that
 	goesOn                 // with the schedule that began anew
 	unchanged              // no engine does that
 )
@@ -57,6 +59,11 @@ func (e *engine) Resend(ctx context.Context, id bellman.ID, mode bellman.ResendM
 			c.To.State, c.To.Trigger = bellman.Pending, bellman.ByHand
 		case attempted:
 			c.Attempt = &bellman.Attempt{Number: t.Attempts + 1, Trigger: bellman.ByHand, Started: now}
+		case takenOver:
+			c.To.State, c.To.Trigger = bellman.Pending, bellman.ByTakeover
+			c.To.Before = &bellman.Before{State: t.State, Finished: t.Finished}
+		case repeated:
+			c.Attempt = &bellman.Attempt{Number: t.Attempts + 2, Trigger: bellman.ByTakeover, Started: now}
 		case goesOn:
 			c.To.State, c.To.Began = bellman.Pending, now
 			c.Attempt = &bellman.Attempt{Number: t.Attempts + 2, Trigger: bellman.BySchedule, Started: now}

@@ -171,12 +171,14 @@ func skipped(job *Job) { job.Skipped++ }
 func failed(job *Job)  { job.Failed++ }
 
 // already reports whether a task was resent since the last save before a crash:
-// it waits for an attempt by hand, or had one, or its schedule began since.
+// it waits for an attempt by hand, or had one, or its schedule began since. An
+// attempt by hand whose node died too has become one of the take-over; a task that
+// had ended gets no other.
 func (r *runner) already(t *bellman.Task) bool {
 	switch {
-	case t.State == bellman.Pending && t.Trigger == bellman.ByHand && !t.Updated.Before(r.since):
+	case t.State == bellman.Pending && (t.Trigger == bellman.ByHand || t.Before != nil) && !t.Updated.Before(r.since):
 		return true
-	case t.Last != nil && t.Last.Trigger == bellman.ByHand && !t.Last.Started.Before(r.since):
+	case t.Last != nil && (t.Last.Trigger == bellman.ByHand || t.Last.Trigger == bellman.ByTakeover && t.State.Ended()) && !t.Last.Started.Before(r.since):
 		return true
 	}
 	return r.mode == bellman.ResendRestart && t.Attempts > 0 && !t.Began.Before(r.since)

@@ -81,6 +81,8 @@ func TestCrash(t *testing.T) {
 		{"once", waits, 5, 0},
 		{"once", waits, 1000, 0},
 		{"once", attempted, 100, 0},
+		{"once", takenOver, 100, 0},
+		{"once", repeated, 100, 0},
 		{"restart", waits, 100, 0},
 		{"restart", attempted, 100, 0},
 		{"restart", goesOn, 100, 0},
