@@ -327,8 +327,8 @@ func (g *ledger) changed(l *life, c *bellman.Change, held map[uint16]bool) {
 	switch {
 	case c.Attempt != nil:
 		delete(a.parked, l)
-	case !hand && to.Look.After(was.Look):
-		a.parked[l] = true
+	case !hand && to.Trigger == bellman.ByTakeover && to.Look.After(time.Now()):
+		a.parked[l] = true // while the attempt is in flight
 	}
 	a.task.Status = to
 	a.changed = time.Now()
