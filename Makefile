@@ -5,7 +5,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 FUZZTIME ?= 60s
 BENCH    ?= .
 COUNT    ?= 1
-SEEDS    ?= 250
+SEEDS    ?= 100
 COVER    ?= cover.out
 PICTURES ?= $(CURDIR)/screenshots
 LONG     ?= 5m

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -246,6 +247,10 @@ func (e *Engine) reconcile(f *flight) {
 		return
 	}
 	if t.Attempts >= f.attempt.Number {
+		if e.inLog(ctx, f) { // a commit of which the outcome was not known
+			e.hand.drop(true, f.item)
+			return
+		}
 		f.attempt.Number = t.Attempts + 1
 	}
 	to, counts := logOnly(t, &f.attempt), false
@@ -264,6 +269,19 @@ func (e *Engine) reconcile(f *flight) {
 		e.late(f, t)
 	}
 	e.keep(f)
+}
+
+// inLog reports whether an attempt stands in its task's log already.
+func (e *Engine) inLog(ctx context.Context, f *flight) bool {
+	const most = 100
+	log, err := e.store.Attempts(ctx, f.task.ID, f.attempt.Number-1, most)
+	for pause := firstPause; err != nil && e.patience.Err() == nil && !errors.Is(err, bellman.ErrClosed); pause = min(2*pause, lastPause) {
+		e.nap(e.patience, pause, nil)
+		log, err = e.store.Attempts(ctx, f.task.ID, f.attempt.Number-1, most)
+	}
+	return slices.ContainsFunc(log, func(a bellman.Attempt) bool {
+		return a.Node == f.attempt.Node && a.Started.UnixMilli() == f.attempt.Started.UnixMilli() && a.Took == f.attempt.Took
+	})
 }
 
 // late asks the handler of a task that has ended meanwhile what still follows
