@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -14,64 +15,92 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/pebble"
+	"github.com/bellmanhq/bellman/server"
 )
 
-var size = flag.Int("tasks", 500, "how many tasks TestPagesAreQuick has; from a million on it fails when a page takes too long")
+var (
+	size = flag.Int("tasks", 500, "how many tasks TestPagesAreQuick has; from a million on it fails when a page takes too long")
+	kept = flag.String("store", "", "the store of TestPagesAreQuick, as in a configuration: filled if it is empty, and left as it is; default: a directory that is removed")
+)
 
-// fill puts n tasks into an embedded store, as a platform has them after a while:
-// most have ended, some wait, few failed.
-func fill(t testing.TB, dir string, n int) (sample bellman.ID) {
+// filled is a store with n tasks, as a platform has them after a while: most have
+// ended, some wait, few failed. sample is the newest of them.
+func filled(t testing.TB, address string, n int) (sample bellman.ID) {
 	t.Helper()
-	s, err := pebble.Open(dir, pebble.Options{})
+	s, err := server.OpenStore(t.Context(), address, server.StoreOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	now := time.Now().UTC().Truncate(time.Millisecond)
-	for first := 0; first < n; first += 1000 {
-		var b bellman.Batch
-		for i := first; i < min(first+1000, n); i++ {
-			due := now.Add(time.Duration(i%86400)*time.Second + time.Hour)
-			task := &bellman.Task{
-				ID: bellman.NewID(), Queue: "merchant-notify", Key: fmt.Sprintf("K%d", i), MerchantNo: fmt.Sprintf("M%d", i%5000), OrderNo: fmt.Sprintf("O%d", i),
-				Event: "payment.succeeded", URL: fmt.Sprintf("https://m%d.example/notify", i%5000), Method: "POST", Body: []byte(`{"state":"SUCCESS"}`),
-				Schedule: "wechat_notify", Success: "success_text", Endpoint: "https://m.example:443",
-				Status: bellman.Status{Began: now, Due: due, Look: due, Updated: now, Shard: uint16(i % 64)},
-			}
-			b.Adds = append(b.Adds, bellman.Add{Task: task})
-			sample = task.ID
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
-		if err := s.Commit(t.Context(), &b); err != nil {
-			t.Fatal(err)
-		}
-		var ends bellman.Batch
-		for i := range b.Adds {
-			if i%10 == 0 {
-				continue // waits
-			}
-			task := b.Adds[i].Task
-			to := bellman.Status{State: bellman.Succeeded, Reason: "accepted", Attempts: 1, Step: 1, Began: now, Updated: now, Finished: now, Shard: task.Shard}
-			result, status := bellman.Accepted, 200
-			if i%100 == 1 {
-				to.State, to.Reason, result, status = bellman.Failed, "attempts_used_up", bellman.ErrorStatus, 500
-			}
-			ends.Changes = append(ends.Changes, bellman.Change{ID: task.ID, Version: 1, To: to,
-				Attempt: &bellman.Attempt{Number: 1, Due: now, Started: now, Took: time.Millisecond, Result: result, Status: status, Response: "success"}})
-		}
-		if err := s.Commit(t.Context(), &ends); err != nil {
-			t.Fatal(err)
-		}
+	}()
+	newest, _, err := s.List(t.Context(), bellman.Filter{}, bellman.ID{}, 1)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if len(newest) > 0 {
+		return newest[0].ID
+	}
+	began := time.Now()
+	for first := 0; first < n; first += 1000 {
+		sample = fill(t, s, first, min(first+1000, n))
+	}
+	t.Logf("%d tasks in %v", n, time.Since(began).Round(time.Second))
 	return sample
 }
 
+// fill adds the tasks with these numbers, and ends most of them.
+func fill(t testing.TB, s bellman.Store, first, end int) (newest bellman.ID) {
+	t.Helper()
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	var b, ends bellman.Batch
+	for i := first; i < end; i++ {
+		due := now.Add(time.Duration(i%86400)*time.Second + 12*time.Hour)
+		task := &bellman.Task{
+			ID: bellman.NewID(), Queue: "merchant-notify", Key: fmt.Sprintf("K%d", i), MerchantNo: fmt.Sprintf("M%d", i%5000), OrderNo: fmt.Sprintf("O%d", i),
+			Event: "payment.succeeded", URL: fmt.Sprintf("https://m%d.example/notify", i%5000), Method: "POST", Body: []byte(`{"state":"SUCCESS"}`),
+			Schedule: "wechat_notify", Success: "success_text", Endpoint: "https://m.example:443",
+			Status: bellman.Status{Began: now, Due: due, Look: due, Updated: now, Shard: uint16(i % 64)},
+		}
+		b.Adds = append(b.Adds, bellman.Add{Task: task})
+		newest = task.ID
+		if i%10 == 0 {
+			continue // waits
+		}
+		to := bellman.Status{State: bellman.Succeeded, Reason: "accepted", Attempts: 1, Step: 1, Began: now, Updated: now, Finished: now, Shard: task.Shard}
+		result, status := bellman.Accepted, 200
+		if i%100 == 1 {
+			to.State, to.Reason, result, status = bellman.Failed, "attempts_used_up", bellman.ErrorStatus, 500
+		}
+		ends.Changes = append(ends.Changes, bellman.Change{ID: task.ID, Version: 1, To: to,
+			Attempt: &bellman.Attempt{Number: 1, Due: now, Started: now, Took: time.Millisecond, Result: result, Status: status, Response: "success"}})
+	}
+	for _, b := range []*bellman.Batch{&b, &ends} {
+		if err := s.Commit(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range b.Adds {
+		if err := b.Adds[i].Err; err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range ends.Changes {
+		if err := ends.Changes[i].Err; err != nil {
+			t.Fatal(err)
+		}
+	}
+	return newest
+}
+
 // TestPagesAreQuick asks for each page again and again. With -tasks 5000000 it is
-// the benchmark of the console.
+// the benchmark of the console, and with -store that of it on a database.
 func TestPagesAreQuick(t *testing.T) {
-	dir := t.TempDir()
-	sample := fill(t, dir, *size)
-	w := openOn(t, dir)
+	address := cmp.Or(*kept, "pebble:"+t.TempDir())
+	sample := filled(t, address, *size)
+	w := openOn(t, address)
 	last := fmt.Sprint(*size - 1)
 	for _, path := range []string{
 		"/", "/tasks", "/tasks?state=failed", "/tasks?state=pending", "/tasks?queue=merchant-notify", "/tasks?merchant_no=M7", "/tasks?order_no=O" + last,

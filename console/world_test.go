@@ -38,11 +38,11 @@ const hostile = `<script>window.hacked=1</script><img src=x onerror="window.hack
 // a name is the name and "-key".
 func open(t testing.TB, keys ...string) *world {
 	t.Helper()
-	return openOn(t, t.TempDir(), keys...)
+	return openOn(t, "pebble:"+t.TempDir(), keys...)
 }
 
-// openOn is open on the store in a directory.
-func openOn(t testing.TB, dir string, keys ...string) *world {
+// openOn is open on a store, named as in a configuration.
+func openOn(t testing.TB, store string, keys ...string) *world {
 	t.Helper()
 	w := &world{told: map[string]int{}}
 	w.merchant = httptest.NewServer(http.HandlerFunc(w.tell))
@@ -69,7 +69,7 @@ queues:
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Store = "pebble:" + dir
+	c.Store = store
 	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	for _, name := range keys {
 		role := map[string]string{"reader": "read", "ops": "operate"}[name]
