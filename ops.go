@@ -62,6 +62,16 @@ type QueueInfo struct {
 	LastMinute    Counts
 }
 
+// An Intake says whether tasks are taken in, and what that depends on. It closes
+// above High or HeapHigh, and opens again below Low and seven eighths of HeapHigh.
+type Intake struct {
+	Open      bool
+	Waiting   int   // tasks that are overdue or wait to be committed, but for those set aside
+	High, Low int   // of Waiting
+	Heap      int64 // bytes that lived when garbage was collected last
+	HeapHigh  int64 // 0: no limit
+}
+
 // A Pause says who stopped a queue or an endpoint, and why.
 type Pause struct {
 	At     time.Time `json:"at"`

@@ -28,10 +28,15 @@ const (
 // *[bellman.Invalid] and leave the others alone. Add waits until Run runs;
 // when ctx ends before the answer, tasks may have been added all the same.
 func (e *Engine) Add(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
+	return e.addAll(ctx, e.intake(ctx), tasks)
+}
+
+// addAll adds tasks, unless nothing may be added, which refused says.
+func (e *Engine) addAll(ctx context.Context, refused error, tasks []*bellman.Task) []bellman.Added {
 	results := make([]bellman.Added, len(tasks))
-	if err := e.intake(ctx); err != nil {
+	if refused != nil {
 		for i := range results {
-			results[i].Err = err
+			results[i].Err = refused
 		}
 		return results
 	}

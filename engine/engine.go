@@ -42,10 +42,12 @@ type Options struct {
 }
 
 // Flow says when intake stops: when more tasks than High are overdue or wait to
-// be committed, Add answers ErrOverloaded until there are fewer than Low.
+// be committed, or the heap is larger than Heap, Add answers ErrOverloaded until
+// there are fewer than Low, and the heap is below seven eighths.
 type Flow struct {
-	High int // default 200,000
-	Low  int // default half of High
+	High int   // default 200,000
+	Low  int   // default half of High
+	Heap int64 // bytes that live after a collection; 0: no limit
 }
 
 // Retention is how long ended tasks are kept; 0 keeps them for ever.
@@ -106,6 +108,7 @@ type Engine struct {
 	backMs     atomic.Int64                   // the loader has overdue tasks before it, from this look on; noTime: none
 	behind     atomic.Pointer[map[peers]bool] // whose due tasks wait on disk, since their lines are full; nil: nobody's
 	overloaded atomic.Bool
+	flow       atomic.Pointer[bellman.Intake] // as the meter read it last; nil before
 	resumed    atomic.Pointer[Resumed]
 }
 

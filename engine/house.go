@@ -64,12 +64,7 @@ func (e *Engine) limitIntake(ctx context.Context, now time.Time) {
 		}
 		waiting += int(n)
 	}
-	switch {
-	case waiting > e.options.Flow.High && !e.overloaded.Swap(true):
-		e.log.Warn("overloaded: nothing is taken in", "waiting", waiting, "high", e.options.Flow.High)
-	case waiting < e.options.Flow.Low && e.overloaded.Swap(false):
-		e.log.Info("no longer overloaded", "waiting", waiting, "low", e.options.Flow.Low)
-	}
+	e.meter(waiting, liveHeap())
 }
 
 // A counter is a store that counts what Due would read, up to most, quicker than

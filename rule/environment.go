@@ -22,21 +22,24 @@ const (
 	maxNodes = 2000
 )
 
-// environment is what every rule is compiled in, and valueEnvironment every value.
-// Each is made at its first use, because that takes a few milliseconds, and never
+// environment is what every rule is compiled in, valueEnvironment every value, and
+// messageEnvironment every field of a message. Each is made at its first use, because that takes a few milliseconds, and never
 // changes.
 var (
 	environment = sync.OnceValues(func() (*cel.Env, error) {
-		return newEnvironment(cel.Variable("attempt", cel.IntType))
+		return newEnvironment(cel.Variable("status", cel.IntType), cel.Variable("attempt", cel.IntType))
 	})
 	valueEnvironment = sync.OnceValues(func() (*cel.Env, error) {
-		return newEnvironment(factVariables()...)
+		return newEnvironment(append(factVariables(), cel.Variable("status", cel.IntType))...)
+	})
+	messageEnvironment = sync.OnceValues(func() (*cel.Env, error) {
+		return newEnvironment(messageVariables()...)
 	})
 )
 
 // newEnvironment returns the common environment with more in it.
 func newEnvironment(more ...cel.EnvOption) (*cel.Env, error) {
-	text, flag, number := cel.StringType, cel.BoolType, cel.IntType
+	text, flag := cel.StringType, cel.BoolType
 	return cel.NewCustomEnv(append([]cel.EnvOption{
 		cel.StdLib(cel.StdLibSubset(env.NewLibrarySubset().
 			SetDisableMacros(true).
@@ -44,7 +47,6 @@ func newEnvironment(more ...cel.EnvOption) (*cel.Env, error) {
 		cel.Macros(cel.HasMacro, cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro),
 		ext.Strings(),
 
-		cel.Variable("status", number),
 		cel.Variable("body", text),
 		cel.Variable("json", cel.DynType),
 		cel.Variable("headers", cel.MapType(text, text)),
@@ -123,7 +125,7 @@ func (usual) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	switch path[0] {
 	case "body":
 		return &cost.SizeEstimate{Max: 4096}
-	case "json", "headers", "vars", "taken", "order_no", "merchant_no", "order_state":
+	case "json", "headers", "vars", "taken", "order_no", "merchant_no", "order_state", "message_id", "subject":
 		return &cost.SizeEstimate{Max: 100}
 	}
 	return nil

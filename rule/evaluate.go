@@ -21,11 +21,22 @@ import (
 // not have. An answer without JSON is another error.
 var ErrMissing = errors.New("the answer has no such field")
 
+// facts are what an expression may name besides an answer.
+type facts interface {
+	resolve(name string) (any, bool)
+}
+
 // evaluate returns what the expression yields for an answer, and facts if it may
 // name any.
-func (x *expression) evaluate(a *Answer, facts *Facts) (ref.Val, error) {
-	e := evaluation{answer: a, facts: facts, patterns: x.patterns}
-	out, _, err := x.program.Eval(&e)
+func (x *expression) evaluate(a *Answer, f facts) (ref.Val, error) {
+	return x.run(&evaluation{answer: a, facts: f})
+}
+
+// run returns what the expression yields; what e has read of its answer already is
+// not read again.
+func (x *expression) run(e *evaluation) (ref.Val, error) {
+	e.patterns, e.matching = x.patterns, 0
+	out, _, err := x.program.Eval(e)
 	var cancelled interpreter.EvalCancelledError
 	switch {
 	case e.matching > maxMatching:
@@ -51,7 +62,7 @@ func isMissing(err error) bool {
 // it is first asked for.
 type evaluation struct {
 	answer   *Answer
-	facts    *Facts // nil for a rule
+	facts    facts // nil for a rule
 	patterns map[string]pattern
 	matching int // bytes matched so far, times the instructions of their patterns
 

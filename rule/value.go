@@ -107,7 +107,7 @@ func (v *Value) Evaluate(a *Answer, facts Facts) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := builder{left: MaxValue}
+	b := builder{left: MaxValue, most: MaxValue}
 	return b.value(out, maxDepth)
 }
 
@@ -140,7 +140,7 @@ func (f *Facts) resolve(name string) (any, bool) {
 
 // A builder makes a result of CEL's values, and stops when it grows too long:
 // one expression can name the whole of an answer a hundred times.
-type builder struct{ left int }
+type builder struct{ left, most int }
 
 func (b *builder) value(v ref.Val, depth int) (any, error) {
 	if depth == 0 {
@@ -223,7 +223,7 @@ func (b *builder) text(s string) (string, error) {
 // take counts bytes of the result, and one for what parts it from the next.
 func (b *builder) take(n int) error {
 	if b.left -= n + 1; b.left < 0 {
-		return fmt.Errorf("rule: the result is longer than %d bytes: name the fields of the answer instead of the whole", MaxValue)
+		return fmt.Errorf("rule: the result is longer than %d bytes: name fields instead of the whole", b.most)
 	}
 	return nil
 }
