@@ -118,6 +118,9 @@ type Reader interface {
 	// Docs reads up to limit documents of a kind with names above after, by name.
 	Docs(ctx context.Context, kind, after string, limit int) ([]Doc, error)
 
+	// Doc reads one document. ErrNotFound if there is none of that kind and name.
+	Doc(ctx context.Context, kind, name string) (Doc, error)
+
 	// Audits reads up to limit audit records older than before (zero: from the
 	// newest), newest first. Records of one millisecond come out together with
 	// the last one of a page, even above limit.

@@ -296,6 +296,17 @@ func (s *Store) Docs(ctx context.Context, kind, after string, limit int) ([]bell
 	})
 }
 
+// Doc reads one document.
+func (s *Store) Doc(ctx context.Context, kind, name string) (bellman.Doc, error) {
+	return alone(ctx, s, func() (bellman.Doc, error) {
+		value := s.docs[[2]string{kind, name}]
+		if value == nil {
+			return bellman.Doc{}, bellman.ErrNotFound
+		}
+		return bellman.Doc{Kind: kind, Name: name, Value: bytes.Clone(value)}, nil
+	})
+}
+
 // Audits reads the newest audit records.
 func (s *Store) Audits(ctx context.Context, before time.Time, limit int) ([]bellman.Audit, error) {
 	return alone(ctx, s, func() (found []bellman.Audit, err error) {

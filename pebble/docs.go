@@ -3,6 +3,7 @@ package pebble
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"time"
 
@@ -45,6 +46,23 @@ func (s *Store) Docs(ctx context.Context, kind, after string, limit int) ([]bell
 		docs = append(docs, bellman.Doc{Kind: kind, Name: name, Value: append([]byte{}, value...)})
 	}
 	return docs, iter.Error()
+}
+
+// Doc reads one document.
+func (s *Store) Doc(_ context.Context, kind, name string) (bellman.Doc, error) {
+	if err := s.enter(); err != nil {
+		return bellman.Doc{}, err
+	}
+	defer s.leave()
+	value, closer, err := s.db.Get(docKey(nil, kind, name))
+	switch {
+	case errors.Is(err, lsm.ErrNotFound):
+		return bellman.Doc{}, bellman.ErrNotFound
+	case err != nil:
+		return bellman.Doc{}, err
+	}
+	defer closer.Close()
+	return bellman.Doc{Kind: kind, Name: name, Value: append([]byte{}, value...)}, nil
 }
 
 func (s *Store) putAudit(a bellman.Audit) error {

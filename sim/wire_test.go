@@ -279,6 +279,10 @@ func (w *wire) Docs(ctx context.Context, kind, after string, limit int) ([]bellm
 	return ask(ctx, w, func() ([]bellman.Doc, error) { return w.life.world.truth.Store.Docs(ctx, kind, after, limit) })
 }
 
+func (w *wire) Doc(ctx context.Context, kind, name string) (bellman.Doc, error) {
+	return ask(ctx, w, func() (bellman.Doc, error) { return w.life.world.truth.Store.Doc(ctx, kind, name) })
+}
+
 func (w *wire) Audits(ctx context.Context, before time.Time, limit int) ([]bellman.Audit, error) {
 	return ask(ctx, w, func() ([]bellman.Audit, error) { return w.life.world.truth.Store.Audits(ctx, before, limit) })
 }

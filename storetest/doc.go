@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -25,6 +26,26 @@ var docs = []promise{
 		set(nil) // again: nothing to do
 		if got, err := t.s.Docs(t.Context(), "pause", "", 10); len(got) != 0 || err != nil {
 			t.Errorf("Docs() = %+v, %v; want none", got, err)
+		}
+	}},
+	{"one document is read by its name", func(t *suite) {
+		for _, name := range []string{"a", "ab", "A", "商户", "a/b?c", "a "} {
+			t.commit(&bellman.Batch{Docs: []bellman.Doc{
+				{Kind: "k", Name: name, Value: []byte(name)}, {Kind: "kk", Name: name, Value: []byte("other")}}})
+			got, err := t.s.Doc(t.Context(), "k", name)
+			t.must(err)
+			if got.Kind != "k" || got.Name != name || string(got.Value) != name {
+				t.Errorf("Doc(%q) = %+v", name, got)
+			}
+		}
+		for _, name := range []string{"", "b", "aa", "商", "AB"} {
+			if got, err := t.s.Doc(t.Context(), "k", name); !errors.Is(err, bellman.ErrNotFound) {
+				t.Errorf("Doc(%q) = %+v, %v; want ErrNotFound", name, got, err)
+			}
+		}
+		t.commit(&bellman.Batch{Docs: []bellman.Doc{{Kind: "k", Name: "a"}}})
+		if got, err := t.s.Doc(t.Context(), "k", "a"); !errors.Is(err, bellman.ErrNotFound) {
+			t.Errorf("Doc() = %+v, %v after it was deleted; want ErrNotFound", got, err)
 		}
 	}},
 	{"of one document in one batch the last wins", func(t *suite) {

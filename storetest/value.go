@@ -97,6 +97,7 @@ var closings = []promise{
 			"List":     func() error { _, _, err := t.s.List(ctx, bellman.Filter{}, bellman.ID{}, 1); return err },
 			"Depths":   func() error { _, err := t.s.Depths(ctx); return err },
 			"Docs":     func() error { _, err := t.s.Docs(ctx, "k", "", 1); return err },
+			"Doc":      func() error { _, err := t.s.Doc(ctx, "k", "a"); return err },
 			"Audits":   func() error { _, err := t.s.Audits(ctx, time.Time{}, 1); return err },
 			"Shards":   func() error { _, err := t.s.Shards(ctx); return err },
 			"Join":     func() error { return t.s.Join(ctx, bellman.Node{Name: "a"}, time.Hour) },

@@ -60,6 +60,29 @@ func (s *Store) Docs(ctx context.Context, kind, after string, limit int) (docs [
 	return docs, err
 }
 
+// Doc reads one document.
+func (s *Store) Doc(ctx context.Context, kind, name string) (doc bellman.Doc, err error) {
+	if err := s.enter(); err != nil {
+		return doc, err
+	}
+	defer s.leave()
+	found := false
+	err = s.read(ctx, func() []*Statement {
+		found = false
+		return []*Statement{{Name: "read a document", Text: `SELECT value FROM bellman_doc WHERE kind = ? AND name = ?`,
+			Args: []any{[]byte(kind), []byte(name)}, Each: func(r Row) error {
+				var value []byte
+				err := r.Scan(&value)
+				doc, found = bellman.Doc{Kind: kind, Name: name, Value: append([]byte{}, value...)}, true
+				return err
+			}}}
+	})
+	if err == nil && !found {
+		err = bellman.ErrNotFound
+	}
+	return doc, err
+}
+
 func auditWrites(audits []bellman.Audit) []*Statement {
 	if len(audits) == 0 {
 		return nil
