@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,8 +24,13 @@ type Options struct {
 	Queues []Queue
 
 	Node    string // name in the attempts' log; default: the host's name
+	Process string // tells this process from others of the node, in the list of nodes; default: its number
 	Addr    string // where others reach this node; may be empty
 	Version string // of the program, for the list of nodes
+
+	// Wall reads the wall clock, which may be set at any time: the engine's own clock
+	// follows it slowly. Default: time.Now.
+	Wall func() time.Time
 
 	// Hint tells the node at an address something, which takes it in with Hinted. It
 	// may fail, or take as long as ctx allows: nothing waits for it, and there is one
@@ -143,11 +149,15 @@ func New(o Options) (*Engine, error) {
 	if o.Node == "" {
 		o.Node, _ = os.Hostname()
 	}
-	return build(o, time.Now)
+	o.Process = cmp.Or(o.Process, strconv.Itoa(os.Getpid()))
+	return build(o)
 }
 
-func build(o Options, wall func() time.Time) (*Engine, error) {
-	c := newClock(wall)
+func build(o Options) (*Engine, error) {
+	if o.Wall == nil {
+		o.Wall = time.Now
+	}
+	c := newClock(o.Wall)
 	now := c.now()
 	e := &Engine{
 		store:   o.Store,
@@ -158,7 +168,7 @@ func build(o Options, wall func() time.Time) (*Engine, error) {
 		pauses:  pauses{turn: newTurn()},
 		leases: &leases{
 			turn:   newTurn(),
-			base:   fmt.Sprintf("%s/%d", o.Node, os.Getpid()),
+			base:   fmt.Sprintf("%s/%s", o.Node, o.Process),
 			node:   bellman.Node{Addr: o.Addr, Version: o.Version, Joined: now},
 			held:   make(map[uint16]bellman.Lease),
 			giving: make(map[uint16]bool),

@@ -32,7 +32,7 @@ type Rules struct{ idle *Engine }
 // NewRules takes the queues with the rules, and the handlers, that the engines
 // have them with: tasks keep what their queue said when they were prepared.
 func NewRules(queues ...Queue) (*Rules, error) {
-	e, err := build(Options{Queues: queues}, time.Now)
+	e, err := build(Options{Queues: queues})
 	if err != nil {
 		return nil, err
 	}

@@ -209,7 +209,7 @@ func TestWallClockStep(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var off atomic.Int64
 			seen := make(chan time.Time, 10)
-			e, err := build(Options{
+			e, err := New(Options{
 				Store:  memory.New(),
 				Logger: slog.New(slog.DiscardHandler),
 				Queues: []Queue{{Name: "q", Schedule: "0s, 15s, 15s, 30s, 3m, 10m", Handler: bellman.HandlerFunc(
@@ -219,7 +219,8 @@ func TestWallClockStep(t *testing.T) {
 					})}},
 				StopTimeout: time.Second,
 				Flow:        Flow{High: 1000},
-			}, func() time.Time { return time.Now().Add(time.Duration(off.Load())) })
+				Wall:        func() time.Time { return time.Now().Add(time.Duration(off.Load())) },
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
