@@ -32,7 +32,7 @@ type Engine interface {
 	// Settle attempts up to 1,000 tasks of any state now and waits until what came
 	// of it is recorded; it returns each as it then is, in order. Where ctx ends
 	// first, ErrWaiting. A task that goes on stays due when it was.
-	Settle(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error)
+	Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]bellman.Settled, error)
 
 	// SettleOverdue is Settle for those that are overdue or in flight; the others
 	// come back as they are.

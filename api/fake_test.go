@@ -106,7 +106,7 @@ func (f *fake) Check(t *bellman.Task) error {
 }
 
 // Settle makes of each task what settled says, if it says anything.
-func (f *fake) Settle(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
+func (f *fake) Settle(ctx context.Context, _ bellman.By, ids ...bellman.ID) ([]bellman.Settled, error) {
 	return f.settle(ctx, "settle", ids), f.fail
 }
 

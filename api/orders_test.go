@@ -332,7 +332,7 @@ func TestSettleOrders(t *testing.T) {
 	for _, n := range []string{"pays", "none", "late", "slow", "pays", "told", "breaks", "twice"} {
 		refs = append(refs, client.OrderRef{MerchantNo: "M1", OrderNo: n})
 	}
-	results, err := c.SettleOrders(t.Context(), refs, 1500*time.Millisecond)
+	results, err := c.SettleOrders(t.Context(), refs, 1500*time.Millisecond, client.Because{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ func TestSettleOrders(t *testing.T) {
 		t.Errorf("%d orders are still being settled", n)
 	}
 	m.inSettles.Store(maxInSettles)
-	_, err = c.SettleOrders(t.Context(), refs, 0)
+	_, err = c.SettleOrders(t.Context(), refs, 0, client.Because{})
 	if _, also := c.Order(t.Context(), refs[0], time.Second); client.StatusOf(err) != 429 || client.StatusOf(also) != 429 {
 		t.Errorf("when too many are being settled: %v, %v; want 429", err, also)
 	}

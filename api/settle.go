@@ -59,7 +59,7 @@ func (a *API) settleOrders(ctx context.Context, in *struct {
 			}
 		}
 	}
-	settled := a.settleAll(ctx, ids, wait)
+	settled := a.settleAll(ctx, in.by(in.Body.Reason), ids, wait)
 	out := client.SettledOrders{Results: make([]client.SettledOrder, len(all))}
 	for i := range all {
 		out.Results[i] = a.settled(ctx, &all[i], settled)
@@ -75,12 +75,12 @@ type settling struct {
 }
 
 // settleAll attempts tasks now, and says of each what came of it.
-func (a *API) settleAll(ctx context.Context, ids []bellman.ID, wait time.Duration) map[bellman.ID]error {
+func (a *API) settleAll(ctx context.Context, by bellman.By, ids []bellman.ID, wait time.Duration) map[bellman.ID]error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	settled := make(map[bellman.ID]error, len(ids))
 	for some := range slices.Chunk(ids, maxSettle) {
-		results, err := a.engine.Settle(ctx, some...)
+		results, err := a.engine.Settle(ctx, by, some...)
 		if err != nil {
 			for _, id := range some {
 				settled[id] = err
@@ -230,10 +230,13 @@ func (a *API) carryOut(ctx context.Context, p *plan, by bellman.By) (done bool, 
 			return false, fmt.Errorf("move the next attempt of task %s: %w", id, err)
 		}
 	}
+	outOfTurn := func(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
+		return a.engine.Settle(ctx, by, ids...)
+	}
 	for _, call := range []struct {
 		settle func(context.Context, ...bellman.ID) ([]bellman.Settled, error)
 		ids    []bellman.ID
-	}{{a.engine.SettleOverdue, p.overdue}, {a.engine.Settle, p.ask}} {
+	}{{a.engine.SettleOverdue, p.overdue}, {outOfTurn, p.ask}} {
 		if len(call.ids) == 0 {
 			continue
 		}

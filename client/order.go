@@ -40,6 +40,7 @@ type OrderRef struct {
 type SettleOrders struct {
 	Orders []OrderRef `json:"orders" nullable:"false" minItems:"1" maxItems:"1000"`
 	Wait   string     `json:"wait,omitempty" maxLength:"64" example:"10s" doc:"How long to wait for the channel's answers, at most 60s; default 10s."`
+	Reason string     `json:"reason,omitempty" maxLength:"500" doc:"Goes into the audit record of each order."`
 }
 
 // SettledOrders answers SettleOrders: one result per order, in order.
@@ -88,8 +89,8 @@ func (c *Client) CancelOrder(ctx context.Context, ref OrderRef, in Because) (*Ta
 // SettleOrders asks the channel about up to 1,000 orders now, decided ones too, and
 // waits up to a minute for the answers; 0: 10 seconds. There is one result per
 // order, in order.
-func (c *Client) SettleOrders(ctx context.Context, orders []OrderRef, wait time.Duration) ([]SettledOrder, error) {
-	in := SettleOrders{Orders: orders}
+func (c *Client) SettleOrders(ctx context.Context, orders []OrderRef, wait time.Duration, why Because) ([]SettledOrder, error) {
+	in := SettleOrders{Orders: orders, Reason: why.Reason}
 	if wait != 0 {
 		in.Wait = text(wait)
 	}

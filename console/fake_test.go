@@ -58,6 +58,10 @@ func (f *fake) Cancel(_ context.Context, id bellman.ID, by bellman.By) (*bellman
 	return nil, f.note("cancel %s %q %q", id, by.Who, by.Reason)
 }
 
+func (f *fake) Complete(_ context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error) {
+	return nil, f.note("complete %s %q %q %q", id, outcome, by.Who, by.Reason)
+}
+
 func (f *fake) Resend(_ context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error) {
 	return nil, f.note("resend %s %s %q %q", id, mode, by.Who, by.Reason)
 }
@@ -66,10 +70,10 @@ func (f *fake) Reschedule(_ context.Context, id bellman.ID, due time.Time, by be
 	return nil, f.note("reschedule %s %s %q %q", id, due.UTC().Format(time.RFC3339), by.Who, by.Reason)
 }
 
-func (f *fake) Settle(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
+func (f *fake) Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]bellman.Settled, error) {
 	out := make([]bellman.Settled, len(ids))
 	for i, id := range ids {
-		out[i] = bellman.Settled{ID: id, Err: f.note("settle %s", id)}
+		out[i] = bellman.Settled{ID: id, Err: f.note("settle %s %q %q", id, by.Who, by.Reason)}
 	}
 	return out, nil
 }

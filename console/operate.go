@@ -54,7 +54,7 @@ func (q *request) pauseOrResume(page string, pause, resume func(context.Context,
 	switch {
 	case do == nil || form.Name == "":
 		err = errAction
-	case form.Reason == "" || len([]rune(form.Reason)) > maxReason:
+	case !reasoned(form.Reason):
 		err = errReason
 	default:
 		err = do(q.r.Context(), form.Name, bellman.By{Who: q.visitor.Who, Reason: form.Reason})

@@ -2,8 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"hash/fnv"
 	"net/http"
 	"net/url"
@@ -18,7 +16,6 @@ import (
 const (
 	orderTasks    = 200
 	orderAttempts = 1000
-	settleWait    = 10 * time.Second
 )
 
 // An orderView is the page of one order.
@@ -33,6 +30,7 @@ type orderView struct {
 	Next                time.Time // when something is attempted next; zero: nothing is
 	Live                string    // what the page shows, for the stream
 	Unsettled           bool      // it was to be settled just now, and the answer is still to come
+	orderAct
 }
 
 // A step is one thing in an order's life: an attempt, or several alike one after
@@ -63,6 +61,10 @@ func (q *request) orderPage() {
 		q.render(http.StatusOK, "orderform", &orderForm{view: q.view("page.orders"), MerchantNo: merchant, OrderNo: order})
 		return
 	}
+	q.showOrder(http.StatusOK, merchant, order, orderAct{})
+}
+
+func (q *request) showOrder(status int, merchant, order string, form orderAct) {
 	v, err := q.orderView(merchant, order)
 	switch {
 	case err != nil:
@@ -70,8 +72,8 @@ func (q *request) orderPage() {
 	case v == nil:
 		q.render(http.StatusNotFound, "orderform", &orderForm{view: q.view("page.orders"), MerchantNo: merchant, OrderNo: order, Missing: true})
 	default:
-		v.Unsettled = in.Get("waiting") != ""
-		q.render(http.StatusOK, "order", v)
+		v.Unsettled, v.orderAct = q.r.URL.Query().Get("waiting") != "", form
+		q.render(status, "order", v)
 	}
 }
 
@@ -241,49 +243,6 @@ func (q *request) orderLine(v *orderView, now time.Time) *timeline {
 		l.Now = s.place(now)
 	}
 	return l
-}
-
-// orderAction settles an order: its channel is asked now, and waited for.
-func (q *request) orderAction() {
-	merchant, order := q.r.PostForm.Get("merchant_no"), q.r.PostForm.Get("order_no")
-	if merchant == "" || order == "" || q.r.PostForm.Get("action") != "settle" {
-		q.fail(http.StatusUnprocessableEntity, "error.action")
-		return
-	}
-	tasks, _, err := q.tasksOf(merchant, order)
-	if err != nil {
-		q.refuse(err)
-		return
-	}
-	var ids []bellman.ID
-	for _, t := range tasks {
-		if o, is := q.order(t); is && !o.Watch {
-			ids = append(ids, t.ID)
-		}
-	}
-	if len(ids) == 0 {
-		q.fail(http.StatusNotFound, "error.not_found")
-		return
-	}
-	ctx, cancel := context.WithTimeout(q.r.Context(), settleWait)
-	defer cancel()
-	settled, err := q.engine.Settle(ctx, ids...)
-	if err != nil {
-		q.refuse(err)
-		return
-	}
-	address := orderAddress(merchant, order)
-	for _, s := range settled {
-		switch {
-		case errors.Is(s.Err, bellman.ErrWaiting):
-			q.goTo(address + "&waiting=1")
-			return
-		case s.Err != nil:
-			q.refuse(s.Err)
-			return
-		}
-	}
-	q.goTo(address + "&done=settle")
 }
 
 // orderLive tells the page of an order when it is no longer as it was.

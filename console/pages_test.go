@@ -319,9 +319,29 @@ func TestSettle(t *testing.T) {
 	b.open("/orders?merchant_no=M1001&order_no=paid-1")
 	b.says("The channel says that it is paid.")
 	before := eval[int](b, `document.querySelectorAll("table.log tbody tr").length`)
+	b.fill(`input[name=reason]`, "the merchant asks")
 	b.click(`button[value=settle]`)
 	b.says("The channel was asked just now.")
 	b.until(fmt.Sprintf(`document.querySelectorAll("table.log tbody tr").length > %d`, before))
+	b.open("/audit?action=settle")
+	b.says("the merchant asks")
+}
+
+func TestAnOrderIsCompleted(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	w.create(t, client.CreateTask{Queue: "orders", MerchantNo: "M1001", OrderNo: "by-callback", Expires: "1h",
+		Notify: &client.Notify{URL: w.merchant.URL + "/ok"}})
+	b.answerYes()
+	b.open("/orders?merchant_no=M1001&order_no=by-callback")
+	b.fill(`input[name=reason]`, "the channel's notice came")
+	b.click(`button[value=complete]`)
+	b.says("Choose what an order ended as")
+	b.fill(`select[name=outcome]`, "PAID")
+	b.click(`button[value=complete]`)
+	b.says("The channel says that it is paid.")
+	b.open("/audit?action=complete")
+	b.says("the channel's notice came: PAID")
 }
 
 func TestRolesInTheBrowser(t *testing.T) {

@@ -11,12 +11,13 @@ import (
 // are those of package bellman.
 type Engine interface {
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error)
+	Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error)
 	Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error)
 	Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error)
 
 	// Settle attempts tasks of any state now and waits until what came of it is
 	// recorded; where ctx ends first, ErrWaiting.
-	Settle(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error)
+	Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]bellman.Settled, error)
 
 	PauseQueue(ctx context.Context, name string, by bellman.By) error
 	ResumeQueue(ctx context.Context, name string, by bellman.By) error

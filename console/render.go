@@ -85,7 +85,7 @@ type view struct {
 }
 
 // dones are what can have been done before a page is shown, as its address says.
-var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true,
+var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true, "complete": true,
 	"pause": true, "resume": true, "resend": true, "stop": true}
 
 // view is what a page with the title of this name has.

@@ -224,7 +224,7 @@ func (q *request) startResend() {
 	case w.Picky() || len(w.Wrong) > 0:
 		q.fail(http.StatusUnprocessableEntity, "resend.picky")
 		return
-	case form.Reason == "" || len([]rune(form.Reason)) > maxReason:
+	case !reasoned(form.Reason):
 		err = errReason
 	case !good:
 		err = errRate
@@ -250,7 +250,7 @@ func (q *request) stopResend() {
 	}
 	form := pauseForm{Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
 	var err error = errReason
-	if form.Reason != "" && len([]rune(form.Reason)) <= maxReason {
+	if reasoned(form.Reason) {
 		_, err = q.resends.Cancel(q.r.Context(), id, bellman.By{Who: q.visitor.Who, Reason: form.Reason})
 	}
 	if err != nil {

@@ -39,8 +39,8 @@ type taskView struct {
 	Hand     []bellman.Audit // what was done with it by hand, the newest first
 	HandMore bool            // there may be more, further back
 
-	Reason, When string // what was typed into the form that was refused
-	Wrong        string // why it was; empty: nothing was
+	Reason, When, Outcome string // what was typed into the form that was refused
+	Wrong                 string // why it was; empty: nothing was
 }
 
 // A field is a name and its value.
@@ -182,7 +182,12 @@ func (q *request) taskAction() {
 	}
 	form := q.r.PostForm
 	action, reason, when := form.Get("action"), strings.TrimSpace(form.Get("reason")), strings.TrimSpace(form.Get("when"))
-	err := q.actOn(t, action, reason, when)
+	outcome := form.Get("outcome")
+	how := when
+	if action == "complete" {
+		how = outcome
+	}
+	err := q.actOn(t, action, reason, how)
 	if err == nil {
 		q.goTo("/tasks/" + t.ID.String() + "?done=" + action)
 		return
@@ -193,7 +198,7 @@ func (q *request) taskAction() {
 	}
 	var status int
 	status, v.Wrong = q.wrong(err)
-	v.Reason, v.When = reason, when
+	v.Reason, v.When, v.Outcome = reason, when, outcome
 	q.render(status, "task", v)
 }
 
@@ -203,10 +208,11 @@ type formError string
 func (e formError) Error() string { return string(e) }
 
 const (
-	errReason formError = "error.reason"
-	errWhen   formError = "error.when"
-	errAction formError = "error.action"
-	errRate   formError = "error.rate"
+	errReason  formError = "error.reason"
+	errWhen    formError = "error.when"
+	errAction  formError = "error.action"
+	errRate    formError = "error.rate"
+	errOutcome formError = "error.outcome"
 
 	maxReason = 500 // characters
 	maxAhead  = 10 * 365 * 24 * time.Hour
@@ -224,8 +230,10 @@ func (q *request) wrong(err error) (status int, text string) {
 	return status, text
 }
 
-func (q *request) actOn(t *bellman.Task, action, reason, when string) error {
-	if reason == "" || len([]rune(reason)) > maxReason {
+// actOn does something with a task; how is when it is to be attempted next, or what
+// it ended as.
+func (q *request) actOn(t *bellman.Task, action, reason, how string) error {
+	if !reasoned(reason) {
 		return errReason
 	}
 	ctx, by := q.r.Context(), bellman.By{Who: q.visitor.Who, Reason: reason}
@@ -236,11 +244,13 @@ func (q *request) actOn(t *bellman.Task, action, reason, when string) error {
 	case "cancel":
 		_, err = q.engine.Cancel(ctx, t.ID, by)
 	case "reschedule":
-		due, ok := moment(when, time.Now())
+		due, ok := moment(how, time.Now())
 		if !ok {
 			return errWhen
 		}
 		_, err = q.engine.Reschedule(ctx, t.ID, due, by)
+	case "complete":
+		err = q.complete(t.ID, how, by)
 	default:
 		return errAction
 	}

@@ -224,7 +224,7 @@ func TestEndsOnce(t *testing.T) {
 		go func() { ended <- e.Run(ctx) }()
 		id := add(t, e, &bellman.Task{Queue: "q", Key: "1"})
 		time.Sleep(time.Minute)
-		if got := settle(t, e.Settle, id); got.Err != nil || got.Task.State != bellman.Succeeded {
+		if got := settle(t, byHand(e), id); got.Err != nil || got.Task.State != bellman.Succeeded {
 			t.Errorf("settled as %+v, %v; want succeeded as before", got.Task, got.Err)
 		}
 		if _, err := e.Complete(ctx, id, "PAID", by); err != nil { // late: noted

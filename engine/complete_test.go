@@ -156,7 +156,7 @@ func TestStepsInFlight(t *testing.T) {
 			return err
 		}, []time.Duration{0, time.Second, 61500 * time.Millisecond}},
 		{"settled", func(e *engine.Engine, ctx context.Context, id bellman.ID) error {
-			_, err := e.Settle(ctx, id)
+			_, err := e.Settle(ctx, by, id)
 			return err
 		}, []time.Duration{0, time.Second, 2 * time.Second}},
 		{"resent", func(e *engine.Engine, ctx context.Context, id bellman.ID) error {

@@ -115,7 +115,7 @@ func lives(t *testing.T, random *rand.Rand) {
 				_, err = e.Resend(t.Context(), id, bellman.ResendRestart, by)
 			case 4, 5:
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(draw(100))*time.Millisecond)
-				_, err = e.Settle(ctx, id, ids[draw(len(ids))])
+				_, err = e.Settle(ctx, by, id, ids[draw(len(ids))])
 				cancel()
 			case 6:
 				_, err = e.Reschedule(t.Context(), id, time.Now().Add(time.Duration(draw(4000))*time.Millisecond), by)

@@ -157,7 +157,7 @@ func Example_closeOnRead() {
 
 	show := func(no string) string {
 		if table.status[no] == "unpaid" { // AND ends <= now()
-			if err := must(e.Settle(ctx, ids[0]))[0].Err; err != nil {
+			if err := must(e.Settle(ctx, by, ids[0]))[0].Err; err != nil {
 				return "unknown for the moment"
 			}
 		}

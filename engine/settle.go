@@ -24,20 +24,22 @@ var errNothing = errors.New("nothing to settle")
 // first, the tasks that are still to be attempted come back with ErrWaiting, and
 // are attempted all the same.
 //
-// It takes 1,000 ids at most, and returns an *[bellman.Invalid] for more.
-func (e *Engine) Settle(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
-	return e.settle(ctx, ids, func(*bellman.Task, time.Time) bool { return true })
+// It takes 1,000 ids at most, and returns an *[bellman.Invalid] for more. That each
+// was settled is in the audit record, also where its attempt was on its way already.
+func (e *Engine) Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]bellman.Settled, error) {
+	return e.settle(ctx, &by, ids, func(*bellman.Task, time.Time) bool { return true })
 }
 
 // SettleOverdue is Settle for tasks that should have been attempted by now, or are
-// being attempted: the others come back at once, as they are.
+// being attempted: the others come back at once, as they are. It does nothing that
+// would not be done without it, and leaves no audit record.
 func (e *Engine) SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
-	return e.settle(ctx, ids, func(t *bellman.Task, now time.Time) bool {
+	return e.settle(ctx, nil, ids, func(t *bellman.Task, now time.Time) bool {
 		return !t.State.Ended() && !t.Due.After(now)
 	})
 }
 
-func (e *Engine) settle(ctx context.Context, ids []bellman.ID, wanted func(*bellman.Task, time.Time) bool) ([]bellman.Settled, error) {
+func (e *Engine) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wanted func(*bellman.Task, time.Time) bool) ([]bellman.Settled, error) {
 	if len(ids) > maxSettle {
 		return nil, &bellman.Invalid{Fields: []bellman.FieldError{{Field: "ids", Problem: fmt.Sprintf("are %d: want %d at most", len(ids), maxSettle)}}}
 	}
@@ -53,7 +55,7 @@ func (e *Engine) settle(ctx context.Context, ids []bellman.ID, wanted func(*bell
 	var asking sync.WaitGroup
 	for i, id := range ids {
 		asking.Go(func() {
-			t, err := e.hurry(ctx, id, wanted)
+			t, err := e.hurry(ctx, id, by, wanted)
 			mu.Lock()
 			defer mu.Unlock()
 			switch settled[i].ID = id; {
@@ -90,11 +92,16 @@ func (e *Engine) settle(ctx context.Context, ids []bellman.ID, wanted func(*bell
 func waits(why error) error { return fmt.Errorf("%w: %w", bellman.ErrWaiting, why) }
 
 // hurry makes a task's next attempt now, and returns the task with the attempts
-// that there were.
-func (e *Engine) hurry(ctx context.Context, id bellman.ID, wanted func(*bellman.Task, time.Time) bool) (*bellman.Task, error) {
+// that there were. It is recorded that by asked for it; nil: nobody did.
+func (e *Engine) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wanted func(*bellman.Task, time.Time) bool) (*bellman.Task, error) {
 	underway := errors.New("on its way")
+	var audit *bellman.Audit
 	t, err := e.move(ctx, id, "settle", func(c *bellman.Change, t *bellman.Task, now time.Time) error {
 		overdue := !t.State.Ended() && !t.Due.After(now)
+		if by != nil {
+			audit = &bellman.Audit{At: now, Who: by.Who, Action: "settle", Target: id.String(), Reason: by.Reason}
+			c.Audit = audit
+		}
 		switch {
 		case e.hand.flying(id):
 			return underway
@@ -109,8 +116,15 @@ func (e *Engine) hurry(ctx context.Context, id bellman.ID, wanted func(*bellman.
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, underway) {
+	switch {
+	case err == nil:
+		return t, nil
+	case !errors.Is(err, underway):
 		return nil, err
+	case audit != nil: // no change of the task has taken it along
+		if err := e.lane.do(ctx, &op{audits: []bellman.Audit{*audit}}); err != nil {
+			return nil, fmt.Errorf("settle task %s: %w", id, err)
+		}
 	}
 	return t, nil
 }

@@ -25,6 +25,13 @@ func settle(t *testing.T, do func(context.Context, ...bellman.ID) ([]bellman.Set
 	return got[0]
 }
 
+// byHand is Settle by whoever tests.
+func byHand(e *engine.Engine) func(context.Context, ...bellman.ID) ([]bellman.Settled, error) {
+	return func(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
+		return e.Settle(ctx, by, ids...)
+	}
+}
+
 // A task that answers after a second is settled at different moments of its life,
 // whose schedule is 10 s, 20 s, 30 s.
 func TestSettle(t *testing.T) {
@@ -65,7 +72,7 @@ func TestSettle(t *testing.T) {
 				start := time.Now()
 				id := add(t, e, &bellman.Task{Queue: "q"})
 				time.Sleep(tt.at)
-				do := e.Settle
+				do := byHand(e)
 				if tt.overdue {
 					do = e.SettleOverdue
 				}
@@ -76,6 +83,17 @@ func TestSettle(t *testing.T) {
 				}
 				if now := get(t, store, id); got.Task == nil || got.Task.Version != now.Version {
 					t.Errorf("Settle returned %+v; want the task as it is, %+v", got.Task, now)
+				}
+				audits, err := store.Audits(t.Context(), time.Time{}, 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := []bellman.Audit{{At: asked.Truncate(time.Millisecond), Who: by.Who, Action: "settle", Target: id.String(), Reason: by.Reason}}
+				if tt.overdue {
+					want = nil
+				}
+				if !slices.EqualFunc(audits, want, func(a, b bellman.Audit) bool { a.At = a.At.Local(); b.At = b.At.Local(); return a == b }) {
+					t.Errorf("audit records %+v; want %+v", audits, want)
 				}
 				time.Sleep(2 * time.Minute)
 				log := attempts(t, store, id)
@@ -143,7 +161,7 @@ func TestSettleWaits(t *testing.T) {
 		nobody := bellman.NewID()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		got, err := e.Settle(ctx, waits, nobody, goes, goes)
+		got, err := e.Settle(ctx, by, waits, nobody, goes, goes)
 		if err != nil || len(got) != 4 {
 			t.Fatalf("Settle = %+v, %v", got, err)
 		}
@@ -163,7 +181,7 @@ func TestSettleWaits(t *testing.T) {
 			t.Errorf("%v after its queue was resumed; want succeeded", task.State)
 		}
 		var invalid *bellman.Invalid
-		if _, err := e.Settle(t.Context(), make([]bellman.ID, 1001)...); !errors.As(err, &invalid) {
+		if _, err := e.Settle(t.Context(), by, make([]bellman.ID, 1001)...); !errors.As(err, &invalid) {
 			t.Errorf("Settle of 1,001 tasks: %v; want it refused", err)
 		}
 	})
@@ -184,7 +202,7 @@ func TestSettleMany(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		got, err := e.Settle(ctx, ids...)
+		got, err := e.Settle(ctx, by, ids...)
 		if err != nil {
 			t.Fatal(err)
 		}

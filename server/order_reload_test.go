@@ -98,7 +98,7 @@ func TestQueueRemoved(t *testing.T) {
 	if client.StatusOf(err) != http.StatusUnprocessableEntity {
 		t.Errorf("an order for a queue that is not there: %v; want 422", err)
 	}
-	results, err := api.SettleOrders(t.Context(), refs[:1], 100*time.Millisecond)
+	results, err := api.SettleOrders(t.Context(), refs[:1], 100*time.Millisecond, client.Because{})
 	if err != nil || results[0].Status != http.StatusAccepted || results[0].Asked || results[0].OrderState != "PENDING" {
 		t.Errorf("settle an order without its queue: %+v, %v; want it still to come", results, err)
 	}

@@ -135,7 +135,7 @@ func TestSettleAnExpiredOrder(t *testing.T) {
 	// Reconciliation finds that it was paid all the same, and tells the merchant once.
 	at.is("1", "SUCCESS")
 	for range 2 {
-		results, err := api.SettleOrders(t.Context(), []client.OrderRef{ref, {MerchantNo: "M1", OrderNo: "none"}}, 20*time.Second)
+		results, err := api.SettleOrders(t.Context(), []client.OrderRef{ref, {MerchantNo: "M1", OrderNo: "none"}}, 20*time.Second, client.Because{})
 		if err != nil || len(results) != 2 || results[1].Status != 404 || results[1].Asked {
 			t.Fatalf("%+v, %v", results, err)
 		}
@@ -195,7 +195,7 @@ func TestSettleAsksNow(t *testing.T) {
 	at, api, _ := shop(t)
 	paid, open := placed(t, api, "paid", time.Hour), placed(t, api, "open", time.Hour)
 	at.is("paid", "SUCCESS")
-	results, err := api.SettleOrders(t.Context(), []client.OrderRef{open, paid, open}, 20*time.Second)
+	results, err := api.SettleOrders(t.Context(), []client.OrderRef{open, paid, open}, 20*time.Second, client.Because{})
 	if err != nil || len(results) != 3 {
 		t.Fatalf("%+v, %v", results, err)
 	}
@@ -263,7 +263,7 @@ func TestSettleAThousand(t *testing.T) {
 	if _, err := api.CreateBatch(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
-	results, err := api.SettleOrders(t.Context(), refs, time.Minute)
+	results, err := api.SettleOrders(t.Context(), refs, time.Minute, client.Because{})
 	if err != nil || len(results) != len(refs) {
 		t.Fatalf("%d results, %v", len(results), err)
 	}

@@ -128,7 +128,7 @@ func (w *world) writer(scripts []script) {
 	}
 	b := &bellman.Batch{Adds: w.rules.Prepare(tasks...)}
 	for _, a := range b.Adds {
-		a.Task.Shard = uint16(a.Task.ID[15]) % 64 // as the stores' AddTx does
+		a.Task.Shard %= 64 // as the stores' AddTx does
 		if a.Err != nil {
 			w.note(func(g *ledger) { g.wrong(bellman.ID{}, "a good task cannot be prepared: %v", a.Err) })
 			return
@@ -188,7 +188,7 @@ func (w *world) person(d *dice, id bellman.ID) {
 		case action < 90:
 			_, err = e.SettleOverdue(ctx, id)
 		case action < 95:
-			_, err = e.Settle(ctx, id)
+			_, err = e.Settle(ctx, by, id)
 		default:
 			_, err = e.Complete(ctx, id, "", by)
 		}

@@ -90,18 +90,19 @@ The exit status is 1 if an order is unknown, or the channel has not answered.`,
 		Example: "  bellman settle bill-20261120.csv --wait 30s",
 		Args:    arguments(1, 1, "a FILE of orders, or -: bellman settle bill-20261120.csv"),
 	}
+	reason := c.Flags().String("reason", "", "why, for the audit record of each order")
 	wait := waitFlag(c, "wait", 10*time.Second, "how long to wait for the answers about 1,000 orders: 1ms to 1m")
 	return remoteWithin(c, func() time.Duration { return 0 }, func(ctx context.Context, to *call, args []string) error {
 		orders, err := readOrders(args[0])
 		if err != nil {
 			return err
 		}
-		return settle(ctx, to, orders, wait.d)
+		return settle(ctx, to, orders, wait.d, *reason)
 	})
 }
 
 // settle settles orders, as many at once as a server takes.
-func settle(ctx context.Context, to *call, orders []client.OrderRef, wait time.Duration) error {
+func settle(ctx context.Context, to *call, orders []client.OrderRef, wait time.Duration, reason string) error {
 	const most = 1000
 	done := 0
 	count := map[string]int{}
@@ -112,7 +113,7 @@ func settle(ctx context.Context, to *call, orders []client.OrderRef, wait time.D
 	lines := newLines(to.out)
 	for some := range slices.Chunk(orders, most) {
 		within, cancel := context.WithTimeout(ctx, patience+wait)
-		results, err := to.SettleOrders(within, some, wait)
+		results, err := to.SettleOrders(within, some, wait, client.Because{Reason: reason})
 		cancel()
 		if err != nil {
 			return fmt.Errorf("%d of %d orders were asked about: %w", done, len(orders), err)

@@ -1,0 +1,108 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// settleWait is how long a page waits for a channel.
+const settleWait = 10 * time.Second
+
+// outcomes are what an order can be completed as, when the answer came another way.
+var outcomes = []string{"PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED"}
+
+// An orderAct is what was typed into the form of an order that was refused.
+type orderAct struct {
+	Reason, Outcome string
+	Wrong           string // why it was; empty: it was not
+}
+
+// orderAction does something with an order by hand, and shows it then.
+func (q *request) orderAction() {
+	in := q.r.PostForm
+	merchant, order := in.Get("merchant_no"), in.Get("order_no")
+	if merchant == "" || order == "" {
+		q.fail(http.StatusUnprocessableEntity, "error.action")
+		return
+	}
+	ids, err := q.orderIDs(merchant, order)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	if len(ids) == 0 {
+		q.fail(http.StatusNotFound, "error.not_found")
+		return
+	}
+	form := orderAct{Reason: strings.TrimSpace(in.Get("reason")), Outcome: in.Get("outcome")}
+	done := in.Get("action")
+	by := bellman.By{Who: q.visitor.Who, Reason: form.Reason}
+	switch {
+	case !reasoned(form.Reason):
+		err = errReason
+	case done == "settle":
+		err = q.settle(ids, by)
+	case done == "complete":
+		err = q.complete(ids[0], form.Outcome, by)
+	default:
+		err = errAction
+	}
+	switch {
+	case err == nil:
+		q.goTo(orderAddress(merchant, order) + "&done=" + done)
+	case errors.Is(err, bellman.ErrWaiting):
+		q.goTo(orderAddress(merchant, order) + "&waiting=1")
+	default:
+		status := 0
+		status, form.Wrong = q.wrong(err)
+		q.showOrder(status, merchant, order, form)
+	}
+}
+
+// orderIDs are the tasks that are an order's own, the newest first: those that a
+// channel is asked about.
+func (q *request) orderIDs(merchant, order string) (ids []bellman.ID, err error) {
+	tasks, _, err := q.tasksOf(merchant, order)
+	for _, t := range tasks {
+		if o, is := q.order(t); is && !o.Watch {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids, err
+}
+
+// settle asks the channel about an order now, and waits for its answer.
+func (q *request) settle(ids []bellman.ID, by bellman.By) error {
+	ctx, cancel := context.WithTimeout(q.r.Context(), settleWait)
+	defer cancel()
+	settled, err := q.engine.Settle(ctx, by, ids...)
+	for _, s := range settled {
+		if s.Err != nil && (err == nil || !errors.Is(s.Err, bellman.ErrWaiting)) {
+			err = s.Err
+		}
+	}
+	return err
+}
+
+// complete ends a task: the answer came another way. Of an order it says which; of a
+// notice there is none.
+func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
+	t, err := q.reader.Task(q.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if _, is := q.order(t); is != slices.Contains(outcomes, outcome) || !is && outcome != "" {
+		return errOutcome
+	}
+	_, err = q.engine.Complete(q.r.Context(), id, outcome, by)
+	return err
+}
+
+// reasoned reports whether a reason can be kept.
+func reasoned(reason string) bool { return reason != "" && len([]rune(reason)) <= maxReason }
