@@ -1,11 +1,10 @@
 // Package memory is a store that forgets everything when it is closed. It is
 // the contract of bellman.Store in as few words as possible, for tests and
-// examples: every read looks at every task.
+// examples: what pages read looks at every task.
 package memory
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,13 +20,15 @@ import (
 
 // A Store keeps tasks in memory. Make one with New.
 type Store struct {
-	mu     sync.Mutex
-	closed bool
-	rows   map[bellman.ID]*row
-	docs   map[[2]string][]byte // by kind and name
-	audits []bellman.Audit      // by time
-	shards [64]bellman.Shard    // as many as in the other stores
-	nodes  map[string]node
+	mu      sync.Mutex
+	closed  bool
+	rows    map[bellman.ID]*row
+	keys    map[[2]string]*row // by queue and key, of the tasks that have one
+	pending pending
+	docs    map[[2]string][]byte // by kind and name
+	audits  []bellman.Audit      // by time
+	shards  [64]bellman.Shard    // as many as in the other stores
+	nodes   map[string]node
 }
 
 // A row is a task with what was recorded of it.
@@ -37,11 +38,18 @@ type row struct {
 	attempts []bellman.Attempt // by number
 }
 
+func (r *row) position() bellman.Position {
+	return bellman.Position{Look: r.Look.UnixMilli(), ID: r.ID}
+}
+
 var _ bellman.Store = (*Store)(nil)
 
 // New returns an empty store.
 func New() *Store {
-	s := &Store{rows: map[bellman.ID]*row{}, docs: map[[2]string][]byte{}, nodes: map[string]node{}}
+	s := &Store{
+		rows: map[bellman.ID]*row{}, keys: map[[2]string]*row{}, pending: pending{},
+		docs: map[[2]string][]byte{}, nodes: map[string]node{},
+	}
 	for i := range s.shards {
 		s.shards[i].Shard = uint16(i)
 	}
@@ -101,7 +109,8 @@ func (s *Store) Commit(ctx context.Context, b *bellman.Batch) error {
 
 func (s *Store) add(a *bellman.Add) {
 	a.Existing, a.Err = bellman.ID{}, nil
-	if r := s.holder(a.Task.Queue, a.Task.Key); r != nil {
+	key := [2]string{a.Task.Queue, a.Task.Key}
+	if r := s.keys[key]; r != nil {
 		a.Existing = r.ID
 		if r.digest != a.Digest {
 			a.Err = bellman.ErrKeyTaken
@@ -115,6 +124,10 @@ func (s *Store) add(a *bellman.Add) {
 	r := &row{Task: *clone(a.Task), digest: a.Digest}
 	r.Last = nil
 	s.rows[r.ID] = r
+	if r.Key != "" {
+		s.keys[key] = r
+	}
+	s.pending.put(r)
 }
 
 func (s *Store) change(c *bellman.Change) {
@@ -131,7 +144,9 @@ func (s *Store) change(c *bellman.Change) {
 
 func (s *Store) put(r *row, c *bellman.Change) {
 	c.To.Version = r.Version + 1
+	s.pending.drop(r)
 	r.Status = clone(&bellman.Task{Status: c.To}).Status
+	s.pending.put(r)
 	if c.Attempt != nil {
 		a := *c.Attempt
 		a.Due, a.Started = cut(a.Due), cut(a.Started)
@@ -163,6 +178,7 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 		for _, r := range s.oldest() {
 			if pruned < limit && r.State == state && r.Finished.Before(cut(before)) {
 				delete(s.rows, r.ID)
+				delete(s.keys, [2]string{r.Queue, r.Key})
 				pruned++
 			}
 		}
@@ -172,25 +188,12 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 
 // Due reads the entries of shards from a position to a time.
 func (s *Store) Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
-	order := func(a, b bellman.Entry) int { return cmp.Or(cmp.Compare(a.Look, b.Look), compare(a.ID, b.ID)) }
 	return alone(ctx, s, func() ([]bellman.Entry, error) {
-		var due []bellman.Entry
-		begin := bellman.Entry{Look: from.Look, ID: from.ID}
-		for _, r := range s.rows {
-			if r.State != bellman.Pending {
-				continue
-			}
-			e := bellman.Entry{ID: r.ID, Look: r.Look.UnixMilli()}
-			if e.Look < to && order(e, begin) > 0 && slices.Contains(shards, r.Shard) {
-				due = append(due, e)
-			}
-		}
-		slices.SortFunc(due, order)
-		for _, e := range first(due, limit) {
-			r := s.rows[e.ID]
-			e.Due, e.Line, e.Version = r.Due.UnixMilli(), bellman.LineOf(r.Queue, r.Endpoint), r.Version
-			e.Attempts, e.Shard = uint32(r.Attempts), r.Shard
-			buf = append(buf, e)
+		for _, r := range s.pending.due(shards, from, to, limit) {
+			buf = append(buf, bellman.Entry{
+				ID: r.ID, Look: r.Look.UnixMilli(), Due: r.Due.UnixMilli(), Line: bellman.LineOf(r.Queue, r.Endpoint),
+				Version: r.Version, Attempts: uint32(r.Attempts), Shard: r.Shard,
+			})
 		}
 		return buf, nil
 	})
@@ -222,7 +225,7 @@ func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) 
 // Lookup finds a task by queue and key.
 func (s *Store) Lookup(ctx context.Context, queue, key string) (bellman.ID, error) {
 	return alone(ctx, s, func() (bellman.ID, error) {
-		if r := s.holder(queue, key); r != nil {
+		if r := s.keys[[2]string{queue, key}]; r != nil {
 			return r.ID, nil
 		}
 		return bellman.ID{}, bellman.ErrNotFound
@@ -244,7 +247,7 @@ func (s *Store) List(ctx context.Context, f bellman.Filter, before bellman.ID, l
 	err = s.do(ctx, func() error {
 		for _, r := range slices.Backward(s.oldest()) {
 			switch {
-			case !before.IsZero() && compare(r.ID, before) >= 0, !fits(&f, &r.Task):
+			case !before.IsZero() && bytes.Compare(r.ID[:], before[:]) >= 0, !fits(&f, &r.Task):
 			case len(tasks) == limit:
 				next = tasks[limit-1].ID
 				return nil
@@ -320,21 +323,9 @@ func (s *Store) Audits(ctx context.Context, before time.Time, limit int) ([]bell
 	})
 }
 
-// holder returns the row of the task that has this key; nil if there is none.
-func (s *Store) holder(queue, key string) *row {
-	for _, r := range s.rows {
-		if key != "" && r.Queue == queue && r.Key == key {
-			return r
-		}
-	}
-	return nil
-}
-
 // oldest returns all rows, the oldest first.
 func (s *Store) oldest() []*row {
-	return slices.SortedFunc(maps.Values(s.rows), func(a, b *row) int { return compare(a.ID, b.ID) })
+	return slices.SortedFunc(maps.Values(s.rows), func(a, b *row) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 }
-
-func compare(a, b bellman.ID) int { return bytes.Compare(a[:], b[:]) }
 
 func first[T any](list []T, limit int) []T { return list[:min(len(list), max(limit, 0))] }
