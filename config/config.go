@@ -69,7 +69,7 @@ type Queue struct {
 
 // PerEndpoint limits what one endpoint gets from a queue.
 type PerEndpoint struct {
-	Concurrency int     // attempts in flight at most: the limit adapts below it; default 64
+	Concurrency int     // attempts in flight at most: the limit adapts below it; 0: 64, of which each node has its part
 	Rate        float64 // attempts a second; 0: no limit
 }
 
@@ -120,8 +120,6 @@ func DefaultQueue(name string) Queue {
 		Schedule: "wechat_notify",
 		Success:  "success_text",
 		Timeout:  5 * time.Second,
-
-		PerEndpoint: PerEndpoint{Concurrency: 64},
 	}
 }
 

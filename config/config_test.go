@@ -22,7 +22,7 @@ func TestFull(t *testing.T) {
 	slow := Queue{
 		Name: "slow", Kind: "notify", URL: "https://ledger.internal/notify",
 		Schedule: "0s, 1m*3, 10m; max 30m", Success: `status == 200 && body.trim() == "ok"`,
-		Timeout: 90 * time.Second, PerEndpoint: PerEndpoint{Concurrency: 64, Rate: 0.5},
+		Timeout: 90 * time.Second, PerEndpoint: PerEndpoint{Rate: 0.5},
 	}
 	slower := slow
 	slower.Name, slower.Timeout = "slower", 10*time.Minute

@@ -171,7 +171,7 @@ func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
 		asked.Key = t.Key
 		add.Digest = asked.Digest()
 	}
-	e.enter(t, s, began, now)
+	e.enter(t, &q, s, began, now)
 	return add, nil
 }
 
@@ -201,7 +201,7 @@ func delay(t *bellman.Task, q Queue) time.Duration {
 }
 
 // enter gives a checked task its id and its first status.
-func (e *Engine) enter(t *bellman.Task, s *schedule.Schedule, began, now time.Time) {
+func (e *Engine) enter(t *bellman.Task, q *Queue, s *schedule.Schedule, began, now time.Time) {
 	t.ID = bellman.NewID()
 	due := began
 	if first, over := s.Next(0, began, began, e.jitter()); over == "" {
@@ -213,7 +213,7 @@ func (e *Engine) enter(t *bellman.Task, s *schedule.Schedule, began, now time.Ti
 	t.Status = bellman.Status{
 		State:   bellman.Pending,
 		Version: 1,
-		Shard:   e.leases.pick(t.ID),
+		Shard:   e.shardFor(t, q),
 		Began:   began,
 		Due:     due,
 		Look:    due,

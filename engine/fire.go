@@ -139,7 +139,7 @@ func (e *Engine) open(it *item, now time.Time) {
 	if !ok {
 		e.stray(it.task.Queue)
 	}
-	e.dispatch.Open(now.UnixNano(), uint64(it.Line), q.rules(it.task.Queue, it.task.Endpoint, e.leases.part()))
+	e.dispatch.Open(now.UnixNano(), uint64(it.Line), q.rules(it.task.Queue, it.task.Endpoint, e.leases.portion()))
 }
 
 // pump starts attempts as long as the dispatcher has one that may go.
@@ -189,6 +189,9 @@ func (e *Engine) fire(it *item) dispatch.Outcome {
 	defer e.release(it)
 	if it.task == nil {
 		e.fetchOne(e.attempts, it)
+	}
+	if it.task != nil && e.sentHome(it) {
+		return dispatch.Skipped
 	}
 	if it.task == nil || !e.hand.fly(it) || it.suspect && !e.suspected(it) {
 		return dispatch.Skipped

@@ -86,7 +86,7 @@ func (e *Engine) handOff(ctx context.Context, shard uint16) {
 		return
 	}
 	e.forget(e.hand.leave(shard))
-	e.shareChanged.Store(true)
+	e.yieldShare()
 	patience, cancel := context.WithTimeout(ctx, drainFor)
 	defer cancel()
 	switch e.drain(patience, shard); {

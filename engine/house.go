@@ -139,29 +139,8 @@ func (e *Engine) relimit() {
 // reshare tells the dispatcher the limits of the lines it knows, as they are for
 // the shards that this node has.
 func (e *Engine) reshare() {
-	queues, part := *e.queues.Load(), e.leases.part()
+	queues, portion := *e.queues.Load(), e.leases.portion()
 	e.dispatch.Reload(e.clock.now().UnixNano(), func(queue, endpoint string) dispatch.Rules {
-		return queues[queue].rules(queue, endpoint, part)
+		return queues[queue].rules(queue, endpoint, portion)
 	})
-}
-
-// rules are a queue's limits, for one of its lines, on a node that has a part of
-// all tasks: the limits hold for all nodes together, but for one attempt at a time
-// that each may make.
-func (q Queue) rules(queue, endpoint string, part float64) dispatch.Rules {
-	count := func(n int) int {
-		if n <= 0 {
-			return n
-		}
-		return max(int(float64(n)*part), 1)
-	}
-	return dispatch.Rules{
-		Queue:            queue,
-		Endpoint:         endpoint,
-		QueueConcurrency: count(q.Concurrency),
-		QueueRate:        q.Rate * part,
-		YoungFirst:       q.YoungFirst,
-		Concurrency:      count(q.EndpointConcurrency),
-		Rate:             q.EndpointRate * part,
-	}
 }

@@ -271,5 +271,5 @@ func (b *batch) build(ops []*op, leases *leases) {
 		b.Docs = append(b.Docs, o.docs...)
 		b.Audits = append(b.Audits, o.audits...)
 	}
-	b.Leases = leases.of(&b.Batch, b.Leases[:0])
+	b.Leases = leases.of(ops, b.Leases[:0])
 }

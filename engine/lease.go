@@ -85,19 +85,26 @@ func (l *leases) trusting() bool {
 	return time.Now().Before(l.trusted)
 }
 
-// pick returns the shard of a new task: one of this node's, or where it has none
-// any.
-func (l *leases) pick(id bellman.ID) uint16 {
+// pick returns the shard of a new task, by a random number: one of this node's, or
+// where it has none any. While it is not known how many there are, it is a place,
+// which says the shard modulo their number.
+func (l *leases) pick(random uint16) uint16 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	random := int(id[14])<<8 | int(id[15])
 	switch {
 	case len(l.owned) > 0:
-		return l.owned[random%len(l.owned)]
+		return l.owned[int(random)%len(l.owned)]
 	case l.total > 0:
-		return uint16(random % l.total)
+		return uint16(int(random) % l.total)
 	}
-	return 0
+	return random
+}
+
+// count returns how many shards there are; 0: it is not known yet.
+func (l *leases) count() int {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.total
 }
 
 // shards returns the shards whose tasks this node attempts, in order. They must
@@ -229,19 +236,28 @@ func (l *leases) toward(shard uint16, addr string) {
 	l.addrs[shard] = addr
 }
 
-// of appends to buf the leases under which the outcomes in b are written.
-func (l *leases) of(b *bellman.Batch, buf []bellman.Lease) []bellman.Lease {
+// of appends to buf the leases under which the outcomes in ops are written: those of
+// the shards that the tasks are of, which may be about to move to others.
+func (l *leases) of(ops []*op, buf []bellman.Lease) []bellman.Lease {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	var seen [1 << 16 / 64]uint64
-	for i := range b.Changes {
-		s := b.Changes[i].To.Shard
+	name := func(s uint16) {
 		if seen[s/64]&(1<<(s%64)) != 0 {
-			continue
+			return
 		}
 		seen[s/64] |= 1 << (s % 64)
 		if lease, ok := l.held[s]; ok {
 			buf = append(buf, lease)
+		}
+	}
+	for _, o := range ops {
+		if o.flight != nil {
+			name(o.flight.item.Shard)
+			name(o.flight.change.To.Shard)
+		}
+		if o.change != nil {
+			name(o.change.To.Shard)
 		}
 	}
 	return buf

@@ -34,12 +34,17 @@ type Queue struct {
 	// Otherwise first attempts go before others, which get each eighth, and each
 	// second when they are late.
 	YoungFirst bool
+
+	perEndpoint bool // limits of one endpoint were given, and are shared out by pieces
+	slots       bool // … and how many attempts may be in flight is one of them
 }
 
 func (q Queue) withDefaults() Queue {
 	q.Kind = cmp.Or(q.Kind, "notify")
 	q.Schedule = cmp.Or(q.Schedule, "wechat_notify")
 	q.Timeout = cmp.Or(q.Timeout, 5*time.Second)
+	q.slots = q.EndpointConcurrency > 0
+	q.perEndpoint = q.slots || q.EndpointRate > 0
 	q.EndpointConcurrency = cmp.Or(q.EndpointConcurrency, 64)
 	return q
 }

@@ -303,7 +303,7 @@ func (g *ledger) changed(l *life, c *bellman.Change, held map[uint16]bool) {
 	if c.Version != was.Version || to.Version != c.Version+1 {
 		g.wrong(c.ID, "%s changed it from version %d to %d, and it had %d", l, c.Version, to.Version, was.Version)
 	}
-	if to.Shard != was.Shard {
+	if to.Shard != was.Shard && (!held[was.Shard] || c.Attempt != nil) { // to where its queue has a piece of its limit
 		g.wrong(c.ID, "%s moved it from shard %d to %d", l, was.Shard, to.Shard)
 	}
 	action := ""

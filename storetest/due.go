@@ -75,6 +75,20 @@ var dues = []promise{
 			}
 		}
 	}},
+	{"of the shard that a change moved it to", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		to := task.Status
+		to.Shard = 1
+		t.must(t.change(task.ID, 1, to))
+		for shard, want := range []int{0, 1} {
+			got, err := t.s.Due(t.Context(), []uint16{uint16(shard)}, bellman.Position{}, t0.UnixMilli()+1, 10, nil)
+			t.must(err)
+			if len(got) != want || want == 1 && (got[0].ID != task.ID || got[0].Shard != 1) {
+				t.Errorf("Due(shard %d) = %+v, want %d of the task in shard 1", shard, got, want)
+			}
+		}
+	}},
 	{"only of the given shards", func(t *suite) {
 		here, there := t.task(t0), t.task(t0)
 		here.Shard, there.Shard = 0, 1

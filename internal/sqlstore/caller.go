@@ -25,8 +25,8 @@ type Caller struct {
 	Hint func(server string, h bellman.Hint) *Statement
 }
 
-// AddTx adds tasks, each prepared as for Commit but for its shard, which it sets,
-// in the transaction of a caller. An add that has an Err is left out. It returns what
+// AddTx adds tasks, each prepared as for Commit but for its shard, which it takes
+// modulo the number of shards, in the transaction of a caller. An add that has an Err is left out. It returns what
 // became of each, and the first error of any of them.
 //
 // When the database fails, what AddTx did is undone, and the transaction is as it
@@ -118,7 +118,7 @@ func (c Caller) part(ctx context.Context, adds []*bellman.Add, before []*Stateme
 	var h bellman.Hint
 	for _, a := range adds {
 		if c := g.current[a.Task.ID]; c != nil && a.Existing.IsZero() && a.Err == nil {
-			a.Task.Shard = l.shardOf(a.Task.ID)
+			a.Task.Shard = l.shardOf(a.Task.Shard)
 			c.status.Shard = a.Task.Shard
 			look := c.status.Look.UnixMilli()
 			h = h.Join(bellman.Hint{Added: []uint16{a.Task.Shard}, Since: look, Until: look})
@@ -157,7 +157,6 @@ func (l *layout) check() error {
 	return nil
 }
 
-// shardOf spreads tasks over all shards, whoever owns them.
-func (l *layout) shardOf(id bellman.ID) uint16 {
-	return uint16((int64(id[14])<<8 | int64(id[15])) % l.shards)
-}
+// shardOf is the shard that a task was prepared for. Whoever prepared it may not know
+// how many there are.
+func (l *layout) shardOf(place uint16) uint16 { return uint16(int64(place) % l.shards) }

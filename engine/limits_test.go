@@ -1,0 +1,200 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+)
+
+// A meter counts attempts in flight, and attempts a second, over all nodes; by
+// endpoint if that is what is limited.
+type meter struct {
+	mu     sync.Mutex
+	flying map[string]int
+	most   int // in flight at once
+	made   int
+	last   time.Time
+	times  []time.Time
+}
+
+func (m *meter) queue(q engine.Queue, took time.Duration, byEndpoint bool) engine.Queue {
+	q.Name = "q"
+	q.Handler = bellman.HandlerFunc(func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
+		name := ""
+		if byEndpoint {
+			name = t.Endpoint
+		}
+		m.mu.Lock()
+		if m.flying == nil {
+			m.flying = make(map[string]int)
+		}
+		m.flying[name]++
+		m.most = max(m.most, m.flying[name])
+		m.times = append(m.times, time.Now())
+		m.mu.Unlock()
+		time.Sleep(took)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.flying[name]--
+		m.made++
+		m.last = time.Now()
+		return bellman.Verdict{Next: bellman.Succeed}
+	})
+	return q
+}
+
+// busiest is the most attempts that began within a second.
+func (m *meter) busiest() (most int) {
+	from := 0
+	for i, at := range m.times {
+		for at.Sub(m.times[from]) >= time.Second {
+			from++
+		}
+		most = max(most, i-from+1)
+	}
+	return most
+}
+
+// A limit holds for all nodes together, and all of it is used, wherever the tasks
+// come in.
+func TestCrewLimits(t *testing.T) {
+	const took = 200 * time.Millisecond
+	tests := []struct {
+		name  string
+		queue engine.Queue
+		tasks int
+		most  int           // in flight at once
+		rate  int           // a second
+		takes time.Duration // with nothing of the limit unused
+	}{
+		{"one at a time", engine.Queue{Concurrency: 1}, 50, 1, 0, 10 * time.Second},
+		{"fewer than nodes", engine.Queue{Concurrency: 2}, 100, 2, 0, 10 * time.Second},
+		{"some", engine.Queue{Concurrency: 12}, 600, 12, 0, 10 * time.Second},
+		{"many", engine.Queue{Concurrency: 100, EndpointConcurrency: 100}, 10_000, 100, 0, 20 * time.Second},
+		{"a low rate", engine.Queue{Rate: 10}, 300, 0, 10, 30 * time.Second},
+		{"a high rate", engine.Queue{Rate: 300}, 6000, 0, 300, 20 * time.Second},
+		{"a rate of each endpoint", engine.Queue{EndpointRate: 5}, 1000, 0, 100, 10 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			hearing(t, func(t *testing.T, c *crew, _ time.Duration) {
+				var m meter
+				var nodes []*member
+				for _, name := range []string{"a", "b", "c"} {
+					nodes = append(nodes, c.start(name, m.queue(tt.queue, took, false)))
+					defer nodes[len(nodes)-1].stop()
+				}
+				time.Sleep(20 * time.Second)
+				began := time.Now()
+				tasks := make([]*bellman.Task, tt.tasks)
+				for i := range tasks {
+					tasks[i] = &bellman.Task{Queue: "q", Endpoint: fmt.Sprint(i % 20)}
+				}
+				for _, added := range nodes[0].Add(t.Context(), tasks...) {
+					if added.Err != nil {
+						t.Fatal(added.Err)
+					}
+				}
+				time.Sleep(3 * time.Minute)
+				if m.made != tt.tasks {
+					t.Errorf("%d attempts of %d tasks", m.made, tt.tasks)
+				}
+				if tt.most > 0 && m.most > tt.most {
+					t.Errorf("%d attempts were in flight at once; want %d at most", m.most, tt.most)
+				}
+				if busiest := m.busiest(); tt.rate > 0 && busiest > tt.rate+tt.rate/20+20 {
+					t.Errorf("%d attempts in one second; want %d", busiest, tt.rate)
+				}
+				if took := m.last.Sub(began); took > tt.takes*11/10+2*time.Second {
+					t.Errorf("took %v; want %v", took, tt.takes)
+				}
+			})
+		})
+	}
+}
+
+// One at a time to each endpoint is one at a time of all nodes.
+func TestCrewLimitsEndpoints(t *testing.T) {
+	hearing(t, func(t *testing.T, c *crew, _ time.Duration) {
+		var m meter
+		queue := m.queue(engine.Queue{EndpointConcurrency: 1}, 100*time.Millisecond, true)
+		a, b, d := c.start("a", queue), c.start("b", queue), c.start("d", queue)
+		defer a.stop()
+		defer b.stop()
+		defer d.stop()
+		time.Sleep(20 * time.Second)
+		began := time.Now()
+		for i := range 600 {
+			add(t, []*member{a, b, d}[i%3].Engine, &bellman.Task{Queue: "q", Endpoint: fmt.Sprint(i % 20)})
+		}
+		time.Sleep(time.Minute)
+		if took := m.last.Sub(began); m.made != 600 || m.most > 1 || took > 6*time.Second {
+			t.Errorf("%d attempts, %d at once to an endpoint, in %v; want 600, 1, 3s", m.made, m.most, took)
+		}
+	})
+}
+
+// Tasks from before their queue had a limit are moved to the nodes that have a piece
+// of it, are attempted once, and within it.
+func TestCrewLimitsLater(t *testing.T) {
+	hearing(t, func(t *testing.T, c *crew, _ time.Duration) {
+		var m meter
+		free, one := m.queue(engine.Queue{}, 50*time.Millisecond, false), m.queue(engine.Queue{Concurrency: 1}, 50*time.Millisecond, false)
+		nodes := []*member{c.start("a", free), c.start("b", free), c.start("d", free)}
+		time.Sleep(20 * time.Second)
+		var ids []bellman.ID
+		for i := range 300 {
+			ids = append(ids, add(t, nodes[i%3].Engine, &bellman.Task{Queue: "q", Delay: 10 * time.Second}))
+		}
+		for _, n := range nodes {
+			defer n.stop()
+			if err := n.SetQueues([]engine.Queue{one}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(40 * time.Second)
+		shards := make(map[uint16]bool)
+		for _, id := range ids {
+			task := get(t, c.store, id)
+			shards[task.Shard] = true
+			if task.State != bellman.Succeeded || task.Attempts != 1 {
+				t.Fatalf("task of shard %d: %v after %d attempts; want succeeded at the first", task.Shard, task.State, task.Attempts)
+			}
+		}
+		if m.made != 300 || m.most > 1 {
+			t.Errorf("%d attempts, %d at once; want 300, one at a time", m.made, m.most)
+		}
+		if len(shards) == 64 {
+			t.Errorf("tasks are in all shards: none was moved")
+		}
+	})
+}
+
+// A node that has the only piece of a limit dies: the next owner has it.
+func TestCrewLimitsGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew(t)
+		var m meter
+		queue := m.queue(engine.Queue{Rate: 10}, time.Millisecond, false)
+		nodes := []*member{c.start("a", queue), c.start("b", queue), c.start("d", queue)}
+		time.Sleep(20 * time.Second)
+		for i := range 600 {
+			add(t, nodes[i%3].Engine, &bellman.Task{Queue: "q"})
+		}
+		for _, n := range nodes[:2] {
+			time.Sleep(10 * time.Second)
+			n.stop()
+		}
+		defer nodes[2].stop()
+		time.Sleep(time.Minute)
+		if busiest := m.busiest(); m.made != 600 || busiest > 11 {
+			t.Errorf("%d attempts, %d in a second; want 600, 10", m.made, busiest)
+		}
+	})
+}
