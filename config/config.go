@@ -55,7 +55,7 @@ type Queue struct {
 	Success  string        // a preset's name or an expression; package rule compiles it
 	Timeout  time.Duration // of one attempt, connect to last byte
 	MaxAge   time.Duration // since a task's schedule began; 0: the schedule decides alone
-	URL      string        // where tasks go that name no address; empty: nowhere. Trusted: no egress guard
+	URL      string        // where tasks go that name no address, or where that is kept: env:NAME, file:PATH; empty: nowhere. Trusted: no egress guard
 
 	Delay time.Duration // before the first attempt of a task that gives neither delay nor due
 
@@ -66,6 +66,9 @@ type Queue struct {
 
 	Order Order // of a queue of kind order; zero for others
 }
+
+	OnEnd     OnEnd  // the queues that are told how this one's tasks ended
+	EventJSON string // what is sent of a result that comes from an on_end: an expression over json, the event; empty: the event
 
 // PerEndpoint limits what one endpoint gets from a queue.
 type PerEndpoint struct {

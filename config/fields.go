@@ -60,7 +60,7 @@ var queueFields = []field[Queue]{
 	}},
 	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, 10*time.Minute) }},
 	{name: "max_age", set: func(q *Queue, s string) error { return kept(&q.MaxAge, s) }},
-	{name: "url", set: func(q *Queue, s string) error { return target(&q.URL, s) }},
+	{name: "url", read: readTarget},
 	{name: "delay", set: func(q *Queue, s string) error { return span(&q.Delay, s) }},
 	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
 	{name: "rate", set: func(q *Queue, s string) error { return rate(&q.Rate, s) }},
@@ -69,6 +69,7 @@ var queueFields = []field[Queue]{
 	{name: "sign", read: readSign},
 }
 
+	{name: "event_json", set: func(q *Queue, s string) error { return eventJSON(&q.EventJSON, s) }},
 var signFields = []field[sign.Config]{
 	{name: "scheme", set: func(c *sign.Config, s string) error { return choice(&c.Scheme, s, sign.Schemes()...) }},
 	{name: "secrets", read: readSecrets},
@@ -116,12 +117,12 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 		if r.kindOf(e.value, at) == "order" {
 			q = DefaultOrderQueue(e.name)
 			noted := len(r.problems)
-			fill(r, e.value, at, "", orderFields, &q)
+			fill(r, e.value, at, "", slices.Concat(orderFields, onEndFields), &q)
 			if len(r.problems) == noted {
 				checkOrder(r, e.value, at, &q)
 			}
 		} else {
-			fill(r, e.value, at, "", queueFields, &q)
+			fill(r, e.value, at, "", slices.Concat(queueFields, onEndFields), &q)
 		}
 		c.Queues = append(c.Queues, q)
 	}
@@ -129,6 +130,7 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 }
 
 func readSign(r *reader, path string, n ast.Node, q *Queue) {
+	checkOnEnd(r, path, c.Queues)
 	noted := len(r.problems)
 	fill(r, n, path, "", signFields, &q.Sign)
 	if len(r.problems) > noted {

@@ -13,15 +13,32 @@ type keptSecret struct {
 	field  string
 	at     place
 	secret sign.Secret
+	fits   func(string) error // says what is wrong with it when it is found; nil: nothing can be
 }
 
 // keep remembers a secret that is elsewhere, for CheckSecrets.
 func (r *reader) keep(n ast.Node, path, text string) sign.Secret {
 	s := sign.NewSecret(text)
 	if elsewhere(s) {
-		r.kept = append(r.kept, keptSecret{path, r.place(n), s})
+		r.kept = append(r.kept, keptSecret{path, r.place(n), s, nil})
 	}
 	return s
+}
+
+// readTarget reads the address of a queue, or where that is kept.
+func readTarget(r *reader, path string, n ast.Node, q *Queue) {
+	text, ok := r.scalar(n, path)
+	if !ok {
+		return
+	}
+	r.places[path] = r.place(n)
+	check := func(s string) error { return target(new(string), s) }
+	q.URL = text
+	if elsewhere(r.keep(n, path, text)) {
+		r.kept[len(r.kept)-1].fits = check
+	} else if err := check(text); err != nil {
+		r.note(n, path, err.Error()+"; env:NAME or file:PATH where it holds a secret")
+	}
 }
 
 // CheckSecrets looks up what the configuration names as env:NAME or file:PATH,
@@ -30,13 +47,16 @@ func (r *reader) keep(n ast.Node, path, text string) sign.Secret {
 func (c *Config) CheckSecrets() error {
 	kept := c.kept
 	if store := sign.NewSecret(c.Store); elsewhere(store) {
-		kept = append([]keptSecret{{"store", c.places["store"], store}}, kept...)
+		kept = append([]keptSecret{{"store", c.places["store"], store, func(s string) error {
+			_, err := parseStore(s)
+			return err
+		}}}, kept...)
 	}
 	var ps Problems
 	for _, k := range kept {
 		found, err := k.secret.Resolve()
-		if err == nil && k.field == "store" {
-			if _, err = parseStore(string(found)); err != nil {
+		if err == nil && k.fits != nil {
+			if err = k.fits(string(found)); err != nil {
 				err = fmt.Errorf("%s: %w", k.secret, err)
 			}
 		}

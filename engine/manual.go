@@ -109,6 +109,7 @@ func (e *Engine) move(ctx context.Context, id bellman.ID, action string,
 		if err := to(&c, t, now); err != nil {
 			return t, err
 		}
+		e.sequel(&c, t, nil)
 		copied := *t
 		err = e.lane.do(ctx, &op{change: &c, task: &copied})
 		if err == nil {

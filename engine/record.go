@@ -39,6 +39,7 @@ func (e *Engine) record(f *flight) {
 		Attempt: &f.attempt,
 		Follow:  f.follow,
 	}
+	e.sequel(&f.change, f.task, &f.attempt)
 	e.keep(f)
 }
 
@@ -268,6 +269,7 @@ func (e *Engine) reconcile(f *flight) {
 	case !f.cut && (t.State.Ended() || endedSince(t, f.seen)):
 		e.late(f, t)
 	}
+	e.sequel(&f.change, t, &f.attempt)
 	e.keep(f)
 }
 

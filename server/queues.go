@@ -8,12 +8,15 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/deliver"
+	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/outcome"
+	"github.com/bellmanhq/bellman/rule"
 )
 
 // queues builds the engine's queues, each with its handler.
-func (s *Server) queues(c *config.Config) ([]engine.Queue, error) {
+func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 	queues := make([]engine.Queue, len(c.Queues))
 	notify := make(map[string]*deliver.Handler, len(c.Queues))
 	for i := range c.Queues {
@@ -34,7 +37,11 @@ func (s *Server) queues(c *config.Config) ([]engine.Queue, error) {
 		if q.Kind == "order" {
 			continue
 		}
-		h, err := s.client.Handler(deliver.Rules{URL: q.URL, Success: q.Success, Sign: q.Sign})
+		home, err := sign.NewSecret(q.URL).Resolve()
+		if err != nil {
+			return nil, fmt.Errorf("queue %s: url: %w", q.Name, err)
+		}
+		h, err := s.client.Handler(deliver.Rules{URL: string(home), Success: q.Success, Sign: q.Sign})
 		if err != nil {
 			return nil, fmt.Errorf("queue %s: %w", q.Name, err)
 		}
@@ -52,7 +59,47 @@ func (s *Server) queues(c *config.Config) ([]engine.Queue, error) {
 		queues[i].Handler, queues[i].YoungFirst = watches{h}, true
 		queues[i].EndpointConcurrency = orderConcurrency(q)
 	}
+	for i := range c.Queues {
+		if queues[i].Ended, err = s.ended(&c.Queues[i], c.Queues); err != nil {
+			return nil, err
+		}
+	}
 	return queues, nil
+}
+
+// ended is what tells how the tasks of a queue end; nil: nobody is told.
+func (s *Server) ended(q *config.Queue, all []config.Queue) (func(*bellman.Task) []bellman.Task, error) {
+	to := map[bellman.State]outcome.Queue{}
+	for state, name := range q.OnEnd.Each() {
+		words, err := s.words(name, all)
+		if err != nil {
+			return nil, err
+		}
+		var ended bellman.State
+		if err := ended.UnmarshalText([]byte(state)); err != nil {
+			return nil, err
+		}
+		to[ended] = outcome.Queue{Name: name, Words: words}
+	}
+	if len(to) == 0 {
+		return nil, nil
+	}
+	rules := outcome.Rules{To: to, Shape: func(t *bellman.Task) []byte { return s.api.Shape(t) }, Log: s.log}
+	return rules.Ended, nil
+}
+
+// words is how a queue wants results to be said; nil: as events.
+func (s *Server) words(name string, all []config.Queue) (*rule.Value, error) {
+	for _, q := range all {
+		if q.Name == name && q.EventJSON != "" {
+			words, err := rule.CompileValue(q.EventJSON)
+			if err != nil {
+				return nil, fmt.Errorf("queue %s: event_json: %w", name, err)
+			}
+			return words, nil
+		}
+	}
+	return nil, nil
 }
 
 // orderConcurrency is how many requests a channel gets at once: an order queue is

@@ -23,6 +23,7 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/metrics"
 	"github.com/bellmanhq/bellman/resend"
+	"github.com/bellmanhq/bellman/source"
 )
 
 // Options of a server. Config is required.
@@ -46,6 +47,8 @@ type Server struct {
 	metrics  *metrics.Metrics
 	engine   *engine.Engine
 	peers    *peers // nil: the store is this process's alone
+	api      *api.API
+	taking   []*source.Source
 	resends  *resend.Jobs
 	kinds    atomic.Pointer[map[string]string] // of the queues, by their names
 	listener net.Listener
@@ -124,7 +127,7 @@ func Open(o Options) (_ *Server, err error) {
 		Version:     s.version,
 		Logger:      s.log,
 		Observer:    s.metrics,
-		Flow:        engine.Flow{High: c.Flow.High, Low: c.Flow.Low},
+		Flow:        engine.Flow{High: c.Flow.High, Low: c.Flow.Low, Heap: c.Flow.Heap},
 		Retention:   engine.Retention{Succeeded: c.Retention.Succeeded, Failed: c.Retention.Failed, Cancelled: c.Retention.Cancelled},
 		StopTimeout: c.StopTimeout,
 	})
@@ -140,8 +143,9 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.metrics.Watch(s.sources())
-	handler, err := api.New(api.Options{
-		Engine:  front{s.engine, &probe{store: s.store, log: s.log}},
+	ready := front{s.engine, &probe{store: s.store, log: s.log}}
+	s.api, err = api.New(api.Options{
+		Engine:  ready,
 		Reader:  s.store,
 		Resends: resends{s.resends},
 		Nodes:   s.engine,
@@ -156,12 +160,15 @@ func Open(o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.openSources(c, ready); err != nil {
+		return nil, err
+	}
 	pages, err := s.console(c)
 	if err != nil {
 		return nil, err
 	}
 	s.http = &http.Server{
-		Handler:           beside(pages, s.besidePeers(handler)),
+		Handler:           beside(pages, s.besidePeers(s.api)),
 		ReadHeaderTimeout: readHeader,
 		ReadTimeout:       readRequest,
 		IdleTimeout:       idleRequest,
@@ -179,12 +186,20 @@ func (s *Server) Addr() string { return s.listener.Addr().String() }
 // needs.
 func (s *Server) Engine() *engine.Engine { return s.engine }
 
-// Run serves until ctx ends, and stops in order: requests, attempts, commits.
+// Run serves until ctx ends, and stops in order: requests and messages, attempts,
+// commits.
 // It returns nil after an orderly stop.
 func (s *Server) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	outlive := context.WithoutCancel(ctx)
-	g.Go(func() error { return s.engine.Run(ctx) })
+	taken, settled := context.WithCancel(outlive) // ends when what sources took is in safety
+	g.Go(func() error {
+		defer settled()
+		s.take(ctx)
+		<-ctx.Done()
+		return nil
+	})
+	g.Go(func() error { return s.engine.Run(taken) })
 	g.Go(func() error { return s.resends.Run(ctx) })
 	g.Go(func() error {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman/rule"
+)
+
+// OnEnd names the queues that are told how tasks ended, by their end state; empty:
+// none is.
+type OnEnd struct {
+	Succeeded, Failed, Cancelled string
+}
+
+// Each returns the names by the state's.
+func (e OnEnd) Each() map[string]string {
+	names := map[string]string{"succeeded": e.Succeeded, "failed": e.Failed, "cancelled": e.Cancelled}
+	for state, queue := range names {
+		if queue == "" {
+			delete(names, state)
+		}
+	}
+	return names
+}
+
+// onEndFields are those of queues of each kind.
+var onEndFields = []field[Queue]{
+	{name: "on_end.succeeded", set: func(q *Queue, s string) error { return name(&q.OnEnd.Succeeded, s) }},
+	{name: "on_end.failed", set: func(q *Queue, s string) error { return name(&q.OnEnd.Failed, s) }},
+	{name: "on_end.cancelled", set: func(q *Queue, s string) error { return name(&q.OnEnd.Cancelled, s) }},
+}
+
+func eventJSON(to *string, s string) error {
+	*to = s
+	_, err := rule.CompileValue(s)
+	return err
+}
+
+// checkOnEnd notes each on_end whose queue is none, or cannot be told, and those that
+// would go round for ever.
+func checkOnEnd(r *reader, path string, queues []Queue) {
+	next := map[string][]string{}
+	for _, q := range queues {
+		for _, to := range q.OnEnd.Each() {
+			next[q.Name] = append(next[q.Name], to)
+		}
+	}
+	for _, q := range queues {
+		for state, to := range q.OnEnd.Each() {
+			at := within(within(within(path, q.Name), "on_end"), state)
+			note := func(text string) { r.problems = append(r.problems, r.places[at].problem(at, text)) }
+			i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
+			switch {
+			case i < 0:
+				note(fmt.Sprintf("%.40q is no queue: want one of %s", to, strings.Join(notifyQueues(queues), ", ")))
+			case queues[i].Kind != "notify":
+				note(fmt.Sprintf("%.40q is of kind %s: want a queue of kind notify", to, queues[i].Kind))
+			case queues[i].URL == "":
+				note(fmt.Sprintf("queue %.40q has no url, and a result names none: give it one", to))
+			default:
+				if circle := round(next, []string{q.Name, to}); circle != nil {
+					note(fmt.Sprintf("goes round, so that each result has a result: %s: want a queue whose on_end leads nowhere back", strings.Join(circle, " → ")))
+				}
+			}
+		}
+	}
+}
+
+// round returns the way on which the last queue of way leads back to the first; nil
+// if it does not.
+func round(next map[string][]string, way []string) []string {
+	last := way[len(way)-1]
+	if last == way[0] {
+		return way
+	}
+	for _, to := range slices.Sorted(slices.Values(next[last])) {
+		if to != way[0] && slices.Contains(way, to) {
+			continue // a circle of others, which is noted there
+		}
+		if circle := round(next, append(slices.Clip(way), to)); circle != nil {
+			return circle
+		}
+	}
+	return nil
+}

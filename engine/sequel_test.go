@@ -1,0 +1,132 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// What follows from an end is added once for each end, with the task as it ended,
+// whoever ended it. The schedule is 10 s and 10 s; an attempt takes a second.
+func TestEnded(t *testing.T) {
+	type doing = func(e *engine.Engine, ctx context.Context, id bellman.ID) error
+	cancel := func(e *engine.Engine, ctx context.Context, id bellman.ID) error {
+		_, err := e.Cancel(ctx, id, by)
+		return err
+	}
+	complete := func(e *engine.Engine, ctx context.Context, id bellman.ID) error {
+		_, err := e.Complete(ctx, id, "PAID", by)
+		return err
+	}
+	resend := func(mode bellman.ResendMode) doing {
+		return func(e *engine.Engine, ctx context.Context, id bellman.ID) error {
+			_, err := e.Resend(ctx, id, mode, by)
+			return err
+		}
+	}
+	const yes, no = "accepted", "refused"
+	tests := []struct {
+		name    string
+		repeat  string
+		answers []string // from the first attempt on; the last one goes on
+		at      time.Duration
+		do      doing
+		ends    []string // state, reason, attempts, and the last one's result
+	}{
+		{name: "accepted", answers: []string{no, yes}, ends: []string{"succeeded accepted 2 accepted"}},
+		{name: "used up", answers: []string{no}, ends: []string{"failed attempts_used_up 2 refused"}},
+		{name: "cancelled", answers: []string{no}, at: 5 * time.Second, do: cancel, ends: []string{"cancelled cancelled 0 "}},
+		{name: "cancelled in flight", answers: []string{yes}, at: 10500 * time.Millisecond, do: cancel, ends: []string{"cancelled cancelled 0 "}},
+		{name: "completed", answers: []string{no}, at: 5 * time.Second, do: complete, ends: []string{"succeeded merchant called 0 "}},
+		{name: "asked for again in flight, and accepted", answers: []string{yes}, at: 10500 * time.Millisecond, do: resend(bellman.ResendOnce),
+			ends: []string{"succeeded accepted 1 accepted"}},
+		{name: "failed, and refused once more", answers: []string{no}, at: time.Minute, do: resend(bellman.ResendOnce),
+			ends: []string{"failed attempts_used_up 2 refused"}},
+		{name: "failed, and accepted at last", answers: []string{no, no, yes}, at: time.Minute, do: resend(bellman.ResendOnce),
+			ends: []string{"failed attempts_used_up 2 refused", "succeeded accepted 3 accepted"}},
+		{name: "failed, begun anew, and failed", answers: []string{no}, at: time.Minute, do: resend(bellman.ResendRestart),
+			ends: []string{"failed attempts_used_up 2 refused", "failed attempts_used_up 4 refused"}},
+		{name: "accepted, and once more", answers: []string{yes}, at: time.Minute, do: resend(bellman.ResendOnce),
+			ends: []string{"succeeded accepted 1 accepted"}},
+		{name: "repeats", repeat: "10m", answers: []string{yes}, ends: nil},
+		{name: "repeats, and is cancelled", repeat: "10m", answers: []string{yes}, at: 5 * time.Minute, do: cancel, ends: []string{"cancelled cancelled 1 accepted"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New()
+				told := &receiver{answer: accept}
+				queue := engine.Queue{Name: "q", Schedule: "10s*2",
+					Handler: bellman.HandlerFunc(func(_ context.Context, _ *bellman.Task, n int) bellman.Verdict {
+						time.Sleep(time.Second)
+						if tt.answers[min(n, len(tt.answers))-1] == yes {
+							return bellman.Verdict{Next: bellman.Succeed, Result: bellman.Accepted}
+						}
+						return bellman.Verdict{Result: bellman.Refused}
+					}),
+					Ended: func(task *bellman.Task) []bellman.Task {
+						result := ""
+						if task.Last != nil {
+							result = task.Last.Result.String()
+						}
+						what := fmt.Sprintf("%v %s %d %s", task.State, task.Reason, task.Attempts, result)
+						return []bellman.Task{{Queue: "ends", Key: fmt.Sprintf("%s/%d", task.ID, task.Attempts), Body: []byte(what)}}
+					},
+				}
+				e, stop := run(t, store, queue, engine.Queue{Name: "ends", Handler: told})
+				defer stop()
+				id := add(t, e, &bellman.Task{Queue: "q", Key: "1", Repeat: tt.repeat})
+				if tt.do != nil {
+					time.Sleep(tt.at)
+					if err := tt.do(e, t.Context(), id); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(30 * time.Minute)
+				listed, _, err := store.List(t.Context(), bellman.Filter{Queue: "ends"}, bellman.ID{}, 100)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var ends []string
+				for _, end := range slices.Backward(listed) {
+					ends = append(ends, string(end.Body))
+				}
+				if !slices.Equal(ends, tt.ends) {
+					t.Errorf("ends told of: %q; want %q", ends, tt.ends)
+				}
+				if got := len(told.times()); got != len(tt.ends) {
+					t.Errorf("%d of them were sent; want %d", got, len(tt.ends))
+				}
+			})
+		})
+	}
+}
+
+// What follows and is not valid is left out; the end stands, and the log of attempts
+// says so.
+func TestEndedInvalid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: &receiver{answer: accept},
+			Ended: func(*bellman.Task) []bellman.Task { return []bellman.Task{{Queue: "nowhere"}} }})
+		defer stop()
+		id := add(t, e, &bellman.Task{Queue: "q"})
+		time.Sleep(time.Minute)
+		if task := get(t, store, id); task.State != bellman.Succeeded {
+			t.Errorf("the task is %v; want it succeeded", task.State)
+		}
+		if log := attempts(t, store, id); len(log) != 1 || log[0].Error == "" {
+			t.Errorf("attempts %+v; want one, whose error tells of the follow-up", log)
+		}
+		if g := e.Gauges(t.Context()); g.RefusedFollows != 1 {
+			t.Errorf("%d follow-ups were refused; want 1", g.RefusedFollows)
+		}
+	})
+}
