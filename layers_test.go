@@ -40,15 +40,21 @@ var layers = map[string][]string{
 	"mysql":                     {"", "internal/sqlstore"},
 
 	// Everything else stands side by side on the root and the leaves.
-	"engine":  {"", "schedule", "wheel", "dispatch"},
-	"deliver": {"", "rule", "deliver/sign", "deliver/cause", "deliver/field"},
-	"resend":  {""},
-	"order":   {"", "schedule"},
-	"client":  {""},
-	"api":     {"", "client", "schedule", "rule"},
-	"console": {"", "client", "schedule"},
-	"config":  {"schedule", "rule", "deliver/sign", "order/states", "order/gateway"},
-	"metrics": {""},
+	"engine":   {"", "schedule", "wheel", "dispatch"},
+	"merchant": {"", "schedule", "rule", "deliver/sign"},
+	"deliver":  {"", "rule", "deliver/sign", "deliver/cause", "deliver/field"},
+	"outcome":  {"", "rule"},
+	"resend":   {""},
+	"order":    {"", "schedule"},
+	"client":   {""},
+	"api":      {"", "client", "schedule", "rule"},
+	"console":  {"", "client", "schedule"},
+	"config":   {"schedule", "rule", "deliver/sign", "order/states", "order/gateway", "source"},
+	"metrics":  {""},
+
+	// Brokers: where tasks come from.
+	"source":   {"", "rule"},
+	"rabbitmq": {"", "rule", "source"},
 
 	// Channels: what an order's watch asks.
 	"order/states":    {"", "order", "rule"},
@@ -59,7 +65,7 @@ var layers = map[string][]string{
 
 	// Where the parts meet. Only these see more than their own part.
 	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "pebble", "postgres", "mysql", "internal/sqlstore", "api", "console", "client", "config", "metrics",
-		"order", "order/states", "order/gateway", "order/wechatpay", "order/alipay"},
+		"order", "order/states", "order/gateway", "order/wechatpay", "order/alipay", "outcome", "merchant", "source", "rabbitmq"},
 	"demo":          {"", "schedule", "client", "config", "server", "order"},
 	"bench":         {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble", "bench/scratch"},
 	"bench/scratch": {"config"},
@@ -82,6 +88,7 @@ var homes = map[string]string{
 	"github.com/go-sql-driver":     "mysql",
 	"github.com/jackc":             "postgres",
 	"github.com/prometheus":        "metrics",
+	"github.com/rabbitmq":          "rabbitmq",
 	"github.com/spf13":             "cmd/bellman",
 	"github.com/HdrHistogram":      "bench",
 	"github.com/standard-webhooks": "a test",

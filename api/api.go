@@ -76,8 +76,11 @@ type Backuper interface {
 type Options struct {
 	Engine  Engine
 	Reader  Reader
-	Resends Resends      // nil: bulk resends are answered with 501
-	Nodes   Nodes        // nil: the list of nodes is answered with 501
+	Resends Resends // nil: bulk resends are answered with 501
+	Nodes   Nodes   // nil: the list of nodes is answered with 501
+
+	Merchants Merchants // nil: merchants are answered with 501
+
 	Backup  Backuper     // nil: the store is a database, and backups are answered with 501
 	Metrics http.Handler // served at /metrics; nil: 404
 
@@ -102,15 +105,16 @@ type Options struct {
 
 // An API is bellman's HTTP API as a handler. It is safe for concurrent use.
 type API struct {
-	engine  Engine
-	reader  Reader
-	resends Resends
-	nodes   Nodes
-	backup  Backuper
-	kinds   func(string) string
-	orders  Orders
-	keys    []heldKey
-	log     *slog.Logger
+	engine    Engine
+	reader    Reader
+	resends   Resends
+	nodes     Nodes
+	merchants Merchants
+	backup    Backuper
+	kinds     func(string) string
+	orders    Orders
+	keys      []heldKey
+	log       *slog.Logger
 
 	maxTask, maxBatch int          // of what one task sends, and of a batch's JSON
 	inBatches         atomic.Int64 // bytes of batches being worked on
@@ -135,7 +139,7 @@ func build(o Options, slow bool) (*API, error) {
 		return nil, err
 	}
 	a := &API{
-		engine: o.Engine, reader: o.Reader, resends: o.Resends, nodes: o.Nodes, backup: o.Backup,
+		engine: o.Engine, reader: o.Reader, resends: o.Resends, nodes: o.Nodes, merchants: o.Merchants, backup: o.Backup,
 		kinds: o.Kinds, orders: o.Orders, keys: keys, log: cmp.Or(o.Log, slog.Default()),
 		maxTask:  cmp.Or(o.MaxTaskBytes, 256<<10),
 		maxBatch: cmp.Or(o.MaxBatchBytes, 16<<20),

@@ -136,7 +136,7 @@ func (a *API) guard(need rights, serve func(*response, *http.Request)) http.Hand
 func (a *API) noSuchPath(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	probe := &http.Request{URL: r.URL, Host: r.Host}
-	for _, m := range []string{http.MethodGet, http.MethodPost} {
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		probe.Method = m
 		if _, pattern := a.mux.Handler(probe); pattern != "" && pattern != "/" && clean(r.URL.EscapedPath()) {
 			allowed = append(allowed, m)

@@ -177,6 +177,7 @@ func (a *API) register(o Options, slow bool) error {
 	a.registerOperate(h)
 	a.registerResends(h)
 	a.registerNodes(h)
+	a.registerMerchants(h)
 	a.registerProbes(h, o.Metrics != nil)
 	a.mux.HandleFunc("/", a.noSuchPath)
 	a.doc = h.OpenAPI()
@@ -300,7 +301,7 @@ func document(doc *huma.OpenAPI) ([]byte, error) {
 }
 
 func operations(item *huma.PathItem) []*huma.Operation {
-	return slices.DeleteFunc([]*huma.Operation{item.Get, item.Post}, func(op *huma.Operation) bool { return op == nil })
+	return slices.DeleteFunc([]*huma.Operation{item.Get, item.Post, item.Put, item.Delete}, func(op *huma.Operation) bool { return op == nil })
 }
 
 // keyedTwin is an operation on a task by its queue and key instead of its id.

@@ -24,6 +24,10 @@ var documented = []string{
 	"GET /v1/endpoints", "POST /v1/endpoints/{host}/pause", "POST /v1/endpoints/{host}/resume",
 	"GET /v1/orders/{merchant_no}/{order_no}", "POST /v1/orders/{merchant_no}/{order_no}/complete", "POST /v1/orders/{merchant_no}/{order_no}/cancel",
 	"POST /v1/orders/settle",
+	"PUT /v1/merchants/{merchant_no}", "GET /v1/merchants/{merchant_no}", "DELETE /v1/merchants/{merchant_no}",
+	"GET /v1/merchants", "GET /v1/merchant-export", "POST /v1/merchants/batch", "POST /v1/merchants/reseal",
+	"GET /v1/merchants/{merchant_no}/stats", "POST /v1/merchants/{merchant_no}/secrets", "POST /v1/merchants/{merchant_no}/test",
+	"POST /v1/merchants/{merchant_no}/pause", "POST /v1/merchants/{merchant_no}/resume",
 	"GET /v1/nodes", "GET /v1/stats", "GET /v1/events", "GET /v1/audit", "POST /v1/backup",
 	"GET /healthz", "GET /readyz", "GET /metrics", "GET /openapi.json",
 }

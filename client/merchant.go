@@ -1,0 +1,228 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// A PutMerchant is what a merchant is to be. What is left out is as the queue says.
+type PutMerchant struct {
+	// MerchantNo is in the path of a PUT, and may be left out there; in a batch it is
+	// required.
+	MerchantNo string `json:"merchant_no,omitempty" maxLength:"128"`
+
+	Name        string          `json:"name,omitempty" maxLength:"100" doc:"For people; found by how it begins."`
+	NotifyURL   string          `json:"notify_url,omitempty" maxLength:"2000" example:"https://merchant.example/notify" doc:"Where tasks go that name this merchant and no url, as it stands at each attempt."`
+	Sign        *MerchantSign   `json:"sign,omitempty" doc:"How what is sent to the merchant is signed, at each attempt; left out: as the queue says."`
+	Schedule    string          `json:"schedule,omitempty" maxLength:"4000" example:"0s, 15s*2, 30s" doc:"A preset's name or a schedule's text, for tasks that give none. Looked at after each attempt: a change holds for tasks that exist too."`
+	Success     string          `json:"success,omitempty" maxLength:"4000" example:"success_text" doc:"A preset's name or an expression, for tasks that give none. Looked at at each attempt."`
+	Timeout     string          `json:"timeout,omitempty" maxLength:"64" example:"5s" doc:"Of one attempt, 1ms to 10m, for tasks that give none. Looked at at each attempt."`
+	PerEndpoint *MerchantLimits `json:"per_endpoint,omitempty" doc:"What the merchant's endpoint gets at most. Where several merchants share one, the strictest holds."`
+	Reason      string          `json:"reason,omitempty" maxLength:"500" doc:"Goes into the audit record. Of a batch, only the batch's counts."`
+}
+
+// A MerchantSign says how what a merchant gets is signed.
+type MerchantSign struct {
+	Scheme  string   `json:"scheme" enum:"standard_webhooks,wechat_rsa,md5_params,hmac_sha256_params"`
+	Serial  string   `json:"serial,omitempty" maxLength:"128" doc:"For wechat_rsa alone: the key's serial number."`
+	Secrets []string `json:"secrets,omitempty" doc:"The newest first. Written, and never read back: answers have three stars and the last four characters. Left out: those that there are stay. One that is written as an answer shows it (***abcd) stays; sealed:… is one of an export."`
+}
+
+// MerchantLimits limit what a merchant's endpoint gets.
+type MerchantLimits struct {
+	Concurrency int    `json:"concurrency,omitempty" minimum:"0" maximum:"100000" doc:"Attempts in flight at most."`
+	Rate        string `json:"rate,omitempty" maxLength:"32" example:"50/s" doc:"Attempts per s, m or h at most."`
+}
+
+// A Merchant is a merchant as every call answers it.
+type Merchant struct {
+	MerchantNo  string             `json:"merchant_no"`
+	Name        string             `json:"name"`
+	NotifyURL   string             `json:"notify_url"`
+	Sign        *ShownMerchantSign `json:"sign,omitempty" doc:"Left out: as the queue signs."`
+	Schedule    string             `json:"schedule"`
+	Success     string             `json:"success"`
+	Timeout     string             `json:"timeout"`
+	PerEndpoint MerchantLimits     `json:"per_endpoint"`
+	Created     Time               `json:"created" format:"date-time"`
+	Updated     Time               `json:"updated" format:"date-time"`
+
+	Paused  *Pause `json:"paused,omitempty" doc:"Left out unless it is paused."`
+	Problem string `json:"problem,omitempty" doc:"Why nothing can be sent to it now: a master key is missing, or its secrets cannot be opened."`
+}
+
+// A ShownMerchantSign is a MerchantSign as it may be seen.
+type ShownMerchantSign struct {
+	Scheme  string        `json:"scheme"`
+	Serial  string        `json:"serial,omitempty"`
+	Secrets []string      `json:"secrets" nullable:"false" doc:"Those that sign, the newest first: three stars and the last four characters. In an export, sealed:…."`
+	Keys    []MerchantKey `json:"keys" nullable:"false" doc:"The same, with their times."`
+}
+
+// A MerchantKey is a secret as it may be seen.
+type MerchantKey struct {
+	LastFour string `json:"last_four" doc:"Empty where it would tell too much of a short one."`
+	MasterID string `json:"master_key" doc:"Id of the master key that it is sealed under."`
+	Added    Time   `json:"added" format:"date-time"`
+	Until    *Time  `json:"until" format:"date-time" doc:"It signs no more from then on; null: it stands."`
+}
+
+// A RotateMerchant gives a merchant a new secret.
+type RotateMerchant struct {
+	Secret  string `json:"secret" minLength:"1" maxLength:"16384" doc:"The new key itself."`
+	Overlap string `json:"overlap,omitempty" maxLength:"64" example:"24h" doc:"How long the secrets that there are go on signing beside it, at most 90d; default 24h. standard_webhooks sends all signatures in one header; the other schemes have room for one, which the newest makes at once."`
+	Reason  string `json:"reason,omitempty" maxLength:"500"`
+}
+
+// A TestMerchant sends a merchant a test.
+type TestMerchant struct {
+	Queue  string `json:"queue,omitempty" maxLength:"128" doc:"Of kind notify; may be left out where there is one alone."`
+	Reason string `json:"reason,omitempty" maxLength:"500"`
+}
+
+// A MerchantPage is a page of a list of merchants.
+type MerchantPage struct {
+	Merchants  []Merchant `json:"merchants" nullable:"false"`
+	NextCursor string     `json:"next_cursor" doc:"Where the next page begins; empty at the end, and only there."`
+}
+
+// A MerchantBatch puts many merchants at once.
+type MerchantBatch struct {
+	Merchants []PutMerchant `json:"merchants" nullable:"false" minItems:"1" maxItems:"1000"`
+	DryRun    bool          `json:"dry_run,omitempty" doc:"Only say what it would do."`
+	Reason    string        `json:"reason,omitempty" maxLength:"500"`
+}
+
+// A MerchantBatched is the answer to a MerchantBatch: one result each, in order.
+type MerchantBatched struct {
+	Results []MerchantResult `json:"results" nullable:"false"`
+}
+
+// A MerchantResult says what became of one merchant of a batch.
+type MerchantResult struct {
+	MerchantNo string   `json:"merchant_no"`
+	Status     int      `json:"status" doc:"201: created. 200: changed. 204: was so already. Otherwise see error."`
+	Error      *Problem `json:"error,omitempty"`
+}
+
+// A MerchantReseal says what sealing all secrets anew found.
+type MerchantReseal struct {
+	Examined   int    `json:"examined" doc:"Merchants."`
+	Resealed   int    `json:"resealed" doc:"Of them, with secrets that are under the newest master key now."`
+	Unreadable int    `json:"unreadable" doc:"Of them, with secrets that cannot be opened; they stay as they are."`
+	FirstError string `json:"first_error,omitempty"`
+}
+
+// MerchantStats are figures of what a merchant was sent, over its newest tasks.
+type MerchantStats struct {
+	MerchantNo  string         `json:"merchant_no"`
+	Tasks       int            `json:"tasks" doc:"The newest ones that were looked at, 1,000 at most; orders are not among them."`
+	More        bool           `json:"more" doc:"There are older ones, which are not counted."`
+	Since       *Time          `json:"since" format:"date-time" doc:"When the oldest of them was created."`
+	Pending     int            `json:"pending"`
+	Succeeded   int            `json:"succeeded"`
+	Failed      int            `json:"failed"`
+	Cancelled   int            `json:"cancelled"`
+	Overdue     int            `json:"overdue" doc:"Of those that are pending."`
+	Retrying    int            `json:"retrying" doc:"Of those that are pending: attempted before."`
+	Oldest      *Time          `json:"oldest_overdue" format:"date-time" doc:"Due time of the one that waits longest."`
+	SuccessRate *float64       `json:"success_rate" doc:"Of those that succeeded or failed, 0 to 1; null: none did."`
+	Results     map[string]int `json:"results" doc:"Of the newest attempt of each task: how many of each result."`
+	LastFailed  []Task         `json:"last_failed" nullable:"false" doc:"The newest ten that failed, or whose newest attempt did."`
+}
+
+func merchantPath(no string) string { return "/v1/merchants/" + escape(no) }
+
+// PutMerchant makes a merchant what in says; created says that there was none.
+func (c *Client) PutMerchant(ctx context.Context, no string, in PutMerchant) (m *Merchant, created bool, err error) {
+	m = &Merchant{}
+	status, err := c.call(ctx, http.MethodPut, merchantPath(no), nil, in, m)
+	if err != nil {
+		return nil, false, err
+	}
+	return m, status == http.StatusCreated, nil
+}
+
+// PutMerchants puts up to 1,000 merchants; a wrong one does not stop the others.
+func (c *Client) PutMerchants(ctx context.Context, in MerchantBatch) ([]MerchantResult, error) {
+	var out MerchantBatched
+	_, err := c.call(ctx, http.MethodPost, "/v1/merchants/batch", nil, in, &out)
+	return out.Results, err
+}
+
+// Merchant reads a merchant.
+func (c *Client) Merchant(ctx context.Context, no string) (*Merchant, error) {
+	return one[Merchant](ctx, c, http.MethodGet, merchantPath(no), nil, nil)
+}
+
+// MerchantStats reads figures of what a merchant was sent.
+func (c *Client) MerchantStats(ctx context.Context, no string) (*MerchantStats, error) {
+	return one[MerchantStats](ctx, c, http.MethodGet, merchantPath(no)+"/stats", nil, nil)
+}
+
+// DeleteMerchant ends a merchant's registration.
+func (c *Client) DeleteMerchant(ctx context.Context, no, reason string) error {
+	q := url.Values{}
+	if reason != "" {
+		q.Set("reason", reason)
+	}
+	_, err := c.call(ctx, http.MethodDelete, merchantPath(no), q, nil, nil)
+	return err
+}
+
+// A MerchantSearch says which merchants a list has.
+type MerchantSearch struct {
+	MerchantNo string // how the number begins
+	Name       string // how the name begins, in upper or lower case
+	Sealed     bool   // with their secrets, sealed, which takes the role admin: for an export
+	Limit      int    // 1 to 200; default 50
+	Cursor     string // a page's NextCursor
+}
+
+// Merchants reads a page of merchants: by name where the search has one, by number
+// otherwise.
+func (c *Client) Merchants(ctx context.Context, s MerchantSearch) (*MerchantPage, error) {
+	q := url.Values{}
+	for name, value := range map[string]string{"merchant_no": s.MerchantNo, "name": s.Name, "cursor": s.Cursor} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if s.Limit != 0 {
+		q.Set("limit", strconv.Itoa(s.Limit))
+	}
+	path := "/v1/merchants"
+	if s.Sealed {
+		path = "/v1/merchant-export"
+	}
+	return one[MerchantPage](ctx, c, http.MethodGet, path, q, nil)
+}
+
+// RotateMerchant gives a merchant a new secret.
+func (c *Client) RotateMerchant(ctx context.Context, no string, in RotateMerchant) (*Merchant, error) {
+	return one[Merchant](ctx, c, http.MethodPost, merchantPath(no)+"/secrets", nil, in)
+}
+
+// PauseMerchant stops attempts of notifications to a merchant.
+func (c *Client) PauseMerchant(ctx context.Context, no string, in Because) error {
+	_, err := c.call(ctx, http.MethodPost, merchantPath(no)+"/pause", nil, in, nil)
+	return err
+}
+
+// ResumeMerchant ends a merchant's pause.
+func (c *Client) ResumeMerchant(ctx context.Context, no string, in Because) error {
+	_, err := c.call(ctx, http.MethodPost, merchantPath(no)+"/resume", nil, in, nil)
+	return err
+}
+
+// TestMerchant sends a merchant a test, and returns the task that does.
+func (c *Client) TestMerchant(ctx context.Context, no string, in TestMerchant) (*Task, error) {
+	return one[Task](ctx, c, http.MethodPost, merchantPath(no)+"/test", nil, in)
+}
+
+// ResealMerchants seals all secrets under the newest master key.
+func (c *Client) ResealMerchants(ctx context.Context, in Because) (*MerchantReseal, error) {
+	return one[MerchantReseal](ctx, c, http.MethodPost, "/v1/merchants/reseal", nil, in)
+}

@@ -1,0 +1,70 @@
+package merchant
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// MaxBatch is how many merchants one Import takes.
+const MaxBatch = 1000
+
+// An Imported says what became of one merchant of an import.
+type Imported struct {
+	No      string
+	Created bool
+	Changed bool  // created, or not as it was
+	Err     error // *bellman.Invalid
+}
+
+// Import makes merchants what is wanted, all that are right in one transaction; the
+// wrong ones do not stop the others. The same import again changes nothing. With dry
+// it only says what it would do. Results are in order.
+func (r *Registry) Import(ctx context.Context, wanted []Wanted, dry bool, by bellman.By) ([]Imported, error) {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	now := moment()
+	results := make([]Imported, len(wanted))
+	b := &bellman.Batch{}
+	before := make(map[string]int, len(wanted))
+	var first, last string
+	count := 0
+	for i := range wanted {
+		w, result := &wanted[i], &results[i]
+		result.No = w.No
+		if at, twice := before[w.No]; twice && w.No != "" {
+			bad := new(bellman.Invalid)
+			bad.Add("merchant_no", fmt.Sprintf("stands in this batch already, as number %d: want each once", at+1))
+			result.Err = bad
+			continue
+		}
+		before[w.No] = i
+		m, was, err := r.made(ctx, w, now)
+		if _, invalid := err.(*bellman.Invalid); err != nil && !invalid {
+			return nil, err
+		}
+		if result.Err = err; err != nil {
+			continue
+		}
+		result.Created = was == nil
+		result.Changed = result.Created || !m.Updated.Equal(was.Updated)
+		if !result.Changed {
+			continue
+		}
+		if count++; count == 1 {
+			first = m.No
+		}
+		last = m.No
+		r.write(b, &m, was)
+	}
+	if dry || count == 0 {
+		return results, nil
+	}
+	reason := by.Reason
+	if reason == "" {
+		reason = fmt.Sprintf("%d merchants, from %s to %s", count, first, last)
+	}
+	b.Audits = []bellman.Audit{{At: now, Who: by.Who, Action: actionImport, Target: "merchants", Reason: reason}}
+	return results, r.commit(ctx, b, "keep merchants")
+}

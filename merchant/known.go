@@ -1,0 +1,172 @@
+package merchant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+// A Known is a merchant as it is used: with what signs for it. It is shared, and
+// must not be changed.
+type Known struct {
+	Merchant
+
+	signer  sign.Signer
+	unable  error     // why nothing can sign
+	changes time.Time // when one of its secrets ends; zero: none does
+}
+
+// Signer returns what signs for the merchant; nil: the queue's own does. An error
+// says why nothing can, and then nothing may be sent.
+func (k *Known) Signer() (sign.Signer, error) { return k.signer, k.unable }
+
+// know makes a merchant ready for use.
+func (r *Registry) know(m Merchant, now time.Time) *Known {
+	k := &Known{Merchant: m}
+	var active []Secret
+	active, k.changes = m.Sign.active(now)
+	k.signer, k.unable = signer(r.masters, m.No, &m.Sign, active)
+	if k.unable != nil {
+		k.unable = fmt.Errorf("merchant %s: %w", m.No, k.unable)
+	}
+	return k
+}
+
+// A held is what is known of one number for now.
+type held struct {
+	known *Known // nil: there is no such merchant
+	mark  uint64 // of its part when it was read
+	read  time.Time
+	until time.Time // it is read again from then on; zero: no time of its own
+}
+
+// A cache holds a bounded number of merchants, and of numbers that are none. When
+// it is full, some of those that nobody asked for lately make room.
+type cache struct {
+	most  int
+	marks [parts]atomic.Uint64 // grow when something of a part changed
+
+	mu    sync.RWMutex
+	known map[string]*held
+}
+
+// get returns what is known of a number, if that is still good.
+func (c *cache) get(no string, now time.Time) (*held, bool) {
+	c.mu.RLock()
+	h := c.known[no]
+	c.mu.RUnlock()
+	if h == nil || h.mark != c.marks[partOf(no)].Load() || !h.until.IsZero() && !now.Before(h.until) {
+		return nil, false
+	}
+	return h, true
+}
+
+// put remembers what was read of a number.
+func (c *cache) put(no string, h *held) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, there := c.known[no]; !there && len(c.known) >= c.most {
+		c.makeRoom()
+	}
+	c.known[no] = h
+}
+
+// makeRoom forgets one of a few, the one that was read first: what is asked for
+// again is read again, and that is all it costs. A map begins anywhere.
+func (c *cache) makeRoom() {
+	const few = 8
+	var oldest string
+	var at time.Time
+	n := 0
+	for no, h := range c.known {
+		if n == 0 || h.read.Before(at) {
+			oldest, at = no, h.read
+		}
+		if n++; n == few {
+			break
+		}
+	}
+	delete(c.known, oldest)
+}
+
+// in returns the numbers that are known of a part.
+func (c *cache) in(part uint8) (numbers []string) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for no := range c.known {
+		if partOf(no) == part {
+			numbers = append(numbers, no)
+		}
+	}
+	return numbers
+}
+
+func (c *cache) empty() bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.known) == 0
+}
+
+// Get returns a merchant as it stands now, not older than a second; nil if there is
+// none of that number. It costs a look in memory, and a read of the store for one
+// that was not asked for lately. Where the store does not answer, what was known
+// lately stands.
+func (r *Registry) Get(ctx context.Context, no string) (*Known, error) {
+	if no == "" {
+		return nil, nil
+	}
+	r.fresh(ctx)
+	if h, ok := r.cache.get(no, time.Now()); ok {
+		return h.known, nil
+	}
+	read := r.loads.DoChan(no, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
+		defer cancel()
+		return r.load(ctx, no)
+	})
+	select {
+	case result := <-read:
+		if result.Err != nil {
+			return nil, result.Err
+		}
+		return result.Val.(*held).known, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("read merchant %s: %w", no, context.Cause(ctx))
+	}
+}
+
+// load reads a merchant from the store.
+func (r *Registry) load(ctx context.Context, no string) (*held, error) {
+	h := &held{mark: r.cache.marks[partOf(no)].Load(), read: time.Now()}
+	if !r.alone {
+		h.until = h.read.Add(trustFor)
+	}
+	m, err := r.read(ctx, no)
+	switch {
+	case errors.Is(err, bellman.ErrNotFound):
+	case err != nil:
+		return nil, fmt.Errorf("read merchant %s: %w", no, err)
+	default:
+		h.known = r.know(m, h.read)
+		if at := h.known.changes; !at.IsZero() && (h.until.IsZero() || at.Before(h.until)) {
+			h.until = at
+		}
+	}
+	r.cache.put(no, h)
+	return h, nil
+}
+
+// read reads a merchant as it is kept. bellman.ErrNotFound if there is none.
+func (r *Registry) read(ctx context.Context, no string) (Merchant, error) {
+	doc, err := r.store.Doc(ctx, Kind, no)
+	if err != nil {
+		return Merchant{}, err
+	}
+	return parse(doc)
+}

@@ -1,0 +1,193 @@
+package merchant
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Masters are the master keys under which secrets are sealed: the first seals, all
+// of them open. They are never shown. A nil *Masters has none.
+type Masters struct {
+	keys []master
+}
+
+type master struct {
+	id   string
+	aead cipher.AEAD // an interface that prints no key
+}
+
+// MasterBytes is how long a master key is: AES-256.
+const MasterBytes = 32
+
+// WantMaster says what a master key looks like, and how to get one.
+const WantMaster = "want 32 random bytes in base64 or 64 hexadecimal digits, as `openssl rand -base64 32` writes them"
+
+// NewMasters takes master keys as text, the one that seals first. An error says
+// which is wrong, and shows nothing of it. None at all is nil.
+func NewMasters(texts ...[]byte) (*Masters, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	m := &Masters{}
+	for i, text := range texts {
+		key, err := ParseMaster(string(text))
+		if err != nil {
+			return nil, fmt.Errorf("key %d: %w", i+1, err)
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, fmt.Errorf("key %d: %w", i+1, err) // of a wrong length, which was looked at
+		}
+		aead, err := cipher.NewGCM(block)
+		if err != nil {
+			return nil, fmt.Errorf("key %d: %w", i+1, err)
+		}
+		id := masterID(key)
+		if m.has(id) {
+			return nil, fmt.Errorf("key %d: is there twice", i+1)
+		}
+		m.keys = append(m.keys, master{id, aead})
+	}
+	return m, nil
+}
+
+// ParseMaster reads a master key.
+func ParseMaster(text string) ([]byte, error) {
+	text = strings.TrimSpace(text)
+	if len(text) == 2*MasterBytes {
+		if key, err := hex.DecodeString(text); err == nil {
+			return key, nil
+		}
+	}
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		if key, err := encoding.Strict().DecodeString(text); err == nil && len(key) == MasterBytes {
+			return key, nil
+		}
+	}
+	return nil, errors.New("is no master key: " + WantMaster)
+}
+
+// masterID names a key: 8 hexadecimal digits that tell nothing of it.
+func masterID(key []byte) string {
+	sum := sha256.Sum256(append([]byte("bellman master key\x00"), key...))
+	return hex.EncodeToString(sum[:4])
+}
+
+// Current is the id of the key that seals; empty: there is none.
+func (m *Masters) Current() string {
+	if m == nil || len(m.keys) == 0 {
+		return ""
+	}
+	return m.keys[0].id
+}
+
+// IDs are the ids of the keys, the one that seals first.
+func (m *Masters) IDs() []string {
+	if m == nil {
+		return nil
+	}
+	ids := make([]string, len(m.keys))
+	for i, k := range m.keys {
+		ids[i] = k.id
+	}
+	return ids
+}
+
+func (m *Masters) has(id string) bool { return slices.Contains(m.IDs(), id) }
+
+// String shows the ids alone.
+func (m *Masters) String() string { return "master keys " + strings.Join(m.IDs(), ", ") }
+
+// GoString is String.
+func (m *Masters) GoString() string { return m.String() }
+
+// sealVersion begins each sealed text, which may one day be written differently.
+const sealVersion = "v1"
+
+// ErrNoMaster is what sealing is refused with where no master key is configured.
+var ErrNoMaster = errors.New("no master key is configured: set master_key to env:NAME or file:PATH; " + WantMaster)
+
+// A MissingMasterError says that a text was sealed under a key that is not among
+// those configured.
+type MissingMasterError struct{ ID string }
+
+func (e *MissingMasterError) Error() string {
+	return "is sealed under master key " + e.ID + ", which is not configured: add it to master_keys"
+}
+
+// errSealed is what no key opens: it was cut, changed, or is of another merchant or
+// field.
+var errSealed = errors.New("is sealed, and cannot be opened: it was changed, or is of another merchant")
+
+// Seal encrypts a text for one field of one merchant: AES-256-GCM under a nonce of
+// its own. What comes out is "v1.KEYID.BASE64", and opens for that merchant and
+// field alone.
+func (m *Masters) Seal(no, field string, text []byte) (string, error) {
+	if m.Current() == "" {
+		return "", ErrNoMaster
+	}
+	k := m.keys[0]
+	nonce := make([]byte, k.aead.NonceSize(), k.aead.NonceSize()+len(text)+k.aead.Overhead())
+	rand.Read(nonce) // crypto/rand does not fail
+	box := k.aead.Seal(nonce, nonce, text, binding(k.id, no, field))
+	return sealVersion + "." + k.id + "." + base64.RawURLEncoding.EncodeToString(box), nil
+}
+
+// Open decrypts what Seal wrote for the same merchant and field. The error is a
+// *MissingMasterError where the key is not there.
+func (m *Masters) Open(no, field, sealed string) ([]byte, error) {
+	id, box, err := parseSealed(sealed)
+	if err != nil {
+		return nil, err
+	}
+	if m != nil {
+		for _, k := range m.keys {
+			if k.id != id {
+				continue
+			}
+			size := k.aead.NonceSize()
+			if len(box) < size+k.aead.Overhead() {
+				return nil, errSealed
+			}
+			text, err := k.aead.Open(nil, box[:size], box[size:], binding(id, no, field))
+			if err != nil {
+				return nil, errSealed
+			}
+			return text, nil
+		}
+	}
+	return nil, &MissingMasterError{id}
+}
+
+// SealedUnder returns the id of the master key of a sealed text.
+func SealedUnder(sealed string) (id string, err error) {
+	id, _, err = parseSealed(sealed)
+	return id, err
+}
+
+func parseSealed(sealed string) (id string, box []byte, err error) {
+	version, rest, _ := strings.Cut(sealed, ".")
+	id, text, ok := strings.Cut(rest, ".")
+	if !ok || version != sealVersion || len(id) != 8 || strings.Trim(id, "0123456789abcdef") != "" {
+		return "", nil, errors.New("is no sealed text: want v1.KEYID.BASE64")
+	}
+	box, err = base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return "", nil, errors.New("is no sealed text: what follows the key's id is not base64")
+	}
+	return id, box, nil
+}
+
+// binding is what a sealed text is good for: no other key, merchant or field. No
+// part can hold the byte between them.
+func binding(id, no, field string) []byte {
+	return []byte("bellman\x00" + id + "\x00" + no + "\x00" + field)
+}

@@ -1,0 +1,45 @@
+package merchant
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+// A signError says which field of a Sign is wrong.
+type signError struct{ field, problem string }
+
+func (e *signError) Error() string { return e.field + ": " + e.problem }
+
+// signer opens the secrets of a merchant and makes of them what signs; nil for a
+// Sign without a scheme.
+func signer(masters *Masters, no string, s *Sign, secrets []Secret) (sign.Signer, error) {
+	if s.Scheme == "" {
+		return nil, nil
+	}
+	if len(secrets) == 0 {
+		return nil, &signError{secretsField, "is missing: " + s.Scheme + " needs at least one"}
+	}
+	c := sign.Config{Scheme: s.Scheme, Serial: s.Serial, Secrets: make([]sign.Secret, len(secrets))}
+	for i := range secrets {
+		key, err := masters.Open(no, secretsField, secrets[i].Sealed)
+		if err != nil {
+			return nil, fmt.Errorf("%s[%d]: %w", secretsField, i, err)
+		}
+		if text := string(key); strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:") {
+			return nil, &signError{fmt.Sprintf("%s[%d]", secretsField, i), "names a place, and no key"} // none was ever sealed
+		}
+		c.Secrets[i] = sign.NewSecret(string(key))
+	}
+	made, err := sign.New(c)
+	if err != nil {
+		field, problem, found := strings.Cut(err.Error(), ": ")
+		if !found {
+			return nil, errors.New("sign: " + err.Error())
+		}
+		return nil, &signError{"sign." + field, problem}
+	}
+	return made, nil
+}

@@ -1,0 +1,275 @@
+package merchant
+
+import (
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/rule"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// Limits on what a merchant may have.
+const (
+	MaxNo      = 128 // characters
+	MaxName    = 100 // characters
+	MaxURL     = 2000
+	MaxRule    = 4000
+	MaxSecrets = 8        // that stand at one time
+	MaxSecret  = 16 << 10 // bytes: an RSA key with its certificate
+
+	maxTimeout     = 10 * time.Minute
+	maxConcurrency = 100_000
+	maxRate        = 1e6
+
+	// MaxOverlap is how long two secrets may sign side by side.
+	MaxOverlap = 90 * 24 * time.Hour
+
+	// DefaultOverlap is how long they do where nobody says.
+	DefaultOverlap = 24 * time.Hour
+)
+
+// A Wanted is a merchant as somebody wants it to be.
+type Wanted struct {
+	No        string
+	Name      string
+	NotifyURL string
+
+	// Scheme empty: as the queue signs; then there are no Secrets either.
+	Scheme string
+	Serial string
+
+	// Secrets, the newest first. Nil: those that there are stay, if the scheme does.
+	// One is a key as it is; or "***abcd", as it is shown, for the one that ends so
+	// and stays; or "sealed:…", as an export has it.
+	Secrets []string
+
+	Schedule, Success string
+	Timeout           time.Duration
+	Concurrency       int
+	Rate              float64
+}
+
+// check looks at everything but secrets.
+func (w *Wanted) check(url func(string) error) *bellman.Invalid {
+	bad := new(bellman.Invalid)
+	CheckNo(bad, w.No)
+	text(bad, "name", w.Name, MaxName)
+	if w.NotifyURL != "" {
+		if text(bad, "notify_url", w.NotifyURL, MaxURL) && url != nil {
+			if err := url(w.NotifyURL); err != nil {
+				bad.Add("notify_url", err.Error())
+			}
+		}
+	}
+	if w.Schedule != "" && text(bad, "schedule", w.Schedule, MaxRule) {
+		if _, err := schedule.Parse(w.Schedule); err != nil {
+			bad.Add("schedule", err.Error())
+		}
+	}
+	if w.Success != "" && bounded(bad, "success", w.Success, MaxRule) {
+		if _, err := rule.Compile(w.Success); err != nil {
+			bad.Add("success", strings.TrimPrefix(err.Error(), "rule: "))
+		}
+	}
+	if w.Timeout != 0 && (w.Timeout < time.Millisecond || w.Timeout > maxTimeout) {
+		bad.Add("timeout", fmt.Sprintf("%s is out of range: want 1ms to 10m", schedule.FormatDuration(w.Timeout)))
+	}
+	if w.Concurrency < 0 || w.Concurrency > maxConcurrency {
+		bad.Add("per_endpoint.concurrency", fmt.Sprintf("want 1 to %d, or nothing for the queue's", maxConcurrency))
+	}
+	if !(w.Rate >= 0 && w.Rate <= maxRate) {
+		bad.Add("per_endpoint.rate", "want a rate such as 50/s, at most 1000000/s, or nothing for the queue's")
+	}
+	return bad
+}
+
+// CheckNo notes what is wrong with a merchant's number.
+func CheckNo(bad *bellman.Invalid, no string) {
+	if no == "" {
+		bad.Add("merchant_no", "is required")
+		return
+	}
+	text(bad, "merchant_no", no, MaxNo)
+}
+
+func text(bad *bellman.Invalid, field, s string, most int) bool {
+	if !bounded(bad, field, s, most) {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] == 0x7f {
+			bad.Add(field, "has a control character")
+			return false
+		}
+	}
+	return true
+}
+
+func bounded(bad *bellman.Invalid, field, s string, most int) bool {
+	switch {
+	case !utf8.ValidString(s):
+		bad.Add(field, "is not UTF-8")
+	case len(s) > most && utf8.RuneCountInString(s) > most:
+		bad.Add(field, fmt.Sprintf("is longer than %d characters", most))
+	default:
+		return true
+	}
+	return false
+}
+
+// secretsField is what secrets are sealed for.
+const secretsField = "sign.secrets"
+
+const sealedPrefix = "sealed:"
+
+// untilMark stands in an export between a sealed secret and the end of its time.
+const untilMark = " until "
+
+// Exported is a secret as an export has it: sealed.
+func (s *Secret) Exported() string {
+	if s.Until.IsZero() {
+		return sealedPrefix + s.Sealed
+	}
+	return sealedPrefix + s.Sealed + untilMark + s.Until.Format(millis)
+}
+
+const millis = "2006-01-02T15:04:05.000Z07:00"
+
+// signed makes the Sign that is wanted, of what there was, and notes what is wrong.
+// Secrets whose time is over are left out.
+func (w *Wanted) signed(bad *bellman.Invalid, was *Sign, masters *Masters, now time.Time) Sign {
+	var s Sign
+	switch {
+	case w.Scheme == "" && len(w.Secrets) == 0 && w.Serial == "":
+		return s
+	case w.Scheme == "":
+		bad.Add("sign.scheme", "is missing: want one of "+strings.Join(sign.Schemes(), ", "))
+		return s
+	}
+	s.Scheme, s.Serial = w.Scheme, w.Serial
+	active, _ := was.active(now)
+	switch {
+	case w.Secrets != nil:
+		s.Secrets = w.sealed(bad, active, masters, now)
+	case was.Scheme == w.Scheme:
+		s.Secrets = active
+	}
+	if len(s.Secrets) > MaxSecrets {
+		bad.Add(secretsField, fmt.Sprintf("are more than %d that stand at one time", MaxSecrets))
+	}
+	if len(bad.Fields) > 0 {
+		return s
+	}
+	if _, err := signer(masters, w.No, &s, s.Secrets); err != nil {
+		field, problem := "sign", err.Error()
+		if wrong := new(signError); errors.As(err, &wrong) {
+			field, problem = wrong.field, wrong.problem
+		}
+		bad.Add(field, problem)
+	}
+	return s
+}
+
+// sealed makes the secrets that are wanted.
+func (w *Wanted) sealed(bad *bellman.Invalid, active []Secret, masters *Masters, now time.Time) []Secret {
+	secrets := make([]Secret, 0, len(w.Secrets))
+	for i, want := range w.Secrets {
+		secret, err := w.secret(want, active, masters, now)
+		if err != nil {
+			bad.Add(fmt.Sprintf("%s[%d]", secretsField, i), err.Error())
+			continue
+		}
+		secrets = append(secrets, secret)
+	}
+	return secrets
+}
+
+func (w *Wanted) secret(want string, active []Secret, masters *Masters, now time.Time) (Secret, error) {
+	if _, shown := strings.CutPrefix(want, stars); shown {
+		return keep(want, active)
+	}
+	sealed, is := strings.CutPrefix(want, sealedPrefix)
+	if !is {
+		if s, is := same(masters, w.No, strings.TrimSpace(want), time.Time{}, active); is {
+			return s, nil
+		}
+		return newSecret(masters, w.No, want, now)
+	}
+	s := Secret{Added: now}
+	sealed, until, timed := strings.Cut(sealed, untilMark)
+	if timed {
+		t, err := time.Parse(millis, until)
+		if err != nil {
+			return s, errors.New("has no time after until: want one such as 2026-11-20T15:04:05.123Z")
+		}
+		s.Until = t.UTC()
+	}
+	key, err := masters.Open(w.No, secretsField, sealed)
+	if err != nil {
+		return s, err
+	}
+	if s, is := same(masters, w.No, string(key), s.Until, active); is {
+		return s, nil
+	}
+	s.Sealed, s.Ending = sealed, ending(string(key))
+	return s, nil
+}
+
+// same finds a key among the secrets that there are: the same again is no change.
+func same(masters *Masters, no, key string, until time.Time, active []Secret) (Secret, bool) {
+	for _, s := range active {
+		known, err := masters.Open(no, secretsField, s.Sealed)
+		if err == nil && subtle.ConstantTimeCompare(known, []byte(key)) == 1 && s.Until.Equal(until) {
+			return s, true
+		}
+	}
+	return Secret{}, false
+}
+
+// keep finds the secret that is shown so.
+func keep(shown string, active []Secret) (Secret, error) {
+	var found []Secret
+	for _, s := range active {
+		if s.Shown() == shown {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return Secret{}, fmt.Errorf("%.20q: there is no secret that ends so to keep", shown)
+	}
+	return Secret{}, fmt.Errorf("%.20q: several secrets are shown so: leave secrets out to keep all of them", shown)
+}
+
+// newSecret seals a key.
+func newSecret(masters *Masters, no, key string, now time.Time) (Secret, error) {
+	key = strings.TrimSpace(key)
+	switch {
+	case key == "":
+		return Secret{}, errors.New("is empty")
+	case len(key) > MaxSecret:
+		return Secret{}, fmt.Errorf("is longer than %d bytes, which no key is", MaxSecret)
+	case !utf8.ValidString(key):
+		return Secret{}, errors.New("is not UTF-8")
+	case strings.HasPrefix(key, "env:"), strings.HasPrefix(key, "file:"):
+		return Secret{}, errors.New("names a place: want the key itself, for what a merchant is given must not read this machine's variables and files")
+	}
+	sealed, err := masters.Seal(no, secretsField, []byte(key))
+	if err != nil {
+		return Secret{}, fmt.Errorf("cannot be kept: %w", err)
+	}
+	return Secret{Sealed: sealed, Ending: ending(key), Added: now}, nil
+}
+
+// ending is what may be seen of a key: as sign.Secret shows it.
+func ending(key string) string {
+	return strings.TrimPrefix(sign.NewSecret(key).String(), stars)
+}

@@ -1,0 +1,188 @@
+package merchant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// What is done by hand, in audit records.
+const (
+	actionPut    = "put"
+	actionDelete = "delete"
+	actionRotate = "rotate"
+	actionImport = "import"
+	actionReseal = "reseal"
+)
+
+// target names a merchant in audit records.
+func target(no string) string { return "merchant/" + no }
+
+// Put makes a merchant what is wanted; created says that there was none. What is the
+// same already is not written again. An *[bellman.Invalid] names every wrong field.
+func (r *Registry) Put(ctx context.Context, w Wanted, by bellman.By) (m Merchant, created bool, err error) {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	now := moment()
+	m, was, err := r.made(ctx, &w, now)
+	if err != nil {
+		return Merchant{}, false, err
+	}
+	created = was == nil
+	if !created && m.Updated.Equal(was.Updated) {
+		return m, false, nil
+	}
+	b := &bellman.Batch{}
+	r.write(b, &m, was)
+	b.Audits = append(b.Audits, bellman.Audit{At: now, Who: by.Who, Action: actionPut, Target: target(m.No), Reason: by.Reason})
+	return m, created, r.commit(ctx, b, "keep merchant "+m.No)
+}
+
+// made is a merchant as it is wanted, and as it was; nil: there was none. Its Updated
+// stays where nothing changes.
+func (r *Registry) made(ctx context.Context, w *Wanted, now time.Time) (m Merchant, was *Merchant, err error) {
+	bad := w.check(r.checkURL)
+	if len(bad.Fields) > 0 && bad.Fields[0].Field == "merchant_no" {
+		return m, nil, bad
+	}
+	var before Merchant
+	before, err = r.read(ctx, w.No)
+	switch {
+	case errors.Is(err, bellman.ErrNotFound):
+		before = Merchant{Created: now}
+	case err != nil:
+		return m, nil, fmt.Errorf("read merchant %s: %w", w.No, err)
+	default:
+		was = &before
+	}
+	m = Merchant{
+		No: w.No, Name: w.Name, NotifyURL: w.NotifyURL, Schedule: w.Schedule, Success: w.Success,
+		Timeout: w.Timeout, Concurrency: w.Concurrency, Rate: w.Rate, Created: before.Created, Updated: before.Updated,
+	}
+	m.Sign = w.signed(bad, &before.Sign, r.masters, now)
+	if err := bad.Err(); err != nil {
+		return m, was, err
+	}
+	if was == nil || !reflect.DeepEqual(m, before) {
+		m.Updated = now
+	}
+	return m, was, nil
+}
+
+// write adds to a batch what makes a merchant what it is, where it was another.
+func (r *Registry) write(b *bellman.Batch, m, was *Merchant) {
+	if was != nil && fold(was.Name) != fold(m.Name) {
+		gone := named(was)
+		gone.Value = nil
+		b.Docs = append(b.Docs, gone)
+	}
+	b.Docs = append(b.Docs, document(m), changed(partOf(m.No)))
+	if m.Name != "" {
+		b.Docs = append(b.Docs, named(m))
+	}
+	for i := range m.Sign.Secrets {
+		if id, err := SealedUnder(m.Sign.Secrets[i].Sealed); err == nil {
+			b.Docs = append(b.Docs, bellman.Doc{Kind: masterKind, Name: id, Value: []byte("{}")})
+		}
+	}
+}
+
+// commit writes a batch, and lets everybody know.
+func (r *Registry) commit(ctx context.Context, b *bellman.Batch, what string) error {
+	err := r.store.Commit(ctx, b)
+	for _, d := range b.Docs { // it may have been written, also where that is not known
+		if d.Kind == Kind {
+			r.forget(partOf(d.Name))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if r.tell != nil {
+		r.tell()
+	}
+	return nil
+}
+
+// Delete ends a registration. Tasks that go to the merchant's address wait on their
+// schedules, and fail there unless it is registered again. bellman.ErrNotFound if
+// there is none.
+func (r *Registry) Delete(ctx context.Context, no string, by bellman.By) error {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	m, err := r.read(ctx, no)
+	if err != nil {
+		return fmt.Errorf("merchant %s: %w", no, err)
+	}
+	name := named(&m)
+	name.Value = nil
+	return r.commit(ctx, &bellman.Batch{
+		Docs:   []bellman.Doc{{Kind: Kind, Name: no}, name, changed(partOf(no))},
+		Audits: []bellman.Audit{{At: moment(), Who: by.Who, Action: actionDelete, Target: target(no), Reason: by.Reason}},
+	}, "delete merchant "+no)
+}
+
+// Rotate gives a merchant a new secret, the newest. Those that it has go on signing
+// beside it for overlap, and no longer. bellman.ErrNotFound if there is no such
+// merchant.
+func (r *Registry) Rotate(ctx context.Context, no, key string, overlap time.Duration, by bellman.By) (Merchant, error) {
+	if overlap < 0 || overlap > MaxOverlap {
+		bad := new(bellman.Invalid)
+		bad.Add("overlap", "want 0s to 90d")
+		return Merchant{}, bad
+	}
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	now := moment()
+	m, err := r.read(ctx, no)
+	if err != nil {
+		return Merchant{}, fmt.Errorf("merchant %s: %w", no, err)
+	}
+	was := m
+	bad := new(bellman.Invalid)
+	if m.Sign.Scheme == "" {
+		bad.Add("secret", "the merchant has no scheme: want sign.scheme with its secrets first")
+		return Merchant{}, bad
+	}
+	active, _ := m.Sign.active(now)
+	secret, err := newSecret(r.masters, no, key, now)
+	if err == nil {
+		if _, there := same(r.masters, no, key, time.Time{}, active); there {
+			err = errors.New("the merchant has this one already")
+		}
+	}
+	if err == nil {
+		_, err = signer(r.masters, no, &m.Sign, []Secret{secret})
+		if wrong := new(signError); errors.As(err, &wrong) {
+			err = errors.New(wrong.problem)
+		}
+	}
+	if err != nil {
+		bad.Add("secret", err.Error())
+		return Merchant{}, bad
+	}
+	m.Sign.Secrets = []Secret{secret}
+	for _, s := range active {
+		if until := now.Add(overlap); s.Until.IsZero() || s.Until.After(until) {
+			s.Until = until
+		}
+		if s.Until.After(now) {
+			m.Sign.Secrets = append(m.Sign.Secrets, s)
+		}
+	}
+	if len(m.Sign.Secrets) > MaxSecrets {
+		bad.Add("secret", fmt.Sprintf("%d secrets stand side by side already: wait until some of them end, or put the merchant with those that are to stay", MaxSecrets))
+		return Merchant{}, bad
+	}
+	m.Updated = now
+	b := &bellman.Batch{Audits: []bellman.Audit{{At: now, Who: by.Who, Action: actionRotate, Target: target(no), Reason: by.Reason}}}
+	r.write(b, &m, &was)
+	return m, r.commit(ctx, b, "keep merchant "+no)
+}
+
+// moment is the time as it is kept.
+func moment() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
