@@ -11,6 +11,10 @@ PICTURES ?= $(CURDIR)/screenshots
 LONG     ?= 5m
 ROUNDS   ?= 20
 
+# A program with the race detector waits for a second before it exits, for goroutines that go on. Ours are waited for,
+# and the tests start some hundred programs.
+export GORACE ?= atexit_sleep_ms=0
+
 # The version comes by -ldflags, so that a build needs no git.
 export GOFLAGS += -buildvcs=false
 
