@@ -36,6 +36,11 @@ type Task struct {
 	MaxAge   time.Duration // since the schedule began; 0: the schedule decides alone
 	Repeat   string        // "10m" or "cron …": begins again after it ended; empty: does not
 
+	// Lent says which of these a task that names a merchant was not given: they are as
+	// merchant and queue had them when it was added, and the merchant's, where it has
+	// one, stands before that at each attempt. The engine sets it.
+	Lent Lent
+
 	// Delay asks for the schedule to begin this long after creation, StartAt asks
 	// for a time. Both zero: when the queue says, which is now if it says nothing. A
 	// negative Delay: now, whatever the queue says. They are input: Status.Due is
@@ -115,6 +120,19 @@ func (s *State) UnmarshalText(text []byte) (err error) {
 	*s, err = parse[State](stateNames, string(text), "state")
 	return err
 }
+
+// Lent are rules that are not a task's own, as a set.
+type Lent uint8
+
+// The rules that a merchant can have.
+const (
+	LentSchedule Lent = 1 << iota
+	LentSuccess
+	LentTimeout
+)
+
+// Has reports whether a rule is among those that are lent.
+func (l Lent) Has(rule Lent) bool { return l&rule != 0 }
 
 // A Line is a hash of a queue and an endpoint: tasks of one line wait for one
 // another, tasks of different lines do not.

@@ -98,7 +98,8 @@ func FuzzRows(f *testing.F) {
 
 		task := bellman.Task{ID: id, Key: s.string(), MerchantNo: s.string(), OrderNo: s.string(), Event: s.string(), URL: s.string(),
 			Method: s.string(), Body: s.bytes(), Schedule: s.string(), Success: s.string(), Timeout: time.Duration(s.uint64()),
-			MaxAge: time.Duration(s.uint64()), Repeat: s.string(), Delay: time.Duration(s.uint64()), StartAt: s.time(), Endpoint: s.string()}
+			MaxAge: time.Duration(s.uint64()), Repeat: s.string(), Delay: time.Duration(s.uint64()), StartAt: s.time(), Endpoint: s.string(),
+			Lent: bellman.Lent(s.byte() & 7)}
 		for range s.byte() % 8 {
 			if task.Header == nil {
 				task.Header = map[string]string{}

@@ -185,9 +185,9 @@ func (p *parser) optional(base int64) time.Time {
 }
 
 // appendCold encodes what never changes of t. The body comes last, so that
-// the rest can be read as one string.
+// the rest can be read as one string. Lent has the upper half of the first byte.
 func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
-	b = binary.AppendUvarint(append(b, format), uint64(queue))
+	b = binary.AppendUvarint(append(b, format|byte(t.Lent)<<4), uint64(queue))
 	b = binary.AppendUvarint(b, uint64(len(t.Body)))
 	b = binary.AppendVarint(b, int64(t.Timeout))
 	b = binary.AppendVarint(b, int64(t.MaxAge))
@@ -210,10 +210,11 @@ func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
 // queue's number. Nothing of t points into row.
 func parseCold(row []byte, id bellman.ID, t *bellman.Task) (queue uint32, err error) {
 	p := parser{b: row}
-	if p.byte() != format {
+	first := p.byte()
+	if first&0xf != format {
 		return 0, errCorrupt
 	}
-	t.ID = id
+	t.ID, t.Lent = id, bellman.Lent(first>>4)
 	queue = uint32(p.uvarint())
 	body := p.uvarint()
 	t.Timeout = time.Duration(p.varint())

@@ -20,6 +20,7 @@ var adds = []promise{
 			Body:   []byte{0, 1, 2, 0xff}, Schedule: "0s, 15s*2", Success: "success_text",
 			Timeout: 5*time.Second + 1, MaxAge: 24 * time.Hour, Repeat: "10m",
 			Delay: time.Minute + 7, StartAt: at, Endpoint: "https://merchant.example:8443",
+			Lent: bellman.LentSchedule | bellman.LentTimeout,
 			Status: bellman.Status{
 				Version: 1, Shard: 1, Attempts: 3, Step: 2, Began: at.Add(-time.Hour), Due: at, Look: at.Add(time.Second),
 				Trigger: bellman.ByHand, Updated: at, Data: []byte("state\x00of a handler"),

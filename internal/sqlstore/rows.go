@@ -56,9 +56,10 @@ func atHost(address, host string) bool {
 	return err == nil && (u.Host == host || u.Hostname() == host)
 }
 
-// packCold encodes what nobody searches by of t.
+// packCold encodes what nobody searches by of t. Lent has the upper half of the
+// first byte.
 func packCold(t *bellman.Task) []byte {
-	b := append(make([]byte, 0, 256), format)
+	b := append(make([]byte, 0, 256), format|byte(t.Lent)<<4)
 	for _, s := range [...]string{t.Method, t.Schedule, t.Success, t.Repeat, t.Endpoint} {
 		b = appendText(b, s)
 	}
@@ -76,7 +77,12 @@ func packCold(t *bellman.Task) []byte {
 }
 
 func parseCold(b []byte, t *bellman.Task) error {
-	p := parse(b)
+	p := &parser{b: b}
+	first := p.byte()
+	if first&0xf != format {
+		p.fail()
+	}
+	t.Lent = bellman.Lent(first >> 4)
 	for _, s := range [...]*string{&t.Method, &t.Schedule, &t.Success, &t.Repeat, &t.Endpoint} {
 		*s = p.string()
 	}

@@ -15,7 +15,7 @@ var t0 = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 var samples = []bellman.Task{
 	{},
 	{Method: "PUT", Schedule: "0s, 15s*2", Success: "success_text", Repeat: "10m", Endpoint: "https://a.example", Timeout: 1, MaxAge: -1, Delay: 1 << 62,
-		StartAt: t0, Header: map[string]string{"": "", "A": "b\x00", "商户": "值"}},
+		StartAt: t0, Lent: bellman.LentSuccess, Header: map[string]string{"": "", "A": "b\x00", "商户": "值"}},
 }
 
 func TestCold(t *testing.T) {
