@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
 )
 
 // callers hand tasks in as long as there is trouble.
@@ -78,8 +79,8 @@ func (w *world) caller(i int, scripts []script) {
 			tasks[i] = w.task(s)
 		}
 		var answers []bellman.Added
-		l, err := w.reach(d, 5*time.Second, func(ctx context.Context, l *life) error {
-			answers = l.engine.Add(ctx, tasks...)
+		l, err := w.reach(d, 5*time.Second, func(ctx context.Context, e *engine.Engine) error {
+			answers = e.Add(ctx, tasks...)
 			return nil
 		})
 		var left []script
@@ -175,8 +176,8 @@ func (w *world) people() {
 func (w *world) person(d *dice, id bellman.ID) {
 	by := bellman.By{Who: "somebody"}
 	action, wait := d.n(100), d.between(0, time.Minute)
-	l, err := w.reach(d, 5*time.Second, func(ctx context.Context, l *life) (err error) {
-		switch e := l.engine; {
+	l, err := w.reach(d, 5*time.Second, func(ctx context.Context, e *engine.Engine) (err error) {
+		switch {
 		case action < 35:
 			_, err = e.Cancel(ctx, id, by)
 		case action < 55:
@@ -210,16 +211,16 @@ func (w *world) shut(i incident) {
 	queue := d.percent(40)
 	change := func(on bool) {
 		for range 200 {
-			l, err := w.reach(d, 5*time.Second, func(ctx context.Context, l *life) error {
+			l, err := w.reach(d, 5*time.Second, func(ctx context.Context, e *engine.Engine) error {
 				switch by := (bellman.By{Who: "somebody", Reason: "why not"}); {
 				case queue && on:
-					return l.engine.PauseQueue(ctx, "pay", by)
+					return e.PauseQueue(ctx, "pay", by)
 				case queue:
-					return l.engine.ResumeQueue(ctx, "pay", by)
+					return e.ResumeQueue(ctx, "pay", by)
 				case on:
-					return l.engine.PauseEndpoint(ctx, endpoint(i.who), by)
+					return e.PauseEndpoint(ctx, endpoint(i.who), by)
 				default:
-					return l.engine.ResumeEndpoint(ctx, endpoint(i.who), by)
+					return e.ResumeEndpoint(ctx, endpoint(i.who), by)
 				}
 			})
 			if err == nil {

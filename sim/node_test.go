@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -82,7 +84,7 @@ type life struct {
 	world  *world
 	node   *node
 	number int
-	engine *engine.Engine
+	engine atomic.Pointer[engine.Engine] // nil: it has ended
 	cancel context.CancelFunc
 	dead   chan struct{} // closed by a crash
 	ended  chan struct{} // closed when Run has returned
@@ -186,22 +188,24 @@ func (n *node) begin(gen int) (again bool) {
 	var ctx context.Context
 	ctx, l.cancel = context.WithCancel(context.Background())
 	e, err := engine.New(engine.Options{
-		Store:  &wire{life: l},
-		Queues: w.queues(l, false),
-		Node:   n.name,
-		Addr:   n.name,
-		Hint:   l.hint(),
-		Logger: slog.New(&journal{life: l}),
+		Store:   &wire{life: l},
+		Queues:  w.queues(l, false),
+		Node:    n.name,
+		Process: strconv.Itoa(l.number),
+		Addr:    n.name,
+		Hint:    l.hint(),
+		Logger:  slog.New(&journal{life: l}),
 	})
 	if err != nil {
 		panic(err)
 	}
-	l.engine = e
+	l.engine.Store(e)
 	n.life = l
 	n.mu.Unlock()
 	w.note(func(g *ledger) { g.lives = append(g.lives, l) })
 
 	err = e.Run(ctx)
+	l.engine.Store(nil) // the ledger keeps lives, and must not keep engines
 	l.mu.Lock()
 	l.over, l.failed = time.Now(), err
 	l.mu.Unlock()
@@ -230,7 +234,9 @@ func (l *life) hint() func(context.Context, string, bellman.Hint) {
 		}
 		for _, n := range w.nodes {
 			if to := n.current(); n.name == addr && to != nil && to.thaw(ctx) == nil {
-				to.engine.Hinted(h)
+				if e := to.engine.Load(); e != nil {
+					e.Hinted(h)
+				}
 			}
 		}
 	}

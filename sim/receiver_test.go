@@ -76,7 +76,7 @@ func (w *world) handler(l *life) bellman.Handler {
 }
 
 func (w *world) attempt(ctx context.Context, l *life, t *bellman.Task, number int) bellman.Verdict {
-	begun, clock := time.Now(), l.engine.Now()
+	begun, clock := time.Now(), l.engine.Load().Now()
 	if err := l.thaw(ctx); err != nil { // it stood still before it could send, and then had no time left
 		return bellman.Verdict{Error: err.Error()}
 	}

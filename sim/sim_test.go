@@ -6,24 +6,13 @@ package sim
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"regexp"
 	"runtime"
-	"runtime/debug"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
-	"testing/cryptotest"
-	"testing/synctest"
 	"time"
-
-	"github.com/bellmanhq/bellman/memory"
 )
 
 var (
@@ -31,6 +20,7 @@ var (
 	seeds = flag.Int("sim.seeds", usual, "how many seeds to run")
 	first = flag.Int64("sim.first", 1, "the first of them")
 	story = flag.Bool("sim.story", false, "with -sim.seed: tell all that happened")
+	here  = flag.Bool("sim.here", false, "with -sim.seed: in this process, as a debugger wants it; it may come otherwise then")
 )
 
 // mostNodes is how many nodes a run has at most.
@@ -43,8 +33,15 @@ const tooLong = 4 * time.Minute
 // Each seed is a run of its own, in a process of its own, so that what it does
 // hangs on nothing but the seed.
 func TestSim(t *testing.T) {
-	if *one >= 0 {
+	if *one >= 0 && *here {
 		alone(t, uint64(*one))
+		return
+	}
+	if *one >= 0 {
+		said, err := play(t.Context(), *one, *story)
+		if os.Stdout.WriteString(said); err != nil {
+			t.Error(err)
+		}
 		return
 	}
 	var (
@@ -79,85 +76,6 @@ func TestSim(t *testing.T) {
 	t.Logf("%d seeds, %d failed: %+v", *seeds, failed, sum)
 	if *seeds >= 20 && (sum.Fenced == 0 || sum.Unknown == 0 || sum.Late == 0 || sum.Takeovers == 0 || sum.Twice == 0) {
 		t.Errorf("there was too little trouble: %+v", sum)
-	}
-}
-
-// child runs a seed in a process of its own. It returns what is wrong; empty:
-// nothing.
-func child(ctx context.Context, seed int64) (c counts, wrong string) {
-	ctx, cancel := context.WithTimeout(ctx, tooLong)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestSim$", fmt.Sprintf("-sim.seed=%d", seed))
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1")
-	out, err := cmd.CombinedOutput()
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	for _, line := range lines {
-		if text, ok := strings.CutPrefix(line, "counts "); ok {
-			if err := json.Unmarshal([]byte(text), &c); err != nil {
-				return c, err.Error()
-			}
-		}
-	}
-	switch {
-	case ctx.Err() != nil:
-		return c, fmt.Sprintf("it takes longer than %v", tooLong)
-	case err != nil:
-		lines = matter(lines)
-		return c, fmt.Sprintf("%v\n%s", err, strings.Join(lines, "\n"))
-	case c.Commits == 0:
-		return c, "nothing happened: " + string(out)
-	}
-	return c, ""
-}
-
-// aboutTask finds the task that something is wrong with, and in it what the story
-// calls it.
-var aboutTask = regexp.MustCompile(`WRONG: task [0-9a-f]+-([0-9a-f]+-[0-9a-f]+-[0-9a-f]+)-`)
-
-// matter leaves of what a child says the end, and the story of the tasks with
-// which something is wrong.
-func matter(lines []string) (kept []string) {
-	const ending = 20
-	var tasks []string
-	for _, line := range lines {
-		if m := aboutTask.FindStringSubmatch(line); m != nil && len(tasks) < 3 {
-			tasks = append(tasks, m[1])
-		}
-	}
-	for i, line := range lines {
-		if i >= len(lines)-ending || slices.ContainsFunc(tasks, func(task string) bool { return strings.Contains(line, task) }) {
-			kept = append(kept, line)
-		}
-	}
-	return kept
-}
-
-// alone runs a seed in this process.
-func alone(t *testing.T, seed uint64) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collector comes when it likes
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(400 << 20))
-	cryptotest.SetGlobalRandom(t, seed)
-	began := time.Now()
-	var w *world
-	synctest.Test(t, func(*testing.T) {
-		w = newWorld(newPlan(seed, mostNodes), memory.New())
-		w.run()
-		w.judge()
-	})
-	g := w.truth.ledger
-	for _, wrong := range g.wrongs {
-		t.Error(wrong)
-	}
-	text, err := json.Marshal(g.count)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Printf("counts %s\n", text)
-	t.Logf("seed %d: %d nodes, %v of trouble, %d incidents, print %016x, in %v", seed, w.plan.nodes,
-		w.plan.length.Round(time.Second), len(w.plan.incidents), g.count.Print, time.Since(began).Round(time.Millisecond))
-	if *story || len(g.wrongs) > 0 {
-		os.Stdout.WriteString(g.tale(*story))
 	}
 }
 

@@ -76,6 +76,8 @@ func (w *world) run() {
 			n.start()
 		})
 	}
+	over := make(chan struct{})
+	go w.collect(over)
 	w.spawn(w.callers)
 	w.spawn(w.people)
 	for _, i := range w.plan.incidents {
@@ -94,6 +96,7 @@ func (w *world) run() {
 		}
 	}
 	w.running.Wait()
+	close(over)
 }
 
 // befall makes an incident happen.
@@ -165,8 +168,10 @@ func (w *world) befall(i incident) {
 		w.spawn(func() { w.shut(i) })
 	case reload:
 		if l := node.current(); l != nil {
-			l.engine.SetQueues(w.queues(l, true))
-			later(func() { l.engine.SetQueues(w.queues(l, false)) })
+			if e := l.engine.Load(); e != nil {
+				e.SetQueues(w.queues(l, true))
+				later(func() { e.SetQueues(w.queues(l, false)) })
+			}
 		}
 	case jump:
 		node.mu.Lock()
@@ -243,7 +248,7 @@ func (w *world) settle() {
 // reach calls f with a life of some node as a caller would, for most at most, and
 // reports whether the answer came home. A call to a process that stands still
 // waits.
-func (w *world) reach(d *dice, most time.Duration, f func(ctx context.Context, l *life) error) (l *life, err error) {
+func (w *world) reach(d *dice, most time.Duration, f func(ctx context.Context, e *engine.Engine) error) (l *life, err error) {
 	n := w.nodes[d.n(len(w.nodes))]
 	if l = n.current(); l == nil {
 		return nil, errDead
@@ -253,7 +258,11 @@ func (w *world) reach(d *dice, most time.Duration, f func(ctx context.Context, l
 	if err := l.thaw(ctx); err != nil {
 		return l, err
 	}
-	err = f(ctx, l)
+	e := l.engine.Load()
+	if e == nil {
+		return l, errDead
+	}
+	err = f(ctx, e)
 	if thawed := l.thaw(ctx); thawed != nil {
 		return l, thawed // whatever it was, nobody heard it
 	}
