@@ -7,14 +7,19 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"time"
 
 	lsm "github.com/cockroachdb/pebble/v2"
 
 	"github.com/bellmanhq/bellman"
 )
 
-// listRows is how many rows one call of List looks at, at most.
-const listRows = 2000
+// How many rows one call of List looks at, at most, and for how long: rows that are
+// far apart on a disk take many times as long as those next to each other.
+const (
+	listRows = 10_000
+	listTime = 15 * time.Millisecond
+)
 
 // List reads tasks that fit f, newest first. See bellman.Reader. It goes
 // through the narrowest range of keys that f allows: one key, the tasks of an
@@ -29,7 +34,7 @@ func (s *Store) List(ctx context.Context, f bellman.Filter, before bellman.ID, l
 	}
 	snapshot := s.db.NewSnapshot()
 	defer snapshot.Close()
-	l := lister{s: s, r: snapshot, filter: f, before: before}
+	l := lister{s: s, r: snapshot, filter: f, before: before, words: wordsOf(&f), host: []byte(f.URLHost)}
 	if f.Queue != "" {
 		n, ok := s.queues.number(f.Queue)
 		if !ok {
@@ -51,6 +56,9 @@ type lister struct {
 	queue    uint32
 	oneQueue bool
 	before   bellman.ID
+	words    [][]byte // what the row of a task that fits has in it
+	host     []byte   // the same, unless there is an escape in it
+	beside   beside
 }
 
 // byKey finds the one task of each queue that has the key.
@@ -69,7 +77,7 @@ func (l *lister) byKey(limit int) (tasks []*bellman.Task, next bellman.ID, err e
 		if !l.before.IsZero() && compareID(id, l.before) >= 0 {
 			continue
 		}
-		t, err := l.fits(id)
+		t, err := l.one(id)
 		if err != nil {
 			return nil, next, err
 		}
@@ -130,18 +138,24 @@ func (l *lister) scan(ctx context.Context, limit int) (tasks []*bellman.Task, ne
 		return nil, next, err
 	}
 	defer iter.Close()
-	seen := 0
+	defer l.beside.close()
+	all := bounds.LowerBound[0] == tableCold
+	began, seen := time.Now(), 0
 	var id bellman.ID
 	for ok := iter.Last(); ok; ok = iter.Prev() {
-		if len(tasks) == limit || seen == listRows {
+		if len(tasks) == limit || seen == listRows || seen > 0 && seen%16 == 0 && time.Since(began) >= listTime {
 			return tasks, id, nil
 		}
 		if seen++; seen%256 == 0 && ctx.Err() != nil {
 			return nil, next, ctx.Err()
 		}
 		id = idOf(iter.Key())
+		row, err := iter.ValueAndErr()
+		if err != nil {
+			return nil, next, err
+		}
 		if l.oneQueue {
-			other, err := l.otherQueue(iter)
+			other, err := l.otherQueue(iter.Key()[0], row)
 			if err != nil {
 				return nil, next, fmt.Errorf("task %s: %w", id, err)
 			}
@@ -149,7 +163,12 @@ func (l *lister) scan(ctx context.Context, limit int) (tasks []*bellman.Task, ne
 				continue
 			}
 		}
-		t, err := l.fits(id)
+		var t *bellman.Task
+		if all {
+			t, err = l.fits(id, row, true)
+		} else {
+			t, err = l.one(id)
+		}
 		if err != nil {
 			return nil, next, err
 		}
@@ -162,13 +181,9 @@ func (l *lister) scan(ctx context.Context, limit int) (tasks []*bellman.Task, ne
 
 // otherQueue reports whether the row itself says that the task is of another
 // queue, so that nothing more need be read.
-func (l *lister) otherQueue(iter *lsm.Iterator) (bool, error) {
-	row, err := iter.ValueAndErr()
-	if err != nil {
-		return false, err
-	}
+func (l *lister) otherQueue(table byte, row []byte) (bool, error) {
 	p := parser{b: row}
-	switch iter.Key()[0] {
+	switch table {
 	case tableCold:
 		p.byte()
 	case tableHot, tableEnded:
@@ -181,12 +196,45 @@ func (l *lister) otherQueue(iter *lsm.Iterator) (bool, error) {
 	return uint32(p.uvarint()) != l.queue, p.err
 }
 
-// fits reads the task, and returns nil if the filter does not choose it.
-func (l *lister) fits(id bellman.ID) (*bellman.Task, error) {
+// one reads a task by its id, and returns nil if the filter does not choose it. Of
+// a task in another state nothing is read but that.
+func (l *lister) one(id bellman.ID) (t *bellman.Task, err error) {
+	if state := l.filter.State; state != nil {
+		var key [32]byte
+		err := get(l.r, statusKey(key[:0], *state, id), func([]byte) error { return nil })
+		if errors.Is(err, bellman.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("task %s: status: %w", id, err)
+		}
+	}
+	var key [32]byte
+	err = get(l.r, coldKey(key[:0], id), func(row []byte) (err error) {
+		t, err = l.fits(id, row, false)
+		return err
+	})
+	if errors.Is(err, bellman.ErrNotFound) {
+		err = fmt.Errorf("task %s: %w", id, err)
+	}
+	return t, err
+}
+
+// fits reads the task of a cold row, and returns nil if the filter does not choose
+// it. In a row of rows, what else is kept of the tasks is read beside them.
+func (l *lister) fits(id bellman.ID, row []byte, inRow bool) (*bellman.Task, error) {
 	f := &l.filter
-	t, err := l.s.cold(l.r, id)
-	if err != nil {
-		return nil, fmt.Errorf("task %s: %w", id, err)
+	for _, word := range l.words {
+		if !bytes.Contains(row, word) {
+			return nil, nil
+		}
+	}
+	if !bytes.Contains(row, l.host) && bytes.IndexByte(row, '%') < 0 {
+		return nil, nil
+	}
+	t := new(bellman.Task)
+	if err := l.s.parseTask(row, id, t); err != nil {
+		return nil, err
 	}
 	switch {
 	case f.Queue != "" && f.Queue != t.Queue,
@@ -199,9 +247,17 @@ func (l *lister) fits(id bellman.ID) (*bellman.Task, error) {
 		!f.CreatedTo.IsZero() && compareID(id, bellman.FirstID(f.CreatedTo)) >= 0:
 		return nil, nil
 	}
-	var key [32]byte
-	scratch := key[:0]
-	st, err := l.s.status(l.r, id, &scratch)
+	var st status
+	var err error
+	if inRow {
+		st, t.Last, err = l.beside.read(l.s, l.r, id)
+	} else {
+		var key [32]byte
+		scratch := key[:0]
+		if st, err = l.s.status(l.r, id, &scratch); err == nil {
+			t.Last, err = l.s.last(l.r, id, st.Attempts)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("task %s: status: %w", id, err)
 	}
@@ -209,8 +265,18 @@ func (l *lister) fits(id bellman.ID) (*bellman.Task, error) {
 		return nil, nil
 	}
 	t.Status = st.Status
-	t.Last, err = l.s.last(l.r, id, st.Attempts)
-	return t, err
+	return t, nil
+}
+
+// wordsOf are texts that the row of each task that fits a filter has in it, as
+// they are. Most rows are passed over by them, and need not be taken apart.
+func wordsOf(f *bellman.Filter) (words [][]byte) {
+	for _, text := range [...]string{f.Key, f.MerchantNo, f.OrderNo, f.Event} {
+		if text != "" {
+			words = append(words, []byte(text))
+		}
+	}
+	return words
 }
 
 // atHost reports whether address is at host, given with or without its port.
