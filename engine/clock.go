@@ -10,7 +10,8 @@ import (
 // follows the wall clock from then on at a rate that differs from real time by
 // a tenth at most: gaps between attempts stay what they should be to within
 // that tenth, it never goes back, and after a step of an hour it is right again
-// ten hours later. It is safe for concurrent use, but for follow.
+// ten hours later. Where nobody calls follow for a while, it runs as real time
+// does. It is safe for concurrent use, but for follow.
 type clock struct {
 	wall func() time.Time // time.Now, but for tests
 	pace atomic.Pointer[pace]
@@ -18,9 +19,10 @@ type clock struct {
 
 // A pace is how a clock runs since a moment.
 type pace struct {
-	from time.Time // the moment, on the monotonic clock
-	at   time.Time // what the clock said then
-	slew float64   // seconds gained per second; −maxSlew to maxSlew
+	from time.Time     // the moment, on the monotonic clock
+	at   time.Time     // what the clock said then
+	slew float64       // seconds gained per second; −maxSlew to maxSlew
+	span time.Duration // for which it gains them
 }
 
 const maxSlew = 0.1
@@ -40,7 +42,7 @@ func (c *clock) now() time.Time { return c.pace.Load().read(time.Now()) }
 
 func (p *pace) read(moment time.Time) time.Time {
 	elapsed := moment.Sub(p.from)
-	return p.at.Add(elapsed + time.Duration(float64(elapsed)*p.slew))
+	return p.at.Add(elapsed + time.Duration(float64(min(elapsed, p.span))*p.slew))
 }
 
 // follow sets the rate at which the clock nears the wall clock over the next
@@ -50,17 +52,21 @@ func (c *clock) follow(period time.Duration) time.Duration {
 	at := c.pace.Load().read(moment)
 	ahead := c.wall().Round(0).Sub(at)
 	slew := min(max(float64(ahead)/float64(period), -maxSlew), maxSlew)
-	c.pace.Store(&pace{from: moment, at: at, slew: slew})
+	c.pace.Store(&pace{from: moment, at: at, slew: slew, span: period})
 	return ahead
 }
 
 // until returns how long to sleep until the clock says at, or a little later;
 // it is not positive when the clock says so already.
 func (c *clock) until(at time.Time) time.Duration {
-	p := c.pace.Load()
-	left := at.Sub(p.read(time.Now()))
-	if left <= 0 || p.slew == 0 {
+	p, now := c.pace.Load(), time.Now()
+	left := at.Sub(p.read(now))
+	slewed := p.span - now.Sub(p.from)
+	if left <= 0 || p.slew == 0 || slewed <= 0 {
 		return left
 	}
-	return time.Duration(float64(left)/(1+p.slew)) + 1 // rounded up: a sleeper must not wake too early and find nothing to do
+	if gained := time.Duration(float64(slewed) * p.slew); left > slewed+gained {
+		return left - gained + 1 // rounded up: a sleeper must not wake too early and find nothing to do
+	}
+	return time.Duration(float64(left)/(1+p.slew)) + 1
 }

@@ -34,6 +34,27 @@ func TestClockStep(t *testing.T) {
 	}
 }
 
+// A clock that nobody makes follow is not carried away: it has gained what it should
+// have by the next time, and then runs as real time does.
+func TestClockLeftAlone(t *testing.T) {
+	for _, step := range []time.Duration{50 * time.Millisecond, -50 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			var off time.Duration
+			c := newClock(func() time.Time { return time.Now().Add(off) })
+			off = step
+			c.follow(time.Second)
+			want := c.now().Add(time.Hour)
+			time.Sleep(c.until(want))
+			if late := c.now().Sub(want); late < 0 || late > time.Microsecond {
+				t.Errorf("step %v: woke %v late after an hour; want it just then", step, late)
+			}
+			if diff := time.Now().Add(off).Sub(c.now()); diff.Abs() > time.Microsecond {
+				t.Errorf("step %v: %v apart after an hour in which the store did not answer; want together", step, diff)
+			}
+		})
+	}
+}
+
 // until is exact: having slept so long, the clock says what was asked for, and
 // not less.
 func TestClockUntil(t *testing.T) {
