@@ -1,6 +1,9 @@
 package config
 
-import "slices"
+import (
+	"reflect"
+	"slices"
+)
 
 // Restarts returns the names of the settings in which c and other differ and that
 // are read at the start alone: all but the queues.
@@ -17,8 +20,11 @@ func (c *Config) Restarts(other *Config) []string {
 		{"log_level", c.LogLevel == other.LogLevel},
 		{"stop_timeout", c.StopTimeout == other.StopTimeout},
 		{"keys", slices.Equal(c.Keys, other.Keys)},
+		{"connections", slices.Equal(texts(c.Connections), texts(other.Connections))},
+		{"sources", reflect.DeepEqual(c.Sources, other.Sources)},
 		{"flow.high", c.Flow.High == other.Flow.High},
 		{"flow.low", c.Flow.Low == other.Flow.Low},
+		{"flow.heap", c.Flow.Heap == other.Flow.Heap},
 		{"retention.succeeded", c.Retention.Succeeded == other.Retention.Succeeded},
 		{"retention.failed", c.Retention.Failed == other.Retention.Failed},
 		{"retention.cancelled", c.Retention.Cancelled == other.Retention.Cancelled},
@@ -31,4 +37,17 @@ func (c *Config) Restarts(other *Config) []string {
 		}
 	}
 	return names
+}
+
+// texts are connections as they are compared: whole, so not to be shown.
+func texts(connections []Connection) []string {
+	all := make([]string, len(connections))
+	for i, c := range connections {
+		_, text, err := c.Resolve()
+		if err != nil {
+			text = c.String()
+		}
+		all[i] = c.Name + " " + text
+	}
+	return all
 }

@@ -31,6 +31,9 @@ type Config struct {
 	Keys   []Key   // who may call the API; none: anybody who reaches Listen
 	Queues []Queue // in the order of the file; names are unique
 
+	Connections []Connection // brokers, in the order of the file; names are unique
+	Sources     []Source     // in the order of the file; names are unique
+
 	Flow      Flow
 	Retention Retention
 	Egress    Egress
@@ -64,11 +67,11 @@ type Queue struct {
 	PerEndpoint PerEndpoint
 	Sign        sign.Config // zero: requests are not signed
 
-	Order Order // of a queue of kind order; zero for others
-}
-
 	OnEnd     OnEnd  // the queues that are told how this one's tasks ended
 	EventJSON string // what is sent of a result that comes from an on_end: an expression over json, the event; empty: the event
+
+	Order Order // of a queue of kind order; zero for others
+}
 
 // PerEndpoint limits what one endpoint gets from a queue.
 type PerEndpoint struct {
@@ -77,9 +80,11 @@ type PerEndpoint struct {
 }
 
 // Flow says when to stop taking in tasks, counted in tasks that wait for commit
-// or are overdue: above High creates answer 429, until Low is reached again.
+// or are overdue: above High sources stop and creates answer 429, until Low is
+// reached again; and so they do while the heap is larger than Heap.
 type Flow struct {
 	High, Low int
+	Heap      int64 // bytes that live after a collection
 }
 
 // Retention says how long tasks stay after they ended, by end state.
@@ -103,7 +108,7 @@ func Default() *Config {
 		LogLevel:    slog.LevelInfo,
 		StopTimeout: 8 * time.Second,
 		Queues:      []Queue{DefaultQueue("default")},
-		Flow:        Flow{High: 200_000, Low: 100_000},
+		Flow:        Flow{High: 200_000, Low: 100_000, Heap: 512 << 20},
 		Retention: Retention{
 			Succeeded: 30 * 24 * time.Hour,
 			Failed:    90 * 24 * time.Hour,

@@ -40,7 +40,12 @@ func TestFull(t *testing.T) {
 			PerEndpoint: PerEndpoint{Concurrency: 32, Rate: 200},
 			Sign:        sign.Config{Scheme: "standard_webhooks", Secrets: []sign.Secret{sign.NewSecret("env:MERCHANT_SECRET")}},
 		}, slow, slower, fullOrders(), fullWechat(), fullAlipay()},
-		Flow:      Flow{High: 20000, Low: 5000},
+		Connections: []Connection{
+			{Name: "main", URL: sign.NewSecret("env:RABBITMQ_URL")},
+			{Name: "bus", URL: sign.NewSecret("nats://bellman:geheim@10.0.0.7:4222,nats://bellman:geheim@10.0.0.8:4222")},
+		},
+		Sources:   fullSources(),
+		Flow:      Flow{High: 20000, Low: 5000, Heap: 1 << 30},
 		Retention: Retention{Succeeded: 7 * day, Failed: 180 * day, Cancelled: day / 2},
 		Egress: Egress{
 			AllowPrivate: true,
@@ -92,9 +97,7 @@ func TestMistakes(t *testing.T) {
 	tests := []struct{ text, want string }{
 		// Where it stands.
 		{"lisen: 127.0.0.1:1", "line 1:1: lisen: unknown field: want listen, store, advertise, node"},
-		{"\nflow:\n  hihg: 3\n", "line 3:3: flow.hihg: unknown field: want high or low"},
-		{"sources: []", "line 1:1: sources: unknown field"},
-		{"connections: {}", "line 1:1: connections: unknown field"},
+		{"\nflow:\n  hihg: 3\n", "line 3:3: flow.hihg: unknown field: want high, low or heap"},
 		{"queues:\n  a:\n    on_end: {failed: b}\n", `line 3:22: queues.a.on_end.failed: "b" is no queue: want one of a`},
 		{"queues:\n  a: {on_end: {lost: b}}\n  b: {}\n", "line 2:16: queues.a.on_end.lost: unknown field: want succeeded, failed or cancelled"},
 		{"queues:\n  a: {on_end: {failed: b}}\n  b: {}\n", `line 2:24: queues.a.on_end.failed: queue "b" has no url, and a result names none: give it one`},

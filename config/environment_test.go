@@ -53,7 +53,8 @@ func TestRestarts(t *testing.T) {
 	other := map[string]string{
 		"listen": "127.0.0.1:1", "store": "pebble:elsewhere", "advertise": "n9:2355", "node": "n9", "log_level": "debug", "stop_timeout": "3s",
 		"keys": "[{name: ci, role: admin, sha256: " + hashA + "}]", "queues": "{a: {}, b: {}}",
-		"flow.high": "300000", "flow.low": "7", "retention.succeeded": "1d", "retention.failed": "1d", "retention.cancelled": "1d",
+		"connections": "{main: {url: 'amqp://127.0.0.1/'}}", "sources": "[{connection: main, queue: order.paid, into: default}]",
+		"flow.heap": "1GiB", "flow.high": "300000", "flow.low": "7", "retention.succeeded": "1d", "retention.failed": "1d", "retention.cancelled": "1d",
 		"egress.allow_private": "true", "egress.allow": "10.0.0.0/8", "egress.proxy": "http://127.0.0.1:3128",
 	}
 	for _, f := range configFields {

@@ -30,8 +30,11 @@ var configFields = []field[Config]{
 	{name: "stop_timeout", set: func(c *Config, s string) error { return duration(&c.StopTimeout, s, time.Second, time.Hour) }},
 	{name: "keys", read: readKeys},
 	{name: "queues", read: readQueues},
+	{name: "connections", read: readConnections},
+	{name: "sources", read: readSources},
 	{name: "flow.high", set: func(c *Config, s string) error { return number(&c.Flow.High, s, 1, 100_000_000) }},
 	{name: "flow.low", set: func(c *Config, s string) error { return number(&c.Flow.Low, s, 0, 100_000_000) }},
+	{name: "flow.heap", set: func(c *Config, s string) error { return size(&c.Flow.Heap, s, 16<<20, 1<<40) }},
 	{name: "retention.succeeded", set: func(c *Config, s string) error { return kept(&c.Retention.Succeeded, s) }},
 	{name: "retention.failed", set: func(c *Config, s string) error { return kept(&c.Retention.Failed, s) }},
 	{name: "retention.cancelled", set: func(c *Config, s string) error { return kept(&c.Retention.Cancelled, s) }},
@@ -66,10 +69,10 @@ var queueFields = []field[Queue]{
 	{name: "rate", set: func(q *Queue, s string) error { return rate(&q.Rate, s) }},
 	{name: "per_endpoint.concurrency", set: func(q *Queue, s string) error { return limit(&q.PerEndpoint.Concurrency, s) }},
 	{name: "per_endpoint.rate", set: func(q *Queue, s string) error { return rate(&q.PerEndpoint.Rate, s) }},
+	{name: "event_json", set: func(q *Queue, s string) error { return eventJSON(&q.EventJSON, s) }},
 	{name: "sign", read: readSign},
 }
 
-	{name: "event_json", set: func(q *Queue, s string) error { return eventJSON(&q.EventJSON, s) }},
 var signFields = []field[sign.Config]{
 	{name: "scheme", set: func(c *sign.Config, s string) error { return choice(&c.Scheme, s, sign.Schemes()...) }},
 	{name: "secrets", read: readSecrets},
@@ -127,10 +130,10 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 		c.Queues = append(c.Queues, q)
 	}
 	checkThen(r, path, c.Queues)
+	checkOnEnd(r, path, c.Queues)
 }
 
 func readSign(r *reader, path string, n ast.Node, q *Queue) {
-	checkOnEnd(r, path, c.Queues)
 	noted := len(r.problems)
 	fill(r, n, path, "", signFields, &q.Sign)
 	if len(r.problems) > noted {
@@ -335,7 +338,7 @@ func target(to *string, s string) error {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("is no address of a web server: want http://HOST/… or https://HOST/…, or empty") // may hold a token
+		return errors.New("is no address of a web server: want http://HOST/… or https://HOST/…, env:NAME, file:PATH, or empty") // may hold a token
 	}
 	return nil
 }

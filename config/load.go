@@ -138,6 +138,7 @@ func (c *Config) Check() error {
 		ps = append(ps, at.problem("flow.low",
 			fmt.Sprintf("is %d and flow.high is %d: want low below high, such as %d", c.Flow.Low, c.Flow.High, c.Flow.High/2)))
 	}
+	ps = append(ps, c.checkBrokers()...)
 	return ps.err()
 }
 

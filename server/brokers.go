@@ -1,0 +1,102 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/api"
+	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/rabbitmq"
+	"github.com/bellmanhq/bellman/source"
+)
+
+// openSources builds the sources. It connects to nothing yet: a broker that is away
+// holds up no start.
+func (s *Server) openSources(c *config.Config, ready front) error {
+	connections := make(map[string]config.Connection, len(c.Connections))
+	for _, connection := range c.Connections {
+		connections[connection.Name] = connection
+	}
+	for i := range c.Sources {
+		from := &c.Sources[i]
+		kind, url, err := connections[from.Connection].Resolve()
+		switch {
+		case err != nil:
+			return &ConfigError{err}
+		case kind != from.Kind():
+			return &ConfigError{fmt.Errorf("sources[%d]: connection %s is of another kind of broker", i, from.Connection)}
+		}
+		o := source.Options{
+			Name:   from.Name(),
+			Broker: s.broker(from, url),
+			Tasks:  arriving{s.api, ready},
+			Into:   from.Into,
+			Logger: s.log,
+		}
+		if from.Map != nil {
+			if o.Mapping, err = source.CompileMapping(from.Map); err != nil {
+				return &ConfigError{fmt.Errorf("sources[%d]: %w", i, err)}
+			}
+		}
+		s.taking = append(s.taking, source.New(o))
+	}
+	return nil
+}
+
+// broker is where a source takes its messages from.
+func (s *Server) broker(from *config.Source, url string) source.Broker {
+	q := &rabbitmq.Queue{
+		URL: url, Name: from.Queue, DeadLetter: from.DeadLetter, AsItIs: from.AsItIs, Prefetch: from.Prefetch,
+		Client: "bellman " + s.config.Node,
+	}
+	for _, b := range from.Bind {
+		q.Bind = append(q.Bind, rabbitmq.Binding(b))
+	}
+	return q
+}
+
+// take runs the sources until ctx ends and what they took is in safety.
+func (s *Server) take(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, from := range s.taking {
+		running.Go(func() { from.Run(ctx) })
+	}
+	running.Wait()
+}
+
+// arriving is where messages go: as creates over HTTP do, but that they are not
+// refused once they were taken.
+type arriving struct {
+	api   *api.API
+	front front
+}
+
+func (a arriving) Task(text []byte, queue, key string) (*bellman.Task, error) {
+	return a.api.Task(text, queue, key)
+}
+
+func (a arriving) Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
+	return a.front.Take(ctx, tasks...)
+}
+
+// Closed asks the meter that creates over HTTP are refused by, and whether the
+// store takes anything at all.
+func (a arriving) Closed(ctx context.Context) string {
+	if err := a.front.Ready(ctx); err != nil {
+		if errors.Is(err, bellman.ErrClosed) {
+			return "stopping"
+		}
+		return err.Error()
+	}
+	switch i := a.front.Intake(); {
+	case i.Open:
+		return ""
+	case i.HeapHigh > 0 && i.Heap > i.HeapHigh:
+		return fmt.Sprintf("overloaded: %d MiB in the heap, above the mark of %d", i.Heap>>20, i.HeapHigh>>20)
+	default:
+		return fmt.Sprintf("overloaded: %d tasks wait; it goes on below %d", i.Waiting, i.Low)
+	}
+}

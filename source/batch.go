@@ -1,0 +1,116 @@
+package source
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A batch is what was taken at once.
+type batch struct {
+	source   *Source
+	session  Session
+	graves   *graves
+	messages []Message
+
+	tasks []*bellman.Task // of messages[at[i]]
+	at    []int
+	safe  []Message
+}
+
+// store makes tasks of the messages and stores them, for as long as it takes, and
+// tells the broker of each. An error means that ctx ended or the session broke:
+// whatever the broker was not told of comes again.
+func (b *batch) store(ctx context.Context) error {
+	s := b.source
+	s.figures.taken(len(b.messages))
+	defer s.figures.taken(-len(b.messages))
+	b.tasks, b.at = b.tasks[:0], b.at[:0]
+	for i := range b.messages {
+		t, err := s.task(&b.messages[i])
+		if err != nil {
+			b.graves.add(b.messages[i], err)
+			continue
+		}
+		b.tasks, b.at = append(b.tasks, t), append(b.at, i)
+	}
+	for failed := 0; len(b.tasks) > 0; failed++ {
+		err := b.try(ctx)
+		if err := b.ack(); err != nil {
+			return err
+		}
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.figures.held(err)
+		if failed == 0 {
+			s.log.Warn("messages cannot be stored; they wait", "messages", len(b.tasks), "err", err)
+		}
+		sleep(ctx, pause(failed))
+	}
+	clear(b.tasks)
+	clear(b.messages)
+	return nil
+}
+
+// try hands the tasks in. What it keeps is to be tried again, for the reason that
+// it returns.
+func (b *batch) try(ctx context.Context) (again error) {
+	added := b.source.o.Tasks.Take(ctx, b.tasks...)
+	kept := 0
+	for i, a := range added {
+		m := b.messages[b.at[i]]
+		var invalid *bellman.Invalid
+		switch {
+		case a.Err == nil:
+			b.safe = append(b.safe, m)
+			b.source.figures.stored(a.Existing)
+		case errors.As(a.Err, &invalid), errors.Is(a.Err, bellman.ErrKeyTaken):
+			b.graves.add(m, a.Err)
+		default:
+			again = a.Err
+			b.tasks[kept], b.at[kept] = b.tasks[i], b.at[i]
+			kept++
+		}
+	}
+	b.tasks, b.at = slices.Delete(b.tasks, kept, len(b.tasks)), b.at[:kept]
+	return again
+}
+
+func (b *batch) ack() error {
+	if len(b.safe) == 0 {
+		return nil
+	}
+	err := b.session.Ack(b.safe)
+	clear(b.safe)
+	b.safe = b.safe[:0]
+	return err
+}
+
+// maxKey is how long a task's key may be, in bytes.
+const maxKey = 255
+
+// task makes a task of a message.
+func (s *Source) task(m *Message) (*bellman.Task, error) {
+	text := m.Body
+	if s.o.Mapping != nil {
+		var err error
+		if text, err = s.o.Mapping.Task(&m.Message); err != nil {
+			return nil, err
+		}
+	}
+	key := m.ID
+	if len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }) {
+		sum := sha256.Sum256([]byte(key))
+		key = "sha256:" + hex.EncodeToString(sum[:])
+	}
+	return s.o.Tasks.Task(text, s.o.Into, key)
+}

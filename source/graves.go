@@ -1,0 +1,110 @@
+package source
+
+import (
+	"context"
+	"strings"
+	"sync"
+)
+
+// maxReason is how long the reason of a dead letter may be, in bytes.
+const maxReason = 500
+
+// graves are messages that can never be a task, on their way to where dead letters
+// go. They go there beside the others, which do not wait for them.
+type graves struct {
+	source  *Source
+	session Session
+	wake    chan struct{}
+
+	mu     sync.Mutex
+	dead   []Dead
+	closed bool
+}
+
+func newGraves(s *Source, session Session) *graves {
+	return &graves{source: s, session: session, wake: make(chan struct{}, 1)}
+}
+
+// add notes a message that is dead for a reason.
+func (g *graves) add(m Message, why error) {
+	g.mu.Lock()
+	g.dead = append(g.dead, Dead{Message: &m, Reason: oneLine(why.Error())})
+	g.mu.Unlock()
+	g.rouse()
+}
+
+// close says that no more come.
+func (g *graves) close() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	g.rouse()
+}
+
+func (g *graves) rouse() {
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+}
+
+// bury puts the dead where they belong, until no more come.
+func (g *graves) bury(ctx context.Context) error {
+	for {
+		g.mu.Lock()
+		dead, closed := g.dead, g.closed
+		g.dead = nil
+		g.mu.Unlock()
+		if len(dead) > 0 {
+			if err := g.buryAll(ctx, dead); err != nil {
+				return err
+			}
+			continue
+		}
+		if closed {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-g.wake:
+		}
+	}
+}
+
+// buryAll buries and acknowledges, for as long as it takes.
+func (g *graves) buryAll(ctx context.Context, dead []Dead) error {
+	s := g.source
+	messages := make([]Message, len(dead))
+	for i, d := range dead {
+		messages[i] = *d.Message
+	}
+	s.figures.taken(len(dead))
+	defer s.figures.taken(-len(dead))
+	for failed := 0; ; failed++ {
+		err := g.session.Bury(ctx, dead)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.figures.held(err)
+		if failed == 0 {
+			s.log.Error("dead letters cannot be put away; they wait", "messages", len(dead), "err", err)
+		}
+		sleep(ctx, pause(failed))
+	}
+	s.figures.buried(len(dead))
+	s.log.Warn("messages can be no tasks: they are with the dead letters", "messages", len(dead), "err", dead[0].Reason)
+	return g.session.Ack(messages)
+}
+
+// oneLine makes a reason fit for a header.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "") + "…"
+	}
+	return text
+}
