@@ -37,6 +37,14 @@ type Queue struct {
 
 	perEndpoint bool // limits of one endpoint were given, and are shared out by pieces
 	slots       bool // … and how many attempts may be in flight is one of them
+
+	// Ended says what follows when a task of this queue ends: tasks that are added in
+	// the same transaction. It is given the task as it ends, with Last, and must not
+	// change it. One that ended before is asked about
+	// again when it ends otherwise, or begins anew and ends; one that repeats, when it
+	// is cancelled. It may be asked more than once for one end, of which one counts;
+	// give its tasks keys. nil: nothing follows.
+	Ended func(task *bellman.Task) []bellman.Task
 }
 
 func (q Queue) withDefaults() Queue {
