@@ -56,7 +56,8 @@ type run struct {
 // the first attempt, which counts from began, and last is not looked at. last is
 // the start of the attempt before. Gaps count from last, offsets from began, so
 // that due can lie in the past, and with offsets before last: never starting an
-// attempt before the one before it ended is left to the caller.
+// attempt before the one before it ended is left to the caller. An attempt that was
+// made before began, as when somebody asks for it, has age 0.
 //
 // jitter is a number in [0,1), drawn by the caller for each call. A schedule with
 // ~p% makes the gap longer by jitter times p percent, in whole milliseconds: never
@@ -66,7 +67,7 @@ func (s *Schedule) Next(n int, began, last time.Time, jitter float64) (due time.
 	if n <= 0 {
 		n, last = 0, began
 	}
-	r := s.run(int64(n), last.Sub(began))
+	r := s.run(int64(n), max(last.Sub(began), 0))
 	if r == nil {
 		return time.Time{}, AttemptsUsedUp
 	}

@@ -175,6 +175,10 @@ func TestNext(t *testing.T) {
 		{"1m* until 10m, 10m*", 50, 2 * time.Minute, 3 * time.Minute},
 		{"1s*3, 1m* until 10m, 10m*", 2, time.Hour, time.Hour + time.Second},
 		{"1s*3, 1m* until 10m, 10m*", 3, time.Hour, time.Hour + 10*time.Minute},
+		{"0s, 5s, 15s", 1, -time.Hour, 5*time.Second - time.Hour},  // an attempt before the start counts as any other
+		{"0s, 5s, 15s", 2, -time.Hour, 15*time.Second - time.Hour}, //
+		{"0s, 5s, 15s", 3, -time.Hour, -1},                         //
+		{"1m* until 10m, 10m*", 1, -time.Hour, time.Minute - time.Hour},
 		{"5s*6, @10m, 1m*", 6, 31 * time.Second, 10 * time.Minute},
 		{"5s*6, @10m, 1m*", 7, 10*time.Minute + 1, 11*time.Minute + 1},
 	}
