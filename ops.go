@@ -96,6 +96,7 @@ type EndpointInfo struct {
 	Waiting     int
 	Oldest      time.Time // due time of the one that waits longest; zero: none waits
 	SuccessRate float64   // of its latest attempts, 0 to 1; −1 before the first
+	Attempts    int       // how many these are, at most a hundred for each node
 	Breaker     string    // closed, open, half_open
 	Pause       *Pause    // nil unless paused
 }
@@ -112,6 +113,27 @@ type Stats struct {
 type Percentiles struct {
 	Count              int64
 	P50, P90, P99, Max time.Duration
+}
+
+// A FiguresAsk says which figures are wanted.
+type FiguresAsk struct {
+	Queues    bool            `json:"queues,omitempty"`
+	Endpoints bool            `json:"endpoints,omitempty"`
+	Gauges    bool            `json:"gauges,omitempty"`
+	Windows   []time.Duration `json:"windows,omitempty"` // of Stats; a day at most
+	Minutes   int             `json:"minutes,omitempty"` // the latest so many one by one
+}
+
+// Figures are those of all nodes that share a store, or, where some of these did not
+// answer, of those that did.
+type Figures struct {
+	Queues    []QueueInfo
+	Endpoints []EndpointInfo
+	Gauges    Gauges
+	Windows   []Stats  // one for each that was asked for
+	Minutes   []Stats  // the oldest first
+	Nodes     int      // whose figures these are
+	Silent    []string // the nodes whose figures these are not, for they did not answer, by name
 }
 
 // An Observer is told what happens, for metrics. Its methods are called on hot

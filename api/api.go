@@ -43,9 +43,9 @@ type Engine interface {
 	PauseEndpoint(ctx context.Context, name string, by bellman.By) error
 	ResumeEndpoint(ctx context.Context, name string, by bellman.By) error
 
-	Queues(ctx context.Context) ([]bellman.QueueInfo, error)
-	Endpoints() []bellman.EndpointInfo
-	Stats(window time.Duration) bellman.Stats
+	// Figures returns the figures of all nodes that share the store, and names those
+	// that did not say theirs in time.
+	Figures(ctx context.Context, ask bellman.FiguresAsk) (bellman.Figures, error)
 
 	// Subscribe returns events from now on. A slow subscriber loses events; the
 	// channel is closed at shutdown, and by cancel.

@@ -83,10 +83,10 @@ func TestClient(t *testing.T) {
 	check(t, m, c.Ready(ctx), ``)
 
 	scene(t, m)
-	if queues, err := c.Queues(ctx); err != nil || len(queues) != 2 || queues[0].Paused.Who != "ops" {
+	if queues, err := c.Queues(ctx); err != nil || len(queues.Queues) != 2 || queues.Nodes != 3 || queues.Queues[0].Paused.Who != "ops" {
 		t.Errorf("Queues = %+v, %v", queues, err)
 	}
-	if endpoints, err := c.Endpoints(ctx); err != nil || len(endpoints) != 2 || endpoints[1].SuccessRate != nil {
+	if endpoints, err := c.Endpoints(ctx); err != nil || len(endpoints.Endpoints) != 2 || endpoints.Endpoints[1].SuccessRate != nil {
 		t.Errorf("Endpoints = %+v, %v", endpoints, err)
 	}
 	if n, err := c.Nodes(ctx); err != nil || len(n.Nodes) != 2 || !n.Nodes[0].Self || n.Nodes[1].Alive || n.Unowned[0].Epoch != 4 {

@@ -34,6 +34,7 @@ type fake struct {
 	calls     []string
 	endpoints []bellman.EndpointInfo
 	queues    []bellman.QueueInfo
+	silent    []string // nodes that do not say their figures
 	events    []chan bellman.Event
 	panics    bool
 	discard   bool // accepts tasks and keeps none, for benchmarks
@@ -244,10 +245,21 @@ func (f *fake) ResumeEndpoint(_ context.Context, name string, by bellman.By) err
 	return f.note("resume endpoint %s %q %q", name, by.Who, by.Reason)
 }
 
-func (f *fake) Queues(context.Context) ([]bellman.QueueInfo, error) { return f.queues, f.fail }
-func (f *fake) Endpoints() []bellman.EndpointInfo                   { return f.endpoints }
+func (f *fake) Figures(_ context.Context, ask bellman.FiguresAsk) (bellman.Figures, error) {
+	out := bellman.Figures{Nodes: 3 - len(f.silent), Silent: f.silent}
+	if ask.Queues {
+		out.Queues = f.queues
+	}
+	if ask.Endpoints {
+		out.Endpoints = f.endpoints
+	}
+	for _, window := range ask.Windows {
+		out.Windows = append(out.Windows, f.stats(window))
+	}
+	return out, f.fail
+}
 
-func (f *fake) Stats(window time.Duration) bellman.Stats {
+func (f *fake) stats(window time.Duration) bellman.Stats {
 	f.note("stats %v", window)
 	return bellman.Stats{
 		Since:    t0.Add(-window),

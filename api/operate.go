@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,9 +51,13 @@ func (a *API) registerOperate(h huma.API) {
 	}
 	host := func(do func(context.Context, string, bellman.By) error) func(context.Context, *onHost) (*answer[client.Paused], error) {
 		return func(ctx context.Context, in *onHost) (*answer[client.Paused], error) {
-			names := named(in.Host, a.engine.Endpoints())
+			f, err := a.engine.Figures(ctx, bellman.FiguresAsk{Endpoints: true})
+			if err != nil {
+				return nil, a.fail(err)
+			}
+			names := named(in.Host, f.Endpoints, len(f.Silent) == 0)
 			if len(names) == 0 {
-				return nil, newProblem(http.StatusNotFound, "no endpoint of this host is known; name it in full, escaped, such as https:%2F%2Fmerchant.example:443")
+				return nil, wrongField("path.host", "want a host, a host:port, or one endpoint in full, escaped, such as https:%2F%2Fmerchant.example:443")
 			}
 			for _, name := range names {
 				if err := do(ctx, name, in.by(given(in.Body).Reason)); err != nil {
@@ -66,8 +71,10 @@ func (a *API) registerOperate(h huma.API) {
 	huma.Register(h, operation("resume-endpoint", http.MethodPost, "/v1/endpoints/{host}/resume", mayOperate, "End an endpoint's pause."), host(a.engine.ResumeEndpoint))
 }
 
-// named returns the endpoints that a host, a host:port or a full endpoint names.
-func named(host string, known []bellman.EndpointInfo) []string {
+// named returns the endpoints that a host, a host:port or a full endpoint names: of
+// those that are known. Where there is none, or others may be known elsewhere, it is
+// what the host has by HTTP and HTTPS, for nobody need have sent anything there yet.
+func named(host string, known []bellman.EndpointInfo, all bool) []string {
 	if scheme, _, is := strings.Cut(host, "://"); is {
 		u, err := url.Parse(host)
 		if err != nil || u.Host == "" || *u != (url.URL{Scheme: u.Scheme, Host: u.Host}) {
@@ -86,31 +93,48 @@ func named(host string, known []bellman.EndpointInfo) []string {
 			names = append(names, name)
 		}
 	}
+	if len(names) > 0 && all {
+		return names
+	}
+	for _, scheme := range []string{"https", "http"} {
+		name := scheme + "://" + host
+		if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") { // IPv6
+			name = scheme + "://[" + host + "]"
+		}
+		for _, name := range named(name, nil, true) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
 	return names
 }
 
 func (a *API) queues(ctx context.Context, _ *struct{ Caller }) (*answer[client.Queues], error) {
-	infos, err := a.engine.Queues(ctx)
+	f, err := a.engine.Figures(ctx, bellman.FiguresAsk{Queues: true})
 	if err != nil {
 		return nil, a.fail(err)
 	}
-	out := client.Queues{Queues: make([]client.Queue, len(infos))}
-	for i := range infos {
-		out.Queues[i] = queue(&infos[i])
+	out := client.Queues{Queues: make([]client.Queue, len(f.Queues)), Whole: heard(&f)}
+	for i := range f.Queues {
+		out.Queues[i] = queue(&f.Queues[i])
 	}
 	return ok(out)
 }
 
-func (a *API) endpoints(_ context.Context, _ *struct{ Caller }) (*answer[client.Endpoints], error) {
-	infos := a.engine.Endpoints()
-	out := client.Endpoints{Endpoints: make([]client.Endpoint, len(infos))}
-	for i := range infos {
-		out.Endpoints[i] = endpoint(&infos[i])
+func (a *API) endpoints(ctx context.Context, _ *struct{ Caller }) (*answer[client.Endpoints], error) {
+	f, err := a.engine.Figures(ctx, bellman.FiguresAsk{Endpoints: true})
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out := client.Endpoints{Endpoints: make([]client.Endpoint, len(f.Endpoints)), Whole: heard(&f)}
+	for i := range f.Endpoints {
+		out.Endpoints[i] = endpoint(&f.Endpoints[i])
 	}
 	return ok(out)
 }
 
-func (a *API) stats(_ context.Context, in *struct {
+func (a *API) stats(ctx context.Context, in *struct {
 	Caller
 	Window string `query:"window" default:"1h" maxLength:"64" doc:"A duration from 1s to 365d. Counted in whole minutes, at least the current one, of the latest day: since says from when."`
 }) (*answer[client.Stats], error) {
@@ -118,10 +142,19 @@ func (a *API) stats(_ context.Context, in *struct {
 	if err != nil || window < time.Second || window > 365*24*time.Hour {
 		return nil, wrongField("query.window", "want a duration from 1s to 365d")
 	}
-	s := a.engine.Stats(window)
+	f, err := a.engine.Figures(ctx, bellman.FiguresAsk{Windows: []time.Duration{window}})
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	s := f.Windows[0]
 	return ok(client.Stats{
-		Since: client.At(s.Since), Counts: counts(s.Counts), Lateness: percentiles(s.Lateness), Took: percentiles(s.Took),
+		Since: client.At(s.Since), Counts: counts(s.Counts), Lateness: percentiles(s.Lateness), Took: percentiles(s.Took), Whole: heard(&f),
 	})
+}
+
+// heard says of which nodes figures are.
+func heard(f *bellman.Figures) client.Whole {
+	return client.Whole{Nodes: f.Nodes, Silent: append([]string{}, f.Silent...)}
 }
 
 func (a *API) audits(ctx context.Context, in *struct {

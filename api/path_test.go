@@ -56,7 +56,13 @@ func TestHostsOfEndpoints(t *testing.T) {
 		"M.Example:8080":             "http://m.example:8080",
 		"::1":                        "http://[::1]:80",
 		"bare":                       "bare",
-		"other.example":              "",
+		"other.example":              "https://other.example:443 http://other.example:80",
+		"other.example:8443":         "https://other.example:8443 http://other.example:8443",
+		"fe80::1":                    "https://[fe80::1]:443 http://[fe80::1]:80",
+		"other example":              "",
+		"user@other.example":         "",
+		"other.example/path":         "",
+		"":                           "",
 		"https://New.example":        "https://new.example:443",
 		"http://new.example":         "http://new.example:80",
 		"https://new.example:8443":   "https://new.example:8443",
@@ -66,8 +72,12 @@ func TestHostsOfEndpoints(t *testing.T) {
 		"https://":                   "",
 		"amqp://connection.internal": "amqp://connection.internal",
 	} {
-		if got := strings.Join(named(host, known), " "); got != want {
+		if got := strings.Join(named(host, known, true), " "); got != want {
 			t.Errorf("named(%q) = %q; want %q", host, got, want)
 		}
+	}
+	want := "http://m.example:8080 https://m.example:8080"
+	if got := strings.Join(named("m.example:8080", known, false), " "); got != want {
+		t.Errorf("where others may know more, named = %q; want %q", got, want)
 	}
 }

@@ -159,7 +159,7 @@ func (p *process) pending(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	var n int64
-	for _, q := range queues {
+	for _, q := range queues.Queues {
 		n += q.Depth.Pending
 	}
 	return n, nil

@@ -73,10 +73,8 @@ func (c *Client) Reschedule(ctx context.Context, ref Ref, in RescheduleTask) (*T
 }
 
 // Queues reads all queues.
-func (c *Client) Queues(ctx context.Context) ([]Queue, error) {
-	var out Queues
-	_, err := c.call(ctx, http.MethodGet, "/v1/queues", nil, nil, &out)
-	return out.Queues, err
+func (c *Client) Queues(ctx context.Context) (*Queues, error) {
+	return one[Queues](ctx, c, http.MethodGet, "/v1/queues", nil, nil)
 }
 
 // PauseQueue stops attempts of a queue's tasks.
@@ -91,11 +89,9 @@ func (c *Client) ResumeQueue(ctx context.Context, name string, in Because) error
 	return err
 }
 
-// Endpoints reads all endpoints that the server knows.
-func (c *Client) Endpoints(ctx context.Context) ([]Endpoint, error) {
-	var out Endpoints
-	_, err := c.call(ctx, http.MethodGet, "/v1/endpoints", nil, nil, &out)
-	return out.Endpoints, err
+// Endpoints reads all endpoints that the servers know.
+func (c *Client) Endpoints(ctx context.Context) (*Endpoints, error) {
+	return one[Endpoints](ctx, c, http.MethodGet, "/v1/endpoints", nil, nil)
 }
 
 // PauseEndpoint stops attempts to a host, a host:port, or one endpoint in full

@@ -54,6 +54,13 @@ type PerEndpoint struct {
 // Queues is the list of all queues.
 type Queues struct {
 	Queues []Queue `json:"queues" nullable:"false"`
+	Whole
+}
+
+// Whole says of which nodes figures are.
+type Whole struct {
+	Nodes  int      `json:"nodes" doc:"How many nodes these figures are of."`
+	Silent []string `json:"silent" nullable:"false" doc:"Nodes that did not answer in time: what waits there, is in flight or was done lately is not in these figures. Empty: these are all nodes'."`
 }
 
 // An Endpoint is a place that tasks go to, as an operator looks at it.
@@ -72,6 +79,7 @@ type Endpoint struct {
 // Endpoints is the list of all endpoints that the server knows.
 type Endpoints struct {
 	Endpoints []Endpoint `json:"endpoints" nullable:"false"`
+	Whole
 }
 
 // Paused answers a pause or resume: what it was done to.
@@ -79,13 +87,14 @@ type Paused struct {
 	Names []string `json:"names" nullable:"false" doc:"The queue, or the endpoints of the host."`
 }
 
-// Stats are figures over the latest stretch of time, of the node that answers,
-// since it started.
+// Stats are figures over the latest stretch of time, of all nodes, each since it
+// started.
 type Stats struct {
-	Since    Time        `json:"since" format:"date-time" doc:"Where the figures begin: the window, or the start if later."`
+	Since    Time        `json:"since" format:"date-time" doc:"Where the figures begin: the window, or the start if later, of the first node that started."`
 	Counts   Counts      `json:"counts"`
 	Lateness Percentiles `json:"lateness" doc:"Started minus due."`
 	Took     Percentiles `json:"took" doc:"Start to last byte."`
+	Whole
 }
 
 // Percentiles of durations, in milliseconds.

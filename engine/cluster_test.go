@@ -117,7 +117,7 @@ func (c *crew) start(name string, queues ...engine.Queue) *member {
 	m := &member{name: name, store: &wire{Store: c.store}}
 	o := engine.Options{Store: m.store, Queues: queues, Node: name, Addr: name, Logger: slog.New(slog.DiscardHandler)}
 	if !c.deaf {
-		o.Hint = c.tell
+		o.Hint, o.Ask = c.tell, c.ask
 	}
 	var err error
 	if m.Engine, err = engine.New(o); err != nil {
@@ -152,6 +152,19 @@ func (c *crew) tell(_ context.Context, addr string, h bellman.Hint) {
 	if m != nil {
 		m.Hinted(h)
 	}
+}
+
+// ask is how one node asks another for its figures. One that is cut off does not answer.
+func (c *crew) ask(ctx context.Context, addr string, ask bellman.FiguresAsk) (engine.Report, error) {
+	time.Sleep(2 * time.Millisecond)
+	c.mu.Lock()
+	m := c.members[addr]
+	c.mu.Unlock()
+	if m == nil || m.store.cut.Load() {
+		<-ctx.Done()
+		return engine.Report{}, ctx.Err()
+	}
+	return m.Report(ctx, ask), nil
 }
 
 // owns returns how many shards each node has; "" are those that are nobody's.

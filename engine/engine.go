@@ -37,6 +37,10 @@ type Options struct {
 	// call at a time for an address. Nil: nodes find out by looking at the store.
 	Hint func(ctx context.Context, addr string, h bellman.Hint)
 
+	// Ask asks the node at an address for its Report. It may fail, or take as long as
+	// ctx allows. Nil: figures are this node's, and name all others as silent.
+	Ask func(ctx context.Context, addr string, ask bellman.FiguresAsk) (Report, error)
+
 	Logger   *slog.Logger     // default: slog.Default()
 	Observer bellman.Observer // told what happens; may be nil
 

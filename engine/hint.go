@@ -20,7 +20,7 @@ type hints struct {
 	closed  bool
 	sending sync.WaitGroup
 
-	peers   []string             // addresses of the other nodes that are alive
+	peers   []bellman.Node       // the other nodes that are alive
 	leaving map[string]time.Time // nodes that said that they stop, and when
 	offered map[uint16]bool      // shards that others gave back for this node to claim
 }
@@ -141,13 +141,13 @@ func (e *Engine) hintAll(h bellman.Hint) {
 	e.hints.mu.Lock()
 	peers := e.hints.peers
 	e.hints.mu.Unlock()
-	for _, addr := range peers {
-		e.hint(addr, h)
+	for _, n := range peers {
+		e.hint(n.Addr, h)
 	}
 }
 
-// know notes where the other nodes are reached.
-func (t *hints) know(peers []string) {
+// know notes which other nodes there are, and where they are reached.
+func (t *hints) know(peers []bellman.Node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.peers = peers

@@ -89,6 +89,11 @@ func (h *history) slice(now time.Time, queue string) *slice {
 
 // stats sums up the latest window, which begins with a whole minute.
 func (h *history) stats(now time.Time, window time.Duration) bellman.Stats {
+	return sumTallies([]Tally{h.tally(now, window)})
+}
+
+// tally is stats as it can be summed up with others.
+func (h *history) tally(now time.Time, window time.Duration) Tally {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	first := now.Add(-window).Unix()/60 + 1
@@ -104,12 +109,7 @@ func (h *history) stats(now time.Time, window time.Duration) bellman.Stats {
 		late.add(&m.late)
 		took.add(&m.took)
 	}
-	return bellman.Stats{
-		Since:    time.Unix(first*60, 0).UTC(),
-		Counts:   sum.public(),
-		Lateness: late.percentiles(),
-		Took:     took.percentiles(),
-	}
+	return Tally{Since: time.Unix(first*60, 0).UTC(), Counts: sum.public(), Late: late.durations(), Took: took.durations()}
 }
 
 // lastMinute sums up a queue's latest minute.

@@ -90,6 +90,7 @@ func (e *Engine) Endpoints() []bellman.EndpointInfo {
 			Waiting:     d.Waiting,
 			Oldest:      atNs(d.OldestDue),
 			SuccessRate: success,
+			Attempts:    d.Attempts,
 			Breaker:     d.Breaker.String(),
 			Pause:       e.pauses.get("endpoint/" + d.Name),
 		})

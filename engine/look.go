@@ -148,7 +148,7 @@ func (e *Engine) survey(nodes []bellman.Node, shards []bellman.Shard) {
 	for _, s := range shards {
 		owners[s.Owner] = s.Alive
 	}
-	var peers []string
+	var peers []bellman.Node
 	now := time.Now()
 	moment := clockOf(nodes, self, beat)
 	c.nodes, c.live, c.expires = nodes, c.live[:0], time.Time{}
@@ -165,7 +165,7 @@ func (e *Engine) survey(nodes []bellman.Node, shards []bellman.Shard) {
 		if !alive || slices.Contains(former, n.Name) {
 			continue
 		}
-		peers = append(peers, n.Addr)
+		peers = append(peers, n)
 		if at := expires.Add(expirySlack); c.expires.IsZero() || at.Before(c.expires) {
 			c.expires = at
 		}

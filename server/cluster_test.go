@@ -7,8 +7,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/config"
@@ -103,6 +106,23 @@ func TestTwoServers(t *testing.T) {
 			eventually(t, "told anything by the other", func() bool { return figure(t, addr, "bellman_hints_received_total") > 0 })
 			if n := figure(t, addr, "bellman_hints_refused_total"); n != 0 {
 				t.Errorf("%v hints of the other were refused", n)
+			}
+		}
+		for node, api := range map[string]*client.Client{"a": a, "b": b} {
+			stats, err := api.Stats(t.Context(), time.Hour)
+			if err != nil || stats.Nodes != 2 || len(stats.Silent) > 0 || stats.Counts.Succeeded != tasks || stats.Lateness.Count != tasks {
+				t.Errorf("%s says %+v, %v; want what both nodes did", node, stats, err)
+			}
+			queues, err := api.Queues(t.Context())
+			if err != nil || queues.Nodes != 2 || queues.Queues[0].LastMinute.Succeeded != tasks {
+				t.Errorf("%s says %+v, %v; want what both nodes did", node, queues, err)
+			}
+			names, err := api.PauseEndpoint(t.Context(), strings.TrimPrefix(merchant.URL, "http://"), client.Because{})
+			if err != nil || !slices.Equal(names, []string{merchant.URL}) {
+				t.Errorf("%s paused %v, %v; want %s", node, names, err, merchant.URL)
+			}
+			if names, err = api.PauseEndpoint(t.Context(), "new.example", client.Because{}); err != nil || len(names) != 2 {
+				t.Errorf("%s paused %v, %v; want a host that nothing was sent to", node, names, err)
 			}
 		}
 		stopA()

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -21,9 +22,10 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
 )
 
-// peers carries hints between the nodes of one store, over HTTP, to addresses of
+// peers carries hints, and figures, between the nodes of one store, over HTTP, to addresses of
 // the table of nodes and no others. Each is signed with a secret that is kept in
 // the store itself, so that whoever can read the database is a peer, and nobody
 // else. All of it is best effort.
@@ -33,6 +35,8 @@ type peers struct {
 	log   *slog.Logger
 	http  *http.Client
 	take  func(bellman.Hint) // what a hint that was received goes to
+
+	report func(context.Context, bellman.FiguresAsk) engine.Report // this node's figures
 
 	mu      sync.Mutex
 	secret  []byte
@@ -44,9 +48,14 @@ type peers struct {
 }
 
 const (
-	hintPath   = "/v1/nodes/hint"
+	hintPath    = "/v1/nodes/hint"
+	figuresPath = "/v1/nodes/figures"
+	answered    = " answered" // is signed with an answer beside its path
+
 	hintHeader = "Bellman-Hint" // t=UNIX NANOSECONDS,v1=HMAC-SHA256 in hexadecimal
 	hintBytes  = 64 << 10
+
+	figuresBytes = 16 << 20
 
 	hintWindow = 10 * time.Second // that clocks, and a network, may be apart
 	restAfter  = 500 * time.Millisecond
@@ -135,13 +144,17 @@ func (p *peers) refresh(ctx context.Context) bool {
 	return true
 }
 
-// signature is that of a hint that was signed at a time for the node at an
+// signature is that of what was signed at a time for a path of the node at an
 // address: it is good nowhere else.
-func (p *peers) signature(at int64, addr string, body []byte) []byte {
+func (p *peers) signature(at int64, path, addr string, body []byte) []byte {
 	p.mu.Lock()
 	mac := hmac.New(sha256.New, p.secret)
 	p.mu.Unlock()
-	fmt.Fprintf(mac, "bellman hint\n%d\n%s\n", at, addr)
+	said := "hint"
+	if path != hintPath {
+		said = path
+	}
+	fmt.Fprintf(mac, "bellman %s\n%d\n%s\n", said, at, addr)
 	mac.Write(body)
 	return mac.Sum(nil)
 }
@@ -173,53 +186,69 @@ func (p *peers) tell(ctx context.Context, addr string, h bellman.Hint) {
 }
 
 func (p *peers) send(ctx context.Context, addr string, h bellman.Hint) error {
+	return p.post(ctx, addr, hintPath, h, nil)
+}
+
+// ask asks the node at an address of the table of nodes for its figures.
+func (p *peers) ask(ctx context.Context, addr string, ask bellman.FiguresAsk) (r engine.Report, err error) {
+	err = p.post(ctx, addr, figuresPath, ask, &r)
+	return r, err
+}
+
+// post sends something to the node at an address, signed, and reads its answer, which
+// must be signed too; to is nil where there is none.
+func (p *peers) post(ctx context.Context, addr, path string, what, to any) error {
 	host, port, err := net.SplitHostPort(addr)
 	if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || strings.ContainsAny(host, "/@?#\\ ") {
 		return fmt.Errorf("%.80q is no address: want HOST:PORT", addr)
 	}
-	body, err := json.Marshal(h)
+	body, err := json.Marshal(what)
 	if err != nil {
 		return err
 	}
-	u := url.URL{Scheme: "http", Host: addr, Path: hintPath}
+	u := url.URL{Scheme: "http", Host: addr, Path: path}
 	for again := false; ; again = true {
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
 		if err != nil {
 			return err
 		}
 		at := time.Now().UnixNano()
-		r.Header.Set(hintHeader, fmt.Sprintf("t=%d,v1=%x", at, p.signature(at, addr, body)))
+		r.Header.Set(hintHeader, fmt.Sprintf("t=%d,v1=%x", at, p.signature(at, path, addr, body)))
 		r.Header.Set("Content-Type", "application/json")
 		resp, err := p.http.Do(r)
 		if err != nil {
 			return err
 		}
-		io.Copy(io.Discard, io.LimitReader(resp.Body, 4<<10)) // so that the connection can be used again
+		text, err := io.ReadAll(io.LimitReader(resp.Body, figuresBytes))
 		resp.Body.Close()
 		switch {
-		case resp.StatusCode == http.StatusNoContent:
+		case err != nil:
+			return err
+		case resp.StatusCode == http.StatusNoContent && to == nil:
 			return nil
+		case resp.StatusCode == http.StatusOK && to != nil:
+			if then, signed, ok := parseSignature(resp.Header.Get(hintHeader)); !ok || then != at || !hmac.Equal(signed, p.signature(at, path+answered, addr, text)) {
+				return errors.New("answered without the signature of a node")
+			}
+			return json.Unmarshal(text, to)
 		case resp.StatusCode != http.StatusUnauthorized || again || !p.refresh(ctx):
 			return fmt.Errorf("answered with %s", resp.Status)
 		}
 	}
 }
 
-// ServeHTTP takes a hint in.
+// ServeHTTP takes a hint in, or says this node's figures.
 func (p *peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
+	path := r.URL.Path
 	at, signed, ok := parseSignature(r.Header.Get(hintHeader))
 	if ok && time.Since(time.Unix(0, at)).Abs() <= hintWindow {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, hintBytes))
-		var h bellman.Hint
-		if err == nil && p.signedBy(r.Context(), at, signed, body) && json.Unmarshal(body, &h) == nil && p.fresh(h.From, at) {
-			p.received.Add(1)
-			p.take(h)
-			w.WriteHeader(http.StatusNoContent)
+		if err == nil && p.signedBy(r.Context(), at, path, signed, body) && p.answer(w, r, path, at, body) {
 			return
 		}
 	}
@@ -227,10 +256,37 @@ func (p *peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusUnauthorized)
 }
 
-// signedBy reports whether a peer signed a hint for this node.
-func (p *peers) signedBy(ctx context.Context, at int64, signed, body []byte) bool {
-	return hmac.Equal(signed, p.signature(at, p.self, body)) ||
-		p.refresh(ctx) && hmac.Equal(signed, p.signature(at, p.self, body))
+// answer answers what a peer has signed. It is false for what makes no sense.
+func (p *peers) answer(w http.ResponseWriter, r *http.Request, path string, at int64, body []byte) bool {
+	if path == figuresPath {
+		var ask bellman.FiguresAsk
+		if json.Unmarshal(body, &ask) != nil {
+			return false
+		}
+		text, err := json.Marshal(p.report(r.Context(), ask))
+		if err != nil {
+			p.log.Error("figures cannot be said", "err", err)
+			w.WriteHeader(http.StatusInternalServerError)
+			return true
+		}
+		w.Header().Set(hintHeader, fmt.Sprintf("t=%d,v1=%x", at, p.signature(at, path+answered, p.self, text)))
+		w.Write(text)
+		return true
+	}
+	var h bellman.Hint
+	if json.Unmarshal(body, &h) != nil || !p.fresh(h.From, at) {
+		return false
+	}
+	p.received.Add(1)
+	p.take(h)
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+// signedBy reports whether a peer signed what came for this node.
+func (p *peers) signedBy(ctx context.Context, at int64, path string, signed, body []byte) bool {
+	return hmac.Equal(signed, p.signature(at, path, p.self, body)) ||
+		p.refresh(ctx) && hmac.Equal(signed, p.signature(at, path, p.self, body))
 }
 
 // fresh reports whether a hint is newer than all others of its node: the same one
@@ -265,7 +321,7 @@ func (s *Server) besidePeers(rest http.Handler) http.Handler {
 		return rest
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == hintPath {
+		if r.URL.Path == hintPath || r.URL.Path == figuresPath {
 			s.peers.ServeHTTP(w, r)
 			return
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/memory"
 )
 
@@ -89,7 +90,7 @@ func TestHintIsRefused(t *testing.T) {
 	a, b, c := hear(t, store), hear(t, store), hear(t, store)
 	body := `{"from":"a/1"}`
 	sign := func(p *hearer, at time.Time, to, body string) string {
-		return fmt.Sprintf("t=%d,v1=%x", at.UnixNano(), p.signature(at.UnixNano(), to, []byte(body)))
+		return fmt.Sprintf("t=%d,v1=%x", at.UnixNano(), p.signature(at.UnixNano(), hintPath, to, []byte(body)))
 	}
 	now := time.Now()
 	stranger := hear(t, memory.New())
@@ -170,5 +171,48 @@ func TestHintIsLost(t *testing.T) {
 	}
 	if len(elsewhere) > 0 {
 		t.Errorf("a redirect was followed to %s", <-elsewhere)
+	}
+}
+
+// A node says its figures to its peers and to nobody else, and a peer believes nobody
+// else.
+func TestFigures(t *testing.T) {
+	store := memory.New()
+	a, b, stranger := hear(t, store), hear(t, store), hear(t, memory.New())
+	want := engine.Report{Node: "b/1", Queues: []engine.QueueReport{{Name: "q", Waiting: 7, Oldest: time.Now().UTC().Truncate(time.Millisecond),
+		LastMinute: bellman.Counts{Added: 2, Attempts: map[bellman.Result]int64{bellman.TimedOut: 3}}}},
+		Endpoints: []bellman.EndpointInfo{{Endpoint: "https://m.example:443", SuccessRate: -1, Pause: &bellman.Pause{Who: "ops"}}},
+		Windows:   []engine.Tally{{Counts: bellman.Counts{Failed: 1}, Late: engine.Durations{Buckets: [][2]uint32{{3, 9}}, Max: time.Second}}}}
+	ask := bellman.FiguresAsk{Queues: true, Windows: []time.Duration{time.Hour}}
+	for _, h := range []*hearer{b, stranger} {
+		h.report = func(_ context.Context, asked bellman.FiguresAsk) engine.Report {
+			if !reflect.DeepEqual(asked, ask) {
+				t.Errorf("asked %+v; want %+v", asked, ask)
+			}
+			return want
+		}
+	}
+	if got, err := a.ask(t.Context(), b.addr, ask); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("b says %+v, %v; want %+v", got, err, want)
+	}
+	if got, err := a.ask(t.Context(), stranger.addr, ask); err == nil {
+		t.Errorf("who does not know the secret was answered: %+v", got)
+	}
+	for name, header := range map[string]string{"none": "", "another time": fmt.Sprintf("t=5,v1=%x", a.signature(5, figuresPath+answered, "", []byte("{}")))} {
+		liar := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set(hintHeader, header)
+			io.WriteString(w, "{}")
+		}))
+		defer liar.Close()
+		if _, err := a.ask(t.Context(), strings.TrimPrefix(liar.URL, "http://"), ask); err == nil {
+			t.Errorf("signature %s: figures of a liar were believed", name)
+		}
+	}
+	r := httptest.NewRequest("POST", figuresPath, strings.NewReader("{}"))
+	at := time.Now().UnixNano()
+	r.Header.Set(hintHeader, fmt.Sprintf("t=%d,v1=%x", at, b.signature(at, hintPath, b.addr, []byte("{}")))) // of a hint
+	w := httptest.NewRecorder()
+	if b.ServeHTTP(w, r); w.Code != 401 {
+		t.Errorf("a question signed as a hint: %d; want 401", w.Code)
 	}
 }

@@ -111,12 +111,14 @@ func Open(o Options) (_ *Server, err error) {
 	}
 	addr := advertised(c, s.Addr())
 	var hint func(context.Context, string, bellman.Hint)
+	var ask func(context.Context, string, bellman.FiguresAsk) (engine.Report, error)
 	if _, alone := s.store.(embedded); !alone {
 		take := func(h bellman.Hint) { s.engine.Hinted(h) } // there is one by the time that somebody tells anything
 		if s.peers, err = newPeers(ctx, s.store, addr, take, s.log); err != nil {
 			return nil, err
 		}
-		hint = s.peers.tell
+		s.peers.report = func(ctx context.Context, ask bellman.FiguresAsk) engine.Report { return s.engine.Report(ctx, ask) }
+		hint, ask = s.peers.tell, s.peers.ask
 	}
 	s.engine, err = engine.New(engine.Options{
 		Store:       s.store,
@@ -124,6 +126,7 @@ func Open(o Options) (_ *Server, err error) {
 		Node:        c.Node,
 		Addr:        addr,
 		Hint:        hint,
+		Ask:         ask,
 		Version:     s.version,
 		Logger:      s.log,
 		Observer:    s.metrics,

@@ -153,7 +153,7 @@ func (c *cluster) pending(t testing.TB) int64 {
 		return -1
 	}
 	var n int64
-	for _, q := range queues {
+	for _, q := range queues.Queues {
 		n += int64(q.Depth.Pending)
 	}
 	return n

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -286,15 +287,48 @@ func (l *till) killed(t *testing.T) {
 func (l *till) finish(t *testing.T, p *process) {
 	t.Helper()
 	defer func() {
-		if !t.Failed() {
-			return
+		if t.Failed() {
+			l.unfinished(t, p)
 		}
-		for task, err := range p.client().Tasks(t.Context(), client.Filter{State: "pending"}) {
-			t.Logf("not over: %+v, %v", task, err)
-		}
-		t.Logf("the server says\n%s", p.log.String())
 	}()
 	eventually(t, "over", func() bool { return l.pending(t, p) == 0 })
+}
+
+// unfinished tells all that can be known of what is not over: tasks and their
+// orders, what the server has in hand, and where each of its goroutines stands, for
+// which the server is ended.
+func (l *till) unfinished(t *testing.T, p *process) {
+	t.Helper()
+	to := p.client()
+	for task, err := range to.Tasks(t.Context(), client.Filter{State: "pending"}) {
+		if err != nil {
+			t.Logf("tasks that are not over: %v", err)
+			break
+		}
+		t.Logf("not over, at %s: %+v", time.Now().UTC().Format(time.RFC3339Nano), task)
+		if page, err := to.Order(t.Context(), client.OrderRef{MerchantNo: task.MerchantNo, OrderNo: task.OrderNo}, 0); err == nil {
+			var log []client.Attempt
+			for _, a := range page.Attempts {
+				log = append(log, a.Attempt)
+			}
+			t.Logf("its order is %s, late payment %q, with these attempts: %s", page.OrderState, page.LatePayment, logged(log))
+		}
+		l.mu.Lock()
+		if b := l.bills[task.OrderNo]; b != nil {
+			t.Logf("at the till it is %s, %s: %s", b.fate, b.state, brief(b.visits))
+		}
+		l.mu.Unlock()
+	}
+	for _, path := range []string{"/v1/queues", "/v1/endpoints", "/v1/nodes", "/metrics"} {
+		if answer, err := http.Get(p.url + path); err == nil {
+			text, err := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			t.Logf("%s: %v\n%s", path, err, text)
+		}
+	}
+	p.signal(syscall.SIGQUIT)
+	p.end(patient)
+	t.Logf("the server says\n%s", p.log.String())
 }
 
 // pending counts the tasks that are.
@@ -304,7 +338,7 @@ func (l *till) pending(t *testing.T, p *process) (n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range queues {
+	for _, q := range queues.Queues {
 		n += int(q.Depth.Pending)
 	}
 	return n

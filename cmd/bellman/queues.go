@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,9 +21,10 @@ func queuesCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return to.print(client.Queues{Queues: queues}, func(t *rows) {
+		to.note(queues.Whole)
+		return to.print(queues, func(t *rows) {
 			t.heads("QUEUE", "SCHEDULE", "PENDING", "SUCCEEDED", "FAILED", "CANCELLED", "WAITING", "IN FLIGHT", "OLDEST OVERDUE", "PAUSED")
-			for _, q := range queues {
+			for _, q := range queues.Queues {
 				t.row(q.Name, q.Schedule, q.Depth.Pending, q.Depth.Succeeded, q.Depth.Failed, q.Depth.Cancelled,
 					q.Waiting, q.InFlight, when(q.OldestOverdue), paused(q.Paused))
 			}
@@ -43,9 +43,10 @@ func endpointsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return to.print(client.Endpoints{Endpoints: endpoints}, func(t *rows) {
+		to.note(endpoints.Whole)
+		return to.print(endpoints, func(t *rows) {
 			t.heads("ENDPOINT", "IN FLIGHT", "LIMIT", "WAITING", "OLDEST", "SUCCESS", "BREAKER", "PAUSED")
-			for _, e := range endpoints {
+			for _, e := range endpoints.Endpoints {
 				rate := ""
 				if e.SuccessRate != nil {
 					rate = fmt.Sprintf("%.1f%%", *e.SuccessRate*100)
@@ -99,9 +100,6 @@ func stopCommand(name, short string, queue func(*client.Client, context.Context,
 			names, err = endpoint(to.Client, ctx, *host, client.Because{Reason: *reason})
 		} else {
 			err = queue(to.Client, ctx, args[0], client.Because{Reason: *reason})
-		}
-		if client.StatusOf(err) == http.StatusNotFound && *host != "" {
-			return fmt.Errorf("no endpoint %s is known: name it in full, such as https://merchant.example:443 (404)", *host)
 		}
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,6 +42,7 @@ func (r *remote) client() (*client.Client, error) {
 type call struct {
 	*client.Client
 	out  io.Writer
+	err  io.Writer
 	json bool // what is printed; else tables
 }
 
@@ -69,7 +71,7 @@ func remoteWithin(c *cobra.Command, limit func() time.Duration, run func(ctx con
 			defer cancel()
 			ctx = within
 		}
-		return run(ctx, &call{Client: server, out: c.OutOrStdout(), json: *output == "json"}, args)
+		return run(ctx, &call{Client: server, out: c.OutOrStdout(), err: c.ErrOrStderr(), json: *output == "json"}, args)
 	}
 	return c
 }
@@ -90,6 +92,13 @@ func ref(args []string) client.Ref {
 		return client.ByID(args[0])
 	}
 	return client.ByKey(args[0], args[1])
+}
+
+// note says which nodes figures are not of, if they are not of all.
+func (to *call) note(w client.Whole) {
+	if len(w.Silent) > 0 {
+		fmt.Fprintf(to.err, "bellman: without what waits and goes on at %s, which did not answer: look at bellman nodes\n", strings.Join(w.Silent, ", "))
+	}
 }
 
 // print writes v, as JSON or by its table.

@@ -86,7 +86,10 @@ func TestRoundTrip(t *testing.T) {
 	if out := operate("endpoints"); !strings.Contains(out, hook) || !strings.Contains(out, "100.0%") {
 		t.Errorf("endpoints printed\n%s", out)
 	}
-	if r := run(t, append([]string{"pause", "--endpoint", "nowhere.example"}, at...)...); r.status != 1 || !strings.Contains(r.errors, "such as https://merchant.example:443") {
+	if out := operate("pause", "--endpoint", "nowhere.example"); !strings.Contains(out, "https://nowhere.example:443, http://nowhere.example:80") {
+		t.Errorf("pause of a host that nothing was sent to printed\n%s", out)
+	}
+	if r := run(t, append([]string{"pause", "--endpoint", "https://nowhere.example/path"}, at...)...); r.status != 1 || !strings.Contains(r.errors, "want a host, a host:port, or one endpoint in full") {
 		t.Errorf("pause of no endpoint: status %d, %q", r.status, r.errors)
 	}
 	if r := run(t, append([]string{"get", "default", "none"}, at...)...); r.status != 1 || !strings.Contains(r.errors, "404") {
@@ -96,7 +99,7 @@ func TestRoundTrip(t *testing.T) {
 	// What is exported, from the server, from a backup and from its directory.
 	eventually(t, "at rest", func() bool {
 		queues, err := p.client().Queues(t.Context())
-		return err == nil && queues[0].Depth.Pending == 0 && queues[0].InFlight == 0
+		return err == nil && queues.Queues[0].Depth.Pending == 0 && queues.Queues[0].InFlight == 0
 	})
 	running := operate("export")
 	tasks := exported(t, running)

@@ -78,7 +78,7 @@ func TestTorture(t *testing.T) {
 	}
 	eventually(t, "over", func() bool {
 		queues, err := p.client().Queues(t.Context())
-		return err == nil && queues[0].Depth.Pending == 0
+		return err == nil && queues.Queues[0].Depth.Pending == 0
 	})
 	p.stop()
 	if out := must(t, "check", "--store", "pebble:"+dir); testing.Verbose() {

@@ -1,0 +1,71 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+)
+
+// Each node shows the same figures, which are all nodes'. One that does not answer is
+// named, and holds nobody up.
+func TestFigures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew(t)
+		queue := engine.Queue{Name: "q", Schedule: "0s, 1h", Handler: bellman.HandlerFunc(func(_ context.Context, task *bellman.Task, _ int) bellman.Verdict {
+			if task.Endpoint == "slow" {
+				time.Sleep(4 * time.Second)
+			}
+			return bellman.Verdict{Next: bellman.Succeed, Result: bellman.Accepted}
+		})}
+		a, b := c.start("a", queue), c.start("b", queue)
+		defer a.stop()
+		defer b.stop()
+		time.Sleep(20 * time.Second)
+		for i, m := range []*member{a, b, b} {
+			for j := range 10 {
+				add(t, m.Engine, &bellman.Task{Queue: "q", Endpoint: fmt.Sprint("quick", i)})
+				if j == 0 {
+					add(t, m.Engine, &bellman.Task{Queue: "q", Endpoint: "slow"})
+				}
+			}
+		}
+		time.Sleep(2 * time.Second)
+		ask := bellman.FiguresAsk{Queues: true, Endpoints: true, Gauges: true, Windows: []time.Duration{time.Hour, time.Minute}, Minutes: 5}
+		for _, m := range []*member{a, b} {
+			f, err := m.Figures(t.Context(), ask)
+			if err != nil || f.Nodes != 2 || len(f.Silent) > 0 {
+				t.Fatalf("%s: %v, of %d nodes, without %v; want 2", m.name, err, f.Nodes, f.Silent)
+			}
+			q, hour := f.Queues[0], f.Windows[0]
+			if q.InFlight != 3 || q.LastMinute.Added != 33 || q.LastMinute.Attempts[bellman.Accepted] != 30 || f.Gauges.InFlight != 3 {
+				t.Errorf("%s: queue %+v, gauges %+v; want 3 in flight, 33 added, 30 accepted", m.name, q, f.Gauges)
+			}
+			if hour.Counts.Added != 33 || hour.Counts.Succeeded != 30 || hour.Lateness.Count != 30 || len(f.Windows) != 2 {
+				t.Errorf("%s: the last hour %+v; want 33 added, 30 succeeded", m.name, hour)
+			}
+			var succeeded int64
+			for _, minute := range f.Minutes {
+				succeeded += minute.Counts.Succeeded
+			}
+			if succeeded != 30 || len(f.Minutes) > 5 {
+				t.Errorf("%s: %d minutes with %d succeeded; want 30", m.name, len(f.Minutes), succeeded)
+			}
+			if len(f.Endpoints) != 4 || f.Endpoints[3].Endpoint != "slow" || f.Endpoints[3].InFlight != 3 || f.Endpoints[1].SuccessRate != 1 || f.Endpoints[1].Attempts != 10 {
+				t.Errorf("%s: endpoints %+v; want 3 in flight to slow, 10 of 10 accepted", m.name, f.Endpoints)
+			}
+		}
+		b.store.cut.Store(true)
+		began := time.Now()
+		f, err := a.Figures(t.Context(), ask)
+		if took := time.Since(began); err != nil || f.Nodes != 1 || len(f.Silent) != 1 || !strings.HasPrefix(f.Silent[0], "b/") || took > 300*time.Millisecond {
+			t.Errorf("of %d nodes, without %v, %v, after %v; want without b after 300ms", f.Nodes, f.Silent, err, took)
+		}
+		b.store.cut.Store(false)
+	})
+}
