@@ -22,11 +22,15 @@ func alone(t *testing.T, seed uint64) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // or it would collect when it likes; see collect
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 30))
 	cryptotest.SetGlobalRandom(t, seed)
-	newestThread()
+	anew := threads()
+	anew()
 	var w *world
 	synctest.Test(t, func(*testing.T) {
 		w = newWorld(newPlan(seed, mostNodes), memory.New())
+		over := make(chan struct{})
+		go w.collect(over, anew)
 		w.run()
+		close(over)
 		w.judge()
 	})
 	g := w.truth.ledger
@@ -47,7 +51,7 @@ func alone(t *testing.T, seed uint64) {
 
 // collect frees memory now and then, when everything stands still, so that it does not
 // change who goes first.
-func (w *world) collect(over <-chan struct{}) {
+func (w *world) collect(over <-chan struct{}, anew func()) {
 	const enough = 200 << 20 // bytes, since the last time
 	used := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	left := uint64(0)
@@ -60,23 +64,36 @@ func (w *world) collect(over <-chan struct{}) {
 		if metrics.Read(used); used[0].Value.Uint64() > left+enough {
 			synctest.Wait()
 			runtime.GC()
+			anew()
 			metrics.Read(used)
 			left = used[0].Value.Uint64()
 		}
 	}
 }
 
-// newestThread goes on in a thread of which the runtime has made a certain number: each has
-// chance of its own, and how many there are before a test begins hangs on how quick they are.
-func newestThread() {
-	const enough = 16
-	for threads := pprof.Lookup("threadcreate"); threads.Count() < enough; {
-		taken := make(chan struct{})
-		go func() {
-			runtime.LockOSThread() // and keeps it
-			close(taken)
-			select {}
-		}()
-		<-taken
+// threads returns what goes on in a new thread, which is the runtime's 16th, 32nd and so on.
+// Each has chance of its own, by its number, and which one it is before a test begins, and
+// after a collection, hangs on how quick they are.
+func threads() (anew func()) {
+	ask := make(chan struct{}) // what it starts must not be in the bubble
+	go func() {
+		made := pprof.Lookup("threadcreate")
+		for want := 16; ; want += 16 {
+			<-ask
+			for made.Count() < want {
+				taken := make(chan struct{})
+				go func() {
+					runtime.LockOSThread() // and keeps it
+					close(taken)
+					select {}
+				}()
+				<-taken
+			}
+			ask <- struct{}{}
+		}
+	}()
+	return func() {
+		ask <- struct{}{}
+		<-ask
 	}
 }

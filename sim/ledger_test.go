@@ -90,6 +90,7 @@ type account struct {
 	accepted bool // somebody was told so
 	byHand   bool // somebody changed it
 	twice    int  // requests that were sent again for the same due time, and might be
+	gap      gap  // before the next attempt, by the schedule
 
 	// Who gave its shard away while an attempt was in flight, and may still record that.
 	parked   map[*life]bool
@@ -322,7 +323,10 @@ func (g *ledger) changed(l *life, c *bellman.Change, held map[uint16]bool) {
 	}
 	g.decided(c, a, &was, hand)
 	if c.Attempt != nil {
-		g.recorded(l, c, a)
+		s := g.recorded(l, c, a)
+		if !hand {
+			g.waits(a, c, &was, s)
+		}
 	}
 	switch {
 	case c.Attempt != nil:
@@ -365,8 +369,8 @@ func (g *ledger) decided(c *bellman.Change, a *account, was *bellman.Status, han
 	g.wrong(c.ID, "its data changed, and no handler said so")
 }
 
-// recorded finds the request that an attempt in the log was.
-func (g *ledger) recorded(l *life, c *bellman.Change, a *account) {
+// recorded finds the request that an attempt in the log was; nil: there was none.
+func (g *ledger) recorded(l *life, c *bellman.Change, a *account) *send {
 	at := c.Attempt
 	if n := len(a.log); at.Number != n+1 {
 		g.wrong(c.ID, "%s logged attempt %d after %d of them", l, at.Number, n)
@@ -383,7 +387,7 @@ func (g *ledger) recorded(l *life, c *bellman.Change, a *account) {
 			continue
 		}
 		s.recorded, s.result = time.Now(), at.Result
-		return
+		return s
 	}
 	switch {
 	case at.Result == bellman.Unknown && at.Trigger == bellman.ByTakeover: // of a node that died
@@ -391,4 +395,5 @@ func (g *ledger) recorded(l *life, c *bellman.Change, a *account) {
 	default:
 		g.wrong(c.ID, "%s logged attempt %d as %v, and sent none", l, at.Number, at.Result)
 	}
+	return nil
 }

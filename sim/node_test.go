@@ -30,7 +30,7 @@ type node struct {
 	slowly time.Time
 	extra  time.Duration // of each call, while it is slow
 	lost   time.Time
-	wall   time.Duration // its wall clock is ahead of the truth
+	wall   wall
 }
 
 func (n *node) until(field *time.Time, length time.Duration) {
@@ -96,6 +96,8 @@ type life struct {
 	failed  error     // of Run
 	thawing int       // calls that waited until it went on
 	hinting int       // hints that were to be sent
+
+	hand hand // of its clock; belongs to the ledger
 }
 
 func (l *life) String() string {
@@ -183,7 +185,11 @@ func (n *node) begin(gen int) (again bool) {
 		return false
 	}
 	w := n.world
-	l := &life{world: w, node: n, number: n.lives, dead: make(chan struct{}), ended: make(chan struct{})}
+	if n.wall.off(time.Now()).Abs() > maxSkew {
+		n.mu.Unlock()
+		return true
+	}
+	l := &life{world: w, node: n, number: n.lives, hand: newHand(&n.wall), dead: make(chan struct{}), ended: make(chan struct{})}
 	n.lives++
 	var ctx context.Context
 	ctx, l.cancel = context.WithCancel(context.Background())
@@ -193,6 +199,7 @@ func (n *node) begin(gen int) (again bool) {
 		Node:    n.name,
 		Process: strconv.Itoa(l.number),
 		Addr:    n.name,
+		Wall:    n.wall.now,
 		Hint:    l.hint(),
 		Logger:  slog.New(&journal{life: l}),
 	})

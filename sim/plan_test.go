@@ -24,12 +24,13 @@ const (
 	silence                 // a receiver is not there for
 	shut                    // somebody pauses a queue or a receiver for
 	reload                  // a node gets other rules for its queues for
-	jump                    // a node's wall clock is set
+	jump                    // a node's wall clock is wrong for
+	drift                   // a node's wall clock runs too quick or too slow for
 	troubles
 )
 
 var troubleNames = [troubles]string{"crash", "freeze", "cut off", "drag", "lossy", "outage", "no room", "restart",
-	"rolling restart", "blackout", "silence", "shut", "reload", "clock step"}
+	"rolling restart", "blackout", "silence", "shut", "reload", "clock step", "drift"}
 
 func (t trouble) String() string { return troubleNames[t] }
 
@@ -39,7 +40,7 @@ type incident struct {
 	at     time.Duration // since the beginning
 	length time.Duration
 	who    int           // which node or receiver
-	step   time.Duration // of a clock
+	step   time.Duration // that a clock is ahead, or gains a second; that a call takes longer
 }
 
 func (i incident) String() string {
@@ -116,7 +117,12 @@ func (p *plan) incident(d *dice, t trouble, at time.Duration) incident {
 	case reload:
 		i.length = short(time.Second, time.Minute)
 	case jump:
-		i.step = pick(d, short(-300*time.Millisecond, 300*time.Millisecond), short(-time.Hour, time.Hour), short(-3*time.Second, 3*time.Second))
+		i.step = pick(d, short(-300*time.Millisecond, 300*time.Millisecond), short(-time.Hour, time.Hour), short(-3*time.Second, 3*time.Second),
+			time.Hour, -time.Hour)
+		i.length = pick(d, short(0, 3*time.Second), short(10*time.Second, 2*time.Minute), short(time.Minute, 10*time.Minute))
+	case drift:
+		i.step = pick(d, short(-time.Millisecond, time.Millisecond), short(-200*time.Millisecond, 200*time.Millisecond)) // a second
+		i.length = short(10*time.Second, 5*time.Minute)
 	}
 	return i
 }

@@ -25,6 +25,8 @@ func (g *ledger) sent(s *send) (nth int) {
 	g.tell(s.task, "%s sends attempt %d of version %d, due %s, trigger %v", s.life, s.number, s.version, g.since(s.due), s.trigger)
 	g.stamp(4, int64(s.number), int64(s.version), int64(s.life.node.index))
 	iced := time.Since(s.life.node.freezing()) < maxStill
+	g.told(s.life, s.begun, s.clock)
+	g.early(a, s)
 	if early := s.due.Sub(s.clock); early > 0 {
 		g.wrong(s.task, "%s sent attempt %d %v before it was due", s.life, s.number, early)
 	}

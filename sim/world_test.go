@@ -76,8 +76,6 @@ func (w *world) run() {
 			n.start()
 		})
 	}
-	over := make(chan struct{})
-	go w.collect(over)
 	w.spawn(w.callers)
 	w.spawn(w.people)
 	for _, i := range w.plan.incidents {
@@ -87,6 +85,7 @@ func (w *world) run() {
 	time.Sleep(time.Until(w.truth.began.Add(w.plan.length)))
 	w.heal()
 	w.settle()
+	w.clocks()
 	for _, n := range w.nodes {
 		began := time.Now()
 		l := n.current()
@@ -96,7 +95,6 @@ func (w *world) run() {
 		}
 	}
 	w.running.Wait()
-	close(over)
 }
 
 // befall makes an incident happen.
@@ -174,10 +172,26 @@ func (w *world) befall(i incident) {
 			}
 		}
 	case jump:
-		node.mu.Lock()
-		node.wall += i.step
-		node.mu.Unlock()
+		w.wind(node, i.step, 0)
+		later(func() { w.wind(node, 0, 0) })
+	case drift:
+		w.wind(node, node.wall.off(now), i.step.Seconds())
+		later(func() { w.wind(node, 0, 0) })
 	}
+}
+
+// wind sets a node's wall clock, and how much it gains a second.
+func (w *world) wind(n *node, ahead time.Duration, drift float64) {
+	l := n.current()
+	w.note(func(*ledger) {
+		if l != nil {
+			l.hand.see(&n.wall)
+		}
+		n.wall.set(ahead, drift)
+		if l != nil {
+			l.hand.see(&n.wall)
+		}
+	})
 }
 
 // again stops a node in order and starts it.
@@ -212,6 +226,7 @@ func (w *world) heal() {
 		r.mu.Unlock()
 	}
 	for _, n := range w.nodes {
+		w.wind(n, 0, 0)
 		n.mu.Lock()
 		n.frozen, n.noNet, n.slowly, n.lost = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 		n.mu.Unlock()
@@ -221,6 +236,7 @@ func (w *world) heal() {
 		n.start()
 	}
 	time.Sleep(15 * time.Second)
+	w.clocks()
 }
 
 // settle waits until every task has ended, for as long as a schedule and a task
