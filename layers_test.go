@@ -44,17 +44,21 @@ var layers = map[string][]string{
 	"merchant": {"", "schedule", "rule", "deliver/sign"},
 	"deliver":  {"", "rule", "deliver/sign", "deliver/cause", "deliver/field"},
 	"outcome":  {"", "rule"},
+	"adopt":    {"client", "schedule"},
 	"resend":   {""},
 	"order":    {"", "schedule"},
 	"client":   {""},
 	"api":      {"", "client", "schedule", "rule"},
 	"console":  {"", "client", "schedule"},
-	"config":   {"schedule", "rule", "deliver/sign", "order/states", "order/gateway", "source"},
+	"config":   {"schedule", "rule", "deliver/sign", "order/states", "order/gateway", "source", "sender"},
 	"metrics":  {""},
 
-	// Brokers: where tasks come from.
-	"source":   {"", "rule"},
-	"rabbitmq": {"", "rule", "source"},
+	// Brokers: where tasks come from, and where they go.
+	"source":            {"", "rule"},
+	"source/sourcetest": {},
+	"sender":            {"", "deliver/sign", "deliver/field"},
+	"rabbitmq":          {"", "rule", "source", "sender"},
+	"nats":              {"", "rule", "source", "sender"},
 
 	// Channels: what an order's watch asks.
 	"order/states":    {"", "order", "rule"},
@@ -65,11 +69,11 @@ var layers = map[string][]string{
 
 	// Where the parts meet. Only these see more than their own part.
 	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "pebble", "postgres", "mysql", "internal/sqlstore", "api", "console", "client", "config", "metrics",
-		"order", "order/states", "order/gateway", "order/wechatpay", "order/alipay", "outcome", "merchant", "source", "rabbitmq"},
+		"order", "order/states", "order/gateway", "order/wechatpay", "order/alipay", "outcome", "merchant", "source", "sender", "rabbitmq", "nats"},
 	"demo":          {"", "schedule", "client", "config", "server", "order"},
 	"bench":         {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble", "bench/scratch"},
 	"bench/scratch": {"config"},
-	"cmd/bellman": {"", "schedule", "deliver/sign", "client", "config", "server", "demo", "bench",
+	"cmd/bellman": {"", "schedule", "deliver/sign", "client", "config", "server", "demo", "bench", "adopt",
 		"pebble"}, // export and check open a store that no server has open
 }
 
@@ -87,6 +91,7 @@ var homes = map[string]string{
 	"github.com/goccy":             "config",
 	"github.com/go-sql-driver":     "mysql",
 	"github.com/jackc":             "postgres",
+	"github.com/nats-io":           "nats",
 	"github.com/prometheus":        "metrics",
 	"github.com/rabbitmq":          "rabbitmq",
 	"github.com/spf13":             "cmd/bellman",
@@ -100,6 +105,7 @@ var homes = map[string]string{
 // outside.
 var guests = map[string][]string{
 	"bench/scratch": {"github.com/jackc", "github.com/go-sql-driver"},
+	"adopt":         {"github.com/go-sql-driver"},
 }
 
 func TestLayers(t *testing.T) {

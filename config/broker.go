@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/sender"
 	"github.com/bellmanhq/bellman/source"
 )
 
@@ -367,7 +368,8 @@ func (s *Source) mistakes() (all []mistake) {
 	return all
 }
 
-// checkBrokers looks whether the connections and queues that sources name are there.
+// checkBrokers looks whether the connections that queues and sources name are there,
+// and the queues.
 func (c *Config) checkBrokers() (ps Problems) {
 	kinds := map[string]string{} // empty where only the server can tell
 	for _, connection := range c.Connections {
@@ -379,6 +381,22 @@ func (c *Config) checkBrokers() (ps Problems) {
 	queues := map[string]bool{}
 	for _, q := range c.Queues {
 		queues[q.Name] = true
+	}
+	for _, q := range c.Queues {
+		to, err := sender.Parse(q.URL)
+		if !sender.Is(q.URL) || err != nil { // which was told already
+			continue
+		}
+		at := "queues." + q.Name + ".url"
+		kind, known := kinds[to.Connection]
+		switch {
+		case !known && len(kinds) == 0:
+			ps = append(ps, c.places[at].problem(at, fmt.Sprintf("%q is no connection: there are none", to.Connection)))
+		case !known:
+			ps = append(ps, c.places[at].problem(at, fmt.Sprintf("%q is no connection: want %s", to.Connection, oneOf(slices.Sorted(maps.Keys(kinds))))))
+		case kind != "" && kind != to.Kind:
+			ps = append(ps, c.places[at].problem(at, fmt.Sprintf("%q is of %s: want %s://%s/…", to.Connection, brokerNames[kind], kind, to.Connection)))
+		}
 	}
 	for i, s := range c.Sources {
 		at := fmt.Sprintf("sources[%d]", i)

@@ -19,6 +19,7 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/sender"
 )
 
 var configFields = []field[Config]{
@@ -335,6 +336,10 @@ func target(to *string, s string) error {
 	*to = s
 	if s == "" {
 		return nil
+	}
+	if sender.Is(s) {
+		_, err := sender.Parse(s)
+		return err
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -4,17 +4,45 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/api"
 	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/nats"
 	"github.com/bellmanhq/bellman/rabbitmq"
+	"github.com/bellmanhq/bellman/sender"
 	"github.com/bellmanhq/bellman/source"
 )
 
-// openSources builds the sources. It connects to nothing yet: a broker that is away
-// holds up no start.
+// openConnections builds what publishes to the brokers that the configuration
+// names. It connects to nothing yet: a broker that is away holds up no start.
+func (s *Server) openConnections(c *config.Config) error {
+	s.connections = make(map[string]sender.Connection, len(c.Connections))
+	for _, connection := range c.Connections {
+		kind, url, err := connection.Resolve()
+		if err != nil {
+			return &ConfigError{err}
+		}
+		to := sender.Connection{Kind: kind}
+		switch kind {
+		case config.RabbitMQ:
+			rabbit := rabbitmq.NewSender(url, s.known())
+			to.Publisher, s.senders = rabbit, append(s.senders, rabbit)
+		case config.NATS:
+			bus := nats.NewSender(url, s.known())
+			to.Publisher, s.senders = bus, append(s.senders, bus)
+		}
+		s.connections[connection.Name] = to
+	}
+	return nil
+}
+
+// known is how the operator of a broker sees this node.
+func (s *Server) known() string { return strings.TrimSpace("bellman " + s.config.Node) }
+
+// openSources builds the sources, which connect to nothing yet.
 func (s *Server) openSources(c *config.Config, ready front) error {
 	connections := make(map[string]config.Connection, len(c.Connections))
 	for _, connection := range c.Connections {
@@ -48,9 +76,14 @@ func (s *Server) openSources(c *config.Config, ready front) error {
 
 // broker is where a source takes its messages from.
 func (s *Server) broker(from *config.Source, url string) source.Broker {
+	if from.Kind() == config.NATS {
+		return &nats.Stream{
+			URL: url, Name: from.Stream, Durable: from.Durable, Subjects: from.Subjects, DeadLetter: from.DeadLetter,
+			AsItIs: from.AsItIs, Prefetch: from.Prefetch, Client: s.known(),
+		}
+	}
 	q := &rabbitmq.Queue{
-		URL: url, Name: from.Queue, DeadLetter: from.DeadLetter, AsItIs: from.AsItIs, Prefetch: from.Prefetch,
-		Client: "bellman " + s.config.Node,
+		URL: url, Name: from.Queue, DeadLetter: from.DeadLetter, AsItIs: from.AsItIs, Prefetch: from.Prefetch, Client: s.known(),
 	}
 	for _, b := range from.Bind {
 		q.Bind = append(q.Bind, rabbitmq.Binding(b))

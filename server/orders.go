@@ -9,18 +9,18 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/config"
-	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/alipay"
 	"github.com/bellmanhq/bellman/order/gateway"
 	"github.com/bellmanhq/bellman/order/states"
 	"github.com/bellmanhq/bellman/order/wechatpay"
 	"github.com/bellmanhq/bellman/rule"
+	"github.com/bellmanhq/bellman/sender"
 )
 
 // watch builds the handler of an order queue; notify are the handlers of the
 // queues that may tell how an order ended.
-func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]*deliver.Handler) (*order.Handler, error) {
+func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]sender.Handler) (*order.Handler, error) {
 	channel, err := s.channel(q)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func orNever(d time.Duration) time.Duration {
 
 // thenOf is who is told how an order ended, and what: what the preset finds in the
 // answer, and over it the fields of then.json.
-func thenOf(t *config.Then, c *config.Config, notify map[string]*deliver.Handler, log *slog.Logger) (order.Then, error) {
+func thenOf(t *config.Then, c *config.Config, notify map[string]sender.Handler, log *slog.Logger) (order.Then, error) {
 	if t.Queue == "" {
 		return order.Then{}, nil
 	}

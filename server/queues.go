@@ -13,12 +13,13 @@ import (
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/outcome"
 	"github.com/bellmanhq/bellman/rule"
+	"github.com/bellmanhq/bellman/sender"
 )
 
 // queues builds the engine's queues, each with its handler.
 func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 	queues := make([]engine.Queue, len(c.Queues))
-	notify := make(map[string]*deliver.Handler, len(c.Queues))
+	notify := make(map[string]sender.Handler, len(c.Queues))
 	for i := range c.Queues {
 		q := &c.Queues[i]
 		queues[i] = engine.Queue{
@@ -37,11 +38,7 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 		if q.Kind == "order" {
 			continue
 		}
-		home, err := sign.NewSecret(q.URL).Resolve()
-		if err != nil {
-			return nil, fmt.Errorf("queue %s: url: %w", q.Name, err)
-		}
-		h, err := s.client.Handler(deliver.Rules{URL: string(home), Success: q.Success, Sign: q.Sign})
+		h, err := s.notifier(q)
 		if err != nil {
 			return nil, fmt.Errorf("queue %s: %w", q.Name, err)
 		}
@@ -65,6 +62,25 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 		}
 	}
 	return queues, nil
+}
+
+// notifier builds the handler of a queue of kind notify: over HTTP, or, for addresses
+// of brokers, as messages.
+func (s *Server) notifier(q *config.Queue) (sender.Handler, error) {
+	home, err := sign.NewSecret(q.URL).Resolve()
+	if err != nil {
+		return nil, fmt.Errorf("url: %w", err)
+	}
+	url := string(home)
+	requests := deliver.Rules{URL: url, Success: q.Success, Sign: q.Sign}
+	if sender.Is(url) {
+		requests.URL = ""
+	}
+	h, err := s.client.Handler(requests)
+	if err != nil {
+		return nil, err
+	}
+	return sender.New(sender.Rules{URL: url, Sign: q.Sign, Connections: s.connections, Else: h})
 }
 
 // ended is what tells how the tasks of a queue end; nil: nobody is told.
@@ -116,7 +132,7 @@ func orderConcurrency(q *config.Queue) int {
 // order's own data must not go out as a notification, and no notification be lost
 // as an order that cannot be read.
 type (
-	notifies struct{ *deliver.Handler }
+	notifies struct{ sender.Handler }
 	watches  struct{ *order.Handler }
 )
 

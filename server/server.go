@@ -23,6 +23,7 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/metrics"
 	"github.com/bellmanhq/bellman/resend"
+	"github.com/bellmanhq/bellman/sender"
 	"github.com/bellmanhq/bellman/source"
 )
 
@@ -53,6 +54,9 @@ type Server struct {
 	kinds    atomic.Pointer[map[string]string] // of the queues, by their names
 	listener net.Listener
 	http     *http.Server
+
+	connections map[string]sender.Connection // brokers, by their names
+	senders     []interface{ Close() }
 }
 
 // A ConfigError is an error of the configuration: no start anew mends it.
@@ -102,6 +106,9 @@ func Open(o Options) (_ *Server, err error) {
 	}
 	s.metrics = metrics.New(s.version)
 	s.keepKinds(c)
+	if err := s.openConnections(c); err != nil {
+		return nil, err
+	}
 	queues, err := s.queues(c)
 	if err != nil {
 		return nil, &ConfigError{err}
@@ -234,6 +241,9 @@ func (s *Server) Close() error {
 	}
 	if s.client != nil {
 		s.client.Close()
+	}
+	for _, to := range s.senders {
+		to.Close()
 	}
 	if s.peers != nil {
 		s.peers.close()

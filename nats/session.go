@@ -1,0 +1,205 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/bellmanhq/bellman/rule"
+	"github.com/bellmanhq/bellman/source"
+)
+
+// A session is a connection that takes messages of one stream.
+type session struct {
+	stream   *Stream
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	consumer jetstream.Consumer
+	created  time.Time // when the stream was made
+	prefetch int
+
+	consuming jetstream.ConsumeContext
+	messages  chan jetstream.Msg
+
+	done   chan struct{}
+	broken sync.Once
+	err    error
+}
+
+// maxPull is how many bytes a server sends at once. More than any message has.
+const maxPull = 80 << 20
+
+// end ends the session for a reason.
+func (s *session) end(why error) {
+	s.broken.Do(func() {
+		s.err = why
+		close(s.done)
+	})
+}
+
+func (s *session) Done() <-chan struct{} { return s.done }
+
+func (s *session) Err() error {
+	select {
+	case <-s.done:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+func (s *session) Resume(context.Context) error {
+	messages := make(chan jetstream.Msg, source.BatchMost)
+	consuming, err := s.consumer.Consume(
+		func(m jetstream.Msg) {
+			select {
+			case messages <- m:
+			case <-s.done:
+			}
+		},
+		jetstream.PullMaxMessagesWithBytesLimit(s.prefetch, maxPull),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+			switch {
+			case errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrConsumerNotFound),
+				errors.Is(err, jetstream.ErrBadRequest), errors.Is(err, jetstream.ErrNoHeartbeat), errors.Is(err, nats.ErrNoResponders):
+				s.end(fmt.Errorf("consumer %q: %w", s.stream.Durable, err))
+			}
+		}))
+	if err != nil {
+		return fmt.Errorf("consume stream %q: %w", s.stream.Name, err)
+	}
+	s.consuming, s.messages = consuming, messages
+	return nil
+}
+
+func (s *session) Pause() error {
+	consuming, messages := s.consuming, s.messages
+	closed := consuming.Closed()
+	consuming.Drain()
+	go func() {
+		select {
+		case <-closed: // nothing is handed over any more
+			close(messages)
+		case <-s.done:
+		}
+	}()
+	return nil
+}
+
+func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]source.Message, error) {
+	select {
+	case <-ctx.Done():
+		return buf, ctx.Err()
+	case <-s.done:
+		return buf, s.err
+	case m, ok := <-s.messages:
+		if !ok {
+			return buf, io.EOF
+		}
+		buf = append(buf, s.message(m))
+	}
+	for len(buf) < most {
+		select {
+		case m, ok := <-s.messages:
+			if !ok {
+				return buf, io.EOF
+			}
+			buf = append(buf, s.message(m))
+		default:
+			return buf, nil
+		}
+	}
+	return buf, nil
+}
+
+// message is a message of JetStream as a source takes it. Where its publisher gave
+// it no id it has that of its place in the stream, which it keeps.
+func (s *session) message(m jetstream.Msg) source.Message {
+	given := m.Headers()
+	header := make(map[string]string, len(given))
+	for name, values := range given {
+		header[strings.ToLower(name)] = strings.Join(values, ", ")
+	}
+	id := given.Get(nats.MsgIdHdr)
+	if id == "" {
+		id = s.place(m)
+	}
+	return source.Message{
+		Message:  rule.Message{ID: id, Subject: m.Subject(), Header: header, Body: m.Data()},
+		Delivery: m,
+	}
+}
+
+// place is where a message stands: the stream, since when there is one of that name,
+// and the number in it.
+func (s *session) place(m jetstream.Msg) string {
+	meta, err := m.Metadata()
+	if err != nil {
+		return "" // not a message of JetStream: which does not come here
+	}
+	return fmt.Sprintf("%s@%d/%d", meta.Stream, s.created.Unix(), meta.Sequence.Stream)
+}
+
+func (s *session) Ack(messages []source.Message) error {
+	for _, m := range messages {
+		if err := m.Delivery.(jetstream.Msg).Ack(); err != nil {
+			return fmt.Errorf("acknowledge: %w", err)
+		}
+	}
+	return nil
+}
+
+// Bury publishes messages to the subject of dead letters, as they came but for the
+// reason among their headers. One that is buried twice is kept once.
+func (s *session) Bury(ctx context.Context, dead []source.Dead) error {
+	waits := make([]jetstream.PubAckFuture, 0, len(dead))
+	for _, one := range dead {
+		m := one.Delivery.(jetstream.Msg)
+		headers := maps.Clone(m.Headers())
+		if headers == nil {
+			headers = nats.Header{}
+		}
+		for name := range headers {
+			if strings.HasPrefix(name, "Nats-") { // they would mean something here
+				headers["Bellman-"+name] = headers[name]
+				delete(headers, name)
+			}
+		}
+		headers.Set(source.ReasonHeader, one.Reason)
+		headers.Set(source.SourceHeader, s.stream.Name+" "+m.Subject())
+		headers.Set(nats.MsgIdHdr, s.place(m))
+		wait, err := s.js.PublishMsgAsync(&nats.Msg{Subject: s.stream.DeadLetter, Header: headers, Data: m.Data()})
+		if err != nil {
+			return fmt.Errorf("publish to %q: %w", s.stream.DeadLetter, err)
+		}
+		waits = append(waits, wait)
+	}
+	for _, wait := range waits {
+		select {
+		case <-wait.Ok():
+		case err := <-wait.Err():
+			return fmt.Errorf("publish to %q: %w", s.stream.DeadLetter, err)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.done:
+			return s.err
+		}
+	}
+	return nil
+}
+
+// closeTimeout is how long Close waits for the last acknowledgements to be sent.
+const closeTimeout = time.Second
+
+func (s *session) Close() {
+	s.conn.FlushTimeout(closeTimeout) // they come again where it fails
+	s.conn.Close()
+}
