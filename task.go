@@ -48,6 +48,10 @@ type Task struct {
 	Delay   time.Duration
 	StartAt time.Time
 
+	// Resume says that another system attempted the task before: its schedule goes on
+	// from there. It is input, gone when the task was added; nil: the schedule begins.
+	Resume *Resume
+
 	// Endpoint names what the task goes to, for fairness and limits: usually
 	// scheme://host:port. Empty: the queue is one endpoint.
 	Endpoint string
@@ -56,6 +60,13 @@ type Task struct {
 
 	// Last is the newest attempt; nil before the first. Only reads of a store set it.
 	Last *Attempt
+}
+
+// A Resume is where another system left a task.
+type Resume struct {
+	Attempts int       // how many it made: at least one
+	Last     time.Time // when the last of them began
+	Began    time.Time // when the first was due: ages and offsets count from here; zero: Last
 }
 
 // Created is when the task was added: the time in its id.

@@ -46,6 +46,9 @@ func ask(in *client.CreateTask, f *faults) *bellman.Task {
 		Schedule: in.Schedule, Success: in.Success, Repeat: in.Repeat,
 		StartAt: in.Due.Time,
 	}
+	if r := in.Resume; r != nil {
+		t.Resume = &bellman.Resume{Attempts: r.Attempts, Last: r.Last.Time, Began: r.Began.Time}
+	}
 	askLabels(in, f)
 	bounded(f, "url", in.URL, maxURL)
 	bounded(f, "method", in.Method, maxMethod)

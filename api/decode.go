@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"fmt"
+	"strconv"
 
 	"github.com/bellmanhq/bellman/client"
 )
@@ -93,7 +95,7 @@ func decodeTasks(s *scanner) ([]wanted, error) {
 // and those that are more than that.
 var fields = [...]string{"queue", "key", "merchant_no", "order_no", "event", "url", "method", "body",
 	"delay", "schedule", "success", "timeout", "max_age", "repeat", "expires",
-	"due", "json", "headers", "vars", "notify"}
+	"due", "json", "headers", "vars", "notify", "resume"}
 
 const (
 	dueField = iota + 15
@@ -101,6 +103,7 @@ const (
 	headersField
 	varsField
 	notifyField
+	resumeField
 )
 
 // decodeOne reads one task where s stands.
@@ -142,11 +145,13 @@ func decodeOne(s *scanner, o *wanted) error {
 			in.Vars, err = decodeTexts(s, f, "vars")
 		case n == notifyField:
 			in.Notify, err = decodeNotify(s, f)
+		case n == resumeField:
+			in.Resume, err = decodeResume(s, f)
 		case s.peek() != '"':
 			f.add(fields[n], "want text in quotes")
 			_, err = s.value(2)
 		case n == dueField:
-			err = decodeDue(s, in, f)
+			err = decodeTime(s, f, "due", &in.Due)
 		default:
 			*texts[n], err = f.text(s, fields[n])
 		}
@@ -154,13 +159,13 @@ func decodeOne(s *scanner, o *wanted) error {
 	})
 }
 
-func decodeDue(s *scanner, in *client.CreateTask, f *faults) error {
-	text, err := f.text(s, "due")
+func decodeTime(s *scanner, f *faults, field string, to *client.Time) error {
+	text, err := f.text(s, field)
 	if err != nil {
 		return err
 	}
-	if in.Due.UnmarshalText([]byte(text)) != nil || in.Due.IsZero() {
-		f.add("due", "want a time such as 2026-11-20T15:04:05.123Z")
+	if to.UnmarshalText([]byte(text)) != nil || to.IsZero() {
+		f.add(field, "want a time such as 2026-11-20T15:04:05.123Z")
 	}
 	return nil
 }
@@ -219,6 +224,44 @@ func decodeNotify(s *scanner, f *faults) (*client.Notify, error) {
 		default:
 			n.URL, err = f.text(s, at)
 			return err
+		}
+		_, err = s.value(3)
+		return err
+	})
+}
+
+// decodeResume reads where another system left a task.
+func decodeResume(s *scanner, f *faults) (*client.Resume, error) {
+	if s.peek() != '{' {
+		f.add("resume", `want an object such as {"attempts":3,"last":"2026-11-20T15:04:05Z"}`)
+		_, err := s.value(2)
+		return nil, err
+	}
+	r, seen := &client.Resume{}, map[string]bool{}
+	return r, s.members(func(member []byte) (err error) {
+		name := string(member)
+		at := "resume." + cut(name)
+		twice := seen[name]
+		seen[name] = true
+		switch {
+		case name != "attempts" && name != "last" && name != "began":
+			f.unknown(at)
+		case twice:
+			f.twice(at)
+		case name == "attempts":
+			start := s.pos
+			_, err = s.value(3)
+			n, wrong := strconv.Atoi(string(bytes.TrimSpace(s.data[start:s.pos])))
+			if r.Attempts = n; err == nil && wrong != nil {
+				f.add(at, "want a whole number")
+			}
+			return err
+		case s.peek() != '"':
+			f.add(at, "want text in quotes")
+		case name == "last":
+			return decodeTime(s, f, at, &r.Last)
+		default:
+			return decodeTime(s, f, at, &r.Began)
 		}
 		_, err = s.value(3)
 		return err

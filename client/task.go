@@ -32,6 +32,8 @@ type CreateTask struct {
 	MaxAge   string `json:"max_age,omitempty" maxLength:"64" example:"24h" doc:"No attempt is due later than this after the schedule began: then the task ends instead. An attempt that was due in time is made even when it is late, after downtime or a pause, and one asked for by hand is always made."`
 	Repeat   string `json:"repeat,omitempty" maxLength:"200" example:"10m" doc:"A duration, or cron and an expression: the task begins again after it ended, until it is cancelled. The first round begins as due and delay say, so now if neither is given, with cron too: give due for a first round at its time."`
 
+	Resume *Resume `json:"resume,omitempty" doc:"Where another system left the task: its schedule goes on from there. Not together with due or delay, and not for an order."`
+
 	Expires string            `json:"expires,omitempty" maxLength:"64" example:"30m" doc:"Of an order: when nobody paid so long after it was created, the close protocol begins; default: the queue's."`
 	Vars    map[string]string `json:"vars,omitempty" doc:"Of an order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _."`
 	Notify  *Notify           `json:"notify,omitempty" doc:"Of an order: how the merchant is told how it ended."`
@@ -41,6 +43,13 @@ type CreateTask struct {
 type Notify struct {
 	URL  string          `json:"url,omitempty" maxLength:"2000" doc:"Where the notification goes; default: where the queue that tells sends to."`
 	JSON json.RawMessage `json:"json,omitempty" doc:"An object that the notification begins with; order_no, order_state and what the queue takes from the channel's answer are added."`
+}
+
+// A Resume says where another system left a task.
+type Resume struct {
+	Attempts int  `json:"attempts" minimum:"1" doc:"How many attempts it made."`
+	Last     Time `json:"last" format:"date-time" doc:"When the last of them began."`
+	Began    Time `json:"began,omitzero" format:"date-time" doc:"When the first was due, for a schedule with an age or with offsets; default: last."`
 }
 
 // A Task is a task as every call answers it.

@@ -153,6 +153,9 @@ func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
 	case t.StartAt.After(now):
 		began = roundUp(t.StartAt)
 	}
+	if t.Resume != nil {
+		e.checkResume(t, s, now, &invalid)
+	}
 	t.Status = bellman.Status{}
 	if c, ok := q.Handler.(bellman.Checker); ok {
 		if err := c.Check(t); err != nil {
@@ -210,14 +213,23 @@ func (e *Engine) enter(t *bellman.Task, q *Queue, s *schedule.Schedule, began, n
 	if !t.Due.IsZero() { // the latest, says the handler
 		due = earlier(due, later(roundUp(t.Due), now.Truncate(time.Millisecond)))
 	}
+	made := 0
+	if r := t.Resume; r != nil {
+		made, began = r.Attempts, begun(r)
+		next, _ := s.Next(made, began, r.Last, 0)
+		due = later(roundUp(next), now.Truncate(time.Millisecond))
+		t.Resume = nil
+	}
 	t.Status = bellman.Status{
-		State:   bellman.Pending,
-		Version: 1,
-		Shard:   e.shardFor(t, q),
-		Began:   began,
-		Due:     due,
-		Look:    due,
-		Updated: now.Truncate(time.Millisecond),
+		State:    bellman.Pending,
+		Version:  1,
+		Shard:    e.shardFor(t, q),
+		Attempts: made,
+		Step:     made,
+		Began:    began,
+		Due:      due,
+		Look:     due,
+		Updated:  now.Truncate(time.Millisecond),
 	}
 	t.Last = nil
 }

@@ -33,7 +33,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
 	group(root, "run", serveCommand(), demoCommand())
 	group(root, "operate", sendCommand(), getCommand(), listCommand(), resendCommand(), resendsCommand(), cancelCommand(),
 		completeCommand(), orderCommand(), settleCommand(), pauseCommand(), resumeCommand(), queuesCommand(), endpointsCommand(), nodesCommand())
-	group(root, "store", backupCommand(), exportCommand(), checkCommand(), migrateCommand())
+	group(root, "store", backupCommand(), exportCommand(), checkCommand(), migrateCommand(), importCommand())
 	group(root, "look", benchCommand(), scheduleCommand(), checkConfigCommand(), versionCommand())
 
 	root.InitDefaultHelpCmd()

@@ -1,0 +1,102 @@
+package adopt
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// Roncoo reads the unfinished rows of roncoo-pay's rp_notify_record in the MySQL
+// database at address, mysql://USER:PASSWORD@HOST:3306/DATABASE: those that are
+// CREATED, HTTP_REQUEST_SUCCESS or HTTP_REQUEST_FALIED, as roncoo spells it.
+//
+// A row's notify_rule, cut at limit_notify_times, is its task's schedule, which goes on
+// after notify_times attempts; edit_time is when the last of them began. roncoo puts
+// what it says into the url and asks with GET, and takes "success" as the answer.
+func Roncoo(ctx context.Context, address string, o Options) (Source, error) {
+	const columns = "id, create_time, edit_time, notify_rule, notify_times, limit_notify_times, url, merchant_order_no, merchant_no, status"
+	name := cmp.Or(o.Table, "rp_notify_record")
+	db, err := open(ctx, address, name, zone(o), columns)
+	if err != nil {
+		return nil, err
+	}
+	return &table{
+		db: db,
+		query: "SELECT " + columns + " FROM " + quoted(name) +
+			" WHERE status IN ('CREATED', 'HTTP_REQUEST_SUCCESS', 'HTTP_REQUEST_FALIED', 'HTTP_REQUEST_FAILED') AND id > ? ORDER BY id LIMIT ?",
+		after: "",
+		scan:  o.roncoo,
+	}, nil
+}
+
+func (o Options) roncoo(rows *sql.Rows) (key any, row Row, err error) {
+	var id, url string
+	var rule, order, merchant, status sql.NullString
+	var created, edited sql.NullTime
+	var times, limit sql.NullInt64
+	if err := rows.Scan(&id, &created, &edited, &rule, &times, &limit, &url, &order, &merchant, &status); err != nil {
+		return nil, Row{}, err
+	}
+	made := int(times.Int64)
+	row = Row{Where: "id " + id, Task: client.CreateTask{
+		Queue: o.Queue, Key: "roncoo/" + id, MerchantNo: merchant.String, OrderNo: order.String,
+		URL: strings.TrimSpace(url), Method: cmp.Or(o.Method, "GET"), Success: "success_text",
+	}}
+	row.Task.Schedule, row.Wrong = ruleText(rule.String, int(limit.Int64))
+	switch {
+	case limit.Valid && limit.Int64 > 0 && int64(made) >= limit.Int64:
+		row.Skip = fmt.Sprintf("%d of %d attempts were made", made, limit.Int64)
+	case made > 0 && !edited.Valid:
+		row.Wrong = fmt.Errorf("edit_time is NULL after %d attempts: when the last began is not known", made)
+	default:
+		row.Task.Resume = resume(made, edited, created)
+	}
+	return id, row, nil
+}
+
+// ruleText is roncoo's notify_rule, cut at its limit, as a schedule that is written out.
+// An attempt that the rule does not name follows at once, as roncoo reads it.
+func ruleText(rule string, limit int) (string, error) {
+	if strings.TrimSpace(rule) == "" {
+		return "", fmt.Errorf("notify_rule is empty: want minutes by attempt, such as {\"1\":0,\"2\":1}")
+	}
+	s, err := schedule.Parse(rule)
+	if err != nil {
+		return "", fmt.Errorf("notify_rule: %w", err)
+	}
+	if limit <= 0 {
+		return rule, nil
+	}
+	var gaps []string
+	last, began := time.Time{}, time.Unix(0, 0)
+	for i := range limit {
+		due, over := s.Next(i, began, later(last, began), 0)
+		gap := time.Duration(0) // what the rule does not name
+		if over == "" {
+			gap = due.Sub(later(last, began))
+			last = due
+		}
+		gaps = append(gaps, schedule.FormatDuration(gap))
+	}
+	return strings.Join(gaps, ", "), nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func zone(o Options) *time.Location {
+	if o.Zone == nil {
+		return time.Local
+	}
+	return o.Zone
+}

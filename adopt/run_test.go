@@ -1,0 +1,147 @@
+package adopt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman/adopt"
+	"github.com/bellmanhq/bellman/client"
+)
+
+// A server keeps tasks by their keys, and fails as told.
+type server struct {
+	fail  []error // of the next calls; nil: none
+	one   map[string]int
+	tasks map[string]*client.Task
+	calls []int // how many tasks each had
+}
+
+func (s *server) CreateBatch(_ context.Context, tasks []client.CreateTask) ([]client.BatchResult, error) {
+	s.calls = append(s.calls, len(tasks))
+	if len(s.fail) > 0 {
+		err := s.fail[0]
+		s.fail = s.fail[1:]
+		if err != nil {
+			return nil, err
+		}
+	}
+	results := make([]client.BatchResult, len(tasks))
+	for i, t := range tasks {
+		switch {
+		case s.one[t.Key] != 0:
+			results[i] = client.BatchResult{Status: s.one[t.Key], Error: &client.Problem{Status: s.one[t.Key], Title: "no"}}
+			if s.one[t.Key] == 429 {
+				delete(s.one, t.Key)
+			}
+		case s.tasks[t.Key] != nil:
+			results[i] = client.BatchResult{Status: 200, Task: s.tasks[t.Key]}
+		default:
+			s.tasks[t.Key] = &client.Task{Created: client.At(time.Now())}
+			results[i] = client.BatchResult{Status: 201, Task: s.tasks[t.Key]}
+		}
+	}
+	return results, nil
+}
+
+// rows are a source.
+type rows []adopt.Row
+
+func (r *rows) Next(_ context.Context, limit int) ([]adopt.Row, error) {
+	n := min(limit, len(*r))
+	page := (*r)[:n]
+	*r = (*r)[n:]
+	return page, nil
+}
+
+func (r *rows) Close() error { return nil }
+
+func numbered(n int) *rows {
+	var all rows
+	for i := range n {
+		all = append(all, adopt.Row{Where: fmt.Sprintf("id %d", i), Task: client.CreateTask{Key: fmt.Sprint(i)}})
+	}
+	return &all
+}
+
+// Everything is taken over once, through whatever passes by itself; and again is the
+// same.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{tasks: map[string]*client.Task{}, one: map[string]int{"7": 429, "8": 422, "9": 409},
+			fail: []error{errors.New("connection refused"), &client.Problem{Status: 503, RetryAfter: 7 * time.Second}}}
+		start := time.Now()
+		told := map[string]adopt.Report{}
+		tell := func(r adopt.Report) {
+			if _, twice := told[r.Row.Where]; twice {
+				t.Errorf("%s was told of twice", r.Row.Where)
+			}
+			told[r.Row.Where] = r
+		}
+		counts, err := adopt.Run(t.Context(), numbered(1200), s, tell)
+		if want := (adopt.Counts{adopt.Taken: 1198, adopt.Wrong: 2}); err != nil || counts != want || counts.All() != len(told) {
+			t.Errorf("Run: %v, %v, %d told; want %v", counts, err, len(told), want)
+		}
+		if waited := time.Since(start); waited != 9*time.Second {
+			t.Errorf("it waited %v; want 1 s after the first refusal, 7 s as it was asked, and 1 s for one task", waited)
+		}
+		if r := told["id 8"]; r.Fate != adopt.Wrong || !strings.Contains(r.Why, "422") {
+			t.Errorf("id 8: %+v; want it wrong, with the server's reason", r)
+		}
+		if len(s.tasks) != 1198 || slices.Max(s.calls) > 1000 {
+			t.Errorf("%d tasks in batches of %d at most; want 1198, of 1000", len(s.tasks), slices.Max(s.calls))
+		}
+
+		s.one = nil
+		clear(told)
+		again := numbered(1200)
+		for _, i := range []int{5, 6} {
+			(*again)[i].Task.Resume = &client.Resume{Attempts: 2, Last: client.At(start.Add(time.Duration(i-5) * time.Hour))}
+		}
+		time.Sleep(2 * time.Hour)
+		counts, err = adopt.Run(t.Context(), again, s, tell)
+		if want := (adopt.Counts{adopt.Taken: 2, adopt.There: 1197, adopt.Moved: 1}); err != nil || counts != want {
+			t.Errorf("Run again: %v, %v; want %v", counts, err, want)
+		}
+		if r := told["id 6"]; r.Fate != adopt.Moved || !strings.Contains(r.Why, "stop") {
+			t.Errorf("id 6, attempted an hour after it was taken over: %+v; want moved, and what to do", r)
+		}
+	})
+}
+
+// A server that does not come back ends the run, with what is missing.
+func TestRunGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		for range 100 {
+			s.fail = append(s.fail, errors.New("connection refused"))
+		}
+		start := time.Now()
+		counts, err := adopt.Run(t.Context(), numbered(3), s, func(adopt.Report) {})
+		if err == nil || !strings.Contains(err.Error(), "id 0 and 2 more rows") || !strings.Contains(err.Error(), "connection refused") || counts.All() != 0 {
+			t.Errorf("Run: %v, %v; want an error that says what was not taken over, and why", counts, err)
+		}
+		if d := time.Since(start); d < 10*time.Minute || d > 11*time.Minute {
+			t.Errorf("it gave up after %v; want ten minutes", d)
+		}
+		if _, err := adopt.Run(t.Context(), numbered(3), &server{fail: []error{&client.Problem{Status: 401}}}, func(adopt.Report) {}); client.StatusOf(err) != 401 {
+			t.Errorf("Run without a right: %v; want 401 at once", err)
+		}
+	})
+}
+
+// A dry run says what would be, and asks nobody.
+func TestRunDry(t *testing.T) {
+	source := numbered(3)
+	(*source)[1].Skip = "done"
+	(*source)[2].Wrong = errors.New("bad")
+	counts, err := adopt.Run(t.Context(), source, nil, func(adopt.Report) {})
+	if want := (adopt.Counts{adopt.Taken: 1, adopt.Skipped: 1, adopt.Wrong: 1}); err != nil || counts != want {
+		t.Errorf("Run: %v, %v; want %v", counts, err, want)
+	}
+}

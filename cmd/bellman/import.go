@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/adopt"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// importFrom are the systems and files that can be taken over.
+var importFrom = []string{"roncoo", "jeepay", "csv", "ndjson"}
+
+func importCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "import " + strings.Join(importFrom, "|") + " --from mysql://… | FILE",
+		Short: "Take over what another system has not finished",
+		Long: `Make tasks of what another system has not finished, each with its schedule where it
+stands there: roncoo-pay's rp_notify_record, jeepay's t_mch_notify_record, or a file with a task a line. The
+other system is only read. Stop its notifications first; then nothing is sent by both.
+
+To run it again is safe, also when it, or the other system, was stopped half-way: a row is one task, whose key is made of
+the row's id. A row that the other system has attempted since it was taken over is told as moved, and the command ends with 1.
+
+A CSV file's first line names its columns: the fields of POST /v1/tasks, header.NAME, and attempts, last and began for
+what was done before. NDJSON is as POST /v1/tasks takes it, "resume" included. A line without a key gets one
+made of what it says.`,
+		Example: `  bellman import roncoo --from mysql://pay:secret@db:3306/pay --queue merchant-notify --zone Asia/Shanghai --dry-run
+  bellman import csv --from unfinished.csv --queue merchant-notify`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 || !slices.Contains(importFrom, args[0]) {
+				return fmt.Errorf("import: want one of %s", strings.Join(importFrom, ", "))
+			}
+			return nil
+		},
+	}
+	var r remote
+	r.flags(c)
+	var o adopt.Options
+	from := c.Flags().String("from", "", "the other system's database, mysql://USER:PASSWORD@HOST:3306/DATABASE, or a file; - is standard input")
+	c.Flags().StringVar(&o.Queue, "queue", "default", "whose rules the tasks follow")
+	c.Flags().StringVar(&o.Table, "table", "", "another name of the table, DATABASE.TABLE too")
+	c.Flags().StringVar(&o.Method, "method", "", "of the requests (default GET from roncoo, POST from jeepay, as they send)")
+	zone := c.Flags().String("zone", "Local", "of the table's times: Asia/Shanghai")
+	dry := c.Flags().Bool("dry-run", false, "say what would be done, row by row, and do nothing")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if *from == "" {
+			return wrong{errors.New("--from is missing: want mysql://USER:PASSWORD@HOST:3306/DATABASE, or a file")}
+		}
+		var err error
+		if o.Zone, err = time.LoadLocation(*zone); err != nil {
+			return wrong{fmt.Errorf("--zone %q is no time zone: want a name such as Asia/Shanghai, or UTC", *zone)}
+		}
+		source, err := importSource(c.Context(), args[0], *from, o)
+		if err != nil {
+			return err
+		}
+		defer source.Close()
+		if *dry {
+			return dryImport(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), source)
+		}
+		server, err := r.client()
+		if err != nil {
+			return err
+		}
+		return runImport(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), source, server)
+	}
+	return c
+}
+
+func importSource(ctx context.Context, kind, from string, o adopt.Options) (adopt.Source, error) {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	switch kind {
+	case "roncoo":
+		s, err := adopt.Roncoo(within, from, o)
+		return s, address(err)
+	case "jeepay":
+		s, err := adopt.Jeepay(within, from, o)
+		return s, address(err)
+	}
+	in := io.ReadCloser(io.NopCloser(os.Stdin))
+	if from != "-" {
+		f, err := os.Open(from)
+		if err != nil {
+			return nil, err
+		}
+		in = f
+	}
+	if kind == "ndjson" {
+		return closing{adopt.NDJSON(in, o.Queue), in}, nil
+	}
+	s, err := adopt.CSV(in, o.Queue)
+	if err != nil {
+		return nil, errors.Join(wrong{fmt.Errorf("%s: %w", from, err)}, in.Close())
+	}
+	return closing{s, in}, nil
+}
+
+// address makes an error of --from one of whoever typed it.
+func address(err error) error {
+	if errors.Is(err, adopt.ErrAddress) {
+		return wrong{fmt.Errorf("--from: %w", err)}
+	}
+	return err
+}
+
+// closing closes a file with the source that reads it.
+type closing struct {
+	adopt.Source
+	in io.Closer
+}
+
+func (c closing) Close() error { return errors.Join(c.Source.Close(), c.in.Close()) }
+
+// dryImport says what would become of each row.
+func dryImport(ctx context.Context, out, problems io.Writer, from adopt.Source) error {
+	t := newRows(out, "ROW", "KEY", "MERCHANT", "ORDER", "MADE", "NEXT", "SCHEDULE", "URL")
+	counts, err := adopt.Run(ctx, from, nil, func(r adopt.Report) {
+		task := r.Row.Task
+		switch r.Fate {
+		case adopt.Taken:
+			made, next := standing(&task)
+			t.row(r.Row.Where, task.Key, task.MerchantNo, task.OrderNo, made, next, cut(task.Schedule, 40), cut(task.URL, 60))
+		case adopt.Skipped:
+			t.row(r.Row.Where, task.Key, task.MerchantNo, task.OrderNo, "", "nothing: "+r.Why, "", "")
+		default:
+			fmt.Fprintf(problems, "%s: %s\n", r.Row.Where, r.Why)
+		}
+	})
+	if err = errors.Join(err, t.end()); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d rows: %d would be taken over, %d have nothing left to do, %d cannot be taken over\n",
+		counts.All(), counts[adopt.Taken], counts[adopt.Skipped], counts[adopt.Wrong])
+	return unfinished(counts)
+}
+
+// standing says how many attempts of a task were made, and when the next would be due.
+func standing(task *client.CreateTask) (made int, next string) {
+	r := task.Resume
+	if r == nil {
+		return 0, "at once"
+	}
+	s, err := schedule.Parse(task.Schedule)
+	if err != nil {
+		return r.Attempts, "as the queue says"
+	}
+	began := r.Began.Time
+	if began.IsZero() {
+		began = r.Last.Time
+	}
+	due, over := s.Next(r.Attempts, began, r.Last.Time, 0)
+	switch {
+	case over != "":
+		return r.Attempts, "none: " + string(over)
+	case !due.After(time.Now()):
+		return r.Attempts, "at once, since " + due.UTC().Format(time.RFC3339)
+	}
+	return r.Attempts, due.UTC().Format(time.RFC3339)
+}
+
+// runImport takes rows over, and says how far it is: on a terminal in one line that
+// changes, elsewhere in a line each ten seconds.
+func runImport(ctx context.Context, out, problems io.Writer, from adopt.Source, to *client.Client) error {
+	var counts adopt.Counts
+	terminal := isTerminal(problems)
+	every, told := 10*time.Second, time.Now()
+	if terminal {
+		every = time.Second
+	}
+	line := func() string {
+		return fmt.Sprintf("%d rows: %d taken over, %d were already, %d have nothing left to do, %d moved, %d refused",
+			counts.All(), counts[adopt.Taken], counts[adopt.There], counts[adopt.Skipped], counts[adopt.Moved], counts[adopt.Wrong])
+	}
+	_, err := adopt.Run(ctx, from, to, func(r adopt.Report) {
+		counts[r.Fate]++
+		if r.Fate == adopt.Wrong || r.Fate == adopt.Moved {
+			if terminal {
+				fmt.Fprint(problems, "\r\x1b[K")
+			}
+			fmt.Fprintf(problems, "%s: %s\n", r.Row.Where, r.Why)
+		}
+		if time.Since(told) < every {
+			return
+		}
+		told = time.Now()
+		if terminal {
+			fmt.Fprint(problems, "\r\x1b[K"+line())
+		} else {
+			fmt.Fprintln(problems, line())
+		}
+	})
+	if terminal {
+		fmt.Fprint(problems, "\r\x1b[K")
+	}
+	fmt.Fprintln(out, line())
+	if err != nil {
+		return fmt.Errorf("%w; run it again, nothing is taken over twice", err)
+	}
+	return unfinished(counts)
+}
+
+// unfinished is the error of an import that leaves something for people.
+func unfinished(c adopt.Counts) error {
+	switch {
+	case c[adopt.Moved] > 0:
+		return fmt.Errorf("the other system still attempts what was taken over: stop its notifications, for %d are sent by both", c[adopt.Moved])
+	case c[adopt.Wrong] > 0:
+		return fmt.Errorf("%d rows cannot be taken over, as told above: mend them and run it again", c[adopt.Wrong])
+	}
+	return nil
+}
+
+func isTerminal(w io.Writer) bool {
+	f, is := w.(*os.File)
+	if !is {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
