@@ -72,7 +72,7 @@ type pipelined struct{ tx pgx.Tx }
 func (p pipelined) Send(ctx context.Context, statements ...*sqlstore.Statement) error {
 	var batch pgx.Batch
 	for _, s := range statements {
-		text, args := render(s)
+		text, args := renderCaller(s)
 		batch.Queue(text, args...)
 	}
 	results := p.tx.SendBatch(ctx, &batch)
@@ -98,7 +98,7 @@ func (t single) Send(ctx context.Context, statements ...*sqlstore.Statement) err
 }
 
 func (t single) run(ctx context.Context, s *sqlstore.Statement) error {
-	text, args := render(s)
+	text, args := renderCaller(s)
 	if s.Each == nil {
 		result, err := t.tx.ExecContext(ctx, text, args...)
 		if err != nil {

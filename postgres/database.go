@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -131,7 +130,7 @@ func (d *database) Kind(err error) sqlstore.Kind {
 
 func kind(server *pgconn.PgError) sqlstore.Kind {
 	switch server.Code {
-	case "40001", "40P01": // serialization failure, deadlock
+	case "40001", "40P01", "26000": // serialization failure, deadlock; a plan that the server has no longer
 		return sqlstore.Retry
 	case "55P03":
 		return sqlstore.Blocked
@@ -148,6 +147,9 @@ func kind(server *pgconn.PgError) sqlstore.Kind {
 	}
 	if server.Code[:2] == "08" {
 		return sqlstore.Lost
+	}
+	if stale(server) {
+		return sqlstore.Retry
 	}
 	return sqlstore.Other
 }
@@ -212,80 +214,6 @@ func (t *transaction) Rollback() {
 	if _, err := t.conn.Exec(ctx, "ROLLBACK"); err != nil {
 		t.conn.Conn().Close(ctx)
 	}
-}
-
-// parts say what a pipeline has beyond its statements.
-type parts int
-
-const (
-	plain   parts = 0
-	opening parts = 1 // BEGIN
-	closing parts = 2 // COMMIT
-)
-
-// send sends statements in one pipeline. In one that has its COMMIT too, a Want
-// that is not met is an error of the server, so that COMMIT is not reached.
-func send(ctx context.Context, conn *pgx.Conn, statements []*sqlstore.Statement, with parts) (err error) {
-	defer func() {
-		if err != nil && conn.IsClosed() {
-			err = errLost{err}
-		}
-	}()
-	var batch pgx.Batch
-	if with&opening != 0 {
-		batch.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
-	}
-	for _, s := range statements {
-		text, args := render(s)
-		if with&closing != 0 && s.Want != 0 {
-			text, args = guarded(text, len(args)), append(args, s.Want)
-		}
-		batch.Queue(text, args...)
-	}
-	if with&closing != 0 {
-		batch.Queue("COMMIT")
-	}
-	results := conn.SendBatch(ctx, &batch)
-	committed := false
-	defer func() {
-		if closed := results.Close(); err == nil && !committed {
-			err = closed
-		}
-	}()
-	if with&opening != 0 {
-		if _, err := results.Exec(); err != nil {
-			return err
-		}
-	}
-	for _, s := range statements {
-		if with&closing != 0 && s.Want != 0 {
-			err = guard(results)
-		} else {
-			err = receive(results, s)
-		}
-		if err != nil {
-			return &sqlstore.Failed{Statement: s, Err: err}
-		}
-	}
-	if with&closing == 0 {
-		return nil
-	}
-	tag, err := results.Exec()
-	committed = err == nil && tag.String() == "COMMIT"
-	if err == nil && !committed {
-		err = fmt.Errorf("%w: the server answered COMMIT with %s", sqlstore.ErrRaced, tag)
-	}
-	return err
-}
-
-// guard reads what came of a statement that was guarded.
-func guard(results pgx.BatchResults) error {
-	_, err := results.Exec()
-	var server *pgconn.PgError
-	if errors.As(err, &server) && server.Code == "22012" { // divided by zero
-		return sqlstore.ErrRaced
-	}
-	return err
 }
 
 // receive reads what came of a statement.

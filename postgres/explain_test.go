@@ -139,7 +139,7 @@ func fill(ctx context.Context, address string, n int, due time.Time) error {
 func touched(t *testing.T, d *database, s *sqlstore.Statement) (pages int64, plan string) {
 	t.Helper()
 	ctx := context.Background()
-	text, args := render(s)
+	text, args := renderCaller(s)
 	tx, err := d.pool.Begin(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func touched(t *testing.T, d *database, s *sqlstore.Statement) (pages int64, pla
 func explain(t *testing.T, d *database, s *sqlstore.Statement) string {
 	t.Helper()
 	ctx := context.Background()
-	text, args := render(s)
+	text, args := renderCaller(s)
 	if s.Want != 0 {
 		text, args = guarded(text, len(args)), append(args, s.Want)
 	}

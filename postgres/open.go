@@ -105,6 +105,9 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	if err != nil {
 		return nil, err // it says nothing of the password
 	}
+	if mode := config.ConnConfig.DefaultQueryExecMode; mode != pgx.QueryExecModeCacheStatement {
+		return nil, fmt.Errorf("default_query_exec_mode is %s: leave it out, for statements are prepared", mode)
+	}
 	config.MaxConns = int32(max(cmp.Or(o.Connections, 8), 2))
 	stopped := cmp.Or(o.Stopped, 3*time.Second)
 	settings := [][2]string{

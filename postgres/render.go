@@ -22,11 +22,13 @@ const now = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint"
 
 // words are those of statements. An equality would let the planner take the
 // order of ids from the primary key, and look at all tasks for those of a host
-// that has few: rows are compared instead, in the order of the index.
+// that has few: rows are compared instead, in the order of the index. So is a
+// cursor; spelled out it would read all of its millisecond at each page.
 var words = strings.NewReplacer("{now}", now, "{number}", "bigint", "IN (??)", "= ANY (??)",
 	" {by key}", "", " {by merchant_no}", "", " {by order_no}", "", " {by url_host}", "",
 	"{within merchant_no}", "(merchant_no, id) >= (?, ?) AND (merchant_no, id) < (?, ?)",
 	"{within order_no}", "(order_no, id) >= (?, ?) AND (order_no, id) < (?, ?)",
+	"{after}", "(look, id) > (?, ?)",
 	"{within url_host}", "(url_host, id) >= (?, ?) AND (url_host, id) < (?, ?)",
 )
 
@@ -36,16 +38,12 @@ func render(s *sqlstore.Statement) (string, []any) {
 	if s.Insert != nil {
 		return renderInsert(s.Insert)
 	}
-	args := make([]any, len(s.Args))
-	for i, a := range s.Args {
-		args[i] = argument(a)
-	}
 	if text, known := texts.Load(s.Text); known {
-		return text.(string), args
+		return text.(string), s.Args
 	}
 	text := renderText(s.Text, s.Args)
 	texts.Store(s.Text, text)
-	return text, args
+	return text, s.Args
 }
 
 // guarded is a statement that divides by zero unless it affects as many rows as
@@ -81,7 +79,7 @@ func renderText(text string, args []any) string {
 		text = text[i:]
 		switch {
 		case strings.HasPrefix(text, "???"):
-			fmt.Fprintf(&b, "SELECT * FROM unnest($%d::%s, $%d::%s)", n+1, array(args[n]), n+2, array(args[n+1]))
+			fmt.Fprintf(&b, "SELECT unnest($%d::%s), unnest($%d::%s)", n+1, array(args[n]), n+2, array(args[n+1]))
 			n, text = n+2, text[3:]
 		case strings.HasPrefix(text, "??"):
 			fmt.Fprintf(&b, "$%d::%s", n+1, array(args[n]))
@@ -104,6 +102,17 @@ func array(list any) string {
 	return "bytea[]"
 }
 
+// renderCaller is render for a connection that is a caller's, with the arguments as
+// pgx takes them.
+func renderCaller(s *sqlstore.Statement) (string, []any) {
+	text, values := render(s)
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = argument(v)
+	}
+	return text, args
+}
+
 // argument is a value as pgx sends it fastest.
 func argument(value any) any {
 	switch v := value.(type) {
@@ -123,11 +132,12 @@ func argument(value any) any {
 	return value
 }
 
-// renderInsert inserts rows from an array for each column.
+// renderInsert inserts rows from an array for each column. Arrays beside one
+// another are taken apart as they are read; FROM unnest would write them down first.
 func renderInsert(in *sqlstore.Insert) (string, []any) {
 	args := make([]any, len(in.Columns))
 	for i, c := range in.Columns {
-		args[i] = argument(c.Values)
+		args[i] = c.Values
 	}
 	id := insertID{in.Into, in.Then}
 	if text, known := texts.Load(id); known {
@@ -136,7 +146,7 @@ func renderInsert(in *sqlstore.Insert) (string, []any) {
 	var names, arrays, sets []string
 	for i, c := range in.Columns {
 		names = append(names, c.Name)
-		arrays = append(arrays, fmt.Sprintf("$%d::%s", i+1, array(c.Values)))
+		arrays = append(arrays, fmt.Sprintf("unnest($%d::%s)", i+1, array(c.Values)))
 		if in.Then == sqlstore.Replace && !contains(in.Key, c.Name) {
 			sets = append(sets, c.Name+" = excluded."+c.Name)
 		}
@@ -144,7 +154,7 @@ func renderInsert(in *sqlstore.Insert) (string, []any) {
 			sets = append(sets, c.Name+" = "+in.Into+"."+c.Name+" + excluded."+c.Name)
 		}
 	}
-	text := fmt.Sprintf("INSERT INTO %s (%s) SELECT * FROM unnest(%s)", in.Into, strings.Join(names, ", "), strings.Join(arrays, ", "))
+	text := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s", in.Into, strings.Join(names, ", "), strings.Join(arrays, ", "))
 	switch in.Then {
 	case sqlstore.Keep:
 		text += " ON CONFLICT DO NOTHING"

@@ -1,0 +1,294 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+)
+
+// parts say what a flight has beyond its statements.
+type parts int
+
+const (
+	plain   parts = 0
+	opening parts = 1 // BEGIN
+	closing parts = 2 // COMMIT
+)
+
+// A call is one statement of a flight, as the server gets it.
+type call struct {
+	of   *sqlstore.Statement // nil for BEGIN and COMMIT
+	text string
+	args []any
+
+	plan   *pgconn.StatementDescription
+	values [][]byte
+}
+
+// send sends statements in one flight. In one that has its COMMIT too, a Want
+// that is not met is an error of the server, so that COMMIT is not reached.
+func send(ctx context.Context, conn *pgx.Conn, statements []*sqlstore.Statement, with parts) (err error) {
+	defer func() {
+		if err != nil && conn.IsClosed() {
+			err = errLost{err}
+		}
+	}()
+	calls := make([]call, 0, len(statements)+2)
+	if with&opening != 0 {
+		calls = append(calls, call{text: "BEGIN ISOLATION LEVEL READ COMMITTED"})
+	}
+	for _, s := range statements {
+		text, args := render(s)
+		if with&closing != 0 && s.Want != 0 {
+			text, args = guarded(text, len(args)), append(args[:len(args):len(args)], s.Want)
+		}
+		calls = append(calls, call{of: s, text: text, args: args})
+	}
+	if with&closing != 0 {
+		calls = append(calls, call{text: "COMMIT"})
+	}
+	if err := prepare(ctx, conn.PgConn(), calls); err != nil {
+		return err
+	}
+	return fly(ctx, conn.PgConn(), calls, with)
+}
+
+// fly sends calls whose plans are there, and reads what came of them.
+func fly(ctx context.Context, conn *pgconn.PgConn, calls []call, with parts) (err error) {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	if *buffer, err = encode(calls, (*buffer)[:0]); err != nil {
+		return err
+	}
+	flight := conn.StartPipeline(ctx)
+	committed := false
+	defer func() {
+		if closed := flight.Close(); err == nil && !committed {
+			err = closed
+		}
+		if err != nil {
+			forget(conn, err)
+		}
+	}()
+	for i := range calls {
+		flight.SendQueryStatement(calls[i].plan, calls[i].values, binaryFormat, binaryFormat)
+	}
+	if err := flight.Sync(); err != nil {
+		return err
+	}
+	if cap(*buffer) > keptBuffer {
+		*buffer = *newBuffer()
+	}
+	for i := range calls {
+		c := &calls[i]
+		tag, err := c.receive(flight, with)
+		if err != nil {
+			return c.failed(err)
+		}
+		if with&closing != 0 && i == len(calls)-1 {
+			if committed = tag.String() == "COMMIT"; !committed {
+				return fmt.Errorf("%w: the server answered COMMIT with %s", sqlstore.ErrRaced, tag)
+			}
+		}
+	}
+	return nil
+}
+
+// buffers are for arguments, of which the connection has a copy of its own once
+// they are sent; keptBuffer is how large one may be that is used again.
+var buffers = sync.Pool{New: func() any { return newBuffer() }}
+
+const keptBuffer = 1 << 20
+
+// newBuffer is not nil, whose parts would be: for pgconn that is NULL.
+func newBuffer() *[]byte {
+	b := make([]byte, 0, 4<<10)
+	return &b
+}
+
+// binaryFormat is the format of all arguments and all columns.
+var binaryFormat = []int16{1}
+
+// encode writes the arguments of calls to b, of which their values are parts then.
+func encode(calls []call, b []byte) (_ []byte, err error) {
+	n := 0
+	for i := range calls {
+		c := &calls[i]
+		if len(c.args) != len(c.plan.ParamOIDs) {
+			return b, c.failed(fmt.Errorf("%d arguments for %d parameters", len(c.args), len(c.plan.ParamOIDs)))
+		}
+		n += len(c.args)
+	}
+	ends := make([]int, 0, n)
+	for i := range calls {
+		c := &calls[i]
+		for j, arg := range c.args {
+			if b, err = appendArgument(b, c.plan.ParamOIDs[j], arg); err != nil {
+				return b, c.failed(err)
+			}
+			ends = append(ends, len(b))
+		}
+	}
+	values, begin := make([][]byte, n), 0
+	for i, end := range ends {
+		values[i], begin = b[begin:end:end], end
+	}
+	for i := range calls {
+		c := &calls[i]
+		c.values, values = values[:len(c.args)], values[len(c.args):]
+	}
+	return b, nil
+}
+
+func (c *call) failed(err error) error {
+	if c.of == nil {
+		return err
+	}
+	return &sqlstore.Failed{Statement: c.of, Err: err}
+}
+
+// receive reads what came of a call.
+func (c *call) receive(flight *pgconn.Pipeline, with parts) (tag pgconn.CommandTag, err error) {
+	got, err := flight.GetResults()
+	if err != nil {
+		return tag, c.raced(err, with)
+	}
+	rows, is := got.(*pgconn.ResultReader)
+	if !is {
+		return tag, fmt.Errorf("the server answered with %T", got)
+	}
+	if c.of != nil && c.of.Each != nil {
+		for rows.NextRow() {
+			row := rawRow(rows.Values())
+			if err := c.of.Each(&row); err != nil {
+				return tag, err
+			}
+		}
+	}
+	if tag, err = rows.Close(); err != nil {
+		return tag, c.raced(err, with)
+	}
+	if c.of != nil && c.of.Each == nil && (with&closing == 0 || c.of.Want == 0) {
+		c.of.Affected = tag.RowsAffected()
+		if c.of.Want != 0 && c.of.Affected != c.of.Want {
+			return tag, sqlstore.ErrRaced
+		}
+	}
+	return tag, nil
+}
+
+// raced is the error of a call, or ErrRaced when its guard failed.
+func (c *call) raced(err error, with parts) error {
+	var server *pgconn.PgError
+	if c.of != nil && c.of.Want != 0 && with&closing != 0 && errors.As(err, &server) && server.Code == "22012" { // divided by zero
+		return sqlstore.ErrRaced
+	}
+	return err
+}
+
+// plans are what a connection has prepared, by text.
+type plans struct {
+	known map[string]*pgconn.StatementDescription
+	named int
+}
+
+// mostPlans is how many statements a connection keeps prepared: some depend on
+// how many shards a node has.
+const mostPlans = 400
+
+const plansKey = "bellman"
+
+func plansOf(conn *pgconn.PgConn) *plans {
+	p, is := conn.CustomData()[plansKey].(*plans)
+	if !is {
+		p = &plans{known: map[string]*pgconn.StatementDescription{}}
+		conn.CustomData()[plansKey] = p
+	}
+	return p
+}
+
+// prepare sees to the plans of calls: those that are not there yet are made in one
+// flight.
+func prepare(ctx context.Context, conn *pgconn.PgConn, calls []call) (err error) {
+	p := plansOf(conn)
+	var missing []*call // one of each text
+	wanted := make(map[string]bool, len(calls))
+	for i := range calls {
+		c := &calls[i]
+		if c.plan = p.known[c.text]; c.plan == nil && !wanted[c.text] {
+			missing = append(missing, c)
+		}
+		wanted[c.text] = true
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	flight := conn.StartPipeline(ctx)
+	defer func() {
+		if closed := flight.Close(); err == nil {
+			err = closed
+		}
+	}()
+	gone := 0
+	for text, plan := range p.known {
+		if len(p.known)+len(missing) <= mostPlans {
+			break
+		}
+		if !wanted[text] { // any other: one that is used again is prepared again
+			delete(p.known, text)
+			flight.SendDeallocate(plan.Name)
+			gone++
+		}
+	}
+	names := make([]string, len(missing))
+	for i, c := range missing {
+		p.named++
+		names[i] = "bellman_" + strconv.Itoa(p.named)
+		flight.SendPrepare(names[i], c.text, nil)
+	}
+	if err := flight.Sync(); err != nil {
+		return err
+	}
+	for range gone {
+		if _, err := flight.GetResults(); err != nil {
+			return err
+		}
+	}
+	for i, c := range missing {
+		got, err := flight.GetResults()
+		if err != nil {
+			return c.failed(err)
+		}
+		plan, is := got.(*pgconn.StatementDescription)
+		if !is {
+			return fmt.Errorf("the server answered with %T", got)
+		}
+		plan.Name, plan.SQL = names[i], c.text
+		p.known[c.text] = plan
+	}
+	for i := range calls {
+		calls[i].plan = p.known[calls[i].text]
+	}
+	return nil
+}
+
+// forget forgets the plans of a connection when the server has others, or none.
+func forget(conn *pgconn.PgConn, err error) {
+	var server *pgconn.PgError
+	if errors.As(err, &server) && stale(server) {
+		plansOf(conn).known = map[string]*pgconn.StatementDescription{}
+	}
+}
+
+// stale says that a statement was refused because its plan is gone, or is of a
+// table as it was.
+func stale(server *pgconn.PgError) bool {
+	return server.Code == "26000" || server.Code == "0A000" && server.Routine == "RevalidateCachedQuery"
+}
