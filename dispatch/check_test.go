@@ -5,7 +5,7 @@ import "fmt"
 // check recounts everything that is kept up to date in passing, and returns
 // what does not agree.
 func (c *core) check() error {
-	var inFlight, waiting, offered, open int
+	var inFlight, waiting, offered, open, bare int
 	var held [classes]int
 	for _, e := range c.endpoints {
 		var eInFlight, eWaiting, eOffered, ready int
@@ -17,7 +17,10 @@ func (c *core) check() error {
 			if others != l.others {
 				return fmt.Errorf("line %d has %d others than urgent ones, counted %d", l.id, l.others, others)
 			}
-			eInFlight += l.inFlight
+			if l.elsewhere < 0 || l.elsewhere > l.inFlight {
+				return fmt.Errorf("line %d: %d in flight, %d elsewhere", l.id, l.inFlight, l.elsewhere)
+			}
+			eInFlight += l.inFlight - l.elsewhere
 			eWaiting += l.waiting()
 			if l.offered {
 				eOffered++
@@ -33,7 +36,10 @@ func (c *core) check() error {
 				return fmt.Errorf("line %d is offered and not ready", l.id)
 			}
 		}
-		if eInFlight != e.inFlight || eWaiting != e.waiting || eOffered != e.offered {
+		if len(e.lines) == 0 {
+			bare++
+		}
+		if eInFlight += e.left; eInFlight != e.inFlight || e.left < 0 || eWaiting != e.waiting || eOffered != e.offered {
 			return fmt.Errorf("endpoint %s: in flight %d, waiting %d, offered %d; counted %d, %d, %d",
 				e.name, e.inFlight, e.waiting, e.offered, eInFlight, eWaiting, eOffered)
 		}
@@ -59,6 +65,9 @@ func (c *core) check() error {
 		waiting += e.waiting
 		offered += e.offered
 		held[e.class] += e.inFlight
+	}
+	if bare != c.bare {
+		return fmt.Errorf("%d endpoints without a line, counted %d", c.bare, bare)
 	}
 	var qInFlight, qWaiting, qOffered int
 	for _, q := range c.queues {

@@ -25,6 +25,7 @@ type core struct {
 	pool   pool
 
 	openBreakers int
+	bare         int // endpoints that no line goes to
 }
 
 // An endpointKey names an endpoint. A queue whose tasks name none is one itself.
@@ -158,7 +159,7 @@ func (c *core) start(l *line) (Ticket, uint32) {
 		was.remove(&e.ring)
 		c.join(was, e)
 	}
-	t := Ticket{Due: due, line: l, started: c.now, era: e.breaker.era}
+	t := Ticket{Due: due, line: l, endpoint: e, moves: l.moves, started: c.now, era: e.breaker.era}
 	t.More = c.turn() != nil || !c.open.empty() && c.pool.inFlight < c.pool.ceiling || c.pressed()
 	return t, i
 }
@@ -166,7 +167,7 @@ func (c *core) start(l *line) (Ticket, uint32) {
 // end takes back the slot of an attempt and learns from its outcome.
 func (c *core) end(t *Ticket, out Outcome) {
 	l := t.line
-	e, q := l.endpoint, l.queue
+	e, q := t.endpoint, l.queue
 	if l.inFlight == 0 {
 		panic("dispatch: Done more often than Next")
 	}
@@ -176,6 +177,10 @@ func (c *core) end(t *Ticket, out Outcome) {
 	wasQuick := e.class == quick
 
 	l.inFlight--
+	if t.moves != l.moves {
+		l.elsewhere--
+		e.left--
+	}
 	l.used = c.now
 	q.inFlight--
 	e.inFlight--

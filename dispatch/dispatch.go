@@ -106,9 +106,11 @@ type Ticket struct {
 	Due  int64 // as pushed
 	More bool  // another Next might give one now: whoever got this may start somebody to ask
 
-	line    *line
-	started int64
-	era     uint32
+	line     *line
+	endpoint *endpoint // the line's when it began
+	moves    uint32    // of the line until then
+	started  int64
+	era      uint32
 }
 
 // Next gives the item whose turn it is, if any may go now. The caller makes the

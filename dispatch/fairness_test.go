@@ -293,7 +293,7 @@ func TestStrictestQueueHoldsForTheEndpoint(t *testing.T) {
 	if _, item, ok := d.Next(0); ok {
 		t.Fatalf("Next gave %s, the third to an endpoint whose limit is 2", item)
 	}
-	d.Reload(0, func(queue, endpoint string) Rules { return Rules{Concurrency: 4} })
+	d.Reload(0, func(Rules) Rules { return Rules{Concurrency: 4} })
 	if _, _, ok := d.Next(0); !ok {
 		t.Error("Next gave nothing after the limit was raised")
 	}

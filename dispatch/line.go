@@ -33,7 +33,9 @@ type line struct {
 	sinceOther int        // urgent ones since the last other
 	sinceOld   int        // others since the oldest had its turn
 	inFlight   int
-	used       int64 // when it was last touched
+	elsewhere  int    // of them, those sent to endpoints that it left
+	moves      uint32 // how often it left one
+	used       int64  // when it was last touched
 }
 
 func (l *line) waiting() int { return l.urgent.n + l.others }

@@ -59,8 +59,12 @@ func properties(t *rapid.T) {
 	)
 	queueRate := rapid.SampledFrom([]float64{0, 0, 100}).Draw(t, "queue rate")
 	endpointRate := rapid.SampledFrom([]float64{0, 0, 3, 500}).Draw(t, "endpoint rate")
+	var goes [queues * endpoints]int // where each line goes
+	for i := range goes {
+		goes[i] = i / queues
+	}
 	rules := func(i int) Rules {
-		r := Rules{Queue: fmt.Sprintf("q%d", i%queues), Endpoint: fmt.Sprintf("e%d", i/queues), Concurrency: 16}
+		r := Rules{Queue: fmt.Sprintf("q%d", i%queues), Endpoint: fmt.Sprintf("e%d", goes[i]), Concurrency: 16}
 		switch i % queues {
 		case 1:
 			r.QueueConcurrency = 3
@@ -68,7 +72,8 @@ func properties(t *rapid.T) {
 			r.QueueRate = queueRate
 			r.YoungFirst = true
 		}
-		if i/queues == 1 {
+		r.Own.Rate = float64(i + 1)
+		if goes[i] == 1 {
 			r.Rate, r.Concurrency = endpointRate, 5
 		}
 		return r
@@ -248,11 +253,23 @@ func properties(t *rapid.T) {
 			d.Sweep(now)
 		},
 		"reload": func(t *rapid.T) {
-			d.Reload(now, func(queue, endpoint string) Rules {
-				var q, e int
-				fmt.Sscanf(queue+" "+endpoint, "q%d e%d", &q, &e)
-				return rules(e*queues + q)
+			d.Reload(now, func(was Rules) Rules {
+				if is := rules(int(was.Own.Rate) - 1); was.Queue != is.Queue || was.Endpoint != is.Endpoint {
+					t.Fatalf("Reload gave %+v, want as opened %+v", was, is)
+				}
+				return rules(int(was.Own.Rate) - 1)
 			})
+		},
+		"move": func(t *rapid.T) {
+			i := line.Draw(t, "line")
+			if !d.Known(uint64(i)) {
+				since[i] = 0
+			}
+			goes[i] = rapid.IntRange(0, endpoints-1).Draw(t, "endpoint")
+			d.Open(now, uint64(i), rules(i))
+			if name, ok := d.EndpointOf(uint64(i)); !ok || name != rules(i).Endpoint {
+				t.Fatalf("line %d goes to %q, %t; want %q", i, name, ok, rules(i).Endpoint)
+			}
 		},
 	}
 	names := slices.Sorted(maps.Keys(actions))

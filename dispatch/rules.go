@@ -18,6 +18,16 @@ type Rules struct {
 
 	Concurrency int     // attempts to the endpoint in flight, at most; default 64
 	Rate        float64 // attempts to the endpoint a second; 0: no limit
+
+	// Own are limits to the endpoint that this line has of its own, whatever its queue's
+	// are. Nothing here looks at them: they come back with Reload.
+	Own Limits
+}
+
+// Limits are limits to an endpoint; zero fields are none.
+type Limits struct {
+	Concurrency int
+	Rate        float64
 }
 
 func (r Rules) key() endpointKey {
@@ -27,8 +37,9 @@ func (r Rules) key() endpointKey {
 	return endpointKey{name: r.Endpoint}
 }
 
-// Open makes a line known, or changes the limits of one that is; its queue and
-// endpoint stay what they were.
+// Open makes a line known, or changes the limits of one that is. Its queue stays what
+// it was; if it goes to another endpoint from now on, what waits goes there, and what
+// is in flight counts where it was sent.
 func (d *D[T]) Open(now int64, id uint64, rules Rules) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -37,6 +48,8 @@ func (d *D[T]) Open(now int64, id uint64, rules Rules) {
 	l := c.lines[id]
 	if l == nil {
 		l = c.add(id, rules)
+	} else if rules.key() != l.endpoint.key {
+		c.move(l, rules)
 	}
 	l.used = c.now
 	c.obey(l, rules)
@@ -60,16 +73,27 @@ func (d *D[T]) Age(line uint64, attempts int) (age, of int) {
 	return new(Rules).age(attempts)
 }
 
+// EndpointOf returns the endpoint that a line goes to; false if it is not open.
+func (d *D[T]) EndpointOf(line uint64) (endpoint string, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l := d.core.lines[line]; l != nil {
+		return l.endpoint.key.name, true
+	}
+	return "", false
+}
+
 // Reload asks for the rules of every known line again, for when the
-// configuration has changed. It visits all lines under the lock; rules must not
+// configuration has changed: rules is given those that it had, and leaves its queue
+// and endpoint what they are. It visits all lines under the lock; rules must not
 // call d.
-func (d *D[T]) Reload(now int64, rules func(queue, endpoint string) Rules) {
+func (d *D[T]) Reload(now int64, rules func(was Rules) Rules) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := &d.core
 	c.now = max(c.now, now)
 	for _, l := range c.all {
-		l.rules = rules(l.queue.name, l.endpoint.key.name)
+		l.rules = rules(l.rules)
 	}
 	for _, l := range c.all {
 		c.obey(l, l.rules)
@@ -85,6 +109,17 @@ func (c *core) add(id uint64, rules Rules) *line {
 		q.timer.queue = q
 		c.queues[q.name] = q
 	}
+	l := &line{id: id, queue: q, rules: rules, i: len(c.all)}
+	l.at.of = l
+	q.lines++
+	c.attach(l, rules)
+	c.lines[id] = l
+	c.all = append(c.all, l)
+	return l
+}
+
+// attach gives a line its endpoint, which is made if it is new.
+func (c *core) attach(l *line, rules Rules) {
 	key := rules.key()
 	e := c.byKey[key]
 	if e == nil {
@@ -96,14 +131,49 @@ func (c *core) add(id uint64, rules Rules) *line {
 		e.timer.endpoint = e
 		c.byKey[key] = e
 		c.endpoints = append(c.endpoints, e)
+	} else if len(e.lines) == 0 {
+		c.bare--
 	}
-	l := &line{id: id, queue: q, endpoint: e, i: len(c.all)}
-	l.at.of = l
-	q.lines++
+	l.endpoint = e
 	e.lines = append(e.lines, l)
-	c.lines[id] = l
-	c.all = append(c.all, l)
-	return l
+}
+
+// detach takes a line from its endpoint. An endpoint that has no line left is kept
+// for a while, with what is known of it: Sweep forgets it.
+func (c *core) detach(l *line) {
+	e := l.endpoint
+	for i := range e.lines {
+		if e.lines[i] == l {
+			e.lines = append(e.lines[:i], e.lines[i+1:]...)
+			break
+		}
+	}
+	if len(e.lines) == 0 {
+		e.bareSince = c.now
+		c.bare++
+		c.place(e)
+		return
+	}
+	c.tighten(e)
+}
+
+// move takes a line with what waits in it to another endpoint. Its attempts in flight
+// are none of the new one's.
+func (c *core) move(l *line, rules Rules) {
+	c.settle(l)
+	l.at.leave()
+	from := l.endpoint
+	from.waiting -= l.waiting()
+	from.left += l.inFlight - l.elsewhere
+	l.elsewhere = l.inFlight
+	l.moves++
+	c.detach(l)
+	c.attach(l, rules)
+	l.endpoint.waiting += l.waiting()
+	c.placeQueue(l.queue)
+	if l.waiting() > 0 {
+		c.enter(l)
+	}
 }
 
 // obey makes the rules of a line hold.
@@ -206,9 +276,23 @@ func (d *D[T]) Sweep(now int64) (forgotten int) {
 				forgotten++
 			}
 		}
+		if stop == 0 {
+			c.sweepBare()
+		}
 		d.mu.Unlock()
 		if stop == 0 {
 			return forgotten
+		}
+	}
+}
+
+// sweepBare forgets endpoints that no line has gone to for long.
+func (c *core) sweepBare() {
+	for i := len(c.endpoints) - 1; i >= 0 && c.bare > 0; i-- {
+		e := c.endpoints[i]
+		if len(e.lines) == 0 && e.inFlight == 0 && c.now-e.bareSince >= int64(c.options.IdleAfter) {
+			c.bare--
+			c.drop(e)
 		}
 	}
 }
@@ -229,17 +313,15 @@ func (c *core) forget(l *line) {
 		c.timers.clear(&q.timer)
 		delete(c.queues, q.name)
 	}
-	e := l.endpoint
-	for i := range e.lines {
-		if e.lines[i] == l {
-			e.lines = append(e.lines[:i], e.lines[i+1:]...)
-			break
-		}
+	c.detach(l)
+	if e := l.endpoint; len(e.lines) == 0 && e.inFlight == 0 {
+		c.bare--
+		c.drop(e)
 	}
-	if len(e.lines) > 0 {
-		c.tighten(e)
-		return
-	}
+}
+
+// drop forgets an endpoint that no line goes to.
+func (c *core) drop(e *endpoint) {
 	c.timers.clear(&e.timer)
 	if e.breaker.state == Open {
 		c.openBreakers--

@@ -39,6 +39,9 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 		}
 		now := e.clock.now()
 		e.limitIntake(ctx, now)
+		if claimed, gave := e.moves.over(); claimed+gave > 0 {
+			e.log.Info("shards moved", "claimed", claimed, "given_back", gave, "shards", len(e.leases.shards()))
+		}
 		if e.shareChanged.Swap(false) {
 			e.reshare()
 		}
@@ -140,7 +143,9 @@ func (e *Engine) relimit() {
 // the shards that this node has.
 func (e *Engine) reshare() {
 	queues, portion := *e.queues.Load(), e.leases.portion()
-	e.dispatch.Reload(e.clock.now().UnixNano(), func(queue, endpoint string) dispatch.Rules {
-		return queues[queue].rules(queue, endpoint, portion)
+	e.dispatch.Reload(e.clock.now().UnixNano(), func(was dispatch.Rules) dispatch.Rules {
+		rules := queues[was.Queue].rules(was.Queue, was.Endpoint, portion)
+		rules.Own = was.Own
+		return rules
 	})
 }
