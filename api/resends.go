@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -17,53 +16,19 @@ import (
 
 // Resends runs bulk resends as durable jobs. Errors are those of an [Engine].
 type Resends interface {
-	// Count says what a job with this filter would touch.
-	Count(ctx context.Context, f bellman.Filter) (ResendCount, error)
+	// Count says what a job with this filter would touch, up to limit tasks; 0: as
+	// many as it ever counts.
+	Count(ctx context.Context, f bellman.Pick, limit int) (bellman.ResendCount, error)
 
 	// Start makes a durable job of in's Filter, Mode, Rate, Who and Reason; no mode
 	// is once, no rate a default.
-	Start(ctx context.Context, in ResendJob) (ResendJob, error)
+	Start(ctx context.Context, in bellman.ResendJob) (bellman.ResendJob, error)
 
-	Get(ctx context.Context, id bellman.ID) (ResendJob, error)
-	List(ctx context.Context, limit int) ([]ResendJob, error) // the newest first
+	Get(ctx context.Context, id bellman.ID) (bellman.ResendJob, error)
+	List(ctx context.Context, limit int) ([]bellman.ResendJob, error) // the newest first
 
 	// Cancel ends a job; one that has ended is returned as it is.
-	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (ResendJob, error)
-}
-
-// A ResendJob is a bulk resend.
-type ResendJob struct {
-	ID     bellman.ID
-	Filter bellman.Filter
-	Mode   bellman.ResendMode
-	Rate   float64 // tasks a second
-	Who    string
-	Reason string
-
-	State     string // running, done, cancelled
-	Created   time.Time
-	Updated   time.Time
-	Finished  time.Time // zero while running
-	Examined  int64     // the sum of the next three
-	Resent    int64
-	Skipped   int64
-	Failed    int64
-	LastError string
-}
-
-// A ResendCount says what a bulk resend would touch.
-type ResendCount struct {
-	Tasks          int
-	More           bool // there are more than Tasks
-	Merchants      int
-	Top            []MerchantCount // those with most tasks
-	Oldest, Newest time.Time       // zero if there are no tasks
-}
-
-// A MerchantCount is a merchant's share of tasks.
-type MerchantCount struct {
-	MerchantNo string
-	Tasks      int
+	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (bellman.ResendJob, error)
 }
 
 // newestResends is how many bulk resends a list has.
@@ -89,7 +54,7 @@ func (a *API) registerResends(h huma.API) {
 			Caller
 			ResendID
 		}) (*answer[client.Resend], error) {
-			return a.onResend(in.ID, func(id bellman.ID) (ResendJob, error) { return a.resends.Get(ctx, id) })
+			return a.onResend(in.ID, func(id bellman.ID) (bellman.ResendJob, error) { return a.resends.Get(ctx, id) })
 		})
 	huma.Register(h, operation("cancel-resend", http.MethodPost, "/v1/resends/{id}/cancel", mayOperate, "End a bulk resend. What was sent again stays so."),
 		func(ctx context.Context, in *struct {
@@ -97,7 +62,7 @@ func (a *API) registerResends(h huma.API) {
 			ResendID
 			Body *client.Because
 		}) (*answer[client.Resend], error) {
-			return a.onResend(in.ID, func(id bellman.ID) (ResendJob, error) {
+			return a.onResend(in.ID, func(id bellman.ID) (bellman.ResendJob, error) {
 				return a.resends.Cancel(ctx, id, in.by(given(in.Body).Reason))
 			})
 		})
@@ -108,7 +73,7 @@ type ResendID struct {
 	ID string `path:"id" format:"uuid" doc:"The bulk resend's id."`
 }
 
-func (a *API) onResend(ref string, do func(bellman.ID) (ResendJob, error)) (*answer[client.Resend], error) {
+func (a *API) onResend(ref string, do func(bellman.ID) (bellman.ResendJob, error)) (*answer[client.Resend], error) {
 	id, err := parseID(ref)
 	switch {
 	case err != nil:
@@ -135,9 +100,9 @@ func (a *API) startResend(ctx context.Context, in *struct {
 		return nil, noResends()
 	}
 	f := faults{at: single}
-	which, err := filter(&in.Body.Filter)
-	if err != nil {
-		f.add("filter.state", err.Error())
+	which, wrong := filter(&in.Body.Filter)
+	if wrong != nil {
+		f.add("filter."+wrong.name, wrong.problem)
 	}
 	rate, good := parseRate(in.Body.Rate)
 	if !good {
@@ -147,13 +112,13 @@ func (a *API) startResend(ctx context.Context, in *struct {
 		return nil, refused
 	}
 	if in.Body.DryRun {
-		count, err := a.resends.Count(ctx, which)
+		count, err := a.resends.Count(ctx, which, 0)
 		if err != nil {
 			return nil, a.fail(err)
 		}
 		return &either{http.StatusOK, resendCount(&count)}, nil
 	}
-	job, err := a.resends.Start(ctx, ResendJob{
+	job, err := a.resends.Start(ctx, bellman.ResendJob{
 		Filter: which, Mode: bellman.ResendMode(in.Body.Mode), Rate: rate, Who: in.who, Reason: in.Body.Reason,
 	})
 	if err != nil {
@@ -191,19 +156,23 @@ func parseRate(text string) (rate float64, ok bool) {
 	return n / per, true
 }
 
-func resend(j *ResendJob) client.Resend {
+func resend(j *bellman.ResendJob) client.Resend {
 	return client.Resend{
 		ID: j.ID.String(), Filter: shownFilter(&j.Filter), Mode: string(j.Mode),
 		Rate: strconv.FormatFloat(j.Rate, 'g', 6, 64) + "/s", Who: j.Who, Reason: j.Reason,
-		State: j.State, Created: client.At(j.Created), Updated: client.At(j.Updated), Finished: optional(j.Finished),
-		Examined: j.Examined, Resent: j.Resent, Skipped: j.Skipped, Failed: j.Failed, LastError: j.LastError,
+		State: string(j.State), Created: client.At(j.Created), Updated: client.At(j.Updated), Finished: optional(j.Finished),
+		Total: j.Total, More: j.More, Examined: j.Examined, Resent: j.Resent, Skipped: j.Skipped, Failed: j.Failed, LastError: j.LastError,
 	}
 }
 
-func shownFilter(f *bellman.Filter) client.Filter {
+func shownFilter(f *bellman.Pick) client.Filter {
 	out := client.Filter{
 		Queue: f.Queue, Key: f.Key, MerchantNo: f.MerchantNo, OrderNo: f.OrderNo, Event: f.Event,
 		URLHost: f.URLHost, CreatedFrom: client.At(f.CreatedFrom), CreatedTo: client.At(f.CreatedTo),
+		Kind: f.Kind, Status: f.Status,
+	}
+	if f.Result != nil {
+		out.Result = f.Result.String()
 	}
 	if f.State != nil {
 		out.State = f.State.String()
@@ -211,7 +180,7 @@ func shownFilter(f *bellman.Filter) client.Filter {
 	return out
 }
 
-func resendCount(c *ResendCount) client.ResendCount {
+func resendCount(c *bellman.ResendCount) client.ResendCount {
 	out := client.ResendCount{
 		Tasks: c.Tasks, More: c.More, Merchants: c.Merchants, Top: make([]client.MerchantCount, len(c.Top)),
 		Oldest: optional(c.Oldest), Newest: optional(c.Newest),

@@ -12,42 +12,42 @@ import (
 
 // fakeResends has one job.
 type fakeResends struct {
-	started ResendJob
+	started bellman.ResendJob
 	fail    error
 }
 
 var resendID = bellman.FirstID(t0)
 
-func (f *fakeResends) job() ResendJob {
+func (f *fakeResends) job() bellman.ResendJob {
 	failed := bellman.Failed
-	return ResendJob{
-		ID: resendID, Filter: bellman.Filter{Queue: "q", State: &failed, CreatedTo: t0}, Mode: bellman.ResendOnce, Rate: 50,
+	return bellman.ResendJob{
+		ID: resendID, Filter: bellman.Pick{Filter: bellman.Filter{Queue: "q", State: &failed, CreatedTo: t0}}, Mode: bellman.ResendOnce, Rate: 50,
 		Who: "ops", Reason: "outage", State: "running", Created: t0, Updated: t0.Add(time.Second),
 		Examined: 10, Resent: 7, Skipped: 2, Failed: 1, LastError: "gone",
 	}
 }
 
-func (f *fakeResends) Count(context.Context, bellman.Filter) (ResendCount, error) {
-	return ResendCount{Tasks: 3, Merchants: 2, Top: []MerchantCount{{"M1", 2}, {"", 1}}, Oldest: t0, Newest: t0.Add(time.Hour)}, f.fail
+func (f *fakeResends) Count(context.Context, bellman.Pick, int) (bellman.ResendCount, error) {
+	return bellman.ResendCount{Tasks: 3, Merchants: 2, Top: []bellman.MerchantCount{{MerchantNo: "M1", Tasks: 2}, {MerchantNo: "", Tasks: 1}}, Oldest: t0, Newest: t0.Add(time.Hour)}, f.fail
 }
 
-func (f *fakeResends) Start(_ context.Context, in ResendJob) (ResendJob, error) {
+func (f *fakeResends) Start(_ context.Context, in bellman.ResendJob) (bellman.ResendJob, error) {
 	f.started = in
 	return f.job(), f.fail
 }
 
-func (f *fakeResends) Get(_ context.Context, id bellman.ID) (ResendJob, error) {
+func (f *fakeResends) Get(_ context.Context, id bellman.ID) (bellman.ResendJob, error) {
 	if id != resendID {
-		return ResendJob{}, bellman.ErrNotFound
+		return bellman.ResendJob{}, bellman.ErrNotFound
 	}
 	return f.job(), f.fail
 }
 
-func (f *fakeResends) List(context.Context, int) ([]ResendJob, error) {
-	return []ResendJob{f.job()}, f.fail
+func (f *fakeResends) List(context.Context, int) ([]bellman.ResendJob, error) {
+	return []bellman.ResendJob{f.job()}, f.fail
 }
 
-func (f *fakeResends) Cancel(ctx context.Context, id bellman.ID, _ bellman.By) (ResendJob, error) {
+func (f *fakeResends) Cancel(ctx context.Context, id bellman.ID, _ bellman.By) (bellman.ResendJob, error) {
 	j, err := f.Get(ctx, id)
 	j.State, j.Finished = "cancelled", t0.Add(time.Minute)
 	return j, err
@@ -56,7 +56,7 @@ func (f *fakeResends) Cancel(ctx context.Context, id bellman.ID, _ bellman.By) (
 func TestStartResend(t *testing.T) {
 	f := &fakeResends{}
 	m := make1(t, Options{Resends: f})
-	w := m.do("POST", "/v1/resends", `{"filter":{"queue":"q","state":"failed","created_from":"2026-11-20T00:00:00+08:00"},"mode":"restart","reason":"outage","rate":"30/m"}`)
+	w := m.do("POST", "/v1/resends", `{"filter":{"queue":"q","state":"failed","created_from":"2026-11-20T00:00:00+08:00","kind":"notify","result":"timeout","status":504},"mode":"restart","reason":"outage","rate":"30/m"}`)
 	if w.Code != 202 {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
@@ -64,13 +64,13 @@ func TestStartResend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"queue":"q","state":"failed","created_from":"2026-11-19T16:00:00Z"}`; string(got) != want {
+	if want := `{"queue":"q","state":"failed","created_from":"2026-11-19T16:00:00Z","kind":"notify","result":"timeout","status":504}`; string(got) != want {
 		t.Errorf("filter %s; want %s", got, want)
 	}
 	if s := f.started; s.Rate != 0.5 || s.Mode != bellman.ResendRestart || s.Reason != "outage" {
 		t.Errorf("started %+v", s)
 	}
-	f.started = ResendJob{}
+	f.started = bellman.ResendJob{}
 	if w := m.do("POST", "/v1/resends", `{"filter":{"queue":"q"},"dry_run":true}`); w.Code != 200 || f.started.Filter.Queue != "" {
 		t.Errorf("dry run: %d %s, started %+v", w.Code, w.Body, f.started)
 	}

@@ -78,10 +78,14 @@ func (f *Filter) values() url.Values {
 	for name, value := range map[string]string{
 		"queue": f.Queue, "state": f.State, "merchant_no": f.MerchantNo, "order_no": f.OrderNo, "key": f.Key,
 		"event": f.Event, "url_host": f.URLHost, "created_from": f.CreatedFrom.String(), "created_to": f.CreatedTo.String(),
+		"kind": f.Kind, "result": f.Result,
 	} {
 		if value != "" {
 			q.Set(name, value)
 		}
+	}
+	if f.Status != 0 {
+		q.Set("status", strconv.Itoa(f.Status))
 	}
 	return q
 }

@@ -44,6 +44,9 @@ type Resend struct {
 	Updated  Time   `json:"updated" format:"date-time"`
 	Finished *Time  `json:"finished" format:"date-time" doc:"null while it is running."`
 
+	Total int64 `json:"total" doc:"Tasks that fitted when it was begun; 0: not counted yet."`
+	More  bool  `json:"more" doc:"There were more than total: what is counted has a bound."`
+
 	Examined  int64  `json:"examined" doc:"Tasks that fitted so far: the sum of the next three."`
 	Resent    int64  `json:"resent"`
 	Skipped   int64  `json:"skipped" doc:"Gone by the time it was their turn."`

@@ -175,6 +175,11 @@ type Filter struct {
 	URLHost     string `json:"url_host,omitempty" maxLength:"260" doc:"Host, or host:port, of the task's URL."`
 	CreatedFrom Time   `json:"created_from,omitzero" format:"date-time" doc:"Inclusive."`
 	CreatedTo   Time   `json:"created_to,omitzero" format:"date-time" doc:"Exclusive."`
+
+	// What follows is not looked up: each task that fits the rest is looked at.
+	Kind   string `json:"kind,omitempty" enum:"notify,order"`
+	Result string `json:"result,omitempty" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown" doc:"Of the last attempt."`
+	Status int    `json:"status,omitempty" minimum:"100" maximum:"599" doc:"HTTP status of the last attempt's answer."`
 }
 
 // A ResendTask asks for an attempt of one task now.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 )
 
 // A Key lets the person who knows it sign in.
@@ -92,18 +93,38 @@ type visitor struct {
 // May reports whether the visitor may do what takes this role.
 func (v *visitor) May(need Role) bool { return v.Role.may(need) }
 
-// visitor says who makes a request. It may set a cookie.
-func (c *Console) visitor(w http.ResponseWriter, r *http.Request) *visitor {
+// request is one that somebody makes. It may set a cookie. Where nobody can say who
+// it is, the error says why, and the visitor is nobody.
+func (c *Console) request(w http.ResponseWriter, r *http.Request) (*request, error) {
 	v := &visitor{lang: c.language(r), Theme: themeOf(r)}
+	q := &request{Console: c, w: w, r: r, visitor: v}
+	var s *session
+	var err error
 	if len(c.keys) == 0 {
 		v.Role = Admin
-	} else if s := c.sessions.find(cookie(r, sessionCookie)); s != nil {
-		v.Who, v.Role, v.SignedIn = s.who, s.role, true
-		v.Token = c.token(cookie(r, sessionCookie))
-		return v
+	} else {
+		var k *heldKey
+		if s, k, err = c.find(r.Context(), cookie(r, sessionCookie)); s != nil {
+			v.Who, v.Role, v.SignedIn = k.name, k.role, true
+			v.Token = c.token(s.name())
+			c.touch(w, r, s)
+			return q, nil
+		}
 	}
 	v.Token = c.token(c.visit(w, r))
-	return v
+	return q, err
+}
+
+// touch notes that a session is used. What a page asks for by itself is no use: one
+// that is only left open does not keep somebody signed in.
+func (c *Console) touch(w http.ResponseWriter, r *http.Request, s *session) {
+	now := time.Now()
+	if now.Sub(s.last) < touchTime || r.Header.Get("HX-Request") != "" || strings.HasSuffix(r.URL.Path, "/live") {
+		return
+	}
+	used := *s
+	used.last = now
+	c.setCookie(w, r, sessionCookie, used.cookie(c.secret.Key(sessionPurpose)), absoluteTime-now.Sub(s.began))
 }
 
 // direct reports whether a Host header is an IP address or localhost. A page of

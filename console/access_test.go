@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -102,7 +103,7 @@ func TestASessionIsRotatedAtSignIn(t *testing.T) {
 	if second := value(); second == first || second == "" {
 		t.Errorf("the cookie is %q after signing in again; want another than %q", second, first)
 	}
-	if s.sessions.alive(first) {
+	if s.goesOn(t.Context(), first) {
 		t.Error("the first session still goes on")
 	}
 }
@@ -126,68 +127,22 @@ func TestSignInIsLimited(t *testing.T) {
 
 func TestAttemptsAreForgottenAfterTheWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var a attempts
-		r := &http.Request{RemoteAddr: "[2001:db8::1]:99"}
+		a := limit{most: maxAttempts, window: attemptWindow}
+		address := func(remote string) netip.Prefix { return network(proxies(nil).from(&http.Request{RemoteAddr: remote})) }
 		for range maxAttempts {
-			if wait := a.enter(addressOf(r)); wait != 0 {
+			if wait := a.enter(address("[2001:db8::1]:99")); wait != 0 {
 				t.Fatalf("wait %v before the limit", wait)
 			}
 		}
-		neighbour := &http.Request{RemoteAddr: "[2001:db8::2]:99"}
-		if wait := a.enter(addressOf(neighbour)); wait != attemptWindow {
+		if wait := a.enter(address("[2001:db8::2]:99")); wait != attemptWindow {
 			t.Errorf("an address of the same network waits %v; want %v", wait, attemptWindow)
 		}
-		if wait := a.enter(addressOf(&http.Request{RemoteAddr: "192.0.2.1:1"})); wait != 0 {
+		if wait := a.enter(address("192.0.2.1:1")); wait != 0 {
 			t.Errorf("another address waits %v", wait)
 		}
 		time.Sleep(attemptWindow)
-		if wait := a.enter(addressOf(r)); wait != 0 {
+		if wait := a.enter(address("[2001:db8::1]:99")); wait != 0 {
 			t.Errorf("after the window: wait %v", wait)
-		}
-	})
-}
-
-func TestSessionsEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var s sessions
-		k := &heldKey{name: "ops", role: Operate}
-		idle := s.begin(k)
-		time.Sleep(idleTime - time.Second)
-		if s.find(idle) == nil {
-			t.Fatal("it ended before it was idle")
-		}
-		time.Sleep(idleTime - time.Second)
-		if !s.alive(idle) {
-			t.Fatal("a use did not keep it")
-		}
-		time.Sleep(time.Second)
-		if s.alive(idle) || s.find(idle) != nil {
-			t.Error("it goes on after it was idle; looking whether it goes on is no use of it")
-		}
-		busy := s.begin(k)
-		began := time.Now()
-		for s.find(busy) != nil {
-			time.Sleep(idleTime / 2)
-		}
-		if age := time.Since(began); age != absoluteTime {
-			t.Errorf("a busy session ended at age %v; want %v", age, absoluteTime)
-		}
-	})
-}
-
-func TestSessionsAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var s sessions
-		k := &heldKey{name: "ops", role: Operate}
-		first := s.begin(k)
-		time.Sleep(time.Second)
-		for range maxSessions - 1 {
-			s.begin(k)
-		}
-		time.Sleep(time.Minute)
-		last := s.begin(k)
-		if len(s.held) != maxSessions || !s.alive(last) || s.alive(first) {
-			t.Errorf("%d sessions; want %d: the newest among them, and not the one that was idle longest", len(s.held), maxSessions)
 		}
 	})
 }

@@ -2,20 +2,29 @@ package console
 
 import (
 	"cmp"
-	"crypto/rand"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Options say what the console stands on. Engine and Reader are required.
+// Options say what the console stands on. Engine, Reader and Records are required.
 type Options struct {
-	Engine Engine
-	Reader Reader
+	Engine  Engine
+	Reader  Reader
+	Records Records
+
+	// Secret signs sessions and forms. nil: one of this process, so that a session is
+	// over with it.
+	Secret Secret
+
+	// Proxies are those whose X-Forwarded-For and X-Forwarded-Proto are believed.
+	Proxies []netip.Prefix
 
 	// Resends runs bulk resends. nil: there are no pages of them.
 	Resends Resends
@@ -55,10 +64,12 @@ type Console struct {
 	version    string
 	log        *slog.Logger
 
+	records   Records
+	secret    Secret
+	proxies   proxies
+	ended     shared[map[string]time.Time] // sessions that were, and when they would be over
 	byCode    map[string]*language
-	secret    []byte // of this process; forms' tokens are made with it
-	sessions  sessions
-	attempts  attempts
+	attempts  limit
 	listeners atomic.Int64 // streams
 	stopping  chan struct{}
 	stop      sync.Once
@@ -80,9 +91,12 @@ func New(o Options) (*Console, error) {
 	c := &Console{
 		engine: o.Engine, reader: o.Reader, kinds: o.Kinds, queueNames: o.Queues, orders: o.Orders, nodes: o.Nodes, resends: o.Resends, keys: keys,
 		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
-		secret: make([]byte, 32), foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}),
+		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: limit{most: maxAttempts, window: attemptWindow},
+		foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}),
 	}
-	rand.Read(c.secret) // never fails: it ends the program instead
+	if c.secret == nil {
+		c.secret = newOwn()
+	}
 	if c.byCode, err = allLanguages(); err != nil {
 		return nil, err
 	}
@@ -159,8 +173,10 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // page serves a pattern for those who have the role need.
 func (c *Console) page(pattern string, need Role, serve func(*request)) {
 	c.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		q := &request{Console: c, w: w, r: r, visitor: c.visitor(w, r)}
+		q, err := c.request(w, r)
 		switch {
+		case err != nil:
+			q.refuse(err)
 		case q.visitor.Role == "":
 			q.askToSignIn()
 		case r.Method == http.MethodPost && !c.sent(w, r, q.visitor):

@@ -43,7 +43,7 @@ func (q *request) export() {
 			break
 		}
 		for _, r := range q.rows(tasks) {
-			if n < maxExport && q.wants(w, r.Task) {
+			if n < maxExport && w.Takes(r.Task, q.kind) {
 				out.Write(exported(&r))
 				n++
 			}

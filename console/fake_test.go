@@ -165,9 +165,16 @@ type site struct {
 
 func open(t testing.TB, keys ...Key) *site {
 	t.Helper()
-	s := &site{fake: &fake{Store: memory.New()}, log: &bytes.Buffer{}}
+	return openWith(t, &fake{Store: memory.New()}, Options{Keys: keys})
+}
+
+// openWith is open over a store that there is already, with more options.
+func openWith(t testing.TB, f *fake, more Options) *site {
+	t.Helper()
+	s := &site{fake: f, log: &bytes.Buffer{}}
 	c, err := New(Options{
-		Engine: s.fake, Reader: s.fake, Nodes: s.fake, Kinds: kinds, Orders: fakeOrders{}, Keys: keys, Version: "test",
+		Engine: s.fake, Reader: s.fake, Records: s.fake, Nodes: s.fake, Kinds: kinds, Orders: fakeOrders{}, Keys: more.Keys, Version: "test",
+		Secret: more.Secret, Proxies: more.Proxies,
 		Queues: func() []string { return []string{"orders", "pay"} },
 		Log:    slog.New(slog.NewTextHandler(s.log, nil)),
 	})

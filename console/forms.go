@@ -1,8 +1,6 @@
 package console
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"net/http"
@@ -14,12 +12,10 @@ const tokenField = "token"
 // maxForm bounds a form that is sent here.
 const maxForm = 64 << 10
 
-// token is what the forms of somebody must carry: made of their cookie and a secret
-// of this process, so that it is another one for each session.
+// token is what the forms of somebody must carry: made of their session's id, or of
+// the cookie that they have without one, so that it is another one for each.
 func (c *Console) token(of string) string {
-	mac := hmac.New(sha256.New, c.secret)
-	mac.Write([]byte(of))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	return base64.RawURLEncoding.EncodeToString(signed(c.secret.Key(formPurpose), []byte(of)))
 }
 
 // visit is the cookie of somebody who is not signed in: with it, the form to sign
@@ -29,7 +25,7 @@ func (c *Console) visit(w http.ResponseWriter, r *http.Request) string {
 		return value
 	}
 	value := random()
-	setCookie(w, r, visitCookie, value, 0)
+	c.setCookie(w, r, visitCookie, value, 0)
 	return value
 }
 

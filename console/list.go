@@ -20,11 +20,7 @@ const (
 // business, which has indexes for most of it; what follows is looked at task by
 // task.
 type wish struct {
-	bellman.Filter
-
-	Kind   string // notify, order; empty: both
-	Result string // of the last attempt; empty: any
-	Status int    // of the last attempt's answer; 0: any
+	bellman.Pick
 
 	values url.Values // as they were given, without what is wrong or empty
 	From   string     // as it was given, in the zone Zone
@@ -96,9 +92,11 @@ func (w *wish) take(name, value string) bool {
 		}
 		w.State = &s
 	case "result":
-		w.Result = value
 		var r bellman.Result
-		return r.UnmarshalText([]byte(value)) == nil
+		if r.UnmarshalText([]byte(value)) != nil {
+			return false
+		}
+		w.Result = &r
 	case "status":
 		n, err := strconv.Atoi(value)
 		w.Status = n
@@ -127,9 +125,6 @@ func wallTime(text string, zone *time.Location) (time.Time, bool) {
 // Empty reports whether all tasks are wanted.
 func (w *wish) Empty() bool { return len(w.values) == 0 }
 
-// Picky reports whether tasks have to be looked at one by one.
-func (w *wish) Picky() bool { return w.Kind != "" || w.Result != "" || w.Status != 0 }
-
 // Get is what was given for a field.
 func (w *wish) Get(name string) string { return w.values.Get(name) }
 
@@ -153,17 +148,6 @@ func (w *wish) Address(path string) string {
 	return path + "?" + w.values.Encode()
 }
 
-// wants reports whether a task is one of those.
-func (q *request) wants(w *wish, t *bellman.Task) bool {
-	switch {
-	case w.Kind != "" && q.kind(t) != w.Kind,
-		w.Result != "" && (t.Last == nil || t.Last.Result.String() != w.Result),
-		w.Status != 0 && (t.Last == nil || t.Last.Status != w.Status):
-		return false
-	}
-	return true
-}
-
 // read reads up to limit of the tasks that are wanted, the newest first, below the
 // id before. It stops after a while: next is where to go on, zero at the end.
 func (q *request) read(w *wish, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
@@ -178,7 +162,7 @@ func (q *request) read(w *wish, before bellman.ID, limit int) (tasks []*bellman.
 			return nil, next, err
 		}
 		for _, t := range page {
-			if !q.wants(w, t) {
+			if !w.Takes(t, q.kind) {
 				continue
 			}
 			if len(tasks) == limit { // the rest is the next page's

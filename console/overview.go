@@ -114,7 +114,7 @@ func (c *Console) readSlow(ctx context.Context) (*slowFigures, error) {
 	}
 	q := &request{Console: c, r: (&http.Request{}).WithContext(ctx)}
 	failed := bellman.Failed
-	tasks, _, err := q.read(&wish{Filter: bellman.Filter{State: &failed}}, bellman.ID{}, 4*troubleTasks)
+	tasks, _, err := q.read(&wish{Pick: bellman.Pick{Filter: bellman.Filter{State: &failed}}}, bellman.ID{}, 4*troubleTasks)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (c *Console) readSlow(ctx context.Context) (*slowFigures, error) {
 		if c.kinds(name) != "order" || len(f.Unknown) == troubleTasks {
 			continue
 		}
-		tasks, _, err := q.read(&wish{Filter: bellman.Filter{Queue: name, State: &failed}}, bellman.ID{}, troubleTasks)
+		tasks, _, err := q.read(&wish{Pick: bellman.Pick{Filter: bellman.Filter{Queue: name, State: &failed}}}, bellman.ID{}, troubleTasks)
 		if err != nil {
 			return nil, err
 		}

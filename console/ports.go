@@ -44,6 +44,24 @@ type Reader interface {
 	Shards(ctx context.Context) ([]bellman.Shard, error)
 }
 
+// Records are small documents that all nodes share; every [bellman.Store] has them.
+type Records interface {
+	// Commit is only called with Docs.
+	Commit(ctx context.Context, b *bellman.Batch) error
+	Doc(ctx context.Context, kind, name string) (bellman.Doc, error)
+	Docs(ctx context.Context, kind, after string, limit int) ([]bellman.Doc, error)
+}
+
+// A Secret is one that all nodes share.
+type Secret interface {
+	// Key makes a key for a purpose, the same at every node and after a restart.
+	Key(purpose string) []byte
+
+	// Refresh looks whether the secret is another one by now, unless that was done
+	// just now. It reports whether it did.
+	Refresh(ctx context.Context) bool
+}
+
 // Nodes says which nodes share the tasks of a store.
 type Nodes interface {
 	// Nodes returns the nodes by name, and the shards that none of them has.

@@ -14,54 +14,22 @@ import (
 
 // Resends runs bulk resends as durable jobs. Errors are those of an [Engine].
 type Resends interface {
-	// Count says what a job with this filter would touch.
-	Count(ctx context.Context, f bellman.Filter) (ResendCount, error)
+	// Count says what a job with this filter would touch, up to limit tasks.
+	Count(ctx context.Context, f bellman.Pick, limit int) (bellman.ResendCount, error)
 
 	// Start makes a durable job of in's Filter, Mode, Rate, Who and Reason; no rate
 	// is a default.
-	Start(ctx context.Context, in ResendJob) (ResendJob, error)
+	Start(ctx context.Context, in bellman.ResendJob) (bellman.ResendJob, error)
 
-	Get(ctx context.Context, id bellman.ID) (ResendJob, error)
-	List(ctx context.Context, limit int) ([]ResendJob, error) // the newest first
+	Get(ctx context.Context, id bellman.ID) (bellman.ResendJob, error)
+	List(ctx context.Context, limit int) ([]bellman.ResendJob, error) // the newest first
 
 	// Cancel ends a job; one that has ended is returned as it is.
-	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (ResendJob, error)
+	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (bellman.ResendJob, error)
 }
 
-// A ResendJob is a bulk resend.
-type ResendJob struct {
-	ID     bellman.ID
-	Filter bellman.Filter
-	Mode   bellman.ResendMode
-	Rate   float64 // tasks a second
-	Who    string
-	Reason string
-
-	State     string // running, done, cancelled
-	Created   time.Time
-	Updated   time.Time
-	Finished  time.Time // zero while running
-	Examined  int64     // the sum of the next three
-	Resent    int64
-	Skipped   int64
-	Failed    int64
-	LastError string
-}
-
-// A ResendCount says what a bulk resend would touch.
-type ResendCount struct {
-	Tasks          int
-	More           bool // there are more than Tasks
-	Merchants      int
-	Top            []MerchantCount // those with most tasks
-	Oldest, Newest time.Time       // zero if there are no tasks
-}
-
-// A MerchantCount is a merchant's share of tasks.
-type MerchantCount struct {
-	MerchantNo string
-	Tasks      int
-}
+// countedResends is how many tasks a page counts: more would make it slow.
+const countedResends = 20_000
 
 // newestResends is how many bulk resends a list has.
 const newestResends = 50
@@ -69,13 +37,13 @@ const newestResends = 50
 // A resendsView is the list of bulk resends.
 type resendsView struct {
 	*view
-	Rows []ResendJob
+	Rows []job
 }
 
 // A resendView is the page of one bulk resend.
 type resendView struct {
 	*view
-	Job    ResendJob
+	Job    job
 	Filter []field // names of fields, and what they must be
 	Tasks  string  // the address of the list of its tasks
 	pauseForm
@@ -86,7 +54,7 @@ type newResendView struct {
 	*view
 	Wish   *wish
 	Filter []field
-	Count  ResendCount
+	Count  bellman.ResendCount
 	Hidden []field // of the form: the wish
 	Mode   string
 	Rate   string
@@ -100,7 +68,11 @@ func (q *request) resendList() {
 		q.refuse(err)
 		return
 	}
-	q.render(http.StatusOK, "resends", &resendsView{view: q.view("page.resends"), Rows: jobs})
+	v := &resendsView{view: q.view("page.resends"), Rows: make([]job, len(jobs))}
+	for i, j := range jobs {
+		v.Rows[i] = job{j}
+	}
+	q.render(http.StatusOK, "resends", v)
 }
 
 func (q *request) resendPage() { q.showResend(http.StatusOK, pauseForm{}) }
@@ -119,19 +91,19 @@ func (q *request) showResend(status int, form pauseForm) {
 	if !ok {
 		return
 	}
-	job, err := q.resends.Get(q.r.Context(), id)
+	found, err := q.resends.Get(q.r.Context(), id)
 	if err != nil {
 		q.refuse(err)
 		return
 	}
-	v := &resendView{view: q.view("page.resend"), Job: job, pauseForm: form}
-	w := wishOf(&job.Filter)
+	v := &resendView{view: q.view("page.resend"), Job: job{found}, pauseForm: form}
+	w := wishOf(&found.Filter)
 	v.Filter, v.Tasks = q.fields(w), w.Address("/tasks")
 	q.render(status, "resend", v)
 }
 
 // wishOf is the wish that a filter is.
-func wishOf(f *bellman.Filter) *wish {
+func wishOf(f *bellman.Pick) *wish {
 	in := map[string][]string{}
 	set := func(name, value string) {
 		if value != "" {
@@ -144,6 +116,13 @@ func wishOf(f *bellman.Filter) *wish {
 	set("url_host", f.URLHost)
 	set("event", f.Event)
 	set("queue", f.Queue)
+	set("kind", f.Kind)
+	if f.Result != nil {
+		set("result", f.Result.String())
+	}
+	if f.Status != 0 {
+		set("status", strconv.Itoa(f.Status))
+	}
 	if f.State != nil {
 		set("state", f.State.String())
 	}
@@ -183,11 +162,11 @@ func (q *request) newResend() {
 }
 
 func (q *request) showNewResend(status int, w *wish, mode, rate string, form pauseForm) {
-	if w.Picky() || len(w.Wrong) > 0 {
-		q.fail(http.StatusUnprocessableEntity, "resend.picky")
+	if len(w.Wrong) > 0 {
+		q.fail(http.StatusUnprocessableEntity, "error.filter", "fields", strings.Join(w.Wrong, ", "))
 		return
 	}
-	count, err := q.resends.Count(q.r.Context(), w.Filter)
+	count, err := q.resends.Count(q.r.Context(), w.Pick, countedResends)
 	if err != nil {
 		q.refuse(err)
 		return
@@ -219,18 +198,18 @@ func (q *request) startResend() {
 	form := pauseForm{Reason: strings.TrimSpace(in.Get("reason"))}
 	rate, good := parseRate(in.Get("rate"))
 	var err error
-	var job ResendJob
+	var begun bellman.ResendJob
 	switch {
-	case w.Picky() || len(w.Wrong) > 0:
-		q.fail(http.StatusUnprocessableEntity, "resend.picky")
+	case len(w.Wrong) > 0:
+		q.fail(http.StatusUnprocessableEntity, "error.filter", "fields", strings.Join(w.Wrong, ", "))
 		return
 	case !reasoned(form.Reason):
 		err = errReason
 	case !good:
 		err = errRate
 	default:
-		job, err = q.resends.Start(q.r.Context(), ResendJob{
-			Filter: w.Filter, Mode: bellman.ResendMode(in.Get("mode")), Rate: rate, Who: q.visitor.Who, Reason: form.Reason,
+		begun, err = q.resends.Start(q.r.Context(), bellman.ResendJob{
+			Filter: w.Pick, Mode: bellman.ResendMode(in.Get("mode")), Rate: rate, Who: q.visitor.Who, Reason: form.Reason,
 		})
 	}
 	if err != nil {
@@ -239,7 +218,7 @@ func (q *request) startResend() {
 		q.showNewResend(status, w, in.Get("mode"), in.Get("rate"), form)
 		return
 	}
-	q.goTo("/resends/" + job.ID.String() + "?done=resend")
+	q.goTo("/resends/" + begun.ID.String() + "?done=resend")
 }
 
 // stopResend ends a bulk resend.
@@ -270,20 +249,24 @@ func (q *request) resendLive() {
 	}
 	shown := q.r.URL.Query().Get("version")
 	q.stream(livePace, func() (event, data string, err error) {
-		job, err := q.resends.Get(q.r.Context(), id)
-		if err != nil || job.Version() == shown {
+		j, err := q.resends.Get(q.r.Context(), id)
+		now := job{j}.Version()
+		if err != nil || now == shown {
 			return "", "", err
 		}
-		shown = job.Version()
+		shown = now
 		return "changed", shown, nil
 	})
 }
 
+// A job is a bulk resend as pages show it.
+type job struct{ bellman.ResendJob }
+
 // Version is a short text that is another one when the job went on.
-func (j ResendJob) Version() string { return fmt.Sprintf("%s-%d", j.State, j.Examined) }
+func (j job) Version() string { return fmt.Sprintf("%s-%d-%d", j.State, j.Examined, j.Total) }
 
 // Speed is how many tasks a second it has done so far; 0: not known.
-func (j ResendJob) Speed() float64 {
+func (j job) Speed() float64 {
 	end := j.Finished
 	if end.IsZero() {
 		end = j.Updated
@@ -292,4 +275,21 @@ func (j ResendJob) Speed() float64 {
 		return math.Round(10*float64(j.Examined)/took) / 10
 	}
 	return 0
+}
+
+// Of is how many tasks there are about; 0: not known.
+func (j job) Of() int64 {
+	if j.Total == 0 {
+		return 0
+	}
+	return max(j.Total, j.Examined)
+}
+
+// Left is how long the rest takes at this speed; 0: not known.
+func (j job) Left() time.Duration {
+	speed := j.Speed()
+	if j.State != bellman.ResendRunning || j.More || speed == 0 || j.Examined >= j.Total {
+		return 0
+	}
+	return time.Duration(float64(j.Total-j.Examined) / speed * float64(time.Second)).Round(time.Second)
 }

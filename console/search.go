@@ -57,9 +57,9 @@ func (q *request) search() {
 		what, field string
 		wish        wish
 	}{
-		{"search.key", "key", wish{Filter: bellman.Filter{Key: text}}},
-		{"search.order", "order_no", wish{Filter: bellman.Filter{OrderNo: text}}},
-		{"search.merchant", "merchant_no", wish{Filter: bellman.Filter{MerchantNo: text}}},
+		{"search.key", "key", wish{Pick: bellman.Pick{Filter: bellman.Filter{Key: text}}}},
+		{"search.order", "order_no", wish{Pick: bellman.Pick{Filter: bellman.Filter{OrderNo: text}}}},
+		{"search.merchant", "merchant_no", wish{Pick: bellman.Pick{Filter: bellman.Filter{MerchantNo: text}}}},
 	}
 	for i := range looks {
 		l := &looks[i]

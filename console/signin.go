@@ -1,83 +1,17 @@
 package console
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
 const (
 	maxAttempts   = 10          // wrong sign-ins from one address …
 	attemptWindow = time.Minute // … within this time, until it has passed
-	maxAddresses  = 10_000      // that are remembered; beyond it all are forgotten
 )
-
-// attempts counts sign-ins that went wrong, by address.
-type attempts struct {
-	mu   sync.Mutex
-	from map[netip.Prefix]*tries
-}
-
-type tries struct {
-	n     int
-	until time.Time
-}
-
-// enter counts a sign-in before it is looked at, so that many at once are not
-// looked at all. It says how long to wait if there were too many; zero: go on.
-func (a *attempts) enter(from netip.Prefix) time.Duration {
-	now := time.Now()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.from == nil || len(a.from) >= maxAddresses {
-		a.from = map[netip.Prefix]*tries{}
-	}
-	t := a.from[from]
-	if t == nil || !now.Before(t.until) {
-		t = &tries{until: now.Add(attemptWindow)}
-		a.from[from] = t
-	}
-	if t.n >= maxAttempts {
-		return t.until.Sub(now)
-	}
-	t.n++
-	return 0
-}
-
-// forgive forgets an address: somebody signed in from there.
-func (a *attempts) forgive(from netip.Prefix) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.from, from)
-}
-
-// addressOf is whom sign-ins are counted by: an IPv4 address, or a network of IPv6,
-// of which one customer has all addresses.
-func addressOf(r *http.Request) netip.Prefix {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.Prefix{} // not a network's: all count as one
-	}
-	ip = ip.Unmap()
-	bits := 32
-	if ip.Is6() {
-		bits = 64
-	}
-	p, err := ip.WithZone("").Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return p
-}
 
 // askToSignIn answers somebody who is not signed in.
 func (q *request) askToSignIn() {
@@ -114,7 +48,11 @@ type signInView struct {
 }
 
 func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
-	q := &request{Console: c, w: w, r: r, visitor: c.visitor(w, r)}
+	q, err := c.request(w, r)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
 	if q.visitor.Role != "" {
 		http.Redirect(w, r, local(r.URL.Query().Get("to")), http.StatusSeeOther)
 		return
@@ -123,7 +61,11 @@ func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
-	q := &request{Console: c, w: w, r: r, visitor: c.visitor(w, r)}
+	q, err := c.request(w, r)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
 	if !c.sent(w, r, q.visitor) {
 		q.fail(http.StatusForbidden, "error.token")
 		return
@@ -132,7 +74,8 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	refuse := func(status int, why string, values ...any) {
 		q.render(status, "signin", &signInView{view: q.view("page.signin"), To: to, Name: name, Wrong: q.visitor.lang.say(why, values...)})
 	}
-	from := addressOf(r)
+	who := c.proxies.from(r)
+	from := network(who)
 	if wait := c.attempts.enter(from); wait > 0 {
 		seconds := int(wait/time.Second) + 1
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
@@ -142,47 +85,62 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	k := c.keyOf(name, strings.TrimSpace(r.PostForm.Get("key")))
 	switch {
 	case k == nil:
-		c.log.Warn("console: a sign-in was refused", "from", from.Addr())
+		c.log.Warn("console: a sign-in was refused", "from", who)
 		refuse(http.StatusUnauthorized, "signin.wrong")
 	case !k.role.may(Read):
 		refuse(http.StatusForbidden, "signin.submit")
 	default:
 		c.attempts.forgive(from)
-		c.sessions.end(cookie(r, sessionCookie))
-		setCookie(w, r, sessionCookie, c.sessions.begin(k), absoluteTime)
-		setCookie(w, r, visitCookie, "", 0)
+		if err := c.end(r.Context(), cookie(r, sessionCookie)); err != nil { // of whoever was signed in here
+			q.refuse(err)
+			return
+		}
+		c.secret.Refresh(r.Context()) // so that all nodes sign with the same
+		c.setCookie(w, r, sessionCookie, newSession(k, time.Now()).cookie(c.secret.Key(sessionPurpose)), absoluteTime)
+		c.setCookie(w, r, visitCookie, "", 0)
 		http.Redirect(w, r, to, http.StatusSeeOther)
 	}
 }
 
 func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
-	q := &request{Console: c, w: w, r: r, visitor: c.visitor(w, r)}
+	q, err := c.request(w, r)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
 	if !c.sent(w, r, q.visitor) {
 		q.fail(http.StatusForbidden, "error.token")
 		return
 	}
-	c.sessions.end(cookie(r, sessionCookie))
-	setCookie(w, r, sessionCookie, "", 0)
+	if err := c.end(r.Context(), cookie(r, sessionCookie)); err != nil {
+		q.refuse(err)
+		return
+	}
+	c.setCookie(w, r, sessionCookie, "", 0)
 	http.Redirect(w, r, "/signin", http.StatusSeeOther)
 }
 
 // setLook keeps the language or the theme that somebody chose. It changes nothing
 // but cookies of their own.
 func (c *Console) setLook(w http.ResponseWriter, r *http.Request) {
-	q := &request{Console: c, w: w, r: r, visitor: c.visitor(w, r)}
+	q, err := c.request(w, r)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
 	if !c.sent(w, r, q.visitor) {
 		q.fail(http.StatusForbidden, "error.token")
 		return
 	}
 	const year = 365 * 24 * time.Hour
 	if code := r.PostForm.Get("lang"); c.byCode[code] != nil {
-		setCookie(w, r, langCookie, code, year)
+		c.setCookie(w, r, langCookie, code, year)
 	}
 	switch theme := r.PostForm.Get("theme"); theme {
 	case "light", "dark":
-		setCookie(w, r, themeCookie, theme, year)
+		c.setCookie(w, r, themeCookie, theme, year)
 	case "system":
-		setCookie(w, r, themeCookie, "", 0)
+		c.setCookie(w, r, themeCookie, "", 0)
 	}
 	http.Redirect(w, r, local(r.PostForm.Get("to")), http.StatusSeeOther)
 }

@@ -17,64 +17,73 @@ const maxCount = 100_000
 // pageSize is how many tasks are read at a time.
 const pageSize = 200
 
-// A Dry says what a job would touch.
-type Dry struct {
-	Tasks     int             `json:"tasks"`
-	More      bool            `json:"more"`      // there are more than Tasks
-	Merchants int             `json:"merchants"` // distinct ones among Tasks; no merchant is one too
-	Top       []MerchantCount `json:"top"`       // those with most tasks, ten at most; never nil
-	Oldest    time.Time       `json:"oldest,omitzero"`
-	Newest    time.Time       `json:"newest,omitzero"`
-}
-
-// A MerchantCount is a merchant's share of the tasks counted.
-type MerchantCount struct {
-	MerchantNo string `json:"merchant_no"` // empty: tasks that name no merchant
-	Tasks      int    `json:"tasks"`
-}
+// How long tasks are counted for: before a job is made, and when it begins.
+const (
+	countDry   = 2 * time.Second
+	countTotal = 10 * time.Second
+)
 
 // Count says what a job with this filter would touch if it was started now: the
-// newest tasks up to limit. A limit of 0, or above 100,000, is 100,000. The error
-// is a *bellman.Invalid when the filter is one that Start refuses.
-func (j *Jobs) Count(ctx context.Context, f bellman.Filter, limit int) (Dry, error) {
+// newest tasks up to limit, and what is found in two seconds. A limit of 0, or above
+// 100,000, is 100,000. The error is a *bellman.Invalid when the filter is one that
+// Start refuses.
+func (j *Jobs) Count(ctx context.Context, f bellman.Pick, limit int) (bellman.ResendCount, error) {
 	if limit <= 0 || limit > maxCount {
 		limit = maxCount
 	}
 	f, wrong := bound(f, time.Now().UTC())
 	if err := wrong.Err(); err != nil {
-		return Dry{}, err
+		return bellman.ResendCount{}, err
 	}
-	dry := Dry{Top: []MerchantCount{}}
+	count := bellman.ResendCount{Top: []bellman.MerchantCount{}}
 	merchants := map[string]int{}
-	var before bellman.ID
-	for {
-		tasks, next, err := j.store.List(ctx, f, before, pageSize)
-		if err != nil {
-			return Dry{}, fmt.Errorf("count tasks to resend: %w", err)
+	more, err := j.count(ctx, &f, limit, countDry, func(t *bellman.Task) {
+		count.Tasks++
+		merchants[t.MerchantNo]++
+		count.Oldest = t.Created()
+		if count.Tasks == 1 {
+			count.Newest = t.Created()
 		}
-		for _, t := range tasks {
-			if dry.Tasks == limit {
-				dry.More = true
-				break
-			}
-			dry.Tasks++
-			merchants[t.MerchantNo]++
-			dry.Oldest = t.Created()
-			if dry.Tasks == 1 {
-				dry.Newest = t.Created()
-			}
-		}
-		if dry.More || next.IsZero() {
-			break
-		}
-		before = next
+	})
+	if err != nil {
+		return bellman.ResendCount{}, err
 	}
-	dry.Merchants = len(merchants)
+	count.More, count.Merchants = more, len(merchants)
 	names := slices.SortedFunc(maps.Keys(merchants), func(a, b string) int {
 		return cmp.Or(merchants[b]-merchants[a], cmp.Compare(a, b))
 	})
 	for _, name := range names[:min(len(names), 10)] {
-		dry.Top = append(dry.Top, MerchantCount{name, merchants[name]})
+		count.Top = append(count.Top, bellman.MerchantCount{MerchantNo: name, Tasks: merchants[name]})
 	}
-	return dry, nil
+	return count, nil
+}
+
+// count hands out the tasks that fit f, the newest first, up to limit and for so
+// long; more says that there may be others.
+func (j *Jobs) count(ctx context.Context, f *bellman.Pick, limit int, within time.Duration, each func(*bellman.Task)) (more bool, err error) {
+	end := time.Now().Add(within)
+	n := 0
+	for before := (bellman.ID{}); ; {
+		tasks, next, err := j.store.List(ctx, f.Filter, before, pageSize)
+		if err != nil {
+			return false, fmt.Errorf("count tasks to resend: %w", err)
+		}
+		for _, t := range tasks {
+			switch {
+			case !f.Takes(t, j.kind):
+				continue
+			case n == limit:
+				return true, nil
+			}
+			n++
+			each(t)
+		}
+		if next.IsZero() {
+			return false, nil
+		}
+		if time.Now().After(end) {
+			return true, nil
+		}
+		before = next
+	}
 }

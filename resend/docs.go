@@ -11,7 +11,7 @@ import (
 )
 
 // document returns what is kept of a job.
-func document(job Job) bellman.Doc {
+func document(job bellman.ResendJob) bellman.Doc {
 	value, err := json.Marshal(job)
 	if err != nil {
 		panic(err) // a Job has nothing that JSON could not write
@@ -19,19 +19,19 @@ func document(job Job) bellman.Doc {
 	return bellman.Doc{Kind: kind, Name: job.ID.String(), Value: value}
 }
 
-func parse(doc bellman.Doc) (Job, error) {
-	var job Job
+func parse(doc bellman.Doc) (bellman.ResendJob, error) {
+	var job bellman.ResendJob
 	if err := json.Unmarshal(doc.Value, &job); err != nil {
-		return Job{}, fmt.Errorf("read bulk resend %s: %w", doc.Name, err)
+		return bellman.ResendJob{}, fmt.Errorf("read bulk resend %s: %w", doc.Name, err)
 	}
 	return job, nil
 }
 
 // save writes a job, with what was done by hand to it, and notes when.
-func (j *Jobs) save(ctx context.Context, job *Job, audits ...bellman.Audit) error {
+func (j *Jobs) save(ctx context.Context, job *bellman.ResendJob, audits ...bellman.Audit) error {
 	job.Updated = now()
 	docs := []bellman.Doc{document(*job)}
-	if job.State != Running && j.leads != nil {
+	if job.State != bellman.ResendRunning && j.leads != nil {
 		docs = append(docs, bellman.Doc{Kind: cancelKind, Name: job.ID.String()})
 	}
 	if err := j.store.Commit(ctx, &bellman.Batch{Docs: docs, Audits: audits}); err != nil {
@@ -41,10 +41,10 @@ func (j *Jobs) save(ctx context.Context, job *Job, audits ...bellman.Audit) erro
 }
 
 // read reads one job.
-func (j *Jobs) read(ctx context.Context, id bellman.ID) (Job, error) {
+func (j *Jobs) read(ctx context.Context, id bellman.ID) (bellman.ResendJob, error) {
 	doc, err := j.doc(ctx, kind, id)
 	if err != nil {
-		return Job{}, fmt.Errorf("read bulk resend %v: %w", id, err)
+		return bellman.ResendJob{}, fmt.Errorf("read bulk resend %v: %w", id, err)
 	}
 	return parse(doc)
 }
@@ -81,12 +81,12 @@ func (j *Jobs) doc(ctx context.Context, kind string, id bellman.ID) (bellman.Doc
 }
 
 // all reads all jobs, the oldest first. After an error there are no more.
-func (j *Jobs) all(ctx context.Context) iter.Seq2[Job, error] {
-	return func(yield func(Job, error) bool) {
+func (j *Jobs) all(ctx context.Context) iter.Seq2[bellman.ResendJob, error] {
+	return func(yield func(bellman.ResendJob, error) bool) {
 		for after := ""; ; {
 			docs, err := j.store.Docs(ctx, kind, after, pageSize)
 			if err != nil {
-				yield(Job{}, fmt.Errorf("read bulk resends: %w", err))
+				yield(bellman.ResendJob{}, fmt.Errorf("read bulk resends: %w", err))
 				return
 			}
 			for _, doc := range docs {

@@ -19,7 +19,8 @@ type Jobs struct {
 	store Store
 	tasks Tasks
 	log   *slog.Logger
-	leads func() bool // nil: always
+	leads func() bool                // nil: always
+	kind  func(*bellman.Task) string // nil: notify
 
 	wake chan struct{} // holds one: look at unfinished again
 
@@ -34,7 +35,7 @@ type work struct {
 	launched bool // a goroutine is at it, or about to; guarded by Jobs.mu
 
 	mu      sync.Mutex // held over saves, so that no older state follows a newer one
-	job     Job
+	job     bellman.ResendJob
 	resumed time.Time          // the last save of whoever was at it before; zero: nobody was
 	cancel  context.CancelFunc // ends the waiting of the goroutine at it; nil: there is none
 }
@@ -48,7 +49,7 @@ func New(o Options) (*Jobs, error) {
 		o.Logger = slog.Default()
 	}
 	return &Jobs{
-		store: o.Store, tasks: o.Tasks, log: o.Logger, leads: o.Leads,
+		store: o.Store, tasks: o.Tasks, log: o.Logger, leads: o.Leads, kind: o.Kind,
 		wake:       make(chan struct{}, 1),
 		unfinished: map[bellman.ID]*work{},
 	}, nil
@@ -59,13 +60,13 @@ func New(o Options) (*Jobs, error) {
 // and touches only tasks created before now. The error is a *bellman.Invalid when
 // a field is wrong or the filter empty, bellman.ErrOverloaded when too many jobs
 // are running.
-func (j *Jobs) Start(ctx context.Context, in Job) (Job, error) {
+func (j *Jobs) Start(ctx context.Context, in bellman.ResendJob) (bellman.ResendJob, error) {
 	job, err := prepare(in, time.Now())
 	if err != nil {
-		return Job{}, err
+		return bellman.ResendJob{}, err
 	}
 	if err := j.reserve(); err != nil {
-		return Job{}, err
+		return bellman.ResendJob{}, err
 	}
 	w, err := j.begin(ctx, job)
 
@@ -73,7 +74,7 @@ func (j *Jobs) Start(ctx context.Context, in Job) (Job, error) {
 	defer j.mu.Unlock()
 	j.starting--
 	if err != nil {
-		return Job{}, err
+		return bellman.ResendJob{}, err
 	}
 	if j.leading() && j.unfinished[job.ID] == nil { // else it was found in the store already
 		j.unfinished[job.ID] = w
@@ -94,7 +95,7 @@ func (j *Jobs) reserve() error {
 }
 
 // begin writes a new job, and deletes those that ended long ago.
-func (j *Jobs) begin(ctx context.Context, job Job) (*work, error) {
+func (j *Jobs) begin(ctx context.Context, job bellman.ResendJob) (*work, error) {
 	batch := &bellman.Batch{
 		Docs: []bellman.Doc{document(job)},
 		Audits: []bellman.Audit{{
@@ -105,7 +106,7 @@ func (j *Jobs) begin(ctx context.Context, job Job) (*work, error) {
 		if err != nil {
 			return nil, err
 		}
-		if old.State != Running && job.Created.Sub(old.Finished) > Keep {
+		if old.State != bellman.ResendRunning && job.Created.Sub(old.Finished) > Keep {
 			batch.Docs = append(batch.Docs, bellman.Doc{Kind: kind, Name: old.ID.String()})
 		}
 	}
@@ -117,7 +118,7 @@ func (j *Jobs) begin(ctx context.Context, job Job) (*work, error) {
 
 // Get returns a job with its progress as of now. bellman.ErrNotFound if there is
 // none, or it ended longer than Keep ago.
-func (j *Jobs) Get(ctx context.Context, id bellman.ID) (Job, error) {
+func (j *Jobs) Get(ctx context.Context, id bellman.ID) (bellman.ResendJob, error) {
 	if w := j.known(id); w != nil {
 		return w.now(), nil
 	}
@@ -125,8 +126,8 @@ func (j *Jobs) Get(ctx context.Context, id bellman.ID) (Job, error) {
 }
 
 // List returns up to limit jobs, the newest first.
-func (j *Jobs) List(ctx context.Context, limit int) ([]Job, error) {
-	var jobs []Job
+func (j *Jobs) List(ctx context.Context, limit int) ([]bellman.ResendJob, error) {
+	var jobs []bellman.ResendJob
 	for job, err := range j.all(ctx) {
 		if err != nil {
 			return nil, err
@@ -143,11 +144,11 @@ func (j *Jobs) List(ctx context.Context, limit int) ([]Job, error) {
 // Cancel ends a running job: what was resent stays so, and the tasks whose turn
 // it is at this moment still are. A job that has ended is returned as it is.
 // bellman.ErrNotFound if there is none.
-func (j *Jobs) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (Job, error) {
+func (j *Jobs) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (bellman.ResendJob, error) {
 	w := j.known(id)
 	if w == nil {
 		job, err := j.read(ctx, id)
-		if err != nil || job.State != Running {
+		if err != nil || job.State != bellman.ResendRunning {
 			return job, err
 		}
 		if !j.leading() {
@@ -164,14 +165,14 @@ func (j *Jobs) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (Job, e
 
 // ask leaves word that a job is to be ended, which whoever works on it finds when it
 // saves how far it came.
-func (j *Jobs) ask(ctx context.Context, job Job, by bellman.By) (Job, error) {
-	job.State, job.Finished = Cancelled, now()
+func (j *Jobs) ask(ctx context.Context, job bellman.ResendJob, by bellman.By) (bellman.ResendJob, error) {
+	job.State, job.Finished = bellman.ResendCancelled, now()
 	err := j.store.Commit(ctx, &bellman.Batch{
 		Docs:   []bellman.Doc{{Kind: cancelKind, Name: job.ID.String(), Value: []byte("{}")}},
 		Audits: []bellman.Audit{{At: job.Finished, Who: by.Who, Action: "cancel", Target: target(job.ID), Reason: by.Reason}},
 	})
 	if err != nil {
-		return Job{}, fmt.Errorf("cancel bulk resend %v: %w", job.ID, err)
+		return bellman.ResendJob{}, fmt.Errorf("cancel bulk resend %v: %w", job.ID, err)
 	}
 	return job, nil
 }
@@ -181,19 +182,19 @@ func (j *Jobs) leading() bool { return j.leads == nil || j.leads() }
 
 // end marks a job as cancelled and tells its goroutine, and says when none is at
 // it.
-func (w *work) end(ctx context.Context, j *Jobs, by bellman.By) (job Job, idle bool, err error) {
+func (w *work) end(ctx context.Context, j *Jobs, by bellman.By) (job bellman.ResendJob, idle bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	job = w.job
-	if job.State != Running {
+	if job.State != bellman.ResendRunning {
 		return job, w.cancel == nil, nil
 	}
-	job.State, job.Finished = Cancelled, now()
+	job.State, job.Finished = bellman.ResendCancelled, now()
 	err = j.save(ctx, &job, bellman.Audit{
 		At: job.Finished, Who: by.Who, Action: "cancel", Target: target(job.ID), Reason: by.Reason,
 	})
 	if err != nil {
-		return Job{}, false, err
+		return bellman.ResendJob{}, false, err
 	}
 	w.job = job
 	if w.cancel == nil {
@@ -211,7 +212,7 @@ func (j *Jobs) known(id bellman.ID) *work {
 }
 
 // adopt takes over an unfinished job that an earlier process left.
-func (j *Jobs) adopt(job Job) *work {
+func (j *Jobs) adopt(job bellman.ResendJob) *work {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	w := j.unfinished[job.ID]
@@ -252,7 +253,7 @@ func (j *Jobs) waiting() []*work {
 }
 
 // now returns the job as it is at this moment.
-func (w *work) now() Job {
+func (w *work) now() bellman.ResendJob {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.job

@@ -44,7 +44,7 @@ func TestLeaderMoves(t *testing.T) {
 		both, lead, stop := two(t, e)
 		defer stop()
 		time.Sleep(time.Second)
-		job := start(t, both[1], resend.Job{Filter: pay, Rate: 100}) // the other leads
+		job := start(t, both[1], bellman.ResendJob{Filter: pay, Rate: 100}) // the other leads
 		time.Sleep(15 * time.Second)
 		if n := get(t, both[1], job.ID).Resent; n < 300 {
 			t.Errorf("%d tasks were resent 15s after the job was started at the other; want 500 or so", n)
@@ -55,7 +55,7 @@ func TestLeaderMoves(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		for i, j := range both {
-			if got := get(t, j, job.ID); got.State != resend.Done || got.Resent != 3000 {
+			if got := get(t, j, job.ID); got.State != bellman.ResendDone || got.Resent != 3000 {
 				t.Errorf("process %d: %v with %d resent; want done with 3000", i, got.State, got.Resent)
 			}
 		}
@@ -76,10 +76,10 @@ func TestCancelAtTheOther(t *testing.T) {
 				both, _, stop := two(t, e)
 				defer stop()
 				time.Sleep(time.Second)
-				job := start(t, both[1], resend.Job{Filter: pay, Rate: 100})
+				job := start(t, both[1], bellman.ResendJob{Filter: pay, Rate: 100})
 				time.Sleep(wait)
 				cancelled, err := both[at].Cancel(t.Context(), job.ID, bellman.By{Who: "ops"})
-				if err != nil || cancelled.State != resend.Cancelled {
+				if err != nil || cancelled.State != bellman.ResendCancelled {
 					t.Fatalf("Cancel() = %v, %v; want it cancelled", cancelled.State, err)
 				}
 				before, _ := e.sent()
@@ -88,7 +88,7 @@ func TestCancelAtTheOther(t *testing.T) {
 					t.Errorf("%d tasks were resent after the job was cancelled", after-before)
 				}
 				for i, j := range both {
-					if got := get(t, j, job.ID); got.State != resend.Cancelled || got.Finished.IsZero() {
+					if got := get(t, j, job.ID); got.State != bellman.ResendCancelled || got.Finished.IsZero() {
 						t.Errorf("process %d: %v, finished %v; want cancelled", i, got.State, got.Finished)
 					}
 				}

@@ -31,39 +31,6 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A Job is a filter whose tasks are being sent again. As JSON it is what the API
-// shows and what the store keeps.
-type Job struct {
-	ID     bellman.ID         `json:"id"`
-	Filter bellman.Filter     `json:"filter"` // CreatedTo is never after Created: the job has an end
-	Mode   bellman.ResendMode `json:"mode"`
-	Rate   float64            `json:"rate"` // tasks a second
-	Who    string             `json:"who"`  // the key's name; empty: nobody had to say
-	Reason string             `json:"reason"`
-
-	State    State     `json:"state"`
-	Created  time.Time `json:"created"`
-	Updated  time.Time `json:"updated"`           // when it was saved
-	Finished time.Time `json:"finished,omitzero"` // zero while running
-
-	Cursor    bellman.ID `json:"cursor,omitzero"` // all tasks from this one on are done; zero: none is
-	Examined  int64      `json:"examined"`        // tasks that fitted: the sum of the next three
-	Resent    int64      `json:"resent"`
-	Skipped   int64      `json:"skipped"` // gone by the time it was their turn
-	Failed    int64      `json:"failed"`  // could not be resent
-	LastError string     `json:"last_error,omitempty"`
-}
-
-// A State says whether a job goes on.
-type State string
-
-// The states of a job.
-const (
-	Running   State = "running"
-	Done      State = "done"
-	Cancelled State = "cancelled"
-)
-
 const (
 	// DefaultRate is the rate of a job that names none, in tasks a second.
 	DefaultRate = 50
@@ -113,16 +80,19 @@ type Options struct {
 	// is the only one on the store. Two may lead for a moment: then up to 32 tasks of
 	// a job are resent twice.
 	Leads func() bool
+
+	// Kind says what a task is, notify or order. nil: all are notify.
+	Kind func(*bellman.Task) string
 }
 
 // prepare checks what the caller gave of a job, fills in what was left out, and
 // returns the job as it begins at now.
-func prepare(in Job, now time.Time) (Job, error) {
+func prepare(in bellman.ResendJob, now time.Time) (bellman.ResendJob, error) {
 	now = now.UTC().Truncate(time.Millisecond)
 	filter, wrong := bound(in.Filter, now)
-	job := Job{
+	job := bellman.ResendJob{
 		ID: bellman.NewID(), Filter: filter, Mode: in.Mode, Rate: in.Rate, Who: in.Who, Reason: in.Reason,
-		State: Running, Created: now, Updated: now,
+		State: bellman.ResendRunning, Created: now, Updated: now,
 	}
 	if job.Mode == "" {
 		job.Mode = bellman.ResendOnce
@@ -141,10 +111,16 @@ func prepare(in Job, now time.Time) (Job, error) {
 
 // bound returns f with an end, so that tasks which are added meanwhile are not
 // looked at, and says what is wrong with it.
-func bound(f bellman.Filter, now time.Time) (bellman.Filter, bellman.Invalid) {
+func bound(f bellman.Pick, now time.Time) (bellman.Pick, bellman.Invalid) {
 	var wrong bellman.Invalid
-	if f == (bellman.Filter{}) {
-		wrong.Add("filter", "is empty: want at least one of queue, key, state, merchant_no, order_no, event, url_host, created_from, created_to")
+	if f.Empty() {
+		wrong.Add("filter", "is empty: want at least one of queue, kind, key, state, merchant_no, order_no, event, url_host, result, status, created_from, created_to")
+	}
+	if f.Kind != "" && f.Kind != "notify" && f.Kind != "order" {
+		wrong.Add("filter.kind", fmt.Sprintf("%.40q is no kind: want notify or order", f.Kind))
+	}
+	if f.Status != 0 && (f.Status < 100 || f.Status > 599) {
+		wrong.Add("filter.status", fmt.Sprintf("%d is no HTTP status: want 100 to 599", f.Status))
 	}
 	if f.CreatedTo.IsZero() || f.CreatedTo.After(now) {
 		f.CreatedTo = now

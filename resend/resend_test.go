@@ -139,7 +139,7 @@ func run(t *testing.T, j *resend.Jobs) (stop func()) {
 	}
 }
 
-func get(t *testing.T, j *resend.Jobs, id bellman.ID) resend.Job {
+func get(t *testing.T, j *resend.Jobs, id bellman.ID) bellman.ResendJob {
 	t.Helper()
 	job, err := j.Get(t.Context(), id)
 	if err != nil {
@@ -148,7 +148,7 @@ func get(t *testing.T, j *resend.Jobs, id bellman.ID) resend.Job {
 	return job
 }
 
-func start(t *testing.T, j *resend.Jobs, in resend.Job) resend.Job {
+func start(t *testing.T, j *resend.Jobs, in bellman.ResendJob) bellman.ResendJob {
 	t.Helper()
 	job, err := j.Start(t.Context(), in)
 	if err != nil {
@@ -157,7 +157,7 @@ func start(t *testing.T, j *resend.Jobs, in resend.Job) resend.Job {
 	return job
 }
 
-var pay = bellman.Filter{Queue: "pay"}
+var pay = bellman.Pick{Filter: bellman.Filter{Queue: "pay"}}
 
 func TestJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -168,21 +168,21 @@ func TestJob(t *testing.T) {
 		j := jobs(t, s, e)
 		stop := run(t, j)
 		begun := time.Now()
-		job := start(t, j, resend.Job{Filter: pay, Rate: 100, Who: "ops", Reason: "merchant was down", Mode: "restart"})
-		if job.State != resend.Running || job.Mode != bellman.ResendRestart || !job.Filter.CreatedTo.Equal(begun) {
+		job := start(t, j, bellman.ResendJob{Filter: pay, Rate: 100, Who: "ops", Reason: "merchant was down", Mode: "restart"})
+		if job.State != bellman.ResendRunning || job.Mode != bellman.ResendRestart || !job.Filter.CreatedTo.Equal(begun) {
 			t.Errorf("Start = %+v; want a running job of tasks created before now", job)
 		}
 		late := add(t, s, "pay", 5, time.Now().Add(time.Second))
 
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if job := get(t, j, job.ID); job.Resent < 490 || job.Resent > 520 || job.State != resend.Running {
+		if job := get(t, j, job.ID); job.Resent < 490 || job.Resent > 520 || job.State != bellman.ResendRunning {
 			t.Errorf("after 5 s at 100/s: %d resent, %s; want about 500, running", job.Resent, job.State)
 		}
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		job = get(t, j, job.ID)
-		if job.State != resend.Done || job.Resent != 1000 || job.Examined != 1000 || job.Failed+job.Skipped != 0 || job.Finished.IsZero() {
+		if job.State != bellman.ResendDone || job.Resent != 1000 || job.Examined != 1000 || job.Failed+job.Skipped != 0 || job.Finished.IsZero() {
 			t.Errorf("after 10 s: %+v; want it done with 1000 resent", job)
 		}
 		if tasks, times := e.sent(); tasks != 1000 || times != 1000 {
@@ -226,8 +226,8 @@ func TestRate(t *testing.T) {
 				j := jobs(t, s, e)
 				stop := run(t, j)
 				begun := time.Now()
-				job := start(t, j, resend.Job{Filter: pay, Rate: perSecond})
-				for job.State == resend.Running {
+				job := start(t, j, bellman.ResendJob{Filter: pay, Rate: perSecond})
+				for job.State == bellman.ResendRunning {
 					time.Sleep(10 * time.Millisecond)
 					job = get(t, j, job.ID)
 				}
@@ -246,15 +246,15 @@ func TestStartRefuses(t *testing.T) {
 		j := jobs(t, memory.New(), &engine{})
 		now := time.Now()
 		tests := []struct {
-			job   resend.Job
+			job   bellman.ResendJob
 			field string
 		}{
-			{resend.Job{}, "filter"},
-			{resend.Job{Filter: pay, Mode: "twice"}, "mode"},
-			{resend.Job{Filter: pay, Rate: -1}, "rate"},
-			{resend.Job{Filter: pay, Rate: 10_001}, "rate"},
-			{resend.Job{Filter: bellman.Filter{CreatedFrom: now.Add(time.Hour)}}, "filter.created_from"},
-			{resend.Job{Filter: bellman.Filter{CreatedFrom: now.Add(-time.Hour), CreatedTo: now.Add(-2 * time.Hour)}}, "filter.created_from"},
+			{bellman.ResendJob{}, "filter"},
+			{bellman.ResendJob{Filter: pay, Mode: "twice"}, "mode"},
+			{bellman.ResendJob{Filter: pay, Rate: -1}, "rate"},
+			{bellman.ResendJob{Filter: pay, Rate: 10_001}, "rate"},
+			{bellman.ResendJob{Filter: bellman.Pick{Filter: bellman.Filter{CreatedFrom: now.Add(time.Hour)}}}, "filter.created_from"},
+			{bellman.ResendJob{Filter: bellman.Pick{Filter: bellman.Filter{CreatedFrom: now.Add(-time.Hour), CreatedTo: now.Add(-2 * time.Hour)}}}, "filter.created_from"},
 		}
 		for _, tt := range tests {
 			_, err := j.Start(t.Context(), tt.job)
@@ -263,16 +263,16 @@ func TestStartRefuses(t *testing.T) {
 				t.Errorf("Start(%+v) = %v; want %s to be invalid", tt.job, err, tt.field)
 			}
 		}
-		_, err := j.Start(t.Context(), resend.Job{Mode: "twice", Rate: -1})
+		_, err := j.Start(t.Context(), bellman.ResendJob{Mode: "twice", Rate: -1})
 		var invalid *bellman.Invalid
 		if !errors.As(err, &invalid) || len(invalid.Fields) != 3 {
 			t.Errorf("Start with three wrong fields = %v; want all three named", err)
 		}
 
 		for range resend.MaxRunning {
-			start(t, j, resend.Job{Filter: pay})
+			start(t, j, bellman.ResendJob{Filter: pay})
 		}
-		if _, err := j.Start(t.Context(), resend.Job{Filter: pay}); !errors.Is(err, bellman.ErrOverloaded) {
+		if _, err := j.Start(t.Context(), bellman.ResendJob{Filter: pay}); !errors.Is(err, bellman.ErrOverloaded) {
 			t.Errorf("Start above MaxRunning = %v; want ErrOverloaded", err)
 		}
 		all, err := j.List(t.Context(), 100)
@@ -288,7 +288,7 @@ func TestStartRefuses(t *testing.T) {
 		if _, err := j.Cancel(t.Context(), all[5].ID, bellman.By{}); err != nil {
 			t.Fatal(err)
 		}
-		start(t, j, resend.Job{Filter: pay}) // there is a place again
+		start(t, j, bellman.ResendJob{Filter: pay}) // there is a place again
 	})
 }
 
@@ -301,14 +301,14 @@ func TestCount(t *testing.T) {
 		oldest, newest := ids[0].Time(), ids[999].Time()
 		tests := []struct {
 			limit int
-			want  resend.Dry
+			want  bellman.ResendCount
 		}{
-			{0, resend.Dry{Tasks: 1000, Merchants: 3, Oldest: oldest, Newest: newest,
-				Top: []resend.MerchantCount{{"M0", 400}, {"M1", 400}, {"M2", 200}}}},
-			{1000, resend.Dry{Tasks: 1000, Merchants: 3, Oldest: oldest, Newest: newest,
-				Top: []resend.MerchantCount{{"M0", 400}, {"M1", 400}, {"M2", 200}}}},
-			{2, resend.Dry{Tasks: 2, More: true, Merchants: 1, Oldest: ids[998].Time(), Newest: newest,
-				Top: []resend.MerchantCount{{"M2", 2}}}},
+			{0, bellman.ResendCount{Tasks: 1000, Merchants: 3, Oldest: oldest, Newest: newest,
+				Top: []bellman.MerchantCount{{MerchantNo: "M0", Tasks: 400}, {MerchantNo: "M1", Tasks: 400}, {MerchantNo: "M2", Tasks: 200}}}},
+			{1000, bellman.ResendCount{Tasks: 1000, Merchants: 3, Oldest: oldest, Newest: newest,
+				Top: []bellman.MerchantCount{{MerchantNo: "M0", Tasks: 400}, {MerchantNo: "M1", Tasks: 400}, {MerchantNo: "M2", Tasks: 200}}}},
+			{2, bellman.ResendCount{Tasks: 2, More: true, Merchants: 1, Oldest: ids[998].Time(), Newest: newest,
+				Top: []bellman.MerchantCount{{MerchantNo: "M2", Tasks: 2}}}},
 		}
 		for _, tt := range tests {
 			got, err := j.Count(t.Context(), pay, tt.limit)
@@ -316,11 +316,11 @@ func TestCount(t *testing.T) {
 				t.Errorf("Count(%d) = %+v, %v; want %+v", tt.limit, got, err, tt.want)
 			}
 		}
-		if got, err := j.Count(t.Context(), bellman.Filter{Queue: "none"}, 0); err != nil || !reflect.DeepEqual(got, resend.Dry{Top: []resend.MerchantCount{}}) {
+		if got, err := j.Count(t.Context(), bellman.Pick{Filter: bellman.Filter{Queue: "none"}}, 0); err != nil || !reflect.DeepEqual(got, bellman.ResendCount{Top: []bellman.MerchantCount{}}) {
 			t.Errorf("Count of nothing = %+v, %v; want zero", got, err)
 		}
 		var invalid *bellman.Invalid
-		if _, err := j.Count(t.Context(), bellman.Filter{}, 0); !errors.As(err, &invalid) {
+		if _, err := j.Count(t.Context(), bellman.Pick{Filter: bellman.Filter{}}, 0); !errors.As(err, &invalid) {
 			t.Errorf("Count of an empty filter = %v; want it invalid", err)
 		}
 	})
@@ -329,7 +329,7 @@ func TestCount(t *testing.T) {
 func TestJobAsJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed := bellman.Failed
-		job := start(t, jobs(t, memory.New(), &engine{}), resend.Job{Filter: bellman.Filter{Queue: "pay", State: &failed}})
+		job := start(t, jobs(t, memory.New(), &engine{}), bellman.ResendJob{Filter: bellman.Pick{Filter: bellman.Filter{Queue: "pay", State: &failed}}})
 		text, err := json.Marshal(job)
 		if err != nil {
 			t.Fatal(err)
@@ -340,7 +340,7 @@ func TestJobAsJSON(t *testing.T) {
 				t.Errorf("JSON = %s; want %s in it", text, want)
 			}
 		}
-		var again resend.Job
+		var again bellman.ResendJob
 		if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(again, job) {
 			t.Errorf("read back: %+v, %v; want %+v", again, err, job)
 		}

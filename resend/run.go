@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/bellmanhq/bellman"
 )
 
 // maxBackoff is the longest wait before something is tried again.
@@ -101,7 +103,7 @@ func (j *Jobs) adoptAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if job.State == Running && j.known(job.ID) == nil {
+		if job.State == bellman.ResendRunning && j.known(job.ID) == nil {
 			j.adopt(job)
 			j.log.Info("bulk resend goes on", "resend", job.ID, "examined", job.Examined)
 		}
@@ -119,7 +121,7 @@ func (j *Jobs) work(ctx context.Context, w *work) {
 	w.cancel = cancel
 	job, resumed := w.job, w.resumed
 	w.mu.Unlock()
-	if job.State == Running { // otherwise cancelled before its turn
+	if job.State == bellman.ResendRunning { // otherwise cancelled before its turn
 		newRunner(j, w, job, resumed).run(ctx, waiting)
 	}
 }
@@ -135,7 +137,7 @@ func (j *Jobs) leave(w *work) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	w.launched = false
-	if state != Running || !j.leading() {
+	if state != bellman.ResendRunning || !j.leading() {
 		delete(j.unfinished, id)
 	}
 }

@@ -44,7 +44,7 @@ type runner struct {
 	saved    time.Time // when that was
 }
 
-func newRunner(j *Jobs, w *work, job Job, resumed time.Time) *runner {
+func newRunner(j *Jobs, w *work, job bellman.ResendJob, resumed time.Time) *runner {
 	// A tenth of a second's worth at a time, so that a slow job is saved often.
 	together := min(max(int(job.Rate/10), 1), maxTogether)
 	r := &runner{
@@ -64,14 +64,17 @@ func newRunner(j *Jobs, w *work, job Job, resumed time.Time) *runner {
 func (r *runner) run(ctx, waiting context.Context) {
 	wait := time.Second
 	if r.jobs.leads != nil { // it may have been cancelled before its turn
-		if err := r.save(ctx, Running); err != nil {
+		if err := r.save(ctx, bellman.ResendRunning); err != nil {
 			r.heldUp(err)
 		}
 	}
 	for waiting.Err() == nil {
-		last, err := r.page(ctx, waiting)
+		last, err := false, r.total(waiting)
+		if err == nil {
+			last, err = r.page(ctx, waiting)
+		}
 		if err == nil && last {
-			err = r.save(ctx, Done)
+			err = r.save(ctx, bellman.ResendDone)
 		}
 		switch {
 		case err == nil && last:
@@ -92,18 +95,37 @@ func (r *runner) run(ctx, waiting context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSave)
 	defer cancel()
-	if err := r.save(ctx, Running); err != nil {
+	if err := r.save(ctx, bellman.ResendRunning); err != nil {
 		r.jobs.log.Error("progress of a bulk resend is not saved; some tasks may be resent twice", "resend", r.id, "err", err)
 	}
+}
+
+// total counts what a job is going to touch, once, before it touches anything: what
+// was sent again may not fit any more.
+func (r *runner) total(waiting context.Context) error {
+	job := r.work.now()
+	if job.Total > 0 || !job.Cursor.IsZero() {
+		return nil
+	}
+	n := int64(0)
+	more, err := r.jobs.count(waiting, &job.Filter, maxCount, countTotal, func(*bellman.Task) { n++ })
+	if err != nil {
+		return err
+	}
+	r.work.mu.Lock()
+	defer r.work.mu.Unlock()
+	r.work.job.Total, r.work.job.More = n, more
+	return nil
 }
 
 // page works on the next page of tasks, and reports whether it was the last.
 func (r *runner) page(ctx, waiting context.Context) (last bool, err error) {
 	job := r.work.now()
-	tasks, next, err := r.jobs.store.List(waiting, job.Filter, job.Cursor, pageSize)
+	tasks, next, err := r.jobs.store.List(waiting, job.Filter.Filter, job.Cursor, pageSize)
 	if err != nil {
 		return false, fmt.Errorf("list tasks to resend: %w", err)
 	}
+	tasks = slices.DeleteFunc(tasks, func(t *bellman.Task) bool { return !job.Filter.Takes(t, r.jobs.kind) })
 	for some := range slices.Chunk(tasks, r.together) {
 		if !r.jobs.leading() {
 			r.work.stop()
@@ -114,20 +136,28 @@ func (r *runner) page(ctx, waiting context.Context) (last bool, err error) {
 			return false, err
 		}
 		if r.unsaved >= saveTasks || time.Since(r.saved) >= saveEvery {
-			if err := r.save(ctx, Running); err != nil {
+			if err := r.save(ctx, bellman.ResendRunning); err != nil {
 				return false, err
 			}
 		}
 	}
-	if !next.IsZero() {
-		r.work.passed(next)
+	if next.IsZero() {
+		return true, nil
 	}
-	return next.IsZero(), nil
+	r.work.passed(next)
+	if time.Since(r.saved) < saveEvery { // also where page after page has nothing that fits
+		return false, nil
+	}
+	if !r.jobs.leading() {
+		r.work.stop()
+		return false, context.Canceled
+	}
+	return false, r.save(ctx, bellman.ResendRunning)
 }
 
 // An outcome is what became of one task of a job.
 type outcome struct {
-	count func(*Job) // counts it; nil: it was not its turn yet
+	count func(*bellman.ResendJob) // counts it; nil: it was not its turn yet
 	err   error
 }
 
@@ -166,9 +196,9 @@ func (r *runner) some(ctx, waiting context.Context, tasks []*bellman.Task) {
 	}
 }
 
-func resent(job *Job)  { job.Resent++ }
-func skipped(job *Job) { job.Skipped++ }
-func failed(job *Job)  { job.Failed++ }
+func resent(job *bellman.ResendJob)  { job.Resent++ }
+func skipped(job *bellman.ResendJob) { job.Skipped++ }
+func failed(job *bellman.ResendJob)  { job.Failed++ }
 
 // already reports whether a task was resent since the last save before a crash:
 // it waits for an attempt by hand, or had one, or its schedule began since. An
@@ -232,7 +262,7 @@ func (r *runner) heldUp(err error) {
 }
 
 // save keeps how far the job came, in this state unless it was cancelled.
-func (r *runner) save(ctx context.Context, state State) error {
+func (r *runner) save(ctx context.Context, state bellman.ResendState) error {
 	w := r.work
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -241,10 +271,10 @@ func (r *runner) save(ctx context.Context, state State) error {
 	if err != nil {
 		return err
 	}
-	if asked && state == Running {
-		state = Cancelled
+	if asked && state == bellman.ResendRunning {
+		state = bellman.ResendCancelled
 	}
-	if state != Running && job.State == Running {
+	if state != bellman.ResendRunning && job.State == bellman.ResendRunning {
 		job.State, job.Finished = state, now()
 	}
 	if err := r.jobs.save(ctx, &job); err != nil {

@@ -50,13 +50,13 @@ func TestStopAndGoOn(t *testing.T) {
 		e := &engine{Store: s, after: unchanged}
 		add(t, s, "pay", 1000, time.Now())
 		j := jobs(t, s, e)
-		job := start(t, j, resend.Job{Filter: pay, Rate: 100})
+		job := start(t, j, bellman.ResendJob{Filter: pay, Rate: 100})
 		for range 4 { // the same process
 			stop := run(t, j)
 			time.Sleep(1234 * time.Millisecond)
 			stop()
 		}
-		for job.State == resend.Running { // and others
+		for job.State == bellman.ResendRunning { // and others
 			j = jobs(t, s, e)
 			stop := run(t, j)
 			time.Sleep(1234 * time.Millisecond)
@@ -98,7 +98,7 @@ func TestCrash(t *testing.T) {
 				n := int(tt.perSecond * 5)
 				add(t, s, "pay", n, time.Now())
 				time.Sleep(time.Second)
-				job := resend.Job{Filter: pay, Rate: tt.perSecond, Mode: tt.mode}
+				job := bellman.ResendJob{Filter: pay, Rate: tt.perSecond, Mode: tt.mode}
 				for i := range 3 {
 					f := &faulty{Store: s}
 					j := jobs(t, f, e)
@@ -117,7 +117,7 @@ func TestCrash(t *testing.T) {
 				stop()
 				job = get(t, j, job.ID)
 				tasks, times := e.sent()
-				if job.State != resend.Done || tasks != n || job.Resent != int64(n) {
+				if job.State != bellman.ResendDone || tasks != n || job.Resent != int64(n) {
 					t.Errorf("%d of %d tasks were resent, job %+v; want all, and it done", tasks, n, job)
 				}
 				if times > n+tt.twice {
@@ -157,11 +157,11 @@ func TestShortPages(t *testing.T) {
 		add(t, s, "pay", 100, time.Now())
 		j := jobs(t, &sparse{Store: s}, e)
 		stop := run(t, j)
-		job := start(t, j, resend.Job{Filter: pay, Rate: 1000})
+		job := start(t, j, bellman.ResendJob{Filter: pay, Rate: 1000})
 		time.Sleep(time.Second)
 		stop()
 		job = get(t, j, job.ID)
-		if tasks, times := e.sent(); tasks != 100 || times != 100 || job.State != resend.Done {
+		if tasks, times := e.sent(); tasks != 100 || times != 100 || job.State != bellman.ResendDone {
 			t.Errorf("%d tasks in %d resends, job %+v; want 100 and done", tasks, times, job)
 		}
 		dry, err := j.Count(t.Context(), pay, 0)
@@ -176,7 +176,7 @@ func TestCancelAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sparse{Store: memory.New()}
 		j := jobs(t, s, &engine{Store: s})
-		job := start(t, j, resend.Job{Filter: pay})
+		job := start(t, j, bellman.ResendJob{Filter: pay})
 		s.onLast = func() {
 			if _, err := j.Cancel(t.Context(), job.ID, bellman.By{}); err != nil {
 				t.Error(err)
@@ -185,7 +185,7 @@ func TestCancelAtTheEnd(t *testing.T) {
 		stop := run(t, j)
 		time.Sleep(time.Second)
 		stop()
-		if job = get(t, j, job.ID); job.State != resend.Cancelled {
+		if job = get(t, j, job.ID); job.State != bellman.ResendCancelled {
 			t.Errorf("job = %+v; want it cancelled", job)
 		}
 	})
@@ -198,20 +198,20 @@ func TestCancel(t *testing.T) {
 		add(t, s, "pay", 1000, time.Now())
 		j := jobs(t, s, e)
 		stop := run(t, j)
-		job := start(t, j, resend.Job{Filter: pay, Rate: 100})
+		job := start(t, j, bellman.ResendJob{Filter: pay, Rate: 100})
 		time.Sleep(3 * time.Second)
 		cancelled, err := j.Cancel(t.Context(), job.ID, bellman.By{Who: "ops", Reason: "wrong filter"})
-		if err != nil || cancelled.State != resend.Cancelled || !cancelled.Finished.Equal(time.Now()) {
+		if err != nil || cancelled.State != bellman.ResendCancelled || !cancelled.Finished.Equal(time.Now()) {
 			t.Fatalf("Cancel = %+v, %v; want it cancelled now", cancelled, err)
 		}
 		synctest.Wait()
 		tasks, _ := e.sent()
 		time.Sleep(time.Minute)
 		job = get(t, j, job.ID)
-		if after, _ := e.sent(); after != tasks || job.State != resend.Cancelled || job.Resent != int64(tasks) {
+		if after, _ := e.sent(); after != tasks || job.State != bellman.ResendCancelled || job.Resent != int64(tasks) {
 			t.Errorf("%d tasks resent at the cancel, %d a minute later, job %+v; want no more, and all counted", tasks, after, job)
 		}
-		if again, err := j.Cancel(t.Context(), job.ID, bellman.By{}); err != nil || again.State != resend.Cancelled || !again.Finished.Equal(job.Finished) {
+		if again, err := j.Cancel(t.Context(), job.ID, bellman.By{}); err != nil || again.State != bellman.ResendCancelled || !again.Finished.Equal(job.Finished) {
 			t.Errorf("Cancel again = %+v, %v; want it unchanged", again, err)
 		}
 		audits, _ := s.Audits(t.Context(), time.Time{}, 1)
@@ -237,9 +237,9 @@ func TestCancelUnstarted(t *testing.T) {
 		s := memory.New()
 		e := &engine{Store: s}
 		add(t, s, "pay", 10, time.Now())
-		job := start(t, jobs(t, s, e), resend.Job{Filter: pay})
+		job := start(t, jobs(t, s, e), bellman.ResendJob{Filter: pay})
 		j := jobs(t, s, e)
-		if got, err := j.Cancel(t.Context(), job.ID, bellman.By{}); err != nil || got.State != resend.Cancelled {
+		if got, err := j.Cancel(t.Context(), job.ID, bellman.By{}); err != nil || got.State != bellman.ResendCancelled {
 			t.Fatalf("Cancel = %+v, %v; want it cancelled", got, err)
 		}
 		stop := run(t, j)
@@ -284,14 +284,14 @@ func TestRefusals(t *testing.T) {
 		j := jobs(t, s, e)
 		stop := run(t, j)
 		defer stop()
-		job := start(t, j, resend.Job{Filter: pay, Rate: 100})
+		job := start(t, j, bellman.ResendJob{Filter: pay, Rate: 100})
 		time.Sleep(30 * time.Second)
-		if held := get(t, j, job.ID); held.State != resend.Running || held.LastError == "" {
+		if held := get(t, j, job.ID); held.State != bellman.ResendRunning || held.LastError == "" {
 			t.Errorf("while the engine is overloaded: %+v; want it running, with the error", held)
 		}
 		time.Sleep(time.Minute)
 		job = get(t, j, job.ID)
-		if job.State != resend.Done || job.Resent != 37 || job.Skipped != 1 || job.Failed != 2 || job.Examined != 40 {
+		if job.State != bellman.ResendDone || job.Resent != 37 || job.Skipped != 1 || job.Failed != 2 || job.Examined != 40 {
 			t.Errorf("job = %+v; want 37 resent, 1 skipped, 2 failed", job)
 		}
 	})
@@ -304,12 +304,12 @@ func TestStoreGoesAway(t *testing.T) {
 		e := &engine{Store: s}
 		add(t, s, "pay", 300, time.Now())
 		f := &faulty{Store: s}
-		first := start(t, jobs(t, s, e), resend.Job{Filter: pay, Rate: 100})
+		first := start(t, jobs(t, s, e), bellman.ResendJob{Filter: pay, Rate: 100})
 		j := jobs(t, f, e)
 		f.broken.Store(true)
 		stop := run(t, j) // cannot even see the first job
 		time.Sleep(10 * time.Second)
-		if _, err := j.Start(t.Context(), resend.Job{Filter: pay}); !errors.Is(err, errBroken) {
+		if _, err := j.Start(t.Context(), bellman.ResendJob{Filter: pay}); !errors.Is(err, errBroken) {
 			t.Errorf("Start = %v; want the store's error", err)
 		}
 		f.broken.Store(false)
@@ -319,7 +319,7 @@ func TestStoreGoesAway(t *testing.T) {
 		f.broken.Store(false)
 		time.Sleep(time.Minute)
 		job := get(t, j, first.ID)
-		if tasks, times := e.sent(); job.State != resend.Done || tasks != 300 || times != 300 || job.Resent != 300 {
+		if tasks, times := e.sent(); job.State != bellman.ResendDone || tasks != 300 || times != 300 || job.Resent != 300 {
 			t.Errorf("%d tasks in %d resends, job %+v; want 300 and done", tasks, times, job)
 		}
 		stop()
@@ -343,16 +343,16 @@ func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
 		j := jobs(t, s, &engine{Store: s})
-		idle := start(t, j, resend.Job{Filter: pay})
-		other := start(t, j, resend.Job{Filter: pay})
+		idle := start(t, j, bellman.ResendJob{Filter: pay})
+		other := start(t, j, bellman.ResendJob{Filter: pay})
 		if _, err := j.Cancel(t.Context(), other.ID, bellman.By{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(resend.Keep)
-		start(t, j, resend.Job{Filter: pay})
+		start(t, j, bellman.ResendJob{Filter: pay})
 		get(t, j, other.ID)
 		time.Sleep(time.Second)
-		start(t, j, resend.Job{Filter: pay})
+		start(t, j, bellman.ResendJob{Filter: pay})
 		if _, err := j.Get(t.Context(), other.ID); !errors.Is(err, bellman.ErrNotFound) {
 			t.Errorf("Get of a job that ended %v ago = %v; want ErrNotFound", resend.Keep+time.Second, err)
 		}

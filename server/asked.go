@@ -55,6 +55,15 @@ func (orders) Standing(t *bellman.Task) api.Standing {
 	return s
 }
 
+// Kind is what a task is by what it says itself, notify or order: for whoever reads
+// a store without its configuration.
+func Kind(t *bellman.Task) string {
+	if (orders{}).Is(t) {
+		return "order"
+	}
+	return "notify"
+}
+
 // ShowOrder shows a task as the API does if it is an order's, by what the task
 // itself says: for whoever reads a store without its configuration.
 func ShowOrder(t *bellman.Task, d *client.TaskDetail) {

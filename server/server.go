@@ -148,7 +148,7 @@ func Open(o Options) (_ *Server, err error) {
 	if s.peers != nil {
 		leads = s.engine.Leads
 	}
-	s.resends, err = resend.New(resend.Options{Store: s.store, Tasks: s.engine, Leads: leads, Logger: s.log})
+	s.resends, err = resend.New(resend.Options{Store: s.store, Tasks: s.engine, Leads: leads, Kind: s.kindOf, Logger: s.log})
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func Open(o Options) (_ *Server, err error) {
 	s.api, err = api.New(api.Options{
 		Engine:  ready,
 		Reader:  s.store,
-		Resends: resends{s.resends},
+		Resends: s.resends,
 		Nodes:   s.engine,
 		Kinds:   func(queue string) string { return (*s.kinds.Load())[queue] },
 		Orders:  orders{},
@@ -275,6 +275,15 @@ func (s *Server) keepKinds(c *config.Config) {
 		kinds[q.Name] = q.Kind
 	}
 	s.kinds.Store(&kinds)
+}
+
+// kindOf is what a task is: what its queue says, or, where that is not configured,
+// what it looks like.
+func (s *Server) kindOf(t *bellman.Task) string {
+	if kind := (*s.kinds.Load())[t.Queue]; kind != "" {
+		return kind
+	}
+	return Kind(t)
 }
 
 // sources are what a scrape of the metrics reads.

@@ -114,11 +114,14 @@ func exportStore(ctx context.Context, w io.Writer, url string, f client.Filter) 
 	defer store.Close() // nothing was written
 	lines := newLines(w)
 	for before := (bellman.ID{}); ; {
-		tasks, next, err := store.List(ctx, chosen, before, page)
+		tasks, next, err := store.List(ctx, chosen.Filter, before, page)
 		if err != nil {
 			return err
 		}
 		for _, t := range tasks {
+			if !chosen.Takes(t, server.Kind) {
+				continue
+			}
 			d := detail(t)
 			for after := 0; ; {
 				log, err := store.Attempts(ctx, t.ID, after, page)
@@ -144,14 +147,23 @@ func exportStore(ctx context.Context, w io.Writer, url string, f client.Filter) 
 }
 
 // storeFilter is f as a store takes it.
-func storeFilter(f client.Filter) (bellman.Filter, error) {
-	out := bellman.Filter{
-		Queue: f.Queue, Key: f.Key, MerchantNo: f.MerchantNo, OrderNo: f.OrderNo, Event: f.Event, URLHost: f.URLHost,
-		CreatedFrom: f.CreatedFrom.Time, CreatedTo: f.CreatedTo.Time,
+func storeFilter(f client.Filter) (bellman.Pick, error) {
+	out := bellman.Pick{
+		Filter: bellman.Filter{
+			Queue: f.Queue, Key: f.Key, MerchantNo: f.MerchantNo, OrderNo: f.OrderNo, Event: f.Event, URLHost: f.URLHost,
+			CreatedFrom: f.CreatedFrom.Time, CreatedTo: f.CreatedTo.Time,
+		},
+		Kind: f.Kind, Status: f.Status,
 	}
 	if f.State != "" {
 		out.State = new(bellman.State)
 		if err := out.State.UnmarshalText([]byte(f.State)); err != nil {
+			return out, wrong{err}
+		}
+	}
+	if f.Result != "" {
+		out.Result = new(bellman.Result)
+		if err := out.Result.UnmarshalText([]byte(f.Result)); err != nil {
 			return out, wrong{err}
 		}
 	}

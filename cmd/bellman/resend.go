@@ -110,9 +110,13 @@ func resendsCommand() *cobra.Command {
 }
 
 func (t *rows) resendHeads() {
-	t.heads("ID", "STATE", "MODE", "RATE", "EXAMINED", "RESENT", "SKIPPED", "FAILED", "STARTED", "REASON")
+	t.heads("ID", "STATE", "MODE", "RATE", "EXAMINED", "OF", "RESENT", "SKIPPED", "FAILED", "STARTED", "REASON")
 }
 
 func (t *rows) resend(j *client.Resend) {
-	t.row(j.ID, j.State, j.Mode, j.Rate, j.Examined, j.Resent, j.Skipped, j.Failed, j.Created, j.Reason)
+	of := "-"
+	if j.Total > 0 {
+		of = fmt.Sprint(j.Total) + map[bool]string{true: " or more"}[j.More]
+	}
+	t.row(j.ID, j.State, j.Mode, j.Rate, j.Examined, of, j.Resent, j.Skipped, j.Failed, j.Created, j.Reason)
 }

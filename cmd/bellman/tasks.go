@@ -174,6 +174,9 @@ func (f *filter) flags(to *pflag.FlagSet) {
 	to.StringVar(&f.OrderNo, "order-no", "", "only of this order")
 	to.StringVar(&f.Event, "event", "", "only of this event")
 	to.StringVar(&f.URLHost, "url-host", "", "only to this host, or host:port")
+	to.StringVar(&f.Kind, "kind", "", "only of this kind: notify or order")
+	to.StringVar(&f.Result, "result", "", "only whose last attempt was so: accepted, refused, error_status, unreachable, timeout, blocked or unknown")
+	to.IntVar(&f.Status, "status", 0, "only whose last answer had this HTTP status")
 	to.StringVar(&f.from, "created-from", "", `created at this time or later: 2026-11-20T15:04:05Z, or "2h" ago`)
 	to.StringVar(&f.to, "created-to", "", "created before this time")
 }

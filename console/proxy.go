@@ -1,0 +1,85 @@
+package console
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// proxies are the addresses from which a request's own word is taken for where it
+// came from: X-Forwarded-For and X-Forwarded-Proto of anybody else say nothing.
+type proxies []netip.Prefix
+
+func (p proxies) has(a netip.Addr) bool {
+	for _, prefix := range p {
+		if prefix.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// peer is who made the connection; invalid if that was no network's address.
+func peer(r *http.Request) netip.Addr {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	a, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Unmap().WithZone("")
+}
+
+// from is who asks: the last address on the way here that is no proxy's.
+func (p proxies) from(r *http.Request) netip.Addr {
+	at := peer(r)
+	way := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(way) - 1; i >= 0 && at.IsValid() && p.has(at); i-- {
+		text := strings.TrimSpace(way[i])
+		if host, _, err := net.SplitHostPort(text); err == nil { // some write the port too
+			text = host
+		}
+		before, err := netip.ParseAddr(strings.Trim(text, "[]"))
+		if err != nil {
+			break // what stands before it can be anybody's invention
+		}
+		at = before.Unmap().WithZone("")
+	}
+	return at
+}
+
+// secure reports whether the viewer's connection is encrypted.
+func (p proxies) secure(r *http.Request) bool {
+	if r.TLS != nil {
+		return true
+	}
+	if at := peer(r); !at.IsValid() || !p.has(at) {
+		return false
+	}
+	all := r.Header.Values("X-Forwarded-Proto")
+	if len(all) == 0 {
+		return false
+	}
+	last := all[len(all)-1]
+	return strings.EqualFold(strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:]), "https")
+}
+
+// network is whom limits are counted by: an IPv4 address, or a network of IPv6, of
+// which one customer has all addresses.
+func network(a netip.Addr) netip.Prefix {
+	if !a.IsValid() {
+		return netip.Prefix{} // not a network's: all count as one
+	}
+	bits := 32
+	if a.Is6() {
+		bits = 64
+	}
+	p, err := a.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return p
+}

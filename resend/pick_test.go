@@ -1,0 +1,103 @@
+package resend_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/resend"
+)
+
+// answered gives each of these tasks a last attempt.
+func answered(t *testing.T, s bellman.Store, ids []bellman.ID, result bellman.Result, status int) {
+	t.Helper()
+	for _, id := range ids {
+		task, err := s.Task(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := bellman.Change{ID: id, Version: task.Version, To: task.Status, Attempt: &bellman.Attempt{Number: task.Attempts + 1, Result: result, Status: status, Started: task.Created()}}
+		c.To.Attempts++
+		b := &bellman.Batch{Changes: []bellman.Change{c}}
+		if err := s.Commit(t.Context(), b); err != nil || b.Changes[0].Err != nil {
+			t.Fatal(err, b.Changes[0].Err)
+		}
+	}
+}
+
+// A job takes kind, result and status too; what it counts before is what it touches,
+// and it says of how many it is.
+func TestPick(t *testing.T) {
+	timeout, refused := bellman.TimedOut, bellman.Refused
+	for _, tt := range []struct {
+		name string
+		pick bellman.Pick
+		want int64
+	}{
+		{"result", bellman.Pick{Result: &timeout}, 400},
+		{"result and status", bellman.Pick{Result: &refused, Status: 200}, 250},
+		{"status", bellman.Pick{Status: 503}, 150},
+		{"kind", bellman.Pick{Filter: pay.Filter, Kind: "order"}, 300},
+		{"kind and result", bellman.Pick{Kind: "notify", Result: &timeout}, 100},
+		{"nothing fits", bellman.Pick{Status: 404}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := memory.New()
+				ids := add(t, s, "pay", 1000, time.Now()) // the oldest 300 are orders
+				answered(t, s, ids[:400], bellman.TimedOut, 0)
+				answered(t, s, ids[400:650], bellman.Refused, 200)
+				answered(t, s, ids[650:800], bellman.ErrorStatus, 503)
+				e := &engine{Store: s, after: attempted} // its last attempt is another one then
+				j, err := resend.New(resend.Options{Store: s, Tasks: e, Kind: func(task *bellman.Task) string {
+					if bytes.Compare(task.ID[:], ids[300][:]) < 0 {
+						return "order"
+					}
+					return "notify"
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				count, err := j.Count(t.Context(), tt.pick, 0)
+				if err != nil || int64(count.Tasks) != tt.want || count.More {
+					t.Errorf("Count = %+v, %v; want %d tasks", count, err, tt.want)
+				}
+				stop := run(t, j)
+				defer stop()
+				job := start(t, j, bellman.ResendJob{Filter: tt.pick, Rate: 100})
+				if tt.want > 0 {
+					time.Sleep(time.Second / 2)
+					if now := get(t, j, job.ID); now.Total != tt.want || now.More || now.Examined >= now.Total {
+						t.Errorf("after half a second %d of %d are done; want some of %d", now.Examined, now.Total, tt.want)
+					}
+				}
+				time.Sleep(time.Minute)
+				if job = get(t, j, job.ID); job.State != bellman.ResendDone || job.Resent != tt.want || job.Total != tt.want {
+					t.Errorf("%v, %d of %d resent; want done with %d", job.State, job.Resent, job.Total, tt.want)
+				}
+				if tasks, times := e.sent(); int64(tasks) != tt.want || int64(times) != tt.want {
+					t.Errorf("%d tasks resent in %d resends; want %d", tasks, times, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestPickIsChecked(t *testing.T) {
+	j := jobs(t, memory.New(), &engine{})
+	for field, pick := range map[string]bellman.Pick{
+		"filter.kind":   {Kind: "both"},
+		"filter.status": {Status: 99},
+		"filter":        {},
+	} {
+		_, err := j.Start(t.Context(), bellman.ResendJob{Filter: pick})
+		var invalid *bellman.Invalid
+		if !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != field {
+			t.Errorf("Start with %+v: %v; want %s named", pick, err, field)
+		}
+	}
+}
