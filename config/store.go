@@ -94,7 +94,7 @@ func parseDatabase(kind, text string) (StoreURL, error) {
 		*ours.to = n
 		query.Del(ours.name)
 	}
-	u.RawQuery = query.Encode()
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // to PostgreSQL a plus is no space
 	s.URL = u.String()
 	return s, nil
 }

@@ -21,6 +21,7 @@ func TestParseStore(t *testing.T) {
 		{"mariadb://h/db?shards=1", StoreURL{Kind: MySQL, URL: "mariadb://h/db", Shards: 1}, "mariadb://h/db"},
 		{"postgres://u:geheim@a:5432,b:5433/db?target_session_attrs=read-write&password=geheim",
 			StoreURL{Kind: Postgres, URL: "postgres://u:geheim@a:5432,b:5433/db?password=geheim&target_session_attrs=read-write"}, "postgres://u@a:5432,b:5433/db"},
+		{"postgres://h/db?options=-c%20a%3Db%2Bc", StoreURL{Kind: Postgres, URL: "postgres://h/db?options=-c%20a%3Db%2Bc"}, "postgres://h/db"},
 		{"postgres:///db?host=/run/postgresql", StoreURL{Kind: Postgres, URL: "postgres:///db?host=%2Frun%2Fpostgresql"}, "postgres:///db"},
 	}
 	for _, tt := range tests {

@@ -93,7 +93,7 @@ func connected(ctx context.Context, s config.StoreURL, open func(url string) (be
 	}
 	if !query.Has(name) {
 		query.Set(name, value)
-		u.RawQuery = query.Encode()
+		u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // to PostgreSQL a plus is no space
 	}
 	store, err := open(u.String())
 	if err == nil {
