@@ -49,7 +49,7 @@ var (
 // what stops it.
 func run(t *testing.T, store bellman.Store, queues ...engine.Queue) (*engine.Engine, func()) {
 	t.Helper()
-	e, err := engine.New(engine.Options{Store: store, Queues: queues, Node: "n", Logger: slog.New(slog.DiscardHandler)})
+	e, err := engine.New(engine.Options{Store: store, Queues: queues, Node: "n", Process: "1", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestDayOfWeChat(t *testing.T) {
 			t.Errorf("ended as %v, %s, %d attempts; want failed, attempts_used_up, 16", task.State, task.Reason, task.Attempts)
 		}
 		for i, a := range attempts(t, store, id) {
-			if a.Number != i+1 || a.Lateness() != 0 || a.Trigger != bellman.BySchedule || a.Node != "n" {
+			if a.Number != i+1 || a.Lateness() != 0 || a.Trigger != bellman.BySchedule || a.Node != "n/1" {
 				t.Errorf("attempt %d: %+v", i+1, a)
 			}
 		}
@@ -145,7 +145,7 @@ func TestAttemptIsLogged(t *testing.T) {
 		start := time.Now()
 		id := add(t, e, &bellman.Task{Queue: "q"})
 		time.Sleep(time.Second)
-		want := bellman.Attempt{Number: 1, Due: start.UTC(), Started: start.UTC(), Node: "n", Result: said.Result, Status: said.Status,
+		want := bellman.Attempt{Number: 1, Due: start.UTC(), Started: start.UTC(), Node: "n/1", Result: said.Result, Status: said.Status,
 			Response: said.Response, Error: said.Error, Action: said.Action, Reading: said.Reading, Timing: said.Timing}
 		if got := attempts(t, store, id); len(got) != 1 || got[0] != want {
 			t.Errorf("the log is %+v, want %+v", got, want)

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,6 +103,7 @@ type crew struct {
 	t     *testing.T
 	store bellman.Store
 	deaf  bool
+	log   *slog.Logger // of the next node; nil: nothing is said
 
 	mu      sync.Mutex
 	members map[string]*member
@@ -115,7 +117,7 @@ func newCrew(t *testing.T) *crew {
 func (c *crew) start(name string, queues ...engine.Queue) *member {
 	c.t.Helper()
 	m := &member{name: name, store: &wire{Store: c.store}}
-	o := engine.Options{Store: m.store, Queues: queues, Node: name, Addr: name, Logger: slog.New(slog.DiscardHandler)}
+	o := engine.Options{Store: m.store, Queues: queues, Node: name, Addr: name, Logger: cmp.Or(c.log, slog.New(slog.DiscardHandler))}
 	if !c.deaf {
 		o.Hint, o.Ask = c.tell, c.ask
 	}

@@ -3,7 +3,9 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -227,5 +229,97 @@ func TestCrewLeads(t *testing.T) {
 			nodes = append(nodes[:leader], nodes[leader+1:]...)
 			time.Sleep(2 * within)
 		}
+	})
+}
+
+// Tasks that were added in a transaction of the caller's are attempted at once by
+// whoever owns their shards, when the engine is told of the commit.
+func TestCrewCommitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCrew(t), newLedger()
+		a, b := c.start("a", l.queue("a", 0)), c.start("b", l.queue("b", 0))
+		defer a.stop()
+		defer b.stop()
+		time.Sleep(20*time.Second + 500*time.Millisecond) // between two sweeps
+		var tasks []*bellman.Task
+		var ids []bellman.ID
+		for i := range 64 {
+			tasks = append(tasks, &bellman.Task{Queue: "q", Key: fmt.Sprint(i)})
+		}
+		adds := a.Prepare(tasks...)
+		for i := range adds {
+			tasks[i].Shard = uint16(i) // of all nodes
+			ids = append(ids, tasks[i].ID)
+		}
+		if err := c.store.Commit(t.Context(), &bellman.Batch{Adds: adds}); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		a.Committed(tasks...)
+		time.Sleep(50 * time.Millisecond)
+		l.once(t, ids)
+		t.Logf("late %v after %v", l.late, time.Since(began))
+	})
+}
+
+// What moves together is one line of the log, and an attempt says by which process it
+// was made.
+func TestCrewSaysWhatMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var text strings.Builder
+		c, l := newCrew(t), newLedger()
+		c.log = slog.New(slog.NewTextHandler(&text, nil))
+		a := c.start("a", l.queue("a", 0))
+		time.Sleep(10 * time.Second)
+		c.log = slog.New(slog.DiscardHandler)
+		b := c.start("b", l.queue("b", 0))
+		time.Sleep(20 * time.Second)
+		id := add(t, a.Engine, &bellman.Task{Queue: "q"})
+		time.Sleep(2 * time.Second)
+		infos, _, err := a.Nodes(t.Context())
+		if log := attempts(t, c.store, id); err != nil || len(infos) != 2 || len(log) != 1 || !strings.HasPrefix(infos[0].Name, log[0].Node+"/") {
+			t.Errorf("attempts %+v of nodes %+v, %v; want the name that the list begins with", log, infos, err)
+		}
+		b.stop()
+		time.Sleep(10 * time.Second)
+		a.stop()
+		said := text.String()
+		if n := strings.Count(said, "shards moved"); n != 3 || !strings.Contains(said, "claimed=0 given_back=") {
+			t.Errorf("%d lines of shards that moved; want one when a had all, one when b came, one when b went:\n%s", n, said)
+		}
+	})
+}
+
+// A node that left is gone from the list, one that died is shown as dead for a while.
+func TestCrewForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCrew(t), newLedger()
+		a, b, d := c.start("a", l.queue("a", 0)), c.start("b", l.queue("b", 0)), c.start("d", l.queue("d", 0))
+		defer a.stop()
+		time.Sleep(20 * time.Second)
+		list := func() (all string) {
+			infos, _, err := a.Nodes(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range infos {
+				all += fmt.Sprintf("%s %t ", n.Addr, n.Alive)
+			}
+			return strings.TrimSpace(all)
+		}
+		b.stop()
+		if got := list(); got != "a true d true" {
+			t.Errorf("after b has left: %s; want a and d", got)
+		}
+		d.store.cut.Store(true)
+		time.Sleep(time.Minute)
+		if got := list(); got != "a true d false" {
+			t.Errorf("after d has died: %s; want a, and d dead", got)
+		}
+		time.Sleep(10 * time.Minute)
+		if got := list(); got != "a true" {
+			t.Errorf("ten minutes later: %s; want a", got)
+		}
+		d.stop()
 	})
 }

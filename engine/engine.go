@@ -70,7 +70,6 @@ type Retention struct {
 type Engine struct {
 	store    bellman.Store
 	log      *slog.Logger
-	node     string
 	clock    *clock
 	options  Options
 	sole     bool // nobody else writes to the store
@@ -84,6 +83,7 @@ type Engine struct {
 	hints    hints
 	gifts    gifts
 	found    found
+	moves    moves
 
 	schedules schedule.Cache
 	queues    atomic.Pointer[map[string]Queue]
@@ -166,7 +166,6 @@ func build(o Options) (*Engine, error) {
 	e := &Engine{
 		store:   o.Store,
 		log:     o.Logger,
-		node:    o.Node,
 		clock:   c,
 		options: o,
 		pauses:  pauses{turn: newTurn()},

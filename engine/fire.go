@@ -219,7 +219,7 @@ func (e *Engine) fire(it *item) dispatch.Outcome {
 		Trigger: t.Trigger,
 		Due:     t.Due,
 		Started: now,
-		Node:    e.node,
+		Node:    e.leases.base,
 	}
 	if it.suspect {
 		f.attempt.Trigger = bellman.ByTakeover

@@ -137,6 +137,7 @@ func (e *Engine) free(ctx context.Context, shard uint16, h bellman.Hint) {
 		return
 	}
 	l.lose(shard)
+	e.moves.note(0, 1)
 	addr := e.cluster.addr(ownerOf(shard, e.others()))
 	l.toward(shard, addr)
 	h.Released = []uint16{shard}

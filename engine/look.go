@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -295,6 +296,36 @@ type gain struct {
 	kept  bool  // nobody else had it since it was taken in hand
 }
 
+// Moves counts the shards that came and went, until that is said in the log: once
+// for all that moved together.
+type moves struct {
+	mu            sync.Mutex
+	claimed, gave int
+	last          time.Time
+}
+
+const movesOver = 2 * time.Second // after the last shard that moved
+
+func (m *moves) note(claimed, gave int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.claimed += claimed
+	m.gave += gave
+	m.last = time.Now()
+}
+
+// over returns what moved, once nothing more does.
+func (m *moves) over() (claimed, gave int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Since(m.last) < movesOver {
+		return 0, 0
+	}
+	claimed, gave = m.claimed, m.gave
+	m.claimed, m.gave = 0, 0
+	return claimed, gave
+}
+
 // gain takes shards in hand that were claimed.
 func (e *Engine) gain(gains []gain) {
 	if len(gains) == 0 {
@@ -313,7 +344,7 @@ func (e *Engine) gain(gains []gain) {
 	e.found.all(anew)
 	e.kickLoader()
 	e.reshare()
-	e.log.Info("shards claimed", "claimed", len(gains), "shards", len(e.leases.shards()))
+	e.moves.note(len(anew), 0)
 }
 
 // drop lets go of shards that belong to others. Attempts of their tasks that are in

@@ -3,13 +3,18 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 )
 
-// Nodes returns the nodes that are registered, by name, those that died a while
-// ago too, and the shards that none of them has.
+// showDead is how long a node that died is shown, once others have its shards.
+const showDead = 10 * time.Minute
+
+// Nodes returns the nodes that are registered, by name, and the shards that none of
+// them has. Those that died are among them for as long as they have shards, and ten
+// minutes.
 func (e *Engine) Nodes(ctx context.Context) (nodes []bellman.NodeInfo, unowned []bellman.Lease, err error) {
 	known, err := e.store.Nodes(ctx)
 	if err != nil {
@@ -42,6 +47,9 @@ func (e *Engine) Nodes(ctx context.Context) (nodes []bellman.NodeInfo, unowned [
 		nodes[i].Alive = s.Alive
 		nodes[i].Shards = append(nodes[i].Shards, s.Lease)
 	}
+	nodes = slices.DeleteFunc(nodes, func(n bellman.NodeInfo) bool {
+		return !n.Alive && len(n.Shards) == 0 && now.Sub(moment(n.Beat)) > showDead
+	})
 	return nodes, unowned, nil
 }
 

@@ -25,17 +25,24 @@ func (e *Engine) listen(ctx context.Context) error {
 	return nil
 }
 
-// Committed tells the engine that tasks which a store's AddTx added are committed
-// now. It need not be called, and where the store itself tells it does nothing
-// new; without either the tasks are attempted up to a second late. Those of other
-// nodes are left to them.
+// Committed tells the engine, and those of other nodes, that tasks which a store's
+// AddTx added are committed now. It need not be called, and where the store itself
+// tells it does nothing new; without either the tasks are attempted up to a second
+// late.
 func (e *Engine) Committed(tasks ...*bellman.Task) {
-	var h bellman.Hint
+	var own bellman.Hint
+	others := make(map[uint16]stretch)
+	e.hand.mu.Lock()
 	for _, t := range tasks {
-		look := t.Look.UnixMilli()
-		h = h.Join(bellman.Hint{Added: []uint16{t.Shard}, Since: look, Until: look})
+		if e.hand.owns(t.Shard) {
+			look := t.Look.UnixMilli()
+			own = own.Join(bellman.Hint{Added: []uint16{t.Shard}, Since: look, Until: look})
+		}
+		e.note(others, &t.Status)
 	}
-	if len(h.Added) > 0 {
-		e.Hinted(h)
+	e.hand.mu.Unlock()
+	if len(own.Added) > 0 {
+		e.Hinted(own)
 	}
+	e.tellOwners(others)
 }

@@ -34,7 +34,7 @@ func (e *Engine) suspected(it *item) bool {
 			Started: t.Updated,
 			Result:  bellman.Unknown,
 			Error:   "the node that made this attempt died before it could record the outcome",
-			Node:    e.node,
+			Node:    e.leases.base,
 		}
 		change.To.Attempts++
 		if deaths := e.deaths(ctx, &t) + 1; deaths >= maxDeaths {

@@ -26,7 +26,7 @@ it was heard of last, and which one answers.`,
 		return to.print(nodes, func(t *rows) {
 			t.heads("NODE", "ADDRESS", "VERSION", "STATE", "LAST BEAT", "JOINED", "SHARDS", "EPOCHS", "WHICH")
 			for _, n := range nodes.Nodes {
-				state := map[bool]string{true: "alive", false: "gone"}[n.Alive]
+				state := map[bool]string{true: "alive", false: "dead"}[n.Alive]
 				if n.Self {
 					state += ", answers"
 				}
