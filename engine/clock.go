@@ -29,7 +29,8 @@ const maxSlew = 0.1
 
 func newClock(wall func() time.Time) *clock {
 	c := &clock{wall: wall}
-	c.pace.Store(&pace{from: time.Now(), at: wall().Round(0).UTC()})
+	at := wall().Round(0).UTC() // before the moment: if this is kept from running in between, it is late and not early
+	c.pace.Store(&pace{from: time.Now(), at: at})
 	return c
 }
 
@@ -46,11 +47,16 @@ func (p *pace) read(moment time.Time) time.Time {
 }
 
 // follow sets the rate at which the clock nears the wall clock over the next
-// period, and returns how far ahead the wall clock is. Call it once a period.
+// period, and returns how far ahead the wall clock is; on a busy machine, where
+// time passes while it is read, the least that this can be. Call it once a period.
 func (c *clock) follow(period time.Duration) time.Duration {
-	moment := time.Now()
-	at := c.pace.Load().read(moment)
-	ahead := c.wall().Round(0).Sub(at)
+	p := c.pace.Load()
+	before, wall, moment := time.Now(), c.wall().Round(0), time.Now()
+	at := p.read(moment)
+	ahead := min(wall.Sub(p.read(before)), 0) // at the most
+	if least := wall.Sub(at); least > 0 {
+		ahead = least
+	}
 	slew := min(max(float64(ahead)/float64(period), -maxSlew), maxSlew)
 	c.pace.Store(&pace{from: moment, at: at, slew: slew, span: period})
 	return ahead

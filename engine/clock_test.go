@@ -70,3 +70,30 @@ func TestClockUntil(t *testing.T) {
 		})
 	}
 }
+
+// Who is kept from running around a reading of the wall clock knows less of it, and
+// is not ahead of it for that: nothing may be early.
+func TestClockIsReadOnABusyMachine(t *testing.T) {
+	for _, busy := range []struct {
+		name          string
+		before, after time.Duration
+	}{
+		{"before the reading", 300 * time.Millisecond, 0},
+		{"after it", 0, 300 * time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newClock(func() time.Time {
+				time.Sleep(busy.before)
+				defer time.Sleep(busy.after)
+				return time.Now()
+			})
+			for i := range 20 {
+				if ahead := c.now().Sub(time.Now()); ahead > 0 {
+					t.Fatalf("busy %s: %v ahead of the wall clock after %d s; want never", busy.name, ahead, i)
+				}
+				c.follow(time.Second)
+				time.Sleep(time.Second)
+			}
+		})
+	}
+}
