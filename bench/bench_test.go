@@ -13,17 +13,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tiny is just enough to go through every scenario.
+// tiny is just enough to go through every scenario: two requests of a batch, and
+// several tasks for whoever shares them.
 var tiny = sizes{
-	raw: 50 * time.Millisecond, drain: 2000, batches: 2000, singles: 500, creates: 500,
-	addresses: 20, spread: 2000,
-	latency: 200 * time.Millisecond, late: 500, over: 300 * time.Millisecond,
-	waiting: 2000, overdue: 200, settle: 50 * time.Millisecond, idle: 50 * time.Millisecond,
-	orders: 200, crowd: 2000, gap: 100 * time.Millisecond, polls: 3, ramp: 300 * time.Millisecond, steady: 500 * time.Millisecond,
-	quiet: 100 * time.Millisecond, nodes: 3, kills: 1, doomed: 20, pace: 100, filled: 3000,
+	raw: 50 * time.Millisecond, drain: 500, batches: 1200, singles: 200, creates: 200,
+	addresses: 20, spread: 500,
+	latency: 200 * time.Millisecond, late: 200, over: 300 * time.Millisecond,
+	waiting: 1200, overdue: 100, settle: 50 * time.Millisecond, idle: 50 * time.Millisecond,
+	orders: 100, crowd: 500, gap: 100 * time.Millisecond, polls: 3, ramp: 300 * time.Millisecond, steady: 500 * time.Millisecond,
+	quiet: 100 * time.Millisecond, nodes: 3, kills: 1, doomed: 20, pace: 100, filled: 1200,
 }
 
 func TestRun(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	report, err := runSized(t.Context(), Options{Dir: t.TempDir()}, tiny, &out)
 	t.Log(out.String())

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,14 +10,26 @@ import (
 	"github.com/bellmanhq/bellman/bench/scratch"
 )
 
-// Scenarios that are about databases, and some of those of every store, on the
-// servers of the tests of postgres and mysql; what takes long on the first alone.
+// Scenarios that are about databases, and of those of every store what asks the
+// database for something, on the servers of the tests of postgres and mysql. On the
+// second only what goes another way there: filling, tapping, and the bytes on disk.
 func TestRunOnDatabases(t *testing.T) {
-	for _, s := range []struct{ name, variable, url string }{
-		{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"},
-		{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql"},
+	t.Parallel()
+	var all []string
+	for _, scenario := range Scenarios() {
+		if scenario.NeedsDatabase() {
+			all = append(all, scenario.Name)
+		}
+	}
+	for _, s := range []struct {
+		name, variable, url string
+		scenarios           []string
+	}{
+		{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable", append(all, "drain", "memory")},
+		{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql", []string{"memory", "statements", "waiting-5m"}},
 	} {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			given := os.Getenv(s.variable)
 			if given != "" {
 				s.url = given
@@ -33,13 +44,7 @@ func TestRunOnDatabases(t *testing.T) {
 				t.Skipf("no server (set %s to one): %v", s.variable, err)
 			}
 			defer server.Close()
-			o := Options{Dir: t.TempDir(), Store: s.url, Scenarios: []string{"drain", "batches", "latency", "memory"}}
-			for _, scenario := range Scenarios() {
-				several := slices.Contains([]string{"nodes", "takeover", "rolling"}, scenario.Name)
-				if scenario.NeedsDatabase() && !(several && s.name == "mysql") {
-					o.Scenarios = append(o.Scenarios, scenario.Name)
-				}
-			}
+			o := Options{Dir: t.TempDir(), Store: s.url, Scenarios: s.scenarios}
 			var out strings.Builder
 			report, err := runSized(t.Context(), o, tiny, &out)
 			t.Log(out.String())
