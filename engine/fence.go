@@ -16,7 +16,7 @@ func (e *Engine) recordable(ops []*op) []*op {
 	lost := 0
 	for _, o := range ops {
 		switch {
-		case o.flight != nil && !o.flight.item.parked && !e.leases.holds(o.flight.item.Shard):
+		case o.flight != nil && !o.flight.item.parked && !e.leases.holds(o.flight.task.Shard):
 			if o.flight.change.Attempt == nil {
 				e.asides.Add(-1)
 			} else {

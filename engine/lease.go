@@ -253,7 +253,7 @@ func (l *leases) of(ops []*op, buf []bellman.Lease) []bellman.Lease {
 	}
 	for _, o := range ops {
 		if o.flight != nil {
-			name(o.flight.item.Shard)
+			name(o.flight.task.Shard)
 			name(o.flight.change.To.Shard)
 		}
 		if o.change != nil {
