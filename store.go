@@ -63,6 +63,10 @@ type Change struct {
 	Follow  []Add    // added in the same transaction, only if the change is made
 	Audit   *Audit   // appended, only if the change is made; nil: none
 
+	// Of is the task as it was at Version, which a store need not read then to know
+	// its queue, its endpoint and its state. Nil: not said.
+	Of *Task
+
 	// Set by Commit: ErrConflict when the version differs, ErrNotFound when
 	// there is no such task.
 	Err error

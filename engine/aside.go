@@ -38,7 +38,7 @@ func (l *loader) setAside(ctx context.Context, it *item, now time.Time) {
 	l.keep(&flight{
 		item:   it,
 		task:   it.task,
-		change: bellman.Change{ID: it.ID, Version: it.Version, To: to},
+		change: bellman.Change{ID: it.ID, Version: it.Version, To: to, Of: it.task},
 	})
 }
 

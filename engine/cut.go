@@ -241,7 +241,7 @@ func (e *Engine) sentHome(it *item) bool {
 	to.Look = roundUp(now) // so that its owner finds it without being told
 	to.Updated = now
 	e.asides.Add(1)
-	e.keep(&flight{item: it, task: t, change: bellman.Change{ID: t.ID, Version: t.Version, To: to}})
+	e.keep(&flight{item: it, task: t, change: bellman.Change{ID: t.ID, Version: t.Version, To: to, Of: t}})
 	return true
 }
 

@@ -38,6 +38,7 @@ func (e *Engine) record(f *flight) {
 		To:      advance(f.task, &f.attempt, &f.verdict, e.scheduleOf(f), e.jitter()),
 		Attempt: &f.attempt,
 		Follow:  f.follow,
+		Of:      f.task,
 	}
 	e.sequel(&f.change, f.task, &f.attempt)
 	e.keep(f)
@@ -74,7 +75,7 @@ func (e *Engine) recordCut(f *flight) {
 	to := f.task.Status
 	to.Attempts = f.attempt.Number
 	to.Updated = roundUp(f.attempt.Started.Add(f.attempt.Took))
-	f.change = bellman.Change{ID: f.task.ID, Version: f.task.Version, To: to, Attempt: &f.attempt}
+	f.change = bellman.Change{ID: f.task.ID, Version: f.task.Version, To: to, Attempt: &f.attempt, Of: f.task}
 	e.keep(f)
 }
 
@@ -262,7 +263,7 @@ func (e *Engine) reconcile(f *flight) {
 		to, counts = merge(t, f.seen, &f.attempt, &f.verdict, e.scheduleOf(f), e.jitter())
 	}
 	f.task = t
-	f.change = bellman.Change{ID: t.ID, Version: t.Version, To: to, Attempt: &f.attempt}
+	f.change = bellman.Change{ID: t.ID, Version: t.Version, To: to, Attempt: &f.attempt, Of: t}
 	switch {
 	case counts:
 		f.change.Follow = f.follow

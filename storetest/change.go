@@ -56,6 +56,53 @@ var changes = []promise{
 			t.Errorf("state = %v, want succeeded", got.State)
 		}
 	}},
+	{"what a change says of its task is not believed of another version", func(t *suite) {
+		moved, still, gone := t.task(t0), t.task(t0), t.task(t0)
+		t.add(moved, still)
+		t.must(t.change(moved.ID, 1, bellman.Status{Due: t0.Add(time.Hour), Look: t0.Add(time.Hour)}))
+		change := func() *bellman.Batch {
+			b := &bellman.Batch{}
+			for _, task := range []*bellman.Task{moved, gone, still} {
+				b.Changes = append(b.Changes, bellman.Change{ID: task.ID, Version: 1, To: ended(bellman.Succeeded, t0), Of: task,
+					Attempt: &bellman.Attempt{Number: 1, Result: bellman.Accepted}})
+			}
+			t.commit(b)
+			return b
+		}
+		b := change()
+		t.wantErr("a task that was changed meanwhile", b.Changes[0].Err, bellman.ErrConflict)
+		t.wantErr("no task", b.Changes[1].Err, bellman.ErrNotFound)
+		t.must(b.Changes[2].Err)
+		t.wantErr("the same again", change().Changes[2].Err, bellman.ErrConflict)
+		for _, task := range []*bellman.Task{moved, still} {
+			got, want := t.get(task.ID), 0
+			if task == still {
+				want = 1
+			}
+			if log, err := t.s.Attempts(t.Context(), task.ID, 0, 10); err != nil || got.Version != 2 || len(log) != want {
+				t.Errorf("version %d, attempts %+v, %v; want version 2 and %d attempts", got.Version, log, err, want)
+			}
+		}
+		if depths, err := t.s.Depths(t.Context()); err != nil || len(depths) != 1 || depths[0].Pending != 1 || depths[0].Succeeded != 1 {
+			t.Errorf("Depths() = %+v, %v; want one pending, one succeeded", depths, err)
+		}
+	}},
+	{"a change that says what it is of moves an ended task as well", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		of := t.get(task.ID)
+		for _, to := range []bellman.Status{ended(bellman.Failed, t0), ended(bellman.Succeeded, t0), {Due: t0, Look: t0}, ended(bellman.Cancelled, t0)} {
+			b := &bellman.Batch{Changes: []bellman.Change{{ID: task.ID, Version: of.Version, To: to, Of: of}}}
+			t.commit(b)
+			t.must(b.Changes[0].Err)
+			if of = t.get(task.ID); of.State != to.State || of.Version != b.Changes[0].To.Version {
+				t.Errorf("state = %v, version = %d; want %v, %d", of.State, of.Version, to.State, b.Changes[0].To.Version)
+			}
+		}
+		if depths, err := t.s.Depths(t.Context()); err != nil || len(depths) != 1 || depths[0].Pending+depths[0].Failed+depths[0].Succeeded != 0 || depths[0].Cancelled != 1 {
+			t.Errorf("Depths() = %+v, %v; want one cancelled", depths, err)
+		}
+	}},
 	{"a batch sees what it wrote before", func(t *suite) {
 		task := t.task(t0)
 		b := &bellman.Batch{

@@ -200,12 +200,14 @@ func (s *Store) fenced(err error, fence *Statement) error {
 	return err
 }
 
-// readVersions reads the versions of the pending tasks that changes are about;
-// nil if there are none.
+// readVersions reads the versions of the pending tasks that changes are about,
+// but for those that are known; nil if there are none.
 func (g *stage) readVersions(changes []bellman.Change) *Statement {
 	ids := make([]bellman.ID, 0, len(changes))
 	for i := range changes {
-		ids = append(ids, changes[i].ID)
+		if g.current[changes[i].ID] == nil {
+			ids = append(ids, changes[i].ID)
+		}
 	}
 	if len(ids) == 0 {
 		return nil
@@ -222,6 +224,15 @@ func (g *stage) readVersions(changes []bellman.Change) *Statement {
 			g.found(id, bellman.Pending, version, queue, line)
 			return nil
 		}}
+}
+
+// believe takes what changes say of their tasks for how they are.
+func (g *stage) believe(changes []bellman.Change) {
+	for i := range changes {
+		if of := changes[i].Of; of != nil && of.ID == changes[i].ID && of.Version == changes[i].Version {
+			g.found(of.ID, of.State, int64(of.Version), []byte(of.Queue), int64(bellman.LineOf(of.Queue, of.Endpoint)))
+		}
+	}
 }
 
 func (g *stage) found(id bellman.ID, state bellman.State, version int64, queue []byte, line int64) {

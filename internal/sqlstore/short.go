@@ -13,8 +13,9 @@ import (
 const waryFor = 16
 
 // short writes b the short way, which most batches can go: all tasks are new,
-// all changes are made, and all attempts have new numbers. Then nothing needs to be found out in the
-// transaction, and it is one flight: the fence, the writes, and COMMIT. The
+// all changes are made, and all attempts have new numbers. Then nothing needs to be
+// found out in the transaction, nor before it where changes say what they are of,
+// and it is one flight: the fence, the writes, and COMMIT. The
 // database refuses the flight as a whole if anything is not as it was foreseen;
 // done is false then, nothing was written, and the long way will tell.
 func (s *Store) short(ctx context.Context, b *bellman.Batch, slot int64) (done bool, err error) {
@@ -23,6 +24,7 @@ func (s *Store) short(ctx context.Context, b *bellman.Batch, slot int64) (done b
 		return false, nil
 	}
 	g := s.newStage(nil, slot)
+	g.believe(b.Changes)
 	if read := g.readVersions(b.Changes); read != nil {
 		if err := s.read(ctx, func() []*Statement { return []*Statement{read} }); err != nil {
 			return true, err
