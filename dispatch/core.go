@@ -118,7 +118,7 @@ func (c *core) next() (t Ticket, i uint32, ok bool) {
 func (c *core) start(l *line) (Ticket, uint32) {
 	e, q := l.endpoint, l.queue
 	i, due := c.slab.take(l, c.now)
-	l.used = c.now
+	l.used, e.used = c.now, c.now
 	l.inFlight++
 	q.inFlight++
 	q.waiting--
@@ -181,7 +181,7 @@ func (c *core) end(t *Ticket, out Outcome) {
 		l.elsewhere--
 		e.left--
 	}
-	l.used = c.now
+	l.used, e.used = c.now, c.now
 	q.inFlight--
 	e.inFlight--
 	c.pool.inFlight--

@@ -43,16 +43,16 @@ type endpoint struct {
 	pace        pace
 	paused      bool
 
-	lines     []*line
-	left      int   // in flight of lines that left
-	bareSince int64 // when the last line left; for one without any
-	waiting   int
-	inFlight  int
-	ready     list[line] // with something to send, in turn
-	offered   int        // of them, those with line.offered
-	ring      elem[endpoint]
-	stamp     uint64 // when it got in line in its ring
-	timer     timer
+	lines    []*line
+	left     int   // in flight of lines that left
+	used     int64 // when something was sent, or answered
+	waiting  int
+	inFlight int
+	ready    list[line] // with something to send, in turn
+	offered  int        // of them, those with line.offered
+	ring     elem[endpoint]
+	stamp    uint64 // when it got in line in its ring
+	timer    timer
 
 	// The adaptive limit.
 	limit  int

@@ -149,7 +149,6 @@ func (c *core) detach(l *line) {
 		}
 	}
 	if len(e.lines) == 0 {
-		e.bareSince = c.now
 		c.bare++
 		c.place(e)
 		return
@@ -289,8 +288,7 @@ func (d *D[T]) Sweep(now int64) (forgotten int) {
 // sweepBare forgets endpoints that no line has gone to for long.
 func (c *core) sweepBare() {
 	for i := len(c.endpoints) - 1; i >= 0 && c.bare > 0; i-- {
-		e := c.endpoints[i]
-		if len(e.lines) == 0 && e.inFlight == 0 && c.now-e.bareSince >= int64(c.options.IdleAfter) {
+		if e := c.endpoints[i]; c.idle(e) {
 			c.bare--
 			c.drop(e)
 		}
@@ -314,10 +312,15 @@ func (c *core) forget(l *line) {
 		delete(c.queues, q.name)
 	}
 	c.detach(l)
-	if e := l.endpoint; len(e.lines) == 0 && e.inFlight == 0 {
+	if c.idle(l.endpoint) {
 		c.bare--
-		c.drop(e)
+		c.drop(l.endpoint)
 	}
+}
+
+// idle reports whether no line goes to an endpoint, and nothing was sent for long.
+func (c *core) idle(e *endpoint) bool {
+	return len(e.lines) == 0 && e.inFlight == 0 && c.now-e.used >= int64(c.options.IdleAfter)
 }
 
 // drop forgets an endpoint that no line goes to.
