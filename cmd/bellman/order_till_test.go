@@ -283,7 +283,9 @@ func (l *till) killed(t *testing.T) {
 	l.run++
 }
 
-// finish waits until nothing is left to do.
+// finish waits until nothing is left to do. What was in flight at each of three
+// deaths is left alone for ten minutes, for it may be what caused them: on a busy
+// machine that happens to some, and they are brought forward as people would.
 func (l *till) finish(t *testing.T, p *process) {
 	t.Helper()
 	defer func() {
@@ -291,7 +293,39 @@ func (l *till) finish(t *testing.T, p *process) {
 			l.unfinished(t, p)
 		}
 	}()
-	eventually(t, "over", func() bool { return l.pending(t, p) == 0 })
+	looks := 0
+	eventually(t, "over", func() bool {
+		if looks++; looks%100 == 0 {
+			l.bringForward(t, p)
+		}
+		return l.pending(t, p) == 0
+	})
+}
+
+// bringForward has those tasks attempted now whose last three attempts were in flight
+// at a death.
+func (l *till) bringForward(t *testing.T, p *process) {
+	t.Helper()
+	to := p.client()
+	for task, err := range to.Tasks(t.Context(), client.Filter{State: "pending"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if task.Last == nil || task.Last.Result != "unknown" {
+			continue
+		}
+		log, err := to.AttemptsAfter(t.Context(), client.ByID(task.ID), max(task.Attempts-3, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(log) != 3 || log[0].Result != "unknown" || log[1].Result != "unknown" {
+			continue
+		}
+		if _, err := to.Reschedule(t.Context(), client.ByID(task.ID), client.RescheduleTask{Due: client.Time{Time: time.Now()}, Reason: "test"}); err != nil && client.StatusOf(err) != http.StatusConflict {
+			t.Fatalf("bring forward task %s: %v", task.ID, err)
+		}
+		t.Logf("order %s was in flight at three deaths in a row, and is brought forward", task.OrderNo)
+	}
 }
 
 // unfinished tells all that can be known of what is not over: tasks and their
@@ -403,6 +437,9 @@ func (l *till) check(t *testing.T, to *client.Client, b *bill) *client.Order {
 func agree(seen []*visit, log []client.Attempt) bool {
 	for len(log) > 0 && log[0].Result == "unknown" { // announced, and then the server died: it may have been sent
 		log = log[1:]
+	}
+	if len(log) > 0 && log[0].Result == "timeout" && log[0].TookMS >= hurried.Milliseconds() && agree(seen, log[1:]) {
+		return true // on a busy machine its time may be over before it has arrived
 	}
 	if len(seen) == 0 {
 		return len(log) == 0
