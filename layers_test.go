@@ -70,9 +70,12 @@ var layers = map[string][]string{
 	// Where the parts meet. Only these see more than their own part.
 	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "pebble", "postgres", "mysql", "internal/sqlstore", "api", "console", "client", "config", "metrics",
 		"order", "order/states", "order/gateway", "order/wechatpay", "order/alipay", "outcome", "merchant", "source", "sender", "rabbitmq", "nats"},
-	"demo":          {"", "schedule", "client", "config", "server", "order"},
-	"bench":         {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble", "bench/scratch"},
-	"bench/scratch": {"config"},
+	"demo":                    {"", "schedule", "client", "config", "server", "order"},
+	"bench":                   {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble", "bench/scratch"},
+	"bench/scratch":           {"config"},
+	"examples/order-service":  {"", "deliver", "engine", "postgres"},
+	"examples/table-scan":     {"", "engine", "postgres"},
+	"examples/wallet-channel": {"", "engine", "order", "pebble"},
 	"cmd/bellman": {"", "schedule", "deliver/sign", "client", "config", "server", "demo", "bench", "adopt",
 		"pebble"}, // export and check open a store that no server has open
 }
@@ -106,6 +109,9 @@ var homes = map[string]string{
 var guests = map[string][]string{
 	"bench/scratch": {"github.com/jackc", "github.com/go-sql-driver"},
 	"adopt":         {"github.com/go-sql-driver"},
+
+	"examples/order-service": {"github.com/jackc"},
+	"examples/table-scan":    {"github.com/jackc"},
 }
 
 func TestLayers(t *testing.T) {

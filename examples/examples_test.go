@@ -1,0 +1,114 @@
+// Package examples_test runs the examples, each as a user would, and compares what
+// it prints with its README.
+package examples_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// printed is what a README says that its example prints.
+func printed(t *testing.T, name string) []string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(name, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)\n```$").FindAllStringSubmatch(string(page), -1) {
+		if block[1] == "" {
+			return strings.Split(block[2], "\n")
+		}
+	}
+	t.Fatalf("%s/README.md does not say what it prints", name)
+	return nil
+}
+
+// runs runs an example to its end.
+func runs(t *testing.T, name string, env ...string) []string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), name)
+	if out, err := exec.Command("go", "build", "-o", binary, "./"+name).CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+}
+
+// postgres makes a database of its own, and says where it is.
+func postgres(t *testing.T) (env string) {
+	t.Helper()
+	const variable = "BELLMAN_TEST_POSTGRES"
+	u, err := url.Parse(cmp.Or(os.Getenv(variable), "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, u.String())
+	if err != nil {
+		if os.Getenv(variable) != "" {
+			t.Fatal(err)
+		}
+		t.Skipf("no PostgreSQL (set %s to one): %v", variable, err)
+	}
+	id := bellman.NewID()
+	name := fmt.Sprintf("bellman_test_%x", id[:])
+	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		defer conn.Close(ctx)
+		if _, err := conn.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	u.Path = "/" + name
+	return "DATABASE_URL=" + u.String()
+}
+
+func TestOnPostgreSQL(t *testing.T) {
+	for _, name := range []string{"order-service", "table-scan"} {
+		t.Run(name, func(t *testing.T) {
+			if got, want := runs(t, name, postgres(t)), printed(t, name); !slices.Equal(got, want) {
+				t.Errorf("it prints\n%s\nand its README says\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
+	}
+}
+
+// When each line comes depends on the machine; that it comes does not.
+func TestWalletChannel(t *testing.T) {
+	timeless := regexp.MustCompile(`^ *\d+ s  `)
+	var got []string
+	for _, line := range runs(t, "wallet-channel") {
+		got = append(got, timeless.ReplaceAllString(line, ""))
+	}
+	for _, line := range printed(t, "wallet-channel") {
+		if line = timeless.ReplaceAllString(line, ""); line != "   …" && !slices.Contains(got, line) {
+			t.Errorf("its README says %q, and it prints\n%s", line, strings.Join(got, "\n"))
+		}
+	}
+}
