@@ -51,6 +51,15 @@ func (w *world) script(serial int) script {
 // task is a new task by a script.
 func (w *world) task(s script) *bellman.Task {
 	d := newDice(w.seed, "task", s.serial)
+	if s.most > 0 || s.serial >= floods {
+		return &bellman.Task{
+			Queue:    pick(d, "pay", "pay", "long"),
+			Key:      fmt.Sprint("k", s.serial),
+			Body:     s.body(),
+			Endpoint: endpoint(s.receiver),
+			Delay:    d.between(0, s.most),
+		}
+	}
 	t := &bellman.Task{
 		Queue:    pick(d, "pay", "pay", "long"),
 		Body:     s.body(),
@@ -147,6 +156,52 @@ func (w *world) writer(scripts []script) {
 		w.note(func(g *ledger) { g.accepted(nil, tasks[i].Queue, tasks[i].Key, answer) })
 	}
 }
+
+// flood adds so many tasks for one receiver at once that they are not read in one page, and
+// do not all find room in its line.
+func (w *world) flood(i incident) {
+	d := newDice(w.seed, "flood")
+	scripts := make([]script, 1100+d.n(1500))
+	for n := range scripts {
+		scripts[n] = script{serial: floods + n, receiver: i.who, refuse: pick(d, 0, 0, 0, 1), most: i.length}
+	}
+	w.writer(scripts)
+}
+
+// calmly hands tasks in when there is no trouble any more and all clocks are right: nothing
+// keeps them from being attempted when they are due.
+func (w *world) calmly() {
+	d := newDice(w.seed, "calm")
+	for wrong := true; wrong; time.Sleep(time.Second) {
+		wrong = false
+		for _, n := range w.nodes {
+			if l := n.current(); l != nil {
+				if e := l.engine.Load(); e != nil {
+					wrong = wrong || time.Until(e.Now()).Abs() > 0
+				}
+			}
+		}
+	}
+	w.note(func(g *ledger) {
+		g.tell(bellman.ID{}, "now: all clocks are right")
+		g.punctual = time.Now()
+	})
+	for i := range 30 {
+		s := script{serial: calms + i, receiver: d.n(len(w.receivers)), refuse: pick(d, 0, 0, 1, 2, 4), most: 10 * time.Second}
+		if d.percent(20) {
+			w.writer([]script{s})
+		} else {
+			w.spawn(func() { w.caller(calms+i, []script{s}) })
+		}
+		time.Sleep(d.between(0, 2*time.Second))
+	}
+}
+
+// Serial numbers that others do not have.
+const (
+	floods = 1_000_000
+	calms  = 2_000_000
+)
 
 // people change tasks by hand now and then.
 func (w *world) people() {

@@ -105,6 +105,14 @@ func (g *ledger) told(l *life, moment, clock time.Time) {
 	h.at, h.off = moment, off
 }
 
+// clock is what a life's engine takes for the time, or would if it had not ended.
+func (l *life) clock() time.Time {
+	if e := l.engine.Load(); e != nil {
+		return e.Now()
+	}
+	return time.Now().Add(l.hand.off)
+}
+
 // clocks reads those of all engines. When there is calm, what they are off must be made good.
 func (w *world) clocks() {
 	for _, n := range w.nodes {

@@ -26,6 +26,8 @@ type ledger struct {
 	lives    []*life
 	count    counts
 	bad      map[bellman.ID]bool // with which something is wrong
+	flying   map[*send]struct{}  // what is not recorded
+	punctual time.Time           // since when nothing is a reason for being late; zero: something is
 }
 
 // counts say how much was going on.
@@ -34,10 +36,12 @@ type counts struct {
 	Sends     int // requests
 	Twice     int // of them, sent again for the same due time
 	Commits   int
-	Fenced    int // commits that were refused
-	Unknown   int // commits whose sender did not learn what became of them
-	Late      int // of them, those that arrived after their sender had given up
-	Takeovers int // shards that went to another life
+	Fenced    int           // commits that were refused
+	Unknown   int           // commits whose sender did not learn what became of them
+	Late      int           // of them, those that arrived after their sender had given up
+	Takeovers int           // shards that went to another life
+	Calm      int           // requests for which nothing was a reason for being late
+	Latest    time.Duration // of them
 	Print     uint64
 }
 
@@ -50,6 +54,8 @@ func (c *counts) add(d counts) {
 	c.Unknown += d.Unknown
 	c.Late += d.Late
 	c.Takeovers += d.Takeovers
+	c.Calm += d.Calm
+	c.Latest = max(c.Latest, d.Latest)
 }
 
 // A shard is who held it since when.
@@ -137,6 +143,7 @@ func newLedger() *ledger {
 		tasks:    make(map[bellman.ID]*account),
 		keys:     make(map[string]bellman.ID),
 		bad:      make(map[bellman.ID]bool),
+		flying:   make(map[*send]struct{}),
 	}
 }
 
@@ -216,6 +223,14 @@ func (g *ledger) released(l *life, node string, lease bellman.Lease) {
 	s := g.shard(lease.Shard)
 	if s.epoch != lease.Epoch || s.owner().node != node {
 		g.wrong(bellman.ID{}, "%s gave back shard %d under epoch %d, and it is %s's at %d", l, lease.Shard, lease.Epoch, s.owner().node, s.epoch)
+	}
+	began := s.owner().at
+	for out := range g.flying {
+		a := g.tasks[out.task]
+		if out.life == l && a.task.Shard == lease.Shard && out.shard == lease.Shard && !out.begun.Before(began) && !a.parked[l] && l.alive() {
+			g.wrong(out.task, "%s gave back shard %d, and attempt %d, sent at %s, is neither recorded nor parked",
+				l, lease.Shard, out.number, g.since(out.at))
+		}
 	}
 	g.moved(lease.Shard, "%s gave back shard %d: epoch %d", l, lease.Shard, lease.Epoch)
 	s.owners = append(s.owners, owner{at: time.Now()})
@@ -331,7 +346,7 @@ func (g *ledger) changed(l *life, c *bellman.Change, held map[uint16]bool) {
 	switch {
 	case c.Attempt != nil:
 		delete(a.parked, l)
-	case !hand && to.Trigger == bellman.ByTakeover && to.Look.After(time.Now()):
+	case !hand && to.Trigger == bellman.ByTakeover && l != nil && to.Look.After(l.clock()):
 		a.parked[l] = true // while the attempt is in flight
 	}
 	a.task.Status = to
@@ -387,6 +402,7 @@ func (g *ledger) recorded(l *life, c *bellman.Change, a *account) *send {
 			continue
 		}
 		s.recorded, s.result = time.Now(), at.Result
+		delete(g.flying, s)
 		return s
 	}
 	switch {

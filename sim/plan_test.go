@@ -26,11 +26,12 @@ const (
 	reload                  // a node gets other rules for its queues for
 	jump                    // a node's wall clock is wrong for
 	drift                   // a node's wall clock runs too quick or too slow for
+	flood                   // another writer adds some thousand tasks at once, due within
 	troubles
 )
 
 var troubleNames = [troubles]string{"crash", "freeze", "cut off", "drag", "lossy", "outage", "no room", "restart",
-	"rolling restart", "blackout", "silence", "shut", "reload", "clock step", "drift"}
+	"rolling restart", "blackout", "silence", "shut", "reload", "clock step", "drift", "flood"}
 
 func (t trouble) String() string { return troubleNames[t] }
 
@@ -78,9 +79,12 @@ func newPlan(seed uint64, mostNodes int) *plan {
 	}
 	var kinds []trouble // a few of them at a time: what is rare together is seen that way
 	for t := range troubles {
-		if d.percent(45) {
+		if t != flood && d.percent(45) {
 			kinds = append(kinds, t)
 		}
+	}
+	if d.percent(8) && !p.days { // once: it takes long
+		p.incidents = append(p.incidents, p.incident(d, flood, d.between(0, p.length)))
 	}
 	for at := d.between(0, 2*every); at < p.length && len(kinds) > 0; at += d.between(0, 2*every) {
 		p.incidents = append(p.incidents, p.incident(d, pick(d, kinds...), at))
@@ -120,6 +124,9 @@ func (p *plan) incident(d *dice, t trouble, at time.Duration) incident {
 		i.step = pick(d, short(-300*time.Millisecond, 300*time.Millisecond), short(-time.Hour, time.Hour), short(-3*time.Second, 3*time.Second),
 			time.Hour, -time.Hour)
 		i.length = pick(d, short(0, 3*time.Second), short(10*time.Second, 2*time.Minute), short(time.Minute, 10*time.Minute))
+	case flood:
+		i.who = d.n(5)
+		i.length = pick(d, 0, short(0, 2*time.Second), short(0, 2*time.Minute))
 	case drift:
 		i.step = pick(d, short(-time.Millisecond, time.Millisecond), short(-200*time.Millisecond, 200*time.Millisecond)) // a second
 		i.length = short(10*time.Second, 5*time.Minute)

@@ -55,6 +55,7 @@ type script struct {
 	receiver int
 	refuse   int // so many before one is accepted; negative: all
 	giveUp   bool
+	most     time.Duration // that it waits for its first request, where that is not as for others
 }
 
 func (s script) body() []byte {

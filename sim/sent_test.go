@@ -20,6 +20,7 @@ func (g *ledger) sent(s *send) (nth int) {
 	g.count.Sends++
 	nth = len(a.sends)
 	a.sends = append(a.sends, s)
+	g.flying[s] = struct{}{}
 	own := g.shard(s.shard).owner()
 	s.node = g.shard(s.shard).ownerAt(s.begun).node
 	g.tell(s.task, "%s sends attempt %d of version %d, due %s, trigger %v", s.life, s.number, s.version, g.since(s.due), s.trigger)
@@ -27,6 +28,14 @@ func (g *ledger) sent(s *send) (nth int) {
 	iced := time.Since(s.life.node.freezing()) < maxStill
 	g.told(s.life, s.begun, s.clock)
 	g.early(a, s)
+	if !g.punctual.IsZero() && !s.due.Before(g.punctual) {
+		late := s.clock.Sub(s.due)
+		g.count.Calm++
+		g.count.Latest = max(g.count.Latest, late)
+		if late > mostLate {
+			g.wrong(s.task, "%s sent attempt %d %v late, and there was no trouble", s.life, s.number, late)
+		}
+	}
 	if early := s.due.Sub(s.clock); early > 0 {
 		g.wrong(s.task, "%s sent attempt %d %v before it was due", s.life, s.number, early)
 	}
@@ -38,6 +47,10 @@ func (g *ledger) sent(s *send) (nth int) {
 	}
 	return nth
 }
+
+// mostLate is how late an attempt is when nothing is wrong: what another node took in is looked
+// for every second.
+const mostLate = 1200 * time.Millisecond
 
 // maxStill is how long after a process stood still it may still do what it was
 // about to: it asked whether it might before.

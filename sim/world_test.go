@@ -174,6 +174,8 @@ func (w *world) befall(i incident) {
 	case jump:
 		w.wind(node, i.step, 0)
 		later(func() { w.wind(node, 0, 0) })
+	case flood:
+		w.flood(i)
 	case drift:
 		w.wind(node, node.wall.off(now), i.step.Seconds())
 		later(func() { w.wind(node, 0, 0) })
@@ -237,6 +239,7 @@ func (w *world) heal() {
 	}
 	time.Sleep(15 * time.Second)
 	w.clocks()
+	w.calmly()
 }
 
 // settle waits until every task has ended, for as long as a schedule and a task
