@@ -18,7 +18,8 @@ type graves struct {
 
 	mu     sync.Mutex
 	dead   []Dead
-	closed bool
+	closed bool // no more come
+	over   bool // nobody buries any more
 }
 
 func newGraves(s *Source, session Session) *graves {
@@ -28,8 +29,12 @@ func newGraves(s *Source, session Session) *graves {
 // add notes a message that is dead for a reason.
 func (g *graves) add(m Message, why error) {
 	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.over {
+		return // it comes again
+	}
 	g.dead = append(g.dead, Dead{Message: &m, Reason: oneLine(why.Error())})
-	g.mu.Unlock()
+	g.source.figures.taken(1)
 	g.rouse()
 }
 
@@ -50,6 +55,12 @@ func (g *graves) rouse() {
 
 // bury puts the dead where they belong, until no more come.
 func (g *graves) bury(ctx context.Context) error {
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.source.figures.taken(-len(g.dead)) // they come again
+		g.dead, g.over = nil, true
+	}()
 	for {
 		g.mu.Lock()
 		dead, closed := g.dead, g.closed
@@ -79,7 +90,6 @@ func (g *graves) buryAll(ctx context.Context, dead []Dead) error {
 	for i, d := range dead {
 		messages[i] = *d.Message
 	}
-	s.figures.taken(len(dead))
 	defer s.figures.taken(-len(dead))
 	for failed := 0; ; failed++ {
 		err := g.session.Bury(ctx, dead)

@@ -154,13 +154,13 @@ func (s *Source) consume(ctx context.Context, session Session) error {
 	defer cancel()
 	g, work := errgroup.WithContext(work)
 	graves := newGraves(s, session)
-	var taking sync.Mutex
+	turn := make(chan struct{}, 1) // held by who takes a batch
 	var left sync.WaitGroup
 	for range takers {
 		left.Add(1)
 		g.Go(func() error {
 			defer left.Done()
-			return s.take(work, session, &taking, graves)
+			return s.take(work, session, turn, graves)
 		})
 	}
 	g.Go(func() error {
@@ -217,12 +217,12 @@ func (s *Source) consume(ctx context.Context, session Session) error {
 }
 
 // take takes batches one after the other, until there are no more.
-func (s *Source) take(ctx context.Context, session Session, taking *sync.Mutex, graves *graves) error {
+func (s *Source) take(ctx context.Context, session Session, turn chan struct{}, graves *graves) error {
 	b := batch{source: s, session: session, graves: graves}
 	for {
-		taking.Lock()
+		turn <- struct{}{}
 		messages, err := session.Take(ctx, b.messages[:0], BatchMost)
-		taking.Unlock()
+		<-turn
 		b.messages = messages
 		if len(messages) > 0 {
 			if err := b.store(ctx); err != nil {
