@@ -30,6 +30,30 @@ type Checker interface {
 	Check(task *Task) error
 }
 
+// A Guide is a Handler whose tasks follow rules that may change while they wait: those
+// of the merchant that they go to. It is asked about tasks that name a merchant, when
+// they are added and before each attempt, so it must answer from memory as a rule.
+type Guide interface {
+	// Guide says what holds for a task now. An error means that nobody can tell: then
+	// nothing beside the task's and its queue's own does.
+	Guide(ctx context.Context, task *Task) (Guidance, error)
+}
+
+// Guidance is what stands before a queue's rules for one task now. Zero fields leave
+// it to the queue.
+type Guidance struct {
+	// Endpoint is where a task with a MerchantEndpoint goes now; empty for others.
+	Endpoint string
+
+	// For a task that was not given them (see [Task.Lent]).
+	Schedule, Success string
+	Timeout           time.Duration
+
+	// Limits to the Endpoint.
+	Concurrency int
+	Rate        float64
+}
+
 // A Completer is a Handler that has a say when a task is completed from outside:
 // the answer came another way.
 type Completer interface {
@@ -70,6 +94,10 @@ type Verdict struct {
 
 	// Timing is how long the parts of the attempt took.
 	Timing Timing
+
+	// Unsent says that nothing was sent, for a reason on this side: it tells nothing of
+	// the endpoint.
+	Unsent bool
 
 	// Throttled says that the endpoint asks for fewer attempts. All its tasks are
 	// attempted more slowly for a while; an answer with status 429 or 503 says so

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -144,6 +145,15 @@ const (
 
 // Has reports whether a rule is among those that are lent.
 func (l Lent) Has(rule Lent) bool { return l&rule != 0 }
+
+// MerchantEndpoint is the Endpoint of tasks that go to their merchant's address as it
+// stands at each attempt. A [Guide] says which endpoint that is.
+func MerchantEndpoint(merchantNo string) string { return merchantEndpoint + merchantNo }
+
+// ToMerchant reports whether an Endpoint is a MerchantEndpoint.
+func ToMerchant(endpoint string) bool { return strings.HasPrefix(endpoint, merchantEndpoint) }
+
+const merchantEndpoint = "merchant:"
 
 // A Line is a hash of a queue and an endpoint: tasks of one line wait for one
 // another, tasks of different lines do not.

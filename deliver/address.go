@@ -18,6 +18,8 @@ type address struct {
 	url  *url.URL   // host in ASCII and lower case
 	host string     // without port and brackets
 	addr netip.Addr // of a host that is no name; else the zero Addr
+
+	endpoint string // scheme://host:port, the port always there
 }
 
 // parseAddress reads an absolute URL. An error says what is wrong and what would
@@ -62,7 +64,7 @@ func parseAddress(text string) (address, error) {
 		u.Host = host
 	}
 	u.RawQuery = ascii(u.RawQuery)
-	return address{url: u, host: host, addr: addr}, nil
+	return address{url: u, host: host, addr: addr, endpoint: endpoint(u, host)}, nil
 }
 
 // parseHost returns a host name or literal address in ASCII and lower case, and
@@ -157,15 +159,15 @@ func ascii(query string) string {
 }
 
 // endpoint is scheme://host:port, the port always there.
-func (a address) endpoint() string {
-	port := a.url.Port()
+func endpoint(u *url.URL, host string) string {
+	port := u.Port()
 	if port == "" {
 		port = "443"
-		if a.url.Scheme == "http" {
+		if u.Scheme == "http" {
 			port = "80"
 		}
 	}
-	return a.url.Scheme + "://" + net.JoinHostPort(strings.TrimSuffix(a.host, "."), port)
+	return u.Scheme + "://" + net.JoinHostPort(strings.TrimSuffix(host, "."), port)
 }
 
 // refuse returns why the guard would refuse the address whatever its name

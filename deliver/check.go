@@ -1,7 +1,7 @@
 package deliver
 
 import (
-	"errors"
+	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -18,8 +18,6 @@ const (
 )
 
 const wantMethod = "want POST, PUT, PATCH, GET or DELETE"
-
-var errNoURL = errors.New("required: the task names none, and its queue has none")
 
 // Check fills in Method, Success and Endpoint, and returns an *bellman.Invalid
 // that names every field that no attempt could do with: url, method, headers,
@@ -39,28 +37,38 @@ func (h *Handler) Check(task *bellman.Task) error {
 	if task.Method == http.MethodGet && len(task.Body) > 0 {
 		bad.Add("body", "a GET has none: put what it says into the URL's query, or want POST")
 	}
-	to, trusted, err := h.address(task)
+	m, signer, err := h.checkMerchant(task)
+	if err != nil {
+		return err
+	}
+	to, trusted, err := h.address(task, &m)
 	switch {
+	case err != nil && bellman.ToMerchant(task.Endpoint): // somebody relies on it, and the merchant may get one yet
 	case err != nil:
 		bad.Add("url", err.Error())
 	case !trusted:
 		if r := to.refuse(&h.client.guard); r != nil {
-			bad.Add("url", r.Error()+": want a public address, or one that egress.allow lets through")
+			bad.Add("url", refused(r).Error())
 			err = r
 		}
 	}
-	if err == nil && task.Endpoint == "" {
-		task.Endpoint = to.endpoint()
+	if task.Endpoint == "" {
+		switch {
+		case task.URL == "" && task.MerchantNo != "" && (m.URL != "" || h.merchants != nil && h.home == nil):
+			task.Endpoint = bellman.MerchantEndpoint(task.MerchantNo)
+		case err == nil:
+			task.Endpoint = to.endpoint
+		}
 	}
 	if task.Success == "" {
 		task.Success = h.text
-	} else if _, err := h.ruleOf(task); err != nil {
+	} else if _, err := h.ruleOf(task, &Merchant{}); err != nil {
 		bad.Add("success", strings.TrimPrefix(err.Error(), "rule: "))
 	}
-	h.checkHeader(task, bad)
-	if h.signer != nil && err == nil {
-		m := sign.Message{Header: h.header(task, "", 1), Query: to.url.RawQuery, Body: task.Body}
-		if err := h.signer.Check(&m); err != nil {
+	h.checkHeader(task, signer, bad)
+	if signer != nil && err == nil {
+		m := sign.Message{Header: h.header(task, "", 1, signer), Query: to.url.RawQuery, Body: task.Body}
+		if err := signer.Check(&m); err != nil {
 			where := "body"
 			if len(task.Body) == 0 {
 				where = "url"
@@ -71,6 +79,24 @@ func (h *Handler) Check(task *bellman.Task) error {
 	return bad.Err()
 }
 
+// checkMerchant returns the merchant of a task, and what would sign now. A merchant
+// that cannot be read is an error, but not for a task whose Endpoint is its merchant's
+// already: that is the result of something, which must not be lost.
+func (h *Handler) checkMerchant(task *bellman.Task) (Merchant, sign.Signer, error) {
+	m, err := h.merchant(context.Background(), task) // which bounds its time itself
+	if err != nil {
+		if bellman.ToMerchant(task.Endpoint) {
+			return Merchant{}, h.signer, nil
+		}
+		return m, nil, err
+	}
+	signer, err := h.signerOf(&m)
+	if err != nil { // it may be able to when it is attempted
+		return m, nil, nil
+	}
+	return m, signer, nil
+}
+
 func isMethod(m string) bool {
 	switch m {
 	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodGet, http.MethodDelete:
@@ -79,7 +105,7 @@ func isMethod(m string) bool {
 	return false
 }
 
-func (h *Handler) checkHeader(task *bellman.Task, bad *bellman.Invalid) {
+func (h *Handler) checkHeader(task *bellman.Task, signer sign.Signer, bad *bellman.Invalid) {
 	if len(task.Header) == 0 {
 		return
 	}
@@ -98,8 +124,8 @@ func (h *Handler) checkHeader(task *bellman.Task, bad *bellman.Invalid) {
 		case !field.IsName(name):
 			name, problem = trim(name), "not a header's name: want letters, digits and hyphens"
 		case problem != "":
-		case h.signs(canonical):
-			problem = "set by the queue's signature"
+		case signer != nil && slices.Contains(signer.Headers(), canonical):
+			problem = "set by the signature"
 		case seen[canonical]:
 			problem = "stands there twice, in other letters"
 		case !field.IsValue(value):
@@ -113,13 +139,6 @@ func (h *Handler) checkHeader(task *bellman.Task, bad *bellman.Invalid) {
 	if bytes > maxHeaderBytes {
 		bad.Add("headers", "longer than 8 KiB together")
 	}
-}
-
-func (h *Handler) signs(canonical string) bool {
-	if h.signer == nil {
-		return false
-	}
-	return slices.Contains(h.signer.Headers(), canonical)
 }
 
 // trim cuts a name that goes into a message.

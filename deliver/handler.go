@@ -16,6 +16,7 @@ import (
 var (
 	_ bellman.Handler = (*Handler)(nil)
 	_ bellman.Checker = (*Handler)(nil)
+	_ bellman.Guide   = (*Handler)(nil)
 )
 
 // Rules of a queue, for its requests.
@@ -28,6 +29,9 @@ type Rules struct {
 	Method  string      // of tasks that name none; default POST
 	Success string      // which answers are accepted, where a task does not say; default success_text
 	Sign    sign.Config // the zero Config: requests are not signed
+
+	// Merchants says what is known of the merchants that tasks name; nil: nothing is.
+	Merchants Merchants
 }
 
 // A Handler makes the attempts of one queue. It is safe for concurrent use.
@@ -39,13 +43,14 @@ type Handler struct {
 	rule   *rule.Rule
 	text   string      // of rule
 	signer sign.Signer // nil: none
-	signed int         // headers that signer sets
+
+	merchants Merchants // nil: none
 }
 
 // Handler returns the handler of a queue with these rules. An error names the
 // rule that is wrong. The secrets are read now.
 func (c *Client) Handler(r Rules) (*Handler, error) {
-	h := &Handler{client: c, url: r.URL, method: cmp.Or(r.Method, http.MethodPost), text: cmp.Or(r.Success, "success_text")}
+	h := &Handler{client: c, url: r.URL, method: cmp.Or(r.Method, http.MethodPost), text: cmp.Or(r.Success, "success_text"), merchants: r.Merchants}
 	if !isMethod(h.method) {
 		return nil, fmt.Errorf("deliver: method: %s", wantMethod)
 	}
@@ -63,9 +68,6 @@ func (c *Client) Handler(r Rules) (*Handler, error) {
 	if h.signer, err = sign.New(r.Sign); err != nil {
 		return nil, fmt.Errorf("deliver: sign: %w", err)
 	}
-	if h.signer != nil {
-		h.signed = len(h.signer.Headers())
-	}
 	return h, nil
 }
 
@@ -73,13 +75,21 @@ func (c *Client) Handler(r Rules) (*Handler, error) {
 // bellman's; an address that the guard refused is blocked, and tried again as
 // the schedule says, since a name's answer may heal.
 func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
-	to, trusted, err := h.address(task)
+	m, err := h.merchant(ctx, task)
 	if err != nil {
-		return bellman.Verdict{Result: bellman.Unreachable, Error: "not sent: url: " + err.Error()}
+		return unsent("merchant: " + cause.Line(err.Error()))
 	}
-	judge, err := h.ruleOf(task)
+	to, trusted, err := h.address(task, &m)
 	if err != nil {
-		return bellman.Verdict{Result: bellman.Refused, Error: "not sent: success: " + cause.Line(err.Error())}
+		return unsent("url: " + err.Error())
+	}
+	judge, err := h.ruleOf(task, &m)
+	if err != nil {
+		return bellman.Verdict{Result: bellman.Refused, Error: "not sent: success: " + cause.Line(err.Error()), Unsent: true}
+	}
+	signer, err := h.signerOf(&m)
+	if err != nil {
+		return unsent("sign: " + cause.Line(err.Error()))
 	}
 	if !trusted {
 		if err := h.client.admit(ctx, to); err != nil {
@@ -91,19 +101,19 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 		transport = h.client.trusted
 	}
 	if !h.client.timed {
-		return h.send(ctx, task, number, to, judge, transport)
+		return h.send(ctx, task, number, to, judge, signer, transport)
 	}
 	ctx, watch := newStopwatch(ctx, to.url.Scheme == "https")
-	v := h.send(ctx, task, number, to, judge, transport)
+	v := h.send(ctx, task, number, to, judge, signer, transport)
 	v.Timing = watch.stop()
 	return v
 }
 
 // send signs and sends one request, and judges its answer.
-func (h *Handler) send(ctx context.Context, task *bellman.Task, number int, to address, judge *rule.Rule, transport http.RoundTripper) bellman.Verdict {
-	req, err := h.request(ctx, task, number, to)
+func (h *Handler) send(ctx context.Context, task *bellman.Task, number int, to address, judge *rule.Rule, signer sign.Signer, transport http.RoundTripper) bellman.Verdict {
+	req, err := h.request(ctx, task, number, to, signer)
 	if err != nil {
-		return bellman.Verdict{Result: bellman.Unreachable, Error: "not sent: sign: " + err.Error()}
+		return unsent("sign: " + err.Error())
 	}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
@@ -119,23 +129,9 @@ func (h *Handler) send(ctx context.Context, task *bellman.Task, number int, to a
 	return verdict(judge, &rule.Answer{Status: resp.StatusCode, Body: buf.b, Header: resp.Header, Attempt: number})
 }
 
-// address returns where task goes, and whether that is the queue's own address.
-func (h *Handler) address(task *bellman.Task) (address, bool, error) {
-	if h.home != nil && (task.URL == "" || task.URL == h.url) {
-		return *h.home, true, nil
-	}
-	if task.URL == "" {
-		return address{}, false, errNoURL
-	}
-	a, err := h.client.addresses.parse(task.URL)
-	return a, false, err
-}
-
-func (h *Handler) ruleOf(task *bellman.Task) (*rule.Rule, error) {
-	if task.Success == "" || task.Success == h.text {
-		return h.rule, nil
-	}
-	return h.client.rules.Compile(task.Success)
+// unsent is the verdict of an attempt that sent nothing.
+func unsent(why string) bellman.Verdict {
+	return bellman.Verdict{Result: bellman.Unreachable, Error: "not sent: " + why, Unsent: true}
 }
 
 // admit asks the guard what can be known before a connection is made.

@@ -20,13 +20,13 @@ var (
 )
 
 // request builds the request of one attempt.
-func (h *Handler) request(ctx context.Context, task *bellman.Task, number int, to address) (*http.Request, error) {
+func (h *Handler) request(ctx context.Context, task *bellman.Task, number int, to address, signer sign.Signer) (*http.Request, error) {
 	id := task.ID.String()
-	header := h.header(task, id, number)
+	header := h.header(task, id, number, signer)
 	body := task.Body
-	if h.signer != nil {
+	if signer != nil {
 		m := sign.Message{ID: id, Time: time.Now(), Header: header, Query: to.url.RawQuery, Body: body}
-		if err := h.signer.Sign(&m); err != nil {
+		if err := signer.Sign(&m); err != nil {
 			return nil, err
 		}
 		body = m.Body
@@ -57,8 +57,12 @@ func (h *Handler) request(ctx context.Context, task *bellman.Task, number int, t
 }
 
 // header returns a task's header: its own, and ours where it has none.
-func (h *Handler) header(task *bellman.Task, id string, number int) http.Header {
-	header := make(http.Header, len(task.Header)+4+h.signed)
+func (h *Handler) header(task *bellman.Task, id string, number int, signer sign.Signer) http.Header {
+	signed := 0
+	if signer != nil {
+		signed = len(signer.Headers())
+	}
+	header := make(http.Header, len(task.Header)+4+signed)
 	values := make([]string, 0, len(task.Header)+2)
 	set := func(name, value string) {
 		values = append(values, value)

@@ -113,6 +113,9 @@ type Ticket struct {
 	era      uint32
 }
 
+// Endpoint is the endpoint that the attempt is to go to.
+func (t Ticket) Endpoint() string { return t.endpoint.key.name }
+
 // Next gives the item whose turn it is, if any may go now. The caller makes the
 // attempt and calls Done or DoneNext, exactly once. An item that is void by now
 // (cancelled, or its shard was lost) is reported as Skipped at once.

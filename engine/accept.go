@@ -113,15 +113,17 @@ func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
 	if q.Delay == 0 {
 		asked.Delay = max(asked.Delay, 0) // now says no more than nothing does
 	}
+	missing := t.Lent // of one that was looked at before
 	if t.Schedule == "" {
-		t.Schedule = q.Schedule
+		t.Schedule, missing = q.Schedule, missing|bellman.LentSchedule
 	}
 	if t.Success == "" {
-		t.Success = q.Success
+		t.Success, missing = q.Success, missing|bellman.LentSuccess
 	}
 	if t.Timeout == 0 {
-		t.Timeout = q.Timeout
+		t.Timeout, missing = q.Timeout, missing|bellman.LentTimeout
 	}
+	e.lend(&q, t, missing)
 	if t.MaxAge == 0 {
 		t.MaxAge = q.MaxAge
 	}

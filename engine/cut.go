@@ -18,9 +18,9 @@ import (
 // gives, an endpoint's at one that its own name gives, among those of the queue if
 // that has less than all.
 const (
-	pieces        = 64   // of a limit, at most
-	pieceAttempts = 16   // in flight
-	pieceRate     = 50.0 // attempts a second
+	pieces        = 64    // of a limit, at most
+	pieceAttempts = 16    // in flight
+	pieceRate     = 100.0 // attempts a second
 )
 
 // cut says whether a queue has limits that are shared out by pieces. Without any it
@@ -212,10 +212,18 @@ func (p portion) serves(q *Queue, endpoint string) bool {
 // this node's, which fires it soonest.
 func (e *Engine) shardFor(t *bellman.Task, q *Queue) uint16 {
 	random := uint16(t.ID[14])<<8 | uint16(t.ID[15])
-	if e.sole || !q.cut() {
+	if e.sole {
 		return e.leases.pick(random)
 	}
-	place := q.place(t.Endpoint, random)
+	var g bellman.Guidance
+	if bellman.ToMerchant(t.Endpoint) {
+		g = e.guidance(t)
+	}
+	under := q.under(limits(&g))
+	if !under.cut() {
+		return e.leases.pick(random)
+	}
+	place := under.place(goes(t, &g), random)
 	if n := e.leases.count(); n > 0 {
 		place = uint16(int(place) % n)
 	}
@@ -225,11 +233,12 @@ func (e *Engine) shardFor(t *bellman.Task, q *Queue) uint16 {
 // sentHome moves a task to a shard that has a piece of its queue's limit, if this
 // node has none: the task was added while the limit was another, or there was none.
 // It is false if the task may be attempted here.
-func (e *Engine) sentHome(it *item) bool {
-	t := it.task
+func (e *Engine) sentHome(it *item, g *bellman.Guidance) bool {
+	t, endpoint := it.task, goes(it.task, g)
 	q, ok := e.queue(t.Queue)
+	q = q.under(limits(g))
 	shards := e.leases.count()
-	if !ok || e.sole || !q.cut() || q.home(t.Endpoint, t.Shard, shards) || e.leases.portion().serves(&q, t.Endpoint) {
+	if !ok || e.sole || !q.cut() || q.home(endpoint, t.Shard, shards) || e.leases.portion().serves(&q, endpoint) {
 		return false
 	}
 	if !e.hand.setAside(it) {
@@ -237,7 +246,7 @@ func (e *Engine) sentHome(it *item) bool {
 	}
 	now := e.clock.now()
 	to := t.Status
-	to.Shard = uint16(int(q.place(t.Endpoint, uint16(rand.Uint32()))) % shards)
+	to.Shard = uint16(int(q.place(endpoint, uint16(rand.Uint32()))) % shards)
 	to.Look = roundUp(now) // so that its owner finds it without being told
 	to.Updated = now
 	e.asides.Add(1)

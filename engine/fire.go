@@ -139,7 +139,8 @@ func (e *Engine) open(it *item, now time.Time) {
 	if !ok {
 		e.stray(it.task.Queue)
 	}
-	e.dispatch.Open(now.UnixNano(), uint64(it.Line), q.rules(it.task.Queue, it.task.Endpoint, e.leases.portion()))
+	g := e.guidance(it.task)
+	e.dispatch.Open(now.UnixNano(), uint64(it.Line), e.rulesOf(q, it.task, &g))
 }
 
 // pump starts attempts as long as the dispatcher has one that may go.
@@ -165,7 +166,7 @@ func (e *Engine) firing() bool {
 // nothing.
 func (e *Engine) work(ticket dispatch.Ticket, it *item) {
 	for {
-		outcome := e.fire(it)
+		outcome := e.fire(ticket, it)
 		now := e.clock.now().UnixNano()
 		if !e.firing() {
 			e.dispatch.Done(now, ticket, outcome)
@@ -185,12 +186,16 @@ func (e *Engine) work(ticket dispatch.Ticket, it *item) {
 }
 
 // fire attempts one item, unless something happened to it while it waited.
-func (e *Engine) fire(it *item) dispatch.Outcome {
-	defer e.release(it)
+func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	if it.task == nil {
 		e.fetchOne(e.attempts, it)
 	}
-	if it.task != nil && e.sentHome(it) {
+	g := e.guidance(it.task)
+	if e.rerouted(ticket, it, &g) {
+		return dispatch.Skipped
+	}
+	defer e.release(it)
+	if it.task != nil && (e.sentHome(it, &g) || e.heldBack(it)) {
 		return dispatch.Skipped
 	}
 	if it.task == nil || !e.hand.fly(it) || it.suspect && !e.suspected(it) {
@@ -213,7 +218,7 @@ func (e *Engine) fire(it *item) dispatch.Outcome {
 		return dispatch.Skipped
 	}
 	now := e.clock.now()
-	f := &flight{item: it, seen: t, task: t}
+	f := &flight{item: it, seen: t, task: t, guide: g}
 	f.attempt = bellman.Attempt{
 		Number:  t.Attempts + 1,
 		Trigger: t.Trigger,
@@ -224,7 +229,7 @@ func (e *Engine) fire(it *item) dispatch.Outcome {
 	if it.suspect {
 		f.attempt.Trigger = bellman.ByTakeover
 	}
-	ctx, cancel := context.WithTimeout(e.attempts, t.Timeout)
+	ctx, cancel := context.WithTimeout(e.attempts, timeout(t, &g))
 	f.verdict = e.attempt(ctx, q, t, f.attempt.Number)
 	f.attempt.Took = e.clock.now().Sub(now)
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
@@ -236,6 +241,8 @@ func (e *Engine) fire(it *item) dispatch.Outcome {
 	complete(&f.verdict, late)
 	e.record(f)
 	switch {
+	case f.verdict.Unsent:
+		return dispatch.Cancelled
 	case f.verdict.Throttled:
 		return dispatch.Throttled
 	case f.verdict.Result == bellman.Unreachable, f.verdict.Result == bellman.TimedOut:

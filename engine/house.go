@@ -144,7 +144,7 @@ func (e *Engine) relimit() {
 func (e *Engine) reshare() {
 	queues, portion := *e.queues.Load(), e.leases.portion()
 	e.dispatch.Reload(e.clock.now().UnixNano(), func(was dispatch.Rules) dispatch.Rules {
-		rules := queues[was.Queue].rules(was.Queue, was.Endpoint, portion)
+		rules := queues[was.Queue].under(was.Own).rules(was.Queue, was.Endpoint, portion)
 		rules.Own = was.Own
 		return rules
 	})

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -93,12 +94,14 @@ func (e *Engine) mark(ctx context.Context, target, action string, value []byte, 
 	return nil
 }
 
-// pauses are the queues and endpoints that people stopped.
+// pauses are the queues, endpoints and merchants that people stopped.
 type pauses struct {
 	turn turn // held by whoever changes what is paused
 
 	mu sync.RWMutex
-	m  map[string]*bellman.Pause // by "queue/NAME" or "endpoint/NAME"
+	m  map[string]*bellman.Pause // by "queue/NAME", "endpoint/NAME" or "merchant/NUMBER"
+
+	merchants atomic.Int64 // how many merchants are paused
 
 	stray map[string]struct{} // queues that have tasks and are not configured
 }
@@ -108,6 +111,11 @@ func (p *pauses) set(target string, value *bellman.Pause) {
 	defer p.mu.Unlock()
 	if p.m == nil {
 		p.m = make(map[string]*bellman.Pause)
+	}
+	if isMerchantTarget(target) {
+		if _, was := p.m[target]; was != (value != nil) {
+			p.merchants.Add(map[bool]int64{true: -1, false: 1}[was])
+		}
 	}
 	if value == nil {
 		delete(p.m, target)
@@ -213,6 +221,7 @@ func (e *Engine) applyPause(target string, on bool) {
 		e.dispatch.PauseQueue(now, name)
 	case kind == "queue":
 		e.dispatch.ResumeQueue(now, name)
+	case kind == "merchant": // looked at before each attempt
 	case on:
 		e.dispatch.PauseEndpoint(now, name)
 	default:

@@ -18,6 +18,7 @@ type flight struct {
 	item    *item
 	seen    *bellman.Task // as it was when the attempt began
 	task    *bellman.Task // as it is now, as far as is known
+	guide   bellman.Guidance
 	attempt bellman.Attempt
 	verdict bellman.Verdict
 	follow  []bellman.Add // what the verdict adds, if it counts
@@ -45,9 +46,9 @@ func (e *Engine) record(f *flight) {
 }
 
 // scheduleOf reads the schedule of a flight's task, which was parsed when the task
-// was accepted. One that cannot be read any more ends the task.
+// was accepted, or that of its merchant. One that cannot be read any more ends the task.
 func (e *Engine) scheduleOf(f *flight) *schedule.Schedule {
-	s, err := e.schedules.Parse(f.task.Schedule)
+	s, err := e.schedules.Parse(scheduleText(f.task, &f.guide))
 	if err != nil {
 		e.log.Error("schedule of a task cannot be read", "task", f.task.ID, "err", err)
 		if f.verdict.Next == bellman.Again && f.verdict.Due.IsZero() {

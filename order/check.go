@@ -87,7 +87,7 @@ func (h *Handler) checkNotify(bad *bellman.Invalid, task *bellman.Task, ask *Ask
 		return
 	case then.Queue == "":
 		return
-	case ask.Notify.URL == "" && !then.HasURL:
+	case ask.Notify.URL == "" && !then.HasURL && !then.Merchants:
 		bad.Add("notify.url", "is missing: queue "+then.Queue+", which tells the merchant, has no address of its own")
 		return
 	case then.Check == nil:

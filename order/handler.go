@@ -135,7 +135,11 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, said *QueryAnsw
 		w.life.Taken = h.taken(w, said)
 	}
 	if m.tell != "" && h.rules.Then.Queue != "" {
-		v.Follow = append(v.Follow, w.tell(m.tell, h.rules.Then.Queue, now))
+		told := w.tell(m.tell, h.rules.Then.Queue, now)
+		if h.rules.Then.Merchants && told.URL == "" {
+			told.Endpoint = bellman.MerchantEndpoint(told.MerchantNo) // so it is added, whatever became of the merchant meanwhile
+		}
+		v.Follow = append(v.Follow, told)
 	}
 	if m.watch {
 		v.Follow = append(v.Follow, w.lateWatch(h.rules.LateWatch, h.rules.WatchSchedule))

@@ -56,6 +56,11 @@ type Then struct {
 	Queue  string // a notify queue
 	HasURL bool   // it has an address where an order brings none
 
+	// Merchants says that the queue knows merchants: where an order brings no address,
+	// its merchant's is used as it stands when it is told, and Check says whether there
+	// is one.
+	Merchants bool
+
 	// Taken picks what the merchant is told from an answer. The answer is the one
 	// that decided, or that showed a late payment; state is PAID, CLOSED, …. An
 	// error goes into the log; what comes beside it is told all the same. Nil: the

@@ -61,7 +61,8 @@ type Signer interface {
 	// cost of doing so.
 	Check(m *Message) error
 
-	// Headers are the names of the headers that Sign sets, in canonical form.
+	// Headers are the names of the headers that Sign sets, in canonical form. They are
+	// shared, and must not be changed.
 	Headers() []string
 }
 

@@ -119,6 +119,6 @@ func (s *standard) Sign(m *Message) error {
 
 func (s *standard) Check(*Message) error { return nil }
 
-func (s *standard) Headers() []string {
-	return []string{"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"}
-}
+func (s *standard) Headers() []string { return standardHeaders }
+
+var standardHeaders = []string{"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"}

@@ -138,7 +138,7 @@ func (w *wechat) Sign(m *Message) error {
 
 func (w *wechat) Check(*Message) error { return nil }
 
-func (w *wechat) Headers() []string {
-	return []string{"Wechatpay-Timestamp", "Wechatpay-Nonce", "Wechatpay-Serial",
-		"Wechatpay-Signature", "Wechatpay-Signature-Type"}
-}
+func (w *wechat) Headers() []string { return wechatHeaders }
+
+var wechatHeaders = []string{"Wechatpay-Timestamp", "Wechatpay-Nonce", "Wechatpay-Serial",
+	"Wechatpay-Signature", "Wechatpay-Signature-Type"}

@@ -1,0 +1,142 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/rule"
+)
+
+// Merchants says what is known of merchants.
+type Merchants interface {
+	// Merchant returns a merchant as it stands now; the zero Merchant where there is
+	// none of that number. An error means that nobody can tell. It is asked at each
+	// attempt.
+	Merchant(ctx context.Context, no string) (Merchant, error)
+}
+
+// A Merchant is what stands before a queue's rules for the tasks that name it. Zero
+// fields leave it to the queue.
+type Merchant struct {
+	Known bool   // there is such a merchant
+	URL   string // where tasks go that name no address; guarded, as a task's own is
+
+	Signer sign.Signer // nil: the queue's
+	Unable error       // why nothing can sign for it: then nothing is sent
+
+	// For tasks that were not given them.
+	Success, Schedule string
+	Timeout           time.Duration
+
+	// Limits to its endpoint.
+	Concurrency int
+	Rate        float64
+}
+
+// merchant reads the merchant that a task names.
+func (h *Handler) merchant(ctx context.Context, task *bellman.Task) (Merchant, error) {
+	if h.merchants == nil || task.MerchantNo == "" {
+		return Merchant{}, nil
+	}
+	return h.merchants.Merchant(ctx, task.MerchantNo)
+}
+
+// address returns where task goes, and whether that is the queue's own address: the
+// task's, or else its merchant's, or else the queue's.
+func (h *Handler) address(task *bellman.Task, m *Merchant) (a address, trusted bool, err error) {
+	url := task.URL
+	if url == "" {
+		url = m.URL
+	}
+	switch {
+	case h.home != nil && (url == "" || task.URL == h.url):
+		return *h.home, true, nil
+	case url == "":
+		return address{}, false, h.nowhere(task, m)
+	}
+	a, err = h.client.addresses.parse(url)
+	if err != nil && task.URL == "" {
+		err = fmt.Errorf("of merchant %s: %w", task.MerchantNo, err)
+	}
+	return a, false, err
+}
+
+// nowhere says why a task has no address.
+func (h *Handler) nowhere(task *bellman.Task, m *Merchant) error {
+	switch {
+	case h.merchants == nil || task.MerchantNo == "":
+		return errNoURL
+	case m.Known:
+		return fmt.Errorf("required: the task names none, its merchant %s has no notify_url, and its queue has none", task.MerchantNo)
+	}
+	return fmt.Errorf("required: the task names none, there is no merchant %s that has one, and its queue has none", task.MerchantNo)
+}
+
+var errNoURL = errors.New("required: the task names none, and its queue has none")
+
+// ruleOf returns the rule that judges the answers of a task: its own, or else its
+// merchant's, or else the queue's as it was.
+func (h *Handler) ruleOf(task *bellman.Task, m *Merchant) (*rule.Rule, error) {
+	text := task.Success
+	if m.Success != "" && (text == "" || task.Lent.Has(bellman.LentSuccess)) {
+		text = m.Success
+	}
+	if text == "" || text == h.text {
+		return h.rule, nil
+	}
+	return h.client.rules.Compile(text)
+}
+
+// signerOf returns what signs for a merchant: its own keys, or else the queue's; nil:
+// nothing does.
+func (h *Handler) signerOf(m *Merchant) (sign.Signer, error) {
+	switch {
+	case m.Unable != nil:
+		return nil, m.Unable
+	case m.Signer != nil:
+		return m.Signer, nil
+	}
+	return h.signer, nil
+}
+
+// Guide says which of its merchant's rules stand before a queue's for a task now, and
+// where it goes if that is for the merchant to say.
+func (h *Handler) Guide(ctx context.Context, task *bellman.Task) (bellman.Guidance, error) {
+	m, err := h.merchant(ctx, task)
+	if err != nil {
+		return bellman.Guidance{}, err
+	}
+	g := bellman.Guidance{Schedule: m.Schedule, Success: m.Success, Timeout: m.Timeout}
+	if !bellman.ToMerchant(task.Endpoint) {
+		return g, nil
+	}
+	if to, trusted, err := h.address(task, &m); err == nil {
+		g.Endpoint = to.endpoint
+		if !trusted {
+			g.Concurrency, g.Rate = m.Concurrency, m.Rate
+		}
+	}
+	return g, nil
+}
+
+// CheckURL says what is wrong with an address that requests are to go to, of a task or
+// a merchant, as far as its text tells; nil: nothing is.
+func (c *Client) CheckURL(url string) error {
+	to, err := parseAddress(url)
+	if err != nil {
+		return err
+	}
+	if r := to.refuse(&c.guard); r != nil {
+		return refused(r)
+	}
+	return nil
+}
+
+// refused is what the guard refuses an address with, and what would be right.
+func refused(r *refusal) error {
+	return errors.New(r.Error() + ": want a public address, or one that egress.allow lets through")
+}

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/dispatch"
+)
+
+// guideOf returns the handler that guides a task, if its queue has one and it names a
+// merchant.
+func guideOf(q *Queue, t *bellman.Task) (bellman.Guide, bool) {
+	if t.MerchantNo == "" {
+		return nil, false
+	}
+	g, ok := q.Handler.(bellman.Guide)
+	return g, ok
+}
+
+// guidance is what holds for a task now, beside what is its own and its queue's.
+// Where that cannot be found out, nothing does: the handler says so when it attempts.
+func (e *Engine) guidance(t *bellman.Task) bellman.Guidance {
+	if t == nil || t.MerchantNo == "" {
+		return bellman.Guidance{}
+	}
+	q, _ := e.queue(t.Queue)
+	guide, ok := guideOf(&q, t)
+	if !ok {
+		return bellman.Guidance{}
+	}
+	g, err := guide.Guide(e.attempts, t)
+	if err != nil {
+		e.log.Warn("what holds for a task's merchant cannot be read", "queue", t.Queue, "merchant_no", t.MerchantNo, "err", err)
+		return bellman.Guidance{}
+	}
+	return g
+}
+
+// lend fills in what a task was not given and its merchant has, and notes what was
+// not. missing are the rules that the caller left out.
+func (e *Engine) lend(q *Queue, t *bellman.Task, missing bellman.Lent) {
+	t.Lent = 0
+	if _, ok := guideOf(q, t); !ok {
+		return
+	}
+	t.Lent = missing
+	g := e.guidance(t)
+	if missing.Has(bellman.LentSchedule) {
+		t.Schedule = cmp.Or(g.Schedule, t.Schedule)
+	}
+	if missing.Has(bellman.LentSuccess) {
+		t.Success = cmp.Or(g.Success, t.Success)
+	}
+	if missing.Has(bellman.LentTimeout) {
+		t.Timeout = cmp.Or(g.Timeout, t.Timeout)
+	}
+}
+
+// scheduleText is the schedule that a task follows now.
+func scheduleText(t *bellman.Task, g *bellman.Guidance) string {
+	if t.Lent.Has(bellman.LentSchedule) && g.Schedule != "" {
+		return g.Schedule
+	}
+	return t.Schedule
+}
+
+// timeout is how long an attempt of a task may take now.
+func timeout(t *bellman.Task, g *bellman.Guidance) time.Duration {
+	if t.Lent.Has(bellman.LentTimeout) && g.Timeout > 0 {
+		return g.Timeout
+	}
+	return t.Timeout
+}
+
+// under is a queue with the limits of what guides a task.
+func (q Queue) under(l dispatch.Limits) Queue {
+	if l.Concurrency > 0 {
+		q.EndpointConcurrency, q.slots, q.perEndpoint = l.Concurrency, true, true
+	}
+	if l.Rate > 0 {
+		q.EndpointRate, q.perEndpoint = l.Rate, true
+	}
+	return q
+}
+
+func limits(g *bellman.Guidance) dispatch.Limits {
+	return dispatch.Limits{Concurrency: g.Concurrency, Rate: g.Rate}
+}
+
+// goes is the endpoint that a task goes to now.
+func goes(t *bellman.Task, g *bellman.Guidance) string { return cmp.Or(g.Endpoint, t.Endpoint) }
+
+// rulesOf are the rules of a task's line.
+func (e *Engine) rulesOf(q Queue, t *bellman.Task, g *bellman.Guidance) dispatch.Rules {
+	r := q.under(limits(g)).rules(t.Queue, goes(t, g), e.leases.portion())
+	r.Own = limits(g)
+	return r
+}
+
+// rerouted sends an item to the line's new endpoint, if it has another than the one
+// that the ticket is for; false: it has not.
+func (e *Engine) rerouted(ticket dispatch.Ticket, it *item, g *bellman.Guidance) bool {
+	if it.task == nil || g.Endpoint == "" || ticket.Endpoint() == g.Endpoint {
+		return false
+	}
+	q, _ := e.queue(it.task.Queue)
+	now := e.clock.now()
+	e.dispatch.Open(now.UnixNano(), uint64(it.Line), e.rulesOf(q, it.task, g))
+	e.release(it)
+	e.bring([]*item{it}, now)
+	return true
+}
+
+// Rerouted says that a merchant may have another address, or other limits: what waits
+// for it goes there. It asks the handlers of those queues that have such tasks in line.
+func (e *Engine) Rerouted(merchantNo string) {
+	endpoint := bellman.MerchantEndpoint(merchantNo)
+	moved := false
+	for name, q := range *e.queues.Load() {
+		line := uint64(bellman.LineOf(name, endpoint))
+		if _, guided := q.Handler.(bellman.Guide); !guided || !e.dispatch.Known(line) {
+			continue
+		}
+		t := &bellman.Task{Queue: name, MerchantNo: merchantNo, Endpoint: endpoint}
+		g := e.guidance(t)
+		e.dispatch.Open(e.clock.now().UnixNano(), line, e.rulesOf(q, t, &g))
+		moved = true
+	}
+	if moved {
+		e.pump()
+		e.wakeBefore(0)
+	}
+}
+
+// PauseMerchant stops attempts of the tasks that name a merchant, of all queues whose
+// handler is a [bellman.Guide], until ResumeMerchant, over restarts too. Tasks are
+// accepted meanwhile, and their schedules wait.
+func (e *Engine) PauseMerchant(ctx context.Context, merchantNo string, by bellman.By) error {
+	return e.pause(ctx, merchantTarget+merchantNo, by)
+}
+
+// ResumeMerchant ends PauseMerchant.
+func (e *Engine) ResumeMerchant(ctx context.Context, merchantNo string, by bellman.By) error {
+	return e.resume(ctx, merchantTarget+merchantNo, by)
+}
+
+// MerchantPause returns who paused a merchant; nil: nobody did.
+func (e *Engine) MerchantPause(merchantNo string) *bellman.Pause {
+	if e.pauses.merchants.Load() == 0 {
+		return nil
+	}
+	return e.pauses.get(merchantTarget + merchantNo)
+}
+
+// Tell lets the other nodes know that documents of some kinds changed.
+func (e *Engine) Tell(kinds ...string) { e.hintAll(bellman.Hint{Docs: kinds}) }
+
+const merchantTarget = "merchant/" // before its number, of what is paused
+
+func isMerchantTarget(target string) bool { return strings.HasPrefix(target, merchantTarget) }
+
+// heldBack sets a due task aside whose merchant is paused, so that it takes nobody's
+// place in line; when the pause ends it comes back at once. False: it is not paused.
+func (e *Engine) heldBack(it *item) bool {
+	t := it.task
+	if t == nil || e.MerchantPause(t.MerchantNo) == nil {
+		return false
+	}
+	q, _ := e.queue(t.Queue)
+	if _, guided := guideOf(&q, t); !guided {
+		return false
+	}
+	if !e.hand.setAside(it) {
+		return true
+	}
+	now := e.clock.now()
+	to := t.Status
+	to.Look = roundUp(now.Add(maxAside - time.Duration(rand.Int64N(int64(maxAside/2)))))
+	to.Updated = now
+	e.asides.Add(1)
+	e.keep(&flight{item: it, task: t, change: bellman.Change{ID: t.ID, Version: t.Version, To: to, Of: t}})
+	return true
+}
