@@ -28,8 +28,9 @@ import (
 // before, or cannot go on: roll it back. After a deadlock (1213) the server has
 // ended it already. Any isolation will do, but MariaDB from 11.6 on fails with 1020
 // when one at REPEATABLE READ meets a key that it cannot see: run it again. Two
-// transactions that add the same key wait for each other, as with any unique key.
-// One that adds a key that is there keeps new keys next to it waiting until it
+// transactions that add the same key wait for each other, as with any unique key;
+// on two members of a Galera cluster they do not, and your later COMMIT fails with
+// 1213. One that adds a key that is there keeps new keys next to it waiting until it
 // ends, and at SERIALIZABLE all new tasks.
 func AddTx(ctx context.Context, tx *sql.Tx, adds ...bellman.Add) ([]bellman.Added, error) {
 	added, err := sqlstore.AddTx(ctx, sqlstore.Caller{Tx: caller{tx}, Locks: true}, adds)

@@ -40,6 +40,37 @@ func TestOpenByMany(t *testing.T) {
 	}
 }
 
+// TestMigrateTogether creates the tables by many who do not wait for one another, as
+// on the members of a Galera cluster: a lock by name is one member's alone.
+func TestMigrateTogether(t *testing.T) {
+	for range 5 {
+		url := newDatabase(t)
+		var group sync.WaitGroup
+		for range 4 {
+			d, err := connect(t.Context(), url, Options{Connections: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { d.Close() })
+			group.Go(func() {
+				if err := sqlstore.Migrate(t.Context(), together{d}, 8); err != nil {
+					t.Errorf("Migrate() = %v", err)
+				}
+			})
+		}
+		group.Wait()
+		s := openTest(t, url, Options{})
+		if shards, err := s.Shards(t.Context()); err != nil || len(shards) != 8 {
+			t.Errorf("%d shards, %v; want 8", len(shards), err)
+		}
+	}
+}
+
+// together is a database at which nobody is alone.
+type together struct{ sqlstore.Driver }
+
+func (together) Alone(_ context.Context, f func() error) error { return f() }
+
 // TestMigrateGoesOn creates the tables where it was interrupted before.
 func TestMigrateGoesOn(t *testing.T) {
 	url := newDatabase(t)

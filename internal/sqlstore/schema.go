@@ -148,14 +148,28 @@ func Migrate(ctx context.Context, d Driver, shards int) error {
 		if err != nil {
 			return err
 		}
-		for ; version < len(migrations); version++ {
-			if err := migrate(ctx, d, version, shards); err != nil {
+		for tries := 0; version < len(migrations); {
+			err := migrate(ctx, d, version, shards)
+			if err == nil {
+				version++
+				continue
+			}
+			// Where several servers are one database, each has an Alone of its own, and
+			// another may have taken this step at the same time.
+			if kind := d.Kind(err); tries == stepTries || kind != Duplicate && kind != Retry && kind != Blocked {
 				return fmt.Errorf("migrate schema to version %d: %w", version+1, err)
+			}
+			tries++
+			if version, err = schemaVersion(ctx, d); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
 }
+
+// stepTries is how often a step is looked at again that somebody else took too.
+const stepTries = 10
 
 func migrate(ctx context.Context, d Driver, version, shards int) error {
 	for _, text := range migrations[version] {
