@@ -17,6 +17,9 @@ const (
 	leaseMargin = time.Second
 )
 
+// noEpoch is none that a shard ever has.
+const noEpoch = -1
+
 // leases are the shards that this node owns, each with its newest epoch.
 type leases struct {
 	base string // the node's name without what sets this incarnation apart
@@ -237,27 +240,33 @@ func (l *leases) toward(shard uint16, addr string) {
 }
 
 // of appends to buf the leases under which the outcomes in ops are written: those of
-// the shards that the tasks are of, which may be about to move to others.
+// the shards that the tasks are of, which may be about to move to others. A shard that
+// was lost since they were found recordable is named with an epoch that it never has:
+// the store refuses them, and they are sorted again.
 func (l *leases) of(ops []*op, buf []bellman.Lease) []bellman.Lease {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	var seen [1 << 16 / 64]uint64
-	name := func(s uint16) {
+	name := func(s uint16, must bool) {
 		if seen[s/64]&(1<<(s%64)) != 0 {
 			return
 		}
-		seen[s/64] |= 1 << (s % 64)
 		if lease, ok := l.held[s]; ok {
 			buf = append(buf, lease)
+		} else if must {
+			buf = append(buf, bellman.Lease{Shard: s, Epoch: noEpoch})
+		} else {
+			return
 		}
+		seen[s/64] |= 1 << (s % 64)
 	}
 	for _, o := range ops {
-		if o.flight != nil {
-			name(o.flight.task.Shard)
-			name(o.flight.change.To.Shard)
+		if f := o.flight; f != nil {
+			name(f.task.Shard, !f.item.parked)
+			name(f.change.To.Shard, false)
 		}
 		if o.change != nil {
-			name(o.change.To.Shard)
+			name(o.change.To.Shard, o.own)
 		}
 	}
 	return buf
