@@ -105,6 +105,7 @@ type Engine struct {
 	looks     chan struct{} // wakes keepShards
 	nextMs    atomic.Int64  // when the ticker wakes by itself
 	content   atomic.Int64  // bytes of tasks' contents in hand
+	usual     atomic.Int64  // bytes of a task's content, of those read last
 	asides    atomic.Int64  // tasks being set aside
 
 	shareChanged atomic.Bool // limits are to be told to the dispatcher again
@@ -204,6 +205,9 @@ func build(o Options) (*Engine, error) {
 	e.backMs.Store(noTime)
 	if s, ok := o.Store.(interface{ Sole() bool }); ok {
 		e.sole = s.Sole()
+	}
+	if s, ok := o.Store.(interface{ BatchSize() int }); ok {
+		e.lane.batch = s.BatchSize()
 	}
 	e.attempts, e.cutOff = context.WithCancel(context.Background())
 	e.patience, e.impatient = context.WithCancel(context.Background())

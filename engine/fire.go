@@ -16,13 +16,13 @@ import (
 // the wheel to the lines, and wakes the dispatcher when a rate or a probe
 // allows it to go on.
 func (e *Engine) tick(ctx context.Context) error {
-	fired := make([]wheel.Fired[*item], chunkSize)
-	due := make([]*item, 0, chunkSize)
+	fired := make([]wheel.Fired[*item], maxChunk)
+	due := make([]*item, 0, maxChunk)
 	for ctx.Err() == nil {
 		now := e.clock.now()
 		var more bool
 		var next int64
-		due, more, next = e.hand.advance(now.UnixMilli(), fired, due[:0])
+		due, more, next = e.hand.advance(now.UnixMilli(), fired[:e.chunk()], due[:0])
 		if len(due) > 0 {
 			due = e.yield(due)
 			e.fetch(ctx, due, nil)

@@ -21,6 +21,7 @@ type lane struct {
 	closed bool
 	sick   error // why nothing can be written for the time being; only outcomes of attempts are queued then
 	wake   chan struct{}
+	batch  int // operations in one transaction
 
 	unwell atomic.Bool // sick is not nil
 }
@@ -29,8 +30,9 @@ type lane struct {
 func (l *lane) ailing() bool { return l.unwell.Load() }
 
 const (
-	maxBatch       = 512  // operations in one transaction, but for one larger request
-	maxUncommitted = 8192 // attempts wait with their outcome above this
+	maxBatch       = 512     // operations in one transaction, but for one larger request, and unless the store says otherwise
+	maxBatchBytes  = 8 << 20 // of bodies, likewise
+	maxUncommitted = 8192    // attempts wait with their outcome above this
 )
 
 // An op is a part of a transaction that belongs together: one request's tasks,
@@ -49,8 +51,16 @@ type op struct {
 
 func (o *op) weight() int { return max(len(o.adds), 1) }
 
+// bytes is about how large what o adds is.
+func (o *op) bytes() (n int) {
+	for i := range o.adds {
+		n += len(o.adds[i].Task.Body)
+	}
+	return n
+}
+
 func newLane() *lane {
-	l := &lane{wake: make(chan struct{}, 1)}
+	l := &lane{wake: make(chan struct{}, 1), batch: maxBatch}
 	l.room.L = &l.mu
 	return l
 }
@@ -145,10 +155,13 @@ func (l *lane) take(buf []*op) []*op {
 		<-l.wake
 	}
 	defer l.mu.Unlock()
-	weight, n := 0, 0
-	for n < len(l.queue) && (n == 0 || weight+l.queue[n].weight() <= maxBatch) {
-		weight += l.queue[n].weight()
-		n++
+	weight, bytes, n := 0, 0, 0
+	for ; n < len(l.queue); n++ {
+		o := l.queue[n]
+		if n > 0 && (weight+o.weight() > l.batch || bytes+o.bytes() > maxBatchBytes) {
+			break
+		}
+		weight, bytes = weight+o.weight(), bytes+o.bytes()
 	}
 	buf = append(buf, l.queue[:n]...)
 	rest := copy(l.queue, l.queue[n:])

@@ -11,8 +11,13 @@ import (
 
 // What the loader does at once, and how far ahead.
 const (
-	pageSize  = 1000
-	chunkSize = 64 // tasks read at once, so that large bodies do not pile up
+	pageSize = 1000
+
+	// Tasks whose contents are read at once: as many as have chunkContent bytes, by
+	// what those before them had, so that large bodies do not pile up.
+	minChunk     = 64
+	maxChunk     = 256
+	chunkContent = 1 << 20
 
 	maxHorizon = 5 * time.Minute
 	minHorizon = 30 * time.Second
@@ -292,8 +297,9 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 	full := make(map[peers]bool) // those that have no room; true: not for long either
 	var late []*item
 	rest := l.pending[:0]
-	for start := 0; start < len(l.pending); start += chunkSize {
-		chunk := l.pending[start:min(start+chunkSize, len(l.pending))]
+	for start := 0; start < len(l.pending); {
+		chunk := l.pending[start:min(start+l.chunk(), len(l.pending))]
+		start += len(chunk)
 		l.fetch(ctx, chunk, full)
 		for _, it := range chunk {
 			p := l.peersOf(&it.Entry) // as its line says that is open by now
@@ -345,8 +351,8 @@ func (l *loader) fullForLong(p peers, now time.Time, patience time.Duration) boo
 // fetch reads the content of items, as far as the budget for it allows, but for
 // those of full lines. Items whose task changed meanwhile are dropped.
 func (e *Engine) fetch(ctx context.Context, items []*item, full map[peers]bool) {
-	entries := make([]bellman.Entry, 0, chunkSize)
-	at := make([]*item, 0, chunkSize)
+	entries := make([]bellman.Entry, 0, len(items))
+	at := make([]*item, 0, len(items))
 	for _, it := range items {
 		if it.task != nil {
 			continue
@@ -371,13 +377,23 @@ func (e *Engine) fetch(ctx context.Context, items []*item, full map[peers]bool) 
 		}
 		return
 	}
+	var bytes, held int64
 	for i, it := range at {
 		if tasks[i] == nil {
 			e.hand.drop(false, it)
 			continue
 		}
 		e.hold(it, tasks[i])
+		bytes, held = bytes+it.bytes, held+1
 	}
+	if held > 0 {
+		e.usual.Store(bytes / held)
+	}
+}
+
+// chunk is how many tasks' contents to read at once.
+func (e *Engine) chunk() int {
+	return min(max(chunkContent/int(max(e.usual.Load(), 1)), minChunk), maxChunk)
 }
 
 // fetchOne reads one item's content. It stays nil if the task changed meanwhile.

@@ -27,6 +27,10 @@ type Options struct {
 	// another.
 	NoMigrate bool
 
+	// ReadOnly opens a store that is only read: by a user who may do no more, or at a
+	// server that may only be read. Nothing is probed, and what is written fails.
+	ReadOnly bool
+
 	// Stopped is how long a transaction may wait for its client before the server
 	// ends it, so that a process that has stopped holds no shard. Default 3s.
 	Stopped time.Duration
@@ -48,6 +52,10 @@ type Store struct {
 
 var _ bellman.Store = (*Store)(nil)
 
+// BatchSize is how many operations an engine should commit at once: each commit
+// writes the row of every shard.
+func (s *Store) BatchSize() int { return 2048 }
+
 // Open opens the store in the database that url names, such as
 // postgres://user:password@host:5432/database, and creates or updates its
 // tables. It fails if the schema is newer than this code, and if the database
@@ -55,12 +63,12 @@ var _ bellman.Store = (*Store)(nil)
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	d, err := connect(ctx, url, o)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: %w", explained(err))
+		return nil, fmt.Errorf("postgres: %w", explained(err, o))
 	}
 	s, err := d.open(ctx, o)
 	if err != nil {
 		d.Close()
-		return nil, fmt.Errorf("postgres: %w", explained(err))
+		return nil, fmt.Errorf("postgres: %w", explained(err, o))
 	}
 	return s, nil
 }
@@ -69,22 +77,26 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 func Migrate(ctx context.Context, url string, o Options) error {
 	d, err := connect(ctx, url, o)
 	if err != nil {
-		return fmt.Errorf("postgres: %w", explained(err))
+		return fmt.Errorf("postgres: %w", explained(err, o))
 	}
 	defer d.Close()
 	if err := sqlstore.Migrate(ctx, d, cmp.Or(o.Shards, 64)); err != nil {
-		return fmt.Errorf("postgres: %w", explained(err))
+		return fmt.Errorf("postgres: %w", explained(err, o))
 	}
 	return nil
 }
 
 func (d *database) open(ctx context.Context, o Options) (*Store, error) {
-	if !o.NoMigrate {
+	if !o.NoMigrate && !o.ReadOnly {
 		if err := sqlstore.Migrate(ctx, d, cmp.Or(o.Shards, 64)); err != nil {
 			return nil, err
 		}
 	}
-	s, err := sqlstore.New(ctx, d)
+	open := sqlstore.New
+	if o.ReadOnly {
+		open = sqlstore.Reads
+	}
+	s, err := open(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +118,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		return nil, err // it says nothing of the password
 	}
 	if mode := config.ConnConfig.DefaultQueryExecMode; mode != pgx.QueryExecModeCacheStatement {
-		return nil, fmt.Errorf("default_query_exec_mode is %s: leave it out, for statements are prepared", mode)
+		return nil, &sqlstore.AddressError{Cause: fmt.Errorf("default_query_exec_mode is %s: leave it out, for statements are prepared", mode)}
 	}
 	config.MaxConns = int32(max(cmp.Or(o.Connections, 8), 2))
 	stopped := cmp.Or(o.Stopped, 3*time.Second)
