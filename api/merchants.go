@@ -142,6 +142,9 @@ func (a *API) registerMerchants(h huma.API) {
 	huma.Register(h, operation("resume-merchant", http.MethodPost, one+"/resume", mayOperate, "End a merchant's pause."), pausing(Merchants.Resume))
 }
 
+// Shown is a task as every call answers it.
+func (a *API) Shown(t *bellman.Task) client.Task { return a.task(t) }
+
 func noMerchants() *client.Problem {
 	return newProblem(http.StatusNotImplemented, "this server keeps no merchants")
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"reflect"
 	"slices"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
 // Restarts returns the names of the settings in which c and other differ and that
@@ -20,6 +22,7 @@ func (c *Config) Restarts(other *Config) []string {
 		{"log_level", c.LogLevel == other.LogLevel},
 		{"stop_timeout", c.StopTimeout == other.StopTimeout},
 		{"keys", slices.Equal(c.Keys, other.Keys)},
+		{"master_keys", slices.EqualFunc(c.MasterKeys, other.MasterKeys, sign.Secret.Equal)},
 		{"connections", slices.Equal(texts(c.Connections), texts(other.Connections))},
 		{"sources", reflect.DeepEqual(c.Sources, other.Sources)},
 		{"flow.high", c.Flow.High == other.Flow.High},

@@ -28,6 +28,10 @@ type Config struct {
 	LogLevel    slog.Level
 	StopTimeout time.Duration // how long a stop waits for attempts in flight
 
+	// MasterKeys are the keys under which merchants' secrets are sealed, or where they
+	// are: the first seals, all of them open. None: merchants have no secrets.
+	MasterKeys []sign.Secret
+
 	Keys   []Key   // who may call the API; none: anybody who reaches Listen
 	Queues []Queue // in the order of the file; names are unique
 

@@ -29,6 +29,8 @@ var configFields = []field[Config]{
 	{name: "node", set: func(c *Config, s string) error { return name(&c.Node, s) }},
 	{name: "log_level", set: func(c *Config, s string) error { return level(&c.LogLevel, s) }},
 	{name: "stop_timeout", set: func(c *Config, s string) error { return duration(&c.StopTimeout, s, time.Second, time.Hour) }},
+	{name: "master_key", set: setMasterKey, read: readMasterKey},
+	{name: "master_keys", set: setMasterKeys, read: readMasterKeys},
 	{name: "keys", read: readKeys},
 	{name: "queues", read: readQueues},
 	{name: "connections", read: readConnections},

@@ -44,6 +44,12 @@ func (s *Secret) Shown() string { return stars + s.Ending }
 
 const stars = "***"
 
+// Active returns the secrets that sign at a time, the newest first.
+func (s *Sign) Active(now time.Time) []Secret {
+	active, _ := s.active(now)
+	return active
+}
+
 // active returns the secrets that sign at a time, and when that changes; zero:
 // never.
 func (s *Sign) active(now time.Time) (active []Secret, changes time.Time) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
@@ -42,4 +43,12 @@ func signer(masters *Masters, no string, s *Sign, secrets []Secret) (sign.Signer
 		return nil, &signError{"sign." + field, problem}
 	}
 	return made, nil
+}
+
+// Problem says why nothing can be signed for a merchant now; nil: it can, or nothing
+// is to be.
+func (r *Registry) Problem(m *Merchant) error {
+	active, _ := m.Sign.active(time.Now())
+	_, err := signer(r.masters, m.No, &m.Sign, active)
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -87,6 +88,17 @@ func (w *Wanted) check(url func(string) error) *bellman.Invalid {
 		bad.Add("per_endpoint.rate", "want a rate such as 50/s, at most 1000000/s, or nothing for the queue's")
 	}
 	return bad
+}
+
+// Faults returns what is wrong with everything but secrets and addresses, beside what
+// is known already of a field.
+func (w *Wanted) Faults(known *bellman.Invalid) (more []bellman.FieldError) {
+	for _, f := range w.check(nil).Fields {
+		if !slices.ContainsFunc(known.Fields, func(k bellman.FieldError) bool { return k.Field == f.Field }) {
+			more = append(more, f)
+		}
+	}
+	return more
 }
 
 // CheckNo notes what is wrong with a merchant's number.

@@ -186,3 +186,10 @@ func (r *Registry) Rotate(ctx context.Context, no, key string, overlap time.Dura
 
 // moment is the time as it is kept.
 func moment() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// Note records something done by hand to a merchant.
+func (r *Registry) Note(ctx context.Context, no, action string, by bellman.By) error {
+	return r.store.Commit(ctx, &bellman.Batch{
+		Audits: []bellman.Audit{{At: moment(), Who: by.Who, Action: action, Target: target(no), Reason: by.Reason}},
+	})
+}

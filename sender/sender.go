@@ -59,6 +59,8 @@ type Handler interface {
 	bellman.Checker
 }
 
+var _ bellman.Guide = (*handler)(nil)
+
 // New returns the handler of a queue with these rules. An error names the rule that
 // is wrong. The secrets are read now.
 func New(r Rules) (Handler, error) {
@@ -144,6 +146,17 @@ func (h *handler) Check(task *bellman.Task) error {
 		}
 	}
 	return bad.Err()
+}
+
+// Guide says what its merchant's rules are for a task that goes to no broker.
+func (h *handler) Guide(ctx context.Context, task *bellman.Task) (bellman.Guidance, error) {
+	if _, is, _ := h.goes(task); is {
+		return bellman.Guidance{}, nil
+	}
+	if guide, ok := h.rules.Else.(bellman.Guide); ok {
+		return guide.Guide(ctx, task)
+	}
+	return bellman.Guidance{}, nil
 }
 
 // wrongHeader says what is wrong with a header of a message; empty: nothing.

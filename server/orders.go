@@ -66,6 +66,7 @@ func thenOf(t *config.Then, c *config.Config, notify map[string]sender.Handler, 
 	for i := range c.Queues {
 		if c.Queues[i].Name == t.Queue {
 			then.HasURL = c.Queues[i].URL != ""
+			then.Merchants = toMerchants(c.Queues[i].URL)
 		}
 	}
 	if t.JSON == nil {

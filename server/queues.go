@@ -72,7 +72,7 @@ func (s *Server) notifier(q *config.Queue) (sender.Handler, error) {
 		return nil, fmt.Errorf("url: %w", err)
 	}
 	url := string(home)
-	requests := deliver.Rules{URL: url, Success: q.Success, Sign: q.Sign}
+	requests := deliver.Rules{URL: url, Success: q.Success, Sign: q.Sign, Merchants: known{s.merchants}}
 	if sender.Is(url) {
 		requests.URL = ""
 	}
@@ -141,6 +141,14 @@ func (n notifies) Attempt(ctx context.Context, t *bellman.Task, number int) bell
 		return held("an order, and its queue is of kind notify now")
 	}
 	return n.Handler.Attempt(ctx, t, number)
+}
+
+// Guide is that of the handler, where it has one.
+func (n notifies) Guide(ctx context.Context, t *bellman.Task) (bellman.Guidance, error) {
+	if guide, ok := n.Handler.(bellman.Guide); ok {
+		return guide.Guide(ctx, t)
+	}
+	return bellman.Guidance{}, nil
 }
 
 func (w watches) Attempt(ctx context.Context, t *bellman.Task, number int) bellman.Verdict {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/merchant"
 	"github.com/bellmanhq/bellman/pebble"
 )
 
@@ -40,8 +41,9 @@ const (
 
 // A probe says whether a store answers.
 type probe struct {
-	store bellman.Store
-	log   *slog.Logger
+	store     bellman.Store
+	merchants *merchant.Registry // nil: nobody asks whether their secrets can be opened
+	log       *slog.Logger
 
 	mu   sync.Mutex // held while the store is asked: who comes then waits for the same answer
 	at   time.Time
@@ -57,11 +59,16 @@ func (p *probe) ask(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeWithin)
 		defer cancel()
 		err := p.look(ctx)
+		if err == nil && p.merchants != nil {
+			err = p.merchants.Ready(ctx)
+		}
 		switch unreachable := errors.Is(err, bellman.ErrUnreachable); {
 		case unreachable && !errors.Is(p.last, bellman.ErrUnreachable):
 			p.log.Error("the database cannot be reached", "err", oneLine(err))
 		case !unreachable && errors.Is(p.last, bellman.ErrUnreachable):
 			p.log.Info("the database answers again")
+		case merchant.IsMissingMaster(err) && !merchant.IsMissingMaster(p.last):
+			p.log.Error("secrets of merchants cannot be opened", "err", err)
 		}
 		p.last, p.at = told(err), time.Now()
 	}

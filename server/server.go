@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/merchant"
 	"github.com/bellmanhq/bellman/metrics"
 	"github.com/bellmanhq/bellman/resend"
 	"github.com/bellmanhq/bellman/sender"
@@ -40,20 +42,21 @@ type Options struct {
 
 // A Server is a bellman with everything in it. Open one, Run it, Close it.
 type Server struct {
-	log      *slog.Logger
-	version  string
-	config   *config.Config
-	store    bellman.Store
-	client   *deliver.Client
-	metrics  *metrics.Metrics
-	engine   *engine.Engine
-	peers    *peers // nil: the store is this process's alone
-	api      *api.API
-	taking   []*source.Source
-	resends  *resend.Jobs
-	kinds    atomic.Pointer[map[string]string] // of the queues, by their names
-	listener net.Listener
-	http     *http.Server
+	log       *slog.Logger
+	version   string
+	config    *config.Config
+	store     bellman.Store
+	client    *deliver.Client
+	metrics   *metrics.Metrics
+	engine    *engine.Engine
+	peers     *peers // nil: the store is this process's alone
+	api       *api.API
+	taking    []*source.Source
+	resends   *resend.Jobs
+	merchants *merchant.Registry
+	kinds     atomic.Pointer[map[string]string] // of the queues, by their names
+	listener  net.Listener
+	http      *http.Server
 
 	connections map[string]sender.Connection // brokers, by their names
 	senders     []interface{ Close() }
@@ -106,6 +109,9 @@ func Open(o Options) (_ *Server, err error) {
 	}
 	s.metrics = metrics.New(s.version)
 	s.keepKinds(c)
+	if err := s.openMerchants(c); err != nil {
+		return nil, &ConfigError{err}
+	}
 	if err := s.openConnections(c); err != nil {
 		return nil, err
 	}
@@ -120,7 +126,7 @@ func Open(o Options) (_ *Server, err error) {
 	var hint func(context.Context, string, bellman.Hint)
 	var ask func(context.Context, string, bellman.FiguresAsk) (engine.Report, error)
 	if _, alone := s.store.(embedded); !alone {
-		take := func(h bellman.Hint) { s.engine.Hinted(h) } // there is one by the time that somebody tells anything
+		take := func(h bellman.Hint) { s.hinted(h) } // there is one by the time that somebody tells anything
 		if s.peers, err = newPeers(ctx, s.store, addr, take, s.log); err != nil {
 			return nil, err
 		}
@@ -153,19 +159,22 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.metrics.Watch(s.sources())
-	ready := front{s.engine, &probe{store: s.store, log: s.log}}
+	ready := front{s.engine, &probe{store: s.store, merchants: s.merchants, log: s.log}}
 	s.api, err = api.New(api.Options{
-		Engine:  ready,
-		Reader:  s.store,
-		Resends: s.resends,
-		Nodes:   s.engine,
-		Kinds:   func(queue string) string { return (*s.kinds.Load())[queue] },
-		Orders:  orders{},
-		Backup:  s.backup(),
-		Metrics: s.metrics.Handler(),
-		Keys:    keys(c),
-		Version: s.version,
-		Log:     s.log,
+		Engine:    ready,
+		Reader:    s.store,
+		Resends:   s.resends,
+		Merchants: merchants{s},
+		Nodes:     s.engine,
+		Sources:   s.sourceInfos,
+		Intake:    s.engine.Intake,
+		Kinds:     func(queue string) string { return (*s.kinds.Load())[queue] },
+		Orders:    orders{},
+		Backup:    s.backup(),
+		Metrics:   s.metrics.Handler(),
+		Keys:      keys(c),
+		Version:   s.version,
+		Log:       s.log,
 	})
 	if err != nil {
 		return nil, err
@@ -187,6 +196,14 @@ func Open(o Options) (_ *Server, err error) {
 	}
 	s.http.RegisterOnShutdown(pages.Stop)
 	return s, nil
+}
+
+// hinted takes in what another node tells.
+func (s *Server) hinted(h bellman.Hint) {
+	if slices.Contains(h.Docs, merchant.Kind) {
+		s.merchants.Stir()
+	}
+	s.engine.Hinted(h)
 }
 
 // Addr returns where the API listens, as HOST:PORT.
@@ -211,6 +228,7 @@ func (s *Server) Run(ctx context.Context) error {
 	})
 	g.Go(func() error { return s.engine.Run(taken) })
 	g.Go(func() error { return s.resends.Run(ctx) })
+	g.Go(func() error { return s.merchants.Run(ctx) })
 	g.Go(func() error {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve: %w", err)
@@ -300,6 +318,8 @@ func (s *Server) sources() metrics.Sources {
 		Endpoints: s.engine.Endpoints,
 		Store:     s.figures,
 		Nodes:     s.figuresOfPeers,
+		Sources:   s.sourceInfos,
+		Intake:    s.engine.Intake,
 	}
 }
 

@@ -1,6 +1,7 @@
 package sign
 
 import (
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,18 @@ type Secret struct {
 
 // NewSecret returns the secret that text names or is.
 func NewSecret(text string) Secret { return Secret{&text} }
+
+// Equal reports whether two secrets are the same text: the same place, or the same key.
+func (s Secret) Equal(other Secret) bool {
+	a, b := "", ""
+	if s.text != nil {
+		a = *s.text
+	}
+	if other.text != nil {
+		b = *other.text
+	}
+	return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
+}
 
 // UnmarshalText sets the secret as NewSecret does, for configuration.
 func (s *Secret) UnmarshalText(text []byte) error {

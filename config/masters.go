@@ -1,0 +1,86 @@
+package config
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+// setMasterKey reads the one master key, as a variable or a flag has it.
+func setMasterKey(c *Config, text string) error { return setMasterKeys(c, text) }
+
+// setMasterKeys reads master keys, or where they are, with commas between them.
+func setMasterKeys(c *Config, text string) error {
+	c.MasterKeys = nil
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		if err := masterKey(part); err != nil {
+			return err
+		}
+		c.MasterKeys = append(c.MasterKeys, sign.NewSecret(part))
+	}
+	return nil
+}
+
+// readMasterKey reads the one master key.
+func readMasterKey(r *reader, path string, n ast.Node, c *Config) {
+	if len(c.MasterKeys) > 0 {
+		r.note(n, path, "stands beside master_keys: want one of the two")
+	}
+	c.MasterKeys = []sign.Secret{r.masterKey(n, path)}
+}
+
+// readMasterKeys reads several, the one that seals first.
+func readMasterKeys(r *reader, path string, n ast.Node, c *Config) {
+	if len(c.MasterKeys) > 0 {
+		r.note(n, path, "stands beside master_key: want one of the two")
+	}
+	c.MasterKeys = nil
+	for i, element := range r.list(n, path) {
+		c.MasterKeys = append(c.MasterKeys, r.masterKey(element, fmt.Sprintf("%s[%d]", path, i)))
+	}
+}
+
+func (r *reader) masterKey(n ast.Node, path string) sign.Secret {
+	text, ok := r.scalar(n, path)
+	s := r.keep(n, path, text)
+	if elsewhere(s) {
+		r.kept[len(r.kept)-1].fits = wholeMasterKey
+	}
+	if err := masterKey(text); ok && err != nil {
+		r.note(n, path, err.Error())
+	}
+	return s
+}
+
+// masterKey says what is wrong with a master key, or with the name of its place.
+func masterKey(text string) error {
+	switch {
+	case text == "", text == "env:", text == "file:":
+		return errors.New("names no key: want env:NAME or file:PATH")
+	case elsewhere(sign.NewSecret(text)):
+		return nil
+	}
+	return wholeMasterKey(text)
+}
+
+// wholeMasterKey says what is wrong with a master key itself.
+func wholeMasterKey(text string) error {
+	const size = 32
+	text = strings.TrimSpace(text)
+	if key, err := hex.DecodeString(text); err == nil && len(key) == size {
+		return nil
+	}
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		if key, err := encoding.Strict().DecodeString(text); err == nil && len(key) == size {
+			return nil
+		}
+	}
+	return errors.New("is no master key: want env:NAME or file:PATH of 32 random bytes in base64 or 64 hexadecimal digits, as `openssl rand -base64 32` writes them")
+}

@@ -1,0 +1,339 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/api"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/deliver"
+	"github.com/bellmanhq/bellman/merchant"
+	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/sender"
+)
+
+// openMerchants makes the registry of merchants, with the master keys of the
+// configuration.
+func (s *Server) openMerchants(c *config.Config) error {
+	keys := make([][]byte, len(c.MasterKeys))
+	for i, k := range c.MasterKeys {
+		key, err := k.Resolve()
+		if err != nil {
+			return fmt.Errorf("master_keys[%d]: %w", i, err)
+		}
+		keys[i] = key
+	}
+	masters, err := merchant.NewMasters(keys...)
+	if err != nil {
+		return fmt.Errorf("master_keys: %w", err)
+	}
+	_, alone := s.store.(embedded)
+	s.merchants = merchant.New(merchant.Options{
+		Store: s.store, Masters: masters, CheckURL: s.client.CheckURL, Alone: alone, Logger: s.log,
+		Changed: func(no string) { s.engine.Rerouted(no) }, // there is one by the time that a merchant is asked for
+		Tell:    func() { s.engine.Tell(merchant.Kind) },
+	})
+	return nil
+}
+
+// known shows merchants to those who attempt, in their words.
+type known struct{ registry *merchant.Registry }
+
+func (k known) Merchant(ctx context.Context, no string) (deliver.Merchant, error) {
+	m, err := k.registry.Get(ctx, no)
+	if m == nil || err != nil {
+		return deliver.Merchant{}, err
+	}
+	signer, unable := m.Signer()
+	return deliver.Merchant{
+		Known: true, URL: m.NotifyURL, Signer: signer, Unable: unable,
+		Success: m.Success, Schedule: m.Schedule, Timeout: m.Timeout, Concurrency: m.Concurrency, Rate: m.Rate,
+	}, nil
+}
+
+// merchants shows the registry to the API in its own words.
+type merchants struct{ *Server }
+
+func (s merchants) Put(ctx context.Context, in client.PutMerchant, by bellman.By) (client.Merchant, bool, error) {
+	w, err := wanted(&in)
+	if err != nil {
+		return client.Merchant{}, false, err
+	}
+	m, created, err := s.merchants.Put(ctx, w, by)
+	if err != nil {
+		return client.Merchant{}, false, err
+	}
+	return s.shown(ctx, &m, false), created, nil
+}
+
+func (s merchants) Import(ctx context.Context, in []client.PutMerchant, dry bool, by bellman.By) ([]api.MerchantResult, error) {
+	results := make([]api.MerchantResult, len(in))
+	all, at := make([]merchant.Wanted, 0, len(in)), make([]int, 0, len(in))
+	for i := range in {
+		w, err := wanted(&in[i])
+		results[i].MerchantNo = in[i].MerchantNo
+		if results[i].Err = err; err == nil {
+			all, at = append(all, w), append(at, i)
+		}
+	}
+	imported, err := s.merchants.Import(ctx, all, dry, by)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range imported {
+		results[at[i]] = api.MerchantResult{MerchantNo: r.No, Created: r.Created, Changed: r.Changed, Err: r.Err}
+	}
+	return results, nil
+}
+
+func (s merchants) Get(ctx context.Context, no string) (client.Merchant, error) {
+	m, err := s.merchants.Read(ctx, no)
+	if err != nil {
+		return client.Merchant{}, err
+	}
+	return s.shown(ctx, &m, false), nil
+}
+
+func (s merchants) Stats(ctx context.Context, no string) (client.MerchantStats, error) {
+	if _, err := s.merchants.Read(ctx, no); err != nil {
+		return client.MerchantStats{}, err
+	}
+	f, err := merchant.Look(ctx, s.store, no, time.Now(), func(t *bellman.Task) bool { return (orders{}).Is(t) })
+	if err != nil {
+		return client.MerchantStats{}, err
+	}
+	out := client.MerchantStats{
+		MerchantNo: no, Tasks: f.Tasks, More: f.More, Since: at(f.Since),
+		Pending: f.Pending, Succeeded: f.Succeeded, Failed: f.Failed, Cancelled: f.Cancelled,
+		Overdue: f.Overdue, Retrying: f.Retrying, Oldest: at(f.OldestOverdue),
+		Results: make(map[string]int, len(f.Results)), LastFailed: make([]client.Task, len(f.LastFailed)),
+	}
+	if rate, ok := f.SuccessRate(); ok {
+		out.SuccessRate = &rate
+	}
+	for result, n := range f.Results {
+		out.Results[result.String()] = n
+	}
+	for i, t := range f.LastFailed {
+		out.LastFailed[i] = s.api.Shown(t)
+	}
+	return out, nil
+}
+
+// at is a time that may be none.
+func at(t time.Time) *client.Time {
+	if t.IsZero() {
+		return nil
+	}
+	shown := client.At(t)
+	return &shown
+}
+
+func (s merchants) Delete(ctx context.Context, no string, by bellman.By) error {
+	return s.merchants.Delete(ctx, no, by)
+}
+
+func (s merchants) List(ctx context.Context, q client.MerchantSearch, after string) ([]client.Merchant, string, error) {
+	page, next, err := s.merchants.List(ctx, merchant.Search{No: q.MerchantNo, Name: q.Name}, after, q.Limit)
+	if err != nil {
+		return nil, "", err
+	}
+	out := make([]client.Merchant, len(page))
+	for i := range page {
+		out[i] = s.shown(ctx, &page[i], q.Sealed)
+	}
+	return out, next, nil
+}
+
+func (s merchants) Rotate(ctx context.Context, no, secret string, overlap time.Duration, by bellman.By) (client.Merchant, error) {
+	if overlap < 0 {
+		overlap = merchant.DefaultOverlap
+	}
+	m, err := s.merchants.Rotate(ctx, no, secret, overlap, by)
+	if err != nil {
+		return client.Merchant{}, err
+	}
+	return s.shown(ctx, &m, false), nil
+}
+
+func (s merchants) Pause(ctx context.Context, no string, by bellman.By) error {
+	if _, err := s.merchants.Read(ctx, no); err != nil {
+		return err
+	}
+	return s.engine.PauseMerchant(ctx, no, by)
+}
+
+func (s merchants) Resume(ctx context.Context, no string, by bellman.By) error {
+	if s.engine.MerchantPause(no) == nil { // one that is paused may be deleted by now
+		if _, err := s.merchants.Read(ctx, no); err != nil {
+			return err
+		}
+	}
+	return s.engine.ResumeMerchant(ctx, no, by)
+}
+
+// The event and the schedule of a test.
+const (
+	testEvent    = "bellman.test"
+	testSchedule = "0s"
+)
+
+func (s merchants) Test(ctx context.Context, no, queue string, by bellman.By) (*bellman.Task, error) {
+	if _, err := s.merchants.Read(ctx, no); err != nil {
+		return nil, err
+	}
+	if queue == "" {
+		var err error
+		if queue, err = s.onlyNotify(); err != nil {
+			return nil, err
+		}
+	} else if (*s.kinds.Load())[queue] != "notify" {
+		return nil, wrongQueue(fmt.Sprintf("%.128q is no queue of kind notify", queue))
+	}
+	body, err := json.Marshal(map[string]string{"event": testEvent, "merchant_no": no, "time": time.Now().UTC().Format("2006-01-02T15:04:05.000Z")})
+	if err != nil {
+		return nil, err
+	}
+	t := &bellman.Task{
+		Queue: queue, MerchantNo: no, Event: testEvent, Schedule: testSchedule, Delay: -1,
+		Header: map[string]string{"Content-Type": "application/json"}, Body: body,
+	}
+	added := s.engine.Add(ctx, t)[0]
+	if added.Err != nil {
+		return nil, added.Err
+	}
+	if err := s.merchants.Note(ctx, no, "test", by); err != nil {
+		s.log.Warn("a test is on its way, and is in no audit record", "merchant_no", no, "task", t.ID, "err", err)
+	}
+	return t, nil
+}
+
+// onlyNotify is the one queue of kind notify that goes over HTTP.
+func (s *Server) onlyNotify() (string, error) {
+	var names []string
+	for name, kind := range *s.kinds.Load() {
+		if kind == "notify" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	switch {
+	case len(names) == 1:
+		return names[0], nil
+	case len(names) == 0:
+		return "", wrongQueue("there is no queue of kind notify")
+	}
+	return "", wrongQueue("is required, since there are several: want " + strings.Join(names[:min(len(names), 10)], ", "))
+}
+
+func wrongQueue(problem string) error {
+	bad := new(bellman.Invalid)
+	bad.Add("queue", problem)
+	return bad
+}
+
+func (s merchants) Reseal(ctx context.Context, by bellman.By) (client.MerchantReseal, error) {
+	done, err := s.merchants.Reseal(ctx, by)
+	return client.MerchantReseal(done), err
+}
+
+// wanted is a merchant as the API asks for it.
+func wanted(in *client.PutMerchant) (merchant.Wanted, error) {
+	bad := new(bellman.Invalid)
+	w := merchant.Wanted{No: in.MerchantNo, Name: in.Name, NotifyURL: in.NotifyURL, Schedule: in.Schedule, Success: in.Success}
+	if in.Sign != nil {
+		w.Scheme, w.Serial, w.Secrets = in.Sign.Scheme, in.Sign.Serial, in.Sign.Secrets
+		if w.Scheme == "" {
+			bad.Add("sign.scheme", "is missing: leave sign out to sign as the queue does")
+		}
+	}
+	if in.Timeout != "" {
+		d, err := schedule.ParseDuration(in.Timeout)
+		if err == nil && d <= 0 {
+			err = errors.New("want 1ms to 10m")
+		}
+		if err != nil {
+			bad.Add("timeout", err.Error())
+		}
+		w.Timeout = d
+	}
+	if in.PerEndpoint != nil {
+		w.Concurrency = in.PerEndpoint.Concurrency
+		rate, ok := perSecond(in.PerEndpoint.Rate)
+		if !ok {
+			bad.Add("per_endpoint.rate", "want a rate such as 50/s, 30/m or 100/h")
+		}
+		w.Rate = rate
+	}
+	if len(bad.Fields) > 0 {
+		bad.Fields = append(bad.Fields, w.Faults(bad)...)
+	}
+	return w, bad.Err()
+}
+
+// perSecond reads a rate such as 50/s; the empty text is 0.
+func perSecond(text string) (rate float64, ok bool) {
+	if text == "" {
+		return 0, true
+	}
+	number, unit, _ := strings.Cut(text, "/")
+	per := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
+	n, err := strconv.ParseFloat(number, 64)
+	if per == 0 || err != nil || !(n > 0) || math.IsInf(n, 0) {
+		return 0, false
+	}
+	return n / per, true
+}
+
+// shown is a merchant as the API answers it; sealed: as an export has it.
+func (s merchants) shown(ctx context.Context, m *merchant.Merchant, sealed bool) client.Merchant {
+	out := client.Merchant{
+		MerchantNo: m.No, Name: m.Name, NotifyURL: m.NotifyURL, Schedule: m.Schedule, Success: m.Success,
+		PerEndpoint: client.MerchantLimits{Concurrency: m.Concurrency},
+		Created:     client.At(m.Created), Updated: client.At(m.Updated),
+	}
+	if m.Timeout > 0 {
+		out.Timeout = schedule.FormatDuration(m.Timeout)
+	}
+	if m.Rate > 0 {
+		out.PerEndpoint.Rate = strconv.FormatFloat(m.Rate, 'g', -1, 64) + "/s"
+	}
+	if p := s.engine.MerchantPause(m.No); p != nil {
+		out.Paused = &client.Pause{At: client.At(p.At), Who: p.Who, Reason: p.Reason}
+	}
+	if m.Sign.Scheme == "" {
+		return out
+	}
+	out.Sign = &client.ShownMerchantSign{Scheme: m.Sign.Scheme, Serial: m.Sign.Serial, Secrets: []string{}, Keys: []client.MerchantKey{}}
+	for _, secret := range m.Sign.Active(time.Now()) {
+		text := secret.Shown()
+		if sealed {
+			text = secret.Exported()
+		}
+		out.Sign.Secrets = append(out.Sign.Secrets, text)
+		id, _ := merchant.SealedUnder(secret.Sealed) // what is kept was looked at
+		key := client.MerchantKey{LastFour: secret.Ending, MasterID: id, Added: client.At(secret.Added)}
+		if !secret.Until.IsZero() {
+			until := client.At(secret.Until)
+			key.Until = &until
+		}
+		out.Sign.Keys = append(out.Sign.Keys, key)
+	}
+	if problem := s.merchants.Problem(m); problem != nil {
+		out.Problem = problem.Error()
+	}
+	return out
+}
+
+// toMerchants reports whether a queue's tasks that name no address go to their
+// merchants': not where the queue's own address is a broker's.
+func toMerchants(url string) bool { return !sender.Is(url) }
