@@ -84,6 +84,9 @@ type Options struct {
 	Backup  Backuper     // nil: the store is a database, and backups are answered with 501
 	Metrics http.Handler // served at /metrics; nil: 404
 
+	Sources func() []bellman.SourceInfo // nil: there are none
+	Intake  func() bellman.Intake       // whether tasks are taken in; nil: always
+
 	// Kinds says what the tasks of a queue are, notify or order; empty: there is no
 	// such queue. nil: all are notify.
 	Kinds func(queue string) string
@@ -111,6 +114,8 @@ type API struct {
 	nodes     Nodes
 	merchants Merchants
 	backup    Backuper
+	sources   func() []bellman.SourceInfo
+	intake    func() bellman.Intake
 	kinds     func(string) string
 	orders    Orders
 	keys      []heldKey
@@ -140,7 +145,7 @@ func build(o Options, slow bool) (*API, error) {
 	}
 	a := &API{
 		engine: o.Engine, reader: o.Reader, resends: o.Resends, nodes: o.Nodes, merchants: o.Merchants, backup: o.Backup,
-		kinds: o.Kinds, orders: o.Orders, keys: keys, log: cmp.Or(o.Log, slog.Default()),
+		sources: o.Sources, intake: o.Intake, kinds: o.Kinds, orders: o.Orders, keys: keys, log: cmp.Or(o.Log, slog.Default()),
 		maxTask:  cmp.Or(o.MaxTaskBytes, 256<<10),
 		maxBatch: cmp.Or(o.MaxBatchBytes, 16<<20),
 		mux:      http.NewServeMux(),

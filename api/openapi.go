@@ -177,6 +177,7 @@ func (a *API) register(o Options, slow bool) error {
 	a.registerOperate(h)
 	a.registerResends(h)
 	a.registerNodes(h)
+	a.registerSources(h)
 	a.registerMerchants(h)
 	a.registerProbes(h, o.Metrics != nil)
 	a.mux.HandleFunc("/", a.noSuchPath)

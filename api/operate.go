@@ -115,7 +115,7 @@ func (a *API) queues(ctx context.Context, _ *struct{ Caller }) (*answer[client.Q
 	if err != nil {
 		return nil, a.fail(err)
 	}
-	out := client.Queues{Queues: make([]client.Queue, len(f.Queues)), Whole: heard(&f)}
+	out := client.Queues{Queues: make([]client.Queue, len(f.Queues)), Whole: heard(&f), Intake: a.shownIntake()}
 	for i := range f.Queues {
 		out.Queues[i] = queue(&f.Queues[i])
 	}

@@ -71,7 +71,7 @@ func scene(t testing.TB, m *made) (id string) {
 // The golden files in testdata are the JSON of each shape, as API.md has it.
 // Delete one and run the test to write it anew; then read what changed.
 func TestShapes(t *testing.T) {
-	m := make1(t, Options{Resends: &fakeResends{}, Nodes: twoNodes{}})
+	m := make1(t, Options{Resends: &fakeResends{}, Nodes: twoNodes{}, Sources: twoSources, Intake: shut})
 	id := scene(t, m)
 	tests := []struct{ name, method, path, body string }{
 		{"task", "GET", "/v1/tasks/" + id, ""},
@@ -82,6 +82,7 @@ func TestShapes(t *testing.T) {
 		{"paused_queue", "POST", "/v1/queues/default/pause", `{"reason":"x"}`},
 		{"paused_host", "POST", "/v1/endpoints/merchant.example/pause", ""},
 		{"nodes", "GET", "/v1/nodes", ""},
+		{"sources", "GET", "/v1/sources", ""},
 		{"stats", "GET", "/v1/stats?window=5m", ""},
 		{"audit", "GET", "/v1/audit?limit=1", ""},
 		{"resend", "GET", "/v1/resends/" + resendID.String(), ""},

@@ -54,6 +54,7 @@ type PerEndpoint struct {
 // Queues is the list of all queues.
 type Queues struct {
 	Queues []Queue `json:"queues" nullable:"false"`
+	Intake Intake  `json:"intake"`
 	Whole
 }
 

@@ -18,6 +18,9 @@ type Sources struct {
 	Store  func() []Figure            // what this kind of store has to say, after "bellman_store_"
 	Nodes  func() []Figure            // of the nodes that share the store, after "bellman_"
 
+	Sources func() []bellman.SourceInfo // every source
+	Intake  func() bellman.Intake       // whether tasks are taken in
+
 	// Endpoints are all endpoints known. The worst of them are exposed by name,
 	// at most MaxEndpoints (default 100, none if
 	// negative), because each one costs a Prometheus
@@ -59,6 +62,14 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		for _, e := range worst(s.Endpoints(), max(cmp.Or(s.MaxEndpoints, 100), 0)) {
 			endpointGauges(&e, now, out)
 		}
+	}
+	if s.Sources != nil {
+		for _, source := range s.Sources() {
+			sourceGauges(&source, out)
+		}
+	}
+	if s.Intake != nil {
+		intakeGauges(s.Intake(), out)
 	}
 	figures("bellman_store_", s.Store, out)
 	figures("bellman_", s.Nodes, out)

@@ -100,6 +100,15 @@ func (s *Server) take(ctx context.Context) {
 	running.Wait()
 }
 
+// sourceInfos describes the sources, in the order of the configuration.
+func (s *Server) sourceInfos() []bellman.SourceInfo {
+	infos := make([]bellman.SourceInfo, len(s.taking))
+	for i, from := range s.taking {
+		infos[i] = from.Info()
+	}
+	return infos
+}
+
 // arriving is where messages go: as creates over HTTP do, but that they are not
 // refused once they were taken.
 type arriving struct {

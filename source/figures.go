@@ -3,46 +3,26 @@ package source
 import (
 	"sync"
 	"time"
-)
 
-// A State says what a source is doing.
-type State string
+	"github.com/bellmanhq/bellman"
+)
 
 // The states of a source.
 const (
-	Connecting State = "connecting" // there is no session: it is being opened, or is tried again soon
-	Consuming  State = "consuming"
-	Paused     State = "paused" // there is no room: messages stay with the broker
-	Stopped    State = "stopped"
+	Connecting = "connecting" // there is no session: it is being opened, or is tried again soon
+	Consuming  = "consuming"
+	Paused     = "paused" // there is no room: messages stay with the broker
+	Stopped    = "stopped"
 )
 
-// An Info is a source as an operator looks at it. Counts are of this process,
-// since it started.
-type Info struct {
-	Name  string
-	Into  string // the queue of tasks that name none
-	State State
-	Since time.Time // when the state began
-	Why   string    // why it is paused, or what went wrong last while it connects
-
-	Stored   int64 // messages that became tasks
-	Existing int64 // messages that were tasks already
-	Dead     int64 // messages that can be no task
-	InHand   int   // messages that are being stored or put away
-	Failures int64 // sessions that could not be opened, or broke
-
-	LastError   string // what went wrong last; empty: nothing did
-	LastErrorAt time.Time
-}
-
-// figures are what an Info is made of.
+// figures are what a SourceInfo is made of.
 type figures struct {
 	mu   sync.Mutex
-	info Info
+	info bellman.SourceInfo
 }
 
 // Info describes the source.
-func (s *Source) Info() Info {
+func (s *Source) Info() bellman.SourceInfo {
 	s.figures.mu.Lock()
 	defer s.figures.mu.Unlock()
 	i := s.figures.info
@@ -50,17 +30,17 @@ func (s *Source) Info() Info {
 	return i
 }
 
-func (f *figures) change(do func(*Info)) {
+func (f *figures) change(do func(*bellman.SourceInfo)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	do(&f.info)
 }
 
 // is notes the state, and why.
-func (f *figures) is(s State, why string) {
-	f.change(func(i *Info) {
-		if i.State != s {
-			i.State, i.Since = s, time.Now().UTC().Truncate(time.Millisecond)
+func (f *figures) is(state, why string) {
+	f.change(func(i *bellman.SourceInfo) {
+		if i.State != state {
+			i.State, i.Since = state, time.Now().UTC().Truncate(time.Millisecond)
 		}
 		i.Why = why
 	})
@@ -69,22 +49,22 @@ func (f *figures) is(s State, why string) {
 // failed notes that a session could not be opened, or broke.
 func (f *figures) failed(err error) {
 	f.is(Connecting, err.Error())
-	f.change(func(i *Info) { i.Failures++ })
+	f.change(func(i *bellman.SourceInfo) { i.Failures++ })
 	f.held(err)
 }
 
 // held notes what went wrong.
 func (f *figures) held(err error) {
-	f.change(func(i *Info) {
+	f.change(func(i *bellman.SourceInfo) {
 		i.LastError, i.LastErrorAt = oneLine(err.Error()), time.Now().UTC().Truncate(time.Millisecond)
 	})
 }
 
-func (f *figures) taken(n int)  { f.change(func(i *Info) { i.InHand += n }) }
-func (f *figures) buried(n int) { f.change(func(i *Info) { i.Dead += int64(n) }) }
+func (f *figures) taken(n int)  { f.change(func(i *bellman.SourceInfo) { i.InHand += n }) }
+func (f *figures) buried(n int) { f.change(func(i *bellman.SourceInfo) { i.Dead += int64(n) }) }
 
 func (f *figures) stored(existing bool) {
-	f.change(func(i *Info) {
+	f.change(func(i *bellman.SourceInfo) {
 		if existing {
 			i.Existing++
 		} else {
