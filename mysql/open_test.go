@@ -150,7 +150,7 @@ func TestMigrateFromTheFirst(t *testing.T) {
 	url := newDatabase(t)
 	d := connectTest(t, url)
 	for _, text := range []string{"DELETE FROM bellman_schema WHERE version > 1", "ALTER TABLE bellman_schema DROP COLUMN shards",
-		"DROP INDEX bellman_ended_finished ON bellman_ended", "DROP TABLE bellman_count"} {
+		"ALTER TABLE bellman_ended DROP COLUMN attempt", "DROP INDEX bellman_ended_finished ON bellman_ended", "DROP TABLE bellman_count"} {
 		if err := d.Define(context.Background(), text); err != nil {
 			t.Fatal(err)
 		}
@@ -159,4 +159,8 @@ func TestMigrateFromTheFirst(t *testing.T) {
 		t.Errorf("Open() = %v, %v; want it refused until it is migrated", s, err)
 	}
 	sqltest.PruneAside(t, connectTest(t, url))
+}
+
+func TestMigrateFromTheSecond(t *testing.T) {
+	sqltest.FromSecond(t, connectTest(t, newDatabase(t)), "ALTER TABLE bellman_ended DROP COLUMN attempt")
 }

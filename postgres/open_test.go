@@ -68,7 +68,7 @@ func TestMigrateFromTheFirst(t *testing.T) {
 	url := newDatabase(t)
 	d := connectTest(t, url)
 	for _, text := range []string{"DELETE FROM bellman_schema WHERE version > 1", "ALTER TABLE bellman_schema DROP COLUMN shards",
-		"DROP INDEX bellman_ended_finished", "DROP TABLE bellman_count"} {
+		"ALTER TABLE bellman_ended DROP COLUMN attempt", "DROP INDEX bellman_ended_finished", "DROP TABLE bellman_count"} {
 		if err := d.Define(context.Background(), text); err != nil {
 			t.Fatal(err)
 		}
@@ -77,4 +77,8 @@ func TestMigrateFromTheFirst(t *testing.T) {
 		t.Errorf("Open() = %v, %v; want it refused until it is migrated", s, err)
 	}
 	sqltest.PruneAside(t, connectTest(t, url))
+}
+
+func TestMigrateFromTheSecond(t *testing.T) {
+	sqltest.FromSecond(t, connectTest(t, newDatabase(t)), "ALTER TABLE bellman_ended DROP COLUMN attempt")
 }

@@ -68,6 +68,83 @@ var reads = []promise{
 			t.Errorf("Attempts() = %+v, want %+v", got, want)
 		}
 	}},
+	{"the log keeps the attempt that ended a task, whatever comes then", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		log := []bellman.Attempt{}
+		version := uint32(1)
+		step := func(state bellman.State, a *bellman.Attempt) {
+			t.Helper()
+			to := ended(state, t0)
+			if !state.Ended() {
+				to = bellman.Status{Due: t0, Look: t0}
+			}
+			if a != nil {
+				a.Due, a.Started = t0, t0
+				log = append(log, *a)
+			}
+			if n := len(log); n > 0 {
+				to.Attempts = log[n-1].Number
+			}
+			b := &bellman.Batch{Changes: []bellman.Change{{ID: task.ID, Version: version, To: to, Attempt: a, Of: t.get(task.ID)}}}
+			t.commit(b)
+			t.must(b.Changes[0].Err)
+			version++
+			for after := range len(log) + 1 {
+				for limit := 1; limit <= len(log)+1; limit++ {
+					got, err := t.s.Attempts(t.Context(), task.ID, after, limit)
+					t.must(err)
+					want := log[min(after, len(log)):]
+					want = want[:min(limit, len(want))]
+					if len(got) != len(want) || len(got) > 0 && (got[0] != want[0] || got[len(got)-1] != want[len(want)-1]) {
+						t.Fatalf("after change %d: Attempts(after %d, limit %d) = %+v, want %+v", version-1, after, limit, got, want)
+					}
+				}
+			}
+			got := t.get(task.ID)
+			if n := len(log); n > 0 && (got.Last == nil || *got.Last != log[n-1]) || n == 0 && got.Last != nil {
+				t.Errorf("after change %d: Last = %+v, want the last of %+v", version-1, got.Last, log)
+			}
+		}
+		step(bellman.Succeeded, &bellman.Attempt{Number: 1, Status: 1, Response: "ended it"})
+		step(bellman.Pending, nil) // once more, by hand
+		step(bellman.Pending, &bellman.Attempt{Number: 2, Status: 2})
+		step(bellman.Failed, &bellman.Attempt{Number: 3, Status: 3})
+		step(bellman.Failed, nil)
+		step(bellman.Cancelled, &bellman.Attempt{Number: 4, Status: 4})
+		step(bellman.Pending, &bellman.Attempt{Number: 5, Status: 6})
+		step(bellman.Failed, nil)
+		if n, err := t.s.Prune(t.Context(), bellman.Failed, t0.Add(time.Hour), 10); err != nil || n != 1 {
+			t.Errorf("Prune() = %d, %v; want 1", n, err)
+		}
+		if got, err := t.s.Attempts(t.Context(), task.ID, 0, 10); err != nil || len(got) != 0 {
+			t.Errorf("Attempts() of a task that is gone = %+v, %v", got, err)
+		}
+	}},
+	{"one commit may end a task, take it up and end it again", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		again := bellman.Status{Attempts: 1, Due: t0, Look: t0}
+		end := ended(bellman.Failed, t0)
+		end.Attempts = 2
+		b := &bellman.Batch{Changes: []bellman.Change{
+			{ID: task.ID, Version: 1, To: ended(bellman.Failed, t0), Attempt: &bellman.Attempt{Number: 1, Status: 1}},
+			{ID: task.ID, Version: 2, To: again},
+			{ID: task.ID, Version: 3, To: end, Attempt: &bellman.Attempt{Number: 2, Status: 2}},
+		}}
+		t.commit(b)
+		for _, c := range b.Changes {
+			t.must(c.Err)
+		}
+		got, err := t.s.Attempts(t.Context(), task.ID, 0, 10)
+		t.must(err)
+		if len(got) != 2 || got[0].Status != 1 || got[1].Status != 2 {
+			t.Errorf("Attempts() = %+v, want both", got)
+		}
+		if last := t.get(task.ID).Last; last == nil || last.Number != 2 {
+			t.Errorf("Last = %+v, want number 2", last)
+		}
+	}},
 	{"attempts come in order, in pages", func(t *suite) {
 		task, other := t.task(t0), t.task(t0)
 		t.add(task, other)

@@ -66,6 +66,7 @@ type current struct {
 	status *bellman.Status // as decided here; nil: as it was
 	now    uint32          // its version, as decided here
 	in     bellman.State
+	last   *bellman.Attempt // that stands in the row of its end
 }
 
 type attemptKey struct {
@@ -226,10 +227,11 @@ func (g *stage) readVersions(changes []bellman.Change) *Statement {
 		}}
 }
 
-// believe takes what changes say of their tasks for how they are.
+// believe takes what changes say of their tasks for how they are, where that is all
+// there is to know.
 func (g *stage) believe(changes []bellman.Change) {
 	for i := range changes {
-		if of := changes[i].Of; of != nil && of.ID == changes[i].ID && of.Version == changes[i].Version {
+		if of := changes[i].Of; of != nil && of.ID == changes[i].ID && of.Version == changes[i].Version && !of.State.Ended() {
 			g.found(of.ID, of.State, int64(of.Version), []byte(of.Queue), int64(bellman.LineOf(of.Queue, of.Endpoint)))
 		}
 	}
@@ -256,16 +258,23 @@ func (g *stage) readEnded(ctx context.Context, changes []bellman.Change) error {
 	}
 	slices.SortFunc(ids, compareID)
 	ids = slices.Compact(ids)
-	return g.tx.Send(ctx, &Statement{Name: "read versions of ended tasks", Text: `SELECT id, 0, version, queue, line FROM bellman_live WHERE id IN (??)
-		UNION ALL SELECT id, state, version, queue, line FROM bellman_ended WHERE state IN (1, 2, 3) AND id IN (??)`, Args: []any{ids, ids},
+	return g.tx.Send(ctx, &Statement{Name: "read versions of ended tasks", Text: `SELECT id, 0, version, queue, line, NULL FROM bellman_live WHERE id IN (??)
+		UNION ALL SELECT id, state, version, queue, line, attempt FROM bellman_ended WHERE state IN (1, 2, 3) AND id IN (??)`, Args: []any{ids, ids},
 		Each: func(r Row) error {
 			var id bellman.ID
 			var state, version, line int64
-			var queue []byte
-			if err := r.Scan(&id, &state, &version, &queue, &line); err != nil {
+			var queue, last []byte
+			if err := r.Scan(&id, &state, &version, &queue, &line, &last); err != nil {
 				return err
 			}
-			g.found(id, bellman.State(state), version, queue, line)
+			a, err := parseAttempt(id, last)
+			if err != nil {
+				return err
+			}
+			if g.current[id] == nil {
+				g.found(id, bellman.State(state), version, queue, line)
+				g.current[id].last = a
+			}
 			return nil
 		}})
 }
@@ -323,13 +332,28 @@ func (g *stage) change(c *bellman.Change) (made bool) {
 	g.count(have.queue, have.in, -1)
 	g.count(have.queue, c.To.State, 1)
 	have.status, have.now, have.in = &c.To, c.To.Version, c.To.State
-	if c.Attempt != nil {
-		g.attempts[attemptKey{c.ID, c.Attempt.Number}] = c.Attempt
-	}
+	g.attempted(c, have)
 	if c.Audit != nil {
 		g.audits = append(g.audits, *c.Audit)
 	}
 	return true
+}
+
+// attempted notes the attempt of a change: one that ends its task stands in the row
+// of its end, and in the log as soon as anything changes again.
+func (g *stage) attempted(c *bellman.Change, have *current) {
+	if old := have.last; old != nil {
+		g.attempts[attemptKey{c.ID, old.Number}] = old
+	}
+	have.last = nil
+	switch {
+	case c.Attempt == nil:
+	case c.To.State.Ended():
+		have.last = c.Attempt
+		delete(g.attempts, attemptKey{c.ID, c.Attempt.Number}) // of the same commit
+	default:
+		g.attempts[attemptKey{c.ID, c.Attempt.Number}] = c.Attempt
+	}
 }
 
 func (g *stage) count(queue string, state bellman.State, n int64) {

@@ -7,8 +7,9 @@
 //	bellman_task     cold: what never changes of a task; written once
 //	bellman_live     hot: the status of a pending task, narrow, with one covering
 //	                 index in the order in which tasks come due
-//	bellman_ended    the status of a task that ended, by state and id
-//	bellman_attempt  attempts, appended
+//	bellman_ended    the status of a task that ended, by state and id, with the
+//	                 attempt that ended it
+//	bellman_attempt  all other attempts, appended
 //	bellman_depth    how many tasks a queue has, by state: sums of the slots
 //	bellman_count    the same, of callers' transactions, until it is added to the sums
 //	bellman_shard    epoch and owner of each shard

@@ -179,7 +179,7 @@ func (s *Store) choose(ctx context.Context, f bellman.Filter, ids []bellman.ID) 
 	err := s.read(ctx, func() []*Statement {
 		var statements []*Statement
 		if byState {
-			statements = append(statements, readStatuses(ids, status))
+			statements = append(statements, readStatuses(ids, status, nil))
 		}
 		if byCold {
 			statements = append(statements, &Statement{Name: "filter tasks", Args: []any{ids}, Text: `SELECT id, queue, merchant_no, order_no, event, url FROM bellman_task WHERE id IN (??)`,

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,8 +30,9 @@ func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) 
 func (s *Store) whole(ctx context.Context, ids []bellman.ID) ([]*bellman.Task, error) {
 	cold := make(map[bellman.ID]*bellman.Task, len(ids))
 	status := make(map[bellman.ID]bellman.Status, len(ids))
+	last := map[bellman.ID]*bellman.Attempt{}
 	err := s.read(ctx, func() []*Statement {
-		return []*Statement{readStatuses(ids, status), {Name: "read tasks", Text: `SELECT ` + coldColumns + ` FROM bellman_task t WHERE t.id IN (??)`, Args: []any{ids},
+		return []*Statement{readStatuses(ids, status, last), {Name: "read tasks", Text: `SELECT ` + coldColumns + ` FROM bellman_task t WHERE t.id IN (??)`, Args: []any{ids},
 			Each: func(r Row) error {
 				var row coldRow
 				if err := r.Scan(row.dest()...); err != nil {
@@ -51,36 +53,42 @@ func (s *Store) whole(ctx context.Context, ids []bellman.ID) ([]*bellman.Task, e
 		if !there || t == nil {
 			continue // or added, or deleted, between the two reads
 		}
-		t.Status = st
+		t.Status, t.Last = st, last[id]
 		tasks[i] = t
 	}
 	return tasks, s.readLast(ctx, tasks)
 }
 
-// readStatuses reads the statuses of tasks, pending or ended. It is one
-// statement, so that a task that moves between the two is seen once.
-func readStatuses(ids []bellman.ID, to map[bellman.ID]bellman.Status) *Statement {
+// readStatuses reads the statuses of tasks, pending or ended, and the attempts that
+// ended them, unless last is nil. It is one statement, so that a task that moves
+// between the two is seen once.
+func readStatuses(ids []bellman.ID, to map[bellman.ID]bellman.Status, last map[bellman.ID]*bellman.Attempt) *Statement {
 	return &Statement{Name: "read statuses", Args: []any{ids, ids},
-		Text: `SELECT id, 0, version, shard, attempts, look, due, 0, NULL, rest FROM bellman_live WHERE id IN (??)
-			UNION ALL SELECT id, state, version, shard, attempts, 0, 0, finished, reason, rest FROM bellman_ended WHERE state IN (1, 2, 3) AND id IN (??)`,
+		Text: `SELECT id, 0, version, shard, attempts, look, due, 0, NULL, rest, NULL FROM bellman_live WHERE id IN (??)
+			UNION ALL SELECT id, state, version, shard, attempts, 0, 0, finished, reason, rest, attempt FROM bellman_ended WHERE state IN (1, 2, 3) AND id IN (??)`,
 		Each: func(r Row) error {
 			var row statusRow
-			if err := r.Scan(&row.id, &row.state, &row.version, &row.shard, &row.attempts, &row.look, &row.due, &row.finished, &row.reason, &row.rest); err != nil {
+			var attempt []byte
+			if err := r.Scan(&row.id, &row.state, &row.version, &row.shard, &row.attempts, &row.look, &row.due, &row.finished, &row.reason, &row.rest, &attempt); err != nil {
 				return err
 			}
 			st, err := row.status()
 			to[row.id] = st
+			if err == nil && last != nil {
+				last[row.id], err = parseAttempt(row.id, attempt)
+			}
 			return err
 		}}
 }
 
-// readLast sets Last of those tasks that were attempted.
+// readLast sets Last of those tasks that were attempted, where the row of their end
+// did not say it.
 func (s *Store) readLast(ctx context.Context, tasks []*bellman.Task) error {
 	last := map[bellman.ID]*bellman.Task{}
 	var ids []bellman.ID
 	var numbers []int64
 	for _, t := range tasks {
-		if t != nil && t.Attempts > 0 {
+		if t != nil && t.Attempts > 0 && (t.Last == nil || t.Last.Number < t.Attempts) {
 			last[t.ID] = t
 			ids, numbers = append(ids, t.ID), append(numbers, int64(t.Attempts))
 		}
@@ -94,7 +102,9 @@ func (s *Store) readLast(ctx context.Context, tasks []*bellman.Task) error {
 			return err
 		}
 		a, err := row.attempt()
-		last[row.id].Last = &a
+		if t := last[row.id]; t.Last == nil || a.Number > t.Last.Number {
+			t.Last = &a
+		}
 		return err
 	}
 	err := s.read(ctx, func() []*Statement {
@@ -151,9 +161,19 @@ func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) (
 	if limit <= 0 {
 		return nil, nil
 	}
+	var last *bellman.Attempt
 	err = s.read(ctx, func() []*Statement {
-		attempts = nil
-		return []*Statement{{Name: "read attempts", Text: `SELECT ` + attemptColumns + ` FROM bellman_attempt WHERE task_id = ? AND number > ? ORDER BY number LIMIT ?`,
+		attempts, last = nil, nil
+		// First the row of the end: what stands there goes to the log, never back.
+		return []*Statement{{Name: "read the attempt that ended a task", Text: `SELECT attempt FROM bellman_ended WHERE state IN (1, 2, 3) AND id IN (??)`,
+			Args: []any{[]bellman.ID{id}}, Each: func(r Row) (err error) {
+				var b []byte
+				if err := r.Scan(&b); err != nil {
+					return err
+				}
+				last, err = parseAttempt(id, b)
+				return err
+			}}, {Name: "read attempts", Text: `SELECT ` + attemptColumns + ` FROM bellman_attempt WHERE task_id = ? AND number > ? ORDER BY number LIMIT ?`,
 			Args: []any{id, int64(after), int64(limit)}, Each: func(r Row) error {
 				var row attemptRow
 				if err := r.Scan(row.dest()...); err != nil {
@@ -164,7 +184,13 @@ func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) (
 				return err
 			}}}
 	})
-	return attempts, err
+	if err != nil || last == nil || last.Number <= after {
+		return attempts, err
+	}
+	attempts = slices.DeleteFunc(attempts, func(a bellman.Attempt) bool { return a.Number == last.Number })
+	at, _ := slices.BinarySearchFunc(attempts, last.Number, func(a bellman.Attempt, n int) int { return cmp.Compare(a.Number, n) })
+	attempts = slices.Insert(attempts, at, *last)
+	return attempts[:min(len(attempts), limit)], nil
 }
 
 // Depths counts the tasks of each queue that has any, by state. It is exact: the

@@ -206,6 +206,40 @@ func parseTiming(b []byte) (t bellman.Timing, err error) {
 	return t, p.end()
 }
 
+// packAttempt encodes a, for the row of its task's end.
+func packAttempt(a *bellman.Attempt) []byte {
+	b := append(make([]byte, 0, 64+len(a.Response)+len(a.Error)), format)
+	for _, n := range [...]int64{int64(a.Number), int64(a.Trigger), a.Due.UnixMilli(), a.Started.UnixMilli() - a.Due.UnixMilli(), int64(a.Took),
+		int64(a.Result), int64(a.Status), int64(a.Timing.DNS), int64(a.Timing.Connect), int64(a.Timing.TLS)} {
+		b = binary.AppendVarint(b, n)
+	}
+	for _, s := range [...]string{a.Action, a.Reading, a.Response, a.Error, a.Node} {
+		b = appendText(b, s)
+	}
+	return b
+}
+
+// parseAttempt reads what packAttempt wrote of a task; nil if that is nothing.
+func parseAttempt(id bellman.ID, b []byte) (*bellman.Attempt, error) {
+	if b == nil {
+		return nil, nil
+	}
+	p := parse(b)
+	var n [10]int64
+	for i := range n {
+		n[i] = p.varint()
+	}
+	a := &bellman.Attempt{Number: int(n[0]), Trigger: bellman.Trigger(n[1]), Due: fromMilli(n[2]), Started: fromMilli(n[2] + n[3]), Took: time.Duration(n[4]),
+		Result: bellman.Result(n[5]), Status: int(n[6]), Timing: bellman.Timing{DNS: time.Duration(n[7]), Connect: time.Duration(n[8]), TLS: time.Duration(n[9])}}
+	for _, s := range [...]*string{&a.Action, &a.Reading, &a.Response, &a.Error, &a.Node} {
+		*s = p.string()
+	}
+	if err := p.end(); err != nil {
+		return nil, fmt.Errorf("the last attempt of task %s: %w", id, err)
+	}
+	return a, nil
+}
+
 // attemptColumns are those that an attemptRow reads.
 const attemptColumns = `task_id, number, cause, due, started, took_ns, result, status, action, response, error, node, timing, reading`
 

@@ -112,3 +112,27 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+func TestAttempt(t *testing.T) {
+	for _, want := range []bellman.Attempt{
+		{Due: time.UnixMilli(0).UTC(), Started: time.UnixMilli(0).UTC()},
+		{Number: 7, Trigger: bellman.BySettle, Due: t0, Started: t0.Add(-3 * time.Millisecond), Took: 1234567, Action: "query", Reading: "PENDING",
+			Timing: bellman.Timing{DNS: 1, Connect: 2, TLS: 3}, Result: bellman.ErrorStatus, Status: 503, Response: "忙\x00", Error: "e", Node: "n"},
+	} {
+		b := packAttempt(&want)
+		if got, err := parseAttempt(bellman.ID{}, b); err != nil || *got != want {
+			t.Errorf("parseAttempt() = %+v, %v; want %+v", got, err, want)
+		}
+		for n := range b {
+			if _, err := parseAttempt(bellman.ID{}, b[:n]); err == nil {
+				t.Errorf("%d of %d bytes are taken for an attempt", n, len(b))
+			}
+		}
+		if _, err := parseAttempt(bellman.ID{}, append(b, 0)); err == nil {
+			t.Error("a byte too many is taken for an attempt")
+		}
+	}
+	if got, err := parseAttempt(bellman.ID{}, nil); got != nil || err != nil {
+		t.Errorf("parseAttempt(NULL) = %v, %v; want none", got, err)
+	}
+}

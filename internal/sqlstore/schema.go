@@ -126,6 +126,9 @@ var migrations = [][]string{{
 		state SMALLINT NOT NULL,
 		tasks BIGINT NOT NULL
 	){busy}`,
+}, {
+	// The attempt that ended a task, in the row of its end.
+	`ALTER TABLE bellman_ended ADD COLUMN attempt {bytes}`,
 }}
 
 // Migrate brings the schema of a database to the present layout, and creates

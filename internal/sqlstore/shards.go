@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,8 +35,33 @@ func (s *Store) Shards(ctx context.Context) (shards []bellman.Shard, err error) 
 			return err
 		}}}
 	})
+	if err == nil {
+		err = s.unbroken(shards)
+	}
 	return shards, err
 }
+
+// unbroken says which rows of bellman_shard somebody has deleted, if any: without its row
+// a shard cannot be owned, and its tasks are attempted by nobody.
+func (s *Store) unbroken(shards []bellman.Shard) error {
+	at := 0
+	var gone []string
+	for n := range max(s.shards, len(shards)) {
+		if at < len(shards) && int(shards[at].Shard) == n {
+			at++
+			continue
+		}
+		gone = append(gone, strconv.Itoa(n))
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return fmt.Errorf("rows of bellman_shard were deleted: those of shard %s, whose tasks nobody can attempt: stop all nodes, and for each INSERT INTO bellman_shard (shard, epoch, fence, owner) VALUES (N, %d, 1, '')",
+		strings.Join(gone, ", "), epochAnew)
+}
+
+// epochAnew is above what any shard has reached.
+const epochAnew = 1 << 40
 
 // Glance reads in one statement what an idle node looks at again and again: the
 // nodes, the shards, and all documents of a kind, each in order.
@@ -70,6 +96,9 @@ func (s *Store) Glance(ctx context.Context, kind string) (nodes []bellman.Node, 
 	slices.SortFunc(nodes, func(a, b bellman.Node) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(shards, func(a, b bellman.Shard) int { return cmp.Compare(a.Shard, b.Shard) })
 	slices.SortFunc(docs, func(a, b bellman.Doc) int { return strings.Compare(a.Name, b.Name) })
+	if err == nil {
+		err = s.unbroken(shards)
+	}
 	return nodes, shards, docs, err
 }
 

@@ -12,7 +12,7 @@ import (
 type statusTable struct {
 	ids                                                              []bellman.ID
 	states, shards, looks, dues, finished, versions, lines, attempts []int64
-	queues, reasons, rests                                           [][]byte
+	queues, reasons, rests, last                                     [][]byte
 }
 
 func (t *statusTable) add(id bellman.ID, c *current) {
@@ -29,6 +29,11 @@ func (t *statusTable) add(id bellman.ID, c *current) {
 	t.queues = append(t.queues, []byte(c.queue))
 	t.reasons = append(t.reasons, orNull(st.Reason))
 	t.rests = append(t.rests, packStatus(st))
+	if c.last == nil {
+		t.last = append(t.last, nil)
+	} else {
+		t.last = append(t.last, packAttempt(c.last))
+	}
 }
 
 func (t *statusTable) live() *Statement {
@@ -40,7 +45,7 @@ func (t *statusTable) live() *Statement {
 func (t *statusTable) ended() *Statement {
 	return &Statement{Name: "insert statuses of ended tasks", Insert: &Insert{Into: "bellman_ended", Columns: []Column{
 		{"state", t.states}, {"id", t.ids}, {"finished", t.finished}, {"reason", t.reasons}, {"shard", t.shards}, {"version", t.versions},
-		{"line", t.lines}, {"attempts", t.attempts}, {"queue", t.queues}, {"rest", t.rests}}}}
+		{"line", t.lines}, {"attempts", t.attempts}, {"queue", t.queues}, {"rest", t.rests}, {"attempt", t.last}}}}
 }
 
 // statusWrites deletes the status rows that this commit replaces, each of the

@@ -19,16 +19,20 @@ func Big(t *testing.T, d sqlstore.Driver, n int, fill func(due time.Time) error)
 	s, err := sqlstore.New(ctx, d)
 	must(t, err)
 	due := time.Now().Add(48 * time.Hour)
-	must(t, s.Commit(ctx, &bellman.Batch{Adds: []bellman.Add{{Task: task(0, due)}}}))
+	first := task(0, due)
+	must(t, s.Commit(ctx, &bellman.Batch{Adds: []bellman.Add{{Task: first}}}))
 	began := time.Now()
 	must(t, fill(due))
 	Finish(t, s, 1)
+	to := first.Status
+	to.Attempts = 1
+	must(t, s.Commit(ctx, &bellman.Batch{Changes: []bellman.Change{{ID: first.ID, Version: 1, To: to, Attempt: &bellman.Attempt{Number: 1, Response: "fail"}}}}))
 	for _, text := range []string{
 		`INSERT INTO bellman_attempt (task_id, number, cause, due, started, took_ns, result, status, response, node)
 			SELECT l.id, 1, a.cause, l.due, a.started, a.took_ns, a.result, a.status, a.response, a.node
-			FROM bellman_live l CROSS JOIN (SELECT * FROM bellman_attempt LIMIT 1) a WHERE l.shard < 16`,
-		`INSERT INTO bellman_ended (state, id, finished, reason, shard, version, line, attempts, queue, rest)
-			SELECT 1, l.id, l.due, e.reason, l.shard, 2, l.line, 1, l.queue, e.rest
+			FROM bellman_live l CROSS JOIN (SELECT * FROM bellman_attempt LIMIT 1) a WHERE l.shard < 16 AND l.id <> a.task_id`,
+		`INSERT INTO bellman_ended (state, id, finished, reason, shard, version, line, attempts, queue, rest, attempt)
+			SELECT 1, l.id, l.due, e.reason, l.shard, 2, l.line, 1, l.queue, e.rest, e.attempt
 			FROM bellman_live l CROSS JOIN (SELECT * FROM bellman_ended LIMIT 1) e WHERE l.shard < 16`,
 		`DELETE FROM bellman_live WHERE shard < 16`,
 	} {

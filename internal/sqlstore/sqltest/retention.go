@@ -64,7 +64,7 @@ func Week(t *testing.T, d sqlstore.Driver) {
 	var tasks, attempts int64
 	for _, w := range weekly {
 		tasks += int64(w.tasks * (w.keep/weekStep + 1))
-		attempts += int64(w.tasks * w.attempts * (w.keep/weekStep + 1))
+		attempts += int64(w.tasks * max(w.attempts-1, 0) * (w.keep/weekStep + 1)) // the last is in the row of its task's end
 	}
 	if want := []int64{tasks, 0, tasks, attempts}; !slices.Equal(before[:4], want) {
 		t.Errorf("%v rows of %v, want %v", before[:4], tables[:4], want)

@@ -1,0 +1,57 @@
+package sqltest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+)
+
+// FromSecond brings a database from the second version of the schema, with tasks in
+// it, to the present one: all attempts are in the log, also of tasks that ended.
+// older takes away what later versions have.
+func FromSecond(t *testing.T, d sqlstore.Driver, older ...string) {
+	ctx := context.Background()
+	s, err := sqlstore.New(ctx, d)
+	must(t, err)
+	now := time.Now().Truncate(time.Millisecond)
+	b := adds(0, 3, now)
+	must(t, s.Commit(ctx, b))
+	must(t, s.Commit(ctx, &bellman.Batch{Changes: succeed(b, now)[:2]}))
+	for _, text := range append(older, "DELETE FROM bellman_schema WHERE version > 2",
+		`INSERT INTO bellman_attempt (task_id, number, cause, due, started, took_ns, result, status) SELECT id, 1, 0, 5, 6, 7, 1, 201 FROM bellman_ended`) {
+		must(t, d.Define(ctx, text))
+	}
+	for range 2 { // the second time there is nothing to do
+		must(t, sqlstore.Migrate(ctx, d, 64))
+	}
+	s, err = sqlstore.New(ctx, d)
+	must(t, err)
+	for i, a := range b.Adds {
+		task, err := s.Task(ctx, a.Task.ID)
+		must(t, err)
+		log, err := s.Attempts(ctx, task.ID, 0, 10)
+		must(t, err)
+		if ended := i < 2; ended != (len(log) == 1 && log[0].Status == 201 && task.Last != nil && *task.Last == log[0]) || !ended && len(log)+task.Attempts > 0 {
+			t.Errorf("task %d after the upgrade: %v with last %+v and log %+v", i, task.State, task.Last, log)
+		}
+	}
+	// The first goes on, and ends by its second attempt.
+	id := b.Adds[0].Task.ID
+	move(t, s, id, 2, bellman.Status{Attempts: 1, Due: now, Look: now}, nil)
+	move(t, s, id, 3, bellman.Status{State: bellman.Failed, Attempts: 2, Finished: now}, &bellman.Attempt{Number: 2, Status: 202})
+	log, err := s.Attempts(ctx, id, 0, 10)
+	must(t, err)
+	if len(log) != 2 || log[0].Status != 201 || log[1].Status != 202 {
+		t.Errorf("log %+v, want the attempt of before the upgrade, and one after", log)
+	}
+}
+
+func move(t *testing.T, s *sqlstore.Store, id bellman.ID, version uint32, to bellman.Status, a *bellman.Attempt) {
+	t.Helper()
+	b := &bellman.Batch{Changes: []bellman.Change{{ID: id, Version: version, To: to, Attempt: a}}}
+	must(t, s.Commit(context.Background(), b))
+	must(t, b.Changes[0].Err)
+}
