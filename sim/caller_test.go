@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -209,7 +210,7 @@ func (w *world) people() {
 	if d.percent(40) {
 		return
 	}
-	pace := d.between(2*time.Second, 30*time.Second)
+	pace := pick(d, d.between(2*time.Second, 30*time.Second), d.between(100*time.Millisecond, time.Second))
 	if w.plan.days {
 		pace = time.Hour
 	}
@@ -220,6 +221,14 @@ func (w *world) people() {
 		w.note(func(g *ledger) {
 			if n := len(g.order); n > 0 {
 				id = g.order[max(n-1-d.n(60), 0)]
+			}
+			if d.percent(50) { // what is being attempted, or has just been
+				for _, recent := range slices.Backward(g.order) {
+					if a := g.tasks[recent]; len(a.sends) > 0 && a.sends[len(a.sends)-1].recorded.IsZero() {
+						id = recent
+						break
+					}
+				}
 			}
 		})
 		if !id.IsZero() {

@@ -117,7 +117,7 @@ func (p *plan) incident(d *dice, t trouble, at time.Duration) incident {
 		i.length = short(5*time.Second, 2*time.Minute)
 	case shut:
 		i.who, i.step = d.n(5), time.Duration(d.n(p.nodes))
-		i.length = short(time.Second, 90*time.Second)
+		i.length = pick(d, short(0, 3*time.Second), short(time.Second, 90*time.Second))
 	case reload:
 		i.length = short(time.Second, time.Minute)
 	case jump:

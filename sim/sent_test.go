@@ -39,6 +39,9 @@ func (g *ledger) sent(s *send) (nth int) {
 	if early := s.due.Sub(s.clock); early > 0 {
 		g.wrong(s.task, "%s sent attempt %d %v before it was due", s.life, s.number, early)
 	}
+	if st := &a.task.Status; s.version == st.Version && st.Trigger == bellman.ByTakeover && st.Look.After(s.clock) {
+		g.wrong(s.task, "%s sent attempt %d, and another node is making it, until %s", s.life, s.number, g.since(st.Look))
+	}
 	if s.version != a.task.Version {
 		s.stale = time.Since(a.changed)
 	}
