@@ -1,0 +1,154 @@
+package order
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+func TestByHand(t *testing.T) {
+	h := newHouse(t)
+	task := h.order()
+	h.attempt(task)
+	due := task.Due
+	if v := h.byHand(task); v.Action != "query" || !task.Due.Equal(due) || h.life(task).Polls != 1 {
+		t.Errorf("out of turn: %+v, life %+v; want due %v and one poll", v, h.life(task), due)
+	}
+
+	h = newHouse(t)
+	task = toClose(h)
+	due = task.Due.Add(time.Second)
+	task.Due = due
+	h.channel.query = reads(QueryError)
+	if v := h.byHand(task); v.Action != "query" || !task.Due.Equal(due) {
+		t.Errorf("out of turn before a close: %+v; want a query", v)
+	}
+	if v := h.attempt(task); v.Action != "query" {
+		t.Errorf("after an error by hand: %s; want a query before any close", v.Action)
+	}
+
+	// What is overdue takes its step: nobody reads a state that should have ended.
+	h = newHouse(t)
+	task = h.order()
+	h.now = created.Add(time.Hour)
+	if v := h.byHand(task); v.Action != "query" || h.life(task).Stage != Close {
+		t.Errorf("overdue: %+v, life %+v", v, h.life(task))
+	}
+
+	h = newHouse(t)
+	task = h.order()
+	h.channel.query = reads(Paid)
+	if v := h.byHand(task); v.Next != bellman.Succeed || v.Reason != "paid" {
+		t.Errorf("paid, by hand: %+v", v)
+	}
+}
+
+func TestByHandAfterTheEnd(t *testing.T) {
+	tests := []struct {
+		name    string
+		reading Reading
+		end     func(*house, *bellman.Task)
+		state   string
+		late    bool
+	}{
+		{"closed", Paid, func(h *house, task *bellman.Task) { h.until(task) }, "CLOSED", true},
+		{"closed, still", Closed, func(h *house, task *bellman.Task) { h.until(task) }, "CLOSED", false},
+		{"closed, an error", QueryError, func(h *house, task *bellman.Task) { h.until(task) }, "CLOSED", false},
+		{"cancelled", PaidRefunded, func(h *house, task *bellman.Task) { task.State, task.Reason = bellman.Cancelled, "cancelled" }, "UNKNOWN", true},
+		{"cancelled, closed", Closed, func(h *house, task *bellman.Task) { task.State, task.Reason = bellman.Cancelled, "cancelled" }, "UNKNOWN", false},
+	}
+	for _, tt := range tests {
+		h := newHouse(t)
+		task := h.order()
+		tt.end(h, task)
+		state, reason := task.State, task.Reason
+		h.channel.query = reads(tt.reading)
+		for range 2 {
+			if v := h.byHand(task); v.Next != bellman.Again || !v.Due.IsZero() {
+				t.Errorf("%s: %+v; want Again", tt.name, v)
+			}
+		}
+		if task.State != state || task.Reason != reason || StateOf(task) != tt.state {
+			t.Errorf("%s: %s %s %s", tt.name, task.State, task.Reason, StateOf(task))
+		}
+		if h.tasks["merchant-notify orders/M1/O1/late_payment"] != nil != tt.late || len(h.alerts) > 1 {
+			t.Errorf("%s: late payment told: %t; want %t; alerts %q", tt.name, !tt.late, tt.late, h.alerts)
+		} else if tt.late && h.told("orders/M1/O1/late_payment")["order_state"] != tt.state {
+			t.Errorf("%s: told %v", tt.name, h.told("orders/M1/O1/late_payment"))
+		}
+	}
+}
+
+// restart is what a resend with mode restart does.
+func (h *house) restart(task *bellman.Task) {
+	task.State, task.Reason, task.Trigger = bellman.Pending, "", bellman.ByHand
+	task.Step, task.Began, task.Due = 0, h.now, h.now
+}
+
+func TestRestart(t *testing.T) {
+	h := newHouse(t)
+	h.channel.query = reads(QueryError)
+	task := h.order()
+	h.until(task)
+	if task.Reason != "gave_up" || StateOf(task) != "UNKNOWN" || len(h.alerts) != 1 || h.now.Sub(created) < 24*time.Hour {
+		t.Fatalf("%s %s %q after %v", task.Reason, StateOf(task), h.alerts, h.now.Sub(created))
+	}
+	h.now = h.now.Add(time.Hour)
+	h.restart(task)
+	h.until(task)
+	if at := h.now.Sub(created); at != 49*time.Hour+30*time.Minute || task.Reason != "gave_up" || len(h.alerts) != 2 {
+		t.Errorf("begun anew, and still no answer: %s at %v; want another 24h", task.Reason, at)
+	}
+	h.restart(task)
+	h.channel.query = reads(Pending)
+	if log := strings.Join(h.until(task), ", "); !strings.HasPrefix(log, "49h30m0s query, 49h30m0s close, 49h30m0s query") || StateOf(task) != "CLOSED" {
+		t.Errorf("UNKNOWN, begun anew: %s, %s", log, StateOf(task))
+	}
+	h.restart(task)
+	h.channel.query = reads(Paid)
+	v := h.attempt(task)
+	if v.Next != bellman.Succeed || v.Reason != "closed" || StateOf(task) != "CLOSED" || h.told("orders/M1/O1/late_payment") == nil {
+		t.Errorf("CLOSED, begun anew and paid: %+v", v)
+	}
+}
+
+func TestRestartPending(t *testing.T) {
+	h := newHouse(t)
+	task := h.order()
+	for range 20 {
+		h.attempt(task)
+	}
+	h.restart(task)
+	h.attempt(task)
+	if l := h.life(task); l.Polls != 1 || task.Due.Sub(h.now) != 3*time.Second {
+		t.Errorf("begun anew: %+v, due after %v; want the schedule from its start", l, task.Due.Sub(h.now))
+	}
+}
+
+// A watch that is over can be asked by hand like an order.
+func TestWatchByHand(t *testing.T) {
+	h := newHouse(t)
+	h.until(h.order())
+	watch := h.tasks["orders M1/O1/late_watch"]
+	h.attempt(watch)
+	due := watch.Due
+	if h.byHand(watch); !watch.Due.Equal(due) || h.life(watch).Polls != 1 {
+		t.Errorf("out of turn: due %v, %+v; want %v and one poll", watch.Due, h.life(watch), due)
+	}
+	h.until(watch)
+	h.now = h.now.Add(100 * time.Hour)
+	h.channel.query = reads(QueryError)
+	if v := h.byHand(watch); v.Next != bellman.Again || watch.Reason != "watched" || len(h.alerts) > 0 {
+		t.Errorf("an error after the end: %+v, alerts %q", v, h.alerts)
+	}
+	h.channel.query = reads(Paid)
+	if v := h.byHand(watch); v.Next != bellman.Again || watch.Reason != "watched" || h.told("orders/M1/O1/late_payment") == nil {
+		t.Errorf("a payment after the end: %+v", v)
+	}
+	h.restart(watch)
+	if v := h.attempt(watch); v.Next != bellman.Succeed || v.Reason != "late_payment" || len(v.Follow) > 0 {
+		t.Errorf("begun anew: %+v", v)
+	}
+}
