@@ -46,6 +46,7 @@ var layers = map[string][]string{
 	"outcome":  {"", "rule"},
 	"adopt":    {"client", "schedule"},
 	"resend":   {""},
+	"link":     {""},
 	"order":    {"", "schedule"},
 	"client":   {""},
 	"api":      {"", "client", "schedule", "rule"},
@@ -68,7 +69,7 @@ var layers = map[string][]string{
 	"order/alipay":    {"", "order", "order/states", "order/exchange", "deliver/sign"},
 
 	// Where the parts meet. Only these see more than their own part.
-	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "pebble", "postgres", "mysql", "internal/sqlstore", "api", "console", "client", "config", "metrics",
+	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "link", "pebble", "postgres", "mysql", "internal/sqlstore", "api", "console", "client", "config", "metrics",
 		"order", "order/states", "order/gateway", "order/wechatpay", "order/alipay", "outcome", "merchant", "source", "sender", "rabbitmq", "nats"},
 	"demo":                    {"", "schedule", "client", "config", "server", "order"},
 	"bench":                   {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble", "bench/scratch"},

@@ -81,6 +81,9 @@ type Options struct {
 
 	Merchants Merchants // nil: merchants are answered with 501
 
+	Links     Links  // nil: links are answered with 501
+	PublicURL string // where merchants reach this server, for links; empty: not known
+
 	Backup  Backuper     // nil: the store is a database, and backups are answered with 501
 	Metrics http.Handler // served at /metrics; nil: 404
 
@@ -111,6 +114,8 @@ type API struct {
 	engine    Engine
 	reader    Reader
 	resends   Resends
+	links     Links
+	publicURL string
 	nodes     Nodes
 	merchants Merchants
 	backup    Backuper
@@ -144,7 +149,7 @@ func build(o Options, slow bool) (*API, error) {
 		return nil, err
 	}
 	a := &API{
-		engine: o.Engine, reader: o.Reader, resends: o.Resends, nodes: o.Nodes, merchants: o.Merchants, backup: o.Backup,
+		engine: o.Engine, reader: o.Reader, resends: o.Resends, links: o.Links, publicURL: o.PublicURL, nodes: o.Nodes, merchants: o.Merchants, backup: o.Backup,
 		sources: o.Sources, intake: o.Intake, kinds: o.Kinds, orders: o.Orders, keys: keys, log: cmp.Or(o.Log, slog.Default()),
 		maxTask:  cmp.Or(o.MaxTaskBytes, 256<<10),
 		maxBatch: cmp.Or(o.MaxBatchBytes, 16<<20),

@@ -176,6 +176,7 @@ func (a *API) register(o Options, slow bool) error {
 	a.registerOrders(h)
 	a.registerOperate(h)
 	a.registerResends(h)
+	a.registerLinks(h)
 	a.registerNodes(h)
 	a.registerSources(h)
 	a.registerMerchants(h)

@@ -29,6 +29,7 @@ var documented = []string{
 	"GET /v1/merchants/{merchant_no}/stats", "POST /v1/merchants/{merchant_no}/secrets", "POST /v1/merchants/{merchant_no}/test",
 	"POST /v1/merchants/{merchant_no}/pause", "POST /v1/merchants/{merchant_no}/resume",
 	"GET /v1/nodes", "GET /v1/sources", "GET /v1/stats", "GET /v1/events", "GET /v1/audit", "POST /v1/backup",
+	"POST /v1/links", "GET /v1/links", "POST /v1/links/{id}/revoke",
 	"GET /healthz", "GET /readyz", "GET /metrics", "GET /openapi.json",
 }
 

@@ -19,6 +19,8 @@ func (c *Config) Restarts(other *Config) []string {
 		{"store", c.Store == other.Store},
 		{"advertise", c.Advertise == other.Advertise},
 		{"node", c.Node == other.Node},
+		{"trusted_proxies", slices.Equal(c.TrustedProxies, other.TrustedProxies)},
+		{"public_url", c.PublicURL == other.PublicURL},
 		{"log_level", c.LogLevel == other.LogLevel},
 		{"stop_timeout", c.StopTimeout == other.StopTimeout},
 		{"keys", slices.Equal(c.Keys, other.Keys)},

@@ -25,6 +25,15 @@ type Config struct {
 	// machine reaches the database.
 	Advertise string
 
+	// TrustedProxies are the addresses from which X-Forwarded-For and
+	// X-Forwarded-Proto are believed; none: nobody's are.
+	TrustedProxies []netip.Prefix
+
+	// PublicURL is where merchants reach this server, for links that are made for
+	// them: scheme, host and, if need be, port. Empty: where whoever makes a link
+	// reaches it.
+	PublicURL string
+
 	LogLevel    slog.Level
 	StopTimeout time.Duration // how long a stop waits for attempts in flight
 

@@ -159,6 +159,13 @@ func TestMistakes(t *testing.T) {
 		{"egress: {proxy: proxy.internal}", "egress.proxy: is no address of a proxy"},
 		{"egress: {proxy: 'ftp://user:secret@h'}", "egress.proxy: is no address of a proxy"},
 
+		// What stands before the server.
+		{"trusted_proxies: [10.0.0.0/33]", `line 1:19: trusted_proxies[0]: "10.0.0.0/33" is no range`},
+		{"trusted_proxies: 10.0.0.1", "trusted_proxies: want a list"},
+		{"public_url: bellman.example", `public_url: "bellman.example" is not where a server is reached`},
+		{"public_url: 'https://bellman.example/console'", "want https:// and a host"},
+		{"public_url: 'https://user@bellman.example'", "want https:// and a host"},
+
 		// Keys.
 		{"keys: [{name: a, role: root, sha256: 00}]", `line 1:24: keys[0].role: "root" does not exist: want submit, read, operate or admin`},
 		{"keys: [{name: a, role: read, sha256: secret}]", "keys[0].sha256: want the SHA-256 of the key as 64 hexadecimal digits"},

@@ -55,6 +55,7 @@ func TestRestarts(t *testing.T) {
 		"keys": "[{name: ci, role: admin, sha256: " + hashA + "}]", "queues": "{a: {}, b: {}}",
 		"connections": "{main: {url: 'amqp://127.0.0.1/'}}", "sources": "[{connection: main, queue: order.paid, into: default}]",
 		"flow.heap": "1GiB", "flow.high": "300000", "flow.low": "7", "retention.succeeded": "1d", "retention.failed": "1d", "retention.cancelled": "1d",
+		"trusted_proxies": "10.0.0.0/8", "public_url": "https://bellman.example",
 		"egress.allow_private": "true", "egress.allow": "10.0.0.0/8", "egress.proxy": "http://127.0.0.1:3128",
 	}
 	for _, f := range configFields {

@@ -27,6 +27,10 @@ var configFields = []field[Config]{
 	{name: "store", set: func(c *Config, s string) error { return store(&c.Store, s) }},
 	{name: "advertise", set: func(c *Config, s string) error { return reachable(&c.Advertise, s) }},
 	{name: "node", set: func(c *Config, s string) error { return name(&c.Node, s) }},
+	{name: "trusted_proxies",
+		set:  func(c *Config, s string) error { return setPrefixes(&c.TrustedProxies, s) },
+		read: func(r *reader, path string, n ast.Node, c *Config) { readPrefixes(r, path, n, &c.TrustedProxies) }},
+	{name: "public_url", set: func(c *Config, s string) error { return origin(&c.PublicURL, s) }},
 	{name: "log_level", set: func(c *Config, s string) error { return level(&c.LogLevel, s) }},
 	{name: "stop_timeout", set: func(c *Config, s string) error { return duration(&c.StopTimeout, s, time.Second, time.Hour) }},
 	{name: "master_key", set: setMasterKey, read: readMasterKey},
@@ -42,7 +46,9 @@ var configFields = []field[Config]{
 	{name: "retention.failed", set: func(c *Config, s string) error { return kept(&c.Retention.Failed, s) }},
 	{name: "retention.cancelled", set: func(c *Config, s string) error { return kept(&c.Retention.Cancelled, s) }},
 	{name: "egress.allow_private", set: func(c *Config, s string) error { return boolean(&c.Egress.AllowPrivate, s) }},
-	{name: "egress.allow", set: setAllow, read: readAllow},
+	{name: "egress.allow",
+		set:  func(c *Config, s string) error { return setPrefixes(&c.Egress.Allow, s) },
+		read: func(r *reader, path string, n ast.Node, c *Config) { readPrefixes(r, path, n, &c.Egress.Allow) }},
 	{name: "egress.proxy", set: func(c *Config, s string) error { return proxy(&c.Egress.Proxy, s) }},
 }
 
@@ -168,45 +174,6 @@ func readSecrets(r *reader, path string, n ast.Node, c *sign.Config) {
 	for i, element := range r.list(n, path) {
 		c.Secrets = append(c.Secrets, r.secret(element, fmt.Sprintf("%s[%d]", path, i)))
 	}
-}
-
-func readAllow(r *reader, path string, n ast.Node, c *Config) {
-	c.Egress.Allow = nil
-	for i, element := range r.list(n, path) {
-		at := fmt.Sprintf("%s[%d]", path, i)
-		if text, ok := r.scalar(element, at); ok {
-			if err := appendPrefix(&c.Egress.Allow, text); err != nil {
-				r.note(element, at, err.Error())
-			}
-		}
-	}
-}
-
-// setAllow reads the list as an environment variable has it, with commas.
-func setAllow(c *Config, s string) error {
-	c.Egress.Allow = nil
-	var errs []error
-	for part := range strings.SplitSeq(s, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			errs = append(errs, appendPrefix(&c.Egress.Allow, part))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func appendPrefix(to *[]netip.Prefix, s string) error {
-	p, err := netip.ParsePrefix(s)
-	if addr, addrErr := netip.ParseAddr(s); addrErr == nil && addr.Zone() == "" {
-		p, err = netip.PrefixFrom(addr, addr.BitLen()), nil
-	}
-	if err != nil {
-		return fmt.Errorf("%.60q is no range of addresses: want one such as 10.1.0.0/16, or an address", s)
-	}
-	if p != p.Masked() {
-		return fmt.Errorf("%.60q has bits beyond its length: want %s", s, p.Masked())
-	}
-	*to = append(*to, p)
-	return nil
 }
 
 func address(to *string, s string) error {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -28,6 +29,16 @@ type Options struct {
 
 	// Resends runs bulk resends. nil: there are no pages of them.
 	Resends Resends
+
+	// Links makes links for merchants. nil: there are none. Tells says of a notice
+	// whether it is for the merchant that it names, and so may be shown by one of its
+	// links: what goes to somebody of ours is not. nil: all are.
+	Links Links
+	Tells func(t *bellman.Task) bool
+
+	// PublicURL is where merchants reach this server, as scheme://host. Empty: where
+	// whoever makes a link does.
+	PublicURL string
 
 	// Kinds says what the tasks of a queue are, notify or order; empty: there is no
 	// such queue. nil: all are notify.
@@ -70,6 +81,10 @@ type Console struct {
 	ended     shared[map[string]time.Time] // sessions that were, and when they would be over
 	byCode    map[string]*language
 	attempts  limit
+	views     limit // of links
+	links     Links
+	tells     func(*bellman.Task) bool
+	publicURL string
 	listeners atomic.Int64 // streams
 	stopping  chan struct{}
 	stop      sync.Once
@@ -91,7 +106,8 @@ func New(o Options) (*Console, error) {
 	c := &Console{
 		engine: o.Engine, reader: o.Reader, kinds: o.Kinds, queueNames: o.Queues, orders: o.Orders, nodes: o.Nodes, resends: o.Resends, keys: keys,
 		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
-		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: limit{most: maxAttempts, window: attemptWindow},
+		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: limit{most: maxAttempts, window: attemptWindow}, views: limit{most: maxViews, window: viewWindow},
+		links: o.Links, tells: o.Tells, publicURL: o.PublicURL,
 		foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}),
 	}
 	if c.secret == nil {
@@ -143,6 +159,14 @@ func (c *Console) route() {
 		c.page("GET /resends/{id}/live", Read, (*request).resendLive)
 		c.page("POST /resends/{id}", Operate, (*request).stopResend)
 	}
+	if c.links != nil {
+		c.mux.HandleFunc("GET "+sharedPath+"{token}", c.showShared)
+		c.page("GET /links", Read, (*request).linkList)
+		c.page("POST /links", Operate, (*request).makeLink)
+		c.page("GET /links/new", Operate, (*request).newLink)
+		c.page("GET /links/{id}", Read, (*request).linkPage)
+		c.page("POST /links/{id}", Operate, (*request).revokeLink)
+	}
 	c.page("/", Read, (*request).noPage)
 }
 
@@ -150,7 +174,7 @@ func (c *Console) route() {
 // on the same address asks Serves.
 var paths = map[string]bool{
 	"": true, "assets": true, "signin": true, "signout": true, "look": true, "live": true, "search": true, "tasks": true, "tasks.csv": true, "orders": true,
-	"queues": true, "endpoints": true, "nodes": true, "audit": true, "resends": true,
+	"queues": true, "endpoints": true, "nodes": true, "audit": true, "resends": true, "links": true, "shared": true,
 }
 
 // Serves reports whether a request is one for the console: it has one of its

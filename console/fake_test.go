@@ -174,7 +174,7 @@ func openWith(t testing.TB, f *fake, more Options) *site {
 	s := &site{fake: f, log: &bytes.Buffer{}}
 	c, err := New(Options{
 		Engine: s.fake, Reader: s.fake, Records: s.fake, Nodes: s.fake, Kinds: kinds, Orders: fakeOrders{}, Keys: more.Keys, Version: "test",
-		Secret: more.Secret, Proxies: more.Proxies,
+		Secret: more.Secret, Proxies: more.Proxies, Links: more.Links, Tells: more.Tells, PublicURL: more.PublicURL,
 		Queues: func() []string { return []string{"orders", "pay"} },
 		Log:    slog.New(slog.NewTextHandler(s.log, nil)),
 	})

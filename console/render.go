@@ -30,7 +30,7 @@ func readPages() (map[string]*language, error) {
 		all[known.code] = l
 	}
 	// Parsed once; a copy for each language has its own functions.
-	base, err := template.New("").Funcs(functions(all[languages[0].code])).ParseFS(pageFiles, "pages/layout.html", "pages/part.*.html")
+	base, err := template.New("").Funcs(functions(all[languages[0].code])).ParseFS(pageFiles, "pages/layout.html", "pages/bare.html", "pages/part.*.html")
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func readPages() (map[string]*language, error) {
 	}
 	for _, file := range names {
 		name := strings.TrimSuffix(path.Base(file), ".html")
-		if name == "layout" || strings.HasPrefix(name, "part.") {
+		if name == "layout" || name == "bare" || strings.HasPrefix(name, "part.") {
 			continue
 		}
 		page, err := base.Clone()
@@ -79,13 +79,14 @@ type view struct {
 	Here    string // the page's own address
 	Open    bool   // there are no keys
 	Bulk    bool   // there are bulk resends
+	Links   bool   // there are links for merchants
 	Version string
 	Query   string // what stands in the search box
 	Done    string // what was just done; empty: nothing
 }
 
 // dones are what can have been done before a page is shown, as its address says.
-var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true, "complete": true,
+var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true, "complete": true, "link": true, "revoke": true,
 	"pause": true, "resume": true, "resend": true, "stop": true}
 
 // view is what a page with the title of this name has.
@@ -94,7 +95,7 @@ func (q *request) view(title string, values ...any) *view {
 	v := &view{
 		visitor: q.visitor, Lang: q.visitor.lang.tag, Code: q.visitor.lang.code,
 		Title: q.visitor.lang.say(title, values...), Tab: first, Here: "/",
-		Open: len(q.keys) == 0, Bulk: q.resends != nil, Version: q.version,
+		Open: len(q.keys) == 0, Bulk: q.resends != nil, Links: q.links != nil, Version: q.version,
 	}
 	if q.r.Method == http.MethodGet {
 		v.Here = q.r.URL.RequestURI()
@@ -109,8 +110,13 @@ func (q *request) view(title string, values ...any) *view {
 // render answers with a page. It is made as a whole first, so that what fails is
 // not shown by half.
 func (q *request) render(status int, name string, data any) {
+	q.renderIn("layout.html", status, name, data)
+}
+
+// renderIn is render in another layout.
+func (q *request) renderIn(layout string, status int, name string, data any) {
 	var page bytes.Buffer
-	if err := q.visitor.lang.pages[name].ExecuteTemplate(&page, "layout.html", data); err != nil {
+	if err := q.visitor.lang.pages[name].ExecuteTemplate(&page, layout, data); err != nil {
 		q.log.Error("console: a page could not be made", "page", name, "err", err)
 		http.Error(q.w, "something went wrong inside; the log says what", http.StatusInternalServerError)
 		return

@@ -208,11 +208,13 @@ type formError string
 func (e formError) Error() string { return string(e) }
 
 const (
-	errReason  formError = "error.reason"
-	errWhen    formError = "error.when"
-	errAction  formError = "error.action"
-	errRate    formError = "error.rate"
-	errOutcome formError = "error.outcome"
+	errReason   formError = "error.reason"
+	errWhen     formError = "error.when"
+	errAction   formError = "error.action"
+	errRate     formError = "error.rate"
+	errOutcome  formError = "error.outcome"
+	errLife     formError = "error.life"
+	errMerchant formError = "error.merchant"
 
 	maxReason = 500 // characters
 	maxAhead  = 10 * 365 * 24 * time.Hour

@@ -28,10 +28,13 @@ var families = map[string][]string{
 	"trigger":    names(bellman.BySchedule, bellman.ByHand, bellman.BySettle, bellman.ByTakeover),
 	"action":     {"query", "close", "reverse"},
 	"body":       {"json", "form", "text", "binary"},
-	"did":        {"resend", "cancel", "reschedule", "complete", "settle", "pause", "resume"},
+	"did":        {"resend", "cancel", "reschedule", "complete", "settle", "pause", "resume", "link", "revoke"},
 	"reason": {"accepted", "attempts_used_up", "max_age", "gave_up", "cancelled", "callback", "unreadable",
 		"paid", "paid_refunded", "closed", "revoked", "failed", "unknown"},
-	"field": append(slices.Clone(wishes), "id"), // wishes by name, where one could not be read
+	"link.state": {"good", "expired", "revoked"},
+	"told":       names(bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled),
+	"life":       lives,
+	"field":      append(slices.Clone(wishes), "id"), // wishes by name, where one could not be read
 }
 
 func names[T interface{ String() string }](values ...T) []string {

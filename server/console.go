@@ -17,17 +17,22 @@ func (s *Server) console(c *config.Config) (*console.Console, error) {
 		held[i] = console.Key{Name: k.Name, Role: console.Role(k.Role), SHA256: k.SHA256}
 	}
 	return console.New(console.Options{
-		Engine:  s.engine,
-		Reader:  s.store,
-		Records: s.store,
-		Kinds:   func(queue string) string { return (*s.kinds.Load())[queue] },
-		Queues:  func() []string { return slices.Sorted(maps.Keys(*s.kinds.Load())) },
-		Nodes:   s.engine,
-		Resends: s.resends,
-		Orders:  shownOrders{},
-		Keys:    held,
-		Version: s.version,
-		Log:     s.log,
+		Engine:    s.engine,
+		Reader:    s.store,
+		Records:   s.store,
+		Secret:    s.secret,
+		Proxies:   c.TrustedProxies,
+		Kinds:     func(queue string) string { return (*s.kinds.Load())[queue] },
+		Queues:    func() []string { return slices.Sorted(maps.Keys(*s.kinds.Load())) },
+		Nodes:     s.engine,
+		Resends:   s.resends,
+		Links:     s.links,
+		PublicURL: c.PublicURL,
+		Tells:     s.tells,
+		Orders:    shownOrders{},
+		Keys:      held,
+		Version:   s.version,
+		Log:       s.log,
 	})
 }
 

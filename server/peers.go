@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -30,17 +29,16 @@ import (
 // the store itself, so that whoever can read the database is a peer, and nobody
 // else. All of it is best effort.
 type peers struct {
-	store bellman.Store
-	self  string // the address under which others know this node
-	log   *slog.Logger
-	http  *http.Client
-	take  func(bellman.Hint) // what a hint that was received goes to
+	self string // the address under which others know this node
+	log  *slog.Logger
+	http *http.Client
+	take func(bellman.Hint) // what a hint that was received goes to
 
 	report func(context.Context, bellman.FiguresAsk) engine.Report // this node's figures
 
+	secret *secret
+
 	mu      sync.Mutex
-	secret  []byte
-	read    time.Time            // when the secret was read last
 	resting map[string]time.Time // addresses that did not answer, and until when they are left alone
 	heard   map[string]int64     // by node, when the newest hint of it was signed, Unix ns
 
@@ -59,20 +57,12 @@ const (
 
 	hintWindow = 10 * time.Second // that clocks, and a network, may be apart
 	restAfter  = 500 * time.Millisecond
-	rereadOnce = time.Second // in that time a secret is read at most once
 )
 
-// Where the store keeps the secret.
-const secretKind, secretName = "cluster", "secret"
-
-type secretDoc struct {
-	Secret string `json:"secret"` // 32 bytes, in hexadecimal
-}
-
-// newPeers reads the secret, and makes one where there is none.
-func newPeers(ctx context.Context, store bellman.Store, self string, take func(bellman.Hint), log *slog.Logger) (*peers, error) {
-	p := &peers{
-		store: store, self: self, take: take, log: log,
+// newPeers returns what carries hints of a node, signed with a secret.
+func newPeers(secret *secret, self string, take func(bellman.Hint), log *slog.Logger) *peers {
+	return &peers{
+		secret: secret, self: self, take: take, log: log,
 		http: &http.Client{
 			// Straight there, through no proxy and to nowhere else.
 			Transport:     &http.Transport{DialContext: (&net.Dialer{}).DialContext, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute},
@@ -81,75 +71,12 @@ func newPeers(ctx context.Context, store bellman.Store, self string, take func(b
 		resting: map[string]time.Time{},
 		heard:   map[string]int64{},
 	}
-	err := p.reread(ctx)
-	if err == nil && p.secret == nil {
-		if err = p.makeSecret(ctx); err == nil {
-			err = p.reread(ctx)
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the secret that nodes share: %w", err)
-	}
-	return p, nil
-}
-
-// makeSecret writes a new secret. Of two nodes that do so at once the later one's
-// stays, and the other reads it when it is refused.
-func (p *peers) makeSecret(ctx context.Context) error {
-	secret := make([]byte, 32)
-	rand.Read(secret) // never fails
-	text, err := json.Marshal(secretDoc{hex.EncodeToString(secret)})
-	if err != nil {
-		return err
-	}
-	return p.store.Commit(ctx, &bellman.Batch{Docs: []bellman.Doc{{Kind: secretKind, Name: secretName, Value: text}}})
-}
-
-// reread reads the secret from the store.
-func (p *peers) reread(ctx context.Context) error {
-	docs, err := p.store.Docs(ctx, secretKind, "", 1)
-	if err != nil || len(docs) == 0 {
-		return err
-	}
-	var d secretDoc
-	if err := json.Unmarshal(docs[0].Value, &d); err != nil {
-		return fmt.Errorf("document %s/%s is not what it was: delete it, and start all nodes anew: %w", secretKind, secretName, err)
-	}
-	secret, err := hex.DecodeString(d.Secret)
-	if err != nil || len(secret) < sha256.Size {
-		return fmt.Errorf("document %s/%s has no secret of %d bytes: delete it, and start all nodes anew", secretKind, secretName, sha256.Size)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.secret, p.read = secret, time.Now()
-	return nil
-}
-
-// refresh reads the secret again, unless that was done just now. It reports
-// whether it did.
-func (p *peers) refresh(ctx context.Context) bool {
-	p.mu.Lock()
-	late := time.Since(p.read) > rereadOnce
-	if late {
-		p.read = time.Now()
-	}
-	p.mu.Unlock()
-	if !late {
-		return false
-	}
-	if err := p.reread(ctx); err != nil {
-		p.log.Debug("the secret that nodes share cannot be read", "err", err)
-		return false
-	}
-	return true
 }
 
 // signature is that of what was signed at a time for a path of the node at an
 // address: it is good nowhere else.
 func (p *peers) signature(at int64, path, addr string, body []byte) []byte {
-	p.mu.Lock()
-	mac := hmac.New(sha256.New, p.secret)
-	p.mu.Unlock()
+	mac := hmac.New(sha256.New, p.secret.bytes())
 	said := "hint"
 	if path != hintPath {
 		said = path
@@ -231,7 +158,7 @@ func (p *peers) post(ctx context.Context, addr, path string, what, to any) error
 				return errors.New("answered without the signature of a node")
 			}
 			return json.Unmarshal(text, to)
-		case resp.StatusCode != http.StatusUnauthorized || again || !p.refresh(ctx):
+		case resp.StatusCode != http.StatusUnauthorized || again || !p.secret.Refresh(ctx):
 			return fmt.Errorf("answered with %s", resp.Status)
 		}
 	}
@@ -286,7 +213,7 @@ func (p *peers) answer(w http.ResponseWriter, r *http.Request, path string, at i
 // signedBy reports whether a peer signed what came for this node.
 func (p *peers) signedBy(ctx context.Context, at int64, path string, signed, body []byte) bool {
 	return hmac.Equal(signed, p.signature(at, path, p.self, body)) ||
-		p.refresh(ctx) && hmac.Equal(signed, p.signature(at, path, p.self, body))
+		p.secret.Refresh(ctx) && hmac.Equal(signed, p.signature(at, path, p.self, body))
 }
 
 // fresh reports whether a hint is newer than all others of its node: the same one

@@ -31,10 +31,12 @@ func hear(t *testing.T, store bellman.Store) *hearer {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, r) }))
 	t.Cleanup(s.Close)
 	h.addr = strings.TrimPrefix(s.URL, "http://")
-	var err error
-	if h.peers, err = newPeers(t.Context(), store, h.addr, func(hint bellman.Hint) { h.got <- hint }, slog.New(slog.DiscardHandler)); err != nil {
+	log := slog.New(slog.DiscardHandler)
+	secret, err := newSecret(t.Context(), store, log)
+	if err != nil {
 		t.Fatal(err)
 	}
+	h.peers = newPeers(secret, h.addr, func(hint bellman.Hint) { h.got <- hint }, log)
 	t.Cleanup(h.close)
 	return h
 }
@@ -69,12 +71,12 @@ func TestHintArrives(t *testing.T) {
 func TestHintWithAnotherSecret(t *testing.T) {
 	store := memory.New()
 	a, b := hear(t, store), hear(t, store)
-	if err := a.makeSecret(t.Context()); err != nil {
+	if err := a.secret.make(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, old := range []*hearer{a, b} { // in turn: who sends has the old one, who receives has it
-		a.read, b.read = time.Time{}, time.Time{}
-		old.secret = bytes.Repeat([]byte{7}, 32)
+		a.secret.read, b.secret.read = time.Time{}, time.Time{}
+		old.secret.value = bytes.Repeat([]byte{7}, 32)
 		a.tell(t.Context(), b.addr, bellman.Hint{From: "a/1"})
 		select {
 		case <-b.got:
@@ -118,7 +120,7 @@ func TestHintIsRefused(t *testing.T) {
 		{"a later one", sign(a, now.Add(time.Millisecond), b.addr, body), body, 204},
 	}
 	for _, tt := range tests {
-		b.read = time.Now() // the secret is as it is
+		b.secret.read = time.Now() // the secret is as it is
 		r := httptest.NewRequest("POST", hintPath, strings.NewReader(tt.body))
 		r.Header.Set(hintHeader, tt.header)
 		w := httptest.NewRecorder()

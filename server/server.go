@@ -22,6 +22,7 @@ import (
 	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/link"
 	"github.com/bellmanhq/bellman/merchant"
 	"github.com/bellmanhq/bellman/metrics"
 	"github.com/bellmanhq/bellman/resend"
@@ -49,12 +50,15 @@ type Server struct {
 	client    *deliver.Client
 	metrics   *metrics.Metrics
 	engine    *engine.Engine
-	peers     *peers // nil: the store is this process's alone
+	secret    *secret // of all nodes
+	peers     *peers  // nil: the store is this process's alone
 	api       *api.API
 	taking    []*source.Source
 	resends   *resend.Jobs
+	links     *link.Links
 	merchants *merchant.Registry
 	kinds     atomic.Pointer[map[string]string] // of the queues, by their names
+	insiders  atomic.Pointer[insiders]
 	listener  net.Listener
 	http      *http.Server
 
@@ -122,14 +126,16 @@ func Open(o Options) (_ *Server, err error) {
 	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
+	if s.secret, err = newSecret(ctx, s.store, s.log); err != nil {
+		return nil, err
+	}
+	s.links = link.New(s.store, s.secret)
 	addr := advertised(c, s.Addr())
 	var hint func(context.Context, string, bellman.Hint)
 	var ask func(context.Context, string, bellman.FiguresAsk) (engine.Report, error)
 	if _, alone := s.store.(embedded); !alone {
 		take := func(h bellman.Hint) { s.hinted(h) } // there is one by the time that somebody tells anything
-		if s.peers, err = newPeers(ctx, s.store, addr, take, s.log); err != nil {
-			return nil, err
-		}
+		s.peers = newPeers(s.secret, addr, take, s.log)
 		s.peers.report = func(ctx context.Context, ask bellman.FiguresAsk) engine.Report { return s.engine.Report(ctx, ask) }
 		hint, ask = s.peers.tell, s.peers.ask
 	}
@@ -165,6 +171,8 @@ func Open(o Options) (_ *Server, err error) {
 		Reader:    s.store,
 		Resends:   s.resends,
 		Merchants: merchants{s},
+		Links:     s.links,
+		PublicURL: c.PublicURL,
 		Nodes:     s.engine,
 		Sources:   s.sourceInfos,
 		Intake:    s.engine.Intake,
@@ -293,6 +301,7 @@ func (s *Server) keepKinds(c *config.Config) {
 		kinds[q.Name] = q.Kind
 	}
 	s.kinds.Store(&kinds)
+	s.insiders.Store(insidersOf(c))
 }
 
 // kindOf is what a task is: what its queue says, or, where that is not configured,

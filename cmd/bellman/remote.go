@@ -43,7 +43,8 @@ type call struct {
 	*client.Client
 	out  io.Writer
 	err  io.Writer
-	json bool // what is printed; else tables
+	json bool   // what is printed; else tables
+	at   string // the server's address
 }
 
 // remoteCommand makes a command of the operator's client.
@@ -71,7 +72,7 @@ func remoteWithin(c *cobra.Command, limit func() time.Duration, run func(ctx con
 			defer cancel()
 			ctx = within
 		}
-		return run(ctx, &call{Client: server, out: c.OutOrStdout(), err: c.ErrOrStderr(), json: *output == "json"}, args)
+		return run(ctx, &call{Client: server, out: c.OutOrStdout(), err: c.ErrOrStderr(), json: *output == "json", at: r.address()}, args)
 	}
 	return c
 }

@@ -1,0 +1,115 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// Links makes and ends links that show a merchant's notices. Errors are those of an
+// [Engine].
+type Links interface {
+	// Make makes a link of in's MerchantNo, OrderNo, Who and Reason.
+	Make(ctx context.Context, in bellman.Link, life time.Duration) (bellman.Link, error)
+
+	Revoke(ctx context.Context, id bellman.ID, by bellman.By) (bellman.Link, error)
+
+	// List returns the newest: of a merchant, or with no number of all.
+	List(ctx context.Context, merchantNo string, limit int) ([]bellman.Link, error)
+}
+
+const (
+	newestLinks = 200
+	linkLife    = 24 * time.Hour // where none is given
+)
+
+// sharedPath is where the console shows what a link shows.
+const sharedPath = "/shared/"
+
+func (a *API) registerLinks(h huma.API) {
+	op := operation("make-link", http.MethodPost, "/v1/links", mayOperate, "A link that shows a merchant's notices, or those of one order, to whoever has it: read-only, until it expires or is revoked.")
+	op.DefaultStatus = http.StatusCreated
+	huma.Register(h, op, a.makeLink)
+	huma.Register(h, operation("list-links", http.MethodGet, "/v1/links", mayRead, "The newest 200 links, without their addresses."), a.listLinks)
+	huma.Register(h, operation("revoke-link", http.MethodPost, "/v1/links/{id}/revoke", mayOperate, "End a link, at once and at every node."), a.revokeLink)
+}
+
+func noLinks() *client.Problem {
+	return newProblem(http.StatusNotImplemented, "this server makes no links")
+}
+
+func (a *API) makeLink(ctx context.Context, in *struct {
+	Caller
+	Body client.MakeLink
+}) (*answer[client.Link], error) {
+	if a.links == nil {
+		return nil, noLinks()
+	}
+	life := linkLife
+	if in.Body.Life != "" {
+		var err error
+		if life, err = schedule.ParseDuration(in.Body.Life); err != nil {
+			return nil, wrongField("body.life", "want a duration such as 24h, from 1h to 30d")
+		}
+	}
+	made, err := a.links.Make(ctx, bellman.Link{MerchantNo: in.Body.MerchantNo, OrderNo: in.Body.OrderNo, Who: in.who, Reason: in.Body.Reason}, life)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out := shownLink(&made)
+	out.Path = sharedPath + made.Token
+	if a.publicURL != "" {
+		out.URL = a.publicURL + out.Path
+	}
+	return ok(out)
+}
+
+func (a *API) listLinks(ctx context.Context, in *struct {
+	Caller
+	MerchantNo string `query:"merchant_no" maxLength:"128" doc:"Only those of this merchant."`
+}) (*answer[client.Links], error) {
+	if a.links == nil {
+		return nil, noLinks()
+	}
+	found, err := a.links.List(ctx, in.MerchantNo, newestLinks)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out := client.Links{Links: make([]client.Link, len(found))}
+	for i := range found {
+		out.Links[i] = shownLink(&found[i])
+	}
+	return ok(out)
+}
+
+func (a *API) revokeLink(ctx context.Context, in *struct {
+	Caller
+	ID   string `path:"id" format:"uuid" doc:"The link's id."`
+	Body *client.Because
+}) (*answer[client.Link], error) {
+	if a.links == nil {
+		return nil, noLinks()
+	}
+	id, err := parseID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	ended, err := a.links.Revoke(ctx, id, in.by(given(in.Body).Reason))
+	if err != nil {
+		return nil, a.fail(missing(err, "link "+id.String()))
+	}
+	return ok(shownLink(&ended))
+}
+
+func shownLink(l *bellman.Link) client.Link {
+	return client.Link{
+		ID: l.ID.String(), MerchantNo: l.MerchantNo, OrderNo: l.OrderNo, Made: client.At(l.Made), Expires: client.At(l.Expires),
+		Who: l.Who, Reason: l.Reason, Revoked: optional(l.Revoked),
+	}
+}

@@ -1,0 +1,57 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+)
+
+// A MakeLink asks for a link that shows a merchant's notices to whoever has it.
+type MakeLink struct {
+	MerchantNo string `json:"merchant_no" minLength:"1" maxLength:"128"`
+	OrderNo    string `json:"order_no,omitempty" maxLength:"128" doc:"Only the notices of this order; left out: all of the merchant's."`
+	Life       string `json:"life,omitempty" maxLength:"64" example:"24h" doc:"How long it is good, 1h to 30d; default 24h."`
+	Reason     string `json:"reason" minLength:"1" maxLength:"500" doc:"Goes into the audit record."`
+}
+
+// A Link is a link as every call answers it.
+type Link struct {
+	ID         string `json:"id" format:"uuid"`
+	MerchantNo string `json:"merchant_no"`
+	OrderNo    string `json:"order_no,omitempty"`
+	Path       string `json:"path,omitempty" doc:"Its address on this server, for whoever made it: whoever has it sees what it shows. Left out of lists."`
+	URL        string `json:"url,omitempty" doc:"The same in full, where the configuration says how merchants reach this server (public_url)."`
+	Made       Time   `json:"made" format:"date-time"`
+	Expires    Time   `json:"expires" format:"date-time"`
+	Who        string `json:"who"`
+	Reason     string `json:"reason"`
+	Revoked    *Time  `json:"revoked" format:"date-time" doc:"null: it is not."`
+}
+
+// Links is a list of links, the newest first.
+type Links struct {
+	Links []Link `json:"links" nullable:"false"`
+}
+
+// MakeLink makes a link to a merchant's notices, or to those of one order.
+func (c *Client) MakeLink(ctx context.Context, in MakeLink) (*Link, error) {
+	return one[Link](ctx, c, http.MethodPost, "/v1/links", nil, in)
+}
+
+// Links reads the newest 200 links: of a merchant, or with no number of all.
+func (c *Client) Links(ctx context.Context, merchantNo string) ([]Link, error) {
+	q := url.Values{}
+	if merchantNo != "" {
+		q.Set("merchant_no", merchantNo)
+	}
+	l, err := one[Links](ctx, c, http.MethodGet, "/v1/links", q, nil)
+	if err != nil {
+		return nil, err
+	}
+	return l.Links, nil
+}
+
+// RevokeLink ends a link.
+func (c *Client) RevokeLink(ctx context.Context, id string, in Because) (*Link, error) {
+	return one[Link](ctx, c, http.MethodPost, "/v1/links/"+escape(id)+"/revoke", nil, in)
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+func linkCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "link MERCHANT [ORDER] --reason WHY | --list [MERCHANT] | --revoke ID",
+		Short: "Make a link that shows a merchant its notices, without an account",
+		Long: `Make a link that shows a merchant's notices, or those of one order, to whoever has
+it: what was sent, when, and what the merchant answered. It is read-only, and good
+until it expires or is revoked. --list shows the newest links, without their
+addresses; --revoke ends one.`,
+		Example: `  bellman link M1001 20261120000001 --life 24h --reason "asks whether we sent it"
+  bellman link --revoke 0199b5a0-7c1e-7d55-8c13-1f2a3b4c5d6e --reason "sent to the wrong one"`,
+		Args: arguments(0, 2, "a merchant's number, and an order's for that order alone"),
+	}
+	life := c.Flags().String("life", "24h", "how long it is good: 1h to 30d")
+	reason := c.Flags().String("reason", "", "why, for the audit record")
+	list := c.Flags().Bool("list", false, "show the newest links")
+	revoke := c.Flags().String("revoke", "", "end the link with this id")
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		switch {
+		case *list && *revoke != "", *revoke != "" && len(args) > 0, *list && len(args) > 1:
+			return wrong{fmt.Errorf("want a merchant's number, --list, or --revoke ID")}
+		case *list:
+			return to.listLinks(ctx, strings.Join(args, ""))
+		case *revoke != "":
+			ended, err := to.RevokeLink(ctx, *revoke, client.Because{Reason: *reason})
+			if err != nil {
+				return err
+			}
+			return to.print(ended, func(t *rows) { t.linkHeads(); t.link(ended) })
+		case len(args) == 0 || *reason == "":
+			return wrong{fmt.Errorf(`want a merchant's number and --reason: bellman link M1001 --reason "asks whether we sent it"`)}
+		}
+		in := client.MakeLink{MerchantNo: args[0], Life: *life, Reason: *reason}
+		if len(args) > 1 {
+			in.OrderNo = args[1]
+		}
+		made, err := to.MakeLink(ctx, in)
+		if err != nil {
+			return err
+		}
+		if made.URL == "" { // then the merchant reaches the server as the operator does
+			made.URL = strings.TrimSuffix(to.at, "/") + made.Path
+		}
+		return to.print(made, func(t *rows) {
+			t.row("link", made.URL)
+			t.row("id", made.ID)
+			t.row("expires", made.Expires)
+		})
+	})
+}
+
+func (to *call) listLinks(ctx context.Context, merchantNo string) error {
+	links, err := to.Links(ctx, merchantNo)
+	if err != nil {
+		return err
+	}
+	return to.print(client.Links{Links: links}, func(t *rows) {
+		t.linkHeads()
+		for i := range links {
+			t.link(&links[i])
+		}
+	})
+}
+
+func (t *rows) linkHeads() {
+	t.heads("ID", "MERCHANT", "ORDER", "MADE", "EXPIRES", "REVOKED", "WHO", "REASON")
+}
+
+func (t *rows) link(l *client.Link) {
+	revoked := "-"
+	if l.Revoked != nil {
+		revoked = l.Revoked.String()
+	}
+	t.row(l.ID, l.MerchantNo, shown(l.OrderNo), l.Made, l.Expires, revoked, shown(l.Who), l.Reason)
+}

@@ -1,0 +1,183 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// Links makes and ends links that show a merchant's notices. Errors are those of an
+// [Engine].
+type Links interface {
+	// Make makes a link of in's MerchantNo, OrderNo, Who and Reason.
+	Make(ctx context.Context, in bellman.Link, life time.Duration) (bellman.Link, error)
+
+	// Open reads the link that a token is of; ErrNotFound where there is none. It may
+	// be over.
+	Open(ctx context.Context, token string) (bellman.Link, error)
+
+	Get(ctx context.Context, id bellman.ID) (bellman.Link, error)
+	Revoke(ctx context.Context, id bellman.ID, by bellman.By) (bellman.Link, error)
+
+	// List returns the newest: of a merchant, or with no number of all.
+	List(ctx context.Context, merchantNo string, limit int) ([]bellman.Link, error)
+}
+
+// newestLinks is how many links a list has.
+const newestLinks = 100
+
+// lives are how long a link can be good, for people to choose from.
+var lives = []string{"1h", "6h", "24h", "3d", "7d", "30d"}
+
+const usualLife = "24h"
+
+// A linksView is the list of links.
+type linksView struct {
+	*view
+	MerchantNo string
+	Rows       []shownLink
+	More       bool // there may be older ones
+}
+
+// A shownLink is a link, and how it stands.
+type shownLink struct {
+	bellman.Link
+	State string // good, expired, revoked
+}
+
+func stateOf(l *bellman.Link) string {
+	switch {
+	case !l.Revoked.IsZero():
+		return "revoked"
+	case l.Over(time.Now()):
+		return "expired"
+	}
+	return "good"
+}
+
+func (q *request) linkList() {
+	v := &linksView{view: q.view("page.links"), MerchantNo: bounded(strings.TrimSpace(q.r.URL.Query().Get("merchant_no")), 400)}
+	found, err := q.links.List(q.r.Context(), v.MerchantNo, newestLinks+1)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	if v.More = len(found) > newestLinks; v.More {
+		found = found[:newestLinks]
+	}
+	for _, l := range found {
+		v.Rows = append(v.Rows, shownLink{l, stateOf(&l)})
+	}
+	q.render(http.StatusOK, "links", v)
+}
+
+// A newLinkView is the form that makes a link.
+type newLinkView struct {
+	*view
+	MerchantNo, OrderNo string
+	Life                string
+	pauseForm
+}
+
+func (q *request) newLink() {
+	in := q.r.URL.Query()
+	q.showNewLink(http.StatusOK, &newLinkView{MerchantNo: in.Get("merchant_no"), OrderNo: in.Get("order_no"), Life: usualLife})
+}
+
+func (q *request) showNewLink(status int, v *newLinkView) {
+	v.view = q.view("page.newlink")
+	v.MerchantNo, v.OrderNo = bounded(v.MerchantNo, 400), bounded(v.OrderNo, 400)
+	q.render(status, "newlink", v)
+}
+
+func (q *request) makeLink() {
+	in := q.r.PostForm
+	v := &newLinkView{MerchantNo: strings.TrimSpace(in.Get("merchant_no")), OrderNo: strings.TrimSpace(in.Get("order_no")), Life: in.Get("life"),
+		pauseForm: pauseForm{Reason: strings.TrimSpace(in.Get("reason"))}}
+	life, err := schedule.ParseDuration(v.Life)
+	switch {
+	case err != nil || !slices.Contains(lives, v.Life):
+		err = errLife
+	case v.MerchantNo == "":
+		err = errMerchant
+	case !reasoned(v.Reason):
+		err = errReason
+	default:
+		var made bellman.Link
+		made, err = q.links.Make(q.r.Context(), bellman.Link{MerchantNo: v.MerchantNo, OrderNo: v.OrderNo, Who: q.visitor.Who, Reason: v.Reason}, life)
+		if err == nil {
+			q.goTo("/links/" + made.ID.String() + "?done=link")
+			return
+		}
+	}
+	status := 0
+	status, v.Wrong = q.wrong(err)
+	q.showNewLink(status, v)
+}
+
+// A linkView is the page of one link.
+type linkView struct {
+	*view
+	Link    shownLink
+	Address string // in full; empty for those who may not hand it out, and when it shows nothing any more
+	pauseForm
+}
+
+func (q *request) linkPage() { q.showLink(http.StatusOK, pauseForm{}) }
+
+func (q *request) showLink(status int, form pauseForm) {
+	id, err := bellman.ParseID(q.r.PathValue("id"))
+	if err != nil {
+		q.fail(http.StatusNotFound, "error.not_found")
+		return
+	}
+	found, err := q.links.Get(q.r.Context(), id)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	v := &linkView{view: q.view("page.link"), Link: shownLink{found, stateOf(&found)}, pauseForm: form}
+	if q.visitor.May(Operate) && v.Link.State == "good" {
+		v.Address = q.publicAddress() + sharedPath + found.Token
+	}
+	q.render(status, "link", v)
+}
+
+// publicAddress is where merchants reach this server: where the configuration says,
+// or else where whoever asks does.
+func (q *request) publicAddress() string {
+	if q.publicURL != "" {
+		return q.publicURL
+	}
+	scheme := "http://"
+	if q.proxies.secure(q.r) {
+		scheme = "https://"
+	}
+	return scheme + q.r.Host
+}
+
+// revokeLink ends a link.
+func (q *request) revokeLink() {
+	id, err := bellman.ParseID(q.r.PathValue("id"))
+	if err != nil {
+		q.fail(http.StatusNotFound, "error.not_found")
+		return
+	}
+	form := pauseForm{Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
+	err = errReason
+	if reasoned(form.Reason) {
+		_, err = q.links.Revoke(q.r.Context(), id, bellman.By{Who: q.visitor.Who, Reason: form.Reason})
+	}
+	if err != nil {
+		status := 0
+		status, form.Wrong = q.wrong(err)
+		q.showLink(status, form)
+		return
+	}
+	q.goTo("/links/" + id.String() + "?done=revoke")
+}

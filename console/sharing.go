@@ -1,0 +1,232 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// sharedPath is where a link leads, with its token behind it.
+const sharedPath = "/shared/"
+
+const (
+	sharedRows     = 20 // notices on a page of a link
+	sharedAttempts = 20 // of each notice, the newest
+
+	maxViews   = 60          // of links, from one address …
+	viewWindow = time.Minute // … within this time
+)
+
+// sharedPolicy is the Content-Security-Policy of what a link shows.
+const sharedPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// A sharedView is what a link shows. Nothing in it is of another merchant, and nothing
+// of what is inside: no addresses of ours, no nodes, no names of people, no headers.
+type sharedView struct {
+	Lang, Code, Title string
+	Theme             string
+	OtherCode         string // of the other language
+	Other             string // the address of the same page in it
+	Path              string // the link's own
+	MerchantNo        string
+	OrderNo           string // of the link; empty: it shows all of the merchant's
+	Wanted            string // the order that is looked for; empty: all
+	Expires, Now      time.Time
+	Notices           []notice
+	Next              string    // the address of the page that follows; empty: this is the last
+	Back              time.Time // how far back was looked, if nothing was found and there is more
+	Failure           string    // why nothing is shown; then there is nothing else
+}
+
+// A notice is a task as the merchant that it tells may see it.
+type notice struct {
+	OrderNo, Event string
+	State          bellman.State
+	Address        string // where it goes; empty where that is not for others to know
+	Created        time.Time
+	Next           time.Time // when it is attempted next; zero: it is not
+	Attempts       []heard   // the newest first
+	Earlier        int       // that are not shown
+}
+
+// A heard attempt is one with what the merchant answered.
+type heard struct {
+	Number  int
+	Started time.Time
+	Took    time.Duration
+	Result  bellman.Result
+	Status  int
+	Answer  shownBody
+}
+
+// shared shows what a link is for, to whoever has it.
+func (c *Console) showShared(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", sharedPolicy)
+	h.Set("Referrer-Policy", "no-referrer") // the address is the link
+	h.Set("X-Robots-Tag", "noindex, nofollow, noarchive")
+	h.Set("Vary", "Accept-Language")
+	lang := c.byCode[r.URL.Query().Get("lang")]
+	if lang == nil {
+		lang = c.byCode[preferred(r.Header.Get("Accept-Language"))]
+	}
+	q := &request{Console: c, w: w, r: r, visitor: &visitor{lang: lang, Theme: themeOf(r)}}
+	v := &sharedView{Lang: lang.tag, Code: lang.code, Title: lang.say("shared.title"), Theme: q.visitor.Theme, Path: r.URL.Path, Now: time.Now()}
+	v.OtherCode = map[string]string{"en": "zh", "zh": "en"}[lang.code]
+	v.Other = v.Path + "?" + withLang(r.URL.Query(), v.OtherCode)
+	refuse := func(status int, why string) {
+		v.Failure = lang.say(why)
+		q.renderIn("bare.html", status, "shared", v)
+	}
+	if wait := c.views.enter(network(c.proxies.from(r))); wait > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
+		refuse(http.StatusTooManyRequests, "shared.slow")
+		return
+	}
+	found, err := c.links.Open(r.Context(), r.PathValue("token"))
+	switch {
+	case errors.Is(err, bellman.ErrNotFound):
+		refuse(http.StatusForbidden, "shared.changed")
+	case err != nil:
+		c.log.Error("console: a link could not be read", "err", err)
+		refuse(http.StatusServiceUnavailable, "shared.later")
+	case !found.Revoked.IsZero():
+		refuse(http.StatusGone, "shared.revoked")
+	case found.Over(time.Now()):
+		refuse(http.StatusGone, "shared.expired")
+	default:
+		if err := q.fillShared(v, &found); err != nil {
+			c.log.Error("console: what a link shows could not be read", "err", err)
+			refuse(http.StatusServiceUnavailable, "shared.later")
+			return
+		}
+		q.renderIn("bare.html", http.StatusOK, "shared", v)
+	}
+}
+
+// withLang is a query with another language.
+func withLang(in url.Values, code string) string {
+	out := url.Values{}
+	for _, name := range []string{"order_no", "before"} {
+		if value := in.Get(name); value != "" {
+			out.Set(name, value)
+		}
+	}
+	out.Set("lang", code)
+	return out.Encode()
+}
+
+// fillShared reads the notices that a link shows, as many as fit on a page.
+func (q *request) fillShared(v *sharedView, l *bellman.Link) error {
+	in := q.r.URL.Query()
+	v.MerchantNo, v.OrderNo, v.Expires = l.MerchantNo, l.OrderNo, l.Expires
+	if l.OrderNo != "" {
+		in.Del("order_no") // there is nothing else to look for
+		v.Other = v.Path + "?" + withLang(in, v.OtherCode)
+	}
+	v.Wanted = bounded(strings.TrimSpace(in.Get("order_no")), 400)
+	f := bellman.Filter{MerchantNo: l.MerchantNo, OrderNo: cmp.Or(l.OrderNo, v.Wanted)}
+	before, err := bellman.ParseID(in.Get("before"))
+	if err != nil {
+		before = bellman.ID{}
+	}
+	began := time.Now()
+	for range maxReads {
+		tasks, next, err := q.reader.List(q.r.Context(), f, before, sharedRows)
+		if err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			if len(v.Notices) == sharedRows {
+				break
+			}
+			before = t.ID
+			if t.MerchantNo != l.MerchantNo || l.OrderNo != "" && t.OrderNo != l.OrderNo || !q.told(t) {
+				continue
+			}
+			n, err := q.noticeOf(t)
+			if err != nil {
+				return err
+			}
+			v.Notices = append(v.Notices, n)
+		}
+		more := !next.IsZero()
+		if len(v.Notices) < sharedRows {
+			before = next
+		} else if len(tasks) > 0 && before != tasks[len(tasks)-1].ID {
+			more = true
+		}
+		if !more {
+			return nil
+		}
+		if len(v.Notices) == sharedRows || time.Since(began) > searchTime {
+			break
+		}
+	}
+	values := url.Values{"before": {before.String()}, "lang": {v.Code}}
+	if v.Wanted != "" {
+		values.Set("order_no", v.Wanted)
+	}
+	v.Next = v.Path + "?" + values.Encode()
+	if len(v.Notices) < sharedRows {
+		v.Back = before.Time()
+	}
+	return nil
+}
+
+// told reports whether a task tells a merchant something.
+func (q *request) told(t *bellman.Task) bool {
+	if q.kind(t) != "notify" {
+		return false
+	}
+	return q.tells == nil || q.tells(t)
+}
+
+func (q *request) noticeOf(t *bellman.Task) (notice, error) {
+	n := notice{OrderNo: t.OrderNo, Event: t.Event, State: t.State, Address: outside(t.URL), Created: t.Created()}
+	if !t.State.Ended() {
+		n.Next = t.Due
+	}
+	if t.Attempts == 0 {
+		return n, nil
+	}
+	n.Earlier = max(t.Attempts-sharedAttempts, 0)
+	log, err := q.reader.Attempts(q.r.Context(), t.ID, n.Earlier, sharedAttempts)
+	if err != nil {
+		return n, err
+	}
+	for _, a := range slices.Backward(log) {
+		n.Attempts = append(n.Attempts, heard{a.Number, a.Started, a.Took, a.Result, a.Status, showBody([]byte(a.Response), "")})
+	}
+	return n, nil
+}
+
+// outside is an address as a stranger may see it: nothing of a network of ours, and
+// neither a password nor a query, which can hold a secret.
+func outside(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	host := strings.ToLower(u.Hostname())
+	if ip, err := netip.ParseAddr(host); err == nil {
+		if ip = ip.Unmap(); !ip.IsGlobalUnicast() || ip.IsPrivate() {
+			return ""
+		}
+	} else {
+		_, last, dotted := strings.Cut(host, ".")
+		last = last[strings.LastIndexByte(last, '.')+1:]
+		if !dotted || slices.Contains([]string{"internal", "local", "localhost", "lan", "home", "corp", "svc", "intranet", "private"}, last) {
+			return ""
+		}
+	}
+	return plain((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String())
+}

@@ -1,0 +1,125 @@
+package server
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A secret is one that all nodes of a store share, and that a restart does not
+// change: it is kept in the store itself, so that whoever can read that has it, and
+// nobody else. It is safe for concurrent use.
+type secret struct {
+	store bellman.Store
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	value []byte
+	read  time.Time // when it was read last
+}
+
+// rereadOnce is the time in which a secret is read once at most.
+const rereadOnce = time.Second
+
+// Where the store keeps the secret.
+const secretKind, secretName = "cluster", "secret"
+
+type secretDoc struct {
+	Secret string `json:"secret"` // 32 bytes, in hexadecimal
+}
+
+// newSecret reads the secret, and makes one where there is none.
+func newSecret(ctx context.Context, store bellman.Store, log *slog.Logger) (*secret, error) {
+	s := &secret{store: store, log: log}
+	err := s.reread(ctx)
+	if err == nil && s.value == nil {
+		if err = s.make(ctx); err == nil {
+			err = s.reread(ctx)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the secret that nodes share: %w", err)
+	}
+	return s, nil
+}
+
+// make writes a new secret. Of two nodes that do so at once the later one's stays,
+// and the other reads it when it is refused, or before it signs for people.
+func (s *secret) make(ctx context.Context) error {
+	value := make([]byte, 32)
+	rand.Read(value) // never fails
+	text, err := json.Marshal(secretDoc{hex.EncodeToString(value)})
+	if err != nil {
+		return err
+	}
+	return s.store.Commit(ctx, &bellman.Batch{Docs: []bellman.Doc{{Kind: secretKind, Name: secretName, Value: text}}})
+}
+
+// reread reads the secret from the store.
+func (s *secret) reread(ctx context.Context) error {
+	doc, err := s.store.Doc(ctx, secretKind, secretName)
+	switch {
+	case errors.Is(err, bellman.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	var d secretDoc
+	if err := json.Unmarshal(doc.Value, &d); err != nil {
+		return fmt.Errorf("document %s/%s is not what it was: delete it, and start all nodes anew: %w", secretKind, secretName, err)
+	}
+	value, err := hex.DecodeString(d.Secret)
+	if err != nil || len(value) < sha256.Size {
+		return fmt.Errorf("document %s/%s has no secret of %d bytes: delete it, and start all nodes anew", secretKind, secretName, sha256.Size)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.value, s.read = value, time.Now()
+	return nil
+}
+
+// Refresh reads the secret again, unless that was done just now. It reports whether
+// it did.
+func (s *secret) Refresh(ctx context.Context) bool {
+	s.mu.Lock()
+	late := time.Since(s.read) > rereadOnce
+	if late {
+		s.read = time.Now()
+	}
+	s.mu.Unlock()
+	if !late {
+		return false
+	}
+	if err := s.reread(ctx); err != nil {
+		s.log.Debug("the secret that nodes share cannot be read", "err", err)
+		return false
+	}
+	return true
+}
+
+// bytes is the secret as it was read last.
+func (s *secret) bytes() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.value
+}
+
+// Key makes a key for a purpose, by HKDF: it says nothing of the secret, nor of the
+// keys for others.
+func (s *secret) Key(purpose string) []byte {
+	key, err := hkdf.Key(sha256.New, s.bytes(), nil, purpose, sha256.Size)
+	if err != nil {
+		panic(err) // of a length that is too long
+	}
+	return key
+}
