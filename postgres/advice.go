@@ -5,12 +5,18 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
 
 // explained is an error of opening with what to do about it, where the server's
 // answer tells: see appendix A of PostgreSQL's manual.
-func explained(err error) error {
+func explained(err error, o Options) error {
 	var server *pgconn.PgError
+	var wrong *pgconn.ParseConfigError
+	if errors.As(err, &wrong) {
+		return &sqlstore.AddressError{Cause: err} // it says nothing of the password
+	}
 	if !errors.As(err, &server) {
 		return err
 	}
@@ -21,6 +27,14 @@ func explained(err error) error {
 	case "3D000":
 		do = "create it: CREATE DATABASE"
 	case "42501":
+		if o.ReadOnly {
+			do = "grant the user SELECT on all tables that begin with bellman_"
+			break
+		}
+		if o.NoMigrate {
+			do = "grant the user SELECT, INSERT, UPDATE and DELETE on all tables that begin with bellman_"
+			break
+		}
 		do = "grant the user CREATE on the schema, and SELECT, INSERT, UPDATE and DELETE on all tables that begin with bellman_; or run bellman migrate as another user, and bellman serve --no-migrate as this one"
 	case "42P01":
 		do = "there are no tables of bellman here, or not all: run bellman migrate"
@@ -28,6 +42,8 @@ func explained(err error) error {
 		do = "the server, or the session, may only read, as on a standby: name the primary, or several hosts with target_session_attrs=read-write"
 	case "53300":
 		do = "the server has no connection left: raise its max_connections, or lower connections in the address of each node"
+	case "42704", "22023", "42602":
+		return &sqlstore.AddressError{Cause: fmt.Errorf("%w: a parameter of the address is neither the driver's nor a setting of the server, or has no such value", err)}
 	default:
 		return err
 	}
