@@ -5,11 +5,13 @@ import (
 	"fmt"
 
 	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
 
 // explained is an error of opening with what to do about it, where the server's
 // answer tells.
-func explained(err error) error {
+func explained(err error, o Options) error {
 	var server *driver.MySQLError
 	if !errors.As(err, &server) {
 		return err
@@ -21,6 +23,14 @@ func explained(err error) error {
 	case 1049:
 		do = "create it: CREATE DATABASE"
 	case 1044, 1142, 1143, 1227, 1370:
+		if o.ReadOnly {
+			do = "grant the user SELECT on the database"
+			break
+		}
+		if o.NoMigrate {
+			do = "grant the user SELECT, INSERT, UPDATE and DELETE on the database"
+			break
+		}
 		do = "grant the user SELECT, INSERT, UPDATE and DELETE on the database, and to create tables CREATE, ALTER and INDEX; or run bellman migrate as another user, and bellman serve --no-migrate as this one"
 	case 1146:
 		do = "there are no tables of bellman here, or not all: run bellman migrate"
@@ -29,7 +39,9 @@ func explained(err error) error {
 	case 1040, 1203, 1226:
 		do = "the server has no connection left: raise its max_connections, or lower connections in the address of each node"
 	case 1193:
-		do = "a parameter of the address is neither the driver's nor a variable of the server"
+		return &sqlstore.AddressError{Cause: fmt.Errorf("%w: a parameter of the address is neither the driver's nor a variable of the server", err)}
+	case 1231, 1232, 1238, 1064:
+		return &sqlstore.AddressError{Cause: fmt.Errorf("%w: a parameter of the address has a value that its variable cannot have", err)}
 	default:
 		return err
 	}

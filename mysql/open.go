@@ -29,6 +29,10 @@ type Options struct {
 	// another.
 	NoMigrate bool
 
+	// ReadOnly opens a store that is only read: by a user who may do no more, or at a
+	// server that may only be read. Nothing is probed, and what is written fails.
+	ReadOnly bool
+
 	// Stopped is how long a transaction may wait for its client before the server
 	// ends it, so that a process that has stopped holds no shard. Whole seconds;
 	// default 3s.
@@ -59,11 +63,11 @@ var _ bellman.Store = (*Store)(nil)
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	d, err := connect(ctx, url, o)
 	if err != nil {
-		return nil, fmt.Errorf("mysql: %w", explained(err))
+		return nil, fmt.Errorf("mysql: %w", explained(err, o))
 	}
 	s, err := d.open(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("mysql: %w", errors.Join(explained(err), d.Close()))
+		return nil, fmt.Errorf("mysql: %w", errors.Join(explained(err, o), d.Close()))
 	}
 	return s, nil
 }
@@ -72,21 +76,25 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 func Migrate(ctx context.Context, url string, o Options) error {
 	d, err := connect(ctx, url, o)
 	if err != nil {
-		return fmt.Errorf("mysql: %w", explained(err))
+		return fmt.Errorf("mysql: %w", explained(err, o))
 	}
 	if err := errors.Join(sqlstore.Migrate(ctx, d, o.shards()), d.Close()); err != nil {
-		return fmt.Errorf("mysql: %w", explained(err))
+		return fmt.Errorf("mysql: %w", explained(err, o))
 	}
 	return nil
 }
 
 func (d *database) open(ctx context.Context, o Options) (*Store, error) {
-	if !o.NoMigrate {
+	if !o.NoMigrate && !o.ReadOnly {
 		if err := sqlstore.Migrate(ctx, d, o.shards()); err != nil {
 			return nil, err
 		}
 	}
-	s, err := sqlstore.New(ctx, d)
+	open := sqlstore.New
+	if o.ReadOnly {
+		open = sqlstore.Reads
+	}
+	s, err := open(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +116,7 @@ func parseURL(address string) (*driver.Config, error) {
 	}
 	config, err := driver.ParseDSN("/?" + u.RawQuery)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("a parameter of the address is wrong: %w", err)
 	}
 	config.Net, config.Addr = "tcp", net.JoinHostPort(cmp.Or(u.Hostname(), "127.0.0.1"), cmp.Or(u.Port(), "3306"))
 	config.DBName, config.User = name, u.User.Username()
@@ -152,7 +160,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	}
 	config, err := parseURL(url)
 	if err != nil {
-		return nil, err
+		return nil, &sqlstore.AddressError{Cause: err}
 	}
 	config.Timeout = cmp.Or(config.Timeout, dialTimeout)
 	config.Logger = &driver.NopLogger{} // what it says is returned as an error too

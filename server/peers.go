@@ -40,6 +40,7 @@ type peers struct {
 
 	mu      sync.Mutex
 	resting map[string]time.Time // addresses that did not answer, and until when they are left alone
+	silent  map[string]silence   // by address, of nodes that were not reached
 	heard   map[string]int64     // by node, when the newest hint of it was signed, Unix ns
 
 	sent, failed, received, refused atomic.Int64
@@ -69,6 +70,7 @@ func newPeers(secret *secret, self string, take func(bellman.Hint), log *slog.Lo
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		resting: map[string]time.Time{},
+		silent:  map[string]silence{},
 		heard:   map[string]int64{},
 	}
 }
@@ -92,10 +94,15 @@ func (p *peers) tell(ctx context.Context, addr string, h bellman.Hint) {
 	p.mu.Lock()
 	rests := time.Now().Before(p.resting[addr])
 	p.mu.Unlock()
-	if rests || addr == p.self {
+	if addr == p.self {
+		p.unreached(addr, errSelf)
+		return
+	}
+	if rests {
 		return
 	}
 	err := p.send(ctx, addr, h)
+	p.unreached(addr, err)
 	if err == nil {
 		p.sent.Add(1)
 		return
@@ -112,6 +119,41 @@ func (p *peers) tell(ctx context.Context, addr string, h bellman.Hint) {
 	p.resting[addr] = time.Now().Add(restAfter)
 }
 
+// A silence is how long a node was not reached at its address.
+type silence struct {
+	first, last time.Time
+	said        bool
+}
+
+const (
+	sayAfter = 10 * time.Second // who died is no longer asked by then
+	sayAgain = time.Minute      // after which a silence is a new one, if nothing was tried
+)
+
+var errSelf = errors.New("it is this node's own address")
+
+// unreached notes whether a node was reached at the address that it gives. One that
+// beats, and is not reached for a while, gives a wrong one; that is said once.
+func (p *peers) unreached(addr string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil {
+		delete(p.silent, addr)
+		return
+	}
+	now := time.Now()
+	s, ok := p.silent[addr]
+	if !ok || now.Sub(s.last) > sayAgain && !s.said {
+		s.first = now
+	}
+	s.last = now
+	if !s.said && now.Sub(s.first) >= sayAfter {
+		s.said = true
+		p.log.Warn("another node is not reached at the address that it gives: what is new is found by looking, later, and its figures are missing; set advertise on that node", "addr", addr, "err", err)
+	}
+	p.silent[addr] = s
+}
+
 func (p *peers) send(ctx context.Context, addr string, h bellman.Hint) error {
 	return p.post(ctx, addr, hintPath, h, nil)
 }
@@ -119,6 +161,7 @@ func (p *peers) send(ctx context.Context, addr string, h bellman.Hint) error {
 // ask asks the node at an address of the table of nodes for its figures.
 func (p *peers) ask(ctx context.Context, addr string, ask bellman.FiguresAsk) (r engine.Report, err error) {
 	err = p.post(ctx, addr, figuresPath, ask, &r)
+	p.unreached(addr, err)
 	return r, err
 }
 

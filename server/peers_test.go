@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -217,4 +219,26 @@ func TestFigures(t *testing.T) {
 	if b.ServeHTTP(w, r); w.Code != 401 {
 		t.Errorf("a question signed as a hint: %d; want 401", w.Code)
 	}
+}
+
+// A node that is not reached for a while at the address that it gives is said once.
+func TestSaysWrongAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var text bytes.Buffer
+		p := &peers{self: "10.0.0.1:2355", silent: map[string]silence{}, resting: map[string]time.Time{}, log: slog.New(slog.NewTextHandler(&text, nil))}
+		gone := errors.New("connection refused")
+		for range 100 {
+			p.unreached("10.0.0.9:2355", gone)          // for long
+			p.tell(t.Context(), p.self, bellman.Hint{}) // gives this node's own
+			p.unreached("10.0.0.2:2355", gone)          // now and then
+			p.unreached("10.0.0.2:2355", nil)
+			time.Sleep(time.Second)
+		}
+		p.unreached("10.0.0.3:2355", gone) // once, and then nobody asks
+		time.Sleep(time.Hour)
+		p.unreached("10.0.0.3:2355", gone)
+		if said := text.String(); strings.Count(said, "set advertise on that node") != 2 || strings.Count(said, "10.0.0.9:2355") != 1 || strings.Count(said, "this node's own") != 1 {
+			t.Errorf("said\n%s; want one line for each of two addresses", said)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -56,20 +57,84 @@ func TestOpenRefusesDatabases(t *testing.T) {
 				t.Errorf("%s: refused after %v", tt.name, took)
 			}
 		}
+		testWrongAddress(t, d)
+		testReadsAlone(t, d, poor)
 		// Without the right, or the wish, to create tables.
 		for _, tt := range []struct {
 			store string
 			want  string // empty: opens
-		}{{d.url, ""}, {empty.url, "run bellman migrate"}, {newer.url, "run the bellman that made it"}} {
+		}{{d.url, ""}, {with(t, d.url, poor, ""), "grant the user SELECT, INSERT, UPDATE and DELETE on"}, {empty.url, "run bellman migrate"}, {newer.url, "run the bellman that made it"}} {
 			c := config.Default()
 			c.Listen, c.Store = "127.0.0.1:0", tt.store
 			s, err := server.Open(server.Options{Config: c, NoMigrate: true, Logger: slog.New(slog.DiscardHandler)})
 			if err == nil {
 				s.Close()
 			}
-			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "--no-migrate")) {
 				t.Errorf("Open of %s with NoMigrate = %v; want %q", tt.store, err, tt.want)
 			}
+		}
+	})
+}
+
+// What is wrong with an address is a mistake in the configuration, which no other try
+// mends: a parameter, or another database than its scheme says.
+func testWrongAddress(t *testing.T, d database) {
+	t.Helper()
+	other := strings.Replace(d.url, "postgres://", "mysql://", 1)
+	parameter, want := "connect_timeout=soon", "begin the address with that one's name"
+	if d.kind == "mysql" {
+		other = strings.Replace(d.url, "mysql://", "postgres://", 1)
+		parameter = "timeout=soon"
+	}
+	other, _, _ = strings.Cut(other, "?")
+	for store, want := range map[string]string{with(t, d.url, nil, parameter): "soon", with(t, d.url, nil, "colour=red"): "nor a", other: want} {
+		_, err := server.OpenStore(t.Context(), store, server.StoreOptions{Existing: true})
+		var wrong *server.ConfigError
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "%!") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("OpenStore(%s) = %v; want a mistake of the configuration, with %q", store, err, want)
+		}
+	}
+}
+
+// Who may only read opens a store to read it.
+func testReadsAlone(t *testing.T, d database, poor *url.Userinfo) {
+	t.Helper()
+	store, err := server.OpenStore(t.Context(), with(t, d.url, poor, ""), server.StoreOptions{Existing: true, ReadOnly: true})
+	if err != nil {
+		t.Errorf("OpenStore to read = %v", err)
+		return
+	}
+	defer store.Close()
+	if _, _, err := store.List(t.Context(), bellman.Filter{}, bellman.ID{}, 10); err != nil {
+		t.Errorf("List by a user who may only read: %v", err)
+	}
+}
+
+// A row of the shards that somebody deleted is named at the start, and while a server
+// runs, with what to do.
+func TestDeletedShard(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		store, err := server.OpenStore(t.Context(), d.url, server.StoreOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		d.run(t, "DELETE FROM bellman_shard WHERE shard IN (5, 63)")
+		const want = "those of shard 5, 63, whose tasks nobody can attempt: stop all nodes"
+		if _, err := store.Shards(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Shards = %v; want %q", err, want)
+		}
+		_, err = server.OpenStore(t.Context(), d.url, server.StoreOptions{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Fatalf("OpenStore = %v; want %q", err, want)
+		}
+		_, insert, _ := strings.Cut(err.Error(), "for each ")
+		for _, n := range []string{"5", "63"} {
+			d.run(t, strings.Replace(insert, "(N,", "("+n+",", 1))
+		}
+		if shards, err := store.Shards(t.Context()); err != nil || len(shards) != 64 {
+			t.Errorf("as it says, Shards = %d of them, %v; want 64", len(shards), err)
 		}
 	})
 }

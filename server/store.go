@@ -15,6 +15,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/api"
 	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
 	"github.com/bellmanhq/bellman/mysql"
 	"github.com/bellmanhq/bellman/pebble"
 	"github.com/bellmanhq/bellman/postgres"
@@ -25,6 +26,10 @@ type StoreOptions struct {
 	// Existing opens what is there already, and creates and changes no tables: the
 	// error says so where there is nothing, or where it is of an older version.
 	Existing bool
+
+	// ReadOnly opens a database only to be read, by a user who may do no more. An
+	// embedded store takes no notice.
+	ReadOnly bool
 
 	Logger *slog.Logger // default: discards
 }
@@ -41,7 +46,7 @@ const connectWithin = "5"
 func OpenStore(ctx context.Context, text string, o StoreOptions) (bellman.Store, error) {
 	s, err := config.ParseStore(text)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, &ConfigError{fmt.Errorf("store: %w", err)}
 	}
 	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	switch s.Kind {
@@ -52,12 +57,12 @@ func OpenStore(ctx context.Context, text string, o StoreOptions) (bellman.Store,
 		}
 		return opened(store, err)
 	case config.Postgres:
-		return connected(ctx, s, func(url string) (bellman.Store, error) {
-			return opened(postgres.Open(ctx, url, postgres.Options{Connections: s.Connections, Shards: s.Shards, NoMigrate: o.Existing, Logger: log}))
+		return connected(ctx, s, func(ctx context.Context, url string) (bellman.Store, error) {
+			return opened(postgres.Open(ctx, url, postgres.Options{Connections: s.Connections, Shards: s.Shards, NoMigrate: o.Existing, ReadOnly: o.ReadOnly, Logger: log}))
 		})
 	default:
-		return connected(ctx, s, func(url string) (bellman.Store, error) {
-			return opened(mysql.Open(ctx, url, mysql.Options{Connections: s.Connections, Shards: s.Shards, NoMigrate: o.Existing, Logger: log}))
+		return connected(ctx, s, func(ctx context.Context, url string) (bellman.Store, error) {
+			return opened(mysql.Open(ctx, url, mysql.Options{Connections: s.Connections, Shards: s.Shards, NoMigrate: o.Existing, ReadOnly: o.ReadOnly, Logger: log}))
 		})
 	}
 }
@@ -81,10 +86,10 @@ func opened[S bellman.Store](s S, err error) (bellman.Store, error) {
 }
 
 // connected opens a database, and says of which one an error is.
-func connected(ctx context.Context, s config.StoreURL, open func(url string) (bellman.Store, error)) (bellman.Store, error) {
+func connected(ctx context.Context, s config.StoreURL, open func(ctx context.Context, url string) (bellman.Store, error)) (bellman.Store, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return nil, fmt.Errorf("store: %s: is no URL", s) // it was one when it was taken apart
+		return nil, &ConfigError{fmt.Errorf("store: %s: is no URL", s)} // it was one when it was taken apart
 	}
 	query := u.Query()
 	name, value := "connect_timeout", connectWithin
@@ -95,9 +100,31 @@ func connected(ctx context.Context, s config.StoreURL, open func(url string) (be
 		query.Set(name, value)
 		u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // to PostgreSQL a plus is no space
 	}
-	store, err := open(u.String())
+	within, cancel := context.WithTimeout(ctx, openWithin)
+	defer cancel()
+	stranger := make(chan string, 1) // who waits for the wrong greeting waits for long
+	asked := time.AfterFunc(strangeAfter, func() {
+		if who := strangerAt(u); who != "" {
+			stranger <- who
+			cancel()
+		}
+	})
+	store, err := open(within, u.String())
 	if err == nil {
+		asked.Stop()
 		return store, nil
+	}
+	who := ""
+	if asked.Stop() {
+		who = strangerAt(u)
+	} else {
+		select {
+		case who = <-stranger:
+		default:
+		}
+	}
+	if who != "" {
+		return nil, &ConfigError{fmt.Errorf("store %s: what answers at %s is %s: name the other port, or begin the address with that one's name", s, u.Host, who)}
 	}
 	return nil, unopened(s, err)
 }
@@ -116,6 +143,9 @@ func oneLine(err error) string {
 
 // unopened is why a database could not be opened.
 func unopened(s config.StoreURL, err error) error {
+	if address := (*sqlstore.AddressError)(nil); errors.As(err, &address) {
+		return &ConfigError{fmt.Errorf("store %s: %s", s, oneLine(err))}
+	}
 	text := fmt.Sprintf("store %s: %s", s, oneLine(err))
 	var dial *net.OpError
 	var name *net.DNSError

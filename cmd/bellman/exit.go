@@ -67,6 +67,7 @@ func advice(err error) string {
 		return ": start a server with bellman serve, or name it with --server or BELLMAN_SERVER"
 	case errors.Is(err, syscall.EADDRINUSE):
 		return ": stop what listens there, or choose another address with --listen"
+	case strings.Contains(err.Error(), ": see bellman "): // it says so itself
 	case !errors.As(err, &failed{}) && !errors.As(err, &wrong{}):
 		return ": see bellman help"
 	}

@@ -26,17 +26,21 @@ func storeFlag(c *cobra.Command) (url func() string) {
 	return func() string { return cmp.Or(*given, os.Getenv("BELLMAN_STORE"), config.Default().Store) }
 }
 
-// openExisting opens a store, and creates none.
+// openExisting opens a store to read it, and creates none.
 func openExisting(ctx context.Context, url string) (bellman.Store, error) {
 	if err := config.Default().Set("store", url); err != nil {
 		return nil, wrong{err}
 	}
-	store, err := server.OpenStore(ctx, url, server.StoreOptions{Existing: true, Logger: warnings()})
+	store, err := server.OpenStore(ctx, url, server.StoreOptions{Existing: true, ReadOnly: true, Logger: warnings()})
 	return store, noStore(err)
 }
 
-// noStore adds to an error that says that there is no store what to do.
+// noStore adds to an error that says that there is no store what to do, and tells a
+// wrong configuration from a store that cannot be opened.
 func noStore(err error) error {
+	if config := (*server.ConfigError)(nil); errors.As(err, &config) {
+		return wrong{err}
+	}
 	if errors.Is(err, pebble.ErrNoStore) {
 		return fmt.Errorf("%w: name another directory with --store pebble:DIR, or create one with bellman migrate", err)
 	}
@@ -111,7 +115,7 @@ that a newer version has written is refused, and left as it is.`,
 			return wrong{err}
 		}
 		if err := server.MigrateStore(c.Context(), url(), warnings()); err != nil {
-			return err
+			return noStore(err)
 		}
 		_, err := fmt.Fprintf(c.OutOrStdout(), "%s is ready\n", shownStore(url()))
 		return err

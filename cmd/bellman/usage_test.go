@@ -94,9 +94,16 @@ func TestExitStatus(t *testing.T) {
 		{"resend --all", 2, "", "want a filter such as --state failed"},
 		{"resends --cancel", 2, "", "want the id of a bulk resend"},
 		{"backup dir --server http://192.0.2.1:2355", 2, "", "want an absolute one"},
+		{"check x", 2, "", "want no argument, not \"x\": see bellman check --help\n"},
 		{"check --store pebble:…/none", 1, "", "there is no store in"},
 		{"export --store pebble:…/none", 1, "", "there is no store in"},
 		{"export --store pebble:…/none --state gone", 2, "", "gone"},
+		{"export --store postgres://u@127.0.0.1:1/d?sslmode=perhaps", 2, "", "sslmode is invalid"},
+		{"export --store mysql://u@127.0.0.1:1/d?timeout=soon", 2, "", "a parameter of the address is wrong: time: invalid duration"},
+		{"migrate --store postgres://u@127.0.0.1:1/d?connect_timeout=soon", 2, "", "invalid connect_timeout"},
+		{"migrate --store env:BELLMAN_NOWHERE", 2, "", "BELLMAN_NOWHERE is not set"},
+		{"serve --store env:BELLMAN_NOWHERE", 2, "", "BELLMAN_NOWHERE is not set"},
+		{"export --store mysql://u@127.0.0.1:1/d", 1, "", "the database cannot be reached"},
 		{"migrate --store redis://h", 2, "", "\"redis\" names no store"},
 		{"bench nonsense", 2, "", "no scenario \"nonsense\""},
 		{"demo --listen 2355 --once", 2, "", "is no address"},
@@ -107,6 +114,9 @@ func TestExitStatus(t *testing.T) {
 		if r.status != tt.status || !strings.Contains(r.out, tt.out) || !strings.Contains(r.errors, tt.errors) {
 			t.Errorf("bellman %s: status %d, output %q, errors %q; want status %d, with %q and %q",
 				tt.args, r.status, r.out, r.errors, tt.status, tt.out, tt.errors)
+		}
+		if strings.Count(r.errors, "see bellman") > 1 {
+			t.Errorf("bellman %s: %q; want one advice", tt.args, r.errors)
 		}
 		if lines := strings.Count(r.errors, "\n"); tt.status != 0 && lines != 1 {
 			t.Errorf("bellman %s: %d lines of error; want one:\n%s", tt.args, lines, r.errors)
