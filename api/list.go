@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
@@ -63,8 +64,9 @@ func filter(in *client.Filter) (f bellman.Pick, wrong *badWord) {
 }
 
 const (
-	maxReads = 8   // short pages of a store that one page of a list is made of
-	readRows = 200 // tasks that are looked at at once, where some may not be wanted
+	maxReads = 8                     // short pages of a store that one page of a list is made of …
+	readTime = 25 * time.Millisecond // … and how long these may take together
+	readRows = 200                   // tasks that are looked at at once, where some may not be wanted
 )
 
 func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], error) {
@@ -78,6 +80,7 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 		return nil, wrongField("query."+wrong.name, wrong.problem)
 	}
 	page := client.TaskPage{Tasks: []client.Task{}}
+	began := time.Now()
 	for range maxReads {
 		ask := in.Limit - len(page.Tasks)
 		if f.Picky() {
@@ -98,7 +101,7 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 			}
 		}
 		page.NextCursor = taskCursor(next, &wanted)
-		if next.IsZero() || len(page.Tasks) >= in.Limit {
+		if next.IsZero() || len(page.Tasks) >= in.Limit || time.Since(began) >= readTime {
 			break
 		}
 		before = next

@@ -10,11 +10,10 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// How many rows one call of List looks at: listRows in any case, and up to
-// listMost while it has listTime, in steps of listStep at most. A queue or an event
-// has no index: what is rare is looked for among all tasks.
+// How many rows one call of List looks at: up to listMost while it has listTime, in
+// steps that grow to listStep. A queue or an event has no index: what is rare is
+// looked for among all tasks.
 const (
-	listRows = 2000
 	listMost = 50_000
 	listStep = 1024
 	listTime = 25 * time.Millisecond
@@ -43,10 +42,10 @@ func (s *Store) List(ctx context.Context, f bellman.Filter, before bellman.ID, l
 			high = to
 		}
 	}
-	seen, step, began := 0, min(max(limit, 64), listRows), time.Now()
+	seen, step, began := 0, min(max(limit, 64), listStep), time.Now()
 	for compareID(low, high) < 0 {
 		n := step
-		step = max(min(2*step, listStep), step)
+		step = min(2*step, listStep)
 		ids, err := s.candidates(ctx, f, low, high, n)
 		if err != nil {
 			return nil, next, err
@@ -78,7 +77,7 @@ func (s *Store) List(ctx context.Context, f bellman.Filter, before bellman.ID, l
 			return tasks, bellman.ID{}, nil
 		}
 		high = ids[len(ids)-1]
-		if seen += len(ids); seen >= listMost || seen >= listRows && time.Since(began) >= listTime {
+		if seen += len(ids); seen >= listMost || time.Since(began) >= listTime {
 			return tasks, high, nil
 		}
 	}
@@ -168,37 +167,59 @@ func (s *Store) queues(ctx context.Context) (names [][]byte, err error) {
 // choose keeps those ids whose tasks fit f, in their order. What an index has
 // chosen already is not looked at again.
 func (s *Store) choose(ctx context.Context, f bellman.Filter, ids []bellman.ID) ([]bellman.ID, error) {
-	byState := f.State != nil && (f.Key != "" || f.OrderNo != "" || f.MerchantNo != "" || f.URLHost != "")
-	byCold := f.Queue != "" && f.Key == "" || f.Event != "" || f.URLHost != "" ||
-		f.OrderNo != "" && f.Key != "" || f.MerchantNo != "" && (f.Key != "" || f.OrderNo != "")
-	if len(ids) == 0 || !byState && !byCold {
+	byIndex := f.Key != "" || f.OrderNo != "" || f.MerchantNo != "" || f.URLHost != ""
+	var err error
+	if f.State != nil && byIndex && len(ids) > 0 {
+		// First, for an index answers it.
+		inState := &Statement{Name: "filter tasks by state", Text: `SELECT id FROM bellman_live WHERE id IN (??)`, Args: []any{ids}}
+		if f.State.Ended() {
+			inState.Text, inState.Args = `SELECT id FROM bellman_ended WHERE state = ? AND id IN (??)`, []any{int64(*f.State), ids}
+		}
+		if ids, err = s.among(ctx, ids, inState, func(r Row, id *bellman.ID) (bool, error) { return true, r.Scan(id) }); err != nil {
+			return nil, err
+		}
+	}
+	fits := &Statement{Name: "filter tasks", Text: `SELECT id, url FROM bellman_task WHERE id IN (??)`, Args: []any{ids}}
+	and := func(column, want string) {
+		if want != "" {
+			fits.Text += ` AND ` + column + ` = ?`
+			fits.Args = append(fits.Args, []byte(want))
+		}
+	}
+	if f.Key == "" {
+		and("queue", f.Queue)
+	}
+	if f.Key != "" || f.OrderNo != "" {
+		and("merchant_no", f.MerchantNo)
+	}
+	if f.Key != "" {
+		and("order_no", f.OrderNo)
+	}
+	and("event", f.Event)
+	if len(ids) == 0 || len(fits.Args) == 1 && f.URLHost == "" {
 		return ids, nil
 	}
-	fits := map[bellman.ID]bool{}
-	status := map[bellman.ID]bellman.Status{}
-	err := s.read(ctx, func() []*Statement {
-		var statements []*Statement
-		if byState {
-			statements = append(statements, readStatuses(ids, status, nil))
-		}
-		if byCold {
-			statements = append(statements, &Statement{Name: "filter tasks", Args: []any{ids}, Text: `SELECT id, queue, merchant_no, order_no, event, url FROM bellman_task WHERE id IN (??)`,
-				Each: func(r Row) error {
-					var id bellman.ID
-					var queue, merchant, order, event, address []byte
-					if err := r.Scan(&id, &queue, &merchant, &order, &event, &address); err != nil {
-						return err
-					}
-					same := func(want string, have []byte) bool { return want == "" || want == string(have) }
-					fits[id] = same(f.Queue, queue) && same(f.MerchantNo, merchant) && same(f.OrderNo, order) && same(f.Event, event) &&
-						(f.URLHost == "" || atHost(string(address), f.URLHost))
-					return nil
-				}})
-		}
-		return statements
+	return s.among(ctx, ids, fits, func(r Row, id *bellman.ID) (bool, error) {
+		var address []byte
+		err := r.Scan(id, &address)
+		return f.URLHost == "" || atHost(string(address), f.URLHost), err
 	})
-	return slices.DeleteFunc(slices.Clone(ids), func(id bellman.ID) bool { // the caller goes on from the last one
-		st, there := status[id]
-		return byCold && !fits[id] || byState && (!there || st.State != *f.State)
-	}), err
+}
+
+// among keeps those ids that a statement finds and take takes, in their order.
+func (s *Store) among(ctx context.Context, ids []bellman.ID, found *Statement, take func(Row, *bellman.ID) (bool, error)) ([]bellman.ID, error) {
+	var taken map[bellman.ID]bool
+	err := s.read(ctx, func() []*Statement {
+		taken = map[bellman.ID]bool{}
+		found.Each = func(r Row) error {
+			var id bellman.ID
+			takes, err := take(r, &id)
+			if takes {
+				taken[id] = true
+			}
+			return err
+		}
+		return []*Statement{found}
+	})
+	return slices.DeleteFunc(slices.Clone(ids), func(id bellman.ID) bool { return !taken[id] }), err // the caller goes on from the last of ids
 }
