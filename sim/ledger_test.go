@@ -42,6 +42,7 @@ type counts struct {
 	Takeovers int           // shards that went to another life
 	Calm      int           // requests for which nothing was a reason for being late
 	Latest    time.Duration // of them
+	Own       time.Duration // of them, the latest that the node had known of
 	Print     uint64
 }
 
@@ -56,6 +57,7 @@ func (c *counts) add(d counts) {
 	c.Takeovers += d.Takeovers
 	c.Calm += d.Calm
 	c.Latest = max(c.Latest, d.Latest)
+	c.Own = max(c.Own, d.Own)
 }
 
 // A shard is who held it since when.
@@ -91,6 +93,7 @@ func (s *shard) owner() owner {
 type account struct {
 	task     bellman.Task // as it is
 	changed  time.Time    // when it became so
+	by       *life        // that made it so; nil: another writer
 	log      []bellman.Attempt
 	sends    []*send
 	accepted bool // somebody was told so
@@ -296,7 +299,7 @@ func (g *ledger) added(l *life, a *bellman.Add) {
 		g.wrong(t.ID, "added twice")
 	}
 	g.count.Adds++
-	g.tasks[t.ID] = &account{task: *t, changed: time.Now(), parked: make(map[*life]bool)}
+	g.tasks[t.ID] = &account{task: *t, changed: time.Now(), by: l, parked: make(map[*life]bool)}
 	g.order = append(g.order, t.ID)
 	st := t.Status
 	g.tell(t.ID, "%s added %s, to %s of %s, shard %d, due %s", l, t.Key, t.Endpoint, t.Queue, st.Shard, g.since(st.Due))
@@ -350,7 +353,7 @@ func (g *ledger) changed(l *life, c *bellman.Change, held map[uint16]bool) {
 		a.parked[l] = true // while the attempt is in flight
 	}
 	a.task.Status = to
-	a.changed = time.Now()
+	a.changed, a.by = time.Now(), l
 	if to.State.Ended() && !was.State.Ended() {
 		a.ended = time.Now()
 	}

@@ -32,7 +32,11 @@ func (g *ledger) sent(s *send) (nth int) {
 		late := s.clock.Sub(s.due)
 		g.count.Calm++
 		g.count.Latest = max(g.count.Latest, late)
-		if late > mostLate {
+		most := mostLate
+		if a.by == s.life && g.shard(s.shard).ownerAt(a.changed).life == s.life {
+			g.count.Own, most = max(g.count.Own, late), mostOwnLate
+		}
+		if late > most {
 			g.wrong(s.task, "%s sent attempt %d %v late, and there was no trouble", s.life, s.number, late)
 		}
 	}
@@ -53,7 +57,10 @@ func (g *ledger) sent(s *send) (nth int) {
 
 // mostLate is how late an attempt is when nothing is wrong: what another node took in is looked
 // for every second.
-const mostLate = 1200 * time.Millisecond
+const (
+	mostLate    = 1200 * time.Millisecond
+	mostOwnLate = 250 * time.Millisecond // what the node knew of
+)
 
 // maxStill is how long after a process stood still it may still do what it was
 // about to: it asked whether it might before.
