@@ -1,0 +1,358 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+func merchantsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "merchants",
+		Short: "Look after the merchants: address, keys, rules, pauses",
+		Long: `Look after the registry of merchants. What a merchant has stands before its
+queue's rules at each attempt of the tasks that name it.`,
+		Example: `  bellman merchants put M1001 --url https://merchant.example/notify --scheme standard_webhooks --secret-env MERCHANT_SECRET
+  bellman merchants rotate M1001 --generate --overlap 24h
+  bellman merchants export > merchants.ndjson && bellman merchants import --dry-run merchants.ndjson`,
+		Args: flagsAlone,
+	}
+	for _, sub := range []*cobra.Command{
+		merchantListCommand(), merchantGetCommand(), merchantPutCommand(), merchantDeleteCommand(), merchantRotateCommand(),
+		merchantStopCommand("pause", "Stop attempts of what names a merchant", (*client.Client).PauseMerchant),
+		merchantStopCommand("resume", "End a merchant's pause", (*client.Client).ResumeMerchant),
+		merchantTestCommand(), merchantImportCommand(), merchantExportCommand(), merchantResealCommand(),
+	} {
+		run := sub.RunE
+		sub.RunE = func(c *cobra.Command, args []string) error {
+			err := run(c, args)
+			if err == nil || errors.As(err, &wrong{}) {
+				return err
+			}
+			return failed{err}
+		}
+		c.AddCommand(sub)
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return wrong{errors.New("merchants: want one of list, get, put, delete, rotate, pause, resume, test, import, export, reseal: see bellman merchants --help")}
+	}
+	return c
+}
+
+func oneMerchant(c *cobra.Command, args []string) error {
+	return arguments(1, 1, "a merchant's number")(c, args)
+}
+
+func merchantListCommand() *cobra.Command {
+	c := &cobra.Command{Use: "list", Short: "List merchants", Args: flagsAlone}
+	var s client.MerchantSearch
+	c.Flags().StringVar(&s.MerchantNo, "merchant-no", "", "how the number begins")
+	c.Flags().StringVar(&s.Name, "name", "", "how the name begins")
+	most := c.Flags().Int("limit", 50, "how many at most")
+	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+		if *most < 1 {
+			return wrong{fmt.Errorf("--limit %d: want 1 or more", *most)}
+		}
+		all := []client.Merchant{}
+		for more := true; more && len(all) < *most; {
+			s.Limit = min(*most-len(all), 200)
+			page, err := to.Merchants(ctx, s)
+			if err != nil {
+				return err
+			}
+			all = append(all, page.Merchants...)
+			s.Cursor, more = page.NextCursor, page.NextCursor != ""
+		}
+		return to.print(client.MerchantPage{Merchants: all, NextCursor: s.Cursor}, func(t *rows) {
+			t.merchantHeads()
+			for i := range all {
+				t.merchant(&all[i])
+			}
+		})
+	})
+}
+
+func (t *rows) merchantHeads() {
+	t.heads("MERCHANT", "NAME", "ADDRESS", "SIGN", "SECRETS", "SCHEDULE", "SUCCESS", "PAUSED")
+}
+
+func (t *rows) merchant(m *client.Merchant) {
+	scheme, secrets := "", ""
+	if m.Sign != nil {
+		scheme, secrets = m.Sign.Scheme, strings.Join(m.Sign.Secrets, ", ")
+	}
+	t.row(m.MerchantNo, m.Name, m.NotifyURL, scheme, secrets, cut(m.Schedule, 30), cut(m.Success, 30), paused(m.Paused))
+}
+
+func (to *call) printMerchant(m *client.Merchant) error {
+	if m.Problem != "" {
+		fmt.Fprintf(to.err, "bellman: nothing can be signed for %s: %s\n", m.MerchantNo, m.Problem)
+	}
+	return to.print(m, func(t *rows) { t.merchantHeads(); t.merchant(m) })
+}
+
+func merchantGetCommand() *cobra.Command {
+	c := &cobra.Command{Use: "get MERCHANT", Short: "Show a merchant, and how its newest tasks went", Args: oneMerchant}
+	stats := c.Flags().Bool("stats", false, "how its newest tasks went")
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		if !*stats {
+			m, err := to.Merchant(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return to.printMerchant(m)
+		}
+		s, err := to.MerchantStats(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return to.print(s, func(t *rows) {
+			rate := ""
+			if s.SuccessRate != nil {
+				rate = fmt.Sprintf("%.1f%%", *s.SuccessRate*100)
+			}
+			t.heads("MERCHANT", "TASKS", "SINCE", "SUCCESS", "PENDING", "OVERDUE", "RETRYING", "FAILED", "OLDEST OVERDUE")
+			t.row(s.MerchantNo, fmt.Sprint(s.Tasks, map[bool]string{true: " or more"}[s.More]), when(s.Since), rate, s.Pending, s.Overdue, s.Retrying, s.Failed, when(s.Oldest))
+		})
+	})
+}
+
+// A secretFlag names a place on this machine where a secret is, so that it stands in
+// no list of processes.
+type secretFlag struct{ env, file string }
+
+func (s *secretFlag) flags(c *cobra.Command) {
+	c.Flags().StringVar(&s.env, "secret-env", "", "environment variable here that has the secret")
+	c.Flags().StringVar(&s.file, "secret-file", "", "file here that has the secret; - is standard input")
+}
+
+// read returns the secret; empty: none is named.
+func (s *secretFlag) read(in io.Reader) (string, error) {
+	switch {
+	case s.env != "" && s.file != "":
+		return "", wrong{errors.New("give --secret-env or --secret-file, not both")}
+	case s.env != "":
+		text := strings.TrimSpace(os.Getenv(s.env))
+		if text == "" {
+			return "", wrong{fmt.Errorf("--secret-env: variable %s is not set, or empty", s.env)}
+		}
+		return text, nil
+	case s.file == "":
+		return "", nil
+	}
+	const most = 64 << 10
+	if s.file != "-" {
+		f, err := os.Open(s.file)
+		if err != nil {
+			return "", wrong{fmt.Errorf("--secret-file: %w", err)}
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, most))
+	if err != nil {
+		return "", fmt.Errorf("--secret-file: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+func merchantPutCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "put MERCHANT",
+		Short: "Register a merchant, or change what the flags name",
+		Args:  oneMerchant,
+	}
+	var in client.PutMerchant
+	var scheme, serial string
+	var limits client.MerchantLimits
+	var secret secretFlag
+	f := c.Flags()
+	f.StringVar(&in.Name, "name", "", "for people")
+	f.StringVar(&in.NotifyURL, "url", "", "where tasks go that name no address")
+	f.StringVar(&in.Schedule, "schedule", "", "a preset's name or text; empty: the queue's")
+	f.StringVar(&in.Success, "success", "", "a preset's name or an expression; empty: the queue's")
+	f.StringVar(&in.Timeout, "timeout", "", "of one attempt; empty: the queue's")
+	f.StringVar(&scheme, "scheme", "", "how it is signed; empty: as the queue does")
+	f.StringVar(&serial, "serial", "", "of the key, for wechat_rsa")
+	f.IntVar(&limits.Concurrency, "concurrency", 0, "attempts in flight to its endpoint; 0: the queue's")
+	f.StringVar(&limits.Rate, "rate", "", "attempts to its endpoint, such as 50/s; empty: the queue's")
+	f.StringVar(&in.Reason, "reason", "", "why, for the audit record")
+	secret.flags(c)
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		key, err := secret.read(c.InOrStdin())
+		if err != nil {
+			return err
+		}
+		was, err := to.Merchant(ctx, args[0])
+		if err != nil && client.StatusOf(err) != 404 {
+			return err
+		}
+		wanted := client.PutMerchant{}
+		if err == nil {
+			wanted = asPut(was, false)
+		}
+		wanted.MerchantNo, wanted.Reason = "", in.Reason
+		for name, set := range map[string]func(){
+			"name":     func() { wanted.Name = in.Name },
+			"url":      func() { wanted.NotifyURL = in.NotifyURL },
+			"schedule": func() { wanted.Schedule = in.Schedule },
+			"success":  func() { wanted.Success = in.Success },
+			"timeout":  func() { wanted.Timeout = in.Timeout },
+			"concurrency": func() {
+				wanted.PerEndpoint = &client.MerchantLimits{Concurrency: limits.Concurrency, Rate: rateOf(wanted.PerEndpoint)}
+			},
+		} {
+			if f.Changed(name) {
+				set()
+			}
+		}
+		if f.Changed("rate") {
+			more := client.MerchantLimits{Rate: limits.Rate}
+			if wanted.PerEndpoint != nil {
+				more.Concurrency = wanted.PerEndpoint.Concurrency
+			}
+			wanted.PerEndpoint = &more
+		}
+		if f.Changed("scheme") {
+			wanted.Sign = nil
+			if scheme != "" {
+				wanted.Sign = &client.MerchantSign{Scheme: scheme, Serial: serial}
+			}
+		} else if f.Changed("serial") && wanted.Sign != nil {
+			wanted.Sign.Serial = serial
+		}
+		if key != "" {
+			if wanted.Sign == nil {
+				return wrong{errors.New("a secret needs --scheme")}
+			}
+			wanted.Sign.Secrets = []string{key}
+		}
+		m, _, err := to.PutMerchant(ctx, args[0], wanted)
+		if err != nil {
+			return err
+		}
+		return to.printMerchant(m)
+	})
+}
+
+func rateOf(l *client.MerchantLimits) string {
+	if l == nil {
+		return ""
+	}
+	return l.Rate
+}
+
+func merchantDeleteCommand() *cobra.Command {
+	c := &cobra.Command{Use: "delete MERCHANT", Short: "End a merchant's registration", Args: oneMerchant}
+	reason := c.Flags().String("reason", "", "why, for the audit record")
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		if err := to.DeleteMerchant(ctx, args[0], *reason); err != nil {
+			return err
+		}
+		return to.print(map[string]string{"deleted": args[0]}, func(t *rows) { t.row("deleted", args[0]) })
+	})
+}
+
+func merchantRotateCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rotate MERCHANT",
+		Short: "Give a merchant a new secret; both sign for a while",
+		Args:  oneMerchant,
+	}
+	var secret secretFlag
+	secret.flags(c)
+	generate := c.Flags().Bool("generate", false, "make a new one for standard_webhooks, and print it once")
+	overlap := c.Flags().String("overlap", "", "how long the others go on signing (default 24h)")
+	reason := c.Flags().String("reason", "", "why, for the audit record")
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		key, err := secret.read(c.InOrStdin())
+		switch {
+		case err != nil:
+			return err
+		case (key != "") == *generate:
+			return wrong{errors.New("rotate: want --secret-env, --secret-file or --generate")}
+		case *generate:
+			random := make([]byte, 32)
+			rand.Read(random) // does not fail
+			key = "whsec_" + base64.StdEncoding.EncodeToString(random)
+		}
+		m, err := to.RotateMerchant(ctx, args[0], client.RotateMerchant{Secret: key, Overlap: *overlap, Reason: *reason})
+		if err != nil {
+			return err
+		}
+		if *generate {
+			fmt.Fprintf(to.err, "the new secret, which is shown only now: %s\n", key)
+		}
+		return to.printMerchant(m)
+	})
+}
+
+// merchantStopCommand makes the command that pauses a merchant, or resumes it.
+func merchantStopCommand(name, short string, do func(*client.Client, context.Context, string, client.Because) error) *cobra.Command {
+	c := &cobra.Command{Use: name + " MERCHANT", Short: short, Args: oneMerchant}
+	reason := c.Flags().String("reason", "", "why, for the audit record")
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		if err := do(to.Client, ctx, args[0], client.Because{Reason: *reason}); err != nil {
+			return err
+		}
+		done := map[string]string{"pause": "paused", "resume": "resumed"}[name]
+		return to.print(client.Paused{Names: args}, func(t *rows) { t.row(done, args[0]) })
+	})
+}
+
+func merchantTestCommand() *cobra.Command {
+	c := &cobra.Command{Use: "test MERCHANT", Short: "Send a merchant a test, and show what came of it", Args: oneMerchant}
+	queue := c.Flags().String("queue", "", "a queue of kind notify; needed where there are several")
+	reason := c.Flags().String("reason", "", "why, for the audit record")
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		task, err := to.TestMerchant(ctx, args[0], client.TestMerchant{Queue: *queue, Reason: *reason})
+		if err != nil {
+			return err
+		}
+		// One attempt: it is over when that is. A merchant that is paused takes longer.
+		for end := time.Now().Add(15 * time.Second); task.State == "pending" && time.Now().Before(end); {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(200 * time.Millisecond):
+			}
+			d, err := to.Task(ctx, client.ByID(task.ID))
+			if err != nil {
+				return err
+			}
+			task = &d.Task
+		}
+		return to.print(task, func(t *rows) { t.taskHeads(); t.task(task) })
+	})
+}
+
+func merchantResealCommand() *cobra.Command {
+	c := &cobra.Command{Use: "reseal", Short: "Seal all secrets under the newest master key", Args: flagsAlone}
+	reason := c.Flags().String("reason", "", "why, for the audit record")
+	return remoteWithin(c, func() time.Duration { return 0 }, func(ctx context.Context, to *call, _ []string) error {
+		done, err := to.ResealMerchants(ctx, client.Because{Reason: *reason})
+		if err != nil {
+			return err
+		}
+		if err := to.print(done, func(t *rows) {
+			t.heads("EXAMINED", "RESEALED", "UNREADABLE")
+			t.row(done.Examined, done.Resealed, done.Unreadable)
+		}); err != nil {
+			return err
+		}
+		if done.Unreadable > 0 {
+			return fmt.Errorf("%d merchants have secrets that cannot be opened, and stay as they are: %s", done.Unreadable, done.FirstError)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,388 @@
+package server_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+// A notified is where a merchant is told: it notes what came, and answers as it is told.
+type notified struct {
+	*httptest.Server
+	mu     sync.Mutex
+	answer string
+	got    []*http.Request
+	bodies [][]byte
+}
+
+func openNotified(t *testing.T, answer string) *notified {
+	s := &notified{answer: answer}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.got, s.bodies = append(s.got, r), append(s.bodies, body)
+		io.WriteString(w, s.answer)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *notified) last() (*http.Request, []byte, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.got) == 0 {
+		return nil, nil, 0
+	}
+	return s.got[len(s.got)-1], s.bodies[len(s.got)-1], len(s.got)
+}
+
+func (s *notified) says(answer string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer = answer
+}
+
+func randomKey(prefix string) string {
+	key := make([]byte, 32)
+	rand.Read(key)
+	return prefix + base64.StdEncoding.EncodeToString(key)
+}
+
+func put(t *testing.T, api *client.Client, no string, in client.PutMerchant) *client.Merchant {
+	t.Helper()
+	m, _, err := api.PutMerchant(t.Context(), no, in)
+	if err != nil {
+		t.Fatalf("put merchant %s: %v", no, err)
+	}
+	return m
+}
+
+// resend makes one more attempt now, and returns the task when it is recorded.
+func again(t *testing.T, api *client.Client, id string, n int) *client.TaskDetail {
+	t.Helper()
+	if _, err := api.Resend(t.Context(), client.ByID(id), client.ResendTask{}); err != nil {
+		t.Fatal(err)
+	}
+	return until(t, api, id, attempted(n))
+}
+
+// A merchant's address, rule, schedule and keys stand at each attempt as they are
+// then.
+func TestMerchantAtEachAttempt(t *testing.T) {
+	var log bytes.Buffer
+	master, former, newer := randomKey(""), randomKey("whsec_"), randomKey("whsec_")
+	api, _, stop := serveLogged(t, t.TempDir(), slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		func(c *config.Config) { c.MasterKeys = []sign.Secret{sign.NewSecret(master)} })
+	first, second := openNotified(t, "no"), openNotified(t, "no")
+
+	in := client.PutMerchant{Name: "Zhang", NotifyURL: first.URL + "/a", Schedule: "0s, 1h, 2h", Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{former}}}
+	m := put(t, api, "M1", in)
+	if text, _ := json.Marshal(m); bytes.Contains(text, []byte(former[8:40])) || m.Sign == nil || m.Sign.Secrets[0] != "***"+former[len(former)-4:] {
+		t.Errorf("PUT answers %s; want the last four characters of the secret alone", text)
+	}
+	task := create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M1", Body: "{}"})
+	if task.Schedule != "0s, 1h, 2h" {
+		t.Errorf("schedule %q, want the merchant's", task.Schedule)
+	}
+	d := until(t, api, task.ID, attempted(1))
+	r, body, n := first.last()
+	if n != 1 || r.URL.Path != "/a" {
+		t.Fatalf("%d requests, the last %+v; %+v", n, r, d)
+	}
+	verify := func(r *http.Request, body []byte, keys ...string) {
+		t.Helper()
+		for _, key := range keys {
+			w, err := standardwebhooks.NewWebhook(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Verify(body, r.Header); err != nil {
+				t.Errorf("verify with …%s: %v", key[len(key)-4:], err)
+			}
+		}
+		if got := len(strings.Fields(r.Header.Get("Webhook-Signature"))); got != len(keys) {
+			t.Errorf("%d signatures, want %d", got, len(keys))
+		}
+	}
+	verify(r, body, former)
+
+	// Another address, with a path of its own, from the next attempt on.
+	in.NotifyURL, in.Sign.Secrets = second.URL+"/b", nil
+	put(t, api, "M1", in)
+	again(t, api, task.ID, 2)
+	if r, body, n = second.last(); n != 1 || r.URL.Path != "/b" {
+		t.Fatalf("%d requests at the new address, the last %+v", n, r)
+	}
+	verify(r, body, former)
+
+	// A new secret signs beside the former one.
+	rotated, err := api.RotateMerchant(t.Context(), "M1", client.RotateMerchant{Secret: newer, Overlap: "1h"})
+	if err != nil || len(rotated.Sign.Keys) != 2 || rotated.Sign.Keys[0].Until != nil || rotated.Sign.Keys[1].Until == nil {
+		t.Fatalf("rotate: %+v, %v", rotated, err)
+	}
+	again(t, api, task.ID, 3)
+	r, body, _ = second.last()
+	verify(r, body, newer, former)
+	// … and once more without any overlap.
+	last := randomKey("whsec_")
+	if _, err := api.RotateMerchant(t.Context(), "M1", client.RotateMerchant{Secret: last, Overlap: "0s"}); err != nil {
+		t.Fatal(err)
+	}
+	again(t, api, task.ID, 4)
+	r, body, _ = second.last()
+	verify(r, body, last)
+
+	// The rule is the merchant's, and looked at each time.
+	second.says("thanks")
+	in.Success = `body == "thanks"`
+	put(t, api, "M1", in)
+	if d := again(t, api, task.ID, 5); d.State != "succeeded" {
+		t.Errorf("%s, want the merchant's rule to accept", d.State)
+	}
+
+	for _, secret := range []string{former, newer, last, master} {
+		if text := strings.TrimPrefix(secret, "whsec_"); strings.Contains(log.String(), text) {
+			t.Errorf("a secret stands in the log: %s", log.String())
+		}
+	}
+	stop()
+}
+
+// A schedule of the merchant's is followed by tasks that gave none, also by those that
+// are there already.
+func TestMerchantSchedule(t *testing.T) {
+	api, _, stop := serve(t, t.TempDir(), nil)
+	defer stop()
+	s := openNotified(t, "no")
+	in := client.PutMerchant{NotifyURL: s.URL, Schedule: "0s, 1h, 2h"}
+	put(t, api, "M1", in)
+	lent := create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M1"})
+	own := create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M1", Schedule: "0s, 1h*5"})
+	until(t, api, lent.ID, attempted(1))
+	until(t, api, own.ID, attempted(1))
+	in.Schedule = "0s, 10ms*2"
+	put(t, api, "M1", in)
+	for _, task := range []*client.Task{lent, own} {
+		if _, err := api.Resend(t.Context(), client.ByID(task.ID), client.ResendTask{Mode: "restart"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := until(t, api, lent.ID, func(d *client.TaskDetail) bool { return d.State == "failed" }); d.Attempts != 4 {
+		t.Errorf("%d attempts, want one and three by the new schedule", d.Attempts)
+	}
+	if d := until(t, api, own.ID, attempted(2)); d.State != "pending" || d.Due.Sub(time.Now()) < 50*time.Minute {
+		t.Errorf("a schedule of the task's own was not kept: %+v", d)
+	}
+}
+
+// What is not registered is refused when it is added, and fails with a clear error
+// when it was deleted meanwhile; nothing is lost.
+func TestMerchantMissing(t *testing.T) {
+	api, _, stop := serve(t, t.TempDir(), nil)
+	defer stop()
+	_, _, err := api.Create(t.Context(), client.CreateTask{Queue: "default", MerchantNo: "M1"})
+	if p, ok := err.(*client.Problem); !ok || p.Status != 422 || len(p.Errors) != 1 || p.Errors[0].Location != "body.url" || !strings.Contains(p.Errors[0].Message, "M1") {
+		t.Fatalf("create without any address: %v", err)
+	}
+	s := openNotified(t, "no")
+	put(t, api, "M1", client.PutMerchant{NotifyURL: s.URL, Schedule: "0s, 30ms*200"})
+	task := create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M1"})
+	until(t, api, task.ID, attempted(1))
+	if err := api.DeleteMerchant(t.Context(), "M1", "moved away"); err != nil {
+		t.Fatal(err)
+	}
+	d := until(t, api, task.ID, func(d *client.TaskDetail) bool { return d.Last.Error != "" })
+	if d.Last.Result != "unreachable" || !strings.Contains(d.Last.Error, "merchant M1") || d.State != "pending" {
+		t.Errorf("an attempt without a merchant: %+v", d.Last)
+	}
+	s.says("success")
+	put(t, api, "M1", client.PutMerchant{NotifyURL: s.URL})
+	again(t, api, task.ID, d.Attempts+1)
+	until(t, api, task.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
+	if err := api.DeleteMerchant(t.Context(), "M2", ""); err == nil || err.(*client.Problem).Status != 404 {
+		t.Errorf("delete of nobody: %v", err)
+	}
+}
+
+// A pause holds what names the merchant, wherever it goes, and nobody else.
+func TestMerchantPause(t *testing.T) {
+	dir := t.TempDir()
+	api, _, stop := serve(t, dir, nil)
+	s := openNotified(t, "success")
+	put(t, api, "M1", client.PutMerchant{NotifyURL: s.URL + "/m1"})
+	put(t, api, "M2", client.PutMerchant{NotifyURL: s.URL + "/m2"})
+	if err := api.PauseMerchant(t.Context(), "M1", client.Because{Reason: "asked to"}); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := api.Merchant(t.Context(), "M1"); err != nil || m.Paused == nil || m.Paused.Reason != "asked to" {
+		t.Errorf("paused: %+v, %v", m, err)
+	}
+	held := create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M1"})
+	own := create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M1", URL: s.URL + "/own"})
+	other := create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M2"})
+	until(t, api, other.ID, attempted(1))
+	stop()
+	api, _, stop = serve(t, dir, nil) // over a restart too
+	defer stop()
+	another := create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M2"})
+	until(t, api, another.ID, attempted(1))
+	for _, task := range []*client.Task{held, own} {
+		if d, err := api.Task(t.Context(), client.ByID(task.ID)); err != nil || d.Attempts != 0 || !d.Due.Equal(task.Due.Time) {
+			t.Errorf("a task of a paused merchant: %+v, %v", d, err)
+		}
+	}
+	if err := api.ResumeMerchant(t.Context(), "M1", client.Because{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range []*client.Task{held, own} {
+		until(t, api, task.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
+	}
+}
+
+// A server with another master key is not ready and says which it lacks; it sends
+// nothing unsigned, and goes on when the key is back.
+func TestMerchantMasterKeys(t *testing.T) {
+	dir := t.TempDir()
+	former, newer := randomKey(""), randomKey("")
+	with := func(keys ...string) func(*config.Config) {
+		return func(c *config.Config) {
+			for _, k := range keys {
+				c.MasterKeys = append(c.MasterKeys, sign.NewSecret(k))
+			}
+		}
+	}
+	s := openNotified(t, "no")
+	in := client.PutMerchant{NotifyURL: s.URL, Schedule: "0s, 1h", Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{randomKey("whsec_")}}}
+
+	api, _, stop := serve(t, dir, nil)
+	if _, _, err := api.PutMerchant(t.Context(), "M1", in); err == nil || !strings.Contains(err.Error(), "master_key") {
+		t.Errorf("a secret without a master key: %v", err)
+	}
+	stop()
+
+	api, _, stop = serve(t, dir, with(former))
+	m := put(t, api, "M1", in)
+	id := m.Sign.Keys[0].MasterID
+	task := create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M1"})
+	until(t, api, task.ID, attempted(1))
+	stop()
+
+	_, _, sent := s.last()
+	api, _, stop = serve(t, dir, with(newer))
+	if err := api.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), id) {
+		t.Errorf("ready with another master key: %v; want it to name %s", err, id)
+	}
+	d := again(t, api, task.ID, 2)
+	if _, _, n := s.last(); n != sent || !strings.Contains(d.Last.Error, id) {
+		t.Errorf("%d requests more; the attempt says %q, want the missing key %s", n-sent, d.Last.Error, id)
+	}
+	stop()
+
+	api, _, stop = serve(t, dir, with(newer, former))
+	eventually(t, "ready with both", func() bool { return api.Ready(t.Context()) == nil })
+	again(t, api, task.ID, 3)
+	if _, _, n := s.last(); n != sent+1 {
+		t.Errorf("%d requests, want %d", n, sent+1)
+	}
+	done, err := api.ResealMerchants(t.Context(), client.Because{})
+	if err != nil || done.Examined != 1 || done.Resealed != 1 || done.Unreadable != 0 {
+		t.Errorf("reseal: %+v, %v", done, err)
+	}
+	stop()
+
+	api, _, stop = serve(t, dir, with(newer))
+	defer stop()
+	eventually(t, "ready with the newer alone, after a reseal", func() bool { return api.Ready(t.Context()) == nil })
+	again(t, api, task.ID, 4)
+	if _, _, n := s.last(); n != sent+2 {
+		t.Errorf("%d requests, want %d", n, sent+2)
+	}
+}
+
+// A test goes the real way; figures say how it went; the audit who did what.
+func TestMerchantTestAndFigures(t *testing.T) {
+	api, _, stop := serve(t, t.TempDir(), nil)
+	defer stop()
+	s := openNotified(t, "no")
+	put(t, api, "M/1 商户", client.PutMerchant{NotifyURL: s.URL})
+	task, err := api.TestMerchant(t.Context(), "M/1 商户", client.TestMerchant{Reason: "new"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := until(t, api, task.ID, func(d *client.TaskDetail) bool { return d.State == "failed" })
+	if _, body, n := s.last(); n != 1 || !bytes.Contains(body, []byte("bellman.test")) || d.Event != "bellman.test" || d.Attempts != 1 {
+		t.Errorf("a test: %d requests, %s, %+v", n, body, d)
+	}
+	stats, err := api.MerchantStats(t.Context(), "M/1 商户")
+	if err != nil || stats.Tasks != 1 || stats.Failed != 1 || stats.SuccessRate == nil || *stats.SuccessRate != 0 || len(stats.LastFailed) != 1 || stats.Results["refused"] != 1 {
+		t.Errorf("figures: %+v, %v", stats, err)
+	}
+	var actions []string
+	for a, err := range api.Audits(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Target == "merchant/M/1 商户" {
+			actions = append(actions, a.Action)
+		}
+	}
+	if fmt.Sprint(actions) != "[test put]" {
+		t.Errorf("audited %v, want a test and a put", actions)
+	}
+}
+
+// A change made at one node is used by the other's next attempt within about a second;
+// of several nodes none has to be told.
+func TestMerchantOnTwoNodes(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		first, second := openNotified(t, "no"), openNotified(t, "no")
+		open := func(node string) *client.Client {
+			api, _, stop := serve(t, t.TempDir(), func(c *config.Config) { c.Store, c.Node = d.url, node })
+			t.Cleanup(stop)
+			return api
+		}
+		a, b := open("a"), open("b")
+		put(t, a, "M1", client.PutMerchant{NotifyURL: first.URL, Schedule: "0s, 1h*100"})
+		var tasks []string
+		for i := range 40 { // some on each node
+			api := []*client.Client{a, b}[i%2]
+			task := create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M1"})
+			until(t, a, task.ID, attempted(1))
+			tasks = append(tasks, task.ID)
+		}
+		if _, _, n := first.last(); n < len(tasks) {
+			t.Fatalf("%d requests, want %d", n, len(tasks))
+		}
+		put(t, b, "M1", client.PutMerchant{NotifyURL: second.URL})
+		changed := time.Now()
+		for _, id := range tasks {
+			_, _, had := second.last()
+			for n := 2; ; n++ {
+				again(t, a, id, n)
+				if _, _, has := second.last(); has > had {
+					break
+				}
+				if took := time.Since(changed); took > 5*time.Second { // a second, and a busy machine
+					t.Fatalf("%v after the change an attempt goes to the former address", took)
+				}
+			}
+		}
+	})
+}
