@@ -36,6 +36,7 @@ type fake struct {
 	minutes   []bellman.Stats
 	nodes     []bellman.NodeInfo
 	unowned   []bellman.Lease
+	silent    []string
 }
 
 func (f *fake) note(format string, args ...any) error {
@@ -94,14 +95,22 @@ func (f *fake) ResumeEndpoint(_ context.Context, name string, by bellman.By) err
 	return f.note("resume endpoint %s %q %q", name, by.Who, by.Reason)
 }
 
-func (f *fake) Queues(context.Context) ([]bellman.QueueInfo, error) {
-	return f.queues, f.note("queues")
+func (f *fake) Figures(_ context.Context, ask bellman.FiguresAsk) (bellman.Figures, error) {
+	out := bellman.Figures{Gauges: f.gauges, Nodes: 1, Silent: f.silent}
+	if ask.Queues {
+		out.Queues = f.queues
+	}
+	if ask.Endpoints {
+		out.Endpoints = f.endpoints
+	}
+	for range ask.Windows {
+		out.Windows = append(out.Windows, f.stats)
+	}
+	if ask.Minutes > 0 {
+		out.Minutes = f.minutes
+	}
+	return out, f.note("figures")
 }
-
-func (f *fake) Endpoints() []bellman.EndpointInfo     { return f.endpoints }
-func (f *fake) Gauges(context.Context) bellman.Gauges { return f.gauges }
-func (f *fake) Stats(time.Duration) bellman.Stats     { return f.stats }
-func (f *fake) Minutes(int) []bellman.Stats           { return f.minutes }
 
 func (f *fake) Nodes(context.Context) ([]bellman.NodeInfo, []bellman.Lease, error) {
 	return f.nodes, f.unowned, f.fail

@@ -338,6 +338,22 @@ func TestOverviewSaysNoDataWhereThereIsNone(t *testing.T) {
 	}
 }
 
+// Where nodes did not answer, the pages with figures say which.
+func TestFiguresThatAreNotWhole(t *testing.T) {
+	s := open(t)
+	s.fake.queues = []bellman.QueueInfo{{Name: "pay", Kind: "notify"}}
+	s.fake.silent = []string{"vm/2", "<vm>/3"}
+	for _, path := range []string{"/", "/endpoints", "/queues"} {
+		if got := s.get(t, path).body; !strings.Contains(got, "These figures are not whole. No answer from: vm/2, &lt;vm&gt;/3") {
+			t.Errorf("%s does not say whose figures are missing", path)
+		}
+	}
+	s = open(t)
+	if got := s.get(t, "/").body; strings.Contains(got, "not whole") || !strings.Contains(got, `no data</p>`) {
+		t.Error("without figures of any time the page does not say that there is no data")
+	}
+}
+
 func TestOverviewSaysWhatNeedsAPerson(t *testing.T) {
 	s := open(t)
 	s.fake.endpoints = []bellman.EndpointInfo{
@@ -378,7 +394,7 @@ func TestPausing(t *testing.T) {
 	if got := s.post(t, "/endpoints?name="+url.QueryEscape(name), "/endpoints", "name", name, "action", "resume", "reason", "why"); got.StatusCode != http.StatusSeeOther {
 		t.Errorf("resume: %d", got.StatusCode)
 	}
-	if got, want := strings.ReplaceAll(s.fake.called(), "queues; ", ""), `pause queue pay "" "why"; resume endpoint https://m.example:443 "" "why"`; got != want {
+	if got, want := strings.ReplaceAll(s.fake.called(), "figures; ", ""), `pause queue pay "" "why"; resume endpoint https://m.example:443 "" "why"`; got != want {
 		t.Errorf("the engine was asked %s; want %s", got, want)
 	}
 }

@@ -73,10 +73,11 @@ func (q *request) pauseOrResume(page string, pause, resume func(context.Context,
 type endpointsView struct {
 	*view
 	pauseForm
-	Part string                 // of the names that are shown; empty: all
-	Rows []bellman.EndpointInfo // those in trouble first
-	More int                    // that are not shown
-	One  *bellman.EndpointInfo  // that the form is about; nil: none
+	Part   string                 // of the names that are shown; empty: all
+	Rows   []bellman.EndpointInfo // those in trouble first
+	More   int                    // that are not shown
+	One    *bellman.EndpointInfo  // that the form is about; nil: none
+	Silent []string               // nodes whose endpoints these are not
 }
 
 // endpointRows is how many endpoints are shown.
@@ -88,7 +89,13 @@ func (q *request) endpointPage() {
 
 func (q *request) showEndpoints(status int, form pauseForm) {
 	v := &endpointsView{view: q.view("page.endpoints"), pauseForm: form, Part: bounded(strings.TrimSpace(q.r.URL.Query().Get("part")), 400)}
-	for _, e := range q.engine.Endpoints() {
+	all, err := q.engine.Figures(q.r.Context(), bellman.FiguresAsk{Endpoints: true})
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	v.Silent = all.Silent
+	for _, e := range all.Endpoints {
 		if v.Name == e.Endpoint {
 			one := e
 			v.One = &one

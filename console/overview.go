@@ -31,7 +31,9 @@ type figures struct {
 	OpenMore int                    // how many of these are not shown
 	Nodes    []bellman.NodeInfo
 	Unowned  int
-	Chart    string // JSON for the charts
+	Of       int      // nodes whose figures these are
+	Silent   []string // nodes whose figures these are not
+	Chart    string   // JSON for the charts
 	Slow     *slowFigures
 }
 
@@ -71,14 +73,18 @@ func (c *Console) figures(ctx context.Context) (*figures, error) {
 		if err != nil {
 			return nil, err
 		}
-		queues, err := c.engine.Queues(ctx)
+		all, err := c.engine.Figures(ctx, bellman.FiguresAsk{Queues: true, Endpoints: true, Gauges: true,
+			Windows: []time.Duration{nearPast, troubleWindow}, Minutes: chartMinutes})
 		if err != nil {
 			return nil, err
 		}
-		f := &figures{At: time.Now(), Near: c.engine.Stats(nearPast), Hour: c.engine.Stats(troubleWindow),
-			Gauges: c.engine.Gauges(ctx), Queues: queues, Slow: slow, Chart: chart(c.engine.Minutes(chartMinutes))}
-		for i := range queues {
-			m := &queues[i].LastMinute
+		if len(all.Windows) < 2 { // of nobody
+			all.Windows = make([]bellman.Stats, 2)
+		}
+		f := &figures{At: time.Now(), Near: all.Windows[0], Hour: all.Windows[1], Gauges: all.Gauges, Queues: all.Queues, Slow: slow,
+			Chart: chart(all.Minutes), Of: all.Nodes, Silent: all.Silent}
+		for i := range all.Queues {
+			m := &all.Queues[i].LastMinute
 			f.Last.Added += m.Added
 			f.Last.Succeeded += m.Succeeded
 			f.Last.Failed += m.Failed
@@ -86,7 +92,7 @@ func (c *Console) figures(ctx context.Context) (*figures, error) {
 				f.Attempts += n
 			}
 		}
-		for _, e := range c.engine.Endpoints() {
+		for _, e := range all.Endpoints {
 			if trouble(&e) > 0 {
 				f.Breakers = append(f.Breakers, e)
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// An Engine does what is done by hand, and knows the figures of this node. Errors
+// An Engine does what is done by hand, and knows the figures of all nodes. Errors
 // are those of package bellman.
 type Engine interface {
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error)
@@ -24,14 +24,9 @@ type Engine interface {
 	PauseEndpoint(ctx context.Context, name string, by bellman.By) error
 	ResumeEndpoint(ctx context.Context, name string, by bellman.By) error
 
-	Queues(ctx context.Context) ([]bellman.QueueInfo, error)
-	Endpoints() []bellman.EndpointInfo
-	Gauges(ctx context.Context) bellman.Gauges
-
-	// Stats sums up the latest window; Minutes has the latest n minutes one by one,
-	// the oldest first, and nothing of the time before the node started.
-	Stats(window time.Duration) bellman.Stats
-	Minutes(n int) []bellman.Stats
+	// Figures are those of all nodes, and of nothing before they started; it names the
+	// nodes that did not answer in time.
+	Figures(ctx context.Context, ask bellman.FiguresAsk) (bellman.Figures, error)
 }
 
 // A Reader is what the console reads from a store; every [bellman.Store] has it.
