@@ -17,14 +17,14 @@ var types = strings.NewReplacer(
 )
 
 // words are those of statements. The clock has no time zone, so that it does
-// not jump with one. A cursor is spelled out, because MariaDB reads a row value
-// from the shard's beginning.
+// not jump with one. A cursor is two ranges, because MariaDB reads a row value
+// from the shard's beginning, and what is neither from that of its millisecond.
 var words = strings.NewReplacer(
 	"{now}", "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)", "{number}", "SIGNED", "{by key}", "FORCE INDEX (bellman_task_key)",
 	"{by merchant_no}", "FORCE INDEX (bellman_task_merchant)", "{by order_no}", "FORCE INDEX (bellman_task_order)", "{by url_host}", "FORCE INDEX (bellman_task_host)",
 	"{within merchant_no}", "merchant_no = ? AND id >= ? AND merchant_no = ? AND id < ?",
 	"{within order_no}", "order_no = ? AND id >= ? AND order_no = ? AND id < ?",
-	"{after}", "(look > ? OR id > ?)",
+	"{page}", "(look > ? AND look < ? OR look = ? AND id > ?)",
 	"{within url_host}", "url_host = ? AND id >= ? AND url_host = ? AND id < ?",
 )
 

@@ -28,7 +28,7 @@ var words = strings.NewReplacer("{now}", now, "{number}", "bigint", "IN (??)", "
 	" {by key}", "", " {by merchant_no}", "", " {by order_no}", "", " {by url_host}", "",
 	"{within merchant_no}", "(merchant_no, id) >= (?, ?) AND (merchant_no, id) < (?, ?)",
 	"{within order_no}", "(order_no, id) >= (?, ?) AND (order_no, id) < (?, ?)",
-	"{after}", "(look, id) > (?, ?)",
+	"{page}", "look >= ? AND look < ? AND (look, id) > (?, ?)",
 	"{within url_host}", "(url_host, id) >= (?, ?) AND (url_host, id) < (?, ?)",
 )
 

@@ -15,8 +15,9 @@ import (
 // such lists, and {now} the database's clock in Unix ms. {by COLUMN} stands after
 // the name of bellman_task for its index that begins with that column, or with
 // {by key} for that of keys, and {within COLUMN} for COLUMN = ? AND id >= ?
-// AND COLUMN = ? AND id < ?, in words that lead to this index. {after} stands
-// beside look >= ? for look > ? OR id > ?.
+// AND COLUMN = ? AND id < ?, in words that lead to this index. {page} stands
+// for look >= ? AND look < ? AND (look > ? OR id > ?), in words that lead right
+// behind that id.
 type Driver interface {
 	// Read runs statements outside of a transaction, in one flight if it can.
 	Read(ctx context.Context, statements ...*Statement) error

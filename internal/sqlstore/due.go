@@ -93,7 +93,7 @@ func comparePosition(a, b bellman.Entry) int {
 // dueScan is the scan of one shard, in the words in which a database begins right
 // behind the cursor: many tasks may be due at one millisecond.
 const dueScan = `SELECT id, look, due, line, version, attempts, shard FROM bellman_live
-	WHERE shard = ? AND look >= ? AND look < ? AND {after} ORDER BY look, id LIMIT ?`
+	WHERE shard = ? AND {page} ORDER BY look, id LIMIT ?`
 
 // duePage reads up to each entries of each shard.
 func (s *Store) duePage(ctx context.Context, shards []uint16, from bellman.Position, to int64, each int, page []bellman.Entry) ([]bellman.Entry, error) {
@@ -144,7 +144,7 @@ func (s *Store) CountDue(ctx context.Context, shards []uint16, from bellman.Posi
 	slices.Sort(list)
 	err = s.read(ctx, func() []*Statement {
 		return []*Statement{{Name: "count due tasks", Args: []any{slices.Compact(list), from.Look, to, from.Look, from.ID, most},
-			Text: `SELECT COUNT(*) FROM (SELECT 1 FROM bellman_live WHERE shard IN (??) AND look >= ? AND look < ? AND {after} LIMIT ?) d`,
+			Text: `SELECT COUNT(*) FROM (SELECT 1 FROM bellman_live WHERE shard IN (??) AND {page} LIMIT ?) d`,
 			Each: func(r Row) error { return r.Scan(&n) }}}
 	})
 	return n, err
