@@ -111,7 +111,7 @@ func (c *cluster) settle(t *testing.T) map[string]client.TaskDetail {
 		n.stop(t)
 	}
 	if t.Failed() {
-		c.logs(t)
+		c.logs(t, 12)
 	}
 	return kept(t, c.store)
 }
@@ -159,12 +159,12 @@ func (c *cluster) pending(t testing.TB) int64 {
 	return n
 }
 
-// logs shows what the nodes said last.
-func (c *cluster) logs(t testing.TB) {
+// logs shows the last lines of what each process of each node said.
+func (c *cluster) logs(t testing.TB, lines int) {
 	for _, n := range c.nodes {
 		var text strings.Builder
 		for _, l := range n.logs {
-			text.WriteString(l.tail(12))
+			text.WriteString(l.tail(lines))
 		}
 		t.Logf("node %d:\n%s", n.number, &text)
 	}

@@ -137,8 +137,32 @@ func (g *galera) hit(c *cluster, kind string, do func(t *testing.T, m *galeraMem
 		over := c.journal.begin(t, kind, all)
 		defer over()
 		do(t, m, length)
+		eventually(t, patient, "one again: the cluster", g.whole)
 	}
 }
+
+// whole reports whether all members are synced, and of one mind who belongs to the
+// cluster: one that had stopped thinks for a while that nothing has changed.
+func (g *galera) whole() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	views := map[string]bool{}
+	for _, m := range g.members {
+		size, err := m.status(ctx, "wsrep_cluster_size")
+		if err != nil || size != fmt.Sprint(len(g.members)) || m.synced(ctx) != nil {
+			return false
+		}
+		view, err := m.status(ctx, "wsrep_cluster_conf_id")
+		if err != nil {
+			return false
+		}
+		views[view] = true
+	}
+	return len(views) == 1
+}
+
+// galeraURL is the store at a member, as docs/databases.md wants it.
+func galeraURL(address string) string { return mysqlURL(address) + "?wsrep_sync_wait=1" }
 
 // away makes a member crash, and rejoin.
 func away(t *testing.T, m *galeraMember, length time.Duration) {

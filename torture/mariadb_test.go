@@ -38,12 +38,14 @@ func newMariaDB(t testing.TB, name string, more ...string) *mariadb {
 	s.name, s.address = name, freePort(t)
 	s.command = func() *exec.Cmd {
 		_, port, _ := net.SplitHostPort(s.address)
-		args := []string{"--no-defaults", "--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
+		// A directory for temporary tables too: at its start a server deletes all that it
+		// finds there, those of other servers in /tmp as well.
+		args := []string{"--no-defaults", "--tmpdir=" + dir, "--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
 			"--port=" + port, "--bind-address=127.0.0.1", "--innodb-buffer-pool-size=128M", "--innodb-log-file-size=48M", "--max-connections=100"}
 		return command(s.id, dir, daemon, append(args, more...)...)
 	}
 	s.ping = func(ctx context.Context) error { return s.exec(ctx, "SELECT 1") }
-	must(t, command(s.id, dir, install, "--no-defaults", "--datadir="+data, "--auth-root-authentication-method=normal"))
+	must(t, command(s.id, dir, install, "--no-defaults", "--tmpdir="+dir, "--datadir="+data, "--auth-root-authentication-method=normal"))
 	t.Cleanup(func() { s.remove(syscall.SIGKILL) })
 	return s
 }

@@ -32,7 +32,8 @@ func check(tb *testing.T, ledger map[string]receipt, r *receiver, j *journal, ke
 	explain := func(id string, s sight) {
 		e := j.hits(s.node, s.at, s.at.Add(slowest+unrecorded))
 		if e == nil {
-			t.Errorf("task %s: node %d sent attempt %d at %s, which is in no log, and nothing was wrong with it then", id, s.node, s.number, s.at.UTC().Format("15:04:05.000"))
+			t.Errorf("task %s: node %d sent attempt %d at %s, which is in no log, and nothing was wrong with it then; the log has %+v, the receiver saw %v",
+				id, s.node, s.number, s.at.UTC().Format("15:04:05.000"), kept[id].AttemptLog, sights[id])
 			return
 		}
 		if why[e.kind]++; why[e.kind] == 1 {

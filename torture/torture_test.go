@@ -16,6 +16,9 @@ func run(t *testing.T, c *cluster, list []trouble) {
 	ledger := made.finish(t)
 	check(t, ledger, c.receiver, c.journal, c.settle(t))
 	c.exits(t)
+	if t.Failed() {
+		c.logs(t, 300)
+	}
 }
 
 // everyOne is one server for all nodes.
@@ -65,8 +68,13 @@ func TestGalera(t *testing.T) {
 	for _, m := range g.members {
 		servers = append(servers, []string{m.address})
 	}
-	c := newCluster(t, backend{servers, mysqlURL, mysqlWires})
+	c := newCluster(t, backend{servers, galeraURL, mysqlWires})
 	run(t, c, append(c.usual(), g.hit(c, "kill -9 of a member", away), g.hit(c, "split of a member", split), g.hit(c, "SIGSTOP of a member", stopped)))
+	if t.Failed() {
+		for _, m := range g.members {
+			t.Logf("%s:\n%s", m.name, m.current().said.tail(200))
+		}
+	}
 }
 
 func onlyLong(t *testing.T) {
