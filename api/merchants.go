@@ -93,16 +93,16 @@ func (a *API) registerMerchants(h huma.API) {
 	huma.Register(h, operation("list-merchants", http.MethodGet, path, mayRead, "Merchants: by name where one is searched by, by number otherwise."),
 		func(ctx context.Context, in *struct {
 			Caller
-			merchantQuery
+			MerchantQuery
 		}) (*answer[client.MerchantPage], error) {
-			return a.listMerchants(ctx, &in.merchantQuery, false)
+			return a.listMerchants(ctx, &in.MerchantQuery, false)
 		})
 	huma.Register(h, operation("export-merchants", http.MethodGet, "/v1/merchant-export", mayAdmin, "Merchants as PUT takes them back, with their secrets sealed: only a server with the same master key can open them."),
 		func(ctx context.Context, in *struct {
 			Caller
-			merchantQuery
+			MerchantQuery
 		}) (*answer[client.MerchantPage], error) {
-			return a.listMerchants(ctx, &in.merchantQuery, true)
+			return a.listMerchants(ctx, &in.MerchantQuery, true)
 		})
 
 	batch := operation("put-merchants", http.MethodPost, path+"/batch", mayAdmin, "Register or change up to 1,000 merchants. A wrong one does not stop the others; the same again changes nothing.")
@@ -200,15 +200,15 @@ func (a *API) deleteMerchant(ctx context.Context, in *struct {
 	return nil, nil
 }
 
-// merchantQuery is what a list of merchants can be asked for.
-type merchantQuery struct {
+// A MerchantQuery is what a list of merchants can be asked for.
+type MerchantQuery struct {
 	MerchantNo string `query:"merchant_no" maxLength:"128" doc:"How the number begins."`
 	Name       string `query:"name" maxLength:"100" doc:"How the name begins, in upper or lower case."`
 	Limit      int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	Cursor     string `query:"cursor" maxLength:"2000" doc:"A page's next_cursor, with the same search; default: the first."`
 }
 
-func (a *API) listMerchants(ctx context.Context, q *merchantQuery, sealed bool) (*answer[client.MerchantPage], error) {
+func (a *API) listMerchants(ctx context.Context, q *MerchantQuery, sealed bool) (*answer[client.MerchantPage], error) {
 	if a.merchants == nil {
 		return nil, noMerchants()
 	}

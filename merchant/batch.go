@@ -40,7 +40,7 @@ func (r *Registry) Import(ctx context.Context, wanted []Wanted, dry bool, by bel
 			continue
 		}
 		before[w.No] = i
-		m, was, err := r.made(ctx, w, now)
+		m, was, changed, err := r.made(ctx, w, now)
 		if _, invalid := err.(*bellman.Invalid); err != nil && !invalid {
 			return nil, err
 		}
@@ -48,7 +48,7 @@ func (r *Registry) Import(ctx context.Context, wanted []Wanted, dry bool, by bel
 			continue
 		}
 		result.Created = was == nil
-		result.Changed = result.Created || !m.Updated.Equal(was.Updated)
+		result.Changed = changed
 		if !result.Changed {
 			continue
 		}

@@ -170,3 +170,10 @@ func (r *Registry) read(ctx context.Context, no string) (Merchant, error) {
 	}
 	return parse(doc)
 }
+
+// Known is how many numbers are known in memory, of merchants and of none.
+func (r *Registry) Known() int {
+	r.cache.mu.RLock()
+	defer r.cache.mu.RUnlock()
+	return len(r.cache.known)
+}

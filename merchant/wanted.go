@@ -54,12 +54,17 @@ type Wanted struct {
 	Timeout           time.Duration
 	Concurrency       int
 	Rate              float64
+
+	// Wrong are fields that whoever read this could not make sense of: they are told
+	// with all others.
+	Wrong []bellman.FieldError
 }
 
 // check looks at everything but secrets.
 func (w *Wanted) check(url func(string) error) *bellman.Invalid {
 	bad := new(bellman.Invalid)
 	CheckNo(bad, w.No)
+	bad.Fields = append(bad.Fields, w.Wrong...)
 	text(bad, "name", w.Name, MaxName)
 	if w.NotifyURL != "" {
 		if text(bad, "notify_url", w.NotifyURL, MaxURL) && url != nil {
@@ -78,7 +83,7 @@ func (w *Wanted) check(url func(string) error) *bellman.Invalid {
 			bad.Add("success", strings.TrimPrefix(err.Error(), "rule: "))
 		}
 	}
-	if w.Timeout != 0 && (w.Timeout < time.Millisecond || w.Timeout > maxTimeout) {
+	if w.Timeout != 0 && !w.known("timeout") && (w.Timeout < time.Millisecond || w.Timeout > maxTimeout) {
 		bad.Add("timeout", fmt.Sprintf("%s is out of range: want 1ms to 10m", schedule.FormatDuration(w.Timeout)))
 	}
 	if w.Concurrency < 0 || w.Concurrency > maxConcurrency {
@@ -90,15 +95,9 @@ func (w *Wanted) check(url func(string) error) *bellman.Invalid {
 	return bad
 }
 
-// Faults returns what is wrong with everything but secrets and addresses, beside what
-// is known already of a field.
-func (w *Wanted) Faults(known *bellman.Invalid) (more []bellman.FieldError) {
-	for _, f := range w.check(nil).Fields {
-		if !slices.ContainsFunc(known.Fields, func(k bellman.FieldError) bool { return k.Field == f.Field }) {
-			more = append(more, f)
-		}
-	}
-	return more
+// known reports whether a field is known to be wrong already.
+func (w *Wanted) known(field string) bool {
+	return slices.ContainsFunc(w.Wrong, func(f bellman.FieldError) bool { return f.Field == field })
 }
 
 // CheckNo notes what is wrong with a merchant's number.
@@ -157,8 +156,11 @@ const millis = "2006-01-02T15:04:05.000Z07:00"
 // Secrets whose time is over are left out.
 func (w *Wanted) signed(bad *bellman.Invalid, was *Sign, masters *Masters, now time.Time) Sign {
 	var s Sign
+	noted := len(bad.Fields)
 	switch {
 	case w.Scheme == "" && len(w.Secrets) == 0 && w.Serial == "":
+		return s
+	case w.Scheme == "" && w.known("sign.scheme"):
 		return s
 	case w.Scheme == "":
 		bad.Add("sign.scheme", "is missing: want one of "+strings.Join(sign.Schemes(), ", "))
@@ -175,7 +177,7 @@ func (w *Wanted) signed(bad *bellman.Invalid, was *Sign, masters *Masters, now t
 	if len(s.Secrets) > MaxSecrets {
 		bad.Add(secretsField, fmt.Sprintf("are more than %d that stand at one time", MaxSecrets))
 	}
-	if len(bad.Fields) > 0 {
+	if len(bad.Fields) > noted {
 		return s
 	}
 	if _, err := signer(masters, w.No, &s, s.Secrets); err != nil {

@@ -28,12 +28,12 @@ func (r *Registry) Put(ctx context.Context, w Wanted, by bellman.By) (m Merchant
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	now := moment()
-	m, was, err := r.made(ctx, &w, now)
+	m, was, changed, err := r.made(ctx, &w, now)
 	if err != nil {
 		return Merchant{}, false, err
 	}
 	created = was == nil
-	if !created && m.Updated.Equal(was.Updated) {
+	if !changed {
 		return m, false, nil
 	}
 	b := &bellman.Batch{}
@@ -44,10 +44,10 @@ func (r *Registry) Put(ctx context.Context, w Wanted, by bellman.By) (m Merchant
 
 // made is a merchant as it is wanted, and as it was; nil: there was none. Its Updated
 // stays where nothing changes.
-func (r *Registry) made(ctx context.Context, w *Wanted, now time.Time) (m Merchant, was *Merchant, err error) {
+func (r *Registry) made(ctx context.Context, w *Wanted, now time.Time) (m Merchant, was *Merchant, changed bool, err error) {
 	bad := w.check(r.checkURL)
 	if len(bad.Fields) > 0 && bad.Fields[0].Field == "merchant_no" {
-		return m, nil, bad
+		return m, nil, false, bad
 	}
 	var before Merchant
 	before, err = r.read(ctx, w.No)
@@ -55,7 +55,7 @@ func (r *Registry) made(ctx context.Context, w *Wanted, now time.Time) (m Mercha
 	case errors.Is(err, bellman.ErrNotFound):
 		before = Merchant{Created: now}
 	case err != nil:
-		return m, nil, fmt.Errorf("read merchant %s: %w", w.No, err)
+		return m, nil, false, fmt.Errorf("read merchant %s: %w", w.No, err)
 	default:
 		was = &before
 	}
@@ -65,12 +65,12 @@ func (r *Registry) made(ctx context.Context, w *Wanted, now time.Time) (m Mercha
 	}
 	m.Sign = w.signed(bad, &before.Sign, r.masters, now)
 	if err := bad.Err(); err != nil {
-		return m, was, err
+		return m, was, false, err
 	}
-	if was == nil || !reflect.DeepEqual(m, before) {
+	if changed = was == nil || !reflect.DeepEqual(m, before); changed {
 		m.Updated = now
 	}
-	return m, was, nil
+	return m, was, changed, nil
 }
 
 // write adds to a batch what makes a merchant what it is, where it was another.

@@ -64,11 +64,7 @@ func (k known) Merchant(ctx context.Context, no string) (deliver.Merchant, error
 type merchants struct{ *Server }
 
 func (s merchants) Put(ctx context.Context, in client.PutMerchant, by bellman.By) (client.Merchant, bool, error) {
-	w, err := wanted(&in)
-	if err != nil {
-		return client.Merchant{}, false, err
-	}
-	m, created, err := s.merchants.Put(ctx, w, by)
+	m, created, err := s.merchants.Put(ctx, wanted(&in), by)
 	if err != nil {
 		return client.Merchant{}, false, err
 	}
@@ -76,23 +72,16 @@ func (s merchants) Put(ctx context.Context, in client.PutMerchant, by bellman.By
 }
 
 func (s merchants) Import(ctx context.Context, in []client.PutMerchant, dry bool, by bellman.By) ([]api.MerchantResult, error) {
-	results := make([]api.MerchantResult, len(in))
-	all, at := make([]merchant.Wanted, 0, len(in)), make([]int, 0, len(in))
+	all := make([]merchant.Wanted, len(in))
 	for i := range in {
-		w, err := wanted(&in[i])
-		results[i].MerchantNo = in[i].MerchantNo
-		if results[i].Err = err; err == nil {
-			all, at = append(all, w), append(at, i)
-		}
+		all[i] = wanted(&in[i])
 	}
 	imported, err := s.merchants.Import(ctx, all, dry, by)
-	if err != nil {
-		return nil, err
-	}
+	results := make([]api.MerchantResult, len(imported))
 	for i, r := range imported {
-		results[at[i]] = api.MerchantResult{MerchantNo: r.No, Created: r.Created, Changed: r.Changed, Err: r.Err}
+		results[i] = api.MerchantResult{MerchantNo: r.No, Created: r.Created, Changed: r.Changed, Err: r.Err}
 	}
-	return results, nil
+	return results, err
 }
 
 func (s merchants) Get(ctx context.Context, no string) (client.Merchant, error) {
@@ -247,7 +236,7 @@ func (s merchants) Reseal(ctx context.Context, by bellman.By) (client.MerchantRe
 }
 
 // wanted is a merchant as the API asks for it.
-func wanted(in *client.PutMerchant) (merchant.Wanted, error) {
+func wanted(in *client.PutMerchant) merchant.Wanted {
 	bad := new(bellman.Invalid)
 	w := merchant.Wanted{No: in.MerchantNo, Name: in.Name, NotifyURL: in.NotifyURL, Schedule: in.Schedule, Success: in.Success}
 	if in.Sign != nil {
@@ -274,10 +263,8 @@ func wanted(in *client.PutMerchant) (merchant.Wanted, error) {
 		}
 		w.Rate = rate
 	}
-	if len(bad.Fields) > 0 {
-		bad.Fields = append(bad.Fields, w.Faults(bad)...)
-	}
-	return w, bad.Err()
+	w.Wrong = bad.Fields
+	return w
 }
 
 // perSecond reads a rate such as 50/s; the empty text is 0.

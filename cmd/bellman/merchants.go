@@ -25,7 +25,12 @@ queue's rules at each attempt of the tasks that name it.`,
 		Example: `  bellman merchants put M1001 --url https://merchant.example/notify --scheme standard_webhooks --secret-env MERCHANT_SECRET
   bellman merchants rotate M1001 --generate --overlap 24h
   bellman merchants export > merchants.ndjson && bellman merchants import --dry-run merchants.ndjson`,
-		Args: flagsAlone,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("merchants: there is no %q: %s", args[0], wantMerchants)
+			}
+			return nil
+		},
 	}
 	for _, sub := range []*cobra.Command{
 		merchantListCommand(), merchantGetCommand(), merchantPutCommand(), merchantDeleteCommand(), merchantRotateCommand(),
@@ -44,10 +49,12 @@ queue's rules at each attempt of the tasks that name it.`,
 		c.AddCommand(sub)
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return wrong{errors.New("merchants: want one of list, get, put, delete, rotate, pause, resume, test, import, export, reseal: see bellman merchants --help")}
+		return wrong{errors.New("merchants: " + wantMerchants)}
 	}
 	return c
 }
+
+const wantMerchants = "want list, get, put, delete, rotate, pause, resume, test, import, export or reseal: see bellman merchants --help"
 
 func oneMerchant(c *cobra.Command, args []string) error {
 	return arguments(1, 1, "a merchant's number")(c, args)
