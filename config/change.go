@@ -24,6 +24,7 @@ func (c *Config) Restarts(other *Config) []string {
 		{"log_level", c.LogLevel == other.LogLevel},
 		{"stop_timeout", c.StopTimeout == other.StopTimeout},
 		{"keys", slices.Equal(c.Keys, other.Keys)},
+		{"master_key", c.MasterKey.Equal(other.MasterKey)},
 		{"master_keys", slices.EqualFunc(c.MasterKeys, other.MasterKeys, sign.Secret.Equal)},
 		{"connections", slices.Equal(texts(c.Connections), texts(other.Connections))},
 		{"sources", reflect.DeepEqual(c.Sources, other.Sources)},

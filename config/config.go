@@ -37,8 +37,10 @@ type Config struct {
 	LogLevel    slog.Level
 	StopTimeout time.Duration // how long a stop waits for attempts in flight
 
-	// MasterKeys are the keys under which merchants' secrets are sealed, or where they
-	// are: the first seals, all of them open. None: merchants have no secrets.
+	// MasterKey is the key under which merchants' secrets are sealed, or where it is.
+	// MasterKeys are several: the first seals, all of them open. Neither: merchants have
+	// no secrets. See Masters.
+	MasterKey  sign.Secret
 	MasterKeys []sign.Secret
 
 	Keys   []Key   // who may call the API; none: anybody who reaches Listen

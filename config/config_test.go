@@ -34,6 +34,7 @@ func TestFull(t *testing.T) {
 		Advertise:   "10.0.0.5:2355",
 		LogLevel:    slog.LevelWarn,
 		StopTimeout: 25 * time.Second,
+		MasterKey:   sign.NewSecret("env:MASTER_KEY"),
 		Queues: []Queue{{
 			Name: "merchant-notify", Kind: "notify", Schedule: "wechat_notify", Success: "success_text",
 			Timeout: 5 * time.Second, MaxAge: 3 * day, Delay: 2 * time.Second, Concurrency: 500, Rate: 1000,

@@ -53,6 +53,7 @@ func TestRestarts(t *testing.T) {
 	other := map[string]string{
 		"listen": "127.0.0.1:1", "store": "pebble:elsewhere", "advertise": "n9:2355", "node": "n9", "log_level": "debug", "stop_timeout": "3s",
 		"keys": "[{name: ci, role: admin, sha256: " + hashA + "}]", "queues": "{a: {}, b: {}}",
+		"master_key": "env:MASTER", "master_keys": "env:NEWER, env:FORMER",
 		"connections": "{main: {url: 'amqp://127.0.0.1/'}}", "sources": "[{connection: main, queue: order.paid, into: default}]",
 		"flow.heap": "1GiB", "flow.high": "300000", "flow.low": "7", "retention.succeeded": "1d", "retention.failed": "1d", "retention.cancelled": "1d",
 		"trusted_proxies": "10.0.0.0/8", "public_url": "https://bellman.example",

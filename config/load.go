@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
 // maxFile is the largest file or variable that is read, in bytes.
@@ -129,6 +131,9 @@ func (c *Config) Check() error {
 	if err == nil && len(c.Keys) == 0 && !Loopback(c.Listen) {
 		ps = append(ps, c.places["listen"].problem("listen",
 			fmt.Sprintf("%.80q can be reached from beyond this machine, and there are no keys: add keys, or listen on 127.0.0.1", c.Listen)))
+	}
+	if len(c.MasterKeys) > 0 && !c.MasterKey.Equal(sign.Secret{}) {
+		ps = append(ps, c.places["master_key"].problem("master_key", "stands beside master_keys: want one of the two"))
 	}
 	if c.Flow.Low >= c.Flow.High {
 		at, ok := c.places["flow.low"]

@@ -12,10 +12,21 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
-// setMasterKey reads the one master key, as a variable or a flag has it.
-func setMasterKey(c *Config, text string) error { return setMasterKeys(c, text) }
+// Masters are the master keys, the one that seals first.
+func (c *Config) Masters() []sign.Secret {
+	if len(c.MasterKeys) == 0 && !c.MasterKey.Equal(sign.Secret{}) {
+		return []sign.Secret{c.MasterKey}
+	}
+	return c.MasterKeys
+}
 
-// setMasterKeys reads master keys, or where they are, with commas between them.
+// setMasterKey reads the one master key, as a variable or a flag has it.
+func setMasterKey(c *Config, text string) error {
+	c.MasterKey = sign.NewSecret(text)
+	return masterKey(text)
+}
+
+// setMasterKeys reads several, with commas between them.
 func setMasterKeys(c *Config, text string) error {
 	c.MasterKeys = nil
 	for part := range strings.SplitSeq(text, ",") {
@@ -30,17 +41,13 @@ func setMasterKeys(c *Config, text string) error {
 
 // readMasterKey reads the one master key.
 func readMasterKey(r *reader, path string, n ast.Node, c *Config) {
-	if len(c.MasterKeys) > 0 {
-		r.note(n, path, "stands beside master_keys: want one of the two")
-	}
-	c.MasterKeys = []sign.Secret{r.masterKey(n, path)}
+	r.places[path] = r.place(n)
+	c.MasterKey = r.masterKey(n, path)
 }
 
 // readMasterKeys reads several, the one that seals first.
 func readMasterKeys(r *reader, path string, n ast.Node, c *Config) {
-	if len(c.MasterKeys) > 0 {
-		r.note(n, path, "stands beside master_key: want one of the two")
-	}
+	r.places[path] = r.place(n)
 	c.MasterKeys = nil
 	for i, element := range r.list(n, path) {
 		c.MasterKeys = append(c.MasterKeys, r.masterKey(element, fmt.Sprintf("%s[%d]", path, i)))

@@ -24,17 +24,18 @@ import (
 // openMerchants makes the registry of merchants, with the master keys of the
 // configuration.
 func (s *Server) openMerchants(c *config.Config) error {
-	keys := make([][]byte, len(c.MasterKeys))
-	for i, k := range c.MasterKeys {
+	held := c.Masters()
+	keys := make([][]byte, len(held))
+	for i, k := range held {
 		key, err := k.Resolve()
 		if err != nil {
-			return fmt.Errorf("master_keys[%d]: %w", i, err)
+			return fmt.Errorf("master key %d: %w", i+1, err)
 		}
 		keys[i] = key
 	}
 	masters, err := merchant.NewMasters(keys...)
 	if err != nil {
-		return fmt.Errorf("master_keys: %w", err)
+		return fmt.Errorf("master %w", err)
 	}
 	_, alone := s.store.(embedded)
 	s.merchants = merchant.New(merchant.Options{
