@@ -11,6 +11,9 @@ import (
 	"syscall"
 )
 
+// canTie says that this build can tie a process to its seed, if the system lets it.
+const canTie = true
+
 // runTied runs a command in which all chance comes from a seed and nothing from
 // real time. Two things in Go's runtime would be different each time.
 //
