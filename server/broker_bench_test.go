@@ -1,0 +1,272 @@
+package server_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/config"
+	busbroker "github.com/bellmanhq/bellman/nats"
+	"github.com/bellmanhq/bellman/rabbitmq"
+	"github.com/bellmanhq/bellman/server"
+	"github.com/bellmanhq/bellman/source"
+	"github.com/bellmanhq/bellman/source/sourcetest"
+)
+
+var rateMessages = flag.Int("messages", 30_000, "messages of a benchmark of brokers")
+
+// BenchmarkBrokers measures messages that wait with a broker until they are stored,
+// beside tasks that are stored in batches of the same size; and until they are
+// delivered, beside tasks that are created in batches over HTTP.
+//
+//	go test ./server -run '^$' -bench Brokers -benchtime 1x
+func BenchmarkBrokers(b *testing.B) {
+	for _, kind := range []string{"rabbitmq", "nats"} {
+		b.Run(kind+"/stored", func(b *testing.B) {
+			for range b.N {
+				measureStored(b, kind)
+			}
+		})
+		b.Run(kind+"/delivered", func(b *testing.B) {
+			for range b.N {
+				measureDelivered(b, kind)
+			}
+		})
+	}
+}
+
+func measureStored(b *testing.B, kind string) {
+	n := *rateMessages
+	text := fill(b, kind, n, "http://127.0.0.1:9/never", "24h")
+	s, stop := serveRates(b, text)
+	defer stop()
+	messages := rate(n, func(done int) bool { return int(s.stored()) >= done })
+	var added atomic.Int64
+	adding := make(chan struct{})
+	go func() {
+		defer close(adding)
+		var writers sync.WaitGroup
+		for w := range 3 {
+			writers.Go(func() {
+				for at := w * source.BatchMost; at < n; at += 3 * source.BatchMost {
+					tasks := make([]*bellman.Task, min(source.BatchMost, n-at))
+					for i := range tasks {
+						tasks[i] = &bellman.Task{
+							Queue: "default", Key: fmt.Sprint("own", at+i), URL: "http://127.0.0.1:9/never", MerchantNo: "M1001",
+							OrderNo: fmt.Sprint(at + i), Body: fmt.Appendf(nil, `{"order_no":"%d","state":"SUCCESS"}`, at+i), Delay: 24 * time.Hour,
+						}
+					}
+					for _, a := range s.Engine().Take(context.Background(), tasks...) {
+						if a.Err != nil {
+							b.Error(a.Err)
+						}
+					}
+					added.Add(int64(len(tasks)))
+				}
+			})
+		}
+		writers.Wait()
+	}()
+	batches := rate(n, func(done int) bool { return int(added.Load()) >= done })
+	<-adding
+	b.ReportMetric(messages, "messages/s")
+	b.ReportMetric(batches, "inserts/s")
+	b.ReportMetric(messages/batches, "x-inserts")
+}
+
+func measureDelivered(b *testing.B, kind string) {
+	n := *rateMessages
+	var got atomic.Int64
+	merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		got.Add(1)
+		io.WriteString(w, "success")
+	}))
+	defer merchant.Close()
+	text := fill(b, kind, n, merchant.URL, "0s")
+	s, stop := serveRates(b, text)
+	defer stop()
+	messages := rate(n, func(done int) bool { return int(got.Load()) >= done })
+	got.Store(0)
+	creating := make(chan struct{})
+	go func() {
+		defer close(creating)
+		var creators sync.WaitGroup
+		for c := range 4 {
+			creators.Go(func() {
+				to, err := client.New(client.Options{Server: "http://" + s.Addr()})
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				for at := c * 500; at < n; at += 4 * 500 {
+					batch := make([]client.CreateTask, min(500, n-at))
+					for i := range batch {
+						batch[i] = client.CreateTask{
+							Queue: "default", Key: fmt.Sprint("own", at+i), URL: merchant.URL, MerchantNo: "M1001", OrderNo: fmt.Sprint(at + i),
+							JSON: fmt.Appendf(nil, `{"order_no":"%d","state":"SUCCESS"}`, at+i),
+						}
+					}
+					if _, err := to.CreateBatch(context.Background(), batch); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		}
+		creators.Wait()
+	}()
+	batches := rate(n, func(done int) bool { return int(got.Load()) >= done })
+	<-creating
+	b.ReportMetric(messages, "messages/s")
+	b.ReportMetric(batches, "creates/s")
+	b.ReportMetric(messages/batches, "x-creates")
+}
+
+// rate is how many a second are done, between the first twentieth and the last.
+func rate(n int, done func(int) bool) float64 {
+	wait := func(count int) time.Time {
+		look := time.NewTicker(time.Millisecond)
+		defer look.Stop()
+		deadline := time.Now().Add(5 * time.Minute)
+		for !done(count) && time.Now().Before(deadline) {
+			<-look.C
+		}
+		return time.Now()
+	}
+	began := wait(n / 20)
+	return float64(n-n/20) / wait(n).Sub(began).Seconds()
+}
+
+type rated struct{ *server.Server }
+
+// stored is how many messages became tasks.
+func (r rated) stored() int64 {
+	to, err := client.New(client.Options{Server: "http://" + r.Addr()})
+	if err != nil {
+		return 0
+	}
+	sources, err := to.Sources(context.Background())
+	if err != nil || len(sources.Sources) == 0 {
+		return 0
+	}
+	return sources.Sources[0].Stored
+}
+
+func serveRates(b testing.TB, text string) (s rated, stop func()) {
+	c, err := config.Parse([]byte(text))
+	if err != nil {
+		b.Fatal(err)
+	}
+	c.Listen, c.Store = "127.0.0.1:0", "pebble:"+b.TempDir()
+	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	opened, err := server.Open(server.Options{Config: c, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- opened.Run(ctx) }()
+	return rated{opened}, func() {
+		cancel()
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
+		opened.Close()
+	}
+}
+
+// fill makes a source with n messages waiting, and returns its configuration.
+func fill(b testing.TB, kind string, n int, url, delay string) string {
+	name := sourcetest.Name(b)
+	mapped := fmt.Sprintf(`{key: json.id, merchant_no: '"M1001"', order_no: json.data.order_no, url: '"%s"', delay: '"%s"', json: json.data}`, url, delay)
+	body := func(i int) []byte {
+		return fmt.Appendf(nil, `{"id":"e%d","data":{"order_no":"%d","state":"SUCCESS"}}`, i, i)
+	}
+	if kind == "nats" {
+		at := sourcetest.NATS(b)
+		fillStream(b, at, name, n, body)
+		return fmt.Sprintf("connections: {bus: {url: %q}}\nsources: [{connection: bus, stream: %s, durable: bellman, subjects: [%s.>], into: default, map: %s}]", at, name, name, mapped)
+	}
+	at := sourcetest.RabbitMQ(b)
+	fillQueue(b, at, name, n, body)
+	return fmt.Sprintf("connections: {main: {url: %q}}\nsources: [{connection: main, queue: %s, into: default, map: %s}]", at, name, mapped)
+}
+
+func fillQueue(b testing.TB, url, name string, n int, body func(int) []byte) {
+	declared, err := (&rabbitmq.Queue{URL: url, Name: name, DeadLetter: name + ".dead"}).Open(context.Background())
+	if err != nil {
+		b.Fatal(err)
+	}
+	declared.Close()
+	conn, err := amqp.Dial(url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ch, err := conn.Channel()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		for _, queue := range []string{name, name + ".dead"} {
+			ch.QueueDelete(queue, false, false, false)
+			ch.ExchangeDelete(queue, false, false)
+		}
+		conn.Close()
+	})
+	if err := ch.Confirm(false); err != nil {
+		b.Fatal(err)
+	}
+	var last *amqp.DeferredConfirmation
+	for i := range n {
+		last, err = ch.PublishWithDeferredConfirm("", name, true, false, amqp.Publishing{DeliveryMode: amqp.Persistent, MessageId: fmt.Sprint("m", i), Body: body(i)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if i%1000 == 999 {
+			last.Wait()
+		}
+	}
+	last.Wait()
+}
+
+func fillStream(b testing.TB, url, name string, n int, body func(int) []byte) {
+	declared, err := (&busbroker.Stream{URL: url, Name: name, Durable: "bellman", Subjects: []string{name + ".>"}, DeadLetter: "dead." + name + ".bellman"}).Open(context.Background())
+	if err != nil {
+		b.Fatal(err)
+	}
+	declared.Close()
+	conn, err := nats.Connect(url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(1000))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		js.DeleteStream(context.Background(), name)
+		js.DeleteStream(context.Background(), "dead-"+name+"-bellman")
+		conn.Close()
+	})
+	for i := range n {
+		if _, err := js.PublishAsync(name+".paid", body(i)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	<-js.PublishAsyncComplete()
+}

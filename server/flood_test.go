@@ -1,0 +1,113 @@
+package server_test
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime/metrics"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+var flood = flag.Int("flood", 0, "messages of TestFlood; 0: 20,000, and 500,000 are what it is about")
+
+// TestFlood: what is published faster than it can be delivered stays with the
+// broker, and not in memory; creates over HTTP are refused meanwhile; and all of it
+// is delivered in the end.
+//
+//	go test ./server -run Flood -flood 500000 -timeout 60m -v
+func TestFlood(t *testing.T) {
+	n := *flood
+	if n == 0 {
+		n = 20_000
+	}
+	var mu sync.Mutex
+	got := make(map[string]bool, n)
+	var open atomic.Bool
+	gate := make(chan struct{})
+	merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		if !open.Load() { // slow, as many merchants at once are
+			select {
+			case <-gate:
+			case <-r.Context().Done():
+				return
+			case <-time.After(500 * time.Millisecond):
+			}
+		}
+		mu.Lock()
+		got[string(body)] = true
+		mu.Unlock()
+		io.WriteString(w, "success")
+	}))
+	defer merchant.Close()
+	delivered := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(got)
+	}
+	text := fill(t, "rabbitmq", n, merchant.URL, "0s")
+	name := text[strings.Index(text, "queue: ")+len("queue: "):]
+	name, _, _ = strings.Cut(name, ",")
+	url := text[strings.Index(text, "amqp://"):]
+	url, _, _ = strings.Cut(url, `"`)
+	s, stop := serveRates(t, text+fmt.Sprintf("\nflow: {high: %d, low: %d}", n/20, n/40))
+	defer stop()
+	to, err := client.New(client.Options{Server: "http://" + s.Addr()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := func() client.Source {
+		sources, err := to.Sources(t.Context())
+		if err != nil || len(sources.Sources) != 1 {
+			return client.Source{}
+		}
+		return sources.Sources[0]
+	}
+	passes(t, "the source pauses", func() bool { return state().State == "paused" && strings.HasPrefix(state().Why, "overloaded: ") })
+	passes(t, "what was taken is stored", func() bool { return state().InHand == 0 })
+	_, _, err = to.Create(t.Context(), client.CreateTask{Queue: "default", URL: merchant.URL})
+	if client.StatusOf(err) != http.StatusTooManyRequests {
+		t.Errorf("a create above the mark: %v; want 429", err)
+	}
+	held := inspect(t, url, name).Messages
+	stored := int(state().Stored)
+	if held < n/2 {
+		t.Errorf("of %d messages the broker holds %d, %d were taken; want most of them there", n, held, stored)
+	}
+	most := heap()
+	t.Logf("of %d messages the broker holds %d, at %d MiB of heap", n, held, most>>20)
+	open.Store(true)
+	close(gate)
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for deadline := time.Now().Add(time.Minute + time.Duration(n)*2*time.Millisecond); delivered() < n && time.Now().Before(deadline); <-look.C {
+		most = max(most, heap())
+	}
+	if d := delivered(); d != n {
+		t.Errorf("%d of %d messages were delivered; the source is %+v", d, n, state())
+	}
+	// The receiver remembers each message, in the same heap.
+	if limit := 96<<20 + n*256; most > limit {
+		t.Errorf("the heap was %d MiB; want at most %d", most>>20, limit>>20)
+	}
+	t.Logf("all delivered with %d MiB of heap at most", most>>20)
+}
+
+// heap is how many bytes lived when garbage was collected last, of this process,
+// with the receiver in it.
+func heap() int {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return int(sample[0].Value.Uint64())
+}
