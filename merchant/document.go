@@ -3,7 +3,6 @@ package merchant
 import (
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"strings"
 	"time"
 
@@ -99,9 +98,11 @@ func fold(name string) string { return strings.ToLower(name) }
 const parts = 256
 
 func partOf(no string) uint8 {
-	h := fnv.New32a()
-	h.Write([]byte(no))
-	return uint8(h.Sum32() ^ h.Sum32()>>8)
+	h := uint32(2166136261) // FNV-1a: kept in the documents' names, so it must never change
+	for i := range len(no) {
+		h = (h ^ uint32(no[i])) * 16777619
+	}
+	return uint8(h ^ h>>8)
 }
 
 func partName(part uint8) string { return fmt.Sprintf("%02x", part) }

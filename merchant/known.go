@@ -121,8 +121,9 @@ func (r *Registry) Get(ctx context.Context, no string) (*Known, error) {
 	if no == "" {
 		return nil, nil
 	}
-	r.fresh(ctx)
-	if h, ok := r.cache.get(no, time.Now()); ok {
+	now := time.Now()
+	r.fresh(ctx, now)
+	if h, ok := r.cache.get(no, now); ok {
 		return h.known, nil
 	}
 	read := r.loads.DoChan(no, func() (any, error) {

@@ -25,12 +25,12 @@ type looking struct {
 
 // fresh looks for changes if nobody did for a while: at the first use after a rest,
 // for Run goes on looking only while merchants are used.
-func (r *Registry) fresh(ctx context.Context) {
+func (r *Registry) fresh(ctx context.Context, at time.Time) {
 	if r.alone {
 		return
 	}
 	l := &r.looking
-	now := time.Now().UnixMilli()
+	now := at.UnixMilli()
 	if asked := l.asked.Load(); now-asked > 100 {
 		l.asked.Store(now)
 	}
