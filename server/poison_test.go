@@ -1,0 +1,186 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/config"
+)
+
+// poisons are messages that can be no task, with the reason that each is told by.
+// The first of the good ones has the key of the last poison.
+var poisons = []struct{ id, body, reason string }{
+	{"p1", `{"url":`, "malformed JSON: "},
+	{"p2", `{"queue":"nobody","url":"http://127.0.0.1:9/"}`, `there is no queue "nobody"`},
+	{"p3", `{"urll":"http://127.0.0.1:9/"}`, "body.urll: there is no such field"},
+	{"p4", `{"url":"http://127.0.0.1:9/","body":"` + strings.Repeat("x", 300<<10) + `"}`, "is larger than 262144 bytes"},
+	{"p5", strings.Repeat("x", 900<<10), "malformed JSON: "},
+	{"m0", `{"url":"http://127.0.0.1:9/","body":"other"}`, "key exists with other content"},
+}
+
+// TestPoisonOfRabbitMQ: each is with the dead letters, with its reason, and the
+// others are tasks.
+func TestPoisonOfRabbitMQ(t *testing.T) {
+	ch, url, name := rabbit(t)
+	to, _, stop := serve(t, t.TempDir(), func(c *config.Config) {
+		configure(t, c, fmt.Sprintf("connections: {main: {url: %q}}\nsources: [{connection: main, queue: %s, into: default}]", url, name))
+	})
+	defer stop()
+	passes(t, "the queue is consumed", func() bool { return inspect(t, url, name).Consumers == 1 })
+	publish := func(id, body string) {
+		if err := ch.PublishWithContext(t.Context(), "", name, true, false, amqp.Publishing{MessageId: id, Body: []byte(body), Headers: amqp.Table{"shop": "12"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish("m0", `{"url":"http://127.0.0.1:9/","delay":"1h"}`)
+	passes(t, "the first is a task", func() bool { return stored(t, to) == 1 })
+	for _, p := range poisons {
+		publish(p.id, p.body)
+	}
+	publish("big", strings.Repeat("x", 10<<20))
+	for i := range 100 {
+		publish(fmt.Sprint("m", i+1), `{"url":"http://127.0.0.1:9/","delay":"1h"}`)
+	}
+	passes(t, "the others are tasks", func() bool { return stored(t, to) == 101 })
+	passes(t, "the poison is with the dead letters", func() bool { return inspect(t, url, name+".dead").Messages == len(poisons)+1 })
+	reasons := map[string]string{}
+	for range len(poisons) + 1 {
+		d, ok, err := ch.Get(name+".dead", true)
+		if err != nil || !ok {
+			t.Fatalf("dead letters: %t, %v", ok, err)
+		}
+		reasons[d.MessageId] = fmt.Sprint(d.Headers["Bellman-Reason"])
+		if d.Headers["shop"] != "12" || d.Headers["Bellman-Source"] != name || d.RoutingKey != name {
+			t.Errorf("dead letter %s has %v, key %q", d.MessageId, d.Headers, d.RoutingKey)
+		}
+	}
+	for _, p := range poisons {
+		if !strings.Contains(reasons[p.id], p.reason) {
+			t.Errorf("the reason of %s is %q; want %q", p.id, reasons[p.id], p.reason)
+		}
+	}
+	if !strings.Contains(reasons["big"], "the message is larger than") {
+		t.Errorf("the reason of 10 MiB is %q", reasons["big"])
+	}
+	passes(t, "all is acknowledged", func() bool { return inspect(t, url, name).Messages == 0 })
+}
+
+// TestPoisonOfNATS is the same of a stream.
+func TestPoisonOfNATS(t *testing.T) {
+	js, url, name := bus(t)
+	to, _, stop := serve(t, t.TempDir(), func(c *config.Config) {
+		configure(t, c, fmt.Sprintf("connections: {bus: {url: %q}}\nsources: [{connection: bus, stream: %s, durable: bellman, subjects: [%s.>], into: default}]", url, name, name))
+	})
+	defer stop()
+	passes(t, "the stream is consumed", func() bool { return sourceOf(t, to).State == "consuming" })
+	publish := func(id, subject, body string) {
+		if _, err := js.Publish(t.Context(), name+subject, []byte(body), jetstream.WithMsgID(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish("m0", ".good", `{"url":"http://127.0.0.1:9/","delay":"1h"}`)
+	passes(t, "the first is a task", func() bool { return stored(t, to) == 1 })
+	for _, p := range poisons[:5] {
+		publish(p.id, ".bad", p.body)
+	}
+	for i := range 100 {
+		publish(fmt.Sprint("m", i+1), ".good", `{"url":"http://127.0.0.1:9/","delay":"1h"}`)
+	}
+	passes(t, "the others are tasks", func() bool { return stored(t, to) == 101 })
+	passes(t, "the poison is with the dead letters", func() bool { return sourceOf(t, to).Dead == 5 })
+	dead, err := js.Stream(t.Context(), "dead-"+name+"-bellman")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons := map[string]string{}
+	for i := range 5 {
+		m, err := dead.GetMsg(t.Context(), uint64(i+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		reasons[m.Header.Get("Bellman-Nats-Msg-Id")] = m.Header.Get("Bellman-Reason")
+		if m.Header.Get("Bellman-Source") != name+" "+name+".bad" {
+			t.Errorf("dead letter %d has %v", i+1, m.Header)
+		}
+	}
+	for _, p := range poisons[:5] {
+		if !strings.Contains(reasons[p.id], p.reason) {
+			t.Errorf("the reason of %s is %q; want %q", p.id, reasons[p.id], p.reason)
+		}
+	}
+}
+
+// TestOtherArguments: a queue or consumer that is there with other arguments is told
+// of, which and what, and taken from as soon as somebody has mended it. One that goes
+// away is made anew.
+func TestOtherArguments(t *testing.T) {
+	ch, rabbitURL, queue := rabbit(t)
+	js, natsURL, stream := bus(t)
+	if _, err := ch.QueueDeclare(queue, true, false, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	made, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: stream, Subjects: []string{stream + ".>"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := made.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "bellman", AckPolicy: jetstream.AckExplicitPolicy, MaxDeliver: 5}); err != nil {
+		t.Fatal(err)
+	}
+	to, _, stop := serve(t, t.TempDir(), func(c *config.Config) {
+		configure(t, c, fmt.Sprintf(`
+connections: {main: {url: %q}, bus: {url: %q}}
+sources: [{connection: main, queue: %s, into: default}, {connection: bus, stream: %s, durable: bellman, into: default}]`, rabbitURL, natsURL, queue, stream))
+	})
+	defer stop()
+	why := func(i int) string {
+		all, err := to.Sources(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all.Sources[i].State + ": " + all.Sources[i].Why
+	}
+	passes(t, "what is wrong with the queue is told", func() bool {
+		return strings.Contains(why(0), fmt.Sprintf(`connecting: queue %q is there with other arguments: 406 PRECONDITION_FAILED - inequivalent arg 'x-queue-type'`, queue)) ||
+			strings.Contains(why(0), fmt.Sprintf(`connecting: queue %q is there with other arguments: 406 PRECONDITION_FAILED - inequivalent arg 'x-dead-letter-exchange'`, queue))
+	})
+	passes(t, "what is wrong with the consumer is told", func() bool {
+		return strings.Contains(why(1), fmt.Sprintf(`connecting: consumer "bellman" of stream %q is there with other arguments: max_deliver is 5`, stream))
+	})
+	if _, err := ch.QueueDelete(queue, false, false, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := made.DeleteConsumer(t.Context(), "bellman"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		passes(t, "it is taken from", func() bool { return strings.HasPrefix(why(i), "consuming") })
+	}
+	if _, err := ch.QueueDelete(queue, false, false, false); err != nil { // while it is consumed
+		t.Fatal(err)
+	}
+	if err := made.DeleteConsumer(context.WithoutCancel(t.Context()), "bellman"); err != nil {
+		t.Fatal(err)
+	}
+	passes(t, "the queue is there again", func() bool { return inspect(t, rabbitURL, queue).Consumers == 1 })
+	passes(t, "the consumer is there again", func() bool {
+		_, err := made.Consumer(t.Context(), "bellman")
+		return err == nil && strings.HasPrefix(why(1), "consuming")
+	})
+}
+
+func sourceOf(t *testing.T, to *client.Client) client.Source {
+	t.Helper()
+	all, err := to.Sources(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.Sources[0]
+}
+
+func stored(t *testing.T, to *client.Client) int64 { return sourceOf(t, to).Stored }
