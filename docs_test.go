@@ -1,0 +1,216 @@
+package bellman_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+var (
+	inlineCode = regexp.MustCompile("`[^`\n]*`")
+	linked     = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	heading    = regexp.MustCompile(`(?m)^#+ +(.+)$`)
+)
+
+// pages returns the pages that are read by people, each with its text.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	for _, pattern := range []string{"README*.md", "docs/*.md", "docs/*/*.md", "examples/*/README*.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			all[filepath.ToSlash(file)] = read(t, file)
+		}
+	}
+	if len(all) < 10 {
+		t.Fatalf("there are %d pages; want the README and those of docs", len(all))
+	}
+	return all
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Every link of a page to another file, or to a heading, leads somewhere.
+func TestLinksOfPages(t *testing.T) {
+	for page, text := range pages(t) {
+		prose := inlineCode.ReplaceAllString(fenced.ReplaceAllString(text, ""), "")
+		for _, m := range linked.FindAllStringSubmatch(prose, -1) {
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
+				continue
+			}
+			file, anchor, _ := strings.Cut(m[1], "#")
+			to := page
+			if file != "" {
+				to = path.Join(path.Dir(page), file)
+			}
+			if _, err := os.Stat(filepath.FromSlash(to)); err != nil {
+				t.Errorf("%s links %s: there is no %s", page, m[1], to)
+				continue
+			}
+			if anchor != "" && !slices.Contains(anchors(read(t, filepath.FromSlash(to))), anchor) {
+				t.Errorf("%s links %s: %s has no such heading", page, m[1], to)
+			}
+		}
+	}
+}
+
+// anchors are the names that the headings of a page can be linked by.
+func anchors(text string) (names []string) {
+	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		names = append(names, strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, strings.TrimSpace(m[1])))
+	}
+	return names
+}
+
+// Every page is there in both languages, and each links the other at its top.
+func TestPagesInBothLanguages(t *testing.T) {
+	all := pages(t)
+	for page, text := range all {
+		other, link := "", ""
+		switch dir, name := path.Split(page); {
+		case page == "README.md":
+			other, link = "README.zh-CN.md", "[中文](README.zh-CN.md)"
+		case page == "README.zh-CN.md":
+			other, link = "README.md", "[English](README.md)"
+		case dir == "docs/":
+			other, link = "docs/zh/"+name, "[中文](zh/"+name+")"
+		case dir == "docs/zh/":
+			other, link = "docs/"+name, "[English](../"+name+")"
+		default:
+			continue
+		}
+		if _, there := all[other]; !there {
+			t.Errorf("%s is there, and %s is not", page, other)
+		}
+		top := strings.SplitN(text, "\n", 4)
+		if len(top) < 4 || top[2] != link {
+			t.Errorf("the third line of %s is %q; want %s", page, top[min(2, len(top)-1)], link)
+		}
+	}
+}
+
+// The Chinese page of traps names the same tests, row by row.
+func TestTrapsInChinese(t *testing.T) {
+	named := func(page string) []string {
+		rows := regexp.MustCompile("(?m)^\\|.* \\| (`[^|]*|"+notYet+".*) \\|$").FindAllStringSubmatch(read(t, page), -1)
+		var last []string
+		for _, row := range rows {
+			last = append(last, strings.Join(inlineCode.FindAllString(row[1], -1), " "))
+		}
+		return last
+	}
+	english, chinese := named("docs/traps.md"), named("docs/zh/traps.md")
+	if len(english) < 40 || !slices.Equal(english, chinese) {
+		t.Errorf("docs/zh/traps.md names\n%s\nwant, as docs/traps.md\n%s", strings.Join(chinese, "\n"), strings.Join(english, "\n"))
+	}
+}
+
+// What the Chinese pages quote as 「…」 is what the console shows.
+func TestWordsOfTheConsole(t *testing.T) {
+	words := make(map[string]string)
+	if err := json.Unmarshal([]byte(read(t, "console/words/zh.json")), &words); err != nil {
+		t.Fatal(err)
+	}
+	shown := make(map[string]bool)
+	for _, word := range words {
+		shown[strings.TrimRight(word, "：")] = true
+	}
+	quoted := regexp.MustCompile(`「([^」]*)」`)
+	n := 0
+	for page, text := range pages(t) {
+		for _, m := range quoted.FindAllStringSubmatch(text, -1) {
+			n++
+			if m[1] != "" && m[1] != "…" && !shown[m[1]] {
+				t.Errorf("%s quotes %s, which the console does not show", page, m[0])
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("the pages quote %d words of the console; want those of docs/zh/operations.md", n)
+	}
+}
+
+// Every message of the log, metric and command that the operations pages name exists.
+func TestOperationsNamesWhatExists(t *testing.T) {
+	var code bytes.Buffer
+	commands := map[string]bool{"help": true}
+	use := regexp.MustCompile(`Use:\s+"([a-z-]+)`)
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text := read(t, file)
+		code.WriteString(text)
+		if filepath.Dir(file) == filepath.Join("cmd", "bellman") {
+			for _, m := range use.FindAllStringSubmatch(text, -1) {
+				commands[m[1]] = true
+			}
+			for _, m := range regexp.MustCompile(`stopCommand\("([a-z]+)"`).FindAllStringSubmatch(text, -1) {
+				commands[m[1]] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := code.String()
+	var logged []string
+	for _, page := range []string{"docs/operations.md", "docs/zh/operations.md"} {
+		text := read(t, page)
+		for _, m := range regexp.MustCompile(`\bbellman_[a-z_]+`).FindAllString(text, -1) {
+			name := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(m, "bellman_"), "store_"), "_bucket")
+			if !strings.Contains(all, `"`+name+`"`) && !strings.Contains(all, `"bellman_`+name+`"`) {
+				t.Errorf("%s names the metric %s, which there is not", page, m)
+			}
+		}
+		for _, m := range regexp.MustCompile("(?m)(?:^|`)bellman ([a-z][a-z-]*)").FindAllStringSubmatch(text, -1) {
+			if !commands[m[1]] {
+				t.Errorf("%s names bellman %s, which is no command", page, m[1])
+			}
+		}
+		var messages []string
+		for _, row := range regexp.MustCompile("(?m)^\\| (`[a-z].*?`) \\| ").FindAllStringSubmatch(text[strings.Index(text, "**ERROR"):], -1) {
+			for _, message := range inlineCode.FindAllString(row[1], -1) {
+				message = strings.Trim(message, "`")
+				if message == "msg" {
+					continue
+				}
+				messages = append(messages, message)
+				if !strings.Contains(all, `"`+message+`"`) {
+					t.Errorf("%s explains %q, which is logged nowhere", page, message)
+				}
+			}
+		}
+		if len(messages) < 40 || logged != nil && !slices.Equal(logged, messages) {
+			t.Errorf("%s explains\n%s\nwant 40 messages and more, the same in both languages", page, strings.Join(messages, "\n"))
+		}
+		logged = messages
+	}
+}
