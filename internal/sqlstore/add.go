@@ -73,20 +73,20 @@ func byKey(a, b *bellman.Add) int {
 
 // coldRows inserts the cold rows of tasks.
 func coldRows(adds []*bellman.Add, batch int64, then Conflict) *Statement {
-	var ids []bellman.ID
-	var by []int64
+	n := len(adds)
+	ids, by, rest := make([]bellman.ID, 0, n), make([]int64, 0, n), make([][]byte, 0, n)
 	var texts [9][][]byte
+	for i := range texts {
+		texts[i] = make([][]byte, 0, n)
+	}
+	words := newWords(n)
 	for _, a := range adds {
 		t := a.Task
-		ids, by = append(ids, t.ID), append(by, batch)
-		for i, b := range [...][]byte{[]byte(t.Queue), orNull(t.Key), a.Digest[:], orNull(t.MerchantNo), orNull(t.OrderNo), orNull(t.Event),
-			orNull(hostOf(t.URL)), orNull(t.URL), t.Body} {
+		ids, by, rest = append(ids, t.ID), append(by, batch), append(rest, packCold(t))
+		for i, b := range [...][]byte{words.bytes(t.Queue), words.orNull(t.Key), a.Digest[:], words.orNull(t.MerchantNo), words.orNull(t.OrderNo),
+			words.orNull(t.Event), words.orNull(hostOf(t.URL)), words.orNull(t.URL), t.Body} {
 			texts[i] = append(texts[i], b)
 		}
-	}
-	rest := make([][]byte, len(adds))
-	for i, a := range adds {
-		rest[i] = packCold(a.Task)
 	}
 	return &Statement{Name: "insert tasks", Insert: &Insert{Into: "bellman_task", Key: []string{"id"}, Then: then, Columns: []Column{
 		{"id", ids}, {"added_by", by}, {"queue", texts[0]}, {"task_key", texts[1]}, {"digest", texts[2]}, {"merchant_no", texts[3]},

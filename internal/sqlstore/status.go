@@ -13,6 +13,20 @@ type statusTable struct {
 	ids                                                              []bellman.ID
 	states, shards, looks, dues, finished, versions, lines, attempts []int64
 	queues, reasons, rests, last                                     [][]byte
+
+	words words
+}
+
+// grow makes room for n rows.
+func (t *statusTable) grow(n int) {
+	t.ids = make([]bellman.ID, 0, n)
+	for _, numbers := range [...]*[]int64{&t.states, &t.shards, &t.looks, &t.dues, &t.finished, &t.versions, &t.lines, &t.attempts} {
+		*numbers = make([]int64, 0, n)
+	}
+	for _, texts := range [...]*[][]byte{&t.queues, &t.reasons, &t.rests, &t.last} {
+		*texts = make([][]byte, 0, n)
+	}
+	t.words = newWords(n)
 }
 
 func (t *statusTable) add(id bellman.ID, c *current) {
@@ -26,8 +40,8 @@ func (t *statusTable) add(id bellman.ID, c *current) {
 	t.versions = append(t.versions, int64(c.now))
 	t.lines = append(t.lines, c.line)
 	t.attempts = append(t.attempts, int64(st.Attempts))
-	t.queues = append(t.queues, []byte(c.queue))
-	t.reasons = append(t.reasons, orNull(st.Reason))
+	t.queues = append(t.queues, t.words.bytes(c.queue))
+	t.reasons = append(t.reasons, t.words.orNull(st.Reason))
 	t.rests = append(t.rests, packStatus(st))
 	if c.last == nil {
 		t.last = append(t.last, nil)
@@ -66,11 +80,14 @@ func (g *stage) statusWrites() (writes []*Statement) {
 			o := &gone[c.state&3]
 			o.ids, o.versions = append(o.ids, id), append(o.versions, c.was)
 		}
+		t := &live
 		if c.in.Ended() {
-			ended.add(id, c)
-		} else {
-			live.add(id, c)
+			t = &ended
 		}
+		if t.ids == nil {
+			t.grow(len(g.order))
+		}
+		t.add(id, c)
 	}
 	for state, o := range gone {
 		switch {
