@@ -71,12 +71,13 @@ var layers = map[string][]string{
 	// Where the parts meet. Only these see more than their own part.
 	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "link", "pebble", "postgres", "mysql", "internal/sqlstore", "api", "console", "client", "config", "metrics",
 		"order", "order/states", "order/gateway", "order/wechatpay", "order/alipay", "outcome", "merchant", "source", "sender", "rabbitmq", "nats"},
-	"demo":                    {"", "schedule", "client", "config", "server", "order"},
-	"bench":                   {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble", "bench/scratch"},
-	"bench/scratch":           {"config"},
-	"examples/order-service":  {"", "deliver", "engine", "postgres"},
-	"examples/table-scan":     {"", "engine", "postgres"},
-	"examples/wallet-channel": {"", "engine", "order", "pebble"},
+	"demo":                     {"", "schedule", "client", "config", "server", "order"},
+	"bench":                    {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble", "bench/scratch"},
+	"bench/scratch":            {"config"},
+	"examples/order-service":   {"", "deliver", "engine", "postgres"},
+	"examples/rabbitmq-notify": {"config", "server"},
+	"examples/table-scan":      {"", "engine", "postgres"},
+	"examples/wallet-channel":  {"", "engine", "order", "pebble"},
 	"cmd/bellman": {"", "schedule", "deliver/sign", "client", "config", "server", "demo", "bench", "adopt",
 		"pebble"}, // export and check open a store that no server has open
 }
@@ -111,8 +112,9 @@ var guests = map[string][]string{
 	"bench/scratch": {"github.com/jackc", "github.com/go-sql-driver"},
 	"adopt":         {"github.com/go-sql-driver"},
 
-	"examples/order-service": {"github.com/jackc"},
-	"examples/table-scan":    {"github.com/jackc"},
+	"examples/order-service":   {"github.com/jackc"},
+	"examples/rabbitmq-notify": {"github.com/rabbitmq"},
+	"examples/table-scan":      {"github.com/jackc"},
 }
 
 func TestLayers(t *testing.T) {

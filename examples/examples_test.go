@@ -12,11 +12,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/bellmanhq/bellman"
 )
@@ -46,7 +48,11 @@ func runs(t *testing.T, name string, env ...string) []string {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary)
+	var args []string
+	if name == "rabbitmq-notify" {
+		args = []string{"-second", "100ms"}
+	}
+	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -97,6 +103,42 @@ func TestOnPostgreSQL(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A loaded machine may be late, but nothing is early.
+func TestRabbitMQNotify(t *testing.T) {
+	const variable = "BELLMAN_TEST_RABBITMQ"
+	address := cmp.Or(os.Getenv(variable), "amqp://guest:guest@127.0.0.1:5672/")
+	if conn, err := amqp.Dial(address); err == nil {
+		conn.Close()
+	} else if os.Getenv(variable) != "" {
+		t.Fatal(err)
+	} else {
+		t.Skipf("no RabbitMQ (set %s to one): %v", variable, err)
+	}
+	after := regexp.MustCompile(`after (\d+) s`)
+	got, want := runs(t, "rabbitmq-notify", "RABBITMQ_URL="+address), printed(t, "rabbitmq-notify")
+	if len(got) != len(want) {
+		t.Fatalf("it prints\n%s\nand its README says\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for i := range got {
+		if after.ReplaceAllString(got[i], "") != after.ReplaceAllString(want[i], "") {
+			t.Errorf("it prints %q, and its README says %q", got[i], want[i])
+		}
+		if a, b := after.FindStringSubmatch(got[i]), after.FindStringSubmatch(want[i]); a != nil {
+			if is, least := number(t, a[1]), number(t, b[1]); is < least {
+				t.Errorf("%q: early, want %d s at least", got[i], least)
+			}
+		}
+	}
+}
+
+func number(t *testing.T, text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // When each line comes depends on the machine; that it comes does not.
