@@ -94,6 +94,8 @@ func auditLink(target string) string {
 		return query("/endpoints", "name", name)
 	case "resend":
 		return "/resends/" + url.PathEscape(name)
+	case "merchant":
+		return merchantAddress(name)
 	case "link":
 		id, _, _ := strings.Cut(name, "/") // behind it stands what the link shows
 		return "/links/" + url.PathEscape(id)

@@ -36,6 +36,9 @@ type Options struct {
 	Links Links
 	Tells func(t *bellman.Task) bool
 
+	// Merchants keeps the registry of merchants. nil: there is none.
+	Merchants Merchants
+
 	// PublicURL is where merchants reach this server, as scheme://host. Empty: where
 	// whoever makes a link does.
 	PublicURL string
@@ -83,6 +86,7 @@ type Console struct {
 	attempts  limit
 	views     limit // of links
 	links     Links
+	merchants Merchants
 	tells     func(*bellman.Task) bool
 	publicURL string
 	listeners atomic.Int64 // streams
@@ -107,7 +111,7 @@ func New(o Options) (*Console, error) {
 		engine: o.Engine, reader: o.Reader, kinds: o.Kinds, queueNames: o.Queues, orders: o.Orders, nodes: o.Nodes, resends: o.Resends, keys: keys,
 		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
 		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: limit{most: maxAttempts, window: attemptWindow}, views: limit{most: maxViews, window: viewWindow},
-		links: o.Links, tells: o.Tells, publicURL: o.PublicURL,
+		links: o.Links, merchants: o.Merchants, tells: o.Tells, publicURL: o.PublicURL,
 		foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}),
 	}
 	if c.secret == nil {
@@ -159,6 +163,16 @@ func (c *Console) route() {
 		c.page("GET /resends/{id}/live", Read, (*request).resendLive)
 		c.page("POST /resends/{id}", Operate, (*request).stopResend)
 	}
+	if c.merchants != nil {
+		c.page("GET /merchants", Read, (*request).merchantList)
+		c.page("POST /merchants", Admin, (*request).putMerchant)
+		c.page("GET /merchants/show", Read, (*request).merchantPage)
+		c.page("POST /merchants/show", Operate, (*request).merchantAction)
+		c.page("GET /merchants/edit", Admin, (*request).editMerchant)
+		c.page("GET "+importPath, Admin, (*request).importPage)
+		c.page("POST "+importPath, Admin, (*request).importMerchants)
+		c.page("GET /merchants/export", Admin, (*request).exportMerchants)
+	}
 	if c.links != nil {
 		c.mux.HandleFunc("GET "+sharedPath+"{token}", c.showShared)
 		c.page("GET /links", Read, (*request).linkList)
@@ -174,7 +188,7 @@ func (c *Console) route() {
 // on the same address asks Serves.
 var paths = map[string]bool{
 	"": true, "assets": true, "signin": true, "signout": true, "look": true, "live": true, "search": true, "tasks": true, "tasks.csv": true, "orders": true,
-	"queues": true, "endpoints": true, "nodes": true, "audit": true, "resends": true, "links": true, "shared": true,
+	"queues": true, "endpoints": true, "nodes": true, "audit": true, "resends": true, "links": true, "shared": true, "merchants": true,
 }
 
 // Serves reports whether a request is one for the console: it has one of its

@@ -34,7 +34,7 @@ func functions(l *language) template.FuncMap {
 		"tone":   tone,
 		"rate":   perSecond,
 		"actions": func() []string {
-			return []string{"resend", "cancel", "reschedule", "complete", "settle", "pause", "resume", "link", "revoke"}
+			return []string{"resend", "cancel", "reschedule", "complete", "settle", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup"}
 		},
 		"auditlink":     auditLink,
 		"endpointtasks": endpointTasks,
@@ -43,6 +43,7 @@ func functions(l *language) template.FuncMap {
 		},
 		"down":     func(y, by int) int { return y + by },
 		"states":   func() []string { return stateNames },
+		"schemes":  func() []string { return schemes },
 		"lives":    func() []string { return lives },
 		"outcomes": func() []string { return outcomes },
 		"kinds":    func() []string { return []string{"notify", "order"} },

@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"net/http"
+	"strings"
 )
 
 // tokenField is the hidden field of each form.
@@ -29,14 +30,23 @@ func (c *Console) visit(w http.ResponseWriter, r *http.Request) string {
 	return value
 }
 
+// readForm reads a form, which has a file in one place alone.
+func readForm(w http.ResponseWriter, r *http.Request) error {
+	if r.URL.Path == importPath && strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
+		r.Body = http.MaxBytesReader(w, r.Body, maxImport+maxForm)
+		return r.ParseMultipartForm(maxImport + maxForm)
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	return r.ParseForm()
+}
+
 // sent reads the form of a request that changes something, and reports whether it
 // came from a page of ours: by the browser's own headers, and by the token.
 func (c *Console) sent(w http.ResponseWriter, r *http.Request, v *visitor) bool {
 	if err := c.foreign.Check(r); err != nil {
 		return false
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
+	if err := readForm(w, r); err != nil {
 		return false
 	}
 	return subtle.ConstantTimeCompare([]byte(r.PostForm.Get(tokenField)), []byte(v.Token)) == 1

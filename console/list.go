@@ -190,6 +190,8 @@ type listView struct {
 	Export string    // the address of the export
 	Limit  int       // of the export
 	Queues []string
+
+	Registered bool // the merchant that is asked for is
 }
 
 // A row is a task in a list.
@@ -241,6 +243,10 @@ func (q *request) taskList() {
 	}
 	if q.queueNames != nil {
 		v.Queues = q.queueNames()
+	}
+	if q.merchants != nil && w.MerchantNo != "" {
+		_, err := q.merchants.Get(q.r.Context(), w.MerchantNo)
+		v.Registered = err == nil
 	}
 	q.render(http.StatusOK, "tasks", v)
 }

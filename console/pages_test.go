@@ -21,7 +21,35 @@ func (w *world) pages(t testing.TB, c *cast) []struct{ name, path string } {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.registered(t)
+	made, err := w.api.MakeLink(t.Context(), client.MakeLink{MerchantNo: "M1001", Life: "6h", Reason: "asks whether we sent it"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, err := w.api.MakeLink(t.Context(), client.MakeLink{MerchantNo: "M1002", OrderNo: "20261120000003", Reason: "asks"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.api.RevokeLink(t.Context(), ended.ID, client.Because{Reason: "sent to the wrong one"}); err != nil {
+		t.Fatal(err)
+	}
+	bad, err := w.api.MakeLink(t.Context(), client.MakeLink{MerchantNo: emoji, Reason: hostile})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return []struct{ name, path string }{
+		{"merchants", "/merchants"},
+		{"merchant", "/merchants/show?no=M1001"},
+		{"merchant-paused", "/merchants/show?no=M1002"},
+		{"merchant-hostile", "/merchants/show?no=" + url.QueryEscape(emoji)},
+		{"merchant-edit", "/merchants/edit?no=M1001"},
+		{"merchant-import", "/merchants/import"},
+		{"links", "/links"},
+		{"link", "/links/" + made.ID},
+		{"link-new", "/links/new?merchant_no=M1001&order_no=20261120000001"},
+		{"shared", made.Path},
+		{"shared-hostile", bad.Path},
+		{"shared-revoked", ended.Path},
 		{"overview", "/"},
 		{"tasks", "/tasks"},
 		{"filter", "/tasks?state=succeeded&status=200&kind=notify"},

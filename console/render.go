@@ -80,13 +80,14 @@ type view struct {
 	Open    bool   // there are no keys
 	Bulk    bool   // there are bulk resends
 	Links   bool   // there are links for merchants
+	Known   bool   // there is a registry of merchants
 	Version string
 	Query   string // what stands in the search box
 	Done    string // what was just done; empty: nothing
 }
 
 // dones are what can have been done before a page is shown, as its address says.
-var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true, "complete": true, "link": true, "revoke": true,
+var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true, "complete": true, "link": true, "revoke": true, "put": true, "rotate": true, "delete": true, "test": true,
 	"pause": true, "resume": true, "resend": true, "stop": true}
 
 // view is what a page with the title of this name has.
@@ -95,7 +96,7 @@ func (q *request) view(title string, values ...any) *view {
 	v := &view{
 		visitor: q.visitor, Lang: q.visitor.lang.tag, Code: q.visitor.lang.code,
 		Title: q.visitor.lang.say(title, values...), Tab: first, Here: "/",
-		Open: len(q.keys) == 0, Bulk: q.resends != nil, Links: q.links != nil, Version: q.version,
+		Open: len(q.keys) == 0, Bulk: q.resends != nil, Links: q.links != nil, Known: q.merchants != nil, Version: q.version,
 	}
 	if q.r.Method == http.MethodGet {
 		v.Here = q.r.URL.RequestURI()

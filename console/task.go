@@ -208,13 +208,18 @@ type formError string
 func (e formError) Error() string { return string(e) }
 
 const (
-	errReason   formError = "error.reason"
-	errWhen     formError = "error.when"
-	errAction   formError = "error.action"
-	errRate     formError = "error.rate"
-	errOutcome  formError = "error.outcome"
-	errLife     formError = "error.life"
-	errMerchant formError = "error.merchant"
+	errReason      formError = "error.reason"
+	errWhen        formError = "error.when"
+	errAction      formError = "error.action"
+	errRate        formError = "error.rate"
+	errOutcome     formError = "error.outcome"
+	errLife        formError = "error.life"
+	errSecret      formError = "error.secret"
+	errOverlap     formError = "error.overlap"
+	errThere       formError = "error.there"
+	errConcurrency formError = "error.concurrency"
+	errFile        formError = "error.file"
+	errMerchant    formError = "error.merchant"
 
 	maxReason = 500 // characters
 	maxAhead  = 10 * 365 * 24 * time.Hour

@@ -1,8 +1,10 @@
 package console_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -47,8 +49,9 @@ func openOn(t testing.TB, store string, keys ...string) *world {
 	w := &world{told: map[string]int{}}
 	w.merchant = httptest.NewServer(http.HandlerFunc(w.tell))
 	w.channel = httptest.NewServer(http.HandlerFunc(w.ask))
-	text := strings.NewReplacer("CHANNEL", w.channel.URL).Replace(`
+	text := strings.NewReplacer("CHANNEL", w.channel.URL, "MASTER", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))).Replace(`
 listen: 127.0.0.1:0
+master_key: MASTER
 queues:
   merchant-notify: {schedule: wechat_notify}
   quick: {schedule: "0s, 50ms, 100ms", timeout: 1s}
@@ -239,4 +242,24 @@ func (w *world) decent(t testing.TB) *cast {
 		}
 	}
 	return &c
+}
+
+// registered are merchants of the registry: one that is told as it wishes, one that
+// is paused, and one of no good.
+func (w *world) registered(t testing.TB) {
+	t.Helper()
+	for no, in := range map[string]client.PutMerchant{
+		"M1001": {Name: "茶馆 Tea House", NotifyURL: w.merchant.URL + "/ok", Schedule: "0s, 15s*2, 30s", Success: "success_text", Timeout: "5s",
+			PerEndpoint: &client.MerchantLimits{Concurrency: 16, Rate: "50/s"},
+			Sign:        &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"the first secret, which ends with 4711"}}},
+		"M1002": {Name: "Books", NotifyURL: w.merchant.URL + "/broken"},
+		emoji:   {Name: hostile[:40]},
+	} {
+		if _, _, err := w.api.PutMerchant(t.Context(), no, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.api.PauseMerchant(t.Context(), "M1002", client.Because{Reason: "its shop is shut"}); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -1,11 +1,13 @@
 package server
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"slices"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/console"
 )
@@ -28,6 +30,7 @@ func (s *Server) console(c *config.Config) (*console.Console, error) {
 		Resends:   s.resends,
 		Links:     s.links,
 		PublicURL: c.PublicURL,
+		Merchants: shownMerchants{merchants{s}},
 		Tells:     s.tells,
 		Orders:    shownOrders{},
 		Keys:      held,
@@ -59,4 +62,17 @@ func (shownOrders) Order(t *bellman.Task) (o console.Order, is bool) {
 		State: standing.State, Late: standing.Late, Watch: standing.Watch,
 		Expires: asked.Expires, Vars: asked.Vars, NotifyURL: asked.NotifyURL, NotifyJSON: asked.NotifyJSON,
 	}, true
+}
+
+// shownMerchants shows merchants to the console, which has words of its own for an
+// import alone.
+type shownMerchants struct{ merchants }
+
+func (s shownMerchants) Import(ctx context.Context, in []client.PutMerchant, dry bool, by bellman.By) ([]console.ImportedMerchant, error) {
+	results, err := s.merchants.Import(ctx, in, dry, by)
+	all := make([]console.ImportedMerchant, len(results))
+	for i, r := range results {
+		all[i] = console.ImportedMerchant(r)
+	}
+	return all, err
 }

@@ -1,0 +1,72 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// merchantAction does something with a merchant by hand, and shows it then.
+func (q *request) merchantAction() {
+	in := q.r.PostForm
+	no, action := in.Get("no"), in.Get("action")
+	form := pauseForm{Name: no, Reason: strings.TrimSpace(in.Get("reason"))}
+	if need := needed(action); !q.visitor.May(need) {
+		q.fail(http.StatusForbidden, "error.role", "role", string(need))
+		return
+	}
+	to, err := "", error(errReason)
+	if reasoned(form.Reason) {
+		to, err = q.onMerchant(no, action, bellman.By{Who: q.visitor.Who, Reason: form.Reason})
+	}
+	if err != nil {
+		status := 0
+		status, form.Wrong = q.wrong(err)
+		q.showMerchant(status, no, form)
+		return
+	}
+	q.goTo(to)
+}
+
+// needed is the role that an action with a merchant takes: the API's.
+func needed(action string) Role {
+	switch action {
+	case "rotate", "delete":
+		return Admin
+	}
+	return Operate
+}
+
+// onMerchant does something with a merchant, and says where to go then.
+func (q *request) onMerchant(no, action string, by bellman.By) (to string, err error) {
+	ctx, in := q.r.Context(), q.r.PostForm
+	to = merchantAddress(no) + "&done=" + action
+	switch action {
+	case "pause":
+		return to, q.merchants.Pause(ctx, no, by)
+	case "resume":
+		return to, q.merchants.Resume(ctx, no, by)
+	case "test":
+		t, err := q.merchants.Test(ctx, no, in.Get("queue"), by)
+		if err != nil {
+			return "", err
+		}
+		return "/tasks/" + t.ID.String() + "?done=test", nil
+	case "rotate":
+		overlap, err := schedule.ParseDuration(strings.TrimSpace(in.Get("overlap")))
+		secret := strings.TrimSpace(in.Get("secret"))
+		switch {
+		case secret == "":
+			return "", errSecret
+		case err != nil || overlap < 0:
+			return "", errOverlap
+		}
+		_, err = q.merchants.Rotate(ctx, no, secret, overlap, by)
+		return to, err
+	case "delete":
+		return "/merchants?done=delete", q.merchants.Delete(ctx, no, by)
+	}
+	return "", errAction
+}

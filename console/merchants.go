@@ -1,0 +1,143 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+)
+
+// Merchants keeps the registry of merchants, in the words of the API's client. Errors
+// are those of an [Engine]; no answer has a secret, but for sealed ones.
+type Merchants interface {
+	// List returns merchants of a search behind a place; next is where to go on, and
+	// empty only at the end.
+	List(ctx context.Context, s client.MerchantSearch, after string) (page []client.Merchant, next string, err error)
+
+	Get(ctx context.Context, no string) (client.Merchant, error)
+	Stats(ctx context.Context, no string) (client.MerchantStats, error)
+
+	// Put makes a merchant what in says; created says that there was none.
+	Put(ctx context.Context, in client.PutMerchant, by bellman.By) (m client.Merchant, created bool, err error)
+
+	// Import puts up to 1,000 at once, with one result each, in order; with dry it
+	// only says what it would do.
+	Import(ctx context.Context, in []client.PutMerchant, dry bool, by bellman.By) ([]ImportedMerchant, error)
+
+	Delete(ctx context.Context, no string, by bellman.By) error
+
+	// Rotate gives a merchant a new secret, beside which those that it has go on
+	// signing for overlap.
+	Rotate(ctx context.Context, no, secret string, overlap time.Duration, by bellman.By) (client.Merchant, error)
+
+	Pause(ctx context.Context, no string, by bellman.By) error
+	Resume(ctx context.Context, no string, by bellman.By) error
+
+	// Test adds a task that sends a merchant a test; no queue: the one there is.
+	Test(ctx context.Context, no, queue string, by bellman.By) (*bellman.Task, error)
+}
+
+// An ImportedMerchant says what became of one merchant of an import.
+type ImportedMerchant struct {
+	MerchantNo       string
+	Created, Changed bool
+	Err              error // nothing was kept
+}
+
+// merchantRows is how many merchants a page has.
+const merchantRows = 50
+
+// A merchantsView is the list of merchants.
+type merchantsView struct {
+	*view
+	Search client.MerchantSearch
+	Rows   []client.Merchant
+	Next   string // the address of the page that follows; empty: this is the last
+	First  string
+}
+
+func (q *request) merchantList() {
+	in := q.r.URL.Query()
+	v := &merchantsView{view: q.view("page.merchants"), Search: client.MerchantSearch{
+		MerchantNo: bounded(strings.TrimSpace(in.Get("merchant_no")), 400), Name: bounded(strings.TrimSpace(in.Get("name")), 400), Limit: merchantRows}}
+	values := url.Values{}
+	for name, value := range map[string]string{"merchant_no": v.Search.MerchantNo, "name": v.Search.Name} {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	after := in.Get("after")
+	if after != "" {
+		v.First = "/merchants?" + values.Encode()
+	}
+	var next string
+	var err error
+	if v.Rows, next, err = q.merchants.List(q.r.Context(), v.Search, after); err != nil {
+		q.refuse(err)
+		return
+	}
+	if next != "" {
+		values.Set("after", next)
+		v.Next = "/merchants?" + values.Encode()
+	}
+	q.render(http.StatusOK, "merchants", v)
+}
+
+// A merchantView is the page of one merchant.
+type merchantView struct {
+	*view
+	Merchant client.Merchant
+	Stats    client.MerchantStats
+	Queues   []string // of notices, to send a test through
+	Overlap  string
+	pauseForm
+}
+
+// merchantAddress is that of a merchant's page.
+func merchantAddress(no string) string { return query("/merchants/show", "no", no) }
+
+func (q *request) merchantPage() {
+	q.showMerchant(http.StatusOK, q.r.URL.Query().Get("no"), pauseForm{})
+}
+
+func (q *request) showMerchant(status int, no string, form pauseForm) {
+	m, err := q.merchants.Get(q.r.Context(), no)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	stats, err := q.merchants.Stats(q.r.Context(), no)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	v := &merchantView{view: q.view("page.merchant"), Merchant: m, Stats: stats, Queues: q.notifyQueues(), Overlap: "24h", pauseForm: form}
+	v.Title = bounded(plain(no), 40) + " · " + v.Title
+	q.render(status, "merchant", v)
+}
+
+// notifyQueues are the queues of notices.
+func (q *request) notifyQueues() (names []string) {
+	if q.queueNames == nil {
+		return nil
+	}
+	for _, name := range q.queueNames() {
+		if q.kinds == nil || q.kinds(name) == "notify" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Rate is the share of accepted ones among a merchant's newest tasks, 0 to 1; −1: none
+// ended.
+func (v *merchantView) Rate() float64 {
+	if v.Stats.SuccessRate == nil {
+		return -1
+	}
+	return *v.Stats.SuccessRate
+}
