@@ -3,6 +3,7 @@ package nats
 import (
 	"context"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -27,6 +28,10 @@ func dial(ctx context.Context, url, name string, closed func(error)) (*nats.Conn
 		return nil, nil, err
 	}
 	conn, err := nats.Connect(url, nats.Name(name), nats.Timeout(timeout), nats.NoReconnect(), nats.PingInterval(ping),
+		nats.SetCustomDialer(dialer(func(network, addr string) (net.Conn, error) {
+			d := net.Dialer{Timeout: timeout}
+			return d.DialContext(ctx, network, addr)
+		})),
 		nats.ClosedHandler(func(conn *nats.Conn) { closed(conn.LastError()) }),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // the default prints; what matters is told otherwise
 	if err != nil {
@@ -39,3 +44,8 @@ func dial(ctx context.Context, url, name string, closed func(error)) (*nats.Conn
 	}
 	return conn, js, nil
 }
+
+// A dialer is a function as the library wants one.
+type dialer func(network, addr string) (net.Conn, error)
+
+func (d dialer) Dial(network, addr string) (net.Conn, error) { return d(network, addr) }

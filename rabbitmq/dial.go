@@ -20,6 +20,8 @@ const (
 func dial(ctx context.Context, url, name string) (*amqp.Connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
+	over := func() bool { return true }
+	defer func() { over() }()
 	properties := amqp.NewConnectionProperties()
 	properties.SetClientConnectionName(name)
 	conn, err := amqp.DialConfig(url, amqp.Config{
@@ -31,8 +33,9 @@ func dial(ctx context.Context, url, name string) (*amqp.Connection, error) {
 			if err != nil {
 				return nil, err
 			}
+			over = context.AfterFunc(ctx, func() { conn.Close() }) // a handshake ends with ctx, too
 			deadline, _ := ctx.Deadline()
-			return conn, conn.SetDeadline(deadline) // of the handshake; the library lifts it afterwards
+			return conn, conn.SetDeadline(deadline) // which the library lifts after the handshake
 		},
 	})
 	if err != nil {

@@ -80,6 +80,9 @@ func (m *Mapping) Task(message *rule.Message) ([]byte, error) {
 	b := append(make([]byte, 0, len(message.Body)+256), '{')
 	for _, f := range m.fields {
 		value, err := f.of(reading, message.Body)
+		if errors.Is(err, rule.ErrMissing) {
+			return nil, fmt.Errorf("map.%s: the message lacks what %s names", f.name, f.field)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("map.%s: %w", f.name, err)
 		}
