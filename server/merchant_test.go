@@ -187,7 +187,7 @@ func TestMerchantSchedule(t *testing.T) {
 	if d := until(t, api, lent.ID, func(d *client.TaskDetail) bool { return d.State == "failed" }); d.Attempts != 4 {
 		t.Errorf("%d attempts, want one and three by the new schedule", d.Attempts)
 	}
-	if d := until(t, api, own.ID, attempted(2)); d.State != "pending" || d.Due.Sub(time.Now()) < 50*time.Minute {
+	if d := until(t, api, own.ID, attempted(2)); d.State != "pending" || time.Until(d.Due.Time) < 50*time.Minute {
 		t.Errorf("a schedule of the task's own was not kept: %+v", d)
 	}
 }

@@ -1,0 +1,110 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// book is a registry of merchants in a map; one that is called lost cannot be read.
+type book map[string]Merchant
+
+func (b book) Merchant(_ context.Context, no string) (Merchant, error) {
+	if no == "lost" {
+		return Merchant{}, errors.New("no connection")
+	}
+	return b[no], nil
+}
+
+// Where a task goes that names a merchant: its own address before the merchant's, and
+// that before the queue's; and what is refused for want of any.
+func TestMerchantAddress(t *testing.T) {
+	c, err := NewClient(Options{Transport: echo{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := book{"M1": {Known: true, URL: "https://m1.example/n", Schedule: "0s, 1h", Timeout: time.Second, Concurrency: 3}, "M2": {Known: true}, "M3": {Known: true, URL: "http://10.0.0.1/"}}
+	tests := []struct {
+		no, url, home, endpoint string // endpoint: as it stands beforehand
+		becomes, goes           string
+		wrong                   string
+	}{
+		{no: "M1", becomes: "merchant:M1", goes: "https://m1.example:443"},
+		{no: "M1", home: "https://home.example/", becomes: "merchant:M1", goes: "https://m1.example:443"},
+		{no: "M1", url: "https://own.example/", becomes: "https://own.example:443"},
+		{no: "M2", home: "https://home.example/", becomes: "https://home.example:443"},
+		{no: "M2", wrong: "merchant M2 has no notify_url"},
+		{no: "none", wrong: "there is no merchant none"},
+		{no: "none", endpoint: "merchant:none", becomes: "merchant:none"}, // somebody relies on it
+		{no: "M2", home: "https://home.example/", endpoint: "merchant:M2", becomes: "merchant:M2", goes: "https://home.example:443"},
+		{no: "M3", wrong: "10.0.0.1"},
+		{no: "lost", wrong: "no connection"},
+		{no: "lost", endpoint: "merchant:lost", becomes: "merchant:lost"},
+	}
+	for _, tt := range tests {
+		h, err := c.Handler(Rules{URL: tt.home, Merchants: known})
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := &bellman.Task{ID: bellman.NewID(), MerchantNo: tt.no, URL: tt.url, Endpoint: tt.endpoint}
+		err = h.Check(task)
+		if tt.wrong != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.wrong) {
+				t.Errorf("%+v: %v", tt, err)
+			}
+			continue
+		}
+		g, _ := h.Guide(t.Context(), task) // of one that is lost there is none
+		if err != nil || task.Endpoint != tt.becomes || g.Endpoint != tt.goes {
+			t.Errorf("%+v: %v; endpoint %q, goes to %q", tt, err, task.Endpoint, g.Endpoint)
+		}
+		if limited := tt.goes == "https://m1.example:443"; limited != (g.Concurrency == 3) {
+			t.Errorf("%+v: limits %+v", tt, g)
+		}
+	}
+}
+
+// What cannot be sent is not, says why, and tells nothing of the endpoint.
+func TestMerchantUnsent(t *testing.T) {
+	c, err := NewClient(Options{Transport: echo{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := c.Handler(Rules{Merchants: book{"M1": {Known: true, URL: "https://m1.example/", Unable: errors.New("master key 1a2b3c4d is missing")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for no, want := range map[string]string{"M1": "1a2b3c4d", "none": "there is no merchant none", "lost": "no connection"} {
+		task := &bellman.Task{ID: bellman.NewID(), MerchantNo: no, Endpoint: bellman.MerchantEndpoint(no), Method: "POST"}
+		v := h.Attempt(t.Context(), task, 1)
+		if !v.Unsent || v.Next != bellman.Again || v.Result != bellman.Unreachable || !strings.Contains(v.Error, want) {
+			t.Errorf("attempt for %s: %+v; want it unsent, for %q", no, v, want)
+		}
+	}
+}
+
+// A rule that the task was given stands before the merchant's, and that before what
+// was filled in.
+func TestMerchantRule(t *testing.T) {
+	c, err := NewClient(Options{Transport: echo{}}) // which answers success
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := c.Handler(Rules{Merchants: book{"M1": {Known: true, URL: "https://m1.example/", Success: `body == "thanks"`}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		lent bellman.Lent
+		want bellman.Result
+	}{{0, bellman.Accepted}, {bellman.LentSchedule, bellman.Accepted}, {bellman.LentSuccess, bellman.Refused}} {
+		task := &bellman.Task{ID: bellman.NewID(), MerchantNo: "M1", Method: "POST", Success: "success_text", Lent: tt.lent}
+		if v := h.Attempt(t.Context(), task, 1); v.Result != tt.want {
+			t.Errorf("lent %d: %v, want %v", tt.lent, v.Result, tt.want)
+		}
+	}
+}
