@@ -131,6 +131,7 @@ func parseURL(address string) (*driver.Config, error) {
 type server struct {
 	version string
 	packet  int
+	galera  bool // a member of a cluster that shows late what other members committed
 }
 
 func (s server) mariaDB() bool { return strings.Contains(s.version, "MariaDB") }
@@ -144,7 +145,15 @@ func askServer(ctx context.Context, config *driver.Config) (s server, err error)
 	}
 	db := sql.OpenDB(connector)
 	defer db.Close()
-	err = db.QueryRowContext(ctx, "SELECT VERSION(), @@max_allowed_packet").Scan(&s.version, &s.packet)
+	if err := db.QueryRowContext(ctx, "SELECT VERSION(), @@max_allowed_packet").Scan(&s.version, &s.packet); err != nil {
+		return s, err
+	}
+	var name, value string
+	err = db.QueryRowContext(ctx, "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'").Scan(&name, &value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return s, nil // not a kind of server that could be one
+	}
+	s.galera = value == "ON"
 	return s, err
 }
 
@@ -197,6 +206,9 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		config.Params["transaction_isolation"] = "'READ-COMMITTED'"
 		config.Params["wait_timeout"] = seconds // there is none for transactions alone
 		idle = stopped / 2
+	}
+	if _, set := config.Params["wsrep_sync_wait"]; s.galera && !set {
+		config.Params["wsrep_sync_wait"] = "1" // what a transaction reads has what every member committed before it began
 	}
 	d := &database{server: s, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), packet: min(s.packet/4, 4<<20)}
 	if d.db, err = pool(config, max(cmp.Or(o.Connections, 8), 2), idle); err != nil {

@@ -22,7 +22,7 @@ func TestGaleraContract(t *testing.T) {
 	address := g.inTurn(t)
 	storetest.Run(t, func(t *testing.T) bellman.Store {
 		g.empty(t)
-		s, err := mysql.Open(t.Context(), galeraURL(address), mysql.Options{Connections: 4})
+		s, err := mysql.Open(t.Context(), mysqlURL(address), mysql.Options{Connections: 4})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -161,9 +161,6 @@ func (g *galera) whole() bool {
 	return len(views) == 1
 }
 
-// galeraURL is the store at a member, as docs/databases.md wants it.
-func galeraURL(address string) string { return mysqlURL(address) + "?wsrep_sync_wait=1" }
-
 // away makes a member crash, and rejoin.
 func away(t *testing.T, m *galeraMember, length time.Duration) {
 	m.crash(syscall.SIGKILL)

@@ -68,7 +68,7 @@ func TestGalera(t *testing.T) {
 	for _, m := range g.members {
 		servers = append(servers, []string{m.address})
 	}
-	c := newCluster(t, backend{servers, galeraURL, mysqlWires})
+	c := newCluster(t, backend{servers, mysqlURL, mysqlWires})
 	run(t, c, append(c.usual(), g.hit(c, "kill -9 of a member", away), g.hit(c, "split of a member", split), g.hit(c, "SIGSTOP of a member", stopped)))
 	if t.Failed() {
 		for _, m := range g.members {
