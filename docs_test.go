@@ -214,3 +214,27 @@ func TestOperationsNamesWhatExists(t *testing.T) {
 		logged = messages
 	}
 }
+
+// The figures of the Chinese README are those of the English one.
+func TestFiguresInChinese(t *testing.T) {
+	row := regexp.MustCompile(`(?m)^\| .* \| (.*\d.*) \|$`)
+	number := regexp.MustCompile(`\d[\d,.]*`)
+	figures := func(page, title string) (all []string) {
+		text := read(t, page)
+		_, text, _ = strings.Cut(text, "\n"+title+"\n")
+		text, _, _ = strings.Cut(text, "\n## ")
+		for _, m := range row.FindAllStringSubmatch(text, -1) {
+			all = append(all, strings.Join(slices.Sorted(slices.Values(number.FindAllString(m[1], -1))), " "))
+		}
+		return all
+	}
+	english, chinese := figures("README.md", "## How fast"), figures("README.zh-CN.md", "## 性能")
+	if len(chinese) < 15 {
+		t.Errorf("README.zh-CN.md has %d rows of figures; want those of README.md", len(chinese))
+	}
+	for _, f := range chinese {
+		if !slices.Contains(english, f) {
+			t.Errorf("README.zh-CN.md has a row with the figures %s, which README.md has not (any more)", f)
+		}
+	}
+}
