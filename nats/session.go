@@ -57,7 +57,7 @@ func (s *session) Err() error {
 }
 
 func (s *session) Resume(context.Context) error {
-	messages := make(chan jetstream.Msg, source.BatchMost)
+	messages := make(chan jetstream.Msg, s.prefetch)
 	consuming, err := s.consumer.Consume(
 		func(m jetstream.Msg) {
 			select {

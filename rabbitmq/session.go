@@ -19,13 +19,14 @@ import (
 
 // A session is a connection that takes messages of one queue.
 type session struct {
-	queue *Queue
-	conn  *amqp.Connection
-	ch    *amqp.Channel
-	dead  *publisher
-	acks  *acks
+	queue    *Queue
+	conn     *amqp.Connection
+	ch       *amqp.Channel
+	dead     *publisher
+	acks     *acks
+	prefetch int
 
-	deliveries <-chan amqp.Delivery
+	deliveries chan amqp.Delivery // what has arrived: it gathers here while batches are stored
 	paused     atomic.Bool
 
 	done   chan struct{}
@@ -37,7 +38,7 @@ type session struct {
 const consumer = "bellman"
 
 func newSession(q *Queue, conn *amqp.Connection, ch *amqp.Channel, dead *publisher, prefetch int) *session {
-	s := &session{queue: q, conn: conn, ch: ch, dead: dead, done: make(chan struct{})}
+	s := &session{queue: q, conn: conn, ch: ch, dead: dead, prefetch: prefetch, done: make(chan struct{})}
 	s.acks = newAcks(ch, prefetch/4)
 	go s.watch(
 		conn.NotifyClose(make(chan *amqp.Error, 1)),
@@ -92,9 +93,23 @@ func (s *session) Resume(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("consume queue %q: %w", s.queue.Name, said(err))
 	}
-	s.deliveries = deliveries
+	s.deliveries = make(chan amqp.Delivery, s.prefetch)
 	s.paused.Store(false)
+	go s.gather(deliveries, s.deliveries)
 	return nil
+}
+
+// gather passes deliveries on until there are no more, or the session is over: the
+// library hands over one at a time, and a batch is what has arrived.
+func (s *session) gather(from <-chan amqp.Delivery, to chan<- amqp.Delivery) {
+	defer close(to)
+	for d := range from {
+		select {
+		case to <- d:
+		case <-s.done:
+			return
+		}
+	}
 }
 
 func (s *session) Pause() error {
