@@ -61,6 +61,9 @@ func Parse(text string) (Address, error) {
 		if err != nil || !isSubject(a.Key) {
 			return Address{}, errors.New("names no subject: want nats://CONNECTION/SUBJECT, the subject as words with dots between, without * and >")
 		}
+		if isServers(a.Key) {
+			return Address{}, errors.New("its subject is the server's own ($… or _INBOX): want one of a stream")
+		}
 		return a, nil
 	}
 	exchange, key, both := strings.Cut(path, "/")
@@ -94,13 +97,23 @@ func isSubject(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// Endpoint is what limits, breakers and fairness go by: the connection.
-func (a Address) Endpoint() string { return a.Kind + "://" + a.Connection }
+// isServers reports whether a subject is one by which a server is told what to do, such
+// as $JS.API.STREAM.DELETE.ORDERS, or by which it answers somebody: a task must not
+// get there.
+func isServers(subject string) bool {
+	first, _, _ := strings.Cut(subject, ".")
+	return strings.HasPrefix(first, "$") || first == "_INBOX"
+}
+
+// Endpoint is what limits, breakers and fairness go by: the connection, in lower
+// case as all endpoints are.
+func (a Address) Endpoint() string { return a.Kind + "://" + strings.ToLower(a.Connection) }
 
 // String is the address as a URL.
 func (a Address) String() string {
-	if a.Kind == NATS {
-		return a.Endpoint() + "/" + url.PathEscape(a.Key)
+	path := "/" + url.PathEscape(a.Key)
+	if a.Kind == AMQP {
+		path = "/" + url.PathEscape(a.Exchange) + path
 	}
-	return a.Endpoint() + "/" + url.PathEscape(a.Exchange) + "/" + url.PathEscape(a.Key)
+	return a.Kind + "://" + a.Connection + path
 }

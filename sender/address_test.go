@@ -33,6 +33,10 @@ func TestParse(t *testing.T) {
 		{"nats://bus/orders..paid", Address{}, "names no subject"},
 		{"nats://bus/orders%20paid", Address{}, "names no subject"},
 		{"nats://bus:4222/orders", Address{}, "names an address"},
+		{"nats://bus/orders.$paid", Address{NATS, "bus", "", "orders.$paid"}, ""},
+		{"nats://bus/$JS.API.STREAM.DELETE.ORDERS", Address{}, "the server's own"},
+		{"nats://bus/%24SYS.REQ.SERVER.PING", Address{}, "the server's own"},
+		{"nats://bus/_INBOX.abc.1", Address{}, "the server's own"},
 	}
 	for _, tt := range tests {
 		got, err := Parse(tt.text)
