@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,7 +119,7 @@ func consistent(t *faults, task client.TaskDetail, sights []sight, explain func(
 			continue
 		}
 		seen := slices.IndexFunc(sights, func(s sight) bool {
-			return s.number == a.Number && agent(s.node) == a.Node && s.status == a.Status && s.body == a.Response &&
+			return s.number == a.Number && strings.HasPrefix(a.Node, agent(s.node)+"/") && s.status == a.Status && s.body == a.Response &&
 				!s.at.Before(a.Started.Add(-apart)) && !s.at.After(ended(a).Add(apart))
 		})
 		switch {
