@@ -198,7 +198,7 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	if it.task != nil && (e.sentHome(it, &g) || e.heldBack(it)) {
 		return dispatch.Skipped
 	}
-	if it.task == nil || !e.hand.fly(it) || it.suspect && !e.suspected(it) {
+	if it.task == nil || !e.hand.fly(it, timeout(it.task, &g)) || it.suspect && !e.suspected(it) {
 		return dispatch.Skipped
 	}
 	if !e.leases.trusting() { // no longer: the store took its time
@@ -229,7 +229,7 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	if it.suspect {
 		f.attempt.Trigger = bellman.ByTakeover
 	}
-	ctx, cancel := context.WithTimeout(e.attempts, timeout(t, &g))
+	ctx, cancel := context.WithTimeout(e.attempts, it.limit)
 	f.verdict = e.attempt(ctx, q, t, f.attempt.Number)
 	f.attempt.Took = e.clock.now().Sub(now)
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)

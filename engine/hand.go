@@ -50,13 +50,14 @@ type item struct {
 	task    *bellman.Task // nil until it is needed
 	timer   wheel.Handle
 	place   place
-	gone    bool  // replaced or dropped: whoever comes upon it leaves it alone
-	urgent  bool  // somebody waits for its attempt
-	aside   bool  // in flight only to be set aside
-	parked  bool  // in flight while its shard is another node's, or about to be
-	peers   peers // that it counts for while it is pending
-	suspect bool  // due when its last owner died: perhaps it killed it
-	bytes   int64 // of its content that count against the budget for contents in memory
+	gone    bool          // replaced or dropped: whoever comes upon it leaves it alone
+	urgent  bool          // somebody waits for its attempt
+	aside   bool          // in flight only to be set aside
+	parked  bool          // in flight while its shard is another node's, or about to be
+	peers   peers         // that it counts for while it is pending
+	suspect bool          // due when its last owner died: perhaps it killed it
+	limit   time.Duration // of its attempt, once it is in flight
+	bytes   int64         // of its content that count against the budget for contents in memory
 }
 
 // place says where an item is.
@@ -246,19 +247,20 @@ func (h *hand) drop(again bool, items ...*item) {
 	}
 }
 
-// fly notes that an item is about to be attempted; false if it must not be.
-func (h *hand) fly(it *item) bool { return h.take(it, false) }
+// fly notes that an item is about to be attempted, for so long at most; false if it
+// must not be.
+func (h *hand) fly(it *item, limit time.Duration) bool { return h.take(it, false, limit) }
 
 // setAside notes that an item is about to be set aside; false if it must not be.
-func (h *hand) setAside(it *item) bool { return h.take(it, true) }
+func (h *hand) setAside(it *item) bool { return h.take(it, true, 0) }
 
-func (h *hand) take(it *item, aside bool) bool {
+func (h *hand) take(it *item, aside bool, limit time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if it.gone {
 		return false
 	}
-	it.place, it.aside = inFlight, aside
+	it.place, it.aside, it.limit = inFlight, aside, limit
 	return true
 }
 

@@ -26,7 +26,7 @@ func (e *Engine) park(shard uint16) {
 	now := e.clock.now()
 	for _, it := range e.hand.flights(shard) {
 		t := *it.task
-		limit := t.Timeout
+		limit := it.limit
 		if e.stopping.Load() {
 			limit = min(limit, e.options.StopTimeout)
 		}
