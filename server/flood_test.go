@@ -16,7 +16,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-var flood = flag.Int("flood", 0, "messages of TestFlood; 0: 20,000, and 500,000 are what it is about")
+var flood = flag.Int("flood", 0, "messages of TestFlood; 0: 40,000, and 500,000 are what it is about")
 
 // TestFlood: what is published faster than it can be delivered stays with the
 // broker, and not in memory; creates over HTTP are refused meanwhile; and all of it
@@ -26,7 +26,7 @@ var flood = flag.Int("flood", 0, "messages of TestFlood; 0: 20,000, and 500,000 
 func TestFlood(t *testing.T) {
 	n := *flood
 	if n == 0 {
-		n = 20_000
+		n = 40_000
 	}
 	var mu sync.Mutex
 	got := make(map[string]bool, n)
@@ -82,8 +82,9 @@ func TestFlood(t *testing.T) {
 	}
 	held := inspect(t, url, name).Messages
 	stored := int(state().Stored)
-	if held < n/2 {
-		t.Errorf("of %d messages the broker holds %d, %d were taken; want most of them there", n, held, stored)
+	// The meter is read each second, and many are taken in one.
+	if most := n/20 + 30_000; stored > most || held != n-stored {
+		t.Errorf("of %d messages the broker holds %d, %d were taken; want at most %d taken, and the rest there", n, held, stored, most)
 	}
 	most := heap()
 	t.Logf("of %d messages the broker holds %d, at %d MiB of heap", n, held, most>>20)
