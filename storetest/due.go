@@ -160,6 +160,7 @@ var dues = []promise{
 				}
 			}
 		}()
+		defer func() { <-done }()
 		seen := 0
 		for reading := true; reading; {
 			select {
