@@ -57,7 +57,8 @@ type notice struct {
 	Earlier        int       // that are not shown
 }
 
-// A heard attempt is one with what the merchant answered.
+// A heard attempt is one with what the merchant answered; without, where it was
+// somebody of ours who did.
 type heard struct {
 	Number  int
 	Started time.Time
@@ -203,11 +204,19 @@ func (q *request) noticeOf(t *bellman.Task) (notice, error) {
 	if err != nil {
 		return n, err
 	}
+	ours := t.URL != "" && n.Address == "" // then what answered is none of the merchant's
 	for _, a := range slices.Backward(log) {
-		n.Attempts = append(n.Attempts, heard{a.Number, a.Started, a.Took, a.Result, a.Status, showBody([]byte(a.Response), "")})
+		h := heard{Number: a.Number, Started: a.Started, Took: a.Took, Result: a.Result}
+		if !ours {
+			h.Status, h.Answer = a.Status, showBody([]byte(a.Response), "")
+		}
+		n.Attempts = append(n.Attempts, h)
 	}
 	return n, nil
 }
+
+// carriers has addresses behind a carrier's translation, and of clouds' own services.
+var carriers = netip.MustParsePrefix("100.64.0.0/10")
 
 // outside is an address as a stranger may see it: nothing of a network of ours, and
 // neither a password nor a query, which can hold a secret.
@@ -216,15 +225,16 @@ func outside(address string) string {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return ""
 	}
-	host := strings.ToLower(u.Hostname())
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if ip, err := netip.ParseAddr(host); err == nil {
-		if ip = ip.Unmap(); !ip.IsGlobalUnicast() || ip.IsPrivate() {
+		if ip = ip.Unmap(); !ip.IsGlobalUnicast() || ip.IsPrivate() || carriers.Contains(ip) {
 			return ""
 		}
 	} else {
 		_, last, dotted := strings.Cut(host, ".")
 		last = last[strings.LastIndexByte(last, '.')+1:]
-		if !dotted || slices.Contains([]string{"internal", "local", "localhost", "lan", "home", "corp", "svc", "intranet", "private"}, last) {
+		number := strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") // 127.1 is 127.0.0.1 to some
+		if !dotted || number || slices.Contains([]string{"internal", "local", "localhost", "lan", "home", "corp", "svc", "intranet", "private"}, last) {
 			return ""
 		}
 	}

@@ -22,7 +22,8 @@ func openLinks(t testing.TB, keys ...Key) *site {
 		Tells: func(task *bellman.Task) bool { return task.Queue != "alerts" }})
 	s.story(t)
 	f.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1001", OrderNo: "A-2", URL: "http://10.1.2.3:8080/internal?token=s3cr3t", Header: map[string]string{"X-Secret": "s3cr3t"}}, t0.Add(time.Minute),
-		bellman.Attempt{Due: t0, Started: t0.Add(time.Minute), Took: time.Second, Result: bellman.Unreachable, Error: "dial tcp 10.1.2.3:8080: connection refused", Node: "node-of-ours/1"})
+		bellman.Attempt{Due: t0, Started: t0.Add(time.Minute), Took: time.Second, Result: bellman.Unreachable, Error: "dial tcp 10.1.2.3:8080: connection refused", Node: "node-of-ours/1"},
+		bellman.Attempt{Due: t0, Started: t0.Add(time.Minute), Took: time.Second, Result: bellman.Refused, Status: 502, Response: "said by one of ours"})
 	f.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1002", OrderNo: "of another", URL: "https://other.example/n"}, t0.Add(2*time.Minute))
 	f.add(t, &bellman.Task{Queue: "alerts", MerchantNo: "M1001", OrderNo: "for ops alone", URL: "https://ops.example/n"}, t0.Add(3*time.Minute))
 	return s
@@ -70,7 +71,7 @@ func TestALinkShowsOneMerchant(t *testing.T) {
 				t.Errorf("%s does not say %q", tt.name, want)
 			}
 		}
-		for _, not := range append(tt.saysNot, "M1002", "other.example", "for ops alone", "10.1.2.3", "s3cr3t", "node-of-ours", "vm/1", "Authorization", "NOTPAY", "appid", "ops", "pw@", "token=") {
+		for _, not := range append(tt.saysNot, "M1002", "other.example", "for ops alone", "10.1.2.3", "s3cr3t", "said by one of ours", "HTTP 502", "node-of-ours", "vm/1", "Authorization", "NOTPAY", "appid", "ops", "pw@", "token=") {
 			if strings.Contains(got.body, not) {
 				t.Errorf("%s says %q", tt.name, not)
 			}
@@ -210,6 +211,10 @@ func TestOutside(t *testing.T) {
 		"http://gateway/n":                                  "",
 		"http://gateway.payments.svc/n":                     "",
 		"http://a.INTERNAL/n":                               "",
+		"http://a.internal./n":                              "",
+		"http://100.100.100.200/n":                          "",
+		"http://127.1/n":                                    "",
+		"http://10.0x1/n":                                   "",
 		"amqp://main/q":                                     "",
 		"":                                                  "",
 		"http://%zz":                                        "",
