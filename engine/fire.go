@@ -195,6 +195,10 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 		return dispatch.Skipped
 	}
 	defer e.release(it)
+	if it.task != nil && announced(it.task, e.clock.now()) { // before anything moves its look
+		e.hand.drop(false, it)
+		return dispatch.Skipped
+	}
 	if it.task != nil && (e.sentHome(it, &g) || e.heldBack(it)) {
 		return dispatch.Skipped
 	}
@@ -205,7 +209,7 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 		e.hand.drop(true, it)
 		return dispatch.Skipped
 	}
-	if !e.leases.holds(it.Shard) || announced(it.task, e.clock.now()) {
+	if !e.leases.holds(it.Shard) {
 		e.hand.drop(false, it)
 		return dispatch.Skipped
 	}

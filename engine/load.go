@@ -349,7 +349,8 @@ func (l *loader) fullForLong(p peers, now time.Time, patience time.Duration) boo
 }
 
 // fetch reads the content of items, as far as the budget for it allows, but for
-// those of full lines. Items whose task changed meanwhile are dropped.
+// those of full lines. Items whose task changed meanwhile, or is another node's until
+// its look, are dropped.
 func (e *Engine) fetch(ctx context.Context, items []*item, full map[peers]bool) {
 	entries := make([]bellman.Entry, 0, len(items))
 	at := make([]*item, 0, len(items))
@@ -378,8 +379,9 @@ func (e *Engine) fetch(ctx context.Context, items []*item, full map[peers]bool) 
 		return
 	}
 	var bytes, held int64
+	now := e.clock.now()
 	for i, it := range at {
-		if tasks[i] == nil {
+		if tasks[i] == nil || announced(tasks[i], now) {
 			e.hand.drop(false, it)
 			continue
 		}
@@ -396,7 +398,8 @@ func (e *Engine) chunk() int {
 	return min(max(chunkContent/int(max(e.usual.Load(), 1)), minChunk), maxChunk)
 }
 
-// fetchOne reads one item's content. It stays nil if the task changed meanwhile.
+// fetchOne reads one item's content. It stays nil if the task changed meanwhile,
+// or is another node's until its look.
 func (e *Engine) fetchOne(ctx context.Context, it *item) {
 	tasks, err := e.store.Load(ctx, []bellman.Entry{it.Entry})
 	switch {
@@ -405,7 +408,7 @@ func (e *Engine) fetchOne(ctx context.Context, it *item) {
 			e.log.Error("a due task cannot be read", "task", it.ID, "err", err)
 		}
 		e.hand.drop(true, it)
-	case tasks[0] == nil:
+	case tasks[0] == nil || announced(tasks[0], e.clock.now()):
 		e.hand.drop(false, it)
 	default:
 		e.hold(it, tasks[0])
