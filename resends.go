@@ -23,7 +23,7 @@ type ResendJob struct {
 
 	Examined  int64  `json:"examined"` // tasks that fitted: the sum of the next three
 	Resent    int64  `json:"resent"`
-	Skipped   int64  `json:"skipped"` // gone by the time it was their turn
+	Skipped   int64  `json:"skipped"` // gone, or not chosen any more, by the time it was their turn
 	Failed    int64  `json:"failed"`  // could not be resent
 	LastError string `json:"last_error,omitempty"`
 }

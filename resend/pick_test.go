@@ -87,6 +87,51 @@ func TestPick(t *testing.T) {
 	}
 }
 
+// What does not fit any more when its turn comes is left alone: a merchant that has
+// confirmed meanwhile is not told again.
+func TestPickLooksAgain(t *testing.T) {
+	refused, failed := bellman.Refused, bellman.Failed
+	for _, pick := range []bellman.Pick{{Result: &refused}, {Filter: bellman.Filter{State: &failed}}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := memory.New()
+			ids := add(t, s, "pay", 20, time.Now())
+			answered(t, s, ids, bellman.Refused, 200)
+			e := &engine{Store: s, after: attempted}
+			j := jobs(t, s, e)
+			stop := run(t, j)
+			defer stop()
+			job := start(t, j, bellman.ResendJob{Filter: pick, Rate: 1})
+			time.Sleep(time.Second / 2)
+			for _, id := range ids[:10] { // whose turn comes last
+				confirm(t, s, id)
+			}
+			time.Sleep(time.Minute)
+			if job = get(t, j, job.ID); job.State != bellman.ResendDone || job.Resent != 10 || job.Skipped != 10 {
+				t.Errorf("%v, %d resent, %d skipped; want done, 10 and 10", job.State, job.Resent, job.Skipped)
+			}
+			if tasks, _ := e.sent(); tasks != 10 {
+				t.Errorf("%d tasks resent; want 10", tasks)
+			}
+		})
+	}
+}
+
+// confirm makes a task's merchant accept it.
+func confirm(t *testing.T, s bellman.Store, id bellman.ID) {
+	t.Helper()
+	task, err := s.Task(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := bellman.Change{ID: id, Version: task.Version, To: task.Status, Attempt: &bellman.Attempt{Number: task.Attempts + 1, Result: bellman.Accepted, Status: 200, Started: time.Now()}}
+	c.To.Attempts++
+	c.To.State, c.To.Reason = bellman.Succeeded, ""
+	b := &bellman.Batch{Changes: []bellman.Change{c}}
+	if err := s.Commit(t.Context(), b); err != nil || b.Changes[0].Err != nil {
+		t.Fatal(err, b.Changes[0].Err)
+	}
+}
+
 func TestPickIsChecked(t *testing.T) {
 	j := jobs(t, memory.New(), &engine{})
 	for field, pick := range map[string]bellman.Pick{

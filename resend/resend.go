@@ -59,6 +59,7 @@ const takeUp = 10 * time.Second
 type Store interface {
 	// Commit is only called with Docs and Audits.
 	Commit(ctx context.Context, b *bellman.Batch) error
+	Task(ctx context.Context, id bellman.ID) (*bellman.Task, error)
 	List(ctx context.Context, f bellman.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error)
 	Docs(ctx context.Context, kind, after string, limit int) ([]bellman.Doc, error)
 }

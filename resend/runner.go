@@ -37,6 +37,8 @@ type runner struct {
 	mode bellman.ResendMode
 	pace *rate.Limiter
 
+	filter bellman.Pick
+
 	together int       // tasks resent at the same time
 	unsure   int       // how many of the next tasks may have been resent before a crash,
 	since    time.Time // and since when
@@ -48,7 +50,7 @@ func newRunner(j *Jobs, w *work, job bellman.ResendJob, resumed time.Time) *runn
 	// A tenth of a second's worth at a time, so that a slow job is saved often.
 	together := min(max(int(job.Rate/10), 1), maxTogether)
 	r := &runner{
-		jobs: j, work: w, id: job.ID, mode: job.Mode, together: together,
+		jobs: j, work: w, id: job.ID, mode: job.Mode, filter: job.Filter, together: together,
 		by:    bellman.By{Who: job.Who, Reason: strings.TrimSpace(job.Reason + " (" + target(job.ID) + ")")},
 		pace:  rate.NewLimiter(rate.Limit(job.Rate), together),
 		saved: time.Now(),
@@ -220,7 +222,7 @@ func (r *runner) one(ctx, waiting context.Context, id bellman.ID) outcome {
 	var invalid *bellman.Invalid
 	tries := 0
 	for wait := time.Second; ; wait = min(2*wait, maxBackoff) {
-		_, err := r.jobs.tasks.Resend(ctx, id, r.mode, r.by)
+		err := r.resend(ctx, id)
 		switch {
 		case err == nil:
 			return outcome{count: resent}
@@ -240,6 +242,22 @@ func (r *runner) one(ctx, waiting context.Context, id bellman.ID) outcome {
 			return outcome{}
 		}
 	}
+}
+
+// resend resends a task, if the job chooses it still: it was looked at when its page
+// was read, which is a while ago where the rate is low.
+func (r *runner) resend(ctx context.Context, id bellman.ID) error {
+	if f := &r.filter; f.State != nil || f.Result != nil || f.Status != 0 {
+		t, err := r.jobs.store.Task(ctx, id)
+		if err != nil {
+			return err
+		}
+		if f.State != nil && *f.State != t.State || !f.Takes(t, r.jobs.kind) {
+			return bellman.ErrNotFound
+		}
+	}
+	_, err := r.jobs.tasks.Resend(ctx, id, r.mode, r.by)
+	return err
 }
 
 // passes reports whether err says something about the engine or its store, which
