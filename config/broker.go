@@ -298,11 +298,10 @@ func readSources(r *reader, path string, n ast.Node, c *Config) {
 		noted := len(r.problems)
 		fill(r, element, at, "", sourceFields, &s)
 		r.places[at] = r.place(element)
-		if len(r.problems) > noted {
-			continue
-		}
-		for _, wrong := range s.mistakes() {
-			r.note(element, at+wrong.field, wrong.text)
+		if len(r.problems) == noted {
+			for _, wrong := range s.mistakes() {
+				r.note(element, at+wrong.field, wrong.text)
+			}
 		}
 		if len(r.problems) == noted && taken[s.Name()] {
 			r.note(element, at, fmt.Sprintf("%q is taken from by another source: want one for each", s.Name()))

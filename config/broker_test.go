@@ -65,16 +65,14 @@ func TestBrokerMistakes(t *testing.T) {
 		{connections + "sources: [{connection: main, queue: q, into: default, map: {kee: json.a}}]", "line 2:61: sources[0].map.kee: is no field of a task: want body, delay"},
 		{connections + "sources: [{connection: main, queue: q, into: default, map: {key: jsn.a}}]", "line 2:66: sources[0].map.key: rule: "},
 		{connections + "sources: [{connection: main, queue: q, into: default, map: {key: status}}]", "known are headers, json, body, message_id, subject"},
+		{connections + "sources: [{connection: main, queue: q, map: {kee: json.a}}, {connection: mian, queue: q, into: default}]", `sources[1].connection: "mian" is no connection: want bus, main or ref`},
 		{"sources: {}", "line 1:10: sources: want a list"},
 		{"flow: {heap: 100}", `flow.heap: "100": want a size such as 512MiB`},
 		{"flow: {heap: 1MiB}", `flow.heap: "1MiB": want a size`},
 	}
 	for _, tt := range tests {
 		c, err := Parse([]byte(tt.text))
-		if err == nil {
-			err = c.Check()
-		}
-		got := fmt.Sprint(err)
+		got := fmt.Sprint(join(err, c.Check()))
 		if !strings.Contains(got, tt.want) {
 			t.Errorf("%s\n got %s\nwant %s", tt.text, got, tt.want)
 		}

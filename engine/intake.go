@@ -14,9 +14,14 @@ func (e *Engine) Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Add
 	return e.addAll(ctx, e.running(ctx), tasks)
 }
 
-// Intake says whether tasks are taken in, as it was measured last: each second.
+// Intake says whether tasks are taken in, as it was measured last: each second, and
+// when more than the high mark wait in memory already.
 func (e *Engine) Intake() bellman.Intake {
 	if i := e.flow.Load(); i != nil {
+		if waiting := e.dispatch.Totals().Waiting + e.lane.uncommitted(); i.Open && waiting > i.High {
+			e.meter(waiting, i.Heap)
+			i = e.flow.Load()
+		}
 		return *i
 	}
 	return bellman.Intake{Open: true, High: e.options.Flow.High, Low: e.options.Flow.Low, HeapHigh: e.options.Flow.Heap}

@@ -52,7 +52,7 @@ func BenchmarkBrokers(b *testing.B) {
 
 func measureStored(b *testing.B, kind string) {
 	n := *rateMessages
-	text := fill(b, kind, n, "http://127.0.0.1:9/never", "24h")
+	text := fill(b, kind, n, "24h", "http://127.0.0.1:9/never")
 	s, stop := serveRates(b, text)
 	defer stop()
 	messages := rate(n, func(done int) bool { return int(s.stored()) >= done })
@@ -98,7 +98,7 @@ func measureDelivered(b *testing.B, kind string) {
 		io.WriteString(w, "success")
 	}))
 	defer merchant.Close()
-	text := fill(b, kind, n, merchant.URL, "0s")
+	text := fill(b, kind, n, "0s", merchant.URL)
 	s, stop := serveRates(b, text)
 	defer stop()
 	messages := rate(n, func(done int) bool { return int(got.Load()) >= done })
@@ -190,12 +190,13 @@ func serveRates(b testing.TB, text string) (s rated, stop func()) {
 	}
 }
 
-// fill makes a source with n messages waiting, and returns its configuration.
-func fill(b testing.TB, kind string, n int, url, delay string) string {
+// fill makes a source with n messages waiting, for each of some addresses in turn, and
+// returns its configuration.
+func fill(b testing.TB, kind string, n int, delay string, urls ...string) string {
 	name := sourcetest.Name(b)
-	mapped := fmt.Sprintf(`{key: json.id, merchant_no: '"M1001"', order_no: json.data.order_no, url: '"%s"', delay: '"%s"', json: json.data}`, url, delay)
+	mapped := fmt.Sprintf(`{key: json.id, merchant_no: '"M1001"', order_no: json.data.order_no, url: json.url, delay: '"%s"', json: json.data}`, delay)
 	body := func(i int) []byte {
-		return fmt.Appendf(nil, `{"id":"e%d","data":{"order_no":"%d","state":"SUCCESS"}}`, i, i)
+		return fmt.Appendf(nil, `{"id":"e%d","url":%q,"data":{"order_no":"%d","state":"SUCCESS"}}`, i, urls[i%len(urls)], i)
 	}
 	if kind == "nats" {
 		at := sourcetest.NATS(b)
