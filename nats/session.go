@@ -176,7 +176,7 @@ func (s *session) Bury(ctx context.Context, dead []source.Dead) error {
 		headers.Set(source.ReasonHeader, one.Reason)
 		headers.Set(source.SourceHeader, s.stream.Name+" "+m.Subject())
 		headers.Set(nats.MsgIdHdr, s.place(m))
-		wait, err := s.js.PublishMsgAsync(&nats.Msg{Subject: s.stream.DeadLetter, Header: headers, Data: m.Data()})
+		wait, err := s.js.PublishMsgAsync(fitting(&nats.Msg{Subject: s.stream.DeadLetter, Header: headers, Data: m.Data()}, s.conn.MaxPayload()))
 		if err != nil {
 			return fmt.Errorf("publish to %q: %w", s.stream.DeadLetter, err)
 		}
@@ -194,6 +194,31 @@ func (s *session) Bury(ctx context.Context, dead []source.Dead) error {
 		}
 	}
 	return nil
+}
+
+// cutHeader says how many bytes a dead letter had that was cut.
+const cutHeader = "Bellman-Cut"
+
+// fitting is a message that the server takes: with our headers a large one can be
+// larger than that. It loses its end then, or its own headers, for one that is never put away would come
+// again for ever.
+func fitting(m *nats.Msg, most int64) *nats.Msg {
+	const envelope = 64 // cutHeader, and room for what the library writes
+	headers := m.Size() - len(m.Subject) - len(m.Reply) - len(m.Data)
+	if int64(headers+len(m.Data)) <= most {
+		return m
+	}
+	m.Header.Set(cutHeader, fmt.Sprintf("%d", len(m.Data)))
+	if int64(headers+envelope) > most { // the message's own: they are nearly all of it
+		ours := nats.Header{}
+		for _, name := range []string{source.ReasonHeader, source.SourceHeader, nats.MsgIdHdr, cutHeader} {
+			ours.Set(name, m.Header.Get(name))
+		}
+		m.Header, m.Data = ours, nil
+		return m
+	}
+	m.Data = m.Data[:int(most)-headers-envelope]
+	return m
 }
 
 // closeTimeout is how long Close waits for the last acknowledgements to be sent.

@@ -6,33 +6,51 @@ import (
 	"sync"
 )
 
+// maxDead and maxDeadBytes are how much may be on its way to the dead letters: a broker
+// hands over again what it hears nothing of, for as long as they cannot be put away.
+const (
+	maxDead      = 20_000
+	maxDeadBytes = 64 << 20
+)
+
 // maxReason is how long the reason of a dead letter may be, in bytes.
 const maxReason = 500
 
 // graves are messages that can never be a task, on their way to where dead letters
-// go. They go there beside the others, which do not wait for them.
+// go. They go there beside the others, which do not wait for them unless they are
+// very many.
 type graves struct {
 	source  *Source
 	session Session
 	wake    chan struct{}
 
 	mu     sync.Mutex
+	room   sync.Cond // with mu
 	dead   []Dead
+	on     int // how many are on their way, and their bytes
+	bytes  int
 	closed bool // no more come
 	over   bool // nobody buries any more
 }
 
 func newGraves(s *Source, session Session) *graves {
-	return &graves{source: s, session: session, wake: make(chan struct{}, 1)}
+	g := &graves{source: s, session: session, wake: make(chan struct{}, 1)}
+	g.room.L = &g.mu
+	return g
 }
 
-// add notes a message that is dead for a reason.
+// add notes a message that is dead for a reason, when there is room.
 func (g *graves) add(m Message, why error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	for !g.over && (g.on >= maxDead || g.bytes >= maxDeadBytes) {
+		g.room.Wait()
+	}
 	if g.over {
 		return // it comes again
 	}
+	g.on++
+	g.bytes += len(m.Body)
 	g.dead = append(g.dead, Dead{Message: &m, Reason: oneLine(why.Error())})
 	g.source.figures.taken(1)
 	g.rouse()
@@ -60,6 +78,7 @@ func (g *graves) bury(ctx context.Context) error {
 		defer g.mu.Unlock()
 		g.source.figures.taken(-len(g.dead)) // they come again
 		g.dead, g.over = nil, true
+		g.room.Broadcast()
 	}()
 	for {
 		g.mu.Lock()
@@ -70,6 +89,7 @@ func (g *graves) bury(ctx context.Context) error {
 			if err := g.buryAll(ctx, dead); err != nil {
 				return err
 			}
+			g.gone(dead)
 			continue
 		}
 		if closed {
@@ -81,6 +101,17 @@ func (g *graves) bury(ctx context.Context) error {
 		case <-g.wake:
 		}
 	}
+}
+
+// gone makes room for others.
+func (g *graves) gone(dead []Dead) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.on -= len(dead)
+	for _, d := range dead {
+		g.bytes -= len(d.Body)
+	}
+	g.room.Broadcast()
 }
 
 // buryAll buries and acknowledges, for as long as it takes.

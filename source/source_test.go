@@ -153,6 +153,38 @@ func TestPoison(t *testing.T) {
 	})
 }
 
+// TestManyDead: what cannot be put away takes no more than so much memory, and nothing
+// of it is lost.
+func TestManyDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		b := newBroker(t, s)
+		b.prefetch = 40_000 // as a broker that hands everything over again
+		var open atomic.Bool
+		b.bury = func() error {
+			if !open.Load() {
+				return errors.New("unroutable")
+			}
+			return nil
+		}
+		from, stop := run(b, s)
+		defer stop()
+		const messages = 30_000
+		for i := range messages {
+			b.publish(fmt.Sprint("dead", i), "{")
+		}
+		time.Sleep(time.Minute)
+		if i := from.Info(); i.InHand < 20_000 || i.InHand > 20_000+2*3*source.BatchMost {
+			t.Errorf("%d are in hand; want 20,000 and what is being taken", i.InHand)
+		}
+		open.Store(true)
+		time.Sleep(time.Minute)
+		if i := from.Info(); i.Dead != messages || i.InHand != 0 || b.left() != 0 {
+			t.Errorf("the source says %+v, %d are left; want all dealt with", i, b.left())
+		}
+	})
+}
+
 // TestFlow: while there is no room nothing is taken, what was taken is finished, and
 // it goes on when there is room.
 func TestFlow(t *testing.T) {
