@@ -34,9 +34,16 @@ type Hint struct {
 	Since int64    `json:"since_ms,omitempty"`
 	Until int64    `json:"until_ms,omitempty"`
 
+	// Changed are tasks of the receiver's that From changed or ended: what is known of
+	// them in memory is old. No more than MostChanged.
+	Changed []ID `json:"changed,omitempty"`
+
 	// Docs are kinds of documents that changed, such as "pause".
 	Docs []string `json:"docs,omitempty"`
 }
+
+// MostChanged is how many tasks one hint names.
+const MostChanged = 1000
 
 // Join returns one hint that says what h and a later one of the same node say.
 func (h Hint) Join(later Hint) Hint {
@@ -46,7 +53,9 @@ func (h Hint) Join(later Hint) Hint {
 		Released: union(h.Released, later.Released),
 		Added:    union(h.Added, later.Added),
 		Docs:     union(h.Docs, later.Docs),
+		Changed:  slices.Concat(h.Changed, later.Changed),
 	}
+	joined.Changed = joined.Changed[:min(len(joined.Changed), MostChanged)]
 	switch {
 	case len(h.Added) == 0:
 		joined.Since, joined.Until = later.Since, later.Until

@@ -20,6 +20,7 @@ func TestHintJoin(t *testing.T) {
 			bellman.Hint{Added: []uint16{1, 2}, Since: 5, Until: 12}},
 		{"times of the one that has any", bellman.Hint{Added: []uint16{1}, Since: 5, Until: 9}, bellman.Hint{Docs: []string{"pause"}},
 			bellman.Hint{Added: []uint16{1}, Since: 5, Until: 9, Docs: []string{"pause"}}},
+		{"what changed", bellman.Hint{Changed: []bellman.ID{{1}}}, bellman.Hint{Changed: []bellman.ID{{2}}}, bellman.Hint{Changed: []bellman.ID{{1}, {2}}}},
 		{"leaving stays", bellman.Hint{Leaving: true}, bellman.Hint{}, bellman.Hint{Leaving: true}},
 	}
 	for _, tt := range tests {

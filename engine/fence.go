@@ -113,8 +113,13 @@ func (e *Engine) refused(ctx context.Context, lease bellman.Lease) error {
 	return nil
 }
 
-// A stretch is from the earliest look of some tasks to the latest, in Unix ms.
-type stretch struct{ since, until int64 }
+// A stretch is from the earliest look of some tasks to the latest, in Unix ms; none if
+// since is noTime. changed are those of them, and of tasks that ended, that their
+// owner may know as they were.
+type stretch struct {
+	since, until int64
+	changed      []bellman.ID
+}
 
 // note remembers that a task changed which is of another node's shard. Call it with
 // the hand's mutex held.
@@ -125,14 +130,33 @@ func (e *Engine) note(others map[uint16]stretch, st *bellman.Status) {
 	look := st.Look.UnixMilli()
 	s, ok := others[st.Shard]
 	if !ok {
-		s = stretch{look, look}
+		s = stretch{since: noTime}
 	}
-	others[st.Shard] = stretch{min(s.since, look), max(s.until, look)}
+	s.since, s.until = min(s.since, look), max(s.until, look)
+	others[st.Shard] = s
+}
+
+// noteOld remembers that the owner of a task, which is another node, may have it in
+// hand as it was. Call it with the hand's mutex held.
+func (e *Engine) noteOld(others map[uint16]stretch, id bellman.ID, shard uint16) {
+	if e.hand.owns(shard) {
+		return
+	}
+	s, ok := others[shard]
+	if !ok {
+		s = stretch{since: noTime}
+	}
+	s.changed = append(s.changed, id)
+	others[shard] = s
 }
 
 // tellOwners tells the owners of shards which tasks of theirs have changed.
 func (e *Engine) tellOwners(others map[uint16]stretch) {
 	for shard, s := range others {
-		e.hint(e.leases.elsewhere(shard), bellman.Hint{Added: []uint16{shard}, Since: s.since, Until: s.until})
+		h := bellman.Hint{Changed: s.changed[:min(len(s.changed), bellman.MostChanged)]}
+		if s.since != noTime {
+			h.Added, h.Since, h.Until = []uint16{shard}, s.since, s.until
+		}
+		e.hint(e.leases.elsewhere(shard), h)
 	}
 }

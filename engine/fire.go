@@ -187,7 +187,8 @@ func (e *Engine) work(ticket dispatch.Ticket, it *item) {
 
 // fire attempts one item, unless something happened to it while it waited.
 func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
-	if it.task == nil {
+	if it.task == nil || e.old(it, e.clock.now()) {
+		e.release(it)
 		e.fetchOne(e.attempts, it)
 	}
 	g := e.guidance(it.task)

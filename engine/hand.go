@@ -57,6 +57,7 @@ type item struct {
 	peers   peers         // that it counts for while it is pending
 	suspect bool          // due when its last owner died: perhaps it killed it
 	limit   time.Duration // of its attempt, once it is in flight
+	readMs  int64         // when its content was read; Unix ms
 	bytes   int64         // of its content that count against the budget for contents in memory
 }
 
@@ -243,6 +244,20 @@ func (h *hand) drop(again bool, items ...*item) {
 		h.remove(it)
 		if again {
 			delete(h.left, it.ID)
+		}
+	}
+}
+
+// renew takes tasks out of the hand that others have changed, but for those in flight.
+// Where they are still due on disk, the loader goes back to them.
+func (h *hand) renew(ids []bellman.ID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, id := range ids {
+		if it, ok := h.items[id]; ok && it.place != inFlight {
+			h.missed = min(h.missed, it.Look)
+			h.remove(it)
+			delete(h.left, id)
 		}
 	}
 }

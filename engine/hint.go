@@ -86,7 +86,7 @@ func (t *hints) close() {
 // with anything that came over a network from a node that may be trusted.
 func (e *Engine) Hinted(h bellman.Hint) {
 	t := &e.hints
-	if len(h.Released) > 0 || h.Leaving || len(h.Added)+len(h.Docs) == 0 {
+	if len(h.Released) > 0 || h.Leaving || len(h.Added)+len(h.Docs)+len(h.Changed) == 0 {
 		t.mu.Lock()
 		if h.Leaving {
 			for name, at := range t.leaving {
@@ -101,6 +101,10 @@ func (e *Engine) Hinted(h bellman.Hint) {
 			t.offer(map[uint16]bool{s: true})
 		}
 		e.lookSoon()
+	}
+	if len(h.Changed) > 0 {
+		e.hand.renew(h.Changed)
+		e.kickLoader()
 	}
 	if len(h.Added) > 0 {
 		e.found.span(h.Added, h.Since, h.Until)

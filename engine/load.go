@@ -417,9 +417,15 @@ func (e *Engine) fetchOne(ctx context.Context, it *item) {
 
 // hold gives an item its content, and counts it until the item is attempted.
 func (e *Engine) hold(it *item, t *bellman.Task) {
-	it.task = t
+	it.task, it.readMs = t, e.clock.now().UnixMilli()
 	it.bytes = contentBytes(t)
 	e.content.Add(it.bytes)
+}
+
+// old reports whether an item's content was read a while ago, where nobody tells this
+// node what other nodes change.
+func (e *Engine) old(it *item, now time.Time) bool {
+	return e.hints.send == nil && !e.sole && now.UnixMilli()-it.readMs > fastSweep.Milliseconds()
 }
 
 // release ends what hold counts.

@@ -156,6 +156,9 @@ func (e *Engine) committed(b *batch, ops []*op) {
 		if o.flight != nil {
 			if change.Err == nil {
 				e.note(others, &change.To)
+				if o.flight.item.parked {
+					e.noteOld(others, change.ID, change.To.Shard)
+				}
 			}
 			it = e.land(o.flight, nowMs)
 		} else if change.Err == nil {
@@ -163,6 +166,7 @@ func (e *Engine) committed(b *batch, ops []*op) {
 			o.task.Status = change.To
 			e.watch.changed(o.task, ended)
 			e.note(others, &o.task.Status)
+			e.noteOld(others, o.task.ID, o.task.Shard)
 			it = e.replace(o.task, nowMs)
 			if o.park != nil {
 				e.hand.park(o.park)
