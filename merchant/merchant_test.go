@@ -172,6 +172,9 @@ func TestRotateOverlap(t *testing.T) {
 		if _, err := r.Rotate(t.Context(), "M1", newer, 0, bellman.By{}); err == nil {
 			t.Error("the secret that there is was taken as a new one")
 		}
+		if _, err := r.Rotate(t.Context(), "M1", " "+newer+"\n", 0, bellman.By{}); err == nil {
+			t.Error("the secret that it has already is taken with blanks around it")
+		}
 		if _, err := r.Rotate(t.Context(), "M1", "env:HOME", 0, bellman.By{}); err == nil || !strings.Contains(err.Error(), "names a place") {
 			t.Errorf("a secret that names a place: %v", err)
 		}

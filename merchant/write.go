@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -149,6 +150,7 @@ func (r *Registry) Rotate(ctx context.Context, no, key string, overlap time.Dura
 		return Merchant{}, bad
 	}
 	active, _ := m.Sign.active(now)
+	key = strings.TrimSpace(key) // as it is kept
 	secret, err := newSecret(r.masters, no, key, now)
 	if err == nil {
 		if _, there := same(r.masters, no, key, time.Time{}, active); there {
