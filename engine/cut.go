@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 	"math/rand/v2"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/dispatch"
@@ -230,6 +231,10 @@ func (e *Engine) shardFor(t *bellman.Task, q *Queue) uint16 {
 	return place
 }
 
+// movedAgain is how long a task rests that was moved before: nodes whose limits differ,
+// while one has a new configuration and the other has not, move it to each other.
+const movedAgain = 5 * time.Second
+
 // sentHome moves a task to a shard that has a piece of its queue's limit, if this
 // node has none: the task was added while the limit was another, or there was none.
 // It is false if the task may be attempted here.
@@ -248,6 +253,9 @@ func (e *Engine) sentHome(it *item, g *bellman.Guidance) bool {
 	to := t.Status
 	to.Shard = uint16(int(q.place(endpoint, uint16(rand.Uint32()))) % shards)
 	to.Look = roundUp(now) // so that its owner finds it without being told
+	if t.Look.After(t.Due) && t.Look.Sub(t.Updated) <= movedAgain {
+		to.Look = roundUp(now.Add(movedAgain))
+	}
 	to.Updated = now
 	e.asides.Add(1)
 	e.keep(&flight{item: it, task: t, change: bellman.Change{ID: t.ID, Version: t.Version, To: to, Of: t}})

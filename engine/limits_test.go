@@ -198,3 +198,38 @@ func TestCrewLimitsGoOn(t *testing.T) {
 		}
 	})
 }
+
+// While nodes have different limits, a task that each holds for the other's is not
+// moved to and fro at once; when they agree, it is attempted.
+func TestCrewLimitsDiffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCrew(t), newLedger()
+		former, newer := l.queue("a", time.Millisecond), l.queue("b", time.Millisecond)
+		former.Concurrency, newer.EndpointConcurrency = 1, 1
+		a, b := c.start("a", former), c.start("b", newer)
+		defer a.stop()
+		defer b.stop()
+		time.Sleep(20 * time.Second)
+		var ids []bellman.ID
+		for i := range 20 {
+			ids = append(ids, add(t, a.Engine, &bellman.Task{Queue: "q", Endpoint: fmt.Sprint(i)}))
+		}
+		time.Sleep(10 * time.Second)
+		moved := 0
+		for _, id := range ids {
+			if v := get(t, c.store, id).Version; v > 6 {
+				t.Errorf("a task was changed %d times in ten seconds", v-1)
+			} else if v > 2 {
+				moved++
+			}
+		}
+		if moved == 0 {
+			t.Error("no task was moved to and fro")
+		}
+		if err := a.SetQueues([]engine.Queue{newer}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(15 * time.Second)
+		l.once(t, ids)
+	})
+}
