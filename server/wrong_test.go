@@ -60,7 +60,7 @@ var wrongRequests = []wrongRequest{
 	{"GET", "/v1/tasks?created_from=#", "admin", ""},
 	{"GET", "/v1/queues/default/keys/none-#", "admin", ""},
 	{"POST", "/v1/queues/none-#/pause", "admin", ""},
-	{"POST", "/v1/endpoints/none-#.example/pause", "admin", ""},
+	{"POST", "/v1/endpoints/no%20host-#/pause", "admin", ""},
 	{"GET", "/v1/resends/" + strangerID, "admin", ""},
 	{"GET", "/v1/stats?window=#x", "admin", ""},
 	{"GET", "/nowhere/#", "admin", ""},
