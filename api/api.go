@@ -68,8 +68,9 @@ type Reader interface {
 
 // A Backuper copies a store while it is in use.
 type Backuper interface {
-	// Backup writes a consistent copy into dir, which must not exist yet.
-	Backup(dir string) error
+	// Backup writes a consistent copy into dir, which must not exist yet, and records
+	// that it was made.
+	Backup(ctx context.Context, dir string, by bellman.By) error
 }
 
 // Options say what the API stands on. Engine and Reader are required.

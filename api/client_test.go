@@ -77,7 +77,7 @@ func TestClient(t *testing.T) {
 	check(t, m, err, `pause endpoint https://m.example:443 "root" ""`)
 	_, err = c.ResumeEndpoint(ctx, "https://m.example:443", client.Because{})
 	check(t, m, err, `resume endpoint https://m.example:443 "root" ""`)
-	check(t, m, c.Backup(ctx, "/copies/1"), `backup /copies/1`)
+	check(t, m, c.Backup(ctx, "/copies/1", client.Because{}), `backup /copies/1`)
 	_, err = c.Stats(ctx, 90*time.Second)
 	check(t, m, err, `stats 1m30s`)
 	check(t, m, c.Ready(ctx), ``)

@@ -280,7 +280,9 @@ func (f *fake) Subscribe(buffer int) (<-chan bellman.Event, func()) {
 
 func (f *fake) Ready(context.Context) error { return f.fail }
 
-func (f *fake) Backup(dir string) error { return f.note("backup %s", dir) }
+func (f *fake) Backup(_ context.Context, dir string, _ bellman.By) error {
+	return f.note("backup %s", dir)
+}
 
 // made is an API over a fake, for requests without a network.
 type made struct {

@@ -180,7 +180,7 @@ func (a *API) audits(ctx context.Context, in *struct {
 	return ok(page)
 }
 
-func (a *API) copyStore(_ context.Context, in *struct {
+func (a *API) copyStore(ctx context.Context, in *struct {
 	Caller
 	Body client.Backup
 }) (*answer[client.Backup], error) {
@@ -190,7 +190,7 @@ func (a *API) copyStore(_ context.Context, in *struct {
 	if !filepath.IsAbs(in.Body.Dir) || strings.ContainsRune(in.Body.Dir, 0) {
 		return nil, wrongField("body.dir", "want an absolute path")
 	}
-	err := a.backup.Backup(in.Body.Dir)
+	err := a.backup.Backup(ctx, in.Body.Dir, in.by(in.Body.Reason))
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil, wrongField("body.dir", "exists already")

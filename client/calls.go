@@ -121,8 +121,8 @@ func (c *Client) Stats(ctx context.Context, window time.Duration) (*Stats, error
 
 // Backup writes a consistent copy of the embedded store into a new directory
 // on the server.
-func (c *Client) Backup(ctx context.Context, dir string) error {
-	_, err := c.call(ctx, http.MethodPost, "/v1/backup", nil, Backup{Dir: dir}, nil)
+func (c *Client) Backup(ctx context.Context, dir string, why Because) error {
+	_, err := c.call(ctx, http.MethodPost, "/v1/backup", nil, Backup{Dir: dir, Reason: why.Reason}, nil)
 	return err
 }
 

@@ -132,7 +132,8 @@ type Event struct {
 
 // A Backup asks for a consistent copy of the embedded store.
 type Backup struct {
-	Dir string `json:"dir" minLength:"1" maxLength:"4096" doc:"An absolute path on the server, of a directory that does not exist yet."`
+	Dir    string `json:"dir" minLength:"1" maxLength:"4096" doc:"An absolute path on the server, of a directory that does not exist yet."`
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Goes into the audit record."`
 }
 
 // Health is the answer of /healthz and /readyz when all is well, or nearly so.

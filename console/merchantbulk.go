@@ -26,7 +26,7 @@ type importView struct {
 	Reason  string
 	Wrong   string
 	Results []importedRow
-	Done    importSums
+	Sums    importSums
 }
 
 // An importedRow is what became of one line.
@@ -64,16 +64,16 @@ func (q *request) importMerchants() {
 		switch {
 		case r.Err != nil:
 			row.What, row.Problem = "refused", strings.ReplaceAll(r.Err.Error(), "bellman: ", "")
-			v.Done.Refused++
+			v.Sums.Refused++
 		case r.Created:
 			row.What = "created"
-			v.Done.Created++
+			v.Sums.Created++
 		case r.Changed:
 			row.What = "changed"
-			v.Done.Changed++
+			v.Sums.Changed++
 		default:
 			row.What = "same"
-			v.Done.Same++
+			v.Sums.Same++
 		}
 		v.Results = append(v.Results, row)
 	}

@@ -53,13 +53,41 @@ type mark struct {
 // Side says where a label that has no room to stand over the middle of its mark
 // goes: left or right; empty: it has.
 func (m mark) Side() string {
-	switch half := 4 * float64(len(m.Label)); {
+	switch half := labelWidth(m.Label) / 2; {
 	case m.X+half > 1000:
 		return "left"
 	case m.X-half < 0:
 		return "right"
 	}
 	return ""
+}
+
+// labelGap is the least room between two labels.
+const labelGap = 6
+
+// labelWidth is about how wide a label is drawn: Chinese characters are twice as wide
+// as others.
+func labelWidth(label string) (width float64) {
+	for _, r := range label {
+		if r >= 0x2e80 {
+			width += 13
+		} else {
+			width += 7.2
+		}
+	}
+	return width
+}
+
+// reach is from where to where a mark's label is drawn.
+func (m mark) reach() (left, right float64) {
+	width := labelWidth(m.Label)
+	switch m.Side() {
+	case "left":
+		return m.X - width, m.X
+	case "right":
+		return m.X, m.X + width
+	}
+	return m.X - width/2, m.X + width/2
 }
 
 // A tick is an age on the line.
@@ -150,11 +178,15 @@ func made(s *scale, a *bellman.Attempt, label string) mark {
 // thin takes away labels that would touch the one before them. That of the last
 // attempt stays.
 func (l *lane) thin() {
-	next := math.Inf(1)
+	next, taken := math.Inf(1), math.Inf(1)
 	for i := len(l.Marks) - 1; i >= 0; i-- {
 		m := &l.Marks[i]
-		if next-m.X < labelRoom+4*float64(max(len(m.Label)-3, 0)) {
-			m.Label = ""
+		if left, right := m.reach(); m.Label != "" {
+			if right+labelGap > taken {
+				m.Label = ""
+			} else {
+				taken = left
+			}
 		}
 		if next-m.X < labelRoom/2 {
 			m.Number = ""

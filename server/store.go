@@ -190,6 +190,26 @@ func (s *Server) broken(ctx context.Context) error {
 // backup is what copies the store while it is in use; nil: this kind has nothing
 // that does.
 func (s *Server) backup() api.Backuper {
-	b, _ := s.store.(api.Backuper)
-	return b
+	store, can := s.store.(copier)
+	if !can {
+		return nil
+	}
+	return recorded{store, s.store}
+}
+
+// A copier is a store that copies itself.
+type copier interface{ Backup(dir string) error }
+
+// recorded are copies of a store of which it is recorded who made them.
+type recorded struct {
+	copier
+	store bellman.Store
+}
+
+func (r recorded) Backup(ctx context.Context, dir string, by bellman.By) error {
+	if err := r.copier.Backup(dir); err != nil {
+		return err
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	return r.store.Commit(ctx, &bellman.Batch{Audits: []bellman.Audit{{At: now, Who: by.Who, Action: "backup", Target: "store", Reason: by.Reason}}})
 }

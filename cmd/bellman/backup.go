@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/config"
 )
 
@@ -21,6 +22,7 @@ bellman serve --store pebble:DIR. The server does the work, so DIR is a path the
 	}
 	var r remote
 	r.flags(c)
+	reason := c.Flags().String("reason", "", "why, for the audit record")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		server, err := r.client()
 		if err != nil {
@@ -33,7 +35,7 @@ bellman serve --store pebble:DIR. The server does the work, so DIR is a path the
 		if dir, err = filepath.Abs(dir); err != nil {
 			return err
 		}
-		if err := server.Backup(c.Context(), dir); err != nil {
+		if err := server.Backup(c.Context(), dir, client.Because{Reason: *reason}); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(c.OutOrStdout(), "copied into %s\n", dir)

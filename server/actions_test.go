@@ -1,0 +1,179 @@
+package server_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+// unrecorded are operations that change something and are not done by hand: whoever
+// creates tasks is a program.
+var unrecorded = []string{"create-task", "create-tasks"}
+
+// Whatever is done by hand through the API leaves an audit record with who did it and
+// why. An operation that is new fails here until it is tried.
+func TestEveryActionIsRecorded(t *testing.T) {
+	merchant := openNotified(t, "success")
+	_, s, stop := serve(t, t.TempDir(), func(c *config.Config) {
+		c.Keys = []config.Key{{Name: "root", Role: "admin", SHA256: sha256.Sum256([]byte("root-key"))}}
+		c.MasterKeys = []sign.Secret{sign.NewSecret(base64.StdEncoding.EncodeToString(make([]byte, 32)))}
+		with, err := config.Parse(fmt.Appendf(nil, `
+queues:
+  default: {}
+  orders: {kind: order, query: {method: GET, url: "%[1]s/{order_no}"}, close: {method: POST, url: "%[1]s/{order_no}/close"}, states: wechat_v3, close_states: wechat_v3, on_exhausted: alert}
+`, merchant.URL))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Queues = with.Queues
+	})
+	defer stop()
+	call := func(method, path, body string) (int, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr()+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer root-key")
+		if body != "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(text)
+	}
+	task := func() string {
+		status, body := call("POST", "/v1/tasks", fmt.Sprintf(`{"queue":"default","url":%q,"merchant_no":"M1","delay":"1h"}`, merchant.URL))
+		var made client.Task
+		if err := json.Unmarshal([]byte(body), &made); err != nil || status != 201 {
+			t.Fatalf("%d %s", status, body)
+		}
+		return made.ID
+	}
+	order := func(no string) string {
+		if status, body := call("POST", "/v1/tasks", fmt.Sprintf(`{"queue":"orders","merchant_no":"M1","order_no":%q,"delay":"1h"}`, no)); status != 201 {
+			t.Fatalf("%d %s", status, body)
+		}
+		return "/v1/orders/M1/" + no
+	}
+	ofJSON := func(body, field string) string {
+		var out map[string]any
+		if err := json.Unmarshal([]byte(body), &out); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(out[field])
+	}
+	link, resend := "", ""
+	because := func(name string) string { return `{"reason":"for ` + name + `"}` }
+	dir := t.TempDir() + "/copy"
+	tries := []struct{ name, action, method, path, body string }{
+		{"resend-task", "resend", "POST", "/v1/tasks/" + task() + "/resend", ""},
+		{"reschedule-task", "reschedule", "POST", "/v1/tasks/" + task() + "/reschedule", `{"delay":"2h","reason":"for reschedule-task"}`},
+		{"cancel-task", "cancel", "POST", "/v1/tasks/" + task() + "/cancel", ""},
+		{"complete-task", "complete", "POST", "/v1/tasks/" + task() + "/complete", ""},
+		{"complete-order", "complete", "POST", order("O1") + "/complete", `{"outcome":"PAID","reason":"for complete-order"}`},
+		{"cancel-order", "cancel", "POST", order("O2") + "/cancel", ""},
+		{"settle-orders", "settle", "POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"O1"}],"wait":"5s","reason":"for settle-orders"}`},
+		{"start-resend", "resend", "POST", "/v1/resends", `{"filter":{"merchant_no":"M1"},"rate":"1/h","reason":"for start-resend"}`},
+		{"cancel-resend", "cancel", "POST", "/v1/resends/{resend}/cancel", ""},
+		{"make-link", "link", "POST", "/v1/links", `{"merchant_no":"M1","reason":"for make-link"}`},
+		{"revoke-link", "revoke", "POST", "/v1/links/{link}/revoke", ""},
+		{"pause-queue", "pause", "POST", "/v1/queues/default/pause", ""},
+		{"resume-queue", "resume", "POST", "/v1/queues/default/resume", ""},
+		{"pause-endpoint", "pause", "POST", "/v1/endpoints/shop.example/pause", ""},
+		{"resume-endpoint", "resume", "POST", "/v1/endpoints/shop.example/resume", ""},
+		{"put-merchant", "put", "PUT", "/v1/merchants/M1", fmt.Sprintf(`{"notify_url":%q,"sign":{"scheme":"hmac_sha256_params","secrets":["the first secret of M1"]},"reason":"for put-merchant"}`, merchant.URL)},
+		{"put-merchants", "import", "POST", "/v1/merchants/batch", `{"merchants":[{"merchant_no":"M2"}],"reason":"for put-merchants"}`},
+		{"rotate-merchant-secret", "rotate", "POST", "/v1/merchants/M1/secrets", `{"secret":"the second secret of M1","reason":"for rotate-merchant-secret"}`},
+		{"reseal-merchants", "reseal", "POST", "/v1/merchants/reseal", ""},
+		{"test-merchant", "test", "POST", "/v1/merchants/M1/test", `{"queue":"default","reason":"for test-merchant"}`},
+		{"pause-merchant", "pause", "POST", "/v1/merchants/M1/pause", ""},
+		{"resume-merchant", "resume", "POST", "/v1/merchants/M1/resume", ""},
+		{"delete-merchant", "delete", "DELETE", "/v1/merchants/M1?reason=for+delete-merchant", ""},
+		{"backup", "backup", "POST", "/v1/backup", fmt.Sprintf(`{"dir":%q,"reason":"for backup"}`, dir)},
+	}
+	for _, try := range tries {
+		body := try.body
+		if body == "" && try.method == "POST" {
+			body = because(try.name)
+		}
+		path := strings.NewReplacer("{link}", link, "{resend}", resend).Replace(try.path)
+		status, answer := call(try.method, path, body)
+		if status >= 300 {
+			t.Errorf("%s: %d %s", try.name, status, answer)
+			continue
+		}
+		switch try.name {
+		case "make-link":
+			link = ofJSON(answer, "id")
+		case "start-resend":
+			resend = ofJSON(answer, "id")
+		}
+	}
+	status, text := call("GET", "/v1/audit?limit=200", "")
+	var page client.AuditPage
+	if err := json.Unmarshal([]byte(text), &page); err != nil || status != 200 {
+		t.Fatalf("%d %s", status, text)
+	}
+	var tried []string
+	for _, try := range tries {
+		tried = append(tried, try.name)
+		if !slices.ContainsFunc(page.Audits, func(a client.Audit) bool {
+			return a.Who == "root" && a.Action == try.action && strings.HasPrefix(a.Reason, "for "+try.name)
+		}) {
+			t.Errorf("%s leaves no record of %q by root for its reason", try.name, try.action)
+		}
+	}
+	if t.Failed() {
+		t.Logf("the records are %s", text)
+	}
+	for _, name := range operations(t, call) {
+		name = strings.TrimSuffix(name, "-by-key") // the same, for whoever has no id
+		if !slices.Contains(tried, name) && !slices.Contains(unrecorded, name) {
+			t.Errorf("nobody looked whether %s leaves a record", name)
+		}
+	}
+}
+
+// operations are those of the API that take the role operate or admin, by their ids.
+func operations(t *testing.T, call func(method, path, body string) (int, string)) (names []string) {
+	t.Helper()
+	_, text := call("GET", "/openapi.json", "")
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string `json:"operationId"`
+			Description string `json:"description"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, methods := range doc.Paths {
+		for method, op := range methods {
+			if method != "get" {
+				names = append(names, op.OperationID)
+			}
+		}
+	}
+	if len(names) < 20 {
+		t.Fatalf("the document has %d operations: %q", len(names), names)
+	}
+	return names
+}
