@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"github.com/bellmanhq/bellman/client"
@@ -103,9 +104,8 @@ func TestMerchantsAreImported(t *testing.T) {
 	upload := func(dry bool) {
 		b.open("/merchants/import")
 		b.ready()
-		root := call(b, dom.GetDocument, dom.GetDocumentParams{}).Root
-		input := call(b, dom.QuerySelector, dom.QuerySelectorParams{NodeID: root.NodeID, Selector: "input[type=file]"})
-		call(b, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{file}, NodeID: input.NodeID})
+		input := call(b, runtime.Evaluate, runtime.EvaluateParams{Expression: `document.querySelector("input[type=file]")`}).Result
+		call(b, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{file}, ObjectID: input.ObjectID})
 		eval[bool](b, fmt.Sprintf(`document.querySelector("input[name=dry]").checked = %t`, dry))
 		b.fill(`input[name=reason]`, "moved from another server")
 		b.click(`main button.primary`)
