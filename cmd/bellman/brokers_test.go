@@ -87,7 +87,8 @@ sources:
 	}
 	stop()
 	load.Wait()
-	eventually(t, "everything published is delivered over HTTP", func() bool {
+	// A stream gives what was not acknowledged again a minute after it was handed over.
+	within(t, 4*patient, "everything published is delivered over HTTP", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		for body := range rabbit.confirmed {
@@ -103,7 +104,7 @@ sources:
 		return true
 	})
 	got, twice := map[string]int{}, 0
-	eventually(t, "everything published is in the other queue", func() bool {
+	within(t, 4*patient, "everything published is in the other queue", func() bool {
 		for {
 			d, ok, err := rabbit.ch.Get(name+"-out", true)
 			if err != nil {

@@ -269,6 +269,11 @@ func receive(t testing.TB, h http.HandlerFunc) (url string) {
 // eventually asks until ok, and fails the test if that takes too long.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
+	within(t, patient, what, ok)
+}
+
+func within(t testing.TB, patient time.Duration, what string, ok func() bool) {
+	t.Helper()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	timeout := time.NewTimer(patient)
