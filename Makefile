@@ -5,10 +5,13 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 FUZZTIME ?= 60s
 BENCH    ?= .
 COUNT    ?= 1
-SEEDS    ?= 100
+SEEDS    ?= 1000
+DIST     ?= $(CURDIR)/dist
 COVER    ?= cover.out
 PICTURES ?= $(CURDIR)/screenshots
 LONG     ?= 5m
+# The version that is upgraded from: the newest tag, or, while there is none, a commit.
+BEFORE   ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo 5a1baf9)
 ROUNDS   ?= 20
 
 # A program with the race detector waits for a second before it exits, for goroutines that go on. Ours are waited for,
@@ -18,10 +21,23 @@ export GORACE ?= atexit_sleep_ms=0
 # The version comes by -ldflags, so that a build needs no git.
 export GOFLAGS += -buildvcs=false
 
-.PHONY: build test torture lint bench fuzz cover screenshots
+.PHONY: build clients dist dist-test test torture lint bench fuzz cover screenshots
 
 build: ## the static binary ./bellman
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bellman ./cmd/bellman
+
+clients: ## the OpenAPI document in the repository, and what is generated from it
+	go test -count 1 ./clients -run TestDocument -update
+	go run ./clients/java/generate clients/openapi.json clients/java/src/generated/java/io/github/bellmanhq/client
+	cd clients/typescript && npm ci --ignore-scripts --no-audit --no-fund && npm run generate
+
+dist: ## what a release has, in DIST: binaries of all platforms or TARGETS, bills of materials, Debian packages, checksums
+	scripts/dist $(DIST)
+
+dist-test: ## that a release is the same twice, its package installs, schemas take what is in deploy, and BEFORE is upgraded under load
+	go test -v -count 1 -timeout 60m ./deploy -run 'TestDist|TestDebian' -dist $(DIST)
+	cd deploy/check && DIST=$(DIST) go test -count 1 ./...
+	scripts/torture-env go test -v -count 1 -timeout 30m ./torture -run TestRollingUpgrade -upgrade $(BEFORE)
 
 test: ## every test, with the race detector, in random order; then clusters in trouble, of SEEDS seeds
 	scripts/test-env go test -race -shuffle=on -timeout 20m ./...

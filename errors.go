@@ -2,6 +2,7 @@ package bellman
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -12,6 +13,10 @@ var (
 	// ErrConflict is returned for a change whose version is no longer the
 	// task's: somebody else changed it, and nothing of this change was written.
 	ErrConflict = errors.New("bellman: changed by another")
+
+	// ErrSuperseded is returned when a task is to be sent again that a later one of its
+	// ordering key has superseded. It is an ErrConflict too.
+	ErrSuperseded = fmt.Errorf("%w: a later task of its ordering key superseded it", ErrConflict)
 
 	// ErrKeyTaken is returned when a task's key exists in its queue already,
 	// with other content.

@@ -45,6 +45,9 @@ type Guidance struct {
 	// Endpoint is where a task with a MerchantEndpoint goes now; empty for others.
 	Endpoint string
 
+	// URL is its merchant's address, for a task that goes there now; empty for others.
+	URL string
+
 	// For a task that was not given them (see [Task.Lent]).
 	Schedule, Success string
 	Timeout           time.Duration
@@ -52,6 +55,30 @@ type Guidance struct {
 	// Limits to the Endpoint.
 	Concurrency int
 	Rate        float64
+}
+
+// ScheduleOf is the schedule that a task follows now.
+func (g *Guidance) ScheduleOf(t *Task) string {
+	if t.Lent.Has(LentSchedule) && g.Schedule != "" {
+		return g.Schedule
+	}
+	return t.Schedule
+}
+
+// SuccessOf is what judges the answers of a task now.
+func (g *Guidance) SuccessOf(t *Task) string {
+	if t.Lent.Has(LentSuccess) && g.Success != "" {
+		return g.Success
+	}
+	return t.Success
+}
+
+// TimeoutOf is how long an attempt of a task may take now.
+func (g *Guidance) TimeoutOf(t *Task) time.Duration {
+	if t.Lent.Has(LentTimeout) && g.Timeout > 0 {
+		return g.Timeout
+	}
+	return t.Timeout
 }
 
 // A Completer is a Handler that has a say when a task is completed from outside:

@@ -24,35 +24,45 @@ var layers = map[string][]string{
 	"dispatch":     {},
 	"deliver/sign": {},
 
+	// Who makes a request, for all that answer some.
+	"internal/caller": {},
+
+	// How a store reads and writes its rows.
+	"internal/pack": {},
+
 	// What all that send requests say of a fault, and which headers they can have.
 	"deliver/cause": {""},
-	"deliver/field": {},
+	"deliver/field": {""},
 
 	// Stores, and the suite that they pass.
 	"storetest": {""},
 	"memory":    {""},
-	"pebble":    {""},
+	"pebble":    {"", "internal/pack"},
 
 	// Databases: all SQL is in one package, a database's own is in its package.
-	"internal/sqlstore":         {""},
+	"internal/sqlstore":         {"", "internal/pack"},
 	"internal/sqlstore/sqltest": {"", "internal/sqlstore", "storetest", "engine"},
 	"postgres":                  {"", "internal/sqlstore"},
 	"mysql":                     {"", "internal/sqlstore"},
+	"redis":                     {"", "internal/pack"},
 
 	// Everything else stands side by side on the root and the leaves.
 	"engine":   {"", "schedule", "wheel", "dispatch"},
 	"merchant": {"", "schedule", "rule", "deliver/sign"},
 	"deliver":  {"", "rule", "deliver/sign", "deliver/cause", "deliver/field"},
 	"outcome":  {"", "rule"},
+	"alarm":    {"", "schedule", "outcome"},
 	"adopt":    {"client", "schedule"},
 	"resend":   {""},
 	"link":     {""},
+	"move":     {""},
 	"order":    {"", "schedule"},
 	"client":   {""},
-	"api":      {"", "client", "schedule", "rule"},
-	"console":  {"", "client", "schedule"},
-	"config":   {"schedule", "rule", "deliver/sign", "order/states", "order/gateway", "source", "sender"},
+	"api":      {"", "client", "schedule", "rule", "internal/caller"},
+	"console":  {"", "client", "schedule", "internal/caller"},
+	"config":   {"schedule", "rule", "alarm", "deliver/sign", "order/states", "order/gateway", "source", "sender"},
 	"metrics":  {""},
+	"traces":   {""},
 
 	// Brokers: where tasks come from, and where they go.
 	"source":            {"", "rule"},
@@ -69,21 +79,24 @@ var layers = map[string][]string{
 	"order/alipay":    {"", "order", "order/states", "order/exchange", "deliver/sign"},
 
 	// Where the parts meet. Only these see more than their own part.
-	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "resend", "link", "pebble", "postgres", "mysql", "internal/sqlstore", "api", "console", "client", "config", "metrics",
-		"order", "order/states", "order/gateway", "order/wechatpay", "order/alipay", "outcome", "merchant", "source", "sender", "rabbitmq", "nats"},
+	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "deliver/field", "resend", "link", "move", "pebble", "postgres", "mysql", "redis", "internal/sqlstore", "api", "console", "client", "config", "metrics", "traces",
+		"order", "order/states", "order/gateway", "order/wechatpay", "order/alipay", "outcome", "alarm", "merchant", "source", "sender", "rabbitmq", "nats"},
 	"demo":                     {"", "schedule", "client", "config", "server", "order"},
 	"bench":                    {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble", "bench/scratch"},
 	"bench/scratch":            {"config"},
+	"bench/peers":              {"bench"},
 	"examples/order-service":   {"", "deliver", "engine", "postgres"},
 	"examples/rabbitmq-notify": {"config", "server"},
 	"examples/table-scan":      {"", "engine", "postgres"},
 	"examples/wallet-channel":  {"", "engine", "order", "pebble"},
-	"cmd/bellman": {"", "schedule", "deliver/sign", "client", "config", "server", "demo", "bench", "adopt",
+	"deploy/sbom":              {},
+	"clients/java/generate":    {},
+	"cmd/bellman": {"", "schedule", "deliver/sign", "api", "client", "config", "server", "demo", "bench", "adopt", "move",
 		"pebble"}, // export and check open a store that no server has open
 }
 
 // standardOnly are the packages without any dependency.
-var standardOnly = []string{"", "wheel", "dispatch", "deliver/sign", "deliver/cause", "deliver/field", "client", "memory", "internal/sqlstore"}
+var standardOnly = []string{"", "wheel", "dispatch", "deliver/sign", "deliver/cause", "deliver/field", "client", "memory", "internal/sqlstore", "internal/caller", "internal/pack"}
 
 // homes says who may import a library. All others reach it through these, so
 // that replacing one touches one package.
@@ -99,7 +112,10 @@ var homes = map[string]string{
 	"github.com/nats-io":           "nats",
 	"github.com/prometheus":        "metrics",
 	"github.com/rabbitmq":          "rabbitmq",
+	"github.com/redis":             "redis",
+	"github.com/hibiken":           "bench/peers",
 	"github.com/spf13":             "cmd/bellman",
+	"go.opentelemetry.io":          "traces",
 	"github.com/HdrHistogram":      "bench",
 	"github.com/standard-webhooks": "a test",
 	"pgregory.net/rapid":           "a test",
@@ -109,7 +125,8 @@ var homes = map[string]string{
 // guests may import a library beside its home: they look at what it does from
 // outside.
 var guests = map[string][]string{
-	"bench/scratch": {"github.com/jackc", "github.com/go-sql-driver"},
+	"bench/scratch": {"github.com/jackc", "github.com/go-sql-driver", "github.com/redis"},
+	"bench/peers":   {"github.com/redis"},
 	"adopt":         {"github.com/go-sql-driver"},
 
 	"examples/order-service":   {"github.com/jackc"},

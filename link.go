@@ -12,6 +12,7 @@ type Link struct {
 	Expires    time.Time `json:"expires"`
 	Who        string    `json:"who"` // the key's name; empty: nobody had to say
 	Reason     string    `json:"reason"`
+	From       string    `json:"from,omitempty"`   // the address of who made it; empty: not known
 	Revoked    time.Time `json:"revoked,omitzero"` // zero: it is not
 
 	Token string `json:"-"` // what its address says, and nobody can guess

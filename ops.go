@@ -9,10 +9,17 @@ type Added struct {
 	Err      error // *Invalid, ErrKeyTaken (ID is set), ErrOverloaded, ErrFull, or the store's
 }
 
-// By says who did something by hand, and why. It goes into the audit record.
+// By says who did something by hand, why, and from where. It goes into the audit
+// record.
 type By struct {
 	Who    string // the key's name; empty where nobody has to say
 	Reason string
+	From   string // the network address of who asked; empty where that is not known
+}
+
+// Audit is the record of what they did.
+func (by By) Audit(at time.Time, action, target string) Audit {
+	return Audit{At: at, Who: by.Who, Action: action, Target: target, Reason: by.Reason, From: by.From}
 }
 
 // A Settled says what became of one task that was to be settled.
@@ -57,16 +64,18 @@ type QueueInfo struct {
 	Pause         *Pause // nil unless paused
 	Depth         Depth
 	OldestOverdue time.Time // due time of the task that waits longest; zero: none is overdue
+	OldestFree    time.Time // likewise, but for tasks that an open breaker or a pause holds
 	Waiting       int       // in memory, due
 	InFlight      int
 	LastMinute    Counts
+	FailedHour    int64 // tasks that failed in the latest hour, or since Gauges.Started
 }
 
 // An Intake says whether tasks are taken in, and what that depends on. It closes
 // above High or HeapHigh, and opens again below Low and seven eighths of HeapHigh.
 type Intake struct {
 	Open      bool
-	Waiting   int   // tasks that are overdue or wait to be committed, but for those set aside
+	Waiting   int   // tasks that are overdue or wait to be committed, but for those set aside; counted no further than it takes to know
 	High, Low int   // of Waiting
 	Heap      int64 // bytes that lived when garbage was collected last
 	HeapHigh  int64 // 0: no limit
@@ -160,6 +169,22 @@ type Gauges struct {
 	OldestOverdue time.Time // over the tasks in the store that are not set aside; zero: none is overdue
 	Endpoints     int       // endpoints known to the dispatcher
 	BreakersOpen  int
+	Refusing      int       // nodes that take no tasks in, since there are too many
+	Started       time.Time // when the node began to count, of several the latest
+
+	// SlowCommit is the 99th percentile of the commits of the latest minute, or how
+	// long the present one takes already, with its repetitions, if that is longer. Zero:
+	// there was none.
+	SlowCommit time.Duration
+
+	// Fired is when the loop that starts attempts last came round and was free to
+	// start some, by the wall clock: it does that every few seconds, whether anything
+	// is due or not, but not while the store takes no outcomes. Zero: not yet.
+	Fired time.Time
+
+	// Stray is how many of those that wait are of queues that this node does not have
+	// configured: it attempts none of them.
+	Stray int
 
 	// RefusedFollows counts the follow-up tasks that were left out since the start,
 	// for they were not valid. Each is in the log.

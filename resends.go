@@ -11,6 +11,7 @@ type ResendJob struct {
 	Rate   float64    `json:"rate"` // tasks a second
 	Who    string     `json:"who"`  // the key's name; empty: nobody had to say
 	Reason string     `json:"reason"`
+	From   string     `json:"from,omitempty"` // the address of who asked for it; empty: not known
 
 	State    ResendState `json:"state"`
 	Created  time.Time   `json:"created"`
@@ -23,7 +24,7 @@ type ResendJob struct {
 
 	Examined  int64  `json:"examined"` // tasks that fitted: the sum of the next three
 	Resent    int64  `json:"resent"`
-	Skipped   int64  `json:"skipped"` // gone, or not chosen any more, by the time it was their turn
+	Skipped   int64  `json:"skipped"` // gone, superseded, or not chosen any more, by the time it was their turn
 	Failed    int64  `json:"failed"`  // could not be resent
 	LastError string `json:"last_error,omitempty"`
 }

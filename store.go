@@ -21,8 +21,8 @@ type Writer interface {
 	// Adds and Changes succeed or fail one by one, in their Err; a failing one
 	// does not stop its neighbours. Adds come before Changes, and each sees what
 	// those before it in b wrote. When Commit returns an error nothing of b was
-	// written (ErrFenced, ErrFull, ErrClosed, or the cause), except for
-	// ErrUnknown: then it may have been.
+	// written (ErrFenced, ErrConflict for a document that is another by now, ErrFull,
+	// ErrClosed, or the cause), except for ErrUnknown: then it may have been.
 	Commit(ctx context.Context, b *Batch) error
 
 	// Prune deletes up to limit tasks, and their attempts, that ended in state
@@ -44,8 +44,12 @@ type Batch struct {
 // does: the same id again is the same task, so that a batch whose outcome was
 // unknown can be handed in again.
 type Add struct {
-	Task   *Task  // with ID, and Status as it is to be kept (Version 1); Last is ignored
+	Task   *Task  // with ID, and Status as it is to be kept (Version 1, or what it was in another store) but for Place, which Commit sets; Last is ignored
 	Digest Digest // of what was asked for; compared when the key exists
+
+	// Moved says that the task has its Place from another store, and keeps it. One with
+	// no place in its ordering key gets one as a new task does.
+	Moved bool
 
 	// Set by Commit: nil when the task was added, or was there with the same
 	// digest or the same id (then Existing is its id); ErrKeyTaken when its key
@@ -67,6 +71,10 @@ type Change struct {
 	// its queue, its endpoint and its state. Nil: not said.
 	Of *Task
 
+	// Ordering is the task's: it gives up its place among those of its key when it
+	// ends, and has it again when it is pending again. Nil: it has none.
+	Ordering *Ordering
+
 	// Set by Commit: ErrConflict when the version differs, ErrNotFound when
 	// there is no such task.
 	Err error
@@ -76,16 +84,23 @@ type Change struct {
 type Doc struct {
 	Kind  string // what it is: "pause", "resend"
 	Name  string // unique within its kind
-	Value []byte // JSON
+	Value []byte // JSON; nil: deleted
+
+	// Was is what the document must still be, byte for byte: if it is not, nothing of
+	// the batch is written. Empty but not nil: there must be none yet. Nil: whatever
+	// there is. Such a document stands in its batch once, and has a Value where Was is
+	// empty. Reads leave it nil.
+	Was []byte
 }
 
 // An Audit records one action taken by hand.
 type Audit struct {
 	At     time.Time `json:"at"`
 	Who    string    `json:"who"`    // the key's name; empty: nobody had to say
-	Action string    `json:"action"` // resend, cancel, pause, …
+	Action string    `json:"action"` // resend, restart, cancel, pause, …
 	Target string    `json:"target"` // a task's id, or queue/NAME, endpoint/HOST, resend/ID
 	Reason string    `json:"reason"`
+	From   string    `json:"from,omitempty"` // the address of who asked; empty: not known, or of before it was kept
 }
 
 // A Reader reads a store.
@@ -104,6 +119,24 @@ type Reader interface {
 
 	// Lookup finds the id of the task with this key. ErrNotFound if there is none.
 	Lookup(ctx context.Context, queue, key string) (ID, error)
+
+	// Turn says what stands in the way of a pending task that has this ordering key in
+	// its queue. ErrNotFound when it is not pending.
+	//
+	// Pending tasks of one queue and ordering key have an order: a task that was added
+	// after the Commit that added another had returned is behind it, whatever the
+	// clocks of their nodes; of one batch, one is behind those before it; otherwise
+	// either is. One that had ended and is pending again has its place again, if its
+	// new status says which it was.
+	Turn(ctx context.Context, queue, orderingKey string, id ID) (Turn, error)
+
+	// Ordered reads up to limit of the pending tasks that have an ordering key, the
+	// first of them first.
+	Ordered(ctx context.Context, queue, orderingKey string, limit int) ([]ID, error)
+
+	// Digests reads what the tasks with these ids and keys were added with as their
+	// Digest, in their order; zero for one without a key, and for one that is gone.
+	Digests(ctx context.Context, tasks []*Task) ([]Digest, error)
 
 	// Attempts reads up to limit attempts of a task with numbers above after, in
 	// order of their numbers.

@@ -37,6 +37,13 @@ type Task struct {
 	MaxAge   time.Duration // since the schedule began; 0: the schedule decides alone
 	Repeat   string        // "10m" or "cron …": begins again after it ended; empty: does not
 
+	// OrderingKey orders tasks of one queue: those with the same key are attempted in
+	// the order in which they were added, each only after the one before it has ended.
+	// Empty: the task waits for nobody. Supersedes ends the earlier ones that wait,
+	// instead of waiting for them. A task with an OrderingKey does not Repeat.
+	OrderingKey string
+	Supersedes  bool
+
 	// Lent says which of these a task that names a merchant was not given: they are as
 	// merchant and queue had them when it was added, and the merchant's, where it has
 	// one, stands before that at each attempt. The engine sets it.
@@ -58,6 +65,10 @@ type Task struct {
 	Endpoint string
 
 	Status
+
+	// Trace is what the task was added under; nil: nobody follows it. It is no part of
+	// what the caller asked for: the same task under another trace is the same task.
+	Trace *Trace
 
 	// Last is the newest attempt; nil before the first. Only reads of a store set it.
 	Last *Attempt
@@ -92,6 +103,11 @@ type Status struct {
 	// Before is what the task goes back to when an attempt made by hand is not
 	// accepted; nil unless such an attempt is waiting.
 	Before *Before
+
+	// Place is where the task stands among those of its ordering key, in µs of the
+	// store's clock. Commit sets it when it adds the task, unless that was [Add.Moved]; it
+	// stays. Zero: it has none.
+	Place int64
 
 	Updated  time.Time
 	Finished time.Time // zero while pending
@@ -195,6 +211,12 @@ func (t *Task) Digest() Digest {
 	b = binary.AppendVarint(b, int64(t.Delay))
 	if !t.StartAt.IsZero() {
 		b = binary.AppendVarint(b, t.StartAt.UnixMilli())
+	}
+	if t.OrderingKey != "" { // else as it was before there was any
+		b = appendString(appendString(b, "ordering_key"), t.OrderingKey)
+		if t.Supersedes {
+			b = appendString(b, "supersedes")
+		}
 	}
 	sum := sha256.Sum256(b)
 	return Digest(sum[:16])

@@ -20,15 +20,16 @@ import (
 // notify_count_limit attempts; last_notify_time is when the last of them began. What it
 // says is in notify_url, to which it POSTs nothing; it takes SUCCESS as the answer.
 func Jeepay(ctx context.Context, address string, o Options) (Source, error) {
-	const columns = "notify_id, order_id, order_type, mch_order_no, mch_no, notify_url, notify_count, notify_count_limit, last_notify_time, created_at"
+	columns := []string{"notify_id", "order_id", "order_type", "mch_order_no", "mch_no", "notify_url", "notify_count", "notify_count_limit", "last_notify_time", "created_at", "state"}
 	name := cmp.Or(o.Table, "t_mch_notify_record")
-	db, err := open(ctx, address, name, zone(o), columns)
+	db, selected, _, err := open(ctx, address, name, columns)
 	if err != nil {
 		return nil, err
 	}
 	return &table{
 		db:    db,
-		query: "SELECT " + columns + " FROM " + quoted(name) + " WHERE state = 1 AND notify_id > ? ORDER BY notify_id LIMIT ?",
+		zone:  zone(o),
+		query: "SELECT " + selected + " FROM " + quoted(name) + " WHERE state = 1 AND notify_id > ? ORDER BY notify_id LIMIT ?",
 		after: int64(0),
 		scan:  o.jeepay,
 	}, nil
@@ -37,13 +38,16 @@ func Jeepay(ctx context.Context, address string, o Options) (Source, error) {
 // jeepayEvents are what its order_type says.
 var jeepayEvents = map[int64]string{1: "payment", 2: "refund", 3: "transfer"}
 
-func (o Options) jeepay(rows *sql.Rows) (key any, row Row, err error) {
+func (o Options) jeepay(rows *sql.Rows, c clock) (key any, row Row, err error) {
 	var id, kind, made, limit int64
 	var order, number, merchant, url string
 	var last, created sql.NullTime
-	if err := rows.Scan(&id, &order, &kind, &number, &merchant, &url, &made, &limit, &last, &created); err != nil {
+	var state sql.RawBytes // 1
+	if err := rows.Scan(&id, &order, &kind, &number, &merchant, &url, &made, &limit, &last, &created, &state); err != nil {
 		return nil, Row{}, err
 	}
+	c.when("last_notify_time", &last)
+	c.when("created_at", &created)
 	row = Row{Where: "notify_id " + strconv.FormatInt(id, 10), Task: client.CreateTask{
 		Queue: o.Queue, Key: fmt.Sprintf("jeepay/%s/%d", order, kind), MerchantNo: merchant, OrderNo: number, Event: jeepayEvents[kind],
 		URL: strings.TrimSpace(url), Method: cmp.Or(o.Method, "POST"), Success: "jeepay", Schedule: jeepaySchedule(limit),

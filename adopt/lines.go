@@ -182,9 +182,25 @@ func CSV(in io.Reader, queue string) (Source, error) {
 				row.Wrong = fmt.Errorf("%s: %w", names[i], err)
 			}
 		}
+		if row.Wrong == nil {
+			row.Wrong = halfResumed(row.Task.Resume)
+		}
 		named(&row.Task, queue, []byte(strings.Join(record, "\x00")))
 		return row, nil
 	}}, nil
+}
+
+// halfResumed says what is missing of where another system left a task.
+func halfResumed(r *client.Resume) error {
+	switch {
+	case r == nil:
+		return nil
+	case r.Attempts == 0:
+		return errors.New("attempts: is missing, or 0, and last or began is given: want how many were made, or neither of them")
+	case r.Last.IsZero():
+		return fmt.Errorf("last: is missing after %d attempts: want when the last of them began, such as 2026-11-20T15:04:05Z", r.Attempts)
+	}
+	return nil
 }
 
 func known() []string {

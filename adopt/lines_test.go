@@ -17,7 +17,10 @@ func TestLines(t *testing.T) {
 		"d,M4\n" +
 		"e,M5,http://m/n,{,,,,\n" +
 		"f,M6,http://m/n,,x,,,\n" +
-		"g,M7,http://m/n,,1,yesterday,,\n"
+		"g,M7,http://m/n,,1,yesterday,,\n" +
+		"h,M8,http://m/n,,1,,,\n" +
+		"i,M9,http://m/n,,0,2026-11-20T15:04:05Z,,\n" +
+		"j,M9,http://m/n,,-1,2026-11-20T15:04:05Z,,\n"
 	const ndjson = "\ufeff" + `{"key":"a","queue":"own","url":"http://m/n","resume":{"attempts":2,"last":"2026-11-20T15:04:05Z"}}
 
 {"url":"http://m/n","json":{"x":1}}
@@ -41,7 +44,10 @@ line 4: {"queue":"q","key":"b\nc","merchant_no":"M3","url":"http://m/n"}
 line 6: wrong: has 2 values for 8 columns
 line 7: wrong: json: is not JSON
 line 8: wrong: attempts: want how many were made, 0 or more
-line 9: wrong: last: want a time such as 2026-11-20T15:04:05Z`},
+line 9: wrong: last: want a time such as 2026-11-20T15:04:05Z
+line 10: wrong: last: is missing after 1 attempts: want when the last of them began, such as 2026-11-20T15:04:05Z
+line 11: wrong: attempts: is missing, or 0, and last or began is given: want how many were made, or neither of them
+line 12: wrong: attempts: want how many were made, 0 or more`},
 		{"ndjson", adopt.NDJSON(strings.NewReader(ndjson), "q"), `line 1: {"queue":"own","key":"a","url":"http://m/n","resume":{"attempts":2,"last":"2026-11-20T15:04:05.000Z"}}
 line 2: skip: is empty
 line 3: {"queue":"q","key":"import/c8d20f8da55a75820e58706bf3124713","url":"http://m/n","json":{"x":1}}

@@ -16,32 +16,66 @@ import (
 // database at address, mysql://USER:PASSWORD@HOST:3306/DATABASE: those that are
 // CREATED, HTTP_REQUEST_SUCCESS or HTTP_REQUEST_FALIED, as roncoo spells it.
 //
+// A table without notify_rule is of the time when one rule held for all rows.
 // A row's notify_rule, cut at limit_notify_times, is its task's schedule, which goes on
 // after notify_times attempts; edit_time is when the last of them began. roncoo puts
 // what it says into the url and asks with GET, and takes "success" as the answer.
 func Roncoo(ctx context.Context, address string, o Options) (Source, error) {
-	const columns = "id, create_time, edit_time, notify_rule, notify_times, limit_notify_times, url, merchant_order_no, merchant_no, status"
+	columns := []string{"id", "create_time", "edit_time", "notify_rule", "notify_times", "limit_notify_times", "url", "merchant_order_no", "merchant_no", "status"}
 	name := cmp.Or(o.Table, "rp_notify_record")
-	db, err := open(ctx, address, name, zone(o), columns)
+	db, selected, missing, err := open(ctx, address, name, columns, "notify_rule")
 	if err != nil {
 		return nil, err
 	}
+	scan := o.roncoo
+	if len(missing) > 0 {
+		scan = o.fixedRoncoo
+		if o.Note != nil {
+			o.Note("table " + name + " has no column notify_rule, as of roncoo-pay before it kept a rule with each row: the rule of that time is taken for all, minutes " + fixedRule)
+		}
+	}
 	return &table{
-		db: db,
-		query: "SELECT " + columns + " FROM " + quoted(name) +
+		db:   db,
+		zone: zone(o),
+		query: "SELECT " + selected + " FROM " + quoted(name) +
 			" WHERE status IN ('CREATED', 'HTTP_REQUEST_SUCCESS', 'HTTP_REQUEST_FALIED', 'HTTP_REQUEST_FAILED') AND id > ? ORDER BY id LIMIT ?",
 		after: "",
-		scan:  o.roncoo,
+		scan:  scan,
 	}, nil
 }
 
-func (o Options) roncoo(rows *sql.Rows) (key any, row Row, err error) {
+// fixedRule is roncoo-pay's of all rows, in the published table, which has no column for
+// it: notifyParam in its NotifyConfig (spring-notify.xml before). No more attempts than
+// it names are made, whatever a row's limit_notify_times.
+const (
+	fixedRule  = `{"1":0,"2":1,"3":2,"4":5,"5":15}`
+	fixedLimit = 5
+)
+
+func (o Options) fixedRoncoo(rows *sql.Rows, c clock) (key any, row Row, err error) {
+	return o.roncooRow(rows, c, fixedRule)
+}
+
+func (o Options) roncoo(rows *sql.Rows, c clock) (key any, row Row, err error) {
+	return o.roncooRow(rows, c, "")
+}
+
+// roncooRow reads a row, whose rule is the fixed one if there is one.
+func (o Options) roncooRow(rows *sql.Rows, c clock, fixed string) (key any, row Row, err error) {
 	var id, url string
 	var rule, order, merchant, status sql.NullString
 	var created, edited sql.NullTime
 	var times, limit sql.NullInt64
 	if err := rows.Scan(&id, &created, &edited, &rule, &times, &limit, &url, &order, &merchant, &status); err != nil {
 		return nil, Row{}, err
+	}
+	c.when("create_time", &created)
+	c.when("edit_time", &edited)
+	if fixed != "" {
+		rule.String = fixed
+		if !limit.Valid || limit.Int64 <= 0 || limit.Int64 > fixedLimit {
+			limit = sql.NullInt64{Int64: fixedLimit, Valid: true}
+		}
 	}
 	made := int(times.Int64)
 	row = Row{Where: "id " + id, Task: client.CreateTask{

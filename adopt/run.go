@@ -20,7 +20,7 @@ type Fate uint8
 
 // What can become of a row.
 const (
-	Taken   Fate = iota // it is a task now; in a dry run: it would be
+	Taken   Fate = iota // it is a task now; where it was only tried: it would be
 	There               // it was taken over before
 	Moved               // it was taken over before, and the other system has attempted it since
 	Skipped             // nothing is left to do for it
@@ -32,6 +32,7 @@ type Report struct {
 	Row  Row
 	Fate Fate
 	Why  string
+	Task *client.Task // as the server has it, or would; nil: it does not say
 }
 
 // Counts say how many rows there were of each Fate.
@@ -58,8 +59,7 @@ const (
 // Run takes over all rows of a source, in batches, and tells of each. What a server
 // cannot take now it is asked to take again, for ten minutes; then, and when the source fails, Run
 // returns the error, and all rows that were told of stay as they were told. To run
-// again is safe: a row's key makes it the same task. With to nil nothing is taken over, and
-// each report says what would be.
+// again is safe: a row's key makes it the same task.
 func Run(ctx context.Context, from Source, to Tasks, tell func(Report)) (Counts, error) {
 	var counts Counts
 	note := func(r Report) {
@@ -75,11 +75,9 @@ func Run(ctx context.Context, from Source, to Tasks, tell func(Report)) (Counts,
 		for _, row := range rows {
 			switch {
 			case row.Skip != "":
-				note(Report{row, Skipped, row.Skip})
+				note(Report{Row: row, Fate: Skipped, Why: row.Skip})
 			case row.Wrong != nil:
-				note(Report{row, Wrong, row.Wrong.Error()})
-			case to == nil:
-				note(Report{row, Taken, ""})
+				note(Report{Row: row, Fate: Wrong, Why: row.Wrong.Error()})
 			default:
 				good = append(good, row)
 			}
@@ -170,15 +168,16 @@ func passes(err error) bool {
 
 // judge says what a server's answer means for a row.
 func judge(row Row, r client.BatchResult) Report {
+	out := Report{Row: row, Task: r.Task}
 	switch {
 	case r.Error != nil && r.Error.Status == http.StatusConflict:
-		return Report{row, Wrong, "a task with its key has other content: " + r.Error.Error()}
+		out.Fate, out.Why = Wrong, "a task with its key has other content: "+r.Error.Error()
 	case r.Error != nil:
-		return Report{row, Wrong, r.Error.Error()}
+		out.Fate, out.Why = Wrong, r.Error.Error()
 	case r.Status == http.StatusOK && row.Task.Resume != nil && r.Task != nil && row.Task.Resume.Last.After(r.Task.Created.Time):
-		return Report{row, Moved, "the other system attempted it at " + row.Task.Resume.Last.Format(time.RFC3339) + ", after it was taken over: stop that first"}
+		out.Fate, out.Why = Moved, "the other system attempted it at "+row.Task.Resume.Last.Format(time.RFC3339)+", after it was taken over: stop that first"
 	case r.Status == http.StatusOK:
-		return Report{row, There, ""}
+		out.Fate = There
 	}
-	return Report{row, Taken, ""}
+	return out
 }

@@ -135,13 +135,42 @@ func TestRunGivesUp(t *testing.T) {
 	})
 }
 
-// A dry run says what would be, and asks nobody.
-func TestRunDry(t *testing.T) {
-	source := numbered(3)
+// asked is a server that takes everything but what is wrong, and keeps nothing.
+type asked struct{ wrong string }
+
+func (a asked) TryBatch(_ context.Context, tasks []client.CreateTask) ([]client.BatchResult, error) {
+	results := make([]client.BatchResult, len(tasks))
+	for i, t := range tasks {
+		results[i] = client.BatchResult{Status: 201, Task: &client.Task{Key: t.Key}}
+		if t.URL == a.wrong {
+			results[i] = client.BatchResult{Status: 422, Error: &client.Problem{Status: 422, Detail: "no"}}
+		}
+	}
+	return results, nil
+}
+
+// What is tried is told as it would be done, and a key that two rows have, in whatever
+// batches, is there for the second.
+func TestTry(t *testing.T) {
+	source := numbered(1203)
 	(*source)[1].Skip = "done"
 	(*source)[2].Wrong = errors.New("bad")
-	counts, err := adopt.Run(t.Context(), source, nil, func(adopt.Report) {})
-	if want := (adopt.Counts{adopt.Taken: 1, adopt.Skipped: 1, adopt.Wrong: 1}); err != nil || counts != want {
-		t.Errorf("Run: %v, %v; want %v", counts, err, want)
+	(*source)[3].Task.URL = "wrong"
+	(*source)[4].Task.Key = "3" // which that one did not take
+	(*source)[1200].Task.Key = "5"
+	(*source)[1201].Task.Key, (*source)[1201].Task.OrderNo = "6", "other"
+	(*source)[1202].Task.Key = "1199"
+	told := map[string]string{}
+	counts, err := adopt.Try(t.Context(), source, asked{"wrong"}, func(r adopt.Report) {
+		told[r.Row.Where] = fmt.Sprintf("%d %s %t", r.Fate, r.Why, r.Task != nil)
+	})
+	if want := (adopt.Counts{adopt.Taken: 1197, adopt.There: 2, adopt.Skipped: 1, adopt.Wrong: 3}); err != nil || counts != want {
+		t.Errorf("Try: %v, %v; want %v", counts, err, want)
+	}
+	if got := told["id 4"]; got != "0  true" {
+		t.Errorf("id 4: %s; want it taken, with the task that it would be", got)
+	}
+	if got := told["id 1201"]; !strings.Contains(got, "a row before it has its key") {
+		t.Errorf("id 1201: %s; want it wrong, and why", got)
 	}
 }

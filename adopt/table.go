@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,9 @@ type Options struct {
 	Zone   *time.Location // of its DATETIMEs; default time.Local
 	Method string         // of the requests; default: the other system's
 	Now    time.Time      // when a row that was never attempted begins; default time.Now
+
+	// Note is told what is read in another way than the table itself says; nil: nobody is.
+	Note func(text string)
 }
 
 // ErrAddress tells that a database's address is none.
@@ -33,14 +37,92 @@ type table struct {
 	db    *sql.DB
 	query string // with three places: the key after which to read, and how many
 	after any
-	scan  func(*sql.Rows) (key any, row Row, err error)
+	scan  func(*sql.Rows, clock) (key any, row Row, err error)
+	zone  *time.Location // of its DATETIMEs
+}
+
+// A clock tells when a column's time was. A DATETIME is what a clock on a wall of a
+// zone showed; a TIMESTAMP is a moment, which the database shows in UTC here.
+type clock struct {
+	zone    *time.Location
+	moments map[string]bool // columns that are TIMESTAMPs
+}
+
+func (c clock) when(column string, t *sql.NullTime) {
+	if t.Valid && !c.moments[column] {
+		y, m, d := t.Time.Date()
+		t.Time = time.Date(y, m, d, t.Time.Hour(), t.Time.Minute(), t.Time.Second(), t.Time.Nanosecond(), c.zone)
+	}
+}
+
+func (t *table) clock(rows *sql.Rows) (clock, error) {
+	c := clock{zone: t.zone, moments: map[string]bool{}}
+	columns, err := rows.ColumnTypes()
+	for _, column := range columns {
+		c.moments[column.Name()] = column.DatabaseTypeName() == "TIMESTAMP"
+	}
+	return c, err
 }
 
 var tableName = regexp.MustCompile(`^[A-Za-z0-9_$]+(\.[A-Za-z0-9_$]+)?$`)
 
 // open connects to the database at address, mysql://user:password@host:3306/database,
-// and asks whether it has the columns.
-func open(ctx context.Context, address, name string, zone *time.Location, columns string) (*sql.DB, error) {
+// and asks whether it has the columns. Those of optional that it lacks are read as NULL:
+// selected is what to read, and missing which they are.
+func open(ctx context.Context, address, name string, columns []string, optional ...string) (db *sql.DB, selected string, missing []string, err error) {
+	if db, err = connect(address, name); err != nil {
+		return nil, "", nil, err
+	}
+	ask := func(what string) ([]string, error) {
+		rows, err := db.QueryContext(ctx, "SELECT "+what+" FROM "+quoted(name)+" LIMIT 0")
+		if err != nil {
+			return nil, err
+		}
+		names, err := rows.Columns()
+		return names, errors.Join(err, rows.Err(), rows.Close())
+	}
+	selected = strings.Join(columns, ", ")
+	_, err = ask(selected)
+	if unknown := (*driver.MySQLError)(nil); errors.As(err, &unknown) && unknown.Number == errUnknownColumn {
+		var have []string
+		if have, err = ask("*"); err == nil {
+			selected, missing, err = lacking(columns, optional, have)
+		}
+	}
+	if err != nil {
+		return nil, "", nil, errors.Join(fmt.Errorf("table %s: %w", name, err), db.Close())
+	}
+	return db, selected, missing, nil
+}
+
+// errUnknownColumn is MySQL's ER_BAD_FIELD_ERROR.
+const errUnknownColumn = 1054
+
+// lacking says what to select of a table that has only these columns, and which of the
+// optional ones are missing.
+func lacking(columns, optional, have []string) (selected string, missing []string, err error) {
+	var parts, wrong []string
+	for _, column := range columns {
+		switch {
+		case slices.ContainsFunc(have, func(name string) bool { return strings.EqualFold(name, column) }):
+			parts = append(parts, column)
+		case slices.Contains(optional, column):
+			parts = append(parts, "NULL AS "+column)
+			missing = append(missing, column)
+		default:
+			wrong = append(wrong, column)
+		}
+	}
+	if len(wrong) > 0 {
+		required := slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return slices.Contains(optional, c) })
+		return "", nil, fmt.Errorf("has no column %s: make a view with the columns %s, and name it with --table",
+			strings.Join(wrong, ", "), strings.Join(required, ", "))
+	}
+	return strings.Join(parts, ", "), missing, nil
+}
+
+// connect opens the database at an address, without a word to it.
+func connect(address, name string) (*sql.DB, error) {
 	config, err := parseURL(address)
 	if err != nil {
 		return nil, err
@@ -48,12 +130,13 @@ func open(ctx context.Context, address, name string, zone *time.Location, column
 	if !tableName.MatchString(name) {
 		return nil, fmt.Errorf("%w; the table %.64q is no name: want TABLE or DATABASE.TABLE", ErrAddress, name)
 	}
-	config.ParseTime, config.Loc = true, zone
+	config.ParseTime, config.Loc = true, time.UTC
 	if config.Params == nil {
 		config.Params = map[string]string{}
 	}
-	// A TIMESTAMP is shown in the session's zone, a DATETIME as it was written.
-	config.Params["time_zone"] = time.Now().In(zone).Format("'-07:00'")
+	// A TIMESTAMP is shown in the session's zone, a DATETIME as it was written: clock
+	// parts them. The zone's own difference of today would be wrong for half of a year.
+	config.Params["time_zone"] = "'+00:00'"
 	config.Timeout, config.ReadTimeout = 10*time.Second, time.Minute
 	connector, err := driver.NewConnector(config)
 	if err != nil {
@@ -61,13 +144,6 @@ func open(ctx context.Context, address, name string, zone *time.Location, column
 	}
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(1)
-	rows, err := db.QueryContext(ctx, "SELECT "+columns+" FROM "+quoted(name)+" LIMIT 0")
-	if err == nil {
-		err = errors.Join(rows.Err(), rows.Close())
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("table %s: %w", name, err), db.Close())
-	}
 	return db, nil
 }
 
@@ -102,9 +178,13 @@ func (t *table) Next(ctx context.Context, limit int) ([]Row, error) {
 		return nil, fmt.Errorf("read after id %v: %w", t.after, err)
 	}
 	defer rows.Close()
+	c, err := t.clock(rows)
+	if err != nil {
+		return nil, fmt.Errorf("read after id %v: %w", t.after, err)
+	}
 	var page []Row
 	for rows.Next() {
-		key, row, err := t.scan(rows)
+		key, row, err := t.scan(rows, c)
 		if err != nil {
 			return nil, fmt.Errorf("read after id %v: %w", t.after, err)
 		}

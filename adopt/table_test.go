@@ -135,6 +135,35 @@ func TestRoncoo(t *testing.T) {
 	}
 }
 
+// The table that roncoo-pay publishes has no notify_rule: the rule of its code holds.
+func TestRoncooFixedRule(t *testing.T) {
+	row := func(id string, times, limit int) string {
+		return fmt.Sprintf(`INSERT INTO rp_notify_record VALUES ('%s', 0, '2026-11-20 12:00:00', NULL, NULL, '2026-11-20 12:03:00', %d, %d,
+			'http://m.example/n', 'O1', 'M1', 'HTTP_REQUEST_FALIED', 'MERCHANT')`, id, times, limit)
+	}
+	address := database(t, `CREATE TABLE rp_notify_record (id VARCHAR(50) NOT NULL, version INT NOT NULL, create_time DATETIME NOT NULL, editor VARCHAR(100),
+			creater VARCHAR(100), edit_time DATETIME, notify_times INT NOT NULL, limit_notify_times INT NOT NULL, url VARCHAR(2000) NOT NULL,
+			merchant_order_no VARCHAR(50) NOT NULL, merchant_no VARCHAR(50) NOT NULL, status VARCHAR(50) NOT NULL, notify_type VARCHAR(30), PRIMARY KEY (id))`,
+		row("1", 2, 5), row("2", 1, 3), row("3", 1, 0), row("4", 1, 9), row("5", 5, 9))
+	var notes []string
+	s, err := adopt.Roncoo(t.Context(), address, adopt.Options{Queue: "q", Zone: time.UTC, Note: func(text string) { notes = append(notes, text) }})
+	var got []string
+	for _, r := range all(t, s, err) {
+		line := r.Where + " " + r.Task.Schedule
+		if r.Wrong != nil || r.Skip != "" {
+			line = fmt.Sprint(r.Where, " skip: ", r.Skip, r.Wrong)
+		}
+		got = append(got, line)
+	}
+	want := []string{"id 1 0s, 1m, 2m, 5m, 15m", "id 2 0s, 1m, 2m", "id 3 0s, 1m, 2m, 5m, 15m", "id 4 0s, 1m, 2m, 5m, 15m", "id 5 skip: 5 of 5 attempts were made<nil>"}
+	if !slices.Equal(got, want) {
+		t.Errorf("rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], `rp_notify_record has no column notify_rule`) || !strings.Contains(notes[0], rule) {
+		t.Errorf("told %q; want that the column is missing, and the rule", notes)
+	}
+}
+
 func TestJeepay(t *testing.T) {
 	row := func(id, kind, count, limit, state int, last string) string {
 		return fmt.Sprintf(`INSERT INTO t_mch_notify_record (notify_id, order_id, order_type, mch_order_no, mch_no, app_id, notify_url, notify_count, notify_count_limit, state, last_notify_time, created_at)
@@ -176,6 +205,30 @@ func TestJeepay(t *testing.T) {
 	}
 }
 
+// A TIMESTAMP is a moment and a DATETIME what the clock of a zone showed, in either
+// half of a year in which that clock is set forward.
+func TestTableZone(t *testing.T) {
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Skip(err)
+	}
+	address := database(t, "SET time_zone = '+00:00'", `CREATE TABLE t_mch_notify_record (notify_id BIGINT NOT NULL, order_id VARCHAR(64) NOT NULL DEFAULT 'P', order_type TINYINT NOT NULL DEFAULT 1,
+			mch_order_no VARCHAR(64) NOT NULL DEFAULT 'O', mch_no VARCHAR(64) NOT NULL DEFAULT 'M1', notify_url TEXT NOT NULL, notify_count INT NOT NULL DEFAULT 1,
+			notify_count_limit INT NOT NULL DEFAULT 6, state TINYINT NOT NULL DEFAULT 1, last_notify_time DATETIME, created_at TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
+			PRIMARY KEY (notify_id))`,
+		`INSERT INTO t_mch_notify_record (notify_id, notify_url, last_notify_time, created_at) VALUES
+			(1, 'https://m.example/', '2026-01-15 12:00:00', '2026-01-15 12:00:00'), (2, 'https://m.example/', '2026-07-15 12:00:00', '2026-07-15 12:00:00')`)
+	s, err := adopt.Jeepay(t.Context(), address, adopt.Options{Queue: "q", Zone: zone})
+	var got []string
+	for _, r := range all(t, s, err) {
+		got = append(got, r.Task.Resume.Last.UTC().Format(time.RFC3339)+" began "+r.Task.Resume.Began.UTC().Format(time.RFC3339))
+	}
+	want := []string{"2026-01-15T17:00:00Z began 2026-01-15T12:00:00Z", "2026-07-15T16:00:00Z began 2026-07-15T12:00:00Z"}
+	if !slices.Equal(got, want) {
+		t.Errorf("rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // What is no such table is told before anything is read.
 func TestTableInvalid(t *testing.T) {
 	address := database(t, "CREATE TABLE rp_notify_record (id VARCHAR(50) PRIMARY KEY, status VARCHAR(50))")
@@ -187,7 +240,7 @@ func TestTableInvalid(t *testing.T) {
 		{"no database", "mysql://u:secret@127.0.0.1:3306", "", "is no address of a database"},
 		{"a table that is none", address, "a;b", "want TABLE or DATABASE.TABLE"},
 		{"no table", address, "nothing", "nothing"},
-		{"another table", address, "", "create_time"},
+		{"another table", address, "", "table rp_notify_record: has no column create_time, edit_time, notify_times, limit_notify_times, url, merchant_order_no, merchant_no: make a view with the columns id, create_time, edit_time, notify_times, limit_notify_times, url, merchant_order_no, merchant_no, status, and name it with --table"},
 	}
 	for _, tt := range tests {
 		_, err := adopt.Roncoo(t.Context(), tt.address, adopt.Options{Queue: "q", Table: tt.table})

@@ -5,12 +5,14 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/caller"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -23,6 +25,10 @@ type Engine interface {
 	// Add returns one result per task, in order. Tasks are durable when it
 	// returns, and filled in: id, status, and the rules of their queues.
 	Add(ctx context.Context, tasks ...*bellman.Task) []bellman.Added
+
+	// Try says what Add would make of tasks now, and adds nothing. It fills them in but
+	// for their ids.
+	Try(ctx context.Context, tasks ...*bellman.Task) []bellman.Added
 
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error)
 	Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error)
@@ -62,6 +68,7 @@ type Reader interface {
 	Task(ctx context.Context, id bellman.ID) (*bellman.Task, error)
 	Lookup(ctx context.Context, queue, key string) (bellman.ID, error)
 	Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error)
+	Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (bellman.Turn, error)
 	List(ctx context.Context, f bellman.Filter, before bellman.ID, limit int) ([]*bellman.Task, bellman.ID, error)
 	Audits(ctx context.Context, before time.Time, limit int) ([]bellman.Audit, error)
 }
@@ -88,6 +95,7 @@ type Options struct {
 	Backup  Backuper     // nil: the store is a database, and backups are answered with 501
 	Metrics http.Handler // served at /metrics; nil: 404
 
+	Alarms  Alarms                      // nil: there are none
 	Sources func() []bellman.SourceInfo // nil: there are none
 	Intake  func() bellman.Intake       // whether tasks are taken in; nil: always
 
@@ -102,6 +110,9 @@ type Options struct {
 	// Keys are who may call. Without any, everybody may do everything: then listen
 	// on a loopback address only.
 	Keys []Key
+
+	// Proxies are those whose X-Forwarded-For is believed, for audit records.
+	Proxies []netip.Prefix
 
 	MaxTaskBytes  int // what one task sends, of whatever length its JSON is; default 256 KiB
 	MaxBatchBytes int // JSON of a batch; default 16 MiB
@@ -120,11 +131,13 @@ type API struct {
 	nodes     Nodes
 	merchants Merchants
 	backup    Backuper
+	alarms    Alarms
 	sources   func() []bellman.SourceInfo
 	intake    func() bellman.Intake
 	kinds     func(string) string
 	orders    Orders
-	keys      []heldKey
+	keys      atomic.Pointer[keyring]
+	proxies   caller.Proxies
 	log       *slog.Logger
 
 	maxTask, maxBatch int          // of what one task sends, and of a batch's JSON
@@ -145,17 +158,16 @@ func New(o Options) (*API, error) { return build(o, false) }
 // build is New; with slow, creating goes through huma too, for tests that
 // compare the two ways.
 func build(o Options, slow bool) (*API, error) {
-	keys, err := holdKeys(o.Keys)
-	if err != nil {
-		return nil, err
-	}
 	a := &API{
 		engine: o.Engine, reader: o.Reader, resends: o.Resends, links: o.Links, publicURL: o.PublicURL, nodes: o.Nodes, merchants: o.Merchants, backup: o.Backup,
-		sources: o.Sources, intake: o.Intake, kinds: o.Kinds, orders: o.Orders, keys: keys, log: cmp.Or(o.Log, slog.Default()),
+		alarms: o.Alarms, sources: o.Sources, intake: o.Intake, kinds: o.Kinds, orders: o.Orders, proxies: o.Proxies, log: cmp.Or(o.Log, slog.Default()),
 		maxTask:  cmp.Or(o.MaxTaskBytes, 256<<10),
 		maxBatch: cmp.Or(o.MaxBatchBytes, 16<<20),
 		mux:      http.NewServeMux(),
 		foreign:  http.NewCrossOriginProtection(),
+	}
+	if err := a.SetKeys(o.Keys); err != nil {
+		return nil, err
 	}
 	if err := a.register(o, slow); err != nil {
 		return nil, err

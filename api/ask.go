@@ -44,6 +44,7 @@ func ask(in *client.CreateTask, f *faults) *bellman.Task {
 		MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Event: in.Event,
 		URL: in.URL, Method: in.Method, Header: in.Headers,
 		Schedule: in.Schedule, Success: in.Success, Repeat: in.Repeat,
+		OrderingKey: in.OrderingKey, Supersedes: in.Supersedes,
 		StartAt: in.Due.Time,
 	}
 	if r := in.Resume; r != nil {
@@ -68,9 +69,11 @@ func askLabels(in *client.CreateTask, f *faults) {
 		f.add("queue", "is required")
 	}
 	label(f, "queue", in.Queue, maxQueue)
-	label(f, "key", in.Key, maxKey)
-	if len(in.Key) > maxKey && utf8.RuneCountInString(in.Key) <= maxKey {
-		f.add("key", fmt.Sprintf("is longer than %d bytes", maxKey))
+	for _, key := range []struct{ name, value string }{{"key", in.Key}, {"ordering_key", in.OrderingKey}} {
+		label(f, key.name, key.value, maxKey)
+		if len(key.value) > maxKey && utf8.RuneCountInString(key.value) <= maxKey {
+			f.add(key.name, fmt.Sprintf("is longer than %d bytes", maxKey))
+		}
 	}
 	label(f, "merchant_no", in.MerchantNo, maxName)
 	label(f, "order_no", in.OrderNo, maxName)

@@ -5,12 +5,11 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/caller"
 )
 
 // A Key lets its bearer in. What is kept is a hash of it, so that neither a
@@ -72,6 +71,32 @@ type heldKey struct {
 	hash [sha256.Size]byte
 }
 
+// A keyring is who may call now.
+type keyring struct {
+	held     []heldKey
+	replaced chan struct{} // closed when there is another
+}
+
+// CheckKeys says what is wrong with keys.
+func CheckKeys(keys []Key) error {
+	_, err := holdKeys(keys)
+	return err
+}
+
+// SetKeys replaces the keys, from the next request on; streams of events end, and
+// whoever still may begins another. The error says what is wrong with the keys, and
+// then those that there were stay.
+func (a *API) SetKeys(keys []Key) error {
+	held, err := holdKeys(keys)
+	if err != nil {
+		return err
+	}
+	if was := a.keys.Swap(&keyring{held, make(chan struct{})}); was != nil {
+		close(was.replaced)
+	}
+	return nil
+}
+
 func holdKeys(keys []Key) ([]heldKey, error) {
 	held := make([]heldKey, len(keys))
 	names := map[string]bool{}
@@ -98,8 +123,9 @@ func (a *API) admit(r *http.Request, need rights) (who string, refused *client.P
 	if need == open {
 		return "", nil
 	}
-	if len(a.keys) == 0 {
-		if !direct(r.Host) {
+	keys := a.keys.Load().held
+	if len(keys) == 0 {
+		if !caller.Direct(r.Host) {
 			return "", newProblem(http.StatusForbidden,
 				"without keys this server answers to localhost and IP addresses only, not to the name "+cut(r.Host)+": configure keys")
 		}
@@ -113,29 +139,15 @@ func (a *API) admit(r *http.Request, need rights) (who string, refused *client.P
 	// nothing about the keys there are.
 	hash := sha256.Sum256([]byte(key))
 	found := -1
-	for i := range a.keys {
-		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(hash[:], a.keys[i].hash[:]), i, found)
+	for i := range keys {
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(hash[:], keys[i].hash[:]), i, found)
 	}
 	if found < 0 {
 		return "", newProblem(http.StatusUnauthorized, "this key is not known")
 	}
-	k := &a.keys[found]
+	k := &keys[found]
 	if k.may&need == 0 {
 		return k.name, newProblem(http.StatusForbidden, "this key may not do that: it takes the role "+need.String())
 	}
 	return k.name, nil
-}
-
-// direct reports whether a Host header is an IP address or localhost. A page of
-// a stranger can make its own name resolve to a loopback address (DNS
-// rebinding), but it cannot make the browser send another name than its own.
-func direct(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	if host == "" || strings.EqualFold(host, "localhost") {
-		return true
-	}
-	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil
 }

@@ -54,6 +54,18 @@ func TestClient(t *testing.T) {
 	if err != nil || len(results) != 2 || results[0].Task == nil || results[1].Error.Errors[0].Location != "body.tasks[1].url" {
 		t.Errorf("CreateBatch = %+v, %v", results, err)
 	}
+	in.Event = ""
+	tried, err := c.TryBatch(ctx, []client.CreateTask{{Queue: "q", Key: "tried", URL: "http://m/n"}, {Queue: "q"}, in, {Queue: "q", Key: in.Key, URL: "http://m/n"}, {Queue: "q", Key: "tried", URL: "http://m/n"}})
+	if err != nil || len(tried) != 5 || tried[4].Status != 200 || tried[4].Task != nil || tried[0].Status != 201 || tried[0].Task.ID != (bellman.ID{}).String() || tried[1].Error.Errors[0].Location != "body.tasks[1].url" ||
+		tried[2].Status != 200 || tried[2].Task.ID != task.ID || tried[3].Status != 409 || tried[3].Error.Instance != "/v1/tasks/"+task.ID {
+		t.Errorf("TryBatch = %+v, %v", tried, err)
+	}
+	if _, err := c.Task(ctx, client.ByKey("q", "tried")); client.StatusOf(err) != 404 {
+		t.Errorf("after TryBatch: %v; want no task", err)
+	}
+	if results, err := c.CreateBatch(ctx, []client.CreateTask{{Queue: "q", URL: "http://m/n", Resume: &client.Resume{Attempts: 1}}}); err != nil || results[0].Status != 201 {
+		t.Errorf("CreateBatch without resume.last = %+v, %v; want it left to the engine, which says what is missing", results, err)
+	}
 	for _, ref := range []client.Ref{client.ByID(task.ID), client.ByKey("q", "a/b/../c")} {
 		d, err := c.Task(ctx, ref)
 		if err != nil || d.ID != task.ID || d.Request.Body != `{"x":"<>"}` || d.Request.URL != "http://m/n?a=<1>" {

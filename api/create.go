@@ -83,6 +83,8 @@ func (a *API) outcome(ctx context.Context, t *bellman.Task, added bellman.Added,
 		return 0, nil, a.notAdded(added, f)
 	case !added.Existing:
 		return http.StatusCreated, t, nil
+	case added.ID.IsZero(): // of one before it in a batch that is only tried
+		return http.StatusOK, nil, nil
 	}
 	t, err := a.reader.Task(ctx, added.ID)
 	if err != nil {
@@ -120,7 +122,7 @@ func (a *API) createBatch(w *response, r *http.Request) {
 		write(w, refused)
 		return
 	}
-	all, f, err := decodeBatch(body)
+	in, f, err := decodeBatch(body)
 	if err != nil {
 		write(w, malformed(err))
 		return
@@ -129,7 +131,7 @@ func (a *API) createBatch(w *response, r *http.Request) {
 		write(w, refused)
 		return
 	}
-	answer, refused := a.addBatch(r, all)
+	answer, refused := a.addBatch(r, &in)
 	if refused != nil {
 		write(w, refused)
 		return
@@ -139,9 +141,13 @@ func (a *API) createBatch(w *response, r *http.Request) {
 	w.Write(answer) // if the caller is gone there is nobody to tell
 }
 
-// addBatch adds the good tasks of a batch and returns the answer for all; or
-// the refusal of the whole batch, when nothing can be added now.
-func (a *API) addBatch(r *http.Request, all []wanted) ([]byte, *client.Problem) {
+// addBatch adds the good tasks of a batch, or tries them if it is dry, and returns the
+// answer for all; or the refusal of the whole batch, when nothing can be added now.
+func (a *API) addBatch(r *http.Request, in *wantedBatch) ([]byte, *client.Problem) {
+	all, add := in.tasks, a.engine.Add
+	if in.dry {
+		add = a.engine.Try
+	}
 	refused := make([]*client.Problem, len(all))
 	tasks := make([]*bellman.Task, 0, len(all))
 	for i := range all {
@@ -157,7 +163,7 @@ func (a *API) addBatch(r *http.Request, all []wanted) ([]byte, *client.Problem) 
 	}
 	var added []bellman.Added
 	if len(tasks) > 0 {
-		added = a.engine.Add(r.Context(), tasks...)
+		added = add(r.Context(), tasks...)
 		if err := common(added); err != nil {
 			return nil, a.refuse(err)
 		}
@@ -208,6 +214,9 @@ func (a *API) appendResult(b []byte, status int, t *bellman.Task, p *client.Prob
 	}
 	b = append(b, `{"status":`...)
 	b = strconv.AppendInt(b, int64(status), 10)
+	if t == nil {
+		return append(b, '}')
+	}
 	b = append(b, `,"task":`...)
 	return append(a.appendTask(b, t), '}')
 }

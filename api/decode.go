@@ -32,23 +32,34 @@ func decodeTask(body []byte, o *wanted) error {
 	return s.end()
 }
 
+// A wantedBatch is a batch as it was asked for.
+type wantedBatch struct {
+	tasks []wanted
+	dry   bool // nothing is created
+}
+
 // decodeBatch reads the body of a batch. Its faults are about the batch, not
 // about the tasks in it. It stops reading after more than maxBatch tasks.
-func decodeBatch(body []byte) (tasks []wanted, f faults, err error) {
+func decodeBatch(body []byte) (in wantedBatch, f faults, err error) {
 	s, err := scan(body)
 	if err != nil {
-		return nil, f, err
+		return in, f, err
 	}
 	f.at = single
 	if s.peek() != '{' {
 		f.add("", "want an object such as {\"tasks\":[…]}")
 		_, err := s.value(0)
-		return nil, f, or(err, s.end)
+		return in, f, or(err, s.end)
 	}
-	given := false
+	given, dry := false, false
 	err = s.members(func(field []byte) error {
 		name := string(field)
 		switch {
+		case name == "dry_run" && dry:
+			f.twice(name)
+		case name == "dry_run":
+			dry = true
+			return decodeFlag(s, &f, name, 1, &in.dry)
 		case name != "tasks":
 			f.unknown(name)
 		case given:
@@ -58,22 +69,22 @@ func decodeBatch(body []byte) (tasks []wanted, f faults, err error) {
 			f.add(name, "want an array of tasks")
 		default:
 			given = true
-			tasks, err = decodeTasks(s)
+			in.tasks, err = decodeTasks(s)
 			return err
 		}
 		_, err := s.value(1)
 		return err
 	})
 	if err := or(err, s.end); err != nil {
-		return nil, f, err
+		return in, f, err
 	}
 	switch {
 	case !given:
 		f.add("tasks", "is required")
-	case len(f.list) == 0 && (len(tasks) == 0 || len(tasks) > maxBatch):
+	case len(f.list) == 0 && (len(in.tasks) == 0 || len(in.tasks) > maxBatch):
 		f.add("tasks", fmt.Sprintf("want 1 to %d tasks", maxBatch))
 	}
-	return tasks, f, nil
+	return in, f, nil
 }
 
 func decodeTasks(s *scanner) ([]wanted, error) {
@@ -94,16 +105,17 @@ func decodeTasks(s *scanner) ([]wanted, error) {
 // fields are those of client.CreateTask: the texts, in the order of decodeOne,
 // and those that are more than that.
 var fields = [...]string{"queue", "key", "merchant_no", "order_no", "event", "url", "method", "body",
-	"delay", "schedule", "success", "timeout", "max_age", "repeat", "expires",
-	"due", "json", "headers", "vars", "notify", "resume"}
+	"delay", "schedule", "success", "timeout", "max_age", "repeat", "expires", "ordering_key",
+	"due", "json", "headers", "vars", "notify", "resume", "supersedes"}
 
 const (
-	dueField = iota + 15
+	dueField = iota + 16
 	jsonField
 	headersField
 	varsField
 	notifyField
 	resumeField
+	supersedesField
 )
 
 // decodeOne reads one task where s stands.
@@ -117,7 +129,7 @@ func decodeOne(s *scanner, o *wanted) error {
 	}
 	in, f := &o.in, &o.faults
 	texts := [...]*string{&in.Queue, &in.Key, &in.MerchantNo, &in.OrderNo, &in.Event, &in.URL, &in.Method, &in.Body,
-		&in.Delay, &in.Schedule, &in.Success, &in.Timeout, &in.MaxAge, &in.Repeat, &in.Expires}
+		&in.Delay, &in.Schedule, &in.Success, &in.Timeout, &in.MaxAge, &in.Repeat, &in.Expires, &in.OrderingKey}
 	var seen [len(fields)]bool
 	return s.members(func(field []byte) error {
 		n := 0
@@ -147,6 +159,8 @@ func decodeOne(s *scanner, o *wanted) error {
 			in.Notify, err = decodeNotify(s, f)
 		case n == resumeField:
 			in.Resume, err = decodeResume(s, f)
+		case n == supersedesField:
+			err = decodeFlag(s, f, fields[n], 2, &in.Supersedes)
 		case s.peek() != '"':
 			f.add(fields[n], "want text in quotes")
 			_, err = s.value(2)
@@ -157,6 +171,21 @@ func decodeOne(s *scanner, o *wanted) error {
 		}
 		return err
 	})
+}
+
+// decodeFlag reads true or false, the value of a field that stands so deep.
+func decodeFlag(s *scanner, f *faults, field string, depth int, to *bool) error {
+	start := s.pos
+	if _, err := s.value(depth); err != nil {
+		return err
+	}
+	switch text := string(bytes.TrimSpace(s.data[start:s.pos])); text {
+	case "true", "false":
+		*to = text == "true"
+	default:
+		f.add(field, "want true or false")
+	}
+	return nil
 }
 
 func decodeTime(s *scanner, f *faults, field string, to *client.Time) error {

@@ -51,6 +51,10 @@ func (a *API) appendTask(b []byte, t *bellman.Task) []byte {
 	b = appendOptional(b, "timeout", duty(t.Timeout))
 	b = appendOptional(b, "max_age", duty(t.MaxAge))
 	b = appendOptional(b, "repeat", t.Repeat)
+	b = appendOptional(b, "ordering_key", t.OrderingKey)
+	if t.Supersedes {
+		b = append(b, `,"supersedes":true`...)
+	}
 	if kind == "order" {
 		order := a.standing(kind, t)
 		b = appendOptional(b, "order_state", order.State)

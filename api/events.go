@@ -55,6 +55,10 @@ func (a *API) stream(w *response, r *http.Request, events <-chan bellman.Event, 
 		}
 		return out.Flush() == nil
 	}
+	replaced := a.keys.Load().replaced
+	if _, refused := a.admit(r, mayRead); refused != nil {
+		return // the keys were replaced since it was let in
+	}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	if !send([]byte(": connected\n\n")) {
@@ -63,6 +67,8 @@ func (a *API) stream(w *response, r *http.Request, events <-chan bellman.Event, 
 	for {
 		select {
 		case <-r.Context().Done():
+			return
+		case <-replaced:
 			return
 		case <-beat.C:
 			if !send([]byte(": alive\n\n")) {

@@ -92,6 +92,31 @@ func (f *fake) add(ctx context.Context, t *bellman.Task) bellman.Added {
 	return bellman.Added{ID: t.ID}
 }
 
+// Try finds what is wrong with tasks, and the keys that are there.
+func (f *fake) Try(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
+	out := make([]bellman.Added, len(tasks))
+	taken := map[string]bool{}
+	for i, t := range tasks {
+		digest := t.Digest()
+		if out[i].Err = errors.Join(f.fail, f.Check(t)); out[i].Err != nil || t.Key == "" {
+			continue
+		}
+		id, err := f.Lookup(ctx, t.Queue, t.Key)
+		if err != nil {
+			out[i].Existing, taken[t.Queue+" "+t.Key] = taken[t.Queue+" "+t.Key], true
+			continue
+		}
+		digests, err := f.Digests(ctx, []*bellman.Task{{ID: id, Queue: t.Queue, Key: t.Key}})
+		if err != nil {
+			panic(err)
+		}
+		if out[i].ID, out[i].Existing = id, digests[0] == digest; !out[i].Existing {
+			out[i].Err = bellman.ErrKeyTaken
+		}
+	}
+	return out
+}
+
 func (f *fake) Check(t *bellman.Task) error {
 	var invalid bellman.Invalid
 	if _, err := schedule.Parse(cmp.Or(t.Schedule, "0s")); err != nil {

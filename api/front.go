@@ -23,6 +23,7 @@ type response struct {
 	http.ResponseWriter
 	status int    // 0 until the first byte
 	who    string // the key's name
+	from   string // the caller's address
 }
 
 func (w *response) WriteHeader(status int) {
@@ -120,6 +121,9 @@ func (a *API) guard(need rights, serve func(*response, *http.Request)) http.Hand
 		}
 		who, refused := a.admit(r, need)
 		w.who = who
+		if need != mayCreate { // of which there are no records
+			w.from = a.proxies.Text(r)
+		}
 		if refused != nil {
 			if refused.Status == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="bellman"`)
@@ -148,6 +152,16 @@ func (a *API) noSuchPath(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	write(w, newProblem(http.StatusMethodNotAllowed, "want "+strings.Join(allowed, " or ")))
+}
+
+// Serves reports whether a request is one for the API: it has one of its paths, or one
+// below /v1. Whoever serves something else on the same address asks it.
+func (a *API) Serves(r *http.Request) bool {
+	if r.URL.Path == "/v1" || strings.HasPrefix(r.URL.Path, "/v1/") {
+		return true
+	}
+	_, pattern := a.mux.Handler(r)
+	return pattern != "" && pattern != "/"
 }
 
 // clean reports whether a path is one that the mux would not redirect.

@@ -58,7 +58,7 @@ func (a *API) makeLink(ctx context.Context, in *struct {
 			return nil, wrongField("body.life", "want a duration such as 24h, from 1h to 30d")
 		}
 	}
-	made, err := a.links.Make(ctx, bellman.Link{MerchantNo: in.Body.MerchantNo, OrderNo: in.Body.OrderNo, Who: in.who, Reason: in.Body.Reason}, life)
+	made, err := a.links.Make(ctx, bellman.Link{MerchantNo: in.Body.MerchantNo, OrderNo: in.Body.OrderNo, Who: in.who, Reason: in.Body.Reason, From: in.from}, life)
 	if err != nil {
 		return nil, a.fail(err)
 	}

@@ -43,7 +43,7 @@ func TestLinks(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || w.Code != 201 || made.URL != "https://bellman.example/shared/T0ken" || made.Path != "/shared/T0ken" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if want := (bellman.Link{MerchantNo: "M1", OrderNo: "O1", Reason: "asks"}); f.made != want || f.life != 6*time.Hour {
+	if want := (bellman.Link{MerchantNo: "M1", OrderNo: "O1", Reason: "asks", From: "192.0.2.1"}); f.made != want || f.life != 6*time.Hour {
 		t.Errorf("made %+v for %v", f.made, f.life)
 	}
 	if w := m.do("POST", "/v1/links", `{"merchant_no":"M1","reason":"asks"}`); w.Code != 201 || f.life != 24*time.Hour {

@@ -123,7 +123,9 @@ func (a *API) registerMerchants(h huma.API) {
 			}
 			return ok(done)
 		})
-	huma.Register(h, operation("test-merchant", http.MethodPost, one+"/test", mayOperate, "Send a merchant a test: one task with the event bellman.test, attempted once, as any other."), a.testMerchant)
+	test := operation("test-merchant", http.MethodPost, one+"/test", mayOperate, "Send a merchant a test: one task with the event bellman.test, attempted once, as any other.")
+	test.DefaultStatus = http.StatusCreated
+	huma.Register(h, test, a.testMerchant)
 
 	type paused = struct {
 		Caller

@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -93,12 +90,12 @@ func (a *API) viaHuma(w *response, r *http.Request, op *huma.Operation, handle f
 
 // A Caller is who makes a request. Every input embeds it: with it comes the
 // check that the query has nothing that its operation does not know.
-type Caller struct{ who string }
+type Caller struct{ who, from string }
 
 // Resolve is called by huma, last of its checks.
 func (c *Caller) Resolve(ctx huma.Context) []error {
 	r, w := humago.Unwrap(ctx)
-	c.who = w.(*response).who
+	c.who, c.from = w.(*response).who, w.(*response).from
 	var errs []error
 	for _, f := range queryFaults(r, ctx.Operation().Parameters...) {
 		errs = append(errs, &huma.ErrorDetail{Location: f.Location, Message: f.Message})
@@ -107,7 +104,9 @@ func (c *Caller) Resolve(ctx huma.Context) []error {
 }
 
 // by is the caller with a reason.
-func (c *Caller) by(reason string) bellman.By { return bellman.By{Who: c.who, Reason: reason} }
+func (c *Caller) by(reason string) bellman.By {
+	return bellman.By{Who: c.who, Reason: reason, From: c.from}
+}
 
 // An answer is an output with a body.
 type answer[T any] struct{ Body T }
@@ -146,11 +145,12 @@ func (a *API) register(o Options, slow bool) error {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "bellman", Version: cmp.Or(o.Version, "dev"),
-				Description: "Tasks are attempted on a schedule until their answer ends them. Times are RFC 3339 in UTC with milliseconds, durations are text (\"15s\"). A body is read as JSON whatever its Content-Type says.",
+				License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+				Description: described,
 			},
 			Components: &huma.Components{
 				Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
-				SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer"}},
+				SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer", Description: "A key of the configuration. Where there are none, everybody may do everything."}},
 			},
 		},
 		Formats:       map[string]huma.Format{"application/json": format, "json": format}, // the latter: …+json
@@ -179,6 +179,7 @@ func (a *API) register(o Options, slow bool) error {
 	a.registerLinks(h)
 	a.registerNodes(h)
 	a.registerSources(h)
+	a.registerAlarms(h)
 	a.registerMerchants(h)
 	a.registerProbes(h, o.Metrics != nil)
 	a.mux.HandleFunc("/", a.noSuchPath)
@@ -263,64 +264,4 @@ func fault(e *huma.ErrorDetail) client.Fault {
 		}
 	}
 	return client.Fault{Location: cut(e.Location), Message: message}
-}
-
-// document completes what huma wrote, and returns it as text.
-func document(doc *huma.OpenAPI) ([]byte, error) {
-	schemas := doc.Components.Schemas
-	problem := schemas.Schema(reflect.TypeFor[client.Problem](), true, "Problem")
-	for path, item := range doc.Paths {
-		for _, op := range operations(item) {
-			op.Responses["default"] = &huma.Response{
-				Description: "A refusal.",
-				Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: problem}},
-			}
-			for status := range op.Responses {
-				if status == "422" || status == "500" {
-					delete(op.Responses, status)
-				}
-			}
-			if rest, is := strings.CutPrefix(path, taskPath); is {
-				doc.AddOperation(keyedTwin(op, keyedPath+rest))
-			}
-		}
-	}
-	delete(schemas.Map(), "ErrorModel")
-	delete(schemas.Map(), "ErrorDetail")
-	for _, field := range []struct{ schema, name string }{
-		{"Task", "last"}, {"TaskDetail", "last"}, {"Queue", "paused"}, {"Endpoint", "paused"},
-	} {
-		s := schemas.Map()[field.schema]
-		if s == nil || s.Properties[field.name] == nil {
-			return nil, errors.New("there is no " + field.schema + "." + field.name)
-		}
-		s.Properties[field.name] = &huma.Schema{
-			Description: s.Properties[field.name].Description,
-			AnyOf:       []*huma.Schema{{Ref: s.Properties[field.name].Ref}, {Type: "null"}},
-		}
-	}
-	return json.Marshal(doc)
-}
-
-func operations(item *huma.PathItem) []*huma.Operation {
-	return slices.DeleteFunc([]*huma.Operation{item.Get, item.Post, item.Put, item.Delete}, func(op *huma.Operation) bool { return op == nil })
-}
-
-// keyedTwin is an operation on a task by its queue and key instead of its id.
-func keyedTwin(op *huma.Operation, path string) *huma.Operation {
-	twin := *op
-	twin.OperationID += "-by-key"
-	twin.Path = path
-	twin.Description = strings.TrimSpace(op.Description + " The key's slashes may be escaped (%2F), which is always exact, or not.")
-	text := &huma.Schema{Type: huma.TypeString}
-	twin.Parameters = []*huma.Param{
-		{Name: "queue", In: "path", Required: true, Schema: text},
-		{Name: "key", In: "path", Required: true, Schema: text},
-	}
-	for _, p := range op.Parameters {
-		if p.In != "path" {
-			twin.Parameters = append(twin.Parameters, p)
-		}
-	}
-	return &twin
 }

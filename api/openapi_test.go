@@ -28,7 +28,7 @@ var documented = []string{
 	"GET /v1/merchants", "GET /v1/merchant-export", "POST /v1/merchants/batch", "POST /v1/merchants/reseal",
 	"GET /v1/merchants/{merchant_no}/stats", "POST /v1/merchants/{merchant_no}/secrets", "POST /v1/merchants/{merchant_no}/test",
 	"POST /v1/merchants/{merchant_no}/pause", "POST /v1/merchants/{merchant_no}/resume",
-	"GET /v1/nodes", "GET /v1/sources", "GET /v1/stats", "GET /v1/events", "GET /v1/audit", "POST /v1/backup",
+	"GET /v1/nodes", "GET /v1/sources", "GET /v1/alarms", "GET /v1/stats", "GET /v1/events", "GET /v1/audit", "POST /v1/backup",
 	"POST /v1/links", "GET /v1/links", "POST /v1/links/{id}/revoke",
 	"GET /healthz", "GET /readyz", "GET /metrics", "GET /openapi.json",
 }
@@ -222,7 +222,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 	limits := map[string]int{
 		"Queue": maxQueue, "Key": maxKey, "MerchantNo": maxName, "OrderNo": maxName, "Event": maxName, "URL": maxURL, "Method": maxMethod,
 		"Schedule": maxRule, "Success": maxRule, "Repeat": maxRepeat, "Delay": maxDuration, "Timeout": maxDuration, "MaxAge": maxDuration,
-		"Expires": maxDuration,
+		"Expires": maxDuration, "OrderingKey": maxKey,
 	}
 	m := make1(t, Options{})
 	schema := m.doc.Components.Schemas.Map()["CreateTask"]

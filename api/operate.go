@@ -172,7 +172,7 @@ func (a *API) audits(ctx context.Context, in *struct {
 	}
 	page := client.AuditPage{Audits: make([]client.Audit, len(records))}
 	for i, r := range records {
-		page.Audits[i] = client.Audit{At: client.At(r.At), Who: r.Who, Action: r.Action, Target: r.Target, Reason: r.Reason}
+		page.Audits[i] = client.Audit{At: client.At(r.At), Who: r.Who, Action: r.Action, Target: r.Target, Reason: r.Reason, From: r.From}
 	}
 	if len(records) >= in.Limit {
 		page.NextCursor = auditCursor(records[len(records)-1].At)

@@ -88,6 +88,8 @@ func notForOrders(in *client.CreateTask, f *faults) {
 		{"success", in.Success != "", "the queue's states say what an answer means"},
 		{"max_age", in.MaxAge != "", "when an order is closed is expires"},
 		{"repeat", in.Repeat != "", "an order is decided once"},
+		{"ordering_key", in.OrderingKey != "", "orders wait for nobody"},
+		{"supersedes", in.Supersedes, "orders wait for nobody"},
 		{"resume", in.Resume != nil, "what is known of an order is asked anew"},
 	} {
 		if field.given && !f.has(field.name) {

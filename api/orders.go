@@ -89,7 +89,7 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 		}
 		defer leave()
 		var whole bool
-		if whole, err = a.settleOrder(ctx, &in.OrderNumbers, tasks, wait, in.who); err != nil {
+		if whole, err = a.settleOrder(ctx, &in.OrderNumbers, tasks, wait, in.by("settle: the order has expired")); err != nil {
 			return nil, a.fail(err)
 		}
 		settled = &whole

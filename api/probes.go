@@ -16,25 +16,25 @@ import (
 // the metrics and the stream of events.
 func (a *API) registerProbes(h huma.API, metrics bool) {
 	health := jsonResponse(h, reflect.TypeFor[client.Health](), "All is well.")
-	plain := func(description, mediaType string) *huma.Response {
-		return &huma.Response{Description: description, Content: map[string]*huma.MediaType{mediaType: {}}}
+	plain := func(description, mediaType, kind string) *huma.Response {
+		return &huma.Response{Description: description, Content: map[string]*huma.MediaType{mediaType: {Schema: &huma.Schema{Type: kind}}}}
 	}
 	add := func(op huma.Operation, response *huma.Response) {
 		op.Responses = map[string]*huma.Response{"200": response}
 		h.OpenAPI().AddOperation(&op)
 		h.Adapter().Handle(&op, nil)
 	}
-	add(operation("openapi", http.MethodGet, "/openapi.json", open, "This document."), plain("OpenAPI 3.1.", "application/json"))
+	add(operation("openapi", http.MethodGet, "/openapi.json", open, "This document."), plain("OpenAPI 3.1.", "application/json", huma.TypeObject))
 	add(operation("healthz", http.MethodGet, "/healthz", open, "Whether the process is alive."), health)
 	add(operation("readyz", http.MethodGet, "/readyz", open, "Whether the store answers and tasks are fired; 503, with the reason, if not. A store without room for new tasks is ready, with the status full."), health)
 	if metrics {
-		add(operation("metrics", http.MethodGet, "/metrics", mayRead, "Metrics for Prometheus."), plain("Metrics.", "text/plain"))
+		add(operation("metrics", http.MethodGet, "/metrics", mayRead, "Metrics for Prometheus."), plain("Metrics.", "text/plain", huma.TypeString))
 	}
 	op := operation("events", http.MethodGet, "/v1/events", mayRead, "Changes of tasks as they are committed, as server-sent events.")
 	op.Description += " Events are named task and attempt; the data of each is an Event. A reader that is too slow misses some, and Last-Event-ID is not supported: what happened before the call is not told. The stream ends when the server shuts down."
 	op.Parameters = []*huma.Param{&onlyQueue}
 	h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Event](), true, "Event")
-	add(op, plain("The stream.", "text/event-stream"))
+	add(op, plain("The stream.", "text/event-stream", huma.TypeString))
 }
 
 func jsonResponse(h huma.API, t reflect.Type, description string) *huma.Response {

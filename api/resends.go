@@ -2,23 +2,23 @@ package api
 
 import (
 	"context"
-	"math"
 	"net/http"
 	"reflect"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/schedule"
 )
 
 // Resends runs bulk resends as durable jobs. Errors are those of an [Engine].
 type Resends interface {
 	// Count says what a job with this filter would touch, up to limit tasks; 0: as
 	// many as it ever counts.
-	Count(ctx context.Context, f bellman.Pick, limit int) (bellman.ResendCount, error)
+	Count(ctx context.Context, f bellman.Pick, limit int, within time.Duration) (bellman.ResendCount, error)
 
 	// Start makes a durable job of in's Filter, Mode, Rate, Who and Reason; no mode
 	// is once, no rate a default.
@@ -104,7 +104,7 @@ func (a *API) startResend(ctx context.Context, in *struct {
 	if wrong != nil {
 		f.add("filter."+wrong.name, wrong.problem)
 	}
-	rate, good := parseRate(in.Body.Rate)
+	rate, good := schedule.ParseRate(in.Body.Rate)
 	if !good {
 		f.add("rate", "want a rate such as 50/s, 30/m or 100/h")
 	}
@@ -112,14 +112,14 @@ func (a *API) startResend(ctx context.Context, in *struct {
 		return nil, refused
 	}
 	if in.Body.DryRun {
-		count, err := a.resends.Count(ctx, which, 0)
+		count, err := a.resends.Count(ctx, which, 0, 0)
 		if err != nil {
 			return nil, a.fail(err)
 		}
 		return &either{http.StatusOK, resendCount(&count)}, nil
 	}
 	job, err := a.resends.Start(ctx, bellman.ResendJob{
-		Filter: which, Mode: bellman.ResendMode(in.Body.Mode), Rate: rate, Who: in.who, Reason: in.Body.Reason,
+		Filter: which, Mode: bellman.ResendMode(in.Body.Mode), Rate: rate, Who: in.who, Reason: in.Body.Reason, From: in.from,
 	})
 	if err != nil {
 		return nil, a.fail(err)
@@ -140,20 +140,6 @@ func (a *API) listResends(ctx context.Context, _ *struct{ Caller }) (*answer[cli
 		out.Resends[i] = resend(&jobs[i])
 	}
 	return ok(out)
-}
-
-// parseRate reads a rate such as 50/s into tasks a second; the empty text is 0.
-func parseRate(text string) (rate float64, ok bool) {
-	if text == "" {
-		return 0, true
-	}
-	number, unit, _ := strings.Cut(text, "/")
-	per := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
-	n, err := strconv.ParseFloat(number, 64)
-	if per == 0 || err != nil || !(n > 0) || math.IsInf(n, 0) {
-		return 0, false
-	}
-	return n / per, true
 }
 
 func resend(j *bellman.ResendJob) client.Resend {

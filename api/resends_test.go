@@ -27,7 +27,7 @@ func (f *fakeResends) job() bellman.ResendJob {
 	}
 }
 
-func (f *fakeResends) Count(context.Context, bellman.Pick, int) (bellman.ResendCount, error) {
+func (f *fakeResends) Count(context.Context, bellman.Pick, int, time.Duration) (bellman.ResendCount, error) {
 	return bellman.ResendCount{Tasks: 3, Merchants: 2, Top: []bellman.MerchantCount{{MerchantNo: "M1", Tasks: 2}, {MerchantNo: "", Tasks: 1}}, Oldest: t0, Newest: t0.Add(time.Hour)}, f.fail
 }
 
@@ -86,19 +86,6 @@ func TestStartResend(t *testing.T) {
 		}
 		if w := none.do(call[0], call[1], body); w.Code != 501 {
 			t.Errorf("%s %s without resends: %d; want 501", call[0], call[1], w.Code)
-		}
-	}
-}
-
-func TestParseRate(t *testing.T) {
-	for text, want := range map[string]float64{"50/s": 50, "0.5/s": 0.5, "30/m": 0.5, "36/h": 0.01, "": 0} {
-		if got, ok := parseRate(text); !ok || got != want {
-			t.Errorf("parseRate(%q) = %v, %t; want %v", text, got, ok, want)
-		}
-	}
-	for _, text := range []string{"50", "/s", "-1/s", "0/s", "NaN/s", "Inf/s", "1/d", "1/s/s", "fast"} {
-		if got, ok := parseRate(text); ok {
-			t.Errorf("parseRate(%q) = %v; want it refused", text, got)
 		}
 	}
 }

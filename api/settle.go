@@ -137,7 +137,7 @@ func (a *API) settled(ctx context.Context, s *settling, settled map[bellman.ID]e
 // settleOrder attempts what is overdue of one order's tasks and reads them anew,
 // until nothing is left that should have ended, or the wait is over: settled says
 // which.
-func (a *API) settleOrder(ctx context.Context, n *OrderNumbers, tasks []*bellman.Task, wait time.Duration, who string) (settled bool, err error) {
+func (a *API) settleOrder(ctx context.Context, n *OrderNumbers, tasks []*bellman.Task, wait time.Duration, by bellman.By) (settled bool, err error) {
 	deadline := time.Now().Add(wait)
 	until, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -151,7 +151,7 @@ func (a *API) settleOrder(ctx context.Context, n *OrderNumbers, tasks []*bellman
 		if until.Err() != nil {
 			return false, nil
 		}
-		done, err := a.carryOut(until, &p, bellman.By{Who: who, Reason: "settle: the order has expired"})
+		done, err := a.carryOut(until, &p, by)
 		if err != nil && until.Err() == nil {
 			return false, err
 		}

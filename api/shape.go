@@ -18,6 +18,7 @@ func (a *API) task(t *bellman.Task) client.Task {
 		State: t.State.String(), Reason: t.Reason, Attempts: t.Attempts,
 		Due: optional(t.Due), Created: client.At(t.Created()), Updated: client.At(t.Updated), Finished: optional(t.Finished),
 		Schedule: t.Schedule, Success: t.Success, Timeout: duty(t.Timeout), MaxAge: duty(t.MaxAge), Repeat: t.Repeat,
+		OrderingKey: t.OrderingKey, Supersedes: t.Supersedes,
 		OrderState: order.State, LatePayment: order.Late,
 	}
 	if n, finite := a.attempts(kind, t); finite {

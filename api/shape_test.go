@@ -52,7 +52,7 @@ func scene(t testing.TB, m *made) (id string) {
 	}
 	commit(bellman.Batch{Audits: []bellman.Audit{
 		{At: t0, Who: "ops", Action: "pause", Target: "queue/merchant-notify", Reason: "their maintenance"},
-		{At: t0.Add(time.Minute), Who: "ops", Action: "resume", Target: "queue/merchant-notify"},
+		{At: t0.Add(time.Minute), Who: "ops", Action: "resume", Target: "queue/merchant-notify", From: "198.51.100.7"},
 	}})
 	m.fake.queues = []bellman.QueueInfo{{
 		Name: "merchant-notify", Kind: "notify", Schedule: "wechat_notify", Success: "success_text", Timeout: 5 * time.Second,
@@ -71,7 +71,7 @@ func scene(t testing.TB, m *made) (id string) {
 // The golden files in testdata are the JSON of each shape, as API.md has it.
 // Delete one and run the test to write it anew; then read what changed.
 func TestShapes(t *testing.T) {
-	m := make1(t, Options{Resends: &fakeResends{}, Nodes: twoNodes{}, Sources: twoSources, Intake: shut})
+	m := make1(t, Options{Resends: &fakeResends{}, Nodes: twoNodes{}, Sources: twoSources, Alarms: twoAlarms{}, Intake: shut})
 	id := scene(t, m)
 	tests := []struct{ name, method, path, body string }{
 		{"task", "GET", "/v1/tasks/" + id, ""},
@@ -83,6 +83,7 @@ func TestShapes(t *testing.T) {
 		{"paused_host", "POST", "/v1/endpoints/merchant.example/pause", ""},
 		{"nodes", "GET", "/v1/nodes", ""},
 		{"sources", "GET", "/v1/sources", ""},
+		{"alarms", "GET", "/v1/alarms", ""},
 		{"stats", "GET", "/v1/stats?window=5m", ""},
 		{"audit", "GET", "/v1/audit?limit=1", ""},
 		{"resend", "GET", "/v1/resends/" + resendID.String(), ""},
@@ -136,6 +137,8 @@ func TestAppendTask(t *testing.T) {
 			Success: "status == 200 && body < \"x\"", Schedule: "0s, 15s*2, 30s", Last: last,
 			Status: bellman.Status{State: bellman.Failed, Reason: "max_age", Attempts: 3, Updated: t0, Finished: t0.Add(time.Second)}},
 		{Status: bellman.Status{Due: t0.Add(880 * time.Millisecond), Updated: t0.Add(80 * time.Millisecond)}},
+		{Queue: "q", OrderingKey: "M1\"/1", Supersedes: true},
+		{Queue: "q", OrderingKey: "o"},
 		{Queue: "orders", MerchantNo: "M1", OrderNo: "1", Schedule: "3s*20"},
 		{Queue: "orders", Schedule: "3s*20", Last: last, Status: bellman.Status{State: bellman.Succeeded, Reason: "closed", Data: []byte(`{"State":"CLOSED","Late":"PAID"}`)}},
 	} {

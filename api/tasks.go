@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"reflect"
 	"time"
@@ -35,6 +36,10 @@ func (a *API) registerCreate(h huma.API) {
 		return &created{Status: status, Location: "/v1/tasks/" + t.ID.String(), Body: a.task(t)}, nil
 	})
 	doc := h.OpenAPI().Paths["/v1/tasks"].Post
+	doc.RequestBody.Content["application/json"].Example = client.CreateTask{
+		Queue: "merchant-notify", Key: "M1001/20261120000001/paid", MerchantNo: "M1001", OrderNo: "20261120000001", Event: "payment.succeeded",
+		URL: "https://merchant.example/notify", JSON: []byte(`{"order_no":"20261120000001","state":"SUCCESS"}`),
+	}
 	doc.Responses["200"] = jsonResponse(h, reflect.TypeFor[client.Task](), "The key was there already with the same content; nothing was created.")
 
 	op = operation("create-tasks", http.MethodPost, "/v1/tasks/batch", mayCreate, "Create up to 1,000 tasks. A bad one does not stop the others.")
@@ -195,5 +200,15 @@ func (a *API) get(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, a.fail(err)
 	}
-	return ok(a.detail(t, log))
+	shown := a.detail(t, log)
+	if t.OrderingKey != "" && !t.State.Ended() {
+		turn, err := a.reader.Turn(ctx, t.Queue, t.OrderingKey, id)
+		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // it has just ended
+			return nil, a.fail(err)
+		}
+		if !turn.Before.IsZero() {
+			shown.WaitsFor = turn.Before.String()
+		}
+	}
+	return ok(shown)
 }

@@ -25,8 +25,8 @@ func TestRunOnDatabases(t *testing.T) {
 		name, variable, url string
 		scenarios           []string
 	}{
-		{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable", append(all, "drain", "memory")},
-		{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql", []string{"memory", "statements", "waiting-5m"}},
+		{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable", append(all, "drain", "memory", "bytes")},
+		{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql", []string{"memory", "bytes", "statements", "waiting-5m"}},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/config"
 )
 
 func TestBody(t *testing.T) {
@@ -114,21 +115,24 @@ func TestGoals(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
-	all, err := choose(nil, false)
+	all, err := choose(nil, config.Pebble)
 	if err != nil || slices.ContainsFunc(all, func(s Scenario) bool { return s.optional || s.database }) {
 		t.Errorf("choose(nil) has a scenario that is optional or needs a database, or %v", err)
 	}
-	some, err := choose([]string{"memory-10m", "drain"}, false)
+	some, err := choose([]string{"memory-10m", "drain"}, config.Pebble)
 	if err != nil || len(some) != 2 || some[0].Name != "drain" {
 		t.Errorf("choose = %v, %v; want drain, then memory-10m", some, err)
 	}
-	if _, err := choose([]string{"nodes"}, false); err == nil {
+	if _, err := choose([]string{"nodes"}, config.Pebble); err == nil {
 		t.Error("choose(nodes) is no error without a database")
 	}
-	if with, err := choose(nil, true); err != nil || !slices.ContainsFunc(with, func(s Scenario) bool { return s.Name == "nodes" }) {
+	if with, err := choose(nil, config.Postgres); err != nil || !slices.ContainsFunc(with, func(s Scenario) bool { return s.Name == "nodes" }) {
 		t.Errorf("choose(nil) = %v, %v with a database; want nodes too", with, err)
 	}
-	if _, err := choose([]string{"nothing"}, true); err == nil || !strings.Contains(err.Error(), "drain") {
+	if with, err := choose(nil, config.Redis); err != nil || slices.ContainsFunc(with, func(s Scenario) bool { return s.Name == "idle" }) || !slices.ContainsFunc(with, func(s Scenario) bool { return s.Name == "rolling" }) {
+		t.Errorf("choose(nil) = %v, %v with Redis; want rolling, and nothing that asks in SQL", with, err)
+	}
+	if _, err := choose([]string{"nothing"}, config.MySQL); err == nil || !strings.Contains(err.Error(), "drain") {
 		t.Errorf("choose(nothing): %v; want an error that lists the names", err)
 	}
 }

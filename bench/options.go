@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bellmanhq/bellman/config"
 )
 
 // Options say what to measure. The zero value measures everything of the embedded
@@ -24,6 +26,7 @@ type Scenario struct {
 
 	optional bool // only where it is asked for
 	database bool // needs a store in a database
+	sql      bool // of that: one that is asked in SQL
 	run      func(*run) error
 }
 
@@ -43,16 +46,17 @@ func Scenarios() []Scenario {
 		{Name: "lateness-waiting", About: "lateness while many tasks wait for tomorrow", run: (*run).latenessWaiting},
 		{Name: "memory", About: "resident memory with many waiting, at start and under load; idle CPU", run: (*run).memory},
 		{Name: "restart", About: "start with many waiting and some overdue, after a kill", run: (*run).restart},
+		{Name: "bytes", About: "what a task takes in the store: one that waits, one that was delivered", run: (*run).bytes},
 		{Name: "orders", About: "orders polled at their schedule's pace: what the channel is asked when", run: (*run).orders},
 		{Name: "orders-crowd", About: "more orders than this machine can poll in time: late evenly, none lost", run: (*run).ordersCrowd},
 		{Name: "orders-waiting", About: "resident memory with many orders waiting for half an hour", run: (*run).ordersWaiting},
 		{Name: "memory-10m", About: "resident memory with ten times as many waiting", optional: true, run: (*run).memoryTenfold},
-		{Name: "statements", About: "statements a task, in batches and in a drain", database: true, run: (*run).statements},
-		{Name: "idle", About: "statements and CPU of a server with nothing to do", database: true, run: (*run).idle},
+		{Name: "statements", About: "statements a task, in batches and in a drain", database: true, sql: true, run: (*run).statements},
+		{Name: "idle", About: "statements and CPU of a server with nothing to do", database: true, sql: true, run: (*run).idle},
 		{Name: "nodes", About: "three servers on one database against one, same load", database: true, run: (*run).nodes},
 		{Name: "takeover", About: "kill -9 of one server of three, until its tasks fire again", database: true, run: (*run).takeover},
 		{Name: "rolling", About: "restart of three servers in turn under load: how late tasks are", database: true, run: (*run).rolling},
-		{Name: "waiting-5m", About: "throughput, lateness and pages with five million waiting", database: true, optional: true, run: (*run).waitingMillions},
+		{Name: "waiting-5m", About: "throughput, lateness and pages with five million waiting", database: true, sql: true, optional: true, run: (*run).waitingMillions},
 	}
 }
 
@@ -60,13 +64,17 @@ func Scenarios() []Scenario {
 func (s Scenario) NeedsDatabase() bool { return s.database }
 
 // choose returns the scenarios with these names, in their own order; without
-// names those that are not optional and can be run.
-func choose(names []string, database bool) ([]Scenario, error) {
+// names those that are not optional and can be run on a kind of store.
+func choose(names []string, kind string) ([]Scenario, error) {
 	all := Scenarios()
+	cannot := func(s *Scenario) bool { return s.database && kind == config.Pebble || s.sql && kind == config.Redis }
 	var known []string
 	for _, s := range all {
 		known = append(known, s.Name)
-		if s.database && !database && slices.Contains(names, s.Name) {
+		if cannot(&s) && slices.Contains(names, s.Name) {
+			if s.sql {
+				return nil, fmt.Errorf("scenario %q needs a store in PostgreSQL, MySQL or MariaDB", s.Name)
+			}
 			return nil, fmt.Errorf("scenario %q needs a store in a database", s.Name)
 		}
 	}
@@ -77,7 +85,7 @@ func choose(names []string, database bool) ([]Scenario, error) {
 	}
 	return slices.DeleteFunc(all, func(s Scenario) bool {
 		if len(names) == 0 {
-			return s.optional || s.database && !database
+			return s.optional || cannot(&s)
 		}
 		return !slices.Contains(names, s.Name)
 	}), nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/bench/scratch"
+	"github.com/bellmanhq/bellman/config"
 )
 
 // A run is one Run under way.
@@ -49,7 +50,15 @@ func Run(ctx context.Context, o Options, out io.Writer) (Report, error) {
 }
 
 func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report, err error) {
-	scenarios, err := choose(o.Scenarios, o.Store != "")
+	kind := config.Pebble
+	if o.Store != "" {
+		store, err := config.ParseStore(o.Store)
+		if err != nil {
+			return Report{}, err
+		}
+		kind = store.Kind
+	}
+	scenarios, err := choose(o.Scenarios, kind)
 	if err != nil {
 		return Report{}, err
 	}

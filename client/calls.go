@@ -38,6 +38,14 @@ func (c *Client) CreateBatch(ctx context.Context, in []CreateTask) ([]BatchResul
 	return out.Results, err
 }
 
+// TryBatch says what CreateBatch would make of up to 1,000 tasks now, and creates
+// none. A task that would be created has an ID of zeros.
+func (c *Client) TryBatch(ctx context.Context, in []CreateTask) ([]BatchResult, error) {
+	var out Batched
+	_, err := c.call(ctx, http.MethodPost, "/v1/tasks/batch", nil, Batch{Tasks: in, DryRun: true}, &out)
+	return out.Results, err
+}
+
 // Task reads a task with its request and its newest 200 attempts.
 func (c *Client) Task(ctx context.Context, ref Ref) (*TaskDetail, error) {
 	return one[TaskDetail](ctx, c, http.MethodGet, ref.path, nil, nil)
@@ -130,6 +138,26 @@ func (c *Client) Backup(ctx context.Context, dir string, why Because) error {
 func (c *Client) Ready(ctx context.Context) error {
 	_, err := c.call(ctx, http.MethodGet, "/readyz", nil, nil, nil)
 	return err
+}
+
+// Health returns nil when the server's process is alive, ready or not.
+func (c *Client) Health(ctx context.Context) error {
+	_, err := c.call(ctx, http.MethodGet, "/healthz", nil, nil, nil)
+	return err
+}
+
+// Metrics reads the server's metrics, in the text of Prometheus.
+func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
+	var out []byte
+	_, err := c.call(ctx, http.MethodGet, "/metrics", nil, nil, &out)
+	return out, err
+}
+
+// OpenAPI reads the document that describes the server's API.
+func (c *Client) OpenAPI(ctx context.Context) ([]byte, error) {
+	var out []byte
+	_, err := c.call(ctx, http.MethodGet, "/openapi.json", nil, nil, &out)
+	return out, err
 }
 
 // one makes a call whose answer is one T.

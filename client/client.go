@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,13 +23,22 @@ type Options struct {
 	Server string       // its address; default http://127.0.0.1:2355
 	Key    string       // sent as Authorization: Bearer; empty: none
 	HTTP   *http.Client // default: one with 256 idle connections to the server and no timeout of its own
+
+	// Retries is how often a call is made again: after 429 always, after 502, 503, 504
+	// and a connection that failed where nothing can be done twice by it, which is
+	// so of what reads, of PUT and DELETE, and of creates whose tasks all have keys.
+	// The pauses grow from a tenth of a second, and are what Retry-After asks for where
+	// that is longer; the context ends them. 0: never. Streams of events are not begun
+	// again.
+	Retries int
 }
 
 // A Client calls a bellman server. It is safe for concurrent use.
 type Client struct {
-	server string
-	key    string
-	http   *http.Client
+	server  string
+	key     string
+	http    *http.Client
+	retries int
 }
 
 // maxAnswer bounds what is read of one answer; the largest one is a batch of
@@ -45,7 +56,7 @@ func New(o Options) (*Client, error) {
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" {
 		return nil, fmt.Errorf("bellman: server %q: want an address such as http://127.0.0.1:2355", server)
 	}
-	c := &Client{server: server, key: o.Key, http: o.HTTP}
+	c := &Client{server: server, key: o.Key, http: o.HTTP, retries: o.Retries}
 	if c.http == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = 256, 256
@@ -54,9 +65,52 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// call makes one request and decodes the answer into out, unless out is nil.
-// It returns the answer's status, and a *Problem for one of 400 or more.
+// call is one call, made again as often as it may be.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, in, out any) (int, error) {
+	for tried := 0; ; tried++ {
+		status, err := c.try(ctx, method, path, query, in, out)
+		if err == nil || tried >= c.retries || !again(err, repeatable(method, in)) || ctx.Err() != nil {
+			return status, err
+		}
+		pause := min(100*time.Millisecond<<min(tried, 10), 5*time.Second)
+		pause = pause/2 + rand.N(pause/2)
+		if p := (*Problem)(nil); errors.As(err, &p) {
+			pause = max(pause, p.RetryAfter)
+		}
+		select {
+		case <-ctx.Done():
+			return status, err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// again says whether a call that failed may be made again; safe: it may have been
+// done.
+func again(err error, safe bool) bool {
+	switch status := StatusOf(err); status {
+	case http.StatusTooManyRequests:
+		return true
+	case 0, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return safe
+	}
+	return false
+}
+
+// repeatable says whether nothing can be done twice by making a request again.
+func repeatable(method string, in any) bool {
+	switch in := in.(type) {
+	case CreateTask:
+		return in.Key != ""
+	case Batch:
+		return !slices.ContainsFunc(in.Tasks, func(t CreateTask) bool { return t.Key == "" })
+	}
+	return method != http.MethodPost
+}
+
+// try makes one request and decodes the answer into out, unless out is nil.
+// It returns the answer's status, and a *Problem for one of 400 or more.
+func (c *Client) try(ctx context.Context, method, path string, query url.Values, in, out any) (int, error) {
 	resp, err := c.send(ctx, method, path, query, in)
 	if err != nil {
 		return 0, err
@@ -72,7 +126,11 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	if len(text) > maxAnswer {
 		return resp.StatusCode, fmt.Errorf("bellman: %s %s: the answer is larger than %d bytes", method, path, maxAnswer)
 	}
-	if out == nil {
+	switch out := out.(type) {
+	case nil:
+		return resp.StatusCode, nil
+	case *[]byte:
+		*out = text
 		return resp.StatusCode, nil
 	}
 	if err := json.Unmarshal(text, out); err != nil {

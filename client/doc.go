@@ -3,6 +3,7 @@
 // standard library only.
 //
 // A [Client] has a method for each call. What the server refuses comes back as
-// a *[Problem]; lists that have pages are iterators. Nothing is retried: to
-// create with a key is safe to repeat, and whoever calls knows how long to try.
+// a *[Problem]; lists that have pages are iterators. The context says how
+// long a call may take. Nothing is made again unless [Options].Retries says so:
+// what cannot be done twice by that, such as to create with a key.
 package client

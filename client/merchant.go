@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -20,6 +21,7 @@ type PutMerchant struct {
 	Success     string          `json:"success,omitempty" maxLength:"4000" example:"success_text" doc:"A preset's name or an expression, for tasks that give none. Looked at at each attempt."`
 	Timeout     string          `json:"timeout,omitempty" maxLength:"64" example:"5s" doc:"Of one attempt, 1ms to 10m, for tasks that give none. Looked at at each attempt."`
 	PerEndpoint *MerchantLimits `json:"per_endpoint,omitempty" doc:"What the merchant's endpoint gets at most. Where several merchants share one, the strictest holds."`
+	Version     string          `json:"version,omitempty" maxLength:"32" example:"b5bb9d8014a0f9b1" doc:"What an answer gave: if the merchant is of another version by now, 409, and nothing is changed. none: there must be no such merchant yet. Left out: whatever there is."`
 	Reason      string          `json:"reason,omitempty" maxLength:"500" doc:"Goes into the audit record. Of a batch, only the batch's counts."`
 }
 
@@ -48,6 +50,7 @@ type Merchant struct {
 	PerEndpoint MerchantLimits     `json:"per_endpoint"`
 	Created     Time               `json:"created" format:"date-time"`
 	Updated     Time               `json:"updated" format:"date-time"`
+	Version     string             `json:"version" doc:"Another one after each change; a PUT that names it changes what this answer shows, or nothing."`
 
 	Paused  *Pause `json:"paused,omitempty" doc:"Left out unless it is paused."`
 	Problem string `json:"problem,omitempty" doc:"Why nothing can be sent to it now: a master key is missing, or its secrets cannot be opened."`
@@ -198,6 +201,22 @@ func (c *Client) Merchants(ctx context.Context, s MerchantSearch) (*MerchantPage
 		path = "/v1/merchant-export"
 	}
 	return one[MerchantPage](ctx, c, http.MethodGet, path, q, nil)
+}
+
+// AllMerchants goes through all merchants that fit s, page by page, from its Cursor.
+// After an error, which is yielded with the zero Merchant, it ends.
+func (c *Client) AllMerchants(ctx context.Context, s MerchantSearch) iter.Seq2[Merchant, error] {
+	return pages(func(cursor string) ([]Merchant, string, error) {
+		page := s
+		if cursor != "" {
+			page.Cursor = cursor
+		}
+		p, err := c.Merchants(ctx, page)
+		if err != nil {
+			return nil, "", err
+		}
+		return p.Merchants, p.NextCursor, nil
+	})
 }
 
 // RotateMerchant gives a merchant a new secret.

@@ -112,8 +112,9 @@ type Audit struct {
 	At     Time   `json:"at" format:"date-time"`
 	Who    string `json:"who" doc:"The key's name; empty where nobody has to say."`
 	Action string `json:"action"`
-	Target string `json:"target" doc:"A task's id, or queue/NAME, endpoint/HOST, resend/ID."`
+	Target string `json:"target" doc:"A task's id, or queue/NAME, endpoint/HOST, merchant/NUMBER, resend/ID, link/ID."`
 	Reason string `json:"reason"`
+	From   string `json:"from" doc:"The network address of who asked: that of trusted_proxies' X-Forwarded-For, if one of these passed it on. Empty: not known, or of before it was kept."`
 }
 
 // An AuditPage is a page of audit records, newest first.

@@ -49,7 +49,7 @@ type Resend struct {
 
 	Examined  int64  `json:"examined" doc:"Tasks that fitted so far: the sum of the next three."`
 	Resent    int64  `json:"resent"`
-	Skipped   int64  `json:"skipped" doc:"Gone, or not what the filter says any more, by the time it was their turn."`
+	Skipped   int64  `json:"skipped" doc:"Gone, superseded by a later task of their ordering key, or not what the filter says any more, by the time it was their turn."`
 	Failed    int64  `json:"failed" doc:"Could not be resent."`
 	LastError string `json:"last_error,omitempty"`
 }

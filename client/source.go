@@ -34,7 +34,7 @@ type Sources struct {
 // sources are paused and creates are answered with 429.
 type Intake struct {
 	Open     bool  `json:"open"`
-	Waiting  int   `json:"waiting" doc:"Tasks that are overdue or wait to be committed, but for those set aside."`
+	Waiting  int   `json:"waiting" doc:"Tasks that are overdue or wait to be committed, but for those set aside; counted no further than it takes to know whether they are above high."`
 	High     int   `json:"high" doc:"Of waiting: above it nothing is taken in."`
 	Low      int   `json:"low" doc:"Of waiting: below it tasks are taken in again."`
 	Heap     int64 `json:"heap_bytes" doc:"Bytes that lived when garbage was collected last."`

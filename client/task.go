@@ -32,6 +32,9 @@ type CreateTask struct {
 	MaxAge   string `json:"max_age,omitempty" maxLength:"64" example:"24h" doc:"No attempt is due later than this after the schedule began: then the task ends instead. An attempt that was due in time is made even when it is late, after downtime or a pause, and one asked for by hand is always made."`
 	Repeat   string `json:"repeat,omitempty" maxLength:"200" example:"10m" doc:"A duration, or cron and an expression: the task begins again after it ended, until it is cancelled. The first round begins as due and delay say, so now if neither is given, with cron too: give due for a first round at its time."`
 
+	OrderingKey string `json:"ordering_key,omitempty" maxLength:"255" doc:"Tasks of one queue that have the same ordering key go out in the order in which they were created, each after the one before has ended. At most 255 bytes. Not together with repeat, and not for an order."`
+	Supersedes  bool   `json:"supersedes,omitempty" doc:"Ends the earlier tasks of its ordering key that wait, instead of waiting for them: they are cancelled, reason superseded, and cannot be sent again."`
+
 	Resume *Resume `json:"resume,omitempty" doc:"Where another system left the task: its schedule goes on from there. Not together with due or delay, and not for an order."`
 
 	Expires string            `json:"expires,omitempty" maxLength:"64" example:"30m" doc:"Of an order: when nobody paid so long after it was created, the close protocol begins; default: the queue's."`
@@ -48,7 +51,7 @@ type Notify struct {
 // A Resume says where another system left a task.
 type Resume struct {
 	Attempts int  `json:"attempts" minimum:"1" doc:"How many attempts it made."`
-	Last     Time `json:"last" format:"date-time" doc:"When the last of them began."`
+	Last     Time `json:"last,omitzero" required:"true" format:"date-time" doc:"When the last of them began."`
 	Began    Time `json:"began,omitzero" format:"date-time" doc:"When the first was due, for a schedule with an age or with offsets; default: last."`
 }
 
@@ -66,7 +69,7 @@ type Task struct {
 	Method     string `json:"method" doc:"Empty for an order."`
 
 	State       string `json:"state" enum:"pending,succeeded,failed,cancelled"`
-	Reason      string `json:"reason" doc:"Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, …; empty while it is pending."`
+	Reason      string `json:"reason" doc:"Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, superseded, …; empty while it is pending."`
 	Attempts    int    `json:"attempts" doc:"Made so far, of whatever trigger."`
 	MaxAttempts *int   `json:"max_attempts" doc:"What the schedule allows; null when it has no end, and for an order, which is asked about until it is decided."`
 
@@ -80,6 +83,9 @@ type Task struct {
 	Timeout  string `json:"timeout,omitempty"`
 	MaxAge   string `json:"max_age,omitempty"`
 	Repeat   string `json:"repeat,omitempty"`
+
+	OrderingKey string `json:"ordering_key,omitempty" doc:"It goes out after the earlier tasks of its queue that have the same."`
+	Supersedes  bool   `json:"supersedes,omitempty" doc:"It ends those that wait, instead of waiting for them."`
 
 	OrderState  string `json:"order_state,omitempty" enum:"PENDING,PAID,PAID_REFUNDED,CLOSED,REVOKED,FAILED,UNKNOWN" doc:"Of an order: how it stands. UNKNOWN: the channel never said, and somebody was alerted."`
 	LatePayment string `json:"late_payment,omitempty" enum:"PAID,PAID_REFUNDED" doc:"Of an order: a payment that came after it was decided otherwise, as the channel says; the decided state stays."`
@@ -99,6 +105,7 @@ type LastAttempt struct {
 // A TaskDetail is one task with what is sent and what came of it.
 type TaskDetail struct {
 	Task
+	WaitsFor   string    `json:"waits_for,omitempty" format:"uuid" doc:"The first task of its ordering key that has to end before it."`
 	Request    Request   `json:"request"`
 	AttemptLog []Attempt `json:"attempt_log" nullable:"false" doc:"In order of their numbers: the newest 200, or the 200 after attempts_after."`
 }
@@ -143,7 +150,8 @@ type Timing struct {
 
 // A Batch asks for many tasks at once.
 type Batch struct {
-	Tasks []CreateTask `json:"tasks" nullable:"false" minItems:"1" maxItems:"1000"`
+	Tasks  []CreateTask `json:"tasks" nullable:"false" minItems:"1" maxItems:"1000"`
+	DryRun bool         `json:"dry_run,omitempty" doc:"Only say what would become of each; nothing is created. A task that would be is answered with an id of zeros; a key that is in the batch twice is there for the second, with no task."`
 }
 
 // Batched is the answer to a Batch: one result per task, in order.

@@ -27,6 +27,9 @@ const (
 type Connection struct {
 	Name string
 	URL  sign.Secret // amqp://USER:PASSWORD@HOST/VHOST or nats://…, or where that is: env:NAME, file:PATH
+
+	CA          string // a file of certificates that may sign the broker's; empty: the system's
+	Credentials string // of NATS, a file of a user's JWT and NKey seed, or of a seed alone; empty: none
 }
 
 // A Source is where messages come from that become tasks.
@@ -76,6 +79,16 @@ func (c Connection) Resolve() (kind, text string, err error) {
 	}
 	if kind, err = broker(string(b)); err != nil {
 		return "", "", fmt.Errorf("connections.%s.url: %w", c.Name, err)
+	}
+	if kind == RabbitMQ && c.CA != "" {
+		u, err := url.Parse(string(b))
+		if err != nil {
+			return "", "", fmt.Errorf("connections.%s.url: is no URL of a broker: %s", c.Name, wantBroker)
+		}
+		query := u.Query()
+		query.Set("cacertfile", c.CA) // as the specification of URLs of AMQP has it
+		u.RawQuery = query.Encode()
+		return kind, u.String(), nil
 	}
 	return kind, string(b), nil
 }
@@ -137,6 +150,33 @@ func broker(text string) (kind string, err error) {
 
 var connectionFields = []field[Connection]{
 	{name: "url", read: readBroker},
+	{name: "ca", set: func(c *Connection, s string) error { return path(&c.CA, s) }},
+	{name: "credentials", set: func(c *Connection, s string) error { return path(&c.Credentials, s) }},
+}
+
+// path reads where a file is.
+func path(to *string, s string) error {
+	*to = s
+	if s == "" {
+		return errors.New("want the path of a file")
+	}
+	return nil
+}
+
+// readQueueConnections reads the brokers that a queue's tasks may name.
+func readQueueConnections(r *reader, path string, n ast.Node, q *Queue) {
+	q.Connections = nil
+	for i, element := range r.list(n, path) {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if text, ok := r.scalar(element, at); ok {
+			var one string
+			if err := name(&one, text); err != nil {
+				r.note(element, at, err.Error())
+			}
+			r.places[at] = r.place(element)
+			q.Connections = append(q.Connections, text)
+		}
+	}
 }
 
 func readBroker(r *reader, path string, n ast.Node, c *Connection) {
@@ -377,9 +417,23 @@ func (c *Config) checkBrokers() (ps Problems) {
 			kinds[connection.Name], _, _ = connection.Resolve()
 		}
 	}
+	for _, connection := range c.Connections {
+		if at := "connections." + connection.Name + ".credentials"; connection.Credentials != "" && kinds[connection.Name] == RabbitMQ {
+			ps = append(ps, c.places[at].problem(at, "is for NATS: a user of RabbitMQ stands in its URL"))
+		}
+	}
 	queues := map[string]bool{}
 	for _, q := range c.Queues {
 		queues[q.Name] = true
+		for i, connection := range q.Connections {
+			at := fmt.Sprintf("queues.%s.connections[%d]", q.Name, i)
+			place := c.places[at]
+			if _, known := kinds[connection]; !known && len(kinds) == 0 {
+				ps = append(ps, place.problem(at, fmt.Sprintf("%q is no connection: there are none", connection)))
+			} else if !known {
+				ps = append(ps, place.problem(at, fmt.Sprintf("%q is no connection: want %s", connection, oneOf(slices.Sorted(maps.Keys(kinds))))))
+			}
+		}
 	}
 	for _, q := range c.Queues {
 		to, err := sender.Parse(q.URL)
@@ -424,7 +478,7 @@ func (c *Config) checkBrokers() (ps Problems) {
 
 var brokerNames = map[string]string{RabbitMQ: "RabbitMQ", NATS: "NATS"}
 
-// size reads a number of bytes.
+// size reads a number of bytes; low and high are whole MiB.
 func size(to *int64, s string, low, high int64) error {
 	for unit, bytes := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
 		count, is := strings.CutSuffix(s, unit)
@@ -433,5 +487,5 @@ func size(to *int64, s string, low, high int64) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%.40q: want a size such as 512MiB or 2GiB", s)
+	return fmt.Errorf("%.40q: want a size from %dMiB to %dGiB, such as 512MiB or 2GiB", s, low>>20, high>>30)
 }

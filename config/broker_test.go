@@ -41,6 +41,10 @@ func TestBrokerMistakes(t *testing.T) {
 
 		{"sources: [{queue: q, into: default}]", "line 1:11: sources[0].connection: is missing"},
 		{connections + "sources: [{connection: mian, queue: q, into: default}]", `line 2:24: sources[0].connection: "mian" is no connection: want bus, main or ref`},
+		{connections + "queues: {a: {connections: [main, mian]}}", `line 2:34: queues.a.connections[1]: "mian" is no connection: want bus, main or ref`},
+		{"queues: {a: {connections: [main]}}", `queues.a.connections[0]: "main" is no connection: there are none`},
+		{"queues: {a: {connections: main}}", "queues.a.connections: want a list"},
+		{"connections: {main: {url: 'amqp://h/', credentials: /k}}", "connections.main.credentials: is for NATS"},
 		{"sources: [{connection: main, queue: q, into: default}]", `sources[0].connection: "main" is no connection: there are none`},
 		{connections + "sources: [{connection: main, queue: q}]", "sources[0].into: is missing: want the queue"},
 		{connections + "sources: [{connection: main, queue: q, into: pay}]", `line 2:46: sources[0].into: "pay" is no queue: want default`},
@@ -67,8 +71,8 @@ func TestBrokerMistakes(t *testing.T) {
 		{connections + "sources: [{connection: main, queue: q, into: default, map: {key: status}}]", "known are headers, json, body, message_id, subject"},
 		{connections + "sources: [{connection: main, queue: q, map: {kee: json.a}}, {connection: mian, queue: q, into: default}]", `sources[1].connection: "mian" is no connection: want bus, main or ref`},
 		{"sources: {}", "line 1:10: sources: want a list"},
-		{"flow: {heap: 100}", `flow.heap: "100": want a size such as 512MiB`},
-		{"flow: {heap: 1MiB}", `flow.heap: "1MiB": want a size`},
+		{"flow: {heap: 100}", `flow.heap: "100": want a size from 64MiB to 1024GiB, such as 512MiB`},
+		{"flow: {heap: 63MiB}", `flow.heap: "63MiB": want a size from 64MiB`},
 	}
 	for _, tt := range tests {
 		c, err := Parse([]byte(tt.text))

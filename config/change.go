@@ -1,14 +1,17 @@
 package config
 
 import (
+	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
 // Restarts returns the names of the settings in which c and other differ and that
-// are read at the start alone: all but the queues.
+// are read at the start alone: all but the queues, the
+// alarms and the keys.
 func (c *Config) Restarts(other *Config) []string {
 	var names []string
 	for _, setting := range []struct {
@@ -23,11 +26,15 @@ func (c *Config) Restarts(other *Config) []string {
 		{"public_url", c.PublicURL == other.PublicURL},
 		{"log_level", c.LogLevel == other.LogLevel},
 		{"stop_timeout", c.StopTimeout == other.StopTimeout},
-		{"keys", slices.Equal(c.Keys, other.Keys)},
 		{"master_key", c.MasterKey.Equal(other.MasterKey)},
 		{"master_keys", slices.EqualFunc(c.MasterKeys, other.MasterKeys, sign.Secret.Equal)},
 		{"connections", slices.Equal(texts(c.Connections), texts(other.Connections))},
 		{"sources", reflect.DeepEqual(c.Sources, other.Sources)},
+		{"tracing.endpoint", c.Tracing.Endpoint == other.Tracing.Endpoint},
+		{"tracing.headers", maps.EqualFunc(c.Tracing.Headers, other.Tracing.Headers, sign.Secret.Equal)},
+		{"tracing.sample", c.Tracing.Sample == other.Tracing.Sample},
+		{"tracing.service", c.Tracing.Service == other.Tracing.Service},
+		{"tracing.attributes", maps.Equal(c.Tracing.Attributes, other.Tracing.Attributes)},
 		{"flow.high", c.Flow.High == other.Flow.High},
 		{"flow.low", c.Flow.Low == other.Flow.Low},
 		{"flow.heap", c.Flow.Heap == other.Flow.Heap},
@@ -53,7 +60,7 @@ func texts(connections []Connection) []string {
 		if err != nil {
 			text = c.String()
 		}
-		all[i] = c.Name + " " + text
+		all[i] = strings.Join([]string{c.Name, text, c.CA, c.Credentials}, " ")
 	}
 	return all
 }

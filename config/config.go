@@ -49,6 +49,10 @@ type Config struct {
 	Connections []Connection // brokers, in the order of the file; names are unique
 	Sources     []Source     // in the order of the file; names are unique
 
+	Alarms []Alarm // in the order of the file; names are unique
+
+	Tracing Tracing
+
 	Flow      Flow
 	Retention Retention
 	Egress    Egress
@@ -82,6 +86,10 @@ type Queue struct {
 	PerEndpoint PerEndpoint
 	Sign        sign.Config // zero: requests are not signed
 
+	Connections []string // brokers that a task of this queue may name in an address of its own; none: it may name none
+
+	PropagateTrace bool // the attempts' requests and messages have traceparent and tracestate
+
 	OnEnd     OnEnd  // the queues that are told how this one's tasks ended
 	EventJSON string // what is sent of a result that comes from an on_end: an expression over json, the event; empty: the event
 
@@ -107,6 +115,24 @@ type Retention struct {
 	Succeeded, Failed, Cancelled time.Duration
 }
 
+// RetentionIn is how long tasks stay in a store of a kind: in Redis a day, unless the
+// configuration says it, for all that is kept there costs memory.
+func (c *Config) RetentionIn(kind string) Retention {
+	r := c.Retention
+	if kind != Redis {
+		return r
+	}
+	for name, keep := range map[string]*time.Duration{"succeeded": &r.Succeeded, "failed": &r.Failed, "cancelled": &r.Cancelled} {
+		if _, said := c.places["retention."+name]; !said {
+			*keep = min(*keep, redisRetention)
+		}
+	}
+	return r
+}
+
+// redisRetention is how long tasks stay in Redis, where nobody said it.
+const redisRetention = 24 * time.Hour
+
 // Egress guards where tasks may send.
 type Egress struct {
 	AllowPrivate bool           // private, loopback and link-local addresses too
@@ -123,6 +149,7 @@ func Default() *Config {
 		LogLevel:    slog.LevelInfo,
 		StopTimeout: 8 * time.Second,
 		Queues:      []Queue{DefaultQueue("default")},
+		Tracing:     Tracing{Sample: 1},
 		Flow:        Flow{High: 200_000, Low: 100_000, Heap: 512 << 20},
 		Retention: Retention{
 			Succeeded: 30 * 24 * time.Hour,

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -26,26 +27,33 @@ func TestFull(t *testing.T) {
 	}
 	slower := slow
 	slower.Name, slower.Timeout = "slower", 10*time.Minute
+	told := Queue{Name: "told", Kind: "notify", Schedule: "wechat_notify", Success: "success_text", Timeout: 5 * time.Second, URL: "http://ledger.internal/ends", EventJSON: `{"task": json.id}`}
 	const day = 24 * time.Hour
 	want := &Config{
-		Listen:      "127.0.0.1:2356",
-		Store:       "pebble:/var/lib/bellman",
-		Node:        "bellman-1",
-		Advertise:   "10.0.0.5:2355",
-		LogLevel:    slog.LevelWarn,
-		StopTimeout: 25 * time.Second,
-		MasterKey:   sign.NewSecret("env:MASTER_KEY"),
+		Listen:         "127.0.0.1:2356",
+		Store:          "pebble:/var/lib/bellman",
+		Node:           "bellman-1",
+		Advertise:      "10.0.0.5:2355",
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")},
+		PublicURL:      "https://pay.example.com",
+		LogLevel:       slog.LevelWarn,
+		StopTimeout:    25 * time.Second,
+		MasterKey:      sign.NewSecret("env:MASTER_KEY"),
 		Queues: []Queue{{
 			Name: "merchant-notify", Kind: "notify", Schedule: "wechat_notify", Success: "success_text",
 			Timeout: 5 * time.Second, MaxAge: 3 * day, Delay: 2 * time.Second, Concurrency: 500, Rate: 1000,
 			PerEndpoint: PerEndpoint{Concurrency: 32, Rate: 200},
 			Sign:        sign.Config{Scheme: "standard_webhooks", Secrets: []sign.Secret{sign.NewSecret("env:MERCHANT_SECRET")}},
-		}, slow, slower, fullOrders(), fullWechat(), fullAlipay()},
+			Connections: []string{"main"}, PropagateTrace: true, OnEnd: OnEnd{Succeeded: "told", Failed: "told", Cancelled: "told"},
+		}, told, slow, slower, fullOrders(), fullWechat(), fullAlipay()},
 		Connections: []Connection{
 			{Name: "main", URL: sign.NewSecret("env:RABBITMQ_URL")},
-			{Name: "bus", URL: sign.NewSecret("nats://bellman:geheim@10.0.0.7:4222,nats://bellman:geheim@10.0.0.8:4222")},
+			{Name: "bus", URL: sign.NewSecret("nats://bellman:geheim@10.0.0.7:4222,nats://bellman:geheim@10.0.0.8:4222"), CA: "/etc/bellman/bus.pem", Credentials: "/etc/bellman/bus.creds"},
 		},
-		Sources:   fullSources(),
+		Sources: fullSources(),
+		Alarms:  []Alarm{{Name: "late", When: "overdue", Queue: "merchant-notify", Above: 120, For: 30 * time.Second, To: "told", above: "2m"}},
+		Tracing: Tracing{Endpoint: "http://127.0.0.1:4318", Headers: map[string]sign.Secret{"Authorization": sign.NewSecret("env:OTLP_TOKEN")},
+			Sample: 0.1, Service: "bellman-eu", Attributes: map[string]string{"deployment.environment.name": "production"}},
 		Flow:      Flow{High: 20000, Low: 5000, Heap: 1 << 30},
 		Retention: Retention{Succeeded: 7 * day, Failed: 180 * day, Cancelled: day / 2},
 		Egress: Egress{
@@ -138,7 +146,7 @@ func TestMistakes(t *testing.T) {
 		{"advertise: ':2355'", "is no address that others can reach"},
 		{"advertise: 'http://n1:2355'", "is no address that others can reach"},
 		{"advertise: 'n1:0'", "is no address that others can reach"},
-		{"store: redis://u:secret@h/db", `store: "redis" names no store: want pebble:DIR, postgres://`},
+		{"store: oracle://u:secret@h/db", `store: "oracle" names no store: want pebble:DIR, postgres://`},
 		{"store: 'pebble:'", `store: "pebble" names no directory: want pebble:DIR`},
 		{"node: a b", `node: "a b" is no name`},
 		{"log_level: loud", `log_level: "loud" is no level: want debug, info, warn or error`},
@@ -423,4 +431,29 @@ func write(t *testing.T, file, text string) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// The README says that full.yaml shows every setting.
+func TestFullIsFull(t *testing.T) {
+	text, err := os.ReadFile("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, names := range [][]string{namesOf(configFields), namesOf(keyFields), namesOf(queueFields), namesOf(signFields), namesOf(onEndFields), namesOf(orderFields),
+		namesOf(requestFields), namesOf(thenFields), namesOf(wechatFields), namesOf(alipayFields), namesOf(alarmFields), namesOf(connectionFields), namesOf(sourceFields), namesOf(bindFields)} {
+		for _, name := range names {
+			for part := range strings.SplitSeq(name, ".") {
+				if !regexp.MustCompile(`(?m)(^|[ {])` + regexp.QuoteMeta(part) + `:`).Match(text) {
+					t.Errorf("full.yaml does not show %s", name)
+				}
+			}
+		}
+	}
+}
+
+func namesOf[T any](fields []field[T]) (names []string) {
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	return names
 }

@@ -39,9 +39,15 @@ var configFields = []field[Config]{
 	{name: "queues", read: readQueues},
 	{name: "connections", read: readConnections},
 	{name: "sources", read: readSources},
+	{name: "alarms", read: readAlarms},
+	{name: "tracing.endpoint", set: func(c *Config, s string) error { return collector(&c.Tracing.Endpoint, s) }},
+	{name: "tracing.headers", read: readTracingHeaders},
+	{name: "tracing.sample", set: func(c *Config, s string) error { return part(&c.Tracing.Sample, s) }},
+	{name: "tracing.service", set: func(c *Config, s string) error { return oneLine(&c.Tracing.Service, s) }},
+	{name: "tracing.attributes", read: readTracingAttributes},
 	{name: "flow.high", set: func(c *Config, s string) error { return number(&c.Flow.High, s, 1, 100_000_000) }},
 	{name: "flow.low", set: func(c *Config, s string) error { return number(&c.Flow.Low, s, 0, 100_000_000) }},
-	{name: "flow.heap", set: func(c *Config, s string) error { return size(&c.Flow.Heap, s, 16<<20, 1<<40) }},
+	{name: "flow.heap", set: func(c *Config, s string) error { return size(&c.Flow.Heap, s, leastHeap, 1<<40) }},
 	{name: "retention.succeeded", set: func(c *Config, s string) error { return kept(&c.Retention.Succeeded, s) }},
 	{name: "retention.failed", set: func(c *Config, s string) error { return kept(&c.Retention.Failed, s) }},
 	{name: "retention.cancelled", set: func(c *Config, s string) error { return kept(&c.Retention.Cancelled, s) }},
@@ -51,6 +57,10 @@ var configFields = []field[Config]{
 		read: func(r *reader, path string, n ast.Node, c *Config) { readPrefixes(r, path, n, &c.Egress.Allow) }},
 	{name: "egress.proxy", set: func(c *Config, s string) error { return proxy(&c.Egress.Proxy, s) }},
 }
+
+// leastHeap leaves room: some 20 MiB live in the heap of a server that has nothing to do,
+// and below seven eighths of the mark it must come to take anything in again.
+const leastHeap = 64 << 20
 
 var keyFields = []field[Key]{
 	{name: "name", set: func(k *Key, s string) error { return name(&k.Name, s) }},
@@ -73,12 +83,14 @@ var queueFields = []field[Queue]{
 	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, 10*time.Minute) }},
 	{name: "max_age", set: func(q *Queue, s string) error { return kept(&q.MaxAge, s) }},
 	{name: "url", read: readTarget},
+	{name: "connections", read: readQueueConnections},
 	{name: "delay", set: func(q *Queue, s string) error { return span(&q.Delay, s) }},
 	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
 	{name: "rate", set: func(q *Queue, s string) error { return rate(&q.Rate, s) }},
 	{name: "per_endpoint.concurrency", set: func(q *Queue, s string) error { return limit(&q.PerEndpoint.Concurrency, s) }},
 	{name: "per_endpoint.rate", set: func(q *Queue, s string) error { return rate(&q.PerEndpoint.Rate, s) }},
 	{name: "event_json", set: func(q *Queue, s string) error { return eventJSON(&q.EventJSON, s) }},
+	{name: "propagate_trace", set: func(q *Queue, s string) error { return boolean(&q.PropagateTrace, s) }},
 	{name: "sign", read: readSign},
 }
 

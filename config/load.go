@@ -144,6 +144,8 @@ func (c *Config) Check() error {
 			fmt.Sprintf("is %d and flow.high is %d: want low below high, such as %d", c.Flow.Low, c.Flow.High, c.Flow.High/2)))
 	}
 	ps = append(ps, c.checkBrokers()...)
+	ps = append(ps, c.checkAlarms()...)
+	ps = append(ps, c.checkTracing()...)
 	return ps.err()
 }
 

@@ -121,6 +121,7 @@ var orderFields = []field[Queue]{
 		_, err := schedule.Parse(s)
 		return err
 	}},
+	{name: "propagate_trace", set: func(q *Queue, s string) error { return boolean(&q.PropagateTrace, s) }},
 	{name: "expires", set: func(q *Queue, s string) error { return kept(&q.Order.Expires, s) }},
 	{name: "grace", set: func(q *Queue, s string) error { return span(&q.Order.Grace, s) }},
 	{name: "on_exhausted", set: func(q *Queue, s string) error {

@@ -11,8 +11,8 @@ import (
 func TestCheckSecrets(t *testing.T) {
 	there := filepath.Join(t.TempDir(), "there")
 	write(t, there, "postgres://u:geheim@h/db\n")
-	redis := filepath.Join(t.TempDir(), "redis")
-	write(t, redis, "redis://u:geheim@h/db\n")
+	oracle := filepath.Join(t.TempDir(), "oracle")
+	write(t, oracle, "oracle://u:geheim@h/db\n")
 	t.Setenv("BELLMAN_TEST_THERE", "a key")
 	const queues = `queues:
   pay:
@@ -33,7 +33,7 @@ func TestCheckSecrets(t *testing.T) {
 		{"", nil, nil},
 		{"store: file:" + there, nil, nil},
 		{"store: env:BELLMAN_TEST_GONE", nil, []string{"1:8: store: environment variable BELLMAN_TEST_GONE is not set"}},
-		{"store: file:" + redis, nil, []string{"1:8: store: file:" + redis + `: "redis" names no store`}},
+		{"store: file:" + oracle, nil, []string{"1:8: store: file:" + oracle + `: "oracle" names no store`}},
 		{queues, nil, []string{"3:68: queues.pay.sign.secrets[1]: environment variable BELLMAN_TEST_GONE is not set", "6:96: queues.orders.query.headers.B: open /none"}},
 		{queues, map[string]string{"BELLMAN_QUEUES": "{a: {}}"}, nil},
 		{"", map[string]string{"BELLMAN_STORE": "env:BELLMAN_TEST_GONE"}, []string{"BELLMAN_STORE: environment variable BELLMAN_TEST_GONE is not set"}},

@@ -17,6 +17,7 @@ const (
 	Pebble   = "pebble"   // a directory, of this process alone
 	Postgres = "postgres" // a PostgreSQL database
 	MySQL    = "mysql"    // a MySQL or MariaDB database
+	Redis    = "redis"    // a Redis server, the primary of a Sentinel, or a Cluster
 )
 
 // A StoreURL is where tasks are kept, taken apart.
@@ -29,7 +30,7 @@ type StoreURL struct {
 	Shards      int // of a database that is still empty; 0: the store's default
 }
 
-const wantStore = "want pebble:DIR, postgres://USER:PASSWORD@HOST/DATABASE or mysql://USER:PASSWORD@HOST/DATABASE"
+const wantStore = "want pebble:DIR, postgres://USER:PASSWORD@HOST/DATABASE, mysql://USER:PASSWORD@HOST/DATABASE or redis://USER:PASSWORD@HOST:6379/0"
 
 // ParseStore takes the text of a store apart, as it stands or where env:NAME or
 // file:PATH says that it is. No error has a password in it.
@@ -53,6 +54,8 @@ func parseStore(text string) (StoreURL, error) {
 		return parseDatabase(Postgres, text)
 	case "mysql", "mariadb":
 		return parseDatabase(MySQL, text)
+	case "redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster":
+		return parseRedis(scheme, text)
 	}
 	return StoreURL{}, fmt.Errorf("%.20q names no store: %s", scheme, wantStore) // the rest may hold a password
 }
@@ -71,12 +74,49 @@ func parseDatabase(kind, text string) (StoreURL, error) {
 	if err != nil {
 		return s, errors.New("has parameters that cannot be read: want ?name=value&name=value, with what is no letter or digit as %XX")
 	}
+	if err := s.take(query); err != nil {
+		return s, err
+	}
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // to PostgreSQL a plus is no space
+	s.URL = u.String()
+	return s, nil
+}
+
+// parseRedis takes what is ours out of an address of Redis, which may name several
+// hosts.
+func parseRedis(scheme, text string) (StoreURL, error) {
+	s := StoreURL{Kind: Redis}
+	head, rest, _ := strings.Cut(text, "?")
+	authority, is := strings.CutPrefix(head, scheme+"://")
+	authority, _, _ = strings.Cut(authority, "/")
+	hosts := authority[strings.LastIndexByte(authority, '@')+1:]
+	if !is || hosts == "" {
+		return s, fmt.Errorf("names no host: want %s://USER:PASSWORD@HOST:PORT", scheme)
+	}
+	if _, err := url.Parse(scheme + "://" + strings.TrimSuffix(authority, hosts) + "host"); err != nil {
+		return s, fmt.Errorf("is no URL: want %s://USER:PASSWORD@HOST:PORT, with what is no letter or digit in USER and PASSWORD as %%XX", scheme)
+	}
+	query, err := url.ParseQuery(rest)
+	if err != nil {
+		return s, errors.New("has parameters that cannot be read: want ?name=value&name=value, with what is no letter or digit as %XX")
+	}
+	if err := s.take(query); err != nil {
+		return s, err
+	}
+	if s.URL = head; len(query) > 0 {
+		s.URL += "?" + query.Encode()
+	}
+	return s, nil
+}
+
+// take takes out of a URL's parameters those that are ours.
+func (s *StoreURL) take(query url.Values) error {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		switch {
 		case len(query[name]) > 1:
-			return s, fmt.Errorf("parameter %.40q is given twice: want it once", name)
+			return fmt.Errorf("parameter %.40q is given twice: want it once", name)
 		case strings.HasPrefix(name, "pool_"):
-			return s, fmt.Errorf("parameter %.40q is not used: want connections=N for the size of the pool", name)
+			return fmt.Errorf("parameter %.40q is not used: want connections=N for the size of the pool", name)
 		}
 	}
 	for _, ours := range []struct {
@@ -89,20 +129,36 @@ func parseDatabase(kind, text string) (StoreURL, error) {
 		}
 		n, err := strconv.Atoi(query.Get(ours.name))
 		if err != nil || n < ours.low || n > ours.high {
-			return s, fmt.Errorf("parameter %s=%.20q: want a whole number from %d to %d", ours.name, query.Get(ours.name), ours.low, ours.high)
+			return fmt.Errorf("parameter %s=%.20q: want a whole number from %d to %d", ours.name, query.Get(ours.name), ours.low, ours.high)
 		}
 		*ours.to = n
 		query.Del(ours.name)
 	}
-	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // to PostgreSQL a plus is no space
-	s.URL = u.String()
-	return s, nil
+	return nil
 }
 
-// String is the store as it may be shown: without password and parameters.
+// String is the store as it may be shown: without password, and without parameters but
+// the prefix of a store in Redis.
 func (s StoreURL) String() string {
 	if s.Kind == Pebble {
 		return Pebble + ":" + s.Dir
+	}
+	if s.Kind == Redis { // net/url knows one host only
+		scheme, rest, _ := strings.Cut(s.URL, "://")
+		rest, parameters, _ := strings.Cut(rest, "?")
+		user, hosts := "", rest
+		if authority, _, _ := strings.Cut(rest, "/"); strings.Contains(authority, "@") {
+			at := strings.LastIndexByte(authority, '@')
+			user, hosts = authority[:at], rest[at+1:]
+			if user, _, _ = strings.Cut(user, ":"); user != "" {
+				user += "@"
+			}
+		}
+		shown := scheme + "://" + user + hosts
+		if query, err := url.ParseQuery(parameters); err == nil && query.Has("prefix") {
+			shown += "?prefix=" + url.QueryEscape(query.Get("prefix")) // several stores are in one Redis
+		}
+		return shown
 	}
 	u, err := url.Parse(s.URL)
 	if err != nil {

@@ -22,6 +22,9 @@ func TestParseStore(t *testing.T) {
 		{"postgres://u:geheim@a:5432,b:5433/db?target_session_attrs=read-write&password=geheim",
 			StoreURL{Kind: Postgres, URL: "postgres://u:geheim@a:5432,b:5433/db?password=geheim&target_session_attrs=read-write"}, "postgres://u@a:5432,b:5433/db"},
 		{"postgres://h/db?options=-c%20a%3Db%2Bc", StoreURL{Kind: Postgres, URL: "postgres://h/db?options=-c%20a%3Db%2Bc"}, "postgres://h/db"},
+		{"redis://u:geheim@h:6379/1?connections=20&prefix=pay", StoreURL{Kind: Redis, URL: "redis://u:geheim@h:6379/1?prefix=pay", Connections: 20}, "redis://u@h:6379/1?prefix=pay"},
+		{"rediss+sentinel://:geheim@a:26379,b:26379/main/2?sentinel_password=geheim", StoreURL{Kind: Redis, URL: "rediss+sentinel://:geheim@a:26379,b:26379/main/2?sentinel_password=geheim"}, "rediss+sentinel://a:26379,b:26379/main/2"},
+		{"redis+cluster://a,b:7000?shards=16", StoreURL{Kind: Redis, URL: "redis+cluster://a,b:7000", Shards: 16}, "redis+cluster://a,b:7000"},
 		{"postgres:///db?host=/run/postgresql", StoreURL{Kind: Postgres, URL: "postgres:///db?host=%2Frun%2Fpostgresql"}, "postgres:///db"},
 	}
 	for _, tt := range tests {
@@ -54,6 +57,10 @@ func TestParseStoreRefuses(t *testing.T) {
 		{"postgres://u:geheim@h/db?shards=1&shards=2", `"shards" is given twice`},
 		{"postgres://u:geheim@h/db?pool_max_conns=9", "want connections=N"},
 		{"postgres://u:geheim@h/db?a=%zz", "cannot be read"},
+		{"redis:geheim", "names no host: want redis://"},
+		{"redis://u:geheim@", "names no host"},
+		{"redis://u:ge%heim@h", "is no URL"},
+		{"redis+cluster://u:geheim@a,b?shards=0", "want a whole number from 1"},
 		{"env:BELLMAN_TEST_NOT_SET", "BELLMAN_TEST_NOT_SET is not set"},
 		{"file:/none", "/none"},
 	}

@@ -5,9 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 )
@@ -41,6 +39,21 @@ type heldKey struct {
 	hash [sha256.Size]byte
 }
 
+// SetKeys replaces the keys, from the next request on: sessions of a key that is gone,
+// or is another one under its name, are over. The error says what is wrong with the
+// keys, and then those that there were stay.
+func (c *Console) SetKeys(keys []Key) error {
+	held, err := holdKeys(keys)
+	if err != nil {
+		return err
+	}
+	c.keys.Store(&held)
+	return nil
+}
+
+// open reports whether everybody may do everything.
+func (c *Console) open() bool { return len(*c.keys.Load()) == 0 }
+
 func holdKeys(keys []Key) ([]heldKey, error) {
 	held := make([]heldKey, len(keys))
 	names := map[string]bool{}
@@ -67,9 +80,9 @@ func holdKeys(keys []Key) ([]heldKey, error) {
 // the keys and names there are.
 func (c *Console) keyOf(name, secret string) *heldKey {
 	hash, who := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(name))
-	found := -1
-	for i := range c.keys {
-		k := &c.keys[i]
+	found, keys := -1, *c.keys.Load()
+	for i := range keys {
+		k := &keys[i]
 		named := sha256.Sum256([]byte(k.name))
 		same := subtle.ConstantTimeCompare(hash[:], k.hash[:]) & subtle.ConstantTimeCompare(who[:], named[:])
 		found = subtle.ConstantTimeSelect(same, i, found)
@@ -77,12 +90,13 @@ func (c *Console) keyOf(name, secret string) *heldKey {
 	if found < 0 {
 		return nil
 	}
-	return &c.keys[found]
+	return &keys[found]
 }
 
 // A visitor is who makes a request, and how pages are shown to them.
 type visitor struct {
 	Who      string // the key's name; empty where there are no keys
+	From     string // their network address, for audit records; empty: not known
 	Role     Role   // empty: not signed in
 	SignedIn bool   // by a session, not because the console is open
 	Token    string // that their forms must carry
@@ -96,11 +110,11 @@ func (v *visitor) May(need Role) bool { return v.Role.may(need) }
 // request is one that somebody makes. It may set a cookie. Where nobody can say who
 // it is, the error says why, and the visitor is nobody.
 func (c *Console) request(w http.ResponseWriter, r *http.Request) (*request, error) {
-	v := &visitor{lang: c.language(r), Theme: themeOf(r)}
+	v := &visitor{lang: c.language(r), Theme: themeOf(r), From: c.proxies.Text(r)}
 	q := &request{Console: c, w: w, r: r, visitor: v}
 	var s *session
 	var err error
-	if len(c.keys) == 0 {
+	if c.open() {
 		v.Role = Admin
 	} else {
 		var k *heldKey
@@ -125,18 +139,4 @@ func (c *Console) touch(w http.ResponseWriter, r *http.Request, s *session) {
 	used := *s
 	used.last = now
 	c.setCookie(w, r, sessionCookie, used.cookie(c.secret.Key(sessionPurpose)), absoluteTime-now.Sub(s.began))
-}
-
-// direct reports whether a Host header is an IP address or localhost. A page of
-// a stranger can make its own name resolve to a loopback address (DNS
-// rebinding), but it cannot make the browser send another name than its own.
-func direct(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	if host == "" || strings.EqualFold(host, "localhost") {
-		return true
-	}
-	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil
 }

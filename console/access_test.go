@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/caller"
 )
 
 var t0 = time.Date(2026, 11, 20, 15, 4, 5, 120_000_000, time.UTC)
@@ -128,7 +129,9 @@ func TestSignInIsLimited(t *testing.T) {
 func TestAttemptsAreForgottenAfterTheWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := limit{most: maxAttempts, window: attemptWindow}
-		address := func(remote string) netip.Prefix { return network(proxies(nil).from(&http.Request{RemoteAddr: remote})) }
+		address := func(remote string) netip.Prefix {
+			return network(caller.Proxies(nil).From(&http.Request{RemoteAddr: remote}))
+		}
 		for range maxAttempts {
 			if wait := a.enter(address("[2001:db8::1]:99")); wait != 0 {
 				t.Fatalf("wait %v before the limit", wait)
@@ -254,6 +257,17 @@ func TestBadKeys(t *testing.T) {
 	} {
 		if _, err := New(Options{Keys: keys}); err == nil {
 			t.Errorf("New with keys %v: no error", keys)
+		}
+	}
+}
+
+// The foot of a page leads nowhere that a session is no key to.
+func TestTheFootOfAPage(t *testing.T) {
+	closed := open(t, testKeys...)
+	closed.signIn(t, "ops")
+	for s, want := range map[*site]bool{open(t): true, closed: false} {
+		if got := strings.Contains(s.get(t, "/tasks").body, `href="/metrics"`); got != want {
+			t.Errorf("with keys %t: a link to the metrics is %t; want %t", !want, got, want)
 		}
 	}
 }

@@ -18,20 +18,21 @@ const (
 // An auditView is the page of what was done by hand.
 type auditView struct {
 	*view
-	By, Action, Target string // what is wanted; empty: all
-	Rows               []bellman.Audit
-	Next               string // the address of the page that follows; empty: this is the last
-	Back               time.Time
-	First              string
+	By, Action, Target, From string // what is wanted; empty: all
+
+	Rows  []bellman.Audit
+	Next  string // the address of the page that follows; empty: this is the last
+	Back  time.Time
+	First string
 }
 
 // auditPage shows what was done by hand, the newest first. Records are kept by time
 // alone: those that are wanted are picked out of as many as can be read quickly.
 func (q *request) auditPage() {
 	in := q.r.URL.Query()
-	v := &auditView{view: q.view("page.audit"), By: in.Get("by"), Action: in.Get("action"), Target: strings.TrimSpace(in.Get("target"))}
+	v := &auditView{view: q.view("page.audit"), By: in.Get("by"), Action: in.Get("action"), Target: strings.TrimSpace(in.Get("target")), From: strings.TrimSpace(in.Get("from"))}
 	values := url.Values{}
-	for name, value := range map[string]string{"by": v.By, "action": v.Action, "target": v.Target} {
+	for name, value := range map[string]string{"by": v.By, "action": v.Action, "target": v.Target, "from": v.From} {
 		if value != "" {
 			values.Set(name, value)
 		}
@@ -81,7 +82,27 @@ func (q *request) auditPage() {
 }
 
 func (v *auditView) wants(r *bellman.Audit) bool {
-	return (v.By == "" || r.Who == v.By) && (v.Action == "" || r.Action == v.Action) && (v.Target == "" || strings.Contains(r.Target, v.Target))
+	return (v.By == "" || r.Who == v.By) && (v.Action == "" || r.Action == v.Action) && (v.Target == "" || strings.Contains(r.Target, v.Target)) &&
+		(v.From == "" || r.From == v.From)
+}
+
+// Filtered reports whether not all records are wanted.
+func (v *auditView) Filtered() bool { return v.By+v.Action+v.Target+v.From != "" }
+
+// A why is the reason of an audit record, and the bulk resend that it was done for.
+type why struct {
+	Text   string
+	Resend string // its id; empty: none
+}
+
+// auditReason reads a reason. Bulk resends end theirs with "(resend/ID)".
+func auditReason(reason string) why {
+	text, rest, found := strings.Cut(reason, " (resend/")
+	id, ended := strings.CutSuffix(rest, ")")
+	if _, err := bellman.ParseID(id); !found || !ended || err != nil {
+		return why{Text: reason}
+	}
+	return why{text, id}
 }
 
 // auditLink is the page of what an action was done to; empty: there is none.

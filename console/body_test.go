@@ -84,11 +84,17 @@ func TestCurl(t *testing.T) {
   -H 'Authorization: ***' \
   -H 'X-B: 2' \
   --data-binary '{"a":"it'\''s"}'`
-	if got := curl(task, "POST"); got != want {
+	if got := curl(task, task.URL, "POST"); got != want {
 		t.Errorf("curl:\n%s\nwant:\n%s", got, want)
 	}
 	task.Body = []byte("\x00")
-	if got := curl(task, "POST"); !strings.HasSuffix(got, "--data-binary @body") {
+	if got := curl(task, task.URL, "POST"); !strings.HasSuffix(got, "--data-binary @body") {
 		t.Errorf("a body that is no text: %s", got)
+	}
+	for _, address := range []string{"", "amqp://main/orders/paid", "nats://bus/orders.paid"} {
+		task.URL = address
+		if got := curl(task, task.URL, "POST"); got != "" {
+			t.Errorf("a task to %q, which is no request: %s", address, got)
+		}
 	}
 }

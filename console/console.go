@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/caller"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -27,6 +28,9 @@ type Options struct {
 	// Proxies are those whose X-Forwarded-For and X-Forwarded-Proto are believed.
 	Proxies []netip.Prefix
 
+	// Alarms are the conditions that people are told of. nil: there are none.
+	Alarms Alarms
+
 	// Resends runs bulk resends. nil: there are no pages of them.
 	Resends Resends
 
@@ -42,6 +46,11 @@ type Options struct {
 	// PublicURL is where merchants reach this server, as scheme://host. Empty: where
 	// whoever makes a link does.
 	PublicURL string
+
+	// Intake says whether this node takes tasks in, and Sources what its sources of
+	// tasks do. nil: nothing is known of that, or there are none.
+	Intake  func() bellman.Intake
+	Sources func() []bellman.SourceInfo
 
 	// Kinds says what the tasks of a queue are, notify or order; empty: there is no
 	// such queue. nil: all are notify.
@@ -69,18 +78,21 @@ type Options struct {
 type Console struct {
 	engine     Engine
 	reader     Reader
+	intake     func() bellman.Intake
+	sources    func() []bellman.SourceInfo
 	kinds      func(string) string
 	queueNames func() []string
 	orders     Orders
 	nodes      Nodes
+	alarms     Alarms
 	resends    Resends
-	keys       []heldKey
+	keys       atomic.Pointer[[]heldKey]
 	version    string
 	log        *slog.Logger
 
 	records   Records
 	secret    Secret
-	proxies   proxies
+	proxies   caller.Proxies
 	ended     shared[map[string]time.Time] // sessions that were, and when they would be over
 	byCode    map[string]*language
 	attempts  limit
@@ -96,33 +108,35 @@ type Console struct {
 	mux       *http.ServeMux
 	schedules schedule.Cache
 
-	now   shared[*figures]
-	slow  shared[*slowFigures]
-	parts map[string]*shared[string] // by language and template
+	now      shared[*figures]
+	slow     shared[*slowFigures]
+	patience time.Duration              // of a page, with slow
+	parts    map[string]*shared[string] // by language and template
 }
 
 // New returns the console. The error names what is wrong with the keys.
 func New(o Options) (*Console, error) {
-	keys, err := holdKeys(o.Keys)
-	if err != nil {
-		return nil, err
-	}
 	c := &Console{
-		engine: o.Engine, reader: o.Reader, kinds: o.Kinds, queueNames: o.Queues, orders: o.Orders, nodes: o.Nodes, resends: o.Resends, keys: keys,
+		engine: o.Engine, reader: o.Reader, intake: o.Intake, sources: o.Sources, kinds: o.Kinds, queueNames: o.Queues, orders: o.Orders, nodes: o.Nodes, alarms: o.Alarms, resends: o.Resends,
 		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
 		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: limit{most: maxAttempts, window: attemptWindow}, views: limit{most: maxViews, window: viewWindow},
 		links: o.Links, merchants: o.Merchants, tells: o.Tells, publicURL: o.PublicURL,
 		foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}),
+		patience: slowWait,
 	}
 	if c.secret == nil {
 		c.secret = newOwn()
 	}
+	if err := c.SetKeys(o.Keys); err != nil {
+		return nil, err
+	}
+	var err error
 	if c.byCode, err = allLanguages(); err != nil {
 		return nil, err
 	}
 	c.parts = map[string]*shared[string]{}
 	for _, l := range languages {
-		for _, name := range []string{"part.figures", "part.queues"} {
+		for _, name := range []string{"part.figures", "part.queued"} {
 			c.parts[l.code+"/"+name] = &shared[string]{}
 		}
 	}
@@ -198,10 +212,15 @@ func Serves(r *http.Request) bool {
 	return paths[first]
 }
 
+// Browses reports whether a request is a browser's, of somebody who looks for a page.
+func Browses(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
 // ServeHTTP answers one request.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
-	if len(c.keys) == 0 && !direct(r.Host) {
+	if c.open() && !caller.Direct(r.Host) {
 		http.Error(w, "Without keys the console answers to localhost and IP addresses only: configure keys.", http.StatusForbidden)
 		return
 	}

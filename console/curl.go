@@ -12,10 +12,14 @@ import (
 // maxCurlBody is the longest body that is written into a command.
 const maxCurlBody = 16 << 10
 
-// curl is a task's request as a command for a shell. What is masked on the page is
-// masked here; signatures are made anew for each attempt and are not in it.
-func curl(t *bellman.Task, method string) string {
-	parts := []string{"curl -i -X " + quote(method) + " " + quote(maskURL(t.URL))}
+// curl is a task's request as a command for a shell, to the address to. What is masked on the page is
+// masked here; signatures are made anew for each attempt and are not in it. Empty: it
+// is no request over HTTP, but a message to a broker, or goes to its queue's own address.
+func curl(t *bellman.Task, to, method string) string {
+	if scheme, _, _ := strings.Cut(strings.ToLower(to), "://"); scheme != "http" && scheme != "https" {
+		return ""
+	}
+	parts := []string{"curl -i -X " + quote(method) + " " + quote(maskURL(to))}
 	header := client.MaskHeaders(t.Header)
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		parts = append(parts, "-H "+quote(name+": "+header[name]))

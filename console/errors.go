@@ -35,7 +35,7 @@ func (q *request) meaning(err error) (status int, why, detail string) {
 	var invalid *bellman.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		return http.StatusUnprocessableEntity, say("error.invalid"), invalid.Error()
+		return http.StatusUnprocessableEntity, say("error.invalid"), q.visitor.lang.invalid(invalid)
 	case errors.Is(err, bellman.ErrNotFound):
 		return http.StatusNotFound, say("error.not_found"), ""
 	case errors.Is(err, bellman.ErrConflict):

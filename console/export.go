@@ -21,7 +21,7 @@ const (
 func (q *request) export() {
 	w := readWish(q.r.URL.Query())
 	if len(w.Wrong) > 0 {
-		q.fail(http.StatusUnprocessableEntity, "error.filter", "fields", strings.Join(w.Wrong, ", "))
+		q.fail(http.StatusUnprocessableEntity, "error.filter", "fields", q.unread(w))
 		return
 	}
 	h := q.w.Header()
@@ -83,7 +83,7 @@ func exported(r *row) []string {
 			status = strconv.Itoa(a.Status)
 		}
 	}
-	cells := []string{r.ID.String(), r.Queue, r.Kind, r.Key, r.MerchantNo, r.OrderNo, r.Event, maskURL(r.URL),
+	cells := []string{r.ID.String(), r.Queue, r.Kind, r.Key, r.MerchantNo, r.OrderNo, r.Event, maskURL(r.To),
 		r.State.String(), r.Reason, state, strconv.Itoa(r.Attempts), result, status, wrong, started,
 		stamp(r.Due), stamp(r.Created()), stamp(r.Finished)}
 	for i, c := range cells {

@@ -37,6 +37,8 @@ type fake struct {
 	nodes     []bellman.NodeInfo
 	unowned   []bellman.Lease
 	silent    []string
+	held      map[string]*bellman.Pause   // by queue
+	guided    map[string]bellman.Guidance // by merchant
 }
 
 func (f *fake) note(format string, args ...any) error {
@@ -78,6 +80,12 @@ func (f *fake) Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]
 	}
 	return out, nil
 }
+
+func (f *fake) Held(t *bellman.Task) (string, *bellman.Pause) {
+	return "queue/" + t.Queue, f.held[t.Queue]
+}
+
+func (f *fake) Guidance(t *bellman.Task) bellman.Guidance { return f.guided[t.MerchantNo] }
 
 func (f *fake) PauseQueue(_ context.Context, name string, by bellman.By) error {
 	return f.note("pause queue %s %q %q", name, by.Who, by.Reason)
@@ -183,13 +191,14 @@ func openWith(t testing.TB, f *fake, more Options) *site {
 	s := &site{fake: f, log: &bytes.Buffer{}}
 	c, err := New(Options{
 		Engine: s.fake, Reader: s.fake, Records: s.fake, Nodes: s.fake, Kinds: kinds, Orders: fakeOrders{}, Keys: more.Keys, Version: "test",
-		Secret: more.Secret, Proxies: more.Proxies, Links: more.Links, Tells: more.Tells, PublicURL: more.PublicURL,
+		Secret: more.Secret, Proxies: more.Proxies, Links: more.Links, Resends: more.Resends, Merchants: more.Merchants, Tells: more.Tells, PublicURL: more.PublicURL,
 		Queues: func() []string { return []string{"orders", "pay"} },
 		Log:    slog.New(slog.NewTextHandler(s.log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.patience = time.Minute // pages that are compared have everything
 	s.Console = c
 	s.server = httptest.NewServer(c)
 	t.Cleanup(func() { c.Stop(); s.server.Close() })

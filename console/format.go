@@ -34,19 +34,21 @@ func functions(l *language) template.FuncMap {
 		"tone":   tone,
 		"rate":   perSecond,
 		"actions": func() []string {
-			return []string{"resend", "cancel", "reschedule", "complete", "settle", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup"}
+			return []string{"resend", "restart", "cancel", "reschedule", "complete", "settle", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup"}
 		},
 		"auditlink":     auditLink,
+		"auditreason":   auditReason,
 		"endpointtasks": endpointTasks,
 		"percent": func(share float64) string {
 			return strconv.FormatFloat(100*share, 'f', 1, 64) + " %"
 		},
-		"down":     func(y, by int) int { return y + by },
-		"states":   func() []string { return stateNames },
-		"schemes":  func() []string { return schemes },
-		"lives":    func() []string { return lives },
-		"outcomes": func() []string { return outcomes },
-		"kinds":    func() []string { return []string{"notify", "order"} },
+		"megabytes": func(bytes int64) string { return grouped(bytes >> 20) },
+		"down":      func(y, by int) int { return y + by },
+		"states":    func() []string { return stateNames },
+		"schemes":   func() []string { return schemes },
+		"lives":     func() []string { return lives },
+		"outcomes":  func() []string { return outcomes },
+		"kinds":     func() []string { return []string{"notify", "order"} },
 		"results": func() []string {
 			return []string{"accepted", "refused", "error_status", "unreachable", "timeout", "blocked", "unknown"}
 		},

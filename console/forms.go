@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strings"
+
+	"github.com/bellmanhq/bellman"
 )
 
 // tokenField is the hidden field of each form.
@@ -50,4 +52,39 @@ func (c *Console) sent(w http.ResponseWriter, r *http.Request, v *visitor) bool 
 		return false
 	}
 	return subtle.ConstantTimeCompare([]byte(r.PostForm.Get(tokenField)), []byte(v.Token)) == 1
+}
+
+// by is the visitor with a reason, for an audit record.
+func (q *request) by(reason string) bellman.By {
+	return bellman.By{Who: q.visitor.Who, Reason: reason, From: q.visitor.From}
+}
+
+// pathID reads the id that the path names. It has answered if ok is false.
+func (q *request) pathID() (id bellman.ID, ok bool) {
+	id, err := bellman.ParseID(q.r.PathValue("id"))
+	if err != nil {
+		q.fail(http.StatusNotFound, "error.not_found")
+	}
+	return id, err == nil
+}
+
+// end ends what the path names below a page's path, for a reason, and goes to its page,
+// which says done; or show shows the form again, with what is wrong.
+func (q *request) end(below, done string, show func(status int, form pauseForm), do func(bellman.ID, bellman.By) error) {
+	id, ok := q.pathID()
+	if !ok {
+		return
+	}
+	form := pauseForm{Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
+	var err error = errReason
+	if reasoned(form.Reason) {
+		err = do(id, q.by(form.Reason))
+	}
+	if err != nil {
+		status := 0
+		status, form.Wrong = q.wrong(err)
+		show(status, form)
+		return
+	}
+	q.goDone(below+id.String(), done)
 }

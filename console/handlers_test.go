@@ -12,12 +12,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/memory"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata anew")
@@ -70,7 +71,7 @@ func (s *site) story(t testing.TB) (notice, order *bellman.Task) {
 		Queue: "pay", Key: "M1001/A-1/paid", MerchantNo: "M1001", OrderNo: "A-1", Event: "payment.succeeded",
 		URL: "https://shop:pw@m.example/notify?token=abc", Header: map[string]string{"Content-Type": "application/json", "Authorization": "Bearer x"},
 		Body: []byte(`{"order_no":"A-1","amount":990.10,"secret":"s"}`), Schedule: "0s, 15s*2, 30s", Success: "success_text", Timeout: 5 * time.Second,
-		Status: bellman.Status{State: bellman.Succeeded, Reason: "accepted", Finished: t0.Add(15*time.Second + 41*time.Millisecond)},
+		Status: bellman.Status{State: bellman.Succeeded, Reason: "accepted", Step: 1, Finished: t0.Add(15*time.Second + 41*time.Millisecond)},
 	}, t0,
 		bellman.Attempt{Due: t0, Started: t0.Add(2 * time.Millisecond), Took: 41 * time.Millisecond, Result: bellman.Refused, Status: 200, Response: `<b>busy</b>`, Node: "vm/1"},
 		bellman.Attempt{Due: t0.Add(15 * time.Second), Started: t0.Add(15 * time.Second), Took: 41 * time.Millisecond, Result: bellman.Accepted, Status: 200, Response: "success", Node: "vm/1"},
@@ -168,8 +169,31 @@ func TestReadWish(t *testing.T) {
 			t.Errorf("%s=%.20s is wrong in %v, and left is %v; want it told, and left out", name, value, w.Wrong, w.values)
 		}
 	}
-	if w := readWish(url.Values{"zone": {"Nowhere/City"}, "from": {"2026-11-20T23:00"}}); w.Zone != "" || !w.CreatedFrom.Equal(time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)) {
-		t.Errorf("an unknown zone: %+v; want UTC", w)
+	for _, zone := range []string{"Asia/Shangai", strings.Repeat("x", 401)} { // what is meant by a time cannot be known
+		w := readWish(url.Values{"zone": {zone}, "from": {"2026-11-20T23:00"}, "to": {"2026-11-21T01:00:00Z"}})
+		if !slices.Equal(w.Wrong, []string{"zone", "from"}) || !w.CreatedFrom.IsZero() || w.CreatedTo.IsZero() || w.Get("zone") != "" {
+			t.Errorf("the zone %.20q: %+v; want it and the time in it told, and left out", zone, w)
+		}
+	}
+}
+
+// A zone that there is not is told by the list, and refused by all that acts on many.
+func TestAnUnknownZone(t *testing.T) {
+	s := openWith(t, &fake{Store: memory.New()}, Options{Resends: &manyResends{}})
+	s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1", URL: "http://m.example/"}, t0)
+	const filter = "?merchant_no=M1&from=2026-11-20T03%3A30&zone=Asia%2FShangai"
+	list := s.get(t, "/tasks"+filter).body
+	if !strings.Contains(list, "cannot be read: Time zone, Created from") || strings.Contains(list, "/resends/new") {
+		t.Errorf("the list does not say that the zone was left out, or offers to resend what was not asked for: %s", list)
+	}
+	for _, path := range []string{"/tasks.csv", "/resends/new"} {
+		if got := s.get(t, path+filter); got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Time zone") {
+			t.Errorf("%s: %d; want 422, and which field", path, got.StatusCode)
+		}
+	}
+	got := s.post(t, "/tasks", "/resends", "merchant_no", "M1", "from", "2026-11-20T03:30", "zone", "Asia/Shangai", "mode", "once", "rate", "50", "reason", "test")
+	if got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Time zone") {
+		t.Errorf("the job: %d %s; want 422, and which field", got.StatusCode, got.body)
 	}
 }
 
@@ -248,13 +272,17 @@ func TestActions(t *testing.T) {
 		{"restart", "r", "", 303, `resend ` + task.ID.String() + ` restart "" "r"`},
 		{"cancel", " r ", "", 303, `cancel ` + task.ID.String() + ` "" "r"`},
 		{"reschedule", "r", "2026-11-20T16:00:00Z", 303, `reschedule ` + task.ID.String() + ` 2026-11-20T16:00:00Z "" "r"`},
+		{"reschedule", "r", "2026-11-20 16:00", 303, `reschedule ` + task.ID.String() + ` 2026-11-20T10:30:00Z "" "r"`}, // as the page writes it
+		{"reschedule", "r", "2026-11-20 16:00:00", 303, `reschedule ` + task.ID.String() + ` 2026-11-20T10:30:00Z "" "r"`},
+		{"reschedule", "r", "2026-11-20 16:00:00 UTC", 303, `reschedule ` + task.ID.String() + ` 2026-11-20T16:00:00Z "" "r"`}, // without the script
 		{"reschedule", "r", "soon", 422, ""},
+		{"reschedule", "r", "2026-11-31 16:00", 422, ""},
 		{"reschedule", "r", "", 422, ""},
 		{"once", "", "", 422, ""},
 		{"once", strings.Repeat("长", 501), "", 422, ""},
 		{"delete", "r", "", 422, ""},
 	} {
-		got := s.post(t, page, page, "action", tt.action, "reason", tt.reason, "when", tt.when)
+		got := s.post(t, page, page, "action", tt.action, "reason", tt.reason, "when", tt.when, "zone", "Asia/Kolkata")
 		if called := s.fake.called(); got.StatusCode != tt.status || called != tt.called {
 			t.Errorf("%s %.10q %q: %d, asked %q; want %d, %q", tt.action, tt.reason, tt.when, got.StatusCode, called, tt.status, tt.called)
 		}
@@ -273,14 +301,31 @@ func TestActions(t *testing.T) {
 	}
 }
 
+// A task that is not attempted because of a pause says so: its next attempt would look
+// forgotten.
+func TestPausesAreToldOnTheTask(t *testing.T) {
+	s := open(t)
+	s.fake.held = map[string]*bellman.Pause{"pay": {At: t0, Who: "ann", Reason: "<the bank rests>"}}
+	waits := s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1", URL: "https://m.example/n"}, t0)
+	over := s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M2", URL: "https://m.example/n", Status: bellman.Status{State: bellman.Succeeded}}, t0,
+		bellman.Attempt{Started: t0, Result: bellman.Accepted, Status: 200})
+	other := s.fake.add(t, &bellman.Task{Queue: "other", MerchantNo: "M1", URL: "https://m.example/n"}, t0)
+	for task, want := range map[*bellman.Task]bool{waits: true, over: false, other: false} {
+		page := s.get(t, "/tasks/"+task.ID.String()).body
+		if got := strings.Contains(page, `href="/queues?name=pay">queue/pay</a> · ann · &lt;the bank rests&gt;`); got != want {
+			t.Errorf("the page of a task of %s, %s: told of the pause is %t, want %t", task.Queue, task.State, got, want)
+		}
+	}
+}
+
 func TestByHandIsFound(t *testing.T) {
 	s := open(t)
 	task := s.task(t)
 	later := task.Status
 	later.Due, later.Updated = t0.Add(time.Hour), t0.Add(time.Minute)
 	b := bellman.Batch{
-		Changes: []bellman.Change{{ID: task.ID, Version: 1, To: later, Audit: &bellman.Audit{At: t0.Add(time.Minute), Who: "ops", Action: "reschedule", Target: task.ID.String(), Reason: "<later>"}}},
-		Audits:  []bellman.Audit{{At: t0.Add(30 * time.Second), Action: "pause", Target: "queue/pay"}, {At: t0.Add(-time.Second), Action: "cancel", Target: task.ID.String()}},
+		Changes: []bellman.Change{{ID: task.ID, Version: 1, To: later, Audit: &bellman.Audit{At: t0.Add(time.Minute), Who: "ops", Action: "reschedule", Target: task.ID.String(), Reason: "<later>", From: "198.51.100.7"}}},
+		Audits:  []bellman.Audit{{At: t0.Add(30 * time.Second), Action: "pause", Target: "queue/pay", Reason: "<b> (resend/" + task.ID.String() + ")"}, {At: t0.Add(-time.Second), Action: "cancel", Target: task.ID.String()}},
 	}
 	if err := s.fake.Commit(t.Context(), &b); err != nil {
 		t.Fatal(err)
@@ -292,6 +337,17 @@ func TestByHandIsFound(t *testing.T) {
 	all := s.get(t, "/audit").body
 	if strings.Count(all, "<tr>") != 1+3 {
 		t.Errorf("the audit has %d rows; want 3", strings.Count(all, "<tr>")-1)
+	}
+	if want := `&lt;b&gt; · <a href="/resends/` + task.ID.String() + `">Bulk resend</a>`; !strings.Contains(all, want) {
+		t.Errorf("the audit does not link the bulk resend of a reason: want %s", want)
+	}
+	if !strings.Contains(got, ">198.51.100.7<") || !strings.Contains(all, ">198.51.100.7<") {
+		t.Error("it is not said where what was done by hand came from")
+	}
+	for filter, want := range map[string]int{"198.51.100.7": 1, "198.51.100": 0} {
+		if one := s.get(t, "/audit?from="+filter).body; strings.Count(one, `>198.51.100.7</td>`) != want {
+			t.Errorf("from=%s: %d rows; want %d", filter, strings.Count(one, `>198.51.100.7</td>`), want)
+		}
 	}
 	if one := s.get(t, "/audit?action=pause").body; strings.Count(one, "<tr>") != 1+1 || !strings.Contains(one, `href="/queues?name=pay"`) {
 		t.Error("a filter of the audit does not do")
@@ -366,6 +422,13 @@ func TestOverviewSaysWhatNeedsAPerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.fake.add(t, &bellman.Task{Queue: "orders", Key: "u", MerchantNo: "M1", OrderNo: "lost", Body: unknown, Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, time.Now(), bellman.Attempt{Started: time.Now()})
+	found, err := json.Marshal(Order{State: "UNKNOWN", Late: "PAID"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range troubleTasks + 1 {
+		s.fake.add(t, &bellman.Task{Queue: "orders", Key: fmt.Sprint("found", i), MerchantNo: "M1", OrderNo: fmt.Sprint("found-paid-", i), Body: found, Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, time.Now(), bellman.Attempt{Started: time.Now()})
+	}
 	s.fake.add(t, &bellman.Task{Queue: "pay", Key: "f", OrderNo: "failed-now", URL: "http://m.example/", Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, time.Now(), bellman.Attempt{Started: time.Now()})
 	s.fake.add(t, &bellman.Task{Queue: "pay", Key: "g", OrderNo: "failed-long-ago", URL: "http://m.example/", Status: bellman.Status{State: bellman.Failed, Finished: t0}}, t0, bellman.Attempt{Started: t0})
 	got := s.get(t, "/").body
@@ -374,7 +437,59 @@ func TestOverviewSaysWhatNeedsAPerson(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	for _, not := range []string{"fine.example", "failed-long-ago", "Nothing: no breaker"} {
+	for _, not := range []string{"fine.example", "failed-long-ago", "Nothing: no breaker", "found-paid"} {
+		if strings.Contains(got, not) {
+			t.Errorf("the page says %q", not)
+		}
+	}
+}
+
+// An order that was given up is of nobody's concern any more when its payment was found.
+func TestALatePaymentSettlesAnOrderThatWasGivenUp(t *testing.T) {
+	s := open(t)
+	for late, want := range map[string]string{"": "somebody has to look at it", "PAID": "a payment was found later"} {
+		kept, err := json.Marshal(Order{State: "UNKNOWN", Late: late})
+		if err != nil {
+			t.Fatal(err)
+		}
+		no := "given-up" + late
+		s.fake.add(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: no, Body: kept, Status: bellman.Status{State: bellman.Failed, Finished: t0}}, t0, bellman.Attempt{Started: t0})
+		if got := s.get(t, orderAddress("M1", no), "Accept-Language: en").body; !strings.Contains(got, want) || late != "" && strings.Contains(got, "somebody has to look") {
+			t.Errorf("the page of one with the late payment %q does not say %q, or says more", late, want)
+		}
+	}
+}
+
+func TestTheOverviewLeavesOutAnOrderFoundPaid(t *testing.T) {
+	s := open(t)
+	found, err := json.Marshal(Order{State: "UNKNOWN", Late: "PAID"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fake.add(t, &bellman.Task{Queue: "orders", Key: "u", MerchantNo: "M1", OrderNo: "found", Body: found, Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, time.Now(), bellman.Attempt{Started: time.Now()})
+	if got := s.get(t, "/").body; strings.Contains(got, "found") || !strings.Contains(got, "Nothing: no breaker") {
+		t.Errorf("the overview lists it: %s", got)
+	}
+}
+
+// listed are alarms as they are given.
+type listed []bellman.Alarm
+
+func (l listed) List(context.Context) ([]bellman.Alarm, error) { return l, nil }
+
+func TestOverviewSaysWhatIsRaised(t *testing.T) {
+	s := open(t)
+	s.alarms = listed{
+		{Name: "late-payments", When: "overdue", Queue: "pay", Since: t0, Untold: "there is no queue ops"},
+		{Name: "calm-again", When: "overdue", Since: t0, Until: t0.Add(time.Minute)},
+	}
+	got := s.get(t, "/").body
+	for _, want := range []string{"late-payments", "not told: there is no queue ops"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	for _, not := range []string{"calm-again", "Nothing: no breaker"} {
 		if strings.Contains(got, not) {
 			t.Errorf("the page says %q", not)
 		}
@@ -435,36 +550,64 @@ func TestLiveTellsOfChangesAndEndsWithTheSession(t *testing.T) {
 	next("event: over")
 }
 
-func TestSharedIsReadOnceInAWhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var kept shared[int]
-		reads := 0
-		read := func(context.Context) (int, error) {
-			reads++
-			return reads, nil
-		}
-		get := func(want int) {
-			t.Helper()
-			if n, err := kept.get(t.Context(), time.Second, read); n != want || err != nil {
-				t.Errorf("get = %d, %v; want what read number %d was", n, err, want)
-			}
-		}
-		get(1)
-		time.Sleep(time.Second - 1)
-		get(1)
-		time.Sleep(time.Nanosecond)
-		get(2)
-		kept.forget()
-		get(3)
-	})
+// The page of the orders has the newest, each with the way to its page.
+func TestTheNewestOrders(t *testing.T) {
+	s := open(t)
+	if got := s.get(t, "/orders").body; !strings.Contains(got, "There are no orders among the newest tasks.") {
+		t.Error("without orders the page does not say so")
+	}
+	s.story(t)
+	watch, err := json.Marshal(Order{State: "CLOSED", Watch: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fake.add(t, &bellman.Task{Queue: "orders", Key: "w", MerchantNo: "M1001", OrderNo: "B-1", Body: watch}, t0.Add(time.Hour))
+	got := s.get(t, "/orders").body
+	if n := strings.Count(got, `href="/orders?merchant_no=M1001&amp;order_no=B-1"`); n != 1 || strings.Contains(got, "A-1") {
+		t.Errorf("the order is listed %d times, or a notice is; want it once, and no notice", n)
+	}
 }
 
-func TestSharedOutlivesWhoeverReads(t *testing.T) {
-	var kept shared[int]
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	n, err := kept.get(ctx, time.Minute, func(ctx context.Context) (int, error) { return 1, ctx.Err() })
-	if n != 1 || err != nil {
-		t.Errorf("get = %d, %v; want 1: the others want it too", n, err)
+// While nothing is taken in, the first page and that of the queues say so, and why.
+func TestIntakeIsSeen(t *testing.T) {
+	s := open(t)
+	s.fake.queues = []bellman.QueueInfo{{Name: "pay", Kind: "notify"}}
+	s.intake = func() bellman.Intake {
+		return bellman.Intake{Waiting: 200_001, High: 200_000, Low: 150_000, Heap: 900 << 20, HeapHigh: 800 << 20}
+	}
+	s.sources = func() []bellman.SourceInfo {
+		return []bellman.SourceInfo{
+			{Name: "main/order.paid", Into: "pay", State: "paused", Since: t0, Why: "overloaded: 200001 tasks wait", Stored: 7, Dead: 1},
+			{Name: "main/order.closed", Into: "pay", State: "consuming", Since: t0},
+		}
+	}
+	s.fake.gauges.Refusing = 1
+	for path, wants := range map[string][]string{
+		"/":       {"Nothing is taken in", "answer creates with 429, and whose sources wait: 1", "200,001 wait; it stops above 200,000, and goes on below 150,000 · heap 900 of 800 MiB", "main/order.paid", "overloaded: 200001 tasks wait"},
+		"/queues": {"Nothing is taken in", "200,001 wait; it stops above 200,000", "main/order.paid", "overloaded: 200001 tasks wait", "main/order.closed", "Consuming"},
+	} {
+		got := s.get(t, path).body
+		for _, want := range wants {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s does not say %q", path, want)
+			}
+		}
+		if strings.Contains(got, "Nothing: no breaker") || path == "/" && strings.Contains(got, "main/order.closed") {
+			t.Errorf("%s says that nothing needs anybody, or names a source that is well", path)
+		}
+	}
+	s = open(t)
+	s.fake.gauges.Refusing = 2 // others, of which this node knows no more
+	if got := s.get(t, "/").body; !strings.Contains(got, "whose sources wait: 2") || strings.Contains(got, "Nothing: no breaker") {
+		t.Error("the overview does not say that other nodes take nothing in")
+	}
+	s = open(t)
+	s.fake.queues = []bellman.QueueInfo{{Name: "pay", Kind: "notify"}}
+	s.intake = func() bellman.Intake { return bellman.Intake{Open: true, Waiting: 3, High: 10, Low: 5} }
+	if got := s.get(t, "/").body; strings.Contains(got, "taken in") || !strings.Contains(got, "Nothing: no breaker") {
+		t.Error("the overview speaks of flow control while tasks are taken in")
+	}
+	if got := s.get(t, "/queues").body; !strings.Contains(got, "Tasks are taken in") || strings.Contains(got, "MiB") {
+		t.Error("the page of the queues does not say that tasks are taken in")
 	}
 }

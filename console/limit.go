@@ -51,3 +51,20 @@ func (l *limit) forgive(from netip.Prefix) {
 	defer l.mu.Unlock()
 	delete(l.from, from)
 }
+
+// network is whom limits are counted by: an IPv4 address, or a network of IPv6, of
+// which one customer has all addresses.
+func network(a netip.Addr) netip.Prefix {
+	if !a.IsValid() {
+		return netip.Prefix{} // not a network's: all count as one
+	}
+	bits := 32
+	if a.Is6() {
+		bits = 64
+	}
+	p, err := a.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return p
+}

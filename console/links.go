@@ -109,9 +109,9 @@ func (q *request) makeLink() {
 		err = errReason
 	default:
 		var made bellman.Link
-		made, err = q.links.Make(q.r.Context(), bellman.Link{MerchantNo: v.MerchantNo, OrderNo: v.OrderNo, Who: q.visitor.Who, Reason: v.Reason}, life)
+		made, err = q.links.Make(q.r.Context(), bellman.Link{MerchantNo: v.MerchantNo, OrderNo: v.OrderNo, Who: q.visitor.Who, Reason: v.Reason, From: q.visitor.From}, life)
 		if err == nil {
-			q.goTo("/links/" + made.ID.String() + "?done=link")
+			q.goDone("/links/"+made.ID.String(), "link")
 			return
 		}
 	}
@@ -131,9 +131,8 @@ type linkView struct {
 func (q *request) linkPage() { q.showLink(http.StatusOK, pauseForm{}) }
 
 func (q *request) showLink(status int, form pauseForm) {
-	id, err := bellman.ParseID(q.r.PathValue("id"))
-	if err != nil {
-		q.fail(http.StatusNotFound, "error.not_found")
+	id, ok := q.pathID()
+	if !ok {
 		return
 	}
 	found, err := q.links.Get(q.r.Context(), id)
@@ -155,7 +154,7 @@ func (q *request) publicAddress() string {
 		return q.publicURL
 	}
 	scheme := "http://"
-	if q.proxies.secure(q.r) {
+	if q.proxies.Secure(q.r) {
 		scheme = "https://"
 	}
 	return scheme + q.r.Host
@@ -163,21 +162,8 @@ func (q *request) publicAddress() string {
 
 // revokeLink ends a link.
 func (q *request) revokeLink() {
-	id, err := bellman.ParseID(q.r.PathValue("id"))
-	if err != nil {
-		q.fail(http.StatusNotFound, "error.not_found")
-		return
-	}
-	form := pauseForm{Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
-	err = errReason
-	if reasoned(form.Reason) {
-		_, err = q.links.Revoke(q.r.Context(), id, bellman.By{Who: q.visitor.Who, Reason: form.Reason})
-	}
-	if err != nil {
-		status := 0
-		status, form.Wrong = q.wrong(err)
-		q.showLink(status, form)
-		return
-	}
-	q.goTo("/links/" + id.String() + "?done=revoke")
+	q.end("/links/", "revoke", q.showLink, func(id bellman.ID, by bellman.By) error {
+		_, err := q.links.Revoke(q.r.Context(), id, by)
+		return err
+	})
 }

@@ -3,7 +3,9 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -11,10 +13,34 @@ import (
 
 const (
 	pageRows   = 50                    // tasks on a page of a list
-	readRows   = 200                   // tasks asked of the store at once where some may not be wanted
-	maxReads   = 8                     // calls of a store that one page is made of …
-	searchTime = 25 * time.Millisecond // … and how long they may take together
+	readRows   = 200                   // tasks asked of the store at once, at most, where some may not be wanted
+	searchTime = 25 * time.Millisecond // that one page may ask a store for, beyond its first call
 )
+
+// A search is the time that one page looks for tasks. A call of a store is bounded by
+// itself; another one is made only if there is time for one that takes as long.
+type search struct {
+	began, asked time.Time
+	rows         int // that the next call is to look at
+}
+
+func newSearch() *search {
+	now := time.Now()
+	return &search{began: now, asked: now, rows: pageRows}
+}
+
+// again reports whether there is time for another call: of twice as many rows, or as
+// many as there is time for.
+func (s *search) again() bool {
+	now := time.Now()
+	took, left := now.Sub(s.asked), searchTime-now.Sub(s.began)
+	s.asked = now
+	if left < took {
+		return false
+	}
+	s.rows = min(2*s.rows, readRows, int(float64(s.rows)*float64(left)/float64(max(took, 1))))
+	return true
+}
 
 // A wish says which tasks somebody wants to see. The first part is a store's
 // business, which has indexes for most of it; what follows is looked at task by
@@ -47,21 +73,36 @@ func readWish(in url.Values) *wish {
 		}
 		w.values.Set(name, value)
 	}
-	zone, err := time.LoadLocation(w.Zone)
-	if err != nil || w.Zone == "" {
-		zone, w.Zone = time.UTC, ""
+	zone, err := time.LoadLocation(in.Get("zone")) // none is UTC
+	if err != nil {
+		zone, w.Zone = nil, ""
 		w.values.Del("zone")
+		if !slices.Contains(w.Wrong, "zone") {
+			w.Wrong = append(w.Wrong, "zone")
+		}
 	}
-	for name, at := range map[string]*time.Time{"from": &w.CreatedFrom, "to": &w.CreatedTo} {
-		if text := w.values.Get(name); text != "" {
+	for _, bound := range []struct {
+		name string
+		at   *time.Time
+	}{{"from", &w.CreatedFrom}, {"to", &w.CreatedTo}} {
+		if text := w.values.Get(bound.name); text != "" {
 			var ok bool
-			if *at, ok = wallTime(text, zone); !ok {
-				w.Wrong = append(w.Wrong, name)
-				w.values.Del(name)
+			if *bound.at, ok = wallTime(text, zone); !ok {
+				w.Wrong = append(w.Wrong, bound.name)
+				w.values.Del(bound.name)
 			}
 		}
 	}
 	return w
+}
+
+// unread names the fields of a wish that could not be read, as the form does.
+func (q *request) unread(w *wish) string {
+	names := make([]string, len(w.Wrong))
+	for i, name := range w.Wrong {
+		names[i] = q.visitor.lang.say("field." + name)
+	}
+	return strings.Join(names, ", ")
 }
 
 func (w *wish) take(name, value string) bool {
@@ -111,9 +152,13 @@ func (w *wish) take(name, value string) bool {
 	return true
 }
 
-// wallTime reads what a browser's field for a time gives, or a time with its zone.
+// wallTime reads what a browser's field for a time gives, or what pages write, as zone's
+// clocks show it, or a time with its zone. nil: no zone is known, and only the latter can be read.
 func wallTime(text string, zone *time.Location) (time.Time, bool) {
-	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02T15:04:05.000", "2006-01-02"} {
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02T15:04:05.000", "2006-01-02", "2006-01-02 15:04", "2006-01-02 15:04:05"} {
+		if zone == nil {
+			break
+		}
 		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
 			return at.UTC(), at.Year() >= 1970
 		}
@@ -151,11 +196,10 @@ func (w *wish) Address(path string) string {
 // read reads up to limit of the tasks that are wanted, the newest first, below the
 // id before. It stops after a while: next is where to go on, zero at the end.
 func (q *request) read(w *wish, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
-	began := time.Now()
-	for range maxReads {
+	for s := newSearch(); ; {
 		ask := limit - len(tasks)
 		if w.Picky() {
-			ask = readRows
+			ask = s.rows
 		}
 		page, after, err := q.reader.List(q.r.Context(), w.Filter, before, ask)
 		if err != nil {
@@ -171,12 +215,11 @@ func (q *request) read(w *wish, before bellman.ID, limit int) (tasks []*bellman.
 			tasks = append(tasks, t)
 		}
 		next = after
-		if next.IsZero() || len(tasks) == limit || time.Since(began) > searchTime {
-			break
+		if next.IsZero() || len(tasks) == limit || !s.again() {
+			return tasks, next, nil
 		}
 		before = next
 	}
-	return tasks, next, nil
 }
 
 // A listView is the page of a list of tasks.
@@ -199,6 +242,16 @@ type row struct {
 	*bellman.Task
 	Kind  string
 	Order *Order // nil: not an order's
+	To    string // where it goes now: its own address, or its merchant's; empty: its queue's
+}
+
+// to is where a task goes now: its own address, or else its merchant's; empty: its
+// queue's.
+func (c *Console) to(t *bellman.Task) string {
+	if t.URL != "" || t.MerchantNo == "" {
+		return t.URL
+	}
+	return c.engine.Guidance(t).URL
 }
 
 func (q *request) rows(tasks []*bellman.Task) []row {
@@ -207,6 +260,8 @@ func (q *request) rows(tasks []*bellman.Task) []row {
 		rows[i] = row{Task: t, Kind: "notify"}
 		if o, is := q.order(t); is {
 			rows[i].Kind, rows[i].Order = "order", &o
+		} else {
+			rows[i].To = q.to(t)
 		}
 	}
 	return rows

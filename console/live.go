@@ -51,7 +51,7 @@ func (q *request) stream(pace time.Duration, look func() (event, data string, er
 			return
 		case <-tick.C:
 		}
-		if q.visitor.SignedIn && !q.goesOn(q.r.Context(), session) {
+		if signedIn := q.visitor.SignedIn; signedIn && !q.goesOn(q.r.Context(), session) || !signedIn && !q.open() {
 			send("event: over\ndata: \n\n")
 			return
 		}

@@ -51,6 +51,38 @@ func TestAMerchantsLife(t *testing.T) {
 	b.says("50/s")
 	b.says("***4711") // the secret stayed
 
+	// Somebody else changes it while the form is open.
+	b.open("/merchants/edit?no=M7")
+	theirs := w.merchantOf(t, "M7")
+	theirs.Name, theirs.Reason = "Coffee House", "they are two now"
+	if _, _, err := w.api.PutMerchant(t.Context(), "M7", theirs); err != nil {
+		t.Fatal(err)
+	}
+	b.fill(`input[name=rate]`, "70/s")
+	b.fill(`input[name=reason]`, "it bears more")
+	b.click(`main button.primary`)
+	b.says("Somebody else changed this merchant while you did")
+	b.says("Coffee House") // what stands now
+	b.accessible()
+	if rate := eval[string](b, `document.querySelector("input[name=rate]").value`); rate != "70/s" {
+		t.Errorf("the rate that was typed is %q; want 70/s", rate)
+	}
+	if m := w.merchantOf(t, "M7"); m.Name != "Coffee House" || m.PerEndpoint.Rate != "50/s" {
+		t.Errorf("it is %q with %q; want what somebody else made of it", m.Name, m.PerEndpoint.Rate)
+	}
+	b.fill(`input[name=name]`, "Coffee House")
+	b.click(`main button.primary`)
+	b.says("It is saved.")
+	if m := w.merchantOf(t, "M7"); m.Name != "Coffee House" || m.PerEndpoint.Rate != "70/s" {
+		t.Errorf("it is %q with %q; want both changes", m.Name, m.PerEndpoint.Rate)
+	}
+	b.open("/merchants/edit")
+	b.fill(`input[name=merchant_no]`, "M7")
+	b.fill(`input[name=reason]`, "once more")
+	b.click(`main button.primary`)
+	b.says("There is a merchant with this number")
+	b.open("/merchants/show?no=M7")
+
 	b.fill(`input[name=secret]`, "another that ends with 0815")
 	b.fill(`form:has([value=rotate]) input[name=reason]`, "its key leaked")
 	b.click(`button[value=rotate]`)
@@ -80,6 +112,20 @@ func TestAMerchantsLife(t *testing.T) {
 	}
 }
 
+// merchantOf is a merchant as a change of it says all of it.
+func (w *world) merchantOf(t *testing.T, no string) client.PutMerchant {
+	t.Helper()
+	m, err := w.api.Merchant(t.Context(), no)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := m.PerEndpoint
+	return client.PutMerchant{
+		Name: m.Name, NotifyURL: m.NotifyURL, Schedule: m.Schedule, PerEndpoint: &limits,
+		Sign: &client.MerchantSign{Scheme: m.Sign.Scheme, Secrets: m.Sign.Secrets},
+	}
+}
+
 // What was exported can be imported, after looking what that would do.
 func TestMerchantsAreImported(t *testing.T) {
 	w := open(t)
@@ -98,7 +144,7 @@ func TestMerchantsAreImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "merchants.ndjson")
-	if err := os.WriteFile(file, append(text, `{"merchant_no":"M9","notify_url":"ftp://m.example/"}`+"\n"...), 0o600); err != nil {
+	if err := os.WriteFile(file, append(text, "\n{\"merchant_no\":\"M9\",\"notify_url\":\"ftp://m.example/\"}\n{no JSON\n{\"merchant_no\":\"M9\"}\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	upload := func(dry bool) {
@@ -113,6 +159,13 @@ func TestMerchantsAreImported(t *testing.T) {
 	upload(true)
 	b.says("What it would do")
 	b.says("M9")
+	refused := eval[[]string](b, `[...document.querySelectorAll("tr:has(.err)")].map(row => row.cells[0].textContent + " " + row.querySelector(".err").textContent)`)
+	for i, want := range []string{"5 notify_url", "6 This line is no merchant as JSON", "7 This merchant stands in line 5"} {
+		if len(refused) != 3 || !strings.HasPrefix(refused[i], want) {
+			t.Errorf("refused are %q; want lines 5, 6 and 7, each with what is wrong with it", refused)
+			break
+		}
+	}
 	if _, err := w.api.Merchant(t.Context(), "M1001"); client.StatusOf(err) != 404 {
 		t.Errorf("looking what it would do did it: %v", err)
 	}

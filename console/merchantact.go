@@ -19,7 +19,7 @@ func (q *request) merchantAction() {
 	}
 	to, err := "", error(errReason)
 	if reasoned(form.Reason) {
-		to, err = q.onMerchant(no, action, bellman.By{Who: q.visitor.Who, Reason: form.Reason})
+		to, err = q.onMerchant(no, action, q.by(form.Reason))
 	}
 	if err != nil {
 		status := 0
@@ -27,7 +27,7 @@ func (q *request) merchantAction() {
 		q.showMerchant(status, no, form)
 		return
 	}
-	q.goTo(to)
+	q.goDone(to, action)
 }
 
 // needed is the role that an action with a merchant takes: the API's.
@@ -42,7 +42,7 @@ func needed(action string) Role {
 // onMerchant does something with a merchant, and says where to go then.
 func (q *request) onMerchant(no, action string, by bellman.By) (to string, err error) {
 	ctx, in := q.r.Context(), q.r.PostForm
-	to = merchantAddress(no) + "&done=" + action
+	to = merchantAddress(no)
 	switch action {
 	case "pause":
 		return to, q.merchants.Pause(ctx, no, by)
@@ -53,7 +53,7 @@ func (q *request) onMerchant(no, action string, by bellman.By) (to string, err e
 		if err != nil {
 			return "", err
 		}
-		return "/tasks/" + t.ID.String() + "?done=test", nil
+		return "/tasks/" + t.ID.String(), nil
 	case "rotate":
 		overlap, err := schedule.ParseDuration(strings.TrimSpace(in.Get("overlap")))
 		secret := strings.TrimSpace(in.Get("secret"))
@@ -66,7 +66,7 @@ func (q *request) onMerchant(no, action string, by bellman.By) (to string, err e
 		_, err = q.merchants.Rotate(ctx, no, secret, overlap, by)
 		return to, err
 	case "delete":
-		return "/merchants?done=delete", q.merchants.Delete(ctx, no, by)
+		return "/merchants", q.merchants.Delete(ctx, no, by)
 	}
 	return "", errAction
 }

@@ -3,8 +3,8 @@ package console
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"strings"
 	"time"
@@ -46,24 +46,38 @@ func (q *request) importPage() {
 // importMerchants imports the merchants of a file, one a line.
 func (q *request) importMerchants() {
 	v := &importView{view: q.view("page.import"), Dry: q.r.PostForm.Get("dry") != "", Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
-	all, err := uploaded(q.r)
+	rows, all, err := q.uploaded()
 	var results []ImportedMerchant
 	switch {
 	case err != nil:
 	case !reasoned(v.Reason):
 		err = errReason
-	default:
-		results, err = q.merchants.Import(q.r.Context(), all, v.Dry, bellman.By{Who: q.visitor.Who, Reason: v.Reason})
+	case len(all) > 0:
+		results, err = q.merchants.Import(q.r.Context(), all, v.Dry, q.by(v.Reason))
 	}
 	status := http.StatusOK
 	if err != nil {
 		status, v.Wrong = q.wrong(err)
+		rows = nil
 	}
-	for i, r := range results {
-		row := importedRow{Line: i + 1, MerchantNo: r.MerchantNo}
+	for i := range rows {
+		row := &rows[i]
+		if row.What == "refused" {
+			v.Sums.Refused++
+			continue
+		}
+		r := results[0]
+		results = results[1:]
 		switch {
 		case r.Err != nil:
 			row.What, row.Problem = "refused", strings.ReplaceAll(r.Err.Error(), "bellman: ", "")
+			if invalid := (*bellman.Invalid)(nil); errors.As(r.Err, &invalid) { // of the fields that the file has
+				said := &bellman.Invalid{}
+				for _, f := range invalid.Fields {
+					said.Add(f.Field, q.visitor.lang.problem(f.Problem))
+				}
+				row.Problem = said.Error()
+			}
 			v.Sums.Refused++
 		case r.Created:
 			row.What = "created"
@@ -75,46 +89,66 @@ func (q *request) importMerchants() {
 			row.What = "same"
 			v.Sums.Same++
 		}
-		v.Results = append(v.Results, row)
 	}
+	v.Results = rows
 	q.render(status, "merchantimport", v)
 }
 
-// uploaded reads the merchants of the file that came with a form.
-func uploaded(r *http.Request) ([]client.PutMerchant, error) {
-	if r.MultipartForm == nil || len(r.MultipartForm.File["file"]) == 0 {
-		return nil, errFile
+// uploaded reads the file that came with a form: a row for each line that has
+// something, and the merchants of those that are not refused already, in order.
+func (q *request) uploaded() (rows []importedRow, all []client.PutMerchant, err error) {
+	if q.r.MultipartForm == nil || len(q.r.MultipartForm.File["file"]) == 0 {
+		return nil, nil, errFile
 	}
-	var file multipart.File
-	file, err := r.MultipartForm.File["file"][0].Open()
+	file, err := q.r.MultipartForm.File["file"][0].Open()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer file.Close()
-	var all []client.PutMerchant
+	say := q.visitor.lang.say
+	first := map[string]int{} // the line of each merchant
 	lines := bufio.NewReader(file)
-	for {
+	for n := 1; ; n++ {
 		line, err := lines.ReadString('\n')
 		if text := strings.TrimSpace(line); text != "" {
-			var in client.PutMerchant
-			d := json.NewDecoder(strings.NewReader(text))
-			d.DisallowUnknownFields()
-			if d.Decode(&in) != nil || len(all) == importLines {
-				return nil, errFile
+			if len(rows) == importLines {
+				return nil, nil, errFile
 			}
-			all = append(all, in)
+			row := importedRow{Line: n}
+			in, problem := parseMerchant(text)
+			row.MerchantNo = in.MerchantNo
+			switch at := first[in.MerchantNo]; {
+			case problem != nil:
+				row.What, row.Problem = "refused", say("import.not_json", "why", problem.Error())
+			case at > 0 && in.MerchantNo != "":
+				row.What, row.Problem = "refused", say("import.twice", "n", at)
+			default:
+				first[in.MerchantNo] = n
+				all = append(all, in)
+			}
+			rows = append(rows, row)
 		}
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	if len(all) == 0 {
-		return nil, errFile
+	if len(rows) == 0 {
+		return nil, nil, errFile
 	}
-	return all, nil
+	return rows, all, nil
+}
+
+// parseMerchant reads one line.
+func parseMerchant(text string) (in client.PutMerchant, err error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err = d.Decode(&in); err == nil && d.More() {
+		err = errors.New("there is text behind it")
+	}
+	return in, err
 }
 
 // exportMerchants writes all merchants as an import takes them back, with their

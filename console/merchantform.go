@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,6 +14,9 @@ import (
 // schemes are how what a merchant gets can be signed.
 var schemes = []string{"standard_webhooks", "wechat_rsa", "md5_params", "hmac_sha256_params"}
 
+// noVersion is the version of a merchant that there is not.
+const noVersion = "none"
+
 // A merchantForm is the form that registers or changes a merchant.
 type merchantForm struct {
 	*view
@@ -21,6 +25,50 @@ type merchantForm struct {
 	Scheme, Serial, Secrets   string // secrets: one a line; ***abcd is one that stays
 	Concurrency, Rate, Reason string
 	Wrong                     string
+	Now                       []field // what is otherwise than it was sent, where somebody else was quicker
+}
+
+// formOf is the form as it shows a merchant.
+func formOf(m *client.Merchant) *merchantForm {
+	v := &merchantForm{In: putOf(m)}
+	v.In.Version = m.Version
+	if v.In.Sign != nil {
+		v.Scheme, v.Serial, v.Secrets = v.In.Sign.Scheme, v.In.Sign.Serial, strings.Join(v.In.Sign.Secrets, "\n")
+	}
+	if v.In.PerEndpoint != nil {
+		v.Rate = v.In.PerEndpoint.Rate
+		if n := v.In.PerEndpoint.Concurrency; n > 0 {
+			v.Concurrency = strconv.Itoa(n)
+		}
+	}
+	return v
+}
+
+// fields are what the form has, by the names of their labels.
+func (v *merchantForm) fields() []field {
+	return []field{
+		{"merchant.name", v.In.Name}, {"merchant.url", v.In.NotifyURL}, {"merchant.sign", v.Scheme}, {"merchant.secrets", v.Secrets}, {"merchant.serial", v.Serial},
+		{"field.schedule", v.In.Schedule}, {"field.success", v.In.Success}, {"field.timeout", v.In.Timeout},
+		{"queue.concurrency", v.Concurrency}, {"queue.rate", v.Rate},
+	}
+}
+
+// overtaken makes the form one that shows what somebody else made of the merchant: what
+// was typed stays, and the next time it is sent it is about what is shown.
+func (q *request) overtaken(v *merchantForm) {
+	m, err := q.merchants.Get(q.r.Context(), v.In.MerchantNo)
+	if err != nil { // it was deleted, which Wrong says
+		return
+	}
+	v.Wrong = q.visitor.lang.say("merchant.overtaken")
+	now := formOf(&m)
+	typed := v.fields()
+	for i, f := range now.fields() {
+		if f.Value != typed[i].Value {
+			v.Now = append(v.Now, f)
+		}
+	}
+	v.In.Version = m.Version
 }
 
 func (q *request) editMerchant() {
@@ -32,16 +80,7 @@ func (q *request) editMerchant() {
 			q.refuse(err)
 			return
 		}
-		v.In = putOf(&m)
-		if v.In.Sign != nil {
-			v.Scheme, v.Serial, v.Secrets = v.In.Sign.Scheme, v.In.Sign.Serial, strings.Join(v.In.Sign.Secrets, "\n")
-		}
-		if v.In.PerEndpoint != nil {
-			v.Rate = v.In.PerEndpoint.Rate
-			if n := v.In.PerEndpoint.Concurrency; n > 0 {
-				v.Concurrency = strconv.Itoa(n)
-			}
-		}
+		v = formOf(&m)
 	}
 	q.showMerchantForm(http.StatusOK, v)
 }
@@ -71,29 +110,34 @@ func (q *request) putMerchant() {
 	get := func(name string) string { return strings.TrimSpace(in.Get(name)) }
 	v := &merchantForm{
 		New:    in.Get("new") != "",
-		In:     client.PutMerchant{MerchantNo: get("merchant_no"), Name: get("name"), NotifyURL: get("notify_url"), Schedule: get("schedule"), Success: get("success"), Timeout: get("timeout")},
-		Scheme: get("scheme"), Serial: get("serial"), Secrets: in.Get("secrets"), Concurrency: get("concurrency"), Rate: get("rate"), Reason: get("reason"),
+		In:     client.PutMerchant{MerchantNo: get("merchant_no"), Name: get("name"), NotifyURL: get("notify_url"), Schedule: get("schedule"), Success: get("success"), Timeout: get("timeout"), Version: get("version")},
+		Scheme: get("scheme"), Serial: get("serial"), Secrets: strings.Join(secretsOf(in.Get("secrets")), "\n"), Concurrency: get("concurrency"), Rate: get("rate"), Reason: get("reason"),
 	}
 	err := v.complete()
 	switch {
 	case err == nil && !reasoned(v.Reason):
 		err = errReason
-	case err == nil && v.New:
-		if _, missing := q.merchants.Get(q.r.Context(), v.In.MerchantNo); missing == nil {
-			err = errThere
-		}
+	case v.New:
+		v.In.Version = noVersion
 	}
 	if err == nil {
-		_, _, err = q.merchants.Put(q.r.Context(), v.In, bellman.By{Who: q.visitor.Who, Reason: v.Reason})
+		_, _, err = q.merchants.Put(q.r.Context(), v.In, q.by(v.Reason))
 	}
 	if err != nil {
+		conflict := errors.Is(err, bellman.ErrConflict)
+		if conflict && v.New {
+			err = errThere
+		}
 		status := 0
 		status, v.Wrong = q.wrong(err)
+		if conflict && !v.New {
+			q.overtaken(v)
+		}
 		v.Secrets = withoutSecrets(v.Secrets) // none is ever sent back
 		q.showMerchantForm(status, v)
 		return
 	}
-	q.goTo(merchantAddress(v.In.MerchantNo) + "&done=put")
+	q.goDone(merchantAddress(v.In.MerchantNo), "put")
 }
 
 // complete reads what the form has as text.
@@ -103,11 +147,7 @@ func (v *merchantForm) complete() error {
 	}
 	if v.Scheme != "" {
 		v.In.Sign = &client.MerchantSign{Scheme: v.Scheme, Serial: v.Serial}
-		for line := range strings.SplitSeq(strings.ReplaceAll(v.Secrets, "\r\n", "\n"), "\n") {
-			if line = strings.TrimSpace(line); line != "" {
-				v.In.Sign.Secrets = append(v.In.Sign.Secrets, line)
-			}
-		}
+		v.In.Sign.Secrets = secretsOf(v.Secrets)
 	}
 	if v.Concurrency == "" && v.Rate == "" {
 		return nil
@@ -123,10 +163,18 @@ func (v *merchantForm) complete() error {
 	return nil
 }
 
+// secretsOf are the secrets of a field with one a line; a browser ends lines in its own way.
+func secretsOf(lines string) (secrets []string) {
+	for line := range strings.Lines(lines) {
+		if line = strings.TrimSpace(line); line != "" {
+			secrets = append(secrets, line)
+		}
+	}
+	return secrets
+}
+
 // withoutSecrets is what was typed, without the lines that are secrets.
 func withoutSecrets(lines string) string {
-	kept := slices.DeleteFunc(strings.Split(strings.ReplaceAll(lines, "\r\n", "\n"), "\n"), func(line string) bool {
-		return !strings.HasPrefix(strings.TrimSpace(line), client.Masked)
-	})
+	kept := slices.DeleteFunc(secretsOf(lines), func(line string) bool { return !strings.HasPrefix(line, client.Masked) })
 	return strings.Join(kept, "\n")
 }

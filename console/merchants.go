@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -94,6 +95,7 @@ type merchantView struct {
 	Stats    client.MerchantStats
 	Queues   []string // of notices, to send a test through
 	Overlap  string
+	Refused  string // what was refused, and is told where it was typed: rotate, delete or another; empty: nothing was
 	pauseForm
 }
 
@@ -115,7 +117,8 @@ func (q *request) showMerchant(status int, no string, form pauseForm) {
 		q.refuse(err)
 		return
 	}
-	v := &merchantView{view: q.view("page.merchant"), Merchant: m, Stats: stats, Queues: q.notifyQueues(), Overlap: "24h", pauseForm: form}
+	v := &merchantView{view: q.view("page.merchant"), Merchant: m, Stats: stats, Queues: q.notifyQueues(), pauseForm: form}
+	v.Overlap, v.Refused = cmp.Or(q.r.PostForm.Get("overlap"), "24h"), q.r.PostForm.Get("action")
 	v.Title = bounded(plain(no), 40) + " · " + v.Title
 	q.render(status, "merchant", v)
 }

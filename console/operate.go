@@ -57,7 +57,7 @@ func (q *request) pauseOrResume(page string, pause, resume func(context.Context,
 	case !reasoned(form.Reason):
 		err = errReason
 	default:
-		err = do(q.r.Context(), form.Name, bellman.By{Who: q.visitor.Who, Reason: form.Reason})
+		err = do(q.r.Context(), form.Name, q.by(form.Reason))
 	}
 	if err != nil {
 		status := 0
@@ -66,7 +66,7 @@ func (q *request) pauseOrResume(page string, pause, resume func(context.Context,
 		return
 	}
 	q.now.forget()
-	q.goTo(page + "?done=" + in.Get("action"))
+	q.goDone(page, in.Get("action"))
 }
 
 // An endpointsView is the page of the endpoints.

@@ -30,35 +30,45 @@ type orderView struct {
 	Next                time.Time // when something is attempted next; zero: nothing is
 	Live                string    // what the page shows, for the stream
 	Unsettled           bool      // it was to be settled just now, and the answer is still to come
+	HandMore            bool      // what was done by hand may be more, further back
 	orderAct
 }
 
 // A step is one thing in an order's life: an attempt, or several alike one after
-// the other, or a task that was created or decided.
+// the other, a task that was created or decided, or what somebody did by hand.
 type step struct {
-	What    string // created, query, notice, decided
+	What    string // created, query, notice, decided, hand
 	At      time.Time
 	Task    *bellman.Task
 	Kind    string
 	Attempt *bellman.Attempt // the last of them; nil if there is none
 	Answer  shownBody
-	Times   int       // how many attempts alike
-	Last    time.Time // when the last of them started
-	State   string    // of what was decided
+	Times   int            // how many attempts alike
+	Last    time.Time      // when the last of them started
+	State   string         // of what was decided
+	Hand    *bellman.Audit // who did it by hand, and why; nil: nobody did
 }
 
 // orderForm is where an order's number is asked for.
 type orderForm struct {
 	*view
 	MerchantNo, OrderNo string
-	Missing             bool // there is no such order
+	Missing             bool  // there is no such order
+	Rows                []row // the newest orders
 }
 
 func (q *request) orderPage() {
 	in := q.r.URL.Query()
 	merchant, order := in.Get("merchant_no"), in.Get("order_no")
 	if merchant == "" || order == "" {
-		q.render(http.StatusOK, "orderform", &orderForm{view: q.view("page.orders"), MerchantNo: merchant, OrderNo: order})
+		v := &orderForm{view: q.view("page.orders"), MerchantNo: merchant, OrderNo: order}
+		tasks, _, err := q.read(&wish{Pick: bellman.Pick{Kind: "order"}}, bellman.ID{}, pageRows)
+		if err != nil {
+			q.refuse(err)
+			return
+		}
+		v.Rows = slices.DeleteFunc(q.rows(tasks), func(r row) bool { return r.Order == nil || r.Order.Watch })
+		q.render(http.StatusOK, "orderform", v)
 		return
 	}
 	q.showOrder(http.StatusOK, merchant, order, orderAct{})
@@ -72,7 +82,7 @@ func (q *request) showOrder(status int, merchant, order string, form orderAct) {
 	case v == nil:
 		q.render(http.StatusNotFound, "orderform", &orderForm{view: q.view("page.orders"), MerchantNo: merchant, OrderNo: order, Missing: true})
 	default:
-		v.Unsettled, v.orderAct = q.r.URL.Query().Get("waiting") != "", form
+		v.Unsettled, v.orderAct = v.did == didAsk, form
 		q.render(status, "order", v)
 	}
 }
@@ -82,19 +92,18 @@ func (q *request) showOrder(status int, merchant, order string, form orderAct) {
 func (q *request) tasksOf(merchant, order string) (tasks []*bellman.Task, more bool, err error) {
 	f := bellman.Filter{MerchantNo: merchant, OrderNo: order}
 	var before bellman.ID
-	for range maxReads {
+	for s := newSearch(); ; {
 		page, next, err := q.reader.List(q.r.Context(), f, before, orderTasks-len(tasks))
 		if err != nil {
 			return nil, false, err
 		}
 		tasks = append(tasks, page...)
 		more = !next.IsZero()
-		if !more || len(tasks) >= orderTasks {
-			break
+		if !more || len(tasks) >= orderTasks || !s.again() {
+			return tasks, more, nil
 		}
 		before = next
 	}
-	return tasks, more, nil
 }
 
 // orderView reads an order; nil if there is none.
@@ -114,6 +123,9 @@ func (q *request) orderView(merchant, order string) (*orderView, error) {
 		if !r.State.Ended() && (v.Next.IsZero() || r.Due.Before(v.Next)) {
 			v.Next = r.Due
 		}
+	}
+	if err := q.addByHand(v); err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(v.Steps, func(a, b step) int { return a.At.Compare(b.At) })
 	v.Line = q.orderLine(v, time.Now())
@@ -163,13 +175,61 @@ func (q *request) addSteps(v *orderView, r *row) error {
 				Times: 1, Answer: showBody([]byte(a.Response), "")})
 		}
 	}
-	if o := r.Order; o != nil && !o.Watch && o.State != "PENDING" && !r.Finished.IsZero() {
-		at := r.Finished
-		if a := r.Last; a != nil && a.Started.Add(a.Took).Before(at) {
-			at = a.Started.Add(a.Took).Truncate(time.Millisecond) // what follows was created before all of it was written
-		}
-		v.Steps = append(v.Steps, step{What: "decided", At: at, Task: r.Task, Kind: r.Kind, State: o.State})
+	if o := r.Order; o != nil && !o.Watch {
+		v.addDecisions(r, o)
 	}
+	return nil
+}
+
+// addDecisions adds how an order was decided by one of its own tasks: an outcome that
+// came after the order had been given up does not undo that.
+func (v *orderView) addDecisions(r *row, o *Order) {
+	state, finished := r.Task.State, r.Finished
+	if finished.IsZero() && r.Before != nil { // it is asked about once more
+		state, finished = r.Before.State, r.Before.Finished
+	}
+	decided := step{What: "decided", At: o.Decided, Task: r.Task, Kind: r.Kind, State: o.State}
+	switch {
+	case o.State == "PENDING":
+		return
+	case decided.At.IsZero(): // it was cancelled
+		decided.At = finished
+	case o.State != "UNKNOWN" && (state == bellman.Failed || state == bellman.Cancelled) && !finished.After(decided.At):
+		v.Steps = append(v.Steps, step{What: "decided", At: finished, Task: r.Task, Kind: r.Kind, State: "UNKNOWN"})
+	}
+	if !decided.At.IsZero() {
+		v.Steps = append(v.Steps, decided)
+	}
+}
+
+// addByHand adds what was done by hand with the order's tasks. Who entered an outcome
+// stands with the decision that it made.
+func (q *request) addByHand(v *orderView) error {
+	tasks := make(map[string]*row, len(v.Rows))
+	all := make([]*bellman.Task, len(v.Rows))
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		tasks[r.ID.String()], all[i] = r, r.Task
+	}
+	found, more, err := q.byHand(all...)
+	if err != nil {
+		return err
+	}
+	v.HandMore = more
+	var steps []step
+	for i := range slices.Backward(found) {
+		hand := &found[i]
+		made := slices.IndexFunc(v.Steps, func(s step) bool {
+			return hand.Action == "complete" && s.What == "decided" && s.State != "UNKNOWN" && s.Task.ID.String() == hand.Target && s.At.Equal(hand.At)
+		})
+		if made >= 0 {
+			v.Steps[made].Hand = hand
+			continue
+		}
+		r := tasks[hand.Target]
+		steps = append(steps, step{What: "hand", At: hand.At, Task: r.Task, Kind: r.Kind, Hand: hand})
+	}
+	v.Steps = append(steps, v.Steps...) // before what came of it in the same millisecond
 	return nil
 }
 
@@ -212,7 +272,7 @@ func (q *request) orderLine(v *orderView, now time.Time) *timeline {
 		st := &v.Steps[i]
 		switch {
 		case st.What == "query":
-			m := made(s, st.Attempt, q.visitor.lang.named("reading", st.Attempt.Reading))
+			m := made(s, st.Attempt, q.visitor.lang.outcome(st.Attempt))
 			m.Number = ""
 			channel.Marks = append(channel.Marks, m)
 		case st.What == "notice":

@@ -14,6 +14,9 @@ import (
 // settleWait is how long a page waits for a channel.
 const settleWait = 10 * time.Second
 
+// didAsk is what was done when a channel was asked whose answer is still to come.
+const didAsk = "ask"
+
 // outcomes are what an order can be completed as, when the answer came another way.
 var outcomes = []string{"PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED"}
 
@@ -42,7 +45,7 @@ func (q *request) orderAction() {
 	}
 	form := orderAct{Reason: strings.TrimSpace(in.Get("reason")), Outcome: in.Get("outcome")}
 	done := in.Get("action")
-	by := bellman.By{Who: q.visitor.Who, Reason: form.Reason}
+	by := q.by(form.Reason)
 	switch {
 	case !reasoned(form.Reason):
 		err = errReason
@@ -55,9 +58,9 @@ func (q *request) orderAction() {
 	}
 	switch {
 	case err == nil:
-		q.goTo(orderAddress(merchant, order) + "&done=" + done)
+		q.goDone(orderAddress(merchant, order), done)
 	case errors.Is(err, bellman.ErrWaiting):
-		q.goTo(orderAddress(merchant, order) + "&waiting=1")
+		q.goDone(orderAddress(merchant, order), didAsk)
 	default:
 		status := 0
 		status, form.Wrong = q.wrong(err)

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/bellmanhq/bellman"
 )
 
 // What is done with an order by hand: each with a reason, and with who did it.
@@ -30,7 +32,7 @@ func TestOrderActions(t *testing.T) {
 		if called := s.fake.called(); got.StatusCode != tt.status || called != tt.called {
 			t.Errorf("%s as %q because %q: %d, and the engine was asked %q; want %d, %q", tt.action, tt.outcome, tt.reason, got.StatusCode, called, tt.status, tt.called)
 		}
-		if to := got.Header.Get("Location"); got.StatusCode == http.StatusSeeOther && to != "/orders?merchant_no=M1001&order_no=B-1&done="+tt.action {
+		if to := got.Header.Get("Location"); got.StatusCode == http.StatusSeeOther && to != "/orders?merchant_no=M1001&order_no=B-1" {
 			t.Errorf("%s leads to %s", tt.action, to)
 		}
 		if got.StatusCode != http.StatusSeeOther && tt.reason != "" && !strings.Contains(got.body, `value="`+strings.TrimSpace(tt.reason)+`"`) && !strings.Contains(got.body, "nobody can") && tt.reason != " " {
@@ -74,4 +76,37 @@ func TestATaskIsCompleted(t *testing.T) {
 			t.Errorf("completing %s as %q: %d, and the engine was asked %q; want %d, %q", tt.id, tt.outcome, got.StatusCode, called, tt.status, want)
 		}
 	}
+}
+
+// What was done is said once, on the page that follows: by no address, which says it of
+// what nobody did.
+func TestWhatWasDoneIsSaidOnce(t *testing.T) {
+	s := open(t)
+	task := s.task(t)
+	page := "/tasks/" + task.ID.String()
+	says := func(path, text string, want bool, header ...string) {
+		t.Helper()
+		if got := s.get(t, path, header...); strings.Contains(got.body, text) != want {
+			t.Errorf("%s says %q: %t; want %t", path, text, !want, want)
+		}
+	}
+	do := func(action string) {
+		t.Helper()
+		got := s.post(t, page, page, "action", action, "reason", "test")
+		if to := got.Header.Get("Location"); to != page {
+			t.Fatalf("%s leads to %q; want %q", action, to, page)
+		}
+	}
+	says(page+"?done=cancel", "The task is cancelled.", false)
+	do("cancel")
+	says("/tasks", "The task is cancelled.", false)
+	says(page, "The task is cancelled.", false, "HX-Request: true")
+	says(page, "The task is cancelled.", true)
+	says(page, "The task is cancelled.", false)
+
+	do("once")
+	says(page, "One attempt is being made now.", true)
+	s.fake.held = map[string]*bellman.Pause{"pay": {Reason: "the bank rests", At: t0}}
+	do("once")
+	says(page, "An attempt is made when the pause ends.", true)
 }

@@ -16,6 +16,9 @@ const (
 	backlogLimit  = 2000            // due tasks that are counted in each stretch; more are "or more"
 	troubleTasks  = 8               // failed tasks, and orders, that are shown
 	troubleWindow = time.Hour
+
+	slowAge  = 10 * time.Second      // how old figures that take some reading may be …
+	slowWait = 50 * time.Millisecond // … unless they take longer than that
 )
 
 // Figures are what goes on at this moment.
@@ -27,21 +30,26 @@ type figures struct {
 	Hour     bellman.Stats
 	Gauges   bellman.Gauges
 	Queues   []bellman.QueueInfo
+	Intake   *bellman.Intake        // of this node; nil: not known
+	Sources  []bellman.SourceInfo   // of this node
 	Breakers []bellman.EndpointInfo // endpoints behind a breaker that is not closed, or paused
 	OpenMore int                    // how many of these are not shown
 	Nodes    []bellman.NodeInfo
 	Unowned  int
-	Of       int      // nodes whose figures these are
-	Silent   []string // nodes whose figures these are not
-	Chart    string   // JSON for the charts
+	Alarms   []bellman.Alarm // that are raised
+	Of       int             // nodes whose figures these are
+	Silent   []string        // nodes whose figures these are not
+	Chart    string          // JSON for the charts
 	Slow     *slowFigures
 }
 
-// slowFigures are those that take some reading. They are read less often.
+// slowFigures are those that take some reading. They are read less often, and no page
+// waits long for them.
 type slowFigures struct {
+	Late    bool // they are being read: there are none yet
 	Backlog []backlog
 	Failed  []row // the newest that failed of those that ended lately
-	Unknown []row // orders that were given up without a decision
+	Unknown []row // orders that were given up without a decision, and of which no payment was found since
 }
 
 // A backlog is how much is due in some stretch of time.
@@ -69,9 +77,12 @@ func (q *request) home() {
 // figures reads what goes on. Many pages share what was read a moment ago.
 func (c *Console) figures(ctx context.Context) (*figures, error) {
 	return c.now.get(ctx, time.Second, func(ctx context.Context) (*figures, error) {
-		slow, err := c.slow.get(ctx, 10*time.Second, c.readSlow)
+		slow, has, err := c.slow.soon(ctx, slowAge, c.patience, c.readSlow)
 		if err != nil {
 			return nil, err
+		}
+		if !has {
+			slow = &slowFigures{Late: true}
 		}
 		all, err := c.engine.Figures(ctx, bellman.FiguresAsk{Queues: true, Endpoints: true, Gauges: true,
 			Windows: []time.Duration{nearPast, troubleWindow}, Minutes: chartMinutes})
@@ -83,6 +94,13 @@ func (c *Console) figures(ctx context.Context) (*figures, error) {
 		}
 		f := &figures{At: time.Now(), Near: all.Windows[0], Hour: all.Windows[1], Gauges: all.Gauges, Queues: all.Queues, Slow: slow,
 			Chart: chart(all.Minutes), Of: all.Nodes, Silent: all.Silent}
+		if c.intake != nil {
+			i := c.intake()
+			f.Intake = &i
+		}
+		if c.sources != nil {
+			f.Sources = c.sources()
+		}
 		for i := range all.Queues {
 			m := &all.Queues[i].LastMinute
 			f.Last.Added += m.Added
@@ -108,6 +126,17 @@ func (c *Console) figures(ctx context.Context) (*figures, error) {
 			}
 			f.Unowned = len(unowned)
 		}
+		if c.alarms != nil {
+			alarms, err := c.alarms.List(ctx)
+			if err != nil {
+				return nil, err
+			}
+			over := slices.IndexFunc(alarms, func(a bellman.Alarm) bool { return !a.Raised() })
+			if over >= 0 {
+				alarms = alarms[:over]
+			}
+			f.Alarms = alarms[:min(len(alarms), troubleTasks)]
+		}
 		return f, nil
 	})
 }
@@ -127,7 +156,7 @@ func (c *Console) readSlow(ctx context.Context) (*slowFigures, error) {
 	for _, r := range q.rows(tasks) {
 		switch {
 		case r.Order != nil:
-			if r.Order.State == "UNKNOWN" && len(f.Unknown) < troubleTasks {
+			if r.Order.open() && len(f.Unknown) < troubleTasks {
 				f.Unknown = append(f.Unknown, r)
 			}
 		case len(f.Failed) < troubleTasks && time.Since(r.Finished) < troubleWindow:
@@ -141,13 +170,13 @@ func (c *Console) readSlow(ctx context.Context) (*slowFigures, error) {
 		if c.kinds(name) != "order" || len(f.Unknown) == troubleTasks {
 			continue
 		}
-		tasks, _, err := q.read(&wish{Pick: bellman.Pick{Filter: bellman.Filter{Queue: name, State: &failed}}}, bellman.ID{}, troubleTasks)
+		tasks, _, err := q.read(&wish{Pick: bellman.Pick{Filter: bellman.Filter{Queue: name, State: &failed}}}, bellman.ID{}, 4*troubleTasks)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range q.rows(tasks) {
 			known := slices.ContainsFunc(f.Unknown, func(u row) bool { return u.ID == r.ID })
-			if !known && r.Order != nil && r.Order.State == "UNKNOWN" && len(f.Unknown) < troubleTasks {
+			if !known && r.Order != nil && r.Order.open() && len(f.Unknown) < troubleTasks {
 				f.Unknown = append(f.Unknown, r)
 			}
 		}

@@ -19,6 +19,13 @@ type Engine interface {
 	// recorded; where ctx ends first, ErrWaiting.
 	Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]bellman.Settled, error)
 
+	// Held says what is paused of a pending task's queue, merchant and endpoint, as audit
+	// records name it; nil: nothing is.
+	Held(t *bellman.Task) (target string, pause *bellman.Pause)
+
+	// Guidance is what holds for a task now, beside what is its own and its queue's.
+	Guidance(t *bellman.Task) bellman.Guidance
+
 	PauseQueue(ctx context.Context, name string, by bellman.By) error
 	ResumeQueue(ctx context.Context, name string, by bellman.By) error
 	PauseEndpoint(ctx context.Context, name string, by bellman.By) error
@@ -33,6 +40,7 @@ type Engine interface {
 type Reader interface {
 	Task(ctx context.Context, id bellman.ID) (*bellman.Task, error)
 	Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error)
+	Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (bellman.Turn, error)
 	List(ctx context.Context, f bellman.Filter, before bellman.ID, limit int) ([]*bellman.Task, bellman.ID, error)
 	Audits(ctx context.Context, before time.Time, limit int) ([]bellman.Audit, error)
 	Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error)
@@ -63,6 +71,12 @@ type Nodes interface {
 	Nodes(ctx context.Context) (nodes []bellman.NodeInfo, unowned []bellman.Lease, err error)
 }
 
+// Alarms are conditions that people are told of.
+type Alarms interface {
+	// List returns those that are raised, and then those that ended lately.
+	List(ctx context.Context) ([]bellman.Alarm, error)
+}
+
 // Orders reads what the tasks of queues of kind order keep. The console knows what
 // people want to see of an order, and not how it is kept.
 type Orders interface {
@@ -77,8 +91,16 @@ type Order struct {
 	Late  string // PAID or PAID_REFUNDED: a payment that came after the decision; empty: none
 	Watch bool   // the task is no order's own: it watches for a payment after the decision
 
+	// Decided is when the order became State, or was given up; zero: it is PENDING, or
+	// its watch was cancelled.
+	Decided time.Time
+
 	Expires    time.Duration     // since creation; 0: as the queue's rules say
 	Vars       map[string]string // for the channel's templates
 	NotifyURL  string            // where the merchant is told; empty: where the queue says
 	NotifyJSON []byte            // what the merchant is told besides; may be nil
 }
+
+// open reports whether somebody has to look at an order: it was given up, and no
+// payment was found or entered since.
+func (o *Order) open() bool { return o.State == "UNKNOWN" && o.Late == "" }

@@ -7,9 +7,11 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 	"sync"
+	"time"
 )
 
 //go:embed pages/*.html
@@ -84,9 +86,10 @@ type view struct {
 	Version string
 	Query   string // what stands in the search box
 	Done    string // what was just done; empty: nothing
+	did     string // the name of that
 }
 
-// dones are what can have been done before a page is shown, as its address says.
+// dones are what can have been done before a page is shown.
 var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true, "complete": true, "link": true, "revoke": true, "put": true, "rotate": true, "delete": true, "test": true,
 	"pause": true, "resume": true, "resend": true, "stop": true}
 
@@ -96,13 +99,13 @@ func (q *request) view(title string, values ...any) *view {
 	v := &view{
 		visitor: q.visitor, Lang: q.visitor.lang.tag, Code: q.visitor.lang.code,
 		Title: q.visitor.lang.say(title, values...), Tab: first, Here: "/",
-		Open: len(q.keys) == 0, Bulk: q.resends != nil, Links: q.links != nil, Known: q.merchants != nil, Version: q.version,
+		Open: q.open(), Bulk: q.resends != nil, Links: q.links != nil, Known: q.merchants != nil, Version: q.version,
 	}
 	if q.r.Method == http.MethodGet {
 		v.Here = q.r.URL.RequestURI()
 		v.Query = bounded(strings.TrimSpace(q.r.URL.Query().Get("q")), 400)
-		if done := q.r.URL.Query().Get("done"); dones[done] {
-			v.Done = q.visitor.lang.say("done." + done)
+		if v.did = q.did(); dones[v.did] {
+			v.Done = q.visitor.lang.say("done." + v.did)
 		}
 	}
 	return v
@@ -127,7 +130,31 @@ func (q *request) renderIn(layout string, status int, name string, data any) {
 	q.w.Write(page.Bytes()) // whoever is gone needs no answer
 }
 
-// goTo sends the browser to another page after something was done.
+// goTo sends the browser to another page.
 func (q *request) goTo(address string) {
 	http.Redirect(q.w, q.r, address, http.StatusSeeOther)
+}
+
+// doneCookie says to the next page what was done just now, once: an address that said it
+// would say it again to whoever it is sent to, of things that nobody did.
+const (
+	doneCookie = "bellman_done"
+	doneTime   = time.Minute
+)
+
+// goDone is goTo after something was done, which that page says.
+func (q *request) goDone(address, done string) {
+	q.setCookie(q.w, q.r, doneCookie, done+":"+url.QueryEscape(address), doneTime)
+	q.goTo(address)
+}
+
+// did is what was done just before this page, which then forgets it. What a page asks
+// for by itself says nothing of that.
+func (q *request) did() string {
+	done, address, _ := strings.Cut(cookie(q.r, doneCookie), ":")
+	if address != url.QueryEscape(q.r.URL.RequestURI()) || q.r.Header.Get("HX-Request") != "" {
+		return ""
+	}
+	q.setCookie(q.w, q.r, doneCookie, "", 0)
+	return done
 }

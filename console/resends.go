@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -14,8 +15,9 @@ import (
 
 // Resends runs bulk resends as durable jobs. Errors are those of an [Engine].
 type Resends interface {
-	// Count says what a job with this filter would touch, up to limit tasks.
-	Count(ctx context.Context, f bellman.Pick, limit int) (bellman.ResendCount, error)
+	// Count says what a job with this filter would touch, up to limit tasks, and what is
+	// found within a time; zero: as long as counting takes at most.
+	Count(ctx context.Context, f bellman.Pick, limit int, within time.Duration) (bellman.ResendCount, error)
 
 	// Start makes a durable job of in's Filter, Mode, Rate, Who and Reason; no rate
 	// is a default.
@@ -28,8 +30,12 @@ type Resends interface {
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (bellman.ResendJob, error)
 }
 
-// countedResends is how many tasks a page counts: more would make it slow.
-const countedResends = 20_000
+// What a page counts at once, so that it is there at once, and what it goes on to
+// count by itself, where there is more.
+const (
+	countedResends = 20_000
+	countedAtOnce  = 25 * time.Millisecond
+)
 
 // newestResends is how many bulk resends a list has.
 const newestResends = 50
@@ -44,8 +50,8 @@ type resendsView struct {
 type resendView struct {
 	*view
 	Job    job
-	Filter []field // names of fields, and what they must be
-	Tasks  string  // the address of the list of its tasks
+	Filter []asked
+	Tasks  string // the address of the list of its tasks
 	pauseForm
 }
 
@@ -53,12 +59,15 @@ type resendView struct {
 type newResendView struct {
 	*view
 	Wish   *wish
-	Filter []field
+	Filter []asked
 	Count  bellman.ResendCount
 	Hidden []field // of the form: the wish
 	Mode   string
 	Rate   string
 	Long   time.Duration // how long it takes at this rate; 0: not known
+
+	// Further is where more is counted than could be at once; empty: nowhere.
+	Further string
 	pauseForm
 }
 
@@ -77,17 +86,8 @@ func (q *request) resendList() {
 
 func (q *request) resendPage() { q.showResend(http.StatusOK, pauseForm{}) }
 
-// resendID reads the id that the path names. It has answered if ok is false.
-func (q *request) resendID() (id bellman.ID, ok bool) {
-	id, err := bellman.ParseID(q.r.PathValue("id"))
-	if err != nil {
-		q.fail(http.StatusNotFound, "error.not_found")
-	}
-	return id, err == nil
-}
-
 func (q *request) showResend(status int, form pauseForm) {
-	id, ok := q.resendID()
+	id, ok := q.pathID()
 	if !ok {
 		return
 	}
@@ -135,22 +135,29 @@ func wishOf(f *bellman.Pick) *wish {
 	return readWish(in)
 }
 
-// fields are what a wish asks for, with the names of its fields as texts.
-func (q *request) fields(w *wish) (all []field) {
+// An asked field is one of a wish: its name as a text, and what it must be.
+type asked struct {
+	Name, Value string
+	At          time.Time // in the place of Value; zero: it is no time
+}
+
+// fields are what a wish asks for.
+func (q *request) fields(w *wish) (all []asked) {
 	for _, name := range wishes {
 		value := w.Get(name)
 		if value == "" || name == "zone" {
 			continue
 		}
+		a := asked{Name: q.visitor.lang.say("field." + name), Value: value}
 		switch name {
 		case "state", "kind", "result":
-			value = q.visitor.lang.named(name, value)
+			a.Value = q.visitor.lang.named(name, value)
 		case "from":
-			value = stamp(w.CreatedFrom)
+			a.At = w.CreatedFrom
 		case "to":
-			value = stamp(w.CreatedTo)
+			a.At = w.CreatedTo
 		}
-		all = append(all, field{q.visitor.lang.say("field." + name), value})
+		all = append(all, a)
 	}
 	return all
 }
@@ -163,10 +170,15 @@ func (q *request) newResend() {
 
 func (q *request) showNewResend(status int, w *wish, mode, rate string, form pauseForm) {
 	if len(w.Wrong) > 0 {
-		q.fail(http.StatusUnprocessableEntity, "error.filter", "fields", strings.Join(w.Wrong, ", "))
+		q.fail(http.StatusUnprocessableEntity, "error.filter", "fields", q.unread(w))
 		return
 	}
-	count, err := q.resends.Count(q.r.Context(), w.Pick, countedResends)
+	further := q.r.URL.Query().Get("count") == "further"
+	within := countedAtOnce
+	if further {
+		within = 0 // as long as counting takes at most
+	}
+	count, err := q.resends.Count(q.r.Context(), w.Pick, countedResends, within)
 	if err != nil {
 		q.refuse(err)
 		return
@@ -177,6 +189,9 @@ func (q *request) showNewResend(status int, w *wish, mode, rate string, form pau
 	}
 	if perSecond, ok := parseRate(v.Rate); ok && !count.More {
 		v.Long = time.Duration(float64(count.Tasks) / perSecond * float64(time.Second)).Round(time.Second)
+	}
+	if count.More && count.Tasks < countedResends && !further {
+		v.Further = w.Address("/resends/new") + "&" + url.Values{"mode": {v.Mode}, "rate": {v.Rate}, "count": {"further"}}.Encode()
 	}
 	for _, name := range wishes {
 		if value := w.Get(name); value != "" {
@@ -201,7 +216,7 @@ func (q *request) startResend() {
 	var begun bellman.ResendJob
 	switch {
 	case len(w.Wrong) > 0:
-		q.fail(http.StatusUnprocessableEntity, "error.filter", "fields", strings.Join(w.Wrong, ", "))
+		q.fail(http.StatusUnprocessableEntity, "error.filter", "fields", q.unread(w))
 		return
 	case !reasoned(form.Reason):
 		err = errReason
@@ -209,7 +224,7 @@ func (q *request) startResend() {
 		err = errRate
 	default:
 		begun, err = q.resends.Start(q.r.Context(), bellman.ResendJob{
-			Filter: w.Pick, Mode: bellman.ResendMode(in.Get("mode")), Rate: rate, Who: q.visitor.Who, Reason: form.Reason,
+			Filter: w.Pick, Mode: bellman.ResendMode(in.Get("mode")), Rate: rate, Who: q.visitor.Who, Reason: form.Reason, From: q.visitor.From,
 		})
 	}
 	if err != nil {
@@ -218,32 +233,20 @@ func (q *request) startResend() {
 		q.showNewResend(status, w, in.Get("mode"), in.Get("rate"), form)
 		return
 	}
-	q.goTo("/resends/" + begun.ID.String() + "?done=resend")
+	q.goDone("/resends/"+begun.ID.String(), "resend")
 }
 
 // stopResend ends a bulk resend.
 func (q *request) stopResend() {
-	id, ok := q.resendID()
-	if !ok {
-		return
-	}
-	form := pauseForm{Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
-	var err error = errReason
-	if reasoned(form.Reason) {
-		_, err = q.resends.Cancel(q.r.Context(), id, bellman.By{Who: q.visitor.Who, Reason: form.Reason})
-	}
-	if err != nil {
-		status := 0
-		status, form.Wrong = q.wrong(err)
-		q.showResend(status, form)
-		return
-	}
-	q.goTo("/resends/" + id.String() + "?done=stop")
+	q.end("/resends/", "stop", q.showResend, func(id bellman.ID, by bellman.By) error {
+		_, err := q.resends.Cancel(q.r.Context(), id, by)
+		return err
+	})
 }
 
 // resendLive tells the page of a bulk resend when it went on.
 func (q *request) resendLive() {
-	id, ok := q.resendID()
+	id, ok := q.pathID()
 	if !ok {
 		return
 	}

@@ -115,8 +115,9 @@ func (c *Console) signedBy(ctx context.Context, value string) (*session, *heldKe
 	if s == nil || s.over(time.Now()) {
 		return nil, nil
 	}
-	for i := range c.keys {
-		if k := &c.keys[i]; k.name == s.who && [8]byte(k.hash[:8]) == s.key {
+	keys := *c.keys.Load()
+	for i := range keys {
+		if k := &keys[i]; k.name == s.who && [8]byte(k.hash[:8]) == s.key {
 			return s, k
 		}
 	}
@@ -126,8 +127,8 @@ func (c *Console) signedBy(ctx context.Context, value string) (*session, *heldKe
 // goesOn reports whether a session goes on, for a page that is open and asks every
 // second: the sessions that were ended are read together.
 func (c *Console) goesOn(ctx context.Context, value string) bool {
-	s, _ := c.signedBy(ctx, value)
-	if s == nil {
+	s, k := c.signedBy(ctx, value)
+	if s == nil || !k.role.may(Read) {
 		return false
 	}
 	ended, err := c.ended.get(ctx, time.Second, c.readEnded)
@@ -217,7 +218,7 @@ func cookie(r *http.Request, name string) string {
 func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, name, value string, age time.Duration) {
 	k := &http.Cookie{
 		Name: name, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		MaxAge: int(age / time.Second), Secure: c.proxies.secure(r),
+		MaxAge: int(age / time.Second), Secure: c.proxies.Secure(r),
 	}
 	if value == "" {
 		k.MaxAge = -1

@@ -106,7 +106,8 @@ func TestSessionsEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &Console{keys: keys, secret: newOwn(), records: memory.New()}
+		c := &Console{secret: newOwn(), records: memory.New()}
+		c.keys.Store(&keys)
 		key := c.secret.Key(sessionPurpose)
 		alive := func(value string) bool {
 			s, _, err := c.find(t.Context(), value)
@@ -224,4 +225,36 @@ type broken struct{ Records }
 
 func (broken) Doc(context.Context, string, string) (bellman.Doc, error) {
 	return bellman.Doc{}, errors.New("the store is broken")
+}
+
+// A form that is sent after the session ended does nothing, says so, and leads back to
+// its page.
+func TestAFormAfterTheSession(t *testing.T) {
+	s := open(t, testKeys...)
+	s.signIn(t, "ops")
+	page := "/tasks/" + s.task(t).ID.String() + "?x=1"
+	form := url.Values{"token": {s.token(t, page)}, "action": {"once"}, "reason": {"test"}}
+	if err := s.SetKeys([]Key{{"ops", Operate, hash("another-key")}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ referer, to string }{
+		{s.server.URL + page, page},
+		{"https://evil.example/tasks", "/"},
+		{"", "/"},
+	} {
+		got := s.do(t, http.MethodPost, page, form, "Referer: "+tt.referer)
+		if got.StatusCode != http.StatusUnauthorized || !strings.Contains(got.body, "nothing was done") || !strings.Contains(got.body, `name="to" value="`+tt.to+`"`) {
+			t.Errorf("a form from %q: %d %s; want 401, that nothing was done, and the way to %s", tt.referer, got.StatusCode, got.body, tt.to)
+		}
+	}
+	if called := s.fake.called(); called != "" {
+		t.Errorf("the engine was asked: %s", called)
+	}
+	if got := s.get(t, "/signin"); !strings.Contains(got.body, "Your session has ended.") {
+		t.Errorf("the page to sign in does not say that the session ended: %s", got.body)
+	}
+	s.client = s.browser(t)
+	if got := s.get(t, "/signin"); strings.Contains(got.body, "ended") {
+		t.Error("the page to sign in says that a session ended, and there was none")
+	}
 }

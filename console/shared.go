@@ -16,9 +16,12 @@ const readTimeout = 5 * time.Second
 // costs the same for one page that is open as for two hundred. The zero shared is
 // ready.
 type shared[T any] struct {
-	mu    sync.Mutex
-	value T
-	until time.Time
+	mu      sync.Mutex
+	value   T
+	until   time.Time
+	read    bool          // there is a value
+	reading chan struct{} // of soon; closed when it is read
+	err     error         // of the last one
 }
 
 // get returns the value, which is read anew if it is older than age. Whoever reads
@@ -37,6 +40,53 @@ func (s *shared[T]) get(ctx context.Context, age time.Duration, read func(contex
 	}
 	s.value, s.until = value, time.Now().Add(age)
 	return value, nil
+}
+
+// soon is get for those who cannot wait for longer than wait: then the value is what
+// was read last, however old, and what is being read is for those who ask next. has is
+// false while nothing was read yet.
+func (s *shared[T]) soon(ctx context.Context, age, wait time.Duration, read func(context.Context) (T, error)) (value T, has bool, err error) {
+	s.mu.Lock()
+	if time.Now().Before(s.until) {
+		defer s.mu.Unlock()
+		return s.value, true, nil
+	}
+	if s.reading == nil {
+		s.reading = make(chan struct{})
+		go s.readFor(context.WithoutCancel(ctx), age, read) // ends within readTimeout
+	}
+	reading := s.reading
+	s.mu.Unlock()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	late := false
+	select {
+	case <-reading:
+	case <-timer.C:
+		late = true
+	case <-ctx.Done():
+		return value, false, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !late && s.err != nil {
+		return value, false, s.err
+	}
+	return s.value, s.read, nil
+}
+
+// readFor reads the value for all who wait for it.
+func (s *shared[T]) readFor(ctx context.Context, age time.Duration, read func(context.Context) (T, error)) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	value, err := read(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err = err; err == nil {
+		s.value, s.read, s.until = value, true, time.Now().Add(age)
+	}
+	close(s.reading)
+	s.reading = nil
 }
 
 // forget makes the next get read anew.
@@ -82,7 +132,7 @@ func (q *request) live() {
 	case "figures":
 		q.livePart(part{"part.figures", func(ctx context.Context) (any, error) { return q.figures(ctx) }}, 2*time.Second)
 	case "queues":
-		q.livePart(part{"part.queues", func(ctx context.Context) (any, error) { return q.figures(ctx) }}, 2*time.Second)
+		q.livePart(part{"part.queued", func(ctx context.Context) (any, error) { return q.figures(ctx) }}, 2*time.Second)
 	default:
 		q.fail(http.StatusNotFound, "error.no_page")
 	}

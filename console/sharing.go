@@ -49,7 +49,7 @@ type sharedView struct {
 // A notice is a task as the merchant that it tells may see it.
 type notice struct {
 	OrderNo, Event string
-	State          bellman.State
+	Told           string // how it went: a state's name, or completed: ended by hand as accepted, which the merchant did not do
 	Address        string // where it goes; empty where that is not for others to know
 	Created        time.Time
 	Next           time.Time // when it is attempted next; zero: it is not
@@ -87,7 +87,7 @@ func (c *Console) showShared(w http.ResponseWriter, r *http.Request) {
 		v.Failure = lang.say(why)
 		q.renderIn("bare.html", status, "shared", v)
 	}
-	if wait := c.views.enter(network(c.proxies.from(r))); wait > 0 {
+	if wait := c.views.enter(network(c.proxies.From(r))); wait > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
 		refuse(http.StatusTooManyRequests, "shared.slow")
 		return
@@ -139,8 +139,7 @@ func (q *request) fillShared(v *sharedView, l *bellman.Link) error {
 	if err != nil {
 		before = bellman.ID{}
 	}
-	began := time.Now()
-	for range maxReads {
+	for s := newSearch(); ; {
 		tasks, next, err := q.reader.List(q.r.Context(), f, before, sharedRows)
 		if err != nil {
 			return err
@@ -168,7 +167,7 @@ func (q *request) fillShared(v *sharedView, l *bellman.Link) error {
 		if !more {
 			return nil
 		}
-		if len(v.Notices) == sharedRows || time.Since(began) > searchTime {
+		if len(v.Notices) == sharedRows || !s.again() {
 			break
 		}
 	}
@@ -192,17 +191,23 @@ func (q *request) told(t *bellman.Task) bool {
 }
 
 func (q *request) noticeOf(t *bellman.Task) (notice, error) {
-	n := notice{OrderNo: t.OrderNo, Event: t.Event, State: t.State, Address: outside(t.URL), Created: t.Created()}
+	n := notice{OrderNo: t.OrderNo, Event: t.Event, Told: t.State.String(), Address: outside(t.URL), Created: t.Created()}
 	if !t.State.Ended() {
 		n.Next = t.Due
 	}
 	if t.Attempts == 0 {
+		if t.State == bellman.Succeeded {
+			n.Told = "completed"
+		}
 		return n, nil
 	}
 	n.Earlier = max(t.Attempts-sharedAttempts, 0)
 	log, err := q.reader.Attempts(q.r.Context(), t.ID, n.Earlier, sharedAttempts)
 	if err != nil {
 		return n, err
+	}
+	if t.State == bellman.Succeeded && !confirmed(t, log, n.Earlier) {
+		n.Told = "completed"
 	}
 	ours := t.URL != "" && n.Address == "" // then what answered is none of the merchant's
 	for _, a := range slices.Backward(log) {
@@ -213,6 +218,13 @@ func (q *request) noticeOf(t *bellman.Task) (notice, error) {
 		n.Attempts = append(n.Attempts, h)
 	}
 	return n, nil
+}
+
+// confirmed reports whether a notice that succeeded was accepted by the merchant: in
+// one of these attempts, or of earlier ones that are not looked at.
+func confirmed(t *bellman.Task, log []bellman.Attempt, earlier int) bool {
+	return earlier > 0 && t.Reason == "accepted" ||
+		slices.ContainsFunc(log, func(a bellman.Attempt) bool { return a.Result == bellman.Accepted })
 }
 
 // carriers has addresses behind a carrier's translation, and of clouds' own services.

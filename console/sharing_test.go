@@ -89,6 +89,46 @@ func TestALinkShowsOneMerchant(t *testing.T) {
 	golden(t, "shared", `<main id="main"><section class="panel notice">`+notices)
 }
 
+// A notice that somebody marked as accepted was not confirmed by its merchant, and the
+// merchant's link does not say so.
+func TestALinkDoesNotConfirmForTheMerchant(t *testing.T) {
+	s := openLinks(t)
+	refused := bellman.Attempt{Started: t0, Result: bellman.ErrorStatus, Status: 500}
+	accepted := bellman.Attempt{Started: t0, Result: bellman.Accepted, Status: 200}
+	many := make([]bellman.Attempt, sharedAttempts+1)
+	for i := range many {
+		many[i] = refused
+	}
+	for i, tt := range []struct {
+		name, reason string
+		log          []bellman.Attempt
+		confirmed    bool
+	}{
+		{"after refusals", "told by telephone", []bellman.Attempt{refused, refused}, false},
+		{"with a reason that sounds so", "accepted", []bellman.Attempt{refused}, false},
+		{"before any attempt", "callback", nil, false},
+		{"after many refusals", "told by telephone", many, false},
+		{"accepted", "accepted", []bellman.Attempt{refused, accepted}, true},
+		{"accepted after it was ended", "callback", []bellman.Attempt{accepted}, true},
+		{"accepted, and sent again often", "accepted", append([]bellman.Attempt{accepted}, many[1:]...), true},
+	} {
+		no := fmt.Sprint("C-", i)
+		to := bellman.Status{State: bellman.Succeeded, Reason: tt.reason, Finished: t0, Version: 2}
+		task := s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1001", OrderNo: no, URL: "https://m.example/notify", Status: to}, t0.Add(time.Duration(i)*time.Hour), tt.log...)
+		if len(tt.log) == 0 {
+			b := bellman.Batch{Changes: []bellman.Change{{ID: task.ID, Version: 1, To: to}}}
+			if err := s.fake.Commit(t.Context(), &b); err != nil || b.Changes[0].Err != nil {
+				t.Fatal(err, b.Changes[0].Err)
+			}
+		}
+		_, path := s.makeLink(t, no)
+		body := s.get(t, path, "Accept-Language: en").body
+		if got, not := strings.Contains(body, "</svg>Confirmed<"), strings.Contains(body, "Ended by us, without your confirmation"); got != tt.confirmed || not == tt.confirmed {
+			t.Errorf("%s: shown as confirmed is %t, as ended by us %t", tt.name, got, not)
+		}
+	}
+}
+
 // Who has a link can do nothing but look, and whoever has none sees one clear page.
 func TestALinkThatShowsNothing(t *testing.T) {
 	s := openLinks(t, testKeys...)
@@ -114,7 +154,7 @@ func TestALinkThatShowsNothing(t *testing.T) {
 		{"changed", "GET", other[:len(other)-2] + "AA", http.StatusForbidden, "not valid"},
 		{"nonsense", "GET", "/shared/x", http.StatusForbidden, "not valid"},
 		{"good", "GET", other, http.StatusOK, "A-1"},
-		{"a form", "POST", other, http.StatusSeeOther, ""}, // as any path that takes an account
+		{"a form", "POST", other, http.StatusUnauthorized, ""}, // as any path that takes an account
 	} {
 		got := s.do(t, tt.method, tt.path, nil, "Accept-Language: en")
 		if got.StatusCode != tt.status || !strings.Contains(got.body, tt.says) {
@@ -180,8 +220,8 @@ func TestMakingLinks(t *testing.T) {
 		}
 	}
 	page, _ := s.makeLink(t, "A-1")
-	if body := s.get(t, "/links").body; !strings.Contains(body, page) || !strings.Contains(body, "A-1") {
-		t.Error("the list does not have the link")
+	if body := s.get(t, "/links").body; !strings.Contains(body, page) || !strings.Contains(body, "A-1") || !strings.Contains(body, `<small class="only-narrow">ops · asks whether`) {
+		t.Error("the list does not have the link, or not by whom and why it was made on a phone")
 	}
 	if body := s.get(t, "/audit?action=link").body; !strings.Contains(body, "asks whether we sent it") || !strings.Contains(body, `href="`+page+`"`) {
 		t.Error("the audit record does not lead to the link")

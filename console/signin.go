@@ -26,11 +26,25 @@ func (q *request) askToSignIn() {
 		q.w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
+	if q.r.Method == http.MethodPost {
+		// The form is lost: it is said at once, and the page that it was on comes again.
+		q.render(http.StatusUnauthorized, "signin", &signInView{view: q.view("page.signin"), To: q.cameFrom(), Wrong: q.visitor.lang.say("signin.undone")})
+		return
+	}
 	to := "/signin"
 	if q.r.Method == http.MethodGet && q.r.URL.RequestURI() != "/" {
 		to += "?" + url.Values{"to": {q.r.URL.RequestURI()}}.Encode()
 	}
 	http.Redirect(q.w, q.r, to, http.StatusSeeOther)
+}
+
+// cameFrom is the page of ours that a form was on.
+func (q *request) cameFrom() string {
+	u, err := url.Parse(q.r.Referer())
+	if err != nil || u.Host != q.r.Host {
+		return "/"
+	}
+	return local(u.RequestURI())
 }
 
 // again is a page that asks for itself once more.
@@ -44,6 +58,7 @@ type signInView struct {
 	*view
 	To    string // where to go then
 	Name  string
+	Over  bool   // the browser has a session that has ended
 	Wrong string // why it was refused; empty: not tried yet
 }
 
@@ -57,7 +72,7 @@ func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, local(r.URL.Query().Get("to")), http.StatusSeeOther)
 		return
 	}
-	q.render(http.StatusOK, "signin", &signInView{view: q.view("page.signin"), To: local(r.URL.Query().Get("to"))})
+	q.render(http.StatusOK, "signin", &signInView{view: q.view("page.signin"), To: local(r.URL.Query().Get("to")), Over: cookie(r, sessionCookie) != ""})
 }
 
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +89,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	refuse := func(status int, why string, values ...any) {
 		q.render(status, "signin", &signInView{view: q.view("page.signin"), To: to, Name: name, Wrong: q.visitor.lang.say(why, values...)})
 	}
-	who := c.proxies.from(r)
+	who := c.proxies.From(r)
 	from := network(who)
 	if wait := c.attempts.enter(from); wait > 0 {
 		seconds := int(wait/time.Second) + 1

@@ -24,12 +24,16 @@ type taskView struct {
 	Kind  string // notify, order
 	Order *Order // nil: the task is no order's
 
+	Held     *held      // what keeps it from being attempted; nil: nothing does
+	WaitsFor bellman.ID // the first task of its ordering key, which has to end before; zero: none
+
+	rules       // that hold for the task now
 	Method      string
 	Header      []field // names and values, sorted
 	Body        shownBody
 	NotifyJSON  shownBody // what an order's merchant is told besides
 	Vars        []field
-	Curl        string // empty: nothing is sent by the task itself
+	Curl        string // empty: nothing is sent by the task itself, or to its queue's address
 	MaxAttempts int    // 0: without end, or not known
 
 	Log     []logged // the newest attempt first
@@ -41,6 +45,57 @@ type taskView struct {
 
 	Reason, When, Outcome string // what was typed into the form that was refused
 	Wrong                 string // why it was; empty: nothing was
+}
+
+// Rules are what a task is attempted by now: its own, its queue's as they were, or its
+// merchant's as they are.
+type rules struct {
+	To                string // where it goes; empty: to its queue's address, or to nobody knows where
+	Nowhere           bool   // it goes to its merchant's address, and none is known
+	Schedule, Success string
+	Timeout           time.Duration
+	Merchants         bellman.Lent // which of the last three are its merchant's
+}
+
+// rules reads what a task is attempted by now.
+func (c *Console) rules(t *bellman.Task) rules {
+	g := c.engine.Guidance(t)
+	r := rules{To: cmp.Or(t.URL, g.URL), Schedule: g.ScheduleOf(t), Success: g.SuccessOf(t), Timeout: g.TimeoutOf(t)}
+	r.Nowhere = r.To == "" && bellman.ToMerchant(t.Endpoint) && g.Endpoint == ""
+	for rule, has := range map[bellman.Lent]bool{bellman.LentSchedule: g.Schedule != "", bellman.LentSuccess: g.Success != "", bellman.LentTimeout: g.Timeout > 0} {
+		if has && t.Lent.Has(rule) {
+			r.Merchants |= rule
+		}
+	}
+	return r
+}
+
+// OfMerchant reports whether a rule is the merchant's: schedule, success or timeout.
+func (r *rules) OfMerchant(rule string) bool {
+	return r.Merchants.Has(map[string]bellman.Lent{"schedule": bellman.LentSchedule, "success": bellman.LentSuccess, "timeout": bellman.LentTimeout}[rule])
+}
+
+// A held task is not attempted for now.
+type held struct {
+	Target string // what is paused: queue/NAME, endpoint/NAME or merchant/NUMBER
+	Pause  *bellman.Pause
+}
+
+// InStep reports whether a task's attempts are those of its schedule, so that they are
+// so many of it: none was made by hand or lost, and the schedule began once.
+func (v *taskView) InStep() bool {
+	t := v.Task
+	switch {
+	case v.MaxAttempts == 0, t.Attempts > v.MaxAttempts:
+		return false
+	case !t.State.Ended():
+		return t.Attempts == t.Step
+	case v.OfMerchant("schedule"): // which may have been another one then
+		return false
+	case t.Attempts == t.Step+1: // the one that ended it is not counted
+		return len(v.Log) > 0 && v.Log[0].Trigger != bellman.ByHand && v.Log[0].Trigger != bellman.BySettle
+	}
+	return t.Attempts == t.Step
 }
 
 // A field is a name and its value.
@@ -86,7 +141,7 @@ func (q *request) taskView() *taskView {
 		return nil
 	}
 	v := &taskView{
-		view: q.view("page.task"), Task: t, Kind: "notify", Method: cmp.Or(t.Method, http.MethodPost), Earlier: earlier,
+		view: q.view("page.task"), Task: t, Kind: "notify", Method: cmp.Or(t.Method, http.MethodPost), Earlier: earlier, rules: q.rules(t),
 		Header: sorted(client.MaskHeaders(t.Header)),
 	}
 	if o, is := q.order(t); is {
@@ -94,17 +149,36 @@ func (q *request) taskView() *taskView {
 		v.Vars = sorted(o.Vars)
 		v.NotifyJSON = showBody(o.NotifyJSON, "")
 	} else {
-		v.Body, v.Curl = showBody(t.Body, contentType(t)), curl(t, v.Method)
-		if s, err := q.schedules.Parse(t.Schedule); err == nil {
+		v.Body, v.Curl = showBody(t.Body, contentType(t)), curl(t, v.To, v.Method)
+		if s, err := q.schedules.Parse(v.Schedule); err == nil {
 			v.MaxAttempts, _ = s.Attempts()
 		}
 	}
 	v.Title = cmp.Or(bounded(plain(cmp.Or(t.OrderNo, t.Key)), 40), t.ID.String()) + " · " + v.Title
-	planned, more := q.planned(t, v.Order != nil)
+	planned, more := q.planned(t, v.Schedule, v.Order != nil)
 	v.Line = line(t, log, planned, more, time.Now())
 	for i := range slices.Backward(log) {
 		a := &log[i]
 		v.Log = append(v.Log, logged{a, showBody([]byte(a.Response), "")})
+	}
+	if !t.State.Ended() {
+		if target, pause := q.engine.Held(t); pause != nil {
+			v.Held = &held{target, pause}
+			if v.did == "once" || v.did == "test" {
+				v.Done = v.lang.say("done.held")
+			}
+		}
+	}
+	if t.OrderingKey != "" && !t.State.Ended() {
+		turn, err := q.reader.Turn(q.r.Context(), t.Queue, t.OrderingKey, t.ID)
+		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // it has just ended
+			q.refuse(err)
+			return nil
+		}
+		v.WaitsFor = turn.Before
+		if v.Held == nil && v.did == "once" && !turn.Before.IsZero() {
+			v.Done = v.lang.say("done.waits")
+		}
 	}
 	if v.Hand, v.HandMore, err = q.byHand(t); err != nil {
 		q.refuse(err)
@@ -138,19 +212,28 @@ func sorted(m map[string]string) []field {
 }
 
 const (
-	maxByHand = 2000 // records of the audit that are looked at for one task
+	maxByHand = 2000 // records of the audit that are looked at for one page
 	byHandAge = 60 * time.Millisecond
 )
 
-// byHand finds what was done with a task by hand. Records are kept by time alone:
-// they are read from the task's last change back to its creation, as far as that
-// is quick.
-func (q *request) byHand(t *bellman.Task) (found []bellman.Audit, more bool, err error) {
-	if int(t.Version) <= 1+t.Attempts {
-		return nil, false, nil // every change was an attempt's
+// byHand finds what was done with tasks by hand, the newest first. Records are kept by
+// time alone: they are read from the tasks' last change back to their creation, as far
+// as that is quick.
+func (q *request) byHand(tasks ...*bellman.Task) (found []bellman.Audit, more bool, err error) {
+	wanted := make(map[string]bool, len(tasks))
+	var over span
+	for _, t := range tasks {
+		if int(t.Version) > 1+t.Attempts { // else every change was an attempt's
+			wanted[t.ID.String()] = true
+			over.widen(t.Created())
+			over.widen(t.Updated)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, false, nil
 	}
 	began := time.Now()
-	before := t.Updated.Add(time.Millisecond)
+	before := over.end.Add(time.Millisecond)
 	for seen := 0; seen < maxByHand && time.Since(began) < byHandAge; {
 		const page = 200
 		records, err := q.reader.Audits(q.r.Context(), before, page)
@@ -158,10 +241,10 @@ func (q *request) byHand(t *bellman.Task) (found []bellman.Audit, more bool, err
 			return nil, false, err
 		}
 		for _, r := range records {
-			if r.At.Before(t.Created()) {
+			if r.At.Before(over.start) {
 				return found, false, nil
 			}
-			if r.Target == t.ID.String() {
+			if wanted[r.Target] {
 				found = append(found, r)
 			}
 		}
@@ -183,13 +266,13 @@ func (q *request) taskAction() {
 	form := q.r.PostForm
 	action, reason, when := form.Get("action"), strings.TrimSpace(form.Get("reason")), strings.TrimSpace(form.Get("when"))
 	outcome := form.Get("outcome")
-	how := when
+	how, zone := when, form.Get("zone")
 	if action == "complete" {
 		how = outcome
 	}
-	err := q.actOn(t, action, reason, how)
+	err := q.actOn(t, action, reason, how, zone)
 	if err == nil {
-		q.goTo("/tasks/" + t.ID.String() + "?done=" + action)
+		q.goDone("/tasks/"+t.ID.String(), action)
 		return
 	}
 	v := q.taskView()
@@ -231,19 +314,22 @@ func (q *request) wrong(err error) (status int, text string) {
 		return http.StatusUnprocessableEntity, q.visitor.lang.say(string(mistake))
 	}
 	status, text, detail := q.meaning(err)
-	if detail != "" {
+	switch invalid := (*bellman.Invalid)(nil); {
+	case errors.As(err, &invalid):
+		text += " " + detail
+	case detail != "":
 		text += " (" + strings.ReplaceAll(detail, "bellman: ", "") + ")"
 	}
 	return status, text
 }
 
-// actOn does something with a task; how is when it is to be attempted next, or what
-// it ended as.
-func (q *request) actOn(t *bellman.Task, action, reason, how string) error {
+// actOn does something with a task; how is when it is to be attempted next, as the clocks
+// of zone show it, or what it ended as.
+func (q *request) actOn(t *bellman.Task, action, reason, how, zone string) error {
 	if !reasoned(reason) {
 		return errReason
 	}
-	ctx, by := q.r.Context(), bellman.By{Who: q.visitor.Who, Reason: reason}
+	ctx, by := q.r.Context(), q.by(reason)
 	var err error
 	switch action {
 	case "once", "restart":
@@ -251,7 +337,7 @@ func (q *request) actOn(t *bellman.Task, action, reason, how string) error {
 	case "cancel":
 		_, err = q.engine.Cancel(ctx, t.ID, by)
 	case "reschedule":
-		due, ok := moment(how, time.Now())
+		due, ok := moment(how, zone, time.Now())
 		if !ok {
 			return errWhen
 		}
@@ -264,11 +350,20 @@ func (q *request) actOn(t *bellman.Task, action, reason, how string) error {
 	return err
 }
 
-// moment reads a time (RFC 3339) or a duration from now.
-func moment(text string, now time.Time) (time.Time, bool) {
+// moment reads a duration from now, or a time: RFC 3339, or as a page shows it, which is
+// in the viewer's zone with the script, and UTC without.
+func moment(text, zone string, now time.Time) (time.Time, bool) {
 	if d, err := schedule.ParseDuration(text); err == nil {
 		return now.Add(d), true
 	}
-	at, err := time.Parse(time.RFC3339, text)
-	return at, err == nil && at.Year() >= 1970 && at.Sub(now) <= maxAhead
+	text, utc := strings.CutSuffix(text, " UTC")
+	if utc {
+		zone = ""
+	}
+	clocks, err := time.LoadLocation(zone)
+	if err != nil {
+		clocks = nil
+	}
+	at, ok := wallTime(text, clocks)
+	return at, ok && at.Sub(now) <= maxAhead
 }

@@ -214,6 +214,14 @@ func outcome(a *bellman.Attempt) string {
 	return "–"
 }
 
+// outcome is what a query or a close was read as, or else how it went.
+func (l *language) outcome(a *bellman.Attempt) string {
+	if tone(a.Reading) == "" {
+		return l.named("result", a.Result)
+	}
+	return l.named("reading", a.Reading)
+}
+
 // classOf is how an attempt is drawn: by what its answer says, where that was read.
 func classOf(a *bellman.Attempt) string {
 	switch tone(a.Reading) {
@@ -250,14 +258,14 @@ func tone(reading string) string {
 }
 
 // planned are the due times of the attempts to come if each starts when it is due,
-// the next one first; more says that there are others. Of an order only the next
-// is known: what follows hangs on its answer.
-func (c *Console) planned(t *bellman.Task, order bool) (due []time.Time, more bool) {
+// the next one first, on the schedule that it follows now; more says that there are
+// others. Of an order only the next is known: what follows hangs on its answer.
+func (c *Console) planned(t *bellman.Task, follows string, order bool) (due []time.Time, more bool) {
 	if t.State.Ended() || t.Due.IsZero() {
 		return nil, false
 	}
 	due = append(due, t.Due)
-	s, err := c.schedules.Parse(t.Schedule)
+	s, err := c.schedules.Parse(follows)
 	if err != nil || order {
 		return due, true
 	}

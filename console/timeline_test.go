@@ -34,7 +34,7 @@ func TestPlanned(t *testing.T) {
 			Before: &bellman.Before{Due: t0.Add(15 * time.Second)}}}, false, at(1, 15, 45), false},
 		{"an order", bellman.Task{Schedule: "3s*", Status: bellman.Status{Began: t0, Due: t0.Add(3 * time.Second)}}, true, at(3), true},
 	} {
-		got, more := c.planned(&tt.task, tt.order)
+		got, more := c.planned(&tt.task, tt.task.Schedule, tt.order)
 		same := len(got) == len(tt.want) && more == tt.more
 		for i := range got {
 			same = same && got[i].Equal(tt.want[i])
@@ -43,7 +43,7 @@ func TestPlanned(t *testing.T) {
 			t.Errorf("%s: %v, more %t; want %v, %t", tt.name, got, more, tt.want, tt.more)
 		}
 	}
-	got, more := c.planned(&bellman.Task{Schedule: "5m*", Status: bellman.Status{Began: t0, Due: t0}}, false)
+	got, more := c.planned(&bellman.Task{Status: bellman.Status{Began: t0, Due: t0}}, "5m*", false)
 	if len(got) != maxPlanned || !more {
 		t.Errorf("without end: %d attempts, more %t; want %d, true", len(got), more, maxPlanned)
 	}

@@ -28,13 +28,14 @@ var families = map[string][]string{
 	"trigger":    names(bellman.BySchedule, bellman.ByHand, bellman.BySettle, bellman.ByTakeover),
 	"action":     {"query", "close", "reverse"},
 	"body":       {"json", "form", "text", "binary"},
-	"did":        {"resend", "cancel", "reschedule", "complete", "settle", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup"},
-	"reason": {"accepted", "attempts_used_up", "max_age", "gave_up", "cancelled", "callback", "unreadable",
+	"did":        {"resend", "restart", "cancel", "reschedule", "complete", "settle", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup"},
+	"reason": {"accepted", "attempts_used_up", "max_age", "gave_up", "cancelled", "superseded", "callback", "unreadable",
 		"paid", "paid_refunded", "closed", "revoked", "failed", "unknown"},
 	"scheme":     schemes,
 	"imported":   {"created", "changed", "same", "refused"},
+	"source":     {"connecting", "consuming", "paused", "stopped"},
 	"link.state": {"good", "expired", "revoked"},
-	"told":       names(bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled),
+	"told":       append(names(bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled), "completed"),
 	"life":       lives,
 	"field":      append(slices.Clone(wishes), "id"), // wishes by name, where one could not be read
 }

@@ -32,6 +32,10 @@ type Rules struct {
 
 	// Merchants says what is known of the merchants that tasks name; nil: nothing is.
 	Merchants Merchants
+
+	// PropagateTrace sends traceparent and tracestate of the attempt's span, where there
+	// is one, in the place of those that a task has.
+	PropagateTrace bool
 }
 
 // A Handler makes the attempts of one queue. It is safe for concurrent use.
@@ -45,12 +49,13 @@ type Handler struct {
 	signer sign.Signer // nil: none
 
 	merchants Merchants // nil: none
+	propagate bool
 }
 
 // Handler returns the handler of a queue with these rules. An error names the
 // rule that is wrong. The secrets are read now.
 func (c *Client) Handler(r Rules) (*Handler, error) {
-	h := &Handler{client: c, url: r.URL, method: cmp.Or(r.Method, http.MethodPost), text: cmp.Or(r.Success, "success_text"), merchants: r.Merchants}
+	h := &Handler{client: c, url: r.URL, method: cmp.Or(r.Method, http.MethodPost), text: cmp.Or(r.Success, "success_text"), merchants: r.Merchants, propagate: r.PropagateTrace}
 	if !isMethod(h.method) {
 		return nil, fmt.Errorf("deliver: method: %s", wantMethod)
 	}

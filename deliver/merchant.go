@@ -111,6 +111,9 @@ func (h *Handler) Guide(ctx context.Context, task *bellman.Task) (bellman.Guidan
 		return bellman.Guidance{}, err
 	}
 	g := bellman.Guidance{Schedule: m.Schedule, Success: m.Success, Timeout: m.Timeout}
+	if task.URL == "" {
+		g.URL = m.URL
+	}
 	if !bellman.ToMerchant(task.Endpoint) {
 		return g, nil
 	}

@@ -62,6 +62,9 @@ func TestMerchantAddress(t *testing.T) {
 		if err != nil || task.Endpoint != tt.becomes || g.Endpoint != tt.goes {
 			t.Errorf("%+v: %v; endpoint %q, goes to %q", tt, err, task.Endpoint, g.Endpoint)
 		}
+		if told := tt.no == "M1" && tt.url == ""; told != (g.URL == "https://m1.example/n") || !told && g.URL != "" {
+			t.Errorf("%+v: goes to %q", tt, g.URL)
+		}
 		if limited := tt.goes == "https://m1.example:443"; limited != (g.Concurrency == 3) {
 			t.Errorf("%+v: limits %+v", tt, g)
 		}

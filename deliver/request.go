@@ -23,6 +23,9 @@ var (
 func (h *Handler) request(ctx context.Context, task *bellman.Task, number int, to address, signer sign.Signer) (*http.Request, error) {
 	id := task.ID.String()
 	header := h.header(task, id, number, signer)
+	if h.propagate {
+		field.Propagate(header, bellman.TraceOf(ctx))
+	}
 	body := task.Body
 	if signer != nil {
 		m := sign.Message{ID: id, Time: time.Now(), Header: header, Query: to.url.RawQuery, Body: body}

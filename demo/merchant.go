@@ -83,7 +83,9 @@ func (m *merchant) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the caller is gone
 	}
-	_ = json.Unmarshal(body, &about) // what is no JSON is about no order
+	if err := json.Unmarshal(body, &about); err != nil {
+		about.OrderNo = "" // what is no JSON is about no order
+	}
 	says := m.hear(about.OrderNo)
 	m.timeline.say("merchant", fmt.Sprintf("is told: %s %s, attempt %s", r.Method, r.URL.Path, r.Header.Get("Bellman-Attempt")),
 		fmt.Sprintf("answers %d %q", says.status, says.body))

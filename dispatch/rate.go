@@ -7,19 +7,23 @@ import "time"
 type rate struct {
 	every int64 // ns between attempts; 0: no limit
 	slack int64 // ns an attempt may be ahead of its turn
-	turn  int64 // when the next attempt would go if they were spaced evenly
+	turn  int64 // when the next attempt would go if they were spaced evenly; 0: none has gone
 }
 
 const burst = 20 * int64(time.Millisecond)
 
-// set changes the rate to so many a second; 0 means no limit.
+// set changes the rate to so many a second; 0 means no limit. The next attempt goes
+// when it would if the rate had been this one at the last.
 func (r *rate) set(perSecond float64) {
 	if perSecond <= 0 {
 		*r = rate{}
 		return
 	}
-	r.every = max(int64(float64(time.Second)/perSecond), 1)
-	r.slack = max(burst-r.every, 0)
+	every := max(int64(float64(time.Second)/perSecond), 1)
+	if r.every != 0 && r.turn != 0 {
+		r.turn += every - r.every
+	}
+	r.every, r.slack = every, max(burst-every, 0)
 }
 
 // at returns when the next attempt may go.

@@ -122,12 +122,15 @@ type QueueState struct {
 	Waiting   int
 	OldestDue int64 // 0 if nothing waits
 	Paused    bool
+
+	// OldestFree is OldestDue of what no pause and no breaker holds.
+	OldestFree int64
 }
 
 // Queues returns the state of every queue, in no order. It looks at every line,
 // and gives way to others between every few hundred.
 func (d *D[T]) Queues() []QueueState {
-	oldest := make(map[string]int64)
+	oldest, free := make(map[string]int64), make(map[string]int64)
 	for from := -1; ; {
 		d.mu.Lock()
 		c := &d.core
@@ -142,6 +145,10 @@ func (d *D[T]) Queues() []QueueState {
 				if o, seen := oldest[l.queue.name]; !seen || due < o {
 					oldest[l.queue.name] = due
 				}
+				held := l.queue.paused || l.endpoint.paused || l.endpoint.breaker.state != Closed
+				if o, seen := free[l.queue.name]; !held && (!seen || due < o) {
+					free[l.queue.name] = due
+				}
 			}
 		}
 		if stop > 0 {
@@ -151,7 +158,7 @@ func (d *D[T]) Queues() []QueueState {
 		all := make([]QueueState, 0, len(c.queues))
 		for _, q := range c.queues {
 			all = append(all, QueueState{Name: q.name, InFlight: q.inFlight, Waiting: q.waiting,
-				OldestDue: oldest[q.name], Paused: q.paused})
+				OldestDue: oldest[q.name], OldestFree: free[q.name], Paused: q.paused})
 		}
 		d.mu.Unlock()
 		return all

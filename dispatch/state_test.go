@@ -231,3 +231,30 @@ func TestConcurrent(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What a breaker or a pause holds is not what waits in vain.
+func TestOldestFree(t *testing.T) {
+	d := New[string](Options{BreakAfter: 3})
+	push(d, 1, Rules{Queue: "q", Endpoint: "down"}, 100)
+	push(d, 50, Rules{Queue: "q", Endpoint: "up"}, 1)
+	oldest := func(due, free int64) {
+		t.Helper()
+		if q := d.Queues()[0]; q.OldestDue != due || q.OldestFree != free {
+			t.Errorf("oldest %d, free %d; want %d and %d", q.OldestDue, q.OldestFree, due, free)
+		}
+	}
+	oldest(1, 1)
+	for e, _ := d.Endpoint("down"); e.Breaker != Open; e, _ = d.Endpoint("down") {
+		ticket, _, ok := d.Next(10)
+		if !ok {
+			t.Fatal("nothing is next, and the breaker is not open")
+		}
+		d.Done(10, ticket, Down)
+		if e, _ := d.Endpoint("up"); e.Waiting == 0 {
+			push(d, 50, Rules{Queue: "q", Endpoint: "up"}, 1)
+		}
+	}
+	oldest(1, 50)
+	d.PauseEndpoint(20, "up")
+	oldest(1, 0)
+}

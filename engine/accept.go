@@ -40,6 +40,7 @@ func (e *Engine) addAll(ctx context.Context, refused error, tasks []*bellman.Tas
 		}
 		return results
 	}
+	e.follows(ctx, tasks)
 	adds := make([]bellman.Add, 0, len(tasks))
 	at := make([]int, 0, len(tasks)) // adds[i] is tasks[at[i]]
 	now := e.clock.now()
@@ -63,6 +64,9 @@ func (e *Engine) addAll(ctx context.Context, refused error, tasks []*bellman.Tas
 		case !a.Existing.IsZero():
 			results[j].ID, results[j].Existing = a.Existing, true
 		}
+	}
+	if e.options.Tracer != nil {
+		e.options.Tracer.Added(ctx, tasks, results)
 	}
 	return results
 }
@@ -141,6 +145,12 @@ func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
 		if _, err := schedule.ParseRepeat(t.Repeat); err != nil {
 			invalid.Add("repeat", err.Error())
 		}
+	}
+	switch {
+	case t.OrderingKey != "" && t.Repeat != "":
+		invalid.Add("ordering_key", "is given, and repeat: give one of them, for those behind a task that repeats would wait for ever")
+	case t.OrderingKey == "" && t.Supersedes:
+		invalid.Add("supersedes", "is given without ordering_key, which says what is superseded")
 	}
 	began := now.Truncate(time.Millisecond)
 	switch {

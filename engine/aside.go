@@ -34,12 +34,24 @@ func (l *loader) setAside(ctx context.Context, it *item, now time.Time) {
 	to.Look = roundUp(l.asideUntil(it.Line, now))
 	to.Updated = now
 	l.release(it)
-	l.asides.Add(1)
-	l.keep(&flight{
-		item:   it,
-		task:   it.task,
-		change: bellman.Change{ID: it.ID, Version: it.Version, To: to, Of: it.task},
-	})
+	l.layAside(it, to, nil)
+}
+
+// layAside writes what becomes of a task that is not attempted now, and was taken out of
+// its line (hand.setAside). An attempt of it that was announced before its last owner died
+// is logged: with a look to come it would pass for one that another node is making. Of one
+// that goes to another shard its next owner logs it.
+func (e *Engine) layAside(it *item, to bellman.Status, waits *waiting) {
+	t := it.task
+	f := &flight{item: it, task: t, aside: true, waits: waits}
+	f.change = bellman.Change{ID: t.ID, Version: t.Version, To: to, Of: t}
+	if t.Trigger == bellman.ByTakeover && to.Shard == t.Shard {
+		f.change.Attempt = e.lostAttempt(t)
+		f.change.To.Attempts++
+		f.change.To.Trigger = bellman.BySchedule
+	}
+	e.asides.Add(1)
+	e.keep(f)
 }
 
 // asideUntil says when a line's next task that is set aside should be looked at:

@@ -90,6 +90,20 @@ func (w *wire) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
 	return w.Store.Task(ctx, id)
 }
 
+func (w *wire) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (bellman.Turn, error) {
+	if w.cut.Load() {
+		return bellman.Turn{}, errCut
+	}
+	return w.Store.Turn(ctx, queue, orderingKey, id)
+}
+
+func (w *wire) Ordered(ctx context.Context, queue, orderingKey string, limit int) ([]bellman.ID, error) {
+	if w.cut.Load() {
+		return nil, errCut
+	}
+	return w.Store.Ordered(ctx, queue, orderingKey, limit)
+}
+
 func (w *wire) Load(ctx context.Context, entries []bellman.Entry) ([]*bellman.Task, error) {
 	if w.cut.Load() {
 		return nil, errCut

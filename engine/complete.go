@@ -60,7 +60,7 @@ func (e *Engine) completeBy(completer bellman.Completer, c *bellman.Change, t *b
 	if v.Data != nil {
 		c.To.Data = v.Data
 	}
-	c.Follow = e.follow(t, v.Follow, nil)
+	c.Follow = e.follow(t, v.Follow, nil, nil)
 	return nil
 }
 

@@ -210,25 +210,37 @@ func (p portion) serves(q *Queue, endpoint string) bool {
 }
 
 // shardFor returns the shard of a new task: where its queue has no limits, one of
-// this node's, which fires it soonest.
+// this node's, which fires it soonest. Those of an ordering key go to one shard.
 func (e *Engine) shardFor(t *bellman.Task, q *Queue) uint16 {
-	random := uint16(t.ID[14])<<8 | uint16(t.ID[15])
+	random := chance(t)
 	if e.sole {
 		return e.leases.pick(random)
 	}
 	var g bellman.Guidance
 	if bellman.ToMerchant(t.Endpoint) {
-		g = e.guidance(t)
+		g = e.Guidance(t)
 	}
 	under := q.under(limits(&g))
-	if !under.cut() {
+	place := random
+	switch {
+	case under.cut():
+		place = under.place(goes(t, &g), random)
+	case t.OrderingKey == "":
 		return e.leases.pick(random)
 	}
-	place := under.place(goes(t, &g), random)
 	if n := e.leases.count(); n > 0 {
 		place = uint16(int(place) % n)
 	}
 	return place
+}
+
+// chance is the number by which a task's shard is drawn: a random one, or one that
+// tasks of an ordering key have in common.
+func chance(t *bellman.Task) uint16 {
+	if t.OrderingKey != "" {
+		return uint16(weight(0, "ordering "+t.Queue+"\x00"+t.OrderingKey) >> 48)
+	}
+	return uint16(t.ID[14])<<8 | uint16(t.ID[15])
 }
 
 // movedAgain is how long a task rests that was moved before: nodes whose limits differ,
@@ -251,14 +263,17 @@ func (e *Engine) sentHome(it *item, g *bellman.Guidance) bool {
 	}
 	now := e.clock.now()
 	to := t.Status
-	to.Shard = uint16(int(q.place(endpoint, uint16(rand.Uint32()))) % shards)
+	random := uint16(rand.Uint32())
+	if t.OrderingKey != "" {
+		random = chance(t)
+	}
+	to.Shard = uint16(int(q.place(endpoint, random)) % shards)
 	to.Look = roundUp(now) // so that its owner finds it without being told
 	if t.Look.After(t.Due) && t.Look.Sub(t.Updated) <= movedAgain {
 		to.Look = roundUp(now.Add(movedAgain))
 	}
 	to.Updated = now
-	e.asides.Add(1)
-	e.keep(&flight{item: it, task: t, change: bellman.Change{ID: t.ID, Version: t.Version, To: to, Of: t}})
+	e.layAside(it, to, nil)
 	return true
 }
 

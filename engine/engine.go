@@ -43,6 +43,7 @@ type Options struct {
 
 	Logger   *slog.Logger     // default: slog.Default()
 	Observer bellman.Observer // told what happens; may be nil
+	Tracer   bellman.Tracer   // makes spans of it; nil: there are none
 
 	Flow      Flow
 	Retention Retention
@@ -79,10 +80,12 @@ type Engine struct {
 	dispatch *dispatch.D[*item]
 	watch    *watch
 	pauses   pauses
+	strays   strays
 	cluster  cluster
 	hints    hints
 	gifts    gifts
 	found    found
+	order    order
 	moves    moves
 
 	schedules schedule.Cache
@@ -92,6 +95,7 @@ type Engine struct {
 	attempts context.Context
 	cutOff   context.CancelFunc
 	flights  sync.WaitGroup
+	workers  workers
 
 	// patience ends when a stop waits no longer for a store that takes nothing.
 	patience  context.Context
@@ -103,7 +107,9 @@ type Engine struct {
 	resumedAt atomic.Int64  // when a pause ended, Unix ms, until the loader has seen it
 	poke      chan struct{} // wakes the ticker
 	looks     chan struct{} // wakes keepShards
+	crowded   chan struct{} // wakes keepHouse
 	nextMs    atomic.Int64  // when the ticker wakes by itself
+	firedAt   atomic.Int64  // when the ticker last came round and could have started attempts, Unix ns of the wall clock; 0: not yet
 	content   atomic.Int64  // bytes of tasks' contents in hand
 	usual     atomic.Int64  // bytes of a task's content, of those read last
 	asides    atomic.Int64  // tasks being set aside
@@ -119,7 +125,9 @@ type Engine struct {
 	backMs     atomic.Int64                   // the loader has overdue tasks before it, from this look on; noTime: none
 	behind     atomic.Pointer[map[peers]bool] // whose due tasks wait on disk, since their lines are full; nil: nobody's
 	overloaded atomic.Bool
-	flow       atomic.Pointer[bellman.Intake] // as the meter read it last; nil before
+	moved      struct{ added, attempted atomic.Int64 } // tasks, since the start: how a backlog may have changed
+	flow       atomic.Pointer[bellman.Intake]          // as the meter read it last; nil before
+	crowdedAt  atomic.Int64                            // when netAdded is as large, the intake is measured anew
 	resumed    atomic.Pointer[Resumed]
 }
 
@@ -187,7 +195,7 @@ func build(o Options) (*Engine, error) {
 		},
 		gifts: gifts{wake: make(chan struct{}, 1)},
 		lane:  newLane(),
-		hand:  newHand(now),
+		hand:  newHand(c),
 		watch: newWatch(o.Observer, c),
 		dispatch: dispatch.New[*item](dispatch.Options{
 			Ceiling:   o.MaxInFlight,
@@ -197,10 +205,13 @@ func build(o Options) (*Engine, error) {
 		kick: make(chan struct{}, 1),
 		poke: make(chan struct{}, 1),
 
-		looks: make(chan struct{}, 1),
+		looks:   make(chan struct{}, 1),
+		crowded: make(chan struct{}, 1),
 
 		started: make(chan struct{}),
 	}
+	e.order = order{lane: e.lane, chains: make(map[chain]passing), wake: make(chan struct{}, passers)}
+	e.hand.freed = func(c chain) { e.order.push(c, passing{superseded: true}) }
 	e.nextMs.Store(noTime)
 	e.backMs.Store(noTime)
 	if s, ok := o.Store.(interface{ Sole() bool }); ok {
@@ -237,6 +248,7 @@ func (e *Engine) SetQueues(queues []Queue) error {
 	}
 	e.queues.Store(&named)
 	e.relimit()
+	e.comeBack() // there may be room for what was set aside
 	return nil
 }
 
@@ -266,6 +278,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	var commits sync.WaitGroup
 	commits.Go(func() { e.commitAll(outlive) })
+	for range passers {
+		commits.Go(e.passAll)
+	}
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -357,6 +372,7 @@ func (e *Engine) stop(loops, commits *sync.WaitGroup) {
 	landed := make(chan struct{})
 	go func() {
 		e.flights.Wait()
+		e.workers.close()
 		close(landed)
 	}()
 	timer := time.NewTimer(e.options.StopTimeout)
@@ -375,6 +391,7 @@ func (e *Engine) stop(loops, commits *sync.WaitGroup) {
 	giving.Wait()
 	e.cutOff()
 	e.lane.close()
+	e.order.close()
 	commits.Wait()
 	e.watch.close()
 }
@@ -390,11 +407,15 @@ func (e *Engine) Ready(context.Context) error {
 	return nil
 }
 
-// sleepUntil waits until a time in Unix ms (noTime: without end), or until the
-// ticker is wanted earlier.
+// signOfLife is how long the ticker sleeps at most: what watches Gauges.Fired
+// from outside learns within a multiple of it that nothing is fired any more.
+const signOfLife = 5 * time.Second
+
+// sleepUntil waits until a time in Unix ms (noTime: without end), for signOfLife
+// at most, or until the ticker is wanted earlier.
 func (e *Engine) sleepUntil(ctx context.Context, ms int64) {
 	e.nextMs.Store(ms)
-	wait := time.Hour
+	wait := signOfLife
 	if ms != noTime {
 		wait = min(e.clock.until(time.UnixMilli(ms)), wait)
 	}

@@ -17,7 +17,7 @@ func (e *Engine) recordable(ops []*op) []*op {
 	for _, o := range ops {
 		switch {
 		case o.flight != nil && !o.flight.item.parked && !e.leases.holds(o.flight.task.Shard):
-			if o.flight.change.Attempt == nil {
+			if o.flight.aside {
 				e.asides.Add(-1)
 			} else {
 				lost++

@@ -28,7 +28,9 @@ type QueueReport struct {
 	Waiting    int            `json:"waiting"`
 	InFlight   int            `json:"in_flight"`
 	Oldest     time.Time      `json:"oldest"`
+	OldestFree time.Time      `json:"oldest_free"`
 	LastMinute bellman.Counts `json:"last_minute"`
+	FailedHour int64          `json:"failed_hour"`
 }
 
 // A Tally counts what happened since a moment.
@@ -79,9 +81,9 @@ func (e *Engine) Report(ctx context.Context, ask bellman.FiguresAsk) Report {
 			names[st.Name] = i
 		}
 		for name, i := range names {
-			q := QueueReport{Name: name, LastMinute: e.watch.history.lastMinute(now, name)}
+			q := QueueReport{Name: name, LastMinute: e.watch.history.lastMinute(now, name), FailedHour: e.watch.history.failedHour(now, name)}
 			if i >= 0 {
-				q.Waiting, q.InFlight, q.Oldest = states[i].Waiting, states[i].InFlight, atNs(states[i].OldestDue)
+				q.Waiting, q.InFlight, q.Oldest, q.OldestFree = states[i].Waiting, states[i].InFlight, atNs(states[i].OldestDue), atNs(states[i].OldestFree)
 			}
 			r.Queues = append(r.Queues, q)
 		}
@@ -159,7 +161,9 @@ func (e *Engine) sum(ctx context.Context, ask bellman.FiguresAsk, others []Repor
 					q.Waiting += o.Waiting
 					q.InFlight += o.InFlight
 					q.OldestOverdue = sooner(q.OldestOverdue, o.Oldest)
+					q.OldestFree = sooner(q.OldestFree, o.OldestFree)
 					q.LastMinute = sumCounts(q.LastMinute, o.LastMinute)
+					q.FailedHour += o.FailedHour
 				}
 			}
 		}
@@ -244,10 +248,14 @@ func sumGauges(a, b bellman.Gauges) bellman.Gauges {
 		Waiting:        a.Waiting + b.Waiting,
 		OldestWaiting:  sooner(a.OldestWaiting, b.OldestWaiting),
 		Loaded:         a.Loaded + b.Loaded,
+		Stray:          a.Stray + b.Stray,
 		Uncommitted:    a.Uncommitted + b.Uncommitted,
 		OldestOverdue:  sooner(a.OldestOverdue, b.OldestOverdue),
 		Endpoints:      max(a.Endpoints, b.Endpoints), // many are known to several
 		BreakersOpen:   max(a.BreakersOpen, b.BreakersOpen),
+		Refusing:       a.Refusing + b.Refusing,
+		Started:        later(a.Started, b.Started),
+		SlowCommit:     max(a.SlowCommit, b.SlowCommit),
 		RefusedFollows: a.RefusedFollows + b.RefusedFollows,
 	}
 }

@@ -14,11 +14,14 @@ import (
 
 // tick is the goroutine that watches the time: it brings what becomes due from
 // the wheel to the lines, and wakes the dispatcher when a rate or a probe
-// allows it to go on.
+// allows it to go on. It comes round every 5 s at least, and says so in firedAt.
 func (e *Engine) tick(ctx context.Context) error {
 	fired := make([]wheel.Fired[*item], maxChunk)
 	due := make([]*item, 0, maxChunk)
 	for ctx.Err() == nil {
+		if e.firing() {
+			e.firedAt.Store(e.options.Wall().UnixNano())
+		}
 		now := e.clock.now()
 		var more bool
 		var next int64
@@ -139,7 +142,7 @@ func (e *Engine) open(it *item, now time.Time) {
 	if !ok {
 		e.stray(it.task.Queue)
 	}
-	g := e.guidance(it.task)
+	g := e.Guidance(it.task)
 	e.dispatch.Open(now.UnixNano(), uint64(it.Line), e.rulesOf(q, it.task, &g))
 }
 
@@ -152,7 +155,8 @@ func (e *Engine) pump() {
 		if !ok {
 			return
 		}
-		e.flights.Go(func() { e.work(ticket, it) })
+		e.flights.Add(1)
+		e.workers.do(job{ticket, it}, e.begin)
 	}
 }
 
@@ -160,6 +164,12 @@ func (e *Engine) pump() {
 // not be recorded.
 func (e *Engine) firing() bool {
 	return !e.stopping.Load() && !e.lane.ailing() && e.leases.trusting()
+}
+
+// begin is what a worker does.
+func (e *Engine) begin(j job) {
+	defer e.flights.Done()
+	e.work(j.ticket, j.item)
 }
 
 // work makes an attempt, and whatever the dispatcher has next, until it has
@@ -191,7 +201,7 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 		e.release(it)
 		e.fetchOne(e.attempts, it)
 	}
-	g := e.guidance(it.task)
+	g := e.Guidance(it.task)
 	if e.rerouted(ticket, it, &g) {
 		return dispatch.Skipped
 	}
@@ -203,7 +213,10 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	if it.task != nil && (e.sentHome(it, &g) || e.heldBack(it)) {
 		return dispatch.Skipped
 	}
-	if it.task == nil || !e.hand.fly(it, timeout(it.task, &g)) || it.suspect && !e.suspected(it) {
+	if it.task != nil && it.task.OrderingKey != "" && !e.itsTurn(it) {
+		return dispatch.Skipped
+	}
+	if it.task == nil || !e.hand.fly(it, g.TimeoutOf(it.task)) || it.suspect && !e.suspected(it) {
 		return dispatch.Skipped
 	}
 	if !e.leases.trusting() { // no longer: the store took its time
@@ -227,7 +240,7 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	f.attempt = bellman.Attempt{
 		Number:  t.Attempts + 1,
 		Trigger: t.Trigger,
-		Due:     t.Due,
+		Due:     dueInTurn(t, now),
 		Started: now,
 		Node:    e.leases.base,
 	}
@@ -235,6 +248,7 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 		f.attempt.Trigger = bellman.ByTakeover
 	}
 	ctx, cancel := context.WithTimeout(e.attempts, it.limit)
+	ctx = e.beginSpan(ctx, f)
 	f.verdict = e.attempt(ctx, q, t, f.attempt.Number)
 	f.attempt.Took = e.clock.now().Sub(now)
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
@@ -264,7 +278,7 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 func (e *Engine) attempt(ctx context.Context, q Queue, t *bellman.Task, number int) (v bellman.Verdict) {
 	defer func() {
 		if p := recover(); p != nil {
-			e.log.Error("handler panicked", "task", t.ID, "queue", t.Queue, "attempt", number, "err", p, "stack", string(debug.Stack()))
+			e.log.Error("handler panicked", "task", t.ID, traceID(t), "queue", t.Queue, "attempt", number, "err", p, "stack", string(debug.Stack()))
 			v = bellman.Verdict{Result: bellman.Refused, Error: fmt.Sprintf("handler panicked: %v", p)}
 		}
 	}()

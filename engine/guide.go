@@ -21,9 +21,9 @@ func guideOf(q *Queue, t *bellman.Task) (bellman.Guide, bool) {
 	return g, ok
 }
 
-// guidance is what holds for a task now, beside what is its own and its queue's.
+// Guidance is what holds for a task now, beside what is its own and its queue's.
 // Where that cannot be found out, nothing does: the handler says so when it attempts.
-func (e *Engine) guidance(t *bellman.Task) bellman.Guidance {
+func (e *Engine) Guidance(t *bellman.Task) bellman.Guidance {
 	if t == nil || t.MerchantNo == "" {
 		return bellman.Guidance{}
 	}
@@ -48,7 +48,7 @@ func (e *Engine) lend(q *Queue, t *bellman.Task, missing bellman.Lent) {
 		return
 	}
 	t.Lent = missing
-	g := e.guidance(t)
+	g := e.Guidance(t)
 	if missing.Has(bellman.LentSchedule) {
 		t.Schedule = cmp.Or(g.Schedule, t.Schedule)
 	}
@@ -58,22 +58,6 @@ func (e *Engine) lend(q *Queue, t *bellman.Task, missing bellman.Lent) {
 	if missing.Has(bellman.LentTimeout) {
 		t.Timeout = cmp.Or(g.Timeout, t.Timeout)
 	}
-}
-
-// scheduleText is the schedule that a task follows now.
-func scheduleText(t *bellman.Task, g *bellman.Guidance) string {
-	if t.Lent.Has(bellman.LentSchedule) && g.Schedule != "" {
-		return g.Schedule
-	}
-	return t.Schedule
-}
-
-// timeout is how long an attempt of a task may take now.
-func timeout(t *bellman.Task, g *bellman.Guidance) time.Duration {
-	if t.Lent.Has(bellman.LentTimeout) && g.Timeout > 0 {
-		return g.Timeout
-	}
-	return t.Timeout
 }
 
 // under is a queue with the limits of what guides a task.
@@ -126,7 +110,7 @@ func (e *Engine) Rerouted(merchantNo string) {
 			continue
 		}
 		t := &bellman.Task{Queue: name, MerchantNo: merchantNo, Endpoint: endpoint}
-		g := e.guidance(t)
+		g := e.Guidance(t)
 		e.dispatch.Open(e.clock.now().UnixNano(), line, e.rulesOf(q, t, &g))
 		moved = true
 	}
@@ -181,7 +165,6 @@ func (e *Engine) heldBack(it *item) bool {
 	to := t.Status
 	to.Look = roundUp(now.Add(maxAside - time.Duration(rand.Int64N(int64(maxAside/2)))))
 	to.Updated = now
-	e.asides.Add(1)
-	e.keep(&flight{item: it, task: t, change: bellman.Change{ID: t.ID, Version: t.Version, To: to, Of: t}})
+	e.layAside(it, to, nil)
 	return true
 }

@@ -14,20 +14,28 @@ import (
 // what became of it is committed; that is what keeps two attempts of one task
 // from being made at once.
 type hand struct {
+	clock *clock
 	mu    sync.Mutex
 	items map[bellman.ID]*item
 	wheel *wheel.Wheel[*item] // items not due yet; ticks are Unix ms
 
 	// What is added with a look before bound is taken in hand at once; the loader
-	// finds the rest. missed is the earliest look that could not be taken in: the
-	// loader goes back to it.
-	bound  int64
-	missed int64
+	// finds the rest. missed is the earliest look that could not be taken in, and
+	// missedAhead the earliest of those that were not due then: the loader goes back
+	// to them, and reads ahead from there.
+	bound       int64
+	missed      int64
+	missedAhead int64
 
 	// Only tasks of these shards are in hand, but for what was in flight when one
 	// was left.
 	shards  [1 << 16 / 64]uint64
 	leaving map[uint16]*leaving
+
+	// attempted are the items in flight of those that have an ordering key; freed is
+	// told when one of them lands that others had to wait for.
+	attempted map[chain]*item
+	freed     func(chain)
 
 	// While a page is being read, what leaves the hand is remembered: the page may
 	// still show it as it was.
@@ -59,6 +67,8 @@ type item struct {
 	limit   time.Duration // of its attempt, once it is in flight
 	readMs  int64         // when its content was read; Unix ms
 	bytes   int64         // of its content that count against the budget for contents in memory
+	chain   chain         // whose task in flight it is; zero: it has no ordering key, or is not in flight
+	awaited bool          // another of its chain had to wait for it
 }
 
 // place says where an item is.
@@ -71,25 +81,38 @@ const (
 	inFlight              // being attempted, or its outcome being committed
 )
 
-func newHand(now time.Time) *hand {
+func newHand(c *clock) *hand {
 	return &hand{
-		items:  make(map[bellman.ID]*item),
-		wheel:  wheel.New[*item](now.UnixMilli()),
-		missed: noTime,
-		left:   make(map[bellman.ID]struct{}),
+		clock:       c,
+		items:       make(map[bellman.ID]*item),
+		wheel:       wheel.New[*item](c.now().UnixMilli()),
+		missed:      noTime,
+		missedAhead: noTime,
+		left:        make(map[bellman.ID]struct{}),
+
+		attempted: make(map[chain]*item),
 
 		leaving: make(map[uint16]*leaving),
 	}
 }
 
 // takeMissed returns the earliest look that could not be taken in hand since it
-// was asked last; noTime: there was none.
-func (h *hand) takeMissed() int64 {
+// was asked last, and the earliest that was still to come then; noTime: there was none.
+func (h *hand) takeMissed() (missed, ahead int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	missed := h.missed
-	h.missed = noTime
-	return missed
+	missed, ahead = h.missed, h.missedAhead
+	h.missed, h.missedAhead = noTime, noTime
+	return missed, ahead
+}
+
+// miss notes what could not be taken in hand. Call it with mu held.
+func (h *hand) miss(look int64) {
+	if look > h.clock.now().UnixMilli() {
+		h.missedAhead = min(h.missedAhead, look)
+	} else {
+		h.missed = min(h.missed, look)
+	}
 }
 
 // beginRead announces that the loader reads a page, of what has a look before
@@ -199,7 +222,7 @@ func (h *hand) put(t *bellman.Task, now int64) *item {
 		return nil // the loader was quicker
 	}
 	if len(h.items) >= maxInHand {
-		h.missed = min(h.missed, look)
+		h.miss(look)
 		return nil
 	}
 	it := &item{Entry: entryOf(t), urgent: t.Trigger == bellman.BySettle}
@@ -218,6 +241,7 @@ func (h *hand) remove(it *item) {
 		h.landed(it.Shard)
 	}
 	it.gone = true
+	h.endTurn(it)
 	if it.place == inWheel {
 		h.wheel.Cancel(it.timer)
 	}
@@ -239,7 +263,7 @@ func (h *hand) drop(again bool, items ...*item) {
 			continue
 		}
 		if again {
-			h.missed = min(h.missed, it.Look)
+			h.miss(it.Look)
 		}
 		h.remove(it)
 		if again {
@@ -255,7 +279,7 @@ func (h *hand) renew(ids []bellman.ID) {
 	defer h.mu.Unlock()
 	for _, id := range ids {
 		if it, ok := h.items[id]; ok && it.place != inFlight {
-			h.missed = min(h.missed, it.Look)
+			h.miss(it.Look)
 			h.remove(it)
 			delete(h.left, id)
 		}

@@ -13,8 +13,22 @@ import (
 // begins anew with each start.
 type history struct {
 	mu      sync.Mutex
-	minutes [24 * 60]minute
+	minutes [24 * 60]*minute // nil: never used
 	queues  map[string]*[13]slice
+	failed  map[string]*[61]failures // of each queue's latest hour, minute by minute
+	commits [13]commits              // of the latest minute
+}
+
+// failures are how many tasks of a queue failed in one minute.
+type failures struct {
+	at int64 // Unix minutes
+	n  int64
+}
+
+// commits are those of a slice of time.
+type commits struct {
+	at   int64 // Unix time / 5 s
+	took histogram
 }
 
 type minute struct {
@@ -38,7 +52,9 @@ type counts struct {
 	attempts                 [results]int64
 }
 
-func newHistory() history { return history{queues: make(map[string]*[13]slice)} }
+func newHistory() history {
+	return history{queues: make(map[string]*[13]slice), failed: make(map[string]*[61]failures)}
+}
 
 func (h *history) added(now time.Time, queue string) {
 	h.mu.Lock()
@@ -62,11 +78,73 @@ func (h *history) attempted(now time.Time, queue string, a *bellman.Attempt, sta
 			c.failed++
 		}
 	}
+	if state == bellman.Failed {
+		h.fail(now, queue)
+	}
+}
+
+func (h *history) fail(now time.Time, queue string) {
+	q, ok := h.failed[queue]
+	if !ok {
+		q = new([61]failures)
+		h.failed[queue] = q
+	}
+	at := now.Unix() / 60
+	f := &q[at%int64(len(q))]
+	if f.at != at {
+		*f = failures{at: at}
+	}
+	f.n++
+}
+
+// failedHour counts the tasks of a queue that failed in the latest hour: in this
+// minute and the sixty before it.
+func (h *history) failedHour(now time.Time, queue string) (n int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if q, ok := h.failed[queue]; ok {
+		at := now.Unix() / 60
+		for i := range q {
+			if q[i].at > at-int64(len(q)) && q[i].at <= at {
+				n += q[i].n
+			}
+		}
+	}
+	return n
+}
+
+func (h *history) committed(now time.Time, took time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at := now.Unix() / sliceSeconds
+	c := &h.commits[at%int64(len(h.commits))]
+	if c.at != at {
+		*c = commits{at: at}
+	}
+	c.took.record(took)
+}
+
+// slowCommit is the 99th percentile of the commits of the latest minute.
+func (h *history) slowCommit(now time.Time) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var took histogram
+	at := now.Unix() / sliceSeconds
+	for i := range h.commits {
+		if c := &h.commits[i]; c.at > at-60/sliceSeconds && c.at <= at {
+			took.add(&c.took)
+		}
+	}
+	return took.percentiles().P99
 }
 
 func (h *history) minute(now time.Time) *minute {
 	at := now.Unix() / 60
-	m := &h.minutes[at%int64(len(h.minutes))]
+	m := h.minutes[at%int64(len(h.minutes))]
+	if m == nil {
+		m = new(minute)
+		h.minutes[at%int64(len(h.minutes))] = m
+	}
 	if m.at != at {
 		*m = minute{at: at}
 	}
@@ -100,9 +178,8 @@ func (h *history) tally(now time.Time, window time.Duration) Tally {
 	first = min(max(first, now.Unix()/60-int64(len(h.minutes))+1), now.Unix()/60)
 	var sum counts
 	var late, took histogram
-	for i := range h.minutes {
-		m := &h.minutes[i]
-		if m.at < first || m.at > now.Unix()/60 {
+	for _, m := range h.minutes {
+		if m == nil || m.at < first || m.at > now.Unix()/60 {
 			continue
 		}
 		sum.add(&m.counts)

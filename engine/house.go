@@ -25,10 +25,14 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 	defer ticker.Stop()
 	var swept, prune time.Time // when it was done last, and when it is to be done next
 	stepped := false
+	var overdue backlog
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-e.crowded:
+			e.limitIntake(ctx, &overdue, e.clock.now())
+			continue
 		case <-ticker.C:
 		}
 		if ahead := e.clock.follow(houseEvery); ahead.Abs() < bigStep {
@@ -38,10 +42,11 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 			e.log.Warn("the wall clock was set; it is followed slowly, so that gaps between attempts stay right", "ahead", ahead)
 		}
 		now := e.clock.now()
-		e.limitIntake(ctx, now)
+		e.limitIntake(ctx, &overdue, now)
 		if claimed, gave := e.moves.over(); claimed+gave > 0 {
 			e.log.Info("shards moved", "claimed", claimed, "given_back", gave, "shards", len(e.leases.shards()))
 		}
+		e.sayStrays(now)
 		if e.shareChanged.Swap(false) {
 			e.reshare()
 		}
@@ -58,16 +63,33 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 // limitIntake turns intake off above the high mark and on again below the low
 // one. What was set aside is not counted: a merchant that is down, or a queue
 // that is paused, is no reason to refuse the others.
-func (e *Engine) limitIntake(ctx context.Context, now time.Time) {
+func (e *Engine) limitIntake(ctx context.Context, b *backlog, now time.Time) {
+	net := e.netAdded()
 	waiting := e.dispatch.Totals().Waiting + e.lane.uncommitted()
 	if back := e.backMs.Load(); back != noTime {
-		n, err := e.countOverdue(ctx, bellman.Position{Look: back}, now.UnixMilli(), int64(e.options.Flow.High-waiting+1))
+		f := e.options.Flow
+		n, err := b.overdue(ctx, e, back, now, int64(f.High-waiting+1), int64(f.Low-waiting), e.overloaded.Load())
 		if err != nil && ctx.Err() == nil {
 			e.log.Error("overdue tasks cannot be counted", "err", err)
 		}
 		waiting += int(n)
+	} else {
+		*b = backlog{}
 	}
 	e.meter(waiting, liveHeap())
+	e.crowdedAt.Store(net + int64(max(e.options.Flow.High-waiting, e.options.Flow.High/10, 1)))
+}
+
+// crowd has the intake limited at once where what was added since it was measured may
+// have crossed the high mark: a second of it may be many times that.
+func (e *Engine) crowd() {
+	if e.overloaded.Load() || e.netAdded() < e.crowdedAt.Load() {
+		return
+	}
+	select {
+	case e.crowded <- struct{}{}:
+	default:
+	}
 }
 
 // A counter is a store that counts what Due would read, up to most, quicker than
@@ -148,4 +170,5 @@ func (e *Engine) reshare() {
 		rules.Own = was.Own
 		return rules
 	})
+	e.wakeBefore(0) // what has to wait for less long now
 }

@@ -61,7 +61,8 @@ func (e *Engine) Queues(ctx context.Context) ([]bellman.QueueInfo, error) {
 		info.LastMinute = e.watch.history.lastMinute(now, name)
 		st := states[name]
 		info.Waiting, info.InFlight = st.Waiting, st.InFlight
-		info.OldestOverdue = atNs(st.OldestDue)
+		info.OldestOverdue, info.OldestFree = atNs(st.OldestDue), atNs(st.OldestFree)
+		info.FailedHour = e.watch.history.failedHour(now, name)
 	}
 	sorted := make([]bellman.QueueInfo, 0, len(infos))
 	for _, info := range infos {
@@ -119,10 +120,21 @@ func (e *Engine) Gauges(ctx context.Context) bellman.Gauges {
 		Endpoints:     t.Endpoints,
 		BreakersOpen:  t.OpenBreakers,
 
+		Started:    e.watch.started.UTC(),
+		SlowCommit: e.watch.slowCommit(),
+
+		Stray:          e.strayTasks(),
 		RefusedFollows: e.refusedFollows.Load(),
+		Fired:          atNs(e.firedAt.Load()),
+	}
+	if e.overloaded.Load() {
+		g.Refusing = 1
 	}
 	now := e.clock.now().UnixMilli()
-	if first, err := e.store.Due(ctx, e.leases.shards(), bellman.Position{}, now, 1, nil); err == nil && len(first) == 1 {
+	switch first, err := e.store.Due(ctx, e.leases.shards(), bellman.Position{}, now, 1, nil); {
+	case err != nil:
+		g.OldestOverdue = g.OldestWaiting // of those in memory: the store does not say
+	case len(first) == 1:
 		g.OldestOverdue = time.UnixMilli(first[0].Due).UTC()
 	}
 	return g

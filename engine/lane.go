@@ -227,8 +227,10 @@ func (e *Engine) commitAll(ctx context.Context) {
 		}
 		n := len(ops)
 		for again := ops; len(again) > 0; {
+			e.watch.commits(time.Now())
 			again = e.commit(ctx, &b, again)
 		}
+		e.watch.idle()
 		e.lane.finish(n)
 	}
 }
@@ -276,9 +278,11 @@ func (b *batch) build(ops []*op, leases *leases) {
 		b.weight += o.weight()
 		b.Adds = append(b.Adds, o.adds...)
 		if o.flight != nil {
+			o.flight.change.Ordering = o.flight.task.Ordering()
 			b.Changes = append(b.Changes, o.flight.change)
 		}
 		if o.change != nil {
+			o.change.Ordering = o.task.Ordering()
 			b.Changes = append(b.Changes, *o.change)
 		}
 		b.Docs = append(b.Docs, o.docs...)

@@ -26,10 +26,11 @@ const (
 	deepSweep  = time.Minute // looks again at everything overdue, from the beginning
 	recentPast = 30 * time.Second
 
-	maxPending  = 4000 // due tasks in the loader's hands, waiting for room in their lines
-	linePending = 1000 // of them, of one line, a part for each age; it reads on past the others of that line
+	maxPending  = 8000 // due tasks in the loader's hands, waiting for room in their lines
+	linePending = 2000 // of them, of one line, a part for each age; it reads on past the others of that line
 	pastPages   = 20   // how far it reads on
 	pastAgain   = time.Second
+	pastLeast   = 8 * time.Second // how often at least, where it found nothing of other lines
 
 	maxContent = 16 << 20 // bytes of tasks' contents read ahead of their attempts
 )
@@ -53,6 +54,7 @@ type loader struct {
 	out       map[peers]bool   // whose tasks were left out
 	past      int              // pages to read on past skipped
 	fruitless time.Time        // when reading on last found nothing of another line
+	pause     time.Duration    // until it reads on again then
 
 	early     bellman.Position // where to go on with what was set aside; Look noTime: nowhere
 	unsettled bool             // tasks were being set aside when that began
@@ -96,6 +98,7 @@ func (e *Engine) load(ctx context.Context) error {
 		aside:     make(map[bellman.Line]time.Time),
 		ahead:     now.UnixMilli(),
 		horizon:   maxHorizon,
+		pause:     pastAgain,
 		skipped:   nowhere,
 		early:     nowhere,
 	}
@@ -129,7 +132,8 @@ func (e *Engine) load(ctx context.Context) error {
 		case len(l.pending) > 0 || l.back != nowhere:
 			e.nap(ctx, 2*time.Millisecond, nil)
 		default:
-			e.nap(ctx, min(fastSweep, l.horizon/2), e.kick)
+			// Whatever wakes it: the next look back is not put off.
+			e.nap(ctx, min(fastSweep-now.Sub(fast)%fastSweep, l.horizon/2), e.kick)
 		}
 	}
 	return nil
@@ -151,9 +155,7 @@ func (l *loader) read(ctx context.Context) (more bool, err error) {
 	if all >= maxInHand-3*pageSize || len(l.pending) >= maxPending-2*pageSize {
 		return false, nil
 	}
-	if missed := l.hand.takeMissed(); missed != noTime {
-		l.lookBack(missed)
-	}
+	l.goBack()
 	now := l.clock.now() // not before what was missed became due: looking back ends here
 	for _, read := range []func(context.Context, time.Time) (bool, error){
 		l.readBack,
@@ -168,6 +170,17 @@ func (l *loader) read(ctx context.Context) (more bool, err error) {
 		more = more || again
 	}
 	return more, nil
+}
+
+// goBack makes the loader read again what could not be taken in hand.
+func (l *loader) goBack() {
+	missed, ahead := l.hand.takeMissed()
+	if missed != noTime {
+		l.lookBack(missed)
+	}
+	if ahead < l.ahead {
+		l.ahead, l.partly = ahead, bellman.Position{}
+	}
 }
 
 // readAhead takes the next page of what is due soon in hand.
@@ -215,16 +228,17 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 	l.hand.beginRead(0)
 	l.page, err = l.store.Due(ctx, l.leases.shards(), l.back, now.UnixMilli()+1, pageSize, l.page[:0])
 	taken := make(map[peers]int)
+	past := l.skipped != nowhere
 	due := l.hand.endRead(l.page, 0, now.UnixMilli(), func(en *bellman.Entry, before bellman.Position) bool {
 		p := l.peersOf(en)
-		if l.share[p]+taken[p] < p.most() {
+		if !l.out[p] && l.share[p]+taken[p] < p.most() { // in order: none of a line before those that were left out
 			taken[p]++
 			return true
 		}
 		l.out[p] = true
 		if l.skipped == nowhere {
 			l.skipped, l.past = before, 0
-			if now.Sub(l.fruitless) >= pastAgain {
+			if now.Sub(l.fruitless) >= l.pause {
 				l.past = pastPages
 			}
 		}
@@ -234,8 +248,12 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 	if err != nil {
 		return false, err
 	}
-	if l.skipped != nowhere && len(due) == 0 && l.past == 1 {
-		l.fruitless = now
+	switch {
+	case !past:
+	case len(due) > 0:
+		l.pause = pastAgain
+	case l.past == 1:
+		l.fruitless, l.pause = now, min(2*l.pause, pastLeast)
 	}
 	switch {
 	case len(l.page) == pageSize && (l.skipped == nowhere || l.past > 0):

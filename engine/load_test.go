@@ -2,6 +2,7 @@ package engine
 
 import (
 	"testing"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 )
@@ -29,5 +30,37 @@ func TestLookBack(t *testing.T) {
 		if got := min(l.back.Look, l.skipped.Look); got != tt.want {
 			t.Errorf("%s: it goes on at %d; want %d", tt.name, got, tt.want)
 		}
+	}
+}
+
+// What finds no room in a hand that is full is read when there is room: what is due by looking
+// back, and what is to come by reading ahead from there, for looking back ends at the present.
+func TestFullHand(t *testing.T) {
+	c := newClock(time.Now)
+	h := newHand(c)
+	h.own([]uint16{7})
+	for range maxInHand {
+		h.items[bellman.NewID()] = &item{}
+	}
+	now := c.now().UnixMilli()
+	h.bound = now + maxHorizon.Milliseconds()
+	put := func(look int64) {
+		task := &bellman.Task{ID: bellman.NewID(), Status: bellman.Status{Shard: 7, Look: time.UnixMilli(look)}}
+		if it := h.put(task, now); it != nil || h.items[task.ID] != nil {
+			t.Fatalf("a task was taken in a hand of %d", len(h.items))
+		}
+	}
+	for _, look := range []int64{now - 20, now - 30, now + 70_000, now + 60_000, now + 80_000} {
+		put(look)
+	}
+	l := &loader{Engine: &Engine{hand: h}, back: nowhere, skipped: nowhere, ahead: now + 90_000, partly: bellman.Position{Look: now + 90_000}}
+	l.goBack()
+	if l.back.Look != now-30 || l.ahead != now+60_000 || l.partly.Look != 0 {
+		t.Errorf("it reads back from %d and ahead from %d, having read a part until %d; want %d, %d and none", l.back.Look-now, l.ahead-now, l.partly.Look, -30, 60_000)
+	}
+	l.ahead = now + 50_000
+	put(now + 60_000) // not read yet
+	if l.goBack(); l.ahead != now+50_000 {
+		t.Errorf("it reads ahead from %d; want 50000, where it was", l.ahead-now)
 	}
 }

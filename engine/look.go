@@ -29,6 +29,8 @@ type cluster struct {
 	expires time.Time      // when the next of the others does, if it stops beating; on the monotonic clock
 
 	since map[uint16]time.Time // when a shard was seen first without an owner, or with a dead one
+
+	division division
 }
 
 // keepShards is the goroutine that claims shards which should be this node's, and finds
@@ -201,8 +203,9 @@ func (e *Engine) claimAll(ctx context.Context, shards []bellman.Shard, offered m
 	self := l.name()
 	var lost, surplus []uint16
 	since := make(map[uint16]time.Time)
+	owners := c.division.among(c.live, len(shards))
 	for _, s := range shards {
-		should := ownerOf(s.Shard, c.live)
+		should := owners[s.Shard]
 		h := l.holding(s)
 		if h.held && !h.mine {
 			lost = append(lost, s.Shard)

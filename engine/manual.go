@@ -28,12 +28,20 @@ func (e *Engine) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bel
 // Resend makes an attempt now, whatever the task's state. Once: the schedule
 // stays where it is, and an ended task is pending only until that attempt's
 // outcome; if it is not accepted, the task goes back to what it was. Restart:
-// the schedule begins anew.
+// the schedule begins anew, and the audit record says restart, not resend. A task that
+// was superseded is left as it is: ErrSuperseded.
 func (e *Engine) Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error) {
 	if mode != bellman.ResendOnce && mode != bellman.ResendRestart {
 		return nil, &bellman.Invalid{Fields: []bellman.FieldError{{Field: "mode", Problem: fmt.Sprintf("%q is not a mode: want once or restart", mode)}}}
 	}
-	return e.change(ctx, id, "resend", by, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
+	action := "resend"
+	if mode == bellman.ResendRestart {
+		action = "restart"
+	}
+	return e.change(ctx, id, action, by, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
+		if t.WasSuperseded() {
+			return bellman.ErrSuperseded
+		}
 		if mode == bellman.ResendRestart {
 			c.To.Step, c.To.Before = 0, nil
 			c.To.Began = now
@@ -81,7 +89,7 @@ func ended(s bellman.State) error {
 func (e *Engine) change(ctx context.Context, id bellman.ID, action string, by bellman.By,
 	to func(c *bellman.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
 	t, err := e.move(ctx, id, action, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
-		c.Audit = &bellman.Audit{At: now, Who: by.Who, Action: action, Target: id.String(), Reason: by.Reason}
+		c.Audit = new(by.Audit(now, action, id.String()))
 		return to(c, t, now)
 	})
 	if err != nil {
@@ -98,6 +106,12 @@ func (e *Engine) move(ctx context.Context, id bellman.ID, action string,
 	if err := e.running(ctx); err != nil {
 		return nil, err
 	}
+	return e.moveAlways(ctx, id, action, to)
+}
+
+// moveAlways is move for what goes on while the engine stops.
+func (e *Engine) moveAlways(ctx context.Context, id bellman.ID, action string,
+	to func(c *bellman.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
 	for try := 0; ; try++ {
 		t, err := e.store.Task(ctx, id)
 		if err != nil {
@@ -109,7 +123,7 @@ func (e *Engine) move(ctx context.Context, id bellman.ID, action string,
 		if err := to(&c, t, now); err != nil {
 			return t, err
 		}
-		e.sequel(&c, t, nil)
+		e.sequel(&c, t, nil, nil)
 		copied := *t
 		err = e.lane.do(ctx, &op{change: &c, task: &copied})
 		if err == nil {

@@ -119,8 +119,8 @@ func TestResendRestart(t *testing.T) {
 			t.Errorf("%v after %d attempts; want failed after 6", task.State, task.Attempts)
 		}
 		audits, err := store.Audits(t.Context(), time.Time{}, 10)
-		if err != nil || len(audits) != 1 || audits[0].Who != "ops" || audits[0].Action != "resend" || audits[0].Target != id.String() || audits[0].Reason != by.Reason {
-			t.Errorf("audits %+v, %v; want the one resend", audits, err)
+		if err != nil || len(audits) != 1 || audits[0].Who != "ops" || audits[0].Action != "restart" || audits[0].Target != id.String() || audits[0].Reason != by.Reason {
+			t.Errorf("audits %+v, %v; want the one restart", audits, err)
 		}
 	})
 }

@@ -32,7 +32,7 @@ func (h *history) tallies(now, started time.Time, n int) []Tally {
 	var all []Tally
 	for at := first; at <= last; at++ {
 		t := Tally{Since: time.Unix(at*60, 0).UTC(), Counts: (&counts{}).public()}
-		if m := &h.minutes[at%int64(len(h.minutes))]; m.at == at {
+		if m := h.minutes[at%int64(len(h.minutes))]; m != nil && m.at == at {
 			t.Counts, t.Late, t.Took = m.counts.public(), m.late.durations(), m.took.durations()
 		}
 		all = append(all, t)

@@ -85,7 +85,7 @@ func (e *Engine) resume(ctx context.Context, target string, by bellman.By) error
 func (e *Engine) mark(ctx context.Context, target, action string, value []byte, by bellman.By) error {
 	err := e.lane.do(ctx, &op{
 		docs:   []bellman.Doc{{Kind: pauseKind, Name: target, Value: value}},
-		audits: []bellman.Audit{{At: e.clock.now(), Who: by.Who, Action: action, Target: target, Reason: by.Reason}},
+		audits: []bellman.Audit{by.Audit(e.clock.now(), action, target)},
 	})
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", action, target, err)
@@ -102,8 +102,6 @@ type pauses struct {
 	m  map[string]*bellman.Pause // by "queue/NAME", "endpoint/NAME" or "merchant/NUMBER"
 
 	merchants atomic.Int64 // how many merchants are paused
-
-	stray map[string]struct{} // queues that have tasks and are not configured
 }
 
 func (p *pauses) set(target string, value *bellman.Pause) {
@@ -169,48 +167,24 @@ func (e *Engine) obeyPauses(docs []bellman.Doc) error {
 	return nil
 }
 
-// stray holds the tasks of a queue that is not configured, until it is: they were
-// accepted, and are nobody's mistake.
-func (e *Engine) stray(queue string) {
-	e.pauses.mu.Lock()
-	_, known := e.pauses.stray[queue]
-	if e.pauses.stray == nil {
-		e.pauses.stray = make(map[string]struct{})
+// Held says what is paused of a pending task's queue, merchant and endpoint, as audit
+// records name it, so that it is not attempted for now; nil: nothing is.
+func (e *Engine) Held(t *bellman.Task) (target string, p *bellman.Pause) {
+	targets := []string{"queue/" + t.Queue, "endpoint/" + t.Endpoint}
+	if g := e.Guidance(t); g.Endpoint != "" {
+		targets[1] = "endpoint/" + g.Endpoint
 	}
-	e.pauses.stray[queue] = struct{}{}
-	e.pauses.mu.Unlock()
-	if !known {
-		e.log.Warn("tasks wait in a queue that is not configured; they go on when it is", "queue", queue)
-	}
-	e.dispatch.PauseQueue(e.clock.now().UnixNano(), queue)
-}
-
-// settleStrays holds the queues that are no longer configured, and lets those go
-// that are again.
-func (e *Engine) settleStrays(queues map[string]Queue) {
-	for _, q := range e.dispatch.Queues() {
-		if _, ok := queues[q.Name]; !ok {
-			e.stray(q.Name)
+	if q, _ := e.queue(t.Queue); t.MerchantNo != "" {
+		if _, guided := guideOf(&q, t); guided {
+			targets = append(targets, merchantTarget+t.MerchantNo)
 		}
 	}
-	e.pauses.mu.Lock()
-	var back []string
-	for name := range e.pauses.stray {
-		if _, ok := queues[name]; ok {
-			delete(e.pauses.stray, name)
-			if e.pauses.m["queue/"+name] == nil {
-				back = append(back, name)
-			}
+	for _, target := range targets {
+		if p := e.pauses.get(target); p != nil {
+			return target, p
 		}
 	}
-	e.pauses.mu.Unlock()
-	for _, name := range back {
-		e.applyPause("queue/"+name, false)
-		e.comeBack()
-	}
-	if len(back) > 0 {
-		e.pump()
-	}
+	return "", nil
 }
 
 func (e *Engine) applyPause(target string, on bool) {

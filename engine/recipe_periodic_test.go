@@ -113,22 +113,25 @@ func TestPeriodicByHand(t *testing.T) {
 				e, stop := run(t, store, q)
 				id := add(t, e, &bellman.Task{Queue: "q", Repeat: "5m"})
 				for range 5 {
-					time.Sleep(30 * time.Second) // in the middle of a round
+					for h.inside.Load() == 0 {
+						time.Sleep(time.Second)
+					}
+					time.Sleep(31 * time.Second) // in the middle of a round, and never when another begins or ends
 					if err := tt.do(e, id); err != nil {
 						t.Fatal(err)
 					}
 					time.Sleep(4 * time.Minute)
 				}
 				stop()
+				before := len(h.times())
 				e, stop = run(t, store, q)
 				defer stop()
-				before := len(h.times())
-				time.Sleep(21 * time.Minute)
+				time.Sleep(21*time.Minute + 30*time.Second)
 				if most := h.most.Load(); most != 1 {
 					t.Errorf("%d rounds at once; want one", most)
 				}
 				if n := len(h.times()) - before; n < 4 || n > 5 {
-					t.Errorf("%d rounds in 21m after it was left alone; want one each 5m", n)
+					t.Errorf("%d rounds in 21m30s after it was left alone; want one each 5m", n)
 				}
 				if _, err := e.Cancel(t.Context(), id, by); err != nil {
 					t.Fatal(err)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 )
 
 // A flight is one attempt and what came of it, until that is committed. A
-// flight without an attempt sets its task aside.
+// flight may make none, and set its task aside.
 type flight struct {
 	item    *item
 	seen    *bellman.Task // as it was when the attempt began
@@ -23,7 +24,11 @@ type flight struct {
 	verdict bellman.Verdict
 	follow  []bellman.Add // what the verdict adds, if it counts
 	cut     bool          // a stop cut it off: there is no verdict
+	aside   bool          // it makes no attempt: its task is set aside
+	waits   *waiting      // what its task is set aside for; nil: nothing of its ordering key
 	change  bellman.Change
+	span    bellman.Span   // of the attempt; nil: there is none
+	trace   *bellman.Trace // what the span is, for what follows from it
 }
 
 // record hands the outcome of an attempt to the lane. It waits only when the
@@ -32,7 +37,7 @@ func (e *Engine) record(f *flight) {
 	f.attempt.Result, f.attempt.Status = f.verdict.Result, f.verdict.Status
 	f.attempt.Response, f.attempt.Error = f.verdict.Response, f.verdict.Error
 	f.attempt.Action, f.attempt.Reading, f.attempt.Timing = f.verdict.Action, f.verdict.Reading, f.verdict.Timing
-	f.follow = e.follow(f.task, f.verdict.Follow, &f.attempt)
+	f.follow = e.follow(f.task, f.verdict.Follow, &f.attempt, f.trace)
 	f.change = bellman.Change{
 		ID:      f.task.ID,
 		Version: f.task.Version,
@@ -41,16 +46,17 @@ func (e *Engine) record(f *flight) {
 		Follow:  f.follow,
 		Of:      f.task,
 	}
-	e.sequel(&f.change, f.task, &f.attempt)
+	e.sequel(&f.change, f.task, &f.attempt, f.trace)
+	f.endSpan()
 	e.keep(f)
 }
 
 // scheduleOf reads the schedule of a flight's task, which was parsed when the task
 // was accepted, or that of its merchant. One that cannot be read any more ends the task.
 func (e *Engine) scheduleOf(f *flight) *schedule.Schedule {
-	s, err := e.schedules.Parse(scheduleText(f.task, &f.guide))
+	s, err := e.schedules.Parse(f.guide.ScheduleOf(f.task))
 	if err != nil {
-		e.log.Error("schedule of a task cannot be read", "task", f.task.ID, "err", err)
+		e.log.Error("schedule of a task cannot be read", "task", f.task.ID, traceID(f.task), "err", err)
 		if f.verdict.Next == bellman.Again && f.verdict.Due.IsZero() {
 			f.verdict.Next = bellman.GiveUp
 		}
@@ -77,22 +83,24 @@ func (e *Engine) recordCut(f *flight) {
 	to.Attempts = f.attempt.Number
 	to.Updated = roundUp(f.attempt.Started.Add(f.attempt.Took))
 	f.change = bellman.Change{ID: f.task.ID, Version: f.task.Version, To: to, Attempt: &f.attempt, Of: f.task}
+	f.endSpan()
 	e.keep(f)
 }
 
-// follow makes the adds of a verdict on a task. A follow-up that is not valid is
+// follow makes the adds of a verdict on a task, under a trace, or the task's. A follow-up that is not valid is
 // left out, and said so in the log, in the gauges, and in the record of the
 // attempt if there is one: the verdict stands.
-func (e *Engine) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Attempt) []bellman.Add {
+func (e *Engine) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Attempt, under *bellman.Trace) []bellman.Add {
 	if len(tasks) == 0 {
 		return nil
 	}
 	adds := make([]bellman.Add, 0, len(tasks))
 	for i := range tasks {
+		tasks[i].Trace = cmp.Or(tasks[i].Trace, under, t.Trace)
 		add, err := e.accept(&tasks[i], e.clock.now())
 		if err != nil {
 			e.refusedFollows.Add(1)
-			e.log.Error("follow-up task cannot be added", "task", t.ID, "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
+			e.log.Error("follow-up task cannot be added", "task", t.ID, traceID(t), "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
 			if a != nil && a.Error == "" {
 				a.Error = cut(fmt.Sprintf("follow-up task for queue %s was not added: %v", tasks[i].Queue, err), maxResponse)
 			}
@@ -116,6 +124,10 @@ func (e *Engine) committed(b *batch, ops []*op) {
 			return
 		}
 		e.watch.added(a.Task)
+		if a.Task.Supersedes && e.hand.owns(a.Task.Shard) {
+			e.order.push(chainOf(a.Task), passing{superseded: true})
+		}
+		e.moved.added.Add(1)
 		e.note(others, &a.Task.Status)
 		if it := e.hand.put(a.Task, nowMs); it != nil {
 			due = append(due, it)
@@ -165,6 +177,9 @@ func (e *Engine) committed(b *batch, ops []*op) {
 			ended := change.To.State.Ended() && !o.task.State.Ended()
 			o.task.Status = change.To
 			e.watch.changed(o.task, ended)
+			if ended && o.task.OrderingKey != "" {
+				e.order.push(chainOf(o.task), passing{})
+			}
 			e.note(others, &o.task.Status)
 			e.noteOld(others, o.task.ID, o.task.Shard)
 			it = e.replace(o.task, nowMs)
@@ -181,6 +196,7 @@ func (e *Engine) committed(b *batch, ops []*op) {
 		e.bring(due, now)
 	}
 	e.wakeBefore(wake)
+	e.crowd()
 	e.tellOwners(others)
 	for _, o := range ops {
 		if o.done != nil {
@@ -210,23 +226,25 @@ func (e *Engine) followed(c *bellman.Change, a *bellman.Add) {
 // task had been changed meanwhile. Call it with the hand's mutex held.
 func (e *Engine) land(f *flight, now int64) (due *item) {
 	it := f.item
-	if f.change.Attempt == nil {
+	if f.aside {
 		e.asides.Add(-1)
 	}
 	switch {
 	case f.change.Err == nil:
-		if f.change.Attempt != nil {
+		if !f.aside {
 			e.watch.attempted(f)
+			e.moved.attempted.Add(1)
 		}
 		e.hand.remove(it)
+		e.passOn(f)
 		if f.change.To.State.Ended() {
 			return nil
 		}
 		t := *f.task
 		t.Status = f.change.To
 		return e.hand.put(&t, now)
-	case f.change.Attempt == nil: // not set aside after all: look again
-		e.hand.missed = min(e.hand.missed, it.Look)
+	case f.aside: // not set aside after all: look again
+		e.hand.miss(it.Look)
 		e.hand.remove(it)
 		delete(e.hand.left, it.ID)
 		return nil
@@ -235,7 +253,7 @@ func (e *Engine) land(f *flight, now int64) (due *item) {
 		go e.reconcile(f)
 		return nil
 	default:
-		e.log.Error("an attempt cannot be recorded", "task", f.task.ID, "attempt", f.attempt.Number, "err", f.change.Err)
+		e.log.Error("an attempt cannot be recorded", "task", f.task.ID, traceID(f.task), "attempt", f.attempt.Number, "err", f.change.Err)
 		e.hand.remove(it)
 		return nil
 	}
@@ -249,7 +267,7 @@ func (e *Engine) reconcile(f *flight) {
 	t, err := e.readAgain(ctx, f.task.ID)
 	if err != nil {
 		e.log.LogAttrs(ctx, slog.LevelError, "an attempt cannot be recorded",
-			slog.Any("task", f.task.ID), slog.Int("attempt", f.attempt.Number), slog.Any("err", err))
+			slog.Any("task", f.task.ID), traceID(f.task), slog.Int("attempt", f.attempt.Number), slog.Any("err", err))
 		e.hand.drop(true, f.item)
 		return
 	}
@@ -275,7 +293,7 @@ func (e *Engine) reconcile(f *flight) {
 	case !f.cut && (t.State.Ended() || endedSince(t, f.seen)):
 		e.late(f, t)
 	}
-	e.sequel(&f.change, t, &f.attempt)
+	e.sequel(&f.change, t, &f.attempt, f.trace)
 	e.keep(f)
 }
 
@@ -306,7 +324,7 @@ func (e *Engine) late(f *flight, t *bellman.Task) {
 	if v.Data != nil {
 		f.change.To.Data = v.Data
 	}
-	f.change.Follow = e.follow(t, v.Follow, nil)
+	f.change.Follow = e.follow(t, v.Follow, nil, f.trace)
 }
 
 // replace brings the hand up to date with a task that was changed by hand. One
@@ -409,7 +427,7 @@ func (e *Engine) sort(ctx context.Context, ops []*op) (again []*op) {
 			f.change.Err = nil
 			e.hand.mu.Lock()
 			for i := range f.change.Follow { // those that are due are found by the loader
-				e.hand.missed = min(e.hand.missed, f.change.Follow[i].Task.Look.UnixMilli())
+				e.hand.miss(f.change.Follow[i].Task.Look.UnixMilli())
 			}
 			due := e.land(f, e.clock.now().UnixMilli())
 			e.hand.mu.Unlock()

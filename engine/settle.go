@@ -99,15 +99,15 @@ func (e *Engine) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wante
 	t, err := e.move(ctx, id, "settle", func(c *bellman.Change, t *bellman.Task, now time.Time) error {
 		overdue := !t.State.Ended() && !t.Due.After(now)
 		if by != nil {
-			audit = &bellman.Audit{At: now, Who: by.Who, Action: "settle", Target: id.String(), Reason: by.Reason}
+			audit = new(by.Audit(now, "settle", id.String()))
 			c.Audit = audit
 		}
 		switch {
 		case e.hand.flying(id):
 			return underway
-		case !wanted(t, now):
+		case !wanted(t, now), t.WasSuperseded():
 			return errNothing
-		case overdue && t.Trigger != bellman.BySchedule || parked(t):
+		case overdue && t.Trigger != bellman.BySchedule || e.parked(ctx, t):
 			return underway
 		case overdue: // the schedule's own attempt
 			c.To.Trigger, c.To.Look = bellman.BySettle, now
@@ -131,8 +131,9 @@ func (e *Engine) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wante
 
 // parked reports whether a task is left alone because its attempts kept ending with
 // the death of the node: nobody who wants to know its state is to bring that on.
-func parked(t *bellman.Task) bool {
-	return t.Last != nil && t.Last.Result == bellman.Unknown && t.Last.Trigger == bellman.ByTakeover
+func (e *Engine) parked(ctx context.Context, t *bellman.Task) bool {
+	lost := t.Last != nil && t.Last.Result == bellman.Unknown && t.Last.Trigger == bellman.ByTakeover
+	return lost && e.deaths(ctx, t) >= maxDeaths
 }
 
 // over reports whether a task has been attempted since it had so many attempts, or

@@ -1,5 +1,24 @@
 package engine
 
+import "slices"
+
+// A division says who should own each shard. It is worked out anew when the nodes change.
+type division struct {
+	nodes  []string
+	owners []string
+}
+
+// among returns by shard which of the live nodes should own it. It is valid until the next call.
+func (d *division) among(nodes []string, shards int) (owners []string) {
+	if len(d.owners) != shards || !slices.Equal(d.nodes, nodes) {
+		d.nodes, d.owners = append(d.nodes[:0], nodes...), d.owners[:0]
+		for s := range shards {
+			d.owners = append(d.owners, ownerOf(uint16(s), nodes))
+		}
+	}
+	return d.owners
+}
+
 // ownerOf says which of the live nodes should own a shard: by rendezvous hashing,
 // so that all nodes say the same without asking one another, and a node that
 // comes or goes moves no shard but its own. Empty if there are no nodes.

@@ -67,3 +67,21 @@ func TestOwnerOfMovesLittle(t *testing.T) {
 		}
 	}
 }
+
+// Who should own what is worked out when the nodes change, and is what ownerOf says.
+func TestDivision(t *testing.T) {
+	var d division
+	for _, nodes := range [][]string{{"a"}, {"a", "b"}, {"a", "c"}, {"a", "c"}, {"c"}, {}} {
+		for _, shards := range []int{64, 64, 16} {
+			owners := d.among(nodes, shards)
+			if len(owners) != shards {
+				t.Fatalf("%d owners of %d shards", len(owners), shards)
+			}
+			for s, owner := range owners {
+				if want := ownerOf(uint16(s), nodes); owner != want {
+					t.Errorf("shard %d of %v is %q's; want %q", s, nodes, owner, want)
+				}
+			}
+		}
+	}
+}

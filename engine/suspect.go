@@ -27,15 +27,7 @@ func (e *Engine) suspected(it *item) bool {
 	change := bellman.Change{ID: t.ID, Version: t.Version, To: t.Status}
 	parked := false
 	if t.Trigger == bellman.ByTakeover {
-		change.Attempt = &bellman.Attempt{
-			Number:  t.Attempts + 1,
-			Trigger: bellman.ByTakeover,
-			Due:     t.Due,
-			Started: t.Updated,
-			Result:  bellman.Unknown,
-			Error:   "the node that made this attempt died before it could record the outcome",
-			Node:    e.leases.base,
-		}
+		change.Attempt = e.lostAttempt(&t)
 		change.To.Attempts++
 		if deaths := e.deaths(ctx, &t) + 1; deaths >= maxDeaths {
 			parked = true
@@ -47,6 +39,7 @@ func (e *Engine) suspected(it *item) bool {
 	}
 	if !parked {
 		change.To.Trigger = bellman.ByTakeover
+		change.To.Look = t.Due // and not when it was to come back from being set aside: it would look parked until then
 	}
 	change.To.Updated = e.clock.now()
 	if err := e.lane.do(ctx, &op{change: &change, task: &t, own: true}); err != nil {
@@ -61,6 +54,19 @@ func (e *Engine) suspected(it *item) bool {
 	defer e.hand.mu.Unlock()
 	it.task, it.Version = &t, t.Version
 	return true
+}
+
+// lostAttempt is the attempt that was announced of a task and never recorded.
+func (e *Engine) lostAttempt(t *bellman.Task) *bellman.Attempt {
+	return &bellman.Attempt{
+		Number:  t.Attempts + 1,
+		Trigger: bellman.ByTakeover,
+		Due:     t.Due,
+		Started: t.Updated,
+		Result:  bellman.Unknown,
+		Error:   "the node that made this attempt died before it could record the outcome",
+		Node:    e.leases.base,
+	}
 }
 
 // deaths counts the unknown attempts at the end of a task's log.

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,4 +118,81 @@ func TestTakeover(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A task that was set aside and is brought back early is no other node's until its look,
+// when its attempt was announced because its last owner died.
+func TestAnnouncedIsNotParked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := memory.New()
+		store := &mortal{kept, make(chan struct{})}
+		var during atomic.Pointer[bellman.Task]
+		q := engine.Queue{Name: "q", Handler: bellman.HandlerFunc(func(_ context.Context, task *bellman.Task, _ int) bellman.Verdict {
+			during.Store(get(t, kept, task.ID))
+			return bellman.Verdict{Next: bellman.Succeed}
+		})}
+		e, stop := run(t, store, q)
+		id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Minute})
+		close(store.dead)
+		stop()
+		time.Sleep(2 * time.Minute)
+		aside := get(t, kept, id)
+		to := aside.Status
+		to.Look = time.Now().Add(4 * time.Minute)
+		if err := kept.Commit(t.Context(), &bellman.Batch{Changes: []bellman.Change{{ID: id, Version: to.Version, To: to}}}); err != nil {
+			t.Fatal(err)
+		}
+		e, stop = run(t, kept, q)
+		defer stop()
+		time.Sleep(time.Second)
+		if err := e.PauseQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.ResumeQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		seen := during.Load()
+		if seen == nil || seen.Trigger != bellman.ByTakeover || seen.Look.After(time.Now()) {
+			t.Errorf("during its attempt the task is %+v; want one that is announced, with no look to come", seen)
+		}
+	})
+}
+
+// A task whose announced attempt was lost in a death comes when its turn does, and the
+// attempt is in its log: it is not taken for one that another node is making.
+func TestLostAttemptIsNotAnnounced(t *testing.T) {
+	announce := func(t *testing.T, store bellman.Store, id bellman.ID) {
+		task := get(t, store, id)
+		to := task.Status
+		to.Trigger = bellman.ByTakeover
+		if err := store.Commit(t.Context(), &bellman.Batch{Changes: []bellman.Change{{ID: id, Version: to.Version, To: to}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		kept := memory.New()
+		q := engine.Queue{Name: "q", Handler: bellman.HandlerFunc(func(_ context.Context, task *bellman.Task, _ int) bellman.Verdict {
+			if task.Key == "first" {
+				time.Sleep(5 * time.Second)
+			}
+			return bellman.Verdict{Next: bellman.Succeed}
+		})}
+		store := &mortal{kept, make(chan struct{})}
+		e, stop := run(t, store, q)
+		add(t, e, &bellman.Task{Queue: "q", Key: "first", OrderingKey: "k", Delay: time.Minute})
+		id := add(t, e, &bellman.Task{Queue: "q", OrderingKey: "k", Delay: time.Minute})
+		close(store.dead)
+		stop()
+		announce(t, kept, id)
+		time.Sleep(2 * time.Minute)
+		_, stop = run(t, kept, q)
+		defer stop()
+		turn := time.Now().Add(5 * time.Second)
+		time.Sleep(10 * time.Minute)
+		log := attempts(t, kept, id)
+		if len(log) != 2 || log[0].Result != bellman.Unknown || log[1].Started.Sub(turn).Abs() > time.Second {
+			t.Errorf("attempts: %+v; want the lost one, and one at its turn, %v", log, turn)
+		}
+	})
 }

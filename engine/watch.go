@@ -22,6 +22,7 @@ type watch struct {
 	closed      bool
 
 	history history
+	writing atomic.Int64 // when the present commit was begun, Unix ns of the system's clock; 0: there is none
 }
 
 func newWatch(o bellman.Observer, c *clock) *watch {
@@ -117,7 +118,22 @@ func (w *watch) changed(t *bellman.Task, ended bool) {
 	}
 }
 
+// commits says that a commit is begun, or tried again.
+func (w *watch) commits(began time.Time) { w.writing.CompareAndSwap(0, began.UnixNano()) }
+
+// idle says that there is nothing more to commit for the moment.
+func (w *watch) idle() { w.writing.Store(0) }
+
+func (w *watch) slowCommit() time.Duration {
+	slow := w.history.slowCommit(w.clock.now())
+	if began := w.writing.Load(); began != 0 {
+		slow = max(slow, time.Since(time.Unix(0, began)))
+	}
+	return slow
+}
+
 func (w *watch) committed(operations int, took time.Duration) {
+	w.history.committed(w.clock.now(), took)
 	if w.observer != nil {
 		w.observer.Committed(operations, took)
 	}

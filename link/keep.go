@@ -24,12 +24,12 @@ func (l *Links) Make(ctx context.Context, in bellman.Link, life time.Duration) (
 	}
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	made := bellman.Link{
-		ID: bellman.NewID(), MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Who: in.Who, Reason: in.Reason,
+		ID: bellman.NewID(), MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Who: in.Who, Reason: in.Reason, From: in.From,
 		Made: now, Expires: now.Add(life).Truncate(time.Second),
 	}
 	b := &bellman.Batch{
 		Docs:   []bellman.Doc{document(&made)},
-		Audits: []bellman.Audit{{At: now, Who: in.Who, Action: "link", Target: target(&made), Reason: in.Reason}},
+		Audits: []bellman.Audit{bellman.By{Who: in.Who, Reason: in.Reason, From: in.From}.Audit(now, "link", target(&made))},
 	}
 	err := l.each(ctx, func(old bellman.Link) bool {
 		if now.Sub(old.Expires) > Keep {
@@ -58,7 +58,7 @@ func (l *Links) Revoke(ctx context.Context, id bellman.ID, by bellman.By) (bellm
 	found.Revoked = time.Now().UTC().Truncate(time.Millisecond)
 	err = l.store.Commit(ctx, &bellman.Batch{
 		Docs:   []bellman.Doc{document(&found)},
-		Audits: []bellman.Audit{{At: found.Revoked, Who: by.Who, Action: "revoke", Target: target(&found), Reason: by.Reason}},
+		Audits: []bellman.Audit{by.Audit(found.Revoked, "revoke", target(&found))},
 	})
 	if err != nil {
 		return bellman.Link{}, fmt.Errorf("revoke link %v: %w", id, err)

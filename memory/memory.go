@@ -25,6 +25,7 @@ type Store struct {
 	rows    map[bellman.ID]*row
 	keys    map[[2]string]*row // by queue and key, of the tasks that have one
 	pending pending
+	chains  chains
 	docs    map[[2]string][]byte // by kind and name
 	audits  []bellman.Audit      // by time
 	shards  [64]bellman.Shard    // as many as in the other stores
@@ -47,7 +48,7 @@ var _ bellman.Store = (*Store)(nil)
 // New returns an empty store.
 func New() *Store {
 	s := &Store{
-		rows: map[bellman.ID]*row{}, keys: map[[2]string]*row{}, pending: pending{},
+		rows: map[bellman.ID]*row{}, keys: map[[2]string]*row{}, pending: pending{}, chains: chains{},
 		docs: map[[2]string][]byte{}, nodes: map[string]node{},
 	}
 	for i := range s.shards {
@@ -91,6 +92,11 @@ func (s *Store) Commit(ctx context.Context, b *bellman.Batch) error {
 				return fmt.Errorf("%w: shard %d", bellman.ErrFenced, l.Shard)
 			}
 		}
+		for _, d := range b.Docs {
+			if d.Was != nil && !bytes.Equal(s.docs[[2]string{d.Kind, d.Name}], d.Was) { // none is as good as empty: no value is
+				return fmt.Errorf("%w: document %s/%s", bellman.ErrConflict, d.Kind, d.Name)
+			}
+		}
 		for i := range b.Adds {
 			s.add(&b.Adds[i])
 		}
@@ -128,6 +134,8 @@ func (s *Store) add(a *bellman.Add) {
 		s.keys[key] = r
 	}
 	s.pending.put(r)
+	s.chains.add(r, a.Moved)
+	a.Task.Place = r.Place
 }
 
 func (s *Store) change(c *bellman.Change) {
@@ -145,8 +153,12 @@ func (s *Store) change(c *bellman.Change) {
 func (s *Store) put(r *row, c *bellman.Change) {
 	c.To.Version = r.Version + 1
 	s.pending.drop(r)
+	ended := r.State.Ended()
 	r.Status = clone(&bellman.Task{Status: c.To}).Status
 	s.pending.put(r)
+	if c.Ordering != nil && r.State.Ended() != ended {
+		s.chains.change(r)
+	}
 	if c.Attempt != nil {
 		a := *c.Attempt
 		a.Due, a.Started = cut(a.Due), cut(a.Started)
@@ -229,6 +241,19 @@ func (s *Store) Lookup(ctx context.Context, queue, key string) (bellman.ID, erro
 			return r.ID, nil
 		}
 		return bellman.ID{}, bellman.ErrNotFound
+	})
+}
+
+// Digests reads the digests of tasks that have keys.
+func (s *Store) Digests(ctx context.Context, tasks []*bellman.Task) ([]bellman.Digest, error) {
+	return alone(ctx, s, func() ([]bellman.Digest, error) {
+		digests := make([]bellman.Digest, len(tasks))
+		for i, t := range tasks {
+			if r := s.rows[t.ID]; r != nil && r.Key != "" {
+				digests[i] = r.digest
+			}
+		}
+		return digests, nil
 	})
 }
 

@@ -11,3 +11,8 @@ import (
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(*testing.T) bellman.Store { return memory.New() })
 }
+
+// BenchmarkChains measures what a long chain of an ordering key costs.
+func BenchmarkChains(b *testing.B) {
+	storetest.Chains(b, func(b *testing.B) bellman.Store { return memory.New() })
+}

@@ -15,15 +15,21 @@ type Imported struct {
 	No      string
 	Created bool
 	Changed bool  // created, or not as it was
-	Err     error // *bellman.Invalid
+	Err     error // *bellman.Invalid, or *ChangedError
 }
 
 // Import makes merchants what is wanted, all that are right in one transaction; the
 // wrong ones do not stop the others. The same import again changes nothing. With dry
 // it only says what it would do. Results are in order.
-func (r *Registry) Import(ctx context.Context, wanted []Wanted, dry bool, by bellman.By) ([]Imported, error) {
-	r.writing.Lock()
-	defer r.writing.Unlock()
+func (r *Registry) Import(ctx context.Context, wanted []Wanted, dry bool, by bellman.By) (results []Imported, err error) {
+	err = r.anew(func() error {
+		results, err = r.take(ctx, wanted, dry, by)
+		return err
+	})
+	return results, err
+}
+
+func (r *Registry) take(ctx context.Context, wanted []Wanted, dry bool, by bellman.By) ([]Imported, error) {
 	now := moment()
 	results := make([]Imported, len(wanted))
 	b := &bellman.Batch{}
@@ -41,7 +47,9 @@ func (r *Registry) Import(ctx context.Context, wanted []Wanted, dry bool, by bel
 		}
 		before[w.No] = i
 		m, was, changed, err := r.made(ctx, w, now)
-		if _, invalid := err.(*bellman.Invalid); err != nil && !invalid {
+		switch err.(type) {
+		case nil, *bellman.Invalid, *ChangedError:
+		default:
 			return nil, err
 		}
 		if result.Err = err; err != nil {
@@ -61,10 +69,9 @@ func (r *Registry) Import(ctx context.Context, wanted []Wanted, dry bool, by bel
 	if dry || count == 0 {
 		return results, nil
 	}
-	reason := by.Reason
-	if reason == "" {
-		reason = fmt.Sprintf("%d merchants, from %s to %s", count, first, last)
+	if by.Reason == "" {
+		by.Reason = fmt.Sprintf("%d merchants, from %s to %s", count, first, last)
 	}
-	b.Audits = []bellman.Audit{{At: now, Who: by.Who, Action: actionImport, Target: "merchants", Reason: reason}}
+	b.Audits = []bellman.Audit{by.Audit(now, actionImport, "merchants")}
 	return results, r.commit(ctx, b, "keep merchants")
 }

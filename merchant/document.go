@@ -16,6 +16,7 @@ const (
 	nameKind   = "merchant-name"   // NAME, 0x1f, NUMBER: who is found by a name
 	changeKind = "merchant-change" // two hexadecimal digits: something of that part of the merchants changed
 	masterKind = "merchant-master" // a master key's id: secrets may be sealed under it
+	endKind    = "merchant-end"    // TIME, 0x1f, NUMBER: a secret may end then, in Unix ms of fifteen digits
 )
 
 const nameEnd = "\x1f" // a name has no control characters
@@ -43,8 +44,18 @@ type keptSecret struct {
 	Until  int64  `json:"until_ms,omitempty"`
 }
 
-// document returns what is kept of a merchant.
-func document(m *Merchant) bellman.Doc {
+// document returns what is to be kept of a merchant, where it is still was; nil: where
+// there is none.
+func document(m, was *Merchant) bellman.Doc {
+	d := bellman.Doc{Kind: Kind, Name: m.No, Value: encode(m), Was: []byte{}}
+	if was != nil {
+		d.Was = was.kept
+	}
+	return d
+}
+
+// encode writes what is kept of a merchant.
+func encode(m *Merchant) []byte {
 	k := kept{
 		Name: m.Name, NotifyURL: m.NotifyURL, Scheme: m.Sign.Scheme, Serial: m.Sign.Serial,
 		Schedule: m.Schedule, Success: m.Success, Timeout: m.Timeout, Concurrency: m.Concurrency, Rate: m.Rate,
@@ -61,7 +72,7 @@ func document(m *Merchant) bellman.Doc {
 	if err != nil {
 		panic(err) // texts and finite numbers
 	}
-	return bellman.Doc{Kind: Kind, Name: m.No, Value: value}
+	return value
 }
 
 // parse reads what document wrote.
@@ -73,7 +84,7 @@ func parse(doc bellman.Doc) (Merchant, error) {
 	m := Merchant{
 		No: doc.Name, Name: k.Name, NotifyURL: k.NotifyURL, Sign: Sign{Scheme: k.Scheme, Serial: k.Serial},
 		Schedule: k.Schedule, Success: k.Success, Timeout: k.Timeout, Concurrency: k.Concurrency, Rate: k.Rate,
-		Created: time.UnixMilli(k.Created).UTC(), Updated: time.UnixMilli(k.Updated).UTC(),
+		Created: time.UnixMilli(k.Created).UTC(), Updated: time.UnixMilli(k.Updated).UTC(), kept: doc.Value,
 	}
 	for _, s := range k.Secrets {
 		secret := Secret{Sealed: s.Sealed, Ending: s.Ending, Added: time.UnixMilli(s.Added).UTC()}

@@ -28,6 +28,7 @@ func (k *Known) Signer() (sign.Signer, error) { return k.signer, k.unable }
 
 // know makes a merchant ready for use.
 func (r *Registry) know(m Merchant, now time.Time) *Known {
+	m.kept = nil // which nobody who attempts asks for
 	k := &Known{Merchant: m}
 	var active []Secret
 	active, k.changes = m.Sign.active(now)

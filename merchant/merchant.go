@@ -1,6 +1,8 @@
 package merchant
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"time"
 )
 
@@ -20,6 +22,14 @@ type Merchant struct {
 	Rate        float64 // attempts a second to its endpoint at most
 
 	Created, Updated time.Time // whole milliseconds, UTC
+
+	kept []byte // the document that says all that; empty and not nil: none was kept yet
+}
+
+// Version names what is kept of the merchant: it is another one after each change.
+func (m *Merchant) Version() string {
+	sum := sha256.Sum256(m.kept)
+	return hex.EncodeToString(sum[:8])
 }
 
 // A Sign says how what is sent to a merchant is signed. The zero Sign: as the

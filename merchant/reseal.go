@@ -26,9 +26,16 @@ func (r *Registry) Reseal(ctx context.Context, by bellman.By) (done Resealed, er
 		return done, &bellman.Invalid{Fields: []bellman.FieldError{{Field: "master_key", Problem: ErrNoMaster.Error()}}}
 	}
 	for after := ""; ; {
-		more, last, err := r.resealPage(ctx, after, &done, by)
+		before := done
+		var more bool
+		var last string
+		err := r.anew(func() (err error) {
+			done = before
+			more, last, err = r.resealPage(ctx, after, &done)
+			return err
+		})
 		if err != nil {
-			return done, err
+			return before, err
 		}
 		if !more {
 			break
@@ -42,7 +49,7 @@ func (r *Registry) Reseal(ctx context.Context, by bellman.By) (done Resealed, er
 	if err != nil {
 		return done, err
 	}
-	b := &bellman.Batch{Audits: []bellman.Audit{{At: moment(), Who: by.Who, Action: actionReseal, Target: "merchants", Reason: by.Reason}}}
+	b := &bellman.Batch{Audits: []bellman.Audit{by.Audit(moment(), actionReseal, "merchants")}}
 	for _, id := range ids {
 		if id != r.masters.Current() {
 			b.Docs = append(b.Docs, bellman.Doc{Kind: masterKind, Name: id})
@@ -51,9 +58,7 @@ func (r *Registry) Reseal(ctx context.Context, by bellman.By) (done Resealed, er
 	return done, r.commit(ctx, b, "note which master keys are in use")
 }
 
-func (r *Registry) resealPage(ctx context.Context, after string, done *Resealed, by bellman.By) (more bool, last string, err error) {
-	r.writing.Lock()
-	defer r.writing.Unlock()
+func (r *Registry) resealPage(ctx context.Context, after string, done *Resealed) (more bool, last string, err error) {
 	docs, err := r.store.Docs(ctx, Kind, after, pageSize)
 	if err != nil {
 		return false, "", fmt.Errorf("read merchants: %w", err)

@@ -50,6 +50,10 @@ type Wanted struct {
 	// and stays; or "sealed:…", as an export has it.
 	Secrets []string
 
+	// Version is what the merchant must still be; None: there must be none yet. Empty:
+	// whatever there is.
+	Version string
+
 	Schedule, Success string
 	Timeout           time.Duration
 	Concurrency       int
@@ -58,6 +62,21 @@ type Wanted struct {
 	// Wrong are fields that whoever read this could not make sense of: they are told
 	// with all others.
 	Wrong []bellman.FieldError
+}
+
+// None is the Version of a merchant that there is not.
+const None = "none"
+
+// stands is a *ChangedError unless a merchant is still of the version that is wanted;
+// nil: there is none.
+func (w *Wanted) stands(was *Merchant) error {
+	switch {
+	case w.Version == "", w.Version == None && was == nil, was != nil && w.Version == was.Version():
+		return nil
+	case was == nil:
+		return &ChangedError{No: w.No}
+	}
+	return &ChangedError{No: w.No, Version: was.Version(), At: was.Updated}
 }
 
 // check looks at everything but secrets.

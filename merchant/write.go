@@ -23,13 +23,54 @@ const (
 // target names a merchant in audit records.
 func target(no string) string { return "merchant/" + no }
 
-// Put makes a merchant what is wanted; created says that there was none. What is the
-// same already is not written again. An *[bellman.Invalid] names every wrong field.
-func (r *Registry) Put(ctx context.Context, w Wanted, by bellman.By) (m Merchant, created bool, err error) {
+// tries is how often something is done anew that another process was quicker with.
+const tries = 8
+
+// anew does what reads something and writes it, one after the other here, and again
+// where another process wrote in between: so what it wrote is not lost.
+func (r *Registry) anew(do func() error) (err error) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
+	for range tries {
+		if err = do(); !errors.Is(err, bellman.ErrConflict) || errors.As(err, new(*ChangedError)) {
+			return err
+		}
+	}
+	return err
+}
+
+// A ChangedError says that a merchant is not what somebody changed it from. It is a
+// bellman.ErrConflict.
+type ChangedError struct {
+	No      string
+	Version string    // as it is now; empty: there is none
+	At      time.Time // when it was changed last; zero: there is none
+}
+
+func (e *ChangedError) Error() string {
+	if e.Version == "" {
+		return "merchant " + e.No + " was deleted meanwhile: nothing was changed"
+	}
+	return fmt.Sprintf("merchant %s was changed meanwhile, at %s: nothing of this was kept; get it, and change version %s", e.No, e.At.Format(millis), e.Version)
+}
+
+// Is says that it is a conflict.
+func (e *ChangedError) Is(target error) bool { return target == bellman.ErrConflict }
+
+// Put makes a merchant what is wanted; created says that there was none. What is the
+// same already is not written again. An *[bellman.Invalid] names every wrong field, a
+// *[ChangedError] says that it is of another version than was wanted.
+func (r *Registry) Put(ctx context.Context, w Wanted, by bellman.By) (m Merchant, created bool, err error) {
+	err = r.anew(func() error {
+		m, created, err = r.put(ctx, &w, by)
+		return err
+	})
+	return m, created, err
+}
+
+func (r *Registry) put(ctx context.Context, w *Wanted, by bellman.By) (m Merchant, created bool, err error) {
 	now := moment()
-	m, was, changed, err := r.made(ctx, &w, now)
+	m, was, changed, err := r.made(ctx, w, now)
 	if err != nil {
 		return Merchant{}, false, err
 	}
@@ -39,7 +80,7 @@ func (r *Registry) Put(ctx context.Context, w Wanted, by bellman.By) (m Merchant
 	}
 	b := &bellman.Batch{}
 	r.write(b, &m, was)
-	b.Audits = append(b.Audits, bellman.Audit{At: now, Who: by.Who, Action: actionPut, Target: target(m.No), Reason: by.Reason})
+	b.Audits = append(b.Audits, by.Audit(now, actionPut, target(m.No)))
 	return m, created, r.commit(ctx, b, "keep merchant "+m.No)
 }
 
@@ -60,9 +101,13 @@ func (r *Registry) made(ctx context.Context, w *Wanted, now time.Time) (m Mercha
 	default:
 		was = &before
 	}
+	if err := w.stands(was); err != nil {
+		return m, was, false, err
+	}
 	m = Merchant{
 		No: w.No, Name: w.Name, NotifyURL: w.NotifyURL, Schedule: w.Schedule, Success: w.Success,
 		Timeout: w.Timeout, Concurrency: w.Concurrency, Rate: w.Rate, Created: before.Created, Updated: before.Updated,
+		kept: before.kept,
 	}
 	m.Sign = w.signed(bad, &before.Sign, r.masters, now)
 	if err := bad.Err(); err != nil {
@@ -81,10 +126,13 @@ func (r *Registry) write(b *bellman.Batch, m, was *Merchant) {
 		gone.Value = nil
 		b.Docs = append(b.Docs, gone)
 	}
-	b.Docs = append(b.Docs, document(m), changed(partOf(m.No)))
+	doc := document(m, was)
+	m.kept = doc.Value
+	b.Docs = append(b.Docs, doc, changed(partOf(m.No)))
 	if m.Name != "" {
 		b.Docs = append(b.Docs, named(m))
 	}
+	b.Docs = append(b.Docs, ends(m)...)
 	for i := range m.Sign.Secrets {
 		if id, err := SealedUnder(m.Sign.Secrets[i].Sealed); err == nil {
 			b.Docs = append(b.Docs, bellman.Doc{Kind: masterKind, Name: id, Value: []byte("{}")})
@@ -113,8 +161,10 @@ func (r *Registry) commit(ctx context.Context, b *bellman.Batch, what string) er
 // schedules, and fail there unless it is registered again. bellman.ErrNotFound if
 // there is none.
 func (r *Registry) Delete(ctx context.Context, no string, by bellman.By) error {
-	r.writing.Lock()
-	defer r.writing.Unlock()
+	return r.anew(func() error { return r.remove(ctx, no, by) })
+}
+
+func (r *Registry) remove(ctx context.Context, no string, by bellman.By) error {
 	m, err := r.read(ctx, no)
 	if err != nil {
 		return fmt.Errorf("merchant %s: %w", no, err)
@@ -122,22 +172,28 @@ func (r *Registry) Delete(ctx context.Context, no string, by bellman.By) error {
 	name := named(&m)
 	name.Value = nil
 	return r.commit(ctx, &bellman.Batch{
-		Docs:   []bellman.Doc{{Kind: Kind, Name: no}, name, changed(partOf(no))},
-		Audits: []bellman.Audit{{At: moment(), Who: by.Who, Action: actionDelete, Target: target(no), Reason: by.Reason}},
+		Docs:   []bellman.Doc{{Kind: Kind, Name: no, Was: m.kept}, name, changed(partOf(no))},
+		Audits: []bellman.Audit{by.Audit(moment(), actionDelete, target(no))},
 	}, "delete merchant "+no)
 }
 
 // Rotate gives a merchant a new secret, the newest. Those that it has go on signing
 // beside it for overlap, and no longer. bellman.ErrNotFound if there is no such
 // merchant.
-func (r *Registry) Rotate(ctx context.Context, no, key string, overlap time.Duration, by bellman.By) (Merchant, error) {
+func (r *Registry) Rotate(ctx context.Context, no, key string, overlap time.Duration, by bellman.By) (m Merchant, err error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		bad := new(bellman.Invalid)
 		bad.Add("overlap", "want 0s to 90d")
 		return Merchant{}, bad
 	}
-	r.writing.Lock()
-	defer r.writing.Unlock()
+	err = r.anew(func() error {
+		m, err = r.rotate(ctx, no, key, overlap, by)
+		return err
+	})
+	return m, err
+}
+
+func (r *Registry) rotate(ctx context.Context, no, key string, overlap time.Duration, by bellman.By) (Merchant, error) {
 	now := moment()
 	m, err := r.read(ctx, no)
 	if err != nil {
@@ -181,7 +237,7 @@ func (r *Registry) Rotate(ctx context.Context, no, key string, overlap time.Dura
 		return Merchant{}, bad
 	}
 	m.Updated = now
-	b := &bellman.Batch{Audits: []bellman.Audit{{At: now, Who: by.Who, Action: actionRotate, Target: target(no), Reason: by.Reason}}}
+	b := &bellman.Batch{Audits: []bellman.Audit{by.Audit(now, actionRotate, target(no))}}
 	r.write(b, &m, &was)
 	return m, r.commit(ctx, b, "keep merchant "+no)
 }
@@ -192,6 +248,6 @@ func moment() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 // Note records something done by hand to a merchant.
 func (r *Registry) Note(ctx context.Context, no, action string, by bellman.By) error {
 	return r.store.Commit(ctx, &bellman.Batch{
-		Audits: []bellman.Audit{{At: moment(), Who: by.Who, Action: action, Target: target(no), Reason: by.Reason}},
+		Audits: []bellman.Audit{by.Audit(moment(), action, target(no))},
 	})
 }

@@ -20,6 +20,8 @@ type Sources struct {
 
 	Sources func() []bellman.SourceInfo // every source
 	Intake  func() bellman.Intake       // whether tasks are taken in
+	Alarms  func() []Alarm              // every rule, and every alarm that is raised
+	Traces  func() []Figure             // of spans, after "bellman_spans_"
 
 	// Endpoints are all endpoints known. The worst of them are exposed by name,
 	// at most MaxEndpoints (default 100, none if
@@ -71,8 +73,14 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	if s.Intake != nil {
 		intakeGauges(s.Intake(), out)
 	}
+	if s.Alarms != nil {
+		for _, a := range s.Alarms() {
+			send(out, alarmRaised, prometheus.GaugeValue, float64(a.Raised), label(a.Name))
+		}
+	}
 	figures("bellman_store_", s.Store, out)
 	figures("bellman_", s.Nodes, out)
+	figures("bellman_spans_", s.Traces, out)
 }
 
 // figures hands what a source has to say to the scrape.
@@ -103,6 +111,8 @@ var (
 	oldestOverdue = gauge("oldest_overdue_seconds", "How long the task of the store that waits longest has been due.")
 	endpoints     = gauge("endpoints", "Endpoints known to the dispatcher.")
 	breakersOpen  = gauge("breakers_open", "Endpoints whose breaker is open.")
+	heartbeat     = gauge("heartbeat_timestamp_seconds", "When the loop that starts attempts last came round and was free to start some, Unix time; 0 before the first time.")
+	stray         = gauge("tasks_stray", "Tasks that wait in memory and are of queues that are not configured at this node, which attempts none of them.")
 	followsLost   = gauge("follows_refused_total", "Follow-up tasks that were left out because they were not valid.")
 )
 
@@ -116,6 +126,8 @@ func engineGauges(g bellman.Gauges, now time.Time, out chan<- prometheus.Metric)
 	send(out, oldestOverdue, prometheus.GaugeValue, age(g.OldestOverdue, now))
 	send(out, endpoints, prometheus.GaugeValue, float64(g.Endpoints))
 	send(out, breakersOpen, prometheus.GaugeValue, float64(g.BreakersOpen))
+	send(out, heartbeat, prometheus.GaugeValue, unix(g.Fired))
+	send(out, stray, prometheus.GaugeValue, float64(g.Stray))
 	send(out, followsLost, prometheus.CounterValue, float64(g.RefusedFollows))
 }
 
@@ -211,6 +223,14 @@ func age(t, now time.Time) float64 {
 		return 0
 	}
 	return max(now.Sub(t), 0).Seconds()
+}
+
+// unix is a time as Prometheus counts it; 0 for the zero time.
+func unix(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1e3
 }
 
 func flag(is bool) float64 {

@@ -32,7 +32,8 @@ func TestScrape(t *testing.T) {
 	now := time.Now()
 	m.Watch(Sources{
 		Gauges: func() bellman.Gauges {
-			return bellman.Gauges{InFlight: 7, PoolLimit: 64, Waiting: 5, Loaded: 1000, Uncommitted: 3, Endpoints: 9, BreakersOpen: 1, RefusedFollows: 2,
+			return bellman.Gauges{InFlight: 7, PoolLimit: 64, Waiting: 5, Loaded: 1000, Uncommitted: 3, Endpoints: 9, BreakersOpen: 1, Stray: 4, RefusedFollows: 2,
+				Fired:         time.Unix(1763700000, 250e6),
 				OldestOverdue: now.Add(-time.Hour), OldestWaiting: now.Add(time.Hour)}
 		},
 		Queues: func() []bellman.QueueInfo {
@@ -47,6 +48,7 @@ func TestScrape(t *testing.T) {
 				{Endpoint: "https://b.example:443", SuccessRate: -1, Breaker: "closed"},
 			}
 		},
+		Alarms: func() []Alarm { return []Alarm{{Name: "late", Raised: 1}, {Name: "down", Raised: 0}} },
 		Store: func() []Figure {
 			return []Figure{
 				{Name: "disk_bytes", Help: "Bytes on disk.", Value: 4096},
@@ -75,6 +77,8 @@ func TestScrape(t *testing.T) {
 		`bellman_commit_seconds_count 1`,
 		`bellman_attempts_in_flight 7`,
 		`bellman_pool_limit 64`,
+		`bellman_alarm_raised{name="late"} 1`,
+		`bellman_alarm_raised{name="down"} 0`,
 		`bellman_tasks_waiting 5`,
 		`bellman_oldest_waiting_seconds 0`,
 		`bellman_tasks_loaded 1000`,
@@ -82,7 +86,9 @@ func TestScrape(t *testing.T) {
 		`bellman_oldest_overdue_seconds 3600.`,
 		`bellman_endpoints 9`,
 		`bellman_breakers_open 1`,
+		`bellman_tasks_stray 4`,
 		`bellman_follows_refused_total 2`,
+		`bellman_heartbeat_timestamp_seconds 1.76370000025e+09`,
 		`bellman_queue_tasks{queue="pay",state="pending"} 10`,
 		`bellman_queue_tasks{queue="pay",state="cancelled"} 40`,
 		`bellman_queue_paused{queue="pay"} 1`,

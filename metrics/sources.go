@@ -25,9 +25,17 @@ func sourceGauges(s *bellman.SourceInfo, out chan<- prometheus.Metric) {
 	}
 }
 
+// An Alarm is how many alarms of a rule are raised.
+type Alarm struct {
+	Name   string
+	Raised int
+}
+
+var alarmRaised = gauge("alarm_raised", "How many alarms of a rule are raised, by its name: one at most, but for rules with one alarm for each endpoint. All nodes say the same.", "name")
+
 var (
 	intakeOpen    = gauge("intake_open", "1 while tasks are taken in, 0 while sources are paused and creates are answered with 429.")
-	intakeWaiting = gauge("intake_waiting", "Tasks that are overdue or wait to be committed, but for those set aside: what the marks are of.")
+	intakeWaiting = gauge("intake_waiting", "Tasks that are overdue or wait to be committed, but for those set aside: what the marks are of. They are counted no further than it takes to know: a little above intake_high there may be more.")
 	intakeHigh    = gauge("intake_high", "Above so many waiting tasks nothing is taken in.")
 	intakeHeap    = gauge("intake_heap_bytes", "Bytes that lived when garbage was collected last.")
 )

@@ -33,7 +33,7 @@ func explained(err error, o Options) error {
 		}
 		do = "grant the user SELECT, INSERT, UPDATE and DELETE on the database, and to create tables CREATE, ALTER and INDEX; or run bellman migrate as another user, and bellman serve --no-migrate as this one"
 	case 1146:
-		do = "there are no tables of bellman here, or not all: run bellman migrate"
+		return fmt.Errorf("%w: %w", err, sqlstore.ErrNoTables)
 	case 1290, 1792, 1836:
 		do = "the server, or the session, may only read, as a replica does: name the primary"
 	case 1040, 1203, 1226:

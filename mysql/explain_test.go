@@ -20,10 +20,12 @@ import (
 var rows = flag.Int("rows", 20_000, "tasks in the tables whose plans are looked at")
 
 // connectTest opens a database with its tables.
-func connectTest(t testing.TB, url string) *database {
+func connectTest(t testing.TB, url string) *database { return connectWith(t, url, Options{}) }
+
+func connectWith(t testing.TB, url string, o Options) *database {
 	t.Helper()
 	ctx := context.Background()
-	d, err := connect(ctx, url, Options{})
+	d, err := connect(ctx, url, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,8 +45,6 @@ type Options struct {
 	Logger *slog.Logger // default: discards
 }
 
-func (o Options) shards() int { return cmp.Or(o.Shards, 64) }
-
 // A Store keeps tasks in a MySQL or MariaDB database. Its methods are safe for
 // concurrent use.
 type Store struct {
@@ -65,11 +63,11 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mysql: %w", explained(err, o))
 	}
-	s, err := d.open(ctx, o)
+	s, err := sqlstore.Open(ctx, d, sqlstore.Options{Shards: o.Shards, NoMigrate: o.NoMigrate, ReadOnly: o.ReadOnly})
 	if err != nil {
-		return nil, fmt.Errorf("mysql: %w", errors.Join(explained(err, o), d.Close()))
+		return nil, fmt.Errorf("mysql: %w", explained(err, o))
 	}
-	return s, nil
+	return &Store{s}, nil
 }
 
 // Migrate creates or updates the tables, and does nothing else.
@@ -78,27 +76,10 @@ func Migrate(ctx context.Context, url string, o Options) error {
 	if err != nil {
 		return fmt.Errorf("mysql: %w", explained(err, o))
 	}
-	if err := errors.Join(sqlstore.Migrate(ctx, d, o.shards()), d.Close()); err != nil {
+	if err := errors.Join(sqlstore.Migrate(ctx, d, cmp.Or(o.Shards, sqlstore.DefaultShards)), d.Close()); err != nil {
 		return fmt.Errorf("mysql: %w", explained(err, o))
 	}
 	return nil
-}
-
-func (d *database) open(ctx context.Context, o Options) (*Store, error) {
-	if !o.NoMigrate && !o.ReadOnly {
-		if err := sqlstore.Migrate(ctx, d, o.shards()); err != nil {
-			return nil, err
-		}
-	}
-	open := sqlstore.New
-	if o.ReadOnly {
-		open = sqlstore.Reads
-	}
-	s, err := open(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return &Store{s}, nil
 }
 
 // parseURL is the driver's form of an address.

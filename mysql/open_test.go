@@ -14,27 +14,11 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 )
 
-// TestOpenByMany opens an empty database from many processes at once: the first
-// one creates the tables, the others wait.
 func TestOpenByMany(t *testing.T) {
 	url := newDatabase(t)
-	var group sync.WaitGroup
-	for range 6 {
-		group.Go(func() {
-			s, err := Open(context.Background(), url, Options{Connections: 2, Shards: 8})
-			if err != nil {
-				t.Errorf("Open() = %v", err)
-				return
-			}
-			if shards, err := s.Shards(context.Background()); err != nil || len(shards) != 8 {
-				t.Errorf("%d shards, %v; want 8", len(shards), err)
-			}
-			if err := s.Close(); err != nil {
-				t.Errorf("Close() = %v", err)
-			}
-		})
-	}
-	group.Wait()
+	sqltest.OpenByMany(t, func() (bellman.Store, error) {
+		return Open(context.Background(), url, Options{Connections: 2, Shards: 8})
+	})
 	if err := Migrate(context.Background(), url, Options{}); err != nil { // again: nothing to do
 		t.Errorf("Migrate() = %v", err)
 	}
@@ -71,19 +55,9 @@ type together struct{ sqlstore.Driver }
 
 func (together) Alone(_ context.Context, f func() error) error { return f() }
 
-// TestMigrateGoesOn creates the tables where it was interrupted before.
 func TestMigrateGoesOn(t *testing.T) {
 	url := newDatabase(t)
-	d := connectTest(t, url)
-	for _, text := range []string{"DELETE FROM bellman_schema", "DROP TABLE bellman_audit"} {
-		if err := d.Define(context.Background(), text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s := openTest(t, url, Options{})
-	if shards, err := s.Shards(context.Background()); err != nil || len(shards) != 64 {
-		t.Errorf("%d shards, %v; want the 64 there were", len(shards), err)
-	}
+	sqltest.GoesOn(t, connectTest(t, url), func() bellman.Store { return openTest(t, url, Options{Shards: 8}) })
 }
 
 // TestSession looks at what each session is told, whatever the server's defaults are.
@@ -145,20 +119,11 @@ func TestInserts(t *testing.T) {
 	}
 }
 
-// TestMigrateFromTheFirst opens a database as the first version made it.
 func TestMigrateFromTheFirst(t *testing.T) {
 	url := newDatabase(t)
-	d := connectTest(t, url)
-	for _, text := range []string{"DELETE FROM bellman_schema WHERE version > 1", "ALTER TABLE bellman_schema DROP COLUMN shards",
-		"ALTER TABLE bellman_ended DROP COLUMN attempt", "DROP INDEX bellman_ended_finished ON bellman_ended", "DROP TABLE bellman_count"} {
-		if err := d.Define(context.Background(), text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if s, err := Open(context.Background(), url, Options{NoMigrate: true}); err == nil || !strings.Contains(err.Error(), "migrate") {
-		t.Errorf("Open() = %v, %v; want it refused until it is migrated", s, err)
-	}
-	sqltest.PruneAside(t, connectTest(t, url))
+	sqltest.FromFirst(t, connectTest(t, url), "DROP INDEX bellman_ended_finished ON bellman_ended",
+		func() (bellman.Store, error) { return Open(context.Background(), url, Options{NoMigrate: true}) },
+		func() sqlstore.Driver { return connectWith(t, url, Options{Stopped: sqltest.Stopped}) })
 }
 
 func TestMigrateFromTheSecond(t *testing.T) {

@@ -20,7 +20,7 @@ var types = strings.NewReplacer(
 // not jump with one. A cursor is two ranges, because MariaDB reads a row value
 // from the shard's beginning, and what is neither from that of its millisecond.
 var words = strings.NewReplacer(
-	"{now}", "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)", "{number}", "SIGNED", "{by key}", "FORCE INDEX (bellman_task_key)",
+	"{now}", "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)", "{micros}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", "{number}", "SIGNED", "{by key}", "FORCE INDEX (bellman_task_key)",
 	"{by merchant_no}", "FORCE INDEX (bellman_task_merchant)", "{by order_no}", "FORCE INDEX (bellman_task_order)", "{by url_host}", "FORCE INDEX (bellman_task_host)",
 	"{within merchant_no}", "merchant_no = ? AND id >= ? AND merchant_no = ? AND id < ?",
 	"{within order_no}", "order_no = ? AND id >= ? AND order_no = ? AND id < ?",
@@ -46,11 +46,16 @@ func render(s *sqlstore.Statement) (string, []any) {
 		case strings.HasPrefix(text, "???"):
 			first, second := s.Args[next], s.Args[next+1]
 			n := sqlstore.Len(first)
-			b.WriteString(strings.TrimSuffix(strings.Repeat("(?,?),", n), ","))
+			if text = text[3:]; strings.HasPrefix(text, "?") {
+				b.WriteString("SELECT ? AS a, ? AS b" + strings.Repeat(" UNION ALL SELECT ?, ?", n-1))
+				text = text[1:]
+			} else {
+				b.WriteString(strings.TrimSuffix(strings.Repeat("(?,?),", n), ","))
+			}
 			for i := range n {
 				args = append(args, at(first, i), at(second, i))
 			}
-			next, text = next+2, text[3:]
+			next += 2
 		case strings.HasPrefix(text, "??"):
 			n := sqlstore.Len(s.Args[next])
 			b.WriteString(strings.TrimSuffix(strings.Repeat("?,", n), ","))

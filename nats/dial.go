@@ -1,9 +1,12 @@
 package nats
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,10 +19,39 @@ const (
 	askTimeout  = 10 * time.Second // of a question to JetStream
 )
 
+// Access is what a server asks for beside what its URL has. The zero Access is
+// nothing. Its files are read at each connection.
+type Access struct {
+	CA          string // a file of certificates in PEM that may sign the server's; empty: the system's
+	Credentials string // a file of a user's JWT and NKey seed (.creds), or of the seed alone (.nk); empty: none
+}
+
+func (a Access) options() ([]nats.Option, error) {
+	var all []nats.Option
+	if a.CA != "" {
+		all = append(all, nats.RootCAs(a.CA))
+	}
+	if a.Credentials == "" {
+		return all, nil
+	}
+	text, err := os.ReadFile(a.Credentials)
+	if err != nil {
+		return nil, fmt.Errorf("credentials: %w", err)
+	}
+	if bytes.Contains(text, []byte("BEGIN NATS USER JWT")) {
+		return append(all, nats.UserCredentials(a.Credentials)), nil
+	}
+	key, err := nats.NkeyOptionFromSeed(a.Credentials)
+	if err != nil {
+		return nil, errors.New("credentials: the file has neither a user's JWT nor the seed of an NKey")
+	}
+	return append(all, key), nil
+}
+
 // dial connects to one of the servers that a URL names. The connection is not made
 // anew when it breaks: whoever uses it finds out, and dials again. No error has a
 // password in it.
-func dial(ctx context.Context, url, name string, closed func(error)) (*nats.Conn, jetstream.JetStream, error) {
+func dial(ctx context.Context, url string, access Access, name string, closed func(error)) (*nats.Conn, jetstream.JetStream, error) {
 	timeout := dialTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(deadline))
@@ -27,13 +59,18 @@ func dial(ctx context.Context, url, name string, closed func(error)) (*nats.Conn
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	conn, err := nats.Connect(url, nats.Name(name), nats.Timeout(timeout), nats.NoReconnect(), nats.PingInterval(ping),
+	options, err := access.options()
+	if err != nil {
+		return nil, nil, err
+	}
+	options = append(options, nats.Name(name), nats.Timeout(timeout), nats.NoReconnect(), nats.PingInterval(ping),
 		nats.SetCustomDialer(dialer(func(network, addr string) (net.Conn, error) {
 			d := net.Dialer{Timeout: timeout}
 			return d.DialContext(ctx, network, addr)
 		})),
 		nats.ClosedHandler(func(conn *nats.Conn) { closed(conn.LastError()) }),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // the default prints; what matters is told otherwise
+	conn, err := nats.Connect(url, options...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot connect: %w", err)
 	}

@@ -26,10 +26,10 @@ type link struct {
 
 // NewSender returns a sender to the server at a URL. It connects when there is
 // something to send. client is what the server's operator sees.
-func NewSender(url, client string) *Sender {
+func NewSender(url, client string, access Access) *Sender {
 	return &Sender{sender.Link[*link]{
 		Dial: func(ctx context.Context) (*link, error) {
-			conn, js, err := dial(ctx, url, client+" sends", func(error) {})
+			conn, js, err := dial(ctx, url, access, client+" sends", func(error) {})
 			if err != nil {
 				return nil, err
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -145,7 +146,9 @@ func (s *session) place(m jetstream.Msg) string {
 	if err != nil {
 		return "" // not a message of JetStream: which does not come here
 	}
-	return fmt.Sprintf("%s@%d/%d", meta.Stream, s.created.Unix(), meta.Sequence.Stream)
+	b := make([]byte, 0, len(meta.Stream)+32)
+	b = strconv.AppendInt(append(append(b, meta.Stream...), '@'), s.created.Unix(), 10)
+	return string(strconv.AppendUint(append(b, '/'), meta.Sequence.Stream, 10))
 }
 
 func (s *session) Ack(messages []source.Message) error {

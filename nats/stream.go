@@ -19,6 +19,7 @@ import (
 type Stream struct {
 	URL     string // nats://USER:PASSWORD@HOST:4222, several with commas between
 	Name    string
+	Access  Access
 	Durable string // the name of the consumer, which remembers what was taken
 
 	// Subjects are what is taken of the stream, and what it is made with where it is
@@ -52,7 +53,7 @@ const (
 // Open connects, makes what must be there, and returns a session.
 func (s *Stream) Open(ctx context.Context) (source.Session, error) {
 	ss := &session{stream: s, done: make(chan struct{}), prefetch: cmp.Or(s.Prefetch, 2048)}
-	conn, js, err := dial(ctx, s.URL, cmp.Or(s.Client, "bellman")+" takes "+s.Name, func(err error) {
+	conn, js, err := dial(ctx, s.URL, s.Access, cmp.Or(s.Client, "bellman")+" takes "+s.Name, func(err error) {
 		if err == nil {
 			err = errors.New("the server closed it")
 		}
@@ -138,7 +139,10 @@ func (s *Stream) declareDead(ctx context.Context, js jetstream.JetStream) error 
 			Name: strings.ReplaceAll(s.DeadLetter, ".", "-"), Subjects: []string{s.DeadLetter}, Storage: jetstream.FileStorage,
 		})
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound): // nothing is declared
+		return fmt.Errorf("stream for dead letters, subject %q: %w: with declare: false it is to be yours too: make one that takes that subject, or name a subject of yours as dead_letter", s.DeadLetter, err)
+	case err != nil:
 		return fmt.Errorf("stream for dead letters, subject %q: %w", s.DeadLetter, err)
 	}
 	return nil

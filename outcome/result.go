@@ -40,28 +40,37 @@ func (r *Rules) Ended(t *bellman.Task) []bellman.Task {
 	if err != nil {
 		panic(fmt.Errorf("outcome: the task's shape is no JSON: %w", err))
 	}
-	result := bellman.Task{
-		Queue:  to.Name,
-		Key:    key(t),
-		Event:  "bellman.task." + t.State.String(),
-		Header: map[string]string{"Content-Type": ContentType},
-		Body:   event,
-	}
-	if to.Words == nil {
-		return []bellman.Task{result}
-	}
-	said, err := say(to.Words, event)
+	result, err := to.Tell("bellman.task."+t.State.String(), key(t), event)
 	if err != nil {
 		log := r.Log
 		if log == nil {
 			log = slog.Default()
 		}
 		log.Error("a result cannot be said as event_json says, and is sent as an event", "task", t.ID, "queue", to.Name, "err", err)
-		return []bellman.Task{result}
 	}
-	result.Body = said
-	result.Header = map[string]string{"Content-Type": "application/json; charset=utf-8"}
 	return []bellman.Task{result}
+}
+
+// Tell returns the task that tells of an event, given as JSON, in the queue's words.
+// Where these fail, which the error says, it tells the event itself.
+func (q Queue) Tell(typed, key string, event []byte) (bellman.Task, error) {
+	told := bellman.Task{
+		Queue:  q.Name,
+		Key:    key,
+		Event:  typed,
+		Header: map[string]string{"Content-Type": ContentType},
+		Body:   event,
+	}
+	if q.Words == nil {
+		return told, nil
+	}
+	said, err := say(q.Words, event)
+	if err != nil {
+		return told, err
+	}
+	told.Body = said
+	told.Header = map[string]string{"Content-Type": "application/json; charset=utf-8"}
+	return told, nil
 }
 
 // say makes the body that words make of an event.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	lsm "github.com/cockroachdb/pebble/v2"
+
+	"github.com/bellmanhq/bellman"
 )
 
 // Backup makes a copy of the store, as it is at one moment, in a directory
@@ -22,16 +24,16 @@ func (s *Store) Backup(dir string) error {
 		return err
 	}
 	if s.disk.low() {
-		return fmt.Errorf("back up to %s: disk is nearly full", dir)
+		return fmt.Errorf("back up to %s: %w: the disk is nearly full", dir, bellman.ErrFull)
 	}
 	if inside(s.dir, dir) {
 		return fmt.Errorf("back up to %s: it is inside the store's own directory: name one outside %s (%w)", dir, s.dir, fs.ErrInvalid)
 	}
 	parent := s.fs.PathDir(dir)
 	if in, err := s.fs.Stat(parent); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("back up to %s: %s does not exist: create it first", dir, parent)
+		return fmt.Errorf("back up to %s: %s does not exist: create it first (%w)", dir, parent, fs.ErrNotExist)
 	} else if err == nil && !in.IsDir() {
-		return fmt.Errorf("back up to %s: %s is no directory", dir, parent)
+		return fmt.Errorf("back up to %s: %s is no directory (%w)", dir, parent, fs.ErrInvalid)
 	}
 	if err := s.db.Checkpoint(dir, lsm.WithFlushedWAL()); err != nil {
 		return fmt.Errorf("back up to %s: %w", dir, err)

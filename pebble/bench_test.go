@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/storetest"
 )
 
 // benchTask is the task of MEASURED's figures: a 300-byte body, four indexes.
@@ -100,6 +101,18 @@ var (
 	madeFilled bool
 	bg         = context.Background()
 )
+
+// BenchmarkChains measures what a long chain of an ordering key costs.
+func BenchmarkChains(b *testing.B) {
+	storetest.Chains(b, func(b *testing.B) bellman.Store {
+		s, err := Open(b.TempDir(), Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { s.Close() })
+		return s
+	})
+}
 
 func BenchmarkInsert(b *testing.B) {
 	for _, size := range []int{64, 512} {

@@ -9,6 +9,7 @@ import (
 	lsm "github.com/cockroachdb/pebble/v2"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 )
 
 // A Report says what Check looked at and what it found.
@@ -215,11 +216,11 @@ func (c *checker) counters(ctx context.Context) error {
 			return nil
 		}
 		var have counts
-		p := parser{b: row}
+		p := pack.Read(row)
 		for i := range have {
-			have[i] = p.varint()
+			have[i] = p.Varint()
 		}
-		if err := p.end(); err != nil {
+		if err := p.End(); err != nil {
 			c.wrong("counters %x: %v", key, err)
 		}
 		kept[binary.BigEndian.Uint32(key[1:])] = have

@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 )
 
 // sums compare what index entries there are with those that there should be,
@@ -24,7 +25,7 @@ type sums struct {
 const sumCount = 1 << 16
 
 // indexTables are the tables that are compared so.
-var indexTables = [...]byte{tableDue, tableKey, tableMerchant, tableOrder}
+var indexTables = [...]byte{tableDue, tableKey, tableMerchant, tableOrder, tablePlace}
 
 func newSums() *sums {
 	s := &sums{seed: maphash.MakeSeed()}
@@ -80,6 +81,10 @@ func (c *checker) entries(t *bellman.Task, st *status, f func(key, row []byte) e
 		c.key = orderKey(c.key[:0], t.OrderNo, t.ID)
 		err = errors.Join(err, f(c.key, nil))
 	}
+	if o := t.Ordering(); o != nil && !st.State.Ended() {
+		c.key = placeKey(c.key[:0], st.queue, o, st.Place, t.ID)
+		err = errors.Join(err, f(c.key, nil))
+	}
 	return err
 }
 
@@ -133,7 +138,7 @@ func (c *checker) missing(t *bellman.Task, st *status) error {
 		if !c.sums.differ(key) {
 			return nil
 		}
-		what := map[byte]string{tableDue: "due", tableKey: "key", tableMerchant: "merchant", tableOrder: "order"}[key[0]]
+		what := map[byte]string{tableDue: "due", tableKey: "key", tableMerchant: "merchant", tableOrder: "order", tablePlace: "place"}[key[0]]
 		err := get(c.r, key, func(row []byte) error {
 			if string(compared(key, row)) != string(want) {
 				c.wrong("task %s: its %s entry says something else", t.ID, what)
@@ -189,7 +194,7 @@ func (c *checker) entry(key, row []byte) error {
 		c.wrong("%c entry %x stands for task %s, which is not there", key[0], key, id)
 		return nil
 	}
-	if errors.Is(err, errCorrupt) {
+	if errors.Is(err, pack.ErrCorrupt) {
 		return nil // noted already
 	}
 	if err != nil {
@@ -207,6 +212,10 @@ func (c *checker) entry(key, row []byte) error {
 		stands = string(merchantKey(nil, t.MerchantNo, id)) == string(key)
 	case tableOrder:
 		stands = string(orderKey(nil, t.OrderNo, id)) == string(key)
+	case tablePlace:
+		queue, ok := c.s.queues.number(t.Queue)
+		o := t.Ordering()
+		stands = ok && o != nil && t.State == bellman.Pending && string(placeKey(nil, queue, o, parsePlace(key).look, id)) == string(key)
 	}
 	if !stands {
 		c.wrong("%c entry %x does not fit task %s", key[0], key, id)

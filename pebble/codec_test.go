@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 )
 
 // The order of keys is the order of what they are made of.
@@ -84,7 +85,7 @@ func (s *source) time() time.Time {
 	if s.byte()%3 == 0 {
 		return time.Time{}
 	}
-	return fromMilli(int64(s.uint64() % (1 << 47)))
+	return pack.FromMilli(int64(s.uint64() % (1 << 47)))
 }
 
 // Whatever is encoded is read back, and whatever is read is no panic.

@@ -9,6 +9,7 @@ import (
 	lsm "github.com/cockroachdb/pebble/v2"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 )
 
 // maxName bounds texts that become part of a key. Far above what the API takes.
@@ -31,7 +32,10 @@ type stage struct {
 	audits uint64
 	floor  position // the earliest due entry written
 
-	seek *lsm.Iterator // for keys that most probably do not exist; nil until needed
+	lasts map[string]int64 // the last place of each ordering key that this commit adds to
+
+	seek   *lsm.Iterator // for keys that most probably do not exist; nil until needed
+	places *lsm.Iterator // of ordering keys; nil until needed
 }
 
 // claimed is what a key's row says.
@@ -44,6 +48,7 @@ func (g *stage) reset(s *Store) {
 	if g.status == nil {
 		g.before, g.status = map[bellman.ID]*status{}, map[bellman.ID]*status{}
 		g.keys, g.deltas = map[string]claimed{}, map[uint32]counts{}
+		g.lasts = map[string]int64{}
 	}
 	for _, m := range []map[bellman.ID]*status{g.before, g.status} {
 		for _, st := range m {
@@ -55,6 +60,7 @@ func (g *stage) reset(s *Store) {
 	g.spare = g.spare[:min(len(g.spare), 2048)]
 	clear(g.keys)
 	clear(g.deltas)
+	clear(g.lasts)
 	g.names = g.names[:0]
 	g.newest, g.audits, g.floor = s.newest, s.audits, lastPosition
 }
@@ -87,6 +93,9 @@ func (s *Store) Commit(ctx context.Context, b *bellman.Batch) error {
 		return err
 	}
 	s.stage.reset(s)
+	if err := s.standing(b.Docs); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
 	if err := errors.Join(s.fill(b), s.stage.close()); err != nil {
 		s.batch.Reset()
 		return fmt.Errorf("commit: %w", err)
@@ -219,6 +228,9 @@ func (s *Store) add(a *bellman.Add, low bool) error {
 	st := g.take()
 	*st = status{Status: t.Status, queue: queue, line: bellman.LineOf(t.Queue, t.Endpoint)}
 	st.Version = max(st.Version, 1)
+	if !a.Moved {
+		st.Place = 0
+	}
 	g.status[t.ID] = st
 	if compareID(t.ID, g.newest) > 0 {
 		g.newest = t.ID
@@ -249,6 +261,12 @@ func (s *Store) add(a *bellman.Add, low bool) error {
 		}
 	}
 	s.count(queue, st.State, 1)
+	if t.OrderingKey != "" && !st.State.Ended() {
+		if err := s.takePlace(t, st); err != nil {
+			return err
+		}
+	}
+	t.Place = st.Place
 	return s.putStatus(t.ID, st)
 }
 
@@ -260,6 +278,7 @@ func check(t *bellman.Task) error {
 	}
 	for _, f := range [...]struct{ name, text string }{
 		{"queue", t.Queue}, {"key", t.Key}, {"merchant_no", t.MerchantNo}, {"order_no", t.OrderNo},
+		{"ordering_key", t.OrderingKey},
 	} {
 		if len(f.text) > maxName {
 			wrong.Add(f.name, fmt.Sprintf("has %d bytes: want at most %d", len(f.text), maxName))
@@ -297,18 +316,19 @@ func (s *Store) holder(queue uint32, key string) (claimed, bool, error) {
 }
 
 // close ends the reads of one commit.
-func (g *stage) close() error {
-	if g.seek == nil {
-		return nil
+func (g *stage) close() (err error) {
+	for _, iter := range [...]**lsm.Iterator{&g.seek, &g.places} {
+		if *iter != nil {
+			err = errors.Join(err, (*iter).Close())
+			*iter = nil
+		}
 	}
-	err := g.seek.Close()
-	g.seek = nil
 	return err
 }
 
 func parseClaimed(row []byte) (c claimed, err error) {
 	if len(row) != len(c.id)+len(c.digest) {
-		return c, errCorrupt
+		return c, pack.ErrCorrupt
 	}
 	copy(c.digest[:], row[copy(c.id[:], row):])
 	return c, nil
@@ -376,6 +396,11 @@ func (s *Store) change(c *bellman.Change) error {
 		g.status[c.ID] = st
 	}
 	*st = status{Status: c.To, queue: old.queue, line: old.line}
+	if c.Ordering != nil && c.To.State.Ended() != old.State.Ended() {
+		if err := s.movePlace(c.ID, c.Ordering, st, old.Place); err != nil {
+			return err
+		}
+	}
 	if err := s.putStatus(c.ID, st); err != nil {
 		return err
 	}

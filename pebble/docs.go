@@ -1,16 +1,45 @@
 package pebble
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	lsm "github.com/cockroachdb/pebble/v2"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 )
+
+// standing is ErrConflict unless the documents are what they must still be.
+func (s *Store) standing(docs []bellman.Doc) error {
+	for _, d := range docs {
+		if d.Was == nil {
+			continue
+		}
+		s.stage.key = docKey(s.stage.key[:0], d.Kind, d.Name)
+		value, closer, err := s.db.Get(s.stage.key)
+		same := len(d.Was) == 0 // where there is none
+		switch {
+		case err == nil:
+			same = len(d.Was) > 0 && bytes.Equal(value, d.Was)
+			err = closer.Close()
+		case errors.Is(err, lsm.ErrNotFound):
+			err = nil
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("read document %s/%s: %w", d.Kind, d.Name, err)
+		case !same:
+			return fmt.Errorf("%w: document %s/%s", bellman.ErrConflict, d.Kind, d.Name)
+		}
+	}
+	return nil
+}
 
 func (s *Store) putDoc(d bellman.Doc) error {
 	g := &s.stage
@@ -70,8 +99,8 @@ func (s *Store) putAudit(a bellman.Audit) error {
 	g.key = auditKey(g.key[:0], milli(a.At), g.audits)
 	g.audits++
 	g.row = append(g.row[:0], format)
-	for _, text := range [...]string{a.Who, a.Action, a.Target, a.Reason} {
-		g.row = appendText(g.row, text)
+	for _, text := range [...]string{a.Who, a.Action, a.Target, a.Reason, a.From} {
+		g.row = pack.Text(g.row, text)
 	}
 	return s.set(g.key, g.row)
 }
@@ -104,12 +133,15 @@ func (s *Store) Audits(ctx context.Context, before time.Time, limit int) ([]bell
 			break
 		}
 		last = ms
-		p := parser{b: iter.Value()}
-		if p.byte() != format {
-			return nil, errCorrupt
+		p := pack.Read(iter.Value())
+		if p.Byte() != format {
+			return nil, pack.ErrCorrupt
 		}
-		a := bellman.Audit{At: fromMilli(ms), Who: p.string(), Action: p.string(), Target: p.string(), Reason: p.string()}
-		if err := p.end(); err != nil {
+		a := bellman.Audit{At: pack.FromMilli(ms), Who: p.Text(), Action: p.Text(), Target: p.Text(), Reason: p.Text()}
+		if len(p.Left()) > 0 { // records of before have no address
+			a.From = p.Text()
+		}
+		if err := p.End(); err != nil {
 			return nil, err
 		}
 		audits = append(audits, a)

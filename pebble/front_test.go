@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 )
 
 // The front moves up behind the tasks that end, and back for one that is
@@ -24,7 +25,7 @@ func TestFrontMoves(t *testing.T) {
 	}
 	b := newTasks(3)
 	for i, a := range b.Adds {
-		a.Task.Look = fromMilli(int64(1000 * (i + 1)))
+		a.Task.Look = pack.FromMilli(int64(1000 * (i + 1)))
 	}
 	if err := s.Commit(t.Context(), b); err != nil {
 		t.Fatal(err)
@@ -42,7 +43,7 @@ func TestFrontMoves(t *testing.T) {
 		t.Errorf("front is at %d after the first ended, want 2000", s.front.low.look)
 	}
 	early := newTasks(1)
-	early.Adds[0].Task.Look = fromMilli(500)
+	early.Adds[0].Task.Look = pack.FromMilli(500)
 	if err := s.Commit(t.Context(), early); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestFrontMoves(t *testing.T) {
 	// An entry written during a scan holds the front back.
 	_, under := s.front.begin(position{})
 	early = newTasks(1)
-	early.Adds[0].Task.Look = fromMilli(100)
+	early.Adds[0].Task.Look = pack.FromMilli(100)
 	if err := s.Commit(t.Context(), early); err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ const (
 	tableMerchant = 'm'
 	tableDepth    = 'n'
 	tableOrder    = 'o'
+	tablePlace    = 'p'
 	tableQueue    = 'q'
 	tableShard    = 's'
 	tableAudit    = 'u'
@@ -76,6 +77,29 @@ func orderKey(b []byte, order string, id bellman.ID) []byte {
 	return append(appendTerm(append(b, tableOrder), order), id[:]...)
 }
 
+// placesKey begins the places of the pending tasks of an ordering key: those that
+// supersede, or the others.
+func placesKey(b []byte, queue uint32, ordering string, supersedes bool) []byte {
+	b = binary.BigEndian.AppendUint32(append(b, tablePlace), queue)
+	b = appendTerm(b, ordering)
+	if supersedes {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+func placeKey(b []byte, queue uint32, o *bellman.Ordering, place int64, id bellman.ID) []byte {
+	b = placesKey(b, queue, o.Key, o.Supersedes)
+	b = binary.BigEndian.AppendUint64(b, ordered(place))
+	return append(b, id[:]...)
+}
+
+// parsePlace is what a key of a place ends with.
+func parsePlace(key []byte) position {
+	n := len(key) - len(bellman.ID{})
+	return position{look: int64(binary.BigEndian.Uint64(key[n-8:]) ^ 1<<63), id: idOf(key)}
+}
+
 func attemptKey(b []byte, id bellman.ID, number int) []byte {
 	b = append(append(b, tableAttempt), id[:]...)
 	return binary.BigEndian.AppendUint32(b, uint32(number))
@@ -101,7 +125,7 @@ func auditKey(b []byte, ms int64, sequence uint64) []byte {
 func metaKey(name string) []byte { return append([]byte{tableMeta}, name...) }
 
 // idOf is the id that a key of these tables ends with: cold, hot, ended, due,
-// merchant, order.
+// merchant, order, place.
 func idOf(key []byte) (id bellman.ID) {
 	copy(id[:], key[len(key)-len(id):])
 	return id

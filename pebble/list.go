@@ -12,6 +12,7 @@ import (
 	lsm "github.com/cockroachdb/pebble/v2"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 )
 
 // How many rows one call of List looks at, at most, and for how long: rows that are
@@ -182,18 +183,18 @@ func (l *lister) scan(ctx context.Context, limit int) (tasks []*bellman.Task, ne
 // otherQueue reports whether the row itself says that the task is of another
 // queue, so that nothing more need be read.
 func (l *lister) otherQueue(table byte, row []byte) (bool, error) {
-	p := parser{b: row}
+	p := pack.Read(row)
 	switch table {
 	case tableCold:
-		p.byte()
+		p.Byte()
 	case tableHot, tableEnded:
-		p.byte()
-		p.uint16()
-		p.uint64()
+		p.Byte()
+		p.Uint16()
+		p.Uint64()
 	default:
 		return false, nil
 	}
-	return uint32(p.uvarint()) != l.queue, p.err
+	return uint32(p.Uvarint()) != l.queue, p.Err()
 }
 
 // one reads a task by its id, and returns nil if the filter does not choose it. Of

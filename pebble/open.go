@@ -17,6 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 )
 
 // Options are how a store is kept. The zero value is what most should use.
@@ -300,9 +301,9 @@ func (s *Store) meta(name string) (n uint64, found bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	p := parser{b: row}
-	n = p.uvarint()
-	return n, true, errors.Join(p.end(), closer.Close())
+	p := pack.Read(row)
+	n = p.Uvarint()
+	return n, true, errors.Join(p.End(), closer.Close())
 }
 
 // readNewest finds the greatest id, the number of the next audit record, and

@@ -3,6 +3,7 @@ package pebble
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -235,6 +236,9 @@ func TestBackupRefuses(t *testing.T) {
 	} {
 		if err := s.Backup(to); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Backup(%s) = %v; want an error that says %q", to, err, want)
+		}
+		if err := s.Backup(to); !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("Backup(%s) = %v; want an error of the file system, so that whoever asked is told", to, err)
 		}
 	}
 	if after, err := os.ReadDir(dir); err != nil || len(after) != len(before) {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 )
 
 // queues gives each queue's name a number, and counts its tasks.
@@ -75,13 +76,13 @@ func (s *Store) readQueues() error {
 	return s.scan([]byte{tableDepth}, func(key, row []byte) error {
 		n := binary.BigEndian.Uint32(key[1:])
 		if int(n) >= len(s.queues.counts) {
-			return errCorrupt
+			return pack.ErrCorrupt
 		}
-		p := parser{b: row}
+		p := pack.Read(row)
 		for i := range s.queues.counts[n] {
-			s.queues.counts[n][i] = p.varint()
+			s.queues.counts[n][i] = p.Varint()
 		}
-		return p.end()
+		return p.End()
 	})
 }
 

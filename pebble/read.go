@@ -132,6 +132,35 @@ func (s *Store) lookup(r lsm.Reader, queue uint32, key string) (id bellman.ID, e
 	return id, err
 }
 
+// Digests reads the digests of tasks that have keys. See bellman.Reader.
+func (s *Store) Digests(ctx context.Context, tasks []*bellman.Task) ([]bellman.Digest, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	digests := make([]bellman.Digest, len(tasks))
+	for i, t := range tasks {
+		queue, known := s.queues.number(t.Queue)
+		if t.Key == "" || !known {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		err := get(s.db, keyKey(nil, queue, t.Key), func(row []byte) error {
+			c, err := parseClaimed(row)
+			if c.id == t.ID {
+				digests[i] = c.digest
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, bellman.ErrNotFound) {
+			return nil, fmt.Errorf("digest of task %s: %w", t.ID, err)
+		}
+	}
+	return digests, nil
+}
+
 // Attempts reads up to limit attempts of a task with numbers above after, in
 // order of their numbers.
 func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error) {

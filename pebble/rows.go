@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 )
 
 // format begins each row that may one day be written differently.
@@ -33,6 +34,7 @@ const (
 	hasFinished
 	hasBefore
 	hasData
+	hasPlace
 )
 
 // appendStatus encodes st. Times are milliseconds since the task was created,
@@ -57,6 +59,7 @@ func appendStatus(b []byte, id bellman.ID, st *status) []byte {
 	set(hasFinished, !st.Finished.IsZero())
 	set(hasBefore, st.Before != nil)
 	set(hasData, len(st.Data) > 0)
+	set(hasPlace, st.Place != 0)
 
 	b = append(b, format, byte(flags), byte(flags>>8))
 	b = binary.LittleEndian.AppendUint64(b, uint64(st.line))
@@ -66,7 +69,7 @@ func appendStatus(b []byte, id bellman.ID, st *status) []byte {
 	b = binary.AppendUvarint(b, uint64(st.Attempts))
 	b = binary.AppendUvarint(b, uint64(st.Step))
 	if flags&hasReason != 0 {
-		b = appendText(b, st.Reason)
+		b = pack.Text(b, st.Reason)
 	}
 	if flags&hasTrigger != 0 {
 		b = append(b, byte(st.Trigger))
@@ -88,66 +91,72 @@ func appendStatus(b []byte, id bellman.ID, st *status) []byte {
 	}
 	if st.Before != nil {
 		b = append(b, byte(st.Before.State))
-		b = appendText(b, st.Before.Reason)
-		b = appendOptional(b, st.Before.Due, base)
-		b = appendOptional(b, st.Before.Finished, base)
+		b = pack.Text(b, st.Before.Reason)
+		b = pack.Time(b, st.Before.Due, base)
+		b = pack.Time(b, st.Before.Finished, base)
 	}
 	if flags&hasData != 0 {
-		b = appendText(b, st.Data)
+		b = pack.Text(b, st.Data)
+	}
+	if flags&hasPlace != 0 {
+		b = binary.AppendVarint(b, st.Place-1000*base)
 	}
 	return b
 }
 
 // parseStatus decodes row into st; nothing of st points into row.
 func parseStatus(row []byte, id bellman.ID, st *status) error {
-	p := parser{b: row}
-	if p.byte() != format {
-		return errCorrupt
+	p := pack.Read(row)
+	if p.Byte() != format {
+		return pack.ErrCorrupt
 	}
 	base := created(id)
-	flags := p.uint16()
-	*st = status{line: bellman.Line(p.uint64()), queue: uint32(p.uvarint())}
+	flags := p.Uint16()
+	*st = status{line: bellman.Line(p.Uint64()), queue: uint32(p.Uvarint())}
 	st.State = bellman.State(flags & 3)
-	st.Version = uint32(p.uvarint())
-	st.Shard = uint16(p.uvarint())
-	st.Attempts = int(p.uvarint())
-	st.Step = int(p.uvarint())
+	st.Version = uint32(p.Uvarint())
+	st.Shard = uint16(p.Uvarint())
+	st.Attempts = int(p.Uvarint())
+	st.Step = int(p.Uvarint())
 	if flags&hasReason != 0 {
-		st.Reason = reason(p.bytes())
+		st.Reason = reason(p.Bytes())
 	}
 	if flags&hasTrigger != 0 {
-		st.Trigger = bellman.Trigger(p.byte())
+		st.Trigger = bellman.Trigger(p.Byte())
 	}
 	if flags&hasDue != 0 {
-		st.Due = p.time(base)
+		st.Due = pack.FromMilli(base + p.Varint())
 	}
 	switch {
 	case flags&beganIsDue != 0:
 		st.Began = st.Due
 	case flags&hasBegan != 0:
-		st.Began = p.time(base)
+		st.Began = pack.FromMilli(base + p.Varint())
 	}
 	switch {
 	case flags&lookIsDue != 0:
 		st.Look = st.Due
 	case flags&hasLook != 0:
-		st.Look = p.time(base)
+		st.Look = pack.FromMilli(base + p.Varint())
 	}
 	if flags&hasUpdated != 0 {
-		st.Updated = p.time(base)
+		st.Updated = pack.FromMilli(base + p.Varint())
 	}
 	if flags&hasFinished != 0 {
-		st.Finished = p.time(base)
+		st.Finished = pack.FromMilli(base + p.Varint())
 	}
 	if flags&hasBefore != 0 {
-		st.Before = &bellman.Before{State: bellman.State(p.byte()), Reason: p.string()}
-		st.Before.Due = p.optional(base)
-		st.Before.Finished = p.optional(base)
+		st.Before = &bellman.Before{State: bellman.State(p.Byte()), Reason: p.Text()}
+		st.Before.Due = p.Time(base)
+		st.Before.Finished = p.Time(base)
 	}
 	if flags&hasData != 0 {
-		st.Data = slices.Clone(p.bytes())
+		st.Data = slices.Clone(p.Bytes())
 	}
-	return p.end()
+	if flags&hasPlace != 0 {
+		st.Place = 1000*base + p.Varint()
+	}
+	return p.End()
 }
 
 // created is the time in id, in Unix ms.
@@ -170,73 +179,85 @@ func reason(text []byte) string {
 	return string(text)
 }
 
-func appendOptional(b []byte, t time.Time, base int64) []byte {
-	if t.IsZero() {
-		return append(b, 0)
-	}
-	return binary.AppendVarint(append(b, 1), milli(t)-base)
-}
-
-func (p *parser) optional(base int64) time.Time {
-	if p.byte() == 0 {
-		return time.Time{}
-	}
-	return p.time(base)
-}
-
 // appendCold encodes what never changes of t. The body comes last, so that
-// the rest can be read as one string. Lent has the upper half of the first byte.
+// the rest can be read as one string. Lent has three bits of the first byte, whose
+// highest says that there is an ordering key. A row with a trace is of format traced.
 func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
-	b = binary.AppendUvarint(append(b, format|byte(t.Lent)<<4), uint64(queue))
+	first := format | byte(t.Lent)<<4
+	if t.Trace != nil {
+		first ^= format ^ traced
+	}
+	if t.OrderingKey != "" {
+		first |= isOrdered
+	}
+	b = binary.AppendUvarint(append(b, first), uint64(queue))
 	b = binary.AppendUvarint(b, uint64(len(t.Body)))
 	b = binary.AppendVarint(b, int64(t.Timeout))
 	b = binary.AppendVarint(b, int64(t.MaxAge))
 	b = binary.AppendVarint(b, int64(t.Delay))
-	b = appendOptional(b, t.StartAt, created(t.ID))
+	b = pack.Time(b, t.StartAt, created(t.ID))
 	b = binary.AppendUvarint(b, uint64(len(t.Header)))
 	for _, s := range [...]string{t.Key, t.MerchantNo, t.OrderNo, t.Event, t.URL, t.Method,
 		t.Schedule, t.Success, t.Repeat, t.Endpoint} {
-		b = appendText(b, s)
+		b = pack.Text(b, s)
 	}
 	if len(t.Header) > 0 {
 		for _, name := range slices.Sorted(maps.Keys(t.Header)) {
-			b = appendText(appendText(b, name), t.Header[name])
+			b = pack.Text(pack.Text(b, name), t.Header[name])
 		}
+	}
+	if t.OrderingKey != "" {
+		b = pack.Text(b, t.OrderingKey)
+		b = pack.Text(b, map[bool]string{true: superseding}[t.Supersedes])
+	}
+	if t.Trace != nil {
+		trace, _ := t.Trace.AppendBinary(nil) // fails never
+		b = pack.Text(b, trace)
 	}
 	return append(b, t.Body...)
 }
 
+// traced is the format of a cold row with a trace behind the headers and the ordering
+// key. Those without one are as they were before there was any.
+const traced = 2
+
+// isOrdered is the bit of a cold row's first byte that says that the ordering key, and
+// whether the task supersedes, stand behind the headers.
+const (
+	isOrdered   = 0x80
+	superseding = "s"
+)
+
 // parseCold decodes row into t, all but the name of its queue, and returns the
 // queue's number. Nothing of t points into row.
 func parseCold(row []byte, id bellman.ID, t *bellman.Task) (queue uint32, err error) {
-	p := parser{b: row}
-	first := p.byte()
-	if first&0xf != format {
-		return 0, errCorrupt
+	p := pack.Read(row)
+	first := p.Byte()
+	if first&0xf != format && first&0xf != traced {
+		return 0, pack.ErrCorrupt
 	}
-	t.ID, t.Lent = id, bellman.Lent(first>>4)
-	queue = uint32(p.uvarint())
-	body := p.uvarint()
-	t.Timeout = time.Duration(p.varint())
-	t.MaxAge = time.Duration(p.varint())
-	t.Delay = time.Duration(p.varint())
-	t.StartAt = p.optional(created(id))
-	headers := p.uvarint()
-	if p.err != nil || body > uint64(len(p.b)) {
-		return 0, errCorrupt
+	t.ID, t.Lent = id, bellman.Lent(first&^isOrdered>>4)
+	queue = uint32(p.Uvarint())
+	body := p.Uvarint()
+	t.Timeout = p.Duration()
+	t.MaxAge = p.Duration()
+	t.Delay = p.Duration()
+	t.StartAt = p.Time(created(id))
+	headers := p.Uvarint()
+	rest := p.Cut(body)
+	if p.Err() != nil {
+		return 0, pack.ErrCorrupt
 	}
-	text, rest := p.b[:len(p.b)-int(body)], p.b[len(p.b)-int(body):]
 	if body > 0 {
 		t.Body = slices.Clone(rest)
 	}
 
 	// One string for all the text: its parts share its memory.
-	all := string(text)
-	p.b = text
+	all := string(p.Left())
 	next := func() string {
-		n := len(p.bytes())
-		end := len(all) - len(p.b)
-		if p.err != nil {
+		n := len(p.Bytes())
+		end := len(all) - len(p.Left())
+		if p.Err() != nil {
 			return ""
 		}
 		return all[end-n : end]
@@ -245,8 +266,8 @@ func parseCold(row []byte, id bellman.ID, t *bellman.Task) (queue uint32, err er
 		&t.Schedule, &t.Success, &t.Repeat, &t.Endpoint} {
 		*s = next()
 	}
-	if headers > uint64(len(p.b)) {
-		return 0, errCorrupt
+	if headers > uint64(len(p.Left())) {
+		return 0, pack.ErrCorrupt
 	}
 	if headers > 0 {
 		t.Header = make(map[string]string, headers)
@@ -255,7 +276,17 @@ func parseCold(row []byte, id bellman.ID, t *bellman.Task) (queue uint32, err er
 			t.Header[name] = next()
 		}
 	}
-	return queue, p.end()
+	if first&isOrdered != 0 {
+		t.OrderingKey = next()
+		t.Supersedes = next() == superseding
+	}
+	if first&0xf == traced {
+		t.Trace = new(bellman.Trace)
+		if err := t.Trace.UnmarshalBinary([]byte(next())); err != nil {
+			return 0, pack.ErrCorrupt
+		}
+	}
+	return queue, p.End()
 }
 
 // appendEntry encodes what a due row says beyond its key.
@@ -269,17 +300,17 @@ func appendEntry(b []byte, st *status) []byte {
 
 // parseEntry decodes a due row.
 func parseEntry(key, row []byte, e *bellman.Entry) error {
-	p := parser{b: row}
-	if p.byte() != format {
-		return errCorrupt
+	p := pack.Read(row)
+	if p.Byte() != format {
+		return pack.ErrCorrupt
 	}
 	e.Look, e.ID = parseDueKey(key)
-	e.Version = uint32(p.uvarint())
-	e.Shard = uint16(p.uvarint())
-	e.Attempts = uint32(p.uvarint())
-	e.Due = e.Look + p.varint()
-	e.Line = bellman.Line(p.uint64())
-	return p.end()
+	e.Version = uint32(p.Uvarint())
+	e.Shard = uint16(p.Uvarint())
+	e.Attempts = uint32(p.Uvarint())
+	e.Due = e.Look + p.Varint()
+	e.Line = bellman.Line(p.Uint64())
+	return p.End()
 }
 
 // appendAttempt encodes a, all but its number. Action, Timing and Reading follow
@@ -288,51 +319,51 @@ func parseEntry(key, row []byte, e *bellman.Entry) error {
 func appendAttempt(b []byte, id bellman.ID, a *bellman.Attempt) []byte {
 	base := created(id)
 	b = append(b, format, byte(a.Trigger), byte(a.Result))
-	b = appendOptional(b, a.Due, base)
-	b = appendOptional(b, a.Started, milli(a.Due))
+	b = pack.Time(b, a.Due, base)
+	b = pack.Time(b, a.Started, milli(a.Due))
 	b = binary.AppendVarint(b, int64(a.Took))
 	b = binary.AppendVarint(b, int64(a.Status))
-	b = appendText(b, a.Response)
-	b = appendText(b, a.Error)
-	b = appendText(b, a.Node)
+	b = pack.Text(b, a.Response)
+	b = pack.Text(b, a.Error)
+	b = pack.Text(b, a.Node)
 	if a.Action == "" && a.Reading == "" && a.Timing == (bellman.Timing{}) {
 		return b
 	}
-	b = appendText(b, a.Action)
+	b = pack.Text(b, a.Action)
 	for _, part := range [...]time.Duration{a.Timing.DNS, a.Timing.Connect, a.Timing.TLS} {
 		b = binary.AppendVarint(b, int64(part))
 	}
 	if a.Reading == "" {
 		return b
 	}
-	return appendText(b, a.Reading)
+	return pack.Text(b, a.Reading)
 }
 
 // parseAttempt decodes row into a.
 func parseAttempt(row []byte, id bellman.ID, number int, a *bellman.Attempt) error {
-	p := parser{b: row}
-	if p.byte() != format {
-		return errCorrupt
+	p := pack.Read(row)
+	if p.Byte() != format {
+		return pack.ErrCorrupt
 	}
 	a.Number = number
-	a.Trigger = bellman.Trigger(p.byte())
-	a.Result = bellman.Result(p.byte())
-	a.Due = p.optional(created(id))
-	a.Started = p.optional(milli(a.Due))
-	a.Took = time.Duration(p.varint())
-	a.Status = int(p.varint())
-	a.Response = p.string()
-	a.Error = p.string()
-	a.Node = p.string()
+	a.Trigger = bellman.Trigger(p.Byte())
+	a.Result = bellman.Result(p.Byte())
+	a.Due = p.Time(created(id))
+	a.Started = p.Time(milli(a.Due))
+	a.Took = p.Duration()
+	a.Status = int(p.Varint())
+	a.Response = p.Text()
+	a.Error = p.Text()
+	a.Node = p.Text()
 	a.Action, a.Reading, a.Timing = "", "", bellman.Timing{}
-	if len(p.b) > 0 {
-		a.Action = p.string()
+	if len(p.Left()) > 0 {
+		a.Action = p.Text()
 		for _, part := range [...]*time.Duration{&a.Timing.DNS, &a.Timing.Connect, &a.Timing.TLS} {
-			*part = time.Duration(p.varint())
+			*part = p.Duration()
 		}
 	}
-	if len(p.b) > 0 {
-		a.Reading = p.string()
+	if len(p.Left()) > 0 {
+		a.Reading = p.Text()
 	}
-	return p.end()
+	return p.End()
 }

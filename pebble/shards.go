@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 )
 
 // shards says who owns which, and who is registered. Nodes are in memory only:
@@ -32,7 +33,7 @@ const forgotten = 100
 
 func appendShard(b []byte, shard bellman.Shard) []byte {
 	b = binary.AppendVarint(append(b, format), shard.Epoch)
-	return appendText(b, shard.Owner)
+	return pack.Text(b, shard.Owner)
 }
 
 func appendUint(b []byte, n uint64) []byte { return binary.AppendUvarint(b, n) }
@@ -44,13 +45,13 @@ func (s *Store) readShards() error {
 	}
 	return s.scan([]byte{tableShard}, func(key, row []byte) error {
 		n := binary.BigEndian.Uint16(key[1:])
-		p := parser{b: row}
-		if int(n) >= len(s.shards.list) || p.byte() != format {
-			return errCorrupt
+		p := pack.Read(row)
+		if int(n) >= len(s.shards.list) || p.Byte() != format {
+			return pack.ErrCorrupt
 		}
-		s.shards.list[n].Epoch = p.varint()
-		s.shards.list[n].Owner = p.string()
-		return p.end()
+		s.shards.list[n].Epoch = p.Varint()
+		s.shards.list[n].Owner = p.Text()
+		return p.End()
 	})
 }
 

@@ -95,7 +95,7 @@ func TestFired(t *testing.T) {
 	s := openTest(t, url, Options{})
 	delays := sqltest.CallerTest{Store: s, Begin: begin(ctx, pool)}.Fired(t, 20, false)
 	t.Logf("notified: attempted after %v to %v, half of them within %v", delays[0], delays[19], delays[10])
-	if delays[10] > 200*time.Millisecond || delays[19] > 1500*time.Millisecond {
+	if delays[10] > 500*time.Millisecond || delays[19] > 1500*time.Millisecond {
 		t.Errorf("attempted %v to %v after the commit, want within 20ms if all is quiet", delays[0], delays[19])
 	}
 	quiet := struct{ bellman.Store }{s} // no Hints

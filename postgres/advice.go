@@ -37,7 +37,7 @@ func explained(err error, o Options) error {
 		}
 		do = "grant the user CREATE on the schema, and SELECT, INSERT, UPDATE and DELETE on all tables that begin with bellman_; or run bellman migrate as another user, and bellman serve --no-migrate as this one"
 	case "42P01":
-		do = "there are no tables of bellman here, or not all: run bellman migrate"
+		return fmt.Errorf("%w: %w", err, sqlstore.ErrNoTables)
 	case "25006":
 		do = "the server, or the session, may only read, as on a standby: name the primary, or several hosts with target_session_attrs=read-write"
 	case "53300":

@@ -4,7 +4,9 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
+	"github.com/bellmanhq/bellman/storetest"
 )
 
 var waiting = flag.Int("waiting", 200_000, "tasks that wait in the store that is measured")
@@ -26,3 +28,8 @@ func TestStatementsPerTask(t *testing.T) {
 }
 
 var drained = flag.Int("drained", 10_000, "tasks that an engine works through")
+
+// BenchmarkChains measures what a long chain of an ordering key costs.
+func BenchmarkChains(b *testing.B) {
+	storetest.Chains(b, func(b *testing.B) bellman.Store { return openTest(b, newDatabase(b), Options{}) })
+}

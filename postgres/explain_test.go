@@ -21,10 +21,12 @@ import (
 var rows = flag.Int("rows", 20_000, "tasks in the tables whose plans are looked at")
 
 // connectTest opens a database with its tables.
-func connectTest(t testing.TB, url string) *database {
+func connectTest(t testing.TB, url string) *database { return connectWith(t, url, Options{}) }
+
+func connectWith(t testing.TB, url string, o Options) *database {
 	t.Helper()
 	ctx := context.Background()
-	d, err := connect(ctx, url, Options{})
+	d, err := connect(ctx, url, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +91,11 @@ func TestPlans(t *testing.T) {
 			}
 			if strings.HasSuffix(statement.Name, "due tasks") && !strings.Contains(plan, "Index Only Scan using bellman_live_due") {
 				t.Errorf("%s (statistics: %s) reads more than the index:\n%s", statement.Name, statistics, plan)
+			}
+			for line := range strings.Lines(plan) {
+				if strings.Contains(line, "(ordering_key = ") && !strings.Contains(line, "supersedes") {
+					t.Errorf("%s (statistics: %s) reads a whole chain:\n%s", statement.Name, statistics, plan)
+				}
 			}
 			if (statement.Name == "list tasks" || strings.HasSuffix(statement.Name, "due tasks")) && strings.Contains(plan, "Filter") {
 				t.Errorf("%s (statistics: %s) looks at more rows than those it wants:\n%s", statement.Name, statistics, plan)

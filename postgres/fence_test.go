@@ -95,7 +95,7 @@ func TestBusyRows(t *testing.T) {
 			t.Fatalf("commit %d: %v", i, err)
 		}
 	}
-	for table, most := range map[string]int64{"bellman_shard": 16, "bellman_depth": 16} { // of 8 KiB
+	for table, most := range map[string]int64{"bellman_shard": 64, "bellman_depth": 64} { // of 8 KiB; one for each commit if rows moved
 		var pages int64
 		if err := s.d.pool.QueryRow(ctx, "SELECT pg_relation_size($1::text::regclass) / 8192", table).Scan(&pages); err != nil {
 			t.Fatal(err)

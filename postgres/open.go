@@ -65,12 +65,11 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", explained(err, o))
 	}
-	s, err := d.open(ctx, o)
+	s, err := sqlstore.Open(ctx, d, sqlstore.Options{Shards: o.Shards, NoMigrate: o.NoMigrate, ReadOnly: o.ReadOnly})
 	if err != nil {
-		d.Close()
 		return nil, fmt.Errorf("postgres: %w", explained(err, o))
 	}
-	return s, nil
+	return &Store{s, d}, nil
 }
 
 // Migrate creates or updates the tables, and does nothing else.
@@ -80,27 +79,10 @@ func Migrate(ctx context.Context, url string, o Options) error {
 		return fmt.Errorf("postgres: %w", explained(err, o))
 	}
 	defer d.Close()
-	if err := sqlstore.Migrate(ctx, d, cmp.Or(o.Shards, 64)); err != nil {
+	if err := sqlstore.Migrate(ctx, d, cmp.Or(o.Shards, sqlstore.DefaultShards)); err != nil {
 		return fmt.Errorf("postgres: %w", explained(err, o))
 	}
 	return nil
-}
-
-func (d *database) open(ctx context.Context, o Options) (*Store, error) {
-	if !o.NoMigrate && !o.ReadOnly {
-		if err := sqlstore.Migrate(ctx, d, cmp.Or(o.Shards, 64)); err != nil {
-			return nil, err
-		}
-	}
-	open := sqlstore.New
-	if o.ReadOnly {
-		open = sqlstore.Reads
-	}
-	s, err := open(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return &Store{s, d}, nil
 }
 
 // dialTimeout is how long a server may take to be connected to, unless its address

@@ -24,7 +24,7 @@ const now = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint"
 // order of ids from the primary key, and look at all tasks for those of a host
 // that has few: rows are compared instead, in the order of the index. So is a
 // cursor; spelled out it would read all of its millisecond at each page.
-var words = strings.NewReplacer("{now}", now, "{number}", "bigint", "IN (??)", "= ANY (??)",
+var words = strings.NewReplacer("{now}", now, "{micros}", "floor(extract(epoch from clock_timestamp()) * 1000000)::bigint", "{number}", "bigint", "IN (??)", "= ANY (??)",
 	" {by key}", "", " {by merchant_no}", "", " {by order_no}", "", " {by url_host}", "",
 	"{within merchant_no}", "(merchant_no, id) >= (?, ?) AND (merchant_no, id) < (?, ?)",
 	"{within order_no}", "(order_no, id) >= (?, ?) AND (order_no, id) < (?, ?)",
@@ -78,6 +78,9 @@ func renderText(text string, args []any) string {
 		b.WriteString(text[:i])
 		text = text[i:]
 		switch {
+		case strings.HasPrefix(text, "????"):
+			fmt.Fprintf(&b, "SELECT unnest($%d::%s) AS a, unnest($%d::%s) AS b", n+1, array(args[n]), n+2, array(args[n+1]))
+			n, text = n+2, text[4:]
 		case strings.HasPrefix(text, "???"):
 			fmt.Fprintf(&b, "SELECT unnest($%d::%s), unnest($%d::%s)", n+1, array(args[n]), n+2, array(args[n+1]))
 			n, text = n+2, text[3:]

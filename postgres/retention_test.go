@@ -8,7 +8,9 @@ import (
 
 func TestWeek(t *testing.T) { sqltest.Week(t, connectTest(t, newDatabase(t))) }
 
-func TestPruneAside(t *testing.T) { sqltest.PruneAside(t, connectTest(t, newDatabase(t))) }
+func TestPruneAside(t *testing.T) {
+	sqltest.PruneAside(t, connectWith(t, newDatabase(t), Options{Stopped: sqltest.Stopped}))
+}
 
 func TestCountDue(t *testing.T) { sqltest.CountDue(t, connectTest(t, newDatabase(t))) }
 

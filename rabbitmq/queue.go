@@ -84,10 +84,10 @@ func (q *Queue) session(conn *amqp.Connection) (*session, error) {
 func (q *Queue) declare(ch *amqp.Channel) error {
 	if q.AsItIs {
 		if _, err := ch.QueueDeclarePassive(q.Name, true, false, false, false, nil); err != nil {
-			return fmt.Errorf("queue %q: %w", q.Name, said(err))
+			return missing("queue", q.Name, err, "make it, or leave declare: false out")
 		}
 		if err := ch.ExchangeDeclarePassive(q.DeadLetter, amqp.ExchangeFanout, true, false, false, false, nil); err != nil {
-			return fmt.Errorf("dead-letter exchange %q: %w", q.DeadLetter, said(err))
+			return missing("dead-letter exchange", q.DeadLetter, err, "with declare: false it is to be yours too: make an exchange of that name, with a queue bound to it, or name one of yours as dead_letter")
 		}
 		return nil
 	}
@@ -116,10 +116,19 @@ func (q *Queue) declare(ch *amqp.Channel) error {
 	return nil
 }
 
+// missing says why something cannot be taken as it is, and what to do where it is not
+// there.
+func missing(what, name string, err error, do string) error {
+	if code(err) == amqp.NotFound {
+		return fmt.Errorf("%s %q: %w: %s", what, name, said(err), do)
+	}
+	return fmt.Errorf("%s %q: %w", what, name, said(err))
+}
+
 // declared says why something cannot be declared, and what to do.
 func declared(what, name string, err error) error {
 	if code(err) == amqp.PreconditionFailed {
-		return fmt.Errorf("%s %q is there with other arguments: %w: delete it, or set declare: false to take it as it is", what, name, said(err))
+		return fmt.Errorf("%s %q is there with other arguments: %w: delete it, or set declare: false, which takes the queue and the exchange of its dead letters as they are", what, name, said(err))
 	}
 	return fmt.Errorf("declare %s %q: %w", what, name, said(err))
 }

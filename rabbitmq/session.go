@@ -161,12 +161,12 @@ func (s *session) over(ctx context.Context) error {
 // properties stand among them under their names.
 func message(d *amqp.Delivery) source.Message {
 	header := make(map[string]string, len(d.Headers)+2)
-	for name, value := range map[string]string{
-		"content-type": d.ContentType, "content-encoding": d.ContentEncoding, "correlation-id": d.CorrelationId,
-		"reply-to": d.ReplyTo, "type": d.Type, "app-id": d.AppId, "user-id": d.UserId, "expiration": d.Expiration,
+	for _, p := range [...]struct{ name, value string }{
+		{"content-type", d.ContentType}, {"content-encoding", d.ContentEncoding}, {"correlation-id", d.CorrelationId},
+		{"reply-to", d.ReplyTo}, {"type", d.Type}, {"app-id", d.AppId}, {"user-id", d.UserId}, {"expiration", d.Expiration},
 	} {
-		if value != "" {
-			header[name] = value
+		if p.value != "" {
+			header[p.name] = p.value
 		}
 	}
 	if !d.Timestamp.IsZero() {

@@ -24,10 +24,13 @@ const (
 )
 
 // Count says what a job with this filter would touch if it was started now: the
-// newest tasks up to limit, and what is found in two seconds. A limit of 0, or above
-// 100,000, is 100,000. The error is a *bellman.Invalid when the filter is one that
-// Start refuses.
-func (j *Jobs) Count(ctx context.Context, f bellman.Pick, limit int) (bellman.ResendCount, error) {
+// newest tasks up to limit, and what is found within a time. A limit of 0, or above
+// 100,000, is 100,000; a time of 0, or above two seconds, is two seconds. The error is
+// a *bellman.Invalid when the filter is one that Start refuses.
+func (j *Jobs) Count(ctx context.Context, f bellman.Pick, limit int, within time.Duration) (bellman.ResendCount, error) {
+	if within <= 0 || within > countDry {
+		within = countDry
+	}
 	if limit <= 0 || limit > maxCount {
 		limit = maxCount
 	}
@@ -37,7 +40,7 @@ func (j *Jobs) Count(ctx context.Context, f bellman.Pick, limit int) (bellman.Re
 	}
 	count := bellman.ResendCount{Top: []bellman.MerchantCount{}}
 	merchants := map[string]int{}
-	more, err := j.count(ctx, &f, limit, countDry, func(t *bellman.Task) {
+	more, err := j.count(ctx, &f, limit, within, func(t *bellman.Task) {
 		count.Tasks++
 		merchants[t.MerchantNo]++
 		count.Oldest = t.Created()
@@ -59,9 +62,11 @@ func (j *Jobs) Count(ctx context.Context, f bellman.Pick, limit int) (bellman.Re
 }
 
 // count hands out the tasks that fit f, the newest first, up to limit and for so
-// long; more says that there may be others.
+// long: a page that would take longer, if it took as long as the last one, is not read.
+// more says that there may be others.
 func (j *Jobs) count(ctx context.Context, f *bellman.Pick, limit int, within time.Duration, each func(*bellman.Task)) (more bool, err error) {
-	end := time.Now().Add(within)
+	read := time.Now()
+	end := read.Add(within)
 	n := 0
 	for before := (bellman.ID{}); ; {
 		tasks, next, err := j.store.List(ctx, f.Filter, before, pageSize)
@@ -81,9 +86,10 @@ func (j *Jobs) count(ctx context.Context, f *bellman.Pick, limit int, within tim
 		if next.IsZero() {
 			return false, nil
 		}
-		if time.Now().After(end) {
+		now := time.Now()
+		if now.Add(now.Sub(read)).After(end) {
 			return true, nil
 		}
-		before = next
+		before, read = next, now
 	}
 }

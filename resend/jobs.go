@@ -97,10 +97,8 @@ func (j *Jobs) reserve() error {
 // begin writes a new job, and deletes those that ended long ago.
 func (j *Jobs) begin(ctx context.Context, job bellman.ResendJob) (*work, error) {
 	batch := &bellman.Batch{
-		Docs: []bellman.Doc{document(job)},
-		Audits: []bellman.Audit{{
-			At: job.Created, Who: job.Who, Action: "resend", Target: target(job.ID), Reason: job.Reason,
-		}},
+		Docs:   []bellman.Doc{document(job)},
+		Audits: []bellman.Audit{by(&job).Audit(job.Created, "resend", target(job.ID))},
 	}
 	for old, err := range j.all(ctx) {
 		if err != nil {
@@ -169,7 +167,7 @@ func (j *Jobs) ask(ctx context.Context, job bellman.ResendJob, by bellman.By) (b
 	job.State, job.Finished = bellman.ResendCancelled, now()
 	err := j.store.Commit(ctx, &bellman.Batch{
 		Docs:   []bellman.Doc{{Kind: cancelKind, Name: job.ID.String(), Value: []byte("{}")}},
-		Audits: []bellman.Audit{{At: job.Finished, Who: by.Who, Action: "cancel", Target: target(job.ID), Reason: by.Reason}},
+		Audits: []bellman.Audit{by.Audit(job.Finished, "cancel", target(job.ID))},
 	})
 	if err != nil {
 		return bellman.ResendJob{}, fmt.Errorf("cancel bulk resend %v: %w", job.ID, err)
@@ -190,9 +188,7 @@ func (w *work) end(ctx context.Context, j *Jobs, by bellman.By) (job bellman.Res
 		return job, w.cancel == nil, nil
 	}
 	job.State, job.Finished = bellman.ResendCancelled, now()
-	err = j.save(ctx, &job, bellman.Audit{
-		At: job.Finished, Who: by.Who, Action: "cancel", Target: target(job.ID), Reason: by.Reason,
-	})
+	err = j.save(ctx, &job, by.Audit(job.Finished, "cancel", target(job.ID)))
 	if err != nil {
 		return bellman.ResendJob{}, false, err
 	}
@@ -260,6 +256,11 @@ func (w *work) now() bellman.ResendJob {
 }
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// by is who asked for a job.
+func by(job *bellman.ResendJob) bellman.By {
+	return bellman.By{Who: job.Who, Reason: job.Reason, From: job.From}
+}
 
 // target names a job in an audit record.
 func target(id bellman.ID) string { return "resend/" + id.String() }

@@ -62,7 +62,7 @@ func TestPick(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				count, err := j.Count(t.Context(), tt.pick, 0)
+				count, err := j.Count(t.Context(), tt.pick, 0, 0)
 				if err != nil || int64(count.Tasks) != tt.want || count.More {
 					t.Errorf("Count = %+v, %v; want %d tasks", count, err, tt.want)
 				}

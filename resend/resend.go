@@ -92,7 +92,7 @@ func prepare(in bellman.ResendJob, now time.Time) (bellman.ResendJob, error) {
 	now = now.UTC().Truncate(time.Millisecond)
 	filter, wrong := bound(in.Filter, now)
 	job := bellman.ResendJob{
-		ID: bellman.NewID(), Filter: filter, Mode: in.Mode, Rate: in.Rate, Who: in.Who, Reason: in.Reason,
+		ID: bellman.NewID(), Filter: filter, Mode: in.Mode, Rate: in.Rate, Who: in.Who, Reason: in.Reason, From: in.From,
 		State: bellman.ResendRunning, Created: now, Updated: now,
 	}
 	if job.Mode == "" {

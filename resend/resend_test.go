@@ -311,19 +311,41 @@ func TestCount(t *testing.T) {
 				Top: []bellman.MerchantCount{{MerchantNo: "M2", Tasks: 2}}}},
 		}
 		for _, tt := range tests {
-			got, err := j.Count(t.Context(), pay, tt.limit)
+			got, err := j.Count(t.Context(), pay, tt.limit, 0)
 			if err != nil || !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("Count(%d) = %+v, %v; want %+v", tt.limit, got, err, tt.want)
 			}
 		}
-		if got, err := j.Count(t.Context(), bellman.Pick{Filter: bellman.Filter{Queue: "none"}}, 0); err != nil || !reflect.DeepEqual(got, bellman.ResendCount{Top: []bellman.MerchantCount{}}) {
+		slow := jobs(t, &slowLists{Store: s, takes: 15 * time.Millisecond}, &engine{})
+		for within, want := range map[time.Duration]bellman.ResendCount{
+			10 * time.Millisecond: {Tasks: 200, More: true}, // one page is read, however long that takes
+			40 * time.Millisecond: {Tasks: 400, More: true}, // two pages: a third would come late
+			time.Second:           {Tasks: 1000},
+			0:                     {Tasks: 1000},
+		} {
+			if got, err := slow.Count(t.Context(), pay, 0, within); err != nil || got.Tasks != want.Tasks || got.More != want.More {
+				t.Errorf("Count() within %v = %+v, %v; want %d, more: %t", within, got, err, want.Tasks, want.More)
+			}
+		}
+		if got, err := j.Count(t.Context(), bellman.Pick{Filter: bellman.Filter{Queue: "none"}}, 0, 0); err != nil || !reflect.DeepEqual(got, bellman.ResendCount{Top: []bellman.MerchantCount{}}) {
 			t.Errorf("Count of nothing = %+v, %v; want zero", got, err)
 		}
 		var invalid *bellman.Invalid
-		if _, err := j.Count(t.Context(), bellman.Pick{Filter: bellman.Filter{}}, 0); !errors.As(err, &invalid) {
+		if _, err := j.Count(t.Context(), bellman.Pick{Filter: bellman.Filter{}}, 0, 0); !errors.As(err, &invalid) {
 			t.Errorf("Count of an empty filter = %v; want it invalid", err)
 		}
 	})
+}
+
+// slowLists is a store whose lists take a while.
+type slowLists struct {
+	bellman.Store
+	takes time.Duration
+}
+
+func (s *slowLists) List(ctx context.Context, f bellman.Filter, before bellman.ID, limit int) ([]*bellman.Task, bellman.ID, error) {
+	time.Sleep(s.takes) // in a bubble
+	return s.Store.List(ctx, f, before, limit)
 }
 
 func TestJobAsJSON(t *testing.T) {

@@ -51,10 +51,11 @@ func newRunner(j *Jobs, w *work, job bellman.ResendJob, resumed time.Time) *runn
 	together := min(max(int(job.Rate/10), 1), maxTogether)
 	r := &runner{
 		jobs: j, work: w, id: job.ID, mode: job.Mode, filter: job.Filter, together: together,
-		by:    bellman.By{Who: job.Who, Reason: strings.TrimSpace(job.Reason + " (" + target(job.ID) + ")")},
+		by:    by(&job),
 		pace:  rate.NewLimiter(rate.Limit(job.Rate), together),
 		saved: time.Now(),
 	}
+	r.by.Reason = strings.TrimSpace(job.Reason + " (" + target(job.ID) + ")")
 	if !resumed.IsZero() {
 		r.unsure, r.since = recheck, resumed
 	}
@@ -226,7 +227,7 @@ func (r *runner) one(ctx, waiting context.Context, id bellman.ID) outcome {
 		switch {
 		case err == nil:
 			return outcome{count: resent}
-		case errors.Is(err, bellman.ErrNotFound):
+		case errors.Is(err, bellman.ErrNotFound), errors.Is(err, bellman.ErrSuperseded):
 			return outcome{count: skipped}
 		case errors.As(err, &invalid):
 			return outcome{count: failed, err: err}

@@ -164,7 +164,7 @@ func TestShortPages(t *testing.T) {
 		if tasks, times := e.sent(); tasks != 100 || times != 100 || job.State != bellman.ResendDone {
 			t.Errorf("%d tasks in %d resends, job %+v; want 100 and done", tasks, times, job)
 		}
-		dry, err := j.Count(t.Context(), pay, 0)
+		dry, err := j.Count(t.Context(), pay, 0, 0)
 		if err != nil || dry.Tasks != 100 || dry.More {
 			t.Errorf("Count = %+v, %v; want 100", dry, err)
 		}

@@ -27,7 +27,7 @@ func compileExpression(text string) (*Rule, error) {
 		return nil, fmt.Errorf("rule: %w", err)
 	}
 	r := &Rule{expression: expression{text: text, variables: "status, body, json, headers, attempt"}}
-	checked, err := r.check(env)
+	checked, err := r.check(env, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +53,15 @@ func compileExpression(text string) (*Rule, error) {
 	return r, nil
 }
 
-// check parses the text and checks its types.
-func (x *expression) check(env *cel.Env) (*cel.Ast, error) {
+// check parses the text, changes what it became if change is not nil, and checks its
+// types.
+func (x *expression) check(env *cel.Env, change func(*ast.AST)) (*cel.Ast, error) {
 	parsed, issues := env.Parse(x.text)
 	if issues.Err() != nil {
 		return nil, x.firstProblem(nil, issues)
+	}
+	if change != nil {
+		change(parsed.NativeRep())
 	}
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {

@@ -159,7 +159,7 @@ func (e *evaluation) jsonField(_ string, args ...ref.Val) ref.Val {
 		return args[2].(traits.Container).Contains(value)
 	default: // regex
 		switch value.(type) {
-		case types.String, types.Int, types.Double:
+		case types.String, types.Int, types.Uint, types.Double:
 			return e.matches("", value.ConvertToType(types.StringType), args[2])
 		}
 		return types.False
@@ -217,13 +217,16 @@ func parseJSON(body []byte) (any, error) {
 	return withNumbers(value), nil
 }
 
-// withNumbers replaces the texts of numbers in value by int64, or float64 where
-// that is not whole or too large.
+// withNumbers replaces the texts of numbers in value by int64, uint64 where that is
+// too small, or float64 where it is not whole or needs more than 64 bits.
 func withNumbers(value any) any {
 	switch v := value.(type) {
 	case json.Number:
 		if i, err := strconv.ParseInt(string(v), 10, 64); err == nil {
 			return i
+		}
+		if u, err := strconv.ParseUint(string(v), 10, 64); err == nil {
+			return u
 		}
 		f, err := strconv.ParseFloat(string(v), 64)
 		if err != nil && !math.IsInf(f, 0) {

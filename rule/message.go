@@ -1,12 +1,9 @@
 package rule
 
 import (
-	"fmt"
 	"net/http"
-	"strings"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/types"
 )
 
 // MaxMessageValue is the longest result of a field of a message, in bytes of JSON.
@@ -32,35 +29,11 @@ type Field struct{ expression }
 // CompileField makes a field of its text. The error says where the text is wrong,
 // and what would be right.
 func CompileField(text string) (*Field, error) {
-	text = strings.TrimSpace(text)
-	switch {
-	case text == "":
-		return nil, fmt.Errorf("rule: no text: want an expression, such as json.order_no")
-	case len(text) > MaxText:
-		return nil, fmt.Errorf("rule: %d bytes long: want at most %d", len(text), MaxText)
-	}
-	env, err := messageEnvironment()
-	if err != nil {
-		return nil, fmt.Errorf("rule: %w", err)
-	}
-	f := &Field{expression{text: text, variables: "headers, json, body, message_id, subject"}}
-	checked, err := f.check(env)
+	x, err := compileMaker(text, "json.order_no", "headers, json, body, message_id, subject", messageEnvironment)
 	if err != nil {
 		return nil, err
 	}
-	switch t := checked.OutputType(); t.Kind() {
-	case types.BytesKind, types.TypeKind:
-		return nil, fmt.Errorf("rule: the expression yields %s, which is not JSON: want text, a number, a bool, null, a list or an object", t)
-	}
-	built := map[int64]bool{}
-	findBuilt(checked.NativeRep().Expr(), built)
-	if _, _, err := f.restrict(checked.NativeRep(), built); err != nil {
-		return nil, err
-	}
-	if err := f.prepare(env, checked); err != nil {
-		return nil, err
-	}
-	return f, nil
+	return &Field{x}, nil
 }
 
 // String returns the text that the field was made of.

@@ -19,7 +19,7 @@
 //
 //	status   int     the HTTP status
 //	body     string  the body; bytes that are no UTF-8 read as U+FFFD
-//	json     dyn     the body as JSON, or null when it is none; whole numbers are int, others double
+//	json     dyn     the body as JSON, or null when it is none; whole numbers are int, or uint above it, others double
 //	headers  map     names in lower case; several values of one name joined with ", "
 //	attempt  int     which attempt was answered, 1 for the first
 //

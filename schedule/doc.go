@@ -35,7 +35,7 @@
 //	duration = number unit { number unit } .   1h30m: larger units first, whole numbers
 //	unit     = "d" | "h" | "m" | "s" | "ms" .  a day is 24 hours
 //	rule     = "{" minute { "," minute } "}" .
-//	minute   = attempt ":" minutes .       attempt quoted or not (fastjson writes it bare)
+//	minute   = attempt ":" minutes .       either quoted or not (fastjson writes them bare)
 //
 // White space between tokens means nothing. Each clause comes at most once. Ages
 // and offsets count from the start of the schedule and must grow. In a rule, a

@@ -9,7 +9,7 @@ import (
 // parseRule reads roncoo's notify_rule: for each attempt the minutes since the
 // one before, {"1":0,"2":1,"3":2,"4":5,"5":15}. A number that is missing below
 // the highest means 0, as roncoo's code reads it. Numbers may stand without
-// quotes, as fastjson writes a map with integer keys.
+// quotes, as fastjson writes a map with integer keys, and minutes in quotes.
 func (s *Schedule) parseRule(text string) error {
 	body, ok := strings.CutSuffix(text[1:], "}")
 	if !ok {
@@ -51,6 +51,11 @@ func parsePair(pair string) (number int64, gap time.Duration, want string) {
 		return 0, 0, fmt.Sprintf(`an attempt's number from 1 to %d and its minutes, such as "2":1`, maxAttempts)
 	}
 	minutes := strings.TrimSpace(value)
+	if quoted, q := strings.CutPrefix(minutes, `"`); q { // as a map of texts is written
+		if minutes, q = strings.CutSuffix(quoted, `"`); !q {
+			minutes = ""
+		}
+	}
 	if minutes == "" || strings.Trim(minutes, "0123456789") != "" {
 		return 0, 0, "whole minutes, 0 or more, after the colon"
 	}

@@ -60,6 +60,7 @@ func TestParse(t *testing.T) {
 		{`{"1":0,"2":1,"3":2,"4":5,"5":15}`, "0s, 1m, 2m, 5m, 15m", 5},
 		{` { "3" : 2, 1:1 } `, "1m, 0s, 2m", 3},
 		{`{1:0,2:0,3:0}`, "0s*3", 3},
+		{`{"1":"0","2" : "1" ,3:2}`, "0s, 1m, 2m", 3},
 		{"roncoo_notify", "0s, 1m, 2m, 5m, 15m", 5},
 		{" wechat_notify ", "0s, 15s*2, 30s, 3m, 10m, 20m, 30m*3, 1h, 3h*3, 6h*2", 16},
 	}
@@ -138,6 +139,9 @@ func TestParseRefuses(t *testing.T) {
 		{`{"1":0,"1":1}`, `notify_rule: entry 2 "\"1\":1": want each attempt's number once`},
 		{`{"1":-1}`, `notify_rule: entry 1 "\"1\":-1": want whole minutes, 0 or more, after the colon`},
 		{`{"1":1.5}`, `notify_rule: entry 1 "\"1\":1.5": want whole minutes`},
+		{`{"1":"0,"2":1}`, `notify_rule: entry 1 "\"1\":\"0": want whole minutes`},
+		{`{"1":"1.5"}`, `notify_rule: entry 1 "\"1\":\"1.5\"": want whole minutes`},
+		{`{"1":""}`, `notify_rule: entry 1 "\"1\":\"\"": want whole minutes`},
 		{`{"1":99999999999}`, `notify_rule: entry 1 "\"1\":99999999999": want at most 10 years`},
 		{`{"1":5256000,"2":1}`, "notify_rule: attempt 2 after 1m: want a list that ends within 10 years"},
 		{strings.Repeat("1s,", 1366), "schedule of 4098 bytes: want at most 4096"},

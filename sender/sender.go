@@ -50,7 +50,12 @@ type Rules struct {
 	URL         string                // where tasks go that name no address; may be no broker's
 	Sign        sign.Config           // the zero Config: messages are not signed
 	Connections map[string]Connection // by their names
+	Own         []string              // names of those that a task may name in an address of its own; none: it may name no broker
 	Else        Handler               // makes the attempts that go to no broker
+
+	// PropagateTrace sends traceparent and tracestate of the attempt's span, where there
+	// is one, in the place of those that a task has.
+	PropagateTrace bool
 }
 
 // A Handler makes attempts, and looks at tasks before they are accepted.
@@ -68,7 +73,7 @@ func New(r Rules) (Handler, error) {
 	if Is(r.URL) {
 		home, err := Parse(r.URL)
 		if err == nil {
-			_, err = s.connection(home)
+			_, err = s.find(home)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("url: %w", err)
@@ -100,8 +105,22 @@ func (h *handler) goes(task *bellman.Task) (to Address, is bool, err error) {
 	return to, true, err
 }
 
-// connection is the one that an address names.
+// connection is the one that an address of a task names. An address may come from
+// whoever is to be told, and unchecked: it names what the queue allows, or the
+// queue's own address.
 func (h *handler) connection(to Address) (Connection, error) {
+	home := h.home != nil && to == *h.home
+	switch {
+	case home || slices.Contains(h.rules.Own, to.Connection):
+		return h.find(to)
+	case len(h.rules.Own) == 0:
+		return Connection{}, errors.New("is a broker's, and tasks of this queue may name none: want an address over HTTP, or the name of the connection among the queue's connections")
+	}
+	return Connection{}, fmt.Errorf("connection %.100q is not for tasks of this queue: want %s, or its name among the queue's connections", to.Connection, strings.Join(h.rules.Own, ", "))
+}
+
+// find returns the connection that an address names.
+func (h *handler) find(to Address) (Connection, error) {
 	c, found := h.rules.Connections[to.Connection]
 	switch {
 	case !found && len(h.rules.Connections) == 0:
@@ -190,6 +209,9 @@ func (h *handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	}
 	id := task.ID.String()
 	m := &Message{ID: messageID(task, id, number), Event: task.Event, Header: header(task, id, number), Body: task.Body, Created: task.Created()}
+	if h.rules.PropagateTrace {
+		field.Propagate(m.Header, bellman.TraceOf(ctx))
+	}
 	if h.signer != nil {
 		signed := sign.Message{ID: id, Time: time.Now(), Header: m.Header, Body: m.Body}
 		if err := h.signer.Sign(&signed); err != nil {

@@ -35,7 +35,7 @@ func (elsewhere) Check(task *bellman.Task) error {
 
 func handlerOf(t *testing.T, url string, c sign.Config, p publish) Handler {
 	t.Helper()
-	h, err := New(Rules{URL: url, Sign: c, Connections: map[string]Connection{"main": {AMQP, p}, "bus": {NATS, p}}, Else: elsewhere{}})
+	h, err := New(Rules{URL: url, Sign: c, Connections: map[string]Connection{"main": {AMQP, p}, "bus": {NATS, p}}, Own: []string{"main", "gone", "mian", "bus"}, Else: elsewhere{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,6 +131,45 @@ func TestCheck(t *testing.T) {
 	}
 	if _, err := New(Rules{URL: "amqp://gone/x/y", Else: elsewhere{}}); err == nil || !strings.Contains(err.Error(), `url: there is no connection "gone": the configuration has none`) {
 		t.Errorf("a queue's own address: %v", err)
+	}
+}
+
+// A task names a broker in an address of its own where its queue says so, and
+// otherwise none but the queue's own address: an address may come from anybody.
+func TestOwnAddress(t *testing.T) {
+	sent := 0
+	p := publish(func(context.Context, Address, *Message) (string, error) { sent++; return "", nil })
+	connections := map[string]Connection{"main": {AMQP, p}, "other": {AMQP, p}}
+	tests := []struct {
+		home string
+		own  []string
+		url  string
+		want string // what is wrong
+	}{
+		{"", nil, "amqp://main/orders/paid", "tasks of this queue may name none"},
+		{"amqp://main/orders/paid", nil, "amqp://main/orders/refunded", "tasks of this queue may name none"},
+		{"amqp://main/orders/paid", nil, "amqp://main/orders/paid", ""},
+		{"amqp://main/orders/paid", nil, "", ""},
+		{"", []string{"main"}, "amqp://main/orders/paid", ""},
+		{"", []string{"main"}, "amqp://other/orders/paid", `connection "other" is not for tasks of this queue: want main`},
+		{"", []string{"main"}, "amqp://MAIN/orders/paid", `connection "MAIN" is not for tasks of this queue: want main`},
+		{"", []string{"main"}, "AMQP://other/orders/paid", "is not for tasks of this queue"},
+	}
+	for _, tt := range tests {
+		h, err := New(Rules{URL: tt.home, Own: tt.own, Connections: connections, Else: elsewhere{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		task, before := &bellman.Task{URL: tt.url}, sent
+		err = h.Check(task)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s in a queue with %q and connections %q: %v; want %q", tt.url, tt.home, tt.own, err, tt.want)
+		}
+		// One that was accepted under another configuration is not sent either.
+		v := h.Attempt(t.Context(), task, 1)
+		if (v.Result == bellman.Accepted) != (tt.want == "") || (sent > before) != (tt.want == "") {
+			t.Errorf("an attempt of %s in a queue with %q and connections %q: %+v", tt.url, tt.home, tt.own, v)
+		}
 	}
 }
 

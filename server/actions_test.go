@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -20,12 +21,13 @@ import (
 // creates tasks is a program.
 var unrecorded = []string{"create-task", "create-tasks"}
 
-// Whatever is done by hand through the API leaves an audit record with who did it and
-// why. An operation that is new fails here until it is tried.
+// Whatever is done by hand through the API leaves an audit record with who did it, why,
+// and from where. An operation that is new fails here until it is tried.
 func TestEveryActionIsRecorded(t *testing.T) {
 	merchant := openNotified(t, "success")
 	_, s, stop := serve(t, t.TempDir(), func(c *config.Config) {
 		c.Keys = []config.Key{{Name: "root", Role: "admin", SHA256: sha256.Sum256([]byte("root-key"))}}
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 		c.MasterKeys = []sign.Secret{sign.NewSecret(base64.StdEncoding.EncodeToString(make([]byte, 32)))}
 		with, err := config.Parse(fmt.Appendf(nil, `
 queues:
@@ -45,6 +47,7 @@ queues:
 			t.Fatal(err)
 		}
 		r.Header.Set("Authorization", "Bearer root-key")
+		r.Header.Set("X-Forwarded-For", "198.51.100.7")
 		if body != "" {
 			r.Header.Set("Content-Type", "application/json")
 		}
@@ -136,9 +139,9 @@ queues:
 	for _, try := range tries {
 		tried = append(tried, try.name)
 		if !slices.ContainsFunc(page.Audits, func(a client.Audit) bool {
-			return a.Who == "root" && a.Action == try.action && strings.HasPrefix(a.Reason, "for "+try.name)
+			return a.Who == "root" && a.Action == try.action && strings.HasPrefix(a.Reason, "for "+try.name) && a.From == "198.51.100.7"
 		}) {
-			t.Errorf("%s leaves no record of %q by root for its reason", try.name, try.action)
+			t.Errorf("%s leaves no record of %q by root for its reason, from 198.51.100.7", try.name, try.action)
 		}
 	}
 	if t.Failed() {

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,7 +33,8 @@ var rateMessages = flag.Int("messages", 30_000, "messages of a benchmark of brok
 
 // BenchmarkBrokers measures messages that wait with a broker until they are stored,
 // beside tasks that are stored in batches of the same size; and until they are
-// delivered, beside tasks that are created in batches over HTTP.
+// delivered, beside tasks that are created in batches over HTTP. What a broker hands
+// to somebody who only acknowledges is said, too: more than that nobody stores.
 //
 //	go test ./server -run '^$' -bench Brokers -benchtime 1x
 func BenchmarkBrokers(b *testing.B) {
@@ -52,10 +54,15 @@ func BenchmarkBrokers(b *testing.B) {
 
 func measureStored(b *testing.B, kind string) {
 	n := *rateMessages
+	taken := measureTaken(b, kind)
 	text := fill(b, kind, n, "24h", "http://127.0.0.1:9/never")
 	s, stop := serveRates(b, text)
 	defer stop()
-	messages := rate(n, func(done int) bool { return int(s.stored()) >= done })
+	stored := s.stored(b)
+	spent := processorTime()
+	messages := rate(n, func(done int) bool { return stored() >= done })
+	spentTaking := processorTime() - spent
+	spent = processorTime()
 	var added atomic.Int64
 	adding := make(chan struct{})
 	go func() {
@@ -84,8 +91,13 @@ func measureStored(b *testing.B, kind string) {
 	}()
 	batches := rate(n, func(done int) bool { return int(added.Load()) >= done })
 	<-adding
+	spentAdding := processorTime() - spent
+	b.ReportMetric(0, "ns/op") // of filling, mostly
+	b.ReportMetric(taken, "taken/s")
 	b.ReportMetric(messages, "messages/s")
 	b.ReportMetric(batches, "inserts/s")
+	b.ReportMetric(float64(spentTaking.Microseconds())/float64(n), "cpu-µs/message")
+	b.ReportMetric(float64(spentAdding.Microseconds())/float64(n), "cpu-µs/insert")
 	b.ReportMetric(messages/batches, "x-inserts")
 }
 
@@ -140,7 +152,7 @@ func measureDelivered(b *testing.B, kind string) {
 // rate is how many a second are done, between the first twentieth and the last.
 func rate(n int, done func(int) bool) float64 {
 	wait := func(count int) time.Time {
-		look := time.NewTicker(time.Millisecond)
+		look := time.NewTicker(2 * time.Millisecond)
 		defer look.Stop()
 		deadline := time.Now().Add(5 * time.Minute)
 		for !done(count) && time.Now().Before(deadline) {
@@ -154,17 +166,75 @@ func rate(n int, done func(int) bool) float64 {
 
 type rated struct{ *server.Server }
 
-// stored is how many messages became tasks.
-func (r rated) stored() int64 {
+// stored returns what says how many messages became tasks.
+func (r rated) stored(b testing.TB) func() int {
 	to, err := client.New(client.Options{Server: "http://" + r.Addr()})
 	if err != nil {
+		b.Fatal(err)
+	}
+	return func() int {
+		sources, err := to.Sources(context.Background())
+		if err != nil || len(sources.Sources) == 0 {
+			return 0
+		}
+		return int(sources.Sources[0].Stored)
+	}
+}
+
+// measureTaken is how many messages a second a broker hands to a session that
+// acknowledges them in batches and does nothing else.
+func measureTaken(b *testing.B, kind string) float64 {
+	n := *rateMessages
+	name := sourcetest.Name(b) + "-taken"
+	body := func(i int) []byte {
+		return fmt.Appendf(nil, `{"id":"e%d","url":"http://127.0.0.1:9/never","data":{"order_no":"%d","state":"SUCCESS"}}`, i, i)
+	}
+	var broker source.Broker
+	if kind == "nats" {
+		at := sourcetest.NATS(b)
+		fillStream(b, at, name, n, body)
+		broker = &busbroker.Stream{URL: at, Name: name, Durable: "bellman", Subjects: []string{name + ".>"}, DeadLetter: "dead." + name + ".bellman"}
+	} else {
+		at := sourcetest.RabbitMQ(b)
+		fillQueue(b, at, name, n, body)
+		broker = &rabbitmq.Queue{URL: at, Name: name, DeadLetter: name + ".dead"}
+	}
+	session, err := broker.Open(context.Background())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer session.Close()
+	if err := session.Resume(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+	var taken atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var messages []source.Message
+		for int(taken.Load()) < n {
+			if messages, err = session.Take(context.Background(), messages[:0], source.BatchMost); err == nil {
+				err = session.Ack(messages)
+			}
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			taken.Add(int64(len(messages)))
+		}
+	}()
+	perSecond := rate(n, func(done int) bool { return int(taken.Load()) >= done })
+	<-done
+	return perSecond
+}
+
+// processorTime is what this process has used so far.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0
 	}
-	sources, err := to.Sources(context.Background())
-	if err != nil || len(sources.Sources) == 0 {
-		return 0
-	}
-	return sources.Sources[0].Stored
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func serveRates(b testing.TB, text string) (s rated, stop func()) {

@@ -31,12 +31,17 @@ func (s *Server) openConnections(c *config.Config) error {
 			rabbit := rabbitmq.NewSender(url, s.known())
 			to.Publisher, s.senders = rabbit, append(s.senders, rabbit)
 		case config.NATS:
-			bus := nats.NewSender(url, s.known())
+			bus := nats.NewSender(url, s.known(), access(connection))
 			to.Publisher, s.senders = bus, append(s.senders, bus)
 		}
 		s.connections[connection.Name] = to
 	}
 	return nil
+}
+
+// access is what a server of NATS asks for beside its URL.
+func access(c config.Connection) nats.Access {
+	return nats.Access{CA: c.CA, Credentials: c.Credentials}
 }
 
 // known is how the operator of a broker sees this node.
@@ -59,10 +64,13 @@ func (s *Server) openSources(c *config.Config, ready front) error {
 		}
 		o := source.Options{
 			Name:   from.Name(),
-			Broker: s.broker(from, url),
+			Broker: s.broker(from, url, access(connections[from.Connection])),
 			Tasks:  arriving{s.api, ready},
 			Into:   from.Into,
 			Logger: s.log,
+		}
+		if s.traces != nil {
+			o.Tracer = s.traces
 		}
 		if from.Map != nil {
 			if o.Mapping, err = source.CompileMapping(from.Map); err != nil {
@@ -75,10 +83,10 @@ func (s *Server) openSources(c *config.Config, ready front) error {
 }
 
 // broker is where a source takes its messages from.
-func (s *Server) broker(from *config.Source, url string) source.Broker {
+func (s *Server) broker(from *config.Source, url string, access nats.Access) source.Broker {
 	if from.Kind() == config.NATS {
 		return &nats.Stream{
-			URL: url, Name: from.Stream, Durable: from.Durable, Subjects: from.Subjects, DeadLetter: from.DeadLetter,
+			URL: url, Access: access, Name: from.Stream, Durable: from.Durable, Subjects: from.Subjects, DeadLetter: from.DeadLetter,
 			AsItIs: from.AsItIs, Prefetch: from.Prefetch, Client: s.known(),
 		}
 	}
@@ -133,12 +141,18 @@ func (a arriving) Closed(ctx context.Context) string {
 		}
 		return err.Error()
 	}
-	switch i := a.front.Intake(); {
+	return shutBy(a.front.Intake())
+}
+
+// shutBy says why nothing is taken in; empty: something is. Tasks are counted no further
+// than it takes to know.
+func shutBy(i bellman.Intake) string {
+	switch {
 	case i.Open:
 		return ""
-	case i.HeapHigh > 0 && i.Heap > i.HeapHigh:
-		return fmt.Sprintf("overloaded: %d MiB in the heap, above the mark of %d", i.Heap>>20, i.HeapHigh>>20)
+	case i.HeapHigh > 0 && (i.Heap > i.HeapHigh || i.Waiting < i.Low):
+		return fmt.Sprintf("overloaded: %d MiB in the heap, and flow.heap is %d; it goes on below %d", i.Heap>>20, i.HeapHigh>>20, i.HeapHigh/8*7>>20)
 	default:
-		return fmt.Sprintf("overloaded: %d tasks wait; it goes on below %d", i.Waiting, i.Low)
+		return fmt.Sprintf("overloaded: at least %d tasks wait, and flow.high is %d; it goes on below %d", i.Waiting, i.High, i.Low)
 	}
 }

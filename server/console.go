@@ -5,19 +5,18 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/api"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/console"
+	"github.com/bellmanhq/bellman/order"
 )
 
 // console builds the pages for people.
 func (s *Server) console(c *config.Config) (*console.Console, error) {
-	held := make([]console.Key, len(c.Keys))
-	for i, k := range keys(c) {
-		held[i] = console.Key{Name: k.Name, Role: console.Role(k.Role), SHA256: k.SHA256}
-	}
 	return console.New(console.Options{
 		Engine:    s.engine,
 		Reader:    s.store,
@@ -27,22 +26,35 @@ func (s *Server) console(c *config.Config) (*console.Console, error) {
 		Kinds:     func(queue string) string { return (*s.kinds.Load())[queue] },
 		Queues:    func() []string { return slices.Sorted(maps.Keys(*s.kinds.Load())) },
 		Nodes:     s.engine,
+		Intake:    s.engine.Intake,
+		Sources:   s.sourceInfos,
+		Alarms:    s.alarms,
 		Resends:   s.resends,
 		Links:     s.links,
 		PublicURL: c.PublicURL,
 		Merchants: shownMerchants{merchants{s}},
 		Tells:     s.tells,
 		Orders:    shownOrders{},
-		Keys:      held,
+		Keys:      signers(c),
 		Version:   s.version,
 		Log:       s.log,
 	})
 }
 
-// beside serves what is the console's with the console, and all else with the API.
-func beside(pages *console.Console, rest http.Handler) http.Handler {
+// signers are who may sign in, as the console wants them.
+func signers(c *config.Config) []console.Key {
+	held := make([]console.Key, len(c.Keys))
+	for i, k := range keys(c) {
+		held[i] = console.Key{Name: k.Name, Role: console.Role(k.Role), SHA256: k.SHA256}
+	}
+	return held
+}
+
+// beside serves what is the console's with the console, and all else with the API. A
+// browser that looks for a page where there is nothing is told by a page.
+func beside(pages *console.Console, calls *api.API, rest http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if console.Serves(r) {
+		if console.Serves(r) || console.Browses(r) && !calls.Serves(r) {
 			pages.ServeHTTP(w, r)
 			return
 		}
@@ -58,8 +70,11 @@ func (shownOrders) Order(t *bellman.Task) (o console.Order, is bool) {
 		return o, false
 	}
 	asked, standing := orders{}.Asked(t), orders{}.Standing(t)
+	if l, err := order.ParseLife(t.Data); err == nil && l.DecidedAt != 0 {
+		o.Decided = time.UnixMilli(l.DecidedAt).UTC()
+	}
 	return console.Order{
-		State: standing.State, Late: standing.Late, Watch: standing.Watch,
+		State: standing.State, Late: standing.Late, Watch: standing.Watch, Decided: o.Decided,
 		Expires: asked.Expires, Vars: asked.Vars, NotifyURL: asked.NotifyURL, NotifyJSON: asked.NotifyJSON,
 	}, true
 }

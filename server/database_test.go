@@ -120,7 +120,8 @@ type line struct {
 	addr string
 
 	mu    sync.Mutex
-	is    bool // cut
+	is    bool         // cut
+	still sync.RWMutex // held while nothing goes over the line
 	ends  map[net.Conn]bool
 	group sync.WaitGroup
 }
@@ -172,7 +173,7 @@ func (p *line) lead(client net.Conn) {
 	ended := make(chan struct{}, 2)
 	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
 		go func() {
-			io.Copy(way[0], way[1]) // until either end closes
+			io.Copy(stilled{way[0], p}, way[1]) // until either end closes
 			client.Close()
 			server.Close()
 			ended <- struct{}{}
@@ -184,6 +185,18 @@ func (p *line) lead(client net.Conn) {
 	defer p.mu.Unlock()
 	delete(p.ends, client)
 	delete(p.ends, server)
+}
+
+// stilled is an end to which bytes go as long as the line is not still.
+type stilled struct {
+	io.Writer
+	line *line
+}
+
+func (w stilled) Write(b []byte) (int, error) {
+	w.line.still.RLock()
+	defer w.line.still.RUnlock()
+	return w.Writer.Write(b)
 }
 
 // cut cuts the line, or mends it.

@@ -4,6 +4,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 	"github.com/bellmanhq/bellman/metrics"
 	"github.com/bellmanhq/bellman/pebble"
+	"github.com/bellmanhq/bellman/redis"
 )
 
 // figures are what the store has to say of itself.
@@ -11,6 +12,8 @@ func (s *Server) figures() []metrics.Figure {
 	switch store := s.store.(type) {
 	case *pebble.Store:
 		return embeddedFigures(store.Metrics())
+	case *redis.Store:
+		return redisFigures(store.Stats())
 	case interface{ Stats() sqlstore.Stats }:
 		return databaseFigures(store.Stats())
 	}
@@ -27,6 +30,19 @@ func databaseFigures(s sqlstore.Stats) []metrics.Figure {
 		{Name: "connection_wait_seconds_total", Help: "Time that connections were waited for.", Counter: true, Value: s.Pool.Waited.Seconds()},
 		{Name: "transactions_total", Help: "Transactions that were committed.", Counter: true, Value: float64(s.Transactions)},
 		{Name: "transactions_again_total", Help: "Transactions that were begun again: another was faster, or a deadlock.", Counter: true, Value: float64(s.Again)},
+		{Name: "broken_connections_total", Help: "Reads and transactions whose connection broke.", Counter: true, Value: float64(s.Broken)},
+		{Name: "unknown_commits_total", Help: "Commits of which nobody knows what came.", Counter: true, Value: float64(s.Unknown)},
+		{Name: "fenced_commits_total", Help: "Commits refused, since another node owns the shard.", Counter: true, Value: float64(s.Fenced)},
+	}
+}
+
+// redisFigures are what a store in Redis has to say of itself.
+func redisFigures(s redis.Stats) []metrics.Figure {
+	return []metrics.Figure{
+		{Name: "connections", Help: "Connections to the database.", Value: float64(s.Open)},
+		{Name: "connections_in_use", Help: "Connections to the database that are in use.", Value: float64(s.InUse)},
+		{Name: "connections_most", Help: "Connections to the database that there may be.", Value: float64(s.Most)},
+		{Name: "transactions_total", Help: "Transactions that were committed.", Counter: true, Value: float64(s.Commits)},
 		{Name: "broken_connections_total", Help: "Reads and transactions whose connection broke.", Counter: true, Value: float64(s.Broken)},
 		{Name: "unknown_commits_total", Help: "Commits of which nobody knows what came.", Counter: true, Value: float64(s.Unknown)},
 		{Name: "fenced_commits_total", Help: "Commits refused, since another node owns the shard.", Counter: true, Value: float64(s.Fenced)},

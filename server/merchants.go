@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -239,7 +238,7 @@ func (s merchants) Reseal(ctx context.Context, by bellman.By) (client.MerchantRe
 // wanted is a merchant as the API asks for it.
 func wanted(in *client.PutMerchant) merchant.Wanted {
 	bad := new(bellman.Invalid)
-	w := merchant.Wanted{No: in.MerchantNo, Name: in.Name, NotifyURL: in.NotifyURL, Schedule: in.Schedule, Success: in.Success}
+	w := merchant.Wanted{No: in.MerchantNo, Name: in.Name, NotifyURL: in.NotifyURL, Schedule: in.Schedule, Success: in.Success, Version: in.Version}
 	if in.Sign != nil {
 		w.Scheme, w.Serial, w.Secrets = in.Sign.Scheme, in.Sign.Serial, in.Sign.Secrets
 		if w.Scheme == "" {
@@ -258,7 +257,7 @@ func wanted(in *client.PutMerchant) merchant.Wanted {
 	}
 	if in.PerEndpoint != nil {
 		w.Concurrency = in.PerEndpoint.Concurrency
-		rate, ok := perSecond(in.PerEndpoint.Rate)
+		rate, ok := schedule.ParseRate(in.PerEndpoint.Rate)
 		if !ok {
 			bad.Add("per_endpoint.rate", "want a rate such as 50/s, 30/m or 100/h")
 		}
@@ -268,26 +267,12 @@ func wanted(in *client.PutMerchant) merchant.Wanted {
 	return w
 }
 
-// perSecond reads a rate such as 50/s; the empty text is 0.
-func perSecond(text string) (rate float64, ok bool) {
-	if text == "" {
-		return 0, true
-	}
-	number, unit, _ := strings.Cut(text, "/")
-	per := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
-	n, err := strconv.ParseFloat(number, 64)
-	if per == 0 || err != nil || !(n > 0) || math.IsInf(n, 0) {
-		return 0, false
-	}
-	return n / per, true
-}
-
 // shown is a merchant as the API answers it; sealed: as an export has it.
 func (s merchants) shown(ctx context.Context, m *merchant.Merchant, sealed bool) client.Merchant {
 	out := client.Merchant{
 		MerchantNo: m.No, Name: m.Name, NotifyURL: m.NotifyURL, Schedule: m.Schedule, Success: m.Success,
 		PerEndpoint: client.MerchantLimits{Concurrency: m.Concurrency},
-		Created:     client.At(m.Created), Updated: client.At(m.Updated),
+		Created:     client.At(m.Created), Updated: client.At(m.Updated), Version: m.Version(),
 	}
 	if m.Timeout > 0 {
 		out.Timeout = schedule.FormatDuration(m.Timeout)

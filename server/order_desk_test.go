@@ -185,6 +185,7 @@ func (d *desk) ends(t *testing.T, api *client.Client, ref client.OrderRef) (*cli
 					told = append(told, n)
 				}
 			}
+			slices.SortStableFunc(told, func(a, b notice) int { return strings.Compare(a.Task, b.Task) }) // as they were created: two that go out at once may arrive either way
 			return o, told
 		}
 		if time.Now().After(deadline) {

@@ -121,6 +121,9 @@ func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 	if o.Channel.URL != "" || o.Channel.Kind == "" {
 		transport = s.client.Trusted()
 	}
+	if q.PropagateTrace {
+		transport = propagating{transport}
+	}
 	switch o.Channel.Kind {
 	case "wechatpay":
 		options := wechatpay.Options{

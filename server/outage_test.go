@@ -91,6 +91,29 @@ func TestDatabaseGoesAway(t *testing.T) {
 	})
 }
 
+// A database that says nothing any more does not keep the metrics back: who scrapes them
+// learns that the server lives and does not fire, within the usual patience of 10 s.
+func TestMetricsWhileTheDatabaseHangs(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		way, url := lineTo(t, d)
+		api, s, stop := serve(t, "", func(c *config.Config) { c.Store = url })
+		defer stop()
+		eventually(t, "ready", func() bool { return api.Ready(t.Context()) == nil })
+		before := figure(t, s.Addr(), "bellman_heartbeat_timestamp_seconds")
+		way.still.Lock()
+		defer way.still.Unlock()
+		resp, err := (&http.Client{Timeout: 10 * time.Second}).Get("http://" + s.Addr() + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || before == 0 || !strings.Contains(string(text), "bellman_heartbeat_timestamp_seconds ") {
+			t.Errorf("the metrics of a server whose database hangs: %s, %v; want when it last fired", text, err)
+		}
+	})
+}
+
 // The database is away for longer than a registration lasts: nobody else knows
 // this node then. It fires nothing meanwhile, joins anew, and loses nothing.
 func TestDatabaseGoesAwayForLong(t *testing.T) {

@@ -72,7 +72,7 @@ func (s *Server) notifier(q *config.Queue) (sender.Handler, error) {
 		return nil, fmt.Errorf("url: %w", err)
 	}
 	url := string(home)
-	requests := deliver.Rules{URL: url, Success: q.Success, Sign: q.Sign, Merchants: known{s.merchants}}
+	requests := deliver.Rules{URL: url, Success: q.Success, Sign: q.Sign, Merchants: known{s.merchants}, PropagateTrace: q.PropagateTrace}
 	if sender.Is(url) {
 		requests.URL = ""
 	}
@@ -80,7 +80,7 @@ func (s *Server) notifier(q *config.Queue) (sender.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sender.New(sender.Rules{URL: url, Sign: q.Sign, Connections: s.connections, Else: h})
+	return sender.New(sender.Rules{URL: url, Sign: q.Sign, Connections: s.connections, Own: q.Connections, Else: h, PropagateTrace: q.PropagateTrace})
 }
 
 // ended is what tells how the tasks of a queue end; nil: nobody is told.

@@ -32,6 +32,7 @@ func TestSenders(t *testing.T) {
 		configure(t, c, fmt.Sprintf("connections: {main: {url: %q}, bus: {url: %q}}", rabbitURL, natsURL))
 		home := config.DefaultQueue("home")
 		home.URL = "nats://bus/" + stream + ".home"
+		c.Queues[0].Connections = []string{"main", "bus"}
 		c.Queues = append(c.Queues, home)
 	})
 	defer stop()
@@ -85,7 +86,7 @@ func TestSenders(t *testing.T) {
 	}
 	// The key of a limit is the connection; an unknown one is told at once.
 	_, _, err = to.Create(t.Context(), client.CreateTask{Queue: "default", URL: "amqp://mian/x/y"})
-	if err == nil || !strings.Contains(err.Error(), `422`) || !strings.Contains(err.Error(), `body.url: there is no connection "mian": want bus, main`) {
+	if err == nil || !strings.Contains(err.Error(), `422`) || !strings.Contains(err.Error(), `body.url: connection "mian" is not for tasks of this queue: want main, bus`) {
 		t.Errorf("an unknown connection: %v", err)
 	}
 	endpoints, err := to.Endpoints(t.Context())

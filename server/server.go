@@ -18,8 +18,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/alarm"
 	"github.com/bellmanhq/bellman/api"
 	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/console"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/link"
@@ -28,6 +30,7 @@ import (
 	"github.com/bellmanhq/bellman/resend"
 	"github.com/bellmanhq/bellman/sender"
 	"github.com/bellmanhq/bellman/source"
+	"github.com/bellmanhq/bellman/traces"
 )
 
 // Options of a server. Config is required.
@@ -39,6 +42,10 @@ type Options struct {
 	// NoMigrate opens a store that is there and of this version, and creates
 	// nothing.
 	NoMigrate bool
+
+	// AlarmEvery is how often alarms are judged; default 5 s. They are over after
+	// twelve times that.
+	AlarmEvery time.Duration
 }
 
 // A Server is a bellman with everything in it. Open one, Run it, Close it.
@@ -49,12 +56,15 @@ type Server struct {
 	store     bellman.Store
 	client    *deliver.Client
 	metrics   *metrics.Metrics
+	traces    *traces.Tracer // nil: nobody wants any
 	engine    *engine.Engine
 	secret    *secret // of all nodes
 	peers     *peers  // nil: the store is this process's alone
 	api       *api.API
+	pages     *console.Console
 	taking    []*source.Source
 	resends   *resend.Jobs
+	alarms    *alarm.Watch
 	links     *link.Links
 	merchants *merchant.Registry
 	kinds     atomic.Pointer[map[string]string] // of the queues, by their names
@@ -79,6 +89,7 @@ const (
 	readHeader    = 10 * time.Second
 	readRequest   = time.Minute
 	idleRequest   = 2 * time.Minute
+	flushWithin   = 2 * time.Second // spans that wait
 )
 
 // Open opens the store and listens, but answers nothing yet. What it opened is
@@ -102,6 +113,14 @@ func Open(o Options) (_ *Server, err error) {
 	if s.store, err = OpenStore(ctx, c.Store, StoreOptions{Existing: o.NoMigrate, Logger: s.log}); err != nil {
 		return nil, err
 	}
+	if err := s.unmoved(ctx); err != nil {
+		return nil, err
+	}
+	kind, err := config.ParseStore(c.Store)
+	if err != nil {
+		return nil, &ConfigError{fmt.Errorf("store: %w", err)}
+	}
+	keep := c.RetentionIn(kind.Kind)
 	s.client, err = deliver.NewClient(deliver.Options{
 		AllowPrivate: c.Egress.AllowPrivate,
 		Allow:        c.Egress.Allow,
@@ -112,6 +131,9 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.metrics = metrics.New(s.version)
+	if s.traces, err = s.openTraces(c); err != nil {
+		return nil, &ConfigError{err}
+	}
 	s.keepKinds(c)
 	if err := s.openMerchants(c); err != nil {
 		return nil, &ConfigError{err}
@@ -149,8 +171,9 @@ func Open(o Options) (_ *Server, err error) {
 		Version:     s.version,
 		Logger:      s.log,
 		Observer:    s.metrics,
+		Tracer:      s.tracer(),
 		Flow:        engine.Flow{High: c.Flow.High, Low: c.Flow.Low, Heap: c.Flow.Heap},
-		Retention:   engine.Retention{Succeeded: c.Retention.Succeeded, Failed: c.Retention.Failed, Cancelled: c.Retention.Cancelled},
+		Retention:   engine.Retention{Succeeded: keep.Succeeded, Failed: keep.Failed, Cancelled: keep.Cancelled},
 		StopTimeout: c.StopTimeout,
 	})
 	if err != nil {
@@ -164,15 +187,20 @@ func Open(o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.openAlarms(c, o.AlarmEvery); err != nil {
+		return nil, err
+	}
 	s.metrics.Watch(s.sources())
 	ready := front{s.engine, &probe{store: s.store, merchants: s.merchants, log: s.log}}
 	s.api, err = api.New(api.Options{
 		Engine:    ready,
 		Reader:    s.store,
 		Resends:   s.resends,
+		Alarms:    s.alarms,
 		Merchants: merchants{s},
 		Links:     s.links,
 		PublicURL: c.PublicURL,
+		Proxies:   c.TrustedProxies,
 		Nodes:     s.engine,
 		Sources:   s.sourceInfos,
 		Intake:    s.engine.Intake,
@@ -190,19 +218,18 @@ func Open(o Options) (_ *Server, err error) {
 	if err := s.openSources(c, ready); err != nil {
 		return nil, err
 	}
-	pages, err := s.console(c)
-	if err != nil {
+	if s.pages, err = s.console(c); err != nil {
 		return nil, err
 	}
 	s.http = &http.Server{
-		Handler:           beside(pages, s.besidePeers(s.api)),
+		Handler:           beside(s.pages, s.api, s.besidePeers(s.traced(s.api))),
 		ReadHeaderTimeout: readHeader,
 		ReadTimeout:       readRequest,
 		IdleTimeout:       idleRequest,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	s.http.RegisterOnShutdown(pages.Stop)
+	s.http.RegisterOnShutdown(s.pages.Stop)
 	return s, nil
 }
 
@@ -236,7 +263,9 @@ func (s *Server) Run(ctx context.Context) error {
 	})
 	g.Go(func() error { return s.engine.Run(taken) })
 	g.Go(func() error { return s.resends.Run(ctx) })
+	g.Go(func() error { return s.alarms.Run(ctx) })
 	g.Go(func() error { return s.merchants.Run(ctx) })
+	g.Go(func() error { return s.merchants.Sweep(ctx, s.engine.Leads) })
 	g.Go(func() error {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve: %w", err)
@@ -274,24 +303,38 @@ func (s *Server) Close() error {
 	if s.peers != nil {
 		s.peers.close()
 	}
+	if s.traces != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
+		s.traces.Close(ctx)
+		cancel()
+	}
 	if s.store != nil {
 		errs = append(errs, s.store.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// Reload replaces the queues' rules by those of c, without losing a task. What
-// else c says takes a restart. On an error nothing changes.
+// Reload replaces the queues' rules, the alarms and the keys by those of c, without
+// losing a task. What else c says takes a restart. On an error nothing changes.
 func (s *Server) Reload(c *config.Config) error {
+	if len(c.Keys) == 0 && !config.Loopback(s.config.Listen) {
+		return fmt.Errorf("keys: want at least one, for this server listens on %s: without keys only loopback may be listened on", s.config.Listen)
+	}
 	queues, err := s.queues(c)
 	if err != nil {
+		return err
+	}
+	if err := api.CheckKeys(keys(c)); err != nil {
 		return err
 	}
 	if err := s.engine.SetQueues(queues); err != nil {
 		return err
 	}
+	if err := s.setKeys(c); err != nil {
+		return err
+	}
 	s.keepKinds(c)
-	return nil
+	return s.setAlarms(c)
 }
 
 // keepKinds remembers what the queues' tasks are.
@@ -313,12 +356,22 @@ func (s *Server) kindOf(t *bellman.Task) string {
 	return Kind(t)
 }
 
+// scrapePatience is how long each thing that a scrape asks the store for may take, so that
+// the figures of the engine are told, within a scraper's usual 10 s, while a store hangs.
+const scrapePatience = 2 * time.Second
+
 // sources are what a scrape of the metrics reads.
 func (s *Server) sources() metrics.Sources {
 	return metrics.Sources{
-		Gauges: func() bellman.Gauges { return s.engine.Gauges(context.Background()) },
+		Gauges: func() bellman.Gauges {
+			ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+			defer cancel()
+			return s.engine.Gauges(ctx)
+		},
 		Queues: func() []bellman.QueueInfo {
-			infos, err := s.engine.Queues(context.Background())
+			ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+			defer cancel()
+			infos, err := s.engine.Queues(ctx)
 			if err != nil {
 				s.log.Error("queues cannot be described", "err", err)
 			}
@@ -329,7 +382,17 @@ func (s *Server) sources() metrics.Sources {
 		Nodes:     s.figuresOfPeers,
 		Sources:   s.sourceInfos,
 		Intake:    s.engine.Intake,
+		Alarms:    s.alarmsRaised,
+		Traces:    s.figuresOfTraces(),
 	}
+}
+
+// setKeys replaces who may call and sign in.
+func (s *Server) setKeys(c *config.Config) error {
+	if err := s.api.SetKeys(keys(c)); err != nil {
+		return err
+	}
+	return s.pages.SetKeys(signers(c))
 }
 
 // keys are who may call, as the API wants them.

@@ -19,6 +19,7 @@ import (
 	"github.com/bellmanhq/bellman/mysql"
 	"github.com/bellmanhq/bellman/pebble"
 	"github.com/bellmanhq/bellman/postgres"
+	"github.com/bellmanhq/bellman/redis"
 )
 
 // StoreOptions say how a store is opened. The zero value is what most should use.
@@ -60,11 +61,19 @@ func OpenStore(ctx context.Context, text string, o StoreOptions) (bellman.Store,
 		return connected(ctx, s, func(ctx context.Context, url string) (bellman.Store, error) {
 			return opened(postgres.Open(ctx, url, postgres.Options{Connections: s.Connections, Shards: s.Shards, NoMigrate: o.Existing, ReadOnly: o.ReadOnly, Logger: log}))
 		})
+	case config.Redis:
+		return openRedis(ctx, s, redis.Options{Connections: s.Connections, Shards: s.Shards, NoMigrate: o.Existing, ReadOnly: o.ReadOnly, Logger: log})
 	default:
 		return connected(ctx, s, func(ctx context.Context, url string) (bellman.Store, error) {
 			return opened(mysql.Open(ctx, url, mysql.Options{Connections: s.Connections, Shards: s.Shards, NoMigrate: o.Existing, ReadOnly: o.ReadOnly, Logger: log}))
 		})
 	}
+}
+
+// Missing reports whether an error of OpenStore, with Existing, says that there is no
+// store yet where one could be made.
+func Missing(err error) bool {
+	return errors.Is(err, pebble.ErrNoStore) || errors.Is(err, redis.ErrNoStore) || errors.Is(err, sqlstore.ErrNoTables)
 }
 
 // MigrateStore creates the store that the configuration names, or brings it to
@@ -125,6 +134,24 @@ func connected(ctx context.Context, s config.StoreURL, open func(ctx context.Con
 	}
 	if who != "" {
 		return nil, &ConfigError{fmt.Errorf("store %s: what answers at %s is %s: name the other port, or begin the address with that one's name", s, u.Host, who)}
+	}
+	return nil, unopened(s, err)
+}
+
+// openRedis opens a store in Redis, and says of which one an error is.
+func openRedis(ctx context.Context, s config.StoreURL, o redis.Options) (bellman.Store, error) {
+	within, cancel := context.WithTimeout(ctx, openWithin)
+	defer cancel()
+	store, err := opened(redis.Open(within, s.URL, o))
+	switch address, unfit := (*redis.AddressError)(nil), (*redis.UnfitError)(nil); {
+	case err == nil:
+		return store, nil
+	case errors.As(err, &address):
+		return nil, &ConfigError{fmt.Errorf("store %s: %s", s, oneLine(err))}
+	case errors.Is(err, redis.ErrNoStore):
+		return nil, &UnopenedError{fmt.Sprintf("store %s: %s: look at the database's number and at prefix, or run bellman migrate", s, err), err}
+	case errors.As(err, &unfit):
+		return nil, &UnopenedError{fmt.Sprintf("store %s: %s", s, unfit), err}
 	}
 	return nil, unopened(s, err)
 }
@@ -211,5 +238,5 @@ func (r recorded) Backup(ctx context.Context, dir string, by bellman.By) error {
 		return err
 	}
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	return r.store.Commit(ctx, &bellman.Batch{Audits: []bellman.Audit{{At: now, Who: by.Who, Action: "backup", Target: "store", Reason: by.Reason}}})
+	return r.store.Commit(ctx, &bellman.Batch{Audits: []bellman.Audit{by.Audit(now, "backup", "store")}})
 }

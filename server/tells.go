@@ -8,7 +8,7 @@ import (
 )
 
 // insiders are the queues that tell somebody of ours: those whose tasks are told how
-// others ended, and those with an address of their own, for their tasks that name
+// others ended, or of alarms, and those with an address of their own, for their tasks that name
 // none.
 type insiders struct{ results, home map[string]bool }
 
@@ -22,6 +22,9 @@ func insidersOf(c *config.Config) *insiders {
 		for _, name := range q.OnEnd.Each() {
 			in.results[name] = true
 		}
+	}
+	for _, a := range c.Alarms {
+		in.results[a.To] = true
 	}
 	return in
 }

@@ -53,13 +53,17 @@ func (w *world) script(serial int) script {
 func (w *world) task(s script) *bellman.Task {
 	d := newDice(w.seed, "task", s.serial)
 	if s.most > 0 || s.serial >= floods {
-		return &bellman.Task{
+		t := &bellman.Task{
 			Queue:    pick(d, "pay", "pay", "long"),
 			Key:      fmt.Sprint("k", s.serial),
 			Body:     s.body(),
 			Endpoint: endpoint(s.receiver),
 			Delay:    d.between(0, s.most),
 		}
+		if s.serial >= calms && d.percent(30) {
+			t.OrderingKey, t.Supersedes = fmt.Sprint("calm", d.n(3)), d.percent(10)
+		}
+		return t
 	}
 	t := &bellman.Task{
 		Queue:    pick(d, "pay", "pay", "long"),
@@ -72,6 +76,9 @@ func (w *world) task(s script) *bellman.Task {
 	}
 	if d.percent(10) {
 		t.MaxAge = d.between(20*time.Second, 2*time.Minute)
+	}
+	if d.percent(w.plan.keyed) {
+		t.OrderingKey, t.Supersedes = fmt.Sprint("o", d.n(8)), d.percent(15)
 	}
 	return t
 }
@@ -274,7 +281,11 @@ func (w *world) shut(i incident) {
 	d := newDice(w.seed, "shut", int(i.at))
 	queue := d.percent(40)
 	change := func(on bool) {
-		for range 200 {
+		tries := 200
+		if !on {
+			tries = 2000 // nobody else will end it
+		}
+		for range tries {
 			l, err := w.reach(d, 5*time.Second, func(ctx context.Context, e *engine.Engine) error {
 				switch by := (bellman.By{Who: "somebody", Reason: "why not"}); {
 				case queue && on:

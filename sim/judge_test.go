@@ -16,6 +16,7 @@ func (w *world) judge() {
 			w.sends(g, id, a)
 			w.ended(g, id, a)
 		}
+		w.left(g)
 		for n, s := range g.shards {
 			if o := s.owner(); o.node != "" {
 				g.wrong(bellman.ID{}, "shard %d is still %s's, and all nodes stopped in order", n, o.node)

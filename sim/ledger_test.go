@@ -20,6 +20,8 @@ type ledger struct {
 	joinedBy map[string]*life
 	tasks    map[bellman.ID]*account
 	keys     map[string]bellman.ID
+	chains   map[chain][]bellman.ID // of an ordering key, as they were added
+	asked    map[asking]time.Time
 	order    []bellman.ID // of tasks, as they were added
 	wrongs   []string
 	events   []event
@@ -43,7 +45,11 @@ type counts struct {
 	Calm      int           // requests for which nothing was a reason for being late
 	Latest    time.Duration // of them
 	Own       time.Duration // of them, the latest that the node had known of
-	Print     uint64
+
+	Keyed      int // tasks that have an ordering key
+	Superseded int // of them
+	Beside     int // requests while another of their ordering key was being made
+	Print      uint64
 }
 
 func (c *counts) add(d counts) {
@@ -58,6 +64,9 @@ func (c *counts) add(d counts) {
 	c.Calm += d.Calm
 	c.Latest = max(c.Latest, d.Latest)
 	c.Own = max(c.Own, d.Own)
+	c.Keyed += d.Keyed
+	c.Superseded += d.Superseded
+	c.Beside += d.Beside
 }
 
 // A shard is who held it since when.
@@ -107,6 +116,8 @@ type account struct {
 	arrivals int
 	said     bool // a receiver said yes
 	ended    time.Time
+
+	added, revived time.Time // revived: pending again after an end
 }
 
 // A send is one request that left a node.
@@ -126,6 +137,7 @@ type send struct {
 	arrived  bool
 	recorded time.Time // when its outcome was committed; zero: never
 	result   bellman.Result
+	landed   time.Time // when the engine was told; zero: not yet
 }
 
 // An event is a line of the story of a run.
@@ -145,6 +157,8 @@ func newLedger() *ledger {
 		joinedBy: make(map[string]*life),
 		tasks:    make(map[bellman.ID]*account),
 		keys:     make(map[string]bellman.ID),
+		chains:   make(map[chain][]bellman.ID),
+		asked:    make(map[asking]time.Time),
 		bad:      make(map[bellman.ID]bool),
 		flying:   make(map[*send]struct{}),
 	}
@@ -299,10 +313,11 @@ func (g *ledger) added(l *life, a *bellman.Add) {
 		g.wrong(t.ID, "added twice")
 	}
 	g.count.Adds++
-	g.tasks[t.ID] = &account{task: *t, changed: time.Now(), by: l, parked: make(map[*life]bool)}
+	g.tasks[t.ID] = &account{task: *t, changed: time.Now(), added: time.Now(), by: l, parked: make(map[*life]bool)}
+	g.lined(t)
 	g.order = append(g.order, t.ID)
 	st := t.Status
-	g.tell(t.ID, "%s added %s, to %s of %s, shard %d, due %s", l, t.Key, t.Endpoint, t.Queue, st.Shard, g.since(st.Due))
+	g.tell(t.ID, "%s added %s, to %s of %s, shard %d, due %s, in line %q, supersedes %t", l, t.Key, t.Endpoint, t.Queue, st.Shard, g.since(st.Due), t.OrderingKey, t.Supersedes)
 }
 
 func (g *ledger) since(t time.Time) string {
@@ -336,8 +351,11 @@ func (g *ledger) changed(l *life, c *bellman.Change, held map[uint16]bool) {
 	if hand {
 		a.byHand = true
 		a.stopped = a.stopped || action == "cancel"
-	} else if !held[was.Shard] && (!a.parked[l] || c.Attempt == nil) {
+	} else if !held[was.Shard] && (!a.parked[l] || c.Attempt == nil) && !g.moves(c, &was, &a.task) {
 		g.wrong(c.ID, "%s changed it without a lease of shard %d", l, was.Shard)
+	}
+	if to.Place != was.Place {
+		g.wrong(c.ID, "%s moved it from place %d to %d", l, was.Place, to.Place)
 	}
 	g.decided(c, a, &was, hand)
 	if c.Attempt != nil {
@@ -356,6 +374,9 @@ func (g *ledger) changed(l *life, c *bellman.Change, held map[uint16]bool) {
 	a.changed, a.by = time.Now(), l
 	if to.State.Ended() && !was.State.Ended() {
 		a.ended = time.Now()
+	}
+	if was.State.Ended() && !to.State.Ended() {
+		a.revived = time.Now()
 	}
 	number, result := 0, bellman.Unknown
 	if c.Attempt != nil {
@@ -378,7 +399,8 @@ func (g *ledger) decided(c *bellman.Change, a *account, was *bellman.Status, han
 		g.wrong(c.ID, "had ended as %v (%s), and became %v (%s)", was.State, was.Reason, to.State, to.Reason)
 	case was.Before != nil && was.Before.State.Ended() && to.State.Ended() && to.State != was.Before.State && to.State != bellman.Succeeded:
 		g.wrong(c.ID, "had ended as %v before an attempt by hand, and became %v", was.Before.State, to.State)
-	case !was.State.Ended() && to.State == bellman.Cancelled && (was.Before == nil || was.Before.State != bellman.Cancelled):
+	case !was.State.Ended() && to.State == bellman.Cancelled && (was.Before == nil || was.Before.State != bellman.Cancelled) &&
+		(!to.WasSuperseded() || g.superseding(&a.task, time.Time{}) == nil):
 		g.wrong(c.ID, "was cancelled by nobody")
 	}
 	if a.task.Queue != "" && bytes.Equal(to.Data, was.Data) {

@@ -60,6 +60,7 @@ type plan struct {
 	hintLoss  int           // percent of the hints between nodes that get lost
 	lossPer   int           // calls in a thousand that fail, while answers are lost
 	receivers []profile
+	keyed     int // percent of the tasks that have an ordering key
 }
 
 func newPlan(seed uint64, mostNodes int) *plan {
@@ -73,7 +74,7 @@ func newPlan(seed uint64, mostNodes int) *plan {
 		lossPer:  pick(d, 20, 100, 300, 600),
 	}
 	every := pick(d, 3*time.Second, 10*time.Second, 20*time.Second, time.Minute, 4*time.Minute)
-	if p.days = d.percent(3); p.days {
+	if p.days = d.percent(1); p.days {
 		p.nodes = min(p.nodes, 2)
 		p.length, p.lag, every = d.between(2*time.Hour, 6*time.Hour), 100*time.Microsecond, d.between(5*time.Minute, 30*time.Minute)
 	}
@@ -92,6 +93,9 @@ func newPlan(seed uint64, mostNodes int) *plan {
 	slices.SortStableFunc(p.incidents, func(a, b incident) int { return cmp.Compare(a.at, b.at) })
 	for i := range 5 {
 		p.receivers = append(p.receivers, newProfile(newDice(seed, "receiver", i)))
+	}
+	if !p.days { // where one may wait a day for the one before it
+		p.keyed = pick(newDice(seed, "keyed"), 0, 20, 20, 50)
 	}
 	return p
 }

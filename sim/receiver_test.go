@@ -127,6 +127,7 @@ func (w *world) attempt(ctx context.Context, l *life, t *bellman.Task, number in
 	case <-l.dead:
 	}
 	l.thaw(context.WithoutCancel(ctx))
+	w.note(func(*ledger) { out.landed = time.Now() })
 	return v
 }
 

@@ -28,8 +28,13 @@ func (g *ledger) sent(s *send) (nth int) {
 	iced := time.Since(s.life.node.freezing()) < maxStill
 	g.told(s.life, s.begun, s.clock)
 	g.early(a, s)
+	g.inTurn(a, s)
 	if !g.punctual.IsZero() && !s.due.Before(g.punctual) {
-		late := s.clock.Sub(s.due)
+		due := s.due
+		if free := g.freeSince(&a.task); free.After(due) {
+			due = free
+		}
+		late := s.clock.Sub(due)
 		g.count.Calm++
 		g.count.Latest = max(g.count.Latest, late)
 		most := mostLate

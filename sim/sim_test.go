@@ -16,13 +16,17 @@
 //	a claim that was not answered taken for granted                      4
 //	pages of what is due soon skipped, a fifth of them                   3
 //	a parked task fired when a pause ends                                1
-//	what finds no room in the hand or a line not noted                   0
-//	whole pages of a thousand skipped                                    0
-//	an attempt logged again after a commit that was not known            0
 //
-// The sweeps make good what was not noted or skipped, within a second: that is late, and
-// no more. An attempt is logged again only if somebody changes its task between
-// the commit and the answer to it; engine/unsure_test.go has that.
+// What it does not catch, and which test of the engine does:
+//
+//	whole pages of a thousand skipped, by any of the four readers        TestPages
+//	what finds no room in a line not noted                               TestOverflow
+//	what finds no room in the hand not noted                             TestFullHand
+//	an attempt logged again after a commit that was not known            TestRecordedAfterAll
+//
+// The sweeps make good what was not noted or skipped, within a second where several nodes
+// share a store, as they do here: that is late, and no more. An attempt is logged again
+// only if somebody changes its task between the commit and the answer to it.
 package sim
 
 import (
@@ -46,6 +50,9 @@ var (
 
 // mostNodes is how many nodes a run has at most.
 const mostNodes = 5
+
+// tries is how often a seed that failed is run again, to say whether it does so each time.
+const tries = 3
 
 // tooLong is when a run is given up: fake time stands still while something does
 // not stop to work.
@@ -83,11 +90,19 @@ func TestSim(t *testing.T) {
 					return
 				}
 				c, wrong := child(t.Context(), seed)
+				again := 0
+				for range tries {
+					if wrong != "" {
+						if _, same := child(t.Context(), seed); same != "" {
+							again++
+						}
+					}
+				}
 				mu.Lock()
 				sum.add(c)
 				if wrong != "" {
 					failed++
-					t.Errorf("seed %d:\n%s\nagain: go test ./sim -run TestSim -sim.seed=%d", seed, wrong, seed)
+					t.Errorf("seed %d:\n%s\nit failed %d times of %d that it was run again: go test ./sim -run TestSim -sim.seed=%d", seed, wrong, again, tries, seed)
 				}
 				mu.Unlock()
 			}
@@ -95,7 +110,7 @@ func TestSim(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%d seeds, %d failed: %+v", *seeds, failed, sum)
-	if *seeds >= 20 && (sum.Fenced == 0 || sum.Unknown == 0 || sum.Late == 0 || sum.Takeovers == 0 || sum.Twice == 0) {
+	if *seeds >= 20 && (sum.Fenced == 0 || sum.Unknown == 0 || sum.Late == 0 || sum.Takeovers == 0 || sum.Twice == 0 || sum.Keyed == 0 || sum.Superseded == 0) {
 		t.Errorf("there was too little trouble: %+v", sum)
 	}
 }

@@ -86,6 +86,18 @@ func (t *truth) claim(l *life, node string, n uint16, seen int64) (bellman.Lease
 	return lease, err
 }
 
+func (t *truth) glance(ctx context.Context, kind string) (nodes []bellman.Node, shards []bellman.Shard, docs []bellman.Doc, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if nodes, err = t.Store.Nodes(ctx); err == nil {
+		shards, err = t.Store.Shards(ctx)
+	}
+	if err == nil {
+		docs, err = t.Store.Docs(ctx, kind, "", 1000) // more than there are receivers and queues
+	}
+	return nodes, shards, docs, err
+}
+
 // note writes something into the ledger.
 func (t *truth) note(f func(g *ledger)) {
 	t.mu.Lock()

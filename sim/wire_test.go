@@ -239,6 +239,15 @@ func (w *wire) Nodes(ctx context.Context) ([]bellman.Node, error) {
 	return ask(ctx, w, func() ([]bellman.Node, error) { return w.life.world.truth.Store.Nodes(ctx) })
 }
 
+// Glance reads all at one moment, as the stores do that several nodes can have.
+func (w *wire) Glance(ctx context.Context, kind string) (nodes []bellman.Node, shards []bellman.Shard, docs []bellman.Doc, err error) {
+	_, err = ask(ctx, w, func() (_ struct{}, err error) {
+		nodes, shards, docs, err = w.life.world.truth.glance(ctx, kind)
+		return struct{}{}, err
+	})
+	return nodes, shards, docs, err
+}
+
 func (w *wire) Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
 	return ask(ctx, w, func() ([]bellman.Entry, error) {
 		return w.life.world.truth.Store.Due(ctx, shards, from, to, limit, buf)
@@ -255,6 +264,18 @@ func (w *wire) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
 
 func (w *wire) Lookup(ctx context.Context, queue, key string) (bellman.ID, error) {
 	return ask(ctx, w, func() (bellman.ID, error) { return w.life.world.truth.Store.Lookup(ctx, queue, key) })
+}
+
+func (w *wire) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (bellman.Turn, error) {
+	return ask(ctx, w, func() (bellman.Turn, error) { return w.life.world.truth.turn(w.life, queue, orderingKey, id) })
+}
+
+func (w *wire) Ordered(ctx context.Context, queue, orderingKey string, limit int) ([]bellman.ID, error) {
+	return ask(ctx, w, func() ([]bellman.ID, error) { return w.life.world.truth.Store.Ordered(ctx, queue, orderingKey, limit) })
+}
+
+func (w *wire) Digests(ctx context.Context, tasks []*bellman.Task) ([]bellman.Digest, error) {
+	return ask(ctx, w, func() ([]bellman.Digest, error) { return w.life.world.truth.Store.Digests(ctx, tasks) })
 }
 
 func (w *wire) Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error) {

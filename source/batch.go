@@ -20,6 +20,8 @@ type batch struct {
 
 	tasks []*bellman.Task // of messages[at[i]]
 	at    []int
+	under []*bellman.Trace          // what the messages' tasks are under; nil: nothing
+	ends  []func(bellman.ID, error) // of the messages' spans; nil: there are none
 	safe  []Message
 }
 
@@ -31,14 +33,20 @@ func (b *batch) store(ctx context.Context) error {
 	s.figures.taken(len(b.messages))
 	defer s.figures.taken(-len(b.messages))
 	b.tasks, b.at = b.tasks[:0], b.at[:0]
+	b.begin()
 	for i := range b.messages {
 		t, err := s.task(&b.messages[i])
 		if err != nil {
 			b.graves.add(b.messages[i], err)
+			b.end(i, bellman.ID{}, err)
 			continue
+		}
+		if b.ends != nil {
+			t.Trace = b.under[i]
 		}
 		b.tasks, b.at = append(b.tasks, t), append(b.at, i)
 	}
+	defer b.endAll()
 	for failed := 0; len(b.tasks) > 0; failed++ {
 		err := b.try(ctx)
 		if err := b.ack(); err != nil {
@@ -72,9 +80,11 @@ func (b *batch) try(ctx context.Context) (again error) {
 		switch {
 		case a.Err == nil:
 			b.safe = append(b.safe, m)
+			b.end(b.at[i], a.ID, nil)
 			b.source.figures.stored(a.Existing)
 		case errors.As(a.Err, &invalid), errors.Is(a.Err, bellman.ErrKeyTaken):
 			b.graves.add(m, a.Err)
+			b.end(b.at[i], a.ID, a.Err)
 		default:
 			again = a.Err
 			b.tasks[kept], b.at[kept] = b.tasks[i], b.at[i]
@@ -84,6 +94,34 @@ func (b *batch) try(ctx context.Context) (again error) {
 	b.tasks, b.at = slices.Delete(b.tasks, kept, len(b.tasks)), b.at[:kept]
 	return again
 }
+
+// begin begins the spans of the messages.
+func (b *batch) begin() {
+	if b.ends, b.under = nil, nil; b.source.o.Tracer == nil {
+		return
+	}
+	b.ends, b.under = make([]func(bellman.ID, error), len(b.messages)), make([]*bellman.Trace, len(b.messages))
+	for i := range b.messages {
+		b.under[i], b.ends[i] = b.source.o.Tracer.Take(b.source.o.Name, b.messages[i].Header)
+	}
+}
+
+// end ends the span of one of them, with its task or why there is none.
+func (b *batch) end(i int, id bellman.ID, err error) {
+	if b.ends != nil && b.ends[i] != nil {
+		b.ends[i](id, err)
+		b.ends[i] = nil
+	}
+}
+
+// endAll ends those of messages of which nothing is known: they come again.
+func (b *batch) endAll() {
+	for i := range b.ends {
+		b.end(i, bellman.ID{}, errAgain)
+	}
+}
+
+var errAgain = errors.New("the message was not stored, and comes again")
 
 func (b *batch) ack() error {
 	if len(b.safe) == 0 {

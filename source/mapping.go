@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,12 +16,17 @@ import (
 
 // A Mapping makes the JSON of a task, as POST /v1/tasks takes it, of a message. It
 // is safe for concurrent use.
-type Mapping struct{ fields []mapped }
+type Mapping struct {
+	fields []mapped
+	parts  parts
+}
 
 // A mapped is one field of a task.
 type mapped struct {
 	name  string
+	text  bool // the field is text, of which a whole number may be made
 	field *rule.Field
+	plain *plain // nil: it takes CEL
 
 	// raw leads to the part of the body that is the field byte for byte: numbers keep
 	// their digits. nil: the field is made of what the expression yields.
@@ -32,11 +37,8 @@ type mapped struct {
 var fields = map[string]bool{
 	"queue": true, "key": true, "merchant_no": true, "order_no": true, "event": true, "url": true, "method": true,
 	"body": true, "due": true, "delay": true, "schedule": true, "success": true, "timeout": true, "max_age": true,
-	"repeat": true, "expires": true, "json": false, "headers": false, "vars": false, "notify": false,
+	"repeat": true, "expires": true, "ordering_key": true, "supersedes": false, "json": false, "headers": false, "vars": false, "notify": false,
 }
-
-// part is an expression that names a part of the body and nothing else.
-var part = regexp.MustCompile(`^json(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
 
 // ErrNoField says that a mapping names what is no field of a task.
 var ErrNoField = errors.New("is no field of a task")
@@ -61,8 +63,8 @@ func CompileMapping(texts map[string]string) (*Mapping, error) {
 		if err != nil {
 			return nil, fmt.Errorf("map.%s: %w", name, err)
 		}
-		one := mapped{name: name, field: f}
-		if !fields[name] && part.MatchString(f.String()) {
+		one := mapped{name: name, text: fields[name], field: f, plain: plainOf(f.String(), &m.parts)}
+		if !one.text && part.MatchString(f.String()) {
 			one.raw = strings.Split(f.String(), ".")[1:]
 			if one.raw == nil {
 				one.raw = []string{}
@@ -76,24 +78,39 @@ func CompileMapping(texts map[string]string) (*Mapping, error) {
 // Task returns the JSON of the task that a message asks for. A field whose
 // expression yields null is left out, but for json.
 func (m *Mapping) Task(message *rule.Message) ([]byte, error) {
-	reading := rule.Read(message)
+	var found []span
+	if m.parts.wants > 0 {
+		found = m.parts.find(message.Body)
+	}
+	var reading *rule.Reading
 	b := append(make([]byte, 0, len(message.Body)+256), '{')
-	for _, f := range m.fields {
-		value, err := f.of(reading, message.Body)
-		if errors.Is(err, rule.ErrMissing) {
-			return nil, fmt.Errorf("map.%s: the message lacks what %s names", f.name, f.field)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("map.%s: %w", f.name, err)
-		}
-		if value == nil {
-			continue
-		}
-		if len(b) > 1 {
+	for i := range m.fields {
+		f := &m.fields[i]
+		before := len(b)
+		if before > 1 {
 			b = append(b, ',')
 		}
-		b = strconv.AppendQuote(b, f.name)
-		b = append(append(b, ':'), value...)
+		b = append(append(append(b, '"'), f.name...), '"', ':')
+		from, sure := len(b), false
+		if f.plain != nil {
+			b, sure = f.plain.append(b, f, message, found)
+		}
+		if !sure {
+			if reading == nil {
+				reading = rule.Read(message)
+			}
+			value, err := f.of(reading, message.Body)
+			if errors.Is(err, rule.ErrMissing) {
+				return nil, fmt.Errorf("map.%s: the message lacks what %s names", f.name, f.field)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("map.%s: %w", f.name, err)
+			}
+			b = append(b[:from], value...)
+		}
+		if len(b) == from {
+			b = b[:before]
+		}
 	}
 	return append(b, '}'), nil
 }
@@ -113,11 +130,13 @@ func (f *mapped) of(reading *rule.Reading, body []byte) ([]byte, error) {
 	if value == nil && f.name != "json" {
 		return nil, nil
 	}
-	if fields[f.name] {
+	if f.text {
 		switch v := value.(type) {
 		case string:
 		case int64:
 			value = strconv.FormatInt(v, 10)
+		case uint64:
+			value = strconv.FormatUint(v, 10)
 		default:
 			return nil, fmt.Errorf("yields %s: want text, or a whole number", kind(value))
 		}
@@ -145,10 +164,13 @@ func (f *mapped) find(body []byte) ([]byte, error) {
 }
 
 func kind(value any) string {
-	switch value.(type) {
+	switch v := value.(type) {
 	case bool:
 		return "a bool"
-	case uint64, float64:
+	case float64:
+		if math.Abs(v) >= 1<<63 {
+			return "a number beyond 64 bits, whose digits are not kept"
+		}
 		return "a number that is not whole"
 	case []any:
 		return "a list"

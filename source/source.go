@@ -30,6 +30,14 @@ type Tasks interface {
 	Closed(ctx context.Context) string
 }
 
+// A Tracer makes spans of messages.
+type Tracer interface {
+	// Take begins the span of a message that was taken from a source, under the trace
+	// that its headers name, and returns what its task is to be under. end ends it, when
+	// the task is stored, or the message cannot be one.
+	Take(source string, header map[string]string) (under *bellman.Trace, end func(bellman.ID, error))
+}
+
 // Options of a Source. Name, Broker and Tasks are required.
 type Options struct {
 	Name    string   // for people: main/order.paid
@@ -37,6 +45,7 @@ type Options struct {
 	Tasks   Tasks    // where they go
 	Into    string   // the queue of tasks that name none
 	Mapping *Mapping // nil: a message's body is a task as POST /v1/tasks takes it
+	Tracer  Tracer   // makes a span of each message; nil: there are none
 
 	Logger      *slog.Logger  // default: slog.Default()
 	StopTimeout time.Duration // for what was taken already when Run must end; default 5s

@@ -9,6 +9,23 @@ import (
 )
 
 var adds = []promise{
+	{"a task keeps the version that it comes with, and goes on from there", func(t *suite) {
+		task := t.task(t0)
+		task.Version, task.Attempts = 7, 3
+		t.add(task)
+		t.same(t.get(task.ID), task)
+		if got := t.due(t0.Add(time.Second)); len(got) != 1 || got[0].Version != 7 || got[0].Attempts != 3 {
+			t.Errorf("Due() = %+v, want version 7 and 3 attempts", got)
+		}
+		t.wantErr("change of version 1", t.change(task.ID, 1, ended(bellman.Failed, t0)), bellman.ErrConflict)
+		t.must(t.change(task.ID, 7, ended(bellman.Failed, t0)))
+		if got := t.get(task.ID); got.Version != 8 || got.State != bellman.Failed {
+			t.Errorf("version %d, %v; want 8, failed", got.Version, got.State)
+		}
+		if got := t.due(t0.Add(time.Second)); len(got) != 0 {
+			t.Errorf("Due() = %+v after it ended", got)
+		}
+	}},
 	{"a task comes back as it was given", func(t *suite) {
 		zone := time.FixedZone("UTC+8", 8*3600)
 		at := t0.Add(1234567 * time.Nanosecond).In(zone)

@@ -59,6 +59,72 @@ var docs = []promise{
 			t.Errorf("Docs() = %+v, want a with 2", got)
 		}
 	}},
+	{"a document that is another by now is not written, and nothing beside it", func(t *suite) {
+		write := func(value, was []byte) error {
+			task := t.task(t0)
+			return t.s.Commit(t.Context(), &bellman.Batch{
+				Docs: []bellman.Doc{{Kind: "k", Name: "beside", Value: value}, {Kind: "k", Name: "a", Value: value, Was: was}},
+				Adds: []bellman.Add{{Task: task, Digest: task.Digest()}}, Audits: []bellman.Audit{{At: t0, Who: "ann"}}})
+		}
+		steps := []struct {
+			value, was string // empty value: delete; empty was: there must be none
+			want       error
+		}{
+			{"1", "0", bellman.ErrConflict}, // there is none
+			{"1", "", nil},
+			{"2", "", bellman.ErrConflict},
+			{"2", "0", bellman.ErrConflict},
+			{"2", "1 ", bellman.ErrConflict},
+			{"2", "1", nil},
+			{"2", "2", nil}, // the same again
+			{"3", "1", bellman.ErrConflict},
+			{"", "1", bellman.ErrConflict},
+			{"", "2", nil},
+			{"", "2", bellman.ErrConflict},
+			{"4", "2", bellman.ErrConflict},
+			{"4", "", nil},
+		}
+		have, made := "", 0
+		for i, step := range steps {
+			var value []byte
+			if step.value != "" {
+				value = []byte(step.value)
+			}
+			if err := write(value, []byte(step.was)); !errors.Is(err, step.want) {
+				t.Fatalf("step %d: Commit(%q, was %q) = %v, want %v", i+1, step.value, step.was, err, step.want)
+			}
+			if step.want == nil {
+				have = step.value
+				made++
+			}
+			for _, name := range []string{"a", "beside"} {
+				doc, err := t.s.Doc(t.Context(), "k", name)
+				if string(doc.Value) != have || errors.Is(err, bellman.ErrNotFound) != (have == "") || doc.Was != nil {
+					t.Fatalf("step %d: Doc(%s) = %+v, %v; want %q", i+1, name, doc, err, have)
+				}
+			}
+		}
+		if tasks, _, err := t.s.List(t.Context(), bellman.Filter{}, bellman.ID{}, 100); len(tasks) != made || err != nil {
+			t.Errorf("%d tasks, %v; want %d", len(tasks), err, made)
+		}
+		if records, err := t.s.Audits(t.Context(), time.Time{}, 100); len(records) != made || err != nil {
+			t.Errorf("%d audit records, %v; want %d", len(records), err, made)
+		}
+	}},
+	{"of several who change one document at once each sees what the others wrote", func(t *suite) {
+		const writers, turns = 4, 10
+		errs := make(chan error, writers)
+		for range writers {
+			go func() { errs <- count(t, turns) }()
+		}
+		for range writers {
+			t.must(<-errs)
+		}
+		doc, err := t.s.Doc(t.Context(), "k", "count")
+		if err != nil || len(doc.Value) != writers*turns {
+			t.Errorf("Doc() = %d bytes, %v; want %d: one for each turn", len(doc.Value), err, writers*turns)
+		}
+	}},
 	{"documents of a kind come by name, in pages", func(t *suite) {
 		names := []string{"a", "a/b", "ab", "b", "B", "endpoint/https://a.example:443", "商户"}
 		b := &bellman.Batch{}
@@ -92,9 +158,28 @@ var docs = []promise{
 	}},
 }
 
+// count makes a document a byte longer, turn by turn, as several do at once.
+func count(t *suite, turns int) error {
+	for turns > 0 {
+		doc, err := t.s.Doc(t.Context(), "k", "count")
+		if err != nil && !errors.Is(err, bellman.ErrNotFound) {
+			return err
+		}
+		was := append([]byte{}, doc.Value...)
+		err = t.s.Commit(t.Context(), &bellman.Batch{Docs: []bellman.Doc{{Kind: "k", Name: "count", Value: append(was, '.'), Was: was}}})
+		switch {
+		case err == nil:
+			turns--
+		case !errors.Is(err, bellman.ErrConflict):
+			return err
+		}
+	}
+	return nil
+}
+
 var audits = []promise{
 	{"records come back as they were given, newest first", func(t *suite) {
-		want := bellman.Audit{At: t0.Add(1500 * time.Microsecond), Who: "ann", Action: "resend", Target: "queue/q", Reason: "merchant asked 商户"}
+		want := bellman.Audit{At: t0.Add(1500 * time.Microsecond), Who: "ann", Action: "resend", Target: "queue/q", Reason: "merchant asked 商户", From: "2001:db8::1"}
 		t.commit(&bellman.Batch{Audits: []bellman.Audit{want}})
 		t.commit(&bellman.Batch{Audits: []bellman.Audit{{At: t0.Add(-time.Hour), Who: "old"}, {At: t0.Add(time.Hour), Who: "new"}}})
 		got, err := t.s.Audits(t.Context(), time.Time{}, 10)

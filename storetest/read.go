@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"bytes"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -27,6 +29,40 @@ var reads = []promise{
 		for _, other := range [][2]string{{"q", "order-1"}, {"q", "Order-1 "}, {"q", "Order-"}, {"q", "Order-1\x00"}, {"Q", "Order-1"}, {"none", "Order-1"}} {
 			_, err := t.s.Lookup(t.Context(), other[0], other[1])
 			t.wantErr("Lookup()", err, bellman.ErrNotFound)
+		}
+	}},
+	{"the digest of a task with a key is what it was added with", func(t *suite) {
+		keyed, other, plain, gone := t.task(t0), t.task(t0), t.task(t0), t.task(t0)
+		keyed.Key, other.Key, gone.Key = "k", "K", "gone"
+		b := &bellman.Batch{Adds: []bellman.Add{{Task: keyed, Digest: bellman.Digest{1, 15: 2}}, {Task: other, Digest: bellman.Digest{15: 3}}, {Task: plain, Digest: bellman.Digest{4}}}}
+		t.commit(b)
+		t.end(keyed, bellman.Succeeded, t0)
+		got, err := t.s.Digests(t.Context(), []*bellman.Task{other, plain, gone, keyed})
+		want := []bellman.Digest{b.Adds[1].Digest, {}, {}, b.Adds[0].Digest}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("Digests() = %v, %v; want %v", got, err, want)
+		}
+		if got, err := t.s.Digests(t.Context(), nil); err != nil || len(got) != 0 {
+			t.Errorf("Digests() of none = %v, %v", got, err)
+		}
+	}},
+	{"a task comes with the trace that it was added under", func(t *suite) {
+		traced, stateful, plain := t.task(t0), t.task(t0), t.task(t0)
+		traced.Trace = bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "")
+		stateful.Trace = bellman.ParseTrace("00-00000000000000000000000000000001-ffffffffffffffff-00", "a=b,c@d=e f")
+		stateful.Body, stateful.OrderingKey, stateful.Lent = []byte("\x00body"), "account", bellman.LentSchedule|bellman.LentSuccess|bellman.LentTimeout
+		t.add(traced, stateful, plain)
+		for _, task := range []*bellman.Task{traced, stateful, plain} {
+			want := task.Trace
+			if got := t.get(task.ID); (got.Trace == nil) != (want == nil) || want != nil && *got.Trace != *want || !bytes.Equal(got.Body, task.Body) ||
+				got.OrderingKey != task.OrderingKey || got.Lent != task.Lent {
+				t.Errorf("Task() has Trace %+v, Body %q, OrderingKey %q, Lent %b; want %+v, %q, %q, %b",
+					got.Trace, got.Body, got.OrderingKey, got.Lent, want, task.Body, task.OrderingKey, task.Lent)
+			}
+			loaded, err := t.s.Load(t.Context(), []bellman.Entry{{ID: task.ID, Version: 1}})
+			if err != nil || loaded[0] == nil || (loaded[0].Trace == nil) != (want == nil) || want != nil && *loaded[0].Trace != *want {
+				t.Errorf("Load() = %+v, %v; want Trace %+v", loaded, err, want)
+			}
 		}
 	}},
 	{"a task comes with its newest attempt", func(t *suite) {

@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) bellman.Store) {
 		"read":   reads,
 		"list":   lists,
 		"depth":  depths,
+		"order":  orderings,
 		"prune":  prunes,
 		"shard":  shardings,
 		"doc":    docs,

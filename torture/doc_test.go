@@ -5,6 +5,8 @@
 //
 //   - A cluster is the processes, each behind a proxy of its own (process_test.go,
 //     node_test.go, proxy_test.go).
+//   - One node takes messages of two brokers, which are killed too (broker_test.go,
+//     brokers_test.go, publisher_test.go).
 //   - The databases are private: in directories of their own, on loopback, so that
 //     they can be killed (database_test.go and what follows it).
 //   - Creators keep a ledger of what was accepted; receivers write down what they

@@ -19,6 +19,7 @@ type node struct {
 	path    string // of its copy of the program
 	address string // where it listens, always the same
 	store   string
+	file    string // its configuration; empty: none
 	client  *client.Client
 
 	mu      sync.Mutex
@@ -73,6 +74,9 @@ func (n *node) start(t testing.TB) {
 // launch starts one process; n.mu is held.
 func (n *node) launch() error {
 	cmd := exec.Command(n.path, "serve", "--listen", n.address, "--store", n.store)
+	if n.file != "" {
+		cmd.Args = append(cmd.Args, "--config", n.file)
+	}
 	cmd.Env = environment("BELLMAN_EGRESS_ALLOW_PRIVATE=true", "BELLMAN_NODE="+agent(n.number))
 	var err error
 	if n.process, err = start(cmd); err == nil {

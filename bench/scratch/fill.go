@@ -28,6 +28,9 @@ var numbers = func() string {
 // tasks. They are due at all times from a time on, and their ids say that ten were created
 // each millisecond until now. No server may use the store meanwhile.
 func (d *Database) Fill(ctx context.Context, tasks int, due time.Time, over time.Duration) error {
+	if d.server.redis != nil {
+		return errNotInRedis
+	}
 	return d.with(func(db *sql.DB) error {
 		words := d.server.kind.words
 		call := func(f, arg string) string { return fmt.Sprintf(words.Replace("{"+f+"}"), arg) }

@@ -25,6 +25,7 @@ type kind struct {
 	pid        func(context.Context, *sql.DB) int
 	tables     string // how many the database has
 	bytes      string
+	fresh      string // to be run for each table before its bytes are asked for; empty: nothing
 	drop       string
 	checkpoint string // empty: there is no such thing
 
@@ -58,6 +59,7 @@ var kinds = map[string]kind{
 		pid:     mysqlPid,
 		tables:  `SELECT count(*) FROM information_schema.tables WHERE table_schema = database()`,
 		bytes:   `SELECT CAST(coalesce(sum(data_length + index_length), 0) AS SIGNED) FROM information_schema.tables WHERE table_schema = database()`,
+		fresh:   `ANALYZE TABLE %s`, // the size is known from when the statistics were made
 		drop:    `DROP DATABASE IF EXISTS %s`,
 		fillers: 1, // two wait for each other's keys
 		quick:   []string{`SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`},

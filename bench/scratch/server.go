@@ -21,6 +21,7 @@ type Server struct {
 	store config.StoreURL
 	url   *url.URL
 	admin *sql.DB
+	redis *inRedis // not nil: a Redis, which has prefixes of keys in place of databases
 }
 
 // Connect connects to the server that a store's URL names, in the form that a
@@ -31,9 +32,12 @@ func Connect(ctx context.Context, store string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
+	if s.Kind == config.Redis {
+		return connectRedis(ctx, s)
+	}
 	k, ok := kinds[s.Kind]
 	if !ok {
-		return nil, errors.New("store: want postgres://USER:PASSWORD@HOST/DATABASE or mysql://USER:PASSWORD@HOST/DATABASE")
+		return nil, errors.New("store: want postgres://USER:PASSWORD@HOST/DATABASE, mysql://USER:PASSWORD@HOST/DATABASE or redis://USER:PASSWORD@HOST:6379/0")
 	}
 	u, err := url.Parse(s.URL)
 	if err != nil {
@@ -51,13 +55,21 @@ func Connect(ctx context.Context, store string) (*Server, error) {
 }
 
 // Close closes the connections, and drops nothing.
-func (s *Server) Close() error { return s.admin.Close() }
+func (s *Server) Close() error {
+	if s.redis != nil {
+		return s.redis.Close()
+	}
+	return s.admin.Close()
+}
 
-// Kind is config.Postgres or config.MySQL.
+// Kind is config.Postgres, config.MySQL or config.Redis.
 func (s *Server) Kind() string { return s.store.Kind }
 
 // About says which server it is, and what it promises of a commit.
 func (s *Server) About(ctx context.Context) (string, error) {
+	if s.redis != nil {
+		return s.redis.about(ctx)
+	}
 	var name, commit string
 	err := s.admin.QueryRowContext(ctx, s.kind.about).Scan(&name, &commit)
 	return name + ", " + commit, err
@@ -65,7 +77,12 @@ func (s *Server) About(ctx context.Context) (string, error) {
 
 // Pid is the server's process where it runs on this machine; 0 where it does
 // not, or where that cannot be known.
-func (s *Server) Pid(ctx context.Context) int { return s.kind.pid(ctx, s.admin) }
+func (s *Server) Pid(ctx context.Context) int {
+	if s.redis != nil {
+		return s.redis.pid(ctx)
+	}
+	return s.kind.pid(ctx, s.admin)
+}
 
 // Checkpoint has the server write out what it holds in memory, where the user
 // may ask for that, so that it does not do so while something is measured.
@@ -95,6 +112,10 @@ func Name() string {
 
 // Database is the database of that name, which [Database.Create] creates.
 func (s *Server) Database(name string) *Database {
+	if s.redis != nil {
+		u := prefixed(s.url, name)
+		return &Database{server: s, name: name, url: u, URL: s.withOurs(u)}
+	}
 	d := &Database{server: s, name: name, url: named(s.url, name)}
 	d.URL = s.withOurs(d.url)
 	return d
@@ -122,6 +143,9 @@ func (s *Server) withOurs(u *url.URL) string {
 // Create creates the database, when it is first called. One that has tables from
 // its birth, out of a template of the server's, is dropped again and refused.
 func (d *Database) Create(ctx context.Context) error {
+	if d.server.redis != nil {
+		return nil // there is nothing to make
+	}
 	d.created.Do(func() { d.err = d.create(ctx) })
 	return d.err
 }
@@ -142,16 +166,55 @@ func (d *Database) create(ctx context.Context) error {
 
 // Drop drops the database, whoever is connected to it.
 func (d *Database) Drop(ctx context.Context) error {
+	if d.server.redis != nil {
+		return d.server.redis.drop(ctx, d.name)
+	}
 	if _, err := d.server.admin.ExecContext(ctx, fmt.Sprintf(d.server.kind.drop, d.name)); err != nil {
 		return fmt.Errorf("drop database %s: %w", d.name, err)
 	}
 	return nil
 }
 
-// Bytes is how large the database is.
+// Bytes is how large the database is, of Redis all that the server has in memory.
 func (d *Database) Bytes(ctx context.Context) (bytes int64, err error) {
-	err = d.with(func(db *sql.DB) error { return db.QueryRowContext(ctx, d.server.kind.bytes).Scan(&bytes) })
+	if d.server.redis != nil {
+		return d.server.redis.bytes(ctx)
+	}
+	err = d.with(func(db *sql.DB) error {
+		if d.server.kind.fresh != "" {
+			if err := d.eachTable(ctx, db, d.server.kind.fresh); err != nil {
+				return err
+			}
+		}
+		return db.QueryRowContext(ctx, d.server.kind.bytes).Scan(&bytes)
+	})
 	return bytes, err
+}
+
+// eachTable runs a statement for each table of the database.
+func (d *Database) eachTable(ctx context.Context, db *sql.DB, text string) error {
+	rows, err := db.QueryContext(ctx, `SELECT table_name FROM information_schema.tables WHERE table_schema = database()`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, err := db.ExecContext(ctx, fmt.Sprintf(text, name)); err != nil {
+			return fmt.Errorf(text+": %w", name, err)
+		}
+	}
+	return nil
 }
 
 // with calls f with connections to the database.

@@ -30,6 +30,9 @@ type observer interface{ observe([]byte) }
 
 // Tap returns a tap on the database. It must be closed.
 func (d *Database) Tap() (*Tap, error) {
+	if d.server.redis != nil {
+		return nil, errNotInRedis
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("tap: %w", err)

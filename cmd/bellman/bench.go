@@ -35,10 +35,11 @@ that need --store:
 The whole takes about ten minutes and 2 GiB of disk; waiting-5m takes 10 GiB. What
 is written to a database server goes into new databases, bellman_bench_..., which
 are dropped at the end: the user needs the right to create some, and the one that
-the URL names is left alone. The exit status is 1 if a promise was not kept.`,
+the URL names is left alone. In Redis they are keys that begin so, and statements,
+idle and waiting-5m are not measured. The exit status is 1 if a promise was not kept.`,
 	}
 	var o bench.Options
-	c.Flags().StringVar(&o.Store, "store", "", "measure a database server: databases are made in it and dropped, as postgres://USER:PASSWORD@HOST/DATABASE or mysql://… (default: the embedded store)")
+	c.Flags().StringVar(&o.Store, "store", "", "measure a database server: databases are made in it and dropped, as postgres://USER:PASSWORD@HOST/DATABASE mysql://… or redis://HOST:6379 (default: the embedded store)")
 	c.Flags().BoolVar(&o.Quick, "quick", false, "small sizes: about two minutes, figures a rough idea")
 	c.Flags().StringVar(&o.Dir, "dir", "", "where the stores are, and so which disk is measured (default: for temporary files)")
 	c.Flags().StringVar(&o.Profile, "profile", "", "write CPU profiles of the servers to files that begin with this name")

@@ -18,8 +18,8 @@ func checkConfigCommand() *cobra.Command {
 		Long: `Validate a configuration file, alone: what the environment says is not looked at,
 but for names of variables that mean nothing. Every mistake is printed with its
 line; the exit status is 2 if there is one. A secret that the file names as env:
-or file: and that is not here is a warning on standard error: it may be where the
-server runs.`,
+or file:, or the ca or credentials of a connection, that is not here is a warning on
+standard error: it may be where the server runs.`,
 		Args: arguments(1, 1, "a FILE: bellman check-config bellman.yaml"),
 		RunE: func(c *cobra.Command, args []string) error {
 			none := func(string) (string, bool) { return "", false }
@@ -30,8 +30,9 @@ server runs.`,
 			if err := settings.CheckNames(os.Environ()); err != nil {
 				return wrong{err}
 			}
-			var missing config.Problems
-			if errors.As(settings.CheckSecrets(), &missing) {
+			for _, err := range []error{settings.CheckSecrets(), settings.CheckFiles()} {
+				var missing config.Problems
+				errors.As(err, &missing)
 				for _, p := range missing {
 					fmt.Fprintln(c.ErrOrStderr(), "warning: "+p.String())
 				}

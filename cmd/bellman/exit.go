@@ -24,6 +24,11 @@ type failed struct{ error }
 
 func (f failed) Unwrap() error { return f.error }
 
+// foreign is an error of another system's database, which no server of ours is.
+type foreign struct{ error }
+
+func (f foreign) Unwrap() error { return f.error }
+
 // exitStatus is 0: done, 1: failed, 2: wrong usage or configuration.
 func exitStatus(err error) int {
 	var problems config.Problems
@@ -63,6 +68,10 @@ func advice(err error) string {
 		return ": give a key with --key or BELLMAN_KEY"
 	case status == 403:
 		return ": give the key of a role that may, with --key or BELLMAN_KEY"
+	case errors.As(err, &foreign{}):
+		if errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &unresolved) {
+			return ": start that database, or name another with --from"
+		}
 	case errors.Is(err, syscall.ECONNREFUSED), errors.As(err, &unresolved):
 		return ": start a server with bellman serve, or name it with --server or BELLMAN_SERVER"
 	case errors.Is(err, syscall.EADDRINUSE):

@@ -183,6 +183,7 @@ func detail(t *bellman.Task) *client.TaskDetail {
 			State: t.State.String(), Reason: t.Reason, Attempts: t.Attempts,
 			Due: optional(t.Due), Created: client.At(t.Created()), Updated: client.At(t.Updated), Finished: optional(t.Finished),
 			Schedule: t.Schedule, Success: t.Success, Timeout: long(t.Timeout), MaxAge: long(t.MaxAge), Repeat: t.Repeat,
+			OrderingKey: t.OrderingKey, Supersedes: t.Supersedes,
 		},
 		Request:    client.Request{Method: method, URL: t.URL, Headers: client.MaskHeaders(t.Header), Body: string(t.Body)},
 		AttemptLog: []client.Attempt{},

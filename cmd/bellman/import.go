@@ -14,7 +14,6 @@ import (
 
 	"github.com/bellmanhq/bellman/adopt"
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/schedule"
 )
 
 // importFrom are the systems and files that can be taken over.
@@ -51,7 +50,7 @@ made of what it says.`,
 	c.Flags().StringVar(&o.Table, "table", "", "another name of the table, DATABASE.TABLE too")
 	c.Flags().StringVar(&o.Method, "method", "", "of the requests (default GET from roncoo, POST from jeepay, as they send)")
 	zone := c.Flags().String("zone", "Local", "of the table's times: Asia/Shanghai")
-	dry := c.Flags().Bool("dry-run", false, "say what would be done, row by row, and do nothing")
+	dry := c.Flags().Bool("dry-run", false, "say what would be done, row by row, and do nothing; the server is asked, if there is one")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *from == "" {
 			return wrong{errors.New("--from is missing: want mysql://USER:PASSWORD@HOST:3306/DATABASE, or a file")}
@@ -60,17 +59,22 @@ made of what it says.`,
 		if o.Zone, err = time.LoadLocation(*zone); err != nil {
 			return wrong{fmt.Errorf("--zone %q is no time zone: want a name such as Asia/Shanghai, or UTC", *zone)}
 		}
+		o.Note = func(text string) { fmt.Fprintln(c.ErrOrStderr(), "bellman: "+text) }
 		source, err := importSource(c.Context(), args[0], *from, o)
 		if err != nil {
 			return err
 		}
 		defer source.Close()
-		if *dry {
-			return dryImport(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), source)
-		}
 		server, err := r.client()
 		if err != nil {
 			return err
+		}
+		if *dry {
+			at, told, err := r.trier(c.Context(), server)
+			if err != nil {
+				return err
+			}
+			return dryImport(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), source, at, told)
 		}
 		return runImport(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), source, server)
 	}
@@ -83,10 +87,10 @@ func importSource(ctx context.Context, kind, from string, o adopt.Options) (adop
 	switch kind {
 	case "roncoo":
 		s, err := adopt.Roncoo(within, from, o)
-		return s, address(err)
+		return theirs{s}, address(err)
 	case "jeepay":
 		s, err := adopt.Jeepay(within, from, o)
-		return s, address(err)
+		return theirs{s}, address(err)
 	}
 	in := io.ReadCloser(io.NopCloser(os.Stdin))
 	if from != "-" {
@@ -106,12 +110,24 @@ func importSource(ctx context.Context, kind, from string, o adopt.Options) (adop
 	return closing{s, in}, nil
 }
 
-// address makes an error of --from one of whoever typed it.
+// address makes an error of --from one of whoever typed it, and others those of the
+// other system's database.
 func address(err error) error {
-	if errors.Is(err, adopt.ErrAddress) {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, adopt.ErrAddress):
 		return wrong{fmt.Errorf("--from: %w", err)}
 	}
-	return err
+	return foreign{err}
+}
+
+// theirs is a source in the other system's database.
+type theirs struct{ adopt.Source }
+
+func (t theirs) Next(ctx context.Context, limit int) ([]adopt.Row, error) {
+	rows, err := t.Source.Next(ctx, limit)
+	return rows, address(err)
 }
 
 // closing closes a file with the source that reads it.
@@ -121,53 +137,6 @@ type closing struct {
 }
 
 func (c closing) Close() error { return errors.Join(c.Source.Close(), c.in.Close()) }
-
-// dryImport says what would become of each row.
-func dryImport(ctx context.Context, out, problems io.Writer, from adopt.Source) error {
-	t := newRows(out, "ROW", "KEY", "MERCHANT", "ORDER", "MADE", "NEXT", "SCHEDULE", "URL")
-	counts, err := adopt.Run(ctx, from, nil, func(r adopt.Report) {
-		task := r.Row.Task
-		switch r.Fate {
-		case adopt.Taken:
-			made, next := standing(&task)
-			t.row(r.Row.Where, task.Key, task.MerchantNo, task.OrderNo, made, next, cut(task.Schedule, 40), cut(task.URL, 60))
-		case adopt.Skipped:
-			t.row(r.Row.Where, task.Key, task.MerchantNo, task.OrderNo, "", "nothing: "+r.Why, "", "")
-		default:
-			fmt.Fprintf(problems, "%s: %s\n", r.Row.Where, r.Why)
-		}
-	})
-	if err = errors.Join(err, t.end()); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%d rows: %d would be taken over, %d have nothing left to do, %d cannot be taken over\n",
-		counts.All(), counts[adopt.Taken], counts[adopt.Skipped], counts[adopt.Wrong])
-	return unfinished(counts)
-}
-
-// standing says how many attempts of a task were made, and when the next would be due.
-func standing(task *client.CreateTask) (made int, next string) {
-	r := task.Resume
-	if r == nil {
-		return 0, "at once"
-	}
-	s, err := schedule.Parse(task.Schedule)
-	if err != nil {
-		return r.Attempts, "as the queue says"
-	}
-	began := r.Began.Time
-	if began.IsZero() {
-		began = r.Last.Time
-	}
-	due, over := s.Next(r.Attempts, began, r.Last.Time, 0)
-	switch {
-	case over != "":
-		return r.Attempts, "none: " + string(over)
-	case !due.After(time.Now()):
-		return r.Attempts, "at once, since " + due.UTC().Format(time.RFC3339)
-	}
-	return r.Attempts, due.UTC().Format(time.RFC3339)
-}
 
 // runImport takes rows over, and says how far it is: on a terminal in one line that
 // changes, elsewhere in a line each ten seconds.

@@ -4,15 +4,19 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/adopt"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/server"
 )
 
 // From a table of roncoo's to answered notifications, as a team would go over: dry,
@@ -69,7 +73,7 @@ func TestImport(t *testing.T) {
 	args := []string{"import", "roncoo", "--from", u.String(), "--zone", "Asia/Shanghai", "--server", p.url}
 
 	dry := must(t, append(args, "--dry-run")...)
-	for _, want := range []string{"roncoo/0", "at once, since ", "nothing: 5 of 5 attempts were made", "4 rows: 3 would be taken over, 1 have nothing left to do, 0 cannot"} {
+	for _, want := range []string{"roncoo/0", "at once, since ", "nothing: 5 of 5 attempts were made", "4 rows: 3 would be taken over, 0 are already, 1 have nothing left to do, 0 moved, 0 would be refused"} {
 		if !strings.Contains(dry, want) {
 			t.Errorf("the dry run says\n%s\nwant %q in it", dry, want)
 		}
@@ -120,5 +124,88 @@ func TestImport(t *testing.T) {
 	}
 	if r := run(t, "import", "roncoo", "--from", "postgres://u:secret@h/d"); r.status != 2 || !strings.Contains(r.errors, "want mysql://") || strings.Contains(r.errors, "secret") {
 		t.Errorf("a wrong address: status %d, %q; want 2 and what is right", r.status, r.errors)
+	}
+}
+
+// What a dry run promises the import then does, be the server asked or not.
+func TestImportDry(t *testing.T) {
+	past, future := time.Now().Add(-time.Hour).Format(time.RFC3339), time.Now().Add(time.Hour).Format(time.RFC3339)
+	file := filepath.Join(t.TempDir(), "tasks.csv")
+	lines := "queue,key,url,schedule,attempts,last\n"
+	for _, line := range []string{
+		"default,good,http://m.example/n,,,",
+		"default,resumed,http://m.example/n,,1," + past,
+		"default,resumed,http://m.example/n,,1," + past,
+		"default,schedule,http://m.example/n,nope,,",
+		"default,url,notaurl,,,",
+		"default,over,http://m.example/n,\"0s, 1m\",2," + past,
+		"default,ahead,http://m.example/n,,1," + future,
+		"default,half,http://m.example/n,,1,",
+		"default,negative,http://m.example/n,,-1," + past,
+		"nosuch,queue,http://m.example/n,,,",
+		"default,schedule of the queue,http://m.example/n,,99," + past,
+	} {
+		lines += line + "\n"
+	}
+	write(t, file, lines)
+	p := serveStore(t, t.TempDir())
+	defer p.stop()
+	dry := run(t, "import", "csv", "--from", file, "--server", p.url, "--dry-run")
+	done := run(t, "import", "csv", "--from", file, "--server", p.url)
+	if want := "11 rows: 2 would be taken over, 1 are already, 0 have nothing left to do, 0 moved, 8 would be refused"; dry.status != 1 || !strings.Contains(dry.out, want) {
+		t.Errorf("the dry run: status %d\n%s%s\nwant 1, %q", dry.status, dry.out, dry.errors, want)
+	}
+	if want := "11 rows: 2 taken over, 1 were already, 0 have nothing left to do, 0 moved, 8 refused"; done.status != 1 || !strings.Contains(done.out, want) {
+		t.Errorf("the import: status %d\n%s%s\nwant 1, %q", done.status, done.out, done.errors, want)
+	}
+	if dry.errors != done.errors {
+		t.Errorf("the dry run finds\n%s\nand the import\n%s", dry.errors, done.errors)
+	}
+	if again := run(t, "import", "csv", "--from", file, "--server", p.url, "--dry-run"); !strings.Contains(again.out, " 0 would be taken over, 3 are already,") || !strings.Contains(again.out, "nothing: it is there already") {
+		t.Errorf("a dry run afterwards:\n%s", again.out)
+	}
+
+	alone, err := server.NewOffline()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	source, err := adopt.CSV(in, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, problems strings.Builder
+	if err := dryImport(t.Context(), &out, &problems, source, alone, "nobody was asked"); err == nil {
+		t.Error("without a server: no error; want one of the rows that are wrong")
+	}
+	if want := "11 rows: 4 would be taken over, 1 are already, 0 have nothing left to do, 0 moved, 6 would be refused"; !strings.Contains(out.String(), want) || !strings.Contains(problems.String(), "bellman: nobody was asked") {
+		t.Errorf("without a server\n%s%s\nwant %q: all but the queue, and its schedule", &out, &problems, want)
+	}
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	if r := run(t, "import", "csv", "--from", file, "--server", gone.URL, "--dry-run"); r.status != 1 || !strings.Contains(r.errors, "start a server") || r.out != "" {
+		t.Errorf("with a server that is away: status %d, %q, %q; want 1 and no plan", r.status, r.out, r.errors)
+	}
+}
+
+// Where no server is named and none listens, the plan says what it does not know.
+func TestTrier(t *testing.T) {
+	t.Setenv("BELLMAN_SERVER", "")
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	to, err := client.New(client.Options{Server: gone.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, told, err := (&remote{}).trier(t.Context(), to)
+	if _, is := at.(*server.Offline); err != nil || !is || !strings.Contains(told, "was not looked at; name a server") {
+		t.Errorf("nobody named: %T, %q, %v; want an Offline, and what it does not know", at, told, err)
+	}
+	if _, _, err := (&remote{server: gone.URL}).trier(t.Context(), to); err == nil {
+		t.Error("a server named that is away: no error")
 	}
 }

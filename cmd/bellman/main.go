@@ -32,9 +32,9 @@ Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
 		&cobra.Group{ID: "store", Title: "Look after a store:"}, &cobra.Group{ID: "look", Title: "Look up:"})
 	group(root, "run", serveCommand(), demoCommand())
 	group(root, "operate", sendCommand(), getCommand(), listCommand(), resendCommand(), resendsCommand(), linkCommand(), cancelCommand(),
-		completeCommand(), orderCommand(), settleCommand(), pauseCommand(), resumeCommand(), queuesCommand(), endpointsCommand(), merchantsCommand(), nodesCommand(), sourcesCommand())
-	group(root, "store", backupCommand(), exportCommand(), checkCommand(), migrateCommand(), importCommand())
-	group(root, "look", benchCommand(), scheduleCommand(), checkConfigCommand(), versionCommand())
+		completeCommand(), orderCommand(), settleCommand(), pauseCommand(), resumeCommand(), queuesCommand(), endpointsCommand(), merchantsCommand(), nodesCommand(), sourcesCommand(), alarmsCommand())
+	group(root, "store", backupCommand(), exportCommand(), checkCommand(), migrateCommand(), moveCommand(), importCommand())
+	group(root, "look", benchCommand(), scheduleCommand(), checkConfigCommand(), openapiCommand(), versionCommand())
 
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {

@@ -204,9 +204,10 @@ func merchantPutCommand() *cobra.Command {
 		if err != nil && client.StatusOf(err) != 404 {
 			return err
 		}
-		wanted := client.PutMerchant{}
+		wanted := client.PutMerchant{Version: "none"} // what somebody else does meanwhile is not undone
 		if err == nil {
 			wanted = asPut(was, false)
+			wanted.Version = was.Version
 		}
 		wanted.MerchantNo, wanted.Reason = "", in.Reason
 		for name, set := range map[string]func(){

@@ -22,6 +22,7 @@ func queuesCommand() *cobra.Command {
 			return err
 		}
 		to.note(queues.Whole)
+		to.shut(queues.Intake)
 		return to.print(queues, func(t *rows) {
 			t.heads("QUEUE", "SCHEDULE", "PENDING", "SUCCEEDED", "FAILED", "CANCELLED", "WAITING", "IN FLIGHT", "OLDEST OVERDUE", "PAUSED")
 			for _, q := range queues.Queues {

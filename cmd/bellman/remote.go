@@ -102,6 +102,18 @@ func (to *call) note(w client.Whole) {
 	}
 }
 
+// shut says that nothing is taken in, where that is so, and why.
+func (to *call) shut(i client.Intake) {
+	const what = "bellman: this node takes nothing in, and answers creates with 429: "
+	switch {
+	case i.Open:
+	case i.HeapHigh > 0 && (i.Heap > i.HeapHigh || i.Waiting < i.Low):
+		fmt.Fprintf(to.err, what+"%d MiB in the heap, and flow.heap is %d; it goes on below %d\n", i.Heap>>20, i.HeapHigh>>20, i.HeapHigh/8*7>>20)
+	default:
+		fmt.Fprintf(to.err, what+"at least %d tasks wait, and flow.high is %d; it goes on below %d\n", i.Waiting, i.High, i.Low)
+	}
+}
+
 // print writes v, as JSON or by its table.
 func (to *call) print(v any, table func(*rows)) error {
 	if to.json {

@@ -56,6 +56,7 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 	var headers, vars []string
 	var notify client.Notify
 	var told string
+	var supersedes bool
 	texts := []struct {
 		name, usage string
 		to          func(*client.CreateTask) *string
@@ -74,12 +75,14 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		{"timeout", "of one attempt: 5s", func(t *client.CreateTask) *string { return &t.Timeout }},
 		{"max-age", "ends it at this age: 24h", func(t *client.CreateTask) *string { return &t.MaxAge }},
 		{"repeat", "begin again after it ended: 10m, or cron ...", func(t *client.CreateTask) *string { return &t.Repeat }},
+		{"ordering-key", "goes out after the earlier tasks of the queue that have the same", func(t *client.CreateTask) *string { return &t.OrderingKey }},
 		{"expires", "of an order: the close begins when nobody paid so long: 30m", func(t *client.CreateTask) *string { return &t.Expires }},
 	}
 	for _, f := range texts {
 		flags.String(f.name, "", f.usage)
 	}
 	flags.StringVar(&data, "json", "", "what is sent, as JSON")
+	flags.BoolVar(&supersedes, "supersedes", false, "ends the earlier tasks of its ordering key that wait")
 	flags.StringVar(&due, "due", "", "time of the first attempt: 2026-11-20T15:04:05Z")
 	flags.StringArrayVar(&headers, "header", nil, `a header, "Name: value"; may be repeated`)
 	flags.StringArrayVar(&vars, "var", nil, "of an order: NAME=VALUE for the queue's templates; may be repeated")
@@ -91,6 +94,9 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 			if given := flags.Lookup(f.name); given.Changed {
 				*f.to(t) = given.Value.String()
 			}
+		}
+		if supersedes {
+			t.Supersedes = true
 		}
 		if t.Queue == "" {
 			t.Queue = "default"

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -238,6 +240,40 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 	}
 	wait(t, arrived, "attempted again")
 	close(release)
+	p.stop()
+}
+
+// SIGHUP takes a key away, and lets another in.
+func TestReloadKeys(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "c.yaml")
+	keys := func(name, key string) {
+		write(t, config, fmt.Sprintf("keys: [{name: %s, role: read, sha256: %x}]\n", name, sha256.Sum256([]byte(key))))
+	}
+	keys("old", "old-key")
+	p := serveStore(t, filepath.Join(t.TempDir(), "data"), "--config", config)
+	status := func(key string) int {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+"/v1/queues", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+key)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		return answer.StatusCode
+	}
+	if got := status("old-key"); got != http.StatusOK {
+		t.Fatalf("the key that there is: %d", got)
+	}
+	keys("new", "new-key")
+	p.signal(syscall.SIGHUP)
+	p.await(&p.log, "queues reloaded")
+	if old, young := status("old-key"), status("new-key"); old != http.StatusUnauthorized || young != http.StatusOK {
+		t.Errorf("after the reload: %d with the old key, %d with the new; want 401 and 200", old, young)
+	}
 	p.stop()
 }
 

@@ -20,6 +20,7 @@ server started, and what went wrong last.`,
 		if err != nil {
 			return err
 		}
+		to.shut(sources.Intake)
 		return to.print(sources, func(t *rows) {
 			t.heads("SOURCE", "INTO", "STATE", "SINCE", "STORED", "EXISTING", "DEAD", "IN HAND", "FAILURES", "WHY")
 			for _, s := range sources.Sources {

@@ -17,7 +17,7 @@ import (
 )
 
 // storeHelp is what a store can be.
-const storeHelp = "where tasks are kept: pebble:DIR, postgres://USER:PASSWORD@HOST/DATABASE or mysql://..., or env:NAME or file:PATH of that (BELLMAN_STORE; default pebble:bellman-data)"
+const storeHelp = "where tasks are kept: pebble:DIR, postgres://USER:PASSWORD@HOST/DATABASE, mysql://... or redis://..., or env:NAME or file:PATH of that (BELLMAN_STORE; default pebble:bellman-data)"
 
 // storeFlag declares --store and returns what it says, else the environment,
 // else the default.

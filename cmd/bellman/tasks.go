@@ -69,6 +69,7 @@ func (t *rows) detail(k *client.TaskDetail) {
 	t.row("queue", k.Queue)
 	for _, f := range [][2]string{
 		{"key", k.Key}, {"merchant", k.MerchantNo}, {"order", k.OrderNo}, {"event", k.Event}, {"repeat", k.Repeat},
+		{"ordering key", k.OrderingKey}, {"supersedes", map[bool]string{true: "yes"}[k.Supersedes]}, {"waits for", k.WaitsFor},
 		{"order state", k.OrderState}, {"late payment", k.LatePayment}, {"expires", k.Request.Expires},
 		{"vars", pairs(k.Request.Vars)}, {"notify", cut(told(k.Request.Notify), 200)},
 		{"request", strings.TrimSpace(k.Request.Method + " " + k.Request.URL)}, {"body", cut(k.Request.Body, 200)},

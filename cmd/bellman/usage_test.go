@@ -17,13 +17,15 @@ func TestExitStatus(t *testing.T) {
 	unset := filepath.Join(dir, "unset.yaml")
 	write(t, unset, "queues: {pay: {sign: {scheme: md5_params, secrets: ['env:BELLMAN_NO_SUCH_SECRET']}}}\n")
 	badStore := filepath.Join(dir, "store.txt")
-	write(t, badStore, "redis://u:secret@h\n")
+	write(t, badStore, "oracle://u:secret@h\n")
 	badKey := filepath.Join(dir, "key.yaml")
 	write(t, badKey, "queues: {wx: {kind: order, on_exhausted: close, channel: {kind: wechatpay, mch_id: '1', serial: '5157F09EFDC096DE15EBE81A47057A7232F1B8E1', private_key: no key, platform_keys: {K: no key}}}}\n")
 	empty := filepath.Join(dir, "empty.json")
 	write(t, empty, "")
 	odd := filepath.Join(dir, "odd.json")
 	write(t, odd, `{"queue":"default","colour":"red"}`)
+	away := filepath.Join(dir, "away.yaml")
+	write(t, away, "connections:\n  main: {url: 'amqps://h/', ca: /no/such/ca.pem}\n")
 	tests := []struct {
 		args   string // words; … is dir
 		status int
@@ -38,9 +40,10 @@ func TestExitStatus(t *testing.T) {
 		{"help serve", 0, "BELLMAN_PPROF", ""},
 		{"serve --config " + unset, 2, "", unset + ":1:53: queues.pay.sign.secrets[0]: environment variable BELLMAN_NO_SUCH_SECRET is not set"},
 		{"serve --store env:BELLMAN_NO_STORE", 2, "", "--store: environment variable BELLMAN_NO_STORE is not set"},
-		{"serve --store file:" + badStore, 2, "", "--store: file:" + badStore + ": \"redis\" names no store"},
+		{"serve --store file:" + badStore, 2, "", "--store: file:" + badStore + ": \"oracle\" names no store"},
 		{"serve --store pebble:…/k --config " + badKey, 2, "", "queue wx: wechatpay: PrivateKey"},
 		{"check-config " + unset, 0, "is in order: queues pay", ""},
+		{"check-config " + away, 0, "is in order", "warning: " + away + ":2:33: connections.main.ca: open /no/such/ca.pem: "},
 		{"serve --colour red", 2, "", "unknown flag: --colour"},
 		{"serve extra", 2, "", "serve: want no argument, not \"extra\""},
 		{"serve --store nowhere", 2, "", "--store: \"nowhere\" names no store: want pebble:DIR"},
@@ -104,7 +107,7 @@ func TestExitStatus(t *testing.T) {
 		{"migrate --store env:BELLMAN_NOWHERE", 2, "", "BELLMAN_NOWHERE is not set"},
 		{"serve --store env:BELLMAN_NOWHERE", 2, "", "BELLMAN_NOWHERE is not set"},
 		{"export --store mysql://u@127.0.0.1:1/d", 1, "", "the database cannot be reached"},
-		{"migrate --store redis://h", 2, "", "\"redis\" names no store"},
+		{"migrate --store oracle://h", 2, "", "\"oracle\" names no store"},
 		{"bench nonsense", 2, "", "no scenario \"nonsense\""},
 		{"demo --listen 2355 --once", 2, "", "is no address"},
 	}
@@ -191,8 +194,8 @@ queues:
 func TestPrecedence(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "c.yaml"), "listen: nowhere\nstore: pebble:from-file\n")
-	r := runIn(t, dir, []string{"BELLMAN_CONFIG=c.yaml", "BELLMAN_STORE=redis://from-environment"}, "", "serve", "--listen", "127.0.0.1:0")
-	for _, want := range []string{"c.yaml:1:9: listen: ", `BELLMAN_STORE: "redis" names no store`} {
+	r := runIn(t, dir, []string{"BELLMAN_CONFIG=c.yaml", "BELLMAN_STORE=oracle://from-environment"}, "", "serve", "--listen", "127.0.0.1:0")
+	for _, want := range []string{"c.yaml:1:9: listen: ", `BELLMAN_STORE: "oracle" names no store`} {
 		if !strings.Contains(r.errors, want) {
 			t.Errorf("serve does not say %q:\n%s", want, r.errors)
 		}

@@ -78,16 +78,28 @@
   });
   document.addEventListener('submit', (e) => {
     const by = e.submitter;
-    if (by?.dataset.confirm && !confirm(by.dataset.confirm)) { e.preventDefault(); return; }
     const form = e.target;
+    if ('sent' in form.dataset) { e.preventDefault(); return; } // a double click is meant once
+    if (by?.dataset.confirm && !confirm(by.dataset.confirm)) { e.preventDefault(); return; }
+    if (form.method === 'post') {
+      form.dataset.sent = '';
+      setTimeout(() => { delete form.dataset.sent; }, 10000); // nothing came of it
+    }
     if ('zone' in form.dataset) { // times are typed as the viewer's clock shows them
       const zone = form.elements.zone;
-      if (zone && !zone.value && (form.elements.from?.value || form.elements.to?.value)) {
+      if (zone && !zone.value && ['from', 'to', 'when'].some((name) => form.elements[name]?.value)) {
         zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
       }
-      for (const field of form.elements) if (!field.value && field.name) field.disabled = true; // short addresses
-      setTimeout(() => { for (const field of form.elements) field.disabled = false; });
+      if (form.method === 'get') {
+        for (const field of form.elements) if (!field.value && field.name) field.disabled = true; // short addresses
+        setTimeout(() => { for (const field of form.elements) field.disabled = false; });
+      }
     }
+  });
+
+  // Back at a page that was left by a form, which may be sent again.
+  addEventListener('pageshow', () => {
+    for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
   });
 
   // What changes by itself: the server says when, htmx fetches the part.
@@ -162,14 +174,28 @@
   addEventListener('resize', () => { for (const [el, chart] of drawn) chart.setSize({ width: el.clientWidth, height: 160 }); });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
 
+  // What does not fit is there to be scrolled to: first the tab that is open, and of a
+  // line as much of its beginning as leaves the newest attempt, the next and the decision
+  // in sight.
+  function reveal() {
+    const tab = document.querySelector('.tabs [aria-current]');
+    if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
+    for (const el of document.querySelectorAll('.line-scroll')) {
+      const left = el.firstElementChild.getBoundingClientRect().left;
+      const ends = [...el.querySelectorAll('.mark:not(.plan)')].map((mark) => mark.getBoundingClientRect().right - left);
+      if (ends.length) el.scrollLeft = Math.max(...ends) + 12 - el.clientWidth;
+    }
+  }
+
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) { source?.close(); source = null; return; }
     const el = document.querySelector('[data-live]');
     if (el) htmx.trigger(el, 'changed'); // it may have changed meanwhile
     listen();
   });
-  document.addEventListener('htmx:afterSettle', (e) => { times(document); listen(); });
+  document.addEventListener('htmx:afterSettle', (e) => { times(document); reveal(); listen(); });
   times(document);
   charts();
+  reveal();
   listen();
 })();

@@ -216,9 +216,12 @@ func (in *inserter) settle() error {
 // added notes a task that this commit adds.
 func (g *stage) added(a *bellman.Add) {
 	t := a.Task
+	if !a.Moved || t.Place == 0 {
+		t.Place = g.places.take(t)
+	}
 	st := t.Status
 	st.Version = max(st.Version, 1)
 	g.order = append(g.order, t.ID)
-	g.current[t.ID] = &current{queue: t.Queue, line: int64(bellman.LineOf(t.Queue, t.Endpoint)), status: &st, now: st.Version, in: st.State}
+	g.current[t.ID] = &current{queue: t.Queue, line: int64(bellman.LineOf(t.Queue, t.Endpoint)), status: &st, now: st.Version, in: st.State, order: t.Ordering()}
 	g.count(t.Queue, st.State, 1)
 }

@@ -99,6 +99,7 @@ func (c Caller) add(ctx context.Context, adds []*bellman.Add) (err error) {
 func (c Caller) part(ctx context.Context, adds []*bellman.Add, before []*Statement, l *layout) ([]*Statement, error) {
 	g := newStage(nil, c.Tx, 0, how{counts: c.CountsInserts, locks: c.Locks})
 	in := newInserter(g, adds)
+	before = append(before, g.places.of(slices.Values(adds))...)
 	for try := 1; ; try++ {
 		if err := c.Tx.Send(ctx, append(before, in.statements()...)...); err != nil {
 			return nil, err
@@ -127,7 +128,7 @@ func (c Caller) part(ctx context.Context, adds []*bellman.Add, before []*Stateme
 	if len(h.Added) == 0 {
 		return nil, nil
 	}
-	writes := append(g.statusWrites(), g.ownCounts())
+	writes := append(append(g.statusWrites(), g.placeWrites()...), g.ownCounts())
 	if c.Hint != nil {
 		if hint := c.Hint(l.server, h); hint != nil {
 			writes = append(writes, hint)

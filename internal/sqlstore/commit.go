@@ -27,7 +27,10 @@ func (s *Store) Commit(ctx context.Context, b *bellman.Batch) error {
 	}
 	slot := s.takeSlot()
 	defer s.giveSlot(slot)
-	done, err := s.short(ctx, b, slot)
+	done, err := false, error(nil)
+	if !conditional(b.Docs) { // which are read and written in turn
+		done, err = s.short(ctx, b, slot)
+	}
 	if !done {
 		err = s.write(ctx, func(tx Tx) ([]*Statement, error) { return s.newStage(tx, slot).run(ctx, b) })
 	}
@@ -53,6 +56,7 @@ type stage struct {
 	attempts map[attemptKey]*bellman.Attempt
 	audits   []bellman.Audit
 	depths   map[depthKey]int64
+	places   places
 }
 
 // A current is a task's status: as it is in the database, and as this commit
@@ -66,7 +70,8 @@ type current struct {
 	status *bellman.Status // as decided here; nil: as it was
 	now    uint32          // its version, as decided here
 	in     bellman.State
-	last   *bellman.Attempt // that stands in the row of its end
+	last   *bellman.Attempt  // that stands in the row of its end
+	order  *bellman.Ordering // its own, where it may have to do with its place; nil: it has none
 }
 
 type attemptKey struct {
@@ -101,7 +106,7 @@ func (g *stage) run(ctx context.Context, b *bellman.Batch) ([]*Statement, error)
 		return nil, err
 	}
 	in := newInserter(g, slices.Collect(pointers(b.Adds)))
-	first := in.statements()
+	first := append(g.places.read(b), in.statements()...)
 	if fence != nil {
 		first = append([]*Statement{fence}, first...)
 	}
@@ -112,6 +117,9 @@ func (g *stage) run(ctx context.Context, b *bellman.Batch) ([]*Statement, error)
 		if err := g.tx.Send(ctx, first...); err != nil {
 			return nil, g.s.fenced(err, fence)
 		}
+	}
+	if err := g.stand(ctx, b.Docs); err != nil {
+		return nil, err
 	}
 	if err := in.finish(ctx); err != nil {
 		return nil, err
@@ -145,7 +153,7 @@ func (g *stage) vouch(adds []bellman.Add) []*Statement {
 // writes are the statements for all that was decided, but for cold rows. then says
 // what becomes of an attempt whose number is there.
 func (g *stage) writes(b *bellman.Batch, then Conflict) []*Statement {
-	return slices.Concat(g.statusWrites(), g.attemptWrites(then), docWrites(b.Docs), auditWrites(append(g.audits, b.Audits...)), g.depthWrites())
+	return slices.Concat(g.statusWrites(), g.placeWrites(), g.attemptWrites(then), docWrites(b.Docs), auditWrites(append(g.audits, b.Audits...)), g.depthWrites())
 }
 
 func pointers[T any](list []T) func(yield func(*T) bool) {
@@ -332,6 +340,9 @@ func (g *stage) change(c *bellman.Change) (made bool) {
 	g.count(have.queue, have.in, -1)
 	g.count(have.queue, c.To.State, 1)
 	have.status, have.now, have.in = &c.To, c.To.Version, c.To.State
+	if c.Ordering != nil {
+		have.order = c.Ordering
+	}
 	g.attempted(c, have)
 	if c.Audit != nil {
 		g.audits = append(g.audits, *c.Audit)

@@ -10,6 +10,7 @@
 //	bellman_ended    the status of a task that ended, by state and id, with the
 //	                 attempt that ended it
 //	bellman_attempt  all other attempts, appended
+//	bellman_order    the places of pending tasks that have an ordering key
 //	bellman_depth    how many tasks a queue has, by state: sums of the slots
 //	bellman_count    the same, of callers' transactions, until it is added to the sums
 //	bellman_shard    epoch and owner of each shard

@@ -2,22 +2,76 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 )
 
-// docWrites sets and deletes documents; of one document the last wins.
+// standing are writes of the documents that must still be what they were: they affect
+// no row where these are not.
+func standing(docs []bellman.Doc) (writes []*Statement) {
+	var fresh [3][][]byte
+	for _, d := range docs {
+		kind, name := []byte(d.Kind), []byte(d.Name)
+		switch {
+		case d.Was == nil:
+		case len(d.Was) > 0 && d.Value == nil:
+			writes = append(writes, &Statement{Name: "delete a document", Text: `DELETE FROM bellman_doc WHERE kind = ? AND name = ? AND value = ?`,
+				Args: []any{kind, name, d.Was}, Want: 1})
+		case len(d.Was) > 0:
+			writes = append(writes, &Statement{Name: "write a document", Text: `UPDATE bellman_doc SET value = ? WHERE kind = ? AND name = ? AND value = ?`,
+				Args: []any{d.Value, kind, name, d.Was}, Want: 1})
+		case d.Value != nil:
+			for i, b := range [...][]byte{kind, name, d.Value} {
+				fresh[i] = append(fresh[i], b)
+			}
+		}
+	}
+	if len(fresh[0]) > 0 {
+		writes = append(writes, &Statement{Name: "write new documents", Insert: &Insert{Into: "bellman_doc",
+			Columns: []Column{{"kind", fresh[0]}, {"name", fresh[1]}, {"value", fresh[2]}}}})
+	}
+	return writes
+}
+
+// conditional reports whether one of the documents must still be what it was.
+func conditional(docs []bellman.Doc) bool {
+	return slices.ContainsFunc(docs, func(d bellman.Doc) bool { return d.Was != nil })
+}
+
+// stand sends what writes the documents that must still be what they were.
+// ErrConflict where one is not.
+func (g *stage) stand(ctx context.Context, docs []bellman.Doc) error {
+	writes := standing(docs)
+	if len(writes) == 0 {
+		return nil
+	}
+	err := g.tx.Send(ctx, writes...)
+	var failed *Failed
+	if errors.As(err, &failed) && (errors.Is(err, ErrRaced) || g.s.d.Kind(err) == Duplicate) {
+		return fmt.Errorf("%w: %s: another was written meanwhile", bellman.ErrConflict, failed.Statement.Name)
+	}
+	return err
+}
+
+// docWrites sets and deletes the other documents; of one document the last wins.
 func docWrites(docs []bellman.Doc) (writes []*Statement) {
 	type name struct{ kind, name string }
 	last := map[name]int{}
 	for i, d := range docs {
+		if d.Was != nil {
+			continue
+		}
 		last[name{d.Kind, d.Name}] = i
 	}
 	var set [3][][]byte
 	var gone [2][][]byte
 	for i, d := range docs {
-		if last[name{d.Kind, d.Name}] != i {
+		if d.Was != nil || last[name{d.Kind, d.Name}] != i {
 			continue
 		}
 		if d.Value == nil {
@@ -89,15 +143,15 @@ func auditWrites(audits []bellman.Audit) []*Statement {
 	}
 	var ats []int64
 	var ids []bellman.ID
-	var texts [4][][]byte
+	var texts [5][][]byte
 	for _, a := range audits {
 		ats, ids = append(ats, a.At.UnixMilli()), append(ids, bellman.NewID())
-		for i, text := range [...]string{a.Who, a.Action, a.Target, a.Reason} {
+		for i, text := range [...]string{a.Who, a.Action, a.Target, a.Reason, a.From} {
 			texts[i] = append(texts[i], []byte(text))
 		}
 	}
 	return []*Statement{{Name: "insert audit records", Insert: &Insert{Into: "bellman_audit", Columns: []Column{{"at", ats}, {"id", ids},
-		{"who", texts[0]}, {"action", texts[1]}, {"target", texts[2]}, {"reason", texts[3]}}}}}
+		{"who", texts[0]}, {"action", texts[1]}, {"target", texts[2]}, {"reason", texts[3]}, {"address", texts[4]}}}}}
 }
 
 // Audits reads up to limit audit records older than before, newest first; all
@@ -117,12 +171,12 @@ func (s *Store) Audits(ctx context.Context, before time.Time, limit int) (audits
 	var part []bellman.Audit
 	each := func(r Row) error {
 		var at int64
-		var who, action, target, reason []byte
-		err := r.Scan(&at, &who, &action, &target, &reason)
-		part = append(part, bellman.Audit{At: fromMilli(at), Who: string(who), Action: string(action), Target: string(target), Reason: string(reason)})
+		var who, action, target, reason, from []byte
+		err := r.Scan(&at, &who, &action, &target, &reason, &from)
+		part = append(part, bellman.Audit{At: pack.FromMilli(at), Who: string(who), Action: string(action), Target: string(target), Reason: string(reason), From: string(from)})
 		return err
 	}
-	const text = `SELECT at, who, action, target, reason FROM bellman_audit `
+	const text = `SELECT at, who, action, target, reason, address FROM bellman_audit `
 	err = s.read(ctx, func() []*Statement {
 		part = nil
 		return []*Statement{{Name: "read audit records", Text: text + `WHERE at < ? ORDER BY at DESC, id DESC LIMIT ?`, Args: []any{high, int64(limit)}, Each: each}}

@@ -12,7 +12,7 @@ import (
 //
 // Texts of statements are the same for all: a ? is an argument, IN (??) a list
 // ([]bellman.ID, []int64 or [][]byte), IN (???) a list of pairs, given as two
-// such lists, and {now} the database's clock in Unix ms. {by COLUMN} stands after
+// such lists, FROM (????) a table of such pairs, a and b, {now} the database's clock in Unix ms, and {micros} the same in µs. {by COLUMN} stands after
 // the name of bellman_task for its index that begins with that column, or with
 // {by key} for that of keys, and {within COLUMN} for COLUMN = ? AND id >= ?
 // AND COLUMN = ? AND id < ?, in words that lead to this index. {page} stands

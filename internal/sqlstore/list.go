@@ -11,12 +11,13 @@ import (
 )
 
 // How many rows one call of List looks at: up to listMost while it has listTime, in
-// steps that grow to listStep. A queue or an event has no index: what is rare is
+// steps that grow to listStep, and are no larger than there is time for. A queue or an event has no index: what is rare is
 // looked for among all tasks.
 const (
-	listMost = 50_000
-	listStep = 1024
-	listTime = 25 * time.Millisecond
+	listMost  = 50_000
+	listStep  = 1024
+	listLeast = 64
+	listTime  = 25 * time.Millisecond
 )
 
 // List reads tasks that fit f, newest first. See bellman.Reader. It goes
@@ -44,8 +45,7 @@ func (s *Store) List(ctx context.Context, f bellman.Filter, before bellman.ID, l
 	}
 	seen, step, began := 0, min(max(limit, 64), listStep), time.Now()
 	for compareID(low, high) < 0 {
-		n := step
-		step = min(2*step, listStep)
+		n, stepped := step, time.Now()
 		ids, err := s.candidates(ctx, f, low, high, n)
 		if err != nil {
 			return nil, next, err
@@ -77,9 +77,11 @@ func (s *Store) List(ctx context.Context, f bellman.Filter, before bellman.ID, l
 			return tasks, bellman.ID{}, nil
 		}
 		high = ids[len(ids)-1]
-		if seen += len(ids); seen >= listMost || time.Since(began) >= listTime {
+		took, left := time.Since(stepped), listTime-time.Since(began)
+		if seen += len(ids); seen >= listMost || left <= 0 {
 			return tasks, high, nil
 		}
+		step = min(2*step, listStep, max(listLeast, int(float64(step)*float64(left)/float64(max(took, 1)))))
 	}
 	return tasks, bellman.ID{}, nil
 }

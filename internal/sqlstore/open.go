@@ -1,10 +1,15 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
 )
+
+// ErrNoTables is in what an Open of a driver returns where it may make no tables and
+// some are missing.
+var ErrNoTables = errors.New("there are no tables of bellman here, or not all: run bellman migrate")
 
 // An AddressError says that the address of a database is wrong, or a parameter of it.
 // Another try does not mend that.
@@ -14,9 +19,37 @@ func (e *AddressError) Error() string { return e.Cause.Error() }
 
 func (e *AddressError) Unwrap() error { return e.Cause }
 
-// Reads returns the store in a database for reading alone: with the right to read, at
-// a server that may only be read. What is written fails.
-func Reads(ctx context.Context, d Driver) (*Store, error) { return open(ctx, d) }
+// DefaultShards is how many shards a schema is created with.
+const DefaultShards = 64
+
+// Options are how Open opens a store.
+type Options struct {
+	Shards    int  // of a schema that is created; default DefaultShards
+	NoMigrate bool // the schema stays as it is, and must be the present one
+	ReadOnly  bool // NoMigrate, and nothing is probed: with the right to read, at a server that may only be read
+}
+
+// Open returns the store in a database whose schema it creates or updates first. It
+// owns d, and closes it where it fails.
+func Open(ctx context.Context, d Driver, o Options) (*Store, error) {
+	s, err := o.open(ctx, d)
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return s, nil
+}
+
+func (o Options) open(ctx context.Context, d Driver) (*Store, error) {
+	if o.ReadOnly {
+		return open(ctx, d)
+	}
+	if !o.NoMigrate {
+		if err := Migrate(ctx, d, cmp.Or(o.Shards, DefaultShards)); err != nil {
+			return nil, err
+		}
+	}
+	return New(ctx, d)
+}
 
 // New returns the store in a database whose schema is the present one. It
 // refuses a database that would not hold what a store promises. It owns d.

@@ -151,6 +151,35 @@ func (s *Store) Lookup(ctx context.Context, queue, key string) (id bellman.ID, e
 	return id, err
 }
 
+// Digests reads the digests of tasks that have keys. See bellman.Reader.
+func (s *Store) Digests(ctx context.Context, tasks []*bellman.Task) ([]bellman.Digest, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	digests := make([]bellman.Digest, len(tasks))
+	place := map[bellman.ID]int{}
+	var ids []bellman.ID
+	for i, t := range tasks {
+		if t.Key != "" {
+			place[t.ID] = i
+			ids = append(ids, t.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return digests, nil
+	}
+	return digests, s.read(ctx, func() []*Statement {
+		return []*Statement{{Name: "read digests", Text: `SELECT id, digest FROM bellman_task WHERE id IN (??)`, Args: []any{ids}, Each: func(r Row) error {
+			var id bellman.ID
+			var digest []byte
+			err := r.Scan(&id, &digest)
+			copy(digests[place[id]][:], digest)
+			return err
+		}}}
+	})
+}
+
 // Attempts reads up to limit attempts of a task with numbers above after, in
 // order of their numbers.
 func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) (attempts []bellman.Attempt, err error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 )
 
 // maxName and maxKey bound what is in indexes, in bytes. Above what the API takes.
@@ -32,6 +33,7 @@ func check(t *bellman.Task) error {
 		max        int
 	}{
 		{"queue", t.Queue, maxName}, {"key", t.Key, maxKey}, {"merchant_no", t.MerchantNo, maxName}, {"order_no", t.OrderNo, maxName},
+		{"ordering_key", t.OrderingKey, maxKey},
 		{"url", hostOf(t.URL), maxName},
 	} {
 		if len(f.text) > f.max {
@@ -56,52 +58,103 @@ func atHost(address, host string) bool {
 	return err == nil && (u.Host == host || u.Hostname() == host)
 }
 
+// format begins each packed column, which may one day be written differently.
+const format = 1
+
+// read begins to read a packed column.
+func read(b []byte) pack.Reader {
+	p := pack.Read(b)
+	if p.Byte() != format {
+		p.Fail()
+	}
+	return p
+}
+
 // packCold encodes what nobody searches by of t. Lent has the upper half of the
-// first byte.
+// first byte. A row with a trace is of format traced.
 func packCold(t *bellman.Task) []byte {
-	b := append(make([]byte, 0, 256), format|byte(t.Lent)<<4)
+	first := format | byte(t.Lent)<<4
+	if t.Trace != nil {
+		first ^= format ^ traced
+	}
+	if t.OrderingKey != "" {
+		first |= isOrdered
+	}
+	b := append(make([]byte, 0, 256), first)
 	for _, s := range [...]string{t.Method, t.Schedule, t.Success, t.Repeat, t.Endpoint} {
-		b = appendText(b, s)
+		b = pack.Text(b, s)
 	}
 	for _, d := range [...]time.Duration{t.Timeout, t.MaxAge, t.Delay} {
 		b = binary.AppendVarint(b, int64(d))
 	}
-	b = appendTime(b, t.StartAt)
+	b = pack.Time(b, t.StartAt, 0)
 	b = binary.AppendUvarint(b, uint64(len(t.Header)))
 	if len(t.Header) > 0 {
 		for _, name := range slices.Sorted(maps.Keys(t.Header)) {
-			b = appendText(appendText(b, name), t.Header[name])
+			b = pack.Text(pack.Text(b, name), t.Header[name])
 		}
+	}
+	if t.OrderingKey != "" {
+		b = append(pack.Text(b, t.OrderingKey), byte(bit(t.Supersedes)))
+	}
+	if t.Trace != nil {
+		trace, _ := t.Trace.AppendBinary(nil) // fails never
+		b = pack.Text(b, trace)
 	}
 	return b
 }
 
-func parseCold(b []byte, t *bellman.Task) error {
-	p := &parser{b: b}
-	first := p.byte()
-	if first&0xf != format {
-		p.fail()
+// traced is the format of a cold row with a trace at its end. Those without one are as
+// they were before there was any.
+const traced = 2
+
+// isOrdered is the bit of a cold row's first byte that says that the ordering key, and
+// whether the task supersedes, stand at its end.
+const isOrdered = 0x80
+
+// bit is a truth as a number.
+func bit(is bool) int64 {
+	if is {
+		return 1
 	}
-	t.Lent = bellman.Lent(first >> 4)
+	return 0
+}
+
+func parseCold(b []byte, t *bellman.Task) error {
+	p := pack.Read(b)
+	first := p.Byte()
+	if first&0xf != format && first&0xf != traced {
+		p.Fail()
+	}
+	t.Lent = bellman.Lent(first &^ isOrdered >> 4)
 	for _, s := range [...]*string{&t.Method, &t.Schedule, &t.Success, &t.Repeat, &t.Endpoint} {
-		*s = p.string()
+		*s = p.Text()
 	}
 	for _, d := range [...]*time.Duration{&t.Timeout, &t.MaxAge, &t.Delay} {
-		*d = time.Duration(p.varint())
+		*d = p.Duration()
 	}
-	t.StartAt = p.time()
-	n := p.uvarint()
-	if n > uint64(len(p.b)) {
-		return errCorrupt
+	t.StartAt = p.Time(0)
+	n := p.Uvarint()
+	if n > uint64(len(p.Left())) {
+		return pack.ErrCorrupt
 	}
 	if n > 0 {
 		t.Header = make(map[string]string, n)
 		for range n {
-			name := p.string()
-			t.Header[name] = p.string()
+			name := p.Text()
+			t.Header[name] = p.Text()
 		}
 	}
-	return p.end()
+	if first&isOrdered != 0 {
+		t.OrderingKey, t.Supersedes = p.Text(), p.Byte() == 1
+	}
+	if first&0xf == traced {
+		t.Trace = new(bellman.Trace)
+		if t.Trace.UnmarshalBinary(p.Bytes()) != nil {
+			return pack.ErrCorrupt
+		}
+	}
+	return p.End()
 }
 
 // coldColumns are those that readCold reads, of bellman_task as t.
@@ -141,43 +194,50 @@ type statusRow struct {
 func packStatus(st *bellman.Status) []byte {
 	b := append(make([]byte, 0, 64+len(st.Data)), format, byte(st.Trigger))
 	b = binary.AppendUvarint(b, uint64(st.Step))
-	b = appendTime(appendTime(b, st.Began), st.Updated)
+	b = pack.Time(pack.Time(b, st.Began, 0), st.Updated, 0)
 	if st.State.Ended() {
-		b = appendTime(appendTime(b, st.Due), st.Look)
+		b = pack.Time(pack.Time(b, st.Due, 0), st.Look, 0)
 	} else {
-		b = appendText(appendTime(b, st.Finished), st.Reason)
+		b = pack.Text(pack.Time(b, st.Finished, 0), st.Reason)
 	}
 	if st.Before == nil {
 		b = append(b, 0)
 	} else {
 		b = append(b, 1, byte(st.Before.State))
-		b = appendText(b, st.Before.Reason)
-		b = appendTime(appendTime(b, st.Before.Due), st.Before.Finished)
+		b = pack.Text(b, st.Before.Reason)
+		b = pack.Time(pack.Time(b, st.Before.Due, 0), st.Before.Finished, 0)
 	}
-	return appendText(b, st.Data)
+	b = pack.Text(b, st.Data)
+	if st.Place != 0 {
+		b = binary.AppendVarint(b, st.Place)
+	}
+	return b
 }
 
 // status is what the row says. Nothing of it points into the row.
 func (r *statusRow) status() (bellman.Status, error) {
 	st := bellman.Status{State: bellman.State(r.state), Version: uint32(r.version), Shard: uint16(r.shard), Attempts: int(r.attempts)}
-	p := parse(r.rest)
-	st.Trigger = bellman.Trigger(p.byte())
-	st.Step = int(p.uvarint())
-	st.Began, st.Updated = p.time(), p.time()
+	p := read(r.rest)
+	st.Trigger = bellman.Trigger(p.Byte())
+	st.Step = int(p.Uvarint())
+	st.Began, st.Updated = p.Time(0), p.Time(0)
 	if st.State.Ended() {
-		st.Due, st.Look = p.time(), p.time()
-		st.Finished, st.Reason = fromMilli(r.finished), string(r.reason)
+		st.Due, st.Look = p.Time(0), p.Time(0)
+		st.Finished, st.Reason = pack.FromMilli(r.finished), string(r.reason)
 	} else {
-		st.Finished, st.Reason = p.time(), p.string()
-		st.Due, st.Look = fromMilli(r.due), fromMilli(r.look)
+		st.Finished, st.Reason = p.Time(0), p.Text()
+		st.Due, st.Look = pack.FromMilli(r.due), pack.FromMilli(r.look)
 	}
-	if p.byte() == 1 {
-		st.Before = &bellman.Before{State: bellman.State(p.byte()), Reason: p.string(), Due: p.time(), Finished: p.time()}
+	if p.Byte() == 1 {
+		st.Before = &bellman.Before{State: bellman.State(p.Byte()), Reason: p.Text(), Due: p.Time(0), Finished: p.Time(0)}
 	}
-	if data := p.bytes(); len(data) > 0 {
+	if data := p.Bytes(); len(data) > 0 {
 		st.Data = bytes.Clone(data)
 	}
-	if err := p.end(); err != nil {
+	if len(p.Left()) > 0 {
+		st.Place = p.Varint()
+	}
+	if err := p.End(); err != nil {
 		return st, fmt.Errorf("task %s: status: %w", r.id, err)
 	}
 	return st, nil
@@ -199,11 +259,11 @@ func parseTiming(b []byte) (t bellman.Timing, err error) {
 	if b == nil {
 		return t, nil
 	}
-	p := parse(b)
+	p := read(b)
 	for _, part := range [...]*time.Duration{&t.DNS, &t.Connect, &t.TLS} {
-		*part = time.Duration(p.varint())
+		*part = p.Duration()
 	}
-	return t, p.end()
+	return t, p.End()
 }
 
 // packAttempt encodes a, for the row of its task's end.
@@ -214,7 +274,7 @@ func packAttempt(a *bellman.Attempt) []byte {
 		b = binary.AppendVarint(b, n)
 	}
 	for _, s := range [...]string{a.Action, a.Reading, a.Response, a.Error, a.Node} {
-		b = appendText(b, s)
+		b = pack.Text(b, s)
 	}
 	return b
 }
@@ -224,17 +284,17 @@ func parseAttempt(id bellman.ID, b []byte) (*bellman.Attempt, error) {
 	if b == nil {
 		return nil, nil
 	}
-	p := parse(b)
+	p := read(b)
 	var n [10]int64
 	for i := range n {
-		n[i] = p.varint()
+		n[i] = p.Varint()
 	}
-	a := &bellman.Attempt{Number: int(n[0]), Trigger: bellman.Trigger(n[1]), Due: fromMilli(n[2]), Started: fromMilli(n[2] + n[3]), Took: time.Duration(n[4]),
+	a := &bellman.Attempt{Number: int(n[0]), Trigger: bellman.Trigger(n[1]), Due: pack.FromMilli(n[2]), Started: pack.FromMilli(n[2] + n[3]), Took: time.Duration(n[4]),
 		Result: bellman.Result(n[5]), Status: int(n[6]), Timing: bellman.Timing{DNS: time.Duration(n[7]), Connect: time.Duration(n[8]), TLS: time.Duration(n[9])}}
 	for _, s := range [...]*string{&a.Action, &a.Reading, &a.Response, &a.Error, &a.Node} {
-		*s = p.string()
+		*s = p.Text()
 	}
-	if err := p.end(); err != nil {
+	if err := p.End(); err != nil {
 		return nil, fmt.Errorf("the last attempt of task %s: %w", id, err)
 	}
 	return a, nil
@@ -258,7 +318,7 @@ func (r *attemptRow) attempt() (bellman.Attempt, error) {
 	if err != nil {
 		return bellman.Attempt{}, fmt.Errorf("attempt %d of task %s: %w", r.number, r.id, err)
 	}
-	return bellman.Attempt{Number: int(r.number), Trigger: bellman.Trigger(r.cause), Due: fromMilli(r.due), Started: fromMilli(r.started),
+	return bellman.Attempt{Number: int(r.number), Trigger: bellman.Trigger(r.cause), Due: pack.FromMilli(r.due), Started: pack.FromMilli(r.started),
 		Took: time.Duration(r.took), Action: string(r.action), Reading: string(r.reading), Timing: timing, Result: bellman.Result(r.result), Status: int(r.status),
 		Response: string(r.response), Error: string(r.err), Node: string(r.node)}, nil
 }

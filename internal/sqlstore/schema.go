@@ -129,6 +129,19 @@ var migrations = [][]string{{
 }, {
 	// The attempt that ended a task, in the row of its end.
 	`ALTER TABLE bellman_ended ADD COLUMN attempt {bytes}`,
+}, {
+	// The address of who did something by hand.
+	`ALTER TABLE bellman_audit ADD COLUMN address {bytes}`,
+}, {
+	// The places of pending tasks among those of their ordering key; seq is in µs.
+	`CREATE TABLE bellman_order (
+		id {id} NOT NULL PRIMARY KEY,
+		queue {name} NOT NULL,
+		ordering_key {key} NOT NULL,
+		supersedes SMALLINT NOT NULL,
+		seq BIGINT NOT NULL
+	){hot}`,
+	`CREATE INDEX bellman_order_key ON bellman_order (queue, ordering_key, supersedes, seq, id)`,
 }}
 
 // Migrate brings the schema of a database to the present layout, and creates

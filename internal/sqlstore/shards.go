@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 )
 
 // Who is alive is said by the database's clock alone.
@@ -84,7 +85,7 @@ func (s *Store) Glance(ctx context.Context, kind string) (nodes []bellman.Node, 
 			}
 			switch what {
 			case aNode:
-				nodes = append(nodes, bellman.Node{Name: string(name), Addr: string(body), Version: string(version), Joined: fromMilli(n1), Beat: fromMilli(n2)})
+				nodes = append(nodes, bellman.Node{Name: string(name), Addr: string(body), Version: string(version), Joined: pack.FromMilli(n1), Beat: pack.FromMilli(n2)})
 			case aShard:
 				shards = append(shards, bellman.Shard{Lease: bellman.Lease{Shard: uint16(n1), Epoch: n2}, Owner: string(name), Alive: n3 == 1})
 			case aDoc:
@@ -225,7 +226,7 @@ func (s *Store) Nodes(ctx context.Context) (nodes []bellman.Node, err error) {
 			var name, addr, version []byte
 			var joined, beat int64
 			err := r.Scan(&name, &addr, &version, &joined, &beat)
-			nodes = append(nodes, bellman.Node{Name: string(name), Addr: string(addr), Version: string(version), Joined: fromMilli(joined), Beat: fromMilli(beat)})
+			nodes = append(nodes, bellman.Node{Name: string(name), Addr: string(addr), Version: string(version), Joined: pack.FromMilli(joined), Beat: pack.FromMilli(beat)})
 			return err
 		}}}
 	})

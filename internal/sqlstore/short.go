@@ -25,8 +25,12 @@ func (s *Store) short(ctx context.Context, b *bellman.Batch, slot int64) (done b
 	}
 	g := s.newStage(nil, slot)
 	g.believe(b.Changes)
+	reads := g.places.read(b)
 	if read := g.readVersions(b.Changes); read != nil {
-		if err := s.read(ctx, func() []*Statement { return []*Statement{read} }); err != nil {
+		reads = append(reads, read)
+	}
+	if len(reads) > 0 {
+		if err := s.read(ctx, func() []*Statement { return reads }); err != nil {
 			return true, err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Big opens a store in an empty database, and gives it n tasks, of which a quarter
-// have ended after an attempt. fill copies the one that is there, to be due from a
+// have ended after an attempt; the others are a chain of one ordering key. fill copies the one that is there, to be due from a
 // time on.
 func Big(t *testing.T, d sqlstore.Driver, n int, fill func(due time.Time) error) *sqlstore.Store {
 	t.Helper()
@@ -35,6 +35,11 @@ func Big(t *testing.T, d sqlstore.Driver, n int, fill func(due time.Time) error)
 			SELECT 1, l.id, l.due, e.reason, l.shard, 2, l.line, 1, l.queue, e.rest, e.attempt
 			FROM bellman_live l CROSS JOIN (SELECT * FROM bellman_ended LIMIT 1) e WHERE l.shard < 16`,
 		`DELETE FROM bellman_live WHERE shard < 16`,
+		// Those of one merchant wait for each other.
+		`INSERT INTO bellman_order (id, queue, ordering_key, supersedes, seq)
+			SELECT l.id, e.queue, t.event, CASE WHEN l.shard < 32 THEN 1 ELSE 0 END, l.due
+			FROM bellman_live l CROSS JOIN (SELECT * FROM bellman_ended LIMIT 1) e CROSS JOIN (SELECT * FROM bellman_task WHERE event IS NOT NULL LIMIT 1) t
+			WHERE l.shard >= 16`,
 	} {
 		must(t, d.Define(ctx, text))
 	}

@@ -90,9 +90,9 @@ func settled(tb testing.TB, engines []*engine.Engine) {
 	})
 }
 
-// Idle lets engines share an empty database for some time, and returns how many
+// idle lets engines share an empty database for some time, and returns how many
 // statements each of them sends in a second.
-func Idle(tb testing.TB, drivers []sqlstore.Driver, d time.Duration) (perSecond float64) {
+func idle(tb testing.TB, drivers []sqlstore.Driver, d time.Duration) (perSecond float64) {
 	tb.Helper()
 	recorders := make([]*Recorder, len(drivers))
 	for i := range drivers {
@@ -120,10 +120,10 @@ func nothing(context.Context, *bellman.Task, int) bellman.Verdict {
 	return bellman.Verdict{Next: bellman.Succeed}
 }
 
-// HandOver stops engines on one database one after the other under load, all but
+// handOver stops engines on one database one after the other under load, all but
 // the last, and returns how late the latest attempt was, how many tasks were
 // attempted, and how many of them twice.
-func HandOver(tb testing.TB, drivers []sqlstore.Driver) (late time.Duration, made, twice int) {
+func handOver(tb testing.TB, drivers []sqlstore.Driver) (late time.Duration, made, twice int) {
 	tb.Helper()
 	var mu sync.Mutex
 	seen := make(map[bellman.ID]int)
@@ -171,9 +171,9 @@ func HandOver(tb testing.TB, drivers []sqlstore.Driver) (late time.Duration, mad
 	return late, len(seen), twice
 }
 
-// Throughput lets engines on one database attempt n tasks that are stored and due,
+// throughput lets engines on one database attempt n tasks that are stored and due,
 // and returns how many they record in a second.
-func Throughput(tb testing.TB, drivers []sqlstore.Driver, n int) (perSecond float64) {
+func throughput(tb testing.TB, drivers []sqlstore.Driver, n int) (perSecond float64) {
 	tb.Helper()
 	var made atomic.Int64
 	done := make(chan struct{})

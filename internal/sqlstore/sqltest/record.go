@@ -4,6 +4,7 @@ package sqltest
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -81,6 +82,10 @@ func (t *recorderTx) Commit(ctx context.Context, statements ...*sqlstore.Stateme
 	return t.Tx.Commit(ctx, statements...)
 }
 
+// longChain is the ordering key that all tasks of Big have which are pending: the
+// event of the others.
+const longChain = "payment.succeeded"
+
 // Everything calls all of a store, so that each statement is sent: with tasks
 // that are new, that end, that are attempted again, that are there, and that
 // are not.
@@ -127,6 +132,25 @@ func Everything(tb testing.TB, s bellman.Store) {
 		revived.Changes = append(revived.Changes, bellman.Change{ID: c.ID, Version: 2, To: bellman.Status{Attempts: 9, Due: now, Look: now}})
 	}
 	must(s.Commit(ctx, revived))
+
+	waiting := adds(1000, 50, now)
+	for i := range waiting.Adds {
+		waiting.Adds[i].Task.OrderingKey, waiting.Adds[i].Task.Supersedes = fmt.Sprint("o", i%5), i%3 == 0
+		if i%5 == 0 {
+			waiting.Adds[i].Task.OrderingKey = longChain
+		}
+	}
+	must(s.Commit(ctx, waiting))
+	first := waiting.Adds[0].Task
+	_, err = s.Turn(ctx, first.Queue, first.OrderingKey, first.ID)
+	must(err)
+	_, err = s.Ordered(ctx, first.Queue, first.OrderingKey, 10)
+	must(err)
+	over := succeed(waiting, now)[:10]
+	for i := range over {
+		over[i].Ordering = waiting.Adds[i].Task.Ordering()
+	}
+	must(s.Commit(ctx, &bellman.Batch{Leases: leases, Changes: over}))
 
 	t := batch.Adds[0].Task
 	pending, succeeded := bellman.Pending, bellman.Succeeded

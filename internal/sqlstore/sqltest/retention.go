@@ -3,6 +3,7 @@ package sqltest
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -130,9 +131,14 @@ func (t *haltingTx) Commit(ctx context.Context, statements ...*sqlstore.Statemen
 	return t.Tx.Commit(ctx)
 }
 
+// Stopped is how long a transaction may wait for its client where a test makes it, and a
+// lock is waited for: longer than all that others do meanwhile.
+const Stopped = time.Minute
+
 // PruneAside stops a prune in the middle of its transaction, with all its locks
 // held, and lets others work: tasks of the same queue are added, attempted, ended
-// in the same state, listed and counted, and none waits.
+// in the same state, listed and counted, and none waits. d lets
+// a transaction wait for Stopped.
 func PruneAside(t *testing.T, d sqlstore.Driver) {
 	ctx := context.Background()
 	h := &halting{d, make(chan struct{}), make(chan struct{})}
@@ -149,9 +155,11 @@ func PruneAside(t *testing.T, d sqlstore.Driver) {
 		pruned <- n
 	}()
 	<-h.reached
-	soon, cancel := context.WithTimeout(ctx, 2*time.Second) // less than locks are waited for
-	defer cancel()
+	goOn := sync.OnceFunc(func() { close(h.on) })
+	defer goOn()
 	leases := leaseAll(t, s)
+	soon, cancel := context.WithTimeout(ctx, Stopped/2) // less than locks are waited for
+	defer cancel()
 	for range 10 {
 		now := time.Now()
 		b := adds(0, 50, now)
@@ -170,7 +178,7 @@ func PruneAside(t *testing.T, d sqlstore.Driver) {
 			t.Fatalf("beside a prune: Depths() = %v", err)
 		}
 	}
-	close(h.on)
+	goOn()
 	if n := <-pruned; n != 100 {
 		t.Errorf("Prune() = %d, want 100", n)
 	}

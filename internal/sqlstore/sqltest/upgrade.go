@@ -2,12 +2,61 @@ package sqltest
 
 import (
 	"context"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
+
+// OpenByMany opens an empty database from many processes at once, with eight shards:
+// the first one creates the tables, the others wait.
+func OpenByMany(t *testing.T, open func() (bellman.Store, error)) {
+	var group sync.WaitGroup
+	for range 6 {
+		group.Go(func() {
+			s, err := open()
+			if err != nil {
+				t.Errorf("Open() = %v", err)
+				return
+			}
+			if shards, err := s.Shards(context.Background()); err != nil || len(shards) != 8 {
+				t.Errorf("%d shards, %v; want 8", len(shards), err)
+			}
+			if err := s.Close(); err != nil {
+				t.Errorf("Close() = %v", err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// GoesOn creates the tables where that was interrupted before. open opens the
+// database for as many shards as it likes: it keeps the 64 that d created.
+func GoesOn(t *testing.T, d sqlstore.Driver, open func() bellman.Store) {
+	for _, text := range []string{"DELETE FROM bellman_schema", "DROP TABLE bellman_audit"} {
+		must(t, d.Define(context.Background(), text))
+	}
+	if shards, err := open().Shards(context.Background()); err != nil || len(shards) != 64 {
+		t.Errorf("%d shards, %v; want the 64 there were", len(shards), err)
+	}
+}
+
+// FromFirst opens a database as the first version made it: open leaves the schema as
+// it is and is refused, migrate brings it to the present one, and all works. index is
+// how the database drops an index of a later version.
+func FromFirst(t *testing.T, d sqlstore.Driver, index string, open func() (bellman.Store, error), migrate func() sqlstore.Driver) {
+	for _, text := range []string{"DELETE FROM bellman_schema WHERE version > 1", "ALTER TABLE bellman_schema DROP COLUMN shards",
+		"ALTER TABLE bellman_ended DROP COLUMN attempt", index, "DROP TABLE bellman_count"} {
+		must(t, d.Define(context.Background(), text))
+	}
+	if s, err := open(); err == nil || !strings.Contains(err.Error(), "migrate") {
+		t.Errorf("Open() = %v, %v; want it refused until it is migrated", s, err)
+	}
+	PruneAside(t, migrate())
+}
 
 // FromSecond brings a database from the second version of the schema, with tasks in
 // it, to the present one: all attempts are in the log, also of tasks that ended.

@@ -1,0 +1,137 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// answers are what a server gives one after the other, the last of them for ever: a
+// status, or 0 for a connection that breaks.
+type answers struct {
+	status []int
+	header http.Header
+	at     []time.Duration // when it was asked, from the first time on
+	begun  time.Time
+}
+
+func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	if a.begun.IsZero() {
+		a.begun = time.Now()
+	}
+	a.at = append(a.at, time.Since(a.begun))
+	if r.Body != nil {
+		if body, err := io.ReadAll(r.Body); err != nil || len(body) == 0 {
+			return nil, errors.New("a request without its body")
+		}
+	}
+	status := a.status[min(len(a.at), len(a.status))-1]
+	if status == 0 {
+		return nil, errors.New("reset by peer")
+	}
+	return &http.Response{StatusCode: status, Header: a.header, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+}
+
+func TestRetries(t *testing.T) {
+	list := func(ctx context.Context, c *client.Client) error { _, err := c.Queues(ctx); return err }
+	create := func(key string) func(context.Context, *client.Client) error {
+		return func(ctx context.Context, c *client.Client) error {
+			_, _, err := c.Create(ctx, client.CreateTask{Queue: "q", Key: key})
+			return err
+		}
+	}
+	batch := func(keys ...string) func(context.Context, *client.Client) error {
+		return func(ctx context.Context, c *client.Client) error {
+			var all []client.CreateTask
+			for _, k := range keys {
+				all = append(all, client.CreateTask{Queue: "q", Key: k})
+			}
+			_, err := c.CreateBatch(ctx, all)
+			return err
+		}
+	}
+	resend := func(ctx context.Context, c *client.Client) error {
+		_, err := c.Resend(ctx, client.ByID("1"), client.ResendTask{})
+		return err
+	}
+	tests := []struct {
+		name    string
+		call    func(context.Context, *client.Client) error
+		retries int
+		status  []int
+		asked   int
+		want    int // the status of the refusal; 0: none, -1: another error
+	}{
+		{"without retries", list, 0, []int{429}, 1, 429},
+		{"a read", list, 3, []int{503, 0, 502, 200}, 4, 0},
+		{"a read that stays refused", list, 3, []int{503}, 4, 503},
+		{"a read that is refused for good", list, 3, []int{404}, 1, 404},
+		{"a create with a key", create("k"), 3, []int{0, 503, 201}, 3, 0},
+		{"a create without", create(""), 3, []int{503}, 1, 503},
+		{"a create without, and no answer", create(""), 3, []int{0}, 1, -1},
+		{"a create without, that was not taken", create(""), 3, []int{429, 201}, 2, 0},
+		{"a batch with keys", batch("a", "b"), 3, []int{504, 200}, 2, 0},
+		{"a batch with one that has none", batch("a", ""), 3, []int{504}, 1, 504},
+		{"a resend", resend, 3, []int{503}, 1, 503},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &answers{status: tt.status}
+				c, err := client.New(client.Options{HTTP: &http.Client{Transport: a}, Retries: tt.retries})
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = tt.call(t.Context(), c)
+				got := client.StatusOf(err)
+				if err != nil && got == 0 {
+					got = -1
+				}
+				if got != tt.want || len(a.at) != tt.asked {
+					t.Errorf("asked %d times: %v; want %d times and %d", len(a.at), err, tt.asked, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// Pauses grow, and are no shorter than the server asks for; the context ends them.
+func TestRetryPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &answers{status: []int{503}}
+		c, err := client.New(client.Options{HTTP: &http.Client{Transport: a}, Retries: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Queues(t.Context()); client.StatusOf(err) != 503 {
+			t.Fatal(err)
+		}
+		if !slices.IsSorted(a.at) || len(a.at) != 9 {
+			t.Fatalf("asked at %v", a.at)
+		}
+		for i := 1; i < len(a.at); i++ {
+			full := min(100*time.Millisecond<<(i-1), 5*time.Second)
+			if pause := a.at[i] - a.at[i-1]; pause < full/2 || pause > full {
+				t.Errorf("pause %d is %v; want from half of %v on", i, pause, full)
+			}
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		a := &answers{status: []int{429, 200}, header: http.Header{"Retry-After": {"7"}}}
+		c, err := client.New(client.Options{HTTP: &http.Client{Transport: a}, Retries: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Queues(t.Context()); err != nil || len(a.at) != 2 || a.at[1] != 7*time.Second {
+			t.Errorf("asked at %v: %v; want after 7 s", a.at, err)
+		}
+	})
+}

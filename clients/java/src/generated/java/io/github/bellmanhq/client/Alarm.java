@@ -1,0 +1,50 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Alarm, as the API has it. Nulls are what the answer left out, or says to be null.
+ *
+ * @param above see the API
+ * @param endpoint Where it is of one; * for those beyond the most that are told one by one.
+ * @param name see the API
+ * @param queue Empty: all queues.
+ * @param reason Why it ended: over, rule_removed or rule_changed; empty: it is raised.
+ * @param since see the API
+ * @param to The queue whose tasks tell.
+ * @param until null: it is raised.
+ * @param untold Why no task tells the latest of it; empty: one does.
+ * @param value The figure when it was raised.
+ * @param when see the API
+ */
+public record Alarm(
+        double above,
+        String endpoint,
+        String name,
+        String queue,
+        String reason,
+        Instant since,
+        String to,
+        Instant until,
+        String untold,
+        double value,
+        String when) {
+    static Alarm of(Object json) {
+        var r = Shape.Reader.of("Alarm", json);
+        return new Alarm(
+                r.number("above", 0.0),
+                r.text("endpoint"),
+                r.text("name"),
+                r.text("queue"),
+                r.text("reason"),
+                r.time("since"),
+                r.text("to"),
+                r.time("until"),
+                r.text("untold"),
+                r.number("value", 0.0),
+                r.text("when"));
+    }
+}

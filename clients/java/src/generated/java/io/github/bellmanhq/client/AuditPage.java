@@ -1,0 +1,23 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * AuditPage, as the API has it. Nulls are what the answer left out, or says to be null.
+ *
+ * @param audits see the API
+ * @param nextCursor Where the next page begins; empty at the end.
+ */
+public record AuditPage(
+        List<Audit> audits,
+        String nextCursor) {
+    static AuditPage of(Object json) {
+        var r = Shape.Reader.of("AuditPage", json);
+        return new AuditPage(
+                r.list("audits", Audit::of),
+                r.text("next_cursor"));
+    }
+}

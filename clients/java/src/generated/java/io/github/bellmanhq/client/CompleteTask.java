@@ -1,0 +1,53 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * CompleteTask, as the API has it. What is null is left out.
+ *
+ * @param outcome What the answer was. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED.
+ * @param reason Default callback.
+ */
+public record CompleteTask(
+        String outcome,
+        String reason) implements Shape {
+    @Override
+    public Map<String, Object> asMap() {
+        return Shape.fields(
+                "outcome", outcome,
+                "reason", reason);
+    }
+
+    /** Begins one, with what it must have. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Gathers what a CompleteTask has. It is of one thread. */
+    public static final class Builder {
+        private String outcome;
+        private String reason;
+
+        private Builder() {
+        }
+
+        /** What the answer was. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED. */
+        public Builder outcome(String outcome) {
+            this.outcome = outcome;
+            return this;
+        }
+
+        /** Default callback. */
+        public Builder reason(String reason) {
+            this.reason = reason;
+            return this;
+        }
+
+        public CompleteTask build() {
+            return new CompleteTask(outcome, reason);
+        }
+    }
+}

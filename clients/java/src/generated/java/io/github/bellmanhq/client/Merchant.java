@@ -1,0 +1,56 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Merchant, as the API has it. Nulls are what the answer left out, or says to be null.
+ *
+ * @param created see the API
+ * @param merchantNo see the API
+ * @param name see the API
+ * @param notifyUrl see the API
+ * @param perEndpoint see the API
+ * @param schedule see the API
+ * @param success see the API
+ * @param timeout see the API
+ * @param updated see the API
+ * @param version Another one after each change; a PUT that names it changes what this answer shows, or nothing.
+ * @param paused Left out unless it is paused.
+ * @param problem Why nothing can be sent to it now: a master key is missing, or its secrets cannot be opened.
+ * @param sign Left out: as the queue signs.
+ */
+public record Merchant(
+        Instant created,
+        String merchantNo,
+        String name,
+        String notifyUrl,
+        MerchantLimits perEndpoint,
+        String schedule,
+        String success,
+        String timeout,
+        Instant updated,
+        String version,
+        Pause paused,
+        String problem,
+        ShownMerchantSign sign) {
+    static Merchant of(Object json) {
+        var r = Shape.Reader.of("Merchant", json);
+        return new Merchant(
+                r.time("created"),
+                r.text("merchant_no"),
+                r.text("name"),
+                r.text("notify_url"),
+                r.shape("per_endpoint", MerchantLimits::of),
+                r.text("schedule"),
+                r.text("success"),
+                r.text("timeout"),
+                r.time("updated"),
+                r.text("version"),
+                r.shape("paused", Pause::of),
+                r.text("problem"),
+                r.shape("sign", ShownMerchantSign::of));
+    }
+}

@@ -1,0 +1,58 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * MerchantSign, as the API has it. What is null is left out.
+ *
+ * @param scheme standard_webhooks, wechat_rsa, md5_params, hmac_sha256_params.
+ * @param secrets The newest first. Written, and never read back: answers have three stars and the last four characters. Left out: those that there are stay. One that is written as an answer shows it (***abcd) stays; sealed:… is one of an export.
+ * @param serial For wechat_rsa alone: the key's serial number.
+ */
+public record MerchantSign(
+        SignScheme scheme,
+        List<String> secrets,
+        String serial) implements Shape {
+    @Override
+    public Map<String, Object> asMap() {
+        return Shape.fields(
+                "scheme", scheme,
+                "secrets", secrets,
+                "serial", serial);
+    }
+
+    /** Begins one, with what it must have. */
+    public static Builder builder(SignScheme scheme) {
+        return new Builder(scheme);
+    }
+
+    /** Gathers what a MerchantSign has. It is of one thread. */
+    public static final class Builder {
+        private final SignScheme scheme;
+        private List<String> secrets;
+        private String serial;
+
+        private Builder(SignScheme scheme) {
+            this.scheme = scheme;
+        }
+
+        /** The newest first. Written, and never read back: answers have three stars and the last four characters. Left out: those that there are stay. One that is written as an answer shows it (***abcd) stays; sealed:… is one of an export. */
+        public Builder secrets(List<String> secrets) {
+            this.secrets = secrets;
+            return this;
+        }
+
+        /** For wechat_rsa alone: the key's serial number. */
+        public Builder serial(String serial) {
+            this.serial = serial;
+            return this;
+        }
+
+        public MerchantSign build() {
+            return new MerchantSign(scheme, secrets, serial);
+        }
+    }
+}

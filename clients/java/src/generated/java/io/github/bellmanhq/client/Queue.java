@@ -1,0 +1,65 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Queue, as the API has it. Nulls are what the answer left out, or says to be null.
+ *
+ * @param concurrency Attempts in flight; 0: no limit of its own.
+ * @param delay Of a task that gives neither delay nor due. Empty: none.
+ * @param depth see the API
+ * @param inFlight see the API
+ * @param kind see the API
+ * @param lastMinute see the API
+ * @param maxAge Empty: the schedule decides alone.
+ * @param name see the API
+ * @param oldestOverdue Due time of the task that waits longest; null: none is overdue.
+ * @param paused null unless paused.
+ * @param perEndpoint see the API
+ * @param rate Attempts a second; 0: no limit of its own.
+ * @param schedule see the API
+ * @param success see the API
+ * @param timeout see the API
+ * @param waiting In memory, due.
+ */
+public record Queue(
+        int concurrency,
+        String delay,
+        Depth depth,
+        int inFlight,
+        String kind,
+        Counts lastMinute,
+        String maxAge,
+        String name,
+        Instant oldestOverdue,
+        Pause paused,
+        PerEndpoint perEndpoint,
+        double rate,
+        String schedule,
+        String success,
+        String timeout,
+        int waiting) {
+    static Queue of(Object json) {
+        var r = Shape.Reader.of("Queue", json);
+        return new Queue(
+                r.int32("concurrency", 0),
+                r.text("delay"),
+                r.shape("depth", Depth::of),
+                r.int32("in_flight", 0),
+                r.text("kind"),
+                r.shape("last_minute", Counts::of),
+                r.text("max_age"),
+                r.text("name"),
+                r.time("oldest_overdue"),
+                r.shape("paused", Pause::of),
+                r.shape("per_endpoint", PerEndpoint::of),
+                r.number("rate", 0.0),
+                r.text("schedule"),
+                r.text("success"),
+                r.text("timeout"),
+                r.int32("waiting", 0));
+    }
+}

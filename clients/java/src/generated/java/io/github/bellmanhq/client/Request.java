@@ -1,0 +1,38 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Request, as the API has it. Nulls are what the answer left out, or says to be null.
+ *
+ * @param body see the API
+ * @param headers As they are sent, but for secrets: *** stands for the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey.
+ * @param method see the API
+ * @param url see the API
+ * @param expires Of an order, as it was asked for.
+ * @param notification Of an order, as it was asked for.
+ * @param vars Of an order, as they were asked for.
+ */
+public record Request(
+        String body,
+        Map<String, String> headers,
+        String method,
+        String url,
+        String expires,
+        Notify notification,
+        Map<String, String> vars) {
+    static Request of(Object json) {
+        var r = Shape.Reader.of("Request", json);
+        return new Request(
+                r.text("body"),
+                r.map("headers", String.class::cast),
+                r.text("method"),
+                r.text("url"),
+                r.text("expires"),
+                r.shape("notify", Notify::of),
+                r.map("vars", String.class::cast));
+    }
+}

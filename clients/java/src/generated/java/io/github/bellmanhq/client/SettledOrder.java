@@ -1,0 +1,44 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * SettledOrder, as the API has it. Nulls are what the answer left out, or says to be null.
+ *
+ * @param asked The channel was asked, and what came of it is recorded.
+ * @param merchantNo see the API
+ * @param orderNo see the API
+ * @param status 200: asked, and this is how it stands now. 202: the answer is still to come, and this is how it stood. 404: bellman knows no such order. Otherwise see error.
+ * @param error see the API
+ * @param last Its newest attempt.
+ * @param latePayment PAID, PAID_REFUNDED.
+ * @param orderState PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, UNKNOWN.
+ * @param task The order's task.
+ */
+public record SettledOrder(
+        boolean asked,
+        String merchantNo,
+        String orderNo,
+        int status,
+        Problem error,
+        LastAttempt last,
+        LatePayment latePayment,
+        OrderState orderState,
+        String task) {
+    static SettledOrder of(Object json) {
+        var r = Shape.Reader.of("SettledOrder", json);
+        return new SettledOrder(
+                r.bool("asked", false),
+                r.text("merchant_no"),
+                r.text("order_no"),
+                r.int32("status", 0),
+                r.shape("error", Problem::of),
+                r.shape("last", LastAttempt::of),
+                r.shape("late_payment", LatePayment::of),
+                r.shape("order_state", OrderState::of),
+                r.text("task"));
+    }
+}

@@ -1,0 +1,98 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Task, as the API has it. Nulls are what the answer left out, or says to be null.
+ *
+ * @param attempts Made so far, of whatever trigger.
+ * @param created see the API
+ * @param due Earliest time of the next attempt; null when it ended.
+ * @param event see the API
+ * @param finished null while it is pending.
+ * @param id see the API
+ * @param key see the API
+ * @param kind What the queue's tasks are: notify or order.
+ * @param last The newest attempt; null before the first.
+ * @param maxAttempts What the schedule allows; null when it has no end, and for an order, which is asked about until it is decided.
+ * @param merchantNo see the API
+ * @param method Empty for an order.
+ * @param orderNo see the API
+ * @param queue see the API
+ * @param reason Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, superseded, …; empty while it is pending.
+ * @param schedule see the API
+ * @param state pending, succeeded, failed, cancelled.
+ * @param updated see the API
+ * @param url see the API
+ * @param latePayment Of an order: a payment that came after it was decided otherwise, as the channel says; the decided state stays.
+ * @param maxAge see the API
+ * @param orderState Of an order: how it stands. UNKNOWN: the channel never said, and somebody was alerted.
+ * @param orderingKey It goes out after the earlier tasks of its queue that have the same.
+ * @param repeat see the API
+ * @param success see the API
+ * @param supersedes It ends those that wait, instead of waiting for them.
+ * @param timeout see the API
+ */
+public record Task(
+        int attempts,
+        Instant created,
+        Instant due,
+        String event,
+        Instant finished,
+        String id,
+        String key,
+        String kind,
+        LastAttempt last,
+        Integer maxAttempts,
+        String merchantNo,
+        String method,
+        String orderNo,
+        String queue,
+        String reason,
+        String schedule,
+        TaskState state,
+        Instant updated,
+        String url,
+        LatePayment latePayment,
+        String maxAge,
+        OrderState orderState,
+        String orderingKey,
+        String repeat,
+        String success,
+        Boolean supersedes,
+        String timeout) {
+    static Task of(Object json) {
+        var r = Shape.Reader.of("Task", json);
+        return new Task(
+                r.int32("attempts", 0),
+                r.time("created"),
+                r.time("due"),
+                r.text("event"),
+                r.time("finished"),
+                r.text("id"),
+                r.text("key"),
+                r.text("kind"),
+                r.shape("last", LastAttempt::of),
+                r.int32("max_attempts"),
+                r.text("merchant_no"),
+                r.text("method"),
+                r.text("order_no"),
+                r.text("queue"),
+                r.text("reason"),
+                r.text("schedule"),
+                r.shape("state", TaskState::of),
+                r.time("updated"),
+                r.text("url"),
+                r.shape("late_payment", LatePayment::of),
+                r.text("max_age"),
+                r.shape("order_state", OrderState::of),
+                r.text("ordering_key"),
+                r.text("repeat"),
+                r.text("success"),
+                r.bool("supersedes"),
+                r.text("timeout"));
+    }
+}

@@ -1,0 +1,23 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * TaskPage, as the API has it. Nulls are what the answer left out, or says to be null.
+ *
+ * @param nextCursor Where the next page begins; empty at the end, and only there: a page with few tasks, or none, may have one that follows.
+ * @param tasks see the API
+ */
+public record TaskPage(
+        String nextCursor,
+        List<Task> tasks) {
+    static TaskPage of(Object json) {
+        var r = Shape.Reader.of("TaskPage", json);
+        return new TaskPage(
+                r.text("next_cursor"),
+                r.list("tasks", Task::of));
+    }
+}

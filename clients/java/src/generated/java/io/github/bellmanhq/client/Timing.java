@@ -1,0 +1,26 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Timing, as the API has it. Nulls are what the answer left out, or says to be null.
+ *
+ * @param connectMs TCP, or to the proxy.
+ * @param dnsMs Resolving the name.
+ * @param tlsMs Handshake.
+ */
+public record Timing(
+        double connectMs,
+        double dnsMs,
+        double tlsMs) {
+    static Timing of(Object json) {
+        var r = Shape.Reader.of("Timing", json);
+        return new Timing(
+                r.number("connect_ms", 0.0),
+                r.number("dns_ms", 0.0),
+                r.number("tls_ms", 0.0));
+    }
+}

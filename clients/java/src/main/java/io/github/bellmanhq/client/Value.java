@@ -1,0 +1,6 @@
+package io.github.bellmanhq.client;
+
+/** An enum of the API. */
+interface Value {
+    String value();
+}

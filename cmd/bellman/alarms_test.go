@@ -1,0 +1,25 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// An alarm that a real server raises is shown, and its rule.
+func TestAlarms(t *testing.T) {
+	p := start(t, []string{"BELLMAN_QUEUES={once: {schedule: 0s}, chat: {url: http://127.0.0.1:9/}}",
+		"BELLMAN_ALARMS=[{name: lost, when: tasks_failed, queue: once, above: 0, to: chat}]"}, "--store", "pebble:"+t.TempDir())
+	must(t, "send", "--url", "http://127.0.0.1:9/", "--queue", "once", "--body", "x", "--server", p.url)
+	var table string
+	within(t, 2*time.Minute, "an alarm is raised", func() bool {
+		table = must(t, "alarms", "--server", p.url)
+		return strings.Contains(table, "raised")
+	})
+	if !strings.Contains(table, "lost") || !strings.Contains(table, "tasks_failed") || !strings.Contains(table, "chat") {
+		t.Errorf("alarms:\n%s\nwant that a task failed, told by chat", table)
+	}
+	if rules := must(t, "alarms", "--rules", "--server", p.url); !strings.Contains(rules, "lost") || strings.Contains(rules, "raised") {
+		t.Errorf("rules:\n%s", rules)
+	}
+}

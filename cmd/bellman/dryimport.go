@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/bellmanhq/bellman/adopt"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/server"
+)
+
+// trier is what a dry run asks: the server, or, where none was named and none listens
+// at the default address, this program alone; then told says what that cannot tell.
+func (r *remote) trier(ctx context.Context, to *client.Client) (at adopt.Trier, told string, err error) {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err = to.Health(within)
+	switch {
+	case err == nil:
+		return to, "", nil
+	case r.server != "" || os.Getenv("BELLMAN_SERVER") != "" || !errors.Is(err, syscall.ECONNREFUSED):
+		return nil, "", err
+	}
+	alone, err := server.NewOffline()
+	return alone, "no server was asked, for none was named and none listens at " + r.address() +
+		": whether the queues are there, their own rules, what egress and merchants allow, and what was taken over before was not looked at; name a server with --server", err
+}
+
+// dryImport says what would become of each row.
+func dryImport(ctx context.Context, out, problems io.Writer, from adopt.Source, at adopt.Trier, told string) error {
+	t := newRows(out, "ROW", "KEY", "MERCHANT", "ORDER", "MADE", "NEXT", "SCHEDULE", "URL")
+	counts, err := adopt.Try(ctx, from, at, func(r adopt.Report) {
+		task := r.Row.Task
+		switch r.Fate {
+		case adopt.Taken:
+			made, next, by := standing(&r)
+			t.row(r.Row.Where, task.Key, task.MerchantNo, task.OrderNo, made, next, cut(by, 40), cut(task.URL, 60))
+		case adopt.There:
+			t.row(r.Row.Where, task.Key, task.MerchantNo, task.OrderNo, "", "nothing: it is there already", "", "")
+		case adopt.Skipped:
+			t.row(r.Row.Where, task.Key, task.MerchantNo, task.OrderNo, "", "nothing: "+r.Why, "", "")
+		default:
+			fmt.Fprintf(problems, "%s: %s\n", r.Row.Where, r.Why)
+		}
+	})
+	if err = errors.Join(err, t.end()); err != nil {
+		return err
+	}
+	if told != "" {
+		fmt.Fprintln(problems, "bellman: "+told)
+	}
+	fmt.Fprintf(out, "%d rows: %d would be taken over, %d are already, %d have nothing left to do, %d moved, %d would be refused\n",
+		counts.All(), counts[adopt.Taken], counts[adopt.There], counts[adopt.Skipped], counts[adopt.Moved], counts[adopt.Wrong])
+	return unfinished(counts)
+}
+
+// standing says how many attempts of a task were made, when the next would be due, and
+// by which schedule: the task's, or its queue's where the server said that.
+func standing(row *adopt.Report) (made int, next, by string) {
+	task, is := &row.Row.Task, row.Task
+	by = task.Schedule
+	if is != nil {
+		by = is.Schedule
+	}
+	if r := task.Resume; r != nil {
+		s, err := schedule.Parse(by)
+		if err != nil {
+			return r.Attempts, "as the queue says", ""
+		}
+		began := r.Began.Time
+		if began.IsZero() {
+			began = r.Last.Time
+		}
+		due, _ := s.Next(r.Attempts, began, r.Last.Time, 0) // it is not over: that was looked at
+		return r.Attempts, upcoming(due), by
+	}
+	if is == nil || is.Due == nil {
+		return 0, "as its schedule says", by
+	}
+	return 0, upcoming(is.Due.Time), by
+}
+
+// upcoming says when something is due.
+func upcoming(due time.Time) string {
+	text := due.UTC().Format(time.RFC3339)
+	if !due.After(time.Now()) {
+		return "at once, since " + text
+	}
+	return text
+}

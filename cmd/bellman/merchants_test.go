@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// An import says which lines are wrong and why, by their numbers in the file, and takes
+// the others: those that are no JSON, those that the server refuses, and those behind
+// the first page.
+func TestMerchantsImport(t *testing.T) {
+	p := serveStore(t, t.TempDir())
+	defer p.stop()
+	var lines []string
+	good := func(n int) {
+		for range n {
+			lines = append(lines, fmt.Sprintf(`{"merchant_no":"M%d","notify_url":"https://m.example/n"}`, len(lines)+1))
+		}
+	}
+	wrong := map[int]string{}
+	bad := func(line, says string) {
+		lines = append(lines, line)
+		wrong[len(lines)] = says
+	}
+	good(1)
+	lines = append(lines, "", "  ")
+	bad(`{"merchant_no":`, "unexpected EOF")
+	bad(`{"notify_url":"https://m.example/n"}`, "merchant_no: is required")
+	bad(`{"merchant_no":"M6","notfy_url":"https://m.example/n"}`, `unknown field "notfy_url"`)
+	bad(`{"merchant_no":"M7"} {"merchant_no":"M8"}`, "one merchant a line")
+	bad(`{"merchant_no":"M8","notify_url":"ftp://m.example/n"}`, "notify_url: ")
+	good(1)
+	lines = append(lines, `{"merchant_no":"M1","name":"the same again"}`)
+	good(600)
+	bad(`{"merchant_no":"M-last","schedule":"now and then"}`, "schedule: ")
+	file := filepath.Join(t.TempDir(), "merchants.ndjson")
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := func(r result) {
+		t.Helper()
+		if r.status == 0 || !strings.Contains(r.errors, fmt.Sprintf("%d lines are wrong", len(wrong))) {
+			t.Errorf("status %d, %s; want it failed, with %d wrong lines", r.status, r.errors, len(wrong))
+		}
+		told := map[int]string{}
+		for _, line := range strings.Split(r.errors, "\n") {
+			var n int
+			if _, err := fmt.Sscanf(line, "line %d:", &n); err == nil {
+				told[n] = line
+			}
+		}
+		for n, says := range wrong {
+			if !strings.Contains(told[n], says) {
+				t.Errorf("line %d is told as %q, want %q in it", n, told[n], says)
+			}
+			delete(told, n)
+		}
+		for n, line := range told {
+			t.Errorf("line %d is told as wrong: %q", n, line)
+		}
+	}
+	check(run(t, "merchants", "import", "--dry-run", file, "--server", p.url))
+	if out := must(t, "merchants", "list", "--server", p.url); strings.Contains(out, "M1") {
+		t.Errorf("a dry run registered\n%s", out)
+	}
+	r := run(t, "merchants", "import", file, "--server", p.url)
+	check(r)
+	if fields := strings.Fields(r.out); len(fields) < 5 || strings.Join(fields[len(fields)-5:], " ") != "609 602 1 0 6" {
+		t.Errorf("the import says\n%s\nwant 609 lines: 602 created, 1 changed, 0 unchanged, 6 wrong", r.out)
+	}
+	if out := must(t, "merchants", "get", "M1", "--server", p.url); !strings.Contains(out, "the same again") {
+		t.Errorf("the later line about M1 is not the one that stands:\n%s", out)
+	}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/move"
+	"github.com/bellmanhq/bellman/server"
+)
+
+func moveCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "move --from STORE --to STORE",
+		Short: "Move everything of one store to another",
+		Long: `Move everything of one store to a new one: tasks in all states with their attempts, what is paused,
+merchants, links, bulk resends and audit records. Each schedule goes on where it stood.
+
+An embedded store is one process's alone: stop its server first. The servers of a database may go on while
+what is there is copied; then this says that they must stop, waits until they have, and copies what changed since. A
+server that is started on either store meanwhile refuses, and so does one on the old store afterwards. Start
+the servers with --store of the new one when this has ended.
+
+To stop this, by kill -9 too, and to run it again is safe: it goes on, and nothing is there twice. --abandon gives it
+up, as long as it has not come to its end: the old store is served again.`,
+		Example: `  bellman move --from pebble:bellman-data --to postgres://bellman@db/bellman --dry-run
+  bellman move --from pebble:bellman-data --to env:BELLMAN_NEW_STORE`,
+		Args: flagsAlone,
+	}
+	from := c.Flags().String("from", "", "the store to move: pebble:DIR, postgres://..., mysql://... or redis://..., or env:NAME or file:PATH of that")
+	to := c.Flags().String("to", "", "the new one, in which nothing is yet; tables are made")
+	dry := c.Flags().Bool("dry-run", false, "count what would be moved, and do nothing")
+	abandon := c.Flags().Bool("abandon", false, "give up a move out of --from, so that its servers start again")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		if err := checkMove(*from, *to, *abandon); err != nil {
+			return err
+		}
+		source, err := server.OpenStore(ctx, *from, server.StoreOptions{Existing: true, Logger: warnings()})
+		if server.Missing(err) {
+			return fmt.Errorf("--from: %w", err)
+		}
+		if err = noStore(err); err != nil {
+			return err
+		}
+		if *abandon {
+			if err := errors.Join(move.Abandon(ctx, source), source.Close()); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(c.OutOrStdout(), "the move is given up: start the servers of %s again\n", shownStore(*from))
+			return err
+		}
+		target, err := server.OpenStore(ctx, *to, server.StoreOptions{Existing: *dry, Logger: warnings()})
+		if *dry && server.Missing(err) {
+			target, err = nil, nil // a move would make it
+		}
+		if err != nil {
+			return errors.Join(noStore(err), source.Close())
+		}
+		if *dry {
+			err = dryMove(ctx, c.OutOrStdout(), source, target, shownStore(*from), shownStore(*to))
+		} else {
+			err = runMove(ctx, c.OutOrStdout(), c.ErrOrStderr(), move.Options{From: source, To: target, FromName: shownStore(*from), ToName: shownStore(*to)})
+		}
+		err = errors.Join(err, source.Close())
+		if target != nil {
+			err = errors.Join(err, target.Close())
+		}
+		return err
+	}
+	return c
+}
+
+func checkMove(from, to string, abandon bool) error {
+	source, err := config.ParseStore(from)
+	if from == "" || err != nil {
+		return wrong{errors.Join(errors.New("--from: want the store to move, such as pebble:bellman-data"), err)}
+	}
+	if abandon {
+		if to != "" {
+			return wrong{errors.New("--abandon takes --from alone")}
+		}
+		return nil
+	}
+	target, err := config.ParseStore(to)
+	if to == "" || err != nil {
+		return wrong{errors.Join(errors.New("--to: want the new store, such as postgres://bellman@db/bellman"), err)}
+	}
+	if source == target {
+		return wrong{errors.New("--from and --to are the same store")}
+	}
+	return nil
+}
+
+// dryMove counts what there is on both sides. target is nil where there is none yet.
+func dryMove(ctx context.Context, out io.Writer, source, target bellman.Store, from, to string) error {
+	c, err := move.Counted(ctx, source, server.Documents())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s: %s\n", from, counted(c))
+	nodes, err := source.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		fmt.Fprintf(out, "%s: node %s would have to stop, unless it has: its last beat was at %s\n", from, n.Name, n.Beat.Format(time.RFC3339))
+	}
+	if target == nil {
+		fmt.Fprintf(out, "%s: nothing yet, it would be made\n", to)
+		return nil
+	}
+	if c, err = move.Counted(ctx, target, server.Documents()); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s: %s\n", to, counted(c))
+	return nil
+}
+
+func counted(c move.Count) string {
+	return fmt.Sprintf("%s tasks wait, %s have ended; %s documents, %s audit records", grouped(c.Pending), grouped(c.Ended), grouped(c.Docs), grouped(c.Audits))
+}
+
+// runMove moves, and says how far it is: on a terminal in one line that changes,
+// elsewhere in a line each ten seconds and where something new begins.
+func runMove(ctx context.Context, out, progress io.Writer, o move.Options) error {
+	terminal := isTerminal(progress)
+	every := 10 * time.Second
+	if terminal {
+		every = 200 * time.Millisecond
+	}
+	began, told, last := time.Now(), time.Time{}, ""
+	var wrote int64
+	o.Kinds = server.Documents()
+	o.Report = func(p move.Progress) {
+		wrote = p.Wrote
+		stage := p.Phase + strings.Join(p.Wait, " ")
+		if p.Phase == "done" || stage == last && time.Since(told) < every {
+			return
+		}
+		told, last = time.Now(), stage
+		line := fmt.Sprintf("%s: %s of %s tasks, %s written", p.Phase, grouped(p.Seen), grouped(p.Total), grouped(p.Wrote))
+		if len(p.Wait) > 0 {
+			line = fmt.Sprintf("waiting: stop the servers of %s now; still there: %s", o.FromName, strings.Join(p.Wait, ", "))
+		}
+		if terminal {
+			fmt.Fprint(progress, "\r\x1b[K"+line)
+		} else {
+			fmt.Fprintln(progress, line)
+		}
+	}
+	err := move.Run(ctx, o)
+	if terminal {
+		fmt.Fprint(progress, "\r\x1b[K")
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return errors.New("stopped; run it again, and it goes on")
+	case errors.Is(err, move.ErrNotEmpty):
+		return err
+	case err != nil:
+		return fmt.Errorf("%w; when that is mended, run it again: nothing is moved twice", err)
+	}
+	c, err := move.Counted(ctx, o.To, o.Kinds)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "moved to %s: %s. %s tasks written in %v. Start the servers with --store of that one\n",
+		o.ToName, counted(c), grouped(wrote), time.Since(began).Round(time.Second/10))
+	return err
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+)
+
+// TestMove moves an embedded store to PostgreSQL, is killed on the way, goes on, and
+// serves from there: every merchant hears each notice once.
+func TestMove(t *testing.T) {
+	target := emptyPostgres(t)
+	dir := filepath.Join(t.TempDir(), "data")
+	merchants := &witness{seen: map[string][]sight{}, more: make(chan struct{}, 1)}
+	address := merchants.listen(t)
+	old := serveStore(t, dir)
+	api := old.client()
+	const heard, waiting = 300, 5000
+	create := func(from, to int) {
+		t.Helper()
+		for ; from < to; from += 500 {
+			var batch []client.CreateTask
+			for n := from; n < min(from+500, to); n++ {
+				batch = append(batch, client.CreateTask{Queue: "default", Key: fmt.Sprint(n), URL: address, MerchantNo: "M1",
+					Success: "success_text", JSON: json.RawMessage(fmt.Sprintf(`{"n":%d}`, 8*n))})
+			}
+			results, err := api.CreateBatch(t.Context(), batch)
+			if err != nil || len(results) != len(batch) {
+				t.Fatalf("%d results, %v", len(results), err)
+			}
+		}
+	}
+	create(0, heard)
+	merchants.await(t, heard)
+	if err := api.PauseQueue(t.Context(), "default", client.Because{Reason: "moving"}); err != nil {
+		t.Fatal(err)
+	}
+	create(heard, heard+waiting)
+	from := "pebble:" + dir
+	if r := run(t, "move", "--from", from, "--to", target); r.status != 1 || !strings.Contains(r.errors, "stop") && !strings.Contains(r.errors, "another process") {
+		t.Fatalf("a move while the server has the directory: status %d\n%s", r.status, r.errors)
+	}
+	old.stop()
+	before := must(t, "export", "--store", from)
+	if n := strings.Count(before, "\n"); n != heard+waiting {
+		t.Fatalf("%d tasks are exported, want %d", n, heard+waiting)
+	}
+	if dry := must(t, "move", "--from", from, "--to", target, "--dry-run"); !strings.Contains(dry, "5,000 tasks wait, 300 have ended; 2 documents, 1 audit records") {
+		t.Errorf("dry run: %s", dry)
+	}
+
+	killed := moving(t, from, target)
+	killed.await(&killed.log, "moving: ")
+	killed.kill()
+	if killed.cmd.ProcessState.Success() {
+		t.Fatal("the move came to its end before it was killed")
+	}
+	for _, store := range []string{from, target} {
+		if r := run(t, "serve", "--listen", "127.0.0.1:0", "--store", store); r.status != 1 || !strings.Contains(r.errors, "being moved") {
+			t.Errorf("a server on %s amid the move: status %d\n%s", store, r.status, r.errors)
+		}
+	}
+	if out := must(t, "move", "--from", from, "--to", target); !strings.Contains(out, "5,000 tasks wait, 300 have ended") {
+		t.Errorf("the move says %q", out)
+	}
+	if after := must(t, "export", "--store", target); after != before {
+		t.Errorf("%d bytes are exported after the move, and %d before, or others", len(after), len(before))
+	}
+	if r := run(t, "serve", "--listen", "127.0.0.1:0", "--store", from); r.status != 2 || !strings.Contains(r.errors, "were moved to postgres://") {
+		t.Errorf("a server on the old store: status %d\n%s", r.status, r.errors)
+	}
+	if out := must(t, "move", "--from", from, "--to", target); !strings.Contains(out, "0 tasks written") {
+		t.Errorf("once more says %q", out)
+	}
+
+	next := start(t, nil, "--store", target)
+	api = next.client()
+	queues, err := api.Queues(t.Context())
+	if err != nil || len(queues.Queues) != 1 || queues.Queues[0].Paused == nil {
+		t.Fatalf("queues %+v, %v; want one that is paused", queues, err)
+	}
+	create(0, heard) // with the keys that they had: those are not new
+	if err := api.ResumeQueue(t.Context(), "default", client.Because{}); err != nil {
+		t.Fatal(err)
+	}
+	merchants.await(t, heard+waiting)
+	next.stop()
+	for id, sights := range merchants.look() {
+		if len(sights) != 1 {
+			t.Errorf("task %s was heard %d times", id, len(sights))
+		}
+	}
+	if n := len(merchants.look()); n != heard+waiting {
+		t.Errorf("%d tasks were heard, want %d", n, heard+waiting)
+	}
+}
+
+// moving starts a move as a process that can be killed.
+func moving(t *testing.T, from, to string) *process {
+	p := &process{t: t, exited: make(chan struct{})}
+	p.cmd = exec.Command(binary, "move", "--from", from, "--to", to)
+	p.cmd.Env = environment()
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.log
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.cmd.Wait() // its status is in ProcessState
+		close(p.exited)
+	}()
+	t.Cleanup(p.kill)
+	return p
+}
+
+// emptyPostgres is a database for one test.
+func emptyPostgres(t *testing.T) string {
+	address, named := os.LookupEnv("BELLMAN_TEST_POSTGRES")
+	if !named {
+		address = "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
+	}
+	conn, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		if named {
+			t.Fatal(err)
+		}
+		t.Skipf("no server (set BELLMAN_TEST_POSTGRES to one): %v", err)
+	}
+	defer conn.Close(context.Background())
+	id := bellman.NewID()
+	name := fmt.Sprintf("bellman_test_%x", id[:])
+	if _, err := conn.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := execPostgres(address, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/" + name
+	return u.String()
+}

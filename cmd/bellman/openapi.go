@@ -1,0 +1,33 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/api"
+)
+
+func openapiCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "openapi",
+		Short: "Print the OpenAPI document of the HTTP API",
+		Long: `Print the OpenAPI 3.1 document of the HTTP API, which a server has at
+/openapi.json: for a generator of clients, without a server.`,
+		Args: flagsAlone,
+		RunE: func(c *cobra.Command, _ []string) error {
+			doc, err := api.Document(version)
+			if err != nil {
+				return err
+			}
+			var out bytes.Buffer
+			if err := json.Indent(&out, doc, "", "  "); err != nil {
+				return err
+			}
+			out.WriteByte('\n')
+			_, err = out.WriteTo(c.OutOrStdout())
+			return err
+		},
+	}
+}

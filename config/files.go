@@ -1,0 +1,32 @@
+package config
+
+import (
+	"crypto/x509"
+	"fmt"
+	"os"
+)
+
+// CheckFiles looks for the files that connections name, and returns Problems if one
+// cannot be read or a ca has no certificate. A server starts all the same, and tries
+// again to connect until they are there.
+func (c *Config) CheckFiles() error {
+	var ps Problems
+	for _, connection := range c.Connections {
+		at := "connections." + connection.Name
+		if connection.CA != "" {
+			text, err := os.ReadFile(connection.CA)
+			if err == nil && !x509.NewCertPool().AppendCertsFromPEM(text) {
+				err = fmt.Errorf("%s has no certificate: want a file of PEM, with lines BEGIN CERTIFICATE", connection.CA)
+			}
+			if err != nil {
+				ps = append(ps, c.places[at+".ca"].problem(at+".ca", err.Error()))
+			}
+		}
+		if connection.Credentials != "" {
+			if _, err := os.ReadFile(connection.Credentials); err != nil {
+				ps = append(ps, c.places[at+".credentials"].problem(at+".credentials", err.Error()))
+			}
+		}
+	}
+	return ps.err()
+}

@@ -1,0 +1,129 @@
+package deploy
+
+import (
+	"encoding/json"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const pageOfAlerts = "https://github.com/bellmanhq/bellman/blob/main/docs/alerts.md#"
+
+// A rule is one alert.
+type rule struct{ name, expr, severity, runbook, summary, description string }
+
+func rules(t *testing.T) (all []rule) {
+	t.Helper()
+	text := func(doc any, path ...any) string { s, _ := at(doc, path...).(string); return s }
+	for _, group := range documents(t, "prometheus/bellman.rules.yaml")[0]["groups"].([]any) {
+		for _, r := range at(group, "rules").([]any) {
+			all = append(all, rule{text(r, "alert"), text(r, "expr"), text(r, "labels", "severity"), text(r, "annotations", "runbook_url"),
+				text(r, "annotations", "summary"), text(r, "annotations", "description")})
+		}
+	}
+	if len(all) < 20 {
+		t.Fatalf("there are %d alerts", len(all))
+	}
+	return all
+}
+
+// Every alert has its paragraph in both languages, which says what it means, what
+// to look at and what to do; a link to it; and a test of when it rings and when not.
+func TestAlertsHavePages(t *testing.T) {
+	pages := map[string][]string{
+		"../docs/alerts.md":    {"\n- **Means**: ", "\n- **Look at**: ", "\n- **Do**: "},
+		"../docs/zh/alerts.md": {"\n- **意思**：", "\n- **看**：", "\n- **做**："},
+	}
+	tested := read(t, "prometheus/bellman.rules.test.yaml")
+	var names []string
+	for _, r := range rules(t) {
+		names = append(names, r.name)
+		if want := pageOfAlerts + strings.ToLower(r.name); r.runbook != want {
+			t.Errorf("%s: runbook_url is %q, want %s", r.name, r.runbook, want)
+		}
+		if r.severity != "page" && r.severity != "ticket" || r.summary == "" || r.description == "" {
+			t.Errorf("%s: severity %q, summary %q, description %q", r.name, r.severity, r.summary, r.description)
+		}
+		for page, parts := range pages {
+			_, of, found := strings.Cut(read(t, page), "\n### "+r.name+"\n")
+			of, _, _ = strings.Cut(of, "\n#")
+			for _, part := range parts {
+				if !found || !strings.Contains(of, part) {
+					t.Errorf("%s does not say %q of %s", page, strings.TrimSpace(part), r.name)
+				}
+			}
+		}
+		if rings, silent := strings.Count(tested, `- labels: 'ALERTS{alertname="`+r.name+`"`), strings.Count(tested, `alertname="`+r.name+`",alertstate="firing"}', exp_samples: []`); rings == 0 || silent == 0 {
+			t.Errorf("%s: %d tests that it rings, %d that it does not", r.name, rings, silent)
+		}
+	}
+	for page := range pages {
+		for _, m := range regexp.MustCompile(`(?m)^### (\w+)$`).FindAllStringSubmatch(read(t, page), -1) {
+			if !slices.Contains(names, m[1]) {
+				t.Errorf("%s explains %s, which is no alert", page, m[1])
+			}
+		}
+	}
+}
+
+// Prometheus's own tool reads the rules and runs their tests.
+func TestAlertsRing(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("there is no promtool: Debian has it in the package prometheus")
+	}
+	for _, args := range [][]string{{"check", "rules", "bellman.rules.yaml"}, {"test", "rules", "bellman.rules.test.yaml"}, {"check", "config", "prometheus.yaml"}} {
+		cmd := exec.Command(promtool, args...)
+		cmd.Dir = "prometheus"
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("promtool %q: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// shown are the expressions of the dashboard, with its variables filled in.
+func shown(t *testing.T) (all []string) {
+	t.Helper()
+	type target struct{ Expr, RefID string }
+	var board struct {
+		Panels []struct {
+			ID      int
+			Type    string
+			Title   string
+			Targets []target
+		}
+		Templating struct {
+			List []struct{ Name, Definition string }
+		}
+	}
+	if err := json.Unmarshal([]byte(read(t, "grafana/bellman.json")), &board); err != nil {
+		t.Fatal(err)
+	}
+	ids := map[int]bool{}
+	for _, p := range board.Panels {
+		if ids[p.ID] || p.Title == "" || p.Type != "row" && len(p.Targets) == 0 {
+			t.Errorf("panel %d %q is there twice, has no title, or shows nothing", p.ID, p.Title)
+		}
+		ids[p.ID] = true
+		for _, one := range p.Targets {
+			all = append(all, one.Expr)
+		}
+	}
+	for _, v := range board.Templating.List {
+		if q := regexp.MustCompile(`^label_values\((.+), \w+\)$`).FindStringSubmatch(v.Definition); q != nil {
+			all = append(all, q[1])
+		}
+	}
+	if len(all) < 30 {
+		t.Fatalf("the dashboard has %d expressions", len(all))
+	}
+	filled := strings.NewReplacer("$job", ".*", "$instance", ".*", "$queue", ".*", "$__rate_interval", "1m", "$__range", "5m")
+	for i := range all {
+		if all[i] = filled.Replace(all[i]); strings.Contains(all[i], "$") {
+			t.Errorf("%s has a variable that the dashboard has not", all[i])
+		}
+	}
+	return all
+}

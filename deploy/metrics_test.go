@@ -1,0 +1,253 @@
+package deploy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/bench/scratch"
+	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/metrics"
+	"github.com/bellmanhq/bellman/server"
+)
+
+// serve runs a server on a store, and returns its address and what stops it.
+func serve(t *testing.T, store string) (addr string, stop func()) {
+	t.Helper()
+	c := config.Default()
+	c.Listen, c.Store = "127.0.0.1:0", store
+	s, err := server.Open(server.Options{Config: c, Version: "v1.2.3", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		s.Close()
+	}
+	t.Cleanup(stop)
+	return s.Addr(), stop
+}
+
+func get(t *testing.T, address string) (int, string) {
+	t.Helper()
+	r, err := http.Get(address)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return r.StatusCode, string(text)
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	look, timeout := time.NewTicker(50*time.Millisecond), time.After(90*time.Second)
+	defer look.Stop()
+	for !ok() {
+		select {
+		case <-look.C:
+		case <-timeout:
+			t.Fatalf("after 90 s still not %s", what)
+		}
+	}
+}
+
+// everything is a scrape of all that the engine and the sources can have.
+func everything() string {
+	m := metrics.New("v1.2.3")
+	m.Added("q", 1)
+	m.Alerted("q", "UNKNOWN")
+	m.Committed(1, time.Millisecond)
+	m.Watch(metrics.Sources{
+		Gauges:    func() bellman.Gauges { return bellman.Gauges{} },
+		Queues:    func() []bellman.QueueInfo { return []bellman.QueueInfo{{Name: "q"}} },
+		Endpoints: func() []bellman.EndpointInfo { return []bellman.EndpointInfo{{Endpoint: "e"}} },
+		Sources:   func() []bellman.SourceInfo { return []bellman.SourceInfo{{Name: "s"}} },
+		Intake:    func() bellman.Intake { return bellman.Intake{} },
+	})
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	return w.Body.String()
+}
+
+var (
+	sample = regexp.MustCompile(`(?m)^([a-z_]+)(?:\{(.*)\})? `)
+	used   = regexp.MustCompile(`\b((?:bellman|process|go)_[a-z_]+)(?:\{([^}]*)\})?`)
+	naming = regexp.MustCompile(`(\w+)(?:=~|!~|!=|=)"`)
+)
+
+// Rules and dashboard ask for figures that there are, by labels that these have.
+func TestFiguresExist(t *testing.T) {
+	scraped := everything()
+	addr, _ := serve(t, "pebble:"+t.TempDir())
+	status, text := get(t, "http://"+addr+"/metrics")
+	if status != 200 {
+		t.Fatalf("/metrics answered %d: %s", status, text)
+	}
+	scraped += text
+	databases := os.Getenv("BELLMAN_TEST_POSTGRES")
+	if databases != "" {
+		s, err := scratch.Connect(t.Context(), databases)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		d := s.Database(scratch.Name())
+		if err := d.Create(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		defer d.Drop(context.WithoutCancel(t.Context()))
+		addr, stop := serve(t, d.URL)
+		_, text := get(t, "http://"+addr+"/metrics")
+		scraped += text
+		stop()
+	}
+	have := map[string]string{} // a figure's labels
+	for _, m := range sample.FindAllStringSubmatch(scraped, -1) {
+		have[m[1]] += m[2] + ","
+	}
+	asked := shown(t)
+	for _, r := range rules(t) {
+		asked = append(asked, r.expr)
+	}
+	n := 0
+	for _, expr := range asked {
+		for _, m := range used.FindAllStringSubmatch(expr, -1) {
+			labels, there := have[m[1]]
+			if !there && databases == "" && regexp.MustCompile(`^bellman_(store_(connect|broken|unknown)|hints)`).MatchString(m[1]) {
+				continue // of a database
+			}
+			n++
+			if !there {
+				t.Errorf("%s asks for %s, which there is not", expr, m[1])
+			}
+			for _, l := range naming.FindAllStringSubmatch(m[2], -1) {
+				if l[1] != "job" && l[1] != "instance" && !strings.Contains(labels, l[1]+`="`) {
+					t.Errorf("%s asks for %s by %s, which that has not", expr, m[1], l[1])
+				}
+			}
+		}
+	}
+	if n < 60 {
+		t.Errorf("%d figures were looked at; want all that rules and dashboard ask for", n)
+	}
+}
+
+// A Prometheus that scrapes a server evaluates every rule and every expression of
+// the dashboard, sees the sign of life, and rings when the server is gone.
+func TestPrometheus(t *testing.T) {
+	program, err := exec.LookPath("prometheus")
+	if err != nil {
+		t.Skip("there is no prometheus")
+	}
+	bellmanAt, stop := serve(t, "pebble:"+t.TempDir())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.Addr().String()
+	l.Close()
+	dir := t.TempDir()
+	// A second is a minute, so that nobody waits for the alerts.
+	quick := regexp.MustCompile(`for: \d+[mhs]`).ReplaceAllString(read(t, "prometheus/bellman.rules.yaml"), "for: 1s")
+	for file, text := range map[string]string{
+		"bellman.rules.yaml": quick,
+		"prometheus.yaml": fmt.Sprintf("global: {scrape_interval: 500ms, evaluation_interval: 500ms}\nrule_files: [bellman.rules.yaml]\n"+
+			"scrape_configs:\n  - {job_name: bellman, static_configs: [{targets: [%q]}]}\n", bellmanAt),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(program, "--config.file="+dir+"/prometheus.yaml", "--storage.tsdb.path="+dir+"/data", "--web.listen-address="+at, "--log.level=warn")
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		if t.Failed() {
+			t.Log(said.String())
+		}
+	})
+	query := func(expr string) (result []any, problem string) {
+		status, text := get(t, "http://"+at+"/api/v1/query?query="+url.QueryEscape(expr))
+		var answer struct {
+			Data  struct{ Result []any }
+			Error string
+		}
+		if err := json.Unmarshal([]byte(text), &answer); status != 200 || err != nil {
+			return nil, fmt.Sprint(status, " ", text)
+		}
+		return answer.Data.Result, answer.Error
+	}
+	some := func(expr string) func() bool {
+		return func() bool { r, _ := query(expr); return len(r) > 0 }
+	}
+	eventually(t, "a sign of life that is younger than 10 s", some(`time() - bellman_heartbeat_timestamp_seconds{job="bellman"} < 10`))
+	for _, expr := range shown(t) {
+		if _, problem := query(expr); problem != "" {
+			t.Errorf("%s: %s", expr, problem)
+		}
+	}
+	var groups struct {
+		Data struct {
+			Groups []struct {
+				Rules []struct{ Name, Health, LastError string }
+			}
+		}
+	}
+	eventually(t, "an evaluation of every rule", func() bool {
+		_, text := get(t, "http://"+at+"/api/v1/rules")
+		return json.Unmarshal([]byte(text), &groups) == nil && len(groups.Data.Groups) > 0 && !strings.Contains(text, `"health":"unknown"`)
+	})
+	n := 0
+	for _, g := range groups.Data.Groups {
+		for _, r := range g.Rules {
+			n++
+			if r.Health != "ok" {
+				t.Errorf("%s: %s: %s", r.Name, r.Health, r.LastError)
+			}
+		}
+	}
+	if want := len(rules(t)); n != want {
+		t.Errorf("Prometheus has %d rules, want %d", n, want)
+	}
+	// Before the first scrape BellmanAbsent is right; how full this disk is, is this machine's.
+	eventually(t, "silent while all is well", func() bool {
+		r, problem := query(`ALERTS{alertname!="BellmanDiskFillsUp"}`)
+		return problem == "" && len(r) == 0
+	})
+	stop()
+	eventually(t, "BellmanDown", some(`ALERTS{alertname="BellmanDown",alertstate="firing"}`))
+}

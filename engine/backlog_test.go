@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// A slowCounter has so many overdue tasks, and takes its time to count them.
+type slowCounter struct {
+	bellman.Store
+	overdue int64
+	takes   time.Duration
+	counts  int
+}
+
+func (c *slowCounter) CountDue(_ context.Context, _ []uint16, _ bellman.Position, _, most int64) (int64, error) {
+	c.counts++
+	time.Sleep(c.takes)
+	return min(c.overdue, most), nil
+}
+
+// Counting takes a small part of the time, but what crosses a mark meanwhile is seen
+// with the next look.
+func TestBacklogIsCountedSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowCounter{Store: memory.New(), overdue: 500, takes: 100 * time.Millisecond}
+		e := &Engine{store: store, leases: &leases{}}
+		var b backlog
+		look := func(full bool) int64 {
+			time.Sleep(houseEvery)
+			n, err := b.overdue(t.Context(), e, 0, time.Now(), 1000, 200, full)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		for range 60 {
+			if n := look(false); n != 500 {
+				t.Fatalf("%d overdue; want 500", n)
+			}
+		}
+		if store.counts < 60/6 || store.counts > 60/5+1 {
+			t.Errorf("counted %d times in a minute, a tenth of a second each; want a fiftieth of the time", store.counts)
+		}
+
+		look(false)
+		before := store.counts
+		for look(false); store.counts == before; look(false) { // just counted
+		}
+		before = store.counts
+		e.moved.added.Add(600)
+		store.overdue = 1100
+		if n := look(false); n != 1000 || store.counts != before+1 {
+			t.Errorf("%d overdue after 600 more, counted %d times; want 1000 at once", n, store.counts-before)
+		}
+		e.moved.attempted.Add(950)
+		store.overdue = 150
+		if n := look(true); n != 150 || store.counts != before+2 {
+			t.Errorf("%d overdue after 950 attempts, counted %d times; want 150 at once", n, store.counts-before)
+		}
+	})
+}

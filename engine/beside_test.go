@@ -1,0 +1,167 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// A task that is added with a document is attempted at once, and is not there at all
+// where the document is another by now, or the task is wrong.
+func TestAddWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		r := &receiver{answer: accept}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Schedule: "0s, 1h"})
+		defer stop()
+		start := time.Now()
+		doc := func(value string, was []byte) []bellman.Doc {
+			return []bellman.Doc{{Kind: "k", Name: "n", Value: []byte(value), Was: was}}
+		}
+		if err := e.AddWith(t.Context(), doc("1", []byte{}), &bellman.Task{Queue: "q", Key: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := r.times(); len(got) != 1 || got[0].Sub(start) > time.Millisecond {
+			t.Errorf("attempted at %v; want at once, %v", got, start)
+		}
+		if err := e.AddWith(t.Context(), doc("2", []byte{}), &bellman.Task{Queue: "q", Key: "b"}); !errors.Is(err, bellman.ErrConflict) {
+			t.Errorf("AddWith where there is a document: %v; want a conflict", err)
+		}
+		var invalid *bellman.Invalid
+		if err := e.AddWith(t.Context(), doc("2", []byte("1")), &bellman.Task{Queue: "other", Key: "b"}); !errors.As(err, &invalid) {
+			t.Errorf("AddWith for a queue that is none: %v; want an *Invalid", err)
+		}
+		if d, err := store.Doc(t.Context(), "k", "n"); string(d.Value) != "1" || err != nil {
+			t.Errorf("the document is %s, %v; want 1", d.Value, err)
+		}
+		if err := e.AddWith(t.Context(), doc("2", []byte("1")), &bellman.Task{Queue: "q", Key: "a"}); err != nil {
+			t.Errorf("AddWith of a task that is there: %v; want nil", err)
+		}
+		time.Sleep(time.Second)
+		if got := r.times(); len(got) != 1 {
+			t.Errorf("%d attempts; want those of the one task", len(got))
+		}
+		if _, err := store.Lookup(t.Context(), "q", "b"); !errors.Is(err, bellman.ErrNotFound) {
+			t.Errorf("the task beside a document that was not written: %v; want none", err)
+		}
+	})
+}
+
+// Of two nodes that do the same at once with a document, one does it, and the task of
+// the other is nowhere.
+func TestAddWithRaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, r := newCrew(t), &receiver{answer: accept}
+		q := engine.Queue{Name: "q", Handler: r}
+		nodes := []*member{c.start("a", q), c.start("b", q)}
+		time.Sleep(20 * time.Second)
+		was := []byte{}
+		for round := range 20 {
+			value := fmt.Appendf(nil, "%d", round)
+			var errs [2]error
+			var group sync.WaitGroup
+			for i, m := range nodes {
+				group.Go(func() {
+					task := &bellman.Task{Queue: "q", Key: fmt.Sprint(round, "/", i)}
+					errs[i] = m.AddWith(t.Context(), []bellman.Doc{{Kind: "k", Name: "n", Value: value, Was: was}}, task)
+				})
+			}
+			group.Wait()
+			won := 0
+			for i, err := range errs {
+				_, there := c.store.Lookup(t.Context(), "q", fmt.Sprint(round, "/", i))
+				switch {
+				case err == nil && there == nil:
+					won++
+				case !errors.Is(err, bellman.ErrConflict) || !errors.Is(there, bellman.ErrNotFound):
+					t.Errorf("round %d: AddWith() at node %d = %v, and Lookup() = %v; want both, or a conflict and no task", round, i, err, there)
+				}
+			}
+			if won != 1 {
+				t.Fatalf("round %d: %d nodes wrote the document, want one", round, won)
+			}
+			was = value
+		}
+		time.Sleep(5 * time.Second)
+		for _, m := range nodes {
+			m.stop()
+		}
+		if got := len(r.times()); got != 20 {
+			t.Errorf("%d attempts, want one of each round's task", got)
+		}
+	})
+}
+
+// A hanging store says nothing for a while when it commits.
+type hanging struct {
+	*memory.Store
+	takes time.Duration
+}
+
+func (s *hanging) Commit(ctx context.Context, b *bellman.Batch) error {
+	time.Sleep(s.takes)
+	return s.Store.Commit(ctx, b)
+}
+
+// How slow commits are is said of the latest minute, and of the one that is not over.
+func TestSlowCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hanging{Store: memory.New(), takes: 3 * time.Second}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: &receiver{answer: accept}})
+		defer stop()
+		slow := func(want time.Duration) {
+			t.Helper()
+			if got := e.Gauges(t.Context()).SlowCommit; got < want || got > want+want/2 {
+				t.Errorf("SlowCommit = %v; want about %v", got, want)
+			}
+		}
+		slow(0)
+		added := make(chan bellman.Added)
+		go func() { added <- e.Add(t.Context(), &bellman.Task{Queue: "q", Delay: time.Hour})[0] }()
+		time.Sleep(2 * time.Second)
+		slow(2 * time.Second)
+		if a := <-added; a.Err != nil {
+			t.Fatal(a.Err)
+		}
+		time.Sleep(40 * time.Second)
+		slow(3 * time.Second)
+		time.Sleep(40 * time.Second)
+		slow(0)
+	})
+}
+
+// Tasks that fail are counted for an hour, queue by queue.
+func TestFailedHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		r := &receiver{answer: always(bellman.Verdict{Next: bellman.GiveUp, Result: bellman.Refused})}
+		e, stop := run(t, store, engine.Queue{Name: "a", Handler: r}, engine.Queue{Name: "b", Handler: &receiver{answer: accept}})
+		defer stop()
+		failed := func(a, b int64) {
+			t.Helper()
+			f, err := e.Figures(t.Context(), bellman.FiguresAsk{Queues: true})
+			if err != nil || len(f.Queues) != 2 || f.Queues[0].FailedHour != a || f.Queues[1].FailedHour != b {
+				t.Errorf("Figures = %+v, %v; want %d and %d failed", f.Queues, err, a, b)
+			}
+		}
+		add(t, e, &bellman.Task{Queue: "a"})
+		add(t, e, &bellman.Task{Queue: "b"})
+		time.Sleep(30 * time.Minute)
+		add(t, e, &bellman.Task{Queue: "a"})
+		time.Sleep(29 * time.Minute)
+		failed(2, 0)
+		time.Sleep(3 * time.Minute)
+		failed(1, 0)
+		time.Sleep(30 * time.Minute)
+		failed(0, 0)
+	})
+}

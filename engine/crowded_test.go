@@ -1,0 +1,60 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// A flood shuts the intake when it crosses the mark, not with the next look a second
+// later, also where most of it waits on disk; and what is attempted opens it again.
+func TestFloodShutsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const high = 6000 // more than one line has in memory
+		gate := make(chan struct{})
+		q := engine.Queue{Name: "q", Handler: bellman.HandlerFunc(func(ctx context.Context, _ *bellman.Task, _ int) bellman.Verdict {
+			select {
+			case <-gate:
+			case <-ctx.Done():
+			}
+			return bellman.Verdict{Next: bellman.Succeed}
+		}), Timeout: 10 * time.Minute}
+		e, err := engine.New(engine.Options{Store: memory.New(), Queues: []engine.Queue{q}, Node: "n", Flow: engine.Flow{High: high, Low: high / 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(ctx) }()
+		time.Sleep(5*time.Second + 100*time.Millisecond)
+		for taken := 0; e.Intake().Open; taken += 500 {
+			tasks := make([]*bellman.Task, 500)
+			for i := range tasks {
+				tasks[i] = &bellman.Task{Queue: "q"}
+			}
+			for _, a := range e.Take(ctx, tasks...) {
+				if a.Err != nil {
+					t.Fatal(a.Err)
+				}
+			}
+			time.Sleep(10 * time.Millisecond)
+			if taken > 2*high {
+				t.Fatalf("%d tasks wait, the mark is %d, and the intake is open", taken, high)
+			}
+		}
+		close(gate)
+		time.Sleep(10 * time.Second)
+		if i := e.Intake(); !i.Open {
+			t.Errorf("when all had been attempted: %+v", i)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

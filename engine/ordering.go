@@ -1,0 +1,251 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Tasks of one queue that have the same ordering key are a chain: each is attempted
+// only after the one before it has ended. The store knows the order. Whoever owns a
+// task asks for its turn just before an attempt; a task whose turn it is not is set
+// aside, and brought back when the one before it ends (see passing.go).
+//
+// All tasks of a chain go to one shard, so that one node has them all, unless the
+// limits of their queue put their endpoints elsewhere, or were changed. The store's
+// order holds then too.
+
+// A chain names the tasks of an ordering key.
+type chain struct{ queue, key string }
+
+func chainOf(t *bellman.Task) chain { return chain{t.Queue, t.OrderingKey} }
+
+// How long a task waits before it asks again for its turn, although it is told when it
+// comes: a fourth of how long it has waited already, within these.
+const (
+	minTurn = 30 * time.Second
+	maxTurn = 5 * time.Minute
+)
+
+// waiting is what a task is set aside for.
+type waiting struct {
+	before bellman.ID // the first of its chain, as far as is known
+}
+
+// itsTurn reports whether an item may be attempted as far as the order of its chain
+// goes. If not, what was to be done is done: the task was ended, for it is superseded,
+// or set aside.
+func (e *Engine) itsTurn(it *item) bool {
+	t := it.task
+	turn, err := e.store.Turn(e.attempts, t.Queue, t.OrderingKey, t.ID)
+	if err == nil && !turn.Before.IsZero() && turn.SupersededBy.IsZero() && t.Supersedes {
+		if err = e.endBefore(e.attempts, t); err == nil {
+			turn, err = e.store.Turn(e.attempts, t.Queue, t.OrderingKey, t.ID)
+		}
+	}
+	switch {
+	case errors.Is(err, bellman.ErrNotFound): // it has ended, most probably
+		e.await(it, nil, minTurn)
+		return false
+	case err != nil:
+		if e.attempts.Err() == nil {
+			e.log.Error("whose turn it is cannot be read", "task", t.ID, "queue", t.Queue, "err", err)
+		}
+		e.hand.drop(true, it)
+		return false
+	case !turn.SupersededBy.IsZero():
+		if ended, err := e.endSuperseded(e.attempts, chainOf(t), t.ID); !ended {
+			if err != nil {
+				e.log.Error("a superseded task cannot be ended", "task", t.ID, "queue", t.Queue, "err", err)
+			}
+			e.hand.drop(true, it)
+		}
+		return false
+	case !turn.Before.IsZero():
+		if t.Supersedes {
+			e.hand.inTurn(chainOf(t)) // what is in flight is superseded when it lands
+		}
+		e.awaitTurn(it, turn.Before)
+		return false
+	}
+	if t.Trigger != bellman.BySchedule { // perhaps it was pending again only after one behind it was attempted
+		if wait := e.besides(t); wait > 0 {
+			e.await(it, nil, wait)
+			return false
+		}
+	}
+	other, ok := e.hand.beginTurn(it)
+	if !ok && !other.IsZero() {
+		e.awaitTurn(it, other)
+	}
+	return ok
+}
+
+// besides is how long another node may still need for an attempt of a task behind one,
+// which is the first of its chain. Between them are only such as were sent again too.
+func (e *Engine) besides(t *bellman.Task) time.Duration {
+	page, err := e.store.Ordered(e.attempts, t.Queue, t.OrderingKey, supersedePage)
+	if err != nil {
+		return 0
+	}
+	for _, id := range page {
+		if id == t.ID {
+			continue
+		}
+		next, err := e.store.Task(e.attempts, id)
+		now := e.clock.now()
+		switch {
+		case err != nil || next.State != bellman.Pending:
+		case announced(next, now):
+			return next.Look.Sub(now)
+		case next.Attempts == 0 && next.Trigger == bellman.BySchedule:
+			return 0 // nor were those behind it attempted
+		}
+	}
+	return 0
+}
+
+// awaitTurn sets a task aside until it is told that its turn may have come.
+func (e *Engine) awaitTurn(it *item, before bellman.ID) {
+	wait := min(max(e.clock.now().Sub(it.task.Due)/4, minTurn), maxTurn)
+	wait += time.Duration(rand.Int64N(int64(wait / 2)))
+	e.await(it, &waiting{before}, wait)
+}
+
+// await sets a task aside for a while. A schedule that has not begun begins when the
+// turn comes, and ages count from there.
+func (e *Engine) await(it *item, waits *waiting, wait time.Duration) {
+	if !e.hand.setAside(it) {
+		return
+	}
+	t, now := it.task, e.clock.now()
+	to := t.Status
+	to.Look = roundUp(now.Add(wait))
+	to.Updated = now
+	beginAt(&to, now)
+	e.layAside(it, to, waits)
+}
+
+// beginAt makes a schedule of which nothing was attempted yet begin no earlier than now.
+func beginAt(st *bellman.Status, now time.Time) {
+	if st.Step == 0 && st.Attempts == 0 {
+		st.Began = later(st.Began, now.Truncate(time.Millisecond))
+	}
+}
+
+// dueInTurn is when a task's attempt was allowed to start: it is not late because it
+// waited for its turn.
+func dueInTurn(t *bellman.Task, now time.Time) time.Time {
+	if t.OrderingKey != "" && t.Step == 0 && t.Attempts == 0 && !t.Began.After(now) {
+		return later(t.Due, t.Began)
+	}
+	return t.Due
+}
+
+// beginTurn notes that an item is about to be attempted. It is not if it is out of the
+// hand, or another of its chain is being attempted, which is returned then.
+func (h *hand) beginTurn(it *item) (other bellman.ID, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if it.gone {
+		return other, false
+	}
+	c := chainOf(it.task)
+	if by := h.attempted[c]; by != nil {
+		by.awaited = true
+		return by.ID, false
+	}
+	h.attempted[c], it.chain = it, c
+	return other, true
+}
+
+// endTurn notes that an item is not in flight any more, if it was. Call it with mu held.
+func (h *hand) endTurn(it *item) {
+	if it.chain == (chain{}) || h.attempted[it.chain] != it {
+		return
+	}
+	delete(h.attempted, it.chain)
+	if it.awaited {
+		h.freed(it.chain)
+	}
+}
+
+// inTurn reports whether a task of a chain is being attempted: then somebody is told
+// when it lands.
+func (h *hand) inTurn(c chain) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	it := h.attempted[c]
+	if it == nil {
+		return false
+	}
+	it.awaited = true
+	return true
+}
+
+// errKeep says that a task is to be left as it is.
+var errKeep = errors.New("left as it is")
+
+// otherClock is by how much the clocks of two nodes may differ, and more.
+const otherClock = 2 * time.Second
+
+// endSuperseded ends a task that a later one of its chain supersedes, unless it is
+// being attempted, or may be by another node. One that had ended before an attempt was
+// asked for by hand becomes again what it was.
+func (e *Engine) endSuperseded(ctx context.Context, c chain, id bellman.ID) (ended bool, err error) {
+	_, err = e.moveAlways(ctx, id, "supersede", func(change *bellman.Change, t *bellman.Task, now time.Time) error {
+		away := !e.leases.holds(t.Shard) && !t.Look.After(now.Add(otherClock))
+		if t.State.Ended() || announced(t, now) || away || e.hand.flying(id) {
+			return errKeep
+		}
+		turn, err := e.store.Turn(ctx, c.queue, c.key, id)
+		switch {
+		case err != nil:
+			return err
+		case turn.SupersededBy.IsZero():
+			return errKeep
+		}
+		if t.Before != nil && t.Before.State.Ended() { // it is asked for by hand once more: it stays what it was
+			change.To = beneath(change.To)
+			return nil
+		}
+		change.To = end(t.Status, bellman.Cancelled, bellman.ReasonSuperseded, now)
+		return nil
+	})
+	if errors.Is(err, errKeep) || errors.Is(err, bellman.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// supersedePage is how many tasks are read at once that one supersedes.
+const supersedePage = 100
+
+// endBefore ends the tasks before one that supersedes them. Those that cannot be ended
+// now it leaves.
+func (e *Engine) endBefore(ctx context.Context, t *bellman.Task) error {
+	c := chainOf(t)
+	for {
+		page, err := e.store.Ordered(ctx, c.queue, c.key, supersedePage)
+		if err != nil {
+			return err
+		}
+		some := false
+		for _, id := range page {
+			if id == t.ID {
+				return nil
+			}
+			ended, err := e.endSuperseded(ctx, c, id)
+			if err != nil {
+				return err
+			}
+			some = some || ended
+		}
+		if !some {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+)
+
+// A shop is what receives the attempts of tasks with ordering keys, and holds them
+// against the order in which the tasks were added.
+type shop struct {
+	c   *crew
+	rnd *rand.Rand
+
+	mu     sync.Mutex
+	wares  map[bellman.ID]*ware
+	flying map[string]*trip // by ordering key
+	lost   map[string]int   // how often nodes are cut off, whose end is not over: nobody knows what they do
+	events []string         // what happened to nodes and in attempts
+	faults []string
+}
+
+// A trip is an attempt that is being made.
+type trip struct {
+	id   bellman.ID
+	node string
+}
+
+// A ware is one task, as its caller and its receiver know it.
+type ware struct {
+	key        string // its ordering key
+	nth        int    // of its key, in the order in which adds were answered
+	supersedes bool
+	resent     bool
+	attempts   int
+	hand       time.Time // when somebody last did something to it
+}
+
+// told is what is known of a task.
+func (s *shop) told(id bellman.ID) string {
+	is, err := s.c.store.Task(context.Background(), id)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%v (%+v: %v %q, due %v, shard %d)", id, s.wares[id], is.State, is.Reason, is.Due, is.Shard)
+}
+
+// event notes what happened. Call it with mu held.
+func (s *shop) event(format string, args ...any) {
+	s.events = append(s.events, time.Now().Format("04:05.000 ")+fmt.Sprintf(format, args...))
+}
+
+func (s *shop) fault(format string, args ...any) {
+	s.faults = append(s.faults, fmt.Sprintf(format, args...))
+}
+
+// Attempt takes a while and ends in any way. No attempt may be made while one of the
+// same key is, nor before those ahead of it have ended, nor of one that was superseded.
+func (s *shop) attempt(ctx context.Context, node string, t *bellman.Task) bellman.Verdict {
+	s.mu.Lock()
+	key, mine := t.OrderingKey, &trip{id: t.ID, node: node}
+	lost := s.lost[node] > 0
+	s.event("%s attempts %v of %s, lost %t", node, t.ID, key, lost)
+	defer func() {
+		s.mu.Lock()
+		s.event("%s has attempted %v", node, t.ID)
+		s.mu.Unlock()
+	}()
+	other := s.flying[key]
+	switch {
+	case other == nil || lost:
+	case other.id == t.ID: // it was asked for again, which is another promise
+	case other.node != node && s.wares[other.id] != nil && time.Since(s.wares[other.id].hand) < 15*time.Second:
+		// It was ended or asked for by hand while its shard went from one node to another:
+		// nobody knows then that the attempt of the first is still in flight.
+	default:
+		s.fault("%v is attempted by %s while %v is by %s, of the same key", s.told(t.ID), node, s.told(other.id), other.node)
+	}
+	if !lost {
+		s.flying[key] = mine
+	}
+	if w := s.wares[t.ID]; w != nil && !lost { // else its add was not answered yet
+		w.attempts++
+		for id, other := range s.wares {
+			if other.key != key || other == w {
+				continue
+			}
+			is, err := s.c.store.Task(context.Background(), id)
+			switch {
+			case err != nil:
+				s.fault("%v: %v", id, err)
+			case other.nth < w.nth && !is.State.Ended() && !other.resent:
+				s.fault("%v (%d of %s) is attempted before %v (%d) has ended", t.ID, w.nth, key, id, other.nth)
+			}
+		}
+		if is, err := s.c.store.Task(context.Background(), t.ID); err != nil || is.WasSuperseded() {
+			s.fault("%v, which was superseded, is attempted (%v)", t.ID, err)
+		}
+	}
+	took := time.Duration(s.rnd.IntN(300)) * time.Millisecond
+	if s.rnd.IntN(20) == 0 {
+		took = 4 * time.Second
+	}
+	end := s.rnd.IntN(10)
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		if s.flying[key] == mine {
+			delete(s.flying, key)
+		}
+		s.mu.Unlock()
+	}()
+	select {
+	case <-ctx.Done():
+	case <-time.After(took):
+	}
+	switch {
+	case end < 4:
+		return bellman.Verdict{Next: bellman.Succeed}
+	case end < 5:
+		return bellman.Verdict{Next: bellman.GiveUp}
+	case end < 7:
+		return bellman.Verdict{Result: bellman.Unreachable}
+	}
+	return bellman.Verdict{Result: bellman.Refused}
+}
+
+// byHand says that somebody does something to a task.
+func (s *shop) byHand(id bellman.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.event("%v is changed by hand", id)
+	s.wares[id].hand = time.Now()
+}
+
+// lose says that a node is cut off. What it has in flight may be made again beside it.
+func (s *shop) lose(node string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost[node]++
+	s.event("%s is lost", node)
+	maps.DeleteFunc(s.flying, func(_ string, t *trip) bool { return t.node == node })
+}
+
+func (s *shop) find(node string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost[node]--
+	s.event("%s is found", node)
+}
+
+// Whatever callers and people do, and while nodes come, go and lose the store: tasks
+// of one key go out one after the other in their order, and none waits for ever.
+func TestOrderHolds(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { holdOrder(t, seed) })
+		})
+	}
+}
+
+func holdOrder(t *testing.T, seed uint64) {
+	c := newCrew(t)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	s := &shop{c: c, rnd: rand.New(rand.NewPCG(seed, 2)), wares: make(map[bellman.ID]*ware), flying: make(map[string]*trip), lost: make(map[string]int)}
+	c.deaf = seed%3 == 2
+	queue := engine.Queue{Name: "q", Schedule: "0s, 1s*3, 5s*2", Timeout: 10 * time.Second}
+	if seed%2 == 1 {
+		queue.Concurrency = 40 // in pieces, which some shards have
+	}
+	names := []string{"a", "b", "c"}
+	nodes := make(map[string]*member)
+	start := func(name string) {
+		queue.Handler = bellman.HandlerFunc(func(ctx context.Context, t *bellman.Task, _ int) bellman.Verdict { return s.attempt(ctx, name, t) })
+		nodes[name] = c.start(name, queue)
+	}
+	for _, name := range names {
+		start(name)
+	}
+	time.Sleep(10 * time.Second)
+	ids := make(map[string][]bellman.ID)
+	for step := range 600 {
+		m := nodes[names[rnd.IntN(3)]]
+		key := fmt.Sprint("k", rnd.IntN(12))
+		some := ids[key]
+		switch n := rnd.IntN(100); {
+		case n < 60:
+			task := &bellman.Task{Queue: "q", OrderingKey: key, Supersedes: rnd.IntN(8) == 0, Delay: time.Duration(rnd.IntN(4)-2) * 500 * time.Millisecond}
+			added := m.Add(t.Context(), task)[0]
+			if added.Err != nil {
+				continue // it stops, or is cut off: nothing was answered
+			}
+			s.mu.Lock()
+			s.wares[added.ID] = &ware{key: key, nth: len(some), supersedes: task.Supersedes}
+			s.mu.Unlock()
+			ids[key] = append(some, added.ID)
+		case n < 66 && len(some) > 0:
+			id := some[rnd.IntN(len(some))]
+			s.byHand(id)
+			_, _ = m.Cancel(t.Context(), id, bellman.By{})
+		case n < 72 && len(some) > 0:
+			id := some[rnd.IntN(len(some))]
+			s.byHand(id)
+			s.mu.Lock()
+			s.wares[id].resent = true // from now on it may go at any time, one at a time
+			s.mu.Unlock()
+			mode := []bellman.ResendMode{bellman.ResendOnce, bellman.ResendRestart}[rnd.IntN(2)]
+			if task := get(t, c.store, id); task.WasSuperseded() {
+				if _, err := m.Resend(t.Context(), id, mode, bellman.By{}); err == nil {
+					t.Errorf("Resend of one that was superseded: no error")
+				}
+			} else {
+				_, err := m.Resend(t.Context(), id, mode, bellman.By{})
+				if err != nil && !errors.Is(err, bellman.ErrConflict) && !errors.Is(err, bellman.ErrClosed) && !errors.Is(err, errCut) {
+					t.Errorf("Resend: %v", err)
+				}
+			}
+		case n < 75 && len(some) > 0:
+			id := some[rnd.IntN(len(some))]
+			s.byHand(id)
+			_, _ = m.Complete(t.Context(), id, "", bellman.By{})
+		case n < 78 && step > 50: // it stops and starts
+			name := names[rnd.IntN(3)]
+			nodes[name].stop()
+			start(name)
+		case n < 79 && step > 50 && step < 500: // it loses the store for longer than its leases last
+			name := names[rnd.IntN(3)]
+			if m := nodes[name]; !m.store.cut.Load() {
+				s.lose(name)
+				m.store.cut.Store(true)
+				go func() {
+					time.Sleep(12 * time.Second)
+					m.store.cut.Store(false)
+					time.Sleep(12 * time.Second) // what it had begun is over
+					s.find(name)
+				}()
+			}
+		}
+		time.Sleep(time.Duration(rnd.IntN(200)) * time.Millisecond)
+	}
+	time.Sleep(time.Hour)
+	for key, some := range ids {
+		for i, id := range some {
+			if task := get(t, c.store, id); !task.State.Ended() {
+				turn, err := c.store.Turn(t.Context(), "q", key, id)
+				t.Errorf("%d of %s, %v, has not ended: %+v, %+v, %v", i, key, id, task.Status, turn, err)
+			}
+		}
+		if left, err := c.store.Ordered(t.Context(), "q", key, 10); len(left) > 0 || err != nil {
+			t.Errorf("%s has places left: %v, %v", key, left, err)
+			for i, id := range some {
+				log, err := c.store.Attempts(t.Context(), id, 0, 100)
+				is := get(t, c.store, id)
+				t.Logf("%d of %s: %v, trigger %v, began %v, look %v, finished %v, %v", i, key, is.State, is.Trigger, is.Began, is.Look, is.Finished, err)
+				for _, a := range log {
+					t.Logf("    %+v", a)
+				}
+			}
+		}
+	}
+	for _, m := range nodes {
+		m.stop()
+	}
+	slices.Sort(s.faults)
+	for _, f := range slices.Compact(s.faults)[:min(10, len(slices.Compact(s.faults)))] {
+		t.Error(f)
+	}
+	if len(s.faults) > 0 {
+		t.Log("what happened:\n" + strings.Join(s.events, "\n"))
+	}
+	superseded, attempted := 0, 0
+	for id, w := range s.wares {
+		attempted += w.attempts
+		if is := get(t, c.store, id); is.WasSuperseded() {
+			superseded++
+		}
+	}
+	t.Logf("seed %d: %d tasks, %d attempts, %d superseded", seed, len(s.wares), attempted, superseded)
+	if len(s.wares) < 200 || attempted < 100 || superseded < 5 {
+		t.Errorf("too little happened")
+	}
+}

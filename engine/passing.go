@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// When a task of a chain has ended, at whatever node that was committed, that node
+// brings back the one whose turn it is then. What is missed, because a node died in
+// between or the store failed, is found when that task looks again (minTurn).
+
+// passers is how many chains are seen to at once.
+const passers = 8
+
+const passTimeout = 10 * time.Second
+
+// An order is the chains in which the turn may pass to another task.
+type order struct {
+	lane *lane // expects what is still to be done
+
+	mu     sync.Mutex
+	chains map[chain]passing
+	wake   chan struct{} // one for each that can sleep
+	closed bool
+}
+
+// A passing says what happened in a chain.
+type passing struct {
+	unless     bellman.ID // nothing is to be done while this is the first; zero: there is, whoever it is
+	superseded bool       // there is a task that supersedes others
+}
+
+// push notes that something is to be done in a chain.
+func (o *order) push(c chain, p passing) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return
+	}
+	if old, ok := o.chains[c]; ok {
+		if old.unless != p.unless {
+			p.unless = bellman.ID{}
+		}
+		p.superseded = p.superseded || old.superseded
+	} else {
+		o.lane.expect()
+	}
+	o.chains[c] = p
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take waits for something to do; false: there will be nothing more.
+func (o *order) take() (c chain, p passing, ok bool) {
+	for {
+		o.mu.Lock()
+		for c, p = range o.chains {
+			delete(o.chains, c)
+			o.mu.Unlock()
+			return c, p, true
+		}
+		closed := o.closed
+		o.mu.Unlock()
+		if closed {
+			return c, p, false
+		}
+		<-o.wake
+	}
+}
+
+// close ends take, once nothing is left.
+func (o *order) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	close(o.wake)
+}
+
+// passOn notes what a flight of an ordering key means for the others of its chain. Call
+// it with the hand's mutex held.
+func (e *Engine) passOn(f *flight) {
+	switch {
+	case f.task.OrderingKey == "":
+	case f.change.To.State.Ended():
+		e.order.push(chainOf(f.task), passing{})
+	case f.waits != nil: // who it waits for may have ended before this was committed
+		e.order.push(chainOf(f.task), passing{unless: f.waits.before})
+	}
+}
+
+// passAll is a goroutine that sees to chains, until the engine has stopped.
+func (e *Engine) passAll() {
+	for {
+		c, p, ok := e.order.take()
+		if !ok {
+			return
+		}
+		ctx, cancel := context.WithTimeout(e.patience, passTimeout)
+		if err := e.pass(ctx, c, p); err != nil && e.patience.Err() == nil && !errors.Is(err, bellman.ErrClosed) {
+			e.log.Warn("a task whose turn has come is told later", "queue", c.queue, "ordering_key", c.key, "err", err)
+		}
+		cancel()
+		e.lane.finish(1)
+	}
+}
+
+// pass brings back the first task of a chain, if it was set aside.
+func (e *Engine) pass(ctx context.Context, c chain, p passing) error {
+	if p.superseded {
+		if err := e.endAllSuperseded(ctx, c); err != nil {
+			return err
+		}
+	}
+	if e.hand.inTurn(c) {
+		return nil
+	}
+	first, err := e.store.Ordered(ctx, c.queue, c.key, 1)
+	if err != nil || len(first) == 0 || first[0] == p.unless {
+		return err
+	}
+	_, err = e.moveAlways(ctx, first[0], "bring back", func(change *bellman.Change, t *bellman.Task, now time.Time) error {
+		switch {
+		case t.State.Ended(), !t.Look.After(now), !t.Look.After(t.Due): // it is on its way, or not due
+			return errKeep
+		case announced(t, now), e.hand.flying(t.ID), e.parked(ctx, t):
+			return errKeep
+		}
+		change.To.Look = later(now, t.Due) // who moved its look may have had another clock
+		beginAt(&change.To, now)
+		return nil
+	})
+	if errors.Is(err, errKeep) || errors.Is(err, bellman.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// endAllSuperseded ends what is superseded in a chain, as far as that can be done now.
+func (e *Engine) endAllSuperseded(ctx context.Context, c chain) error {
+	for {
+		page, err := e.store.Ordered(ctx, c.queue, c.key, supersedePage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		turn, err := e.store.Turn(ctx, c.queue, c.key, page[0])
+		if errors.Is(err, bellman.ErrNotFound) {
+			continue // it has just ended
+		}
+		if err != nil || turn.SupersededBy.IsZero() { // then nobody is
+			return err
+		}
+		some := false
+		for _, id := range page {
+			ended, err := e.endSuperseded(ctx, c, id)
+			if err != nil {
+				return err
+			}
+			some = some || ended
+		}
+		if !some {
+			return nil
+		}
+	}
+}

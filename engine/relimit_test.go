@@ -1,0 +1,42 @@
+package engine_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// What was set aside because of a low rate goes out soon after the rate was raised,
+// and not only at its look, minutes later.
+func TestRaisedRateHoldsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const tasks, wait = 4600, 8 * time.Second
+		store, r := memory.New(), &receiver{answer: accept}
+		q := engine.Queue{Name: "q", Handler: r, Schedule: "0s, 1h", Rate: 1.0 / 3600}
+		e, stop := run(t, store, q)
+		ids := make([]bellman.ID, tasks)
+		for i := range ids {
+			ids[i] = add(t, e, &bellman.Task{Queue: "q"})
+		}
+		time.Sleep(time.Minute)
+		stop()
+		if n := len(r.times()); n != 1 {
+			t.Fatalf("%d attempts at one in an hour; want 1", n)
+		}
+		e, stop = run(t, store, q) // which finds them on disk, and has no room for them
+		defer stop()
+		time.Sleep(time.Minute)
+		q.Rate = 1000
+		if err := e.SetQueues([]engine.Queue{q}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(wait)
+		if n := len(r.times()); n != tasks {
+			t.Errorf("%d attempts 8 s after the rate was raised; want %d", n, tasks)
+		}
+	})
+}

@@ -1,0 +1,193 @@
+package bellman_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// foreign are words of other programs, and values that stand for a reader's own, in
+// the guide's inline code. Whatever else stands there must be found in this tree.
+var foreign = []string{
+	"cp", "chmod 640", "fuser DIR/LOCK", "pg_isready", "mariadb-admin ping", "redis-cli ping", "chronyc tracking", "iostat -x 1", "top",
+	"ulimit -n", "getent hosts HOST", "openssl s_client -connect HOST:443", `env \| grep BELLMAN_`, `printf %s "$KEY" \| sha256sum`,
+	"systemctl status bellman", "systemctl disable --now bellman", "systemd-analyze security bellman",
+	"kubectl scale deployment/bellman --replicas=0", "ALTER DATABASE bellman RENAME TO bellman_old",
+	"pg_basebackup -D DIR -X stream -c fast", "archive_mode", "recovery_target_time", "--master-data=2", "redis.conf", "appendonly yes", "appendfsync always",
+	"X-Forwarded-For", "X-Forwarded-Proto", "ORDER/paid", "ORDER/refunded", "SUCCESS", "go test ./torture -run Restore",
+}
+
+// The guide names no command, flag, metric, setting, message or file that there is
+// not, and is the same in both languages but for its words.
+func TestGuide(t *testing.T) {
+	all := treeText(t)
+	commands, flags := commandLine(t)
+	spans := map[string][]string{}
+	for _, page := range []string{"docs/guide.md", "docs/zh/guide.md"} {
+		text := read(t, page)
+		blocks := fenced.FindAllString(text, -1)
+		for _, block := range blocks {
+			for line := range strings.Lines(block) {
+				if words, is := strings.CutPrefix(strings.TrimSpace(line), "bellman "); is {
+					words, _, _ = strings.Cut(words, " #")
+					checkCommand(t, page, words, commands, flags)
+				}
+			}
+		}
+		for _, span := range inlineCode.FindAllString(fenced.ReplaceAllString(text, ""), -1) {
+			span = strings.Trim(span, "`")
+			spans[page] = append(spans[page], span)
+			words, is := strings.CutPrefix(span, "bellman ")
+			switch {
+			case slices.Contains(foreign, span):
+			case is:
+				checkCommand(t, page, words, commands, flags)
+			case strings.HasPrefix(span, "bellman_"):
+				name := strings.TrimPrefix(strings.TrimPrefix(span, "bellman_"), "store_")
+				if !strings.Contains(all, `"`+name+`"`) && !strings.Contains(all, `"`+span+`"`) {
+					t.Errorf("%s names the metric %s, which there is not", page, span)
+				}
+			case regexp.MustCompile(`^(GET|POST|PUT|DELETE) /v1/`).MatchString(span):
+				if _, path, _ := strings.Cut(span, " "); !strings.Contains(all, `"`+path+`"`) {
+					t.Errorf("%s names %s, which there is not", page, span)
+				}
+			case strings.HasPrefix(span, "make "):
+				if target, is := strings.CutPrefix(span, "make "); is && !strings.Contains(read(t, "Makefile"), "\n"+target+":") {
+					t.Errorf("%s names %s, which there is not", page, span)
+				}
+			default:
+				if !strings.Contains(all, span) && !slices.ContainsFunc(parts(span), func(p string) bool { return strings.Contains(all, p) }) {
+					t.Errorf("%s quotes %q, which is nowhere in the code", page, span)
+				}
+			}
+		}
+		if n := len(blocks); n < 8 {
+			t.Errorf("%s has %d blocks of code", page, n)
+		}
+	}
+	english, chinese := read(t, "docs/guide.md"), read(t, "docs/zh/guide.md")
+	comment := regexp.MustCompile(`(?m) *(#|--) .*$`)
+	bare := func(text string) (blocks []string) {
+		for _, block := range fenced.FindAllString(text, -1) {
+			blocks = append(blocks, comment.ReplaceAllString(block, ""))
+		}
+		return blocks
+	}
+	if a, b := bare(english), bare(chinese); !slices.Equal(a, b) {
+		t.Errorf("the blocks of code differ between the languages:\n%q\n%q", a, b)
+	}
+	slices.Sort(spans["docs/guide.md"])
+	slices.Sort(spans["docs/zh/guide.md"])
+	for _, span := range slices.Compact(slices.Clone(spans["docs/guide.md"])) {
+		if !slices.Contains(spans["docs/zh/guide.md"], span) {
+			t.Errorf("docs/zh/guide.md does not have %q, as docs/guide.md does", span)
+		}
+	}
+	for _, span := range slices.Compact(slices.Clone(spans["docs/zh/guide.md"])) {
+		if !slices.Contains(spans["docs/guide.md"], span) {
+			t.Errorf("docs/guide.md does not have %q, as docs/zh/guide.md does", span)
+		}
+	}
+	for _, what := range []struct {
+		name string
+		of   *regexp.Regexp
+	}{{"headings", regexp.MustCompile(`(?m)^#+ `)}, {"rows", regexp.MustCompile(`(?m)^\| `)}, {"links", linked}} {
+		if a, b := len(what.of.FindAllString(english, -1)), len(what.of.FindAllString(chinese, -1)); a != b {
+			t.Errorf("docs/guide.md has %d %s, docs/zh/guide.md %d", a, what.name, b)
+		}
+	}
+	// Each figure of a table is in the same row of the other.
+	row, number := regexp.MustCompile(`(?m)^\| .*\|$`), regexp.MustCompile(`\d+(?:[,.]\d+)*`)
+	a, b := row.FindAllString(english, -1), row.FindAllString(chinese, -1)
+	for i := range min(len(a), len(b)) {
+		x, y := number.FindAllString(a[i], -1), number.FindAllString(b[i], -1)
+		slices.Sort(x)
+		slices.Sort(y)
+		if !slices.Equal(x, y) {
+			t.Errorf("the figures of these rows differ:\n%s\n%s", a[i], b[i])
+		}
+	}
+	if n := strings.Count(english[strings.Index(english, "## Troubleshooting"):], "\n| "); n < 20 {
+		t.Errorf("docs/guide.md has %d rows of symptoms; want 20 and more", n)
+	}
+}
+
+// parts are what of a span of code stands in the code by itself: the name of a
+// setting before its value.
+func parts(span string) []string {
+	if name, value, is := strings.Cut(span, ": "); is && regexp.MustCompile(`^[a-z_.]+$`).MatchString(name) && value != "" {
+		if _, last, nested := strings.Cut(name, "."); nested {
+			name = last
+		}
+		return []string{`"` + name + `"`, `name: "` + name, `.` + name + `"`}
+	}
+	return nil
+}
+
+// treeText is the code, and what is deployed and configured: all that runs.
+func treeText(t *testing.T) string {
+	t.Helper()
+	var text bytes.Buffer
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		in := func(dir string) bool { return strings.HasPrefix(filepath.ToSlash(file), dir+"/") }
+		if strings.HasSuffix(file, ".go") || strings.HasSuffix(file, ".lua") || in("deploy") || in("config/testdata") {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			text.Write(b)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// commandLine are the commands of the program, and all of their flags.
+func commandLine(t *testing.T) (commands, flags map[string]bool) {
+	t.Helper()
+	commands, flags = map[string]bool{"help": true}, map[string]bool{"help": true}
+	files, err := filepath.Glob("cmd/bellman/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text := read(t, file)
+		for _, m := range regexp.MustCompile(`(?:Use:\s+|stopCommand\()"([a-z-]+)`).FindAllStringSubmatch(text, -1) {
+			commands[m[1]] = true
+		}
+		for _, m := range regexp.MustCompile(`"([a-z][a-z-]*)", "`).FindAllStringSubmatch(text, -1) {
+			flags[m[1]] = true
+		}
+		for _, m := range regexp.MustCompile(`(?:String|Bool|Int|Duration)(?:Array)?(?:Var)?P?\((?:&\w+(?:\.\w+)*, )?"([a-z][a-z-]*)"`).FindAllStringSubmatch(text, -1) {
+			flags[m[1]] = true
+		}
+	}
+	return commands, flags
+}
+
+func checkCommand(t *testing.T, page, words string, commands, flags map[string]bool) {
+	t.Helper()
+	name, _, _ := strings.Cut(words, " ")
+	if !commands[name] {
+		t.Errorf("%s names bellman %s, which is no command", page, name)
+	}
+	for _, m := range regexp.MustCompile(`(?:^|\s)--([a-z-]+)`).FindAllStringSubmatch(words, -1) {
+		if !flags[m[1]] {
+			t.Errorf("%s: bellman %s: there is no flag --%s", page, words, m[1])
+		}
+	}
+}

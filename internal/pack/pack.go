@@ -1,0 +1,30 @@
+// Package pack reads and writes the rows of the stores: numbers of few bytes, texts with
+// their length before them, times in milliseconds. What stands in a row, and in which
+// order, is each store's own.
+package pack
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+)
+
+// ErrCorrupt is what a row says that cannot be read back.
+var ErrCorrupt = errors.New("row is cut short or of an unknown format")
+
+// Text appends a length and as many bytes.
+func Text[T string | []byte](b []byte, s T) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// Time appends t, cut to milliseconds, as its distance from a base in Unix ms, so that
+// times near that are short. The zero time is one byte, whatever the base.
+func Time(b []byte, t time.Time, base int64) []byte {
+	if t.IsZero() {
+		return append(b, 0)
+	}
+	return binary.AppendVarint(append(b, 1), t.UnixMilli()-base)
+}
+
+// FromMilli is the reverse of UnixMilli, for the zero time too.
+func FromMilli(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

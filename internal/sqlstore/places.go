@@ -1,0 +1,212 @@
+package sqlstore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// places are what a commit must know to put new tasks behind those of their ordering
+// keys that are pending. It is read before the transaction, or in it: who was
+// committed before the commit was asked for is seen either way.
+type places struct {
+	now  int64                // the database's clock, in µs
+	last map[named]int64      // the last place of each ordering key that has any
+	nth  map[bellman.ID]int64 // which of this commit's own a task is
+}
+
+// read reads what there is to know of the tasks that b may add; nothing if none has an
+// ordering key.
+func (p *places) read(b *bellman.Batch) []*Statement {
+	return p.of(func(yield func(*bellman.Add) bool) {
+		for a := range pointers(b.Adds) {
+			if !yield(a) {
+				return
+			}
+		}
+		for i := range b.Changes {
+			for a := range pointers(b.Changes[i].Follow) {
+				if !yield(a) {
+					return
+				}
+			}
+		}
+	})
+}
+
+func (p *places) of(adds iter.Seq[*bellman.Add]) []*Statement {
+	var queues, keys [][]byte
+	var seen map[named]bool
+	for a := range adds {
+		name := named{a.Task.Queue, a.Task.OrderingKey}
+		if name.key == "" {
+			continue
+		}
+		if seen == nil {
+			seen, p.nth = map[named]bool{}, map[bellman.ID]int64{}
+		}
+		p.nth[a.Task.ID] = int64(len(p.nth))
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		queues, keys = append(queues, []byte(name.queue)), append(keys, []byte(name.key))
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	p.last = map[named]int64{}
+	return []*Statement{
+		{Name: "read the clock", Text: `SELECT {micros}`, Each: func(r Row) error { return r.Scan(&p.now) }},
+		{Name: "read last places", Text: `SELECT k.a, k.b, ` + lastPlace(0) + `, ` + lastPlace(1) + ` FROM (????) k`,
+			Args: []any{queues, keys}, Each: func(r Row) error {
+				var queue, key []byte
+				var plain, superseding int64
+				if err := r.Scan(&queue, &key, &plain, &superseding); err != nil {
+					return err
+				}
+				p.last[named{string(queue), string(key)}] = max(plain, superseding)
+				return nil
+			}},
+	}
+}
+
+// lastPlace is the last place of an ordering key's tasks that supersede, or that do
+// not; 0: there are none. It is an end of the index, however many tasks there are.
+func lastPlace(supersedes int64) string {
+	return fmt.Sprintf(`COALESCE((SELECT o.seq FROM bellman_order o WHERE o.queue = k.a AND o.ordering_key = k.b AND o.supersedes = %d ORDER BY o.seq DESC LIMIT 1), 0)`, supersedes)
+}
+
+// take returns the place of a new task: behind all that were there, and behind those
+// that stand before it in its batch. 0: it needs none.
+func (p *places) take(t *bellman.Task) int64 {
+	if t.OrderingKey == "" || t.State.Ended() {
+		return 0
+	}
+	return max(p.now, p.last[named{t.Queue, t.OrderingKey}]+1) + p.nth[t.ID]
+}
+
+// placeWrites gives up the places of tasks that this commit ends, and gives places to
+// those that are new, or pending again.
+func (g *stage) placeWrites() (writes []*Statement) {
+	var gone, ids []bellman.ID
+	var goneKeys, queues, keys [][]byte
+	var supersede, seqs []int64
+	for _, id := range g.order {
+		c := g.current[id]
+		if c.order == nil || c.status == nil {
+			continue
+		}
+		was, is := c.there && !c.state.Ended(), !c.in.Ended()
+		switch {
+		case was == is:
+		case was:
+			gone, goneKeys = append(gone, id), append(goneKeys, []byte(c.order.Key))
+		default:
+			ids, seqs, supersede = append(ids, id), append(seqs, c.status.Place), append(supersede, bit(c.order.Supersedes))
+			queues, keys = append(queues, []byte(c.queue)), append(keys, []byte(c.order.Key))
+		}
+	}
+	if len(gone) > 0 {
+		// Each by its key, and none beside it: see fold.
+		writes = append(writes, &Statement{Name: "delete places", Text: `DELETE FROM bellman_order WHERE (id, ordering_key) IN (???)`, Args: []any{gone, goneKeys}})
+	}
+	if len(ids) > 0 {
+		writes = append(writes, &Statement{Name: "insert places", Insert: &Insert{Into: "bellman_order", Key: []string{"id"}, Then: Keep, Columns: []Column{
+			{"id", ids}, {"queue", queues}, {"ordering_key", keys}, {"supersedes", supersede}, {"seq", seqs}}}})
+	}
+	return writes
+}
+
+// A place is where a task stands in the order of its key.
+type place struct {
+	id  bellman.ID
+	seq int64
+}
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.seq, q.seq), bytes.Compare(p.id[:], q.id[:]))
+}
+
+// Turn says what stands in the way of a pending task. See bellman.Reader. It is one
+// statement, so that all of it is of one moment.
+func (s *Store) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (turn bellman.Turn, err error) {
+	if err := s.enter(); err != nil {
+		return turn, err
+	}
+	defer s.leave()
+	var own, first, last *place
+	q, key := []byte(queue), []byte(orderingKey)
+	err = s.read(ctx, func() []*Statement {
+		own, first, last = nil, nil, nil
+		return []*Statement{{Name: "read a turn", Args: []any{id, q, key, q, key, q, key, q, key}, Text: `SELECT 0 AS part, id, seq FROM (SELECT * FROM bellman_order WHERE id = ? LIMIT 1) o WHERE queue = ? AND ordering_key = ?
+			UNION ALL (SELECT 1, id, seq FROM bellman_order WHERE queue = ? AND ordering_key = ? AND supersedes = 0 ORDER BY seq, id LIMIT 1)
+			UNION ALL (SELECT 1, id, seq FROM bellman_order WHERE queue = ? AND ordering_key = ? AND supersedes = 1 ORDER BY seq, id LIMIT 1)
+			UNION ALL (SELECT 2, id, seq FROM bellman_order WHERE queue = ? AND ordering_key = ? AND supersedes = 1 ORDER BY seq DESC, id DESC LIMIT 1)`,
+			Each: func(r Row) error {
+				var part int64
+				var p place
+				if err := r.Scan(&part, &p.id, &p.seq); err != nil {
+					return err
+				}
+				switch {
+				case part == 0:
+					own = &p
+				case part == 2:
+					last = &p
+				case first == nil || p.compare(*first) < 0:
+					first = &p
+				}
+				return nil
+			}}}
+	})
+	switch {
+	case err != nil:
+		return turn, err
+	case own == nil || first == nil:
+		return turn, bellman.ErrNotFound
+	}
+	if first.id != id {
+		turn.Before = first.id
+	}
+	if last != nil && own.compare(*last) < 0 {
+		turn.SupersededBy = last.id
+	}
+	return turn, nil
+}
+
+// Ordered reads the pending tasks of an ordering key. See bellman.Reader.
+func (s *Store) Ordered(ctx context.Context, queue, orderingKey string, limit int) ([]bellman.ID, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	if limit <= 0 {
+		return nil, nil
+	}
+	var all []place
+	q, key := []byte(queue), []byte(orderingKey)
+	err := s.read(ctx, func() []*Statement {
+		all = nil
+		return []*Statement{{Name: "read the order", Args: []any{q, key, int64(limit), q, key, int64(limit)},
+			Text: `(SELECT id, seq FROM bellman_order WHERE queue = ? AND ordering_key = ? AND supersedes = 0 ORDER BY seq, id LIMIT ?)
+				UNION ALL (SELECT id, seq FROM bellman_order WHERE queue = ? AND ordering_key = ? AND supersedes = 1 ORDER BY seq, id LIMIT ?)`,
+			Each: func(r Row) error {
+				var p place
+				err := r.Scan(&p.id, &p.seq)
+				all = append(all, p)
+				return err
+			}}}
+	})
+	slices.SortFunc(all, place.compare)
+	var ids []bellman.ID
+	for _, p := range all[:min(len(all), limit)] {
+		ids = append(ids, p.id)
+	}
+	return ids, err
+}

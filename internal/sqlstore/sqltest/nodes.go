@@ -1,0 +1,49 @@
+package sqltest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+)
+
+// Nodes makes connections of n nodes to one new database.
+type Nodes func(tb testing.TB, n int) []sqlstore.Driver
+
+// Quiet is a node with nothing to do: it asks little of the database, alone and with
+// others.
+func Quiet(t *testing.T, nodes Nodes) {
+	for _, n := range []int{1, 3} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel() // it hardly does anything
+			perSecond := idle(t, nodes(t, n), 8*time.Second)
+			t.Logf("%.2f statements a second each", perSecond)
+			if perSecond > 2.2 { // 2, and what eight seconds are too short for
+				t.Errorf("%.2f statements a second each, want at most 2", perSecond)
+			}
+		})
+	}
+}
+
+// HandOver is nodes that stop and hand over: no task is late by much, and none
+// attempted twice.
+func HandOver(t *testing.T, nodes Nodes) {
+	late, made, twice := handOver(t, nodes(t, 3))
+	t.Logf("%d tasks, %v late at most, %d twice", made, late, twice)
+	if late > time.Second || twice > 0 { // 500 ms, on a machine that does nothing else
+		t.Errorf("of %d tasks the latest was %v late, and %d were attempted twice; want a second at most, and none", made, late, twice)
+	}
+}
+
+// Shared is how fast one node attempts n stored tasks, and how fast three do on the
+// same machine: what it costs that they share.
+func Shared(b *testing.B, nodes Nodes, n int) {
+	for _, crew := range []int{1, 3} {
+		b.Run(fmt.Sprint(crew), func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(throughput(b, nodes(b, crew), n), "tasks/s")
+			}
+		})
+	}
+}

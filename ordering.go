@@ -1,0 +1,32 @@
+package bellman
+
+// An Ordering is what of a task says in which order it goes out. See
+// [Task.OrderingKey].
+type Ordering struct {
+	Queue      string
+	Key        string
+	Supersedes bool
+}
+
+// Ordering returns the task's, nil if it has no ordering key.
+func (t *Task) Ordering() *Ordering {
+	if t.OrderingKey == "" {
+		return nil
+	}
+	return &Ordering{Queue: t.Queue, Key: t.OrderingKey, Supersedes: t.Supersedes}
+}
+
+// A Turn says what stands in the way of a task that has an ordering key.
+type Turn struct {
+	Before       ID // the first pending task of its key; zero: it is itself the first
+	SupersededBy ID // a pending task behind it that supersedes it; zero: there is none
+}
+
+// ReasonSuperseded is the Reason of a task that a later one of its ordering key ended.
+// Its state is Cancelled.
+const ReasonSuperseded = "superseded"
+
+// WasSuperseded reports whether a later task of the same ordering key ended this one.
+func (s *Status) WasSuperseded() bool {
+	return s.State == Cancelled && s.Reason == ReasonSuperseded
+}

@@ -1,0 +1,199 @@
+package redis
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	client "github.com/redis/go-redis/v9"
+
+	"github.com/bellmanhq/bellman"
+)
+
+//go:embed lua
+var texts embed.FS
+
+// A script runs in the server, alone. Where memory is short only those run that
+// take in no new tasks.
+type script struct {
+	*client.Script
+	writes bool
+}
+
+func newScript(name string, full, writes bool) script {
+	rows, err := texts.ReadFile("lua/rows.lua")
+	if err != nil {
+		panic(err) // it is in the program
+	}
+	text, err := texts.ReadFile("lua/" + name + ".lua")
+	if err != nil {
+		panic(err)
+	}
+	flags := "#!lua flags=allow-oom\n"
+	switch {
+	case !writes:
+		flags = "#!lua flags=no-writes\n"
+	case !full:
+		flags = "#!lua\n"
+	}
+	return script{client.NewScript(flags + string(rows) + string(text)), writes}
+}
+
+var (
+	takeIn = newScript("commit", false, true) // with new tasks
+	commit = newScript("commit", true, true)
+	prune  = newScript("prune", true, true)
+	nodes  = newScript("nodes", true, true)
+	glance = newScript("nodes", true, false)
+	due    = newScript("due", true, false)
+	count  = newScript("count", true, false)
+	list   = newScript("list", true, false)
+)
+
+// again is how often a call is made that the server has certainly not executed,
+// or that only reads; pause is how long to wait in between.
+const (
+	again = 4
+	pause = 50 * time.Millisecond
+)
+
+// An unsent call is one that no server has seen.
+type unsent struct{ error }
+
+func (u *unsent) Unwrap() error { return u.error }
+
+// run calls a script. Where it writes, the error says whether it may have
+// written: only ErrUnknown says yes. Nothing that may have been executed is sent
+// twice.
+func (s *Store) run(ctx context.Context, sc script, args ...any) (any, error) {
+	return s.do(ctx, sc.writes, func(c *client.Client) (any, error) {
+		keys := []string{s.prefix}
+		reply, err := s.send(ctx, c, sc, func(p client.Scripter) *client.Cmd { return p.EvalSha(ctx, sc.Hash(), keys, args...) })
+		if client.HasErrorPrefix(err, "NOSCRIPT") {
+			reply, err = s.send(ctx, c, sc, func(p client.Scripter) *client.Cmd { return sc.Eval(ctx, p, keys, args...) })
+		}
+		return reply, err
+	})
+}
+
+// send sends one call. A write is followed, on its connection, by the wait for
+// what makes it durable.
+func (s *Store) send(ctx context.Context, c *client.Client, sc script, call func(client.Scripter) *client.Cmd) (any, error) {
+	if !sc.writes || s.wait == (waits{}) {
+		return call(c).Result()
+	}
+	p := c.Pipeline()
+	cmd := call(p)
+	var waited client.Cmder
+	within := answer / 2
+	if s.wait.local > 0 {
+		waited = p.Do(ctx, "WAITAOF", s.wait.local, s.wait.replicas, within.Milliseconds())
+	} else {
+		waited = p.Do(ctx, "WAIT", s.wait.replicas, within.Milliseconds())
+	}
+	p.Exec(ctx) // each command has its own error
+	reply, err := cmd.Result()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.wait.enough(waited.(*client.Cmd)); err != nil {
+		return nil, fmt.Errorf("%w: it was written, but: %w", bellman.ErrUnknown, err)
+	}
+	return reply, nil
+}
+
+// do calls f with the connections to the server that has the store, until it is
+// answered.
+func (s *Store) do(ctx context.Context, writes bool, f func(*client.Client) (any, error)) (any, error) {
+	for try := 1; ; try++ {
+		c, err := s.master(ctx)
+		if err != nil {
+			err = &unsent{err}
+		}
+		var reply any
+		if err == nil {
+			reply, err = f(c)
+		}
+		if err == nil {
+			return reply, nil
+		}
+		told, repeat := s.tell(ctx, err, writes)
+		if !repeat || try == again || ctx.Err() != nil {
+			return nil, told
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, told
+		}
+	}
+}
+
+// away are answers of a server that has not executed the call and is not the one
+// to ask now.
+var away = []string{"MOVED", "ASK", "READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "BUSY", "MISCONF", "NOAUTH", "WRONGPASS", "NOPERM"}
+
+// tell says what an error means to a caller, and whether the same call may be
+// made again at once.
+func (s *Store) tell(ctx context.Context, err error, writes bool) (told error, repeat bool) {
+	var never *unsent
+	var bad *UnfitError
+	var said client.Error
+	var op *net.OpError
+	switch {
+	case errors.Is(err, bellman.ErrUnknown):
+		s.count.unknown.Add(1)
+		return err, false
+	case errors.As(err, &bad):
+		return fmt.Errorf("%w: %w", bellman.ErrUnreachable, err), false
+	case errors.As(err, &said):
+		return s.answered(err, writes)
+	case errors.As(err, &never) || errors.Is(err, client.ErrPoolTimeout) || errors.As(err, &op) && op.Op == "dial":
+		s.count.broken.Add(1)
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", ctx.Err(), err), false
+		}
+		return fmt.Errorf("%w: %w", bellman.ErrUnreachable, err), false
+	case writes:
+		s.count.unknown.Add(1)
+		return fmt.Errorf("%w: %w", bellman.ErrUnknown, err), false
+	}
+	s.count.broken.Add(1)
+	return fmt.Errorf("%w: %w", bellman.ErrUnreachable, err), true
+}
+
+// answered is what tell says of an error that the server answered with.
+func (s *Store) answered(err error, writes bool) (told error, repeat bool) {
+	text := err.Error()
+	starts := func(word string) bool { return strings.HasPrefix(text, word+" ") || text == word }
+	switch {
+	case starts("FENCED"):
+		s.count.fenced.Add(1)
+		return fmt.Errorf("%w: %s", bellman.ErrFenced, strings.TrimPrefix(text, "FENCED ")), false
+	case starts("CHANGED"):
+		return fmt.Errorf("%w: a %s was written meanwhile", bellman.ErrConflict, strings.TrimPrefix(text, "CHANGED ")), false
+	case starts("OOM"):
+		return fmt.Errorf("%w: %s", bellman.ErrFull, text), false
+	case starts("MISCONF") && strings.Contains(text, "No space left"):
+		return fmt.Errorf("%w: %s", bellman.ErrFull, text), false
+	}
+	for _, word := range away {
+		if starts(word) {
+			if s.cluster != nil {
+				s.cluster.ReloadState(context.Background())
+			}
+			return fmt.Errorf("%w: %w", bellman.ErrUnreachable, err), word == "MOVED" || word == "READONLY" || word == "TRYAGAIN"
+		}
+	}
+	if writes { // a script that stopped in the middle
+		s.count.unknown.Add(1)
+		return fmt.Errorf("%w: %w", bellman.ErrUnknown, err), false
+	}
+	return err, false
+}

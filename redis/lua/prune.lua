@@ -1,0 +1,25 @@
+-- Deletes ended tasks: ARGV has of each its id, version, key, merchant and order,
+-- as when it was added.
+local n = 0
+for i = 1, #ARGV, 5 do
+	local id, version, key, merchant, order = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+	local h = call('GETRANGE', P .. 't' .. id, 0, 127)
+	if h ~= '' and sub(h, 5, 8) == version then
+		count(byte(h, 2), queue(id, h), -1)
+		put_away(id, h)
+		call('DEL', P .. 't' .. id, P .. 'l' .. id)
+		if key ~= '' and call('HGET', P .. 'k', key) == id then
+			call('HDEL', P .. 'k', key)
+		end
+		unlist('a' .. id)
+		if merchant ~= '' then
+			unlist('m' .. merchant .. id)
+		end
+		if order ~= '' then
+			unlist('o' .. order .. id)
+		end
+		n = n + 1
+	end
+end
+put_counts()
+return n

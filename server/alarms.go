@@ -1,0 +1,71 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/alarm"
+	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/metrics"
+	"github.com/bellmanhq/bellman/outcome"
+)
+
+// openAlarms makes what judges alarms, by the rules of a configuration.
+func (s *Server) openAlarms(c *config.Config, every time.Duration) (err error) {
+	if s.alarms, err = alarm.New(alarm.Options{Engine: s.engine, Store: s.store, Logger: s.log, Every: every}); err != nil {
+		return err
+	}
+	return s.setAlarms(c)
+}
+
+// setAlarms replaces the rules of alarms by those of c. Every queue of kind notify may
+// be told of one that is over: its rule may be gone, or name another queue now.
+func (s *Server) setAlarms(c *config.Config) error {
+	rules := make([]bellman.AlarmRule, len(c.Alarms))
+	for i, a := range c.Alarms {
+		rules[i] = bellman.AlarmRule{Name: a.Name, When: a.When, Queue: a.Queue, Above: a.Above, For: a.For, To: a.To}
+	}
+	queues := make(map[string]outcome.Queue, len(c.Queues))
+	for _, q := range c.Queues {
+		if q.Kind != "notify" {
+			continue
+		}
+		words, err := s.words(q.Name, c.Queues)
+		if err != nil {
+			return fmt.Errorf("alarms: %w", err)
+		}
+		queues[q.Name] = outcome.Queue{Name: q.Name, Words: words}
+	}
+	s.alarms.SetRules(rules, queues)
+	return nil
+}
+
+// alarmsRaised are how many alarms of each rule are raised, for the metrics; nil if
+// the store does not say it.
+func (s *Server) alarmsRaised() []metrics.Alarm {
+	raised := map[string]int{}
+	for _, r := range s.alarms.Rules() {
+		raised[r.Name] = 0
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+	defer cancel()
+	all, err := s.alarms.List(ctx)
+	if err != nil {
+		s.log.Error("alarms cannot be read", "err", err)
+		return nil
+	}
+	for _, a := range all {
+		if a.Raised() {
+			raised[a.Name]++
+		}
+	}
+	alarms := make([]metrics.Alarm, 0, len(raised))
+	for _, name := range slices.Sorted(maps.Keys(raised)) {
+		alarms = append(alarms, metrics.Alarm{Name: name, Raised: raised[name]})
+	}
+	return alarms
+}

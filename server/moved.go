@@ -1,0 +1,27 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bellmanhq/bellman/move"
+)
+
+// Documents are the kinds of all documents that a server keeps in its store, for who
+// moves them to another.
+func Documents() []string {
+	return []string{"alarm", "console-ended", "link", "merchant", "merchant-change", "merchant-end", "merchant-master", "merchant-name",
+		"pause", "resend", "resend-cancel", secretKind}
+}
+
+// unmoved returns an error if the store's tasks are elsewhere, or on their way.
+func (s *Server) unmoved(ctx context.Context) error {
+	err := move.Refuse(ctx, s.store)
+	if refused := (*move.RefusedError)(nil); errors.As(err, &refused) {
+		if err = fmt.Errorf("store: %w", err); refused.Moved {
+			return &ConfigError{err} // no start anew mends it
+		}
+	}
+	return err
+}

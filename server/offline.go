@@ -1,0 +1,58 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/api"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/deliver"
+	"github.com/bellmanhq/bellman/engine"
+)
+
+// Offline says what is wrong with tasks where no server is asked: by the same code, but
+// without the queues, their rules and addresses, the guard, the merchants, and the
+// keys that are there.
+type Offline struct{ rules *engine.Rules }
+
+// NewOffline returns an Offline.
+func NewOffline() (*Offline, error) {
+	to, err := deliver.NewClient(deliver.Options{AllowPrivate: true})
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	h, err := to.Handler(deliver.Rules{URL: "http://queue.invalid/"}) // a task may leave it to its queue
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	rules, err := engine.NewRules(engine.Queue{Name: offlineQueue, Schedule: "1s*", Handler: h}) // which is never over
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	return &Offline{rules}, nil
+}
+
+// offlineQueue stands for any.
+const offlineQueue = "offline"
+
+// Check says what is wrong with a task of whatever queue.
+func (o *Offline) Check(t *bellman.Task) error {
+	copied := *t
+	copied.Queue = offlineQueue
+	return o.rules.Prepare(&copied)[0].Err
+}
+
+// TryBatch answers as a client's does; a task with which nothing is wrong has no Task
+// in its result.
+func (o *Offline) TryBatch(_ context.Context, in []client.CreateTask) ([]client.BatchResult, error) {
+	out := make([]client.BatchResult, len(in))
+	for i := range in {
+		if p := api.Check(&in[i], o); p != nil {
+			out[i] = client.BatchResult{Status: p.Status, Error: p}
+		} else {
+			out[i].Status = 201
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,28 @@
+package server
+
+import (
+	"testing"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A mark that was passed is named, and what is not counted to the end is not said to be
+// all.
+func TestShutBy(t *testing.T) {
+	tests := []struct {
+		name string
+		in   bellman.Intake
+		want string
+	}{
+		{"open", bellman.Intake{Open: true, Waiting: 1500, High: 1000}, ""},
+		{"tasks", bellman.Intake{Waiting: 1001, High: 1000, Low: 500, Heap: 19 << 20, HeapHigh: 512 << 20}, "overloaded: at least 1001 tasks wait, and flow.high is 1000; it goes on below 500"},
+		{"heap", bellman.Intake{Waiting: 7, High: 1000, Low: 500, Heap: 70 << 20, HeapHigh: 64 << 20}, "overloaded: 70 MiB in the heap, and flow.heap is 64; it goes on below 56"},
+		{"heap, not yet an eighth below", bellman.Intake{Waiting: 7, High: 1000, Low: 500, Heap: 60 << 20, HeapHigh: 64 << 20}, "overloaded: 60 MiB in the heap, and flow.heap is 64; it goes on below 56"},
+		{"no mark of the heap", bellman.Intake{Waiting: 700, High: 1000, Low: 500, Heap: 60 << 20}, "overloaded: at least 700 tasks wait, and flow.high is 1000; it goes on below 500"},
+	}
+	for _, tt := range tests {
+		if got := shutBy(tt.in); got != tt.want {
+			t.Errorf("%s: %q; want %q", tt.name, got, tt.want)
+		}
+	}
+}
