@@ -21,8 +21,8 @@ type ledger struct {
 	tasks    map[bellman.ID]*account
 	keys     map[string]bellman.ID
 	chains   map[chain][]bellman.ID // of an ordering key, as they were added
-	asked    map[asking]time.Time
-	order    []bellman.ID // of tasks, as they were added
+	clear    map[asking]time.Time   // when the store last said that nothing stands in the way
+	order    []bellman.ID           // of tasks, as they were added
 	wrongs   []string
 	events   []event
 	lives    []*life
@@ -158,7 +158,7 @@ func newLedger() *ledger {
 		tasks:    make(map[bellman.ID]*account),
 		keys:     make(map[string]bellman.ID),
 		chains:   make(map[chain][]bellman.ID),
-		asked:    make(map[asking]time.Time),
+		clear:    make(map[asking]time.Time),
 		bad:      make(map[bellman.ID]bool),
 		flying:   make(map[*send]struct{}),
 	}

@@ -13,7 +13,7 @@ type chain struct{ queue, key string }
 
 func chainOf(t *bellman.Task) chain { return chain{t.Queue, t.OrderingKey} }
 
-// An asking is when a life was last told by the store whose turn it is.
+// An asking is of which life the store was asked whether it is the turn of which task.
 type asking struct {
 	life *life
 	task bellman.ID
@@ -73,7 +73,8 @@ func (a *account) pendingAt(at time.Time) bool {
 }
 
 // inTurn holds a request against the others of its ordering key: those before it have
-// ended, none of them is being made, and it was not superseded when its node asked.
+// ended, none of them is being made, and it was not superseded when its node was told
+// that it may go. That was for one attempt.
 func (g *ledger) inTurn(a *account, s *send) {
 	t := &a.task
 	if t.OrderingKey == "" {
@@ -81,10 +82,11 @@ func (g *ledger) inTurn(a *account, s *send) {
 	}
 	all := g.chains[chainOf(t)]
 	own := slices.Index(all, t.ID)
-	asked, ok := g.asked[asking{s.life, t.ID}]
+	asked, ok := g.clear[asking{s.life, t.ID}]
 	if !ok || asked.After(s.begun) {
 		asked = s.begun
 	}
+	delete(g.clear, asking{s.life, t.ID})
 	for _, id := range all[:own] {
 		if before := g.tasks[id]; !before.task.State.Ended() && !before.revived.After(asked) {
 			g.bad[id] = true
@@ -128,13 +130,14 @@ func (g *ledger) freeSince(t *bellman.Task) (since time.Time) {
 	return since
 }
 
-// turn asks the store, and notes when it answered.
+// turn asks the store, and notes when it said that nothing stands in a task's way. That
+// it said otherwise later may have been to somebody else of the same process.
 func (t *truth) turn(l *life, queue, orderingKey string, id bellman.ID) (bellman.Turn, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	turn, err := t.Store.Turn(context.Background(), queue, orderingKey, id)
-	if err == nil {
-		t.asked[asking{l, id}] = time.Now()
+	if err == nil && turn == (bellman.Turn{}) {
+		t.clear[asking{l, id}] = time.Now()
 	}
 	return turn, err
 }
