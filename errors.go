@@ -60,11 +60,17 @@ type Invalid struct {
 type FieldError struct {
 	Field   string // as in the JSON of the API: "schedule", "headers.X-Id"
 	Problem string
+	Why     error // what Problem is the text of; nil: it came as text
 }
 
 // Add notes a wrong field.
 func (e *Invalid) Add(field, problem string) {
-	e.Fields = append(e.Fields, FieldError{field, problem})
+	e.Fields = append(e.Fields, FieldError{Field: field, Problem: problem})
+}
+
+// Note notes a field that is wrong for a reason.
+func (e *Invalid) Note(field string, why error) {
+	e.Fields = append(e.Fields, FieldError{Field: field, Problem: why.Error(), Why: why})
 }
 
 // Err returns e, or nil if no field is wrong.

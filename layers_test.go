@@ -17,12 +17,15 @@ const module = "github.com/bellmanhq/bellman"
 var layers = map[string][]string{
 	"": {},
 
+	// What is wrong, in English and as a code, for all that refuse something.
+	"internal/coded": {},
+
 	// Leaves: their one dependency and the standard library.
-	"schedule":     {},
-	"rule":         {},
+	"schedule":     {"internal/coded"},
+	"rule":         {"internal/coded"},
 	"wheel":        {},
 	"dispatch":     {},
-	"deliver/sign": {},
+	"deliver/sign": {"internal/coded"},
 
 	// Who makes a request, for all that answer some.
 	"internal/caller": {},
@@ -47,19 +50,19 @@ var layers = map[string][]string{
 	"redis":                     {"", "internal/pack"},
 
 	// Everything else stands side by side on the root and the leaves.
-	"engine":   {"", "schedule", "wheel", "dispatch"},
-	"merchant": {"", "schedule", "rule", "deliver/sign"},
-	"deliver":  {"", "rule", "deliver/sign", "deliver/cause", "deliver/field"},
+	"engine":   {"", "internal/coded", "schedule", "wheel", "dispatch"},
+	"merchant": {"", "internal/coded", "schedule", "rule", "deliver/sign"},
+	"deliver":  {"", "internal/coded", "rule", "deliver/sign", "deliver/cause", "deliver/field"},
 	"outcome":  {"", "rule"},
 	"alarm":    {"", "schedule", "outcome"},
 	"adopt":    {"client", "schedule"},
-	"resend":   {""},
-	"link":     {""},
+	"resend":   {"", "internal/coded"},
+	"link":     {"", "internal/coded"},
 	"move":     {""},
-	"order":    {"", "schedule"},
+	"order":    {"", "internal/coded", "schedule"},
 	"client":   {""},
 	"api":      {"", "client", "schedule", "rule", "internal/caller"},
-	"console":  {"", "client", "schedule", "internal/caller"},
+	"console":  {"", "internal/coded", "client", "schedule", "internal/caller"},
 	"config":   {"schedule", "rule", "alarm", "deliver/sign", "order/states", "order/gateway", "source", "sender"},
 	"metrics":  {""},
 	"traces":   {""},
@@ -79,7 +82,7 @@ var layers = map[string][]string{
 	"order/alipay":    {"", "order", "order/states", "order/exchange", "deliver/sign"},
 
 	// Where the parts meet. Only these see more than their own part.
-	"server": {"", "schedule", "rule", "engine", "deliver", "deliver/sign", "deliver/field", "resend", "link", "move", "pebble", "postgres", "mysql", "redis", "internal/sqlstore", "api", "console", "client", "config", "metrics", "traces",
+	"server": {"", "internal/coded", "schedule", "rule", "engine", "deliver", "deliver/sign", "deliver/field", "resend", "link", "move", "pebble", "postgres", "mysql", "redis", "internal/sqlstore", "api", "console", "client", "config", "metrics", "traces",
 		"order", "order/states", "order/gateway", "order/wechatpay", "order/alipay", "outcome", "alarm", "merchant", "source", "sender", "rabbitmq", "nats"},
 	"demo":                     {"", "schedule", "client", "config", "server", "order"},
 	"bench":                    {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble", "bench/scratch"},
@@ -96,7 +99,7 @@ var layers = map[string][]string{
 }
 
 // standardOnly are the packages without any dependency.
-var standardOnly = []string{"", "wheel", "dispatch", "deliver/sign", "deliver/cause", "deliver/field", "client", "memory", "internal/sqlstore", "internal/caller", "internal/pack"}
+var standardOnly = []string{"", "wheel", "dispatch", "deliver/sign", "deliver/cause", "deliver/field", "client", "memory", "internal/sqlstore", "internal/caller", "internal/pack", "internal/coded"}
 
 // homes says who may import a library. All others reach it through these, so
 // that replacing one touches one package.

@@ -1,7 +1,6 @@
 package deliver
 
 import (
-	"errors"
 	"net"
 	"net/netip"
 	"net/url"
@@ -9,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/idna"
+
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 const maxURL = 2000 // bytes
@@ -27,29 +28,29 @@ type address struct {
 func parseAddress(text string) (address, error) {
 	switch {
 	case len(text) > maxURL:
-		return address{}, errors.New("longer than 2,000 bytes")
+		return address{}, coded.Errorf("url.long", "longer than 2,000 bytes")
 	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return address{}, errors.New("has a space or control character: percent-encode it")
+		return address{}, coded.Errorf("url.space", "has a space or control character: percent-encode it")
 	}
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return address{}, errors.New("not a URL: want one such as https://merchant.example/notify")
+		return address{}, coded.Errorf("url.none", "not a URL: want one such as https://merchant.example/notify")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return address{}, errors.New("want an absolute URL that begins with https:// or http://")
+		return address{}, coded.Errorf("url.absolute", "want an absolute URL that begins with https:// or http://")
 	case u.User != nil:
-		return address{}, errors.New("holds a user name or password: send them as a header, where they are not shown")
+		return address{}, coded.Errorf("url.user", "holds a user name or password: send them as a header, where they are not shown")
 	case u.Fragment != "" || strings.Contains(text, "#"):
-		return address{}, errors.New("has a fragment (#…), which is never sent")
+		return address{}, coded.Errorf("url.fragment", "has a fragment (#…), which is never sent")
 	case u.Opaque != "" || u.Hostname() == "":
-		return address{}, errors.New("names no host")
+		return address{}, coded.Errorf("url.no_host", "names no host")
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return address{}, errors.New("its port is not a number from 1 to 65535")
+			return address{}, coded.Errorf("url.port", "its port is not a number from 1 to 65535")
 		}
 	} else if strings.HasSuffix(u.Host, ":") {
-		return address{}, errors.New("has a colon and no port")
+		return address{}, coded.Errorf("url.colon", "has a colon and no port")
 	}
 	host, addr, err := parseHost(u.Hostname())
 	if err != nil {
@@ -74,9 +75,9 @@ func parseHost(host string) (string, netip.Addr, error) {
 		addr, err := netip.ParseAddr(host)
 		switch {
 		case err != nil:
-			return "", addr, errors.New("its host is not an IPv6 address")
+			return "", addr, coded.Errorf("url.ipv6", "its host is not an IPv6 address")
 		case addr.Zone() != "":
-			return "", addr, errors.New("its host has a zone (%…): that is no address beyond this machine")
+			return "", addr, coded.Errorf("url.zone", "its host has a zone (%%…): that is no address beyond this machine")
 		}
 		return addr.String(), addr, nil
 	}
@@ -87,12 +88,12 @@ func parseHost(host string) (string, netip.Addr, error) {
 	}
 	name := strings.TrimSuffix(host, ".")
 	if len(name) > 253 {
-		return "", none, errors.New("its host is longer than 253 characters")
+		return "", none, coded.Errorf("url.long_host", "its host is longer than 253 characters")
 	}
 	var last string
 	for label := range strings.SplitSeq(name, ".") {
 		if label == "" || len(label) > 63 {
-			return "", none, errors.New("its host has an empty part, or one longer than 63 characters")
+			return "", none, coded.Errorf("url.part", "its host has an empty part, or one longer than 63 characters")
 		}
 		last = label
 	}
@@ -100,7 +101,7 @@ func parseHost(host string) (string, netip.Addr, error) {
 	if isNumber(last) {
 		addr, err := netip.ParseAddr(name)
 		if err != nil {
-			return "", none, errors.New("its host ends in a number and is not an IPv4 address: want four decimal numbers")
+			return "", none, coded.Errorf("url.number", "its host ends in a number and is not an IPv4 address: want four decimal numbers")
 		}
 		return name, addr, nil
 	}
@@ -125,14 +126,14 @@ func asciiHost(host string) (string, error) {
 		case c >= 0x80:
 			host, err := idna.Lookup.ToASCII(host)
 			if err != nil {
-				return "", errors.New("its host is not a domain name")
+				return "", coded.Errorf("url.name", "its host is not a domain name")
 			}
 			return host, nil
 		case 'A' <= c && c <= 'Z':
 			lower = false
 		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '.', c == '_':
 		default:
-			return "", errors.New("its host is not a domain name or an IP address")
+			return "", coded.Errorf("url.name", "its host is not a domain name or an IP address")
 		}
 	}
 	if lower {

@@ -10,6 +10,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/field"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 const (
@@ -35,7 +36,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 		bad.Add("method", wantMethod)
 	}
 	if task.Method == http.MethodGet && len(task.Body) > 0 {
-		bad.Add("body", "a GET has none: put what it says into the URL's query, or want POST")
+		bad.Note("body", coded.Errorf("task.get_body", "a GET has none: put what it says into the URL's query, or want POST"))
 	}
 	m, signer, err := h.checkMerchant(task)
 	if err != nil {
@@ -45,10 +46,10 @@ func (h *Handler) Check(task *bellman.Task) error {
 	switch {
 	case err != nil && bellman.ToMerchant(task.Endpoint): // somebody relies on it, and the merchant may get one yet
 	case err != nil:
-		bad.Add("url", err.Error())
+		bad.Note("url", err)
 	case !trusted:
 		if r := to.refuse(&h.client.guard); r != nil {
-			bad.Add("url", refused(r).Error())
+			bad.Note("url", refused(r))
 			err = r
 		}
 	}

@@ -2,12 +2,11 @@ package deliver
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/rule"
 )
 
@@ -60,7 +59,7 @@ func (h *Handler) address(task *bellman.Task, m *Merchant) (a address, trusted b
 	}
 	a, err = h.client.addresses.parse(url)
 	if err != nil && task.URL == "" {
-		err = fmt.Errorf("of merchant %s: %w", task.MerchantNo, err)
+		err = coded.Errorf("url.of_merchant", "of merchant %s: %w", task.MerchantNo, err)
 	}
 	return a, false, err
 }
@@ -71,12 +70,12 @@ func (h *Handler) nowhere(task *bellman.Task, m *Merchant) error {
 	case h.merchants == nil || task.MerchantNo == "":
 		return errNoURL
 	case m.Known:
-		return fmt.Errorf("required: the task names none, its merchant %s has no notify_url, and its queue has none", task.MerchantNo)
+		return coded.Errorf("url.merchant_none", "required: the task names none, its merchant %s has no notify_url, and its queue has none", task.MerchantNo)
 	}
-	return fmt.Errorf("required: the task names none, there is no merchant %s that has one, and its queue has none", task.MerchantNo)
+	return coded.Errorf("url.no_merchant", "required: the task names none, there is no merchant %s that has one, and its queue has none", task.MerchantNo)
 }
 
-var errNoURL = errors.New("required: the task names none, and its queue has none")
+var errNoURL = coded.Errorf("url.required", "required: the task names none, and its queue has none")
 
 // ruleOf returns the rule that judges the answers of a task: its own, or else its
 // merchant's, or else the queue's as it was.
@@ -141,5 +140,5 @@ func (c *Client) CheckURL(url string) error {
 
 // refused is what the guard refuses an address with, and what would be right.
 func refused(r *refusal) error {
-	return errors.New(r.Error() + ": want a public address, or one that egress.allow lets through")
+	return coded.Errorf("url.guarded", "%w: want a public address, or one that egress.allow lets through", r)
 }

@@ -3,10 +3,10 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // Complete ends a task as succeeded: the answer came another way. by.Reason is
@@ -26,7 +26,7 @@ func (e *Engine) Complete(ctx context.Context, id bellman.ID, outcome string, by
 		completer, ok := q.Handler.(bellman.Completer)
 		switch {
 		case !configured:
-			return fmt.Errorf("%w: queue %s is not configured, so nothing says what follows from it", bellman.ErrConflict, t.Queue)
+			return coded.Errorf("task.no_queue", "%w: queue %s is not configured, so nothing says what follows from it", bellman.ErrConflict, t.Queue)
 		case ok:
 			return e.completeBy(completer, c, t, outcome, reason, now)
 		case t.State.Ended():

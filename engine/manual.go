@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // maxTries bounds how often a change by hand is tried against a task that
@@ -32,7 +33,9 @@ func (e *Engine) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bel
 // was superseded is left as it is: ErrSuperseded.
 func (e *Engine) Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error) {
 	if mode != bellman.ResendOnce && mode != bellman.ResendRestart {
-		return nil, &bellman.Invalid{Fields: []bellman.FieldError{{Field: "mode", Problem: fmt.Sprintf("%q is not a mode: want once or restart", mode)}}}
+		bad := new(bellman.Invalid)
+		bad.Note("mode", coded.Errorf("task.mode", "%q is not a mode: want once or restart", mode))
+		return nil, bad
 	}
 	action := "resend"
 	if mode == bellman.ResendRestart {
@@ -72,7 +75,9 @@ func (e *Engine) Reschedule(ctx context.Context, id bellman.ID, due time.Time, b
 			return ended(t.State)
 		}
 		if due.Sub(now) > maxAhead {
-			return &bellman.Invalid{Fields: []bellman.FieldError{{Field: "due", Problem: "is more than ten years ahead"}}}
+			bad := new(bellman.Invalid)
+			bad.Note("due", coded.Errorf("task.ahead", "is more than ten years ahead"))
+			return bad
 		}
 		c.To.Due = later(roundUp(due), now)
 		c.To.Look = c.To.Due
@@ -82,7 +87,7 @@ func (e *Engine) Reschedule(ctx context.Context, id bellman.ID, due time.Time, b
 
 // ended refuses a change of a task that is over.
 func ended(s bellman.State) error {
-	return fmt.Errorf("%w: the task is %v already", bellman.ErrConflict, s)
+	return coded.Errorf("task.ended", "%w: the task is %v already", bellman.ErrConflict, s)
 }
 
 // change moves a task by hand, with an audit record.

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // A Store keeps what links show; every [bellman.Store] does.
@@ -110,25 +111,28 @@ func (l *Links) Open(ctx context.Context, token string) (bellman.Link, error) {
 	return found, nil
 }
 
-var errLife = fmt.Sprintf("want 1h to %dd", MaxLife/(24*time.Hour))
+var (
+	errLong = coded.Errorf("link.long", "is too long")
+	errLife = coded.Errorf("link.life", "want 1h to %dd", MaxLife/(24*time.Hour))
+)
 
 // check says what is wrong with what a link is to show, and for how long.
 func check(in *bellman.Link, life time.Duration) error {
 	var wrong bellman.Invalid
 	switch {
 	case in.MerchantNo == "":
-		wrong.Add("merchant_no", "is required: want the merchant whose notices it shows")
+		wrong.Note("merchant_no", coded.Errorf("link.merchant", "is required: want the merchant whose notices it shows"))
 	case len(in.MerchantNo) > 512:
-		wrong.Add("merchant_no", "is too long")
+		wrong.Note("merchant_no", errLong)
 	}
 	if len(in.OrderNo) > 512 {
-		wrong.Add("order_no", "is too long")
+		wrong.Note("order_no", errLong)
 	}
 	if life < MinLife || life > MaxLife {
-		wrong.Add("life", errLife)
+		wrong.Note("life", errLife)
 	}
 	if in.Reason == "" {
-		wrong.Add("reason", "is required: want why it is made, for the audit record")
+		wrong.Note("reason", coded.Errorf("link.reason", "is required: want why it is made, for the audit record"))
 	}
 	return wrong.Err()
 }

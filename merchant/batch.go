@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // MaxBatch is how many merchants one Import takes.
@@ -41,7 +42,7 @@ func (r *Registry) take(ctx context.Context, wanted []Wanted, dry bool, by bellm
 		result.No = w.No
 		if at, twice := before[w.No]; twice && w.No != "" {
 			bad := new(bellman.Invalid)
-			bad.Add("merchant_no", fmt.Sprintf("stands in this batch already, as number %d: want each once", at+1))
+			bad.Note("merchant_no", coded.Errorf("merchant.twice", "stands in this batch already, as number %d: want each once", at+1))
 			result.Err = bad
 			continue
 		}

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // Masters are the master keys under which secrets are sealed: the first seals, all
@@ -113,19 +115,24 @@ func (m *Masters) GoString() string { return m.String() }
 const sealVersion = "v1"
 
 // ErrNoMaster is what sealing is refused with where no master key is configured.
-var ErrNoMaster = errors.New("no master key is configured: set master_key to env:NAME or file:PATH; " + WantMaster)
+var ErrNoMaster = coded.Errorf("merchant.no_master", "no master key is configured: set master_key to env:NAME or file:PATH; %s", WantMaster)
 
 // A MissingMasterError says that a text was sealed under a key that is not among
 // those configured.
 type MissingMasterError struct{ ID string }
 
 func (e *MissingMasterError) Error() string {
-	return "is sealed under master key " + e.ID + ", which is not configured: add it to master_keys"
+	return e.Unwrap().Error()
+}
+
+// Unwrap returns the same with a code.
+func (e *MissingMasterError) Unwrap() error {
+	return coded.Errorf("merchant.missing_master", "is sealed under master key %s, which is not configured: add it to master_keys", e.ID)
 }
 
 // errSealed is what no key opens: it was cut, changed, or is of another merchant or
 // field.
-var errSealed = errors.New("is sealed, and cannot be opened: it was changed, or is of another merchant")
+var errSealed = coded.Errorf("merchant.sealed_other", "is sealed, and cannot be opened: it was changed, or is of another merchant")
 
 // Seal encrypts a text for one field of one merchant: AES-256-GCM under a nonce of
 // its own. What comes out is "v1.KEYID.BASE64", and opens for that merchant and
@@ -177,11 +184,11 @@ func parseSealed(sealed string) (id string, box []byte, err error) {
 	version, rest, _ := strings.Cut(sealed, ".")
 	id, text, ok := strings.Cut(rest, ".")
 	if !ok || version != sealVersion || len(id) != 8 || strings.Trim(id, "0123456789abcdef") != "" {
-		return "", nil, errors.New("is no sealed text: want v1.KEYID.BASE64")
+		return "", nil, coded.Errorf("merchant.sealed", "is no sealed text: want v1.KEYID.BASE64")
 	}
 	box, err = base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil {
-		return "", nil, errors.New("is no sealed text: what follows the key's id is not base64")
+		return "", nil, coded.Errorf("merchant.sealed_base64", "is no sealed text: what follows the key's id is not base64")
 	}
 	return id, box, nil
 }

@@ -1,18 +1,23 @@
 package merchant
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // A signError says which field of a Sign is wrong.
-type signError struct{ field, problem string }
+type signError struct {
+	field, problem string
+	why            error // what problem is the text of; nil: it came as text
+}
 
 func (e *signError) Error() string { return e.field + ": " + e.problem }
+
+func (e *signError) Unwrap() error { return e.why }
 
 // signer opens the secrets of a merchant and makes of them what signs; nil for a
 // Sign without a scheme.
@@ -21,7 +26,8 @@ func signer(masters *Masters, no string, s *Sign, secrets []Secret) (sign.Signer
 		return nil, nil
 	}
 	if len(secrets) == 0 {
-		return nil, &signError{secretsField, "is missing: " + s.Scheme + " needs at least one"}
+		why := coded.Errorf("merchant.no_secret", "is missing: %s needs at least one", s.Scheme)
+		return nil, &signError{secretsField, why.Error(), why}
 	}
 	c := sign.Config{Scheme: s.Scheme, Serial: s.Serial, Secrets: make([]sign.Secret, len(secrets))}
 	for i := range secrets {
@@ -30,7 +36,7 @@ func signer(masters *Masters, no string, s *Sign, secrets []Secret) (sign.Signer
 			return nil, fmt.Errorf("%s[%d]: %w", secretsField, i, err)
 		}
 		if text := string(key); strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:") {
-			return nil, &signError{fmt.Sprintf("%s[%d]", secretsField, i), "names a place, and no key"} // none was ever sealed
+			return nil, &signError{fmt.Sprintf("%s[%d]", secretsField, i), "names a place, and no key", nil} // none was ever sealed
 		}
 		c.Secrets[i] = sign.NewSecret(string(key))
 	}
@@ -38,9 +44,9 @@ func signer(masters *Masters, no string, s *Sign, secrets []Secret) (sign.Signer
 	if err != nil {
 		field, problem, found := strings.Cut(err.Error(), ": ")
 		if !found {
-			return nil, errors.New("sign: " + err.Error())
+			return nil, fmt.Errorf("sign: %w", err)
 		}
-		return nil, &signError{"sign." + field, problem}
+		return nil, &signError{"sign." + field, problem, err}
 	}
 	return made, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
 )
@@ -88,28 +89,28 @@ func (w *Wanted) check(url func(string) error) *bellman.Invalid {
 	if w.NotifyURL != "" {
 		if text(bad, "notify_url", w.NotifyURL, MaxURL) && url != nil {
 			if err := url(w.NotifyURL); err != nil {
-				bad.Add("notify_url", err.Error())
+				bad.Note("notify_url", err)
 			}
 		}
 	}
 	if w.Schedule != "" && text(bad, "schedule", w.Schedule, MaxRule) {
 		if _, err := schedule.Parse(w.Schedule); err != nil {
-			bad.Add("schedule", err.Error())
+			bad.Note("schedule", err)
 		}
 	}
 	if w.Success != "" && bounded(bad, "success", w.Success, MaxRule) {
 		if _, err := rule.Compile(w.Success); err != nil {
-			bad.Add("success", strings.TrimPrefix(err.Error(), "rule: "))
+			bad.Fields = append(bad.Fields, bellman.FieldError{Field: "success", Problem: strings.TrimPrefix(err.Error(), "rule: "), Why: err})
 		}
 	}
 	if w.Timeout != 0 && !w.known("timeout") && (w.Timeout < time.Millisecond || w.Timeout > maxTimeout) {
-		bad.Add("timeout", fmt.Sprintf("%s is out of range: want 1ms to 10m", schedule.FormatDuration(w.Timeout)))
+		bad.Note("timeout", coded.Errorf("merchant.timeout", "%s is out of range: want 1ms to 10m", schedule.FormatDuration(w.Timeout)))
 	}
 	if w.Concurrency < 0 || w.Concurrency > maxConcurrency {
-		bad.Add("per_endpoint.concurrency", fmt.Sprintf("want 1 to %d, or nothing for the queue's", maxConcurrency))
+		bad.Note("per_endpoint.concurrency", coded.Errorf("merchant.concurrency", "want 1 to %d, or nothing for the queue's", maxConcurrency))
 	}
 	if !(w.Rate >= 0 && w.Rate <= maxRate) {
-		bad.Add("per_endpoint.rate", "want a rate such as 50/s, at most 1000000/s, or nothing for the queue's")
+		bad.Note("per_endpoint.rate", coded.Errorf("merchant.rate", "want a rate such as 50/s, at most 1000000/s, or nothing for the queue's"))
 	}
 	return bad
 }
@@ -122,7 +123,7 @@ func (w *Wanted) known(field string) bool {
 // CheckNo notes what is wrong with a merchant's number.
 func CheckNo(bad *bellman.Invalid, no string) {
 	if no == "" {
-		bad.Add("merchant_no", "is required")
+		bad.Note("merchant_no", coded.Errorf("merchant.required", "is required"))
 		return
 	}
 	text(bad, "merchant_no", no, MaxNo)
@@ -134,7 +135,7 @@ func text(bad *bellman.Invalid, field, s string, most int) bool {
 	}
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] == 0x7f {
-			bad.Add(field, "has a control character")
+			bad.Note(field, coded.Errorf("merchant.control", "has a control character"))
 			return false
 		}
 	}
@@ -144,9 +145,9 @@ func text(bad *bellman.Invalid, field, s string, most int) bool {
 func bounded(bad *bellman.Invalid, field, s string, most int) bool {
 	switch {
 	case !utf8.ValidString(s):
-		bad.Add(field, "is not UTF-8")
+		bad.Note(field, coded.Errorf("merchant.not_utf8", "is not UTF-8"))
 	case len(s) > most && utf8.RuneCountInString(s) > most:
-		bad.Add(field, fmt.Sprintf("is longer than %d characters", most))
+		bad.Note(field, coded.Errorf("merchant.long", "is longer than %d characters", most))
 	default:
 		return true
 	}
@@ -182,7 +183,7 @@ func (w *Wanted) signed(bad *bellman.Invalid, was *Sign, masters *Masters, now t
 	case w.Scheme == "" && w.known("sign.scheme"):
 		return s
 	case w.Scheme == "":
-		bad.Add("sign.scheme", "is missing: want one of "+strings.Join(sign.Schemes(), ", "))
+		bad.Note("sign.scheme", coded.Errorf("merchant.no_scheme", "is missing: want one of %s", strings.Join(sign.Schemes(), ", ")))
 		return s
 	}
 	s.Scheme, s.Serial = w.Scheme, w.Serial
@@ -194,17 +195,17 @@ func (w *Wanted) signed(bad *bellman.Invalid, was *Sign, masters *Masters, now t
 		s.Secrets = active
 	}
 	if len(s.Secrets) > MaxSecrets {
-		bad.Add(secretsField, fmt.Sprintf("are more than %d that stand at one time", MaxSecrets))
+		bad.Note(secretsField, coded.Errorf("merchant.many_secrets", "are more than %d that stand at one time", MaxSecrets))
 	}
 	if len(bad.Fields) > noted {
 		return s
 	}
 	if _, err := signer(masters, w.No, &s, s.Secrets); err != nil {
-		field, problem := "sign", err.Error()
+		f := bellman.FieldError{Field: "sign", Problem: err.Error(), Why: err}
 		if wrong := new(signError); errors.As(err, &wrong) {
-			field, problem = wrong.field, wrong.problem
+			f.Field, f.Problem = wrong.field, wrong.problem
 		}
-		bad.Add(field, problem)
+		bad.Fields = append(bad.Fields, f)
 	}
 	return s
 }
@@ -215,7 +216,7 @@ func (w *Wanted) sealed(bad *bellman.Invalid, active []Secret, masters *Masters,
 	for i, want := range w.Secrets {
 		secret, err := w.secret(want, active, masters, now)
 		if err != nil {
-			bad.Add(fmt.Sprintf("%s[%d]", secretsField, i), err.Error())
+			bad.Note(fmt.Sprintf("%s[%d]", secretsField, i), err)
 			continue
 		}
 		secrets = append(secrets, secret)
@@ -239,7 +240,7 @@ func (w *Wanted) secret(want string, active []Secret, masters *Masters, now time
 	if timed {
 		t, err := time.Parse(millis, until)
 		if err != nil {
-			return s, errors.New("has no time after until: want one such as 2026-11-20T15:04:05.123Z")
+			return s, coded.Errorf("merchant.until", "has no time after until: want one such as 2026-11-20T15:04:05.123Z")
 		}
 		s.Until = t.UTC()
 	}
@@ -277,9 +278,9 @@ func keep(shown string, active []Secret) (Secret, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return Secret{}, fmt.Errorf("%.20q: there is no secret that ends so to keep", shown)
+		return Secret{}, coded.Errorf("merchant.keep_none", "%.20q: there is no secret that ends so to keep", shown)
 	}
-	return Secret{}, fmt.Errorf("%.20q: several secrets are shown so: leave secrets out to keep all of them", shown)
+	return Secret{}, coded.Errorf("merchant.keep_several", "%.20q: several secrets are shown so: leave secrets out to keep all of them", shown)
 }
 
 // newSecret seals a key.
@@ -287,17 +288,17 @@ func newSecret(masters *Masters, no, key string, now time.Time) (Secret, error) 
 	key = strings.TrimSpace(key)
 	switch {
 	case key == "":
-		return Secret{}, errors.New("is empty")
+		return Secret{}, coded.Errorf("merchant.empty_secret", "is empty")
 	case len(key) > MaxSecret:
-		return Secret{}, fmt.Errorf("is longer than %d bytes, which no key is", MaxSecret)
+		return Secret{}, coded.Errorf("merchant.long_secret", "is longer than %d bytes, which no key is", MaxSecret)
 	case !utf8.ValidString(key):
-		return Secret{}, errors.New("is not UTF-8")
+		return Secret{}, coded.Errorf("merchant.not_utf8", "is not UTF-8")
 	case strings.HasPrefix(key, "env:"), strings.HasPrefix(key, "file:"):
-		return Secret{}, errors.New("names a place: want the key itself, for what a merchant is given must not read this machine's variables and files")
+		return Secret{}, coded.Errorf("merchant.place", "names a place: want the key itself, for what a merchant is given must not read this machine's variables and files")
 	}
 	sealed, err := masters.Seal(no, secretsField, []byte(key))
 	if err != nil {
-		return Secret{}, fmt.Errorf("cannot be kept: %w", err)
+		return Secret{}, coded.Errorf("merchant.unkept", "cannot be kept: %w", err)
 	}
 	return Secret{Sealed: sealed, Ending: ending(key), Added: now}, nil
 }

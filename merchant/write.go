@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // What is done by hand, in audit records.
@@ -48,10 +49,15 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
+	return e.Unwrap().Error()
+}
+
+// Unwrap returns the same with a code.
+func (e *ChangedError) Unwrap() error {
 	if e.Version == "" {
-		return "merchant " + e.No + " was deleted meanwhile: nothing was changed"
+		return coded.Errorf("merchant.deleted", "merchant %s was deleted meanwhile: nothing was changed", e.No)
 	}
-	return fmt.Sprintf("merchant %s was changed meanwhile, at %s: nothing of this was kept; get it, and change version %s", e.No, e.At.Format(millis), e.Version)
+	return coded.Errorf("merchant.changed", "merchant %s was changed meanwhile, at %s: nothing of this was kept; get it, and change version %s", e.No, e.At.Format(millis), e.Version)
 }
 
 // Is says that it is a conflict.
@@ -183,7 +189,7 @@ func (r *Registry) remove(ctx context.Context, no string, by bellman.By) error {
 func (r *Registry) Rotate(ctx context.Context, no, key string, overlap time.Duration, by bellman.By) (m Merchant, err error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		bad := new(bellman.Invalid)
-		bad.Add("overlap", "want 0s to 90d")
+		bad.Note("overlap", coded.Errorf("merchant.overlap", "want 0s to 90d"))
 		return Merchant{}, bad
 	}
 	err = r.anew(func() error {
@@ -202,7 +208,7 @@ func (r *Registry) rotate(ctx context.Context, no, key string, overlap time.Dura
 	was := m
 	bad := new(bellman.Invalid)
 	if m.Sign.Scheme == "" {
-		bad.Add("secret", "the merchant has no scheme: want sign.scheme with its secrets first")
+		bad.Note("secret", coded.Errorf("merchant.rotate_unsigned", "the merchant has no scheme: want sign.scheme with its secrets first"))
 		return Merchant{}, bad
 	}
 	active, _ := m.Sign.active(now)
@@ -210,17 +216,18 @@ func (r *Registry) rotate(ctx context.Context, no, key string, overlap time.Dura
 	secret, err := newSecret(r.masters, no, key, now)
 	if err == nil {
 		if _, there := same(r.masters, no, key, time.Time{}, active); there {
-			err = errors.New("the merchant has this one already")
+			err = coded.Errorf("merchant.same_secret", "the merchant has this one already")
 		}
 	}
 	if err == nil {
 		_, err = signer(r.masters, no, &m.Sign, []Secret{secret})
-		if wrong := new(signError); errors.As(err, &wrong) {
-			err = errors.New(wrong.problem)
-		}
 	}
 	if err != nil {
-		bad.Add("secret", err.Error())
+		f := bellman.FieldError{Field: "secret", Problem: err.Error(), Why: err}
+		if wrong := new(signError); errors.As(err, &wrong) {
+			f.Problem = wrong.problem
+		}
+		bad.Fields = append(bad.Fields, f)
 		return Merchant{}, bad
 	}
 	m.Sign.Secrets = []Secret{secret}
@@ -233,7 +240,7 @@ func (r *Registry) rotate(ctx context.Context, no, key string, overlap time.Dura
 		}
 	}
 	if len(m.Sign.Secrets) > MaxSecrets {
-		bad.Add("secret", fmt.Sprintf("%d secrets stand side by side already: wait until some of them end, or put the merchant with those that are to stay", MaxSecrets))
+		bad.Note("secret", coded.Errorf("merchant.rotate_many", "%d secrets stand side by side already: wait until some of them end, or put the merchant with those that are to stay", MaxSecrets))
 		return Merchant{}, bad
 	}
 	m.Updated = now

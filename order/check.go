@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // Check fills in Key (MERCHANT/ORDER), Event, Endpoint and Due, and writes into the
@@ -144,7 +145,7 @@ func (h *Handler) Complete(task *bellman.Task, outcome string, now time.Time) (b
 	case r.String() == l.State:
 		return bellman.Verdict{}, nil
 	case l.Stage == Watching, l.over() && l.State != StateUnknown:
-		return bellman.Verdict{}, fmt.Errorf("%w: the order is %s", bellman.ErrConflict, l.State)
+		return bellman.Verdict{}, coded.Errorf("order.decided", "%w: the order is %s", bellman.ErrConflict, l.State)
 	default:
 		*l, m = decide(w.plan, *l, r, now)
 	}

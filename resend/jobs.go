@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // Jobs keeps the jobs of a store, and runs them while Run runs. All methods are
@@ -88,7 +89,7 @@ func (j *Jobs) reserve() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.unfinished)+j.starting >= MaxRunning {
-		return fmt.Errorf("%w: %d bulk resends are running: wait for one to end, or cancel one", bellman.ErrOverloaded, MaxRunning)
+		return coded.Errorf("resend.many", "%w: %d bulk resends are running: wait for one to end, or cancel one", bellman.ErrOverloaded, MaxRunning)
 	}
 	j.starting++
 	return nil

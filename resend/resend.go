@@ -24,11 +24,11 @@ package resend
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 const (
@@ -99,13 +99,13 @@ func prepare(in bellman.ResendJob, now time.Time) (bellman.ResendJob, error) {
 		job.Mode = bellman.ResendOnce
 	}
 	if job.Mode != bellman.ResendOnce && job.Mode != bellman.ResendRestart {
-		wrong.Add("mode", fmt.Sprintf("%.40q is not a mode: want once or restart", in.Mode))
+		wrong.Note("mode", coded.Errorf("resend.mode", "%.40q is not a mode: want once or restart", in.Mode))
 	}
 	if job.Rate == 0 {
 		job.Rate = DefaultRate
 	}
 	if !(job.Rate > 0 && job.Rate <= MaxRate) { // also when it is no number
-		wrong.Add("rate", fmt.Sprintf("%g a second: want above 0 and at most %d", in.Rate, MaxRate))
+		wrong.Note("rate", coded.Errorf("resend.rate", "%g a second: want above 0 and at most %d", in.Rate, MaxRate))
 	}
 	return job, wrong.Err()
 }
@@ -115,19 +115,19 @@ func prepare(in bellman.ResendJob, now time.Time) (bellman.ResendJob, error) {
 func bound(f bellman.Pick, now time.Time) (bellman.Pick, bellman.Invalid) {
 	var wrong bellman.Invalid
 	if f.Empty() {
-		wrong.Add("filter", "is empty: want at least one of queue, kind, key, state, merchant_no, order_no, event, url_host, result, status, created_from, created_to")
+		wrong.Note("filter", coded.Errorf("resend.filter", "is empty: want at least one of queue, kind, key, state, merchant_no, order_no, event, url_host, result, status, created_from, created_to"))
 	}
 	if f.Kind != "" && f.Kind != "notify" && f.Kind != "order" {
-		wrong.Add("filter.kind", fmt.Sprintf("%.40q is no kind: want notify or order", f.Kind))
+		wrong.Note("filter.kind", coded.Errorf("resend.kind", "%.40q is no kind: want notify or order", f.Kind))
 	}
 	if f.Status != 0 && (f.Status < 100 || f.Status > 599) {
-		wrong.Add("filter.status", fmt.Sprintf("%d is no HTTP status: want 100 to 599", f.Status))
+		wrong.Note("filter.status", coded.Errorf("resend.status", "%d is no HTTP status: want 100 to 599", f.Status))
 	}
 	if f.CreatedTo.IsZero() || f.CreatedTo.After(now) {
 		f.CreatedTo = now
 	}
 	if !f.CreatedFrom.Before(f.CreatedTo) {
-		wrong.Add("filter.created_from", "is not before created_to, or not before now: want an earlier time")
+		wrong.Note("filter.created_from", coded.Errorf("resend.from", "is not before created_to, or not before now: want an earlier time"))
 	}
 	return f, wrong
 }

@@ -8,6 +8,8 @@ import (
 	"cel.dev/cel-go/common"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
+
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // An expression is a CEL text that was checked, restricted and made ready.
@@ -33,9 +35,9 @@ func compileExpression(text string) (*Rule, error) {
 	}
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) {
 		if t.IsExactType(cel.DynType) {
-			return nil, fmt.Errorf("rule: the expression may yield anything: want a bool, such as %s == true", text)
+			return nil, coded.Errorf("rule.anything", "rule: the expression may yield anything: want a bool, such as %s == true", text)
 		}
-		return nil, fmt.Errorf("rule: the expression yields %s: want a bool, such as status == 200", t)
+		return nil, coded.Errorf("rule.yields", "rule: the expression yields %s: want a bool, such as status == 200", t)
 	}
 	usesStatus, usesText, err := r.restrict(checked.NativeRep(), nil)
 	if err != nil {
@@ -77,7 +79,7 @@ func (x *expression) prepare(env *cel.Env, checked *cel.Ast) error {
 		return fmt.Errorf("rule: estimate its cost: %w", err)
 	}
 	if !estimate.IsUnknown() && estimate.Max > maxCost {
-		return fmt.Errorf("rule: an answer of usual size (4 KiB, lists of 100) may cost %d steps: want at most %d; nest fewer loops", estimate.Max, maxCost)
+		return coded.Errorf("rule.cost", "rule: an answer of usual size (4 KiB, lists of 100) may cost %d steps: want at most %d; nest fewer loops", estimate.Max, maxCost)
 	}
 	// Not optimized: that would replace matches by CEL's own, which has no bound.
 	x.program, err = env.Program(checked,
@@ -95,27 +97,26 @@ func (x *expression) firstProblem(parsed *cel.Ast, issues *cel.Issues) error {
 	problem := issues.Errors()[0]
 	what := strings.ReplaceAll(problem.Message, " (in container '')", "")
 	what = strings.TrimPrefix(what, "Syntax error: ")
-	if strings.HasPrefix(what, "undeclared reference") {
-		if isCall(parsed, problem.ExprID) {
-			what += "; known functions are " + strings.Join(functionNames, ", ")
-		} else {
-			what += "; known are " + x.variables
-		}
+	why := coded.Errorf("rule.syntax", "%s", what)
+	switch {
+	case strings.HasPrefix(what, "undeclared reference") && isCall(parsed, problem.ExprID):
+		why = coded.Errorf("rule.no_function", "%s; known functions are %s", what, strings.Join(functionNames, ", "))
+	case strings.HasPrefix(what, "undeclared reference"):
+		why = coded.Errorf("rule.no_variable", "%s; known are %s", what, x.variables)
+	case strings.HasPrefix(what, "found no matching overload for '"):
+		why = readable(what)
 	}
-	if strings.HasPrefix(what, "found no matching overload for '") {
-		what = readable(what)
-	}
-	return mistake(x.text, problem.Location, what)
+	return mistake(x.text, problem.Location, why)
 }
 
-func mistake(text string, at common.Location, what string) error {
+func mistake(text string, at common.Location, what error) error {
 	if at.Line() < 1 { // about the whole of it: too deep, too many parts
-		return fmt.Errorf("rule: %s", what)
+		return fmt.Errorf("rule: %w", what)
 	}
 	if strings.Contains(text, "\n") {
-		return fmt.Errorf("rule: line %d, column %d: %s", at.Line(), at.Column()+1, what)
+		return coded.Errorf("rule.at_line", "rule: line %d, column %d: %w", at.Line(), at.Column()+1, what)
 	}
-	return fmt.Errorf("rule: column %d: %s", at.Column()+1, what)
+	return coded.Errorf("rule.at", "rule: column %d: %w", at.Column()+1, what)
 }
 
 func isCall(parsed *cel.Ast, id int64) bool {
@@ -129,14 +130,14 @@ func isCall(parsed *cel.Ast, id int64) bool {
 }
 
 // readable writes an operator as it is written in an expression.
-func readable(what string) string {
+func readable(what string) error {
 	rest := strings.TrimPrefix(what, "found no matching overload for '")
 	name, types, found := strings.Cut(rest, "' applied to '")
 	if !found {
-		return what
+		return coded.Errorf("rule.syntax", "%s", what)
 	}
 	if symbol, known := operators.FindReverse(name); known && symbol != "" {
 		name = symbol
 	}
-	return fmt.Sprintf("%s does not take %s", name, strings.TrimSuffix(types, "'"))
+	return coded.Errorf("rule.types", "%s does not take %s", name, strings.TrimSuffix(types, "'"))
 }

@@ -1,15 +1,17 @@
 package rule
 
 import (
-	"fmt"
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strings"
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
+
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // functionNames are the functions that a rule may call, operators apart.
@@ -55,7 +57,7 @@ type pattern struct {
 func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (usesStatus, usesText bool, first error) {
 	x.patterns = map[string]pattern{}
 	ast.PostOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		problem := ""
+		var problem error
 		switch e.Kind() {
 		case ast.IdentKind:
 			switch e.AsIdent() {
@@ -67,9 +69,9 @@ func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (usesStatu
 		case ast.MapKind, ast.StructKind:
 			switch {
 			case built == nil:
-				problem = "a rule has no use for maps and messages: compare field by field"
+				problem = coded.Errorf("rule.maps", "a rule has no use for maps and messages: compare field by field")
 			case !built[e.ID()]:
-				problem = "a map can only be the result, or a part of it"
+				problem = coded.Errorf("rule.map_inside", "a map can only be the result, or a part of it")
 			default:
 				problem = restrictFields(e.AsMap())
 			}
@@ -78,7 +80,7 @@ func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (usesStatu
 			// double their size with each loop around them.
 			for _, element := range e.AsList().Elements() {
 				if element.Kind() != ast.LiteralKind && !built[e.ID()] {
-					problem = "a list may hold constants only"
+					problem = coded.Errorf("rule.list", "a list may hold constants only")
 				}
 			}
 		case ast.CallKind:
@@ -90,7 +92,7 @@ func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (usesStatu
 			}
 			problem = x.restrictCall(checked, e.AsCall())
 		}
-		if problem != "" && first == nil {
+		if problem != nil && first == nil {
 			first = mistake(x.text, checked.SourceInfo().GetStartLocation(e.ID()), problem)
 		}
 	}))
@@ -98,23 +100,23 @@ func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (usesStatu
 }
 
 // restrictFields returns what is wrong with the names of a map.
-func restrictFields(m ast.MapExpr) string {
+func restrictFields(m ast.MapExpr) error {
 	var names []string
 	for _, entry := range m.Entries() {
 		name, constant := textOf(entry.AsMapEntry().Key())
 		if !constant {
-			return `the name of a field must be text that is written out, such as "order_no"`
+			return coded.Errorf("rule.field_name", `the name of a field must be text that is written out, such as "order_no"`)
 		}
 		if slices.Contains(names, name) {
-			return fmt.Sprintf("the field %q is there twice", name)
+			return coded.Errorf("rule.field_twice", "the field %q is there twice", name)
 		}
 		names = append(names, name)
 	}
-	return ""
+	return nil
 }
 
-// restrictCall returns what is wrong with a call, empty if nothing is.
-func (x *expression) restrictCall(checked *ast.AST, call ast.CallExpr) string {
+// restrictCall returns what is wrong with a call, nil if nothing is.
+func (x *expression) restrictCall(checked *ast.AST, call ast.CallExpr) error {
 	name, args := call.FunctionName(), call.Args()
 	if call.IsMemberFunction() {
 		args = append([]ast.Expr{call.Target()}, args...)
@@ -124,89 +126,89 @@ func (x *expression) restrictCall(checked *ast.AST, call ast.CallExpr) string {
 	case operators.Equals, operators.NotEquals, operators.Add:
 		if !scalar(0) && !scalar(1) {
 			symbol, _ := operators.FindReverse(name)
-			return fmt.Sprintf("one side of %s must be known to be text, a number, a bool or null: write string(…) or double(…) around it", symbol)
+			return coded.Errorf("rule.side", "one side of %s must be known to be text, a number, a bool or null: write string(…) or double(…) around it", symbol)
 		}
 	case operators.In:
 		if !scalar(0) && args[1].Kind() != ast.ListKind {
-			return "what is looked for must be known to be text, a number or a bool: write string(…) or double(…) around it"
+			return coded.Errorf("rule.in", "what is looked for must be known to be text, a number or a bool: write string(…) or double(…) around it")
 		}
 	case "matches":
 		pattern, constant := textOf(args[1])
 		if !constant {
-			return "a pattern must be written out, not computed"
+			return coded.Errorf("rule.pattern_computed", "a pattern must be written out, not computed")
 		}
 		return x.addPattern(pattern)
 	case "indexOf", "lastIndexOf":
 		if _, constant := textOf(args[1]); !constant {
-			return "the text that " + name + " looks for must be written out, not computed; contains takes any"
+			return coded.Errorf("rule.index", "the text that %s looks for must be written out, not computed; contains takes any", name)
 		}
 	case "replace":
 		old, ok1 := textOf(args[1])
 		by, ok2 := textOf(args[2])
 		if !ok1 || !ok2 || len(by) > len(old) {
-			return "replace takes two texts that are written out, the second no longer than the first"
+			return coded.Errorf("rule.replace", "replace takes two texts that are written out, the second no longer than the first")
 		}
 	case "json_field":
 		return x.restrictField(args)
 	case overloads.TypeConvertDyn: // which forgets a type, as orNull does: it can make nothing larger
 	default:
 		if !slices.Contains(functionNames, name) && !slices.Contains(allowedOperators, name) {
-			return fmt.Sprintf("%s is not for rules; known functions are %v", name, functionNames)
+			return coded.Errorf("rule.forbidden", "%s is not for rules; known functions are %s", name, strings.Join(functionNames, ", "))
 		}
 	}
-	return ""
+	return nil
 }
 
 // restrictField checks json_field(path, operation, value).
-func (x *expression) restrictField(args []ast.Expr) string {
+func (x *expression) restrictField(args []ast.Expr) error {
 	path, ok1 := textOf(args[0])
 	operation, ok2 := textOf(args[1])
 	switch {
 	case !ok1 || path == "":
-		return `the path of json_field must be written out, such as "data.code"`
+		return coded.Errorf("rule.path", `the path of json_field must be written out, such as "data.code"`)
 	case ok2 && operation == "exists" && len(args) == 2:
-		return ""
+		return nil
 	case !ok2 || len(args) == 2 || !slices.Contains([]string{"eq", "in", "regex"}, operation):
-		return `json_field takes (path, "exists"), (path, "eq", value), (path, "in", [values]) or (path, "regex", pattern)`
+		return coded.Errorf("rule.json_field", `json_field takes (path, "exists"), (path, "eq", value), (path, "in", [values]) or (path, "regex", pattern)`)
 	}
 	switch value := args[2]; operation {
 	case "eq":
 		if value.Kind() != ast.LiteralKind {
-			return "the value of json_field must be a constant"
+			return coded.Errorf("rule.json_value", "the value of json_field must be a constant")
 		}
 	case "in":
 		if value.Kind() != ast.ListKind {
-			return `json_field(path, "in", …) takes a list, such as ["SUCCESS", "OK"]`
+			return coded.Errorf("rule.json_list", `json_field(path, "in", …) takes a list, such as ["SUCCESS", "OK"]`)
 		}
 	case "regex":
 		pattern, constant := textOf(value)
 		if !constant {
-			return "a pattern must be written out, not computed"
+			return coded.Errorf("rule.pattern_computed", "a pattern must be written out, not computed")
 		}
 		return x.addPattern(pattern)
 	}
-	return ""
+	return nil
 }
 
 // addPattern compiles a pattern for the time of evaluation.
-func (x *expression) addPattern(text string) string {
+func (x *expression) addPattern(text string) error {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return err.Error()
+		return coded.Errorf("rule.pattern", "%w", err)
 	}
 	program, err := syntax.Compile(tree.Simplify())
 	if err != nil {
-		return err.Error()
+		return coded.Errorf("rule.pattern", "%w", err)
 	}
 	if n := len(program.Inst); n > maxProgram {
-		return fmt.Sprintf("the pattern is too large (%d instructions): want at most %d; use fewer or smaller repeats", n, maxProgram)
+		return coded.Errorf("rule.pattern_large", "the pattern is too large (%d instructions): want at most %d; use fewer or smaller repeats", n, maxProgram)
 	}
 	compiled, err := regexp.Compile(text)
 	if err != nil {
-		return err.Error()
+		return coded.Errorf("rule.pattern", "%w", err)
 	}
 	x.patterns[text] = pattern{compiled, len(program.Inst)}
-	return ""
+	return nil
 }
 
 // textOf returns the value of a text that is written out.

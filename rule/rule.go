@@ -50,11 +50,12 @@
 package rule
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 
 	"cel.dev/cel-go/common/types"
+
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 const (
@@ -93,11 +94,11 @@ func Compile(text string) (*Rule, error) {
 	}
 	switch {
 	case text == "":
-		return nil, fmt.Errorf("rule: no text: want a preset's name, such as success_text, or an expression, such as status == 200")
+		return nil, coded.Errorf("rule.empty", "rule: no text: want a preset's name, such as success_text, or an expression, such as status == 200")
 	case len(text) > MaxText:
-		return nil, fmt.Errorf("rule: %d bytes long: want at most %d", len(text), MaxText)
+		return nil, coded.Errorf("rule.long", "rule: %d bytes long: want at most %d", len(text), MaxText)
 	case isName(text) && !isKnown(text):
-		return nil, fmt.Errorf("rule: no preset is called %q: want one of %s, or an expression", text, strings.Join(names(), ", "))
+		return nil, coded.Errorf("rule.preset", "rule: no preset is called %q: want one of %s, or an expression", text, strings.Join(names(), ", "))
 	}
 	return compileExpression(text)
 }

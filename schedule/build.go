@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // Limits of a schedule; see the package comment.
@@ -23,25 +25,25 @@ type item struct {
 }
 
 // add appends an item to the schedule, joining it with its neighbour where they
-// say the same. It returns what would have been right, empty if all is well.
-func (s *Schedule) add(it item) (want string) {
+// say the same. It returns what would have been right, nil if all is well.
+func (s *Schedule) add(it item) (want error) {
 	var r run
 	if len(s.runs) > 0 {
 		r = s.runs[len(s.runs)-1].after()
 	}
 	switch {
 	case r.until == always:
-		return "nothing after an item that repeats without end; give that a count (5m*3) or an age (5m* until 1h)"
+		return coded.Errorf("schedule.want_nothing", "nothing after an item that repeats without end; give that a count (5m*3) or an age (5m* until 1h)")
 	case r.until > 0 && it.until == 0:
-		return "a repeating item such as 5m*, as always after an item with until"
+		return coded.Errorf("schedule.want_repeating", "a repeating item such as 5m*, as always after an item with until")
 	case it.fixed && len(s.runs) > 0 && it.d <= r.from:
-		return "an offset after " + FormatDuration(r.from) + ", where the item before it ends"
+		return coded.Errorf("schedule.want_offset", "an offset after %s, where the item before it ends", FormatDuration(r.from))
 	case it.until > 0 && it.d < minRepeat:
-		return "a gap of " + FormatDuration(minRepeat) + " or more, as it repeats"
+		return coded.Errorf("schedule.want_gap", "a gap of %s or more, as it repeats", FormatDuration(minRepeat))
 	case it.until > 0 && it.until <= r.from:
-		return "an age above " + FormatDuration(r.from) + ", where the item before it ends"
+		return coded.Errorf("schedule.want_later_age", "an age above %s, where the item before it ends", FormatDuration(r.from))
 	case r.first+it.count > maxAttempts && it.until == 0:
-		return fmt.Sprintf("at most %d attempts in all; let the last item repeat (5m*)", maxAttempts)
+		return coded.Errorf("schedule.want_attempts", "at most %d attempts in all; let the last item repeat (5m*)", maxAttempts)
 	}
 
 	switch {
@@ -57,11 +59,11 @@ func (s *Schedule) add(it item) (want string) {
 	default:
 		r.gap, r.count = it.d, it.count
 		if r.gap > 0 && r.count > int64((maxDuration-r.from)/r.gap) {
-			return "a list that ends within 10 years (3650d)"
+			return coded.Errorf("schedule.want_end", "a list that ends within 10 years (3650d)")
 		}
 	}
 	s.join(r)
-	return ""
+	return nil
 }
 
 // after returns an empty run that follows r; its until is still r's.
@@ -91,7 +93,7 @@ func (s *Schedule) join(r run) {
 // finish fills in what follows from runs, max and jitter.
 func (s *Schedule) finish() error {
 	if first := s.runs[0].gap; s.max > 0 && first > s.max {
-		return fmt.Errorf("max %s: want at least %s, when the first attempt is due", FormatDuration(s.max), FormatDuration(first))
+		return coded.Errorf("schedule.max_first", "max %s: want at least %s, when the first attempt is due", FormatDuration(s.max), FormatDuration(first))
 	}
 	s.attempts, s.last = 0, 0
 	for _, r := range s.runs {
@@ -112,7 +114,7 @@ func (s *Schedule) finish() error {
 	s.runs = slices.Clip(s.runs)
 	s.text = string(s.append(nil))
 	if len(s.text) > maxText {
-		return fmt.Errorf("schedule of %d bytes when written out as %.40q…: want at most %d", len(s.text), s.text, maxText)
+		return coded.Errorf("schedule.written_long", "schedule of %d bytes when written out as %.40q…: want at most %d", len(s.text), s.text, maxText)
 	}
 	return nil
 }

@@ -1,9 +1,10 @@
 package schedule
 
 import (
-	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // maxDuration is the longest duration anybody may write: 10 years of 365 days.
@@ -21,7 +22,7 @@ var units = [...]struct {
 	{"ms", time.Millisecond},
 }
 
-const wantDuration = "a duration such as 15s or 1h30m, with units ms, s, m, h, d"
+var wantDuration = coded.Errorf("schedule.want_duration", "a duration such as 15s or 1h30m, with units ms, s, m, h, d")
 
 // ParseDuration reads a duration as the API and the configuration write it:
 // whole numbers with units ms, s, m, h, d (24 hours), larger units first, each
@@ -29,20 +30,20 @@ const wantDuration = "a duration such as 15s or 1h30m, with units ms, s, m, h, d
 // above 10 years (3650d), and a number without a unit.
 func ParseDuration(text string) (time.Duration, error) {
 	d, want := parseDuration(text)
-	if want != "" {
-		return 0, fmt.Errorf("duration %.40q: want %s", text, want)
+	if want != nil {
+		return 0, coded.Errorf("schedule.duration", "duration %.40q: want %w", text, want)
 	}
 	return d, nil
 }
 
-// parseDuration returns what would have been right instead of an error, empty
+// parseDuration returns what would have been right instead of an error, nil
 // if all is well, so that each caller can name the place.
-func parseDuration(text string) (d time.Duration, want string) {
+func parseDuration(text string) (d time.Duration, want error) {
 	if text == "" {
 		return 0, wantDuration
 	}
 	if text[0] == '-' {
-		return 0, "a duration that is not negative"
+		return 0, coded.Errorf("schedule.want_positive", "a duration that is not negative")
 	}
 	unit := 0 // the largest that may still come
 	for i := 0; i < len(text); {
@@ -67,12 +68,12 @@ func parseDuration(text string) (d time.Duration, want string) {
 			return 0, wantDuration
 		}
 		if tooLong || n > int64((maxDuration-d)/units[unit].size) {
-			return 0, "at most 10 years (3650d)"
+			return 0, coded.Errorf("schedule.want_years", "at most 10 years (3650d)")
 		}
 		d += time.Duration(n) * units[unit].size
 		unit++
 	}
-	return d, ""
+	return d, nil
 }
 
 // FormatDuration writes d in units h, m, s and ms: "24h4m", "15s", "1s500ms",

@@ -1,8 +1,9 @@
 package schedule
 
 import (
-	"fmt"
 	"slices"
+
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // A Kind says what a preset is made for.
@@ -41,9 +42,9 @@ func presetNamed(name string) (Preset, error) {
 		}
 	}
 	if near := nearest(name); near != "" {
-		return Preset{}, fmt.Errorf("no preset is called %.40q: want %s, or delays such as 0s, 15s*2, 30s", name, near)
+		return Preset{}, coded.Errorf("schedule.preset_near", "no preset is called %.40q: want %s, or delays such as 0s, 15s*2, 30s", name, near)
 	}
-	return Preset{}, fmt.Errorf("no preset is called %.40q: want a preset's name such as %s, or delays such as 0s, 15s*2, 30s",
+	return Preset{}, coded.Errorf("schedule.preset", "no preset is called %.40q: want a preset's name such as %s, or delays such as 0s, 15s*2, 30s",
 		name, presets[0].Name)
 }
 

@@ -65,11 +65,11 @@ func parseEvery(text string) (*Repeat, error) {
 	switch {
 	case want == wantDuration:
 		return nil, fmt.Errorf("repeat %.60q: %s", text, wantRepeat)
-	case want == "" && d < minRepeat:
-		want = "a gap of " + FormatDuration(minRepeat) + " or more"
+	case want == nil && d < minRepeat:
+		want = fmt.Errorf("a gap of %s or more", FormatDuration(minRepeat))
 	}
-	if want != "" {
-		return nil, fmt.Errorf("repeat %.60q: want %s", text, want)
+	if want != nil {
+		return nil, fmt.Errorf("repeat %.60q: want %w", text, want)
 	}
 	return &Repeat{every: d, text: FormatDuration(d)}, nil
 }

@@ -1,9 +1,10 @@
 package schedule
 
 import (
-	"fmt"
 	"strings"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // parseRule reads roncoo's notify_rule: for each attempt the minutes since the
@@ -13,7 +14,7 @@ import (
 func (s *Schedule) parseRule(text string) error {
 	body, ok := strings.CutSuffix(text[1:], "}")
 	if !ok {
-		return fmt.Errorf("notify_rule %.40q: want a } at its end", text)
+		return coded.Errorf("schedule.rule_end", "notify_rule %.40q: want a } at its end", text)
 	}
 	minutes := make(map[int64]time.Duration)
 	var highest int64
@@ -21,25 +22,25 @@ func (s *Schedule) parseRule(text string) error {
 	for pair := range strings.SplitSeq(body, ",") {
 		place++
 		number, gap, want := parsePair(strings.TrimSpace(pair))
-		if _, twice := minutes[number]; want == "" && twice {
-			want = "each attempt's number once"
+		if _, twice := minutes[number]; want == nil && twice {
+			want = coded.Errorf("schedule.want_number_once", "each attempt's number once")
 		}
-		if want != "" {
-			return fmt.Errorf("notify_rule: entry %d %.40q: want %s", place, strings.TrimSpace(pair), want)
+		if want != nil {
+			return coded.Errorf("schedule.rule_entry", "notify_rule: entry %d %.40q: want %w", place, strings.TrimSpace(pair), want)
 		}
 		minutes[number] = gap
 		highest = max(highest, number)
 	}
 	for number := range highest {
 		gap := minutes[number+1]
-		if want := s.add(item{d: gap, count: 1}); want != "" {
-			return fmt.Errorf("notify_rule: attempt %d after %s: want %s", number+1, FormatDuration(gap), want)
+		if want := s.add(item{d: gap, count: 1}); want != nil {
+			return coded.Errorf("schedule.rule_attempt", "notify_rule: attempt %d after %s: want %w", number+1, FormatDuration(gap), want)
 		}
 	}
 	return nil
 }
 
-func parsePair(pair string) (number int64, gap time.Duration, want string) {
+func parsePair(pair string) (number int64, gap time.Duration, want error) {
 	key, value, ok := strings.Cut(pair, ":")
 	key = strings.TrimSpace(key)
 	if quoted, q := strings.CutPrefix(key, `"`); q {
@@ -48,7 +49,7 @@ func parsePair(pair string) (number int64, gap time.Duration, want string) {
 	}
 	number, isNumber := parseCount(key)
 	if !ok || !isNumber || number == 0 {
-		return 0, 0, fmt.Sprintf(`an attempt's number from 1 to %d and its minutes, such as "2":1`, maxAttempts)
+		return 0, 0, coded.Errorf("schedule.want_number", `an attempt's number from 1 to %d and its minutes, such as "2":1`, maxAttempts)
 	}
 	minutes := strings.TrimSpace(value)
 	if quoted, q := strings.CutPrefix(minutes, `"`); q { // as a map of texts is written
@@ -57,7 +58,7 @@ func parsePair(pair string) (number int64, gap time.Duration, want string) {
 		}
 	}
 	if minutes == "" || strings.Trim(minutes, "0123456789") != "" {
-		return 0, 0, "whole minutes, 0 or more, after the colon"
+		return 0, 0, coded.Errorf("schedule.want_minutes", "whole minutes, 0 or more, after the colon")
 	}
 	gap, want = parseDuration(minutes + "m")
 	return number, gap, want

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/deliver"
+	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/merchant"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/sender"
@@ -186,7 +186,7 @@ func (s merchants) Test(ctx context.Context, no, queue string, by bellman.By) (*
 			return nil, err
 		}
 	} else if (*s.kinds.Load())[queue] != "notify" {
-		return nil, wrongQueue(fmt.Sprintf("%.128q is no queue of kind notify", queue))
+		return nil, wrongQueue(coded.Errorf("test.queue", "%.128q is no queue of kind notify", queue))
 	}
 	body, err := json.Marshal(map[string]string{"event": testEvent, "merchant_no": no, "time": time.Now().UTC().Format("2006-01-02T15:04:05.000Z")})
 	if err != nil {
@@ -219,14 +219,14 @@ func (s *Server) onlyNotify() (string, error) {
 	case len(names) == 1:
 		return names[0], nil
 	case len(names) == 0:
-		return "", wrongQueue("there is no queue of kind notify")
+		return "", wrongQueue(coded.Errorf("test.no_queue", "there is no queue of kind notify"))
 	}
-	return "", wrongQueue("is required, since there are several: want " + strings.Join(names[:min(len(names), 10)], ", "))
+	return "", wrongQueue(coded.Errorf("test.queues", "is required, since there are several: want %s", strings.Join(names[:min(len(names), 10)], ", ")))
 }
 
-func wrongQueue(problem string) error {
+func wrongQueue(why error) error {
 	bad := new(bellman.Invalid)
-	bad.Add("queue", problem)
+	bad.Note("queue", why)
 	return bad
 }
 
@@ -242,16 +242,16 @@ func wanted(in *client.PutMerchant) merchant.Wanted {
 	if in.Sign != nil {
 		w.Scheme, w.Serial, w.Secrets = in.Sign.Scheme, in.Sign.Serial, in.Sign.Secrets
 		if w.Scheme == "" {
-			bad.Add("sign.scheme", "is missing: leave sign out to sign as the queue does")
+			bad.Note("sign.scheme", coded.Errorf("merchant.missing_scheme", "is missing: leave sign out to sign as the queue does"))
 		}
 	}
 	if in.Timeout != "" {
 		d, err := schedule.ParseDuration(in.Timeout)
 		if err == nil && d <= 0 {
-			err = errors.New("want 1ms to 10m")
+			err = coded.Errorf("merchant.timeout_none", "want 1ms to 10m")
 		}
 		if err != nil {
-			bad.Add("timeout", err.Error())
+			bad.Note("timeout", err)
 		}
 		w.Timeout = d
 	}
@@ -259,7 +259,7 @@ func wanted(in *client.PutMerchant) merchant.Wanted {
 		w.Concurrency = in.PerEndpoint.Concurrency
 		rate, ok := schedule.ParseRate(in.PerEndpoint.Rate)
 		if !ok {
-			bad.Add("per_endpoint.rate", "want a rate such as 50/s, 30/m or 100/h")
+			bad.Note("per_endpoint.rate", coded.Errorf("merchant.no_rate", "want a rate such as 50/s, 30/m or 100/h"))
 		}
 		w.Rate = rate
 	}

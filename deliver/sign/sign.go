@@ -4,12 +4,13 @@
 package sign
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // The schemes.
@@ -73,19 +74,19 @@ func New(c Config) (Signer, error) {
 		return nil, nil
 	}
 	if !slices.Contains(Schemes(), c.Scheme) {
-		return nil, fmt.Errorf("scheme: %.40q is not one of %s", c.Scheme, strings.Join(Schemes(), ", "))
+		return nil, coded.Errorf("sign.scheme", "scheme: %.40q is not one of %s", c.Scheme, strings.Join(Schemes(), ", "))
 	}
 	if len(c.Secrets) == 0 {
-		return nil, fmt.Errorf("secrets: %s needs at least one", c.Scheme)
+		return nil, coded.Errorf("sign.none", "secrets: %s needs at least one", c.Scheme)
 	}
 	if c.Serial != "" && c.Scheme != WechatRSA {
-		return nil, fmt.Errorf("serial: only %s has one", WechatRSA)
+		return nil, coded.Errorf("sign.serial_other", "serial: only %s has one", WechatRSA)
 	}
 	keys := make([][]byte, len(c.Secrets))
 	for i, s := range c.Secrets {
 		key, err := s.Resolve()
 		if err == nil && len(key) == 0 {
-			err = errors.New("is empty")
+			err = coded.Errorf("sign.empty", "is empty")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("secrets[%d]: %w", i, err)

@@ -6,11 +6,12 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"hash"
 	"strconv"
 	"sync"
+
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // standard signs as the Standard Webhooks specification 1.0.0 says: over
@@ -46,7 +47,7 @@ func parseStandardKey(secret []byte) (standardKey, error) {
 	if text, ok := bytes.CutPrefix(secret, []byte("whsk_")); ok {
 		key, err := base64.StdEncoding.DecodeString(string(text))
 		if err != nil {
-			return standardKey{}, errors.New("what follows whsk_ is not base64")
+			return standardKey{}, coded.Errorf("sign.whsk_base64", "what follows whsk_ is not base64")
 		}
 		switch len(key) {
 		case ed25519.SeedSize:
@@ -54,22 +55,22 @@ func parseStandardKey(secret []byte) (standardKey, error) {
 		case ed25519.PrivateKeySize:
 			private := ed25519.NewKeyFromSeed(key[:ed25519.SeedSize])
 			if !bytes.Equal(private, key) {
-				return standardKey{}, errors.New("whsk_ holds a private key and another's public key")
+				return standardKey{}, coded.Errorf("sign.whsk_pair", "whsk_ holds a private key and another's public key")
 			}
 			return ed25519Key(private), nil
 		}
-		return standardKey{}, fmt.Errorf("whsk_ holds %d bytes: want an ed25519 key of 64, or its seed of 32", len(key))
+		return standardKey{}, coded.Errorf("sign.whsk_size", "whsk_ holds %d bytes: want an ed25519 key of 64, or its seed of 32", len(key))
 	}
 	text, ok := bytes.CutPrefix(secret, []byte("whsec_"))
 	if !ok {
-		return standardKey{}, errors.New("want whsec_ and base64 (HMAC) or whsk_ and base64 (ed25519)")
+		return standardKey{}, coded.Errorf("sign.want_whsec", "want whsec_ and base64 (HMAC) or whsk_ and base64 (ed25519)")
 	}
 	key, err := base64.StdEncoding.DecodeString(string(text))
 	switch {
 	case err != nil:
-		return standardKey{}, errors.New("what follows whsec_ is not base64")
+		return standardKey{}, coded.Errorf("sign.whsec_base64", "what follows whsec_ is not base64")
 	case len(key) == 0:
-		return standardKey{}, errors.New("nothing follows whsec_")
+		return standardKey{}, coded.Errorf("sign.whsec_empty", "nothing follows whsec_")
 	}
 	return hmacKey(key), nil
 }

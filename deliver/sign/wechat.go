@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // wechat signs as WeChat Pay v3 signs its notifications: RSA-SHA256 (PKCS #1
@@ -36,7 +38,7 @@ func newWechat(secrets [][]byte, serial string) (*wechat, error) {
 		}
 	}
 	if strings.ContainsFunc(serial, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("serial: want letters, digits and signs of ASCII")
+		return nil, coded.Errorf("sign.serial", "serial: want letters, digits and signs of ASCII")
 	}
 	if serial != "" {
 		first.serial = serial
@@ -58,23 +60,23 @@ func parseWechatKey(secret []byte) (*wechat, error) {
 		case "PRIVATE KEY":
 			parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 			if err != nil {
-				return nil, errors.New("PRIVATE KEY is not in PKCS #8 form")
+				return nil, coded.Errorf("sign.pkcs8", "PRIVATE KEY is not in PKCS #8 form")
 			}
 			k, ok := parsed.(*rsa.PrivateKey)
 			if !ok {
-				return nil, errors.New("PRIVATE KEY is not an RSA key")
+				return nil, coded.Errorf("sign.not_rsa", "PRIVATE KEY is not an RSA key")
 			}
 			key = k
 		case "RSA PRIVATE KEY":
 			k, err := x509.ParsePKCS1PrivateKey(block.Bytes)
 			if err != nil {
-				return nil, errors.New("RSA PRIVATE KEY is not in PKCS #1 form")
+				return nil, coded.Errorf("sign.pkcs1", "RSA PRIVATE KEY is not in PKCS #1 form")
 			}
 			key = k
 		case "CERTIFICATE":
 			c, err := x509.ParseCertificate(block.Bytes)
 			if err != nil {
-				return nil, fmt.Errorf("CERTIFICATE: %w", err)
+				return nil, coded.Errorf("sign.certificate", "CERTIFICATE: %w", err)
 			}
 			if certificate == nil {
 				certificate = c
@@ -82,13 +84,13 @@ func parseWechatKey(secret []byte) (*wechat, error) {
 		}
 	}
 	if key == nil {
-		return nil, errors.New("want an RSA private key in PEM form")
+		return nil, coded.Errorf("sign.want_rsa", "want an RSA private key in PEM form")
 	}
 	if key.N.BitLen() < 2048 {
-		return nil, fmt.Errorf("an RSA key of %d bits is too short: want 2048 or more", key.N.BitLen())
+		return nil, coded.Errorf("sign.rsa_short", "an RSA key of %d bits is too short: want 2048 or more", key.N.BitLen())
 	}
 	if certificate != nil && !key.PublicKey.Equal(certificate.PublicKey) {
-		return nil, errors.New("CERTIFICATE belongs to another key")
+		return nil, coded.Errorf("sign.certificate_other", "CERTIFICATE belongs to another key")
 	}
 	serial, err := serialOf(key, certificate)
 	if err != nil {
