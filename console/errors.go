@@ -29,22 +29,31 @@ func (q *request) refuse(err error) {
 }
 
 // meaning is how an error is answered, in the visitor's language, and what whoever
-// refused it said.
+// refused it said. What has no code is of the inside, and says nothing to people.
 func (q *request) meaning(err error) (status int, why, detail string) {
 	say := q.visitor.lang.say
+	detail, _ = q.visitor.lang.coded(err)
 	var invalid *bellman.Invalid
 	switch {
 	case errors.As(err, &invalid):
 		return http.StatusUnprocessableEntity, say("error.invalid"), q.visitor.lang.invalid(invalid)
 	case errors.Is(err, bellman.ErrNotFound):
 		return http.StatusNotFound, say("error.not_found"), ""
+	case errors.Is(err, bellman.ErrSuperseded):
+		return http.StatusConflict, say("error.superseded"), ""
 	case errors.Is(err, bellman.ErrConflict):
-		return http.StatusConflict, say("error.conflict"), err.Error()
-	case errors.Is(err, bellman.ErrOverloaded), errors.Is(err, bellman.ErrFull):
-		return http.StatusServiceUnavailable, say("error.busy"), err.Error()
+		return http.StatusConflict, say("error.conflict"), detail
+	case errors.Is(err, bellman.ErrOverloaded):
+		return http.StatusServiceUnavailable, say("error.busy"), detail
+	case errors.Is(err, bellman.ErrFull):
+		return http.StatusServiceUnavailable, say("error.full"), ""
+	case errors.Is(err, bellman.ErrUnreachable):
+		q.log.Warn("console: the store cannot be reached", "path", q.r.URL.Path, "err", err)
+		return http.StatusServiceUnavailable, say("error.unreachable"), ""
 	case errors.Is(err, bellman.ErrUnknown), errors.Is(err, bellman.ErrFenced), errors.Is(err, bellman.ErrClosed),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return http.StatusServiceUnavailable, say("error.again"), err.Error()
+		q.log.Warn("console: no certain answer", "path", q.r.URL.Path, "err", err)
+		return http.StatusServiceUnavailable, say("error.again"), ""
 	}
 	q.log.Error("console: a request failed", "path", q.r.URL.Path, "err", err)
 	return http.StatusInternalServerError, say("error.inside"), ""

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/memory"
 )
 
@@ -287,9 +288,9 @@ func TestActions(t *testing.T) {
 			t.Errorf("%s %.10q %q: %d, asked %q; want %d, %q", tt.action, tt.reason, tt.when, got.StatusCode, called, tt.status, tt.called)
 		}
 	}
-	s.fake.fail = fmt.Errorf("%w: the task is succeeded already", bellman.ErrConflict)
+	s.fake.fail = coded.Errorf("task.ended", "%w: the task is succeeded already", bellman.ErrConflict)
 	if got := s.post(t, page, page, "action", "cancel", "reason", "why not"); got.StatusCode != http.StatusConflict ||
-		!strings.Contains(got.body, "the task is succeeded already") || !strings.Contains(got.body, `value="why not"`) {
+		!strings.Contains(got.body, "The task has ended already.") || !strings.Contains(got.body, `value="why not"`) {
 		t.Errorf("what the engine refuses: %d; want 409, why, and the form as it was", got.StatusCode)
 	}
 	s.fake.fail = fmt.Errorf("secret of the inside")

@@ -70,11 +70,11 @@ func (q *request) importMerchants() {
 		results = results[1:]
 		switch {
 		case r.Err != nil:
-			row.What, row.Problem = "refused", strings.ReplaceAll(r.Err.Error(), "bellman: ", "")
+			row.What, row.Problem = "refused", q.visitor.lang.problem(r.Err)
 			if invalid := (*bellman.Invalid)(nil); errors.As(r.Err, &invalid) { // of the fields that the file has
 				said := &bellman.Invalid{}
-				for _, f := range invalid.Fields {
-					said.Add(f.Field, q.visitor.lang.problem(f.Problem))
+				for i := range invalid.Fields {
+					said.Add(invalid.Fields[i].Field, q.visitor.lang.field(&invalid.Fields[i]))
 				}
 				row.Problem = said.Error()
 			}
@@ -119,7 +119,7 @@ func (q *request) uploaded() (rows []importedRow, all []client.PutMerchant, err 
 			row.MerchantNo = in.MerchantNo
 			switch at := first[in.MerchantNo]; {
 			case problem != nil:
-				row.What, row.Problem = "refused", say("import.not_json", "why", problem.Error())
+				row.What, row.Problem = "refused", q.visitor.lang.unread(problem)
 			case at > 0 && in.MerchantNo != "":
 				row.What, row.Problem = "refused", say("import.twice", "n", at)
 			default:
@@ -139,6 +139,17 @@ func (q *request) uploaded() (rows []importedRow, all []client.PutMerchant, err 
 		return nil, nil, errFile
 	}
 	return rows, all, nil
+}
+
+// unread says why a line is no merchant.
+func (l *language) unread(why error) string {
+	if e := (*json.UnmarshalTypeError)(nil); errors.As(why, &e) && e.Field != "" {
+		return l.say("import.wrong_type", "name", e.Field)
+	}
+	if name, is := strings.CutPrefix(why.Error(), "json: unknown field "); is {
+		return l.say("import.unknown", "name", name)
+	}
+	return l.say("import.not_json")
 }
 
 // parseMerchant reads one line.

@@ -1,10 +1,11 @@
 package console
 
 import (
-	"regexp"
+	"errors"
 	"strings"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // labels are the texts under which forms show the API's fields.
@@ -17,58 +18,55 @@ var labels = map[string]string{
 	"per_endpoint.concurrency": "queue.concurrency", "per_endpoint.rate": "queue.rate",
 }
 
-// A problem is one that a field can have, as whoever refused it words it, and the text
-// that says so, of which $1 and what follows are {a}, {b} and {c}.
-type problem struct {
-	says *regexp.Regexp
-	text string
-}
-
-// problems are those that a form can meet, of which others do not say more. What is not
-// among them is shown in the words in which it came.
-var problems = []problem{
-	{regexp.MustCompile(`^want an absolute URL that begins with`), "problem.url"},
-	{regexp.MustCompile(`^is empty: want at least one of queue`), "problem.filter"},
-	{regexp.MustCompile(`^is not before created_to`), "problem.from"},
-	{regexp.MustCompile(`^is more than ten years ahead`), "problem.ahead"},
-	{regexp.MustCompile(`^is required`), "problem.required"},
-	{regexp.MustCompile(`^is longer than (\d+) characters`), "problem.long"},
-	{regexp.MustCompile(`^has a control character`), "problem.control"},
-	{regexp.MustCompile(`^(\S+) is out of range: want (\S+) to (\S+)`), "problem.range"},
-	{regexp.MustCompile(`^want (\d\w*) to (\d\w*)`), "problem.between"},
-	{regexp.MustCompile(`^want a rate such as`), "problem.rate"},
-	{regexp.MustCompile(`^duration (".*"): want`), "problem.duration"},
-	{regexp.MustCompile(`^no preset is called (".*"): want`), "problem.preset"},
-	{regexp.MustCompile(`^item (\d+) (".*"): want`), "problem.item"},
-	{regexp.MustCompile(`^(\S+) a second: want above 0 and at most (\d+)`), "problem.speed"},
-	{regexp.MustCompile(`^is missing: `), "problem.missing"},
-}
-
-// problem says what is wrong with a field in the visitor's language.
-func (l *language) problem(in string) string {
-	for _, p := range problems {
-		if found := p.says.FindStringSubmatch(in); found != nil {
-			var values []any
-			for i, part := range found[1:] {
-				values = append(values, string(rune('a'+i)), part)
-			}
-			return l.say(p.text, values...)
-		}
+// problem says what is wrong in the visitor's language: by the code of the error and what
+// it is about, {a}, {b} and so on. What has no code is said in the words in which it came.
+func (l *language) problem(why error) string {
+	text, said := l.coded(why)
+	if !said {
+		return why.Error()
 	}
-	return in
+	return text
+}
+
+// coded says an error that has a code.
+func (l *language) coded(why error) (text string, said bool) {
+	var e *coded.Error
+	if !errors.As(why, &e) {
+		return "", false
+	}
+	text, said = l.texts["problem."+e.Code]
+	for i, arg := range e.Args() {
+		if inside, is := arg.(error); is {
+			arg = l.problem(inside)
+		}
+		text = strings.ReplaceAll(text, "{"+string(rune('a'+i))+"}", arg.(string))
+	}
+	return text, said
+}
+
+// field says what is wrong with a field.
+func (l *language) field(f *bellman.FieldError) string {
+	if f.Why == nil {
+		return f.Problem
+	}
+	if text, said := l.coded(f.Why); said {
+		return text
+	}
+	return f.Problem
 }
 
 // invalid says what is wrong with which fields, as forms name them.
 func (l *language) invalid(e *bellman.Invalid) string {
 	texts := make([]string, len(e.Fields))
-	for i, f := range e.Fields {
+	for i := range e.Fields {
+		f := &e.Fields[i]
 		name, _, _ := strings.Cut(f.Field, "[") // one of several
 		if label, is := labels[name]; is {
 			name = l.say(label)
 		} else {
 			name = f.Field
 		}
-		texts[i] = name + ": " + l.problem(f.Problem)
+		texts[i] = name + ": " + l.field(f)
 	}
 	return strings.Join(texts, "; ")
 }

@@ -314,11 +314,8 @@ func (q *request) wrong(err error) (status int, text string) {
 		return http.StatusUnprocessableEntity, q.visitor.lang.say(string(mistake))
 	}
 	status, text, detail := q.meaning(err)
-	switch invalid := (*bellman.Invalid)(nil); {
-	case errors.As(err, &invalid):
+	if detail != "" {
 		text += " " + detail
-	case detail != "":
-		text += " (" + strings.ReplaceAll(detail, "bellman: ", "") + ")"
 	}
 	return status, text
 }

@@ -88,6 +88,9 @@ func used(t *testing.T) map[string]string {
 	}
 	look(pageFiles, "pages/*.html", inPages, true)
 	look(os.DirFS("."), "*.go", inCode, false)
+	for code, where := range codes(t) {
+		found["problem."+code] = where
+	}
 	// What say and fail are given must be there, too.
 	look(os.DirFS("."), "*.go", regexp.MustCompile(`(?:say|refuse|fail|view)\((?:http\.Status\w+, )?"([a-z0-9_.]+[a-z0-9_])"`), true)
 	return found
