@@ -185,7 +185,6 @@ func TestRefusalsInChinese(t *testing.T) {
 		{"/tasks/" + c.failed, "/tasks/" + c.failed, url.Values{"action": {"complete"}, "reason": {"r"}}},
 		{"/tasks/" + c.failed, "/tasks/" + c.failed, url.Values{"action": {"reschedule"}, "reason": {"r"}, "when": {"1h"}}},
 		{"/tasks/" + c.failed, "/tasks/" + c.failed, url.Values{"action": {"once"}}},
-		{"/tasks/" + c.waiting, "/tasks/" + c.waiting, url.Values{"action": {"reschedule"}, "reason": {"r"}, "when": {"3650d"}}},
 		{"/tasks/" + c.waiting, "/tasks/" + c.waiting, url.Values{"action": {"reschedule"}, "reason": {"r"}, "when": {"soon"}}},
 		{"/orders?merchant_no=M1001&order_no=paid-1", "/orders", url.Values{"merchant_no": {"M1001"}, "order_no": {"paid-1"}, "action": {"complete"}, "outcome": {"CLOSED"}, "reason": {"r"}}},
 		{"/orders?merchant_no=M1001&order_no=paid-1", "/orders", url.Values{"merchant_no": {"M1001"}, "order_no": {"paid-1"}, "action": {"complete"}, "outcome": {"WON"}, "reason": {"r"}}},
