@@ -96,3 +96,29 @@ func TestAnOrdersPageShowsWhatWasDoneByHand(t *testing.T) {
 		}
 	}
 }
+
+// Who settles an order that is being asked about already joins that attempt, and changes
+// nothing of its task: the pages say who asked all the same.
+func TestSettlesThatJoinedAreShown(t *testing.T) {
+	for name, state := range map[string]bellman.State{"while it is asked about": bellman.Pending, "when it is decided": bellman.Succeeded} {
+		s := open(t)
+		kept := []byte(`{"State":"PENDING"}`)
+		query := bellman.Attempt{Action: "query", Reading: "PENDING", Result: bellman.Accepted, Status: 200, Started: t0.Add(4 * time.Second), Took: time.Second}
+		task := s.fake.add(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O-1", Body: kept, Schedule: "3s*"}, t0, query)
+		joined := bellman.Audit{At: t0.Add(5*time.Second + 300*time.Millisecond), Who: "ann", Action: "settle", Target: task.ID.String(), Reason: "the shop asks"}
+		b := bellman.Batch{Audits: []bellman.Audit{joined}}
+		if state.Ended() { // its attempt decides it, by a clock that is behind
+			to := task.Status
+			to.Version, to.State, to.Attempts, to.Updated, to.Finished = task.Version+1, state, 2, t0.Add(5*time.Second), t0.Add(5*time.Second)
+			b.Changes = []bellman.Change{{ID: task.ID, Version: task.Version, To: to, Attempt: &bellman.Attempt{Number: 2, Action: "query", Reading: "PAID", Result: bellman.Accepted, Status: 200, Started: t0.Add(4900 * time.Millisecond)}}}
+		}
+		if err := s.fake.Commit(t.Context(), &b); err != nil || state.Ended() && b.Changes[0].Err != nil {
+			t.Fatal(err, b.Changes)
+		}
+		for _, path := range []string{"/orders?merchant_no=M1&order_no=O-1", "/tasks/" + task.ID.String()} {
+			if page := s.get(t, path, "Accept-Language: en").body; !strings.Contains(page, "the shop asks") || !strings.Contains(page, "ann") {
+				t.Errorf("%s, %s: it does not say who settled it and why", name, path)
+			}
+		}
+	}
+}

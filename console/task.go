@@ -36,9 +36,9 @@ type taskView struct {
 	Curl        string // empty: nothing is sent by the task itself, or to its queue's address
 	MaxAttempts int    // 0: without end, or not known
 
-	Log     []logged // the newest attempt first
-	Earlier int      // attempts that are not shown
-	Line    *timeline
+	Log     []logged    // the newest attempt first
+	Earlier int         // attempts that are not shown
+	Lines   []*timeline // one for each width
 
 	Hand     []bellman.Audit // what was done with it by hand, the newest first
 	HandMore bool            // there may be more, further back
@@ -156,7 +156,8 @@ func (q *request) taskView() *taskView {
 	}
 	v.Title = cmp.Or(bounded(plain(cmp.Or(t.OrderNo, t.Key)), 40), t.ID.String()) + " · " + v.Title
 	planned, more := q.planned(t, v.Schedule, v.Order != nil)
-	v.Line = line(t, log, planned, more, time.Now())
+	now := time.Now()
+	v.Lines = []*timeline{line(wideLine, t, log, planned, more, now), line(phoneLine, t, log, planned, more, now)}
 	for i := range slices.Backward(log) {
 		a := &log[i]
 		v.Log = append(v.Log, logged{a, showBody([]byte(a.Response), "")})
@@ -214,6 +215,10 @@ func sorted(m map[string]string) []field {
 const (
 	maxByHand = 2000 // records of the audit that are looked at for one page
 	byHandAge = 60 * time.Millisecond
+
+	// clocksApart is how much later than a task's last change, by another node's clock, it
+	// can be recorded that somebody waited for that change.
+	clocksApart = 2 * time.Second
 )
 
 // byHand finds what was done with tasks by hand, the newest first. Records are kept by
@@ -223,10 +228,19 @@ func (q *request) byHand(tasks ...*bellman.Task) (found []bellman.Audit, more bo
 	wanted := make(map[string]bool, len(tasks))
 	var over span
 	for _, t := range tasks {
-		if int(t.Version) > 1+t.Attempts { // else every change was an attempt's
-			wanted[t.ID.String()] = true
-			over.widen(t.Created())
+		_, order := q.order(t)
+		if !order && int(t.Version) <= 1+t.Attempts { // every change was an attempt's
+			continue
+		}
+		wanted[t.ID.String()] = true
+		over.widen(t.Created())
+		switch {
+		case !order:
 			over.widen(t.Updated)
+		case t.State.Ended(): // to settle what is being asked already changes nothing of it
+			over.widen(t.Updated.Add(clocksApart))
+		default:
+			over.widen(time.Now())
 		}
 	}
 	if len(wanted) == 0 {
