@@ -24,13 +24,13 @@ type orderView struct {
 	MerchantNo, OrderNo string
 	State, Late         string // empty: no task is the order's own
 	Rows                []row
-	Steps               []step // in the order in which they happened
-	More                bool   // there is more than is shown
-	Line                *timeline
-	Next                time.Time // when something is attempted next; zero: nothing is
-	Live                string    // what the page shows, for the stream
-	Unsettled           bool      // it was to be settled just now, and the answer is still to come
-	HandMore            bool      // what was done by hand may be more, further back
+	Steps               []step      // in the order in which they happened
+	More                bool        // there is more than is shown
+	Lines               []*timeline // one for each width
+	Next                time.Time   // when something is attempted next; zero: nothing is
+	Live                string      // what the page shows, for the stream
+	Unsettled           bool        // it was to be settled just now, and the answer is still to come
+	HandMore            bool        // what was done by hand may be more, further back
 	orderAct
 }
 
@@ -128,7 +128,8 @@ func (q *request) orderView(merchant, order string) (*orderView, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(v.Steps, func(a, b step) int { return a.At.Compare(b.At) })
-	v.Line = q.orderLine(v, time.Now())
+	now := time.Now()
+	v.Lines = []*timeline{q.orderLine(wideLine, v, now), q.orderLine(phoneLine, v, now)}
 	v.Steps = gathered(v.Steps)
 	return v, nil
 }
@@ -255,7 +256,7 @@ func alike(a, b *step) bool {
 
 // orderLine draws an order's life: what the channel was asked above, what the
 // merchant was told below.
-func (q *request) orderLine(v *orderView, now time.Time) *timeline {
+func (q *request) orderLine(width float64, v *orderView, now time.Time) *timeline {
 	var over span
 	for i := range v.Steps {
 		over.widen(v.Steps[i].At)
@@ -264,7 +265,7 @@ func (q *request) orderLine(v *orderView, now time.Time) *timeline {
 		over.widen(v.Next)
 		over.widen(now)
 	}
-	s := newScale(over.start, over.end)
+	s := newScale(width, over.start, over.end)
 	say := q.visitor.lang.say
 	channel := &lane{Name: say("line.channel"), Y: laneHeight - 10}
 	merchant := &lane{Name: say("line.merchant"), Y: 2*laneHeight - 10}
@@ -294,10 +295,10 @@ func (q *request) orderLine(v *orderView, now time.Time) *timeline {
 		}
 		on.Marks = append(on.Marks, mark{X: s.place(r.Due), Class: "next", At: r.Due})
 	}
-	l := &timeline{Lanes: []*lane{channel, merchant}, Ticks: s.ticks(), More: !v.Next.IsZero()}
+	l := &timeline{Width: width, Lanes: []*lane{channel, merchant}, Ticks: s.ticks(), More: !v.Next.IsZero()}
 	for _, on := range l.Lanes {
 		slices.SortStableFunc(on.Marks, func(a, b mark) int { return cmp.Compare(a.X, b.X) })
-		on.thin()
+		on.thin(width)
 	}
 	if !v.Next.IsZero() {
 		l.Now = s.place(now)

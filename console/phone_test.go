@@ -1,18 +1,14 @@
 package console_test
 
-import (
-	"testing"
+import "testing"
 
-	"github.com/chromedp/chromedp"
-)
-
-// On a phone the tables of operators are whole, and of a line that is wider the attempts
-// and what comes next are in sight.
+// On a phone the tables of operators are whole, and so is a line of attempts, from the
+// first to the last that is to come.
 func TestOnAPhone(t *testing.T) {
 	w := open(t)
 	b := w.tab(t)
 	c := w.decent(t)
-	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateScale(2)))
+	b.phone()
 	for _, lang := range []string{"en", "zh-CN"} {
 		b.language(lang)
 		for _, path := range []string{"/queues", "/endpoints", "/orders"} {
@@ -27,11 +23,12 @@ func TestOnAPhone(t *testing.T) {
 		b.open(path)
 		b.ready()
 		if !eval[bool](b, `(() => {
-			const box = document.querySelector(".line-scroll").getBoundingClientRect();
-			const marks = [...document.querySelectorAll(".mark:not(.plan) circle")].map((el) => el.getBoundingClientRect());
-			return marks.length > 0 && Math.max(...marks.map((m) => m.right)) <= box.right;
+			const shown = [...document.querySelectorAll(".line")].filter((el) => el.getClientRects().length);
+			const drawn = [...document.querySelectorAll(".line circle, .line text")].filter((el) => el.getClientRects().length).map((el) => el.getBoundingClientRect());
+			return shown.length === 1 && drawn.length > 4 && document.documentElement.scrollWidth <= innerWidth &&
+				Math.min(...drawn.map((m) => m.left)) >= 0 && Math.max(...drawn.map((m) => m.right)) <= innerWidth && Math.min(...drawn.map((m) => m.height)) >= 6;
 		})()`) {
-			t.Errorf("%s: the last attempt, the next or the decision is out of sight", path)
+			t.Errorf("%s: the line is not one whose attempts and ages are all in sight", path)
 		}
 	}
 	b.open("/tasks/" + c.failed)

@@ -9,22 +9,42 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// What a timeline is drawn in: a picture 1000 wide, with a lane for each thing that
-// is asked or told.
+// What a timeline is drawn in: a picture with a lane for each thing that is asked or
+// told. There is one for wide pages and one for phones, on which all of a line is to be
+// seen as well; the stylesheet shows the one that fits.
 const (
-	lineLeft, lineRight = 24.0, 976.0
-	laneHeight          = 52
-	labelRoom           = 34.0 // between labels that must not touch
-	maxPlanned          = 40   // attempts to come that are drawn
+	wideLine, phoneLine = 1000.0, 320.0
+
+	laneHeight = 52
+	labelRoom  = 34.0 // between labels that must not touch
+	maxPlanned = 40   // attempts to come that are drawn
 )
 
 // A timeline is attempts, and those to come, from left to right. Distances are
 // logarithms: the first minute of a day-long schedule has a third of the line.
 type timeline struct {
+	Width float64
 	Lanes []*lane
 	Ticks []tick
 	Now   float64 // where now is; 0: not drawn, all has ended
 	More  bool    // more attempts may follow than are drawn
+}
+
+// Phone reports whether it is drawn for phones.
+func (l *timeline) Phone() bool { return l.Width == phoneLine }
+
+// Left is where the line begins.
+func (l *timeline) Left() float64 { left, _ := ends(l.Width); return left }
+
+// Right is where the line ends.
+func (l *timeline) Right() float64 { _, right := ends(l.Width); return right }
+
+// ends are those of a line in a picture of this width.
+func ends(width float64) (left, right float64) {
+	if width == phoneLine {
+		return 12, width - 14
+	}
+	return 24, width - 24
 }
 
 // Height is that of the picture; Axis is where the ages are written.
@@ -45,21 +65,10 @@ type mark struct {
 	X       float64
 	Class   string // ok, bad, odd, wait, next, plan, end
 	Label   string // over it; empty where there is no room
+	Side    string // where a label goes that has no room over the middle: left or right; empty: it has
 	Number  string // under it; empty where there is no room
 	At      time.Time
 	Attempt *bellman.Attempt // nil: to come
-}
-
-// Side says where a label that has no room to stand over the middle of its mark
-// goes: left or right; empty: it has.
-func (m mark) Side() string {
-	switch half := labelWidth(m.Label) / 2; {
-	case m.X+half > 1000:
-		return "left"
-	case m.X-half < 0:
-		return "right"
-	}
-	return ""
 }
 
 // labelGap is the least room between two labels.
@@ -78,13 +87,15 @@ func labelWidth(label string) (width float64) {
 	return width
 }
 
-// reach is from where to where a mark's label is drawn.
-func (m mark) reach() (left, right float64) {
+// reach is from where to where a mark's label is drawn, in a picture of a width.
+func (m *mark) reach(of float64) (left, right float64) {
 	width := labelWidth(m.Label)
-	switch m.Side() {
-	case "left":
+	switch half := width / 2; {
+	case m.X+half > of:
+		m.Side = "left"
 		return m.X - width, m.X
-	case "right":
+	case m.X-half < 0:
+		m.Side = "right"
 		return m.X, m.X + width
 	}
 	return m.X - width/2, m.X + width/2
@@ -100,20 +111,22 @@ type tick struct {
 type scale struct {
 	start       time.Time
 	whole, unit time.Duration
+	left, right float64
 }
 
-func newScale(start, end time.Time) *scale {
+func newScale(width float64, start, end time.Time) *scale {
 	whole := max(end.Sub(start), 100*time.Millisecond)
-	return &scale{start, whole, min(time.Second, whole/5)}
+	left, right := ends(width)
+	return &scale{start, whole, min(time.Second, whole/5), left, right}
 }
 
 func (s *scale) place(at time.Time) float64 {
 	share := math.Log1p(float64(max(at.Sub(s.start), 0))/float64(s.unit)) / math.Log1p(float64(s.whole)/float64(s.unit))
-	return math.Round(10*(lineLeft+(lineRight-lineLeft)*min(share, 1))) / 10
+	return math.Round(10*(s.left+(s.right-s.left)*min(share, 1))) / 10
 }
 
 func (s *scale) ticks() (ticks []tick) {
-	last := -labelRoom
+	last := math.Inf(-1)
 	for _, age := range []time.Duration{0, time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute,
 		15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 72 * time.Hour,
 		7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour} {
@@ -138,7 +151,7 @@ func (s *span) widen(at time.Time) {
 }
 
 // line draws a task with its newest attempts; planned are the due times to come.
-func line(t *bellman.Task, log []bellman.Attempt, planned []time.Time, more bool, now time.Time) *timeline {
+func line(width float64, t *bellman.Task, log []bellman.Attempt, planned []time.Time, more bool, now time.Time) *timeline {
 	var over span
 	over.widen(t.Created())
 	for i := range log {
@@ -150,7 +163,7 @@ func line(t *bellman.Task, log []bellman.Attempt, planned []time.Time, more bool
 	if !t.State.Ended() {
 		over.widen(now)
 	}
-	s := newScale(over.start, over.end)
+	s := newScale(width, over.start, over.end)
 	only := &lane{Y: laneHeight - 10}
 	for i := range log {
 		only.Marks = append(only.Marks, made(s, &log[i], outcome(&log[i])))
@@ -162,8 +175,8 @@ func line(t *bellman.Task, log []bellman.Attempt, planned []time.Time, more bool
 		}
 		only.Marks = append(only.Marks, m)
 	}
-	only.thin()
-	l := &timeline{Lanes: []*lane{only}, Ticks: s.ticks(), More: more}
+	only.thin(width)
+	l := &timeline{Width: width, Lanes: []*lane{only}, Ticks: s.ticks(), More: more}
 	if !t.State.Ended() {
 		l.Now = s.place(now)
 	}
@@ -177,11 +190,11 @@ func made(s *scale, a *bellman.Attempt, label string) mark {
 
 // thin takes away labels that would touch the one before them. That of the last
 // attempt stays.
-func (l *lane) thin() {
+func (l *lane) thin(width float64) {
 	next, taken := math.Inf(1), math.Inf(1)
 	for i := len(l.Marks) - 1; i >= 0; i-- {
 		m := &l.Marks[i]
-		if left, right := m.reach(); m.Label != "" {
+		if left, right := m.reach(width); m.Label != "" {
 			if right+labelGap > taken {
 				m.Label = ""
 			} else {

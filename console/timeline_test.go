@@ -56,27 +56,35 @@ func TestLineStaysInItsPicture(t *testing.T) {
 		{Number: 2, Started: t0.Add(15 * time.Second), Result: bellman.TimedOut},
 		{Number: 3, Started: t0.Add(15*time.Second + time.Millisecond), Result: bellman.Accepted, Status: 200},
 	}
-	l := line(task, log, []time.Time{t0.Add(time.Hour), t0.Add(24 * time.Hour)}, false, t0.Add(time.Minute))
-	marks := l.Lanes[0].Marks
-	if len(marks) != 5 {
-		t.Fatalf("%d marks; want 5", len(marks))
-	}
-	last := 0.0
-	for i, m := range marks {
-		if m.X < lineLeft || m.X > lineRight || m.X < last {
-			t.Errorf("mark %d is at %v after %v; want it between %v and %v, from left to right", i, m.X, last, lineLeft, lineRight)
+	for _, width := range []float64{wideLine, phoneLine} {
+		l := line(width, task, log, []time.Time{t0.Add(time.Hour), t0.Add(24 * time.Hour)}, false, t0.Add(time.Minute))
+		marks := l.Lanes[0].Marks
+		if len(marks) != 5 {
+			t.Fatalf("%d marks; want 5", len(marks))
 		}
-		last = m.X
-	}
-	if marks[1].Label != "" || marks[2].Label != "200" {
-		t.Errorf("labels that would touch: %q and %q; want only the later one", marks[1].Label, marks[2].Label)
-	}
-	for i, want := range []string{"bad", "bad", "ok", "next", "plan"} {
-		if marks[i].Class != want {
-			t.Errorf("mark %d is drawn as %q; want %q", i, marks[i].Class, want)
+		last := 0.0
+		for i, m := range marks {
+			if m.X < l.Left() || m.X > l.Right() || m.X < last {
+				t.Errorf("mark %d is at %v after %v; want it between %v and %v, from left to right", i, m.X, last, l.Left(), l.Right())
+			}
+			last = m.X
+			if left, right := m.reach(width); m.Label != "" && (left < 0 || right > width) {
+				t.Errorf("label %q is drawn from %v to %v; want it within %v", m.Label, left, right, width)
+			}
 		}
-	}
-	if l.Now < marks[2].X || l.Now > marks[3].X {
-		t.Errorf("now is at %v; want it between the last attempt and the next", l.Now)
+		if marks[1].Label != "" || marks[2].Label != "200" {
+			t.Errorf("labels that would touch: %q and %q; want only the later one", marks[1].Label, marks[2].Label)
+		}
+		for i, want := range []string{"bad", "bad", "ok", "next", "plan"} {
+			if marks[i].Class != want {
+				t.Errorf("mark %d is drawn as %q; want %q", i, marks[i].Class, want)
+			}
+		}
+		if l.Now < marks[2].X || l.Now > marks[3].X {
+			t.Errorf("now is at %v; want it between the last attempt and the next", l.Now)
+		}
+		if len(l.Ticks) < 4 || l.Ticks[0].Text != "0s" {
+			t.Errorf("ages %v in a picture %v wide; want some, from 0s on", l.Ticks, width)
+		}
 	}
 }

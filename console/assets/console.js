@@ -174,17 +174,10 @@
   addEventListener('resize', () => { for (const [el, chart] of drawn) chart.setSize({ width: el.clientWidth, height: 160 }); });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
 
-  // What does not fit is there to be scrolled to: first the tab that is open, and of a
-  // line as much of its beginning as leaves the newest attempt, the next and the decision
-  // in sight.
+  // What does not fit is there to be scrolled to: first the tab that is open.
   function reveal() {
     const tab = document.querySelector('.tabs [aria-current]');
     if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
-    for (const el of document.querySelectorAll('.line-scroll')) {
-      const left = el.firstElementChild.getBoundingClientRect().left;
-      const ends = [...el.querySelectorAll('.mark:not(.plan)')].map((mark) => mark.getBoundingClientRect().right - left);
-      if (ends.length) el.scrollLeft = Math.max(...ends) + 12 - el.clientWidth;
-    }
   }
 
   document.addEventListener('visibilitychange', () => {
