@@ -2,7 +2,11 @@ package console
 
 import (
 	"context"
+	"encoding/csv"
+	"fmt"
 	"net/http"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,5 +83,67 @@ func TestPagesThatSearchEndInTime(t *testing.T) {
 				t.Errorf("quick: %d pages, of %d tasks at once; want one page, of %d at most", pages, store.asked, readRows)
 			}
 		})
+	}
+}
+
+func TestListGoesOn(t *testing.T) {
+	s := open(t)
+	for i := range 120 {
+		state := bellman.Status{State: bellman.Failed}
+		s.fake.add(t, &bellman.Task{Queue: "pay", Key: fmt.Sprint(i), MerchantNo: "M1", URL: "http://m.example/", Status: state}, t0.Add(time.Duration(i)*time.Second),
+			bellman.Attempt{Started: t0, Result: bellman.ErrorStatus, Status: 500 + i%2})
+	}
+	seen := map[string]bool{}
+	path := "/tasks?merchant_no=M1&status=500"
+	link := regexp.MustCompile(`<a href="/tasks/([0-9a-f-]{36})"`)
+	next := regexp.MustCompile(`rel="next" href="([^"]+)"`)
+	for pages := 1; ; pages++ {
+		got := s.get(t, path).body
+		for _, m := range link.FindAllStringSubmatch(got, -1) {
+			if seen[m[1]] {
+				t.Errorf("task %s is on two pages", m[1])
+			}
+			seen[m[1]] = true
+		}
+		m := next.FindStringSubmatch(got)
+		if m == nil {
+			if pages != 2 {
+				t.Errorf("%d pages of 60 tasks; want 2", pages)
+			}
+			break
+		}
+		path = strings.ReplaceAll(m[1], "&amp;", "&")
+	}
+	if len(seen) != 60 {
+		t.Errorf("%d tasks; want 60", len(seen))
+	}
+	if got := s.get(t, "/tasks?before=x"); got.StatusCode != http.StatusNotFound {
+		t.Errorf("a cursor that is none: %d", got.StatusCode)
+	}
+}
+
+func TestExport(t *testing.T) {
+	s := open(t)
+	s.story(t)
+	s.fake.add(t, &bellman.Task{Queue: "pay", Key: `=HYPERLINK("http://evil")`, MerchantNo: "茶,\"x\"", OrderNo: "00990.10", URL: "https://u:p@m.example/"}, t0)
+	got := s.get(t, "/tasks.csv")
+	if got.StatusCode != http.StatusOK || !strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment;") {
+		t.Fatalf("%d %v", got.StatusCode, got.Header)
+	}
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(got.body, "\ufeff"))).ReadAll()
+	if err != nil || len(rows) != 5 {
+		t.Fatalf("%d rows, %v; want 5", len(rows), err)
+	}
+	found := false
+	for _, r := range rows {
+		if r[3] == `'=HYPERLINK("http://evil")` && r[4] == "茶,\"x\"" && r[5] == "00990.10" && r[7] == "https://***@m.example/" {
+			found = true
+		}
+	}
+	if !found {
+		t.Errorf("the hostile row is not as wanted: %q", rows)
+	}
+	if got := s.get(t, "/tasks.csv?state=x"); got.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("a wrong filter: %d", got.StatusCode)
 	}
 }
