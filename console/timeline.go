@@ -2,6 +2,7 @@ package console
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,6 +18,7 @@ const (
 
 	laneHeight = 52
 	labelRoom  = 34.0 // between labels that must not touch
+	markRoom   = 9.0  // between marks of which one does not lie upon the other
 	maxPlanned = 40   // attempts to come that are drawn
 )
 
@@ -188,24 +190,42 @@ func made(s *scale, a *bellman.Attempt, label string) mark {
 	return mark{X: s.place(a.Started), Class: classOf(a), Label: label, Number: strconv.Itoa(a.Number), At: a.Started, Attempt: a}
 }
 
-// thin takes away labels that would touch the one before them. That of the last
-// attempt stays.
+// thin takes away labels that would touch others, and those of marks that lie beneath
+// another: the decision's stays, and then that of the last attempt.
 func (l *lane) thin(width float64) {
-	next, taken := math.Inf(1), math.Inf(1)
-	for i := len(l.Marks) - 1; i >= 0; i-- {
-		m := &l.Marks[i]
-		if left, right := m.reach(width); m.Label != "" {
-			if right+labelGap > taken {
-				m.Label = ""
-			} else {
-				taken = left
-			}
+	type room struct{ left, right float64 }
+	var taken []room
+	place := func(m *mark) {
+		if m.Label == "" {
+			return
 		}
-		if next-m.X < labelRoom/2 {
+		left, right := m.reach(width)
+		if slices.ContainsFunc(taken, func(r room) bool { return left < r.right+labelGap && r.left < right+labelGap }) {
+			m.Label = ""
+			return
+		}
+		taken = append(taken, room{left, right})
+	}
+	for i := range slices.Backward(l.Marks) {
+		if m := &l.Marks[i]; m.Class == "end" {
+			place(m)
+		}
+	}
+	next, numbered := math.Inf(1), math.Inf(1)
+	for i := range slices.Backward(l.Marks) {
+		m := &l.Marks[i]
+		if m.Class != "end" {
+			if next-m.X < markRoom {
+				m.Label = ""
+			}
+			place(m)
+		}
+		next = m.X
+		if numbered-m.X < labelRoom/2 {
 			m.Number = ""
 			continue
 		}
-		next = m.X
+		numbered = m.X
 	}
 }
 

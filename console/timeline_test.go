@@ -88,3 +88,14 @@ func TestLineStaysInItsPicture(t *testing.T) {
 		}
 	}
 }
+
+// Where labels would touch, the decision's stays; and none stands over another's mark.
+func TestTheDecisionHasItsLabel(t *testing.T) {
+	l := lane{Marks: []mark{{X: 300, Label: "Not decided"}, {X: 420, Label: "Not decided"}, {X: 424, Label: "Closed now"}, {X: 500, Class: "end", Label: "Closed"}, {X: 540, Label: "Not decided"}}}
+	l.thin(wideLine)
+	for i, want := range []string{"Not decided", "", "Closed now", "Closed", ""} {
+		if l.Marks[i].Label != want {
+			t.Errorf("mark %d at %v is labelled %q; want %q", i, l.Marks[i].X, l.Marks[i].Label, want)
+		}
+	}
+}
