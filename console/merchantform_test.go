@@ -69,3 +69,13 @@ func TestARefusedRotation(t *testing.T) {
 		t.Error("what is wrong with a pause is not told in its card, and there alone")
 	}
 }
+
+// A merchant to which nothing can be sent is said to be one in the visitor's language.
+func TestAMerchantThatCannotBeSignedFor(t *testing.T) {
+	m := client.Merchant{MerchantNo: "M1", Problem: "sign.secrets[0]: is sealed under master key 12345678, which is not configured"}
+	s := openWith(t, &fake{Store: memory.New()}, Options{Merchants: &fakeMerchants{one: m}})
+	got := s.get(t, "/merchants/show?no=M1", "Accept-Language: zh").body
+	if !strings.Contains(got, "目前无法向其发送") || !strings.Contains(got, "12345678") {
+		t.Error("its page does not say that nothing can be sent, and which key is missing")
+	}
+}
