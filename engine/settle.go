@@ -50,7 +50,7 @@ func (e *Engine) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, w
 	defer cancel()
 	settled := make([]bellman.Settled, len(ids))
 	waiting := make(map[bellman.ID]int32) // how many attempts there were
-	look := time.Second                 // in case an event was lost
+	look := time.Second                   // in case an event was lost
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for i, id := range ids {
