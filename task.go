@@ -88,17 +88,17 @@ func (t *Task) Created() time.Time { return t.ID.Time() }
 // compare-and-set on Version.
 type Status struct {
 	State   State
-	Reason  string // why it ended: accepted, attempts_used_up, max_age, gave_up, …; empty while pending
-	Version uint32 // grows by one with each change; 1 for a task just added
+	Trigger Trigger // why the next attempt is made
+	Shard   uint16  // the slice of the tasks it belongs to
+	Version uint32  // grows by one with each change; 1 for a task just added
+	Reason  string  // why it ended: accepted, attempts_used_up, max_age, gave_up, …; empty while pending
 
-	Shard    uint16 // the slice of the tasks it belongs to
-	Attempts int    // attempts made so far, of whatever trigger: the last one's number
-	Step     int    // attempts that count for the schedule, since it began
+	Attempts int32 // attempts made so far, of whatever trigger: the last one's number
+	Step     int32 // attempts that count for the schedule, since it began
 
-	Began   time.Time // due time of the schedule's first attempt: ages and offsets count from here
-	Due     time.Time // earliest time of the next attempt; zero when ended
-	Look    time.Time // when the shard's owner looks at it next: Due, or later while it is set aside
-	Trigger Trigger   // why the next attempt is made
+	Began time.Time // due time of the schedule's first attempt: ages and offsets count from here
+	Due   time.Time // earliest time of the next attempt; zero when ended
+	Look  time.Time // when the shard's owner looks at it next: Due, or later while it is set aside
 
 	// Before is what the task goes back to when an attempt made by hand is not
 	// accepted; nil unless such an attempt is waiting.

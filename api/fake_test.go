@@ -170,7 +170,7 @@ func (f *fake) move(ctx context.Context, t *bellman.Task, to bellman.Status) err
 	to.Attempts++
 	at := t0.Add(time.Duration(to.Attempts) * time.Second)
 	b := bellman.Batch{Changes: []bellman.Change{{ID: t.ID, Version: t.Version, To: to,
-		Attempt: &bellman.Attempt{Number: to.Attempts, Trigger: bellman.BySettle, Due: at, Started: at, Action: "query", Result: bellman.Accepted, Status: 200}}}}
+		Attempt: &bellman.Attempt{Number: int(to.Attempts), Trigger: bellman.BySettle, Due: at, Started: at, Action: "query", Result: bellman.Accepted, Status: 200}}}}
 	return errors.Join(f.Commit(ctx, &b), b.Changes[0].Err)
 }
 

@@ -138,7 +138,7 @@ func (a *API) order(ctx context.Context, tasks []*bellman.Task) (*client.Order, 
 		if t.Attempts == 0 {
 			continue
 		}
-		after := max(t.Attempts-newestAttempts, 0)
+		after := max(int(t.Attempts)-newestAttempts, 0)
 		log, err := a.reader.Attempts(ctx, t.ID, after, newestAttempts)
 		if err != nil {
 			return nil, fmt.Errorf("attempts of task %s: %w", t.ID, err)

@@ -49,7 +49,7 @@ func (m *made) tried(t testing.TB, task *bellman.Task, action string, seconds ..
 		to.Attempts++
 		at := t0.Add(time.Duration(s) * time.Second)
 		b := bellman.Batch{Changes: []bellman.Change{{ID: task.ID, Version: now.Version, To: to,
-			Attempt: &bellman.Attempt{Number: to.Attempts, Due: at, Started: at, Action: action, Result: bellman.Accepted, Status: 200}}}}
+			Attempt: &bellman.Attempt{Number: int(to.Attempts), Due: at, Started: at, Action: action, Result: bellman.Accepted, Status: 200}}}}
 		if err := m.fake.Commit(t.Context(), &b); err != nil || b.Changes[0].Err != nil {
 			t.Fatal(err, b.Changes[0].Err)
 		}

@@ -15,7 +15,7 @@ func (a *API) task(t *bellman.Task) client.Task {
 	out := client.Task{
 		ID: t.ID.String(), Queue: t.Queue, Kind: kind, Key: t.Key,
 		MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, Event: t.Event, URL: t.URL, Method: method(kind, t),
-		State: t.State.String(), Reason: t.Reason, Attempts: t.Attempts,
+		State: t.State.String(), Reason: t.Reason, Attempts: int(t.Attempts),
 		Due: optional(t.Due), Created: client.At(t.Created()), Updated: client.At(t.Updated), Finished: optional(t.Finished),
 		Schedule: t.Schedule, Success: t.Success, Timeout: duty(t.Timeout), MaxAge: duty(t.MaxAge), Repeat: t.Repeat,
 		OrderingKey: t.OrderingKey, Supersedes: t.Supersedes,

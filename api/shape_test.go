@@ -41,7 +41,7 @@ func scene(t testing.TB, m *made) (id string) {
 	timing := bellman.Timing{DNS: 1200 * time.Microsecond, TLS: 8 * time.Millisecond} // the second finds the connection there
 	for i, response := range []string{"busy", "fail"} {
 		at := t0.Add(time.Duration(i) * 15 * time.Second)
-		status.Attempts, status.Step = i+1, i+1
+		status.Attempts, status.Step = int32(i+1), int32(i+1)
 		status.Due = at.Add(15 * time.Second)
 		status.Look, status.Updated = status.Due, at.Add(44*time.Millisecond)
 		commit(bellman.Batch{Changes: []bellman.Change{{ID: task.ID, Version: uint32(i + 1), To: status, Attempt: &bellman.Attempt{

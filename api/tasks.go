@@ -194,7 +194,7 @@ func (a *API) get(ctx context.Context, in *struct {
 	}
 	after := in.After
 	if after == 0 {
-		after = max(t.Attempts-newestAttempts, 0)
+		after = max(int(t.Attempts)-newestAttempts, 0)
 	}
 	log, err := a.reader.Attempts(ctx, id, after, newestAttempts)
 	if err != nil {

@@ -71,7 +71,7 @@ func serve(store, settings, profile string) (err error) {
 	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	slog.SetDefault(log)
-	server.TuneMemory()
+	server.TuneMemory(c.Store)
 	s, err := server.Open(server.Options{Config: c, Logger: log})
 	if err != nil {
 		return err

@@ -84,7 +84,7 @@ func exported(r *row) []string {
 		}
 	}
 	cells := []string{r.ID.String(), r.Queue, r.Kind, r.Key, r.MerchantNo, r.OrderNo, r.Event, maskURL(r.To),
-		r.State.String(), r.Reason, state, strconv.Itoa(r.Attempts), result, status, wrong, started,
+		r.State.String(), r.Reason, state, strconv.Itoa(int(r.Attempts)), result, status, wrong, started,
 		stamp(r.Due), stamp(r.Created()), stamp(r.Finished)}
 	for i, c := range cells {
 		cells[i] = inert(c)

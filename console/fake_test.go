@@ -141,7 +141,7 @@ func (f *fake) add(t testing.TB, task *bellman.Task, created time.Time, log ...b
 	for i := range log {
 		a := &log[i]
 		a.Number = i + 1
-		status.Attempts, status.Version = a.Number, uint32(i+2)
+		status.Attempts, status.Version = int32(a.Number), uint32(i+2)
 		if status.Updated = a.Started.Add(a.Took); status.Began.IsZero() {
 			status.Began = created
 		}

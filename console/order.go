@@ -160,7 +160,7 @@ func (q *request) addSteps(v *orderView, r *row) error {
 	}
 	v.Steps = append(v.Steps, step{What: "created", At: r.Created(), Task: r.Task, Kind: r.Kind})
 	if r.Attempts > 0 {
-		after := max(r.Attempts-newestAttempts, 0)
+		after := max(int(r.Attempts)-newestAttempts, 0)
 		v.More = v.More || after > 0
 		log, err := q.reader.Attempts(q.r.Context(), r.ID, after, newestAttempts)
 		if err != nil {

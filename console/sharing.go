@@ -201,7 +201,7 @@ func (q *request) noticeOf(t *bellman.Task) (notice, error) {
 		}
 		return n, nil
 	}
-	n.Earlier = max(t.Attempts-sharedAttempts, 0)
+	n.Earlier = max(int(t.Attempts)-sharedAttempts, 0)
 	log, err := q.reader.Attempts(q.r.Context(), t.ID, n.Earlier, sharedAttempts)
 	if err != nil {
 		return n, err

@@ -86,7 +86,7 @@ type held struct {
 func (v *taskView) InStep() bool {
 	t := v.Task
 	switch {
-	case v.MaxAttempts == 0, t.Attempts > v.MaxAttempts:
+	case v.MaxAttempts == 0, int(t.Attempts) > v.MaxAttempts:
 		return false
 	case !t.State.Ended():
 		return t.Attempts == t.Step
@@ -134,7 +134,7 @@ func (q *request) taskView() *taskView {
 	if t == nil {
 		return nil
 	}
-	earlier := max(t.Attempts-newestAttempts, 0)
+	earlier := max(int(t.Attempts)-newestAttempts, 0)
 	log, err := q.reader.Attempts(q.r.Context(), t.ID, earlier, newestAttempts)
 	if err != nil {
 		q.refuse(err)
@@ -229,7 +229,7 @@ func (q *request) byHand(tasks ...*bellman.Task) (found []bellman.Audit, more bo
 	var over span
 	for _, t := range tasks {
 		_, order := q.order(t)
-		if !order && int(t.Version) <= 1+t.Attempts { // every change was an attempt's
+		if !order && int(t.Version) <= 1+int(t.Attempts) { // every change was an attempt's
 			continue
 		}
 		wanted[t.ID.String()] = true

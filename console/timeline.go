@@ -313,7 +313,7 @@ func (c *Console) planned(t *bellman.Task, follows string, order bool) (due []ti
 		at = t.Before.Due
 		due = append(due, at)
 	}
-	for n := t.Step + 1; ; n++ {
+	for n := int(t.Step) + 1; ; n++ {
 		next, end := s.Next(n, t.Began, at, 0)
 		switch {
 		case end != "":

@@ -34,7 +34,7 @@ const (
 func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedule.Schedule, jitter float64) bellman.Status {
 	ended := roundUp(a.Started.Add(a.Took))
 	st := t.Status
-	st.Attempts = a.Number
+	st.Attempts = int32(a.Number)
 	st.Updated = ended
 	st.Trigger = bellman.BySchedule
 	st.Before = nil
@@ -61,13 +61,13 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 		return st
 	}
 	st.Step++
-	due, over := s.Next(st.Step, st.Began, a.Started, jitter)
+	due, over := s.Next(int(st.Step), st.Began, a.Started, jitter)
 	if over != "" {
 		return finish(st, t, bellman.Failed, string(over), a)
 	}
 	due = later(due, ended)
 	if v.RetryAfter > 0 {
-		due = later(due, earlier(ended.Add(v.RetryAfter), twoGaps(s, st.Step, st.Began, due)))
+		due = later(due, earlier(ended.Add(v.RetryAfter), twoGaps(s, int(st.Step), st.Began, due)))
 	}
 	due = roundUp(due)
 	if t.MaxAge > 0 && due.Sub(st.Began) > t.MaxAge {

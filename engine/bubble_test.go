@@ -212,7 +212,7 @@ func TestEnds(t *testing.T) {
 				id := add(t, e, &tt.task)
 				time.Sleep(time.Hour)
 				task := get(t, store, id)
-				if task.State != tt.state || task.Reason != tt.reason || task.Attempts != tt.attempts {
+				if task.State != tt.state || task.Reason != tt.reason || int(task.Attempts) != tt.attempts {
 					t.Errorf("ended as %v, %q after %d attempts; want %v, %q after %d",
 						task.State, task.Reason, task.Attempts, tt.state, tt.reason, tt.attempts)
 				}

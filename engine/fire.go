@@ -238,7 +238,7 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	now := e.clock.now()
 	f := &flight{item: it, seen: t, task: t, guide: g}
 	f.attempt = bellman.Attempt{
-		Number:  t.Attempts + 1,
+		Number:  int(t.Attempts) + 1,
 		Trigger: t.Trigger,
 		Due:     dueInTurn(t, now),
 		Started: now,

@@ -62,13 +62,13 @@ type item struct {
 	urgent  bool          // somebody waits for its attempt
 	aside   bool          // in flight only to be set aside
 	parked  bool          // in flight while its shard is another node's, or about to be
-	peers   peers         // that it counts for while it is pending
 	suspect bool          // due when its last owner died: perhaps it killed it
+	awaited bool          // another of its chain had to wait for it
+	peers   peers         // that it counts for while it is pending
 	limit   time.Duration // of its attempt, once it is in flight
 	readMs  int64         // when its content was read; Unix ms
 	bytes   int64         // of its content that count against the budget for contents in memory
-	chain   chain         // whose task in flight it is; zero: it has no ordering key, or is not in flight
-	awaited bool          // another of its chain had to wait for it
+	chain   *chain        // whose task in flight it is; nil: it has no ordering key, or is not in flight
 }
 
 // place says where an item is.

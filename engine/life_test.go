@@ -133,7 +133,7 @@ func lives(t *testing.T, random *rand.Rand) {
 		if !task.State.Ended() {
 			t.Errorf("task %s is %v a quarter of an hour after the last change", id, task.State)
 		}
-		if len(log) != task.Attempts || len(seen[id]) != len(log) {
+		if len(log) != int(task.Attempts) || len(seen[id]) != len(log) {
 			t.Errorf("task %s was attempted %d times; its log has %d attempts, and it counts %d", id, len(seen[id]), len(log), task.Attempts)
 			continue
 		}

@@ -72,7 +72,7 @@ func merge(t, seen *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *sch
 // announced on disk, that is over.
 func logOnly(t *bellman.Task, a *bellman.Attempt) bellman.Status {
 	st := t.Status
-	st.Attempts = max(t.Attempts, a.Number)
+	st.Attempts = max(t.Attempts, int32(a.Number))
 	st.Updated = later(st.Updated, roundUp(a.Started.Add(a.Took)))
 	if st.Trigger == bellman.ByTakeover {
 		st.Trigger = bellman.BySchedule

@@ -158,18 +158,18 @@ func (h *hand) beginTurn(it *item) (other bellman.ID, ok bool) {
 		by.awaited = true
 		return by.ID, false
 	}
-	h.attempted[c], it.chain = it, c
+	h.attempted[c], it.chain = it, &c
 	return other, true
 }
 
 // endTurn notes that an item is not in flight any more, if it was. Call it with mu held.
 func (h *hand) endTurn(it *item) {
-	if it.chain == (chain{}) || h.attempted[it.chain] != it {
+	if it.chain == nil || h.attempted[*it.chain] != it {
 		return
 	}
-	delete(h.attempted, it.chain)
+	delete(h.attempted, *it.chain)
 	if it.awaited {
-		h.freed(it.chain)
+		h.freed(*it.chain)
 	}
 }
 

@@ -80,7 +80,7 @@ func (e *Engine) recordCut(f *flight) {
 	f.attempt.Result = bellman.Unknown
 	f.attempt.Error = "cut off when the node stopped; made again after its start"
 	to := f.task.Status
-	to.Attempts = f.attempt.Number
+	to.Attempts = int32(f.attempt.Number)
 	to.Updated = roundUp(f.attempt.Started.Add(f.attempt.Took))
 	f.change = bellman.Change{ID: f.task.ID, Version: f.task.Version, To: to, Attempt: &f.attempt, Of: f.task}
 	f.endSpan()
@@ -271,12 +271,12 @@ func (e *Engine) reconcile(f *flight) {
 		e.hand.drop(true, f.item)
 		return
 	}
-	if t.Attempts >= f.attempt.Number {
+	if int(t.Attempts) >= f.attempt.Number {
 		if e.inLog(ctx, f) { // a commit of which the outcome was not known
 			e.hand.drop(true, f.item)
 			return
 		}
-		f.attempt.Number = t.Attempts + 1
+		f.attempt.Number = int(t.Attempts) + 1
 	}
 	to, counts := logOnly(t, &f.attempt), false
 	if f.cut && t.Due.Equal(f.seen.Due) {

@@ -46,7 +46,7 @@ func TestResume(t *testing.T) {
 					resume.Began = start.Add(-tt.began)
 				}
 				id := add(t, e, &bellman.Task{Queue: "q", Key: "1", Schedule: tt.schedule, MaxAge: tt.maxAge, Resume: resume})
-				if task := get(t, store, id); tt.at[0] > 0 && task.Attempts != tt.attempts || task.Resume != nil {
+				if task := get(t, store, id); tt.at[0] > 0 && int(task.Attempts) != tt.attempts || task.Resume != nil {
 					t.Errorf("the task has %d attempts, and resume %v; want %d and none", task.Attempts, task.Resume, tt.attempts)
 				}
 				time.Sleep(8 * time.Hour)

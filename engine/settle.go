@@ -49,8 +49,8 @@ func (e *Engine) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, w
 	events, cancel := e.Subscribe(max(8*len(ids), 256))
 	defer cancel()
 	settled := make([]bellman.Settled, len(ids))
-	waiting := make(map[bellman.ID]int) // how many attempts there were
-	look := time.Second                 // in case an event was lost
+	waiting := make(map[bellman.ID]int32) // how many attempts there were
+	look := time.Second                   // in case an event was lost
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for i, id := range ids {
@@ -138,13 +138,13 @@ func (e *Engine) parked(ctx context.Context, t *bellman.Task) bool {
 
 // over reports whether a task has been attempted since it had so many attempts, or
 // has ended.
-func over(t *bellman.Task, attempts int) bool { return t.State.Ended() || t.Attempts > attempts }
+func over(t *bellman.Task, attempts int32) bool { return t.State.Ended() || t.Attempts > attempts }
 
 // untilSettled returns when all that is waited for is over, or ctx or the engine
 // ended: then it says what is left, and why. It looks whenever an event says so, and
 // every so often.
-func (e *Engine) untilSettled(ctx context.Context, waiting map[bellman.ID]int, events <-chan bellman.Event, every time.Duration) (left map[bellman.ID]int, err error) {
-	left = make(map[bellman.ID]int, len(waiting))
+func (e *Engine) untilSettled(ctx context.Context, waiting map[bellman.ID]int32, events <-chan bellman.Event, every time.Duration) (left map[bellman.ID]int32, err error) {
+	left = make(map[bellman.ID]int32, len(waiting))
 	look := func() {
 		for id, n := range waiting {
 			if t, err := e.store.Task(ctx, id); err == nil && !over(t, n) || err != nil && !errors.Is(err, bellman.ErrNotFound) {

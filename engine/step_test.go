@@ -70,10 +70,10 @@ func TestAdvance(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			task := &bellman.Task{MaxAge: tt.maxAge, Status: bellman.Status{
-				Attempts: 5, Step: tt.step, Began: t0, Due: t0, Look: t0, Trigger: bellman.ByHand, Before: tt.before, Data: []byte("old"),
+				Attempts: 5, Step: int32(tt.step), Began: t0, Due: t0, Look: t0, Trigger: bellman.ByHand, Before: tt.before, Data: []byte("old"),
 			}}
 			st := advance(task, &bellman.Attempt{Number: 6, Started: t0, Took: time.Second}, &tt.verdict, s, 0)
-			got := want{state: st.State, reason: st.Reason, step: st.Step, data: string(st.Data)}
+			got := want{state: st.State, reason: st.Reason, step: int(st.Step), data: string(st.Data)}
 			if !st.Due.IsZero() {
 				got.due = st.Due.Sub(t0)
 			}
@@ -188,7 +188,7 @@ func TestMerge(t *testing.T) {
 			before := bellman.Task{Status: tt.seen}
 			now := bellman.Task{Status: by(tt.seen, tt.change)}
 			st, counts := merge(&now, &before, &bellman.Attempt{Number: 2, Started: t0, Took: time.Second}, &tt.verdict, s, 0)
-			got := want{state: st.State, reason: st.Reason, step: st.Step, trigger: st.Trigger, data: string(st.Data), before: st.Before, counts: counts}
+			got := want{state: st.State, reason: st.Reason, step: int(st.Step), trigger: st.Trigger, data: string(st.Data), before: st.Before, counts: counts}
 			if !st.Due.IsZero() {
 				got.due = st.Due.Sub(t0)
 			}

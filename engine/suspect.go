@@ -59,7 +59,7 @@ func (e *Engine) suspected(it *item) bool {
 // lostAttempt is the attempt that was announced of a task and never recorded.
 func (e *Engine) lostAttempt(t *bellman.Task) *bellman.Attempt {
 	return &bellman.Attempt{
-		Number:  t.Attempts + 1,
+		Number:  int(t.Attempts) + 1,
 		Trigger: bellman.ByTakeover,
 		Due:     t.Due,
 		Started: t.Updated,
@@ -71,7 +71,7 @@ func (e *Engine) lostAttempt(t *bellman.Task) *bellman.Attempt {
 
 // deaths counts the unknown attempts at the end of a task's log.
 func (e *Engine) deaths(ctx context.Context, t *bellman.Task) int {
-	log, err := e.store.Attempts(ctx, t.ID, max(t.Attempts-20, 0), 20)
+	log, err := e.store.Attempts(ctx, t.ID, max(int(t.Attempts)-20, 0), 20)
 	if err != nil {
 		return 0
 	}

@@ -95,8 +95,8 @@ func (w *world) change() {
 	c := bellman.Change{ID: id, Version: t.Version, To: t.Status, Ordering: t.Ordering()}
 	c.To.Updated = now
 	if w.random.IntN(3) > 0 {
-		c.To.Attempts += 1 + w.random.IntN(5)/4 // one may leave no record
-		c.Attempt = &bellman.Attempt{Number: c.To.Attempts, Due: now, Started: now, Took: time.Second, Result: bellman.Refused, Response: fmt.Sprint(w.random.Uint64())}
+		c.To.Attempts += 1 + w.random.Int32N(5)/4 // one may leave no record
+		c.Attempt = &bellman.Attempt{Number: int(c.To.Attempts), Due: now, Started: now, Took: time.Second, Result: bellman.Refused, Response: fmt.Sprint(w.random.Uint64())}
 	}
 	switch w.random.IntN(4) {
 	case 0:

@@ -31,7 +31,7 @@ func logOf(ctx context.Context, s bellman.Reader, t *bellman.Task) ([]bellman.At
 		return []bellman.Attempt{*t.Last}, nil
 	}
 	all, err := log(ctx, s, t.ID)
-	return slices.DeleteFunc(all, func(a bellman.Attempt) bool { return a.Number > t.Attempts }), err
+	return slices.DeleteFunc(all, func(a bellman.Attempt) bool { return a.Number > int(t.Attempts) }), err
 }
 
 // log reads all attempts of a task.
@@ -94,7 +94,7 @@ func path(t *bellman.Task, from uint32, log []bellman.Attempt) (changes []bellma
 		c := bellman.Change{ID: t.ID, Version: v, To: waiting(t), Ordering: t.Ordering()}
 		if left := t.Version - v; int(left) <= len(log) {
 			c.Attempt = &log[len(log)-int(left)]
-			c.To.Attempts = c.Attempt.Number
+			c.To.Attempts = int32(c.Attempt.Number)
 		}
 		if v+1 == t.Version {
 			c.To = t.Status

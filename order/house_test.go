@@ -106,7 +106,7 @@ func (h *house) attempt(task *bellman.Task) bellman.Verdict {
 	if task.Before == nil {
 		h.now = later(h.now, task.Due)
 	}
-	v := h.handler.Attempt(context.Background(), task, task.Attempts+1)
+	v := h.handler.Attempt(context.Background(), task, int(task.Attempts)+1)
 	task.Attempts++
 	task.Trigger = bellman.BySchedule
 	if v.Data != nil {

@@ -83,16 +83,16 @@ func (b *beside) read(s *Store, r lsm.Reader, id bellman.ID) (st status, last *b
 		return st, nil, err
 	}
 	table := &b.tables[attempts]
-	b.key = attemptKey(b.key[:0], id, st.Attempts)
+	b.key = attemptKey(b.key[:0], id, int(st.Attempts))
 	if !table.to(b.key) {
 		if err := table.iter.Error(); err != nil {
 			return st, nil, err
 		}
-		last, err = s.last(r, id, st.Attempts) // the newest left no record
+		last, err = s.last(r, id, int(st.Attempts)) // the newest left no record
 		return st, last, err
 	}
 	last = new(bellman.Attempt)
-	return st, last, parseAttempt(table.iter.Value(), id, st.Attempts, last)
+	return st, last, parseAttempt(table.iter.Value(), id, int(st.Attempts), last)
 }
 
 func (b *beside) close() {

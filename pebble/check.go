@@ -135,7 +135,7 @@ func (c *checker) tasks(ctx context.Context, f func(*bellman.Task, *status) erro
 			d.ok = d.Next()
 		}
 		for logged && compareID(attemptID(attempts.Key()), id) <= 0 {
-			c.attempt(attempts, id, st.Attempts)
+			c.attempt(attempts, id, int(st.Attempts))
 			logged = attempts.Next()
 		}
 		var t bellman.Task

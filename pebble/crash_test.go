@@ -215,7 +215,7 @@ func (w *world) batch() (*bellman.Batch, map[bellman.ID]*bellman.Task) {
 			to.Due = now
 			to.Look = now.Add(time.Duration(w.rnd.IntN(3)) * time.Second)
 		}
-		b.Changes = append(b.Changes, bellman.Change{ID: id, Version: task.Version, To: to, Attempt: &bellman.Attempt{Number: to.Attempts}})
+		b.Changes = append(b.Changes, bellman.Change{ID: id, Version: task.Version, To: to, Attempt: &bellman.Attempt{Number: int(to.Attempts)}})
 		next := *task
 		next.Status = to
 		next.Version = task.Version + 1

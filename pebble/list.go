@@ -256,7 +256,7 @@ func (l *lister) fits(id bellman.ID, row []byte, inRow bool) (*bellman.Task, err
 		var key [32]byte
 		scratch := key[:0]
 		if st, err = l.s.status(l.r, id, &scratch); err == nil {
-			t.Last, err = l.s.last(l.r, id, st.Attempts)
+			t.Last, err = l.s.last(l.r, id, int(st.Attempts))
 		}
 	}
 	if err != nil {

@@ -47,7 +47,7 @@ func TestListAsRead(t *testing.T) {
 			}
 			c := bellman.Change{ID: st.ID, Version: st.Version, To: to}
 			if rand.IntN(4) > 0 { // else it left no record
-				c.Attempt = &bellman.Attempt{Number: to.Attempts, Due: now, Started: now, Result: bellman.ErrorStatus, Status: 500 + int(version)}
+				c.Attempt = &bellman.Attempt{Number: int(to.Attempts), Due: now, Started: now, Result: bellman.ErrorStatus, Status: 500 + int(version)}
 			}
 			ends.Changes = append(ends.Changes, c)
 		}

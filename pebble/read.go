@@ -106,7 +106,7 @@ func (s *Store) task(r lsm.Reader, id bellman.ID) (*bellman.Task, error) {
 		return nil, fmt.Errorf("task %s: status: %w", id, err)
 	}
 	t.Status = st.Status
-	t.Last, err = s.last(r, id, st.Attempts)
+	t.Last, err = s.last(r, id, int(st.Attempts))
 	return t, err
 }
 

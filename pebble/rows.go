@@ -116,8 +116,8 @@ func parseStatus(row []byte, id bellman.ID, st *status) error {
 	st.State = bellman.State(flags & 3)
 	st.Version = uint32(p.Uvarint())
 	st.Shard = uint16(p.Uvarint())
-	st.Attempts = int(p.Uvarint())
-	st.Step = int(p.Uvarint())
+	st.Attempts = int32(p.Uvarint())
+	st.Step = int32(p.Uvarint())
 	if flags&hasReason != 0 {
 		st.Reason = reason(p.Bytes())
 	}

@@ -213,7 +213,7 @@ func packStatus(b []byte, st *bellman.Status, base int64) []byte {
 func parseStatus(b []byte, st *bellman.Status, base int64) error {
 	p := readRow(b)
 	st.Trigger = bellman.Trigger(p.Byte())
-	st.Step = int(p.Uvarint())
+	st.Step = int32(p.Uvarint())
 	for _, at := range [...]*time.Time{&st.Began, &st.Updated, &st.Finished} {
 		*at = p.Time(base)
 	}
@@ -239,7 +239,7 @@ func parseRow(id bellman.ID, row string) (*bellman.Task, error) {
 	}
 	big := binary.BigEndian
 	t := &bellman.Task{ID: id, Status: bellman.Status{State: bellman.State(b[1]), Shard: big.Uint16(b[2:]), Version: big.Uint32(b[4:]),
-		Attempts: int(int32(big.Uint32(b[8:]))), Look: pack.FromMilli(int64(big.Uint64(b[12:]))), Due: pack.FromMilli(int64(big.Uint64(b[20:])))}}
+		Attempts: int32(big.Uint32(b[8:])), Look: pack.FromMilli(int64(big.Uint64(b[12:]))), Due: pack.FromMilli(int64(big.Uint64(b[20:])))}}
 	p := readRow(b[headSize:])
 	cold, status, last := p.Take(uint64(big.Uint32(b[36:]))), p.Take(uint64(big.Uint32(b[40:]))), p.Take(uint64(big.Uint32(b[44:])))
 	err := p.Err()

@@ -20,7 +20,7 @@ func answered(t *testing.T, s bellman.Store, ids []bellman.ID, result bellman.Re
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := bellman.Change{ID: id, Version: task.Version, To: task.Status, Attempt: &bellman.Attempt{Number: task.Attempts + 1, Result: result, Status: status, Started: task.Created()}}
+		c := bellman.Change{ID: id, Version: task.Version, To: task.Status, Attempt: &bellman.Attempt{Number: int(task.Attempts) + 1, Result: result, Status: status, Started: task.Created()}}
 		c.To.Attempts++
 		b := &bellman.Batch{Changes: []bellman.Change{c}}
 		if err := s.Commit(t.Context(), b); err != nil || b.Changes[0].Err != nil {
@@ -123,7 +123,7 @@ func confirm(t *testing.T, s bellman.Store, id bellman.ID) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := bellman.Change{ID: id, Version: task.Version, To: task.Status, Attempt: &bellman.Attempt{Number: task.Attempts + 1, Result: bellman.Accepted, Status: 200, Started: time.Now()}}
+	c := bellman.Change{ID: id, Version: task.Version, To: task.Status, Attempt: &bellman.Attempt{Number: int(task.Attempts) + 1, Result: bellman.Accepted, Status: 200, Started: time.Now()}}
 	c.To.Attempts++
 	c.To.State, c.To.Reason = bellman.Succeeded, ""
 	b := &bellman.Batch{Changes: []bellman.Change{c}}

@@ -58,15 +58,15 @@ func (e *engine) Resend(ctx context.Context, id bellman.ID, mode bellman.ResendM
 		case waits:
 			c.To.State, c.To.Trigger = bellman.Pending, bellman.ByHand
 		case attempted:
-			c.Attempt = &bellman.Attempt{Number: t.Attempts + 1, Trigger: bellman.ByHand, Started: now}
+			c.Attempt = &bellman.Attempt{Number: int(t.Attempts) + 1, Trigger: bellman.ByHand, Started: now}
 		case takenOver:
 			c.To.State, c.To.Trigger = bellman.Pending, bellman.ByTakeover
 			c.To.Before = &bellman.Before{State: t.State, Finished: t.Finished}
 		case repeated:
-			c.Attempt = &bellman.Attempt{Number: t.Attempts + 2, Trigger: bellman.ByTakeover, Started: now}
+			c.Attempt = &bellman.Attempt{Number: int(t.Attempts) + 2, Trigger: bellman.ByTakeover, Started: now}
 		case goesOn:
 			c.To.State, c.To.Began = bellman.Pending, now
-			c.Attempt = &bellman.Attempt{Number: t.Attempts + 2, Trigger: bellman.BySchedule, Started: now}
+			c.Attempt = &bellman.Attempt{Number: int(t.Attempts) + 2, Trigger: bellman.BySchedule, Started: now}
 		}
 		b := &bellman.Batch{Changes: []bellman.Change{c}}
 		if err := e.Commit(ctx, b); err != nil {

@@ -6,27 +6,36 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
+
+	"github.com/bellmanhq/bellman/config"
 )
 
 // Most of what a server holds is the store's cache, and lives long; what lives
 // short is garbage soon. Collecting less often saves an eighth of the processor
-// time under load. The limit keeps the sum where a small machine has it: what is
-// outside of the runtime's sight is taken off.
+// time under load. The limit keeps the sum where a small machine has it.
 const (
 	gcPercent   = 300
-	memoryLimit = 192<<20 - outsideBytes
+	memoryLimit = 192 << 20
 )
 
 // TuneMemory sets how the program collects garbage, for a process that is a
-// server and little else. GOGC and GOMEMLIMIT in the environment stand before
-// it.
-func TuneMemory() {
+// server with such a store, as settings name it, and little else. GOGC and
+// GOMEMLIMIT in the environment stand before it.
+func TuneMemory(store string) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimit)
+		debug.SetMemoryLimit(limitFor(store))
 	}
+}
+
+// limitFor takes off what the store has outside of the runtime's sight.
+func limitFor(store string) int64 {
+	if at, err := config.ParseStore(store); err == nil && at.Kind != config.Pebble {
+		return memoryLimit
+	}
+	return memoryLimit - outsideBytes
 }
 
 // GiveBackMemory gives back what the program's heap took while there was much to

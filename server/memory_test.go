@@ -34,6 +34,19 @@ func TestRest(t *testing.T) {
 	}
 }
 
+func TestLimitForStore(t *testing.T) {
+	for store, want := range map[string]int64{
+		"pebble:bellman-data":                   192<<20 - outsideBytes,
+		"postgres://postgres@127.0.0.1/bellman": 192 << 20,
+		"redis://127.0.0.1:6379/0":              192 << 20,
+		"nothing":                               192<<20 - outsideBytes, // Open says what is wrong
+	} {
+		if got := limitFor(store); got != want {
+			t.Errorf("limitFor(%q) = %d; want %d", store, got, want)
+		}
+	}
+}
+
 func TestGiveBackMemoryEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)

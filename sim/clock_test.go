@@ -174,7 +174,7 @@ func (g *ledger) waits(a *account, c *bellman.Change, was *bellman.Status, s *se
 	if to.State.Ended() || to.Step != was.Step+1 || !was.Due.Equal(at.Due) || to.Before != nil || was.Before != nil {
 		return
 	}
-	least := gapAt(&a.task, to.Step)
+	least := gapAt(&a.task, int(to.Step))
 	if early := at.Started.Add(least).Sub(to.Due); early > 0 {
 		g.wrong(c.ID, "is due %v before the schedule says, after attempt %d", early, at.Number)
 	}

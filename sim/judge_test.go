@@ -33,7 +33,7 @@ func (w *world) judge() {
 // ended holds that a task has come to the end that its log says.
 func (w *world) ended(g *ledger, id bellman.ID, a *account) {
 	st := &a.task.Status
-	if st.Attempts != len(a.log) {
+	if int(st.Attempts) != len(a.log) {
 		g.wrong(id, "counts %d attempts, and has %d in its log", st.Attempts, len(a.log))
 	}
 	if !st.State.Ended() {

@@ -416,7 +416,7 @@ func (g *ledger) recorded(l *life, c *bellman.Change, a *account) *send {
 		g.wrong(c.ID, "%s logged attempt %d after %d of them", l, at.Number, n)
 	}
 	a.log = append(a.log, *at)
-	if at.Number != c.To.Attempts {
+	if at.Number != int(c.To.Attempts) {
 		g.wrong(c.ID, "%s logged attempt %d, and counts %d", l, at.Number, c.To.Attempts)
 	}
 	if at.Started.Before(at.Due) && at.Result != bellman.Unknown {

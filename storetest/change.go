@@ -213,7 +213,7 @@ var changes = []promise{
 				group.Go(func() {
 					at := t0.Add(time.Duration(i) * time.Second)
 					b := &bellman.Batch{Changes: []bellman.Change{{ID: task.ID, Version: round + 1,
-						To: bellman.Status{Step: i, Due: at, Look: at}}}}
+						To: bellman.Status{Step: int32(i), Due: at, Look: at}}}}
 					if err := t.s.Commit(t.Context(), b); err != nil {
 						t.Errorf("Commit() = %v", err)
 					}

@@ -120,7 +120,7 @@ var reads = []promise{
 				log = append(log, *a)
 			}
 			if n := len(log); n > 0 {
-				to.Attempts = log[n-1].Number
+				to.Attempts = int32(log[n-1].Number)
 			}
 			b := &bellman.Batch{Changes: []bellman.Change{{ID: task.ID, Version: version, To: to, Attempt: a, Of: t.get(task.ID)}}}
 			t.commit(b)
@@ -211,7 +211,7 @@ var reads = []promise{
 func (t *suite) attempt(id bellman.ID, version uint32, a bellman.Attempt) {
 	t.Helper()
 	b := &bellman.Batch{Changes: []bellman.Change{{ID: id, Version: version, Attempt: &a,
-		To: bellman.Status{Attempts: a.Number, Due: t0, Look: t0}}}}
+		To: bellman.Status{Attempts: int32(a.Number), Due: t0, Look: t0}}}}
 	t.commit(b)
 	t.must(b.Changes[0].Err)
 }

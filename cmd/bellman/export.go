@@ -180,7 +180,7 @@ func detail(t *bellman.Task) *client.TaskDetail {
 		Task: client.Task{
 			ID: t.ID.String(), Queue: t.Queue, Kind: "notify", Key: t.Key,
 			MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, Event: t.Event, URL: t.URL, Method: method,
-			State: t.State.String(), Reason: t.Reason, Attempts: t.Attempts,
+			State: t.State.String(), Reason: t.Reason, Attempts: int(t.Attempts),
 			Due: optional(t.Due), Created: client.At(t.Created()), Updated: client.At(t.Updated), Finished: optional(t.Finished),
 			Schedule: t.Schedule, Success: t.Success, Timeout: long(t.Timeout), MaxAge: long(t.MaxAge), Repeat: t.Repeat,
 			OrderingKey: t.OrderingKey, Supersedes: t.Supersedes,

@@ -91,7 +91,7 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, noMigrat
 	if err := profile(os.Getenv("BELLMAN_PPROF"), log); err != nil {
 		return err
 	}
-	server.TuneMemory()
+	server.TuneMemory(settings.Store)
 	s, err := server.Open(server.Options{Config: settings, Version: version, Logger: log, NoMigrate: noMigrate})
 	if config := (*server.ConfigError)(nil); errors.As(err, &config) {
 		return wrong{err}

@@ -88,7 +88,7 @@ func (s *Store) readLast(ctx context.Context, tasks []*bellman.Task) error {
 	var ids []bellman.ID
 	var numbers []int64
 	for _, t := range tasks {
-		if t != nil && t.Attempts > 0 && (t.Last == nil || t.Last.Number < t.Attempts) {
+		if t != nil && t.Attempts > 0 && (t.Last == nil || t.Last.Number < int(t.Attempts)) {
 			last[t.ID] = t
 			ids, numbers = append(ids, t.ID), append(numbers, int64(t.Attempts))
 		}

@@ -216,10 +216,10 @@ func packStatus(st *bellman.Status) []byte {
 
 // status is what the row says. Nothing of it points into the row.
 func (r *statusRow) status() (bellman.Status, error) {
-	st := bellman.Status{State: bellman.State(r.state), Version: uint32(r.version), Shard: uint16(r.shard), Attempts: int(r.attempts)}
+	st := bellman.Status{State: bellman.State(r.state), Version: uint32(r.version), Shard: uint16(r.shard), Attempts: int32(r.attempts)}
 	p := read(r.rest)
 	st.Trigger = bellman.Trigger(p.Byte())
-	st.Step = int(p.Uvarint())
+	st.Step = int32(p.Uvarint())
 	st.Began, st.Updated = p.Time(0), p.Time(0)
 	if st.State.Ended() {
 		st.Due, st.Look = p.Time(0), p.Time(0)

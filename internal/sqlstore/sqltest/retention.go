@@ -82,9 +82,9 @@ func live(t *testing.T, s bellman.Store, now time.Time, state bellman.State, n, 
 	b := adds(0, n, now)
 	must(t, s.Commit(ctx, b))
 	for number := 1; number <= max(attempts, 1); number++ {
-		to := bellman.Status{State: bellman.Pending, Attempts: number, Due: now, Look: now, Updated: now}
+		to := bellman.Status{State: bellman.Pending, Attempts: int32(number), Due: now, Look: now, Updated: now}
 		if number >= attempts {
-			to = bellman.Status{State: state, Reason: "so it is", Attempts: attempts, Updated: now, Finished: now}
+			to = bellman.Status{State: state, Reason: "so it is", Attempts: int32(attempts), Updated: now, Finished: now}
 		}
 		change := &bellman.Batch{}
 		for _, a := range b.Adds {

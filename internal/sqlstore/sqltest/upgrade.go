@@ -83,7 +83,7 @@ func FromSecond(t *testing.T, d sqlstore.Driver, older ...string) {
 		must(t, err)
 		log, err := s.Attempts(ctx, task.ID, 0, 10)
 		must(t, err)
-		if ended := i < 2; ended != (len(log) == 1 && log[0].Status == 201 && task.Last != nil && *task.Last == log[0]) || !ended && len(log)+task.Attempts > 0 {
+		if ended := i < 2; ended != (len(log) == 1 && log[0].Status == 201 && task.Last != nil && *task.Last == log[0]) || !ended && len(log)+int(task.Attempts) > 0 {
 			t.Errorf("task %d after the upgrade: %v with last %+v and log %+v", i, task.State, task.Last, log)
 		}
 	}
