@@ -31,7 +31,6 @@ type batch struct {
 // whatever the broker was not told of comes again.
 func (b *batch) store(ctx context.Context) error {
 	s := b.source
-	s.figures.taken(len(b.messages))
 	defer s.figures.taken(-len(b.messages))
 	b.tasks, b.at = b.tasks[:0], b.at[:0]
 	b.begin()

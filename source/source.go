@@ -275,7 +275,10 @@ func (s *Source) take(ctx context.Context, t *takers) error {
 func (t *takers) next(ctx context.Context, b *batch) (err error) {
 	t.turn <- struct{}{}
 	defer func() { <-t.turn }()
-	if b.messages, err = t.session.Take(ctx, b.messages[:0], BatchMost); len(b.messages) == 0 {
+	in := &b.source.figures
+	b.messages, err = t.session.Take(ctx, b.messages[:0], BatchMost)
+	had := len(b.messages)
+	if in.taken(had); had == 0 {
 		return err
 	}
 	select {
@@ -284,8 +287,9 @@ func (t *takers) next(ctx context.Context, b *batch) (err error) {
 	default:
 	}
 	t.slots <- struct{}{}
-	if err == nil && len(b.messages) < BatchMost {
+	if err == nil && had < BatchMost {
 		b.messages, err = t.session.Take(ctx, b.messages, BatchMost)
+		in.taken(len(b.messages) - had)
 	}
 	return err
 }

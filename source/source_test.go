@@ -256,11 +256,18 @@ func TestBatches(t *testing.T) {
 		}
 		b := newBroker(t, s)
 		b.prefetch = 10_000
-		_, stop := run(b, s)
+		from, stop := run(b, s)
 		defer stop()
 		for i := range 1000 {
 			b.publish(fmt.Sprint(i), "task x")
 			time.Sleep(time.Millisecond)
+			synctest.Wait()
+			b.mu.Lock()
+			out := len(b.out)
+			b.mu.Unlock()
+			if in := from.Info().InHand; in != out {
+				t.Fatalf("%d are in hand; want %d, which were handed over and are not acknowledged", in, out)
+			}
 		}
 		time.Sleep(time.Second)
 		// Two are stored at a time, each for 100 ms, and what comes meanwhile is the next.
