@@ -1,10 +1,13 @@
 package adopt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
@@ -166,14 +169,29 @@ func passes(err error) bool {
 	}
 }
 
+// inBatch is where a server says that a task stands which was one of a batch.
+var inBatch = regexp.MustCompile(`^body\.tasks\[\d+\]\.?`)
+
+// said is a problem with the fields by their own names: whoever reads it knows the row,
+// and not the batch that it happened to be in.
+func said(p *client.Problem) string {
+	of := *p
+	of.Errors = slices.Clone(p.Errors)
+	for i := range of.Errors {
+		at := &of.Errors[i].Location
+		*at = cmp.Or(inBatch.ReplaceAllString(*at, ""), "the task")
+	}
+	return of.Error()
+}
+
 // judge says what a server's answer means for a row.
 func judge(row Row, r client.BatchResult) Report {
 	out := Report{Row: row, Task: r.Task}
 	switch {
 	case r.Error != nil && r.Error.Status == http.StatusConflict:
-		out.Fate, out.Why = Wrong, "a task with its key has other content: "+r.Error.Error()
+		out.Fate, out.Why = Wrong, "a task with its key has other content: "+said(r.Error)
 	case r.Error != nil:
-		out.Fate, out.Why = Wrong, r.Error.Error()
+		out.Fate, out.Why = Wrong, said(r.Error)
 	case r.Status == http.StatusOK && row.Task.Resume != nil && r.Task != nil && row.Task.Resume.Last.After(r.Task.Created.Time):
 		out.Fate, out.Why = Moved, "the other system attempted it at "+row.Task.Resume.Last.Format(time.RFC3339)+", after it was taken over: stop that first"
 	case r.Status == http.StatusOK:

@@ -35,7 +35,9 @@ func (s *server) CreateBatch(_ context.Context, tasks []client.CreateTask) ([]cl
 	for i, t := range tasks {
 		switch {
 		case s.one[t.Key] != 0:
-			results[i] = client.BatchResult{Status: s.one[t.Key], Error: &client.Problem{Status: s.one[t.Key], Title: "no"}}
+			results[i] = client.BatchResult{Status: s.one[t.Key], Error: &client.Problem{Status: s.one[t.Key], Title: "no", Errors: []client.Fault{
+				{Location: fmt.Sprintf("body.tasks[%d].resume.last", i), Message: "is ahead"}, {Location: fmt.Sprintf("body.tasks[%d]", i), Message: "is odd"},
+			}}}
 			if s.one[t.Key] == 429 {
 				delete(s.one, t.Key)
 			}
@@ -92,6 +94,8 @@ func TestRun(t *testing.T) {
 		}
 		if r := told["id 8"]; r.Fate != adopt.Wrong || !strings.Contains(r.Why, "422") {
 			t.Errorf("id 8: %+v; want it wrong, with the server's reason", r)
+		} else if want := "bellman: 422 no; resume.last: is ahead; the task: is odd"; r.Why != want {
+			t.Errorf("id 8: %q; want %q, for its place in a batch says nothing to who has the rows", r.Why, want)
 		}
 		if len(s.tasks) != 1198 || slices.Max(s.calls) > 1000 {
 			t.Errorf("%d tasks in batches of %d at most; want 1198, of 1000", len(s.tasks), slices.Max(s.calls))

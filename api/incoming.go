@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"errors"
+	"sync"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
@@ -11,13 +12,17 @@ import (
 // Task makes a task of its JSON as POST /v1/tasks does, without adding it. Where it
 // names no queue it is of queue, and where it has no key, of key; an order without
 // one has its merchant's and its own number. The error says everything that is wrong
-// with it.
+// with it. It keeps nothing of text.
 func (a *API) Task(text []byte, queue, key string) (*bellman.Task, error) {
 	if len(text) > a.maxJSON() {
 		return nil, told(tooLarge("message", a.maxJSON()))
 	}
-	var o wanted
-	if err := decodeTask(text, &o); err != nil {
+	o := asked.Get().(*wanted)
+	defer func() {
+		*o = wanted{}
+		asked.Put(o)
+	}()
+	if err := decodeTask(text, o); err != nil {
 		return nil, told(malformed(err))
 	}
 	o.in.Queue = cmp.Or(o.in.Queue, queue)
@@ -30,6 +35,9 @@ func (a *API) Task(text []byte, queue, key string) (*bellman.Task, error) {
 	}
 	return t, nil
 }
+
+// asked are what messages ask for, which come by the ten thousand a second.
+var asked = sync.Pool{New: func() any { return new(wanted) }}
 
 // told is a problem as text, for who asked for nothing over HTTP.
 func told(p *client.Problem) error {

@@ -39,6 +39,7 @@ type Source struct {
 	Map        map[string]string // expressions by the names of a task's fields; nil: the body is a task
 	DeadLetter string            // an exchange, or a subject; where messages go that can be no task
 	AsItIs     bool              // nothing is declared: all must be there
+	MakeDead   bool              // with AsItIs: but what takes dead letters is declared
 	Prefetch   int               // messages that may be handed over and not acknowledged; 0: the source's default
 
 	Queue string    // of RabbitMQ
@@ -220,10 +221,11 @@ var sourceFields = []field[Source]{
 	{name: "map", read: readMap},
 	{name: "dead_letter", set: func(s *Source, t string) error { return label(&s.DeadLetter, t) }},
 	{name: "declare", set: func(s *Source, t string) error {
-		var declare bool
-		err := boolean(&declare, t)
-		s.AsItIs = !declare
-		return err
+		s.AsItIs, s.MakeDead = t != "true", t == "dead_letter"
+		if s.AsItIs && !s.MakeDead && t != "false" {
+			return fmt.Errorf("%.40q: want true, false, or dead_letter", t)
+		}
+		return nil
 	}},
 	{name: "prefetch", set: func(s *Source, t string) error { return number(&s.Prefetch, t, 1, 20_000) }},
 	{name: "queue", set: func(s *Source, t string) error { return label(&s.Queue, t) }},
@@ -386,7 +388,7 @@ func (s *Source) mistakes() (all []mistake) {
 			add(".subjects", "are for a stream of NATS: want bind for a queue of RabbitMQ")
 		}
 		if s.AsItIs && s.Bind != nil {
-			add(".bind", "declares something, and declare is false: leave one of them out")
+			add(".bind", "declares something of the queue, and declare is not true: leave one of them out")
 		}
 		if s.DeadLetter == s.Queue {
 			add(".dead_letter", "is the queue itself: want another name")

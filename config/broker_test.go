@@ -60,8 +60,9 @@ func TestBrokerMistakes(t *testing.T) {
 		{connections + "sources: [{connection: main, queue: q, durable: d, into: default}]", "sources[0].durable: is for a stream of NATS"},
 		{connections + "sources: [{connection: main, queue: q, subjects: [a], into: default}]", "sources[0].subjects: are for a stream of NATS"},
 		{connections + "sources: [{connection: main, queue: q, dead_letter: q, into: default}]", "sources[0].dead_letter: is the queue itself"},
-		{connections + "sources: [{connection: main, queue: q, into: default, declare: no}]", `sources[0].declare: "no": want true or false`},
+		{connections + "sources: [{connection: main, queue: q, into: default, declare: no}]", `sources[0].declare: "no": want true, false, or dead_letter`},
 		{connections + "sources: [{connection: main, queue: q, into: default, declare: false, bind: [{exchange: x}]}]", "sources[0].bind: declares something"},
+		{connections + "sources: [{connection: main, queue: q, into: default, declare: dead_letter, bind: [{exchange: x}]}]", "sources[0].bind: declares something"},
 		{connections + "sources: [{connection: main, queue: q, into: default, bind: [{key: x}]}]", "sources[0].bind[0].exchange: is missing"},
 		{connections + "sources: [{connection: main, queue: q, into: default, prefetch: 0}]", `sources[0].prefetch: "0": want a whole number from 1 to 20000`},
 		{connections + "sources: [{connection: main, queue: q, into: default}, {connection: main, queue: q, into: default}]", `sources[1]: "main/q" is taken from by another source`},
@@ -112,5 +113,18 @@ func TestConnections(t *testing.T) {
 	}
 	if c.String() != "env:BROKER_URL" {
 		t.Errorf("a URL elsewhere is shown as %s", c)
+	}
+}
+
+// Declare says what a source makes: all, nothing, or what takes its dead letters.
+func TestDeclare(t *testing.T) {
+	for text, want := range map[string]Source{"true": {}, "false": {AsItIs: true}, "dead_letter": {AsItIs: true, MakeDead: true}} {
+		c, err := Parse([]byte("connections: {main: {url: 'amqp://h/'}}\nsources: [{connection: main, queue: q, into: default, declare: " + text + "}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := c.Sources[0]; s.AsItIs != want.AsItIs || s.MakeDead != want.MakeDead {
+			t.Errorf("declare: %s: %+v; want AsItIs %t, MakeDead %t", text, s, want.AsItIs, want.MakeDead)
+		}
 	}
 }

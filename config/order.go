@@ -83,8 +83,9 @@ type Readings struct {
 
 // Then is the queue that is told how an order ended.
 type Then struct {
-	Queue string
-	JSON  map[string]string // field → CEL over the answer; nil: what the preset finds
+	Queue   string
+	JSON    map[string]string // field → CEL over the answer; nil: what the preset finds
+	Ordered bool              // of one order each waits until the one before has ended
 }
 
 // DefaultOrder returns what an order queue has where the file states nothing.
@@ -201,6 +202,7 @@ var toldAlways = []string{"order_no", "merchant_no", "order_state", "decided_at"
 
 var thenFields = []field[Then]{
 	{name: "queue", set: func(t *Then, s string) error { return name(&t.Queue, s) }},
+	{name: "ordered", set: func(t *Then, s string) error { return boolean(&t.Ordered, s) }},
 	{name: "json", read: func(r *reader, path string, n ast.Node, t *Then) {
 		t.JSON = r.texts(n, path)
 		for _, e := range r.entries(n, path) {

@@ -134,7 +134,7 @@ func fullOrders() Queue {
 		Expires: 15 * time.Minute, Grace: 10 * time.Second, OnExhausted: "reverse",
 		MinCloseAge: 5 * time.Minute, MinReverseAge: 20 * time.Second, Confirm: "1s, 5s",
 		LateWatch: 20 * time.Minute, GiveUp: 12 * time.Hour, ChannelExpiry: true,
-		Then: Then{Queue: "merchant-notify", JSON: map[string]string{"paid": "json.amount.total", "by": "taken.transaction_id"}},
+		Then: Then{Queue: "merchant-notify", JSON: map[string]string{"paid": "json.amount.total", "by": "taken.transaction_id"}, Ordered: true},
 	}
 	return q
 }

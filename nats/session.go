@@ -96,16 +96,18 @@ func (s *session) Pause() error {
 }
 
 func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]source.Message, error) {
-	select {
-	case <-ctx.Done():
-		return buf, ctx.Err()
-	case <-s.done:
-		return buf, s.err
-	case m, ok := <-s.messages:
-		if !ok {
-			return buf, io.EOF
+	if len(buf) == 0 {
+		select {
+		case <-ctx.Done():
+			return buf, ctx.Err()
+		case <-s.done:
+			return buf, s.err
+		case m, ok := <-s.messages:
+			if !ok {
+				return buf, io.EOF
+			}
+			buf = append(buf, s.message(m))
 		}
-		buf = append(buf, s.message(m))
 	}
 	for len(buf) < most {
 		select {
@@ -125,7 +127,10 @@ func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]s
 // it no id it has that of its place in the stream, which it keeps.
 func (s *session) message(m jetstream.Msg) source.Message {
 	given := m.Headers()
-	header := make(map[string]string, len(given))
+	var header map[string]string // most have none
+	if len(given) > 0 {
+		header = make(map[string]string, len(given))
+	}
 	for name, values := range given {
 		header[strings.ToLower(name)] = strings.Join(values, ", ")
 	}
@@ -140,15 +145,39 @@ func (s *session) message(m jetstream.Msg) source.Message {
 }
 
 // place is where a message stands: the stream, since when there is one of that name,
-// and the number in it.
+// and the number in it. Empty: it is no message of JetStream, which does not come here.
 func (s *session) place(m jetstream.Msg) string {
-	meta, err := m.Metadata()
-	if err != nil {
-		return "" // not a message of JetStream: which does not come here
+	stream, number, ok := standing(m.Reply())
+	if !ok {
+		return ""
 	}
-	b := make([]byte, 0, len(meta.Stream)+32)
-	b = strconv.AppendInt(append(append(b, meta.Stream...), '@'), s.created.Unix(), 10)
-	return string(strconv.AppendUint(append(b, '/'), meta.Sequence.Stream, 10))
+	b := make([]byte, 0, len(stream)+32)
+	b = strconv.AppendInt(append(append(b, stream...), '@'), s.created.Unix(), 10)
+	return string(append(append(b, '/'), number...))
+}
+
+// standing is the stream and the number in it of a message that is acknowledged at
+// reply: $JS.ACK.STREAM.CONSUMER.DELIVERED.NUMBER.…, or with a domain and an account
+// before the stream. The library's Metadata says the same, and all the rest.
+func standing(reply string) (stream, number string, ok bool) {
+	rest, ok := strings.CutPrefix(reply, "$JS.ACK.")
+	if !ok {
+		return "", "", false
+	}
+	switch dots := strings.Count(rest, "."); {
+	case dots == 6:
+	case dots >= 8:
+		_, rest, _ = strings.Cut(rest, ".")
+		_, rest, _ = strings.Cut(rest, ".")
+	default:
+		return "", "", false
+	}
+	stream, rest, _ = strings.Cut(rest, ".")
+	for range 2 { // consumer, delivered
+		_, rest, _ = strings.Cut(rest, ".")
+	}
+	number, _, _ = strings.Cut(rest, ".")
+	return stream, number, true
 }
 
 func (s *session) Ack(messages []source.Message) error {

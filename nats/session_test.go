@@ -40,3 +40,21 @@ func TestADeadLetterFits(t *testing.T) {
 		}
 	}
 }
+
+// Where a message stands is read off its reply subject, in both forms that there are.
+func TestStanding(t *testing.T) {
+	for _, tt := range []struct{ reply, stream, number string }{
+		{"$JS.ACK.ORDERS.bellman.1.42.7.1763765432000000000.0", "ORDERS", "42"},
+		{"$JS.ACK._.hash.ORDERS.bellman.1.42.7.1763765432000000000.0", "ORDERS", "42"},
+		{"$JS.ACK.hub.hash.ORDERS.bellman.1.18446744073709551615.7.1763765432000000000.0.random", "ORDERS", "18446744073709551615"},
+		{"$JS.ACK.ORDERS.bellman.1.42.7.1763765432000000000", "", ""},
+		{"$JS.ACK.a.ORDERS.bellman.1.42.7.1763765432000000000.0", "", ""},
+		{"_INBOX.x.y.1.2.3.4.5.6", "", ""},
+		{"", "", ""},
+	} {
+		stream, number, ok := standing(tt.reply)
+		if stream != tt.stream || number != tt.number || ok != (tt.stream != "") {
+			t.Errorf("standing(%q) = %q, %q, %t; want %q, %q", tt.reply, stream, number, ok, tt.stream, tt.number)
+		}
+	}
+}

@@ -35,6 +35,9 @@ type Stream struct {
 	// there.
 	AsItIs bool
 
+	// MakeDead makes a stream for DeadLetter, where AsItIs declares nothing else.
+	MakeDead bool
+
 	Prefetch int    // messages that may be handed over and not acknowledged; default 2048
 	Client   string // what the server's operator sees; default bellman
 }
@@ -134,14 +137,14 @@ func (s *Stream) check(has *jetstream.ConsumerConfig) error {
 // declareDead makes a stream for dead letters, unless there is one.
 func (s *Stream) declareDead(ctx context.Context, js jetstream.JetStream) error {
 	_, err := js.StreamNameBySubject(ctx, s.DeadLetter)
-	if errors.Is(err, jetstream.ErrStreamNotFound) && !s.AsItIs {
+	if errors.Is(err, jetstream.ErrStreamNotFound) && (!s.AsItIs || s.MakeDead) {
 		_, err = js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: strings.ReplaceAll(s.DeadLetter, ".", "-"), Subjects: []string{s.DeadLetter}, Storage: jetstream.FileStorage,
 		})
 	}
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound): // nothing is declared
-		return fmt.Errorf("stream for dead letters, subject %q: %w: with declare: false it is to be yours too: make one that takes that subject, or name a subject of yours as dead_letter", s.DeadLetter, err)
+		return fmt.Errorf("stream for dead letters, subject %q: %w: with declare: false it is to be yours too: make one that takes that subject, or name a subject of yours as dead_letter, or set declare: dead_letter", s.DeadLetter, err)
 	case err != nil:
 		return fmt.Errorf("stream for dead letters, subject %q: %w", s.DeadLetter, err)
 	}

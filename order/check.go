@@ -95,7 +95,7 @@ func (h *Handler) checkNotify(bad *bellman.Invalid, task *bellman.Task, ask *Ask
 		return
 	}
 	w := watched{task: task, ask: *ask, life: Life{Stage: Decided, State: Paid.String()}}
-	sample := w.tell(tellDecided, then.Queue, ask.Created)
+	sample := w.tell(tellDecided, then, ask.Created)
 	err := then.Check(&sample)
 	wrong := new(bellman.Invalid)
 	switch {

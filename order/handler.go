@@ -135,7 +135,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, said *QueryAnsw
 		w.life.Taken = h.taken(w, said)
 	}
 	if m.tell != "" && h.rules.Then.Queue != "" {
-		told := w.tell(m.tell, h.rules.Then.Queue, now)
+		told := w.tell(m.tell, &h.rules.Then, now)
 		if h.rules.Then.Merchants && told.URL == "" {
 			told.Endpoint = bellman.MerchantEndpoint(told.MerchantNo) // so it is added, whatever became of the merchant meanwhile
 		}

@@ -88,6 +88,24 @@ func TestNobodyPays(t *testing.T) {
 	}
 }
 
+// What is told of one order goes out in order where that is asked for, and is the same
+// but for that.
+func TestToldInOrder(t *testing.T) {
+	for _, ordered := range []bool{false, true} {
+		h := newHouse(t, func(r *Rules) { r.Then.Ordered = ordered })
+		h.until(h.order())
+		h.channel.query = reads(Paid)
+		h.attempt(h.tasks["orders M1/O1/late_watch"])
+		for _, what := range []string{"decided", "late_payment"} {
+			told := h.tasks["merchant-notify orders/M1/O1/"+what]
+			want := map[bool]string{true: "M1/O1"}[ordered]
+			if told == nil || told.OrderingKey != want || told.Supersedes {
+				t.Errorf("ordered %t: %s is %+v; want ordering key %q", ordered, what, told, want)
+			}
+		}
+	}
+}
+
 func TestWatchEnds(t *testing.T) {
 	h := newHouse(t)
 	h.until(h.order())

@@ -61,6 +61,10 @@ type Then struct {
 	// is one.
 	Merchants bool
 
+	// Ordered gives the notifications of one order its key as their ordering key: each
+	// waits until the one before has ended. False: they go out beside one another.
+	Ordered bool
+
 	// Taken picks what the merchant is told from an answer. The answer is the one
 	// that decided, or that showed a late payment; state is PAID, CLOSED, …. An
 	// error goes into the log; what comes beside it is told all the same. Nil: the

@@ -38,7 +38,7 @@ func TellKey(queue, key, what string) string { return queue + "/" + key + "/" + 
 
 // tell is the notification of what came of an order. Its key is the same
 // whoever finds out, so that there is one.
-func (w *watched) tell(what, queue string, now time.Time) bellman.Task {
+func (w *watched) tell(what string, then *Then, now time.Time) bellman.Task {
 	l, key := &w.life, w.task.Key
 	if w.ask.Watch != nil {
 		key = w.ask.Watch.Of
@@ -62,8 +62,8 @@ func (w *watched) tell(what, queue string, now time.Time) bellman.Task {
 			delete(fields, "decided_at")
 		}
 	}
-	return bellman.Task{
-		Queue:      queue,
+	told := bellman.Task{
+		Queue:      then.Queue,
 		Key:        TellKey(w.task.Queue, key, what),
 		MerchantNo: w.task.MerchantNo,
 		OrderNo:    w.task.OrderNo,
@@ -72,6 +72,10 @@ func (w *watched) tell(what, queue string, now time.Time) bellman.Task {
 		Header:     map[string]string{"Content-Type": "application/json"},
 		Body:       join(w.ask.Notify.JSON, l.Taken, fields),
 	}
+	if then.Ordered {
+		told.OrderingKey = key
+	}
+	return told
 }
 
 // lateWatch is the task that goes on asking after CLOSED.

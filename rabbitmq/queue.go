@@ -27,6 +27,9 @@ type Queue struct {
 	// AsItIs declares nothing: the queue, and what DeadLetter names, must be there.
 	AsItIs bool
 
+	// MakeDead declares what DeadLetter names, where AsItIs declares nothing else.
+	MakeDead bool
+
 	Prefetch int    // messages that may be handed over and not acknowledged; default 2048
 	Client   string // what the broker's operator sees; default bellman
 }
@@ -84,10 +87,12 @@ func (q *Queue) session(conn *amqp.Connection) (*session, error) {
 func (q *Queue) declare(ch *amqp.Channel) error {
 	if q.AsItIs {
 		if _, err := ch.QueueDeclarePassive(q.Name, true, false, false, false, nil); err != nil {
-			return missing("queue", q.Name, err, "make it, or leave declare: false out")
+			return missing("queue", q.Name, err, "make it, or leave declare out")
 		}
+	}
+	if q.AsItIs && !q.MakeDead {
 		if err := ch.ExchangeDeclarePassive(q.DeadLetter, amqp.ExchangeFanout, true, false, false, false, nil); err != nil {
-			return missing("dead-letter exchange", q.DeadLetter, err, "with declare: false it is to be yours too: make an exchange of that name, with a queue bound to it, or name one of yours as dead_letter")
+			return missing("dead-letter exchange", q.DeadLetter, err, "with declare: false it is to be yours too: make an exchange of that name, with a queue bound to it, or name one of yours as dead_letter, or set declare: dead_letter")
 		}
 		return nil
 	}
@@ -99,6 +104,9 @@ func (q *Queue) declare(ch *amqp.Channel) error {
 	}
 	if err := ch.QueueBind(q.DeadLetter, "", q.DeadLetter, false, nil); err != nil {
 		return fmt.Errorf("bind the dead-letter queue %q: %w", q.DeadLetter, said(err))
+	}
+	if q.AsItIs {
+		return nil
 	}
 	_, err := ch.QueueDeclare(q.Name, true, false, false, false, amqp.Table{
 		amqp.QueueTypeArg:        amqp.QueueTypeQuorum,

@@ -26,7 +26,7 @@ type session struct {
 	acks     *acks
 	prefetch int
 
-	deliveries chan amqp.Delivery // what has arrived: it gathers here while batches are stored
+	deliveries chan *amqp.Delivery // what has arrived: it gathers here while batches are stored
 	paused     atomic.Bool
 
 	done   chan struct{}
@@ -93,7 +93,7 @@ func (s *session) Resume(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("consume queue %q: %w", s.queue.Name, said(err))
 	}
-	s.deliveries = make(chan amqp.Delivery, s.prefetch)
+	s.deliveries = make(chan *amqp.Delivery, s.prefetch)
 	s.paused.Store(false)
 	go s.gather(deliveries, s.deliveries)
 	return nil
@@ -101,11 +101,11 @@ func (s *session) Resume(context.Context) error {
 
 // gather passes deliveries on until there are no more, or the session is over: the
 // library hands over one at a time, and a batch is what has arrived.
-func (s *session) gather(from <-chan amqp.Delivery, to chan<- amqp.Delivery) {
+func (s *session) gather(from <-chan amqp.Delivery, to chan<- *amqp.Delivery) {
 	defer close(to)
 	for d := range from {
 		select {
-		case to <- d:
+		case to <- &d:
 		case <-s.done:
 			return
 		}
@@ -121,14 +121,16 @@ func (s *session) Pause() error {
 }
 
 func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]source.Message, error) {
-	select {
-	case <-ctx.Done():
-		return buf, ctx.Err()
-	case d, ok := <-s.deliveries:
-		if !ok {
-			return buf, s.over(ctx)
+	if len(buf) == 0 {
+		select {
+		case <-ctx.Done():
+			return buf, ctx.Err()
+		case d, ok := <-s.deliveries:
+			if !ok {
+				return buf, s.over(ctx)
+			}
+			buf = append(buf, message(d))
 		}
-		buf = append(buf, message(&d))
 	}
 	for len(buf) < most {
 		select {
@@ -136,7 +138,7 @@ func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]s
 			if !ok {
 				return buf, s.over(ctx)
 			}
-			buf = append(buf, message(&d))
+			buf = append(buf, message(d))
 		default:
 			return buf, nil
 		}
@@ -160,23 +162,29 @@ func (s *session) over(ctx context.Context) error {
 // message is a delivery as a source takes it. Headers are what they are as text;
 // properties stand among them under their names.
 func message(d *amqp.Delivery) source.Message {
-	header := make(map[string]string, len(d.Headers)+2)
+	var header map[string]string // most have none
+	set := func(name, value string) {
+		if header == nil {
+			header = make(map[string]string, len(d.Headers)+2)
+		}
+		header[name] = value
+	}
 	for _, p := range [...]struct{ name, value string }{
 		{"content-type", d.ContentType}, {"content-encoding", d.ContentEncoding}, {"correlation-id", d.CorrelationId},
 		{"reply-to", d.ReplyTo}, {"type", d.Type}, {"app-id", d.AppId}, {"user-id", d.UserId}, {"expiration", d.Expiration},
 	} {
 		if p.value != "" {
-			header[p.name] = p.value
+			set(p.name, p.value)
 		}
 	}
 	if !d.Timestamp.IsZero() {
-		header["timestamp"] = d.Timestamp.UTC().Format(time.RFC3339)
+		set("timestamp", d.Timestamp.UTC().Format(time.RFC3339))
 	}
 	for name, value := range d.Headers {
 		switch value.(type) {
 		case amqp.Table, []any: // x-death and the like
 		default:
-			header[strings.ToLower(name)] = text(value)
+			set(strings.ToLower(name), text(value))
 		}
 	}
 	return source.Message{

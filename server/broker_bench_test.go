@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -32,17 +33,33 @@ import (
 var rateMessages = flag.Int("messages", 30_000, "messages of a benchmark of brokers")
 
 // BenchmarkBrokers measures messages that wait with a broker until they are stored,
-// beside tasks that are stored in batches of the same size; and until they are
-// delivered, beside tasks that are created in batches over HTTP. What a broker hands
-// to somebody who only acknowledges is said, too: more than that nobody stores.
+// beside tasks that are stored in batches of the same size by three callers, each in
+// a store of its own; and until they are delivered, beside tasks that are created in
+// batches over HTTP. What a broker hands to somebody who only acknowledges is said,
+// too: more than that nobody stores. The figures are of all rounds together.
 //
-//	go test ./server -run '^$' -bench Brokers -benchtime 1x
+//	go test ./server -run '^$' -bench Brokers -benchtime 2x -messages 60000
 func BenchmarkBrokers(b *testing.B) {
+	server.TuneMemory() // as bellman serve does
 	for _, kind := range []string{"rabbitmq", "nats"} {
 		b.Run(kind+"/stored", func(b *testing.B) {
-			for range b.N {
-				measureStored(b, kind)
+			var taken, messages, inserts pace
+			for i := range b.N {
+				taken.add(measureTaken(b, kind))
+				both := []func(){
+					func() { messages.add(measureStored(b, kind)) },
+					func() { inserts.add(measureInserts(b)) },
+				}
+				both[i%2]() // who comes second finds a warmer process
+				both[1-i%2]()
 			}
+			b.ReportMetric(0, "ns/op") // of filling, mostly
+			b.ReportMetric(taken.rate(), "taken/s")
+			b.ReportMetric(messages.rate(), "messages/s")
+			b.ReportMetric(inserts.rate(), "inserts/s")
+			b.ReportMetric(messages.processor(), "cpu-µs/message")
+			b.ReportMetric(inserts.processor(), "cpu-µs/insert")
+			b.ReportMetric(messages.rate()/inserts.rate(), "x-inserts")
 		})
 		b.Run(kind+"/delivered", func(b *testing.B) {
 			for range b.N {
@@ -52,53 +69,63 @@ func BenchmarkBrokers(b *testing.B) {
 	}
 }
 
-func measureStored(b *testing.B, kind string) {
-	n := *rateMessages
-	taken := measureTaken(b, kind)
-	text := fill(b, kind, n, "24h", "http://127.0.0.1:9/never")
+// A pace is how many were done in what time, and for how much time of this process's
+// processors.
+type pace struct {
+	n           int
+	took, spent time.Duration
+}
+
+func (p *pace) add(q pace) { p.n, p.took, p.spent = p.n+q.n, p.took+q.took, p.spent+q.spent }
+
+func (p *pace) rate() float64      { return float64(p.n) / p.took.Seconds() }
+func (p *pace) processor() float64 { return float64(p.spent.Nanoseconds()) / 1e3 / float64(p.n) }
+
+func measureStored(b *testing.B, kind string) pace {
+	text := fill(b, kind, *rateMessages, "24h", "http://127.0.0.1:9/never")
+	runtime.GC() // what filling left
 	s, stop := serveRates(b, text)
 	defer stop()
-	stored := s.stored(b)
-	spent := processorTime()
-	messages := rate(n, func(done int) bool { return stored() >= done })
-	spentTaking := processorTime() - spent
-	spent = processorTime()
-	var added atomic.Int64
-	adding := make(chan struct{})
-	go func() {
-		defer close(adding)
-		var writers sync.WaitGroup
-		for w := range 3 {
-			writers.Go(func() {
-				for at := w * source.BatchMost; at < n; at += 3 * source.BatchMost {
-					tasks := make([]*bellman.Task, min(source.BatchMost, n-at))
-					for i := range tasks {
-						tasks[i] = &bellman.Task{
-							Queue: "default", Key: fmt.Sprint("own", at+i), URL: "http://127.0.0.1:9/never", MerchantNo: "M1001",
-							OrderNo: fmt.Sprint(at + i), Body: fmt.Appendf(nil, `{"order_no":"%d","state":"SUCCESS"}`, at+i), Delay: 24 * time.Hour,
-						}
-					}
-					for _, a := range s.Engine().Take(context.Background(), tasks...) {
-						if a.Err != nil {
-							b.Error(a.Err)
-						}
-					}
-					added.Add(int64(len(tasks)))
+	return measure(*rateMessages, s.Stored)
+}
+
+// inserters are how many store batches side by side.
+const inserters = 3
+
+// measureInserts stores as many tasks as there are messages, with what these become.
+func measureInserts(b *testing.B) pace {
+	n := *rateMessages
+	s, stop := serveRates(b, "")
+	defer stop()
+	var next, added atomic.Int64
+	var writers sync.WaitGroup
+	for range inserters {
+		writers.Go(func() {
+			for {
+				at := int(next.Add(source.BatchMost)) - source.BatchMost
+				if at >= n {
+					return
 				}
-			})
-		}
-		writers.Wait()
-	}()
-	batches := rate(n, func(done int) bool { return int(added.Load()) >= done })
-	<-adding
-	spentAdding := processorTime() - spent
-	b.ReportMetric(0, "ns/op") // of filling, mostly
-	b.ReportMetric(taken, "taken/s")
-	b.ReportMetric(messages, "messages/s")
-	b.ReportMetric(batches, "inserts/s")
-	b.ReportMetric(float64(spentTaking.Microseconds())/float64(n), "cpu-µs/message")
-	b.ReportMetric(float64(spentAdding.Microseconds())/float64(n), "cpu-µs/insert")
-	b.ReportMetric(messages/batches, "x-inserts")
+				tasks := make([]*bellman.Task, min(source.BatchMost, n-at))
+				for i := range tasks {
+					tasks[i] = &bellman.Task{
+						Queue: "default", Key: fmt.Sprint("e", at+i), URL: "http://127.0.0.1:9/never", MerchantNo: "M1001",
+						OrderNo: fmt.Sprint(at + i), Body: fmt.Appendf(nil, `{"order_no":"%d","state":"SUCCESS"}`, at+i),
+						Header: map[string]string{"Content-Type": "application/json"}, Delay: 24 * time.Hour,
+					}
+				}
+				for _, a := range s.Engine().Take(context.Background(), tasks...) {
+					if a.Err != nil {
+						b.Error(a.Err)
+					}
+				}
+				added.Add(int64(len(tasks)))
+			}
+		})
+	}
+	p := measure(n, func() int { return int(added.Load()) })
+	writers.Wait()
+	return p
 }
 
 func measureDelivered(b *testing.B, kind string) {
@@ -113,7 +140,7 @@ func measureDelivered(b *testing.B, kind string) {
 	text := fill(b, kind, n, "0s", merchant.URL)
 	s, stop := serveRates(b, text)
 	defer stop()
-	messages := rate(n, func(done int) bool { return int(got.Load()) >= done })
+	messages := rate(n, func() int { return int(got.Load()) })
 	got.Store(0)
 	creating := make(chan struct{})
 	go func() {
@@ -142,48 +169,43 @@ func measureDelivered(b *testing.B, kind string) {
 		}
 		creators.Wait()
 	}()
-	batches := rate(n, func(done int) bool { return int(got.Load()) >= done })
+	batches := rate(n, func() int { return int(got.Load()) })
 	<-creating
 	b.ReportMetric(messages, "messages/s")
 	b.ReportMetric(batches, "creates/s")
 	b.ReportMetric(messages/batches, "x-creates")
 }
 
-// rate is how many a second are done, between the first twentieth and the last.
-func rate(n int, done func(int) bool) float64 {
-	wait := func(count int) time.Time {
-		look := time.NewTicker(2 * time.Millisecond)
+// measure is the pace from the first twentieth to the last.
+func measure(n int, done func() int) pace {
+	wait := func(count int) (int, time.Time) {
+		look := time.NewTicker(time.Millisecond)
 		defer look.Stop()
 		deadline := time.Now().Add(5 * time.Minute)
-		for !done(count) && time.Now().Before(deadline) {
+		for {
+			if is := done(); is >= count || time.Now().After(deadline) {
+				return is, time.Now()
+			}
 			<-look.C
 		}
-		return time.Now()
 	}
-	began := wait(n / 20)
-	return float64(n-n/20) / wait(n).Sub(began).Seconds()
+	first, began := wait(n / 20)
+	spent := processorTime()
+	_, ended := wait(n)
+	return pace{n - first, ended.Sub(began), processorTime() - spent}
+}
+
+// rate is that pace, a second.
+func rate(n int, done func() int) float64 {
+	p := measure(n, done)
+	return p.rate()
 }
 
 type rated struct{ *server.Server }
 
-// stored returns what says how many messages became tasks.
-func (r rated) stored(b testing.TB) func() int {
-	to, err := client.New(client.Options{Server: "http://" + r.Addr()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return func() int {
-		sources, err := to.Sources(context.Background())
-		if err != nil || len(sources.Sources) == 0 {
-			return 0
-		}
-		return int(sources.Sources[0].Stored)
-	}
-}
-
-// measureTaken is how many messages a second a broker hands to a session that
+// measureTaken is the pace at which a broker hands messages to a session that
 // acknowledges them in batches and does nothing else.
-func measureTaken(b *testing.B, kind string) float64 {
+func measureTaken(b *testing.B, kind string) pace {
 	n := *rateMessages
 	name := sourcetest.Name(b) + "-taken"
 	body := func(i int) []byte {
@@ -223,9 +245,9 @@ func measureTaken(b *testing.B, kind string) float64 {
 			taken.Add(int64(len(messages)))
 		}
 	}()
-	perSecond := rate(n, func(done int) bool { return int(taken.Load()) >= done })
+	p := measure(n, func() int { return int(taken.Load()) })
 	<-done
-	return perSecond
+	return p
 }
 
 // processorTime is what this process has used so far.
@@ -335,7 +357,7 @@ func fillStream(b testing.TB, url, name string, n int, body func(int) []byte) {
 		conn.Close()
 	})
 	for i := range n {
-		if _, err := js.PublishAsync(name+".paid", body(i)); err != nil {
+		if _, err := js.PublishAsync(name+".paid", body(i), jetstream.WithStallWait(time.Minute)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -87,11 +87,12 @@ func (s *Server) broker(from *config.Source, url string, access nats.Access) sou
 	if from.Kind() == config.NATS {
 		return &nats.Stream{
 			URL: url, Access: access, Name: from.Stream, Durable: from.Durable, Subjects: from.Subjects, DeadLetter: from.DeadLetter,
-			AsItIs: from.AsItIs, Prefetch: from.Prefetch, Client: s.known(),
+			AsItIs: from.AsItIs, MakeDead: from.MakeDead, Prefetch: from.Prefetch, Client: s.known(),
 		}
 	}
 	q := &rabbitmq.Queue{
-		URL: url, Name: from.Queue, DeadLetter: from.DeadLetter, AsItIs: from.AsItIs, Prefetch: from.Prefetch, Client: s.known(),
+		URL: url, Name: from.Queue, DeadLetter: from.DeadLetter, AsItIs: from.AsItIs, MakeDead: from.MakeDead,
+		Prefetch: from.Prefetch, Client: s.known(),
 	}
 	for _, b := range from.Bind {
 		q.Bind = append(q.Bind, rabbitmq.Binding(b))

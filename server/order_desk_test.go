@@ -28,9 +28,12 @@ type desk struct {
 	// channel that closes what it is asked to, and where nobody pays.
 	answer func(no, what string, n int, r *http.Request) (status int, body string)
 
-	mu    sync.Mutex
-	asked map[string][]string // by order: query, close or reverse
-	heard []notice
+	refuse func(says map[string]any) bool // whether the merchant refuses what it is told; nil: nothing
+
+	mu      sync.Mutex
+	asked   map[string][]string // by order: query, close or reverse
+	heard   []notice            // and accepted
+	refused int
 }
 
 // A notice is what the merchant was told, by which task.
@@ -97,6 +100,11 @@ func (d *desk) serveMerchant(w http.ResponseWriter, r *http.Request) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.refuse != nil && d.refuse(told.Says) {
+		d.refused++
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
 	d.heard = append(d.heard, told)
 	io.WriteString(w, "success")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -181,6 +182,49 @@ func TestPaidAnswerAfterTheEnd(t *testing.T) {
 				t.Errorf("%s, told %s; want %s, told %s", o.OrderState, events(told), state, want)
 			}
 		})
+	}
+}
+
+// With then.ordered a merchant who is not reached hears of a late payment after the close
+// of the order, and not before it.
+func TestNoticesInOrder(t *testing.T) {
+	d := newDesk(t)
+	var reached atomic.Bool
+	d.refuse = func(says map[string]any) bool { return says["late_payment"] == nil && !reached.Load() }
+	queues := d.settings(t, "then: {queue: tell, ordered: true}", "schedule: 10ms*", "confirm: 0s", "late_watch: 1h", "on_exhausted: close")
+	for i := range queues {
+		if queues[i].Name == "tell" {
+			queues[i].Schedule = "10ms*"
+		}
+	}
+	api, _ := d.serve(t, queues)
+	ref := many(t, api, 1, "50ms")[0]
+	passes(t, "closed", func() bool {
+		o, err := api.Order(t.Context(), ref, 0)
+		return err == nil && o.OrderState == "CLOSED"
+	})
+	if _, err := api.CompleteOrder(t.Context(), ref, client.CompleteTask{Outcome: "PAID", Reason: "callback"}); err != nil {
+		t.Fatal(err)
+	}
+	key := client.ByKey("tell", "orders/M1/0/late_payment")
+	passes(t, "the notice of the late payment is looked at", func() bool {
+		task, err := api.Task(t.Context(), key)
+		return err == nil && task.WaitsFor != ""
+	})
+	d.mu.Lock()
+	before := d.refused
+	d.mu.Unlock()
+	passes(t, "the other is told again and again", func() bool {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.refused > before+5
+	})
+	if task, err := api.Task(t.Context(), key); err != nil || task.Attempts > 0 || task.OrderingKey != "M1/0" {
+		t.Errorf("the notice of the late payment is %+v, %v; want no attempt of it, and the order's key as its ordering key", task, err)
+	}
+	reached.Store(true)
+	if _, told := d.ends(t, api, ref); events(told) != "order.closed order.late_payment" {
+		t.Errorf("told %s; want them in order", events(told))
 	}
 }
 

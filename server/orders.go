@@ -62,7 +62,7 @@ func thenOf(t *config.Then, c *config.Config, notify map[string]sender.Handler, 
 	if t.Queue == "" {
 		return order.Then{}, nil
 	}
-	then := order.Then{Queue: t.Queue, Check: notify[t.Queue].Check}
+	then := order.Then{Queue: t.Queue, Ordered: t.Ordered, Check: notify[t.Queue].Check}
 	for i := range c.Queues {
 		if c.Queues[i].Name == t.Queue {
 			then.HasURL = c.Queues[i].URL != ""

@@ -23,6 +23,7 @@ type batch struct {
 	under []*bellman.Trace          // what the messages' tasks are under; nil: nothing
 	ends  []func(bellman.ID, error) // of the messages' spans; nil: there are none
 	safe  []Message
+	text  []byte // of one task
 }
 
 // store makes tasks of the messages and stores them, for as long as it takes, and
@@ -30,12 +31,11 @@ type batch struct {
 // whatever the broker was not told of comes again.
 func (b *batch) store(ctx context.Context) error {
 	s := b.source
-	s.figures.taken(len(b.messages))
 	defer s.figures.taken(-len(b.messages))
 	b.tasks, b.at = b.tasks[:0], b.at[:0]
 	b.begin()
 	for i := range b.messages {
-		t, err := s.task(&b.messages[i])
+		t, err := b.task(&b.messages[i])
 		if err != nil {
 			b.graves.add(b.messages[i], err)
 			b.end(i, bellman.ID{}, err)
@@ -73,7 +73,7 @@ func (b *batch) store(ctx context.Context) error {
 // it returns.
 func (b *batch) try(ctx context.Context) (again error) {
 	added := b.source.o.Tasks.Take(ctx, b.tasks...)
-	kept := 0
+	kept, existing := 0, 0
 	for i, a := range added {
 		m := b.messages[b.at[i]]
 		var invalid *bellman.Invalid
@@ -81,7 +81,9 @@ func (b *batch) try(ctx context.Context) (again error) {
 		case a.Err == nil:
 			b.safe = append(b.safe, m)
 			b.end(b.at[i], a.ID, nil)
-			b.source.figures.stored(a.Existing)
+			if a.Existing {
+				existing++
+			}
 		case errors.As(a.Err, &invalid), errors.Is(a.Err, bellman.ErrKeyTaken):
 			b.graves.add(m, a.Err)
 			b.end(b.at[i], a.ID, a.Err)
@@ -91,6 +93,7 @@ func (b *batch) try(ctx context.Context) (again error) {
 			kept++
 		}
 	}
+	b.source.figures.stored(len(b.safe)-existing, existing)
 	b.tasks, b.at = slices.Delete(b.tasks, kept, len(b.tasks)), b.at[:kept]
 	return again
 }
@@ -133,16 +136,22 @@ func (b *batch) ack() error {
 	return err
 }
 
+// maxKept is how much memory a batch keeps for the texts of tasks, in bytes.
+const maxKept = 64 << 10
+
 // maxKey is how long a task's key may be, in bytes.
 const maxKey = 255
 
 // task makes a task of a message.
-func (s *Source) task(m *Message) (*bellman.Task, error) {
-	text := m.Body
-	if s.o.Mapping != nil {
+func (b *batch) task(m *Message) (*bellman.Task, error) {
+	o, text := &b.source.o, m.Body
+	if o.Mapping != nil {
 		var err error
-		if text, err = s.o.Mapping.Task(&m.Message); err != nil {
+		if text, err = o.Mapping.AppendTask(b.text[:0], &m.Message); err != nil {
 			return nil, err
+		}
+		if cap(text) <= maxKept {
+			b.text = text
 		}
 	}
 	key := m.ID
@@ -150,5 +159,5 @@ func (s *Source) task(m *Message) (*bellman.Task, error) {
 		sum := sha256.Sum256([]byte(key))
 		key = "sha256:" + hex.EncodeToString(sum[:])
 	}
-	return s.o.Tasks.Task(text, s.o.Into, key)
+	return o.Tasks.Task(text, o.Into, key)
 }

@@ -197,7 +197,9 @@ type store struct {
 	mu     sync.Mutex
 	kept   map[string]string
 	most   int // in one call
+	calls  int
 	closed string
+	high   int          // closed from so many on; 0: never
 	take   func() error // what goes wrong; nil: nothing does
 	lost   func() bool  // whether the answer is an error although all was stored
 }
@@ -242,6 +244,7 @@ func (s *store) Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Adde
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.most = max(s.most, len(tasks))
+	s.calls++
 	for i, t := range tasks {
 		body, there := s.kept[t.Key]
 		switch {
@@ -266,6 +269,9 @@ func (s *store) Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Adde
 func (s *store) Closed(context.Context) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.high > 0 && len(s.kept) >= s.high {
+		return "overloaded"
+	}
 	return s.closed
 }
 

@@ -63,12 +63,10 @@ func (f *figures) held(err error) {
 func (f *figures) taken(n int)  { f.change(func(i *bellman.SourceInfo) { i.InHand += n }) }
 func (f *figures) buried(n int) { f.change(func(i *bellman.SourceInfo) { i.Dead += int64(n) }) }
 
-func (f *figures) stored(existing bool) {
+// stored counts messages that became tasks, and those that were tasks already.
+func (f *figures) stored(made, existing int) {
 	f.change(func(i *bellman.SourceInfo) {
-		if existing {
-			i.Existing++
-		} else {
-			i.Stored++
-		}
+		i.Stored += int64(made)
+		i.Existing += int64(existing)
 	})
 }

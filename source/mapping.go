@@ -78,16 +78,23 @@ func CompileMapping(texts map[string]string) (*Mapping, error) {
 // Task returns the JSON of the task that a message asks for. A field whose
 // expression yields null is left out, but for json.
 func (m *Mapping) Task(message *rule.Message) ([]byte, error) {
+	return m.AppendTask(make([]byte, 0, len(message.Body)+256), message)
+}
+
+// AppendTask is Task in the memory of b, after what b has.
+func (m *Mapping) AppendTask(b []byte, message *rule.Message) ([]byte, error) {
+	var some [8]span // as many as most mappings want
 	var found []span
 	if m.parts.wants > 0 {
-		found = m.parts.find(message.Body)
+		found = m.parts.find(message.Body, some[:0])
 	}
 	var reading *rule.Reading
-	b := append(make([]byte, 0, len(message.Body)+256), '{')
+	b = append(b, '{')
+	start := len(b)
 	for i := range m.fields {
 		f := &m.fields[i]
 		before := len(b)
-		if before > 1 {
+		if before > start {
 			b = append(b, ',')
 		}
 		b = append(append(append(b, '"'), f.name...), '"', ':')

@@ -45,8 +45,8 @@ type Session interface {
 	// and then io.EOF.
 	Pause() error
 
-	// Take waits for messages and appends those that have come to buf, most at most.
-	// It is called by one goroutine at a time. Any error but io.EOF and ctx's ends
+	// Take appends messages that have come to buf, until it has most of them. It waits
+	// for the first where buf has none. It is called by one goroutine at a time. Any error but io.EOF and ctx's ends
 	// the session.
 	Take(ctx context.Context, buf []Message, most int) ([]Message, error)
 

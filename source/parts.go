@@ -62,9 +62,9 @@ func (p *place) forget(found []span) {
 }
 
 // find returns where the parts stand, by their slots; nil: the body is no JSON, or
-// nests deeper than anybody's does.
-func (p *parts) find(body []byte) []span {
-	s := scanner{body: body, found: make([]span, p.wants)}
+// nests deeper than anybody's does. It uses the memory of buf where that is enough.
+func (p *parts) find(body []byte, buf []span) []span {
+	s := scanner{body: body, found: append(buf[:0], make([]span, p.wants)...)}
 	if !s.value(&p.root, maxNesting) {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 type Tasks interface {
 	// Task makes a task of its JSON, as a create over HTTP does, with queue and key
 	// where it names none. The error says what is wrong with it, and that it can
-	// never be a task.
+	// never be a task. It keeps nothing of the text.
 	Task(text []byte, queue, key string) (*bellman.Task, error)
 
 	// Take stores tasks and says what became of each, in order. One without an error
@@ -52,14 +52,16 @@ type Options struct {
 }
 
 const (
-	// takers take batches side by side: while one is stored the next ones gather.
-	takers = 3
+	// storing batches are stored side by side: while one is committed the next one is
+	// mapped, and another one gathers.
+	storing = 2
 
 	// BatchMost is how many messages are stored as one, which is what the engine
 	// commits at once.
 	BatchMost = 512
 
-	// look is how often a source asks whether there is room.
+	// look is how often a source asks whether there is room, where no batch that it has
+	// stored makes it ask.
 	look = 100 * time.Millisecond
 
 	// soundAfter is how long a session has to last until the next one that breaks is
@@ -163,13 +165,13 @@ func (s *Source) consume(ctx context.Context, session Session) error {
 	defer cancel()
 	g, work := errgroup.WithContext(work)
 	graves := newGraves(s, session)
-	turn := make(chan struct{}, 1) // held by who takes a batch
+	t := takers{session: session, graves: graves, turn: make(chan struct{}, 1), slots: make(chan struct{}, storing), stored: make(chan struct{}, 1)}
 	var left sync.WaitGroup
-	for range takers {
+	for range storing + 1 {
 		left.Add(1)
 		g.Go(func() error {
 			defer left.Done()
-			return s.take(work, session, turn, graves)
+			return s.take(work, &t)
 		})
 	}
 	g.Go(func() error {
@@ -194,6 +196,16 @@ func (s *Source) consume(ctx context.Context, session Session) error {
 		}
 	}
 	paused := false
+	ask := func() {
+		if paused {
+			return
+		}
+		if why := s.o.Tasks.Closed(ctx); why != "" {
+			paused = true
+			s.figures.is(Paused, why)
+			pause()
+		}
+	}
 	for {
 		select {
 		case err := <-done:
@@ -215,27 +227,37 @@ func (s *Source) consume(ctx context.Context, session Session) error {
 		case <-late:
 			s.log.Warn("messages that were taken could not be stored in time; they come again")
 			cancel()
+		case <-t.stored:
+			ask()
 		case <-ticker.C:
-			if why := s.o.Tasks.Closed(ctx); why != "" && !paused {
-				paused = true
-				s.figures.is(Paused, why)
-				pause()
-			}
+			ask()
 		}
 	}
 }
 
+// takers are those who take from one session, side by side.
+type takers struct {
+	session Session
+	graves  *graves
+	turn    chan struct{} // held by who takes a batch
+	slots   chan struct{} // held by who stores one
+	stored  chan struct{} // told of a batch that is stored
+}
+
 // take takes batches one after the other, until there are no more.
-func (s *Source) take(ctx context.Context, session Session, turn chan struct{}, graves *graves) error {
-	b := batch{source: s, session: session, graves: graves}
+func (s *Source) take(ctx context.Context, t *takers) error {
+	b := batch{source: s, session: t.session, graves: t.graves}
 	for {
-		turn <- struct{}{}
-		messages, err := session.Take(ctx, b.messages[:0], BatchMost)
-		<-turn
-		b.messages = messages
-		if len(messages) > 0 {
-			if err := b.store(ctx); err != nil {
-				return err
+		err := t.next(ctx, &b)
+		if len(b.messages) > 0 {
+			failed := b.store(ctx)
+			<-t.slots
+			if failed != nil {
+				return failed
+			}
+			select {
+			case t.stored <- struct{}{}:
+			default:
 			}
 		}
 		switch {
@@ -245,6 +267,31 @@ func (s *Source) take(ctx context.Context, session Session, turn chan struct{}, 
 			return err
 		}
 	}
+}
+
+// next takes a batch, and a slot for it if it has messages. Where the store is busy
+// the batch grows meanwhile: few large ones cost store, broker and this process less
+// than many small ones.
+func (t *takers) next(ctx context.Context, b *batch) (err error) {
+	t.turn <- struct{}{}
+	defer func() { <-t.turn }()
+	in := &b.source.figures
+	b.messages, err = t.session.Take(ctx, b.messages[:0], BatchMost)
+	had := len(b.messages)
+	if in.taken(had); had == 0 {
+		return err
+	}
+	select {
+	case t.slots <- struct{}{}:
+		return err
+	default:
+	}
+	t.slots <- struct{}{}
+	if err == nil && had < BatchMost {
+		b.messages, err = t.session.Take(ctx, b.messages, BatchMost)
+		in.taken(len(b.messages) - had)
+	}
+	return err
 }
 
 // pause is how long to wait after so many failures in a row.

@@ -222,6 +222,61 @@ func TestFlow(t *testing.T) {
 	})
 }
 
+// TestMark: a source sees that there is no more room as soon as a batch is stored, and
+// takes no more than what it has in hand.
+func TestMark(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		s.high = 2000
+		s.take = func() error {
+			time.Sleep(time.Millisecond)
+			return nil
+		}
+		b := newBroker(t, s)
+		_, stop := run(b, s)
+		defer stop()
+		for i := range 20_000 {
+			b.publish(fmt.Sprint(i), "task x")
+		}
+		time.Sleep(time.Second)
+		if n, most := s.count(), s.high+3*b.prefetch; n < s.high || n > most {
+			t.Errorf("%d are stored with a mark of %d; want at most %d", n, s.high, most)
+		}
+	})
+}
+
+// TestBatches: while the store is busy the next batch gathers, however few messages the
+// broker hands over at once.
+func TestBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		s.take = func() error {
+			time.Sleep(100 * time.Millisecond)
+			return nil
+		}
+		b := newBroker(t, s)
+		b.prefetch = 10_000
+		from, stop := run(b, s)
+		defer stop()
+		for i := range 1000 {
+			b.publish(fmt.Sprint(i), "task x")
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
+			b.mu.Lock()
+			out := len(b.out)
+			b.mu.Unlock()
+			if in := from.Info().InHand; in != out {
+				t.Fatalf("%d are in hand; want %d, which were handed over and are not acknowledged", in, out)
+			}
+		}
+		time.Sleep(time.Second)
+		// Two are stored at a time, each for 100 ms, and what comes meanwhile is the next.
+		if n := s.count(); n != 1000 || s.calls > 25 {
+			t.Errorf("%d messages were stored in %d batches; want 1000 in some 20", n, s.calls)
+		}
+	})
+}
+
 // TestStop: what was taken is stored and acknowledged; where the store hangs, a stop
 // is over all the same, and the messages are still with the broker.
 func TestStop(t *testing.T) {

@@ -158,6 +158,9 @@ func TestImportDry(t *testing.T) {
 	if want := "11 rows: 2 taken over, 1 were already, 0 have nothing left to do, 0 moved, 8 refused"; done.status != 1 || !strings.Contains(done.out, want) {
 		t.Errorf("the import: status %d\n%s%s\nwant 1, %q", done.status, done.out, done.errors, want)
 	}
+	if want := "line 6: bellman: 422 Unprocessable Entity: a field is wrong; url: "; !strings.Contains(done.errors, want) || strings.Contains(done.errors, "tasks[") {
+		t.Errorf("the import says of what is wrong\n%s\nwant %q, and no places in batches", done.errors, want)
+	}
 	if dry.errors != done.errors {
 		t.Errorf("the dry run finds\n%s\nand the import\n%s", dry.errors, done.errors)
 	}

@@ -1,0 +1,10 @@
+package server
+
+// Stored is how many tasks the sources have made of messages: the figure of GET
+// /v1/sources, for who asks too often to ask over HTTP.
+func (s *Server) Stored() (n int) {
+	for _, from := range s.taking {
+		n += int(from.Info().Stored)
+	}
+	return n
+}
