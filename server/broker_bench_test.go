@@ -40,7 +40,7 @@ var rateMessages = flag.Int("messages", 30_000, "messages of a benchmark of brok
 //
 //	go test ./server -run '^$' -bench Brokers -benchtime 2x -messages 60000
 func BenchmarkBrokers(b *testing.B) {
-	server.TuneMemory() // as bellman serve does
+	server.TuneMemory("pebble:") // as bellman serve does
 	for _, kind := range []string{"rabbitmq", "nats"} {
 		b.Run(kind+"/stored", func(b *testing.B) {
 			var taken, messages, inserts pace
