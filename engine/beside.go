@@ -27,7 +27,7 @@ func (e *Engine) AddWith(ctx context.Context, docs []bellman.Doc, tasks ...*bell
 	}
 	// Not through the lane, where a document that is another by now would fail what
 	// others asked for in the same transaction.
-	b := batch{Batch: bellman.Batch{Adds: adds, Docs: docs}}
+	b := batch{Batch: bellman.Batch{Adds: adds, Docs: docs}, since: e.hand.taken()}
 	if err := e.store.Commit(ctx, &b.Batch); err != nil {
 		return fmt.Errorf("add tasks with documents: %w", err)
 	}

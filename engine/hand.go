@@ -32,6 +32,11 @@ type hand struct {
 	shards  [1 << 16 / 64]uint64
 	leaving map[uint16]*leaving
 
+	// takes grows whenever shards are taken, and took is what it was then. What was read
+	// or committed before a shard was taken may have been changed by its owner since.
+	takes uint64
+	took  map[uint16]uint64
+
 	// attempted are the items in flight of those that have an ordering key; freed is
 	// told when one of them lands that others had to wait for.
 	attempted map[chain]*item
@@ -40,6 +45,7 @@ type hand struct {
 	// While a page is being read, what leaves the hand is remembered: the page may
 	// still show it as it was.
 	reading bool
+	since   uint64 // what takes was when the read began
 	left    map[bellman.ID]struct{}
 }
 
@@ -93,6 +99,7 @@ func newHand(c *clock) *hand {
 		attempted: make(map[chain]*item),
 
 		leaving: make(map[uint16]*leaving),
+		took:    make(map[uint16]uint64),
 	}
 }
 
@@ -121,7 +128,7 @@ func (h *hand) beginRead(bound int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.bound = max(h.bound, bound)
-	h.reading = true
+	h.reading, h.since = true, h.takes
 }
 
 // endRead takes a page in hand and returns those of its items that are due.
@@ -133,7 +140,7 @@ func (h *hand) endRead(page []bellman.Entry, bound, now int64, want func(*bellma
 	defer h.mu.Unlock()
 	for i := range page {
 		en := &page[i]
-		if !h.owns(en.Shard) {
+		if !h.keeps(en.Shard, h.since, en.Look) {
 			continue
 		}
 		old, ok := h.items[en.ID]
@@ -179,7 +186,7 @@ func (h *hand) endReadEarly(page []bellman.Entry, now int64, paused map[bellman.
 	defer h.mu.Unlock()
 	for i := range page {
 		en := &page[i]
-		if en.Due > now || paused[en.Line] || !h.owns(en.Shard) {
+		if en.Due > now || paused[en.Line] || !h.keeps(en.Shard, h.since, en.Look) {
 			continue
 		}
 		if _, ok := h.left[en.ID]; ok {
@@ -209,13 +216,13 @@ func (h *hand) wait(it *item) {
 	it.timer = h.wheel.Add(it.Look, it)
 }
 
-// put takes a task in hand that was just committed, if it is of this node's shards
-// and due before bound.
+// put takes a task in hand that was just committed, if it is of this node's shards, since
+// before the commit was sent, and due before bound.
 // It returns the item if it is due now; the caller brings it to a line. Call it
 // with mu held.
-func (h *hand) put(t *bellman.Task, now int64) *item {
+func (h *hand) put(t *bellman.Task, since uint64, now int64) *item {
 	look := t.Look.UnixMilli()
-	if look > now && look >= h.bound || !h.owns(t.Shard) {
+	if look > now && look >= h.bound || !h.keeps(t.Shard, since, look) {
 		return nil
 	}
 	if _, ok := h.items[t.ID]; ok {

@@ -10,11 +10,34 @@ type leaving struct {
 // held.
 func (h *hand) owns(shard uint16) bool { return h.shards[shard/64]&(1<<(shard%64)) != 0 }
 
+// keeps reports whether a task of a shard, with such a look, may be taken in hand as it
+// was when takes was since. Where the shard was taken only after that, the loader goes back
+// to it. Call it with mu held.
+func (h *hand) keeps(shard uint16, since uint64, look int64) bool {
+	owned := h.owns(shard)
+	if owned && h.took[shard] > since {
+		h.miss(look)
+		return false
+	}
+	return owned
+}
+
+// taken is how often shards were taken so far: for what is read or committed from now on.
+func (h *hand) taken() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.takes
+}
+
 // own lets tasks of shards be taken in hand.
 func (h *hand) own(shards []uint16) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.takes++
 	for _, s := range shards {
+		if !h.owns(s) {
+			h.took[s] = h.takes
+		}
 		h.shards[s/64] |= 1 << (s % 64)
 		delete(h.leaving, s)
 	}

@@ -245,6 +245,7 @@ func (e *Engine) commit(ctx context.Context, b *batch, ops []*op) (again []*op) 
 		return nil
 	}
 	b.build(ops, e.leases)
+	b.since = e.hand.taken()
 	began := time.Now()
 	err := e.store.Commit(ctx, &b.Batch)
 	if err != nil {
@@ -266,6 +267,7 @@ func (e *Engine) commit(ctx context.Context, b *batch, ops []*op) (again []*op) 
 type batch struct {
 	bellman.Batch
 	weight int
+	since  uint64        // what the hand's takes was when it was sent
 	pause  time.Duration // after the last try that failed; 0 after one that did not
 }
 

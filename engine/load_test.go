@@ -46,7 +46,7 @@ func TestFullHand(t *testing.T) {
 	h.bound = now + maxHorizon.Milliseconds()
 	put := func(look int64) {
 		task := &bellman.Task{ID: bellman.NewID(), Status: bellman.Status{Shard: 7, Look: time.UnixMilli(look)}}
-		if it := h.put(task, now); it != nil || h.items[task.ID] != nil {
+		if it := h.put(task, h.taken(), now); it != nil || h.items[task.ID] != nil {
 			t.Fatalf("a task was taken in a hand of %d", len(h.items))
 		}
 	}

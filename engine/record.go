@@ -129,7 +129,7 @@ func (e *Engine) committed(b *batch, ops []*op) {
 		}
 		e.moved.added.Add(1)
 		e.note(others, &a.Task.Status)
-		if it := e.hand.put(a.Task, nowMs); it != nil {
+		if it := e.hand.put(a.Task, b.since, nowMs); it != nil {
 			due = append(due, it)
 		}
 		wake = min(wake, a.Task.Look.UnixMilli())
@@ -172,7 +172,7 @@ func (e *Engine) committed(b *batch, ops []*op) {
 					e.noteOld(others, change.ID, change.To.Shard)
 				}
 			}
-			it = e.land(o.flight, nowMs)
+			it = e.land(o.flight, b.since, nowMs)
 		} else if change.Err == nil {
 			ended := change.To.State.Ended() && !o.task.State.Ended()
 			o.task.Status = change.To
@@ -182,7 +182,7 @@ func (e *Engine) committed(b *batch, ops []*op) {
 			}
 			e.note(others, &o.task.Status)
 			e.noteOld(others, o.task.ID, o.task.Shard)
-			it = e.replace(o.task, nowMs)
+			it = e.replace(o.task, b.since, nowMs)
 			if o.park != nil {
 				e.hand.park(o.park)
 			}
@@ -224,7 +224,7 @@ func (e *Engine) followed(c *bellman.Change, a *bellman.Add) {
 
 // land ends a flight whose outcome was committed, or was refused because the
 // task had been changed meanwhile. Call it with the hand's mutex held.
-func (e *Engine) land(f *flight, now int64) (due *item) {
+func (e *Engine) land(f *flight, since uint64, now int64) (due *item) {
 	it := f.item
 	if f.aside {
 		e.asides.Add(-1)
@@ -242,7 +242,7 @@ func (e *Engine) land(f *flight, now int64) (due *item) {
 		}
 		t := *f.task
 		t.Status = f.change.To
-		return e.hand.put(&t, now)
+		return e.hand.put(&t, since, now)
 	case f.aside: // not set aside after all: look again
 		e.hand.miss(it.Look)
 		e.hand.remove(it)
@@ -329,7 +329,7 @@ func (e *Engine) late(f *flight, t *bellman.Task) {
 
 // replace brings the hand up to date with a task that was changed by hand. One
 // in flight is left to its landing. Call it with the hand's mutex held.
-func (e *Engine) replace(t *bellman.Task, now int64) (due *item) {
+func (e *Engine) replace(t *bellman.Task, since uint64, now int64) (due *item) {
 	if it, ok := e.hand.items[t.ID]; ok {
 		if it.place == inFlight {
 			return nil
@@ -339,7 +339,7 @@ func (e *Engine) replace(t *bellman.Task, now int64) (due *item) {
 	if t.State.Ended() {
 		return nil
 	}
-	return e.hand.put(t, now)
+	return e.hand.put(t, since, now)
 }
 
 // pause between tries to commit, when the store is in trouble.
@@ -416,7 +416,7 @@ func (e *Engine) readAgain(ctx context.Context, id bellman.ID) (*bellman.Task, e
 // after a transaction of unknown outcome. It returns those to commit again.
 func (e *Engine) sort(ctx context.Context, ops []*op) (again []*op) {
 	for _, o := range ops {
-		f := o.flight
+		f, since := o.flight, e.hand.taken()
 		t, err := e.readAgain(ctx, f.change.ID)
 		if unread(err) { // the node stops; if it was not written, the attempt is made again
 			e.hand.drop(false, f.item)
@@ -429,7 +429,7 @@ func (e *Engine) sort(ctx context.Context, ops []*op) (again []*op) {
 			for i := range f.change.Follow { // those that are due are found by the loader
 				e.hand.miss(f.change.Follow[i].Task.Look.UnixMilli())
 			}
-			due := e.land(f, e.clock.now().UnixMilli())
+			due := e.land(f, since, e.clock.now().UnixMilli())
 			e.hand.mu.Unlock()
 			if due != nil {
 				e.bring([]*item{due}, e.clock.now())

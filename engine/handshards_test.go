@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// What was committed or read before a shard was another node's for a while may have been
+// attempted there: it is not taken in hand as it was, but read again.
+func TestHandOfAnEarlierTenure(t *testing.T) {
+	c := newClock(time.Now)
+	h := newHand(c)
+	h.own([]uint16{7, 8})
+	now := c.now().UnixMilli()
+	task := func(shard uint16) *bellman.Task {
+		return &bellman.Task{ID: bellman.NewID(), Status: bellman.Status{Shard: shard, Version: 1, Look: time.UnixMilli(now - 20), Due: time.UnixMilli(now - 20)}}
+	}
+	missed := func() bool {
+		m, _ := h.takeMissed()
+		return m == now-20
+	}
+	away := func() {
+		h.leave(7)
+		h.own([]uint16{7})
+	}
+
+	for _, shard := range []uint16{7, 8} {
+		before, since := task(shard), h.taken()
+		away()
+		if it := h.put(before, since, now); (it != nil) != (shard == 8) || missed() != (shard == 7) {
+			t.Errorf("a task of shard %d was committed, and shard 7 was away meanwhile: in hand %t", shard, it != nil)
+		}
+		entry := entryOf(task(shard))
+		h.beginRead(0)
+		away()
+		if due := h.endRead([]bellman.Entry{entry}, 0, now, nil); (len(due) == 1) != (shard == 8) || missed() != (shard == 7) {
+			t.Errorf("a task of shard %d was read, and shard 7 was away meanwhile: in hand %t", shard, len(due) == 1)
+		}
+		entry = entryOf(task(shard))
+		h.beginRead(0)
+		away()
+		if due := h.endReadEarly([]bellman.Entry{entry}, now, nil); (len(due) == 1) != (shard == 8) || missed() != (shard == 7) {
+			t.Errorf("a task of shard %d was read early, and shard 7 was away meanwhile: in hand %t", shard, len(due) == 1)
+		}
+	}
+	if it := h.put(task(7), h.taken(), now); it == nil || missed() {
+		t.Error("a task that was committed since is not in hand")
+	}
+}
