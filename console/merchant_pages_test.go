@@ -83,7 +83,7 @@ func TestAMerchantsLife(t *testing.T) {
 	b.says("There is a merchant with this number")
 	b.open("/merchants/show?no=M7")
 
-	b.fill(`input[name=secret]`, "another that ends with 0815")
+	b.fill(`textarea[name=secret]`, "another that ends with 0815")
 	b.fill(`form:has([value=rotate]) input[name=reason]`, "its key leaked")
 	b.click(`button[value=rotate]`)
 	b.says("The new secret signs from now on.")

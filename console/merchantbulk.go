@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
@@ -114,6 +115,9 @@ func (q *request) uploaded() (rows []importedRow, all []client.PutMerchant, err 
 			if len(rows) == importLines {
 				return nil, nil, errFile
 			}
+			if len(rows) == 0 {
+				text = strings.TrimPrefix(text, "\ufeff") // as some editors begin a file
+			}
 			row := importedRow{Line: n}
 			in, problem := parseMerchant(text)
 			row.MerchantNo = in.MerchantNo
@@ -143,6 +147,9 @@ func (q *request) uploaded() (rows []importedRow, all []client.PutMerchant, err 
 
 // unread says why a line is no merchant.
 func (l *language) unread(why error) string {
+	if errors.Is(why, errNotUTF8) {
+		return l.say(string(errNotUTF8))
+	}
 	if e := (*json.UnmarshalTypeError)(nil); errors.As(why, &e) && e.Field != "" {
 		return l.say("import.wrong_type", "name", e.Field)
 	}
@@ -154,6 +161,9 @@ func (l *language) unread(why error) string {
 
 // parseMerchant reads one line.
 func parseMerchant(text string) (in client.PutMerchant, err error) {
+	if !utf8.ValidString(text) { // a decoder would replace what is not
+		return in, errNotUTF8
+	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err = d.Decode(&in); err == nil && d.More() {

@@ -33,7 +33,10 @@ func formOf(m *client.Merchant) *merchantForm {
 	v := &merchantForm{In: putOf(m)}
 	v.In.Version = m.Version
 	if v.In.Sign != nil {
-		v.Scheme, v.Serial, v.Secrets = v.In.Sign.Scheme, v.In.Sign.Serial, strings.Join(v.In.Sign.Secrets, "\n")
+		v.Scheme, v.Serial = v.In.Sign.Scheme, v.In.Sign.Serial
+		if shown := v.In.Sign.Secrets; len(slices.Compact(slices.Sorted(slices.Values(shown)))) == len(shown) {
+			v.Secrets = strings.Join(shown, "\n")
+		} // else none stands for one, and all stay where none is given
 	}
 	if v.In.PerEndpoint != nil {
 		v.Rate = v.In.PerEndpoint.Rate
@@ -133,7 +136,10 @@ func (q *request) putMerchant() {
 		if conflict && !v.New {
 			q.overtaken(v)
 		}
-		v.Secrets = withoutSecrets(v.Secrets) // none is ever sent back
+		if kept := withoutSecrets(v.Secrets); kept != v.Secrets { // none is ever sent back
+			v.Secrets = kept
+			v.Wrong += " " + q.visitor.lang.say("merchant.retype")
+		}
 		q.showMerchantForm(status, v)
 		return
 	}
@@ -145,7 +151,10 @@ func (v *merchantForm) complete() error {
 	if v.In.MerchantNo == "" {
 		return errMerchant
 	}
-	if v.Scheme != "" {
+	switch {
+	case v.Scheme == "" && (v.Secrets != "" || v.Serial != ""):
+		return errScheme // they would be forgotten
+	case v.Scheme != "":
 		v.In.Sign = &client.MerchantSign{Scheme: v.Scheme, Serial: v.Serial}
 		v.In.Sign.Secrets = secretsOf(v.Secrets)
 	}
@@ -163,12 +172,19 @@ func (v *merchantForm) complete() error {
 	return nil
 }
 
-// secretsOf are the secrets of a field with one a line; a browser ends lines in its own way.
+// secretsOf are the secrets of a field with one a line, or as many as a PEM block has; a
+// browser ends lines in its own way.
 func secretsOf(lines string) (secrets []string) {
+	inside := false // a PEM block
 	for line := range strings.Lines(lines) {
-		if line = strings.TrimSpace(line); line != "" {
+		line = strings.TrimSpace(line)
+		switch {
+		case inside:
+			secrets[len(secrets)-1] += "\n" + line
+		case line != "":
 			secrets = append(secrets, line)
 		}
+		inside = strings.HasPrefix(line, "-----BEGIN ") || inside && !strings.HasPrefix(line, "-----END ")
 	}
 	return secrets
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,5 +78,69 @@ func TestAMerchantThatCannotBeSignedFor(t *testing.T) {
 	got := s.get(t, "/merchants/show?no=M1", "Accept-Language: zh").body
 	if !strings.Contains(got, "目前无法向其发送") || !strings.Contains(got, "12345678") {
 		t.Error("its page does not say that nothing can be sent, and which key is missing")
+	}
+}
+
+// A private key as PEM is one secret, however a browser ends its lines.
+func TestSecretsOf(t *testing.T) {
+	const key = "-----BEGIN PRIVATE KEY-----\nMIIEvQ\n\nAbc=\n-----END PRIVATE KEY-----"
+	for _, tt := range []struct {
+		lines string
+		want  []string
+	}{
+		{"", nil},
+		{" a \r\n\r\n***LaSw\r\n", []string{"a", "***LaSw"}},
+		{key, []string{key}},
+		{strings.ReplaceAll(key, "\n", "\r\n") + "\r\n***\r\n" + key + "\r\n", []string{key, "***", key}},
+		{"-----BEGIN PRIVATE KEY-----\nMIIEvQ", []string{"-----BEGIN PRIVATE KEY-----\nMIIEvQ"}},
+	} {
+		if got := secretsOf(tt.lines); !slices.Equal(got, tt.want) {
+			t.Errorf("secretsOf(%q) = %q; want %q", tt.lines, got, tt.want)
+		}
+	}
+}
+
+// A secret that was typed is kept, or it is said that it is not.
+func TestNoSecretIsLostSilently(t *testing.T) {
+	s := openMerchants(t)
+	form := []string{"merchant_no", "M1", "version", "v2", "name", "Coffee House", "reason", "test"}
+	got := s.post(t, "/tasks", "/merchants", append(form, "scheme", "", "secrets", "whsec_new\n***LaSw")...)
+	if got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.body, "choose") && !strings.Contains(got.body, "Choose") || !strings.Contains(got.body, "type them once more") {
+		t.Errorf("secrets without a scheme: %d; want 422, that one is to be chosen, and that the secret is to be typed again\n%s", got.StatusCode, got.body)
+	}
+	got = s.post(t, "/tasks", "/merchants", append(form, "scheme", "", "serial", "S1")...)
+	if got.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("a serial number without a scheme: %d; want 422", got.StatusCode)
+	}
+	got = s.post(t, "/tasks", "/merchants", append(form, "scheme", "standard_webhooks", "secrets", "whsec_new\n***LaSw", "concurrency", "x")...)
+	if got.StatusCode != http.StatusUnprocessableEntity || strings.Contains(got.body, "whsec_new") || !strings.Contains(got.body, "***LaSw") || !strings.Contains(got.body, "type them once more") {
+		t.Errorf("another field is wrong: %d; want 422, without the new secret, and that it is to be typed again", got.StatusCode)
+	}
+	got = s.post(t, "/tasks", "/merchants", append(form, "scheme", "standard_webhooks", "secrets", "***MDE=\n***LaSw", "concurrency", "x")...)
+	if strings.Contains(got.body, "type them once more") {
+		t.Error("no secret was typed, and one is to be typed again")
+	}
+}
+
+// What stands for several secrets stands for none: the form sends nothing then, which keeps them all.
+func TestSecretsThatLookTheSame(t *testing.T) {
+	for _, tt := range []struct {
+		shown []string
+		want  string
+	}{
+		{[]string{"***AAAA", "***BBBB"}, "***AAAA\n***BBBB"},
+		{[]string{"***", "***"}, ""},
+		{[]string{"***"}, "***"},
+	} {
+		m := client.Merchant{MerchantNo: "M1", Sign: &client.ShownMerchantSign{Scheme: "wechat_rsa", Secrets: tt.shown}}
+		if v := formOf(&m); v.Secrets != tt.want || v.Scheme != "wechat_rsa" {
+			t.Errorf("%q is shown as %q; want %q", tt.shown, v.Secrets, tt.want)
+		}
+	}
+}
+
+func TestParseMerchantThatIsNotUTF8(t *testing.T) {
+	if _, err := parseMerchant("{\"merchant_no\":\"M1\",\"name\":\"\xd5\xc5\xc8\xfd\"}"); err != errNotUTF8 { // GBK
+		t.Errorf("parseMerchant: %v; want that it is not UTF-8", err)
 	}
 }

@@ -233,3 +233,19 @@ func TestRefusalsInChinese(t *testing.T) {
 }
 
 var tags = regexp.MustCompile(`<[^>]*>`)
+
+// Editors begin a file with a byte order mark, or write it in the encoding of their system:
+// the one is passed over, and nothing is made of the other.
+func TestImportOfOtherEncodings(t *testing.T) {
+	f := open(t).forms(t)
+	send := func(file string) string {
+		return f.send(t, "/merchants/import", "/merchants/import", file, url.Values{"reason": {"r"}, "dry": {"1"}})
+	}
+	const refused = `<small class="err">`
+	if got := send("\ufeff{\"merchant_no\":\"B1\"}\r\n{\"merchant_no\":\"B2\"}\r\n"); strings.Contains(got, refused) || strings.Count(got, "新增") < 2 {
+		t.Errorf("a file that begins with a byte order mark: %s", got)
+	}
+	if got := send("{\"merchant_no\":\"G1\",\"name\":\"\xd5\xc5\xc8\xfd\"}\n"); !strings.Contains(got, refused+"不是 UTF-8 文本。") {
+		t.Errorf("a file in GBK: %s", got)
+	}
+}

@@ -317,6 +317,8 @@ const (
 	errConcurrency formError = "error.concurrency"
 	errFile        formError = "error.file"
 	errMerchant    formError = "error.merchant"
+	errNotUTF8     formError = "problem.merchant.not_utf8"
+	errScheme      formError = "problem.merchant.missing_scheme"
 
 	maxReason = 500 // characters
 	maxAhead  = 10 * 365 * 24 * time.Hour
