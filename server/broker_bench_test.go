@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -21,6 +23,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/bench/scratch"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/config"
 	busbroker "github.com/bellmanhq/bellman/nats"
@@ -30,7 +33,10 @@ import (
 	"github.com/bellmanhq/bellman/source/sourcetest"
 )
 
-var rateMessages = flag.Int("messages", 30_000, "messages of a benchmark of brokers")
+var (
+	rateMessages = flag.Int("messages", 30_000, "messages of a benchmark of brokers")
+	rateStore    = flag.String("rates-store", "", "the database server, by its URL, that a benchmark of brokers makes its stores in; default: embedded")
+)
 
 // BenchmarkBrokers measures messages that wait with a broker until they are stored,
 // beside tasks that are stored in batches of the same size by three callers, each in
@@ -38,9 +44,9 @@ var rateMessages = flag.Int("messages", 30_000, "messages of a benchmark of brok
 // batches over HTTP. What a broker hands to somebody who only acknowledges is said,
 // too: more than that nobody stores. The figures are of all rounds together.
 //
-//	go test ./server -run '^$' -bench Brokers -benchtime 2x -messages 60000
+//	go test ./server -run '^$' -bench Brokers -benchtime 2x -messages 60000 [-rates-store URL]
 func BenchmarkBrokers(b *testing.B) {
-	server.TuneMemory("pebble:") // as bellman serve does
+	server.TuneMemory(cmp.Or(*rateStore, "pebble:")) // as bellman serve does
 	for _, kind := range []string{"rabbitmq", "nats"} {
 		b.Run(kind+"/stored", func(b *testing.B) {
 			var taken, messages, inserts pace
@@ -264,7 +270,7 @@ func serveRates(b testing.TB, text string) (s rated, stop func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c.Listen, c.Store = "127.0.0.1:0", "pebble:"+b.TempDir()
+	c.Listen, c.Store = "127.0.0.1:0", rateStoreOf(b)
 	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	opened, err := server.Open(server.Options{Config: c, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -280,6 +286,27 @@ func serveRates(b testing.TB, text string) (s rated, stop func()) {
 		}
 		opened.Close()
 	}
+}
+
+// rateStoreOf is a new store, which is gone when the benchmark is over.
+func rateStoreOf(b testing.TB) string {
+	if *rateStore == "" {
+		return "pebble:" + b.TempDir()
+	}
+	there, err := scratch.Connect(context.Background(), *rateStore)
+	if err != nil {
+		b.Fatal(err)
+	}
+	d := there.Database(scratch.Name())
+	if err := d.Create(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := errors.Join(d.Drop(context.Background()), there.Close()); err != nil {
+			b.Error(err)
+		}
+	})
+	return d.URL
 }
 
 // fill makes a source with n messages waiting, for each of some addresses in turn, and

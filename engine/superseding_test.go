@@ -1,0 +1,160 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// A task that supersedes ends those that wait before it, at once, and waits for the
+// one in flight. None of them is attempted again, nor can it be.
+func TestSuperseding(t *testing.T) {
+	answer := func(t *bellman.Task, number int) bellman.Verdict {
+		time.Sleep(5 * time.Second)
+		if t.Key == "d" {
+			return bellman.Verdict{Next: bellman.Succeed}
+		}
+		return bellman.Verdict{Result: bellman.Refused}
+	}
+	ordered(t, "0s, 10s, 20s", answer, func(t *testing.T, e *engine.Engine, s bellman.Store, d *diary) {
+		a := add(t, e, one("a"))
+		time.Sleep(time.Second)
+		b, c := add(t, e, one("b")), add(t, e, one("c"))
+		time.Sleep(time.Second)
+		last := one("d")
+		last.Supersedes = true
+		add(t, e, last)
+		time.Sleep(time.Second)
+		for _, id := range []bellman.ID{b, c} {
+			if task := get(t, s, id); !task.WasSuperseded() || task.Attempts != 0 {
+				t.Errorf("%s is %v, %q after %d attempts; want cancelled, superseded, 0", task.Key, task.State, task.Reason, task.Attempts)
+			}
+		}
+		time.Sleep(time.Minute)
+		d.want(t, "a 0s", "d 5s")
+		if task := get(t, s, a); !task.WasSuperseded() || task.Attempts != 1 {
+			t.Errorf("%s is %v, %q after %d attempts; want cancelled, superseded, 1", task.Key, task.State, task.Reason, task.Attempts)
+		}
+		for _, mode := range []bellman.ResendMode{bellman.ResendOnce, bellman.ResendRestart} {
+			if _, err := e.Resend(t.Context(), a, mode, bellman.By{}); !errors.Is(err, bellman.ErrConflict) {
+				t.Errorf("Resend(%s) of one that was superseded: %v; want ErrConflict", mode, err)
+			}
+		}
+		settled, err := e.Settle(t.Context(), bellman.By{}, a)
+		if err != nil || settled[0].Err != nil || !settled[0].Task.WasSuperseded() {
+			t.Errorf("Settle() = %+v, %v; want it as it is", settled, err)
+		}
+		d.want(t, "a 0s", "d 5s")
+	})
+}
+
+// What is in flight when it is superseded counts if it is accepted.
+func TestSupersedingWaitsForTheAnswer(t *testing.T) {
+	answer := func(*bellman.Task, int) bellman.Verdict {
+		time.Sleep(5 * time.Second)
+		return bellman.Verdict{Next: bellman.Succeed}
+	}
+	ordered(t, "0s", answer, func(t *testing.T, e *engine.Engine, s bellman.Store, d *diary) {
+		a := add(t, e, one("a"))
+		time.Sleep(time.Second)
+		b := one("b")
+		b.Supersedes = true
+		add(t, e, b)
+		time.Sleep(time.Minute)
+		d.want(t, "a 0s", "b 5s")
+		if task := get(t, s, a); task.State != bellman.Succeeded {
+			t.Errorf("a is %v, %q; want succeeded, for it was accepted", task.State, task.Reason)
+		}
+	})
+}
+
+// One that supersedes and is due later ends those before it already now.
+func TestSupersedingAhead(t *testing.T) {
+	ordered(t, "0s, 10s*", refuse, func(t *testing.T, e *engine.Engine, s bellman.Store, d *diary) {
+		a := add(t, e, one("a"))
+		time.Sleep(time.Second)
+		b := one("b")
+		b.Supersedes, b.Delay = true, time.Hour
+		add(t, e, b)
+		time.Sleep(time.Second)
+		if task := get(t, s, a); !task.WasSuperseded() {
+			t.Errorf("a is %v, %q; want superseded", task.State, task.Reason)
+		}
+		time.Sleep(time.Minute)
+		d.want(t, "a 0s")
+	})
+}
+
+// What had ended before somebody asked for one more attempt stays what it was when a
+// later task supersedes it.
+func TestSupersededWhenSentAgain(t *testing.T) {
+	for _, was := range []bellman.State{bellman.Succeeded, bellman.Failed} {
+		answer := func(task *bellman.Task, number int) bellman.Verdict {
+			time.Sleep(2 * time.Second)
+			if was == bellman.Succeeded || task.Key != "a" {
+				return bellman.Verdict{Next: bellman.Succeed}
+			}
+			return bellman.Verdict{Next: bellman.GiveUp}
+		}
+		ordered(t, "0s", answer, func(t *testing.T, e *engine.Engine, s bellman.Store, d *diary) {
+			a := add(t, e, one("a"))
+			time.Sleep(3 * time.Second)
+			ended := get(t, s, a)
+			add(t, e, one("b"))
+			time.Sleep(time.Second)
+			if _, err := e.Resend(t.Context(), a, bellman.ResendOnce, bellman.By{}); err != nil { // it waits for b
+				t.Fatal(err)
+			}
+			last := one("c")
+			last.Supersedes = true
+			add(t, e, last)
+			time.Sleep(time.Minute)
+			got := get(t, s, a)
+			if got.State != was || got.Reason != ended.Reason || !got.Finished.Equal(ended.Finished) || got.Before != nil {
+				t.Errorf("a is %v (%s) since %v; want %v (%s) since %v, as before", got.State, got.Reason, got.Finished, was, ended.Reason, ended.Finished)
+			}
+			d.want(t, "a 0s", "b 3s", "c 5s")
+			if _, err := e.Resend(t.Context(), a, bellman.ResendOnce, bellman.By{}); err != nil {
+				t.Errorf("Resend() of one that was not superseded: %v", err)
+			}
+		})
+	}
+}
+
+// What another writer added, which told nobody, supersedes as well: what stands before it
+// is ended when it asks for its turn, or when the one that supersedes does.
+func TestSupersedingByAnotherWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		d := &diary{answer: accept, start: time.Now()}
+		q := engine.Queue{Name: "q", Handler: d}
+		rules, err := engine.NewRules(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := func(key, chain string, delay time.Duration, supersedes bool) *bellman.Task {
+			return &bellman.Task{Queue: "q", Key: key, OrderingKey: chain, Delay: delay, Supersedes: supersedes}
+		}
+		adds := rules.Prepare(task("a", "one", 0, false), task("b", "one", time.Second, true), task("c", "two", time.Hour, false), task("d", "two", 2*time.Second, true))
+		for _, a := range adds {
+			a.Task.Shard %= 64
+		}
+		if err := store.Commit(t.Context(), &bellman.Batch{Adds: adds}); err != nil {
+			t.Fatal(err)
+		}
+		_, stop := run(t, store, q)
+		defer stop()
+		time.Sleep(3 * time.Second)
+		d.want(t, "b 1s", "d 2s")
+		for _, i := range []int{0, 2} {
+			if got := get(t, store, adds[i].Task.ID); !got.WasSuperseded() {
+				t.Errorf("%s is %v, %q; want superseded", got.Key, got.State, got.Reason)
+			}
+		}
+	})
+}

@@ -1,0 +1,144 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// A hasty store ends a task just after somebody was told that it has to wait for it.
+type hasty struct {
+	bellman.Store
+	then func(before bellman.ID)
+}
+
+func (h *hasty) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (bellman.Turn, error) {
+	turn, err := h.Store.Turn(ctx, queue, orderingKey, id)
+	if !turn.Before.IsZero() {
+		h.then(turn.Before)
+	}
+	return turn, err
+}
+
+// A task that is being set aside while the one before it ends is not forgotten.
+func TestTurnComesBeforeTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hasty{Store: memory.New()}
+		d := &diary{answer: accept, start: time.Now()}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: d})
+		defer stop()
+		store.then = func(before bellman.ID) {
+			if _, err := e.Cancel(t.Context(), before, bellman.By{}); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Second) // nobody waits for it yet
+		}
+		late := one("late")
+		late.Delay = time.Hour
+		add(t, e, late)
+		add(t, e, one("b"))
+		time.Sleep(5 * time.Second)
+		d.want(t, "b 1s")
+	})
+}
+
+// The end of a task at any node passes the turn to one at another.
+func TestTurnPassesBetweenNodes(t *testing.T) {
+	for _, deaf := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c, d := newCrew(t), &diary{answer: accept}
+			c.deaf = deaf
+			q := engine.Queue{Name: "q", Handler: d}
+			a, b := c.start("a", q), c.start("b", q)
+			defer a.stop()
+			defer b.stop()
+			time.Sleep(20 * time.Second)
+			d.start = time.Now()
+			for i := range 20 { // half of them each node's
+				key := fmt.Sprint("k", i)
+				first := add(t, a.Engine, &bellman.Task{Queue: "q", OrderingKey: key, Delay: time.Hour})
+				second := add(t, b.Engine, &bellman.Task{Queue: "q", OrderingKey: key})
+				if one, two := get(t, c.store, first), get(t, c.store, second); one.Shard != two.Shard {
+					t.Fatalf("tasks of one key are of shards %d and %d", one.Shard, two.Shard)
+				}
+				time.Sleep(3 * time.Second)
+				if _, err := []*member{a, b}[i%2].Cancel(t.Context(), first, bellman.By{}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(1500 * time.Millisecond)
+				if task := get(t, c.store, second); task.State != bellman.Succeeded {
+					t.Errorf("deaf %t: 1.5s after the end of the one before it, a task is %v, looked at in %v", deaf, task.State, time.Until(task.Look))
+				}
+			}
+		})
+	}
+}
+
+// What is sent again is not attempted beside what its shard's last owner still has in
+// flight, whatever else was sent again between the two.
+func TestResendBesideAnotherNodesAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var (
+			mu     sync.Mutex
+			flying = make(map[string]string) // by ordering key
+			waited int
+		)
+		handler := func(node string) bellman.Handler {
+			return bellman.HandlerFunc(func(_ context.Context, task *bellman.Task, number int) bellman.Verdict {
+				mu.Lock()
+				if other := flying[task.OrderingKey]; other != "" {
+					t.Errorf("%s attempts %s of %s beside %s", node, task.Key, task.OrderingKey, other)
+				}
+				flying[task.OrderingKey] = task.Key + " by " + node
+				if node == "b" && number > 1 {
+					waited++
+				}
+				mu.Unlock()
+				if strings.HasPrefix(task.Key, "long") {
+					time.Sleep(time.Minute)
+				}
+				mu.Lock()
+				delete(flying, task.OrderingKey)
+				mu.Unlock()
+				return bellman.Verdict{Next: bellman.Succeed}
+			})
+		}
+		c := newCrew(t)
+		a := c.start("a", engine.Queue{Name: "q", Handler: handler("a"), Timeout: 2 * time.Minute})
+		defer a.stop()
+		var over [][2]bellman.ID
+		for i := range 20 {
+			task := func(name string) *bellman.Task {
+				return &bellman.Task{Queue: "q", Key: fmt.Sprint(name, i), OrderingKey: fmt.Sprint("k", i)}
+			}
+			over = append(over, [2]bellman.ID{add(t, a.Engine, task("one")), add(t, a.Engine, task("two"))})
+			add(t, a.Engine, task("long"))
+		}
+		time.Sleep(time.Second)
+		b := c.start("b", engine.Queue{Name: "q", Handler: handler("b"), Timeout: 2 * time.Minute})
+		defer b.stop()
+		time.Sleep(20 * time.Second) // its shards are its own
+		for _, ids := range over {
+			for _, id := range []bellman.ID{ids[1], ids[0]} { // the second waits for the long one, and the first asks who is behind it
+				if _, err := b.Resend(t.Context(), id, bellman.ResendOnce, bellman.By{}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+		time.Sleep(5 * time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		if waited == 0 {
+			t.Errorf("nothing was sent again by the node to which shards went")
+		}
+	})
+}
