@@ -23,8 +23,10 @@ const (
 // error is durable when Add returns: no crash loses it. A task whose key exists
 // in its queue with the same content is not added again (Existing).
 //
-// Add fills in the tasks: id, status, and the rules of their queues where they
-// say nothing; do not change them afterwards. Tasks with wrong fields get an
+// Add fills in the tasks that it adds: id, status, and the rules of their queues where
+// they say nothing. The others stay as they were given, so that whoever does not know
+// whether a task was added hands the same one in again: with a Key it is added once. Do
+// not change what tasks refer to afterwards. Tasks with wrong fields get an
 // *[bellman.Invalid] and leave the others alone. Add waits until Run runs;
 // when ctx ends before the answer, tasks may have been added all the same.
 func (e *Engine) Add(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
@@ -63,6 +65,8 @@ func (e *Engine) addAll(ctx context.Context, refused error, tasks []*bellman.Tas
 			results[j].ID, results[j].Err = a.Existing, a.Err
 		case !a.Existing.IsZero():
 			results[j].ID, results[j].Existing = a.Existing, true
+		default:
+			*tasks[j] = *a.Task
 		}
 	}
 	if e.options.Tracer != nil {
@@ -75,9 +79,7 @@ func (e *Engine) addAll(ctx context.Context, refused error, tasks []*bellman.Tas
 // leaves the task as it is. It does not see what only the store knows, such as
 // a key that exists.
 func (e *Engine) Check(t *bellman.Task) error {
-	copied := *t
-	copied.Header = maps.Clone(t.Header)
-	_, err := e.accept(&copied, e.clock.now())
+	_, err := e.accept(t, e.clock.now())
 	return err
 }
 
@@ -105,18 +107,17 @@ func (e *Engine) intake(ctx context.Context) error {
 	return nil
 }
 
-// accept checks a task and fills in what its queue and the engine decide.
-func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
+// accept checks a task, and fills in what its queue and the engine decide, in a copy:
+// what was given says what was asked for, to whoever hands it in again.
+func (e *Engine) accept(given *bellman.Task, now time.Time) (bellman.Add, error) {
 	var invalid bellman.Invalid
-	q, ok := e.queue(t.Queue)
+	q, ok := e.queue(given.Queue)
 	if !ok {
-		invalid.Add("queue", fmt.Sprintf("there is no queue %.128q: %s", t.Queue, e.wantQueue()))
+		invalid.Add("queue", fmt.Sprintf("there is no queue %.128q: %s", given.Queue, e.wantQueue()))
 		return bellman.Add{}, invalid.Err()
 	}
-	asked := *t // for the digest: as the caller gave it
-	if q.Delay == 0 {
-		asked.Delay = max(asked.Delay, 0) // now says no more than nothing does
-	}
+	t := new(bellman.Task)
+	*t = *given
 	missing := t.Lent // of one that was looked at before
 	if t.Schedule == "" {
 		t.Schedule, missing = q.Schedule, missing|bellman.LentSchedule
@@ -183,7 +184,11 @@ func (e *Engine) accept(t *bellman.Task, now time.Time) (bellman.Add, error) {
 	}
 	add := bellman.Add{Task: t}
 	if t.Key != "" { // the caller's own, or what the handler filled in
+		asked := *given
 		asked.Key = t.Key
+		if q.Delay == 0 {
+			asked.Delay = max(asked.Delay, 0) // now says no more than nothing does
+		}
 		add.Digest = asked.Digest()
 	}
 	e.enter(t, &q, s, began, now)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
@@ -46,4 +47,100 @@ func TestKeyFilledIn(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A forgetful store does not say how the first commits end that add tasks.
+type forgetful struct {
+	*memory.Store
+	written bool // it writes them
+	times   int
+}
+
+func (s *forgetful) Commit(ctx context.Context, b *bellman.Batch) error {
+	if len(b.Adds) == 0 || s.times == 0 {
+		return s.Store.Commit(ctx, b)
+	}
+	s.times--
+	if s.written {
+		if err := s.Store.Commit(ctx, b); err != nil {
+			return err
+		}
+	}
+	return bellman.ErrUnknown
+}
+
+// untilKnown hands a task in until it is known what became of it, and not at once.
+func untilKnown(t *testing.T, e *engine.Engine, task *bellman.Task) bellman.ID {
+	t.Helper()
+	for again := 0; ; again++ {
+		got := e.Add(t.Context(), task)[0]
+		switch {
+		case errors.Is(got.Err, bellman.ErrUnknown):
+		case got.Err != nil || again == 0:
+			t.Fatalf("Add() number %d = %+v", again, got)
+		default:
+			return got.ID
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// A task that is handed in again, for nobody knows whether it was added, is the same
+// task: it is added once, as what it was given, and so it is to others.
+func TestHandedInAgain(t *testing.T) {
+	given := func() *bellman.Task {
+		return &bellman.Task{Queue: "q", OrderNo: "O1", Body: []byte("a"), Delay: time.Hour, Header: map[string]string{"A": "b"}, OrderingKey: "o"}
+	}
+	for _, tt := range []struct {
+		name string
+		add  func(t *testing.T, e *engine.Engine, s *forgetful, task *bellman.Task) bellman.ID
+	}{
+		{"not written", func(t *testing.T, e *engine.Engine, s *forgetful, task *bellman.Task) bellman.ID {
+			s.times = 2
+			return untilKnown(t, e, task)
+		}},
+		{"written", func(t *testing.T, e *engine.Engine, s *forgetful, task *bellman.Task) bellman.ID {
+			s.times, s.written = 2, true
+			return untilKnown(t, e, task)
+		}},
+		{"in a transaction that is run again", func(t *testing.T, e *engine.Engine, s *forgetful, task *bellman.Task) bellman.ID {
+			e.Prepare(task)
+			adds := e.Prepare(task)
+			if err := s.Store.Commit(t.Context(), &bellman.Batch{Adds: adds}); err != nil {
+				t.Fatal(err)
+			}
+			if task.ID != adds[0].Task.ID {
+				t.Errorf("the task has id %v, and what was prepared %v", task.ID, adds[0].Task.ID)
+			}
+			return task.ID
+		}},
+		{"by who gave up waiting", func(t *testing.T, e *engine.Engine, s *forgetful, task *bellman.Task) bellman.ID {
+			over, cancel := context.WithCancel(t.Context())
+			cancel()
+			if got := e.Add(over, task)[0]; !errors.Is(got.Err, context.Canceled) {
+				t.Fatalf("Add() = %+v, want context.Canceled", got)
+			}
+			synctest.Wait()
+			got := e.Add(t.Context(), task)[0]
+			if got.Err != nil {
+				t.Fatal(got.Err)
+			}
+			return got.ID
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &forgetful{Store: memory.New()}
+				e, stop := run(t, s, engine.Queue{Name: "q", Schedule: "0s, 15s", MaxAge: 2 * time.Hour, Handler: &namer{receiver{answer: refuse}}})
+				defer stop()
+				id := tt.add(t, e, s, given())
+				if got := e.Add(t.Context(), given())[0]; got.Err != nil || !got.Existing || got.ID != id {
+					t.Errorf("Add() of the same by another = %+v, want %v, which exists", got, id)
+				}
+				if got := string(get(t, s, id).Body); got != "checked a" {
+					t.Errorf("its body is %q, want what was checked once", got)
+				}
+			})
+		})
+	}
 }

@@ -79,7 +79,7 @@ func TestPages(t *testing.T) {
 				}
 				adds := rules.Prepare(tasks...)
 				for i := range adds {
-					tasks[i].Shard = uint16(i % 64)
+					adds[i].Task.Shard = uint16(i % 64)
 				}
 				if err := c.store.Commit(t.Context(), &bellman.Batch{Adds: adds}); err != nil {
 					t.Fatal(err)

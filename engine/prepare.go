@@ -6,10 +6,12 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Prepare checks tasks and fills them in as Add does, but leaves it to the caller
-// to add them: to a store's AddTx, which writes them in a transaction of the
-// caller's. An Add whose Err is set is of a task that is wrong. It adds nothing,
-// waits for nothing, and refuses nothing for being overloaded.
+// Prepare checks tasks as Add does, but leaves it to the caller to add them: to a
+// store's AddTx, which writes them in a transaction of the caller's. An Add has a copy
+// that is filled in; what was given gets its id and status and stays as it was else, to be
+// prepared again when the transaction is run again. An Add whose Err is set is of a task
+// that is wrong. Prepare adds nothing, waits for nothing, and refuses nothing for being
+// overloaded.
 func (e *Engine) Prepare(tasks ...*bellman.Task) []bellman.Add {
 	return e.prepare(tasks, e.clock.now())
 }
@@ -18,7 +20,10 @@ func (e *Engine) prepare(tasks []*bellman.Task, now time.Time) []bellman.Add {
 	adds := make([]bellman.Add, len(tasks))
 	for i, t := range tasks {
 		add, err := e.accept(t, now)
-		add.Task, add.Err = t, err
+		if err != nil {
+			add = bellman.Add{Task: t, Err: err}
+		}
+		t.ID, t.Status = add.Task.ID, add.Task.Status
 		adds[i] = add
 	}
 	return adds

@@ -36,7 +36,7 @@ func TestStray(t *testing.T) {
 		var ids, his []bellman.ID
 		owns := c.owns()["b"]
 		for i := range adds {
-			tasks[i].Shard = uint16(i) // of both nodes
+			adds[i].Task.Shard = uint16(i) // of both nodes
 			ids = append(ids, tasks[i].ID)
 		}
 		if err := c.store.Commit(t.Context(), &bellman.Batch{Adds: adds}); err != nil {

@@ -25,7 +25,10 @@ func (e *Engine) Try(ctx context.Context, tasks ...*bellman.Task) []bellman.Adde
 	now := e.clock.now()
 	for i, t := range tasks {
 		add, err := e.accept(t, now)
-		t.ID = bellman.ID{} // nobody has it
+		if err == nil {
+			*t = *add.Task
+			t.ID = bellman.ID{} // nobody has it
+		}
 		if err != nil || t.Key == "" {
 			out[i].Err = err
 			continue

@@ -172,7 +172,8 @@ func (b *brokers) atRabbit(t testing.TB) int {
 
 // atBus is how many messages the consumer was not given yet, or did not acknowledge.
 // The stream may have more: NATS 2.9 that was killed finds again what it had deleted
-// when it was acknowledged, and gives it to nobody.
+// when it was acknowledged, and gives it to nobody. After many kills it may count that
+// for the consumer, too.
 func (b *brokers) atBus(t testing.TB) (n int) {
 	t.Helper()
 	b.jetstream(t, func(ctx context.Context, js jetstream.JetStream) error {
@@ -270,15 +271,50 @@ func TestBrokers(t *testing.T) {
 	b.repeats(t, publishers)
 }
 
-// acknowledged waits until the brokers have nothing left.
+// acknowledged waits until the brokers have nothing left, and looks that nothing went
+// to the dead letters: each message could be a task.
 func (b *brokers) acknowledged(t *testing.T) {
 	t.Helper()
-	if !soon(patient, func() bool { return b.atRabbit(t) == 0 && b.atBus(t) == 0 }) {
-		t.Errorf("RabbitMQ has %d messages and NATS %d that are not acknowledged", b.atRabbit(t), b.atBus(t))
-		for _, s := range b.sources() {
-			t.Logf("%+v", s)
+	for _, s := range b.sources() {
+		if s.Dead > 0 {
+			t.Errorf("%d messages of %s are with the dead letters:\n%s", s.Dead, s.Name, b.node.process.said.tail(20))
 		}
 	}
+	if soon(patient, func() bool { return b.atRabbit(t) == 0 && b.atBus(t) == 0 }) {
+		return
+	}
+	if n := b.atRabbit(t); n > 0 {
+		t.Errorf("RabbitMQ has %d messages that are not acknowledged", n)
+	}
+	if n := b.givenByBus(t); n > 0 {
+		t.Errorf("NATS gives %d messages that are not acknowledged", n)
+	}
+	for _, s := range b.sources() {
+		t.Logf("%+v", s)
+	}
+}
+
+// givenByBus is how many messages the consumer gives to somebody who asks.
+func (b *brokers) givenByBus(t *testing.T) (n int) {
+	t.Helper()
+	b.jetstream(t, func(ctx context.Context, js jetstream.JetStream) error {
+		c, err := js.Consumer(ctx, "PAID", "bellman")
+		if err != nil {
+			return err
+		}
+		given, err := c.Fetch(1000, jetstream.FetchMaxWait(2*givesAgain))
+		if err != nil {
+			return err
+		}
+		for m := range given.Messages() {
+			n++
+			if err := m.Nak(); err != nil {
+				return err
+			}
+		}
+		return given.Error()
+	})
+	return n
 }
 
 // cut makes a fault between the node and its database.
