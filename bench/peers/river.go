@@ -13,7 +13,8 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// riverConnections is how many connections River's workers share.
+// riverConnections is how many connections River's workers share: neither 4 nor 32
+// were better.
 const riverConnections = 16
 
 // notify is the kind of job.
@@ -47,8 +48,8 @@ func newRiver(ctx context.Context, p *postgres) (_ *inRiver, err error) {
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return nil, err
 	}
-	// It notifies ten times a second, which is the default and best: the workers look
-	// more often by themselves.
+	// It notifies at most ten times a second, as by default: the workers look more
+	// often by themselves.
 	client, err := river.NewClient(driver, &river.Config{Logger: riverLog})
 	return &inRiver{d, client}, err
 }
