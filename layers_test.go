@@ -87,7 +87,7 @@ var layers = map[string][]string{
 	"demo":                     {"", "schedule", "client", "config", "server", "order"},
 	"bench":                    {"", "schedule", "client", "config", "server", "engine", "deliver", "pebble", "bench/scratch"},
 	"bench/scratch":            {"config"},
-	"bench/peers":              {"bench"},
+	"bench/peers":              {"bench", "bench/scratch"},
 	"examples/order-service":   {"", "deliver", "engine", "postgres"},
 	"examples/rabbitmq-notify": {"config", "server"},
 	"examples/table-scan":      {"", "engine", "postgres"},
@@ -117,6 +117,7 @@ var homes = map[string]string{
 	"github.com/rabbitmq":          "rabbitmq",
 	"github.com/redis":             "redis",
 	"github.com/hibiken":           "bench/peers",
+	"github.com/riverqueue":        "bench/peers",
 	"github.com/spf13":             "cmd/bellman",
 	"go.opentelemetry.io":          "traces",
 	"github.com/HdrHistogram":      "bench",
@@ -129,7 +130,7 @@ var homes = map[string]string{
 // outside.
 var guests = map[string][]string{
 	"bench/scratch": {"github.com/jackc", "github.com/go-sql-driver", "github.com/redis"},
-	"bench/peers":   {"github.com/redis"},
+	"bench/peers":   {"github.com/redis", "github.com/jackc"},
 	"adopt":         {"github.com/go-sql-driver"},
 
 	"examples/order-service":   {"github.com/jackc"},

@@ -1,17 +1,24 @@
-// Peers measures bellman's store in Redis and Asynq, one after the other, on the same
-// Redis and the same work:
+// Peers measures bellman beside what others use for the same work, one after the
+// other on the same server: its store in Redis beside Asynq, on a Redis that is
+// started for it, or its store in PostgreSQL beside River, in databases of a
+// PostgreSQL that runs already:
 //
 //	cd bench/peers && go run . [-fsync everysec] [-rounds 3] [-quick]
+//	cd bench/peers && go run . -postgres 'postgres://postgres@127.0.0.1:5432/postgres' [-rounds 3] [-quick]
 //
-// It starts a Redis of its own, which writes to disk before it answers (-fsync
-// always), and in each round, with either: a drain of stored tasks; tasks that are
-// delivered while they are created; and the lateness of tasks that are due at random
-// within some seconds. A delivery is a POST of 300 bytes to a receiver on loopback
-// that answers success. Asynq looks for work every 2 ms instead of its defaults of
-// seconds; each of its figures is the better one of several numbers of workers. It
-// takes tasks one by one; bellman takes them over HTTP, one by one and in batches.
+// Redis writes to disk before it answers (-fsync always). In PostgreSQL each side
+// has databases of its own, with the same parameters of the URL, and they are
+// dropped at the end.
 //
-// It is a module of its own, so that bellman does not depend on Asynq.
+// In each round, with either: a drain of stored tasks; tasks that are delivered
+// while they are created, one by one and in batches; and the lateness of tasks that
+// are due at random within some seconds. A delivery is a POST of 300 bytes to a
+// receiver on loopback that answers success. bellman takes tasks over HTTP; its
+// peers take them in the process that creates them, and Asynq one by one alone.
+// Peers look for work every few milliseconds, far more often than by their
+// defaults, and each of their rates is the best of several numbers of workers.
+//
+// It is a module of its own, so that bellman does not depend on its peers.
 package main
 
 import (
@@ -19,37 +26,17 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"slices"
-	"text/tabwriter"
-	"time"
 
 	"github.com/bellmanhq/bellman/bench"
 )
 
-// A round is what was measured once. Rates are tasks a second.
-type round struct {
-	raw     float64
-	bellman figures
-	asynq   figures
-}
-
-type figures struct {
-	drain           float64
-	endToEnd        float64 // created one by one
-	batches         float64 // created a thousand at a time; 0: there is no such thing
-	late, late99    float64 // ms
-	earliest        float64 // ms before it was due; 0: none was
-	workers         int     // of the drain
-	failures        []string
-	endToEndWorkers int
-}
-
 func main() {
 	bench.Child()
 	child()
+	postgres := flag.String("postgres", "", "URL of a PostgreSQL, for River; empty: Redis, for Asynq")
 	fsync := flag.String("fsync", "always", "Redis's appendfsync: always, or everysec, which bellman takes of Redis 7.2 or newer alone")
 	rounds := flag.Int("rounds", 3, "how often everything is measured; of each figure the median is shown")
 	quick := flag.Bool("quick", false, "a fifth of the work")
@@ -58,120 +45,68 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *program, *dir, *fsync, *rounds, *quick); err != nil {
+	do := func() error { return besideAsynq(ctx, *program, *dir, *fsync, *rounds, *quick) }
+	if *postgres != "" {
+		do = func() error { return besideRiver(ctx, *postgres, *rounds, *quick) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, program, dir, fsync string, rounds int, quick bool) (err error) {
+func besideAsynq(ctx context.Context, program, dir, fsync string, rounds int, quick bool) (err error) {
 	r, err := startRedis(ctx, program, dir, fsync)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.stop()) }()
 	fmt.Printf("Redis %s, appendfsync %s, at %s\n", r.version, fsync, r.address)
+	open := func(ctx context.Context) (peer, error) { return newAsynq(ctx, r) }
+	return run(ctx, "redis://"+r.address+"/0", open, rounds, quick)
+}
+
+func besideRiver(ctx context.Context, url string, rounds int, quick bool) (err error) {
+	p, err := connectPostgres(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	fmt.Println(p.about)
+	open := func(ctx context.Context) (peer, error) { return newRiver(ctx, p) }
+	return run(ctx, url, open, rounds, quick)
+}
+
+// run measures bellman in a store and the peer, in turn.
+func run(ctx context.Context, store string, open func(context.Context) (peer, error), rounds int, quick bool) error {
 	var all []round
 	for i := range rounds {
 		var one round
-		if err := measureBellman(ctx, r, quick, &one); err != nil {
+		var err error
+		if one.bellman, one.raw, err = measureBellman(ctx, store, quick); err != nil {
 			return err
 		}
-		if err := r.flush(ctx); err != nil {
+		p, err := open(ctx)
+		if err != nil {
 			return err
 		}
-		if one.asynq, err = measureAsynq(ctx, r, sizesOf(quick)); err != nil {
-			return err
-		}
-		if err := r.flush(ctx); err != nil {
+		one.peer, err = measure(ctx, p, sizesOf(quick))
+		if err = errors.Join(err, p.close()); err != nil {
 			return err
 		}
 		all = append(all, one)
 		fmt.Printf("\nround %d of %d\n", i+1, rounds)
-		if err := table(os.Stdout, all[i:]); err != nil {
+		if err := table(os.Stdout, p.name(), all[i:]); err != nil {
 			return err
 		}
-		for _, text := range slices.Concat(one.bellman.failures, one.asynq.failures) {
+		fmt.Printf("workers of %s at their best: %s\n", p.name(), one.peer.best)
+		for _, text := range slices.Concat(one.bellman.failures, one.peer.failures) {
 			fmt.Println("NOT KEPT:", text)
 		}
-	}
-	if rounds > 1 {
-		fmt.Printf("\nmedians of %d rounds\n", rounds)
-		return table(os.Stdout, all)
+		if rounds > 1 && i == rounds-1 {
+			fmt.Printf("\nmedians of %d rounds\n", rounds)
+			return table(os.Stdout, p.name(), all)
+		}
 	}
 	return nil
-}
-
-// measureBellman runs bellman's own scenarios in a Redis.
-func measureBellman(ctx context.Context, r *redis, quick bool, to *round) error {
-	report, err := bench.Run(ctx, bench.Options{Store: "redis://" + r.address + "/0", Quick: quick,
-		Scenarios: []string{"raw", "drain", "batches", "singles", "lateness"}}, io.Discard)
-	if err != nil {
-		return err
-	}
-	for _, want := range []struct {
-		scenario, name string
-		to             *float64
-	}{
-		{"raw", "", &to.raw},
-		{"drain", "delivered and recorded", &to.bellman.drain},
-		{"singles", "created, delivered and recorded", &to.bellman.endToEnd},
-		{"batches", "created, delivered and recorded", &to.bellman.batches},
-		{"lateness", "arrival after due, p50", &to.bellman.late},
-		{"lateness", "arrival after due, p99", &to.bellman.late99},
-	} {
-		found := false
-		for _, f := range report.Figures {
-			if !found && f.Scenario == want.scenario && (f.Name == want.name || want.name == "") {
-				*want.to, found = f.Value, true
-			}
-		}
-		if !found {
-			return fmt.Errorf("bellman's report has no %q of %s", want.name, want.scenario)
-		}
-	}
-	to.bellman.failures = report.Failures
-	return nil
-}
-
-// table shows the medians of rounds.
-func table(out io.Writer, rounds []round) error {
-	median := func(of func(round) float64) float64 {
-		var values []float64
-		for _, r := range rounds {
-			values = append(values, of(r))
-		}
-		slices.Sort(values)
-		return values[len(values)/2]
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\tbellman\tAsynq\tbellman ÷ Asynq")
-	line := func(name, format string, of func(figures) float64) {
-		a, b := median(func(r round) float64 { return of(r.bellman) }), median(func(r round) float64 { return of(r.asynq) })
-		ratio := median(func(r round) float64 { return of(r.bellman) / of(r.asynq) })
-		fmt.Fprintf(w, "%s\t"+format+"\t"+format+"\t%.2f\n", name, a, b, ratio)
-	}
-	line("drain of stored tasks, /s", "%.0f", func(f figures) float64 { return f.drain })
-	line("created one by one, to delivered and recorded, /s", "%.0f", func(f figures) float64 { return f.endToEnd })
-	single := func(r round) float64 { return r.asynq.endToEnd }
-	fmt.Fprintf(w, "created in batches of 1,000, to delivered and recorded, /s\t%.0f\tno batches\t%.2f\n",
-		median(func(r round) float64 { return r.bellman.batches }), median(func(r round) float64 { return r.bellman.batches / single(r) }))
-	line("lateness p50, ms", "%.2f", func(f figures) float64 { return f.late })
-	line("lateness p99, ms", "%.2f", func(f figures) float64 { return f.late99 })
-	fmt.Fprintf(w, "earliest before its due time, ms\t%.0f\t%.0f\t\n", median(func(r round) float64 { return r.bellman.earliest }), median(func(r round) float64 { return r.asynq.earliest }))
-	fmt.Fprintf(w, "raw: a loop that posts and keeps nothing, /s\t%.0f\t\t\n", median(func(r round) float64 { return r.raw }))
-	return w.Flush()
-}
-
-// sizes are how much work there is: as much as bellman's scenarios have.
-type sizes struct {
-	drain, endToEnd, late int
-	over                  time.Duration
-}
-
-func sizesOf(quick bool) sizes {
-	if quick {
-		return sizes{20_000, 10_000, 4_000, 4 * time.Second}
-	}
-	return sizes{100_000, 50_000, 20_000, 20 * time.Second}
 }
