@@ -190,6 +190,12 @@ func TestRefusalsInChinese(t *testing.T) {
 		{"/orders?merchant_no=M1001&order_no=paid-1", "/orders", url.Values{"merchant_no": {"M1001"}, "order_no": {"paid-1"}, "action": {"complete"}, "outcome": {"WON"}, "reason": {"r"}}},
 		{"/queues", "/queues", url.Values{"name": {"none"}, "action": {"pause"}, "reason": {"r"}}},
 		{"/queues", "/queues", url.Values{"name": {"quick"}, "action": {"pause"}}},
+		{"/queues", "/queues", url.Values{"action": {"pause"}, "reason": {"r"}}},
+		{"/endpoints?name=x", "/endpoints", url.Values{"action": {"pause"}, "reason": {"r"}}},
+		{"/endpoints?name=x", "/endpoints", url.Values{"name": {"banana"}, "action": {"pause"}, "reason": {"r"}}},
+		{"/endpoints?name=x", "/endpoints", url.Values{"name": {"quick"}, "action": {"pause"}, "reason": {"r"}}},
+		{"/endpoints?name=x", "/endpoints", url.Values{"name": {"amqp://main"}, "action": {"pause"}, "reason": {"r"}}},
+		{"/endpoints?name=x", "/endpoints", url.Values{"name": {strings.Repeat("x", 600)}, "action": {"resume"}, "reason": {"r"}}},
 	}
 	for _, address := range []string{"ftp://a.example/", "a.example", "http://", "http://a b/", "https://u:p@a.example/", "https://a.example/#x", "https://a.example:/", "https://a.example:99999/",
 		"https://[::zz]/", "https://[fe80::1%25eth0]/", "https://" + strings.Repeat("a.", 200) + "example/", "https://a..b/", "https://1.2.3/", "https://a_ä..example/", "https://a!b/",

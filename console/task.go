@@ -308,6 +308,8 @@ const (
 	errReason      formError = "error.reason"
 	errWhen        formError = "error.when"
 	errAction      formError = "error.action"
+	errQueue       formError = "error.queue"
+	errEndpoint    formError = "error.endpoint"
 	errRate        formError = "error.rate"
 	errOutcome     formError = "error.outcome"
 	errLife        formError = "error.life"

@@ -83,6 +83,10 @@ func (e *Engine) Endpoints() []bellman.EndpointInfo {
 		if d.Attempts == 0 {
 			success = -1
 		}
+		target := "endpoint/" + d.Name
+		if d.Queue != "" { // which is paused as a queue
+			target = "queue/" + d.Queue
+		}
 		infos = append(infos, bellman.EndpointInfo{
 			Endpoint:    d.Name,
 			InFlight:    d.InFlight,
@@ -93,7 +97,7 @@ func (e *Engine) Endpoints() []bellman.EndpointInfo {
 			SuccessRate: success,
 			Attempts:    d.Attempts,
 			Breaker:     d.Breaker.String(),
-			Pause:       e.pauses.get("endpoint/" + d.Name),
+			Pause:       e.pauses.get(target),
 		})
 	}
 	for target, p := range e.pauses.all() {

@@ -18,7 +18,7 @@ import (
 // console builds the pages for people.
 func (s *Server) console(c *config.Config) (*console.Console, error) {
 	return console.New(console.Options{
-		Engine:    s.engine,
+		Engine:    byHand{s.engine, s},
 		Reader:    s.store,
 		Records:   s.store,
 		Secret:    s.secret,

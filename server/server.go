@@ -191,7 +191,7 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.metrics.Watch(s.sources())
-	ready := front{s.engine, &probe{store: s.store, merchants: s.merchants, log: s.log}}
+	ready := front{byHand{s.engine, s}, &probe{store: s.store, merchants: s.merchants, log: s.log}}
 	s.api, err = api.New(api.Options{
 		Engine:    ready,
 		Reader:    s.store,

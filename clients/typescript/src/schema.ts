@@ -2452,7 +2452,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A host, a host:port, or one endpoint in full, escaped (https:%2F%2Fmerchant.example:443). */
+                /** @description A host, a host:port, a queue of kind order, or one endpoint in full, escaped (https:%2F%2Fmerchant.example:443). */
                 host: string;
             };
             cookie?: never;
@@ -2488,7 +2488,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A host, a host:port, or one endpoint in full, escaped (https:%2F%2Fmerchant.example:443). */
+                /** @description A host, a host:port, a queue of kind order, or one endpoint in full, escaped (https:%2F%2Fmerchant.example:443). */
                 host: string;
             };
             cookie?: never;
