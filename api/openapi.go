@@ -233,7 +233,8 @@ func fault(e *huma.ErrorDetail) client.Fault {
 	case message == validation.MsgUnexpectedProperty:
 		message = "there is no such field"
 	case message == validation.MsgExpectedRFC3339DateTime:
-		message = "want a time such as 2026-11-20T15:04:05.123Z"
+		text, _ := e.Value.(string)
+		message = noTime(text)
 	case strings.HasPrefix(message, "invalid value: parsing time "): // in a query
 		message = "want RFC 3339 in UTC such as 2026-11-20T15:04:05Z; write + as %2B"
 	case strings.HasPrefix(message, "expected string to be RFC 4122 uuid"):

@@ -10,6 +10,7 @@ import (
 func TestWordsOfRefusals(t *testing.T) {
 	const none = "01a1fba8-6e50-7001-bce2-95e97a844697"
 	const wantTime = "want RFC 3339 in UTC such as 2026-11-20T15:04:05Z; write + as %2B"
+	const wantZone = "has no time zone: want Z at its end for UTC, or an offset such as +08:00: 2026-11-20T15:04:05.123Z"
 	tests := []struct{ method, path, body, want string }{
 		{"GET", "/v1/tasks/" + none, "", "there is no task " + none},
 		{"POST", "/v1/tasks/" + none + "/cancel", "", "there is no task " + none},
@@ -22,6 +23,11 @@ func TestWordsOfRefusals(t *testing.T) {
 		{"GET", "/v1/tasks?created_to=2026-11-20T15:04:05+08:00", "", wantTime},
 		{"GET", "/v1/tasks?created_to=2026-11-20T15:04:05", "", wantTime},
 		{"POST", "/v1/tasks/" + none + "/reschedule", `{"due":"soon"}`, "want a time such as 2026-11-20T15:04:05.123Z"},
+		{"POST", "/v1/tasks/" + none + "/reschedule", `{"due":"2026-11-20 15:04"}`, wantZone},
+		{"POST", "/v1/tasks/" + none + "/reschedule", `{"due":"2026-11-20T15:04:05"}`, wantZone},
+		{"POST", "/v1/tasks/" + none + "/reschedule", `{"due":"2026-02-30T15:04:05Z"}`, "is no time that there is: day out of range; want one such as 2026-11-20T15:04:05.123Z"},
+		{"POST", "/v1/tasks/" + none + "/reschedule", `{"due":"9999-01-01T00:00:00Z"}`, "is more than ten years ahead: want a time before that"},
+		{"POST", "/v1/tasks", `{"queue":"q","url":"http://m/n","due":"2026-11-20T15:04:05"}`, wantZone},
 		{"GET", "/v1/tasks/x", "", wantID},
 		{"GET", "/v1/tasks/" + none[:35] + "g", "", wantID},
 		{"POST", "/v1/resends/x/cancel", "", wantID},

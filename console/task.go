@@ -11,7 +11,6 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/schedule"
 )
 
 // newestAttempts is how many attempts of a task are shown.
@@ -323,7 +322,6 @@ const (
 	errScheme      formError = "problem.merchant.missing_scheme"
 
 	maxReason = 500 // characters
-	maxAhead  = 10 * 365 * 24 * time.Hour
 )
 
 // wrong says why a form was refused.
@@ -352,33 +350,14 @@ func (q *request) actOn(t *bellman.Task, action, reason, how, zone string) error
 	case "cancel":
 		_, err = q.engine.Cancel(ctx, t.ID, by)
 	case "reschedule":
-		due, ok := moment(how, zone, time.Now())
-		if !ok {
-			return errWhen
+		var due time.Time
+		if due, err = moment(how, zone, time.Now()); err == nil {
+			_, err = q.engine.Reschedule(ctx, t.ID, due, by)
 		}
-		_, err = q.engine.Reschedule(ctx, t.ID, due, by)
 	case "complete":
 		err = q.complete(t.ID, how, by)
 	default:
 		return errAction
 	}
 	return err
-}
-
-// moment reads a duration from now, or a time: RFC 3339, or as a page shows it, which is
-// in the viewer's zone with the script, and UTC without.
-func moment(text, zone string, now time.Time) (time.Time, bool) {
-	if d, err := schedule.ParseDuration(text); err == nil {
-		return now.Add(d), true
-	}
-	text, utc := strings.CutSuffix(text, " UTC")
-	if utc {
-		zone = ""
-	}
-	clocks, err := time.LoadLocation(zone)
-	if err != nil {
-		clocks = nil
-	}
-	at, ok := wallTime(text, clocks)
-	return at, ok && at.Sub(now) <= maxAhead
 }

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,10 +207,29 @@ func TestReschedule(t *testing.T) {
 		if _, err := e.Reschedule(t.Context(), later, start.Add(2*time.Hour), by); err != nil {
 			t.Fatal(err)
 		}
+		wrong := add(t, e, &bellman.Task{Queue: "q", Delay: 24 * time.Hour})
+		for due, want := range map[time.Time]string{
+			start.Add(-61 * time.Second):                "1999-12-31T23:58:59Z lies in the past: want a time that is still to come",
+			start.Add(3651 * 24 * time.Hour):            "is more than ten years ahead",
+			time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC): "9999-01-01T00:00:00Z is more",
+			time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC):    "0001-01-01T00:00:00Z lies in the past: want a time that is still to come",
+		} {
+			var invalid *bellman.Invalid
+			if _, err := e.Reschedule(t.Context(), wrong, due, by); !errors.As(err, &invalid) || invalid.Fields[0].Field != "due" || !strings.Contains(invalid.Fields[0].Problem, want) {
+				t.Errorf("Reschedule to %v: %v; want due refused with %q", due, err, want)
+			}
+		}
 		time.Sleep(3 * time.Hour)
 		got := r.times()
 		if len(got) != 2 || got[0].Sub(start) != 10*time.Second || got[1].Sub(start) != 2*time.Hour {
-			t.Errorf("attempts at %v, %v; want 10s, 2h", at(got, 0, start), at(got, 1, start))
+			t.Errorf("attempts at %v, %v; want 10s, 2h, and none of the one that was not moved", at(got, 0, start), at(got, 1, start))
+		}
+		if _, err := e.Reschedule(t.Context(), wrong, time.Now().Add(-time.Minute), by); err != nil { // it was typed just now
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := r.times(); len(got) != 3 || !got[2].Equal(time.Now()) {
+			t.Errorf("a time that has just passed: %d attempts; want one more now", len(got))
 		}
 	})
 }
