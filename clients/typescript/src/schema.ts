@@ -1390,6 +1390,8 @@ export interface components {
             revoked: string | null;
             /** @description The same in full, where the configuration says how merchants reach this server (public_url). */
             url?: string;
+            /** @description Why the link may be a mistake, for whoever makes it: no such merchant or order is known. It is made all the same. */
+            warning?: string;
             who: string;
         };
         Links: {
