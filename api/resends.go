@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"reflect"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -106,7 +105,7 @@ func (a *API) startResend(ctx context.Context, in *struct {
 	}
 	rate, good := schedule.ParseRate(in.Body.Rate)
 	if !good {
-		f.add("rate", "want a rate such as 50/s, 30/m or 100/h")
+		f.add("rate", "want a rate such as 50/s, 30/m or 100/h, from 1/h to 10000/s")
 	}
 	if refused := f.problem(); refused != nil {
 		return nil, refused
@@ -145,7 +144,7 @@ func (a *API) listResends(ctx context.Context, _ *struct{ Caller }) (*answer[cli
 func resend(j *bellman.ResendJob) client.Resend {
 	return client.Resend{
 		ID: j.ID.String(), Filter: shownFilter(&j.Filter), Mode: string(j.Mode),
-		Rate: strconv.FormatFloat(j.Rate, 'g', 6, 64) + "/s", Who: j.Who, Reason: j.Reason,
+		Rate: schedule.FormatRate(j.Rate), Who: j.Who, Reason: j.Reason,
 		State: string(j.State), Created: client.At(j.Created), Updated: client.At(j.Updated), Finished: optional(j.Finished),
 		Total: j.Total, More: j.More, Examined: j.Examined, Resent: j.Resent, Skipped: j.Skipped, Failed: j.Failed, LastError: j.LastError,
 	}

@@ -164,7 +164,7 @@ func (v *merchantForm) complete() error {
 	v.In.PerEndpoint = &client.MerchantLimits{Rate: v.Rate}
 	if v.Concurrency != "" {
 		n, err := strconv.Atoi(v.Concurrency)
-		if err != nil || n < 0 {
+		if err != nil || n <= 0 {
 			return errConcurrency
 		}
 		v.In.PerEndpoint.Concurrency = n

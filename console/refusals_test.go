@@ -197,6 +197,10 @@ func TestRefusalsInChinese(t *testing.T) {
 		{"/endpoints?name=x", "/endpoints", url.Values{"name": {"amqp://main"}, "action": {"pause"}, "reason": {"r"}}},
 		{"/endpoints?name=x", "/endpoints", url.Values{"name": {strings.Repeat("x", 600)}, "action": {"resume"}, "reason": {"r"}}},
 	}
+	for _, number := range []string{"0", "-1", "NaN", "1e9", "0.0000001", "1000000000"} {
+		all = append(all, edit(merchant("concurrency", number)), edit(merchant("rate", number+"/s")),
+			sent{"/resends/new?queue=quick", "/resends", url.Values{"queue": {"quick"}, "reason": {"r"}, "rate": {number}}})
+	}
 	for _, address := range []string{"ftp://a.example/", "a.example", "http://", "http://a b/", "https://u:p@a.example/", "https://a.example/#x", "https://a.example:/", "https://a.example:99999/",
 		"https://[::zz]/", "https://[fe80::1%25eth0]/", "https://" + strings.Repeat("a.", 200) + "example/", "https://a..b/", "https://1.2.3/", "https://a_ä..example/", "https://a!b/",
 		"http://10.0.0.1/", "http://169.254.169.254/", "https://a.example/" + strings.Repeat("a", 2100), "%zz"} {

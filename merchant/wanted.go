@@ -109,8 +109,8 @@ func (w *Wanted) check(url func(string) error) *bellman.Invalid {
 	if w.Concurrency < 0 || w.Concurrency > maxConcurrency {
 		bad.Note("per_endpoint.concurrency", coded.Errorf("merchant.concurrency", "want 1 to %d, or nothing for the queue's", maxConcurrency))
 	}
-	if !(w.Rate >= 0 && w.Rate <= maxRate) {
-		bad.Note("per_endpoint.rate", coded.Errorf("merchant.rate", "want a rate such as 50/s, at most 1000000/s, or nothing for the queue's"))
+	if w.Rate != 0 && !(w.Rate >= schedule.MinRate && w.Rate <= maxRate) {
+		bad.Note("per_endpoint.rate", coded.Errorf("merchant.rate", "want a rate from 1/h to 1000000/s, or nothing for the queue's"))
 	}
 	return bad
 }

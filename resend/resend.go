@@ -25,6 +25,7 @@ package resend
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -35,7 +36,9 @@ const (
 	// DefaultRate is the rate of a job that names none, in tasks a second.
 	DefaultRate = 50
 
-	// MaxRate is the highest rate of a job, in tasks a second.
+	// MinRate and MaxRate are the lowest rate of a job, one an hour, and the highest, in
+	// tasks a second.
+	MinRate = 1.0 / 3600
 	MaxRate = 10_000
 
 	// MaxRunning is how many jobs may be unfinished at a time.
@@ -104,8 +107,8 @@ func prepare(in bellman.ResendJob, now time.Time) (bellman.ResendJob, error) {
 	if job.Rate == 0 {
 		job.Rate = DefaultRate
 	}
-	if !(job.Rate > 0 && job.Rate <= MaxRate) { // also when it is no number
-		wrong.Note("rate", coded.Errorf("resend.rate", "%g a second: want above 0 and at most %d", in.Rate, MaxRate))
+	if !(job.Rate >= MinRate && job.Rate <= MaxRate) { // also when it is no number
+		wrong.Note("rate", coded.Errorf("resend.rate", "%s a second is out of range: want 1/h to %d/s", strconv.FormatFloat(in.Rate, 'f', -1, 64), MaxRate))
 	}
 	return job, wrong.Err()
 }

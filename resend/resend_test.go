@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"reflect"
 	"strings"
 	"sync"
@@ -253,6 +254,8 @@ func TestStartRefuses(t *testing.T) {
 			{bellman.ResendJob{Filter: pay, Mode: "twice"}, "mode"},
 			{bellman.ResendJob{Filter: pay, Rate: -1}, "rate"},
 			{bellman.ResendJob{Filter: pay, Rate: 10_001}, "rate"},
+			{bellman.ResendJob{Filter: pay, Rate: 0.9 / 3600}, "rate"},
+			{bellman.ResendJob{Filter: pay, Rate: math.NaN()}, "rate"},
 			{bellman.ResendJob{Filter: bellman.Pick{Filter: bellman.Filter{CreatedFrom: now.Add(time.Hour)}}}, "filter.created_from"},
 			{bellman.ResendJob{Filter: bellman.Pick{Filter: bellman.Filter{CreatedFrom: now.Add(-time.Hour), CreatedTo: now.Add(-2 * time.Hour)}}}, "filter.created_from"},
 		}

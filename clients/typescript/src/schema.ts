@@ -1460,11 +1460,11 @@ export interface components {
         MerchantLimits: {
             /**
              * Format: int32
-             * @description Attempts in flight at most.
+             * @description Attempts in flight at most; left out: the queue's.
              */
             concurrency?: number;
             /**
-             * @description Attempts per s, m or h at most.
+             * @description Attempts per s, m or h at most, from 1/h to 1000000/s; left out: the queue's.
              * @example 50/s
              */
             rate?: string;
