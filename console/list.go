@@ -238,6 +238,7 @@ type listView struct {
 	Queues []string
 
 	Registered bool // the merchant that is asked for is
+	Strange    bool // the queue that is asked for is not configured
 }
 
 // A row is a task in a list.
@@ -301,6 +302,7 @@ func (q *request) taskList() {
 	}
 	if q.queueNames != nil {
 		v.Queues = q.queueNames()
+		v.Strange = w.Queue != "" && !slices.Contains(v.Queues, w.Queue)
 	}
 	if q.merchants != nil && w.MerchantNo != "" {
 		_, err := q.merchants.Get(q.r.Context(), w.MerchantNo)

@@ -178,6 +178,7 @@ func TestRefusalsInChinese(t *testing.T) {
 		{"/links/new", "/links", url.Values{"life": {"24h"}, "reason": {"r"}}},
 		{"/links/new", "/links", url.Values{"merchant_no": {strings.Repeat("9", 600)}, "life": {"24h"}, "reason": {"r"}}},
 		{"/resends/new?queue=quick", "/resends", url.Values{"reason": {"r"}, "rate": {"5"}}},
+		{"/resends/new?queue=quick", "/resends", url.Values{"queue": {"none"}, "reason": {"r"}, "rate": {"5"}}},
 		{"/resends/new?queue=quick", "/resends", url.Values{"queue": {"quick"}, "reason": {"r"}, "rate": {"1000000"}}},
 		{"/resends/new?queue=quick", "/resends", url.Values{"queue": {"quick"}, "reason": {"r"}, "rate": {"5"}, "mode": {"twice"}}},
 		{"/resends/new?queue=quick", "/resends", url.Values{"queue": {"quick"}, "reason": {"r"}, "rate": {"5"}, "from": {"2999-01-01"}}},

@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -24,7 +22,7 @@ func (s *Server) console(c *config.Config) (*console.Console, error) {
 		Secret:    s.secret,
 		Proxies:   c.TrustedProxies,
 		Kinds:     func(queue string) string { return (*s.kinds.Load())[queue] },
-		Queues:    func() []string { return slices.Sorted(maps.Keys(*s.kinds.Load())) },
+		Queues:    s.queueNames,
 		Nodes:     s.engine,
 		Intake:    s.engine.Intake,
 		Sources:   s.sourceInfos,
