@@ -198,8 +198,15 @@ func (q *request) publicAddress() string {
 
 // revokeLink ends a link.
 func (q *request) revokeLink() {
-	q.end("/links/", "revoke", q.showLink, func(id bellman.ID, by bellman.By) error {
-		_, err := q.links.Revoke(q.r.Context(), id, by)
-		return err
+	q.end(ending{
+		below: "/links/", done: "revoke", show: q.showLink,
+		ended: func(id bellman.ID) (bool, error) {
+			l, err := q.links.Get(q.r.Context(), id)
+			return stateOf(&l) != "good", err
+		},
+		do: func(id bellman.ID, by bellman.By) (bool, error) {
+			_, err := q.links.Revoke(q.r.Context(), id, by)
+			return false, err
+		},
 	})
 }

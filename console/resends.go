@@ -244,9 +244,16 @@ func (q *request) startResend() {
 
 // stopResend ends a bulk resend.
 func (q *request) stopResend() {
-	q.end("/resends/", "stop", q.showResend, func(id bellman.ID, by bellman.By) error {
-		_, err := q.resends.Cancel(q.r.Context(), id, by)
-		return err
+	q.end(ending{
+		below: "/resends/", done: "stop", show: q.showResend,
+		ended: func(id bellman.ID) (bool, error) {
+			j, err := q.resends.Get(q.r.Context(), id)
+			return j.State != bellman.ResendRunning, err
+		},
+		do: func(id bellman.ID, by bellman.By) (bool, error) {
+			j, err := q.resends.Cancel(q.r.Context(), id, by)
+			return j.State == bellman.ResendDone, err
+		},
 	})
 }
 
