@@ -131,14 +131,14 @@ func (q *request) makeLink() {
 	v := &newLinkView{MerchantNo: strings.TrimSpace(in.Get("merchant_no")), OrderNo: strings.TrimSpace(in.Get("order_no")), Life: in.Get("life"),
 		pauseForm: pauseForm{Reason: strings.TrimSpace(in.Get("reason"))}}
 	life, err := schedule.ParseDuration(v.Life)
-	switch {
-	case err != nil || !slices.Contains(lives, v.Life):
-		err = errLife
-	case v.MerchantNo == "":
-		err = errMerchant
-	case !reasoned(v.Reason):
-		err = errReason
-	default:
+	wrong := mistakes{nil, nil, unreasoned(v.Reason)}
+	if v.MerchantNo == "" {
+		wrong[0] = errMerchant
+	}
+	if err != nil || !slices.Contains(lives, v.Life) {
+		wrong[1] = errLife
+	}
+	if err = wrong.err(); err == nil {
 		v.Unknown, err = q.unknown(v)
 	}
 	status := http.StatusUnprocessableEntity

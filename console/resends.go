@@ -224,10 +224,10 @@ func (q *request) startResend() {
 	case len(w.Wrong) > 0:
 		q.fail(http.StatusUnprocessableEntity, "error.filter", "fields", q.unread(w))
 		return
+	case !good:
+		err = mistakes{errRate, unreasoned(form.Reason)}.err()
 	case !reasoned(form.Reason):
 		err = errReason
-	case !good:
-		err = errRate
 	default:
 		begun, err = q.resends.Start(q.r.Context(), bellman.ResendJob{
 			Filter: w.Pick, Mode: bellman.ResendMode(in.Get("mode")), Rate: rate, Who: q.visitor.Who, Reason: form.Reason, From: q.visitor.From,

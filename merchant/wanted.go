@@ -68,9 +68,9 @@ type Wanted struct {
 // None is the Version of a merchant that there is not.
 const None = "none"
 
-// stands is a *ChangedError unless a merchant is still of the version that is wanted;
-// nil: there is none.
-func (w *Wanted) stands(was *Merchant) error {
+// stands says that a merchant is not of the version that is wanted any more; was is nil
+// where there is none.
+func (w *Wanted) stands(was *Merchant) *ChangedError {
 	switch {
 	case w.Version == "", w.Version == None && was == nil, was != nil && w.Version == was.Version():
 		return nil

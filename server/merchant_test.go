@@ -523,3 +523,21 @@ func TestLimitsAreAnsweredAsGiven(t *testing.T) {
 		}
 	}
 }
+
+// That a merchant is there already hides nothing that is wrong besides.
+func TestAConflictHidesNothing(t *testing.T) {
+	api, _, stop := serve(t, t.TempDir(), nil)
+	defer stop()
+	put(t, api, "M1", client.PutMerchant{Name: "Tea"})
+	bad := client.PutMerchant{Version: "none", Schedule: "often", Timeout: "soon"}
+	_, _, err := api.PutMerchant(t.Context(), "M1", bad)
+	var p *client.Problem
+	if !errors.As(err, &p) || p.Status != 409 || len(p.Errors) != 2 || p.Errors[0].Location != "body.timeout" || p.Errors[1].Location != "body.schedule" {
+		t.Errorf("PutMerchant: %v; want 409, and both fields that are wrong", err)
+	}
+	bad.MerchantNo = "M1"
+	done, err := api.PutMerchants(t.Context(), client.MerchantBatch{Merchants: []client.PutMerchant{{MerchantNo: "M2"}, bad}, DryRun: true})
+	if err != nil || len(done) != 2 || done[1].Error == nil || done[1].Error.Status != 409 || len(done[1].Error.Errors) != 2 || done[1].Error.Errors[0].Location != "body.merchants[1].timeout" {
+		t.Errorf("PutMerchants: %+v, %v; want the second refused so", done, err)
+	}
+}
