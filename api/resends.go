@@ -30,6 +30,9 @@ type Resends interface {
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (bellman.ResendJob, error)
 }
 
+// maxResendRate is the highest rate of a bulk resend, in tasks a second.
+const maxResendRate = 10_000
+
 // newestResends is how many bulk resends a list has.
 const newestResends = 50
 
@@ -104,7 +107,7 @@ func (a *API) startResend(ctx context.Context, in *struct {
 		f.add("filter."+wrong.name, wrong.problem)
 	}
 	rate, good := schedule.ParseRate(in.Body.Rate)
-	if !good {
+	if !good || rate != 0 && !(rate >= schedule.MinRate && rate <= maxResendRate) {
 		f.add("rate", "want a rate such as 50/s, 30/m or 100/h, from 1/h to 10000/s")
 	}
 	if refused := f.problem(); refused != nil {

@@ -50,6 +50,8 @@ func TestWordsOfRefusals(t *testing.T) {
 		{"GET", "/v1/tasks?status=-1", "", "want 100 to 599"},
 		{"POST", "/v1/resends", `{"filter":{"queue":"q"},"mode":"once","reason":"r","rate":"0/s"}`, "want a rate such as 50/s, 30/m or 100/h, from 1/h to 10000/s"},
 		{"POST", "/v1/resends", `{"filter":{"queue":"q"},"mode":"once","reason":"r","rate":"1e3/s"}`, "want a rate such as 50/s, 30/m or 100/h, from 1/h to 10000/s"},
+		{"POST", "/v1/resends", `{"filter":{"queue":"q"},"mode":"once","reason":"r","rate":"0.9/h","dry_run":true}`, "want a rate such as 50/s, 30/m or 100/h, from 1/h to 10000/s"},
+		{"POST", "/v1/resends", `{"filter":{"queue":"q"},"mode":"once","reason":"r","rate":"10001/s","dry_run":true}`, "want a rate such as 50/s, 30/m or 100/h, from 1/h to 10000/s"},
 		{"PUT", "/v1/merchants/M1", `{"per_endpoint":{"concurrency":0}}`, "want 1 to 100000"},
 		{"PUT", "/v1/merchants/M1", `{"per_endpoint":{"concurrency":-1}}`, "want 1 to 100000"},
 		{"PUT", "/v1/merchants/M1", `{"per_endpoint":{"concurrency":1000000000}}`, "want 1 to 100000"},
