@@ -102,6 +102,9 @@ func (e *Engine) Endpoints() []bellman.EndpointInfo {
 	}
 	for target, p := range e.pauses.all() {
 		name, ok := strings.CutPrefix(target, "endpoint/")
+		if _, queue := e.queue(name); queue { // which nothing paused under this name
+			continue
+		}
 		if ok && !seen[name] {
 			infos = append(infos, bellman.EndpointInfo{Endpoint: name, SuccessRate: -1, Breaker: "closed", Pause: p})
 		}

@@ -81,7 +81,7 @@ func (e *Engine) Reschedule(ctx context.Context, id bellman.ID, due time.Time, b
 		}
 		bad := new(bellman.Invalid)
 		switch {
-		case now.Sub(due) > maxLate:
+		case now.Sub(due) > maxLate && e.clock.wall().Sub(due) > maxLate: // by the clock that whoever gave it went by
 			bad.Note("due", coded.Errorf("task.past", "%s lies in the past: want a time that is still to come", due.UTC().Format(time.RFC3339)))
 		case due.Sub(now) > maxAhead:
 			bad.Note("due", coded.Errorf("task.ahead", "%s is more than ten years ahead: want a time before that", due.UTC().Format(time.RFC3339)))

@@ -1,9 +1,12 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -268,6 +271,37 @@ func TestPause(t *testing.T) {
 		}
 		if last := slices.MaxFunc(got, time.Time.Compare); last.Sub(resumed) > 5*time.Second {
 			t.Errorf("the last attempt came %v after the resume; want it at once", last.Sub(resumed))
+		}
+	})
+}
+
+// After the wall clock was set back by an hour the engine's own is ahead of it for long:
+// a time that somebody reads from the former is not the past.
+func TestRescheduleByTheWallClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var off atomic.Int64
+		wall := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+		e, err := engine.New(engine.Options{
+			Store: memory.New(), Queues: []engine.Queue{{Name: "q", Handler: &receiver{answer: accept}}}, Node: "n", Logger: slog.New(slog.DiscardHandler), Wall: wall,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(ctx) }()
+		id, other := add(t, e, &bellman.Task{Queue: "q", Delay: 24 * time.Hour}), add(t, e, &bellman.Task{Queue: "q", Delay: 24 * time.Hour})
+		off.Store(int64(-time.Hour))
+		if _, err := e.Reschedule(t.Context(), id, wall().Add(10*time.Minute), by); err != nil {
+			t.Errorf("Reschedule to ten minutes from now, by the wall clock: %v", err)
+		}
+		var invalid *bellman.Invalid
+		if _, err := e.Reschedule(t.Context(), other, wall().Add(-10*time.Minute), by); !errors.As(err, &invalid) {
+			t.Errorf("Reschedule to what is the past by both clocks: %v; want it refused", err)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
 	})
 }

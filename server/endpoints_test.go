@@ -101,6 +101,11 @@ queues:
 		t.Errorf("resume the queue as an endpoint: %v, and %q are paused", err, paused())
 	}
 
+	// An older version paused a queue under a name by which nothing was held up.
+	if err := s.Engine().PauseEndpoint(t.Context(), "default", bellman.By{Reason: "of an older version"}); err != nil || len(paused()) > 0 {
+		t.Errorf("a pause that holds nothing up: %v, and %q are shown as paused", err, paused())
+	}
+
 	// What was paused under a name that is none can be resumed.
 	if err := s.Engine().PauseEndpoint(t.Context(), "old name", bellman.By{Reason: "of an older version"}); err != nil {
 		t.Fatal(err)
