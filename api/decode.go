@@ -194,7 +194,7 @@ func decodeTime(s *scanner, f *faults, field string, to *client.Time) error {
 		return err
 	}
 	if to.UnmarshalText([]byte(text)) != nil || to.IsZero() {
-		f.add(field, "want a time such as 2026-11-20T15:04:05.123Z")
+		f.add(field, noTime(text))
 	}
 	return nil
 }

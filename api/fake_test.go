@@ -176,7 +176,7 @@ func (f *fake) move(ctx context.Context, t *bellman.Task, to bellman.Status) err
 
 // kinds has one queue of orders.
 func kinds(queue string) string {
-	return map[string]string{"orders": "order", "gone": ""}[queue] + map[bool]string{true: "notify"}[queue != "orders" && queue != "gone"]
+	return map[string]string{"orders": "order", "gone": ""}[queue] + map[bool]string{true: "notify"}[queue != "orders" && queue != "gone" && !strings.ContainsAny(queue, ". /:")]
 }
 
 // keptOrders keeps what was asked for as it is, and a Standing as a task's data.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -19,6 +20,9 @@ type Links interface {
 	Make(ctx context.Context, in bellman.Link, life time.Duration) (bellman.Link, error)
 
 	Revoke(ctx context.Context, id bellman.ID, by bellman.By) (bellman.Link, error)
+
+	// Known reports whether a task names the merchant, and the order if there is one.
+	Known(ctx context.Context, merchantNo, orderNo string) (bool, error)
 
 	// List returns the newest: of a merchant, or with no number of all.
 	List(ctx context.Context, merchantNo string, limit int) ([]bellman.Link, error)
@@ -58,16 +62,41 @@ func (a *API) makeLink(ctx context.Context, in *struct {
 			return nil, wrongField("body.life", "want a duration such as 24h, from 1h to 30d")
 		}
 	}
+	warning, err := a.unknown(ctx, in.Body.MerchantNo, in.Body.OrderNo)
+	if err != nil {
+		return nil, a.fail(err)
+	}
 	made, err := a.links.Make(ctx, bellman.Link{MerchantNo: in.Body.MerchantNo, OrderNo: in.Body.OrderNo, Who: in.who, Reason: in.Body.Reason, From: in.from}, life)
 	if err != nil {
 		return nil, a.fail(err)
 	}
 	out := shownLink(&made)
-	out.Path = sharedPath + made.Token
+	out.Path, out.Warning = sharedPath+made.Token, warning
 	if a.publicURL != "" {
 		out.URL = a.publicURL + out.Path
 	}
 	return ok(out)
+}
+
+// unknown says that nothing is known of what a link is to show; empty: something is. A
+// merchant that is registered may be about to be sent its first notice.
+func (a *API) unknown(ctx context.Context, merchantNo, orderNo string) (string, error) {
+	known, err := a.links.Known(ctx, merchantNo, orderNo)
+	if err == nil && !known && orderNo == "" && a.merchants != nil {
+		_, err = a.merchants.Get(ctx, merchantNo)
+		if known = err == nil; errors.Is(err, bellman.ErrNotFound) {
+			err = nil
+		}
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case known:
+		return "", nil
+	case orderNo != "":
+		return "no notices of this order are known: the link shows nothing until there are", nil
+	}
+	return "no notices and no registration of this merchant number are known: the link shows nothing until there are", nil
 }
 
 func (a *API) listLinks(ctx context.Context, in *struct {

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -15,7 +16,10 @@ type fakeLinks struct {
 	life    time.Duration
 	revoked bellman.By
 	fail    error
+	unknown bool
 }
+
+func (f *fakeLinks) Known(context.Context, string, string) (bool, error) { return !f.unknown, nil }
 
 func (f *fakeLinks) Make(_ context.Context, in bellman.Link, life time.Duration) (bellman.Link, error) {
 	f.made, f.life = in, life
@@ -35,6 +39,19 @@ func (f *fakeLinks) List(_ context.Context, merchantNo string, limit int) ([]bel
 	return []bellman.Link{{ID: resendID, MerchantNo: merchantNo, Token: "T0ken", Made: t0, Expires: t0}}, nil
 }
 
+// registered knows whether a merchant is, and nothing else.
+type registered struct {
+	Merchants
+	is bool
+}
+
+func (r registered) Get(context.Context, string) (client.Merchant, error) {
+	if !r.is {
+		return client.Merchant{}, bellman.ErrNotFound
+	}
+	return client.Merchant{}, nil
+}
+
 func TestLinks(t *testing.T) {
 	f := &fakeLinks{}
 	m := make1(t, Options{Links: f, PublicURL: "https://bellman.example"})
@@ -48,6 +65,22 @@ func TestLinks(t *testing.T) {
 	}
 	if w := m.do("POST", "/v1/links", `{"merchant_no":"M1","reason":"asks"}`); w.Code != 201 || f.life != 24*time.Hour {
 		t.Errorf("without a life: %d, %v; want a day", w.Code, f.life)
+	}
+	for _, tt := range []struct {
+		merchant, order, want string
+		registered            bool
+	}{
+		{merchant: "M1", want: "no notices and no registration of this merchant number are known: the link shows nothing until there are"},
+		{merchant: "M1", order: "A1", want: "no notices of this order are known: the link shows nothing until there are"},
+		{merchant: "M1", registered: true},
+		{merchant: "M1", order: "A1", registered: true, want: "no notices of this order are known: the link shows nothing until there are"},
+	} {
+		m := make1(t, Options{Links: &fakeLinks{unknown: true}, Merchants: registered{is: tt.registered}})
+		w := m.do("POST", "/v1/links", fmt.Sprintf(`{"merchant_no":%q,"order_no":%q,"reason":"asks"}`, tt.merchant, tt.order))
+		var made client.Link
+		if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || w.Code != 201 || made.Path == "" || made.Warning != tt.want {
+			t.Errorf("%+v: %d %s; want it made, and that warning", tt, w.Code, w.Body)
+		}
 	}
 	for _, body := range []string{`{"merchant_no":"M1"}`, `{"reason":"x"}`, `{"merchant_no":"","reason":"x"}`, `{"merchant_no":"M1","reason":"x","life":"soon"}`} {
 		if w := m.do("POST", "/v1/links", body); w.Code != 422 {

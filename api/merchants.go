@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -178,7 +179,7 @@ func (a *API) putMerchant(ctx context.Context, in *struct {
 	in.Body.MerchantNo = no
 	m, isNew, err := a.merchants.Put(ctx, in.Body, in.by(in.Body.Reason))
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, a.fail(a.overtaken(err, "body."))
 	}
 	status := http.StatusOK
 	if isNew {
@@ -247,7 +248,7 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 			if invalid, is := asInvalid(r.Err); is {
 				shown.Error = merchantFaults(invalid, i)
 			} else {
-				shown.Error = a.refuse(r.Err)
+				shown.Error = a.overtaken(r.Err, fmt.Sprintf("body.merchants[%d].", i))
 			}
 			shown.Status = shown.Error.Status
 		case r.Created:
@@ -260,13 +261,31 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 	return ok(out)
 }
 
+// overtaken is how it is answered that a merchant could not be put; the fields that were
+// wrong besides stand at a place.
+func (a *API) overtaken(err error, at string) *client.Problem {
+	p := a.refuse(err)
+	var overtaken interface{ Besides() *bellman.Invalid }
+	if errors.As(err, &overtaken) {
+		if also := overtaken.Besides(); also != nil {
+			p.Errors = faultsAt(also, at)
+		}
+	}
+	return p
+}
+
 // merchantFaults names the wrong fields of a merchant of a batch.
 func merchantFaults(invalid *bellman.Invalid, at int) *client.Problem {
+	list := faultsAt(invalid, fmt.Sprintf("body.merchants[%d].", at))
+	return newProblem(http.StatusUnprocessableEntity, wrong(len(list)), list...)
+}
+
+func faultsAt(invalid *bellman.Invalid, at string) []client.Fault {
 	list := make([]client.Fault, len(invalid.Fields))
 	for i, f := range invalid.Fields {
-		list[i] = client.Fault{Location: fmt.Sprintf("body.merchants[%d].%s", at, f.Field), Message: f.Problem}
+		list[i] = client.Fault{Location: at + f.Field, Message: f.Problem}
 	}
-	return newProblem(http.StatusUnprocessableEntity, wrong(len(list)), list...)
+	return list
 }
 
 func (a *API) rotateMerchant(ctx context.Context, in *struct {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -221,6 +222,14 @@ func ours(_ huma.Context, _ string, v any) (any, error) {
 	return p, nil
 }
 
+// bounds are those of the numbers that somebody may give, by the names of their fields: a
+// schema's fault names one of them alone.
+var bounds = map[string]string{
+	"limit": "want 1 to 200", "status": "want 100 to 599", "concurrency": "want 1 to 100000", "attempts": "want 1 or more", "attempts_after": "want 0 to 2147483647",
+}
+
+var outOfBounds = regexp.MustCompile(`^expected number [<>]= `)
+
 // fault is a wrong field that huma found, in our words: a field that is missing
 // has its own place, as all others have.
 func fault(e *huma.ErrorDetail) client.Fault {
@@ -233,7 +242,8 @@ func fault(e *huma.ErrorDetail) client.Fault {
 	case message == validation.MsgUnexpectedProperty:
 		message = "there is no such field"
 	case message == validation.MsgExpectedRFC3339DateTime:
-		message = "want a time such as 2026-11-20T15:04:05.123Z"
+		text, _ := e.Value.(string)
+		message = noTime(text)
 	case strings.HasPrefix(message, "invalid value: parsing time "): // in a query
 		message = "want RFC 3339 in UTC such as 2026-11-20T15:04:05Z; write + as %2B"
 	case strings.HasPrefix(message, "expected string to be RFC 4122 uuid"):
@@ -249,6 +259,9 @@ func fault(e *huma.ErrorDetail) client.Fault {
 	case message == "expected length >= 1":
 		message = "is empty"
 	default:
+		if known, is := bounds[e.Location[strings.LastIndexByte(e.Location, '.')+1:]]; is && outOfBounds.MatchString(message) {
+			message = known
+		}
 		for _, of := range []struct{ theirs, ours string }{
 			{validation.MsgExpectedMaxLength, "is longer than %d characters"},
 			{validation.MsgExpectedMinimumNumber, "want %d or more"},

@@ -46,7 +46,7 @@ func (a *API) registerOperate(h huma.API) {
 
 	type onHost = struct {
 		Caller
-		Host string `path:"host" maxLength:"400" doc:"A host, a host:port, or one endpoint in full, escaped (https:%2F%2Fmerchant.example:443)."`
+		Host string `path:"host" maxLength:"400" doc:"A host, a host:port, a queue of kind order, or one endpoint in full, escaped (https:%2F%2Fmerchant.example:443)."`
 		Body *client.Because
 	}
 	host := func(do func(context.Context, string, bellman.By) error) func(context.Context, *onHost) (*answer[client.Paused], error) {
@@ -55,12 +55,16 @@ func (a *API) registerOperate(h huma.API) {
 			if err != nil {
 				return nil, a.fail(err)
 			}
-			names := named(in.Host, f.Endpoints, len(f.Silent) == 0)
+			names := named(in.Host, f.Endpoints, len(f.Silent) == 0, a.kinds != nil && a.kinds(in.Host) != "")
 			if len(names) == 0 {
-				return nil, wrongField("path.host", "want a host, a host:port, or one endpoint in full, escaped, such as https:%2F%2Fmerchant.example:443")
+				return nil, wrongField("path.host", wantHost)
 			}
 			for _, name := range names {
-				if err := do(ctx, name, in.by(given(in.Body).Reason)); err != nil {
+				err := do(ctx, name, in.by(given(in.Body).Reason))
+				if invalid, is := asInvalid(err); is {
+					return nil, wrongField("path.host", invalid.Fields[0].Problem)
+				}
+				if err != nil {
 					return nil, a.fail(err)
 				}
 			}
@@ -71,10 +75,13 @@ func (a *API) registerOperate(h huma.API) {
 	huma.Register(h, operation("resume-endpoint", http.MethodPost, "/v1/endpoints/{host}/resume", mayOperate, "End an endpoint's pause."), host(a.engine.ResumeEndpoint))
 }
 
-// named returns the endpoints that a host, a host:port or a full endpoint names: of
-// those that are known. Where there is none, or others may be known elsewhere, it is
-// what the host has by HTTP and HTTPS, for nobody need have sent anything there yet.
-func named(host string, known []bellman.EndpointInfo, all bool) []string {
+const wantHost = "want a host, a host:port, or one endpoint in full, escaped, such as https:%2F%2Fmerchant.example:443"
+
+// named returns the endpoints that a host, a host:port, a queue or a full endpoint
+// names: of those that are known. Where there is none, or others may be known elsewhere,
+// it is the queue, or what the host has by HTTP and HTTPS, for nobody need have sent
+// anything there yet. Whoever pauses them says which there can be.
+func named(host string, known []bellman.EndpointInfo, all, queue bool) []string {
 	if scheme, _, is := strings.Cut(host, "://"); is {
 		u, err := url.Parse(host)
 		if err != nil || u.Host == "" || *u != (url.URL{Scheme: u.Scheme, Host: u.Host}) {
@@ -93,7 +100,12 @@ func named(host string, known []bellman.EndpointInfo, all bool) []string {
 			names = append(names, name)
 		}
 	}
-	if len(names) > 0 && all {
+	switch {
+	case len(names) > 0 && all:
+		return names
+	case queue && !slices.Contains(names, host):
+		return append(names, host)
+	case queue:
 		return names
 	}
 	for _, scheme := range []string{"https", "http"} {
@@ -101,7 +113,7 @@ func named(host string, known []bellman.EndpointInfo, all bool) []string {
 		if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") { // IPv6
 			name = scheme + "://[" + host + "]"
 		}
-		for _, name := range named(name, nil, true) {
+		for _, name := range named(name, nil, true, false) {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}

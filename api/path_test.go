@@ -72,12 +72,17 @@ func TestHostsOfEndpoints(t *testing.T) {
 		"https://":                   "",
 		"amqp://connection.internal": "amqp://connection.internal",
 	} {
-		if got := strings.Join(named(host, known, true), " "); got != want {
+		if got := strings.Join(named(host, known, true, false), " "); got != want {
 			t.Errorf("named(%q) = %q; want %q", host, got, want)
 		}
 	}
+	for name, of := range map[string][]bellman.EndpointInfo{"orders": known, "bare": known} {
+		if got := strings.Join(named(name, of, false, true), " "); got != name {
+			t.Errorf("of a queue, named(%q) = %q; want it alone", name, got)
+		}
+	}
 	want := "http://m.example:8080 https://m.example:8080"
-	if got := strings.Join(named("m.example:8080", known, false), " "); got != want {
+	if got := strings.Join(named("m.example:8080", known, false, false), " "); got != want {
 		t.Errorf("where others may know more, named = %q; want %q", got, want)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"reflect"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -30,6 +29,9 @@ type Resends interface {
 	// Cancel ends a job; one that has ended is returned as it is.
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (bellman.ResendJob, error)
 }
+
+// maxResendRate is the highest rate of a bulk resend, in tasks a second.
+const maxResendRate = 10_000
 
 // newestResends is how many bulk resends a list has.
 const newestResends = 50
@@ -105,8 +107,8 @@ func (a *API) startResend(ctx context.Context, in *struct {
 		f.add("filter."+wrong.name, wrong.problem)
 	}
 	rate, good := schedule.ParseRate(in.Body.Rate)
-	if !good {
-		f.add("rate", "want a rate such as 50/s, 30/m or 100/h")
+	if !good || rate != 0 && !(rate >= schedule.MinRate && rate <= maxResendRate) {
+		f.add("rate", "want a rate such as 50/s, 30/m or 100/h, from 1/h to 10000/s")
 	}
 	if refused := f.problem(); refused != nil {
 		return nil, refused
@@ -145,7 +147,7 @@ func (a *API) listResends(ctx context.Context, _ *struct{ Caller }) (*answer[cli
 func resend(j *bellman.ResendJob) client.Resend {
 	return client.Resend{
 		ID: j.ID.String(), Filter: shownFilter(&j.Filter), Mode: string(j.Mode),
-		Rate: strconv.FormatFloat(j.Rate, 'g', 6, 64) + "/s", Who: j.Who, Reason: j.Reason,
+		Rate: schedule.FormatRate(j.Rate), Who: j.Who, Reason: j.Reason,
 		State: string(j.State), Created: client.At(j.Created), Updated: client.At(j.Updated), Finished: optional(j.Finished),
 		Total: j.Total, More: j.More, Examined: j.Examined, Resent: j.Resent, Skipped: j.Skipped, Failed: j.Failed, LastError: j.LastError,
 	}

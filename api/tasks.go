@@ -149,8 +149,8 @@ func moveTo(in *client.RescheduleTask, now time.Time) (time.Time, *client.Proble
 		f.add("due", "give either due or delay")
 	case in.Delay != "":
 		due = now.Add(delay)
-	case due.Year() < 1970 || due.Sub(now) > maxAhead:
-		f.add("due", "want a time from 1970 to ten years ahead")
+	case due.Sub(now) > maxAhead:
+		f.add("due", "is more than ten years ahead: want a time before that")
 	}
 	if refused := f.problem(); refused != nil {
 		return due, refused

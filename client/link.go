@@ -26,6 +26,7 @@ type Link struct {
 	Who        string `json:"who"`
 	Reason     string `json:"reason"`
 	Revoked    *Time  `json:"revoked" format:"date-time" doc:"null: it is not."`
+	Warning    string `json:"warning,omitempty" doc:"Why the link may be a mistake, for whoever makes it: no such merchant or order is known. It is made all the same."`
 }
 
 // Links is a list of links, the newest first.

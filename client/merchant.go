@@ -34,8 +34,8 @@ type MerchantSign struct {
 
 // MerchantLimits limit what a merchant's endpoint gets.
 type MerchantLimits struct {
-	Concurrency int    `json:"concurrency,omitempty" minimum:"0" maximum:"100000" doc:"Attempts in flight at most."`
-	Rate        string `json:"rate,omitempty" maxLength:"32" example:"50/s" doc:"Attempts per s, m or h at most."`
+	Concurrency int    `json:"concurrency,omitempty" minimum:"1" maximum:"100000" doc:"Attempts in flight at most; left out: the queue's."`
+	Rate        string `json:"rate,omitempty" maxLength:"32" example:"50/s" doc:"Attempts per s, m or h at most, from 1/h to 1000000/s; left out: the queue's."`
 }
 
 // A Merchant is a merchant as every call answers it.

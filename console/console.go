@@ -240,6 +240,8 @@ func (c *Console) page(pattern string, need Role, serve func(*request)) {
 			q.fail(http.StatusForbidden, "error.token")
 		case !q.visitor.May(need):
 			q.fail(http.StatusForbidden, "error.role", "role", string(need))
+		case r.Method == http.MethodPost:
+			q.once(serve)
 		default:
 			serve(q)
 		}

@@ -88,12 +88,18 @@ func took(d time.Duration) string {
 	return schedule.FormatDuration(d.Round(time.Second))
 }
 
-// perSecond is a rate; 0: there is none.
+// perSecond is a rate: as it was given, or one that was measured to four digits; 0: there
+// is none.
 func perSecond(rate float64) string {
 	if rate == 0 {
 		return "–"
 	}
-	return strconv.FormatFloat(rate, 'g', 4, 64) + "/s"
+	const short = 12
+	if text := schedule.FormatRate(rate); len(text) <= short {
+		return text
+	}
+	about, _ := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 4, 64), 64) // what was written is a number
+	return strconv.FormatFloat(about, 'f', -1, 64) + "/s"
 }
 
 // grouped writes the whole number 1234567 as 1,234,567.

@@ -68,23 +68,38 @@ func (q *request) pathID() (id bellman.ID, ok bool) {
 	return id, err == nil
 }
 
-// end ends what the path names below a page's path, for a reason, and goes to its page,
-// which says done; or show shows the form again, with what is wrong.
-func (q *request) end(below, done string, show func(status int, form pauseForm), do func(bellman.ID, bellman.By) error) {
+// An ending is how something that has a page is ended by hand.
+type ending struct {
+	below string // the address that its page is below
+	done  string // what its page says then
+
+	show  func(status int, form pauseForm)                    // its form again, with what is wrong
+	ended func(bellman.ID) (bool, error)                      // whether there is nothing to end any more
+	do    func(bellman.ID, bellman.By) (late bool, err error) // late: it ended by itself meanwhile
+}
+
+// end ends what the path names, for a reason, and goes to its page, which says so; or
+// shows the form again. What has ended already needs no reason to be left as it is.
+func (q *request) end(e ending) {
 	id, ok := q.pathID()
 	if !ok {
 		return
 	}
 	form := pauseForm{Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
-	var err error = errReason
-	if reasoned(form.Reason) {
-		err = do(id, q.by(form.Reason))
+	late, err := e.ended(id)
+	if err == nil && !late {
+		if err = errReason; reasoned(form.Reason) {
+			late, err = e.do(id, q.by(form.Reason))
+		}
 	}
 	if err != nil {
 		status := 0
 		status, form.Wrong = q.wrong(err)
-		show(status, form)
+		e.show(status, form)
 		return
 	}
-	q.goDone(below+id.String(), done)
+	if late {
+		e.done = "over"
+	}
+	q.goDone(e.below+id.String(), e.done)
 }

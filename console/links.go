@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,6 +24,9 @@ type Links interface {
 
 	Get(ctx context.Context, id bellman.ID) (bellman.Link, error)
 	Revoke(ctx context.Context, id bellman.ID, by bellman.By) (bellman.Link, error)
+
+	// Known reports whether a task names the merchant, and the order if there is one.
+	Known(ctx context.Context, merchantNo, orderNo string) (bool, error)
 
 	// List returns the newest: of a merchant, or with no number of all.
 	List(ctx context.Context, merchantNo string, limit int) ([]bellman.Link, error)
@@ -81,7 +85,34 @@ type newLinkView struct {
 	*view
 	MerchantNo, OrderNo string
 	Life                string
+	Unknown             string // that nothing is known of what it would show; empty: something is
 	pauseForm
+}
+
+// Sure is what the form says of a link to what is not known, once that was said.
+func (v *newLinkView) Sure() string { return v.MerchantNo + " " + v.OrderNo }
+
+// unknown says that nothing is known of what a link would show; empty: something is, or
+// whoever makes it is sure. A merchant that is registered may be about to be sent its
+// first notice.
+func (q *request) unknown(v *newLinkView) (string, error) {
+	if q.r.PostForm.Get("sure") == v.Sure() {
+		return "", nil
+	}
+	known, err := q.links.Known(q.r.Context(), v.MerchantNo, v.OrderNo)
+	if err == nil && !known && v.OrderNo == "" && q.merchants != nil {
+		_, err = q.merchants.Get(q.r.Context(), v.MerchantNo)
+		if known = err == nil; errors.Is(err, bellman.ErrNotFound) {
+			err = nil
+		}
+	}
+	switch {
+	case err != nil || known:
+		return "", err
+	case v.OrderNo != "":
+		return q.visitor.lang.say("link.no_order"), nil
+	}
+	return q.visitor.lang.say("link.no_merchant"), nil
 }
 
 func (q *request) newLink() {
@@ -100,14 +131,18 @@ func (q *request) makeLink() {
 	v := &newLinkView{MerchantNo: strings.TrimSpace(in.Get("merchant_no")), OrderNo: strings.TrimSpace(in.Get("order_no")), Life: in.Get("life"),
 		pauseForm: pauseForm{Reason: strings.TrimSpace(in.Get("reason"))}}
 	life, err := schedule.ParseDuration(v.Life)
-	switch {
-	case err != nil || !slices.Contains(lives, v.Life):
-		err = errLife
-	case v.MerchantNo == "":
-		err = errMerchant
-	case !reasoned(v.Reason):
-		err = errReason
-	default:
+	wrong := mistakes{nil, nil, unreasoned(v.Reason)}
+	if v.MerchantNo == "" {
+		wrong[0] = errMerchant
+	}
+	if err != nil || !slices.Contains(lives, v.Life) {
+		wrong[1] = errLife
+	}
+	if err = wrong.err(); err == nil {
+		v.Unknown, err = q.unknown(v)
+	}
+	status := http.StatusUnprocessableEntity
+	if err == nil && v.Unknown == "" {
 		var made bellman.Link
 		made, err = q.links.Make(q.r.Context(), bellman.Link{MerchantNo: v.MerchantNo, OrderNo: v.OrderNo, Who: q.visitor.Who, Reason: v.Reason, From: q.visitor.From}, life)
 		if err == nil {
@@ -115,8 +150,9 @@ func (q *request) makeLink() {
 			return
 		}
 	}
-	status := 0
-	status, v.Wrong = q.wrong(err)
+	if err != nil {
+		status, v.Wrong = q.wrong(err)
+	}
 	q.showNewLink(status, v)
 }
 
@@ -162,8 +198,15 @@ func (q *request) publicAddress() string {
 
 // revokeLink ends a link.
 func (q *request) revokeLink() {
-	q.end("/links/", "revoke", q.showLink, func(id bellman.ID, by bellman.By) error {
-		_, err := q.links.Revoke(q.r.Context(), id, by)
-		return err
+	q.end(ending{
+		below: "/links/", done: "revoke", show: q.showLink,
+		ended: func(id bellman.ID) (bool, error) {
+			l, err := q.links.Get(q.r.Context(), id)
+			return stateOf(&l) != "good", err
+		},
+		do: func(id bellman.ID, by bellman.By) (bool, error) {
+			_, err := q.links.Revoke(q.r.Context(), id, by)
+			return false, err
+		},
 	})
 }

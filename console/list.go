@@ -152,10 +152,13 @@ func (w *wish) take(name, value string) bool {
 	return true
 }
 
+// wallLayouts are how a browser's field and the pages write a time.
+var wallLayouts = [...]string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02T15:04:05.000", "2006-01-02", "2006-01-02 15:04", "2006-01-02 15:04:05"}
+
 // wallTime reads what a browser's field for a time gives, or what pages write, as zone's
 // clocks show it, or a time with its zone. nil: no zone is known, and only the latter can be read.
 func wallTime(text string, zone *time.Location) (time.Time, bool) {
-	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02T15:04:05.000", "2006-01-02", "2006-01-02 15:04", "2006-01-02 15:04:05"} {
+	for _, layout := range wallLayouts {
 		if zone == nil {
 			break
 		}
@@ -235,6 +238,7 @@ type listView struct {
 	Queues []string
 
 	Registered bool // the merchant that is asked for is
+	Strange    bool // the queue that is asked for is not configured
 }
 
 // A row is a task in a list.
@@ -298,6 +302,7 @@ func (q *request) taskList() {
 	}
 	if q.queueNames != nil {
 		v.Queues = q.queueNames()
+		v.Strange = w.Queue != "" && !slices.Contains(v.Queues, w.Queue)
 	}
 	if q.merchants != nil && w.MerchantNo != "" {
 		_, err := q.merchants.Get(q.r.Context(), w.MerchantNo)

@@ -147,3 +147,14 @@ func TestExport(t *testing.T) {
 		t.Errorf("a wrong filter: %d", got.StatusCode)
 	}
 }
+
+// A queue that is not configured is told: a list without tasks would say that there are
+// none of it.
+func TestAListOfNoQueue(t *testing.T) {
+	s := open(t)
+	for queue, want := range map[string]bool{"pay": false, "py": true} {
+		if got := strings.Contains(s.get(t, "/tasks?queue="+queue).body, "No queue py is configured."); got != want {
+			t.Errorf("the list of queue %s says that it is not configured: %t; want %t", queue, got, want)
+		}
+	}
+}

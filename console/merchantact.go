@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/schedule"
@@ -17,10 +18,7 @@ func (q *request) merchantAction() {
 		q.fail(http.StatusForbidden, "error.role", "role", string(need))
 		return
 	}
-	to, err := "", error(errReason)
-	if reasoned(form.Reason) {
-		to, err = q.onMerchant(no, action, q.by(form.Reason))
-	}
+	to, err := q.onMerchant(no, action, q.by(form.Reason))
 	if err != nil {
 		status := 0
 		status, form.Wrong = q.wrong(err)
@@ -43,6 +41,20 @@ func needed(action string) Role {
 func (q *request) onMerchant(no, action string, by bellman.By) (to string, err error) {
 	ctx, in := q.r.Context(), q.r.PostForm
 	to = merchantAddress(no)
+	wrong := mistakes{unreasoned(by.Reason)}
+	var overlap time.Duration
+	secret := strings.TrimSpace(in.Get("secret"))
+	if action == "rotate" {
+		if secret == "" {
+			wrong = append(wrong, errSecret)
+		}
+		if overlap, err = schedule.ParseDuration(strings.TrimSpace(in.Get("overlap"))); err != nil {
+			wrong = append(wrong, errOverlap)
+		}
+	}
+	if err := wrong.err(); err != nil {
+		return "", err
+	}
 	switch action {
 	case "pause":
 		return to, q.merchants.Pause(ctx, no, by)
@@ -55,15 +67,7 @@ func (q *request) onMerchant(no, action string, by bellman.By) (to string, err e
 		}
 		return "/tasks/" + t.ID.String(), nil
 	case "rotate":
-		overlap, err := schedule.ParseDuration(strings.TrimSpace(in.Get("overlap")))
-		secret := strings.TrimSpace(in.Get("secret"))
-		switch {
-		case secret == "":
-			return "", errSecret
-		case err != nil || overlap < 0:
-			return "", errOverlap
-		}
-		_, err = q.merchants.Rotate(ctx, no, secret, overlap, by)
+		_, err := q.merchants.Rotate(ctx, no, secret, overlap, by)
 		return to, err
 	case "delete":
 		return "/merchants", q.merchants.Delete(ctx, no, by)

@@ -57,13 +57,13 @@ func (v *merchantForm) fields() []field {
 }
 
 // overtaken makes the form one that shows what somebody else made of the merchant: what
-// was typed stays, and the next time it is sent it is about what is shown.
-func (q *request) overtaken(v *merchantForm) {
+// was typed stays, and the next time it is sent it is about what is shown. Not so where it
+// was deleted.
+func (q *request) overtaken(v *merchantForm) bool {
 	m, err := q.merchants.Get(q.r.Context(), v.In.MerchantNo)
-	if err != nil { // it was deleted, which Wrong says
-		return
+	if err != nil {
+		return false
 	}
-	v.Wrong = q.visitor.lang.say("merchant.overtaken")
 	now := formOf(&m)
 	typed := v.fields()
 	for i, f := range now.fields() {
@@ -72,6 +72,7 @@ func (q *request) overtaken(v *merchantForm) {
 		}
 	}
 	v.In.Version = m.Version
+	return true
 }
 
 func (q *request) editMerchant() {
@@ -116,25 +117,20 @@ func (q *request) putMerchant() {
 		In:     client.PutMerchant{MerchantNo: get("merchant_no"), Name: get("name"), NotifyURL: get("notify_url"), Schedule: get("schedule"), Success: get("success"), Timeout: get("timeout"), Version: get("version")},
 		Scheme: get("scheme"), Serial: get("serial"), Secrets: strings.Join(secretsOf(in.Get("secrets")), "\n"), Concurrency: get("concurrency"), Rate: get("rate"), Reason: get("reason"),
 	}
-	err := v.complete()
-	switch {
-	case err == nil && !reasoned(v.Reason):
-		err = errReason
-	case v.New:
+	if v.New {
 		v.In.Version = noVersion
 	}
-	if err == nil {
+	wrong := append(v.complete(), unreasoned(v.Reason))
+	var err error
+	if wrong.err() == nil {
 		_, _, err = q.merchants.Put(q.r.Context(), v.In, q.by(v.Reason))
+	} else {
+		err = q.tryMerchant(v.In)
 	}
-	if err != nil {
-		conflict := errors.Is(err, bellman.ErrConflict)
-		if conflict && v.New {
-			err = errThere
-		}
+	if err := append(wrong, q.refusals(err, v)...).err(); err != nil {
 		status := 0
-		status, v.Wrong = q.wrong(err)
-		if conflict && !v.New {
-			q.overtaken(v)
+		if status, v.Wrong = q.wrong(err); errors.As(err, new(conflict)) {
+			status = http.StatusConflict
 		}
 		if kept := withoutSecrets(v.Secrets); kept != v.Secrets { // none is ever sent back
 			v.Secrets = kept
@@ -146,30 +142,65 @@ func (q *request) putMerchant() {
 	q.goDone(merchantAddress(v.In.MerchantNo), "put")
 }
 
-// complete reads what the form has as text.
-func (v *merchantForm) complete() error {
-	if v.In.MerchantNo == "" {
-		return errMerchant
+// A conflict is that a merchant is another than somebody thought: the name of the text
+// that says how.
+type conflict formError
+
+func (c conflict) Error() string { return string(c) }
+func (c conflict) Unwrap() error { return formError(c) }
+
+// refusals are what is told of an error of the registry: a merchant that is not as it was when
+// the form was shown, in words of its own, and all that is wrong besides.
+func (q *request) refusals(err error, v *merchantForm) []error {
+	if !errors.Is(err, bellman.ErrConflict) {
+		return []error{err}
 	}
+	var all []error
+	switch {
+	case v.New:
+		all = append(all, conflict(errThere))
+	case q.overtaken(v):
+		all = append(all, conflict("merchant.overtaken"))
+	default:
+		all = append(all, err)
+	}
+	var also interface{ Besides() *bellman.Invalid }
+	if errors.As(err, &also) && also.Besides() != nil {
+		all = append(all, also.Besides())
+	}
+	return all
+}
+
+// tryMerchant says what would be wrong with a merchant that is not put.
+func (q *request) tryMerchant(in client.PutMerchant) error {
+	results, err := q.merchants.Import(q.r.Context(), []client.PutMerchant{in}, true, bellman.By{})
+	if err == nil && len(results) == 1 {
+		err = results[0].Err
+	}
+	return err
+}
+
+// complete reads what the form has as text, and says what of it cannot be read.
+func (v *merchantForm) complete() (wrong mistakes) {
 	switch {
 	case v.Scheme == "" && (v.Secrets != "" || v.Serial != ""):
-		return errScheme // they would be forgotten
+		wrong = append(wrong, errScheme) // they would be forgotten
 	case v.Scheme != "":
 		v.In.Sign = &client.MerchantSign{Scheme: v.Scheme, Serial: v.Serial}
 		v.In.Sign.Secrets = secretsOf(v.Secrets)
 	}
 	if v.Concurrency == "" && v.Rate == "" {
-		return nil
+		return wrong
 	}
 	v.In.PerEndpoint = &client.MerchantLimits{Rate: v.Rate}
 	if v.Concurrency != "" {
 		n, err := strconv.Atoi(v.Concurrency)
-		if err != nil || n < 0 {
-			return errConcurrency
+		if err != nil || n <= 0 {
+			wrong, n = append(wrong, errConcurrency), 0
 		}
 		v.In.PerEndpoint.Concurrency = n
 	}
-	return nil
+	return wrong
 }
 
 // secretsOf are the secrets of a field with one a line, or as many as a PEM block has; a

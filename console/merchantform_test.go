@@ -29,6 +29,10 @@ func (f *fakeMerchants) Put(context.Context, client.PutMerchant, bellman.By) (cl
 	return f.one, false, bellman.ErrConflict
 }
 
+func (f *fakeMerchants) Import(context.Context, []client.PutMerchant, bool, bellman.By) ([]ImportedMerchant, error) {
+	return []ImportedMerchant{{}}, nil
+}
+
 func (f *fakeMerchants) Rotate(context.Context, string, string, time.Duration, bellman.By) (client.Merchant, error) {
 	bad := new(bellman.Invalid)
 	bad.Add("secret", "is too short")

@@ -38,22 +38,25 @@ func (q *request) showQueues(status int, form pauseForm) {
 }
 
 func (q *request) queueAction() {
-	q.pauseOrResume("/queues", q.engine.PauseQueue, q.engine.ResumeQueue, q.showQueues)
+	q.pauseOrResume("/queues", errQueue, q.engine.PauseQueue, q.engine.ResumeQueue, q.showQueues)
 }
 
 func (q *request) endpointAction() {
-	q.pauseOrResume("/endpoints", q.engine.PauseEndpoint, q.engine.ResumeEndpoint, q.showEndpoints)
+	q.pauseOrResume("/endpoints", errEndpoint, q.engine.PauseEndpoint, q.engine.ResumeEndpoint, q.showEndpoints)
 }
 
-// pauseOrResume does what a form asks for, or shows it again with what is wrong.
-func (q *request) pauseOrResume(page string, pause, resume func(context.Context, string, bellman.By) error, again func(int, pauseForm)) {
+// pauseOrResume does what a form asks for, or shows it again with what is wrong; nameless
+// is what a form without a name is told.
+func (q *request) pauseOrResume(page string, nameless formError, pause, resume func(context.Context, string, bellman.By) error, again func(int, pauseForm)) {
 	in := q.r.PostForm
-	form := pauseForm{Name: in.Get("name"), Reason: strings.TrimSpace(in.Get("reason"))}
+	form := pauseForm{Name: strings.TrimSpace(in.Get("name")), Reason: strings.TrimSpace(in.Get("reason"))}
 	do := map[string]func(context.Context, string, bellman.By) error{"pause": pause, "resume": resume}[in.Get("action")]
 	var err error
 	switch {
-	case do == nil || form.Name == "":
+	case do == nil:
 		err = errAction
+	case form.Name == "":
+		err = nameless
 	case !reasoned(form.Reason):
 		err = errReason
 	default:
@@ -76,7 +79,7 @@ type endpointsView struct {
 	Part   string                 // of the names that are shown; empty: all
 	Rows   []bellman.EndpointInfo // those in trouble first
 	More   int                    // that are not shown
-	One    *bellman.EndpointInfo  // that the form is about; nil: none
+	One    *bellman.EndpointInfo  // that the form is about; nil: one without tasks lately, or none
 	Silent []string               // nodes whose endpoints these are not
 }
 
@@ -88,6 +91,7 @@ func (q *request) endpointPage() {
 }
 
 func (q *request) showEndpoints(status int, form pauseForm) {
+	form.Name = bounded(form.Name, 400)
 	v := &endpointsView{view: q.view("page.endpoints"), pauseForm: form, Part: bounded(strings.TrimSpace(q.r.URL.Query().Get("part")), 400)}
 	all, err := q.engine.Figures(q.r.Context(), bellman.FiguresAsk{Endpoints: true})
 	if err != nil {

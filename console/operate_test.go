@@ -1,12 +1,14 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/memory"
 )
 
 func TestPausing(t *testing.T) {
@@ -24,5 +26,74 @@ func TestPausing(t *testing.T) {
 	}
 	if got, want := strings.ReplaceAll(s.fake.called(), "figures; ", ""), `pause queue pay "" "why"; resume endpoint https://m.example:443 "" "why"`; got != want {
 		t.Errorf("the engine was asked %s; want %s", got, want)
+	}
+	// Without a name the form says what it lacks, and the name can be typed.
+	for page, want := range map[string]string{"/queues": "Choose a queue.", "/endpoints": "Give the endpoint, such as https://merchant.example:443."} {
+		got := s.post(t, page, page, "name", " ", "action", "pause", "reason", "why")
+		if got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.body, want) || !strings.Contains(got.body, ` name="name"`) {
+			t.Errorf("%s: pause nothing: %d; want it refused with %q", page, got.StatusCode, want)
+		}
+	}
+	if got := strings.ReplaceAll(s.fake.called(), "figures", ""); strings.Trim(got, "; ") != "" {
+		t.Errorf("without a name the engine was asked %s", got)
+	}
+}
+
+// oneResend is a bulk resend in some state, which may end before it can be stopped.
+type oneResend struct {
+	Resends
+	job   bellman.ResendJob
+	late  bool
+	asked int // how often it was asked to stop
+}
+
+func (o *oneResend) Get(context.Context, bellman.ID) (bellman.ResendJob, error) { return o.job, nil }
+
+func (o *oneResend) Cancel(context.Context, bellman.ID, bellman.By) (bellman.ResendJob, error) {
+	o.asked++
+	if o.job.State = bellman.ResendCancelled; o.late {
+		o.job.State = bellman.ResendDone
+	}
+	return o.job, nil
+}
+
+// Only what was stopped is said to be; what had ended is left as it is, and why it was
+// refused is said whatever became of it.
+func TestStopping(t *testing.T) {
+	for _, tt := range []struct {
+		state  bellman.ResendState
+		late   bool
+		reason string
+		status int
+		asked  int
+		want   string
+	}{
+		{bellman.ResendRunning, false, "why", 303, 1, "The bulk resend was stopped."},
+		{bellman.ResendRunning, true, "why", 303, 1, "It had ended already: nothing was done."},
+		{bellman.ResendRunning, false, "", 422, 0, "Say why, in 500 characters at most"},
+		{bellman.ResendDone, false, "why", 303, 0, "It had ended already: nothing was done."},
+		{bellman.ResendDone, false, "", 303, 0, "It had ended already: nothing was done."},
+		{bellman.ResendCancelled, false, "why", 303, 0, "It had ended already: nothing was done."},
+	} {
+		jobs := &oneResend{job: bellman.ResendJob{ID: bellman.NewID(), State: tt.state, Rate: 1, Created: t0}, late: tt.late}
+		s := openWith(t, &fake{Store: memory.New()}, Options{Resends: jobs})
+		page := "/resends/" + jobs.job.ID.String()
+		got := s.post(t, page, page, "reason", tt.reason)
+		body := got.body
+		if got.StatusCode == http.StatusSeeOther {
+			body = s.get(t, page).body
+		}
+		if got.StatusCode != tt.status || jobs.asked != tt.asked || !strings.Contains(body, tt.want) {
+			t.Errorf("%s, late %t, for the reason %q: %d, asked %d times; want %d, %d, and %q", tt.state, tt.late, tt.reason, got.StatusCode, jobs.asked, tt.status, tt.asked, tt.want)
+		}
+	}
+
+	// A link that shows nothing any more is not revoked.
+	s := openLinks(t)
+	page, _ := s.makeLink(t, "A-1")
+	for i, want := range []string{"The link was revoked.", "It had ended already: nothing was done."} {
+		if got := s.post(t, page, page, "reason", "sent to the wrong one"); got.StatusCode != http.StatusSeeOther || !strings.Contains(s.get(t, page).body, want) {
+			t.Errorf("revoked %d times: %d; want %q", i+1, got.StatusCode, want)
+		}
 	}
 }

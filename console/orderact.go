@@ -109,3 +109,11 @@ func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 
 // reasoned reports whether a reason can be kept.
 func reasoned(reason string) bool { return reason != "" && len([]rune(reason)) <= maxReason }
+
+// unreasoned is errReason for a reason that cannot be kept.
+func unreasoned(reason string) error {
+	if !reasoned(reason) {
+		return errReason
+	}
+	return nil
+}

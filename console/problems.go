@@ -10,8 +10,8 @@ import (
 
 // labels are the texts under which forms show the API's fields.
 var labels = map[string]string{
-	"filter": "field.filter", "filter.kind": "field.kind", "filter.status": "field.status", "filter.created_from": "field.from", "filter.created_to": "field.to",
-	"mode": "resend.mode", "rate": "resend.rate", "due": "act.when", "outcome": "act.outcome", "reason": "act.reason", "queue": "field.queue", "life": "link.life",
+	"filter": "field.filter", "filter.queue": "field.queue", "filter.kind": "field.kind", "filter.status": "field.status", "filter.created_from": "field.from", "filter.created_to": "field.to",
+	"mode": "resend.mode", "rate": "resend.rate", "due": "field.due", "outcome": "act.outcome", "reason": "act.reason", "queue": "field.queue", "endpoint": "col.endpoint", "life": "link.life",
 	"merchant_no": "field.merchant_no", "order_no": "field.order_no", "name": "merchant.name", "notify_url": "merchant.url", "sign": "merchant.sign",
 	"sign.scheme": "merchant.sign", "sign.secrets": "merchant.keys", "sign.serial": "merchant.serial", "secret": "merchant.secret", "overlap": "merchant.overlap",
 	"schedule": "field.schedule", "success": "field.success", "timeout": "field.timeout",

@@ -178,6 +178,7 @@ func TestRefusalsInChinese(t *testing.T) {
 		{"/links/new", "/links", url.Values{"life": {"24h"}, "reason": {"r"}}},
 		{"/links/new", "/links", url.Values{"merchant_no": {strings.Repeat("9", 600)}, "life": {"24h"}, "reason": {"r"}}},
 		{"/resends/new?queue=quick", "/resends", url.Values{"reason": {"r"}, "rate": {"5"}}},
+		{"/resends/new?queue=quick", "/resends", url.Values{"queue": {"none"}, "reason": {"r"}, "rate": {"5"}}},
 		{"/resends/new?queue=quick", "/resends", url.Values{"queue": {"quick"}, "reason": {"r"}, "rate": {"1000000"}}},
 		{"/resends/new?queue=quick", "/resends", url.Values{"queue": {"quick"}, "reason": {"r"}, "rate": {"5"}, "mode": {"twice"}}},
 		{"/resends/new?queue=quick", "/resends", url.Values{"queue": {"quick"}, "reason": {"r"}, "rate": {"5"}, "from": {"2999-01-01"}}},
@@ -190,6 +191,16 @@ func TestRefusalsInChinese(t *testing.T) {
 		{"/orders?merchant_no=M1001&order_no=paid-1", "/orders", url.Values{"merchant_no": {"M1001"}, "order_no": {"paid-1"}, "action": {"complete"}, "outcome": {"WON"}, "reason": {"r"}}},
 		{"/queues", "/queues", url.Values{"name": {"none"}, "action": {"pause"}, "reason": {"r"}}},
 		{"/queues", "/queues", url.Values{"name": {"quick"}, "action": {"pause"}}},
+		{"/queues", "/queues", url.Values{"action": {"pause"}, "reason": {"r"}}},
+		{"/endpoints?name=x", "/endpoints", url.Values{"action": {"pause"}, "reason": {"r"}}},
+		{"/endpoints?name=x", "/endpoints", url.Values{"name": {"banana"}, "action": {"pause"}, "reason": {"r"}}},
+		{"/endpoints?name=x", "/endpoints", url.Values{"name": {"quick"}, "action": {"pause"}, "reason": {"r"}}},
+		{"/endpoints?name=x", "/endpoints", url.Values{"name": {"amqp://main"}, "action": {"pause"}, "reason": {"r"}}},
+		{"/endpoints?name=x", "/endpoints", url.Values{"name": {strings.Repeat("x", 600)}, "action": {"resume"}, "reason": {"r"}}},
+	}
+	for _, number := range []string{"0", "-1", "NaN", "1e9", "0.0000001", "1000000000"} {
+		all = append(all, edit(merchant("concurrency", number)), edit(merchant("rate", number+"/s")),
+			sent{"/resends/new?queue=quick", "/resends", url.Values{"queue": {"quick"}, "reason": {"r"}, "rate": {number}}})
 	}
 	for _, address := range []string{"ftp://a.example/", "a.example", "http://", "http://a b/", "https://u:p@a.example/", "https://a.example/#x", "https://a.example:/", "https://a.example:99999/",
 		"https://[::zz]/", "https://[fe80::1%25eth0]/", "https://" + strings.Repeat("a.", 200) + "example/", "https://a..b/", "https://1.2.3/", "https://a_ä..example/", "https://a!b/",
@@ -247,5 +258,53 @@ func TestImportOfOtherEncodings(t *testing.T) {
 	}
 	if got := send("{\"merchant_no\":\"G1\",\"name\":\"\xd5\xc5\xc8\xfd\"}\n"); !strings.Contains(got, refused+"不是 UTF-8 文本。") {
 		t.Errorf("a file in GBK: %s", got)
+	}
+}
+
+// All that is wrong with a form is told at once, a number that is taken among it.
+func TestAllThatIsWrongAtOnce(t *testing.T) {
+	w := open(t)
+	f := w.forms(t)
+	if _, _, err := w.api.PutMerchant(t.Context(), "M1", client.PutMerchant{Name: "Tea"}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := w.api.Merchant(t.Context(), "M1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := func(more ...string) url.Values {
+		v := url.Values{"merchant_no": {"M1"}, "notify_url": {"ftp://a.example/"}, "schedule": {"often"}, "rate": {"fast"}, "timeout": {"soon"}, "reason": {"r"}}
+		for i := 0; i < len(more); i += 2 {
+			v.Set(more[i], more[i+1])
+		}
+		return v
+	}
+	fields := []string{"通知地址: ", "计划: ", "超时: ", "速率: "}
+	for _, tt := range []struct {
+		page, to string
+		form     url.Values
+		want     []string
+	}{
+		{"/merchants/edit", "/merchants", bad("new", "1"), append(fields, "此商户号已登记")},
+		{"/merchants/edit", "/merchants", bad("new", "1", "reason", "", "concurrency", "0", "secrets", "k"), append(fields, "此商户号已登记", "请填写原因", "并发上限请填写", "请选择签名方式")},
+		{"/merchants/edit", "/merchants", bad("new", "1", "reason", "", "merchant_no", "M2"), append(fields, "请填写原因")},
+		{"/merchants/edit", "/merchants", bad("new", "1", "merchant_no", ""), append(fields, "商户号: 必填")},
+		{"/merchants/edit?no=M1", "/merchants", bad("version", "old"), append(fields, "Tea")},
+		{"/merchants/edit?no=M1", "/merchants", bad("version", m.Version, "reason", ""), append(fields, "请填写原因")},
+		{"/links/new", "/links", url.Values{"life": {"1y"}}, []string{"请填写商户号", "请选择有效期", "请填写原因"}},
+		{"/resends/new?queue=quick", "/resends", url.Values{"queue": {"quick"}, "rate": {"-1"}}, []string{"请输入每秒任务数", "请填写原因"}},
+	} {
+		got := f.send(t, tt.page, tt.to, "", tt.form)
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s %v: it is not told that %s", tt.to, tt.form, want)
+			}
+		}
+	}
+	if m, err := w.api.Merchant(t.Context(), "M1"); err != nil || m.Name != "Tea" {
+		t.Errorf("what was refused changed the merchant: %+v, %v", m, err)
+	}
+	if _, err := w.api.Merchant(t.Context(), "M2"); err == nil {
+		t.Error("what was refused registered a merchant")
 	}
 }

@@ -69,6 +69,9 @@ type request struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	visitor *visitor
+
+	sentAs string // the name of the form that is being done; empty: none that is known again
+	status int    // of the page that answers; 0: none did yet
 }
 
 // A view is what every page has. Pages embed it.
@@ -91,7 +94,7 @@ type view struct {
 
 // dones are what can have been done before a page is shown.
 var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true, "complete": true, "link": true, "revoke": true, "put": true, "rotate": true, "delete": true, "test": true,
-	"pause": true, "resume": true, "resend": true, "stop": true}
+	"pause": true, "resume": true, "resend": true, "stop": true, "over": true}
 
 // view is what a page with the title of this name has.
 func (q *request) view(title string, values ...any) *view {
@@ -120,8 +123,10 @@ func (q *request) render(status int, name string, data any) {
 // renderIn is render in another layout.
 func (q *request) renderIn(layout string, status int, name string, data any) {
 	var page bytes.Buffer
+	q.status = status
 	if err := q.visitor.lang.pages[name].ExecuteTemplate(&page, layout, data); err != nil {
 		q.log.Error("console: a page could not be made", "page", name, "err", err)
+		q.status = http.StatusInternalServerError
 		http.Error(q.w, "something went wrong inside; the log says what", http.StatusInternalServerError)
 		return
 	}
@@ -144,6 +149,12 @@ const (
 
 // goDone is goTo after something was done, which that page says.
 func (q *request) goDone(address, done string) {
+	q.led(address, done)
+	q.sayDone(address, done)
+}
+
+// sayDone is goDone after what was done before.
+func (q *request) sayDone(address, done string) {
 	q.setCookie(q.w, q.r, doneCookie, done+":"+url.QueryEscape(address), doneTime)
 	q.goTo(address)
 }

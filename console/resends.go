@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/schedule"
 )
 
 // Resends runs bulk resends as durable jobs. Errors are those of an [Engine].
@@ -187,7 +188,7 @@ func (q *request) showNewResend(status int, w *wish, mode, rate string, form pau
 	if v.Rate == "" {
 		v.Rate = "50"
 	}
-	if perSecond, ok := parseRate(v.Rate); ok && !count.More {
+	if perSecond, ok := parseRate(v.Rate); ok && !count.More && perSecond >= schedule.MinRate {
 		v.Long = time.Duration(float64(count.Tasks) / perSecond * float64(time.Second)).Round(time.Second)
 	}
 	if count.More && count.Tasks < countedResends && !further {
@@ -201,9 +202,14 @@ func (q *request) showNewResend(status int, w *wish, mode, rate string, form pau
 	q.render(status, "newresend", v)
 }
 
+// parseRate reads a number of tasks a second, or a rate such as 30/m.
 func parseRate(text string) (perSecond float64, ok bool) {
-	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	return n, err == nil && n > 0 && !math.IsInf(n, 0)
+	text = strings.TrimSpace(text)
+	if text != "" && !strings.Contains(text, "/") {
+		text += "/s"
+	}
+	perSecond, ok = schedule.ParseRate(text)
+	return perSecond, ok && perSecond > 0
 }
 
 // startResend begins a bulk resend.
@@ -218,10 +224,10 @@ func (q *request) startResend() {
 	case len(w.Wrong) > 0:
 		q.fail(http.StatusUnprocessableEntity, "error.filter", "fields", q.unread(w))
 		return
+	case !good:
+		err = mistakes{errRate, unreasoned(form.Reason)}.err()
 	case !reasoned(form.Reason):
 		err = errReason
-	case !good:
-		err = errRate
 	default:
 		begun, err = q.resends.Start(q.r.Context(), bellman.ResendJob{
 			Filter: w.Pick, Mode: bellman.ResendMode(in.Get("mode")), Rate: rate, Who: q.visitor.Who, Reason: form.Reason, From: q.visitor.From,
@@ -238,9 +244,16 @@ func (q *request) startResend() {
 
 // stopResend ends a bulk resend.
 func (q *request) stopResend() {
-	q.end("/resends/", "stop", q.showResend, func(id bellman.ID, by bellman.By) error {
-		_, err := q.resends.Cancel(q.r.Context(), id, by)
-		return err
+	q.end(ending{
+		below: "/resends/", done: "stop", show: q.showResend,
+		ended: func(id bellman.ID) (bool, error) {
+			j, err := q.resends.Get(q.r.Context(), id)
+			return j.State != bellman.ResendRunning, err
+		},
+		do: func(id bellman.ID, by bellman.By) (bool, error) {
+			j, err := q.resends.Cancel(q.r.Context(), id, by)
+			return j.State == bellman.ResendDone, err
+		},
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 const (
 	sessionPurpose = "bellman console: sessions"
 	formPurpose    = "bellman console: forms"
+	sentPurpose    = "bellman console: forms that were sent"
 )
 
 // own is a secret of this process: nobody shares it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -217,6 +218,24 @@ func TestMakingLinks(t *testing.T) {
 		got := s.post(t, "/links/new", "/links", "merchant_no", tt.merchant, "life", tt.life, "reason", tt.reason)
 		if got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.body, tt.want) {
 			t.Errorf("%+v: %d; want %q", tt, got.StatusCode, tt.want)
+		}
+	}
+	// Of what nobody knows, a link is made once whoever makes it is sure.
+	for _, tt := range []struct{ merchant, order, want string }{
+		{"M10O1", "", "No notices and no registration of this merchant"},
+		{"M1001", "A-l", "No notices of this order are known"},
+	} {
+		values := []string{"merchant_no", tt.merchant, "order_no", tt.order, "life", "6h", "reason", "asks"}
+		got := s.post(t, "/links/new", "/links", values...)
+		sure := regexp.MustCompile(`name="sure" value="([^"]*)"`).FindStringSubmatch(got.body)
+		if got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.body, tt.want) || sure == nil {
+			t.Fatalf("%s %s: %d; want it asked for, with %q", tt.merchant, tt.order, got.StatusCode, tt.want)
+		}
+		if got := s.post(t, "/links/new", "/links", append(values, "sure", sure[1], "order_no", "another")...); got.StatusCode != http.StatusUnprocessableEntity {
+			t.Errorf("sure of another one: %d; want it asked for again", got.StatusCode)
+		}
+		if got := s.post(t, "/links/new", "/links", append(values, "sure", sure[1])...); got.StatusCode != http.StatusSeeOther {
+			t.Errorf("%s %s, for sure: %d; want it made", tt.merchant, tt.order, got.StatusCode)
 		}
 	}
 	page, _ := s.makeLink(t, "A-1")

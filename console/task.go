@@ -11,7 +11,6 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/schedule"
 )
 
 // newestAttempts is how many attempts of a task are shown.
@@ -308,6 +307,8 @@ const (
 	errReason      formError = "error.reason"
 	errWhen        formError = "error.when"
 	errAction      formError = "error.action"
+	errQueue       formError = "error.queue"
+	errEndpoint    formError = "error.endpoint"
 	errRate        formError = "error.rate"
 	errOutcome     formError = "error.outcome"
 	errLife        formError = "error.life"
@@ -321,11 +322,33 @@ const (
 	errScheme      formError = "problem.merchant.missing_scheme"
 
 	maxReason = 500 // characters
-	maxAhead  = 10 * 365 * 24 * time.Hour
 )
+
+// mistakes are what is wrong with a form, all of it.
+type mistakes []error
+
+func (m mistakes) Error() string   { return errors.Join(m...).Error() }
+func (m mistakes) Unwrap() []error { return m }
+
+// err is what is wrong, without what is not; nil: nothing is.
+func (m mistakes) err() error {
+	if m = slices.DeleteFunc(m, func(err error) bool { return err == nil }); len(m) > 0 {
+		return m
+	}
+	return nil
+}
 
 // wrong says why a form was refused.
 func (q *request) wrong(err error) (status int, text string) {
+	if all, is := err.(mistakes); is {
+		texts := make([]string, len(all))
+		for i, one := range all {
+			if status, texts[i] = q.wrong(one); i > 0 {
+				texts[i] = " " + texts[i]
+			}
+		}
+		return status, strings.Join(texts, "")
+	}
 	if mistake := formError(""); errors.As(err, &mistake) {
 		return http.StatusUnprocessableEntity, q.visitor.lang.say(string(mistake))
 	}
@@ -339,21 +362,21 @@ func (q *request) wrong(err error) (status int, text string) {
 // actOn does something with a task; how is when it is to be attempted next, as the clocks
 // of zone show it, or what it ended as.
 func (q *request) actOn(t *bellman.Task, action, reason, how, zone string) error {
-	if !reasoned(reason) {
-		return errReason
-	}
 	ctx, by := q.r.Context(), q.by(reason)
+	var due time.Time
 	var err error
+	if action == "reschedule" {
+		due, err = moment(how, zone, time.Now())
+	}
+	if err := (mistakes{unreasoned(reason), err}).err(); err != nil {
+		return err
+	}
 	switch action {
 	case "once", "restart":
 		_, err = q.engine.Resend(ctx, t.ID, bellman.ResendMode(action), by)
 	case "cancel":
 		_, err = q.engine.Cancel(ctx, t.ID, by)
 	case "reschedule":
-		due, ok := moment(how, zone, time.Now())
-		if !ok {
-			return errWhen
-		}
 		_, err = q.engine.Reschedule(ctx, t.ID, due, by)
 	case "complete":
 		err = q.complete(t.ID, how, by)
@@ -361,22 +384,4 @@ func (q *request) actOn(t *bellman.Task, action, reason, how, zone string) error
 		return errAction
 	}
 	return err
-}
-
-// moment reads a duration from now, or a time: RFC 3339, or as a page shows it, which is
-// in the viewer's zone with the script, and UTC without.
-func moment(text, zone string, now time.Time) (time.Time, bool) {
-	if d, err := schedule.ParseDuration(text); err == nil {
-		return now.Add(d), true
-	}
-	text, utc := strings.CutSuffix(text, " UTC")
-	if utc {
-		zone = ""
-	}
-	clocks, err := time.LoadLocation(zone)
-	if err != nil {
-		clocks = nil
-	}
-	at, ok := wallTime(text, clocks)
-	return at, ok && at.Sub(now) <= maxAhead
 }

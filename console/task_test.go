@@ -68,3 +68,31 @@ func TestPausesAreToldOnTheTask(t *testing.T) {
 		}
 	}
 }
+
+// A time that is none, and one whose zone is not known, are told apart, with the field.
+func TestWhatIsWrongWithATime(t *testing.T) {
+	s := open(t)
+	page := "/tasks/" + s.task(t).ID.String()
+	for _, tt := range []struct{ when, zone, want string }{
+		{"soon", "", "Want a duration such as 10m"},
+		{"", "", "Want a duration such as 10m"},
+		{"-5m", "", `&#34;-5m&#34;: want a duration that is not negative.`},
+		{"5000d", "", "want at most 10 years (3650d)"},
+		{"5 minutes", "", "with units ms, s, m, h, d"},
+		{"90", "", "with units ms, s, m, h, d"},
+		{"2026-02-30 10:00", "Asia/Shanghai", "There is no such time as &#34;2026-02-30 10:00&#34;"},
+		{"2026-13-01T10:00:00Z", "", "There is no such time as"},
+		{"2026-11-20 16:00", "Asia/Shangai", "The time zone &#34;Asia/Shangai&#34; is not known"},
+	} {
+		got := s.post(t, page, page, "action", "reschedule", "reason", "r", "when", tt.when, "zone", tt.zone)
+		if got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.body, tt.want) || s.fake.called() != "" {
+			t.Errorf("%q in %q: %d; want it refused with %q", tt.when, tt.zone, got.StatusCode, tt.want)
+		}
+	}
+	// How far away it may lie is for the engine to say, in its own words.
+	for _, when := range []string{"1960-01-01", "9999-01-01 00:00", "2020-01-01T00:00:00Z"} {
+		if s.post(t, page, page, "action", "reschedule", "reason", "r", "when", when); !strings.Contains(s.fake.called(), when[:10]) {
+			t.Errorf("%s was not left to the engine", when)
+		}
+	}
+}

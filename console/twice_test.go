@@ -28,6 +28,9 @@ func TestADoubleClickIsOne(t *testing.T) {
 	if !slices.Equal(got, []bool{true, false, true, false}) {
 		t.Errorf("two clicks, and two after coming back, are sent as %v; want the first of each", got)
 	}
+	if again := eval[string](b, `document.querySelector("form.act").elements.again.value`); again != "1" {
+		t.Errorf("after coming back the form says %q; want it another one than was sent", again)
+	}
 
 	// A form that was refused can be sent again.
 	b.open("/tasks/" + id)

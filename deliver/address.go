@@ -159,6 +159,17 @@ func ascii(query string) string {
 	return b.String()
 }
 
+// Endpoint returns the endpoint whose name is scheme://host or scheme://host:port, as
+// tasks to an address there have it: http or https, in lower case, the port always there.
+// Not ok: it is no such name.
+func Endpoint(name string) (endpoint string, ok bool) {
+	a, err := parseAddress(name)
+	if err != nil || a.url.Path != "" || a.url.RawQuery != "" || a.url.ForceQuery {
+		return "", false
+	}
+	return a.endpoint, true
+}
+
 // endpoint is scheme://host:port, the port always there.
 func endpoint(u *url.URL, host string) string {
 	port := u.Port()

@@ -83,6 +83,10 @@ func (e *Engine) Endpoints() []bellman.EndpointInfo {
 		if d.Attempts == 0 {
 			success = -1
 		}
+		target := "endpoint/" + d.Name
+		if d.Queue != "" { // which is paused as a queue
+			target = "queue/" + d.Queue
+		}
 		infos = append(infos, bellman.EndpointInfo{
 			Endpoint:    d.Name,
 			InFlight:    d.InFlight,
@@ -93,11 +97,14 @@ func (e *Engine) Endpoints() []bellman.EndpointInfo {
 			SuccessRate: success,
 			Attempts:    d.Attempts,
 			Breaker:     d.Breaker.String(),
-			Pause:       e.pauses.get("endpoint/" + d.Name),
+			Pause:       e.pauses.get(target),
 		})
 	}
 	for target, p := range e.pauses.all() {
 		name, ok := strings.CutPrefix(target, "endpoint/")
+		if _, queue := e.queue(name); queue { // which nothing paused under this name
+			continue
+		}
 		if ok && !seen[name] {
 			infos = append(infos, bellman.EndpointInfo{Endpoint: name, SuccessRate: -1, Breaker: "closed", Pause: p})
 		}

@@ -67,16 +67,26 @@ func request(st *bellman.Status, trigger bellman.Trigger, now time.Time) {
 	st.Due, st.Look, st.Trigger = now, now, trigger
 }
 
-// Reschedule moves a pending task's next attempt. ErrConflict if the task has
-// ended.
+// maxLate is how far in the past a time may lie that somebody gave for the next attempt:
+// it was typed before it was sent.
+const maxLate = time.Minute
+
+// Reschedule moves a pending task's next attempt; a time that has just passed is now.
+// ErrConflict if the task has ended, an *[bellman.Invalid] for a time that lies in the
+// past, or more than ten years ahead.
 func (e *Engine) Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error) {
 	return e.change(ctx, id, "reschedule", by, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
 		if t.State.Ended() {
 			return ended(t.State)
 		}
-		if due.Sub(now) > maxAhead {
-			bad := new(bellman.Invalid)
-			bad.Note("due", coded.Errorf("task.ahead", "is more than ten years ahead"))
+		bad := new(bellman.Invalid)
+		switch {
+		case now.Sub(due) > maxLate && e.clock.wall().Sub(due) > maxLate: // by the clock that whoever gave it went by
+			bad.Note("due", coded.Errorf("task.past", "%s lies in the past: want a time that is still to come", due.UTC().Format(time.RFC3339)))
+		case due.Sub(now) > maxAhead:
+			bad.Note("due", coded.Errorf("task.ahead", "%s is more than ten years ahead: want a time before that", due.UTC().Format(time.RFC3339)))
+		}
+		if len(bad.Fields) > 0 {
 			return bad
 		}
 		c.To.Due = later(roundUp(due), now)

@@ -1,8 +1,12 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,10 +210,29 @@ func TestReschedule(t *testing.T) {
 		if _, err := e.Reschedule(t.Context(), later, start.Add(2*time.Hour), by); err != nil {
 			t.Fatal(err)
 		}
+		wrong := add(t, e, &bellman.Task{Queue: "q", Delay: 24 * time.Hour})
+		for due, want := range map[time.Time]string{
+			start.Add(-61 * time.Second):                "1999-12-31T23:58:59Z lies in the past: want a time that is still to come",
+			start.Add(3651 * 24 * time.Hour):            "is more than ten years ahead",
+			time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC): "9999-01-01T00:00:00Z is more",
+			time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC):    "0001-01-01T00:00:00Z lies in the past: want a time that is still to come",
+		} {
+			var invalid *bellman.Invalid
+			if _, err := e.Reschedule(t.Context(), wrong, due, by); !errors.As(err, &invalid) || invalid.Fields[0].Field != "due" || !strings.Contains(invalid.Fields[0].Problem, want) {
+				t.Errorf("Reschedule to %v: %v; want due refused with %q", due, err, want)
+			}
+		}
 		time.Sleep(3 * time.Hour)
 		got := r.times()
 		if len(got) != 2 || got[0].Sub(start) != 10*time.Second || got[1].Sub(start) != 2*time.Hour {
-			t.Errorf("attempts at %v, %v; want 10s, 2h", at(got, 0, start), at(got, 1, start))
+			t.Errorf("attempts at %v, %v; want 10s, 2h, and none of the one that was not moved", at(got, 0, start), at(got, 1, start))
+		}
+		if _, err := e.Reschedule(t.Context(), wrong, time.Now().Add(-time.Minute), by); err != nil { // it was typed just now
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := r.times(); len(got) != 3 || !got[2].Equal(time.Now()) {
+			t.Errorf("a time that has just passed: %d attempts; want one more now", len(got))
 		}
 	})
 }
@@ -248,6 +271,37 @@ func TestPause(t *testing.T) {
 		}
 		if last := slices.MaxFunc(got, time.Time.Compare); last.Sub(resumed) > 5*time.Second {
 			t.Errorf("the last attempt came %v after the resume; want it at once", last.Sub(resumed))
+		}
+	})
+}
+
+// After the wall clock was set back by an hour the engine's own is ahead of it for long:
+// a time that somebody reads from the former is not the past.
+func TestRescheduleByTheWallClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var off atomic.Int64
+		wall := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+		e, err := engine.New(engine.Options{
+			Store: memory.New(), Queues: []engine.Queue{{Name: "q", Handler: &receiver{answer: accept}}}, Node: "n", Logger: slog.New(slog.DiscardHandler), Wall: wall,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(ctx) }()
+		id, other := add(t, e, &bellman.Task{Queue: "q", Delay: 24 * time.Hour}), add(t, e, &bellman.Task{Queue: "q", Delay: 24 * time.Hour})
+		off.Store(int64(-time.Hour))
+		if _, err := e.Reschedule(t.Context(), id, wall().Add(10*time.Minute), by); err != nil {
+			t.Errorf("Reschedule to ten minutes from now, by the wall clock: %v", err)
+		}
+		var invalid *bellman.Invalid
+		if _, err := e.Reschedule(t.Context(), other, wall().Add(-10*time.Minute), by); !errors.As(err, &invalid) {
+			t.Errorf("Reschedule to what is the past by both clocks: %v; want it refused", err)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
 	})
 }

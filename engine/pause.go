@@ -33,7 +33,8 @@ func (e *Engine) ResumeQueue(ctx context.Context, queue string, by bellman.By) e
 }
 
 // PauseEndpoint stops attempts to an endpoint (scheme://host:port) until
-// ResumeEndpoint, over restarts too. The endpoint need not have tasks.
+// ResumeEndpoint, over restarts too. The endpoint need not have tasks. A queue that is
+// one endpoint is paused by PauseQueue.
 func (e *Engine) PauseEndpoint(ctx context.Context, endpoint string, by bellman.By) error {
 	return e.pause(ctx, "endpoint/"+endpoint, by)
 }

@@ -93,6 +93,28 @@ func (l *Links) List(ctx context.Context, merchantNo string, limit int) ([]bellm
 	return newest, nil
 }
 
+// Known reports whether a task names a merchant, or one of its orders, so that a link to
+// them may show something. Where that is not found out with a few reads, it may. The
+// error is a *bellman.Invalid where there is no such number.
+func (l *Links) Known(ctx context.Context, merchantNo, orderNo string) (bool, error) {
+	var wrong bellman.Invalid
+	if checkShown(&wrong, merchantNo, orderNo); len(wrong.Fields) > 0 {
+		return false, &wrong
+	}
+	var before bellman.ID
+	for range 10 {
+		tasks, next, err := l.store.List(ctx, bellman.Filter{MerchantNo: merchantNo, OrderNo: orderNo}, before, 1)
+		if err != nil {
+			return false, fmt.Errorf("look for tasks of merchant %q: %w", merchantNo, err)
+		}
+		if len(tasks) > 0 || next.IsZero() {
+			return len(tasks) > 0, nil
+		}
+		before = next
+	}
+	return true, nil
+}
+
 // each hands out all links, the oldest first, for as long as more are wanted.
 func (l *Links) each(ctx context.Context, one func(bellman.Link) bool) error {
 	for after := ""; ; {

@@ -28,6 +28,7 @@ type Store interface {
 	Commit(ctx context.Context, b *bellman.Batch) error
 	Doc(ctx context.Context, kind, name string) (bellman.Doc, error)
 	Docs(ctx context.Context, kind, after string, limit int) ([]bellman.Doc, error)
+	List(ctx context.Context, f bellman.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error)
 }
 
 // A Secret is one that all nodes share.
@@ -116,18 +117,23 @@ var (
 	errLife = coded.Errorf("link.life", "want 1h to %dd", MaxLife/(24*time.Hour))
 )
 
+// checkShown notes what is wrong with what a link is to show.
+func checkShown(wrong *bellman.Invalid, merchantNo, orderNo string) {
+	switch {
+	case merchantNo == "":
+		wrong.Note("merchant_no", coded.Errorf("link.merchant", "is required: want the merchant whose notices it shows"))
+	case len(merchantNo) > 512:
+		wrong.Note("merchant_no", errLong)
+	}
+	if len(orderNo) > 512 {
+		wrong.Note("order_no", errLong)
+	}
+}
+
 // check says what is wrong with what a link is to show, and for how long.
 func check(in *bellman.Link, life time.Duration) error {
 	var wrong bellman.Invalid
-	switch {
-	case in.MerchantNo == "":
-		wrong.Note("merchant_no", coded.Errorf("link.merchant", "is required: want the merchant whose notices it shows"))
-	case len(in.MerchantNo) > 512:
-		wrong.Note("merchant_no", errLong)
-	}
-	if len(in.OrderNo) > 512 {
-		wrong.Note("order_no", errLong)
-	}
+	checkShown(&wrong, in.MerchantNo, in.OrderNo)
 	if life < MinLife || life > MaxLife {
 		wrong.Note("life", errLife)
 	}

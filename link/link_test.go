@@ -166,6 +166,28 @@ func TestList(t *testing.T) {
 	})
 }
 
+// Known says whether a task names the merchant, and the order.
+func TestKnown(t *testing.T) {
+	store := memory.New()
+	l := link.New(store, &secret{value: "s"})
+	b := &bellman.Batch{Adds: []bellman.Add{{Task: &bellman.Task{ID: bellman.NewID(), Queue: "q", MerchantNo: "M1", OrderNo: "A1"}}}}
+	if err := store.Commit(t.Context(), b); err != nil || b.Adds[0].Err != nil {
+		t.Fatal(err, b.Adds[0].Err)
+	}
+	for _, tt := range []struct {
+		merchant, order string
+		want            bool
+	}{{"M1", "", true}, {"M1", "A1", true}, {"M1", "A2", false}, {"M2", "", false}, {"M2", "A1", false}} {
+		if got, err := l.Known(t.Context(), tt.merchant, tt.order); err != nil || got != tt.want {
+			t.Errorf("Known(%q, %q) = %t, %v; want %t", tt.merchant, tt.order, got, err, tt.want)
+		}
+	}
+	var invalid *bellman.Invalid
+	if _, err := l.Known(t.Context(), strings.Repeat("x", 513), strings.Repeat("x", 513)); !errors.As(err, &invalid) || len(invalid.Fields) != 2 {
+		t.Errorf("Known of what is too long: %v; want both numbers named", err)
+	}
+}
+
 func TestMakeIsChecked(t *testing.T) {
 	l := link.New(memory.New(), &secret{value: "s"})
 	for field, in := range map[string]struct {

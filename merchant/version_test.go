@@ -53,6 +53,19 @@ func TestVersions(t *testing.T) {
 	if _, err := change("", "whatever there is"); err != nil {
 		t.Errorf("without a version: %v", err)
 	}
+	// What is wrong besides is told with it, by a put and by an import.
+	bad := merchant.Wanted{No: "M1", Version: merchant.None, Schedule: "often", Rate: -1, Scheme: "none"}
+	_, _, err = r.Put(t.Context(), bad, bellman.By{})
+	results, failed := r.Import(t.Context(), []merchant.Wanted{bad}, true, bellman.By{})
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	for what, err := range map[string]error{"Put": err, "Import": results[0].Err} {
+		changed := new(merchant.ChangedError)
+		if !errors.As(err, &changed) || changed.Besides() == nil || len(changed.Also) != 3 {
+			t.Errorf("%s of what is there, with three wrong fields: %v, besides %+v", what, err, changed.Also)
+		}
+	}
 	if err := r.Delete(t.Context(), "M1", bellman.By{}); err != nil {
 		t.Fatal(err)
 	}

@@ -68,9 +68,9 @@ type Wanted struct {
 // None is the Version of a merchant that there is not.
 const None = "none"
 
-// stands is a *ChangedError unless a merchant is still of the version that is wanted;
-// nil: there is none.
-func (w *Wanted) stands(was *Merchant) error {
+// stands says that a merchant is not of the version that is wanted any more; was is nil
+// where there is none.
+func (w *Wanted) stands(was *Merchant) *ChangedError {
 	switch {
 	case w.Version == "", w.Version == None && was == nil, was != nil && w.Version == was.Version():
 		return nil
@@ -109,8 +109,8 @@ func (w *Wanted) check(url func(string) error) *bellman.Invalid {
 	if w.Concurrency < 0 || w.Concurrency > maxConcurrency {
 		bad.Note("per_endpoint.concurrency", coded.Errorf("merchant.concurrency", "want 1 to %d, or nothing for the queue's", maxConcurrency))
 	}
-	if !(w.Rate >= 0 && w.Rate <= maxRate) {
-		bad.Note("per_endpoint.rate", coded.Errorf("merchant.rate", "want a rate such as 50/s, at most 1000000/s, or nothing for the queue's"))
+	if w.Rate != 0 && !(w.Rate >= schedule.MinRate && w.Rate <= maxRate) {
+		bad.Note("per_endpoint.rate", coded.Errorf("merchant.rate", "want a rate from 1/h to 1000000/s, or nothing for the queue's"))
 	}
 	return bad
 }

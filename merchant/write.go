@@ -46,6 +46,17 @@ type ChangedError struct {
 	No      string
 	Version string    // as it is now; empty: there is none
 	At      time.Time // when it was changed last; zero: there is none
+
+	// Also are the fields of what was wanted that are wrong besides.
+	Also []bellman.FieldError
+}
+
+// Besides says what was wrong besides; nil: nothing was.
+func (e *ChangedError) Besides() *bellman.Invalid {
+	if len(e.Also) == 0 {
+		return nil
+	}
+	return &bellman.Invalid{Fields: e.Also}
 }
 
 func (e *ChangedError) Error() string {
@@ -107,15 +118,16 @@ func (r *Registry) made(ctx context.Context, w *Wanted, now time.Time) (m Mercha
 	default:
 		was = &before
 	}
-	if err := w.stands(was); err != nil {
-		return m, was, false, err
-	}
 	m = Merchant{
 		No: w.No, Name: w.Name, NotifyURL: w.NotifyURL, Schedule: w.Schedule, Success: w.Success,
 		Timeout: w.Timeout, Concurrency: w.Concurrency, Rate: w.Rate, Created: before.Created, Updated: before.Updated,
 		kept: before.kept,
 	}
 	m.Sign = w.signed(bad, &before.Sign, r.masters, now)
+	if overtaken := w.stands(was); overtaken != nil {
+		overtaken.Also = bad.Fields
+		return m, was, false, overtaken
+	}
 	if err := bad.Err(); err != nil {
 		return m, was, false, err
 	}

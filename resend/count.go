@@ -34,7 +34,7 @@ func (j *Jobs) Count(ctx context.Context, f bellman.Pick, limit int, within time
 	if limit <= 0 || limit > maxCount {
 		limit = maxCount
 	}
-	f, wrong := bound(f, time.Now().UTC())
+	f, wrong := j.bound(f, time.Now().UTC())
 	if err := wrong.Err(); err != nil {
 		return bellman.ResendCount{}, err
 	}

@@ -23,6 +23,8 @@ type Jobs struct {
 	leads func() bool                // nil: always
 	kind  func(*bellman.Task) string // nil: notify
 
+	queues func() []string // the configured ones; nil: not known
+
 	wake chan struct{} // holds one: look at unfinished again
 
 	mu         sync.Mutex
@@ -50,7 +52,7 @@ func New(o Options) (*Jobs, error) {
 		o.Logger = slog.Default()
 	}
 	return &Jobs{
-		store: o.Store, tasks: o.Tasks, log: o.Logger, leads: o.Leads, kind: o.Kind,
+		store: o.Store, tasks: o.Tasks, log: o.Logger, leads: o.Leads, kind: o.Kind, queues: o.Queues,
 		wake:       make(chan struct{}, 1),
 		unfinished: map[bellman.ID]*work{},
 	}, nil
@@ -62,7 +64,7 @@ func New(o Options) (*Jobs, error) {
 // a field is wrong or the filter empty, bellman.ErrOverloaded when too many jobs
 // are running.
 func (j *Jobs) Start(ctx context.Context, in bellman.ResendJob) (bellman.ResendJob, error) {
-	job, err := prepare(in, time.Now())
+	job, err := j.prepare(in, time.Now())
 	if err != nil {
 		return bellman.ResendJob{}, err
 	}

@@ -25,6 +25,9 @@ package resend
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -35,7 +38,9 @@ const (
 	// DefaultRate is the rate of a job that names none, in tasks a second.
 	DefaultRate = 50
 
-	// MaxRate is the highest rate of a job, in tasks a second.
+	// MinRate and MaxRate are the lowest rate of a job, one an hour, and the highest, in
+	// tasks a second.
+	MinRate = 1.0 / 3600
 	MaxRate = 10_000
 
 	// MaxRunning is how many jobs may be unfinished at a time.
@@ -82,15 +87,19 @@ type Options struct {
 	// a job are resent twice.
 	Leads func() bool
 
+	// Queues names the configured queues: a job of another one is refused. nil: they are
+	// not known.
+	Queues func() []string
+
 	// Kind says what a task is, notify or order. nil: all are notify.
 	Kind func(*bellman.Task) string
 }
 
 // prepare checks what the caller gave of a job, fills in what was left out, and
 // returns the job as it begins at now.
-func prepare(in bellman.ResendJob, now time.Time) (bellman.ResendJob, error) {
+func (j *Jobs) prepare(in bellman.ResendJob, now time.Time) (bellman.ResendJob, error) {
 	now = now.UTC().Truncate(time.Millisecond)
-	filter, wrong := bound(in.Filter, now)
+	filter, wrong := j.bound(in.Filter, now)
 	job := bellman.ResendJob{
 		ID: bellman.NewID(), Filter: filter, Mode: in.Mode, Rate: in.Rate, Who: in.Who, Reason: in.Reason, From: in.From,
 		State: bellman.ResendRunning, Created: now, Updated: now,
@@ -104,18 +113,23 @@ func prepare(in bellman.ResendJob, now time.Time) (bellman.ResendJob, error) {
 	if job.Rate == 0 {
 		job.Rate = DefaultRate
 	}
-	if !(job.Rate > 0 && job.Rate <= MaxRate) { // also when it is no number
-		wrong.Note("rate", coded.Errorf("resend.rate", "%g a second: want above 0 and at most %d", in.Rate, MaxRate))
+	if !(job.Rate >= MinRate && job.Rate <= MaxRate) { // also when it is no number
+		wrong.Note("rate", coded.Errorf("resend.rate", "%s a second is out of range: want 1/h to %d/s", strconv.FormatFloat(in.Rate, 'f', -1, 64), MaxRate))
 	}
 	return job, wrong.Err()
 }
 
 // bound returns f with an end, so that tasks which are added meanwhile are not
 // looked at, and says what is wrong with it.
-func bound(f bellman.Pick, now time.Time) (bellman.Pick, bellman.Invalid) {
+func (j *Jobs) bound(f bellman.Pick, now time.Time) (bellman.Pick, bellman.Invalid) {
 	var wrong bellman.Invalid
 	if f.Empty() {
 		wrong.Note("filter", coded.Errorf("resend.filter", "is empty: want at least one of queue, kind, key, state, merchant_no, order_no, event, url_host, result, status, created_from, created_to"))
+	}
+	if f.Queue != "" && j.queues != nil {
+		if names := j.queues(); !slices.Contains(names, f.Queue) {
+			wrong.Note("filter.queue", coded.Errorf("resend.no_queue", "no queue %.60q is configured: want one of %s", f.Queue, strings.Join(names[:min(len(names), 10)], ", ")))
+		}
 	}
 	if f.Kind != "" && f.Kind != "notify" && f.Kind != "order" {
 		wrong.Note("filter.kind", coded.Errorf("resend.kind", "%.40q is no kind: want notify or order", f.Kind))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"reflect"
 	"strings"
 	"sync"
@@ -241,6 +242,27 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// A job of a queue that is not configured would touch nothing: it is refused, and is when
+// it is counted beforehand.
+func TestNoSuchQueue(t *testing.T) {
+	store := memory.New()
+	j, err := resend.New(resend.Options{Store: store, Tasks: &engine{Store: store}, Queues: func() []string { return []string{"orders", "pay"} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, queue := range []string{"pay", "py", ""} {
+		f := bellman.Pick{Filter: bellman.Filter{Queue: queue, MerchantNo: "M1"}}
+		_, counted := j.Count(t.Context(), f, 0, 0)
+		_, started := j.Start(t.Context(), bellman.ResendJob{Filter: f})
+		for what, err := range map[string]error{"Count": counted, "Start": started} {
+			var invalid *bellman.Invalid
+			if wrong := errors.As(err, &invalid); wrong != (queue == "py") || wrong && (invalid.Fields[0].Field != "filter.queue" || invalid.Fields[0].Problem != `no queue "py" is configured: want one of orders, pay`) {
+				t.Errorf("%s of queue %q: %v", what, queue, err)
+			}
+		}
+	}
+}
+
 func TestStartRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := jobs(t, memory.New(), &engine{})
@@ -253,6 +275,8 @@ func TestStartRefuses(t *testing.T) {
 			{bellman.ResendJob{Filter: pay, Mode: "twice"}, "mode"},
 			{bellman.ResendJob{Filter: pay, Rate: -1}, "rate"},
 			{bellman.ResendJob{Filter: pay, Rate: 10_001}, "rate"},
+			{bellman.ResendJob{Filter: pay, Rate: 0.9 / 3600}, "rate"},
+			{bellman.ResendJob{Filter: pay, Rate: math.NaN()}, "rate"},
 			{bellman.ResendJob{Filter: bellman.Pick{Filter: bellman.Filter{CreatedFrom: now.Add(time.Hour)}}}, "filter.created_from"},
 			{bellman.ResendJob{Filter: bellman.Pick{Filter: bellman.Filter{CreatedFrom: now.Add(-time.Hour), CreatedTo: now.Add(-2 * time.Hour)}}}, "filter.created_from"},
 		}

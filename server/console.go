@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -18,13 +16,13 @@ import (
 // console builds the pages for people.
 func (s *Server) console(c *config.Config) (*console.Console, error) {
 	return console.New(console.Options{
-		Engine:    s.engine,
+		Engine:    byHand{s.engine, s},
 		Reader:    s.store,
 		Records:   s.store,
 		Secret:    s.secret,
 		Proxies:   c.TrustedProxies,
 		Kinds:     func(queue string) string { return (*s.kinds.Load())[queue] },
-		Queues:    func() []string { return slices.Sorted(maps.Keys(*s.kinds.Load())) },
+		Queues:    s.queueNames,
 		Nodes:     s.engine,
 		Intake:    s.engine.Intake,
 		Sources:   s.sourceInfos,

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -259,7 +258,7 @@ func wanted(in *client.PutMerchant) merchant.Wanted {
 		w.Concurrency = in.PerEndpoint.Concurrency
 		rate, ok := schedule.ParseRate(in.PerEndpoint.Rate)
 		if !ok {
-			bad.Note("per_endpoint.rate", coded.Errorf("merchant.no_rate", "want a rate such as 50/s, 30/m or 100/h"))
+			bad.Note("per_endpoint.rate", coded.Errorf("merchant.no_rate", "want a rate such as 50/s, 30/m or 100/h, from 1/h to 1000000/s, or nothing for the queue's"))
 		}
 		w.Rate = rate
 	}
@@ -277,9 +276,7 @@ func (s merchants) shown(ctx context.Context, m *merchant.Merchant, sealed bool)
 	if m.Timeout > 0 {
 		out.Timeout = schedule.FormatDuration(m.Timeout)
 	}
-	if m.Rate > 0 {
-		out.PerEndpoint.Rate = strconv.FormatFloat(m.Rate, 'g', -1, 64) + "/s"
-	}
+	out.PerEndpoint.Rate = schedule.FormatRate(m.Rate)
 	if p := s.engine.MerchantPause(m.No); p != nil {
 		out.Paused = &client.Pause{At: client.At(p.At), Who: p.Who, Reason: p.Reason}
 	}

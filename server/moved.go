@@ -11,7 +11,7 @@ import (
 // Documents are the kinds of all documents that a server keeps in its store, for who
 // moves them to another.
 func Documents() []string {
-	return []string{"alarm", "console-ended", "link", "merchant", "merchant-change", "merchant-end", "merchant-master", "merchant-name",
+	return []string{"alarm", "console-ended", "console-sent", "link", "merchant", "merchant-change", "merchant-end", "merchant-master", "merchant-name",
 		"pause", "resend", "resend-cancel", secretKind}
 }
 

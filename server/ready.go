@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/merchant"
 	"github.com/bellmanhq/bellman/pebble"
 )
 
 // A front is the engine as the API sees it: ready when its store is, too.
 type front struct {
-	*engine.Engine
+	byHand
 	store *probe
 }
 

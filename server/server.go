@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -183,7 +184,7 @@ func Open(o Options) (_ *Server, err error) {
 	if s.peers != nil {
 		leads = s.engine.Leads
 	}
-	s.resends, err = resend.New(resend.Options{Store: s.store, Tasks: s.engine, Leads: leads, Kind: s.kindOf, Logger: s.log})
+	s.resends, err = resend.New(resend.Options{Store: s.store, Tasks: s.engine, Leads: leads, Kind: s.kindOf, Queues: s.queueNames, Logger: s.log})
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +192,7 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.metrics.Watch(s.sources())
-	ready := front{s.engine, &probe{store: s.store, merchants: s.merchants, log: s.log}}
+	ready := front{byHand{s.engine, s}, &probe{store: s.store, merchants: s.merchants, log: s.log}}
 	s.api, err = api.New(api.Options{
 		Engine:    ready,
 		Reader:    s.store,
@@ -346,6 +347,9 @@ func (s *Server) keepKinds(c *config.Config) {
 	s.kinds.Store(&kinds)
 	s.insiders.Store(insidersOf(c))
 }
+
+// queueNames are the configured queues, by name.
+func (s *Server) queueNames() []string { return slices.Sorted(maps.Keys(*s.kinds.Load())) }
 
 // kindOf is what a task is: what its queue says, or, where that is not configured,
 // what it looks like.

@@ -49,6 +49,9 @@ addresses; --revoke ends one.`,
 		if err != nil {
 			return err
 		}
+		if made.Warning != "" {
+			fmt.Fprintf(to.err, "bellman: the link is made, and %s\n", made.Warning)
+		}
 		if made.URL == "" { // then the merchant reaches the server as the operator does
 			made.URL = strings.TrimSuffix(to.at, "/") + made.Path
 		}

@@ -97,9 +97,13 @@
     }
   });
 
-  // Back at a page that was left by a form, which may be sent again.
+  // Back at a page that was left by a form, which may be sent again, and is meant then.
   addEventListener('pageshow', () => {
-    for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
+    for (const form of document.querySelectorAll('form[data-sent]')) {
+      delete form.dataset.sent;
+      const again = form.elements.again || form.appendChild(Object.assign(document.createElement('input'), { type: 'hidden', name: 'again' }));
+      again.value = Number(again.value) + 1;
+    }
   });
 
   // What changes by itself: the server says when, htmx fetches the part.

@@ -1390,6 +1390,8 @@ export interface components {
             revoked: string | null;
             /** @description The same in full, where the configuration says how merchants reach this server (public_url). */
             url?: string;
+            /** @description Why the link may be a mistake, for whoever makes it: no such merchant or order is known. It is made all the same. */
+            warning?: string;
             who: string;
         };
         Links: {
@@ -1458,11 +1460,11 @@ export interface components {
         MerchantLimits: {
             /**
              * Format: int32
-             * @description Attempts in flight at most.
+             * @description Attempts in flight at most; left out: the queue's.
              */
             concurrency?: number;
             /**
-             * @description Attempts per s, m or h at most.
+             * @description Attempts per s, m or h at most, from 1/h to 1000000/s; left out: the queue's.
              * @example 50/s
              */
             rate?: string;
@@ -2452,7 +2454,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A host, a host:port, or one endpoint in full, escaped (https:%2F%2Fmerchant.example:443). */
+                /** @description A host, a host:port, a queue of kind order, or one endpoint in full, escaped (https:%2F%2Fmerchant.example:443). */
                 host: string;
             };
             cookie?: never;
@@ -2488,7 +2490,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A host, a host:port, or one endpoint in full, escaped (https:%2F%2Fmerchant.example:443). */
+                /** @description A host, a host:port, a queue of kind order, or one endpoint in full, escaped (https:%2F%2Fmerchant.example:443). */
                 host: string;
             };
             cookie?: never;

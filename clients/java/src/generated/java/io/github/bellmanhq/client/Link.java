@@ -18,6 +18,7 @@ import java.util.Map;
  * @param orderNo see the API
  * @param path Its address on this server, for whoever made it: whoever has it sees what it shows. Left out of lists.
  * @param url The same in full, where the configuration says how merchants reach this server (public_url).
+ * @param warning Why the link may be a mistake, for whoever makes it: no such merchant or order is known. It is made all the same.
  */
 public record Link(
         Instant expires,
@@ -29,7 +30,8 @@ public record Link(
         String who,
         String orderNo,
         String path,
-        String url) {
+        String url,
+        String warning) {
     static Link of(Object json) {
         var r = Shape.Reader.of("Link", json);
         return new Link(
@@ -42,6 +44,7 @@ public record Link(
                 r.text("who"),
                 r.text("order_no"),
                 r.text("path"),
-                r.text("url"));
+                r.text("url"),
+                r.text("warning"));
     }
 }

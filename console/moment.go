@@ -1,0 +1,68 @@
+package console
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// durationLike is what was meant for a duration, though it may be none.
+var durationLike = regexp.MustCompile(`^[-+]?[0-9.]+ ?[A-Za-z]*$`)
+
+// moment reads a duration from now, or a time: RFC 3339, or as a page shows it, which is
+// in the viewer's zone with the script, and UTC without. How far away it may lie is the
+// engine's to say.
+func moment(text, zone string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, errWhen
+	}
+	d, err := schedule.ParseDuration(text)
+	if err == nil {
+		return now.Add(d), nil
+	}
+	if durationLike.MatchString(text) {
+		return time.Time{}, notThen(err)
+	}
+	text, utc := strings.CutSuffix(text, " UTC")
+	if utc {
+		zone = ""
+	}
+	clocks, unknown := time.LoadLocation(zone)
+	if unknown != nil {
+		clocks = nil
+	}
+	at, ok := wallTime(text, clocks)
+	if ok || !at.IsZero() { // which is long ago
+		return at, nil
+	}
+	if _, timed := wallTime(text, time.UTC); unknown != nil && timed {
+		return at, notThen(coded.Errorf("when.zone", "the time zone %.40q is not known: want the time with its own, such as 2026-11-20T15:04:05Z", zone))
+	}
+	if never(text) {
+		return at, notThen(coded.Errorf("when.never", "there is no such time as %.40q: want one such as 2026-11-20 15:04", text))
+	}
+	return at, errWhen
+}
+
+// never reports whether a text is a time that there never is, such as February the 30th.
+func never(text string) bool {
+	for _, layout := range append(wallLayouts[:], time.RFC3339) {
+		_, err := time.Parse(layout, text)
+		if why := new(time.ParseError); errors.As(err, &why) && strings.HasSuffix(why.Message, "out of range") {
+			return true
+		}
+	}
+	return false
+}
+
+// notThen refuses the time of a form.
+func notThen(why error) error {
+	bad := new(bellman.Invalid)
+	bad.Note("due", why)
+	return bad
+}

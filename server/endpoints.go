@@ -1,0 +1,95 @@
+package server
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/sender"
+)
+
+// byHand is the engine as people have it in hand: what they pause and resume as an
+// endpoint is one, whether anything was sent there yet or not.
+type byHand struct {
+	*engine.Engine
+	server *Server
+}
+
+// PauseEndpoint is the engine's for an endpoint that there can be, however it is written;
+// a queue that is an endpoint is paused as a queue. Else an *[bellman.Invalid].
+func (b byHand) PauseEndpoint(ctx context.Context, name string, by bellman.By) error {
+	endpoint, queue, err := b.server.endpoint(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case queue:
+		return b.PauseQueue(ctx, endpoint, by)
+	}
+	return b.Engine.PauseEndpoint(ctx, endpoint, by)
+}
+
+// ResumeEndpoint ends PauseEndpoint, and any other pause of an endpoint that there is.
+func (b byHand) ResumeEndpoint(ctx context.Context, name string, by bellman.By) error {
+	endpoint, queue, err := b.server.endpoint(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case queue:
+		return b.ResumeQueue(ctx, endpoint, by)
+	}
+	return b.Engine.ResumeEndpoint(ctx, endpoint, by)
+}
+
+// endpoint is the endpoint of a name, as tasks have it; queue says that it is a queue's.
+// What somebody paused under a name that none has can be resumed: it is known.
+func (s *Server) endpoint(ctx context.Context, name string) (endpoint string, queue bool, err error) {
+	if endpoint, err = s.reached(name); err == nil {
+		return endpoint, false, nil
+	}
+	kind := (*s.kinds.Load())[name]
+	if kind == "order" {
+		return name, true, nil
+	}
+	f, unknown := s.engine.Figures(ctx, bellman.FiguresAsk{Endpoints: true})
+	if unknown != nil {
+		return "", false, unknown
+	}
+	if slices.ContainsFunc(f.Endpoints, func(e bellman.EndpointInfo) bool { return e.Endpoint == name }) {
+		return name, false, nil
+	}
+	if kind != "" {
+		err = coded.Errorf("endpoint.queue", "%.60q is a queue whose tasks go to other endpoints: pause the queue, or want one such as https://merchant.example:443", name)
+	}
+	bad := new(bellman.Invalid)
+	bad.Note("endpoint", err)
+	return "", false, bad
+}
+
+// reached is the endpoint of requests or messages that a name is of.
+func (s *Server) reached(name string) (string, error) {
+	if !sender.Is(name) {
+		if endpoint, ok := deliver.Endpoint(name); ok {
+			return endpoint, nil
+		}
+		return "", coded.Errorf("endpoint.name", "%.60q is no endpoint: want one such as https://merchant.example:443, amqp://CONNECTION, nats://CONNECTION, or a queue of kind order", name)
+	}
+	kind, connection, _ := strings.Cut(name, "://")
+	for known, to := range s.connections {
+		if strings.EqualFold(kind, to.Kind) && strings.EqualFold(connection, known) {
+			return sender.Address{Kind: to.Kind, Connection: known}.Endpoint(), nil
+		}
+	}
+	var names []string
+	for _, known := range slices.Sorted(maps.Keys(s.connections)) {
+		names = append(names, sender.Address{Kind: s.connections[known].Kind, Connection: known}.Endpoint())
+	}
+	if len(names) == 0 {
+		return "", coded.Errorf("endpoint.no_connections", "%.60q is no endpoint, for no connection to a broker is configured: want one such as https://merchant.example:443", name)
+	}
+	return "", coded.Errorf("endpoint.connection", "%.60q is no connection of the configuration: want one of %s", name, strings.Join(names[:min(len(names), 10)], ", "))
+}
