@@ -48,10 +48,8 @@ func functions(l *language) template.FuncMap {
 		"schemes":   func() []string { return schemes },
 		"lives":     func() []string { return lives },
 		"outcomes":  func() []string { return outcomes },
-		"kinds":     func() []string { return []string{"notify", "order"} },
-		"results": func() []string {
-			return []string{"accepted", "refused", "error_status", "unreachable", "timeout", "blocked", "unknown"}
-		},
+		"kinds":     func() []string { return kindNames },
+		"results":   func() []string { return resultNames },
 	}
 }
 
@@ -172,6 +170,12 @@ func query(path string, values ...string) string {
 
 // stateNames are the states of a task.
 var stateNames = []string{"pending", "succeeded", "failed", "cancelled"}
+
+// kindNames are the kinds of tasks, resultNames the results of an attempt.
+var (
+	kindNames   = []string{"notify", "order"}
+	resultNames = []string{"accepted", "refused", "error_status", "unreachable", "timeout", "blocked", "unknown"}
+)
 
 // stamp is a time where the script does not come: in a hint.
 func stamp(t time.Time) string {
