@@ -25,6 +25,8 @@ func functions(l *language) template.FuncMap {
 		"gap":    schedule.FormatDuration,
 		"number": grouped,
 		"plain":  plain,
+		"fault":  l.fault,
+		"within": l.within,
 		"short":  bounded,
 		"url":    maskURL,
 		"query":  query,

@@ -90,8 +90,8 @@ var (
 	refusal = regexp.MustCompile(`(?s)<p class="bar bad" role="alert">(.*?)</p>|<small class="err">(.*?)</small>|<section class="panel failure">\s*(.*?)\s*<p class="muted">`)
 
 	// What is the same in every language: what was typed, names, examples, and in parentheses
-	// what a library says of it.
-	verbatim = regexp.MustCompile(`"[^"]*"|\([^()]*\)|（[^（）]*）|[a-z_0-9, ]*_[a-z_0-9, ]*`)
+	// or quotes what a library says of it.
+	verbatim = regexp.MustCompile(`"[^"]*"|“[^”]*”|\([^()]*\)|（[^（）]*）|[a-z_0-9, ]*_[a-z_0-9, ]*`)
 	english  = regexp.MustCompile(`[A-Za-z’']+ [a-z’']+ [a-z’']+`)
 )
 
@@ -233,6 +233,22 @@ func TestRefusalsInChinese(t *testing.T) {
 }
 
 var tags = regexp.MustCompile(`<[^>]*>`)
+
+// What a library says of a rule stands in quotes behind a sentence of the page's own.
+func TestTheWordsOfLibrariesAreQuoted(t *testing.T) {
+	f := open(t).forms(t)
+	for rule, want := range map[string]string{
+		"status ==":         "语法有误，解析器的原文：“",
+		"stat == 200":       "没有此变量，原文：“undeclared reference to 'stat'",
+		"body.shout()":      "没有此函数，原文：“undeclared reference to 'shout'”",
+		"body.matches('(')": "正则表达式有误，原文：“error parsing regexp: missing closing ): `(`”",
+	} {
+		got := f.send(t, "/merchants/edit", "/merchants", "", url.Values{"merchant_no": {"Q1"}, "new": {"1"}, "success": {rule}, "reason": {"r"}})
+		if !strings.Contains(got, want) {
+			t.Errorf("the rule %q is refused with %q; want %q in it", rule, refusal.FindString(got), want)
+		}
+	}
+}
 
 // Editors begin a file with a byte order mark, or write it in the encoding of their system:
 // the one is passed over, and nothing is made of the other.
