@@ -265,3 +265,34 @@ func TestImportOfOtherEncodings(t *testing.T) {
 		t.Errorf("a file in GBK: %s", got)
 	}
 }
+
+// What is wrong with a file is said so that one can mend it: that it has no merchants or
+// too many, or in which line which field has what, and what it should have.
+func TestWhatAFileHasWrong(t *testing.T) {
+	f := open(t).forms(t)
+	for file, want := range map[string]string{
+		"\n \n":                                                                "文件中没有商户：应为每行一个商户的 JSON。",
+		strings.Repeat("{}\n", 1001):                                           "文件中的商户超过 1,000 个：请拆分后分次导入。",
+		`{"merchant_no":7}`:                                                    `字段 merchant_no 的值是数字：应为带引号的文本，如 "M1001"。`,
+		`{"merchant_no":"M1","name":["a"]}`:                                    `字段 name 的值是列表：应为带引号的文本`,
+		`{"merchant_no":"M1","sign":"md5"}`:                                    `字段 sign 的值是文本：应为对象`,
+		`{"merchant_no":"M1","sign":{"secrets":"k"}}`:                          `字段 sign.secrets 的值是文本：应为文本列表，如 ["…"]。`,
+		`{"merchant_no":"M1","per_endpoint":{"concurrency":"16"}}`:             `字段 per_endpoint.concurrency 的值是文本：应为不带引号的整数，如 16。`,
+		`{"merchant_no":"M1","per_endpoint":{"concurrency":1.5}}`:              `字段 per_endpoint.concurrency 的值是数字：应为不带引号的整数`,
+		`{"merchant_no":"M1","name":"a","name":"b"}`:                           `字段 name 出现了两次：只能有一次。`,
+		`{"merchant_no":"M1","name":"a","Name":"b"}`:                           `字段 Name 出现了两次：只能有一次。`,
+		`{"merchant_no":"M1","sign":{"scheme":"a","serial":"b","scheme":"a"}}`: `字段 sign.scheme 出现了两次：只能有一次。`,
+	} {
+		got := f.send(t, "/merchants/import", "/merchants/import", file, url.Values{"reason": {"r"}, "dry": {"1"}})
+		if !strings.Contains(got, want) {
+			t.Errorf("%.80s: %q; want it to say %q", file, refusal.FindString(got), want)
+		}
+		if strings.Contains(file, "merchant_no") && !strings.Contains(got, `<td class="num">1</td>`) {
+			t.Errorf("%.80s: the line is not named", file)
+		}
+	}
+	got := f.send(t, "/merchants/import", "/merchants/import", `{"merchant_no":"N1","name":"a","sign":null}`, url.Values{"reason": {"r"}, "dry": {"1"}})
+	if !strings.Contains(got, "新增") || strings.Contains(got, "show?no=N1") {
+		t.Errorf("a new merchant, only looked at: it is refused, or leads to a page that there is not yet: %s", got)
+	}
+}

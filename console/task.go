@@ -316,6 +316,8 @@ const (
 	errThere       formError = "error.there"
 	errConcurrency formError = "error.concurrency"
 	errFile        formError = "error.file"
+	errNoLines     formError = "error.no_lines"
+	errManyLines   formError = "error.many_lines"
 	errMerchant    formError = "error.merchant"
 	errNotUTF8     formError = "problem.merchant.not_utf8"
 	errScheme      formError = "problem.merchant.missing_scheme"
