@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -61,7 +62,9 @@ func (q *request) onMerchant(no, action string, by bellman.By) (to string, err e
 		case secret == "":
 			return "", errSecret
 		case err != nil || overlap < 0:
-			return "", errOverlap
+			bad := new(bellman.Invalid)
+			bad.Note("overlap", coded.Errorf("merchant.overlap", "want 0s to 90d"))
+			return "", bad
 		}
 		_, err = q.merchants.Rotate(ctx, no, secret, overlap, by)
 		return to, err

@@ -296,3 +296,21 @@ func TestWhatAFileHasWrong(t *testing.T) {
 		t.Errorf("a new merchant, only looked at: it is refused, or leads to a page that there is not yet: %s", got)
 	}
 }
+
+// What is wrong with an overlap is said by the name that its field has, whatever is wrong.
+func TestTheOverlapHasOneName(t *testing.T) {
+	w := open(t)
+	f := w.forms(t)
+	in := client.PutMerchant{Sign: &client.MerchantSign{Scheme: "md5_params", Secrets: []string{"k1k1k1k1k1"}}}
+	if _, _, err := w.api.PutMerchant(t.Context(), "signed", in); err != nil {
+		t.Fatal(err)
+	}
+	page := "/merchants/show?no=signed"
+	for _, overlap := range []string{"long", "91d"} {
+		got := f.send(t, page, "/merchants/show", "", url.Values{"no": {"signed"}, "action": {"rotate"}, "reason": {"r"}, "secret": {"k2k2k2k2k2"}, "overlap": {overlap}})
+		label := regexp.MustCompile(`<label>([^<]+)<input name="overlap"`).FindStringSubmatch(got)
+		if label == nil || !strings.Contains(got, "输入有误。 "+label[1]+": 应为 0s 至 90d 的时长，如 24h。") {
+			t.Errorf("%s: refused with %q; want it by its label %q", overlap, refusal.FindString(got), label)
+		}
+	}
+}

@@ -312,7 +312,6 @@ const (
 	errOutcome     formError = "error.outcome"
 	errLife        formError = "error.life"
 	errSecret      formError = "error.secret"
-	errOverlap     formError = "error.overlap"
 	errThere       formError = "error.there"
 	errConcurrency formError = "error.concurrency"
 	errFile        formError = "error.file"
