@@ -68,9 +68,9 @@ func TestOrdersByHalfOfTheirNumbers(t *testing.T) {
 	}{
 		"/orders?order_no=two": {200, []string{`name="order_no" value="two"`, "Several merchants have", "merchant_no=M1&amp;order_no=two", "merchant_no=M2&amp;order_no=two"},
 			[]string{"order_no=one"}},
-		"/orders?order_no=three":                       {404, []string{`name="order_no" value="three"`, "no task with this order number"}, []string{"order_no=two"}},
-		"/orders?merchant_no=M2":                       {200, []string{`name="merchant_no" value="M2"`, "The newest orders of this merchant", "merchant_no=M2&amp;order_no=two", `href="/tasks?kind=order&amp;merchant_no=M2"`}, []string{"merchant_no=M1"}},
-		"/orders":                                      {200, []string{"The newest orders", "order_no=one", "merchant_no=M2&amp;order_no=two"}, nil},
+		"/orders?order_no=three": {404, []string{`name="order_no" value="three"`, "no task with this order number"}, []string{"order_no=two"}},
+		"/orders?merchant_no=M2": {200, []string{`name="merchant_no" value="M2"`, "The newest orders of this merchant", "merchant_no=M2&amp;order_no=two", `href="/tasks?kind=order&amp;merchant_no=M2"`}, []string{"merchant_no=M1"}},
+		"/orders":                {200, []string{"The newest orders", "order_no=one", "merchant_no=M2&amp;order_no=two"}, nil},
 		"/orders?order_no=" + strings.Repeat("9", 401): {422, []string{"Order number:", "is 401 bytes long"}, []string{"order_no=two"}},
 	} {
 		got := s.get(t, path)
