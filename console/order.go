@@ -352,7 +352,7 @@ func (q *request) orderLine(width float64, v *orderView, now time.Time) *timelin
 		}
 		on.Marks = append(on.Marks, mark{X: s.place(r.Due), Class: "next", At: r.Due})
 	}
-	l := &timeline{Width: width, Lanes: []*lane{channel, merchant}, Ticks: s.ticks(), More: !v.Next.IsZero()}
+	l := &timeline{Width: width, Lanes: []*lane{channel, merchant}, Ticks: s.ticks(), More: !v.Next.IsZero(), NowTop: 14}
 	for _, on := range l.Lanes {
 		slices.SortStableFunc(on.Marks, func(a, b mark) int { return cmp.Compare(a.X, b.X) })
 		on.thin(width)
