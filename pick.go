@@ -15,6 +15,12 @@ func (p *Pick) Empty() bool { return *p == Pick{} }
 // Picky reports whether tasks that fit the Filter have to be looked at one by one.
 func (p *Pick) Picky() bool { return p.Kind != "" || p.Result != nil || p.Status != 0 }
 
+// Backwards reports whether p chooses tasks that were created from a time on and before
+// an earlier one: there are none, and something else was meant.
+func (p *Pick) Backwards() bool {
+	return !p.CreatedTo.IsZero() && p.CreatedFrom.After(p.CreatedTo)
+}
+
 // Takes reports whether p chooses a task that fits its Filter, and has Last as
 // [Reader.List] says it. kind says what a task is, notify or order; nil: all are
 // notify.

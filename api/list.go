@@ -79,6 +79,9 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 	if wrong != nil {
 		return nil, wrongField("query."+wrong.name, wrong.problem)
 	}
+	if f.Backwards() {
+		return nil, wrongField("query.created_from", "is not before created_to, or not before now: want an earlier time") // as bulk resends say it
+	}
 	page := client.TaskPage{Tasks: []client.Task{}}
 	began := time.Now()
 	for range maxReads {

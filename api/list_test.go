@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +54,12 @@ func TestListByWhatIsNotLookedUp(t *testing.T) {
 		if len(seen) != want {
 			t.Errorf("%s: %d tasks; want %d", query, len(seen), want)
 		}
+	}
+	if w := m.do("GET", "/v1/tasks?created_from=2026-11-21T00:00:00Z&created_to=2026-11-20T00:00:00Z", ""); w.Code != 422 || !strings.Contains(w.Body.String(), "is not before created_to") {
+		t.Errorf("from a time to an earlier one: %d %s; want 422, as bulk resends say it", w.Code, w.Body)
+	}
+	if w := m.do("GET", "/v1/tasks?created_from=2026-11-21T00:00:00Z&created_to=2026-11-21T00:00:00Z", ""); w.Code != 200 {
+		t.Errorf("from a time to the same: %d %s; want nothing found", w.Code, w.Body)
 	}
 	for _, query := range []string{"kind=both", "result=fine", "status=99", "status=x"} {
 		if w := m.do("GET", "/v1/tasks?"+query, ""); w.Code != 422 {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -268,6 +269,20 @@ func TestTheFootOfAPage(t *testing.T) {
 	for s, want := range map[*site]bool{open(t): true, closed: false} {
 		if got := strings.Contains(s.get(t, "/tasks").body, `href="/metrics"`); got != want {
 			t.Errorf("with keys %t: a link to the metrics is %t; want %t", !want, got, want)
+		}
+	}
+}
+
+// Who comes by a name that is not this machine's is told so in the language of the browser.
+func TestAForeignNameIsToldInItsLanguage(t *testing.T) {
+	s := open(t)
+	for lang, want := range map[string]string{"en": "and not to evil.example: configure keys", "zh-CN": "不响应 evil.example：请配置密钥"} {
+		r := httptest.NewRequest(http.MethodGet, "http://evil.example/tasks", nil)
+		r.Header.Set("Accept-Language", lang)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), want) || !strings.Contains(w.Header().Get("Content-Type"), "charset=utf-8") {
+			t.Errorf("in %s: %d %s; want 403 with %q", lang, w.Code, w.Body, want)
 		}
 	}
 }

@@ -221,7 +221,7 @@ func Browses(r *http.Request) bool {
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
 	if c.open() && !caller.Direct(r.Host) {
-		http.Error(w, "Without keys the console answers to localhost and IP addresses only: configure keys.", http.StatusForbidden)
+		http.Error(w, c.language(r).say("error.host", "host", bounded(plain(r.Host), 200)), http.StatusForbidden)
 		return
 	}
 	c.mux.ServeHTTP(w, r)

@@ -20,8 +20,8 @@ const (
 // are more, or the time was over.
 func (q *request) export() {
 	w := readWish(q.r.URL.Query())
-	if len(w.Wrong) > 0 {
-		q.fail(http.StatusUnprocessableEntity, "error.filter", "fields", q.unread(w))
+	if err := w.wrong().Err(); err != nil {
+		q.refuse(err)
 		return
 	}
 	h := q.w.Header()

@@ -25,6 +25,8 @@ func functions(l *language) template.FuncMap {
 		"gap":    schedule.FormatDuration,
 		"number": grouped,
 		"plain":  plain,
+		"fault":  l.fault,
+		"within": l.within,
 		"short":  bounded,
 		"url":    maskURL,
 		"query":  query,
@@ -48,10 +50,8 @@ func functions(l *language) template.FuncMap {
 		"schemes":   func() []string { return schemes },
 		"lives":     func() []string { return lives },
 		"outcomes":  func() []string { return outcomes },
-		"kinds":     func() []string { return []string{"notify", "order"} },
-		"results": func() []string {
-			return []string{"accepted", "refused", "error_status", "unreachable", "timeout", "blocked", "unknown"}
-		},
+		"kinds":     func() []string { return kindNames },
+		"results":   func() []string { return resultNames },
 	}
 }
 
@@ -178,6 +178,12 @@ func query(path string, values ...string) string {
 
 // stateNames are the states of a task.
 var stateNames = []string{"pending", "succeeded", "failed", "cancelled"}
+
+// kindNames are the kinds of tasks, resultNames the results of an attempt.
+var (
+	kindNames   = []string{"notify", "order"}
+	resultNames = []string{"accepted", "refused", "error_status", "unreachable", "timeout", "blocked", "unknown"}
+)
 
 // stamp is a time where the script does not come: in a hint.
 func stamp(t time.Time) string {

@@ -31,6 +31,8 @@ type language struct {
 	tag   string // en, zh-CN: what the page's lang says
 	texts map[string]string
 	pages map[string]*template.Template
+
+	faults, faultParts []faultText // of English, and with what stands within them; none: it is English
 }
 
 func readTexts(code string) (map[string]string, error) {

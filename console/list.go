@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 const (
@@ -48,11 +50,9 @@ func (s *search) again() bool {
 type wish struct {
 	bellman.Pick
 
-	values url.Values // as they were given, without what is wrong or empty
-	From   string     // as it was given, in the zone Zone
-	To     string
-	Zone   string
-	Wrong  []string // names of the fields that could not be read
+	values url.Values      // as they were given, without what is wrong or empty
+	zone   *time.Location  // in which times are given; nil: not known
+	Wrong  bellman.Invalid // the fields that could not be read, which are left out
 }
 
 // wishes are the names of a wish's fields in an address, in the order in which they
@@ -61,54 +61,52 @@ var wishes = []string{"merchant_no", "order_no", "key", "url_host", "event", "qu
 
 // readWish reads a wish from an address or a form.
 func readWish(in url.Values) *wish {
-	w := &wish{values: url.Values{}}
+	w := &wish{values: url.Values{}, zone: time.UTC}
 	for _, name := range wishes {
 		value := in.Get(name)
 		if value == "" {
 			continue
 		}
-		if !w.take(name, value) {
-			w.Wrong = append(w.Wrong, name)
-			continue
-		}
 		w.values.Set(name, value)
-	}
-	zone, err := time.LoadLocation(in.Get("zone")) // none is UTC
-	if err != nil {
-		zone, w.Zone = nil, ""
-		w.values.Del("zone")
-		if !slices.Contains(w.Wrong, "zone") {
-			w.Wrong = append(w.Wrong, "zone")
+		if err := w.take(name, value); err != nil {
+			w.leaveOut(name, err)
 		}
 	}
 	for _, bound := range []struct {
 		name string
 		at   *time.Time
 	}{{"from", &w.CreatedFrom}, {"to", &w.CreatedTo}} {
-		if text := w.values.Get(bound.name); text != "" {
-			var ok bool
-			if *bound.at, ok = wallTime(text, zone); !ok {
-				w.Wrong = append(w.Wrong, bound.name)
-				w.values.Del(bound.name)
+		if text := w.Get(bound.name); text != "" {
+			at, ok := wallTime(text, w.zone)
+			if *bound.at = at; !ok {
+				*bound.at = time.Time{}
+				w.leaveOut(bound.name, w.noTime(text))
 			}
 		}
 	}
 	return w
 }
 
-// unread names the fields of a wish that could not be read, as the form does.
-func (q *request) unread(w *wish) string {
-	names := make([]string, len(w.Wrong))
-	for i, name := range w.Wrong {
-		names[i] = q.visitor.lang.say("field." + name)
-	}
-	return strings.Join(names, ", ")
+// leaveOut notes that a field could not be read.
+func (w *wish) leaveOut(name string, why error) {
+	w.values.Del(name)
+	w.Wrong.Note("filter."+name, why)
 }
 
-func (w *wish) take(name, value string) bool {
-	const maxText = 400
-	if len(value) > maxText {
-		return false
+// maxWish is how long a field of a wish may be, in bytes.
+const maxWish = 400
+
+// tooLong says so of a text.
+func tooLong(text string) error {
+	return coded.Errorf("filter.long", "%.40q… is %d bytes long: want at most %d", text, len(text), maxWish)
+}
+
+func (w *wish) take(name, value string) error {
+	if len(value) > maxWish {
+		if name == "zone" {
+			w.zone = nil
+		}
+		return tooLong(value)
 	}
 	switch name {
 	case "merchant_no":
@@ -124,32 +122,53 @@ func (w *wish) take(name, value string) bool {
 	case "queue":
 		w.Queue = value
 	case "kind":
+		if !slices.Contains(kindNames, value) {
+			return coded.Errorf("resend.kind", "%.40q is no kind: want notify or order", value)
+		}
 		w.Kind = value
-		return value == "notify" || value == "order"
 	case "state":
 		var s bellman.State
 		if s.UnmarshalText([]byte(value)) != nil {
-			return false
+			return coded.Errorf("filter.state", "%.40q is no state: want one of %s", value, strings.Join(stateNames, ", "))
 		}
 		w.State = &s
 	case "result":
 		var r bellman.Result
 		if r.UnmarshalText([]byte(value)) != nil {
-			return false
+			return coded.Errorf("filter.result", "%.40q is no result: want one of %s", value, strings.Join(resultNames, ", "))
 		}
 		w.Result = &r
 	case "status":
 		n, err := strconv.Atoi(value)
+		if err != nil || n < 100 || n > 599 {
+			return coded.Errorf("filter.status", "%.40q is no HTTP status: want 100 to 599, such as 500", value)
+		}
 		w.Status = n
-		return err == nil && n >= 100 && n <= 599
-	case "from":
-		w.From = value
-	case "to":
-		w.To = value
 	case "zone":
-		w.Zone = value
+		zone, err := time.LoadLocation(value)
+		if w.zone = zone; err != nil {
+			w.zone = nil
+			return coded.Errorf("filter.zone", "%.40q is no time zone: want one such as Asia/Shanghai", value)
+		}
 	}
-	return true
+	return nil
+}
+
+// noTime says of a text why it is no time.
+func (w *wish) noTime(text string) error {
+	if _, ok := wallTime(text, time.UTC); ok {
+		return coded.Errorf("filter.zoneless", "%.40q means nothing without its time zone: want one that there is, or a time such as 2026-11-20T15:04:05Z", text)
+	}
+	return coded.Errorf("filter.time", "%.40q is no time from 1970 on: want one such as 2026-11-20 15:04, or 2026-11-20T15:04:05Z", text)
+}
+
+// wrong names all that is wrong with a wish, for those who leave out none of it.
+func (w *wish) wrong() *bellman.Invalid {
+	bad := w.Wrong
+	if w.Backwards() {
+		bad.Note("filter.created_from", coded.Errorf("resend.from", "is not before created_to, or not before now: want an earlier time"))
+	}
+	return &bad
 }
 
 // wallLayouts are how a browser's field and the pages write a time.
@@ -168,6 +187,26 @@ func wallTime(text string, zone *time.Location) (time.Time, bool) {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	return at.UTC(), err == nil && at.Year() >= 1970
+}
+
+// At is a bound as a browser's field for a time takes it, in the wish's zone; empty: there is none.
+func (w *wish) At(name string) string {
+	at := w.CreatedFrom
+	if name == "to" {
+		at = w.CreatedTo
+	}
+	if at.IsZero() {
+		return ""
+	}
+	return at.In(cmp.Or(w.zone, time.UTC)).Format("2006-01-02T15:04:05.999")
+}
+
+// Zone is the zone of what At says, as it is to be given again; empty: it says nothing.
+func (w *wish) Zone() string {
+	if zone := w.Get("zone"); zone != "" || w.CreatedFrom.IsZero() && w.CreatedTo.IsZero() {
+		return zone
+	}
+	return "UTC"
 }
 
 // Empty reports whether all tasks are wanted.
@@ -237,8 +276,10 @@ type listView struct {
 	Limit  int       // of the export
 	Queues []string
 
-	Registered bool // the merchant that is asked for is
-	Strange    bool // the queue that is asked for is not configured
+	Registered bool   // the merchant that is asked for is
+	Strange    bool   // the queue that is asked for is not configured
+	LeftOut    string // what of the wish could not be read; empty: nothing
+	Refused    string // why nothing was looked for; empty: something was
 }
 
 // A row is a task in a list.
@@ -284,10 +325,19 @@ func (q *request) taskList() {
 		}
 		v.First = w.Address("/tasks")
 	}
-	tasks, next, err := q.read(w, before, pageRows)
-	if err != nil {
-		q.refuse(err)
-		return
+	var tasks []*bellman.Task
+	var next bellman.ID
+	status := http.StatusOK
+	switch {
+	case w.Backwards():
+		status, v.Refused = http.StatusUnprocessableEntity, q.visitor.lang.invalid(w.wrong())
+	default:
+		v.LeftOut = q.visitor.lang.invalid(&w.Wrong)
+		var err error
+		if tasks, next, err = q.read(w, before, pageRows); err != nil {
+			q.refuse(err)
+			return
+		}
 	}
 	v.Rows = q.rows(tasks)
 	if !next.IsZero() {
@@ -308,5 +358,5 @@ func (q *request) taskList() {
 		_, err := q.merchants.Get(q.r.Context(), w.MerchantNo)
 		v.Registered = err == nil
 	}
-	q.render(http.StatusOK, "tasks", v)
+	q.render(status, "tasks", v)
 }

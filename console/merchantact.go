@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -48,8 +49,10 @@ func (q *request) onMerchant(no, action string, by bellman.By) (to string, err e
 		if secret == "" {
 			wrong = append(wrong, errSecret)
 		}
-		if overlap, err = schedule.ParseDuration(strings.TrimSpace(in.Get("overlap"))); err != nil {
-			wrong = append(wrong, errOverlap)
+		if overlap, err = schedule.ParseDuration(strings.TrimSpace(in.Get("overlap"))); err != nil || overlap < 0 {
+			bad := new(bellman.Invalid)
+			bad.Note("overlap", coded.Errorf("merchant.overlap", "want 0s to 90d"))
+			wrong = append(wrong, bad)
 		}
 	}
 	if err := wrong.err(); err != nil {

@@ -113,7 +113,7 @@ func (q *request) uploaded() (rows []importedRow, all []client.PutMerchant, err 
 		line, err := lines.ReadString('\n')
 		if text := strings.TrimSpace(line); text != "" {
 			if len(rows) == importLines {
-				return nil, nil, errFile
+				return nil, nil, errManyLines
 			}
 			if len(rows) == 0 {
 				text = strings.TrimPrefix(text, "\ufeff") // as some editors begin a file
@@ -140,7 +140,7 @@ func (q *request) uploaded() (rows []importedRow, all []client.PutMerchant, err 
 		}
 	}
 	if len(rows) == 0 {
-		return nil, nil, errFile
+		return nil, nil, errNoLines
 	}
 	return rows, all, nil
 }
@@ -151,7 +151,11 @@ func (l *language) unread(why error) string {
 		return l.say(string(errNotUTF8))
 	}
 	if e := (*json.UnmarshalTypeError)(nil); errors.As(why, &e) && e.Field != "" {
-		return l.say("import.wrong_type", "name", e.Field)
+		got, _, _ := strings.Cut(e.Value, " ")
+		return l.say("import.wrong_type", "name", e.Field, "got", l.named("import.got", got), "want", l.named("import.want", e.Type.Kind()))
+	}
+	if e := twiceError(""); errors.As(why, &e) {
+		return l.say("import.field_twice", "name", string(e))
 	}
 	if name, is := strings.CutPrefix(why.Error(), "json: unknown field "); is {
 		return l.say("import.unknown", "name", name)
@@ -169,7 +173,50 @@ func parseMerchant(text string) (in client.PutMerchant, err error) {
 	if err = d.Decode(&in); err == nil && d.More() {
 		err = errors.New("there is text behind it")
 	}
+	if err == nil {
+		err = once(json.NewDecoder(strings.NewReader(text)), "")
+	}
 	return in, err
+}
+
+// A twiceError names a field that an object has twice, of which a decoder takes the last.
+type twiceError string
+
+func (e twiceError) Error() string { return string(e) + " is given twice" }
+
+// once reads a value, and returns a [twiceError] if an object in it has a field twice. In
+// upper and lower case a field is the same.
+func once(d *json.Decoder, path string) error {
+	begin, err := d.Token()
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for begin == json.Delim('{') || begin == json.Delim('[') {
+		if !d.More() {
+			_, err = d.Token()
+			return err
+		}
+		at := path
+		if begin == json.Delim('{') {
+			token, err := d.Token()
+			if err != nil {
+				return err
+			}
+			name, _ := token.(string) // as all names are
+			at += name
+			if folded := strings.ToLower(name); seen[folded] {
+				return twiceError(at)
+			} else {
+				seen[folded] = true
+			}
+			at += "."
+		}
+		if err := once(d, at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // exportMerchants writes all merchants as an import takes them back, with their

@@ -53,25 +53,82 @@ type step struct {
 type orderForm struct {
 	*view
 	MerchantNo, OrderNo string
-	Missing             bool  // there is no such order
-	Rows                []row // the newest orders
+	Wrong               string // of the form; empty: nothing
+	Missing             bool   // there is no such order
+	Several             bool   // merchants have an order of this number: which is not said
+	Rows                []row  // those of several, or the newest: of all, or of the merchant
+	All                 string // where there are more
 }
 
 func (q *request) orderPage() {
 	in := q.r.URL.Query()
-	merchant, order := in.Get("merchant_no"), in.Get("order_no")
-	if merchant == "" || order == "" {
-		v := &orderForm{view: q.view("page.orders"), MerchantNo: merchant, OrderNo: order}
-		tasks, _, err := q.read(&wish{Pick: bellman.Pick{Kind: "order"}}, bellman.ID{}, pageRows)
+	v := &orderForm{MerchantNo: in.Get("merchant_no"), OrderNo: in.Get("order_no")}
+	switch {
+	case v.MerchantNo != "" && v.OrderNo != "":
+		q.showOrder(http.StatusOK, v.MerchantNo, v.OrderNo, orderAct{})
+	case v.OrderNo != "":
+		q.findOrder(v)
+	default:
+		q.newestOrders(v)
+	}
+}
+
+// newestOrders shows the newest orders, of all or of a merchant.
+func (q *request) newestOrders(v *orderForm) {
+	w := readWish(url.Values{"kind": {"order"}, "merchant_no": {v.MerchantNo}})
+	status := http.StatusUnprocessableEntity
+	if v.Wrong = q.visitor.lang.invalid(w.wrong()); v.Wrong == "" {
+		tasks, _, err := q.read(w, bellman.ID{}, pageRows)
 		if err != nil {
 			q.refuse(err)
 			return
 		}
-		v.Rows = slices.DeleteFunc(q.rows(tasks), func(r row) bool { return r.Order == nil || r.Order.Watch })
-		q.render(http.StatusOK, "orderform", v)
+		status, v.Rows = http.StatusOK, slices.DeleteFunc(q.rows(tasks), func(r row) bool { return r.Order == nil || r.Order.Watch })
+	}
+	v.view, v.All = q.view("page.orders"), w.Address("/tasks")
+	q.render(status, "orderform", v)
+}
+
+// findOrder looks for an order by its number alone. If one merchant has it, its page is
+// shown; if several have, these are.
+func (q *request) findOrder(v *orderForm) {
+	w := readWish(url.Values{"order_no": {v.OrderNo}})
+	v.view, v.All = q.view("page.orders"), w.Address("/tasks")
+	if v.Wrong = q.visitor.lang.invalid(w.wrong()); v.Wrong != "" {
+		q.render(http.StatusUnprocessableEntity, "orderform", v)
 		return
 	}
-	q.showOrder(http.StatusOK, merchant, order, orderAct{})
+	tasks, _, err := q.read(w, bellman.ID{}, readRows)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	v.Rows = ofMerchants(q.rows(tasks))
+	switch {
+	case len(v.Rows) == 0:
+		v.Missing = true
+		q.render(http.StatusNotFound, "orderform", v)
+	case len(v.Rows) > 1:
+		v.Several = true
+		q.render(http.StatusOK, "orderform", v)
+	case v.Rows[0].MerchantNo == "":
+		q.goTo(v.All) // what no merchant has is no order
+	default:
+		q.goTo(orderAddress(v.Rows[0].MerchantNo, v.OrderNo))
+	}
+}
+
+// ofMerchants are one row for each merchant: the order's own task, or else the newest.
+func ofMerchants(rows []row) (out []row) {
+	for _, own := range []bool{true, false} {
+		for _, r := range rows {
+			is := r.Order != nil && !r.Order.Watch
+			if is == own && !slices.ContainsFunc(out, func(o row) bool { return o.MerchantNo == r.MerchantNo }) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
 }
 
 func (q *request) showOrder(status int, merchant, order string, form orderAct) {
@@ -295,7 +352,7 @@ func (q *request) orderLine(width float64, v *orderView, now time.Time) *timelin
 		}
 		on.Marks = append(on.Marks, mark{X: s.place(r.Due), Class: "next", At: r.Due})
 	}
-	l := &timeline{Width: width, Lanes: []*lane{channel, merchant}, Ticks: s.ticks(), More: !v.Next.IsZero()}
+	l := &timeline{Width: width, Lanes: []*lane{channel, merchant}, Ticks: s.ticks(), More: !v.Next.IsZero(), NowTop: 14}
 	for _, on := range l.Lanes {
 		slices.SortStableFunc(on.Marks, func(a, b mark) int { return cmp.Compare(a.X, b.X) })
 		on.thin(width)

@@ -42,3 +42,50 @@ func TestTheNewestOrders(t *testing.T) {
 		t.Errorf("the order is listed %d times, or a notice is; want it once, and no notice", n)
 	}
 }
+
+// An order is found by its number alone. Where several merchants have it, it is asked
+// which one is meant; a merchant's number alone has its orders; and the form keeps what
+// was typed.
+func TestOrdersByHalfOfTheirNumbers(t *testing.T) {
+	s := open(t)
+	order := func(merchant, no string, at int) {
+		s.fake.add(t, &bellman.Task{Queue: "orders", MerchantNo: merchant, OrderNo: no, Body: []byte(`{"State":"PENDING"}`)}, t0.Add(time.Duration(at)*time.Second))
+	}
+	order("M1", "one", 0)
+	order("M1", "two", 1)
+	order("M2", "two", 2)
+	s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1", OrderNo: "one", URL: "https://m.example/"}, t0.Add(3*time.Second))
+	s.fake.add(t, &bellman.Task{Queue: "pay", OrderNo: "nobody's", URL: "https://m.example/"}, t0.Add(4*time.Second))
+	if got := s.get(t, "/orders?order_no=one"); got.Header.Get("Location") != "/orders?merchant_no=M1&order_no=one" {
+		t.Errorf("an order that one merchant has: %d, to %q; want its page", got.StatusCode, got.Header.Get("Location"))
+	}
+	if got := s.get(t, "/orders?order_no=nobody%27s"); got.Header.Get("Location") != "/tasks?order_no=nobody%27s" {
+		t.Errorf("a number that no merchant has: %d, to %q; want its tasks", got.StatusCode, got.Header.Get("Location"))
+	}
+	for path, tt := range map[string]struct {
+		status     int
+		want, none []string
+	}{
+		"/orders?order_no=two": {200, []string{`name="order_no" value="two"`, "Several merchants have", "merchant_no=M1&amp;order_no=two", "merchant_no=M2&amp;order_no=two"},
+			[]string{"order_no=one"}},
+		"/orders?order_no=three": {404, []string{`name="order_no" value="three"`, "no task with this order number"}, []string{"order_no=two"}},
+		"/orders?merchant_no=M2": {200, []string{`name="merchant_no" value="M2"`, "The newest orders of this merchant", "merchant_no=M2&amp;order_no=two", `href="/tasks?kind=order&amp;merchant_no=M2"`}, []string{"merchant_no=M1"}},
+		"/orders":                {200, []string{"The newest orders", "order_no=one", "merchant_no=M2&amp;order_no=two"}, nil},
+		"/orders?order_no=" + strings.Repeat("9", 401): {422, []string{"Order number:", "is 401 bytes long"}, []string{"order_no=two"}},
+	} {
+		got := s.get(t, path)
+		if got.StatusCode != tt.status {
+			t.Errorf("%.60s: %d; want %d", path, got.StatusCode, tt.status)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(got.body, want) {
+				t.Errorf("%.60s does not say %q", path, want)
+			}
+		}
+		for _, none := range tt.none {
+			if strings.Contains(got.body, none) {
+				t.Errorf("%.60s says %q", path, none)
+			}
+		}
+	}
+}

@@ -23,6 +23,15 @@ func (w *world) pages(t testing.TB, c *cast) []struct{ name, path string } {
 		t.Fatal(err)
 	}
 	w.registered(t)
+	again := w.create(t, client.CreateTask{Queue: "quick", MerchantNo: "M1005", OrderNo: "20261120000005", URL: w.merchant.URL + "/broken"})
+	nobody := w.create(t, client.CreateTask{Queue: "quick", MerchantNo: "M1005", OrderNo: "20261120000006", URL: "http://127.0.0.1:1/notify"})
+	for _, id := range []string{again, nobody} {
+		w.until(t, id, ended)
+	}
+	if _, err := w.api.Resend(t.Context(), client.ByID(again), client.ResendTask{Mode: "restart", Reason: "the merchant has mended its side"}); err != nil {
+		t.Fatal(err)
+	}
+	w.until(t, again, attempted(6))
 	made, err := w.api.MakeLink(t.Context(), client.MakeLink{MerchantNo: "M1001", Life: "6h", Reason: "asks whether we sent it"})
 	if err != nil {
 		t.Fatal(err)
@@ -39,6 +48,10 @@ func (w *world) pages(t testing.TB, c *cast) []struct{ name, path string } {
 		t.Fatal(err)
 	}
 	return []struct{ name, path string }{
+		{"task-rounds", "/tasks/" + again},
+		{"task-unreachable", "/tasks/" + nobody},
+		{"filter-wrong", "/tasks?status=abc&zone=Shangai&from=2026-11-20T15:04&merchant_no=M1001"},
+		{"search", "/search?q=M1001"},
 		{"merchants", "/merchants"},
 		{"merchant", "/merchants/show?no=M1001"},
 		{"merchant-paused", "/merchants/show?no=M1002"},

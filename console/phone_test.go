@@ -31,6 +31,21 @@ func TestOnAPhone(t *testing.T) {
 			t.Errorf("%s: the line is not one whose attempts and ages are all in sight", path)
 		}
 	}
+	for _, lang := range []string{"en", "zh-CN"} {
+		b.language(lang)
+		b.open("/tasks")
+		b.ready()
+		if over := eval[float64](b, `(() => {
+			const box = document.querySelector(".search input"), style = getComputedStyle(box), pen = document.createElement("canvas").getContext("2d");
+			pen.font = getComputedStyle(box, "::placeholder").font;
+			return pen.measureText(box.placeholder).width - (box.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight));
+		})()`); over > 0 {
+			t.Errorf("in %s what can be searched for is %v pixels wider than the box", lang, over)
+		}
+		if broken := eval[[]string](b, `[...document.querySelectorAll(".last small span")].filter((el) => el.getClientRects().length !== 1).map((el) => el.textContent)`); len(broken) > 0 {
+			t.Errorf("in %s these are broken into lines: %q", lang, broken)
+		}
+	}
 	b.open("/tasks/" + c.failed)
 	b.ready()
 	if got := eval[string](b, `getComputedStyle(document.querySelector(".log summary")).listStylePosition`); got != "outside" {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/bellmanhq/bellman"
@@ -10,7 +11,7 @@ import (
 
 // labels are the texts under which forms show the API's fields.
 var labels = map[string]string{
-	"filter": "field.filter", "filter.queue": "field.queue", "filter.kind": "field.kind", "filter.status": "field.status", "filter.created_from": "field.from", "filter.created_to": "field.to",
+	"filter": "field.filter", "filter.created_from": "field.from", "filter.created_to": "field.to",
 	"mode": "resend.mode", "rate": "resend.rate", "due": "field.due", "outcome": "act.outcome", "reason": "act.reason", "queue": "field.queue", "endpoint": "col.endpoint", "life": "link.life",
 	"merchant_no": "field.merchant_no", "order_no": "field.order_no", "name": "merchant.name", "notify_url": "merchant.url", "sign": "merchant.sign",
 	"sign.scheme": "merchant.sign", "sign.secrets": "merchant.keys", "sign.serial": "merchant.serial", "secret": "merchant.secret", "overlap": "merchant.overlap",
@@ -61,12 +62,19 @@ func (l *language) invalid(e *bellman.Invalid) string {
 	for i := range e.Fields {
 		f := &e.Fields[i]
 		name, _, _ := strings.Cut(f.Field, "[") // one of several
-		if label, is := labels[name]; is {
+		label, is := labels[name]
+		if filter, of := strings.CutPrefix(name, "filter."); !is && of {
+			label, is = "field."+filter, slices.Contains(wishes, filter)
+		}
+		if is {
 			name = l.say(label)
 		} else {
 			name = f.Field
 		}
 		texts[i] = name + ": " + l.field(f)
+		if i < len(e.Fields)-1 && !strings.HasSuffix(texts[i], ".") && !strings.HasSuffix(texts[i], "。") {
+			texts[i] += ";"
+		}
 	}
-	return strings.Join(texts, "; ")
+	return strings.Join(texts, " ")
 }

@@ -90,8 +90,8 @@ var (
 	refusal = regexp.MustCompile(`(?s)<p class="bar bad" role="alert">(.*?)</p>|<small class="err">(.*?)</small>|<section class="panel failure">\s*(.*?)\s*<p class="muted">`)
 
 	// What is the same in every language: what was typed, names, examples, and in parentheses
-	// what a library says of it.
-	verbatim = regexp.MustCompile(`"[^"]*"|\([^()]*\)|（[^（）]*）|[a-z_0-9, ]*_[a-z_0-9, ]*`)
+	// or quotes what a library says of it.
+	verbatim = regexp.MustCompile(`"[^"]*"|“[^”]*”|\([^()]*\)|（[^（）]*）|[a-z_0-9, ]*_[a-z_0-9, ]*`)
 	english  = regexp.MustCompile(`[A-Za-z’']+ [a-z’']+ [a-z’']+`)
 )
 
@@ -245,6 +245,22 @@ func TestRefusalsInChinese(t *testing.T) {
 
 var tags = regexp.MustCompile(`<[^>]*>`)
 
+// What a library says of a rule stands in quotes behind a sentence of the page's own.
+func TestTheWordsOfLibrariesAreQuoted(t *testing.T) {
+	f := open(t).forms(t)
+	for rule, want := range map[string]string{
+		"status ==":         "语法有误，解析器的原文：“",
+		"stat == 200":       "没有此变量，原文：“undeclared reference to 'stat'",
+		"body.shout()":      "没有此函数，原文：“undeclared reference to 'shout'”",
+		"body.matches('(')": "正则表达式有误，原文：“error parsing regexp: missing closing ): `(`”",
+	} {
+		got := f.send(t, "/merchants/edit", "/merchants", "", url.Values{"merchant_no": {"Q1"}, "new": {"1"}, "success": {rule}, "reason": {"r"}})
+		if !strings.Contains(got, want) {
+			t.Errorf("the rule %q is refused with %q; want %q in it", rule, refusal.FindString(got), want)
+		}
+	}
+}
+
 // Editors begin a file with a byte order mark, or write it in the encoding of their system:
 // the one is passed over, and nothing is made of the other.
 func TestImportOfOtherEncodings(t *testing.T) {
@@ -306,5 +322,54 @@ func TestAllThatIsWrongAtOnce(t *testing.T) {
 	}
 	if _, err := w.api.Merchant(t.Context(), "M2"); err == nil {
 		t.Error("what was refused registered a merchant")
+	}
+}
+
+// What is wrong with a file is said so that one can mend it: that it has no merchants or
+// too many, or in which line which field has what, and what it should have.
+func TestWhatAFileHasWrong(t *testing.T) {
+	f := open(t).forms(t)
+	for file, want := range map[string]string{
+		"\n \n":                                                                "文件中没有商户：应为每行一个商户的 JSON。",
+		strings.Repeat("{}\n", 1001):                                           "文件中的商户超过 1,000 个：请拆分后分次导入。",
+		`{"merchant_no":7}`:                                                    `字段 merchant_no 的值是数字：应为带引号的文本，如 "M1001"。`,
+		`{"merchant_no":"M1","name":["a"]}`:                                    `字段 name 的值是列表：应为带引号的文本`,
+		`{"merchant_no":"M1","sign":"md5"}`:                                    `字段 sign 的值是文本：应为对象`,
+		`{"merchant_no":"M1","sign":{"secrets":"k"}}`:                          `字段 sign.secrets 的值是文本：应为文本列表，如 ["…"]。`,
+		`{"merchant_no":"M1","per_endpoint":{"concurrency":"16"}}`:             `字段 per_endpoint.concurrency 的值是文本：应为不带引号的整数，如 16。`,
+		`{"merchant_no":"M1","per_endpoint":{"concurrency":1.5}}`:              `字段 per_endpoint.concurrency 的值是数字：应为不带引号的整数`,
+		`{"merchant_no":"M1","name":"a","name":"b"}`:                           `字段 name 出现了两次：只能有一次。`,
+		`{"merchant_no":"M1","name":"a","Name":"b"}`:                           `字段 Name 出现了两次：只能有一次。`,
+		`{"merchant_no":"M1","sign":{"scheme":"a","serial":"b","scheme":"a"}}`: `字段 sign.scheme 出现了两次：只能有一次。`,
+	} {
+		got := f.send(t, "/merchants/import", "/merchants/import", file, url.Values{"reason": {"r"}, "dry": {"1"}})
+		if !strings.Contains(got, want) {
+			t.Errorf("%.80s: %q; want it to say %q", file, refusal.FindString(got), want)
+		}
+		if strings.Contains(file, "merchant_no") && !strings.Contains(got, `<td class="num">1</td>`) {
+			t.Errorf("%.80s: the line is not named", file)
+		}
+	}
+	got := f.send(t, "/merchants/import", "/merchants/import", `{"merchant_no":"N1","name":"a","sign":null}`, url.Values{"reason": {"r"}, "dry": {"1"}})
+	if !strings.Contains(got, "新增") || strings.Contains(got, "show?no=N1") {
+		t.Errorf("a new merchant, only looked at: it is refused, or leads to a page that there is not yet: %s", got)
+	}
+}
+
+// What is wrong with an overlap is said by the name that its field has, whatever is wrong.
+func TestTheOverlapHasOneName(t *testing.T) {
+	w := open(t)
+	f := w.forms(t)
+	in := client.PutMerchant{Sign: &client.MerchantSign{Scheme: "md5_params", Secrets: []string{"k1k1k1k1k1"}}}
+	if _, _, err := w.api.PutMerchant(t.Context(), "signed", in); err != nil {
+		t.Fatal(err)
+	}
+	page := "/merchants/show?no=signed"
+	for _, overlap := range []string{"long", "91d"} {
+		got := f.send(t, page, "/merchants/show", "", url.Values{"no": {"signed"}, "action": {"rotate"}, "reason": {"r"}, "secret": {"k2k2k2k2k2"}, "overlap": {overlap}})
+		label := regexp.MustCompile(`<label>([^<]+)<input name="overlap"`).FindStringSubmatch(got)
+		if label == nil || !strings.Contains(got, "输入有误。 "+label[1]+": 应为 0s 至 90d 的时长，如 24h。") {
+			t.Errorf("%s: refused with %q; want it by its label %q", overlap, refusal.FindString(got), label)
+		}
 	}
 }

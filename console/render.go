@@ -30,6 +30,9 @@ func readPages() (map[string]*language, error) {
 		}
 		l := &language{code: known.code, tag: known.tag, texts: texts, pages: map[string]*template.Template{}}
 		all[known.code] = l
+		if english := all[languages[0].code]; l != english {
+			l.faults, l.faultParts = faultTexts(english.texts, false), faultTexts(english.texts, true)
+		}
 	}
 	// Parsed once; a copy for each language has its own functions.
 	base, err := template.New("").Funcs(functions(all[languages[0].code])).ParseFS(pageFiles, "pages/layout.html", "pages/bare.html", "pages/part.*.html")
@@ -127,7 +130,7 @@ func (q *request) renderIn(layout string, status int, name string, data any) {
 	if err := q.visitor.lang.pages[name].ExecuteTemplate(&page, layout, data); err != nil {
 		q.log.Error("console: a page could not be made", "page", name, "err", err)
 		q.status = http.StatusInternalServerError
-		http.Error(q.w, "something went wrong inside; the log says what", http.StatusInternalServerError)
+		http.Error(q.w, q.visitor.lang.say("error.inside"), http.StatusInternalServerError)
 		return
 	}
 	q.w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -170,8 +170,8 @@ func (q *request) newResend() {
 }
 
 func (q *request) showNewResend(status int, w *wish, mode, rate string, form pauseForm) {
-	if len(w.Wrong) > 0 {
-		q.fail(http.StatusUnprocessableEntity, "error.filter", "fields", q.unread(w))
+	if err := w.wrong().Err(); err != nil {
+		q.refuse(err)
 		return
 	}
 	further := q.r.URL.Query().Get("count") == "further"
@@ -218,12 +218,13 @@ func (q *request) startResend() {
 	w := readWish(in)
 	form := pauseForm{Reason: strings.TrimSpace(in.Get("reason"))}
 	rate, good := parseRate(in.Get("rate"))
-	var err error
+	err := w.wrong().Err()
+	if err != nil {
+		q.refuse(err)
+		return
+	}
 	var begun bellman.ResendJob
 	switch {
-	case len(w.Wrong) > 0:
-		q.fail(http.StatusUnprocessableEntity, "error.filter", "fields", q.unread(w))
-		return
 	case !good:
 		err = mistakes{errRate, unreasoned(form.Reason)}.err()
 	case !reasoned(form.Reason):

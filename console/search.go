@@ -14,6 +14,7 @@ import (
 type searchView struct {
 	*view
 	Found []finding
+	Wrong string // why nothing was looked for; empty: something was
 }
 
 // A finding is one thing that the text may mean.
@@ -36,8 +37,8 @@ func (q *request) search() {
 	case text == "":
 		q.goTo("/tasks")
 		return
-	case len(text) > 400:
-		q.render(http.StatusOK, "search", &searchView{view: q.view("page.search")})
+	case len(text) > maxWish:
+		q.render(http.StatusOK, "search", &searchView{view: q.view("page.search"), Wrong: q.visitor.lang.problem(tooLong(text))})
 		return
 	}
 	if id, err := bellman.ParseID(strings.ToLower(text)); err == nil {

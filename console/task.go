@@ -156,7 +156,6 @@ func (q *request) taskView() *taskView {
 	v.Title = cmp.Or(bounded(plain(cmp.Or(t.OrderNo, t.Key)), 40), t.ID.String()) + " · " + v.Title
 	planned, more := q.planned(t, v.Schedule, v.Order != nil)
 	now := time.Now()
-	v.Lines = []*timeline{line(wideLine, t, log, planned, more, now), line(phoneLine, t, log, planned, more, now)}
 	for i := range slices.Backward(log) {
 		a := &log[i]
 		v.Log = append(v.Log, logged{a, showBody([]byte(a.Response), "")})
@@ -183,6 +182,15 @@ func (q *request) taskView() *taskView {
 	if v.Hand, v.HandMore, err = q.byHand(t); err != nil {
 		q.refuse(err)
 		return nil
+	}
+	var restarts []time.Time
+	for i := range v.Hand {
+		if v.Hand[i].Action == "restart" {
+			restarts = append(restarts, v.Hand[i].At)
+		}
+	}
+	for _, width := range []float64{wideLine, phoneLine} {
+		v.Lines = append(v.Lines, v.lang.line(width, t, log, restarts, planned, more, now))
 	}
 	return v
 }
@@ -313,10 +321,11 @@ const (
 	errOutcome     formError = "error.outcome"
 	errLife        formError = "error.life"
 	errSecret      formError = "error.secret"
-	errOverlap     formError = "error.overlap"
 	errThere       formError = "error.there"
 	errConcurrency formError = "error.concurrency"
 	errFile        formError = "error.file"
+	errNoLines     formError = "error.no_lines"
+	errManyLines   formError = "error.many_lines"
 	errMerchant    formError = "error.merchant"
 	errNotUTF8     formError = "problem.merchant.not_utf8"
 	errScheme      formError = "problem.merchant.missing_scheme"

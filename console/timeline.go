@@ -16,10 +16,11 @@ import (
 const (
 	wideLine, phoneLine = 1000.0, 320.0
 
-	laneHeight = 52
-	labelRoom  = 34.0 // between labels that must not touch
-	markRoom   = 9.0  // between marks of which one does not lie upon the other
-	maxPlanned = 40   // attempts to come that are drawn
+	laneHeight  = 52
+	roundHeight = 68   // of one that has a name under the numbers of another
+	labelRoom   = 34.0 // between labels that must not touch
+	markRoom    = 9.0  // between marks of which one does not lie upon the other
+	maxPlanned  = 40   // attempts to come that are drawn
 )
 
 // A timeline is attempts, and those to come, from left to right. Distances are
@@ -30,6 +31,9 @@ type timeline struct {
 	Ticks []tick
 	Now   float64 // where now is; 0: not drawn, all has ended
 	More  bool    // more attempts may follow than are drawn
+
+	NowTop int  // from where down now is drawn
+	Rounds bool // each lane is a round of the schedule, and ages count from its beginning
 }
 
 // Phone reports whether it is drawn for phones.
@@ -53,7 +57,7 @@ func ends(width float64) (left, right float64) {
 func (l *timeline) Height() int { return l.Axis() + 26 }
 
 // Axis is where the line of the ages is.
-func (l *timeline) Axis() int { return len(l.Lanes)*laneHeight + 14 }
+func (l *timeline) Axis() int { return l.Lanes[len(l.Lanes)-1].Y + 24 }
 
 // A lane is one line of marks.
 type lane struct {
@@ -122,6 +126,13 @@ func newScale(width float64, start, end time.Time) *scale {
 	return &scale{start, whole, min(time.Second, whole/5), left, right}
 }
 
+// finer makes room for what is this near to one another at the beginning; 0: nothing is.
+func (s *scale) finer(gap time.Duration) {
+	if gap > 0 {
+		s.unit = min(s.unit, max(gap, 10*time.Millisecond))
+	}
+}
+
 func (s *scale) place(at time.Time) float64 {
 	share := math.Log1p(float64(max(at.Sub(s.start), 0))/float64(s.unit)) / math.Log1p(float64(s.whole)/float64(s.unit))
 	return math.Round(10*(s.left+(s.right-s.left)*min(share, 1))) / 10
@@ -129,7 +140,7 @@ func (s *scale) place(at time.Time) float64 {
 
 func (s *scale) ticks() (ticks []tick) {
 	last := math.Inf(-1)
-	for _, age := range []time.Duration{0, time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute,
+	for _, age := range []time.Duration{0, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute,
 		15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 72 * time.Hour,
 		7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour} {
 		if x := s.place(s.start.Add(age)); age <= s.whole && x-last >= 1.5*labelRoom {
@@ -152,37 +163,53 @@ func (s *span) widen(at time.Time) {
 	}
 }
 
-// line draws a task with its newest attempts; planned are the due times to come.
-func line(width float64, t *bellman.Task, log []bellman.Attempt, planned []time.Time, more bool, now time.Time) *timeline {
-	var over span
-	over.widen(t.Created())
-	for i := range log {
-		over.widen(log[i].Started)
-	}
+// line draws a task with its newest attempts; planned are the due times to come. What was
+// attempted since each of the restarts has a lane of its own.
+func (l *language) line(width float64, t *bellman.Task, log []bellman.Attempt, restarts, planned []time.Time, more bool, now time.Time) *timeline {
+	rounds, first := roundsOf(t, log, restarts)
+	last := &rounds[len(rounds)-1]
 	for _, at := range planned {
-		over.widen(at)
+		last.widen(at)
 	}
 	if !t.State.Ended() {
-		over.widen(now)
+		last.widen(now)
 	}
-	s := newScale(width, over.start, over.end)
-	only := &lane{Y: laneHeight - 10}
-	for i := range log {
-		only.Marks = append(only.Marks, made(s, &log[i], outcome(&log[i])))
-	}
-	for i, at := range planned {
-		m := mark{X: s.place(at), Class: "plan", At: at}
-		if i == 0 {
-			m.Class = "next"
+	var whole, gap time.Duration
+	for i := range rounds {
+		r := &rounds[i]
+		whole = max(whole, r.end.Sub(r.start))
+		if g := r.gap(planned); gap == 0 || g > 0 && g < gap {
+			gap = g
 		}
-		only.Marks = append(only.Marks, m)
 	}
-	only.thin(width)
-	l := &timeline{Width: width, Lanes: []*lane{only}, Ticks: s.ticks(), More: more}
-	if !t.State.Ended() {
-		l.Now = s.place(now)
+	out := &timeline{Width: width, More: more, Rounds: len(rounds) > 1}
+	for i := range rounds {
+		r := &rounds[i]
+		s := newScale(width, r.start, r.start.Add(whole))
+		s.finer(gap)
+		on := &lane{Y: laneHeight + i*roundHeight - 10}
+		if out.Rounds {
+			on.Name = l.say("line.round", "n", first+i)
+		}
+		for i := range r.log {
+			on.Marks = append(on.Marks, made(s, &r.log[i], outcome(&r.log[i])))
+		}
+		if r == last {
+			for i, at := range planned {
+				m := mark{X: s.place(at), Class: "plan", At: at}
+				if i == 0 {
+					m.Class = "next"
+				}
+				on.Marks = append(on.Marks, m)
+			}
+			if out.Ticks = s.ticks(); !t.State.Ended() {
+				out.Now, out.NowTop = s.place(now), i*roundHeight+14
+			}
+		}
+		on.thin(width)
+		out.Lanes = append(out.Lanes, on)
 	}
-	return l
+	return out
 }
 
 // made is the mark of an attempt.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -56,8 +57,12 @@ func TestLineStaysInItsPicture(t *testing.T) {
 		{Number: 2, Started: t0.Add(15 * time.Second), Result: bellman.TimedOut},
 		{Number: 3, Started: t0.Add(15*time.Second + time.Millisecond), Result: bellman.Accepted, Status: 200},
 	}
+	all, err := allLanguages()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, width := range []float64{wideLine, phoneLine} {
-		l := line(width, task, log, []time.Time{t0.Add(time.Hour), t0.Add(24 * time.Hour)}, false, t0.Add(time.Minute))
+		l := all["en"].line(width, task, log, nil, []time.Time{t0.Add(time.Hour), t0.Add(24 * time.Hour)}, false, t0.Add(time.Minute))
 		marks := l.Lanes[0].Marks
 		if len(marks) != 5 {
 			t.Fatalf("%d marks; want 5", len(marks))
@@ -96,6 +101,66 @@ func TestTheDecisionHasItsLabel(t *testing.T) {
 	for i, want := range []string{"Not decided", "", "Closed now", "Closed", ""} {
 		if l.Marks[i].Label != want {
 			t.Errorf("mark %d at %v is labelled %q; want %q", i, l.Marks[i].X, l.Marks[i].Label, want)
+		}
+	}
+}
+
+// After its schedule was restarted, a task has a line for each round, on which its
+// attempts stand as far from the beginning of that round as those of the first.
+func TestRoundsOfALine(t *testing.T) {
+	all, err := allLanguages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, third := t0.Add(26*time.Hour), t0.Add(50*time.Hour)
+	task := &bellman.Task{ID: bellman.FirstID(t0), Schedule: "0s, 15s, 30s", Status: bellman.Status{Attempts: 7, Began: third, Due: third.Add(45 * time.Second)}}
+	var log []bellman.Attempt
+	for _, begin := range []time.Time{t0, again, third} {
+		for _, age := range []time.Duration{5 * time.Millisecond, 15 * time.Second, 45 * time.Second} {
+			if at := begin.Add(age); len(log) < 8 {
+				log = append(log, bellman.Attempt{Number: len(log) + 1, Started: at, Result: bellman.Refused, Status: 200})
+			}
+		}
+	}
+	restarts := []time.Time{third, again}
+	for _, width := range []float64{wideLine, phoneLine} {
+		l := all["en"].line(width, task, log, restarts, []time.Time{task.Due}, false, third.Add(20*time.Second))
+		if len(l.Lanes) != 3 || !l.Rounds {
+			t.Fatalf("%d lanes; want one for each round", len(l.Lanes))
+		}
+		for i, on := range l.Lanes {
+			if len(on.Marks) != 3 || on.Name != fmt.Sprintf("Round %d", i+1) {
+				t.Fatalf("lane %q has %d marks; want the three of round %d", on.Name, len(on.Marks), i+1)
+			}
+			for j, m := range on.Marks {
+				if first := l.Lanes[0].Marks[j].X; m.X-first > 1 || first-m.X > 1 {
+					t.Errorf("in round %d mark %d is at %v, and in the first at %v; want the same", i+1, j+1, m.X, first)
+				}
+				if j > 0 && m.X-on.Marks[j-1].X < 2*markRoom {
+					t.Errorf("in round %d mark %d is at %v, upon the one at %v", i+1, j+1, m.X, on.Marks[j-1].X)
+				}
+			}
+		}
+		if l.Now <= l.Lanes[2].Marks[1].X || l.Now >= l.Lanes[2].Marks[2].X || l.NowTop < l.Lanes[1].Y {
+			t.Errorf("now is at %v from %d down; want it between the second mark and the third of the last round alone", l.Now, l.NowTop)
+		}
+	}
+	for name, tt := range map[string]struct {
+		task     bellman.Task
+		restarts []time.Time
+		want     int
+		first    int
+	}{
+		"the record of the restart is not found": {bellman.Task{Status: bellman.Status{Began: again}}, nil, 2, 1},
+		"it was delayed, and never restarted":    {bellman.Task{Status: bellman.Status{Began: t0.Add(time.Millisecond)}}, nil, 1, 1},
+		"restarted, and not attempted since":     {bellman.Task{Status: bellman.Status{Began: t0.Add(60 * time.Hour)}}, []time.Time{t0.Add(60 * time.Hour)}, 2, 1},
+		"it repeats itself":                      {bellman.Task{Repeat: "1h", Status: bellman.Status{Began: again}}, nil, 1, 1},
+		"more rounds than are drawn": {bellman.Task{Status: bellman.Status{Began: third}},
+			[]time.Time{t0.Add(10 * time.Second), t0.Add(20 * time.Second), again, again.Add(10 * time.Second), third}, maxRounds, 3},
+	} {
+		tt.task.ID = bellman.FirstID(t0)
+		if rounds, first := roundsOf(&tt.task, log, tt.restarts); len(rounds) != tt.want || first != tt.first {
+			t.Errorf("%s: %d rounds from the %d.; want %d from the %d.", name, len(rounds), first, tt.want, tt.first)
 		}
 	}
 }

@@ -31,13 +31,15 @@ var families = map[string][]string{
 	"did":        {"resend", "restart", "cancel", "reschedule", "complete", "settle", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup"},
 	"reason": {"accepted", "attempts_used_up", "max_age", "gave_up", "cancelled", "superseded", "callback", "unreadable",
 		"paid", "paid_refunded", "closed", "revoked", "failed", "unknown"},
-	"scheme":     schemes,
-	"imported":   {"created", "changed", "same", "refused"},
-	"source":     {"connecting", "consuming", "paused", "stopped"},
-	"link.state": {"good", "expired", "revoked"},
-	"told":       append(names(bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled), "completed"),
-	"life":       lives,
-	"field":      append(slices.Clone(wishes), "id"), // wishes by name, where one could not be read
+	"scheme":      schemes,
+	"imported":    {"created", "changed", "same", "refused"},
+	"import.got":  {"string", "number", "bool", "array", "object"},
+	"import.want": {"string", "int", "slice", "struct"},
+	"source":      {"connecting", "consuming", "paused", "stopped"},
+	"link.state":  {"good", "expired", "revoked"},
+	"told":        append(names(bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled), "completed"),
+	"life":        lives,
+	"field":       append(slices.Clone(wishes), "id"), // wishes by name, where one could not be read
 }
 
 func names[T interface{ String() string }](values ...T) []string {
@@ -88,6 +90,9 @@ func used(t *testing.T) map[string]string {
 	}
 	look(pageFiles, "pages/*.html", inPages, true)
 	look(os.DirFS("."), "*.go", inCode, false)
+	for _, f := range faultTexts(texts, true) {
+		found[f.name] = "an attempt" // and TestEveryFaultIsKnown knows which
+	}
 	for code, where := range codes(t) {
 		found["problem."+code] = where
 	}

@@ -1,0 +1,164 @@
+package console
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// What bellman itself says of an attempt is said in the language of the page; what others
+// say stays as it came.
+func TestFaultsInTheVisitorsWords(t *testing.T) {
+	all, err := allLanguages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"connect: refused":                                                                    "建立连接时：对方拒绝连接",
+		"no answer in the time of one attempt":                                                "在单次尝试的时限内没有应答",
+		"dns: no such host: m.example":                                                        "DNS：没有主机 m.example",
+		"dns: cannot resolve m.example: server misbehaving":                                   "DNS：无法解析 m.example：server misbehaving",
+		"10.0.0.1 is a private address (RFC 1918), refused by the egress guard":               "10.0.0.1 是私有地址（RFC 1918），被出口策略拦截",
+		"m.example is at 127.0.0.1, which is a loopback address, refused by the egress guard": "m.example 的 IP 是 127.0.0.1，即环回地址，被出口策略拦截",
+		"tls: certificate not accepted: x509: certificate signed by unknown authority":        "TLS：对方的证书不可信：x509: certificate signed by unknown authority",
+		"not sent: merchant: sign.secrets[0]: is sealed under master key 12345678, which is not configured: add it to master_keys": "未发送：商户的设置无法使用：密钥 sign.secrets[0]：密钥由主密钥 12345678 加密，而此处未配置它：请加入 master_keys",
+		"not sent: url: required: the task names none, and its queue has none":                                                     "未发送：没有可用的地址：任务没有地址，队列也没有",
+		"success: rule: no such key: code (the answer has no such field)":                                                          "成功条件无法判断此应答：规则：没有字段 code（应答没有此字段）",
+		"the answer broke off after 12 bytes: connection: closed before the answer was whole":                                      "应答在 12 字节处中断：连接：应答未完即被关闭",
+		`the answer is not signed; it says "SYSTEM_ERROR", "{b} of theirs"`:                                                        `应答没有签名；对方说 "SYSTEM_ERROR"，"{b} of theirs"`,
+		"busy, says somebody else": "busy, says somebody else",
+		"refused":                  "refused",
+		"":                         "",
+	} {
+		if got := all["zh"].fault(text); got != want {
+			t.Errorf("fault(%q) = %q; want %q", text, got, want)
+		}
+		if got := all["en"].fault(text); got != text {
+			t.Errorf("fault(%q) in English = %q; want it as it is", text, got)
+		}
+	}
+}
+
+// A page shows a reason in its own language, wherever an attempt stands.
+func TestPagesSayFaultsInTheirLanguage(t *testing.T) {
+	s := open(t)
+	task := s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1", OrderNo: "O1", URL: "https://m.example/"}, t0,
+		bellman.Attempt{Due: t0, Started: t0, Result: bellman.Unreachable, Error: "connect: refused"})
+	for _, path := range []string{"/tasks/" + task.ID.String(), "/orders?merchant_no=M1&order_no=O1"} {
+		for lang, want := range map[string]string{"zh": "建立连接时：对方拒绝连接", "en": "connect: refused"} {
+			if got := s.get(t, path, "Accept-Language: "+lang); !strings.Contains(got.body, ">"+want+"<") {
+				t.Errorf("%s in %s does not say %q", path, lang, want)
+			}
+		}
+	}
+}
+
+// faulters are the sources of the reasons that bellman gives of attempts.
+var faulters = []string{"deliver/cause/cause.go", "deliver/fault.go", "deliver/guard.go", "deliver/handler.go", "engine/suspect.go", "server/queues.go",
+	"order/exchange/exchange.go", "order/gateway/about.go", "order/wechatpay/channel.go", "order/wechatpay/verify.go", "order/alipay/channel.go", "order/alipay/certificate.go",
+	"order/alipay/envelope.go", "order/states/*.go", "sender/sender.go", "rabbitmq/publisher.go", "rabbitmq/sender.go", "nats/sender.go", "rule/evaluate.go", "server/brokers.go"}
+
+// alsoFaulters have some among much else.
+var alsoFaulters = []string{"engine/fire.go", "engine/record.go", "order/handler.go", "deliver/client.go", "deliver/merchant.go", "merchant/*.go", "rabbitmq/dial.go", "resend/runner.go"}
+
+// written calls do with each text that is written in these files, and where: with 7 for
+// what is put into it.
+func written(t *testing.T, patterns []string, do func(text, where string)) {
+	t.Helper()
+	verb := regexp.MustCompile(`%[-+# 0]*[0-9]*(?:\.[0-9]+)?[a-zA-Z]`)
+	var sum func(e ast.Expr) (text string, is bool)
+	sum = func(e ast.Expr) (string, bool) {
+		switch e := e.(type) {
+		case *ast.BasicLit:
+			if e.Kind == token.STRING {
+				text, err := strconv.Unquote(e.Value)
+				return strings.ReplaceAll(verb.ReplaceAllString(text, "7"), "%%", "%"), err == nil
+			}
+		case *ast.BinaryExpr:
+			left, one := sum(e.X)
+			right, other := sum(e.Y)
+			return left + right, e.Op == token.ADD && (one || other)
+		}
+		return "7", false
+	}
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(filepath.Join("..", pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no files %s: %v", pattern, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			set := token.NewFileSet()
+			tree, err := parser.ParseFile(set, file, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(tree, func(n ast.Node) bool {
+				e, is := n.(ast.Expr)
+				if !is {
+					return true
+				}
+				text, is := sum(e)
+				if is {
+					do(text, set.Position(e.Pos()).String())
+				}
+				return !is
+			})
+		}
+	}
+}
+
+// Every reason that the sources have is known to the console: else it would be said in
+// English on a page in Chinese. And it knows none that there is not.
+func TestEveryFaultIsKnown(t *testing.T) {
+	// What is no reason of an attempt: of the configuration, of tasks that are refused, of
+	// other libraries, what is the same in every language, and what a broker's answer is kept as.
+	others := regexp.MustCompile(`^(deliver: |wechatpay: |alipay: |states: |queue 7: |url: 7$|sign: 7$|sources\[7\]: |server closed idle|response headers|header list|TLS handshake|` +
+		`(WeChat Pay v\d|Alipay|UnionPay|Antom|PayerMax|hyperswitch|Kill Bill|Stripe), |` +
+		`(error\.)?code 7|respCode 7|resultStatus 7|status (cancelled|processing)$|stream 7 has it|7 (7|sends)$|bellman 7$|` +
+		`a message to a broker has none|not a header's name|names that begin with Bellman-|would tell the broker|its value has a control|cannot be signed: |` +
+		`want alipayRootCert|the certificate's issuer|too much to match|[^a-z]*$)`)
+	english, err := readTexts("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := faultTexts(english, true)
+	seen, everything := 0, ""
+	written(t, faulters, func(text, where string) {
+		everything += text + "\n"
+		if !strings.Contains(strings.TrimSpace(text), " ") || others.MatchString(text) {
+			return
+		}
+		seen++
+		for _, sample := range []string{text, text + "x", "x" + text, strings.Trim(text, "7"), "not sent: " + text} {
+			for i := range all {
+				if all[i].look.MatchString(sample) {
+					return
+				}
+			}
+		}
+		t.Errorf("%s: no text of the catalogues says %q", where, text)
+	})
+	if seen < 100 {
+		t.Errorf("only %d reasons were found", seen)
+	}
+	written(t, alsoFaulters, func(text, _ string) { everything += text + "\n" })
+	for i := range all {
+		for _, piece := range hole.Split(english[all[i].name], -1) {
+			for part := range strings.SplitSeq(piece, ": ") { // of which each may have its own source
+				if !strings.Contains(everything, strings.Trim(part, " ,[]()<>/")) {
+					t.Errorf("no source says %q of %s: %q", part, all[i].name, english[all[i].name])
+				}
+			}
+		}
+	}
+}
