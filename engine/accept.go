@@ -54,13 +54,15 @@ func (e *Engine) addAll(ctx context.Context, refused error, tasks []*bellman.Tas
 		}
 		adds = append(adds, add)
 		at = append(at, i)
+		results[i].ID = add.Task.ID
 	}
 	err := e.lane.add(ctx, adds)
 	for i, j := range at {
-		a := &adds[i]
-		results[j] = bellman.Added{ID: a.Task.ID, Err: err}
-		switch {
-		case err != nil:
+		if err != nil { // adds may not be done with
+			results[j].Err = err
+			continue
+		}
+		switch a := &adds[i]; {
 		case a.Err != nil:
 			results[j].ID, results[j].Err = a.Existing, a.Err
 		case !a.Existing.IsZero():
