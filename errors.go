@@ -26,6 +26,10 @@ var (
 	// in flight.
 	ErrWaiting = errors.New("bellman: the attempt is still to come")
 
+	// ErrNotPaused is returned when the pause of something is to end that is not paused:
+	// nothing was done.
+	ErrNotPaused = errors.New("bellman: not paused")
+
 	// ErrFenced is returned when a lease is no longer the newest of its shard:
 	// another node owns it now, and nothing was written.
 	ErrFenced = errors.New("bellman: lease fenced off")

@@ -137,7 +137,11 @@ func (a *API) registerMerchants(h huma.API) {
 		return func(ctx context.Context, in *paused) (*answer[client.Paused], error) {
 			no := in.MerchantNo.MerchantNo
 			return onMerchant(a, no, func() (client.Paused, error) {
-				return client.Paused{Names: []string{no}}, do(a.merchants, ctx, no, in.by(given(in.Body).Reason))
+				err := do(a.merchants, ctx, no, in.by(given(in.Body).Reason))
+				if errors.Is(err, bellman.ErrNotPaused) {
+					return client.Paused{Names: []string{}}, nil
+				}
+				return client.Paused{Names: []string{no}}, err
 			})
 		}
 	}

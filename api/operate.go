@@ -35,7 +35,11 @@ func (a *API) registerOperate(h huma.API) {
 	}
 	queue := func(do func(context.Context, string, bellman.By) error) func(context.Context, *onQueue) (*answer[client.Paused], error) {
 		return func(ctx context.Context, in *onQueue) (*answer[client.Paused], error) {
-			if err := do(ctx, in.Queue, in.by(given(in.Body).Reason)); err != nil {
+			err := do(ctx, in.Queue, in.by(given(in.Body).Reason))
+			if errors.Is(err, bellman.ErrNotPaused) {
+				return ok(client.Paused{Names: []string{}})
+			}
+			if err != nil {
 				return nil, a.fail(missing(err, fmt.Sprintf("queue %q", in.Queue)))
 			}
 			return ok(client.Paused{Names: []string{in.Queue}})
@@ -59,16 +63,21 @@ func (a *API) registerOperate(h huma.API) {
 			if len(names) == 0 {
 				return nil, wrongField("path.host", wantHost)
 			}
+			done := []string{}
 			for _, name := range names {
 				err := do(ctx, name, in.by(given(in.Body).Reason))
 				if invalid, is := asInvalid(err); is {
 					return nil, wrongField("path.host", invalid.Fields[0].Problem)
 				}
+				if errors.Is(err, bellman.ErrNotPaused) {
+					continue
+				}
 				if err != nil {
 					return nil, a.fail(err)
 				}
+				done = append(done, name)
 			}
-			return ok(client.Paused{Names: names})
+			return ok(client.Paused{Names: done})
 		}
 	}
 	huma.Register(h, operation("pause-endpoint", http.MethodPost, "/v1/endpoints/{host}/pause", mayOperate, "Stop attempts to an endpoint, or to all endpoints of a host."), host(a.engine.PauseEndpoint))

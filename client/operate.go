@@ -85,7 +85,7 @@ type Endpoints struct {
 
 // Paused answers a pause or resume: what it was done to.
 type Paused struct {
-	Names []string `json:"names" nullable:"false" doc:"The queue, or the endpoints of the host."`
+	Names []string `json:"names" nullable:"false" doc:"The queue, or the endpoints of the host; of a resume those alone that were paused."`
 }
 
 // Stats are figures over the latest stretch of time, of all nodes, each since it

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -27,6 +28,7 @@ type fake struct {
 	*memory.Store
 	mu    sync.Mutex
 	fail  error // of every call, if not nil
+	ends  error // of every pause that is to end, if not nil
 	calls []string
 
 	queues    []bellman.QueueInfo
@@ -92,7 +94,7 @@ func (f *fake) PauseQueue(_ context.Context, name string, by bellman.By) error {
 }
 
 func (f *fake) ResumeQueue(_ context.Context, name string, by bellman.By) error {
-	return f.note("resume queue %s %q %q", name, by.Who, by.Reason)
+	return cmp.Or(f.ends, f.note("resume queue %s %q %q", name, by.Who, by.Reason))
 }
 
 func (f *fake) PauseEndpoint(_ context.Context, name string, by bellman.By) error {
@@ -100,7 +102,7 @@ func (f *fake) PauseEndpoint(_ context.Context, name string, by bellman.By) erro
 }
 
 func (f *fake) ResumeEndpoint(_ context.Context, name string, by bellman.By) error {
-	return f.note("resume endpoint %s %q %q", name, by.Who, by.Reason)
+	return cmp.Or(f.ends, f.note("resume endpoint %s %q %q", name, by.Who, by.Reason))
 }
 
 func (f *fake) Figures(_ context.Context, ask bellman.FiguresAsk) (bellman.Figures, error) {

@@ -63,7 +63,7 @@ var wishes = []string{"merchant_no", "order_no", "key", "url_host", "event", "qu
 func readWish(in url.Values) *wish {
 	w := &wish{values: url.Values{}, zone: time.UTC}
 	for _, name := range wishes {
-		value := in.Get(name)
+		value := strings.TrimSpace(in.Get(name)) // it may have been pasted
 		if value == "" {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -119,6 +120,14 @@ func TestListGoesOn(t *testing.T) {
 	}
 	if got := s.get(t, "/tasks?before=x"); got.StatusCode != http.StatusNotFound {
 		t.Errorf("a cursor that is none: %d", got.StatusCode)
+	}
+}
+
+// Numbers that were pasted with blanks around them are those without.
+func TestBlanksAroundWhatIsLookedFor(t *testing.T) {
+	w := readWish(url.Values{"merchant_no": {" M1001"}, "order_no": {"O-1\t"}, "status": {" 500 "}, "from": {" 2026-11-20 15:04 "}})
+	if w.MerchantNo != "M1001" || w.OrderNo != "O-1" || w.Status != 500 || w.CreatedFrom.IsZero() || len(w.Wrong.Fields) > 0 {
+		t.Errorf("%+v, wrong: %v", w.Pick, w.Wrong.Fields)
 	}
 }
 

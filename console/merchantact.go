@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -20,6 +21,9 @@ func (q *request) merchantAction() {
 		return
 	}
 	to, err := q.onMerchant(no, action, q.by(form.Reason))
+	if errors.Is(err, bellman.ErrNotPaused) {
+		action, err = "unpaused", nil
+	}
 	if err != nil {
 		status := 0
 		status, form.Wrong = q.wrong(err)

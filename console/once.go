@@ -69,8 +69,11 @@ func (q *request) once(serve func(*request)) {
 		case err != nil:
 			q.refuse(err)
 			return
+		case was.Address != "" && was.Done != "":
+			q.sayDone(was.Address, "before")
+			return
 		case was.Address != "":
-			q.sayDone(was.Address, was.Done)
+			q.goTo(was.Address)
 			return
 		case time.Since(was.At) > doTime:
 			q.fail(http.StatusConflict, "error.sent")

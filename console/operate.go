@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -62,14 +63,17 @@ func (q *request) pauseOrResume(page string, nameless formError, pause, resume f
 	default:
 		err = do(q.r.Context(), form.Name, q.by(form.Reason))
 	}
-	if err != nil {
+	q.now.forget()
+	switch {
+	case errors.Is(err, bellman.ErrNotPaused):
+		q.goDone(page, "unpaused")
+	case err != nil:
 		status := 0
 		status, form.Wrong = q.wrong(err)
 		again(status, form)
-		return
+	default:
+		q.goDone(page, in.Get("action"))
 	}
-	q.now.forget()
-	q.goDone(page, in.Get("action"))
 }
 
 // An endpointsView is the page of the endpoints.

@@ -39,6 +39,19 @@ func TestPausing(t *testing.T) {
 	}
 }
 
+// Whoever resumes what is not paused is told so: a name may be mistyped.
+func TestResumingWhatIsNotPaused(t *testing.T) {
+	s := open(t)
+	s.fake.queues = []bellman.QueueInfo{{Name: "pay", Kind: "notify"}}
+	s.fake.ends = bellman.ErrNotPaused
+	for _, page := range []string{"/queues", "/endpoints"} {
+		got := s.post(t, page, page, "name", "pay", "action", "resume", "reason", "why")
+		if next := s.get(t, page); got.StatusCode != http.StatusSeeOther || !strings.Contains(next.body, "It was not paused: nothing was done.") {
+			t.Errorf("%s: %d, and the page does not say that it was not paused", page, got.StatusCode)
+		}
+	}
+}
+
 // oneResend is a bulk resend in some state, which may end before it can be stopped.
 type oneResend struct {
 	Resends

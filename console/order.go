@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -62,7 +63,7 @@ type orderForm struct {
 
 func (q *request) orderPage() {
 	in := q.r.URL.Query()
-	v := &orderForm{MerchantNo: in.Get("merchant_no"), OrderNo: in.Get("order_no")}
+	v := &orderForm{MerchantNo: strings.TrimSpace(in.Get("merchant_no")), OrderNo: strings.TrimSpace(in.Get("order_no"))}
 	switch {
 	case v.MerchantNo != "" && v.OrderNo != "":
 		q.showOrder(http.StatusOK, v.MerchantNo, v.OrderNo, orderAct{})

@@ -97,7 +97,7 @@ type view struct {
 
 // dones are what can have been done before a page is shown.
 var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true, "complete": true, "link": true, "revoke": true, "put": true, "rotate": true, "delete": true, "test": true,
-	"pause": true, "resume": true, "resend": true, "stop": true, "over": true}
+	"pause": true, "resume": true, "resend": true, "stop": true, "over": true, "unpaused": true, "before": true}
 
 // view is what a page with the title of this name has.
 func (q *request) view(title string, values ...any) *view {

@@ -127,7 +127,7 @@ func (e *Engine) PauseMerchant(ctx context.Context, merchantNo string, by bellma
 	return e.pause(ctx, merchantTarget+merchantNo, by)
 }
 
-// ResumeMerchant ends PauseMerchant.
+// ResumeMerchant ends PauseMerchant; ErrNotPaused if there is nothing to end.
 func (e *Engine) ResumeMerchant(ctx context.Context, merchantNo string, by bellman.By) error {
 	return e.resume(ctx, merchantTarget+merchantNo, by)
 }

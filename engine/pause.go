@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -24,7 +25,7 @@ func (e *Engine) PauseQueue(ctx context.Context, queue string, by bellman.By) er
 	return e.pause(ctx, "queue/"+queue, by)
 }
 
-// ResumeQueue ends PauseQueue.
+// ResumeQueue ends PauseQueue; ErrNotPaused if there is nothing to end.
 func (e *Engine) ResumeQueue(ctx context.Context, queue string, by bellman.By) error {
 	if _, ok := e.queue(queue); !ok {
 		return fmt.Errorf("queue %q: %w", queue, bellman.ErrNotFound)
@@ -39,7 +40,7 @@ func (e *Engine) PauseEndpoint(ctx context.Context, endpoint string, by bellman.
 	return e.pause(ctx, "endpoint/"+endpoint, by)
 }
 
-// ResumeEndpoint ends PauseEndpoint.
+// ResumeEndpoint ends PauseEndpoint; ErrNotPaused if there is nothing to end.
 func (e *Engine) ResumeEndpoint(ctx context.Context, endpoint string, by bellman.By) error {
 	return e.resume(ctx, "endpoint/"+endpoint, by)
 }
@@ -72,6 +73,12 @@ func (e *Engine) resume(ctx context.Context, target string, by bellman.By) error
 	}
 	e.pauses.turn.Lock()
 	defer e.pauses.turn.Unlock()
+	switch _, err := e.store.Doc(ctx, pauseKind, target); {
+	case errors.Is(err, bellman.ErrNotFound) && e.pauses.get(target) == nil:
+		return fmt.Errorf("resume %s: %w", target, bellman.ErrNotPaused)
+	case err != nil && !errors.Is(err, bellman.ErrNotFound):
+		return fmt.Errorf("resume %s: %w", target, err)
+	}
 	if err := e.mark(ctx, target, "resume", nil, by); err != nil {
 		return err
 	}

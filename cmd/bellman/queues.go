@@ -106,6 +106,9 @@ func stopCommand(name, short string, queue func(*client.Client, context.Context,
 			return err
 		}
 		done := map[string]string{"pause": "paused", "resume": "resumed"}[name]
+		if len(names) == 0 {
+			done, names = "not paused, nothing was done", []string{*host}
+		}
 		return to.print(client.Paused{Names: names}, func(t *rows) { t.row(done, strings.Join(names, ", ")) })
 	})
 }

@@ -85,6 +85,13 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("queues printed\n%s", out)
 	}
 	operate("resume", "default")
+	operate("pause", "--endpoint", "http://paused.example", "--reason", "maintenance")
+	if out := operate("resume", "--endpoint", "paused.example"); !strings.Contains(out, "resumed") || !strings.Contains(out, "http://paused.example:80") || strings.Contains(out, "https") {
+		t.Errorf("resume of a host of which one endpoint is paused printed %q", out)
+	}
+	if out := operate("resume", "--endpoint", "paused.example"); !strings.Contains(out, "not paused, nothing was done  paused.example") {
+		t.Errorf("resume of what is not paused printed %q", out)
+	}
 	if out := operate("endpoints"); !strings.Contains(out, hook) || !strings.Contains(out, "100.0%") {
 		t.Errorf("endpoints printed\n%s", out)
 	}

@@ -1664,7 +1664,7 @@ export interface components {
             who: string;
         };
         Paused: {
-            /** @description The queue, or the endpoints of the host. */
+            /** @description The queue, or the endpoints of the host; of a resume those alone that were paused. */
             names: string[];
         };
         PerEndpoint: {

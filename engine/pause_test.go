@@ -1,0 +1,51 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// Ending a pause that there is not does nothing, leaves no record, and says so; one that
+// another node began just now is ended.
+func TestResumeWhatIsNotPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		q := engine.Queue{Name: "q", Handler: &receiver{answer: accept}}
+		e, stop := run(t, store, q)
+		defer stop()
+		by := bellman.By{Who: "op", Reason: "r"}
+		resume := map[string]func() error{
+			"queue":    func() error { return e.ResumeQueue(t.Context(), "q", by) },
+			"endpoint": func() error { return e.ResumeEndpoint(t.Context(), "https://m.example:443", by) },
+			"merchant": func() error { return e.ResumeMerchant(t.Context(), "M1", by) },
+		}
+		for name, do := range resume {
+			if err := do(); !errors.Is(err, bellman.ErrNotPaused) {
+				t.Errorf("resume a %s that is not paused = %v, want ErrNotPaused", name, err)
+			}
+		}
+		for _, target := range []string{"queue/q", "endpoint/https://m.example:443", "merchant/M1"} {
+			other := &bellman.Batch{Docs: []bellman.Doc{{Kind: "pause", Name: target, Value: []byte(`{"who":"another"}`)}}}
+			if err := store.Commit(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, do := range resume {
+			if err := do(); err != nil {
+				t.Errorf("resume a %s that another node paused = %v", name, err)
+			}
+			if err := do(); !errors.Is(err, bellman.ErrNotPaused) {
+				t.Errorf("resume a %s again = %v, want ErrNotPaused", name, err)
+			}
+		}
+		if records, err := store.Audits(t.Context(), time.Now().Add(time.Hour), 10); err != nil || len(records) != 3 {
+			t.Errorf("%d audit records, %v; want one for each pause that was ended", len(records), err)
+		}
+	})
+}
