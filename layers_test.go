@@ -30,6 +30,9 @@ var layers = map[string][]string{
 	// Who makes a request, for all that answer some.
 	"internal/caller": {},
 
+	// Files of merchants, for all that import them.
+	"internal/lines": {"client"},
+
 	// How a store reads and writes its rows.
 	"internal/pack": {},
 
@@ -62,7 +65,7 @@ var layers = map[string][]string{
 	"order":    {"", "internal/coded", "schedule"},
 	"client":   {""},
 	"api":      {"", "client", "schedule", "rule", "internal/caller"},
-	"console":  {"", "internal/coded", "client", "schedule", "internal/caller"},
+	"console":  {"", "internal/coded", "client", "schedule", "internal/caller", "internal/lines"},
 	"config":   {"schedule", "rule", "alarm", "deliver/sign", "order/states", "order/gateway", "source", "sender"},
 	"metrics":  {""},
 	"traces":   {""},
@@ -94,7 +97,7 @@ var layers = map[string][]string{
 	"examples/wallet-channel":  {"", "engine", "order", "pebble"},
 	"deploy/sbom":              {},
 	"clients/java/generate":    {},
-	"cmd/bellman": {"", "schedule", "deliver/sign", "api", "client", "config", "server", "demo", "bench", "adopt", "move",
+	"cmd/bellman": {"", "schedule", "deliver/sign", "api", "client", "config", "server", "demo", "bench", "adopt", "move", "internal/lines",
 		"pebble"}, // export and check open a store that no server has open
 }
 

@@ -1,17 +1,15 @@
 package console
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/lines"
 )
 
 const (
@@ -106,38 +104,20 @@ func (q *request) uploaded() (rows []importedRow, all []client.PutMerchant, err 
 		return nil, nil, err
 	}
 	defer file.Close()
-	say := q.visitor.lang.say
-	first := map[string]int{} // the line of each merchant
-	lines := bufio.NewReader(file)
-	for n := 1; ; n++ {
-		line, err := lines.ReadString('\n')
-		if text := strings.TrimSpace(line); text != "" {
-			if len(rows) == importLines {
-				return nil, nil, errManyLines
-			}
-			if len(rows) == 0 {
-				text = strings.TrimPrefix(text, "\ufeff") // as some editors begin a file
-			}
-			row := importedRow{Line: n}
-			in, problem := parseMerchant(text)
-			row.MerchantNo = in.MerchantNo
-			switch at := first[in.MerchantNo]; {
-			case problem != nil:
-				row.What, row.Problem = "refused", q.visitor.lang.unread(problem)
-			case at > 0 && in.MerchantNo != "":
-				row.What, row.Problem = "refused", say("import.twice", "n", at)
-			default:
-				first[in.MerchantNo] = n
-				all = append(all, in)
-			}
-			rows = append(rows, row)
-		}
-		if err == io.EOF {
-			break
-		}
+	for line, err := range lines.Read(file) {
 		if err != nil {
 			return nil, nil, err
 		}
+		if len(rows) == importLines {
+			return nil, nil, errManyLines
+		}
+		row := importedRow{Line: line.N, MerchantNo: line.Merchant.MerchantNo}
+		if line.Wrong != nil {
+			row.What, row.Problem = "refused", q.visitor.lang.unread(line.Wrong)
+		} else {
+			all = append(all, line.Merchant)
+		}
+		rows = append(rows, row)
 	}
 	if len(rows) == 0 {
 		return nil, nil, errNoLines
@@ -147,76 +127,22 @@ func (q *request) uploaded() (rows []importedRow, all []client.PutMerchant, err 
 
 // unread says why a line is no merchant.
 func (l *language) unread(why error) string {
-	if errors.Is(why, errNotUTF8) {
-		return l.say(string(errNotUTF8))
+	if errors.Is(why, lines.ErrNotUTF8) {
+		return l.say("problem.merchant.not_utf8")
 	}
-	if e := (*json.UnmarshalTypeError)(nil); errors.As(why, &e) && e.Field != "" {
-		got, _, _ := strings.Cut(e.Value, " ")
-		return l.say("import.wrong_type", "name", e.Field, "got", l.named("import.got", got), "want", l.named("import.want", e.Type.Kind()))
+	if e := (*lines.TypeError)(nil); errors.As(why, &e) {
+		return l.say("import.wrong_type", "name", e.Field, "got", l.named("import.got", e.Got), "want", l.named("import.want", e.Want))
 	}
-	if e := twiceError(""); errors.As(why, &e) {
+	if e := lines.TwiceError(""); errors.As(why, &e) {
 		return l.say("import.field_twice", "name", string(e))
 	}
-	if name, is := strings.CutPrefix(why.Error(), "json: unknown field "); is {
-		return l.say("import.unknown", "name", name)
+	if e := lines.UnknownError(""); errors.As(why, &e) {
+		return l.say("import.unknown", "name", string(e))
+	}
+	if e := (*lines.AgainError)(nil); errors.As(why, &e) {
+		return l.say("import.twice", "n", e.First)
 	}
 	return l.say("import.not_json")
-}
-
-// parseMerchant reads one line.
-func parseMerchant(text string) (in client.PutMerchant, err error) {
-	if !utf8.ValidString(text) { // a decoder would replace what is not
-		return in, errNotUTF8
-	}
-	d := json.NewDecoder(strings.NewReader(text))
-	d.DisallowUnknownFields()
-	if err = d.Decode(&in); err == nil && d.More() {
-		err = errors.New("there is text behind it")
-	}
-	if err == nil {
-		err = once(json.NewDecoder(strings.NewReader(text)), "")
-	}
-	return in, err
-}
-
-// A twiceError names a field that an object has twice, of which a decoder takes the last.
-type twiceError string
-
-func (e twiceError) Error() string { return string(e) + " is given twice" }
-
-// once reads a value, and returns a [twiceError] if an object in it has a field twice. In
-// upper and lower case a field is the same.
-func once(d *json.Decoder, path string) error {
-	begin, err := d.Token()
-	if err != nil {
-		return err
-	}
-	seen := map[string]bool{}
-	for begin == json.Delim('{') || begin == json.Delim('[') {
-		if !d.More() {
-			_, err = d.Token()
-			return err
-		}
-		at := path
-		if begin == json.Delim('{') {
-			token, err := d.Token()
-			if err != nil {
-				return err
-			}
-			name, _ := token.(string) // as all names are
-			at += name
-			if folded := strings.ToLower(name); seen[folded] {
-				return twiceError(at)
-			} else {
-				seen[folded] = true
-			}
-			at += "."
-		}
-		if err := once(d, at); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // exportMerchants writes all merchants as an import takes them back, with their

@@ -142,9 +142,3 @@ func TestSecretsThatLookTheSame(t *testing.T) {
 		}
 	}
 }
-
-func TestParseMerchantThatIsNotUTF8(t *testing.T) {
-	if _, err := parseMerchant("{\"merchant_no\":\"M1\",\"name\":\"\xd5\xc5\xc8\xfd\"}"); err != errNotUTF8 { // GBK
-		t.Errorf("parseMerchant: %v; want that it is not UTF-8", err)
-	}
-}

@@ -327,7 +327,6 @@ const (
 	errNoLines     formError = "error.no_lines"
 	errManyLines   formError = "error.many_lines"
 	errMerchant    formError = "error.merchant"
-	errNotUTF8     formError = "problem.merchant.not_utf8"
 	errScheme      formError = "problem.merchant.missing_scheme"
 
 	maxReason = 500 // characters

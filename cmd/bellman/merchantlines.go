@@ -2,25 +2,25 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/lines"
 )
 
-// How a file of merchants is read: so many at once, and lines of so many bytes.
-const (
-	merchantsAtOnce = 500
-	maxMerchantLine = 1 << 20
-)
+// merchantsAtOnce is how many merchants of a file are sent at once.
+const merchantsAtOnce = 500
 
 func merchantImportCommand() *cobra.Command {
 	c := &cobra.Command{
@@ -28,7 +28,8 @@ func merchantImportCommand() *cobra.Command {
 		Short: "Register or change the merchants of a file, one JSON a line",
 		Long: `Register or change the merchants of a file (- is standard input), one JSON a
 line, as export writes them. Wrong lines are told with their numbers, and do not
-stop the others. The same file again changes nothing.`,
+stop the others; of two lines about one merchant the first counts, and the other
+is wrong. The same file again changes nothing.`,
 		Args: arguments(1, 1, "a FILE, or - for standard input"),
 	}
 	dry := c.Flags().Bool("dry-run", false, "only say what it would do")
@@ -66,9 +67,10 @@ type merchantImport struct {
 	dry    bool
 	reason string
 
-	batch []client.PutMerchant
-	lines []int // of batch
-	done  struct {
+	batch   []client.PutMerchant
+	lines   []int          // of batch
+	refused map[int]string // lines since the last batch, and why
+	done    struct {
 		Lines     int  `json:"lines"`
 		Created   int  `json:"created"`
 		Changed   int  `json:"changed"`
@@ -79,71 +81,70 @@ type merchantImport struct {
 }
 
 func (i *merchantImport) read(ctx context.Context, in io.Reader) error {
-	i.done.DryRun = i.dry
-	s := bufio.NewScanner(in)
-	s.Buffer(make([]byte, 64<<10), maxMerchantLine)
-	line, have := 0, map[string]bool{}
-	for s.Scan() {
-		line++
-		text := bytes.TrimSpace(s.Bytes())
-		if len(text) == 0 {
-			continue
+	i.done.DryRun, i.refused = i.dry, map[int]string{}
+	for line, err := range lines.Read(in) {
+		if err != nil {
+			return errors.Join(err, i.put(ctx))
 		}
 		i.done.Lines++
-		var m client.PutMerchant
-		d := json.NewDecoder(bytes.NewReader(text))
-		d.DisallowUnknownFields()
-		err := d.Decode(&m)
-		if err == nil && d.More() {
-			err = errors.New("has text behind its JSON: want one merchant a line")
+		if line.Wrong == nil && line.Merchant.MerchantNo == "" {
+			line.Wrong = errors.New("merchant_no: is required")
 		}
-		if err == nil && m.MerchantNo == "" {
-			err = errors.New("merchant_no: is required")
-		}
-		if err != nil {
-			i.wrong(line, err.Error())
+		if line.Wrong != nil {
+			i.refused[line.N] = line.Wrong.Error()
 			continue
 		}
-		if have[m.MerchantNo] || len(i.batch) == merchantsAtOnce { // a later line about the same merchant comes later
+		i.batch, i.lines = append(i.batch, line.Merchant), append(i.lines, line.N)
+		if len(i.batch) == merchantsAtOnce {
 			if err := i.put(ctx); err != nil {
 				return err
 			}
-			clear(have)
 		}
-		have[m.MerchantNo] = true
-		i.batch, i.lines = append(i.batch, m), append(i.lines, line)
-	}
-	if err := s.Err(); err != nil {
-		return fmt.Errorf("line %d: %w", line+1, err)
 	}
 	return i.put(ctx)
 }
 
-func (i *merchantImport) wrong(line int, problem string) {
-	i.done.Wrong++
-	fmt.Fprintf(i.to.err, "line %d: %s\n", line, problem)
+// put sends what was gathered, and says which lines since the last time are wrong.
+func (i *merchantImport) put(ctx context.Context) error {
+	err := i.send(ctx)
+	for _, line := range slices.Sorted(maps.Keys(i.refused)) {
+		fmt.Fprintf(i.to.err, "line %d: %s\n", line, i.refused[line])
+	}
+	i.done.Wrong += len(i.refused)
+	clear(i.refused)
+	i.batch, i.lines = i.batch[:0], i.lines[:0]
+	return err
 }
 
-// put sends what was gathered.
-func (i *merchantImport) put(ctx context.Context) error {
-	if len(i.batch) == 0 {
-		return nil
+// send sends a batch. One in which fields break the document of the API is refused whole,
+// with a fault of each: it is sent again without those lines.
+func (i *merchantImport) send(ctx context.Context) error {
+	for len(i.batch) > 0 {
+		within, cancel := context.WithTimeout(ctx, patience)
+		results, err := i.to.PutMerchants(within, client.MerchantBatch{Merchants: i.batch, DryRun: i.dry, Reason: i.reason})
+		cancel()
+		if err == nil {
+			i.count(results)
+			return nil
+		}
+		if !i.leaveOut(err) {
+			return fmt.Errorf("lines %d to %d: %w", i.lines[0], i.lines[len(i.lines)-1], err)
+		}
 	}
-	within, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	results, err := i.to.PutMerchants(within, client.MerchantBatch{Merchants: i.batch, DryRun: i.dry, Reason: i.reason})
-	if err != nil {
-		return fmt.Errorf("lines %d to %d: %w", i.lines[0], i.lines[len(i.lines)-1], err)
-	}
+	return nil
+}
+
+// count says what became of the merchants of a batch.
+func (i *merchantImport) count(results []client.MerchantResult) {
 	for k, r := range results {
 		switch {
 		case r.Error != nil:
 			problem := r.Error.Detail
 			for _, f := range r.Error.Errors {
-				_, field, _ := bytes.Cut([]byte(f.Location), []byte("]."))
-				problem += fmt.Sprintf("; %s: %s", field, f.Message)
+				_, what := faultOf(f)
+				problem += "; " + what
 			}
-			i.wrong(i.lines[k], problem)
+			i.refused[i.lines[k]] = problem
 		case r.Status == 201:
 			i.done.Created++
 		case r.Status == 200:
@@ -152,8 +153,38 @@ func (i *merchantImport) put(ctx context.Context) error {
 			i.done.Unchanged++
 		}
 	}
-	i.batch, i.lines = i.batch[:0], i.lines[:0]
-	return nil
+}
+
+// leaveOut takes the lines out of a batch that it was refused for; false: it was refused
+// for something else.
+func (i *merchantImport) leaveOut(err error) bool {
+	var p *client.Problem
+	if !errors.As(err, &p) {
+		return false
+	}
+	faults := map[int][]string{} // by the place in the batch
+	for _, f := range p.Errors {
+		if at, what := faultOf(f); at >= 0 && at < len(i.batch) {
+			faults[at] = append(faults[at], what)
+		}
+	}
+	for _, at := range slices.Backward(slices.Sorted(maps.Keys(faults))) {
+		i.refused[i.lines[at]] = strings.Join(faults[at], "; ")
+		i.batch, i.lines = slices.Delete(i.batch, at, at+1), slices.Delete(i.lines, at, at+1)
+	}
+	return len(faults) > 0
+}
+
+// faultOf is a fault of a merchant of a batch: its place there, or -1, and what is wrong
+// with which of its fields.
+func faultOf(f client.Fault) (at int, what string) {
+	if _, err := fmt.Sscanf(f.Location, "body.merchants[%d]", &at); err != nil {
+		return -1, f.Location + ": " + f.Message
+	}
+	if _, field, is := strings.Cut(f.Location, "]."); is {
+		return at, field + ": " + f.Message
+	}
+	return at, f.Message
 }
 
 func merchantExportCommand() *cobra.Command {

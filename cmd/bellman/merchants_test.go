@@ -33,8 +33,12 @@ func TestMerchantsImport(t *testing.T) {
 	bad(`{"merchant_no":"M7"} {"merchant_no":"M8"}`, "one merchant a line")
 	bad(`{"merchant_no":"M8","notify_url":"ftp://m.example/n"}`, "notify_url: ")
 	good(1)
-	lines = append(lines, `{"merchant_no":"M1","name":"the same again"}`)
+	bad(`{"merchant_no":"M1","name":"the same again"}`, `"M1" stands in line 1 already`)
+	bad(`{"merchant_no":"M11","per_endpoint":{"concurrency":-1},"sign":{"scheme":"md5"}}`, "per_endpoint.concurrency: want 1 to 100000")
+	bad(`{"merchant_no":"M12","name":["a"]}`, "name: has a list: want text in quotes")
+	bad(`{"merchant_no":"M13","sign":{"scheme":"md5"}}`, "sign.scheme: want one of standard_webhooks")
 	good(600)
+	bad(`{"merchant_no":"M2000","name":"`+strings.Repeat("a", 101)+`"}`, "name: is longer than 100 characters")
 	bad(`{"merchant_no":"M-last","schedule":"now and then"}`, "schedule: ")
 	file := filepath.Join(t.TempDir(), "merchants.ndjson")
 	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
@@ -42,7 +46,7 @@ func TestMerchantsImport(t *testing.T) {
 	}
 	check := func(r result) {
 		t.Helper()
-		if r.status == 0 || !strings.Contains(r.errors, fmt.Sprintf("%d lines are wrong", len(wrong))) {
+		if r.status != 1 || !strings.Contains(r.errors, fmt.Sprintf("%d lines are wrong", len(wrong))) {
 			t.Errorf("status %d, %s; want it failed, with %d wrong lines", r.status, r.errors, len(wrong))
 		}
 		told := map[int]string{}
@@ -62,16 +66,21 @@ func TestMerchantsImport(t *testing.T) {
 			t.Errorf("line %d is told as wrong: %q", n, line)
 		}
 	}
-	check(run(t, "merchants", "import", "--dry-run", file, "--server", p.url))
+	const sums = "613 602 0 0 11"
+	r := run(t, "merchants", "import", "--dry-run", file, "--server", p.url)
+	check(r)
+	if fields := strings.Fields(r.out); len(fields) < 5 || strings.Join(fields[len(fields)-5:], " ") != sums {
+		t.Errorf("a dry run says\n%s\nwant %s", r.out, sums)
+	}
 	if out := must(t, "merchants", "list", "--server", p.url); strings.Contains(out, "M1") {
 		t.Errorf("a dry run registered\n%s", out)
 	}
-	r := run(t, "merchants", "import", file, "--server", p.url)
+	r = run(t, "merchants", "import", file, "--server", p.url)
 	check(r)
-	if fields := strings.Fields(r.out); len(fields) < 5 || strings.Join(fields[len(fields)-5:], " ") != "609 602 1 0 6" {
-		t.Errorf("the import says\n%s\nwant 609 lines: 602 created, 1 changed, 0 unchanged, 6 wrong", r.out)
+	if fields := strings.Fields(r.out); len(fields) < 5 || strings.Join(fields[len(fields)-5:], " ") != sums {
+		t.Errorf("the import says\n%s\nwant 613 lines: 602 created, 0 changed, 0 unchanged, 11 wrong", r.out)
 	}
-	if out := must(t, "merchants", "get", "M1", "--server", p.url); !strings.Contains(out, "the same again") {
-		t.Errorf("the later line about M1 is not the one that stands:\n%s", out)
+	if out := must(t, "merchants", "get", "M1", "--server", p.url); strings.Contains(out, "the same again") {
+		t.Errorf("a later line about M1 is the one that stands:\n%s", out)
 	}
 }
