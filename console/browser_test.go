@@ -224,20 +224,34 @@ func (b *tab) says(text string) {
 	b.until(fmt.Sprintf(`document.body && document.body.innerText.includes(%q)`, text))
 }
 
-// click clicks what a selector finds.
+// found is a script that does something with what a selector finds, where that is there
+// and its page has loaded, and says whether it did: one script, for the page may be on
+// its way to another.
+func found(selector, do string) string {
+	return fmt.Sprintf(`(() => {
+		const found = document.readyState === "complete" && document.querySelector(%q);
+		if (!found || !found.offsetParent) return false;
+		%s;
+		return true;
+	})()`, selector, do)
+}
+
+// click clicks what a selector finds, once.
 func (b *tab) click(selector string) {
 	b.t.Helper()
-	b.until(fmt.Sprintf(`document.readyState === "complete" && document.querySelector(%q)?.offsetParent`, selector))
-	if _, err := try[chromedp.Void](b, fmt.Sprintf(`document.querySelector(%q).click()`, selector)); err != nil {
-		b.t.Fatal(err)
+	for clicked := false; !clicked; {
+		b.until(found(selector, ""))
+		var err error
+		if clicked, err = try[bool](b, found(selector, "found.click()")); err != nil {
+			b.t.Fatal(err)
+		}
 	}
 }
 
 // fill types a value into a field.
 func (b *tab) fill(selector, value string) {
 	b.t.Helper()
-	b.until(fmt.Sprintf(`document.readyState === "complete" && document.querySelector(%q)?.offsetParent`, selector))
-	eval[string](b, fmt.Sprintf(`document.querySelector(%q).value = %q`, selector, value))
+	b.until(found(selector, fmt.Sprintf(`found.value = %q`, value)))
 }
 
 // press presses a key.

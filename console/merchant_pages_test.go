@@ -24,6 +24,7 @@ func TestAMerchantsLife(t *testing.T) {
 	b.open("/merchants")
 	b.says("No merchants are registered.")
 	b.click(`a[href="/merchants/edit"]`)
+	b.at("/merchants/edit")
 	b.fill(`input[name=merchant_no]`, "M7")
 	b.fill(`input[name=name]`, "Tea <b>House</b>")
 	b.fill(`input[name=notify_url]`, w.merchant.URL+"/ok")
@@ -32,7 +33,7 @@ func TestAMerchantsLife(t *testing.T) {
 	b.fill(`input[name=schedule]`, "often")
 	b.fill(`input[name=reason]`, "a new contract")
 	b.click(`main button.primary`)
-	b.says("schedule")
+	b.until(`document.readyState === "complete" && document.querySelector("main [role=alert]")?.innerText.includes("Schedule")`)
 	if text := eval[string](b, `document.querySelector("textarea").value`); text != "" {
 		t.Errorf("the secret is sent back: %q", text)
 	}
