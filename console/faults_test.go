@@ -2,9 +2,7 @@ package console
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -88,33 +86,19 @@ func written(t *testing.T, patterns []string, do func(text, where string)) {
 		}
 		return "7", false
 	}
-	for _, pattern := range patterns {
-		files, err := filepath.Glob(filepath.Join("..", pattern))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("no files %s: %v", pattern, err)
-		}
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
+	eachTree(t, patterns, func(set *token.FileSet, tree *ast.File) {
+		ast.Inspect(tree, func(n ast.Node) bool {
+			e, is := n.(ast.Expr)
+			if !is {
+				return true
 			}
-			set := token.NewFileSet()
-			tree, err := parser.ParseFile(set, file, nil, 0)
-			if err != nil {
-				t.Fatal(err)
+			text, is := sum(e)
+			if is {
+				do(text, set.Position(e.Pos()).String())
 			}
-			ast.Inspect(tree, func(n ast.Node) bool {
-				e, is := n.(ast.Expr)
-				if !is {
-					return true
-				}
-				text, is := sum(e)
-				if is {
-					do(text, set.Position(e.Pos()).String())
-				}
-				return !is
-			})
-		}
-	}
+			return !is
+		})
+	})
 }
 
 // Every reason that the sources have is known to the console: else it would be said in

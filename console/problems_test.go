@@ -62,7 +62,39 @@ var refusers = []string{"merchant/*.go", "link/*.go", "resend/*.go", "server/mer
 // the text that is its first argument, and where it stands.
 func sources(t *testing.T, do func(name string, call *ast.CallExpr, first, where string)) {
 	t.Helper()
-	for _, pattern := range refusers {
+	eachTree(t, refusers, func(set *token.FileSet, tree *ast.File) {
+		ast.Inspect(tree, func(n ast.Node) bool {
+			call, is := n.(*ast.CallExpr)
+			if !is || len(call.Args) == 0 {
+				return true
+			}
+			fun, is := call.Fun.(*ast.SelectorExpr)
+			of, named := ast.Node(nil), false
+			if is {
+				of = fun.X
+				_, named = of.(*ast.Ident)
+			}
+			if !named {
+				return true
+			}
+			first, arg := "", call.Args[0]
+			if sum, is := arg.(*ast.BinaryExpr); is {
+				arg = sum.X
+			}
+			if text, is := arg.(*ast.BasicLit); is {
+				first, _ = strconv.Unquote(text.Value)
+			}
+			do(of.(*ast.Ident).Name+"."+fun.Sel.Name, call, first, set.Position(call.Pos()).String())
+			return true
+		})
+	})
+}
+
+// eachTree calls do with each source of these patterns, which are of the repository's
+// root and leave out tests.
+func eachTree(t *testing.T, patterns []string, do func(set *token.FileSet, tree *ast.File)) {
+	t.Helper()
+	for _, pattern := range patterns {
 		files, err := filepath.Glob("../" + pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files %s: %v", pattern, err)
@@ -76,30 +108,7 @@ func sources(t *testing.T, do func(name string, call *ast.CallExpr, first, where
 			if err != nil {
 				t.Fatal(err)
 			}
-			ast.Inspect(tree, func(n ast.Node) bool {
-				call, is := n.(*ast.CallExpr)
-				if !is || len(call.Args) == 0 {
-					return true
-				}
-				fun, is := call.Fun.(*ast.SelectorExpr)
-				of, named := ast.Node(nil), false
-				if is {
-					of = fun.X
-					_, named = of.(*ast.Ident)
-				}
-				if !named {
-					return true
-				}
-				first, arg := "", call.Args[0]
-				if sum, is := arg.(*ast.BinaryExpr); is {
-					arg = sum.X
-				}
-				if text, is := arg.(*ast.BasicLit); is {
-					first, _ = strconv.Unquote(text.Value)
-				}
-				do(of.(*ast.Ident).Name+"."+fun.Sel.Name, call, first, set.Position(call.Pos()).String())
-				return true
-			})
+			do(set, tree)
 		}
 	}
 }
