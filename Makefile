@@ -2,6 +2,8 @@
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
+# Where the processor time goes: the compiler inlines more there.
+PROFILE  := cmd/bellman/bellman.pgo
 FUZZTIME ?= 60s
 BENCH    ?= .
 COUNT    ?= 1
@@ -21,10 +23,10 @@ export GORACE ?= atexit_sleep_ms=0
 # The version comes by -ldflags, so that a build needs no git.
 export GOFLAGS += -buildvcs=false
 
-.PHONY: build clients dist dist-test test torture lint bench fuzz cover screenshots
+.PHONY: build clients dist dist-test test torture lint bench profile fuzz cover screenshots
 
 build: ## the static binary ./bellman
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bellman ./cmd/bellman
+	CGO_ENABLED=0 go build -trimpath -pgo=$(PROFILE) -ldflags '$(LDFLAGS)' -o bellman ./cmd/bellman
 
 clients: ## the OpenAPI document in the repository, and what is generated from it
 	go test -count 1 ./clients -run TestDocument -update
@@ -54,6 +56,9 @@ lint: ## format, vet, staticcheck, and a build without cgo
 
 bench: ## benchmarks alone: make bench BENCH=Wheel COUNT=6
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...
+
+profile: ## PROFILE anew, by which the binary is compiled
+	scripts/postgres scripts/profile $(PROFILE)
 
 fuzz: ## each fuzz target of each package for FUZZTIME
 	scripts/fuzz $(FUZZTIME)

@@ -20,9 +20,12 @@ var layers = map[string][]string{
 	// What is wrong, in English and as a code, for all that refuse something.
 	"internal/coded": {},
 
+	// The encodings of XML, for those who read some.
+	"internal/ascii": {},
+
 	// Leaves: their one dependency and the standard library.
 	"schedule":     {"internal/coded"},
-	"rule":         {"internal/coded"},
+	"rule":         {"internal/coded", "internal/ascii"},
 	"wheel":        {},
 	"dispatch":     {},
 	"deliver/sign": {"internal/coded"},
@@ -78,7 +81,7 @@ var layers = map[string][]string{
 	"nats":              {"", "rule", "source", "sender"},
 
 	// Channels: what an order's watch asks.
-	"order/states":    {"", "order", "rule"},
+	"order/states":    {"", "order", "rule", "internal/ascii"},
 	"order/exchange":  {"", "order", "deliver/cause"},
 	"order/gateway":   {"", "order", "order/states", "order/exchange", "deliver/sign", "deliver/field", "rule"},
 	"order/wechatpay": {"", "order", "order/states", "order/exchange", "deliver/sign"},

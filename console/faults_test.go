@@ -61,7 +61,7 @@ func TestPagesSayFaultsInTheirLanguage(t *testing.T) {
 // faulters are the sources of the reasons that bellman gives of attempts.
 var faulters = []string{"deliver/cause/cause.go", "deliver/fault.go", "deliver/guard.go", "deliver/handler.go", "engine/suspect.go", "server/queues.go",
 	"order/exchange/exchange.go", "order/gateway/about.go", "order/wechatpay/channel.go", "order/wechatpay/verify.go", "order/alipay/channel.go", "order/alipay/certificate.go",
-	"order/alipay/envelope.go", "order/states/*.go", "sender/sender.go", "rabbitmq/publisher.go", "rabbitmq/sender.go", "nats/sender.go", "rule/evaluate.go", "server/brokers.go"}
+	"order/alipay/envelope.go", "order/states/*.go", "sender/sender.go", "rabbitmq/publisher.go", "rabbitmq/sender.go", "nats/sender.go", "rule/evaluate.go", "server/brokers.go", "internal/ascii/ascii.go"}
 
 // alsoFaulters have some among much else.
 var alsoFaulters = []string{"engine/fire.go", "engine/record.go", "order/handler.go", "deliver/client.go", "deliver/merchant.go", "merchant/*.go", "rabbitmq/dial.go", "resend/runner.go"}

@@ -27,7 +27,8 @@ func (e *Engine) AddWith(ctx context.Context, docs []bellman.Doc, tasks ...*bell
 	}
 	// Not through the lane, where a document that is another by now would fail what
 	// others asked for in the same transaction.
-	b := batch{Batch: bellman.Batch{Adds: adds, Docs: docs}, since: e.hand.taken()}
+	b := batch{Batch: bellman.Batch{Adds: adds, Docs: docs}, since: e.hand.beginAdds(adds)}
+	defer e.hand.endAdds(adds)
 	if err := e.store.Commit(ctx, &b.Batch); err != nil {
 		return fmt.Errorf("add tasks with documents: %w", err)
 	}

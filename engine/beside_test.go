@@ -56,6 +56,37 @@ func TestAddWith(t *testing.T) {
 	})
 }
 
+// A late store says that it has written documents some time after it has.
+type late struct{ bellman.Store }
+
+func (s late) Commit(ctx context.Context, b *bellman.Batch) error {
+	err := s.Store.Commit(ctx, b)
+	if len(b.Docs) > 0 {
+		time.Sleep(5 * time.Second)
+	}
+	return err
+}
+
+// A task that the loader finds, and whose attempt is recorded, before the call that added it
+// hears that it is there, is attempted once.
+func TestAddWithHeardLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, r := newCrew(t), &receiver{answer: accept}
+		c.store = late{c.store}
+		a := c.start("a", engine.Queue{Name: "q", Handler: r, Schedule: "0s, 1h"})
+		defer a.stop()
+		time.Sleep(10 * time.Second)
+		doc := []bellman.Doc{{Kind: "k", Name: "n", Value: []byte("1"), Was: []byte{}}}
+		if err := a.AddWith(t.Context(), doc, &bellman.Task{Queue: "q", Key: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if got := r.times(); len(got) != 1 {
+			t.Errorf("attempted at %v, want once", got)
+		}
+	})
+}
+
 // Of two nodes that do the same at once with a document, one does it, and the task of
 // the other is nowhere.
 func TestAddWithRaces(t *testing.T) {

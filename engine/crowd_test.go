@@ -26,7 +26,7 @@ func TestCrowd(t *testing.T) {
 		}}
 		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: r, Schedule: "1s*", YoungFirst: true, EndpointConcurrency: 16})
 		defer stop()
-		const tasks = 4000 // four times what memory holds of a line
+		const tasks = 8000 // four times what memory holds of a line
 		ids := make([]bellman.ID, tasks)
 		for i := range ids {
 			ids[i] = add(t, e, &bellman.Task{Queue: "q"})
@@ -35,7 +35,7 @@ func TestCrowd(t *testing.T) {
 		mu.Lock()
 		clear(count)
 		mu.Unlock()
-		time.Sleep(20 * time.Second) // 32,000 attempts
+		time.Sleep(40 * time.Second) // 64,000 attempts
 		mu.Lock()
 		defer mu.Unlock()
 		all, least, most := 0, count[ids[0]], 0
@@ -43,8 +43,8 @@ func TestCrowd(t *testing.T) {
 			n := count[id]
 			all, least, most = all+n, min(least, n), max(most, n)
 		}
-		if all < 20*1500 {
-			t.Errorf("%d attempts in 20 seconds; want 1600 a second", all)
+		if all < 40*1500 {
+			t.Errorf("%d attempts in 40 seconds; want 1600 a second", all)
 		}
 		if most > least*3/2 {
 			t.Errorf("tasks got %d to %d attempts; want as many each", least, most)

@@ -28,7 +28,7 @@ func (e *Engine) tick(ctx context.Context) error {
 		due, more, next = e.hand.advance(now.UnixMilli(), fired[:e.chunk()], due[:0])
 		if len(due) > 0 {
 			due = e.yield(due)
-			e.fetch(ctx, due, nil)
+			e.fetch(ctx, due)
 			e.bring(due, now)
 			clear(due)
 		} else {

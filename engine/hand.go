@@ -42,6 +42,10 @@ type hand struct {
 	attempted map[chain]*item
 	freed     func(chain)
 
+	// What is being added beside the lane, and whether it has left the hand meanwhile: the
+	// loader may find it, and its attempt be recorded, before who adds it hears that it is there.
+	beside map[bellman.ID]bool
+
 	// While a page is being read, what leaves the hand is remembered: the page may
 	// still show it as it was.
 	reading bool
@@ -95,6 +99,7 @@ func newHand(c *clock) *hand {
 		missed:      noTime,
 		missedAhead: noTime,
 		left:        make(map[bellman.ID]struct{}),
+		beside:      make(map[bellman.ID]bool),
 
 		attempted: make(map[chain]*item),
 
@@ -225,7 +230,7 @@ func (h *hand) put(t *bellman.Task, since uint64, now int64) *item {
 	if look > now && look >= h.bound || !h.keeps(t.Shard, since, look) {
 		return nil
 	}
-	if _, ok := h.items[t.ID]; ok {
+	if _, ok := h.items[t.ID]; ok || h.beside[t.ID] {
 		return nil // the loader was quicker
 	}
 	if len(h.items) >= maxInHand {
@@ -257,6 +262,28 @@ func (h *hand) remove(it *item) {
 	}
 	if h.reading {
 		h.left[it.ID] = struct{}{}
+	}
+	if _, adding := h.beside[it.ID]; adding {
+		h.beside[it.ID] = true
+	}
+}
+
+// beginAdds announces that tasks are added beside the lane, and returns what takes was
+// then. Call endAdds when they have been taken in hand.
+func (h *hand) beginAdds(adds []bellman.Add) (since uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range adds {
+		h.beside[adds[i].Task.ID] = false
+	}
+	return h.takes
+}
+
+func (h *hand) endAdds(adds []bellman.Add) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range adds {
+		delete(h.beside, adds[i].Task.ID)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/dispatch"
 )
 
 // What the loader does at once, and how far ahead.
@@ -26,9 +25,9 @@ const (
 	deepSweep  = time.Minute // looks again at everything overdue, from the beginning
 	recentPast = 30 * time.Second
 
-	maxPending  = 8000 // due tasks in the loader's hands, waiting for room in their lines
-	linePending = 2000 // of them, of one line, a part for each age; it reads on past the others of that line
-	pastPages   = 20   // how far it reads on
+	maxPending  = 16_000 // due tasks in the loader's hands, waiting for room in their lines
+	linePending = 4000   // of them, of one line, a part for each age; it reads on past the others of that line
+	pastPages   = 20     // how far it reads on
 	pastAgain   = time.Second
 	pastLeast   = 8 * time.Second // how often at least, where it found nothing of other lines
 
@@ -235,16 +234,14 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 			taken[p]++
 			return true
 		}
-		l.out[p] = true
-		if l.skipped == nowhere {
-			l.skipped, l.past = before, 0
-			if now.Sub(l.fruitless) >= l.pause {
-				l.past = pastPages
-			}
-		}
+		l.leaveOut(p, before, now)
 		return false
 	})
 	l.take(due)
+	if p, only := only(taken, len(l.page)); only && p.most()-l.share[p] < pageSize/2 {
+		last := l.page[len(l.page)-1] // the next page would be left out, or most of it
+		l.leaveOut(p, bellman.Position{Look: last.Look, ID: last.ID}, now)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -265,6 +262,27 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 		l.back = l.skipped // nowhere, if nothing was left out
 	}
 	return false, nil
+}
+
+// leaveOut notes that a line has its share, and what comes after a position has to
+// wait. It may be read on past it then.
+func (l *loader) leaveOut(p peers, before bellman.Position, now time.Time) {
+	l.out[p] = true
+	if l.skipped != nowhere {
+		return
+	}
+	l.skipped, l.past = before, 0
+	if now.Sub(l.fruitless) >= l.pause {
+		l.past = pastPages
+	}
+}
+
+// only returns whose tasks a full page was, if they were those of one line and age.
+func only(taken map[peers]int, page int) (p peers, all bool) {
+	for p, n := range taken {
+		return p, n == page && n == pageSize
+	}
+	return p, false
 }
 
 // publish says for which lines due tasks wait on disk.
@@ -299,87 +317,14 @@ func (l *loader) take(due []*item) {
 	l.pending = append(l.pending, due...)
 }
 
-// place brings pending items to their lines. Those whose line is full stay, or
-// are set aside if it will be full for long. It returns how many it placed.
-func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
-	if len(l.pending) == 0 {
-		return 0
-	}
-	patience := longWait
-	if len(l.pending) >= maxPending-2*pageSize {
-		patience = shortWait
-	}
-	if l.lane.uncommitted() >= maxUncommitted/2 {
-		patience = dispatch.Forever - 1 // the store holds them all up, not their lines
-	}
-	full := make(map[peers]bool) // those that have no room; true: not for long either
-	var late []*item
-	rest := l.pending[:0]
-	for start := 0; start < len(l.pending); {
-		chunk := l.pending[start:min(start+l.chunk(), len(l.pending))]
-		start += len(chunk)
-		l.fetch(ctx, chunk, full)
-		for _, it := range chunk {
-			p := l.peersOf(&it.Entry) // as its line says that is open by now
-			long, known := full[p]
-			if !known && !l.offer(ctx, it, now) {
-				long, known = l.fullForLong(p, now, patience), true
-				full[p] = long
-			} else if !known {
-				delete(l.fullSince, p)
-			}
-			switch {
-			case known && !long:
-				rest = append(rest, it)
-				continue
-			case known:
-				late = append(late, it)
-			}
-			if moved++; l.share[it.peers] == 1 {
-				delete(l.share, it.peers)
-			} else {
-				l.share[it.peers]--
-			}
-		}
-		l.pump()
-	}
-	clear(l.pending[len(rest):])
-	l.pending = rest
-	for _, it := range late {
-		l.setAside(ctx, it, now)
-	}
-	return moved
-}
-
-// fullForLong reports whether a line that has no room will have none for longer
-// than patience. One that is not paused gets a moment to show its pace.
-func (l *loader) fullForLong(p peers, now time.Time, patience time.Duration) bool {
-	wait := l.dispatch.Wait(now.UnixNano(), uint64(p.line))
-	if wait == dispatch.Forever {
-		return true
-	}
-	since, ok := l.fullSince[p]
-	if !ok {
-		l.fullSince[p] = now
-		return false
-	}
-	return wait > patience && now.Sub(since) >= fullAtLeast
-}
-
-// fetch reads the content of items, as far as the budget for it allows, but for
-// those of full lines. Items whose task changed meanwhile, or is another node's until
-// its look, are dropped.
-func (e *Engine) fetch(ctx context.Context, items []*item, full map[peers]bool) {
+// fetch reads the content of items, as far as the budget for it allows. Items whose
+// task changed meanwhile, or is another node's until its look, are dropped.
+func (e *Engine) fetch(ctx context.Context, items []*item) {
 	entries := make([]bellman.Entry, 0, len(items))
 	at := make([]*item, 0, len(items))
 	for _, it := range items {
 		if it.task != nil {
 			continue
-		}
-		if len(full) > 0 {
-			if _, full := full[e.peersOf(&it.Entry)]; full {
-				continue
-			}
 		}
 		if e.content.Load() < maxContent || !e.dispatch.Known(uint64(it.Line)) {
 			entries = append(entries, it.Entry)

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -45,6 +46,58 @@ func TestParkedAsLongAsGuided(t *testing.T) {
 		defer b.stop()
 		time.Sleep(3 * time.Minute)
 		l.once(t, ids)
+	})
+}
+
+// A slowPark is a store that takes a while to park what is in flight.
+type slowPark struct {
+	bellman.Store
+	parked atomic.Int64
+}
+
+func (s *slowPark) Commit(ctx context.Context, b *bellman.Batch) error {
+	for i := range b.Changes {
+		if c := &b.Changes[i]; c.Attempt == nil && c.To.Trigger == bellman.ByTakeover {
+			s.parked.Add(1)
+			time.Sleep(4 * time.Second) // longer than the attempt may last, and the margin
+			break
+		}
+	}
+	return s.Store.Commit(ctx, b)
+}
+
+// A task that is parked only when the time is over until which the next owner would
+// leave it alone is not handed over before its attempt has landed.
+func TestParkedTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCrew(t), newLedger()
+		var timeout atomic.Int64
+		timeout.Store(int64(500 * time.Millisecond))
+		queue := func(name string) engine.Queue {
+			q := l.queue(name, 9*time.Second) // it does not look at its context
+			q.Handler = guided{q.Handler, &timeout}
+			return q
+		}
+		slow := &slowPark{Store: c.store}
+		c.store = slow
+		a := c.start("a", queue("a"))
+		defer a.stop()
+		time.Sleep(10 * time.Second)
+		var ids []bellman.ID
+		for i := range 64 { // of many endpoints, and so of many shards
+			ids = append(ids, add(t, a.Engine, &bellman.Task{Queue: "q", MerchantNo: "M1", Endpoint: strconv.Itoa(i), Delay: 5 * time.Second}))
+		}
+		time.Sleep(5500 * time.Millisecond)
+		b := c.start("b", queue("b"))
+		defer b.stop()
+		time.Sleep(time.Minute)
+		if slow.parked.Load() == 0 {
+			t.Error("nothing was parked")
+		}
+		l.once(t, ids)
+		if n := c.owns(); n["a"] == 0 || n["b"] == 0 {
+			t.Errorf("shards are %v's in the end, want both to have some", n)
+		}
 	})
 }
 

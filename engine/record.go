@@ -183,7 +183,7 @@ func (e *Engine) committed(b *batch, ops []*op) {
 			e.note(others, &o.task.Status)
 			e.noteOld(others, o.task.ID, o.task.Shard)
 			it = e.replace(o.task, b.since, nowMs)
-			if o.park != nil {
+			if o.park != nil && change.To.Look.UnixMilli() > nowMs { // else it came too late: the attempt is waited for
 				e.hand.park(o.park)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman"
@@ -126,7 +127,16 @@ func CheckNo(bad *bellman.Invalid, no string) {
 		bad.Note("merchant_no", coded.Errorf("merchant.required", "is required"))
 		return
 	}
-	text(bad, "merchant_no", no, MaxNo)
+	if !text(bad, "merchant_no", no, MaxNo) {
+		return
+	}
+	// Two numbers that look alike on every page would be two merchants.
+	for i, r := range no {
+		if !unicode.IsPrint(r) || r == ' ' && (i == 0 || i == len(no)-1) {
+			bad.Note("merchant_no", coded.Errorf("merchant.unseen", "has a character that nobody sees, %U: want none but blanks between others", r))
+			return
+		}
+	}
 }
 
 func text(bad *bellman.Invalid, field, s string, most int) bool {

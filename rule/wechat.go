@@ -3,9 +3,10 @@ package rule
 import (
 	"bytes"
 	"encoding/xml"
-	"fmt"
 	"io"
 	"strings"
+
+	"github.com/bellmanhq/bellman/internal/ascii"
 )
 
 // returnCode returns the text of /xml/return_code of a WeChat v2 answer, and
@@ -13,7 +14,7 @@ import (
 // or has a document type: no entity is ever expanded but XML's own five.
 func returnCode(body []byte) string {
 	d := xml.NewDecoder(bytes.NewReader(body))
-	d.CharsetReader = asciiOf
+	d.CharsetReader = ascii.Of
 	var code strings.Builder
 	var path []string
 	roots, codes := 0, 0
@@ -54,27 +55,4 @@ func returnCode(body []byte) string {
 			}
 		}
 	}
-}
-
-// asciiOf reads text of an encoding that a merchant may declare, with a question
-// mark for all that is not ASCII. In these encodings the bytes < and & are
-// always those characters, so the structure of a document survives.
-func asciiOf(encoding string, r io.Reader) (io.Reader, error) {
-	switch strings.ToLower(encoding) {
-	case "us-ascii", "iso-8859-1", "gbk", "gb2312", "gb18030":
-		return &asciiReader{r}, nil
-	}
-	return nil, fmt.Errorf("unknown encoding %.40q", encoding)
-}
-
-type asciiReader struct{ r io.Reader }
-
-func (a *asciiReader) Read(p []byte) (int, error) {
-	n, err := a.r.Read(p)
-	for i, c := range p[:n] {
-		if c >= 0x80 {
-			p[i] = '?'
-		}
-	}
-	return n, err
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/bellmanhq/bellman/internal/ascii"
 )
 
 // parseJSON reads an object, and nothing after it. It refuses a name that is
@@ -80,7 +82,7 @@ func parseValue(d *json.Decoder, depth int) (any, error) {
 // expanded but XML's own five.
 func parseXML(body []byte) (map[string]any, error) {
 	d := xml.NewDecoder(bytes.NewReader(body))
-	d.CharsetReader = asciiOf
+	d.CharsetReader = ascii.Of
 	fields := map[string]any{}
 	var path []string
 	var text strings.Builder
@@ -144,29 +146,6 @@ func nameOf(n xml.Name) string {
 		return n.Space + ":" + n.Local
 	}
 	return n.Local
-}
-
-// asciiOf reads text of an encoding that a channel may declare, with a question
-// mark for all that is not ASCII: no value that decides anything is. In these
-// encodings the bytes < and & are always those characters.
-func asciiOf(encoding string, r io.Reader) (io.Reader, error) {
-	switch strings.ToLower(encoding) {
-	case "us-ascii", "iso-8859-1", "gbk", "gb2312", "gb18030":
-		return &asciiReader{r}, nil
-	}
-	return nil, fmt.Errorf("unknown encoding %.40q", encoding)
-}
-
-type asciiReader struct{ r io.Reader }
-
-func (a *asciiReader) Read(p []byte) (int, error) {
-	n, err := a.r.Read(p)
-	for i, c := range p[:n] {
-		if c >= 0x80 {
-			p[i] = '?'
-		}
-	}
-	return n, err
 }
 
 // parseForm reads k=v&k=v as UnionPay writes it: nothing is escaped, and a value

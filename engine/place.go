@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/bellmanhq/bellman/dispatch"
+)
+
+// place brings pending items to their lines. Those whose line is full stay, or
+// are set aside if it will be full for long. It returns how many it placed.
+func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
+	if len(l.pending) == 0 {
+		return 0
+	}
+	patience := longWait
+	if len(l.pending) >= maxPending-2*pageSize {
+		patience = shortWait
+	}
+	if l.lane.uncommitted() >= maxUncommitted/2 {
+		patience = dispatch.Forever - 1 // the store holds them all up, not their lines
+	}
+	full := make(map[peers]bool) // those that have no room; true: not for long either
+	var late []*item
+	rest := l.pending[:0]
+	read := 0     // up to where contents were read
+	var run peers // most that have no room come one after the other
+	var long, known bool
+	for i, it := range l.pending {
+		if it.peers != run {
+			run = it.peers
+			long, known = full[run]
+		}
+		if !known && it.task == nil && i >= read {
+			l.pump() // what goes meanwhile
+			read = l.fetchFrom(ctx, i, full)
+		}
+		if !known {
+			run = l.recount(it) // its line may be open by now
+			if long, known = full[run]; !known && !l.offer(ctx, it, now) {
+				long, known = l.fullForLong(run, now, patience), true
+				full[run] = long
+			}
+		}
+		switch {
+		case !known:
+			delete(l.fullSince, run)
+		case long:
+			late = append(late, it)
+		default:
+			rest = append(rest, it)
+			continue
+		}
+		moved++
+		l.uncount(it)
+	}
+	l.pump()
+	clear(l.pending[len(rest):])
+	l.pending = rest
+	for _, it := range late {
+		l.setAside(ctx, it, now)
+	}
+	return moved
+}
+
+// fetchFrom reads the contents of the pending items from i on that have none yet,
+// a chunk of them, but for those of full lines. It returns where it stopped.
+func (l *loader) fetchFrom(ctx context.Context, i int, full map[peers]bool) int {
+	chunk := make([]*item, 0, l.chunk())
+	for ; i < len(l.pending) && len(chunk) < cap(chunk); i++ {
+		it := l.pending[i]
+		if it.task != nil {
+			continue
+		}
+		if _, full := full[it.peers]; !full {
+			chunk = append(chunk, it)
+		}
+	}
+	l.fetch(ctx, chunk)
+	return i
+}
+
+// recount counts a pending item for what its line says by now, and returns that.
+func (l *loader) recount(it *item) peers {
+	if p := l.peersOf(&it.Entry); p != it.peers {
+		l.uncount(it)
+		it.peers = p
+		l.share[p]++
+	}
+	return it.peers
+}
+
+// uncount takes an item out of the share of its line.
+func (l *loader) uncount(it *item) {
+	if l.share[it.peers] == 1 {
+		delete(l.share, it.peers)
+	} else {
+		l.share[it.peers]--
+	}
+}
+
+// fullForLong reports whether a line that has no room will have none for longer
+// than patience. One that is not paused gets a moment to show its pace.
+func (l *loader) fullForLong(p peers, now time.Time, patience time.Duration) bool {
+	wait := l.dispatch.Wait(now.UnixNano(), uint64(p.line))
+	if wait == dispatch.Forever {
+		return true
+	}
+	since, ok := l.fullSince[p]
+	if !ok {
+		l.fullSince[p] = now
+		return false
+	}
+	return wait > patience && now.Sub(since) >= fullAtLeast
+}

@@ -1,0 +1,79 @@
+package engine_test
+
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/memory"
+)
+
+// A reading store counts what is read of it.
+type reading struct {
+	bellman.Store
+	due, loads, loaded atomic.Int64
+}
+
+func (r *reading) Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
+	known := len(buf)
+	buf, err := r.Store.Due(ctx, shards, from, to, limit, buf)
+	r.due.Add(int64(len(buf) - known))
+	return buf, err
+}
+
+// CountDue is not counted.
+func (r *reading) CountDue(ctx context.Context, shards []uint16, from bellman.Position, to, most int64) (int64, error) {
+	page, err := r.Store.Due(ctx, shards, from, to, int(most), nil)
+	return int64(len(page)), err
+}
+
+func (r *reading) Load(ctx context.Context, entries []bellman.Entry) ([]*bellman.Task, error) {
+	r.loads.Add(1)
+	r.loaded.Add(int64(len(entries)))
+	return r.Store.Load(ctx, entries)
+}
+
+// Where one endpoint has a great backlog, each task of it is read little more than
+// once, and many in one call, but for the looks for what other endpoints have behind it.
+func TestBacklogIsReadOnce(t *testing.T) {
+	const tasks = 40_000
+	store := &reading{Store: memory.New()}
+	var made atomic.Int64
+	synctest.Test(t, func(t *testing.T) {
+		q := engine.Queue{Name: "q", Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict {
+			time.Sleep(4 * time.Millisecond) // 16,000 a second
+			made.Add(1)
+			return bellman.Verdict{Next: bellman.Succeed}
+		})}
+		e, stop := run(t, store, q)
+		batch := make([]*bellman.Task, 0, 500)
+		for i := range tasks {
+			batch = append(batch, &bellman.Task{Queue: "q", Key: strconv.Itoa(i), Delay: 2 * time.Second, Body: make([]byte, 300)})
+			if len(batch) == cap(batch) {
+				e.Add(t.Context(), batch...)
+				batch = batch[:0]
+			}
+		}
+		stop()
+		time.Sleep(3 * time.Second)
+		_, stop = run(t, store, q)
+		defer stop()
+		time.Sleep(4 * time.Second)
+		if n := made.Load(); n != tasks {
+			t.Errorf("%d attempts of %d tasks in 4s", n, tasks)
+		}
+	})
+	const past = 2 * 20 * 1000 // two looks for others, twenty pages each
+	if due := store.due.Load(); due < tasks || due-past > tasks*5/4 {
+		t.Errorf("%d entries were read for %d tasks, want few more", due, tasks)
+	}
+	if loads, loaded := store.loads.Load(), store.loaded.Load(); loaded > tasks*11/10 || loads > tasks/256*5/4 {
+		t.Errorf("%d tasks were read in %d calls, want %d by 256", loaded, loads, tasks)
+	}
+	t.Logf("%d entries, %d tasks in %d calls", store.due.Load(), store.loaded.Load(), store.loads.Load())
+}

@@ -1,0 +1,82 @@
+package server_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// A limit that is taken is answered as it was given; each other is refused with its bounds.
+func TestLimitsAreAnsweredAsGiven(t *testing.T) {
+	api, _, stop := serve(t, t.TempDir(), nil)
+	defer stop()
+	for _, rate := range []string{"50/s", "0.5/s", "10/m", "100/h", "1/h", "1234.5678/s", "1000000/s"} {
+		m := put(t, api, "M1", client.PutMerchant{PerEndpoint: &client.MerchantLimits{Rate: rate, Concurrency: 100_000}})
+		if m.PerEndpoint.Rate != rate || m.PerEndpoint.Concurrency != 100_000 {
+			t.Errorf("a rate of %s is answered as %+v", rate, m.PerEndpoint)
+		}
+		if again := put(t, api, "M1", client.PutMerchant{PerEndpoint: &m.PerEndpoint}); again.Version != m.Version {
+			t.Errorf("a rate of %s: what was answered is another merchant than was put", rate)
+		}
+		if rate == "1000000/s" {
+			continue // more than a job may have
+		}
+		job, err := api.StartResend(t.Context(), client.BulkResend{Filter: client.Filter{MerchantNo: "M1"}, Mode: "once", Reason: "r", Rate: rate})
+		if err != nil || job.Rate != rate {
+			t.Errorf("a job of %s: %+v, %v", rate, job, err)
+		}
+	}
+	for _, rate := range []string{"0/s", "-1/s", "NaN/s", "1e9/s", "2000000/s", "0.0000001/s", "0.9/h"} {
+		for what, do := range map[string]func() error{
+			"merchant": func() error {
+				_, _, err := api.PutMerchant(t.Context(), "M1", client.PutMerchant{PerEndpoint: &client.MerchantLimits{Rate: rate}})
+				return err
+			},
+			"job": func() error {
+				_, err := api.StartResend(t.Context(), client.BulkResend{Filter: client.Filter{MerchantNo: "M1"}, Mode: "once", Reason: "r", Rate: rate})
+				return err
+			},
+		} {
+			var p *client.Problem
+			if err := do(); !errors.As(err, &p) || p.Status != 422 || len(p.Errors) != 1 || !strings.Contains(p.Errors[0].Message, "1/h to 1") {
+				t.Errorf("a %s of %s: %v; want it refused with the bounds", what, rate, err)
+			}
+		}
+	}
+}
+
+// That a merchant is there already hides nothing that is wrong besides.
+func TestAConflictHidesNothing(t *testing.T) {
+	api, _, stop := serve(t, t.TempDir(), nil)
+	defer stop()
+	put(t, api, "M1", client.PutMerchant{Name: "Tea"})
+	bad := client.PutMerchant{Version: "none", Schedule: "often", Timeout: "soon"}
+	_, _, err := api.PutMerchant(t.Context(), "M1", bad)
+	var p *client.Problem
+	if !errors.As(err, &p) || p.Status != 409 || len(p.Errors) != 2 || p.Errors[0].Location != "body.timeout" || p.Errors[1].Location != "body.schedule" {
+		t.Errorf("PutMerchant: %v; want 409, and both fields that are wrong", err)
+	}
+	bad.MerchantNo = "M1"
+	done, err := api.PutMerchants(t.Context(), client.MerchantBatch{Merchants: []client.PutMerchant{{MerchantNo: "M2"}, bad}, DryRun: true})
+	if err != nil || len(done) != 2 || done[1].Error == nil || done[1].Error.Status != 409 || len(done[1].Error.Errors) != 2 || done[1].Error.Errors[0].Location != "body.merchants[1].timeout" {
+		t.Errorf("PutMerchants: %+v, %v; want the second refused so", done, err)
+	}
+}
+
+// Two merchants' numbers look different.
+func TestMerchantNumbersAreSeen(t *testing.T) {
+	api, _, stop := serve(t, t.TempDir(), nil)
+	defer stop()
+	for _, no := range []string{"M 1", "商户-1", "a/b?c"} {
+		put(t, api, no, client.PutMerchant{})
+	}
+	for _, no := range []string{"M1\u202e", "M\u200b1", "M\u00a01", "\ufeffM1", "M\u30001"} {
+		var p *client.Problem
+		_, _, err := api.PutMerchant(t.Context(), no, client.PutMerchant{})
+		if !errors.As(err, &p) || p.Status != 422 || len(p.Errors) != 1 || !strings.Contains(p.Errors[0].Message, "nobody sees, U+") {
+			t.Errorf("PutMerchant(%q): %v; want it refused, with the character", no, err)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package server_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/config"
+)
+
+// A change made at one node is used by the other's next attempt within about a second;
+// of several nodes none has to be told.
+func TestMerchantOnTwoNodes(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		first, second := openNotified(t, "no"), openNotified(t, "no")
+		open := func(node string) *client.Client {
+			api, _, stop := serve(t, t.TempDir(), func(c *config.Config) { c.Store, c.Node = d.url, node })
+			t.Cleanup(stop)
+			return api
+		}
+		a, b := open("a"), open("b")
+		put(t, a, "M1", client.PutMerchant{NotifyURL: first.URL, Schedule: "0s, 1h*100"})
+		var tasks []string
+		for i := range 40 { // some on each node
+			api := []*client.Client{a, b}[i%2]
+			task := create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M1"})
+			until(t, a, task.ID, attempted(1))
+			tasks = append(tasks, task.ID)
+		}
+		if _, _, n := first.last(); n < len(tasks) {
+			t.Fatalf("%d requests, want %d", n, len(tasks))
+		}
+		put(t, b, "M1", client.PutMerchant{NotifyURL: second.URL})
+		changed := time.Now()
+		for _, id := range tasks {
+			_, _, had := second.last()
+			for n := 2; ; n++ {
+				again(t, a, id, n)
+				if _, _, has := second.last(); has > had {
+					break
+				}
+				if took := time.Since(changed); took > 5*time.Second { // a second, and a busy machine
+					t.Fatalf("%v after the change an attempt goes to the former address", took)
+				}
+			}
+		}
+	})
+}
+
+// A merchant's limits hold for all nodes together: no more at once, and no more a second,
+// wherever its tasks come in.
+func TestMerchantLimitsOnTwoNodes(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		var mu sync.Mutex
+		now, most := map[string]int{}, map[string]int{}
+		var started []time.Time
+		let := make(chan struct{})
+		merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			mu.Lock()
+			now[r.URL.Path]++
+			most[r.URL.Path] = max(most[r.URL.Path], now[r.URL.Path])
+			if r.URL.Path == "/paced" {
+				started = append(started, time.Now())
+			}
+			mu.Unlock()
+			if r.URL.Path == "/few" {
+				select {
+				case <-let:
+				case <-r.Context().Done():
+				}
+			}
+			mu.Lock()
+			now[r.URL.Path]--
+			mu.Unlock()
+			io.WriteString(w, "success")
+		}))
+		t.Cleanup(merchant.Close)
+		open := func(node string) *client.Client {
+			api, _, stop := serve(t, t.TempDir(), func(c *config.Config) { c.Store, c.Node = d.url, node })
+			t.Cleanup(stop)
+			return api
+		}
+		nodes := []*client.Client{open("a"), open("b")}
+		for end := time.Now().Add(time.Minute); ; { // both have shards
+			all, err := nodes[0].Nodes(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(all.Nodes) == 2 && len(all.Nodes[0].Shards) > 0 && len(all.Nodes[1].Shards) > 0 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("two nodes do not share the shards")
+			}
+		}
+		const few, rate, tasks = 2, 20, 40
+		put(t, nodes[0], "FEW", client.PutMerchant{NotifyURL: merchant.URL + "/few", PerEndpoint: &client.MerchantLimits{Concurrency: few}})
+		var waits []string
+		for i := range tasks {
+			waits = append(waits, create(t, nodes[i%2], client.CreateTask{Queue: "default", MerchantNo: "FEW"}).ID)
+		}
+		for end := time.Now().Add(time.Minute); ; { // the limit is reached
+			mu.Lock()
+			n := now["/few"]
+			mu.Unlock()
+			if n >= few {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%d attempts are in flight, want %d", n, few)
+			}
+		}
+		close(let)
+		for _, id := range waits {
+			until(t, nodes[0], id, attempted(1))
+		}
+		mu.Lock()
+		if most["/few"] != few {
+			t.Errorf("%d attempts were in flight at once, want %d", most["/few"], few)
+		}
+		mu.Unlock()
+
+		// The address of the other merchant is the same endpoint: it comes after the first.
+		put(t, nodes[1], "FEW", client.PutMerchant{NotifyURL: merchant.URL + "/few"})
+		put(t, nodes[1], "PACED", client.PutMerchant{NotifyURL: merchant.URL + "/paced", PerEndpoint: &client.MerchantLimits{Rate: fmt.Sprintf("%d/s", rate)}})
+		var paced []string
+		for i := range tasks {
+			paced = append(paced, create(t, nodes[i%2], client.CreateTask{Queue: "default", MerchantNo: "PACED"}).ID)
+		}
+		for _, id := range paced {
+			until(t, nodes[0], id, attempted(1))
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(started) != tasks {
+			t.Fatalf("%d requests for %d tasks", len(started), tasks)
+		}
+		// A busy machine delays some requests behind others: as a whole they are no quicker.
+		const spread = 5 // that may go at once when there was nothing for a while
+		if took, least := started[tasks-1].Sub(started[0]), time.Duration(tasks-spread)*time.Second/rate*8/10; took < least {
+			t.Errorf("%d attempts within %v, want at least %v at %d a second", tasks, took, least, rate)
+		}
+	})
+}
