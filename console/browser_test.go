@@ -236,16 +236,18 @@ func found(selector, do string) string {
 	})()`, selector, do)
 }
 
-// click clicks what a selector finds, once.
+// click clicks what a selector finds, once. Where that is a link it waits for the page
+// to be left: what follows is meant for the next one, which may have the same fields.
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	for clicked := false; !clicked; {
 		b.until(found(selector, ""))
 		var err error
-		if clicked, err = try[bool](b, found(selector, "found.click()")); err != nil {
+		if clicked, err = try[bool](b, found(selector, "document.followed = found.matches('a[href]'); found.click()")); err != nil {
 			b.t.Fatal(err)
 		}
 	}
+	b.until(`!document.followed`)
 }
 
 // fill types a value into a field.
