@@ -24,7 +24,7 @@ type moved struct{ added, attempted int64 }
 func (e *Engine) netAdded() int64 { return e.moved.added.Load() - e.moved.attempted.Load() }
 
 const (
-	countPart  = 50 // counting takes at most one part in so many of the time
+	countPart  = 100 // counting takes at most one part in so many of the time
 	countLeast = 10 * time.Second
 )
 

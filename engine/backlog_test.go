@@ -44,8 +44,8 @@ func TestBacklogIsCountedSeldom(t *testing.T) {
 				t.Fatalf("%d overdue; want 500", n)
 			}
 		}
-		if store.counts < 60/6 || store.counts > 60/5+1 {
-			t.Errorf("counted %d times in a minute, a tenth of a second each; want a fiftieth of the time", store.counts)
+		if store.counts < 60/11 || store.counts > 60/10+1 {
+			t.Errorf("counted %d times in a minute, a tenth of a second each; want a hundredth of the time", store.counts)
 		}
 
 		look(false)

@@ -220,6 +220,9 @@ func build(o Options) (*Engine, error) {
 	if s, ok := o.Store.(interface{ BatchSize() int }); ok {
 		e.lane.batch = s.BatchSize()
 	}
+	if !e.sole {
+		e.lane.gather = gatherServer
+	}
 	e.attempts, e.cutOff = context.WithCancel(context.Background())
 	e.patience, e.impatient = context.WithCancel(context.Background())
 	if err := e.SetQueues(o.Queues); err != nil {

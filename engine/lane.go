@@ -11,17 +11,27 @@ import (
 
 // A lane is group commit: one goroutine that takes whatever operations are
 // waiting, commits them in one transaction, and says so. The next batch gathers
-// meanwhile; nothing waits for a timer.
+// meanwhile. What somebody waits for is committed at once, and all else with it;
+// outcomes that nobody waits for gather for a moment.
 type lane struct {
-	mu     sync.Mutex
-	room   sync.Cond // signalled when the queue became shorter
-	queue  []*op
-	weight int // operations in queue
-	open   int // ops put or expected, and not yet dealt with
-	closed bool
-	sick   error // why nothing can be written for the time being; only outcomes of attempts are queued then
-	wake   chan struct{}
-	batch  int // operations in one transaction
+	mu      sync.Mutex
+	room    sync.Cond // signalled when the queue became shorter
+	queue   []*op
+	weight  int // operations in queue
+	pressed int // ops in queue that somebody waits for
+	open    int // ops put or expected, and not yet dealt with
+	flushed bool
+	closed  bool
+	sick    error // why nothing can be written for the time being; only outcomes of attempts are queued then
+	wake    chan struct{}
+	batch   int // operations in one transaction
+
+	// gather is how long outcomes that nobody waits for are kept at most, after a
+	// transaction with such outcomes, so that the next has more of them. A transaction
+	// costs a server as much as a hundred outcomes; a death repeats the attempts of so
+	// much longer.
+	gather time.Duration
+	took   time.Time // when outcomes were taken last that nobody waited for
 
 	unwell atomic.Bool // sick is not nil
 }
@@ -33,6 +43,9 @@ const (
 	maxBatch       = 512     // operations in one transaction, but for one larger request, and unless the store says otherwise
 	maxBatchBytes  = 8 << 20 // of bodies, likewise
 	maxUncommitted = 8192    // attempts wait with their outcome above this
+
+	// gatherServer is lane.gather for stores that are servers.
+	gatherServer = 20 * time.Millisecond
 )
 
 // An op is a part of a transaction that belongs together: one request's tasks,
@@ -50,6 +63,18 @@ type op struct {
 }
 
 func (o *op) weight() int { return max(len(o.adds), 1) }
+
+// presses reports whether somebody waits for what o does: who asked for it, or what
+// follows from an attempt.
+func (o *op) presses() bool {
+	f := o.flight
+	if f == nil {
+		return true
+	}
+	to := &f.change.To
+	soon := !to.State.Ended() && to.Look.Sub(to.Updated) < 10*gatherServer
+	return soon || len(f.change.Follow) > 0 || f.task.OrderingKey != "" || f.item.urgent
+}
 
 // bytes is about how large what o adds is.
 func (o *op) bytes() (n int) {
@@ -105,13 +130,22 @@ func (l *lane) put(o *op) error {
 	l.queue = append(l.queue, o)
 	l.weight += o.weight()
 	l.open++
-	if len(l.queue) == 1 {
-		select {
-		case l.wake <- struct{}{}:
-		default:
-		}
+	presses := o.presses()
+	if presses {
+		l.pressed++
+	}
+	if presses || len(l.queue) == 1 || len(l.queue) == l.batch {
+		l.rouse()
 	}
 	return nil
+}
+
+// rouse makes take look again.
+func (l *lane) rouse() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
 }
 
 // ail refuses what waits in the queue, but for outcomes of attempts, and what
@@ -131,6 +165,7 @@ func (l *lane) ail(err error) {
 			continue
 		}
 		l.weight -= o.weight()
+		l.pressed--
 		l.open--
 		o.done <- err
 	}
@@ -139,29 +174,32 @@ func (l *lane) ail(err error) {
 	l.room.Broadcast()
 }
 
-// take appends the next batch's ops to buf. It waits for the first one, and
-// returns none when the lane is closed and empty.
+// take appends the next batch's ops to buf. It waits for the first one, and for others
+// as long as nobody waits for them; it returns none when the lane is closed and empty.
 func (l *lane) take(buf []*op) []*op {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for {
-		l.mu.Lock()
-		if len(l.queue) > 0 {
+		wait := l.untilReady()
+		if wait <= 0 {
 			break
 		}
-		closed := l.closed
 		l.mu.Unlock()
-		if closed {
-			return buf
-		}
-		<-l.wake
+		await(l.wake, wait)
+		l.mu.Lock()
 	}
-	defer l.mu.Unlock()
-	weight, bytes, n := 0, 0, 0
+	now, weight, bytes, n := time.Now(), 0, 0, 0
 	for ; n < len(l.queue); n++ {
 		o := l.queue[n]
 		if n > 0 && (weight+o.weight() > l.batch || bytes+o.bytes() > maxBatchBytes) {
 			break
 		}
 		weight, bytes = weight+o.weight(), bytes+o.bytes()
+		if o.presses() {
+			l.pressed--
+		} else {
+			l.took = now
+		}
 	}
 	buf = append(buf, l.queue[:n]...)
 	rest := copy(l.queue, l.queue[n:])
@@ -170,6 +208,27 @@ func (l *lane) take(buf []*op) []*op {
 	l.weight -= weight
 	l.room.Broadcast()
 	return buf
+}
+
+// untilReady is how long the queue should gather yet, unless something presses.
+func (l *lane) untilReady() time.Duration {
+	switch {
+	case l.closed, l.pressed > 0, l.flushed && len(l.queue) > 0, l.weight >= l.batch:
+		return 0
+	case len(l.queue) == 0:
+		return time.Hour
+	}
+	return l.gather - time.Since(l.took)
+}
+
+// await waits for a signal, for so long at most.
+func await(signal <-chan struct{}, most time.Duration) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-signal:
+	case <-timer.C:
+	}
 }
 
 // expect notes that somebody is about to put another op, until finish.
@@ -187,10 +246,13 @@ func (l *lane) finish(ops int) {
 	l.room.Broadcast()
 }
 
-// flush waits until everything put so far, and meanwhile, was dealt with.
+// flush waits until everything put so far, and meanwhile, was dealt with. Nothing
+// gathers any more.
 func (l *lane) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.flushed = true
+	l.rouse()
 	for l.open > 0 {
 		l.room.Wait()
 	}
@@ -199,13 +261,10 @@ func (l *lane) flush() {
 // close ends the lane when what is queued has been committed.
 func (l *lane) close() {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.closed = true
 	l.room.Broadcast()
-	l.mu.Unlock()
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+	l.rouse()
 }
 
 // uncommitted returns how many operations wait.

@@ -10,7 +10,7 @@ import (
 
 // What the loader does at once, and how far ahead.
 const (
-	pageSize = 1000
+	pageSize = 2000
 
 	// Tasks whose contents are read at once: as many as have chunkContent bytes, by
 	// what those before them had, so that large bodies do not pile up.
@@ -26,8 +26,8 @@ const (
 	recentPast = 30 * time.Second
 
 	maxPending  = 16_000 // due tasks in the loader's hands, waiting for room in their lines
-	linePending = 4000   // of them, of one line, a part for each age; it reads on past the others of that line
-	pastPages   = 20     // how far it reads on
+	linePending = 8000   // of them, of one line, a part for each age; it reads on past the others of that line
+	pastPages   = 10     // how far it reads on
 	pastAgain   = time.Second
 	pastLeast   = 8 * time.Second // how often at least, where it found nothing of other lines
 

@@ -230,7 +230,7 @@ func (g *stage) readVersions(changes []bellman.Change) *Statement {
 			if err := r.Scan(&id, &version, &queue, &line); err != nil {
 				return err
 			}
-			g.found(id, bellman.Pending, version, queue, line)
+			g.found(id, bellman.Pending, version, string(queue), line)
 			return nil
 		}}
 }
@@ -240,15 +240,15 @@ func (g *stage) readVersions(changes []bellman.Change) *Statement {
 func (g *stage) believe(changes []bellman.Change) {
 	for i := range changes {
 		if of := changes[i].Of; of != nil && of.ID == changes[i].ID && of.Version == changes[i].Version && !of.State.Ended() {
-			g.found(of.ID, of.State, int64(of.Version), []byte(of.Queue), int64(bellman.LineOf(of.Queue, of.Endpoint)))
+			g.found(of.ID, of.State, int64(of.Version), of.Queue, int64(bellman.LineOf(of.Queue, of.Endpoint)))
 		}
 	}
 }
 
-func (g *stage) found(id bellman.ID, state bellman.State, version int64, queue []byte, line int64) {
+func (g *stage) found(id bellman.ID, state bellman.State, version int64, queue string, line int64) {
 	if g.current[id] == nil {
 		g.order = append(g.order, id)
-		g.current[id] = &current{queue: string(queue), line: line, there: true, state: state, was: version, now: uint32(version), in: state}
+		g.current[id] = &current{queue: queue, line: line, there: true, state: state, was: version, now: uint32(version), in: state}
 	}
 }
 
@@ -280,7 +280,7 @@ func (g *stage) readEnded(ctx context.Context, changes []bellman.Change) error {
 				return err
 			}
 			if g.current[id] == nil {
-				g.found(id, bellman.State(state), version, queue, line)
+				g.found(id, bellman.State(state), version, string(queue), line)
 				g.current[id].last = a
 			}
 			return nil

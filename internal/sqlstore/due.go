@@ -115,10 +115,11 @@ func (s *Store) duePage(ctx context.Context, shards []uint16, from bellman.Posit
 
 // readDue appends the rows of a scan to a page.
 func readDue(text string, args []any, page *[]bellman.Entry) *Statement {
+	var id bellman.ID
+	var look, due, line, version, attempts, shard int64
+	dest := []any{&id, &look, &due, &line, &version, &attempts, &shard} // of all rows: there are many
 	return &Statement{Name: "read due tasks", Text: text, Args: args, Each: func(r Row) error {
-		var id bellman.ID
-		var look, due, line, version, attempts, shard int64
-		if err := r.Scan(&id, &look, &due, &line, &version, &attempts, &shard); err != nil {
+		if err := r.Scan(dest...); err != nil {
 			return err
 		}
 		*page = append(*page, bellman.Entry{ID: id, Look: look, Due: due, Line: bellman.Line(line), Version: uint32(version),
@@ -180,11 +181,12 @@ func (s *Store) load(ctx context.Context, entries []bellman.Entry) ([]*bellman.T
 	slices.SortFunc(ids, compareID)
 	for part := range slices.Chunk(ids, loadPage) {
 		err := s.read(ctx, func() []*Statement {
+			var hot statusRow
+			cold := newColdRow()
+			dest := append([]any{&hot.version, &hot.shard, &hot.attempts, &hot.look, &hot.due, &hot.rest}, cold.dest()...) // of all rows
 			return []*Statement{{Name: "load tasks", Args: []any{part}, Text: `SELECT l.version, l.shard, l.attempts, l.look, l.due, l.rest, ` + coldColumns + `
 				FROM bellman_live l JOIN bellman_task t ON t.id = l.id WHERE l.id IN (??)`, Each: func(r Row) error {
-				var hot statusRow
-				var cold coldRow
-				if err := r.Scan(append([]any{&hot.version, &hot.shard, &hot.attempts, &hot.look, &hot.due, &hot.rest}, cold.dest()...)...); err != nil {
+				if err := r.Scan(dest...); err != nil {
 					return err
 				}
 				hot.id = cold.id

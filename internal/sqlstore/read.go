@@ -32,10 +32,11 @@ func (s *Store) whole(ctx context.Context, ids []bellman.ID) ([]*bellman.Task, e
 	status := make(map[bellman.ID]bellman.Status, len(ids))
 	last := map[bellman.ID]*bellman.Attempt{}
 	err := s.read(ctx, func() []*Statement {
+		row := newColdRow()
+		dest := row.dest()
 		return []*Statement{readStatuses(ids, status, last), {Name: "read tasks", Text: `SELECT ` + coldColumns + ` FROM bellman_task t WHERE t.id IN (??)`, Args: []any{ids},
 			Each: func(r Row) error {
-				var row coldRow
-				if err := r.Scan(row.dest()...); err != nil {
+				if err := r.Scan(dest...); err != nil {
 					return err
 				}
 				t, err := row.task()

@@ -120,16 +120,20 @@ func bit(is bool) int64 {
 	return 0
 }
 
-func parseCold(b []byte, t *bellman.Task) error {
+// parseCold is the reverse of packCold, with the texts of another task where they are
+// the same.
+func parseCold(b []byte, t, other *bellman.Task) error {
 	p := pack.Read(b)
 	first := p.Byte()
 	if first&0xf != format && first&0xf != traced {
 		p.Fail()
 	}
 	t.Lent = bellman.Lent(first &^ isOrdered >> 4)
-	for _, s := range [...]*string{&t.Method, &t.Schedule, &t.Success, &t.Repeat, &t.Endpoint} {
-		*s = p.Text()
-	}
+	t.Method = same(other.Method, p.Bytes())
+	t.Schedule = same(other.Schedule, p.Bytes())
+	t.Success = same(other.Success, p.Bytes())
+	t.Repeat = same(other.Repeat, p.Bytes())
+	t.Endpoint = same(other.Endpoint, p.Bytes())
 	for _, d := range [...]*time.Duration{&t.Timeout, &t.MaxAge, &t.Delay} {
 		*d = p.Duration()
 	}
@@ -160,25 +164,40 @@ func parseCold(b []byte, t *bellman.Task) error {
 // coldColumns are those that readCold reads, of bellman_task as t.
 const coldColumns = `t.id, t.queue, t.task_key, t.merchant_no, t.order_no, t.event, t.url, t.body, t.rest`
 
-// A coldRow is what coldColumns are read into.
+// same is what b says: text itself if that says it too. Most tasks that are read
+// together have the queue, the schedule and the address of the one before.
+func same(text string, b []byte) string {
+	if string(b) == text {
+		return text
+	}
+	return string(b)
+}
+
+// A coldRow is what coldColumns are read into, of one row after the other.
 type coldRow struct {
 	id                                                      bellman.ID
 	queue, key, merchant, order, event, address, body, rest []byte
+
+	before *bellman.Task // of the row before
 }
 
+func newColdRow() *coldRow { return &coldRow{before: new(bellman.Task)} }
+
+// dest is where a row is scanned to, each of them again.
 func (c *coldRow) dest() []any {
 	return []any{&c.id, &c.queue, &c.key, &c.merchant, &c.order, &c.event, &c.address, &c.body, &c.rest}
 }
 
 func (c *coldRow) task() (*bellman.Task, error) {
-	t := &bellman.Task{ID: c.id, Queue: string(c.queue), Key: string(c.key), MerchantNo: string(c.merchant), OrderNo: string(c.order),
-		Event: string(c.event), URL: string(c.address)}
+	t := &bellman.Task{ID: c.id, Queue: same(c.before.Queue, c.queue), Key: string(c.key), MerchantNo: same(c.before.MerchantNo, c.merchant),
+		OrderNo: string(c.order), Event: same(c.before.Event, c.event), URL: same(c.before.URL, c.address)}
 	if len(c.body) > 0 {
 		t.Body = bytes.Clone(c.body)
 	}
-	if err := parseCold(c.rest, t); err != nil {
+	if err := parseCold(c.rest, t, c.before); err != nil {
 		return nil, fmt.Errorf("task %s: %w", c.id, err)
 	}
+	c.before = t
 	return t, nil
 }
 

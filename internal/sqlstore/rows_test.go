@@ -21,16 +21,18 @@ var samples = []bellman.Task{
 func TestCold(t *testing.T) {
 	for _, want := range samples {
 		b := packCold(&want)
-		var got bellman.Task
-		if err := parseCold(b, &got); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("parseCold() = %v, %+v; want %+v", err, got, want)
+		for _, other := range samples {
+			var got bellman.Task
+			if err := parseCold(b, &got, &other); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("parseCold() = %v, %+v; want %+v", err, got, want)
+			}
 		}
 		for n := range b {
-			if err := parseCold(b[:n], new(bellman.Task)); err == nil {
+			if err := parseCold(b[:n], new(bellman.Task), new(bellman.Task)); err == nil {
 				t.Errorf("%d of %d bytes are taken for a task", n, len(b))
 			}
 		}
-		if err := parseCold(append(b, 0), new(bellman.Task)); err == nil {
+		if err := parseCold(append(b, 0), new(bellman.Task), new(bellman.Task)); err == nil {
 			t.Error("a byte too many is taken for a task")
 		}
 	}
@@ -68,9 +70,9 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var task bellman.Task
-		if err := parseCold(b, &task); err == nil {
+		if err := parseCold(b, &task, new(bellman.Task)); err == nil {
 			var again bellman.Task
-			if err := parseCold(packCold(&task), &again); err != nil || !reflect.DeepEqual(again, task) {
+			if err := parseCold(packCold(&task), &again, new(bellman.Task)); err != nil || !reflect.DeepEqual(again, task) {
 				t.Errorf("%+v came back as %+v, %v", task, again, err)
 			}
 		}
