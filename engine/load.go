@@ -27,7 +27,7 @@ const (
 
 	maxPending  = 16_000 // due tasks in the loader's hands, waiting for room in their lines
 	linePending = 8000   // of them, of one line, a part for each age; it reads on past the others of that line
-	pastPages   = 10     // how far it reads on
+	pastPages   = 5      // how far it reads on
 	pastAgain   = time.Second
 	pastLeast   = 8 * time.Second // how often at least, where it found nothing of other lines
 
