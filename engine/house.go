@@ -161,8 +161,8 @@ func (e *Engine) relimit() {
 	e.reshare()
 }
 
-// reshare tells the dispatcher the limits of the lines it knows, as they are for
-// the shards that this node has.
+// reshare tells the dispatcher the limits of the lines it knows, and the lane its
+// pace, as they are for the shards that this node has.
 func (e *Engine) reshare() {
 	queues, portion := *e.queues.Load(), e.leases.portion()
 	e.dispatch.Reload(e.clock.now().UnixNano(), func(was dispatch.Rules) dispatch.Rules {
@@ -171,4 +171,7 @@ func (e *Engine) reshare() {
 		return rules
 	})
 	e.wakeBefore(0) // what has to wait for less long now
+	if !e.sole {
+		e.lane.pace(portion.part)
+	}
 }

@@ -29,7 +29,8 @@ type lane struct {
 	// gather is how long outcomes that nobody waits for are kept at most, after a
 	// transaction with such outcomes, so that the next has more of them. A transaction
 	// costs a server as much as a hundred outcomes; a death repeats the attempts of so
-	// much longer.
+	// much longer. A node that has a part of the shards takes longer for as many: a
+	// database has as many transactions of all nodes as of one.
 	gather time.Duration
 	took   time.Time // when outcomes were taken last that nobody waited for
 
@@ -44,8 +45,10 @@ const (
 	maxBatchBytes  = 8 << 20 // of bodies, likewise
 	maxUncommitted = 8192    // attempts wait with their outcome above this
 
-	// gatherServer is lane.gather for stores that are servers.
+	// gatherServer is lane.gather for stores that are servers, where one node has all
+	// shards; gatherMost is the most that it may become.
 	gatherServer = 20 * time.Millisecond
+	gatherMost   = 100 * time.Millisecond
 )
 
 // An op is a part of a transaction that belongs together: one request's tasks,
@@ -72,7 +75,7 @@ func (o *op) presses() bool {
 		return true
 	}
 	to := &f.change.To
-	soon := !to.State.Ended() && to.Look.Sub(to.Updated) < 10*gatherServer
+	soon := !to.State.Ended() && to.Look.Sub(to.Updated) < 2*gatherMost
 	return soon || len(f.change.Follow) > 0 || f.task.OrderingKey != "" || f.item.urgent
 }
 
@@ -111,6 +114,13 @@ func (l *lane) do(ctx context.Context, o *op) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// pace sets gather for a part of all shards, which is not 0.
+func (l *lane) pace(part float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gather = min(time.Duration(float64(gatherServer)/part), gatherMost)
 }
 
 // put queues an op. The error says why nothing is written; the outcome of an

@@ -110,3 +110,14 @@ func TestARareOutcomeDoesNotWait(t *testing.T) {
 		}
 	})
 }
+
+// A node with a part of the shards lets outcomes gather for as long as it takes to have
+// as many as one that has them all.
+func TestOutcomesGatherByShare(t *testing.T) {
+	for part, want := range map[float64]time.Duration{1: gatherServer, 0.5: 2 * gatherServer, 1.0 / 64: gatherMost} {
+		l := newLane()
+		if l.pace(part); l.gather != want {
+			t.Errorf("with %.2f of the shards outcomes gather for %v, want %v", part, l.gather, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"maps"
+	"math"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -273,7 +274,7 @@ func (l *loader) leaveOut(p peers, before bellman.Position, now time.Time) {
 	}
 	l.skipped, l.past = before, 0
 	if now.Sub(l.fruitless) >= l.pause {
-		l.past = pastPages
+		l.past = max(int(math.Round(pastPages*l.leases.part())), 1) // the other nodes look past theirs
 	}
 }
 
