@@ -20,7 +20,7 @@ type lane struct {
 	weight  int // operations in queue
 	pressed int // ops in queue that somebody waits for
 	open    int // ops put or expected, and not yet dealt with
-	flushed bool
+	flushed bool // nothing gathers any more
 	closed  bool
 	sick    error // why nothing can be written for the time being; only outcomes of attempts are queued then
 	wake    chan struct{}
@@ -68,7 +68,7 @@ type op struct {
 func (o *op) weight() int { return max(len(o.adds), 1) }
 
 // presses reports whether somebody waits for what o does: who asked for it, or what
-// follows from an attempt.
+// follows from an attempt. Nothing of that changes while o is queued.
 func (o *op) presses() bool {
 	f := o.flight
 	if f == nil {
