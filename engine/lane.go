@@ -17,9 +17,9 @@ type lane struct {
 	mu      sync.Mutex
 	room    sync.Cond // signalled when the queue became shorter
 	queue   []*op
-	weight  int // operations in queue
-	pressed int // ops in queue that somebody waits for
-	open    int // ops put or expected, and not yet dealt with
+	weight  int  // operations in queue
+	pressed int  // ops in queue that somebody waits for
+	open    int  // ops put or expected, and not yet dealt with
 	flushed bool // nothing gathers any more
 	closed  bool
 	sick    error // why nothing can be written for the time being; only outcomes of attempts are queued then
