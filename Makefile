@@ -15,6 +15,8 @@ LONG     ?= 5m
 # The version that is upgraded from: the newest tag, or, while there is none, a commit.
 BEFORE   ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo 5a1baf9)
 ROUNDS   ?= 20
+# The packages whose tests wait for something.
+WAITING  ?= ./server ./engine ./cmd/bellman ./internal/torture ./internal/brokers/source/... ./internal/console ./store/memory ./store/pebble ./store/postgres ./store/mysql ./store/redis ./internal/sqlstore/...
 
 # A program with the race detector waits for a second before it exits, for goroutines that go on. Ours are waited for,
 # and the tests start some hundred programs.
@@ -23,7 +25,7 @@ export GORACE ?= atexit_sleep_ms=0
 # The version comes by -ldflags, so that a build needs no git.
 export GOFLAGS += -buildvcs=false
 
-.PHONY: build clients dist dist-test test torture lint bench profile fuzz cover screenshots
+.PHONY: build clients dist dist-test test test-slow torture lint bench profile fuzz cover screenshots
 
 build: ## the static binary ./bellman
 	CGO_ENABLED=0 go build -trimpath -pgo=$(PROFILE) -ldflags '$(LDFLAGS)' -o bellman ./cmd/bellman
@@ -39,14 +41,17 @@ dist: ## what a release has, in DIST: binaries of all platforms or TARGETS, bill
 dist-test: ## that a release is the same twice, its package installs, schemas take what is in deploy, and BEFORE is upgraded under load
 	go test -v -count 1 -timeout 60m ./deploy -run 'TestDist|TestDebian' -dist $(DIST)
 	cd deploy/check && DIST=$(DIST) go test -count 1 ./...
-	scripts/torture-env go test -v -count 1 -timeout 30m ./torture -run TestRollingUpgrade -upgrade $(BEFORE)
+	scripts/torture-env go test -v -count 1 -timeout 30m ./internal/torture -run TestRollingUpgrade -upgrade $(BEFORE)
 
 test: ## every test, with the race detector, in random order; then clusters in trouble, of SEEDS seeds
-	scripts/test-env go test -race -shuffle=on -timeout 20m ./...
-	go test ./sim -run TestSim -sim.seeds=$(SEEDS) -timeout 20m
+	scripts/test-env go test -race -shuffle=on -timeout 60m ./...
+	go test ./internal/sim -run TestSim -sim.seeds=$(SEEDS) -timeout 60m
+
+test-slow: ## the tests of WAITING, three times each, beside four endless loops that end with it
+	scripts/test-env scripts/slow go test -race -shuffle=on -count 3 -timeout 90m $(WAITING)
 
 torture: ## processes and databases that fail, each kind of database for LONG; then figures of ROUNDS
-	scripts/torture-env go test -v -count 1 -timeout 0 ./torture -long $(LONG) -rounds $(ROUNDS)
+	scripts/torture-env go test -v -count 1 -timeout 0 ./internal/torture -long $(LONG) -rounds $(ROUNDS)
 
 lint: ## format, vet, staticcheck, and a build without cgo
 	scripts/gofmt
@@ -68,4 +73,4 @@ cover: ## what the tests reach; COVER is the profile
 	go tool cover -func=$(COVER) | tail -n 1
 
 screenshots: ## a picture of each page of the console, in PICTURES
-	BELLMAN_SCREENSHOTS=$(PICTURES) scripts/chromium go test -count 1 -run TestScreenshots ./console
+	BELLMAN_SCREENSHOTS=$(PICTURES) scripts/chromium go test -count 1 -run TestScreenshots ./internal/console

@@ -15,7 +15,7 @@ func TestDiagram(t *testing.T) {
 	}
 	var drawing strings.Builder
 	for line := range strings.Lines(string(code)) {
-		if text, ok := strings.CutPrefix(line, "//\t "); ok && strings.ContainsAny(text, "─│►▼┌┐┘└") || drawing.Len() > 0 && ok && strings.Contains(text, "CLOSED") {
+		if text, ok := strings.CutPrefix(line, "//\t"); ok && strings.ContainsAny(text, "─│►▼┌┐┘└") || drawing.Len() > 0 && ok && strings.Contains(text, "CLOSED") {
 			drawing.WriteString(text)
 		}
 	}

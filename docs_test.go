@@ -142,7 +142,7 @@ func TestTrapsInChinese(t *testing.T) {
 // What the Chinese pages quote as 「…」 is what the console shows.
 func TestWordsOfTheConsole(t *testing.T) {
 	words := make(map[string]string)
-	if err := json.Unmarshal([]byte(read(t, "console/words/zh.json")), &words); err != nil {
+	if err := json.Unmarshal([]byte(read(t, "internal/console/words/zh.json")), &words); err != nil {
 		t.Fatal(err)
 	}
 	shown := make(map[string]bool)
@@ -167,7 +167,7 @@ func TestWordsOfTheConsole(t *testing.T) {
 // Every message of the log, metric and command that the operations pages name exists.
 func TestOperationsNamesWhatExists(t *testing.T) {
 	var code bytes.Buffer
-	commands := map[string]bool{"help": true}
+	commands := map[string]bool{"help": true, "completion": true} // which the library adds
 	use := regexp.MustCompile(`Use:\s+"([a-z-]+)`)
 	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
@@ -220,6 +220,96 @@ func TestOperationsNamesWhatExists(t *testing.T) {
 			t.Errorf("%s explains\n%s\nwant 40 messages and more, the same in both languages", page, strings.Join(messages, "\n"))
 		}
 		logged = messages
+	}
+}
+
+// The blocks of the Chinese pages are those of the English ones, but for comments, reasons, names and the words
+// of a chat. TestPagesAsANewcomerHasThem runs the English ones.
+func TestBlocksInChinese(t *testing.T) {
+	words := regexp.MustCompile(`(?m)[ \t]*(?:#|--) .*$|(--reason|"reason":|"name":) "[^"]*"`)
+	needs := regexp.MustCompile(`(?m)^# (needs|需要)`)
+	bare := func(text string) (all []string) {
+		for _, block := range fenced.FindAllString(text, -1) {
+			block = needs.ReplaceAllString(block, "NEEDS\n# ")
+			all = append(all, strings.ReplaceAll(words.ReplaceAllString(block, "$1"), "text_zh", "text"))
+		}
+		return all
+	}
+	for page, text := range pages(t) {
+		other := twin(page)
+		if other == "" {
+			continue
+		}
+		english, chinese := bare(text), bare(read(t, other))
+		for i := range max(len(english), len(chinese)) {
+			if i >= len(english) || i >= len(chinese) || english[i] != chinese[i] {
+				t.Errorf("block %d of %s is not that of %s", i+1, other, page)
+				break
+			}
+		}
+	}
+}
+
+// twin is the Chinese page of an English one.
+func twin(page string) string {
+	switch dir, name := path.Split(page); {
+	case page == "README.md":
+		return "README.zh-CN.md"
+	case dir == "docs/":
+		return "docs/zh/" + name
+	}
+	return ""
+}
+
+// The figures in the tables of the Chinese pages are those of the English ones, row by row.
+func TestFiguresOfPagesInChinese(t *testing.T) {
+	row, number := regexp.MustCompile(`(?m)^\| .*\|$`), regexp.MustCompile(`\d+(?:[,.]\d+)*`)
+	figures := func(page string) (all []string) {
+		text := fenced.ReplaceAllString(read(t, page), "")
+		for _, r := range row.FindAllString(text, -1) {
+			found := number.FindAllString(linked.ReplaceAllString(inlineCode.ReplaceAllString(r, ""), ""), -1)
+			if !strings.HasPrefix(r, "| ---") {
+				all = append(all, strings.Join(slices.Sorted(slices.Values(found)), " "))
+			}
+		}
+		return all
+	}
+	for page := range pages(t) {
+		other := twin(page)
+		if other == "" || page == "README.md" { // its Chinese page has a table of pages too: TestFiguresInChinese
+			continue
+		}
+		english, chinese := figures(page), figures(other)
+		if len(english) != len(chinese) {
+			t.Errorf("%s has %d rows of tables, and %s %d", page, len(english), other, len(chinese))
+		}
+		for i := range min(len(english), len(chinese)) {
+			if english[i] != chinese[i] {
+				t.Errorf("row %d of the tables of %s has the figures %q, and that of %s %q", i+1, page, english[i], other, chinese[i])
+			}
+		}
+	}
+}
+
+// A figure of the bench stands on one page; what another page makes of it says the same.
+func TestFiguresStandOnce(t *testing.T) {
+	rate := regexp.MustCompile(`(?m)^\|.*(?:delivered and recorded|drain of).*\d,\d{3}.*\|$`)
+	for page, text := range pages(t) {
+		if page != "README.md" && page != "docs/databases.md" && twin(page) != "" {
+			for _, found := range rate.FindAllString(text, -1) {
+				t.Errorf("%s has a figure of the bench: link to the README or docs/databases.md:\n%s", page, found)
+			}
+		}
+	}
+	for _, same := range []struct{ readme, guide string }{
+		{`stored and due.*18,300/s.* (\d+) µs of processor time a task in bellman, (\d+) in`, `already stored and due.*\| \d+ \| (\d+) \+ (\d+) \| \d+ \+ \d+ \| \d+`},
+		{`in batches over HTTP, .*15,000/s.* (\d+) and (\d+) µs`, `the same, created in batches.*\| \d.* \| (\d+) \+ (\d+) \| \d+ \+ \d+ \| \d+`},
+	} {
+		a := regexp.MustCompile(same.readme).FindStringSubmatch(read(t, "README.md"))
+		b := regexp.MustCompile(same.guide).FindStringSubmatch(read(t, "docs/guide.md"))
+		if a == nil || b == nil || !slices.Equal(a[1:], b[1:]) {
+			t.Errorf("the README has the figures %q, and docs/guide.md %q", a, b)
+		}
 	}
 }
 

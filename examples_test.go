@@ -10,8 +10,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A channel is where orders are placed. This one has an order that is paid at

@@ -30,25 +30,25 @@ type Checker interface {
 	Check(task *Task) error
 }
 
-// A Guide is a Handler whose tasks follow rules that may change while they wait: those
+// A Router is a Handler whose tasks follow rules that may change while they wait: those
 // of the merchant that they go to. It is asked about tasks that name a merchant, when
 // they are added and before each attempt, so it must answer from memory as a rule.
-type Guide interface {
-	// Guide says what holds for a task now. An error means that nobody can tell: then
+type Router interface {
+	// Route says what holds for a task now. An error means that nobody can tell: then
 	// nothing beside the task's and its queue's own does.
-	Guide(ctx context.Context, task *Task) (Guidance, error)
+	Route(ctx context.Context, task *Task) (Route, error)
 }
 
-// Guidance is what stands before a queue's rules for one task now. Zero fields leave
+// Route is what stands before a queue's rules for one task now. Zero fields leave
 // it to the queue.
-type Guidance struct {
+type Route struct {
 	// Endpoint is where a task with a MerchantEndpoint goes now; empty for others.
 	Endpoint string
 
 	// URL is its merchant's address, for a task that goes there now; empty for others.
 	URL string
 
-	// For a task that was not given them (see [Task.Lent]).
+	// For a task that was not given them (see [Task.Inherited]).
 	Schedule, Success string
 	Timeout           time.Duration
 
@@ -58,24 +58,24 @@ type Guidance struct {
 }
 
 // ScheduleOf is the schedule that a task follows now.
-func (g *Guidance) ScheduleOf(t *Task) string {
-	if t.Lent.Has(LentSchedule) && g.Schedule != "" {
+func (g *Route) ScheduleOf(t *Task) string {
+	if t.Inherited.Has(InheritedSchedule) && g.Schedule != "" {
 		return g.Schedule
 	}
 	return t.Schedule
 }
 
 // SuccessOf is what judges the answers of a task now.
-func (g *Guidance) SuccessOf(t *Task) string {
-	if t.Lent.Has(LentSuccess) && g.Success != "" {
+func (g *Route) SuccessOf(t *Task) string {
+	if t.Inherited.Has(InheritedSuccess) && g.Success != "" {
 		return g.Success
 	}
 	return t.Success
 }
 
 // TimeoutOf is how long an attempt of a task may take now.
-func (g *Guidance) TimeoutOf(t *Task) time.Duration {
-	if t.Lent.Has(LentTimeout) && g.Timeout > 0 {
+func (g *Route) TimeoutOf(t *Task) time.Duration {
+	if t.Inherited.Has(InheritedTimeout) && g.Timeout > 0 {
 		return g.Timeout
 	}
 	return t.Timeout
@@ -130,6 +130,11 @@ type Verdict struct {
 	// attempted more slowly for a while; an answer with status 429 or 503 says so
 	// too.
 	Throttled bool
+
+	// Hold is how long the endpoint asks not to be sent anything at all, after this
+	// attempt: none of its tasks is attempted. At most 10 minutes count. Zero: it does
+	// not ask.
+	Hold time.Duration
 
 	// Due is when to attempt the task again, for a handler that counts for itself:
 	// with Next Again it stands instead of the schedule's next time, and neither

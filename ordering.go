@@ -16,12 +16,6 @@ func (t *Task) Ordering() *Ordering {
 	return &Ordering{Queue: t.Queue, Key: t.OrderingKey, Supersedes: t.Supersedes}
 }
 
-// A Turn says what stands in the way of a task that has an ordering key.
-type Turn struct {
-	Before       ID // the first pending task of its key; zero: it is itself the first
-	SupersededBy ID // a pending task behind it that supersedes it; zero: there is none
-}
-
 // ReasonSuperseded is the Reason of a task that a later one of its ordering key ended.
 // Its state is Cancelled.
 const ReasonSuperseded = "superseded"

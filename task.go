@@ -44,10 +44,10 @@ type Task struct {
 	OrderingKey string
 	Supersedes  bool
 
-	// Lent says which of these a task that names a merchant was not given: they are as
+	// Inherited says which of the rules above a task that names a merchant was not given: they are as
 	// merchant and queue had them when it was added, and the merchant's, where it has
 	// one, stands before that at each attempt. The engine sets it.
-	Lent Lent
+	Inherited Inherited
 
 	// Delay asks for the schedule to begin this long after creation, StartAt asks
 	// for a time. Both zero: when the queue says, which is now if it says nothing. A
@@ -56,9 +56,9 @@ type Task struct {
 	Delay   time.Duration
 	StartAt time.Time
 
-	// Resume says that another system attempted the task before: its schedule goes on
-	// from there. It is input, gone when the task was added; nil: the schedule begins.
-	Resume *Resume
+	// Origin says where the task comes from; nil: nothing is known. It is no part of what the
+	// caller asked for, and shared: it must not be changed.
+	Origin *Origin
 
 	// Endpoint names what the task goes to, for fairness and limits: usually
 	// scheme://host:port. Empty: the queue is one endpoint.
@@ -74,6 +74,39 @@ type Task struct {
 	Last *Attempt
 }
 
+// An Origin says where a task comes from.
+type Origin struct {
+	CreatedBy string // the name of the key that created it; empty: none did, as of a follow-up task
+
+	// Resume says that another system attempted the task before: its schedule goes on
+	// from there. It is input, gone when the task was added; nil: the schedule begins.
+	Resume *Resume
+}
+
+// CreatedBy is the name of the key that created the task; empty: none did.
+func (t *Task) CreatedBy() string {
+	if t.Origin == nil {
+		return ""
+	}
+	return t.Origin.CreatedBy
+}
+
+// SetCreatedBy notes the name of the key that creates the task.
+func (t *Task) SetCreatedBy(name string) {
+	if name == "" && t.Origin == nil {
+		return
+	}
+	t.Origin = &Origin{CreatedBy: name, Resume: t.Resume()}
+}
+
+// Resume is where another system left the task; nil: none did.
+func (t *Task) Resume() *Resume {
+	if t.Origin == nil {
+		return nil
+	}
+	return t.Origin.Resume
+}
+
 // A Resume is where another system left a task.
 type Resume struct {
 	Attempts int       // how many it made: at least one
@@ -83,6 +116,15 @@ type Resume struct {
 
 // Created is when the task was added: the time in its id.
 func (t *Task) Created() time.Time { return t.ID.Time() }
+
+// Changed is when the task's status changed last. It is never before Created: ids are made by the
+// machine's clock, and may be a moment younger than the engine's Updated. Zero if Updated is.
+func (t *Task) Changed() time.Time {
+	if created := t.Created(); !t.Updated.IsZero() && t.Updated.Before(created) {
+		return created
+	}
+	return t.Updated
+}
 
 // A Status is the part of a task that changes, always as a whole and by
 // compare-and-set on Version.
@@ -96,9 +138,9 @@ type Status struct {
 	Attempts int32 // attempts made so far, of whatever trigger: the last one's number
 	Step     int32 // attempts that count for the schedule, since it began
 
-	Began time.Time // due time of the schedule's first attempt: ages and offsets count from here
-	Due   time.Time // earliest time of the next attempt; zero when ended
-	Look  time.Time // when the shard's owner looks at it next: Due, or later while it is set aside
+	Began     time.Time // due time of the schedule's first attempt: ages and offsets count from here
+	Due       time.Time // earliest time of the next attempt; zero when ended
+	VisibleAt time.Time // when the shard's owner looks at it next: Due, or later while it is set aside
 
 	// Before is what the task goes back to when an attempt made by hand is not
 	// accepted; nil unless such an attempt is waiting.
@@ -149,46 +191,27 @@ func (s *State) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Lent are rules that are not a task's own, as a set.
-type Lent uint8
+// Inherited are rules that are not a task's own, as a set.
+type Inherited uint8
 
 // The rules that a merchant can have.
 const (
-	LentSchedule Lent = 1 << iota
-	LentSuccess
-	LentTimeout
+	InheritedSchedule Inherited = 1 << iota
+	InheritedSuccess
+	InheritedTimeout
 )
 
 // Has reports whether a rule is among those that are lent.
-func (l Lent) Has(rule Lent) bool { return l&rule != 0 }
+func (l Inherited) Has(rule Inherited) bool { return l&rule != 0 }
 
 // MerchantEndpoint is the Endpoint of tasks that go to their merchant's address as it
-// stands at each attempt. A [Guide] says which endpoint that is.
+// stands at each attempt. A [Router] says which endpoint that is.
 func MerchantEndpoint(merchantNo string) string { return merchantEndpoint + merchantNo }
 
 // ToMerchant reports whether an Endpoint is a MerchantEndpoint.
 func ToMerchant(endpoint string) bool { return strings.HasPrefix(endpoint, merchantEndpoint) }
 
 const merchantEndpoint = "merchant:"
-
-// A Line is a hash of a queue and an endpoint: tasks of one line wait for one
-// another, tasks of different lines do not.
-type Line uint64
-
-// LineOf returns the line of tasks of this queue that go to this endpoint. It
-// is kept on disk and must never change: FNV-1a over queue, a zero byte, endpoint.
-func LineOf(queue, endpoint string) Line {
-	const offset, prime = 14695981039346656037, 1099511628211
-	h := uint64(offset)
-	for i := range len(queue) {
-		h = (h ^ uint64(queue[i])) * prime
-	}
-	h *= prime // the zero byte
-	for i := range len(endpoint) {
-		h = (h ^ uint64(endpoint[i])) * prime
-	}
-	return Line(h)
-}
 
 // A Digest tells whether two tasks with the same key were asked for with the
 // same content.

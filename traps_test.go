@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bellmanhq/bellman/bench"
+	"github.com/bellmanhq/bellman/internal/bench"
 )
 
 // In docs/traps.md, `engine TestEnds` names a test of a folder, and `bellman

@@ -93,8 +93,16 @@ func (c *Client) PauseQueue(ctx context.Context, name string, in Because) error 
 
 // ResumeQueue ends a queue's pause.
 func (c *Client) ResumeQueue(ctx context.Context, name string, in Because) error {
-	_, err := c.call(ctx, http.MethodPost, "/v1/queues/"+escape(name)+"/resume", nil, in, nil)
+	_, err := c.EndQueuePause(ctx, name, in)
 	return err
+}
+
+// EndQueuePause ends a queue's pause. It returns the queue's name, or none if the queue was
+// not paused.
+func (c *Client) EndQueuePause(ctx context.Context, name string, in Because) ([]string, error) {
+	var out Paused
+	_, err := c.call(ctx, http.MethodPost, "/v1/queues/"+escape(name)+"/resume", nil, in, &out)
+	return out.Names, err
 }
 
 // Endpoints reads all endpoints that the servers know.

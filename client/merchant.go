@@ -27,7 +27,7 @@ type PutMerchant struct {
 
 // A MerchantSign says how what a merchant gets is signed.
 type MerchantSign struct {
-	Scheme  string   `json:"scheme" enum:"standard_webhooks,wechat_rsa,md5_params,hmac_sha256_params"`
+	Scheme  string   `json:"scheme" enum:"standard_webhooks,wechat_rsa,md5_params,hmac_sha256_params,jeepay_md5,roncoo_md5"`
 	Serial  string   `json:"serial,omitempty" maxLength:"128" doc:"For wechat_rsa alone: the key's serial number."`
 	Secrets []string `json:"secrets,omitempty" doc:"The newest first. Written, and never read back: answers have three stars and the last four characters. Left out: those that there are stay. One that is written as an answer shows it (***abcd) stays; sealed:… is one of an export."`
 }
@@ -53,6 +53,7 @@ type Merchant struct {
 	Version     string             `json:"version" doc:"Another one after each change; a PUT that names it changes what this answer shows, or nothing."`
 
 	Paused  *Pause `json:"paused,omitempty" doc:"Left out unless it is paused."`
+	Failing bool   `json:"failing,omitempty" doc:"None of its newest tasks' newest attempts was accepted, of three attempts or more in the latest day. Left out unless that is so."`
 	Problem string `json:"problem,omitempty" doc:"Why nothing can be sent to it now: a master key is missing, or its secrets cannot be opened."`
 }
 
@@ -132,6 +133,8 @@ type MerchantStats struct {
 	Retrying    int            `json:"retrying" doc:"Of those that are pending: attempted before."`
 	Oldest      *Time          `json:"oldest_overdue" format:"date-time" doc:"Due time of the one that waits longest."`
 	SuccessRate *float64       `json:"success_rate" doc:"Of those that succeeded or failed, 0 to 1; null: none did."`
+	Failing     bool           `json:"failing" doc:"As of the merchant."`
+	RecentRate  *float64       `json:"recent_success_rate" doc:"Of the newest 20 tasks, those that were attempted in the latest day: the share whose newest attempt was accepted, 0 to 1; null: none was attempted."`
 	Results     map[string]int `json:"results" doc:"Of the newest attempt of each task: how many of each result."`
 	LastFailed  []Task         `json:"last_failed" nullable:"false" doc:"The newest ten that failed, or whose newest attempt did."`
 }
@@ -179,6 +182,7 @@ func (c *Client) DeleteMerchant(ctx context.Context, no, reason string) error {
 type MerchantSearch struct {
 	MerchantNo string // how the number begins
 	Name       string // how the name begins, in upper or lower case
+	Paused     bool   // those alone that are paused
 	Sealed     bool   // with their secrets, sealed, which takes the role admin: for an export
 	Limit      int    // 1 to 200; default 50
 	Cursor     string // a page's NextCursor
@@ -195,6 +199,9 @@ func (c *Client) Merchants(ctx context.Context, s MerchantSearch) (*MerchantPage
 	}
 	if s.Limit != 0 {
 		q.Set("limit", strconv.Itoa(s.Limit))
+	}
+	if s.Paused {
+		q.Set("paused", "true")
 	}
 	path := "/v1/merchants"
 	if s.Sealed {
@@ -232,8 +239,16 @@ func (c *Client) PauseMerchant(ctx context.Context, no string, in Because) error
 
 // ResumeMerchant ends a merchant's pause.
 func (c *Client) ResumeMerchant(ctx context.Context, no string, in Because) error {
-	_, err := c.call(ctx, http.MethodPost, merchantPath(no)+"/resume", nil, in, nil)
+	_, err := c.EndMerchantPause(ctx, no, in)
 	return err
+}
+
+// EndMerchantPause ends a merchant's pause. It returns the merchant's number, or none if the
+// merchant was not paused.
+func (c *Client) EndMerchantPause(ctx context.Context, no string, in Because) ([]string, error) {
+	var out Paused
+	_, err := c.call(ctx, http.MethodPost, merchantPath(no)+"/resume", nil, in, &out)
+	return out.Names, err
 }
 
 // TestMerchant sends a merchant a test, and returns the task that does.

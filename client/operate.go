@@ -39,8 +39,9 @@ type Queue struct {
 
 	Paused        *Pause `json:"paused" doc:"null unless paused."`
 	Depth         Depth  `json:"depth"`
-	OldestOverdue *Time  `json:"oldest_overdue" format:"date-time" doc:"Due time of the task that waits longest; null: none is overdue."`
+	OldestOverdue *Time  `json:"oldest_overdue" format:"date-time" doc:"Due time of the task that waits longest, but for those that are held; null: none is overdue."`
 	Waiting       int    `json:"waiting" doc:"In memory, due."`
+	Held          int    `json:"held" doc:"Of those that wait, how many a pause or a breaker that is not closed keeps back. They are not overdue."`
 	InFlight      int    `json:"in_flight"`
 	LastMinute    Counts `json:"last_minute"`
 }
@@ -115,6 +116,16 @@ type Audit struct {
 	Target string `json:"target" doc:"A task's id, or queue/NAME, endpoint/HOST, merchant/NUMBER, resend/ID, link/ID."`
 	Reason string `json:"reason"`
 	From   string `json:"from" doc:"The network address of who asked: that of trusted_proxies' X-Forwarded-For, if one of these passed it on. Empty: not known, or of before it was kept."`
+	Job    string `json:"job,omitempty" doc:"The bulk resend or the batch of merchants that this was a part of, as resend/ID or batch/ID; absent: none."`
+
+	Changes []Changed `json:"changes,omitempty" doc:"The fields that the action changed, such as a merchant's. Secrets are shown by their last characters, values in a URL's query by a fingerprint."`
+}
+
+// A Changed is one field that an action changed.
+type Changed struct {
+	Field  string `json:"field"`
+	Before string `json:"before" doc:"Empty: it had no value."`
+	After  string `json:"after" doc:"Empty: it has no value."`
 }
 
 // An AuditPage is a page of audit records, newest first.

@@ -7,8 +7,8 @@ import "encoding/json"
 // "1h30m" or "1d".
 //
 // A queue of kind order takes MerchantNo and OrderNo, which are required there,
-// Key, Event, Expires, Vars, Notify, Due or Delay, Schedule and Timeout, and nothing
-// else. Expires, Vars and Notify are for such a queue alone.
+// Key, Event, Expires, CodeLife, Vars, Notify, Due or Delay, Schedule and Timeout, and nothing
+// else. Expires, CodeLife, Vars and Notify are for such a queue alone.
 type CreateTask struct {
 	Queue string `json:"queue" minLength:"1" maxLength:"128" doc:"The class of tasks whose rules it follows."`
 	Key   string `json:"key,omitempty" maxLength:"255" doc:"The caller's own name for the task, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no."`
@@ -37,9 +37,10 @@ type CreateTask struct {
 
 	Resume *Resume `json:"resume,omitempty" doc:"Where another system left the task: its schedule goes on from there. Not together with due or delay, and not for an order."`
 
-	Expires string            `json:"expires,omitempty" maxLength:"64" example:"30m" doc:"Of an order: when nobody paid so long after it was created, the close protocol begins; default: the queue's."`
-	Vars    map[string]string `json:"vars,omitempty" doc:"Of an order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _."`
-	Notify  *Notify           `json:"notify,omitempty" doc:"Of an order: how the merchant is told how it ended."`
+	Expires  string            `json:"expires,omitempty" maxLength:"64" example:"30m" doc:"Of an order: when nobody paid so long after it was created, the close protocol begins; default: the queue's."`
+	CodeLife string            `json:"code_life,omitempty" maxLength:"64" example:"2h" doc:"Of an order: how long after it was created its payer can pay with the code or page. If the channel knew no such order when it was closed, a late payment is watched for until then; default: the queue's."`
+	Vars     map[string]string `json:"vars,omitempty" doc:"Of an order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _."`
+	Notify   *Notify           `json:"notify,omitempty" doc:"Of an order: how the merchant is told how it ended."`
 }
 
 // A Notify says how a merchant is told how an order ended.
@@ -71,6 +72,7 @@ type Task struct {
 	State       string `json:"state" enum:"pending,succeeded,failed,cancelled"`
 	Reason      string `json:"reason" doc:"Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, superseded, …; empty while it is pending."`
 	Attempts    int    `json:"attempts" doc:"Made so far, of whatever trigger."`
+	Step        int    `json:"step" doc:"Attempts that count for the schedule since it began. Those made by hand do not count, nor does one whose answer ended the task."`
 	MaxAttempts *int   `json:"max_attempts" doc:"What the schedule allows; null when it has no end, and for an order, which is asked about until it is decided."`
 
 	Due      *Time `json:"due" format:"date-time" doc:"Earliest time of the next attempt; null when it ended."`
@@ -87,6 +89,8 @@ type Task struct {
 	OrderingKey string `json:"ordering_key,omitempty" doc:"It goes out after the earlier tasks of its queue that have the same."`
 	Supersedes  bool   `json:"supersedes,omitempty" doc:"It ends those that wait, instead of waiting for them."`
 
+	CreatedBy string `json:"created_by,omitempty" doc:"The name of the key that created it; absent: none did, as of what follows another task or comes from a broker."`
+
 	OrderState  string `json:"order_state,omitempty" enum:"PENDING,PAID,PAID_REFUNDED,CLOSED,REVOKED,FAILED,UNKNOWN" doc:"Of an order: how it stands. UNKNOWN: the channel never said, and somebody was alerted."`
 	LatePayment string `json:"late_payment,omitempty" enum:"PAID,PAID_REFUNDED" doc:"Of an order: a payment that came after it was decided otherwise, as the channel says; the decided state stays."`
 
@@ -96,6 +100,9 @@ type Task struct {
 // A LastAttempt is the newest attempt of a task, in short.
 type LastAttempt struct {
 	Number  int    `json:"number"`
+	Trigger string `json:"trigger" enum:"schedule,manual,settle,takeover" doc:"Why it was made."`
+	Action  string `json:"action,omitempty" doc:"What an attempt of an order asked for: query, close or reverse."`
+	Reading string `json:"reading,omitempty" doc:"How the answer was read, of an order: see reading of an attempt."`
 	Result  string `json:"result" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown"`
 	Status  int    `json:"status" doc:"HTTP status; 0 if no answer came."`
 	Error   string `json:"error"`
@@ -117,9 +124,10 @@ type Request struct {
 	Headers map[string]string `json:"headers" doc:"As they are sent, but for secrets: *** stands for the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey."`
 	Body    string            `json:"body"`
 
-	Expires string            `json:"expires,omitempty" doc:"Of an order, as it was asked for."`
-	Vars    map[string]string `json:"vars,omitempty" doc:"Of an order, as they were asked for."`
-	Notify  *Notify           `json:"notify,omitempty" doc:"Of an order, as it was asked for."`
+	Expires  string            `json:"expires,omitempty" doc:"Of an order, as it was asked for."`
+	CodeLife string            `json:"code_life,omitempty" doc:"Of an order, as it was asked for."`
+	Vars     map[string]string `json:"vars,omitempty" doc:"Of an order, as they were asked for."`
+	Notify   *Notify           `json:"notify,omitempty" doc:"Of an order, as it was asked for."`
 }
 
 // An Attempt is one try, answered or not.
@@ -132,7 +140,7 @@ type Attempt struct {
 	TookMS     int64  `json:"took_ms" doc:"Start to last byte, or to giving up."`
 	Timing     Timing `json:"timing,omitzero" doc:"Parts of took_ms that went into making a connection; left out where one was there already."`
 	Action     string `json:"action,omitempty" doc:"What it asked for, where a queue's tasks ask several things: query, close, …"`
-	Reading    string `json:"reading,omitempty" doc:"How the answer was read, of an order. Of a query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED; QUERY_ERROR: it says nothing of the order, or there is none. Of a close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown."`
+	Reading    string `json:"reading,omitempty" doc:"How the answer was read, of an order. Of a query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED; QUERY_ERROR: it says nothing of the order, or there is none. Of a close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed, and it was paid."`
 	Result     string `json:"result" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown"`
 	Status     int    `json:"status" doc:"HTTP status; 0 if no answer came."`
 	Response   string `json:"response" doc:"The answer, cut at 600 characters."`
@@ -170,6 +178,7 @@ type BatchResult struct {
 type TaskPage struct {
 	Tasks      []Task `json:"tasks" nullable:"false"`
 	NextCursor string `json:"next_cursor" doc:"Where the next page begins; empty at the end, and only there: a page with few tasks, or none, may have one that follows."`
+	Warning    string `json:"warning,omitempty" doc:"Why the list may be empty by mistake: there is no queue of the name that was asked for."`
 }
 
 // A Filter chooses tasks. Empty fields choose all.

@@ -9,7 +9,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/bellmanhq/bellman/api"
+	"github.com/bellmanhq/bellman/internal/api"
 )
 
 var update = flag.Bool("update", false, "write clients/openapi.json")

@@ -185,6 +185,9 @@ func endpoint(u *url.URL, host string) string {
 // refuse returns why the guard would refuse the address whatever its name
 // resolves to; nil if only the connection can tell.
 func (a address) refuse(g *guard) *refusal {
+	if g.httpsOnly && !strings.HasPrefix(a.endpoint, "https:") {
+		return &refusal{host: a.endpoint, kind: "is not https, which egress.https_only asks for"}
+	}
 	name := strings.TrimSuffix(a.host, ".")
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") { // RFC 6761
 		r := g.refuse(netip.AddrFrom4([4]byte{127, 0, 0, 1}))

@@ -35,6 +35,8 @@ type Options struct {
 	// the Internet, for addresses that come with a task.
 	AllowPrivate bool           // turns the guard off
 	Allow        []netip.Prefix // lets these through
+	Deny         []netip.Prefix // refuses these, whatever else is said
+	HTTPSOnly    bool           // refuses http, whatever the address
 
 	// Proxy carries all requests to addresses that come with a task: the URL of
 	// an http, https or socks5 proxy; empty: none. Its own address is trusted, and
@@ -92,21 +94,23 @@ func NewClient(o Options) (*Client, error) {
 		return nil, errors.New("deliver: a timeout or a number of idle connections is negative")
 	}
 	c := &Client{
-		guard:    guard{off: o.AllowPrivate, allow: slices.Clone(o.Allow)},
+		guard:    guard{off: o.AllowPrivate, allow: slices.Clone(o.Allow), deny: slices.Clone(o.Deny), httpsOnly: o.HTTPSOnly},
 		resolver: o.Resolver,
 		agent:    []string{"bellman/" + cmp.Or(o.Version, "dev")},
 		rules:    new(rule.Cache),
 
 		addresses: newAddresses(),
 	}
-	for i, p := range c.guard.allow {
-		if !p.IsValid() {
-			return nil, fmt.Errorf("deliver: allow[%d] is not a prefix: want one such as 10.1.0.0/16", i)
+	for name, list := range map[string][]netip.Prefix{"allow": c.guard.allow, "deny": c.guard.deny} {
+		for i, p := range list {
+			if !p.IsValid() {
+				return nil, fmt.Errorf("deliver: %s[%d] is not a prefix: want one such as 10.1.0.0/16", name, i)
+			}
+			if p.Addr().Is4In6() && p.Bits() >= 96 {
+				p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+			}
+			list[i] = p.Masked()
 		}
-		if p.Addr().Is4In6() && p.Bits() >= 96 {
-			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
-		}
-		c.guard.allow[i] = p.Masked()
 	}
 	if o.Transport != nil {
 		c.guarded, c.trusted = o.Transport, o.Transport
@@ -125,6 +129,9 @@ func NewClient(o Options) (*Client, error) {
 	}
 	return c, nil
 }
+
+// Spare drops the compiled rules, to free memory. They are compiled again when they are needed.
+func (c *Client) Spare() { c.rules.Drop() }
 
 // Trusted returns the transport to addresses that the configuration names: no
 // guard, no proxy, but the same limits of time. It decodes no answer. It is closed

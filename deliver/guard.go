@@ -12,8 +12,10 @@ import (
 // is asked when a connection is made, about the address that is connected to:
 // a name whose answer changes after it was looked at gets nowhere.
 type guard struct {
-	off   bool
-	allow []netip.Prefix
+	off       bool
+	allow     []netip.Prefix
+	deny      []netip.Prefix // refused whatever else is said
+	httpsOnly bool           // http is refused whatever the address
 }
 
 // A refusal is the error for an address that the guard refused.
@@ -24,6 +26,9 @@ type refusal struct {
 }
 
 func (e *refusal) Error() string {
+	if !e.addr.IsValid() {
+		return fmt.Sprintf("%.253s %s, refused by the egress guard", e.host, e.kind)
+	}
 	if e.host == "" {
 		return fmt.Sprintf("%s is %s, refused by the egress guard", e.addr, e.kind)
 	}
@@ -86,16 +91,18 @@ var special6 = []special{
 // refuse returns why addr must not be connected to; nil if it may.
 func (g *guard) refuse(addr netip.Addr) *refusal {
 	addr = addr.Unmap().WithZone("")
-	if g.off || g.allows(addr) {
-		return nil
-	}
 	inner := addr
 	if nat64.Contains(addr) {
 		b := addr.As16()
 		inner = netip.AddrFrom4([4]byte(b[12:]))
-		if g.allows(inner) {
-			return nil
-		}
+	}
+	switch {
+	case has(g.deny, addr), has(g.deny, inner):
+		return &refusal{addr: addr, kind: "an address that egress.deny names"}
+	case g.off, has(g.allow, addr), has(g.allow, inner):
+		return nil
+	case isatap(addr):
+		return &refusal{addr: addr, kind: "IPv4 in IPv6 (ISATAP, RFC 5214)"}
 	}
 	list := special6
 	if inner.Is4() {
@@ -112,8 +119,14 @@ func (g *guard) refuse(addr netip.Addr) *refusal {
 	return nil
 }
 
-func (g *guard) allows(addr netip.Addr) bool {
-	for _, p := range g.allow {
+// isatap reports whether the last half of an IPv6 address says that an IPv4 address follows.
+func isatap(addr netip.Addr) bool {
+	b := addr.As16()
+	return addr.Is6() && b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
+}
+
+func has(list []netip.Prefix, addr netip.Addr) bool {
+	for _, p := range list {
 		if p.Contains(addr) {
 			return true
 		}

@@ -24,6 +24,9 @@ func TestGuard(t *testing.T) {
 		{"2001:200::1", false},
 		{"64:ff9b::808:808", false}, // 8.8.8.8 behind NAT64
 
+		{"2400:3200::5efe:a00:1", true},       // 10.0.0.1 by ISATAP
+		{"2400:3200::200:5efe:8.8.8.8", true}, // ISATAP of a public address
+		{"2400:3200::1:5efe:808:808", false},
 		{"0.0.0.0", true},
 		{"0.1.2.3", true},
 		{"10.0.0.1", true},
@@ -114,5 +117,33 @@ func TestGuardControl(t *testing.T) {
 		if err := g.control(t.Context(), "tcp", address, nil); (err != nil) != refused {
 			t.Errorf("control(%s) = %v; want refused: %t", address, err, refused)
 		}
+	}
+}
+
+// What is denied stays so, whatever else is allowed; with HTTPSOnly nothing goes out in clear.
+func TestGuardDeny(t *testing.T) {
+	c, err := NewClient(Options{AllowPrivate: true, Allow: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
+		Deny: []netip.Prefix{netip.MustParsePrefix("198.51.100.7/32"), netip.MustParsePrefix("2001:db8:64::/96"), netip.MustParsePrefix("::ffff:8.8.8.0/120")}, HTTPSOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for url, refused := range map[string]bool{
+		"https://198.51.100.8/n": false, "https://198.51.100.7/n": true, "https://[2001:db8:64::a00:1]/n": true,
+		"https://[64:ff9b::808:808]/n": true, "https://8.8.8.8/": true, "https://merchant.example/n": false, "http://merchant.example/n": true, "http://127.0.0.1/": true,
+	} {
+		if err := c.CheckURL(url); (err != nil) != refused {
+			t.Errorf("CheckURL(%s) = %v; want refused: %t", url, err, refused)
+		}
+		to, err := parseAddress(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.admit(t.Context(), to); (err != nil) != refused {
+			t.Errorf("an attempt to %s: %v; want refused: %t", url, err, refused)
+		}
+	}
+	if err := c.guard.control(t.Context(), "tcp", "198.51.100.7:443", nil); err == nil {
+		t.Error("a connection to an address that is denied is made")
 	}
 }

@@ -16,7 +16,7 @@ import (
 var (
 	_ bellman.Handler = (*Handler)(nil)
 	_ bellman.Checker = (*Handler)(nil)
-	_ bellman.Guide   = (*Handler)(nil)
+	_ bellman.Router  = (*Handler)(nil)
 )
 
 // Rules of a queue, for its requests.
@@ -141,13 +141,10 @@ func unsent(why string) bellman.Verdict {
 
 // admit asks the guard what can be known before a connection is made.
 func (c *Client) admit(ctx context.Context, to address) error {
-	if c.guard.off {
-		return nil
-	}
 	if r := to.refuse(&c.guard); r != nil {
 		return r
 	}
-	if c.proxied && !to.addr.IsValid() {
+	if c.proxied && !to.addr.IsValid() && (!c.guard.off || c.guard.deny != nil) {
 		return c.guard.resolve(ctx, c.resolver, to.host)
 	}
 	return nil

@@ -81,7 +81,7 @@ var errNoURL = coded.Errorf("url.required", "required: the task names none, and 
 // merchant's, or else the queue's as it was.
 func (h *Handler) ruleOf(task *bellman.Task, m *Merchant) (*rule.Rule, error) {
 	text := task.Success
-	if m.Success != "" && (text == "" || task.Lent.Has(bellman.LentSuccess)) {
+	if m.Success != "" && (text == "" || task.Inherited.Has(bellman.InheritedSuccess)) {
 		text = m.Success
 	}
 	if text == "" || text == h.text {
@@ -102,14 +102,14 @@ func (h *Handler) signerOf(m *Merchant) (sign.Signer, error) {
 	return h.signer, nil
 }
 
-// Guide says which of its merchant's rules stand before a queue's for a task now, and
+// Route says which of its merchant's rules stand before a queue's for a task now, and
 // where it goes if that is for the merchant to say.
-func (h *Handler) Guide(ctx context.Context, task *bellman.Task) (bellman.Guidance, error) {
+func (h *Handler) Route(ctx context.Context, task *bellman.Task) (bellman.Route, error) {
 	m, err := h.merchant(ctx, task)
 	if err != nil {
-		return bellman.Guidance{}, err
+		return bellman.Route{}, err
 	}
-	g := bellman.Guidance{Schedule: m.Schedule, Success: m.Success, Timeout: m.Timeout}
+	g := bellman.Route{Schedule: m.Schedule, Success: m.Success, Timeout: m.Timeout}
 	if task.URL == "" {
 		g.URL = m.URL
 	}

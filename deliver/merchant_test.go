@@ -58,7 +58,7 @@ func TestMerchantAddress(t *testing.T) {
 			}
 			continue
 		}
-		g, _ := h.Guide(t.Context(), task) // of one that is lost there is none
+		g, _ := h.Route(t.Context(), task) // of one that is lost there is none
 		if err != nil || task.Endpoint != tt.becomes || g.Endpoint != tt.goes {
 			t.Errorf("%+v: %v; endpoint %q, goes to %q", tt, err, task.Endpoint, g.Endpoint)
 		}
@@ -102,10 +102,10 @@ func TestMerchantRule(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		lent bellman.Lent
+		lent bellman.Inherited
 		want bellman.Result
-	}{{0, bellman.Accepted}, {bellman.LentSchedule, bellman.Accepted}, {bellman.LentSuccess, bellman.Refused}} {
-		task := &bellman.Task{ID: bellman.NewID(), MerchantNo: "M1", Method: "POST", Success: "success_text", Lent: tt.lent}
+	}{{0, bellman.Accepted}, {bellman.InheritedSchedule, bellman.Accepted}, {bellman.InheritedSuccess, bellman.Refused}} {
+		task := &bellman.Task{ID: bellman.NewID(), MerchantNo: "M1", Method: "POST", Success: "success_text", Inherited: tt.lent}
 		if v := h.Attempt(t.Context(), task, 1); v.Result != tt.want {
 			t.Errorf("lent %d: %v, want %v", tt.lent, v.Result, tt.want)
 		}

@@ -18,10 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/bench/scratch"
-	"github.com/bellmanhq/bellman/config"
-	"github.com/bellmanhq/bellman/metrics"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/bench/scratch"
+	"github.com/bellmanhq/bellman/internal/brokers/source"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/metrics"
 	"github.com/bellmanhq/bellman/server"
 )
 
@@ -69,13 +70,13 @@ func get(t *testing.T, address string) (int, string) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	look, timeout := time.NewTicker(50*time.Millisecond), time.After(90*time.Second)
+	look, timeout := time.NewTicker(50*time.Millisecond), time.After(5*time.Minute)
 	defer look.Stop()
 	for !ok() {
 		select {
 		case <-look.C:
 		case <-timeout:
-			t.Fatalf("after 90 s still not %s", what)
+			t.Fatalf("after 5 minutes still not %s", what)
 		}
 	}
 }
@@ -87,11 +88,15 @@ func everything() string {
 	m.Alerted("q", "UNKNOWN")
 	m.Committed(1, time.Millisecond)
 	m.Watch(metrics.Sources{
-		Gauges:    func() bellman.Gauges { return bellman.Gauges{} },
-		Queues:    func() []bellman.QueueInfo { return []bellman.QueueInfo{{Name: "q"}} },
-		Endpoints: func() []bellman.EndpointInfo { return []bellman.EndpointInfo{{Endpoint: "e"}} },
-		Sources:   func() []bellman.SourceInfo { return []bellman.SourceInfo{{Name: "s"}} },
-		Intake:    func() bellman.Intake { return bellman.Intake{} },
+		Gauges:    func() figures.Gauges { return figures.Gauges{} },
+		Queues:    func() []figures.Queue { return []figures.Queue{{Name: "q"}} },
+		Endpoints: func() []figures.Endpoint { return []figures.Endpoint{{Endpoint: "e"}} },
+		Sources:   func() []source.Info { return []source.Info{{Name: "s"}} },
+		Intake:    func() figures.Intake { return figures.Intake{} },
+		Certificates: func() []metrics.Certificate {
+			return []metrics.Certificate{{Queue: "q", Name: "app_certificate", NotAfter: time.Unix(1795000000, 0)}}
+		},
+		Merchants: func() ([]figures.MerchantPause, int) { return []figures.MerchantPause{{MerchantNo: "M1"}}, 1 },
 	})
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))

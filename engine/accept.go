@@ -11,6 +11,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Limits on what a task may ask for.
@@ -43,7 +44,7 @@ func (e *Engine) addAll(ctx context.Context, refused error, tasks []*bellman.Tas
 		return results
 	}
 	e.follows(ctx, tasks)
-	adds := make([]bellman.Add, 0, len(tasks))
+	adds := make([]store.Add, 0, len(tasks))
 	at := make([]int, 0, len(tasks)) // adds[i] is tasks[at[i]]
 	now := e.clock.now()
 	for i, t := range tasks {
@@ -56,7 +57,7 @@ func (e *Engine) addAll(ctx context.Context, refused error, tasks []*bellman.Tas
 		at = append(at, i)
 		results[i].ID = add.Task.ID
 	}
-	err := e.lane.add(ctx, adds)
+	err := e.add(ctx, adds)
 	for i, j := range at {
 		if err != nil { // adds may not be done with
 			results[j].Err = err
@@ -75,6 +76,15 @@ func (e *Engine) addAll(ctx context.Context, refused error, tasks []*bellman.Tas
 		e.options.Tracer.Added(ctx, tasks, results)
 	}
 	return results
+}
+
+// add commits the tasks of one request; their Err and Existing are set when it
+// returns nil.
+func (e *Engine) add(ctx context.Context, adds []store.Add) error {
+	if len(adds) == 0 {
+		return nil
+	}
+	return e.do(ctx, &op{adds: adds})
 }
 
 // Check says what is wrong with a task, as Add would, without adding it. It
@@ -111,24 +121,24 @@ func (e *Engine) intake(ctx context.Context) error {
 
 // accept checks a task, and fills in what its queue and the engine decide, in a copy:
 // what was given says what was asked for, to whoever hands it in again.
-func (e *Engine) accept(given *bellman.Task, now time.Time) (bellman.Add, error) {
+func (e *Engine) accept(given *bellman.Task, now time.Time) (store.Add, error) {
 	var invalid bellman.Invalid
 	q, ok := e.queue(given.Queue)
 	if !ok {
 		invalid.Add("queue", fmt.Sprintf("there is no queue %.128q: %s", given.Queue, e.wantQueue()))
-		return bellman.Add{}, invalid.Err()
+		return store.Add{}, invalid.Err()
 	}
 	t := new(bellman.Task)
 	*t = *given
-	missing := t.Lent // of one that was looked at before
+	missing := t.Inherited // of one that was looked at before
 	if t.Schedule == "" {
-		t.Schedule, missing = q.Schedule, missing|bellman.LentSchedule
+		t.Schedule, missing = q.Schedule, missing|bellman.InheritedSchedule
 	}
 	if t.Success == "" {
-		t.Success, missing = q.Success, missing|bellman.LentSuccess
+		t.Success, missing = q.Success, missing|bellman.InheritedSuccess
 	}
 	if t.Timeout == 0 {
-		t.Timeout, missing = q.Timeout, missing|bellman.LentTimeout
+		t.Timeout, missing = q.Timeout, missing|bellman.InheritedTimeout
 	}
 	e.lend(&q, t, missing)
 	if t.MaxAge == 0 {
@@ -168,7 +178,7 @@ func (e *Engine) accept(given *bellman.Task, now time.Time) (bellman.Add, error)
 	case t.StartAt.After(now):
 		began = roundUp(t.StartAt)
 	}
-	if t.Resume != nil {
+	if t.Resume() != nil {
 		e.checkResume(t, s, now, &invalid)
 	}
 	t.Status = bellman.Status{}
@@ -176,15 +186,15 @@ func (e *Engine) accept(given *bellman.Task, now time.Time) (bellman.Add, error)
 		if err := c.Check(t); err != nil {
 			var more *bellman.Invalid
 			if !errors.As(err, &more) {
-				return bellman.Add{}, fmt.Errorf("check a task of queue %s: %w", t.Queue, err)
+				return store.Add{}, fmt.Errorf("check a task of queue %s: %w", t.Queue, err)
 			}
 			invalid.Fields = append(invalid.Fields, more.Fields...)
 		}
 	}
 	if err := invalid.Err(); err != nil {
-		return bellman.Add{}, err
+		return store.Add{}, err
 	}
-	add := bellman.Add{Task: t}
+	add := store.Add{Task: t}
 	if t.Key != "" { // the caller's own, or what the handler filled in
 		asked := *given
 		asked.Key = t.Key
@@ -233,22 +243,22 @@ func (e *Engine) enter(t *bellman.Task, q *Queue, s *schedule.Schedule, began, n
 		due = earlier(due, later(roundUp(t.Due), now.Truncate(time.Millisecond)))
 	}
 	made := 0
-	if r := t.Resume; r != nil {
+	if r := t.Resume(); r != nil {
 		made, began = r.Attempts, begun(r)
 		next, _ := s.Next(made, began, r.Last, 0)
 		due = later(roundUp(next), now.Truncate(time.Millisecond))
-		t.Resume = nil
+		t.Origin = &bellman.Origin{CreatedBy: t.CreatedBy()}
 	}
 	t.Status = bellman.Status{
-		State:    bellman.Pending,
-		Version:  1,
-		Shard:    e.shardFor(t, q),
-		Attempts: int32(made),
-		Step:     int32(made),
-		Began:    began,
-		Due:      due,
-		Look:     due,
-		Updated:  now.Truncate(time.Millisecond),
+		State:     bellman.Pending,
+		Version:   1,
+		Shard:     e.shardFor(t, q),
+		Attempts:  int32(made),
+		Step:      int32(made),
+		Began:     began,
+		Due:       due,
+		VisibleAt: due,
+		Updated:   now.Truncate(time.Millisecond),
 	}
 	t.Last = nil
 }

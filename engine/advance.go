@@ -47,17 +47,17 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 		return finish(st, t, bellman.Succeeded, cmp.Or(v.Reason, reasonAccepted), a)
 	case before != nil && before.State.Ended():
 		st.State, st.Reason, st.Finished = before.State, before.Reason, before.Finished
-		st.Due, st.Look = before.Due, before.Due
+		st.Due, st.VisibleAt = before.Due, before.Due
 		return st
 	case v.Next == bellman.GiveUp:
 		return finish(st, t, bellman.Failed, cmp.Or(v.Reason, reasonGaveUp), a)
 	case !v.Due.IsZero():
 		st.Step++
 		st.Due = later(roundUp(v.Due.UTC()), ended)
-		st.Look = st.Due
+		st.VisibleAt = st.Due
 		return st
 	case before != nil:
-		st.Due, st.Look = before.Due, before.Due
+		st.Due, st.VisibleAt = before.Due, before.Due
 		return st
 	}
 	st.Step++
@@ -73,7 +73,7 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 	if t.MaxAge > 0 && due.Sub(st.Began) > t.MaxAge {
 		return finish(st, t, bellman.Failed, reasonMaxAge, a)
 	}
-	st.Due, st.Look = due, due
+	st.Due, st.VisibleAt = due, due
 	return st
 }
 
@@ -92,7 +92,7 @@ func finish(st bellman.Status, t *bellman.Task, state bellman.State, reason stri
 		if r, err := schedule.ParseRepeat(t.Repeat); err == nil {
 			due := roundUp(later(r.Next(a.Started), st.Updated))
 			st.State, st.Reason, st.Finished = bellman.Pending, "", time.Time{}
-			st.Step, st.Began, st.Due, st.Look = 0, due, due, due
+			st.Step, st.Began, st.Due, st.VisibleAt = 0, due, due, due
 			return st
 		}
 	}
@@ -104,7 +104,7 @@ func end(st bellman.Status, state bellman.State, reason string, now time.Time) b
 	st.State, st.Reason = state, reason
 	st.Before = nil
 	st.Trigger = bellman.BySchedule
-	st.Due, st.Look = time.Time{}, time.Time{}
+	st.Due, st.VisibleAt = time.Time{}, time.Time{}
 	st.Updated, st.Finished = now, now
 	return st
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/dispatch"
+	"github.com/bellmanhq/bellman/engine/internal/dispatch"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // What has to wait long for its line is set aside: its look is moved to when the
@@ -31,7 +32,7 @@ func (l *loader) setAside(ctx context.Context, it *item, now time.Time) {
 		return
 	}
 	to := it.task.Status
-	to.Look = roundUp(l.asideUntil(it.Line, now))
+	to.VisibleAt = roundUp(l.asideUntil(it.Line, now))
 	to.Updated = now
 	l.release(it)
 	l.layAside(it, to, nil)
@@ -44,10 +45,11 @@ func (l *loader) setAside(ctx context.Context, it *item, now time.Time) {
 func (e *Engine) layAside(it *item, to bellman.Status, waits *waiting) {
 	t := it.task
 	f := &flight{item: it, task: t, aside: true, waits: waits}
-	f.change = bellman.Change{ID: t.ID, Version: t.Version, To: to, Of: t}
+	f.change = store.Change{ID: t.ID, Version: t.Version, To: to, Of: t}
 	if t.Trigger == bellman.ByTakeover && to.Shard == t.Shard {
-		f.change.Attempt = e.lostAttempt(t)
-		f.change.To.Attempts++
+		if f.change.Attempt = e.lostAttempt(t); f.change.Attempt != nil {
+			f.change.To.Attempts++
+		}
 		f.change.To.Trigger = bellman.BySchedule
 	}
 	e.asides.Add(1)
@@ -56,10 +58,10 @@ func (e *Engine) layAside(it *item, to bellman.Status, waits *waiting) {
 
 // asideUntil says when a line's next task that is set aside should be looked at:
 // one after the other at the pace of the line, not all at once.
-func (l *loader) asideUntil(line bellman.Line, now time.Time) time.Time {
+func (l *loader) asideUntil(line store.Line, now time.Time) time.Time {
 	wait := min(l.dispatch.Wait(now.UnixNano(), uint64(line)), maxAside)
 	until := later(l.aside[line], now.Add(max(min(wait, maxAside/2), minAside)))
-	until = until.Add(wait / lineBound)
+	until = until.Add(wait / time.Duration(l.limits.Line))
 	l.aside[line] = until
 	if limit := now.Add(maxAside); until.After(limit) {
 		return limit.Add(-time.Duration(rand.Int64N(int64(maxAside / 2))))
@@ -76,14 +78,18 @@ func (l *loader) readEarly(ctx context.Context, now time.Time) (more bool, err e
 	}
 	from, to := l.early, now.Add(maxAside+time.Second).UnixMilli()
 	l.hand.beginRead(0)
-	l.page, err = l.store.Due(ctx, l.leases.shards(), from, to, pageSize, l.page[:0])
-	if err == nil && len(l.page) == pageSize {
-		last := l.page[pageSize-1]
-		l.early = bellman.Position{Look: last.Look, ID: last.ID}
+	l.page, err = l.store.Due(ctx, l.leases.shards(), from, to, l.limits.Page, l.page[:0])
+	if err != nil {
+		l.hand.endReadEarly(nil, now.UnixMilli(), nil)
+		return false, err
+	}
+	if len(l.page) == l.limits.Page {
+		last := l.page[l.limits.Page-1]
+		l.early = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
 	} else if l.early = nowhere; l.unsettled {
 		l.comeBack() // something was being set aside while this was read
 	}
-	paused := make(map[bellman.Line]bool)
+	paused := make(map[store.Line]bool)
 	for i := range l.page {
 		line := l.page[i].Line
 		if _, ok := paused[line]; !ok {
@@ -91,7 +97,7 @@ func (l *loader) readEarly(ctx context.Context, now time.Time) (more bool, err e
 		}
 	}
 	l.take(l.hand.endReadEarly(l.page, now.UnixMilli(), paused))
-	return true, err
+	return true, nil
 }
 
 // comeBack makes the loader bring back what was set aside.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A backlog knows about how many overdue tasks wait on disk. To count them costs the
@@ -39,7 +39,7 @@ func (b *backlog) overdue(ctx context.Context, e *Engine, from int64, now time.T
 		return min(b.counted, most), nil
 	}
 	began := time.Now()
-	n, err := e.countOverdue(ctx, bellman.Position{Look: from}, now.UnixMilli(), most)
+	n, err := e.countOverdue(ctx, store.Position{VisibleAt: from}, now.UnixMilli(), most)
 	if err != nil {
 		return n, err
 	}

@@ -6,19 +6,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A slowCounter has so many overdue tasks, and takes its time to count them.
 type slowCounter struct {
-	bellman.Store
+	store.Store
 	overdue int64
 	takes   time.Duration
 	counts  int
 }
 
-func (c *slowCounter) CountDue(_ context.Context, _ []uint16, _ bellman.Position, _, most int64) (int64, error) {
+func (c *slowCounter) CountDue(_ context.Context, _ []uint16, _ store.Position, _, most int64) (int64, error) {
 	c.counts++
 	time.Sleep(c.takes)
 	return min(c.overdue, most), nil

@@ -4,47 +4,74 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 )
 
+// mostBeats is how many beats may wait for their answers at once.
+const mostBeats = int(leaseTTL / leaseBeat)
+
 // beat is the goroutine that keeps this node registered. A node that was away
 // for longer than the TTL is dead to the others: it never comes back under its
 // old name, but joins under a new one, and trusts none of its shards until it has
 // looked whose they are.
+//
+// A beat goes out each leaseBeat, whether or not those before it were answered, and whichever
+// answer comes first counts: a connection on which no answer comes costs one beat and no
+// lease.
 func (e *Engine) beat(ctx context.Context) error {
 	ticker := time.NewTicker(leaseBeat)
 	defer ticker.Stop()
-	for {
+	answers := make(chan answer, mostBeats)
+	var beats sync.WaitGroup
+	defer beats.Wait()
+	for waiting := 0; ; {
+		var a answer
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
+			if waiting < mostBeats {
+				waiting++
+				beats.Go(func() { answers <- e.beatOnce(ctx) })
+			}
+			continue
+		case a = <-answers:
+			waiting--
 		}
-		err := e.beatOnce(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, bellman.ErrClosed):
-			return fmt.Errorf("beat: %w", err)
-		case errors.Is(err, bellman.ErrFenced):
-			e.log.Warn("this node was away for too long; it joins anew", "node", e.leases.name())
-			err = e.rejoin(ctx)
+		case errors.Is(a.err, bellman.ErrClosed):
+			return fmt.Errorf("beat: %w", a.err)
+		case errors.Is(a.err, bellman.ErrFenced):
+			if a.name != e.leases.name() {
+				continue // it has joined anew since
+			}
+			e.log.Warn("this node was away for too long; it joins anew", "node", a.name)
+			err := e.rejoin(ctx)
 			e.lookSoon()
 			if err != nil && ctx.Err() == nil {
 				e.log.Error("this node cannot join anew", "err", err)
 			}
-		case err != nil:
-			e.log.Error("beat failed", "err", err)
+		case a.err != nil:
+			e.log.Error("beat failed", "err", a.err)
 		}
 		e.pump() // firing stops while the leases are not to be trusted
 		e.wakeBefore(0)
 	}
 }
 
+// An answer is what came of a beat under a name.
+type answer struct {
+	name string
+	err  error
+}
+
 // beatOnce beats. An answer that takes longer than the TTL is worth nothing.
-func (e *Engine) beatOnce(ctx context.Context) error {
+func (e *Engine) beatOnce(ctx context.Context) answer {
 	ctx, cancel := context.WithTimeout(ctx, leaseTTL)
 	defer cancel()
 	name, sent := e.leases.name(), time.Now()
@@ -52,7 +79,7 @@ func (e *Engine) beatOnce(ctx context.Context) error {
 	if err == nil {
 		e.leases.trust(name, sent)
 	}
-	return err
+	return answer{name, err}
 }
 
 // join registers this node under a new name.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/pebble"
+	"github.com/bellmanhq/bellman/store/pebble"
 )
 
 // cpu returns the processor time that this process has used.

@@ -11,20 +11,22 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A task that is added with a document is attempted at once, and is not there at all
 // where the document is another by now, or the task is wrong.
 func TestAddWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memory.New()
+		db := memory.New()
 		r := &receiver{answer: accept}
-		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Schedule: "0s, 1h"})
+		e, stop := run(t, db, engine.Queue{Name: "q", Handler: r, Schedule: "0s, 1h"})
 		defer stop()
 		start := time.Now()
-		doc := func(value string, was []byte) []bellman.Doc {
-			return []bellman.Doc{{Kind: "k", Name: "n", Value: []byte(value), Was: was}}
+		doc := func(value string, was []byte) []store.Doc {
+			return []store.Doc{{Kind: "k", Name: "n", Value: []byte(value), Was: was}}
 		}
 		if err := e.AddWith(t.Context(), doc("1", []byte{}), &bellman.Task{Queue: "q", Key: "a"}); err != nil {
 			t.Fatal(err)
@@ -40,7 +42,7 @@ func TestAddWith(t *testing.T) {
 		if err := e.AddWith(t.Context(), doc("2", []byte("1")), &bellman.Task{Queue: "other", Key: "b"}); !errors.As(err, &invalid) {
 			t.Errorf("AddWith for a queue that is none: %v; want an *Invalid", err)
 		}
-		if d, err := store.Doc(t.Context(), "k", "n"); string(d.Value) != "1" || err != nil {
+		if d, err := db.Doc(t.Context(), "k", "n"); string(d.Value) != "1" || err != nil {
 			t.Errorf("the document is %s, %v; want 1", d.Value, err)
 		}
 		if err := e.AddWith(t.Context(), doc("2", []byte("1")), &bellman.Task{Queue: "q", Key: "a"}); err != nil {
@@ -50,16 +52,16 @@ func TestAddWith(t *testing.T) {
 		if got := r.times(); len(got) != 1 {
 			t.Errorf("%d attempts; want those of the one task", len(got))
 		}
-		if _, err := store.Lookup(t.Context(), "q", "b"); !errors.Is(err, bellman.ErrNotFound) {
+		if _, err := db.Lookup(t.Context(), "q", "b"); !errors.Is(err, bellman.ErrNotFound) {
 			t.Errorf("the task beside a document that was not written: %v; want none", err)
 		}
 	})
 }
 
 // A late store says that it has written documents some time after it has.
-type late struct{ bellman.Store }
+type late struct{ store.Store }
 
-func (s late) Commit(ctx context.Context, b *bellman.Batch) error {
+func (s late) Commit(ctx context.Context, b *store.Batch) error {
 	err := s.Store.Commit(ctx, b)
 	if len(b.Docs) > 0 {
 		time.Sleep(5 * time.Second)
@@ -76,7 +78,7 @@ func TestAddWithHeardLate(t *testing.T) {
 		a := c.start("a", engine.Queue{Name: "q", Handler: r, Schedule: "0s, 1h"})
 		defer a.stop()
 		time.Sleep(10 * time.Second)
-		doc := []bellman.Doc{{Kind: "k", Name: "n", Value: []byte("1"), Was: []byte{}}}
+		doc := []store.Doc{{Kind: "k", Name: "n", Value: []byte("1"), Was: []byte{}}}
 		if err := a.AddWith(t.Context(), doc, &bellman.Task{Queue: "q", Key: "a"}); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +105,7 @@ func TestAddWithRaces(t *testing.T) {
 			for i, m := range nodes {
 				group.Go(func() {
 					task := &bellman.Task{Queue: "q", Key: fmt.Sprint(round, "/", i)}
-					errs[i] = m.AddWith(t.Context(), []bellman.Doc{{Kind: "k", Name: "n", Value: value, Was: was}}, task)
+					errs[i] = m.AddWith(t.Context(), []store.Doc{{Kind: "k", Name: "n", Value: value, Was: was}}, task)
 				})
 			}
 			group.Wait()
@@ -138,7 +140,7 @@ type hanging struct {
 	takes time.Duration
 }
 
-func (s *hanging) Commit(ctx context.Context, b *bellman.Batch) error {
+func (s *hanging) Commit(ctx context.Context, b *store.Batch) error {
 	time.Sleep(s.takes)
 	return s.Store.Commit(ctx, b)
 }
@@ -179,7 +181,7 @@ func TestFailedHour(t *testing.T) {
 		defer stop()
 		failed := func(a, b int64) {
 			t.Helper()
-			f, err := e.Figures(t.Context(), bellman.FiguresAsk{Queues: true})
+			f, err := e.Figures(t.Context(), figures.Ask{Queues: true})
 			if err != nil || len(f.Queues) != 2 || f.Queues[0].FailedHour != a || f.Queues[1].FailedHour != b {
 				t.Errorf("Figures = %+v, %v; want %d and %d failed", f.Queues, err, a, b)
 			}

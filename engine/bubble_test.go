@@ -12,7 +12,9 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/internal/handcheck"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A receiver is a handler that answers by script and remembers when it was asked.
@@ -47,21 +49,70 @@ var (
 
 // run starts an engine over store in the bubble of the test, and returns it with
 // what stops it.
-func run(t *testing.T, store bellman.Store, queues ...engine.Queue) (*engine.Engine, func()) {
+func run(t *testing.T, store store.Store, queues ...engine.Queue) (*engine.Engine, func()) {
 	t.Helper()
-	e, err := engine.New(engine.Options{Store: store, Queues: queues, Node: "n", Process: "1", Logger: slog.New(slog.DiscardHandler)})
+	return runWith(t, engine.Options{Store: store, Queues: queues})
+}
+
+func runWith(t *testing.T, o engine.Options) (*engine.Engine, func()) {
+	t.Helper()
+	o.Node, o.Process, o.Logger = "n", "1", slog.New(slog.DiscardHandler)
+	e, err := engine.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
+	checked := checkHand(t, e, o.Store, 10*time.Second)
 	return e, sync.OnceFunc(func() {
+		checked()
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("Run: %v", err)
 		}
 	})
+}
+
+// checkHand compares what e has in memory with what s says is due, until the function that it returns is
+// called: each second or so at first, and each five seconds in longer tests. What lasts for atLeast is an error. A store that must not be read for this has under:
+// what to read instead; nil while nothing can be compared.
+func checkHand(t *testing.T, e *engine.Engine, s store.Store, atLeast time.Duration) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		const pace, often = 990 * time.Millisecond, 30
+		ticker := time.NewTicker(pace)
+		defer ticker.Stop()
+		var w handcheck.Watch
+		for n := 0; ; n++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			if n == often {
+				ticker.Reset(5 * pace)
+			}
+			from := s
+			if u, ok := s.(interface{ under() store.Store }); ok {
+				from = u.under()
+			}
+			if from == nil || e.Ready(ctx) != nil {
+				w.Forget()
+				continue
+			}
+			if lasting := w.Look(ctx, e, from, 5000, atLeast); len(lasting) > 0 {
+				t.Errorf("for %d tasks the hand differs from the store, for %v: %v", len(lasting), atLeast, lasting[0])
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
 }
 
 func add(t *testing.T, e *engine.Engine, task *bellman.Task) bellman.ID {
@@ -73,7 +124,7 @@ func add(t *testing.T, e *engine.Engine, task *bellman.Task) bellman.ID {
 	return a.ID
 }
 
-func get(t *testing.T, s bellman.Store, id bellman.ID) *bellman.Task {
+func get(t *testing.T, s store.Store, id bellman.ID) *bellman.Task {
 	t.Helper()
 	task, err := s.Task(t.Context(), id)
 	if err != nil {
@@ -82,7 +133,7 @@ func get(t *testing.T, s bellman.Store, id bellman.ID) *bellman.Task {
 	return task
 }
 
-func attempts(t *testing.T, s bellman.Store, id bellman.ID) []bellman.Attempt {
+func attempts(t *testing.T, s store.Store, id bellman.ID) []bellman.Attempt {
 	t.Helper()
 	log, err := s.Attempts(t.Context(), id, 0, 1000)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A queue's rate holds for all its endpoints together, and shows.
@@ -73,6 +73,39 @@ func TestThrottled(t *testing.T) {
 			t.Errorf("Rate = %v; want about 50", got)
 		}
 	})
+}
+
+// One answer that says how long to wait holds the account for so long, all of its tasks,
+// and no longer than ten minutes.
+func TestHold(t *testing.T) {
+	for _, tt := range []struct{ asks, want time.Duration }{{0, 0}, {90 * time.Second, 90 * time.Second}, {24 * time.Hour, 10 * time.Minute}} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			var at []time.Duration
+			began := time.Now()
+			r := &receiver{answer: func(*bellman.Task, int) bellman.Verdict {
+				mu.Lock()
+				defer mu.Unlock()
+				if at = append(at, time.Since(began)); len(at) == 1 {
+					return bellman.Verdict{Result: bellman.Accepted, Throttled: true, Hold: tt.asks, Due: time.Now().Add(time.Second)}
+				}
+				return bellman.Verdict{Next: bellman.Succeed}
+			}}
+			e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: r})
+			defer stop()
+			add(t, e, &bellman.Task{Queue: "q"})
+			time.Sleep(500 * time.Millisecond)
+			for range 5 {
+				add(t, e, &bellman.Task{Queue: "q"})
+			}
+			time.Sleep(11 * time.Minute)
+			mu.Lock()
+			defer mu.Unlock()
+			if len(at) != 7 || at[1]-at[0] < tt.want || at[1]-at[0] > tt.want+time.Second {
+				t.Errorf("asked to wait %v: attempts at %v; want %v without one", tt.asks, at, tt.want)
+			}
+		})
+	}
 }
 
 func later(a, b time.Time) time.Time {
@@ -193,7 +226,7 @@ func TestNewcomers(t *testing.T) {
 
 // counter counts the ends that an observer is told.
 type counter struct {
-	bellman.Observer
+	engine.Observer
 	mu    sync.Mutex
 	ended int
 }

@@ -14,7 +14,9 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A member is one node of several on one store, that can be cut off from it.
@@ -28,20 +30,29 @@ type member struct {
 // A wire is the way from a node to the store. When it is cut, calls fail at once
 // and nothing is done.
 type wire struct {
-	bellman.Store
+	store.Store
 	cut atomic.Bool
+
+	swallow atomic.Int64 // so many beats to come are never answered
+}
+
+func (w *wire) under() store.Store {
+	if w.cut.Load() {
+		return nil
+	}
+	return w.Store
 }
 
 var errCut = errors.New("no route to the store")
 
-func (w *wire) Commit(ctx context.Context, b *bellman.Batch) error {
+func (w *wire) Commit(ctx context.Context, b *store.Batch) error {
 	if w.cut.Load() {
 		return errCut
 	}
 	return w.Store.Commit(ctx, b)
 }
 
-func (w *wire) Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
+func (w *wire) Due(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
 	if w.cut.Load() {
 		return buf, errCut
 	}
@@ -52,10 +63,14 @@ func (w *wire) Beat(ctx context.Context, node string) error {
 	if w.cut.Load() {
 		return errCut
 	}
+	if w.swallow.Add(-1) >= 0 {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	return w.Store.Beat(ctx, node)
 }
 
-func (w *wire) Join(ctx context.Context, n bellman.Node, ttl time.Duration) error {
+func (w *wire) Join(ctx context.Context, n store.Node, ttl time.Duration) error {
 	if w.cut.Load() {
 		return errCut
 	}
@@ -69,14 +84,14 @@ func (w *wire) Leave(ctx context.Context, node string) error {
 	return w.Store.Leave(ctx, node)
 }
 
-func (w *wire) Release(ctx context.Context, node string, l bellman.Lease) error {
+func (w *wire) Release(ctx context.Context, node string, l store.Lease) error {
 	if w.cut.Load() {
 		return errCut
 	}
 	return w.Store.Release(ctx, node, l)
 }
 
-func (w *wire) Shards(ctx context.Context) ([]bellman.Shard, error) {
+func (w *wire) Shards(ctx context.Context) ([]store.Shard, error) {
 	if w.cut.Load() {
 		return nil, errCut
 	}
@@ -90,9 +105,9 @@ func (w *wire) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
 	return w.Store.Task(ctx, id)
 }
 
-func (w *wire) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (bellman.Turn, error) {
+func (w *wire) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (store.Turn, error) {
 	if w.cut.Load() {
-		return bellman.Turn{}, errCut
+		return store.Turn{}, errCut
 	}
 	return w.Store.Turn(ctx, queue, orderingKey, id)
 }
@@ -104,7 +119,7 @@ func (w *wire) Ordered(ctx context.Context, queue, orderingKey string, limit int
 	return w.Store.Ordered(ctx, queue, orderingKey, limit)
 }
 
-func (w *wire) Load(ctx context.Context, entries []bellman.Entry) ([]*bellman.Task, error) {
+func (w *wire) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error) {
 	if w.cut.Load() {
 		return nil, errCut
 	}
@@ -115,9 +130,13 @@ func (w *wire) Load(ctx context.Context, entries []bellman.Entry) ([]*bellman.Ta
 // another unless deaf.
 type crew struct {
 	t     *testing.T
-	store bellman.Store
+	store store.Store
 	deaf  bool
-	log   *slog.Logger // of the next node; nil: nothing is said
+	log   *slog.Logger     // of the next node; nil: nothing is said
+	wall  func() time.Time // of the next node; nil: time.Now
+
+	// lose changes a hint on its way, or loses it (true). Nil: all hints arrive.
+	lose func(addr string, h *engine.Hint) bool
 
 	mu      sync.Mutex
 	members map[string]*member
@@ -131,7 +150,7 @@ func newCrew(t *testing.T) *crew {
 func (c *crew) start(name string, queues ...engine.Queue) *member {
 	c.t.Helper()
 	m := &member{name: name, store: &wire{Store: c.store}}
-	o := engine.Options{Store: m.store, Queues: queues, Node: name, Addr: name, Logger: cmp.Or(c.log, slog.New(slog.DiscardHandler))}
+	o := engine.Options{Store: m.store, Queues: queues, Node: name, Addr: name, Wall: c.wall, Logger: cmp.Or(c.log, slog.New(slog.DiscardHandler))}
 	if !c.deaf {
 		o.Hint, o.Ask = c.tell, c.ask
 	}
@@ -145,7 +164,9 @@ func (c *crew) start(name string, queues ...engine.Queue) *member {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- m.Run(ctx) }()
+	checked := checkHand(c.t, m.Engine, m.store, 70*time.Second) // what others do is found by a sweep at the latest
 	m.stop = sync.OnceFunc(func() {
+		checked()
 		cancel()
 		if err := <-ended; err != nil {
 			c.t.Errorf("Run of %s: %v", name, err)
@@ -160,18 +181,18 @@ func (c *crew) start(name string, queues ...engine.Queue) *member {
 	return m
 }
 
-func (c *crew) tell(_ context.Context, addr string, h bellman.Hint) {
+func (c *crew) tell(_ context.Context, addr string, h engine.Hint) {
 	time.Sleep(2 * time.Millisecond)
 	c.mu.Lock()
 	m := c.members[addr]
 	c.mu.Unlock()
-	if m != nil {
+	if m != nil && (c.lose == nil || !c.lose(addr, &h)) {
 		m.Hinted(h)
 	}
 }
 
 // ask is how one node asks another for its figures. One that is cut off does not answer.
-func (c *crew) ask(ctx context.Context, addr string, ask bellman.FiguresAsk) (engine.Report, error) {
+func (c *crew) ask(ctx context.Context, addr string, ask figures.Ask) (engine.Report, error) {
 	time.Sleep(2 * time.Millisecond)
 	c.mu.Lock()
 	m := c.members[addr]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Complete ends a task as succeeded: the answer came another way. by.Reason is
@@ -21,7 +22,7 @@ func (e *Engine) Complete(ctx context.Context, id bellman.ID, outcome string, by
 	if outcome != "" {
 		by.Reason = reason + ": " + outcome
 	}
-	return e.change(ctx, id, "complete", by, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
+	return e.change(ctx, id, "complete", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
 		q, configured := e.queue(t.Queue)
 		completer, ok := q.Handler.(bellman.Completer)
 		switch {
@@ -39,7 +40,7 @@ func (e *Engine) Complete(ctx context.Context, id bellman.ID, outcome string, by
 
 // completeBy asks a handler what follows from an outcome. It sees the task as it
 // is beneath an attempt asked for by hand: one that had ended has ended.
-func (e *Engine) completeBy(completer bellman.Completer, c *bellman.Change, t *bellman.Task, outcome, reason string, now time.Time) error {
+func (e *Engine) completeBy(completer bellman.Completer, c *store.Change, t *bellman.Task, outcome, reason string, now time.Time) error {
 	under := *t
 	under.Status = beneath(t.Status)
 	v, err := completer.Complete(&under, outcome, now)
@@ -73,7 +74,7 @@ func goOn(st *bellman.Status, due, now time.Time) {
 	due = later(roundUp(due.UTC()), now)
 	switch {
 	case st.Before == nil && !st.State.Ended():
-		st.Due, st.Look = due, due
+		st.Due, st.VisibleAt = due, due
 	case st.Before != nil && !st.Before.State.Ended():
 		before := *st.Before
 		before.Due = due

@@ -13,7 +13,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 var errNonsense = &bellman.Invalid{Fields: []bellman.FieldError{{Field: "outcome", Problem: "is not a word of this channel"}}}

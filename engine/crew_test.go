@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // hearing runs a test with nodes that tell one another what they know, and with
@@ -141,7 +142,7 @@ func TestCrewLosesOneShard(t *testing.T) {
 		}
 		const stolen = 7
 		s := shards[stolen]
-		if err := c.store.Join(t.Context(), bellman.Node{Name: "thief"}, time.Hour); err != nil {
+		if err := c.store.Join(t.Context(), store.Node{Name: "thief"}, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.store.Release(t.Context(), s.Owner, s.Lease); err != nil {
@@ -251,7 +252,7 @@ func TestCrewCommitted(t *testing.T) {
 			tasks[i].Shard = uint16(i) // of all nodes
 			ids = append(ids, tasks[i].ID)
 		}
-		if err := c.store.Commit(t.Context(), &bellman.Batch{Adds: adds}); err != nil {
+		if err := c.store.Commit(t.Context(), &store.Batch{Adds: adds}); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // More tasks of one endpoint than it can have in time, again and again: each gets

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/dispatch"
+	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 )
 
 // A limit that holds for all nodes together is cut into pieces, each of which belongs
@@ -216,9 +216,9 @@ func (e *Engine) shardFor(t *bellman.Task, q *Queue) uint16 {
 	if e.sole {
 		return e.leases.pick(random)
 	}
-	var g bellman.Guidance
+	var g bellman.Route
 	if bellman.ToMerchant(t.Endpoint) {
-		g = e.Guidance(t)
+		g = e.Route(t)
 	}
 	under := q.under(limits(&g))
 	place := random
@@ -250,7 +250,7 @@ const movedAgain = 5 * time.Second
 // sentHome moves a task to a shard that has a piece of its queue's limit, if this
 // node has none: the task was added while the limit was another, or there was none.
 // It is false if the task may be attempted here.
-func (e *Engine) sentHome(it *item, g *bellman.Guidance) bool {
+func (e *Engine) sentHome(it *item, g *bellman.Route) bool {
 	t, endpoint := it.task, goes(it.task, g)
 	q, ok := e.queue(t.Queue)
 	q = q.under(limits(g))
@@ -268,9 +268,9 @@ func (e *Engine) sentHome(it *item, g *bellman.Guidance) bool {
 		random = chance(t)
 	}
 	to.Shard = uint16(int(q.place(endpoint, random)) % shards)
-	to.Look = roundUp(now) // so that its owner finds it without being told
-	if t.Look.After(t.Due) && t.Look.Sub(t.Updated) <= movedAgain {
-		to.Look = roundUp(now.Add(movedAgain))
+	to.VisibleAt = roundUp(now) // so that its owner finds it without being told
+	if t.VisibleAt.After(t.Due) && t.VisibleAt.Sub(t.Updated) <= movedAgain {
+		to.VisibleAt = roundUp(now.Add(movedAgain))
 	}
 	to.Updated = now
 	e.layAside(it, to, nil)

@@ -14,13 +14,16 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/dispatch"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/engine/internal/commit"
+	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Options for an engine. Store and Queues are required.
 type Options struct {
-	Store  bellman.Store
+	Store  store.Store
 	Queues []Queue
 
 	Node    string // name in the attempts' log; default: the host's name
@@ -35,21 +38,31 @@ type Options struct {
 	// Hint tells the node at an address something, which takes it in with Hinted. It
 	// may fail, or take as long as ctx allows: nothing waits for it, and there is one
 	// call at a time for an address. Nil: nodes find out by looking at the store.
-	Hint func(ctx context.Context, addr string, h bellman.Hint)
+	Hint func(ctx context.Context, addr string, h Hint)
 
 	// Ask asks the node at an address for its Report. It may fail, or take as long as
 	// ctx allows. Nil: figures are this node's, and name all others as silent.
-	Ask func(ctx context.Context, addr string, ask bellman.FiguresAsk) (Report, error)
+	Ask func(ctx context.Context, addr string, ask figures.Ask) (Report, error)
 
-	Logger   *slog.Logger     // default: slog.Default()
-	Observer bellman.Observer // told what happens; may be nil
-	Tracer   bellman.Tracer   // makes spans of it; nil: there are none
+	Logger   *slog.Logger   // default: slog.Default()
+	Observer Observer       // told what happens; may be nil
+	Tracer   bellman.Tracer // makes spans of it; nil: there are none
 
 	Flow      Flow
 	Retention Retention
 
-	MaxInFlight int           // attempts in flight at most; default 2048
+	// Schedules are the parsed ones, shared with others that parse the same; nil: the engine's own.
+	Schedules *schedule.Cache
+
+	// Spare frees memory that can be had again, such as caches. It is called when the heap passes
+	// seven eighths of Flow.Heap, and again when intake stops because of the heap. nil: nothing.
+	Spare func()
+
+	MaxInFlight int           // attempts in flight at most; default 2048; see SetPool
+	PoolFloor   int           // how far the adapting limit of attempts to quick endpoints shrinks; default 64; see SetPool
 	StopTimeout time.Duration // for attempts in flight when Run must end; default 8s
+
+	Limits Limits // of what is in memory, read and written at once; the zero value is right
 }
 
 // Flow says when intake stops: when more tasks than High are overdue or wait to
@@ -69,13 +82,16 @@ type Retention struct {
 // An Engine attempts the tasks of a store. Make one with New, and Run it. All
 // methods are safe for concurrent use.
 type Engine struct {
-	store    bellman.Store
+	store    store.Store
 	log      *slog.Logger
 	clock    *clock
 	options  Options
-	sole     bool // nobody else writes to the store
+	limits   Limits // of options, with defaults
+	sole     bool   // nobody else writes to the store
 	leases   *leases
-	lane     *lane
+	todo     commit.Work       // what is to be done before a stop is over
+	outcomes *commit.Lane[*op] // of attempts, and what is written only under a lease
+	asked    *commit.Lane[*op] // for: new tasks, and what people do; the same lane where the store is this process's alone
 	hand     *hand
 	dispatch *dispatch.D[*item]
 	watch    *watch
@@ -88,13 +104,14 @@ type Engine struct {
 	order    order
 	moves    moves
 
-	schedules schedule.Cache
+	schedules *schedule.Cache
 	queues    atomic.Pointer[map[string]Queue]
 
 	// attempts is the context of all attempts: it ends when they must.
 	attempts context.Context
 	cutOff   context.CancelFunc
 	flights  sync.WaitGroup
+	handling atomic.Int64 // handlers that are running
 	workers  workers
 
 	// patience ends when a stop waits no longer for a store that takes nothing.
@@ -103,16 +120,20 @@ type Engine struct {
 
 	starting sync.RWMutex // held for reading while an attempt is started
 
-	kick      chan struct{} // wakes the loader
-	resumedAt atomic.Int64  // when a pause ended, Unix ms, until the loader has seen it
-	poke      chan struct{} // wakes the ticker
-	looks     chan struct{} // wakes keepShards
-	crowded   chan struct{} // wakes keepHouse
-	nextMs    atomic.Int64  // when the ticker wakes by itself
-	firedAt   atomic.Int64  // when the ticker last came round and could have started attempts, Unix ns of the wall clock; 0: not yet
-	content   atomic.Int64  // bytes of tasks' contents in hand
-	usual     atomic.Int64  // bytes of a task's content, of those read last
-	asides    atomic.Int64  // tasks being set aside
+	loader    atomic.Pointer[loader] // once it runs; see check.go
+	kick      chan struct{}          // wakes the loader
+	resumedAt atomic.Int64           // when a pause ended, Unix ms, until the loader has seen it
+	poke      chan struct{}          // wakes the ticker
+	looks     chan struct{}          // wakes keepShards
+	crowded   chan struct{}          // wakes keepHouse
+	nextMs    atomic.Int64           // when the ticker wakes by itself
+	firedAt   atomic.Int64           // when the ticker last came round and could have started attempts, Unix ns of the wall clock; 0: not yet
+	content   atomic.Int64           // bytes of tasks' contents in hand
+	usual     atomic.Int64           // bytes of a task's content, of those read last
+	asides    atomic.Int64           // tasks being set aside
+
+	saidSlow atomic.Int64 // when the log said last that the store reads too slowly, Unix ns
+	held     atomic.Bool  // attempts are kept from starting by holdsBack
 
 	shareChanged atomic.Bool // limits are to be told to the dispatcher again
 
@@ -125,8 +146,9 @@ type Engine struct {
 	backMs     atomic.Int64                   // the loader has overdue tasks before it, from this look on; noTime: none
 	behind     atomic.Pointer[map[peers]bool] // whose due tasks wait on disk, since their lines are full; nil: nobody's
 	overloaded atomic.Bool
+	tight      atomic.Bool                             // the heap is above seven eighths of Flow.Heap
 	moved      struct{ added, attempted atomic.Int64 } // tasks, since the start: how a backlog may have changed
-	flow       atomic.Pointer[bellman.Intake]          // as the meter read it last; nil before
+	flow       atomic.Pointer[figures.Intake]          // as the meter read it last; nil before
 	crowdedAt  atomic.Int64                            // when netAdded is as large, the intake is measured anew
 	resumed    atomic.Pointer[Resumed]
 }
@@ -138,11 +160,10 @@ type Resumed struct {
 	Crashed bool  // the last owner did not stop in good order
 }
 
-// lineBound is how many due tasks of one line wait in memory.
-const lineBound = 4096
-
-// storeTimeout is how long a stop waits for a store that takes nothing.
-const storeTimeout = time.Second
+const (
+	storeTimeout = time.Second      // how long a stop waits for a store that refuses what it is given
+	stuckTimeout = 20 * time.Second // how long it waits for a call of the store that does not return
+)
 
 // New makes an engine. It does nothing until Run.
 func New(o Options) (*Engine, error) {
@@ -155,7 +176,10 @@ func New(o Options) (*Engine, error) {
 		return nil, fmt.Errorf("engine: Flow.Low %d is above Flow.High %d", o.Flow.Low, o.Flow.High)
 	}
 	o.StopTimeout = cmp.Or(o.StopTimeout, 8*time.Second)
-	o.MaxInFlight = cmp.Or(o.MaxInFlight, 2048)
+	var err error
+	if o.PoolFloor, o.MaxInFlight, err = poolOf(o.PoolFloor, o.MaxInFlight); err != nil {
+		return nil, err
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -170,37 +194,42 @@ func build(o Options) (*Engine, error) {
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
+	limits := o.Limits.withDefaults()
 	c := newClock(o.Wall)
 	now := c.now()
 	e := &Engine{
-		store:   o.Store,
-		log:     o.Logger,
-		clock:   c,
-		options: o,
-		pauses:  pauses{turn: newTurn()},
+		store:     o.Store,
+		log:       o.Logger,
+		clock:     c,
+		options:   o,
+		schedules: cmp.Or(o.Schedules, new(schedule.Cache)),
+		limits:    limits,
+		pauses:    pauses{turn: newTurn()},
 		leases: &leases{
 			turn:   newTurn(),
 			base:   fmt.Sprintf("%s/%s", o.Node, o.Process),
-			node:   bellman.Node{Addr: o.Addr, Version: o.Version, Joined: now},
-			held:   make(map[uint16]bellman.Lease),
+			node:   store.Node{Addr: o.Addr, Version: o.Version, Joined: now},
+			held:   make(map[uint16]store.Lease),
 			giving: make(map[uint16]bool),
 			deaths: make(map[uint16]int64),
+			unsent: make(map[uint16]map[bellman.ID]int32),
 			addrs:  make(map[uint16]string),
 		},
 		hints: hints{
 			send:    o.Hint,
-			to:      make(map[string]*bellman.Hint),
+			to:      make(map[string]*Hint),
 			leaving: make(map[string]time.Time),
 			offered: make(map[uint16]bool),
 		},
 		gifts: gifts{wake: make(chan struct{}, 1)},
-		lane:  newLane(),
-		hand:  newHand(c),
+		hand:  newHand(c, limits.Hand),
 		watch: newWatch(o.Observer, c),
 		dispatch: dispatch.New[*item](dispatch.Options{
-			Ceiling:   o.MaxInFlight,
-			LineBound: lineBound,
-			Start:     4, // a thousand new endpoints at once are four thousand connections
+			Floor:      o.PoolFloor,
+			Ceiling:    o.MaxInFlight,
+			LineBound:  limits.Line,
+			TotalBound: limits.Lines,
+			Start:      4, // a thousand new endpoints at once are four thousand connections
 		}),
 		kick: make(chan struct{}, 1),
 		poke: make(chan struct{}, 1),
@@ -210,21 +239,29 @@ func build(o Options) (*Engine, error) {
 
 		started: make(chan struct{}),
 	}
-	e.order = order{lane: e.lane, chains: make(map[chain]passing), wake: make(chan struct{}, passers)}
+	e.order = order{work: &e.todo, chains: make(map[chain]passing), wake: make(chan struct{}, passers)}
 	e.hand.freed = func(c chain) { e.order.push(c, passing{superseded: true}) }
 	e.nextMs.Store(noTime)
 	e.backMs.Store(noTime)
 	if s, ok := o.Store.(interface{ Sole() bool }); ok {
 		e.sole = s.Sole()
 	}
-	if s, ok := o.Store.(interface{ BatchSize() int }); ok {
-		e.lane.batch = s.BatchSize()
-	}
-	if !e.sole {
-		e.lane.gather = gatherServer
-	}
 	e.attempts, e.cutOff = context.WithCancel(context.Background())
 	e.patience, e.impatient = context.WithCancel(context.Background())
+	lane := commit.Options{Most: limits.Uncommitted, Patience: e.patience}
+	if s, ok := o.Store.(interface{ BatchSize() int }); ok {
+		lane.Batch = s.BatchSize()
+	}
+	lane.Batch = cmp.Or(limits.Batch, lane.Batch, maxBatch)
+	if e.sole {
+		e.outcomes = commit.New(&writer{e: e}, &e.todo, lane)
+		e.asked = e.outcomes
+	} else {
+		e.leases.wall = o.Wall
+		e.asked = commit.New(&writer{e: e, parallel: true}, &e.todo, lane)
+		lane.Gather = gatherServer
+		e.outcomes = commit.New(&writer{e: e}, &e.todo, lane)
+	}
 	if err := e.SetQueues(o.Queues); err != nil {
 		return nil, err
 	}
@@ -255,6 +292,30 @@ func (e *Engine) SetQueues(queues []Queue) error {
 	return nil
 }
 
+// SetPool replaces Options.PoolFloor and Options.MaxInFlight; 0 is the default of each. The number of attempts in flight to
+// endpoints that answer quickly is limited, and the limit adapts between floor and three quarters
+// of ceiling; ceiling is the most attempts in flight to all endpoints. What is in flight beyond a
+// smaller ceiling ends by itself. The error says which of the two is wrong, and nothing changes.
+func (e *Engine) SetPool(floor, ceiling int) error {
+	floor, ceiling, err := poolOf(floor, ceiling)
+	if err != nil {
+		return err
+	}
+	e.dispatch.Resize(e.clock.now().UnixNano(), floor, ceiling)
+	e.pump()
+	return nil
+}
+
+// poolOf puts defaults in place of zeros, and checks the pool's bounds.
+func poolOf(floor, ceiling int) (int, int, error) {
+	ceiling = cmp.Or(ceiling, 2048)
+	floor = cmp.Or(floor, min(64, ceiling))
+	if floor < 1 || ceiling < floor {
+		return 0, 0, fmt.Errorf("engine: a pool from %d to %d: want a floor of at least 1, and a ceiling that is not below it", floor, ceiling)
+	}
+	return floor, ceiling, nil
+}
+
 func (e *Engine) queue(name string) (Queue, bool) {
 	q, ok := (*e.queues.Load())[name]
 	return q, ok
@@ -265,8 +326,12 @@ func (e *Engine) jitter() float64 { return rand.Float64() }
 // Run attempts tasks until ctx ends. Then it takes nothing in and starts
 // nothing, waits for the attempts in flight (StopTimeout at most; what it cuts
 // off is made again after the next start), commits what is left, gives its
-// shards back, and returns nil. Any other return is an error that ended it. Run
-// can be called once.
+// shards back, and returns nil. Where the store takes nothing, it gives that up a
+// second after StopTimeout, and what was not recorded is made again after the next
+// start. If a call of the store does not return at all, Run returns an error 20 s after
+// StopTimeout and leaves that call behind. A handler that goes on although its context ended is
+// waited for, and its leases are kept: else another node would attempt the same task beside it.
+// Any other error is what ended Run. Run can be called once.
 func (e *Engine) Run(ctx context.Context) error {
 	if e.ran.Swap(true) {
 		return errors.New("engine: Run was called before")
@@ -275,12 +340,15 @@ func (e *Engine) Run(ctx context.Context) error {
 	if err := e.start(outlive); err != nil {
 		e.stopping.Store(true)
 		close(e.started)
-		e.lane.close()
+		e.closeLanes()
 		e.watch.close()
 		return fmt.Errorf("engine: %w", err)
 	}
 	var commits sync.WaitGroup
-	commits.Go(func() { e.commitAll(outlive) })
+	commits.Go(func() { e.outcomes.Run(outlive) })
+	if e.asked != e.outcomes {
+		commits.Go(func() { e.asked.Run(outlive) })
+	}
 	for range passers {
 		commits.Go(e.passAll)
 	}
@@ -298,19 +366,37 @@ func (e *Engine) Run(ctx context.Context) error {
 	beating, still := context.WithCancel(outlive) // attempts in flight outlive ctx, and need their leases
 	defer still()
 	keep(&beats, beating, e.beat)
-	for _, loop := range []func(context.Context) error{e.tick, e.load, e.keepHouse, e.giveBack, e.keepShards, e.listen} {
+	for _, loop := range []func(context.Context) error{e.tick, e.load, e.keepHouse, e.giveBack, e.keepShards} {
 		keep(&loops, ctx, loop)
 	}
 	e.ready.Store(true)
 	close(e.started)
 	<-ctx.Done()
 	e.ready.Store(false)
-	e.stop(&loops, &commits)
-	still()
-	beats.Wait()
-	e.hints.close()
-	if err := e.store.Leave(outlive, e.leases.name()); err != nil && !errors.Is(err, bellman.ErrClosed) {
-		e.log.Warn("shards cannot be given back", "err", err)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		e.stop(&loops, &commits)
+		still()
+		beats.Wait()
+		e.hints.close()
+		if err := e.store.Leave(outlive, e.leases.name()); err != nil && !errors.Is(err, bellman.ErrClosed) {
+			e.log.Warn("shards cannot be given back", "err", err)
+		}
+	}()
+	stuck := time.NewTimer(e.options.StopTimeout + stuckTimeout)
+	defer stuck.Stop()
+	for wait := true; wait; {
+		select {
+		case <-stopped:
+			wait = false
+		case <-stuck.C:
+			if e.handling.Load() > 0 {
+				stuck.Reset(stuckTimeout)
+				continue
+			}
+			return fmt.Errorf("engine: a call of the store has not returned %v after the stop; attempts that are not recorded are made again after the next start", e.options.StopTimeout+stuckTimeout)
+		}
 	}
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("engine: %w", err)
@@ -345,7 +431,7 @@ func (e *Engine) start(ctx context.Context) error {
 		}
 	}
 	now := e.clock.now().UnixMilli()
-	if found.Overdue, err = e.countOverdue(ctx, bellman.Position{}, now, 100_000); err != nil {
+	if found.Overdue, err = e.countOverdue(ctx, store.Position{}, now, 100_000); err != nil {
 		return err
 	}
 	e.resumed.Store(&found)
@@ -367,6 +453,7 @@ func (e *Engine) stop(loops, commits *sync.WaitGroup) {
 	e.starting.Lock()
 	e.stopping.Store(true)
 	e.starting.Unlock()
+	defer time.AfterFunc(e.options.StopTimeout+storeTimeout, e.impatient).Stop()
 	loops.Wait()
 	var giving sync.WaitGroup
 	if !e.sole {
@@ -390,13 +477,19 @@ func (e *Engine) stop(loops, commits *sync.WaitGroup) {
 	hurry := time.AfterFunc(storeTimeout, e.impatient)
 	defer hurry.Stop()
 	defer e.impatient()
-	e.lane.flush()
+	e.outcomes.Hasten()
+	e.todo.Wait()
 	giving.Wait()
 	e.cutOff()
-	e.lane.close()
+	e.closeLanes()
 	e.order.close()
 	commits.Wait()
 	e.watch.close()
+}
+
+func (e *Engine) closeLanes() {
+	e.outcomes.Close()
+	e.asked.Close()
 }
 
 // Ready returns nil when the engine runs and can write.

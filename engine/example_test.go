@@ -11,8 +11,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
-	"github.com/bellmanhq/bellman/pebble"
+	"github.com/bellmanhq/bellman/store/memory"
+	"github.com/bellmanhq/bellman/store/pebble"
 )
 
 // A Go function as the handler, on the embedded store: what is added survives
@@ -77,7 +77,7 @@ func ExampleEngine_Wait() {
 	})
 	defer stop()
 
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	added := e.Add(ctx, &bellman.Task{Queue: "orders", OrderNo: "20261120000001"})
 	if err := added[0].Err; err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // recordable leaves out the outcomes of attempts whose shard is no longer this
@@ -24,7 +25,7 @@ func (e *Engine) recordable(ops []*op) []*op {
 			}
 			e.hand.drop(true, o.flight.item)
 		case o.own && !e.leases.holds(o.change.To.Shard):
-			o.done <- bellman.ErrFenced
+			o.Done(bellman.ErrFenced)
 		default:
 			kept = append(kept, o)
 		}
@@ -38,7 +39,7 @@ func (e *Engine) recordable(ops []*op) []*op {
 
 // fenced finds out which of the leases of a batch that was fenced off are no longer
 // the newest, and lets their shards go. It is false if that cannot be found out.
-func (e *Engine) fenced(ctx context.Context, leases []bellman.Lease) bool {
+func (e *Engine) fenced(ctx context.Context, leases []store.Lease) bool {
 	l := e.leases
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -50,7 +51,7 @@ func (e *Engine) fenced(ctx context.Context, leases []bellman.Lease) bool {
 	var lost []uint16
 	for _, lease := range leases {
 		switch s := shards[lease.Shard]; {
-		case s.Epoch == lease.Epoch:
+		case s.Lease == lease:
 			continue
 		case s.Owner == l.name(): // a claim of this node's, of which it was not told
 			l.renew(s.Lease)
@@ -70,7 +71,7 @@ func (e *Engine) fenced(ctx context.Context, leases []bellman.Lease) bool {
 
 // reclaim claims the shards of leases anew, those that have no newer lease already.
 // Those that have become another node's are let go.
-func (e *Engine) reclaim(ctx context.Context, leases []bellman.Lease) error {
+func (e *Engine) reclaim(ctx context.Context, leases []store.Lease) error {
 	l := e.leases
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -95,7 +96,7 @@ func (e *Engine) reclaim(ctx context.Context, leases []bellman.Lease) error {
 
 // refused finds out why a held shard could not be claimed anew. An error says that
 // it is to be tried again. Call it with the turn.
-func (e *Engine) refused(ctx context.Context, lease bellman.Lease) error {
+func (e *Engine) refused(ctx context.Context, lease store.Lease) error {
 	l := e.leases
 	shards, err := e.store.Shards(ctx)
 	if err != nil {
@@ -127,7 +128,7 @@ func (e *Engine) note(others map[uint16]stretch, st *bellman.Status) {
 	if st.State.Ended() || e.hand.owns(st.Shard) {
 		return
 	}
-	look := st.Look.UnixMilli()
+	look := st.VisibleAt.UnixMilli()
 	s, ok := others[st.Shard]
 	if !ok {
 		s = stretch{since: noTime}
@@ -153,7 +154,7 @@ func (e *Engine) noteOld(others map[uint16]stretch, id bellman.ID, shard uint16)
 // tellOwners tells the owners of shards which tasks of theirs have changed.
 func (e *Engine) tellOwners(others map[uint16]stretch) {
 	for shard, s := range others {
-		h := bellman.Hint{Changed: s.changed[:min(len(s.changed), bellman.MostChanged)]}
+		h := Hint{Changed: s.changed[:min(len(s.changed), e.limits.Changed)]}
 		if s.since != noTime {
 			h.Added, h.Since, h.Until = []uint16{shard}, s.since, s.until
 		}

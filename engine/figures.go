@@ -7,69 +7,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/store"
 )
 
-// A Report is what one node knows and no other does: what it has in memory, and did.
-// Its JSON is what nodes of one cluster answer each other, also while they are of
-// different versions: what a reader does not know it leaves out.
-type Report struct {
-	Node      string                 `json:"node"`
-	Queues    []QueueReport          `json:"queues,omitempty"`
-	Endpoints []bellman.EndpointInfo `json:"endpoints,omitempty"`
-	Gauges    bellman.Gauges         `json:"gauges"`
-	Windows   []Tally                `json:"windows,omitempty"` // one for each that was asked for
-	Minutes   []Tally                `json:"minutes,omitempty"` // the oldest first
-}
+// A Report is what one node knows and no other does, in a form that nodes exchange as JSON.
+type Report = figures.Report
 
-// A QueueReport is what one node has of a queue.
-type QueueReport struct {
-	Name       string         `json:"name"`
-	Waiting    int            `json:"waiting"`
-	InFlight   int            `json:"in_flight"`
-	Oldest     time.Time      `json:"oldest"`
-	OldestFree time.Time      `json:"oldest_free"`
-	LastMinute bellman.Counts `json:"last_minute"`
-	FailedHour int64          `json:"failed_hour"`
-}
-
-// A Tally counts what happened since a moment.
-type Tally struct {
-	Since  time.Time      `json:"since"`
-	Counts bellman.Counts `json:"counts"`
-	Late   Durations      `json:"late"`
-	Took   Durations      `json:"took"`
-}
-
-// Durations count durations in buckets of a fixed width: pairs of a bucket's number
-// and how many are in it.
-type Durations struct {
-	Buckets [][2]uint32   `json:"buckets,omitempty"`
-	Max     time.Duration `json:"max_ns"`
-}
-
-func (h *histogram) durations() Durations {
-	d := Durations{Max: h.max}
-	for i, n := range h.buckets {
-		if n > 0 {
-			d.Buckets = append(d.Buckets, [2]uint32{uint32(i), n})
-		}
-	}
-	return d
-}
-
-func (h *histogram) count(d Durations) {
-	for _, b := range d.Buckets {
-		if int(b[0]) < len(h.buckets) {
-			h.buckets[b[0]] += b[1]
-		}
-	}
-	h.max = max(h.max, d.Max)
-}
-
-// Report says what this node knows and no other does, for Options.Ask of another.
-func (e *Engine) Report(ctx context.Context, ask bellman.FiguresAsk) Report {
+// Report returns what this node knows and no other does. Another node's Options.Ask fetches it.
+func (e *Engine) Report(ctx context.Context, ask figures.Ask) Report {
 	now := e.clock.now()
+	h := e.watch.history
 	r := Report{Node: e.leases.name()}
 	if ask.Queues {
 		states := e.dispatch.Queues()
@@ -81,9 +29,9 @@ func (e *Engine) Report(ctx context.Context, ask bellman.FiguresAsk) Report {
 			names[st.Name] = i
 		}
 		for name, i := range names {
-			q := QueueReport{Name: name, LastMinute: e.watch.history.lastMinute(now, name), FailedHour: e.watch.history.failedHour(now, name)}
+			q := figures.QueueReport{Name: name, LastMinute: h.LastMinute(now, name), FailedHour: h.FailedHour(now, name)}
 			if i >= 0 {
-				q.Waiting, q.InFlight, q.Oldest, q.OldestFree = states[i].Waiting, states[i].InFlight, atNs(states[i].OldestDue), atNs(states[i].OldestFree)
+				q.Waiting, q.Held, q.InFlight, q.OldestFree = states[i].Waiting, states[i].Held, states[i].InFlight, atNs(states[i].OldestDue)
 			}
 			r.Queues = append(r.Queues, q)
 		}
@@ -95,50 +43,59 @@ func (e *Engine) Report(ctx context.Context, ask bellman.FiguresAsk) Report {
 		r.Gauges = e.Gauges(ctx)
 	}
 	for _, window := range ask.Windows {
-		t := e.watch.history.tally(now, window)
-		t.Since = later(t.Since, e.watch.started.Truncate(time.Millisecond))
-		r.Windows = append(r.Windows, t)
+		r.Windows = append(r.Windows, h.Window(now, window))
 	}
-	r.Minutes = e.watch.history.tallies(now, e.watch.started, ask.Minutes)
+	r.Minutes = h.Minutes(now, ask.Minutes)
 	return r
 }
 
-// figuresWithin is how long the other nodes have to say their figures: nobody who
-// looks waits longer for a node that is down.
+// figuresWithin is how long the other nodes have to answer. A reader waits no longer than this
+// for a node that is down.
 const figuresWithin = 300 * time.Millisecond
 
-// Figures returns the figures of all nodes that say them within 300 ms, and names the
-// others. The error is the store's.
-func (e *Engine) Figures(ctx context.Context, ask bellman.FiguresAsk) (bellman.Figures, error) {
+// Figures returns the figures of all nodes that answer within 300 ms, and names the others. The
+// error is the store's.
+func (e *Engine) Figures(ctx context.Context, ask figures.Ask) (figures.Figures, error) {
 	others, silent := e.reports(ctx, ask)
-	f, err := e.sum(ctx, ask, others)
+	own := e.Report(ctx, figures.Ask{Endpoints: ask.Endpoints, Gauges: ask.Gauges, Windows: ask.Windows, Minutes: ask.Minutes})
+	f := figures.Sum(append([]Report{own}, others...), len(ask.Windows))
 	f.Nodes, f.Silent = 1+len(others), silent
+	if !ask.Queues {
+		return f, nil
+	}
+	var err error
+	f.Queues, err = e.Queues(ctx)
+	for i := range f.Queues {
+		for j := range others {
+			figures.AddQueue(&f.Queues[i], &others[j])
+		}
+	}
 	return f, err
 }
 
-// reports asks all other nodes at once.
-func (e *Engine) reports(ctx context.Context, ask bellman.FiguresAsk) (reports []Report, silent []string) {
+// reports asks all other nodes at once. silent are the names of those that did not answer.
+func (e *Engine) reports(ctx context.Context, ask figures.Ask) (reports []Report, silent []string) {
 	ctx, cancel := context.WithTimeout(ctx, figuresWithin)
 	defer cancel()
-	peers := e.peers()
-	answers := make([]Report, len(peers))
+	nodes := e.otherNodes()
+	answers := make([]Report, len(nodes))
 	var asking sync.WaitGroup
-	for i, n := range peers {
+	for i, n := range nodes {
 		if e.options.Ask == nil || n.Addr == "" {
 			continue
 		}
 		asking.Go(func() {
 			r, err := e.options.Ask(ctx, n.Addr, ask)
 			if err != nil {
-				e.log.Debug("a node did not say its figures", "node", n.Name, "addr", n.Addr, "err", err)
+				e.log.Debug("a node did not report its figures", "node", n.Name, "addr", n.Addr, "err", err)
 				return
 			}
 			answers[i] = r
 		})
 	}
 	asking.Wait()
-	for i, n := range peers {
-		if answers[i].Node != n.Name { // none, or another's
+	for i, n := range nodes {
+		if answers[i].Node != n.Name { // no answer, or another node's at this address
 			silent = append(silent, n.Name)
 			continue
 		}
@@ -147,157 +104,29 @@ func (e *Engine) reports(ctx context.Context, ask bellman.FiguresAsk) (reports [
 	return reports, silent
 }
 
-// sum sums up this node's figures and what others report.
-func (e *Engine) sum(ctx context.Context, ask bellman.FiguresAsk, others []Report) (f bellman.Figures, err error) {
-	if ask.Queues {
-		if f.Queues, err = e.Queues(ctx); err != nil {
-			return f, err
-		}
-		for i := range f.Queues {
-			q := &f.Queues[i]
-			for _, r := range others {
-				if j := slices.IndexFunc(r.Queues, func(o QueueReport) bool { return o.Name == q.Name }); j >= 0 {
-					o := &r.Queues[j]
-					q.Waiting += o.Waiting
-					q.InFlight += o.InFlight
-					q.OldestOverdue = sooner(q.OldestOverdue, o.Oldest)
-					q.OldestFree = sooner(q.OldestFree, o.OldestFree)
-					q.LastMinute = sumCounts(q.LastMinute, o.LastMinute)
-					q.FailedHour += o.FailedHour
-				}
-			}
-		}
-	}
-	own := e.Report(ctx, bellman.FiguresAsk{Endpoints: ask.Endpoints, Gauges: ask.Gauges, Windows: ask.Windows, Minutes: ask.Minutes})
-	all := append([]Report{own}, others...)
-	if ask.Endpoints {
-		f.Endpoints = sumEndpoints(all)
-	}
-	for _, r := range all {
-		f.Gauges = sumGauges(f.Gauges, r.Gauges)
-	}
-	for i := range ask.Windows {
-		var tallies []Tally
-		for _, r := range all {
-			if i < len(r.Windows) {
-				tallies = append(tallies, r.Windows[i])
-			}
-		}
-		f.Windows = append(f.Windows, sumTallies(tallies))
-	}
-	minutes := make(map[int64][]Tally)
-	for _, r := range all {
-		for _, t := range r.Minutes {
-			at := t.Since.Unix() / 60
-			minutes[at] = append(minutes[at], t)
-		}
-	}
-	for _, tallies := range minutes {
-		f.Minutes = append(f.Minutes, sumTallies(tallies))
-	}
-	slices.SortFunc(f.Minutes, func(a, b bellman.Stats) int { return a.Since.Compare(b.Since) })
-	return f, nil
-}
-
-// peers returns the other nodes that are alive, as this one saw them last, by name.
-func (e *Engine) peers() []bellman.Node {
+// otherNodes returns the other nodes that are alive and not leaving, as this node saw them last,
+// by name.
+func (e *Engine) otherNodes() []store.Node {
 	e.hints.mu.Lock()
-	peers := slices.Clone(e.hints.peers)
+	nodes := slices.Clone(e.hints.peers)
 	e.hints.mu.Unlock()
-	peers = slices.DeleteFunc(peers, func(n bellman.Node) bool { return e.hints.left(n.Name) })
-	slices.SortFunc(peers, func(a, b bellman.Node) int { return strings.Compare(a.Name, b.Name) })
-	return peers
+	nodes = slices.DeleteFunc(nodes, func(n store.Node) bool { return e.hints.left(n.Name) })
+	slices.SortFunc(nodes, func(a, b store.Node) int { return strings.Compare(a.Name, b.Name) })
+	return nodes
 }
 
-// sooner is the earlier of two times, of which zero is none.
-func sooner(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
+// Stats sums up what this node did in the latest window, of a day at most.
+func (e *Engine) Stats(window time.Duration) figures.Stats {
+	return figures.Total(e.watch.history.Window(e.clock.now(), window))
 }
 
-func sumCounts(a, b bellman.Counts) bellman.Counts {
-	sum := bellman.Counts{Added: a.Added + b.Added, Succeeded: a.Succeeded + b.Succeeded, Failed: a.Failed + b.Failed, Attempts: make(map[bellman.Result]int64)}
-	for _, c := range []bellman.Counts{a, b} {
-		for result, n := range c.Attempts {
-			sum.Attempts[result] += n
-		}
+// Minutes returns what this node did in each of the latest n minutes, the oldest first. n is a
+// day at most. The last minute is not over. There is nothing of the time before the node started.
+func (e *Engine) Minutes(n int) []figures.Stats {
+	tallies := e.watch.history.Minutes(e.clock.now(), n)
+	all := make([]figures.Stats, len(tallies))
+	for i := range tallies {
+		all[i] = figures.Total(tallies[i])
 	}
-	return sum
-}
-
-// sumTallies sums up what several nodes did, since the first of them began to count.
-func sumTallies(tallies []Tally) bellman.Stats {
-	s := bellman.Stats{Counts: (&counts{}).public()}
-	var late, took histogram
-	for _, t := range tallies {
-		s.Since = sooner(s.Since, t.Since)
-		s.Counts = sumCounts(s.Counts, t.Counts)
-		late.count(t.Late)
-		took.count(t.Took)
-	}
-	s.Lateness, s.Took = late.percentiles(), took.percentiles()
-	return s
-}
-
-func sumGauges(a, b bellman.Gauges) bellman.Gauges {
-	return bellman.Gauges{
-		InFlight:       a.InFlight + b.InFlight,
-		PoolLimit:      a.PoolLimit + b.PoolLimit,
-		Waiting:        a.Waiting + b.Waiting,
-		OldestWaiting:  sooner(a.OldestWaiting, b.OldestWaiting),
-		Loaded:         a.Loaded + b.Loaded,
-		Stray:          a.Stray + b.Stray,
-		Uncommitted:    a.Uncommitted + b.Uncommitted,
-		OldestOverdue:  sooner(a.OldestOverdue, b.OldestOverdue),
-		Endpoints:      max(a.Endpoints, b.Endpoints), // many are known to several
-		BreakersOpen:   max(a.BreakersOpen, b.BreakersOpen),
-		Refusing:       a.Refusing + b.Refusing,
-		Started:        later(a.Started, b.Started),
-		SlowCommit:     max(a.SlowCommit, b.SlowCommit),
-		RefusedFollows: a.RefusedFollows + b.RefusedFollows,
-	}
-}
-
-// sumEndpoints sums up what several nodes have of each endpoint, by name. A breaker is
-// shown as the worst of them.
-func sumEndpoints(reports []Report) []bellman.EndpointInfo {
-	at := make(map[string]int)
-	var all []bellman.EndpointInfo
-	for _, r := range reports {
-		for _, o := range r.Endpoints {
-			i, ok := at[o.Endpoint]
-			if !ok {
-				at[o.Endpoint] = len(all)
-				all = append(all, o)
-				continue
-			}
-			s := &all[i]
-			s.InFlight += o.InFlight
-			s.Limit += o.Limit
-			s.Rate += o.Rate
-			s.Waiting += o.Waiting
-			s.Oldest = sooner(s.Oldest, o.Oldest)
-			switch n := s.Attempts + o.Attempts; {
-			case s.Attempts == 0:
-				s.SuccessRate = o.SuccessRate
-			case o.Attempts > 0:
-				s.SuccessRate = (s.SuccessRate*float64(s.Attempts) + o.SuccessRate*float64(o.Attempts)) / float64(n)
-			}
-			s.Attempts += o.Attempts
-			if severity(o.Breaker) > severity(s.Breaker) {
-				s.Breaker = o.Breaker
-			}
-			if s.Pause == nil {
-				s.Pause = o.Pause
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b bellman.EndpointInfo) int { return strings.Compare(a.Endpoint, b.Endpoint) })
 	return all
-}
-
-func severity(breaker string) int {
-	return slices.Index([]string{"closed", "half_open", "open"}, breaker)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/engine/figures"
 )
 
 // Each node shows the same figures, which are all nodes'. One that does not answer is
@@ -36,7 +37,7 @@ func TestFigures(t *testing.T) {
 			}
 		}
 		time.Sleep(2 * time.Second)
-		ask := bellman.FiguresAsk{Queues: true, Endpoints: true, Gauges: true, Windows: []time.Duration{time.Hour, time.Minute}, Minutes: 5}
+		ask := figures.Ask{Queues: true, Endpoints: true, Gauges: true, Windows: []time.Duration{time.Hour, time.Minute}, Minutes: 5}
 		for _, m := range []*member{a, b} {
 			f, err := m.Figures(t.Context(), ask)
 			if err != nil || f.Nodes != 2 || len(f.Silent) > 0 {

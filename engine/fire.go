@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/dispatch"
-	"github.com/bellmanhq/bellman/wheel"
+	"github.com/bellmanhq/bellman/engine/internal/dispatch"
+	"github.com/bellmanhq/bellman/engine/internal/wheel"
 )
 
 // tick is the goroutine that watches the time: it brings what becomes due from
 // the wheel to the lines, and wakes the dispatcher when a rate or a probe
 // allows it to go on. It comes round every 5 s at least, and says so in firedAt.
 func (e *Engine) tick(ctx context.Context) error {
-	fired := make([]wheel.Fired[*item], maxChunk)
-	due := make([]*item, 0, maxChunk)
+	fired := make([]wheel.Fired[*item], e.limits.Chunk)
+	due := make([]*item, 0, e.limits.Chunk)
 	for ctx.Err() == nil {
 		if e.firing() {
 			e.firedAt.Store(e.options.Wall().UnixNano())
@@ -74,7 +74,7 @@ func (e *Engine) bring(due []*item, now time.Time) {
 	for _, it := range due {
 		if it.task != nil && it.bytes == 0 {
 			if e.content.Load() < maxContent {
-				e.hold(it, it.task)
+				e.count(it)
 			} else {
 				e.open(it, now)
 				it.task = nil
@@ -142,7 +142,7 @@ func (e *Engine) open(it *item, now time.Time) {
 	if !ok {
 		e.stray(it.task.Queue)
 	}
-	g := e.Guidance(it.task)
+	g := e.Route(it.task)
 	e.dispatch.Open(now.UnixNano(), uint64(it.Line), e.rulesOf(q, it.task, &g))
 }
 
@@ -163,7 +163,32 @@ func (e *Engine) pump() {
 // firing reports whether attempts may be started: not while their outcomes could
 // not be recorded.
 func (e *Engine) firing() bool {
-	return !e.stopping.Load() && !e.lane.ailing() && e.leases.trusting()
+	return !e.stopping.Load() && !e.outcomes.Ill() && e.leases.trusting() && !e.holdsBack()
+}
+
+// commitPatience is how long a commit may take before nothing is started any more.
+const commitPatience = time.Second
+
+// holdsBack reports whether attempts wait because the store records their outcomes too
+// slowly: a death would repeat all that were answered and not recorded. goOn ends that.
+func (e *Engine) holdsBack() bool {
+	if !e.unrecorded() {
+		return false
+	}
+	e.held.Store(true)
+	return e.unrecorded() // again: goOn would not notice what was over in between
+}
+
+func (e *Engine) unrecorded() bool {
+	return e.outcomes.Behind() || e.outcomes.Writing() > commitPatience
+}
+
+// goOn has attempts started that holdsBack kept, once there is no reason for it any more.
+func (e *Engine) goOn() {
+	if e.held.Load() && !e.unrecorded() {
+		e.held.Store(false)
+		e.wakeBefore(0)
+	}
 }
 
 // begin is what a worker does.
@@ -195,13 +220,17 @@ func (e *Engine) work(ticket dispatch.Ticket, it *item) {
 	}
 }
 
+// maxHold bounds Verdict.Hold: what is longer is a mistake, or nothing that a payment
+// could wait for.
+const maxHold = 10 * time.Minute
+
 // fire attempts one item, unless something happened to it while it waited.
 func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
-	if it.task == nil || e.old(it, e.clock.now()) {
+	if !e.confirmed(it, time.Now(), confirmAgain) {
 		e.release(it)
 		e.fetchOne(e.attempts, it)
 	}
-	g := e.Guidance(it.task)
+	g := e.Route(it.task)
 	if e.rerouted(ticket, it, &g) {
 		return dispatch.Skipped
 	}
@@ -219,12 +248,16 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	if it.task == nil || !e.hand.fly(it, g.TimeoutOf(it.task)) || it.suspect && !e.suspected(it) {
 		return dispatch.Skipped
 	}
-	if !e.leases.trusting() { // no longer: the store took its time
+	if it.suspect && !e.confirmed(it, time.Now(), confirmAgain) && !e.confirm(it) {
+		return dispatch.Skipped
+	}
+	if !e.confirmed(it, time.Now(), confirmedFor) {
+		e.slowReads()
 		e.hand.drop(true, it)
 		return dispatch.Skipped
 	}
-	if !e.leases.holds(it.Shard) {
-		e.hand.drop(false, it)
+	if !e.leases.trusting() { // no longer: the store took its time
+		e.hand.drop(true, it)
 		return dispatch.Skipped
 	}
 	t := it.task
@@ -233,6 +266,10 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 		e.stray(t.Queue)
 		e.hand.drop(true, it)
 		e.kickLoader()
+		return dispatch.Skipped
+	}
+	if !e.hand.begin(it) {
+		e.hand.drop(true, it)
 		return dispatch.Skipped
 	}
 	now := e.clock.now()
@@ -245,6 +282,7 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 		Node:    e.leases.base,
 	}
 	if it.suspect {
+		e.leases.sent(t)
 		f.attempt.Trigger = bellman.ByTakeover
 	}
 	ctx, cancel := context.WithTimeout(e.attempts, it.limit)
@@ -259,6 +297,10 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	}
 	complete(&f.verdict, late)
 	e.record(f)
+	if hold := min(f.verdict.Hold, maxHold); hold > 0 {
+		ended := e.clock.now()
+		e.dispatch.Hold(ended.UnixNano(), ticket, ended.Add(hold).UnixNano())
+	}
 	switch {
 	case f.verdict.Unsent:
 		return dispatch.Cancelled
@@ -276,6 +318,8 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 
 // attempt calls the queue's handler; a panic is an answer of its own.
 func (e *Engine) attempt(ctx context.Context, q Queue, t *bellman.Task, number int) (v bellman.Verdict) {
+	e.handling.Add(1)
+	defer e.handling.Add(-1)
 	defer func() {
 		if p := recover(); p != nil {
 			e.log.Error("handler panicked", "task", t.ID, traceID(t), "queue", t.Queue, "attempt", number, "err", p, "stack", string(debug.Stack()))

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // found is what the loader is told to look at again: shards that this node has
@@ -20,8 +20,8 @@ type found struct {
 // A span is a stretch of the due index of some shards.
 type span struct {
 	shards []uint16
-	at     bellman.Position // where to go on
-	to     int64            // Unix ms, exclusive
+	at     store.Position // where to go on
+	to     int64          // Unix ms, exclusive
 }
 
 // maxSpans is how many spans wait at most.
@@ -38,11 +38,11 @@ func (f *found) all(shards []uint16) {
 func (f *found) span(shards []uint16, since, until int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	next := span{shards, bellman.Position{Look: since}, until + 1}
+	next := span{shards, store.Position{VisibleAt: since}, until + 1}
 	for i := range f.spans {
 		if s := &f.spans[i]; len(f.spans) == maxSpans || s.near(next) {
 			s.shards = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.shards, shards))))
-			s.at.Look, s.to = min(s.at.Look, next.at.Look), max(s.to, next.to)
+			s.at.VisibleAt, s.to = min(s.at.VisibleAt, next.at.VisibleAt), max(s.to, next.to)
 			return
 		}
 	}
@@ -52,7 +52,7 @@ func (f *found) span(shards []uint16, since, until int64) {
 // near reports whether two spans are best read as one.
 func (s *span) near(t span) bool {
 	const gap = 1000 // ms
-	return s.at.Look <= t.to+gap && t.at.Look <= s.to+gap
+	return s.at.VisibleAt <= t.to+gap && t.at.VisibleAt <= s.to+gap
 }
 
 func (f *found) take() (won []uint16, spans []span) {
@@ -70,17 +70,17 @@ func (l *loader) lookAgain(now time.Time) {
 	nowMs := now.UnixMilli()
 	if len(won) > 0 {
 		l.lookBack(0)
-		spans = append(spans, span{shards: won, at: bellman.Position{Look: nowMs}, to: noTime})
+		spans = append(spans, span{shards: won, at: store.Position{VisibleAt: nowMs}, to: noTime})
 	}
 	for _, s := range spans {
 		if s.shards = l.among(s.shards); len(s.shards) == 0 {
 			continue
 		}
-		if s.at.Look < now.Add(-recentPast).UnixMilli() || s.at.Look <= nowMs && len(l.out) > 0 {
-			l.lookBack(s.at.Look)
-			s.at = bellman.Position{Look: nowMs}
+		if s.at.VisibleAt < now.Add(-recentPast).UnixMilli() || s.at.VisibleAt <= nowMs && len(l.out) > 0 {
+			l.lookBack(s.at.VisibleAt)
+			s.at = store.Position{VisibleAt: nowMs}
 		}
-		if s.to = min(s.to, max(l.ahead, nowMs)+1); s.at.Look < s.to && len(l.spans) < maxSpans {
+		if s.to = min(s.to, max(l.ahead, nowMs)+1); s.at.VisibleAt < s.to && len(l.spans) < maxSpans {
 			l.spans = append(l.spans, s) // else it is found when it is due
 		}
 	}
@@ -92,20 +92,20 @@ func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more
 		return false, nil
 	}
 	s := &l.spans[0]
-	if s.at.Look > now.UnixMilli() && waiting >= maxInWheel {
+	if s.at.VisibleAt > now.UnixMilli() && waiting >= l.limits.Wheel {
 		l.spans = slices.Delete(l.spans, 0, 1) // found again when it is due
 		return len(l.spans) > 0, nil
 	}
 	l.hand.beginRead(0)
-	l.page, err = l.store.Due(ctx, l.among(s.shards), s.at, s.to, pageSize, l.page[:0])
+	l.page, err = l.store.Due(ctx, l.among(s.shards), s.at, s.to, l.limits.Page, l.page[:0])
 	l.take(l.hand.endRead(l.page, 0, now.UnixMilli(), nil))
 	l.wakeBefore(0)
 	if err != nil {
 		return false, err
 	}
-	if len(l.page) == pageSize {
-		last := l.page[pageSize-1]
-		s.at = bellman.Position{Look: last.Look, ID: last.ID}
+	if len(l.page) == l.limits.Page {
+		last := l.page[l.limits.Page-1]
+		s.at = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
 		return true, nil
 	}
 	l.spans = slices.Delete(l.spans, 0, 1)

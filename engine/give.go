@@ -14,7 +14,7 @@ import (
 const (
 	giveEvery  = 200 * time.Millisecond
 	giveAtOnce = 4
-	drainFor   = 10 * time.Second // for what is in flight and cannot be parked; then the shard stays
+	drainFor   = 2 * time.Second // for attempts in flight that cannot be parked; then the shard stays until they have ended
 )
 
 // gifts are the shards that other nodes should own.
@@ -76,51 +76,65 @@ func (e *Engine) giveBack(ctx context.Context) error {
 }
 
 // handOff gives a shard to the node that should own it, in order: nothing more of
-// it is started, what is in flight is recorded, and then it is released.
+// it is started, what is in flight is recorded or parked, and then it is released.
+// Where an attempt can be neither, its shard stays, and goes on, until it has ended.
 func (e *Engine) handOff(ctx context.Context, shard uint16) {
 	l := e.leases
 	l.turn.Lock()
 	should := ownerOf(shard, e.cluster.live)
 	l.turn.Unlock()
-	if should == l.name() || !l.leave(shard) {
+	if should == l.name() || e.hand.stuck(shard) || !l.leave(shard) {
 		return
 	}
 	e.forget(e.hand.leave(shard))
 	e.yieldShare()
 	patience, cancel := context.WithTimeout(ctx, drainFor)
 	defer cancel()
-	switch e.drain(patience, shard); {
-	case patience.Err() == nil:
-		e.free(ctx, shard, bellman.Hint{})
+	switch drained := e.drain(patience, shard); {
+	case drained && e.withdraw(patience, shard) && ctx.Err() == nil:
+		e.free(ctx, shard, Hint{})
 	case ctx.Err() == nil:
-		if lease, ok := l.lease(shard); ok {
-			e.gain([]gain{{lease: lease}})
-		}
+		e.takeBack(shard)
 	}
 }
 
 // drain waits until nothing of a shard that was left is in flight, but for what is
-// parked, or ctx ends.
-func (e *Engine) drain(ctx context.Context, shard uint16) {
-	quick := time.NewTimer(drainQuick)
+// parked. It is false if ctx ends before.
+func (e *Engine) drain(ctx context.Context, shard uint16) bool {
+	empty := e.hand.empty(shard)
+	quick := time.NewTicker(drainQuick)
 	defer quick.Stop()
-	select {
-	case <-e.hand.empty(shard):
-		return
-	case <-ctx.Done():
-		return
-	case <-quick.C:
+	for {
+		select {
+		case <-empty:
+			return true
+		case <-ctx.Done():
+			select {
+			case <-empty:
+				return true
+			default:
+				return false
+			}
+		case <-quick.C:
+			e.park(shard)
+		}
 	}
-	e.park(shard)
-	select {
-	case <-e.hand.empty(shard):
-	case <-ctx.Done():
+}
+
+// takeBack attempts the tasks of a shard again that was left and cannot be given back yet.
+func (e *Engine) takeBack(shard uint16) {
+	l := e.leases
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	if lease, ok := l.lease(shard); ok && l.gives(shard) {
+		e.hand.stick(shard)
+		e.gain([]gain{{lease: lease, death: l.death(shard)}})
 	}
 }
 
 // free releases a shard of which nothing is in flight, and tells the node that
 // should own it.
-func (e *Engine) free(ctx context.Context, shard uint16, h bellman.Hint) {
+func (e *Engine) free(ctx context.Context, shard uint16, h Hint) {
 	l := e.leases
 	ctx, cancel := context.WithTimeout(ctx, leaseTTL)
 	defer cancel()
@@ -164,7 +178,7 @@ func (e *Engine) depart() {
 	if e.alone() {
 		return
 	}
-	e.hintAll(bellman.Hint{Leaving: true})
+	e.hintAll(Hint{Leaving: true})
 	owned := l.shards()
 	for _, s := range owned {
 		l.leave(s)
@@ -173,8 +187,17 @@ func (e *Engine) depart() {
 	var giving sync.WaitGroup
 	for _, s := range l.all() {
 		giving.Go(func() {
-			if e.drain(e.patience, s); e.patience.Err() == nil {
-				e.free(e.patience, s, bellman.Hint{Leaving: true})
+			if !e.drain(e.patience, s) {
+				return
+			}
+			for pause := firstPause; !e.withdraw(e.patience, s); pause = min(2*pause, lastPause) {
+				e.nap(e.patience, pause, nil)
+				if e.patience.Err() != nil {
+					return
+				}
+			}
+			if e.patience.Err() == nil {
+				e.free(e.patience, s, Hint{Leaving: true})
 			}
 		})
 	}

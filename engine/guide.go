@@ -4,58 +4,61 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/dispatch"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/engine/internal/dispatch"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // guideOf returns the handler that guides a task, if its queue has one and it names a
 // merchant.
-func guideOf(q *Queue, t *bellman.Task) (bellman.Guide, bool) {
+func guideOf(q *Queue, t *bellman.Task) (bellman.Router, bool) {
 	if t.MerchantNo == "" {
 		return nil, false
 	}
-	g, ok := q.Handler.(bellman.Guide)
+	g, ok := q.Handler.(bellman.Router)
 	return g, ok
 }
 
-// Guidance is what holds for a task now, beside what is its own and its queue's.
+// Route is what holds for a task now, beside what is its own and its queue's.
 // Where that cannot be found out, nothing does: the handler says so when it attempts.
-func (e *Engine) Guidance(t *bellman.Task) bellman.Guidance {
+func (e *Engine) Route(t *bellman.Task) bellman.Route {
 	if t == nil || t.MerchantNo == "" {
-		return bellman.Guidance{}
+		return bellman.Route{}
 	}
 	q, _ := e.queue(t.Queue)
 	guide, ok := guideOf(&q, t)
 	if !ok {
-		return bellman.Guidance{}
+		return bellman.Route{}
 	}
-	g, err := guide.Guide(e.attempts, t)
+	g, err := guide.Route(e.attempts, t)
 	if err != nil {
 		e.log.Warn("what holds for a task's merchant cannot be read", "queue", t.Queue, "merchant_no", t.MerchantNo, "err", err)
-		return bellman.Guidance{}
+		return bellman.Route{}
 	}
 	return g
 }
 
 // lend fills in what a task was not given and its merchant has, and notes what was
 // not. missing are the rules that the caller left out.
-func (e *Engine) lend(q *Queue, t *bellman.Task, missing bellman.Lent) {
-	t.Lent = 0
+func (e *Engine) lend(q *Queue, t *bellman.Task, missing bellman.Inherited) {
+	t.Inherited = 0
 	if _, ok := guideOf(q, t); !ok {
 		return
 	}
-	t.Lent = missing
-	g := e.Guidance(t)
-	if missing.Has(bellman.LentSchedule) {
+	t.Inherited = missing
+	g := e.Route(t)
+	if missing.Has(bellman.InheritedSchedule) {
 		t.Schedule = cmp.Or(g.Schedule, t.Schedule)
 	}
-	if missing.Has(bellman.LentSuccess) {
+	if missing.Has(bellman.InheritedSuccess) {
 		t.Success = cmp.Or(g.Success, t.Success)
 	}
-	if missing.Has(bellman.LentTimeout) {
+	if missing.Has(bellman.InheritedTimeout) {
 		t.Timeout = cmp.Or(g.Timeout, t.Timeout)
 	}
 }
@@ -71,15 +74,15 @@ func (q Queue) under(l dispatch.Limits) Queue {
 	return q
 }
 
-func limits(g *bellman.Guidance) dispatch.Limits {
+func limits(g *bellman.Route) dispatch.Limits {
 	return dispatch.Limits{Concurrency: g.Concurrency, Rate: g.Rate}
 }
 
 // goes is the endpoint that a task goes to now.
-func goes(t *bellman.Task, g *bellman.Guidance) string { return cmp.Or(g.Endpoint, t.Endpoint) }
+func goes(t *bellman.Task, g *bellman.Route) string { return cmp.Or(g.Endpoint, t.Endpoint) }
 
 // rulesOf are the rules of a task's line.
-func (e *Engine) rulesOf(q Queue, t *bellman.Task, g *bellman.Guidance) dispatch.Rules {
+func (e *Engine) rulesOf(q Queue, t *bellman.Task, g *bellman.Route) dispatch.Rules {
 	r := q.under(limits(g)).rules(t.Queue, goes(t, g), e.leases.portion())
 	r.Own = limits(g)
 	return r
@@ -87,7 +90,7 @@ func (e *Engine) rulesOf(q Queue, t *bellman.Task, g *bellman.Guidance) dispatch
 
 // rerouted sends an item to the line's new endpoint, if it has another than the one
 // that the ticket is for; false: it has not.
-func (e *Engine) rerouted(ticket dispatch.Ticket, it *item, g *bellman.Guidance) bool {
+func (e *Engine) rerouted(ticket dispatch.Ticket, it *item, g *bellman.Route) bool {
 	if it.task == nil || g.Endpoint == "" || ticket.Endpoint() == g.Endpoint {
 		return false
 	}
@@ -105,12 +108,12 @@ func (e *Engine) Rerouted(merchantNo string) {
 	endpoint := bellman.MerchantEndpoint(merchantNo)
 	moved := false
 	for name, q := range *e.queues.Load() {
-		line := uint64(bellman.LineOf(name, endpoint))
-		if _, guided := q.Handler.(bellman.Guide); !guided || !e.dispatch.Known(line) {
+		line := uint64(store.LineOf(name, endpoint))
+		if _, guided := q.Handler.(bellman.Router); !guided || !e.dispatch.Known(line) {
 			continue
 		}
 		t := &bellman.Task{Queue: name, MerchantNo: merchantNo, Endpoint: endpoint}
-		g := e.Guidance(t)
+		g := e.Route(t)
 		e.dispatch.Open(e.clock.now().UnixNano(), line, e.rulesOf(q, t, &g))
 		moved = true
 	}
@@ -133,15 +136,32 @@ func (e *Engine) ResumeMerchant(ctx context.Context, merchantNo string, by bellm
 }
 
 // MerchantPause returns who paused a merchant; nil: nobody did.
-func (e *Engine) MerchantPause(merchantNo string) *bellman.Pause {
+func (e *Engine) MerchantPause(merchantNo string) *figures.Pause {
 	if e.pauses.merchants.Load() == 0 {
 		return nil
 	}
 	return e.pauses.get(merchantTarget + merchantNo)
 }
 
+// PausedMerchants returns the merchants that are paused, those that have been for the longest
+// first.
+func (e *Engine) PausedMerchants() (paused []figures.MerchantPause) {
+	if e.pauses.merchants.Load() == 0 {
+		return nil
+	}
+	for target, p := range e.pauses.all() {
+		if no, is := strings.CutPrefix(target, merchantTarget); is {
+			paused = append(paused, figures.MerchantPause{MerchantNo: no, Pause: *p})
+		}
+	}
+	slices.SortFunc(paused, func(a, b figures.MerchantPause) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.MerchantNo, b.MerchantNo))
+	})
+	return paused
+}
+
 // Tell lets the other nodes know that documents of some kinds changed.
-func (e *Engine) Tell(kinds ...string) { e.hintAll(bellman.Hint{Docs: kinds}) }
+func (e *Engine) Tell(kinds ...string) { e.hintAll(Hint{Docs: kinds}) }
 
 const merchantTarget = "merchant/" // before its number, of what is paused
 
@@ -163,7 +183,7 @@ func (e *Engine) heldBack(it *item) bool {
 	}
 	now := e.clock.now()
 	to := t.Status
-	to.Look = roundUp(now.Add(maxAside - time.Duration(rand.Int64N(int64(maxAside/2)))))
+	to.VisibleAt = roundUp(now.Add(maxAside - time.Duration(rand.Int64N(int64(maxAside/2)))))
 	to.Updated = now
 	e.layAside(it, to, nil)
 	return true

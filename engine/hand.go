@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/wheel"
+	"github.com/bellmanhq/bellman/engine/internal/wheel"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A hand is what this node has taken in hand: the tasks that are due soon, due,
@@ -15,12 +16,14 @@ import (
 // from being made at once.
 type hand struct {
 	clock *clock
+	most  int // tasks in hand: Limits.Hand
 	mu    sync.Mutex
 	items map[bellman.ID]*item
 	wheel *wheel.Wheel[*item] // items not due yet; ticks are Unix ms
 
-	// What is added with a look before bound is taken in hand at once; the loader
-	// finds the rest. missed is the earliest look that could not be taken in, and
+	// What is added with a look up to bound is taken in hand at once; the loader finds the
+	// rest. It may have read a part of those with a look of just bound, in the order of
+	// their identifiers: what is added there may be behind where it goes on. missed is the earliest look that could not be taken in, and
 	// missedAhead the earliest of those that were not due then: the loader goes back
 	// to them, and reads ahead from there.
 	bound       int64
@@ -42,29 +45,18 @@ type hand struct {
 	attempted map[chain]*item
 	freed     func(chain)
 
-	// What is being added beside the lane, and whether it has left the hand meanwhile: the
-	// loader may find it, and its attempt be recorded, before who adds it hears that it is there.
-	beside map[bellman.ID]bool
-
-	// While a page is being read, what leaves the hand is remembered: the page may
-	// still show it as it was.
-	reading bool
-	since   uint64 // what takes was when the read began
-	left    map[bellman.ID]struct{}
+	// What leaves the hand while something is read or written is remembered for it: a page may
+	// still show a task as it was, and the loader may find what a commit has written, and its attempt be
+	// recorded, before that commit is answered.
+	following []*asOf
+	page      *asOf // of them, that of the page being read; nil: none is
 }
 
 const noTime = math.MaxInt64
 
-// maxInHand bounds the tasks in hand; the rest wait on disk. maxInWheel is the
-// part of it that the loader fills with tasks that are not due yet.
-const (
-	maxInHand  = 100_000
-	maxInWheel = 50_000
-)
-
 // An item is one task in hand.
 type item struct {
-	bellman.Entry
+	store.Entry
 	task    *bellman.Task // nil until it is needed
 	timer   wheel.Handle
 	place   place
@@ -73,10 +65,13 @@ type item struct {
 	aside   bool          // in flight only to be set aside
 	parked  bool          // in flight while its shard is another node's, or about to be
 	suspect bool          // due when its last owner died: perhaps it killed it
+	begun   bool          // its attempt is being made, or was
+	stays   bool          // in flight, and could not be parked: its shard is not given back meanwhile
 	awaited bool          // another of its chain had to wait for it
 	peers   peers         // that it counts for while it is pending
 	limit   time.Duration // of its attempt, once it is in flight
-	readMs  int64         // when its content was read; Unix ms
+	known   time.Time     // the store confirmed its content then, or later; on the monotonic clock
+	changed int64         // its look by a change by hand while it was in flight; 0: there was none
 	bytes   int64         // of its content that count against the budget for contents in memory
 	chain   *chain        // whose task in flight it is; nil: it has no ordering key, or is not in flight
 }
@@ -91,15 +86,14 @@ const (
 	inFlight              // being attempted, or its outcome being committed
 )
 
-func newHand(c *clock) *hand {
+func newHand(c *clock, most int) *hand {
 	return &hand{
 		clock:       c,
+		most:        most,
 		items:       make(map[bellman.ID]*item),
 		wheel:       wheel.New[*item](c.now().UnixMilli()),
 		missed:      noTime,
 		missedAhead: noTime,
-		left:        make(map[bellman.ID]struct{}),
-		beside:      make(map[bellman.ID]bool),
 
 		attempted: make(map[chain]*item),
 
@@ -133,32 +127,32 @@ func (h *hand) beginRead(bound int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.bound = max(h.bound, bound)
-	h.reading, h.since = true, h.takes
+	h.page = h.followed()
 }
 
 // endRead takes a page in hand and returns those of its items that are due.
 // Everything with a look before bound has been read (0: as far as it had been).
 // want, if it is not nil, is asked about each entry that is not in hand, with
 // the position just before it.
-func (h *hand) endRead(page []bellman.Entry, bound, now int64, want func(*bellman.Entry, bellman.Position) bool) (due []*item) {
+func (h *hand) endRead(page []store.Entry, bound, now int64, want func(*store.Entry, store.Position) bool) (due []*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range page {
 		en := &page[i]
-		if !h.keeps(en.Shard, h.since, en.Look) {
+		if !h.keeps(en.Shard, h.page.takes, en.VisibleAt) {
 			continue
 		}
 		old, ok := h.items[en.ID]
 		if ok && (old.Version >= en.Version || old.place == inFlight) {
 			continue
 		}
-		if _, ok := h.left[en.ID]; ok {
+		if h.page.past(en.ID, en.Version) {
 			continue
 		}
 		if want != nil {
-			before := bellman.Position{Look: en.Look}
+			before := store.Position{VisibleAt: en.VisibleAt}
 			if i > 0 {
-				before = bellman.Position{Look: page[i-1].Look, ID: page[i-1].ID}
+				before = store.Position{VisibleAt: page[i-1].VisibleAt, ID: page[i-1].ID}
 			}
 			if !want(en, before) {
 				continue
@@ -166,11 +160,11 @@ func (h *hand) endRead(page []bellman.Entry, bound, now int64, want func(*bellma
 		}
 		if ok { // another node changed the task
 			h.remove(old)
-			delete(h.left, en.ID)
+			h.unleave(en.ID)
 		}
 		it := &item{Entry: *en}
 		h.items[en.ID] = it
-		if en.Look <= now {
+		if en.VisibleAt <= now {
 			due = append(due, it)
 		} else {
 			h.wait(it)
@@ -179,22 +173,22 @@ func (h *hand) endRead(page []bellman.Entry, bound, now int64, want func(*bellma
 	if bound != 0 {
 		h.bound = bound
 	}
-	h.reading = false
-	clear(h.left)
+	h.unfollowed(h.page)
+	h.page = nil
 	return due
 }
 
 // endReadEarly takes those of a page in hand that were due before their look,
 // but for the lines that are paused, and returns them.
-func (h *hand) endReadEarly(page []bellman.Entry, now int64, paused map[bellman.Line]bool) (due []*item) {
+func (h *hand) endReadEarly(page []store.Entry, now int64, paused map[store.Line]bool) (due []*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range page {
 		en := &page[i]
-		if en.Due > now || paused[en.Line] || !h.keeps(en.Shard, h.since, en.Look) {
+		if en.Due > now || paused[en.Line] || !h.keeps(en.Shard, h.page.takes, en.VisibleAt) {
 			continue
 		}
-		if _, ok := h.left[en.ID]; ok {
+		if h.page.past(en.ID, en.Version) {
 			continue
 		}
 		it, ok := h.items[en.ID]
@@ -210,30 +204,30 @@ func (h *hand) endReadEarly(page []bellman.Entry, now int64, paused map[bellman.
 		}
 		due = append(due, it)
 	}
-	h.reading = false
-	clear(h.left)
+	h.unfollowed(h.page)
+	h.page = nil
 	return due
 }
 
 // wait puts an item into the wheel. Call it with mu held.
 func (h *hand) wait(it *item) {
 	it.place = inWheel
-	it.timer = h.wheel.Add(it.Look, it)
+	it.timer = h.wheel.Add(it.VisibleAt, it)
 }
 
 // put takes a task in hand that was just committed, if it is of this node's shards, since
-// before the commit was sent, and due before bound.
+// before the commit was sent, and its look is not after bound.
 // It returns the item if it is due now; the caller brings it to a line. Call it
 // with mu held.
-func (h *hand) put(t *bellman.Task, since uint64, now int64) *item {
-	look := t.Look.UnixMilli()
-	if look > now && look >= h.bound || !h.keeps(t.Shard, since, look) {
+func (h *hand) put(t *bellman.Task, since *asOf, now int64) *item {
+	look := t.VisibleAt.UnixMilli()
+	if look > now && look > h.bound || !h.keeps(t.Shard, since.takes, look) {
 		return nil
 	}
-	if _, ok := h.items[t.ID]; ok || h.beside[t.ID] {
-		return nil // the loader was quicker
+	if _, ok := h.items[t.ID]; ok || since.past(t.ID, t.Version) {
+		return nil // the loader was quicker: it has the task, or had it
 	}
-	if len(h.items) >= maxInHand {
+	if len(h.items) >= h.most {
 		h.miss(look)
 		return nil
 	}
@@ -243,7 +237,7 @@ func (h *hand) put(t *bellman.Task, since uint64, now int64) *item {
 		h.wait(it)
 		return nil
 	}
-	it.task = t
+	it.task, it.known = t, since.at
 	return it
 }
 
@@ -253,6 +247,9 @@ func (h *hand) remove(it *item) {
 		h.landed(it.Shard)
 	}
 	it.gone = true
+	if it.changed != 0 { // the loader may have been there already, and left it to the flight
+		h.miss(it.changed)
+	}
 	h.endTurn(it)
 	if it.place == inWheel {
 		h.wheel.Cancel(it.timer)
@@ -260,30 +257,15 @@ func (h *hand) remove(it *item) {
 	if h.items[it.ID] == it {
 		delete(h.items, it.ID)
 	}
-	if h.reading {
-		h.left[it.ID] = struct{}{}
-	}
-	if _, adding := h.beside[it.ID]; adding {
-		h.beside[it.ID] = true
+	for _, a := range h.following {
+		a.left[it.ID] = it.Version
 	}
 }
 
-// beginAdds announces that tasks are added beside the lane, and returns what takes was
-// then. Call endAdds when they have been taken in hand.
-func (h *hand) beginAdds(adds []bellman.Add) (since uint64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i := range adds {
-		h.beside[adds[i].Task.ID] = false
-	}
-	return h.takes
-}
-
-func (h *hand) endAdds(adds []bellman.Add) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i := range adds {
-		delete(h.beside, adds[i].Task.ID)
+// unleave forgets that a task left the hand: it may be taken in again as it was. Call it with mu held.
+func (h *hand) unleave(id bellman.ID) {
+	for _, a := range h.following {
+		delete(a.left, id)
 	}
 }
 
@@ -297,11 +279,11 @@ func (h *hand) drop(again bool, items ...*item) {
 			continue
 		}
 		if again {
-			h.miss(it.Look)
+			h.miss(it.VisibleAt)
 		}
 		h.remove(it)
 		if again {
-			delete(h.left, it.ID)
+			h.unleave(it.ID)
 		}
 	}
 }
@@ -313,9 +295,9 @@ func (h *hand) renew(ids []bellman.ID) {
 	defer h.mu.Unlock()
 	for _, id := range ids {
 		if it, ok := h.items[id]; ok && it.place != inFlight {
-			h.miss(it.Look)
+			h.miss(it.VisibleAt)
 			h.remove(it)
-			delete(h.left, id)
+			h.unleave(id)
 		}
 	}
 }
@@ -335,6 +317,15 @@ func (h *hand) take(it *item, aside bool, limit time.Duration) bool {
 	}
 	it.place, it.aside, it.limit = inFlight, aside, limit
 	return true
+}
+
+// begin notes that the attempt of an item in flight is made now; false if its shard was lost, or
+// is being given back: its next owner makes it.
+func (h *hand) begin(it *item) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	it.begun = !it.gone && h.owns(it.Shard)
+	return it.begun
 }
 
 // flying reports whether a task is being attempted, or what came of it committed.
@@ -372,14 +363,14 @@ func (h *hand) len() (all, waiting int) {
 }
 
 // entryOf is what the due index says of a task.
-func entryOf(t *bellman.Task) bellman.Entry {
-	return bellman.Entry{
-		ID:       t.ID,
-		Look:     t.Look.UnixMilli(),
-		Due:      t.Due.UnixMilli(),
-		Line:     bellman.LineOf(t.Queue, t.Endpoint),
-		Version:  t.Version,
-		Attempts: uint32(t.Attempts),
-		Shard:    t.Shard,
+func entryOf(t *bellman.Task) store.Entry {
+	return store.Entry{
+		ID:        t.ID,
+		VisibleAt: t.VisibleAt.UnixMilli(),
+		Due:       t.Due.UnixMilli(),
+		Line:      store.LineOf(t.Queue, t.Endpoint),
+		Version:   t.Version,
+		Attempts:  uint32(t.Attempts),
+		Shard:     t.Shard,
 	}
 }

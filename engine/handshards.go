@@ -1,5 +1,12 @@
 package engine
 
+import (
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
 // A leaving shard is one that was left while attempts of its tasks were in flight.
 type leaving struct {
 	flights int
@@ -22,11 +29,50 @@ func (h *hand) keeps(shard uint16, since uint64, look int64) bool {
 	return owned
 }
 
-// taken is how often shards were taken so far: for what is read or committed from now on.
-func (h *hand) taken() uint64 {
+// An asOf is the moment just before something was read, or sent to be committed.
+type asOf struct {
+	takes uint64                // how often this node had taken shards by then
+	at    time.Time             // on the monotonic clock
+	left  map[bellman.ID]uint32 // what has left the hand since, and its version then; nil: that is not followed
+}
+
+// past reports whether a task of this version left the hand since, or one of a later version.
+func (a *asOf) past(id bellman.ID, version uint32) bool {
+	left, ok := a.left[id]
+	return ok && left >= version
+}
+
+// taken is the present moment: for what is committed from now on, and cannot leave the hand meanwhile.
+func (h *hand) taken() *asOf {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.takes
+	return &asOf{takes: h.takes, at: time.Now()}
+}
+
+// follow is the present moment. What leaves the hand is remembered until unfollow.
+func (h *hand) follow() *asOf {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.followed()
+}
+
+func (h *hand) unfollow(a *asOf) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.unfollowed(a)
+}
+
+// followed is follow. Call it with mu held.
+func (h *hand) followed() *asOf {
+	a := &asOf{h.takes, time.Now(), make(map[bellman.ID]uint32)}
+	h.following = append(h.following, a)
+	return a
+}
+
+func (h *hand) unfollowed(a *asOf) {
+	if i := slices.Index(h.following, a); i >= 0 {
+		h.following = slices.Delete(h.following, i, i+1)
+	}
 }
 
 // own lets tasks of shards be taken in hand.

@@ -5,17 +5,18 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // What was committed or read before a shard was another node's for a while may have been
 // attempted there: it is not taken in hand as it was, but read again.
 func TestHandOfAnEarlierTenure(t *testing.T) {
 	c := newClock(time.Now)
-	h := newHand(c)
+	h := newHand(c, 1000)
 	h.own([]uint16{7, 8})
 	now := c.now().UnixMilli()
 	task := func(shard uint16) *bellman.Task {
-		return &bellman.Task{ID: bellman.NewID(), Status: bellman.Status{Shard: shard, Version: 1, Look: time.UnixMilli(now - 20), Due: time.UnixMilli(now - 20)}}
+		return &bellman.Task{ID: bellman.NewID(), Status: bellman.Status{Shard: shard, Version: 1, VisibleAt: time.UnixMilli(now - 20), Due: time.UnixMilli(now - 20)}}
 	}
 	missed := func() bool {
 		m, _ := h.takeMissed()
@@ -35,13 +36,13 @@ func TestHandOfAnEarlierTenure(t *testing.T) {
 		entry := entryOf(task(shard))
 		h.beginRead(0)
 		away()
-		if due := h.endRead([]bellman.Entry{entry}, 0, now, nil); (len(due) == 1) != (shard == 8) || missed() != (shard == 7) {
+		if due := h.endRead([]store.Entry{entry}, 0, now, nil); (len(due) == 1) != (shard == 8) || missed() != (shard == 7) {
 			t.Errorf("a task of shard %d was read, and shard 7 was away meanwhile: in hand %t", shard, len(due) == 1)
 		}
 		entry = entryOf(task(shard))
 		h.beginRead(0)
 		away()
-		if due := h.endReadEarly([]bellman.Entry{entry}, now, nil); (len(due) == 1) != (shard == 8) || missed() != (shard == 7) {
+		if due := h.endReadEarly([]store.Entry{entry}, now, nil); (len(due) == 1) != (shard == 8) || missed() != (shard == 7) {
 			t.Errorf("a task of shard %d was read early, and shard 7 was away meanwhile: in hand %t", shard, len(due) == 1)
 		}
 	}

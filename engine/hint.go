@@ -7,20 +7,20 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // hints are what this node has to tell others, and was told. All of it is best
 // effort: what a hint says can be found in the store.
 type hints struct {
-	send func(context.Context, string, bellman.Hint) // nil: nobody is told anything
+	send func(context.Context, string, Hint) // nil: nobody is told anything
 
 	mu      sync.Mutex
-	to      map[string]*bellman.Hint // by address, of which one is being told; nil: nothing more is to be told
+	to      map[string]*Hint // by address, of which one is being told; nil: nothing more is to be told
 	closed  bool
 	sending sync.WaitGroup
 
-	peers   []bellman.Node       // the other nodes that are alive
+	peers   []store.Node         // the other nodes that are alive
 	leaving map[string]time.Time // nodes that said that they stop, and when
 	offered map[uint16]bool      // shards that others gave back for this node to claim
 }
@@ -32,7 +32,7 @@ const (
 
 // hint tells the node at an address something, soon. While it is being told, what
 // more there is to say gathers.
-func (e *Engine) hint(addr string, h bellman.Hint) {
+func (e *Engine) hint(addr string, h Hint) {
 	t := &e.hints
 	if t.send == nil || addr == "" {
 		return
@@ -62,7 +62,7 @@ func (e *Engine) hint(addr string, h bellman.Hint) {
 }
 
 // next returns what gathered for an address.
-func (t *hints) next(addr string) (h bellman.Hint, ok bool) {
+func (t *hints) next(addr string) (h Hint, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	waiting := t.to[addr]
@@ -84,7 +84,7 @@ func (t *hints) close() {
 
 // Hinted takes in what another node tells. It returns at once, and may be called
 // with anything that came over a network from a node that may be trusted.
-func (e *Engine) Hinted(h bellman.Hint) {
+func (e *Engine) Hinted(h Hint) {
 	t := &e.hints
 	if len(h.Released) > 0 || h.Leaving || len(h.Added)+len(h.Docs)+len(h.Changed) == 0 {
 		t.mu.Lock()
@@ -141,7 +141,7 @@ func (t *hints) takeOffered() map[uint16]bool {
 }
 
 // hintAll tells every other node something.
-func (e *Engine) hintAll(h bellman.Hint) {
+func (e *Engine) hintAll(h Hint) {
 	e.hints.mu.Lock()
 	peers := e.hints.peers
 	e.hints.mu.Unlock()
@@ -151,7 +151,7 @@ func (e *Engine) hintAll(h bellman.Hint) {
 }
 
 // know notes which other nodes there are, and where they are reached.
-func (t *hints) know(peers []bellman.Node) {
+func (t *hints) know(peers []store.Node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.peers = peers

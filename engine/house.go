@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/dispatch"
+	"github.com/bellmanhq/bellman/engine/internal/dispatch"
+	"github.com/bellmanhq/bellman/store"
 )
 
 const (
@@ -65,7 +66,7 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 // that is paused, is no reason to refuse the others.
 func (e *Engine) limitIntake(ctx context.Context, b *backlog, now time.Time) {
 	net := e.netAdded()
-	waiting := e.dispatch.Totals().Waiting + e.lane.uncommitted()
+	waiting := e.dispatch.Totals().Waiting + e.uncommitted()
 	if back := e.backMs.Load(); back != noTime {
 		f := e.options.Flow
 		n, err := b.overdue(ctx, e, back, now, int64(f.High-waiting+1), int64(f.Low-waiting), e.overloaded.Load())
@@ -95,17 +96,17 @@ func (e *Engine) crowd() {
 // A counter is a store that counts what Due would read, up to most, quicker than
 // it could be read.
 type counter interface {
-	CountDue(ctx context.Context, shards []uint16, from bellman.Position, to, most int64) (int64, error)
+	CountDue(ctx context.Context, shards []uint16, from store.Position, to, most int64) (int64, error)
 }
 
 // countOverdue counts tasks on disk with a look from a position until now, up to
 // most.
-func (e *Engine) countOverdue(ctx context.Context, from bellman.Position, now, most int64) (n int64, err error) {
+func (e *Engine) countOverdue(ctx context.Context, from store.Position, now, most int64) (n int64, err error) {
 	if c, ok := e.store.(counter); ok {
 		return c.CountDue(ctx, e.leases.shards(), from, now, most)
 	}
 	const step = 4096
-	var page []bellman.Entry
+	var page []store.Entry
 	for n < most {
 		page, err = e.store.Due(ctx, e.leases.shards(), from, now, step, page[:0])
 		if err != nil {
@@ -116,7 +117,7 @@ func (e *Engine) countOverdue(ctx context.Context, from bellman.Position, now, m
 			return n, nil
 		}
 		last := page[step-1]
-		from = bellman.Position{Look: last.Look, ID: last.ID}
+		from = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
 	}
 	return most, nil
 }
@@ -161,7 +162,7 @@ func (e *Engine) relimit() {
 	e.reshare()
 }
 
-// reshare tells the dispatcher the limits of the lines it knows, and the lane its
+// reshare tells the dispatcher the limits of the lines it knows, and the lane of outcomes its
 // pace, as they are for the shards that this node has.
 func (e *Engine) reshare() {
 	queues, portion := *e.queues.Load(), e.leases.portion()
@@ -172,6 +173,6 @@ func (e *Engine) reshare() {
 	})
 	e.wakeBefore(0) // what has to wait for less long now
 	if !e.sole {
-		e.lane.pace(portion.part)
+		e.outcomes.Pace(min(time.Duration(float64(gatherServer)/portion.part), gatherMost))
 	}
 }

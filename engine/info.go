@@ -7,28 +7,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/dispatch"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/engine/internal/dispatch"
+	"github.com/bellmanhq/bellman/store"
 )
-
-// Stats sums up the latest window, a day at most, of what this node did.
-func (e *Engine) Stats(window time.Duration) bellman.Stats {
-	s := e.watch.history.stats(e.clock.now(), window)
-	s.Since = later(s.Since, e.watch.started.Truncate(time.Millisecond))
-	return s
-}
 
 // Queues describes every configured queue, and every other that has tasks, by
 // name.
-func (e *Engine) Queues(ctx context.Context) ([]bellman.QueueInfo, error) {
+func (e *Engine) Queues(ctx context.Context) ([]figures.Queue, error) {
 	depths, err := e.store.Depths(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("count tasks: %w", err)
 	}
 	now := e.clock.now()
-	infos := make(map[string]*bellman.QueueInfo)
+	infos := make(map[string]*figures.Queue)
 	for name, q := range *e.queues.Load() {
-		infos[name] = &bellman.QueueInfo{
+		infos[name] = &figures.Queue{
 			Name:                name,
 			Kind:                q.Kind,
 			Schedule:            q.Schedule,
@@ -41,13 +35,13 @@ func (e *Engine) Queues(ctx context.Context) ([]bellman.QueueInfo, error) {
 			YoungFirst:          q.YoungFirst,
 			EndpointConcurrency: q.EndpointConcurrency,
 			EndpointRate:        q.EndpointRate,
-			Depth:               bellman.Depth{Queue: name},
+			Depth:               store.Depth{Queue: name},
 		}
 	}
 	for _, d := range depths {
 		info, ok := infos[d.Queue]
 		if !ok {
-			info = &bellman.QueueInfo{Name: d.Queue}
+			info = &figures.Queue{Name: d.Queue}
 			infos[d.Queue] = info
 		}
 		info.Depth = d
@@ -58,24 +52,24 @@ func (e *Engine) Queues(ctx context.Context) ([]bellman.QueueInfo, error) {
 	}
 	for name, info := range infos {
 		info.Pause = e.pauses.get("queue/" + name)
-		info.LastMinute = e.watch.history.lastMinute(now, name)
+		info.LastMinute = e.watch.history.LastMinute(now, name)
 		st := states[name]
-		info.Waiting, info.InFlight = st.Waiting, st.InFlight
-		info.OldestOverdue, info.OldestFree = atNs(st.OldestDue), atNs(st.OldestFree)
-		info.FailedHour = e.watch.history.failedHour(now, name)
+		info.Waiting, info.Held, info.InFlight = st.Waiting, st.Held, st.InFlight
+		info.OldestOverdue = atNs(st.OldestDue)
+		info.FailedHour = e.watch.history.FailedHour(now, name)
 	}
-	sorted := make([]bellman.QueueInfo, 0, len(infos))
+	sorted := make([]figures.Queue, 0, len(infos))
 	for _, info := range infos {
 		sorted = append(sorted, *info)
 	}
-	slices.SortFunc(sorted, func(a, b bellman.QueueInfo) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(sorted, func(a, b figures.Queue) int { return strings.Compare(a.Name, b.Name) })
 	return sorted, nil
 }
 
 // Endpoints describes the endpoints that had tasks lately, and those that are
 // paused, by name.
-func (e *Engine) Endpoints() []bellman.EndpointInfo {
-	var infos []bellman.EndpointInfo
+func (e *Engine) Endpoints() []figures.Endpoint {
+	var infos []figures.Endpoint
 	seen := make(map[string]bool)
 	for _, d := range e.dispatch.Endpoints() {
 		seen[d.Name] = true
@@ -87,7 +81,7 @@ func (e *Engine) Endpoints() []bellman.EndpointInfo {
 		if d.Queue != "" { // which is paused as a queue
 			target = "queue/" + d.Queue
 		}
-		infos = append(infos, bellman.EndpointInfo{
+		infos = append(infos, figures.Endpoint{
 			Endpoint:    d.Name,
 			InFlight:    d.InFlight,
 			Limit:       d.Limit,
@@ -106,29 +100,31 @@ func (e *Engine) Endpoints() []bellman.EndpointInfo {
 			continue
 		}
 		if ok && !seen[name] {
-			infos = append(infos, bellman.EndpointInfo{Endpoint: name, SuccessRate: -1, Breaker: "closed", Pause: p})
+			infos = append(infos, figures.Endpoint{Endpoint: name, SuccessRate: -1, Breaker: "closed", Pause: p})
 		}
 	}
-	slices.SortFunc(infos, func(a, b bellman.EndpointInfo) int { return strings.Compare(a.Endpoint, b.Endpoint) })
+	slices.SortFunc(infos, func(a, b figures.Endpoint) int { return strings.Compare(a.Endpoint, b.Endpoint) })
 	return infos
 }
 
 // Gauges returns figures of the moment, for metrics.
-func (e *Engine) Gauges(ctx context.Context) bellman.Gauges {
+func (e *Engine) Gauges(ctx context.Context) figures.Gauges {
 	t := e.dispatch.Totals()
 	_, waiting := e.hand.len()
-	g := bellman.Gauges{
+	g := figures.Gauges{
 		InFlight:      t.InFlight,
 		PoolLimit:     t.Limit,
+		PoolFloor:     t.Floor,
+		PoolCeiling:   t.Ceiling,
 		Waiting:       t.Waiting,
 		OldestWaiting: atNs(t.OldestDue),
 		Loaded:        waiting,
-		Uncommitted:   e.lane.uncommitted(),
+		Uncommitted:   e.uncommitted(),
 		Endpoints:     t.Endpoints,
 		BreakersOpen:  t.OpenBreakers,
 
-		Started:    e.watch.started.UTC(),
-		SlowCommit: e.watch.slowCommit(),
+		Started:    e.watch.history.Started().UTC(),
+		SlowCommit: max(e.watch.history.SlowCommit(e.clock.now()), e.outcomes.Writing(), e.asked.Writing()),
 
 		Stray:          e.strayTasks(),
 		RefusedFollows: e.refusedFollows.Load(),
@@ -137,14 +133,82 @@ func (e *Engine) Gauges(ctx context.Context) bellman.Gauges {
 	if e.overloaded.Load() {
 		g.Refusing = 1
 	}
-	now := e.clock.now().UnixMilli()
-	switch first, err := e.store.Due(ctx, e.leases.shards(), bellman.Position{}, now, 1, nil); {
-	case err != nil:
-		g.OldestOverdue = g.OldestWaiting // of those in memory: the store does not say
-	case len(first) == 1:
-		g.OldestOverdue = time.UnixMilli(first[0].Due).UTC()
+	var inLine time.Time
+	for _, q := range e.dispatch.Queues() {
+		g.Held += q.Held
+		inLine = figures.Sooner(inLine, atNs(q.OldestDue))
 	}
+	oldest, known := e.oldestOverdue(ctx)
+	if !known {
+		oldest = inLine
+	}
+	g.OldestOverdue = oldest
 	return g
+}
+
+const (
+	overduePages = 4  // of held tasks that oldestOverdue reads past
+	overdueChunk = 32 // tasks whose merchants it looks up at once
+)
+
+// oldestOverdue returns the due time of the first task in the store whose turn has come and
+// that nothing holds: neither a pause of its queue, endpoint or merchant, nor a breaker.
+// Zero: there is none. known is false if the store does not answer, or if more held tasks
+// come first than are read.
+func (e *Engine) oldestOverdue(ctx context.Context) (due time.Time, known bool) {
+	var from store.Position
+	now := e.clock.now().UnixMilli()
+	held := make(map[store.Line]bool)
+	var page, free []store.Entry
+	size := 1 // the first task is held in rare cases only
+	for range 1 + overduePages {
+		var err error
+		if page, err = e.store.Due(ctx, e.leases.shards(), from, now, size, page[:0]); err != nil {
+			return time.Time{}, false
+		}
+		free = free[:0]
+		for i := range page {
+			line := page[i].Line
+			if _, seen := held[line]; !seen {
+				held[line] = e.dispatch.Held(uint64(line))
+			}
+			if !held[line] {
+				free = append(free, page[i])
+			}
+		}
+		if first, found, err := e.firstFree(ctx, free); err != nil || found {
+			return first, err == nil
+		}
+		if len(page) < size {
+			return time.Time{}, true
+		}
+		last := page[len(page)-1]
+		from, size = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}, e.limits.Page
+	}
+	return time.Time{}, false
+}
+
+// firstFree returns the due time of the first of these tasks whose merchant, queue and
+// endpoint are not paused.
+func (e *Engine) firstFree(ctx context.Context, entries []store.Entry) (due time.Time, found bool, err error) {
+	if e.pauses.none() && len(entries) > 0 {
+		return time.UnixMilli(entries[0].Due).UTC(), true, nil
+	}
+	for chunk := range slices.Chunk(entries, overdueChunk) {
+		tasks, err := e.store.Load(ctx, chunk)
+		if err != nil {
+			return time.Time{}, false, err
+		}
+		for _, t := range tasks {
+			if t == nil { // it changed meanwhile
+				continue
+			}
+			if target, _ := e.Held(t); target == "" {
+				return t.Due, true, nil
+			}
+		}
+	}
+	return time.Time{}, false, nil
 }
 
 // atNs is the time of a due time of the dispatcher's; zero for its zero.

@@ -9,7 +9,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A namer is a handler that fills in a key, and writes into the body.
@@ -56,7 +57,7 @@ type forgetful struct {
 	times   int
 }
 
-func (s *forgetful) Commit(ctx context.Context, b *bellman.Batch) error {
+func (s *forgetful) Commit(ctx context.Context, b *store.Batch) error {
 	if len(b.Adds) == 0 || s.times == 0 {
 		return s.Store.Commit(ctx, b)
 	}
@@ -106,7 +107,7 @@ func TestHandedInAgain(t *testing.T) {
 		{"in a transaction that is run again", func(t *testing.T, e *engine.Engine, s *forgetful, task *bellman.Task) bellman.ID {
 			e.Prepare(task)
 			adds := e.Prepare(task)
-			if err := s.Store.Commit(t.Context(), &bellman.Batch{Adds: adds}); err != nil {
+			if err := s.Store.Commit(t.Context(), &store.Batch{Adds: adds}); err != nil {
 				t.Fatal(err)
 			}
 			if task.ID != adds[0].Task.ID {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // How nodes hold their shards. A node whose beat is older than the TTL is
@@ -27,17 +28,24 @@ type leases struct {
 	turn turn // held by whoever claims shards or gives them back
 
 	mu      sync.RWMutex
-	node    bellman.Node // as it joined last: each time under a new name
-	former  []string     // the names before
-	total   int          // shards that there are; 0: not known yet
-	held    map[uint16]bellman.Lease
-	owned   []uint16          // of held, those whose tasks are attempted, in order
-	giving  map[uint16]bool   // of held, those that are being given back
-	deaths  map[uint16]int64  // shards whose last owner died: what was due before, Unix ms, may have killed it
-	addrs   map[uint16]string // where the owners of other shards are reached, as far as is known
-	beat    time.Time         // when the last beat that was answered was sent, on the monotonic clock
-	unsure  bool              // the node joined anew, and has not looked at its shards since
-	trusted time.Time         // on the monotonic clock: until then the shards are ours for sure
+	node    store.Node // as it joined last: each time under a new name
+	former  []string   // the names before
+	total   int        // shards that there are; 0: not known yet
+	held    map[uint16]store.Lease
+	owned   []uint16                        // of held, those whose tasks are attempted, in order
+	giving  map[uint16]bool                 // of held, those that are being given back
+	deaths  map[uint16]int64                // shards whose last owner died: what was due before, Unix ms, may have killed it
+	unsent  map[uint16]map[bellman.ID]int32 // see announced
+	addrs   map[uint16]string               // where the owners of other shards are reached, as far as is known
+	beat    time.Time                       // when the last beat that was answered was sent, on the monotonic clock
+	unsure  bool                            // the node joined anew, and has not looked at its shards since
+	trusted time.Time                       // on the monotonic clock: until then the shards are ours for sure
+
+	// The monotonic clock stands still while a machine is paused, and the wall clock is set
+	// after that: what it gained over the monotonic one since the last beat may be such a pause.
+	wall     func() time.Time // nil: nobody else can own a shard, and there is nothing to find out
+	beatWall time.Time        // what it said when the last beat was sent that was answered
+	resumed  time.Time        // when such a pause was found last, on the monotonic clock
 }
 
 // name returns the name under which this node joined last.
@@ -49,12 +57,13 @@ func (l *leases) name() string {
 
 // joined notes that the node is registered under a new name, since a moment
 // of the monotonic clock. It trusts nothing until sure.
-func (l *leases) joined(node bellman.Node, sent time.Time) {
+func (l *leases) joined(node store.Node, sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.node.Name != "" {
 		l.former = append(l.former, l.node.Name)
 	}
+	l.note(sent)
 	l.node, l.beat, l.unsure = node, sent, true
 	l.trusted = time.Time{}
 }
@@ -72,9 +81,10 @@ func (l *leases) sure() {
 func (l *leases) trust(name string, sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if name != l.node.Name {
+	if name != l.node.Name || sent.Before(l.beat) {
 		return
 	}
+	l.note(sent)
 	l.beat = sent
 	if !l.unsure {
 		l.trusted = sent.Add(leaseTTL - leaseMargin)
@@ -85,7 +95,37 @@ func (l *leases) trust(name string, sent time.Time) {
 func (l *leases) trusting() bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return time.Now().Before(l.trusted)
+	now := time.Now()
+	return now.Before(l.trusted) && l.gained(now) < l.trusted.Sub(now)
+}
+
+// gained is by how much the wall clock was set forward since the last beat. Call it with mu
+// held.
+func (l *leases) gained(now time.Time) time.Duration {
+	if l.wall == nil || l.beatWall.IsZero() {
+		return 0
+	}
+	return l.wall().Round(0).Sub(l.beatWall) - now.Sub(l.beat)
+}
+
+// note remembers what the wall clock said when a beat was sent, and whether the machine may
+// have been paused since the one before. Call it with mu held, before beat is set.
+func (l *leases) note(sent time.Time) {
+	if l.wall == nil {
+		return
+	}
+	now := time.Now()
+	if l.gained(now) >= leaseMargin {
+		l.resumed = now
+	}
+	l.beatWall = l.wall().Round(0).Add(-now.Sub(sent))
+}
+
+// resumedAt is when it was found last that the machine may have been paused.
+func (l *leases) resumedAt() time.Time {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.resumed
 }
 
 // pick returns the shard of a new task, by a random number: one of this node's, or
@@ -119,7 +159,7 @@ func (l *leases) shards() []uint16 {
 }
 
 // lease returns the lease of a shard that is held, also while it is given back.
-func (l *leases) lease(shard uint16) (bellman.Lease, bool) {
+func (l *leases) lease(shard uint16) (store.Lease, bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	lease, ok := l.held[shard]
@@ -160,7 +200,7 @@ func (l *leases) death(shard uint16) int64 {
 
 // won notes that a shard is ours under a lease. death is when its last owner was
 // found dead, Unix ms; 0 if it gave the shard back.
-func (l *leases) won(lease bellman.Lease, death int64) {
+func (l *leases) won(lease store.Lease, death int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.held[lease.Shard] = lease
@@ -177,7 +217,7 @@ func (l *leases) won(lease bellman.Lease, death int64) {
 }
 
 // renew notes the newer lease of a shard that is held.
-func (l *leases) renew(lease bellman.Lease) {
+func (l *leases) renew(lease store.Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := l.held[lease.Shard]; ok {
@@ -219,6 +259,7 @@ func (l *leases) lose(shard uint16) {
 	delete(l.held, shard)
 	delete(l.giving, shard)
 	delete(l.deaths, shard)
+	delete(l.unsent, shard)
 	if i, ok := slices.BinarySearch(l.owned, shard); ok {
 		l.owned = slices.Delete(slices.Clone(l.owned), i, i+1)
 	}
@@ -243,7 +284,7 @@ func (l *leases) toward(shard uint16, addr string) {
 // the shards that the tasks are of, which may be about to move to others. A shard that
 // was lost since they were found recordable is named with an epoch that it never has:
 // the store refuses them, and they are sorted again.
-func (l *leases) of(ops []*op, buf []bellman.Lease) []bellman.Lease {
+func (l *leases) of(ops []*op, buf []store.Lease) []store.Lease {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	var seen [1 << 16 / 64]uint64
@@ -254,7 +295,7 @@ func (l *leases) of(ops []*op, buf []bellman.Lease) []bellman.Lease {
 		if lease, ok := l.held[s]; ok {
 			buf = append(buf, lease)
 		} else if must {
-			buf = append(buf, bellman.Lease{Shard: s, Epoch: noEpoch})
+			buf = append(buf, store.Lease{Shard: s, Epoch: noEpoch})
 		} else {
 			return
 		}

@@ -4,33 +4,29 @@ import (
 	"context"
 	"maps"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // What the loader does at once, and how far ahead.
 const (
-	pageSize = 2000
-
 	// Tasks whose contents are read at once: as many as have chunkContent bytes, by
 	// what those before them had, so that large bodies do not pile up.
 	minChunk     = 64
-	maxChunk     = 256
 	chunkContent = 1 << 20
 
-	maxHorizon = 5 * time.Minute
-	minHorizon = 30 * time.Second
+	horizon = 5 * time.Minute // how far ahead the loader reads
 
 	fastSweep  = time.Second // looks again at what was due in the last recentPast
 	deepSweep  = time.Minute // looks again at everything overdue, from the beginning
 	recentPast = 30 * time.Second
 
-	maxPending  = 16_000 // due tasks in the loader's hands, waiting for room in their lines
-	linePending = 8000   // of them, of one line, a part for each age; it reads on past the others of that line
-	pastPages   = 5      // how far it reads on
-	pastAgain   = time.Second
-	pastLeast   = 8 * time.Second // how often at least, where it found nothing of other lines
+	pastPages = 5 // how far it reads on past the tasks of a line that has its share of Limits.Pending
+	pastAgain = time.Second
+	pastLeast = 8 * time.Second // how often at least, where it found nothing of other lines
 
 	maxContent = 16 << 20 // bytes of tasks' contents read ahead of their attempts
 )
@@ -41,29 +37,30 @@ const (
 // It belongs to one goroutine.
 type loader struct {
 	*Engine
-	page    []bellman.Entry
+	busy    sync.Mutex // held but while it naps
+	page    []store.Entry
 	pending []*item       // due, and waiting for room in their lines
 	share   map[peers]int // of pending
 
-	ahead   int64         // everything due before it was read; Unix ms
-	horizon time.Duration // how far ahead to read
-	partly  bellman.Position
+	ahead  int64 // everything due before it was read; Unix ms
+	partly store.Position
 
-	back      bellman.Position // where to go on; Look noTime: nowhere
-	skipped   bellman.Position // just before the first task that was left out because its line had its share
-	out       map[peers]bool   // whose tasks were left out
-	past      int              // pages to read on past skipped
-	fruitless time.Time        // when reading on last found nothing of another line
-	pause     time.Duration    // until it reads on again then
+	back      store.Position // where to go on; Look noTime: nowhere
+	skipped   store.Position // just before the first task that was left out because its line had its share
+	out       map[peers]bool // whose tasks were left out
+	past      int            // pages to read on past skipped
+	fruitless time.Time      // when reading on last found nothing of another line
+	pause     time.Duration  // until it reads on again then
 
-	early     bellman.Position // where to go on with what was set aside; Look noTime: nowhere
-	unsettled bool             // tasks were being set aside when that began
+	resumed   int64          // when a pause ended last, Unix ms; 0: none has
+	early     store.Position // where to go on with what was set aside; Look noTime: nowhere
+	unsettled bool           // tasks were being set aside when that began
 
 	fullSince map[peers]time.Time // of what had no room the last time
 
 	// aside says per line until when tasks have been set aside, so that they come
 	// back one after the other and not all at once.
-	aside map[bellman.Line]time.Time
+	aside map[store.Line]time.Time
 
 	spans []span // what others told to look at
 }
@@ -71,20 +68,20 @@ type loader struct {
 // Peers are the tasks of a line that are of one age. They may have room while
 // others have none.
 type peers struct {
-	line bellman.Line
+	line store.Line
 	age  int
 	of   int // how many ages the line tells apart
 }
 
-func (e *Engine) peersOf(en *bellman.Entry) peers {
+func (e *Engine) peersOf(en *store.Entry) peers {
 	age, of := e.dispatch.Age(uint64(en.Line), int(en.Attempts))
 	return peers{en.Line, age, of}
 }
 
-// most is how many of them may be pending at once.
-func (p peers) most() int { return linePending / p.of }
+// most is how many of a line's tasks of one age may be pending at once.
+func (l *loader) most(p peers) int { return max(l.limits.Peers/p.of, 1) }
 
-var nowhere = bellman.Position{Look: noTime}
+var nowhere = store.Position{VisibleAt: noTime}
 
 // load is the loader's goroutine.
 func (e *Engine) load(ctx context.Context) error {
@@ -95,14 +92,16 @@ func (e *Engine) load(ctx context.Context) error {
 		out:    make(map[peers]bool),
 
 		fullSince: make(map[peers]time.Time),
-		aside:     make(map[bellman.Line]time.Time),
+		aside:     make(map[store.Line]time.Time),
 		ahead:     now.UnixMilli(),
-		horizon:   maxHorizon,
 		pause:     pastAgain,
 		skipped:   nowhere,
 		early:     nowhere,
 	}
 	fast, deep := now, now // the first look back is from the beginning
+	l.busy.Lock()
+	defer l.busy.Unlock()
+	e.loader.Store(l)
 	for ctx.Err() == nil {
 		now := e.clock.now()
 		switch {
@@ -116,34 +115,41 @@ func (e *Engine) load(ctx context.Context) error {
 			l.lookBack(now.Add(-recentPast).UnixMilli())
 		}
 		if at := e.resumedAt.Swap(0); at != 0 {
-			l.early, l.unsettled = bellman.Position{Look: at}, e.asides.Load() > 0
+			l.resumed, l.early, l.unsettled = at, store.Position{VisibleAt: at}, e.asides.Load() > 0
 			clear(l.aside)
 		}
 		l.lookAgain(now)
 		more, err := l.read(ctx)
 		if err != nil && ctx.Err() == nil {
 			e.log.Error("due tasks cannot be read", "err", err)
-			e.nap(ctx, time.Second, e.kick)
+			l.rest(ctx, time.Second, e.kick)
 		}
 		moved := l.place(ctx, now)
-		e.backMs.Store(l.back.Look)
+		e.backMs.Store(l.back.VisibleAt)
 		switch {
 		case more || moved > 0:
 		case len(l.pending) > 0 || l.back != nowhere:
-			e.nap(ctx, 2*time.Millisecond, nil)
+			l.rest(ctx, 2*time.Millisecond, nil)
 		default:
 			// Whatever wakes it: the next look back is not put off.
-			e.nap(ctx, min(fastSweep-now.Sub(fast)%fastSweep, l.horizon/2), e.kick)
+			l.rest(ctx, min(fastSweep-now.Sub(fast)%fastSweep, horizon/2), e.kick)
 		}
 	}
 	return nil
 }
 
+// rest naps, while which others may look at what the loader knows.
+func (l *loader) rest(ctx context.Context, d time.Duration, wake <-chan struct{}) {
+	l.busy.Unlock()
+	defer l.busy.Lock()
+	l.nap(ctx, d, wake)
+}
+
 // lookBack makes the loader look again at what is due since an earlier look. What
 // it left out is looked at again anyhow, and with it all that comes after.
 func (l *loader) lookBack(look int64) {
-	if look <= min(l.back.Look, l.skipped.Look) {
-		l.back, l.skipped = bellman.Position{Look: look}, nowhere
+	if look <= min(l.back.VisibleAt, l.skipped.VisibleAt) {
+		l.back, l.skipped = store.Position{VisibleAt: look}, nowhere
 		clear(l.out)
 	}
 }
@@ -152,7 +158,7 @@ func (l *loader) lookBack(look int64) {
 // that the next can be read at once.
 func (l *loader) read(ctx context.Context) (more bool, err error) {
 	all, waiting := l.hand.len()
-	if all >= maxInHand-3*pageSize || len(l.pending) >= maxPending-2*pageSize {
+	if all >= l.limits.Hand-3*l.limits.Page || len(l.pending) >= l.limits.Pending-2*l.limits.Page {
 		return false, nil
 	}
 	l.goBack()
@@ -178,35 +184,35 @@ func (l *loader) goBack() {
 	if missed != noTime {
 		l.lookBack(missed)
 	}
-	if ahead < l.ahead {
-		l.ahead, l.partly = ahead, bellman.Position{}
+	if ahead <= l.ahead { // where it stands within that look, what was missed may be behind
+		l.ahead, l.partly = ahead, store.Position{}
 	}
 }
 
 // readAhead takes the next page of what is due soon in hand.
 func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (more bool, err error) {
-	to := now.Add(l.horizon).UnixMilli()
-	if to-l.ahead < l.horizon.Milliseconds()/2 && l.partly.Look == 0 || waiting >= maxInWheel {
+	to := now.Add(horizon).UnixMilli()
+	if to-l.ahead < horizon.Milliseconds()/2 && l.partly.VisibleAt == 0 || waiting >= l.limits.Wheel {
 		// Far enough for now; but what is added until now is taken in hand.
 		if to = now.UnixMilli() + 1; to <= l.ahead {
 			return false, nil
 		}
 	}
-	from := bellman.Position{Look: l.ahead}
-	if l.partly.Look != 0 {
+	from := store.Position{VisibleAt: l.ahead}
+	if l.partly.VisibleAt != 0 {
 		from = l.partly
 	}
 	l.hand.beginRead(to)
-	l.page, err = l.store.Due(ctx, l.leases.shards(), from, to, pageSize, l.page[:0])
+	l.page, err = l.store.Due(ctx, l.leases.shards(), from, to, l.limits.Page, l.page[:0])
 	if err != nil {
 		l.hand.endRead(nil, l.ahead, now.UnixMilli(), nil)
 		return false, err
 	}
-	l.ahead, l.partly = to, bellman.Position{}
-	if len(l.page) == pageSize {
-		last := l.page[pageSize-1]
-		l.ahead, l.partly = last.Look, bellman.Position{Look: last.Look, ID: last.ID}
-		more = waiting+pageSize < maxInWheel
+	l.ahead, l.partly = to, store.Position{}
+	if len(l.page) == l.limits.Page {
+		last := l.page[l.limits.Page-1]
+		l.ahead, l.partly = last.VisibleAt, store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
+		more = waiting+l.limits.Page < l.limits.Wheel
 	}
 	l.take(l.hand.endRead(l.page, l.ahead, now.UnixMilli(), nil))
 	l.wakeBefore(0)
@@ -226,12 +232,12 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 		clear(l.out)
 	}
 	l.hand.beginRead(0)
-	l.page, err = l.store.Due(ctx, l.leases.shards(), l.back, now.UnixMilli()+1, pageSize, l.page[:0])
+	l.page, err = l.store.Due(ctx, l.leases.shards(), l.back, now.UnixMilli()+1, l.limits.Page, l.page[:0])
 	taken := make(map[peers]int)
 	past := l.skipped != nowhere
-	due := l.hand.endRead(l.page, 0, now.UnixMilli(), func(en *bellman.Entry, before bellman.Position) bool {
+	due := l.hand.endRead(l.page, 0, now.UnixMilli(), func(en *store.Entry, before store.Position) bool {
 		p := l.peersOf(en)
-		if !l.out[p] && l.share[p]+taken[p] < p.most() { // in order: none of a line before those that were left out
+		if !l.out[p] && l.share[p]+taken[p] < l.most(p) { // in order: none of a line before those that were left out
 			taken[p]++
 			return true
 		}
@@ -239,9 +245,9 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 		return false
 	})
 	l.take(due)
-	if p, only := only(taken, len(l.page)); only && p.most()-l.share[p] < pageSize/2 {
+	if p, only := only(taken, len(l.page), l.limits.Page); only && l.most(p)-l.share[p] < l.limits.Page/2 {
 		last := l.page[len(l.page)-1] // the next page would be left out, or most of it
-		l.leaveOut(p, bellman.Position{Look: last.Look, ID: last.ID}, now)
+		l.leaveOut(p, store.Position{VisibleAt: last.VisibleAt, ID: last.ID}, now)
 	}
 	if err != nil {
 		return false, err
@@ -254,9 +260,9 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 		l.fruitless, l.pause = now, min(2*l.pause, pastLeast)
 	}
 	switch {
-	case len(l.page) == pageSize && (l.skipped == nowhere || l.past > 0):
-		last := l.page[pageSize-1]
-		l.back = bellman.Position{Look: last.Look, ID: last.ID}
+	case len(l.page) == l.limits.Page && (l.skipped == nowhere || l.past > 0):
+		last := l.page[l.limits.Page-1]
+		l.back = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
 		l.past = max(l.past-1, 0)
 		return true, nil
 	default:
@@ -267,7 +273,7 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 
 // leaveOut notes that a line has its share, and what comes after a position has to
 // wait. It may be read on past it then.
-func (l *loader) leaveOut(p peers, before bellman.Position, now time.Time) {
+func (l *loader) leaveOut(p peers, before store.Position, now time.Time) {
 	l.out[p] = true
 	if l.skipped != nowhere {
 		return
@@ -278,10 +284,10 @@ func (l *loader) leaveOut(p peers, before bellman.Position, now time.Time) {
 	}
 }
 
-// only returns whose tasks a full page was, if they were those of one line and age.
-func only(taken map[peers]int, page int) (p peers, all bool) {
+// only returns whose tasks a page was, if it was full and they were those of one line and age.
+func only(taken map[peers]int, page, full int) (p peers, all bool) {
 	for p, n := range taken {
-		return p, n == page && n == pageSize
+		return p, n == page && n == full
 	}
 	return p, false
 }
@@ -301,7 +307,7 @@ func (l *loader) publish() {
 // room reports whether a line whose tasks were left out could have some more.
 func (l *loader) room() bool {
 	for p := range l.out {
-		if l.share[p] <= p.most()/2 {
+		if l.share[p] <= l.most(p)/2 {
 			return true
 		}
 	}
@@ -321,7 +327,7 @@ func (l *loader) take(due []*item) {
 // fetch reads the content of items, as far as the budget for it allows. Items whose
 // task changed meanwhile, or is another node's until its look, are dropped.
 func (e *Engine) fetch(ctx context.Context, items []*item) {
-	entries := make([]bellman.Entry, 0, len(items))
+	entries := make([]store.Entry, 0, len(items))
 	at := make([]*item, 0, len(items))
 	for _, it := range items {
 		if it.task != nil {
@@ -335,6 +341,7 @@ func (e *Engine) fetch(ctx context.Context, items []*item) {
 	if len(entries) == 0 {
 		return
 	}
+	read := time.Now()
 	tasks, err := e.store.Load(ctx, entries)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -349,7 +356,7 @@ func (e *Engine) fetch(ctx context.Context, items []*item) {
 			e.hand.drop(false, it)
 			continue
 		}
-		e.hold(it, tasks[i])
+		e.hold(it, tasks[i], read)
 		bytes, held = bytes+it.bytes, held+1
 	}
 	if held > 0 {
@@ -359,40 +366,43 @@ func (e *Engine) fetch(ctx context.Context, items []*item) {
 
 // chunk is how many tasks' contents to read at once.
 func (e *Engine) chunk() int {
-	return min(max(chunkContent/int(max(e.usual.Load(), 1)), minChunk), maxChunk)
+	return min(max(chunkContent/int(max(e.usual.Load(), 1)), minChunk), e.limits.Chunk)
 }
 
-// fetchOne reads one item's content. It stays nil if the task changed meanwhile,
-// or is another node's until its look.
-func (e *Engine) fetchOne(ctx context.Context, it *item) {
-	tasks, err := e.store.Load(ctx, []bellman.Entry{it.Entry})
+// fetchOne reads one item's content. It is false, and the item is dropped, if the task
+// changed meanwhile, is another node's until its look, or cannot be read.
+func (e *Engine) fetchOne(ctx context.Context, it *item) bool {
+	read := time.Now()
+	tasks, err := e.store.Load(ctx, []store.Entry{it.Entry})
 	switch {
 	case err != nil:
 		if ctx.Err() == nil {
 			e.log.Error("a due task cannot be read", "task", it.ID, "err", err)
 		}
 		e.hand.drop(true, it)
+		return false
 	case tasks[0] == nil || announced(tasks[0], e.clock.now()):
 		e.hand.drop(false, it)
-	default:
-		e.hold(it, tasks[0])
+		return false
 	}
+	e.hold(it, tasks[0], read)
+	return true
 }
 
-// hold gives an item its content, and counts it until the item is attempted.
-func (e *Engine) hold(it *item, t *bellman.Task) {
-	it.task, it.readMs = t, e.clock.now().UnixMilli()
-	it.bytes = contentBytes(t)
+// hold gives an item its content, which was read after a moment, and counts it until the
+// item is attempted.
+func (e *Engine) hold(it *item, t *bellman.Task, read time.Time) {
+	it.task, it.known = t, read
+	e.count(it)
+}
+
+// count counts an item's content until the item is attempted.
+func (e *Engine) count(it *item) {
+	it.bytes = contentBytes(it.task)
 	e.content.Add(it.bytes)
 }
 
-// old reports whether an item's content was read a while ago, where nobody tells this
-// node what other nodes change.
-func (e *Engine) old(it *item, now time.Time) bool {
-	return e.hints.send == nil && !e.sole && now.UnixMilli()-it.readMs > fastSweep.Milliseconds()
-}
-
-// release ends what hold counts.
+// release ends what count began.
 func (e *Engine) release(it *item) {
 	e.content.Add(-it.bytes)
 	it.bytes = 0

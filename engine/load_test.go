@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // What a loader left out is not forgotten when it is told of something that became
@@ -25,9 +26,9 @@ func TestLookBack(t *testing.T) {
 	}
 	for _, tt := range tests {
 		l := &loader{out: map[peers]bool{{age: 1, of: 2}: true},
-			back: bellman.Position{Look: tt.back}, skipped: bellman.Position{Look: tt.skipped}}
+			back: store.Position{VisibleAt: tt.back}, skipped: store.Position{VisibleAt: tt.skipped}}
 		l.lookBack(tt.look)
-		if got := min(l.back.Look, l.skipped.Look); got != tt.want {
+		if got := min(l.back.VisibleAt, l.skipped.VisibleAt); got != tt.want {
 			t.Errorf("%s: it goes on at %d; want %d", tt.name, got, tt.want)
 		}
 	}
@@ -37,15 +38,15 @@ func TestLookBack(t *testing.T) {
 // back, and what is to come by reading ahead from there, for looking back ends at the present.
 func TestFullHand(t *testing.T) {
 	c := newClock(time.Now)
-	h := newHand(c)
+	h := newHand(c, 1000)
 	h.own([]uint16{7})
-	for range maxInHand {
+	for range h.most {
 		h.items[bellman.NewID()] = &item{}
 	}
 	now := c.now().UnixMilli()
-	h.bound = now + maxHorizon.Milliseconds()
+	h.bound = now + horizon.Milliseconds()
 	put := func(look int64) {
-		task := &bellman.Task{ID: bellman.NewID(), Status: bellman.Status{Shard: 7, Look: time.UnixMilli(look)}}
+		task := &bellman.Task{ID: bellman.NewID(), Status: bellman.Status{Shard: 7, VisibleAt: time.UnixMilli(look)}}
 		if it := h.put(task, h.taken(), now); it != nil || h.items[task.ID] != nil {
 			t.Fatalf("a task was taken in a hand of %d", len(h.items))
 		}
@@ -53,10 +54,15 @@ func TestFullHand(t *testing.T) {
 	for _, look := range []int64{now - 20, now - 30, now + 70_000, now + 60_000, now + 80_000} {
 		put(look)
 	}
-	l := &loader{Engine: &Engine{hand: h}, back: nowhere, skipped: nowhere, ahead: now + 90_000, partly: bellman.Position{Look: now + 90_000}}
+	l := &loader{Engine: &Engine{hand: h}, back: nowhere, skipped: nowhere, ahead: now + 90_000, partly: store.Position{VisibleAt: now + 90_000}}
 	l.goBack()
-	if l.back.Look != now-30 || l.ahead != now+60_000 || l.partly.Look != 0 {
-		t.Errorf("it reads back from %d and ahead from %d, having read a part until %d; want %d, %d and none", l.back.Look-now, l.ahead-now, l.partly.Look, -30, 60_000)
+	if l.back.VisibleAt != now-30 || l.ahead != now+60_000 || l.partly.VisibleAt != 0 {
+		t.Errorf("it reads back from %d and ahead from %d, having read a part until %d; want %d, %d and none", l.back.VisibleAt-now, l.ahead-now, l.partly.VisibleAt, -30, 60_000)
+	}
+	l.partly = store.Position{VisibleAt: l.ahead, ID: bellman.NewID()}
+	put(l.ahead) // perhaps before where it stands within that look
+	if l.goBack(); l.ahead != now+60_000 || l.partly.VisibleAt != 0 {
+		t.Errorf("it reads ahead from %d, a part of it read: %t; want 60000, read from its beginning", l.ahead-now, l.partly.VisibleAt != 0)
 	}
 	l.ahead = now + 50_000
 	put(now + 60_000) // not read yet

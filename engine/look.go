@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // How often a node looks at the others, and how long it leaves to another what
@@ -19,14 +20,17 @@ const (
 	expirySlack = 20 * time.Millisecond // after which a node that should have expired has
 	deadGrace   = 500 * time.Millisecond
 	freeGrace   = 2 * leaseBeat
+
+	// lookWithin is how long a look may take: commits that were fenced off wait for it.
+	lookWithin = 4 * time.Second
 )
 
 // A cluster is what this node knows of the others. It belongs to whoever has the
 // turn.
 type cluster struct {
-	nodes   []bellman.Node // as they were read last
-	live    []string       // names of those that have not expired, and are not leaving
-	expires time.Time      // when the next of the others does, if it stops beating; on the monotonic clock
+	nodes   []store.Node // as they were read last
+	live    []string     // names of those that have not expired, and are not leaving
+	expires time.Time    // when the next of the others does, if it stops beating; on the monotonic clock
 
 	since map[uint16]time.Time // when a shard was seen first without an owner, or with a dead one
 
@@ -48,6 +52,7 @@ func (e *Engine) keepShards(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			e.log.Error("nodes and shards cannot be looked at", "err", err)
 			e.nap(ctx, time.Second, nil)
+			e.lookSoon() // a node with an exclusive store would not look again for an hour
 		}
 		e.pump()
 	}
@@ -85,7 +90,11 @@ func (e *Engine) untilLook() time.Duration {
 // look reads who is there, who owns what, and what is paused, takes what is nobody's and should be
 // this node's, and drops what it has lost. first says that nothing is known yet.
 func (e *Engine) look(ctx context.Context, first bool) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*leaseTTL)
+	within := lookWithin
+	if first {
+		within = 2 * leaseTTL
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	l := e.leases
 	l.turn.Lock()
@@ -111,15 +120,15 @@ func (e *Engine) look(ctx context.Context, first bool) error {
 	}
 	l.sure()
 	if first {
-		e.hintAll(bellman.Hint{}) // so that they look at once, and give up what should be ours
+		e.hintAll(Hint{}) // so that they look at once, and give up what should be ours
 	}
 	return nil
 }
 
 // glance reads what there is to see of the others.
-func (e *Engine) glance(ctx context.Context) (nodes []bellman.Node, shards []bellman.Shard, pauses []bellman.Doc, err error) {
+func (e *Engine) glance(ctx context.Context) (nodes []store.Node, shards []store.Shard, pauses []store.Doc, err error) {
 	if g, ok := e.store.(interface {
-		Glance(context.Context, string) ([]bellman.Node, []bellman.Shard, []bellman.Doc, error)
+		Glance(context.Context, string) ([]store.Node, []store.Shard, []store.Doc, error)
 	}); ok {
 		return g.Glance(ctx, pauseKind)
 	}
@@ -130,18 +139,18 @@ func (e *Engine) glance(ctx context.Context) (nodes []bellman.Node, shards []bel
 		return nil, nil, nil, fmt.Errorf("read shards: %w", err)
 	}
 	for after := ""; ; after = pauses[len(pauses)-1].Name {
-		page, err := e.store.Docs(ctx, pauseKind, after, pageSize)
+		page, err := e.store.Docs(ctx, pauseKind, after, e.limits.Page)
 		if err != nil {
 			return nil, nil, nil, fmt.Errorf("read what is paused: %w", err)
 		}
-		if pauses = append(pauses, page...); len(page) < pageSize {
+		if pauses = append(pauses, page...); len(page) < e.limits.Page {
 			return nodes, shards, pauses, nil
 		}
 	}
 }
 
 // survey notes which nodes are alive, and until when.
-func (e *Engine) survey(nodes []bellman.Node, shards []bellman.Shard) {
+func (e *Engine) survey(nodes []store.Node, shards []store.Shard) {
 	l, c := e.leases, &e.cluster
 	l.mu.Lock()
 	self, beat, former := l.node.Name, l.beat, l.former
@@ -151,7 +160,7 @@ func (e *Engine) survey(nodes []bellman.Node, shards []bellman.Shard) {
 	for _, s := range shards {
 		owners[s.Owner] = s.Alive
 	}
-	var peers []bellman.Node
+	var peers []store.Node
 	now := time.Now()
 	moment := clockOf(nodes, self, beat)
 	c.nodes, c.live, c.expires = nodes, c.live[:0], time.Time{}
@@ -182,7 +191,7 @@ func (e *Engine) survey(nodes []bellman.Node, shards []bellman.Shard) {
 // clockOf returns when the store's clock showed a time, on the monotonic clock of
 // this node: it goes by this node's own last beat, and is early by as much as the
 // beat took.
-func clockOf(nodes []bellman.Node, self string, beat time.Time) func(time.Time) time.Time {
+func clockOf(nodes []store.Node, self string, beat time.Time) func(time.Time) time.Time {
 	for _, n := range nodes {
 		if n.Name == self {
 			return func(at time.Time) time.Time { return beat.Add(at.Sub(n.Beat)) }
@@ -197,7 +206,7 @@ func clockOf(nodes []bellman.Node, self string, beat time.Time) func(time.Time) 
 
 // claimAll claims every shard that is this node's to take, returns what it got,
 // and drops what it has lost.
-func (e *Engine) claimAll(ctx context.Context, shards []bellman.Shard, offered map[uint16]bool) (won []gain, err error) {
+func (e *Engine) claimAll(ctx context.Context, shards []store.Shard, offered map[uint16]bool) (won []gain, err error) {
 	l, c := e.leases, &e.cluster
 	now := time.Now()
 	self := l.name()
@@ -268,7 +277,7 @@ type holding struct {
 	giving bool // … and it is being given back
 }
 
-func (l *leases) holding(s bellman.Shard) (h holding) {
+func (l *leases) holding(s store.Shard) (h holding) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	lease, held := l.held[s.Shard]
@@ -294,7 +303,7 @@ func (c *cluster) addr(name string) string {
 
 // A gain is a shard that was claimed.
 type gain struct {
-	lease bellman.Lease
+	lease store.Lease
 	death int64 // when its last owner was found dead, Unix ms; 0: it gave it back
 	kept  bool  // nobody else had it since it was taken in hand
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // maxTries bounds how often a change by hand is tried against a task that
@@ -17,7 +18,7 @@ const maxTries = 20
 // Cancel ends a task. An attempt in flight may still arrive; its answer is only
 // logged. A task that has ended already is left as it is: ErrConflict.
 func (e *Engine) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error) {
-	return e.change(ctx, id, "cancel", by, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
+	return e.change(ctx, id, "cancel", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
 		if t.State.Ended() {
 			return ended(t.State)
 		}
@@ -41,7 +42,7 @@ func (e *Engine) Resend(ctx context.Context, id bellman.ID, mode bellman.ResendM
 	if mode == bellman.ResendRestart {
 		action = "restart"
 	}
-	return e.change(ctx, id, action, by, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
+	return e.change(ctx, id, action, by, func(c *store.Change, t *bellman.Task, now time.Time) error {
 		if t.WasSuperseded() {
 			return bellman.ErrSuperseded
 		}
@@ -49,7 +50,7 @@ func (e *Engine) Resend(ctx context.Context, id bellman.ID, mode bellman.ResendM
 			c.To.Step, c.To.Before = 0, nil
 			c.To.Began = now
 			c.To.State, c.To.Reason, c.To.Finished = bellman.Pending, "", time.Time{}
-			c.To.Due, c.To.Look, c.To.Trigger = now, now, bellman.ByHand
+			c.To.Due, c.To.VisibleAt, c.To.Trigger = now, now, bellman.ByHand
 			return nil
 		}
 		request(&c.To, bellman.ByHand, now)
@@ -64,7 +65,7 @@ func request(st *bellman.Status, trigger bellman.Trigger, now time.Time) {
 		st.Before = &bellman.Before{State: st.State, Reason: st.Reason, Due: st.Due, Finished: st.Finished}
 	}
 	st.State, st.Reason, st.Finished = bellman.Pending, "", time.Time{}
-	st.Due, st.Look, st.Trigger = now, now, trigger
+	st.Due, st.VisibleAt, st.Trigger = now, now, trigger
 }
 
 // maxLate is how far in the past a time may lie that somebody gave for the next attempt:
@@ -75,7 +76,7 @@ const maxLate = time.Minute
 // ErrConflict if the task has ended, an *[bellman.Invalid] for a time that lies in the
 // past, or more than ten years ahead.
 func (e *Engine) Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error) {
-	return e.change(ctx, id, "reschedule", by, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
+	return e.change(ctx, id, "reschedule", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
 		if t.State.Ended() {
 			return ended(t.State)
 		}
@@ -90,7 +91,7 @@ func (e *Engine) Reschedule(ctx context.Context, id bellman.ID, due time.Time, b
 			return bad
 		}
 		c.To.Due = later(roundUp(due), now)
-		c.To.Look = c.To.Due
+		c.To.VisibleAt = c.To.Due
 		return nil
 	})
 }
@@ -102,9 +103,9 @@ func ended(s bellman.State) error {
 
 // change moves a task by hand, with an audit record.
 func (e *Engine) change(ctx context.Context, id bellman.ID, action string, by bellman.By,
-	to func(c *bellman.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
-	t, err := e.move(ctx, id, action, func(c *bellman.Change, t *bellman.Task, now time.Time) error {
-		c.Audit = new(by.Audit(now, action, id.String()))
+	to func(c *store.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
+	t, err := e.move(ctx, id, action, func(c *store.Change, t *bellman.Task, now time.Time) error {
+		c.Audit = new(store.AuditOf(by, now, action, id.String()))
 		return to(c, t, now)
 	})
 	if err != nil {
@@ -117,7 +118,7 @@ func (e *Engine) change(ctx context.Context, id bellman.ID, action string, by be
 // and commits that, again from the start when somebody else was quicker. An error
 // of to is returned as it is, with the task as it was read.
 func (e *Engine) move(ctx context.Context, id bellman.ID, action string,
-	to func(c *bellman.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
+	to func(c *store.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
 	if err := e.running(ctx); err != nil {
 		return nil, err
 	}
@@ -126,21 +127,21 @@ func (e *Engine) move(ctx context.Context, id bellman.ID, action string,
 
 // moveAlways is move for what goes on while the engine stops.
 func (e *Engine) moveAlways(ctx context.Context, id bellman.ID, action string,
-	to func(c *bellman.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
+	to func(c *store.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
 	for try := 0; ; try++ {
 		t, err := e.store.Task(ctx, id)
 		if err != nil {
 			return nil, err
 		}
 		now := e.clock.now().Truncate(time.Millisecond)
-		c := bellman.Change{ID: id, Version: t.Version, To: t.Status}
+		c := store.Change{ID: id, Version: t.Version, To: t.Status}
 		c.To.Updated = now
 		if err := to(&c, t, now); err != nil {
 			return t, err
 		}
 		e.sequel(&c, t, nil, nil)
 		copied := *t
-		err = e.lane.do(ctx, &op{change: &c, task: &copied})
+		err = e.do(ctx, &op{change: &c, task: &copied})
 		if err == nil {
 			t.Status = c.To
 			return t, nil

@@ -34,7 +34,7 @@ func merge(t, seen *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *sch
 	case !bytes.Equal(t.Data, seen.Data):
 		if t.Due.Equal(seen.Due) {
 			logged.Due = logged.Updated
-			logged.Look = logged.Due
+			logged.VisibleAt = logged.Due
 		}
 		return logged, false
 	}
@@ -63,7 +63,7 @@ func merge(t, seen *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *sch
 	if asked && t.Trigger == bellman.ByHand {
 		st.Before = &bellman.Before{State: st.State, Reason: st.Reason, Due: st.Due, Finished: st.Finished}
 		st.State, st.Reason, st.Finished = t.State, t.Reason, t.Finished
-		st.Due, st.Look, st.Trigger = t.Due, t.Look, t.Trigger
+		st.Due, st.VisibleAt, st.Trigger = t.Due, t.VisibleAt, t.Trigger
 	}
 	return st, true
 }
@@ -87,7 +87,7 @@ func beneath(st bellman.Status) bellman.Status {
 		return st
 	}
 	st.State, st.Reason, st.Finished = b.State, b.Reason, b.Finished
-	st.Due, st.Look = b.Due, b.Due
+	st.Due, st.VisibleAt = b.Due, b.Due
 	st.Trigger = bellman.BySchedule
 	st.Before = nil
 	return st

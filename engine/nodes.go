@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // showDead is how long a node that died is shown, once others have its shards.
@@ -15,7 +15,7 @@ const showDead = 10 * time.Minute
 // Nodes returns the nodes that are registered, by name, and the shards that none of
 // them has. Those that died are among them for as long as they have shards, and ten
 // minutes.
-func (e *Engine) Nodes(ctx context.Context) (nodes []bellman.NodeInfo, unowned []bellman.Lease, err error) {
+func (e *Engine) Nodes(ctx context.Context) (nodes []NodeInfo, unowned []store.Lease, err error) {
 	known, err := e.store.Nodes(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read nodes: %w", err)
@@ -32,7 +32,7 @@ func (e *Engine) Nodes(ctx context.Context) (nodes []bellman.NodeInfo, unowned [
 	at := make(map[string]int, len(known))
 	for i, n := range known {
 		at[n.Name] = i
-		nodes = append(nodes, bellman.NodeInfo{
+		nodes = append(nodes, NodeInfo{
 			Name: n.Name, Addr: n.Addr, Version: n.Version, Joined: n.Joined, Beat: n.Beat,
 			Alive: now.Before(moment(n.Beat).Add(leaseTTL)),
 			Self:  n.Name == self,
@@ -47,7 +47,7 @@ func (e *Engine) Nodes(ctx context.Context) (nodes []bellman.NodeInfo, unowned [
 		nodes[i].Alive = s.Alive
 		nodes[i].Shards = append(nodes[i].Shards, s.Lease)
 	}
-	nodes = slices.DeleteFunc(nodes, func(n bellman.NodeInfo) bool {
+	nodes = slices.DeleteFunc(nodes, func(n NodeInfo) bool {
 		return !n.Alive && len(n.Shards) == 0 && now.Sub(moment(n.Beat)) > showDead
 	})
 	return nodes, unowned, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Tasks of one queue that have the same ordering key are a chain: each is attempted
@@ -100,7 +101,7 @@ func (e *Engine) besides(t *bellman.Task) time.Duration {
 		switch {
 		case err != nil || next.State != bellman.Pending:
 		case announced(next, now):
-			return next.Look.Sub(now)
+			return next.VisibleAt.Sub(now)
 		case next.Attempts == 0 && next.Trigger == bellman.BySchedule:
 			return 0 // nor were those behind it attempted
 		}
@@ -123,7 +124,7 @@ func (e *Engine) await(it *item, waits *waiting, wait time.Duration) {
 	}
 	t, now := it.task, e.clock.now()
 	to := t.Status
-	to.Look = roundUp(now.Add(wait))
+	to.VisibleAt = roundUp(now.Add(wait))
 	to.Updated = now
 	beginAt(&to, now)
 	e.layAside(it, to, waits)
@@ -196,8 +197,8 @@ const otherClock = 2 * time.Second
 // being attempted, or may be by another node. One that had ended before an attempt was
 // asked for by hand becomes again what it was.
 func (e *Engine) endSuperseded(ctx context.Context, c chain, id bellman.ID) (ended bool, err error) {
-	_, err = e.moveAlways(ctx, id, "supersede", func(change *bellman.Change, t *bellman.Task, now time.Time) error {
-		away := !e.leases.holds(t.Shard) && !t.Look.After(now.Add(otherClock))
+	_, err = e.moveAlways(ctx, id, "supersede", func(change *store.Change, t *bellman.Task, now time.Time) error {
+		away := !e.leases.holds(t.Shard) && !t.VisibleAt.After(now.Add(otherClock))
 		if t.State.Ended() || announced(t, now) || away || e.hand.flying(id) {
 			return errKeep
 		}

@@ -262,7 +262,7 @@ func holdOrder(t *testing.T, seed uint64) {
 			for i, id := range some {
 				log, err := c.store.Attempts(t.Context(), id, 0, 100)
 				is := get(t, c.store, id)
-				t.Logf("%d of %s: %v, trigger %v, began %v, look %v, finished %v, %v", i, key, is.State, is.Trigger, is.Began, is.Look, is.Finished, err)
+				t.Logf("%d of %s: %v, trigger %v, began %v, look %v, finished %v, %v", i, key, is.State, is.Trigger, is.Began, is.VisibleAt, is.Finished, err)
 				for _, a := range log {
 					t.Logf("    %+v", a)
 				}

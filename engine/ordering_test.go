@@ -12,7 +12,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A diary is a handler that notes when attempts of which tasks, named by their keys,
@@ -42,7 +43,7 @@ func (d *diary) want(t *testing.T, notes ...string) {
 }
 
 // ordered starts an engine in a bubble whose attempts a diary notes.
-func ordered(t *testing.T, schedule string, answer func(*bellman.Task, int) bellman.Verdict, test func(t *testing.T, e *engine.Engine, s bellman.Store, d *diary)) {
+func ordered(t *testing.T, schedule string, answer func(*bellman.Task, int) bellman.Verdict, test func(t *testing.T, e *engine.Engine, s store.Store, d *diary)) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		d := &diary{answer: answer, start: time.Now()}
@@ -65,7 +66,7 @@ func refuseFirst(_ *bellman.Task, number int) bellman.Verdict {
 // Each task of an ordering key is attempted after the one before has ended, at that
 // moment, on time, and on a schedule of its own that begins then.
 func TestOneAfterTheOther(t *testing.T) {
-	ordered(t, "0s, 10s, 20s", refuseFirst, func(t *testing.T, e *engine.Engine, s bellman.Store, d *diary) {
+	ordered(t, "0s, 10s, 20s", refuseFirst, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		var ids []bellman.ID
 		for _, key := range []string{"a", "b", "c"} {
 			task := one(key)
@@ -109,7 +110,7 @@ func TestEveryEndPassesTheTurn(t *testing.T) {
 		}
 		return bellman.Verdict{Result: bellman.Refused}
 	}
-	ordered(t, "0s, 1h", answer, func(t *testing.T, e *engine.Engine, s bellman.Store, d *diary) {
+	ordered(t, "0s, 1h", answer, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		add(t, e, one("a"))
 		b, c := add(t, e, one("b")), add(t, e, one("c"))
 		add(t, e, one("d"))
@@ -128,7 +129,7 @@ func TestEveryEndPassesTheTurn(t *testing.T) {
 
 // A task that waits may be cancelled; who waits for one not due yet waits for it.
 func TestWhoWaitsIsLeftAlone(t *testing.T) {
-	ordered(t, "0s", accept, func(t *testing.T, e *engine.Engine, s bellman.Store, d *diary) {
+	ordered(t, "0s", accept, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		late := one("late")
 		late.Delay = time.Hour
 		add(t, e, late)
@@ -156,7 +157,7 @@ func TestResendInOrder(t *testing.T) {
 		}
 		return bellman.Verdict{Next: bellman.Succeed}
 	}
-	ordered(t, "0s, 10s, 10s", answer, func(t *testing.T, e *engine.Engine, s bellman.Store, d *diary) {
+	ordered(t, "0s, 10s, 10s", answer, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		a := add(t, e, one("a"))
 		time.Sleep(time.Millisecond)
 		add(t, e, one("b"))
@@ -171,7 +172,7 @@ func TestResendInOrder(t *testing.T) {
 
 // What would wait for ever is refused.
 func TestOrderingThatCannotBe(t *testing.T) {
-	ordered(t, "0s", accept, func(t *testing.T, e *engine.Engine, s bellman.Store, d *diary) {
+	ordered(t, "0s", accept, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		for field, task := range map[string]*bellman.Task{
 			"ordering_key": {Queue: "q", OrderingKey: "o", Repeat: "10m"},
 			"supersedes":   {Queue: "q", Supersedes: true},
@@ -219,8 +220,8 @@ func TestOrderOverRestart(t *testing.T) {
 		b := add(t, e, one("b"))
 		time.Sleep(time.Second)
 		stop() // waits for a
-		if task := get(t, store, b); task.Look.After(time.Now()) {
-			t.Errorf("b is looked at in %v; want now, for a has ended", time.Until(task.Look))
+		if task := get(t, store, b); task.VisibleAt.After(time.Now()) {
+			t.Errorf("b is looked at in %v; want now, for a has ended", time.Until(task.VisibleAt))
 		}
 		_, stop = run(t, store, q)
 		defer stop()

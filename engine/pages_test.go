@@ -9,6 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // All that there is to read is read, however many pages it has: nothing waits for a sweep,
@@ -81,7 +82,7 @@ func TestPages(t *testing.T) {
 				for i := range adds {
 					adds[i].Task.Shard = uint16(i % 64)
 				}
-				if err := c.store.Commit(t.Context(), &bellman.Batch{Adds: adds}); err != nil {
+				if err := c.store.Commit(t.Context(), &store.Batch{Adds: adds}); err != nil {
 					t.Fatal(err)
 				}
 				from := tt.do(t, c, q)

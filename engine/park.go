@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"errors"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A shard is not kept from its next owner until the slowest of its attempts has
@@ -18,11 +20,14 @@ const (
 	parkMargin = 3 * time.Second        // for recording an outcome
 )
 
-// park parks what is in flight of a shard that was left. Suspects are waited for, as
-// nobody but this node must have them, and what was asked for by hand, as its
-// trigger is needed.
+// park parks what is in flight of a shard that was left. Attempts that somebody asked for
+// are waited for: the task's trigger, which says so, is needed.
 func (e *Engine) park(shard uint16) {
-	var asked []chan error
+	type parking struct {
+		it   *item
+		done chan error
+	}
+	var asked []parking
 	now := e.clock.now()
 	for _, it := range e.hand.flights(shard) {
 		t := *it.task
@@ -31,26 +36,34 @@ func (e *Engine) park(shard uint16) {
 			limit = min(limit, e.options.StopTimeout)
 		}
 		to := t.Status
-		to.Look = roundUp(now.Add(limit + parkMargin))
+		to.VisibleAt = roundUp(now.Add(limit + parkMargin))
 		to.Trigger = bellman.ByTakeover
 		to.Updated = now
 		o := &op{
-			change: &bellman.Change{ID: t.ID, Version: t.Version, To: to},
+			change: &store.Change{ID: t.ID, Version: t.Version, To: to},
 			task:   &t,
 			own:    true,
 			park:   it,
 			done:   make(chan error, 1),
 		}
-		if e.lane.put(o) == nil {
-			asked = append(asked, o.done)
+		if e.outcomes.Put(o) == nil {
+			asked = append(asked, parking{it, o.done})
 		}
 	}
-	for _, done := range asked {
-		<-done // whatever became of it, the attempt is not waited for less
+	for _, p := range asked {
+		select {
+		case err := <-p.done:
+			if errors.Is(err, bellman.ErrConflict) { // somebody changed the task meanwhile
+				e.hand.mu.Lock()
+				p.it.stays = true
+				e.hand.mu.Unlock()
+			}
+		case <-e.patience.Done():
+		}
 	}
 }
 
-// flights returns what is being attempted of a shard.
+// flights returns the attempts of a shard that was left which can be parked.
 func (h *hand) flights(shard uint16) (items []*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -58,17 +71,47 @@ func (h *hand) flights(shard uint16) (items []*item) {
 		return nil
 	}
 	for _, it := range h.items {
-		if it.Shard == shard && it.place == inFlight && !it.aside && !it.suspect && !it.parked && it.task.Trigger == bellman.BySchedule {
-			items = append(items, it)
+		if it.Shard != shard || it.place != inFlight || it.aside || it.parked || it.stays {
+			continue
 		}
+		if !it.begun {
+			continue // it will not be: it lands soon
+		}
+		if t := it.task.Trigger; t != bellman.BySchedule && t != bellman.ByTakeover {
+			continue
+		}
+		items = append(items, it)
 	}
 	return items
+}
+
+// stuck reports whether an attempt of a shard is in flight for which it had to be taken back.
+func (h *hand) stuck(shard uint16) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, it := range h.items {
+		if it.Shard == shard && it.place == inFlight && it.stays && !it.parked {
+			return true
+		}
+	}
+	return false
+}
+
+// stick notes that a shard that was left is taken back for what is in flight of it.
+func (h *hand) stick(shard uint16) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, it := range h.items {
+		if it.Shard == shard && it.place == inFlight && !it.aside && !it.parked {
+			it.stays = true
+		}
+	}
 }
 
 // announced reports whether another node is making an attempt of this task, and has
 // until its look to record it.
 func announced(t *bellman.Task, now time.Time) bool {
-	return t.Trigger == bellman.ByTakeover && t.Look.After(now)
+	return t.Trigger == bellman.ByTakeover && t.VisibleAt.After(now)
 }
 
 // park notes that an item in flight is parked: its shard may go. Call it with mu

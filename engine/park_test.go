@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A guided handler is one whose merchants give an attempt this long.
@@ -18,8 +19,8 @@ type guided struct {
 	timeout *atomic.Int64
 }
 
-func (g guided) Guide(context.Context, *bellman.Task) (bellman.Guidance, error) {
-	return bellman.Guidance{Timeout: time.Duration(g.timeout.Load())}, nil
+func (g guided) Route(context.Context, *bellman.Task) (bellman.Route, error) {
+	return bellman.Route{Timeout: time.Duration(g.timeout.Load())}, nil
 }
 
 // A task whose merchant gives its attempts longer than it was added with is left alone
@@ -51,11 +52,11 @@ func TestParkedAsLongAsGuided(t *testing.T) {
 
 // A slowPark is a store that takes a while to park what is in flight.
 type slowPark struct {
-	bellman.Store
+	store.Store
 	parked atomic.Int64
 }
 
-func (s *slowPark) Commit(ctx context.Context, b *bellman.Batch) error {
+func (s *slowPark) Commit(ctx context.Context, b *store.Batch) error {
 	for i := range b.Changes {
 		if c := &b.Changes[i]; c.Attempt == nil && c.To.Trigger == bellman.ByTakeover {
 			s.parked.Add(1)

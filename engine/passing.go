@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/commit"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // When a task of a chain has ended, at whatever node that was committed, that node
@@ -20,7 +22,7 @@ const passTimeout = 10 * time.Second
 
 // An order is the chains in which the turn may pass to another task.
 type order struct {
-	lane *lane // expects what is still to be done
+	work *commit.Work // is to be waited for
 
 	mu     sync.Mutex
 	chains map[chain]passing
@@ -47,7 +49,7 @@ func (o *order) push(c chain, p passing) {
 		}
 		p.superseded = p.superseded || old.superseded
 	} else {
-		o.lane.expect()
+		o.work.Expect()
 	}
 	o.chains[c] = p
 	select {
@@ -106,7 +108,7 @@ func (e *Engine) passAll() {
 			e.log.Warn("a task whose turn has come is told later", "queue", c.queue, "ordering_key", c.key, "err", err)
 		}
 		cancel()
-		e.lane.finish(1)
+		e.todo.Finish(1)
 	}
 }
 
@@ -124,14 +126,14 @@ func (e *Engine) pass(ctx context.Context, c chain, p passing) error {
 	if err != nil || len(first) == 0 || first[0] == p.unless {
 		return err
 	}
-	_, err = e.moveAlways(ctx, first[0], "bring back", func(change *bellman.Change, t *bellman.Task, now time.Time) error {
+	_, err = e.moveAlways(ctx, first[0], "bring back", func(change *store.Change, t *bellman.Task, now time.Time) error {
 		switch {
-		case t.State.Ended(), !t.Look.After(now), !t.Look.After(t.Due): // it is on its way, or not due
+		case t.State.Ended(), !t.VisibleAt.After(now), !t.VisibleAt.After(t.Due): // it is on its way, or not due
 			return errKeep
 		case announced(t, now), e.hand.flying(t.ID), e.parked(ctx, t):
 			return errKeep
 		}
-		change.To.Look = later(now, t.Due) // who moved its look may have had another clock
+		change.To.VisibleAt = later(now, t.Due) // who moved its look may have had another clock
 		beginAt(&change.To, now)
 		return nil
 	})

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/store"
 )
 
 const pauseKind = "pause" // of the documents that keep what is paused
@@ -54,7 +56,7 @@ func (e *Engine) pause(ctx context.Context, target string, by bellman.By) error 
 	if old := e.pauses.get(target); old != nil && by.Reason == "" {
 		return nil // it is paused already, by somebody who said why
 	}
-	p := bellman.Pause{At: e.clock.now().Truncate(time.Millisecond), Who: by.Who, Reason: by.Reason}
+	p := figures.Pause{At: e.clock.now().Truncate(time.Millisecond), Who: by.Who, Reason: by.Reason}
 	value, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -91,14 +93,14 @@ func (e *Engine) resume(ctx context.Context, target string, by bellman.By) error
 
 // mark keeps that something was paused, or with no value that it no longer is.
 func (e *Engine) mark(ctx context.Context, target, action string, value []byte, by bellman.By) error {
-	err := e.lane.do(ctx, &op{
-		docs:   []bellman.Doc{{Kind: pauseKind, Name: target, Value: value}},
-		audits: []bellman.Audit{by.Audit(e.clock.now(), action, target)},
+	err := e.do(ctx, &op{
+		docs:   []store.Doc{{Kind: pauseKind, Name: target, Value: value}},
+		audits: []store.Audit{store.AuditOf(by, e.clock.now(), action, target)},
 	})
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", action, target, err)
 	}
-	e.hintAll(bellman.Hint{Docs: []string{pauseKind}})
+	e.hintAll(Hint{Docs: []string{pauseKind}})
 	return nil
 }
 
@@ -107,16 +109,16 @@ type pauses struct {
 	turn turn // held by whoever changes what is paused
 
 	mu sync.RWMutex
-	m  map[string]*bellman.Pause // by "queue/NAME", "endpoint/NAME" or "merchant/NUMBER"
+	m  map[string]*figures.Pause // by "queue/NAME", "endpoint/NAME" or "merchant/NUMBER"
 
 	merchants atomic.Int64 // how many merchants are paused
 }
 
-func (p *pauses) set(target string, value *bellman.Pause) {
+func (p *pauses) set(target string, value *figures.Pause) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.m == nil {
-		p.m = make(map[string]*bellman.Pause)
+		p.m = make(map[string]*figures.Pause)
 	}
 	if isMerchantTarget(target) {
 		if _, was := p.m[target]; was != (value != nil) {
@@ -130,13 +132,20 @@ func (p *pauses) set(target string, value *bellman.Pause) {
 	p.m[target] = value
 }
 
-func (p *pauses) get(target string) *bellman.Pause {
+func (p *pauses) get(target string) *figures.Pause {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.m[target]
 }
 
-func (p *pauses) all() map[string]*bellman.Pause {
+// none reports whether nothing is paused.
+func (p *pauses) none() bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return len(p.m) == 0
+}
+
+func (p *pauses) all() map[string]*figures.Pause {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return maps.Clone(p.m)
@@ -144,10 +153,10 @@ func (p *pauses) all() map[string]*bellman.Pause {
 
 // obeyPauses stops what the documents say is stopped, whoever stopped it, and lets
 // go what is not. Call it with the turn, held since before they were read.
-func (e *Engine) obeyPauses(docs []bellman.Doc) error {
-	found := make(map[string]*bellman.Pause, len(docs))
+func (e *Engine) obeyPauses(docs []store.Doc) error {
+	found := make(map[string]*figures.Pause, len(docs))
 	for _, d := range docs {
-		var p bellman.Pause
+		var p figures.Pause
 		if err := json.Unmarshal(d.Value, &p); err != nil {
 			return fmt.Errorf("read the pause of %s: %w", d.Name, err)
 		}
@@ -177,9 +186,9 @@ func (e *Engine) obeyPauses(docs []bellman.Doc) error {
 
 // Held says what is paused of a pending task's queue, merchant and endpoint, as audit
 // records name it, so that it is not attempted for now; nil: nothing is.
-func (e *Engine) Held(t *bellman.Task) (target string, p *bellman.Pause) {
+func (e *Engine) Held(t *bellman.Task) (target string, p *figures.Pause) {
 	targets := []string{"queue/" + t.Queue, "endpoint/" + t.Endpoint}
-	if g := e.Guidance(t); g.Endpoint != "" {
+	if g := e.Route(t); g.Endpoint != "" {
 		targets[1] = "endpoint/" + g.Endpoint
 	}
 	if q, _ := e.queue(t.Queue); t.MerchantNo != "" {

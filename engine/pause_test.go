@@ -8,16 +8,17 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // Ending a pause that there is not does nothing, leaves no record, and says so; one that
 // another node began just now is ended.
 func TestResumeWhatIsNotPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memory.New()
+		db := memory.New()
 		q := engine.Queue{Name: "q", Handler: &receiver{answer: accept}}
-		e, stop := run(t, store, q)
+		e, stop := run(t, db, q)
 		defer stop()
 		by := bellman.By{Who: "op", Reason: "r"}
 		resume := map[string]func() error{
@@ -31,8 +32,8 @@ func TestResumeWhatIsNotPaused(t *testing.T) {
 			}
 		}
 		for _, target := range []string{"queue/q", "endpoint/https://m.example:443", "merchant/M1"} {
-			other := &bellman.Batch{Docs: []bellman.Doc{{Kind: "pause", Name: target, Value: []byte(`{"who":"another"}`)}}}
-			if err := store.Commit(t.Context(), other); err != nil {
+			other := &store.Batch{Docs: []store.Doc{{Kind: "pause", Name: target, Value: []byte(`{"who":"another"}`)}}}
+			if err := db.Commit(t.Context(), other); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -44,7 +45,7 @@ func TestResumeWhatIsNotPaused(t *testing.T) {
 				t.Errorf("resume a %s again = %v, want ErrNotPaused", name, err)
 			}
 		}
-		if records, err := store.Audits(t.Context(), time.Now().Add(time.Hour), 10); err != nil || len(records) != 3 {
+		if records, err := db.Audits(t.Context(), time.Now().Add(time.Hour), 10); err != nil || len(records) != 3 {
 			t.Errorf("%d audit records, %v; want one for each pause that was ended", len(records), err)
 		}
 	})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/bellmanhq/bellman/dispatch"
+	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 )
 
 // place brings pending items to their lines. Those whose line is full stay, or
@@ -14,10 +14,10 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 		return 0
 	}
 	patience := longWait
-	if len(l.pending) >= maxPending-2*pageSize {
+	if len(l.pending) >= l.limits.Pending-2*l.limits.Page {
 		patience = shortWait
 	}
-	if l.lane.uncommitted() >= maxUncommitted/2 {
+	if l.outcomes.Waiting() >= l.limits.Uncommitted/2 {
 		patience = dispatch.Forever - 1 // the store holds them all up, not their lines
 	}
 	full := make(map[peers]bool) // those that have no room; true: not for long either

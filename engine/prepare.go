@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Prepare checks tasks as Add does, but leaves it to the caller to add them: to a
@@ -12,16 +13,16 @@ import (
 // prepared again when the transaction is run again. An Add whose Err is set is of a task
 // that is wrong. Prepare adds nothing, waits for nothing, and refuses nothing for being
 // overloaded.
-func (e *Engine) Prepare(tasks ...*bellman.Task) []bellman.Add {
+func (e *Engine) Prepare(tasks ...*bellman.Task) []store.Add {
 	return e.prepare(tasks, e.clock.now())
 }
 
-func (e *Engine) prepare(tasks []*bellman.Task, now time.Time) []bellman.Add {
-	adds := make([]bellman.Add, len(tasks))
+func (e *Engine) prepare(tasks []*bellman.Task, now time.Time) []store.Add {
+	adds := make([]store.Add, len(tasks))
 	for i, t := range tasks {
 		add, err := e.accept(t, now)
 		if err != nil {
-			add = bellman.Add{Task: t, Err: err}
+			add = store.Add{Task: t, Err: err}
 		}
 		t.ID, t.Status = add.Task.ID, add.Task.Status
 		adds[i] = add
@@ -46,6 +47,6 @@ func NewRules(queues ...Queue) (*Rules, error) {
 
 // Prepare is Engine.Prepare, without an engine. Nothing follows the wall clock
 // here, so it is asked.
-func (r *Rules) Prepare(tasks ...*bellman.Task) []bellman.Add {
+func (r *Rules) Prepare(tasks ...*bellman.Task) []store.Add {
 	return r.idle.prepare(tasks, time.Now())
 }

@@ -10,29 +10,32 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A reading store counts what is read of it.
 type reading struct {
-	bellman.Store
+	store.Store
 	due, loads, loaded atomic.Int64
 }
 
-func (r *reading) Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
+func (r *reading) Due(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
 	known := len(buf)
 	buf, err := r.Store.Due(ctx, shards, from, to, limit, buf)
 	r.due.Add(int64(len(buf) - known))
 	return buf, err
 }
 
+func (r *reading) under() store.Store { return r.Store }
+
 // CountDue is not counted.
-func (r *reading) CountDue(ctx context.Context, shards []uint16, from bellman.Position, to, most int64) (int64, error) {
+func (r *reading) CountDue(ctx context.Context, shards []uint16, from store.Position, to, most int64) (int64, error) {
 	page, err := r.Store.Due(ctx, shards, from, to, int(most), nil)
 	return int64(len(page)), err
 }
 
-func (r *reading) Load(ctx context.Context, entries []bellman.Entry) ([]*bellman.Task, error) {
+func (r *reading) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error) {
 	r.loads.Add(1)
 	r.loaded.Add(int64(len(entries)))
 	return r.Store.Load(ctx, entries)

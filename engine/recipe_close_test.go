@@ -10,8 +10,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
-	"github.com/bellmanhq/bellman/pebble"
+	"github.com/bellmanhq/bellman/store/memory"
+	"github.com/bellmanhq/bellman/store/pebble"
 )
 
 // A timer for each order: half an hour after it was placed it is closed, unless

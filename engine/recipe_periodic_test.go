@@ -9,7 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A lone handler notices when two attempts are made at once.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // What the recipes of docs/recipes.md share.
@@ -16,7 +17,7 @@ import (
 var ctx = context.Background()
 
 // start runs an engine in the background; stop finishes what is in flight.
-func start(store bellman.Store, queues ...engine.Queue) (e *engine.Engine, stop func()) {
+func start(store store.Store, queues ...engine.Queue) (e *engine.Engine, stop func()) {
 	e, err := engine.New(engine.Options{Store: store, Queues: queues, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		log.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A flight is one attempt and what came of it, until that is committed. A
@@ -19,26 +20,26 @@ type flight struct {
 	item    *item
 	seen    *bellman.Task // as it was when the attempt began
 	task    *bellman.Task // as it is now, as far as is known
-	guide   bellman.Guidance
+	guide   bellman.Route
 	attempt bellman.Attempt
 	verdict bellman.Verdict
-	follow  []bellman.Add // what the verdict adds, if it counts
-	cut     bool          // a stop cut it off: there is no verdict
-	aside   bool          // it makes no attempt: its task is set aside
-	waits   *waiting      // what its task is set aside for; nil: nothing of its ordering key
-	change  bellman.Change
+	follow  []store.Add // what the verdict adds, if it counts
+	cut     bool        // a stop cut it off: there is no verdict
+	aside   bool        // it makes no attempt: its task is set aside
+	waits   *waiting    // what its task is set aside for; nil: nothing of its ordering key
+	change  store.Change
 	span    bellman.Span   // of the attempt; nil: there is none
 	trace   *bellman.Trace // what the span is, for what follows from it
 }
 
-// record hands the outcome of an attempt to the lane. It waits only when the
+// record hands the outcome of an attempt to its lane. It waits only when the
 // lane is far behind.
 func (e *Engine) record(f *flight) {
 	f.attempt.Result, f.attempt.Status = f.verdict.Result, f.verdict.Status
 	f.attempt.Response, f.attempt.Error = f.verdict.Response, f.verdict.Error
 	f.attempt.Action, f.attempt.Reading, f.attempt.Timing = f.verdict.Action, f.verdict.Reading, f.verdict.Timing
 	f.follow = e.follow(f.task, f.verdict.Follow, &f.attempt, f.trace)
-	f.change = bellman.Change{
+	f.change = store.Change{
 		ID:      f.task.ID,
 		Version: f.task.Version,
 		To:      advance(f.task, &f.attempt, &f.verdict, e.scheduleOf(f), e.jitter()),
@@ -64,10 +65,10 @@ func (e *Engine) scheduleOf(f *flight) *schedule.Schedule {
 	return s
 }
 
-// keep hands a flight to the lane. A lane that is closed takes nothing, and the
+// keep hands a flight to the lane of outcomes. A lane that is closed takes nothing, and the
 // task is due on disk as it was.
 func (e *Engine) keep(f *flight) {
-	if err := e.lane.put(&op{flight: f}); err != nil {
+	if err := e.outcomes.Put(&op{flight: f}); err != nil {
 		e.hand.drop(false, f.item)
 	}
 }
@@ -82,7 +83,7 @@ func (e *Engine) recordCut(f *flight) {
 	to := f.task.Status
 	to.Attempts = int32(f.attempt.Number)
 	to.Updated = roundUp(f.attempt.Started.Add(f.attempt.Took))
-	f.change = bellman.Change{ID: f.task.ID, Version: f.task.Version, To: to, Attempt: &f.attempt, Of: f.task}
+	f.change = store.Change{ID: f.task.ID, Version: f.task.Version, To: to, Attempt: &f.attempt, Of: f.task}
 	f.endSpan()
 	e.keep(f)
 }
@@ -90,11 +91,11 @@ func (e *Engine) recordCut(f *flight) {
 // follow makes the adds of a verdict on a task, under a trace, or the task's. A follow-up that is not valid is
 // left out, and said so in the log, in the gauges, and in the record of the
 // attempt if there is one: the verdict stands.
-func (e *Engine) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Attempt, under *bellman.Trace) []bellman.Add {
+func (e *Engine) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Attempt, under *bellman.Trace) []store.Add {
 	if len(tasks) == 0 {
 		return nil
 	}
-	adds := make([]bellman.Add, 0, len(tasks))
+	adds := make([]store.Add, 0, len(tasks))
 	for i := range tasks {
 		tasks[i].Trace = cmp.Or(tasks[i].Trace, under, t.Trace)
 		add, err := e.accept(&tasks[i], e.clock.now())
@@ -119,7 +120,7 @@ func (e *Engine) committed(b *batch, ops []*op) {
 	var due []*item
 	wake := int64(noTime)
 	others := make(map[uint16]stretch)
-	add := func(a *bellman.Add) {
+	add := func(a *store.Add) {
 		if a.Err != nil || !a.Existing.IsZero() {
 			return
 		}
@@ -132,7 +133,7 @@ func (e *Engine) committed(b *batch, ops []*op) {
 		if it := e.hand.put(a.Task, b.since, nowMs); it != nil {
 			due = append(due, it)
 		}
-		wake = min(wake, a.Task.Look.UnixMilli())
+		wake = min(wake, a.Task.VisibleAt.UnixMilli())
 	}
 	adds, changes := b.Adds, b.Changes
 	e.hand.mu.Lock()
@@ -142,7 +143,7 @@ func (e *Engine) committed(b *batch, ops []*op) {
 			add(&o.adds[i])
 		}
 		adds = adds[len(o.adds):]
-		var change *bellman.Change
+		var change *store.Change
 		switch {
 		case o.flight != nil:
 			change = &o.flight.change
@@ -161,7 +162,7 @@ func (e *Engine) committed(b *batch, ops []*op) {
 				}
 			}
 			if !change.To.State.Ended() {
-				wake = min(wake, change.To.Look.UnixMilli())
+				wake = min(wake, change.To.VisibleAt.UnixMilli())
 			}
 		}
 		var it *item
@@ -183,7 +184,7 @@ func (e *Engine) committed(b *batch, ops []*op) {
 			e.note(others, &o.task.Status)
 			e.noteOld(others, o.task.ID, o.task.Shard)
 			it = e.replace(o.task, b.since, nowMs)
-			if o.park != nil && change.To.Look.UnixMilli() > nowMs { // else it came too late: the attempt is waited for
+			if o.park != nil && change.To.VisibleAt.UnixMilli() > nowMs { // else it came too late: the attempt is waited for
 				e.hand.park(o.park)
 			}
 		}
@@ -199,19 +200,17 @@ func (e *Engine) committed(b *batch, ops []*op) {
 	e.crowd()
 	e.tellOwners(others)
 	for _, o := range ops {
-		if o.done != nil {
-			var err error
-			if o.change != nil {
-				err = o.change.Err
-			}
-			o.done <- err
+		var err error
+		if o.change != nil {
+			err = o.change.Err
 		}
+		o.Done(err)
 	}
 }
 
 // followed looks at a follow-up that the store did not add. One whose key is there
 // already counts as added, once, however often it was decided.
-func (e *Engine) followed(c *bellman.Change, a *bellman.Add) {
+func (e *Engine) followed(c *store.Change, a *store.Add) {
 	attrs := []any{"task", c.ID, "queue", a.Task.Queue, "key", a.Task.Key}
 	switch {
 	case errors.Is(a.Err, bellman.ErrKeyTaken):
@@ -224,7 +223,7 @@ func (e *Engine) followed(c *bellman.Change, a *bellman.Add) {
 
 // land ends a flight whose outcome was committed, or was refused because the
 // task had been changed meanwhile. Call it with the hand's mutex held.
-func (e *Engine) land(f *flight, since uint64, now int64) (due *item) {
+func (e *Engine) land(f *flight, since *asOf, now int64) (due *item) {
 	it := f.item
 	if f.aside {
 		e.asides.Add(-1)
@@ -235,6 +234,7 @@ func (e *Engine) land(f *flight, since uint64, now int64) (due *item) {
 			e.watch.attempted(f)
 			e.moved.attempted.Add(1)
 		}
+		it.Version = f.change.To.Version // what left the hand, for those who hear of an earlier one only now
 		e.hand.remove(it)
 		e.passOn(f)
 		if f.change.To.State.Ended() {
@@ -244,12 +244,12 @@ func (e *Engine) land(f *flight, since uint64, now int64) (due *item) {
 		t.Status = f.change.To
 		return e.hand.put(&t, since, now)
 	case f.aside: // not set aside after all: look again
-		e.hand.miss(it.Look)
+		e.hand.miss(it.VisibleAt)
 		e.hand.remove(it)
-		delete(e.hand.left, it.ID)
+		e.hand.unleave(it.ID)
 		return nil
 	case errors.Is(f.change.Err, bellman.ErrConflict):
-		e.lane.expect()
+		e.todo.Expect()
 		go e.reconcile(f)
 		return nil
 	default:
@@ -260,9 +260,9 @@ func (e *Engine) land(f *flight, since uint64, now int64) (due *item) {
 }
 
 // reconcile records an attempt of a task that was changed while it was in
-// flight: it reads the task as it is now and merges. The lane expects it.
+// flight: it reads the task as it is now and merges. A stop waits for it.
 func (e *Engine) reconcile(f *flight) {
-	defer e.lane.finish(1)
+	defer e.todo.Finish(1)
 	ctx := context.WithoutCancel(e.attempts)
 	t, err := e.readAgain(ctx, f.task.ID)
 	if err != nil {
@@ -280,13 +280,13 @@ func (e *Engine) reconcile(f *flight) {
 	}
 	to, counts := logOnly(t, &f.attempt), false
 	if f.cut && t.Due.Equal(f.seen.Due) {
-		to.Look = to.Due // not when it was parked until
+		to.VisibleAt = to.Due // not when it was parked until
 	}
 	if !f.cut {
 		to, counts = merge(t, f.seen, &f.attempt, &f.verdict, e.scheduleOf(f), e.jitter())
 	}
 	f.task = t
-	f.change = bellman.Change{ID: t.ID, Version: t.Version, To: to, Attempt: &f.attempt, Of: t}
+	f.change = store.Change{ID: t.ID, Version: t.Version, To: to, Attempt: &f.attempt, Of: t}
 	switch {
 	case counts:
 		f.change.Follow = f.follow
@@ -329,9 +329,15 @@ func (e *Engine) late(f *flight, t *bellman.Task) {
 
 // replace brings the hand up to date with a task that was changed by hand. One
 // in flight is left to its landing. Call it with the hand's mutex held.
-func (e *Engine) replace(t *bellman.Task, since uint64, now int64) (due *item) {
+func (e *Engine) replace(t *bellman.Task, since *asOf, now int64) (due *item) {
 	if it, ok := e.hand.items[t.ID]; ok {
+		if it.Version >= t.Version {
+			return nil // the loader was quicker
+		}
 		if it.place == inFlight {
+			if !t.State.Ended() {
+				it.changed = t.VisibleAt.UnixMilli()
+			}
 			return nil
 		}
 		e.hand.remove(it)
@@ -342,59 +348,11 @@ func (e *Engine) replace(t *bellman.Task, since uint64, now int64) (due *item) {
 	return e.hand.put(t, since, now)
 }
 
-// pause between tries to commit, when the store is in trouble.
+// pause between tries to read, when the store is in trouble.
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 2 * time.Second
 )
-
-// trouble deals with a transaction that failed. Whoever only asked for
-// something is told; outcomes of attempts are kept and committed again, for
-// they happened. Nothing is fired and nothing taken in until a commit succeeds,
-// or nothing is left to try it with.
-func (e *Engine) trouble(ctx context.Context, b *batch, ops []*op, err error) (again []*op) {
-	if errors.Is(err, bellman.ErrFenced) && e.fenced(ctx, b.Leases) {
-		return ops
-	}
-	e.log.Error("commit failed", "operations", len(ops), "err", err)
-	for _, o := range ops {
-		if o.flight != nil {
-			again = append(again, o)
-			continue
-		}
-		o.done <- err
-	}
-	if errors.Is(err, bellman.ErrClosed) {
-		return nil
-	}
-	e.lane.ail(err)
-	e.ready.Store(false)
-	for {
-		b.pause = min(max(2*b.pause, firstPause), lastPause)
-		e.nap(e.patience, b.pause, nil)
-		if e.patience.Err() != nil {
-			e.log.Error("outcomes of attempts are not recorded: the store takes nothing and the node stops; the attempts are made again", "attempts", len(again))
-			return nil
-		}
-		if !errors.Is(err, bellman.ErrUnknown) {
-			return again // nothing was written: the same again
-		}
-		// Under a new epoch the old transaction is either there or can never be.
-		if err := e.reclaim(ctx, b.Leases); err != nil {
-			e.log.Error("shards cannot be claimed", "err", err)
-			continue
-		}
-		return e.sort(ctx, e.recordable(again))
-	}
-}
-
-// recovered ends the trouble: what is asked for is taken in, and fired, again.
-func (e *Engine) recovered() {
-	e.lane.ail(nil)
-	e.ready.Store(true)
-	e.pump()
-	e.wakeBefore(0) // the ticker did not look at the lines meanwhile
-}
 
 // unread reports whether an error leaves open what is in the store.
 func unread(err error) bool { return err != nil && !errors.Is(err, bellman.ErrNotFound) }
@@ -422,12 +380,12 @@ func (e *Engine) sort(ctx context.Context, ops []*op) (again []*op) {
 			e.hand.drop(false, f.item)
 			continue
 		}
-		if err == nil && t.Version == f.change.Version+1 && t.Attempts == f.change.To.Attempts && t.Look.Equal(f.change.To.Look) {
+		if err == nil && t.Version == f.change.Version+1 && t.Attempts == f.change.To.Attempts && t.VisibleAt.Equal(f.change.To.VisibleAt) {
 			f.change.To = t.Status
 			f.change.Err = nil
 			e.hand.mu.Lock()
 			for i := range f.change.Follow { // those that are due are found by the loader
-				e.hand.miss(f.change.Follow[i].Task.Look.UnixMilli())
+				e.hand.miss(f.change.Follow[i].Task.VisibleAt.UnixMilli())
 			}
 			due := e.land(f, since, e.clock.now().UnixMilli())
 			e.hand.mu.Unlock()

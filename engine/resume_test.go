@@ -9,7 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A task that another system attempted goes on where that left it: at the times at
@@ -45,9 +45,9 @@ func TestResume(t *testing.T) {
 				if tt.began > 0 {
 					resume.Began = start.Add(-tt.began)
 				}
-				id := add(t, e, &bellman.Task{Queue: "q", Key: "1", Schedule: tt.schedule, MaxAge: tt.maxAge, Resume: resume})
-				if task := get(t, store, id); tt.at[0] > 0 && int(task.Attempts) != tt.attempts || task.Resume != nil {
-					t.Errorf("the task has %d attempts, and resume %v; want %d and none", task.Attempts, task.Resume, tt.attempts)
+				id := add(t, e, &bellman.Task{Queue: "q", Key: "1", Schedule: tt.schedule, MaxAge: tt.maxAge, Origin: &bellman.Origin{Resume: resume}})
+				if task := get(t, store, id); tt.at[0] > 0 && int(task.Attempts) != tt.attempts || task.Resume() != nil {
+					t.Errorf("the task has %d attempts, and resume %v; want %d and none", task.Attempts, task.Resume(), tt.attempts)
 				}
 				time.Sleep(8 * time.Hour)
 				var at []time.Duration
@@ -65,7 +65,7 @@ func TestResume(t *testing.T) {
 				}
 
 				// The same task again is the same, however far the other system has come.
-				again := e.Add(t.Context(), &bellman.Task{Queue: "q", Key: "1", Schedule: tt.schedule, MaxAge: tt.maxAge, Resume: &bellman.Resume{Attempts: 1, Last: time.Now()}})[0]
+				again := e.Add(t.Context(), &bellman.Task{Queue: "q", Key: "1", Schedule: tt.schedule, MaxAge: tt.maxAge, Origin: &bellman.Origin{Resume: &bellman.Resume{Attempts: 1, Last: time.Now()}}})[0]
 				if again.Err != nil || !again.Existing || again.ID != id {
 					t.Errorf("added again: %+v; want the one that exists", again)
 				}
@@ -84,13 +84,13 @@ func TestResumeInvalid(t *testing.T) {
 			task  bellman.Task
 			field string
 		}{
-			{"none", bellman.Task{Resume: &bellman.Resume{Last: now}}, "resume.attempts"},
-			{"over", bellman.Task{Resume: &bellman.Resume{Attempts: 2, Last: now}}, "resume.attempts"},
-			{"too old", bellman.Task{Schedule: "1m*", MaxAge: time.Hour, Resume: &bellman.Resume{Attempts: 2, Last: now, Began: now.Add(-time.Hour)}}, "resume.attempts"},
-			{"never", bellman.Task{Resume: &bellman.Resume{Attempts: 1}}, "resume.last"},
-			{"in the future", bellman.Task{Resume: &bellman.Resume{Attempts: 1, Last: now.Add(time.Hour)}}, "resume.last"},
-			{"the wrong way round", bellman.Task{Resume: &bellman.Resume{Attempts: 1, Last: now, Began: now.Add(time.Second)}}, "resume.began"},
-			{"and a delay", bellman.Task{Delay: time.Minute, Resume: &bellman.Resume{Attempts: 1, Last: now}}, "resume"},
+			{"none", bellman.Task{Origin: &bellman.Origin{Resume: &bellman.Resume{Last: now}}}, "resume.attempts"},
+			{"over", bellman.Task{Origin: &bellman.Origin{Resume: &bellman.Resume{Attempts: 2, Last: now}}}, "resume.attempts"},
+			{"too old", bellman.Task{Schedule: "1m*", MaxAge: time.Hour, Origin: &bellman.Origin{Resume: &bellman.Resume{Attempts: 2, Last: now, Began: now.Add(-time.Hour)}}}, "resume.attempts"},
+			{"never", bellman.Task{Origin: &bellman.Origin{Resume: &bellman.Resume{Attempts: 1}}}, "resume.last"},
+			{"in the future", bellman.Task{Origin: &bellman.Origin{Resume: &bellman.Resume{Attempts: 1, Last: now.Add(time.Hour)}}}, "resume.last"},
+			{"the wrong way round", bellman.Task{Origin: &bellman.Origin{Resume: &bellman.Resume{Attempts: 1, Last: now, Began: now.Add(time.Second)}}}, "resume.began"},
+			{"and a delay", bellman.Task{Delay: time.Minute, Origin: &bellman.Origin{Resume: &bellman.Resume{Attempts: 1, Last: now}}}, "resume"},
 		}
 		for _, tt := range tests {
 			tt.task.Queue = "q"

@@ -1,11 +1,14 @@
 package engine
 
-import "github.com/bellmanhq/bellman"
+import (
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
 
 // sequel adds to a change what the task's queue says follows from its end, if the
 // change ends it: t is the task as it is, a the attempt that ends it, nil if none does. An attempt asked for by hand that leaves the task as it had ended is no end,
 // and neither is the end of a round of a task that repeats.
-func (e *Engine) sequel(c *bellman.Change, t *bellman.Task, a *bellman.Attempt, under *bellman.Trace) {
+func (e *Engine) sequel(c *store.Change, t *bellman.Task, a *bellman.Attempt, under *bellman.Trace) {
 	q, _ := e.queue(t.Queue)
 	if q.Ended == nil {
 		return

@@ -10,7 +10,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // What follows from an end is added once for each end, with the task as it ended,
@@ -61,7 +62,7 @@ func TestEnded(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := memory.New()
+				db := memory.New()
 				told := &receiver{answer: accept}
 				queue := engine.Queue{Name: "q", Schedule: "10s*2",
 					Handler: bellman.HandlerFunc(func(_ context.Context, _ *bellman.Task, n int) bellman.Verdict {
@@ -80,7 +81,7 @@ func TestEnded(t *testing.T) {
 						return []bellman.Task{{Queue: "ends", Key: fmt.Sprintf("%s/%d", task.ID, task.Attempts), Body: []byte(what)}}
 					},
 				}
-				e, stop := run(t, store, queue, engine.Queue{Name: "ends", Handler: told})
+				e, stop := run(t, db, queue, engine.Queue{Name: "ends", Handler: told})
 				defer stop()
 				id := add(t, e, &bellman.Task{Queue: "q", Key: "1", Repeat: tt.repeat})
 				if tt.do != nil {
@@ -90,7 +91,7 @@ func TestEnded(t *testing.T) {
 					}
 				}
 				time.Sleep(30 * time.Minute)
-				listed, _, err := store.List(t.Context(), bellman.Filter{Queue: "ends"}, bellman.ID{}, 100)
+				listed, _, err := db.List(t.Context(), store.Filter{Queue: "ends"}, bellman.ID{}, 100)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // maxSettle is how many tasks are settled at once.
@@ -95,11 +96,11 @@ func waits(why error) error { return fmt.Errorf("%w: %w", bellman.ErrWaiting, wh
 // that there were. It is recorded that by asked for it; nil: nobody did.
 func (e *Engine) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wanted func(*bellman.Task, time.Time) bool) (*bellman.Task, error) {
 	underway := errors.New("on its way")
-	var audit *bellman.Audit
-	t, err := e.move(ctx, id, "settle", func(c *bellman.Change, t *bellman.Task, now time.Time) error {
+	var audit *store.Audit
+	t, err := e.move(ctx, id, "settle", func(c *store.Change, t *bellman.Task, now time.Time) error {
 		overdue := !t.State.Ended() && !t.Due.After(now)
 		if by != nil {
-			audit = new(by.Audit(now, "settle", id.String()))
+			audit = new(store.AuditOf(*by, now, "settle", id.String()))
 			c.Audit = audit
 		}
 		switch {
@@ -110,7 +111,7 @@ func (e *Engine) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wante
 		case overdue && t.Trigger != bellman.BySchedule || e.parked(ctx, t):
 			return underway
 		case overdue: // the schedule's own attempt
-			c.To.Trigger, c.To.Look = bellman.BySettle, now
+			c.To.Trigger, c.To.VisibleAt = bellman.BySettle, now
 		default:
 			request(&c.To, bellman.BySettle, now)
 		}
@@ -122,7 +123,7 @@ func (e *Engine) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wante
 	case !errors.Is(err, underway):
 		return nil, err
 	case audit != nil: // no change of the task has taken it along
-		if err := e.lane.do(ctx, &op{audits: []bellman.Audit{*audit}}); err != nil {
+		if err := e.do(ctx, &op{audits: []store.Audit{*audit}}); err != nil {
 			return nil, fmt.Errorf("settle task %s: %w", id, err)
 		}
 	}

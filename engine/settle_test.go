@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -10,7 +11,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // settle settles one task and waits for ten seconds at most.
@@ -62,12 +64,12 @@ func TestSettle(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := memory.New()
+				db := memory.New()
 				r := &receiver{answer: func(*bellman.Task, int) bellman.Verdict {
 					time.Sleep(answered)
 					return bellman.Verdict{}
 				}}
-				e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Schedule: "10s*3"})
+				e, stop := run(t, db, engine.Queue{Name: "q", Handler: r, Schedule: "10s*3"})
 				defer stop()
 				start := time.Now()
 				id := add(t, e, &bellman.Task{Queue: "q"})
@@ -81,22 +83,26 @@ func TestSettle(t *testing.T) {
 				if took := time.Since(asked); took != tt.after || !errors.Is(got.Err, tt.err) {
 					t.Errorf("Settle returned %v after %v; want %v after %v", got.Err, took, tt.err, tt.after)
 				}
-				if now := get(t, store, id); got.Task == nil || got.Task.Version != now.Version {
+				if now := get(t, db, id); got.Task == nil || got.Task.Version != now.Version {
 					t.Errorf("Settle returned %+v; want the task as it is, %+v", got.Task, now)
 				}
-				audits, err := store.Audits(t.Context(), time.Time{}, 10)
+				audits, err := db.Audits(t.Context(), time.Time{}, 10)
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := []bellman.Audit{{At: asked.Truncate(time.Millisecond), Who: by.Who, Action: "settle", Target: id.String(), Reason: by.Reason}}
+				want := []store.Audit{{At: asked.Truncate(time.Millisecond), Who: by.Who, Action: "settle", Target: id.String(), Reason: by.Reason}}
 				if tt.overdue {
 					want = nil
 				}
-				if !slices.EqualFunc(audits, want, func(a, b bellman.Audit) bool { a.At = a.At.Local(); b.At = b.At.Local(); return a == b }) {
+				if !slices.EqualFunc(audits, want, func(a, b store.Audit) bool {
+					a.At = a.At.Local()
+					b.At = b.At.Local()
+					return reflect.DeepEqual(a, b)
+				}) {
 					t.Errorf("audit records %+v; want %+v", audits, want)
 				}
 				time.Sleep(2 * time.Minute)
-				log := attempts(t, store, id)
+				log := attempts(t, db, id)
 				var made []time.Duration
 				for _, a := range log {
 					made = append(made, a.Started.Sub(start))
@@ -104,7 +110,7 @@ func TestSettle(t *testing.T) {
 				if !slices.Equal(made, tt.attempts) || !slices.Equal(triggers(log), tt.triggers) {
 					t.Errorf("attempts at %v, triggers %v; want %v, %v", made, triggers(log), tt.attempts, tt.triggers)
 				}
-				if task := get(t, store, id); task.State != bellman.Failed || task.Reason != "attempts_used_up" || task.Before != nil {
+				if task := get(t, db, id); task.State != bellman.Failed || task.Reason != "attempts_used_up" || task.Before != nil {
 					t.Errorf("in the end %v, %q; want failed, attempts_used_up", task.State, task.Reason)
 				}
 			})

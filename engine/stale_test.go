@@ -1,11 +1,16 @@
 package engine_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A task that waits in line at its node and is cancelled at another is not attempted
@@ -49,6 +54,178 @@ func TestCancelledInLineElsewhere(t *testing.T) {
 		}
 		if n > 0 || len(cancelled) == 0 {
 			t.Errorf("%d attempts of %d tasks after they were cancelled; want none", n, len(cancelled))
+		}
+	})
+}
+
+// sentWithin is how long after a change was answered an attempt may still begin that
+// goes by the task as it was before.
+const sentWithin = 2 * time.Second
+
+// lossy runs a test with crews whose hints get lost in different ways.
+func lossy(t *testing.T, f func(t *testing.T, c *crew)) {
+	for name, lose := range map[string]func(string, *engine.Hint) bool{
+		"none":            nil,
+		"all":             func(string, *engine.Hint) bool { return true },
+		"what is changed": func(_ string, h *engine.Hint) bool { h.Changed = nil; return false },
+	} {
+		t.Run("lost "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrew(t)
+				c.lose = lose
+				f(t, c)
+			})
+		})
+	}
+}
+
+// However hints get lost, no attempt of a task begins more than two seconds after it was
+// cancelled, completed or rescheduled at another node.
+func TestChangedInLineElsewhere(t *testing.T) {
+	lossy(t, func(t *testing.T, c *crew) {
+		l := newLedger()
+		queue := func(name string) engine.Queue {
+			q := l.queue(name, 3*time.Second)
+			q.Timeout, q.Concurrency = time.Minute, 1
+			return q
+		}
+		a, b := c.start("a", queue("a")), c.start("b", queue("b"))
+		defer a.stop()
+		defer b.stop()
+		time.Sleep(20 * time.Second)
+		var ids []bellman.ID
+		for range 40 {
+			ids = append(ids, add(t, a.Engine, &bellman.Task{Queue: "q"}))
+		}
+		time.Sleep(10 * time.Second)
+		answered := make(map[bellman.ID]time.Time)
+		again := make(map[bellman.ID]time.Time)
+		for i, id := range ids {
+			l.mu.Lock()
+			made := len(l.times[id])
+			l.mu.Unlock()
+			if made > 0 {
+				continue
+			}
+			var err error
+			m := []*member{a, b}[i/3%2]
+			switch i % 3 {
+			case 0:
+				_, err = m.Cancel(t.Context(), id, by)
+			case 1:
+				_, err = m.Complete(t.Context(), id, "", by)
+			case 2:
+				again[id] = time.Now().Add(time.Hour)
+				_, err = m.Reschedule(t.Context(), id, again[id], by)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			answered[id] = time.Now()
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(30 * time.Minute)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		late := 0
+		for id, at := range answered {
+			for _, began := range l.times[id] {
+				if began.Sub(at) > sentWithin {
+					late++
+				}
+			}
+		}
+		if late > 0 || len(answered) < 30 {
+			t.Errorf("of %d tasks %d were attempted more than %v after they were changed; want none of 30 or more", len(answered), late, sentWithin)
+		}
+	})
+}
+
+// A task that is cancelled at a third node while its shard has just moved, so that the third
+// node tells its former owner, is not attempted more than two seconds later.
+func TestCancelledAfterHandOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCrew(t), newLedger()
+		queue := func(name string) engine.Queue {
+			q := l.queue(name, 5*time.Second)
+			q.Timeout = time.Minute
+			return q
+		}
+		a, b := c.start("a", queue("a")), c.start("b", queue("b"))
+		defer a.stop()
+		defer b.stop()
+		time.Sleep(20 * time.Second)
+		var ids []bellman.ID
+		for range 800 {
+			ids = append(ids, add(t, b.Engine, &bellman.Task{Queue: "q", Endpoint: "one"}))
+		}
+		time.Sleep(time.Second)
+		d := c.start("d", queue("d")) // b gives it shards, and tells nobody else
+		defer d.stop()
+		answered := make(map[bellman.ID]time.Time)
+		for _, id := range ids {
+			if _, err := a.Cancel(t.Context(), id, by); err == nil {
+				answered[id] = time.Now()
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		time.Sleep(30 * time.Minute)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for id, at := range answered {
+			for i, began := range l.times[id] {
+				if began.Sub(at) > sentWithin {
+					t.Errorf("%s began an attempt %v after the task was cancelled", l.by[id][i], began.Sub(at))
+				}
+			}
+		}
+		if len(answered) < 200 {
+			t.Errorf("%d tasks were cancelled; want most of %d", len(answered), len(ids))
+		}
+	})
+}
+
+// A slow line is a store whose answer to Load takes a while on its way back.
+type slowLine struct {
+	store.Store
+	takes atomic.Int64 // time.Duration
+}
+
+func (s *slowLine) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error) {
+	tasks, err := s.Store.Load(ctx, entries)
+	time.Sleep(time.Duration(s.takes.Load()))
+	return tasks, err
+}
+
+// What was read a while ago does not become new by arriving late: an answer of the store
+// that takes three seconds starts no attempt.
+func TestSlowReadStartsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &slowLine{Store: memory.New()}
+		r := &receiver{answer: accept}
+		e, stop := run(t, db, engine.Queue{Name: "q", Handler: r})
+		defer stop()
+		time.Sleep(time.Second)
+		id := add(t, e, &bellman.Task{Queue: "q", Delay: 10 * time.Second})
+		db.takes.Store(int64(3 * time.Second))
+		time.Sleep(10*time.Second + 500*time.Millisecond) // its content has been read, and is on its way
+		task := get(t, db, id)
+		to := task.Status
+		to.State, to.Finished, to.Due, to.VisibleAt = bellman.Cancelled, time.Now(), time.Time{}, time.Time{}
+		b := store.Batch{Changes: []store.Change{{ID: id, Version: task.Version, To: to}}}
+		if err := db.Commit(t.Context(), &b); err != nil || b.Changes[0].Err != nil {
+			t.Fatal(err, b.Changes[0].Err)
+		}
+		time.Sleep(time.Minute)
+		if n := len(r.times()); n > 0 {
+			t.Errorf("%d attempts of a task that was cancelled 2.5s before; want none", n)
+		}
+		next := add(t, e, &bellman.Task{Queue: "q", Delay: 10 * time.Second})
+		time.Sleep(15 * time.Second)
+		db.takes.Store(int64(time.Second))
+		time.Sleep(30 * time.Second)
+		if task := get(t, db, next); task.State != bellman.Succeeded {
+			t.Errorf("a task is %v when the store is quicker again; want succeeded", task.State)
 		}
 	})
 }

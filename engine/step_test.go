@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/memory"
 	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -70,15 +70,15 @@ func TestAdvance(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			task := &bellman.Task{MaxAge: tt.maxAge, Status: bellman.Status{
-				Attempts: 5, Step: int32(tt.step), Began: t0, Due: t0, Look: t0, Trigger: bellman.ByHand, Before: tt.before, Data: []byte("old"),
+				Attempts: 5, Step: int32(tt.step), Began: t0, Due: t0, VisibleAt: t0, Trigger: bellman.ByHand, Before: tt.before, Data: []byte("old"),
 			}}
 			st := advance(task, &bellman.Attempt{Number: 6, Started: t0, Took: time.Second}, &tt.verdict, s, 0)
 			got := want{state: st.State, reason: st.Reason, step: int(st.Step), data: string(st.Data)}
 			if !st.Due.IsZero() {
 				got.due = st.Due.Sub(t0)
 			}
-			if got != tt.want || !st.Look.Equal(st.Due) {
-				t.Errorf("advance = %+v, look %v; want %+v, and its due time", got, st.Look, tt.want)
+			if got != tt.want || !st.VisibleAt.Equal(st.Due) {
+				t.Errorf("advance = %+v, look %v; want %+v, and its due time", got, st.VisibleAt, tt.want)
 			}
 			if st.Due.Location() != time.UTC || st.Attempts != 6 || st.Trigger != bellman.BySchedule || st.Before != nil || st.State.Ended() == st.Finished.IsZero() {
 				t.Errorf("advance = %+v; want UTC, attempt 6, by schedule, nothing it goes back to, and a finish if it ended", st)
@@ -94,7 +94,7 @@ func TestMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := bellman.Status{Version: 3, Attempts: 1, Step: 1, Began: t0, Due: t0, Look: t0, Data: []byte("old")}
+	seen := bellman.Status{Version: 3, Attempts: 1, Step: 1, Began: t0, Due: t0, VisibleAt: t0, Data: []byte("old")}
 	at := after(500 * time.Millisecond) // when it was done
 	was := func(by bellman.Trigger, before *bellman.Before) bellman.Status {
 		st := seen
@@ -110,11 +110,11 @@ func TestMerge(t *testing.T) {
 	once := func(trigger bellman.Trigger) func(st *bellman.Status) {
 		return func(st *bellman.Status) { request(st, trigger, at) }
 	}
-	moved := func(st *bellman.Status) { st.Due, st.Look = after(time.Minute), after(time.Minute) }
+	moved := func(st *bellman.Status) { st.Due, st.VisibleAt = after(time.Minute), after(time.Minute) }
 	noted := func(st *bellman.Status) { st.Data = []byte("note") }
 	cancelled := func(st *bellman.Status) { *st = end(*st, bellman.Cancelled, "cancelled", at) }
 	anew := func(st *bellman.Status) {
-		st.Step, st.Began, st.Due, st.Look, st.Trigger, st.Before = 0, at, at, at, bellman.ByHand, nil
+		st.Step, st.Began, st.Due, st.VisibleAt, st.Trigger, st.Before = 0, at, at, at, bellman.ByHand, nil
 	}
 	both := func(a, b func(st *bellman.Status)) func(st *bellman.Status) {
 		return func(st *bellman.Status) { a(st); b(st) }
@@ -192,8 +192,8 @@ func TestMerge(t *testing.T) {
 			if !st.Due.IsZero() {
 				got.due = st.Due.Sub(t0)
 			}
-			if !reflect.DeepEqual(got, tt.want) || !st.Look.Equal(st.Due) {
-				t.Errorf("merge = %+v, before %+v, look %v; want %+v, before %+v", got, got.before, st.Look, tt.want, tt.want.before)
+			if !reflect.DeepEqual(got, tt.want) || !st.VisibleAt.Equal(st.Due) {
+				t.Errorf("merge = %+v, before %+v, look %v; want %+v, before %+v", got, got.before, st.VisibleAt, tt.want, tt.want.before)
 			}
 			if st.Attempts != 2 || st.Updated.Before(after(time.Second)) {
 				t.Errorf("merge = attempt %d, updated %v; want 2, when the attempt ended", st.Attempts, st.Updated)

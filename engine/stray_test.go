@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Tasks of a queue that a node does not know wait there, and are not silent about it: the
@@ -39,7 +40,7 @@ func TestStray(t *testing.T) {
 			adds[i].Task.Shard = uint16(i) // of both nodes
 			ids = append(ids, tasks[i].ID)
 		}
-		if err := c.store.Commit(t.Context(), &bellman.Batch{Adds: adds}); err != nil {
+		if err := c.store.Commit(t.Context(), &store.Batch{Adds: adds}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(35*time.Minute + 3*time.Second)

@@ -8,7 +8,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A task that supersedes ends those that wait before it, at once, and waits for the
@@ -21,7 +22,7 @@ func TestSuperseding(t *testing.T) {
 		}
 		return bellman.Verdict{Result: bellman.Refused}
 	}
-	ordered(t, "0s, 10s, 20s", answer, func(t *testing.T, e *engine.Engine, s bellman.Store, d *diary) {
+	ordered(t, "0s, 10s, 20s", answer, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		a := add(t, e, one("a"))
 		time.Sleep(time.Second)
 		b, c := add(t, e, one("b")), add(t, e, one("c"))
@@ -59,7 +60,7 @@ func TestSupersedingWaitsForTheAnswer(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		return bellman.Verdict{Next: bellman.Succeed}
 	}
-	ordered(t, "0s", answer, func(t *testing.T, e *engine.Engine, s bellman.Store, d *diary) {
+	ordered(t, "0s", answer, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		a := add(t, e, one("a"))
 		time.Sleep(time.Second)
 		b := one("b")
@@ -75,7 +76,7 @@ func TestSupersedingWaitsForTheAnswer(t *testing.T) {
 
 // One that supersedes and is due later ends those before it already now.
 func TestSupersedingAhead(t *testing.T) {
-	ordered(t, "0s, 10s*", refuse, func(t *testing.T, e *engine.Engine, s bellman.Store, d *diary) {
+	ordered(t, "0s, 10s*", refuse, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		a := add(t, e, one("a"))
 		time.Sleep(time.Second)
 		b := one("b")
@@ -101,7 +102,7 @@ func TestSupersededWhenSentAgain(t *testing.T) {
 			}
 			return bellman.Verdict{Next: bellman.GiveUp}
 		}
-		ordered(t, "0s", answer, func(t *testing.T, e *engine.Engine, s bellman.Store, d *diary) {
+		ordered(t, "0s", answer, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 			a := add(t, e, one("a"))
 			time.Sleep(3 * time.Second)
 			ended := get(t, s, a)
@@ -130,7 +131,7 @@ func TestSupersededWhenSentAgain(t *testing.T) {
 // is ended when it asks for its turn, or when the one that supersedes does.
 func TestSupersedingByAnotherWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memory.New()
+		db := memory.New()
 		d := &diary{answer: accept, start: time.Now()}
 		q := engine.Queue{Name: "q", Handler: d}
 		rules, err := engine.NewRules(q)
@@ -144,15 +145,15 @@ func TestSupersedingByAnotherWriter(t *testing.T) {
 		for _, a := range adds {
 			a.Task.Shard %= 64
 		}
-		if err := store.Commit(t.Context(), &bellman.Batch{Adds: adds}); err != nil {
+		if err := db.Commit(t.Context(), &store.Batch{Adds: adds}); err != nil {
 			t.Fatal(err)
 		}
-		_, stop := run(t, store, q)
+		_, stop := run(t, db, q)
 		defer stop()
 		time.Sleep(3 * time.Second)
 		d.want(t, "b 1s", "d 2s")
 		for _, i := range []int{0, 2} {
-			if got := get(t, store, adds[i].Task.ID); !got.WasSuperseded() {
+			if got := get(t, db, adds[i].Task.ID); !got.WasSuperseded() {
 				t.Errorf("%s is %v, %q; want superseded", got.Key, got.State, got.Reason)
 			}
 		}

@@ -2,9 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A task that was due when its last owner died may be what killed it: a handler
@@ -12,7 +15,8 @@ import (
 // it from the others, for firing writes nothing. So an attempt of a suspect is
 // announced on disk first, in its trigger. One found announced at the next
 // take-over was in flight at a death: that attempt is logged as unknown, and
-// after a few in a row the task is left alone for longer and longer.
+// after a few in a row the task is left alone for longer and longer. An attempt
+// that this process announced, and has not sent, is no such attempt.
 const (
 	maxDeaths   = 3
 	firstParked = 10 * time.Minute
@@ -24,25 +28,34 @@ const (
 func (e *Engine) suspected(it *item) bool {
 	ctx := e.attempts
 	t := *it.task
-	change := bellman.Change{ID: t.ID, Version: t.Version, To: t.Status}
+	change := store.Change{ID: t.ID, Version: t.Version, To: t.Status}
 	parked := false
 	if t.Trigger == bellman.ByTakeover {
 		change.Attempt = e.lostAttempt(&t)
+		if change.Attempt == nil && t.VisibleAt.Equal(t.Due) {
+			return true // by this process, which has not sent it
+		}
+	}
+	if change.Attempt != nil {
 		change.To.Attempts++
 		if deaths := e.deaths(ctx, &t) + 1; deaths >= maxDeaths {
 			parked = true
 			wait := min(firstParked<<min(deaths-maxDeaths, 10), lastParked)
-			change.To.Look = roundUp(e.clock.now().Add(wait))
+			change.To.VisibleAt = roundUp(e.clock.now().Add(wait))
 			change.To.Trigger = bellman.BySchedule
 			e.log.Warn("task set aside: its attempts keep ending with the death of the node", "task", t.ID, "queue", t.Queue, "deaths", deaths, "wait", wait)
 		}
 	}
 	if !parked {
 		change.To.Trigger = bellman.ByTakeover
-		change.To.Look = t.Due // and not when it was to come back from being set aside: it would look parked until then
+		change.To.VisibleAt = t.Due // and not when it was to come back from being set aside: it would look parked until then
 	}
 	change.To.Updated = e.clock.now()
-	if err := e.lane.do(ctx, &op{change: &change, task: &t, own: true}); err != nil {
+	if !parked {
+		e.leases.announce(&t, change.To.Attempts+1)
+	}
+	began := time.Now()
+	if err := e.do(ctx, &op{change: &change, task: &t, own: true}); err != nil {
 		e.hand.drop(true, it)
 		return false
 	}
@@ -52,12 +65,70 @@ func (e *Engine) suspected(it *item) bool {
 	}
 	e.hand.mu.Lock()
 	defer e.hand.mu.Unlock()
-	it.task, it.Version = &t, t.Version
+	it.task, it.Version, it.known = &t, t.Version, began
+	it.VisibleAt = t.VisibleAt.UnixMilli() // if it is not attempted after all, the loader looks for it there
 	return true
 }
 
-// lostAttempt is the attempt that was announced of a task and never recorded.
+// announce notes that this process is about to announce an attempt of a task, by its number, until
+// sent, or until the shard is another node's. The announcement may be on disk although its commit
+// seemed to fail.
+func (l *leases) announce(t *bellman.Task, number int32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.unsent[t.Shard]
+	if of == nil {
+		of = make(map[bellman.ID]int32)
+		l.unsent[t.Shard] = of
+	}
+	of[t.ID] = number
+}
+
+// announced reports whether this process announced the next attempt of a task, and has not sent it.
+func (l *leases) announced(t *bellman.Task) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	number, ok := l.unsent[t.Shard][t.ID]
+	return ok && number == t.Attempts+1
+}
+
+// withdraw takes back, on disk, the announcements of attempts of a shard's tasks that were not
+// sent: its next owner would take them for cut off by a death. It is false if that failed.
+func (e *Engine) withdraw(ctx context.Context, shard uint16) bool {
+	e.leases.mu.RLock()
+	unsent := maps.Clone(e.leases.unsent[shard])
+	e.leases.mu.RUnlock()
+	done := true
+	for id := range unsent {
+		t, err := e.store.Task(ctx, id)
+		if errors.Is(err, bellman.ErrNotFound) {
+			continue
+		}
+		if err == nil && t.Trigger == bellman.ByTakeover && t.VisibleAt.Equal(t.Due) && e.leases.announced(t) {
+			to := t.Status
+			to.Trigger, to.Updated = bellman.BySchedule, e.clock.now()
+			err = e.do(ctx, &op{change: &store.Change{ID: id, Version: t.Version, To: to}, task: t, own: true})
+		}
+		done = done && err == nil
+	}
+	return done
+}
+
+// sent notes that the announced attempt of a task is made now, or never.
+func (l *leases) sent(t *bellman.Task) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if of := l.unsent[t.Shard]; of != nil {
+		delete(of, t.ID)
+	}
+}
+
+// lostAttempt is the attempt of a task that was announced and never recorded; nil if this process
+// announced it and has not sent it.
 func (e *Engine) lostAttempt(t *bellman.Task) *bellman.Attempt {
+	if e.leases.announced(t) {
+		return nil
+	}
 	return &bellman.Attempt{
 		Number:  int(t.Attempts) + 1,
 		Trigger: bellman.ByTakeover,

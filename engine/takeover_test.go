@@ -9,7 +9,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A mortal store is one whose owner can die: after that nothing it does is
@@ -19,12 +20,21 @@ type mortal struct {
 	dead chan struct{}
 }
 
-func (s *mortal) Commit(ctx context.Context, b *bellman.Batch) error {
+func (s *mortal) Commit(ctx context.Context, b *store.Batch) error {
 	select {
 	case <-s.dead:
 		return bellman.ErrClosed
 	default:
 		return s.Store.Commit(ctx, b)
+	}
+}
+
+func (s *mortal) under() store.Store {
+	select {
+	case <-s.dead:
+		return nil
+	default:
+		return s.Store
 	}
 }
 
@@ -91,15 +101,15 @@ func TestTakeover(t *testing.T) {
 	for _, died := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			kept := memory.New()
-			store := &mortal{kept, make(chan struct{})}
+			db := &mortal{kept, make(chan struct{})}
 			q := engine.Queue{Name: "q", Handler: &receiver{answer: accept}}
-			var first bellman.Store = store
+			var first store.Store = db
 			if !died {
 				first = kept
 			}
 			e, stop := run(t, first, q)
 			id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Minute})
-			close(store.dead)
+			close(db.dead)
 			stop()
 			time.Sleep(2 * time.Minute)
 			e, stop = run(t, kept, q)
@@ -125,21 +135,21 @@ func TestTakeover(t *testing.T) {
 func TestAnnouncedIsNotParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
-		store := &mortal{kept, make(chan struct{})}
+		db := &mortal{kept, make(chan struct{})}
 		var during atomic.Pointer[bellman.Task]
 		q := engine.Queue{Name: "q", Handler: bellman.HandlerFunc(func(_ context.Context, task *bellman.Task, _ int) bellman.Verdict {
 			during.Store(get(t, kept, task.ID))
 			return bellman.Verdict{Next: bellman.Succeed}
 		})}
-		e, stop := run(t, store, q)
+		e, stop := run(t, db, q)
 		id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Minute})
-		close(store.dead)
+		close(db.dead)
 		stop()
 		time.Sleep(2 * time.Minute)
 		aside := get(t, kept, id)
 		to := aside.Status
-		to.Look = time.Now().Add(4 * time.Minute)
-		if err := kept.Commit(t.Context(), &bellman.Batch{Changes: []bellman.Change{{ID: id, Version: to.Version, To: to}}}); err != nil {
+		to.VisibleAt = time.Now().Add(4 * time.Minute)
+		if err := kept.Commit(t.Context(), &store.Batch{Changes: []store.Change{{ID: id, Version: to.Version, To: to}}}); err != nil {
 			t.Fatal(err)
 		}
 		e, stop = run(t, kept, q)
@@ -153,7 +163,7 @@ func TestAnnouncedIsNotParked(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		seen := during.Load()
-		if seen == nil || seen.Trigger != bellman.ByTakeover || seen.Look.After(time.Now()) {
+		if seen == nil || seen.Trigger != bellman.ByTakeover || seen.VisibleAt.After(time.Now()) {
 			t.Errorf("during its attempt the task is %+v; want one that is announced, with no look to come", seen)
 		}
 	})
@@ -162,11 +172,11 @@ func TestAnnouncedIsNotParked(t *testing.T) {
 // A task whose announced attempt was lost in a death comes when its turn does, and the
 // attempt is in its log: it is not taken for one that another node is making.
 func TestLostAttemptIsNotAnnounced(t *testing.T) {
-	announce := func(t *testing.T, store bellman.Store, id bellman.ID) {
-		task := get(t, store, id)
+	announce := func(t *testing.T, db store.Store, id bellman.ID) {
+		task := get(t, db, id)
 		to := task.Status
 		to.Trigger = bellman.ByTakeover
-		if err := store.Commit(t.Context(), &bellman.Batch{Changes: []bellman.Change{{ID: id, Version: to.Version, To: to}}}); err != nil {
+		if err := db.Commit(t.Context(), &store.Batch{Changes: []store.Change{{ID: id, Version: to.Version, To: to}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A troubled store is a real one whose commits fail as they are told to.
@@ -22,7 +23,7 @@ type troubled struct {
 	fail atomic.Pointer[func() (err error, written bool)] // nil: nothing fails
 }
 
-func (s *troubled) Commit(ctx context.Context, b *bellman.Batch) error {
+func (s *troubled) Commit(ctx context.Context, b *store.Batch) error {
 	if fail := s.fail.Load(); fail != nil {
 		if err, written := (*fail)(); err != nil {
 			if written {
@@ -237,6 +238,60 @@ func TestOverload(t *testing.T) {
 		}
 		if got := len(r.times()); got != n+1 {
 			t.Errorf("%d attempts; want %d", got, n+1)
+		}
+	})
+}
+
+// A robbed store has lost a claim of this node's in a fail-over: another node reached the same
+// epoch of shard 0 by a claim of its own.
+type robbed struct {
+	*memory.Store
+	taken atomic.Bool
+}
+
+func (s *robbed) Shards(ctx context.Context) ([]store.Shard, error) {
+	shards, err := s.Store.Shards(ctx)
+	if err == nil && s.taken.Load() {
+		shards[0].Owner, shards[0].Mark, shards[0].Alive = "other", "other", true
+	}
+	return shards, err
+}
+
+func (s *robbed) Commit(ctx context.Context, b *store.Batch) error {
+	for _, l := range b.Leases {
+		if s.taken.Load() && l.Shard == 0 && l.Mark != "other" {
+			return fmt.Errorf("%w: shard 0", bellman.ErrFenced)
+		}
+	}
+	return s.Store.Commit(ctx, b)
+}
+
+// A shard whose claim a fail-over lost is let go by the first commit that meets it, though its
+// epoch is the same. All else in that commit, and after it, goes on at once.
+func TestLostClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &robbed{Store: memory.New()}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: &receiver{answer: accept}})
+		defer stop()
+		due := time.Now().Add(1100 * time.Millisecond) // between two looks at the shards
+		var ids []bellman.ID
+		for range 1000 {
+			ids = append(ids, add(t, e, &bellman.Task{Queue: "q", StartAt: due}))
+		}
+		time.Sleep(time.Until(due) - time.Millisecond)
+		store.taken.Store(true)
+		time.Sleep(200 * time.Millisecond)
+		left, of0 := 0, 0
+		for _, id := range ids {
+			switch task := get(t, store, id); {
+			case task.Shard == 0:
+				of0++
+			case task.State != bellman.Succeeded:
+				left++
+			}
+		}
+		if left > 0 || of0 == 0 {
+			t.Errorf("200 ms after a claim was lost %d tasks of other shards have no outcome, and %d are of the lost shard; want none, and some", left, of0)
 		}
 	})
 }

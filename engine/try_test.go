@@ -9,7 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // What Try says is what Add then does, and nothing is there between.
@@ -29,7 +29,7 @@ func TestTry(t *testing.T) {
 				{Queue: "q", Key: "new", URL: "http://m/2"},
 				{Queue: "nosuch", Key: "a"},
 				{Queue: "q", Key: "a", Schedule: "nope"},
-				{Queue: "q", Key: "b", Schedule: "0s", Resume: &bellman.Resume{Attempts: 1, Last: time.Now()}},
+				{Queue: "q", Key: "b", Schedule: "0s", Origin: &bellman.Origin{Resume: &bellman.Resume{Attempts: 1, Last: time.Now()}}},
 			}
 		}
 		told := func(added []bellman.Added) (out []string) {

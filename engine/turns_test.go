@@ -11,16 +11,17 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A hasty store ends a task just after somebody was told that it has to wait for it.
 type hasty struct {
-	bellman.Store
+	store.Store
 	then func(before bellman.ID)
 }
 
-func (h *hasty) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (bellman.Turn, error) {
+func (h *hasty) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (store.Turn, error) {
 	turn, err := h.Store.Turn(ctx, queue, orderingKey, id)
 	if !turn.Before.IsZero() {
 		h.then(turn.Before)
@@ -75,7 +76,7 @@ func TestTurnPassesBetweenNodes(t *testing.T) {
 				}
 				time.Sleep(1500 * time.Millisecond)
 				if task := get(t, c.store, second); task.State != bellman.Succeeded {
-					t.Errorf("deaf %t: 1.5s after the end of the one before it, a task is %v, looked at in %v", deaf, task.State, time.Until(task.Look))
+					t.Errorf("deaf %t: 1.5s after the end of the one before it, a task is %v, looked at in %v", deaf, task.State, time.Until(task.VisibleAt))
 				}
 			}
 		})

@@ -9,7 +9,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // An unsure store writes the first outcome of an attempt and does not say so; before
@@ -20,7 +21,7 @@ type unsure struct {
 	due  time.Time
 }
 
-func (s *unsure) Commit(ctx context.Context, b *bellman.Batch) error {
+func (s *unsure) Commit(ctx context.Context, b *store.Batch) error {
 	err := s.Store.Commit(ctx, b)
 	if err != nil || s.done || len(b.Changes) != 1 || b.Changes[0].Attempt == nil {
 		return err
@@ -31,8 +32,8 @@ func (s *unsure) Commit(ctx context.Context, b *bellman.Batch) error {
 		return err
 	}
 	to := t.Status
-	to.Due, to.Look = s.due, s.due
-	other := &bellman.Batch{Changes: []bellman.Change{{ID: t.ID, Version: t.Version, To: to}}}
+	to.Due, to.VisibleAt = s.due, s.due
+	other := &store.Batch{Changes: []store.Change{{ID: t.ID, Version: t.Version, To: to}}}
 	if err := s.Store.Commit(ctx, other); err != nil {
 		return err
 	}
@@ -60,4 +61,59 @@ func TestRecordedAfterAll(t *testing.T) {
 			t.Errorf("%d attempts in the log when it was due again; want 2", len(log))
 		}
 	})
+}
+
+// A mute store is exclusive, and writes the next commit without saying so.
+type mute struct {
+	*memory.Store
+	next bool
+}
+
+func (s *mute) Sole() bool { return true }
+
+func (s *mute) Commit(ctx context.Context, b *store.Batch) error {
+	err := s.Store.Commit(ctx, b)
+	if s.next && err == nil {
+		s.next = false
+		return bellman.ErrUnknown
+	}
+	return err
+}
+
+// A task that was added although its commit did not say so is attempted when it is due, and so is
+// one that was moved so. Nobody else writes to an exclusive store, so nobody looks for it each second.
+func TestAddedAfterAll(t *testing.T) {
+	for name, ask := range map[string]func(e *engine.Engine, old bellman.ID, due time.Time) error{
+		"add": func(e *engine.Engine, _ bellman.ID, due time.Time) error {
+			return e.Add(context.Background(), &bellman.Task{Queue: "q", StartAt: due})[0].Err
+		},
+		"add with a document": func(e *engine.Engine, _ bellman.ID, due time.Time) error {
+			doc := store.Doc{Kind: "k", Name: "n", Value: []byte("{}")}
+			return e.AddWith(context.Background(), []store.Doc{doc}, &bellman.Task{Queue: "q", StartAt: due})
+		},
+		"reschedule": func(e *engine.Engine, old bellman.ID, due time.Time) error {
+			_, err := e.Reschedule(context.Background(), old, due, bellman.By{})
+			return err
+		},
+	} {
+		for _, wait := range []time.Duration{0, 3 * time.Second} {
+			synctest.Test(t, func(t *testing.T) {
+				store := &mute{Store: memory.New()}
+				r := &receiver{answer: accept}
+				e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Schedule: "0s"})
+				defer stop()
+				old := add(t, e, &bellman.Task{Queue: "q", Delay: time.Hour})
+				time.Sleep(10 * time.Second)
+				store.next = true
+				due := time.Now().Add(wait)
+				if err := ask(e, old, due); !errors.Is(err, bellman.ErrUnknown) {
+					t.Fatalf("%s: %v, want ErrUnknown", name, err)
+				}
+				time.Sleep(20 * time.Second)
+				if seen := r.times(); len(seen) != 1 || seen[0].Sub(due) > 100*time.Millisecond {
+					t.Errorf("%s, due after %v: attempts at %v, want one at %v", name, wait, seen, due)
+				}
+			})
+		}
+	}
 }

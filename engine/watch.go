@@ -7,27 +7,26 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/figures"
 )
 
 // A watch tells others what was committed: an observer for metrics, the
 // subscribers of events, and the figures of the latest hours.
 type watch struct {
-	observer bellman.Observer // may be nil
+	observer Observer // may be nil
 	clock    *clock
-	started  time.Time
 
 	mu          sync.Mutex
 	subscribers []chan bellman.Event
 	listened    atomic.Bool // there are subscribers
 	closed      bool
 
-	history history
-	writing atomic.Int64 // when the present commit was begun, Unix ns of the system's clock; 0: there is none
+	history *figures.History
 }
 
-func newWatch(o bellman.Observer, c *clock) *watch {
+func newWatch(o Observer, c *clock) *watch {
 	now := c.now()
-	return &watch{observer: o, clock: c, started: now, history: newHistory()}
+	return &watch{observer: o, clock: c, history: figures.NewHistory(now)}
 }
 
 // Subscribe returns a channel of events as they are committed. A subscriber
@@ -78,7 +77,7 @@ func (w *watch) tell(ev bellman.Event) {
 }
 
 func (w *watch) added(t *bellman.Task) {
-	w.history.added(w.clock.now(), t.Queue)
+	w.history.Added(w.clock.now(), t.Queue)
 	if w.observer != nil {
 		w.observer.Added(t.Queue, 1)
 	}
@@ -94,7 +93,7 @@ func (w *watch) attempted(f *flight) {
 	if was := beneath(f.task.Status); was.State == to.State && was.Finished.Equal(to.Finished) {
 		ended = bellman.Pending // it had ended before, and still has
 	}
-	w.history.attempted(w.clock.now(), f.task.Queue, a, ended)
+	w.history.Attempted(w.clock.now(), f.task.Queue, a, ended)
 	if w.observer != nil {
 		w.observer.Attempted(f.task.Queue, a.Result, a.Lateness(), a.Took)
 		if ended.Ended() {
@@ -118,22 +117,8 @@ func (w *watch) changed(t *bellman.Task, ended bool) {
 	}
 }
 
-// commits says that a commit is begun, or tried again.
-func (w *watch) commits(began time.Time) { w.writing.CompareAndSwap(0, began.UnixNano()) }
-
-// idle says that there is nothing more to commit for the moment.
-func (w *watch) idle() { w.writing.Store(0) }
-
-func (w *watch) slowCommit() time.Duration {
-	slow := w.history.slowCommit(w.clock.now())
-	if began := w.writing.Load(); began != 0 {
-		slow = max(slow, time.Since(time.Unix(0, began)))
-	}
-	return slow
-}
-
 func (w *watch) committed(operations int, took time.Duration) {
-	w.history.committed(w.clock.now(), took)
+	w.history.Committed(w.clock.now(), took)
 	if w.observer != nil {
 		w.observer.Committed(operations, took)
 	}

@@ -3,7 +3,7 @@ package engine
 import (
 	"sync"
 
-	"github.com/bellmanhq/bellman/dispatch"
+	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 )
 
 // workers are the goroutines that make attempts. One that has nothing to do is

@@ -17,13 +17,14 @@ import (
 // An Ask is what somebody asks of an order's watch: the Body of its task, as
 // JSON:
 //
-//	{"expires":"30m","vars":{"appid":"wx1"},"notify":{"url":"https://…","json":{…}}}
+//	{"expires":"30m","code_life":"2h","vars":{"appid":"wx1"},"notify":{"url":"https://…","json":{…}}}
 type Ask struct {
-	Expires time.Duration     // since Created; 0: as the queue's rules say
-	Vars    map[string]string // for the channel's templates
-	Notify  Notify            // how the merchant is told
-	Created time.Time         // when bellman was told of the order; zero: when the task was added
-	Watch   *Watch            // of a watch for a late payment; nil of an order's own task
+	Expires  time.Duration     // since Created; 0: as the queue's rules say
+	CodeLife time.Duration     // since Created: the payer's code can be paid so long; 0: as the queue's rules say
+	Vars     map[string]string // for the channel's templates
+	Notify   Notify            // how the merchant is told
+	Created  time.Time         // when bellman was told of the order; zero: when the task was added
+	Watch    *Watch            // of a watch for a late payment; nil of an order's own task
 }
 
 // A Notify says where and with what a merchant is told how an order ended.
@@ -38,15 +39,17 @@ type Watch struct {
 	State   string    // of the order: stays
 	Decided time.Time //
 	Until   time.Time // queries go on until then
+	Unborn  bool      // the channel did not know the order when it was closed; if it knows it later, it is closed then
 }
 
 // The forms of the JSON.
 type askJSON struct {
-	Expires string            `json:"expires,omitempty"`
-	Vars    map[string]string `json:"vars,omitempty"`
-	Notify  *notifyJSON       `json:"notify,omitempty"`
-	Created time.Time         `json:"created,omitzero"`
-	Watch   *watchJSON        `json:"watch,omitempty"`
+	Expires  string            `json:"expires,omitempty"`
+	CodeLife string            `json:"code_life,omitempty"`
+	Vars     map[string]string `json:"vars,omitempty"`
+	Notify   *notifyJSON       `json:"notify,omitempty"`
+	Created  time.Time         `json:"created,omitzero"`
+	Watch    *watchJSON        `json:"watch,omitempty"`
 }
 
 type notifyJSON struct {
@@ -59,6 +62,7 @@ type watchJSON struct {
 	State   string    `json:"order_state"`
 	Decided time.Time `json:"decided"`
 	Until   time.Time `json:"until"`
+	Unborn  bool      `json:"unborn,omitempty"`
 }
 
 // Encode writes what ParseAsk reads. It fails on what is no JSON.
@@ -67,11 +71,14 @@ func (a *Ask) Encode() ([]byte, error) {
 	if a.Expires > 0 {
 		out.Expires = schedule.FormatDuration(a.Expires)
 	}
+	if a.CodeLife > 0 {
+		out.CodeLife = schedule.FormatDuration(a.CodeLife)
+	}
 	if a.Notify.URL != "" || len(a.Notify.JSON) > 0 {
 		out.Notify = &notifyJSON{a.Notify.URL, a.Notify.JSON}
 	}
 	if w := a.Watch; w != nil {
-		out.Watch = &watchJSON{w.Of, w.State, w.Decided.UTC(), w.Until.UTC()}
+		out.Watch = &watchJSON{w.Of, w.State, w.Decided.UTC(), w.Until.UTC(), w.Unborn}
 	}
 	return marshal(out)
 }
@@ -93,18 +100,11 @@ func ParseAsk(body []byte) (Ask, error) {
 		return a, nil
 	}
 	bad := new(bellman.Invalid)
-	fields := object(bad, "body", body, "expires", "vars", "notify", "created", "watch")
+	fields := object(bad, "body", body, "expires", "code_life", "vars", "notify", "created", "watch")
 	read(bad, fields, "created", "a time such as 2026-11-20T15:04:05.123Z", &a.Created)
 	read(bad, fields, "vars", "an object of texts", &a.Vars)
-	var expires *string
-	if read(bad, fields, "expires", `a duration such as "30m"`, &expires) && expires != nil {
-		var err error
-		if a.Expires, err = schedule.ParseDuration(*expires); err != nil {
-			bad.Add("expires", err.Error())
-		} else if a.Expires == 0 {
-			bad.Add("expires", "is 0s: want how long the order can be paid")
-		}
-	}
+	readSpan(bad, fields, "expires", "how long the order can be paid", &a.Expires)
+	readSpan(bad, fields, "code_life", "how long the payer's code can be paid", &a.CodeLife)
 	if _, ok := a.Vars[""]; ok {
 		bad.Add("vars", "one has no name")
 	}
@@ -124,6 +124,20 @@ func ParseAsk(body []byte) (Ask, error) {
 	return a, nil
 }
 
+// readSpan reads a duration that is not 0s; want says what it is.
+func readSpan(bad *bellman.Invalid, fields map[string]json.RawMessage, name, want string, to *time.Duration) {
+	var text *string
+	if !read(bad, fields, name, `a duration such as "30m"`, &text) || text == nil {
+		return
+	}
+	var err error
+	if *to, err = schedule.ParseDuration(*text); err != nil {
+		bad.Add(name, err.Error())
+	} else if *to == 0 {
+		bad.Add(name, "is 0s: want "+want)
+	}
+}
+
 func parseNotify(bad *bellman.Invalid, raw json.RawMessage) (n Notify) {
 	fields := object(bad, "notify", raw, "url", "json")
 	read(bad, fields, "notify.url", "a text", &n.URL)
@@ -139,11 +153,12 @@ func parseNotify(bad *bellman.Invalid, raw json.RawMessage) (n Notify) {
 func parseWatch(bad *bellman.Invalid, raw json.RawMessage) *Watch {
 	var w Watch
 	noted := len(bad.Fields)
-	fields := object(bad, "watch", raw, "of", "order_state", "decided", "until")
+	fields := object(bad, "watch", raw, "of", "order_state", "decided", "until", "unborn")
 	read(bad, fields, "watch.of", "a text", &w.Of)
 	read(bad, fields, "watch.order_state", "a text", &w.State)
 	read(bad, fields, "watch.decided", "a time", &w.Decided)
 	read(bad, fields, "watch.until", "a time", &w.Until)
+	read(bad, fields, "watch.unborn", "true or false", &w.Unborn)
 	if len(bad.Fields) > noted {
 		return &w // what else is wrong with it may come of that
 	}

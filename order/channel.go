@@ -99,4 +99,5 @@ const (
 	ClosePaidHint                     // refused because it seems paid: query
 	CloseInFlight                     // the payer is just paying, or the channel cannot tell: query
 	CloseNotExist                     // the channel knows no such order
+	CloseRefunded                     // reversed now; it was paid, and the money goes back
 )

@@ -133,8 +133,8 @@ func (h *Handler) Complete(task *bellman.Task, outcome string, now time.Time) (b
 	l, a := &w.life, answer{act: askQuery, reading: r, started: now}
 	var m move
 	switch {
-	case r.IsPaid() && (l.Stage == Watching || l.over() || task.State.Ended()):
-		if l.Stage == Watching {
+	case r.IsPaid() && (l.watches() || l.over() || task.State.Ended()):
+		if l.watches() {
 			*l, m = watch(w.plan, *l, a, now)
 		} else {
 			*l, m = look(*l, a)
@@ -144,7 +144,7 @@ func (h *Handler) Complete(task *bellman.Task, outcome string, now time.Time) (b
 		}
 	case r.String() == l.State:
 		return bellman.Verdict{}, nil
-	case l.Stage == Watching, l.over() && l.State != StateUnknown:
+	case l.watches(), l.over() && l.State != StateUnknown:
 		return bellman.Verdict{}, coded.Errorf("order.decided", "%w: the order is %s", bellman.ErrConflict, l.State)
 	default:
 		*l, m = decide(w.plan, *l, r, now)

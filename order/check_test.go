@@ -116,8 +116,8 @@ func TestComplete(t *testing.T) {
 		{"pending", pending, "PAID", bellman.Succeed, "order.paid PAID"},
 		{"pending", pending, "PAID_REFUNDED", bellman.Succeed, "order.paid_refunded PAID_REFUNDED"},
 		{"pending", pending, "CLOSED", bellman.Succeed, "order.closed order.late_watch CLOSED"},
-		{"pending", pending, "REVOKED", bellman.Succeed, "order.revoked REVOKED"},
-		{"pending", pending, "FAILED", bellman.Succeed, "order.failed FAILED"},
+		{"pending", pending, "REVOKED", bellman.Succeed, "order.revoked order.late_watch REVOKED"},
+		{"pending", pending, "FAILED", bellman.Succeed, "order.failed order.late_watch FAILED"},
 		{"pending", pending, "PENDING", 0, "outcome"},
 		{"pending", pending, "paid", 0, "outcome"},
 		{"pending", pending, "", 0, "outcome"},
@@ -133,7 +133,7 @@ func TestComplete(t *testing.T) {
 		{"unknown", end("exhausted", decided("UNKNOWN")), "PAID", bellman.Again, "order.late_payment UNKNOWN"},
 		{"unknown", end("exhausted", decided("UNKNOWN")), "CLOSED", bellman.Again, "order.closed order.late_watch CLOSED"},
 		{"cancelled", func(_ *house, t *bellman.Task) { t.State = bellman.Cancelled }, "PAID", bellman.Again, "order.late_payment PENDING"},
-		{"cancelled", func(_ *house, t *bellman.Task) { t.State = bellman.Cancelled }, "FAILED", bellman.Again, "order.failed FAILED"},
+		{"cancelled", func(_ *house, t *bellman.Task) { t.State = bellman.Cancelled }, "FAILED", bellman.Again, "order.failed order.late_watch FAILED"},
 	}
 	for _, tt := range tests {
 		h := newHouse(t)
@@ -191,7 +191,7 @@ func TestCheckWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.life = Life{Stage: Decided, State: "CLOSED", DecidedAt: created.UnixMilli()}
-	watch := w.lateWatch(time.Minute, "30s")
+	watch := w.lateWatch(created.Add(time.Minute), "30s")
 	if err := newHouse(t).handler.Check(&watch); err != nil {
 		t.Error(err)
 	}

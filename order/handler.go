@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/schedule"
 )
 
 // Attempt takes one step: one query, one close or one reverse. An attempt that
@@ -24,6 +25,9 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	}
 	w.life = w.life.resume(task, number, started)
 	v, a, said := h.ask(ctx, w)
+	if a.throttled {
+		v.Hold = min(a.retryAfter, maxRetryAfter) // the account, not this order alone
+	}
 	a.started, a.jitter = started, rand.Float64()
 	if b := task.Before; b != nil {
 		a.ended = b.State.Ended()
@@ -76,7 +80,7 @@ func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a ans
 	var got Answer
 	var reading string
 	switch w.life.Stage {
-	case Close, Reverse:
+	case Close, Reverse, Reclosing:
 		do, act := h.channel.Close, askClose
 		if w.life.Stage == Reverse {
 			do, act = h.reverser.Reverse, askReverse
@@ -141,8 +145,12 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, said *QueryAnsw
 		}
 		v.Follow = append(v.Follow, told)
 	}
-	if m.watch {
-		v.Follow = append(v.Follow, w.lateWatch(h.rules.LateWatch, h.rules.WatchSchedule))
+	if !m.watch.IsZero() {
+		times := h.rules.WatchSchedule
+		if long := m.watch.Sub(now); long < h.firstLook {
+			times = schedule.FormatDuration(long.Truncate(time.Millisecond)) // one query, when it is over
+		}
+		v.Follow = append(v.Follow, w.lateWatch(m.watch, times))
 	}
 	if m.alert != "" {
 		h.rules.Alert(w.task, w.life.State, m.alert)

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -183,17 +184,174 @@ func TestOnExhausted(t *testing.T) {
 	}
 }
 
-// Three reverses that fail, two seconds apart, are somebody's business.
-func TestReverseFails(t *testing.T) {
-	h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
-	h.channel.reverse = closes(CloseUnknown)
-	task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "20s", Body: []byte(`{"notify":{"url":"https://m.example/n"}}`)})
-	log := strings.Join(h.until(task), ", ")
-	if log != "20s query, 20s reverse, 22s reverse, 24s reverse, 26s query" || StateOf(task) != "UNKNOWN" || task.Reason != "reverse_failed" || task.State != bellman.Failed {
-		t.Errorf("%s: %s %s %s", log, StateOf(task), task.State, task.Reason)
+// A reverse that comes to nothing is made again for seven days. Somebody is called after
+// the third, and the merchant is told when the order is decided.
+func TestReverseGoesOn(t *testing.T) {
+	body := []byte(`{"notify":{"url":"https://m.example/n"}}`)
+	for r := CloseUnknown; r <= CloseNotExist; r++ {
+		if r == CloseDone || r == CloseAlready {
+			continue
+		}
+		h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
+		h.channel.reverse = closes(r)
+		task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "20s", Body: body})
+		reverses := 0
+		for reverses < 12 { // an outage of minutes
+			if v := h.attempt(task); v.Next != bellman.Again || len(v.Follow) > 0 {
+				t.Fatalf("%s: %+v", r, v)
+			} else if v.Action == askReverse {
+				reverses++
+			}
+		}
+		if at := h.now.Sub(created); at < 5*time.Minute || at > 30*time.Minute {
+			t.Errorf("%s: twelve reverses in %v", r, at)
+		}
+		if want := []string{"PENDING: the payment could not be reversed so far: this is tried until give_up is over"}; !slices.Equal(h.alerts, want) {
+			t.Errorf("%s: alerts %q; want %q", r, h.alerts, want)
+		}
+		h.channel.reverse = closes(CloseDone)
+		h.until(task)
+		if StateOf(task) != "REVOKED" || h.told("orders/M1/O1/decided")["order_state"] != "REVOKED" || len(h.alerts) != 1 {
+			t.Errorf("%s: %s, alerts %q", r, StateOf(task), h.alerts)
+		}
 	}
-	if !slices.Equal(h.alerts, []string{"UNKNOWN: the payment could not be reversed"}) {
-		t.Errorf("alerts %q", h.alerts)
+
+	for _, giveUp := range []time.Duration{0, time.Hour} {
+		h := newHouse(t, func(r *Rules) { r.OnExhausted, r.GiveUp = OnExhaustedReverse, giveUp })
+		h.channel.reverse = closes(CloseUnknown)
+		task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "20s", Body: body})
+		var log []string
+		for !task.State.Ended() {
+			log = append(log, fmt.Sprintf("%v %s", h.attempt(task).Action, h.now.Sub(created)))
+		}
+		if got := strings.Join(log[:6], ", "); got != "query 20s, reverse 20s, reverse 22s, reverse 24s, query 26s, reverse 26s" {
+			t.Errorf("begins with %s", got)
+		}
+		want := cmp.Or(giveUp, 7*24*time.Hour)
+		if at := h.now.Sub(created) - 30*time.Minute; at < want || at > want+time.Minute || len(log) > 4500 ||
+			StateOf(task) != "UNKNOWN" || task.Reason != "reverse_failed" || task.State != bellman.Failed || len(h.alerts) != 2 {
+			t.Errorf("give_up %v: %s %s %s %v after expiry, %d attempts, alerts %q", giveUp, StateOf(task), task.State, task.Reason, at, len(log), h.alerts)
+		}
+	}
+}
+
+// An order that nobody scans: the channel knows it neither when asked nor when it is to
+// be closed. It is closed, nobody is called, and it is watched as long as its code can
+// be paid.
+func TestNobodyScans(t *testing.T) {
+	scan := func(change ...func(*Rules)) (*house, *bellman.Task) {
+		h := newHouse(t, append(change, func(r *Rules) { r.ChannelExpires = true })...)
+		h.channel.query, h.channel.close = reads(NotFound), closes(CloseNotExist)
+		task := h.order()
+		log := h.until(task)
+		const want = "30m0s query, 30m0s close, 30m0s query, 30m5s query, 30m30s query"
+		if got := strings.Join(log[len(log)-5:], ", "); got != want || StateOf(task) != "CLOSED" || len(h.alerts) > 0 || h.told("orders/M1/O1/decided")["order_state"] != "CLOSED" {
+			t.Fatalf("%s: %s, alerts %q; want %s", got, StateOf(task), h.alerts, want)
+		}
+		return h, h.tasks["orders M1/O1/late_watch"]
+	}
+	h, watch := scan()
+	log := h.until(watch)
+	if watch.Reason != "watched" || log[0] != "31m0s query" || log[len(log)-1] != "2h0m0s query" || len(log) > 40 || len(h.alerts) > 0 {
+		t.Errorf("%s, %d attempts to %s, alerts %q; want 2h after the order was created", watch.Reason, len(log), log[len(log)-1], h.alerts)
+	}
+
+	h, watch = scan(func(r *Rules) { r.CodeLife = 15 * 24 * time.Hour })
+	if log = h.until(watch); log[len(log)-1] != "360h0m0s query" || len(log) > 1000 {
+		t.Errorf("a code of 15 days: %d attempts to %s", len(log), log[len(log)-1])
+	}
+	h, watch = scan(func(r *Rules) { r.CodeLife = -1 })
+	if log = h.until(watch); log[len(log)-1] != "45m30s query" {
+		t.Errorf("late_watch alone: %v", log)
+	}
+	h, watch = scan(func(r *Rules) { r.LateWatch = time.Second })
+	if log = h.until(watch); log[len(log)-1] != "2h0m0s query" {
+		t.Errorf("a short late_watch: %v", log)
+	}
+	if _, watch = scan(func(r *Rules) { r.LateWatch = -1 }); watch != nil {
+		t.Error("a watch, although there is to be none")
+	}
+
+	h, watch = scan()
+	h.attempt(watch)
+	h.channel.query = reads(Paid)
+	if v := h.attempt(watch); v.Reason != "late_payment" || h.told("orders/M1/O1/late_payment")["late_payment"] != "PAID" ||
+		!slices.Equal(h.alerts, []string{"CLOSED: a payment came late"}) {
+		t.Errorf("paid in the watch: %+v, alerts %q", v, h.alerts)
+	}
+
+	// Somebody scans in the watch: what there is now is closed.
+	h, watch = scan()
+	h.channel.query, h.channel.close = reads(Pending), closes(CloseDone)
+	var acts []string
+	for range 4 {
+		acts = append(acts, h.attempt(watch).Action)
+		if len(acts) == 2 {
+			h.channel.query = reads(Closed)
+		}
+	}
+	if got := strings.Join(acts, " "); got != "query close query query" || watch.State.Ended() || StateOf(watch) != "CLOSED" {
+		t.Errorf("scanned in the watch: %s, %s", got, watch.State)
+	}
+	h.channel.query = reads(Paid)
+	if h.attempt(watch); h.told("orders/M1/O1/late_payment")["late_payment"] != "PAID" {
+		t.Error("closed in the watch, and a payment is not told")
+	}
+
+	// Somebody scans between the close and the query after it.
+	h = newHouse(t, func(r *Rules) { r.ChannelExpires = true })
+	h.channel.query, h.channel.close = reads(NotFound), closes(CloseNotExist)
+	task := toClose(h)
+	h.attempt(task)
+	h.channel.query, h.channel.close = reads(Pending), closes(CloseDone)
+	if got := strings.Join(h.until(task), ", "); got != "30m0s query, 30m0s close, 30m0s query, 30m5s query, 30m30s query" || StateOf(task) != "CLOSED" {
+		t.Errorf("scanned after the close: %s, %s", got, StateOf(task))
+	}
+}
+
+// What is decided and not paid is watched for a payment, whatever decided it; what is
+// UNKNOWN has called somebody, and is not.
+func TestWatchFollows(t *testing.T) {
+	for _, tt := range []struct {
+		reading Reading
+		on      OnExhausted
+		watched bool
+	}{{Paid, OnExhaustedClose, false}, {PaidRefunded, OnExhaustedClose, false}, {Closed, OnExhaustedClose, true}, {Revoked, OnExhaustedClose, true},
+		{Failed, OnExhaustedClose, true}, {Failed, OnExhaustedReverse, true}, {Pending, OnExhaustedReverse, true}, {QueryError, OnExhaustedClose, false}} {
+		h := newHouse(t, func(r *Rules) { r.OnExhausted = tt.on })
+		h.channel.query = reads(tt.reading)
+		task := h.order()
+		h.until(task)
+		watch := h.tasks["orders M1/O1/late_watch"]
+		if (watch != nil) != tt.watched {
+			t.Errorf("%s, %s: watched %t", tt.reading, StateOf(task), watch != nil)
+		}
+		if watch == nil {
+			continue
+		}
+		h.attempt(watch)
+		h.channel.query = reads(PaidRefunded)
+		h.attempt(watch)
+		h.channel.query = reads(Paid)
+		h.until(watch)
+		want := map[string]string{"REVOKED": "PAID"}[StateOf(task)] // that the money went back is what a reverse is for
+		if told := h.told("orders/M1/O1/late_payment"); told["late_payment"] != cmp.Or(want, "PAID_REFUNDED") || told["order_state"] != StateOf(task) {
+			t.Errorf("%s: told %v", StateOf(task), told)
+		}
+	}
+}
+
+// What a reverse gave back is told: never paid and paid and refunded are not the same in
+// a bill.
+func TestReverseRefunds(t *testing.T) {
+	for r, want := range map[CloseReading]any{CloseRefunded: true, CloseDone: nil, CloseAlready: nil} {
+		h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
+		h.channel.reverse = closes(r)
+		task := h.order()
+		h.until(task)
+		if told := h.told("orders/M1/O1/decided"); StateOf(task) != "REVOKED" || told["order_state"] != "REVOKED" || told["refunded"] != want || h.life(task).Close != r.String() {
+			t.Errorf("%s: %s, told %v", r, StateOf(task), told)
+		}
 	}
 }
 
@@ -286,7 +444,7 @@ func TestTrouble(t *testing.T) {
 		return QueryAnswer{Answer: Answer{Result: bellman.ErrorStatus, Status: 429, Throttled: true, RetryAfter: time.Hour, Error: "slow down"}}
 	}
 	now := h.now
-	if v := h.attempt(task); !v.Throttled || v.Status != 429 || v.Error != "slow down" || !v.Due.Equal(h.now.Add(maxRetryAfter)) || now.Equal(h.now) {
+	if v := h.attempt(task); !v.Throttled || v.Status != 429 || v.Error != "slow down" || !v.Due.Equal(h.now.Add(maxRetryAfter)) || v.Hold != maxRetryAfter || now.Equal(h.now) {
 		t.Errorf("throttled: %+v", v)
 	}
 	task = toClose(newHouse(t))
@@ -378,16 +536,20 @@ func TestHandlerLives(t *testing.T) {
 		state := StateOf(task)
 		watch := h.tasks["orders M1/O1/late_watch"]
 		if watch != nil {
-			until := time.UnixMilli(h.life(task).DecidedAt).Add(15 * time.Minute)
+			ask, err := ParseAsk(watch.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			until := ask.Watch.Until
 			h.until(watch)
 			late := h.tasks["merchant-notify orders/M1/O1/late_payment"] != nil
-			if w.visible(until) && !late && watch.Reason != "gave_up" {
-				t.Errorf("life %d: CLOSED, paid at %v, and no late payment told", i, w.paid)
+			if w.visible(until) && !late && watch.Reason != "gave_up" && !(w.refunded && state == "REVOKED") {
+				t.Errorf("life %d: decided, paid at %v, and no late payment told", i, w.paid)
 			}
 		}
 		decided := h.tasks["merchant-notify orders/M1/O1/decided"] != nil
 		undecided := h.tasks["merchant-notify orders/M1/O1/undecided"] != nil
-		if decided != (state != "UNKNOWN") || state == "UNKNOWN" && !undecided && len(h.alerts) == 0 || (watch != nil) != (state == "CLOSED") {
+		if decided != (state != "UNKNOWN") || state == "UNKNOWN" && !undecided && len(h.alerts) == 0 || (watch != nil) != (state == "CLOSED" || state == "REVOKED" || state == "FAILED") {
 			t.Errorf("life %d: %s, decided told %t, undecided told %t, alerts %q, watch %t", i, state, decided, undecided, h.alerts, watch != nil)
 		}
 		ends[state]++

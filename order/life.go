@@ -31,9 +31,10 @@ const (
 	Reverse    Stage = "reverse"    // reverses next
 	Decided    Stage = "decided"    // over: decided, or UNKNOWN
 	Watching   Stage = "watching"   // a task of its own: asks for a payment that came late
+	Reclosing  Stage = "reclosing"  // of a watch: closes next what the channel did not know at the close
 )
 
-var stages = []Stage{Polling, Closing, Close, Confirming, Reversing, Reverse, Decided, Watching}
+var stages = []Stage{Polling, Closing, Close, Confirming, Reversing, Reverse, Decided, Watching, Reclosing}
 
 // A Life is what an order's watch remembers from attempt to attempt: the Data of
 // its task, as JSON. The zero Life is one that has not begun.
@@ -86,7 +87,7 @@ func (l *Life) check() error {
 	switch open := l.State == StatePending; {
 	case !open && !decided && l.State != StateUnknown:
 		return fmt.Errorf("%.40q is no state of an order", l.State)
-	case l.Stage == Watching && !decided, l.Stage != Watching && open == (l.Stage == Decided):
+	case l.watches() && !decided, !l.watches() && open == (l.Stage == Decided):
 		return fmt.Errorf("an order that is %s cannot be %s", l.Stage, l.State)
 	case min(l.Polls, l.Closes, l.Confirms, l.Reverses, l.Errors, l.Number) < 0:
 		return fmt.Errorf("a count is negative")
@@ -126,6 +127,21 @@ func StateOf(t *bellman.Task) string {
 // over reports whether nothing is to be decided any more.
 func (l *Life) over() bool { return l.Stage == Decided }
 
+// watches reports whether this is the life of a watch for a late payment.
+func (l *Life) watches() bool { return l.Stage == Watching || l.Stage == Reclosing }
+
+// unborn reports whether the channel knew no such order when it was closed, and does
+// not know it since.
+func (l *Life) unborn() bool {
+	return l.State == Closed.String() && l.Close == CloseNotExist.String() && l.Reading == NotFound.String()
+}
+
+// news reports whether a reading after the decision is a payment that nobody knows of.
+// That the money of a reversed payment went back is what the reverse was for.
+func (l *Life) news(r Reading) bool {
+	return r.IsPaid() && l.Late == "" && !l.isPaid() && !(r == PaidRefunded && l.State == Revoked.String())
+}
+
 func (l *Life) isPaid() bool {
 	return l.State == Paid.String() || l.State == PaidRefunded.String()
 }
@@ -141,14 +157,14 @@ const fresh = 10 * time.Minute
 // the attempt just before it asked, and is not long ago; else it asks again.
 func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
 	if began := t.Began.UnixMilli(); l.Began != began {
-		if l.Stage == Watching {
+		if l.watches() {
 			l = Life{Stage: Watching, State: l.State, DecidedAt: l.DecidedAt, Late: l.Late}
 		} else if !l.over() || l.State == StateUnknown {
 			l = Life{Stage: Polling, State: StatePending}
 		}
 		l.Began = began
 	}
-	if l.Stage != Close && l.Stage != Reverse {
+	if l.Stage != Close && l.Stage != Reverse && l.Stage != Reclosing {
 		return l
 	}
 	old := !l.Stale && now.Sub(time.UnixMilli(l.Asked)) > fresh
@@ -161,8 +177,11 @@ func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
 
 // before is the stage that asks whether what this stage does may be done.
 func (l *Life) before() Stage {
-	if l.Stage == Reverse {
+	switch l.Stage {
+	case Reverse:
 		return Reversing
+	case Reclosing:
+		return Watching
 	}
 	return Closing
 }

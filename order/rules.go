@@ -25,16 +25,24 @@ type Rules struct {
 	OnExhausted OnExhausted
 
 	Confirm       string        // a finite schedule's text: queries after a close; default "0s, 5s, 25s"
-	LateWatch     time.Duration // after CLOSED queries go on so long; default 15m, negative: they do not
-	WatchSchedule string        // of those queries; default "30s, 1m*"
+	LateWatch     time.Duration // after CLOSED, REVOKED or FAILED queries go on so long; default 15m, negative: they do not
+	WatchSchedule string        // of those queries; default "30s, 1m*15, 5m*24, 30m*"
 
 	// GiveUp bounds the trying after expiry, when the channel never gives an answer
-	// that decides; then the order is UNKNOWN, with an alert. Default 24h.
+	// that decides; then the order is UNKNOWN, with an alert. Default 24h; where orders
+	// are reversed 7 days, which is how long WeChat Pay takes a reverse.
 	GiveUp time.Duration
 
-	// ChannelExpires says that orders expire at the channel by themselves too, so
-	// that one it does not know when it is to be closed counts as closed.
+	// ChannelExpires says that orders expire at the channel by themselves too. Then an
+	// order counts as closed if the channel knows no such order, neither when it is
+	// asked nor when it is to be closed.
 	ChannelExpires bool
+
+	// CodeLife is how long after creation an order can be paid that the channel does
+	// not know before its payer scans the code: where such an order counts as closed,
+	// the watch for a late payment lasts as long. Default 2h, as an Alipay code does;
+	// negative: LateWatch alone counts. An order may say so itself.
+	CodeLife time.Duration
 
 	// Endpoint names the account at the channel, for limits; empty: the queue is one.
 	Endpoint string
@@ -46,6 +54,9 @@ type Rules struct {
 	// Default: an error in the log.
 	Alert func(task *bellman.Task, state, why string)
 	Log   *slog.Logger // default slog.Default()
+
+	// Schedules are the parsed ones, shared with others that parse the same; nil: the handler's own.
+	Schedules *schedule.Cache
 
 	// Now is the clock that due times are kept by; default time.Now.
 	Now func() time.Time
@@ -92,7 +103,11 @@ func (r Rules) withDefaults() Rules {
 	r.MinReverseAge = cmp.Or(r.MinReverseAge, 15*time.Second)
 	r.Confirm = cmp.Or(r.Confirm, "0s, 5s, 25s")
 	r.LateWatch = cmp.Or(r.LateWatch, 15*time.Minute)
-	r.WatchSchedule = cmp.Or(r.WatchSchedule, "30s, 1m*")
+	r.WatchSchedule = cmp.Or(r.WatchSchedule, "30s, 1m*15, 5m*24, 30m*")
+	r.CodeLife = cmp.Or(r.CodeLife, 2*time.Hour)
+	if r.GiveUp == 0 && r.OnExhausted == OnExhaustedReverse {
+		r.GiveUp = 7 * 24 * time.Hour
+	}
 	r.GiveUp = cmp.Or(r.GiveUp, 24*time.Hour)
 	r.Log = cmp.Or(r.Log, slog.Default())
 	if r.Alert == nil {
@@ -113,7 +128,9 @@ type Handler struct {
 	reverser Reverser // nil unless OnExhausted is reverse
 	rules    Rules
 	confirm  *schedule.Schedule
-	polls    schedule.Cache
+	polls    *schedule.Cache
+
+	firstLook time.Duration // of Rules.WatchSchedule
 }
 
 var (
@@ -129,7 +146,7 @@ func New(c Channel, r Rules) (*Handler, error) {
 	if c == nil {
 		return nil, errors.New("order: there is no channel to ask")
 	}
-	h := &Handler{channel: c, rules: r.withDefaults()}
+	h := &Handler{channel: c, rules: r.withDefaults(), polls: cmp.Or(r.Schedules, new(schedule.Cache))}
 	r = h.rules
 	for _, span := range []struct {
 		name string
@@ -164,9 +181,7 @@ func New(c Channel, r Rules) (*Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("order: watch schedule: %w", err)
 	}
-	if first, ok := watch.Gap(0); ok && first > r.LateWatch && r.LateWatch > 0 {
-		h.rules.WatchSchedule = schedule.FormatDuration(r.LateWatch) // one query, when it is over
-	}
+	h.firstLook, _ = watch.Gap(0)
 	return h, nil
 }
 
@@ -181,7 +196,9 @@ type plan struct {
 	expired  time.Time // the end begins then, at the latest
 	from     time.Time // no close or reverse before
 	giveUp   time.Time // nothing is tried any more after this
+	codeEnds time.Time // an order that the channel does not know can be paid until then
 	until    time.Time // of a watch for a late payment
+	unborn   bool      // … whose order the channel did not know when it was closed
 
 	onExhausted    OnExhausted
 	reverses       bool // instead of closing
@@ -201,7 +218,7 @@ func (h *Handler) plan(t *bellman.Task, ask *Ask) (*plan, error) {
 		channelExpires: r.ChannelExpires, lateWatch: r.LateWatch,
 	}
 	if w := ask.Watch; w != nil {
-		p.until, p.giveUp = w.Until, w.Until.Add(r.GiveUp)
+		p.until, p.giveUp, p.unborn = w.Until, w.Until.Add(r.GiveUp), w.Unborn
 		return p, nil
 	}
 	if n, finite := poll.Attempts(); finite && n > 0 {
@@ -214,6 +231,7 @@ func (h *Handler) plan(t *bellman.Task, ask *Ask) (*plan, error) {
 			p.pollMax = end
 		}
 	}
+	p.codeEnds = ask.Created.Add(cmp.Or(ask.CodeLife, r.CodeLife))
 	p.from, p.expired = h.ends(ask)
 	p.giveUp = later(p.expired, t.Began).Add(r.GiveUp)
 	return p, nil

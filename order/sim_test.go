@@ -33,7 +33,7 @@ type world struct {
 	outage   [2]time.Time  // no answer at all in between
 
 	paid     time.Time // zero: not
-	refunded bool
+	refunded bool      // the money went back
 	closed   time.Time
 }
 
@@ -65,7 +65,9 @@ func (w *world) query(start, end time.Time) answer {
 		a.throttled = w.dice.percent(30)
 		a.retryAfter = w.dice.span(time.Minute)
 	case w.visible(at):
-		a.reading = pick(w.dice, Paid, Paid, PaidRefunded)
+		if a.reading = pick(w.dice, Paid, Paid, PaidRefunded); w.refunded || a.reading == PaidRefunded {
+			a.reading, w.refunded = PaidRefunded, true
+		}
 	case w.dice.percent(w.lies):
 		a.reading = pick(w.dice, Pending, NotFound, Closed, Revoked, Failed, QueryError)
 	case w.paid.IsZero() && !w.closed.IsZero():
@@ -89,6 +91,8 @@ func (w *world) close(act string, start, end time.Time) answer {
 		return a // and nothing was done
 	}
 	switch {
+	case act == askReverse && w.dice.percent(w.lies):
+		a.close = pick(w.dice, ClosePaidHint, CloseInFlight, CloseUnknown)
 	case act == askReverse:
 		w.refunded = !w.paid.IsZero()
 		w.closed = at
@@ -139,6 +143,7 @@ func somePlan(d dice) *plan {
 		onExhausted:    pick(d, OnExhaustedClose, OnExhaustedClose, OnExhaustedAlert, OnExhaustedCallback, OnExhaustedReverse),
 		channelExpires: d.percent(50),
 		lateWatch:      pick(d, 15*time.Minute, time.Minute, -1),
+		codeEnds:       created.Add(pick(d, 2*time.Hour, 20*time.Minute)),
 	}
 	p.reverses = p.onExhausted == OnExhaustedReverse
 	if n, finite := p.poll.Attempts(); finite && n > 0 {
@@ -176,6 +181,7 @@ func someWorld(d dice, p *plan) *world {
 // A told counts what a life set off.
 type told struct {
 	decided, undecided, late, alerts, watches int
+	until                                     time.Time // the watch goes on
 }
 
 func (t *told) add(m move) {
@@ -190,8 +196,9 @@ func (t *told) add(m move) {
 	if m.alert != "" {
 		t.alerts++
 	}
-	if m.watch {
+	if !m.watch.IsZero() {
 		t.watches++
+		t.until = m.watch
 	}
 }
 
@@ -209,20 +216,24 @@ func live(d dice) (end, wrong string) {
 	if wrong != "" {
 		return "", wrong
 	}
+	early := 0 // alerts before the end
+	if l.Reverses >= quickReverses {
+		early = 1
+	}
 	switch {
 	case !l.over():
 		return "", "the life never ended"
-	case l.State == StateUnknown && (sum.decided != 0 || sum.alerts+sum.undecided != 1):
+	case l.State == StateUnknown && (sum.decided != 0 || sum.alerts+sum.undecided-early != 1):
 		return "", fmt.Sprintf("UNKNOWN, and told %+v", sum)
-	case l.State != StateUnknown && (sum.decided != 1 || sum.undecided != 0 || sum.alerts != 0):
+	case l.State != StateUnknown && (sum.decided != 1 || sum.undecided != 0 || sum.alerts != early):
 		return "", fmt.Sprintf("%s, and told %+v", l.State, sum)
-	case (sum.watches == 1) != (l.State == Closed.String() && p.lateWatch > 0):
+	case (sum.watches == 1) != (l.State != StateUnknown && !l.isPaid() && p.lateWatch > 0):
 		return "", fmt.Sprintf("%s, and %d watches", l.State, sum.watches)
 	case sum.watches == 0:
 		return l.State, ""
 	}
 	decided := time.UnixMilli(l.DecidedAt)
-	q := &plan{poll: pick(d, watchSchedules...), began: now, until: decided.Add(p.lateWatch)}
+	q := &plan{poll: pick(d, watchSchedules...), began: now, until: sum.until, unborn: l.unborn()}
 	q.giveUp = q.until.Add(time.Hour)
 	task = &bellman.Task{}
 	task.Began = now
@@ -232,12 +243,12 @@ func live(d dice) (end, wrong string) {
 	switch {
 	case wrong != "":
 		return "", "watch: " + wrong
-	case wl.State != Closed.String():
+	case wl.State != l.State:
 		return "", "the watch changed the state to " + wl.State
 	case after.late > 1 || after.decided+after.undecided > 0:
 		return "", fmt.Sprintf("watch: told %+v", after)
-	case w.visible(q.until) && after.late == 0 && after.alerts == 0:
-		return "", fmt.Sprintf("paid at %v, CLOSED at %v, and no late payment by %v", w.paid, decided, q.until)
+	case w.visible(q.until) && after.late == 0 && after.alerts == 0 && !(w.refunded && l.State == Revoked.String()):
+		return "", fmt.Sprintf("paid at %v, "+l.State+" at %v, and no late payment by %v", w.paid, decided, q.until)
 	}
 	if after.late == 1 {
 		return "late_payment", ""
@@ -273,6 +284,11 @@ func play(d dice, p *plan, w *world, task *bellman.Task, life Life, due time.Tim
 				return l, ended, "closed too soon"
 			case task.Before != nil:
 				return l, ended, "closed by hand"
+			}
+		case Reclosing:
+			a = w.close(askClose, started, ended)
+			if !p.unborn || !last.unpaid() || last.reading != Pending || task.Before != nil {
+				return l, ended, fmt.Sprintf("closed in a watch after %+v", last)
 			}
 		case Reverse:
 			a = w.close(askReverse, started, ended)
@@ -315,12 +331,12 @@ func play(d dice, p *plan, w *world, task *bellman.Task, life Life, due time.Tim
 
 // judge says what is wrong with one step; empty: nothing.
 func judge(p *plan, before, after Life, a answer, m move, now time.Time) string {
-	took := a.act != askQuery && p.took(a)
+	took := a.act != askQuery && p.took(&after, a)
 	seen := a.act == askQuery && a.reading.Decides() && a.reading.String() == after.State
 	switch {
 	case after.check() != nil:
 		return after.check().Error()
-	case before.Stage != Watching && a.reading.IsPaid() && !seen:
+	case !before.watches() && a.reading.IsPaid() && !seen:
 		return "a payment was seen and did not win"
 	case m.tell == tellDecided && !seen &&
 		!(after.State == "CLOSED" && before.Stage == Confirming && a.unpaid()) &&
@@ -331,11 +347,11 @@ func judge(p *plan, before, after Life, a answer, m move, now time.Time) string 
 		return "a late payment that nobody saw"
 	case m.next == bellman.Again && m.due.IsZero():
 		return "no next attempt"
-	case m.next == bellman.Again && a.wait > 0 && !a.aside && after.Stage != Reverse && m.due.Before(earlier(now.Add(a.wait), p.giveUp)):
+	case m.next == bellman.Again && a.wait > 0 && !a.aside && after.Stage != Reverse && after.Stage != Reclosing && m.due.Before(earlier(now.Add(a.wait), p.giveUp)):
 		return "asks again sooner than the channel asked for"
 	case m.next == bellman.Again && after.over():
 		return "over, and goes on"
-	case m.next != bellman.Again && after.Stage != Watching && !after.over():
+	case m.next != bellman.Again && !after.watches() && !after.over():
 		return "ends, and is not over"
 	case a.aside && m.next == bellman.Again && after.Stage == before.Stage && !m.due.Equal(a.keep):
 		return "an attempt out of turn moved the next one"

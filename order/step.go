@@ -43,7 +43,7 @@ type move struct {
 	due    time.Time // of the next attempt; the engine makes it no earlier than now
 	reason string    // why the task ends
 	tell   string    // what the merchant is told: decided, undecided, late; empty: nothing
-	watch  bool      // a watch for a late payment begins
+	watch  time.Time // a watch for a late payment begins, and goes on until then; zero: none
 	alert  string    // what somebody has to look at; empty: nothing
 }
 
@@ -51,34 +51,38 @@ type move struct {
 // payment that is seen before the decision wins over everything, and an answer
 // that says nothing decides nothing.
 //
-//	           pending            schedule used up, on_exhausted callback or alert
-//	          ┌──────┐           ┌─────────────────────────────────────► UNKNOWN
-//	          ▼      │           │                                          ▲
-//	 ────► polling ──┴───────────┤                                          │
-//	                             │ expired, or used up                      │ give_up is over,
-//	              ┌──────────────┴───────────────┐ on_exhausted reverse,    │ or the third
-//	              ▼                              ▼ or FAILED there          │ reverse failed
-//	    ┌──► closing ◄─┐ no answer,          reversing ◄─┐                  │ (from any stage
-//	    │         │    │ USERPAYING              │       │ paid_hint        │  on this level)
-//	    │         ├────┘                         │ not   │                  │
-//	    │         │ PENDING or NOT_FOUND         │ paid  │                  │
-//	    │         ▼ just now                     ▼       │                  │
-//	    └────── close                         reverse ───┘──────────────────┘
-//	 paid_hint,   │ closed, already_closed       │
-//	 in_flight,   ▼                              ▼
-//	 unknown   confirming                     REVOKED, or FAILED if that came first
-//	              │ still unpaid at the last of confirm
-//	              ▼
-//	           CLOSED ────► a task of its own: watching ────► late_payment, or nothing
+//	          pending            schedule used up, on_exhausted callback or alert
+//	         ┌──────┐           ┌─────────────────────────────────────► UNKNOWN
+//	         ▼      │           │                                          ▲
+//	────► polling ──┴───────────┤                                          │
+//	                            │ expired, or used up                      │ give_up is over
+//	             ┌──────────────┴───────────────┐ on_exhausted reverse,    │
+//	             ▼                              ▼ or FAILED there          │
+//	   ┌──► closing ◄─┐ no answer,          reversing ◄─┐                  │ (from any stage
+//	   │         │    │ USERPAYING              │       │ later and later  │  on this level)
+//	   │         ├────┘                         │ not   │ until give_up    │
+//	   │         │ PENDING or NOT_FOUND         │ paid  │ is over          │
+//	   │         ▼ just now                     ▼       │                  │
+//	   └────── close ◄─┐ PENDING after       reverse ───┘──────────────────┘
+//	paid_hint,   │     │ not_exist              │
+//	in_flight,   ▼     │                        ▼
+//	unknown   confirming                     REVOKED, or FAILED if that came first
+//	             │ still unpaid at the last of confirm
+//	             ▼
+//	          CLOSED ────► a task of its own: watching ────► late_payment, or nothing
 //
-//	PAID, PAID_REFUNDED, CLOSED, REVOKED and FAILED decide at whatever stage a query reads
-//	them. not_exist is a close where channel_expires, and unknown elsewhere. After a
-//	decision only a payment is news: late_payment, once, and the state stays.
+// PAID, PAID_REFUNDED, CLOSED, REVOKED and FAILED decide at every stage in which a
+// query reads them. A close or reverse that is answered not_exist counts as done if
+// the queue says channel_expiry and the last query read NOT_FOUND; otherwise it is
+// tried again. CLOSED, REVOKED and FAILED are followed by a watch. After a decision
+// only a payment is news: late_payment, once, and the state stays.
 func step(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	l.note(a)
 	switch {
 	case l.Stage == Watching:
 		return watch(p, l, a, now)
+	case l.Stage == Reclosing:
+		return reclosed(p, l, a, now)
 	case a.ended, l.over():
 		return look(l, a)
 	case a.act == askClose:
@@ -86,7 +90,9 @@ func step(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	case a.act == askReverse:
 		return reversed(p, l, a, now)
 	case a.reading == Failed && p.reverses:
-		l.Why = "failed"
+		if l.Why = "failed"; a.aside && l.Stage == Reversing {
+			return l, move{due: a.keep}
+		}
 		return windUp(p, l, a, now)
 	case a.reading.Decides():
 		return decide(p, l, a.reading, now)
@@ -134,8 +140,8 @@ func windUp(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	case a.started.Before(p.from):
 		return l, move{due: a.notBefore(p.from, now)}
 	case a.throttled:
-	case p.reverses && l.Reverses >= maxReverses:
-		return unknown(l, now, move{reason: "reverse_failed", alert: "the payment could not be reversed"})
+	case p.reverses && l.Reverses > 0 && !a.started.Before(p.giveUp):
+		return unknown(l, now, move{reason: "reverse_failed", alert: "the payment could not be reversed until give_up was over"})
 	case p.reverses:
 		l.Stage = Reverse
 		return l, move{due: now}
@@ -150,7 +156,7 @@ func windUp(p *plan, l Life, a answer, now time.Time) (Life, move) {
 // the query.
 func closed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	l.Closes++
-	if !p.took(a) {
+	if !p.took(&l, a) {
 		if l.Stage = Closing; a.close == CloseInFlight {
 			a.wait = inFlight
 		}
@@ -161,9 +167,15 @@ func closed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return l, move{due: due}
 }
 
-// confirm asks after a close, until the last answer of its schedule.
+// confirm asks after a close, until the last answer of its schedule. An order that
+// the channel did not know when it was closed, and knows now, is closed again: the
+// payer scanned the code in between, and nothing was closed.
 func confirm(p *plan, l Life, a answer, now time.Time) (Life, move) {
-	if !a.unpaid() {
+	switch {
+	case l.Close == CloseNotExist.String() && a.reading == Pending:
+		l.Confirms = 0
+		return windUp(p, l, a, now)
+	case !a.unpaid():
 		return retry(p, l, a, now)
 	}
 	l.Confirms, l.Errors = l.Confirms+1, 0
@@ -174,26 +186,40 @@ func confirm(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return l, move{due: due}
 }
 
-// reversed reads what became of a reverse.
+// reversed reads what became of a reverse. One that came to nothing, for whatever
+// reason, is made again until give_up is over: the first quickReverses of them at
+// once, the others after a query, later and later. The last of the quick ones calls
+// somebody, who need not wait for the end.
 func reversed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	switch {
-	case p.took(a) && l.Why == "failed":
+	case p.took(&l, a) && l.Why == "failed":
 		return decide(p, l, Failed, now)
-	case p.took(a):
+	case p.took(&l, a):
 		return decide(p, l, Revoked, now)
-	case a.throttled:
-		return retry(p, l, a, now)
 	}
-	if l.Reverses++; l.Reverses >= maxReverses || a.close == ClosePaidHint {
-		l.Stage = Reversing // to see whether it was paid, before somebody is called
+	l.Reverses++
+	if l.Reverses >= quickReverses || a.close == ClosePaidHint || a.close == CloseNotExist {
+		l.Stage = Reversing // to see whether it was paid, or reversed
 	}
-	return l, move{due: a.notBefore(now.Add(reverseGap), now)}
+	gap := max(reverseGap, backoff(l.Reverses-quickReverses+2, maxBackoff))
+	m := move{due: earlier(a.notBefore(now.Add(gap), now), later(p.giveUp, now.Add(reverseGap)))}
+	if l.Reverses == quickReverses {
+		m.alert = "the payment could not be reversed so far: this is tried until give_up is over"
+	}
+	return l, m
 }
 
 // decide ends an order's watch.
 func decide(p *plan, l Life, r Reading, now time.Time) (Life, move) {
 	l.Stage, l.State, l.DecidedAt = Decided, r.String(), now.UnixMilli()
-	return l, move{next: bellman.Succeed, reason: l.reason(), tell: tellDecided, watch: r == Closed && p.lateWatch > 0}
+	m := move{next: bellman.Succeed, reason: l.reason(), tell: tellDecided}
+	if p.lateWatch > 0 && !r.IsPaid() {
+		m.watch = now.Add(p.lateWatch)
+		if l.unborn() { // its code can be paid all the same
+			m.watch = later(m.watch, p.codeEnds)
+		}
+	}
+	return l, m
 }
 
 // unknown ends an order's watch without a decision, never in silence.
@@ -215,25 +241,28 @@ func retry(p *plan, l Life, a answer, now time.Time) (Life, move) {
 // look is a query of an order that has ended: only a payment is news.
 func look(l Life, a answer) (Life, move) {
 	m := move{next: bellman.Succeed, reason: l.reason()} // of a task that was begun anew; others stay as they are
-	if a.reading.IsPaid() && !l.isPaid() && l.Late == "" {
+	if l.news(a.reading) {
 		l.Late = a.reading.String()
 		m.tell, m.alert = tellLate, "a payment came late"
 	}
 	return l, m
 }
 
-// watch asks for a payment that comes after CLOSED. It ends with an answer that
-// could be read, not with an error.
+// watch asks for a payment that comes after CLOSED, REVOKED or FAILED. It ends with
+// an answer that could be read, not with an error. An order that the channel did not
+// know when it was closed, and knows now, is closed.
 func watch(p *plan, l Life, a answer, now time.Time) (Life, move) {
-	paid := a.reading.IsPaid()
 	switch {
-	case paid && l.Late == "":
+	case l.news(a.reading):
 		l.Late = a.reading.String()
 		return l, move{next: bellman.Succeed, reason: "late_payment", tell: tellLate, alert: "a payment came late"}
 	case l.Late != "":
 		return l, move{next: bellman.Succeed, reason: "late_payment"}
 	case a.aside:
 		return l, move{due: a.keep}
+	case p.unborn && a.reading == Pending && a.unpaid():
+		l.Stage = Reclosing
+		return l, move{due: now}
 	case !a.says() && !a.started.Before(p.giveUp):
 		return l, move{next: bellman.GiveUp, reason: "gave_up", alert: "whether a payment came late is not known"}
 	case !a.says():
@@ -243,11 +272,29 @@ func watch(p *plan, l Life, a answer, now time.Time) (Life, move) {
 		return l, move{next: bellman.Succeed, reason: "watched"}
 	}
 	l.Polls, l.Errors = l.Polls+1, 0
+	return l, move{due: a.notBefore(p.nextLook(&l, a), now)}
+}
+
+// nextLook says when a watch asks again.
+func (p *plan) nextLook(l *Life, a answer) time.Time {
 	due, over := p.poll.Next(l.Polls, p.began, a.started, a.jitter)
 	if over != "" {
 		due = p.until
 	}
-	return l, move{due: a.notBefore(earlier(due, p.until), now)}
+	return earlier(due, p.until)
+}
+
+// reclosed goes on with a watch after a close, whatever became of it: the next query
+// shows that.
+func reclosed(p *plan, l Life, a answer, now time.Time) (Life, move) {
+	l.Stage = Watching
+	l.Closes++
+	l.Polls, l.Errors = l.Polls+1, 0
+	due := p.nextLook(&l, a)
+	if a.close == ClosePaidHint {
+		due = now
+	}
+	return l, move{due: a.notBefore(later(due, now.Add(reverseGap)), now)}
 }
 
 // note writes down what was answered last.
@@ -267,9 +314,11 @@ func (a *answer) notBefore(due, now time.Time) time.Time {
 // says reports whether a query's answer says anything of the order.
 func (a *answer) says() bool { return a.reading != QueryError && !a.throttled }
 
-// took reports whether a channel did what a close or reverse asked for.
-func (p *plan) took(a answer) bool {
-	return a.close == CloseDone || a.close == CloseAlready || a.close == CloseNotExist && p.channelExpires
+// took reports whether a channel did what a close or reverse asked for. That it knows
+// no such order counts only if the last query said the same.
+func (p *plan) took(l *Life, a answer) bool {
+	return a.close == CloseDone || a.close == CloseAlready || a.close == CloseRefunded ||
+		a.close == CloseNotExist && p.channelExpires && l.Reading == NotFound.String()
 }
 
 // next says when to poll again, or that the schedule is used up. An answer that
@@ -306,7 +355,7 @@ const (
 	maxBackoff     = 5 * time.Minute
 	maxRetryAfter  = 10 * time.Minute // of what a channel asks for
 	inFlight       = 5 * time.Second  // while the payer types a password
-	maxReverses    = 3
+	quickReverses  = 3                // of them each follows the one before after reverseGap, without a query
 	reverseGap     = 2 * time.Second
 )
 

@@ -1,7 +1,7 @@
 package order
 
 import (
-	"fmt"
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +23,7 @@ func strictPlan(change ...func(*plan)) *plan {
 		giveUp:      created.Add(24 * time.Hour),
 		onExhausted: OnExhaustedClose,
 		lateWatch:   15 * time.Minute,
+		codeEnds:    created.Add(2 * time.Hour),
 	}
 	for _, c := range change {
 		c(p)
@@ -47,6 +48,7 @@ func onExhausted(o OnExhausted) func(*plan) {
 }
 
 func channelExpires(p *plan) { p.channelExpires = true }
+func unborn(p *plan)         { p.unborn = true }
 func noWatch(p *plan)        { p.lateWatch = -1 }
 func watchPlan(p *plan) {
 	p.poll, p.until, p.giveUp = mustParse("30s, 1m*"), created.Add(time.Hour), created.Add(25*time.Hour)
@@ -54,18 +56,18 @@ func watchPlan(p *plan) {
 
 // outcome writes what came of a step: stage and next attempt, or how it ended.
 func outcome(l Life, m move, now time.Time) string {
-	if m.next == bellman.Again {
-		return fmt.Sprintf("%s +%s", l.Stage, schedule.FormatDuration(m.due.Sub(now)))
-	}
 	words := []string{l.State, m.reason}
+	if m.next == bellman.Again {
+		words = []string{string(l.Stage), "+" + schedule.FormatDuration(m.due.Sub(now))}
+	}
 	if m.next == bellman.GiveUp {
 		words = append(words, "failed")
 	}
 	if m.tell != "" {
 		words = append(words, "tell:"+m.tell)
 	}
-	if m.watch {
-		words = append(words, "watch")
+	if !m.watch.IsZero() {
+		words = append(words, "watch:"+schedule.FormatDuration(m.watch.Sub(now)))
 	}
 	if m.alert != "" {
 		words = append(words, "alert")
@@ -97,9 +99,9 @@ func TestStepQueries(t *testing.T) {
 			polling +3s
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
-			FAILED failed tell:decided`},
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			FAILED failed tell:decided watch:15m`},
 		{"polling, errors before", strictPlan(func(p *plan) { p.poll, p.pollLast = mustParse("3s*"), time.Time{} }), Life{Stage: Polling, Polls: 9, Errors: 4}, time.Minute, `
 			polling +16s
 			polling +20s
@@ -108,9 +110,9 @@ func TestStepQueries(t *testing.T) {
 			polling +3s
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
-			FAILED failed tell:decided`},
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			FAILED failed tell:decided watch:15m`},
 		{"polling, expired", strictPlan(), Life{Stage: Polling, Polls: 1}, ripe, `
 			closing +1s
 			closing +20s
@@ -119,9 +121,9 @@ func TestStepQueries(t *testing.T) {
 			close +0s
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
-			FAILED failed tell:decided`},
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			FAILED failed tell:decided watch:15m`},
 		{"polling, used up: close", strictPlan(), Life{Stage: Polling, Polls: 2}, 9 * time.Second, `
 			closing +4m51s
 			polling +20s
@@ -130,9 +132,9 @@ func TestStepQueries(t *testing.T) {
 			closing +4m51s
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
-			FAILED failed tell:decided`},
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			FAILED failed tell:decided watch:15m`},
 		{"polling, used up: reverse", strictPlan(onExhausted(OnExhaustedReverse)), Life{Stage: Polling, Polls: 2}, 9 * time.Second, `
 			reversing +6s
 			polling +20s
@@ -141,8 +143,8 @@ func TestStepQueries(t *testing.T) {
 			reversing +6s
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
 			reversing +6s`},
 		{"polling, used up late: reverse", strictPlan(onExhausted(OnExhaustedReverse)), Life{Stage: Polling, Polls: 2}, 20 * time.Second, `
 			reverse +0s
@@ -152,8 +154,8 @@ func TestStepQueries(t *testing.T) {
 			reverse +0s
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
 			reverse +0s`},
 		{"polling, used up: callback", strictPlan(onExhausted(OnExhaustedCallback)), Life{Stage: Polling, Polls: 2}, 9 * time.Second, `
 			UNKNOWN exhausted failed tell:undecided
@@ -163,9 +165,9 @@ func TestStepQueries(t *testing.T) {
 			UNKNOWN exhausted failed tell:undecided
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
-			FAILED failed tell:decided`},
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			FAILED failed tell:decided watch:15m`},
 		{"polling, used up: alert", strictPlan(onExhausted(OnExhaustedAlert)), Life{Stage: Polling, Polls: 2}, 9 * time.Second, `
 			UNKNOWN exhausted failed alert
 			polling +20s
@@ -174,9 +176,9 @@ func TestStepQueries(t *testing.T) {
 			UNKNOWN exhausted failed alert
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
-			FAILED failed tell:decided`},
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			FAILED failed tell:decided watch:15m`},
 		{"closing, too young", strictPlan(), Life{Stage: Closing, Why: "exhausted"}, 4 * time.Minute, `
 			closing +1m
 			closing +1m
@@ -185,9 +187,9 @@ func TestStepQueries(t *testing.T) {
 			closing +1m
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
-			FAILED failed tell:decided`},
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			FAILED failed tell:decided watch:15m`},
 		{"closing", strictPlan(), Life{Stage: Closing, Why: "expired"}, ripe, `
 			closing +1s
 			closing +20s
@@ -196,9 +198,9 @@ func TestStepQueries(t *testing.T) {
 			close +0s
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
-			FAILED failed tell:decided`},
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			FAILED failed tell:decided watch:15m`},
 		{"closing, give_up is over", strictPlan(), Life{Stage: Closing, Why: "expired", Errors: 20}, over, `
 			UNKNOWN gave_up failed alert
 			UNKNOWN gave_up failed alert
@@ -207,9 +209,9 @@ func TestStepQueries(t *testing.T) {
 			close +0s
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
-			FAILED failed tell:decided`},
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			FAILED failed tell:decided watch:15m`},
 		{"confirming, first", strictPlan(), Life{Stage: Confirming, ClosedAt: created.Add(ripe).UnixMilli()}, ripe, `
 			confirming +1s
 			confirming +20s
@@ -218,20 +220,20 @@ func TestStepQueries(t *testing.T) {
 			confirming +5s
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
-			FAILED failed tell:decided`},
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			FAILED failed tell:decided watch:15m`},
 		{"confirming, last", strictPlan(), Life{Stage: Confirming, Confirms: 2, ClosedAt: created.Add(ripe).UnixMilli()}, ripe + time.Minute, `
 			confirming +1s
 			confirming +20s
 			confirming +5s
-			CLOSED closed tell:decided watch
-			CLOSED closed tell:decided watch
+			CLOSED closed tell:decided watch:15m
+			CLOSED closed tell:decided watch:15m
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
-			FAILED failed tell:decided`},
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			FAILED failed tell:decided watch:15m`},
 		{"confirming, last, no watch", strictPlan(noWatch), Life{Stage: Confirming, Confirms: 2, ClosedAt: created.Add(ripe).UnixMilli()}, ripe + time.Minute, `
 			confirming +1s
 			confirming +20s
@@ -243,6 +245,17 @@ func TestStepQueries(t *testing.T) {
 			CLOSED closed tell:decided
 			REVOKED revoked tell:decided
 			FAILED failed tell:decided`},
+		{"confirming, the channel did not know it at the close", strictPlan(channelExpires), Life{Stage: Confirming, Close: "not_exist", Confirms: 2, ClosedAt: created.Add(ripe).UnixMilli()}, ripe + time.Minute, `
+			confirming +1s
+			confirming +20s
+			closing +5s
+			close +0s
+			CLOSED closed tell:decided watch:1h29m
+			PAID paid tell:decided
+			PAID_REFUNDED paid_refunded tell:decided
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			FAILED failed tell:decided watch:15m`},
 		{"reversing", strictPlan(onExhausted(OnExhaustedReverse)), Life{Stage: Reversing, Why: "exhausted"}, ripe, `
 			reverse +0s
 			reversing +20s
@@ -251,19 +264,30 @@ func TestStepQueries(t *testing.T) {
 			reverse +0s
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
 			reverse +0s`},
 		{"reversing, the third failed", strictPlan(onExhausted(OnExhaustedReverse)), Life{Stage: Reversing, Why: "exhausted", Reverses: 3}, ripe, `
-			UNKNOWN reverse_failed failed alert
+			reverse +0s
 			reversing +20s
+			reverse +0s
+			reverse +0s
+			reverse +0s
+			PAID paid tell:decided
+			PAID_REFUNDED paid_refunded tell:decided
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			reverse +0s`},
+		{"reversing, give_up is over", strictPlan(onExhausted(OnExhaustedReverse)), Life{Stage: Reversing, Why: "exhausted", Reverses: 300}, over, `
+			UNKNOWN reverse_failed failed alert
+			UNKNOWN gave_up failed alert
 			UNKNOWN reverse_failed failed alert
 			UNKNOWN reverse_failed failed alert
 			UNKNOWN reverse_failed failed alert
 			PAID paid tell:decided
 			PAID_REFUNDED paid_refunded tell:decided
-			CLOSED closed tell:decided watch
-			REVOKED revoked tell:decided
+			CLOSED closed tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
 			UNKNOWN reverse_failed failed alert`},
 		{"decided CLOSED", strictPlan(), Life{Stage: Decided, State: "CLOSED"}, ripe, `
 			CLOSED closed
@@ -298,6 +322,17 @@ func TestStepQueries(t *testing.T) {
 			FAILED failed
 			FAILED failed
 			FAILED failed`},
+		{"decided REVOKED", strictPlan(onExhausted(OnExhaustedReverse)), Life{Stage: Decided, State: "REVOKED"}, ripe, `
+			REVOKED revoked
+			REVOKED revoked
+			REVOKED revoked
+			REVOKED revoked
+			REVOKED revoked
+			REVOKED revoked tell:late_payment alert
+			REVOKED revoked
+			REVOKED revoked
+			REVOKED revoked
+			REVOKED revoked`},
 		{"decided PAID", strictPlan(), Life{Stage: Decided, State: "PAID"}, ripe, `
 			PAID paid
 			PAID paid
@@ -328,6 +363,28 @@ func TestStepQueries(t *testing.T) {
 			watching +1m
 			CLOSED late_payment tell:late_payment alert
 			CLOSED late_payment tell:late_payment alert
+			watching +1m
+			watching +1m
+			watching +1m`},
+		{"watching what the channel did not know at the close", strictPlan(watchPlan, unborn), Life{Stage: Watching, State: "CLOSED"}, 31 * time.Minute, `
+			watching +1s
+			watching +20s
+			watching +1m
+			reclosing +0s
+			watching +1m
+			CLOSED late_payment tell:late_payment alert
+			CLOSED late_payment tell:late_payment alert
+			watching +1m
+			watching +1m
+			watching +1m`},
+		{"watching what was reversed", strictPlan(watchPlan), Life{Stage: Watching, State: "REVOKED"}, 31 * time.Minute, `
+			watching +1s
+			watching +20s
+			watching +1m
+			watching +1m
+			watching +1m
+			REVOKED late_payment tell:late_payment alert
+			watching +1m
 			watching +1m
 			watching +1m
 			watching +1m`},
@@ -414,7 +471,7 @@ func TestStepCloses(t *testing.T) {
 			closing +1s
 			closing +5s
 			closing +1s`},
-		{"close, the channel expires orders", strictPlan(channelExpires), Life{Stage: Close, Why: "expired", Errors: 3}, ripe, `
+		{"close, the channel does not know it and expires orders", strictPlan(channelExpires), Life{Stage: Close, Why: "expired", Reading: "NOT_FOUND", Errors: 3}, ripe, `
 			closing +8s
 			closing +20s
 			confirming +0s
@@ -422,6 +479,22 @@ func TestStepCloses(t *testing.T) {
 			closing +8s
 			closing +8s
 			confirming +0s`},
+		{"close, the channel knew it just now", strictPlan(channelExpires), Life{Stage: Close, Why: "expired", Reading: "PENDING", Errors: 3}, ripe, `
+			closing +8s
+			closing +20s
+			confirming +0s
+			confirming +0s
+			closing +8s
+			closing +8s
+			closing +8s`},
+		{"close, the channel does not know it, and is not known to expire orders", strictPlan(), Life{Stage: Close, Why: "expired", Reading: "NOT_FOUND"}, ripe, `
+			closing +1s
+			closing +20s
+			confirming +0s
+			confirming +0s
+			closing +1s
+			closing +5s
+			closing +1s`},
 		{"close, give_up is over", strictPlan(), Life{Stage: Close, Why: "expired"}, over, `
 			UNKNOWN gave_up failed alert
 			UNKNOWN gave_up failed alert
@@ -430,38 +503,62 @@ func TestStepCloses(t *testing.T) {
 			UNKNOWN gave_up failed alert
 			UNKNOWN gave_up failed alert
 			UNKNOWN gave_up failed alert`},
+		{"reclose", strictPlan(watchPlan, unborn), Life{Stage: Reclosing, State: "CLOSED"}, ripe, `
+			watching +1m
+			watching +1m
+			watching +1m
+			watching +1m
+			watching +2s
+			watching +1m
+			watching +1m`},
 		{"reverse", strictPlan(onExhausted(OnExhaustedReverse)), Life{Stage: Reverse, Why: "exhausted"}, young, `
 			reverse +2s
 			reverse +20s
-			REVOKED revoked tell:decided
-			REVOKED revoked tell:decided
+			REVOKED revoked tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
 			reversing +2s
 			reverse +2s
-			reverse +2s`},
-		{"reverse, third", strictPlan(onExhausted(OnExhaustedReverse)), Life{Stage: Reverse, Why: "exhausted", Reverses: 2}, young, `
-			reversing +2s
-			reverse +20s
-			REVOKED revoked tell:decided
-			REVOKED revoked tell:decided
-			reversing +2s
-			reversing +2s
 			reversing +2s`},
+		{"reverse, third", strictPlan(onExhausted(OnExhaustedReverse)), Life{Stage: Reverse, Why: "exhausted", Reverses: 2}, young, `
+			reversing +2s alert
+			reversing +20s alert
+			REVOKED revoked tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			reversing +2s alert
+			reversing +2s alert
+			reversing +2s alert`},
+		{"reverse, eighth", strictPlan(onExhausted(OnExhaustedReverse)), Life{Stage: Reverse, Why: "exhausted", Reverses: 7}, ripe, `
+			reversing +1m4s
+			reversing +1m4s
+			REVOKED revoked tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			reversing +1m4s
+			reversing +1m4s
+			reversing +1m4s`},
 		{"reverse after FAILED", strictPlan(onExhausted(OnExhaustedReverse), channelExpires), Life{Stage: Reverse, Why: "failed"}, young, `
 			reverse +2s
 			reverse +20s
-			FAILED failed tell:decided
-			FAILED failed tell:decided
+			FAILED failed tell:decided watch:15m
+			FAILED failed tell:decided watch:15m
 			reversing +2s
 			reverse +2s
-			FAILED failed tell:decided`},
+			reversing +2s`},
+		{"reverse of what the channel does not know", strictPlan(onExhausted(OnExhaustedReverse), channelExpires), Life{Stage: Reverse, Why: "exhausted", Reading: "NOT_FOUND"}, young, `
+			reverse +2s
+			reverse +20s
+			REVOKED revoked tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
+			reversing +2s
+			reverse +2s
+			REVOKED revoked tell:decided watch:15m`},
 		{"reverse, give_up is over", strictPlan(onExhausted(OnExhaustedReverse)), Life{Stage: Reverse, Why: "exhausted"}, over, `
 			reverse +2s
-			UNKNOWN gave_up failed alert
-			REVOKED revoked tell:decided
-			REVOKED revoked tell:decided
+			reverse +2s
+			REVOKED revoked tell:decided watch:15m
+			REVOKED revoked tell:decided watch:15m
 			reversing +2s
 			reverse +2s
-			reverse +2s`},
+			reversing +2s`},
 	}
 	for _, tt := range tests {
 		wants := strings.Split(strings.ReplaceAll(strings.TrimSpace(tt.want), "\t", ""), "\n")
@@ -480,7 +577,7 @@ func TestStepCloses(t *testing.T) {
 				a.close, _ = ParseCloseReading(name)
 			}
 			before := tt.life
-			before.State = StatePending
+			before.State = cmp.Or(before.State, StatePending)
 			after, m := step(tt.plan, before, a, now)
 			if got := outcome(after, m, now); got != wants[i] {
 				t.Errorf("%s, %s: %s; want %s", tt.name, name, got, wants[i])

@@ -14,7 +14,7 @@ import (
 const (
 	EventWatch       = "order.watch"        // an order's own task, where it names no event
 	EventUndecided   = "order.undecided"    // the schedule is used up, on_exhausted is callback
-	EventLateWatch   = "order.late_watch"   // the watch after CLOSED
+	EventLateWatch   = "order.late_watch"   // the watch after CLOSED, REVOKED or FAILED
 	EventLatePayment = "order.late_payment" // a payment after the decision
 )
 
@@ -50,6 +50,9 @@ func (w *watched) tell(what string, then *Then, now time.Time) bellman.Task {
 		"order_state": l.State,
 		"decided_at":  when(time.UnixMilli(l.DecidedAt)),
 	}
+	if l.Close == CloseRefunded.String() {
+		fields["refunded"] = true
+	}
 	switch what {
 	case tellUndecided:
 		event = EventUndecided
@@ -78,11 +81,10 @@ func (w *watched) tell(what string, then *Then, now time.Time) bellman.Task {
 	return told
 }
 
-// lateWatch is the task that goes on asking after CLOSED.
-func (w *watched) lateWatch(long time.Duration, schedule string) bellman.Task {
-	decided := time.UnixMilli(w.life.DecidedAt).UTC()
+// lateWatch is the task that goes on asking after a decision that is no payment.
+func (w *watched) lateWatch(until time.Time, schedule string) bellman.Task {
 	ask := w.ask
-	ask.Watch = &Watch{Of: w.task.Key, State: w.life.State, Decided: decided, Until: decided.Add(long)}
+	ask.Watch = &Watch{Of: w.task.Key, State: w.life.State, Decided: time.UnixMilli(w.life.DecidedAt).UTC(), Until: until.UTC().Truncate(time.Millisecond), Unborn: w.life.unborn()}
 	return bellman.Task{
 		Queue:      w.task.Queue,
 		Key:        w.task.Key + lateWatchKey,

@@ -21,7 +21,7 @@ func ParseReading(name string) (Reading, error) {
 	return Reading(i), err
 }
 
-var closeNames = []string{"unknown", "closed", "already_closed", "paid_hint", "in_flight", "not_exist"}
+var closeNames = []string{"unknown", "closed", "already_closed", "paid_hint", "in_flight", "not_exist", "refunded"}
 
 func (r CloseReading) String() string { return word(closeNames, int(r), "CloseReading") }
 

@@ -2,6 +2,8 @@ package rule_test
 
 import (
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -61,5 +63,70 @@ func TestCacheForgets(t *testing.T) {
 	}
 	if get(1) == once {
 		t.Error("a text not used for 20 others is still kept; want it forgotten")
+	}
+}
+
+// However large the rules are, a Cache holds a bounded amount of memory.
+func TestCacheIsBoundedByCost(t *testing.T) {
+	live := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	for name, text := range map[string]func(i int) string{
+		"patterns": func(i int) string {
+			return fmt.Sprintf("status == %d && body.matches('.{0,300}a') && body.matches('.{0,300}b') && body.matches('.{0,300}c')", i)
+		},
+		"comparisons": func(i int) string {
+			return fmt.Sprintf("status == %d%s", i, strings.Repeat(" || 1==1", 240))
+		},
+		"list":  func(i int) string { return fmt.Sprintf("status in [%d%s]", i, strings.Repeat(",1", 950)) },
+		"wrong": func(i int) string { return fmt.Sprintf("status == %d%s", i, strings.Repeat(" ", 2000)+"!") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := rule.Cache{Max: 1000}
+			used, err := c.Compile("status == 200")
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := live()
+			for i := range 150 {
+				if _, err := c.Compile(text(i)); (err != nil) != (name == "wrong") {
+					t.Fatal(err)
+				}
+				if r, _ := c.Compile("status == 200"); r != used {
+					t.Fatalf("after %d texts, a rule in use was compiled anew", i)
+				}
+			}
+			if grown := int64(live()) - int64(before); grown > 12<<20 {
+				t.Errorf("150 rules take %d bytes of the heap; want at most 12 MiB", grown)
+			}
+			c.Drop()
+			if n := c.Len(); n != 0 {
+				t.Errorf("after Drop, %d rules are kept; want none", n)
+			}
+		})
+	}
+}
+
+// The patterns of a rule are bounded together.
+func TestPatternsTogether(t *testing.T) {
+	text := func(n int) string {
+		terms := make([]string, n)
+		for i := range terms {
+			terms[i] = fmt.Sprintf("body.matches('.{0,300}%c')", 'a'+i)
+		}
+		return "status == 200 && (" + strings.Join(terms, " || ") + ")"
+	}
+	if _, err := rule.Compile(text(3)); err != nil {
+		t.Errorf("three patterns of about 600 instructions: %v; want them taken", err)
+	}
+	if _, err := rule.Compile(text(4)); err == nil || !strings.Contains(err.Error(), "want at most 2000") {
+		t.Errorf("four patterns of about 600 instructions: %v; want them refused with the limit of 2000", err)
+	}
+	same := "status == 200" + strings.Repeat(" && body.matches('.{0,300}a')", 8)
+	if _, err := rule.Compile(same); err != nil {
+		t.Errorf("one pattern of about 600 instructions, eight times: %v; want it counted once", err)
 	}
 }

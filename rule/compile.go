@@ -18,9 +18,10 @@ type expression struct {
 	variables string // those it may name, for a message
 	warnings  []string
 
-	program  cel.Program
-	patterns map[string]pattern // those that the expression names
-	usesJSON bool
+	program      cel.Program
+	patterns     map[string]pattern // those that the expression names
+	instructions int                // of all patterns
+	usesJSON     bool
 }
 
 func compileExpression(text string) (*Rule, error) {
@@ -103,6 +104,8 @@ func (x *expression) firstProblem(parsed *cel.Ast, issues *cel.Issues) error {
 		why = coded.Errorf("rule.no_function", "%s; known functions are %s", what, strings.Join(functionNames, ", "))
 	case strings.HasPrefix(what, "undeclared reference"):
 		why = coded.Errorf("rule.no_variable", "%s; known are %s", what, x.variables)
+	case strings.HasPrefix(what, "token recognition error at: '="):
+		why = coded.Errorf("rule.equals", "= compares nothing: use ==")
 	case strings.HasPrefix(what, "found no matching overload for '"):
 		why = readable(what)
 	}

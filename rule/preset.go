@@ -45,10 +45,10 @@ const anyStatus = "does not look at the status: an error page with this very bod
 var presets = []Preset{
 	{
 		Name:    "success_text",
-		Accepts: `status 200 to 206, and the body, cut at 600 characters and then trimmed, is "success"`,
+		Accepts: `status 200 to 206, and the body, trimmed, cut at 600 characters and trimmed again, is "success"`,
 		Source:  "roncoo-pay, merchant notification (rp_notify_record), as in the article on best-effort notification",
 		accepts: func(a *Answer) bool {
-			return a.Status >= 200 && a.Status <= 206 && is(trim(first(a.Body, 600)), "success")
+			return a.Status >= 200 && a.Status <= 206 && is(trim(first(trim(a.Body), 600)), "success")
 		},
 	},
 	{

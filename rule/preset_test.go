@@ -55,7 +55,9 @@ var presetRows = map[string][]row{
 		{200, "success" + strings.Repeat(" ", 10_000), true},
 		{200, "success" + strings.Repeat(" ", 600) + "not", true}, // cut before it is read
 		{200, strings.Repeat(" ", 593) + "success", true},
-		{200, strings.Repeat(" ", 594) + "success", false}, // the cut leaves "succes"
+		{200, strings.Repeat(" ", 594) + "success", true}, // trimmed before it is cut
+		{200, strings.Repeat("\n", 10_000) + "success\n", true},
+		{200, "success" + strings.Repeat(" ", 592) + "n", false},
 		{200, strings.Repeat("好", 600) + "success", false},
 	},
 	"alipay": {

@@ -39,6 +39,9 @@ const (
 	// maxProgram bounds a compiled pattern, in instructions of RE2.
 	maxProgram = 1000
 
+	// maxPrograms bounds all patterns of one rule together, in instructions of RE2.
+	maxPrograms = 2000
+
 	// maxMatching bounds the sum of bytes times instructions over one evaluation:
 	// all of a body against 120 instructions, or 8 KiB against 1,000.
 	maxMatching = 120 * MaxBody
@@ -55,7 +58,7 @@ type pattern struct {
 // expression looks at json, at the status, and for a word in the body. Of maps
 // and lists that are not constant it takes those in built alone, by their ids.
 func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (usesStatus, usesText bool, first error) {
-	x.patterns = map[string]pattern{}
+	x.patterns, x.instructions = map[string]pattern{}, 0
 	ast.PostOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		var problem error
 		switch e.Kind() {
@@ -202,6 +205,12 @@ func (x *expression) addPattern(text string) error {
 	}
 	if n := len(program.Inst); n > maxProgram {
 		return coded.Errorf("rule.pattern_large", "the pattern is too large (%d instructions): want at most %d; use fewer or smaller repeats", n, maxProgram)
+	}
+	if _, twice := x.patterns[text]; twice {
+		return nil
+	}
+	if x.instructions += len(program.Inst); x.instructions > maxPrograms {
+		return coded.Errorf("rule.patterns_large", "the patterns of the rule are too large together (%d instructions): want at most %d; use fewer patterns, or fewer or smaller repeats", x.instructions, maxPrograms)
 	}
 	compiled, err := regexp.Compile(text)
 	if err != nil {

@@ -42,7 +42,8 @@
 //
 // A rule comes from whoever creates a task, and the answer from whoever receives
 // it, so neither may cost more than a moment, whatever they are. A text has at
-// most [MaxText] bytes. Functions whose result can outgrow their arguments are
+// most [MaxText] bytes, each pattern at most 1,000 instructions of RE2 when it is compiled,
+// and all patterns of a text together at most 2,000. Functions whose result can outgrow their arguments are
 // left out, lists hold constants only, and of the two sides of ==, !=, in and +
 // one must be known to be text, a number, a bool or null. Each evaluation
 // counts its cost, and ends with an error at 1,000,000: about a tenth of a

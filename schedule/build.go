@@ -13,6 +13,7 @@ import (
 const (
 	maxText     = 4 << 10
 	maxAttempts = 10_000
+	maxRuns     = 200
 	minRepeat   = 10 * time.Millisecond
 )
 
@@ -62,7 +63,9 @@ func (s *Schedule) add(it item) (want error) {
 			return coded.Errorf("schedule.want_end", "a list that ends within 10 years (3650d)")
 		}
 	}
-	s.join(r)
+	if s.join(r); len(s.runs) > maxRuns {
+		return coded.Errorf("schedule.want_runs", "at most %d different gaps one after the other; let the last item repeat (5m*)", maxRuns)
+	}
 	return nil
 }
 
@@ -111,7 +114,7 @@ func (s *Schedule) finish() error {
 			break
 		}
 	}
-	s.runs = slices.Clip(s.runs)
+	s.runs = slices.Clone(s.runs)[:len(s.runs):len(s.runs)] // without the room that append left
 	s.text = string(s.append(nil))
 	if len(s.text) > maxText {
 		return coded.Errorf("schedule.written_long", "schedule of %d bytes when written out as %.40q…: want at most %d", len(s.text), s.text, maxText)

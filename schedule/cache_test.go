@@ -2,6 +2,8 @@ package schedule
 
 import (
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,7 +22,7 @@ func TestCache(t *testing.T) {
 		t.Error("soon is a schedule")
 	}
 	var parsing sync.WaitGroup
-	for i := range 2 * maxCached {
+	for i := range 8192 {
 		parsing.Go(func() {
 			s, err := c.Parse(fmt.Sprintf("%dms", i+1))
 			if err != nil {
@@ -31,7 +33,76 @@ func TestCache(t *testing.T) {
 		})
 	}
 	parsing.Wait()
-	if n := len(c.parsed); n > maxCached {
-		t.Errorf("%d are kept; want %d at most", n, maxCached)
+	c.Drop()
+	if again, err := c.Parse("0s, 15s*2"); again == first || err != nil {
+		t.Errorf("after Drop, the same text is %p, %v; want it parsed anew", again, err)
+	}
+}
+
+// longText is a schedule as long as one may be, another for each i.
+func longText(i int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%dms", i+1)
+	for n := range maxRuns - 1 {
+		fmt.Fprintf(&b, ", %dm%ds%dms", 10+n%2, i%50+1, 100+n)
+	}
+	return b.String()
+}
+
+// However many texts come, and however long they are, a Cache holds a bounded amount
+// of memory, and keeps the texts in use.
+func TestCacheIsBoundedByCost(t *testing.T) {
+	live := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	var c Cache
+	used, err := c.Parse("wechat_notify")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := live()
+	for i := range 4000 {
+		if _, err := c.Parse(longText(i)); err != nil {
+			t.Fatal(err)
+		}
+		if s, _ := c.Parse("wechat_notify"); s != used {
+			t.Fatalf("after %d texts, a schedule in use was parsed anew", i)
+		}
+	}
+	sum := 0
+	for _, half := range []map[string]*Schedule{c.young, c.old} {
+		for text, s := range half {
+			sum += s.cost(text)
+		}
+	}
+	if sum > maxCost {
+		t.Errorf("the cache counts %d bytes; want at most %d", sum, maxCost)
+	}
+	if grown := int64(live()) - int64(before); grown > maxCost*5/4 {
+		t.Errorf("4,000 schedules take %d bytes of the heap; want at most %d, as the cache counts", grown, maxCost)
+	}
+	runtime.KeepAlive(&c)
+}
+
+// A schedule has at most so many runs; the error names the item and the limit.
+func TestMaxRuns(t *testing.T) {
+	gaps := make([]string, maxRuns+1)
+	for i := range gaps {
+		gaps[i] = fmt.Sprintf("%ds", i+1)
+	}
+	if _, err := Parse(strings.Join(gaps[:maxRuns], ",")); err != nil {
+		t.Errorf("%d runs: %v; want them taken", maxRuns, err)
+	}
+	for _, text := range []string{strings.Join(gaps, ","), "@" + strings.Join(gaps, ",")} {
+		_, err := Parse(text)
+		if err == nil || !strings.Contains(err.Error(), "item 201 ") || !strings.Contains(err.Error(), "at most 200 different gaps") {
+			t.Errorf("%.20q… of %d runs: %v; want item 201 named, and the limit of 200", text, len(gaps), err)
+		}
+	}
+	if _, err := Parse(strings.Repeat("5m,", 1000) + "5m"); err != nil {
+		t.Errorf("1,001 attempts of one gap: %v; want them taken, they are one run", err)
 	}
 }

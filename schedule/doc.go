@@ -45,7 +45,8 @@
 //
 // A text has at most 4 KiB, also when written out by [Schedule.String]; a
 // duration, and a whole list without repeats, at most 10 years of 365 days; a
-// schedule at most 10,000 attempts besides those that repeat. What repeats needs a
+// schedule at most 10,000 attempts besides those that repeat, and at most 200 runs
+// of attempts with one gap (15s*2 is one run, each offset is one). What repeats needs a
 // gap of 10 ms or more, so that a task that keeps failing does not spin. A max
 // below the first attempt is refused: nothing would ever be attempted.
 //

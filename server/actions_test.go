@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // unrecorded are operations that change something and are not done by hand: whoever

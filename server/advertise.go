@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // advertised is where other nodes reach the API: as configured, else where it

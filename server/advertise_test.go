@@ -3,7 +3,7 @@ package server
 import (
 	"testing"
 
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 func TestAdvertised(t *testing.T) {

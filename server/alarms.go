@@ -7,11 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/alarm"
-	"github.com/bellmanhq/bellman/config"
-	"github.com/bellmanhq/bellman/metrics"
-	"github.com/bellmanhq/bellman/outcome"
+	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/metrics"
+	"github.com/bellmanhq/bellman/internal/results"
 )
 
 // openAlarms makes what judges alarms, by the rules of a configuration.
@@ -25,11 +24,11 @@ func (s *Server) openAlarms(c *config.Config, every time.Duration) (err error) {
 // setAlarms replaces the rules of alarms by those of c. Every queue of kind notify may
 // be told of one that is over: its rule may be gone, or name another queue now.
 func (s *Server) setAlarms(c *config.Config) error {
-	rules := make([]bellman.AlarmRule, len(c.Alarms))
+	rules := make([]alarm.Rule, len(c.Alarms))
 	for i, a := range c.Alarms {
-		rules[i] = bellman.AlarmRule{Name: a.Name, When: a.When, Queue: a.Queue, Above: a.Above, For: a.For, To: a.To}
+		rules[i] = alarm.Rule{Name: a.Name, When: a.When, Queue: a.Queue, Above: a.Above, For: a.For, To: a.To}
 	}
-	queues := make(map[string]outcome.Queue, len(c.Queues))
+	queues := make(map[string]results.Queue, len(c.Queues))
 	for _, q := range c.Queues {
 		if q.Kind != "notify" {
 			continue
@@ -38,7 +37,7 @@ func (s *Server) setAlarms(c *config.Config) error {
 		if err != nil {
 			return fmt.Errorf("alarms: %w", err)
 		}
-		queues[q.Name] = outcome.Queue{Name: q.Name, Words: words}
+		queues[q.Name] = results.Queue{Name: q.Name, Words: words}
 	}
 	s.alarms.SetRules(rules, queues)
 	return nil

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/api"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/api"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/schedule"
 )
@@ -19,7 +19,7 @@ func (orders) Is(t *bellman.Task) bool {
 }
 
 func (orders) Body(ask api.OrderAsk) ([]byte, error) {
-	a := order.Ask{Expires: ask.Expires, Vars: ask.Vars, Notify: order.Notify{URL: ask.NotifyURL, JSON: ask.NotifyJSON}}
+	a := order.Ask{Expires: ask.Expires, CodeLife: ask.CodeLife, Vars: ask.Vars, Notify: order.Notify{URL: ask.NotifyURL, JSON: ask.NotifyJSON}}
 	return a.Encode()
 }
 
@@ -28,7 +28,7 @@ func (orders) Asked(t *bellman.Task) api.OrderAsk {
 	if err != nil { // it was read when it was added
 		return api.OrderAsk{}
 	}
-	return api.OrderAsk{Expires: a.Expires, Vars: a.Vars, NotifyURL: a.Notify.URL, NotifyJSON: a.Notify.JSON}
+	return api.OrderAsk{Expires: a.Expires, CodeLife: a.CodeLife, Vars: a.Vars, NotifyURL: a.Notify.URL, NotifyJSON: a.Notify.JSON}
 }
 
 func (orders) Standing(t *bellman.Task) api.Standing {
@@ -43,7 +43,7 @@ func (orders) Standing(t *bellman.Task) api.Standing {
 	}
 	s := api.Standing{State: order.StateOf(t), Late: l.Late}
 	switch l.Stage {
-	case order.Watching:
+	case order.Watching, order.Reclosing:
 		s.Watch = true
 	case order.Close, order.Reverse:
 		s.Closing, s.Acting = true, true

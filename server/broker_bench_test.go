@@ -23,14 +23,14 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/bench/scratch"
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/config"
-	busbroker "github.com/bellmanhq/bellman/nats"
-	"github.com/bellmanhq/bellman/rabbitmq"
+	"github.com/bellmanhq/bellman/internal/bench/scratch"
+	busbroker "github.com/bellmanhq/bellman/internal/brokers/nats"
+	"github.com/bellmanhq/bellman/internal/brokers/rabbitmq"
+	"github.com/bellmanhq/bellman/internal/brokers/source"
+	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
+	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/server"
-	"github.com/bellmanhq/bellman/source"
-	"github.com/bellmanhq/bellman/source/sourcetest"
 )
 
 var (

@@ -8,12 +8,13 @@ import (
 	"sync"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/api"
-	"github.com/bellmanhq/bellman/config"
-	"github.com/bellmanhq/bellman/nats"
-	"github.com/bellmanhq/bellman/rabbitmq"
-	"github.com/bellmanhq/bellman/sender"
-	"github.com/bellmanhq/bellman/source"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/api"
+	"github.com/bellmanhq/bellman/internal/brokers/nats"
+	"github.com/bellmanhq/bellman/internal/brokers/rabbitmq"
+	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/internal/brokers/source"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // openConnections builds what publishes to the brokers that the configuration
@@ -110,8 +111,8 @@ func (s *Server) take(ctx context.Context) {
 }
 
 // sourceInfos describes the sources, in the order of the configuration.
-func (s *Server) sourceInfos() []bellman.SourceInfo {
-	infos := make([]bellman.SourceInfo, len(s.taking))
+func (s *Server) sourceInfos() []source.Info {
+	infos := make([]source.Info, len(s.taking))
 	for i, from := range s.taking {
 		infos[i] = from.Info()
 	}
@@ -147,7 +148,7 @@ func (a arriving) Closed(ctx context.Context) string {
 
 // shutBy says why nothing is taken in; empty: something is. Tasks are counted no further
 // than it takes to know.
-func shutBy(i bellman.Intake) string {
+func shutBy(i figures.Intake) string {
 	switch {
 	case i.Open:
 		return ""

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/api"
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/config"
-	"github.com/bellmanhq/bellman/console"
+	"github.com/bellmanhq/bellman/internal/api"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/console"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -19,6 +19,9 @@ func (s *Server) console(c *config.Config) (*console.Console, error) {
 		Engine:    byHand{s.engine, s},
 		Reader:    s.store,
 		Records:   s.store,
+		Schedules: &s.schedules,
+		Refused:   func() { s.metrics.Refused("console") },
+		Record:    s.record,
 		Secret:    s.secret,
 		Proxies:   c.TrustedProxies,
 		Kinds:     func(queue string) string { return (*s.kinds.Load())[queue] },
@@ -73,7 +76,7 @@ func (shownOrders) Order(t *bellman.Task) (o console.Order, is bool) {
 	}
 	return console.Order{
 		State: standing.State, Late: standing.Late, Watch: standing.Watch, Decided: o.Decided,
-		Expires: asked.Expires, Vars: asked.Vars, NotifyURL: asked.NotifyURL, NotifyJSON: asked.NotifyJSON,
+		Expires: asked.Expires, CodeLife: asked.CodeLife, Vars: asked.Vars, NotifyURL: asked.NotifyURL, NotifyJSON: asked.NotifyJSON,
 	}, true
 }
 

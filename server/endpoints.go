@@ -9,8 +9,9 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/brokers/sender"
 	"github.com/bellmanhq/bellman/internal/coded"
-	"github.com/bellmanhq/bellman/sender"
 )
 
 // byHand is the engine as people have it in hand: what they pause and resume as an
@@ -55,11 +56,11 @@ func (s *Server) endpoint(ctx context.Context, name string) (endpoint string, qu
 	if kind == "order" {
 		return name, true, nil
 	}
-	f, unknown := s.engine.Figures(ctx, bellman.FiguresAsk{Endpoints: true})
+	f, unknown := s.engine.Figures(ctx, figures.Ask{Endpoints: true})
 	if unknown != nil {
 		return "", false, unknown
 	}
-	if slices.ContainsFunc(f.Endpoints, func(e bellman.EndpointInfo) bool { return e.Endpoint == name }) {
+	if slices.ContainsFunc(f.Endpoints, func(e figures.Endpoint) bool { return e.Endpoint == name }) {
 		return name, false, nil
 	}
 	if kind != "" {

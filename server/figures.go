@@ -1,10 +1,10 @@
 package server
 
 import (
+	"github.com/bellmanhq/bellman/internal/metrics"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
-	"github.com/bellmanhq/bellman/metrics"
-	"github.com/bellmanhq/bellman/pebble"
-	"github.com/bellmanhq/bellman/redis"
+	"github.com/bellmanhq/bellman/store/pebble"
+	"github.com/bellmanhq/bellman/store/redis"
 )
 
 // figures are what the store has to say of itself.

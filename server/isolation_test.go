@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // An endpoint that hangs, with ten thousand tasks due, does not hold those of
@@ -61,7 +61,7 @@ func TestHangingEndpointHoldsNobody(t *testing.T) {
 			select {
 			case id := <-arrived:
 				delete(want, id)
-			case <-time.After(time.Minute):
+			case <-time.After(patient):
 				t.Fatalf("%s: %d of %d tasks have not arrived", when, len(want), few)
 			}
 		}

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // A server that others can reach is not opened to them by a file without keys.
 func TestReloadKeepsTheLastKey(t *testing.T) {
 	var started *config.Config
-	key := config.Key{Name: "ops", Role: "read", SHA256: sha256.Sum256([]byte("a key"))}
+	key := config.Key{Name: "ops", Role: "read", SHA256: sha256.Sum256([]byte("the only key"))}
 	anyone, s, stop := serve(t, t.TempDir(), func(c *config.Config) {
 		c.Keys = []config.Key{key}
 		started = c

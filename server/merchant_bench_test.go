@@ -9,8 +9,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver"
-	"github.com/bellmanhq/bellman/memory"
-	"github.com/bellmanhq/bellman/merchant"
+	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // BenchmarkMerchant is what an attempt costs whose address, rule and limits come from a
@@ -42,7 +42,7 @@ func BenchmarkMerchant(b *testing.B) {
 	body := []byte(`{"order_no":"20261120000001","state":"SUCCESS"}`)
 	own := &bellman.Task{ID: bellman.NewID(), URL: receiver.URL, Method: "POST", Success: "success_text", Body: body}
 	lent := &bellman.Task{ID: bellman.NewID(), MerchantNo: "M1", Endpoint: bellman.MerchantEndpoint("M1"), Method: "POST", Body: body,
-		Lent: bellman.LentSuccess | bellman.LentSchedule}
+		Inherited: bellman.InheritedSuccess | bellman.InheritedSchedule}
 	used := func() int64 {
 		var u syscall.Rusage
 		syscall.Getrusage(syscall.RUSAGE_SELF, &u)
@@ -51,7 +51,7 @@ func BenchmarkMerchant(b *testing.B) {
 	attempt := func(h *deliver.Handler, t *bellman.Task, guided bool) {
 		for range 100 {
 			if guided { // once for its line and limits, before it is attempted
-				if g, err := h.Guide(b.Context(), t); err != nil || g.Endpoint == "" {
+				if g, err := h.Route(b.Context(), t); err != nil || g.Endpoint == "" {
 					b.Fatal(g, err)
 				}
 			}

@@ -55,12 +55,12 @@ func TestAConflictHidesNothing(t *testing.T) {
 	bad := client.PutMerchant{Version: "none", Schedule: "often", Timeout: "soon"}
 	_, _, err := api.PutMerchant(t.Context(), "M1", bad)
 	var p *client.Problem
-	if !errors.As(err, &p) || p.Status != 409 || len(p.Errors) != 2 || p.Errors[0].Location != "body.timeout" || p.Errors[1].Location != "body.schedule" {
+	if !errors.As(err, &p) || p.Status != 409 || len(p.Errors) != 2 || p.Errors[0].Location != "body.schedule" || p.Errors[1].Location != "body.timeout" {
 		t.Errorf("PutMerchant: %v; want 409, and both fields that are wrong", err)
 	}
 	bad.MerchantNo = "M1"
 	done, err := api.PutMerchants(t.Context(), client.MerchantBatch{Merchants: []client.PutMerchant{{MerchantNo: "M2"}, bad}, DryRun: true})
-	if err != nil || len(done) != 2 || done[1].Error == nil || done[1].Error.Status != 409 || len(done[1].Error.Errors) != 2 || done[1].Error.Errors[0].Location != "body.merchants[1].timeout" {
+	if err != nil || len(done) != 2 || done[1].Error == nil || done[1].Error.Status != 409 || len(done[1].Error.Errors) != 2 || done[1].Error.Errors[0].Location != "body.merchants[1].schedule" {
 		t.Errorf("PutMerchants: %+v, %v; want the second refused so", done, err)
 	}
 }
@@ -69,7 +69,7 @@ func TestAConflictHidesNothing(t *testing.T) {
 func TestMerchantNumbersAreSeen(t *testing.T) {
 	api, _, stop := serve(t, t.TempDir(), nil)
 	defer stop()
-	for _, no := range []string{"M 1", "商户-1", "a/b?c"} {
+	for _, no := range []string{"M-1", "商户-1", "a/b?c"} {
 		put(t, api, no, client.PutMerchant{})
 	}
 	for _, no := range []string{"M1\u202e", "M\u200b1", "M\u00a01", "\ufeffM1", "M\u30001"} {
@@ -78,5 +78,13 @@ func TestMerchantNumbersAreSeen(t *testing.T) {
 		if !errors.As(err, &p) || p.Status != 422 || len(p.Errors) != 1 || !strings.Contains(p.Errors[0].Message, "nobody sees, U+") {
 			t.Errorf("PutMerchant(%q): %v; want it refused, with the character", no, err)
 		}
+	}
+	var p *client.Problem
+	if _, _, err := api.PutMerchant(t.Context(), "M 1", client.PutMerchant{}); !errors.As(err, &p) || p.Status != 422 || len(p.Errors) != 1 || p.Errors[0].Location != "body.merchant_no" || !strings.Contains(p.Errors[0].Message, "has a blank") {
+		t.Errorf("PutMerchant of a number with a blank: %v; want it refused", err)
+	}
+	done, err := api.PutMerchants(t.Context(), client.MerchantBatch{Merchants: []client.PutMerchant{{MerchantNo: "M 1"}, {MerchantNo: "M2"}}})
+	if err != nil || len(done) != 2 || done[0].Status != 422 || done[1].Status != 201 {
+		t.Errorf("PutMerchants: %+v, %v; want the number with a blank refused, and the other registered", done, err)
 	}
 }

@@ -10,11 +10,10 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// A change made at one node is used by the other's next attempt within about a second;
-// of several nodes none has to be told.
+// A change made at one node is used by the other's attempts soon; no node has to be told.
 func TestMerchantOnTwoNodes(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d database) {
 		first, second := openNotified(t, "no"), openNotified(t, "no")
@@ -44,7 +43,7 @@ func TestMerchantOnTwoNodes(t *testing.T) {
 				if _, _, has := second.last(); has > had {
 					break
 				}
-				if took := time.Since(changed); took > 5*time.Second { // a second, and a busy machine
+				if took := time.Since(changed); took > patient {
 					t.Fatalf("%v after the change an attempt goes to the former address", took)
 				}
 			}
@@ -87,7 +86,7 @@ func TestMerchantLimitsOnTwoNodes(t *testing.T) {
 			return api
 		}
 		nodes := []*client.Client{open("a"), open("b")}
-		for end := time.Now().Add(time.Minute); ; { // both have shards
+		for end := time.Now().Add(patient); ; { // both have shards
 			all, err := nodes[0].Nodes(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -105,7 +104,7 @@ func TestMerchantLimitsOnTwoNodes(t *testing.T) {
 		for i := range tasks {
 			waits = append(waits, create(t, nodes[i%2], client.CreateTask{Queue: "default", MerchantNo: "FEW"}).ID)
 		}
-		for end := time.Now().Add(time.Minute); ; { // the limit is reached
+		for end := time.Now().Add(patient); ; { // the limit is reached
 			mu.Lock()
 			n := now["/few"]
 			mu.Unlock()
@@ -130,6 +129,7 @@ func TestMerchantLimitsOnTwoNodes(t *testing.T) {
 		put(t, nodes[1], "FEW", client.PutMerchant{NotifyURL: merchant.URL + "/few"})
 		put(t, nodes[1], "PACED", client.PutMerchant{NotifyURL: merchant.URL + "/paced", PerEndpoint: &client.MerchantLimits{Rate: fmt.Sprintf("%d/s", rate)}})
 		var paced []string
+		began := time.Now() // and not the first arrival, which may be delayed
 		for i := range tasks {
 			paced = append(paced, create(t, nodes[i%2], client.CreateTask{Queue: "default", MerchantNo: "PACED"}).ID)
 		}
@@ -141,9 +141,8 @@ func TestMerchantLimitsOnTwoNodes(t *testing.T) {
 		if len(started) != tasks {
 			t.Fatalf("%d requests for %d tasks", len(started), tasks)
 		}
-		// A busy machine delays some requests behind others: as a whole they are no quicker.
 		const spread = 5 // that may go at once when there was nothing for a while
-		if took, least := started[tasks-1].Sub(started[0]), time.Duration(tasks-spread)*time.Second/rate*8/10; took < least {
+		if took, least := started[tasks-1].Sub(began), time.Duration(tasks-spread)*time.Second/rate; took < least {
 			t.Errorf("%d attempts within %v, want at least %v at %d a second", tasks, took, least, rate)
 		}
 	})

@@ -18,8 +18,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // A notified is where a merchant is told: it notes what came, and answers as it is told.
@@ -238,6 +238,9 @@ func TestMerchantPause(t *testing.T) {
 	own := create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M1", URL: s.URL + "/own"})
 	other := create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M2"})
 	until(t, api, other.ID, attempted(1))
+	if p, err := api.Merchants(t.Context(), client.MerchantSearch{Paused: true}); err != nil || len(p.Merchants) != 1 || p.Merchants[0].MerchantNo != "M1" || p.NextCursor != "" {
+		t.Errorf("the merchants that are paused: %+v, %v; want M1 alone", p, err)
+	}
 	stop()
 	api, _, stop = serve(t, dir, nil) // over a restart too
 	defer stop()
@@ -321,8 +324,8 @@ func TestMerchantTestAndFigures(t *testing.T) {
 	api, _, stop := serve(t, t.TempDir(), nil)
 	defer stop()
 	s := openNotified(t, "no")
-	put(t, api, "M/1 商户", client.PutMerchant{NotifyURL: s.URL})
-	task, err := api.TestMerchant(t.Context(), "M/1 商户", client.TestMerchant{Reason: "new"})
+	put(t, api, "M/1+商户", client.PutMerchant{NotifyURL: s.URL})
+	task, err := api.TestMerchant(t.Context(), "M/1+商户", client.TestMerchant{Reason: "new"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +333,7 @@ func TestMerchantTestAndFigures(t *testing.T) {
 	if _, body, n := s.last(); n != 1 || !bytes.Contains(body, []byte("bellman.test")) || d.Event != "bellman.test" || d.Attempts != 1 {
 		t.Errorf("a test: %d requests, %s, %+v", n, body, d)
 	}
-	stats, err := api.MerchantStats(t.Context(), "M/1 商户")
+	stats, err := api.MerchantStats(t.Context(), "M/1+商户")
 	if err != nil || stats.Tasks != 1 || stats.Failed != 1 || stats.SuccessRate == nil || *stats.SuccessRate != 0 || len(stats.LastFailed) != 1 || stats.Results["refused"] != 1 {
 		t.Errorf("figures: %+v, %v", stats, err)
 	}
@@ -339,7 +342,7 @@ func TestMerchantTestAndFigures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.Target == "merchant/M/1 商户" {
+		if a.Target == "merchant/M/1+商户" {
 			actions = append(actions, a.Action)
 		}
 	}

@@ -3,20 +3,24 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/api"
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/deliver"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/api"
+	"github.com/bellmanhq/bellman/internal/brokers/sender"
 	"github.com/bellmanhq/bellman/internal/coded"
-	"github.com/bellmanhq/bellman/merchant"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/schedule"
-	"github.com/bellmanhq/bellman/sender"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // openMerchants makes the registry of merchants, with the master keys of the
@@ -88,14 +92,15 @@ func (s merchants) Get(ctx context.Context, no string) (client.Merchant, error) 
 	if err != nil {
 		return client.Merchant{}, err
 	}
-	return s.shown(ctx, &m, false), nil
+	out := s.shown(ctx, &m, false)
+	return out, s.lately(ctx, &out)
 }
 
 func (s merchants) Stats(ctx context.Context, no string) (client.MerchantStats, error) {
 	if _, err := s.merchants.Read(ctx, no); err != nil {
 		return client.MerchantStats{}, err
 	}
-	f, err := merchant.Look(ctx, s.store, no, time.Now(), func(t *bellman.Task) bool { return (orders{}).Is(t) })
+	f, err := merchant.Look(ctx, s.store, no, time.Now(), isOrder)
 	if err != nil {
 		return client.MerchantStats{}, err
 	}
@@ -105,8 +110,12 @@ func (s merchants) Stats(ctx context.Context, no string) (client.MerchantStats, 
 		Overdue: f.Overdue, Retrying: f.Retrying, Oldest: at(f.OldestOverdue),
 		Results: make(map[string]int, len(f.Results)), LastFailed: make([]client.Task, len(f.LastFailed)),
 	}
+	out.Failing = f.Recent.Failing()
 	if rate, ok := f.SuccessRate(); ok {
 		out.SuccessRate = &rate
+	}
+	if rate, ok := f.Recent.Rate(); ok {
+		out.RecentRate = &rate
 	}
 	for result, n := range f.Results {
 		out.Results[result.String()] = n
@@ -115,6 +124,15 @@ func (s merchants) Stats(ctx context.Context, no string) (client.MerchantStats, 
 		out.LastFailed[i] = s.api.Shown(t)
 	}
 	return out, nil
+}
+
+func isOrder(t *bellman.Task) bool { return (orders{}).Is(t) }
+
+// lately fills in what a merchant's newest tasks say.
+func (s merchants) lately(ctx context.Context, m *client.Merchant) error {
+	recent, err := merchant.LookRecent(ctx, s.store, m.MerchantNo, time.Now(), isOrder)
+	m.Failing = recent.Failing()
+	return err
 }
 
 // at is a time that may be none.
@@ -131,6 +149,9 @@ func (s merchants) Delete(ctx context.Context, no string, by bellman.By) error {
 }
 
 func (s merchants) List(ctx context.Context, q client.MerchantSearch, after string) ([]client.Merchant, string, error) {
+	if q.Paused {
+		return s.listPaused(ctx, &q, after)
+	}
 	page, next, err := s.merchants.List(ctx, merchant.Search{No: q.MerchantNo, Name: q.Name}, after, q.Limit)
 	if err != nil {
 		return nil, "", err
@@ -138,8 +159,106 @@ func (s merchants) List(ctx context.Context, q client.MerchantSearch, after stri
 	out := make([]client.Merchant, len(page))
 	for i := range page {
 		out[i] = s.shown(ctx, &page[i], q.Sealed)
+		if q.Sealed {
+			continue
+		}
+		if err := s.lately(ctx, &out[i]); err != nil {
+			return nil, "", err
+		}
 	}
 	return out, next, nil
+}
+
+// listPaused lists the merchants that are paused, by number. One that was deleted meanwhile
+// has its number alone.
+func (s merchants) listPaused(ctx context.Context, q *client.MerchantSearch, after string) (out []client.Merchant, next string, err error) {
+	paused := s.engine.PausedMerchants()
+	slices.SortFunc(paused, func(a, b figures.MerchantPause) int { return strings.Compare(a.MerchantNo, b.MerchantNo) })
+	for _, p := range paused {
+		if p.MerchantNo <= after || !strings.HasPrefix(p.MerchantNo, q.MerchantNo) {
+			continue
+		}
+		m, err := s.merchants.Read(ctx, p.MerchantNo)
+		switch {
+		case errors.Is(err, bellman.ErrNotFound):
+			m = merchant.Merchant{No: p.MerchantNo}
+		case err != nil:
+			return nil, "", err
+		}
+		if !strings.HasPrefix(strings.ToLower(m.Name), strings.ToLower(q.Name)) {
+			continue
+		}
+		if len(out) == q.Limit {
+			return out, out[len(out)-1].MerchantNo, nil
+		}
+		shown := s.shown(ctx, &m, q.Sealed)
+		if err := s.lately(ctx, &shown); err != nil {
+			return nil, "", err
+		}
+		out = append(out, shown)
+	}
+	return out, "", nil
+}
+
+const (
+	pausedTasks = 2000 // tasks that wait for paused merchants are counted up to so many
+	pausedPage  = 200
+	pausedAge   = 30 * time.Second // of that count
+)
+
+// A pausedCount counts the tasks that wait for paused merchants.
+type pausedCount struct {
+	mu    sync.Mutex
+	at    time.Time
+	tasks int
+}
+
+// paused returns the merchants that are paused, and how many tasks wait for them.
+func (s *Server) paused() ([]figures.MerchantPause, int) {
+	paused := s.engine.PausedMerchants()
+	c := &s.pausedCount
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(paused) == 0 {
+		c.at, c.tasks = time.Time{}, 0
+		return nil, 0
+	}
+	if now := time.Now(); now.Sub(c.at) >= pausedAge {
+		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+		defer cancel()
+		n, err := s.countPaused(ctx, paused)
+		if err != nil {
+			s.log.Warn("tasks of paused merchants cannot be counted", "err", err)
+			return paused, c.tasks
+		}
+		c.at, c.tasks = now, n
+	}
+	return paused, c.tasks
+}
+
+func (s *Server) countPaused(ctx context.Context, paused []figures.MerchantPause) (n int, err error) {
+	pending := bellman.Pending
+	for _, p := range paused {
+		var before bellman.ID
+		for read := 0; read < pausedTasks; read += pausedPage {
+			page, next, err := s.store.List(ctx, store.Filter{MerchantNo: p.MerchantNo, State: &pending}, before, pausedPage)
+			if err != nil {
+				return n, err
+			}
+			for _, t := range page {
+				if target, _ := s.engine.Held(t); target != "" {
+					n++
+				}
+			}
+			if n >= pausedTasks {
+				return pausedTasks, nil
+			}
+			if before = next; next.IsZero() {
+				break
+			}
+		}
+	}
+	return n, nil
 }
 
 func (s merchants) Rotate(ctx context.Context, no, secret string, overlap time.Duration, by bellman.By) (client.Merchant, error) {
@@ -195,6 +314,7 @@ func (s merchants) Test(ctx context.Context, no, queue string, by bellman.By) (*
 		Queue: queue, MerchantNo: no, Event: testEvent, Schedule: testSchedule, Delay: -1,
 		Header: map[string]string{"Content-Type": "application/json"}, Body: body,
 	}
+	t.SetCreatedBy(by.Who)
 	added := s.engine.Add(ctx, t)[0]
 	if added.Err != nil {
 		return nil, added.Err

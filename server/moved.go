@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bellmanhq/bellman/move"
+	"github.com/bellmanhq/bellman/internal/migrate"
 )
 
 // Documents are the kinds of all documents that a server keeps in its store, for who
@@ -17,8 +17,8 @@ func Documents() []string {
 
 // unmoved returns an error if the store's tasks are elsewhere, or on their way.
 func (s *Server) unmoved(ctx context.Context) error {
-	err := move.Refuse(ctx, s.store)
-	if refused := (*move.RefusedError)(nil); errors.As(err, &refused) {
+	err := migrate.Refuse(ctx, s.store)
+	if refused := (*migrate.RefusedError)(nil); errors.As(err, &refused) {
 		if err = fmt.Errorf("store: %w", err); refused.Moved {
 			return &ConfigError{err} // no start anew mends it
 		}

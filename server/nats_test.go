@@ -14,8 +14,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/config"
-	"github.com/bellmanhq/bellman/source/sourcetest"
+	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // bus is a JetStream of a test, and a name for its stream. What has the name in its own
@@ -31,7 +31,7 @@ func bus(t *testing.T) (js jetstream.JetStream, url, name string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // that of the test is over
+		ctx, cancel := context.WithTimeout(context.Background(), patient) // that of the test is over
 		defer cancel()
 		for stream := range js.StreamNames(ctx).Name() {
 			if strings.Contains(stream, name) {
@@ -61,7 +61,7 @@ func receive(t *testing.T, got <-chan string) string {
 	select {
 	case text := <-got:
 		return text
-	case <-time.After(20 * time.Second):
+	case <-time.After(patient):
 		t.Fatal("nothing was delivered")
 		return ""
 	}

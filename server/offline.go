@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/api"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/api"
 )
 
 // Offline says what is wrong with tasks where no server is asked: by the same code, but

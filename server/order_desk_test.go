@@ -10,11 +10,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/server"
 )
 
@@ -53,6 +54,27 @@ func newDesk(t *testing.T) *desk {
 	}
 	d.channel, d.merchant = listen(d.serveChannel), listen(d.serveMerchant)
 	return d
+}
+
+// closes makes the channel refuse to close an order until the returned value is true:
+// a test has all the time it needs before an order that expires is decided.
+func (d *desk) closes() *atomic.Bool {
+	var open atomic.Bool
+	var closed sync.Map
+	d.answer = func(no, what string, _ int, _ *http.Request) (int, string) {
+		switch {
+		case what == "close" && !open.Load():
+			return http.StatusInternalServerError, `{"code":"SYSTEM_ERROR"}`
+		case what == "close":
+			closed.Store(no, true)
+			return http.StatusNoContent, ""
+		}
+		if _, is := closed.Load(no); is {
+			return says("CLOSED")
+		}
+		return says("NOTPAY")
+	}
+	return &open
 }
 
 func (d *desk) serveChannel(w http.ResponseWriter, r *http.Request) {
@@ -171,8 +193,9 @@ func (d *desk) serve(t *testing.T, queues []config.Queue) (*client.Client, *serv
 // still long to go, and returns its page and what the merchant was told.
 func (d *desk) ends(t *testing.T, api *client.Client, ref client.OrderRef) (*client.Order, []notice) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for deadline := time.Now().Add(patient); ; <-look.C {
 		o, err := api.Order(t.Context(), ref, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -231,17 +254,15 @@ func many(t *testing.T, api *client.Client, n int, expires string) (refs []clien
 	return refs
 }
 
-// passes waits for what should come soon.
+// passes waits for ok. It fails the test after patient.
 func passes(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	deadline := time.Now().Add(20 * time.Second)
-	for !ok() {
+	for deadline := time.Now().Add(patient); !ok(); <-look.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("still not: %s", what)
+			t.Fatalf("after %v still not: %s", patient, what)
 		}
-		<-look.C
 	}
 }
 

@@ -271,7 +271,7 @@ func TestSettledReadsAreNeverPending(t *testing.T) {
 		readers.Go(func() {
 			for {
 				asked := time.Now()
-				o, err := api.Order(t.Context(), ref, 20*time.Second)
+				o, err := api.Order(t.Context(), ref, time.Minute)
 				if err != nil {
 					t.Errorf("order %s: %v", ref.OrderNo, err)
 					return

@@ -178,7 +178,7 @@ func TestChannelKinds(t *testing.T) {
 	}{
 		{"wechatpay", func(p *provider) http.HandlerFunc { return p.wechat },
 			`{kind: wechatpay, url: "PROVIDER", mch_id: "1230000109", serial: 5157F09E, private_key: "file:PRIVATE", platform_keys: {PUB_KEY_ID_01: "file:PUBLIC"}}`,
-			"on_exhausted: close", "CLOSED", "query query close query"},
+			"on_exhausted: close\n    min_close_age: 0s", "CLOSED", "query query close query"},
 		{"alipay", func(p *provider) http.HandlerFunc { return p.alipay },
 			`{kind: alipay, url: "PROVIDER/gateway.do", app_id: "2014072300007148", private_key: "file:PRIVATE", alipay_public_keys: ["env:ORDER_TEST_ALIPAY_KEY"]}`,
 			"on_exhausted: close", "CLOSED", "query query close query"},

@@ -8,29 +8,30 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/alipay"
 	"github.com/bellmanhq/bellman/order/gateway"
 	"github.com/bellmanhq/bellman/order/states"
 	"github.com/bellmanhq/bellman/order/wechatpay"
 	"github.com/bellmanhq/bellman/rule"
-	"github.com/bellmanhq/bellman/sender"
 )
 
 // watch builds the handler of an order queue; notify are the handlers of the
 // queues that may tell how an order ended.
-func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]sender.Handler) (*order.Handler, error) {
+func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]sender.Handler) (watches, error) {
 	channel, err := s.channel(q)
 	if err != nil {
-		return nil, err
+		return watches{}, err
 	}
 	o := &q.Order
 	then, err := thenOf(&o.Then, c, notify, s.log)
 	if err != nil {
-		return nil, err
+		return watches{}, err
 	}
-	return order.New(channel, order.Rules{
+	h, err := order.New(channel, order.Rules{
+		Schedules:      &s.schedules,
 		Expires:        o.Expires,
 		Grace:          o.Grace,
 		MinCloseAge:    o.MinCloseAge,
@@ -40,11 +41,13 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]send
 		LateWatch:      orNever(o.LateWatch),
 		GiveUp:         o.GiveUp,
 		ChannelExpires: o.ChannelExpiry,
+		CodeLife:       orNever(o.CodeLife),
 		Then:           then,
 		Alert:          s.alert,
 		Now:            func() time.Time { return s.engine.Now() }, // there is one by the time that an order is
 		Log:            s.log,
 	})
+	return watches{h, channel}, err
 }
 
 // orNever turns a duration of the configuration, where 0s means none, into one
@@ -128,7 +131,7 @@ func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 	case "wechatpay":
 		options := wechatpay.Options{
 			MchID: o.Channel.MchID, SubMchID: o.Channel.SubMchID, SerialNo: o.Channel.Serial, PrivateKey: o.Channel.PrivateKey,
-			PlatformKeys: o.Channel.PlatformKeys, BaseURL: o.Channel.URL, Transport: transport,
+			PlatformKeys: o.Channel.PlatformKeys, BaseURL: o.Channel.URL, Transport: transport, Log: s.log.With("queue", q.Name),
 		}
 		if o.OnExhausted == "reverse" {
 			return wechatpay.NewInStore(o.Channel.AppID, options)

@@ -20,8 +20,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/engine/figures"
 )
 
 // peers carries hints, and figures, between the nodes of one store, over HTTP, to addresses of
@@ -32,9 +32,9 @@ type peers struct {
 	self string // the address under which others know this node
 	log  *slog.Logger
 	http *http.Client
-	take func(bellman.Hint) // what a hint that was received goes to
+	take func(engine.Hint) // what a hint that was received goes to
 
-	report func(context.Context, bellman.FiguresAsk) engine.Report // this node's figures
+	report func(context.Context, figures.Ask) engine.Report // this node's figures
 
 	secret *secret
 
@@ -61,7 +61,7 @@ const (
 )
 
 // newPeers returns what carries hints of a node, signed with a secret.
-func newPeers(secret *secret, self string, take func(bellman.Hint), log *slog.Logger) *peers {
+func newPeers(secret *secret, self string, take func(engine.Hint), log *slog.Logger) *peers {
 	return &peers{
 		secret: secret, self: self, take: take, log: log,
 		http: &http.Client{
@@ -90,7 +90,7 @@ func (p *peers) signature(at int64, path, addr string, body []byte) []byte {
 
 // tell sends a hint to the node at an address of the table of nodes. One that did
 // not answer is left alone for a moment; the hint is lost then.
-func (p *peers) tell(ctx context.Context, addr string, h bellman.Hint) {
+func (p *peers) tell(ctx context.Context, addr string, h engine.Hint) {
 	p.mu.Lock()
 	rests := time.Now().Before(p.resting[addr])
 	p.mu.Unlock()
@@ -154,12 +154,12 @@ func (p *peers) unreached(addr string, err error) {
 	p.silent[addr] = s
 }
 
-func (p *peers) send(ctx context.Context, addr string, h bellman.Hint) error {
+func (p *peers) send(ctx context.Context, addr string, h engine.Hint) error {
 	return p.post(ctx, addr, hintPath, h, nil)
 }
 
 // ask asks the node at an address of the table of nodes for its figures.
-func (p *peers) ask(ctx context.Context, addr string, ask bellman.FiguresAsk) (r engine.Report, err error) {
+func (p *peers) ask(ctx context.Context, addr string, ask figures.Ask) (r engine.Report, err error) {
 	err = p.post(ctx, addr, figuresPath, ask, &r)
 	p.unreached(addr, err)
 	return r, err
@@ -229,7 +229,7 @@ func (p *peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // answer answers what a peer has signed. It is false for what makes no sense.
 func (p *peers) answer(w http.ResponseWriter, r *http.Request, path string, at int64, body []byte) bool {
 	if path == figuresPath {
-		var ask bellman.FiguresAsk
+		var ask figures.Ask
 		if json.Unmarshal(body, &ask) != nil {
 			return false
 		}
@@ -243,7 +243,7 @@ func (p *peers) answer(w http.ResponseWriter, r *http.Request, path string, at i
 		w.Write(text)
 		return true
 	}
-	var h bellman.Hint
+	var h engine.Hint
 	if json.Unmarshal(body, &h) != nil || !p.fresh(h.From, at) {
 		return false
 	}

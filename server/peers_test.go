@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,21 +16,22 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/memory"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // A node of a test: what it was told.
 type hearer struct {
 	*peers
 	addr string
-	got  chan bellman.Hint
+	got  chan engine.Hint
 }
 
-func hear(t *testing.T, store bellman.Store) *hearer {
+func hear(t *testing.T, store store.Store) *hearer {
 	t.Helper()
-	h := &hearer{got: make(chan bellman.Hint, 100)}
+	h := &hearer{got: make(chan engine.Hint, 100)}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, r) }))
 	t.Cleanup(s.Close)
 	h.addr = strings.TrimPrefix(s.URL, "http://")
@@ -38,7 +40,7 @@ func hear(t *testing.T, store bellman.Store) *hearer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.peers = newPeers(secret, h.addr, func(hint bellman.Hint) { h.got <- hint }, log)
+	h.peers = newPeers(secret, h.addr, func(hint engine.Hint) { h.got <- hint }, log)
 	t.Cleanup(h.close)
 	return h
 }
@@ -50,7 +52,7 @@ func (h *hearer) count() (sent, failed, received, refused int64) {
 func TestHintArrives(t *testing.T) {
 	store := memory.New()
 	a, b := hear(t, store), hear(t, store)
-	want := bellman.Hint{From: "a/1", Added: []uint16{3, 65535}, Since: 5, Until: 9, Docs: []string{"pause"}}
+	want := engine.Hint{From: "a/1", Added: []uint16{3, 65535}, Since: 5, Until: 9, Docs: []string{"pause"}}
 	for range 3 {
 		a.tell(t.Context(), b.addr, want)
 		select {
@@ -79,7 +81,7 @@ func TestHintWithAnotherSecret(t *testing.T) {
 	for _, old := range []*hearer{a, b} { // in turn: who sends has the old one, who receives has it
 		a.secret.read, b.secret.read = time.Time{}, time.Time{}
 		old.secret.value = bytes.Repeat([]byte{7}, 32)
-		a.tell(t.Context(), b.addr, bellman.Hint{From: "a/1"})
+		a.tell(t.Context(), b.addr, engine.Hint{From: "a/1"})
 		select {
 		case <-b.got:
 		default:
@@ -141,8 +143,7 @@ func TestHintIsRefused(t *testing.T) {
 	}
 }
 
-// A peer that does not answer costs one try in a while, and never longer than it
-// may take; one that sends elsewhere is not followed.
+// A peer that does not answer costs one try in a while; one that sends elsewhere is not followed.
 func TestHintIsLost(t *testing.T) {
 	store := memory.New()
 	a := hear(t, store)
@@ -163,12 +164,9 @@ func TestHintIsLost(t *testing.T) {
 		strings.TrimPrefix(gone.URL, "http://"), "", "nowhere", "127.0.0.1", "a/b:1", "user@127.0.0.1:1/x?", "http://127.0.0.1:80"} {
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			a.tell(ctx, addr, bellman.Hint{From: "a/1"})
+			a.tell(ctx, addr, engine.Hint{From: "a/1"})
 			cancel()
 		}
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("took %v", took)
 	}
 	if sent, failed, _, _ := a.count(); sent != 0 || failed != 9 && time.Since(began) < restAfter {
 		t.Errorf("%d hints were sent and %d failed; want none and one for each address", sent, failed)
@@ -183,13 +181,16 @@ func TestHintIsLost(t *testing.T) {
 func TestFigures(t *testing.T) {
 	store := memory.New()
 	a, b, stranger := hear(t, store), hear(t, store), hear(t, memory.New())
-	want := engine.Report{Node: "b/1", Queues: []engine.QueueReport{{Name: "q", Waiting: 7, Oldest: time.Now().UTC().Truncate(time.Millisecond),
-		LastMinute: bellman.Counts{Added: 2, Attempts: map[bellman.Result]int64{bellman.TimedOut: 3}}}},
-		Endpoints: []bellman.EndpointInfo{{Endpoint: "https://m.example:443", SuccessRate: -1, Pause: &bellman.Pause{Who: "ops"}}},
-		Windows:   []engine.Tally{{Counts: bellman.Counts{Failed: 1}, Late: engine.Durations{Buckets: [][2]uint32{{3, 9}}, Max: time.Second}}}}
-	ask := bellman.FiguresAsk{Queues: true, Windows: []time.Duration{time.Hour}}
+	var want engine.Report
+	if err := json.Unmarshal([]byte(`{"node": "b/1",
+		"queues": [{"name": "q", "waiting": 7, "oldest_free": "2026-11-20T10:00:00.123Z", "last_minute": {"Added": 2, "Attempts": {"timeout": 3}}}],
+		"endpoints": [{"Endpoint": "https://m.example:443", "SuccessRate": -1, "Pause": {"Who": "ops"}}],
+		"windows": [{"counts": {"Failed": 1}, "late": {"buckets": [[3, 9]], "max_ns": 1000000000}}]}`), &want); err != nil {
+		t.Fatal(err)
+	}
+	ask := figures.Ask{Queues: true, Windows: []time.Duration{time.Hour}}
 	for _, h := range []*hearer{b, stranger} {
-		h.report = func(_ context.Context, asked bellman.FiguresAsk) engine.Report {
+		h.report = func(_ context.Context, asked figures.Ask) engine.Report {
 			if !reflect.DeepEqual(asked, ask) {
 				t.Errorf("asked %+v; want %+v", asked, ask)
 			}
@@ -228,9 +229,9 @@ func TestSaysWrongAddress(t *testing.T) {
 		p := &peers{self: "10.0.0.1:2355", silent: map[string]silence{}, resting: map[string]time.Time{}, log: slog.New(slog.NewTextHandler(&text, nil))}
 		gone := errors.New("connection refused")
 		for range 100 {
-			p.unreached("10.0.0.9:2355", gone)          // for long
-			p.tell(t.Context(), p.self, bellman.Hint{}) // gives this node's own
-			p.unreached("10.0.0.2:2355", gone)          // now and then
+			p.unreached("10.0.0.9:2355", gone)         // for long
+			p.tell(t.Context(), p.self, engine.Hint{}) // gives this node's own
+			p.unreached("10.0.0.2:2355", gone)         // now and then
 			p.unreached("10.0.0.2:2355", nil)
 			time.Sleep(time.Second)
 		}

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/results"
 	"github.com/bellmanhq/bellman/order"
-	"github.com/bellmanhq/bellman/outcome"
 	"github.com/bellmanhq/bellman/rule"
-	"github.com/bellmanhq/bellman/sender"
 )
 
 // queues builds the engine's queues, each with its handler.
@@ -53,7 +53,7 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("queue %s: %w", q.Name, err)
 		}
-		queues[i].Handler, queues[i].YoungFirst = watches{h}, true
+		queues[i].Handler, queues[i].YoungFirst = h, true
 		queues[i].EndpointConcurrency = orderConcurrency(q)
 	}
 	for i := range c.Queues {
@@ -85,7 +85,7 @@ func (s *Server) notifier(q *config.Queue) (sender.Handler, error) {
 
 // ended is what tells how the tasks of a queue end; nil: nobody is told.
 func (s *Server) ended(q *config.Queue, all []config.Queue) (func(*bellman.Task) []bellman.Task, error) {
-	to := map[bellman.State]outcome.Queue{}
+	to := map[bellman.State]results.Queue{}
 	for state, name := range q.OnEnd.Each() {
 		words, err := s.words(name, all)
 		if err != nil {
@@ -95,12 +95,12 @@ func (s *Server) ended(q *config.Queue, all []config.Queue) (func(*bellman.Task)
 		if err := ended.UnmarshalText([]byte(state)); err != nil {
 			return nil, err
 		}
-		to[ended] = outcome.Queue{Name: name, Words: words}
+		to[ended] = results.Queue{Name: name, Words: words}
 	}
 	if len(to) == 0 {
 		return nil, nil
 	}
-	rules := outcome.Rules{To: to, Shape: func(t *bellman.Task) []byte { return s.api.Shape(t) }, Log: s.log}
+	rules := results.Rules{To: to, Shape: func(t *bellman.Task) []byte { return s.api.Shape(t) }, Log: s.log}
 	return rules.Ended, nil
 }
 
@@ -133,7 +133,10 @@ func orderConcurrency(q *config.Queue) int {
 // as an order that cannot be read.
 type (
 	notifies struct{ sender.Handler }
-	watches  struct{ *order.Handler }
+	watches  struct {
+		*order.Handler
+		channel order.Channel
+	}
 )
 
 func (n notifies) Attempt(ctx context.Context, t *bellman.Task, number int) bellman.Verdict {
@@ -143,12 +146,12 @@ func (n notifies) Attempt(ctx context.Context, t *bellman.Task, number int) bell
 	return n.Handler.Attempt(ctx, t, number)
 }
 
-// Guide is that of the handler, where it has one.
-func (n notifies) Guide(ctx context.Context, t *bellman.Task) (bellman.Guidance, error) {
-	if guide, ok := n.Handler.(bellman.Guide); ok {
-		return guide.Guide(ctx, t)
+// Route is that of the handler, where it has one.
+func (n notifies) Route(ctx context.Context, t *bellman.Task) (bellman.Route, error) {
+	if guide, ok := n.Handler.(bellman.Router); ok {
+		return guide.Route(ctx, t)
 	}
-	return bellman.Guidance{}, nil
+	return bellman.Route{}, nil
 }
 
 func (w watches) Attempt(ctx context.Context, t *bellman.Task, number int) bellman.Verdict {

@@ -11,8 +11,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/config"
-	"github.com/bellmanhq/bellman/source/sourcetest"
+	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // A rabbit is a channel of a test, and a name for its queue. What it is called goes
@@ -72,7 +72,7 @@ sources:
 		if text != `{"amount": 1.10,"no":20261120000001}` {
 			t.Errorf("the merchant got %s; want what json.data has, byte for byte", text)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(patient):
 		t.Fatal("nothing was delivered")
 	}
 	task, err := to.Task(t.Context(), client.ByKey("default", "E1"))

@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/merchant"
-	"github.com/bellmanhq/bellman/pebble"
+	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/pebble"
 )
 
 // A front is the engine as the API sees it: ready when its store is, too.
@@ -40,7 +41,7 @@ const (
 
 // A probe says whether a store answers.
 type probe struct {
-	store     bellman.Store
+	store     store.Store
 	merchants *merchant.Registry // nil: nobody asks whether their secrets can be opened
 	log       *slog.Logger
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/pebble"
+	"github.com/bellmanhq/bellman/store/pebble"
 )
 
 // A disk without room for new tasks shows, and no more than that.

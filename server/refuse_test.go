@@ -7,11 +7,11 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/server"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A database that would not keep the promises, or cannot be used, is refused at
@@ -43,7 +43,6 @@ func TestOpenRefusesDatabases(t *testing.T) {
 				refusal{"a parameter that is none", with(t, d.url, nil, "colour=red"), "neither the driver's nor a variable"})
 		}
 		for _, tt := range refused {
-			began := time.Now()
 			c := config.Default()
 			c.Listen, c.Store = "127.0.0.1:0", tt.store
 			s, err := server.Open(server.Options{Config: c, Logger: slog.New(slog.DiscardHandler)})
@@ -52,9 +51,6 @@ func TestOpenRefusesDatabases(t *testing.T) {
 			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "geheim") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s: %v; want one line with %q", tt.name, err, tt.want)
-			}
-			if took := time.Since(began); took > 40*time.Second {
-				t.Errorf("%s: refused after %v", tt.name, took)
 			}
 		}
 		testWrongAddress(t, d)
@@ -100,13 +96,13 @@ func testWrongAddress(t *testing.T, d database) {
 // Who may only read opens a store to read it.
 func testReadsAlone(t *testing.T, d database, poor *url.Userinfo) {
 	t.Helper()
-	store, err := server.OpenStore(t.Context(), with(t, d.url, poor, ""), server.StoreOptions{Existing: true, ReadOnly: true})
+	db, err := server.OpenStore(t.Context(), with(t, d.url, poor, ""), server.StoreOptions{Existing: true, ReadOnly: true})
 	if err != nil {
 		t.Errorf("OpenStore to read = %v", err)
 		return
 	}
-	defer store.Close()
-	if _, _, err := store.List(t.Context(), bellman.Filter{}, bellman.ID{}, 10); err != nil {
+	defer db.Close()
+	if _, _, err := db.List(t.Context(), store.Filter{}, bellman.ID{}, 10); err != nil {
 		t.Errorf("List by a user who may only read: %v", err)
 	}
 }

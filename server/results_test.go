@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // The page's configuration, with its service and its robot on loopback: each end of a
@@ -64,7 +64,7 @@ func TestResults(t *testing.T) {
 		select {
 		case r := <-told:
 			return r
-		case <-time.After(20 * time.Second):
+		case <-time.After(patient):
 			t.Fatal("nothing was told")
 			return request{}
 		}

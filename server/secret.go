@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A secret is one that all nodes of a store share, and that a restart does not
 // change: it is kept in the store itself, so that whoever can read that has it, and
 // nobody else. It is safe for concurrent use.
 type secret struct {
-	store bellman.Store
+	store store.Store
 	log   *slog.Logger
 
 	mu    sync.Mutex
@@ -39,7 +40,7 @@ type secretDoc struct {
 }
 
 // newSecret reads the secret, and makes one where there is none.
-func newSecret(ctx context.Context, store bellman.Store, log *slog.Logger) (*secret, error) {
+func newSecret(ctx context.Context, store store.Store, log *slog.Logger) (*secret, error) {
 	s := &secret{store: store, log: log}
 	err := s.reread(ctx)
 	if err == nil && s.value == nil {
@@ -62,7 +63,7 @@ func (s *secret) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.store.Commit(ctx, &bellman.Batch{Docs: []bellman.Doc{{Kind: secretKind, Name: secretName, Value: text}}})
+	return s.store.Commit(ctx, &store.Batch{Docs: []store.Doc{{Kind: secretKind, Name: secretName, Value: text}}})
 }
 
 // reread reads the secret from the store.

@@ -19,19 +19,22 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/alarm"
-	"github.com/bellmanhq/bellman/api"
-	"github.com/bellmanhq/bellman/config"
-	"github.com/bellmanhq/bellman/console"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/link"
-	"github.com/bellmanhq/bellman/merchant"
-	"github.com/bellmanhq/bellman/metrics"
-	"github.com/bellmanhq/bellman/resend"
-	"github.com/bellmanhq/bellman/sender"
-	"github.com/bellmanhq/bellman/source"
-	"github.com/bellmanhq/bellman/traces"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/api"
+	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/internal/brokers/source"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/console"
+	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/metrics"
+	"github.com/bellmanhq/bellman/internal/resend"
+	"github.com/bellmanhq/bellman/internal/sharelink"
+	"github.com/bellmanhq/bellman/internal/tracing"
+	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Options of a server. Config is required.
@@ -51,27 +54,31 @@ type Options struct {
 
 // A Server is a bellman with everything in it. Open one, Run it, Close it.
 type Server struct {
-	log       *slog.Logger
-	version   string
-	config    *config.Config
-	store     bellman.Store
-	client    *deliver.Client
-	metrics   *metrics.Metrics
-	traces    *traces.Tracer // nil: nobody wants any
-	engine    *engine.Engine
-	secret    *secret // of all nodes
-	peers     *peers  // nil: the store is this process's alone
-	api       *api.API
-	pages     *console.Console
-	taking    []*source.Source
-	resends   *resend.Jobs
-	alarms    *alarm.Watch
-	links     *link.Links
-	merchants *merchant.Registry
-	kinds     atomic.Pointer[map[string]string] // of the queues, by their names
-	insiders  atomic.Pointer[insiders]
-	listener  net.Listener
-	http      *http.Server
+	log          *slog.Logger
+	version      string
+	config       *config.Config
+	store        store.Store
+	client       *deliver.Client
+	metrics      *metrics.Metrics
+	pausedCount  pausedCount
+	traces       *tracing.Tracer // nil: nobody wants any
+	engine       *engine.Engine
+	secret       *secret // of all nodes
+	peers        *peers  // nil: the store is this process's alone
+	api          *api.API
+	pages        *console.Console
+	taking       []*source.Source
+	resends      *resend.Jobs
+	alarms       *alarm.Watch
+	links        *sharelink.Links
+	merchants    *merchant.Registry
+	certificates certificates                      // of the channels of order queues
+	schedules    schedule.Cache                    // of the engine, orders, API and console
+	kinds        atomic.Pointer[map[string]string] // of the queues, by their names
+	held         []config.Key                      // who may call, as the configuration said last
+	insiders     atomic.Pointer[insiders]
+	listener     net.Listener
+	http         *http.Server
 
 	connections map[string]sender.Connection // brokers, by their names
 	senders     []interface{ Close() }
@@ -96,7 +103,7 @@ const (
 // Open opens the store and listens, but answers nothing yet. What it opened is
 // closed again when it returns an error.
 func Open(o Options) (_ *Server, err error) {
-	s := &Server{config: o.Config, version: o.Version, log: o.Logger}
+	s := &Server{config: o.Config, held: o.Config.Keys, version: o.Version, log: o.Logger}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -109,6 +116,15 @@ func Open(o Options) (_ *Server, err error) {
 		}
 	}()
 	c := o.Config
+	// An address that is in use is found before a new store is created. It is not listened on meanwhile:
+	// nobody is kept waiting while a database is away.
+	free, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	if err := free.Close(); err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), openWithin)
 	defer cancel()
 	if s.store, err = OpenStore(ctx, c.Store, StoreOptions{Existing: o.NoMigrate, Logger: s.log}); err != nil {
@@ -125,6 +141,8 @@ func Open(o Options) (_ *Server, err error) {
 	s.client, err = deliver.NewClient(deliver.Options{
 		AllowPrivate: c.Egress.AllowPrivate,
 		Allow:        c.Egress.Allow,
+		Deny:         c.Egress.Deny,
+		HTTPSOnly:    c.Egress.HTTPSOnly,
 		Proxy:        c.Egress.Proxy,
 		Version:      s.version,
 	})
@@ -146,20 +164,22 @@ func Open(o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
+	s.certificates.set(queues)
 	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
+	s.listener = bound(s.listener, c)
 	if s.secret, err = newSecret(ctx, s.store, s.log); err != nil {
 		return nil, err
 	}
-	s.links = link.New(s.store, s.secret)
+	s.links = sharelink.New(s.store, s.secret)
 	addr := advertised(c, s.Addr())
-	var hint func(context.Context, string, bellman.Hint)
-	var ask func(context.Context, string, bellman.FiguresAsk) (engine.Report, error)
+	var hint func(context.Context, string, engine.Hint)
+	var ask func(context.Context, string, figures.Ask) (engine.Report, error)
 	if _, alone := s.store.(embedded); !alone {
-		take := func(h bellman.Hint) { s.hinted(h) } // there is one by the time that somebody tells anything
+		take := func(h engine.Hint) { s.hinted(h) } // there is one by the time that somebody tells anything
 		s.peers = newPeers(s.secret, addr, take, s.log)
-		s.peers.report = func(ctx context.Context, ask bellman.FiguresAsk) engine.Report { return s.engine.Report(ctx, ask) }
+		s.peers.report = func(ctx context.Context, ask figures.Ask) engine.Report { return s.engine.Report(ctx, ask) }
 		hint, ask = s.peers.tell, s.peers.ask
 	}
 	s.engine, err = engine.New(engine.Options{
@@ -173,9 +193,13 @@ func Open(o Options) (_ *Server, err error) {
 		Logger:      s.log,
 		Observer:    s.metrics,
 		Tracer:      s.tracer(),
+		MaxInFlight: c.Pool.Ceiling,
+		PoolFloor:   c.Pool.Floor,
 		Flow:        engine.Flow{High: c.Flow.High, Low: c.Flow.Low, Heap: c.Flow.Heap},
 		Retention:   engine.Retention{Succeeded: keep.Succeeded, Failed: keep.Failed, Cancelled: keep.Cancelled},
 		StopTimeout: c.StopTimeout,
+		Schedules:   &s.schedules,
+		Spare:       s.client.Spare,
 	})
 	if err != nil {
 		return nil, err
@@ -196,6 +220,7 @@ func Open(o Options) (_ *Server, err error) {
 	s.api, err = api.New(api.Options{
 		Engine:    ready,
 		Reader:    s.store,
+		Schedules: &s.schedules,
 		Resends:   s.resends,
 		Alarms:    s.alarms,
 		Merchants: merchants{s},
@@ -209,6 +234,9 @@ func Open(o Options) (_ *Server, err error) {
 		Orders:    orders{},
 		Backup:    s.backup(),
 		Metrics:   s.metrics.Handler(),
+		Refused:   func() { s.metrics.Refused("api") },
+		Record:    s.record,
+		Traced:    s.traced(),
 		Keys:      keys(c),
 		Version:   s.version,
 		Log:       s.log,
@@ -223,7 +251,7 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.http = &http.Server{
-		Handler:           beside(s.pages, s.api, s.besidePeers(s.traced(s.api))),
+		Handler:           untilRead(beside(s.pages, s.api, s.besidePeers(s.api))),
 		ReadHeaderTimeout: readHeader,
 		ReadTimeout:       readRequest,
 		IdleTimeout:       idleRequest,
@@ -235,7 +263,7 @@ func Open(o Options) (_ *Server, err error) {
 }
 
 // hinted takes in what another node tells.
-func (s *Server) hinted(h bellman.Hint) {
+func (s *Server) hinted(h engine.Hint) {
 	if slices.Contains(h.Docs, merchant.Kind) {
 		s.merchants.Stir()
 	}
@@ -265,6 +293,7 @@ func (s *Server) Run(ctx context.Context) error {
 	g.Go(func() error { return s.engine.Run(taken) })
 	g.Go(func() error { return s.resends.Run(ctx) })
 	g.Go(func() error { return s.alarms.Run(ctx) })
+	g.Go(func() error { return s.certificates.watch(ctx, s.log) })
 	g.Go(func() error { return s.merchants.Run(ctx) })
 	g.Go(func() error { return s.merchants.Sweep(ctx, s.engine.Leads) })
 	g.Go(func() error {
@@ -315,8 +344,8 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// Reload replaces the queues' rules, the alarms and the keys by those of c, without
-// losing a task. What else c says takes a restart. On an error nothing changes.
+// Reload replaces the queues' rules, the pool's bounds, the alarms and the keys by those of c,
+// without losing a task. What else c says takes a restart. On an error nothing changes.
 func (s *Server) Reload(c *config.Config) error {
 	if len(c.Keys) == 0 && !config.Loopback(s.config.Listen) {
 		return fmt.Errorf("keys: want at least one, for this server listens on %s: without keys only loopback may be listened on", s.config.Listen)
@@ -331,10 +360,16 @@ func (s *Server) Reload(c *config.Config) error {
 	if err := s.engine.SetQueues(queues); err != nil {
 		return err
 	}
+	if err := s.engine.SetPool(c.Pool.Floor, c.Pool.Ceiling); err != nil {
+		return err
+	}
 	if err := s.setKeys(c); err != nil {
 		return err
 	}
+	s.recordKeys(c)
 	s.keepKinds(c)
+	s.certificates.set(queues)
+	s.certificates.look(s.log)
 	return s.setAlarms(c)
 }
 
@@ -367,12 +402,12 @@ const scrapePatience = 2 * time.Second
 // sources are what a scrape of the metrics reads.
 func (s *Server) sources() metrics.Sources {
 	return metrics.Sources{
-		Gauges: func() bellman.Gauges {
+		Gauges: func() figures.Gauges {
 			ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 			defer cancel()
 			return s.engine.Gauges(ctx)
 		},
-		Queues: func() []bellman.QueueInfo {
+		Queues: func() []figures.Queue {
 			ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 			defer cancel()
 			infos, err := s.engine.Queues(ctx)
@@ -382,12 +417,15 @@ func (s *Server) sources() metrics.Sources {
 			return infos
 		},
 		Endpoints: s.engine.Endpoints,
+		Merchants: s.paused,
 		Store:     s.figures,
 		Nodes:     s.figuresOfPeers,
 		Sources:   s.sourceInfos,
 		Intake:    s.engine.Intake,
 		Alarms:    s.alarmsRaised,
-		Traces:    s.figuresOfTraces(),
+
+		Certificates: s.certificates.all,
+		Traces:       s.figuresOfTraces(),
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/server"
 )
 
@@ -67,11 +67,15 @@ func create(t *testing.T, api *client.Client, in client.CreateTask) *client.Task
 	return task
 }
 
+// patient is how long a test waits for what must come: long enough for a slow and busy machine.
+const patient = 5 * time.Minute
+
 // until asks for a task until it is as wanted.
 func until(t *testing.T, api *client.Client, id string, wanted func(*client.TaskDetail) bool) *client.TaskDetail {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for deadline := time.Now().Add(patient); ; <-look.C {
 		task, err := api.Task(t.Context(), client.ByID(id))
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // A cashier is a payment channel that speaks as WeChat Pay's API v3 does.
@@ -119,7 +119,7 @@ func TestSettleAnExpiredOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if o, err = api.Order(t.Context(), ref, 20*time.Second); err != nil || o.OrderState != "CLOSED" || o.LatePayment != "" {
+	if o, err = api.Order(t.Context(), ref, time.Minute); err != nil || o.OrderState != "CLOSED" || o.LatePayment != "" {
 		t.Fatalf("%+v, %v; want it closed", o, err)
 	}
 	var asked []string
@@ -135,7 +135,7 @@ func TestSettleAnExpiredOrder(t *testing.T) {
 	// Reconciliation finds that it was paid all the same, and tells the merchant once.
 	at.is("1", "SUCCESS")
 	for range 2 {
-		results, err := api.SettleOrders(t.Context(), []client.OrderRef{ref, {MerchantNo: "M1", OrderNo: "none"}}, 20*time.Second, client.Because{})
+		results, err := api.SettleOrders(t.Context(), []client.OrderRef{ref, {MerchantNo: "M1", OrderNo: "none"}}, time.Minute, client.Because{})
 		if err != nil || len(results) != 2 || results[1].Status != 404 || results[1].Asked {
 			t.Fatalf("%+v, %v", results, err)
 		}
@@ -143,7 +143,7 @@ func TestSettleAnExpiredOrder(t *testing.T) {
 			t.Errorf("%+v; want a late payment", r)
 		}
 	}
-	if o, err = api.Order(t.Context(), ref, 20*time.Second); err != nil || o.OrderState != "CLOSED" || o.LatePayment != "PAID" {
+	if o, err = api.Order(t.Context(), ref, time.Minute); err != nil || o.OrderState != "CLOSED" || o.LatePayment != "PAID" {
 		t.Errorf("%+v, %v; want a late payment", o, err)
 	}
 	events := func() (events []string) {
@@ -180,13 +180,13 @@ func TestSettleBeforeItsTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o, err := api.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "expired"}, 20*time.Second)
+	o, err := api.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "expired"}, time.Minute)
 	if err != nil || o.OrderState != "CLOSED" {
 		t.Errorf("%+v, %v; want it closed", o, err)
 	}
 	start := time.Now()
-	o, err = api.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "open"}, 20*time.Second)
-	if err != nil || o.OrderState != "PENDING" || len(o.Attempts) != 0 || time.Since(start) > 10*time.Second {
+	o, err = api.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "open"}, time.Minute)
+	if err != nil || o.OrderState != "PENDING" || len(o.Attempts) != 0 || time.Since(start) > 30*time.Second {
 		t.Errorf("%+v, %v after %v; want it left alone", o, err, time.Since(start))
 	}
 }
@@ -195,7 +195,7 @@ func TestSettleAsksNow(t *testing.T) {
 	at, api, _ := shop(t)
 	paid, open := placed(t, api, "paid", time.Hour), placed(t, api, "open", time.Hour)
 	at.is("paid", "SUCCESS")
-	results, err := api.SettleOrders(t.Context(), []client.OrderRef{open, paid, open}, 20*time.Second, client.Because{})
+	results, err := api.SettleOrders(t.Context(), []client.OrderRef{open, paid, open}, time.Minute, client.Because{})
 	if err != nil || len(results) != 3 {
 		t.Fatalf("%+v, %v", results, err)
 	}
@@ -227,7 +227,7 @@ func TestCompleteAnOrder(t *testing.T) {
 	if err != nil || task.State != "succeeded" || task.OrderState != "PAID" {
 		t.Fatalf("%+v, %v", task, err)
 	}
-	o, err := api.Order(t.Context(), ref, 20*time.Second)
+	o, err := api.Order(t.Context(), ref, time.Minute)
 	if err != nil || o.OrderState != "PAID" || len(o.Tasks) != 2 || o.Tasks[1].Event != "order.paid" || o.Tasks[1].Kind != "notify" || o.Tasks[1].OrderState != "" {
 		t.Errorf("%+v, %v", o, err)
 	}

@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/api"
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/api"
+	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
-	"github.com/bellmanhq/bellman/mysql"
-	"github.com/bellmanhq/bellman/pebble"
-	"github.com/bellmanhq/bellman/postgres"
-	"github.com/bellmanhq/bellman/redis"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/mysql"
+	"github.com/bellmanhq/bellman/store/pebble"
+	"github.com/bellmanhq/bellman/store/postgres"
+	"github.com/bellmanhq/bellman/store/redis"
 )
 
 // StoreOptions say how a store is opened. The zero value is what most should use.
@@ -44,7 +45,7 @@ const connectWithin = "5"
 
 // OpenStore opens the store that the configuration names: a directory, or a
 // database, which must answer before ctx ends. No error has a password in it.
-func OpenStore(ctx context.Context, text string, o StoreOptions) (bellman.Store, error) {
+func OpenStore(ctx context.Context, text string, o StoreOptions) (store.Store, error) {
 	s, err := config.ParseStore(text)
 	if err != nil {
 		return nil, &ConfigError{fmt.Errorf("store: %w", err)}
@@ -58,13 +59,13 @@ func OpenStore(ctx context.Context, text string, o StoreOptions) (bellman.Store,
 		}
 		return opened(store, err)
 	case config.Postgres:
-		return connected(ctx, s, func(ctx context.Context, url string) (bellman.Store, error) {
+		return connected(ctx, s, func(ctx context.Context, url string) (store.Store, error) {
 			return opened(postgres.Open(ctx, url, postgres.Options{Connections: s.Connections, Shards: s.Shards, NoMigrate: o.Existing, ReadOnly: o.ReadOnly, Logger: log}))
 		})
 	case config.Redis:
 		return openRedis(ctx, s, redis.Options{Connections: s.Connections, Shards: s.Shards, NoMigrate: o.Existing, ReadOnly: o.ReadOnly, Logger: log})
 	default:
-		return connected(ctx, s, func(ctx context.Context, url string) (bellman.Store, error) {
+		return connected(ctx, s, func(ctx context.Context, url string) (store.Store, error) {
 			return opened(mysql.Open(ctx, url, mysql.Options{Connections: s.Connections, Shards: s.Shards, NoMigrate: o.Existing, ReadOnly: o.ReadOnly, Logger: log}))
 		})
 	}
@@ -87,7 +88,7 @@ func MigrateStore(ctx context.Context, text string, log *slog.Logger) error {
 }
 
 // opened is what a package's Open returned, without a nil pointer in an interface.
-func opened[S bellman.Store](s S, err error) (bellman.Store, error) {
+func opened[S store.Store](s S, err error) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func opened[S bellman.Store](s S, err error) (bellman.Store, error) {
 }
 
 // connected opens a database, and says of which one an error is.
-func connected(ctx context.Context, s config.StoreURL, open func(ctx context.Context, url string) (bellman.Store, error)) (bellman.Store, error) {
+func connected(ctx context.Context, s config.StoreURL, open func(ctx context.Context, url string) (store.Store, error)) (store.Store, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, &ConfigError{fmt.Errorf("store: %s: is no URL", s)} // it was one when it was taken apart
@@ -139,7 +140,7 @@ func connected(ctx context.Context, s config.StoreURL, open func(ctx context.Con
 }
 
 // openRedis opens a store in Redis, and says of which one an error is.
-func openRedis(ctx context.Context, s config.StoreURL, o redis.Options) (bellman.Store, error) {
+func openRedis(ctx context.Context, s config.StoreURL, o redis.Options) (store.Store, error) {
 	within, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
 	store, err := opened(redis.Open(within, s.URL, o))
@@ -230,7 +231,7 @@ type copier interface{ Backup(dir string) error }
 // recorded are copies of a store of which it is recorded who made them.
 type recorded struct {
 	copier
-	store bellman.Store
+	store store.Store
 }
 
 func (r recorded) Backup(ctx context.Context, dir string, by bellman.By) error {
@@ -238,5 +239,5 @@ func (r recorded) Backup(ctx context.Context, dir string, by bellman.By) error {
 		return err
 	}
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	return r.store.Commit(ctx, &bellman.Batch{Audits: []bellman.Audit{by.Audit(now, "backup", "store")}})
+	return r.store.Commit(ctx, &store.Batch{Audits: []store.Audit{store.AuditOf(by, now, "backup", "store")}})
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // insiders are the queues that tell somebody of ours: those whose tasks are told how

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // What a link of a merchant may show of what names the merchant.

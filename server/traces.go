@@ -6,14 +6,14 @@ import (
 	"os"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/deliver/field"
-	"github.com/bellmanhq/bellman/metrics"
-	"github.com/bellmanhq/bellman/traces"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/metrics"
+	"github.com/bellmanhq/bellman/internal/tracing"
 )
 
 // openTraces builds what makes spans, and sends them; nil: nobody wants any.
-func (s *Server) openTraces(c *config.Config) (*traces.Tracer, error) {
+func (s *Server) openTraces(c *config.Config) (*tracing.Tracer, error) {
 	to := &c.Tracing
 	if to.Endpoint == "" {
 		return nil, nil
@@ -23,7 +23,7 @@ func (s *Server) openTraces(c *config.Config) (*traces.Tracer, error) {
 		return nil, err
 	}
 	host, _ := os.Hostname()
-	return traces.New(traces.Options{
+	return tracing.New(tracing.Options{
 		Endpoint: to.Endpoint, Header: header, Sample: to.Sample, Service: to.Service, Attributes: to.Attributes,
 		Node: cmp.Or(c.Node, host), Version: s.version, Logger: s.log,
 	})
@@ -37,12 +37,12 @@ func (s *Server) tracer() bellman.Tracer {
 	return s.traces
 }
 
-// traced makes spans of the requests that add tasks, before next serves them.
-func (s *Server) traced(next http.Handler) http.Handler {
+// traced makes spans of the requests that add tasks; nil: nobody wants any.
+func (s *Server) traced() func(http.Handler) http.Handler {
 	if s.traces == nil {
-		return next
+		return nil
 	}
-	return s.traces.Serve(next)
+	return s.traces.Serve
 }
 
 // figuresOfTraces are counts of spans; nil: there are none.

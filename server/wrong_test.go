@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // A wrongRequest is one that must be refused. In all of its texts # stands for a
@@ -93,8 +93,8 @@ func TestWrongRequests(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	_, s, stop := serve(t, t.TempDir(), func(c *config.Config) {
 		c.Keys = []config.Key{
-			{Name: "a", Role: "admin", SHA256: sha256.Sum256([]byte("admin"))},
-			{Name: "s", Role: "submit", SHA256: sha256.Sum256([]byte("submit"))},
+			{Name: "a", Role: "admin", SHA256: sha256.Sum256([]byte("admin-key"))},
+			{Name: "s", Role: "submit", SHA256: sha256.Sum256([]byte("submit-key"))},
 		}
 	})
 	defer stop()
@@ -156,7 +156,7 @@ func (r *wrongRequest) send(transport *http.Transport, addr string, n int) (stat
 		return 0, "", err
 	}
 	if r.key != "" {
-		req.Header.Set("Authorization", "Bearer "+fill(r.key))
+		req.Header.Set("Authorization", "Bearer "+fill(r.key)+"-key")
 	}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bellmanhq/bellman/bench"
+	"github.com/bellmanhq/bellman/internal/bench"
 )
 
 func benchCommand() *cobra.Command {

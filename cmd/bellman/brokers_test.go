@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/bellmanhq/bellman/source/sourcetest"
+	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
 )
 
 // TestBrokersTorture kills the server under load with real brokers, again and again.
@@ -88,7 +88,7 @@ sources:
 	stop()
 	load.Wait()
 	// A stream gives what was not acknowledged again a minute after it was handed over.
-	within(t, 4*patient, "everything published is delivered over HTTP", func() bool {
+	within(t, patient, "everything published is delivered over HTTP", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		for body := range rabbit.confirmed {
@@ -104,7 +104,7 @@ sources:
 		return true
 	})
 	got, twice := map[string]int{}, 0
-	within(t, 4*patient, "everything published is in the other queue", func() bool {
+	within(t, patient, "everything published is in the other queue", func() bool {
 		for {
 			d, ok, err := rabbit.ch.Get(name+"-out", true)
 			if err != nil {
@@ -224,7 +224,7 @@ func openBus(t *testing.T, name string) *bus {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // that of the test is over
+		ctx, cancel := context.WithTimeout(context.Background(), patient) // that of the test is over
 		defer cancel()
 		for stream := range b.js.StreamNames(ctx).Name() {
 			if strings.Contains(stream, name) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 func checkConfigCommand() *cobra.Command {

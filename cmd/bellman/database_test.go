@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	_ "github.com/go-sql-driver/mysql" // the driver "mysql"
 	"github.com/jackc/pgx/v5"
@@ -135,7 +134,7 @@ func serveOn(t *testing.T, store string, args ...string) *process {
 }
 
 func execPostgres(address, text string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patient)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
@@ -147,7 +146,7 @@ func execPostgres(address, text string) error {
 }
 
 func execMySQL(address, text string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patient)
 	defer cancel()
 	u, err := url.Parse(address)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bellmanhq/bellman/demo"
+	"github.com/bellmanhq/bellman/internal/demo"
 )
 
 func demoCommand() *cobra.Command {

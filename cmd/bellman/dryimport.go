@@ -9,15 +9,15 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/bellmanhq/bellman/adopt"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/importer"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/server"
 )
 
 // trier is what a dry run asks: the server, or, where none was named and none listens
 // at the default address, this program alone; then told says what that cannot tell.
-func (r *remote) trier(ctx context.Context, to *client.Client) (at adopt.Trier, told string, err error) {
+func (r *remote) trier(ctx context.Context, to *client.Client) (at importer.Trier, told string, err error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err = to.Health(within)
@@ -33,17 +33,17 @@ func (r *remote) trier(ctx context.Context, to *client.Client) (at adopt.Trier, 
 }
 
 // dryImport says what would become of each row.
-func dryImport(ctx context.Context, out, problems io.Writer, from adopt.Source, at adopt.Trier, told string) error {
+func dryImport(ctx context.Context, out, problems io.Writer, from importer.Source, at importer.Trier, told string) error {
 	t := newRows(out, "ROW", "KEY", "MERCHANT", "ORDER", "MADE", "NEXT", "SCHEDULE", "URL")
-	counts, err := adopt.Try(ctx, from, at, func(r adopt.Report) {
+	counts, err := importer.Try(ctx, from, at, func(r importer.Report) {
 		task := r.Row.Task
 		switch r.Fate {
-		case adopt.Taken:
+		case importer.Taken:
 			made, next, by := standing(&r)
 			t.row(r.Row.Where, task.Key, task.MerchantNo, task.OrderNo, made, next, cut(by, 40), cut(task.URL, 60))
-		case adopt.There:
+		case importer.There:
 			t.row(r.Row.Where, task.Key, task.MerchantNo, task.OrderNo, "", "nothing: it is there already", "", "")
-		case adopt.Skipped:
+		case importer.Skipped:
 			t.row(r.Row.Where, task.Key, task.MerchantNo, task.OrderNo, "", "nothing: "+r.Why, "", "")
 		default:
 			fmt.Fprintf(problems, "%s: %s\n", r.Row.Where, r.Why)
@@ -56,13 +56,13 @@ func dryImport(ctx context.Context, out, problems io.Writer, from adopt.Source, 
 		fmt.Fprintln(problems, "bellman: "+told)
 	}
 	fmt.Fprintf(out, "%d rows: %d would be taken over, %d are already, %d have nothing left to do, %d moved, %d would be refused\n",
-		counts.All(), counts[adopt.Taken], counts[adopt.There], counts[adopt.Skipped], counts[adopt.Moved], counts[adopt.Wrong])
+		counts.All(), counts[importer.Taken], counts[importer.There], counts[importer.Skipped], counts[importer.Moved], counts[importer.Wrong])
 	return unfinished(counts)
 }
 
 // standing says how many attempts of a task were made, when the next would be due, and
 // by which schedule: the task's, or its queue's where the server said that.
-func standing(row *adopt.Report) (made int, next, by string) {
+func standing(row *importer.Report) (made int, next, by string) {
 	task, is := &row.Row.Task, row.Task
 	by = task.Schedule
 	if is != nil {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/server"
 )
 
@@ -53,7 +53,10 @@ func report(w io.Writer, err error) {
 		return
 	}
 	text := strings.TrimPrefix(err.Error(), "bellman: ")
-	text, _, _ = strings.Cut(text, "\n")
+	text, more, _ := strings.Cut(text, "\n")
+	if _, like, found := strings.Cut(more, "Did you mean this?"); found { // as cobra lists commands
+		text += ": did you mean " + strings.Join(strings.Fields(like), ", ") + "?"
+	}
 	fmt.Fprintln(w, "bellman: "+text+advice(err))
 }
 

@@ -12,8 +12,10 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/server"
+	"github.com/bellmanhq/bellman/store"
 )
 
 func exportCommand() *cobra.Command {
@@ -147,9 +149,9 @@ func exportStore(ctx context.Context, w io.Writer, url string, f client.Filter) 
 }
 
 // storeFilter is f as a store takes it.
-func storeFilter(f client.Filter) (bellman.Pick, error) {
-	out := bellman.Pick{
-		Filter: bellman.Filter{
+func storeFilter(f client.Filter) (resend.Pick, error) {
+	out := resend.Pick{
+		Filter: store.Filter{
 			Queue: f.Queue, Key: f.Key, MerchantNo: f.MerchantNo, OrderNo: f.OrderNo, Event: f.Event, URLHost: f.URLHost,
 			CreatedFrom: f.CreatedFrom.Time, CreatedTo: f.CreatedTo.Time,
 		},
@@ -180,8 +182,8 @@ func detail(t *bellman.Task) *client.TaskDetail {
 		Task: client.Task{
 			ID: t.ID.String(), Queue: t.Queue, Kind: "notify", Key: t.Key,
 			MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, Event: t.Event, URL: t.URL, Method: method,
-			State: t.State.String(), Reason: t.Reason, Attempts: int(t.Attempts),
-			Due: optional(t.Due), Created: client.At(t.Created()), Updated: client.At(t.Updated), Finished: optional(t.Finished),
+			State: t.State.String(), Reason: t.Reason, Attempts: int(t.Attempts), Step: int(t.Step),
+			Due: optional(t.Due), Created: client.At(t.Created()), Updated: client.At(t.Changed()), Finished: optional(t.Finished),
 			Schedule: t.Schedule, Success: t.Success, Timeout: long(t.Timeout), MaxAge: long(t.MaxAge), Repeat: t.Repeat,
 			OrderingKey: t.OrderingKey, Supersedes: t.Supersedes,
 		},
@@ -194,7 +196,10 @@ func detail(t *bellman.Task) *client.TaskDetail {
 		}
 	}
 	if a := t.Last; a != nil {
-		d.Last = &client.LastAttempt{Number: a.Number, Result: a.Result.String(), Status: a.Status, Error: a.Error, Started: client.At(a.Started)}
+		d.Last = &client.LastAttempt{
+			Number: a.Number, Trigger: a.Trigger.String(), Action: a.Action, Reading: a.Reading,
+			Result: a.Result.String(), Status: a.Status, Error: a.Error, Started: client.At(a.Started),
+		}
 	}
 	server.ShowOrder(t, d)
 	return d

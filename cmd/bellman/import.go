@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bellmanhq/bellman/adopt"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/importer"
 )
 
 // importFrom are the systems and files that can be taken over.
@@ -21,7 +21,7 @@ var importFrom = []string{"roncoo", "jeepay", "csv", "ndjson"}
 
 func importCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "import " + strings.Join(importFrom, "|") + " --from mysql://… | FILE",
+		Use:   "import " + strings.Join(importFrom, "|") + " --from DATABASE|FILE",
 		Short: "Take over what another system has not finished",
 		Long: `Make tasks of what another system has not finished, each with its schedule where it
 stands there: roncoo-pay's rp_notify_record, jeepay's t_mch_notify_record, or a file with a task a line. The
@@ -36,6 +36,9 @@ made of what it says.`,
 		Example: `  bellman import roncoo --from mysql://pay:secret@db:3306/pay --queue merchant-notify --zone Asia/Shanghai --dry-run
   bellman import csv --from unfinished.csv --queue merchant-notify`,
 		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 && slices.Contains(importFrom, args[0]) {
+				return fmt.Errorf("import: want --from before %q: bellman import %s --from %s", args[1], args[0], args[1])
+			}
 			if len(args) != 1 || !slices.Contains(importFrom, args[0]) {
 				return fmt.Errorf("import: want one of %s", strings.Join(importFrom, ", "))
 			}
@@ -44,7 +47,7 @@ made of what it says.`,
 	}
 	var r remote
 	r.flags(c)
-	var o adopt.Options
+	var o importer.Options
 	from := c.Flags().String("from", "", "the other system's database, mysql://USER:PASSWORD@HOST:3306/DATABASE, or a file; - is standard input")
 	c.Flags().StringVar(&o.Queue, "queue", "default", "whose rules the tasks follow")
 	c.Flags().StringVar(&o.Table, "table", "", "another name of the table, DATABASE.TABLE too")
@@ -81,15 +84,15 @@ made of what it says.`,
 	return c
 }
 
-func importSource(ctx context.Context, kind, from string, o adopt.Options) (adopt.Source, error) {
+func importSource(ctx context.Context, kind, from string, o importer.Options) (importer.Source, error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	switch kind {
 	case "roncoo":
-		s, err := adopt.Roncoo(within, from, o)
+		s, err := importer.Roncoo(within, from, o)
 		return theirs{s}, address(err)
 	case "jeepay":
-		s, err := adopt.Jeepay(within, from, o)
+		s, err := importer.Jeepay(within, from, o)
 		return theirs{s}, address(err)
 	}
 	in := io.ReadCloser(io.NopCloser(os.Stdin))
@@ -101,9 +104,9 @@ func importSource(ctx context.Context, kind, from string, o adopt.Options) (adop
 		in = f
 	}
 	if kind == "ndjson" {
-		return closing{adopt.NDJSON(in, o.Queue), in}, nil
+		return closing{importer.NDJSON(in, o.Queue), in}, nil
 	}
-	s, err := adopt.CSV(in, o.Queue)
+	s, err := importer.CSV(in, o.Queue)
 	if err != nil {
 		return nil, errors.Join(wrong{fmt.Errorf("%s: %w", from, err)}, in.Close())
 	}
@@ -116,23 +119,23 @@ func address(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, adopt.ErrAddress):
+	case errors.Is(err, importer.ErrAddress):
 		return wrong{fmt.Errorf("--from: %w", err)}
 	}
 	return foreign{err}
 }
 
 // theirs is a source in the other system's database.
-type theirs struct{ adopt.Source }
+type theirs struct{ importer.Source }
 
-func (t theirs) Next(ctx context.Context, limit int) ([]adopt.Row, error) {
+func (t theirs) Next(ctx context.Context, limit int) ([]importer.Row, error) {
 	rows, err := t.Source.Next(ctx, limit)
 	return rows, address(err)
 }
 
 // closing closes a file with the source that reads it.
 type closing struct {
-	adopt.Source
+	importer.Source
 	in io.Closer
 }
 
@@ -140,8 +143,8 @@ func (c closing) Close() error { return errors.Join(c.Source.Close(), c.in.Close
 
 // runImport takes rows over, and says how far it is: on a terminal in one line that
 // changes, elsewhere in a line each ten seconds.
-func runImport(ctx context.Context, out, problems io.Writer, from adopt.Source, to *client.Client) error {
-	var counts adopt.Counts
+func runImport(ctx context.Context, out, problems io.Writer, from importer.Source, to *client.Client) error {
+	var counts importer.Counts
 	terminal := isTerminal(problems)
 	every, told := 10*time.Second, time.Now()
 	if terminal {
@@ -149,11 +152,11 @@ func runImport(ctx context.Context, out, problems io.Writer, from adopt.Source, 
 	}
 	line := func() string {
 		return fmt.Sprintf("%d rows: %d taken over, %d were already, %d have nothing left to do, %d moved, %d refused",
-			counts.All(), counts[adopt.Taken], counts[adopt.There], counts[adopt.Skipped], counts[adopt.Moved], counts[adopt.Wrong])
+			counts.All(), counts[importer.Taken], counts[importer.There], counts[importer.Skipped], counts[importer.Moved], counts[importer.Wrong])
 	}
-	_, err := adopt.Run(ctx, from, to, func(r adopt.Report) {
+	_, err := importer.Run(ctx, from, to, func(r importer.Report) {
 		counts[r.Fate]++
-		if r.Fate == adopt.Wrong || r.Fate == adopt.Moved {
+		if r.Fate == importer.Wrong || r.Fate == importer.Moved {
 			if terminal {
 				fmt.Fprint(problems, "\r\x1b[K")
 			}
@@ -180,12 +183,12 @@ func runImport(ctx context.Context, out, problems io.Writer, from adopt.Source, 
 }
 
 // unfinished is the error of an import that leaves something for people.
-func unfinished(c adopt.Counts) error {
+func unfinished(c importer.Counts) error {
 	switch {
-	case c[adopt.Moved] > 0:
-		return fmt.Errorf("the other system still attempts what was taken over: stop its notifications, for %d are sent by both", c[adopt.Moved])
-	case c[adopt.Wrong] > 0:
-		return fmt.Errorf("%d rows cannot be taken over, as told above: mend them and run it again", c[adopt.Wrong])
+	case c[importer.Moved] > 0:
+		return fmt.Errorf("the other system still attempts what was taken over: stop its notifications, for %d are sent by both", c[importer.Moved])
+	case c[importer.Wrong] > 0:
+		return fmt.Errorf("%d rows cannot be taken over, as told above: mend them and run it again", c[importer.Wrong])
 	}
 	return nil
 }

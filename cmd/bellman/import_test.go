@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/adopt"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/importer"
 	"github.com/bellmanhq/bellman/server"
 )
 
@@ -177,7 +177,7 @@ func TestImportDry(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	source, err := adopt.CSV(in, "default")
+	source, err := importer.CSV(in, "default")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bellmanhq/bellman/bench"
+	"github.com/bellmanhq/bellman/internal/bench"
 )
 
 // version is set when a release is built.
@@ -25,16 +25,18 @@ func main() {
 		Long: `Bellman keeps asking, and keeps telling, until the answer is final.
 
 Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
+		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetVersionTemplate("bellman {{.Version}}\n") // as the command version
 	root.AddGroup(&cobra.Group{ID: "run", Title: "Run:"}, &cobra.Group{ID: "operate", Title: "Operate a running server:"},
 		&cobra.Group{ID: "store", Title: "Look after a store:"}, &cobra.Group{ID: "look", Title: "Look up:"})
 	group(root, "run", serveCommand(), demoCommand())
-	group(root, "operate", sendCommand(), getCommand(), listCommand(), resendCommand(), resendsCommand(), linkCommand(), cancelCommand(),
-		completeCommand(), orderCommand(), settleCommand(), pauseCommand(), resumeCommand(), queuesCommand(), endpointsCommand(), merchantsCommand(), nodesCommand(), sourcesCommand(), alarmsCommand())
+	group(root, "operate", sendCommand(), getCommand(), listCommand(), resendCommand(), resendsCommand(), linkCommand(), cancelCommand(), rescheduleCommand(),
+		completeCommand(), orderCommand(), settleCommand(), pauseCommand(), resumeCommand(), queuesCommand(), endpointsCommand(), merchantsCommand(), nodesCommand(), sourcesCommand(), alarmsCommand(), auditCommand())
 	group(root, "store", backupCommand(), exportCommand(), checkCommand(), migrateCommand(), moveCommand(), importCommand())
-	group(root, "look", benchCommand(), scheduleCommand(), checkConfigCommand(), openapiCommand(), versionCommand())
+	group(root, "look", benchCommand(), scheduleCommand(), keyCommand(), checkConfigCommand(), openapiCommand(), versionCommand())
 
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {

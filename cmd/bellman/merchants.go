@@ -34,8 +34,8 @@ queue's rules at each attempt of the tasks that name it.`,
 	}
 	for _, sub := range []*cobra.Command{
 		merchantListCommand(), merchantGetCommand(), merchantPutCommand(), merchantDeleteCommand(), merchantRotateCommand(),
-		merchantStopCommand("pause", "Stop attempts of what names a merchant", (*client.Client).PauseMerchant),
-		merchantStopCommand("resume", "End a merchant's pause", (*client.Client).ResumeMerchant),
+		merchantStopCommand("pause", "Stop attempts of what names a merchant", named((*client.Client).PauseMerchant)),
+		merchantStopCommand("resume", "End a merchant's pause", (*client.Client).EndMerchantPause),
 		merchantTestCommand(), merchantImportCommand(), merchantExportCommand(), merchantResealCommand(),
 	} {
 		run := sub.RunE
@@ -65,6 +65,7 @@ func merchantListCommand() *cobra.Command {
 	var s client.MerchantSearch
 	c.Flags().StringVar(&s.MerchantNo, "merchant-no", "", "how the number begins")
 	c.Flags().StringVar(&s.Name, "name", "", "how the name begins")
+	c.Flags().BoolVar(&s.Paused, "paused", false, "those alone that are paused")
 	most := c.Flags().Int("limit", 50, "how many at most")
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
 		if *most < 1 {
@@ -90,7 +91,20 @@ func merchantListCommand() *cobra.Command {
 }
 
 func (t *rows) merchantHeads() {
-	t.heads("MERCHANT", "NAME", "ADDRESS", "SIGN", "SECRETS", "SCHEDULE", "SUCCESS", "PAUSED")
+	t.heads("MERCHANT", "NAME", "ADDRESS", "SIGN", "SECRETS", "SCHEDULE", "SUCCESS", "STATE", "PAUSED")
+}
+
+// merchantState says the worst of a merchant.
+func merchantState(m *client.Merchant) string {
+	switch {
+	case m.Problem != "":
+		return "unable to sign"
+	case m.Paused != nil:
+		return "paused"
+	case m.Failing:
+		return "failing"
+	}
+	return "normal"
 }
 
 func (t *rows) merchant(m *client.Merchant) {
@@ -98,7 +112,7 @@ func (t *rows) merchant(m *client.Merchant) {
 	if m.Sign != nil {
 		scheme, secrets = m.Sign.Scheme, strings.Join(m.Sign.Secrets, ", ")
 	}
-	t.row(m.MerchantNo, m.Name, m.NotifyURL, scheme, secrets, cut(m.Schedule, 30), cut(m.Success, 30), paused(m.Paused))
+	t.row(m.MerchantNo, m.Name, m.NotifyURL, scheme, secrets, cut(m.Schedule, 30), cut(m.Success, 30), merchantState(m), paused(m.Paused))
 }
 
 func (to *call) printMerchant(m *client.Merchant) error {
@@ -124,12 +138,18 @@ func merchantGetCommand() *cobra.Command {
 			return err
 		}
 		return to.print(s, func(t *rows) {
-			rate := ""
-			if s.SuccessRate != nil {
-				rate = fmt.Sprintf("%.1f%%", *s.SuccessRate*100)
+			share := func(rate *float64) string {
+				if rate == nil {
+					return ""
+				}
+				return fmt.Sprintf("%.1f%%", *rate*100)
 			}
-			t.heads("MERCHANT", "TASKS", "SINCE", "SUCCESS", "PENDING", "OVERDUE", "RETRYING", "FAILED", "OLDEST OVERDUE")
-			t.row(s.MerchantNo, fmt.Sprint(s.Tasks, map[bool]string{true: " or more"}[s.More]), when(s.Since), rate, s.Pending, s.Overdue, s.Retrying, s.Failed, when(s.Oldest))
+			state := "normal"
+			if s.Failing {
+				state = "failing"
+			}
+			t.heads("MERCHANT", "TASKS", "SINCE", "STATE", "LATEST ATTEMPTS", "ENDED TASKS", "PENDING", "OVERDUE", "RETRYING", "FAILED", "OLDEST OVERDUE")
+			t.row(s.MerchantNo, fmt.Sprint(s.Tasks, map[bool]string{true: " or more"}[s.More]), when(s.Since), state, share(s.RecentRate), share(s.SuccessRate), s.Pending, s.Overdue, s.Retrying, s.Failed, when(s.Oldest))
 		})
 	})
 }
@@ -306,15 +326,15 @@ func merchantRotateCommand() *cobra.Command {
 }
 
 // merchantStopCommand makes the command that pauses a merchant, or resumes it.
-func merchantStopCommand(name, short string, do func(*client.Client, context.Context, string, client.Because) error) *cobra.Command {
+func merchantStopCommand(name, short string, do func(*client.Client, context.Context, string, client.Because) ([]string, error)) *cobra.Command {
 	c := &cobra.Command{Use: name + " MERCHANT", Short: short, Args: oneMerchant}
 	reason := c.Flags().String("reason", "", "why, for the audit record")
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
-		if err := do(to.Client, ctx, args[0], client.Because{Reason: *reason}); err != nil {
+		names, err := do(to.Client, ctx, args[0], client.Because{Reason: *reason})
+		if err != nil {
 			return err
 		}
-		done := map[string]string{"pause": "paused", "resume": "resumed"}[name]
-		return to.print(client.Paused{Names: args}, func(t *rows) { t.row(done, args[0]) })
+		return to.stopped(name, args[0], names)
 	})
 }
 

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/config"
-	"github.com/bellmanhq/bellman/move"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/migrate"
 	"github.com/bellmanhq/bellman/server"
+	"github.com/bellmanhq/bellman/store"
 )
 
 func moveCommand() *cobra.Command {
@@ -34,7 +34,7 @@ the servers with --store of the new one when this has ended.
 To stop this, by kill -9 too, and to run it again is safe: it goes on, and nothing is there twice. --abandon gives it
 up, as long as it has not come to its end: the old store is served again.`,
 		Example: `  bellman move --from pebble:bellman-data --to postgres://bellman@db/bellman --dry-run
-  bellman move --from pebble:bellman-data --to env:BELLMAN_NEW_STORE`,
+  bellman move --from pebble:bellman-data --to env:NEW_STORE`,
 		Args: flagsAlone,
 	}
 	from := c.Flags().String("from", "", "the store to move: pebble:DIR, postgres://..., mysql://... or redis://..., or env:NAME or file:PATH of that")
@@ -55,7 +55,7 @@ up, as long as it has not come to its end: the old store is served again.`,
 			return err
 		}
 		if *abandon {
-			if err := errors.Join(move.Abandon(ctx, source), source.Close()); err != nil {
+			if err := errors.Join(migrate.Abandon(ctx, source), source.Close()); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(c.OutOrStdout(), "the move is given up: start the servers of %s again\n", shownStore(*from))
@@ -71,7 +71,7 @@ up, as long as it has not come to its end: the old store is served again.`,
 		if *dry {
 			err = dryMove(ctx, c.OutOrStdout(), source, target, shownStore(*from), shownStore(*to))
 		} else {
-			err = runMove(ctx, c.OutOrStdout(), c.ErrOrStderr(), move.Options{From: source, To: target, FromName: shownStore(*from), ToName: shownStore(*to)})
+			err = runMove(ctx, c.OutOrStdout(), c.ErrOrStderr(), migrate.Options{From: source, To: target, FromName: shownStore(*from), ToName: shownStore(*to)})
 		}
 		err = errors.Join(err, source.Close())
 		if target != nil {
@@ -104,8 +104,8 @@ func checkMove(from, to string, abandon bool) error {
 }
 
 // dryMove counts what there is on both sides. target is nil where there is none yet.
-func dryMove(ctx context.Context, out io.Writer, source, target bellman.Store, from, to string) error {
-	c, err := move.Counted(ctx, source, server.Documents())
+func dryMove(ctx context.Context, out io.Writer, source, target store.Store, from, to string) error {
+	c, err := migrate.Counted(ctx, source, server.Documents())
 	if err != nil {
 		return err
 	}
@@ -121,20 +121,20 @@ func dryMove(ctx context.Context, out io.Writer, source, target bellman.Store, f
 		fmt.Fprintf(out, "%s: nothing yet, it would be made\n", to)
 		return nil
 	}
-	if c, err = move.Counted(ctx, target, server.Documents()); err != nil {
+	if c, err = migrate.Counted(ctx, target, server.Documents()); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%s: %s\n", to, counted(c))
 	return nil
 }
 
-func counted(c move.Count) string {
+func counted(c migrate.Count) string {
 	return fmt.Sprintf("%s tasks wait, %s have ended; %s documents, %s audit records", grouped(c.Pending), grouped(c.Ended), grouped(c.Docs), grouped(c.Audits))
 }
 
 // runMove moves, and says how far it is: on a terminal in one line that changes,
 // elsewhere in a line each ten seconds and where something new begins.
-func runMove(ctx context.Context, out, progress io.Writer, o move.Options) error {
+func runMove(ctx context.Context, out, progress io.Writer, o migrate.Options) error {
 	terminal := isTerminal(progress)
 	every := 10 * time.Second
 	if terminal {
@@ -143,7 +143,7 @@ func runMove(ctx context.Context, out, progress io.Writer, o move.Options) error
 	began, told, last := time.Now(), time.Time{}, ""
 	var wrote int64
 	o.Kinds = server.Documents()
-	o.Report = func(p move.Progress) {
+	o.Report = func(p migrate.Progress) {
 		wrote = p.Wrote
 		stage := p.Phase + strings.Join(p.Wait, " ")
 		if p.Phase == "done" || stage == last && time.Since(told) < every {
@@ -160,19 +160,19 @@ func runMove(ctx context.Context, out, progress io.Writer, o move.Options) error
 			fmt.Fprintln(progress, line)
 		}
 	}
-	err := move.Run(ctx, o)
+	err := migrate.Run(ctx, o)
 	if terminal {
 		fmt.Fprint(progress, "\r\x1b[K")
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return errors.New("stopped; run it again, and it goes on")
-	case errors.Is(err, move.ErrNotEmpty):
+	case errors.Is(err, migrate.ErrNotEmpty):
 		return err
 	case err != nil:
 		return fmt.Errorf("%w; when that is mended, run it again: nothing is moved twice", err)
 	}
-	c, err := move.Counted(ctx, o.To, o.Kinds)
+	c, err := migrate.Counted(ctx, o.To, o.Kinds)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bellmanhq/bellman/api"
+	"github.com/bellmanhq/bellman/internal/api"
 )
 
 func openapiCommand() *cobra.Command {

@@ -86,7 +86,8 @@ known. A line has a merchant's number and an order's, with spaces or a comma
 between them; a first line "merchant_no,order_no", empty lines and those that begin
 with # are passed over. With -o json each order is one line.
 
-The exit status is 1 if an order is unknown, or the channel has not answered.`,
+The exit status is 1 if an order is unknown, if the channel has not answered, or if
+it denies a payment that was entered by hand.`,
 		Example: "  bellman settle bill-20261120.csv --wait 30s",
 		Args:    arguments(1, 1, "a FILE of orders, or -: bellman settle bill-20261120.csv"),
 	}
@@ -156,9 +157,13 @@ func unsettled(r *client.SettledOrder) (kind, problem string) {
 		return "failed", r.Error.Error()
 	case r.Last != nil && r.Last.Result != "accepted": // an answer that says nothing of the order, or none
 		return "not answered", strings.TrimSpace("not answered: " + last(r.Last) + " " + cut(r.Last.Error, 60))
+	case paid(r.OrderState) && r.Last != nil && r.Last.Action == "query" && !paid(r.Last.Reading): // it was entered by hand
+		return "denied by the channel", "the channel denies it: " + r.Last.Reading
 	}
 	return "", ""
 }
+
+func paid(state string) bool { return state == "PAID" || state == "PAID_REFUNDED" }
 
 // readOrders reads the numbers of orders from a file.
 func readOrders(path string) ([]client.OrderRef, error) {

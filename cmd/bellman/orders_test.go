@@ -122,6 +122,14 @@ queues:
 	if out := operate("order", "M1", "a/b", "-o", "json"); !strings.Contains(out, `"order_state": "PAID"`) || !strings.Contains(out, `"event": "order.paid"`) {
 		t.Errorf("order printed\n%s", out)
 	}
+	// The channel denies what was entered by hand.
+	write(t, bill, "M1 paid\nM1 a/b\n")
+	if r := fails(1, "of 2 orders: 1 denied by the channel", "settle", bill, "--wait", "30s"); !strings.Contains(r.out, "the channel denies it: PENDING") {
+		t.Errorf("settle printed\n%s", r.out)
+	}
+	if r := fails(1, "1 denied by the channel", "settle", bill, "--wait", "30s", "-o", "json"); !strings.Contains(r.out, `"reading":"PENDING"`) || !strings.Contains(r.out, `"trigger":"settle"`) {
+		t.Errorf("settle printed\n%s", r.out)
+	}
 	if out := operate("cancel", "--merchant-no", "M1", "--order-no", "open"); !strings.Contains(out, "cancelled") {
 		t.Errorf("cancel printed\n%s", out)
 	}

@@ -9,7 +9,8 @@ import (
 	"net/http/pprof"
 	"time"
 
-	"github.com/bellmanhq/bellman/config"
+	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // profile serves profiles of this process at an address of loopback, for as
@@ -30,7 +31,7 @@ func profile(address string, log *slog.Logger) error {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	s := &http.Server{Handler: direct(mux), ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			log.Error("profiles are served no longer", "err", err)
@@ -38,4 +39,16 @@ func profile(address string, log *slog.Logger) error {
 	}()
 	log.Info("profiles are served", "address", "http://"+l.Addr().String()+"/debug/pprof/")
 	return nil
+}
+
+// direct answers those alone who name an address or localhost as the host: a stranger's page can make a
+// name of its own lead here.
+func direct(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !caller.Direct(r.Host) {
+			http.Error(w, "want localhost or an address as the host", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -24,10 +24,10 @@ func queuesCommand() *cobra.Command {
 		to.note(queues.Whole)
 		to.shut(queues.Intake)
 		return to.print(queues, func(t *rows) {
-			t.heads("QUEUE", "SCHEDULE", "PENDING", "SUCCEEDED", "FAILED", "CANCELLED", "WAITING", "IN FLIGHT", "OLDEST OVERDUE", "PAUSED")
+			t.heads("QUEUE", "SCHEDULE", "PENDING", "SUCCEEDED", "FAILED", "CANCELLED", "WAITING", "HELD", "IN FLIGHT", "OLDEST OVERDUE", "PAUSED")
 			for _, q := range queues.Queues {
 				t.row(q.Name, q.Schedule, q.Depth.Pending, q.Depth.Succeeded, q.Depth.Failed, q.Depth.Cancelled,
-					q.Waiting, q.InFlight, when(q.OldestOverdue), paused(q.Paused))
+					q.Waiting, q.Held, q.InFlight, when(q.OldestOverdue), paused(q.Paused))
 			}
 		})
 	})
@@ -46,13 +46,23 @@ func endpointsCommand() *cobra.Command {
 		}
 		to.note(endpoints.Whole)
 		return to.print(endpoints, func(t *rows) {
-			t.heads("ENDPOINT", "IN FLIGHT", "LIMIT", "WAITING", "OLDEST", "SUCCESS", "BREAKER", "PAUSED")
+			t.heads("ENDPOINT", "IN FLIGHT", "LIMIT", "RATE", "WAITING", "OLDEST", "SUCCESS", "STATE", "PAUSED")
 			for _, e := range endpoints.Endpoints {
 				rate := ""
 				if e.SuccessRate != nil {
 					rate = fmt.Sprintf("%.1f%%", *e.SuccessRate*100)
 				}
-				t.row(e.Endpoint, e.InFlight, e.Limit, e.Waiting, when(e.Oldest), rate, e.Breaker, paused(e.Paused))
+				state, pace := "breaker "+e.Breaker, ""
+				if e.Breaker == "closed" {
+					state = "normal"
+				}
+				if e.Rate > 0 {
+					pace = fmt.Sprintf("%.3g/s", e.Rate)
+					if e.Breaker == "closed" {
+						state = "throttled"
+					}
+				}
+				t.row(e.Endpoint, e.InFlight, e.Limit, pace, e.Waiting, when(e.Oldest), rate, state, paused(e.Paused))
 			}
 		})
 	})
@@ -75,15 +85,15 @@ func paused(p *client.Pause) string {
 
 func pauseCommand() *cobra.Command {
 	return stopCommand("pause", "Stop attempts of a queue's tasks, or to an endpoint",
-		(*client.Client).PauseQueue, (*client.Client).PauseEndpoint)
+		named((*client.Client).PauseQueue), (*client.Client).PauseEndpoint)
 }
 
 func resumeCommand() *cobra.Command {
-	return stopCommand("resume", "End a pause", (*client.Client).ResumeQueue, (*client.Client).ResumeEndpoint)
+	return stopCommand("resume", "End a pause", (*client.Client).EndQueuePause, (*client.Client).ResumeEndpoint)
 }
 
 // stopCommand makes the command that pauses, or the one that resumes.
-func stopCommand(name, short string, queue func(*client.Client, context.Context, string, client.Because) error,
+func stopCommand(name, short string, queue,
 	endpoint func(*client.Client, context.Context, string, client.Because) ([]string, error)) *cobra.Command {
 	c := &cobra.Command{
 		Use:   name + " QUEUE | --endpoint HOST",
@@ -96,19 +106,30 @@ func stopCommand(name, short string, queue func(*client.Client, context.Context,
 		if (len(args) == 1) == (*host != "") {
 			return wrong{fmt.Errorf("%s: want a queue's name, or --endpoint and a host", name)}
 		}
-		names, err := args, error(nil)
-		if *host != "" {
-			names, err = endpoint(to.Client, ctx, *host, client.Because{Reason: *reason})
-		} else {
-			err = queue(to.Client, ctx, args[0], client.Because{Reason: *reason})
+		do, what := endpoint, *host
+		if len(args) == 1 {
+			do, what = queue, args[0]
 		}
+		names, err := do(to.Client, ctx, what, client.Because{Reason: *reason})
 		if err != nil {
 			return err
 		}
-		done := map[string]string{"pause": "paused", "resume": "resumed"}[name]
-		if len(names) == 0 {
-			done, names = "not paused, nothing was done", []string{*host}
-		}
-		return to.print(client.Paused{Names: names}, func(t *rows) { t.row(done, strings.Join(names, ", ")) })
+		return to.stopped(name, what, names)
 	})
+}
+
+// named is a call that does something with what it is given, as one that returns its name.
+func named(do func(*client.Client, context.Context, string, client.Because) error) func(*client.Client, context.Context, string, client.Because) ([]string, error) {
+	return func(c *client.Client, ctx context.Context, name string, in client.Because) ([]string, error) {
+		return []string{name}, do(c, ctx, name, in)
+	}
+}
+
+// stopped says what was paused or resumed, or that nothing was.
+func (to *call) stopped(command, what string, names []string) error {
+	done, shown := map[string]string{"pause": "paused", "resume": "resumed"}[command], names
+	if len(names) == 0 {
+		done, shown = "not paused, nothing was done", []string{what}
+	}
+	return to.print(client.Paused{Names: names}, func(t *rows) { t.row(done, strings.Join(shown, ", ")) })
 }

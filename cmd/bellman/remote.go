@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -27,7 +28,11 @@ func (r *remote) flags(c *cobra.Command) {
 }
 
 func (r *remote) address() string {
-	return cmp.Or(r.server, os.Getenv("BELLMAN_SERVER"), "http://127.0.0.1:2355")
+	at := cmp.Or(r.server, os.Getenv("BELLMAN_SERVER"), "http://127.0.0.1:2355")
+	if _, _, err := net.SplitHostPort(at); err == nil { // and no scheme
+		at = "http://" + at
+	}
+	return at
 }
 
 func (r *remote) client() (*client.Client, error) {

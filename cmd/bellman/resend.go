@@ -97,10 +97,13 @@ func resendsCommand() *cobra.Command {
 		}
 		var job *client.Resend
 		var err error
-		if *cancel {
-			job, err = to.CancelResend(ctx, args[0], client.Because{Reason: *reason})
-		} else {
-			job, err = to.BulkResend(ctx, args[0])
+		job, err = to.BulkResend(ctx, args[0])
+		if err == nil && *cancel {
+			if was := job.State; was != "running" {
+				fmt.Fprintf(to.err, "bellman: the bulk resend is %s already, nothing was done\n", was)
+			} else {
+				job, err = to.CancelResend(ctx, args[0], client.Because{Reason: *reason})
+			}
 		}
 		if err != nil {
 			return err

@@ -43,13 +43,16 @@ func shown(s string) string {
 	switch {
 	case s == "":
 		return "-"
-	case strings.ContainsFunc(s, unicode.IsControl):
+	case strings.ContainsFunc(s, unseen):
 		quoted := strconv.Quote(s)
 		return quoted[1 : len(quoted)-1]
 	default:
 		return s
 	}
 }
+
+// unseen reports whether a terminal would obey a character instead of showing it.
+func unseen(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // cut is the beginning of a text that may be long.
 func cut(s string, most int) string {
@@ -75,8 +78,12 @@ func (t *rows) task(k *client.Task) {
 	t.row(k.ID, k.Queue, k.Key, k.MerchantNo, k.OrderNo, k.State, k.Reason, attemptsOf(k), last(k.Last), when(k.Due))
 }
 
+// attemptsOf is how many attempts were made, and of how many if they are those of the schedule alone:
+// none was made by hand or lost, and the schedule began once.
 func attemptsOf(k *client.Task) string {
-	if k.MaxAttempts == nil {
+	byHand := k.Last != nil && (k.Last.Trigger == "manual" || k.Last.Trigger == "settle")
+	inStep := k.Attempts == k.Step || k.State != "pending" && k.Attempts == k.Step+1 && !byHand // the one that ended it
+	if k.MaxAttempts == nil || !inStep || k.Attempts > *k.MaxAttempts {
 		return fmt.Sprint(k.Attempts)
 	}
 	return fmt.Sprintf("%d/%d", k.Attempts, *k.MaxAttempts)

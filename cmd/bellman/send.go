@@ -77,6 +77,7 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		{"repeat", "begin again after it ended: 10m, or cron ...", func(t *client.CreateTask) *string { return &t.Repeat }},
 		{"ordering-key", "goes out after the earlier tasks of the queue that have the same", func(t *client.CreateTask) *string { return &t.OrderingKey }},
 		{"expires", "of an order: the close begins when nobody paid so long: 30m", func(t *client.CreateTask) *string { return &t.Expires }},
+		{"code-life", "of an order: its payer can pay with the code so long after it was created: 2h", func(t *client.CreateTask) *string { return &t.CodeLife }},
 	}
 	for _, f := range texts {
 		flags.String(f.name, "", f.usage)

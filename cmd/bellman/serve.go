@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bellmanhq/bellman/config"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/server"
 )
 
@@ -34,7 +34,7 @@ file, else it has its default. A variable BELLMAN_... that is no setting is refu
 
 The first SIGINT or SIGTERM finishes what is in flight and stops; a second one,
 300 ms later or more, stops at once, with exit status 1. SIGHUP reads the
-configuration again and changes its queues, alarms and keys; the log says what else
+configuration again and changes its queues, pool, alarms and keys; the log says what else
 has changed, which takes a restart. A file with mistakes changes nothing.
 
 A database that cannot be reached at the start ends the program within 30 s, with

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/config"
-	"github.com/bellmanhq/bellman/pebble"
+	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/server"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/pebble"
 )
 
 // storeHelp is what a store can be.
@@ -27,7 +27,7 @@ func storeFlag(c *cobra.Command) (url func() string) {
 }
 
 // openExisting opens a store to read it, and creates none.
-func openExisting(ctx context.Context, url string) (bellman.Store, error) {
+func openExisting(ctx context.Context, url string) (store.Store, error) {
 	if err := config.Default().Set("store", url); err != nil {
 		return nil, wrong{err}
 	}

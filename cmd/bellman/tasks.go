@@ -69,8 +69,8 @@ func (t *rows) detail(k *client.TaskDetail) {
 	t.row("queue", k.Queue)
 	for _, f := range [][2]string{
 		{"key", k.Key}, {"merchant", k.MerchantNo}, {"order", k.OrderNo}, {"event", k.Event}, {"repeat", k.Repeat},
-		{"ordering key", k.OrderingKey}, {"supersedes", map[bool]string{true: "yes"}[k.Supersedes]}, {"waits for", k.WaitsFor},
-		{"order state", k.OrderState}, {"late payment", k.LatePayment}, {"expires", k.Request.Expires},
+		{"ordering key", k.OrderingKey}, {"supersedes", map[bool]string{true: "yes"}[k.Supersedes]}, {"waits for", k.WaitsFor}, {"created by", k.CreatedBy},
+		{"order state", k.OrderState}, {"late payment", k.LatePayment}, {"expires", k.Request.Expires}, {"code life", k.Request.CodeLife},
 		{"vars", pairs(k.Request.Vars)}, {"notify", cut(told(k.Request.Notify), 200)},
 		{"request", strings.TrimSpace(k.Request.Method + " " + k.Request.URL)}, {"body", cut(k.Request.Body, 200)},
 		{"schedule", k.Schedule}, {"success", k.Success}, {"state", k.State}, {"reason", k.Reason},
@@ -157,6 +157,15 @@ func listCommand() *cobra.Command {
 				break
 			}
 		}
+		if n == 0 && wanted.Queue != "" {
+			page, err := to.List(ctx, wanted, 1, "")
+			if err != nil {
+				return err
+			}
+			if page.Warning != "" {
+				fmt.Fprintf(to.err, "bellman: %s\n", page.Warning)
+			}
+		}
 		return t.end()
 	})
 }
@@ -220,6 +229,36 @@ func cancelCommand() *cobra.Command {
 		} else {
 			task, err = to.Cancel(ctx, ref(args), client.Because{Reason: *reason})
 		}
+		if err != nil {
+			return err
+		}
+		return to.print(task, func(t *rows) { t.taskHeads(); t.task(task) })
+	})
+}
+
+func rescheduleCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "reschedule " + taskArgs + " --due TIME | --delay DURATION",
+		Short: "Move the next attempt of a task",
+		Long: `Move the next attempt of a task that has not ended, to a time or to so long from
+now. The gaps after that attempt are those of the schedule.`,
+		Example: `  bellman reschedule merchant-notify M1001/20261120000001/paid --delay 2h --reason "the merchant's maintenance"`,
+		Args:    oneTask,
+	}
+	due := c.Flags().String("due", "", "when: 2026-11-20T15:04:05Z")
+	var in client.RescheduleTask
+	c.Flags().StringVar(&in.Delay, "delay", "", "so long from now: 15m")
+	c.Flags().StringVar(&in.Reason, "reason", "", "why, for the audit record")
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		if (*due == "") == (in.Delay == "") {
+			return wrong{fmt.Errorf("reschedule: want --due or --delay")}
+		}
+		if *due != "" {
+			if err := in.Due.UnmarshalText([]byte(*due)); err != nil {
+				return wrong{fmt.Errorf("--due %q: want a time such as 2026-11-20T15:04:05Z", *due)}
+			}
+		}
+		task, err := to.Reschedule(ctx, ref(args), in)
 		if err != nil {
 			return err
 		}

@@ -33,6 +33,10 @@ func TestExitStatus(t *testing.T) {
 		errors string // what standard error has, in one line
 	}{
 		{"version", 0, "bellman dev", ""},
+		{"--version", 0, "bellman dev", ""},
+		{"-v", 0, "bellman dev", ""},
+		{"srve", 2, "", "did you mean move, serve?"},
+		{"queues --server 127.0.0.1:1", 1, "", "127.0.0.1:1: connect: connection refused"},
 		{"--help", 0, "Exit status: 0 done, 1 failed, 2 wrong usage or configuration.", ""},
 		{"serve --help", 0, "BELLMAN_PPROF", ""},
 		{"frobnicate", 2, "", "unknown command"},
@@ -110,6 +114,12 @@ func TestExitStatus(t *testing.T) {
 		{"migrate --store oracle://h", 2, "", "\"oracle\" names no store"},
 		{"bench nonsense", 2, "", "no scenario \"nonsense\""},
 		{"demo --listen 2355 --once", 2, "", "is no address"},
+		{"import csv t.csv", 2, "", "import: want --from before \"t.csv\": bellman import csv --from t.csv"},
+		{"import xls t.csv", 2, "", "import: want one of roncoo, jeepay, csv, ndjson"},
+		{"reschedule", 2, "", "reschedule: want a task's id, or its queue and key"},
+		{"reschedule x", 2, "", "reschedule: want --due or --delay"},
+		{"reschedule x --due 2026-11-20T15:04:05Z --delay 1m", 2, "", "reschedule: want --due or --delay"},
+		{"reschedule x --due soon", 2, "", "--due \"soon\": want a time"},
 	}
 	for _, tt := range tests {
 		args := strings.Fields(strings.ReplaceAll(tt.args, "…", dir))

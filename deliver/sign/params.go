@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -21,7 +22,7 @@ import (
 const field = "sign"
 
 // params signs sorted parameters, as WeChat Pay v2 does and the gateways that
-// followed it (jeepay, xxpay, roncoo).
+// followed it.
 //
 // The parameters are the members of a body that is a JSON object, or those of a
 // form body, or, where there is no body, those of the query. Names and values
@@ -33,21 +34,31 @@ const field = "sign"
 // the secret as its key, in upper-case hex, becomes the parameter "sign", the
 // last of the same body or query, in place of one that was there. The others are
 // sent byte for byte as given.
+//
+// Two gateways do two things otherwise. jeepay and xxpay (JeepayKit.getSign,
+// PayDigestUtil.getSign) sort the texts name=value& by String.CASE_INSENSITIVE_ORDER.
+// roncoo-pay (MerchantApiUtil.getSign) writes &paySecret= and the secret, and leaves
+// out values of white space alone.
 type params struct {
+	scheme string
+
 	// sum returns the signature of the sorted parameters, to which it appends. A
 	// function, so that nothing that prints a params can show the key.
 	sum func(sorted []byte) string
 }
 
-func newParams(secrets [][]byte, keyed bool) *params {
-	secret := secrets[0]
-	return &params{sum: func(text []byte) string {
+func newParams(secrets [][]byte, scheme string) *params {
+	secret, key := secrets[0], "key="
+	if scheme == RoncooMD5 {
+		key = "paySecret="
+	}
+	return &params{scheme: scheme, sum: func(text []byte) string {
 		if len(text) > 0 {
 			text = append(text, '&')
 		}
-		text = append(append(text, "key="...), secret...)
+		text = append(append(text, key...), secret...)
 		var sum []byte
-		if keyed {
+		if scheme == HMACParams {
 			h := hmac.New(sha256.New, secret)
 			h.Write(text)
 			sum = h.Sum(nil)
@@ -70,7 +81,7 @@ func (p *params) Sign(m *Message) error {
 	if err != nil {
 		return err
 	}
-	signature := p.sum(sorted(list))
+	signature := p.sum(sorted(list, p.scheme))
 	list = slices.DeleteFunc(list, func(p param) bool { return p.name == field })
 	switch form {
 	case inJSON:
@@ -127,9 +138,15 @@ func parseParams(m *Message) (list []param, in place, err error) {
 }
 
 // sorted returns the text that is signed, without the key.
-func sorted(list []param) []byte {
-	list = slices.DeleteFunc(slices.Clone(list), func(p param) bool { return p.value == "" || p.name == field })
-	slices.SortFunc(list, func(a, b param) int { return cmp.Compare(a.name, b.name) })
+func sorted(list []param, scheme string) []byte {
+	list = slices.DeleteFunc(slices.Clone(list), func(p param) bool {
+		return p.value == "" || p.name == field || scheme == RoncooMD5 && strings.TrimSpace(p.value) == ""
+	})
+	order := func(a, b param) int { return cmp.Compare(a.name, b.name) }
+	if scheme == JeepayMD5 {
+		order = func(a, b param) int { return ignoreCase(a.name+"="+a.value+"&", b.name+"="+b.value+"&") }
+	}
+	slices.SortStableFunc(list, order)
 	text := make([]byte, 0, 512)
 	for i, p := range list {
 		if i > 0 {
@@ -138,6 +155,22 @@ func sorted(list []param) []byte {
 		text = append(append(append(text, p.name...), '='), p.value...)
 	}
 	return text
+}
+
+// ignoreCase compares as Java's String.CASE_INSENSITIVE_ORDER does: character by
+// character, in upper and then in lower case; what is the beginning of the other is
+// less. Characters beyond U+FFFF are compared whole here.
+func ignoreCase(a, b string) int {
+	for a != "" && b != "" {
+		x, m := utf8.DecodeRuneInString(a)
+		y, n := utf8.DecodeRuneInString(b)
+		x, y = unicode.ToLower(unicode.ToUpper(x)), unicode.ToLower(unicode.ToUpper(y))
+		if x != y {
+			return cmp.Compare(x, y)
+		}
+		a, b = a[m:], b[n:]
+	}
+	return cmp.Compare(len(a), len(b))
 }
 
 func parseForm(text string) ([]param, error) {

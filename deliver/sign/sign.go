@@ -19,11 +19,13 @@ const (
 	WechatRSA        = "wechat_rsa"         // headers, RSA-SHA256 as WeChat Pay v3
 	MD5Params        = "md5_params"         // a field "sign", MD5 over sorted parameters
 	HMACParams       = "hmac_sha256_params" // a field "sign", HMAC-SHA256 over the same
+	JeepayMD5        = "jeepay_md5"         // a field "sign", MD5 as jeepay and xxpay sort
+	RoncooMD5        = "roncoo_md5"         // a field "sign", MD5 as roncoo-pay writes the secret
 )
 
 // Schemes lists the names of the schemes.
 func Schemes() []string {
-	return []string{StandardWebhooks, WechatRSA, MD5Params, HMACParams}
+	return []string{StandardWebhooks, WechatRSA, MD5Params, HMACParams, JeepayMD5, RoncooMD5}
 }
 
 // A Config says how requests are signed. The zero Config: not at all.
@@ -99,6 +101,6 @@ func New(c Config) (Signer, error) {
 	case WechatRSA:
 		return newWechat(keys, c.Serial)
 	default:
-		return newParams(keys, c.Scheme == HMACParams), nil
+		return newParams(keys, c.Scheme), nil
 	}
 }

@@ -187,6 +187,17 @@ func TestParams(t *testing.T) {
 			wantQuery: "nonce_str=ibuaiVcKdpRxkhJA&body=test&device_info=1000&mch_id=10000100&appid=wxd930ea5d5a258f4f&sign=" + md5Sign},
 		{name: "nothing but the key", scheme: MD5Params, body: "{}",
 			wantBody: `{"sign":"1526FD440C2A8E68F74374B33E8BDF73"}`},
+		// What the algorithms say by hand: printf '%s' TEXT | md5sum, in upper case. The texts:
+		// a1=1&a=2&amount=990&appId=A1&B=3&c=4&mchNo=M1&mchOrderNo=O1&Param=x&payOrderId=P1&key=KEY:
+		// a1 stands before a, since '1' is less than '='; B and Param stand among the small letters.
+		{name: "jeepay", scheme: JeepayMD5,
+			query:     "payOrderId=P1&Param=x&mchOrderNo=O1&B=3&a=2&c=4&a1=1&mchNo=M1&appId=A1&amount=990&empty=",
+			wantQuery: "payOrderId=P1&Param=x&mchOrderNo=O1&B=3&a=2&c=4&a1=1&mchNo=M1&appId=A1&amount=990&empty=&sign=92DDFEF08E3EFACD5F4C56FF1D6BE605"},
+		// orderNo=O1&orderPrice=9.90&payKey=pk&productName=茶 tea&tradeStatus=SUCCESS&paySecret=KEY
+		{name: "roncoo", scheme: RoncooMD5,
+			query:     "payKey=pk&productName=%E8%8C%B6+tea&orderNo=O1&remark=+&field1=&orderPrice=9.90&tradeStatus=SUCCESS",
+			wantQuery: "payKey=pk&productName=%E8%8C%B6+tea&orderNo=O1&remark=+&field1=&orderPrice=9.90&tradeStatus=SUCCESS&sign=4DEA678389D294786EC40F079C48BE2E"},
+		{name: "roncoo, capitals first", scheme: RoncooMD5, body: `{"b":"1","A":"2","a":"3"}`, wantBody: `{"b":"1","A":"2","a":"3","sign":"628FB08D94655D2E0F5C2804AC379B5B"}`},
 	}
 	for _, tt := range tests {
 		s := newSigner(t, tt.scheme, key)
@@ -203,7 +214,7 @@ func TestParams(t *testing.T) {
 func TestParamsNested(t *testing.T) {
 	list, in, err := parseParams(&Message{Body: []byte(`{"b":{"x" : [1, 2.50]}, "a":true, "A":1e3, "c":[ ], "é":"<&>"}`)})
 	const want = `A=1e3&a=true&b={"x":[1,2.50]}&c=[]&é=<&>`
-	if got := string(sorted(list)); err != nil || in != inJSON || got != want {
+	if got := string(sorted(list, MD5Params)); err != nil || in != inJSON || got != want {
 		t.Errorf("sorted: %s, %v; want %s", got, err, want)
 	}
 }
@@ -365,7 +376,7 @@ func FuzzParams(f *testing.F) {
 			t.Fatalf("parsed, but: %v", err)
 		}
 		after, in2, err := parseParams(m)
-		if err != nil || in != in2 || !bytes.Equal(sorted(before), sorted(after)) {
+		if err != nil || in != in2 || !bytes.Equal(sorted(before, MD5Params), sorted(after, MD5Params)) {
 			t.Fatalf("%q %q became %q %q: %v", body, query, m.Body, m.Query, err)
 		}
 		if in == inJSON && !json.Valid(m.Body) {

@@ -20,7 +20,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/postgres"
+	"github.com/bellmanhq/bellman/store/postgres"
 )
 
 func main() {

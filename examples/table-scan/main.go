@@ -17,7 +17,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/postgres"
+	"github.com/bellmanhq/bellman/store/postgres"
 )
 
 // What the job had: every minute the first hundred of

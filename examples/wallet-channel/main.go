@@ -16,7 +16,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/order"
-	"github.com/bellmanhq/bellman/pebble"
+	"github.com/bellmanhq/bellman/store/pebble"
 )
 
 func main() {

@@ -5,8 +5,11 @@ package pack
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/bellmanhq/bellman/store"
 )
 
 // ErrCorrupt is what a row says that cannot be read back.
@@ -28,3 +31,26 @@ func Time(b []byte, t time.Time, base int64) []byte {
 
 // FromMilli is the reverse of UnixMilli, for the zero time too.
 func FromMilli(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// Changes is what an audit record changed, as JSON; empty for nothing.
+func Changes(list []store.Changed) []byte {
+	if len(list) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // texts alone
+	}
+	return text
+}
+
+// ParseChanges reads what Changes wrote.
+func ParseChanges(text []byte) (list []store.Changed, err error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, ErrCorrupt
+	}
+	return list, nil
+}

@@ -7,14 +7,15 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // An inserter inserts the cold rows of tasks that are new, and finds out which
 // are.
 type inserter struct {
 	g       *stage
-	pending []*bellman.Add
-	round   []*bellman.Add // those whose rows are sent: one of each key and id
+	pending []*store.Add
+	round   []*store.Add // those whose rows are sent: one of each key and id
 	insert  *Statement
 	have    map[bellman.ID]int64 // by whom rows of these ids were inserted
 	holders map[named]holder
@@ -30,7 +31,7 @@ type holder struct {
 }
 
 // newInserter prepares adds, and settles at once those that cannot be kept.
-func newInserter(g *stage, adds []*bellman.Add) *inserter {
+func newInserter(g *stage, adds []*store.Add) *inserter {
 	in := &inserter{g: g, holders: map[named]holder{}}
 	for _, a := range adds {
 		a.Existing, a.Err = bellman.ID{}, check(a.Task)
@@ -67,12 +68,12 @@ func (in *inserter) statements() []*Statement {
 
 // byKey is the order in which tasks are inserted, so that two commits with the
 // same keys do not wait for each other.
-func byKey(a, b *bellman.Add) int {
+func byKey(a, b *store.Add) int {
 	return cmp.Or(strings.Compare(a.Task.Queue, b.Task.Queue), strings.Compare(a.Task.Key, b.Task.Key))
 }
 
 // coldRows inserts the cold rows of tasks.
-func coldRows(adds []*bellman.Add, batch int64, then Conflict) *Statement {
+func coldRows(adds []*store.Add, batch int64, then Conflict) *Statement {
 	n := len(adds)
 	ids, by, rest := make([]bellman.ID, 0, n), make([]int64, 0, n), make([][]byte, 0, n)
 	var texts [9][][]byte
@@ -179,7 +180,7 @@ func (in *inserter) outcome(ctx context.Context) error {
 
 // settle tells what is known: of this round, and of what waits for its keys.
 func (in *inserter) settle() error {
-	added := map[*bellman.Add]bool{}
+	added := map[*store.Add]bool{}
 	for _, a := range in.round {
 		if by, there := in.have[a.Task.ID]; there && by == in.g.batch && in.g.current[a.Task.ID] == nil {
 			added[a] = true
@@ -189,7 +190,7 @@ func (in *inserter) settle() error {
 			}
 		}
 	}
-	var later []*bellman.Add
+	var later []*store.Add
 	for _, a := range in.pending {
 		held, taken := in.holders[named{a.Task.Queue, a.Task.Key}]
 		_, there := in.have[a.Task.ID]
@@ -214,7 +215,7 @@ func (in *inserter) settle() error {
 }
 
 // added notes a task that this commit adds.
-func (g *stage) added(a *bellman.Add) {
+func (g *stage) added(a *store.Add) {
 	t := a.Task
 	if !a.Moved || t.Place == 0 {
 		t.Place = g.places.take(t)
@@ -222,6 +223,6 @@ func (g *stage) added(a *bellman.Add) {
 	st := t.Status
 	st.Version = max(st.Version, 1)
 	g.order = append(g.order, t.ID)
-	g.current[t.ID] = &current{queue: t.Queue, line: int64(bellman.LineOf(t.Queue, t.Endpoint)), status: &st, now: st.Version, in: st.State, order: t.Ordering()}
+	g.current[t.ID] = &current{queue: t.Queue, line: int64(store.LineOf(t.Queue, t.Endpoint)), status: &st, now: st.Version, in: st.State, order: t.Ordering()}
 	g.count(t.Queue, st.State, 1)
 }

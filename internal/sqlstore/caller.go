@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A Caller is a transaction of whoever uses the database beside the store. Its
@@ -18,11 +19,6 @@ type Caller struct {
 
 	CountsInserts bool // as Driver.CountsInserts
 	Locks         bool // what others committed is seen for certain only by locking it
-
-	// Hint returns a statement that tells other processes of tasks that were added,
-	// when the transaction commits. It may be nil, and return nil: there is no way.
-	// server is what the server calls itself.
-	Hint func(server string, h bellman.Hint) *Statement
 }
 
 // AddTx adds tasks, each prepared as for Commit but for its shard, which it takes
@@ -31,9 +27,9 @@ type Caller struct {
 //
 // When the database fails, what AddTx did is undone, and the transaction is as it
 // was before, unless the database ended it.
-func AddTx(ctx context.Context, c Caller, adds []bellman.Add) ([]bellman.Added, error) {
+func AddTx(ctx context.Context, c Caller, adds []store.Add) ([]bellman.Added, error) {
 	adds = slices.Clone(adds) // the same may be handed in again, after a rollback
-	valid := make([]*bellman.Add, 0, len(adds))
+	valid := make([]*store.Add, 0, len(adds))
 	for i := range adds {
 		if adds[i].Err == nil {
 			valid = append(valid, &adds[i])
@@ -67,7 +63,7 @@ const callerPart = 500
 const raceTries = 3
 
 // add adds tasks, or nothing.
-func (c Caller) add(ctx context.Context, adds []*bellman.Add) (err error) {
+func (c Caller) add(ctx context.Context, adds []*store.Add) (err error) {
 	if len(adds) == 0 {
 		return nil
 	}
@@ -96,7 +92,7 @@ func (c Caller) add(ctx context.Context, adds []*bellman.Add) (err error) {
 
 // part inserts the cold rows of tasks, after the statements before, and returns
 // what is left to be written.
-func (c Caller) part(ctx context.Context, adds []*bellman.Add, before []*Statement, l *layout) ([]*Statement, error) {
+func (c Caller) part(ctx context.Context, adds []*store.Add, before []*Statement, l *layout) ([]*Statement, error) {
 	g := newStage(nil, c.Tx, 0, how{counts: c.CountsInserts, locks: c.Locks})
 	in := newInserter(g, adds)
 	before = append(before, g.places.of(slices.Values(adds))...)
@@ -116,36 +112,28 @@ func (c Caller) part(ctx context.Context, adds []*bellman.Add, before []*Stateme
 			return nil, err
 		}
 	}
-	var h bellman.Hint
+	added := false
 	for _, a := range adds {
 		if c := g.current[a.Task.ID]; c != nil && a.Existing.IsZero() && a.Err == nil {
 			a.Task.Shard = l.shardOf(a.Task.Shard)
 			c.status.Shard = a.Task.Shard
-			look := c.status.Look.UnixMilli()
-			h = h.Join(bellman.Hint{Added: []uint16{a.Task.Shard}, Since: look, Until: look})
+			added = true
 		}
 	}
-	if len(h.Added) == 0 {
+	if !added {
 		return nil, nil
 	}
-	writes := append(append(g.statusWrites(), g.placeWrites()...), g.ownCounts())
-	if c.Hint != nil {
-		if hint := c.Hint(l.server, h); hint != nil {
-			writes = append(writes, hint)
-		}
-	}
-	return writes, nil
+	return append(append(g.statusWrites(), g.placeWrites()...), g.ownCounts()), nil
 }
 
 // A layout is what a caller's transaction must know of the store.
 type layout struct {
 	version, shards int64
-	server          string
 }
 
 func (l *layout) read() *Statement {
-	return &Statement{Name: "read schema version", Text: `SELECT s.version, s.shards, version() FROM bellman_schema s ORDER BY s.version DESC LIMIT 1`,
-		Each: func(r Row) error { return r.Scan(&l.version, &l.shards, &l.server) }}
+	return &Statement{Name: "read schema version", Text: `SELECT s.version, s.shards FROM bellman_schema s ORDER BY s.version DESC LIMIT 1`,
+		Each: func(r Row) error { return r.Scan(&l.version, &l.shards) }}
 }
 
 func (l *layout) check() error {

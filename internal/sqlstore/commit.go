@@ -11,10 +11,11 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
-// Commit writes b as one transaction. See bellman.Writer.
-func (s *Store) Commit(ctx context.Context, b *bellman.Batch) error {
+// Commit writes b as one transaction. See store.Writer.
+func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ type stage struct {
 	current  map[bellman.ID]*current
 	order    []bellman.ID // of current, as they were first seen
 	attempts map[attemptKey]*bellman.Attempt
-	audits   []bellman.Audit
+	audits   []store.Audit
 	depths   map[depthKey]int64
 	places   places
 }
@@ -100,7 +101,7 @@ func newStage(s *Store, tx Sender, slot int64, by how) *stage {
 }
 
 // run finds out and decides, and returns what is left to be written.
-func (g *stage) run(ctx context.Context, b *bellman.Batch) ([]*Statement, error) {
+func (g *stage) run(ctx context.Context, b *store.Batch) ([]*Statement, error) {
 	fence, err := fence(b.Leases)
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (g *stage) run(ctx context.Context, b *bellman.Batch) ([]*Statement, error)
 // already. A database whose COMMIT waits for a replica does not wait where nothing
 // was written, and what it shows may be on one machine alone: PostgreSQL shows
 // what was committed by a client that gave up waiting.
-func (g *stage) vouch(adds []bellman.Add) []*Statement {
+func (g *stage) vouch(adds []store.Add) []*Statement {
 	for i := range adds {
 		if adds[i].Existing != (bellman.ID{}) {
 			return []*Statement{depthRows([][]byte{[]byte(adds[i].Task.Queue)}, []int64{int64(bellman.Pending)}, []int64{g.slot}, []int64{0})}
@@ -152,7 +153,7 @@ func (g *stage) vouch(adds []bellman.Add) []*Statement {
 
 // writes are the statements for all that was decided, but for cold rows. then says
 // what becomes of an attempt whose number is there.
-func (g *stage) writes(b *bellman.Batch, then Conflict) []*Statement {
+func (g *stage) writes(b *store.Batch, then Conflict) []*Statement {
 	return slices.Concat(g.statusWrites(), g.placeWrites(), g.attemptWrites(then), docWrites(b.Docs), auditWrites(append(g.audits, b.Audits...)), g.depthWrites())
 }
 
@@ -167,31 +168,45 @@ func pointers[T any](list []T) func(yield func(*T) bool) {
 }
 
 // fence is the statement that fails unless each lease is the newest of its
-// shard; nil if there are none.
-func fence(leases []bellman.Lease) (*Statement, error) {
+// shard; nil if there are none. The mark of a lease is the owner who claimed it. A shard without
+// an owner was given back, and still takes what was decided under its newest lease.
+func fence(leases []store.Lease) (*Statement, error) {
 	if len(leases) == 0 {
 		return nil, nil
 	}
-	epochs := map[uint16]int64{}
-	for _, l := range leases {
-		if epoch, twice := epochs[l.Shard]; twice && epoch != l.Epoch {
-			return nil, fmt.Errorf("%w: shard %d at epochs %d and %d", bellman.ErrFenced, l.Shard, epoch, l.Epoch)
-		}
-		epochs[l.Shard] = l.Epoch
-	}
+	leases = slices.Clone(leases)
+	slices.SortFunc(leases, func(a, b store.Lease) int {
+		return cmp.Or(strings.Compare(a.Mark, b.Mark), cmp.Compare(a.Shard, b.Shard))
+	})
+	epochs := map[uint16]store.Lease{}
 	var text strings.Builder
 	var args []any
-	var shards []int64
 	text.WriteString(`UPDATE bellman_shard SET fence = fence + CASE WHEN `)
-	for i, shard := range slices.Sorted(maps.Keys(epochs)) {
-		if i > 0 {
+	for i, l := range leases {
+		if other, twice := epochs[l.Shard]; twice && other != l {
+			return nil, fmt.Errorf("%w: shard %d at epochs %d of %q and %d of %q", bellman.ErrFenced, l.Shard, other.Epoch, other.Mark, l.Epoch, l.Mark)
+		} else if twice {
+			continue
+		}
+		switch { // one owner has most, if not all
+		case i == 0:
+			text.WriteString(`owner IN (?, ?) AND (`)
+			args = append(args, []byte(l.Mark), []byte{})
+		case l.Mark != leases[i-1].Mark:
+			text.WriteString(`) OR owner IN (?, ?) AND (`)
+			args = append(args, []byte(l.Mark), []byte{})
+		default:
 			text.WriteString(` OR `)
 		}
 		text.WriteString(`(shard = ? AND epoch = ?)`)
-		args = append(args, int64(shard), epochs[shard])
+		args = append(args, int64(l.Shard), l.Epoch)
+		epochs[l.Shard] = l
+	}
+	text.WriteString(`) THEN 1 ELSE 9223372036854775807 END WHERE shard IN (??)`)
+	shards := make([]int64, 0, len(epochs))
+	for _, shard := range slices.Sorted(maps.Keys(epochs)) {
 		shards = append(shards, int64(shard))
 	}
-	text.WriteString(` THEN 1 ELSE 9223372036854775807 END WHERE shard IN (??)`)
 	return &Statement{Name: "fence", Text: text.String(), Args: append(args, shards), Want: int64(len(shards))}, nil
 }
 
@@ -211,7 +226,7 @@ func (s *Store) fenced(err error, fence *Statement) error {
 
 // readVersions reads the versions of the pending tasks that changes are about,
 // but for those that are known; nil if there are none.
-func (g *stage) readVersions(changes []bellman.Change) *Statement {
+func (g *stage) readVersions(changes []store.Change) *Statement {
 	ids := make([]bellman.ID, 0, len(changes))
 	for i := range changes {
 		if g.current[changes[i].ID] == nil {
@@ -237,10 +252,10 @@ func (g *stage) readVersions(changes []bellman.Change) *Statement {
 
 // believe takes what changes say of their tasks for how they are, where that is all
 // there is to know.
-func (g *stage) believe(changes []bellman.Change) {
+func (g *stage) believe(changes []store.Change) {
 	for i := range changes {
 		if of := changes[i].Of; of != nil && of.ID == changes[i].ID && of.Version == changes[i].Version && !of.State.Ended() {
-			g.found(of.ID, of.State, int64(of.Version), of.Queue, int64(bellman.LineOf(of.Queue, of.Endpoint)))
+			g.found(of.ID, of.State, int64(of.Version), of.Queue, int64(store.LineOf(of.Queue, of.Endpoint)))
 		}
 	}
 }
@@ -254,7 +269,7 @@ func (g *stage) found(id bellman.ID, state bellman.State, version int64, queue s
 
 // readEnded reads the versions of those tasks that are not pending. One
 // statement looks at all states, so that a task that moves is seen once.
-func (g *stage) readEnded(ctx context.Context, changes []bellman.Change) error {
+func (g *stage) readEnded(ctx context.Context, changes []store.Change) error {
 	var ids []bellman.ID
 	for i := range changes {
 		if g.current[changes[i].ID] == nil {
@@ -289,8 +304,8 @@ func (g *stage) readEnded(ctx context.Context, changes []bellman.Change) error {
 
 // decide says of each change whether it is made, and inserts the tasks that
 // follow from those that are.
-func (g *stage) decide(ctx context.Context, changes []bellman.Change) error {
-	var follow []*bellman.Add
+func (g *stage) decide(ctx context.Context, changes []store.Change) error {
+	var follow []*store.Add
 	unsettled := map[bellman.ID]bool{} // follow-up tasks that are not inserted yet
 	settle := func() error {
 		in := newInserter(g, follow)
@@ -325,7 +340,7 @@ func (g *stage) decide(ctx context.Context, changes []bellman.Change) error {
 }
 
 // change makes one change, if its task is there and has its version.
-func (g *stage) change(c *bellman.Change) (made bool) {
+func (g *stage) change(c *store.Change) (made bool) {
 	c.Err = nil
 	have := g.current[c.ID]
 	switch {
@@ -352,7 +367,7 @@ func (g *stage) change(c *bellman.Change) (made bool) {
 
 // attempted notes the attempt of a change: one that ends its task stands in the row
 // of its end, and in the log as soon as anything changes again.
-func (g *stage) attempted(c *bellman.Change, have *current) {
+func (g *stage) attempted(c *store.Change, have *current) {
 	if old := have.last; old != nil {
 		g.attempts[attemptKey{c.ID, old.Number}] = old
 	}

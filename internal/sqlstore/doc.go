@@ -1,4 +1,4 @@
-// Package sqlstore is bellman.Store in SQL, once for all databases: what
+// Package sqlstore is store.Store in SQL, once for all databases: what
 // differs between them is a [Driver], and packages postgres and mysql have one
 // each.
 //

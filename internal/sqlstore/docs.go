@@ -9,11 +9,12 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/pack"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // standing are writes of the documents that must still be what they were: they affect
 // no row where these are not.
-func standing(docs []bellman.Doc) (writes []*Statement) {
+func standing(docs []store.Doc) (writes []*Statement) {
 	var fresh [3][][]byte
 	for _, d := range docs {
 		kind, name := []byte(d.Kind), []byte(d.Name)
@@ -39,13 +40,13 @@ func standing(docs []bellman.Doc) (writes []*Statement) {
 }
 
 // conditional reports whether one of the documents must still be what it was.
-func conditional(docs []bellman.Doc) bool {
-	return slices.ContainsFunc(docs, func(d bellman.Doc) bool { return d.Was != nil })
+func conditional(docs []store.Doc) bool {
+	return slices.ContainsFunc(docs, func(d store.Doc) bool { return d.Was != nil })
 }
 
 // stand sends what writes the documents that must still be what they were.
 // ErrConflict where one is not.
-func (g *stage) stand(ctx context.Context, docs []bellman.Doc) error {
+func (g *stage) stand(ctx context.Context, docs []store.Doc) error {
 	writes := standing(docs)
 	if len(writes) == 0 {
 		return nil
@@ -59,7 +60,7 @@ func (g *stage) stand(ctx context.Context, docs []bellman.Doc) error {
 }
 
 // docWrites sets and deletes the other documents; of one document the last wins.
-func docWrites(docs []bellman.Doc) (writes []*Statement) {
+func docWrites(docs []store.Doc) (writes []*Statement) {
 	type name struct{ kind, name string }
 	last := map[name]int{}
 	for i, d := range docs {
@@ -93,7 +94,7 @@ func docWrites(docs []bellman.Doc) (writes []*Statement) {
 }
 
 // Docs reads up to limit documents of a kind with names above after, by name.
-func (s *Store) Docs(ctx context.Context, kind, after string, limit int) (docs []bellman.Doc, err error) {
+func (s *Store) Docs(ctx context.Context, kind, after string, limit int) (docs []store.Doc, err error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (s *Store) Docs(ctx context.Context, kind, after string, limit int) (docs [
 			Args: []any{[]byte(kind), []byte(after), int64(limit)}, Each: func(r Row) error {
 				var name, value []byte
 				err := r.Scan(&name, &value)
-				docs = append(docs, bellman.Doc{Kind: kind, Name: string(name), Value: append([]byte{}, value...)})
+				docs = append(docs, store.Doc{Kind: kind, Name: string(name), Value: append([]byte{}, value...)})
 				return err
 			}}}
 	})
@@ -115,7 +116,7 @@ func (s *Store) Docs(ctx context.Context, kind, after string, limit int) (docs [
 }
 
 // Doc reads one document.
-func (s *Store) Doc(ctx context.Context, kind, name string) (doc bellman.Doc, err error) {
+func (s *Store) Doc(ctx context.Context, kind, name string) (doc store.Doc, err error) {
 	if err := s.enter(); err != nil {
 		return doc, err
 	}
@@ -127,7 +128,7 @@ func (s *Store) Doc(ctx context.Context, kind, name string) (doc bellman.Doc, er
 			Args: []any{[]byte(kind), []byte(name)}, Each: func(r Row) error {
 				var value []byte
 				err := r.Scan(&value)
-				doc, found = bellman.Doc{Kind: kind, Name: name, Value: append([]byte{}, value...)}, true
+				doc, found = store.Doc{Kind: kind, Name: name, Value: append([]byte{}, value...)}, true
 				return err
 			}}}
 	})
@@ -137,26 +138,27 @@ func (s *Store) Doc(ctx context.Context, kind, name string) (doc bellman.Doc, er
 	return doc, err
 }
 
-func auditWrites(audits []bellman.Audit) []*Statement {
+func auditWrites(audits []store.Audit) []*Statement {
 	if len(audits) == 0 {
 		return nil
 	}
 	var ats []int64
 	var ids []bellman.ID
-	var texts [5][][]byte
+	var texts [7][][]byte
 	for _, a := range audits {
 		ats, ids = append(ats, a.At.UnixMilli()), append(ids, bellman.NewID())
-		for i, text := range [...]string{a.Who, a.Action, a.Target, a.Reason, a.From} {
+		for i, text := range [...]string{a.Who, a.Action, a.Target, a.Reason, a.From, a.Job, string(pack.Changes(a.Changes))} {
 			texts[i] = append(texts[i], []byte(text))
 		}
 	}
 	return []*Statement{{Name: "insert audit records", Insert: &Insert{Into: "bellman_audit", Columns: []Column{{"at", ats}, {"id", ids},
-		{"who", texts[0]}, {"action", texts[1]}, {"target", texts[2]}, {"reason", texts[3]}, {"address", texts[4]}}}}}
+		{"who", texts[0]}, {"action", texts[1]}, {"target", texts[2]}, {"reason", texts[3]}, {"address", texts[4]},
+		{"job", texts[5]}, {"changes", texts[6]}}}}}
 }
 
 // Audits reads up to limit audit records older than before, newest first; all
 // of the last one's millisecond, even above limit.
-func (s *Store) Audits(ctx context.Context, before time.Time, limit int) (audits []bellman.Audit, err error) {
+func (s *Store) Audits(ctx context.Context, before time.Time, limit int) (audits []store.Audit, err error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
@@ -168,15 +170,21 @@ func (s *Store) Audits(ctx context.Context, before time.Time, limit int) (audits
 	if !before.IsZero() {
 		high = before.UnixMilli()
 	}
-	var part []bellman.Audit
+	var part []store.Audit
 	each := func(r Row) error {
 		var at int64
-		var who, action, target, reason, from []byte
-		err := r.Scan(&at, &who, &action, &target, &reason, &from)
-		part = append(part, bellman.Audit{At: pack.FromMilli(at), Who: string(who), Action: string(action), Target: string(target), Reason: string(reason), From: string(from)})
+		var who, action, target, reason, from, job, changes []byte
+		if err := r.Scan(&at, &who, &action, &target, &reason, &from, &job, &changes); err != nil {
+			return err
+		}
+		a := store.Audit{At: pack.FromMilli(at), Who: string(who), Action: string(action), Target: string(target),
+			Reason: string(reason), From: string(from), Job: string(job)}
+		var err error
+		a.Changes, err = pack.ParseChanges(changes)
+		part = append(part, a)
 		return err
 	}
-	const text = `SELECT at, who, action, target, reason, address FROM bellman_audit `
+	const text = `SELECT at, who, action, target, reason, address, job, changes FROM bellman_audit `
 	err = s.read(ctx, func() []*Statement {
 		part = nil
 		return []*Statement{{Name: "read audit records", Text: text + `WHERE at < ? ORDER BY at DESC, id DESC LIMIT ?`, Args: []any{high, int64(limit)}, Each: each}}

@@ -7,17 +7,18 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Due appends to buf up to limit entries of the given shards, in order. See
-// bellman.Reader.
-func (s *Store) Due(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
+// store.Reader.
+func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
 	if err := s.enter(); err != nil {
 		return buf, err
 	}
 	defer s.leave()
 	shards = slices.Compact(slices.Sorted(slices.Values(shards)))
-	if len(shards) == 0 || limit <= 0 || from.Look >= to {
+	if len(shards) == 0 || limit <= 0 || from.VisibleAt >= to {
 		return buf, nil
 	}
 	if s.d.Merges() {
@@ -27,7 +28,7 @@ func (s *Store) Due(ctx context.Context, shards []uint16, from bellman.Position,
 }
 
 // dueMerged lets the database put the scans of all shards together.
-func (s *Store) dueMerged(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
+func (s *Store) dueMerged(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
 	var text strings.Builder
 	args := make([]any, 0, 6*len(shards)+1)
 	text.WriteString("SELECT id, look, due, line, version, attempts, shard FROM (")
@@ -36,7 +37,7 @@ func (s *Store) dueMerged(ctx context.Context, shards []uint16, from bellman.Pos
 			text.WriteString("\nUNION ALL ")
 		}
 		text.WriteString("(" + dueScan + ")")
-		args = append(args, int64(shard), from.Look, to, from.Look, from.ID, int64(limit))
+		args = append(args, int64(shard), from.VisibleAt, to, from.VisibleAt, from.ID, int64(limit))
 	}
 	text.WriteString(") d ORDER BY look, id LIMIT ?")
 	known := len(buf)
@@ -51,10 +52,10 @@ func (s *Store) dueMerged(ctx context.Context, shards []uint16, from bellman.Pos
 // of the limit is asked of each. Shards that gave all they were asked for may
 // have more, so what lies behind the last entry of any of them waits for the
 // next round.
-func (s *Store) dueParts(ctx context.Context, shards []uint16, from bellman.Position, to int64, limit int, buf []bellman.Entry) ([]bellman.Entry, error) {
+func (s *Store) dueParts(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
 	end := len(buf) + limit
-	var page []bellman.Entry
-	for each := 0; len(shards) > 0 && len(buf) < end && from.Look < to; {
+	var page []store.Entry
+	for each := 0; len(shards) > 0 && len(buf) < end && from.VisibleAt < to; {
 		left := end - len(buf)
 		each = min(max(2*left/len(shards)+16, 4*each), left)
 		var err error
@@ -78,7 +79,7 @@ func (s *Store) dueParts(ctx context.Context, shards []uint16, from bellman.Posi
 		if len(full) == 0 || known == left {
 			break
 		}
-		from = bellman.Position{Look: page[known-1].Look, ID: page[known-1].ID}
+		from = store.Position{VisibleAt: page[known-1].VisibleAt, ID: page[known-1].ID}
 		if known == len(page) {
 			shards = full // the others have no more
 		}
@@ -86,8 +87,8 @@ func (s *Store) dueParts(ctx context.Context, shards []uint16, from bellman.Posi
 	return buf, nil
 }
 
-func comparePosition(a, b bellman.Entry) int {
-	return cmp.Or(cmp.Compare(a.Look, b.Look), compareID(a.ID, b.ID))
+func comparePosition(a, b store.Entry) int {
+	return cmp.Or(cmp.Compare(a.VisibleAt, b.VisibleAt), compareID(a.ID, b.ID))
 }
 
 // dueScan is the scan of one shard, in the words in which a database begins right
@@ -96,7 +97,7 @@ const dueScan = `SELECT id, look, due, line, version, attempts, shard FROM bellm
 	WHERE shard = ? AND {page} ORDER BY look, id LIMIT ?`
 
 // duePage reads up to each entries of each shard.
-func (s *Store) duePage(ctx context.Context, shards []uint16, from bellman.Position, to int64, each int, page []bellman.Entry) ([]bellman.Entry, error) {
+func (s *Store) duePage(ctx context.Context, shards []uint16, from store.Position, to int64, each int, page []store.Entry) ([]store.Entry, error) {
 	var text strings.Builder
 	args := make([]any, 0, 6*len(shards))
 	for i, shard := range shards {
@@ -104,7 +105,7 @@ func (s *Store) duePage(ctx context.Context, shards []uint16, from bellman.Posit
 			text.WriteString("\nUNION ALL ")
 		}
 		text.WriteString("(" + dueScan + ")")
-		args = append(args, int64(shard), from.Look, to, from.Look, from.ID, int64(each))
+		args = append(args, int64(shard), from.VisibleAt, to, from.VisibleAt, from.ID, int64(each))
 	}
 	err := s.read(ctx, func() []*Statement {
 		page = page[:0]
@@ -114,7 +115,7 @@ func (s *Store) duePage(ctx context.Context, shards []uint16, from bellman.Posit
 }
 
 // readDue appends the rows of a scan to a page.
-func readDue(text string, args []any, page *[]bellman.Entry) *Statement {
+func readDue(text string, args []any, page *[]store.Entry) *Statement {
 	var id bellman.ID
 	var look, due, line, version, attempts, shard int64
 	dest := []any{&id, &look, &due, &line, &version, &attempts, &shard} // of all rows: there are many
@@ -122,7 +123,7 @@ func readDue(text string, args []any, page *[]bellman.Entry) *Statement {
 		if err := r.Scan(dest...); err != nil {
 			return err
 		}
-		*page = append(*page, bellman.Entry{ID: id, Look: look, Due: due, Line: bellman.Line(line), Version: uint32(version),
+		*page = append(*page, store.Entry{ID: id, VisibleAt: look, Due: due, Line: store.Line(line), Version: uint32(version),
 			Attempts: uint32(attempts), Shard: uint16(shard)})
 		return nil
 	}}
@@ -130,12 +131,12 @@ func readDue(text string, args []any, page *[]bellman.Entry) *Statement {
 
 // CountDue counts what Due would read, up to most: the database does that in a
 // fraction of the time in which it tells what it counted.
-func (s *Store) CountDue(ctx context.Context, shards []uint16, from bellman.Position, to, most int64) (n int64, err error) {
+func (s *Store) CountDue(ctx context.Context, shards []uint16, from store.Position, to, most int64) (n int64, err error) {
 	if err := s.enter(); err != nil {
 		return 0, err
 	}
 	defer s.leave()
-	if len(shards) == 0 || most <= 0 || from.Look >= to {
+	if len(shards) == 0 || most <= 0 || from.VisibleAt >= to {
 		return 0, nil
 	}
 	list := make([]int64, len(shards))
@@ -144,7 +145,7 @@ func (s *Store) CountDue(ctx context.Context, shards []uint16, from bellman.Posi
 	}
 	slices.Sort(list)
 	err = s.read(ctx, func() []*Statement {
-		return []*Statement{{Name: "count due tasks", Args: []any{slices.Compact(list), from.Look, to, from.Look, from.ID, most},
+		return []*Statement{{Name: "count due tasks", Args: []any{slices.Compact(list), from.VisibleAt, to, from.VisibleAt, from.ID, most},
 			Text: `SELECT COUNT(*) FROM (SELECT 1 FROM bellman_live WHERE shard IN (??) AND {page} LIMIT ?) d`,
 			Each: func(r Row) error { return r.Scan(&n) }}}
 	})
@@ -156,7 +157,7 @@ const loadPage = 512
 
 // Load reads whole tasks (without Last) for entries, in their order. An
 // element is nil where the task is gone, ended, or of another version.
-func (s *Store) Load(ctx context.Context, entries []bellman.Entry) ([]*bellman.Task, error) {
+func (s *Store) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
@@ -168,7 +169,7 @@ func (s *Store) Load(ctx context.Context, entries []bellman.Entry) ([]*bellman.T
 }
 
 // load is Load, without waiting for others.
-func (s *Store) load(ctx context.Context, entries []bellman.Entry) ([]*bellman.Task, error) {
+func (s *Store) load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error) {
 	tasks := make([]*bellman.Task, len(entries))
 	at := make(map[bellman.ID][]int, len(entries))
 	ids := make([]bellman.ID, 0, len(entries))

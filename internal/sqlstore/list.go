@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // How many rows one call of List looks at: up to listMost while it has listTime, in
@@ -20,10 +21,10 @@ const (
 	listTime  = 25 * time.Millisecond
 )
 
-// List reads tasks that fit f, newest first. See bellman.Reader. It goes
+// List reads tasks that fit f, newest first. See store.Reader. It goes
 // through the narrowest index that f allows: a key, an order, a merchant, a
 // host, a state, or all.
-func (s *Store) List(ctx context.Context, f bellman.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
+func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
 	if err := s.enter(); err != nil {
 		return nil, next, err
 	}
@@ -87,7 +88,7 @@ func (s *Store) List(ctx context.Context, f bellman.Filter, before bellman.ID, l
 }
 
 // candidates are the ids, newest first, that the narrowest index has.
-func (s *Store) candidates(ctx context.Context, f bellman.Filter, low, high bellman.ID, limit int) (ids []bellman.ID, err error) {
+func (s *Store) candidates(ctx context.Context, f store.Filter, low, high bellman.ID, limit int) (ids []bellman.ID, err error) {
 	if f.Key != "" {
 		return s.keyed(ctx, f, low, high)
 	}
@@ -125,7 +126,7 @@ func (s *Store) candidates(ctx context.Context, f bellman.Filter, low, high bell
 }
 
 // keyed are the ids, newest first, of the task of each queue that has the key.
-func (s *Store) keyed(ctx context.Context, f bellman.Filter, low, high bellman.ID) (ids []bellman.ID, err error) {
+func (s *Store) keyed(ctx context.Context, f store.Filter, low, high bellman.ID) (ids []bellman.ID, err error) {
 	queues := [][]byte{[]byte(f.Queue)}
 	if f.Queue == "" {
 		if queues, err = s.queues(ctx); err != nil || len(queues) == 0 {
@@ -168,7 +169,7 @@ func (s *Store) queues(ctx context.Context) (names [][]byte, err error) {
 
 // choose keeps those ids whose tasks fit f, in their order. What an index has
 // chosen already is not looked at again.
-func (s *Store) choose(ctx context.Context, f bellman.Filter, ids []bellman.ID) ([]bellman.ID, error) {
+func (s *Store) choose(ctx context.Context, f store.Filter, ids []bellman.ID) ([]bellman.ID, error) {
 	byIndex := f.Key != "" || f.OrderNo != "" || f.MerchantNo != "" || f.URLHost != ""
 	var err error
 	if f.State != nil && byIndex && len(ids) > 0 {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Loads of few tasks, each of which its attempt waits for, are put together.
@@ -24,7 +25,7 @@ type loads struct {
 // A loadCall is a call that waits: for its tasks, or for its turn to read them
 // with those of others that wait.
 type loadCall struct {
-	entries []bellman.Entry
+	entries []store.Entry
 	leads   bool          // it has the turn; held under loads.mu
 	turn    chan struct{} // closed then
 	done    chan struct{} // closed when the rest is set
@@ -33,7 +34,7 @@ type loadCall struct {
 	err   error
 }
 
-func (l *loads) join(ctx context.Context, entries []bellman.Entry, load func(context.Context, []bellman.Entry) ([]*bellman.Task, error)) ([]*bellman.Task, error) {
+func (l *loads) join(ctx context.Context, entries []store.Entry, load func(context.Context, []store.Entry) ([]*bellman.Task, error)) ([]*bellman.Task, error) {
 	c := &loadCall{entries: entries, turn: make(chan struct{}), done: make(chan struct{})}
 	l.mu.Lock()
 	l.waiting = append(l.waiting, c)
@@ -68,7 +69,7 @@ func (l *loads) join(ctx context.Context, entries []bellman.Entry, load func(con
 
 // take takes the calls that c reads for out of those that wait: its own, and those
 // that have no turn.
-func (l *loads) take(c *loadCall) (batch []*loadCall, all []bellman.Entry) {
+func (l *loads) take(c *loadCall) (batch []*loadCall, all []store.Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var rest []*loadCall

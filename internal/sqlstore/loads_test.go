@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // TestLoads lets many ask for a task each, while statements take their time, some
@@ -19,7 +20,7 @@ func TestLoads(t *testing.T) {
 		var l loads
 		var statements, most atomic.Int64
 		failed := errors.New("the database is away")
-		load := func(_ context.Context, entries []bellman.Entry) ([]*bellman.Task, error) {
+		load := func(_ context.Context, entries []store.Entry) ([]*bellman.Task, error) {
 			n := statements.Add(1)
 			most.Store(max(most.Load(), int64(len(entries))))
 			time.Sleep(time.Millisecond)
@@ -44,8 +45,8 @@ func TestLoads(t *testing.T) {
 					if (caller+round)%5 == 0 {
 						ctx, cancel = context.WithTimeout(ctx, time.Duration(round%4)*time.Millisecond/2)
 					}
-					e := bellman.Entry{ID: bellman.NewID(), Version: uint32(round % 2)}
-					tasks, err := l.join(ctx, []bellman.Entry{e}, load)
+					e := store.Entry{ID: bellman.NewID(), Version: uint32(round % 2)}
+					tasks, err := l.join(ctx, []store.Entry{e}, load)
 					cancel()
 					switch {
 					case errors.Is(err, context.DeadlineExceeded):

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // places are what a commit must know to put new tasks behind those of their ordering
@@ -22,8 +23,8 @@ type places struct {
 
 // read reads what there is to know of the tasks that b may add; nothing if none has an
 // ordering key.
-func (p *places) read(b *bellman.Batch) []*Statement {
-	return p.of(func(yield func(*bellman.Add) bool) {
+func (p *places) read(b *store.Batch) []*Statement {
+	return p.of(func(yield func(*store.Add) bool) {
 		for a := range pointers(b.Adds) {
 			if !yield(a) {
 				return
@@ -39,7 +40,7 @@ func (p *places) read(b *bellman.Batch) []*Statement {
 	})
 }
 
-func (p *places) of(adds iter.Seq[*bellman.Add]) []*Statement {
+func (p *places) of(adds iter.Seq[*store.Add]) []*Statement {
 	var queues, keys [][]byte
 	var seen map[named]bool
 	for a := range adds {
@@ -133,9 +134,9 @@ func (p place) compare(q place) int {
 	return cmp.Or(cmp.Compare(p.seq, q.seq), bytes.Compare(p.id[:], q.id[:]))
 }
 
-// Turn says what stands in the way of a pending task. See bellman.Reader. It is one
+// Turn says what stands in the way of a pending task. See store.Reader. It is one
 // statement, so that all of it is of one moment.
-func (s *Store) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (turn bellman.Turn, err error) {
+func (s *Store) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (turn store.Turn, err error) {
 	if err := s.enter(); err != nil {
 		return turn, err
 	}
@@ -180,7 +181,7 @@ func (s *Store) Turn(ctx context.Context, queue, orderingKey string, id bellman.
 	return turn, nil
 }
 
-// Ordered reads the pending tasks of an ordering key. See bellman.Reader.
+// Ordered reads the pending tasks of an ordering key. See store.Reader.
 func (s *Store) Ordered(ctx context.Context, queue, orderingKey string, limit int) ([]bellman.ID, error) {
 	if err := s.enter(); err != nil {
 		return nil, err

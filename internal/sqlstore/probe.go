@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // maxSkew is how far the clocks of a node and of its database may be apart.
@@ -62,11 +63,12 @@ func (s *Store) probeFence(ctx context.Context) error {
 	for _, change := range []int64{0, -1, 1 << 32} {
 		err := s.undone(ctx, func(tx Tx) error {
 			var epoch int64
-			err := tx.Send(ctx, &Statement{Name: "read epoch", Text: `SELECT epoch FROM bellman_shard WHERE shard = 0`, Each: func(r Row) error { return r.Scan(&epoch) }})
+			var owner []byte
+			err := tx.Send(ctx, &Statement{Name: "read epoch", Text: `SELECT epoch, owner FROM bellman_shard WHERE shard = 0`, Each: func(r Row) error { return r.Scan(&epoch, &owner) }})
 			if err != nil {
 				return err
 			}
-			fence, err := fence([]bellman.Lease{{Shard: 0, Epoch: epoch + change}})
+			fence, err := fence([]store.Lease{{Shard: 0, Epoch: epoch + change, Mark: string(owner)}})
 			if err != nil {
 				return err
 			}
@@ -93,13 +95,13 @@ func (s *Store) probeFence(ctx context.Context) error {
 func (s *Store) probeWrites(ctx context.Context) error {
 	return s.undone(ctx, func(tx Tx) error {
 		now := time.Now()
-		t := &bellman.Task{ID: bellman.NewID(), Queue: "bellman-probe", Key: "probe", Body: []byte{0xff, 0}, Status: bellman.Status{Due: now, Look: now}}
+		t := &bellman.Task{ID: bellman.NewID(), Queue: "bellman-probe", Key: "probe", Body: []byte{0xff, 0}, Status: bellman.Status{Due: now, VisibleAt: now}}
 		again := &bellman.Task{ID: bellman.NewID(), Queue: t.Queue, Key: t.Key}
 		done := bellman.Status{State: bellman.Cancelled, Finished: now}
-		added := &bellman.Batch{Adds: []bellman.Add{{Task: t}}, Docs: []bellman.Doc{{Kind: "probe", Name: "probe", Value: []byte{}}}}
-		changed := &bellman.Batch{Adds: []bellman.Add{{Task: again}}, Audits: []bellman.Audit{{At: now}},
-			Changes: []bellman.Change{{ID: t.ID, Version: 1, To: done, Attempt: &bellman.Attempt{Number: 1, Response: "\x00"}}}}
-		for _, b := range []*bellman.Batch{added, changed} {
+		added := &store.Batch{Adds: []store.Add{{Task: t}}, Docs: []store.Doc{{Kind: "probe", Name: "probe", Value: []byte{}}}}
+		changed := &store.Batch{Adds: []store.Add{{Task: again}}, Audits: []store.Audit{{At: now}},
+			Changes: []store.Change{{ID: t.ID, Version: 1, To: done, Attempt: &bellman.Attempt{Number: 1, Response: "\x00"}}}}
+		for _, b := range []*store.Batch{added, changed} {
 			last, err := s.newStage(tx, -1).run(ctx, b)
 			if err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Task reads a task, with Last. ErrNotFound if there is none.
@@ -152,7 +153,7 @@ func (s *Store) Lookup(ctx context.Context, queue, key string) (id bellman.ID, e
 	return id, err
 }
 
-// Digests reads the digests of tasks that have keys. See bellman.Reader.
+// Digests reads the digests of tasks that have keys. See store.Reader.
 func (s *Store) Digests(ctx context.Context, tasks []*bellman.Task) ([]bellman.Digest, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -225,12 +226,12 @@ func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) (
 
 // Depths counts the tasks of each queue that has any, by state. It is exact: the
 // sum of what each commit counted.
-func (s *Store) Depths(ctx context.Context) ([]bellman.Depth, error) {
+func (s *Store) Depths(ctx context.Context) ([]store.Depth, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	var depths []bellman.Depth
+	var depths []store.Depth
 	err := s.read(ctx, func() []*Statement {
 		depths = nil
 		return []*Statement{{Name: "read depths", Text: `SELECT queue, state, CAST(SUM(tasks) AS {number}) FROM (
@@ -245,12 +246,12 @@ func (s *Store) Depths(ctx context.Context) ([]bellman.Depth, error) {
 					return fmt.Errorf("queue %q has tasks in state %d, which does not exist", queue, state)
 				}
 				if len(depths) == 0 || depths[len(depths)-1].Queue != string(queue) {
-					depths = append(depths, bellman.Depth{Queue: string(queue)})
+					depths = append(depths, store.Depth{Queue: string(queue)})
 				}
 				d := &depths[len(depths)-1]
 				*[...]*int64{&d.Pending, &d.Succeeded, &d.Failed, &d.Cancelled}[state] = n
 				return nil
 			}}}
 	})
-	return slices.DeleteFunc(depths, func(d bellman.Depth) bool { return d == bellman.Depth{Queue: d.Queue} }), err
+	return slices.DeleteFunc(depths, func(d store.Depth) bool { return d == store.Depth{Queue: d.Queue} }), err
 }

@@ -73,9 +73,12 @@ func read(b []byte) pack.Reader {
 // packCold encodes what nobody searches by of t. Lent has the upper half of the
 // first byte. A row with a trace is of format traced.
 func packCold(t *bellman.Task) []byte {
-	first := format | byte(t.Lent)<<4
+	first := format | byte(t.Inherited)<<4
 	if t.Trace != nil {
 		first ^= format ^ traced
+	}
+	if t.CreatedBy() != "" {
+		first |= isNamed
 	}
 	if t.OrderingKey != "" {
 		first |= isOrdered
@@ -101,12 +104,19 @@ func packCold(t *bellman.Task) []byte {
 		trace, _ := t.Trace.AppendBinary(nil) // fails never
 		b = pack.Text(b, trace)
 	}
+	if t.CreatedBy() != "" {
+		b = pack.Text(b, t.CreatedBy())
+	}
 	return b
 }
 
 // traced is the format of a cold row with a trace at its end. Those without one are as
 // they were before there was any.
 const traced = 2
+
+// isNamed is the bit of a cold row's format that says that the name of the key that created
+// the task stands at its end.
+const isNamed = 4
 
 // isOrdered is the bit of a cold row's first byte that says that the ordering key, and
 // whether the task supersedes, stand at its end.
@@ -125,10 +135,11 @@ func bit(is bool) int64 {
 func parseCold(b []byte, t, other *bellman.Task) error {
 	p := pack.Read(b)
 	first := p.Byte()
-	if first&0xf != format && first&0xf != traced {
+	version := first & 0xf &^ isNamed
+	if version != format && version != traced {
 		p.Fail()
 	}
-	t.Lent = bellman.Lent(first &^ isOrdered >> 4)
+	t.Inherited = bellman.Inherited(first &^ isOrdered >> 4)
 	t.Method = same(other.Method, p.Bytes())
 	t.Schedule = same(other.Schedule, p.Bytes())
 	t.Success = same(other.Success, p.Bytes())
@@ -152,11 +163,14 @@ func parseCold(b []byte, t, other *bellman.Task) error {
 	if first&isOrdered != 0 {
 		t.OrderingKey, t.Supersedes = p.Text(), p.Byte() == 1
 	}
-	if first&0xf == traced {
+	if version == traced {
 		t.Trace = new(bellman.Trace)
 		if t.Trace.UnmarshalBinary(p.Bytes()) != nil {
 			return pack.ErrCorrupt
 		}
+	}
+	if first&isNamed != 0 {
+		t.SetCreatedBy(p.Text())
 	}
 	return p.End()
 }
@@ -215,7 +229,7 @@ func packStatus(st *bellman.Status) []byte {
 	b = binary.AppendUvarint(b, uint64(st.Step))
 	b = pack.Time(pack.Time(b, st.Began, 0), st.Updated, 0)
 	if st.State.Ended() {
-		b = pack.Time(pack.Time(b, st.Due, 0), st.Look, 0)
+		b = pack.Time(pack.Time(b, st.Due, 0), st.VisibleAt, 0)
 	} else {
 		b = pack.Text(pack.Time(b, st.Finished, 0), st.Reason)
 	}
@@ -241,11 +255,11 @@ func (r *statusRow) status() (bellman.Status, error) {
 	st.Step = int32(p.Uvarint())
 	st.Began, st.Updated = p.Time(0), p.Time(0)
 	if st.State.Ended() {
-		st.Due, st.Look = p.Time(0), p.Time(0)
+		st.Due, st.VisibleAt = p.Time(0), p.Time(0)
 		st.Finished, st.Reason = pack.FromMilli(r.finished), string(r.reason)
 	} else {
 		st.Finished, st.Reason = p.Time(0), p.Text()
-		st.Due, st.Look = pack.FromMilli(r.due), pack.FromMilli(r.look)
+		st.Due, st.VisibleAt = pack.FromMilli(r.due), pack.FromMilli(r.look)
 	}
 	if p.Byte() == 1 {
 		st.Before = &bellman.Before{State: bellman.State(p.Byte()), Reason: p.Text(), Due: p.Time(0), Finished: p.Time(0)}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 var t0 = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
@@ -15,7 +16,7 @@ var t0 = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 var samples = []bellman.Task{
 	{},
 	{Method: "PUT", Schedule: "0s, 15s*2", Success: "success_text", Repeat: "10m", Endpoint: "https://a.example", Timeout: 1, MaxAge: -1, Delay: 1 << 62,
-		StartAt: t0, Lent: bellman.LentSuccess, Header: map[string]string{"": "", "A": "b\x00", "商户": "值"}},
+		StartAt: t0, Inherited: bellman.InheritedSuccess, Header: map[string]string{"": "", "A": "b\x00", "商户": "值"}},
 }
 
 func TestCold(t *testing.T) {
@@ -41,13 +42,13 @@ func TestCold(t *testing.T) {
 func TestStatus(t *testing.T) {
 	tests := []bellman.Status{
 		{},
-		{Step: 3, Trigger: bellman.ByTakeover, Began: t0, Due: t0.Add(1e6), Look: t0.Add(2e6), Updated: t0, Data: []byte{0, 1}, Reason: "odd"},
+		{Step: 3, Trigger: bellman.ByTakeover, Began: t0, Due: t0.Add(1e6), VisibleAt: t0.Add(2e6), Updated: t0, Data: []byte{0, 1}, Reason: "odd"},
 		{Before: &bellman.Before{State: bellman.Failed, Reason: "max_age", Due: t0, Finished: t0}},
 		{State: bellman.Failed, Reason: "gave_up", Finished: t0, Updated: t0, Began: t0},
-		{State: bellman.Cancelled, Due: t0, Look: t0},
+		{State: bellman.Cancelled, Due: t0, VisibleAt: t0},
 	}
 	for _, want := range tests {
-		row := statusRow{state: int64(want.State), look: want.Look.UnixMilli(), due: want.Due.UnixMilli(), finished: want.Finished.UnixMilli(), rest: packStatus(&want)}
+		row := statusRow{state: int64(want.State), look: want.VisibleAt.UnixMilli(), due: want.Due.UnixMilli(), finished: want.Finished.UnixMilli(), rest: packStatus(&want)}
 		if want.State.Ended() {
 			row.look, row.due, row.reason = 0, 0, orNull(want.Reason)
 		}
@@ -85,11 +86,15 @@ func TestFence(t *testing.T) {
 	if s, err := fence(nil); s != nil || err != nil {
 		t.Errorf("fence of nothing = %+v, %v; want none", s, err)
 	}
-	s, err := fence([]bellman.Lease{{Shard: 7, Epoch: 2}, {Shard: 3, Epoch: 5}, {Shard: 7, Epoch: 2}})
-	if err != nil || s.Want != 2 || !reflect.DeepEqual(s.Args, []any{int64(3), int64(5), int64(7), int64(2), []int64{3, 7}}) {
-		t.Errorf("fence() = %+v, %v; want shards 3 and 7, once each", s, err)
+	s, err := fence([]store.Lease{{Shard: 7, Epoch: 2, Mark: "b"}, {Shard: 3, Epoch: 5, Mark: "b"}, {Shard: 7, Epoch: 2, Mark: "b"}, {Shard: 9, Epoch: 1, Mark: "a"}})
+	none := []byte{}
+	if err != nil || s.Want != 3 || !reflect.DeepEqual(s.Args, []any{[]byte("a"), none, int64(9), int64(1), []byte("b"), none, int64(3), int64(5), int64(7), int64(2), []int64{3, 7, 9}}) {
+		t.Errorf("fence() = %+v, %v; want shard 9 of a, and 3 and 7 of b, once each", s, err)
 	}
-	if _, err := fence([]bellman.Lease{{Shard: 7, Epoch: 2}, {Shard: 7, Epoch: 3}}); err == nil {
+	if _, err := fence([]store.Lease{{Shard: 7, Epoch: 2, Mark: "a"}, {Shard: 7, Epoch: 2, Mark: "b"}}); err == nil {
+		t.Error("a shard of two owners has a fence")
+	}
+	if _, err := fence([]store.Lease{{Shard: 7, Epoch: 2}, {Shard: 7, Epoch: 3}}); err == nil {
 		t.Error("a shard at two epochs has a fence")
 	}
 }

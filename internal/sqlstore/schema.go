@@ -142,6 +142,10 @@ var migrations = [][]string{{
 		seq BIGINT NOT NULL
 	){hot}`,
 	`CREATE INDEX bellman_order_key ON bellman_order (queue, ordering_key, supersedes, seq, id)`,
+}, {
+	// The job that something done by hand was a part of, and what it changed, as JSON.
+	`ALTER TABLE bellman_audit ADD COLUMN job {bytes}`,
+	`ALTER TABLE bellman_audit ADD COLUMN changes {bytes}`,
 }}
 
 // Migrate brings the schema of a database to the present layout, and creates

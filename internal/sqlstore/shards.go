@@ -12,6 +12,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/pack"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Who is alive is said by the database's clock alone.
@@ -20,7 +21,7 @@ import (
 const forgotten = 100
 
 // Shards reads all shards, in order.
-func (s *Store) Shards(ctx context.Context) (shards []bellman.Shard, err error) {
+func (s *Store) Shards(ctx context.Context) (shards []store.Shard, err error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
@@ -32,7 +33,7 @@ func (s *Store) Shards(ctx context.Context) (shards []bellman.Shard, err error) 
 			var shard, epoch, alive int64
 			var owner []byte
 			err := r.Scan(&shard, &epoch, &owner, &alive)
-			shards = append(shards, bellman.Shard{Lease: bellman.Lease{Shard: uint16(shard), Epoch: epoch}, Owner: string(owner), Alive: alive == 1})
+			shards = append(shards, store.Shard{Lease: store.Lease{Shard: uint16(shard), Epoch: epoch, Mark: string(owner)}, Owner: string(owner), Alive: alive == 1})
 			return err
 		}}}
 	})
@@ -44,7 +45,7 @@ func (s *Store) Shards(ctx context.Context) (shards []bellman.Shard, err error) 
 
 // unbroken says which rows of bellman_shard somebody has deleted, if any: without its row
 // a shard cannot be owned, and its tasks are attempted by nobody.
-func (s *Store) unbroken(shards []bellman.Shard) error {
+func (s *Store) unbroken(shards []store.Shard) error {
 	at := 0
 	var gone []string
 	for n := range max(s.shards, len(shards)) {
@@ -66,7 +67,7 @@ const epochAnew = 1 << 40
 
 // Glance reads in one statement what an idle node looks at again and again: the
 // nodes, the shards, and all documents of a kind, each in order.
-func (s *Store) Glance(ctx context.Context, kind string) (nodes []bellman.Node, shards []bellman.Shard, docs []bellman.Doc, err error) {
+func (s *Store) Glance(ctx context.Context, kind string) (nodes []store.Node, shards []store.Shard, docs []store.Doc, err error) {
 	if err := s.enter(); err != nil {
 		return nil, nil, nil, err
 	}
@@ -85,18 +86,18 @@ func (s *Store) Glance(ctx context.Context, kind string) (nodes []bellman.Node, 
 			}
 			switch what {
 			case aNode:
-				nodes = append(nodes, bellman.Node{Name: string(name), Addr: string(body), Version: string(version), Joined: pack.FromMilli(n1), Beat: pack.FromMilli(n2)})
+				nodes = append(nodes, store.Node{Name: string(name), Addr: string(body), Version: string(version), Joined: pack.FromMilli(n1), Beat: pack.FromMilli(n2)})
 			case aShard:
-				shards = append(shards, bellman.Shard{Lease: bellman.Lease{Shard: uint16(n1), Epoch: n2}, Owner: string(name), Alive: n3 == 1})
+				shards = append(shards, store.Shard{Lease: store.Lease{Shard: uint16(n1), Epoch: n2, Mark: string(name)}, Owner: string(name), Alive: n3 == 1})
 			case aDoc:
-				docs = append(docs, bellman.Doc{Kind: kind, Name: string(name), Value: bytes.Clone(body)})
+				docs = append(docs, store.Doc{Kind: kind, Name: string(name), Value: bytes.Clone(body)})
 			}
 			return nil
 		}}}
 	})
-	slices.SortFunc(nodes, func(a, b bellman.Node) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(shards, func(a, b bellman.Shard) int { return cmp.Compare(a.Shard, b.Shard) })
-	slices.SortFunc(docs, func(a, b bellman.Doc) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(nodes, func(a, b store.Node) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(shards, func(a, b store.Shard) int { return cmp.Compare(a.Shard, b.Shard) })
+	slices.SortFunc(docs, func(a, b store.Doc) int { return strings.Compare(a.Name, b.Name) })
 	if err == nil {
 		err = s.unbroken(shards)
 	}
@@ -105,7 +106,7 @@ func (s *Store) Glance(ctx context.Context, kind string) (nodes []bellman.Node, 
 
 // Join registers a node for as long as it beats at least every ttl. ErrConflict
 // while a node of that name is registered and has not expired.
-func (s *Store) Join(ctx context.Context, n bellman.Node, ttl time.Duration) error {
+func (s *Store) Join(ctx context.Context, n store.Node, ttl time.Duration) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
@@ -173,7 +174,7 @@ func (s *Store) Leave(ctx context.Context, name string) error {
 // Release gives one shard back. ErrFenced when the lease is not the newest, or
 // the shard is not the node's. It waits for commits under that lease which are
 // under way, for they write the shard's row too.
-func (s *Store) Release(ctx context.Context, name string, l bellman.Lease) error {
+func (s *Store) Release(ctx context.Context, name string, l store.Lease) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
@@ -192,13 +193,13 @@ func (s *Store) Release(ctx context.Context, name string, l bellman.Lease) error
 // Claim takes a shard for a node if its epoch is still seen, and its owner is
 // the node itself, gone or expired. ErrFenced otherwise, and when the node
 // itself is not registered.
-func (s *Store) Claim(ctx context.Context, name string, shard uint16, seen int64) (bellman.Lease, error) {
+func (s *Store) Claim(ctx context.Context, name string, shard uint16, seen int64) (store.Lease, error) {
 	if err := s.enter(); err != nil {
-		return bellman.Lease{}, err
+		return store.Lease{}, err
 	}
 	defer s.leave()
 	if int(shard) >= s.shards {
-		return bellman.Lease{}, fmt.Errorf("claim shard %d: there are %d", shard, s.shards)
+		return store.Lease{}, fmt.Errorf("claim shard %d: there are %d", shard, s.shards)
 	}
 	node := []byte(name)
 	claim := &Statement{Name: "claim", Text: `UPDATE bellman_shard SET owner = ?, epoch = epoch + 1 WHERE shard = ? AND epoch = ?
@@ -206,16 +207,16 @@ func (s *Store) Claim(ctx context.Context, name string, shard uint16, seen int64
 			AND (owner = ? OR NOT EXISTS (SELECT 1 FROM bellman_node o WHERE o.name = bellman_shard.owner AND o.expires > {now}))`,
 		Args: []any{node, int64(shard), seen, node, node}}
 	if err := s.write(ctx, func(tx Tx) ([]*Statement, error) { return nil, tx.Send(ctx, claim) }); err != nil {
-		return bellman.Lease{}, fmt.Errorf("claim shard %d: %w", shard, err)
+		return store.Lease{}, fmt.Errorf("claim shard %d: %w", shard, err)
 	}
 	if claim.Affected == 0 {
-		return bellman.Lease{}, fmt.Errorf("%w: shard %d is not at epoch %d, or has an owner, or node %q is not registered", bellman.ErrFenced, shard, seen, name)
+		return store.Lease{}, fmt.Errorf("%w: shard %d is not at epoch %d, or has an owner, or node %q is not registered", bellman.ErrFenced, shard, seen, name)
 	}
-	return bellman.Lease{Shard: shard, Epoch: seen + 1}, nil
+	return store.Lease{Shard: shard, Epoch: seen + 1, Mark: name}, nil
 }
 
 // Nodes reads the registered nodes, by name; those that expired a while ago too.
-func (s *Store) Nodes(ctx context.Context) (nodes []bellman.Node, err error) {
+func (s *Store) Nodes(ctx context.Context) (nodes []store.Node, err error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
@@ -226,7 +227,7 @@ func (s *Store) Nodes(ctx context.Context) (nodes []bellman.Node, err error) {
 			var name, addr, version []byte
 			var joined, beat int64
 			err := r.Scan(&name, &addr, &version, &joined, &beat)
-			nodes = append(nodes, bellman.Node{Name: string(name), Addr: string(addr), Version: string(version), Joined: pack.FromMilli(joined), Beat: pack.FromMilli(beat)})
+			nodes = append(nodes, store.Node{Name: string(name), Addr: string(addr), Version: string(version), Joined: pack.FromMilli(joined), Beat: pack.FromMilli(beat)})
 			return err
 		}}}
 	})

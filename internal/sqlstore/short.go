@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // waryFor is how many commits go the long way after one whose tasks were there
@@ -18,7 +19,7 @@ const waryFor = 16
 // and it is one flight: the fence, the writes, and COMMIT. The
 // database refuses the flight as a whole if anything is not as it was foreseen;
 // done is false then, nothing was written, and the long way will tell.
-func (s *Store) short(ctx context.Context, b *bellman.Batch, slot int64) (done bool, err error) {
+func (s *Store) short(ctx context.Context, b *store.Batch, slot int64) (done bool, err error) {
 	if s.wary.Load() > 0 && len(b.Adds) > 0 {
 		s.wary.Add(-1)
 		return false, nil
@@ -66,9 +67,9 @@ func (s *Store) short(ctx context.Context, b *bellman.Batch, slot int64) (done b
 
 // foresee decides all of b as if the tasks were new and the versions stayed as
 // they were read. It says no where that is not so already.
-func (g *stage) foresee(b *bellman.Batch) (adds []*bellman.Add, can bool) {
+func (g *stage) foresee(b *store.Batch) (adds []*store.Add, can bool) {
 	keys := map[named]bool{}
-	add := func(a *bellman.Add) bool {
+	add := func(a *store.Add) bool {
 		key := named{a.Task.Queue, a.Task.Key}
 		if check(a.Task) != nil || g.current[a.Task.ID] != nil || keys[key] {
 			return false

@@ -34,7 +34,7 @@ func (t *statusTable) add(id bellman.ID, c *current) {
 	t.ids = append(t.ids, id)
 	t.states = append(t.states, int64(st.State))
 	t.shards = append(t.shards, int64(st.Shard))
-	t.looks = append(t.looks, st.Look.UnixMilli())
+	t.looks = append(t.looks, st.VisibleAt.UnixMilli())
 	t.dues = append(t.dues, st.Due.UnixMilli())
 	t.finished = append(t.finished, st.Finished.UnixMilli())
 	t.versions = append(t.versions, int64(c.now))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A Store keeps tasks in a database. Its methods are safe for concurrent use.
@@ -30,7 +31,7 @@ type Store struct {
 	slots []int64 // of counters, that no commit of this process uses now
 }
 
-var _ bellman.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // slots are as many as commits may count at the same time without waiting for
 // one another.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
@@ -36,6 +37,7 @@ func (c *Channel) readCertificates(app, root sign.Secret) error {
 	if c.rootCertSN, err = rootSN(root); err != nil {
 		return fmt.Errorf("alipay: RootCertificates: %w", err)
 	}
+	c.appCertificate = own.Certificate
 	c.byNumber = make(map[string]*sign.RSAVerifier, len(c.keys))
 	for i, key := range c.keys {
 		if key.Certificate == nil {
@@ -48,6 +50,21 @@ func (c *Channel) readCertificates(app, root sign.Secret) error {
 		c.byNumber[number] = key
 	}
 	return nil
+}
+
+// Certificates returns until when the certificates are valid that the channel was made with, by
+// where its options have them. The roots are not among them: they only name what signed the others.
+func (c *Channel) Certificates() map[string]time.Time {
+	valid := make(map[string]time.Time, 1+len(c.keys))
+	if c.appCertificate != nil {
+		valid["app_certificate"] = c.appCertificate.NotAfter
+	}
+	for i, key := range c.keys {
+		if key.Certificate != nil {
+			valid[fmt.Sprintf("alipay_public_keys[%d]", i)] = key.Certificate.NotAfter
+		}
+	}
+	return valid
 }
 
 // candidates are the keys that an answer may be signed with.

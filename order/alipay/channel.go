@@ -6,6 +6,7 @@ package alipay
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,6 +44,7 @@ type Channel struct {
 	// Of an application with certificates; empty: it has bare keys.
 	appCertSN, rootCertSN string
 	byNumber              map[string]*sign.RSAVerifier
+	appCertificate        *x509.Certificate
 }
 
 // Query asks how an order stands.

@@ -311,7 +311,7 @@ func TestCloseAndReverse(t *testing.T) {
 		{"no order", closing, `{"code":"10000"}`, order.CloseUnknown},
 		{"an answer to a query", closing, trades("TRADE_SUCCESS", ""), order.CloseUnknown},
 		{"reversed unpaid", reversing, done(`,"action":"close","retry_flag":"N","trade_no":"1"`), order.CloseDone},
-		{"reversed paid", reversing, done(`,"action":"refund","retry_flag":"N","trade_no":"1"`), order.CloseDone},
+		{"reversed paid", reversing, done(`,"action":"refund","retry_flag":"N","trade_no":"1"`), order.CloseRefunded},
 		{"to be reversed again", reversing, done(`,"action":"close","retry_flag":"Y"`), order.CloseInFlight},
 		{"nothing to reverse", reversing, done(`,"retry_flag":"N"`), order.CloseNotExist},
 		{"reversed, of another order", reversing, strings.Replace(done(`,"action":"close","retry_flag":"N"`), orderNo, "1", 1), order.CloseUnknown},

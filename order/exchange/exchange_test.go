@@ -155,15 +155,20 @@ func TestHang(t *testing.T) {
 				<-r.Context().Done()
 			}))
 			defer server.Close()
-			ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
-			defer cancel()
-			req, err := http.NewRequestWithContext(ctx, "GET", server.URL, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := exchange.Do(transport(t), req)
-			if got.Result != bellman.TimedOut || got.Status != tt.status || got.Error != tt.want {
-				t.Errorf("Do = %s", brief(got))
+			for timeout := 150 * time.Millisecond; ; timeout *= 2 { // a slow machine may not have come so far yet
+				ctx, cancel := context.WithTimeout(t.Context(), timeout)
+				defer cancel()
+				req, err := http.NewRequestWithContext(ctx, "GET", server.URL, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := exchange.Do(transport(t), req)
+				if got.Result == bellman.TimedOut && got.Status == tt.status && got.Error == tt.want {
+					break
+				}
+				if timeout > time.Minute {
+					t.Fatalf("Do = %s", brief(got))
+				}
 			}
 		})
 	}

@@ -110,6 +110,9 @@ func alipayClose(r reply) closing {
 		if r.text("retry_flag") == "Y" { // of a cancel: it must be called again
 			return closing{reading: order.CloseInFlight}
 		}
+		if r.text("action") == "refund" { // of a cancel: it had been paid
+			return closing{reading: order.CloseRefunded}
+		}
 		return closing{reading: order.CloseDone}
 	case throttled, code == "20000":
 		return closing{reading: order.CloseInFlight, throttled: throttled}

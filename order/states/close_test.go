@@ -114,6 +114,8 @@ var closeRows = []struct {
 	{"alipay", 200, alipayError("close", "40004", "ACQ.TRADE_HAS_SUCCESS"), hint, false, ""},
 	{"alipay", 200, alipayError("close", "40004", "ACQ.REASON_TRADE_STATUS_INVALID"), hint, false, ""},
 	{"alipay", 200, alipayError("close", "40004", "ACQ.REASON_ILLEGAL_STATUS"), hint, false, ""},
+	{"alipay", 200, strings.Replace(alipayCancelled, `"action":"close"`, `"action":"refund"`, 1), order.CloseRefunded, false, ""},
+	{"alipay", 200, strings.NewReplacer(`"action":"close"`, `"action":"refund"`, `"retry_flag":"N"`, `"retry_flag":"Y"`).Replace(alipayCancelled), flight, false, ""},
 	{"alipay", 200, alipayError("cancel", "40004", "ACQ.TRADE_HAS_FINISHED"), hint, false, ""},
 	{"alipay", 200, alipayError("close", "40004", "ACQ.TRADE_NOT_EXIST"), notExist, false, ""},
 	{"alipay", 200, alipayError("close", "40004", "ACQ.SYSTEM_ERROR"), flight, false, ""},

@@ -27,7 +27,7 @@ var (
 	}
 	closeOrder = []order.CloseReading{
 		order.CloseUnknown,
-		order.ClosePaidHint, order.CloseInFlight, order.CloseNotExist, order.CloseAlready, order.CloseDone,
+		order.ClosePaidHint, order.CloseInFlight, order.CloseNotExist, order.CloseAlready, order.CloseRefunded, order.CloseDone,
 	}
 )
 

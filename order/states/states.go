@@ -172,7 +172,7 @@ func (c *Close) Read(a order.Answer) order.CloseAnswer {
 // closes reports whether an answer with this HTTP status may have a reading.
 func closes(r order.CloseReading, status int) bool {
 	switch r {
-	case order.CloseDone:
+	case order.CloseDone, order.CloseRefunded:
 		return status >= 200 && status <= 299 && status != 202
 	case order.CloseAlready, order.CloseNotExist:
 		return status >= 200 && status <= 499

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"time"
@@ -26,7 +27,7 @@ import (
 type Channel struct {
 	mchID, subMchID string
 	serial          string
-	base            string
+	domains         *domains
 	sign            func(text []byte) (signature string, err error)
 	keys            map[string]*sign.RSAVerifier // by serialKey
 	publicKey       string                       // the id of WeChat Pay's public key; empty: there are certificates alone
@@ -34,6 +35,7 @@ type Channel struct {
 	close           *states.Close
 	transport       http.RoundTripper
 	now             func() time.Time
+	log             *slog.Logger
 }
 
 // Query asks how an order stands.
@@ -93,7 +95,8 @@ func (c *Channel) ask(ctx context.Context, o *order.Order, method, tail string, 
 	if c.subMchID != "" {
 		path = "/v3/pay/partner/transactions/out-trade-no/"
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path+url.PathEscape(o.OrderNo)+tail, bytes.NewReader(body))
+	base := c.domains.pick(c.now())
+	req, err := http.NewRequestWithContext(ctx, method, base+path+url.PathEscape(o.OrderNo)+tail, bytes.NewReader(body))
 	if err != nil {
 		return order.Answer{Result: bellman.Blocked}, errors.New("the request cannot be made")
 	}
@@ -113,6 +116,9 @@ func (c *Channel) ask(ctx context.Context, o *order.Order, method, tail string, 
 		req.Header.Set("Wechatpay-Serial", c.publicKey)
 	}
 	a := exchange.Do(c.transport, req)
+	if c.domains.learn(base, &a, c.now()) {
+		c.log.Warn("WeChat Pay is asked at its other address", "mch_id", c.mchID, "asked", base, "err", a.Error)
+	}
 	switch a.Result {
 	case bellman.Accepted, bellman.ErrorStatus:
 		return a, c.verify(&a, c.now())

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -39,16 +40,17 @@ type Options struct {
 	// from one to the next it signs with either: have both.
 	PlatformKeys map[string]sign.Secret
 
-	BaseURL string // scheme and host; default Domestic
+	BaseURL string // scheme and host, asked alone; default Domestic, and Backup while Domestic gives no answer
 
 	Transport http.RoundTripper // nil: http.DefaultTransport
+	Log       *slog.Logger      // told when requests go to the other address; nil: slog.Default
 	Now       func() time.Time  // nil: time.Now
 }
 
 // New returns the channel of one account. The keys are read now. An error names
 // the option that is wrong, and shows nothing of a key.
 func New(o Options) (*Channel, error) {
-	c := &Channel{mchID: o.MchID, subMchID: o.SubMchID, serial: o.SerialNo, transport: o.Transport, now: o.Now}
+	c := &Channel{mchID: o.MchID, subMchID: o.SubMchID, serial: o.SerialNo, transport: o.Transport, now: o.Now, log: cmp.Or(o.Log, slog.Default())}
 	if c.transport == nil {
 		c.transport = http.DefaultTransport
 	}
@@ -66,8 +68,12 @@ func New(o Options) (*Channel, error) {
 		return nil, errors.New("wechatpay: PlatformKeys: want at least one, for no answer counts unverified")
 	}
 	var err error
-	if c.base, err = parseBase(cmp.Or(o.BaseURL, Domestic)); err != nil {
-		return nil, err
+	c.domains = &domains{first: Domestic, second: Backup}
+	if o.BaseURL != "" {
+		c.domains.second = ""
+		if c.domains.first, err = parseBase(o.BaseURL); err != nil {
+			return nil, err
+		}
 	}
 	if c.sign, err = sign.RSASigner(o.PrivateKey); err != nil {
 		return nil, fmt.Errorf("wechatpay: PrivateKey: %w", err)
@@ -82,6 +88,18 @@ func New(o Options) (*Channel, error) {
 		return nil, fmt.Errorf("wechatpay: %w", err)
 	}
 	return c, nil
+}
+
+// Certificates returns until when the certificates are valid that the channel was made with, by
+// where its options have them. The merchant's own is not among them: its key alone is known here.
+func (c *Channel) Certificates() map[string]time.Time {
+	valid := make(map[string]time.Time, len(c.keys))
+	for _, key := range c.keys {
+		if key.Certificate != nil {
+			valid["platform_keys."+key.Serial()] = key.Certificate.NotAfter
+		}
+	}
+	return valid
 }
 
 // readKeys returns the keys by the names that answers give, and which of them is

@@ -1043,7 +1043,7 @@ export interface components {
              * @description 1 for the first.
              */
             number: number;
-            /** @description How the answer was read, of an order. Of a query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED; QUERY_ERROR: it says nothing of the order, or there is none. Of a close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown. */
+            /** @description How the answer was read, of an order. Of a query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED; QUERY_ERROR: it says nothing of the order, or there is none. Of a close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed, and it was paid. */
             reading?: string;
             /** @description The answer, cut at 600 characters. */
             response: string;
@@ -1073,8 +1073,12 @@ export interface components {
             action: string;
             /** Format: date-time */
             at: string;
+            /** @description The fields that the action changed, such as a merchant's. Secrets are shown by their last characters, values in a URL's query by a fingerprint. */
+            changes?: components["schemas"]["Changed"][] | null;
             /** @description The network address of who asked: that of trusted_proxies' X-Forwarded-For, if one of these passed it on. Empty: not known, or of before it was kept. */
             from: string;
+            /** @description The bulk resend or the batch of merchants that this was a part of, as resend/ID or batch/ID; absent: none. */
+            job?: string;
             reason: string;
             /** @description A task's id, or queue/NAME, endpoint/HOST, merchant/NUMBER, resend/ID, link/ID. */
             target: string;
@@ -1130,6 +1134,13 @@ export interface components {
             rate?: string;
             reason?: string;
         };
+        Changed: {
+            /** @description Empty: it has no value. */
+            after: string;
+            /** @description Empty: it had no value. */
+            before: string;
+            field: string;
+        };
         CompleteTask: {
             /**
              * @description What the answer was. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED.
@@ -1154,6 +1165,11 @@ export interface components {
         CreateTask: {
             /** @description What is sent, as text: at most 262,144 bytes of UTF-8, however they are escaped in JSON; more is 413. Not together with json. */
             body?: string;
+            /**
+             * @description Of an order: how long after it was created its payer can pay with the code or page. If the channel knew no such order when it was closed, a late payment is watched for until then; default: the queue's.
+             * @example 2h
+             */
+            code_life?: string;
             /**
              * @description Wait before the schedule begins, at most 3650d; 0s is now, whatever the queue's delay; a schedule whose first item is not 0s adds that before the first attempt.
              * @example 15s
@@ -1358,9 +1374,13 @@ export interface components {
             waiting: number;
         };
         LastAttempt: {
+            /** @description What an attempt of an order asked for: query, close or reverse. */
+            action?: string;
             error: string;
             /** Format: int32 */
             number: number;
+            /** @description How the answer was read, of an order: see reading of an attempt. */
+            reading?: string;
             /** @enum {string} */
             result: "accepted" | "refused" | "error_status" | "unreachable" | "timeout" | "blocked" | "unknown" | (string & {});
             /** Format: date-time */
@@ -1370,6 +1390,11 @@ export interface components {
              * @description HTTP status; 0 if no answer came.
              */
             status: number;
+            /**
+             * @description Why it was made.
+             * @enum {string}
+             */
+            trigger: "schedule" | "manual" | "settle" | "takeover" | (string & {});
         };
         Link: {
             /** Format: date-time */
@@ -1412,6 +1437,8 @@ export interface components {
         Merchant: {
             /** Format: date-time */
             created: string;
+            /** @description None of its newest tasks' newest attempts was accepted, of three attempts or more in the latest day. Left out unless that is so. */
+            failing?: boolean;
             merchant_no: string;
             name: string;
             notify_url: string;
@@ -1503,7 +1530,7 @@ export interface components {
         };
         MerchantSign: {
             /** @enum {string} */
-            scheme: "standard_webhooks" | "wechat_rsa" | "md5_params" | "hmac_sha256_params";
+            scheme: "standard_webhooks" | "wechat_rsa" | "md5_params" | "hmac_sha256_params" | "jeepay_md5" | "roncoo_md5";
             /** @description The newest first. Written, and never read back: answers have three stars and the last four characters. Left out: those that there are stay. One that is written as an answer shows it (***abcd) stays; sealed:… is one of an export. */
             secrets?: string[] | null;
             /** @description For wechat_rsa alone: the key's serial number. */
@@ -1514,6 +1541,8 @@ export interface components {
             cancelled: number;
             /** Format: int32 */
             failed: number;
+            /** @description As of the merchant. */
+            failing: boolean;
             /** @description The newest ten that failed, or whose newest attempt did. */
             last_failed: components["schemas"]["Task"][];
             merchant_no: string;
@@ -1531,6 +1560,11 @@ export interface components {
             overdue: number;
             /** Format: int32 */
             pending: number;
+            /**
+             * Format: double
+             * @description Of the newest 20 tasks, those that were attempted in the latest day: the share whose newest attempt was accepted, 0 to 1; null: none was attempted.
+             */
+            recent_success_rate: number | null;
             /** @description Of the newest attempt of each task: how many of each result. */
             results: {
                 [key: string]: number;
@@ -1625,7 +1659,7 @@ export interface components {
              */
             number: number;
             queue: string;
-            /** @description How the answer was read, of an order. Of a query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED; QUERY_ERROR: it says nothing of the order, or there is none. Of a close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown. */
+            /** @description How the answer was read, of an order. Of a query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED; QUERY_ERROR: it says nothing of the order, or there is none. Of a close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed, and it was paid. */
             reading?: string;
             /** @description The answer, cut at 600 characters. */
             response: string;
@@ -1745,6 +1779,11 @@ export interface components {
             /** @description Of a task that gives neither delay nor due. Empty: none. */
             delay: string;
             depth: components["schemas"]["Depth"];
+            /**
+             * Format: int32
+             * @description Of those that wait, how many a pause or a breaker that is not closed keeps back. They are not overdue.
+             */
+            held: number;
             /** Format: int32 */
             in_flight: number;
             kind: string;
@@ -1754,7 +1793,7 @@ export interface components {
             name: string;
             /**
              * Format: date-time
-             * @description Due time of the task that waits longest; null: none is overdue.
+             * @description Due time of the task that waits longest, but for those that are held; null: none is overdue.
              */
             oldest_overdue: string | null;
             /** @description null unless paused. */
@@ -1787,6 +1826,8 @@ export interface components {
         };
         Request: {
             body: string;
+            /** @description Of an order, as it was asked for. */
+            code_life?: string;
             /** @description Of an order, as it was asked for. */
             expires?: string;
             /** @description As they are sent, but for secrets: *** stands for the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey. */
@@ -2047,6 +2088,8 @@ export interface components {
             attempts: number;
             /** Format: date-time */
             created: string;
+            /** @description The name of the key that created it; absent: none did, as of what follows another task or comes from a broker. */
+            created_by?: string;
             /**
              * Format: date-time
              * @description Earliest time of the next attempt; null when it ended.
@@ -2094,6 +2137,11 @@ export interface components {
             schedule: string;
             /** @enum {string} */
             state: "pending" | "succeeded" | "failed" | "cancelled" | (string & {});
+            /**
+             * Format: int32
+             * @description Attempts that count for the schedule since it began. Those made by hand do not count, nor does one whose answer ended the task.
+             */
+            step: number;
             success?: string;
             /** @description It ends those that wait, instead of waiting for them. */
             supersedes?: boolean;
@@ -2112,6 +2160,8 @@ export interface components {
             attempts: number;
             /** Format: date-time */
             created: string;
+            /** @description The name of the key that created it; absent: none did, as of what follows another task or comes from a broker. */
+            created_by?: string;
             /**
              * Format: date-time
              * @description Earliest time of the next attempt; null when it ended.
@@ -2160,6 +2210,11 @@ export interface components {
             schedule: string;
             /** @enum {string} */
             state: "pending" | "succeeded" | "failed" | "cancelled" | (string & {});
+            /**
+             * Format: int32
+             * @description Attempts that count for the schedule since it began. Those made by hand do not count, nor does one whose answer ended the task.
+             */
+            step: number;
             success?: string;
             /** @description It ends those that wait, instead of waiting for them. */
             supersedes?: boolean;
@@ -2177,6 +2232,8 @@ export interface components {
             /** @description Where the next page begins; empty at the end, and only there: a page with few tasks, or none, may have one that follows. */
             next_cursor: string;
             tasks: components["schemas"]["Task"][];
+            /** @description Why the list may be empty by mistake: there is no queue of the name that was asked for. */
+            warning?: string;
         };
         TestMerchant: {
             /** @description Of kind notify; may be left out where there is one alone. */
@@ -2661,6 +2718,8 @@ export interface operations {
                 merchant_no?: string;
                 /** @description How the name begins, in upper or lower case. */
                 name?: string;
+                /** @description true: those alone that are paused. */
+                paused?: boolean;
                 limit?: number;
                 /** @description A page's next_cursor, with the same search; default: the first. */
                 cursor?: string;
@@ -2698,6 +2757,8 @@ export interface operations {
                 merchant_no?: string;
                 /** @description How the name begins, in upper or lower case. */
                 name?: string;
+                /** @description true: those alone that are paused. */
+                paused?: boolean;
                 limit?: number;
                 /** @description A page's next_cursor, with the same search; default: the first. */
                 cursor?: string;
@@ -3287,6 +3348,8 @@ export interface operations {
     "get-task-by-key": {
         parameters: {
             query?: {
+                /** @description Show the request, addresses and answers without masks. It takes the role admin, and leaves an audit record. */
+                reveal?: boolean;
                 /** @description Show up to 200 attempts with numbers above this one; default: the newest 200. */
                 attempts_after?: number;
             };
@@ -3877,6 +3940,8 @@ export interface operations {
     "get-task": {
         parameters: {
             query?: {
+                /** @description Show the request, addresses and answers without masks. It takes the role admin, and leaves an audit record. */
+                reveal?: boolean;
                 /** @description Show up to 200 attempts with numbers above this one; default: the newest 200. */
                 attempts_after?: number;
             };

@@ -11,18 +11,19 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A Caller is a transaction of somebody who uses the database beside the store.
 type Caller struct {
-	Add              func(ctx context.Context, adds ...bellman.Add) ([]bellman.Added, error)
+	Add              func(ctx context.Context, adds ...store.Add) ([]bellman.Added, error)
 	Exec             func(text string) error
 	Commit, Rollback func() error
 }
 
 // A CallerTest has what the tests of AddTx need of a database.
 type CallerTest struct {
-	Store  bellman.Store
+	Store  store.Store
 	Driver sqlstore.Driver
 	Begin  func(t *testing.T, level sql.IsolationLevel) Caller
 
@@ -95,7 +96,7 @@ func (c CallerTest) testEnds(t *testing.T) {
 			string(have.Body) != "\x00\xff" || have.Header["A"] != "b" || !have.Due.Equal(task.Due) || int(have.Shard) >= 64 {
 			t.Errorf("Task() = %+v, %v; want %+v", have, err, task)
 		}
-		entries, err := c.Store.Due(ctx, []uint16{have.Shard}, bellman.Position{}, have.Look.UnixMilli()+1, 10, nil)
+		entries, err := c.Store.Due(ctx, []uint16{have.Shard}, store.Position{}, have.VisibleAt.UnixMilli()+1, 10, nil)
 		if err != nil || len(entries) != 1 || entries[0].ID != task.ID {
 			t.Errorf("Due() = %+v, %v; want the task", entries, err)
 		}
@@ -107,7 +108,7 @@ func (c CallerTest) testKeys(t *testing.T) {
 	ctx := context.Background()
 	rules := callersRules(t)
 	first := &bellman.Task{Queue: "tell", Key: "keys", Body: []byte("a")}
-	must(t, c.Store.Commit(ctx, &bellman.Batch{Adds: rules.Prepare(first)}))
+	must(t, c.Store.Commit(ctx, &store.Batch{Adds: rules.Prepare(first)}))
 	tx := c.Begin(t, sql.LevelDefault)
 	added, err := tx.Add(ctx, rules.Prepare(
 		&bellman.Task{Queue: "tell", Key: "keys", Body: []byte("a")},
@@ -159,7 +160,7 @@ func (c CallerTest) testIsolation(t *testing.T) {
 		tx := c.Begin(t, level)
 		must(t, tx.Exec("INSERT INTO orders SELECT no + 1000 FROM orders WHERE no = -1")) // the snapshot
 		first := &bellman.Task{Queue: "tell", Key: key}
-		must(t, c.Store.Commit(ctx, &bellman.Batch{Adds: rules.Prepare(first)}))
+		must(t, c.Store.Commit(ctx, &store.Batch{Adds: rules.Prepare(first)}))
 		added, err := tx.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: key}, &bellman.Task{Queue: "tell", Key: key + "/b"})...)
 		if err != nil && c.Serializes != nil && c.Serializes(err) && level > sql.LevelReadCommitted {
 			must(t, tx.Rollback())
@@ -275,7 +276,7 @@ func (c CallerTest) testMany(t *testing.T) {
 // commit: tasks with keys next to theirs, in the same queue.
 func (c CallerTest) testNobodyWaits(t *testing.T) {
 	rules := callersRules(t)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // a lock of theirs would be held for ever
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // a lock of theirs would be held for ever
 	defer cancel()
 	leases := leaseAll(t, c.Store)
 	for _, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable} {
@@ -287,7 +288,7 @@ func (c CallerTest) testNobodyWaits(t *testing.T) {
 		_, err = other.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: key("a")}, &bellman.Task{Queue: "tell", Key: key("c")})...)
 		must(t, err)
 		for range 20 {
-			b := &bellman.Batch{Leases: leases, Adds: rules.Prepare(&bellman.Task{Queue: "tell"}, &bellman.Task{Queue: "tell", Key: key(bellman.NewID().String())})}
+			b := &store.Batch{Leases: leases, Adds: rules.Prepare(&bellman.Task{Queue: "tell"}, &bellman.Task{Queue: "tell", Key: key(bellman.NewID().String())})}
 			if err := c.Store.Commit(ctx, b); err != nil {
 				t.Fatalf("%s: while callers' transactions are open: Commit() = %v", level, err)
 			}
@@ -318,13 +319,13 @@ func (c CallerTest) testCounts(t *testing.T) {
 	if n := rows(); n < 50 {
 		t.Fatalf("%d counts of callers, want 50 or more", n)
 	}
-	for began := time.Now(); rows() > 0 && time.Since(began) < 20*time.Second; {
-		b := &bellman.Batch{Adds: rules.Prepare(&bellman.Task{Queue: "tell"})}
+	for began := time.Now(); rows() > 0 && time.Since(began) < patience; {
+		b := &store.Batch{Adds: rules.Prepare(&bellman.Task{Queue: "tell"})}
 		must(t, c.Store.Commit(ctx, b))
-		must(t, c.Store.Commit(ctx, &bellman.Batch{Changes: succeed(b, time.Now())}))
+		must(t, c.Store.Commit(ctx, &store.Batch{Changes: succeed(b, time.Now())}))
 	}
 	if n := rows(); n > 0 {
-		t.Errorf("%d counts of callers are left after commits of 20s", n)
+		t.Errorf("%d counts of callers are left", n)
 	}
 	c.whole(t)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // task is the task of MEASURED's figures: a 300-byte body, a key, a merchant, an order.
@@ -23,12 +24,12 @@ func task(n int, due time.Time) *bellman.Task {
 		Event: "payment.succeeded", URL: fmt.Sprintf("https://m%d.example:8443/notify", n%1000), Body: body,
 		Header: map[string]string{"Content-Type": "application/json"}, Schedule: "wechat_notify", Success: "success_text",
 		Timeout: 5 * time.Second, Endpoint: fmt.Sprintf("https://m%d.example:8443", n%1000),
-		Status: bellman.Status{Version: 1, Shard: uint16(n % 64), Began: due, Due: due, Look: due, Updated: due},
+		Status: bellman.Status{Version: 1, Shard: uint16(n % 64), Began: due, Due: due, VisibleAt: due, Updated: due},
 	}
 }
 
-func adds(n, size int, due time.Time) *bellman.Batch {
-	b := &bellman.Batch{Adds: make([]bellman.Add, size)}
+func adds(n, size int, due time.Time) *store.Batch {
+	b := &store.Batch{Adds: make([]store.Add, size)}
 	for i := range b.Adds {
 		b.Adds[i].Task = task(n+i, due)
 	}
@@ -36,9 +37,9 @@ func adds(n, size int, due time.Time) *bellman.Batch {
 }
 
 // succeed ends the tasks that a batch added, each after one attempt.
-func succeed(added *bellman.Batch, now time.Time) (changes []bellman.Change) {
+func succeed(added *store.Batch, now time.Time) (changes []store.Change) {
 	for _, a := range added.Adds {
-		changes = append(changes, bellman.Change{ID: a.Task.ID, Version: 1,
+		changes = append(changes, store.Change{ID: a.Task.ID, Version: 1,
 			To: bellman.Status{State: bellman.Succeeded, Reason: "accepted", Shard: a.Task.Shard, Attempts: 1, Step: 1, Began: now, Updated: now, Finished: now},
 			Attempt: &bellman.Attempt{Number: 1, Due: now, Started: now, Took: time.Millisecond, Result: bellman.Accepted, Status: 200,
 				Response: "success", Node: "node-1"}})
@@ -47,14 +48,14 @@ func succeed(added *bellman.Batch, now time.Time) (changes []bellman.Change) {
 }
 
 // Fill adds tasks that wait for the day after tomorrow.
-func Fill(tb testing.TB, s bellman.Store, n int) {
+func Fill(tb testing.TB, s store.Store, n int) {
 	tb.Helper()
 	start := time.Now()
 	later := start.Add(48 * time.Hour)
 	for i := 0; i < n; i += 512 {
-		b := &bellman.Batch{}
+		b := &store.Batch{}
 		for j := range min(512, n-i) {
-			b.Adds = append(b.Adds, bellman.Add{Task: task(i+j, later.Add(time.Duration(rand.IntN(24*3600*1000))*time.Millisecond))})
+			b.Adds = append(b.Adds, store.Add{Task: task(i+j, later.Add(time.Duration(rand.IntN(24*3600*1000))*time.Millisecond))})
 		}
 		if err := s.Commit(context.Background(), b); err != nil {
 			tb.Fatal(err)
@@ -64,12 +65,12 @@ func Fill(tb testing.TB, s bellman.Store, n int) {
 }
 
 // Finish adds tasks and ends them, each after an attempt.
-func Finish(tb testing.TB, s bellman.Store, n int) {
+func Finish(tb testing.TB, s store.Store, n int) {
 	tb.Helper()
 	now := time.Now()
 	for i := 0; i < n; i += 512 {
 		b := adds(i, min(512, n-i), now)
-		for _, batch := range []*bellman.Batch{b, {Changes: succeed(b, now)}} {
+		for _, batch := range []*store.Batch{b, {Changes: succeed(b, now)}} {
 			if err := s.Commit(context.Background(), batch); err != nil {
 				tb.Fatal(err)
 			}
@@ -79,7 +80,7 @@ func Finish(tb testing.TB, s bellman.Store, n int) {
 
 // Bench measures a store that has tasks already: inserts, and cycles, which
 // insert a batch and end the one before it in one transaction that is fenced.
-func Bench(b *testing.B, s bellman.Store) {
+func Bench(b *testing.B, s store.Store) {
 	ctx := context.Background()
 	leases := leaseAll(b, s)
 	for _, size := range []int{64, 512} {
@@ -91,7 +92,7 @@ func Bench(b *testing.B, s bellman.Store) {
 				})
 			})
 			b.Run("cycle/"+name, func(b *testing.B) {
-				before := make([]*bellman.Batch, lanes)
+				before := make([]*store.Batch, lanes)
 				run(b, lanes, size, "cycles/s", func(lane, n int) error {
 					now := time.Now()
 					batch := adds(n, size, now)
@@ -111,21 +112,21 @@ func Bench(b *testing.B, s bellman.Store) {
 		for i, l := range leases {
 			shards[i] = l.Shard
 		}
-		var buf []bellman.Entry
-		var from bellman.Position
+		var buf []store.Entry
+		var from store.Position
 		for b.Loop() {
 			var err error
 			if buf, err = s.Due(ctx, shards, from, 1<<62, 1000, buf[:0]); err != nil {
 				b.Fatal(err)
 			}
-			from = bellman.Position{}
+			from = store.Position{}
 			if len(buf) == 1000 {
-				from = bellman.Position{Look: buf[999].Look, ID: buf[999].ID}
+				from = store.Position{VisibleAt: buf[999].VisibleAt, ID: buf[999].ID}
 			}
 		}
 	})
 	b.Run("load", func(b *testing.B) {
-		entries, err := s.Due(ctx, []uint16{0, 1, 2, 3}, bellman.Position{}, 1<<62, 1000, nil)
+		entries, err := s.Due(ctx, []uint16{0, 1, 2, 3}, store.Position{}, 1<<62, 1000, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -161,11 +162,11 @@ func run(b *testing.B, lanes, size int, unit string, f func(lane, n int) error) 
 }
 
 // leaseAll takes all shards for one node.
-func leaseAll(tb testing.TB, s bellman.Store) (leases []bellman.Lease) {
+func leaseAll(tb testing.TB, s store.Store) (leases []store.Lease) {
 	tb.Helper()
 	ctx := context.Background()
 	name := bellman.NewID().String()
-	if err := s.Join(ctx, bellman.Node{Name: name}, time.Hour); err != nil {
+	if err := s.Join(ctx, store.Node{Name: name}, time.Hour); err != nil {
 		tb.Fatal(err)
 	}
 	shards, err := s.Shards(ctx)

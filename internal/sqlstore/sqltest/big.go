@@ -8,6 +8,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Big opens a store in an empty database, and gives it n tasks, of which a quarter
@@ -20,13 +21,13 @@ func Big(t *testing.T, d sqlstore.Driver, n int, fill func(due time.Time) error)
 	must(t, err)
 	due := time.Now().Add(48 * time.Hour)
 	first := task(0, due)
-	must(t, s.Commit(ctx, &bellman.Batch{Adds: []bellman.Add{{Task: first}}}))
+	must(t, s.Commit(ctx, &store.Batch{Adds: []store.Add{{Task: first}}}))
 	began := time.Now()
 	must(t, fill(due))
 	Finish(t, s, 1)
 	to := first.Status
 	to.Attempts = 1
-	must(t, s.Commit(ctx, &bellman.Batch{Changes: []bellman.Change{{ID: first.ID, Version: 1, To: to, Attempt: &bellman.Attempt{Number: 1, Response: "fail"}}}}))
+	must(t, s.Commit(ctx, &store.Batch{Changes: []store.Change{{ID: first.ID, Version: 1, To: to, Attempt: &bellman.Attempt{Number: 1, Response: "fail"}}}}))
 	for _, text := range []string{
 		`INSERT INTO bellman_attempt (task_id, number, cause, due, started, took_ns, result, status, response, node)
 			SELECT l.id, 1, a.cause, l.due, a.started, a.took_ns, a.result, a.status, a.response, a.node

@@ -16,7 +16,7 @@ import (
 // recorded in a second.
 func Drain(tb testing.TB, d sqlstore.Driver, n int) (perTask, perSecond float64) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	r := Record(d)
 	s, err := sqlstore.New(ctx, r)

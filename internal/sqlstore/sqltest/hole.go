@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A Loss is what becomes of a COMMIT on its way.
@@ -163,12 +164,12 @@ func (p *pass) down() {
 }
 
 // Unknown loses a COMMIT in each way. The owner, whose store goes through the
-// hole, is told soon that it does not know; after the shard was claimed anew, by a
+// hole, is told that it does not know; after the shard was claimed anew, by a
 // store that has a way of its own, what is read is the truth, and the old lease
 // writes nothing more.
-func Unknown(t *testing.T, h *Hole, open func(t *testing.T) bellman.Store, other bellman.Store) {
+func Unknown(t *testing.T, h *Hole, open func(t *testing.T) store.Store, other store.Store) {
 	ctx := context.Background()
-	must(t, other.Join(ctx, bellman.Node{Name: "owner"}, time.Hour))
+	must(t, other.Join(ctx, store.Node{Name: "owner"}, time.Hour))
 	for name, loss := range map[string]Loss{"the reply is lost": ReplyLost, "it is not sent": NeverSent, "it comes late": LateAndCut} {
 		t.Run(name, func(t *testing.T) {
 			owner := open(t)
@@ -176,7 +177,7 @@ func Unknown(t *testing.T, h *Hole, open func(t *testing.T) bellman.Store, other
 			must(t, err)
 			lease, err := other.Claim(ctx, "owner", 0, shards[0].Epoch)
 			must(t, err)
-			leases := []bellman.Lease{lease}
+			leases := []store.Lease{lease}
 			for range 3 { // a connection that is open, and knows the statements
 				b := adds(0, 1, time.Now())
 				b.Leases = leases
@@ -185,15 +186,14 @@ func Unknown(t *testing.T, h *Hole, open func(t *testing.T) bellman.Store, other
 			b := adds(0, 1, time.Now())
 			b.Leases = leases
 			h.Lose(loss)
-			began := time.Now()
 			err = owner.Commit(ctx, b)
-			if !errors.Is(err, bellman.ErrUnknown) || time.Since(began) > 5*time.Second {
-				t.Fatalf("Commit() = %v after %v, want ErrUnknown soon", err, time.Since(began))
+			if !errors.Is(err, bellman.ErrUnknown) {
+				t.Fatalf("Commit() = %v, want ErrUnknown", err)
 			}
-			var next bellman.Lease
+			var next store.Lease
 			for began := time.Now(); ; { // while the old transaction is there the claim waits, or is told to try again
 				next, err = other.Claim(ctx, "owner", 0, lease.Epoch)
-				if err == nil || time.Since(began) > 20*time.Second {
+				if err == nil || time.Since(began) > patience {
 					break
 				}
 			}
@@ -203,7 +203,7 @@ func Unknown(t *testing.T, h *Hole, open func(t *testing.T) bellman.Store, other
 			if loss == ReplyLost && !first || loss == NeverSent && first {
 				t.Errorf("Task() = %v after the claim", err)
 			}
-			again := &bellman.Batch{Leases: leases, Adds: adds(0, 1, time.Now()).Adds}
+			again := &store.Batch{Leases: leases, Adds: adds(0, 1, time.Now()).Adds}
 			if err := owner.Commit(ctx, again); !errors.Is(err, bellman.ErrFenced) {
 				t.Errorf("Commit() = %v under the old lease, want ErrFenced", err)
 			}
@@ -213,7 +213,7 @@ func Unknown(t *testing.T, h *Hole, open func(t *testing.T) bellman.Store, other
 			if _, err := other.Task(ctx, b.Adds[0].Task.ID); (err == nil) != first {
 				t.Errorf("Task() = %v, and right after the claim it was there: %t; what was read then must stay so", err, first)
 			}
-			b.Leases = []bellman.Lease{next}
+			b.Leases = []store.Lease{next}
 			if err := owner.Commit(ctx, b); err != nil || b.Adds[0].Err != nil || first != (b.Adds[0].Existing == b.Adds[0].Task.ID) {
 				t.Errorf("again: Commit() = %v, Existing %v", err, b.Adds[0].Existing)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A Recorder is a Driver that remembers the statements sent through it.
@@ -89,7 +90,7 @@ const longChain = "payment.succeeded"
 // Everything calls all of a store, so that each statement is sent: with tasks
 // that are new, that end, that are attempted again, that are there, and that
 // are not.
-func Everything(tb testing.TB, s bellman.Store) {
+func Everything(tb testing.TB, s store.Store) {
 	tb.Helper()
 	ctx := context.Background()
 	must := func(err error) {
@@ -103,11 +104,11 @@ func Everything(tb testing.TB, s bellman.Store) {
 	batch := adds(0, 300, now)
 	batch.Leases = leases
 	must(s.Commit(ctx, batch))
-	again := &bellman.Batch{Adds: slices.Clone(batch.Adds[:10])} // the same ids
+	again := &store.Batch{Adds: slices.Clone(batch.Adds[:10])} // the same ids
 	for i := range 10 {
 		other := *batch.Adds[i+20].Task // the same keys
 		other.ID = bellman.NewID()
-		again.Adds = append(again.Adds, bellman.Add{Task: &other})
+		again.Adds = append(again.Adds, store.Add{Task: &other})
 	}
 	must(s.Commit(ctx, again))
 
@@ -115,21 +116,21 @@ func Everything(tb testing.TB, s bellman.Store) {
 	for i := range leases {
 		shards[i] = leases[i].Shard
 	}
-	entries, err := s.Due(ctx, shards, bellman.Position{}, now.Add(time.Hour).UnixMilli(), 200, nil)
+	entries, err := s.Due(ctx, shards, store.Position{}, now.Add(time.Hour).UnixMilli(), 200, nil)
 	must(err)
 	_, err = s.Load(ctx, entries)
 	must(err)
 	if c, ok := s.(*sqlstore.Store); ok {
-		_, err = c.CountDue(ctx, shards, bellman.Position{}, now.Add(time.Hour).UnixMilli(), 200)
+		_, err = c.CountDue(ctx, shards, store.Position{}, now.Add(time.Hour).UnixMilli(), 200)
 		must(err)
 	}
-	ended := &bellman.Batch{Leases: leases, Changes: succeed(batch, now)[:200],
-		Docs:   []bellman.Doc{{Kind: "pause", Name: "q", Value: []byte("{}")}, {Kind: "pause", Name: "r"}},
-		Audits: []bellman.Audit{{At: now, Who: "ann"}}}
+	ended := &store.Batch{Leases: leases, Changes: succeed(batch, now)[:200],
+		Docs:   []store.Doc{{Kind: "pause", Name: "q", Value: []byte("{}")}, {Kind: "pause", Name: "r"}},
+		Audits: []store.Audit{{At: now, Who: "ann"}}}
 	must(s.Commit(ctx, ended))
-	revived := &bellman.Batch{}
+	revived := &store.Batch{}
 	for _, c := range ended.Changes[:5] {
-		revived.Changes = append(revived.Changes, bellman.Change{ID: c.ID, Version: 2, To: bellman.Status{Attempts: 9, Due: now, Look: now}})
+		revived.Changes = append(revived.Changes, store.Change{ID: c.ID, Version: 2, To: bellman.Status{Attempts: 9, Due: now, VisibleAt: now}})
 	}
 	must(s.Commit(ctx, revived))
 
@@ -150,11 +151,11 @@ func Everything(tb testing.TB, s bellman.Store) {
 	for i := range over {
 		over[i].Ordering = waiting.Adds[i].Task.Ordering()
 	}
-	must(s.Commit(ctx, &bellman.Batch{Leases: leases, Changes: over}))
+	must(s.Commit(ctx, &store.Batch{Leases: leases, Changes: over}))
 
 	t := batch.Adds[0].Task
 	pending, succeeded := bellman.Pending, bellman.Succeeded
-	for _, f := range []bellman.Filter{{}, {Queue: t.Queue}, {Key: t.Key}, {MerchantNo: t.MerchantNo}, {OrderNo: t.OrderNo}, {URLHost: "m0.example"},
+	for _, f := range []store.Filter{{}, {Queue: t.Queue}, {Key: t.Key}, {MerchantNo: t.MerchantNo}, {OrderNo: t.OrderNo}, {URLHost: "m0.example"},
 		{URLHost: "m0.example:8443", State: &pending}, {State: &pending}, {State: &succeeded}, {Event: "none"}} {
 		_, _, err := s.List(ctx, f, bellman.ID{}, 50)
 		must(err)

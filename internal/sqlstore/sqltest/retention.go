@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // weekStep is how many hours of a simulated week are lived through at once.
@@ -76,20 +77,20 @@ func Week(t *testing.T, d sqlstore.Driver) {
 }
 
 // live adds tasks and lets them end in a state, after a number of attempts.
-func live(t *testing.T, s bellman.Store, now time.Time, state bellman.State, n, attempts int) {
+func live(t *testing.T, s store.Store, now time.Time, state bellman.State, n, attempts int) {
 	t.Helper()
 	ctx := context.Background()
 	b := adds(0, n, now)
 	must(t, s.Commit(ctx, b))
 	for number := 1; number <= max(attempts, 1); number++ {
-		to := bellman.Status{State: bellman.Pending, Attempts: int32(number), Due: now, Look: now, Updated: now}
+		to := bellman.Status{State: bellman.Pending, Attempts: int32(number), Due: now, VisibleAt: now, Updated: now}
 		if number >= attempts {
 			to = bellman.Status{State: state, Reason: "so it is", Attempts: int32(attempts), Updated: now, Finished: now}
 		}
-		change := &bellman.Batch{}
+		change := &store.Batch{}
 		for _, a := range b.Adds {
 			to.Shard = a.Task.Shard
-			c := bellman.Change{ID: a.Task.ID, Version: uint32(number), To: to}
+			c := store.Change{ID: a.Task.ID, Version: uint32(number), To: to}
 			if attempts > 0 {
 				c.Attempt = &bellman.Attempt{Number: number, Due: now, Started: now, Result: bellman.Accepted, Status: 200}
 			}
@@ -133,7 +134,7 @@ func (t *haltingTx) Commit(ctx context.Context, statements ...*sqlstore.Statemen
 
 // Stopped is how long a transaction may wait for its client where a test makes it, and a
 // lock is waited for: longer than all that others do meanwhile.
-const Stopped = time.Minute
+const Stopped = 4 * time.Minute
 
 // PruneAside stops a prune in the middle of its transaction, with all its locks
 // held, and lets others work: tasks of the same queue are added, attempted, ended
@@ -167,11 +168,11 @@ func PruneAside(t *testing.T, d sqlstore.Driver) {
 		if err := s.Commit(soon, b); err != nil {
 			t.Fatalf("beside a prune: Commit() = %v", err)
 		}
-		if err := s.Commit(soon, &bellman.Batch{Leases: leases, Changes: succeed(b, now)}); err != nil {
+		if err := s.Commit(soon, &store.Batch{Leases: leases, Changes: succeed(b, now)}); err != nil {
 			t.Fatalf("beside a prune: Commit() = %v", err)
 		}
 		succeeded := bellman.Succeeded
-		if _, _, err := s.List(soon, bellman.Filter{State: &succeeded}, bellman.ID{}, 100); err != nil {
+		if _, _, err := s.List(soon, store.Filter{State: &succeeded}, bellman.ID{}, 100); err != nil {
 			t.Fatalf("beside a prune: List() = %v", err)
 		}
 		if _, err := s.Depths(soon); err != nil {
@@ -189,7 +190,7 @@ func PruneAside(t *testing.T, d sqlstore.Driver) {
 
 // BenchPrune measures commits of 64 tasks that are added, and 64 that end, alone
 // and beside a prune that never stops.
-func BenchPrune(b *testing.B, s bellman.Store) {
+func BenchPrune(b *testing.B, s store.Store) {
 	ctx := context.Background()
 	const kept = 100_000
 	leases := leaseAll(b, s)
@@ -212,7 +213,7 @@ func BenchPrune(b *testing.B, s bellman.Store) {
 				ended <- total
 			}()
 			var took []time.Duration
-			var before *bellman.Batch
+			var before *store.Batch
 			for b.Loop() {
 				now := time.Now()
 				batch := adds(0, 64, now.Add(time.Hour))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A refusing driver answers some calls with an error of the database, which has
@@ -67,7 +68,7 @@ func Retries(t *testing.T, d sqlstore.Driver, again []error, other error) {
 			b.Leases = leases
 			r.err, r.at, r.times = err, at, 4
 			if at == "send" { // which only the long way does
-				must(t, s.Commit(ctx, &bellman.Batch{Adds: b.Adds[:1]}))
+				must(t, s.Commit(ctx, &store.Batch{Adds: b.Adds[:1]}))
 			}
 			if err := s.Commit(ctx, b); err != nil || r.times != 0 {
 				t.Errorf("after %d times %v at %s: Commit() = %v; want it tried again", 4-r.times, r.err, at, err)

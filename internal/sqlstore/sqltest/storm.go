@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Storm lets many write at once, who use the same few keys and change the same
@@ -26,21 +27,21 @@ func Storm(t *testing.T, d sqlstore.Driver, writers, batches int) {
 	holders := map[string]bellman.ID{}
 	added, attempts := 0, 0
 
-	pick := func(n int) (changes []bellman.Change) {
+	pick := func(n int) (changes []store.Change) {
 		mu.Lock()
 		defer mu.Unlock()
 		for range min(n, len(known)) {
 			id := known[len(known)-1-rand.IntN(min(len(known), 30))]
-			to := bellman.Status{State: bellman.State(rand.IntN(4)), Due: time.Now(), Look: time.Now(), Finished: time.Now()}
+			to := bellman.Status{State: bellman.State(rand.IntN(4)), Due: time.Now(), VisibleAt: time.Now(), Finished: time.Now()}
 			version := versions[id]
-			changes = append(changes, bellman.Change{ID: id, Version: version, To: to, Attempt: &bellman.Attempt{Number: int(version)}})
+			changes = append(changes, store.Change{ID: id, Version: version, To: to, Attempt: &bellman.Attempt{Number: int(version)}})
 			if rand.IntN(3) == 0 {
-				changes[len(changes)-1].Follow = []bellman.Add{{Task: keyed()}}
+				changes[len(changes)-1].Follow = []store.Add{{Task: keyed()}}
 			}
 		}
 		return changes
 	}
-	told := func(a *bellman.Add) {
+	told := func(a *store.Add) {
 		key := a.Task.Key
 		switch {
 		case a.Err != nil:
@@ -64,9 +65,9 @@ func Storm(t *testing.T, d sqlstore.Driver, writers, batches int) {
 	for range writers {
 		group.Go(func() {
 			for range batches {
-				b := &bellman.Batch{Changes: pick(1 + rand.IntN(6))}
+				b := &store.Batch{Changes: pick(1 + rand.IntN(6))}
 				for range rand.IntN(6) {
-					b.Adds = append(b.Adds, bellman.Add{Task: keyed()})
+					b.Adds = append(b.Adds, store.Add{Task: keyed()})
 				}
 				if err := s.Commit(ctx, b); err != nil {
 					t.Errorf("Commit() = %v", err)
@@ -134,5 +135,5 @@ func Storm(t *testing.T, d sqlstore.Driver, writers, batches int) {
 func keyed() *bellman.Task {
 	now := time.Now()
 	return &bellman.Task{ID: bellman.NewID(), Queue: "q", Key: fmt.Sprint("key-", rand.IntN(400)),
-		Status: bellman.Status{Version: 1, Due: now, Look: now, Began: now}}
+		Status: bellman.Status{Version: 1, Due: now, VisibleAt: now, Began: now}}
 }

@@ -9,11 +9,12 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // OpenByMany opens an empty database from many processes at once, with eight shards:
 // the first one creates the tables, the others wait.
-func OpenByMany(t *testing.T, open func() (bellman.Store, error)) {
+func OpenByMany(t *testing.T, open func() (store.Store, error)) {
 	var group sync.WaitGroup
 	for range 6 {
 		group.Go(func() {
@@ -35,7 +36,7 @@ func OpenByMany(t *testing.T, open func() (bellman.Store, error)) {
 
 // GoesOn creates the tables where that was interrupted before. open opens the
 // database for as many shards as it likes: it keeps the 64 that d created.
-func GoesOn(t *testing.T, d sqlstore.Driver, open func() bellman.Store) {
+func GoesOn(t *testing.T, d sqlstore.Driver, open func() store.Store) {
 	for _, text := range []string{"DELETE FROM bellman_schema", "DROP TABLE bellman_audit"} {
 		must(t, d.Define(context.Background(), text))
 	}
@@ -47,7 +48,7 @@ func GoesOn(t *testing.T, d sqlstore.Driver, open func() bellman.Store) {
 // FromFirst opens a database as the first version made it: open leaves the schema as
 // it is and is refused, migrate brings it to the present one, and all works. index is
 // how the database drops an index of a later version.
-func FromFirst(t *testing.T, d sqlstore.Driver, index string, open func() (bellman.Store, error), migrate func() sqlstore.Driver) {
+func FromFirst(t *testing.T, d sqlstore.Driver, index string, open func() (store.Store, error), migrate func() sqlstore.Driver) {
 	for _, text := range []string{"DELETE FROM bellman_schema WHERE version > 1", "ALTER TABLE bellman_schema DROP COLUMN shards",
 		"ALTER TABLE bellman_ended DROP COLUMN attempt", index, "DROP TABLE bellman_count"} {
 		must(t, d.Define(context.Background(), text))
@@ -68,7 +69,7 @@ func FromSecond(t *testing.T, d sqlstore.Driver, older ...string) {
 	now := time.Now().Truncate(time.Millisecond)
 	b := adds(0, 3, now)
 	must(t, s.Commit(ctx, b))
-	must(t, s.Commit(ctx, &bellman.Batch{Changes: succeed(b, now)[:2]}))
+	must(t, s.Commit(ctx, &store.Batch{Changes: succeed(b, now)[:2]}))
 	for _, text := range append(older, "DELETE FROM bellman_schema WHERE version > 2",
 		`INSERT INTO bellman_attempt (task_id, number, cause, due, started, took_ns, result, status) SELECT id, 1, 0, 5, 6, 7, 1, 201 FROM bellman_ended`) {
 		must(t, d.Define(ctx, text))
@@ -89,7 +90,7 @@ func FromSecond(t *testing.T, d sqlstore.Driver, older ...string) {
 	}
 	// The first goes on, and ends by its second attempt.
 	id := b.Adds[0].Task.ID
-	move(t, s, id, 2, bellman.Status{Attempts: 1, Due: now, Look: now}, nil)
+	move(t, s, id, 2, bellman.Status{Attempts: 1, Due: now, VisibleAt: now}, nil)
 	move(t, s, id, 3, bellman.Status{State: bellman.Failed, Attempts: 2, Finished: now}, &bellman.Attempt{Number: 2, Status: 202})
 	log, err := s.Attempts(ctx, id, 0, 10)
 	must(t, err)
@@ -100,7 +101,7 @@ func FromSecond(t *testing.T, d sqlstore.Driver, older ...string) {
 
 func move(t *testing.T, s *sqlstore.Store, id bellman.ID, version uint32, to bellman.Status, a *bellman.Attempt) {
 	t.Helper()
-	b := &bellman.Batch{Changes: []bellman.Change{{ID: id, Version: version, To: to, Attempt: a}}}
+	b := &store.Batch{Changes: []store.Change{{ID: id, Version: version, To: to, Attempt: a}}}
 	must(t, s.Commit(context.Background(), b))
 	must(t, b.Changes[0].Err)
 }

@@ -20,7 +20,7 @@ import java.util.Map;
  * @param tookMs Start to last byte, or to giving up.
  * @param trigger Why it was made.
  * @param action What it asked for, where a queue's tasks ask several things: query, close, …
- * @param reading How the answer was read, of an order. Of a query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED; QUERY_ERROR: it says nothing of the order, or there is none. Of a close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown.
+ * @param reading How the answer was read, of an order. Of a query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED; QUERY_ERROR: it says nothing of the order, or there is none. Of a close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed, and it was paid.
  * @param timing Parts of took_ms that went into making a connection; left out where one was there already.
  */
 public record Attempt(

@@ -14,6 +14,8 @@ import java.util.Map;
  * @param reason see the API
  * @param target A task's id, or queue/NAME, endpoint/HOST, merchant/NUMBER, resend/ID, link/ID.
  * @param who The key's name; empty where nobody has to say.
+ * @param changes The fields that the action changed, such as a merchant's. Secrets are shown by their last characters, values in a URL's query by a fingerprint.
+ * @param job The bulk resend or the batch of merchants that this was a part of, as resend/ID or batch/ID; absent: none.
  */
 public record Audit(
         String action,
@@ -21,7 +23,9 @@ public record Audit(
         String from,
         String reason,
         String target,
-        String who) {
+        String who,
+        List<Changed> changes,
+        String job) {
     static Audit of(Object json) {
         var r = Shape.Reader.of("Audit", json);
         return new Audit(
@@ -30,6 +34,8 @@ public record Audit(
                 r.text("from"),
                 r.text("reason"),
                 r.text("target"),
-                r.text("who"));
+                r.text("who"),
+                r.list("changes", Changed::of),
+                r.text("job"));
     }
 }

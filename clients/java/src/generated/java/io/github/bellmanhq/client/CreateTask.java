@@ -10,6 +10,7 @@ import java.util.Map;
  *
  * @param queue The class of tasks whose rules it follows.
  * @param body What is sent, as text: at most 262,144 bytes of UTF-8, however they are escaped in JSON; more is 413. Not together with json.
+ * @param codeLife Of an order: how long after it was created its payer can pay with the code or page. If the channel knew no such order when it was closed, a late payment is watched for until then; default: the queue's.
  * @param delay Wait before the schedule begins, at most 3650d; 0s is now, whatever the queue's delay; a schedule whose first item is not 0s adds that before the first attempt.
  * @param due When the schedule begins; a schedule whose first item is not 0s adds that before the first attempt. Not together with delay; neither means the queue's delay, or now.
  * @param event see the API
@@ -35,6 +36,7 @@ import java.util.Map;
 public record CreateTask(
         String queue,
         String body,
+        String codeLife,
         String delay,
         Instant due,
         String event,
@@ -61,6 +63,7 @@ public record CreateTask(
         return Shape.fields(
                 "queue", queue,
                 "body", body,
+                "code_life", codeLife,
                 "delay", delay,
                 "due", due,
                 "event", event,
@@ -93,6 +96,7 @@ public record CreateTask(
     public static final class Builder {
         private final String queue;
         private String body;
+        private String codeLife;
         private String delay;
         private Instant due;
         private String event;
@@ -122,6 +126,12 @@ public record CreateTask(
         /** What is sent, as text: at most 262,144 bytes of UTF-8, however they are escaped in JSON; more is 413. Not together with json. */
         public Builder body(String body) {
             this.body = body;
+            return this;
+        }
+
+        /** Of an order: how long after it was created its payer can pay with the code or page. If the channel knew no such order when it was closed, a late payment is watched for until then; default: the queue's. */
+        public Builder codeLife(String codeLife) {
+            this.codeLife = codeLife;
             return this;
         }
 
@@ -249,7 +259,7 @@ public record CreateTask(
         }
 
         public CreateTask build() {
-            return new CreateTask(queue, body, delay, due, event, expires, headers, json, key, maxAge, merchantNo, method, notification, orderNo, orderingKey, repeat, resume, schedule, success, supersedes, timeout, url, vars);
+            return new CreateTask(queue, body, codeLife, delay, due, event, expires, headers, json, key, maxAge, merchantNo, method, notification, orderNo, orderingKey, repeat, resume, schedule, success, supersedes, timeout, url, vars);
         }
     }
 }

@@ -10,12 +10,14 @@ import java.util.Map;
  *
  * @param merchantNo How the number begins.
  * @param name How the name begins, in upper or lower case.
+ * @param paused true: those alone that are paused.
  * @param limit see the API
  * @param cursor A page's next_cursor, with the same search; default: the first.
  */
 public record ExportMerchantsQuery(
         String merchantNo,
         String name,
+        Boolean paused,
         Integer limit,
         String cursor) implements Shape {
     @Override
@@ -23,6 +25,7 @@ public record ExportMerchantsQuery(
         return Shape.fields(
                 "merchant_no", merchantNo,
                 "name", name,
+                "paused", paused,
                 "limit", limit,
                 "cursor", cursor);
     }
@@ -36,6 +39,7 @@ public record ExportMerchantsQuery(
     public static final class Builder {
         private String merchantNo;
         private String name;
+        private Boolean paused;
         private Integer limit;
         private String cursor;
 
@@ -54,6 +58,12 @@ public record ExportMerchantsQuery(
             return this;
         }
 
+        /** true: those alone that are paused. */
+        public Builder paused(Boolean paused) {
+            this.paused = paused;
+            return this;
+        }
+
         public Builder limit(Integer limit) {
             this.limit = limit;
             return this;
@@ -66,7 +76,7 @@ public record ExportMerchantsQuery(
         }
 
         public ExportMerchantsQuery build() {
-            return new ExportMerchantsQuery(merchantNo, name, limit, cursor);
+            return new ExportMerchantsQuery(merchantNo, name, paused, limit, cursor);
         }
     }
 }

@@ -13,13 +13,19 @@ import java.util.Map;
  * @param result accepted, refused, error_status, unreachable, timeout, blocked, unknown.
  * @param started see the API
  * @param status HTTP status; 0 if no answer came.
+ * @param trigger Why it was made.
+ * @param action What an attempt of an order asked for: query, close or reverse.
+ * @param reading How the answer was read, of an order: see reading of an attempt.
  */
 public record LastAttempt(
         String error,
         int number,
         AttemptResult result,
         Instant started,
-        int status) {
+        int status,
+        AttemptTrigger trigger,
+        String action,
+        String reading) {
     static LastAttempt of(Object json) {
         var r = Shape.Reader.of("LastAttempt", json);
         return new LastAttempt(
@@ -27,6 +33,9 @@ public record LastAttempt(
                 r.int32("number", 0),
                 r.shape("result", AttemptResult::of),
                 r.time("started"),
-                r.int32("status", 0));
+                r.int32("status", 0),
+                r.shape("trigger", AttemptTrigger::of),
+                r.text("action"),
+                r.text("reading"));
     }
 }

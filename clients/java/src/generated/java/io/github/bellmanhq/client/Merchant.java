@@ -18,6 +18,7 @@ import java.util.Map;
  * @param timeout see the API
  * @param updated see the API
  * @param version Another one after each change; a PUT that names it changes what this answer shows, or nothing.
+ * @param failing None of its newest tasks' newest attempts was accepted, of three attempts or more in the latest day. Left out unless that is so.
  * @param paused Left out unless it is paused.
  * @param problem Why nothing can be sent to it now: a master key is missing, or its secrets cannot be opened.
  * @param sign Left out: as the queue signs.
@@ -33,6 +34,7 @@ public record Merchant(
         String timeout,
         Instant updated,
         String version,
+        Boolean failing,
         Pause paused,
         String problem,
         ShownMerchantSign sign) {
@@ -49,6 +51,7 @@ public record Merchant(
                 r.text("timeout"),
                 r.time("updated"),
                 r.text("version"),
+                r.bool("failing"),
                 r.shape("paused", Pause::of),
                 r.text("problem"),
                 r.shape("sign", ShownMerchantSign::of));

@@ -8,7 +8,7 @@ import java.util.Map;
 /**
  * MerchantSign, as the API has it. What is null is left out.
  *
- * @param scheme standard_webhooks, wechat_rsa, md5_params, hmac_sha256_params.
+ * @param scheme standard_webhooks, wechat_rsa, md5_params, hmac_sha256_params, jeepay_md5, roncoo_md5.
  * @param secrets The newest first. Written, and never read back: answers have three stars and the last four characters. Left out: those that there are stay. One that is written as an answer shows it (***abcd) stays; sealed:… is one of an export.
  * @param serial For wechat_rsa alone: the key's serial number.
  */

@@ -352,13 +352,13 @@ public abstract class Operations {
      *
      * <p>Needs the role submit, read, operate or admin. The key's slashes may be escaped (%2F), which is always exact, or not.
      */
-    public TaskDetail getTaskByKey(String queue, String key, Integer attemptsAfter) {
-        return send("GET", "/v1/queues/" + segment(queue) + "/keys/" + segment(key), Shape.fields("attempts_after", attemptsAfter), null, (status, json) -> TaskDetail.of(json)).body();
+    public TaskDetail getTaskByKey(String queue, String key, Boolean reveal, Integer attemptsAfter) {
+        return send("GET", "/v1/queues/" + segment(queue) + "/keys/" + segment(key), Shape.fields("reveal", reveal, "attempts_after", attemptsAfter), null, (status, json) -> TaskDetail.of(json)).body();
     }
 
     /** A task with its request and its log of attempts. */
     public TaskDetail getTaskByKey(String queue, String key) {
-        return getTaskByKey(queue, key, null);
+        return getTaskByKey(queue, key, null, null);
     }
 
     /**
@@ -539,13 +539,13 @@ public abstract class Operations {
      *
      * <p>Needs the role submit, read, operate or admin.
      */
-    public TaskDetail getTask(String id, Integer attemptsAfter) {
-        return send("GET", "/v1/tasks/" + segment(id), Shape.fields("attempts_after", attemptsAfter), null, (status, json) -> TaskDetail.of(json)).body();
+    public TaskDetail getTask(String id, Boolean reveal, Integer attemptsAfter) {
+        return send("GET", "/v1/tasks/" + segment(id), Shape.fields("reveal", reveal, "attempts_after", attemptsAfter), null, (status, json) -> TaskDetail.of(json)).body();
     }
 
     /** A task with its request and its log of attempts. */
     public TaskDetail getTask(String id) {
-        return getTask(id, null);
+        return getTask(id, null, null);
     }
 
     /**

@@ -11,12 +11,13 @@ import java.util.Map;
  * @param concurrency Attempts in flight; 0: no limit of its own.
  * @param delay Of a task that gives neither delay nor due. Empty: none.
  * @param depth see the API
+ * @param held Of those that wait, how many a pause or a breaker that is not closed keeps back. They are not overdue.
  * @param inFlight see the API
  * @param kind see the API
  * @param lastMinute see the API
  * @param maxAge Empty: the schedule decides alone.
  * @param name see the API
- * @param oldestOverdue Due time of the task that waits longest; null: none is overdue.
+ * @param oldestOverdue Due time of the task that waits longest, but for those that are held; null: none is overdue.
  * @param paused null unless paused.
  * @param perEndpoint see the API
  * @param rate Attempts a second; 0: no limit of its own.
@@ -29,6 +30,7 @@ public record Queue(
         int concurrency,
         String delay,
         Depth depth,
+        int held,
         int inFlight,
         String kind,
         Counts lastMinute,
@@ -48,6 +50,7 @@ public record Queue(
                 r.int32("concurrency", 0),
                 r.text("delay"),
                 r.shape("depth", Depth::of),
+                r.int32("held", 0),
                 r.int32("in_flight", 0),
                 r.text("kind"),
                 r.shape("last_minute", Counts::of),

@@ -12,6 +12,7 @@ import java.util.Map;
  * @param headers As they are sent, but for secrets: *** stands for the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey.
  * @param method see the API
  * @param url see the API
+ * @param codeLife Of an order, as it was asked for.
  * @param expires Of an order, as it was asked for.
  * @param notification Of an order, as it was asked for.
  * @param vars Of an order, as they were asked for.
@@ -21,6 +22,7 @@ public record Request(
         Map<String, String> headers,
         String method,
         String url,
+        String codeLife,
         String expires,
         Notify notification,
         Map<String, String> vars) {
@@ -31,6 +33,7 @@ public record Request(
                 r.map("headers", String.class::cast),
                 r.text("method"),
                 r.text("url"),
+                r.text("code_life"),
                 r.text("expires"),
                 r.shape("notify", Notify::of),
                 r.map("vars", String.class::cast));

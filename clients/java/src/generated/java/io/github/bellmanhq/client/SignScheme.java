@@ -7,6 +7,8 @@ public enum SignScheme implements Value {
     WECHAT_RSA("wechat_rsa"),
     MD5_PARAMS("md5_params"),
     HMAC_SHA256_PARAMS("hmac_sha256_params"),
+    JEEPAY_MD5("jeepay_md5"),
+    RONCOO_MD5("roncoo_md5"),
     /** What a newer server says that this client does not know. It cannot be sent. */
     UNRECOGNIZED("");
 

@@ -25,8 +25,10 @@ import java.util.Map;
  * @param reason Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, superseded, …; empty while it is pending.
  * @param schedule see the API
  * @param state pending, succeeded, failed, cancelled.
+ * @param step Attempts that count for the schedule since it began. Those made by hand do not count, nor does one whose answer ended the task.
  * @param updated see the API
  * @param url see the API
+ * @param createdBy The name of the key that created it; absent: none did, as of what follows another task or comes from a broker.
  * @param latePayment Of an order: a payment that came after it was decided otherwise, as the channel says; the decided state stays.
  * @param maxAge see the API
  * @param orderState Of an order: how it stands. UNKNOWN: the channel never said, and somebody was alerted.
@@ -54,8 +56,10 @@ public record Task(
         String reason,
         String schedule,
         TaskState state,
+        int step,
         Instant updated,
         String url,
+        String createdBy,
         LatePayment latePayment,
         String maxAge,
         OrderState orderState,
@@ -84,8 +88,10 @@ public record Task(
                 r.text("reason"),
                 r.text("schedule"),
                 r.shape("state", TaskState::of),
+                r.int32("step", 0),
                 r.time("updated"),
                 r.text("url"),
+                r.text("created_by"),
                 r.shape("late_payment", LatePayment::of),
                 r.text("max_age"),
                 r.shape("order_state", OrderState::of),

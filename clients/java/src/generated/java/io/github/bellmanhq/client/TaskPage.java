@@ -10,14 +10,17 @@ import java.util.Map;
  *
  * @param nextCursor Where the next page begins; empty at the end, and only there: a page with few tasks, or none, may have one that follows.
  * @param tasks see the API
+ * @param warning Why the list may be empty by mistake: there is no queue of the name that was asked for.
  */
 public record TaskPage(
         String nextCursor,
-        List<Task> tasks) {
+        List<Task> tasks,
+        String warning) {
     static TaskPage of(Object json) {
         var r = Shape.Reader.of("TaskPage", json);
         return new TaskPage(
                 r.text("next_cursor"),
-                r.list("tasks", Task::of));
+                r.list("tasks", Task::of),
+                r.text("warning"));
     }
 }

@@ -136,7 +136,7 @@ final class Check {
         same(attempt.trigger(), AttemptTrigger.MANUAL);
         same(attempt.response(), "success");
         same(sent.last().status(), 200);
-        same(b.getTask(task.id(), 1).attemptLog(), List.of());
+        same(b.getTask(task.id(), null, 1).attemptLog(), List.of());
 
         var other = b.createTask(notice(UUID.randomUUID().toString()).build()).body();
         same(b.cancelTaskByKey("default", other.key(), new Because("no")).state(), TaskState.CANCELLED);

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+func auditCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "Show the audit record: who did what, when, why and from where",
+		Args:  flagsAlone,
+	}
+	limit := c.Flags().Int("limit", 50, "how many records, newest first")
+	job := c.Flags().String("job", "", "only the records of this job, as batch/ID or resend/ID")
+	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+		page := client.AuditPage{Audits: []client.Audit{}}
+		for a, err := range to.Audits(ctx) {
+			if err != nil {
+				return err
+			}
+			if *job != "" && a.Job != *job {
+				continue
+			}
+			if len(page.Audits) >= *limit {
+				break
+			}
+			page.Audits = append(page.Audits, a)
+		}
+		return to.print(page, func(t *rows) {
+			t.heads("TIME", "WHO", "FROM", "ACTION", "TARGET", "JOB", "REASON", "CHANGES")
+			for _, a := range page.Audits {
+				t.row(a.At, a.Who, a.From, a.Action, a.Target, a.Job, a.Reason, changesOf(a.Changes))
+			}
+		})
+	})
+}
+
+func changesOf(list []client.Changed) string {
+	texts := make([]string, len(list))
+	for i, c := range list {
+		texts[i] = c.Field + ": " + shown(c.Before) + " → " + shown(c.After)
+	}
+	return strings.Join(texts, "; ")
+}

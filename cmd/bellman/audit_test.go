@@ -1,0 +1,25 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// bellman audit shows what a change of a merchant changed, and bellman get which key created a task.
+func TestAuditCommand(t *testing.T) {
+	p := serveStore(t, t.TempDir())
+	must(t, "merchants", "put", "M1", "--url", "https://one.example/n", "--reason", "new", "--server", p.url)
+	must(t, "merchants", "put", "M1", "--url", "https://two.example/n", "--reason", "moved\u202e", "--server", p.url)
+	out := must(t, "audit", "--server", p.url)
+	for _, want := range []string{"merchant/M1", "notify_url: https://one.example/n → https://two.example/n", "notify_url: - → https://one.example/n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("bellman audit says\n%s\nwant %s in it", out, want)
+		}
+	}
+	if !strings.Contains(out, `moved\u202e`) || strings.Contains(out, "\u202e") {
+		t.Errorf("bellman audit says\n%q\nwant U+202E escaped", out)
+	}
+	if one := must(t, "audit", "--limit", "1", "--server", p.url); strings.Contains(one, "- → https://one") || !strings.Contains(one, "https://two") {
+		t.Errorf("--limit 1 says\n%s\nwant the newest alone", one)
+	}
+}

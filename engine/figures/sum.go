@@ -1,0 +1,185 @@
+package figures
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A Report is what one node knows and no other does: what it has in memory, and what it did. Its
+// JSON travels between the nodes of a cluster, which may be of different versions: a reader
+// ignores fields that it does not know.
+type Report struct {
+	Node      string        `json:"node"`
+	Queues    []QueueReport `json:"queues,omitempty"`
+	Endpoints []Endpoint    `json:"endpoints,omitempty"`
+	Gauges    Gauges        `json:"gauges"`
+	Windows   []Tally       `json:"windows,omitempty"` // one for each that was asked for
+	Minutes   []Tally       `json:"minutes,omitempty"` // the oldest first
+}
+
+// A QueueReport is what one node has of a queue.
+type QueueReport struct {
+	Name       string    `json:"name"`
+	Waiting    int       `json:"waiting"`
+	InFlight   int       `json:"in_flight"`
+	Held       int       `json:"held"`
+	OldestFree time.Time `json:"oldest_free"` // earliest due time of the waiting tasks that nothing holds
+	LastMinute Counts    `json:"last_minute"`
+	FailedHour int64     `json:"failed_hour"`
+}
+
+// A Tally counts what happened since a moment, in a form that can be summed up.
+type Tally struct {
+	Since  time.Time `json:"since"`
+	Counts Counts    `json:"counts"`
+	Late   Durations `json:"late"`
+	Took   Durations `json:"took"`
+}
+
+// Total sums up tallies of several nodes, from the earliest moment on.
+func Total(tallies ...Tally) Stats {
+	s := Stats{Counts: new(counts).public()}
+	var late, took Histogram
+	for _, t := range tallies {
+		s.Since = Sooner(s.Since, t.Since)
+		s.Counts = sumCounts(s.Counts, t.Counts)
+		late.count(t.Late)
+		took.count(t.Took)
+	}
+	s.Lateness, s.Took = late.Percentiles(), took.Percentiles()
+	return s
+}
+
+// Sum sums up the reports of all nodes, of which each has as many windows as were asked for. It
+// leaves the queues to AddQueue, because the store knows more of them.
+func Sum(reports []Report, windows int) (f Figures) {
+	f.Endpoints = sumEndpoints(reports)
+	for _, r := range reports {
+		f.Gauges = sumGauges(f.Gauges, r.Gauges)
+	}
+	for i := range windows {
+		var tallies []Tally
+		for _, r := range reports {
+			if i < len(r.Windows) {
+				tallies = append(tallies, r.Windows[i])
+			}
+		}
+		f.Windows = append(f.Windows, Total(tallies...))
+	}
+	minutes := make(map[int64][]Tally)
+	for _, r := range reports {
+		for _, t := range r.Minutes {
+			at := t.Since.Unix() / 60
+			minutes[at] = append(minutes[at], t)
+		}
+	}
+	for _, tallies := range minutes {
+		f.Minutes = append(f.Minutes, Total(tallies...))
+	}
+	slices.SortFunc(f.Minutes, func(a, b Stats) int { return a.Since.Compare(b.Since) })
+	return f
+}
+
+// AddQueue adds what another node reports of a queue.
+func AddQueue(q *Queue, r *Report) {
+	i := slices.IndexFunc(r.Queues, func(o QueueReport) bool { return o.Name == q.Name })
+	if i < 0 {
+		return
+	}
+	o := &r.Queues[i]
+	q.Waiting += o.Waiting
+	q.InFlight += o.InFlight
+	q.Held += o.Held
+	q.OldestOverdue = Sooner(q.OldestOverdue, o.OldestFree)
+	q.LastMinute = sumCounts(q.LastMinute, o.LastMinute)
+	q.FailedHour += o.FailedHour
+}
+
+// Sooner returns the earlier of two times. A zero time does not count.
+func Sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func sumCounts(a, b Counts) Counts {
+	sum := Counts{Added: a.Added + b.Added, Succeeded: a.Succeeded + b.Succeeded, Failed: a.Failed + b.Failed, Attempts: make(map[bellman.Result]int64)}
+	for _, c := range []Counts{a, b} {
+		for result, n := range c.Attempts {
+			sum.Attempts[result] += n
+		}
+	}
+	return sum
+}
+
+func sumGauges(a, b Gauges) Gauges {
+	sum := Gauges{
+		InFlight:       a.InFlight + b.InFlight,
+		PoolLimit:      a.PoolLimit + b.PoolLimit,
+		PoolFloor:      a.PoolFloor + b.PoolFloor,
+		PoolCeiling:    a.PoolCeiling + b.PoolCeiling,
+		Waiting:        a.Waiting + b.Waiting,
+		OldestWaiting:  Sooner(a.OldestWaiting, b.OldestWaiting),
+		Loaded:         a.Loaded + b.Loaded,
+		Stray:          a.Stray + b.Stray,
+		Uncommitted:    a.Uncommitted + b.Uncommitted,
+		OldestOverdue:  Sooner(a.OldestOverdue, b.OldestOverdue),
+		Held:           a.Held + b.Held,
+		Endpoints:      max(a.Endpoints, b.Endpoints), // several nodes know the same endpoints
+		BreakersOpen:   max(a.BreakersOpen, b.BreakersOpen),
+		Refusing:       a.Refusing + b.Refusing,
+		Started:        a.Started,
+		SlowCommit:     max(a.SlowCommit, b.SlowCommit),
+		RefusedFollows: a.RefusedFollows + b.RefusedFollows,
+	}
+	if b.Started.After(a.Started) {
+		sum.Started = b.Started
+	}
+	return sum
+}
+
+// sumEndpoints sums up what several nodes have of each endpoint, by name. The worst state of a
+// breaker counts.
+func sumEndpoints(reports []Report) []Endpoint {
+	at := make(map[string]int)
+	var all []Endpoint
+	for _, r := range reports {
+		for _, o := range r.Endpoints {
+			i, ok := at[o.Endpoint]
+			if !ok {
+				at[o.Endpoint] = len(all)
+				all = append(all, o)
+				continue
+			}
+			s := &all[i]
+			s.InFlight += o.InFlight
+			s.Limit += o.Limit
+			s.Rate += o.Rate
+			s.Waiting += o.Waiting
+			s.Oldest = Sooner(s.Oldest, o.Oldest)
+			switch n := s.Attempts + o.Attempts; {
+			case s.Attempts == 0:
+				s.SuccessRate = o.SuccessRate
+			case o.Attempts > 0:
+				s.SuccessRate = (s.SuccessRate*float64(s.Attempts) + o.SuccessRate*float64(o.Attempts)) / float64(n)
+			}
+			s.Attempts += o.Attempts
+			if severity(o.Breaker) > severity(s.Breaker) {
+				s.Breaker = o.Breaker
+			}
+			if s.Pause == nil {
+				s.Pause = o.Pause
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Endpoint) int { return strings.Compare(a.Endpoint, b.Endpoint) })
+	return all
+}
+
+func severity(breaker string) int {
+	return slices.Index([]string{"closed", "half_open", "open"}, breaker)
+}

@@ -1,0 +1,126 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Attempts that take minutes do not stop their shards when these should go to another node: neither
+// those of suspects, nor those that somebody asked for. Each is made once by the node that began it.
+func TestHandOverBesideSlowAttempts(t *testing.T) {
+	const hang = 5 * time.Minute
+	tests := []struct {
+		name   string
+		begin  func(t *testing.T, c *crew, queue func(string) engine.Queue, add func(body string) []bellman.ID) (b *member, ids []bellman.ID)
+		most   time.Duration // that a quick task is late: a second for the sweep that finds it, and what the hand-over takes
+		shared bool          // while the attempts hang
+	}{
+		{"suspects", func(t *testing.T, c *crew, queue func(string) engine.Queue, add func(string) []bellman.ID) (*member, []bellman.ID) {
+			a := c.start("a", queue("a"))
+			time.Sleep(10 * time.Second)
+			ids := add("hang")
+			time.Sleep(2 * time.Second)
+			a.store.cut.Store(true)
+			time.Sleep(10 * time.Second)
+			b := c.start("b", queue("b"))
+			t.Cleanup(a.stop)
+			return b, ids
+		}, 1500 * time.Millisecond, true},
+		{"by hand", func(t *testing.T, c *crew, queue func(string) engine.Queue, add func(string) []bellman.ID) (*member, []bellman.ID) {
+			b := c.start("b", queue("b"))
+			time.Sleep(10 * time.Second)
+			ids := add("hang again")
+			time.Sleep(5 * time.Second)
+			for _, id := range ids {
+				if _, err := b.Resend(t.Context(), id, bellman.ResendOnce, by); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return b, ids
+		}, 3500 * time.Millisecond, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrew(t)
+				var mu sync.Mutex
+				late := time.Duration(0)
+				made := make(map[string]int) // attempts that hang, by task and node
+				queue := func(node string) engine.Queue {
+					return engine.Queue{Name: "q", Timeout: 10 * time.Minute, Handler: bellman.HandlerFunc(func(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
+						if body := string(task.Body); body == "hang" || body == "hang again" && number > 1 {
+							mu.Lock()
+							made[task.ID.String()+node]++
+							mu.Unlock()
+							time.Sleep(hang)
+						} else {
+							mu.Lock()
+							late = max(late, time.Since(task.Due))
+							mu.Unlock()
+						}
+						return bellman.Verdict{Next: bellman.Succeed}
+					})}
+				}
+				rules, err := engine.NewRules(queue(""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				add := func(body string) (ids []bellman.ID) { // a task for each shard
+					tasks := make([]*bellman.Task, 64)
+					for i := range tasks {
+						tasks[i] = &bellman.Task{Queue: "q", Endpoint: fmt.Sprintf("http://%s%d", body, i), Body: []byte(body)}
+					}
+					adds := rules.Prepare(tasks...)
+					for i := range adds {
+						adds[i].Task.Shard = uint16(i)
+						ids = append(ids, adds[i].Task.ID)
+					}
+					if err := c.store.Commit(t.Context(), &store.Batch{Adds: adds}); err != nil {
+						t.Fatal(err)
+					}
+					return ids
+				}
+				b, ids := tt.begin(t, c, queue, add)
+				time.Sleep(5 * time.Second)
+				d := c.start("d", queue("d"))
+				var quick []bellman.ID
+				for range 60 {
+					quick = append(quick, add("quick")...)
+					time.Sleep(time.Second)
+				}
+				if n := c.owns(); tt.shared && (n["b"] < 8 || n["d"] < 8) {
+					t.Errorf("while attempts hang the shards are %v's; want both to have many", n)
+				}
+				time.Sleep(hang)
+				if n := c.owns(); n["b"] < 8 || n["d"] < 8 {
+					t.Errorf("in the end the shards are %v's; want both to have many", n)
+				}
+				for _, id := range append(quick, ids...) {
+					if task := get(t, c.store, id); task.State != bellman.Succeeded {
+						t.Errorf("a task is %v; want succeeded", task.State)
+					}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if late > tt.most {
+					t.Errorf("a quick task was %v late; want %v at most", late, tt.most)
+				}
+				for _, id := range ids {
+					if n := made[id.String()+"b"]; n != 1 || made[id.String()+"d"] > 0 {
+						t.Errorf("%d attempts by b and %d by d of a task that hangs; want one by b", n, made[id.String()+"d"])
+					}
+				}
+				b.stop()
+				d.stop()
+			})
+		})
+	}
+}

@@ -1,0 +1,180 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
+)
+
+// A stuck store takes a while for commits of outcomes, and then writes them or fails.
+type stuck struct {
+	*memory.Store
+	takes atomic.Int64 // time.Duration; 0: no time
+	fails atomic.Bool
+}
+
+var errHung = errors.New("the disk does not answer")
+
+func (s *stuck) Commit(ctx context.Context, b *store.Batch) error {
+	for i := range b.Changes {
+		if b.Changes[i].Attempt != nil {
+			time.Sleep(time.Duration(s.takes.Load()))
+			if s.fails.Load() {
+				return errHung
+			}
+			break
+		}
+	}
+	return s.Store.Commit(ctx, b)
+}
+
+// While a commit hangs, attempts stop after a second, or when half of what may wait for a
+// commit is answered: no more are repeated by a death. They go on at once when it is over.
+func TestHangingCommitStopsFiring(t *testing.T) {
+	for name, takes := range map[string]time.Duration{"at once": 0, "in 50ms": 50 * time.Millisecond} {
+		t.Run("answered "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &stuck{Store: memory.New()}
+				var mu sync.Mutex
+				var begun []time.Time
+				made := make(map[bellman.ID]int)
+				q := engine.Queue{Name: "q", EndpointConcurrency: 64, Handler: bellman.HandlerFunc(func(_ context.Context, task *bellman.Task, _ int) bellman.Verdict {
+					mu.Lock()
+					begun = append(begun, time.Now())
+					made[task.ID]++
+					mu.Unlock()
+					time.Sleep(takes)
+					return bellman.Verdict{Next: bellman.Succeed}
+				})}
+				e, stop := run(t, store, q)
+				defer stop()
+				const tasks = 20_000
+				due := time.Now().Add(time.Minute)
+				for i := range tasks / 100 {
+					add100(t, e, bellman.Task{Queue: "q", StartAt: due, Endpoint: fmt.Sprint(i % 20)})
+				}
+				time.Sleep(time.Until(due.Add(-time.Second)))
+				const hangs = time.Minute
+				store.takes.Store(int64(hangs))
+				time.Sleep(hangs) // the first commit of outcomes is still under way
+				store.takes.Store(0)
+				mu.Lock()
+				n, last := len(begun), begun[len(begun)-1].Sub(due)
+				mu.Unlock()
+				if most := 8192/2 + 2048 + 512; n > most || last > 1500*time.Millisecond {
+					t.Errorf("%d attempts while a commit hung, the last after %v; want %d at most, and none after 1.5s", n, last, most)
+				}
+				time.Sleep(10 * time.Minute)
+				mu.Lock()
+				defer mu.Unlock()
+				for id, times := range made {
+					if times != 1 {
+						t.Errorf("task %s was attempted %d times", id, times)
+					}
+				}
+				if len(made) != tasks {
+					t.Errorf("%d of %d tasks were attempted", len(made), tasks)
+				}
+				if next := begun[n].Sub(due); next > hangs+200*time.Millisecond {
+					t.Errorf("attempts went on %v after the first; want at once when the commit was through, after %v", next, hangs)
+				}
+			})
+		})
+	}
+}
+
+// A stop ends in time although the store takes nothing and outcomes wait for room.
+func TestStopWithFullLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &stuck{Store: memory.New()}
+		const stopTimeout = 8 * time.Second
+		e, err := engine.New(engine.Options{Store: store, Logger: slog.New(slog.DiscardHandler), StopTimeout: stopTimeout,
+			Limits: engine.Limits{Uncommitted: 20, Batch: 5},
+			Queues: []engine.Queue{{Name: "q", Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict {
+				time.Sleep(500 * time.Millisecond)
+				return bellman.Verdict{Next: bellman.Succeed}
+			})}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(ctx) }()
+		for i := range 20 {
+			add100(t, e, bellman.Task{Queue: "q", Delay: 5 * time.Second, Endpoint: fmt.Sprint(i)})
+		}
+		store.fails.Store(true)
+		time.Sleep(20 * time.Second)
+		began := time.Now()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > stopTimeout+2*time.Second {
+			t.Errorf("the stop took %v; want %v and a little", took, stopTimeout)
+		}
+	})
+}
+
+// A silent store answers until it falls silent. Then no commit returns before the test is over,
+// whatever its context says.
+type silent struct {
+	*memory.Store
+	quiet atomic.Bool
+	over  chan struct{}
+}
+
+func (s *silent) Commit(ctx context.Context, b *store.Batch) error {
+	if s.quiet.Load() {
+		<-s.over
+	}
+	return s.Store.Commit(ctx, b)
+}
+
+// A stop ends, with an error, although a commit never returns.
+func TestStopBesideCommitThatNeverReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &silent{Store: memory.New(), over: make(chan struct{})}
+		const stopTimeout = 8 * time.Second
+		e, err := engine.New(engine.Options{Store: db, Logger: slog.New(slog.DiscardHandler), StopTimeout: stopTimeout,
+			Queues: []engine.Queue{{Name: "q", Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict {
+				return bellman.Verdict{Next: bellman.Succeed}
+			})}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(ctx) }()
+		add100(t, e, bellman.Task{Queue: "q", Delay: 5 * time.Second})
+		db.quiet.Store(true)
+		time.Sleep(20 * time.Second)
+		began := time.Now()
+		cancel()
+		select {
+		case err := <-ended:
+			if err == nil || !strings.Contains(err.Error(), "has not returned") {
+				t.Errorf("Run: %v; want an error that says that a call has not returned", err)
+			}
+			if took := time.Since(began); took > stopTimeout+21*time.Second {
+				t.Errorf("the stop took %v", took)
+			}
+		case <-time.After(10 * time.Minute):
+			t.Error("Run has not returned after ten minutes")
+		}
+		close(db.over)
+		synctest.Wait()
+	})
+}

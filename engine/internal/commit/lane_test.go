@@ -1,0 +1,366 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+const gatherFor = 20 * time.Millisecond
+
+// A row is an op of a test.
+type row struct {
+	name     string
+	happened bool
+	presses  bool
+	adds     bool
+	weight   int
+	done     chan error
+}
+
+func (r *row) Weight() int    { return max(r.weight, 1) }
+func (r *row) Bytes() int     { return 0 }
+func (r *row) Presses() bool  { return r.presses }
+func (r *row) Happened() bool { return r.happened }
+func (r *row) OnlyAdds() bool { return r.adds }
+
+func (r *row) Done(err error) {
+	if r.done != nil {
+		r.done <- err
+	}
+}
+
+func outcome() *row { return &row{happened: true} }
+
+// asked is what somebody asked for.
+func asked(name string) *row { return &row{name: name, presses: true, done: make(chan error, 1)} }
+
+// A table is a host that writes rows to memory.
+type table struct {
+	mu      sync.Mutex
+	refuse  func(ops []*row) error // nil: nothing is refused
+	probe   error
+	written []string
+	writes  int // calls of Write
+	apart   []string
+	gaveUp  int
+	health  []error
+}
+
+func (h *table) Admit(ops []*row) []*row { return ops }
+
+func (h *table) Write(_ context.Context, ops []*row) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.writes++
+	if h.refuse != nil {
+		if err := h.refuse(ops); err != nil {
+			return err
+		}
+	}
+	for _, o := range ops {
+		h.written = append(h.written, o.name)
+		o.Done(nil)
+	}
+	return nil
+}
+
+func (h *table) Fenced(context.Context) bool { return false }
+
+func (h *table) Settle(_ context.Context, ops []*row) ([]*row, error) {
+	return slices.DeleteFunc(slices.Clone(ops), func(r *row) bool { return !r.happened }), nil
+}
+
+func (h *table) Probe(context.Context) error { return h.probe }
+func (h *table) Moved()                      {}
+
+func (h *table) Health(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.health = append(h.health, err)
+}
+
+func (h *table) GiveUp(ops []*row) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.gaveUp += len(ops)
+}
+
+func (h *table) Apart(r *row, _ error, _ time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.apart = append(h.apart, r.name)
+}
+
+// lane returns a lane that writes to h and what ends its patience.
+func lane(h *table, o Options) (*Lane[*row], *Work, context.CancelFunc) {
+	work := new(Work)
+	if o.Most == 0 {
+		o.Most = 8192
+	}
+	if o.Batch == 0 {
+		o.Batch = 512
+	}
+	var impatient context.CancelFunc
+	o.Patience, impatient = context.WithCancel(context.Background())
+	return New[*row](h, work, o), work, impatient
+}
+
+// run runs a lane, and returns what waits until it has done all, and ends it.
+func run(l *Lane[*row], w *Work) (stop func()) {
+	ended := make(chan struct{})
+	go func() {
+		l.Run(context.Background())
+		close(ended)
+	}()
+	return func() {
+		l.Hasten()
+		w.Wait()
+		l.Close()
+		<-ended
+	}
+}
+
+// Outcomes that nobody waits for gather after others were committed; what somebody
+// waits for, a full batch, or the end of the lane takes them along at once.
+func TestOutcomesGather(t *testing.T) {
+	const gap = time.Millisecond
+	tests := map[string]struct {
+		gather time.Duration
+		then   func(*Lane[*row])
+		took   int
+		after  time.Duration // since the first outcomes were taken
+	}{
+		"alone":             {gather: gatherFor, then: func(*Lane[*row]) {}, took: 3, after: gatherFor},
+		"a store of ours":   {then: func(*Lane[*row]) {}, took: 1, after: gap},
+		"a quiet outcome":   {gather: gatherFor, then: func(l *Lane[*row]) { l.Put(outcome()) }, took: 4, after: gatherFor},
+		"one that presses":  {gather: gatherFor, then: func(l *Lane[*row]) { l.Put(&row{happened: true, presses: true}) }, took: 4, after: 3 * gap},
+		"a request's tasks": {gather: gatherFor, then: func(l *Lane[*row]) { l.Put(&row{presses: true, weight: 2}) }, took: 4, after: 3 * gap},
+		"a full batch": {gather: gatherFor, took: 8, after: 3 * gap, then: func(l *Lane[*row]) {
+			for range 7 {
+				l.Put(outcome())
+			}
+		}},
+		"a stop":  {gather: gatherFor, then: func(l *Lane[*row]) { l.Hasten() }, took: 3, after: 3 * gap},
+		"a close": {gather: gatherFor, then: func(l *Lane[*row]) { l.Close() }, took: 3, after: 3 * gap},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, _, impatient := lane(new(table), Options{Gather: test.gather, Batch: 8})
+				defer impatient()
+				l.Put(outcome())
+				begun := time.Now()
+				if ops, _ := l.take(nil); len(ops) != 1 || time.Since(begun) != 0 {
+					t.Fatalf("%d ops taken after %v, want the first at once", len(ops), time.Since(begun))
+				}
+				go func() {
+					for range 3 {
+						time.Sleep(gap)
+						l.Put(outcome())
+					}
+					test.then(l)
+				}()
+				ops, _ := l.take(nil)
+				if took := time.Since(begun); len(ops) != test.took || took != test.after {
+					t.Errorf("%d ops taken after %v, want %d after %v", len(ops), took, test.took, test.after)
+				}
+				time.Sleep(time.Second)
+				synctest.Wait() // all is put by now
+				l.Close()
+				for len(l.queue) > 0 {
+					l.take(nil)
+				}
+				if l.pressed != 0 || l.weight != 0 || l.happened.Load() != 0 {
+					t.Errorf("%d ops press and weigh %d, and %d are outcomes, in an empty queue", l.pressed, l.weight, l.happened.Load())
+				}
+			})
+		})
+	}
+}
+
+// An outcome that comes when none was committed lately does not wait.
+func TestARareOutcomeDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _, impatient := lane(new(table), Options{Gather: gatherFor})
+		defer impatient()
+		for range 3 {
+			begun := time.Now()
+			l.Put(outcome())
+			if ops, _ := l.take(nil); len(ops) != 1 || time.Since(begun) != 0 {
+				t.Errorf("%d ops taken after %v, want one at once", len(ops), time.Since(begun))
+			}
+			time.Sleep(gatherFor)
+		}
+	})
+}
+
+var errRow = errors.New("a row that cannot be written")
+
+// A row that the store refuses stands alone after a few transactions: those beside it are
+// written, whoever asked for it is told, and an outcome is tried again later and later.
+func TestRefusedRow(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 100, 512} {
+		for _, bad := range []int{0, n / 2, n - 1} {
+			for _, happened := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%d of %d, happened %t", bad, n, happened), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						h := &table{refuse: func(ops []*row) error {
+							if slices.ContainsFunc(ops, func(r *row) bool { return r.name == "bad" }) {
+								return errRow
+							}
+							return nil
+						}}
+						l, w, impatient := lane(h, Options{})
+						var ops []*row
+						for i := range n {
+							o := asked(fmt.Sprint(i))
+							o.happened = happened
+							if i == bad {
+								o.name = "bad"
+							}
+							ops = append(ops, o)
+							if err := l.Put(o); err != nil {
+								t.Fatal(err)
+							}
+						}
+						stop := run(l, w)
+						synctest.Wait()
+						for i, o := range ops {
+							switch {
+							case i == bad && happened:
+								if len(o.done) > 0 || l.Apart() != 1 {
+									t.Errorf("the outcome that is refused was given up, or %d stand apart; want 1", l.Apart())
+								}
+							case i == bad:
+								if err := <-o.done; !errors.Is(err, errRow) {
+									t.Errorf("whoever asked for it heard %v", err)
+								}
+							default:
+								if err := <-o.done; err != nil {
+									t.Errorf("row %d beside it: %v", i, err)
+								}
+							}
+						}
+						if h.writes > 25 {
+							t.Errorf("%d transactions to find one of %d", h.writes, n)
+						}
+						if len(h.health) > 0 {
+							t.Errorf("the lane fell ill: %v", h.health)
+						}
+						if happened {
+							before := h.writes
+							time.Sleep(10 * time.Minute)
+							if tries := h.writes - before; tries < 7 || tries > 10 {
+								t.Errorf("%d tries in ten minutes; want later and later ones", tries)
+							}
+							h.mu.Lock()
+							h.refuse = nil
+							h.mu.Unlock()
+							time.Sleep(lastApart)
+							if err := <-ops[bad].done; err != nil || l.Apart() != 0 {
+								t.Errorf("when the store took it: %v, %d apart", err, l.Apart())
+							}
+						}
+						impatient()
+						stop()
+					})
+				})
+			}
+		}
+	}
+}
+
+// While the store takes nothing, whoever asks is told, and outcomes are kept: none of them is taken
+// for a bad row, and all are written when it takes something again.
+func TestStoreThatTakesNothing(t *testing.T) {
+	for _, why := range []error{errRow, bellman.ErrFull, bellman.ErrUnknown, bellman.ErrFenced} {
+		t.Run(why.Error(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := &table{refuse: func([]*row) error { return why }, probe: why}
+				l, w, impatient := lane(h, Options{})
+				defer impatient()
+				const n = 300
+				for range n {
+					l.Put(outcome())
+				}
+				first := asked("first")
+				l.Put(first)
+				stop := run(l, w)
+				time.Sleep(10 * time.Second)
+				if err := <-first.done; !errors.Is(err, why) {
+					t.Errorf("who asked was told %v", err)
+				}
+				if err := l.Put(asked("next")); !errors.Is(err, why) || !l.Ill() {
+					t.Errorf("Put: %v, ill %t", err, l.Ill())
+				}
+				if h.writes > 120 {
+					t.Errorf("%d transactions in 10s; want a few after each pause", h.writes)
+				}
+				h.mu.Lock()
+				h.refuse, h.probe = nil, nil
+				h.mu.Unlock()
+				time.Sleep(3 * time.Second)
+				if len(h.written) != n || l.Ill() || l.Apart() > 0 {
+					t.Errorf("%d of %d outcomes written, ill %t, %d apart", len(h.written), n, l.Ill(), l.Apart())
+				}
+				if len(h.health) != 2 || h.health[0] == nil || h.health[1] != nil {
+					t.Errorf("the host heard of %v; want one illness and its end", h.health)
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// A store that has no room for new tasks refuses those, and the lane is not ill.
+func TestNoRoomForAdds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &table{refuse: func([]*row) error { return bellman.ErrFull }}
+		l, w, impatient := lane(h, Options{})
+		defer impatient()
+		stop := run(l, w)
+		o := asked("new")
+		o.adds = true
+		if err := l.Do(t.Context(), o, o.done); !errors.Is(err, bellman.ErrFull) || l.Ill() {
+			t.Errorf("Do: %v, ill %t; want ErrFull, and well", err, l.Ill())
+		}
+		stop()
+	})
+}
+
+// A stop that waits no longer gives up what cannot be written, apart or not.
+func TestGiveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &table{refuse: func(ops []*row) error {
+			if slices.ContainsFunc(ops, func(r *row) bool { return r.name == "bad" }) {
+				return errRow
+			}
+			return nil
+		}}
+		l, w, impatient := lane(h, Options{})
+		stop := run(l, w)
+		l.Put(&row{name: "bad", happened: true})
+		time.Sleep(time.Second)
+		h.mu.Lock()
+		h.refuse = func([]*row) error { return errRow }
+		h.probe = errRow
+		h.mu.Unlock()
+		for range 10 {
+			l.Put(outcome())
+		}
+		time.Sleep(time.Second)
+		impatient()
+		stop()
+		if h.gaveUp != 11 || w.Busy() {
+			t.Errorf("%d outcomes given up, busy %t; want 11", h.gaveUp, w.Busy())
+		}
+	})
+}

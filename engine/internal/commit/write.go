@@ -1,0 +1,243 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Pauses between tries when the store takes nothing, and for an outcome that it does not take
+// although it takes others.
+const (
+	firstPause = 20 * time.Millisecond
+	lastPause  = 2 * time.Second
+	firstApart = 2 * time.Second
+	lastApart  = 5 * time.Minute
+)
+
+// An apart is an outcome that the store does not take although it takes others.
+type apart[O Op] struct {
+	op    O
+	wait  time.Duration
+	again time.Time // on the monotonic clock
+}
+
+// Run commits what is put, until the lane is closed and empty. ctx must outlive the attempts: what
+// happened is written, however the engine ends.
+func (l *Lane[O]) Run(ctx context.Context) {
+	var buf []O
+	for {
+		ops, over := l.take(buf[:0])
+		if over {
+			return
+		}
+		l.host.Moved()
+		if len(ops) == 0 {
+			l.tryApart(ctx)
+			continue
+		}
+		l.begin()
+		n := len(ops)
+		left := l.writeAll(ctx, ops)
+		clear(ops)
+		buf = ops
+		l.end(n - left)
+	}
+}
+
+func (l *Lane[O]) begin() { l.writing.Store(int64(time.Since(l.base))) }
+
+func (l *Lane[O]) end(done int) {
+	l.writing.Store(0)
+	l.host.Moved()
+	l.work.Finish(done)
+}
+
+// writeAll commits ops, in one transaction if the store takes it. It returns when each is written, refused
+// or set apart, and says how many were set apart.
+func (l *Lane[O]) writeAll(ctx context.Context, ops []O) (left int) {
+	for len(ops) > 0 {
+		again, refused, err := l.round(ctx, ops)
+		if err == nil { // the store takes others than these
+			for _, r := range refused {
+				left += l.refuse(r.op, r.err, firstApart)
+			}
+			l.pause = 0
+			return left
+		}
+		for _, r := range refused {
+			again = append(again, r.op)
+		}
+		if ops = l.suffer(again, err); len(ops) == 0 {
+			break
+		}
+	}
+	return left
+}
+
+// A refusal is an op that the store did not take when it stood alone.
+type refusal[O Op] struct {
+	op  O
+	err error
+}
+
+// round tries to commit ops: all at once, and where the store refuses them although it takes
+// something else, in halves, until what it refuses stands alone. An error says that it takes nothing at
+// all, or that nobody knows; what is neither written nor refused alone is returned then.
+func (l *Lane[O]) round(ctx context.Context, ops []O) (again []O, refused []refusal[O], _ error) {
+	// So many refusals in a row it takes to find one bad op among all. Others are bad too then, or the
+	// store takes nothing any more.
+	deep := bits.Len(uint(len(ops)))
+	inRow := deep // since something was written
+	for work := [][]O{ops}; len(work) > 0; {
+		piece := l.host.Admit(work[len(work)-1])
+		work = work[:len(work)-1]
+		if len(piece) == 0 {
+			continue
+		}
+		err := l.host.Write(ctx, piece)
+		switch {
+		case err == nil:
+			inRow = 0
+			l.sicken(nil)
+			continue
+		case errors.Is(err, bellman.ErrFenced) && l.host.Fenced(ctx):
+			work = append(work, piece)
+			continue
+		case errors.Is(err, bellman.ErrUnknown):
+			if piece, err = l.settle(ctx, piece, err); err != nil {
+				return slices.Concat(append(work, piece)...), refused, err
+			}
+			work = append(work, piece)
+			continue
+		}
+		if inRow++; inRow > deep {
+			if hopeless(err) || l.host.Probe(ctx) != nil {
+				return slices.Concat(append(work, piece)...), refused, err
+			}
+			inRow = 0
+		}
+		if len(piece) == 1 {
+			refused = append(refused, refusal[O]{piece[0], err})
+			continue
+		}
+		half := len(piece) / 2
+		work = append(work, piece[half:], piece[:half:half])
+	}
+	l.sicken(nil)
+	return nil, refused, nil
+}
+
+// hopeless reports whether an error says that the store takes nothing, whatever it is given.
+func hopeless(err error) bool {
+	return errors.Is(err, bellman.ErrClosed) || errors.Is(err, bellman.ErrFull) || errors.Is(err, bellman.ErrFenced)
+}
+
+// suffer deals with ops that cannot be written because the store takes nothing. Whoever only asked for something is
+// told; outcomes are returned after a pause. What comes meanwhile is refused, and no attempt is started.
+func (l *Lane[O]) suffer(ops []O, err error) (kept []O) {
+	adds := true
+	for _, o := range ops {
+		adds = adds && o.OnlyAdds()
+	}
+	kept = l.tell(ops, err)
+	switch {
+	case errors.Is(err, bellman.ErrClosed):
+		return nil
+	case errors.Is(err, bellman.ErrFull) && adds:
+		return nil // there may be room for all else
+	}
+	l.sicken(err)
+	if l.rest() {
+		if len(kept) == 0 {
+			l.sicken(nil) // the next op will tell
+		}
+		return kept
+	}
+	l.host.GiveUp(kept)
+	return nil
+}
+
+// tell says to those of ops that did not happen that they failed, and returns the others.
+func (l *Lane[O]) tell(ops []O, err error) (kept []O) {
+	for _, o := range ops {
+		if o.Happened() {
+			kept = append(kept, o)
+		} else {
+			o.Done(err)
+		}
+	}
+	return kept
+}
+
+// rest pauses before the next try; false: a stop waits no longer.
+func (l *Lane[O]) rest() bool {
+	l.pause = min(max(2*l.pause, firstPause), lastPause)
+	timer := time.NewTimer(l.pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.o.Patience.Done():
+	}
+	return l.o.Patience.Err() == nil
+}
+
+// settle has the host find out what of ops was written by a transaction of unknown outcome. Whoever asked
+// is told that nobody knows. It returns the outcomes to write again; an error says that a stop waits no longer.
+func (l *Lane[O]) settle(ctx context.Context, ops []O, unknown error) (again []O, _ error) {
+	kept := l.tell(ops, unknown)
+	l.sicken(unknown)
+	for l.rest() {
+		again, err := l.host.Settle(ctx, ops)
+		if err == nil {
+			return again, nil
+		}
+	}
+	return kept, unknown
+}
+
+// refuse deals with an op that the store does not take although it takes others. It returns 1 if that stands
+// apart from now on, to be tried again after a while.
+func (l *Lane[O]) refuse(o O, err error, wait time.Duration) int {
+	if !o.Happened() {
+		o.Done(err)
+		return 0
+	}
+	l.host.Apart(o, err, wait)
+	l.apart = append(l.apart, &apart[O]{o, wait, time.Now().Add(wait)})
+	slices.SortStableFunc(l.apart, func(a, b *apart[O]) int { return a.again.Compare(b.again) })
+	l.aside.Store(int64(len(l.apart)))
+	return 1
+}
+
+// tryApart tries the outcome once more that stands apart for the longest, or gives all of them up if a stop waits no
+// longer.
+func (l *Lane[O]) tryApart(ctx context.Context) {
+	if l.o.Patience.Err() != nil {
+		var ops []O
+		for _, a := range l.apart {
+			ops = append(ops, a.op)
+		}
+		l.apart = nil
+		l.aside.Store(0)
+		l.host.GiveUp(ops)
+		l.work.Finish(len(ops))
+		return
+	}
+	a := l.apart[0]
+	l.apart = slices.Delete(l.apart, 0, 1)
+	l.aside.Store(int64(len(l.apart)))
+	again, refused, err := l.round(ctx, []O{a.op})
+	left := 0
+	for _, r := range refused {
+		left += l.refuse(r.op, r.err, min(2*a.wait, lastApart))
+	}
+	for _, o := range again {
+		left += l.refuse(o, err, a.wait)
+	}
+	l.work.Finish(1 - left)
+}

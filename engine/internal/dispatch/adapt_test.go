@@ -1,0 +1,272 @@
+package dispatch
+
+import (
+	"testing"
+	"time"
+)
+
+// limitOf returns the limit of endpoint "e".
+func (w *world) state() EndpointState {
+	e, ok := w.d.Endpoint("e")
+	if !ok {
+		w.t.Fatal("endpoint e is not known")
+	}
+	return e
+}
+
+func TestLimitReachesFullSpeedInMilliseconds(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.answer = func(w *world, j job) (int64, Outcome) { return 300 * us, Accepted }
+	for range 1000 {
+		w.push(Rules{Queue: "q", Endpoint: "e"}, 0)
+	}
+	w.run(2 * ms)
+	if e := w.state(); e.Limit != 64 || e.InFlight != 64 {
+		t.Errorf("after 2ms limit %d, in flight %d; want 64", e.Limit, e.InFlight)
+	}
+}
+
+func TestUnusedLimitDoesNotGrow(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.answer = func(w *world, j job) (int64, Outcome) { return ms, Accepted }
+	for range 100 {
+		for range 4 {
+			w.push(Rules{Queue: "q", Endpoint: "e"}, 0)
+		}
+		w.run(w.now + 10*ms)
+	}
+	if e := w.state(); e.Limit != 8 {
+		t.Errorf("limit %d after never more than 4 at once, want 8", e.Limit)
+	}
+}
+
+// An endpoint that serves 20 at a time and drops or turns away the rest is kept
+// near what it can do.
+func TestLimitFindsWhatAnEndpointCanDo(t *testing.T) {
+	for _, loss := range []Outcome{Down, Throttled} {
+		w := newWorld(t, Options{LineBound: 1 << 20, TotalBound: 1 << 20})
+		busy, lost, accepted := 0, 0, 0
+		w.answer = func(w *world, j job) (int64, Outcome) {
+			if busy >= 20 {
+				return 10 * ms, loss
+			}
+			busy++
+			return 10 * ms, Accepted
+		}
+		w.done = func(w *world, j job, out Outcome) {
+			if out == Accepted {
+				busy--
+				accepted++
+			} else {
+				lost++
+			}
+		}
+		for range 50000 {
+			w.push(Rules{Queue: "q", Endpoint: "e"}, 0)
+		}
+		w.run(10 * s)
+		if accepted < 10000 || lost*20 > accepted {
+			t.Errorf("loss %d: %d accepted and %d lost in 10s; it could do 20000", loss, accepted, lost)
+		}
+	}
+}
+
+func TestBreakerWalk(t *testing.T) {
+	w := newWorld(t, Options{})
+	down := true
+	var probes []int64
+	w.answer = func(w *world, j job) (int64, Outcome) {
+		probes = append(probes, w.now)
+		if down {
+			return ms, Down
+		}
+		return ms, Accepted
+	}
+	for range 1000 {
+		w.push(Rules{Queue: "q", Endpoint: "e"}, 0)
+	}
+	w.run(100 * ms)
+	if e := w.state(); e.Breaker != Open || w.d.Totals().OpenBreakers != 1 {
+		t.Fatalf("breaker %v after %d failures", e.Breaker, len(probes))
+	}
+	if n := len(probes); n > 20 {
+		t.Errorf("%d attempts before it opened", n)
+	}
+	probes = nil
+	w.run(200 * s)
+	// After 1, 2, 4, 8, 16, 32, 60 and 60 seconds.
+	if len(probes) != 8 {
+		t.Fatalf("%d probes in 200s, want 8", len(probes))
+	}
+	for i, gap := range []int64{2, 4, 8, 16, 32, 60, 60} {
+		if got := probes[i+1] - probes[i]; got != gap*s+ms {
+			t.Errorf("gap %d between probes is %v, want %ds", i, time.Duration(got), gap)
+		}
+	}
+	if wait := w.d.Wait(w.now, lineID("q", "e")); wait < 30*time.Second {
+		t.Errorf("Wait = %v while the breaker is open for most of a minute", wait)
+	}
+	// It is back: 1, 2, 4, 8 and so on.
+	down, probes = false, nil
+	for w.state().Breaker == Open {
+		w.run(w.now + ms/4)
+	}
+	if e := w.state(); e.Breaker != HalfOpen || len(probes) != 2 {
+		t.Errorf("breaker %v, %d attempts after the probe came back; want half open and 2", e.Breaker, len(probes))
+	}
+	for _, want := range []int{2, 4} {
+		w.run(w.now + ms)
+		if e := w.state(); e.Limit != want {
+			t.Errorf("limit %d in the ramp, want %d", e.Limit, want)
+		}
+	}
+	w.run(w.now + 3*ms)
+	if e := w.state(); e.Breaker != Closed || w.d.Totals().OpenBreakers != 0 {
+		t.Errorf("breaker %v after the ramp", e.Breaker)
+	}
+	w.run(w.now + s)
+	if n := w.d.Totals().Waiting; n != 0 {
+		t.Errorf("%d still waiting", n)
+	}
+}
+
+func TestBreakerCanBeOff(t *testing.T) {
+	w := newWorld(t, Options{BreakAfter: -1})
+	w.answer = func(w *world, j job) (int64, Outcome) { return ms, Down }
+	for range 1000 {
+		w.push(Rules{Queue: "q", Endpoint: "e"}, 0)
+	}
+	w.run(2 * s)
+	if w.starts != 1000 {
+		t.Errorf("%d attempts of 1000", w.starts)
+	}
+}
+
+// A few tasks that fail again and again keep their published schedule to the
+// nanosecond, even right after a crowd opened the breaker.
+func TestFewTasksKeepTheirSchedule(t *testing.T) {
+	for _, crowd := range []int{0, 1000} {
+		w := newWorld(t, Options{})
+		w.answer = func(w *world, j job) (int64, Outcome) { return 5 * ms, Down }
+		for range crowd {
+			w.push(Rules{Queue: "crowd", Endpoint: "e"}, 0)
+		}
+		w.run(3 * s)
+		w.d.Remove(lineID("crowd", "e"), func(job) bool { return true })
+		w.run(120 * s)
+		clear(w.waits)
+		for at := range int64(50) { // four tasks, each 15 seconds
+			for range 4 {
+				w.at(w.now+at*15*s, func() { w.push(Rules{Queue: "q", Endpoint: "e"}, int(at)) })
+			}
+		}
+		w.run(w.now + 50*15*s)
+		if n := len(w.waits["e"]); n != 200 {
+			t.Fatalf("crowd of %d: %d attempts, want 200", crowd, n)
+		}
+		late := 0
+		for _, wait := range w.waits["e"] {
+			if wait > 0 {
+				late++
+			}
+		}
+		// The first few after a crowd may have to wait for the probe.
+		if limit := min(crowd, 4); late > limit {
+			t.Errorf("crowd of %d: %d attempts were late, want at most %d", crowd, late, limit)
+		}
+	}
+}
+
+func TestPoolGrowsAndShrinks(t *testing.T) {
+	w := newWorld(t, Options{Floor: 16, Ceiling: 1024})
+	w.answer = func(w *world, j job) (int64, Outcome) { return 50 * ms, Accepted }
+	names := hosts("e", 200)
+	w.arrive(names, 100, s) // in flight: 5
+	w.run(s)
+	if n := w.d.Totals().Limit; n > 32 {
+		t.Errorf("limit %d with 5 in flight and a floor of 16", n)
+	}
+	w.arrive(names, 10000, 4*s) // in flight: 500
+	w.run(2 * s)
+	w.waits = map[string][]int64{}
+	w.run(4 * s)
+	if n := w.d.Totals().Limit; n < 500 || n > 1024 {
+		t.Errorf("limit %d with 500 in flight", n)
+	}
+	if p99 := w.quantile(0.99, func(string) bool { return true }); p99 > 2*ms {
+		t.Errorf("waits p99 %v in a pool that had time to grow", time.Duration(p99))
+	}
+	w.arrive(names, 100, 120*s)
+	w.run(120 * s)
+	if n := w.d.Totals().Limit; n > 32 {
+		t.Errorf("limit %d after two minutes with 5 in flight", n)
+	}
+}
+
+// Where this machine is the limit, more slots bring nothing, and the pool does
+// not take them: a computer that does 30 attempts a millisecond, and no more,
+// however many are in flight.
+func TestPoolDoesNotGrowForNothing(t *testing.T) {
+	w := newWorld(t, Options{LineBound: 1 << 20, TotalBound: 1 << 20})
+	free := int64(0) // when the machine has done all it was given
+	w.answer = func(w *world, j job) (int64, Outcome) {
+		free = max(free, w.now) + ms/30 + w.rand.Int64N(ms/30) - ms/60
+		return free - w.now, Accepted
+	}
+	for _, e := range hosts("e", 1000) {
+		for range 100 {
+			w.push(Rules{Queue: "q", Endpoint: e}, 0)
+		}
+	}
+	w.run(200 * ms) // every endpoint has been new by then
+	sum, n := 0, 0
+	for w.now < 3*s {
+		w.run(w.now + 10*ms)
+		sum += w.d.core.pool.limit
+		n++
+	}
+	t.Logf("limit %d on average, %d attempts", sum/n, w.starts)
+	if mean := sum / n; mean > 128 {
+		t.Errorf("limit %d on average with a floor of 64", mean)
+	}
+}
+
+// A pool that is resized keeps what is in flight, starts nothing beyond a smaller ceiling, and
+// at once as much more as a larger floor allows.
+func TestResize(t *testing.T) {
+	d := New[int](Options{Floor: 8, Ceiling: 16})
+	for i := range 64 {
+		d.Open(0, uint64(i), Rules{Queue: "q", Endpoint: string(rune('a' + i))})
+		if d.Push(0, uint64(i), 0, 0, i) != Kept {
+			t.Fatal("not kept")
+		}
+	}
+	var held []Ticket
+	start := func() int {
+		for {
+			ticket, _, ok := d.Next(0)
+			if !ok {
+				return len(held)
+			}
+			held = append(held, ticket)
+		}
+	}
+	if n := start(); n != 14 { // of endpoints that are new: ceiling - ceiling/8
+		t.Fatalf("%d in flight of a ceiling of 16; want 14", n)
+	}
+	d.Resize(0, 4, 8)
+	for range 8 {
+		d.Done(0, held[0], Accepted)
+		held = held[1:]
+	}
+	if n := start(); n > 8 {
+		t.Errorf("%d in flight of a ceiling of 8", n)
+	}
+	d.Resize(0, 32, 64)
+	if n := start(); n < 32 {
+		t.Errorf("%d in flight of a floor of 32, and more waits", n)
+	}
+	if s := d.Totals(); s.Floor != 32 || s.Ceiling != 64 || s.InFlight != len(held) || s.InFlight > s.Ceiling {
+		t.Errorf("%+v; want from 32 to 64, and %d in flight", s, len(held))
+	}
+}

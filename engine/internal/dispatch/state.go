@@ -1,0 +1,178 @@
+package dispatch
+
+import "time"
+
+// Totals are counts over everything, for metrics. They cost O(1).
+type Totals struct {
+	InFlight  int
+	Limit     int // of the pool now: what it allows quick endpoints, and what others hold
+	Floor     int // of the pool: its limit at least
+	Ceiling   int // of the pool: attempts in flight at most
+	Waiting   int
+	OldestDue int64 // due time of what has waited in line the longest; 0 if nothing waits
+
+	Lines        int
+	Endpoints    int
+	OpenBreakers int
+}
+
+// Totals returns the counts over everything.
+func (d *D[T]) Totals() Totals {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := &d.core
+	t := Totals{
+		InFlight:     c.pool.inFlight,
+		Limit:        c.pool.reported(),
+		Floor:        c.pool.floor,
+		Ceiling:      c.pool.ceiling,
+		Waiting:      c.slab.n,
+		Lines:        len(c.all),
+		Endpoints:    len(c.endpoints),
+		OpenBreakers: c.openBreakers,
+	}
+	if c.slab.n > 0 {
+		t.OldestDue = c.slab.nodes[c.slab.oldest].due
+	}
+	return t
+}
+
+// An EndpointState is one endpoint at one moment.
+type EndpointState struct {
+	Name      string
+	Queue     string // the queue that is this endpoint; empty: an endpoint of any queue
+	InFlight  int
+	Limit     int     // attempts in flight allowed now, the pool aside
+	Rate      float64 // attempts a second that it seems to allow, since it asked for less; 0: it did not, or not lately
+	Waiting   int
+	OldestDue int64   // 0 if nothing waits
+	Success   float64 // share of the latest hundred or so attempts whose answer was the one asked for
+	Attempts  int     // how many attempts Success is over, at most a hundred
+	Took      time.Duration
+	Breaker   State
+	Paused    bool
+}
+
+func (c *core) state(e *endpoint) EndpointState {
+	s := EndpointState{
+		Name:     e.name,
+		Queue:    e.key.queue,
+		InFlight: e.inFlight,
+		Limit:    e.bound(c.options.Start),
+		Rate:     e.pace.perSecond,
+		Waiting:  e.waiting,
+		Success:  e.success,
+		Attempts: e.outcomes,
+		Took:     time.Duration(e.took),
+		Breaker:  e.breaker.state,
+		Paused:   e.paused,
+	}
+	if c.now-e.pace.fell >= paceForget {
+		s.Rate = 0
+	}
+	if s.Breaker == Open {
+		s.Limit = 0
+		if e.breaker.probing || e.breaker.until <= c.now {
+			s.Limit = 1
+		}
+	}
+	for _, l := range e.lines {
+		if due, ok := c.slab.oldestDue(l); ok && (s.OldestDue == 0 || due < s.OldestDue) {
+			s.OldestDue = due
+		}
+	}
+	return s
+}
+
+// Endpoint returns the state of one endpoint, by name.
+func (d *D[T]) Endpoint(name string) (EndpointState, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e := d.core.byKey[endpointKey{name: name}]; e != nil && name != "" {
+		return d.core.state(e), true
+	}
+	return EndpointState{}, false
+}
+
+// Endpoints returns the state of every endpoint, in no order. It gives way to
+// others between every few hundred, so one that is new or forgotten meanwhile
+// may be missing.
+func (d *D[T]) Endpoints() []EndpointState {
+	var all []EndpointState
+	for from := -1; ; {
+		d.mu.Lock()
+		if from < 0 {
+			from = len(d.core.endpoints)
+			all = make([]EndpointState, 0, from)
+		}
+		from = min(from, len(d.core.endpoints))
+		stop := max(from-chunk, 0)
+		for ; from > stop; from-- {
+			all = append(all, d.core.state(d.core.endpoints[from-1]))
+		}
+		d.mu.Unlock()
+		if stop == 0 {
+			return all
+		}
+	}
+}
+
+// A QueueState is one queue at one moment.
+type QueueState struct {
+	Name      string
+	InFlight  int
+	Waiting   int
+	Held      int   // of Waiting, those that a pause or a breaker holds
+	OldestDue int64 // of those that nothing holds; 0 if there are none
+	Paused    bool
+}
+
+// held reports whether a pause or a breaker keeps every attempt of l back.
+func (l *line) held() bool {
+	return l.queue.paused || l.endpoint.paused || l.endpoint.breaker.state != Closed
+}
+
+// Held reports whether a pause or a breaker keeps every attempt of a line back. A line
+// that is not known is not held.
+func (d *D[T]) Held(line uint64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l := d.core.lines[line]
+	return l != nil && l.held()
+}
+
+// Queues returns the state of every queue, in no order. It looks at every line,
+// and gives way to others between every few hundred.
+func (d *D[T]) Queues() []QueueState {
+	oldest, held := make(map[string]int64), make(map[string]int)
+	for from := -1; ; {
+		d.mu.Lock()
+		c := &d.core
+		if from < 0 {
+			from = len(c.all)
+		}
+		from = min(from, len(c.all))
+		stop := max(from-chunk, 0)
+		for ; from > stop; from-- {
+			l := c.all[from-1]
+			if l.held() {
+				held[l.queue.name] += l.waiting()
+			} else if due, ok := c.slab.oldestDue(l); ok {
+				if o, seen := oldest[l.queue.name]; !seen || due < o {
+					oldest[l.queue.name] = due
+				}
+			}
+		}
+		if stop > 0 {
+			d.mu.Unlock()
+			continue
+		}
+		all := make([]QueueState, 0, len(c.queues))
+		for _, q := range c.queues {
+			all = append(all, QueueState{Name: q.name, InFlight: q.inFlight, Waiting: q.waiting,
+				Held: held[q.name], OldestDue: oldest[q.name], Paused: q.paused})
+		}
+		d.mu.Unlock()
+		return all
+	}
+}

@@ -1,0 +1,99 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
+)
+
+// small are the default limits, a hundredfold smaller.
+var small = engine.Limits{Line: 40, Lines: 650, Pending: 160, Hand: 1000, Page: 20, Chunk: 3, Uncommitted: 80, Batch: 8, Changed: 10}
+
+// An exclusive store is written by one engine alone, as the embedded store is: the engine does not
+// look each second for what others have changed.
+type exclusive struct{ *memory.Store }
+
+func (exclusive) Sole() bool { return true }
+
+// runSmall starts an engine whose limits and pool are small.
+func runSmall(t *testing.T, store store.Store, queues ...engine.Queue) (*engine.Engine, func()) {
+	t.Helper()
+	return runWith(t, engine.Options{Store: store, Queues: queues, MaxInFlight: 20, PoolFloor: 2, Limits: small})
+}
+
+// An engine whose limits are small attempts everything once: what finds no room waits on disk.
+func TestSmallLimits(t *testing.T) {
+	for _, sole := range []bool{false, true} {
+		t.Run(fmt.Sprintf("sole %t", sole), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var store store.Store = memory.New()
+				if sole {
+					store = exclusive{store.(*memory.Store)}
+				}
+				l := newLedger()
+				q := l.queue("n", 20*time.Millisecond)
+				q.EndpointConcurrency = 8
+				e, stop := runSmall(t, store, q)
+				defer stop()
+				var ids []bellman.ID
+				for i := range 4000 {
+					task := &bellman.Task{Queue: "q", Endpoint: fmt.Sprintf("http://%d", i%7)}
+					if i%4 == 0 {
+						task.Delay = 30 * time.Second
+					}
+					ids = append(ids, add(t, e, task))
+				}
+				time.Sleep(20 * time.Minute)
+				l.once(t, ids)
+			})
+		})
+	}
+}
+
+// A pool that makes no sense is refused, at the start and later, and changes nothing.
+func TestSetPool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, o := range []engine.Options{{PoolFloor: -1}, {PoolFloor: 100, MaxInFlight: 99}, {MaxInFlight: -1}} {
+			o.Store, o.Queues = memory.New(), []engine.Queue{{Name: "q", Handler: &receiver{answer: accept}}}
+			if _, err := engine.New(o); err == nil {
+				t.Errorf("a pool from %d to %d is taken", o.PoolFloor, o.MaxInFlight)
+			}
+		}
+		l := newLedger()
+		e, stop := run(t, memory.New(), l.queue("n", time.Hour))
+		defer stop()
+		for i := range 100 {
+			add(t, e, &bellman.Task{Queue: "q", Endpoint: fmt.Sprintf("http://%d", i)})
+		}
+		time.Sleep(time.Second)
+		if g := e.Gauges(t.Context()); g.PoolFloor != 64 || g.PoolCeiling != 2048 || g.InFlight != 100 {
+			t.Errorf("%d in flight of a pool from %d to %d; want 100, 64, 2048", g.InFlight, g.PoolFloor, g.PoolCeiling)
+		}
+		for _, pool := range [][2]int{{-1, 8}, {9, 8}, {-1, -1}} {
+			if err := e.SetPool(pool[0], pool[1]); err == nil {
+				t.Errorf("a pool from %d to %d is taken", pool[0], pool[1])
+			}
+		}
+		if err := e.SetPool(7, 80); err != nil {
+			t.Fatal(err)
+		}
+		add(t, e, &bellman.Task{Queue: "q", Endpoint: "http://last"})
+		time.Sleep(time.Second)
+		if g := e.Gauges(t.Context()); g.PoolFloor != 7 || g.PoolCeiling != 80 || g.InFlight != 100 || g.Waiting != 1 {
+			t.Errorf("%d in flight, %d wait, of a pool from %d to %d; want 100, 1, 7, 80", g.InFlight, g.Waiting, g.PoolFloor, g.PoolCeiling)
+		}
+		if err := e.SetPool(7, 2048); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if g := e.Gauges(t.Context()); g.InFlight != 101 || g.Waiting != 0 {
+			t.Errorf("%d in flight and %d wait after the pool grew; want 101, 0", g.InFlight, g.Waiting)
+		}
+	})
+}

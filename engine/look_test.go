@@ -1,0 +1,62 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
+)
+
+// A slept store is exclusive. While it is away its node expires, as it does when the process stands
+// still, and the first claim after that fails.
+type slept struct {
+	*memory.Store
+	away, failing atomic.Bool
+}
+
+var errAway = errors.New("the disk is away for a moment")
+
+func (s *slept) Sole() bool { return true }
+
+func (s *slept) Beat(ctx context.Context, name string) error {
+	if s.away.Load() {
+		return errAway
+	}
+	return s.Store.Beat(ctx, name)
+}
+
+func (s *slept) Claim(ctx context.Context, name string, shard uint16, seen int64) (store.Lease, error) {
+	if s.failing.CompareAndSwap(true, false) {
+		return store.Lease{}, errAway
+	}
+	return s.Store.Claim(ctx, name, shard, seen)
+}
+
+// A node with an exclusive store that joins anew, and cannot claim its shards at once, claims them soon.
+func TestClaimedAtLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &slept{Store: memory.New()}
+		r := &receiver{answer: accept}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Schedule: "0s"})
+		defer stop()
+		time.Sleep(10 * time.Second)
+		store.away.Store(true)
+		store.failing.Store(true)
+		time.Sleep(8 * time.Second)
+		store.away.Store(false)
+		time.Sleep(5 * time.Second)
+		began := time.Now()
+		add(t, e, &bellman.Task{Queue: "q"})
+		time.Sleep(time.Minute)
+		if seen := r.times(); len(seen) != 1 || seen[0].Sub(began) > 10*time.Second {
+			t.Errorf("attempts at %v, want one within 10 s of %v", seen, began)
+		}
+	})
+}

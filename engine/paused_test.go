@@ -1,0 +1,45 @@
+package engine_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A machine that was paused for half a minute finds that by its wall clock: its node attempts
+// nothing until a beat says that its shards are still its own.
+func TestPausedMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCrew(t), newLedger()
+		var paused atomic.Int64 // time.Duration
+		c.wall = func() time.Time { return time.Now().Add(time.Duration(paused.Load())) }
+		a := c.start("a", l.queue("a", 0))
+		defer a.stop()
+		time.Sleep(20*time.Second + 500*time.Millisecond)
+		began := time.Now()
+		for i := range 60 {
+			add(t, a.Engine, &bellman.Task{Queue: "q", Delay: time.Duration(i) * 50 * time.Millisecond})
+		}
+		time.Sleep(520 * time.Millisecond)
+		a.store.swallow.Store(1) // the next beat tells it nothing
+		paused.Store(int64(30 * time.Second))
+		time.Sleep(10 * time.Second)
+		made := 0
+		l.mu.Lock()
+		for _, times := range l.times {
+			for _, at := range times {
+				if after := at.Sub(began); after > 530*time.Millisecond && after < 2*time.Second {
+					made++
+				}
+			}
+		}
+		n := len(l.times)
+		l.mu.Unlock()
+		if made > 0 || n != 60 {
+			t.Errorf("%d attempts after the pause and before a beat was answered, and %d tasks attempted in all; want none, and 60", made, n)
+		}
+	})
+}

@@ -1,0 +1,47 @@
+package engine_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A beat whose answer never comes, as on a connection behind which nobody is, costs no lease:
+// no shard changes its epoch, and attempts go on without a pause.
+func TestBeatIsNeverAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCrew(t), newLedger()
+		a, b := c.start("a", l.queue("a", 0)), c.start("b", l.queue("b", 0))
+		defer a.stop()
+		defer b.stop()
+		time.Sleep(20 * time.Second)
+		before, err := c.store.Shards(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []bellman.ID
+		for i := range 300 {
+			if i%100 == 50 {
+				a.store.swallow.Store(1)
+			}
+			ids = append(ids, add(t, a.Engine, &bellman.Task{Queue: "q"}))
+			time.Sleep(100*time.Millisecond + time.Duration(i)*time.Microsecond)
+		}
+		time.Sleep(10 * time.Second)
+		after, err := c.store.Shards(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range after {
+			if after[i].Lease != before[i].Lease || after[i].Owner != before[i].Owner {
+				t.Errorf("shard %d: %+v became %+v", i, before[i], after[i])
+			}
+		}
+		l.once(t, ids)
+		if l.late > 50*time.Millisecond {
+			t.Errorf("a task was %v late; want no pause", l.late)
+		}
+	})
+}

@@ -1,0 +1,109 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
+)
+
+// A task that is moved to the very millisecond up to which the loader has read is attempted in that
+// millisecond, though its identifier is smaller than the one that was read last: with an exclusive
+// store nothing looks for it within the minute.
+func TestMovedToBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := exclusive{memory.New()}
+		var mu sync.Mutex
+		attempted := make(map[bellman.ID]time.Time)
+		e, stop := runSmall(t, store, engine.Queue{Name: "q", Handler: bellman.HandlerFunc(func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
+			mu.Lock()
+			defer mu.Unlock()
+			attempted[t.ID] = time.Now()
+			return bellman.Verdict{Next: bellman.Succeed}
+		})})
+		defer stop()
+		start := time.Now().Add(20*time.Minute + 5*time.Second).Truncate(time.Millisecond) // beyond what is read at once, and between two deep sweeps
+		moved := add(t, e, &bellman.Task{Queue: "q", Endpoint: "http://moved", Delay: time.Hour})
+		var all []bellman.ID
+		for i := range 600 { // more than the wheel takes
+			all = append(all, add(t, e, &bellman.Task{Queue: "q", Endpoint: fmt.Sprintf("http://%d", i%100), StartAt: start}))
+		}
+		time.Sleep(time.Until(start) - time.Second)
+		if n := e.Gauges(t.Context()).Loaded; n < 400 || n >= 600 {
+			t.Fatalf("%d of 600 tasks are loaded; want some, and not all", n)
+		}
+		if _, err := e.Reschedule(t.Context(), moved, start, by); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(90 * time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		if late := attempted[moved].Sub(start); late < 0 || late > 100*time.Millisecond {
+			t.Errorf("the task that was moved was attempted %v late; want 100ms at most", late)
+		}
+		for _, id := range all {
+			if late := attempted[id].Sub(start); late < 0 || late > time.Second {
+				t.Errorf("a task was attempted %v late; want a second at most", late)
+			}
+		}
+	})
+}
+
+// A brittle store is exclusive, and fails some reads of what is due soon.
+type brittle struct {
+	store.Store
+	good  atomic.Int64 // how many succeed first
+	fails atomic.Int64 // how many fail then
+}
+
+func (s *brittle) Due(ctx context.Context, shards []uint16, after store.Position, until int64, limit int, buf []store.Entry) ([]store.Entry, error) {
+	if s.fails.Load() > 0 && until > time.Now().Add(time.Minute).UnixMilli() && s.good.Add(-1) < 0 {
+		s.fails.Add(-1)
+		return buf, errors.New("broken connection")
+	}
+	return s.Store.Due(ctx, shards, after, until, limit, buf)
+}
+
+func (*brittle) Sole() bool { return true }
+
+// What a pause set aside comes back at its end, though a read of it fails.
+func TestResumeThroughFailedRead(t *testing.T) {
+	for good := range 4 {
+		t.Run(fmt.Sprintf("after %d good reads", good), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &brittle{Store: memory.New()}
+				l := newLedger()
+				e, stop := runSmall(t, store, l.queue("n", 0))
+				defer stop()
+				if err := e.PauseQueue(t.Context(), "q", by); err != nil {
+					t.Fatal(err)
+				}
+				var ids []bellman.ID
+				for range 500 { // many pages of looks, and more than a line holds
+					ids = append(ids, add(t, e, &bellman.Task{Queue: "q"}))
+				}
+				time.Sleep(90 * time.Second)
+				store.good.Store(int64(good))
+				store.fails.Store(1)
+				if err := e.ResumeQueue(t.Context(), "q", by); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(3 * time.Second)
+				if store.fails.Load() != 0 {
+					t.Error("no read failed")
+				}
+				l.once(t, ids)
+				time.Sleep(15 * time.Second) // for the check of the hand
+			})
+		})
+	}
+}

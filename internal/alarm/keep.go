@@ -1,0 +1,92 @@
+package alarm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman/store"
+)
+
+// kind is that of the documents that alarms are kept in; their names are the alarms'
+// ids.
+const kind = "alarm"
+
+// Keep is how long an alarm that is over is kept.
+const Keep = 24 * time.Hour
+
+const pageSize = 200
+
+// A Store keeps the alarms; every [store.Store] is one.
+type Store interface {
+	Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error)
+}
+
+// kept is an alarm as it stands in the store.
+type kept struct {
+	Alarm
+	value []byte
+}
+
+// List returns the alarms that are raised, and those that ended lately: the raised
+// ones first, then by when they began, the newest first.
+func List(ctx context.Context, s Store) ([]Alarm, error) {
+	all, err := load(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	alarms := make([]Alarm, 0, len(all))
+	for _, k := range all {
+		alarms = append(alarms, k.Alarm)
+	}
+	slices.SortFunc(alarms, func(a, b Alarm) int {
+		switch {
+		case a.Raised() && !b.Raised():
+			return -1
+		case b.Raised() && !a.Raised():
+			return 1
+		case !a.Since.Equal(b.Since):
+			return b.Since.Compare(a.Since)
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return alarms, nil
+}
+
+// load reads all alarms, by their ids.
+func load(ctx context.Context, s Store) (map[string]*kept, error) {
+	all := map[string]*kept{}
+	for after := ""; ; {
+		docs, err := s.Docs(ctx, kind, after, pageSize)
+		if err != nil {
+			return nil, fmt.Errorf("read alarms: %w", err)
+		}
+		for _, d := range docs {
+			k := &kept{value: d.Value}
+			if err := json.Unmarshal(d.Value, &k.Alarm); err != nil {
+				return nil, fmt.Errorf("alarm %s cannot be read: %w", d.Name, err)
+			}
+			all[d.Name] = k
+			after = d.Name
+		}
+		if len(docs) < pageSize {
+			return all, nil
+		}
+	}
+}
+
+// document is how an alarm is kept, in the place of what it was.
+func document(a *Alarm, was *kept) store.Doc {
+	value, err := json.Marshal(a)
+	if err != nil {
+		panic(fmt.Errorf("alarm: %w", err)) // text, times and finite numbers
+	}
+	d := store.Doc{Kind: kind, Name: a.ID, Value: value, Was: []byte{}}
+	if was != nil {
+		d.Was = was.value
+	}
+	return d
+}

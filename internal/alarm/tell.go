@@ -1,0 +1,152 @@
+package alarm
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/results"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// The types of the events.
+const (
+	began = "bellman.alarm.began"
+	ended = "bellman.alarm.ended"
+)
+
+// data is what an event says of an alarm.
+type data struct {
+	Name     string  `json:"name"`
+	When     string  `json:"when"`
+	Queue    string  `json:"queue"`    // empty: all
+	Endpoint string  `json:"endpoint"` // empty: it is of none; *: of those beyond the most that are told one by one
+	Above    float64 `json:"above"`    // seconds, or a count
+	Value    float64 `json:"value"`    // likewise, when it was raised
+	Since    string  `json:"since"`
+	Until    string  `json:"until"`  // empty: it goes on
+	Reason   string  `json:"reason"` // why it ended; empty: it goes on
+	Text     string  `json:"text"`
+	TextZH   string  `json:"text_zh"`
+}
+
+// event returns what tells of an alarm as it is, its type, and the key that it is
+// told under once.
+func event(a *Alarm) (typed, key string, body []byte) {
+	typed, at, moment := began, a.Since, "began"
+	d := data{
+		Name: a.Name, When: a.When, Queue: a.Queue, Endpoint: a.Endpoint, Above: a.Above, Value: a.Value,
+		Since: stamp(a.Since), Reason: a.Reason, Text: text(a), TextZH: textZH(a),
+	}
+	if !a.Raised() {
+		typed, at, moment = ended, a.Ended, "ended"
+		d.Until = stamp(a.Until)
+	}
+	key = fmt.Sprintf("alarm/%s/%s/%s", a.ID, stamp(a.Since), moment)
+	said, err := json.Marshal(d)
+	if err != nil {
+		panic(fmt.Errorf("alarm: %w", err)) // text and finite numbers
+	}
+	body, err = json.Marshal(results.Event{
+		SpecVersion: "1.0",
+		ID:          key,
+		Source:      "bellman/alarms/" + url.PathEscape(a.Name),
+		Type:        typed,
+		Subject:     a.ID,
+		Time:        stamp(at),
+		ContentType: "application/json",
+		Data:        said,
+	})
+	if err != nil {
+		panic(fmt.Errorf("alarm: %w", err))
+	}
+	return typed, key, body
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// local is a time as people read it, where this node is.
+func local(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }
+
+// length is a figure of seconds as people read it.
+func length(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	if d >= 10*time.Second {
+		d = d.Truncate(time.Second)
+	}
+	return schedule.FormatDuration(d)
+}
+
+func count(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// text says in a sentence that an alarm began, or ended.
+func text(a *Alarm) string {
+	of := "all queues"
+	if a.Queue != "" {
+		of = "queue " + a.Queue
+	}
+	what := a.When
+	switch a.When {
+	case Overdue:
+		what = fmt.Sprintf("a task of %s waited %s beyond its due time, more than %s", of, length(a.Value), length(a.Above))
+	case EndpointFailing:
+		what = fmt.Sprintf("%s fails: its breaker is open, %s %% of its latest attempts failed", a.Endpoint, count(a.Value))
+		if a.Endpoint == more {
+			what = fmt.Sprintf("%s more endpoints fail, which are not told one by one", count(a.Value))
+		}
+	case OrdersUnknown:
+		what = fmt.Sprintf("%s orders of %s ended undecided within an hour, more than %s", count(a.Value), of, count(a.Above))
+	case TasksFailed:
+		what = fmt.Sprintf("%s tasks of %s failed within an hour, more than %s", count(a.Value), of, count(a.Above))
+	case StoreSlow:
+		what = fmt.Sprintf("commits to the store took %s, more than %s", length(a.Value), length(a.Above))
+	case Overloaded:
+		what = fmt.Sprintf("%s nodes take no tasks in: too many are overdue, or too little memory is left", count(a.Value))
+	case NodeSilent:
+		what = fmt.Sprintf("%s nodes that are alive do not say their figures", count(a.Value))
+	}
+	switch {
+	case a.Raised():
+		return fmt.Sprintf("ALARM %s: %s; since %s", a.Name, what, local(a.Since))
+	case a.Reason != "over":
+		return fmt.Sprintf("OVER %s: its rule was removed or changed; it had begun at %s (%s)", a.Name, local(a.Since), what)
+	}
+	return fmt.Sprintf("OVER %s: it lasted from %s to %s (%s)", a.Name, local(a.Since), local(a.Until), what)
+}
+
+// textZH is text in Chinese.
+func textZH(a *Alarm) string {
+	of := "全部队列"
+	if a.Queue != "" {
+		of = "队列 " + a.Queue + " "
+	}
+	what := a.When
+	switch a.When {
+	case Overdue:
+		what = fmt.Sprintf("%s的任务逾期 %s，超过 %s", of, length(a.Value), length(a.Above))
+	case EndpointFailing:
+		what = fmt.Sprintf("%s 不通：已熔断，最近的尝试有 %s%% 失败", a.Endpoint, count(a.Value))
+		if a.Endpoint == more {
+			what = fmt.Sprintf("另有 %s 个端点不通，不再逐个告警", count(a.Value))
+		}
+	case OrdersUnknown:
+		what = fmt.Sprintf("一小时内%s有 %s 笔订单未能定案，超过 %s 笔", of, count(a.Value), count(a.Above))
+	case TasksFailed:
+		what = fmt.Sprintf("一小时内%s有 %s 个任务失败，超过 %s 个", of, count(a.Value), count(a.Above))
+	case StoreSlow:
+		what = fmt.Sprintf("存储提交耗时 %s，超过 %s", length(a.Value), length(a.Above))
+	case Overloaded:
+		what = fmt.Sprintf("%s 个节点不再接收任务：逾期过多，或内存不足", count(a.Value))
+	case NodeSilent:
+		what = fmt.Sprintf("%s 个节点活着，但不报告数据", count(a.Value))
+	}
+	switch {
+	case a.Raised():
+		return fmt.Sprintf("【告警】%s：%s；始于 %s", a.Name, what, local(a.Since))
+	case a.Reason != "over":
+		return fmt.Sprintf("【解除】%s：规则已删除或修改；始于 %s（%s）", a.Name, local(a.Since), what)
+	}
+	return fmt.Sprintf("【解除】%s：从 %s 到 %s（%s）", a.Name, local(a.Since), local(a.Until), what)
+}

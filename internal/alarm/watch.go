@@ -1,0 +1,216 @@
+package alarm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/results"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// An Engine has the figures, and takes the tasks.
+type Engine interface {
+	Figures(ctx context.Context, ask figures.Ask) (figures.Figures, error)
+
+	// Leads reports whether this node judges for all.
+	Leads() bool
+
+	// AddWith adds tasks and writes documents in one transaction. ErrConflict if one of
+	// these is another by now, an *Invalid if a task is wrong: then nothing is written.
+	AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellman.Task) error
+}
+
+// Options of a Watch. Engine and Store are required.
+type Options struct {
+	Engine Engine
+	Store  Store
+	Logger *slog.Logger // default: slog.Default()
+
+	// Every is how often conditions are judged; default 5 s. An alarm is over when its
+	// condition has not held for twelve times that, or for as long as its rule's For.
+	Every time.Duration
+}
+
+// A Watch judges conditions and tells of them while Run runs. All methods are safe
+// for concurrent use.
+type Watch struct {
+	engine Engine
+	store  Store
+	log    *slog.Logger
+	every  time.Duration
+	judge  *judge
+
+	mu     sync.Mutex
+	rules  []Rule
+	queues map[string]results.Queue
+	idle   bool // there are no rules, and nothing is raised
+}
+
+// New returns a watch without rules.
+func New(o Options) (*Watch, error) {
+	if o.Engine == nil || o.Store == nil {
+		return nil, errors.New("alarm: want both an Engine and a Store in the options")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	o.Every = cmp.Or(o.Every, 5*time.Second)
+	return &Watch{engine: o.Engine, store: o.Store, log: o.Logger, every: o.Every, judge: newJudge(o.Every)}, nil
+}
+
+// SetRules replaces the rules, and the queues that alarms may be told to, by their
+// names. An alarm whose rule is gone, or is about something else, ends and is told.
+func (w *Watch) SetRules(rules []Rule, queues map[string]results.Queue) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rules, w.queues, w.idle = rules, queues, false
+}
+
+// Rules returns the rules.
+func (w *Watch) Rules() []Rule {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rules
+}
+
+// List is List of the watch's store.
+func (w *Watch) List(ctx context.Context) ([]Alarm, error) { return List(ctx, w.store) }
+
+// Run judges until ctx ends.
+func (w *Watch) Run(ctx context.Context) error {
+	ticker := time.NewTicker(w.every)
+	defer ticker.Stop()
+	said := "" // the trouble that the log has already
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		err := w.round(ctx)
+		switch {
+		case err == nil:
+			said = ""
+		case ctx.Err() == nil && err.Error() != said:
+			said = err.Error()
+			w.log.Error("alarms cannot be judged or told; tried again", "err", err)
+		}
+	}
+}
+
+// round judges once.
+func (w *Watch) round(ctx context.Context) error {
+	w.mu.Lock()
+	rules, queues, idle := w.rules, w.queues, w.idle
+	w.mu.Unlock()
+	if !w.engine.Leads() {
+		w.rest(false)
+		return nil
+	}
+	if idle {
+		return nil
+	}
+	alarms, err := load(ctx, w.store)
+	if err != nil {
+		return err
+	}
+	if len(rules) == 0 && len(alarms) == 0 {
+		w.rest(true)
+		return nil
+	}
+	var f figures.Figures
+	if len(rules) > 0 {
+		if f, err = w.engine.Figures(ctx, wanted(rules)); err != nil {
+			return fmt.Errorf("read figures: %w", err)
+		}
+	}
+	now := time.Now()
+	var errs []error
+	for _, s := range w.judge.round(now, rules, &f, alarms) {
+		errs = append(errs, w.tell(ctx, &s, queues))
+	}
+	errs = append(errs, w.forget(ctx, now, alarms))
+	return errors.Join(errs...)
+}
+
+// rest says whether there is anything to judge before the rules change.
+func (w *Watch) rest(idle bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.idle = idle && len(w.rules) == 0
+}
+
+// tell keeps an alarm as it is now, with the task that tells of it. What no task can
+// tell is kept all the same.
+func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Queue) error {
+	a := &s.alarm
+	typed, key, body := event(a)
+	to, known := queues[a.To]
+	if !known {
+		return w.untold(ctx, s, fmt.Sprintf("there is no queue %s", a.To))
+	}
+	task, err := to.Tell(typed, key, body)
+	if err != nil {
+		w.log.Error("an alarm cannot be said as event_json says, and is sent as an event", "alarm", a.ID, "queue", to.Name, "err", err)
+	}
+	err = w.engine.AddWith(ctx, []store.Doc{document(a, s.was)}, &task)
+	var invalid *bellman.Invalid
+	switch {
+	case errors.As(err, &invalid):
+		return w.untold(ctx, s, err.Error())
+	case errors.Is(err, bellman.ErrConflict):
+		return nil // another node was quicker, or this one before
+	case err != nil:
+		return fmt.Errorf("tell of alarm %s: %w", a.ID, err)
+	}
+	w.note(a)
+	return nil
+}
+
+// untold keeps an alarm of which no task tells.
+func (w *Watch) untold(ctx context.Context, s *step, why string) error {
+	s.alarm.Untold = why
+	err := w.engine.AddWith(ctx, []store.Doc{document(&s.alarm, s.was)})
+	switch {
+	case errors.Is(err, bellman.ErrConflict):
+		return nil
+	case err != nil:
+		return fmt.Errorf("keep alarm %s: %w", s.alarm.ID, err)
+	}
+	w.log.Error("an alarm cannot be told", "alarm", s.alarm.ID, "queue", s.alarm.To, "err", why)
+	w.note(&s.alarm)
+	return nil
+}
+
+// note writes into the log what became of an alarm.
+func (w *Watch) note(a *Alarm) {
+	if a.Raised() {
+		w.log.Warn("alarm began", "alarm", a.Name, "when", a.When, "queue", a.Queue, "endpoint", a.Endpoint, "since", a.Since)
+		return
+	}
+	w.log.Info("alarm ended", "alarm", a.Name, "when", a.When, "queue", a.Queue, "endpoint", a.Endpoint, "since", a.Since, "until", a.Until, "reason", a.Reason)
+}
+
+// forget deletes what ended long ago.
+func (w *Watch) forget(ctx context.Context, now time.Time, alarms map[string]*kept) error {
+	var docs []store.Doc
+	for id, k := range alarms {
+		if !k.Raised() && now.Sub(k.Ended) > Keep && len(docs) < pageSize {
+			docs = append(docs, store.Doc{Kind: kind, Name: id, Was: k.value})
+		}
+	}
+	if len(docs) == 0 {
+		return nil
+	}
+	if err := w.engine.AddWith(ctx, docs); err != nil && !errors.Is(err, bellman.ErrConflict) {
+		return fmt.Errorf("forget alarms that are over: %w", err)
+	}
+	return nil
+}

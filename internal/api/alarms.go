@@ -1,0 +1,48 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// Alarms are conditions of which people are told.
+type Alarms interface {
+	// Rules are those of this node.
+	Rules() []alarm.Rule
+
+	// List returns the alarms that are raised, and then those that ended lately.
+	List(ctx context.Context) ([]alarm.Alarm, error)
+}
+
+func (a *API) registerAlarms(h huma.API) {
+	huma.Register(h, operation("list-alarms", http.MethodGet, "/v1/alarms", mayRead, "Alarms that are raised, or ended within a day, and the rules by which they are."), a.listAlarms)
+}
+
+func (a *API) listAlarms(ctx context.Context, _ *struct{ Caller }) (*answer[client.Alarms], error) {
+	out := client.Alarms{Rules: []client.AlarmRule{}, Alarms: []client.Alarm{}}
+	if a.alarms == nil {
+		return ok(out)
+	}
+	for _, r := range a.alarms.Rules() {
+		out.Rules = append(out.Rules, client.AlarmRule{
+			Name: r.Name, When: r.When, Queue: r.Queue, Above: r.Above, For: schedule.FormatDuration(r.For), To: r.To,
+		})
+	}
+	all, err := a.alarms.List(ctx)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	for _, one := range all {
+		out.Alarms = append(out.Alarms, client.Alarm{
+			Name: one.Name, When: one.When, Queue: one.Queue, Endpoint: one.Endpoint, Above: one.Above, Value: one.Value,
+			Since: client.At(one.Since), Until: optional(one.Until), Reason: one.Reason, To: one.To, Untold: one.Untold,
+		})
+	}
+	return ok(out)
+}

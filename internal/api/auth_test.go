@@ -1,0 +1,162 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/bellmanhq/bellman"
+)
+
+var testKeys = []Key{
+	{"order-service", Submit, hash("s-key")},
+	{"dashboard", Read, hash("r-key")},
+	{"ops", Operate, strings.ToUpper(hash("o-key"))},
+	{"root", Admin, hash("a-key")},
+}
+
+// calls are all calls, and who may make them: s, r, o, a; all of them and
+// nobody in particular is "any".
+var calls = []struct{ method, path, body, may string }{
+	{"POST", "/v1/tasks", `{"queue":"q","url":"http://m/n"}`, "sa"},
+	{"POST", "/v1/tasks/batch", `{"tasks":[{"queue":"q","url":"http://m/n"}]}`, "sa"},
+	{"GET", "/v1/tasks/{id}", "", "sroa"},
+	{"GET", "/v1/queues/q/keys/k/1", "", "sroa"},
+	{"GET", "/v1/orders/M1/1", "", "sroa"},
+	{"GET", "/v1/orders/M1/1?settle=1s", "", "soa"},
+	{"POST", "/v1/orders/M1/1/complete", `{"outcome":"PAID"}`, "oa"},
+	{"POST", "/v1/orders/M1/1/cancel", "", "oa"},
+	{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"1"}]}`, "oa"},
+	{"GET", "/v1/tasks", "", "roa"},
+	{"GET", "/v1/resends", "", "roa"},
+	{"GET", "/v1/resends/{id}", "", "roa"},
+	{"GET", "/v1/queues", "", "roa"},
+	{"GET", "/v1/endpoints", "", "roa"},
+	{"GET", "/v1/stats", "", "roa"},
+	{"GET", "/v1/events?nothing=1", "", "roa"},
+	{"GET", "/v1/audit", "", "roa"},
+	{"GET", "/metrics", "", "roa"},
+	{"POST", "/v1/tasks/{id}/resend", "", "oa"},
+	{"POST", "/v1/tasks/{id}/cancel", "", "oa"},
+	{"POST", "/v1/tasks/{id}/complete", "", "oa"},
+	{"POST", "/v1/tasks/{id}/reschedule", `{"delay":"1m"}`, "oa"},
+	{"POST", "/v1/queues/q/keys/k/1/resend", "", "oa"},
+	{"POST", "/v1/queues/q/keys/k/1/cancel", "", "oa"},
+	{"POST", "/v1/queues/q/keys/k/1/complete", "", "oa"},
+	{"POST", "/v1/queues/q/keys/k/1/reschedule", `{"delay":"1m"}`, "oa"},
+	{"POST", "/v1/resends", `{"filter":{"queue":"q"}}`, "oa"},
+	{"POST", "/v1/resends/{id}/cancel", "", "oa"},
+	{"POST", "/v1/queues/q/pause", "", "oa"},
+	{"POST", "/v1/queues/q/resume", "", "oa"},
+	{"POST", "/v1/endpoints/http:%2F%2Fm:80/pause", "", "oa"},
+	{"POST", "/v1/endpoints/http:%2F%2Fm:80/resume", "", "oa"},
+	{"POST", "/v1/backup", `{"dir":"/copies/1"}`, "a"},
+	{"GET", "/healthz", "", "any"},
+	{"GET", "/readyz", "", "any"},
+	{"GET", "/openapi.json", "", "any"},
+}
+
+// A task says which key created it, alone or in a batch; the same asked for with another key stays
+// the first one's.
+func TestCreatedBy(t *testing.T) {
+	m := make1(t, Options{Keys: testKeys})
+	for _, tt := range []struct{ key, path, body, want string }{
+		{"s", "/v1/tasks", `{"queue":"q","key":"1","url":"http://m/n"}`, "order-service"},
+		{"a", "/v1/tasks", `{"queue":"q","key":"1","url":"http://m/n"}`, "order-service"},
+		{"a", "/v1/tasks", `{"queue":"q","key":"2","url":"http://m/n"}`, "root"},
+		{"s", "/v1/tasks/batch", `{"tasks":[{"queue":"q","key":"3","url":"http://m/n"}]}`, "order-service"},
+	} {
+		w := m.do("POST", tt.path, tt.body, "Authorization: Bearer "+tt.key+"-key")
+		if want := `"created_by":"` + tt.want + `"`; w.Code >= 300 || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s %s with the key %s: %d %s; want %s", tt.path, tt.body, tt.key, w.Code, w.Body, want)
+		}
+	}
+}
+
+func metricsHandler(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("up 1\n")) }
+
+func TestRoles(t *testing.T) {
+	m := make1(t, Options{Keys: testKeys, Metrics: http.HandlerFunc(metricsHandler)})
+	m.guesses.Most = 1000 // more than are tried here
+	added := m.fake.Add(t.Context(), &bellman.Task{Queue: "q", Key: "k/1", URL: "http://m/n"})
+	id := added[0].ID.String()
+	paths := map[string]bool{}
+	for _, c := range calls {
+		path := strings.ReplaceAll(c.path, "{id}", id)
+		paths[c.method+" "+c.path] = true
+		for _, role := range []string{"s", "r", "o", "a"} {
+			w := m.do(c.method, path, c.body, "Authorization: Bearer "+role+"-key")
+			if may := c.may == "any" || strings.Contains(c.may, role); may == (w.Code == 403 || w.Code == 401) {
+				t.Errorf("%s %s with role %s: %d; want allowed: %t", c.method, path, role, w.Code, may)
+			}
+			if w.Code == 403 {
+				problemOf(t, w)
+			}
+		}
+		for _, header := range []string{"", "Bearer", "Bearer wrong", "Basic cy1rZXk=", "Bearer " + hash("a-key"), "a-key"} {
+			w := m.do(c.method, path, c.body, "Authorization: "+header)
+			if open := c.may == "any"; open != (w.Code != 401) {
+				t.Errorf("%s %s with %q: %d; want open: %t", c.method, path, header, w.Code, open)
+			}
+			if w.Code == 401 {
+				problemOf(t, w)
+				if w.Header().Get("WWW-Authenticate") == "" {
+					t.Errorf("%s %s: 401 without WWW-Authenticate", c.method, path)
+				}
+			}
+		}
+	}
+}
+
+func TestWhoIsKept(t *testing.T) {
+	m := make1(t, Options{Keys: testKeys})
+	id := m.fake.Add(t.Context(), &bellman.Task{Queue: "q", URL: "http://m/n"})[0].ID.String()
+	if w := m.do("POST", "/v1/tasks/"+id+"/cancel", `{"reason":"twice"}`, "Authorization: bearer o-key"); w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if got, want := m.fake.called(), `cancel "ops" "twice"`; got != want {
+		t.Errorf("called %s; want %s", got, want)
+	}
+}
+
+func TestKeysAreChecked(t *testing.T) {
+	for name, keys := range map[string][]Key{
+		"no name":        {{"", Read, hash("x")}},
+		"name twice":     {{"a", Read, hash("x")}, {"a", Read, hash("y")}},
+		"no such role":   {{"a", "root", hash("x")}},
+		"not hex":        {{"a", Read, "the key itself"}},
+		"another length": {{"a", Read, "abcd"}},
+	} {
+		if _, err := New(Options{Engine: newFake(), Reader: newFake(), Keys: keys}); err == nil {
+			t.Errorf("%s: accepted", name)
+		} else if strings.Contains(err.Error(), "the key itself") {
+			t.Errorf("%s: the error shows the key: %v", name, err)
+		}
+	}
+}
+
+// Without keys a page of a stranger must not get in through the browser.
+func TestStrangersPages(t *testing.T) {
+	tests := []struct {
+		name    string
+		headers []string
+		keys    []Key
+		status  int
+	}{
+		{"by address", []string{"Host: 127.0.0.1:2355"}, nil, 201},
+		{"by IPv6 address", []string{"Host: [::1]:2355"}, nil, 201},
+		{"by localhost", []string{"Host: localhost:2355"}, nil, 201},
+		{"by another name", []string{"Host: evil.example:2355"}, nil, 403},
+		{"by another name with a key", []string{"Host: bellman.internal", "Authorization: Bearer s-key"}, testKeys, 201},
+		{"from another origin", []string{"Origin: https://evil.example", "Content-Type: text/plain"}, nil, 403},
+		{"cross-site", []string{"Sec-Fetch-Site: cross-site"}, nil, 403},
+		{"same origin", []string{"Sec-Fetch-Site: same-origin"}, nil, 201},
+		{"any content type", []string{"Content-Type: application/x-www-form-urlencoded"}, nil, 201},
+	}
+	for _, tt := range tests {
+		m := make1(t, Options{Keys: tt.keys})
+		if w := m.do("POST", "/v1/tasks", `{"queue":"q","url":"http://m/n"}`, tt.headers...); w.Code != tt.status {
+			t.Errorf("%s: %d %s; want %d", tt.name, w.Code, w.Body, tt.status)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+)
+
+// create serves POST /v1/tasks.
+func (a *API) create(w *response, r *http.Request) {
+	if refused := checkQuery(r); refused != nil {
+		write(w, refused)
+		return
+	}
+	buf := buffers.Get().(*[]byte)
+	defer giveBack(buf)
+	body, refused := readBody(w, r, a.maxJSON(), *buf)
+	*buf = body[:0]
+	if refused != nil {
+		write(w, refused)
+		return
+	}
+	var o wanted
+	if err := decodeTask(body, &o); err != nil {
+		write(w, malformed(err))
+		return
+	}
+	t, refused := a.ask(&o.in, &o.faults)
+	if refused != nil {
+		write(w, refused)
+		return
+	}
+	t.SetCreatedBy(w.who)
+	status, t, refused := a.outcome(r.Context(), t, a.engine.Add(r.Context(), t)[0], &o.faults)
+	if refused != nil {
+		write(w, refused)
+		return
+	}
+	*buf = append(a.appendTask((*buf)[:0], t), '\n') // the body is not needed any more
+	h := w.Header()
+	h["Content-Type"] = jsonType
+	h["Location"] = []string{"/v1/tasks/" + t.ID.String()}
+	w.WriteHeader(status)
+	w.Write(*buf) // if the caller is gone there is nobody to tell
+}
+
+// ask is the task that was asked for, or everything that is wrong with it.
+func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Problem) {
+	var t *bellman.Task
+	switch a.kindOf(in.Queue) {
+	case "order":
+		t = a.askOrder(in, f)
+	case "": // the engine says that there is no such queue
+		t = ask(in, f)
+	default:
+		t = ask(in, f)
+		noOrder(in, f)
+	}
+	if len(t.Body) > a.maxTask {
+		return nil, tooLarge("task's body", a.maxTask)
+	}
+	if len(f.list) == 0 {
+		return t, nil
+	}
+	if c, is := a.engine.(bellman.Checker); is {
+		if invalid, is := asInvalid(c.Check(t)); is {
+			f.take(invalid)
+		}
+	}
+	return nil, f.problem()
+}
+
+// outcome says how the engine's result for a task is answered: with a status
+// and the task, or with a problem.
+func (a *API) outcome(ctx context.Context, t *bellman.Task, added bellman.Added, f *faults) (int, *bellman.Task, *client.Problem) {
+	switch {
+	case added.Err != nil:
+		return 0, nil, a.notAdded(added, f)
+	case !added.Existing:
+		return http.StatusCreated, t, nil
+	case added.ID.IsZero(): // of one before it in a batch that is only tried
+		return http.StatusOK, nil, nil
+	}
+	t, err := a.reader.Task(ctx, added.ID)
+	if err != nil {
+		return 0, nil, a.refuse(fmt.Errorf("read the task that has the key already: %w", err))
+	}
+	return http.StatusOK, t, nil
+}
+
+func (a *API) notAdded(added bellman.Added, f *faults) *client.Problem {
+	if invalid, ok := asInvalid(added.Err); ok {
+		f.take(invalid)
+		return f.problem()
+	}
+	p := a.refuse(added.Err)
+	if p.Status == http.StatusConflict && !added.ID.IsZero() {
+		p.Instance = "/v1/tasks/" + added.ID.String()
+	}
+	return p
+}
+
+// createBatch serves POST /v1/tasks/batch.
+func (a *API) createBatch(w *response, r *http.Request) {
+	if refused := checkQuery(r); refused != nil {
+		write(w, refused)
+		return
+	}
+	leave, refused := a.enterBatch(r)
+	if refused != nil {
+		write(w, refused)
+		return
+	}
+	defer leave()
+	body, refused := readBody(w, r, a.maxBatch, nil)
+	if refused != nil {
+		write(w, refused)
+		return
+	}
+	in, f, err := decodeBatch(body)
+	if err != nil {
+		write(w, malformed(err))
+		return
+	}
+	if refused := f.problem(); refused != nil {
+		write(w, refused)
+		return
+	}
+	answer, refused := a.addBatch(r, w.who, &in)
+	if refused != nil {
+		write(w, refused)
+		return
+	}
+	w.Header()["Content-Type"] = jsonType
+	w.WriteHeader(http.StatusOK)
+	w.Write(answer) // if the caller is gone there is nobody to tell
+}
+
+// addBatch adds the good tasks of a batch, or tries them if it is dry, and returns the
+// answer for all; or the refusal of the whole batch, when nothing can be added now.
+func (a *API) addBatch(r *http.Request, who string, in *wantedBatch) ([]byte, *client.Problem) {
+	all, add := in.tasks, a.engine.Add
+	if in.dry {
+		add = a.engine.Try
+	}
+	refused := make([]*client.Problem, len(all))
+	tasks := make([]*bellman.Task, 0, len(all))
+	for i := range all {
+		o := &all[i]
+		if o.bytes > a.maxJSON() {
+			refused[i] = tooLarge("task's JSON", a.maxJSON())
+			continue
+		}
+		var t *bellman.Task
+		if t, refused[i] = a.ask(&o.in, &o.faults); refused[i] == nil {
+			t.SetCreatedBy(who)
+			tasks = append(tasks, t)
+		}
+	}
+	var added []bellman.Added
+	if len(tasks) > 0 {
+		added = add(r.Context(), tasks...)
+		if err := common(added); err != nil {
+			return nil, a.refuse(err)
+		}
+	}
+	b := make([]byte, 0, 32+len(all)*700)
+	b = append(b, `{"results":[`...)
+	next := 0
+	for i := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		status, p := 0, refused[i]
+		var t *bellman.Task
+		if p == nil {
+			status, t, p = a.outcome(r.Context(), tasks[next], added[next], &all[i].faults)
+			next++
+		}
+		b = a.appendResult(b, status, t, p)
+	}
+	return append(b, "]}\n"...), nil
+}
+
+// common returns the error that all tasks of a batch failed with, if it is not
+// about the tasks themselves.
+func common(added []bellman.Added) error {
+	first := added[0].Err
+	if _, invalid := asInvalid(first); first == nil || invalid || errors.Is(first, bellman.ErrKeyTaken) {
+		return nil
+	}
+	for i := range added {
+		if !errors.Is(added[i].Err, first) {
+			return nil
+		}
+	}
+	return first
+}
+
+func (a *API) appendResult(b []byte, status int, t *bellman.Task, p *client.Problem) []byte {
+	if p != nil {
+		text, err := json.Marshal(p)
+		if err != nil {
+			panic(err) // a Problem has texts and numbers only
+		}
+		b = append(b, `{"status":`...)
+		b = strconv.AppendInt(b, int64(p.Status), 10)
+		b = append(b, `,"error":`...)
+		return append(append(b, text...), '}')
+	}
+	b = append(b, `{"status":`...)
+	b = strconv.AppendInt(b, int64(status), 10)
+	if t == nil {
+		return append(b, '}')
+	}
+	b = append(b, `,"task":`...)
+	return append(a.appendTask(b, t), '}')
+}

@@ -1,0 +1,306 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// maxBatch is how many tasks one batch may have.
+const maxBatch = 1000
+
+// A wanted is one task as it was asked for, and what is wrong with it.
+type wanted struct {
+	in     client.CreateTask // JSON is a part of the request's buffer
+	faults faults
+	bytes  int // of its JSON
+}
+
+// decodeTask reads the body of a create. Its error means that body is no JSON;
+// what else is wrong is in o.
+func decodeTask(body []byte, o *wanted) error {
+	s, err := scan(body)
+	if err != nil {
+		return err
+	}
+	o.faults.at = single
+	if err := decodeOne(s, o); err != nil {
+		return err
+	}
+	return s.end()
+}
+
+// A wantedBatch is a batch as it was asked for.
+type wantedBatch struct {
+	tasks []wanted
+	dry   bool // nothing is created
+}
+
+// decodeBatch reads the body of a batch. Its faults are about the batch, not
+// about the tasks in it. It stops reading after more than maxBatch tasks.
+func decodeBatch(body []byte) (in wantedBatch, f faults, err error) {
+	s, err := scan(body)
+	if err != nil {
+		return in, f, err
+	}
+	f.at = single
+	if s.peek() != '{' {
+		f.add("", "want an object such as {\"tasks\":[…]}")
+		_, err := s.value(0)
+		return in, f, or(err, s.end)
+	}
+	given, dry := false, false
+	err = s.members(func(field []byte) error {
+		name := string(field)
+		switch {
+		case name == "dry_run" && dry:
+			f.twice(name)
+		case name == "dry_run":
+			dry = true
+			return decodeFlag(s, &f, name, 1, &in.dry)
+		case name != "tasks":
+			f.unknown(name)
+		case given:
+			f.twice(name)
+		case s.peek() != '[':
+			given = true
+			f.add(name, "want an array of tasks")
+		default:
+			given = true
+			in.tasks, err = decodeTasks(s)
+			return err
+		}
+		_, err := s.value(1)
+		return err
+	})
+	if err := or(err, s.end); err != nil {
+		return in, f, err
+	}
+	switch {
+	case !given:
+		f.add("tasks", "is required")
+	case len(f.list) == 0 && (len(in.tasks) == 0 || len(in.tasks) > maxBatch):
+		f.add("tasks", fmt.Sprintf("want 1 to %d tasks", maxBatch))
+	}
+	return in, f, nil
+}
+
+func decodeTasks(s *scanner) ([]wanted, error) {
+	var tasks []wanted
+	err := s.elements(func() error {
+		if len(tasks) > maxBatch {
+			_, err := s.value(2)
+			return err
+		}
+		tasks = append(tasks, wanted{})
+		o := &tasks[len(tasks)-1]
+		o.faults.at = len(tasks) - 1
+		return decodeOne(s, o)
+	})
+	return tasks, err
+}
+
+// fields are those of client.CreateTask: the texts, in the order of decodeOne,
+// and those that are more than that.
+var fields = [...]string{"queue", "key", "merchant_no", "order_no", "event", "url", "method", "body",
+	"delay", "schedule", "success", "timeout", "max_age", "repeat", "expires", "code_life", "ordering_key",
+	"due", "json", "headers", "vars", "notify", "resume", "supersedes"}
+
+const (
+	dueField = iota + 17
+	jsonField
+	headersField
+	varsField
+	notifyField
+	resumeField
+	supersedesField
+)
+
+// decodeOne reads one task where s stands.
+func decodeOne(s *scanner, o *wanted) error {
+	start := s.pos
+	defer func() { o.bytes = s.pos - start }()
+	if s.peek() != '{' {
+		o.faults.add("", "want an object")
+		_, err := s.value(1)
+		return err
+	}
+	in, f := &o.in, &o.faults
+	texts := [...]*string{&in.Queue, &in.Key, &in.MerchantNo, &in.OrderNo, &in.Event, &in.URL, &in.Method, &in.Body,
+		&in.Delay, &in.Schedule, &in.Success, &in.Timeout, &in.MaxAge, &in.Repeat, &in.Expires, &in.CodeLife, &in.OrderingKey}
+	var seen [len(fields)]bool
+	return s.members(func(field []byte) error {
+		n := 0
+		for n < len(fields) && fields[n] != string(field) {
+			n++
+		}
+		switch {
+		case n == len(fields):
+			f.unknown(string(field))
+			_, err := s.value(2)
+			return err
+		case seen[n]:
+			f.twice(fields[n])
+			_, err := s.value(2)
+			return err
+		}
+		seen[n] = true
+		var err error
+		switch {
+		case n == jsonField:
+			in.JSON, err = s.value(2)
+		case n == headersField:
+			in.Headers, err = decodeTexts(s, f, "headers")
+		case n == varsField:
+			in.Vars, err = decodeTexts(s, f, "vars")
+		case n == notifyField:
+			in.Notify, err = decodeNotify(s, f)
+		case n == resumeField:
+			in.Resume, err = decodeResume(s, f)
+		case n == supersedesField:
+			err = decodeFlag(s, f, fields[n], 2, &in.Supersedes)
+		case s.peek() != '"':
+			f.add(fields[n], "want text in quotes")
+			_, err = s.value(2)
+		case n == dueField:
+			err = decodeTime(s, f, "due", &in.Due)
+		default:
+			*texts[n], err = f.text(s, fields[n])
+		}
+		return err
+	})
+}
+
+// decodeFlag reads true or false, the value of a field that stands so deep.
+func decodeFlag(s *scanner, f *faults, field string, depth int, to *bool) error {
+	start := s.pos
+	if _, err := s.value(depth); err != nil {
+		return err
+	}
+	switch text := string(bytes.TrimSpace(s.data[start:s.pos])); text {
+	case "true", "false":
+		*to = text == "true"
+	default:
+		f.add(field, "want true or false")
+	}
+	return nil
+}
+
+func decodeTime(s *scanner, f *faults, field string, to *client.Time) error {
+	text, err := f.text(s, field)
+	if err != nil {
+		return err
+	}
+	if to.UnmarshalText([]byte(text)) != nil || to.IsZero() {
+		f.add(field, noTime(text))
+	}
+	return nil
+}
+
+// decodeTexts reads an object of texts, the value of a field.
+func decodeTexts(s *scanner, f *faults, field string) (map[string]string, error) {
+	if s.peek() != '{' {
+		f.add(field, "want an object of names and texts")
+		_, err := s.value(2)
+		return nil, err
+	}
+	texts := map[string]string{}
+	return texts, s.members(func(member []byte) error {
+		name := string(member)
+		at := field + "." + cut(name)
+		if _, given := texts[name]; given {
+			f.twice(at)
+		}
+		if s.peek() != '"' {
+			f.add(at, "want text in quotes")
+			_, err := s.value(3)
+			return err
+		}
+		value, err := f.text(s, at)
+		texts[name] = value
+		return err
+	})
+}
+
+// decodeNotify reads how a merchant is told. In its json, which others add fields
+// to, none may be there twice.
+func decodeNotify(s *scanner, f *faults) (*client.Notify, error) {
+	if s.peek() != '{' {
+		f.add("notify", `want an object such as {"url":"https://merchant.example/notify"}`)
+		_, err := s.value(2)
+		return nil, err
+	}
+	n, seen := &client.Notify{}, map[string]bool{}
+	return n, s.members(func(member []byte) (err error) {
+		name := string(member)
+		at := "notify." + cut(name)
+		twice := seen[name]
+		seen[name] = true
+		switch {
+		case name != "url" && name != "json":
+			f.unknown(at)
+		case twice:
+			f.twice(at)
+		case name == "json":
+			start := s.pos
+			err = s.unique(3, "")
+			n.JSON = s.data[start:s.pos]
+			return err
+		case s.peek() != '"':
+			f.add(at, "want text in quotes")
+		default:
+			n.URL, err = f.text(s, at)
+			return err
+		}
+		_, err = s.value(3)
+		return err
+	})
+}
+
+// decodeResume reads where another system left a task.
+func decodeResume(s *scanner, f *faults) (*client.Resume, error) {
+	if s.peek() != '{' {
+		f.add("resume", `want an object such as {"attempts":3,"last":"2026-11-20T15:04:05Z"}`)
+		_, err := s.value(2)
+		return nil, err
+	}
+	r, seen := &client.Resume{}, map[string]bool{}
+	return r, s.members(func(member []byte) (err error) {
+		name := string(member)
+		at := "resume." + cut(name)
+		twice := seen[name]
+		seen[name] = true
+		switch {
+		case name != "attempts" && name != "last" && name != "began":
+			f.unknown(at)
+		case twice:
+			f.twice(at)
+		case name == "attempts":
+			start := s.pos
+			_, err = s.value(3)
+			n, wrong := strconv.Atoi(string(bytes.TrimSpace(s.data[start:s.pos])))
+			if r.Attempts = n; err == nil && wrong != nil {
+				f.add(at, "want a whole number")
+			}
+			return err
+		case s.peek() != '"':
+			f.add(at, "want text in quotes")
+		case name == "last":
+			return decodeTime(s, f, at, &r.Last)
+		default:
+			return decodeTime(s, f, at, &r.Began)
+		}
+		_, err = s.value(3)
+		return err
+	})
+}
+
+// or returns err, or else what f returns.
+func or(err error, f func() error) error {
+	if err != nil {
+		return err
+	}
+	return f()
+}

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/mask"
+)
+
+// Shape returns t as JSON, as every call answers it.
+func (a *API) Shape(t *bellman.Task) []byte { return a.appendTask(nil, t) }
+
+// appendTask appends t as JSON, byte for byte what encoding/json makes of
+// [API.task] without HTML escapes; a test compares them. The answer of a create
+// is written with it, in a fifth of the time.
+func (a *API) appendTask(b []byte, t *bellman.Task) []byte {
+	kind := a.kind(t)
+	b = append(b, `{"id":"`...)
+	b = append(b, t.ID.String()...)
+	b = append(b, '"')
+	b = appendField(b, "queue", t.Queue)
+	b = appendField(b, "kind", kind)
+	b = appendField(b, "key", t.Key)
+	b = appendField(b, "merchant_no", t.MerchantNo)
+	b = appendField(b, "order_no", t.OrderNo)
+	b = appendField(b, "event", t.Event)
+	b = appendField(b, "url", mask.URL(t.URL))
+	b = appendField(b, "method", method(kind, t))
+	b = appendField(b, "state", t.State.String())
+	b = appendField(b, "reason", t.Reason)
+	b = append(b, `,"attempts":`...)
+	b = strconv.AppendInt(b, int64(t.Attempts), 10)
+	b = append(b, `,"step":`...)
+	b = strconv.AppendInt(b, int64(t.Step), 10)
+	b = append(b, `,"max_attempts":`...)
+	if n, finite := a.attempts(kind, t); finite {
+		b = strconv.AppendInt(b, int64(n), 10)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = append(b, `,"due":`...)
+	b = client.At(t.Due).Append(b)
+	b = append(b, `,"created":`...)
+	b = client.At(t.Created()).Append(b)
+	b = append(b, `,"updated":`...)
+	b = client.At(t.Changed()).Append(b)
+	b = append(b, `,"finished":`...)
+	b = client.At(t.Finished).Append(b)
+	b = appendField(b, "schedule", t.Schedule)
+	b = appendOptional(b, "success", t.Success)
+	b = appendOptional(b, "timeout", duty(t.Timeout))
+	b = appendOptional(b, "max_age", duty(t.MaxAge))
+	b = appendOptional(b, "repeat", t.Repeat)
+	b = appendOptional(b, "ordering_key", t.OrderingKey)
+	if t.Supersedes {
+		b = append(b, `,"supersedes":true`...)
+	}
+	b = appendOptional(b, "created_by", t.CreatedBy())
+	if kind == "order" {
+		order := a.standing(kind, t)
+		b = appendOptional(b, "order_state", order.State)
+		b = appendOptional(b, "late_payment", order.Late)
+	}
+	b = append(b, `,"last":`...)
+	if t.Last == nil {
+		return append(b, "null}"...)
+	}
+	b = append(b, `{"number":`...)
+	b = strconv.AppendInt(b, int64(t.Last.Number), 10)
+	b = appendField(b, "trigger", t.Last.Trigger.String())
+	b = appendOptional(b, "action", t.Last.Action)
+	b = appendOptional(b, "reading", t.Last.Reading)
+	b = appendField(b, "result", t.Last.Result.String())
+	b = append(b, `,"status":`...)
+	b = strconv.AppendInt(b, int64(t.Last.Status), 10)
+	b = appendField(b, "error", t.Last.Error)
+	b = append(b, `,"started":`...)
+	b = client.At(t.Last.Started).Append(b)
+	return append(b, "}}"...)
+}
+
+func appendOptional(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	return appendField(b, name, value)
+}
+
+func appendField(b []byte, name, value string) []byte {
+	b = append(b, ',', '"')
+	b = append(b, name...)
+	b = append(b, '"', ':')
+	return appendText(b, value)
+}
+
+// appendText appends s in quotes.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7f {
+			return appendEscaped(b, s)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}
+
+func appendEscaped(b []byte, s string) []byte {
+	w := bytes.NewBuffer(b)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic(err) // a string has a JSON form
+	}
+	return bytes.TrimSuffix(w.Bytes(), []byte("\n"))
+}

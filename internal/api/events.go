@@ -1,0 +1,109 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+)
+
+const (
+	maxListeners = 64               // streams of events at once
+	maxOfKey     = 16               // of them, those of one key
+	eventBuffer  = 1024             // events that one stream may lag behind
+	heartbeat    = 15 * time.Second // between comments that keep a silent stream alive
+	writeTimeout = 30 * time.Second // for one event, until the reader is given up
+)
+
+// onlyQueue is the parameter of the stream.
+var onlyQueue = huma.Param{
+	Name: "queue", In: "query", Description: "Only this queue's tasks.", Schema: &huma.Schema{Type: huma.TypeString},
+}
+
+// events serves GET /v1/events.
+func (a *API) events(w *response, r *http.Request) {
+	if refused := checkQuery(r, &onlyQueue); refused != nil {
+		write(w, refused)
+		return
+	}
+	if !a.listeners.Enter(w.who, maxListeners, maxOfKey) {
+		write(w, later(http.StatusTooManyRequests, 10*time.Second, fmt.Sprintf("too many streams of events are open: at most %d, and %d of one key", maxListeners, maxOfKey)))
+		return
+	}
+	defer a.listeners.Leave(w.who)
+	events, cancel := a.engine.Subscribe(eventBuffer)
+	defer cancel()
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // a proxy must pass on each event at once
+	a.stream(w, r, events, r.URL.Query().Get("queue"))
+}
+
+// stream writes events until they end, or the reader goes or lags.
+func (a *API) stream(w *response, r *http.Request, events <-chan bellman.Event, queue string) {
+	out := http.NewResponseController(w)
+	send := func(text []byte) bool {
+		if err := out.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil && r.Context().Err() != nil {
+			return false // where deadlines are not supported, the reader's leaving ends it
+		}
+		if _, err := w.Write(text); err != nil {
+			return false
+		}
+		return out.Flush() == nil
+	}
+	replaced := a.keys.Load().replaced
+	if _, refused := a.admit(r, mayRead); refused != nil {
+		return // the keys were replaced since it was let in
+	}
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	if !send([]byte(": connected\n\n")) {
+		return
+	}
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-replaced:
+			return
+		case <-beat.C:
+			if !send([]byte(": alive\n\n")) {
+				return
+			}
+		case e, more := <-events:
+			if !more {
+				return
+			}
+			if queue != "" && e.Task.Queue != queue {
+				continue
+			}
+			if !send(a.event(&e)) {
+				return
+			}
+		}
+	}
+}
+
+// event is e as a server-sent event.
+func (a *API) event(e *bellman.Event) []byte {
+	name := "task"
+	out := client.Event{Task: a.task(e.Task), Added: e.Added}
+	if e.Attempt != nil {
+		name = "attempt"
+		shown := attempt(e.Attempt)
+		out.Attempt, out.Task.Last = &shown, last(e.Attempt)
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		panic(err) // a client.Event has texts, numbers and times of the last years
+	}
+	text := make([]byte, 0, len(data)+32)
+	text = append(text, "event: "+name+"\ndata: "...)
+	text = append(text, data...)
+	return append(text, "\n\n"...)
+}

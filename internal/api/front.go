@@ -1,0 +1,297 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"path"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A response is what a handler of ours writes to.
+type response struct {
+	http.ResponseWriter
+	status int    // 0 until the first byte
+	who    string // the key's name
+	may    rights // of the key
+	from   string // the caller's address
+}
+
+func (w *response) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *response) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// SetReadDeadline does nothing: bodies are read before huma sees them, under
+// the server's own limits, which huma would otherwise change.
+func (w *response) SetReadDeadline(time.Time) error { return nil }
+
+// ServeHTTP answers one request.
+func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w := &response{ResponseWriter: rw}
+	start := time.Now()
+	id := requestID(r)
+	h := rw.Header()
+	h["X-Request-Id"] = []string{id}
+	h["X-Content-Type-Options"] = noSniff
+	h["Cache-Control"] = noStore
+	defer func() {
+		if what := recover(); what != nil {
+			if what == http.ErrAbortHandler {
+				panic(what)
+			}
+			a.panicked(w, r, id, what)
+		}
+		if a.log.Enabled(r.Context(), slog.LevelDebug) {
+			a.log.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("request", id),
+				slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", w.status),
+				slog.String("who", w.who), slog.Duration("took", time.Since(start)))
+		}
+	}()
+	if err := a.foreign.Check(r); err != nil {
+		write(w, newProblem(http.StatusForbidden, "a page of another origin may not do that"))
+		return
+	}
+	if keyed := keyPath(r); keyed != nil {
+		r = keyed
+	} else if !clean(r.URL.EscapedPath()) {
+		a.noSuchPath(w, r)
+		return
+	}
+	a.mux.ServeHTTP(w, r)
+}
+
+var (
+	noSniff = []string{"nosniff"}
+	noStore = []string{"no-store"}
+)
+
+// foreign reports whether a page of another site makes a request, of whatever method.
+func foreign(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "cross-site", "same-site":
+		return true
+	}
+	origin := r.Header.Get("Origin")
+	_, host, _ := strings.Cut(origin, "://")
+	return origin != "" && host != r.Host
+}
+
+// panicked answers for a handler that panicked, if it still can.
+func (a *API) panicked(w *response, r *http.Request, id string, what any) {
+	if context.Cause(r.Context()) != nil {
+		return // the caller is gone, and writing to it failed
+	}
+	a.log.Error("a request panicked", "request", id, "method", r.Method, "path", r.URL.Path, "panic", what, "stack", string(debug.Stack()))
+	if w.status == 0 {
+		write(w, newProblem(http.StatusInternalServerError, "something went wrong inside; the log says what"))
+	}
+}
+
+// requestID is the caller's own X-Request-Id if it is fit for a log, or a new one.
+func requestID(r *http.Request) string {
+	given := r.Header.Get("X-Request-Id")
+	if given == "" || len(given) > 128 {
+		return bellman.NewID().String()
+	}
+	for i := range len(given) {
+		if given[i] <= ' ' || given[i] >= 0x7f {
+			return bellman.NewID().String()
+		}
+	}
+	return given
+}
+
+// guard lets a handler serve those who may.
+func (a *API) guard(need rights, serve func(*response, *http.Request)) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		w, ok := rw.(*response)
+		if !ok {
+			w = &response{ResponseWriter: rw}
+		}
+		key, refused := a.admit(r, need)
+		w.who, w.may = key.name, key.may
+		if need != mayCreate { // of which there are no records
+			w.from = a.proxies.Text(r)
+		}
+		if refused != nil {
+			a.recordRefused(r, key.name, refused.Status)
+			if refused.Status == http.StatusUnauthorized {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="bellman"`)
+			}
+			if refused.RetryAfter > 0 {
+				w.Header().Set("Retry-After", fmt.Sprint(int(max(refused.RetryAfter.Seconds(), 1))))
+			}
+			write(w, refused)
+			return
+		}
+		if need != mayCreate || a.traced == nil {
+			serve(w, r)
+			return
+		}
+		a.traced(http.HandlerFunc(func(traced http.ResponseWriter, r *http.Request) {
+			serve(&response{ResponseWriter: traced, who: w.who, may: w.may, from: w.from}, r)
+		})).ServeHTTP(w, r)
+	}
+}
+
+// recordRefused keeps a record of a request that was refused for its key: one a minute for each key
+// and address, and a bounded number in all. A request without any key has none.
+func (a *API) recordRefused(r *http.Request, who string, status int) {
+	from := a.proxies.From(r)
+	switch {
+	case status == http.StatusUnauthorized && r.Header.Get("Authorization") != "":
+	case status == http.StatusForbidden && who != "":
+	default:
+		return
+	}
+	left, ok := a.refusals.Enter(who + " " + caller.Network(from).String())
+	if !ok {
+		return
+	}
+	by := bellman.By{Who: who, From: a.proxies.Text(r)}
+	if left > 0 {
+		by.Reason = fmt.Sprintf("%d before it have no record", left)
+	}
+	a.record(r.Context(), store.AuditOf(by, time.Now(), "refused", r.Pattern)) // whoever keeps it logs what fails
+}
+
+// noSuchPath answers what no other handler does: 405 if another method would
+// do, or else 404.
+func (a *API) noSuchPath(w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	probe := &http.Request{URL: r.URL, Host: r.Host}
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		probe.Method = m
+		if _, pattern := a.mux.Handler(probe); pattern != "" && pattern != "/" && clean(r.URL.EscapedPath()) {
+			allowed = append(allowed, m)
+		}
+	}
+	if allowed == nil {
+		write(w, newProblem(http.StatusNotFound, "there is no such path; /openapi.json lists all"))
+		return
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	write(w, newProblem(http.StatusMethodNotAllowed, "want "+strings.Join(allowed, " or ")))
+}
+
+// Serves reports whether a request is one for the API: it has one of its paths, or one
+// below /v1. Whoever serves something else on the same address asks it.
+func (a *API) Serves(r *http.Request) bool {
+	if r.URL.Path == "/v1" || strings.HasPrefix(r.URL.Path, "/v1/") {
+		return true
+	}
+	_, pattern := a.mux.Handler(r)
+	return pattern != "" && pattern != "/"
+}
+
+// clean reports whether a path is one that the mux would not redirect.
+func clean(p string) bool { return path.Clean(p) == p }
+
+// keyPath returns the request with the key in its path as one escaped segment,
+// or nil if its path is not /v1/queues/{queue}/keys/{key}…. A key may come with
+// its slashes escaped, which is exact, or as they are: then a GET takes all
+// that follows for the key, and a POST all but the last segment, its action.
+func keyPath(r *http.Request) *http.Request {
+	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), "/v1/queues/")
+	if !ok {
+		return nil
+	}
+	queue, key, ok := strings.Cut(rest, "/keys/")
+	if !ok || queue == "" || queue == "." || queue == ".." || strings.Contains(queue, "/") {
+		return nil
+	}
+	action := ""
+	if r.Method == http.MethodPost {
+		i := strings.LastIndexByte(key, '/')
+		if i < 0 {
+			return nil
+		}
+		key, action = key[:i], key[i:]
+		if action == "/" || action == "/." || action == "/.." {
+			return nil
+		}
+	}
+	plain, err := url.PathUnescape(key)
+	if err != nil || plain == "" {
+		return nil
+	}
+	u := *r.URL
+	u.RawPath = "/v1/queues/" + queue + "/keys/" + escape(plain) + action
+	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
+		return nil
+	}
+	keyed := *r
+	keyed.URL = &u
+	return &keyed
+}
+
+// escape makes s one segment of a path.
+func escape(s string) string {
+	switch s {
+	case ".":
+		return "%2E"
+	case "..":
+		return "%2E%2E"
+	}
+	return url.PathEscape(s)
+}
+
+// queryFaults returns what is wrong with a query for an operation with these
+// parameters: what it does not know, and what is given twice.
+func queryFaults(r *http.Request, known ...*huma.Param) []client.Fault {
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return []client.Fault{{Location: "query", Message: "cannot be read: " + err.Error()}}
+	}
+	var list []client.Fault
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		is := func(p *huma.Param) bool { return p.In == "query" && p.Name == name }
+		switch {
+		case len(list) == maxFaults:
+			return list
+		case !slices.ContainsFunc(known, is):
+			list = append(list, client.Fault{Location: "query." + cut(name), Message: "there is no such parameter"})
+		case len(query[name]) > 1:
+			list = append(list, client.Fault{Location: "query." + name, Message: "is given twice"})
+		}
+	}
+	return list
+}
+
+// checkQuery refuses a query with faults.
+func checkQuery(r *http.Request, known ...*huma.Param) *client.Problem {
+	list := queryFaults(r, known...)
+	if list == nil {
+		return nil
+	}
+	return newProblem(http.StatusUnprocessableEntity, wrong(len(list)), list...)
+}

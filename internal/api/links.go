@@ -1,0 +1,145 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/sharelink"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// Links makes and ends links that show a merchant's notices. Errors are those of an
+// [Engine].
+type Links interface {
+	// Make makes a link of in's MerchantNo, OrderNo, Who and Reason.
+	Make(ctx context.Context, in sharelink.Link, life time.Duration) (sharelink.Link, error)
+
+	Revoke(ctx context.Context, id bellman.ID, by bellman.By) (sharelink.Link, error)
+
+	// Known reports whether a task that is a notice names the merchant, and the order if there is one.
+	Known(ctx context.Context, merchantNo, orderNo string, notice func(*bellman.Task) bool) (bool, error)
+
+	// List returns the newest: of a merchant, or with no number of all.
+	List(ctx context.Context, merchantNo string, limit int) ([]sharelink.Link, error)
+}
+
+const (
+	newestLinks = 200
+	linkLife    = 24 * time.Hour // where none is given
+)
+
+// sharedPath is where the console shows what a link shows.
+const sharedPath = "/shared/"
+
+func (a *API) registerLinks(h huma.API) {
+	op := operation("make-link", http.MethodPost, "/v1/links", mayOperate, "A link that shows a merchant's notices, or those of one order, to whoever has it: read-only, until it expires or is revoked.")
+	op.DefaultStatus = http.StatusCreated
+	huma.Register(h, op, a.makeLink)
+	huma.Register(h, operation("list-links", http.MethodGet, "/v1/links", mayRead, "The newest 200 links, without their addresses."), a.listLinks)
+	huma.Register(h, operation("revoke-link", http.MethodPost, "/v1/links/{id}/revoke", mayOperate, "End a link, at once and at every node."), a.revokeLink)
+}
+
+func noLinks() *client.Problem {
+	return newProblem(http.StatusNotImplemented, "this server makes no links")
+}
+
+func (a *API) makeLink(ctx context.Context, in *struct {
+	Caller
+	Body client.MakeLink
+}) (*answer[client.Link], error) {
+	if a.links == nil {
+		return nil, noLinks()
+	}
+	life := linkLife
+	if in.Body.Life != "" {
+		var err error
+		if life, err = schedule.ParseDuration(in.Body.Life); err != nil {
+			return nil, wrongField("body.life", "want a duration such as 24h, from 1h to 30d")
+		}
+	}
+	warning, err := a.unknown(ctx, in.Body.MerchantNo, in.Body.OrderNo)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	made, err := a.links.Make(ctx, sharelink.Link{MerchantNo: in.Body.MerchantNo, OrderNo: in.Body.OrderNo, Who: in.who, Reason: in.Body.Reason, From: in.from}, life)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out := shownLink(&made)
+	out.Path, out.Warning = sharedPath+made.Token, warning
+	if a.publicURL != "" {
+		out.URL = a.publicURL + out.Path
+	}
+	return ok(out)
+}
+
+// unknown says that nothing is known of what a link is to show; empty: something is. A
+// merchant that is registered may be about to be sent its first notice.
+func (a *API) unknown(ctx context.Context, merchantNo, orderNo string) (string, error) {
+	known, err := a.links.Known(ctx, merchantNo, orderNo, func(t *bellman.Task) bool { return a.kind(t) == "notify" })
+	if err == nil && !known && orderNo == "" && a.merchants != nil {
+		_, err = a.merchants.Get(ctx, merchantNo)
+		if known = err == nil; errors.Is(err, bellman.ErrNotFound) {
+			err = nil
+		}
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case known:
+		return "", nil
+	case orderNo != "":
+		return "no notices of this order are known: the link shows nothing until there are", nil
+	}
+	return "no notices and no registration of this merchant number are known: the link shows nothing until there are", nil
+}
+
+func (a *API) listLinks(ctx context.Context, in *struct {
+	Caller
+	MerchantNo string `query:"merchant_no" maxLength:"128" doc:"Only those of this merchant."`
+}) (*answer[client.Links], error) {
+	if a.links == nil {
+		return nil, noLinks()
+	}
+	found, err := a.links.List(ctx, in.MerchantNo, newestLinks)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out := client.Links{Links: make([]client.Link, len(found))}
+	for i := range found {
+		out.Links[i] = shownLink(&found[i])
+	}
+	return ok(out)
+}
+
+func (a *API) revokeLink(ctx context.Context, in *struct {
+	Caller
+	ID   string `path:"id" format:"uuid" doc:"The link's id."`
+	Body *client.Because
+}) (*answer[client.Link], error) {
+	if a.links == nil {
+		return nil, noLinks()
+	}
+	id, err := parseID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	ended, err := a.links.Revoke(ctx, id, in.by(given(in.Body).Reason))
+	if err != nil {
+		return nil, a.fail(missing(err, "link "+id.String()))
+	}
+	return ok(shownLink(&ended))
+}
+
+func shownLink(l *sharelink.Link) client.Link {
+	return client.Link{
+		ID: l.ID.String(), MerchantNo: l.MerchantNo, OrderNo: l.OrderNo, Made: client.At(l.Made), Expires: client.At(l.Expires),
+		Who: l.Who, Reason: l.Reason, Revoked: optional(l.Revoked),
+	}
+}

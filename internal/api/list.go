@@ -1,0 +1,119 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/resend"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A listing is the query of a list of tasks.
+type listing struct {
+	Caller
+	Queue       string      `query:"queue" maxLength:"128"`
+	State       string      `query:"state" enum:"pending,succeeded,failed,cancelled"`
+	MerchantNo  string      `query:"merchant_no" maxLength:"128"`
+	OrderNo     string      `query:"order_no" maxLength:"128"`
+	Key         string      `query:"key" maxLength:"255"`
+	Event       string      `query:"event" maxLength:"128"`
+	URLHost     string      `query:"url_host" maxLength:"260" doc:"Host, or host:port, of the task's URL."`
+	CreatedFrom client.Time `query:"created_from" format:"date-time" doc:"Inclusive."`
+	CreatedTo   client.Time `query:"created_to" format:"date-time" doc:"Exclusive."`
+	Kind        string      `query:"kind" enum:"notify,order" doc:"Each task is looked at for it: a page may have few, or none, and be followed by more."`
+	Result      string      `query:"result" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown" doc:"Of the last attempt; looked at as the kind is."`
+	Status      int         `query:"status" minimum:"100" maximum:"599" doc:"HTTP status of the last attempt's answer; looked at as the kind is."`
+	Limit       int         `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Cursor      string      `query:"cursor" maxLength:"64" doc:"The next_cursor of a page of the same filter; default: the newest."`
+}
+
+func (in *listing) filter() client.Filter {
+	return client.Filter{
+		Queue: in.Queue, State: in.State, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Key: in.Key,
+		Event: in.Event, URLHost: in.URLHost, CreatedFrom: in.CreatedFrom, CreatedTo: in.CreatedTo,
+		Kind: in.Kind, Result: in.Result, Status: in.Status,
+	}
+}
+
+// A badWord is a word of a filter that there is not.
+type badWord struct{ name, problem string }
+
+// filter turns the filter of a request into one for a store; wrong is the word in it
+// that there is not, or nil.
+func filter(in *client.Filter) (f resend.Pick, wrong *badWord) {
+	f = resend.Pick{
+		Filter: store.Filter{
+			Queue: in.Queue, Key: in.Key, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Event: in.Event,
+			URLHost: in.URLHost, CreatedFrom: in.CreatedFrom.Time, CreatedTo: in.CreatedTo.Time,
+		},
+		Kind: in.Kind, Status: in.Status,
+	}
+	if in.State != "" {
+		f.State = new(bellman.State)
+		if err := f.State.UnmarshalText([]byte(in.State)); err != nil {
+			return f, &badWord{"state", err.Error()}
+		}
+	}
+	if in.Result != "" {
+		f.Result = new(bellman.Result)
+		if err := f.Result.UnmarshalText([]byte(in.Result)); err != nil {
+			return f, &badWord{"result", err.Error()}
+		}
+	}
+	return f, nil
+}
+
+const (
+	maxReads = 8                     // short pages of a store that one page of a list is made of …
+	readTime = 25 * time.Millisecond // … and how long these may take together
+	readRows = 200                   // tasks that are looked at at once, where some may not be wanted
+)
+
+func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], error) {
+	wanted := in.filter()
+	before, refused := parseTaskCursor(in.Cursor, &wanted)
+	if refused != nil {
+		return nil, refused
+	}
+	f, wrong := filter(&wanted)
+	if wrong != nil {
+		return nil, wrongField("query."+wrong.name, wrong.problem)
+	}
+	if f.Backwards() {
+		return nil, wrongField("query.created_from", "is not before created_to, or not before now: want an earlier time") // as bulk resends say it
+	}
+	page := client.TaskPage{Tasks: []client.Task{}}
+	began := time.Now()
+	for range maxReads {
+		ask := in.Limit - len(page.Tasks)
+		if f.Picky() {
+			ask = readRows
+		}
+		tasks, next, err := a.reader.List(ctx, f.Filter, before, ask)
+		if err != nil {
+			return nil, a.fail(err)
+		}
+		for _, t := range tasks {
+			if !f.Takes(t, a.kind) {
+				continue
+			}
+			page.Tasks = append(page.Tasks, a.task(t))
+			if len(page.Tasks) == in.Limit && f.Picky() { // the rest is the next page's
+				next = t.ID
+				break
+			}
+		}
+		page.NextCursor = taskCursor(next, &wanted)
+		if next.IsZero() || len(page.Tasks) >= in.Limit || time.Since(began) >= readTime {
+			break
+		}
+		before = next
+	}
+	if len(page.Tasks) == 0 && page.NextCursor == "" && in.Cursor == "" && in.Queue != "" && a.kindOf(in.Queue) == "" {
+		page.Warning = fmt.Sprintf("there is no queue %q, and no task of one of that name fits", cut(in.Queue))
+	}
+	return ok(page)
+}

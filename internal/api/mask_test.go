@@ -1,0 +1,60 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// What is secret in a task is masked for every role. Role admin may ask for it, which is recorded.
+func TestTaskIsMasked(t *testing.T) {
+	var records []store.Audit
+	m := make1(t, Options{Keys: testKeys, Record: func(_ context.Context, a store.Audit) error {
+		records = append(records, a)
+		return nil
+	}})
+	added := m.fake.Add(t.Context(), &bellman.Task{Queue: "q", Key: "k/1", MerchantNo: "M1", OrderNo: "1", URL: "http://m/n?order=1&token=url-secret",
+		Header: map[string]string{"Content-Type": "application/json", "X-Acme-Sig": "header-secret"}, Body: []byte(`{"order":"O-1","password":"body-secret"}`)})
+	id := added[0].ID.String()
+	secrets := []string{"url-secret", "header-secret", "body-secret"}
+	for _, path := range []string{"/v1/tasks/" + id, "/v1/queues/q/keys/k/1", "/v1/tasks", "/v1/orders/M1/1"} {
+		for _, role := range []string{"s", "r", "o", "a"} {
+			if path == "/v1/tasks" && role == "s" {
+				continue
+			}
+			w := m.do("GET", path, "", "Authorization: Bearer "+role+"-key")
+			text := w.Body.String()
+			if w.Code != 200 || !strings.Contains(text, "http://m/n?order=1") {
+				t.Errorf("%s, role %s: %d %s; want the address", path, role, w.Code, text)
+			}
+			for _, secret := range secrets {
+				if strings.Contains(text, secret) {
+					t.Errorf("%s, role %s: %s is in %s", path, role, secret, text)
+				}
+			}
+			if strings.Contains(path, "/"+id) && (!strings.Contains(text, "O-1") || !strings.Contains(text, `"Content-Type":"application/json"`)) {
+				t.Errorf("%s, role %s: what is no secret is not in %s", path, role, text)
+			}
+		}
+	}
+	for _, path := range []string{"/v1/tasks/" + id, "/v1/queues/q/keys/k/1"} {
+		for _, role := range []string{"s", "r", "o"} {
+			if w := m.do("GET", path+"?reveal=true", "", "Authorization: Bearer "+role+"-key"); w.Code != 403 {
+				t.Errorf("%s: role %s reveals: %d; want 403", path, role, w.Code)
+			}
+		}
+		records = nil
+		w := m.do("GET", path+"?reveal=true", "", "Authorization: Bearer a-key")
+		for _, secret := range secrets {
+			if !strings.Contains(w.Body.String(), secret) {
+				t.Errorf("%s revealed: %d %s; want %s", path, w.Code, w.Body, secret)
+			}
+		}
+		if len(records) != 1 || records[0].Action != "reveal" || records[0].Who != "root" || records[0].Target != id {
+			t.Errorf("%s: records %+v; want one of the reveal", path, records)
+		}
+	}
+}

@@ -1,0 +1,339 @@
+package api
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Merchants keeps the registry of merchants, in the words of the API. Errors are
+// those of an [Engine]; no answer has a secret.
+type Merchants interface {
+	// Put makes a merchant what in says; created says that there was none.
+	Put(ctx context.Context, in client.PutMerchant, by bellman.By) (m client.Merchant, created bool, err error)
+
+	// Import puts up to 1,000 at once; with dry it only says what it would do. There is
+	// one result each, in order.
+	Import(ctx context.Context, in []client.PutMerchant, dry bool, by bellman.By) ([]MerchantResult, error)
+
+	Get(ctx context.Context, no string) (client.Merchant, error)
+	Stats(ctx context.Context, no string) (client.MerchantStats, error)
+	Delete(ctx context.Context, no string, by bellman.By) error
+
+	// List returns merchants of a search behind a place; next is where to go on, and
+	// empty only at the end. Sealed: with their secrets, sealed.
+	List(ctx context.Context, s client.MerchantSearch, after string) (page []client.Merchant, next string, err error)
+
+	// Rotate gives a merchant a new secret, beside which those that it has go on
+	// signing for overlap; negative: for as long as usual.
+	Rotate(ctx context.Context, no, secret string, overlap time.Duration, by bellman.By) (client.Merchant, error)
+
+	Pause(ctx context.Context, no string, by bellman.By) error
+	Resume(ctx context.Context, no string, by bellman.By) error
+
+	// Test adds a task that sends a merchant a test; no queue: the one there is.
+	Test(ctx context.Context, no, queue string, by bellman.By) (*bellman.Task, error)
+
+	Reseal(ctx context.Context, by bellman.By) (client.MerchantReseal, error)
+}
+
+// A MerchantResult says what became of one merchant of a batch.
+type MerchantResult struct {
+	MerchantNo       string
+	Created, Changed bool
+	Err              error // *bellman.Invalid: nothing was kept
+}
+
+// A MerchantNo names a merchant in a path.
+type MerchantNo struct {
+	MerchantNo string `path:"merchant_no" maxLength:"128" doc:"The merchant's number, escaped."`
+}
+
+// stated is an answer with a status of its own.
+type stated[T any] struct {
+	Status int
+	Body   T
+}
+
+func (a *API) registerMerchants(h huma.API) {
+	const path, one = "/v1/merchants", "/v1/merchants/{merchant_no}"
+	put := operation("put-merchant", http.MethodPut, one, mayAdmin, "Register a merchant, or change all of it. The answer has no secret.")
+	huma.Register(h, put, a.putMerchant)
+	responses := h.OpenAPI().Paths[one].Put.Responses
+	responses["200"] = jsonResponse(h, reflect.TypeFor[client.Merchant](), "It was there already.")
+	responses["201"] = jsonResponse(h, reflect.TypeFor[client.Merchant](), "It is new.")
+
+	huma.Register(h, operation("get-merchant", http.MethodGet, one, mayRead, "A merchant, without its secrets."),
+		func(ctx context.Context, in *struct {
+			Caller
+			MerchantNo
+		}) (*answer[client.Merchant], error) {
+			return onMerchant(a, in.MerchantNo.MerchantNo, func() (client.Merchant, error) { return a.merchants.Get(ctx, in.MerchantNo.MerchantNo) })
+		})
+	huma.Register(h, operation("merchant-stats", http.MethodGet, one+"/stats", mayRead, "How a merchant's newest tasks went: success rate, backlog, last failures."),
+		func(ctx context.Context, in *struct {
+			Caller
+			MerchantNo
+		}) (*answer[client.MerchantStats], error) {
+			return onMerchant(a, in.MerchantNo.MerchantNo, func() (client.MerchantStats, error) { return a.merchants.Stats(ctx, in.MerchantNo.MerchantNo) })
+		})
+	gone := operation("delete-merchant", http.MethodDelete, one, mayAdmin, "End a merchant's registration. Its tasks stay; those without an address of their own fail, attempt by attempt, until it is registered again.")
+	gone.DefaultStatus = http.StatusNoContent
+	huma.Register(h, gone, a.deleteMerchant)
+
+	huma.Register(h, operation("list-merchants", http.MethodGet, path, mayRead, "Merchants: by name where one is searched by, by number otherwise."),
+		func(ctx context.Context, in *struct {
+			Caller
+			MerchantQuery
+		}) (*answer[client.MerchantPage], error) {
+			return a.listMerchants(ctx, &in.MerchantQuery, false)
+		})
+	huma.Register(h, operation("export-merchants", http.MethodGet, "/v1/merchant-export", mayAdmin, "Merchants as PUT takes them back, with their secrets sealed: only a server with the same master key can open them."),
+		func(ctx context.Context, in *struct {
+			Caller
+			MerchantQuery
+		}) (*answer[client.MerchantPage], error) {
+			if _, ok := a.exports.Enter(in.who + " " + in.from); ok { // of many pages, one a minute
+				if err := a.record(ctx, store.AuditOf(in.by(""), time.Now(), "export", "merchants")); err != nil {
+					return nil, a.fail(err)
+				}
+			}
+			return a.listMerchants(ctx, &in.MerchantQuery, true)
+		})
+
+	batch := operation("put-merchants", http.MethodPost, path+"/batch", mayAdmin, "Register or change up to 1,000 merchants. A wrong one does not stop the others; the same again changes nothing.")
+	batch.MaxBodyBytes = int64(a.maxBatch) + 1
+	huma.Register(h, batch, a.putMerchants)
+	huma.Register(h, operation("rotate-merchant-secret", http.MethodPost, one+"/secrets", mayAdmin, "Give a merchant a new secret. Both sign for the overlap, and then the new one alone."), a.rotateMerchant)
+	huma.Register(h, operation("reseal-merchants", http.MethodPost, path+"/reseal", mayAdmin, "Seal all secrets under the newest master key, so that older ones can be taken out of the configuration."),
+		func(ctx context.Context, in *struct {
+			Caller
+			Body *client.Because
+		}) (*answer[client.MerchantReseal], error) {
+			if a.merchants == nil {
+				return nil, noMerchants()
+			}
+			done, err := a.merchants.Reseal(ctx, in.by(given(in.Body).Reason))
+			if err != nil {
+				return nil, a.fail(err)
+			}
+			return ok(done)
+		})
+	test := operation("test-merchant", http.MethodPost, one+"/test", mayOperate, "Send a merchant a test: one task with the event bellman.test, attempted once, as any other.")
+	test.DefaultStatus = http.StatusCreated
+	huma.Register(h, test, a.testMerchant)
+
+	type paused = struct {
+		Caller
+		MerchantNo
+		Body *client.Because
+	}
+	pausing := func(do func(Merchants, context.Context, string, bellman.By) error) func(context.Context, *paused) (*answer[client.Paused], error) {
+		return func(ctx context.Context, in *paused) (*answer[client.Paused], error) {
+			no := in.MerchantNo.MerchantNo
+			return onMerchant(a, no, func() (client.Paused, error) {
+				err := do(a.merchants, ctx, no, in.by(given(in.Body).Reason))
+				if errors.Is(err, bellman.ErrNotPaused) {
+					return client.Paused{Names: []string{}}, nil
+				}
+				return client.Paused{Names: []string{no}}, err
+			})
+		}
+	}
+	huma.Register(h, operation("pause-merchant", http.MethodPost, one+"/pause", mayOperate, "Stop attempts of notifications that name a merchant, wherever they go. Their schedules wait."), pausing(Merchants.Pause))
+	huma.Register(h, operation("resume-merchant", http.MethodPost, one+"/resume", mayOperate, "End a merchant's pause."), pausing(Merchants.Resume))
+}
+
+// Shown is a task as every call answers it.
+func (a *API) Shown(t *bellman.Task) client.Task { return a.task(t) }
+
+func noMerchants() *client.Problem {
+	return newProblem(http.StatusNotImplemented, "this server keeps no merchants")
+}
+
+// onMerchant answers what is done with one merchant.
+func onMerchant[T any](a *API, no string, do func() (T, error)) (*answer[T], error) {
+	if a.merchants == nil {
+		return nil, noMerchants()
+	}
+	out, err := do()
+	if err != nil {
+		return nil, a.fail(missing(err, fmt.Sprintf("merchant %q", cut(no))))
+	}
+	return ok(out)
+}
+
+func (a *API) putMerchant(ctx context.Context, in *struct {
+	Caller
+	MerchantNo
+	Body client.PutMerchant
+}) (*stated[client.Merchant], error) {
+	if a.merchants == nil {
+		return nil, noMerchants()
+	}
+	no := in.MerchantNo.MerchantNo
+	if in.Body.MerchantNo != "" && in.Body.MerchantNo != no {
+		return nil, wrongField("body.merchant_no", "is another one than the path names: leave it out")
+	}
+	in.Body.MerchantNo = no
+	m, isNew, err := a.merchants.Put(ctx, in.Body, in.by(in.Body.Reason))
+	if err != nil {
+		return nil, a.fail(a.overtaken(err, "body."))
+	}
+	status := http.StatusOK
+	if isNew {
+		status = http.StatusCreated
+	}
+	return &stated[client.Merchant]{status, m}, nil
+}
+
+func (a *API) deleteMerchant(ctx context.Context, in *struct {
+	Caller
+	MerchantNo
+	Reason string `query:"reason" maxLength:"500" doc:"Goes into the audit record."`
+}) (*struct{}, error) {
+	if a.merchants == nil {
+		return nil, noMerchants()
+	}
+	no := in.MerchantNo.MerchantNo
+	if err := a.merchants.Delete(ctx, no, in.by(in.Reason)); err != nil {
+		return nil, a.fail(missing(err, fmt.Sprintf("merchant %q", cut(no))))
+	}
+	return nil, nil
+}
+
+// A MerchantQuery is what a list of merchants can be asked for.
+type MerchantQuery struct {
+	MerchantNo string `query:"merchant_no" maxLength:"128" doc:"How the number begins."`
+	Name       string `query:"name" maxLength:"100" doc:"How the name begins, in upper or lower case."`
+	Paused     bool   `query:"paused" doc:"true: those alone that are paused."`
+	Limit      int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Cursor     string `query:"cursor" maxLength:"2000" doc:"A page's next_cursor, with the same search; default: the first."`
+}
+
+func (a *API) listMerchants(ctx context.Context, q *MerchantQuery, sealed bool) (*answer[client.MerchantPage], error) {
+	if a.merchants == nil {
+		return nil, noMerchants()
+	}
+	after, err := base64.RawURLEncoding.Strict().DecodeString(q.Cursor)
+	if err != nil {
+		return nil, badCursor()
+	}
+	page, next, err := a.merchants.List(ctx, client.MerchantSearch{MerchantNo: q.MerchantNo, Name: q.Name, Paused: q.Paused, Limit: q.Limit, Sealed: sealed}, string(after))
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	if page == nil {
+		page = []client.Merchant{}
+	}
+	return ok(client.MerchantPage{Merchants: page, NextCursor: base64.RawURLEncoding.EncodeToString([]byte(next))})
+}
+
+func (a *API) putMerchants(ctx context.Context, in *struct {
+	Caller
+	Body client.MerchantBatch
+}) (*answer[client.MerchantBatched], error) {
+	if a.merchants == nil {
+		return nil, noMerchants()
+	}
+	results, err := a.merchants.Import(ctx, in.Body.Merchants, in.Body.DryRun, in.by(in.Body.Reason))
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out := client.MerchantBatched{Results: make([]client.MerchantResult, len(results))}
+	for i, r := range results {
+		shown := client.MerchantResult{MerchantNo: r.MerchantNo, Status: http.StatusNoContent}
+		switch {
+		case r.Err != nil:
+			if invalid, is := asInvalid(r.Err); is {
+				shown.Error = merchantFaults(invalid, i)
+			} else {
+				shown.Error = a.overtaken(r.Err, fmt.Sprintf("body.merchants[%d].", i))
+			}
+			shown.Status = shown.Error.Status
+		case r.Created:
+			shown.Status = http.StatusCreated
+		case r.Changed:
+			shown.Status = http.StatusOK
+		}
+		out.Results[i] = shown
+	}
+	return ok(out)
+}
+
+// overtaken is how it is answered that a merchant could not be put; the fields that were
+// wrong besides stand at a place.
+func (a *API) overtaken(err error, at string) *client.Problem {
+	p := a.refuse(err)
+	var overtaken interface{ Besides() *bellman.Invalid }
+	if errors.As(err, &overtaken) {
+		if also := overtaken.Besides(); also != nil {
+			p.Errors = faultsAt(also, at)
+		}
+	}
+	return p
+}
+
+// merchantFaults names the wrong fields of a merchant of a batch.
+func merchantFaults(invalid *bellman.Invalid, at int) *client.Problem {
+	list := faultsAt(invalid, fmt.Sprintf("body.merchants[%d].", at))
+	return newProblem(http.StatusUnprocessableEntity, wrong(len(list)), list...)
+}
+
+func faultsAt(invalid *bellman.Invalid, at string) []client.Fault {
+	list := make([]client.Fault, len(invalid.Fields))
+	for i, f := range invalid.Fields {
+		list[i] = client.Fault{Location: at + f.Field, Message: f.Problem}
+	}
+	return list
+}
+
+func (a *API) rotateMerchant(ctx context.Context, in *struct {
+	Caller
+	MerchantNo
+	Body client.RotateMerchant
+}) (*answer[client.Merchant], error) {
+	overlap := time.Duration(-1)
+	if in.Body.Overlap != "" {
+		d, err := schedule.ParseDuration(in.Body.Overlap)
+		if err != nil {
+			return nil, wrongField("body.overlap", err.Error())
+		}
+		overlap = d
+	}
+	no := in.MerchantNo.MerchantNo
+	return onMerchant(a, no, func() (client.Merchant, error) {
+		return a.merchants.Rotate(ctx, no, in.Body.Secret, overlap, in.by(in.Body.Reason))
+	})
+}
+
+func (a *API) testMerchant(ctx context.Context, in *struct {
+	Caller
+	MerchantNo
+	Body *client.TestMerchant
+}) (*stated[client.Task], error) {
+	if a.merchants == nil {
+		return nil, noMerchants()
+	}
+	asked := client.TestMerchant{}
+	if in.Body != nil {
+		asked = *in.Body
+	}
+	no := in.MerchantNo.MerchantNo
+	t, err := a.merchants.Test(ctx, no, asked.Queue, in.by(asked.Reason))
+	if err != nil {
+		return nil, a.fail(missing(err, fmt.Sprintf("merchant %q", cut(no))))
+	}
+	return &stated[client.Task]{http.StatusCreated, a.task(t)}, nil
+}

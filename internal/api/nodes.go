@@ -1,0 +1,48 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A Nodes says which nodes share the tasks of a store.
+type Nodes interface {
+	// Nodes returns the nodes by name, and the shards that none of them has.
+	Nodes(ctx context.Context) (nodes []engine.NodeInfo, unowned []store.Lease, err error)
+}
+
+func (a *API) registerNodes(h huma.API) {
+	huma.Register(h, operation("list-nodes", http.MethodGet, "/v1/nodes", mayRead, "Nodes that share the store: their shards and epochs, their last beat, and which one answers."), a.listNodes)
+}
+
+func (a *API) listNodes(ctx context.Context, _ *struct{ Caller }) (*answer[client.Nodes], error) {
+	if a.nodes == nil {
+		return nil, newProblem(http.StatusNotImplemented, "this server knows of no nodes")
+	}
+	nodes, unowned, err := a.nodes.Nodes(ctx)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out := client.Nodes{Nodes: make([]client.Node, len(nodes)), Unowned: shards(unowned)}
+	for i, n := range nodes {
+		out.Nodes[i] = client.Node{
+			Name: n.Name, Addr: n.Addr, Version: n.Version, Joined: client.At(n.Joined), Beat: client.At(n.Beat),
+			Alive: n.Alive, Self: n.Self, Shards: shards(n.Shards),
+		}
+	}
+	return ok(out)
+}
+
+func shards(leases []store.Lease) []client.Shard {
+	out := make([]client.Shard, len(leases))
+	for i, l := range leases {
+		out[i] = client.Shard{Shard: int(l.Shard), Epoch: l.Epoch}
+	}
+	return out
+}

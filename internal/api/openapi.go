@@ -1,0 +1,287 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/danielgtaylor/huma/v2/validation"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+)
+
+// maxSmall bounds the bodies of everything but creates.
+const maxSmall = 64 << 10
+
+func init() {
+	// Names of fields are what they are, in lower case. huma asks for this to be
+	// said once for the whole program.
+	huma.ValidateStrictCasing = true
+}
+
+// An adapter brings huma's operations to the mux: behind the check of the
+// caller's key, by id and by key, and with our own handler instead of huma's
+// where there is one.
+type adapter struct {
+	api    *API
+	direct map[string]func(*response, *http.Request) // by operation id
+}
+
+func (ad *adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { ad.api.mux.ServeHTTP(w, r) }
+
+// Handle is called by huma for each operation.
+func (ad *adapter) Handle(op *huma.Operation, handle func(huma.Context)) {
+	a := ad.api
+	serve := ad.direct[op.OperationID]
+	if serve == nil {
+		serve = func(w *response, r *http.Request) { a.viaHuma(w, r, op, handle) }
+	}
+	need, _ := op.Metadata["need"].(rights)
+	a.mux.HandleFunc(op.Method+" "+op.Path, a.guard(need, serve))
+	if rest, ok := strings.CutPrefix(op.Path, taskPath); ok {
+		a.mux.HandleFunc(op.Method+" "+keyedPath+rest, a.guard(need, func(w *response, r *http.Request) {
+			id, err := a.lookup(r)
+			if err != nil {
+				write(w, a.refuse(err))
+				return
+			}
+			r.SetPathValue("id", id.String())
+			serve(w, r)
+		}))
+	}
+}
+
+const (
+	taskPath  = "/v1/tasks/{id}"
+	keyedPath = "/v1/queues/{queue}/keys/{key}"
+)
+
+// lookup finds the task that a path names by queue and key.
+func (a *API) lookup(r *http.Request) (bellman.ID, error) {
+	queue, key := r.PathValue("queue"), r.PathValue("key")
+	id, err := bellman.ID{}, bellman.ErrNotFound
+	if len(key) <= maxKey && len(queue) <= maxQueue*4 {
+		id, err = a.reader.Lookup(r.Context(), queue, key)
+	}
+	return id, missing(err, fmt.Sprintf("task with the key %q in the queue %q", cut(key), cut(queue)))
+}
+
+// viaHuma prepares a request for huma: its body is read, bounded and strictly
+// JSON, whatever its Content-Type says.
+func (a *API) viaHuma(w *response, r *http.Request, op *huma.Operation, handle func(huma.Context)) {
+	if op.RequestBody != nil {
+		body, refused := readBody(w, r, int(op.MaxBodyBytes)-1, nil)
+		if refused != nil {
+			write(w, refused)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+	}
+	handle(humago.NewContext(op, r, w))
+}
+
+// A Caller is who makes a request. Every input embeds it: with it comes the
+// check that the query has nothing that its operation does not know.
+type Caller struct {
+	who, from string
+	may       rights
+	foreign   bool // a page of another site asks
+}
+
+// Resolve is called by huma, last of its checks.
+func (c *Caller) Resolve(ctx huma.Context) []error {
+	r, w := humago.Unwrap(ctx)
+	c.who, c.from, c.may = w.(*response).who, w.(*response).from, w.(*response).may
+	c.foreign = foreign(r)
+	var errs []error
+	for _, f := range queryFaults(r, ctx.Operation().Parameters...) {
+		errs = append(errs, &huma.ErrorDetail{Location: f.Location, Message: f.Message})
+	}
+	return errs
+}
+
+// by is the caller with a reason.
+func (c *Caller) by(reason string) bellman.By {
+	return bellman.By{Who: c.who, Reason: reason, From: c.from}
+}
+
+// An answer is an output with a body.
+type answer[T any] struct{ Body T }
+
+func ok[T any](body T) (*answer[T], error) { return &answer[T]{body}, nil }
+
+// fail is the error of an operation.
+func (a *API) fail(err error) error {
+	p := a.refuse(err)
+	if p.RetryAfter == 0 {
+		return p
+	}
+	seconds := fmt.Sprint(int(max(p.RetryAfter.Seconds(), 1)))
+	return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {seconds}})
+}
+
+// operation describes one call.
+func operation(id, method, path string, need rights, summary string) huma.Operation {
+	op := huma.Operation{
+		OperationID: id, Method: method, Path: path, Summary: summary,
+		MaxBodyBytes: maxSmall + 1,
+		Metadata:     map[string]any{"need": need},
+	}
+	op.Security = []map[string][]string{} // nobody needs a key
+	if need != open {
+		op.Security = []map[string][]string{{"key": {}}}
+		op.Description = "Needs the role " + need.String() + "."
+	}
+	return op
+}
+
+// register makes all routes and the document that describes them.
+func (a *API) register(o Options, slow bool) error {
+	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
+	config := huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title: "bellman", Version: cmp.Or(o.Version, "dev"),
+				License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+				Description: described,
+			},
+			Servers: []*huma.Server{{URL: "http://127.0.0.1:2355", Description: "Where bellman serve listens unless it is told otherwise."}},
+			Components: &huma.Components{
+				Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer", Description: "A key of the configuration. Where there are none, everybody may do everything."}},
+			},
+		},
+		Formats:       map[string]huma.Format{"application/json": format, "json": format}, // the latter: …+json
+		DefaultFormat: "application/json",
+		Transformers:  []huma.Transformer{ours},
+	}
+	ad := &adapter{api: a, direct: map[string]func(*response, *http.Request){
+		"create-tasks": a.createBatch,
+		"events":       a.events,
+		"openapi":      a.openapi,
+		"healthz":      a.healthz,
+		"readyz":       a.readyz,
+	}}
+	if !slow {
+		ad.direct["create-task"] = a.create
+	}
+	if o.Metrics != nil {
+		ad.direct["metrics"] = func(w *response, r *http.Request) { o.Metrics.ServeHTTP(w, r) }
+	}
+	h := huma.NewAPI(config, ad)
+	a.registerCreate(h)
+	a.registerTasks(h)
+	a.registerOrders(h)
+	a.registerOperate(h)
+	a.registerResends(h)
+	a.registerLinks(h)
+	a.registerNodes(h)
+	a.registerSources(h)
+	a.registerAlarms(h)
+	a.registerMerchants(h)
+	a.registerProbes(h, o.Metrics != nil)
+	a.mux.HandleFunc("/", a.noSuchPath)
+	a.doc = h.OpenAPI()
+	text, err := document(a.doc)
+	if err != nil {
+		return fmt.Errorf("write the OpenAPI document: %w", err)
+	}
+	a.docText = text
+	return nil
+}
+
+// unmarshal decodes JSON that is strictly that.
+func unmarshal(data []byte, v any) error {
+	if _, first := v.(*any); first { // huma decodes twice, the first time to check
+		if err := strict(data, "json"); err != nil {
+			return err
+		}
+	}
+	return json.Unmarshal(data, v)
+}
+
+// ours turns huma's own refusals into ours.
+func ours(_ huma.Context, _ string, v any) (any, error) {
+	m, is := v.(*huma.ErrorModel)
+	if !is {
+		return v, nil
+	}
+	p := newProblem(m.Status, m.Detail)
+	for _, e := range m.Errors[:min(len(m.Errors), maxFaults)] {
+		p.Errors = append(p.Errors, fault(e))
+	}
+	switch {
+	case m.Status == http.StatusUnprocessableEntity:
+		p.Detail = wrong(len(m.Errors))
+	case m.Status == http.StatusBadRequest && len(m.Errors) == 1:
+		p.Detail, p.Errors = "malformed JSON: "+m.Errors[0].Message, nil
+	}
+	return p, nil
+}
+
+// bounds are those of the numbers that somebody may give, by the names of their fields: a
+// schema's fault names one of them alone.
+var bounds = map[string]string{
+	"limit": "want 1 to 200", "status": "want 100 to 599", "concurrency": "want 1 to 100000", "attempts": "want 1 or more", "attempts_after": "want 0 to 2147483647",
+}
+
+var outOfBounds = regexp.MustCompile(`^expected number [<>]= `)
+
+// fault is a wrong field that huma found, in our words: a field that is missing
+// has its own place, as all others have.
+func fault(e *huma.ErrorDetail) client.Fault {
+	var name string
+	if _, err := fmt.Sscanf(e.Message, "expected required property %s to be present", &name); err == nil {
+		return client.Fault{Location: e.Location + "." + name, Message: "is required"}
+	}
+	message := e.Message
+	switch {
+	case message == validation.MsgUnexpectedProperty:
+		message = "there is no such field"
+	case message == validation.MsgExpectedRFC3339DateTime:
+		text, _ := e.Value.(string)
+		message = noTime(text)
+	case strings.HasPrefix(message, "invalid value: parsing time "): // in a query
+		message = "want RFC 3339 in UTC such as 2026-11-20T15:04:05Z; write + as %2B"
+	case strings.HasPrefix(message, "expected string to be RFC 4122 uuid"):
+		message = wantID
+	case message == "invalid integer", message == validation.MsgExpectedInteger:
+		message = "want a whole number"
+	case message == validation.MsgExpectedString:
+		message = "want text in quotes"
+	case message == validation.MsgExpectedObject:
+		message = "want an object"
+	case strings.HasPrefix(message, validation.MsgExpectedArray): // of what type, or how long
+		message = fmt.Sprintf("want an array of 1 to %d %s", maxSettle, e.Location[strings.LastIndexByte(e.Location, '.')+1:])
+	case message == "expected length >= 1":
+		message = "is empty"
+	default:
+		if known, is := bounds[e.Location[strings.LastIndexByte(e.Location, '.')+1:]]; is && outOfBounds.MatchString(message) {
+			message = known
+		}
+		for _, of := range []struct{ theirs, ours string }{
+			{validation.MsgExpectedMaxLength, "is longer than %d characters"},
+			{validation.MsgExpectedMinimumNumber, "want %d or more"},
+			{validation.MsgExpectedMaximumNumber, "want %d at most"},
+		} {
+			var n int
+			if _, err := fmt.Sscanf(message, strings.ReplaceAll(of.theirs, "%v", "%d"), &n); err == nil {
+				message = fmt.Sprintf(of.ours, n)
+			}
+		}
+		if names, is := strings.CutPrefix(message, `expected value to be one of "`); is {
+			message = "want one of " + strings.TrimSuffix(names, `"`)
+		}
+	}
+	return client.Fault{Location: cut(e.Location), Message: message}
+}

@@ -1,0 +1,181 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/endpoints"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// registerOperate registers what an operator looks at and pauses.
+func (a *API) registerOperate(h huma.API) {
+	huma.Register(h, operation("list-queues", http.MethodGet, "/v1/queues", mayRead, "Queues: rules, depth, oldest overdue, in flight, rates."), a.queues)
+	huma.Register(h, operation("list-endpoints", http.MethodGet, "/v1/endpoints", mayRead, "Endpoints: in flight, limit, success rate, breaker, waiting."), a.endpoints)
+	huma.Register(h, operation("stats", http.MethodGet, "/v1/stats", mayRead, "Counts, and percentiles of lateness, of the latest window."), a.stats)
+	huma.Register(h, operation("list-audits", http.MethodGet, "/v1/audit", mayRead, "Who did what by hand, when and why; newest first."), a.audits)
+	huma.Register(h, operation("backup", http.MethodPost, "/v1/backup", mayAdmin, "Write a consistent copy of the embedded store into a new directory on the server."), a.copyStore)
+
+	type onQueue = struct {
+		Caller
+		Queue string `path:"queue" maxLength:"128"`
+		Body  *client.Because
+	}
+	queue := func(do func(context.Context, string, bellman.By) error) func(context.Context, *onQueue) (*answer[client.Paused], error) {
+		return func(ctx context.Context, in *onQueue) (*answer[client.Paused], error) {
+			err := do(ctx, in.Queue, in.by(given(in.Body).Reason))
+			if errors.Is(err, bellman.ErrNotPaused) {
+				return ok(client.Paused{Names: []string{}})
+			}
+			if err != nil {
+				return nil, a.fail(missing(err, fmt.Sprintf("queue %q", in.Queue)))
+			}
+			return ok(client.Paused{Names: []string{in.Queue}})
+		}
+	}
+	huma.Register(h, operation("pause-queue", http.MethodPost, "/v1/queues/{queue}/pause", mayOperate, "Stop attempts of a queue's tasks."), queue(a.engine.PauseQueue))
+	huma.Register(h, operation("resume-queue", http.MethodPost, "/v1/queues/{queue}/resume", mayOperate, "End a queue's pause."), queue(a.engine.ResumeQueue))
+
+	type onHost = struct {
+		Caller
+		Host string `path:"host" maxLength:"400" doc:"A host, a host:port, a queue of kind order, or one endpoint in full, escaped (https:%2F%2Fmerchant.example:443)."`
+		Body *client.Because
+	}
+	host := func(do func(context.Context, string, bellman.By) error) func(context.Context, *onHost) (*answer[client.Paused], error) {
+		return func(ctx context.Context, in *onHost) (*answer[client.Paused], error) {
+			f, err := a.engine.Figures(ctx, figures.Ask{Endpoints: true})
+			if err != nil {
+				return nil, a.fail(err)
+			}
+			names := endpoints.Named(in.Host, f.Endpoints, len(f.Silent) == 0, a.kinds != nil && a.kinds(in.Host) != "")
+			if len(names) == 0 {
+				return nil, wrongField("path.host", wantHost)
+			}
+			done := []string{}
+			for _, name := range names {
+				err := do(ctx, name, in.by(given(in.Body).Reason))
+				if invalid, is := asInvalid(err); is {
+					return nil, wrongField("path.host", invalid.Fields[0].Problem)
+				}
+				if errors.Is(err, bellman.ErrNotPaused) {
+					continue
+				}
+				if err != nil {
+					return nil, a.fail(err)
+				}
+				done = append(done, name)
+			}
+			return ok(client.Paused{Names: done})
+		}
+	}
+	huma.Register(h, operation("pause-endpoint", http.MethodPost, "/v1/endpoints/{host}/pause", mayOperate, "Stop attempts to an endpoint, or to all endpoints of a host."), host(a.engine.PauseEndpoint))
+	huma.Register(h, operation("resume-endpoint", http.MethodPost, "/v1/endpoints/{host}/resume", mayOperate, "End an endpoint's pause."), host(a.engine.ResumeEndpoint))
+}
+
+const wantHost = "want a host, a host:port, or one endpoint in full, escaped, such as https:%2F%2Fmerchant.example:443"
+
+func (a *API) queues(ctx context.Context, _ *struct{ Caller }) (*answer[client.Queues], error) {
+	f, err := a.engine.Figures(ctx, figures.Ask{Queues: true})
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out := client.Queues{Queues: make([]client.Queue, len(f.Queues)), Whole: heard(&f), Intake: a.shownIntake()}
+	for i := range f.Queues {
+		out.Queues[i] = queue(&f.Queues[i])
+	}
+	return ok(out)
+}
+
+func (a *API) endpoints(ctx context.Context, _ *struct{ Caller }) (*answer[client.Endpoints], error) {
+	f, err := a.engine.Figures(ctx, figures.Ask{Endpoints: true})
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out := client.Endpoints{Endpoints: make([]client.Endpoint, len(f.Endpoints)), Whole: heard(&f)}
+	for i := range f.Endpoints {
+		out.Endpoints[i] = endpoint(&f.Endpoints[i])
+	}
+	return ok(out)
+}
+
+func (a *API) stats(ctx context.Context, in *struct {
+	Caller
+	Window string `query:"window" default:"1h" maxLength:"64" doc:"A duration from 1s to 365d. Counted in whole minutes, at least the current one, of the latest day: since says from when."`
+}) (*answer[client.Stats], error) {
+	window, err := schedule.ParseDuration(in.Window)
+	if err != nil || window < time.Second || window > 365*24*time.Hour {
+		return nil, wrongField("query.window", "want a duration from 1s to 365d")
+	}
+	f, err := a.engine.Figures(ctx, figures.Ask{Windows: []time.Duration{window}})
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	s := f.Windows[0]
+	return ok(client.Stats{
+		Since: client.At(s.Since), Counts: counts(s.Counts), Lateness: percentiles(s.Lateness), Took: percentiles(s.Took), Whole: heard(&f),
+	})
+}
+
+// heard says of which nodes figures are.
+func heard(f *figures.Figures) client.Whole {
+	return client.Whole{Nodes: f.Nodes, Silent: append([]string{}, f.Silent...)}
+}
+
+func (a *API) audits(ctx context.Context, in *struct {
+	Caller
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Cursor string `query:"cursor" maxLength:"64" doc:"A page's next_cursor; default: the newest."`
+}) (*answer[client.AuditPage], error) {
+	before, refused := parseAuditCursor(in.Cursor)
+	if refused != nil {
+		return nil, refused
+	}
+	records, err := a.reader.Audits(ctx, before, in.Limit)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	page := client.AuditPage{Audits: make([]client.Audit, len(records))}
+	for i, r := range records {
+		page.Audits[i] = client.Audit{At: client.At(r.At), Who: r.Who, Action: r.Action, Target: r.Target, Reason: r.Reason, From: r.From, Job: r.Job}
+		for _, c := range r.Changes {
+			page.Audits[i].Changes = append(page.Audits[i].Changes, client.Changed(c))
+		}
+	}
+	if len(records) >= in.Limit {
+		page.NextCursor = auditCursor(records[len(records)-1].At)
+	}
+	return ok(page)
+}
+
+func (a *API) copyStore(ctx context.Context, in *struct {
+	Caller
+	Body client.Backup
+}) (*answer[client.Backup], error) {
+	if a.backup == nil {
+		return nil, newProblem(http.StatusNotImplemented, "the store is a database: copy it with its own tool, such as pg_dump, or mariadb-dump --single-transaction")
+	}
+	if !filepath.IsAbs(in.Body.Dir) || strings.ContainsRune(in.Body.Dir, 0) {
+		return nil, wrongField("body.dir", "want an absolute path")
+	}
+	err := a.backup.Backup(ctx, in.Body.Dir, in.by(in.Body.Reason))
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, wrongField("body.dir", "exists already")
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrInvalid):
+		return nil, wrongField("body.dir", "cannot be created here: want a new directory in one that the server may write, outside the store's own")
+	case err != nil:
+		return nil, a.fail(err)
+	}
+	return ok(in.Body)
+}

@@ -1,0 +1,182 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+)
+
+// An OrderAsk is what somebody asks of an order beside what every task has.
+type OrderAsk struct {
+	Expires    time.Duration     // since creation; 0: as the queue says
+	CodeLife   time.Duration     // since creation, how long the payer's code can be paid; 0: as the queue says
+	Vars       map[string]string // for the queue's templates; nil: none
+	NotifyURL  string            // where the merchant is told; empty: as the queue that tells says
+	NotifyJSON json.RawMessage   // an object to begin with; nil: none
+}
+
+// askOrder is ask for a queue of kind order.
+func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
+	t := &bellman.Task{
+		Queue: in.Queue, Key: in.Key,
+		MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Event: in.Event,
+		Schedule: in.Schedule, StartAt: in.Due.Time,
+	}
+	askLabels(in, f)
+	for _, number := range []struct{ name, value string }{{"merchant_no", in.MerchantNo}, {"order_no", in.OrderNo}} {
+		if number.value == "" && !f.has(number.name) {
+			f.add(number.name, "is required: the queue is of kind order")
+		}
+	}
+	if t.Key == "" && !f.has("key") {
+		t.Key = in.MerchantNo + "/" + in.OrderNo
+		if len(t.Key) > maxKey && utf8.RuneCountInString(in.MerchantNo) <= maxName && utf8.RuneCountInString(in.OrderNo) <= maxName {
+			f.add("key", fmt.Sprintf("merchant_no/order_no is longer than %d bytes: give a shorter one", maxKey))
+		}
+	}
+	if strings.HasPrefix(in.Event, ownEvents) {
+		f.add("event", "those that begin with "+ownEvents+" are bellman's own: want another, or none")
+	}
+	notForOrders(in, f)
+	bounded(f, "schedule", in.Schedule, maxRule)
+	askTimes(in, f, t)
+	ask := OrderAsk{Expires: duration(f, "expires", in.Expires, time.Millisecond, maxAhead), Vars: in.Vars}
+	ask.CodeLife = duration(f, "code_life", in.CodeLife, time.Millisecond, maxAhead)
+	vars(f, in.Vars)
+	if in.Notify != nil {
+		ask.NotifyURL, ask.NotifyJSON = in.Notify.URL, in.Notify.JSON
+		notify(f, in.Notify)
+	}
+	// What is wrong may have no form to keep: then it is checked without.
+	if f.has("expires") {
+		ask.Expires = 0
+	}
+	if f.has("code_life") {
+		ask.CodeLife = 0
+	}
+	if f.has("vars") {
+		ask.Vars = nil
+	}
+	if f.has("notify") {
+		ask.NotifyURL, ask.NotifyJSON = "", nil
+	}
+	var err error
+	if t.Body, err = a.orders.Body(ask); err != nil {
+		f.add("", err.Error())
+	}
+	return t
+}
+
+// ownEvents begin what bellman itself calls the tasks that it adds for an order.
+const ownEvents = "order."
+
+// notForOrders refuses, by name, what means nothing for an order.
+func notForOrders(in *client.CreateTask, f *faults) {
+	for _, field := range []struct {
+		name  string
+		given bool
+		right string
+	}{
+		{"url", in.URL != "", "the queue's query and close say where the channel is asked; where the merchant is told is notify.url"},
+		{"method", in.Method != "", "the queue's query and close say how the channel is asked"},
+		{"headers", in.Headers != nil, "the queue's query and close say how the channel is asked; give what is the order's own as vars"},
+		{"body", in.Body != "", "what the merchant is told is notify.json, what the channel needs is vars"},
+		{"json", in.JSON != nil, "what the merchant is told is notify.json, what the channel needs is vars"},
+		{"success", in.Success != "", "the queue's states say what an answer means"},
+		{"max_age", in.MaxAge != "", "when an order is closed is expires"},
+		{"repeat", in.Repeat != "", "an order is decided once"},
+		{"ordering_key", in.OrderingKey != "", "orders wait for nobody"},
+		{"supersedes", in.Supersedes, "orders wait for nobody"},
+		{"resume", in.Resume != nil, "what is known of an order is asked anew"},
+	} {
+		if field.given && !f.has(field.name) {
+			f.add(field.name, "the queue is of kind order: "+field.right)
+		}
+	}
+}
+
+// noOrder refuses, by name, what means something for an order alone.
+func noOrder(in *client.CreateTask, f *faults) {
+	for _, field := range []struct {
+		name  string
+		given bool
+		right string
+	}{
+		{"expires", in.Expires != "", "how long a task is attempted is max_age"},
+		{"code_life", in.CodeLife != "", "how long a task is attempted is max_age"},
+		{"vars", in.Vars != nil, "what is sent is json or body"},
+		{"notify", in.Notify != nil, "where a task goes is url, and what is sent is json or body"},
+	} {
+		if field.given && !f.has(field.name) {
+			f.add(field.name, "the queue is not of kind order: "+field.right)
+		}
+	}
+}
+
+func vars(f *faults, vars map[string]string) {
+	if len(vars) > maxVars {
+		f.add("vars", fmt.Sprintf("are more than %d", maxVars))
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		at := "vars." + cut(name)
+		if !word(name) {
+			f.add(at, fmt.Sprintf("is no name: want 1 to %d letters, digits or _", maxVarName))
+			continue
+		}
+		bounded(f, at, vars[name], maxVar)
+	}
+}
+
+// word reports whether s can stand in a template, as {vars.s}.
+func word(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_':
+		default:
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxVarName
+}
+
+func notify(f *faults, n *client.Notify) {
+	if n.URL == "" && n.JSON == nil && !f.has("notify") {
+		f.add("notify", "says nothing: give url, json, or both")
+	}
+	if n.URL != "" && bounded(f, "notify.url", n.URL, maxURL) {
+		if wrong := badURL(n.URL); wrong != "" {
+			f.add("notify.url", wrong)
+		}
+	}
+	if n.JSON != nil && n.JSON[0] != '{' {
+		f.add("notify.json", "want an object: order_no, order_state and more are added to it")
+	}
+}
+
+// badURL says what is wrong with an address that something is to be sent to.
+func badURL(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return "has a space or control character: percent-encode it"
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return "is no URL: want one such as https://merchant.example/notify"
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return "want an absolute URL that begins with https:// or http://"
+	case u.User != nil:
+		return "holds a user name or password, which would be shown"
+	case strings.Contains(text, "#"):
+		return "has a fragment (#…), which is never sent"
+	}
+	return ""
+}

@@ -1,0 +1,230 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// What is shown of one order, at most.
+const (
+	orderTasks    = 200
+	orderAttempts = 1000
+)
+
+// registerOrders registers what is asked and done by order number.
+func (a *API) registerOrders(h huma.API) {
+	huma.Register(h, operation("get-order", http.MethodGet, orderPath, mayGet, "Everything about one order: how it stands, its tasks, and their attempts in time order."), a.getOrder)
+	huma.Register(h, operation("complete-order", http.MethodPost, orderPath+"/complete", mayOperate, "Decide an order: the answer came another way, such as the channel's own notice. After the decision, a payment is noted as a late one."),
+		func(ctx context.Context, in *struct {
+			Caller
+			OrderNumbers
+			Body client.CompleteTask
+		}) (*answer[client.Task], error) {
+			if in.Body.Outcome == "" {
+				return nil, wrongField("body.outcome", "is required: want PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED")
+			}
+			return a.onOrder(ctx, &in.OrderNumbers, func(id bellman.ID) (*bellman.Task, error) {
+				return a.engine.Complete(ctx, id, in.Body.Outcome, in.by(cmp.Or(in.Body.Reason, "callback")))
+			})
+		})
+	huma.Register(h, operation("cancel-order", http.MethodPost, orderPath+"/cancel", mayOperate, "End the watch of an order. Nothing is decided, and nothing is closed at the channel."),
+		func(ctx context.Context, in *struct {
+			Caller
+			OrderNumbers
+			Body *client.Because
+		}) (*answer[client.Task], error) {
+			return a.onOrder(ctx, &in.OrderNumbers, func(id bellman.ID) (*bellman.Task, error) {
+				return a.engine.Cancel(ctx, id, in.by(given(in.Body).Reason))
+			})
+		})
+
+	op := operation("settle-orders", http.MethodPost, "/v1/orders/settle", mayOperate, "Ask the channel about up to 1,000 orders now, decided ones too, and answer how each stands.")
+	op.MaxBodyBytes = maxSettleBody + 1
+	huma.Register(h, op, a.settleOrders)
+}
+
+const orderPath = "/v1/orders/{merchant_no}/{order_no}"
+
+// OrderNumbers name an order in a path.
+type OrderNumbers struct {
+	MerchantNo string `path:"merchant_no" maxLength:"128" doc:"Slashes in it are escaped (%2F)."`
+	OrderNo    string `path:"order_no" maxLength:"128" doc:"Slashes in it are escaped (%2F)."`
+}
+
+// missing names an order that there is not.
+func (n *OrderNumbers) missing() *client.Problem {
+	return newProblem(http.StatusNotFound, fmt.Sprintf("there is no order %q of the merchant %q", cut(n.OrderNo), cut(n.MerchantNo)))
+}
+
+func (a *API) getOrder(ctx context.Context, in *struct {
+	Caller
+	OrderNumbers
+	Settle string `query:"settle" maxLength:"64" example:"3s" doc:"Attempt now what is overdue, and wait for it so long at most, 60s; steps of the close protocol that come due meanwhile are waited for too. The answer's settled says whether all of it was done. Default: show what is known."`
+}) (*answer[client.Order], error) {
+	wait, refused := waiting("query.settle", in.Settle, 0)
+	if refused != nil {
+		return nil, refused
+	}
+	if wait > 0 && in.may&maySettle == 0 {
+		return nil, newProblem(http.StatusForbidden, "this key may not settle an order: it takes the role "+maySettle.String())
+	}
+	if wait > 0 && in.foreign {
+		return nil, newProblem(http.StatusForbidden, "a page of another origin may not do that")
+	}
+	tasks, more, err := a.tasksOf(ctx, &in.OrderNumbers)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	if len(tasks) == 0 {
+		return nil, in.missing()
+	}
+	var settled *bool
+	if wait > 0 {
+		leave, refused := a.enterSettle(1)
+		if refused != nil {
+			return nil, a.fail(refused)
+		}
+		defer leave()
+		var whole bool
+		if whole, err = a.settleOrder(ctx, &in.OrderNumbers, tasks, wait, in.by("settle: the order has expired")); err != nil {
+			return nil, a.fail(err)
+		}
+		settled = &whole
+		if tasks, more, err = a.tasksOf(ctx, &in.OrderNumbers); err != nil {
+			return nil, a.fail(err)
+		}
+	}
+	out, err := a.order(ctx, tasks)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out.MerchantNo, out.OrderNo, out.More, out.Settled = in.MerchantNo, in.OrderNo, out.More || more, settled
+	return ok(*out)
+}
+
+// tasksOf reads the tasks with these numbers, the newest first; more says that
+// there are older ones.
+func (a *API) tasksOf(ctx context.Context, n *OrderNumbers) (tasks []*bellman.Task, more bool, err error) {
+	f := store.Filter{MerchantNo: n.MerchantNo, OrderNo: n.OrderNo}
+	if f.MerchantNo == "" || f.OrderNo == "" {
+		return nil, false, nil // would choose all
+	}
+	var before bellman.ID
+	for range maxReads {
+		page, next, err := a.reader.List(ctx, f, before, orderTasks-len(tasks))
+		if err != nil {
+			return nil, false, err
+		}
+		tasks = append(tasks, page...)
+		more = !next.IsZero()
+		if !more || len(tasks) >= orderTasks {
+			break
+		}
+		before = next
+	}
+	return tasks, more, nil
+}
+
+// order shows tasks of one order, which come the newest first.
+func (a *API) order(ctx context.Context, tasks []*bellman.Task) (*client.Order, error) {
+	out := &client.Order{Tasks: make([]client.Task, 0, len(tasks)), Attempts: []client.OrderAttempt{}}
+	whole := a.overall(tasks)
+	out.OrderState, out.LatePayment = whole.state, whole.late
+	for _, t := range slices.Backward(tasks) {
+		out.Tasks = append(out.Tasks, a.task(t))
+		if t.Attempts == 0 {
+			continue
+		}
+		after := max(int(t.Attempts)-newestAttempts, 0)
+		log, err := a.reader.Attempts(ctx, t.ID, after, newestAttempts)
+		if err != nil {
+			return nil, fmt.Errorf("attempts of task %s: %w", t.ID, err)
+		}
+		out.More = out.More || after > 0
+		for i := range log {
+			out.Attempts = append(out.Attempts, client.OrderAttempt{Task: t.ID.String(), Queue: t.Queue, Attempt: attempt(&log[i])})
+		}
+		if len(out.Attempts) > 2*orderAttempts {
+			newest(out)
+		}
+	}
+	newest(out)
+	return out, nil
+}
+
+// newest brings attempts into the order in which they started, and keeps the
+// newest.
+func newest(o *client.Order) {
+	slices.SortStableFunc(o.Attempts, func(a, b client.OrderAttempt) int { return a.Started.Compare(b.Started.Time) })
+	if n := len(o.Attempts) - orderAttempts; n > 0 {
+		o.Attempts = slices.Delete(o.Attempts, 0, n)
+		o.More = true
+	}
+}
+
+// onOrder does something with the task of an order that is an order's own, and
+// answers it as it then is. Of several it takes the one that is pending.
+func (a *API) onOrder(ctx context.Context, n *OrderNumbers, do func(bellman.ID) (*bellman.Task, error)) (*answer[client.Task], error) {
+	tasks, _, err := a.tasksOf(ctx, n)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	own := a.own(tasks)
+	if len(own) == 0 {
+		return nil, n.missing()
+	}
+	id, open := own[0].ID, 0
+	for _, t := range own {
+		if !t.State.Ended() {
+			id = t.ID
+			open++
+		}
+	}
+	if open > 1 {
+		return nil, newProblem(http.StatusConflict, fmt.Sprintf("%d tasks of this order are pending, in one queue or several: name one by its id", open))
+	}
+	return a.act(ctx, &ID{id.String()}, do)
+}
+
+// own returns those tasks that are an order's own.
+func (a *API) own(tasks []*bellman.Task) []*bellman.Task {
+	return slices.DeleteFunc(slices.Clone(tasks), func(t *bellman.Task) bool {
+		kind := a.kind(t)
+		return kind != "order" || a.standing(kind, t).Watch
+	})
+}
+
+// overall is how an order stands by its tasks, which come the newest first.
+func (a *API) overall(tasks []*bellman.Task) *overall {
+	o := &overall{}
+	for _, t := range tasks {
+		if kind := a.kind(t); kind == "order" {
+			s := a.standing(kind, t)
+			o.add(t, &s)
+		}
+	}
+	return o
+}
+
+// waiting reads how long somebody wants to wait.
+func waiting(field, text string, otherwise time.Duration) (time.Duration, *client.Problem) {
+	if text == "" {
+		return otherwise, nil
+	}
+	f := faults{at: single}
+	d := duration(&f, "wait", text, time.Millisecond, maxWait)
+	if len(f.list) > 0 {
+		return 0, wrongField(field, f.list[0].Message)
+	}
+	return d, nil
+}

@@ -1,0 +1,306 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// place adds a task of order 1 of merchant M1 that stands so.
+func (m *made) place(t testing.TB, queue, key string, s Standing, change func(*bellman.Task)) *bellman.Task {
+	t.Helper()
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := &bellman.Task{
+		ID: bellman.NewID(), Queue: queue, Key: key, MerchantNo: "M1", OrderNo: "1", Body: []byte("{}"), Schedule: "0s, 1m",
+		Status: bellman.Status{Version: 1, Due: t0, VisibleAt: t0, Began: t0, Updated: t0, Data: data},
+	}
+	if queue != "orders" {
+		task.URL, task.Data = "http://m/n", nil
+	}
+	if change != nil {
+		change(task)
+	}
+	b := store.Batch{Adds: []store.Add{{Task: task}}}
+	if err := m.fake.Commit(t.Context(), &b); err != nil || b.Adds[0].Err != nil {
+		t.Fatal(err, b.Adds[0].Err)
+	}
+	return task
+}
+
+// tried adds an attempt that started so many seconds after t0.
+func (m *made) tried(t testing.TB, task *bellman.Task, action string, seconds ...int) {
+	t.Helper()
+	for _, s := range seconds {
+		now, err := m.fake.Task(t.Context(), task.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := now.Status
+		to.Attempts++
+		at := t0.Add(time.Duration(s) * time.Second)
+		b := store.Batch{Changes: []store.Change{{ID: task.ID, Version: now.Version, To: to,
+			Attempt: &bellman.Attempt{Number: int(to.Attempts), Due: at, Started: at, Action: action, Result: bellman.Accepted, Status: 200}}}}
+		if err := m.fake.Commit(t.Context(), &b); err != nil || b.Changes[0].Err != nil {
+			t.Fatal(err, b.Changes[0].Err)
+		}
+	}
+}
+
+func ended(task *bellman.Task) {
+	task.State, task.Reason, task.Due, task.Finished = bellman.Succeeded, "closed", time.Time{}, t0
+}
+
+// An order whose queue is no longer configured is an order all the same.
+func TestOrderOfNoQueue(t *testing.T) {
+	m := make1(t, withOrders())
+	c := dial(t, m, "")
+	own := m.place(t, "orders", "M1/1", Standing{State: "PAID"}, func(o *bellman.Task) {
+		ended(o)
+		o.Queue, o.Event = "gone", "an order"
+	})
+	m.place(t, "gone", "told", Standing{}, nil)
+	o, err := c.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "1"}, 0)
+	if err != nil || o.OrderState != "PAID" || len(o.Tasks) != 2 {
+		t.Fatalf("%+v, %v; want it PAID, with two tasks", o, err)
+	}
+	for _, k := range o.Tasks {
+		if kind := map[bool]string{true: "order", false: "notify"}[k.ID == own.ID.String()]; k.Kind != kind {
+			t.Errorf("%s is shown as of kind %s; want %s", k.Key, k.Kind, kind)
+		}
+	}
+}
+
+func TestOrderInTimeOrder(t *testing.T) {
+	m := make1(t, withOrders())
+	c := dial(t, m, "")
+	if _, err := c.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "1"}, 0); client.StatusOf(err) != 404 {
+		t.Fatalf("an order that is not there: %v", err)
+	}
+	own := m.place(t, "orders", "M1/1", Standing{State: "CLOSED"}, ended)
+	watch := m.place(t, "orders", "M1/1/late_watch", Standing{State: "CLOSED", Late: "PAID", Watch: true}, ended)
+	told := m.place(t, "q", "told", Standing{}, nil)
+	m.place(t, "orders", "M2/1", Standing{State: "PAID"}, func(o *bellman.Task) { o.MerchantNo = "M2" })
+	m.place(t, "orders", "M1/2", Standing{State: "PAID"}, func(o *bellman.Task) { o.OrderNo = "2" })
+	m.tried(t, own, "query", 0, 3, 8)
+	m.tried(t, own, "close", 9)
+	m.tried(t, told, "", 10, 25)
+	m.tried(t, watch, "query", 12, 13)
+	o, err := c.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "1"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.MerchantNo != "M1" || o.OrderNo != "1" || o.OrderState != "CLOSED" || o.LatePayment != "PAID" || o.More {
+		t.Errorf("order %+v", o)
+	}
+	var tasks, attempts []string
+	for _, task := range o.Tasks {
+		tasks = append(tasks, task.Kind+" "+task.Key+" "+task.OrderState+" "+task.LatePayment+" "+task.Method)
+	}
+	if got, want := strings.Join(tasks, "; "), "order M1/1 CLOSED  ; order M1/1/late_watch CLOSED PAID ; notify told   POST"; got != want {
+		t.Errorf("tasks %s; want %s", got, want)
+	}
+	names := map[string]string{own.ID.String(): "own", watch.ID.String(): "watch", told.ID.String(): "told"}
+	for _, a := range o.Attempts {
+		attempts = append(attempts, fmt.Sprintf("%v %s %s %d %s", a.Started.Sub(t0), names[a.Task], a.Queue, a.Number, a.Action))
+	}
+	want := "0s own orders 1 query; 3s own orders 2 query; 8s own orders 3 query; 9s own orders 4 close; 10s told q 1 ; " +
+		"12s watch orders 1 query; 13s watch orders 2 query; 25s told q 2 "
+	if got := strings.Join(attempts, "; "); got != want {
+		t.Errorf("attempts\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestOrderIsBounded(t *testing.T) {
+	ref := client.OrderRef{MerchantNo: "M1", OrderNo: "1"}
+	t.Run("tasks", func(t *testing.T) {
+		m := make1(t, withOrders())
+		for i := range orderTasks {
+			m.place(t, "q", fmt.Sprint(i), Standing{}, nil)
+		}
+		c := dial(t, m, "")
+		if o, err := c.Order(t.Context(), ref, 0); err != nil || len(o.Tasks) != orderTasks || o.More {
+			t.Errorf("%d tasks, more %t, %v; want all %d", len(o.Tasks), o.More, err, orderTasks)
+		}
+		m.place(t, "q", "newest", Standing{}, nil)
+		o, err := c.Order(t.Context(), ref, 0)
+		if err != nil || len(o.Tasks) != orderTasks || !o.More || o.Tasks[orderTasks-1].Key != "newest" || o.Tasks[0].Key != "1" {
+			t.Errorf("%d tasks, more %t, %v; want the newest %d", len(o.Tasks), o.More, err, orderTasks)
+		}
+	})
+	t.Run("attempts", func(t *testing.T) {
+		m := make1(t, withOrders())
+		var seconds []int
+		for i := range newestAttempts + 1 {
+			seconds = append(seconds, i)
+		}
+		m.tried(t, m.place(t, "q", "0", Standing{}, nil), "", seconds...)
+		c := dial(t, m, "")
+		o, err := c.Order(t.Context(), ref, 0)
+		if err != nil || len(o.Attempts) != newestAttempts || !o.More || o.Attempts[0].Number != 2 {
+			t.Errorf("%d attempts, more %t, %v; want the newest %d", len(o.Attempts), o.More, err, newestAttempts)
+		}
+		for i := range 11 {
+			m.tried(t, m.place(t, "q", fmt.Sprint(i+1), Standing{}, nil), "", seconds[:newestAttempts]...)
+		}
+		o, err = c.Order(t.Context(), ref, 0)
+		if err != nil || len(o.Attempts) != orderAttempts || !o.More {
+			t.Fatalf("%d attempts, more %t, %v; want %d", len(o.Attempts), o.More, err, orderAttempts)
+		}
+		if first := o.Attempts[0].Started.Sub(t0); first < 100*time.Second || !slices.IsSortedFunc(o.Attempts, func(a, b client.OrderAttempt) int { return a.Started.Compare(b.Started.Time) }) {
+			t.Errorf("the first is at %v; want the newest, in time order", first)
+		}
+	})
+}
+
+// An order stands as its own tasks say together.
+func TestOverall(t *testing.T) {
+	watch := Standing{State: "CLOSED", Late: "PAID", Watch: true}
+	tests := []struct {
+		newestFirst []Standing
+		state, late string
+		task        int // −1: none
+	}{
+		{nil, "", "", -1},
+		{[]Standing{watch}, "", "PAID", -1},
+		{[]Standing{{State: "PENDING"}}, "PENDING", "", 0},
+		{[]Standing{watch, {State: "CLOSED"}}, "CLOSED", "PAID", 1},
+		{[]Standing{{State: "CLOSED"}, {State: "PAID"}}, "PAID", "", 1},
+		{[]Standing{{State: "CLOSED"}, {State: "PENDING"}, {State: "PAID_REFUNDED"}}, "PAID_REFUNDED", "", 2},
+		{[]Standing{{State: "PAID_REFUNDED"}, {State: "PAID"}}, "PAID_REFUNDED", "", 0},
+		{[]Standing{{State: "CLOSED"}, {State: "PENDING"}, {State: "UNKNOWN"}}, "PENDING", "", 1},
+		{[]Standing{{State: "UNKNOWN"}, {State: "CLOSED"}}, "UNKNOWN", "", 0},
+		{[]Standing{{State: "PENDING"}, {State: "PENDING"}}, "PENDING", "", 0},
+	}
+	for _, tt := range tests {
+		o := &overall{}
+		all := make([]*bellman.Task, len(tt.newestFirst))
+		for i := range tt.newestFirst {
+			all[i] = &bellman.Task{}
+			o.add(all[i], &tt.newestFirst[i])
+		}
+		if got := slices.Index(all, o.task); o.state != tt.state || o.late != tt.late || got != tt.task {
+			t.Errorf("%+v: %s, %s of task %d; want %s, %s of %d", tt.newestFirst, o.state, o.late, got, tt.state, tt.late, tt.task)
+		}
+	}
+}
+
+func TestOrderByItsNumber(t *testing.T) {
+	m := make1(t, withOrders())
+	c := dial(t, m, "")
+	ref := client.OrderRef{MerchantNo: "M1", OrderNo: "1"}
+	paid := client.CompleteTask{Outcome: "PAID"}
+	refused := func(want int, what string) {
+		t.Helper()
+		_, err := c.CompleteOrder(t.Context(), ref, paid)
+		_, also := c.CancelOrder(t.Context(), ref, client.Because{})
+		if got := m.fake.called(); client.StatusOf(err) != want || client.StatusOf(also) != want || got != "" {
+			t.Errorf("%s: %v, %v, called %q; want %d", what, err, also, got, want)
+		}
+	}
+	done := func(on *bellman.Task) {
+		t.Helper()
+		task, err := c.CompleteOrder(t.Context(), ref, paid)
+		check(t, m, err, `complete "PAID" "" "callback"`)
+		if err == nil && task.ID != on.ID.String() {
+			t.Errorf("completed %s; want %s", task.Key, on.Key)
+		}
+		task, err = c.CancelOrder(t.Context(), ref, client.Because{Reason: "twice"})
+		check(t, m, err, `cancel "" "twice"`)
+		if err == nil && task.ID != on.ID.String() {
+			t.Errorf("cancelled %s; want %s", task.Key, on.Key)
+		}
+	}
+	refused(404, "nothing")
+	m.place(t, "q", "told", Standing{}, nil)
+	refused(404, "a notification alone")
+	done(m.place(t, "orders", "1", Standing{State: "CLOSED"}, ended))
+	done(m.place(t, "orders", "2", Standing{State: "UNKNOWN"}, ended))
+	open := m.place(t, "orders", "3", Standing{State: "PENDING"}, nil)
+	done(open)
+	m.place(t, "orders", "4", Standing{State: "PAID"}, ended)
+	m.place(t, "orders", "5", Standing{State: "CLOSED", Watch: true}, nil)
+	done(open)
+	m.place(t, "orders", "6", Standing{State: "PENDING"}, nil)
+	refused(409, "two that are pending")
+}
+
+// Numbers may hold anything that a task's may.
+func TestOrderNumbersInPaths(t *testing.T) {
+	m := make1(t, withOrders())
+	c := dial(t, m, "")
+	for _, n := range []string{"1", "a/b", "/a/", "a//b", ".", "..", "a/../b", "a b+c", "100%", "%2F", "支付/1", "settle", "complete", "?q#f"} {
+		for _, ref := range []client.OrderRef{{MerchantNo: n, OrderNo: "1"}, {MerchantNo: "M", OrderNo: n}, {MerchantNo: n, OrderNo: n}} {
+			key := url.QueryEscape(ref.MerchantNo + " " + ref.OrderNo)
+			task, _, err := c.Create(t.Context(), client.CreateTask{Queue: "orders", Key: key, MerchantNo: ref.MerchantNo, OrderNo: ref.OrderNo})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := c.Order(t.Context(), ref, 0)
+			if err != nil || o.MerchantNo != ref.MerchantNo || o.OrderNo != ref.OrderNo || !slices.ContainsFunc(o.Tasks, func(one client.Task) bool { return one.ID == task.ID }) {
+				t.Errorf("%q: %+v, %v", ref, o, err)
+			}
+			if ref.MerchantNo == ref.OrderNo || ref.OrderNo == "1" && n == "1" {
+				continue // there are two of these
+			}
+			if done, err := c.CompleteOrder(t.Context(), ref, client.CompleteTask{Outcome: "PAID"}); err != nil || done.ID != task.ID {
+				t.Errorf("complete %q: %+v, %v", ref, done, err)
+			}
+			if done, err := c.CancelOrder(t.Context(), ref, client.Because{}); err != nil || done.ID != task.ID {
+				t.Errorf("cancel %q: %+v, %v", ref, done, err)
+			}
+		}
+	}
+}
+
+// What was asked for is shown as it was, and nothing of how it is kept.
+func TestOrderAsItWasAskedFor(t *testing.T) {
+	m := make1(t, withOrders())
+	c := dial(t, m, "")
+	in := client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "1", Expires: "15m", CodeLife: "72h", Vars: map[string]string{"app_id": "wx1"},
+		Notify: &client.Notify{URL: "https://merchant.example/n?a=<b>", JSON: json.RawMessage(`{"a":"<>"}`)}}
+	task, created, err := c.Create(t.Context(), in)
+	if err != nil || !created || task.Key != "M1/1" || task.Kind != "order" || task.OrderState != "PENDING" || task.Method != "" || task.URL != "" {
+		t.Fatalf("Create = %+v, %t, %v", task, created, err)
+	}
+	if again, created, err := c.Create(t.Context(), in); err != nil || created || again.ID != task.ID {
+		t.Errorf("the same again: %+v, %t, %v", again, created, err)
+	}
+	in.Expires = "16m"
+	if _, _, err := c.Create(t.Context(), in); client.StatusOf(err) != 409 {
+		t.Errorf("the same with another expiry: %v; want 409", err)
+	}
+	d, err := c.Task(t.Context(), client.ByID(task.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := d.Request
+	if r.Expires != "15m" || r.CodeLife != "72h" || r.Vars["app_id"] != "wx1" || r.Notify == nil || r.Notify.URL != in.Notify.URL || r.Body != "" || r.Method != "" || len(r.Headers) != 0 {
+		t.Errorf("request %+v", r)
+	}
+	var told map[string]string
+	if err := json.Unmarshal(r.Notify.JSON, &told); err != nil || told["a"] != "<>" {
+		t.Errorf("notify.json %s", r.Notify.JSON)
+	}
+	results, err := c.CreateBatch(t.Context(), []client.CreateTask{{Queue: "orders", MerchantNo: "M1", OrderNo: "2"}, {Queue: "orders", MerchantNo: "M1"}, {Queue: "q", URL: "http://m/n", Expires: "1m"},
+		{Queue: "q", URL: "http://m/n", CodeLife: "1m"}, {Queue: "orders", MerchantNo: "M1", OrderNo: "3", CodeLife: "2"}})
+	if err != nil || len(results) != 5 || results[0].Task == nil || results[0].Task.OrderState != "PENDING" ||
+		results[1].Error.Errors[0].Location != "body.tasks[1].order_no" || results[2].Error.Errors[0].Location != "body.tasks[2].expires" ||
+		results[3].Error.Errors[0].Location != "body.tasks[3].code_life" || results[4].Error.Errors[0].Location != "body.tasks[4].code_life" {
+		t.Errorf("CreateBatch = %+v, %v", results, err)
+	}
+	page, err := c.List(t.Context(), client.Filter{OrderNo: "1"}, 0, "")
+	if err != nil || len(page.Tasks) != 1 || page.Tasks[0].OrderState != "PENDING" {
+		t.Errorf("List = %+v, %v", page, err)
+	}
+}

@@ -1,0 +1,181 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/resend"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// Resends runs bulk resends as durable jobs. Errors are those of an [Engine].
+type Resends interface {
+	// Count says what a job with this filter would touch, up to limit tasks; 0: as
+	// many as it ever counts.
+	Count(ctx context.Context, f resend.Pick, limit int, within time.Duration) (resend.Count, error)
+
+	// Start makes a durable job of in's Filter, Mode, Rate, Who and Reason; no mode
+	// is once, no rate a default.
+	Start(ctx context.Context, in resend.Job) (resend.Job, error)
+
+	Get(ctx context.Context, id bellman.ID) (resend.Job, error)
+	List(ctx context.Context, limit int) ([]resend.Job, error) // the newest first
+
+	// Cancel ends a job; one that has ended is returned as it is.
+	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (resend.Job, error)
+}
+
+// maxResendRate is the highest rate of a bulk resend, in tasks a second.
+const maxResendRate = 10_000
+
+// newestResends is how many bulk resends a list has.
+const newestResends = 50
+
+// either is an answer whose kind depends on what was asked for.
+type either struct {
+	Status int
+	Body   any
+}
+
+func (a *API) registerResends(h huma.API) {
+	op := operation("start-resend", http.MethodPost, "/v1/resends", mayOperate, "Send many tasks again, as a durable job; or say how many that would be.")
+	op.DefaultStatus = http.StatusAccepted
+	huma.Register(h, op, a.startResend)
+	responses := h.OpenAPI().Paths["/v1/resends"].Post.Responses
+	responses["202"] = jsonResponse(h, reflect.TypeFor[client.Resend](), "The job, which is durable.")
+	responses["200"] = jsonResponse(h, reflect.TypeFor[client.ResendCount](), "With dry_run: what it would touch.")
+
+	huma.Register(h, operation("list-resends", http.MethodGet, "/v1/resends", mayRead, "The newest 50 bulk resends."), a.listResends)
+	huma.Register(h, operation("get-resend", http.MethodGet, "/v1/resends/{id}", mayRead, "A bulk resend and its progress."),
+		func(ctx context.Context, in *struct {
+			Caller
+			ResendID
+		}) (*answer[client.Resend], error) {
+			return a.onResend(in.ID, func(id bellman.ID) (resend.Job, error) { return a.resends.Get(ctx, id) })
+		})
+	huma.Register(h, operation("cancel-resend", http.MethodPost, "/v1/resends/{id}/cancel", mayOperate, "End a bulk resend. What was sent again stays so."),
+		func(ctx context.Context, in *struct {
+			Caller
+			ResendID
+			Body *client.Because
+		}) (*answer[client.Resend], error) {
+			return a.onResend(in.ID, func(id bellman.ID) (resend.Job, error) {
+				return a.resends.Cancel(ctx, id, in.by(given(in.Body).Reason))
+			})
+		})
+}
+
+// A ResendID names a bulk resend in a path.
+type ResendID struct {
+	ID string `path:"id" format:"uuid" doc:"The bulk resend's id."`
+}
+
+func (a *API) onResend(ref string, do func(bellman.ID) (resend.Job, error)) (*answer[client.Resend], error) {
+	id, err := parseID(ref)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.resends == nil:
+		return nil, noResends()
+	}
+	job, err := do(id)
+	if err != nil {
+		return nil, a.fail(missing(err, "bulk resend "+id.String()))
+	}
+	return ok(resendJSON(&job))
+}
+
+func noResends() *client.Problem {
+	return newProblem(http.StatusNotImplemented, "this server runs no bulk resends")
+}
+
+func (a *API) startResend(ctx context.Context, in *struct {
+	Caller
+	Body client.BulkResend
+}) (*either, error) {
+	if a.resends == nil {
+		return nil, noResends()
+	}
+	f := faults{at: single}
+	which, wrong := filter(&in.Body.Filter)
+	if wrong != nil {
+		f.add("filter."+wrong.name, wrong.problem)
+	}
+	rate, good := schedule.ParseRate(in.Body.Rate)
+	if !good || rate != 0 && !(rate >= schedule.MinRate && rate <= maxResendRate) {
+		f.add("rate", "want a rate such as 50/s, 30/m or 100/h, from 1/h to 10000/s")
+	}
+	if refused := f.problem(); refused != nil {
+		return nil, refused
+	}
+	if in.Body.DryRun {
+		count, err := a.resends.Count(ctx, which, 0, 0)
+		if err != nil {
+			return nil, a.fail(err)
+		}
+		return &either{http.StatusOK, resendCount(&count)}, nil
+	}
+	job, err := a.resends.Start(ctx, resend.Job{
+		Filter: which, Mode: bellman.ResendMode(in.Body.Mode), Rate: rate, Who: in.who, Reason: in.Body.Reason, From: in.from,
+	})
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	return &either{http.StatusAccepted, resendJSON(&job)}, nil
+}
+
+func (a *API) listResends(ctx context.Context, _ *struct{ Caller }) (*answer[client.Resends], error) {
+	if a.resends == nil {
+		return nil, noResends()
+	}
+	jobs, err := a.resends.List(ctx, newestResends)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out := client.Resends{Resends: make([]client.Resend, len(jobs))}
+	for i := range jobs {
+		out.Resends[i] = resendJSON(&jobs[i])
+	}
+	return ok(out)
+}
+
+func resendJSON(j *resend.Job) client.Resend {
+	return client.Resend{
+		ID: j.ID.String(), Filter: shownFilter(&j.Filter), Mode: string(j.Mode),
+		Rate: schedule.FormatRate(j.Rate), Who: j.Who, Reason: j.Reason,
+		State: string(j.State), Created: client.At(j.Created), Updated: client.At(j.Updated), Finished: optional(j.Finished),
+		Total: j.Total, More: j.More, Examined: j.Examined, Resent: j.Resent, Skipped: j.Skipped, Failed: j.Failed, LastError: j.LastError,
+	}
+}
+
+func shownFilter(f *resend.Pick) client.Filter {
+	out := client.Filter{
+		Queue: f.Queue, Key: f.Key, MerchantNo: f.MerchantNo, OrderNo: f.OrderNo, Event: f.Event,
+		URLHost: f.URLHost, CreatedFrom: client.At(f.CreatedFrom), CreatedTo: client.At(f.CreatedTo),
+		Kind: f.Kind, Status: f.Status,
+	}
+	if f.Result != nil {
+		out.Result = f.Result.String()
+	}
+	if f.State != nil {
+		out.State = f.State.String()
+	}
+	return out
+}
+
+func resendCount(c *resend.Count) client.ResendCount {
+	out := client.ResendCount{
+		Tasks: c.Tasks, More: c.More, Merchants: c.Merchants, Top: make([]client.MerchantCount, len(c.Top)),
+		Oldest: optional(c.Oldest), Newest: optional(c.Newest),
+	}
+	for i, m := range c.Top {
+		out.Top[i] = client.MerchantCount{MerchantNo: m.MerchantNo, Tasks: m.Tasks}
+	}
+	return out
+}

@@ -1,0 +1,316 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+)
+
+const (
+	maxSettle     = 1000
+	maxSettleBody = 4 << 20
+	maxInSettles  = 4 * maxSettle // orders that are waited for at once
+
+	defaultWait = 10 * time.Second
+	maxWait     = time.Minute
+)
+
+// enterSettle makes room for settling n orders; call leave when it is done.
+func (a *API) enterSettle(n int64) (leave func(), refused *client.Problem) {
+	if a.inSettles.Add(n) > maxInSettles {
+		a.inSettles.Add(-n)
+		return nil, later(http.StatusTooManyRequests, time.Second, "too many orders are being settled at once: try again")
+	}
+	return func() { a.inSettles.Add(-n) }, nil
+}
+
+func (a *API) settleOrders(ctx context.Context, in *struct {
+	Caller
+	Body client.SettleOrders
+}) (*answer[client.SettledOrders], error) {
+	wait, refused := waiting("body.wait", in.Body.Wait, defaultWait)
+	if refused != nil {
+		return nil, refused
+	}
+	leave, refused := a.enterSettle(int64(len(in.Body.Orders)))
+	if refused != nil {
+		return nil, a.fail(refused)
+	}
+	defer leave()
+	all := make([]settling, len(in.Body.Orders))
+	var ids []bellman.ID
+	known := map[bellman.ID]bool{}
+	for i, ref := range in.Body.Orders {
+		s := &all[i]
+		s.numbers = OrderNumbers(ref)
+		var tasks []*bellman.Task
+		tasks, _, s.err = a.tasksOf(ctx, &s.numbers)
+		for _, t := range a.own(tasks) {
+			s.own = append(s.own, t.ID)
+			if !known[t.ID] {
+				known[t.ID] = true
+				ids = append(ids, t.ID)
+			}
+		}
+	}
+	settled := a.settleAll(ctx, in.by(in.Body.Reason), ids, wait)
+	out := client.SettledOrders{Results: make([]client.SettledOrder, len(all))}
+	for i := range all {
+		out.Results[i] = a.settled(ctx, &all[i], settled)
+	}
+	return ok(out)
+}
+
+// A settling is one order that is being settled.
+type settling struct {
+	numbers OrderNumbers
+	own     []bellman.ID // the tasks that the channel is asked about
+	err     error        // they cannot be read
+}
+
+// settleAll attempts tasks now, and says of each what came of it.
+func (a *API) settleAll(ctx context.Context, by bellman.By, ids []bellman.ID, wait time.Duration) map[bellman.ID]error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	settled := make(map[bellman.ID]error, len(ids))
+	for some := range slices.Chunk(ids, maxSettle) {
+		results, err := a.engine.Settle(ctx, by, some...)
+		if err != nil {
+			for _, id := range some {
+				settled[id] = err
+			}
+		}
+		for _, s := range results {
+			settled[s.ID] = s.Err
+		}
+	}
+	return settled
+}
+
+// settled is how an order stands after it was settled.
+func (a *API) settled(ctx context.Context, s *settling, settled map[bellman.ID]error) client.SettledOrder {
+	out := client.SettledOrder{OrderRef: client.OrderRef(s.numbers), Status: http.StatusOK}
+	fail := func(err error) client.SettledOrder {
+		out.Error = a.refuse(err)
+		out.Status = out.Error.Status
+		return out
+	}
+	switch {
+	case s.err != nil:
+		return fail(s.err)
+	case len(s.own) == 0:
+		return fail(s.numbers.missing())
+	}
+	tasks, _, err := a.tasksOf(ctx, &s.numbers)
+	if err != nil {
+		return fail(err)
+	}
+	whole := a.overall(tasks)
+	if whole.task == nil { // its retention was over meanwhile
+		return fail(s.numbers.missing())
+	}
+	out.OrderState, out.LatePayment = whole.state, whole.late
+	out.Task, out.Last = whole.task.ID.String(), last(whole.task.Last)
+	var failed error
+	for _, id := range s.own {
+		switch err := settled[id]; {
+		case err == nil:
+			out.Asked = true
+		case errors.Is(err, bellman.ErrWaiting):
+			out.Status = http.StatusAccepted
+		default:
+			failed = fmt.Errorf("settle task %s: %w", id, err)
+		}
+	}
+	if failed != nil {
+		return fail(failed)
+	}
+	return out
+}
+
+// settleOrder attempts what is overdue of one order's tasks and reads them anew,
+// until nothing is left that should have ended, or the wait is over: settled says
+// which.
+func (a *API) settleOrder(ctx context.Context, n *OrderNumbers, tasks []*bellman.Task, wait time.Duration, by bellman.By) (settled bool, err error) {
+	deadline := time.Now().Add(wait)
+	until, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	asked := map[bellman.ID]bool{}
+	all := true // of what was planned is done
+	for first := true; ; first = false {
+		p := a.plan(tasks, first, asked, earlier(time.Now(), deadline), deadline)
+		if p.done() {
+			return all, nil
+		}
+		if until.Err() != nil {
+			return false, nil
+		}
+		done, err := a.carryOut(until, &p, by)
+		if err != nil && until.Err() == nil {
+			return false, err
+		}
+		all = all && done
+		rest(until, p.next)
+		if tasks, _, err = a.tasksOf(ctx, n); err != nil {
+			return false, err
+		}
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// A plan is what is to be done so that an order does not stand where it should
+// not any more.
+type plan struct {
+	move    []bellman.ID // their next attempt is moved to now
+	overdue []bellman.ID // attempted in their turn
+	ask     []bellman.ID // asked out of turn
+	waits   bool         // a step comes by itself
+	next    time.Time    // when to look again
+}
+
+func (p *plan) done() bool { return len(p.move)+len(p.overdue)+len(p.ask) == 0 && !p.waits }
+
+// plan looks at an order's tasks. The steps of a close are waited for as they
+// come. What has expired and is due only after the wait has its turn now, once, so
+// that it is closed; where the time of a step is a part of the protocol it is asked
+// out of turn, to see a payment. What the decision adds, such as the notification,
+// is not waited for: only the first look takes tasks that are no order.
+func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool, now, deadline time.Time) plan {
+	p := plan{next: deadline}
+	for _, t := range tasks {
+		kind := a.kind(t)
+		if t.State.Ended() || kind != "order" && !first {
+			continue
+		}
+		s := a.standing(kind, t)
+		late := !t.Due.After(now)
+		closing := s.Closing || kind == "order" && !late && a.orders.Expired(t, now)
+		switch {
+		case late && s.Acting, !late && closing && t.Due.Before(deadline):
+			p.waits = true
+			if t.Due.Before(p.next) {
+				p.next = t.Due
+			}
+		case late:
+			p.overdue = append(p.overdue, t.ID)
+		case closing && !asked[t.ID]:
+			again := a.asks.last(t.ID).Add(askFloor)
+			switch {
+			case !s.Timed && now.Before(again):
+				p.waits = true
+				if again.Before(p.next) {
+					p.next = again
+				}
+				continue
+			case !s.Timed:
+				p.move = append(p.move, t.ID)
+			case !now.Before(again):
+				p.ask = append(p.ask, t.ID)
+			}
+			asked[t.ID] = true
+		}
+	}
+	if len(p.move)+len(p.overdue)+len(p.ask) > 0 {
+		p.next = now
+	}
+	return p
+}
+
+// carryOut attempts what a plan says, and waits for what came of it. That one is
+// still to come, or gone, is no error; done says that none is still to come.
+func (a *API) carryOut(ctx context.Context, p *plan, by bellman.By) (done bool, err error) {
+	done = true
+	a.asks.note(time.Now(), slices.Concat(p.move, p.ask)...)
+	for _, id := range p.move {
+		_, err := a.engine.Reschedule(ctx, id, time.Now(), by)
+		if err != nil && !errors.Is(err, bellman.ErrConflict) && !errors.Is(err, bellman.ErrNotFound) {
+			return false, fmt.Errorf("move the next attempt of task %s: %w", id, err)
+		}
+	}
+	outOfTurn := func(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
+		return a.engine.Settle(ctx, by, ids...)
+	}
+	for _, call := range []struct {
+		settle func(context.Context, ...bellman.ID) ([]bellman.Settled, error)
+		ids    []bellman.ID
+	}{{a.engine.SettleOverdue, p.overdue}, {outOfTurn, p.ask}} {
+		if len(call.ids) == 0 {
+			continue
+		}
+		results, err := call.settle(ctx, call.ids...)
+		if err != nil {
+			return false, err
+		}
+		for _, s := range results {
+			switch {
+			case s.Err == nil, errors.Is(s.Err, bellman.ErrNotFound):
+			case errors.Is(s.Err, bellman.ErrWaiting):
+				done = false
+			default:
+				return false, fmt.Errorf("settle task %s: %w", s.ID, s.Err)
+			}
+		}
+	}
+	return done, nil
+}
+
+// askFloor is the least time between two questions about one order out of turn: an answer
+// that is younger is what is known. Without it, readers could use up an account's rate.
+const askFloor = time.Second
+
+// asks remembers when tasks were last asked about out of turn. The zero value is ready, and
+// safe for concurrent use.
+type asks struct {
+	mu sync.Mutex
+	at map[bellman.ID]time.Time
+}
+
+// maxAsks are remembered before those that are older than askFloor are forgotten.
+const maxAsks = 10_000
+
+func (a *asks) last(id bellman.ID) time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.at[id]
+}
+
+func (a *asks) note(now time.Time, ids ...bellman.ID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.at == nil {
+		a.at = map[bellman.ID]time.Time{}
+	}
+	if len(a.at)+len(ids) > maxAsks {
+		maps.DeleteFunc(a.at, func(_ bellman.ID, at time.Time) bool { return now.Sub(at) >= askFloor })
+	}
+	for _, id := range ids {
+		a.at[id] = now
+	}
+}
+
+// A step that is due comes within moments: the store is read again so often.
+const moment = 20 * time.Millisecond
+
+// rest waits until next, for a moment at least, or until ctx ends.
+func rest(ctx context.Context, next time.Time) {
+	timer := time.NewTimer(max(time.Until(next), moment))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

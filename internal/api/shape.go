@@ -1,0 +1,151 @@
+package api
+
+import (
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/mask"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// task is how t is shown.
+func (a *API) task(t *bellman.Task) client.Task {
+	kind := a.kind(t)
+	order := a.standing(kind, t)
+	out := client.Task{
+		ID: t.ID.String(), Queue: t.Queue, Kind: kind, Key: t.Key,
+		MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, Event: t.Event, URL: mask.URL(t.URL), Method: method(kind, t),
+		State: t.State.String(), Reason: t.Reason, Attempts: int(t.Attempts), Step: int(t.Step),
+		Due: optional(t.Due), Created: client.At(t.Created()), Updated: client.At(t.Changed()), Finished: optional(t.Finished),
+		Schedule: t.Schedule, Success: t.Success, Timeout: duty(t.Timeout), MaxAge: duty(t.MaxAge), Repeat: t.Repeat,
+		OrderingKey: t.OrderingKey, Supersedes: t.Supersedes, CreatedBy: t.CreatedBy(),
+		OrderState: order.State, LatePayment: order.Late,
+	}
+	if n, finite := a.attempts(kind, t); finite {
+		out.MaxAttempts = &n
+	}
+	out.Last = last(t.Last)
+	return out
+}
+
+func last(a *bellman.Attempt) *client.LastAttempt {
+	if a == nil {
+		return nil
+	}
+	return &client.LastAttempt{
+		Number: a.Number, Trigger: a.Trigger.String(), Action: a.Action, Reading: a.Reading,
+		Result: a.Result.String(), Status: a.Status, Error: a.Error, Started: client.At(a.Started),
+	}
+}
+
+// method is how a task is sent. An order is asked about as its queue says.
+func method(kind string, t *bellman.Task) string {
+	if t.Method == "" && kind != "order" {
+		return "POST"
+	}
+	return t.Method
+}
+
+// duty writes a duration that is not always there.
+func duty(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return schedule.FormatDuration(d)
+}
+
+func optional(t time.Time) *client.Time {
+	if t.IsZero() {
+		return nil
+	}
+	at := client.At(t)
+	return &at
+}
+
+func (a *API) detail(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail {
+	out := &client.TaskDetail{
+		Task:       a.task(t),
+		Request:    a.request(a.kind(t), t),
+		AttemptLog: make([]client.Attempt, len(log)),
+	}
+	for i := range log {
+		out.AttemptLog[i] = attempt(&log[i])
+	}
+	return out
+}
+
+func attempt(t *bellman.Attempt) client.Attempt {
+	return client.Attempt{
+		Number: t.Number, Trigger: t.Trigger.String(), Due: client.At(t.Due), Started: client.At(t.Started),
+		LatenessMS: t.Lateness().Milliseconds(), TookMS: t.Took.Milliseconds(), Timing: timing(t.Timing), Action: t.Action,
+		Reading: t.Reading, Result: t.Result.String(), Status: t.Status, Response: mask.Body(t.Response, ""), Error: t.Error, Node: t.Node,
+	}
+}
+
+func timing(t bellman.Timing) client.Timing {
+	return client.Timing{DNSMS: milliseconds(t.DNS), ConnectMS: milliseconds(t.Connect), TLSMS: milliseconds(t.TLS)}
+}
+
+// milliseconds is d to the microsecond.
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func pause(p *figures.Pause) *client.Pause {
+	if p == nil {
+		return nil
+	}
+	return &client.Pause{At: client.At(p.At), Who: p.Who, Reason: p.Reason}
+}
+
+func counts(c figures.Counts) client.Counts {
+	out := client.Counts{Added: c.Added, Succeeded: c.Succeeded, Failed: c.Failed, Attempts: map[string]int64{}}
+	for result, n := range c.Attempts {
+		out.Attempts[result.String()] = n
+	}
+	return out
+}
+
+func percentiles(p figures.Percentiles) client.Percentiles {
+	return client.Percentiles{
+		Count: p.Count, P50MS: milliseconds(p.P50), P90MS: milliseconds(p.P90), P99MS: milliseconds(p.P99), MaxMS: milliseconds(p.Max),
+	}
+}
+
+func queue(q *figures.Queue) client.Queue {
+	return client.Queue{
+		Name: q.Name, Kind: q.Kind, Schedule: q.Schedule, Success: q.Success,
+		Timeout: schedule.FormatDuration(q.Timeout), MaxAge: duty(q.MaxAge), Delay: duty(q.Delay),
+		Concurrency: q.Concurrency, Rate: q.Rate,
+		PerEndpoint: client.PerEndpoint{Concurrency: q.EndpointConcurrency, Rate: q.EndpointRate},
+		Paused:      pause(q.Pause),
+		Depth: client.Depth{
+			Pending: q.Depth.Pending, Succeeded: q.Depth.Succeeded, Failed: q.Depth.Failed, Cancelled: q.Depth.Cancelled,
+		},
+		OldestOverdue: optional(q.OldestOverdue), Waiting: q.Waiting, Held: q.Held, InFlight: q.InFlight, LastMinute: counts(q.LastMinute),
+	}
+}
+
+func endpoint(e *figures.Endpoint) client.Endpoint {
+	out := client.Endpoint{
+		Endpoint: e.Endpoint, InFlight: e.InFlight, Limit: e.Limit, Rate: e.Rate, Waiting: e.Waiting,
+		Oldest: optional(e.Oldest), Breaker: e.Breaker, Paused: pause(e.Pause),
+	}
+	if e.SuccessRate >= 0 {
+		out.SuccessRate = &e.SuccessRate
+	}
+	return out
+}
+
+// attempts is how many attempts a task has at most; not finite if its schedule goes
+// on without end, or is followed by a close protocol.
+func (a *API) attempts(kind string, t *bellman.Task) (n int, finite bool) {
+	if kind == "order" {
+		return 0, false
+	}
+	s, err := a.schedules.Parse(t.Schedule)
+	if err != nil { // a task's schedule was parsed before
+		return 0, false
+	}
+	return s.Attempts()
+}

@@ -1,0 +1,38 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine/figures"
+)
+
+func (a *API) registerSources(h huma.API) {
+	huma.Register(h, operation("list-sources", http.MethodGet, "/v1/sources", mayRead, "Queues and streams of brokers whose messages become tasks: state, counts, what went wrong."), a.listSources)
+}
+
+func (a *API) listSources(context.Context, *struct{ Caller }) (*answer[client.Sources], error) {
+	out := client.Sources{Sources: []client.Source{}, Intake: a.shownIntake()}
+	if a.sources != nil {
+		for _, s := range a.sources() {
+			out.Sources = append(out.Sources, client.Source{
+				Name: s.Name, Into: s.Into, State: s.State, Since: client.At(s.Since), Why: s.Why,
+				Stored: s.Stored, Existing: s.Existing, Dead: s.Dead, InHand: s.InHand, Failures: s.Failures,
+				LastError: s.LastError, LastErrorAt: optional(s.LastErrorAt),
+			})
+		}
+	}
+	return ok(out)
+}
+
+// shownIntake is whether tasks are taken in.
+func (a *API) shownIntake() client.Intake {
+	i := figures.Intake{Open: true}
+	if a.intake != nil {
+		i = a.intake()
+	}
+	return client.Intake{Open: i.Open, Waiting: i.Waiting, High: i.High, Low: i.Low, Heap: i.Heap, HeapHigh: i.HeapHigh}
+}

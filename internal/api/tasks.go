@@ -1,0 +1,247 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// registerCreate registers the two calls that create. Both are served by
+// handlers of our own; create-task has its huma handler for tests.
+func (a *API) registerCreate(h huma.API) {
+	op := operation("create-task", http.MethodPost, "/v1/tasks", mayCreate, "Create a task. It is durable when 201 is answered.")
+	op.MaxBodyBytes = int64(a.maxJSON()) + 1
+	op.DefaultStatus = http.StatusCreated
+	huma.Register(h, op, func(ctx context.Context, in *struct {
+		Caller
+		Body client.CreateTask
+	}) (*created, error) {
+		f := faults{at: single}
+		t, refused := a.ask(&in.Body, &f)
+		if refused != nil {
+			return nil, refused
+		}
+		t.SetCreatedBy(in.who)
+		added := a.engine.Add(ctx, t)[0]
+		status, t, refused := a.outcome(ctx, t, added, &f)
+		if refused != nil {
+			return nil, a.fail(refused)
+		}
+		return &created{Status: status, Location: "/v1/tasks/" + t.ID.String(), Body: a.task(t)}, nil
+	})
+	doc := h.OpenAPI().Paths["/v1/tasks"].Post
+	doc.RequestBody.Content["application/json"].Example = client.CreateTask{
+		Queue: "merchant-notify", Key: "M1001/20261120000001/paid", MerchantNo: "M1001", OrderNo: "20261120000001", Event: "payment.succeeded",
+		URL: "https://merchant.example/notify", JSON: []byte(`{"order_no":"20261120000001","state":"SUCCESS"}`),
+	}
+	doc.Responses["200"] = jsonResponse(h, reflect.TypeFor[client.Task](), "The key was there already with the same content; nothing was created.")
+
+	op = operation("create-tasks", http.MethodPost, "/v1/tasks/batch", mayCreate, "Create up to 1,000 tasks. A bad one does not stop the others.")
+	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+		"application/json": {Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Batch](), true, "Batch")},
+	}}
+	op.Responses = map[string]*huma.Response{"200": jsonResponse(h, reflect.TypeFor[client.Batched](), "One result per task, in order.")}
+	h.OpenAPI().AddOperation(&op)
+	h.Adapter().Handle(&op, nil)
+}
+
+type created struct {
+	Status   int
+	Location string `header:"Location"`
+	Body     client.Task
+}
+
+// An ID names a task in a path.
+type ID struct {
+	ID string `path:"id" format:"uuid" doc:"The task's id."`
+}
+
+const wantID = "want a UUID such as 0192f3a4-5b6c-7d8e-9f01-23456789abcd"
+
+// parseID reads an id in a path.
+func parseID(text string) (bellman.ID, error) {
+	id, err := bellman.ParseID(text)
+	if err != nil {
+		return id, wrongField("path.id", wantID)
+	}
+	return id, nil
+}
+
+// registerTasks registers what is done with one task, and the list.
+func (a *API) registerTasks(h huma.API) {
+	huma.Register(h, operation("get-task", http.MethodGet, taskPath, mayGet, "A task with its request and its log of attempts."), a.get)
+	huma.Register(h, operation("list-tasks", http.MethodGet, "/v1/tasks", mayRead, "Tasks that fit, newest first."), a.list)
+	huma.Register(h, operation("resend-task", http.MethodPost, taskPath+"/resend", mayOperate, "One attempt now, from any state."),
+		func(ctx context.Context, in *struct {
+			Caller
+			ID
+			Body *client.ResendTask
+		}) (*answer[client.Task], error) {
+			body := given(in.Body)
+			return a.act(ctx, &in.ID, func(id bellman.ID) (*bellman.Task, error) {
+				mode := bellman.ResendOnce
+				if body.Mode != "" {
+					mode = bellman.ResendMode(body.Mode)
+				}
+				return a.engine.Resend(ctx, id, mode, in.by(body.Reason))
+			})
+		})
+	huma.Register(h, operation("cancel-task", http.MethodPost, taskPath+"/cancel", mayOperate, "End a task. An attempt in flight may still arrive."),
+		func(ctx context.Context, in *struct {
+			Caller
+			ID
+			Body *client.Because
+		}) (*answer[client.Task], error) {
+			return a.act(ctx, &in.ID, func(id bellman.ID) (*bellman.Task, error) {
+				return a.engine.Cancel(ctx, id, in.by(given(in.Body).Reason))
+			})
+		})
+	huma.Register(h, operation("complete-task", http.MethodPost, taskPath+"/complete", mayOperate, "End a task as succeeded: the answer came another way."),
+		func(ctx context.Context, in *struct {
+			Caller
+			ID
+			Body *client.CompleteTask
+		}) (*answer[client.Task], error) {
+			body := given(in.Body)
+			if body.Reason == "" {
+				body.Reason = "callback"
+			}
+			return a.act(ctx, &in.ID, func(id bellman.ID) (*bellman.Task, error) {
+				return a.engine.Complete(ctx, id, body.Outcome, in.by(body.Reason))
+			})
+		})
+	huma.Register(h, operation("reschedule-task", http.MethodPost, taskPath+"/reschedule", mayOperate, "Move a task's next attempt: give due or delay."),
+		func(ctx context.Context, in *struct {
+			Caller
+			ID
+			Body client.RescheduleTask
+		}) (*answer[client.Task], error) {
+			due, refused := moveTo(&in.Body, time.Now())
+			if refused != nil {
+				return nil, refused
+			}
+			return a.act(ctx, &in.ID, func(id bellman.ID) (*bellman.Task, error) {
+				return a.engine.Reschedule(ctx, id, due, in.by(in.Body.Reason))
+			})
+		})
+}
+
+// given is a body that may be left out.
+func given[T any](body *T) T {
+	if body == nil {
+		return *new(T)
+	}
+	return *body
+}
+
+func moveTo(in *client.RescheduleTask, now time.Time) (time.Time, *client.Problem) {
+	f := faults{at: single}
+	delay := duration(&f, "delay", in.Delay, 0, maxAhead)
+	due := in.Due.Time
+	switch {
+	case (in.Delay == "") == due.IsZero():
+		f.add("due", "give either due or delay")
+	case in.Delay != "":
+		due = now.Add(delay)
+	case due.Sub(now) > maxAhead:
+		f.add("due", "is more than ten years ahead: want a time before that")
+	}
+	if refused := f.problem(); refused != nil {
+		return due, refused
+	}
+	return due, nil
+}
+
+// act does something with a task and answers it as it then is.
+func (a *API) act(ctx context.Context, ref *ID, do func(bellman.ID) (*bellman.Task, error)) (*answer[client.Task], error) {
+	id, err := parseID(ref.ID)
+	if err != nil {
+		return nil, err
+	}
+	t, err := do(id)
+	if err != nil {
+		return nil, a.fail(missing(err, "task "+id.String()))
+	}
+	if t.Last == nil && t.Attempts > 0 {
+		if whole, err := a.reader.Task(ctx, id); err == nil && whole.Version >= t.Version {
+			t = whole // with its last attempt; without it the answer is true as well
+		}
+	}
+	return ok(a.task(t))
+}
+
+// newestAttempts is how many attempts are shown of a task.
+const newestAttempts = 200
+
+func (a *API) get(ctx context.Context, in *struct {
+	Caller
+	ID
+	Reveal bool `query:"reveal" doc:"Show the request, addresses and answers without masks. It takes the role admin, and leaves an audit record."`
+	After  int  `query:"attempts_after" minimum:"0" maximum:"2147483647" doc:"Show up to 200 attempts with numbers above this one; default: the newest 200."`
+}) (*answer[*client.TaskDetail], error) {
+	id, err := parseID(in.ID.ID)
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.reader.Task(ctx, id)
+	if err != nil {
+		return nil, a.fail(missing(err, "task "+id.String()))
+	}
+	after := in.After
+	if after == 0 {
+		after = max(int(t.Attempts)-newestAttempts, 0)
+	}
+	log, err := a.reader.Attempts(ctx, id, after, newestAttempts)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	shown := a.detail(t, log)
+	if in.Reveal {
+		if err := a.reveal(ctx, &in.Caller, t, log, shown); err != nil {
+			return nil, err
+		}
+	}
+	if t.OrderingKey != "" && !t.State.Ended() {
+		turn, err := a.reader.Turn(ctx, t.Queue, t.OrderingKey, id)
+		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // it has just ended
+			return nil, a.fail(err)
+		}
+		if !turn.Before.IsZero() {
+			shown.WaitsFor = turn.Before.String()
+		}
+	}
+	return ok(shown)
+}
+
+// reveal replaces what is masked of a task by what it is, for whoever may and leaves a record of it.
+func (a *API) reveal(ctx context.Context, by *Caller, t *bellman.Task, log []bellman.Attempt, shown *client.TaskDetail) error {
+	if by.may&mayAdmin == 0 {
+		return newProblem(http.StatusForbidden, "this key may not reveal: it takes the role "+mayAdmin.String())
+	}
+	if err := a.record(ctx, store.AuditOf(by.by(""), time.Now(), "reveal", t.ID.String())); err != nil {
+		return a.fail(err)
+	}
+	shown.Task.URL = t.URL
+	for i := range log {
+		shown.AttemptLog[i].Response = log[i].Response
+	}
+	if a.kind(t) == "order" && a.orders != nil {
+		if n := shown.Request.Notify; n != nil {
+			ask := a.orders.Asked(t)
+			n.URL, n.JSON = ask.NotifyURL, ask.NotifyJSON
+		}
+		return nil
+	}
+	shown.Request.URL, shown.Request.Body = t.URL, string(t.Body)
+	maps.Copy(shown.Request.Headers, t.Header)
+	return nil
+}

@@ -1,0 +1,96 @@
+package bench
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/bench/scratch"
+)
+
+// Scenarios that are about databases, and of those of every store what asks the
+// database for something, on the servers of the tests of postgres and mysql. On the
+// second only what goes another way there: filling, tapping, and the bytes on disk.
+func TestRunOnDatabases(t *testing.T) {
+	t.Parallel()
+	var all []string
+	for _, scenario := range Scenarios() {
+		if scenario.NeedsDatabase() {
+			all = append(all, scenario.Name)
+		}
+	}
+	for _, s := range []struct {
+		name, variable, url string
+		scenarios           []string
+	}{
+		{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable", append(all, "drain", "memory", "bytes")},
+		{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql", []string{"memory", "bytes", "statements", "waiting-5m"}},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			given := os.Getenv(s.variable)
+			if given != "" {
+				s.url = given
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			server, err := scratch.Connect(ctx, s.url)
+			if err != nil {
+				if given != "" {
+					t.Fatal(err) // somebody wants these tests
+				}
+				t.Skipf("no server (set %s to one): %v", s.variable, err)
+			}
+			defer server.Close()
+			o := Options{Dir: t.TempDir(), Store: s.url, Scenarios: s.scenarios}
+			var out strings.Builder
+			report, err := runSized(t.Context(), o, tiny, &out)
+			t.Log(out.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range report.Failures {
+				t.Error(f)
+			}
+			for _, name := range []string{"PostgreSQL", "MariaDB", "MySQL"} {
+				if strings.HasPrefix(report.Machine.Store, name) {
+					return
+				}
+			}
+			t.Errorf("the store is %q; want the server's name", report.Machine.Store)
+		})
+	}
+}
+
+func TestGoalsAreOfOneStore(t *testing.T) {
+	r := &run{} // the embedded store
+	f := r.figure("a", 1, "ms")
+	if r.must(f, inPostgres(atMost(2))); f.Required != "" || f.Met != nil {
+		t.Errorf("the embedded store is held against a goal of PostgreSQL: %q, %v", f.Required, f.Met)
+	}
+	if r.must(f, inPostgres(atMost(2)), atMost(0.5)); f.Required != "≤ 0.5 ms" || f.Met == nil || *f.Met {
+		t.Errorf("required %q, met %v; want ≤ 0.5 ms, missed", f.Required, f.Met)
+	}
+}
+
+func TestStoreIsADatabase(t *testing.T) {
+	if _, err := Run(t.Context(), Options{Store: "pebble:x", Quick: true}, &strings.Builder{}); err == nil {
+		t.Error("Run with a directory as its database is no error")
+	}
+}
+
+func TestCPUOfTree(t *testing.T) {
+	if !canMeasure {
+		t.Skip("not on this system")
+	}
+	own, err := cpuOf(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := cpuOfTree(os.Getppid())
+	if err != nil || all < own {
+		t.Errorf("the CPU time of the parent and its children is %v, %v; want at least this one's %v", all, err, own)
+	}
+}

@@ -1,0 +1,151 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/config"
+)
+
+// Options say what to measure. The zero value measures everything of the embedded
+// store at full size, which takes about ten minutes and 2 GiB of disk.
+type Options struct {
+	Scenarios []string // names of [Scenarios]; none: all but memory-10m and waiting-5m
+	Store     string   // URL of a database in whose server databases are made and dropped for the stores; empty: the embedded store
+	Quick     bool     // small sizes: everything in about two minutes, figures a rough idea
+	Dir       string   // where the stores are, and so which disk is measured; default: the directory for temporary files
+	Profile   string   // CPU profiles of the servers go to this name with the scenario's added, "cpu.drain"; empty: none
+}
+
+// A Scenario is one thing to measure.
+type Scenario struct {
+	Name  string
+	About string
+
+	optional bool // only where it is asked for
+	database bool // needs a store in a database
+	sql      bool // of that: one that is asked in SQL
+	run      func(*run) error
+}
+
+// Scenarios are what can be measured, in the order in which it is done.
+func Scenarios() []Scenario {
+	return []Scenario{
+		{Name: "raw", About: "a bare loop that posts to the receiver and keeps nothing", run: (*run).rawAlone},
+		{Name: "drain", About: "tasks already stored and due, to delivered and recorded", run: (*run).drain},
+		{Name: "batches", About: "created in batches over HTTP, to delivered and recorded", run: (*run).batches},
+		{Name: "singles", About: "created one by one over HTTP, to delivered and recorded", run: (*run).singles},
+		{Name: "creates", About: "created one by one over HTTP, due tomorrow", run: (*run).creates},
+		{Name: "endpoints", About: "many receivers' addresses instead of one, in batches", run: (*run).endpoints},
+		{Name: "hanging", About: "a tenth of the endpoints hangs until the timeout", run: (*run).hanging},
+		{Name: "latency", About: "from create to arrival at 500 a second", run: (*run).latency},
+		{Name: "lateness", About: "tasks due at random: arrival minus due", run: (*run).lateness},
+		{Name: "latency-waiting", About: "latency while many tasks wait for tomorrow", run: (*run).latencyWaiting},
+		{Name: "lateness-waiting", About: "lateness while many tasks wait for tomorrow", run: (*run).latenessWaiting},
+		{Name: "memory", About: "resident memory with many waiting, at start and under load; idle CPU", run: (*run).memory},
+		{Name: "restart", About: "start with many waiting and some overdue, after a kill", run: (*run).restart},
+		{Name: "bytes", About: "what a task takes in the store: one that waits, one that was delivered", run: (*run).bytes},
+		{Name: "orders", About: "orders polled at their schedule's pace: what the channel is asked when", run: (*run).orders},
+		{Name: "orders-crowd", About: "more orders than this machine can poll in time: late evenly, none lost", run: (*run).ordersCrowd},
+		{Name: "orders-waiting", About: "resident memory with many orders waiting for half an hour", run: (*run).ordersWaiting},
+		{Name: "memory-10m", About: "resident memory with ten times as many waiting", optional: true, run: (*run).memoryTenfold},
+		{Name: "statements", About: "statements a task, in batches and in a drain", database: true, sql: true, run: (*run).statements},
+		{Name: "idle", About: "statements and CPU of a server with nothing to do", database: true, sql: true, run: (*run).idle},
+		{Name: "nodes", About: "three servers on one database against one, same load", database: true, run: (*run).nodes},
+		{Name: "takeover", About: "kill -9 of one server of three, until its tasks fire again", database: true, run: (*run).takeover},
+		{Name: "rolling", About: "restart of three servers in turn under load: how late tasks are", database: true, run: (*run).rolling},
+		{Name: "waiting-5m", About: "throughput, lateness and pages with five million waiting", database: true, sql: true, optional: true, run: (*run).waitingMillions},
+	}
+}
+
+// NeedsDatabase says that the scenario can be run with [Options.Store] alone.
+func (s Scenario) NeedsDatabase() bool { return s.database }
+
+// choose returns the scenarios with these names, in their own order; without
+// names those that are not optional and can be run on a kind of store.
+func choose(names []string, kind string) ([]Scenario, error) {
+	all := Scenarios()
+	cannot := func(s *Scenario) bool { return s.database && kind == config.Pebble || s.sql && kind == config.Redis }
+	var known []string
+	for _, s := range all {
+		known = append(known, s.Name)
+		if cannot(&s) && slices.Contains(names, s.Name) {
+			if s.sql {
+				return nil, fmt.Errorf("scenario %q needs a store in PostgreSQL, MySQL or MariaDB", s.Name)
+			}
+			return nil, fmt.Errorf("scenario %q needs a store in a database", s.Name)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("scenario %q: want one of %s", name, strings.Join(known, ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(s Scenario) bool {
+		if len(names) == 0 {
+			return s.optional || cannot(&s)
+		}
+		return !slices.Contains(names, s.Name)
+	}), nil
+}
+
+// sizes are how much of each load there is.
+type sizes struct {
+	raw       time.Duration // one measurement
+	drain     int           // tasks
+	batches   int
+	singles   int
+	creates   int
+	addresses int // of receivers
+	spread    int // tasks over many addresses
+	latency   time.Duration
+	late      int // tasks for lateness
+	over      time.Duration
+	waiting   int // tasks due tomorrow
+	overdue   int // after the kill
+	settle    time.Duration
+	idle      time.Duration
+
+	orders int           // polled in time
+	crowd  int           // … and not
+	gap    time.Duration // between polls
+	polls  int           // until an order is paid, where all are in time
+	ramp   time.Duration // over which orders are placed
+	steady time.Duration // of the crowd, measured
+
+	quiet  time.Duration // with nothing to do
+	nodes  int
+	kills  int // of a node, one after the other
+	doomed int // tasks of each node that is killed
+	pace   int // tasks a second while nodes are restarted
+	filled int // tasks waiting, put there by the database itself
+}
+
+// batch is how many tasks one request of a batch has.
+const batch = 1000
+
+// ahead is how long before their due times so many tasks are created: long
+// enough for a machine that takes in 8,000 a second.
+func (s sizes) ahead(tasks int) time.Duration {
+	return s.settle + time.Duration(tasks)*time.Second/8_000
+}
+
+var full = sizes{
+	raw: 3 * time.Second, drain: 100_000, batches: 100_000, singles: 50_000, creates: 80_000,
+	addresses: 1000, spread: 100_000,
+	latency: 20 * time.Second, late: 20_000, over: 20 * time.Second,
+	waiting: 1_000_000, overdue: 10_000, settle: 3 * time.Second, idle: 5 * time.Second,
+	orders: 20_000, crowd: 100_000, gap: 3 * time.Second, polls: 20, ramp: 15 * time.Second, steady: 30 * time.Second,
+	quiet: 30 * time.Second, nodes: 3, kills: 5, doomed: 300, pace: 1000, filled: 5_000_000,
+}
+
+var quick = sizes{
+	raw: time.Second, drain: 20_000, batches: 20_000, singles: 10_000, creates: 10_000,
+	addresses: 200, spread: 20_000,
+	latency: 4 * time.Second, late: 4_000, over: 4 * time.Second,
+	waiting: 100_000, overdue: 2_000, settle: time.Second, idle: 2 * time.Second,
+	orders: 2_000, crowd: 30_000, gap: time.Second, polls: 5, ramp: 3 * time.Second, steady: 6 * time.Second,
+	quiet: 5 * time.Second, nodes: 3, kills: 2, doomed: 100, pace: 500, filled: 200_000,
+}

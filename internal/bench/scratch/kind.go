@@ -1,0 +1,132 @@
+package scratch
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/bellmanhq/bellman/internal/config"
+)
+
+// A kind is how the servers of one kind differ from others.
+type kind struct {
+	open       func(*url.URL) (*sql.DB, error)
+	about      string // its name and version, and how durable a commit is
+	pid        func(context.Context, *sql.DB) int
+	tables     string // how many the database has
+	bytes      string
+	fresh      string // to be run for each table before its bytes are asked for; empty: nothing
+	drop       string
+	checkpoint string // empty: there is no such thing
+
+	fillers  int               // that insert at once
+	quick    []string          // session settings for filling
+	words    *strings.Replacer // those of fill's statements
+	tidy     []string          // to be run when all is filled
+	inClear  [2]string         // URL parameter that turns encryption off
+	port     string
+	counting func(add func()) (toServer, toClient observer)
+}
+
+var kinds = map[string]kind{
+	config.Postgres: {
+		open:   func(u *url.URL) (*sql.DB, error) { return sql.Open("pgx", u.String()) },
+		about:  `SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1), 'synchronous_commit ' || current_setting('synchronous_commit')`,
+		pid:    postgresPid,
+		tables: `SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
+		bytes:  `SELECT pg_database_size(current_database())`,
+		drop:   `DROP DATABASE IF EXISTS %s WITH (FORCE)`, checkpoint: `CHECKPOINT`,
+		fillers: 2,
+		quick:   []string{`SET synchronous_commit = off`},
+		words:   strings.NewReplacer("{div}", "/", "{hex}", "to_hex", "{id}", "CAST(%s AS uuid)", "{bytes}", "convert_to(%s, 'UTF8')", "{text}", "CAST(%s AS text)", "{big}", "CAST(%s AS bigint)"),
+		tidy:    []string{`VACUUM (ANALYZE) bellman_task`, `VACUUM (ANALYZE) bellman_live`},
+		inClear: [2]string{"sslmode", "disable"}, port: "5432",
+		counting: func(add func()) (toServer, toClient observer) { return nil, &completions{add: add} },
+	},
+	config.MySQL: {
+		open:    openMySQL,
+		about:   `SELECT concat(CASE WHEN version() LIKE '%MariaDB%' THEN 'MariaDB ' ELSE 'MySQL ' END, substring_index(version(), '-', 1)), concat('innodb_flush_log_at_trx_commit ', @@innodb_flush_log_at_trx_commit)`,
+		pid:     mysqlPid,
+		tables:  `SELECT count(*) FROM information_schema.tables WHERE table_schema = database()`,
+		bytes:   `SELECT CAST(coalesce(sum(data_length + index_length), 0) AS SIGNED) FROM information_schema.tables WHERE table_schema = database()`,
+		fresh:   `ANALYZE TABLE %s`, // the size is known from when the statistics were made
+		drop:    `DROP DATABASE IF EXISTS %s`,
+		fillers: 1, // two wait for each other's keys
+		quick:   []string{`SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`},
+		words:   strings.NewReplacer("{div}", "DIV", "{hex}", "hex", "{id}", "unhex(%s)", "{bytes}", "%s", "{text}", "CAST(%s AS char)", "{big}", "%s"),
+		tidy:    []string{`ANALYZE TABLE bellman_task`, `ANALYZE TABLE bellman_live`},
+		inClear: [2]string{"tls", "false"}, port: "3306",
+		counting: func(add func()) (toServer, toClient observer) { return &commands{add: add}, nil },
+	},
+}
+
+func openMySQL(u *url.URL) (*sql.DB, error) {
+	c, err := mysql.ParseDSN("/?" + u.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	c.Net, c.Addr, c.DBName, c.User = "tcp", address(u, "3306"), strings.TrimPrefix(u.Path, "/"), u.User.Username()
+	c.Passwd, _ = u.User.Password()
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+func address(u *url.URL, port string) string {
+	return net.JoinHostPort(cmp.Or(u.Hostname(), "127.0.0.1"), cmp.Or(u.Port(), port))
+}
+
+// postgresPid is the parent of the process that serves a session.
+func postgresPid(ctx context.Context, db *sql.DB) int {
+	var session int
+	if db.QueryRowContext(ctx, `SELECT pg_backend_pid()`).Scan(&session) != nil || !runs(session, "postgres") {
+		return 0
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", session))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, err := strconv.Atoi(fields[1])
+	if err != nil || !runs(parent, "postgres") {
+		return 0
+	}
+	return parent
+}
+
+func mysqlPid(ctx context.Context, db *sql.DB) int {
+	var path string
+	if db.QueryRowContext(ctx, `SELECT @@pid_file`).Scan(&path) != nil {
+		return 0
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || !runs(pid, "mariadbd", "mysqld") {
+		return 0
+	}
+	return pid
+}
+
+// runs reports whether a process of this machine is one of these programs.
+func runs(pid int, programs ...string) bool {
+	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return err == nil && slices.Contains(programs, strings.TrimSpace(string(name)))
+}

@@ -1,0 +1,243 @@
+package scratch
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/server"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// servers are those of the tests of postgres and mysql.
+var servers = []struct{ name, variable, url string }{
+	{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"},
+	{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql"},
+}
+
+// each runs a test in a new database of each server that is there.
+func each(t *testing.T, f func(t *testing.T, d *Database)) {
+	for _, s := range servers {
+		t.Run(s.name, func(t *testing.T) {
+			url := s.url
+			if given := os.Getenv(s.variable); given != "" {
+				url = given
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			server, err := Connect(ctx, url)
+			if err != nil {
+				if os.Getenv(s.variable) != "" {
+					t.Fatal(err) // somebody wants these tests
+				}
+				t.Skipf("no server (set %s to one): %v", s.variable, err)
+			}
+			defer server.Close()
+			d := server.Database(Name())
+			if err := d.Create(ctx); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := d.Drop(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}()
+			f(t, d)
+		})
+	}
+}
+
+// A store that was filled is one that bellman can read: every task, by every
+// index, with what the store counts.
+func TestFill(t *testing.T) {
+	each(t, func(t *testing.T, d *Database) {
+		const tasks = 1234
+		ctx := t.Context()
+		open := func() store.Store {
+			s, err := server.OpenStore(ctx, d.URL, server.StoreOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		s := open()
+		due := time.Now().Add(24 * time.Hour).Truncate(time.Millisecond).UTC()
+		first := &bellman.Task{ID: bellman.NewID(), Queue: "default", Key: "first", MerchantNo: "M", OrderNo: "1", URL: "http://127.0.0.1/notify",
+			Body: []byte(`{"a":1}`), Status: bellman.Status{Version: 1, Began: due, Due: due, VisibleAt: due, Updated: due}}
+		if err := s.Commit(ctx, &store.Batch{Adds: []store.Add{{Task: first}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Fill(ctx, tasks, due, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		s = open()
+		defer s.Close()
+
+		depths, err := s.Depths(ctx)
+		if err != nil || len(depths) != 1 || depths[0].Pending != tasks+1 {
+			t.Errorf("Depths = %+v, %v; want %d pending", depths, err, tasks+1)
+		}
+		shards, err := s.Shards(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []uint16
+		for _, shard := range shards {
+			all = append(all, shard.Shard)
+		}
+		entries, err := s.Due(ctx, all, store.Position{}, due.Add(time.Hour).UnixMilli(), tasks+10, nil)
+		if err != nil || len(entries) != tasks+1 {
+			t.Fatalf("Due = %d entries, %v; want %d", len(entries), err, tasks+1)
+		}
+		loaded, err := s.Load(ctx, entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, task := range loaded {
+			switch {
+			case task == nil:
+				t.Fatalf("task %s is in the due index and cannot be loaded", entries[i].ID)
+			case string(task.Body) != string(first.Body), task.Due.Before(due), !task.Due.Before(due.Add(time.Minute)), task.State != bellman.Pending:
+				t.Fatalf("task = %+v; want one like the first, due within a minute from %v", task, due)
+			}
+			if id, err := s.Lookup(ctx, "default", task.Key); err != nil || id != task.ID {
+				t.Fatalf("Lookup(%q) = %v, %v; want %v", task.Key, id, err, task.ID)
+			}
+		}
+		list, _, err := s.List(ctx, store.Filter{OrderNo: "000000000777"}, bellman.ID{}, 10)
+		if err != nil || len(list) != 1 || list[0].Key != "M3063/000000000777/paid" && !strings.HasSuffix(list[0].Key, "/000000000777/paid") {
+			t.Errorf("List of an order = %v, %v; want its one task", list, err)
+		}
+		if list, _, err = s.List(ctx, store.Filter{MerchantNo: "M0007"}, bellman.ID{}, 10); err != nil || len(list) == 0 {
+			t.Errorf("List of a merchant = %v, %v; want its tasks", list, err)
+		}
+		if age := time.Since(list[0].ID.Time()); age < -time.Second || age > time.Minute {
+			t.Errorf("a task's id says that it was created %v ago; want just now", age)
+		}
+		if err := d.Fill(ctx, 1, due, time.Minute); err == nil {
+			t.Error("a store with more than one task was filled")
+		}
+	})
+}
+
+// Every statement is counted once, however many travel together.
+func TestTap(t *testing.T) {
+	each(t, func(t *testing.T, d *Database) {
+		tap, err := d.Tap()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tap.Close()
+		other := &Database{server: d.server}
+		if other.url, err = d.url.Parse(tap.URL); err != nil {
+			t.Fatal(err)
+		}
+		err = other.with(func(db *sql.DB) error {
+			conn, err := db.Conn(t.Context())
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			var one int
+			prepared, err := conn.PrepareContext(t.Context(), "SELECT 1")
+			if err != nil {
+				return err
+			}
+			defer prepared.Close()
+			for _, tt := range []struct {
+				what string
+				do   func() error
+				want int64
+			}{
+				{"a statement", func() error { return conn.QueryRowContext(t.Context(), "SELECT 1").Scan(&one) }, 1},
+				{"a prepared one", func() error { return prepared.QueryRowContext(t.Context()).Scan(&one) }, 1},
+				{"a transaction of two", func() error {
+					tx, err := conn.BeginTx(t.Context(), nil)
+					if err != nil {
+						return err
+					}
+					for range 2 {
+						if err := tx.QueryRowContext(t.Context(), "SELECT 1").Scan(&one); err != nil {
+							return err
+						}
+					}
+					return tx.Commit()
+				}, 4},
+				{"a long answer", func() error {
+					var text string
+					return conn.QueryRowContext(t.Context(), "SELECT repeat('C', 300000)").Scan(&text)
+				}, 1},
+				{"one that fails", func() error {
+					if conn.QueryRowContext(t.Context(), "SELECT nothing_of_this_name").Scan(&one) == nil {
+						t.Error("a column that is not there was read")
+					}
+					return nil
+				}, 1},
+			} {
+				before := tap.Statements()
+				if err := tt.do(); err != nil {
+					return err
+				}
+				if got := tap.Statements() - before; got != tt.want {
+					t.Errorf("%s: %d statements counted, want %d", tt.what, got, tt.want)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What a MySQL client sends is taken apart, however it is cut into pieces.
+func TestCommands(t *testing.T) {
+	packet := func(seq byte, content string) string {
+		n := len(content)
+		return string([]byte{byte(n), byte(n >> 8), byte(n >> 16), seq}) + content
+	}
+	tests := []struct {
+		name, sent string
+		want       int
+	}{
+		{"login", packet(1, "\x03SELECT"), 0},
+		{"one", packet(0, "\x03SELECT 1"), 1},
+		{"several", packet(0, "\x03BEGIN; UPDATE a SET b = 'x;y\\';z' WHERE c = \"d;\"; COMMIT;\n"), 3},
+		{"ping, prepare and close", packet(0, "\x0e") + packet(0, "\x16SELECT 1") + packet(0, "\x19\x01\x00\x00\x00"), 0},
+		{"execute", packet(0, "\x17\x01\x00\x00\x00;;;") + packet(0, "\x17\x01\x00\x00\x00"), 2},
+		{"a quote that is not closed", packet(0, "\x03SELECT 'a;") + packet(0, "\x03SELECT 1"), 2},
+		{"in two packets", packet(0, "\x03SELECT 1; SEL") + packet(1, "ECT 2; SELECT 3"), 3},
+	}
+	for _, tt := range tests {
+		for _, size := range []int{1, 3, len(tt.sent)} {
+			got := 0
+			c := &commands{add: func() { got++ }}
+			for at := 0; at < len(tt.sent); at += size {
+				c.observe([]byte(tt.sent[at:min(at+size, len(tt.sent))]))
+			}
+			if got != tt.want {
+				t.Errorf("%s, in pieces of %d: %d statements, want %d", tt.name, size, got, tt.want)
+			}
+		}
+	}
+}
+
+func TestConnectRefuses(t *testing.T) {
+	for _, url := range []string{"pebble:x", "", "postgres://127.0.0.1:5432", "oracle://a/b"} {
+		if s, err := Connect(t.Context(), url); err == nil {
+			s.Close()
+			t.Errorf("Connect(%q) = no error", url)
+		}
+	}
+	_, err := Connect(t.Context(), "postgres://who:secret@127.0.0.1:1/none?connect_timeout=2")
+	if err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("Connect = %v; want an error without the password", err)
+	}
+}

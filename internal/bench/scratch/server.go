@@ -1,0 +1,227 @@
+package scratch
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"sync"
+
+	"github.com/bellmanhq/bellman/internal/config"
+)
+
+// A Server is a database server in which scratch databases are made. Its methods
+// are safe for concurrent use.
+type Server struct {
+	kind  kind
+	store config.StoreURL
+	url   *url.URL
+	admin *sql.DB
+	redis *inRedis // not nil: a Redis, which has prefixes of keys in place of databases
+}
+
+// Connect connects to the server that a store's URL names, in the form that a
+// server's configuration has. The database in it is a way in, and nothing is
+// written there.
+func Connect(ctx context.Context, store string) (*Server, error) {
+	s, err := config.ParseStore(store)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	if s.Kind == config.Redis {
+		return connectRedis(ctx, s)
+	}
+	k, ok := kinds[s.Kind]
+	if !ok {
+		return nil, errors.New("store: want postgres://USER:PASSWORD@HOST/DATABASE, mysql://USER:PASSWORD@HOST/DATABASE or redis://USER:PASSWORD@HOST:6379/0")
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return nil, fmt.Errorf("store: %s: is no URL", s)
+	}
+	admin, err := k.open(u)
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", s, err)
+	}
+	if err := admin.PingContext(ctx); err != nil {
+		admin.Close()
+		return nil, fmt.Errorf("store %s: %w", s, err)
+	}
+	return &Server{kind: k, store: s, url: u, admin: admin}, nil
+}
+
+// Close closes the connections, and drops nothing.
+func (s *Server) Close() error {
+	if s.redis != nil {
+		return s.redis.Close()
+	}
+	return s.admin.Close()
+}
+
+// Kind is config.Postgres, config.MySQL or config.Redis.
+func (s *Server) Kind() string { return s.store.Kind }
+
+// About says which server it is, and what it promises of a commit.
+func (s *Server) About(ctx context.Context) (string, error) {
+	if s.redis != nil {
+		return s.redis.about(ctx)
+	}
+	var name, commit string
+	err := s.admin.QueryRowContext(ctx, s.kind.about).Scan(&name, &commit)
+	return name + ", " + commit, err
+}
+
+// Pid is the server's process where it runs on this machine; 0 where it does
+// not, or where that cannot be known.
+func (s *Server) Pid(ctx context.Context) int {
+	if s.redis != nil {
+		return s.redis.pid(ctx)
+	}
+	return s.kind.pid(ctx, s.admin)
+}
+
+// Checkpoint has the server write out what it holds in memory, where the user
+// may ask for that, so that it does not do so while something is measured.
+func (s *Server) Checkpoint(ctx context.Context) {
+	if s.kind.checkpoint != "" {
+		s.admin.ExecContext(ctx, s.kind.checkpoint) // without the right to it, it is not done
+	}
+}
+
+// A Database is empty when it is made.
+type Database struct {
+	URL string // of the store, as in a server's configuration
+
+	server  *Server
+	name    string
+	url     *url.URL // for the driver
+	created sync.Once
+	err     error // of Create
+}
+
+// Name returns a name for a database that there is none of yet.
+func Name() string {
+	var random [8]byte
+	rand.Read(random[:]) // never fails: it ends the program instead
+	return "bellman_bench_" + hex.EncodeToString(random[:])
+}
+
+// Database is the database of that name, which [Database.Create] creates.
+func (s *Server) Database(name string) *Database {
+	if s.redis != nil {
+		u := prefixed(s.url, name)
+		return &Database{server: s, name: name, url: u, URL: s.withOurs(u)}
+	}
+	d := &Database{server: s, name: name, url: named(s.url, name)}
+	d.URL = s.withOurs(d.url)
+	return d
+}
+
+func named(u *url.URL, database string) *url.URL {
+	other := *u
+	other.Path, other.RawPath = "/"+database, ""
+	return &other
+}
+
+// withOurs puts back into a URL what is bellman's own.
+func (s *Server) withOurs(u *url.URL) string {
+	query := u.Query()
+	for name, value := range map[string]int{"connections": s.store.Connections, "shards": s.store.Shards} {
+		if value > 0 {
+			query.Set(name, strconv.Itoa(value))
+		}
+	}
+	full := *u
+	full.RawQuery = query.Encode()
+	return full.String()
+}
+
+// Create creates the database, when it is first called. One that has tables from
+// its birth, out of a template of the server's, is dropped again and refused.
+func (d *Database) Create(ctx context.Context) error {
+	if d.server.redis != nil {
+		return nil // there is nothing to make
+	}
+	d.created.Do(func() { d.err = d.create(ctx) })
+	return d.err
+}
+
+func (d *Database) create(ctx context.Context) error {
+	if _, err := d.server.admin.ExecContext(ctx, "CREATE DATABASE "+d.name); err != nil {
+		return fmt.Errorf("create database %s: %w", d.name, err)
+	}
+	return d.with(func(db *sql.DB) error {
+		var tables int
+		err := db.QueryRowContext(ctx, d.server.kind.tables).Scan(&tables)
+		if err == nil && tables > 0 {
+			err = errors.Join(fmt.Errorf("database %s has %d tables although it is new: empty the server's template", d.name, tables), d.Drop(ctx))
+		}
+		return err
+	})
+}
+
+// Drop drops the database, whoever is connected to it.
+func (d *Database) Drop(ctx context.Context) error {
+	if d.server.redis != nil {
+		return d.server.redis.drop(ctx, d.name)
+	}
+	if _, err := d.server.admin.ExecContext(ctx, fmt.Sprintf(d.server.kind.drop, d.name)); err != nil {
+		return fmt.Errorf("drop database %s: %w", d.name, err)
+	}
+	return nil
+}
+
+// Bytes is how large the database is, of Redis all that the server has in memory.
+func (d *Database) Bytes(ctx context.Context) (bytes int64, err error) {
+	if d.server.redis != nil {
+		return d.server.redis.bytes(ctx)
+	}
+	err = d.with(func(db *sql.DB) error {
+		if d.server.kind.fresh != "" {
+			if err := d.eachTable(ctx, db, d.server.kind.fresh); err != nil {
+				return err
+			}
+		}
+		return db.QueryRowContext(ctx, d.server.kind.bytes).Scan(&bytes)
+	})
+	return bytes, err
+}
+
+// eachTable runs a statement for each table of the database.
+func (d *Database) eachTable(ctx context.Context, db *sql.DB, text string) error {
+	rows, err := db.QueryContext(ctx, `SELECT table_name FROM information_schema.tables WHERE table_schema = database()`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, err := db.ExecContext(ctx, fmt.Sprintf(text, name)); err != nil {
+			return fmt.Errorf(text+": %w", name, err)
+		}
+	}
+	return nil
+}
+
+// with calls f with connections to the database.
+func (d *Database) with(f func(*sql.DB) error) error {
+	db, err := d.server.kind.open(d.url)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(db), db.Close())
+}

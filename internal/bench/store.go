@@ -1,0 +1,101 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/bench/scratch"
+	"github.com/bellmanhq/bellman/internal/config"
+)
+
+// embedded is what the text of an embedded store begins with.
+const embedded = config.Pebble + ":"
+
+// dropping is how long a database may take to be dropped.
+const dropping = time.Minute
+
+// connect connects to the database server that is measured.
+func (r *run) connect() (err error) {
+	r.made = map[string]*scratch.Database{}
+	if r.server, err = scratch.Connect(r.ctx, r.o.Store); err != nil {
+		return err
+	}
+	if r.report.Machine.Store, err = r.server.About(r.ctx); err != nil {
+		return errors.Join(err, r.server.Close())
+	}
+	r.databasePid = r.server.Pid(r.ctx)
+	return nil
+}
+
+// kind is which kind of store is measured: one of config's.
+func (r *run) kind() string {
+	if r.server == nil {
+		return config.Pebble
+	}
+	return r.server.Kind()
+}
+
+// store returns the text of a new store, which [run.start] creates. It is gone when
+// the scenario is over.
+func (r *run) store(name string) string {
+	if r.server == nil {
+		return embedded + filepath.Join(r.dir, r.scenario+"-"+cmp.Or(name, "store"))
+	}
+	d := r.server.Database(scratch.Name())
+	r.made[d.URL] = d
+	return d.URL
+}
+
+// create makes a store's database, if it is not there yet.
+func (r *run) create(store string) error {
+	if d := r.made[store]; d != nil {
+		return d.Create(r.ctx)
+	}
+	return nil
+}
+
+// tap returns a tap on the database of a new store.
+func (r *run) tap() (*scratch.Tap, error) {
+	d := r.made[r.store("")]
+	tap, err := d.Tap()
+	if err == nil {
+		r.made[tap.URL] = d
+	}
+	return tap, err
+}
+
+// dropUnwanted drops the databases of the scenario, but for the one with many
+// tasks waiting, which others want.
+func (r *run) dropUnwanted() error {
+	return r.drop(func(store string) bool { return store != r.waiting })
+}
+
+func (r *run) dropAll() error { return r.drop(func(string) bool { return true }) }
+
+func (r *run) drop(unwanted func(store string) bool) (err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), dropping)
+	defer cancel()
+	for store, d := range r.made {
+		if unwanted(store) {
+			err = errors.Join(err, d.Drop(ctx))
+			delete(r.made, store)
+		}
+	}
+	return err
+}
+
+// databaseCPU is what the database's server has used so far; 0 where that cannot
+// be read. Where others use it too, that is in it.
+func (r *run) databaseCPU() time.Duration {
+	if r.databasePid == 0 {
+		return 0
+	}
+	cpu, err := cpuOfTree(r.databasePid)
+	if err != nil {
+		return 0
+	}
+	return cpu
+}

@@ -1,0 +1,132 @@
+package nats
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
+)
+
+// An NKey of a user, for nothing else.
+// patient is how long a test waits for what must come: long enough for a slow and busy machine.
+const patient = 5 * time.Minute
+
+const (
+	seed   = "SUADMKQDNTTELLB5MYBRW4XTWBKJMILPJE733XJ7MQSQ4A3GIFW3YXWVHQ"
+	public = "UAKJQ2FTLR23F3JBRH7DNX74DVFAS7DN2P5XRQV6DOYCL4VM3XRK4HYF"
+)
+
+// serveNATS starts a server with a configuration of its own, and returns where it
+// listens.
+func serveNATS(t *testing.T, text string) (address string) {
+	t.Helper()
+	server, err := exec.LookPath("nats-server")
+	if err != nil {
+		if server = "/usr/sbin/nats-server"; exec.Command(server, "-v").Run() != nil {
+			t.Skip("no NATS on this machine: make test installs it")
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = l.Addr().String()
+	l.Close()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "nats.conf")
+	text = fmt.Sprintf("listen: %q\njetstream: {store_dir: %q}\n%s\n", address, dir, text)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(server, "-c", file)
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		if t.Failed() {
+			t.Log(said.String())
+		}
+	})
+	deadline := time.Now().Add(patient)
+	for look := time.NewTicker(20 * time.Millisecond); ; <-look.C {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			conn.Close()
+			return address
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("NATS does not listen: %v", err)
+		}
+	}
+}
+
+// TestAccess: what a server asks for is given, for taking and for sending, and who
+// lacks it is told without what is secret.
+func TestAccess(t *testing.T) {
+	certificate, key := sourcetest.Certificate(t)
+	dir := t.TempDir()
+	nk, wrong := filepath.Join(dir, "user.nk"), filepath.Join(dir, "wrong")
+	for path, text := range map[string]string{nk: seed, wrong: "geheim"} {
+		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tls := fmt.Sprintf("tls: {cert_file: %q, key_file: %q}", certificate, key)
+	ca := Access{CA: certificate}
+	tests := []struct {
+		name, config string
+		url          string // %s is the address
+		access       Access
+		want         string // in the error
+	}{
+		{"user", "authorization: {user: u, password: geheim}", "nats://u:geheim@%s", Access{}, ""},
+		{"another password", "authorization: {user: u, password: geheim}", "nats://u:geheimer@%s", Access{}, "Authorization Violation"},
+		{"token", "authorization: {token: geheim}", "nats://geheim@%s", Access{}, ""},
+		{"TLS", tls, "tls://%s", ca, ""},
+		{"TLS of an unknown authority", tls, "tls://%s", Access{}, "certificate signed by unknown authority"},
+		{"TLS that the server asks for", tls, "nats://%s", ca, ""},
+		{"no TLS, which is asked for", "", "tls://%s", ca, "secure connection not available"},
+		{"no such CA", tls, "tls://%s", Access{CA: dir + "/none"}, "no such file"},
+		{"NKey", "authorization: {users: [{nkey: " + public + "}]}", "nats://%s", Access{Credentials: nk}, ""},
+		{"no NKey", "authorization: {users: [{nkey: " + public + "}]}", "nats://%s", Access{}, "Authorization Violation"},
+		{"a file that is none", "", "nats://%s", Access{Credentials: wrong}, "neither a user's JWT nor the seed of an NKey"},
+		{"NKey over TLS", tls + "\nauthorization: {users: [{nkey: " + public + "}]}", "tls://%s", Access{CA: certificate, Credentials: nk}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			url := fmt.Sprintf(tt.url, serveNATS(t, tt.config))
+			stream := Stream{URL: url, Access: tt.access, Name: "S", Durable: "d", Subjects: []string{"s"}, DeadLetter: "dead"}
+			ctx, cancel := context.WithTimeout(t.Context(), patient)
+			defer cancel()
+			session, err := stream.Open(ctx)
+			switch {
+			case tt.want != "":
+				if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "geheim") {
+					t.Errorf("the stream is opened with error %v; want %q", err, tt.want)
+				}
+			case err != nil:
+				t.Fatal(err)
+			default:
+				session.Close()
+			}
+			s := NewSender(url, "test", tt.access)
+			defer s.Close()
+			_, err = s.Publish(ctx, sender.Address{Kind: sender.NATS, Connection: "bus", Key: "s"}, &sender.Message{ID: "1", Body: []byte("x")})
+			if (err == nil) != (tt.want == "") {
+				t.Errorf("a message is sent with error %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package nats
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/bellmanhq/bellman/internal/brokers/source"
+	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
+)
+
+// What a session holds comes again soon after its death, and not while it lives: it reports
+// every message, those that were taken and those that wait to be, until it acknowledges them.
+func TestHeld(t *testing.T) {
+	at, name := sourcetest.NATS(t), sourcetest.Name(t)
+	conn, err := nats.Connect(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		js.DeleteStream(t.Context(), "dead-"+name)
+		js.DeleteStream(t.Context(), name)
+	}()
+	stream, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: name, Subjects: []string{name + ".>"}, Retention: jetstream.WorkQueuePolicy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The consumer is as older versions made it.
+	if _, err := stream.CreateConsumer(t.Context(), jetstream.ConsumerConfig{
+		Durable: "d", AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Minute, MaxDeliver: -1, FilterSubject: name + ".>",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	told, err := conn.SubscribeSync("$JS.ACK." + name + ".d.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func() *session {
+		s := &Stream{URL: at, Name: name, Durable: "d", Subjects: []string{name + ".>"}, DeadLetter: "dead." + name}
+		opened, err := s.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := opened.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return opened.(*session)
+	}
+	first := open()
+	if has := first.consumer.CachedInfo().Config.AckWait; has > 10*time.Second {
+		t.Errorf("a message that nobody reports comes again after %v; want 10 s at most", has)
+	}
+	const messages = 10
+	for range messages {
+		if _, err := js.Publish(t.Context(), name+".paid", []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var taken []source.Message
+	for len(taken) < messages/2 {
+		if taken, err = first.Take(t.Context(), taken, messages/2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := first.Ack(taken[:1]); err != nil {
+		t.Fatal(err)
+	}
+	reports := map[string]int{} // by where a message stands
+	acknowledged, late := "", 0
+	for whole := false; !whole; {
+		m, err := told.NextMsg(patient)
+		if err != nil {
+			t.Fatalf("after %d messages were reported: %v", len(reports), err)
+		}
+		_, number, _ := standing(m.Subject)
+		if strings.HasPrefix(string(m.Data), "+WPI") {
+			reports[number]++
+			if number == acknowledged {
+				late++
+			}
+		} else {
+			acknowledged = number
+		}
+		whole = len(reports) >= messages-1
+		for _, n := range reports {
+			whole = whole && n >= 2
+		}
+	}
+	if late > 1 { // one may be on its way
+		t.Errorf("a message was reported %d times after it was acknowledged", late)
+	}
+
+	// The connection ends without a word, as that of a process that was killed.
+	killed := time.Now()
+	first.conn.Close()
+	first.Close()
+	second := open()
+	defer second.Close()
+	again := map[string]bool{}
+	for len(again) < messages-1 {
+		given, err := second.Take(t.Context(), nil, messages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range given {
+			again[m.ID] = true
+		}
+		if err := second.Ack(given); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("what a session held came again %v after its death", time.Since(killed).Round(10*time.Millisecond))
+}

@@ -1,0 +1,318 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/bellmanhq/bellman/internal/brokers/source"
+	"github.com/bellmanhq/bellman/rule"
+)
+
+// A session is a connection that takes messages of one stream.
+type session struct {
+	stream   *Stream
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	consumer jetstream.Consumer
+	created  time.Time // when the stream was made
+	prefetch int
+
+	consuming jetstream.ConsumeContext
+	messages  chan jetstream.Msg
+
+	every time.Duration // how often what is held is reported
+	work  sync.WaitGroup
+	mu    sync.Mutex
+	held  map[jetstream.Msg]time.Time // since when: delivered to this session and not acknowledged
+
+	done   chan struct{}
+	broken sync.Once
+	err    error
+}
+
+// report tells the server that messages are in progress, so that it does not deliver them again
+// while the store is slow, until the session ends.
+func (s *session) report() {
+	ticker := time.NewTicker(s.every)
+	defer ticker.Stop()
+	var held []jetstream.Msg
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-ticker.C:
+		}
+		held = held[:0]
+		s.mu.Lock()
+		for m, since := range s.held {
+			if time.Since(since) >= s.every {
+				held = append(held, m)
+			}
+		}
+		s.mu.Unlock()
+		for _, m := range held {
+			m.InProgress() // it may be acknowledged by now; a broken connection ends the session
+		}
+		clear(held)
+	}
+}
+
+// hold notes that a message was delivered.
+func (s *session) hold(m jetstream.Msg) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[m] = time.Now()
+}
+
+// release notes that messages are acknowledged.
+func (s *session) release(messages []source.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range messages {
+		delete(s.held, m.Delivery.(jetstream.Msg))
+	}
+}
+
+// maxPull is how many bytes a server sends at once. More than any message has.
+const maxPull = 80 << 20
+
+// ahead is which part of the prefetch the library may have in its own buffer. These messages are
+// not reported while a full session takes none of them.
+const ahead = 4
+
+// end ends the session for a reason.
+func (s *session) end(why error) {
+	s.broken.Do(func() {
+		s.err = why
+		close(s.done)
+	})
+}
+
+func (s *session) Done() <-chan struct{} { return s.done }
+
+func (s *session) Err() error {
+	select {
+	case <-s.done:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+func (s *session) Resume(context.Context) error {
+	messages := make(chan jetstream.Msg, s.prefetch)
+	consuming, err := s.consumer.Consume(
+		func(m jetstream.Msg) {
+			s.hold(m)
+			select {
+			case messages <- m:
+			case <-s.done:
+			}
+		},
+		jetstream.PullMaxMessagesWithBytesLimit(max(s.prefetch/ahead, 1), maxPull),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+			switch {
+			case errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrConsumerNotFound),
+				errors.Is(err, jetstream.ErrBadRequest), errors.Is(err, jetstream.ErrNoHeartbeat), errors.Is(err, nats.ErrNoResponders):
+				s.end(fmt.Errorf("consumer %q: %w", s.stream.Durable, err))
+			}
+		}))
+	if err != nil {
+		return fmt.Errorf("consume stream %q: %w", s.stream.Name, err)
+	}
+	s.consuming, s.messages = consuming, messages
+	return nil
+}
+
+func (s *session) Pause() error {
+	consuming, messages := s.consuming, s.messages
+	closed := consuming.Closed()
+	consuming.Drain()
+	go func() {
+		select {
+		case <-closed: // nothing is handed over any more
+			close(messages)
+		case <-s.done:
+		}
+	}()
+	return nil
+}
+
+func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]source.Message, error) {
+	if len(buf) == 0 {
+		select {
+		case <-ctx.Done():
+			return buf, ctx.Err()
+		case <-s.done:
+			return buf, s.err
+		case m, ok := <-s.messages:
+			if !ok {
+				return buf, io.EOF
+			}
+			buf = append(buf, s.message(m))
+		}
+	}
+	for len(buf) < most {
+		select {
+		case m, ok := <-s.messages:
+			if !ok {
+				return buf, io.EOF
+			}
+			buf = append(buf, s.message(m))
+		default:
+			return buf, nil
+		}
+	}
+	return buf, nil
+}
+
+// message is a message of JetStream as a source takes it. Where its publisher gave
+// it no id it has that of its place in the stream, which it keeps.
+func (s *session) message(m jetstream.Msg) source.Message {
+	given := m.Headers()
+	var header map[string]string // most have none
+	if len(given) > 0 {
+		header = make(map[string]string, len(given))
+	}
+	for name, values := range given {
+		header[strings.ToLower(name)] = strings.Join(values, ", ")
+	}
+	id := given.Get(nats.MsgIdHdr)
+	if id == "" {
+		id = s.place(m)
+	}
+	return source.Message{
+		Message:  rule.Message{ID: id, Subject: m.Subject(), Header: header, Body: m.Data()},
+		Delivery: m,
+	}
+}
+
+// place is where a message stands: the stream, since when there is one of that name,
+// and the number in it. Empty: it is no message of JetStream, which does not come here.
+func (s *session) place(m jetstream.Msg) string {
+	stream, number, ok := standing(m.Reply())
+	if !ok {
+		return ""
+	}
+	b := make([]byte, 0, len(stream)+32)
+	b = strconv.AppendInt(append(append(b, stream...), '@'), s.created.Unix(), 10)
+	return string(append(append(b, '/'), number...))
+}
+
+// standing is the stream and the number in it of a message that is acknowledged at
+// reply: $JS.ACK.STREAM.CONSUMER.DELIVERED.NUMBER.…, or with a domain and an account
+// before the stream. The library's Metadata says the same, and all the rest.
+func standing(reply string) (stream, number string, ok bool) {
+	rest, ok := strings.CutPrefix(reply, "$JS.ACK.")
+	if !ok {
+		return "", "", false
+	}
+	switch dots := strings.Count(rest, "."); {
+	case dots == 6:
+	case dots >= 8:
+		_, rest, _ = strings.Cut(rest, ".")
+		_, rest, _ = strings.Cut(rest, ".")
+	default:
+		return "", "", false
+	}
+	stream, rest, _ = strings.Cut(rest, ".")
+	for range 2 { // consumer, delivered
+		_, rest, _ = strings.Cut(rest, ".")
+	}
+	number, _, _ = strings.Cut(rest, ".")
+	return stream, number, true
+}
+
+func (s *session) Ack(messages []source.Message) error {
+	s.release(messages)
+	for _, m := range messages {
+		if err := m.Delivery.(jetstream.Msg).Ack(); err != nil {
+			return fmt.Errorf("acknowledge: %w", err)
+		}
+	}
+	return nil
+}
+
+// Bury publishes messages to the subject of dead letters, as they came but for the
+// reason among their headers. One that is buried twice is kept once.
+func (s *session) Bury(ctx context.Context, dead []source.Dead) error {
+	waits := make([]jetstream.PubAckFuture, 0, len(dead))
+	for _, one := range dead {
+		m := one.Delivery.(jetstream.Msg)
+		headers := maps.Clone(m.Headers())
+		if headers == nil {
+			headers = nats.Header{}
+		}
+		for name := range headers {
+			if strings.HasPrefix(name, "Nats-") { // they would mean something here
+				headers["Bellman-"+name] = headers[name]
+				delete(headers, name)
+			}
+		}
+		headers.Set(source.ReasonHeader, one.Reason)
+		headers.Set(source.SourceHeader, s.stream.Name+" "+m.Subject())
+		headers.Set(nats.MsgIdHdr, s.place(m))
+		wait, err := s.js.PublishMsgAsync(fitting(&nats.Msg{Subject: s.stream.DeadLetter, Header: headers, Data: m.Data()}, s.conn.MaxPayload()))
+		if err != nil {
+			return fmt.Errorf("publish to %q: %w", s.stream.DeadLetter, err)
+		}
+		waits = append(waits, wait)
+	}
+	for _, wait := range waits {
+		select {
+		case <-wait.Ok():
+		case err := <-wait.Err():
+			return fmt.Errorf("publish to %q: %w", s.stream.DeadLetter, err)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.done:
+			return s.err
+		}
+	}
+	return nil
+}
+
+// cutHeader says how many bytes a dead letter had that was cut.
+const cutHeader = "Bellman-Cut"
+
+// fitting is a message that the server takes: with our headers a large one can be
+// larger than that. It loses its end then, or its own headers, for one that is never put away would come
+// again for ever.
+func fitting(m *nats.Msg, most int64) *nats.Msg {
+	const envelope = 64 // cutHeader, and room for what the library writes
+	headers := m.Size() - len(m.Subject) - len(m.Reply) - len(m.Data)
+	if int64(headers+len(m.Data)) <= most {
+		return m
+	}
+	m.Header.Set(cutHeader, fmt.Sprintf("%d", len(m.Data)))
+	if int64(headers+envelope) > most { // the message's own: they are nearly all of it
+		ours := nats.Header{}
+		for _, name := range []string{source.ReasonHeader, source.SourceHeader, nats.MsgIdHdr, cutHeader} {
+			ours.Set(name, m.Header.Get(name))
+		}
+		m.Header, m.Data = ours, nil
+		return m
+	}
+	m.Data = m.Data[:int(most)-headers-envelope]
+	return m
+}
+
+// closeTimeout is how long Close waits for the last acknowledgements to be sent.
+const closeTimeout = time.Second
+
+func (s *session) Close() {
+	s.conn.FlushTimeout(closeTimeout) // they come again where it fails
+	s.conn.Close()
+	s.end(errors.New("it was closed"))
+	s.work.Wait()
+}

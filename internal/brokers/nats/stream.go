@@ -1,0 +1,174 @@
+package nats
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/bellmanhq/bellman/internal/brokers/source"
+)
+
+// A Stream is a stream of JetStream that tasks are taken from. URL, Name, Durable
+// and DeadLetter are required.
+type Stream struct {
+	URL     string // nats://USER:PASSWORD@HOST:4222, several with commas between
+	Name    string
+	Access  Access
+	Durable string // the name of the consumer, which remembers what was taken
+
+	// Subjects are what is taken of the stream, and what it is made with where it is
+	// not there: then it keeps messages until they were taken. None: all of a stream
+	// that is there.
+	Subjects []string
+
+	// DeadLetter is the subject that takes what can be no task. A stream for it is
+	// made where there is none.
+	DeadLetter string
+
+	// AsItIs declares nothing: stream, consumer and a stream for DeadLetter must be
+	// there.
+	AsItIs bool
+
+	// MakeDead makes a stream for DeadLetter, where AsItIs declares nothing else.
+	MakeDead bool
+
+	Prefetch int    // messages that may be handed over and not acknowledged; default 2048
+	Client   string // what the server's operator sees; default bellman
+}
+
+var _ source.Broker = (*Stream)(nil)
+
+const (
+	// ackWait is when the server delivers a message again of which it heard nothing: after
+	// the death of a node. A session that lives reports each message it holds more often.
+	ackWait = 8 * time.Second
+
+	// maxPending is how many messages may be handed over and not acknowledged, of all
+	// nodes together.
+	maxPending = 50_000
+)
+
+// Open connects, makes what must be there, and returns a session.
+func (s *Stream) Open(ctx context.Context) (source.Session, error) {
+	ss := &session{stream: s, done: make(chan struct{}), held: map[jetstream.Msg]time.Time{}, prefetch: cmp.Or(s.Prefetch, 2048)}
+	conn, js, err := dial(ctx, s.URL, s.Access, cmp.Or(s.Client, "bellman")+" takes "+s.Name, func(err error) {
+		if err == nil {
+			err = errors.New("the server closed it")
+		}
+		ss.end(fmt.Errorf("the connection broke: %w", err))
+	})
+	if err != nil {
+		return nil, err
+	}
+	ss.conn, ss.js = conn, js
+	if err := s.declare(ctx, ss); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	ss.work.Go(ss.report)
+	return ss, nil
+}
+
+// declare makes what must be there, or looks whether it is.
+func (s *Stream) declare(ctx context.Context, to *session) error {
+	if err := s.declareDead(ctx, to.js); err != nil {
+		return err
+	}
+	stream, err := to.js.Stream(ctx, s.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) && !s.AsItIs && len(s.Subjects) > 0 {
+		stream, err = to.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: s.Name, Subjects: s.Subjects, Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage,
+		})
+	}
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound) && !s.AsItIs:
+		return fmt.Errorf("stream %q: %w: make it, or give subjects for it to be made with", s.Name, err)
+	case err != nil:
+		return fmt.Errorf("stream %q: %w", s.Name, err)
+	}
+	to.created = stream.CachedInfo().Created
+	if to.consumer, err = stream.Consumer(ctx, s.Durable); errors.Is(err, jetstream.ErrConsumerNotFound) && !s.AsItIs {
+		to.consumer, err = stream.CreateConsumer(ctx, s.wanted())
+	}
+	if err != nil {
+		return fmt.Errorf("consumer %q of stream %q: %w", s.Durable, s.Name, err)
+	}
+	config := to.consumer.CachedInfo().Config
+	if err := s.check(&config); err != nil {
+		return err
+	}
+	if config.AckWait > ackWait && len(config.BackOff) == 0 && !s.AsItIs { // made by an older version
+		config.AckWait = ackWait
+		if to.consumer, err = stream.UpdateConsumer(ctx, config); err != nil {
+			return fmt.Errorf("consumer %q of stream %q: set ack_wait to %v: %w", s.Durable, s.Name, ackWait, err)
+		}
+	}
+	to.every = reportEvery(&config)
+	return nil
+}
+
+// reportEvery is how often messages that are held are reported to be in progress.
+func reportEvery(has *jetstream.ConsumerConfig) time.Duration {
+	wait := has.AckWait
+	if len(has.BackOff) > 0 {
+		wait = slices.Min(has.BackOff)
+	}
+	return max(wait/4, 10*time.Millisecond)
+}
+
+func (s *Stream) wanted() jetstream.ConsumerConfig {
+	c := jetstream.ConsumerConfig{
+		Durable: s.Durable, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxDeliver: -1, MaxAckPending: maxPending,
+	}
+	if len(s.Subjects) == 1 {
+		c.FilterSubject = s.Subjects[0] // which older servers know
+	} else {
+		c.FilterSubjects = s.Subjects
+	}
+	return c
+}
+
+// check says in what a consumer that is there differs from what is needed.
+func (s *Stream) check(has *jetstream.ConsumerConfig) error {
+	filters := has.FilterSubjects
+	if has.FilterSubject != "" {
+		filters = []string{has.FilterSubject}
+	}
+	var wrong []string
+	if has.AckPolicy != jetstream.AckExplicitPolicy {
+		wrong = append(wrong, fmt.Sprintf("ack_policy is %s: want explicit", has.AckPolicy))
+	}
+	if has.MaxDeliver > 0 {
+		wrong = append(wrong, fmt.Sprintf("max_deliver is %d, after which a message is left behind: want -1", has.MaxDeliver))
+	}
+	if len(s.Subjects) > 0 && !slices.Equal(slices.Sorted(slices.Values(filters)), slices.Sorted(slices.Values(s.Subjects))) {
+		wrong = append(wrong, fmt.Sprintf("its subjects are %q: want %q", filters, s.Subjects))
+	}
+	if wrong == nil {
+		return nil
+	}
+	return fmt.Errorf("consumer %q of stream %q is there with other arguments: %s: delete it, or name another as durable", s.Durable, s.Name, strings.Join(wrong, "; "))
+}
+
+// declareDead makes a stream for dead letters, unless there is one.
+func (s *Stream) declareDead(ctx context.Context, js jetstream.JetStream) error {
+	_, err := js.StreamNameBySubject(ctx, s.DeadLetter)
+	if errors.Is(err, jetstream.ErrStreamNotFound) && (!s.AsItIs || s.MakeDead) {
+		_, err = js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: strings.ReplaceAll(s.DeadLetter, ".", "-"), Subjects: []string{s.DeadLetter}, Storage: jetstream.FileStorage,
+		})
+	}
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound): // nothing is declared
+		return fmt.Errorf("stream for dead letters, subject %q: %w: with declare: false it is to be yours too: make one that takes that subject, or name a subject of yours as dead_letter, or set declare: dead_letter", s.DeadLetter, err)
+	case err != nil:
+		return fmt.Errorf("stream for dead letters, subject %q: %w", s.DeadLetter, err)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package rabbitmq
+
+import (
+	"strings"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
+)
+
+// What is to be taken as it is and is not there is named, with what to do.
+func TestAsItIsMissing(t *testing.T) {
+	at, name := sourcetest.RabbitMQ(t), sourcetest.Name(t)
+	conn, err := amqp.Dial(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ch, err := conn.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &Queue{URL: at, Name: name, DeadLetter: name + ".dead", AsItIs: true}
+	open := func() string {
+		t.Helper()
+		s, err := q.Open(t.Context())
+		if err != nil {
+			return err.Error()
+		}
+		s.Close()
+		return ""
+	}
+	if got := open(); !strings.Contains(got, `queue "`+name+`": 404 `) || !strings.HasSuffix(got, "make it, or leave declare out") {
+		t.Errorf("without the queue: %q", got)
+	}
+	if _, err := ch.QueueDeclare(name, true, false, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer ch.QueueDelete(name, false, false, false)
+	if got := open(); !strings.Contains(got, `dead-letter exchange "`+name+`.dead": 404 `) || !strings.HasSuffix(got, "make an exchange of that name, with a queue bound to it, or name one of yours as dead_letter, or set declare: dead_letter") {
+		t.Errorf("without the exchange: %q", got)
+	}
+	q.MakeDead = true
+	if got := open(); got != "" {
+		t.Errorf("with the place of dead letters to be made: %q; want it open", got)
+	}
+	if d, err := ch.QueueDeclarePassive(name+".dead", true, false, false, false, nil); err != nil || d.Messages != 0 {
+		t.Fatalf("the dead-letter queue: %v, %v; want it made", d, err)
+	}
+	if err := ch.Confirm(false); err != nil {
+		t.Fatal(err)
+	}
+	returned := ch.NotifyReturn(make(chan amqp.Return, 1))
+	if c, err := ch.PublishWithDeferredConfirm(name+".dead", "", true, false, amqp.Publishing{Body: []byte("dead")}); err != nil || !c.Wait() || len(returned) > 0 {
+		t.Errorf("publish to the exchange: %v, %d came back; want the queue bound to it", err, len(returned))
+	}
+	if _, err := ch.QueueDelete(name+".dead", false, false, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := ch.ExchangeDelete(name+".dead", false, false); err != nil {
+		t.Fatal(err)
+	}
+	q.MakeDead = false
+	if err := ch.ExchangeDeclare(name+".dead", amqp.ExchangeFanout, true, false, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer ch.ExchangeDelete(name+".dead", false, false)
+	if got := open(); got != "" {
+		t.Errorf("with both: %q; want it open", got)
+	}
+}

@@ -1,0 +1,201 @@
+package rabbitmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/bellmanhq/bellman/internal/brokers/sender"
+)
+
+// A Sender publishes to the exchanges of one broker, over one connection and a
+// channel for each exchange: what one exchange makes of a message ends no other's
+// channel. It is safe for concurrent use. Make one with NewSender, and Close it.
+type Sender struct{ link sender.Link[*link] }
+
+var _ sender.Publisher = (*Sender)(nil)
+
+// NewSender returns a sender to the broker at a URL. It connects when there is
+// something to send. client is what the broker's operator sees.
+func NewSender(url, client string) *Sender {
+	return &Sender{sender.Link[*link]{
+		Dial: func(ctx context.Context) (*link, error) {
+			conn, err := dial(ctx, url, client+" sends")
+			if err != nil {
+				return nil, err
+			}
+			return newLink(conn), nil
+		},
+		Alive: func(l *link) bool { return !l.conn.IsClosed() },
+		Close: func(l *link) { l.conn.Close() },
+	}}
+}
+
+// Close closes the connection. What is being published fails.
+func (s *Sender) Close() { s.link.End() }
+
+// Publish publishes a message that some queue must take, and waits for the broker
+// to confirm that it is in safety.
+func (s *Sender) Publish(ctx context.Context, to sender.Address, m *sender.Message) (string, error) {
+	l, err := s.link.Get(ctx)
+	if err != nil {
+		return "", err
+	}
+	if l.blocked.Load() {
+		return "", errors.New("the broker takes nothing: it is short of memory or disk")
+	}
+	p, err := l.publisher(ctx, to.Exchange)
+	if err != nil {
+		return "", err
+	}
+	// The library may wait for a broker that does not read, longer than ctx allows.
+	sent := make(chan error, 1)
+	go func() {
+		p, err := p.publish(ctx, to.Exchange, to.Key, publishingOf(m))
+		if err == nil {
+			err = p.wait(ctx)
+		}
+		sent <- err
+	}()
+	select {
+	case err = <-sent:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	switch {
+	case err == nil:
+		return "confirmed", nil
+	case errors.Is(err, errUnroutable), errors.Is(err, errRefused):
+		return "", &sender.Refusal{Reason: err.Error()}
+	case code(err) == amqp.NotFound, code(err) == amqp.AccessRefused, code(err) == amqp.PreconditionFailed:
+		return "", &sender.Refusal{Reason: said(err).Error()}
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	}
+	return "", err
+}
+
+func publishingOf(m *sender.Message) amqp.Publishing {
+	p := amqp.Publishing{
+		DeliveryMode: amqp.Persistent, MessageId: m.ID, Type: short(m.Event), AppId: "bellman",
+		Timestamp: m.Created.Truncate(time.Second), Headers: make(amqp.Table, len(m.Header)), Body: m.Body,
+	}
+	for name, values := range m.Header {
+		switch value := strings.Join(values, ", "); {
+		case name == "Content-Type" && len(value) <= maxShort:
+			p.ContentType = value
+		case name == "Content-Encoding" && len(value) <= maxShort:
+			p.ContentEncoding = value
+		default:
+			p.Headers[name] = value
+		}
+	}
+	return p
+}
+
+// maxShort is how long a property may be, in bytes.
+const maxShort = 255
+
+func short(text string) string {
+	if len(text) > maxShort {
+		return strings.ToValidUTF8(text[:maxShort], "")
+	}
+	return text
+}
+
+// A link is a connection that messages are published over.
+type link struct {
+	conn    *amqp.Connection
+	blocked atomic.Bool
+
+	mu        sync.Mutex
+	exchanges map[string]*channel
+}
+
+// A channel is the one of an exchange.
+type channel struct {
+	ready     chan struct{} // closed when the rest is set
+	publisher *publisher
+	err       error
+	until     time.Time // of an error: then it is looked again
+}
+
+const (
+	maxExchanges = 1000 // that are published to at once
+	noExchange   = time.Second
+)
+
+func newLink(conn *amqp.Connection) *link {
+	l := &link{conn: conn, exchanges: make(map[string]*channel)}
+	blockings := conn.NotifyBlocked(make(chan amqp.Blocking, 4))
+	go func() { // until the connection ends
+		for b := range blockings {
+			l.blocked.Store(b.Active)
+		}
+	}()
+	return l
+}
+
+// publisher returns the one of an exchange, which it looks for first: publishing to
+// one that is not there ends a channel.
+func (l *link) publisher(ctx context.Context, exchange string) (*publisher, error) {
+	l.mu.Lock()
+	c := l.exchanges[exchange]
+	if c == nil || c.over() {
+		if len(l.exchanges) >= maxExchanges {
+			for name, c := range l.exchanges {
+				if c.over() {
+					delete(l.exchanges, name)
+				}
+			}
+		}
+		if len(l.exchanges) >= maxExchanges {
+			l.mu.Unlock()
+			return nil, fmt.Errorf("more than %d exchanges are published to at once", maxExchanges)
+		}
+		c = &channel{ready: make(chan struct{})}
+		l.exchanges[exchange] = c
+		go c.open(l.conn, exchange)
+	}
+	l.mu.Unlock()
+	select {
+	case <-c.ready:
+		return c.publisher, c.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// over reports whether a channel is of no use any more.
+func (c *channel) over() bool {
+	select {
+	case <-c.ready:
+	default:
+		return false
+	}
+	if c.err != nil {
+		return time.Now().After(c.until)
+	}
+	return c.publisher.ch.IsClosed()
+}
+
+func (c *channel) open(conn *amqp.Connection, exchange string) {
+	defer close(c.ready)
+	c.publisher, c.err = newPublisher(conn)
+	if c.err == nil && exchange != "" {
+		if err := c.publisher.ch.ExchangeDeclarePassive(exchange, amqp.ExchangeDirect, true, false, false, false, nil); err != nil {
+			c.err = fmt.Errorf("exchange %q: %w", exchange, said(err))
+			if code(err) == amqp.NotFound || code(err) == amqp.AccessRefused {
+				c.err = &sender.Refusal{Reason: c.err.Error()}
+			}
+			c.publisher.ch.Close()
+		}
+	}
+	c.until = time.Now().Add(noExchange)
+}

@@ -1,0 +1,249 @@
+package rabbitmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/bellmanhq/bellman/internal/brokers/source"
+	"github.com/bellmanhq/bellman/rule"
+)
+
+// A session is a connection that takes messages of one queue.
+type session struct {
+	queue    *Queue
+	conn     *amqp.Connection
+	ch       *amqp.Channel
+	dead     *publisher
+	acks     *acks
+	prefetch int
+
+	deliveries chan *amqp.Delivery // what has arrived: it gathers here while batches are stored
+	paused     atomic.Bool
+
+	done   chan struct{}
+	broken sync.Once
+	err    error
+}
+
+// consumer is the tag of the one consumer of a channel.
+const consumer = "bellman"
+
+func newSession(q *Queue, conn *amqp.Connection, ch *amqp.Channel, dead *publisher, prefetch int) *session {
+	s := &session{queue: q, conn: conn, ch: ch, dead: dead, prefetch: prefetch, done: make(chan struct{})}
+	s.acks = newAcks(ch, prefetch/4)
+	go s.watch(
+		conn.NotifyClose(make(chan *amqp.Error, 1)),
+		ch.NotifyClose(make(chan *amqp.Error, 1)),
+		ch.NotifyCancel(make(chan string, 1)),
+	)
+	return s
+}
+
+// watch waits for what ends the session. The library closes all three channels at
+// the end.
+func (s *session) watch(conn, ch <-chan *amqp.Error, cancels <-chan string) {
+	var why error
+	closed := func(what string, err *amqp.Error) error {
+		if err == nil {
+			return fmt.Errorf("the %s was closed", what)
+		}
+		return fmt.Errorf("the %s broke: %w", what, said(err))
+	}
+	select {
+	case err := <-conn:
+		why = closed("connection", err)
+	case err := <-ch:
+		why = closed("channel", err)
+	case <-s.dead.closed:
+		why = closed("channel of dead letters", s.dead.err)
+	case tag, ok := <-cancels:
+		why = errors.New("the connection was closed")
+		if ok {
+			why = fmt.Errorf("the broker cancelled consumer %q: the queue was deleted, or its leader is gone", tag)
+		}
+	}
+	s.broken.Do(func() {
+		s.err = why
+		close(s.done)
+	})
+}
+
+func (s *session) Done() <-chan struct{} { return s.done }
+
+func (s *session) Err() error {
+	select {
+	case <-s.done:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+func (s *session) Resume(context.Context) error {
+	deliveries, err := s.ch.Consume(s.queue.Name, consumer, false, false, false, false, nil)
+	if err != nil {
+		return fmt.Errorf("consume queue %q: %w", s.queue.Name, said(err))
+	}
+	s.deliveries = make(chan *amqp.Delivery, s.prefetch)
+	s.paused.Store(false)
+	go s.gather(deliveries, s.deliveries)
+	return nil
+}
+
+// gather passes deliveries on until there are no more, or the session is over: the
+// library hands over one at a time, and a batch is what has arrived.
+func (s *session) gather(from <-chan amqp.Delivery, to chan<- *amqp.Delivery) {
+	defer close(to)
+	for d := range from {
+		select {
+		case to <- &d:
+		case <-s.done:
+			return
+		}
+	}
+}
+
+func (s *session) Pause() error {
+	s.paused.Store(true)
+	if err := s.ch.Cancel(consumer, false); err != nil {
+		return fmt.Errorf("cancel the consumer: %w", said(err))
+	}
+	return nil
+}
+
+func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]source.Message, error) {
+	if len(buf) == 0 {
+		select {
+		case <-ctx.Done():
+			return buf, ctx.Err()
+		case d, ok := <-s.deliveries:
+			if !ok {
+				return buf, s.over(ctx)
+			}
+			buf = append(buf, message(d))
+		}
+	}
+	for len(buf) < most {
+		select {
+		case d, ok := <-s.deliveries:
+			if !ok {
+				return buf, s.over(ctx)
+			}
+			buf = append(buf, message(d))
+		default:
+			return buf, nil
+		}
+	}
+	return buf, nil
+}
+
+// over says why no more deliveries come.
+func (s *session) over(ctx context.Context) error {
+	if s.paused.Load() {
+		return io.EOF
+	}
+	select {
+	case <-s.done:
+		return s.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// message is a delivery as a source takes it. Headers are what they are as text;
+// properties stand among them under their names.
+func message(d *amqp.Delivery) source.Message {
+	var header map[string]string // most have none
+	set := func(name, value string) {
+		if header == nil {
+			header = make(map[string]string, len(d.Headers)+2)
+		}
+		header[name] = value
+	}
+	for _, p := range [...]struct{ name, value string }{
+		{"content-type", d.ContentType}, {"content-encoding", d.ContentEncoding}, {"correlation-id", d.CorrelationId},
+		{"reply-to", d.ReplyTo}, {"type", d.Type}, {"app-id", d.AppId}, {"user-id", d.UserId}, {"expiration", d.Expiration},
+	} {
+		if p.value != "" {
+			set(p.name, p.value)
+		}
+	}
+	if !d.Timestamp.IsZero() {
+		set("timestamp", d.Timestamp.UTC().Format(time.RFC3339))
+	}
+	for name, value := range d.Headers {
+		switch value.(type) {
+		case amqp.Table, []any: // x-death and the like
+		default:
+			set(strings.ToLower(name), text(value))
+		}
+	}
+	return source.Message{
+		Message:  rule.Message{ID: d.MessageId, Subject: d.RoutingKey, Header: header, Body: d.Body},
+		Delivery: d,
+	}
+}
+
+func text(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case []byte:
+		return string(v)
+	case time.Time:
+		return v.UTC().Format(time.RFC3339)
+	}
+	return fmt.Sprint(value)
+}
+
+func (s *session) Ack(messages []source.Message) error {
+	tags := make([]uint64, len(messages))
+	for i, m := range messages {
+		tags[i] = m.Delivery.(*amqp.Delivery).DeliveryTag
+	}
+	if err := s.acks.settle(tags); err != nil {
+		return fmt.Errorf("acknowledge: %w", said(err))
+	}
+	return nil
+}
+
+// Bury publishes messages to the dead-letter exchange, as they came but for the
+// reason among their headers.
+func (s *session) Bury(ctx context.Context, dead []source.Dead) error {
+	waits := make([]*publishing, 0, len(dead))
+	for _, one := range dead {
+		d := one.Delivery.(*amqp.Delivery)
+		headers := maps.Clone(d.Headers)
+		if headers == nil {
+			headers = amqp.Table{}
+		}
+		headers[source.ReasonHeader] = one.Reason
+		headers[source.SourceHeader] = s.queue.Name
+		p, err := s.dead.publish(ctx, s.queue.DeadLetter, d.RoutingKey, amqp.Publishing{
+			Headers: headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, DeliveryMode: amqp.Persistent,
+			Priority: d.Priority, CorrelationId: d.CorrelationId, ReplyTo: d.ReplyTo, MessageId: d.MessageId,
+			Timestamp: d.Timestamp, Type: d.Type, AppId: d.AppId, Body: d.Body,
+		})
+		if err != nil {
+			return fmt.Errorf("publish to %q: %w", s.queue.DeadLetter, said(err))
+		}
+		waits = append(waits, p)
+	}
+	for _, p := range waits {
+		if err := p.wait(ctx); err != nil {
+			return fmt.Errorf("publish to %q: %w", s.queue.DeadLetter, err)
+		}
+	}
+	return nil
+}
+
+func (s *session) Close() { s.conn.Close() }

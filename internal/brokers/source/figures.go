@@ -1,0 +1,70 @@
+package source
+
+import (
+	"sync"
+	"time"
+)
+
+// The states of a source.
+const (
+	Connecting = "connecting" // there is no session: it is being opened, or is tried again soon
+	Consuming  = "consuming"
+	Paused     = "paused" // there is no room: messages stay with the broker
+	Stopped    = "stopped"
+)
+
+// figures are what a SourceInfo is made of.
+type figures struct {
+	mu   sync.Mutex
+	info Info
+}
+
+// Info describes the source.
+func (s *Source) Info() Info {
+	s.figures.mu.Lock()
+	defer s.figures.mu.Unlock()
+	i := s.figures.info
+	i.Name, i.Into = s.o.Name, s.o.Into
+	return i
+}
+
+func (f *figures) change(do func(*Info)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do(&f.info)
+}
+
+// is notes the state, and why.
+func (f *figures) is(state, why string) {
+	f.change(func(i *Info) {
+		if i.State != state {
+			i.State, i.Since = state, time.Now().UTC().Truncate(time.Millisecond)
+		}
+		i.Why = why
+	})
+}
+
+// failed notes that a session could not be opened, or broke.
+func (f *figures) failed(err error) {
+	f.is(Connecting, err.Error())
+	f.change(func(i *Info) { i.Failures++ })
+	f.held(err)
+}
+
+// held notes what went wrong.
+func (f *figures) held(err error) {
+	f.change(func(i *Info) {
+		i.LastError, i.LastErrorAt = oneLine(err.Error()), time.Now().UTC().Truncate(time.Millisecond)
+	})
+}
+
+func (f *figures) taken(n int)  { f.change(func(i *Info) { i.InHand += n }) }
+func (f *figures) buried(n int) { f.change(func(i *Info) { i.Dead += int64(n) }) }
+
+// stored counts messages that became tasks, and those that were tasks already.
+func (f *figures) stored(made, existing int) {
+	f.change(func(i *Info) {
+		i.Stored += int64(made)
+		i.Existing += int64(existing)
+	})
+}

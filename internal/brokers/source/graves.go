@@ -1,0 +1,177 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// maxDead and maxDeadBytes are how much may be on its way to the dead letters: a broker
+// hands over again what it hears nothing of, for as long as they cannot be put away.
+const (
+	maxDead      = 20_000
+	maxDeadBytes = 64 << 20
+)
+
+// maxReason is how long the reason of a dead letter may be, in bytes.
+const maxReason = 500
+
+// maxReasons is how many reasons the log names for dead letters that are put away together.
+const maxReasons = 10
+
+// graves are messages that can never be a task, on their way to where dead letters
+// go. They go there beside the others, which do not wait for them unless they are
+// very many.
+type graves struct {
+	source  *Source
+	session Session
+	wake    chan struct{}
+
+	mu     sync.Mutex
+	room   sync.Cond // with mu
+	dead   []Dead
+	on     int // how many are on their way, and their bytes
+	bytes  int
+	closed bool // no more come
+	over   bool // nobody buries any more
+}
+
+func newGraves(s *Source, session Session) *graves {
+	g := &graves{source: s, session: session, wake: make(chan struct{}, 1)}
+	g.room.L = &g.mu
+	return g
+}
+
+// add notes a message that is dead for a reason, when there is room.
+func (g *graves) add(m Message, why error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for !g.over && (g.on >= maxDead || g.bytes >= maxDeadBytes) {
+		g.room.Wait()
+	}
+	if g.over {
+		return // it comes again
+	}
+	g.on++
+	g.bytes += len(m.Body)
+	g.dead = append(g.dead, Dead{Message: &m, Reason: oneLine(why.Error())})
+	g.source.figures.taken(1)
+	g.rouse()
+}
+
+// close says that no more come.
+func (g *graves) close() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	g.rouse()
+}
+
+func (g *graves) rouse() {
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+}
+
+// bury puts the dead where they belong, until no more come.
+func (g *graves) bury(ctx context.Context) error {
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.source.figures.taken(-len(g.dead)) // they come again
+		g.dead, g.over = nil, true
+		g.room.Broadcast()
+	}()
+	for {
+		g.mu.Lock()
+		dead, closed := g.dead, g.closed
+		g.dead = nil
+		g.mu.Unlock()
+		if len(dead) > 0 {
+			if err := g.buryAll(ctx, dead); err != nil {
+				return err
+			}
+			g.gone(dead)
+			continue
+		}
+		if closed {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-g.wake:
+		}
+	}
+}
+
+// gone makes room for others.
+func (g *graves) gone(dead []Dead) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.on -= len(dead)
+	for _, d := range dead {
+		g.bytes -= len(d.Body)
+	}
+	g.room.Broadcast()
+}
+
+// buryAll buries and acknowledges, for as long as it takes.
+func (g *graves) buryAll(ctx context.Context, dead []Dead) error {
+	s := g.source
+	messages := make([]Message, len(dead))
+	for i, d := range dead {
+		messages[i] = *d.Message
+	}
+	defer s.figures.taken(-len(dead))
+	for failed := 0; ; failed++ {
+		err := g.session.Bury(ctx, dead)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.figures.held(err)
+		if failed == 0 {
+			s.log.Error("dead letters cannot be put away; they wait", "messages", len(dead), "err", err)
+		}
+		sleep(ctx, pause(failed))
+	}
+	s.figures.buried(len(dead))
+	s.say(dead)
+	return g.session.Ack(messages)
+}
+
+// say logs each reason of the dead with its number of messages, and together those above maxReasons.
+func (s *Source) say(dead []Dead) {
+	const text = "messages can be no tasks: they are with the dead letters"
+	var reasons []string // the most frequent first
+	messages := make(map[string]int)
+	for _, d := range dead {
+		if messages[d.Reason]++; messages[d.Reason] == 1 {
+			reasons = append(reasons, d.Reason)
+		}
+	}
+	slices.SortStableFunc(reasons, func(a, b string) int { return messages[b] - messages[a] })
+	said := 0
+	for _, reason := range reasons[:min(len(reasons), maxReasons)] {
+		said += messages[reason]
+		s.log.Warn(text, "messages", messages[reason], "err", reason)
+	}
+	if more := len(reasons) - maxReasons; more > 0 {
+		s.log.Warn(text, "messages", len(dead)-said, "err", fmt.Sprintf("%d other reasons; each message has its own in Bellman-Reason", more))
+	}
+}
+
+// oneLine makes a reason fit for a header.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "") + "…"
+	}
+	return text
+}

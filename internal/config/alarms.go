@@ -1,0 +1,163 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// An Alarm is a condition of which people want to be told.
+type Alarm struct {
+	Name  string        // unique
+	When  string        // one of alarm.Whens
+	Queue string        // whose tasks are meant; empty: of all queues
+	Above float64       // the figure that is still fine: seconds, or a count, as alarm.Figured says of When
+	For   time.Duration // how long it must have held
+	To    string        // the queue whose tasks tell
+
+	above string // as it was written
+}
+
+const (
+	mostAlarms = 100
+	longFor    = 24 * time.Hour
+)
+
+var alarmFields = []field[Alarm]{
+	{name: "name", set: func(a *Alarm, s string) error { return name(&a.Name, s) }},
+	{name: "when", set: func(a *Alarm, s string) error { return choice(&a.When, s, alarm.Whens()...) }},
+	{name: "queue", set: func(a *Alarm, s string) error { return name(&a.Queue, s) }},
+	{name: "above", set: func(a *Alarm, s string) error { a.above = s; return nil }},
+	{name: "for", set: func(a *Alarm, s string) error { return duration(&a.For, s, 0, longFor) }},
+	{name: "to", set: func(a *Alarm, s string) error { return name(&a.To, s) }},
+}
+
+// readAlarms replaces the alarms. Whether the queues that they name are there is left
+// to checkAlarms: they may come from elsewhere.
+func readAlarms(r *reader, path string, n ast.Node, c *Config) {
+	c.Alarms = nil
+	elements := r.list(n, path)
+	if len(elements) > mostAlarms {
+		r.note(n, path, fmt.Sprintf("has %d rules: want %d at most", len(elements), mostAlarms))
+		return
+	}
+	taken := map[string]bool{}
+	for i, element := range elements {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		var a Alarm
+		noted := len(r.problems)
+		fill(r, element, at, "", alarmFields, &a)
+		r.places[at] = r.place(element)
+		if len(r.problems) == noted {
+			for _, wrong := range a.finish() {
+				place, found := r.places[at+wrong.field]
+				if !found {
+					place = r.places[at]
+				}
+				r.problems = append(r.problems, place.problem(at+wrong.field, wrong.text))
+			}
+		}
+		if len(r.problems) == noted && taken[a.Name] {
+			r.note(element, at+".name", fmt.Sprintf("%q is another alarm's: want a name of its own", a.Name))
+		}
+		taken[a.Name] = true
+		c.Alarms = append(c.Alarms, a)
+	}
+}
+
+// finish fills in what an alarm does not say, and returns what is wrong with it as a
+// whole.
+func (a *Alarm) finish() (all []mistake) {
+	add := func(field, text string) { all = append(all, mistake{field, text}) }
+	if a.To == "" {
+		add(".to", "is missing: want the queue whose tasks tell")
+	}
+	if a.When == "" {
+		add(".when", "is missing: want "+oneOf(alarm.Whens()))
+		return all
+	}
+	if a.Name == "" {
+		a.Name = alarm.Name(a.When, a.Queue)
+		if len(a.Name) > 100 {
+			add(".name", "is missing, and when and queue are too long for one: want a name of at most 100 letters")
+		}
+	}
+	if a.Queue != "" && !alarm.Queued(a.When) {
+		add(".queue", "has no meaning for "+a.When+", which is of all queues: leave it out")
+	}
+	long, many := alarm.Figured(a.When)
+	switch {
+	case long && a.above == "":
+		add(".above", "is missing: want a duration, such as 1m")
+	case long:
+		d, err := schedule.ParseDuration(a.above)
+		switch {
+		case err != nil:
+			add(".above", err.Error())
+		case d > 10*365*24*time.Hour:
+			add(".above", a.above+": want at most 87600h")
+		}
+		a.Above = d.Seconds()
+	case many:
+		var n int
+		if err := number(&n, cmp.Or(a.above, "0"), 0, 1_000_000_000); err != nil {
+			add(".above", err.Error())
+		}
+		a.Above = float64(n)
+	case a.above != "":
+		add(".above", "has no meaning for "+a.When+", which has no figure: leave it out")
+	}
+	return all
+}
+
+// checkAlarms looks whether the queues that alarms name are there, and of the right
+// kind.
+func (c *Config) checkAlarms() (ps Problems) {
+	for i, a := range c.Alarms {
+		note := func(field, text string) {
+			at := fmt.Sprintf("alarms[%d]", i)
+			place, found := c.places[at+field]
+			if !found {
+				place = c.places[at]
+			}
+			ps = append(ps, place.problem(at+field, text))
+		}
+		if a.Queue != "" {
+			j := slices.IndexFunc(c.Queues, func(q Queue) bool { return q.Name == a.Queue })
+			kind := map[string]string{alarm.OrdersUnknown: "order", alarm.TasksFailed: "notify"}[a.When]
+			switch {
+			case j < 0:
+				note(".queue", fmt.Sprintf("%.40q is no queue: want one of %s", a.Queue, strings.Join(queueNames(c.Queues), ", ")))
+			case kind != "" && c.Queues[j].Kind != kind:
+				note(".queue", fmt.Sprintf("%.40q is of kind %s: %s is of queues of kind %s", a.Queue, c.Queues[j].Kind, a.When, kind))
+			}
+		}
+		if a.To == "" {
+			continue // which was told already
+		}
+		switch j := slices.IndexFunc(c.Queues, func(q Queue) bool { return q.Name == a.To }); {
+		case j < 0:
+			note(".to", fmt.Sprintf("%.40q is no queue: want one of %s", a.To, strings.Join(notifyQueues(c.Queues), ", ")))
+		case c.Queues[j].Kind != "notify":
+			note(".to", fmt.Sprintf("%.40q is of kind %s: want a queue of kind notify", a.To, c.Queues[j].Kind))
+		case c.Queues[j].URL == "":
+			note(".to", fmt.Sprintf("queue %.40q has no url, and an alarm names none: give it one", a.To))
+		}
+	}
+	return ps
+}
+
+func queueNames(queues []Queue) []string {
+	names := make([]string, len(queues))
+	for i, q := range queues {
+		names[i] = q.Name
+	}
+	return names
+}

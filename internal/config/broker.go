@@ -1,0 +1,493 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/internal/brokers/source"
+)
+
+// The kinds of brokers there are.
+const (
+	RabbitMQ = "amqp" // and amqps
+	NATS     = "nats" // and tls
+)
+
+// A Connection is a broker, by the name under which sources and tasks know it.
+type Connection struct {
+	Name string
+	URL  sign.Secret // amqp://USER:PASSWORD@HOST/VHOST or nats://…, or where that is: env:NAME, file:PATH
+
+	CA          string // a file of certificates that may sign the broker's; empty: the system's
+	Credentials string // of NATS, a file of a user's JWT and NKey seed, or of a seed alone; empty: none
+}
+
+// A Source is where messages come from that become tasks.
+type Source struct {
+	Connection string
+	Into       string            // the queue of tasks that name none
+	Map        map[string]string // expressions by the names of a task's fields; nil: the body is a task
+	DeadLetter string            // an exchange, or a subject; where messages go that can be no task
+	AsItIs     bool              // nothing is declared: all must be there
+	MakeDead   bool              // with AsItIs: but what takes dead letters is declared
+	Prefetch   int               // messages that may be handed over and not acknowledged; 0: the source's default
+
+	Queue string    // of RabbitMQ
+	Bind  []Binding // exchanges that Queue gets its messages from
+
+	Stream   string   // of NATS JetStream
+	Durable  string   // the consumer's name
+	Subjects []string // of the stream, if it is to be made; and what the consumer takes of it
+}
+
+// A Binding lets an exchange of RabbitMQ route to a queue.
+type Binding struct {
+	Exchange, Key string
+}
+
+// Name is the source as people read it.
+func (s *Source) Name() string {
+	if s.Stream != "" {
+		return s.Connection + "/" + s.Stream + "/" + s.Durable
+	}
+	return s.Connection + "/" + s.Queue
+}
+
+// Kind is the kind of broker that a source is of.
+func (s *Source) Kind() string {
+	if s.Stream != "" {
+		return NATS
+	}
+	return RabbitMQ
+}
+
+// Resolve returns the kind of a broker and its URL, with its password: never to be
+// shown. The error has no password in it.
+func (c Connection) Resolve() (kind, text string, err error) {
+	b, err := c.URL.Resolve()
+	if err != nil {
+		return "", "", fmt.Errorf("connections.%s.url: %w", c.Name, err)
+	}
+	if kind, err = broker(string(b)); err != nil {
+		return "", "", fmt.Errorf("connections.%s.url: %w", c.Name, err)
+	}
+	if kind == RabbitMQ && c.CA != "" {
+		u, err := url.Parse(string(b))
+		if err != nil {
+			return "", "", fmt.Errorf("connections.%s.url: is no URL of a broker: %s", c.Name, wantBroker)
+		}
+		query := u.Query()
+		query.Set("cacertfile", c.CA) // as the specification of URLs of AMQP has it
+		u.RawQuery = query.Encode()
+		return kind, u.String(), nil
+	}
+	return kind, string(b), nil
+}
+
+// String is the broker as it may be shown: without password and parameters, or
+// where its URL is.
+func (c Connection) String() string {
+	if elsewhere(c.URL) {
+		return c.URL.String()
+	}
+	_, text, err := c.Resolve()
+	if err != nil {
+		return c.Name
+	}
+	var shown []string
+	for one := range strings.SplitSeq(text, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil {
+			return c.Name
+		}
+		plain := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+		if _, has := u.User.Password(); has {
+			plain.User = url.User(u.User.Username()) // alone it may be a token
+		}
+		shown = append(shown, plain.String())
+	}
+	return strings.Join(shown, ",")
+}
+
+// GoString is String.
+func (c Connection) GoString() string { return c.String() }
+
+const wantBroker = "want amqp://USER:PASSWORD@HOST:5672/VHOST or nats://HOST:4222"
+
+// broker returns the kind of broker that a URL is of. The error shows nothing of
+// it, for it may hold a password.
+func broker(text string) (kind string, err error) {
+	for one := range strings.SplitSeq(text, ",") { // of NATS, several servers
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil || u.Hostname() == "" {
+			return "", errors.New("is no URL of a broker: " + wantBroker + ", with what is no letter or digit in USER and PASSWORD as %XX")
+		}
+		if port := u.Port(); port != "" {
+			if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+				return "", errors.New("its port is not a number from 1 to 65535")
+			}
+		}
+		is := map[string]string{"amqp": RabbitMQ, "amqps": RabbitMQ, "nats": NATS, "tls": NATS}[u.Scheme]
+		switch {
+		case is == "":
+			return "", errors.New("is no URL of a broker: " + wantBroker)
+		case kind != "" && (is != kind || kind == RabbitMQ):
+			return "", errors.New("names several servers: that is for nats:// alone")
+		}
+		kind = is
+	}
+	return kind, nil
+}
+
+var connectionFields = []field[Connection]{
+	{name: "url", read: readBroker},
+	{name: "ca", set: func(c *Connection, s string) error { return path(&c.CA, s) }},
+	{name: "credentials", set: func(c *Connection, s string) error { return path(&c.Credentials, s) }},
+}
+
+// path reads where a file is.
+func path(to *string, s string) error {
+	*to = s
+	if s == "" {
+		return errors.New("want the path of a file")
+	}
+	return nil
+}
+
+// readQueueConnections reads the brokers that a queue's tasks may name.
+func readQueueConnections(r *reader, path string, n ast.Node, q *Queue) {
+	q.Connections = nil
+	for i, element := range r.list(n, path) {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if text, ok := r.scalar(element, at); ok {
+			var one string
+			if err := name(&one, text); err != nil {
+				r.note(element, at, err.Error())
+			}
+			r.places[at] = r.place(element)
+			q.Connections = append(q.Connections, text)
+		}
+	}
+}
+
+func readBroker(r *reader, path string, n ast.Node, c *Connection) {
+	text, ok := r.scalar(n, path)
+	if !ok {
+		return
+	}
+	if c.URL = r.keep(n, path, text); elsewhere(c.URL) {
+		r.kept[len(r.kept)-1].fits = func(s string) error {
+			_, err := broker(s)
+			return err
+		}
+		return
+	}
+	if _, err := broker(text); err != nil {
+		r.note(n, path, err.Error())
+	}
+}
+
+// readConnections replaces the connections.
+func readConnections(r *reader, path string, n ast.Node, c *Config) {
+	c.Connections = nil
+	for _, e := range r.entries(n, path) {
+		at := within(path, e.name)
+		connection := Connection{}
+		if err := name(&connection.Name, e.name); err != nil {
+			r.note(e.key, at, err.Error())
+		}
+		noted := len(r.problems)
+		fill(r, e.value, at, "", connectionFields, &connection)
+		if connection.URL == (sign.Secret{}) && len(r.problems) == noted {
+			r.note(e.key, at+".url", "is missing: "+wantBroker+", env:NAME or file:PATH")
+		}
+		c.Connections = append(c.Connections, connection)
+	}
+}
+
+var sourceFields = []field[Source]{
+	{name: "connection", set: func(s *Source, t string) error { return name(&s.Connection, t) }},
+	{name: "into", set: func(s *Source, t string) error { return name(&s.Into, t) }},
+	{name: "map", read: readMap},
+	{name: "dead_letter", set: func(s *Source, t string) error { return label(&s.DeadLetter, t) }},
+	{name: "declare", set: func(s *Source, t string) error {
+		s.AsItIs, s.MakeDead = t != "true", t == "dead_letter"
+		if s.AsItIs && !s.MakeDead && t != "false" {
+			return fmt.Errorf("%.40q: want true, false, or dead_letter", t)
+		}
+		return nil
+	}},
+	{name: "prefetch", set: func(s *Source, t string) error { return number(&s.Prefetch, t, 1, 20_000) }},
+	{name: "queue", set: func(s *Source, t string) error { return label(&s.Queue, t) }},
+	{name: "bind", read: readBind},
+	{name: "stream", set: func(s *Source, t string) error { return word(&s.Stream, t) }},
+	{name: "durable", set: func(s *Source, t string) error { return word(&s.Durable, t) }},
+	{name: "subjects", read: readSubjects},
+}
+
+// label reads a name of RabbitMQ's.
+func label(to *string, s string) error {
+	*to = s
+	if s == "" || len(s) > 255 {
+		return errors.New("want a name of 1 to 255 bytes")
+	}
+	return nil
+}
+
+var words = regexp.MustCompile(`^[^\s.*>/\\\x00-\x1f]{1,200}$`)
+
+// word reads the name of a stream or consumer of NATS.
+func word(to *string, s string) error {
+	*to = s
+	if !words.MatchString(s) {
+		return fmt.Errorf("%.60q is no name of NATS's: want no spaces, dots, slashes, * and >", s)
+	}
+	return nil
+}
+
+var subjects = regexp.MustCompile(`^[^\s.\x00-\x1f]+(\.[^\s.\x00-\x1f]+)*$`)
+
+// subject says what is wrong with a subject of NATS.
+func subject(s string, wildcards bool) error {
+	bad := !subjects.MatchString(s)
+	parts := strings.Split(s, ".")
+	for i, part := range parts {
+		wild := part == "*" || part == ">" && i == len(parts)-1
+		bad = bad || strings.ContainsAny(part, "*>") && !(wild && wildcards)
+	}
+	switch {
+	case bad && wildcards:
+		return fmt.Errorf("%.60q is no subject: want words with dots between, such as orders.paid or orders.>", s)
+	case bad:
+		return fmt.Errorf("%.60q is no subject: want words with dots between, without * and >", s)
+	}
+	return nil
+}
+
+func readMap(r *reader, path string, n ast.Node, s *Source) {
+	s.Map = map[string]string{}
+	entries := r.entries(n, path)
+	if len(entries) == 0 {
+		r.note(n, path, `is empty: want fields, such as {key: "json.event_id", url: "json.notify_url", json: "json"}, or leave it out: then a body is a task`)
+	}
+	for _, e := range entries {
+		at := within(path, e.name)
+		text, ok := r.scalar(e.value, at)
+		if !ok {
+			continue
+		}
+		switch err := source.CheckField(e.name, text); {
+		case errors.Is(err, source.ErrNoField):
+			r.note(e.key, at, err.Error())
+		case err != nil:
+			r.note(e.value, at, err.Error())
+		}
+		s.Map[e.name] = text
+	}
+}
+
+var bindFields = []field[Binding]{
+	{name: "exchange", set: func(b *Binding, t string) error { return label(&b.Exchange, t) }},
+	{name: "key", set: func(b *Binding, t string) error {
+		b.Key = t
+		return nil
+	}},
+}
+
+func readBind(r *reader, path string, n ast.Node, s *Source) {
+	for i, element := range r.list(n, path) {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		var b Binding
+		noted := len(r.problems)
+		fill(r, element, at, "", bindFields, &b)
+		if b.Exchange == "" && len(r.problems) == noted {
+			r.note(element, at+".exchange", "is missing: want the exchange that the queue gets its messages from")
+		}
+		s.Bind = append(s.Bind, b)
+	}
+}
+
+func readSubjects(r *reader, path string, n ast.Node, s *Source) {
+	for i, element := range r.list(n, path) {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if text, ok := r.scalar(element, at); ok {
+			if err := subject(text, true); err != nil {
+				r.note(element, at, err.Error())
+			}
+			s.Subjects = append(s.Subjects, text)
+		}
+	}
+}
+
+// readSources replaces the sources. That connections and queues are there is left
+// to checkBrokers: they may come from elsewhere.
+func readSources(r *reader, path string, n ast.Node, c *Config) {
+	c.Sources = nil
+	taken := map[string]bool{}
+	for i, element := range r.list(n, path) {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		var s Source
+		noted := len(r.problems)
+		fill(r, element, at, "", sourceFields, &s)
+		r.places[at] = r.place(element)
+		if len(r.problems) == noted {
+			for _, wrong := range s.mistakes() {
+				r.note(element, at+wrong.field, wrong.text)
+			}
+		}
+		if len(r.problems) == noted && taken[s.Name()] {
+			r.note(element, at, fmt.Sprintf("%q is taken from by another source: want one for each", s.Name()))
+		}
+		taken[s.Name()] = true
+		if s.DeadLetter == "" {
+			s.DeadLetter = s.deadLetter()
+		}
+		c.Sources = append(c.Sources, s)
+	}
+}
+
+// deadLetter is where messages go that can be no task, where the file does not say.
+func (s *Source) deadLetter() string {
+	if s.Stream != "" {
+		return "dead." + s.Stream + "." + s.Durable
+	}
+	return s.Queue + ".dead"
+}
+
+type mistake struct{ field, text string }
+
+// mistakes are what is wrong with a source as a whole.
+func (s *Source) mistakes() (all []mistake) {
+	add := func(field, text string) { all = append(all, mistake{field, text}) }
+	if s.Connection == "" {
+		add(".connection", "is missing: want the name of one of the connections")
+	}
+	if s.Into == "" && s.Map["queue"] == "" {
+		add(".into", "is missing: want the queue that the tasks go into")
+	}
+	switch {
+	case s.Queue == "" && s.Stream == "":
+		add("", "names nothing to take from: want queue, of RabbitMQ, or stream and durable, of NATS")
+	case s.Queue != "" && s.Stream != "":
+		add(".stream", "does not go with queue: want queue, of RabbitMQ, or stream and durable, of NATS")
+	case s.Queue != "":
+		if s.Durable != "" {
+			add(".durable", "is for a stream of NATS: leave it out")
+		}
+		if s.Subjects != nil {
+			add(".subjects", "are for a stream of NATS: want bind for a queue of RabbitMQ")
+		}
+		if s.AsItIs && s.Bind != nil {
+			add(".bind", "declares something of the queue, and declare is not true: leave one of them out")
+		}
+		if s.DeadLetter == s.Queue {
+			add(".dead_letter", "is the queue itself: want another name")
+		}
+	default:
+		if s.Durable == "" {
+			add(".durable", "is missing: want the name of the consumer, which remembers what was taken")
+		}
+		if s.Bind != nil {
+			add(".bind", "is for a queue of RabbitMQ: want subjects for a stream of NATS")
+		}
+		if s.DeadLetter != "" {
+			if err := subject(s.DeadLetter, false); err != nil {
+				add(".dead_letter", err.Error())
+			}
+		}
+	}
+	return all
+}
+
+// checkBrokers looks whether the connections that queues and sources name are there,
+// and the queues.
+func (c *Config) checkBrokers() (ps Problems) {
+	kinds := map[string]string{} // empty where only the server can tell
+	for _, connection := range c.Connections {
+		kinds[connection.Name] = ""
+		if !elsewhere(connection.URL) {
+			kinds[connection.Name], _, _ = connection.Resolve()
+		}
+	}
+	for _, connection := range c.Connections {
+		if at := "connections." + connection.Name + ".credentials"; connection.Credentials != "" && kinds[connection.Name] == RabbitMQ {
+			ps = append(ps, c.places[at].problem(at, "is for NATS: a user of RabbitMQ stands in its URL"))
+		}
+	}
+	queues := map[string]bool{}
+	for _, q := range c.Queues {
+		queues[q.Name] = true
+		for i, connection := range q.Connections {
+			at := fmt.Sprintf("queues.%s.connections[%d]", q.Name, i)
+			place := c.places[at]
+			if _, known := kinds[connection]; !known && len(kinds) == 0 {
+				ps = append(ps, place.problem(at, fmt.Sprintf("%q is no connection: there are none", connection)))
+			} else if !known {
+				ps = append(ps, place.problem(at, fmt.Sprintf("%q is no connection: want %s", connection, oneOf(slices.Sorted(maps.Keys(kinds))))))
+			}
+		}
+	}
+	for _, q := range c.Queues {
+		to, err := sender.Parse(q.URL)
+		if !sender.Is(q.URL) || err != nil { // which was told already
+			continue
+		}
+		at := "queues." + q.Name + ".url"
+		kind, known := kinds[to.Connection]
+		switch {
+		case !known && len(kinds) == 0:
+			ps = append(ps, c.places[at].problem(at, fmt.Sprintf("%q is no connection: there are none", to.Connection)))
+		case !known:
+			ps = append(ps, c.places[at].problem(at, fmt.Sprintf("%q is no connection: want %s", to.Connection, oneOf(slices.Sorted(maps.Keys(kinds))))))
+		case kind != "" && kind != to.Kind:
+			ps = append(ps, c.places[at].problem(at, fmt.Sprintf("%q is of %s: want %s://%s/…", to.Connection, brokerNames[kind], kind, to.Connection)))
+		}
+	}
+	for i, s := range c.Sources {
+		at := fmt.Sprintf("sources[%d]", i)
+		note := func(field, text string) {
+			place, found := c.places[at+field]
+			if !found {
+				place = c.places[at]
+			}
+			ps = append(ps, place.problem(at+field, text))
+		}
+		kind, known := kinds[s.Connection]
+		switch {
+		case !known && len(kinds) == 0:
+			note(".connection", fmt.Sprintf("%q is no connection: there are none", s.Connection))
+		case !known:
+			note(".connection", fmt.Sprintf("%q is no connection: want %s", s.Connection, oneOf(slices.Sorted(maps.Keys(kinds)))))
+		case kind != "" && kind != s.Kind():
+			note(".connection", fmt.Sprintf("%q is of %s, and the source is of %s", s.Connection, brokerNames[kind], brokerNames[s.Kind()]))
+		}
+		if s.Into != "" && !queues[s.Into] {
+			note(".into", fmt.Sprintf("%q is no queue: want %s", s.Into, oneOf(slices.Sorted(maps.Keys(queues)))))
+		}
+	}
+	return ps
+}
+
+var brokerNames = map[string]string{RabbitMQ: "RabbitMQ", NATS: "NATS"}
+
+// size reads a number of bytes; low and high are whole MiB.
+func size(to *int64, s string, low, high int64) error {
+	for unit, bytes := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
+		count, is := strings.CutSuffix(s, unit)
+		if n, err := strconv.ParseInt(count, 10, 32); is && err == nil && n*bytes >= low && n*bytes <= high {
+			*to = n * bytes
+			return nil
+		}
+	}
+	return fmt.Errorf("%.40q: want a size from %dMiB to %dGiB, such as 512MiB or 2GiB", s, low>>20, high>>30)
+}

@@ -1,0 +1,363 @@
+package config
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/rule"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+var configFields = []field[Config]{
+	{name: "listen", set: func(c *Config, s string) error { return address(&c.Listen, s) }},
+	{name: "store", set: func(c *Config, s string) error { return store(&c.Store, s) }},
+	{name: "advertise", set: func(c *Config, s string) error { return reachable(&c.Advertise, s) }},
+	{name: "node", set: func(c *Config, s string) error { return name(&c.Node, s) }},
+	{name: "trusted_proxies",
+		set:  func(c *Config, s string) error { return setPrefixes(&c.TrustedProxies, s) },
+		read: func(r *reader, path string, n ast.Node, c *Config) { readPrefixes(r, path, n, &c.TrustedProxies) }},
+	{name: "public_url", set: func(c *Config, s string) error { return origin(&c.PublicURL, s) }},
+	{name: "log_level", set: func(c *Config, s string) error { return level(&c.LogLevel, s) }},
+	{name: "stop_timeout", set: func(c *Config, s string) error { return duration(&c.StopTimeout, s, time.Second, time.Hour) }},
+	{name: "master_key", set: setMasterKey, read: readMasterKey},
+	{name: "master_keys", set: setMasterKeys, read: readMasterKeys},
+	{name: "keys", read: readKeys},
+	{name: "queues", read: readQueues},
+	{name: "connections", read: readConnections},
+	{name: "sources", read: readSources},
+	{name: "alarms", read: readAlarms},
+	{name: "tracing.endpoint", set: func(c *Config, s string) error { return collector(&c.Tracing.Endpoint, s) }},
+	{name: "tracing.headers", read: readTracingHeaders},
+	{name: "tracing.sample", set: func(c *Config, s string) error { return part(&c.Tracing.Sample, s) }},
+	{name: "tracing.service", set: func(c *Config, s string) error { return oneLine(&c.Tracing.Service, s) }},
+	{name: "tracing.attributes", read: readTracingAttributes},
+	{name: "http.connections", set: func(c *Config, s string) error { return number(&c.HTTP.Connections, s, 1, 1_000_000) }},
+	{name: "http.per_address", set: func(c *Config, s string) error { return number(&c.HTTP.PerAddress, s, 1, 1_000_000) }},
+	{name: "pool.floor", set: func(c *Config, s string) error { return number(&c.Pool.Floor, s, 1, 100_000) }},
+	{name: "pool.ceiling", set: func(c *Config, s string) error { return number(&c.Pool.Ceiling, s, 1, 100_000) }},
+	{name: "flow.high", set: func(c *Config, s string) error { return number(&c.Flow.High, s, 1, 100_000_000) }},
+	{name: "flow.low", set: func(c *Config, s string) error { return number(&c.Flow.Low, s, 0, 100_000_000) }},
+	{name: "flow.heap", set: func(c *Config, s string) error { return size(&c.Flow.Heap, s, leastHeap, 1<<40) }},
+	{name: "retention.succeeded", set: func(c *Config, s string) error { return kept(&c.Retention.Succeeded, s) }},
+	{name: "retention.failed", set: func(c *Config, s string) error { return kept(&c.Retention.Failed, s) }},
+	{name: "retention.cancelled", set: func(c *Config, s string) error { return kept(&c.Retention.Cancelled, s) }},
+	{name: "egress.allow_private", set: func(c *Config, s string) error { return boolean(&c.Egress.AllowPrivate, s) }},
+	{name: "egress.allow",
+		set:  func(c *Config, s string) error { return setPrefixes(&c.Egress.Allow, s) },
+		read: func(r *reader, path string, n ast.Node, c *Config) { readPrefixes(r, path, n, &c.Egress.Allow) }},
+	{name: "egress.deny",
+		set:  func(c *Config, s string) error { return setPrefixes(&c.Egress.Deny, s) },
+		read: func(r *reader, path string, n ast.Node, c *Config) { readPrefixes(r, path, n, &c.Egress.Deny) }},
+	{name: "egress.https_only", set: func(c *Config, s string) error { return boolean(&c.Egress.HTTPSOnly, s) }},
+	{name: "egress.proxy", set: func(c *Config, s string) error { return proxy(&c.Egress.Proxy, s) }},
+}
+
+// leastHeap leaves room: some 20 MiB live in the heap of a server that has nothing to do,
+// and below seven eighths of the mark it must come to take anything in again.
+const leastHeap = 64 << 20
+
+var keyFields = []field[Key]{
+	{name: "name", set: func(k *Key, s string) error { return name(&k.Name, s) }},
+	{name: "role", set: func(k *Key, s string) error { return choice(&k.Role, s, "submit", "read", "operate", "admin") }},
+	{name: "sha256", set: func(k *Key, s string) error { return hash(&k.SHA256, s) }},
+}
+
+var queueFields = []field[Queue]{
+	{name: "kind", set: func(q *Queue, s string) error { return kind(&q.Kind, s) }},
+	{name: "schedule", set: func(q *Queue, s string) error {
+		q.Schedule = s
+		_, err := schedule.Parse(s)
+		return err
+	}},
+	{name: "success", set: func(q *Queue, s string) error {
+		q.Success = s
+		_, err := rule.Compile(s)
+		return err
+	}},
+	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, 10*time.Minute) }},
+	{name: "max_age", set: func(q *Queue, s string) error { return kept(&q.MaxAge, s) }},
+	{name: "url", read: readTarget},
+	{name: "connections", read: readQueueConnections},
+	{name: "delay", set: func(q *Queue, s string) error { return span(&q.Delay, s) }},
+	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
+	{name: "rate", set: func(q *Queue, s string) error { return rate(&q.Rate, s) }},
+	{name: "per_endpoint.concurrency", set: func(q *Queue, s string) error { return limit(&q.PerEndpoint.Concurrency, s) }},
+	{name: "per_endpoint.rate", set: func(q *Queue, s string) error { return rate(&q.PerEndpoint.Rate, s) }},
+	{name: "event_json", set: func(q *Queue, s string) error { return eventJSON(&q.EventJSON, s) }},
+	{name: "propagate_trace", set: func(q *Queue, s string) error { return boolean(&q.PropagateTrace, s) }},
+	{name: "sign", read: readSign},
+}
+
+var signFields = []field[sign.Config]{
+	{name: "scheme", set: func(c *sign.Config, s string) error { return choice(&c.Scheme, s, sign.Schemes()...) }},
+	{name: "secrets", read: readSecrets},
+	{name: "serial", set: func(c *sign.Config, s string) error { c.Serial = s; return nil }},
+}
+
+// readKeys replaces the keys.
+func readKeys(r *reader, path string, n ast.Node, c *Config) {
+	c.Keys = nil
+	names, hashes := map[string]bool{}, map[[32]byte]string{}
+	for i, element := range r.list(n, path) {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		var k Key
+		noted := len(r.problems)
+		fill(r, element, at, "", keyFields, &k)
+		if len(r.problems) > noted {
+			continue
+		}
+		switch {
+		case k.Name == "" || k.Role == "" || k.SHA256 == [32]byte{}:
+			r.note(element, at, "is not whole: want name, role and sha256")
+		case names[k.Name]:
+			r.note(element, at+".name", fmt.Sprintf("%q is another key's: want one of its own, for the audit record", k.Name))
+		case hashes[k.SHA256] != "":
+			r.note(element, at+".sha256", fmt.Sprintf("is the same as %q has: want another key", hashes[k.SHA256]))
+		}
+		names[k.Name], hashes[k.SHA256] = true, k.Name
+		c.Keys = append(c.Keys, k)
+	}
+}
+
+// readQueues replaces the queues.
+func readQueues(r *reader, path string, n ast.Node, c *Config) {
+	noted := len(r.problems)
+	entries := r.entries(n, path)
+	if len(entries) == 0 && len(r.problems) == noted {
+		r.note(n, path, "has no queue: want one, or leave it out for one that is called default")
+	}
+	c.Queues, c.kept = nil, nil
+	for _, e := range entries {
+		q, at := DefaultQueue(e.name), within(path, e.name)
+		if err := name(&q.Name, e.name); err != nil {
+			r.note(e.key, at, err.Error())
+		}
+		if r.kindOf(e.value, at) == "order" {
+			q = DefaultOrderQueue(e.name)
+			noted := len(r.problems)
+			fill(r, e.value, at, "", slices.Concat(orderFields, onEndFields), &q)
+			if len(r.problems) == noted {
+				checkOrder(r, e.value, at, &q)
+			}
+		} else {
+			fill(r, e.value, at, "", slices.Concat(queueFields, onEndFields), &q)
+		}
+		c.Queues = append(c.Queues, q)
+	}
+	checkThen(r, path, c.Queues)
+	checkOnEnd(r, path, c.Queues)
+}
+
+func readSign(r *reader, path string, n ast.Node, q *Queue) {
+	noted := len(r.problems)
+	fill(r, n, path, "", signFields, &q.Sign)
+	if len(r.problems) > noted {
+		return
+	}
+	switch s := q.Sign; {
+	case s.Scheme == "":
+		r.note(n, path+".scheme", "is missing: want "+oneOf(sign.Schemes()))
+	case len(s.Secrets) == 0:
+		r.note(n, path+".secrets", `is missing: want at least one, such as ["env:MERCHANT_SECRET"]`)
+	case s.Serial != "" && s.Scheme != sign.WechatRSA:
+		r.note(n, path+".serial", "is for wechat_rsa alone: leave it out")
+	case !slices.ContainsFunc(s.Secrets, elsewhere):
+		// What is here whole can be tried out; an error shows no key.
+		if _, err := sign.New(s); err != nil {
+			r.note(n, path, err.Error())
+		}
+	}
+}
+
+// elsewhere reports whether a secret is the name of a place outside the file.
+func elsewhere(s sign.Secret) bool {
+	text := s.String()
+	return strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:")
+}
+
+func readSecrets(r *reader, path string, n ast.Node, c *sign.Config) {
+	c.Secrets = nil
+	for i, element := range r.list(n, path) {
+		c.Secrets = append(c.Secrets, r.secret(element, fmt.Sprintf("%s[%d]", path, i)))
+	}
+}
+
+func address(to *string, s string) error {
+	*to = s
+	_, port, err := net.SplitHostPort(s)
+	if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
+		return fmt.Errorf("%.80q is no address: want HOST:PORT such as 127.0.0.1:2355", s)
+	}
+	return nil
+}
+
+func reachable(to *string, s string) error {
+	*to = s
+	if s == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(s)
+	n, portErr := strconv.ParseUint(port, 10, 16)
+	addr, addrErr := netip.ParseAddr(host)
+	if err != nil || portErr != nil || n == 0 || host == "" || strings.ContainsAny(host, "/@?#\\ ") || addrErr == nil && addr.IsUnspecified() {
+		return fmt.Errorf("%.80q is no address that others can reach: want HOST:PORT such as 10.0.0.5:2355", s)
+	}
+	return nil
+}
+
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+func name(to *string, s string) error {
+	*to = s
+	if !names.MatchString(s) {
+		return fmt.Errorf("%.120q is no name: want at most 100 letters, digits, dots, dashes and underscores", s)
+	}
+	return nil
+}
+
+func level(to *slog.Level, s string) error {
+	levels := []string{"debug", "info", "warn", "error"}
+	if !slices.Contains(levels, s) {
+		return fmt.Errorf("%.40q is no level: want %s", s, oneOf(levels))
+	}
+	return to.UnmarshalText([]byte(s))
+}
+
+func kind(to *string, s string) error { return choice(to, s, "notify", "order") }
+
+func choice(to *string, s string, of ...string) error {
+	*to = s
+	if !slices.Contains(of, s) {
+		return fmt.Errorf("%.40q does not exist: want %s", s, oneOf(of))
+	}
+	return nil
+}
+
+// oneOf writes "a, b or c".
+func oneOf(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+func boolean(to *bool, s string) error {
+	*to = s == "true"
+	if s != "true" && s != "false" {
+		return fmt.Errorf("%.40q: want true or false", s)
+	}
+	return nil
+}
+
+func number(to *int, s string, low, high int) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < low || n > high {
+		return fmt.Errorf("%.40q: want a whole number from %d to %d", s, low, high)
+	}
+	*to = n
+	return nil
+}
+
+func limit(to *int, s string) error {
+	if s == "0" {
+		return errors.New("0 would stop it: want 1 to 100000, or leave it out for no limit")
+	}
+	return number(to, s, 1, 100_000)
+}
+
+func duration(to *time.Duration, s string, low, high time.Duration) error {
+	d, err := schedule.ParseDuration(s)
+	if err != nil {
+		return err
+	}
+	if d < low || d > high {
+		return fmt.Errorf("%s: want %s to %s", s, schedule.FormatDuration(low), schedule.FormatDuration(high))
+	}
+	*to = d
+	return nil
+}
+
+// kept reads a time to live: a second or more, up to what a duration can be.
+func kept(to *time.Duration, s string) error {
+	d, err := schedule.ParseDuration(s)
+	if err != nil {
+		return err
+	}
+	if d < time.Second {
+		return fmt.Errorf("%s: want 1s or more", s)
+	}
+	*to = d
+	return nil
+}
+
+// rate reads "200/s", "10/m" or "1/h" as events a second.
+func rate(to *float64, s string) error {
+	const want = "want a number of attempts a second, minute or hour: 200/s, 10/m, 1/h"
+	count, unit, _ := strings.Cut(s, "/")
+	seconds := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
+	n, err := strconv.ParseFloat(count, 64)
+	if seconds == 0 || err != nil || strings.Trim(count, "0123456789.") != "" {
+		return fmt.Errorf("%.40q is no rate: %s", s, want)
+	}
+	if n <= 0 || n/seconds > 1_000_000 {
+		return fmt.Errorf("%.40q: want above 0 and at most 1000000/s", s)
+	}
+	*to = n / seconds
+	return nil
+}
+
+func target(to *string, s string) error {
+	*to = s
+	if s == "" {
+		return nil
+	}
+	if sender.Is(s) {
+		_, err := sender.Parse(s)
+		return err
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("is no address of a web server: want http://HOST/… or https://HOST/…, env:NAME, file:PATH, or empty") // may hold a token
+	}
+	return nil
+}
+
+func proxy(to *string, s string) error {
+	*to = s
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "socks5"}, u.Scheme) {
+		return errors.New("is no address of a proxy: want http://, https:// or socks5:// and a host, or empty") // may hold a password
+	}
+	return nil
+}
+
+func hash(to *[32]byte, s string) error {
+	sum, err := hex.DecodeString(s)
+	if err != nil || len(sum) != len(to) {
+		return errors.New("want the SHA-256 of the key as 64 hexadecimal digits: bellman key new prints a key and its hash") // may be the key
+	}
+	if why := caller.WeakKey([32]byte(sum)); why != "" {
+		return errors.New(why)
+	}
+	*to = [32]byte(sum)
+	return nil
+}

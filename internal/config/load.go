@@ -1,0 +1,169 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+// maxFile is the largest file or variable that is read, in bytes.
+const maxFile = 4 << 20
+
+// Read puts the configuration together: defaults, the file (path; if empty the
+// one that BELLMAN_CONFIG names; if there is neither, none), the environment,
+// flags (by the settings' names: "listen", "store"), each over the one before,
+// and checks the whole. The error is [Problems], with every mistake, unless a
+// file could not be read.
+func Read(path string, env func(string) (string, bool), flags map[string]string) (*Config, error) {
+	if path == "" {
+		path, _ = env("BELLMAN_CONFIG")
+	}
+	c, err := Load(path)
+	if c == nil {
+		return nil, err
+	}
+	errs := []error{err, c.Apply(env)}
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		errs = append(errs, c.Set(name, flags[name]))
+	}
+	if err := join(append(errs, c.Check())...); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Load reads a file as Parse does; an empty path is no file. The config is nil
+// only if the file could not be read at all.
+func Load(path string) (*Config, error) {
+	if path == "" {
+		return Default(), nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	return parse(text, path)
+}
+
+// Parse reads the text of a file over the defaults. When the error is
+// [Problems] the config has whatever was right, so that Apply, Set and Check can
+// add what else is wrong; it must not be used for anything else. Values that
+// depend on one another are left to Check, for a variable may still change one.
+func Parse(text []byte) (*Config, error) { return parse(text, "") }
+
+func parse(text []byte, source string) (*Config, error) {
+	c := Default()
+	c.mentions(string(text))
+	err := c.readYAML(string(text), source, func(r *reader, body ast.Node) { fill(r, body, "", "", configFields, c) })
+	return c, err
+}
+
+// Apply sets what the environment says: BELLMAN_ and the setting's name in
+// capitals, groups joined with _, such as BELLMAN_FLOW_HIGH. BELLMAN_KEYS and
+// BELLMAN_QUEUES have the YAML that the file would have under that name, and
+// replace all that it has; BELLMAN_EGRESS_ALLOW is a list with commas. env is
+// [os.LookupEnv]. A variable that is set to nothing counts as not set.
+func (c *Config) Apply(env func(string) (string, bool)) error {
+	var errs []error
+	for _, f := range configFields {
+		variable := variable(f.name)
+		text, _ := env(variable)
+		switch {
+		case text == "":
+		case f.set != nil:
+			errs = append(errs, c.set(f, variable, text))
+		default:
+			errs = append(errs, c.readYAML(text, variable, func(r *reader, body ast.Node) { f.read(r, f.name, body, c) }))
+		}
+	}
+	return join(errs...)
+}
+
+// Set sets one setting by its name in the file, "listen" or "flow.high", as a
+// flag does.
+func (c *Config) Set(name, text string) error {
+	f, _ := find(configFields, name)
+	if f == nil || f.set == nil {
+		return Problems{{Source: "--" + name, Text: "unknown setting"}}
+	}
+	c.mentions(text)
+	return c.set(*f, "--"+name, text)
+}
+
+func (c *Config) set(f field[Config], source, text string) error {
+	c.places[f.name] = place{source: source}
+	if err := f.set(c, text); err != nil {
+		return Problems{c.places[f.name].problem("", err.Error())}
+	}
+	return nil
+}
+
+// readYAML hands the body of a text to read, unless there is none.
+func (c *Config) readYAML(text, source string, read func(*reader, ast.Node)) error {
+	r := &reader{source: source, anchors: anchors{}, places: c.places}
+	if len(text) > maxFile {
+		return Problems{{Source: source, Line: 1, Column: 1, Text: fmt.Sprintf("longer than %d bytes", maxFile)}}
+	}
+	if body := r.body(text); body != nil {
+		read(r, body)
+	}
+	c.kept = append(c.kept, r.kept...)
+	return r.problems.err()
+}
+
+// Check looks at values that depend on one another. Call it when all are set.
+func (c *Config) Check() error {
+	var ps Problems
+	_, _, err := net.SplitHostPort(c.Listen) // what is no address was told already
+	if err == nil && len(c.Keys) == 0 && !Loopback(c.Listen) {
+		ps = append(ps, c.places["listen"].problem("listen",
+			fmt.Sprintf("%.80q can be reached from beyond this machine, and there are no keys: add keys, or listen on 127.0.0.1", c.Listen)))
+	}
+	if len(c.MasterKeys) > 0 && !c.MasterKey.Equal(sign.Secret{}) {
+		ps = append(ps, c.places["master_key"].problem("master_key", "stands beside master_keys: want one of the two"))
+	}
+	if c.Flow.Low >= c.Flow.High {
+		at, ok := c.places["flow.low"]
+		if !ok {
+			at = c.places["flow.high"]
+		}
+		ps = append(ps, at.problem("flow.low",
+			fmt.Sprintf("is %d and flow.high is %d: want low below high, such as %d", c.Flow.Low, c.Flow.High, c.Flow.High/2)))
+	}
+	if c.Pool.Ceiling < c.Pool.Floor {
+		at, ok := c.places["pool.ceiling"]
+		if !ok {
+			at = c.places["pool.floor"]
+		}
+		ps = append(ps, at.problem("pool.ceiling",
+			fmt.Sprintf("is %d and pool.floor is %d: want a ceiling that is not below the floor", c.Pool.Ceiling, c.Pool.Floor)))
+	}
+	ps = append(ps, c.checkBrokers()...)
+	ps = append(ps, c.checkAlarms()...)
+	ps = append(ps, c.checkTracing()...)
+	return ps.err()
+}
+
+// Loopback reports whether only this machine can reach a server that listens on
+// an address. A name other than localhost could be anywhere.
+func Loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}

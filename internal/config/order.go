@@ -1,0 +1,507 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/order/gateway"
+	"github.com/bellmanhq/bellman/order/states"
+	"github.com/bellmanhq/bellman/rule"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// An Order is what a queue of kind order has beside a queue's usual rules: whom
+// to ask about an order, and when to close it.
+type Order struct {
+	// Channel is the payment channel that is asked; its zero value: the requests
+	// below, to a gateway of your own.
+	Channel Channel
+	Query   Request
+	Close   Request
+	Reverse Request // empty: there is none
+
+	States      Readings // what an answer to a query means
+	CloseStates Readings // what an answer to a close or reverse means
+	About       string   // CEL: the number of the order that an answer to a query is about; empty: not looked at
+
+	Expires       time.Duration // when nobody paid by then, the close protocol begins
+	Grace         time.Duration // … and so much later
+	OnExhausted   string        // when the schedule ends before: close, reverse, callback or alert
+	MinCloseAge   time.Duration // never close sooner after creation; default 5m with the channel wechatpay, else 0
+	MinReverseAge time.Duration // never reverse sooner after creation
+	Confirm       string        // a schedule's text: queries after a close
+	LateWatch     time.Duration // queries go on so long after CLOSED, REVOKED or FAILED; 0: they do not
+	GiveUp        time.Duration // after expiry; then the order is UNKNOWN, with an alert; default 24h, 7d where OnExhausted is reverse
+
+	// ChannelExpiry says that orders expire at the channel by themselves too: one that
+	// it does not know, neither when it is asked nor when it is to be closed, counts as
+	// closed. Default: with the channels wechatpay and alipay, not with requests.
+	ChannelExpiry bool
+	CodeLife      time.Duration // after creation; such an order is watched so long for a late payment; 0: LateWatch alone
+	Then          Then          // who is told how it ended; zero: nobody
+}
+
+// A Channel is an account at a payment channel that bellman knows by itself.
+type Channel struct {
+	Kind string // wechatpay or alipay; empty: none
+	URL  string // the provider's; empty: the usual one, of WeChat Pay the usual two
+
+	PrivateKey sign.Secret // the merchant's, or the application's
+
+	// WeChat Pay, API v3.
+	MchID        string
+	SubMchID     string                 // of a service provider's merchant; empty: the merchant's own
+	Serial       string                 // of the merchant's certificate
+	PlatformKeys map[string]sign.Secret // what answers are verified with, by serial number or id
+
+	AppID string // of the application; with WeChat Pay for in-store payment alone
+
+	// Alipay. An application has keys, or certificates.
+	AuthToken        sign.Secret   // of a merchant that authorised somebody else's application
+	AlipayKeys       []sign.Secret // what answers are verified with
+	AppCertificate   sign.Secret
+	RootCertificates sign.Secret
+}
+
+// A Request is a template of an HTTP request: {order_no}, {merchant_no} and
+// {vars.NAME} stand for the order's.
+type Request struct {
+	Method  string
+	URL     string            // trusted: no egress guard
+	Headers map[string]string // a value may name where it is: env:NAME, file:PATH
+	Body    string
+}
+
+// Readings say what an answer means: a preset's name, or an expression for each
+// reading.
+type Readings struct {
+	Preset string
+	Rules  map[string]string // reading → CEL; nil with a preset
+}
+
+// Then is the queue that is told how an order ended.
+type Then struct {
+	Queue   string
+	JSON    map[string]string // field → CEL over the answer; nil: what the preset finds
+	Ordered bool              // of one order each waits until the one before has ended
+}
+
+// DefaultOrder returns what an order queue has where the file states nothing.
+func DefaultOrder() Order {
+	return Order{
+		Expires:       30 * time.Minute,
+		MinReverseAge: 15 * time.Second,
+		Confirm:       "0s, 5s, 25s",
+		LateWatch:     15 * time.Minute,
+		GiveUp:        24 * time.Hour,
+		CodeLife:      2 * time.Hour,
+	}
+}
+
+// defaults fills in what the file does not state and what follows from the rest of it.
+// stated has the names of the fields that it states.
+func (o *Order) defaults(stated map[string]bool) {
+	if o.Channel.Kind != "" && !stated["channel_expiry"] {
+		o.ChannelExpiry = true
+	}
+	if o.Channel.Kind == "wechatpay" && !stated["min_close_age"] {
+		o.MinCloseAge = 5 * time.Minute // pay.weixin.qq.com/wiki/doc/apiv3, chapter 3_4_3
+	}
+	if o.OnExhausted == "reverse" && !stated["give_up"] {
+		o.GiveUp = 7 * 24 * time.Hour // WeChat Pay takes a reverse for so long
+	}
+}
+
+// orderFields are the fields of a queue of kind order.
+var orderFields = []field[Queue]{
+	{name: "kind", set: func(q *Queue, s string) error { return kind(&q.Kind, s) }},
+	{name: "channel", read: readChannel},
+	{name: "query", read: requestField(func(q *Queue) *Request { return &q.Order.Query })},
+	{name: "close", read: requestField(func(q *Queue) *Request { return &q.Order.Close })},
+	{name: "reverse", read: requestField(func(q *Queue) *Request { return &q.Order.Reverse })},
+	{name: "states", read: func(r *reader, path string, n ast.Node, q *Queue) {
+		readReadings(r, path, n, q, &q.Order.States, compiles(states.CompileQuery), compiles(states.CompileQueryRules))
+	}},
+	{name: "close_states", read: func(r *reader, path string, n ast.Node, q *Queue) {
+		readReadings(r, path, n, q, &q.Order.CloseStates, compiles(states.CompileClose), compiles(states.CompileCloseRules))
+	}},
+	{name: "about", set: func(q *Queue, s string) error {
+		q.Order.About = s
+		_, err := rule.CompileValue(s)
+		return err
+	}},
+	{name: "schedule", set: func(q *Queue, s string) error {
+		q.Schedule = s
+		_, err := schedule.Parse(s)
+		return err
+	}},
+	{name: "propagate_trace", set: func(q *Queue, s string) error { return boolean(&q.PropagateTrace, s) }},
+	{name: "expires", set: func(q *Queue, s string) error { return kept(&q.Order.Expires, s) }},
+	{name: "grace", set: func(q *Queue, s string) error { return span(&q.Order.Grace, s) }},
+	{name: "on_exhausted", set: func(q *Queue, s string) error {
+		return choice(&q.Order.OnExhausted, s, "close", "reverse", "callback", "alert")
+	}},
+	{name: "min_close_age", set: func(q *Queue, s string) error { return span(&q.Order.MinCloseAge, s) }},
+	{name: "min_reverse_age", set: func(q *Queue, s string) error { return span(&q.Order.MinReverseAge, s) }},
+	{name: "confirm", set: func(q *Queue, s string) error {
+		q.Order.Confirm = s
+		_, err := schedule.Parse(s)
+		return err
+	}},
+	{name: "late_watch", set: func(q *Queue, s string) error { return span(&q.Order.LateWatch, s) }},
+	{name: "give_up", set: func(q *Queue, s string) error { return kept(&q.Order.GiveUp, s) }},
+	{name: "channel_expiry", set: func(q *Queue, s string) error { return boolean(&q.Order.ChannelExpiry, s) }},
+	{name: "code_life", set: func(q *Queue, s string) error { return span(&q.Order.CodeLife, s) }},
+	{name: "then", read: readThen},
+	{name: "rate", set: func(q *Queue, s string) error { return rate(&q.Rate, s) }},
+	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, 10*time.Minute) }},
+	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
+	{name: "sign", read: readSign},
+}
+
+var requestFields = []field[Request]{
+	{name: "method", set: func(to *Request, s string) error {
+		return choice(&to.Method, s, "GET", "POST", "PUT", "PATCH", "DELETE")
+	}},
+	{name: "url", set: func(to *Request, s string) error { to.URL = s; return nil }},
+	{name: "headers", read: func(r *reader, path string, n ast.Node, to *Request) {
+		to.Headers = r.texts(n, path)
+		for _, e := range r.entries(n, path) {
+			r.places[path+"."+e.name] = r.place(e.value)
+			r.keep(e.value, within(path, e.name), to.Headers[e.name])
+		}
+	}},
+	{name: "body", set: func(to *Request, s string) error { to.Body = s; return nil }},
+}
+
+func requestField(of func(*Queue) *Request) func(*reader, string, ast.Node, *Queue) {
+	return func(r *reader, path string, n ast.Node, q *Queue) {
+		to := of(q)
+		r.places[path] = r.place(n)
+		noted := len(r.problems)
+		fill(r, n, path, "", requestFields, to)
+		if to.URL == "" && len(r.problems) == noted {
+			r.note(n, path+".url", "is missing: want http://HOST/… or https://HOST/…")
+		}
+	}
+}
+
+// readReadings reads a preset's name, or an expression for each reading.
+func readReadings(r *reader, path string, n ast.Node, q *Queue, to *Readings, preset func(string) error, rules func(map[string]string) error) {
+	noted := len(r.problems)
+	var err error
+	if r.isMapping(n, path) {
+		to.Rules = r.texts(n, path)
+		if err = rules(to.Rules); err == nil && to == &q.Order.States && to.Rules["PAID"] == "" {
+			err = errors.New("has no PAID: no order could ever be paid")
+		}
+	} else if to.Preset, _ = r.scalar(n, path); len(r.problems) == noted {
+		err = preset(to.Preset)
+	}
+	if err != nil && len(r.problems) == noted {
+		r.note(n, path, err.Error())
+	}
+}
+
+// compiles reports only whether something can be made of a text.
+func compiles[In, Out any](compile func(In) (Out, error)) func(In) error {
+	return func(in In) error {
+		_, err := compile(in)
+		return err
+	}
+}
+
+// toldAlways are the fields of a notification that are the order's own.
+var toldAlways = []string{"order_no", "merchant_no", "order_state", "decided_at", "late_payment", "found_at", "refunded"}
+
+var thenFields = []field[Then]{
+	{name: "queue", set: func(t *Then, s string) error { return name(&t.Queue, s) }},
+	{name: "ordered", set: func(t *Then, s string) error { return boolean(&t.Ordered, s) }},
+	{name: "json", read: func(r *reader, path string, n ast.Node, t *Then) {
+		t.JSON = r.texts(n, path)
+		for _, e := range r.entries(n, path) {
+			if text, ok := t.JSON[e.name]; ok {
+				if slices.Contains(toldAlways, e.name) {
+					r.note(e.key, within(path, e.name), "is told always: want another name")
+				}
+				if _, err := rule.CompileValue(text); err != nil {
+					r.note(e.value, within(path, e.name), err.Error())
+				}
+			}
+		}
+	}},
+}
+
+// readThen reads a queue's name, or that and what is taken from the answer.
+func readThen(r *reader, path string, n ast.Node, q *Queue) {
+	if r.isMapping(n, path) {
+		fill(r, n, path, "", thenFields, &q.Order.Then)
+		if q.Order.Then.Queue == "" {
+			r.note(n, path+".queue", "is missing: want the name of a queue of kind notify")
+		}
+		r.places[path] = r.place(n)
+		return
+	}
+	q.Order.Then.Queue, _ = r.scalar(n, path)
+	r.places[path] = r.place(n)
+}
+
+var wechatFields = []field[Channel]{
+	{name: "kind", set: channelKind},
+	{name: "url", set: func(c *Channel, s string) error { return target(&c.URL, s) }},
+	{name: "mch_id", set: func(c *Channel, s string) error { return filled(&c.MchID, s) }},
+	{name: "sub_mch_id", set: func(c *Channel, s string) error { return filled(&c.SubMchID, s) }},
+	{name: "serial", set: func(c *Channel, s string) error { return filled(&c.Serial, s) }},
+	{name: "app_id", set: func(c *Channel, s string) error { return filled(&c.AppID, s) }},
+	{name: "private_key", read: readPrivateKey},
+	{name: "platform_keys", read: func(r *reader, path string, n ast.Node, c *Channel) {
+		c.PlatformKeys = map[string]sign.Secret{}
+		for _, e := range r.entries(n, path) {
+			c.PlatformKeys[e.name] = r.secret(e.value, within(path, e.name))
+		}
+	}},
+}
+
+var alipayFields = []field[Channel]{
+	{name: "kind", set: channelKind},
+	{name: "url", set: func(c *Channel, s string) error { return target(&c.URL, s) }},
+	{name: "app_id", set: func(c *Channel, s string) error { return filled(&c.AppID, s) }},
+	{name: "app_auth_token", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AuthToken = r.secret(n, path) }},
+	{name: "private_key", read: readPrivateKey},
+	{name: "alipay_public_keys", read: func(r *reader, path string, n ast.Node, c *Channel) {
+		for i, element := range r.list(n, path) {
+			c.AlipayKeys = append(c.AlipayKeys, r.secret(element, fmt.Sprintf("%s[%d]", path, i)))
+		}
+	}},
+	{name: "app_certificate", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AppCertificate = r.secret(n, path) }},
+	{name: "root_certificates", read: func(r *reader, path string, n ast.Node, c *Channel) { c.RootCertificates = r.secret(n, path) }},
+}
+
+func channelKind(c *Channel, s string) error { return choice(&c.Kind, s, "wechatpay", "alipay") }
+
+// readChannel reads an account at a channel; its kind says which fields it has.
+func readChannel(r *reader, path string, n ast.Node, q *Queue) {
+	c := &q.Order.Channel
+	noted := len(r.problems)
+	switch r.kindOf(n, path) {
+	case "wechatpay":
+		fill(r, n, path, "", wechatFields, c)
+		need(r, n, path, noted, "mch_id", c.MchID != "", "serial", c.Serial != "", "private_key", c.PrivateKey != sign.Secret{}, "platform_keys", len(c.PlatformKeys) > 0)
+	case "alipay":
+		fill(r, n, path, "", alipayFields, c)
+		need(r, n, path, noted, "app_id", c.AppID != "", "private_key", c.PrivateKey != sign.Secret{}, "alipay_public_keys", len(c.AlipayKeys) > 0)
+	case "":
+		if len(r.problems) == noted {
+			r.note(n, within(path, "kind"), "is missing: want wechatpay or alipay")
+		}
+	default:
+		fill(r, n, path, "", []field[Channel]{{name: "kind", set: channelKind}}, c)
+	}
+}
+
+// need notes each field that is missing, unless something else was noted. It
+// takes names and whether each is there.
+func need(r *reader, n ast.Node, path string, noted int, pairs ...any) {
+	if len(r.problems) > noted {
+		return
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if !pairs[i+1].(bool) {
+			r.note(n, within(path, pairs[i].(string)), "is missing")
+		}
+	}
+}
+
+func readPrivateKey(r *reader, path string, n ast.Node, c *Channel) { c.PrivateKey = r.secret(n, path) }
+
+// secret reads a secret, or where it is. It never shows what it reads.
+func (r *reader) secret(n ast.Node, path string) sign.Secret {
+	text, ok := r.scalar(n, path)
+	if ok && (text == "" || text == "env:" || text == "file:") {
+		r.note(n, path, "names no secret: want env:NAME, file:PATH, or the secret itself")
+	}
+	return r.keep(n, path, text)
+}
+
+// checkOrder notes what an order queue lacks, and fills in its defaults.
+func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
+	o, noted := &q.Order, len(r.problems)
+	stated := map[string]bool{}
+	for _, e := range r.entries(n, path) {
+		stated[e.name] = true
+	}
+	o.defaults(stated)
+	missing := func(name, want string) { r.note(n, within(path, name), "is missing: want "+want) }
+	if o.OnExhausted == "" {
+		missing("on_exhausted", "close, reverse, callback or alert: what happens when the schedule ends and nothing is decided")
+	}
+	if o.Channel.Kind != "" {
+		for _, own := range []struct {
+			name string
+			set  bool
+		}{{"query", o.Query.URL != ""}, {"close", o.Close.URL != ""}, {"reverse", o.Reverse.URL != ""},
+			{"states", !o.States.zero()}, {"close_states", !o.CloseStates.zero()}, {"about", o.About != ""}} {
+			if own.set {
+				r.note(n, within(path, own.name), "is what the channel "+o.Channel.Kind+" knows by itself: leave one of the two out")
+			}
+		}
+		if o.Channel.Kind == "wechatpay" && o.OnExhausted == "reverse" && o.Channel.AppID == "" && o.Channel.SubMchID == "" {
+			missing("channel.app_id", "the application's id, since on_exhausted is reverse")
+		}
+		return
+	}
+	switch {
+	case o.Query.URL == "":
+		missing("query", "{method: GET, url: …}, or a channel")
+	case o.States.zero():
+		missing("states", "a preset's name, such as wechat_v3, or an expression for each state")
+	}
+	switch {
+	case o.Close.URL == "":
+		missing("close", "{method: POST, url: …}, or a channel")
+	case o.CloseStates.zero():
+		missing("close_states", "a preset's name, such as wechat_v3, or an expression for each state")
+	}
+	if o.OnExhausted == "reverse" && o.Reverse.URL == "" {
+		missing("reverse", "{method: POST, url: …}, since on_exhausted is reverse")
+	}
+	if len(r.problems) > noted {
+		return
+	}
+	_, err := gateway.New(gateway.Options{
+		Query: readable(o.Query), Close: readable(o.Close), Reverse: readable(o.Reverse),
+		States: new(states.Query), CloseStates: new(states.Close),
+	})
+	if err != nil {
+		r.noteRequest(n, path, strings.TrimPrefix(err.Error(), "gateway: "))
+	}
+}
+
+// noteRequest notes what a gateway says of its requests, such as "query: url: …",
+// where that stands.
+func (r *reader) noteRequest(n ast.Node, path, text string) {
+	at := path
+	for {
+		name, rest, more := strings.Cut(text, ": ")
+		if _, there := r.places[within(at, name)]; !more || !there {
+			break
+		}
+		at, text = within(at, name), rest
+	}
+	if at == path {
+		r.note(n, path, text)
+		return
+	}
+	r.problems = append(r.problems, r.places[at].problem(at, text))
+}
+
+// readable is a request whose headers are all here, for a check that opens
+// nothing.
+func readable(r Request) gateway.Request {
+	headers := maps.Clone(r.Headers)
+	for name, value := range headers {
+		if elsewhere(sign.NewSecret(value)) {
+			headers[name] = "x"
+		}
+	}
+	r.Headers = headers
+	return gateway.Request(r)
+}
+
+func (s Readings) zero() bool { return s.Preset == "" && len(s.Rules) == 0 }
+
+// checkThen notes order queues whose then names no queue that can tell.
+func checkThen(r *reader, path string, queues []Queue) {
+	for _, q := range queues {
+		to := q.Order.Then.Queue
+		if q.Kind != "order" || to == "" {
+			continue
+		}
+		at := within(within(path, q.Name), "then")
+		note := func(text string) { r.problems = append(r.problems, r.places[at].problem(at, text)) }
+		i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
+		switch {
+		case i < 0:
+			note(fmt.Sprintf("%.40q is no queue: want one of %s", to, strings.Join(notifyQueues(queues), ", ")))
+		case queues[i].Kind != "notify":
+			note(fmt.Sprintf("%.40q is of kind %s: want a queue of kind notify", to, queues[i].Kind))
+		}
+	}
+}
+
+func notifyQueues(queues []Queue) []string {
+	var names []string
+	for _, q := range queues {
+		if q.Kind == "notify" {
+			names = append(names, q.Name)
+		}
+	}
+	return names
+}
+
+// isMapping reports whether a node has fields.
+func (r *reader) isMapping(n ast.Node, path string) bool {
+	switch r.resolve(n, path).(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return true
+	}
+	return false
+}
+
+// kindOf returns what a mapping says of its kind; empty if it does not.
+func (r *reader) kindOf(n ast.Node, path string) string {
+	if !r.isMapping(n, path) {
+		r.entries(n, path) // notes what it is instead
+		return ""
+	}
+	noted := len(r.problems)
+	entries := r.entries(n, path)
+	r.problems = r.problems[:noted] // told when it is filled in
+	for _, e := range entries {
+		if e.name == "kind" {
+			kind, _ := r.scalar(e.value, within(path, "kind"))
+			r.problems = r.problems[:noted]
+			return kind
+		}
+	}
+	return ""
+}
+
+// texts returns a mapping of names to texts.
+func (r *reader) texts(n ast.Node, path string) map[string]string {
+	texts := map[string]string{}
+	for _, e := range r.entries(n, path) {
+		if text, ok := r.scalar(e.value, within(path, e.name)); ok {
+			texts[e.name] = text
+		}
+	}
+	return texts
+}
+
+// span reads a duration that may be zero.
+func span(to *time.Duration, s string) error {
+	d, err := schedule.ParseDuration(s)
+	if err != nil {
+		return err
+	}
+	if d < 0 {
+		return fmt.Errorf("%s: want 0s or more", s)
+	}
+	*to = d
+	return nil
+}
+
+func filled(to *string, s string) error {
+	*to = s
+	if s == "" {
+		return errors.New("is empty")
+	}
+	return nil
+}

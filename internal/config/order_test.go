@@ -1,0 +1,199 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+const orderQueue = `
+queues:
+  merchant-notify: {url: "https://shop.internal/paid"}
+  wechat-orders:
+    kind: order
+    query: {method: GET,  url: "http://gateway.internal/wechat/orders/{order_no}"}
+    close: {method: POST, url: "http://gateway.internal/wechat/orders/{order_no}/close", headers: {X-Shop: "{vars.shop}", Authorization: "env:NOT_SET_HERE"}, body: '{"no":"{order_no}"}'}
+    states: wechat_v3
+    close_states: wechat_v3
+    schedule: order_poll
+    expires: 30m
+    on_exhausted: close
+    min_close_age: 5m
+    confirm: "0s, 5s, 25s"
+    late_watch: 15m
+    rate: 500/s
+    then: merchant-notify
+`
+
+func TestOrderQueue(t *testing.T) {
+	c, err := Parse([]byte(orderQueue))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := DefaultOrderQueue("wechat-orders")
+	want.Rate = 500
+	want.Order.Query = Request{Method: "GET", URL: "http://gateway.internal/wechat/orders/{order_no}"}
+	want.Order.Close = Request{Method: "POST", URL: "http://gateway.internal/wechat/orders/{order_no}/close",
+		Headers: map[string]string{"X-Shop": "{vars.shop}", "Authorization": "env:NOT_SET_HERE"}, Body: `{"no":"{order_no}"}`}
+	want.Order.States.Preset, want.Order.CloseStates.Preset = "wechat_v3", "wechat_v3"
+	want.Order.OnExhausted = "close"
+	want.Order.MinCloseAge = 5 * time.Minute
+	want.Order.Then.Queue = "merchant-notify"
+	if !reflect.DeepEqual(c.Queues[1], want) {
+		t.Errorf("queue =\n%+v\nwant\n%+v", c.Queues[1], want)
+	}
+}
+
+// What an order queue has that states nothing of it depends on whom it asks, and on
+// what happens to an order that nobody pays.
+func TestOrderDefaults(t *testing.T) {
+	const (
+		wechat  = `channel: {kind: wechatpay, mch_id: "1900000001", serial: ABC, app_id: wx1, private_key: "env:KEY", platform_keys: {PUB_KEY_ID_1: "env:KEY"}}`
+		alipay  = `channel: {kind: alipay, app_id: "2021", private_key: "env:KEY", alipay_public_keys: ["MIIB"]}`
+		gateway = `query: {url: "http://g/q/{order_no}"}, close: {url: "http://g/c/{order_no}"}, reverse: {url: "http://g/r/{order_no}"}, states: alipay, close_states: alipay`
+		hour    = time.Hour
+	)
+	tests := []struct {
+		rules                   string
+		minClose, giveUp, codes time.Duration
+		expires                 bool
+	}{
+		{"on_exhausted: close, " + wechat, 5 * time.Minute, 24 * hour, 2 * hour, true},
+		{"on_exhausted: close, min_close_age: 0s, channel_expiry: false, give_up: 1h, code_life: 15d, " + wechat, 0, hour, 15 * 24 * hour, false},
+		{"on_exhausted: close, min_close_age: 1m, " + wechat, time.Minute, 24 * hour, 2 * hour, true},
+		{"on_exhausted: reverse, " + wechat, 5 * time.Minute, 7 * 24 * hour, 2 * hour, true},
+		{"on_exhausted: close, " + alipay, 0, 24 * hour, 2 * hour, true},
+		{"on_exhausted: reverse, give_up: 30m, code_life: 0s, channel_expiry: false, " + alipay, 0, hour / 2, 0, false},
+		{"on_exhausted: close, " + gateway, 0, 24 * hour, 2 * hour, false},
+		{"on_exhausted: reverse, channel_expiry: true, " + gateway, 0, 7 * 24 * hour, 2 * hour, true},
+	}
+	for _, tt := range tests {
+		c, err := Parse([]byte("queues: {a: {kind: order, " + tt.rules + "}}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := c.Queues[0].Order
+		if o.MinCloseAge != tt.minClose || o.GiveUp != tt.giveUp || o.CodeLife != tt.codes || o.ChannelExpiry != tt.expires {
+			t.Errorf("%s: min_close_age %v, give_up %v, code_life %v, channel_expiry %t", tt.rules, o.MinCloseAge, o.GiveUp, o.CodeLife, o.ChannelExpiry)
+		}
+	}
+}
+
+func TestChannels(t *testing.T) {
+	c, err := Parse([]byte(`
+queues:
+  a: {kind: order, on_exhausted: alert, late_watch: 0s, channel: {kind: wechatpay, mch_id: "1900000001", serial: ABC, private_key: "env:KEY",
+    platform_keys: {PUB_KEY_ID_1: "file:/etc/wechat.pem"}}, then: {queue: b, json: {paid: "json.amount.total"}}}
+  b: {}
+  c: {kind: order, on_exhausted: reverse, channel: {kind: alipay, app_id: "2021", private_key: "env:KEY", alipay_public_keys: ["MIIB"]}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wechat := Channel{Kind: "wechatpay", MchID: "1900000001", Serial: "ABC", PrivateKey: sign.NewSecret("env:KEY"),
+		PlatformKeys: map[string]sign.Secret{"PUB_KEY_ID_1": sign.NewSecret("file:/etc/wechat.pem")}}
+	alipay := Channel{Kind: "alipay", AppID: "2021", PrivateKey: sign.NewSecret("env:KEY"), AlipayKeys: []sign.Secret{sign.NewSecret("MIIB")}}
+	if got := c.Queues[0].Order.Channel; !reflect.DeepEqual(got, wechat) {
+		t.Errorf("channel = %+v; want %+v", got, wechat)
+	}
+	if got := c.Queues[2].Order.Channel; !reflect.DeepEqual(got, alipay) {
+		t.Errorf("channel = %+v; want %+v", got, alipay)
+	}
+	if got := c.Queues[0].Order.Then; got.Queue != "b" || got.JSON["paid"] != "json.amount.total" || c.Queues[0].Order.LateWatch != 0 {
+		t.Errorf("order = %+v", c.Queues[0].Order)
+	}
+}
+
+func TestOrderMistakes(t *testing.T) {
+	whole := strings.TrimSpace(orderQueue)
+	tests := []struct{ text, want string }{
+		{strings.Replace(whole, "    on_exhausted: close\n", "", 1), "queues.wechat-orders.on_exhausted: is missing: want close, reverse, callback or alert"},
+		{strings.Replace(whole, "on_exhausted: close", "on_exhausted: forget", 1), `"forget" does not exist: want close, reverse, callback or alert`},
+		{strings.Replace(whole, "on_exhausted: close", "on_exhausted: reverse", 1), "wechat-orders.reverse: is missing"},
+		{strings.Replace(whole, "    states: wechat_v3\n", "", 1), "wechat-orders.states: is missing"},
+		{strings.Replace(whole, "    close_states: wechat_v3\n", "", 1), "wechat-orders.close_states: is missing"},
+		{strings.Replace(whole, "{vars.shop}", "{shop}", 1), "line 6:108: queues.wechat-orders.close.headers.X-Shop: {shop} is unknown"},
+		{strings.Replace(whole, "orders/{order_no}\"}", "orders\"}", 1), "query: names no order"},
+		{strings.Replace(whole, "states: wechat_v3", "states: wechat", 1), "wechat-orders.states: "},
+		{strings.Replace(whole, "close_states: wechat_v3", "close_states: {closed: 'status = 1'}", 1), "wechat-orders.close_states: "},
+		{strings.Replace(whole, "states: wechat_v3", "states: {PAYED: 'true'}", 1), "wechat-orders.states: "},
+		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, json: {amount: 'json.'}}", 1), "wechat-orders.then.json.amount: "},
+		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, json: {order_no: status}}", 1), "wechat-orders.then.json.order_no: is told always"},
+		{strings.Replace(whole, "    states: wechat_v3", "    states: {PENDING: 'true'}", 1), "wechat-orders.states: has no PAID"},
+		{strings.Replace(whole, "then: merchant-notify", "then: nobody", 1), `line 16:11: queues.wechat-orders.then: "nobody" is no queue: want one of merchant-notify`},
+		{strings.Replace(whole, "then: merchant-notify", "then: wechat-orders", 1), `"wechat-orders" is of kind order: want a queue of kind notify`},
+		{strings.Replace(whole, "then: merchant-notify", "then: {json: {a: status}}", 1), "wechat-orders.then.queue: is missing"},
+		{strings.Replace(whole, "then: merchant-notify", "success: success_text", 1), "wechat-orders.success: unknown field: want kind, channel, query"},
+		{strings.Replace(whole, "expires: 30m", "expires: 30", 1), "wechat-orders.expires: "},
+		{strings.Replace(whole, "expires: 30m", "expires: 0s", 1), "wechat-orders.expires: 0s: want 1s or more"},
+		{strings.Replace(whole, `confirm: "0s, 5s, 25s"`, "confirm: soon", 1), "wechat-orders.confirm: "},
+		{strings.Replace(whole, "    query: {method: GET,  url", "    query: {method: FETCH,  url", 1), "wechat-orders.query.method: "},
+		{strings.Replace(whole, "    query: {method: GET,  url", "    query: {method: GET, address", 1), "wechat-orders.query.address: unknown field: want method, url, headers or body"},
+		{strings.Replace(whole, "    states: wechat_v3", "    about: 'json.'\n    states: wechat_v3", 1), "wechat-orders.about: "},
+		{"queues: {a: {kind: order, on_exhausted: alert, about: json.no, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
+			"queues.a.about: is what the channel alipay knows by itself"},
+		{"queues: {a: {kind: order, on_exhausted: alert, channel: {}}}", "queues.a.channel.kind: is missing: want wechatpay or alipay"},
+		{"queues: {a: {kind: order, on_exhausted: alert, channel: wechatpay}}", "queues.a.channel: want fields"},
+		{"queues: {a: {kind: order, on_exhausted: alert, channel: {kind: paypal}}}", `queues.a.channel.kind: "paypal" does not exist: want wechatpay or alipay`},
+		{"queues: {a: {kind: order, on_exhausted: alert, channel: {kind: alipay, app_id: x, private_key: 'env:K'}}}", "queues.a.channel.alipay_public_keys: is missing"},
+		{"queues: {a: {kind: order, on_exhausted: alert, channel: {kind: alipay, mch_id: x}}}", "queues.a.channel.mch_id: unknown field: want kind, url, app_id"},
+		{"queues: {a: {kind: order, on_exhausted: alert, states: wechat_v3, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
+			"queues.a.states: is what the channel alipay knows by itself"},
+	}
+	for _, tt := range tests {
+		_, err := Parse([]byte(tt.text))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("Parse(%s)\nsays %v\nwant %s", tt.text, err, tt.want)
+		}
+	}
+}
+
+// The order queues of testdata/full.yaml.
+
+func fullOrders() Queue {
+	q := DefaultOrderQueue("orders")
+	q.Schedule, q.Timeout, q.Concurrency, q.Rate = "order_poll_10m", 3*time.Second, 64, 500
+	q.Sign = sign.Config{Scheme: "hmac_sha256_params", Secrets: []sign.Secret{sign.NewSecret("env:GATEWAY_SECRET")}}
+	q.Order = Order{
+		Query: Request{Method: "GET", URL: "http://gateway.internal/orders/{order_no}",
+			Headers: map[string]string{"Authorization": "env:GATEWAY_TOKEN"}},
+		Close:   Request{Method: "POST", URL: "http://gateway.internal/orders/{order_no}/close", Body: `{"shop": "{vars.shop}"}`},
+		Reverse: Request{URL: "http://gateway.internal/orders/{order_no}/reverse"},
+		States:  Readings{Preset: "wechat_v3"},
+		CloseStates: Readings{Rules: map[string]string{
+			"closed": "status == 204", "paid_hint": `json_field("code", "eq", "ORDERPAID")`}},
+		About:   "json.out_trade_no",
+		Expires: 15 * time.Minute, Grace: 10 * time.Second, OnExhausted: "reverse",
+		MinCloseAge: 5 * time.Minute, MinReverseAge: 20 * time.Second, Confirm: "1s, 5s",
+		LateWatch: 20 * time.Minute, GiveUp: 12 * time.Hour, ChannelExpiry: true, CodeLife: 4 * time.Hour,
+		Then: Then{Queue: "merchant-notify", JSON: map[string]string{"paid": "json.amount.total", "by": "taken.transaction_id"}, Ordered: true},
+	}
+	return q
+}
+
+func fullWechat() Queue {
+	q := DefaultOrderQueue("wechat")
+	q.Order.OnExhausted, q.Order.ChannelExpiry, q.Order.MinCloseAge = "close", true, 5*time.Minute
+	q.Order.Channel = Channel{
+		Kind: "wechatpay", MchID: "1900000001", SubMchID: "1900000109", AppID: "wx8888888888888888",
+		Serial: "5157F09EFDC096DE15EBE81A47057A7232F1B8E1", PrivateKey: sign.NewSecret("file:/etc/bellman/apiclient_key.pem"),
+		PlatformKeys: map[string]sign.Secret{"PUB_KEY_ID_0119000000012025": sign.NewSecret("file:/etc/bellman/pub_key.pem")},
+		URL:          "https://api2.mch.weixin.qq.com",
+	}
+	return q
+}
+
+func fullAlipay() Queue {
+	q := DefaultOrderQueue("alipay")
+	q.Order.OnExhausted, q.Order.ChannelExpiry = "alert", true
+	q.Order.Channel = Channel{
+		Kind: "alipay", AppID: "2021000000000000", AuthToken: sign.NewSecret("env:ALIPAY_TOKEN"),
+		PrivateKey: sign.NewSecret("env:ALIPAY_KEY"), AlipayKeys: []sign.Secret{sign.NewSecret("file:/etc/bellman/alipay.pem")},
+		AppCertificate: sign.NewSecret("file:/etc/bellman/app.crt"), RootCertificates: sign.NewSecret("file:/etc/bellman/root.crt"),
+		URL: "https://openapi-sandbox.dl.alipaydev.com/gateway.do",
+	}
+	return q
+}

@@ -1,0 +1,275 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// A reader walks a YAML document along tables of fields and notes every
+// mistake. It goes on after each.
+type reader struct {
+	source   string
+	problems Problems
+	anchors  map[string]ast.Node
+	places   map[string]place
+	kept     []keptSecret
+}
+
+// A field is one setting of a T.
+type field[T any] struct {
+	name string // with dots where it stands in groups: "flow.high"
+
+	// set reads a scalar's text. Its error says what is wrong and what is right.
+	set func(into *T, text string) error
+
+	// read reads what is no scalar in YAML; nil otherwise.
+	read func(r *reader, path string, n ast.Node, into *T)
+}
+
+// body parses text and returns what is to be read; nil if nothing is written, or
+// if it is not YAML, which is noted.
+func (r *reader) body(text string) ast.Node {
+	file, err := parser.ParseBytes([]byte(strings.TrimPrefix(text, "\ufeff")), 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		p := place{source: r.source, line: 1, column: 1}
+		message := err.Error()
+		if wrong := yaml.Error(nil); errors.As(err, &wrong) {
+			message = wrong.GetMessage()
+			if t := wrong.GetToken(); t != nil && t.Position != nil {
+				p.line, p.column = t.Position.Line, t.Position.Column
+			}
+		}
+		r.problems = append(r.problems, p.problem("", "not YAML: "+message))
+		return nil
+	}
+	var body ast.Node
+	for _, d := range file.Docs {
+		switch {
+		case d.Body == nil || d.Body.Type() == ast.NullType || d.Body.Type() == ast.CommentType:
+		case body != nil:
+			r.note(d.Body, "", "a second document: want one")
+		default:
+			body = d.Body
+		}
+	}
+	if body != nil {
+		ast.Walk(anchors(r.anchors), body)
+	}
+	return body
+}
+
+// anchors collects what &name stands before.
+type anchors map[string]ast.Node
+
+func (a anchors) Visit(n ast.Node) ast.Visitor {
+	if anchor, ok := n.(*ast.AnchorNode); ok && anchor.Name != nil {
+		a[anchor.Name.GetToken().Value] = anchor.Value
+	}
+	return a
+}
+
+// fill reads the mapping n into a T. path leads to n, for problems; group is the
+// part of the fields' names that path has covered.
+func fill[T any](r *reader, n ast.Node, path, group string, fields []field[T], into *T) {
+	for _, e := range r.entries(n, path) {
+		name, at := group+e.name, within(path, e.name)
+		f, isGroup := find(fields, name)
+		switch {
+		case f == nil && isGroup:
+			fill(r, e.value, at, name+".", fields, into)
+		case f == nil:
+			want := among(fields, group)
+			if near := nearest(name, strings.Split(want, ", ")); distance(name, near) <= 2 {
+				want = near + "? Known are " + want
+			}
+			r.note(e.key, at, "unknown field: want "+want)
+		case f.read != nil:
+			f.read(r, at, e.value, into)
+		default:
+			if text, ok := r.scalar(e.value, at); ok {
+				r.places[at] = r.place(e.value)
+				if err := f.set(into, text); err != nil {
+					r.note(e.value, at, err.Error())
+				}
+			}
+		}
+	}
+}
+
+// find looks a field up, or says that the name is a group of fields.
+func find[T any](fields []field[T], name string) (f *field[T], isGroup bool) {
+	for i := range fields {
+		if fields[i].name == name {
+			return &fields[i], false
+		}
+		isGroup = isGroup || strings.HasPrefix(fields[i].name, name+".")
+	}
+	return nil, isGroup
+}
+
+// among lists the names that may stand in a group.
+func among[T any](fields []field[T], group string) string {
+	var names []string
+	for _, f := range fields {
+		rest, in := strings.CutPrefix(f.name, group)
+		name, _, _ := strings.Cut(rest, ".")
+		if in && (len(names) == 0 || names[len(names)-1] != name) {
+			names = append(names, name)
+		}
+	}
+	return oneOf(names)
+}
+
+func within(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// An entry is one line of a mapping.
+type entry struct {
+	name       string
+	key, value ast.Node
+}
+
+// entries returns the entries of a mapping, with those that << brings in and
+// that it does not have itself. A name that comes twice is noted.
+func (r *reader) entries(n ast.Node, path string) []entry { return r.merged(n, path, 0) }
+
+func (r *reader) merged(n ast.Node, path string, depth int) []entry {
+	var values []*ast.MappingValueNode
+	switch m := r.resolve(n, path).(type) {
+	case nil:
+		return nil
+	case *ast.MappingNode:
+		values = m.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{m}
+	case *ast.NullNode:
+		r.note(n, path, "is empty: give it a value, {} for every default, or leave it out")
+		return nil
+	default:
+		r.note(n, path, "want fields, each as name: value")
+		return nil
+	}
+	var own, brought []entry
+	lines := map[string]int{}
+	for _, v := range values {
+		switch key := v.Key.(type) {
+		case *ast.MergeKeyNode:
+			if depth > 8 {
+				r.note(v.Key, path, "<< goes in a circle, or too deep: want at most 8 levels")
+				continue
+			}
+			brought = append(brought, r.merged(v.Value, path, depth+1)...)
+		case ast.ScalarNode:
+			name := scalarText(key)
+			if first, twice := lines[name]; twice {
+				r.note(key, within(path, name), fmt.Sprintf("is set twice, first on line %d: want it once", first))
+				continue
+			}
+			lines[name] = r.place(key).line
+			own = append(own, entry{name, key, v.Value})
+		default:
+			r.note(v.Key, path, "want a plain name before the colon")
+		}
+	}
+	for _, e := range brought {
+		if _, has := lines[e.name]; !has {
+			lines[e.name] = r.place(e.key).line
+			own = append(own, e)
+		}
+	}
+	return own
+}
+
+// list returns the elements of a list.
+func (r *reader) list(n ast.Node, path string) []ast.Node {
+	switch l := r.resolve(n, path).(type) {
+	case nil:
+	case *ast.SequenceNode:
+		return l.Values
+	default:
+		r.note(n, path, "want a list: [a, b], or lines that begin with -")
+	}
+	return nil
+}
+
+// scalar returns the text of a single value.
+func (r *reader) scalar(n ast.Node, path string) (text string, ok bool) {
+	switch s := r.resolve(n, path).(type) {
+	case nil:
+		return "", false
+	case *ast.NullNode:
+		r.note(n, path, "is empty: give it a value, or leave it out")
+		return "", false
+	case ast.ScalarNode:
+		return scalarText(s), true
+	default:
+		r.note(n, path, "want a single value, not a list and not fields")
+		return "", false
+	}
+}
+
+// scalarText returns a scalar as it was written, without quotes: numbers too,
+// so that a hash of digits alone stays what it is.
+func scalarText(n ast.ScalarNode) string {
+	switch s := n.(type) {
+	case *ast.StringNode:
+		return s.Value
+	case *ast.LiteralNode:
+		return s.Value.Value
+	}
+	return n.GetToken().Value
+}
+
+// resolve follows anchors and aliases; nil, with a note, if they lead nowhere.
+func (r *reader) resolve(n ast.Node, path string) ast.Node {
+	at := n
+	for range 8 {
+		switch s := n.(type) {
+		case *ast.AnchorNode:
+			n = s.Value
+		case *ast.AliasNode:
+			name := s.Value.GetToken().Value
+			if n = r.anchors[name]; n == nil {
+				r.note(at, path, fmt.Sprintf("*%.40s names nothing: want an &%.40s before it", name, name))
+				return nil
+			}
+		case *ast.TagNode:
+			r.note(at, path, "tags such as "+fmt.Sprintf("%.20q", s.GetToken().Value)+" have no meaning here: leave it out")
+			return nil
+		default:
+			return n
+		}
+	}
+	r.note(at, path, "goes in a circle of aliases: want a value")
+	return nil
+}
+
+func (r *reader) note(n ast.Node, path, text string) {
+	r.problems = append(r.problems, r.place(n).problem(path, text))
+}
+
+// place says where a node begins.
+func (r *reader) place(n ast.Node) place {
+	switch m := n.(type) {
+	case *ast.MappingNode:
+		if !m.IsFlowStyle && len(m.Values) > 0 {
+			n = m.Values[0].Key
+		}
+	case *ast.MappingValueNode:
+		n = m.Key
+	}
+	p := place{source: r.source, line: 1, column: 1}
+	if t := n.GetToken(); t != nil && t.Position != nil {
+		p.line, p.column = max(t.Position.Line, 1), max(t.Position.Column, 1)
+	}
+	return p
+}

@@ -1,0 +1,283 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/brokers/source"
+	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Options say what the console stands on. Engine, Reader and Records are required.
+type Options struct {
+	Engine  Engine
+	Reader  Reader
+	Records Records
+
+	// Secret signs sessions and forms. nil: one of this process, so that a session is
+	// over with it.
+	Secret Secret
+
+	// Proxies are those whose X-Forwarded-For and X-Forwarded-Proto are believed.
+	Proxies []netip.Prefix
+
+	// Alarms are the conditions that people are told of. nil: there are none.
+	Alarms Alarms
+
+	// Resends runs bulk resends. nil: there are no pages of them.
+	Resends Resends
+
+	// Links makes links for merchants. nil: there are none. Tells says of a notice
+	// whether it is for the merchant that it names, and so may be shown by one of its
+	// links: what goes to somebody of ours is not. nil: all are.
+	Links Links
+	Tells func(t *bellman.Task) bool
+
+	// Merchants keeps the registry of merchants. nil: there is none.
+	Merchants Merchants
+
+	// PublicURL is where merchants reach this server, as scheme://host. Empty: where
+	// whoever makes a link does.
+	PublicURL string
+
+	// Intake says whether this node takes tasks in, and Sources what its sources of
+	// tasks do. nil: nothing is known of that, or there are none.
+	Intake  func() figures.Intake
+	Sources func() []source.Info
+
+	// Kinds says what the tasks of a queue are, notify or order; empty: there is no
+	// such queue. nil: all are notify.
+	Kinds func(queue string) string
+
+	// Queues names the configured queues, for people to choose from. nil: there is
+	// nothing to choose from.
+	Queues func() []string
+
+	// Nodes says which nodes share the store. nil: nothing is known of nodes.
+	Nodes Nodes
+
+	// Orders reads what the tasks of orders keep. nil: there are no orders.
+	Orders Orders
+
+	// Keys are who may sign in. Without any, everybody may do everything: then
+	// listen on a loopback address only.
+	Keys []Key
+
+	// Schedules are the parsed ones, shared with others that parse the same; nil: the console's own.
+	Schedules *schedule.Cache
+
+	// Refused is called for each sign-in that was refused. nil: nobody counts them.
+	Refused func()
+
+	// Record keeps an audit record of what changes nothing: a sign-in, an export, a page that was
+	// refused, a link that was opened. nil: there are none.
+	Record func(context.Context, store.Audit) error
+
+	Version string       // shown at the foot of each page; default "dev"
+	Log     *slog.Logger // default: slog.Default()
+}
+
+// A Console is a handler. It is safe for concurrent use.
+type Console struct {
+	engine     Engine
+	reader     Reader
+	intake     func() figures.Intake
+	sources    func() []source.Info
+	kinds      func(string) string
+	queueNames func() []string
+	orders     Orders
+	nodes      Nodes
+	alarms     Alarms
+	resends    Resends
+	keys       atomic.Pointer[[]heldKey]
+	version    string
+	log        *slog.Logger
+
+	records   Records
+	secret    Secret
+	proxies   caller.Proxies
+	ended     shared[map[string]time.Time] // sessions that were, and when they would be over
+	byCode    map[string]*language
+	attempts  caller.Limit
+	views     caller.Limit // of links
+	refused   func()
+	record    func(context.Context, store.Audit) error
+	denied    caller.Seldom // requests that have a record
+	opened    caller.Seldom // links that have a record of it
+	links     Links
+	merchants Merchants
+	tells     func(*bellman.Task) bool
+	publicURL string
+	listeners caller.Crowd // streams
+	stopping  chan struct{}
+	stop      sync.Once
+	foreign   *http.CrossOriginProtection
+	mux       *http.ServeMux
+	schedules *schedule.Cache
+
+	now      shared[*snapshot]
+	slow     shared[*slowFigures]
+	patience time.Duration              // of a page, with slow
+	parts    map[string]*shared[string] // by language and template
+}
+
+// New returns the console. The error names what is wrong with the keys.
+func New(o Options) (*Console, error) {
+	c := &Console{
+		engine: o.Engine, reader: o.Reader, intake: o.Intake, sources: o.Sources, kinds: o.Kinds, queueNames: o.Queues, orders: o.Orders, nodes: o.Nodes, alarms: o.Alarms, resends: o.Resends,
+		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
+		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: caller.Limit{Most: maxAttempts, Window: attemptWindow}, views: caller.Limit{Most: maxViews, Window: viewWindow}, refused: o.Refused,
+		links: o.Links, merchants: o.Merchants, tells: o.Tells, publicURL: o.PublicURL,
+		foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}),
+		patience:  slowWait,
+		schedules: cmp.Or(o.Schedules, new(schedule.Cache)),
+	}
+	if c.refused == nil {
+		c.refused = func() {}
+	}
+	if c.record = o.Record; c.record == nil {
+		c.record = func(context.Context, store.Audit) error { return nil }
+	}
+	c.denied = caller.Seldom{Every: time.Minute, Most: 30}
+	c.opened = caller.Seldom{Every: time.Hour, Most: 1000}
+	if c.secret == nil {
+		c.secret = newOwn()
+	}
+	if err := c.SetKeys(o.Keys); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.byCode, err = allLanguages(); err != nil {
+		return nil, err
+	}
+	c.parts = map[string]*shared[string]{}
+	for _, l := range languages {
+		for _, name := range []string{"part.figures", "part.queued"} {
+			c.parts[l.code+"/"+name] = &shared[string]{}
+		}
+	}
+	c.route()
+	return c, nil
+}
+
+// route says which handler serves which path. Each page says which role it takes.
+func (c *Console) route() {
+	c.mux.HandleFunc("GET /assets/", serveAsset)
+	c.mux.HandleFunc("GET /signin", c.signInPage)
+	c.mux.HandleFunc("POST /signin", c.signIn)
+	c.mux.HandleFunc("POST /signout", c.signOut)
+	c.mux.HandleFunc("POST /look", c.setLook)
+
+	c.page("GET /{$}", Read, (*request).home)
+	c.page("GET /live", Read, (*request).live)
+	c.page("GET /search", Read, (*request).search)
+	c.page("GET /tasks", Read, (*request).taskList)
+	c.page("GET /tasks.csv", Read, (*request).export)
+	c.page("GET /tasks/{id}", Read, (*request).taskPage)
+	c.page("GET /tasks/{id}/live", Read, (*request).taskLive)
+	c.page("POST /tasks/{id}", Operate, (*request).taskAction)
+	c.page("GET /orders", Read, (*request).orderPage)
+	c.page("GET /orders/live", Read, (*request).orderLive)
+	c.page("POST /orders", Operate, (*request).orderAction)
+	c.page("GET /queues", Read, (*request).queuePage)
+	c.page("POST /queues", Operate, (*request).queueAction)
+	c.page("GET /endpoints", Read, (*request).endpointPage)
+	c.page("POST /endpoints", Operate, (*request).endpointAction)
+	c.page("GET /nodes", Read, (*request).nodePage)
+	c.page("GET /audit", Read, (*request).auditPage)
+	if c.resends != nil {
+		c.page("GET /resends", Read, (*request).resendList)
+		c.page("POST /resends", Operate, (*request).startResend)
+		c.page("GET /resends/new", Operate, (*request).newResend)
+		c.page("GET /resends/{id}", Read, (*request).resendPage)
+		c.page("GET /resends/{id}/live", Read, (*request).resendLive)
+		c.page("POST /resends/{id}", Operate, (*request).stopResend)
+	}
+	if c.merchants != nil {
+		c.page("GET /merchants", Read, (*request).merchantList)
+		c.page("POST /merchants", Admin, (*request).putMerchant)
+		c.page("GET /merchants/show", Read, (*request).merchantPage)
+		c.page("POST /merchants/show", Operate, (*request).merchantAction)
+		c.page("GET /merchants/edit", Admin, (*request).editMerchant)
+		c.page("GET "+importPath, Admin, (*request).importPage)
+		c.page("POST "+importPath, Admin, (*request).importMerchants)
+		c.page("GET /merchants/export", Admin, (*request).exportMerchants)
+	}
+	if c.links != nil {
+		c.mux.HandleFunc("GET "+sharedPath+"{token}", c.showShared)
+		c.page("GET /links", Read, (*request).linkList)
+		c.page("POST /links", Operate, (*request).makeLink)
+		c.page("GET /links/new", Operate, (*request).newLink)
+		c.page("GET /links/{id}", Read, (*request).linkPage)
+		c.page("POST /links/{id}", Operate, (*request).revokeLink)
+	}
+	c.page("/", Read, (*request).noPage)
+}
+
+// paths are the first parts of the console's paths. Whoever serves something else
+// on the same address asks Serves.
+var paths = map[string]bool{
+	"": true, "assets": true, "signin": true, "signout": true, "look": true, "live": true, "search": true, "tasks": true, "tasks.csv": true, "orders": true,
+	"queues": true, "endpoints": true, "nodes": true, "audit": true, "resends": true, "links": true, "shared": true, "merchants": true,
+}
+
+// Serves reports whether a request is one for the console: it has one of its
+// paths.
+func Serves(r *http.Request) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	return paths[first]
+}
+
+// Browses reports whether a request is a browser's, of somebody who looks for a page.
+func Browses(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// ServeHTTP answers one request.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	setHeaders(w.Header())
+	if c.proxies.Secure(r) {
+		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+	}
+	if c.open() && !caller.Direct(r.Host) {
+		http.Error(w, c.language(r).say("error.host", "host", bounded(plain(r.Host), 200)), http.StatusForbidden)
+		return
+	}
+	c.mux.ServeHTTP(w, r)
+}
+
+// page serves a pattern for those who have the role need.
+func (c *Console) page(pattern string, need Role, serve func(*request)) {
+	c.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		q, err := c.request(w, r)
+		switch {
+		case err != nil:
+			q.refuse(err)
+		case q.visitor.Role == "":
+			q.askToSignIn()
+		case !q.visitor.May(need): // before its form is read, which may be long
+			q.fail(http.StatusForbidden, "error.role", "role", string(need))
+		case r.Method == http.MethodPost && !c.sent(w, r, q.visitor):
+			q.fail(http.StatusForbidden, "error.token")
+		case r.Method == http.MethodPost:
+			q.once(serve)
+		default:
+			serve(q)
+		}
+	})
+}
+
+// Stop ends the streams of live pages, so that a server that shuts down need not
+// wait for them. It may be called more than once.
+func (c *Console) Stop() { c.stop.Do(func() { close(c.stopping) }) }

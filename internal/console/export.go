@@ -1,0 +1,147 @@
+package console
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+const (
+	maxExport  = 10_000          // rows of one export
+	exportTime = time.Minute     // after which an export ends, however many rows it has
+	exportStep = 5 * time.Second // for one part, until the reader is given up
+)
+
+// export streams the tasks that are wanted as CSV. A last row says so when there
+// are more, or the time was over.
+func (q *request) export() {
+	w := readWish(q.r.URL.Query())
+	if err := w.wrong().Err(); err != nil {
+		q.refuse(err)
+		return
+	}
+	if q.noQueue(w) {
+		q.fail(http.StatusNotFound, "error.no_queue", "queue", w.Queue)
+		return
+	}
+	if err := q.record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", bounded("tasks?"+q.r.URL.RawQuery, 400))); err != nil {
+		q.refuse(err)
+		return
+	}
+	h := q.w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="bellman-tasks-`+time.Now().UTC().Format("20060102-150405")+`.csv"`)
+	control := http.NewResponseController(q.w)
+	out := &sheet{w: q.w}
+	q.w.Write([]byte("\ufeff")) // by which spreadsheets know UTF-8
+	out.Write([]string{"id", "queue", "kind", "key", "merchant_no", "order_no", "event", "url", "state", "reason", "order_state",
+		"attempts", "last_result", "last_status", "last_error", "last_started", "due", "created", "finished"})
+	began, n := time.Now(), 0
+	var before bellman.ID
+	for {
+		ask := min(readRows, maxExport-n)
+		tasks, next, err := q.reader.List(q.r.Context(), w.Filter, before, max(ask, 1))
+		if err != nil {
+			q.log.Warn("console: an export was cut off", "err", err)
+			out.Write([]string{"# " + q.visitor.lang.say("export.failed")})
+			break
+		}
+		for _, r := range q.rows(tasks) {
+			if n < maxExport && w.Takes(r.Task, q.kind) {
+				out.Write(exported(&r))
+				n++
+			}
+		}
+		before = next
+		if next.IsZero() {
+			break
+		}
+		if n >= maxExport || time.Since(began) > exportTime {
+			out.Write([]string{"# " + q.visitor.lang.say("export.cut", "n", n, "until", next.Time().Format(time.RFC3339))})
+			break
+		}
+		control.SetWriteDeadline(time.Now().Add(exportStep)) // where it is not supported, the reader's leaving ends it
+		if out.err != nil || control.Flush() != nil {
+			return
+		}
+	}
+}
+
+// noQueue reports whether a queue is wanted that is not configured, and has no task either.
+func (q *request) noQueue(w *wish) bool {
+	if w.Queue == "" || q.kinds == nil || q.kinds(w.Queue) != "" {
+		return false
+	}
+	tasks, next, err := q.reader.List(q.r.Context(), store.Filter{Queue: w.Queue}, bellman.ID{}, 1)
+	return err == nil && len(tasks) == 0 && next.IsZero()
+}
+
+func exported(r *row) []string {
+	stamp := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	state := ""
+	if r.Order != nil {
+		state = r.Order.State
+	}
+	var result, status, wrong, started string
+	if a := r.Last; a != nil {
+		result, wrong, started = a.Result.String(), a.Error, stamp(a.Started)
+		if a.Status != 0 {
+			status = strconv.Itoa(a.Status)
+		}
+	}
+	cells := []string{r.ID.String(), r.Queue, r.Kind, r.Key, r.MerchantNo, r.OrderNo, r.Event, maskURL(r.To),
+		r.State.String(), r.Reason, state, strconv.Itoa(int(r.Attempts)), result, status, wrong, started,
+		stamp(r.Due), stamp(r.Created()), stamp(r.Finished)}
+	for i, c := range cells {
+		cells[i] = inert(c)
+	}
+	return cells
+}
+
+// A sheet writes CSV with each cell in quotes, so that it is one cell whatever a spreadsheet takes for
+// the separator.
+type sheet struct {
+	w   io.Writer
+	err error // the first
+}
+
+func (s *sheet) Write(cells []string) {
+	var b strings.Builder
+	for i, c := range cells {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('"')
+		b.WriteString(strings.ReplaceAll(c, `"`, `""`))
+		b.WriteByte('"')
+	}
+	b.WriteByte('\n')
+	if s.err == nil {
+		_, s.err = io.WriteString(s.w, b.String())
+	}
+}
+
+// inert is a cell that no spreadsheet takes for a formula: neither as it is nor without the blanks
+// before it, and not in full width either.
+func inert(cell string) string {
+	first := strings.TrimLeftFunc(cell, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) })
+	if strings.HasPrefix(cell, "\t") || strings.HasPrefix(cell, "\r") {
+		return "'" + cell
+	}
+	if r, _ := utf8.DecodeRuneInString(first); strings.ContainsRune("=+-@＝＋－＠", r) && first != "" {
+		return "'" + cell
+	}
+	return cell
+}

@@ -1,0 +1,201 @@
+package console
+
+import (
+	"bufio"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"cel.dev/cel-go/common/types"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// What bellman itself says of an attempt is said in the language of the page; what others
+// say stays as it came.
+func TestFaultsInTheVisitorsWords(t *testing.T) {
+	all, err := allLanguages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"connect: refused":                                                                    "建立连接时：对方拒绝连接",
+		"no answer in the time of one attempt":                                                "在单次尝试的时限内没有应答",
+		"dns: no such host: m.example":                                                        "DNS：没有主机 m.example",
+		"dns: cannot resolve m.example: server misbehaving":                                   "DNS：无法解析 m.example：server misbehaving",
+		"10.0.0.1 is a private address (RFC 1918), refused by the egress guard":               "10.0.0.1 是私有地址（RFC 1918），被出口策略拦截",
+		"m.example is at 127.0.0.1, which is a loopback address, refused by the egress guard": "m.example 的 IP 是 127.0.0.1，即环回地址，被出口策略拦截",
+		"tls: certificate not accepted: x509: certificate signed by unknown authority":        "TLS：对方的证书不可信：证书由未知的颁发机构签发",
+		"not sent: merchant: sign.secrets[0]: is sealed under master key 12345678, which is not configured: add it to master_keys": "未发送：商户的设置无法使用：密钥 sign.secrets[0]：密钥由主密钥 12345678 加密，而此处未配置它：请加入 master_keys",
+		"not sent: url: required: the task names none, and its queue has none":                                                     "未发送：没有可用的地址：任务没有地址，队列也没有",
+		"success: rule: no such key: code (the answer has no such field)":                                                          "成功条件无法判断此应答：规则：没有字段 code（应答没有此字段）",
+		"the answer broke off after 12 bytes: connection: closed before the answer was whole":                                      "应答在 12 字节处中断：连接：应答未完即被关闭",
+		`the answer is not signed; it says "SYSTEM_ERROR", "{b} of theirs"`:                                                        `应答没有签名；对方说 "SYSTEM_ERROR"，"{b} of theirs"`,
+		"busy, says somebody else": "busy, says somebody else",
+		"refused":                  "refused",
+		"":                         "",
+	} {
+		if got := all["zh"].fault(text); got != want {
+			t.Errorf("fault(%q) = %q; want %q", text, got, want)
+		}
+		if got := all["en"].fault(text); got != text {
+			t.Errorf("fault(%q) in English = %q; want it as it is", text, got)
+		}
+	}
+}
+
+// What libraries say of faults that are common is said in the language of the page too. The
+// errors are the libraries' own, so a text that they change fails here.
+func TestTheWordsOfLibraries(t *testing.T) {
+	all, err := allLanguages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(text string) error { var v any; return json.Unmarshal([]byte(text), &v) }
+	answer := func(text string) error {
+		_, err := http.ReadResponse(bufio.NewReader(strings.NewReader(text)), nil)
+		return err
+	}
+	named := &x509.Certificate{DNSNames: []string{"m.example"}}
+	said := map[string][]error{
+		"tls: certificate not accepted: ": {x509.UnknownAuthorityError{}, x509.HostnameError{Certificate: named, Host: "other.example"},
+			x509.HostnameError{Certificate: &x509.Certificate{}, Host: "other.example"}, x509.HostnameError{Certificate: named, Host: "10.0.0.1"},
+			x509.CertificateInvalidError{Cert: named, Reason: x509.Expired, Detail: "current time 2026-11-20T00:00:00Z is after 2026-11-19T00:00:00Z"},
+			x509.CertificateInvalidError{Cert: named, Reason: x509.Expired, Detail: "current time 2026-11-20T00:00:00Z is before 2026-11-21T00:00:00Z"}},
+		"success: rule: no such key: code (the body is not JSON: %s)": {of(`<html>`), of(`{a`), of(`{"a" 1`), of(`{"a":1 "b"`), of(`[1 2`), of(`1 2`), of("\"\n"), of(`"\q`), of(`-x`), of(`trux`), of(`{`)},
+		"": {answer("hello\r\n"), answer("HTTP/1.1 abc\r\n\r\n"), answer("HTTP/x 200 OK\r\n\r\n"), answer("HTTP/1.1 200 OK\r\nno header\r\n\r\n"), errors.New("HTTP/1.x transport connection broken: malformed HTTP response \"x\"")},
+		"success: rule: ": {types.Int(1).Divide(types.Int(0)).(error), types.Int(1).Modulo(types.Int(0)).(error),
+			types.Int(math.MaxInt64).Add(types.Int(1)).(error), types.NewErr("no such overload").(error), types.Int(1).ConvertToType(types.ListType).(error)},
+	}
+	quoted := regexp.MustCompile(`"[^"]*"|'[^']*'|[a-z]+\.example|Common Name`)
+	english := regexp.MustCompile(`[a-z]+ [a-z]+`)
+	for form, errs := range said {
+		for _, err := range errs {
+			text := form + err.Error()
+			if strings.Contains(form, "%s") {
+				text = fmt.Sprintf(form, err)
+			}
+			if got := all["zh"].fault(text); english.MatchString(quoted.ReplaceAllString(got, "")) {
+				t.Errorf("fault(%q) = %q; want it in Chinese", text, got)
+			}
+			if got := all["en"].fault(text); got != text {
+				t.Errorf("fault(%q) in English = %q; want it as it is", text, got)
+			}
+		}
+	}
+}
+
+// A page shows a reason in its own language, wherever an attempt stands.
+func TestPagesSayFaultsInTheirLanguage(t *testing.T) {
+	s := open(t)
+	task := s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1", OrderNo: "O1", URL: "https://m.example/"}, t0,
+		bellman.Attempt{Due: t0, Started: t0, Result: bellman.Unreachable, Error: "connect: refused"})
+	for _, path := range []string{"/tasks/" + task.ID.String(), "/orders?merchant_no=M1&order_no=O1"} {
+		for lang, want := range map[string]string{"zh": "建立连接时：对方拒绝连接", "en": "connect: refused"} {
+			if got := s.get(t, path, "Accept-Language: "+lang); !strings.Contains(got.body, ">"+want+"<") {
+				t.Errorf("%s in %s does not say %q", path, lang, want)
+			}
+		}
+	}
+}
+
+// faulters are the sources of the reasons that bellman gives of attempts.
+var faulters = []string{"deliver/cause/cause.go", "deliver/fault.go", "deliver/guard.go", "deliver/handler.go", "engine/suspect.go", "server/queues.go",
+	"order/exchange/exchange.go", "order/gateway/about.go", "order/wechatpay/channel.go", "order/wechatpay/verify.go", "order/alipay/channel.go", "order/alipay/certificate.go",
+	"order/alipay/envelope.go", "order/states/*.go", "internal/brokers/sender/sender.go", "internal/brokers/rabbitmq/publisher.go", "internal/brokers/rabbitmq/sender.go", "internal/brokers/nats/sender.go", "rule/evaluate.go", "server/brokers.go", "internal/ascii/ascii.go"}
+
+// alsoFaulters have some among much else.
+var alsoFaulters = []string{"engine/fire.go", "engine/record.go", "order/handler.go", "deliver/client.go", "deliver/merchant.go", "internal/merchant/*.go", "internal/brokers/rabbitmq/dial.go", "internal/resend/runner.go"}
+
+// written calls do with each text that is written in these files, and where: with 7 for
+// what is put into it.
+func written(t *testing.T, patterns []string, do func(text, where string)) {
+	t.Helper()
+	verb := regexp.MustCompile(`%[-+# 0]*[0-9]*(?:\.[0-9]+)?[a-zA-Z]`)
+	var sum func(e ast.Expr) (text string, is bool)
+	sum = func(e ast.Expr) (string, bool) {
+		switch e := e.(type) {
+		case *ast.BasicLit:
+			if e.Kind == token.STRING {
+				text, err := strconv.Unquote(e.Value)
+				return strings.ReplaceAll(verb.ReplaceAllString(text, "7"), "%%", "%"), err == nil
+			}
+		case *ast.BinaryExpr:
+			left, one := sum(e.X)
+			right, other := sum(e.Y)
+			return left + right, e.Op == token.ADD && (one || other)
+		}
+		return "7", false
+	}
+	eachTree(t, patterns, func(set *token.FileSet, tree *ast.File) {
+		ast.Inspect(tree, func(n ast.Node) bool {
+			e, is := n.(ast.Expr)
+			if !is {
+				return true
+			}
+			text, is := sum(e)
+			if is {
+				do(text, set.Position(e.Pos()).String())
+			}
+			return !is
+		})
+	})
+}
+
+// Every reason that the sources have is known to the console: else it would be said in
+// English on a page in Chinese. And it knows none that there is not.
+func TestEveryFaultIsKnown(t *testing.T) {
+	// What is no reason of an attempt: of the configuration, of tasks that are refused, of
+	// other libraries, what is the same in every language, and what a broker's answer is kept as.
+	others := regexp.MustCompile(`^(deliver: |wechatpay: |alipay: |states: |queue 7: |url: 7$|sign: 7$|sources\[7\]: |server closed idle|response headers|header list|TLS handshake|` +
+		`(WeChat Pay v\d|Alipay|UnionPay|Antom|PayerMax|hyperswitch|Kill Bill|Stripe), |` +
+		`(error\.)?code 7|respCode 7|resultStatus 7|status (cancelled|processing)$|stream 7 has it|7 (7|sends)$|bellman 7$|` +
+		`a message to a broker has none|not a header's name|names that begin with Bellman-|would tell the broker|its value has a control|cannot be signed: |` +
+		`want alipayRootCert|the certificate's issuer|too much to match|[^a-z]*$)`)
+	english, err := readTexts("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := faultTexts(english, true)
+	seen, everything := 0, ""
+	written(t, faulters, func(text, where string) {
+		everything += text + "\n"
+		if !strings.Contains(strings.TrimSpace(text), " ") || others.MatchString(text) {
+			return
+		}
+		seen++
+		for _, sample := range []string{text, text + "x", "x" + text, strings.Trim(text, "7"), "not sent: " + text} {
+			for i := range all {
+				if all[i].look.MatchString(sample) {
+					return
+				}
+			}
+		}
+		t.Errorf("%s: no text of the catalogues says %q", where, text)
+	})
+	if seen < 100 {
+		t.Errorf("only %d reasons were found", seen)
+	}
+	written(t, alsoFaulters, func(text, _ string) { everything += text + "\n" })
+	for i := range all {
+		if strings.HasPrefix(all[i].name, "library.") { // TestTheWordsOfLibraries
+			continue
+		}
+		for _, piece := range hole.Split(english[all[i].name], -1) {
+			for part := range strings.SplitSeq(piece, ": ") { // of which each may have its own source
+				if !strings.Contains(everything, strings.Trim(part, " ,[]()<>/")) {
+					t.Errorf("no source says %q of %s: %q", part, all[i].name, english[all[i].name])
+				}
+			}
+		}
+	}
+}

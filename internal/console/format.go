@@ -1,0 +1,215 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// functions are what pages call, with the texts of one language.
+func functions(l *language) template.FuncMap {
+	return template.FuncMap{
+		"t":      l.text,
+		"named":  l.named,
+		"at":     l.at,
+		"since":  l.since,
+		"asset":  asset,
+		"took":   took,
+		"gap":    schedule.FormatDuration,
+		"number": grouped,
+		"plain":  plain,
+		"fault":  l.fault,
+		"within": l.within,
+		"short":  bounded,
+		"url":    maskURL,
+		"query":  query,
+		"host":   hostShown,
+		"stamp":  stamp,
+		"shift":  func(x, by float64) string { return strconv.FormatFloat(x+by, 'f', 1, 64) },
+		"tone":   tone,
+		"share":  func(rate *float64) float64 { return *rate },
+		"rate":   perSecond,
+		"actions": func() []string {
+			return []string{"resend", "restart", "cancel", "reschedule", "complete", "settle", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup", "sign_in", "sign_out", "refused", "export", "open", "keys", "reveal"}
+		},
+		"auditlink":     auditLink,
+		"auditjob":      auditJob,
+		"endpointtasks": endpointTasks,
+		"percent": func(share float64) string {
+			return strconv.FormatFloat(100*share, 'f', 1, 64) + " %"
+		},
+		"megabytes": func(bytes int64) string { return grouped(bytes >> 20) },
+		"down":      func(y, by int) int { return y + by },
+		"states":    func() []string { return stateNames },
+		"schemes":   func() []string { return schemes },
+		"lives":     func() []string { return lives },
+		"outcomes":  func() []string { return outcomes },
+		"kinds":     func() []string { return kindNames },
+		"results":   func() []string { return resultNames },
+	}
+}
+
+// at is a time: UTC until the script writes it in the viewer's zone.
+func (l *language) at(t time.Time) template.HTML { return l.time(t, "at") }
+
+// since is a time that the script writes as so long ago, or in so long.
+func (l *language) since(t time.Time) template.HTML { return l.time(t, "since") }
+
+func (l *language) time(t time.Time, as string) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	t = t.UTC()
+	// Nothing in it comes from outside.
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" data-%s title="%s UTC">%s UTC</time>`,
+		t.Format("2006-01-02T15:04:05.000Z"), as, t.Format("2006-01-02 15:04:05.000"), t.Format("2006-01-02 15:04:05")))
+}
+
+// took is a duration as people compare it: three digits and a unit.
+func took(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "–"
+	case d == 0:
+		return "0 ms"
+	case d < time.Millisecond:
+		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 2, 64) + " ms"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 2, 64) + " s"
+	}
+	return schedule.FormatDuration(d.Round(time.Second))
+}
+
+// perSecond is a rate: as it was given, or one that was measured to four digits; 0: there
+// is none.
+func perSecond(rate float64) string {
+	if rate == 0 {
+		return "–"
+	}
+	const short = 12
+	if text := schedule.FormatRate(rate); len(text) <= short {
+		return text
+	}
+	about, _ := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 4, 64), 64) // what was written is a number
+	return strconv.FormatFloat(about, 'f', -1, 64) + "/s"
+}
+
+// grouped writes the whole number 1234567 as 1,234,567.
+func grouped(n any) string {
+	text := fmt.Sprint(n)
+	digits := strings.TrimPrefix(text, "-")
+	var b strings.Builder
+	b.WriteString(text[:len(text)-len(digits)])
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}
+
+// plain shows what cannot be seen: control characters and those that change the
+// direction of what follows are written as their numbers. Line ends and tabs
+// stay.
+func plain(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func hidden(r rune) bool {
+	switch {
+	case r == '\n', r == '\t', r == '\r':
+		return false
+	case r == '\u200d', r == '\u200c': // joins parts of one character: emoji, Indic scripts
+		return false
+	}
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\u200b'
+}
+
+// bounded is s, cut after n characters.
+func bounded(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	seen := 0
+	for i := range s {
+		if seen == n {
+			return s[:i] + "…"
+		}
+		seen++
+	}
+	return s
+}
+
+// query is an address with a query of the names and values given; those that are
+// empty are left out.
+func query(path string, values ...string) string {
+	q := url.Values{}
+	for i := 0; i+1 < len(values); i += 2 {
+		if values[i+1] != "" {
+			q.Set(values[i], values[i+1])
+		}
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+// stateNames are the states of a task.
+var stateNames = []string{"pending", "succeeded", "failed", "cancelled"}
+
+// kindNames are the kinds of tasks, resultNames the results of an attempt.
+var (
+	kindNames   = []string{"notify", "order"}
+	resultNames = []string{"accepted", "refused", "error_status", "unreachable", "timeout", "blocked", "unknown"}
+)
+
+// stamp is a time where the script does not come: in a hint.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05.000") + " UTC"
+}
+
+// hostShown is where a task goes, as short as it is plain.
+func hostShown(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return plain(u.Host)
+}
+
+// cutBytes is at most n bytes of s, and not half of a character.
+func cutBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

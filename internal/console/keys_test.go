@@ -1,0 +1,70 @@
+package console
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Keys are replaced while people are signed in: who has one no longer is signed out,
+// open pages too, and who may do less is shown less.
+func TestKeysAreReplaced(t *testing.T) {
+	s := open(t, testKeys...)
+	task := "/tasks/" + s.task(t).ID.String()
+	s.signIn(t, "ops")
+	if got := s.get(t, task); got.StatusCode != http.StatusOK || !strings.Contains(got.body, `name="action"`) {
+		t.Fatalf("signed in: %d; want the task with its actions", got.StatusCode)
+	}
+	less := slices.Clone(testKeys)
+	at := slices.IndexFunc(less, func(k Key) bool { return k.Name == "ops" })
+	less[at].Role = Read
+	if err := s.SetKeys(less); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.get(t, task); got.StatusCode != http.StatusOK || strings.Contains(got.body, `name="action"`) {
+		t.Errorf("with the role read: %d; want the task without actions", got.StatusCode)
+	}
+	live, err := s.client.Get(s.server.URL + "/live?part=figures")
+	if err != nil || live.StatusCode != http.StatusOK {
+		t.Fatal(live, err)
+	}
+	defer live.Body.Close()
+	lines := bufio.NewScanner(live.Body)
+	lines.Scan() // it has begun
+	if err := s.SetKeys([]Key{{Name: "", Role: Read}}); err == nil {
+		t.Error("a key without a name is taken")
+	}
+	if got := s.get(t, task); got.StatusCode != http.StatusOK {
+		t.Errorf("after keys that are wrong: %d; want those that there were", got.StatusCode)
+	}
+	if err := s.SetKeys(slices.Delete(less, at, at+1)); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.get(t, task); got.StatusCode != http.StatusSeeOther {
+		t.Errorf("without the key: %d; want to be asked to sign in", got.StatusCode)
+	}
+	over := false
+	for lines.Scan() {
+		over = over || lines.Text() == "event: over"
+	}
+	if !over {
+		t.Error("a page that is open does not hear that its session is over")
+	}
+}
+
+// The hash of an empty key is refused, and an empty key signs nobody in, whatever keys there are.
+func TestEmptyKeySignsNobodyIn(t *testing.T) {
+	s := open(t, testKeys...)
+	if err := s.SetKeys([]Key{{Name: "oops", Role: Admin, SHA256: hash("")}}); err == nil {
+		t.Error("the hash of an empty key is taken")
+	}
+	s.keys.Store(&[]heldKey{{name: "oops", role: Admin, hash: sha256.Sum256(nil)}})
+	for _, key := range []string{"", "  ", "\n"} {
+		if got := s.post(t, "/signin", "/signin", "name", "oops", "key", key); got.StatusCode != http.StatusUnauthorized {
+			t.Errorf("signing in with the key %q: %d; want 401", key, got.StatusCode)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/sharelink"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// Links makes and ends links that show a merchant's notices. Errors are those of an
+// [Engine].
+type Links interface {
+	// Make makes a link of in's MerchantNo, OrderNo, Who and Reason.
+	Make(ctx context.Context, in sharelink.Link, life time.Duration) (sharelink.Link, error)
+
+	// Open reads the link that a token is of; ErrNotFound where there is none. It may
+	// be over.
+	Open(ctx context.Context, token string) (sharelink.Link, error)
+
+	Get(ctx context.Context, id bellman.ID) (sharelink.Link, error)
+	Revoke(ctx context.Context, id bellman.ID, by bellman.By) (sharelink.Link, error)
+
+	// Known reports whether a task that is a notice names the merchant, and the order if there is one.
+	Known(ctx context.Context, merchantNo, orderNo string, notice func(*bellman.Task) bool) (bool, error)
+
+	// List returns the newest: of a merchant, or with no number of all.
+	List(ctx context.Context, merchantNo string, limit int) ([]sharelink.Link, error)
+}
+
+// newestLinks is how many links a list has.
+const newestLinks = 100
+
+// lives are how long a link can be good, for people to choose from.
+var lives = []string{"1h", "6h", "24h", "3d", "7d", "30d"}
+
+const usualLife = "24h"
+
+// A linksView is the list of links.
+type linksView struct {
+	*view
+	MerchantNo string
+	Rows       []shownLink
+	More       bool // there may be older ones
+}
+
+// A shownLink is a link, and how it stands.
+type shownLink struct {
+	sharelink.Link
+	State string // good, expired, revoked
+}
+
+func stateOf(l *sharelink.Link) string {
+	switch {
+	case !l.Revoked.IsZero():
+		return "revoked"
+	case l.Over(time.Now()):
+		return "expired"
+	}
+	return "good"
+}
+
+func (q *request) linkList() {
+	v := &linksView{view: q.view("page.links"), MerchantNo: bounded(strings.TrimSpace(q.r.URL.Query().Get("merchant_no")), 400)}
+	found, err := q.links.List(q.r.Context(), v.MerchantNo, newestLinks+1)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	if v.More = len(found) > newestLinks; v.More {
+		found = found[:newestLinks]
+	}
+	for _, l := range found {
+		v.Rows = append(v.Rows, shownLink{l, stateOf(&l)})
+	}
+	q.render(http.StatusOK, "links", v)
+}
+
+// A newLinkView is the form that makes a link.
+type newLinkView struct {
+	*view
+	MerchantNo, OrderNo string
+	Life                string
+	Unknown             string // that nothing is known of what it would show; empty: something is
+	pauseForm
+}
+
+// Sure is what the form says of a link to what is not known, once that was said.
+func (v *newLinkView) Sure() string { return v.MerchantNo + " " + v.OrderNo }
+
+// unknown says that nothing is known of what a link would show; empty: something is, or
+// whoever makes it is sure. A merchant that is registered may be about to be sent its
+// first notice.
+func (q *request) unknown(v *newLinkView) (string, error) {
+	if q.r.PostForm.Get("sure") == v.Sure() {
+		return "", nil
+	}
+	known, err := q.links.Known(q.r.Context(), v.MerchantNo, v.OrderNo, q.told)
+	if err == nil && !known && v.OrderNo == "" && q.merchants != nil {
+		_, err = q.merchants.Get(q.r.Context(), v.MerchantNo)
+		if known = err == nil; errors.Is(err, bellman.ErrNotFound) {
+			err = nil
+		}
+	}
+	switch {
+	case err != nil || known:
+		return "", err
+	case v.OrderNo != "":
+		return q.visitor.lang.say("link.no_order"), nil
+	}
+	return q.visitor.lang.say("link.no_merchant"), nil
+}
+
+func (q *request) newLink() {
+	in := q.r.URL.Query()
+	q.showNewLink(http.StatusOK, &newLinkView{MerchantNo: in.Get("merchant_no"), OrderNo: in.Get("order_no"), Life: usualLife})
+}
+
+func (q *request) showNewLink(status int, v *newLinkView) {
+	v.view = q.view("page.newlink")
+	v.MerchantNo, v.OrderNo = bounded(v.MerchantNo, 400), bounded(v.OrderNo, 400)
+	q.render(status, "newlink", v)
+}
+
+func (q *request) makeLink() {
+	in := q.r.PostForm
+	v := &newLinkView{MerchantNo: strings.TrimSpace(in.Get("merchant_no")), OrderNo: strings.TrimSpace(in.Get("order_no")), Life: in.Get("life"),
+		pauseForm: pauseForm{Reason: strings.TrimSpace(in.Get("reason"))}}
+	life, err := schedule.ParseDuration(v.Life)
+	wrong := mistakes{nil, nil, unreasoned(v.Reason)}
+	if v.MerchantNo == "" {
+		wrong[0] = errMerchant
+	}
+	if err != nil || !slices.Contains(lives, v.Life) {
+		wrong[1] = errLife
+	}
+	if err = wrong.err(); err == nil {
+		v.Unknown, err = q.unknown(v)
+	}
+	status := http.StatusUnprocessableEntity
+	if err == nil && v.Unknown == "" {
+		var made sharelink.Link
+		made, err = q.links.Make(q.r.Context(), sharelink.Link{MerchantNo: v.MerchantNo, OrderNo: v.OrderNo, Who: q.visitor.Who, Reason: v.Reason, From: q.visitor.From}, life)
+		if err == nil {
+			q.goDone("/links/"+made.ID.String(), "link")
+			return
+		}
+	}
+	if err != nil {
+		status, v.Wrong = q.wrong(err)
+	}
+	q.showNewLink(status, v)
+}
+
+// A linkView is the page of one link.
+type linkView struct {
+	*view
+	Link    shownLink
+	Address string // in full; empty for those who may not hand it out, and when it shows nothing any more
+	pauseForm
+}
+
+func (q *request) linkPage() { q.showLink(http.StatusOK, pauseForm{}) }
+
+func (q *request) showLink(status int, form pauseForm) {
+	id, ok := q.pathID()
+	if !ok {
+		return
+	}
+	found, err := q.links.Get(q.r.Context(), id)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	v := &linkView{view: q.view("page.link"), Link: shownLink{found, stateOf(&found)}, pauseForm: form}
+	if q.visitor.May(Operate) && v.Link.State == "good" {
+		v.Address = q.publicAddress() + sharedPath + found.Token
+	}
+	q.render(status, "link", v)
+}
+
+// publicAddress is where merchants reach this server: where the configuration says,
+// or else where whoever asks does.
+func (q *request) publicAddress() string {
+	if q.publicURL != "" {
+		return q.publicURL
+	}
+	scheme := "http://"
+	if q.proxies.Secure(q.r) {
+		scheme = "https://"
+	}
+	return scheme + q.r.Host
+}
+
+// revokeLink ends a link.
+func (q *request) revokeLink() {
+	q.end(ending{
+		below: "/links/", done: "revoke", show: q.showLink,
+		ended: func(id bellman.ID) (bool, error) {
+			l, err := q.links.Get(q.r.Context(), id)
+			return stateOf(&l) != "good", err
+		},
+		do: func(id bellman.ID, by bellman.By) (bool, error) {
+			_, err := q.links.Revoke(q.r.Context(), id, by)
+			return false, err
+		},
+	})
+}

@@ -1,0 +1,181 @@
+package console
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/resend"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
+)
+
+// A slow reader takes a while for each task that it lists, and for each call.
+type slowReader struct {
+	*memory.Store
+	call, row time.Duration
+	calls     int
+	asked     int // in the largest call
+}
+
+func (s *slowReader) List(ctx context.Context, f store.Filter, before bellman.ID, limit int) ([]*bellman.Task, bellman.ID, error) {
+	s.calls++
+	s.asked = max(s.asked, limit)
+	tasks, next, err := s.Store.List(ctx, f, before, limit)
+	time.Sleep(s.call + time.Duration(len(tasks))*s.row)
+	return tasks, next, err
+}
+
+// However slow a store is, a page is there in time, and goes on where it stopped: all
+// pages together look at each task once.
+func TestPagesThatSearchEndInTime(t *testing.T) {
+	timeout := bellman.TimedOut
+	for _, tt := range []struct {
+		name      string
+		call, row time.Duration
+		most      time.Duration // that one page may take
+	}{
+		{"quick", 0, time.Microsecond, searchTime},
+		{"slow rows", 0, 300 * time.Microsecond, searchTime},
+		{"slow calls", 15 * time.Millisecond, 0, searchTime},
+		{"a call that takes all the time", 90 * time.Millisecond, 0, 90 * time.Millisecond}, // the store's own bound
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fake{Store: memory.New()}
+			for i := range 1000 {
+				log := bellman.Attempt{Started: time.Now(), Result: bellman.Accepted, Status: 200}
+				if i == 7 {
+					log.Result, log.Status = timeout, 0
+				}
+				f.add(t, &bellman.Task{Queue: "pay", URL: "https://m.example/n"}, time.Now().Add(time.Duration(i)*time.Second), log)
+			}
+			store := &slowReader{Store: f.Store, call: tt.call, row: tt.row}
+			q := &request{Console: &Console{reader: store}, r: (&http.Request{}).WithContext(t.Context())}
+			found, pages := 0, 0
+			for before := (bellman.ID{}); ; {
+				began := time.Now()
+				tasks, next, err := q.read(&wish{Pick: resend.Pick{Result: &timeout}}, before, pageRows)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took > tt.most {
+					t.Errorf("%s: a page took %v, want at most %v", tt.name, took, tt.most)
+				}
+				found += len(tasks)
+				pages++
+				if next.IsZero() {
+					break
+				}
+				if next == before {
+					t.Fatalf("%s: page %d did not go on", tt.name, pages)
+				}
+				before = next
+			}
+			if found != 1 {
+				t.Errorf("%s: %d pages found %d tasks, want the one that there is", tt.name, pages, found)
+			}
+			if tt.name == "quick" && (pages != 1 || store.asked > readRows) {
+				t.Errorf("quick: %d pages, of %d tasks at once; want one page, of %d at most", pages, store.asked, readRows)
+			}
+		})
+	}
+}
+
+func TestListGoesOn(t *testing.T) {
+	s := open(t)
+	for i := range 120 {
+		state := bellman.Status{State: bellman.Failed}
+		s.fake.add(t, &bellman.Task{Queue: "pay", Key: fmt.Sprint(i), MerchantNo: "M1", URL: "http://m.example/", Status: state}, t0.Add(time.Duration(i)*time.Second),
+			bellman.Attempt{Started: t0, Result: bellman.ErrorStatus, Status: 500 + i%2})
+	}
+	seen := map[string]bool{}
+	path := "/tasks?merchant_no=M1&status=500"
+	link := regexp.MustCompile(`<a href="/tasks/([0-9a-f-]{36})"`)
+	next := regexp.MustCompile(`rel="next" href="([^"]+)"`)
+	for pages := 1; ; pages++ {
+		got := s.get(t, path).body
+		for _, m := range link.FindAllStringSubmatch(got, -1) {
+			if seen[m[1]] {
+				t.Errorf("task %s is on two pages", m[1])
+			}
+			seen[m[1]] = true
+		}
+		m := next.FindStringSubmatch(got)
+		if m == nil {
+			if pages != 2 {
+				t.Errorf("%d pages of 60 tasks; want 2", pages)
+			}
+			break
+		}
+		path = strings.ReplaceAll(m[1], "&amp;", "&")
+	}
+	if len(seen) != 60 {
+		t.Errorf("%d tasks; want 60", len(seen))
+	}
+	if got := s.get(t, "/tasks?before=x"); got.StatusCode != http.StatusNotFound {
+		t.Errorf("a cursor that is none: %d", got.StatusCode)
+	}
+}
+
+// Numbers that were pasted with blanks around them are those without.
+func TestBlanksAroundWhatIsLookedFor(t *testing.T) {
+	w := readWish(url.Values{"merchant_no": {" M1001"}, "order_no": {"O-1\t"}, "status": {" 500 "}, "from": {" 2026-11-20 15:04 "}})
+	if w.MerchantNo != "M1001" || w.OrderNo != "O-1" || w.Status != 500 || w.CreatedFrom.IsZero() || len(w.Wrong.Fields) > 0 {
+		t.Errorf("%+v, wrong: %v", w.Pick, w.Wrong.Fields)
+	}
+}
+
+func TestExport(t *testing.T) {
+	s := open(t)
+	s.story(t)
+	s.fake.add(t, &bellman.Task{Queue: "pay", Key: `=HYPERLINK("http://evil")`, MerchantNo: "茶,\"x\"", OrderNo: "00990.10", URL: "https://u:p@m.example/"}, t0)
+	got := s.get(t, "/tasks.csv")
+	if got.StatusCode != http.StatusOK || !strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment;") {
+		t.Fatalf("%d %v", got.StatusCode, got.Header)
+	}
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(got.body, "\ufeff"))).ReadAll()
+	if err != nil || len(rows) != 5 {
+		t.Fatalf("%d rows, %v; want 5", len(rows), err)
+	}
+	found := false
+	for _, r := range rows {
+		if r[3] == `'=HYPERLINK("http://evil")` && r[4] == "茶,\"x\"" && r[5] == "00990.10" && r[7] == "https://***@m.example/" {
+			found = true
+		}
+	}
+	if !found {
+		t.Errorf("the hostile row is not as wanted: %q", rows)
+	}
+	for _, line := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(got.body, "\ufeff"), "\n"), "\n") {
+		if !strings.HasPrefix(line, `"`) || !strings.HasSuffix(line, `"`) || strings.Count(line, `"`) < 2*19 {
+			t.Errorf("not every cell of %s is quoted", line)
+		}
+	}
+	for cell, want := range map[string]bool{"=1": true, " =1": true, "\u3000=1": true, "\u200b=1": true, "＝1": true, "＠x": true, "－1": true, "+1": true, "\tx": true, "": false, " ": false, "x;=1+1": false, "M1001": false, "é=1": false} {
+		if got := inert(cell); (got == "'"+cell) != want {
+			t.Errorf("inert(%q) = %q; want it guarded: %t", cell, got, want)
+		}
+	}
+	if got := s.get(t, "/tasks.csv?state=x"); got.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("a wrong filter: %d", got.StatusCode)
+	}
+}
+
+// A queue that is not configured is told: a list without tasks would say that there are
+// none of it.
+func TestAListOfNoQueue(t *testing.T) {
+	s := open(t)
+	for queue, want := range map[string]bool{"pay": false, "py": true} {
+		if got := strings.Contains(s.get(t, "/tasks?queue="+queue).body, "No queue py is configured."); got != want {
+			t.Errorf("the list of queue %s says that it is not configured: %t; want %t", queue, got, want)
+		}
+	}
+}

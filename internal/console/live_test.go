@@ -1,0 +1,46 @@
+package console
+
+import (
+	"bufio"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/store"
+)
+
+func TestLiveTellsOfChangesAndEndsWithTheSession(t *testing.T) {
+	s := open(t, testKeys...)
+	task := s.task(t)
+	s.signIn(t, "reader")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/tasks/"+task.ID.String()+"/live?version=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	next := func(want string) {
+		t.Helper()
+		for lines.Scan() {
+			if lines.Text() == want {
+				return
+			}
+		}
+		t.Fatalf("the stream ended without %q: %v", want, lines.Err())
+	}
+	to := task.Status
+	to.Updated = t0.Add(time.Second)
+	b := store.Batch{Changes: []store.Change{{ID: task.ID, Version: 1, To: to}}}
+	if err := s.fake.Commit(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	next("event: changed")
+	if got := s.post(t, "/tasks", "/signout"); got.StatusCode != http.StatusSeeOther {
+		t.Fatalf("signing out: %d", got.StatusCode)
+	}
+	next("event: over")
+}

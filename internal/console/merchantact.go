@@ -1,0 +1,109 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// merchantAction does something with a merchant by hand, and shows it then.
+func (q *request) merchantAction() {
+	in := q.r.PostForm
+	no, action := in.Get("no"), in.Get("action")
+	form := pauseForm{Name: no, Reason: strings.TrimSpace(in.Get("reason"))}
+	if need := needed(action); !q.visitor.May(need) {
+		q.fail(http.StatusForbidden, "error.role", "role", string(need))
+		return
+	}
+	to, err := q.onMerchant(no, action, q.by(form.Reason))
+	if errors.Is(err, bellman.ErrNotPaused) {
+		action, err = "unpaused", nil
+	}
+	if err != nil {
+		status := 0
+		status, form.Wrong = q.wrong(err)
+		q.showMerchant(status, no, form)
+		return
+	}
+	q.goDone(to, action)
+}
+
+// needed is the role that an action with a merchant takes: the API's.
+func needed(action string) Role {
+	switch action {
+	case "rotate", "delete":
+		return Admin
+	}
+	return Operate
+}
+
+// onMerchant does something with a merchant, and says where to go then.
+func (q *request) onMerchant(no, action string, by bellman.By) (to string, err error) {
+	ctx, in := q.r.Context(), q.r.PostForm
+	to = merchantAddress(no)
+	wrong := mistakes{unreasoned(by.Reason)}
+	var overlap time.Duration
+	secret := strings.TrimSpace(in.Get("secret"))
+	if action == "rotate" {
+		if secret == "" {
+			wrong = append(wrong, errSecret)
+		}
+		if overlap, err = schedule.ParseDuration(strings.TrimSpace(in.Get("overlap"))); err != nil || overlap < 0 {
+			bad := new(bellman.Invalid)
+			bad.Note("overlap", coded.Errorf("merchant.overlap", "want 0s to 90d"))
+			wrong = append(wrong, bad)
+		}
+	}
+	if wrong.err() != nil && action == "rotate" && secret != "" {
+		wrong = append(wrong, q.trySecret(no, secret))
+	}
+	if err := wrong.err(); err != nil {
+		return "", err
+	}
+	switch action {
+	case "pause":
+		return to, q.merchants.Pause(ctx, no, by)
+	case "resume":
+		return to, q.merchants.Resume(ctx, no, by)
+	case "test":
+		t, err := q.merchants.Test(ctx, no, in.Get("queue"), by)
+		if err != nil {
+			return "", err
+		}
+		return "/tasks/" + t.ID.String(), nil
+	case "rotate":
+		_, err := q.merchants.Rotate(ctx, no, secret, overlap, by)
+		return to, err
+	case "delete":
+		return "/merchants", q.merchants.Delete(ctx, no, by)
+	}
+	return "", errAction
+}
+
+// trySecret says what would be wrong with a new secret of a merchant; nil: nothing, or that is
+// not known.
+func (q *request) trySecret(no, secret string) error {
+	m, err := q.merchants.Get(q.r.Context(), no)
+	if err != nil || m.Sign == nil {
+		return err
+	}
+	in := putOf(&m)
+	in.Sign.Secrets = []string{secret}
+	invalid := new(bellman.Invalid)
+	if !errors.As(q.tryMerchant(in), &invalid) {
+		return nil
+	}
+	bad := new(bellman.Invalid)
+	for _, f := range invalid.Fields {
+		if strings.HasPrefix(f.Field, "sign.secrets") {
+			f.Field = "secret"
+			bad.Fields = append(bad.Fields, f)
+		}
+	}
+	return bad.Err()
+}

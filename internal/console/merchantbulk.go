@@ -1,0 +1,188 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/lines"
+	"github.com/bellmanhq/bellman/store"
+)
+
+const (
+	importPath  = "/merchants/import"
+	maxImport   = 8 << 20 // bytes of a file that is imported
+	importLines = 1000    // of it
+)
+
+// An importView is the form that imports merchants, and what came of it.
+type importView struct {
+	*view
+	Dry     bool
+	Reason  string
+	Wrong   string
+	Results []importedRow
+	Sums    importSums
+}
+
+// An importedRow is what became of one line.
+type importedRow struct {
+	Line       int
+	MerchantNo string
+	What       string // created, changed, same, refused
+	Problem    string
+}
+
+type importSums struct{ Created, Changed, Same, Refused int }
+
+func (q *request) importPage() {
+	q.render(http.StatusOK, "merchantimport", &importView{view: q.view("page.import"), Dry: true})
+}
+
+// importMerchants imports the merchants of a file, one a line.
+func (q *request) importMerchants() {
+	v := &importView{view: q.view("page.import"), Dry: q.r.PostForm.Get("dry") != "", Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
+	rows, all, err := q.uploaded()
+	var results []ImportedMerchant
+	switch {
+	case err != nil:
+	case !reasoned(v.Reason):
+		err = errReason
+	case len(all) > 0:
+		results, err = q.merchants.Import(q.r.Context(), all, v.Dry, q.by(v.Reason))
+	}
+	status := http.StatusOK
+	if err != nil {
+		status, v.Wrong = q.wrong(err)
+		rows = nil
+	}
+	for i := range rows {
+		row := &rows[i]
+		if row.What == "refused" {
+			v.Sums.Refused++
+			continue
+		}
+		r := results[0]
+		results = results[1:]
+		switch {
+		case r.Err != nil:
+			row.What, row.Problem = "refused", q.visitor.lang.problem(r.Err)
+			if invalid := (*bellman.Invalid)(nil); errors.As(r.Err, &invalid) { // of the fields that the file has
+				said := &bellman.Invalid{}
+				for i := range invalid.Fields {
+					said.Add(invalid.Fields[i].Field, q.visitor.lang.field(&invalid.Fields[i]))
+				}
+				row.Problem = said.Error()
+			}
+			v.Sums.Refused++
+		case r.Created:
+			row.What = "created"
+			v.Sums.Created++
+		case r.Changed:
+			row.What = "changed"
+			v.Sums.Changed++
+		default:
+			row.What = "same"
+			v.Sums.Same++
+		}
+	}
+	v.Results = rows
+	q.render(status, "merchantimport", v)
+}
+
+// uploaded reads the file that came with a form: a row for each line that has
+// something, and the merchants of those that are not refused already, in order.
+func (q *request) uploaded() (rows []importedRow, all []client.PutMerchant, err error) {
+	if q.r.MultipartForm == nil || len(q.r.MultipartForm.File["file"]) == 0 {
+		return nil, nil, errFile
+	}
+	file, err := q.r.MultipartForm.File["file"][0].Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	for line, err := range lines.Read(file) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(rows) == importLines {
+			return nil, nil, errManyLines
+		}
+		row := importedRow{Line: line.N, MerchantNo: line.Merchant.MerchantNo}
+		if line.Wrong != nil {
+			row.What, row.Problem = "refused", q.visitor.lang.unread(line.Wrong)
+		} else {
+			all = append(all, line.Merchant)
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		return nil, nil, errNoLines
+	}
+	return rows, all, nil
+}
+
+// unread says why a line is no merchant.
+func (l *language) unread(why error) string {
+	if errors.Is(why, lines.ErrNotUTF8) {
+		return l.say("problem.merchant.not_utf8")
+	}
+	if e := (*lines.TypeError)(nil); errors.As(why, &e) {
+		return l.say("import.wrong_type", "name", e.Field, "got", l.named("import.got", e.Got), "want", l.named("import.want", e.Want))
+	}
+	if e := lines.TwiceError(""); errors.As(why, &e) {
+		return l.say("import.field_twice", "name", string(e))
+	}
+	if e := lines.UnknownError(""); errors.As(why, &e) {
+		return l.say("import.unknown", "name", string(e))
+	}
+	if e := (*lines.AgainError)(nil); errors.As(why, &e) {
+		return l.say("import.twice", "n", e.First)
+	}
+	return l.say("import.not_json")
+}
+
+// exportMerchants writes all merchants as an import takes them back, with their
+// secrets sealed: only a server with the same master key opens them.
+func (q *request) exportMerchants() {
+	if err := q.record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", "merchants")); err != nil {
+		q.refuse(err)
+		return
+	}
+	h := q.w.Header()
+	control := http.NewResponseController(q.w)
+	begun := false
+	out := json.NewEncoder(q.w)
+	out.SetEscapeHTML(false)
+	for after := ""; ; {
+		page, next, err := q.merchants.List(q.r.Context(), client.MerchantSearch{Sealed: true, Limit: 200}, after)
+		if err != nil {
+			if !begun {
+				q.refuse(err)
+				return
+			}
+			q.log.Warn("console: an export of merchants was cut off", "err", err)
+			panic(http.ErrAbortHandler) // so that nobody takes it for whole
+		}
+		if !begun {
+			begun = true
+			h.Set("Content-Type", "application/x-ndjson; charset=utf-8")
+			h.Set("Content-Disposition", `attachment; filename="bellman-merchants.ndjson"`)
+		}
+		for i := range page {
+			if out.Encode(putOf(&page[i])) != nil {
+				return // whoever is gone needs no answer
+			}
+		}
+		if next == "" {
+			return
+		}
+		after = next
+		control.Flush()
+		control.SetWriteDeadline(time.Now().Add(exportStep)) // where it is not supported, the reader's leaving ends it
+	}
+}

@@ -1,0 +1,204 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/endpoints"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A queuesView is the page of the queues.
+type queuesView struct {
+	*view
+	*snapshot
+	pauseForm
+}
+
+// A pauseForm is what was typed into a form that pauses or resumes.
+type pauseForm struct {
+	Name, Reason string
+	Wrong        string // why it was refused; empty: it was not
+}
+
+func (q *request) queuePage() {
+	q.showQueues(http.StatusOK, pauseForm{Name: q.r.URL.Query().Get("name")})
+}
+
+func (q *request) showQueues(status int, form pauseForm) {
+	f, err := q.figures(q.r.Context())
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	q.render(status, "queues", &queuesView{view: q.view("page.queues"), snapshot: f, pauseForm: form})
+}
+
+func (q *request) queueAction() {
+	q.pauseOrResume("/queues", errQueue, q.engine.PauseQueue, q.engine.ResumeQueue, q.showQueues)
+}
+
+func (q *request) endpointAction() {
+	q.pauseOrResume("/endpoints", errEndpoint, q.eachEndpoint(q.engine.PauseEndpoint), q.eachEndpoint(q.engine.ResumeEndpoint), q.showEndpoints)
+}
+
+// eachEndpoint does something with all endpoints that a name means: a host without a scheme
+// means what it has by HTTP and HTTPS. A word alone is rather a name that was mistyped.
+func (q *request) eachEndpoint(do func(context.Context, string, bellman.By) error) func(context.Context, string, bellman.By) error {
+	return func(ctx context.Context, name string, by bellman.By) error {
+		if strings.Contains(name, "://") || !strings.ContainsAny(name, ".:") || q.kinds != nil && q.kinds(name) != "" {
+			return do(ctx, name, by)
+		}
+		f, err := q.engine.Figures(ctx, figures.Ask{Endpoints: true})
+		if err != nil {
+			return err
+		}
+		names := endpoints.Named(name, f.Endpoints, len(f.Silent) == 0, false)
+		if len(names) == 0 {
+			return do(ctx, name, by) // which says what is wrong with it
+		}
+		unpaused := 0
+		for _, one := range names {
+			switch err := do(ctx, one, by); {
+			case errors.Is(err, bellman.ErrNotPaused):
+				unpaused++
+			case err != nil:
+				return err
+			}
+		}
+		if unpaused == len(names) {
+			return bellman.ErrNotPaused
+		}
+		return nil
+	}
+}
+
+// pauseOrResume does what a form asks for, or shows it again with what is wrong; nameless
+// is what a form without a name is told.
+func (q *request) pauseOrResume(page string, nameless formError, pause, resume func(context.Context, string, bellman.By) error, again func(int, pauseForm)) {
+	in := q.r.PostForm
+	form := pauseForm{Name: strings.TrimSpace(in.Get("name")), Reason: strings.TrimSpace(in.Get("reason"))}
+	do := map[string]func(context.Context, string, bellman.By) error{"pause": pause, "resume": resume}[in.Get("action")]
+	wrong := mistakes{nil, unreasoned(form.Reason)}
+	if form.Name == "" {
+		wrong[0] = nameless
+	}
+	err := wrong.err()
+	switch {
+	case do == nil:
+		err = errAction
+	case err == nil:
+		err = do(q.r.Context(), form.Name, q.by(form.Reason))
+	}
+	q.now.forget()
+	switch {
+	case errors.Is(err, bellman.ErrNotPaused):
+		q.goDone(page, "unpaused")
+	case err != nil:
+		status := 0
+		status, form.Wrong = q.wrong(err)
+		again(status, form)
+	default:
+		q.goDone(page, in.Get("action"))
+	}
+}
+
+// An endpointsView is the page of the endpoints.
+type endpointsView struct {
+	*view
+	pauseForm
+	Part   string             // of the names that are shown; empty: all
+	Rows   []figures.Endpoint // those in trouble first
+	More   int                // that are not shown
+	One    *figures.Endpoint  // that the form is about; nil: one without tasks lately, or none
+	Silent []string           // nodes whose endpoints these are not
+}
+
+// endpointRows is how many endpoints are shown.
+const endpointRows = 200
+
+func (q *request) endpointPage() {
+	q.showEndpoints(http.StatusOK, pauseForm{Name: q.r.URL.Query().Get("name")})
+}
+
+func (q *request) showEndpoints(status int, form pauseForm) {
+	form.Name = bounded(form.Name, 400)
+	v := &endpointsView{view: q.view("page.endpoints"), pauseForm: form, Part: bounded(strings.TrimSpace(q.r.URL.Query().Get("part")), 400)}
+	all, err := q.engine.Figures(q.r.Context(), figures.Ask{Endpoints: true})
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	v.Silent = all.Silent
+	for _, e := range all.Endpoints {
+		if v.Name == e.Endpoint {
+			one := e
+			v.One = &one
+		}
+		if strings.Contains(e.Endpoint, strings.ToLower(v.Part)) {
+			v.Rows = append(v.Rows, e)
+		}
+	}
+	slices.SortStableFunc(v.Rows, func(a, b figures.Endpoint) int {
+		return cmp.Or(trouble(&b)-trouble(&a), b.Waiting-a.Waiting, b.InFlight-a.InFlight)
+	})
+	if v.More = len(v.Rows) - endpointRows; v.More > 0 {
+		v.Rows = v.Rows[:endpointRows]
+	}
+	q.render(status, "endpoints", v)
+}
+
+// trouble is larger for what needs a look first.
+func trouble(e *figures.Endpoint) int {
+	switch {
+	case e.Breaker == "open":
+		return 3
+	case e.Breaker != "closed":
+		return 2
+	case e.Pause != nil, e.Rate > 0:
+		return 1
+	}
+	return 0
+}
+
+// endpointTasks is the list of an endpoint's tasks. A queue can be an endpoint, too:
+// that of its orders is.
+func endpointTasks(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" {
+		return query("/tasks", "queue", endpoint)
+	}
+	host := u.Host
+	if port := map[string]string{"http": "80", "https": "443"}[u.Scheme]; port != "" && u.Port() == port {
+		host = u.Hostname() // addresses that leave the port out have it too
+	}
+	return query("/tasks", "url_host", host)
+}
+
+// A nodesView is the page of the nodes.
+type nodesView struct {
+	*view
+	Nodes   []engine.NodeInfo
+	Unowned []store.Lease
+	Known   bool // there is somebody to ask
+}
+
+func (q *request) nodePage() {
+	v := &nodesView{view: q.view("page.nodes"), Known: q.nodes != nil}
+	if q.nodes != nil {
+		var err error
+		if v.Nodes, v.Unowned, err = q.nodes.Nodes(q.r.Context()); err != nil {
+			q.refuse(err)
+			return
+		}
+	}
+	q.render(http.StatusOK, "nodes", v)
+}

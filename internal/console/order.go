@@ -1,0 +1,399 @@
+package console
+
+import (
+	"cmp"
+	"hash/fnv"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// What is shown of one order, at most.
+const (
+	orderTasks    = 200
+	orderAttempts = 1000
+)
+
+// An orderView is the page of one order.
+type orderView struct {
+	*view
+	MerchantNo, OrderNo string
+	State, Late         string // empty: no task is the order's own
+	Rows                []row
+	Steps               []step      // in the order in which they happened
+	More                bool        // there is more than is shown
+	Lines               []*timeline // one for each width
+	Next                time.Time   // when something is attempted next; zero: nothing is
+	Live                string      // what the page shows, for the stream
+	Unsettled           bool        // it was to be settled just now, and the answer is still to come
+	HandMore            bool        // what was done by hand may be more, further back
+	orderAct
+}
+
+// A step is one thing in an order's life: an attempt, or several alike one after
+// the other, a task that was created or decided, or what somebody did by hand.
+type step struct {
+	What    string // created, query, notice, decided, hand
+	At      time.Time
+	Task    *bellman.Task
+	Kind    string
+	Attempt *bellman.Attempt // the last of them; nil if there is none
+	Answer  shownBody
+	Times   int          // how many attempts alike
+	Last    time.Time    // when the last of them started
+	State   string       // of what was decided
+	Hand    *store.Audit // who did it by hand, and why; nil: nobody did
+}
+
+// orderForm is where an order's number is asked for.
+type orderForm struct {
+	*view
+	MerchantNo, OrderNo string
+	Wrong               string // of the form; empty: nothing
+	Missing             bool   // there is no such order
+	Several             bool   // merchants have an order of this number: which is not said
+	Rows                []row  // those of several, or the newest: of all, or of the merchant
+	All                 string // where there are more
+}
+
+func (q *request) orderPage() {
+	in := q.r.URL.Query()
+	v := &orderForm{MerchantNo: strings.TrimSpace(in.Get("merchant_no")), OrderNo: strings.TrimSpace(in.Get("order_no"))}
+	switch {
+	case v.MerchantNo != "" && v.OrderNo != "":
+		q.showOrder(http.StatusOK, v.MerchantNo, v.OrderNo, orderAct{})
+	case v.OrderNo != "":
+		q.findOrder(v)
+	default:
+		q.newestOrders(v)
+	}
+}
+
+// newestOrders shows the newest orders, of all or of a merchant.
+func (q *request) newestOrders(v *orderForm) {
+	w := readWish(url.Values{"kind": {"order"}, "merchant_no": {v.MerchantNo}})
+	status := http.StatusUnprocessableEntity
+	if v.Wrong = q.visitor.lang.invalid(w.wrong()); v.Wrong == "" {
+		tasks, _, err := q.read(w, bellman.ID{}, pageRows)
+		if err != nil {
+			q.refuse(err)
+			return
+		}
+		status, v.Rows = http.StatusOK, slices.DeleteFunc(q.rows(tasks), func(r row) bool { return r.Order == nil || r.Order.Watch })
+	}
+	v.view, v.All = q.view("page.orders"), w.Address("/tasks")
+	q.render(status, "orderform", v)
+}
+
+// findOrder looks for an order by its number alone. If one merchant has it, its page is
+// shown; if several have, these are.
+func (q *request) findOrder(v *orderForm) {
+	w := readWish(url.Values{"order_no": {v.OrderNo}})
+	v.view, v.All = q.view("page.orders"), w.Address("/tasks")
+	if v.Wrong = q.visitor.lang.invalid(w.wrong()); v.Wrong != "" {
+		q.render(http.StatusUnprocessableEntity, "orderform", v)
+		return
+	}
+	tasks, _, err := q.read(w, bellman.ID{}, readRows)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	v.Rows = ofMerchants(q.rows(tasks))
+	switch {
+	case len(v.Rows) == 0:
+		v.Missing = true
+		q.render(http.StatusNotFound, "orderform", v)
+	case len(v.Rows) > 1:
+		v.Several = true
+		q.render(http.StatusOK, "orderform", v)
+	case v.Rows[0].MerchantNo == "":
+		q.goTo(v.All) // what no merchant has is no order
+	default:
+		q.goTo(orderAddress(v.Rows[0].MerchantNo, v.OrderNo))
+	}
+}
+
+// ofMerchants are one row for each merchant: the order's own task, or else the newest.
+func ofMerchants(rows []row) (out []row) {
+	for _, own := range []bool{true, false} {
+		for _, r := range rows {
+			is := r.Order != nil && !r.Order.Watch
+			if is == own && !slices.ContainsFunc(out, func(o row) bool { return o.MerchantNo == r.MerchantNo }) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+func (q *request) showOrder(status int, merchant, order string, form orderAct) {
+	v, err := q.orderView(merchant, order)
+	switch {
+	case err != nil:
+		q.refuse(err)
+	case v == nil:
+		q.render(http.StatusNotFound, "orderform", &orderForm{view: q.view("page.orders"), MerchantNo: merchant, OrderNo: order, Missing: true})
+	default:
+		v.Unsettled, v.orderAct = v.did == didAsk, form
+		q.render(status, "order", v)
+	}
+}
+
+// tasksOf reads the tasks with these numbers, the newest first; more says that
+// there are older ones.
+func (q *request) tasksOf(merchant, order string) (tasks []*bellman.Task, more bool, err error) {
+	f := store.Filter{MerchantNo: merchant, OrderNo: order}
+	var before bellman.ID
+	for s := newSearch(); ; {
+		page, next, err := q.reader.List(q.r.Context(), f, before, orderTasks-len(tasks))
+		if err != nil {
+			return nil, false, err
+		}
+		tasks = append(tasks, page...)
+		more = !next.IsZero()
+		if !more || len(tasks) >= orderTasks || !s.again() {
+			return tasks, more, nil
+		}
+		before = next
+	}
+}
+
+// orderView reads an order; nil if there is none.
+func (q *request) orderView(merchant, order string) (*orderView, error) {
+	tasks, more, err := q.tasksOf(merchant, order)
+	if err != nil || len(tasks) == 0 {
+		return nil, err
+	}
+	v := &orderView{view: q.view("page.order"), MerchantNo: merchant, OrderNo: order, More: more, Rows: q.rows(tasks), Live: versions(tasks)}
+	v.Title = bounded(plain(order), 40) + " · " + v.Title
+	v.stand()
+	for i := range slices.Backward(v.Rows) {
+		r := &v.Rows[i]
+		if err := q.addSteps(v, r); err != nil {
+			return nil, err
+		}
+		if !r.State.Ended() && (v.Next.IsZero() || r.Due.Before(v.Next)) {
+			v.Next = r.Due
+		}
+	}
+	if err := q.addByHand(v); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(v.Steps, func(a, b step) int { return a.At.Compare(b.At) })
+	now := time.Now()
+	v.Lines = []*timeline{q.orderLine(wideLine, v, now), q.orderLine(phoneLine, v, now)}
+	v.Steps = gathered(v.Steps)
+	return v, nil
+}
+
+// stand says how the order stands by its tasks: paid if one is paid, or else
+// pending if one is pending, or else as the newest.
+func (v *orderView) stand() {
+	paid := func(state string) bool { return state == "PAID" || state == "PAID_REFUNDED" }
+	for i := range v.Rows {
+		o := v.Rows[i].Order
+		if o == nil {
+			continue
+		}
+		v.Late = cmp.Or(v.Late, o.Late)
+		switch {
+		case o.Watch:
+		case v.State == "", paid(o.State) && !paid(v.State), o.State == "PENDING" && !paid(v.State):
+			v.State = o.State
+		}
+	}
+}
+
+// addSteps adds what happened to one task of the order.
+func (q *request) addSteps(v *orderView, r *row) error {
+	kind := "notice"
+	if r.Order != nil {
+		kind = "query"
+	}
+	v.Steps = append(v.Steps, step{What: "created", At: r.Created(), Task: r.Task, Kind: r.Kind})
+	if r.Attempts > 0 {
+		after := max(int(r.Attempts)-newestAttempts, 0)
+		v.More = v.More || after > 0
+		log, err := q.reader.Attempts(q.r.Context(), r.ID, after, newestAttempts)
+		if err != nil {
+			return err
+		}
+		for i := range log {
+			if len(v.Steps) >= orderAttempts {
+				v.More = true
+				break
+			}
+			a := &log[i]
+			v.Steps = append(v.Steps, step{What: kind, At: a.Started, Last: a.Started, Task: r.Task, Kind: r.Kind, Attempt: a,
+				Times: 1, Answer: showBody([]byte(a.Response), "")})
+		}
+	}
+	if o := r.Order; o != nil && !o.Watch {
+		v.addDecisions(r, o)
+	}
+	return nil
+}
+
+// addDecisions adds how an order was decided by one of its own tasks: an outcome that
+// came after the order had been given up does not undo that.
+func (v *orderView) addDecisions(r *row, o *Order) {
+	state, finished := r.Task.State, r.Finished
+	if finished.IsZero() && r.Before != nil { // it is asked about once more
+		state, finished = r.Before.State, r.Before.Finished
+	}
+	decided := step{What: "decided", At: o.Decided, Task: r.Task, Kind: r.Kind, State: o.State}
+	switch {
+	case o.State == "PENDING":
+		return
+	case decided.At.IsZero(): // it was cancelled
+		decided.At = finished
+	case o.State != "UNKNOWN" && (state == bellman.Failed || state == bellman.Cancelled) && !finished.After(decided.At):
+		v.Steps = append(v.Steps, step{What: "decided", At: finished, Task: r.Task, Kind: r.Kind, State: "UNKNOWN"})
+	}
+	if !decided.At.IsZero() {
+		v.Steps = append(v.Steps, decided)
+	}
+}
+
+// addByHand adds what was done by hand with the order's tasks. Who entered an outcome
+// stands with the decision that it made.
+func (q *request) addByHand(v *orderView) error {
+	tasks := make(map[string]*row, len(v.Rows))
+	all := make([]*bellman.Task, len(v.Rows))
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		tasks[r.ID.String()], all[i] = r, r.Task
+	}
+	found, more, err := q.byHand(all...)
+	if err != nil {
+		return err
+	}
+	v.HandMore = more
+	var steps []step
+	for i := range slices.Backward(found) {
+		hand := &found[i]
+		made := slices.IndexFunc(v.Steps, func(s step) bool {
+			return hand.Action == "complete" && s.What == "decided" && s.State != "UNKNOWN" && s.Task.ID.String() == hand.Target && s.At.Equal(hand.At)
+		})
+		if made >= 0 {
+			v.Steps[made].Hand = hand
+			continue
+		}
+		r := tasks[hand.Target]
+		steps = append(steps, step{What: "hand", At: hand.At, Task: r.Task, Kind: r.Kind, Hand: hand})
+	}
+	v.Steps = append(steps, v.Steps...) // before what came of it in the same millisecond
+	return nil
+}
+
+// gathered makes one step of attempts that follow one another and are alike.
+func gathered(steps []step) []step {
+	var out []step
+	for _, s := range steps {
+		if n := len(out); n > 0 && s.Attempt != nil && alike(&out[n-1], &s) {
+			last := &out[n-1]
+			last.Times, last.Last, last.Attempt = last.Times+1, s.At, s.Attempt
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func alike(a, b *step) bool {
+	x, y := a.Attempt, b.Attempt
+	return x != nil && y != nil && a.Task.ID == b.Task.ID && x.Result == y.Result && x.Status == y.Status &&
+		x.Action == y.Action && x.Reading == y.Reading && x.Response == y.Response && x.Error == y.Error && x.Trigger == y.Trigger
+}
+
+// orderLine draws an order's life: what the channel was asked above, what the
+// merchant was told below.
+func (q *request) orderLine(width float64, v *orderView, now time.Time) *timeline {
+	var over span
+	for i := range v.Steps {
+		over.widen(v.Steps[i].At)
+	}
+	if !v.Next.IsZero() {
+		over.widen(v.Next)
+		over.widen(now)
+	}
+	s := newScale(width, over.start, over.end)
+	say := q.visitor.lang.say
+	channel := &lane{Name: say("line.channel"), Y: laneHeight - 10}
+	merchant := &lane{Name: say("line.merchant"), Y: 2*laneHeight - 10}
+	for i := range v.Steps {
+		st := &v.Steps[i]
+		switch {
+		case st.What == "query":
+			m := made(s, st.Attempt, q.visitor.lang.outcome(st.Attempt))
+			m.Number = ""
+			channel.Marks = append(channel.Marks, m)
+		case st.What == "notice":
+			m := made(s, st.Attempt, outcome(st.Attempt))
+			m.Number = ""
+			merchant.Marks = append(merchant.Marks, m)
+		case st.What == "decided":
+			channel.Marks = append(channel.Marks, mark{X: s.place(st.At), Class: "end", Label: q.visitor.lang.named("order", st.State), At: st.At})
+		}
+	}
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		if r.State.Ended() || r.Due.IsZero() {
+			continue
+		}
+		on := merchant
+		if r.Order != nil {
+			on = channel
+		}
+		on.Marks = append(on.Marks, mark{X: s.place(r.Due), Class: "next", At: r.Due})
+	}
+	l := &timeline{Width: width, Lanes: []*lane{channel, merchant}, Ticks: s.ticks(), More: !v.Next.IsZero(), NowTop: 14}
+	for _, on := range l.Lanes {
+		slices.SortStableFunc(on.Marks, func(a, b mark) int { return cmp.Compare(a.X, b.X) })
+		on.thin(width)
+	}
+	if !v.Next.IsZero() {
+		l.Now = s.place(now)
+	}
+	return l
+}
+
+// orderLive tells the page of an order when it is no longer as it was.
+func (q *request) orderLive() {
+	in := q.r.URL.Query()
+	shown := in.Get("version")
+	q.stream(2*livePace, func() (event, data string, err error) {
+		tasks, _, err := q.tasksOf(in.Get("merchant_no"), in.Get("order_no"))
+		if err != nil {
+			return "", "", err
+		}
+		now := versions(tasks)
+		if now == shown {
+			return "", "", nil
+		}
+		shown = now
+		return "changed", now, nil
+	})
+}
+
+// versions is a short text that is another one when any of the tasks changed.
+func versions(tasks []*bellman.Task) string {
+	h := fnv.New64a()
+	for _, t := range tasks {
+		h.Write(t.ID[:])
+		h.Write([]byte{byte(t.Version), byte(t.Version >> 8), byte(t.Version >> 16), byte(t.Version >> 24)})
+	}
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+// orderAddress is that of an order's page.
+func orderAddress(merchantNo, orderNo string) string {
+	return "/orders?" + url.Values{"merchant_no": {merchantNo}, "order_no": {orderNo}}.Encode()
+}

@@ -1,0 +1,327 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/brokers/source"
+	"github.com/bellmanhq/bellman/internal/resend"
+	"github.com/bellmanhq/bellman/store"
+)
+
+const (
+	chartMinutes  = 60
+	nearPast      = 5 * time.Minute // that percentiles of the moment are of
+	backlogLimit  = 2000            // due tasks that are counted in each stretch; more are "or more"
+	aheadPages    = 3               // of as many tasks that are read of a stretch to count them
+	maxHeld       = 20_000          // tasks on hold in line that the count of overdue ones reads past
+	troubleTasks  = 8               // failed tasks, and orders, that are shown
+	troubleWindow = time.Hour
+
+	slowAge  = 10 * time.Second      // how old figures that take some reading may be …
+	slowWait = 50 * time.Millisecond // … unless they take longer than that
+)
+
+// Figures are what goes on at this moment.
+type snapshot struct {
+	At         time.Time
+	Last       figures.Counts // of the last minute, all queues
+	Attempts   int64          // of the last minute
+	Near       figures.Stats  // of the last few minutes
+	Hour       figures.Stats
+	Gauges     figures.Gauges
+	Queues     []figures.Queue
+	Intake     *figures.Intake    // of this node; nil: not known
+	Sources    []source.Info      // of this node
+	Breakers   []figures.Endpoint // endpoints behind a breaker that is not closed, paused, or throttled
+	OpenMore   int                // how many of these are not shown
+	Paused     []figures.MerchantPause
+	MorePaused int // how many of these are not shown
+	Nodes      []engine.NodeInfo
+	Unowned    int
+	Alarms     []alarm.Alarm // that are raised
+	Of         int           // nodes whose figures these are
+	Silent     []string      // nodes whose figures these are not
+	Chart      string        // JSON for the charts
+	Slow       *slowFigures
+}
+
+// slowFigures are those that take some reading. They are read less often, and no page
+// waits long for them.
+type slowFigures struct {
+	Late    bool // they are being read: there are none yet
+	Backlog []backlog
+	Failed  []row // the newest that failed of those that ended lately
+	Unknown []row // orders that were given up without a decision, and of which no payment was found since
+}
+
+// A backlog is how much is due in some stretch of time.
+type backlog struct {
+	Name  string // of its text
+	Tasks int
+	More  bool // there are more
+}
+
+// An overview is the first page.
+type overview struct {
+	*view
+	*snapshot
+}
+
+func (q *request) home() {
+	f, err := q.figures(q.r.Context())
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	q.render(http.StatusOK, "overview", &overview{view: q.view("page.overview"), snapshot: f})
+}
+
+// figures reads what goes on. Many pages share what was read a moment ago.
+func (c *Console) figures(ctx context.Context) (*snapshot, error) {
+	return c.now.get(ctx, time.Second, func(ctx context.Context) (*snapshot, error) {
+		slow, has, err := c.slow.soon(ctx, slowAge, c.patience, c.readSlow)
+		if err != nil {
+			return nil, err
+		}
+		if !has {
+			slow = &slowFigures{Late: true}
+		}
+		all, err := c.engine.Figures(ctx, figures.Ask{Queues: true, Endpoints: true, Gauges: true,
+			Windows: []time.Duration{nearPast, troubleWindow}, Minutes: chartMinutes})
+		if err != nil {
+			return nil, err
+		}
+		if len(all.Windows) < 2 { // of nobody
+			all.Windows = make([]figures.Stats, 2)
+		}
+		f := &snapshot{At: time.Now(), Near: all.Windows[0], Hour: all.Windows[1], Gauges: all.Gauges, Queues: all.Queues, Slow: slow,
+			Chart: chart(all.Minutes), Of: all.Nodes, Silent: all.Silent}
+		if c.intake != nil {
+			i := c.intake()
+			f.Intake = &i
+		}
+		if c.sources != nil {
+			f.Sources = c.sources()
+		}
+		for i := range all.Queues {
+			m := &all.Queues[i].LastMinute
+			f.Last.Added += m.Added
+			f.Last.Succeeded += m.Succeeded
+			f.Last.Failed += m.Failed
+			for _, n := range m.Attempts {
+				f.Attempts += n
+			}
+		}
+		for _, e := range all.Endpoints {
+			if trouble(&e) > 0 {
+				f.Breakers = append(f.Breakers, e)
+			}
+		}
+		slices.SortStableFunc(f.Breakers, func(a, b figures.Endpoint) int { return b.Waiting - a.Waiting })
+		if f.OpenMore = len(f.Breakers) - troubleTasks; f.OpenMore > 0 {
+			f.Breakers = f.Breakers[:troubleTasks]
+		}
+		f.Paused = c.engine.PausedMerchants()
+		if f.MorePaused = len(f.Paused) - troubleTasks; f.MorePaused > 0 {
+			f.Paused = f.Paused[:troubleTasks]
+		}
+		if c.nodes != nil {
+			var unowned []store.Lease
+			if f.Nodes, unowned, err = c.nodes.Nodes(ctx); err != nil {
+				return nil, err
+			}
+			f.Unowned = len(unowned)
+		}
+		if c.alarms != nil {
+			alarms, err := c.alarms.List(ctx)
+			if err != nil {
+				return nil, err
+			}
+			over := slices.IndexFunc(alarms, func(a alarm.Alarm) bool { return !a.Raised() })
+			if over >= 0 {
+				alarms = alarms[:over]
+			}
+			f.Alarms = alarms[:min(len(alarms), troubleTasks)]
+		}
+		return f, nil
+	})
+}
+
+func (c *Console) readSlow(ctx context.Context) (*slowFigures, error) {
+	var f slowFigures
+	var err error
+	if f.Backlog, err = c.backlog(ctx, time.Now()); err != nil {
+		return nil, err
+	}
+	q := &request{Console: c, r: (&http.Request{}).WithContext(ctx)}
+	failed := bellman.Failed
+	tasks, _, err := q.read(&wish{Pick: resend.Pick{Filter: store.Filter{State: &failed}}}, bellman.ID{}, 4*troubleTasks)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range q.rows(tasks) {
+		switch {
+		case r.Order != nil:
+			if r.Order.open() && len(f.Unknown) < troubleTasks {
+				f.Unknown = append(f.Unknown, r)
+			}
+		case len(f.Failed) < troubleTasks && time.Since(r.Finished) < troubleWindow:
+			f.Failed = append(f.Failed, r)
+		}
+	}
+	if c.queueNames == nil || c.kinds == nil {
+		return &f, nil
+	}
+	for _, name := range c.queueNames() {
+		if c.kinds(name) != "order" || len(f.Unknown) == troubleTasks {
+			continue
+		}
+		tasks, _, err := q.read(&wish{Pick: resend.Pick{Filter: store.Filter{Queue: name, State: &failed}}}, bellman.ID{}, 4*troubleTasks)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range q.rows(tasks) {
+			known := slices.ContainsFunc(f.Unknown, func(u row) bool { return u.ID == r.ID })
+			if !known && r.Order != nil && r.Order.open() && len(f.Unknown) < troubleTasks {
+				f.Unknown = append(f.Unknown, r)
+			}
+		}
+	}
+	return &f, nil
+}
+
+// backlog counts what is due, as far as that is quick. A task that is due already and is
+// kept back, in line or set aside, is on hold: it is neither overdue nor due later.
+func (c *Console) backlog(ctx context.Context, now time.Time) ([]backlog, error) {
+	var shards []uint16
+	all, err := c.reader.Shards(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		shards = append(shards, s.Shard)
+	}
+	f, err := c.engine.Figures(ctx, figures.Ask{Gauges: true})
+	if err != nil {
+		return nil, err
+	}
+	inLine := min(f.Gauges.Held, maxHeld)
+	overdue, err := c.countDue(ctx, shards, now.UnixMilli(), backlogLimit+inLine+1)
+	if err != nil {
+		return nil, err
+	}
+	out := []backlog{few("backlog.overdue", max(overdue-inLine, 0), false), few("backlog.held", f.Gauges.Held, false)}
+	from := store.Position{VisibleAt: now.UnixMilli()}
+	for _, s := range []struct {
+		name string
+		end  time.Duration
+	}{{"backlog.minute", time.Minute}, {"backlog.hour", time.Hour}, {"backlog.day", 24 * time.Hour}} {
+		to := store.Position{VisibleAt: now.Add(s.end).UnixMilli()}
+		ahead, aside, more, err := c.countAhead(ctx, shards, from, to.VisibleAt, now.UnixMilli())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, few(s.name, ahead, more))
+		out[1] = few("backlog.held", out[1].Tasks+aside, out[1].More || more && aside > 0)
+		from = to
+	}
+	return out, nil
+}
+
+// few is a backlog of so many tasks, of which no more are told than backlogLimit.
+func few(name string, n int, more bool) backlog {
+	return backlog{Name: name, Tasks: min(n, backlogLimit), More: more || n > backlogLimit}
+}
+
+// countDue counts tasks whose turn has come, up to most.
+func (c *Console) countDue(ctx context.Context, shards []uint16, to int64, most int) (int, error) {
+	if counter, can := c.reader.(dueCounter); can {
+		n, err := counter.CountDue(ctx, shards, store.Position{}, to, int64(most))
+		return int(n), err
+	}
+	entries, err := c.reader.Due(ctx, shards, store.Position{}, to, most, nil)
+	return len(entries), err
+}
+
+// countAhead counts the tasks of a stretch that become due in it, and those that were due
+// before now and are set aside until then. more says that there are more.
+func (c *Console) countAhead(ctx context.Context, shards []uint16, from store.Position, to, now int64) (ahead, aside int, more bool, err error) {
+	var page []store.Entry
+	for range aheadPages {
+		if page, err = c.reader.Due(ctx, shards, from, to, backlogLimit, page[:0]); err != nil {
+			return 0, 0, false, err
+		}
+		for i := range page {
+			if page[i].Due > now {
+				ahead++
+			} else {
+				aside++
+			}
+		}
+		if len(page) < backlogLimit || ahead > backlogLimit {
+			return ahead, aside, ahead > backlogLimit, nil
+		}
+		last := page[len(page)-1]
+		from = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
+	}
+	return ahead, aside, true, nil
+}
+
+// A dueCounter is a store that counts what Due would read more cheaply than by
+// reading it: a database does.
+type dueCounter interface {
+	CountDue(ctx context.Context, shards []uint16, from store.Position, to, most int64) (int64, error)
+}
+
+// chart is what the charts draw: times in Unix seconds, and a number or null for
+// each. The minute that is not over is left out, for it would always look like a
+// fall.
+func chart(minutes []figures.Stats) string {
+	if len(minutes) > 0 {
+		minutes = minutes[:len(minutes)-1]
+	}
+	var data struct {
+		At        []int64    `json:"at"`
+		Added     []int64    `json:"added"`
+		Attempts  []int64    `json:"attempts"`
+		Succeeded []int64    `json:"succeeded"`
+		Failed    []int64    `json:"failed"`
+		P50       []*float64 `json:"p50"` // milliseconds; null: there was no attempt
+		P99       []*float64 `json:"p99"`
+	}
+	for i := range minutes {
+		m := &minutes[i]
+		var attempts int64
+		for _, n := range m.Counts.Attempts {
+			attempts += n
+		}
+		data.At = append(data.At, m.Since.Unix())
+		data.Added = append(data.Added, m.Counts.Added)
+		data.Attempts = append(data.Attempts, attempts)
+		data.Succeeded = append(data.Succeeded, m.Counts.Succeeded)
+		data.Failed = append(data.Failed, m.Counts.Failed)
+		var p50, p99 *float64
+		if m.Lateness.Count > 0 {
+			p50, p99 = milliseconds(m.Lateness.P50), milliseconds(m.Lateness.P99)
+		}
+		data.P50, data.P99 = append(data.P50, p50), append(data.P99, p99)
+	}
+	text, err := json.Marshal(data)
+	if err != nil {
+		panic(err) // numbers only
+	}
+	return string(text)
+}
+
+func milliseconds(d time.Duration) *float64 {
+	ms := float64(d.Microseconds()) / 1000
+	return &ms
+}

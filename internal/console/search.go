@@ -1,0 +1,134 @@
+package console
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/resend"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A searchView is the page of what was typed into the search box, when it is not
+// plain which page is meant.
+type searchView struct {
+	*view
+	Found []finding
+	Wrong string // why nothing was looked for; empty: something was
+}
+
+// A finding is one thing that the text may mean.
+type finding struct {
+	What    string // the name of its text
+	Address string
+	Rows    []row // the newest of them
+	More    bool  // there are others
+}
+
+// foundRows is how many tasks of each finding are shown.
+const foundRows = 5
+
+// search finds out what somebody means by a text: each of a task's id, a key, a
+// merchant's number, an order's number and a host is looked up as it stands. If it
+// is one thing, its page is shown.
+func (q *request) search() {
+	text := strings.TrimSpace(q.r.URL.Query().Get("q"))
+	switch {
+	case text == "":
+		q.goTo("/tasks")
+		return
+	case len(text) > maxWish:
+		q.render(http.StatusOK, "search", &searchView{view: q.view("page.search"), Wrong: q.visitor.lang.problem(tooLong(text))})
+		return
+	}
+	if id, err := bellman.ParseID(strings.ToLower(text)); err == nil {
+		if _, err := q.reader.Task(q.r.Context(), id); err == nil {
+			q.goTo("/tasks/" + id.String())
+			return
+		}
+		if q.resends != nil {
+			if _, err := q.resends.Get(q.r.Context(), id); err == nil {
+				q.goTo("/resends/" + id.String())
+				return
+			}
+		}
+	}
+	v := &searchView{view: q.view("page.search")}
+	looks := []struct {
+		what, field string
+		wish        wish
+	}{
+		{"search.key", "key", wish{Pick: resend.Pick{Filter: store.Filter{Key: text}}}},
+		{"search.order", "order_no", wish{Pick: resend.Pick{Filter: store.Filter{OrderNo: text}}}},
+		{"search.merchant", "merchant_no", wish{Pick: resend.Pick{Filter: store.Filter{MerchantNo: text}}}},
+	}
+	for i := range looks {
+		l := &looks[i]
+		if err := q.look(v, l.what, l.field, text, &l.wish); err != nil {
+			q.refuse(err)
+			return
+		}
+	}
+	if host := hostOf(text); host != "" && len(v.Found) == 0 {
+		q.goTo(query("/tasks", "url_host", host)) // no index has hosts: that page looks back step by step
+		return
+	}
+	if len(v.Found) == 1 {
+		f := &v.Found[0]
+		if len(f.Rows) == 1 && !f.More {
+			q.goTo("/tasks/" + f.Rows[0].ID.String())
+		} else {
+			q.goTo(f.Address)
+		}
+		return
+	}
+	q.render(http.StatusOK, "search", v)
+}
+
+// look adds to the page what there is of one meaning.
+func (q *request) look(v *searchView, what, field, value string, w *wish) error {
+	tasks, next, err := q.read(w, bellman.ID{}, foundRows)
+	if err != nil || len(tasks) == 0 {
+		return err
+	}
+	f := finding{What: what, Address: query("/tasks", field, value), Rows: q.rows(tasks), More: !next.IsZero()}
+	if field == "order_no" && oneOrder(tasks) && next.IsZero() && (len(tasks) > 1 || f.Rows[0].Order != nil) { // an order is shown as a whole
+		f.Address, f.More = orderAddress(tasks[0].MerchantNo, value), true
+	}
+	v.Found = append(v.Found, f)
+	return nil
+}
+
+// oneOrder reports whether tasks, which have the same order number, have the same
+// merchant too.
+func oneOrder(tasks []*bellman.Task) bool {
+	for _, t := range tasks {
+		if t.MerchantNo == "" || t.MerchantNo != tasks[0].MerchantNo {
+			return false
+		}
+	}
+	return len(tasks) > 0
+}
+
+// hostOf is the host that a text names: a URL's, or itself if it looks like one;
+// else empty.
+func hostOf(text string) string {
+	if strings.Contains(text, "://") {
+		u, err := url.Parse(text)
+		if err != nil {
+			return ""
+		}
+		return u.Host
+	}
+	u, err := url.Parse("http://" + text)
+	if err != nil || u.Host != text {
+		return ""
+	}
+	name := u.Hostname()
+	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" || strings.Contains(name, ".") {
+		return text
+	}
+	return ""
+}

@@ -1,0 +1,261 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/internal/sharelink"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// sharedPath is where a link leads, with its token behind it.
+const sharedPath = "/shared/"
+
+const (
+	sharedRows     = 20 // notices on a page of a link
+	sharedAttempts = 20 // of each notice, the newest
+
+	maxViews   = 60          // of links, from one address …
+	viewWindow = time.Minute // … within this time
+)
+
+// sharedPolicy is the Content-Security-Policy of what a link shows.
+const sharedPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// A sharedView is what a link shows. Nothing in it is of another merchant, and nothing
+// of what is inside: no addresses of ours, no nodes, no names of people, no headers.
+type sharedView struct {
+	Lang, Code, Title string
+	Theme             string
+	OtherCode         string // of the other language
+	Other             string // the address of the same page in it
+	Path              string // the link's own
+	MerchantNo        string
+	OrderNo           string // of the link; empty: it shows all of the merchant's
+	Wanted            string // the order that is looked for; empty: all
+	Expires, Now      time.Time
+	Notices           []notice
+	Next              string    // the address of the page that follows; empty: this is the last
+	Back              time.Time // how far back was looked, if nothing was found and there is more
+	Failure           string    // why nothing is shown; then there is nothing else
+}
+
+// A notice is a task as the merchant that it tells may see it.
+type notice struct {
+	OrderNo, Event string
+	Told           string // how it went: a state's name, or completed: ended by hand as accepted, which the merchant did not do
+	Address        string // where it goes; empty where that is not for others to know
+	Created        time.Time
+	Next           time.Time // when it is attempted next; zero: it is not
+	Attempts       []heard   // the newest first
+	Earlier        int       // that are not shown
+}
+
+// A heard attempt is one with what the merchant answered; without, where it was
+// somebody of ours who did.
+type heard struct {
+	Number  int
+	Started time.Time
+	Took    time.Duration
+	Result  bellman.Result
+	Status  int
+	Answer  shownBody
+}
+
+// shared shows what a link is for, to whoever has it.
+func (c *Console) showShared(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", sharedPolicy)
+	h.Set("Referrer-Policy", "no-referrer") // the address is the link
+	h.Set("X-Robots-Tag", "noindex, nofollow, noarchive")
+	h.Set("Vary", "Accept-Language")
+	lang := c.byCode[r.URL.Query().Get("lang")]
+	if lang == nil {
+		lang = c.byCode[preferred(r.Header.Get("Accept-Language"))]
+	}
+	q := &request{Console: c, w: w, r: r, visitor: &visitor{lang: lang, Theme: themeOf(r)}}
+	v := &sharedView{Lang: lang.tag, Code: lang.code, Title: lang.say("shared.title"), Theme: q.visitor.Theme, Path: r.URL.Path, Now: time.Now()}
+	v.OtherCode = map[string]string{"en": "zh", "zh": "en"}[lang.code]
+	v.Other = v.Path + "?" + withLang(r.URL.Query(), v.OtherCode)
+	refuse := func(status int, why string) {
+		v.Failure = lang.say(why)
+		q.renderIn("bare.html", status, "shared", v)
+	}
+	if wait := c.views.Enter(caller.Network(c.proxies.From(r)), ""); wait > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
+		refuse(http.StatusTooManyRequests, "shared.slow")
+		return
+	}
+	found, err := c.links.Open(r.Context(), r.PathValue("token"))
+	switch {
+	case errors.Is(err, bellman.ErrNotFound):
+		refuse(http.StatusForbidden, "shared.changed")
+	case err != nil:
+		c.log.Error("console: a link could not be read", "err", err)
+		refuse(http.StatusServiceUnavailable, "shared.later")
+	case !found.Revoked.IsZero():
+		refuse(http.StatusGone, "shared.revoked")
+	case found.Over(time.Now()):
+		refuse(http.StatusGone, "shared.expired")
+	default:
+		from := c.proxies.Text(r)
+		if _, ok := c.opened.Enter(found.ID.String() + " " + from); ok { // one an hour
+			c.record(r.Context(), store.AuditOf(bellman.By{From: from}, time.Now(), "open", "link/"+found.ID.String()))
+		}
+		if err := q.fillShared(v, &found); err != nil {
+			c.log.Error("console: what a link shows could not be read", "err", err)
+			refuse(http.StatusServiceUnavailable, "shared.later")
+			return
+		}
+		q.renderIn("bare.html", http.StatusOK, "shared", v)
+	}
+}
+
+// withLang is a query with another language.
+func withLang(in url.Values, code string) string {
+	out := url.Values{}
+	for _, name := range []string{"order_no", "before"} {
+		if value := in.Get(name); value != "" {
+			out.Set(name, value)
+		}
+	}
+	out.Set("lang", code)
+	return out.Encode()
+}
+
+// fillShared reads the notices that a link shows, as many as fit on a page.
+func (q *request) fillShared(v *sharedView, l *sharelink.Link) error {
+	in := q.r.URL.Query()
+	v.MerchantNo, v.OrderNo, v.Expires = l.MerchantNo, l.OrderNo, l.Expires
+	if l.OrderNo != "" {
+		in.Del("order_no") // there is nothing else to look for
+		v.Other = v.Path + "?" + withLang(in, v.OtherCode)
+	}
+	v.Wanted = bounded(strings.TrimSpace(in.Get("order_no")), 400)
+	f := store.Filter{MerchantNo: l.MerchantNo, OrderNo: cmp.Or(l.OrderNo, v.Wanted)}
+	before, err := bellman.ParseID(in.Get("before"))
+	if err != nil {
+		before = bellman.ID{}
+	}
+	for s := newSearch(); ; {
+		tasks, next, err := q.reader.List(q.r.Context(), f, before, sharedRows)
+		if err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			if len(v.Notices) == sharedRows {
+				break
+			}
+			before = t.ID
+			if t.MerchantNo != l.MerchantNo || l.OrderNo != "" && t.OrderNo != l.OrderNo || !q.told(t) {
+				continue
+			}
+			n, err := q.noticeOf(t)
+			if err != nil {
+				return err
+			}
+			v.Notices = append(v.Notices, n)
+		}
+		more := !next.IsZero()
+		if len(v.Notices) < sharedRows {
+			before = next
+		} else if len(tasks) > 0 && before != tasks[len(tasks)-1].ID {
+			more = true
+		}
+		if !more {
+			return nil
+		}
+		if len(v.Notices) == sharedRows || !s.again() {
+			break
+		}
+	}
+	values := url.Values{"before": {before.String()}, "lang": {v.Code}}
+	if v.Wanted != "" {
+		values.Set("order_no", v.Wanted)
+	}
+	v.Next = v.Path + "?" + values.Encode()
+	if len(v.Notices) < sharedRows {
+		v.Back = before.Time()
+	}
+	return nil
+}
+
+// told reports whether a task tells a merchant something.
+func (q *request) told(t *bellman.Task) bool {
+	if q.kind(t) != "notify" {
+		return false
+	}
+	return q.tells == nil || q.tells(t)
+}
+
+func (q *request) noticeOf(t *bellman.Task) (notice, error) {
+	n := notice{OrderNo: t.OrderNo, Event: t.Event, Told: t.State.String(), Address: outside(t.URL), Created: t.Created()}
+	if !t.State.Ended() {
+		n.Next = t.Due
+	}
+	if t.Attempts == 0 {
+		if t.State == bellman.Succeeded {
+			n.Told = "completed"
+		}
+		return n, nil
+	}
+	n.Earlier = max(int(t.Attempts)-sharedAttempts, 0)
+	log, err := q.reader.Attempts(q.r.Context(), t.ID, n.Earlier, sharedAttempts)
+	if err != nil {
+		return n, err
+	}
+	if t.State == bellman.Succeeded && !confirmed(t, log, n.Earlier) {
+		n.Told = "completed"
+	}
+	ours := t.URL != "" && n.Address == "" // then what answered is none of the merchant's
+	for _, a := range slices.Backward(log) {
+		h := heard{Number: a.Number, Started: a.Started, Took: a.Took, Result: a.Result}
+		if !ours {
+			h.Status, h.Answer = a.Status, showBody([]byte(a.Response), "")
+		}
+		n.Attempts = append(n.Attempts, h)
+	}
+	return n, nil
+}
+
+// confirmed reports whether a notice that succeeded was accepted by the merchant: in
+// one of these attempts, or of earlier ones that are not looked at.
+func confirmed(t *bellman.Task, log []bellman.Attempt, earlier int) bool {
+	return earlier > 0 && t.Reason == "accepted" ||
+		slices.ContainsFunc(log, func(a bellman.Attempt) bool { return a.Result == bellman.Accepted })
+}
+
+// carriers has addresses behind a carrier's translation, and of clouds' own services.
+var carriers = netip.MustParsePrefix("100.64.0.0/10")
+
+// outside is an address as a stranger may see it: nothing of a network of ours, and
+// neither a password nor a query, which can hold a secret.
+func outside(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if ip, err := netip.ParseAddr(host); err == nil {
+		if ip = ip.Unmap(); !ip.IsGlobalUnicast() || ip.IsPrivate() || carriers.Contains(ip) {
+			return ""
+		}
+	} else {
+		_, last, dotted := strings.Cut(host, ".")
+		last = last[strings.LastIndexByte(last, '.')+1:]
+		number := strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") // 127.1 is 127.0.0.1 to some
+		if !dotted || number || slices.Contains([]string{"internal", "local", "localhost", "lan", "home", "corp", "svc", "intranet", "private"}, last) {
+			return ""
+		}
+	}
+	return plain((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String())
+}

@@ -1,0 +1,190 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/store"
+)
+
+const (
+	maxAttempts   = 10          // wrong sign-ins from one address …
+	attemptWindow = time.Minute // … within this time, until it has passed
+)
+
+// askToSignIn answers somebody who is not signed in.
+func (q *request) askToSignIn() {
+	if q.r.Method == http.MethodGet && q.r.Header.Get("Sec-Fetch-Site") == "cross-site" && q.cookie(q.r, sessionCookie) == "" {
+		// A link from a chat: the browser keeps the cookie back, for another site asks.
+		// The page asks again by itself, and then the cookie comes.
+		q.render(http.StatusOK, "again", &again{view: q.view("page.again"), Here: q.r.URL.RequestURI()})
+		return
+	}
+	if q.r.Header.Get("HX-Request") != "" || strings.HasSuffix(q.r.URL.Path, "/live") {
+		q.w.Header().Set("HX-Refresh", "true")
+		q.w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	if q.r.Method == http.MethodPost {
+		// The form is lost: it is said at once, and the page that it was on comes again.
+		q.render(http.StatusUnauthorized, "signin", &signInView{view: q.view("page.signin"), To: q.cameFrom(), Wrong: q.visitor.lang.say("signin.undone")})
+		return
+	}
+	to := "/signin"
+	if q.r.Method == http.MethodGet && q.r.URL.RequestURI() != "/" {
+		to += "?" + url.Values{"to": {q.r.URL.RequestURI()}}.Encode()
+	}
+	http.Redirect(q.w, q.r, to, http.StatusSeeOther)
+}
+
+// cameFrom is the page of ours that a form was on.
+func (q *request) cameFrom() string {
+	u, err := url.Parse(q.r.Referer())
+	if err != nil || u.Host != q.r.Host {
+		return "/"
+	}
+	return local(u.RequestURI())
+}
+
+// again is a page that asks for itself once more.
+type again struct {
+	*view
+	Here string
+}
+
+// A signInView is the form to sign in.
+type signInView struct {
+	*view
+	To    string // where to go then
+	Name  string
+	Over  bool   // the browser has a session that has ended
+	Wrong string // why it was refused; empty: not tried yet
+}
+
+func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
+	q, err := c.request(w, r)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	if q.visitor.Role != "" {
+		http.Redirect(w, r, local(r.URL.Query().Get("to")), http.StatusSeeOther)
+		return
+	}
+	q.render(http.StatusOK, "signin", &signInView{view: q.view("page.signin"), To: local(r.URL.Query().Get("to")), Over: c.cookie(r, sessionCookie) != ""})
+}
+
+func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
+	q, err := c.request(w, r)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	if !c.sent(w, r, q.visitor) {
+		q.fail(http.StatusForbidden, "error.token")
+		return
+	}
+	to, name := local(r.PostForm.Get("to")), r.PostForm.Get("name")
+	refuse := func(status int, why string, values ...any) {
+		q.render(status, "signin", &signInView{view: q.view("page.signin"), To: to, Name: name, Wrong: q.visitor.lang.say(why, values...)})
+	}
+	who := c.proxies.From(r)
+	from := caller.Network(who)
+	name = cutBytes(name, 128)
+	if wait := c.attempts.Enter(from, name); wait > 0 {
+		c.refused()
+		seconds := int(wait/time.Second) + 1
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		refuse(http.StatusTooManyRequests, "signin.slow", "n", seconds)
+		return
+	}
+	var k *heldKey // an empty key is nobody's, whatever the configuration says
+	if secret := strings.TrimSpace(r.PostForm.Get("key")); secret != "" {
+		k = c.keyOf(name, secret)
+	}
+	switch {
+	case k == nil:
+		c.log.Warn("console: a sign-in was refused", "from", who)
+		c.refused()
+		if !c.named(name) { // it may be a key, in the wrong field
+			name = ""
+		}
+		q.recordRefused(name, "signin")
+		refuse(http.StatusUnauthorized, "signin.wrong")
+	case !k.role.may(Read):
+		q.recordRefused(k.name, "signin")
+		refuse(http.StatusForbidden, "signin.submit")
+	default:
+		c.attempts.Forgive(from, name)
+		if err := c.end(r.Context(), c.cookie(r, sessionCookie)); err != nil { // of whoever was signed in here
+			q.refuse(err)
+			return
+		}
+		c.record(r.Context(), store.AuditOf(bellman.By{Who: k.name, From: q.visitor.From}, time.Now(), "sign_in", "console")) // whoever keeps it logs what fails
+		c.secret.Refresh(r.Context())                                                                                         // so that all nodes sign with the same
+		c.setCookie(w, r, sessionCookie, newSession(k, time.Now()).cookie(c.secret.Key(sessionPurpose)), absoluteTime)
+		c.setCookie(w, r, visitCookie, "", 0)
+		http.Redirect(w, r, to, http.StatusSeeOther)
+	}
+}
+
+func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
+	q, err := c.request(w, r)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	if !c.sent(w, r, q.visitor) {
+		q.fail(http.StatusForbidden, "error.token")
+		return
+	}
+	if err := c.end(r.Context(), c.cookie(r, sessionCookie)); err != nil {
+		q.refuse(err)
+		return
+	}
+	if q.visitor.SignedIn {
+		c.record(r.Context(), store.AuditOf(q.by(""), time.Now(), "sign_out", "console"))
+	}
+	c.setCookie(w, r, sessionCookie, "", 0)
+	http.Redirect(w, r, "/signin", http.StatusSeeOther)
+}
+
+// setLook keeps the language or the theme that somebody chose. It changes nothing
+// but cookies of their own.
+func (c *Console) setLook(w http.ResponseWriter, r *http.Request) {
+	q, err := c.request(w, r)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	if !c.sent(w, r, q.visitor) {
+		q.fail(http.StatusForbidden, "error.token")
+		return
+	}
+	const year = 365 * 24 * time.Hour
+	if code := r.PostForm.Get("lang"); c.byCode[code] != nil {
+		c.setCookie(w, r, langCookie, code, year)
+	}
+	switch theme := r.PostForm.Get("theme"); theme {
+	case "light", "dark":
+		c.setCookie(w, r, themeCookie, theme, year)
+	case "system":
+		c.setCookie(w, r, themeCookie, "", 0)
+	}
+	http.Redirect(w, r, local(r.PostForm.Get("to")), http.StatusSeeOther)
+}
+
+// local is where to go, if that is a place of ours; else the first page.
+func local(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||
+		strings.ContainsAny(to, "\\\r\n\t") {
+		return "/"
+	}
+	return to
+}

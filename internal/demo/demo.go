@@ -1,0 +1,132 @@
+// Package demo runs a whole bellman on a throw-away store, with a pretend
+// merchant and a pretend payment channel beside it on loopback, and tells a story
+// over real HTTP: what a payment platform asks for, what merchant and channel
+// answer, and what bellman makes of it.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/server"
+)
+
+// Options of a demo. Out is required.
+type Options struct {
+	Out     io.Writer    // the timeline goes here
+	Listen  string       // address of the API; default: a free port of loopback
+	Version string       // of the program; default dev
+	Logger  *slog.Logger // of the server; default: discards
+	Once    bool         // end when the story is over
+}
+
+// settings are the server's, as its file would have them; CHANNEL stands for the
+// channel's address. Only loopback may be sent to beside what the guard allows
+// anybody. An order expires after a moment, so that nobody has to wait.
+const settings = `
+listen: 127.0.0.1:0
+queues:
+  merchant-notify:
+    schedule: 0s, 1s, 2s, 3s
+    success: success_text
+    timeout: 2s
+  orders:
+    kind: order
+    query: {method: GET, url: "CHANNEL/{order_no}"}
+    close: {method: POST, url: "CHANNEL/{order_no}/close"}
+    states: wechat_v3
+    close_states: wechat_v3
+    schedule: 500ms*
+    expires: 1500ms
+    on_exhausted: close
+    confirm: 200ms
+    late_watch: 1s
+    then: merchant-notify
+egress: {allow: ["127.0.0.0/8", "::1"]}
+`
+
+// patience is how long the story may take.
+const patience = 25 * time.Second
+
+// Run tells the story, and serves until ctx ends unless it is told once. It
+// returns nil when everything went as told, however ctx ended.
+func Run(ctx context.Context, o Options) (err error) {
+	dir, err := os.MkdirTemp("", "bellman-demo-")
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	line := newTimeline(o.Out)
+	ch, err := newChannel(line)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	defer ch.close()
+	c, err := config.Parse([]byte(strings.ReplaceAll(settings, "CHANNEL", ch.url)))
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	c.Store = "pebble:" + filepath.Join(dir, "store")
+	if o.Listen != "" {
+		if err := errors.Join(c.Set("listen", o.Listen), c.Check()); err != nil {
+			return err
+		}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s, err := server.Open(server.Options{Config: c, Version: o.Version, Logger: o.Logger})
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+
+	m, err := newMerchant(line)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	defer m.close()
+	api := "http://" + s.Addr()
+	caller, err := client.New(client.Options{Server: api})
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	events, unsubscribe := s.Engine().Subscribe(1024)
+	defer unsubscribe()
+	st := &stage{timeline: line, client: caller, api: api, merchant: m, channel: ch, events: events}
+
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.Run(ctx) })
+	g.Go(m.serve)
+	g.Go(ch.serve)
+	g.Go(func() error {
+		defer m.close()
+		defer ch.close()
+		if err := st.tell(ctx, story()); err != nil {
+			return err
+		}
+		if o.Once {
+			stop()
+			return nil
+		}
+		st.linger(ctx)
+		return nil
+	})
+	return g.Wait()
+}
+
+// story is what is told, scene by scene.
+func story() []scene { return append(notifyScenes(), orderScenes()...) }

@@ -1,0 +1,144 @@
+package importer
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// Roncoo reads the unfinished rows of roncoo-pay's rp_notify_record in the MySQL
+// database at address, mysql://USER:PASSWORD@HOST:3306/DATABASE: those that are
+// CREATED, HTTP_REQUEST_SUCCESS or HTTP_REQUEST_FALIED, as roncoo spells it.
+//
+// A table without notify_rule is of the time when one rule held for all rows.
+// A row's notify_rule, cut at limit_notify_times, is its task's schedule, which goes on
+// after notify_times attempts; edit_time is when the last of them began. roncoo puts
+// what it says into the url and asks with GET, and takes "success" as the answer. A row
+// that has a rule and a limit_notify_times of 0 or less is left out: roncoo sends a row
+// while notify_times < limit_notify_times, so never.
+func Roncoo(ctx context.Context, address string, o Options) (Source, error) {
+	columns := []string{"id", "create_time", "edit_time", "notify_rule", "notify_times", "limit_notify_times", "url", "merchant_order_no", "merchant_no", "status"}
+	name := cmp.Or(o.Table, "rp_notify_record")
+	db, selected, missing, err := open(ctx, address, name, columns, "notify_rule")
+	if err != nil {
+		return nil, err
+	}
+	scan := o.roncoo
+	if len(missing) > 0 {
+		scan = o.fixedRoncoo
+		if o.Note != nil {
+			o.Note("table " + name + " has no column notify_rule, as of roncoo-pay before it kept a rule with each row: the rule of that time is taken for all, minutes " + fixedRule)
+		}
+	}
+	return &table{
+		db:   db,
+		zone: zone(o),
+		query: "SELECT " + selected + " FROM " + quoted(name) +
+			" WHERE status IN ('CREATED', 'HTTP_REQUEST_SUCCESS', 'HTTP_REQUEST_FALIED', 'HTTP_REQUEST_FAILED') AND id > ? ORDER BY id LIMIT ?",
+		after: "",
+		scan:  scan,
+	}, nil
+}
+
+// fixedRule is roncoo-pay's of all rows, in the published table, which has no column for
+// it: notifyParam in its NotifyConfig (spring-notify.xml before). No more attempts than
+// it names are made, whatever a row's limit_notify_times: NotifyQueue.addElementToList
+// does not look at that, so a row with 0 is sent.
+const (
+	fixedRule  = `{"1":0,"2":1,"3":2,"4":5,"5":15}`
+	fixedLimit = 5
+)
+
+func (o Options) fixedRoncoo(rows *sql.Rows, c clock) (key any, row Row, err error) {
+	return o.roncooRow(rows, c, fixedRule)
+}
+
+func (o Options) roncoo(rows *sql.Rows, c clock) (key any, row Row, err error) {
+	return o.roncooRow(rows, c, "")
+}
+
+// roncooRow reads a row, whose rule is the fixed one if there is one.
+func (o Options) roncooRow(rows *sql.Rows, c clock, fixed string) (key any, row Row, err error) {
+	var id, url string
+	var rule, order, merchant, status sql.NullString
+	var created, edited sql.NullTime
+	var times, limit sql.NullInt64
+	if err := rows.Scan(&id, &created, &edited, &rule, &times, &limit, &url, &order, &merchant, &status); err != nil {
+		return nil, Row{}, err
+	}
+	c.when("create_time", &created)
+	c.when("edit_time", &edited)
+	if fixed != "" {
+		rule.String = fixed
+		if !limit.Valid || limit.Int64 <= 0 || limit.Int64 > fixedLimit {
+			limit = sql.NullInt64{Int64: fixedLimit, Valid: true}
+		}
+	}
+	made := int(times.Int64)
+	row = Row{Where: "id " + id, Task: client.CreateTask{
+		Queue: o.Queue, Key: "roncoo/" + id, MerchantNo: merchant.String, OrderNo: order.String,
+		URL: strings.TrimSpace(url), Method: cmp.Or(o.Method, "GET"), Success: "success_text",
+	}}
+	row.Task.Schedule, row.Wrong = ruleText(rule.String, int(limit.Int64))
+	switch {
+	case !limit.Valid:
+		row.Wrong = errors.New("limit_notify_times is NULL: want how many attempts may be made")
+	case limit.Int64 <= 0:
+		row.Skip, row.Wrong = fmt.Sprintf("limit_notify_times is %d: roncoo never sends it", limit.Int64), nil
+	case int64(made) >= limit.Int64:
+		row.Skip = fmt.Sprintf("%d of %d attempts were made", made, limit.Int64)
+	case made > 0 && !edited.Valid:
+		row.Wrong = fmt.Errorf("edit_time is NULL after %d attempts: when the last began is not known", made)
+	default:
+		row.Task.Resume = resume(made, edited, created)
+	}
+	return id, row, nil
+}
+
+// ruleText is roncoo's notify_rule, cut at its limit, as a schedule that is written out.
+// An attempt that the rule does not name follows at once, as roncoo reads it.
+func ruleText(rule string, limit int) (string, error) {
+	if strings.TrimSpace(rule) == "" {
+		return "", fmt.Errorf("notify_rule is empty: want minutes by attempt, such as {\"1\":0,\"2\":1}")
+	}
+	s, err := schedule.Parse(rule)
+	if err != nil {
+		return "", fmt.Errorf("notify_rule: %w", err)
+	}
+	if limit <= 0 {
+		return rule, nil
+	}
+	var gaps []string
+	last, began := time.Time{}, time.Unix(0, 0)
+	for i := range limit {
+		due, over := s.Next(i, began, later(last, began), 0)
+		gap := time.Duration(0) // what the rule does not name
+		if over == "" {
+			gap = due.Sub(later(last, began))
+			last = due
+		}
+		gaps = append(gaps, schedule.FormatDuration(gap))
+	}
+	return strings.Join(gaps, ", "), nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func zone(o Options) *time.Location {
+	if o.Zone == nil {
+		return time.Local
+	}
+	return o.Zone
+}

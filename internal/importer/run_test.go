@@ -1,0 +1,180 @@
+package importer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/importer"
+)
+
+// A server keeps tasks by their keys, and fails as told.
+type server struct {
+	fail  []error // of the next calls; nil: none
+	one   map[string]int
+	tasks map[string]*client.Task
+	calls []int // how many tasks each had
+}
+
+func (s *server) CreateBatch(_ context.Context, tasks []client.CreateTask) ([]client.BatchResult, error) {
+	s.calls = append(s.calls, len(tasks))
+	if len(s.fail) > 0 {
+		err := s.fail[0]
+		s.fail = s.fail[1:]
+		if err != nil {
+			return nil, err
+		}
+	}
+	results := make([]client.BatchResult, len(tasks))
+	for i, t := range tasks {
+		switch {
+		case s.one[t.Key] != 0:
+			results[i] = client.BatchResult{Status: s.one[t.Key], Error: &client.Problem{Status: s.one[t.Key], Title: "no", Errors: []client.Fault{
+				{Location: fmt.Sprintf("body.tasks[%d].resume.last", i), Message: "is ahead"}, {Location: fmt.Sprintf("body.tasks[%d]", i), Message: "is odd"},
+			}}}
+			if s.one[t.Key] == 429 {
+				delete(s.one, t.Key)
+			}
+		case s.tasks[t.Key] != nil:
+			results[i] = client.BatchResult{Status: 200, Task: s.tasks[t.Key]}
+		default:
+			s.tasks[t.Key] = &client.Task{Created: client.At(time.Now())}
+			results[i] = client.BatchResult{Status: 201, Task: s.tasks[t.Key]}
+		}
+	}
+	return results, nil
+}
+
+// rows are a source.
+type rows []importer.Row
+
+func (r *rows) Next(_ context.Context, limit int) ([]importer.Row, error) {
+	n := min(limit, len(*r))
+	page := (*r)[:n]
+	*r = (*r)[n:]
+	return page, nil
+}
+
+func (r *rows) Close() error { return nil }
+
+func numbered(n int) *rows {
+	var all rows
+	for i := range n {
+		all = append(all, importer.Row{Where: fmt.Sprintf("id %d", i), Task: client.CreateTask{Key: fmt.Sprint(i)}})
+	}
+	return &all
+}
+
+// Everything is taken over once, through whatever passes by itself; and again is the
+// same.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{tasks: map[string]*client.Task{}, one: map[string]int{"7": 429, "8": 422, "9": 409},
+			fail: []error{errors.New("connection refused"), &client.Problem{Status: 503, RetryAfter: 7 * time.Second}}}
+		start := time.Now()
+		told := map[string]importer.Report{}
+		tell := func(r importer.Report) {
+			if _, twice := told[r.Row.Where]; twice {
+				t.Errorf("%s was told of twice", r.Row.Where)
+			}
+			told[r.Row.Where] = r
+		}
+		counts, err := importer.Run(t.Context(), numbered(1200), s, tell)
+		if want := (importer.Counts{importer.Taken: 1198, importer.Wrong: 2}); err != nil || counts != want || counts.All() != len(told) {
+			t.Errorf("Run: %v, %v, %d told; want %v", counts, err, len(told), want)
+		}
+		if waited := time.Since(start); waited != 9*time.Second {
+			t.Errorf("it waited %v; want 1 s after the first refusal, 7 s as it was asked, and 1 s for one task", waited)
+		}
+		if r := told["id 8"]; r.Fate != importer.Wrong || !strings.Contains(r.Why, "422") {
+			t.Errorf("id 8: %+v; want it wrong, with the server's reason", r)
+		} else if want := "bellman: 422 no; resume.last: is ahead; the task: is odd"; r.Why != want {
+			t.Errorf("id 8: %q; want %q, for its place in a batch says nothing to who has the rows", r.Why, want)
+		}
+		if len(s.tasks) != 1198 || slices.Max(s.calls) > 1000 {
+			t.Errorf("%d tasks in batches of %d at most; want 1198, of 1000", len(s.tasks), slices.Max(s.calls))
+		}
+
+		s.one = nil
+		clear(told)
+		again := numbered(1200)
+		for _, i := range []int{5, 6} {
+			(*again)[i].Task.Resume = &client.Resume{Attempts: 2, Last: client.At(start.Add(time.Duration(i-5) * time.Hour))}
+		}
+		time.Sleep(2 * time.Hour)
+		counts, err = importer.Run(t.Context(), again, s, tell)
+		if want := (importer.Counts{importer.Taken: 2, importer.There: 1197, importer.Moved: 1}); err != nil || counts != want {
+			t.Errorf("Run again: %v, %v; want %v", counts, err, want)
+		}
+		if r := told["id 6"]; r.Fate != importer.Moved || !strings.Contains(r.Why, "stop") {
+			t.Errorf("id 6, attempted an hour after it was taken over: %+v; want moved, and what to do", r)
+		}
+	})
+}
+
+// A server that does not come back ends the run, with what is missing.
+func TestRunGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		for range 100 {
+			s.fail = append(s.fail, errors.New("connection refused"))
+		}
+		start := time.Now()
+		counts, err := importer.Run(t.Context(), numbered(3), s, func(importer.Report) {})
+		if err == nil || !strings.Contains(err.Error(), "id 0 and 2 more rows") || !strings.Contains(err.Error(), "connection refused") || counts.All() != 0 {
+			t.Errorf("Run: %v, %v; want an error that says what was not taken over, and why", counts, err)
+		}
+		if d := time.Since(start); d < 10*time.Minute || d > 11*time.Minute {
+			t.Errorf("it gave up after %v; want ten minutes", d)
+		}
+		if _, err := importer.Run(t.Context(), numbered(3), &server{fail: []error{&client.Problem{Status: 401}}}, func(importer.Report) {}); client.StatusOf(err) != 401 {
+			t.Errorf("Run without a right: %v; want 401 at once", err)
+		}
+	})
+}
+
+// asked is a server that takes everything but what is wrong, and keeps nothing.
+type asked struct{ wrong string }
+
+func (a asked) TryBatch(_ context.Context, tasks []client.CreateTask) ([]client.BatchResult, error) {
+	results := make([]client.BatchResult, len(tasks))
+	for i, t := range tasks {
+		results[i] = client.BatchResult{Status: 201, Task: &client.Task{Key: t.Key}}
+		if t.URL == a.wrong {
+			results[i] = client.BatchResult{Status: 422, Error: &client.Problem{Status: 422, Detail: "no"}}
+		}
+	}
+	return results, nil
+}
+
+// What is tried is told as it would be done, and a key that two rows have, in whatever
+// batches, is there for the second.
+func TestTry(t *testing.T) {
+	source := numbered(1203)
+	(*source)[1].Skip = "done"
+	(*source)[2].Wrong = errors.New("bad")
+	(*source)[3].Task.URL = "wrong"
+	(*source)[4].Task.Key = "3" // which that one did not take
+	(*source)[1200].Task.Key = "5"
+	(*source)[1201].Task.Key, (*source)[1201].Task.OrderNo = "6", "other"
+	(*source)[1202].Task.Key = "1199"
+	told := map[string]string{}
+	counts, err := importer.Try(t.Context(), source, asked{"wrong"}, func(r importer.Report) {
+		told[r.Row.Where] = fmt.Sprintf("%d %s %t", r.Fate, r.Why, r.Task != nil)
+	})
+	if want := (importer.Counts{importer.Taken: 1197, importer.There: 2, importer.Skipped: 1, importer.Wrong: 3}); err != nil || counts != want {
+		t.Errorf("Try: %v, %v; want %v", counts, err, want)
+	}
+	if got := told["id 4"]; got != "0  true" {
+		t.Errorf("id 4: %s; want it taken, with the task that it would be", got)
+	}
+	if got := told["id 1201"]; !strings.Contains(got, "a row before it has its key") {
+		t.Errorf("id 1201: %s; want it wrong, and why", got)
+	}
+}

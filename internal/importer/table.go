@@ -1,0 +1,212 @@
+package importer
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// Options say how a table is read. Queue is required.
+type Options struct {
+	Queue  string         // whose rules the tasks follow
+	Table  string         // default: the other system's own name for it
+	Zone   *time.Location // of its DATETIMEs; default time.Local
+	Method string         // of the requests; default: the other system's
+	Now    time.Time      // when a row that was never attempted begins; default time.Now
+
+	// Note is told what is read in another way than the table itself says; nil: nobody is.
+	Note func(text string)
+}
+
+// ErrAddress tells that a database's address is none.
+var ErrAddress = errors.New("is no address of a database: want mysql://USER:PASSWORD@HOST:3306/DATABASE")
+
+// A table reads the unfinished rows of one table, page by page by its key.
+type table struct {
+	db    *sql.DB
+	query string // with three places: the key after which to read, and how many
+	after any
+	scan  func(*sql.Rows, clock) (key any, row Row, err error)
+	zone  *time.Location // of its DATETIMEs
+}
+
+// A clock tells when a column's time was. A DATETIME is what a clock on a wall of a
+// zone showed; a TIMESTAMP is a moment, which the database shows in UTC here.
+type clock struct {
+	zone    *time.Location
+	moments map[string]bool // columns that are TIMESTAMPs
+}
+
+func (c clock) when(column string, t *sql.NullTime) {
+	if t.Valid && !c.moments[column] {
+		y, m, d := t.Time.Date()
+		t.Time = time.Date(y, m, d, t.Time.Hour(), t.Time.Minute(), t.Time.Second(), t.Time.Nanosecond(), c.zone)
+	}
+}
+
+func (t *table) clock(rows *sql.Rows) (clock, error) {
+	c := clock{zone: t.zone, moments: map[string]bool{}}
+	columns, err := rows.ColumnTypes()
+	for _, column := range columns {
+		c.moments[column.Name()] = column.DatabaseTypeName() == "TIMESTAMP"
+	}
+	return c, err
+}
+
+var tableName = regexp.MustCompile(`^[A-Za-z0-9_$]+(\.[A-Za-z0-9_$]+)?$`)
+
+// open connects to the database at address, mysql://user:password@host:3306/database,
+// and asks whether it has the columns. Those of optional that it lacks are read as NULL:
+// selected is what to read, and missing which they are.
+func open(ctx context.Context, address, name string, columns []string, optional ...string) (db *sql.DB, selected string, missing []string, err error) {
+	if db, err = connect(address, name); err != nil {
+		return nil, "", nil, err
+	}
+	ask := func(what string) ([]string, error) {
+		rows, err := db.QueryContext(ctx, "SELECT "+what+" FROM "+quoted(name)+" LIMIT 0")
+		if err != nil {
+			return nil, err
+		}
+		names, err := rows.Columns()
+		return names, errors.Join(err, rows.Err(), rows.Close())
+	}
+	selected = strings.Join(columns, ", ")
+	_, err = ask(selected)
+	if unknown := (*driver.MySQLError)(nil); errors.As(err, &unknown) && unknown.Number == errUnknownColumn {
+		var have []string
+		if have, err = ask("*"); err == nil {
+			selected, missing, err = lacking(columns, optional, have)
+		}
+	}
+	if err != nil {
+		return nil, "", nil, errors.Join(fmt.Errorf("table %s: %w", name, err), db.Close())
+	}
+	return db, selected, missing, nil
+}
+
+// errUnknownColumn is MySQL's ER_BAD_FIELD_ERROR.
+const errUnknownColumn = 1054
+
+// lacking says what to select of a table that has only these columns, and which of the
+// optional ones are missing.
+func lacking(columns, optional, have []string) (selected string, missing []string, err error) {
+	var parts, wrong []string
+	for _, column := range columns {
+		switch {
+		case slices.ContainsFunc(have, func(name string) bool { return strings.EqualFold(name, column) }):
+			parts = append(parts, column)
+		case slices.Contains(optional, column):
+			parts = append(parts, "NULL AS "+column)
+			missing = append(missing, column)
+		default:
+			wrong = append(wrong, column)
+		}
+	}
+	if len(wrong) > 0 {
+		required := slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return slices.Contains(optional, c) })
+		return "", nil, fmt.Errorf("has no column %s: make a view with the columns %s, and name it with --table",
+			strings.Join(wrong, ", "), strings.Join(required, ", "))
+	}
+	return strings.Join(parts, ", "), missing, nil
+}
+
+// connect opens the database at an address, without a word to it.
+func connect(address, name string) (*sql.DB, error) {
+	config, err := parseURL(address)
+	if err != nil {
+		return nil, err
+	}
+	if !tableName.MatchString(name) {
+		return nil, fmt.Errorf("%w; the table %.64q is no name: want TABLE or DATABASE.TABLE", ErrAddress, name)
+	}
+	config.ParseTime, config.Loc = true, time.UTC
+	if config.Params == nil {
+		config.Params = map[string]string{}
+	}
+	// A TIMESTAMP is shown in the session's zone, a DATETIME as it was written: clock
+	// parts them. The zone's own difference of today would be wrong for half of a year.
+	config.Params["time_zone"] = "'+00:00'"
+	config.Timeout, config.ReadTimeout = 10*time.Second, time.Minute
+	connector, err := driver.NewConnector(config)
+	if err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+func parseURL(address string) (*driver.Config, error) {
+	u, err := url.Parse(address)
+	database := ""
+	if err == nil {
+		database = strings.Trim(u.Path, "/")
+	}
+	if err != nil || u.Scheme != "mysql" || u.Host == "" || database == "" {
+		return nil, ErrAddress // which is not named: it may hold a password
+	}
+	config, err := driver.ParseDSN("/" + database + "?" + u.RawQuery)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrAddress, err)
+	}
+	host, port := u.Hostname(), u.Port()
+	if port == "" {
+		port = "3306"
+	}
+	config.Net, config.Addr = "tcp", net.JoinHostPort(host, port)
+	config.User = u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	return config, nil
+}
+
+func quoted(name string) string { return "`" + strings.ReplaceAll(name, ".", "`.`") + "`" }
+
+func (t *table) Next(ctx context.Context, limit int) ([]Row, error) {
+	rows, err := t.db.QueryContext(ctx, t.query, t.after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read after id %v: %w", t.after, err)
+	}
+	defer rows.Close()
+	c, err := t.clock(rows)
+	if err != nil {
+		return nil, fmt.Errorf("read after id %v: %w", t.after, err)
+	}
+	var page []Row
+	for rows.Next() {
+		key, row, err := t.scan(rows, c)
+		if err != nil {
+			return nil, fmt.Errorf("read after id %v: %w", t.after, err)
+		}
+		t.after = key
+		page = append(page, row)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read after id %v: %w", t.after, err)
+	}
+	return page, nil
+}
+
+func (t *table) Close() error { return t.db.Close() }
+
+// resume says where a task stands after attempts, the last of which began at last.
+func resume(attempts int, last, began sql.NullTime) *client.Resume {
+	if attempts == 0 {
+		return nil
+	}
+	r := &client.Resume{Attempts: attempts, Last: client.At(last.Time)}
+	if began.Valid && !began.Time.After(last.Time) {
+		r.Began = client.At(began.Time)
+	}
+	return r
+}

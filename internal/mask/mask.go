@@ -1,0 +1,176 @@
+// Package mask hides secrets in what is shown to people: in URLs, forms, JSON and texts, by the names
+// of their fields. What has no secret stays byte for byte what it is.
+package mask
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// names are those of fields, in bodies and queries, whose values are not
+// shown: in lower case, without - and _.
+var names = []string{
+	"password", "passwd", "pwd", "secret", "clientsecret", "appsecret", "token", "accesstoken", "refreshtoken",
+	"apikey", "privatekey", "authorization", "cvv", "cvv2", "cvc", "pin",
+}
+
+// Name reports whether the value of a field with this name is kept back.
+func Name(name string) bool {
+	name = strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
+	return slices.Contains(names, name)
+}
+
+// URL is an address without what lets somebody in: the user and password in
+// it, and the values of a query's secret fields.
+func URL(address string) string {
+	if address == "" {
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil { // then nothing in it can be told apart
+		return roughly(address)
+	}
+	if u.User == nil && !strings.ContainsRune(address, '?') {
+		return address
+	}
+	rest, fragment, hasFragment := strings.Cut(address, "#")
+	rest, raw, asks := strings.Cut(rest, "?")
+	if u.User != nil {
+		scheme, after, _ := strings.Cut(rest, "//")
+		host := after
+		path := ""
+		if i := strings.IndexByte(after, '/'); i >= 0 {
+			host, path = after[:i], after[i:]
+		}
+		host = host[strings.LastIndexByte(host, '@')+1:]
+		rest = scheme + "//" + client.Masked + "@" + host + path
+	}
+	if asks {
+		rest += "?" + Form(raw)
+	}
+	if hasFragment {
+		rest += "#" + fragment
+	}
+	return rest
+}
+
+// roughly masks what stands before an @ in what is no address.
+func roughly(s string) string {
+	if i := strings.LastIndexByte(s, '@'); i >= 0 {
+		return client.Masked + s[i:]
+	}
+	return s
+}
+
+// Form masks the secret fields of a form or query as it stands.
+func Form(raw string) string {
+	fields := strings.Split(raw, "&")
+	for i, f := range fields {
+		name, value, has := strings.Cut(f, "=")
+		if plainName, err := url.QueryUnescape(name); err == nil && has && value != "" && Name(plainName) {
+			fields[i] = name + "=" + client.Masked
+		}
+	}
+	return strings.Join(fields, "&")
+}
+
+// Body masks the secret fields of a body of this media type.
+func Body(body, contentType string) string {
+	media, _, _ := strings.Cut(contentType, ";")
+	trimmed := strings.TrimSpace(body)
+	switch {
+	case trimmed == "":
+		return body
+	case (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid([]byte(body)):
+		return object([]byte(body))
+	case strings.EqualFold(strings.TrimSpace(media), "application/x-www-form-urlencoded"):
+		return Form(body)
+	}
+	text, _ := Text(body)
+	return text
+}
+
+// object masks the secret fields of valid JSON.
+func object(text []byte) string {
+	w := walk{text: text, in: json.NewDecoder(bytes.NewReader(text))}
+	w.in.UseNumber()
+	if err := w.value(); err != nil { // it was valid
+		return client.Masked
+	}
+	if w.done == 0 {
+		return string(text)
+	}
+	return w.out.String() + string(text[w.done:])
+}
+
+type walk struct {
+	text []byte
+	in   *json.Decoder
+	done int // bytes of text that are in out, or hidden
+	out  strings.Builder
+}
+
+func (w *walk) value() error {
+	token, err := w.in.Token()
+	open, is := token.(json.Delim)
+	if err != nil || !is {
+		return err
+	}
+	for w.in.More() {
+		if open == '{' {
+			err = w.member()
+		} else {
+			err = w.value()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err = w.in.Token()
+	return err
+}
+
+func (w *walk) member() error {
+	name, err := w.in.Token()
+	if err != nil {
+		return err
+	}
+	if text, _ := name.(string); !Name(text) {
+		return w.value()
+	}
+	var hidden json.RawMessage
+	if err := w.in.Decode(&hidden); err != nil {
+		return err
+	}
+	end := int(w.in.InputOffset())
+	w.out.Write(w.text[w.done : end-len(hidden)])
+	w.out.WriteString(`"` + client.Masked + `"`)
+	w.done = end
+	return nil
+}
+
+// secretField finds fields with secrets in what looks like JSON and is none, such
+// as an answer that was cut.
+var secretField = regexp.MustCompile(`"([^"\\]{1,40})"\s*:\s*("(?:[^"\\]|\\.)*(?:"|$)|[0-9.eE+-]+)`)
+
+// Text masks what looks like a secret in a text that is neither JSON nor a form.
+func Text(s string) (text string, masked bool) {
+	if !strings.Contains(s, `"`) {
+		return s, false
+	}
+	text = secretField.ReplaceAllStringFunc(s, func(field string) string {
+		m := secretField.FindStringSubmatchIndex(field)
+		if !Name(field[m[2]:m[3]]) {
+			return field
+		}
+		masked = true
+		return field[:m[4]] + `"` + client.Masked + `"`
+	})
+	return text, masked
+}

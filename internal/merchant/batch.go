@@ -1,0 +1,70 @@
+package merchant
+
+import (
+	"context"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// MaxBatch is how many merchants one Import takes.
+const MaxBatch = 1000
+
+// An Imported says what became of one merchant of an import.
+type Imported struct {
+	No      string
+	Created bool
+	Changed bool  // created, or not as it was
+	Err     error // *bellman.Invalid, or *ChangedError
+}
+
+// Import makes merchants what is wanted, all that are right in one transaction; the
+// wrong ones do not stop the others. The same import again changes nothing. With dry
+// it only says what it would do. Results are in order.
+func (r *Registry) Import(ctx context.Context, wanted []Wanted, dry bool, by bellman.By) (results []Imported, err error) {
+	err = r.anew(func() error {
+		results, err = r.take(ctx, wanted, dry, by)
+		return err
+	})
+	return results, err
+}
+
+func (r *Registry) take(ctx context.Context, wanted []Wanted, dry bool, by bellman.By) ([]Imported, error) {
+	now := moment()
+	results := make([]Imported, len(wanted))
+	b := &store.Batch{}
+	before := make(map[string]int, len(wanted))
+	by.Job = "batch/" + bellman.NewID().String()
+	for i := range wanted {
+		w, result := &wanted[i], &results[i]
+		result.No = w.No
+		if at, twice := before[w.No]; twice && w.No != "" {
+			bad := new(bellman.Invalid)
+			bad.Note("merchant_no", coded.Errorf("merchant.twice", "stands in this batch already, as number %d: want each once", at+1))
+			result.Err = bad
+			continue
+		}
+		before[w.No] = i
+		m, was, changed, err := r.made(ctx, w, now)
+		switch err.(type) {
+		case nil, *bellman.Invalid, *ChangedError:
+		default:
+			return nil, err
+		}
+		if result.Err = err; err != nil {
+			continue
+		}
+		result.Created = was == nil
+		result.Changed = changed
+		if !result.Changed {
+			continue
+		}
+		r.write(b, &m, was)
+		b.Audits = append(b.Audits, record(by, now, actionImport, was, &m))
+	}
+	if dry || len(b.Audits) == 0 {
+		return results, nil
+	}
+	return results, r.commit(ctx, b, "keep merchants")
+}

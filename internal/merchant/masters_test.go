@@ -1,0 +1,179 @@
+package merchant_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/store/memory"
+)
+
+func countSignatures(t *testing.T, k *merchant.Known) int {
+	t.Helper()
+	s, err := k.Signer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := sign.Message{ID: "id", Time: time.Now(), Header: http.Header{}, Body: []byte("{}")}
+	if err := s.Sign(&m); err != nil {
+		t.Fatal(err)
+	}
+	return len(strings.Fields(m.Header.Get("Webhook-Signature")))
+}
+
+// What one key sealed, whoever has that key opens, for that merchant and field alone.
+func TestSeal(t *testing.T) {
+	both, keys := masters(t, 2)
+	second, err := merchant.NewMasters(keys[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := both.Seal("M1", "f", []byte("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := both.Seal("M1", "f", []byte("secret"))
+	if a == b {
+		t.Error("two seals of one text are the same: a nonce was used twice")
+	}
+	if id, err := merchant.SealedUnder(a); err != nil || id != both.Current() {
+		t.Errorf("sealed under %q, %v; want %q", id, err, both.Current())
+	}
+	if text, err := both.Open("M1", "f", a); err != nil || string(text) != "secret" {
+		t.Errorf("Open = %q, %v", text, err)
+	}
+	for _, other := range [][2]string{{"M2", "f"}, {"M1", "g"}, {"M1\x00f", ""}} {
+		if _, err := both.Open(other[0], other[1], a); err == nil {
+			t.Errorf("opened as of %q", other)
+		}
+	}
+	missing := new(merchant.MissingMasterError)
+	if _, err := second.Open("M1", "f", a); !errors.As(err, &missing) || missing.ID != both.Current() {
+		t.Errorf("without the key: %v", err)
+	}
+	if _, err := (*merchant.Masters)(nil).Seal("M1", "f", nil); !errors.Is(err, merchant.ErrNoMaster) {
+		t.Errorf("sealed without a key: %v", err)
+	}
+	if text := fmt.Sprintf("%v %+v %#v %s", both, both, both, both); strings.Contains(text, string(keys[0])) {
+		t.Errorf("prints as %s", text)
+	}
+	for _, bad := range []string{"", "short", strings.Repeat("a", 63), string(keys[0]) + "A"} {
+		if _, err := merchant.NewMasters([]byte(bad)); err == nil {
+			t.Errorf("%q is taken for a master key", bad)
+		}
+	}
+	if _, err := merchant.NewMasters(keys[0], keys[0]); err == nil {
+		t.Error("a key stands there twice")
+	}
+}
+
+// A server that lacks a master key says so, and nothing is signed; a reseal makes the
+// former key dispensable.
+func TestReseal(t *testing.T) {
+	_, keys := masters(t, 2)
+	former, _ := merchant.NewMasters(keys[0])
+	newer, _ := merchant.NewMasters(keys[1])
+	both, _ := merchant.NewMasters(keys[1], keys[0])
+	store := memory.New()
+	put(t, merchant.New(merchant.Options{Store: store, Masters: former}), merchant.Wanted{No: "M1", Scheme: "standard_webhooks", Secrets: []string{key("whsec_")}})
+	with := func(m *merchant.Masters) *merchant.Registry {
+		return merchant.New(merchant.Options{Store: store, Masters: m})
+	}
+	lacking := with(newer)
+	if err := lacking.Ready(t.Context()); !merchant.IsMissingMaster(err) || !strings.Contains(err.Error(), former.Current()) {
+		t.Errorf("ready without the key: %v", err)
+	}
+	k, err := lacking.Get(t.Context(), "M1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := k.Signer(); s != nil || !merchant.IsMissingMaster(err) {
+		t.Errorf("Signer() = %v, %v; want nothing that signs", s, err)
+	}
+	if done, err := lacking.Reseal(t.Context(), bellman.By{}); err != nil || done.Unreadable != 1 || done.Resealed != 0 {
+		t.Errorf("reseal without the key: %+v, %v", done, err)
+	}
+	if err := lacking.Ready(t.Context()); err == nil {
+		t.Error("ready, although a secret cannot be opened")
+	}
+	if done, err := with(both).Reseal(t.Context(), bellman.By{}); err != nil || done.Resealed != 1 {
+		t.Errorf("reseal: %+v, %v", done, err)
+	}
+	if err := with(newer).Ready(t.Context()); err != nil {
+		t.Errorf("ready after the reseal: %v", err)
+	}
+	k, err = with(newer).Get(t.Context(), "M1")
+	if err != nil || countSignatures(t, k) != 1 {
+		t.Errorf("the secret is lost: %v", err)
+	}
+}
+
+// No text opens but one that was sealed, and that one as it was.
+func FuzzOpen(f *testing.F) {
+	m, _ := masters(f, 1)
+	sealed, err := m.Seal("M1", "f", []byte("secret"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []string{sealed, sealed[:len(sealed)-1], "v1." + m.Current() + ".", "v1.0.", "", "v2" + sealed[2:], strings.ToUpper(sealed)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := m.Open("M1", "f", text)
+		if (err == nil) != (text == sealed) {
+			t.Fatalf("Open(%q) = %q, %v", text, got, err)
+		}
+	})
+}
+
+// What is accepted survives being kept and read back, and the same again is no change.
+func FuzzPut(f *testing.F) {
+	f.Add("M1", "Zhang", "https://a.example/", "0s, 5s", "status == 200", "md5_params", "secret", int64(time.Second), 5, 1.5)
+	f.Add("a/b\x1f", "n\x1f", "", "", "", "", "", int64(0), 0, 0.0)
+	f.Fuzz(func(t *testing.T, no, name, url, schedule, success, scheme, secret string, timeout int64, concurrency int, rate float64) {
+		m, _ := masters(t, 1)
+		r := merchant.New(merchant.Options{Store: memory.New(), Masters: m, Alone: true})
+		w := merchant.Wanted{No: no, Name: name, NotifyURL: url, Schedule: schedule, Success: success, Scheme: scheme,
+			Timeout: time.Duration(timeout), Concurrency: concurrency, Rate: rate}
+		if secret != "" {
+			w.Secrets = []string{secret}
+		}
+		first, created, err := r.Put(t.Context(), w, bellman.By{})
+		if err != nil {
+			return
+		}
+		if !created {
+			t.Fatal("it was there before")
+		}
+		got, err := r.Read(t.Context(), no)
+		if err != nil || got.Name != name || got.NotifyURL != url || got.Schedule != schedule || got.Timeout != w.Timeout || got.Rate != rate {
+			t.Fatalf("read %+v, %v; put %+v", got, err, w)
+		}
+		again, created, err := r.Put(t.Context(), w, bellman.By{})
+		if err != nil || created || !again.Updated.Equal(first.Updated) {
+			t.Fatalf("the same again: %+v, %t, %v", again, created, err)
+		}
+		if name != "" {
+			if page, _, err := r.List(t.Context(), merchant.Search{Name: name}, "", 10); err != nil || len(page) != 1 {
+				t.Fatalf("not found by its name %q: %v, %v", name, page, err)
+			}
+		}
+	})
+}
+
+func BenchmarkGet(b *testing.B) {
+	r := merchant.New(merchant.Options{Store: memory.New()})
+	put(b, r, merchant.Wanted{No: "M1", NotifyURL: "https://a.example/"})
+	b.ReportAllocs()
+	for b.Loop() {
+		if k, err := r.Get(b.Context(), "M1"); k == nil || err != nil {
+			b.Fatal(k, err)
+		}
+	}
+}

@@ -1,0 +1,317 @@
+package merchant_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
+)
+
+// A counted store counts the reads of one document.
+type counted struct {
+	*memory.Store
+	reads atomic.Int64
+	lost  atomic.Bool // nothing can be read
+}
+
+var errLost = errors.New("no connection")
+
+func (c *counted) Doc(ctx context.Context, kind, name string) (store.Doc, error) {
+	c.reads.Add(1)
+	if c.lost.Load() {
+		return store.Doc{}, errLost
+	}
+	return c.Store.Doc(ctx, kind, name)
+}
+
+func (c *counted) Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error) {
+	if c.lost.Load() {
+		return nil, errLost
+	}
+	return c.Store.Docs(ctx, kind, after, limit)
+}
+
+func masters(t testing.TB, n int) (*merchant.Masters, [][]byte) {
+	t.Helper()
+	keys := make([][]byte, n)
+	for i := range keys {
+		keys[i] = []byte(key(""))
+	}
+	m, err := merchant.NewMasters(keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, keys
+}
+
+func key(prefix string) string {
+	b := make([]byte, 32)
+	rand.Read(b)
+	return prefix + base64.StdEncoding.EncodeToString(b)
+}
+
+func put(t testing.TB, r *merchant.Registry, w merchant.Wanted) merchant.Merchant {
+	t.Helper()
+	m, _, err := r.Put(t.Context(), w, bellman.By{Who: "ann"})
+	if err != nil {
+		t.Fatalf("put %s: %v", w.No, err)
+	}
+	return m
+}
+
+// A merchant is read once and used from memory; a change by the same process is seen
+// at once, one by another within a second, and a number that is none is remembered.
+func TestGet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &counted{Store: memory.New()}
+		var changed []string
+		here := merchant.New(merchant.Options{Store: store, Changed: func(no string) { changed = append(changed, no) }})
+		there := merchant.New(merchant.Options{Store: store})
+		address := func() string {
+			k, err := here.Get(t.Context(), "M1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if k == nil {
+				return ""
+			}
+			return k.NotifyURL
+		}
+		address()
+		address() // the first look at what changed is behind it
+		before := store.reads.Load()
+		for range 100 {
+			if got := address(); got != "" {
+				t.Fatalf("a merchant that is not registered has the address %q", got)
+			}
+		}
+		if n := store.reads.Load() - before; n != 0 {
+			t.Errorf("%d reads for a number that is known to be none", n)
+		}
+		put(t, here, merchant.Wanted{No: "M1", NotifyURL: "https://a.example/"})
+		if got := address(); got != "https://a.example/" {
+			t.Errorf("%q just after it was put here", got)
+		}
+		put(t, there, merchant.Wanted{No: "M1", NotifyURL: "https://b.example/"})
+		time.Sleep(1001 * time.Millisecond)
+		changed = nil
+		if got := address(); got != "https://b.example/" {
+			t.Errorf("%q a second after it was put elsewhere", got)
+		}
+		if fmt.Sprint(changed) != "[M1]" {
+			t.Errorf("told of changes of %v, want M1", changed)
+		}
+		before = store.reads.Load()
+		for range 1000 {
+			address()
+		}
+		if n := store.reads.Load() - before; n > 1 {
+			t.Errorf("%d reads for a thousand uses", n)
+		}
+		store.lost.Store(true)
+		time.Sleep(5 * time.Second)
+		if got := address(); got != "https://b.example/" {
+			t.Errorf("%q while the store cannot be reached: want what was known", got)
+		}
+	})
+}
+
+// Memory holds a bounded number of merchants; the others cost a read each.
+func TestCacheIsBounded(t *testing.T) {
+	store := &counted{Store: memory.New()}
+	r := merchant.New(merchant.Options{Store: store, Alone: true, Keep: 100})
+	for i := range 1000 {
+		if _, err := r.Get(t.Context(), fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := r.Known(); n > 100 {
+		t.Errorf("%d merchants in memory, want 100 at most", n)
+	}
+}
+
+// Two secrets sign while they overlap, and the former is gone after it, also where
+// nothing was written since.
+func TestRotateOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := masters(t, 1)
+		r := merchant.New(merchant.Options{Store: memory.New(), Masters: m, Alone: true})
+		former, newer := key("whsec_"), key("whsec_")
+		put(t, r, merchant.Wanted{No: "M1", Scheme: "standard_webhooks", Secrets: []string{former}})
+		if _, err := r.Rotate(t.Context(), "M1", newer, time.Hour, bellman.By{}); err != nil {
+			t.Fatal(err)
+		}
+		signatures := func() int {
+			k, err := r.Get(t.Context(), "M1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return countSignatures(t, k)
+		}
+		if n := signatures(); n != 2 {
+			t.Errorf("%d signatures within the overlap, want 2", n)
+		}
+		time.Sleep(time.Hour)
+		if n := signatures(); n != 1 {
+			t.Errorf("%d signatures after the overlap, want 1", n)
+		}
+		kept, err := r.Read(t.Context(), "M1")
+		if err != nil || len(kept.Sign.Active(time.Now())) != 1 || !strings.HasSuffix(newer, kept.Sign.Active(time.Now())[0].Ending) {
+			t.Errorf("kept %+v, %v; want the newer one alone", kept.Sign, err)
+		}
+		if _, err := r.Rotate(t.Context(), "M1", newer, 0, bellman.By{}); err == nil {
+			t.Error("the secret that there is was taken as a new one")
+		}
+		if _, err := r.Rotate(t.Context(), "M1", " "+newer+"\n", 0, bellman.By{}); err == nil {
+			t.Error("the secret that it has already is taken with blanks around it")
+		}
+		if _, err := r.Rotate(t.Context(), "M1", "env:HOME", 0, bellman.By{}); err == nil || !strings.Contains(err.Error(), "names a place") {
+			t.Errorf("a secret that names a place: %v", err)
+		}
+	})
+}
+
+// What is wrong is told all at once, and nothing of a secret with it.
+func TestPutNamesEveryField(t *testing.T) {
+	m, _ := masters(t, 1)
+	r := merchant.New(merchant.Options{Store: memory.New(), Masters: m, CheckURL: func(string) error { return errors.New("bad address") }})
+	secret := "not-a-webhook-secret-1234"
+	_, _, err := r.Put(t.Context(), merchant.Wanted{No: "M1", Name: "a\nb", NotifyURL: "x", Schedule: "nope", Success: "status ==",
+		Timeout: time.Hour, Concurrency: -1, Rate: -1, Scheme: "standard_webhooks", Secrets: []string{secret}}, bellman.By{})
+	invalid := new(bellman.Invalid)
+	if !errors.As(err, &invalid) {
+		t.Fatalf("put: %v", err)
+	}
+	var fields []string
+	for _, f := range invalid.Fields {
+		fields = append(fields, f.Field)
+	}
+	const want = "[name notify_url sign.secrets[0] schedule success timeout per_endpoint.concurrency per_endpoint.rate]"
+	if fmt.Sprint(fields) != want {
+		t.Errorf("wrong fields %v, want %s", fields, want)
+	}
+	if strings.Contains(err.Error(), secret) {
+		t.Errorf("the error shows the secret: %v", err)
+	}
+	if _, err := r.Read(t.Context(), "M1"); !errors.Is(err, bellman.ErrNotFound) {
+		t.Errorf("something was kept: %v", err)
+	}
+}
+
+// The same again writes nothing; a secret as it is shown stays; a secret that was
+// sealed for another merchant is refused.
+func TestPutAgain(t *testing.T) {
+	m, _ := masters(t, 1)
+	r := merchant.New(merchant.Options{Store: memory.New(), Masters: m, Alone: true})
+	secret := key("whsec_")
+	w := merchant.Wanted{No: "M1", Name: "Zhang", NotifyURL: "https://a.example/", Scheme: "standard_webhooks", Secrets: []string{secret}}
+	first := put(t, r, w)
+	for _, again := range [][]string{{secret}, {first.Sign.Secrets[0].Shown()}, {first.Sign.Secrets[0].Exported()}, nil} {
+		w.Secrets = again
+		if got := put(t, r, w); !got.Updated.Equal(first.Updated) || got.Sign.Secrets[0].Sealed != first.Sign.Secrets[0].Sealed {
+			t.Errorf("put with secrets %.12q changed something", again)
+		}
+	}
+	w.No, w.Secrets = "M2", []string{first.Sign.Secrets[0].Exported()}
+	if _, _, err := r.Put(t.Context(), w, bellman.By{}); err == nil || !strings.Contains(err.Error(), "sign.secrets[0]") {
+		t.Errorf("a secret sealed for another merchant: %v", err)
+	}
+	w.Secrets = []string{"***zzzz"}
+	if _, _, err := r.Put(t.Context(), w, bellman.By{}); err == nil {
+		t.Error("a secret was kept that there is not")
+	}
+}
+
+// Merchants are found by how their number or name begins, in pages, whatever they were
+// called before.
+func TestList(t *testing.T) {
+	r := merchant.New(merchant.Options{Store: memory.New(), Alone: true})
+	for _, m := range [][2]string{{"A1", "Zhang San"}, {"A2", "zhang wei"}, {"A", "Li"}, {"B1", "张三"}, {"AB", ""}} {
+		put(t, r, merchant.Wanted{No: m[0], Name: m[1]})
+	}
+	put(t, r, merchant.Wanted{No: "B2", Name: "Zhao"})
+	put(t, r, merchant.Wanted{No: "B2", Name: "Qian"})
+	if err := r.Delete(t.Context(), "A2", bellman.By{}); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		search merchant.Search
+		want   string
+	}{
+		{merchant.Search{}, "[A A1 AB B1 B2]"},
+		{merchant.Search{No: "A"}, "[A A1 AB]"},
+		{merchant.Search{No: "A1"}, "[A1]"},
+		{merchant.Search{No: "C"}, "[]"},
+		{merchant.Search{Name: "ZHANG"}, "[A1]"},
+		{merchant.Search{Name: "张"}, "[B1]"},
+		{merchant.Search{Name: "zha"}, "[A1]"},
+		{merchant.Search{Name: "q"}, "[B2]"},
+		{merchant.Search{Name: "l", No: "B"}, "[]"},
+	}
+	for _, tt := range tests {
+		for _, limit := range []int{1, 2, 100} {
+			var got []string
+			for after := ""; ; {
+				page, next, err := r.List(t.Context(), tt.search, after, limit)
+				if err != nil || len(page) > limit {
+					t.Fatalf("List(%+v) = %d, %v", tt.search, len(page), err)
+				}
+				for _, m := range page {
+					got = append(got, m.No)
+				}
+				if after = next; next == "" {
+					break
+				}
+			}
+			if fmt.Sprint(got) != tt.want {
+				t.Errorf("List(%+v) in pages of %d = %v, want %s", tt.search, limit, got, tt.want)
+			}
+		}
+	}
+}
+
+// A batch takes what is right, tells what is wrong, and with dry does nothing.
+func TestImport(t *testing.T) {
+	store := memory.New()
+	r := merchant.New(merchant.Options{Store: store, Alone: true})
+	wanted := []merchant.Wanted{{No: "A"}, {No: "B", Schedule: "nope"}, {No: ""}, {No: "A"}, {No: "C"}}
+	for _, round := range []struct {
+		dry  bool
+		want string
+	}{{true, "new wrong wrong wrong new"}, {false, "new wrong wrong wrong new"}, {false, "same wrong wrong wrong same"}} {
+		results, err := r.Import(t.Context(), wanted, round.dry, bellman.By{Who: "ann"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range results {
+			switch {
+			case r.Err != nil:
+				got = append(got, "wrong")
+			case r.Created:
+				got = append(got, "new")
+			case r.Changed:
+				got = append(got, "changed")
+			default:
+				got = append(got, "same")
+			}
+		}
+		if strings.Join(got, " ") != round.want {
+			t.Errorf("import, dry %t: %v, want %s", round.dry, got, round.want)
+		}
+	}
+	if audits, err := store.Audits(t.Context(), time.Time{}, 10); err != nil || len(audits) != 2 || audits[0].Action != "import" || audits[0].Job != audits[1].Job {
+		t.Errorf("audits %+v, %v; want one for each that the import created", audits, err)
+	}
+}

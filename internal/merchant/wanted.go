@@ -1,0 +1,341 @@
+package merchant
+
+import (
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/rule"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// Limits on what a merchant may have.
+const (
+	MaxNo      = 128 // characters
+	MaxName    = 100 // characters
+	MaxURL     = 2000
+	MaxRule    = 4000
+	MaxSecrets = 8        // that stand at one time
+	MaxSecret  = 16 << 10 // bytes: an RSA key with its certificate
+
+	maxTimeout     = 10 * time.Minute
+	maxConcurrency = 100_000
+	maxRate        = 1e6
+
+	// MaxOverlap is how long two secrets may sign side by side.
+	MaxOverlap = 90 * 24 * time.Hour
+
+	// DefaultOverlap is how long they do where nobody says.
+	DefaultOverlap = 24 * time.Hour
+)
+
+// A Wanted is a merchant as somebody wants it to be.
+type Wanted struct {
+	No        string
+	Name      string
+	NotifyURL string
+
+	// Scheme empty: as the queue signs; then there are no Secrets either.
+	Scheme string
+	Serial string
+
+	// Secrets, the newest first. Nil: those that there are stay, if the scheme does.
+	// One is a key as it is; or "***abcd", as it is shown, for the one that ends so
+	// and stays; or "sealed:…", as an export has it.
+	Secrets []string
+
+	// Version is what the merchant must still be; None: there must be none yet. Empty:
+	// whatever there is.
+	Version string
+
+	Schedule, Success string
+	Timeout           time.Duration
+	Concurrency       int
+	Rate              float64
+
+	// Wrong are fields that whoever read this could not make sense of: they are told
+	// with all others.
+	Wrong []bellman.FieldError
+}
+
+// None is the Version of a merchant that there is not.
+const None = "none"
+
+// stands says that a merchant is not of the version that is wanted any more; was is nil
+// where there is none.
+func (w *Wanted) stands(was *Merchant) *ChangedError {
+	switch {
+	case w.Version == "", w.Version == None && was == nil, was != nil && w.Version == was.Version():
+		return nil
+	case was == nil:
+		return &ChangedError{No: w.No}
+	}
+	return &ChangedError{No: w.No, Version: was.Version(), At: was.Updated}
+}
+
+// check looks at everything but secrets.
+func (w *Wanted) check(url func(string) error) *bellman.Invalid {
+	bad := new(bellman.Invalid)
+	CheckNo(bad, w.No)
+	bad.Fields = append(bad.Fields, w.Wrong...)
+	text(bad, "name", w.Name, MaxName)
+	if w.NotifyURL != "" {
+		if text(bad, "notify_url", w.NotifyURL, MaxURL) && url != nil {
+			if err := url(w.NotifyURL); err != nil {
+				bad.Note("notify_url", err)
+			}
+		}
+	}
+	if w.Schedule != "" && text(bad, "schedule", w.Schedule, MaxRule) {
+		if _, err := schedule.Parse(w.Schedule); err != nil {
+			bad.Note("schedule", err)
+		}
+	}
+	if w.Success != "" && bounded(bad, "success", w.Success, MaxRule) {
+		if _, err := rule.Compile(w.Success); err != nil {
+			bad.Fields = append(bad.Fields, bellman.FieldError{Field: "success", Problem: strings.TrimPrefix(err.Error(), "rule: "), Why: err})
+		}
+	}
+	if w.Timeout != 0 && !w.known("timeout") && (w.Timeout < time.Millisecond || w.Timeout > maxTimeout) {
+		bad.Note("timeout", coded.Errorf("merchant.timeout", "%s is out of range: want 1ms to 10m", schedule.FormatDuration(w.Timeout)))
+	}
+	if w.Concurrency < 0 || w.Concurrency > maxConcurrency {
+		bad.Note("per_endpoint.concurrency", coded.Errorf("merchant.concurrency", "want 1 to %d, or nothing for the queue's", maxConcurrency))
+	}
+	if w.Rate != 0 && !(w.Rate >= schedule.MinRate && w.Rate <= maxRate) {
+		bad.Note("per_endpoint.rate", coded.Errorf("merchant.rate", "want a rate from 1/h to 1000000/s, or nothing for the queue's"))
+	}
+	return bad
+}
+
+// known reports whether a field is known to be wrong already.
+func (w *Wanted) known(field string) bool {
+	return slices.ContainsFunc(w.Wrong, func(f bellman.FieldError) bool { return f.Field == field })
+}
+
+// CheckNo notes what is wrong with a merchant's number.
+func CheckNo(bad *bellman.Invalid, no string) {
+	if no == "" {
+		bad.Note("merchant_no", coded.Errorf("merchant.required", "is required"))
+		return
+	}
+	if !text(bad, "merchant_no", no, MaxNo) {
+		return
+	}
+	// Two numbers that look alike on every page would be two merchants.
+	for i, r := range no {
+		if !unicode.IsPrint(r) || r == ' ' && (i == 0 || i == len(no)-1) {
+			bad.Note("merchant_no", coded.Errorf("merchant.unseen", "has a character that nobody sees, %U: want none", r))
+			return
+		}
+	}
+}
+
+// checkNew notes what is wrong with the number of a merchant that is registered now. An
+// earlier version took blanks between other characters: those merchants can be changed.
+func checkNew(bad *bellman.Invalid, no string) {
+	if strings.Contains(no, " ") {
+		bad.Note("merchant_no", coded.Errorf("merchant.blank", "has a blank: want a number without one"))
+	}
+}
+
+// fieldOrder is the order in which wrong fields are told: that of the document.
+var fieldOrder = []string{"merchant_no", "name", "notify_url", "sign.scheme", "sign.serial", "sign.secrets", "schedule", "success", "timeout", "per_endpoint.concurrency", "per_endpoint.rate"}
+
+func inOrder(fields []bellman.FieldError) {
+	at := func(f bellman.FieldError) int {
+		name, _, _ := strings.Cut(f.Field, "[")
+		if i := slices.Index(fieldOrder, name); i >= 0 {
+			return i
+		}
+		return len(fieldOrder)
+	}
+	slices.SortStableFunc(fields, func(a, b bellman.FieldError) int { return at(a) - at(b) })
+}
+
+func text(bad *bellman.Invalid, field, s string, most int) bool {
+	if !bounded(bad, field, s, most) {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] == 0x7f {
+			bad.Note(field, coded.Errorf("merchant.control", "has a control character"))
+			return false
+		}
+	}
+	return true
+}
+
+func bounded(bad *bellman.Invalid, field, s string, most int) bool {
+	switch {
+	case !utf8.ValidString(s):
+		bad.Note(field, coded.Errorf("merchant.not_utf8", "is not UTF-8"))
+	case len(s) > most && utf8.RuneCountInString(s) > most:
+		bad.Note(field, coded.Errorf("merchant.long", "is longer than %d characters", most))
+	default:
+		return true
+	}
+	return false
+}
+
+// secretsField is what secrets are sealed for.
+const secretsField = "sign.secrets"
+
+const sealedPrefix = "sealed:"
+
+// untilMark stands in an export between a sealed secret and the end of its time.
+const untilMark = " until "
+
+// Exported is a secret as an export has it: sealed.
+func (s *Secret) Exported() string {
+	if s.Until.IsZero() {
+		return sealedPrefix + s.Sealed
+	}
+	return sealedPrefix + s.Sealed + untilMark + s.Until.Format(millis)
+}
+
+const millis = "2006-01-02T15:04:05.000Z07:00"
+
+// signed makes the Sign that is wanted, of what there was, and notes what is wrong.
+// Secrets whose time is over are left out.
+func (w *Wanted) signed(bad *bellman.Invalid, was *Sign, masters *Masters, now time.Time) Sign {
+	var s Sign
+	noted := len(bad.Fields)
+	switch {
+	case w.Scheme == "" && len(w.Secrets) == 0 && w.Serial == "":
+		return s
+	case w.Scheme == "" && w.known("sign.scheme"):
+		return s
+	case w.Scheme == "":
+		bad.Note("sign.scheme", coded.Errorf("merchant.no_scheme", "is missing: want one of %s", strings.Join(sign.Schemes(), ", ")))
+		return s
+	}
+	s.Scheme, s.Serial = w.Scheme, w.Serial
+	active, _ := was.active(now)
+	switch {
+	case w.Secrets != nil:
+		s.Secrets = w.sealed(bad, active, masters, now)
+	case was.Scheme == w.Scheme:
+		s.Secrets = active
+	}
+	if len(s.Secrets) > MaxSecrets {
+		bad.Note(secretsField, coded.Errorf("merchant.many_secrets", "are more than %d that stand at one time", MaxSecrets))
+	}
+	if len(bad.Fields) > noted {
+		return s
+	}
+	if _, err := signer(masters, w.No, &s, s.Secrets); err != nil {
+		f := bellman.FieldError{Field: "sign", Problem: err.Error(), Why: err}
+		if wrong := new(signError); errors.As(err, &wrong) {
+			f.Field, f.Problem = wrong.field, wrong.problem
+		}
+		bad.Fields = append(bad.Fields, f)
+	}
+	return s
+}
+
+// sealed makes the secrets that are wanted.
+func (w *Wanted) sealed(bad *bellman.Invalid, active []Secret, masters *Masters, now time.Time) []Secret {
+	secrets := make([]Secret, 0, len(w.Secrets))
+	for i, want := range w.Secrets {
+		secret, err := w.secret(want, active, masters, now)
+		if err != nil {
+			bad.Note(fmt.Sprintf("%s[%d]", secretsField, i), err)
+			continue
+		}
+		secrets = append(secrets, secret)
+	}
+	return secrets
+}
+
+func (w *Wanted) secret(want string, active []Secret, masters *Masters, now time.Time) (Secret, error) {
+	if _, shown := strings.CutPrefix(want, stars); shown {
+		return keep(want, active)
+	}
+	sealed, is := strings.CutPrefix(want, sealedPrefix)
+	if !is {
+		if s, is := same(masters, w.No, strings.TrimSpace(want), time.Time{}, active); is {
+			return s, nil
+		}
+		return newSecret(masters, w.No, want, now)
+	}
+	s := Secret{Added: now}
+	sealed, until, timed := strings.Cut(sealed, untilMark)
+	if timed {
+		t, err := time.Parse(millis, until)
+		if err != nil {
+			return s, coded.Errorf("merchant.until", "has no time after until: want one such as 2026-11-20T15:04:05.123Z")
+		}
+		s.Until = t.UTC()
+	}
+	key, err := masters.Open(w.No, secretsField, sealed)
+	if err != nil {
+		return s, err
+	}
+	if s, is := same(masters, w.No, string(key), s.Until, active); is {
+		return s, nil
+	}
+	s.Sealed, s.Ending = sealed, ending(string(key))
+	return s, nil
+}
+
+// same finds a key among the secrets that there are: the same again is no change.
+func same(masters *Masters, no, key string, until time.Time, active []Secret) (Secret, bool) {
+	for _, s := range active {
+		known, err := masters.Open(no, secretsField, s.Sealed)
+		if err == nil && subtle.ConstantTimeCompare(known, []byte(key)) == 1 && s.Until.Equal(until) {
+			return s, true
+		}
+	}
+	return Secret{}, false
+}
+
+// keep finds the secret that is shown so.
+func keep(shown string, active []Secret) (Secret, error) {
+	var found []Secret
+	for _, s := range active {
+		if s.Shown() == shown {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return Secret{}, coded.Errorf("merchant.keep_none", "%.20q: there is no secret that ends so to keep", shown)
+	}
+	return Secret{}, coded.Errorf("merchant.keep_several", "%.20q: several secrets are shown so: leave secrets out to keep all of them", shown)
+}
+
+// newSecret seals a key.
+func newSecret(masters *Masters, no, key string, now time.Time) (Secret, error) {
+	key = strings.TrimSpace(key)
+	switch {
+	case key == "":
+		return Secret{}, coded.Errorf("merchant.empty_secret", "is empty")
+	case len(key) > MaxSecret:
+		return Secret{}, coded.Errorf("merchant.long_secret", "is longer than %d bytes, which no key is", MaxSecret)
+	case !utf8.ValidString(key):
+		return Secret{}, coded.Errorf("merchant.not_utf8", "is not UTF-8")
+	case strings.HasPrefix(key, "env:"), strings.HasPrefix(key, "file:"):
+		return Secret{}, coded.Errorf("merchant.place", "names a place: want the key itself, for what a merchant is given must not read this machine's variables and files")
+	}
+	sealed, err := masters.Seal(no, secretsField, []byte(key))
+	if err != nil {
+		return Secret{}, coded.Errorf("merchant.unkept", "cannot be kept: %w", err)
+	}
+	return Secret{Sealed: sealed, Ending: ending(key), Added: now}, nil
+}
+
+// ending is what may be seen of a key: as sign.Secret shows it.
+func ending(key string) string {
+	return strings.TrimPrefix(sign.NewSecret(key).String(), stars)
+}

@@ -1,0 +1,302 @@
+package metrics
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/brokers/source"
+)
+
+// Sources are read at each scrape; scrapes may overlap. A nil one is left out.
+// None may take longer than a scraper waits, which is seconds.
+type Sources struct {
+	Gauges func() figures.Gauges  // figures of the engine
+	Queues func() []figures.Queue // every queue
+	Store  func() []Figure        // what this kind of store has to say, after "bellman_store_"
+	Nodes  func() []Figure        // of the nodes that share the store, after "bellman_"
+
+	Sources func() []source.Info  // every source
+	Intake  func() figures.Intake // whether tasks are taken in
+	Alarms  func() []Alarm        // every rule, and every alarm that is raised
+	Traces  func() []Figure       // of spans, after "bellman_spans_"
+
+	Certificates func() []Certificate // those that order queues were configured with
+
+	// Merchants returns the merchants that are paused, the longest paused first, and how many
+	// tasks wait for them.
+	Merchants func() (paused []figures.MerchantPause, waiting int)
+
+	// Endpoints are all endpoints known. The worst of them are exposed by name,
+	// at most MaxEndpoints (default 100, none if
+	// negative), because each one costs a Prometheus
+	// server memory for as long as it keeps data: first those whose breaker is
+	// not closed, then those with the task that waits longest, then the longest
+	// lines. A name that is missing was better off than those that are there.
+	Endpoints    func() []figures.Endpoint
+	MaxEndpoints int
+}
+
+// A Certificate is one that the channel of an order queue was configured with.
+type Certificate struct {
+	Queue    string
+	Name     string // where the channel's configuration has it
+	NotAfter time.Time
+}
+
+// A Figure is a number that a store has to say about itself.
+type Figure struct {
+	Name    string // in Prometheus's style, without what it begins with: "disk_bytes"
+	Help    string
+	Counter bool // it only grows while the process runs, and its name ends in _total
+	Value   float64
+}
+
+// collector reads what is watched. What the store says is not known beforehand,
+// so it describes nothing and the registry checks the names at each scrape.
+type collector struct{ *Metrics }
+
+func (c collector) Describe(chan<- *prometheus.Desc) {}
+
+func (c collector) Collect(out chan<- prometheus.Metric) {
+	s, now := c.sources.Load(), time.Now()
+	if s == nil {
+		return
+	}
+	if s.Gauges != nil {
+		engineGauges(s.Gauges(), now, out)
+	}
+	if s.Queues != nil {
+		for _, q := range s.Queues() {
+			queueGauges(&q, now, out)
+		}
+	}
+	if s.Endpoints != nil {
+		for _, e := range worst(s.Endpoints(), max(cmp.Or(s.MaxEndpoints, 100), 0)) {
+			endpointGauges(&e, now, out)
+		}
+	}
+	if s.Merchants != nil {
+		paused, waiting := s.Merchants()
+		merchantGauges(paused, waiting, out)
+	}
+	if s.Sources != nil {
+		for _, source := range s.Sources() {
+			sourceGauges(&source, out)
+		}
+	}
+	if s.Intake != nil {
+		intakeGauges(s.Intake(), out)
+	}
+	if s.Alarms != nil {
+		for _, a := range s.Alarms() {
+			send(out, alarmRaised, prometheus.GaugeValue, float64(a.Raised), label(a.Name))
+		}
+	}
+	if s.Certificates != nil {
+		for _, c := range s.Certificates() {
+			send(out, certificateExpiry, prometheus.GaugeValue, unix(c.NotAfter), label(c.Queue), label(c.Name))
+		}
+	}
+	collectFigures("bellman_store_", s.Store, out)
+	collectFigures("bellman_", s.Nodes, out)
+	collectFigures("bellman_spans_", s.Traces, out)
+}
+
+// collectFigures hands what a source has to say to the scrape.
+func collectFigures(prefix string, source func() []Figure, out chan<- prometheus.Metric) {
+	if source == nil {
+		return
+	}
+	for _, f := range source() {
+		kind := prometheus.GaugeValue
+		if f.Counter {
+			kind = prometheus.CounterValue
+		}
+		send(out, prometheus.NewDesc(prefix+f.Name, f.Help, nil, nil), kind, f.Value)
+	}
+}
+
+func gauge(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("bellman_"+name, help, labels, nil)
+}
+
+var (
+	inFlight      = gauge("attempts_in_flight", "Attempts being made.")
+	poolLimit     = gauge("pool_limit", "Attempts that may be made at once; adapts.")
+	poolFloor     = gauge("pool_floor", "The least that the limit of attempts to quick endpoints shrinks to.")
+	poolCeiling   = gauge("pool_ceiling", "The most attempts that may be made at once.")
+	waiting       = gauge("tasks_waiting", "Tasks that are due and wait for their turn in memory.")
+	oldestWaiting = gauge("oldest_waiting_seconds", "How long the first of the tasks waiting in memory has been due.")
+	loaded        = gauge("tasks_loaded", "Tasks in the wheel, not due yet.")
+	uncommitted   = gauge("operations_uncommitted", "Operations that wait for the next group commit.")
+	oldestOverdue = gauge("oldest_overdue_seconds", "How long the task of the store that waits longest has been due. What a pause or a breaker that is not closed holds is not counted.")
+	endpoints     = gauge("endpoints", "Endpoints known to the dispatcher.")
+	breakersOpen  = gauge("breakers_open", "Endpoints whose breaker is open.")
+	heartbeat     = gauge("heartbeat_timestamp_seconds", "When the loop that starts attempts last came round and was free to start some, Unix time; 0 before the first time.")
+	stray         = gauge("tasks_stray", "Tasks that wait in memory and are of queues that are not configured at this node, which attempts none of them.")
+	followsLost   = gauge("follows_refused_total", "Follow-up tasks that were left out because they were not valid.")
+)
+
+func engineGauges(g figures.Gauges, now time.Time, out chan<- prometheus.Metric) {
+	send(out, inFlight, prometheus.GaugeValue, float64(g.InFlight))
+	send(out, poolLimit, prometheus.GaugeValue, float64(g.PoolLimit))
+	send(out, poolFloor, prometheus.GaugeValue, float64(g.PoolFloor))
+	send(out, poolCeiling, prometheus.GaugeValue, float64(g.PoolCeiling))
+	send(out, waiting, prometheus.GaugeValue, float64(g.Waiting))
+	send(out, oldestWaiting, prometheus.GaugeValue, age(g.OldestWaiting, now))
+	send(out, loaded, prometheus.GaugeValue, float64(g.Loaded))
+	send(out, uncommitted, prometheus.GaugeValue, float64(g.Uncommitted))
+	send(out, oldestOverdue, prometheus.GaugeValue, age(g.OldestOverdue, now))
+	send(out, endpoints, prometheus.GaugeValue, float64(g.Endpoints))
+	send(out, breakersOpen, prometheus.GaugeValue, float64(g.BreakersOpen))
+	send(out, heartbeat, prometheus.GaugeValue, unix(g.Fired))
+	send(out, stray, prometheus.GaugeValue, float64(g.Stray))
+	send(out, followsLost, prometheus.CounterValue, float64(g.RefusedFollows))
+}
+
+var (
+	queueTasks         = gauge("queue_tasks", "Tasks in the store, by queue and state.", "queue", "state")
+	queueWaiting       = gauge("queue_waiting", "Tasks of a queue that are due and wait for their turn in memory.", "queue")
+	queueInFlight      = gauge("queue_in_flight", "Attempts of a queue being made.", "queue")
+	queueOldestOverdue = gauge("queue_oldest_overdue_seconds", "How long the task of a queue that waits longest in memory has been due. What a pause or a breaker that is not closed holds is not counted.", "queue")
+	queueHeld          = gauge("queue_held", "Of bellman_queue_waiting, tasks that a pause or a breaker that is not closed holds.", "queue")
+	queuePaused        = gauge("queue_paused", "1 while a queue is paused.", "queue")
+)
+
+func queueGauges(q *figures.Queue, now time.Time, out chan<- prometheus.Metric) {
+	name := label(q.Name)
+	for _, d := range []struct {
+		state bellman.State
+		tasks int64
+	}{
+		{bellman.Pending, q.Depth.Pending},
+		{bellman.Succeeded, q.Depth.Succeeded},
+		{bellman.Failed, q.Depth.Failed},
+		{bellman.Cancelled, q.Depth.Cancelled},
+	} {
+		send(out, queueTasks, prometheus.GaugeValue, float64(d.tasks), name, d.state.String())
+	}
+	send(out, queueWaiting, prometheus.GaugeValue, float64(q.Waiting), name)
+	send(out, queueHeld, prometheus.GaugeValue, float64(q.Held), name)
+	send(out, queueInFlight, prometheus.GaugeValue, float64(q.InFlight), name)
+	send(out, queueOldestOverdue, prometheus.GaugeValue, age(q.OldestOverdue, now), name)
+	send(out, queuePaused, prometheus.GaugeValue, flag(q.Pause != nil), name)
+}
+
+var (
+	merchantsPaused  = gauge("merchants_paused", "Merchants that are paused.")
+	merchantsWaiting = gauge("merchants_paused_tasks", "Pending tasks that wait for paused merchants, counted up to 2000; read once in 30 s.")
+	merchantPaused   = gauge("merchant_paused", "1 while a merchant is paused: of the 20 that have been paused for the longest.", "merchant")
+)
+
+const maxPausedMerchants = 20 // that have a series of their own
+
+var certificateExpiry = gauge("certificate_expiry_timestamp_seconds",
+	"Until when a certificate of a queue's channel is valid, Unix time.", "queue", "certificate")
+
+func merchantGauges(paused []figures.MerchantPause, waiting int, out chan<- prometheus.Metric) {
+	send(out, merchantsPaused, prometheus.GaugeValue, float64(len(paused)))
+	send(out, merchantsWaiting, prometheus.GaugeValue, float64(waiting))
+	for _, p := range paused[:min(len(paused), maxPausedMerchants)] {
+		send(out, merchantPaused, prometheus.GaugeValue, 1, label(p.MerchantNo))
+	}
+}
+
+var (
+	endpointInFlight = gauge("endpoint_in_flight", "Attempts being made to an endpoint.", "endpoint")
+	endpointLimit    = gauge("endpoint_limit", "Attempts that may be made at once to an endpoint; adapts.", "endpoint")
+	endpointRate     = gauge("endpoint_rate", "Attempts a second that an endpoint is held to, since it answered 429 or 503 too often; 0: it is not.", "endpoint")
+	endpointWaiting  = gauge("endpoint_waiting", "Tasks that are due and wait for an endpoint in memory.", "endpoint")
+	endpointOldest   = gauge("endpoint_oldest_waiting_seconds", "How long the first of the tasks waiting for an endpoint has been due.", "endpoint")
+	endpointSuccess  = gauge("endpoint_success_ratio", "Part of an endpoint's latest attempts that succeeded; absent before the first.", "endpoint")
+	endpointBreaker  = gauge("endpoint_breaker_state", "0 closed, 1 half open, 2 open.", "endpoint")
+	endpointPaused   = gauge("endpoint_paused", "1 while an endpoint is paused.", "endpoint")
+)
+
+func endpointGauges(e *figures.Endpoint, now time.Time, out chan<- prometheus.Metric) {
+	name := label(e.Endpoint)
+	send(out, endpointInFlight, prometheus.GaugeValue, float64(e.InFlight), name)
+	send(out, endpointLimit, prometheus.GaugeValue, float64(e.Limit), name)
+	send(out, endpointRate, prometheus.GaugeValue, e.Rate, name)
+	send(out, endpointWaiting, prometheus.GaugeValue, float64(e.Waiting), name)
+	send(out, endpointOldest, prometheus.GaugeValue, age(e.Oldest, now), name)
+	if e.SuccessRate >= 0 {
+		send(out, endpointSuccess, prometheus.GaugeValue, e.SuccessRate, name)
+	}
+	send(out, endpointBreaker, prometheus.GaugeValue, float64(openness(e)), name)
+	send(out, endpointPaused, prometheus.GaugeValue, flag(e.Pause != nil), name)
+}
+
+// worst returns at most n endpoints, those first that need somebody's eye most.
+func worst(all []figures.Endpoint, n int) []figures.Endpoint {
+	if len(all) <= n {
+		return all
+	}
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b figures.Endpoint) int {
+		return cmp.Or(
+			cmp.Compare(openness(&b), openness(&a)),
+			longest(a.Oldest, b.Oldest),
+			cmp.Compare(b.Waiting, a.Waiting),
+			cmp.Compare(b.InFlight, a.InFlight),
+			cmp.Compare(a.Endpoint, b.Endpoint),
+		)
+	})
+	return all[:n]
+}
+
+// longest puts the earlier of two times first, and the zero time last.
+func longest(a, b time.Time) int {
+	if a.IsZero() != b.IsZero() {
+		return cmp.Compare(flag(a.IsZero()), flag(b.IsZero()))
+	}
+	return a.Compare(b)
+}
+
+func openness(e *figures.Endpoint) int {
+	switch e.Breaker {
+	case "open":
+		return 2
+	case "half_open":
+		return 1
+	}
+	return 0
+}
+
+// age is how long ago t was, in seconds; 0 for the zero time and the future.
+func age(t, now time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(now.Sub(t), 0).Seconds()
+}
+
+// unix is a time as Prometheus counts it; 0 for the zero time.
+func unix(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1e3
+}
+
+func flag(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// send hands one figure to the scrape. One that Prometheus cannot take spoils
+// itself and no other.
+func send(out chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+	m, err := prometheus.NewConstMetric(d, kind, value, labels...)
+	if err != nil {
+		m = prometheus.NewInvalidMetric(d, err)
+	}
+	out <- m
+}

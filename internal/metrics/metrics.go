@@ -1,0 +1,123 @@
+// Package metrics tells Prometheus what an engine does. It observes the hot
+// paths as a [engine.Observer], reads the figures of the moment at each scrape,
+// and serves both from a registry of its own. What the figures are is the
+// engine's and the store's business; this package only names and exposes them.
+package metrics
+
+import (
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/bellmanhq/bellman/engine"
+)
+
+// Metrics is the registry of one process. It is a [engine.Observer], and safe
+// for concurrent use.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	lateness *prometheus.HistogramVec
+	took     *prometheus.HistogramVec
+	attempts *prometheus.CounterVec
+	added    *prometheus.CounterVec
+	ended    *prometheus.CounterVec
+	alerts   *prometheus.CounterVec
+	refused  *prometheus.CounterVec
+
+	commitOperations prometheus.Histogram
+	commitSeconds    prometheus.Histogram
+
+	// queues is replaced as a whole when a queue is first heard of, under adding.
+	// A queue is looked up without a lock, and its children need no look-up.
+	queues atomic.Pointer[map[string]*queue]
+	adding sync.Mutex
+
+	sources atomic.Pointer[Sources] // nil until Watch
+}
+
+var _ engine.Observer = (*Metrics)(nil)
+
+// New returns metrics that count from zero, with those of the Go runtime and of
+// the process. version is the program's, for bellman_build_info.
+func New(version string) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		lateness: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "bellman_lateness_seconds",
+			Help: "Start of an attempt minus its due time, by queue.",
+			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+				1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 6 * 3600},
+		}, []string{"queue"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "bellman_attempt_seconds",
+			Help:    "Start of an attempt to the end of its answer, or to giving up, by queue.",
+			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
+		}, []string{"queue"}),
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "bellman_attempts_total",
+			Help: "Attempts that were recorded, by queue and result.",
+		}, []string{"queue", "result"}),
+		added: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "bellman_tasks_added_total",
+			Help: "Tasks that were added, by queue.",
+		}, []string{"queue"}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "bellman_tasks_ended_total",
+			Help: "Tasks that reached an end state, by queue and state.",
+		}, []string{"queue", "state"}),
+		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "bellman_order_alerts_total",
+			Help: "Orders that somebody has to look at, by queue and the order's state: UNKNOWN, or a payment that came late.",
+		}, []string{"queue", "order_state"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "bellman_auth_refused_total",
+			Help: "Requests with a key that is not known, and sign-ins with a wrong one, by place: api or console.",
+		}, []string{"place"}),
+		commitOperations: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "bellman_commit_operations",
+			Help:    "Operations written by one group commit.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 10), // 1 to 512, the most that one takes
+		}),
+		commitSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "bellman_commit_seconds",
+			Help:    "Time of one group commit, until it was durable.",
+			Buckets: []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5},
+		}),
+	}
+	m.queues.Store(&map[string]*queue{})
+	for _, place := range []string{"api", "console"} {
+		m.refused.WithLabelValues(place) // from zero, so that the first one is an increase
+	}
+
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name:        "bellman_build_info",
+		Help:        "1; the labels say what runs.",
+		ConstLabels: prometheus.Labels{"version": label(version), "go": runtime.Version()},
+	})
+	build.Set(1)
+	m.registry.MustRegister(m.lateness, m.took, m.attempts, m.added, m.ended, m.alerts, m.refused,
+		m.commitOperations, m.commitSeconds, build, collector{m},
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Watch makes each scrape from now on read s, and nothing that was watched
+// before: an engine that is replaced takes its figures with it.
+func (m *Metrics) Watch(s Sources) { m.sources.Store(&s) }
+
+// Handler serves the metrics. It answers at most four scrapes at a time, and
+// 503 to more. A figure that cannot be told leaves the others standing.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		Registry:            m.registry,
+		ErrorHandling:       promhttp.ContinueOnError,
+		MaxRequestsInFlight: 4,
+	})
+}

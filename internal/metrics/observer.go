@@ -1,0 +1,103 @@
+package metrics
+
+import (
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// results and states say how many there are. A value beyond them counts as the
+// zero value: unknown.
+const (
+	results = int(bellman.Blocked) + 1
+	states  = int(bellman.Cancelled) + 1
+)
+
+// A queue has the counters of one queue, each found once.
+type queue struct {
+	lateness prometheus.Observer
+	took     prometheus.Observer
+	added    prometheus.Counter
+	attempts [results]prometheus.Counter
+	ended    [states]prometheus.Counter // nil for Pending
+}
+
+// Attempted counts an attempt by queue and result, with its lateness and how
+// long it took.
+func (m *Metrics) Attempted(queue string, result bellman.Result, lateness, took time.Duration) {
+	q := m.queue(queue)
+	q.attempts[index(int(result), results)].Inc()
+	q.lateness.Observe(lateness.Seconds())
+	q.took.Observe(took.Seconds())
+}
+
+// Added counts n new tasks of a queue.
+func (m *Metrics) Added(queue string, n int) { m.queue(queue).added.Add(float64(max(n, 0))) }
+
+// Ended counts a task that reached an end state. A state that is none is not
+// counted.
+func (m *Metrics) Ended(queue string, state bellman.State) {
+	if c := m.queue(queue).ended[index(int(state), states)]; c != nil {
+		c.Inc()
+	}
+}
+
+// Committed counts a group commit, with its size and time.
+func (m *Metrics) Committed(operations int, took time.Duration) {
+	m.commitOperations.Observe(float64(operations))
+	m.commitSeconds.Observe(took.Seconds())
+}
+
+// Alerted counts an order that somebody has to look at.
+func (m *Metrics) Alerted(queue, orderState string) {
+	m.alerts.WithLabelValues(label(queue), label(orderState)).Inc()
+}
+
+func index(i, n int) int {
+	if i < n {
+		return i
+	}
+	return 0
+}
+
+// queue finds the counters of a queue, or makes them. All of them exist from
+// then on, at zero, so that a rate over a result never seen before is right.
+func (m *Metrics) queue(name string) *queue {
+	if q := (*m.queues.Load())[name]; q != nil {
+		return q
+	}
+	m.adding.Lock()
+	defer m.adding.Unlock()
+	known := *m.queues.Load()
+	if q := known[name]; q != nil {
+		return q
+	}
+	text := label(name)
+	q := &queue{
+		lateness: m.lateness.WithLabelValues(text),
+		took:     m.took.WithLabelValues(text),
+		added:    m.added.WithLabelValues(text),
+	}
+	for i := range q.attempts {
+		q.attempts[i] = m.attempts.WithLabelValues(text, bellman.Result(i).String())
+	}
+	for i := range q.ended {
+		if state := bellman.State(i); state.Ended() {
+			q.ended[i] = m.ended.WithLabelValues(text, state.String())
+		}
+	}
+	grown := maps.Clone(known)
+	grown[strings.Clone(name)] = q // the caller's may be part of a larger text
+	m.queues.Store(&grown)
+	return q
+}
+
+// label is a text as a label's value, which must be UTF-8.
+func label(text string) string { return strings.ToValidUTF8(text, "�") }
+
+// Refused counts a key that was refused, by place: api or console.
+func (m *Metrics) Refused(place string) { m.refused.WithLabelValues(place).Inc() }

@@ -1,0 +1,49 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/brokers/source"
+)
+
+var (
+	sourceMessages = gauge("source_messages_total", "Messages of a broker that became tasks, were tasks already, or are with the dead letters, by source and what became of them.", "source", "outcome")
+	sourceInHand   = gauge("source_in_hand", "Messages that were taken, and of which the broker was told nothing yet, by source.", "source")
+	sourceFailures = gauge("source_failures_total", "Times that a broker could not be reached, or that the connection broke, by source.", "source")
+	sourceState    = gauge("source_state", "1 for the state that a source is in.", "source", "state")
+)
+
+func sourceGauges(s *source.Info, out chan<- prometheus.Metric) {
+	name := label(s.Name)
+	send(out, sourceMessages, prometheus.CounterValue, float64(s.Stored), name, "stored")
+	send(out, sourceMessages, prometheus.CounterValue, float64(s.Existing), name, "existing")
+	send(out, sourceMessages, prometheus.CounterValue, float64(s.Dead), name, "dead")
+	send(out, sourceInHand, prometheus.GaugeValue, float64(s.InHand), name)
+	send(out, sourceFailures, prometheus.CounterValue, float64(s.Failures), name)
+	for _, state := range []string{"connecting", "consuming", "paused", "stopped"} {
+		send(out, sourceState, prometheus.GaugeValue, flag(s.State == state), name, state)
+	}
+}
+
+// An Alarm is how many alarms of a rule are raised.
+type Alarm struct {
+	Name   string
+	Raised int
+}
+
+var alarmRaised = gauge("alarm_raised", "How many alarms of a rule are raised, by its name: one at most, but for rules with one alarm for each endpoint. All nodes say the same.", "name")
+
+var (
+	intakeOpen    = gauge("intake_open", "1 while tasks are taken in, 0 while sources are paused and creates are answered with 429.")
+	intakeWaiting = gauge("intake_waiting", "Tasks that are overdue or wait to be committed, but for those set aside: what the marks are of. They are counted no further than it takes to know: a little above intake_high there may be more.")
+	intakeHigh    = gauge("intake_high", "Above so many waiting tasks nothing is taken in.")
+	intakeHeap    = gauge("intake_heap_bytes", "Bytes that lived when garbage was collected last.")
+)
+
+func intakeGauges(i figures.Intake, out chan<- prometheus.Metric) {
+	send(out, intakeOpen, prometheus.GaugeValue, flag(i.Open))
+	send(out, intakeWaiting, prometheus.GaugeValue, float64(i.Waiting))
+	send(out, intakeHigh, prometheus.GaugeValue, float64(i.High))
+	send(out, intakeHeap, prometheus.GaugeValue, float64(i.Heap))
+}

@@ -1,0 +1,179 @@
+package migrate
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman/store"
+)
+
+// beside brings documents and audit records over, and says how many differed.
+func (r *run) beside(ctx context.Context) (differed int, err error) {
+	for _, kind := range r.Kinds {
+		n, err := r.documents(ctx, kind)
+		if err != nil {
+			return differed, fmt.Errorf("documents %s: %w", kind, err)
+		}
+		differed += n
+	}
+	n, err := r.audits(ctx)
+	if err != nil {
+		err = fmt.Errorf("audit records: %w", err)
+	}
+	return differed + n, err
+}
+
+// documents makes those of a kind the same in the target.
+func (r *run) documents(ctx context.Context, kind string) (differed int, err error) {
+	source, target := docsOf(r.From, kind), docsOf(r.To, kind)
+	b := &store.Batch{Leases: r.fence()}
+	flush := func() error {
+		differed += len(b.Docs)
+		if len(b.Docs) == 0 {
+			return nil
+		}
+		_, err := r.commit(ctx, b)
+		b.Docs = nil
+		return err
+	}
+	want, err := source.next(ctx)
+	if err != nil {
+		return 0, err
+	}
+	have, err := target.next(ctx)
+	for err == nil && (want != nil || have != nil) {
+		switch {
+		case have == nil || want != nil && want.Name < have.Name:
+			b.Docs = append(b.Docs, *want)
+			want, err = source.next(ctx)
+		case want == nil || have.Name < want.Name:
+			b.Docs = append(b.Docs, store.Doc{Kind: kind, Name: have.Name})
+			have, err = target.next(ctx)
+		default:
+			if !bytes.Equal(want.Value, have.Value) {
+				b.Docs = append(b.Docs, *want)
+			}
+			if want, err = source.next(ctx); err == nil {
+				have, err = target.next(ctx)
+			}
+		}
+		if err == nil && len(b.Docs) >= page {
+			err = flush()
+		}
+	}
+	if err != nil {
+		return differed, err
+	}
+	return differed, flush()
+}
+
+// documents reads those of a kind, by their names.
+type documents struct {
+	s     store.Reader
+	kind  string
+	after string
+	held  []store.Doc
+	over  bool
+}
+
+func docsOf(s store.Reader, kind string) *documents { return &documents{s: s, kind: kind} }
+
+// next is the next one; nil at the end.
+func (d *documents) next(ctx context.Context) (*store.Doc, error) {
+	if len(d.held) == 0 && !d.over {
+		var err error
+		if d.held, err = d.s.Docs(ctx, d.kind, d.after, page); err != nil {
+			return nil, err
+		}
+		d.over = len(d.held) < page
+	}
+	if len(d.held) == 0 {
+		return nil, nil
+	}
+	doc := d.held[0]
+	d.held, d.after = d.held[1:], doc.Name
+	return &doc, nil
+}
+
+// audits appends to the target those records that it lacks. Records have no names:
+// of those of one millisecond each is there as often as in the source.
+func (r *run) audits(ctx context.Context) (differed int, err error) {
+	source, target := auditsOf(r.From), auditsOf(r.To)
+	b := &store.Batch{Leases: r.fence()}
+	flush := func() error {
+		differed += len(b.Audits)
+		if len(b.Audits) == 0 {
+			return nil
+		}
+		_, err := r.commit(ctx, b)
+		b.Audits = nil
+		return err
+	}
+	have, err := target.next(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		want, err := source.next(ctx)
+		if err != nil {
+			return differed, err
+		}
+		if want == nil {
+			return differed, flush()
+		}
+		at := want[0].At
+		for have != nil && have[0].At.After(at) {
+			if have, err = target.next(ctx); err != nil {
+				return differed, err
+			}
+		}
+		if have != nil && have[0].At.Equal(at) {
+			for _, a := range have {
+				a.At = at // the same moment, and now the same value
+				if i := slices.IndexFunc(want, func(w store.Audit) bool { w.At = at; return reflect.DeepEqual(w, a) }); i >= 0 {
+					want = slices.Delete(want, i, i+1)
+				}
+			}
+		}
+		slices.Reverse(want) // they came newest first
+		b.Audits = append(b.Audits, want...)
+		if len(b.Audits) >= page {
+			if err := flush(); err != nil {
+				return differed, err
+			}
+		}
+	}
+}
+
+// audits reads the audit records, newest first.
+type audits struct {
+	s      store.Reader
+	before time.Time
+	held   []store.Audit
+	over   bool
+}
+
+func auditsOf(s store.Reader) *audits { return &audits{s: s} }
+
+// next are all records of the next millisecond; none at the end.
+func (l *audits) next(ctx context.Context) (group []store.Audit, err error) {
+	if len(l.held) == 0 && !l.over {
+		if l.held, err = l.s.Audits(ctx, l.before, page); err != nil {
+			return nil, err
+		}
+		l.over = len(l.held) == 0
+	}
+	n := 0
+	for n < len(l.held) && l.held[n].At.Equal(l.held[0].At) {
+		n++
+	}
+	if n > 0 {
+		l.before = l.held[0].At
+	}
+	group, l.held = slices.Clone(l.held[:n]), l.held[n:]
+	return group, nil
+}

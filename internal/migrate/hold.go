@@ -1,0 +1,174 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// How a move holds the shards of a store: as a node does.
+const (
+	ttl     = 6 * time.Second
+	beat    = 2 * time.Second
+	silent  = ttl + 2*time.Second // without a beat for as long, a node is dead
+	lookAge = 500 * time.Millisecond
+)
+
+// A holder has all shards of a store, until leave.
+type holder struct {
+	store  store.Store
+	node   string
+	leases []store.Lease
+	lost   context.Context // ends when the store no longer takes this one for alive
+	stop   context.CancelCauseFunc
+	beats  sync.WaitGroup
+}
+
+// hold registers a node and claims every shard. While another node that lives has one,
+// it tells wait of it and looks again; without wait it gives up after a while.
+func hold(ctx context.Context, s store.Store, name string, wait func(owner string)) (_ *holder, err error) {
+	h := &holder{store: s, node: name + "/" + bellman.NewID().String()}
+	if err := s.Join(ctx, store.Node{Name: h.node, Version: "move"}, ttl); err != nil {
+		return nil, err
+	}
+	h.lost, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	h.beats.Go(h.keep)
+	defer func() {
+		if err != nil {
+			h.leave()
+		}
+	}()
+	for began := time.Now(); ; {
+		owner, err := h.claim(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case owner == "":
+			return h, nil
+		case wait != nil:
+			wait(owner)
+		case time.Since(began) > silent:
+			return nil, fmt.Errorf("node %s runs on it: stop that first", owner)
+		}
+		if err := pause(ctx, lookAge); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// claim takes the shards that it has not, and says who has one of the rest.
+func (h *holder) claim(ctx context.Context) (owner string, err error) {
+	shards, err := h.store.Shards(ctx)
+	if err != nil {
+		return "", err
+	}
+	h.leases = h.leases[:0]
+	for _, s := range shards {
+		switch {
+		case s.Owner == h.node:
+			h.leases = append(h.leases, s.Lease)
+		case s.Owner != "" && s.Alive:
+			owner = s.Owner
+		default:
+			l, err := h.store.Claim(ctx, h.node, s.Shard, s.Epoch)
+			if errors.Is(err, bellman.ErrFenced) {
+				owner = "another"
+				continue
+			}
+			if err != nil {
+				return "", fmt.Errorf("claim shard %d: %w", s.Shard, err)
+			}
+			h.leases = append(h.leases, l)
+		}
+	}
+	return owner, nil
+}
+
+// keep beats until leave.
+func (h *holder) keep() {
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-h.lost.Done():
+			return
+		case <-ticker.C:
+		}
+		err := h.store.Beat(h.lost, h.node)
+		if errors.Is(err, bellman.ErrFenced) || errors.Is(err, bellman.ErrClosed) {
+			h.stop(fmt.Errorf("this move was away for too long, and has lost the store's shards; run it again: %w", err))
+			return
+		}
+	}
+}
+
+// during is ctx for as long as the shards are held.
+func (h *holder) during(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	context.AfterFunc(h.lost, func() { cancel(context.Cause(h.lost)) })
+	return ctx
+}
+
+// leave gives all shards back.
+func (h *holder) leave() {
+	h.stop(nil)
+	h.beats.Wait()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.lost), ttl)
+	defer cancel()
+	// If it fails, the store frees the shards itself after a while.
+	_ = h.store.Leave(ctx, h.node)
+}
+
+// registered reports whether any node is registered, be it dead.
+func registered(ctx context.Context, s store.Store) (bool, error) {
+	nodes, err := s.Nodes(ctx)
+	return len(nodes) > 0, err
+}
+
+// gone waits until no node of a store beats any more, and tells which do.
+func gone(ctx context.Context, s store.Store, tell func(nodes []string)) error {
+	type seen struct{ beat, since time.Time }
+	last := map[string]seen{}
+	for {
+		nodes, err := s.Nodes(ctx)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		var living []string
+		for _, n := range nodes {
+			if n.Version == "move" {
+				continue // one before this, which the claim waits for
+			}
+			if was, known := last[n.Name]; !known || !was.beat.Equal(n.Beat) {
+				last[n.Name] = seen{n.Beat, now}
+			}
+			if now.Sub(last[n.Name].since) < silent {
+				living = append(living, n.Name)
+			}
+		}
+		if len(living) == 0 {
+			return nil
+		}
+		tell(living)
+		if err := pause(ctx, lookAge); err != nil {
+			return err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,287 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Options of a move. The stores and Kinds are required.
+type Options struct {
+	From, To         store.Store
+	FromName, ToName string   // as they may be shown
+	Kinds            []string // of all documents that are to be moved
+
+	// Report is told how far the move is, by one goroutine at a time; may be nil.
+	Report func(Progress)
+}
+
+// A Progress is how far a move is.
+type Progress struct {
+	Phase string   // copying, waiting, moving, checking, done
+	Wait  []string // while waiting: the nodes that have to stop
+	Seen  int64    // tasks of the source looked at in this phase
+	Total int64    // tasks that the source had when the phase began
+	Wrote int64    // tasks written or brought up to date since the start of this run
+}
+
+// A Count is what a store has.
+type Count struct {
+	Pending, Ended int64
+	Docs, Audits   int64
+}
+
+// Counted counts what a store has that a move would take along.
+func Counted(ctx context.Context, s store.Reader, kinds []string) (c Count, err error) {
+	depths, err := s.Depths(ctx)
+	if err != nil {
+		return c, err
+	}
+	for _, d := range depths {
+		c.Pending += d.Pending
+		c.Ended += d.Succeeded + d.Failed + d.Cancelled
+	}
+	for _, kind := range kinds {
+		d := docsOf(s, kind)
+		for {
+			doc, err := d.next(ctx)
+			if err != nil {
+				return c, err
+			}
+			if doc == nil {
+				break
+			}
+			c.Docs++
+		}
+	}
+	a := auditsOf(s)
+	for {
+		group, err := a.next(ctx)
+		if err != nil {
+			return c, err
+		}
+		if group == nil {
+			return c, nil
+		}
+		c.Audits += int64(len(group))
+	}
+}
+
+// ErrNotEmpty is returned for a target that has something, and not of this move.
+var ErrNotEmpty = errors.New("the target is not empty")
+
+// A run is one call of Run.
+type run struct {
+	Options
+	out, in *mark
+	leases  []store.Lease // of all shards of the target
+	turn    atomic.Uint32
+	wrote   int64
+}
+
+// fence is the lease that a batch for the target relies on. Each relies on the next
+// shard's, for a database has batches that rely on one and the same wait for each other. Who
+// takes the target over takes all shards first, so any of them will do.
+func (r *run) fence() []store.Lease {
+	i := int(r.turn.Add(1)) % len(r.leases)
+	return r.leases[i : i+1]
+}
+
+// Run moves everything, and returns nil when the target is free to be served
+// from. After any error, or a crash, the same call goes on. Nothing of the source
+// is changed but its mark and its shards' epochs.
+func Run(ctx context.Context, o Options) error {
+	if o.Report == nil {
+		o.Report = func(Progress) {}
+	}
+	r := &run{Options: o}
+	done, err := r.begin(ctx)
+	if done || err != nil {
+		return err
+	}
+	target, err := hold(ctx, r.To, "move/"+r.out.ID, nil)
+	if err != nil {
+		return fmt.Errorf("target %s: %w", r.ToName, err)
+	}
+	defer target.leave()
+	r.leases = target.leases
+	if err := r.into(ctx); err != nil {
+		return err
+	}
+	if r.out.State == copying {
+		busy, err := registered(ctx, r.From)
+		if err != nil {
+			return err
+		}
+		if busy {
+			if _, err := r.pass(target.during(ctx), "copying", false); err != nil {
+				return err
+			}
+		}
+		r.out.State = closing
+		if err := r.out.put(ctx, r.From, out, nil, ""); err != nil {
+			return err
+		}
+	}
+	if err := gone(ctx, r.From, func(nodes []string) { r.Report(Progress{Phase: "waiting", Wait: nodes, Wrote: r.wrote}) }); err != nil {
+		return err
+	}
+	source, err := hold(ctx, r.From, "move/"+r.out.ID, func(owner string) {
+		r.Report(Progress{Phase: "waiting", Wait: []string{owner}, Wrote: r.wrote})
+	})
+	if err != nil {
+		return fmt.Errorf("source %s: %w", r.FromName, err)
+	}
+	defer source.leave()
+	held := source.during(target.during(ctx))
+	phase := "moving"
+	for range mostPasses {
+		same, err := r.pass(held, phase, true)
+		if err != nil {
+			return errors.Join(err, context.Cause(held))
+		}
+		if same {
+			return r.end(held, source.leases)
+		}
+		phase = "checking"
+	}
+	return fmt.Errorf("the two stores still differ after %d passes: something else writes to one of them; stop it and run this again", mostPasses)
+}
+
+// mostPasses is after how many passes over a source that nobody else writes to
+// something must be wrong. Two are usual: one that writes, and one that finds
+// nothing to write.
+const mostPasses = 10
+
+// begin finds out what this move is: a new one, one that goes on, or one that is done.
+func (r *run) begin(ctx context.Context) (done bool, err error) {
+	if r.out, err = read(ctx, r.From, out); err != nil {
+		return false, err
+	}
+	if r.in, err = read(ctx, r.To, in); err != nil {
+		return false, err
+	}
+	other, err := read(ctx, r.From, in)
+	if err == nil && other != nil {
+		err = fmt.Errorf("the source %s is where a move from %s goes: let that come to its end first", r.FromName, other.Store)
+	}
+	if err != nil {
+		return false, err
+	}
+	there, err := read(ctx, r.To, landed)
+	if err != nil {
+		return false, err
+	}
+	switch ours := r.out != nil && r.in != nil && r.in.ID == r.out.ID; {
+	case r.out != nil && r.out.State == moved && there != nil && there.ID == r.out.ID && r.in == nil:
+		return true, nil
+	case r.out != nil && r.out.State == moved && ours:
+		return true, r.open(ctx, nil) // it was stopped between its last two steps
+	case r.out != nil && r.out.State == moved:
+		return false, fmt.Errorf("the tasks of %s were moved to %s at %s: they go on there", r.FromName, r.out.Store, r.out.At)
+	case ours:
+		return false, nil
+	case r.in != nil:
+		return false, fmt.Errorf("%w: %s has what another move, from %s, wrote into it: let that come to its end, or, if it was given up, drop %s and move into a new one", ErrNotEmpty, r.ToName, r.in.Store, r.ToName)
+	}
+	if err := r.empty(ctx); err != nil {
+		return false, err
+	}
+	if r.out == nil {
+		r.out = &mark{ID: bellman.NewID().String(), State: copying}
+	}
+	r.out.Store = r.ToName
+	if err := r.out.put(ctx, r.From, out, nil, ""); err != nil {
+		return false, err
+	}
+	same, err := read(ctx, r.To, out)
+	if err == nil && same != nil && same.ID == r.out.ID {
+		err = errors.Join(errors.New("both are the same store"), Abandon(ctx, r.From))
+	}
+	return false, err
+}
+
+// empty returns an error that says what is there, if the target has anything.
+func (r *run) empty(ctx context.Context) error {
+	c, err := Counted(ctx, r.To, r.Kinds)
+	if err != nil {
+		return err
+	}
+	if (c != Count{}) {
+		return fmt.Errorf("%w: %s has %d tasks that wait, %d that ended, %d documents and %d audit records; want a new database or directory",
+			ErrNotEmpty, r.ToName, c.Pending, c.Ended, c.Docs, c.Audits)
+	}
+	return nil
+}
+
+// into marks the target, before anything else is written to it.
+func (r *run) into(ctx context.Context) error {
+	from, err := r.From.Shards(ctx)
+	if err != nil {
+		return err
+	}
+	to, err := r.To.Shards(ctx)
+	if err != nil {
+		return err
+	}
+	if len(from) != len(to) {
+		return fmt.Errorf("the source has %d shards and the target %d: make the target anew with ?shards=%d", len(from), len(to), len(from))
+	}
+	if r.in != nil {
+		return nil
+	}
+	r.in = &mark{ID: r.out.ID, Store: r.FromName}
+	return r.in.put(ctx, r.To, in, r.fence(), "")
+}
+
+// end says in the source that all is elsewhere, and then lets the target go.
+func (r *run) end(ctx context.Context, leases []store.Lease) error {
+	r.out.State = moved
+	if err := r.out.put(ctx, r.From, out, leases, "moved to "+r.ToName); err != nil {
+		return err
+	}
+	return r.open(ctx, r.fence())
+}
+
+// open takes the target's mark away.
+func (r *run) open(ctx context.Context, leases []store.Lease) error {
+	before, err := read(ctx, r.To, landed)
+	if err != nil {
+		return err
+	}
+	m := &mark{ID: r.in.ID, Store: r.in.Store, At: r.in.At}
+	if before != nil {
+		m.kept = before.kept
+	}
+	doc, err := m.doc(landed)
+	if err != nil {
+		return err
+	}
+	b := &store.Batch{Leases: leases, Docs: []store.Doc{doc, {Kind: kind, Name: in, Was: slices.Clone(r.in.kept)}},
+		Audits: []store.Audit{{At: r.out.At, Action: "move", Target: "store", Reason: "moved from " + r.FromName}}}
+	if err := r.To.Commit(ctx, b); err != nil {
+		return fmt.Errorf("free the target: %w", err)
+	}
+	r.Report(Progress{Phase: "done", Wrote: r.wrote})
+	return nil
+}
+
+// Abandon gives up a move out of a store that has not come to its end, so that its
+// servers start again. What was copied stays in the target, which stays marked.
+func Abandon(ctx context.Context, from store.Store) error {
+	m, err := read(ctx, from, out)
+	switch {
+	case err != nil:
+		return err
+	case m == nil:
+		return errors.New("no move is under way from this store")
+	case m.State == moved:
+		return fmt.Errorf("the tasks of this store were moved to %s at %s, and go on there: to begin with them here again would attempt them twice", m.Store, m.At)
+	}
+	return from.Commit(ctx, &store.Batch{Docs: []store.Doc{{Kind: kind, Name: out, Was: m.kept}}})
+}

@@ -1,0 +1,384 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
+)
+
+var errKilled = errors.New("killed")
+
+// A mortal is a store of a process that dies at one of its commits: before or after it
+// is written. Then nothing is answered any more.
+type mortal struct {
+	store.Store
+	left *atomic.Int64 // commits until then, of all stores of the process
+	late bool
+}
+
+func (m mortal) Commit(ctx context.Context, b *store.Batch) error {
+	left := m.left.Add(-1)
+	if left > 0 {
+		return m.Store.Commit(ctx, b)
+	}
+	if left == 0 && m.late {
+		_ = m.Store.Commit(ctx, b)
+	}
+	return errKilled
+}
+
+func (m mortal) Leave(context.Context, string) error { return errKilled } // kill -9 leaves nothing
+
+// A world is a source that others use.
+type world struct {
+	*testing.T
+	random *rand.Rand
+	store  *memory.Store
+	tasks  []bellman.ID
+	keys   int
+	pruned map[bellman.ID]bool
+}
+
+func (w *world) commit(b *store.Batch) {
+	w.Helper()
+	if err := w.store.Commit(w.Context(), b); err != nil {
+		w.Fatal(err)
+	}
+	for i := range b.Changes {
+		if b.Changes[i].Err != nil {
+			w.Fatal(b.Changes[i].Err)
+		}
+	}
+}
+
+// add adds a task.
+func (w *world) add() {
+	now := time.Now().UTC()
+	t := &bellman.Task{ID: bellman.NewID(), Queue: []string{"q", "r"}[w.random.IntN(2)], MerchantNo: "M1", URL: "https://m.example/n",
+		Header: map[string]string{"A": "b"}, Body: []byte(fmt.Sprint(w.random.Uint64())), Schedule: "0s, 15s", Timeout: time.Second, Delay: 3, Inherited: bellman.InheritedTimeout,
+		Status: bellman.Status{Version: 1, Shard: uint16(w.random.IntN(64)), Began: now, Due: now.Add(time.Hour), VisibleAt: now.Add(2 * time.Hour), Updated: now, Step: 3, Data: []byte("x")}}
+	if i := w.random.IntN(4); i > 0 {
+		t.OrderingKey, t.Supersedes = fmt.Sprint(i), w.random.IntN(5) == 0
+	}
+	if w.random.IntN(3) > 0 {
+		t.Key = fmt.Sprint(w.random.IntN(w.keys))
+	}
+	a := store.Add{Task: t, Digest: bellman.Digest{byte(w.random.IntN(200)), 15: 1}}
+	b := &store.Batch{Adds: []store.Add{a}}
+	w.commit(b)
+	if b.Adds[0].Existing.IsZero() {
+		w.tasks = append(w.tasks, t.ID)
+	}
+}
+
+// change makes one change of one task.
+func (w *world) change() {
+	id := w.tasks[w.random.IntN(len(w.tasks))]
+	t, err := w.store.Task(w.Context(), id)
+	if errors.Is(err, bellman.ErrNotFound) {
+		return // pruned
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	now := time.Now().UTC()
+	c := store.Change{ID: id, Version: t.Version, To: t.Status, Ordering: t.Ordering()}
+	c.To.Updated = now
+	if w.random.IntN(3) > 0 {
+		c.To.Attempts += 1 + w.random.Int32N(5)/4 // one may leave no record
+		c.Attempt = &bellman.Attempt{Number: int(c.To.Attempts), Due: now, Started: now, Took: time.Second, Result: bellman.Refused, Response: fmt.Sprint(w.random.Uint64())}
+	}
+	switch w.random.IntN(4) {
+	case 0:
+		c.To.State, c.To.Reason, c.To.Finished, c.To.Due, c.To.Before = bellman.State(1+w.random.IntN(3)), "because", now, time.Time{}, nil
+	case 1:
+		c.To.State, c.To.Reason, c.To.Finished, c.To.Due, c.To.VisibleAt, c.To.Trigger = bellman.Pending, "", time.Time{}, now, now, bellman.ByHand
+		c.To.Before = &bellman.Before{State: bellman.Failed, Reason: "gave_up", Finished: now}
+	}
+	w.commit(&store.Batch{Changes: []store.Change{c}})
+}
+
+// live does what servers and people do.
+func (w *world) live(n int) {
+	for range n {
+		switch w.random.IntN(20) {
+		case 0:
+			w.commit(&store.Batch{Docs: []store.Doc{{Kind: "pause", Name: fmt.Sprint(w.random.IntN(5)), Value: []byte(fmt.Sprint(w.random.IntN(3)))}}})
+		case 1:
+			w.commit(&store.Batch{Docs: []store.Doc{{Kind: "link", Name: fmt.Sprint(w.random.IntN(5))}}})
+		case 2, 3:
+			a := store.Audit{At: time.Now(), Action: "pause", Target: fmt.Sprint(w.random.IntN(2))}
+			w.commit(&store.Batch{Audits: []store.Audit{a, a, {At: a.At, Action: "resume"}}})
+		case 4:
+			if w.pruned == nil {
+				continue
+			}
+			before := slices.Clone(w.tasks)
+			if _, err := w.store.Prune(w.Context(), bellman.State(1+w.random.IntN(3)), time.Now(), 2); err != nil {
+				w.Fatal(err)
+			}
+			for _, id := range before {
+				if _, err := w.store.Task(w.Context(), id); errors.Is(err, bellman.ErrNotFound) {
+					w.pruned[id] = true
+				}
+			}
+		case 5, 6, 7, 8:
+			w.add()
+		default:
+			w.change()
+		}
+		time.Sleep(time.Duration(w.random.IntN(2)) * time.Millisecond) // of the bubble's clock
+	}
+}
+
+// equal checks that a target has all that the source has.
+func (w *world) equal(to store.Store) {
+	w.Helper()
+	all := func(s store.Store) map[bellman.ID]*bellman.Task {
+		found := map[bellman.ID]*bellman.Task{}
+		list := &tasks{s: s}
+		for {
+			part, err := list.page(w.Context())
+			if err != nil {
+				w.Fatal(err)
+			}
+			if len(part) == 0 {
+				return found
+			}
+			for _, t := range part {
+				found[t.ID] = t
+			}
+		}
+	}
+	want, have := all(w.store), all(to)
+	for id, t := range want {
+		h := have[id]
+		if h == nil {
+			w.Errorf("task %s is missing", id)
+			continue
+		}
+		if !reflect.DeepEqual(t, h) {
+			w.Errorf("task %s\n is %+v\nwant %+v", id, h, t)
+		}
+		wantLog, err := log(w.Context(), w.store, id)
+		haveLog, err2 := log(w.Context(), to, id)
+		if errors.Join(err, err2) != nil || !slices.Equal(wantLog, haveLog) {
+			w.Errorf("attempts of task %s = %+v, %v; want %+v, %v", id, haveLog, err2, wantLog, err)
+		}
+		wantDigest, _ := w.store.Digests(w.Context(), []*bellman.Task{t})
+		haveDigest, _ := to.Digests(w.Context(), []*bellman.Task{t})
+		if !slices.Equal(wantDigest, haveDigest) {
+			w.Errorf("digest of task %s = %v, want %v", id, haveDigest, wantDigest)
+		}
+	}
+	for id := range have {
+		if want[id] == nil && !w.pruned[id] {
+			w.Errorf("task %s is in the target alone", id)
+		}
+	}
+	order := func(s store.Store) (ids []string) {
+		for _, queue := range []string{"q", "r"} {
+			for key := range 4 {
+				some, err := s.Ordered(w.Context(), queue, fmt.Sprint(key), 1<<20)
+				if err != nil {
+					w.Fatal(err)
+				}
+				for _, id := range some {
+					if !w.pruned[id] {
+						ids = append(ids, fmt.Sprintf("%s/%d: %v", queue, key, id))
+					}
+				}
+			}
+		}
+		return ids
+	}
+	if want, have := order(w.store), order(to); !slices.Equal(want, have) {
+		w.Errorf("order is\n%s\nwant\n%s", strings.Join(have, "\n"), strings.Join(want, "\n"))
+	}
+	for _, kind := range []string{"pause", "link"} {
+		wantDocs, _ := w.store.Docs(w.Context(), kind, "", 100)
+		haveDocs, _ := to.Docs(w.Context(), kind, "", 100)
+		if !reflect.DeepEqual(wantDocs, haveDocs) {
+			w.Errorf("documents %s = %s, want %s", kind, haveDocs, wantDocs)
+		}
+	}
+	said := func(s store.Store) (list []string) {
+		found, _ := s.Audits(w.Context(), time.Time{}, 1<<20)
+		for _, a := range found {
+			if a.Action != "move" {
+				list = append(list, fmt.Sprint(a))
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	if a, b := said(w.store), said(to); !slices.Equal(a, b) {
+		w.Errorf("%d audit records, want %d", len(b), len(a))
+	}
+}
+
+// TestMove moves a store that is in use, by processes that die at any commit.
+func TestMove(t *testing.T) {
+	deaths := 0
+	for seed := range uint64(40) {
+		synctest.Test(t, func(t *testing.T) {
+			w := &world{T: t, random: rand.New(rand.NewPCG(seed, 1)), store: memory.New(), keys: 5000}
+			if seed%2 == 0 {
+				w.pruned, w.keys = map[bellman.ID]bool{}, 15 // keys are used again
+			}
+			w.add()
+			for range page * int(seed%4/3) { // every fourth has more than a page
+				w.add()
+			}
+			w.live(300)
+			to := memory.New()
+			ctx := t.Context()
+			node := store.Node{Name: "server"}
+			if err := w.store.Join(ctx, node, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			beating, still := context.WithCancel(ctx)
+			var beats sync.WaitGroup
+			defer beats.Wait()
+			defer still()
+			beats.Go(func() {
+				for pause(beating, time.Second) == nil {
+					_ = w.store.Beat(beating, node.Name) // until it has left
+				}
+			})
+			for tries := 1; ; tries++ {
+				var left atomic.Int64
+				left.Store(int64(1 + w.random.IntN(4*tries)))
+				late := w.random.IntN(2) == 0
+				o := Options{From: mortal{w.store, &left, late}, To: mortal{to, &left, late}, FromName: "old", ToName: "new", Kinds: []string{"link", "pause"}}
+				o.Report = func(p Progress) {
+					switch p.Phase {
+					case "copying":
+						w.live(30)
+					case "waiting":
+						if len(p.Wait) == 1 && p.Wait[0] == "server" {
+							w.live(30) // the last of it
+							still()
+							if err := w.store.Leave(ctx, "server"); err != nil {
+								t.Error(err)
+							}
+						}
+					}
+				}
+				err := Run(ctx, o)
+				if err == nil {
+					break
+				}
+				if !errors.Is(err, errKilled) {
+					t.Fatalf("seed %d, try %d: %v", seed, tries, err)
+				}
+				deaths++
+				from, into := Refuse(ctx, w.store), Refuse(ctx, to)
+				c, err := Counted(ctx, to, o.Kinds)
+				if from == nil && into == nil && c != (Count{}) {
+					t.Fatalf("seed %d: servers would start on both stores, of which the target has %+v (%v)", seed, c, err)
+				}
+			}
+			w.equal(to)
+			if err := Refuse(ctx, to); err != nil {
+				t.Errorf("the target is refused: %v", err)
+			}
+			if err := Refuse(ctx, w.store); err == nil || !strings.Contains(err.Error(), "new") {
+				t.Errorf("the source is not refused: %v", err)
+			}
+			if err := Run(ctx, Options{From: w.store, To: to, Kinds: []string{"link", "pause"}}); err != nil {
+				t.Errorf("once more: %v", err)
+			}
+			if err := Abandon(ctx, w.store); err == nil {
+				t.Error("a move that has come to its end is given up")
+			}
+			if t.Failed() {
+				t.Logf("seed %d", seed)
+			}
+		})
+	}
+	if deaths < 100 {
+		t.Errorf("%d deaths: that tries little", deaths)
+	}
+}
+
+// TestRefused moves where nothing may be moved.
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, random: rand.New(rand.NewPCG(1, 1)), store: memory.New(), keys: 5}
+		w.add()
+		ctx := t.Context()
+		other := &world{T: t, random: w.random, store: memory.New(), keys: 5}
+		other.add()
+		if err := Run(ctx, Options{From: w.store, To: other.store}); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "1 tasks that wait") {
+			t.Errorf("Run() into a store with a task = %v", err)
+		}
+		if err := errors.Join(Refuse(ctx, w.store), Refuse(ctx, other.store)); err != nil {
+			t.Errorf("after a refused move: %v", err)
+		}
+		if err := Run(ctx, Options{From: w.store, To: w.store}); err == nil {
+			t.Error("a store is moved into itself")
+		}
+		busy := memory.New()
+		if err := busy.Join(ctx, store.Node{Name: "server"}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := busy.Claim(ctx, "server", 3, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := Run(ctx, Options{From: w.store, To: busy}); err == nil || !strings.Contains(err.Error(), "node server") {
+			t.Errorf("Run() into a store that is served = %v", err)
+		}
+		if err := Abandon(ctx, w.store); err != nil {
+			t.Errorf("Abandon() = %v", err)
+		}
+		first := memory.New()
+		var left atomic.Int64
+		left.Store(4) // dies on the way
+		if err := Run(ctx, Options{From: mortal{w.store, &left, true}, To: mortal{first, &left, true}}); !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		if err := Run(ctx, Options{From: other.store, To: first}); !errors.Is(err, ErrNotEmpty) {
+			t.Errorf("two moves into one store: %v", err)
+		}
+	})
+}
+
+// A broken store is one whose commits fail, after a while.
+type broken struct{ store.Store }
+
+var errBroken = errors.New("the disk is broken")
+
+func (broken) Commit(_ context.Context, b *store.Batch) error {
+	if len(b.Adds) == 0 {
+		return nil // of the move itself
+	}
+	return errBroken
+}
+
+// What ends a move is why the target takes nothing, not that the reading ended with it.
+func TestSaysWhyItEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, random: rand.New(rand.NewPCG(1, 1)), store: memory.New(), keys: 1 << 30}
+		for range 10 * page {
+			w.add()
+		}
+		_, err := (&run{Options: Options{From: w.store, To: broken{memory.New()}, Report: func(Progress) {}}, leases: make([]store.Lease, 1)}).pass(t.Context(), "copying", false)
+		if !errors.Is(err, errBroken) || errors.Is(err, context.Canceled) {
+			t.Errorf("pass() = %v, want %v", err, errBroken)
+		}
+	})
+}

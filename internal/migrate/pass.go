@@ -1,0 +1,287 @@
+package migrate
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// How much is read and written at once.
+const (
+	page       = 500     // tasks a read, and documents
+	writers    = 4       // commits at a time
+	readers    = 8       // logs of attempts read at a time
+	batchBytes = 4 << 20 // of contents in a commit
+	batchSteps = 1000    // changes in a commit
+)
+
+// pass reads both stores side by side and writes what the target lacks. It reports
+// whether there was nothing to write. fenced: nobody else writes to the source, so
+// that whatever cannot be explained is an error; otherwise it is left for later.
+func (r *run) pass(ctx context.Context, phase string, fenced bool) (same bool, err error) {
+	total := int64(0)
+	depths, err := r.From.Depths(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, d := range depths {
+		total += d.Pending + d.Succeeded + d.Failed + d.Cancelled
+	}
+	wrote := r.wrote
+	clean, err := r.tasks(ctx, fenced, func(seen int64) {
+		r.Report(Progress{Phase: phase, Seen: seen, Total: max(total, seen), Wrote: r.wrote})
+	})
+	if err != nil {
+		return false, err
+	}
+	beside, err := r.beside(ctx)
+	return clean && wrote == r.wrote && beside == 0, err
+}
+
+// tasks brings the target's tasks to where the source's are. Clean: none had to be
+// left for another pass.
+func (r *run) tasks(ctx context.Context, fenced bool, tell func(seen int64)) (clean bool, err error) {
+	source, target := &tasks{s: r.From}, &tasks{s: r.To}
+	var wrote, left atomic.Int64
+	written := r.wrote
+	g, writing := errgroup.WithContext(ctx)
+	g.SetLimit(writers)
+	seen := int64(0)
+	for writing.Err() == nil {
+		part, err := source.page(writing)
+		if err != nil {
+			return false, cmp.Or(g.Wait(), err) // a write that failed ends the reading too
+		}
+		if len(part) == 0 {
+			break
+		}
+		have, err := target.down(writing, part[len(part)-1].ID)
+		if err != nil {
+			return false, cmp.Or(g.Wait(), err) // a write that failed ends the reading too
+		}
+		seen += int64(len(part))
+		g.Go(func() error {
+			units, odd, err := r.units(writing, part, have, fenced)
+			if err != nil {
+				return err
+			}
+			again, err := r.write(writing, units)
+			wrote.Add(int64(len(units)))
+			left.Add(int64(odd + again))
+			return err
+		})
+		r.wrote = written + wrote.Load()
+		tell(seen)
+	}
+	err = g.Wait()
+	r.wrote = written + wrote.Load()
+	tell(seen)
+	return left.Load() == 0, err
+}
+
+// tasks reads all tasks of a store, newest first.
+type tasks struct {
+	s      store.Reader
+	before bellman.ID
+	held   []*bellman.Task // read, and not given out
+	over   bool
+}
+
+// page is what comes next; none at the end.
+func (l *tasks) page(ctx context.Context) ([]*bellman.Task, error) {
+	for len(l.held) == 0 && !l.over {
+		var err error
+		if l.held, l.before, err = l.s.List(ctx, store.Filter{}, l.before, page); err != nil {
+			return nil, fmt.Errorf("list tasks: %w", err)
+		}
+		l.over = l.before.IsZero()
+	}
+	part := l.held
+	l.held = nil
+	return part, nil
+}
+
+// down are the tasks from where it stands to the one with this id, by their ids.
+func (l *tasks) down(ctx context.Context, to bellman.ID) (map[bellman.ID]*bellman.Task, error) {
+	found := map[bellman.ID]*bellman.Task{}
+	for {
+		part, err := l.page(ctx)
+		if err != nil || len(part) == 0 {
+			return found, err
+		}
+		for i, t := range part {
+			if bytes.Compare(t.ID[:], to[:]) < 0 {
+				l.held = part[i:]
+				return found, nil
+			}
+			found[t.ID] = t
+		}
+	}
+}
+
+// units are what a page of the source needs in the target. odd is how many tasks
+// have to be looked at again.
+func (r *run) units(ctx context.Context, part []*bellman.Task, have map[bellman.ID]*bellman.Task, fenced bool) (units []unit, odd int, err error) {
+	var todo []*bellman.Task
+	for _, t := range part {
+		switch h := have[t.ID]; {
+		case h == nil || h.Version < t.Version:
+			todo = append(todo, t)
+		case h.Version > t.Version:
+			return nil, 0, fmt.Errorf("task %s has version %d in the source and %d in the target: something else has changed it there", t.ID, t.Version, h.Version)
+		case fenced:
+			if what := differ(t, h); what != "" {
+				return nil, 0, fmt.Errorf("task %s, version %d: %s", t.ID, t.Version, what)
+			}
+		}
+	}
+	if len(todo) == 0 {
+		return nil, 0, nil
+	}
+	digests, err := r.From.Digests(ctx, todo)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read digests: %w", err)
+	}
+	made, fits := make([]unit, len(todo)), make([]bool, len(todo))
+	g, reading := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for i, t := range todo {
+		if t.Attempts == 0 && have[t.ID] == nil {
+			made[i], fits[i] = fresh(t, nil, digests[i])
+			continue
+		}
+		g.Go(func() error {
+			tries, err := logOf(reading, r.From, t)
+			if err != nil {
+				return fmt.Errorf("read attempts of task %s: %w", t.ID, err)
+			}
+			h := have[t.ID]
+			if h == nil {
+				made[i], fits[i] = fresh(t, tries, digests[i])
+				return nil
+			}
+			had, err := log(reading, r.To, t.ID)
+			made[i], fits[i] = further(t, h, tries, had)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, 0, err
+	}
+	for i, t := range todo {
+		switch {
+		case fits[i]:
+			units = append(units, made[i])
+		case fenced:
+			return nil, 0, fmt.Errorf("task %s has more attempts than its version %d allows", t.ID, t.Version)
+		default:
+			odd++
+		}
+	}
+	return units, odd, nil
+}
+
+// write commits units, and says how many have to be looked at again.
+func (r *run) write(ctx context.Context, units []unit) (again int, err error) {
+	for len(units) > 0 {
+		b, n, bytes := &store.Batch{Leases: r.fence()}, 0, 0
+		for n < len(units) && (n == 0 || bytes+units[n].bytes < batchBytes && len(b.Changes)+len(units[n].changes) < batchSteps) {
+			if units[n].add != nil {
+				b.Adds = append(b.Adds, *units[n].add)
+			}
+			b.Changes = append(b.Changes, units[n].changes...)
+			bytes += units[n].bytes
+			n++
+		}
+		units = units[n:]
+		rest := b.Changes
+		for first := true; first || len(rest) > 0; first = false {
+			b.Changes = rest[:min(len(rest), batchSteps)]
+			rest = rest[len(b.Changes):]
+			odd, err := r.commit(ctx, b)
+			if err != nil {
+				return again, err
+			}
+			if again += odd; odd > 0 {
+				break // what follows builds on it
+			}
+			b.Adds = nil
+		}
+	}
+	return again, nil
+}
+
+// commit writes one batch. What it cannot write, or may have written, is found by
+// the next pass.
+func (r *run) commit(ctx context.Context, b *store.Batch) (odd int, err error) {
+	err = r.To.Commit(ctx, b)
+	if errors.Is(err, bellman.ErrUnknown) {
+		return 1, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("write to the target: %w", err)
+	}
+	for i := range b.Adds {
+		a := &b.Adds[i]
+		switch {
+		case !a.Existing.IsZero() && a.Existing != a.Task.ID:
+			if err := r.stale(ctx, a.Existing); err != nil {
+				return odd, fmt.Errorf("add task %s, whose key %q another task has in the target: %w", a.Task.ID, a.Task.Key, err)
+			}
+			odd++
+		case a.Err != nil:
+			return odd, fmt.Errorf("add task %s: %w", a.Task.ID, a.Err)
+		}
+	}
+	for i := range b.Changes {
+		switch err := b.Changes[i].Err; {
+		case errors.Is(err, bellman.ErrConflict), errors.Is(err, bellman.ErrNotFound):
+			odd++ // a batch of unknown outcome was written after all, or its task was not added
+		case err != nil:
+			return odd, fmt.Errorf("change task %s: %w", b.Changes[i].ID, err)
+		}
+	}
+	return odd, nil
+}
+
+// stale takes a task out of the target that the source has deleted since it was
+// copied, since its retention was over: its key is used anew. The others of its state
+// that finished before it go with it, and come back if the source still has them.
+func (r *run) stale(ctx context.Context, id bellman.ID) error {
+	if _, err := r.From.Task(ctx, id); !errors.Is(err, bellman.ErrNotFound) {
+		return errors.Join(errors.New("the source has both"), err)
+	}
+	t, err := r.To.Task(ctx, id)
+	if errors.Is(err, bellman.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !t.State.Ended() {
+		return r.drop(ctx, t)
+	}
+	for {
+		n, err := r.To.Prune(ctx, t.State, t.Finished.Add(1e6), page)
+		if err != nil || n < page {
+			return err
+		}
+	}
+}
+
+// drop ends a task of the target that still waited when it was copied, as the source
+// did meanwhile, so that the next pass can take it out.
+func (r *run) drop(ctx context.Context, t *bellman.Task) error {
+	to := t.Status
+	to.State, to.Before, to.Due, to.VisibleAt, to.Finished = bellman.Cancelled, nil, to.Began, to.Began, t.Created()
+	_, err := r.commit(ctx, &store.Batch{Leases: r.fence(), Changes: []store.Change{{ID: t.ID, Version: t.Version, To: to, Ordering: t.Ordering()}}})
+	return err
+}

@@ -1,0 +1,109 @@
+package resend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// document returns what is kept of a job.
+func document(job Job) store.Doc {
+	value, err := json.Marshal(job)
+	if err != nil {
+		panic(err) // a Job has nothing that JSON could not write
+	}
+	return store.Doc{Kind: kind, Name: job.ID.String(), Value: value}
+}
+
+func parse(doc store.Doc) (Job, error) {
+	var job Job
+	if err := json.Unmarshal(doc.Value, &job); err != nil {
+		return Job{}, fmt.Errorf("read bulk resend %s: %w", doc.Name, err)
+	}
+	return job, nil
+}
+
+// save writes a job, with what was done by hand to it, and notes when.
+func (j *Jobs) save(ctx context.Context, job *Job, audits ...store.Audit) error {
+	job.Updated = now()
+	docs := []store.Doc{document(*job)}
+	if job.State != Running && j.leads != nil {
+		docs = append(docs, store.Doc{Kind: cancelKind, Name: job.ID.String()})
+	}
+	if err := j.store.Commit(ctx, &store.Batch{Docs: docs, Audits: audits}); err != nil {
+		return fmt.Errorf("keep bulk resend %v: %w", job.ID, err)
+	}
+	return nil
+}
+
+// read reads one job.
+func (j *Jobs) read(ctx context.Context, id bellman.ID) (Job, error) {
+	doc, err := j.doc(ctx, kind, id)
+	if err != nil {
+		return Job{}, fmt.Errorf("read bulk resend %v: %w", id, err)
+	}
+	return parse(doc)
+}
+
+// askedToEnd reports whether another process was asked to cancel a job.
+func (j *Jobs) askedToEnd(ctx context.Context, id bellman.ID) (bool, error) {
+	if j.leads == nil {
+		return false, nil
+	}
+	switch _, err := j.doc(ctx, cancelKind, id); {
+	case errors.Is(err, bellman.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("read whether bulk resend %v was cancelled: %w", id, err)
+	}
+	return true, nil
+}
+
+// doc reads the document of a kind about a job. bellman.ErrNotFound if there is
+// none.
+func (j *Jobs) doc(ctx context.Context, kind string, id bellman.ID) (store.Doc, error) {
+	// Names are read from above one, and no id is between this one and its own
+	// with the last digit one character lower.
+	name := []byte(id.String())
+	name[len(name)-1]--
+	docs, err := j.store.Docs(ctx, kind, string(name), 1)
+	switch {
+	case err != nil:
+		return store.Doc{}, err
+	case len(docs) == 0 || docs[0].Name != id.String():
+		return store.Doc{}, bellman.ErrNotFound
+	}
+	return docs[0], nil
+}
+
+// all reads all jobs, the oldest first. After an error there are no more.
+func (j *Jobs) all(ctx context.Context) iter.Seq2[Job, error] {
+	return func(yield func(Job, error) bool) {
+		for after := ""; ; {
+			docs, err := j.store.Docs(ctx, kind, after, pageSize)
+			if err != nil {
+				yield(Job{}, fmt.Errorf("read bulk resends: %w", err))
+				return
+			}
+			for _, doc := range docs {
+				job, err := parse(doc)
+				if err != nil {
+					j.log.Error("a bulk resend cannot be read, and is left alone", "resend", doc.Name, "err", err)
+					continue
+				}
+				if !yield(job, nil) {
+					return
+				}
+			}
+			if len(docs) < pageSize {
+				return
+			}
+			after = docs[len(docs)-1].Name
+		}
+	}
+}

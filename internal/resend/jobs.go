@@ -1,0 +1,270 @@
+package resend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Jobs keeps the jobs of a store, and runs them while Run runs. All methods are
+// safe for concurrent use.
+type Jobs struct {
+	store Store
+	tasks Tasks
+	log   *slog.Logger
+	leads func() bool                // nil: always
+	kind  func(*bellman.Task) string // nil: notify
+
+	queues func() []string // the configured ones; nil: not known
+
+	wake chan struct{} // holds one: look at unfinished again
+
+	mu         sync.Mutex
+	running    bool // Run runs
+	starting   int  // jobs being made durable
+	unfinished map[bellman.ID]*work
+}
+
+// work is a job that has not ended, as this process knows it.
+type work struct {
+	launched bool // a goroutine is at it, or about to; guarded by Jobs.mu
+
+	mu      sync.Mutex // held over saves, so that no older state follows a newer one
+	job     Job
+	resumed time.Time          // the last save of whoever was at it before; zero: nobody was
+	cancel  context.CancelFunc // ends the waiting of the goroutine at it; nil: there is none
+}
+
+// New returns the jobs of a store. Nothing happens to them until Run.
+func New(o Options) (*Jobs, error) {
+	if o.Store == nil || o.Tasks == nil {
+		return nil, errors.New("resend: want both a Store and Tasks in the options")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return &Jobs{
+		store: o.Store, tasks: o.Tasks, log: o.Logger, leads: o.Leads, kind: o.Kind, queues: o.Queues,
+		wake:       make(chan struct{}, 1),
+		unfinished: map[bellman.ID]*work{},
+	}, nil
+}
+
+// Start makes a job of in's Filter, Mode, Rate, Who and Reason, and returns it as
+// it was kept; no mode is once, no rate is DefaultRate. The job is durable then,
+// and touches only tasks created before now. The error is a *bellman.Invalid when
+// a field is wrong or the filter empty, bellman.ErrOverloaded when too many jobs
+// are running.
+func (j *Jobs) Start(ctx context.Context, in Job) (Job, error) {
+	job, err := j.prepare(in, time.Now())
+	if err != nil {
+		return Job{}, err
+	}
+	if err := j.reserve(); err != nil {
+		return Job{}, err
+	}
+	w, err := j.begin(ctx, job)
+
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.starting--
+	if err != nil {
+		return Job{}, err
+	}
+	if j.leading() && j.unfinished[job.ID] == nil { // else it was found in the store already
+		j.unfinished[job.ID] = w
+		j.rouse()
+	}
+	return job, nil
+}
+
+// reserve takes a place among the running jobs.
+func (j *Jobs) reserve() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.unfinished)+j.starting >= MaxRunning {
+		return coded.Errorf("resend.many", "%w: %d bulk resends are running: wait for one to end, or cancel one", bellman.ErrOverloaded, MaxRunning)
+	}
+	j.starting++
+	return nil
+}
+
+// begin writes a new job, and deletes those that ended long ago.
+func (j *Jobs) begin(ctx context.Context, job Job) (*work, error) {
+	batch := &store.Batch{
+		Docs:   []store.Doc{document(job)},
+		Audits: []store.Audit{store.AuditOf(by(&job), job.Created, "resend", target(job.ID))},
+	}
+	for old, err := range j.all(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if old.State != Running && job.Created.Sub(old.Finished) > Keep {
+			batch.Docs = append(batch.Docs, store.Doc{Kind: kind, Name: old.ID.String()})
+		}
+	}
+	if err := j.store.Commit(ctx, batch); err != nil {
+		return nil, fmt.Errorf("keep bulk resend: %w", err)
+	}
+	return &work{job: job}, nil
+}
+
+// Get returns a job with its progress as of now. bellman.ErrNotFound if there is
+// none, or it ended longer than Keep ago.
+func (j *Jobs) Get(ctx context.Context, id bellman.ID) (Job, error) {
+	if w := j.known(id); w != nil {
+		return w.now(), nil
+	}
+	return j.read(ctx, id)
+}
+
+// List returns up to limit jobs, the newest first.
+func (j *Jobs) List(ctx context.Context, limit int) ([]Job, error) {
+	var jobs []Job
+	for job, err := range j.all(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if w := j.known(job.ID); w != nil {
+			job = w.now()
+		}
+		jobs = append(jobs, job)
+	}
+	slices.Reverse(jobs) // ids sort by creation
+	return jobs[:min(len(jobs), max(limit, 0))], nil
+}
+
+// Cancel ends a running job: what was resent stays so, and the tasks whose turn
+// it is at this moment still are. A job that has ended is returned as it is.
+// bellman.ErrNotFound if there is none.
+func (j *Jobs) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (Job, error) {
+	w := j.known(id)
+	if w == nil {
+		job, err := j.read(ctx, id)
+		if err != nil || job.State != Running {
+			return job, err
+		}
+		if !j.leading() {
+			return j.ask(ctx, job, by)
+		}
+		w = j.adopt(job)
+	}
+	job, idle, err := w.end(ctx, j, by)
+	if idle && err == nil {
+		j.forget(id) // otherwise the goroutine does, after it saved how far it came
+	}
+	return job, err
+}
+
+// ask leaves word that a job is to be ended, which whoever works on it finds when it
+// saves how far it came.
+func (j *Jobs) ask(ctx context.Context, job Job, by bellman.By) (Job, error) {
+	job.State, job.Finished = Cancelled, now()
+	err := j.store.Commit(ctx, &store.Batch{
+		Docs:   []store.Doc{{Kind: cancelKind, Name: job.ID.String(), Value: []byte("{}")}},
+		Audits: []store.Audit{store.AuditOf(by, job.Finished, "cancel", target(job.ID))},
+	})
+	if err != nil {
+		return Job{}, fmt.Errorf("cancel bulk resend %v: %w", job.ID, err)
+	}
+	return job, nil
+}
+
+// leading reports whether this process works on the jobs.
+func (j *Jobs) leading() bool { return j.leads == nil || j.leads() }
+
+// end marks a job as cancelled and tells its goroutine, and says when none is at
+// it.
+func (w *work) end(ctx context.Context, j *Jobs, by bellman.By) (job Job, idle bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	job = w.job
+	if job.State != Running {
+		return job, w.cancel == nil, nil
+	}
+	job.State, job.Finished = Cancelled, now()
+	err = j.save(ctx, &job, store.AuditOf(by, job.Finished, "cancel", target(job.ID)))
+	if err != nil {
+		return Job{}, false, err
+	}
+	w.job = job
+	if w.cancel == nil {
+		return job, true, nil
+	}
+	w.cancel()
+	return job, false, nil
+}
+
+// known returns the work of an unfinished job, nil if it is not in memory.
+func (j *Jobs) known(id bellman.ID) *work {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.unfinished[id]
+}
+
+// adopt takes over an unfinished job that an earlier process left.
+func (j *Jobs) adopt(job Job) *work {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	w := j.unfinished[job.ID]
+	if w == nil {
+		w = &work{job: job, resumed: job.Updated}
+		j.unfinished[job.ID] = w
+		j.rouse()
+	}
+	return w
+}
+
+func (j *Jobs) forget(id bellman.ID) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	delete(j.unfinished, id)
+}
+
+// rouse makes Run look at the unfinished jobs.
+func (j *Jobs) rouse() {
+	select {
+	case j.wake <- struct{}{}:
+	default: // it is going to look anyway
+	}
+}
+
+// waiting returns the jobs that no goroutine is at, and marks them.
+func (j *Jobs) waiting() []*work {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var found []*work
+	for w := range maps.Values(j.unfinished) {
+		if !w.launched {
+			w.launched = true
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// now returns the job as it is at this moment.
+func (w *work) now() Job {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.job
+}
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// by is who asked for a job.
+func by(job *Job) bellman.By {
+	return bellman.By{Who: job.Who, Reason: job.Reason, From: job.From}
+}
+
+// target names a job in an audit record.
+func target(id bellman.ID) string { return "resend/" + id.String() }

@@ -1,0 +1,101 @@
+package resend_test
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/resend"
+	"github.com/bellmanhq/bellman/store/memory"
+)
+
+// two processes on one store, of which one leads.
+func two(t *testing.T, e *engine) (both [2]*resend.Jobs, lead func(i int), stop func()) {
+	t.Helper()
+	var leader atomic.Int32
+	var stops []func()
+	for i := range both {
+		j, err := resend.New(resend.Options{Store: e.Store, Tasks: e, Logger: slog.New(slog.DiscardHandler),
+			Leads: func() bool { return leader.Load() == int32(i) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		both[i] = j
+		stops = append(stops, run(t, j))
+	}
+	return both, func(i int) { leader.Store(int32(i)) }, func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+}
+
+// A job is worked on by whoever leads, wherever it was started, and goes on when
+// another leads. Twice are resent at most those that both were at when the lead
+// moved from one to the other without a moment between.
+func TestLeaderMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		e := &engine{Store: s, after: waits}
+		add(t, s, "pay", 3000, time.Now())
+		both, lead, stop := two(t, e)
+		defer stop()
+		time.Sleep(time.Second)
+		job := start(t, both[1], resend.Job{Filter: pay, Rate: 100}) // the other leads
+		time.Sleep(15 * time.Second)
+		if n := get(t, both[1], job.ID).Resent; n < 300 {
+			t.Errorf("%d tasks were resent 15s after the job was started at the other; want 500 or so", n)
+		}
+		for i := range 4 {
+			lead(1 - i%2)
+			time.Sleep(4 * time.Second)
+		}
+		time.Sleep(time.Minute)
+		for i, j := range both {
+			if got := get(t, j, job.ID); got.State != resend.Done || got.Resent != 3000 {
+				t.Errorf("process %d: %v with %d resent; want done with 3000", i, got.State, got.Resent)
+			}
+		}
+		if tasks, times := e.sent(); tasks != 3000 || times > 3000+4*32 {
+			t.Errorf("%d tasks were resent in %d resends; want 3000, each once but for a few", tasks, times)
+		}
+	})
+}
+
+// A job is cancelled at either process, before and after it was taken up.
+func TestCancelAtTheOther(t *testing.T) {
+	for _, wait := range []time.Duration{0, 15 * time.Second} {
+		for at := range 2 {
+			synctest.Test(t, func(t *testing.T) {
+				s := memory.New()
+				e := &engine{Store: s, after: waits}
+				add(t, s, "pay", 3000, time.Now())
+				both, _, stop := two(t, e)
+				defer stop()
+				time.Sleep(time.Second)
+				job := start(t, both[1], resend.Job{Filter: pay, Rate: 100})
+				time.Sleep(wait)
+				cancelled, err := both[at].Cancel(t.Context(), job.ID, bellman.By{Who: "ops"})
+				if err != nil || cancelled.State != resend.Cancelled {
+					t.Fatalf("Cancel() = %v, %v; want it cancelled", cancelled.State, err)
+				}
+				before, _ := e.sent()
+				time.Sleep(time.Minute)
+				if after, _ := e.sent(); after > before+200 {
+					t.Errorf("%d tasks were resent after the job was cancelled", after-before)
+				}
+				for i, j := range both {
+					if got := get(t, j, job.ID); got.State != resend.Cancelled || got.Finished.IsZero() {
+						t.Errorf("process %d: %v, finished %v; want cancelled", i, got.State, got.Finished)
+					}
+				}
+				if marks, err := s.Docs(t.Context(), "resend-cancel", "", 10); err != nil || len(marks) > 0 {
+					t.Errorf("left behind: %v, %v", marks, err)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package resend
+
+import (
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A Pick chooses tasks by what a store looks up, and by what each task that it finds
+// is looked at for. Zero fields choose all.
+type Pick struct {
+	store.Filter
+	Kind   string          `json:"kind,omitempty"`   // notify or order
+	Result *bellman.Result `json:"result,omitempty"` // of the last attempt
+	Status int             `json:"status,omitempty"` // HTTP status of the last attempt's answer
+}
+
+// Empty reports whether p chooses all tasks.
+func (p *Pick) Empty() bool { return *p == Pick{} }
+
+// Picky reports whether tasks that fit the Filter have to be looked at one by one.
+func (p *Pick) Picky() bool { return p.Kind != "" || p.Result != nil || p.Status != 0 }
+
+// Backwards reports whether p chooses tasks that were created from a time on and before
+// an earlier one: there are none, and something else was meant.
+func (p *Pick) Backwards() bool {
+	return !p.CreatedTo.IsZero() && p.CreatedFrom.After(p.CreatedTo)
+}
+
+// Takes reports whether p chooses a task that fits its Filter, and has Last as
+// [store.Reader.List] says it. kind says what a task is, notify or order; nil: all are
+// notify.
+func (p *Pick) Takes(t *bellman.Task, kind func(*bellman.Task) string) bool {
+	is := "notify"
+	if p.Kind != "" && kind != nil {
+		is = kind(t)
+	}
+	switch {
+	case p.Kind != "" && p.Kind != is,
+		p.Result != nil && (t.Last == nil || t.Last.Result != *p.Result),
+		p.Status != 0 && (t.Last == nil || t.Last.Status != p.Status):
+		return false
+	}
+	return true
+}

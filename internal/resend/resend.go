@@ -1,0 +1,148 @@
+// Package resend sends many tasks again: a filter chooses them, and a job that
+// survives a restart works through them at a bounded rate.
+//
+// [Jobs.Count] says beforehand how many tasks that would be, [Jobs.Start] makes
+// the job durable, [Jobs.Run] does the work. What an attempt is, and what becomes
+// of a task after it, is the business of whoever resends one: see [Tasks].
+//
+// # At least once
+//
+// A job goes through its tasks from the newest to the oldest, and saves how far
+// it came after each 100 tasks and at least every second, after the tasks and not
+// before them: what is lost by a crash is the memory of a resend, never a resend.
+// Up to about 130 tasks can stand between the last save and a crash. The next
+// process looks at these first: one that waits for an attempt by hand, or had one
+// since that save, is counted and not sent again. So a task is resent twice only
+// if its record is not there yet to say so.
+//
+// # Several processes on one store
+//
+// One of them works on the jobs, as [Options].Leads says; all of them start, show
+// and cancel jobs. When another one leads, the one before saves how far it came,
+// and the next goes on from there within 10 s.
+package resend
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/store"
+)
+
+const (
+	// DefaultRate is the rate of a job that names none, in tasks a second.
+	DefaultRate = 50
+
+	// MinRate and MaxRate are the lowest rate of a job, one an hour, and the highest, in
+	// tasks a second.
+	MinRate = 1.0 / 3600
+	MaxRate = 10_000
+
+	// MaxRunning is how many jobs may be unfinished at a time.
+	MaxRunning = 32
+
+	// Keep is how long a finished job can be asked for.
+	Keep = 90 * 24 * time.Hour
+)
+
+// kind is the kind of the documents that jobs are kept in; their names are ids.
+// Those of cancelKind ask whoever works on a job to end it.
+const (
+	kind       = "resend"
+	cancelKind = "resend-cancel"
+)
+
+// takeUp is how soon a job that another process left, or started, is found.
+const takeUp = 10 * time.Second
+
+// A Store is the part of a store.Store that jobs need.
+type Store interface {
+	// Commit is only called with Docs and Audits.
+	Commit(ctx context.Context, b *store.Batch) error
+	Task(ctx context.Context, id bellman.ID) (*bellman.Task, error)
+	List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error)
+	Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error)
+}
+
+// Tasks resends one task; the engine does.
+type Tasks interface {
+	// Resend returns once it is durable that id will be attempted again.
+	// bellman.ErrNotFound when there is no such task.
+	Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error)
+}
+
+// Options are what Jobs are made of.
+type Options struct {
+	Store  Store        // required
+	Tasks  Tasks        // required
+	Logger *slog.Logger // nil: slog.Default()
+
+	// Leads says whether this process is the one that works on the jobs now. Nil: it
+	// is the only one on the store. Two may lead for a moment: then up to 32 tasks of
+	// a job are resent twice.
+	Leads func() bool
+
+	// Queues names the configured queues: a job of another one is refused. nil: they are
+	// not known.
+	Queues func() []string
+
+	// Kind says what a task is, notify or order. nil: all are notify.
+	Kind func(*bellman.Task) string
+}
+
+// prepare checks what the caller gave of a job, fills in what was left out, and
+// returns the job as it begins at now.
+func (j *Jobs) prepare(in Job, now time.Time) (Job, error) {
+	now = now.UTC().Truncate(time.Millisecond)
+	filter, wrong := j.bound(in.Filter, now)
+	job := Job{
+		ID: bellman.NewID(), Filter: filter, Mode: in.Mode, Rate: in.Rate, Who: in.Who, Reason: in.Reason, From: in.From,
+		State: Running, Created: now, Updated: now,
+	}
+	if job.Mode == "" {
+		job.Mode = bellman.ResendOnce
+	}
+	if job.Mode != bellman.ResendOnce && job.Mode != bellman.ResendRestart {
+		wrong.Note("mode", coded.Errorf("resend.mode", "%.40q is not a mode: want once or restart", in.Mode))
+	}
+	if job.Rate == 0 {
+		job.Rate = DefaultRate
+	}
+	if !(job.Rate >= MinRate && job.Rate <= MaxRate) { // also when it is no number
+		wrong.Note("rate", coded.Errorf("resend.rate", "%s a second is out of range: want 1/h to %d/s", strconv.FormatFloat(in.Rate, 'f', -1, 64), MaxRate))
+	}
+	return job, wrong.Err()
+}
+
+// bound returns f with an end, so that tasks which are added meanwhile are not
+// looked at, and says what is wrong with it.
+func (j *Jobs) bound(f Pick, now time.Time) (Pick, bellman.Invalid) {
+	var wrong bellman.Invalid
+	if f.Empty() {
+		wrong.Note("filter", coded.Errorf("resend.filter", "is empty: want at least one of queue, kind, key, state, merchant_no, order_no, event, url_host, result, status, created_from, created_to"))
+	}
+	if f.Queue != "" && j.queues != nil {
+		if names := j.queues(); !slices.Contains(names, f.Queue) {
+			wrong.Note("filter.queue", coded.Errorf("resend.no_queue", "no queue %.60q is configured: want one of %s", f.Queue, strings.Join(names[:min(len(names), 10)], ", ")))
+		}
+	}
+	if f.Kind != "" && f.Kind != "notify" && f.Kind != "order" {
+		wrong.Note("filter.kind", coded.Errorf("resend.kind", "%.40q is no kind: want notify or order", f.Kind))
+	}
+	if f.Status != 0 && (f.Status < 100 || f.Status > 599) {
+		wrong.Note("filter.status", coded.Errorf("resend.status", "%d is no HTTP status: want 100 to 599", f.Status))
+	}
+	if f.CreatedTo.IsZero() || f.CreatedTo.After(now) {
+		f.CreatedTo = now
+	}
+	if !f.CreatedFrom.Before(f.CreatedTo) {
+		wrong.Note("filter.created_from", coded.Errorf("resend.from", "is not before created_to, or not before now: want an earlier time"))
+	}
+	return f, wrong
+}

@@ -1,0 +1,153 @@
+package resend
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// maxBackoff is the longest wait before something is tried again.
+const maxBackoff = 30 * time.Second
+
+// Run takes up the unfinished jobs and works on them, and on those started
+// meanwhile, until ctx ends; that is no error. When it returns, how far each job
+// came is saved and no goroutine is left. Only one Run runs at a time.
+func (j *Jobs) Run(ctx context.Context) error {
+	j.mu.Lock()
+	if j.running {
+		j.mu.Unlock()
+		return errors.New("resend: Run is running already")
+	}
+	j.running = true
+	j.mu.Unlock()
+	defer func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.running = false
+	}()
+
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	var look <-chan time.Time
+	if j.leads != nil {
+		ticker := time.NewTicker(lookEvery)
+		defer ticker.Stop()
+		look = ticker.C
+	}
+	var read time.Time // when the jobs were read; zero: not since this process leads
+	for {
+		switch {
+		case !j.leading():
+			read = time.Time{}
+			j.giveUp()
+		case read.IsZero() || j.leads != nil && time.Since(read) >= takeUp:
+			if !j.resume(ctx) {
+				return nil
+			}
+			read = time.Now()
+			fallthrough
+		default:
+			for _, w := range j.waiting() {
+				workers.Go(func() { j.work(ctx, w) })
+			}
+		}
+		select {
+		case <-j.wake:
+		case <-look:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// lookEvery is how often it is looked who leads.
+const lookEvery = time.Second
+
+// giveUp stops work on all jobs, as another process leads: how far each came is
+// saved, and they are no longer known here.
+func (j *Jobs) giveUp() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for id, w := range j.unfinished {
+		if !w.launched {
+			delete(j.unfinished, id)
+			continue
+		}
+		w.stop()
+	}
+}
+
+// resume adopts the jobs that an earlier process left, however long the store
+// takes to say which. It reports false when ctx ended first.
+func (j *Jobs) resume(ctx context.Context) bool {
+	for wait := time.Second; ; wait = min(2*wait, maxBackoff) {
+		err := j.adoptAll(ctx)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		j.log.Error("bulk resends cannot be read; trying again", "in", wait, "err", err)
+		if !sleep(ctx, wait) {
+			return false
+		}
+	}
+}
+
+func (j *Jobs) adoptAll(ctx context.Context) error {
+	for job, err := range j.all(ctx) {
+		if err != nil {
+			return err
+		}
+		if job.State == Running && j.known(job.ID) == nil {
+			j.adopt(job)
+			j.log.Info("bulk resend goes on", "resend", job.ID, "examined", job.Examined)
+		}
+	}
+	return nil
+}
+
+// work does one job until it ends, is cancelled, or ctx ends.
+func (j *Jobs) work(ctx context.Context, w *work) {
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer j.leave(w)
+
+	w.mu.Lock()
+	w.cancel = cancel
+	job, resumed := w.job, w.resumed
+	w.mu.Unlock()
+	if job.State == Running { // otherwise cancelled before its turn
+		newRunner(j, w, job, resumed).run(ctx, waiting)
+	}
+}
+
+// leave ends a goroutine's hold on a job.
+func (j *Jobs) leave(w *work) {
+	w.mu.Lock()
+	w.cancel = nil
+	w.resumed = w.job.Updated
+	id, state := w.job.ID, w.job.State
+	w.mu.Unlock()
+
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	w.launched = false
+	if state != Running || !j.leading() {
+		delete(j.unfinished, id)
+	}
+}
+
+// sleep waits for d, and reports false when ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

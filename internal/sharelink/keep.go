@@ -1,0 +1,171 @@
+package sharelink
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// kind is the kind of the documents that links are kept in; their names are ids.
+const kind = "link"
+
+// pageSize is how many links are read at a time.
+const pageSize = 200
+
+// Make makes a link that shows what in's MerchantNo and OrderNo say, for its Reason,
+// by its Who. It is durable then. The error is a *bellman.Invalid where a field or the
+// life is wrong.
+func (l *Links) Make(ctx context.Context, in Link, life time.Duration) (Link, error) {
+	if err := check(&in, life); err != nil {
+		return Link{}, err
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	made := Link{
+		ID: bellman.NewID(), MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Who: in.Who, Reason: in.Reason, From: in.From,
+		Made: now, Expires: now.Add(life).Truncate(time.Second),
+	}
+	b := &store.Batch{
+		Docs:   []store.Doc{document(&made)},
+		Audits: []store.Audit{store.AuditOf(bellman.By{Who: in.Who, Reason: in.Reason, From: in.From}, now, "link", target(&made))},
+	}
+	err := l.each(ctx, func(old Link) bool {
+		if now.Sub(old.Expires) > Keep {
+			b.Docs = append(b.Docs, store.Doc{Kind: kind, Name: old.ID.String()})
+		}
+		return len(b.Docs) < pageSize
+	})
+	if err != nil {
+		return Link{}, err
+	}
+	if err := l.store.Commit(ctx, b); err != nil {
+		return Link{}, fmt.Errorf("keep a link: %w", err)
+	}
+	l.secret.Refresh(ctx) // so that all nodes sign with the same
+	made.Token = l.token(&made)
+	return made, nil
+}
+
+// Revoke ends a link; one that was revoked is returned as it is. bellman.ErrNotFound
+// if there is none.
+func (l *Links) Revoke(ctx context.Context, id bellman.ID, by bellman.By) (Link, error) {
+	found, err := l.read(ctx, id)
+	if err != nil || !found.Revoked.IsZero() {
+		return found, err
+	}
+	found.Revoked = time.Now().UTC().Truncate(time.Millisecond)
+	err = l.store.Commit(ctx, &store.Batch{
+		Docs:   []store.Doc{document(&found)},
+		Audits: []store.Audit{store.AuditOf(by, found.Revoked, "revoke", target(&found))},
+	})
+	if err != nil {
+		return Link{}, fmt.Errorf("revoke link %v: %w", id, err)
+	}
+	return found, nil
+}
+
+// Get reads a link. bellman.ErrNotFound if there is none, or it expired longer than
+// Keep ago.
+func (l *Links) Get(ctx context.Context, id bellman.ID) (Link, error) { return l.read(ctx, id) }
+
+// List returns up to limit links, the newest first: of a merchant, or with no number
+// of all.
+func (l *Links) List(ctx context.Context, merchantNo string, limit int) ([]Link, error) {
+	var found []Link
+	err := l.each(ctx, func(one Link) bool {
+		if merchantNo == "" || one.MerchantNo == merchantNo {
+			found = append(found, one)
+		}
+		if len(found) > 2*max(limit, 0) { // ids sort by when they were made
+			found = append(found[:0], found[len(found)-limit:]...)
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	newest := make([]Link, 0, min(len(found), max(limit, 0)))
+	for i := len(found) - 1; i >= 0 && len(newest) < limit; i-- {
+		newest = append(newest, found[i])
+	}
+	return newest, nil
+}
+
+// Known reports whether a link to a merchant, or to one of its orders, may show something: a
+// task names them that is a notice. Where that is not found out with a few reads, it may.
+// The error is a *bellman.Invalid where there is no such number.
+func (l *Links) Known(ctx context.Context, merchantNo, orderNo string, notice func(*bellman.Task) bool) (bool, error) {
+	var wrong bellman.Invalid
+	if checkShown(&wrong, merchantNo, orderNo); len(wrong.Fields) > 0 {
+		return false, &wrong
+	}
+	var before bellman.ID
+	for range 10 {
+		tasks, next, err := l.store.List(ctx, store.Filter{MerchantNo: merchantNo, OrderNo: orderNo}, before, 100)
+		if err != nil {
+			return false, fmt.Errorf("look for tasks of merchant %q: %w", merchantNo, err)
+		}
+		if known := slices.ContainsFunc(tasks, notice); known || next.IsZero() {
+			return known, nil
+		}
+		before = next
+	}
+	return true, nil
+}
+
+// each hands out all links, the oldest first, for as long as more are wanted.
+func (l *Links) each(ctx context.Context, one func(Link) bool) error {
+	for after := ""; ; {
+		docs, err := l.store.Docs(ctx, kind, after, pageSize)
+		if err != nil {
+			return fmt.Errorf("read links: %w", err)
+		}
+		for _, d := range docs {
+			found, err := l.parse(d)
+			if err == nil && !one(found) {
+				return nil
+			}
+			after = d.Name
+		}
+		if len(docs) < pageSize {
+			return nil
+		}
+	}
+}
+
+func (l *Links) read(ctx context.Context, id bellman.ID) (Link, error) {
+	doc, err := l.store.Doc(ctx, kind, id.String())
+	if err != nil {
+		return Link{}, fmt.Errorf("link %v: %w", id, err)
+	}
+	return l.parse(doc)
+}
+
+func (l *Links) parse(doc store.Doc) (found Link, err error) {
+	if err := json.Unmarshal(doc.Value, &found); err != nil {
+		return found, fmt.Errorf("link %s cannot be read: %w", doc.Name, err)
+	}
+	found.Token = l.token(&found)
+	return found, nil
+}
+
+func document(l *Link) store.Doc {
+	value, err := json.Marshal(l)
+	if err != nil {
+		panic(err) // a Link has nothing that JSON could not write
+	}
+	return store.Doc{Kind: kind, Name: l.ID.String(), Value: value}
+}
+
+// target names a link in an audit record, and what it shows.
+func target(l *Link) string {
+	name := "link/" + l.ID.String() + "/" + l.MerchantNo
+	if l.OrderNo != "" {
+		name += "/" + l.OrderNo
+	}
+	return name
+}

@@ -1,0 +1,79 @@
+package sim
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/handcheck"
+)
+
+// How often an engine's hand is compared with the store, how many tasks of it, and how long a
+// difference may last in good weather.
+const (
+	compareEvery = 3 * time.Second
+	compareMost  = 200
+	mostGap      = 9 * time.Second
+
+	// What another node writes when it has been due for longer than sweptBack is found by a hint,
+	// or else by the sweep from the beginning, which comes within deepSweep.
+	sweptBack = 25 * time.Second
+	deepSweep = 75 * time.Second
+)
+
+// compare holds what a node's engine believes against what the store says is due, whenever
+// nothing has been wrong with the node for a while.
+func (w *world) compare(n *node, over <-chan struct{}) {
+	if w.plan.days {
+		return
+	}
+	var (
+		watch handcheck.Watch
+		of    *life
+	)
+	d := newDice(w.seed, "compare", n.index)
+	for {
+		select {
+		case <-over:
+			return
+		case <-time.After(compareEvery + d.between(0, time.Millisecond)):
+		}
+		l, now := n.current(), time.Now()
+		if l != of || l == nil || w.stormy(n.index, now.Add(-patience), now) || now.Sub(n.freezing()) < patience ||
+			now.Sub(n.takenAt()) < patience || now.Sub(l.begun) < patience {
+			watch, of = handcheck.Watch{}, l
+			continue
+		}
+		e := l.engine.Load()
+		if e == nil {
+			continue
+		}
+		for _, gap := range watch.Look(context.Background(), e, w.truth.at(), compareMost, mostGap) {
+			w.note(func(g *ledger) {
+				a := g.tasks[gap.ID]
+				if a != nil && a.back { // what a node has in hand is of a later version
+					return
+				}
+				aside := strings.Contains(gap.Why, "set aside") // as one that waits for its turn, or was by another owner
+				if a != nil && !w.plan.sole {
+					written := a.changed
+					if written.IsZero() {
+						written = a.added
+					}
+					if written.Sub(gap.Look) > sweptBack && time.Since(written) < deepSweep {
+						return
+					}
+				}
+				if a == nil || !aside || a.task.OrderingKey == "" && w.plan.sole {
+					g.wrong(gap.ID, "%s forgets it: %s, look %s, and %s", l, g.since(gap.Due), g.since(gap.Look), gap.Why)
+				}
+			})
+		}
+		w.note(func(g *ledger) {
+			if !g.ruled.IsZero() && now.Sub(g.ruled) < patience || g.others > 0 {
+				watch.Forget()
+			}
+			g.count.Compared++
+		})
+	}
+}

@@ -1,0 +1,535 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A ledger is what really happened, as the store and the receivers saw it: a
+// second account of everything, kept without the engine's help. Its methods are
+// called with the truth's mutex held.
+type ledger struct {
+	began    time.Time
+	shards   map[uint16]*shard
+	nodes    map[string]time.Time // registered, until when
+	ttl      map[string]time.Duration
+	joinedBy map[string]*life
+	tasks    map[bellman.ID]*account
+	keys     map[string]bellman.ID
+	known    map[string]bool        // the keys that there ever were
+	chains   map[chain][]bellman.ID // of an ordering key, as they were added
+	clear    map[asking]time.Time   // when the store last said that nothing stands in the way
+	order    []bellman.ID           // of tasks, as they were added
+	wrongs   []string
+	events   []event
+	lives    []*life
+	count    counts
+	bad      map[bellman.ID]bool // with which something is wrong
+	flying   map[*send]struct{}  // what is not recorded
+	punctual time.Time           // since when nothing is a reason for being late; zero: something is
+
+	stops    map[string]*stop       // what is paused, as the documents say it
+	shutOnce map[string]bool        // what was, at some time
+	lately   map[string][]time.Time // of what has a rate, when requests were begun
+	uneven   time.Time              // when limits were shared out otherwise last
+	newcomer time.Time              // when a node joined last
+	ahead    atomic.Int64           // how much the database's clock is, in nanoseconds
+	warped   time.Time              // when it was set last
+	wentBack time.Time              // when the database was back after it lost something
+	flooded  bool                   // some thousand tasks were added at once
+	ruled    time.Time              // when a node got other rules, or the usual ones again, last
+	others   int                    // nodes that have other limits
+}
+
+// counts say how much was going on.
+type counts struct {
+	Adds      int // tasks
+	Sends     int // requests
+	Twice     int // of them, sent again for the same due time
+	Commits   int
+	Fenced    int           // commits that were refused
+	Unknown   int           // commits whose sender did not learn what became of them
+	Late      int           // of them, those that arrived after their sender had given up
+	Takeovers int           // shards that went to another life
+	Calm      int           // requests for which nothing was a reason for being late
+	Latest    time.Duration // of them
+	Own       time.Duration // of them, the latest that the node had known of
+	Judged    int           // requests in the midst of trouble that had no reason to be late
+	Latish    time.Duration // of them, the latest
+	Stale     time.Duration // how old at most what a request was made of
+	Compared  int           // times that a hand was compared with the store
+	Pruned    int           // tasks that were deleted long after their end
+	AtLimit   int           // requests that took the last place of a limit
+	Waiting   int           // outcomes that waited at most, where they are counted
+	Asked     int           // answers that asked to wait, and were heeded
+	Aged      int           // tasks that ended for their age
+	Back      int           // tasks that a fail-over set back
+	Vanished  int           // tasks that a fail-over lost
+
+	Keyed      int // tasks that have an ordering key
+	Superseded int // of them
+	Beside     int // requests while another of their ordering key was being made
+	Print      uint64
+}
+
+func (c *counts) add(d counts) {
+	c.Adds += d.Adds
+	c.Sends += d.Sends
+	c.Twice += d.Twice
+	c.Commits += d.Commits
+	c.Fenced += d.Fenced
+	c.Unknown += d.Unknown
+	c.Late += d.Late
+	c.Takeovers += d.Takeovers
+	c.Calm += d.Calm
+	c.Latest = max(c.Latest, d.Latest)
+	c.Own = max(c.Own, d.Own)
+	c.Judged += d.Judged
+	c.Latish = max(c.Latish, d.Latish)
+	c.Stale = max(c.Stale, d.Stale)
+	c.AtLimit += d.AtLimit
+	c.Waiting = max(c.Waiting, d.Waiting)
+	c.Asked += d.Asked
+	c.Aged += d.Aged
+	c.Back += d.Back
+	c.Vanished += d.Vanished
+	c.Pruned += d.Pruned
+	c.Compared += d.Compared
+	c.Keyed += d.Keyed
+	c.Superseded += d.Superseded
+	c.Beside += d.Beside
+}
+
+// A shard is who held it since when.
+type shard struct {
+	epoch  int64
+	mark   string
+	owners []owner
+}
+
+type owner struct {
+	at   time.Time
+	node string // as it joined; empty: nobody
+	life *life
+}
+
+// ownerAt is whose the shard was at some time.
+func (s *shard) ownerAt(at time.Time) owner {
+	for _, o := range slices.Backward(s.owners) {
+		if !o.at.After(at) {
+			return o
+		}
+	}
+	return owner{}
+}
+
+func (s *shard) lease(n uint16) store.Lease {
+	return store.Lease{Shard: n, Epoch: s.epoch, Mark: s.mark}
+}
+
+func (s *shard) owner() owner {
+	if len(s.owners) == 0 {
+		return owner{}
+	}
+	return s.owners[len(s.owners)-1]
+}
+
+// An account is one task: what was committed about it and what was sent.
+type account struct {
+	task     bellman.Task // as it is
+	changed  time.Time    // when it became so
+	by       *life        // that made it so; nil: another writer
+	log      []bellman.Attempt
+	sends    []*send
+	accepted bool // somebody was told so
+	byHand   bool // somebody changed it
+	twice    int  // requests that were sent again for the same due time, and might be
+	gap      gap  // before the next attempt, by the schedule
+
+	left      map[uint32]time.Time // its versions, and when each was followed by another
+	pruned    bool                 // it was deleted, long after its end, or vanished
+	vanished  bool                 // a fail-over lost it
+	back      bool                 // a fail-over set it back, and nobody changed it since
+	torn      bool                 // it did so once: an attempt may be in its log whose predecessors are lost
+	announced bool                 // an attempt of a suspect was, once
+	announcer *life                // that did so last
+
+	// Who gave its shard away while an attempt was in flight, and may still record that.
+	parked   map[*life]bool
+	stopped  bool // somebody cancelled it
+	arrivals int
+	said     bool // a receiver said yes
+	ended    time.Time
+
+	added, revived time.Time // revived: pending again after an end
+}
+
+// A send is one request that left a node.
+type send struct {
+	life     *life
+	node     string // under which it had joined
+	task     bellman.ID
+	number   int
+	version  uint32
+	shard    uint16
+	due      time.Time
+	trigger  bellman.Trigger
+	begun    time.Time // when the engine began the attempt
+	at       time.Time // when it was sent; later, if the process stood still in between
+	clock    time.Time // begun, by its node's clock
+	stale    time.Duration
+	arrived  bool
+	verdict  bellman.Verdict
+	iced     bool      // its node stood still, or was taken for dead
+	lost     bool      // a fail-over came after it
+	recorded time.Time // when its outcome was committed; zero: never
+	result   bellman.Result
+	landed   time.Time // when the engine was told; zero: not yet
+}
+
+// An event is a line of the story of a run.
+type event struct {
+	at    time.Time
+	task  bellman.ID // zero: of all
+	shard int        // whose owner changed; -1: it is about something else
+	text  func() string
+}
+
+func newLedger() *ledger {
+	return &ledger{
+		began:    time.Now(),
+		shards:   make(map[uint16]*shard),
+		nodes:    make(map[string]time.Time),
+		ttl:      make(map[string]time.Duration),
+		joinedBy: make(map[string]*life),
+		tasks:    make(map[bellman.ID]*account),
+		keys:     make(map[string]bellman.ID),
+		known:    make(map[string]bool),
+		chains:   make(map[chain][]bellman.ID),
+		clear:    make(map[asking]time.Time),
+		bad:      make(map[bellman.ID]bool),
+		flying:   make(map[*send]struct{}),
+
+		stops:    make(map[string]*stop),
+		shutOnce: make(map[string]bool),
+		lately:   make(map[string][]time.Time),
+	}
+}
+
+func (g *ledger) shard(n uint16) *shard {
+	if g.shards[n] == nil {
+		g.shards[n] = &shard{}
+	}
+	return g.shards[n]
+}
+
+// tell adds a line to the story.
+func (g *ledger) tell(id bellman.ID, format string, args ...any) {
+	g.events = append(g.events, event{time.Now(), id, -1, func() string { return fmt.Sprintf(format, args...) }})
+}
+
+// moved adds that a shard changed hands.
+func (g *ledger) moved(n uint16, format string, args ...any) {
+	g.events = append(g.events, event{time.Now(), bellman.ID{}, int(n), func() string { return fmt.Sprintf(format, args...) }})
+}
+
+// stamp makes what happens, and when, a part of the run's print.
+func (g *ledger) stamp(values ...int64) {
+	h := g.count.Print ^ uint64(time.Since(g.began))
+	for _, v := range values {
+		h = (h ^ uint64(v)) * 1099511628211
+		h ^= h >> 29
+	}
+	g.count.Print = h
+}
+
+const mostWrongs = 20
+
+// wrong notes that a promise was broken.
+func (g *ledger) wrong(id bellman.ID, format string, args ...any) {
+	if len(g.wrongs) > mostWrongs {
+		return
+	}
+	text := fmt.Sprintf(format, args...)
+	if !id.IsZero() {
+		g.bad[id] = true
+		text = fmt.Sprintf("task %v: %s", id, text)
+	}
+	g.tell(id, "WRONG: %s", text)
+	g.wrongs = append(g.wrongs, fmt.Sprintf("%v: %s", time.Since(g.began).Round(time.Microsecond), text))
+}
+
+// joined, beaten, left, released and claimed follow what the store did for nodes.
+
+func (g *ledger) alive(node string) bool { return g.clock().Before(g.nodes[node]) }
+
+// clock is the database's.
+func (g *ledger) clock() time.Time { return time.Now().Add(time.Duration(g.ahead.Load())) }
+
+func (g *ledger) joined(l *life, n store.Node, ttl time.Duration) {
+	if g.alive(n.Name) {
+		g.wrong(bellman.ID{}, "node %s joined twice", n.Name)
+	}
+	g.nodes[n.Name], g.ttl[n.Name], g.joinedBy[n.Name] = g.clock().Add(ttl), ttl, l
+	g.newcomer = time.Now()
+	if l.joins++; l.joins > 1 && !l.world.cutShort(l.node) {
+		g.wrong(bellman.ID{}, "%s lost its leases, and reached the database but for one connection at most", l)
+	}
+	g.tell(bellman.ID{}, "%s joined as %s", l, n.Name)
+}
+
+func (g *ledger) beaten(node string) {
+	if !g.alive(node) {
+		g.wrong(bellman.ID{}, "node %s had expired, and its beat was taken", node)
+	}
+	g.nodes[node] = g.clock().Add(g.ttl[node])
+}
+
+func (g *ledger) left(l *life, node string) {
+	delete(g.nodes, node)
+	for _, s := range g.shards {
+		if s.owner().node == node {
+			s.owners = append(s.owners, owner{at: time.Now()})
+		}
+	}
+	g.tell(bellman.ID{}, "%s left", l)
+}
+
+func (g *ledger) released(l *life, node string, lease store.Lease) {
+	s := g.shard(lease.Shard)
+	if s.epoch != lease.Epoch || s.owner().node != node {
+		g.wrong(bellman.ID{}, "%s gave back shard %d under epoch %d, and it is %s's at %d", l, lease.Shard, lease.Epoch, s.owner().node, s.epoch)
+	}
+	began := s.owner().at
+	for out := range g.flying {
+		a := g.tasks[out.task]
+		if out.life == l && a.task.Shard == lease.Shard && out.shard == lease.Shard && !out.lost && !out.begun.Before(began) && !a.parked[l] && l.alive() {
+			g.wrong(out.task, "%s gave back shard %d, and attempt %d, sent at %s, is neither recorded nor parked",
+				l, lease.Shard, out.number, g.since(out.at))
+		}
+	}
+	for id, a := range g.tasks {
+		if st := &a.task.Status; a.announcer == l && !a.changed.Before(began) && l.alive() && st.Shard == lease.Shard && st.Trigger == bellman.ByTakeover && st.VisibleAt.Equal(st.Due) {
+			g.wrong(id, "%s gave back shard %d, and it announced attempt %d and never sent it", l, lease.Shard, st.Attempts+1)
+		}
+	}
+	g.moved(lease.Shard, "%s gave back shard %d: epoch %d", l, lease.Shard, lease.Epoch)
+	s.owners = append(s.owners, owner{at: time.Now()})
+}
+
+func (g *ledger) claimed(l *life, node string, n uint16, seen int64, lease store.Lease) {
+	s := g.shard(n)
+	was := s.owner()
+	switch {
+	case seen != s.epoch || lease.Epoch != s.epoch+1 || lease.Shard != n:
+		g.wrong(bellman.ID{}, "%s claimed shard %d at epoch %d, having seen %d, and got %+v", l, n, s.epoch, seen, lease)
+	case !g.alive(node):
+		g.wrong(bellman.ID{}, "%s claimed shard %d as %s, which had expired", l, n, node)
+	case was.node != node && g.alive(was.node):
+		g.wrong(bellman.ID{}, "%s claimed shard %d of %s, which is alive", l, n, was.node)
+	}
+	g.moved(n, "%s claimed shard %d from %s: epoch %d", l, n, was.life, lease.Epoch)
+	s.epoch, s.mark = lease.Epoch, lease.Mark
+	s.owners = append(s.owners, owner{time.Now(), node, l})
+	if was.life != l {
+		g.moving()
+	}
+	if was.life != nil && was.life != l {
+		g.count.Takeovers++
+	}
+	g.stamp(2, int64(n), lease.Epoch)
+}
+
+// committed follows a batch that the store has written.
+func (g *ledger) committed(l *life, b *store.Batch) {
+	g.count.Commits++
+	held := make(map[uint16]bool, len(b.Leases))
+	for _, lease := range b.Leases {
+		s := g.shard(lease.Shard)
+		if is := s.lease(lease.Shard); is != lease {
+			g.wrong(bellman.ID{}, "%s wrote under epoch %d of shard %d, mark %q, which has epoch %d, mark %q", l, lease.Epoch, lease.Shard, lease.Mark, is.Epoch, is.Mark)
+		}
+		if s.owner().life != l && s.owner().node != "" {
+			g.wrong(bellman.ID{}, "%s wrote under a lease of shard %d that is %s's", l, lease.Shard, s.owner().life)
+		}
+		held[lease.Shard] = true
+	}
+	for i := range b.Adds {
+		g.added(l, &b.Adds[i])
+	}
+	for i := range b.Changes {
+		if b.Changes[i].Err == nil {
+			g.changed(l, &b.Changes[i], held)
+		}
+	}
+	for i := range b.Docs {
+		g.documented(&b.Docs[i])
+	}
+	g.stamp(1, int64(len(b.Adds)), int64(len(b.Changes)))
+}
+
+func (g *ledger) added(l *life, a *store.Add) {
+	if a.Err != nil || !a.Existing.IsZero() {
+		return
+	}
+	t := a.Task
+	if key := t.Queue + "/" + t.Key; t.Key != "" {
+		if id, ok := g.keys[key]; ok {
+			g.wrong(t.ID, "added with key %s, which task %v has", t.Key, id)
+		}
+		g.keys[key] = t.ID
+		g.known[key] = true
+	}
+	before := g.tasks[t.ID]
+	if before != nil && !before.vanished { // what a fail-over lost, its attempt's node may record again
+		g.wrong(t.ID, "added twice")
+	}
+	g.count.Adds++
+	g.tasks[t.ID] = &account{task: *t, changed: time.Now(), added: time.Now(), by: l,
+		parked: make(map[*life]bool), left: make(map[uint32]time.Time)}
+	g.lined(t)
+	if before == nil {
+		g.order = append(g.order, t.ID)
+	}
+	st := t.Status
+	g.tell(t.ID, "%s added %s, to %s of %s, shard %d, due %s, in line %q, supersedes %t", l, t.Key, t.Endpoint, t.Queue, st.Shard, g.since(st.Due), t.OrderingKey, t.Supersedes)
+}
+
+func (g *ledger) since(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.Sub(g.began).String()
+}
+
+func (g *ledger) changed(l *life, c *store.Change, held map[uint16]bool) {
+	a := g.tasks[c.ID]
+	if a == nil {
+		g.wrong(c.ID, "%s changed it, and it was never added", l)
+		return
+	}
+	was, to := a.task.Status, c.To
+	if c.Version != was.Version || to.Version != c.Version+1 {
+		g.wrong(c.ID, "%s changed it from version %d to %d, and it had %d", l, c.Version, to.Version, was.Version)
+	}
+	if to.Shard != was.Shard && (!held[was.Shard] || c.Attempt != nil) { // to where its queue has a piece of its limit
+		g.wrong(c.ID, "%s moved it from shard %d to %d", l, was.Shard, to.Shard)
+	}
+	action := ""
+	switch {
+	case c.Audit != nil:
+		action = c.Audit.Action
+	case c.Attempt == nil && to.Trigger == bellman.BySettle && was.Trigger != bellman.BySettle:
+		action = "settle"
+	}
+	hand := action != ""
+	if hand {
+		a.byHand = true
+		a.stopped = a.stopped || action == "cancel"
+	} else if !held[was.Shard] && (!a.parked[l] || c.Attempt == nil) && !g.moves(c, &was, &a.task) {
+		g.wrong(c.ID, "%s changed it without a lease of shard %d", l, was.Shard)
+	}
+	if to.Place != was.Place {
+		g.wrong(c.ID, "%s moved it from place %d to %d", l, was.Place, to.Place)
+	}
+	g.decided(c, a, &was, hand)
+	if c.Attempt != nil {
+		s := g.recorded(l, c, a)
+		if !hand {
+			g.waits(a, c, &was, s)
+			g.heeded(c, a, &was, s)
+			g.timed(c, a, &was, s)
+		}
+	}
+	switch {
+	case c.Attempt != nil:
+		delete(a.parked, l)
+	case !hand && to.Trigger == bellman.ByTakeover && l != nil && to.VisibleAt.After(l.clock()):
+		a.parked[l] = true // while the attempt is in flight
+	}
+	switch {
+	case hand || to.Trigger != bellman.ByTakeover:
+		a.announcer = nil
+	case !a.parked[l] && to.VisibleAt.Equal(to.Due):
+		a.announced, a.announcer = true, l
+	case !a.parked[l] || a.announcer != l:
+		a.announcer = nil // it was brought back, or another makes the attempt
+	}
+	a.left[was.Version] = time.Now()
+	a.task.Status = to
+	a.changed, a.by, a.back = time.Now(), l, false
+	if to.State.Ended() && !was.State.Ended() {
+		a.ended = time.Now()
+	}
+	if was.State.Ended() && !to.State.Ended() {
+		a.revived = time.Now()
+	}
+	number, result := 0, bellman.Unknown
+	if c.Attempt != nil {
+		number, result = c.Attempt.Number, c.Attempt.Result
+	}
+	g.tell(c.ID, "%s wrote version %d: %v %s %s, attempt %d %v, due %s, look %s, trigger %v",
+		l, to.Version, to.State, to.Reason, action, number, result, g.since(to.Due), g.since(to.VisibleAt), to.Trigger)
+	g.stamp(3, int64(to.Version), int64(to.State), int64(number), to.Due.UnixMilli())
+	for i := range c.Follow {
+		g.added(l, &c.Follow[i])
+	}
+}
+
+// decided holds that an end stays an end, but for what people do.
+func (g *ledger) decided(c *store.Change, a *account, was *bellman.Status, hand bool) {
+	to := &c.To
+	switch {
+	case hand:
+	case was.State.Ended() && (to.State != was.State || to.Reason != was.Reason || !to.Finished.Equal(was.Finished)):
+		g.wrong(c.ID, "had ended as %v (%s), and became %v (%s)", was.State, was.Reason, to.State, to.Reason)
+	case was.Before != nil && was.Before.State.Ended() && to.State.Ended() && to.State != was.Before.State && to.State != bellman.Succeeded:
+		g.wrong(c.ID, "had ended as %v before an attempt by hand, and became %v", was.Before.State, to.State)
+	case !was.State.Ended() && to.State == bellman.Cancelled && (was.Before == nil || was.Before.State != bellman.Cancelled) &&
+		(!to.WasSuperseded() || g.superseding(&a.task, time.Time{}) == nil):
+		g.wrong(c.ID, "was cancelled by nobody")
+	}
+	if bytes.Equal(to.Data, was.Data) || c.Attempt != nil && slices.ContainsFunc(a.sends, func(s *send) bool { return s.recorded.IsZero() && bytes.Equal(s.verdict.Data, to.Data) }) {
+		return
+	}
+	g.wrong(c.ID, "its data changed, and no handler said so")
+}
+
+// recorded finds the request that an attempt in the log was; nil: there was none.
+func (g *ledger) recorded(l *life, c *store.Change, a *account) *send {
+	at := c.Attempt
+	if n := len(a.log); at.Number != n+1 && !a.torn {
+		g.wrong(c.ID, "%s logged attempt %d after %d of them", l, at.Number, n)
+	}
+	a.log = append(a.log, *at)
+	if at.Number != int(c.To.Attempts) {
+		g.wrong(c.ID, "%s logged attempt %d, and counts %d", l, at.Number, c.To.Attempts)
+	}
+	if at.Started.Before(at.Due) && at.Result != bellman.Unknown {
+		g.wrong(c.ID, "attempt %d was started %v before it was due", at.Number, at.Due.Sub(at.Started))
+	}
+	for _, s := range a.sends {
+		if s.life != l || !s.recorded.IsZero() || s.clock.Sub(at.Started).Abs() > time.Millisecond {
+			continue
+		}
+		s.recorded, s.result = time.Now(), at.Result
+		delete(g.flying, s)
+		return s
+	}
+	switch {
+	case at.Result == bellman.Unknown && at.Trigger == bellman.ByTakeover: // of a node that died
+		if a.announcer == l {
+			g.wrong(c.ID, "%s logged attempt %d as of a node that died, and it announced it itself and never sent it", l, at.Number)
+		}
+	case at.Result == bellman.TimedOut || at.Result == bellman.Unknown: // a process that stood still sent nothing
+	default:
+		g.wrong(c.ID, "%s logged attempt %d as %v, and sent none", l, at.Number, at.Result)
+	}
+	return nil
+}

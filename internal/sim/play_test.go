@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// child runs a seed in a process of its own, by a binary of these tests. It returns what is wrong; empty:
+// nothing.
+func child(ctx context.Context, binary string, seed int64) (c counts, wrong string) {
+	ctx, cancel := context.WithTimeout(ctx, tooLong)
+	defer cancel()
+	out, err := play(ctx, binary, seed, false)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	for _, line := range lines {
+		if text, ok := strings.CutPrefix(line, "counts "); ok {
+			if err := json.Unmarshal([]byte(text), &c); err != nil {
+				return c, err.Error()
+			}
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return c, fmt.Sprintf("it takes longer than %v", tooLong)
+	case err != nil:
+		lines = matter(lines)
+		return c, fmt.Sprintf("%v\n%s", err, strings.Join(lines, "\n"))
+	case c.Commits == 0:
+		return c, "nothing happened: " + out
+	}
+	return c, ""
+}
+
+// errUntied says that a process cannot be tied to its seed on this system.
+var errUntied = errors.New("not tied to its seed")
+
+// play runs a seed in a process of its own, and returns what that says. Where a
+// process can be tied to its seed, it is the same each time.
+func play(ctx context.Context, binary string, seed int64, story bool) (said string, err error) {
+	var out strings.Builder
+	command := func() *exec.Cmd {
+		cmd := exec.CommandContext(ctx, binary, "-test.run=^TestSim$", "-test.v", "-sim.here",
+			fmt.Sprintf("-sim.seed=%d", seed), fmt.Sprintf("-sim.story=%t", story))
+		cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1")
+		cmd.Stdout, cmd.Stderr = &out, &out
+		return cmd
+	}
+	if err = runTied(command(), uint64(seed)); errors.Is(err, errUntied) {
+		fmt.Fprintln(&out, err)
+		err = command().Run()
+	}
+	return out.String(), err
+}
+
+// aboutTask finds the task that something is wrong with, and in it what the story
+// calls it.
+var aboutTask = regexp.MustCompile(`WRONG: task [0-9a-f]+-([0-9a-f]+-[0-9a-f]+-[0-9a-f]+)-`)
+
+// matter leaves of what a child says what is wrong, the story of the tasks with which
+// something is, and the end.
+func matter(lines []string) (kept []string) {
+	const ending = 20
+	var tasks []string
+	for _, line := range lines {
+		if m := aboutTask.FindStringSubmatch(line); m != nil && len(tasks) < 3 {
+			tasks = append(tasks, m[1])
+		}
+	}
+	for i, line := range lines {
+		if i >= len(lines)-ending || firstWrong.MatchString(line) || slices.ContainsFunc(tasks, func(task string) bool { return strings.Contains(line, task) }) {
+			kept = append(kept, line)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,153 @@
+package tracing
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// An exporter posts spans to a collector, as OTLP/HTTP 1.x in protobuf. The SDK's own
+// has gRPC in it, which the program would carry for nothing.
+type exporter struct {
+	url     string
+	header  http.Header
+	client  *http.Transport
+	agent   string
+	log     *slog.Logger
+	waiting *waiting
+
+	life context.Context // ends when a stop has no more patience
+	cut  context.CancelFunc
+
+	sent, lost atomic.Int64
+	failing    atomic.Bool
+}
+
+const (
+	firstPause = 500 * time.Millisecond
+	maxAnswer  = 64 << 10
+)
+
+// ExportSpans posts spans, and again for a while where the collector asks for it. That
+// it cannot be done is said in the log when it begins, and when it is over; never for
+// each span, and never to the SDK, which would say it elsewhere.
+func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	e.waiting.spans.Add(-int64(len(spans)))
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	defer context.AfterFunc(e.life, cancel)()
+	refused, err := e.deliver(ctx, spans)
+	lost := int64(len(spans))
+	if err == nil {
+		lost = min(refused, lost)
+	}
+	e.lost.Add(lost)
+	e.sent.Add(int64(len(spans)) - lost)
+	switch {
+	case err != nil && !e.failing.Swap(true):
+		e.log.Warn("spans cannot be sent; they are dropped, which delays nothing", "err", err)
+	case err == nil && refused > 0 && !e.failing.Swap(true):
+		e.log.Warn("the collector refuses spans; they are dropped, which delays nothing", "spans", refused)
+	case err == nil && refused == 0 && e.failing.Swap(false):
+		e.log.Info("spans are taken again", "lost", e.lost.Load(), "dropped", e.waiting.dropped.Load())
+	}
+	return nil
+}
+
+// Shutdown does nothing: nothing is kept here.
+func (e *exporter) Shutdown(context.Context) error { return nil }
+
+// deliver posts until it succeeds, cannot, or ctx ends, and returns how many spans the
+// collector refused.
+func (e *exporter) deliver(ctx context.Context, spans []sdk.ReadOnlySpan) (refused int64, err error) {
+	body, err := encode(spans)
+	if err != nil {
+		return 0, err
+	}
+	for pause := firstPause; ; pause *= 2 {
+		refused, wait, err := e.post(ctx, body)
+		var again *transient
+		if !errors.As(err, &again) {
+			return refused, err
+		}
+		timer := time.NewTimer(max(pause, wait))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return 0, err
+		case <-timer.C:
+		}
+	}
+}
+
+// A transient is an error that another try may not have.
+type transient struct{ cause error }
+
+func (t *transient) Error() string { return t.cause.Error() }
+
+// post makes one request. wait is how long the collector asks to wait for the next.
+func (e *exporter) post(ctx context.Context, body []byte) (refused int64, wait time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
+	if err != nil {
+		return 0, 0, err
+	}
+	req.Header = e.header.Clone()
+	if req.Header == nil {
+		req.Header = http.Header{}
+	}
+	req.Header.Set("Content-Type", "application/x-protobuf")
+	req.Header.Set("Content-Encoding", "gzip")
+	req.Header.Set("User-Agent", e.agent)
+	resp, err := e.client.RoundTrip(req)
+	if err != nil {
+		return 0, 0, &transient{withoutAddress(err)}
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
+		var said collector.ExportTraceServiceResponse
+		if err == nil && proto.Unmarshal(answer, &said) == nil {
+			refused = max(said.GetPartialSuccess().GetRejectedSpans(), 0)
+		}
+		return refused, 0, nil
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+		return 0, time.Duration(seconds) * time.Second, &transient{fmt.Errorf("the collector answered %d", resp.StatusCode)}
+	}
+	return 0, 0, fmt.Errorf("the collector answered %d: want 200 of POST /v1/traces below tracing.endpoint", resp.StatusCode)
+}
+
+// withoutAddress drops the address from an error, which may have a token in it.
+func withoutAddress(err error) error {
+	if wrapped := new(url.Error); errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// encode makes the request of spans.
+func encode(spans []sdk.ReadOnlySpan) ([]byte, error) {
+	message, err := proto.Marshal(&collector.ExportTraceServiceRequest{ResourceSpans: resourceSpans(spans)})
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	w.Write(message) // to memory: neither fails
+	w.Close()
+	return b.Bytes(), nil
+}

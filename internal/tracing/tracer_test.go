@@ -1,0 +1,77 @@
+package tracing
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	otel "go.opentelemetry.io/otel/trace"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// What finds no room is dropped and counted, and the rest is counted once.
+func TestNoRoom(t *testing.T) {
+	var asked atomic.Int64
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(http.StatusBadRequest)
+	}))
+	defer collector.Close()
+	tracer, err := New(Options{Endpoint: collector.URL, Sample: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const all = 3 * maxWaiting
+	for range all {
+		_, span := tracer.Attempt(t.Context(), &bellman.Task{Queue: "q"}, &bellman.Attempt{Number: 1}, "")
+		span.End(&bellman.Attempt{Number: 1, Result: bellman.Accepted}, &bellman.Status{State: bellman.Succeeded})
+	}
+	tracer.Close(t.Context())
+	if f := tracer.Figures(); f.Sent != 0 || f.Lost+f.Dropped != all || asked.Load() == 0 {
+		t.Errorf("Figures() = %+v after %d spans and %d requests; want each of them lost or dropped", f, all, asked.Load())
+	}
+}
+
+// A stop does not wait for a collector that hangs.
+func TestCloseIsBounded(t *testing.T) {
+	gone := make(chan struct{})
+	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-gone }))
+	defer collector.Close()
+	defer close(gone)
+	tracer, err := New(Options{Endpoint: collector.URL, Sample: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, span := tracer.Attempt(t.Context(), &bellman.Task{Queue: "q"}, &bellman.Attempt{Number: 1}, "")
+	span.End(&bellman.Attempt{Number: 1}, &bellman.Status{})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	tracer.Close(ended)
+	if f := tracer.Figures(); f.Lost != 1 {
+		t.Errorf("Figures() = %+v; want one lost", f)
+	}
+}
+
+// A program that embeds the engine, and has spans of its own, is followed.
+func TestTraceOfSpan(t *testing.T) {
+	tracer, err := New(Options{Endpoint: "http://127.0.0.1:1", Sample: 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tracer.Close(t.Context())
+	if got := tracer.Trace(t.Context()); got != nil {
+		t.Errorf("Trace() = %+v of a context without any; want nil", got)
+	}
+	want := bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=1")
+	if got := tracer.Trace(otel.ContextWithSpanContext(t.Context(), spanContext(want))); got == nil || *got != *want {
+		t.Errorf("Trace() = %+v; want %+v", got, want)
+	}
+	under, end := tracer.Take("main/q", map[string]string{"traceparent": want.Parent(), "tracestate": "a=1"})
+	end(bellman.ID{}, nil)
+	if under.ID != want.ID || under.Span == want.Span || under.State != "a=1" || !under.Sampled() {
+		t.Errorf("Take() is under %+v; want a span of its own in %+v", under, want)
+	}
+}

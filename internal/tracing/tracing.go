@@ -1,0 +1,136 @@
+// Package tracing makes spans of OpenTelemetry of what happens to tasks, and sends
+// them to a collector, as OTLP over HTTP. It is a [bellman.Tracer]: the engine, the API
+// and the handlers know no more of it than that. A collector that is slow or away holds
+// nothing up: spans are dropped, and counted.
+package tracing
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Options of a Tracer. Endpoint is required.
+type Options struct {
+	Endpoint   string            // of the collector: http://127.0.0.1:4318; spans are posted to /v1/traces below it
+	Header     http.Header       // of each request to it
+	Sample     float64           // which part of the traces that begin here are recorded, 0 to 1; those that came along are if their caller records them
+	Service    string            // service.name; empty: OTEL_SERVICE_NAME, or bellman
+	Attributes map[string]string // of the resource, before OTEL_RESOURCE_ATTRIBUTES
+
+	Node    string       // service.instance.id
+	Version string       // service.version
+	Logger  *slog.Logger // default: slog.Default()
+}
+
+// A Tracer makes spans. Make one with New, and Close it.
+type Tracer struct {
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+	export   *exporter
+	waiting  *waiting
+}
+
+var _ bellman.Tracer = (*Tracer)(nil)
+
+// maxWaiting is how many spans wait for the collector at most: about 4 MiB.
+const maxWaiting = 4096
+
+// New returns a tracer, whose goroutine sends what has gathered every five seconds.
+// The SDK reads the variables OTEL_RESOURCE_ATTRIBUTES, OTEL_BSP_SCHEDULE_DELAY,
+// OTEL_BSP_EXPORT_TIMEOUT, OTEL_BSP_MAX_EXPORT_BATCH_SIZE and those of limits of spans,
+// and OTEL_SERVICE_NAME.
+func New(o Options) (*Tracer, error) {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	about, err := o.resource()
+	if err != nil {
+		return nil, fmt.Errorf("traces: resource: %w", err)
+	}
+	t := &Tracer{waiting: new(waiting)}
+	t.export = &exporter{url: o.Endpoint + "/v1/traces", header: o.Header, client: http.DefaultTransport.(*http.Transport).Clone(), agent: "bellman/" + cmp.Or(o.Version, "dev"), log: o.Logger, waiting: t.waiting}
+	t.export.life, t.export.cut = context.WithCancel(context.Background())
+	t.waiting.SpanProcessor = sdk.NewBatchSpanProcessor(t.export, sdk.WithMaxQueueSize(maxWaiting))
+	t.provider = sdk.NewTracerProvider(
+		sdk.WithResource(about),
+		sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(o.Sample))),
+		sdk.WithSpanProcessor(t.waiting),
+	)
+	t.tracer = t.provider.Tracer("github.com/bellmanhq/bellman", trace.WithInstrumentationVersion(o.Version))
+	return t, nil
+}
+
+// resource says whose spans these are.
+func (o *Options) resource() (*resource.Resource, error) {
+	given := []attribute.KeyValue{attribute.String("service.version", cmp.Or(o.Version, "dev"))}
+	if o.Node != "" {
+		given = append(given, attribute.String("service.instance.id", o.Node))
+	}
+	for name, value := range o.Attributes {
+		given = append(given, attribute.String(name, value))
+	}
+	named := []attribute.KeyValue{}
+	if o.Service != "" {
+		named = append(named, attribute.String("service.name", o.Service))
+	}
+	return resource.New(context.Background(),
+		resource.WithAttributes(attribute.String("service.name", "bellman")),
+		resource.WithFromEnv(), resource.WithTelemetrySDK(),
+		resource.WithAttributes(given...), resource.WithAttributes(named...))
+}
+
+// Close sends what waits, for as long as ctx lasts, and ends. Spans that end later are
+// left out.
+func (t *Tracer) Close(ctx context.Context) {
+	defer context.AfterFunc(ctx, t.export.cut)()
+	defer t.export.cut()
+	t.provider.Shutdown(context.WithoutCancel(ctx)) // its errors are the exporter's, which has none
+	t.export.client.CloseIdleConnections()
+}
+
+// Figures are counts of spans since the start.
+type Figures struct {
+	Sent    int64 // that the collector took
+	Lost    int64 // that it did not take, or not in time
+	Dropped int64 // that found too many waiting
+}
+
+// Figures returns how spans went.
+func (t *Tracer) Figures() Figures {
+	return Figures{Sent: t.export.sent.Load(), Lost: t.export.lost.Load(), Dropped: t.waiting.dropped.Load()}
+}
+
+// waiting bounds how many spans wait, and counts those for which there was no room:
+// what stands behind it has as much room, and never drops one uncounted.
+type waiting struct {
+	sdk.SpanProcessor
+	spans, dropped atomic.Int64
+}
+
+// OnEnd takes a span that ended, or drops it.
+func (w *waiting) OnEnd(s sdk.ReadOnlySpan) {
+	if !s.SpanContext().IsSampled() {
+		return
+	}
+	if w.spans.Add(1) > maxWaiting {
+		w.spans.Add(-1)
+		w.dropped.Add(1)
+		return
+	}
+	w.SpanProcessor.OnEnd(s)
+}
+
+// longest is how long a batch is tried, where OTEL_BSP_EXPORT_TIMEOUT allows it.
+const longest = 10 * time.Second

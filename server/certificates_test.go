@@ -1,0 +1,169 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/metrics"
+)
+
+// Of a certificate somebody is warned at once if it ends within 30 days, then 7 days and 1 day before
+// the end, and every day from then on.
+func TestCertificatesEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said strings.Builder
+		log := slog.New(slog.NewTextHandler(&said, nil))
+		start := time.Now()
+		var c certificates
+		c.known = []metrics.Certificate{
+			{Queue: "orders", Name: "app_certificate", NotAfter: start.Add(33*day + time.Hour)},
+			{Queue: "orders", Name: "alipay_public_keys[0]", NotAfter: start.Add(20*day + time.Hour)},
+			{Queue: "orders", Name: "far", NotAfter: start.Add(1000 * day)},
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 36*day-time.Hour)
+		defer stop()
+		if err := c.watch(ctx, log); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for line := range strings.Lines(said.String()) {
+			fields := map[string]string{}
+			for _, field := range strings.Fields(line) {
+				name, value, _ := strings.Cut(field, "=")
+				fields[name] = value
+			}
+			at, err := time.Parse(time.RFC3339, fields["time"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprintf("%d %s %s %s", at.Sub(start)/day, fields["level"], fields["certificate"], fields["days_left"]))
+		}
+		want := []string{
+			"0 WARN channel.alipay_public_keys[0] 20",
+			"4 WARN channel.app_certificate 29",
+			"14 WARN channel.alipay_public_keys[0] 6",
+			"20 WARN channel.alipay_public_keys[0] 0",
+		}
+		for n := 21; n < 36; n++ {
+			want = append(want, fmt.Sprintf("%d ERROR channel.alipay_public_keys[0] 0", n))
+			switch {
+			case n == 27:
+				want = append(want, "27 WARN channel.app_certificate 6")
+			case n == 33:
+				want = append(want, "33 WARN channel.app_certificate 0")
+			case n > 33:
+				want = append(want, fmt.Sprintf("%d ERROR channel.app_certificate 0", n))
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+			t.Errorf("said\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
+
+// The certificates of the channels come out of the configuration, into the figures and the log; a
+// reload looks at the new ones.
+func TestCertificatesOfChannels(t *testing.T) {
+	dir := t.TempDir()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(name, kind string, der []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	certificate := func(name string, serial int64, notAfter time.Time) string {
+		template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: notAfter}
+		der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file(name, "CERTIFICATE", der)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	soon, later := time.Now().Add(5*day).Truncate(time.Second), time.Now().Add(400*day).Truncate(time.Second)
+	settings := func(platform string) *config.Config {
+		c, err := config.Parse([]byte(strings.NewReplacer("DIR", dir, "PLATFORM", platform,
+			"PRIVATE", file("private.pem", "PRIVATE KEY", private), "PUBLIC", file("public.pem", "PUBLIC KEY", public),
+			"ALIPAY", certificate("alipay.crt", 0xB0B, later), "APP", certificate("app.crt", 0xA99, soon)).Replace(`
+listen: 127.0.0.1:0
+store: pebble:DIR/store
+queues:
+  wechat:
+    kind: order
+    channel: {kind: wechatpay, mch_id: "1230000109", serial: 5157F09E, private_key: "file:PRIVATE",
+      platform_keys: {PUB_KEY_ID_01: "file:PUBLIC", ABCD: "file:PLATFORM"}}
+    on_exhausted: close
+  alipay:
+    kind: order
+    channel: {kind: alipay, app_id: "2014072300007148", private_key: "file:PRIVATE", alipay_public_keys: ["file:ALIPAY"],
+      app_certificate: "file:APP", root_certificates: "file:APP"}
+    on_exhausted: close
+`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	var said strings.Builder
+	s, err := Open(Options{Config: settings(certificate("platform.crt", 0xABCD, later)), Logger: slog.New(slog.NewTextHandler(&said, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	figures := func(want map[string]time.Time) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		s.metrics.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		for labels, at := range want {
+			if line := fmt.Sprintf("bellman_certificate_expiry_timestamp_seconds{%s} %g\n", labels, float64(at.Unix())); !strings.Contains(w.Body.String(), line) {
+				t.Errorf("the figures lack %s", line)
+			}
+		}
+		if n := strings.Count(w.Body.String(), "\nbellman_certificate_expiry_timestamp_seconds{"); n != len(want) {
+			t.Errorf("%d certificates among the figures; want %d", n, len(want))
+		}
+	}
+	figures(map[string]time.Time{
+		`certificate="platform_keys.ABCD",queue="wechat"`:    later,
+		`certificate="app_certificate",queue="alipay"`:       soon,
+		`certificate="alipay_public_keys[0]",queue="alipay"`: later,
+	})
+	if err := s.Reload(settings(certificate("platform2.crt", 0xABCD, soon))); err != nil {
+		t.Fatal(err)
+	}
+	figures(map[string]time.Time{
+		`certificate="platform_keys.ABCD",queue="wechat"`:    soon,
+		`certificate="app_certificate",queue="alipay"`:       soon,
+		`certificate="alipay_public_keys[0]",queue="alipay"`: later,
+	})
+	if n := strings.Count(said.String(), "a certificate of a channel ends soon"); n != 2 || !strings.Contains(said.String(), "queue=wechat certificate=channel.platform_keys.ABCD") {
+		t.Errorf("the reload said %d times that a certificate ends soon; want twice:\n%s", n, said.String())
+	}
+}

@@ -1,0 +1,54 @@
+package server
+
+import (
+	"context"
+	"encoding/hex"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// recordWithin bounds how long a request waits for its audit record.
+const recordWithin = 5 * time.Second
+
+// record keeps an audit record of something that changes nothing in the store. A failure is
+// logged.
+func (s *Server) record(ctx context.Context, a store.Audit) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
+	defer cancel()
+	err := s.store.Commit(ctx, &store.Batch{Audits: []store.Audit{a}})
+	if err != nil {
+		s.log.Warn("an audit record was not kept", "action", a.Action, "target", a.Target, "who", a.Who, "err", err)
+	}
+	return err
+}
+
+// recordKeys records which keys a configuration that was read again adds, removes and changes.
+func (s *Server) recordKeys(c *config.Config) {
+	a := store.Audit{At: time.Now(), Action: "keys", Target: "keys", Reason: "SIGHUP"}
+	before, after := shownKeys(s.held), shownKeys(c.Keys)
+	for _, k := range s.held {
+		if before[k.Name] != after[k.Name] {
+			a.Changes = append(a.Changes, store.Changed{Field: k.Name, Before: before[k.Name], After: after[k.Name]})
+		}
+	}
+	for _, k := range c.Keys {
+		if before[k.Name] == "" {
+			a.Changes = append(a.Changes, store.Changed{Field: k.Name, After: after[k.Name]})
+		}
+	}
+	s.held = c.Keys
+	if a.Changes != nil {
+		s.record(context.Background(), a)
+	}
+}
+
+// shownKeys are keys by their names, each with its role and the beginning of its hash.
+func shownKeys(keys []config.Key) map[string]string {
+	shown := make(map[string]string, len(keys))
+	for _, k := range keys {
+		shown[k.Name] = k.Role + " " + hex.EncodeToString(k.SHA256[:4])
+	}
+	return shown
+}

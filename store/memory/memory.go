@@ -1,0 +1,368 @@
+// Package memory is a store that forgets everything when it is closed. It is
+// the contract of store.Store in as few words as possible, for tests and
+// examples: what pages read looks at every task.
+package memory
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A Store keeps tasks in memory. Make one with New.
+type Store struct {
+	// Clock is the store's clock, for tests in which it differs from its users'. Set it before
+	// the first use. Nil: time.Now.
+	Clock func() time.Time
+
+	mu      sync.Mutex
+	closed  bool
+	rows    map[bellman.ID]*row
+	keys    map[[2]string]*row // by queue and key, of the tasks that have one
+	pending pending
+	chains  chains
+	docs    map[[2]string][]byte // by kind and name
+	audits  []store.Audit        // by time
+	shards  [64]store.Shard      // as many as in the other stores
+	nodes   map[string]node
+}
+
+// A row is a task with what was recorded of it.
+type row struct {
+	bellman.Task
+	digest   bellman.Digest
+	attempts []bellman.Attempt // by number
+}
+
+func (r *row) position() store.Position {
+	return store.Position{VisibleAt: r.VisibleAt.UnixMilli(), ID: r.ID}
+}
+
+var _ store.Store = (*Store)(nil)
+
+// New returns an empty store.
+func New() *Store {
+	s := &Store{
+		rows: map[bellman.ID]*row{}, keys: map[[2]string]*row{}, pending: pending{}, chains: chains{},
+		docs: map[[2]string][]byte{}, nodes: map[string]node{},
+	}
+	for i := range s.shards {
+		s.shards[i].Shard = uint16(i)
+	}
+	return s
+}
+
+func (s *Store) now() time.Time {
+	if s.Clock != nil {
+		return s.Clock()
+	}
+	return time.Now()
+}
+
+// Close makes all later calls return ErrClosed.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+// alone calls f while nobody else reads or writes, unless the store is closed.
+func alone[T any](ctx context.Context, s *Store, f func() (T, error)) (result T, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return result, bellman.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return result, err
+	}
+	return f()
+}
+
+// do is alone for an f that returns nothing.
+func (s *Store) do(ctx context.Context, f func() error) error {
+	_, err := alone(ctx, s, func() (struct{}, error) { return struct{}{}, f() })
+	return err
+}
+
+// Commit applies b as one transaction.
+func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
+	return s.do(ctx, func() error {
+		for _, l := range b.Leases {
+			if int(l.Shard) >= len(s.shards) || s.shards[l.Shard].Lease != l {
+				return fmt.Errorf("%w: shard %d", bellman.ErrFenced, l.Shard)
+			}
+		}
+		for _, d := range b.Docs {
+			if d.Was != nil && !bytes.Equal(s.docs[[2]string{d.Kind, d.Name}], d.Was) { // none is as good as empty: no value is
+				return fmt.Errorf("%w: document %s/%s", bellman.ErrConflict, d.Kind, d.Name)
+			}
+		}
+		for i := range b.Adds {
+			s.add(&b.Adds[i])
+		}
+		for i := range b.Changes {
+			s.change(&b.Changes[i])
+		}
+		for _, d := range b.Docs {
+			s.docs[[2]string{d.Kind, d.Name}] = bytes.Clone(d.Value) // nil: deleted
+		}
+		for _, a := range b.Audits {
+			s.audit(a)
+		}
+		return nil
+	})
+}
+
+func (s *Store) add(a *store.Add) {
+	a.Existing, a.Err = bellman.ID{}, nil
+	key := [2]string{a.Task.Queue, a.Task.Key}
+	if r := s.keys[key]; r != nil {
+		a.Existing = r.ID
+		if r.digest != a.Digest {
+			a.Err = bellman.ErrKeyTaken
+		}
+		return
+	}
+	if s.rows[a.Task.ID] != nil {
+		a.Existing = a.Task.ID
+		return
+	}
+	r := &row{Task: *clone(a.Task), digest: a.Digest}
+	r.Last = nil
+	s.rows[r.ID] = r
+	if r.Key != "" {
+		s.keys[key] = r
+	}
+	s.pending.put(r)
+	s.chains.add(r, s.now(), a.Moved)
+	a.Task.Place = r.Place
+}
+
+func (s *Store) change(c *store.Change) {
+	r := s.rows[c.ID]
+	switch c.Err = nil; {
+	case r == nil:
+		c.Err = bellman.ErrNotFound
+	case r.Version != c.Version:
+		c.Err = bellman.ErrConflict
+	default:
+		s.put(r, c)
+	}
+}
+
+func (s *Store) put(r *row, c *store.Change) {
+	c.To.Version = r.Version + 1
+	s.pending.drop(r)
+	ended := r.State.Ended()
+	r.Status = clone(&bellman.Task{Status: c.To}).Status
+	s.pending.put(r)
+	if c.Ordering != nil && r.State.Ended() != ended {
+		s.chains.change(r)
+	}
+	if c.Attempt != nil {
+		a := *c.Attempt
+		a.Due, a.Started = cut(a.Due), cut(a.Started)
+		r.attempts = append(r.attempts, a)
+		slices.SortFunc(r.attempts, func(a, b bellman.Attempt) int { return a.Number - b.Number })
+		last := r.attempts[len(r.attempts)-1]
+		r.Last = &last
+	}
+	if c.Audit != nil {
+		s.audit(*c.Audit)
+	}
+	for i := range c.Follow {
+		s.add(&c.Follow[i])
+	}
+}
+
+func (s *Store) audit(a store.Audit) {
+	a.At, a.Changes = cut(a.At), slices.Clone(a.Changes)
+	s.audits = append(s.audits, a)
+	slices.SortStableFunc(s.audits, func(a, b store.Audit) int { return a.At.Compare(b.At) })
+}
+
+// Prune deletes tasks that ended in state and finished before the given time.
+func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time, limit int) (pruned int, err error) {
+	return alone(ctx, s, func() (int, error) {
+		if !state.Ended() {
+			return 0, errors.New("prune pending tasks: want an end state")
+		}
+		for _, r := range s.oldest() {
+			if pruned < limit && r.State == state && r.Finished.Before(cut(before)) {
+				delete(s.rows, r.ID)
+				delete(s.keys, [2]string{r.Queue, r.Key})
+				pruned++
+			}
+		}
+		return pruned, nil
+	})
+}
+
+// Due reads the entries of shards from a position to a time.
+func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
+	return alone(ctx, s, func() ([]store.Entry, error) {
+		for _, r := range s.pending.due(shards, from, to, limit) {
+			buf = append(buf, store.Entry{
+				ID: r.ID, VisibleAt: r.VisibleAt.UnixMilli(), Due: r.Due.UnixMilli(), Line: store.LineOf(r.Queue, r.Endpoint),
+				Version: r.Version, Attempts: uint32(r.Attempts), Shard: r.Shard,
+			})
+		}
+		return buf, nil
+	})
+}
+
+// Load reads the tasks of entries that are still of their version.
+func (s *Store) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error) {
+	return alone(ctx, s, func() ([]*bellman.Task, error) {
+		tasks := make([]*bellman.Task, len(entries))
+		for i, e := range entries {
+			if r := s.rows[e.ID]; r != nil && r.State == bellman.Pending && r.Version == e.Version {
+				tasks[i] = clone(&r.Task)
+			}
+		}
+		return tasks, nil
+	})
+}
+
+// Task reads a task.
+func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
+	return alone(ctx, s, func() (*bellman.Task, error) {
+		if r := s.rows[id]; r != nil {
+			return clone(&r.Task), nil
+		}
+		return nil, bellman.ErrNotFound
+	})
+}
+
+// Lookup finds a task by queue and key.
+func (s *Store) Lookup(ctx context.Context, queue, key string) (bellman.ID, error) {
+	return alone(ctx, s, func() (bellman.ID, error) {
+		if r := s.keys[[2]string{queue, key}]; r != nil {
+			return r.ID, nil
+		}
+		return bellman.ID{}, bellman.ErrNotFound
+	})
+}
+
+// Digests reads the digests of tasks that have keys.
+func (s *Store) Digests(ctx context.Context, tasks []*bellman.Task) ([]bellman.Digest, error) {
+	return alone(ctx, s, func() ([]bellman.Digest, error) {
+		digests := make([]bellman.Digest, len(tasks))
+		for i, t := range tasks {
+			if r := s.rows[t.ID]; r != nil && r.Key != "" {
+				digests[i] = r.digest
+			}
+		}
+		return digests, nil
+	})
+}
+
+// Attempts reads a task's attempts.
+func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error) {
+	return alone(ctx, s, func() (log []bellman.Attempt, err error) {
+		if r := s.rows[id]; r != nil {
+			log = slices.DeleteFunc(slices.Clone(r.attempts), func(a bellman.Attempt) bool { return a.Number <= after })
+		}
+		return first(log, limit), nil
+	})
+}
+
+// List reads tasks that fit f, newest first.
+func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
+	err = s.do(ctx, func() error {
+		for _, r := range slices.Backward(s.oldest()) {
+			switch {
+			case !before.IsZero() && bytes.Compare(r.ID[:], before[:]) >= 0, !fits(&f, &r.Task):
+			case len(tasks) == limit:
+				next = tasks[limit-1].ID
+				return nil
+			default:
+				tasks = append(tasks, clone(&r.Task))
+			}
+		}
+		return nil
+	})
+	return tasks, next, err
+}
+
+func fits(f *store.Filter, t *bellman.Task) bool {
+	same := func(want, have string) bool { return want == "" || want == have }
+	u, err := url.Parse(t.URL)
+	return same(f.Queue, t.Queue) && same(f.Key, t.Key) && same(f.MerchantNo, t.MerchantNo) &&
+		same(f.OrderNo, t.OrderNo) && same(f.Event, t.Event) &&
+		(f.URLHost == "" || err == nil && (f.URLHost == u.Host || f.URLHost == u.Hostname())) &&
+		(f.State == nil || *f.State == t.State) &&
+		(f.CreatedFrom.IsZero() || !t.Created().Before(cut(f.CreatedFrom))) &&
+		(f.CreatedTo.IsZero() || t.Created().Before(cut(f.CreatedTo)))
+}
+
+// Depths counts tasks.
+func (s *Store) Depths(ctx context.Context) ([]store.Depth, error) {
+	return alone(ctx, s, func() (depths []store.Depth, err error) {
+		for _, r := range s.rows {
+			i, found := slices.BinarySearchFunc(depths, r.Queue, func(d store.Depth, queue string) int { return strings.Compare(d.Queue, queue) })
+			if !found {
+				depths = slices.Insert(depths, i, store.Depth{Queue: r.Queue})
+			}
+			d := &depths[i]
+			*[...]*int64{&d.Pending, &d.Succeeded, &d.Failed, &d.Cancelled}[r.State]++
+		}
+		return depths, nil
+	})
+}
+
+// Docs reads the documents of a kind.
+func (s *Store) Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error) {
+	return alone(ctx, s, func() (docs []store.Doc, err error) {
+		for key, value := range s.docs {
+			if value != nil && key[0] == kind && key[1] > after {
+				docs = append(docs, store.Doc{Kind: kind, Name: key[1], Value: bytes.Clone(value)})
+			}
+		}
+		slices.SortFunc(docs, func(a, b store.Doc) int { return strings.Compare(a.Name, b.Name) })
+		return first(docs, limit), nil
+	})
+}
+
+// Doc reads one document.
+func (s *Store) Doc(ctx context.Context, kind, name string) (store.Doc, error) {
+	return alone(ctx, s, func() (store.Doc, error) {
+		value := s.docs[[2]string{kind, name}]
+		if value == nil {
+			return store.Doc{}, bellman.ErrNotFound
+		}
+		return store.Doc{Kind: kind, Name: name, Value: bytes.Clone(value)}, nil
+	})
+}
+
+// Audits reads the newest audit records.
+func (s *Store) Audits(ctx context.Context, before time.Time, limit int) ([]store.Audit, error) {
+	return alone(ctx, s, func() (found []store.Audit, err error) {
+		for _, a := range slices.Backward(s.audits) {
+			full := len(found) >= limit && (limit <= 0 || !a.At.Equal(found[len(found)-1].At))
+			if !full && (before.IsZero() || a.At.Before(cut(before))) {
+				found = append(found, a)
+			}
+		}
+		return found, nil
+	})
+}
+
+// oldest returns all rows, the oldest first.
+func (s *Store) oldest() []*row {
+	return slices.SortedFunc(maps.Values(s.rows), func(a, b *row) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+}
+
+func first[T any](list []T, limit int) []T { return list[:min(len(list), max(limit, 0))] }

@@ -1,0 +1,313 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+)
+
+// A database is MySQL or MariaDB as a sqlstore.Driver.
+type database struct {
+	server server
+	log    *slog.Logger
+	packet int                    // bytes of values in one statement
+	pool   atomic.Pointer[sql.DB] // for all but
+	slow   *sql.DB                // what may take longer than an answer: defining tables
+
+	open func() *sql.DB // a new pool with no connection
+}
+
+var _ sqlstore.Driver = (*database)(nil)
+
+// errLost is an error after which the connection is gone.
+type errLost struct{ error }
+
+func (e errLost) Unwrap() error { return e.error }
+
+func (d *database) Close() error { return errors.Join(d.db().Close(), d.slow.Close()) }
+
+// db is the pool at this moment. A connection belongs to the pool that it came from.
+func (d *database) db() *sql.DB { return d.pool.Load() }
+
+// CountsInserts is false: with clientFoundRows a row that was there is counted too.
+func (d *database) CountsInserts() bool { return false }
+
+func (d *database) Pool() sqlstore.Pool {
+	s := d.db().Stats()
+	return sqlstore.Pool{Most: s.MaxOpenConnections, Open: s.OpenConnections, InUse: s.InUse, Waits: s.WaitCount, Waited: s.WaitDuration}
+}
+
+// Merges is false: what the parts have is put in a table first, and sorted.
+func (d *database) Merges() bool { return false }
+
+// Read sends statements one after the other, each a transaction of its own.
+func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) error {
+	pool := d.db()
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return errLost{err}
+	}
+	if err = d.send(ctx, conn, statements); d.demoted(pool, err) {
+		drop(conn)
+		return err
+	}
+	conn.Close()
+	return err
+}
+
+// demoted reports whether a server refused a write because it may only be read, as one does
+// that was the primary until a switchover. The pool of its connection is replaced then: the
+// others of the pool may lead to the same server, and what they would read may be old. Those in
+// use are closed when they come back.
+func (d *database) demoted(pool *sql.DB, err error) bool {
+	var server *driver.MySQLError
+	if !errors.As(err, &server) || !readOnly(server) {
+		return false
+	}
+	next := d.open()
+	if !d.pool.CompareAndSwap(pool, next) { // another connection of the pool was quicker
+		pool = next
+	}
+	pool.Close()
+	return true
+}
+
+// readOnly says that the server, the session or the tables may only be read.
+func readOnly(server *driver.MySQLError) bool {
+	return server.Number == 1290 || server.Number == 1792 || server.Number == 1836
+}
+
+func (d *database) Begin(ctx context.Context) (sqlstore.Tx, error) {
+	pool := d.db()
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, errLost{err}
+	}
+	if _, err := conn.ExecContext(ctx, "START TRANSACTION"); err != nil {
+		drop(conn)
+		return nil, errLost{err}
+	}
+	return &transaction{d: d, pool: pool, conn: conn}, nil
+}
+
+// Define runs a statement that defines something.
+func (d *database) Define(ctx context.Context, text string) error {
+	_, err := d.slow.ExecContext(ctx, types.Replace(text))
+	return err
+}
+
+// Unblock does nothing: a statement that came in half is not run, and the server
+// ends transactions whose client says nothing.
+func (d *database) Unblock(context.Context) error { return nil }
+
+// Alone calls f while holding a named lock of the server.
+func (d *database) Alone(ctx context.Context, f func() error) error {
+	conn, err := d.slow.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer drop(conn) // frees the lock
+	var got sql.NullInt64
+	const wait = 600 // seconds
+	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(CONCAT('bellman ', LEFT(DATABASE(), 50)), ?)", wait).Scan(&got); err != nil {
+		return err
+	}
+	if got.Int64 != 1 {
+		return fmt.Errorf("another process has been migrating the schema for %d s: see SHOW PROCESSLIST", wait)
+	}
+	return f()
+}
+
+// drop closes a connection rather than giving it back.
+func drop(conn *sql.Conn) {
+	conn.Raw(func(any) error { return sqldriver.ErrBadConn })
+	conn.Close()
+}
+
+// Kind says what an error means.
+func (d *database) Kind(err error) sqlstore.Kind {
+	var lost errLost
+	var server *driver.MySQLError
+	switch {
+	case errors.As(err, &server):
+	case errors.As(err, &lost), errors.Is(err, sqldriver.ErrBadConn), errors.Is(err, driver.ErrInvalidConn):
+		return sqlstore.Lost
+	default:
+		return sqlstore.Other
+	}
+	switch server.Number {
+	case 1213, 9007, 8022: // deadlock, TiDB's write conflict and "retry the transaction"
+		return sqlstore.Retry
+	case 1205:
+		return sqlstore.Blocked
+	case 1690:
+		return sqlstore.Overflow
+	case 1062:
+		return sqlstore.Duplicate
+	case 1050, 1060, 1061: // table, column, index
+		return sqlstore.Exists
+	case 1021, 1114: // disk, table
+		return sqlstore.Full
+	case 1047, 1053, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 4031: // not in the cluster, shutdown, aborted, killed
+		return sqlstore.Lost
+	}
+	if readOnly(server) { // another connection may lead to the new primary
+		return sqlstore.Lost
+	}
+	return sqlstore.Other
+}
+
+// A transaction has a connection until it ends.
+type transaction struct {
+	d    *database
+	pool *sql.DB // of conn
+	conn *sql.Conn
+	gone bool // its server may only be read
+}
+
+func (t *transaction) Send(ctx context.Context, statements ...*sqlstore.Statement) error {
+	err := t.d.send(ctx, t.conn, statements)
+	t.gone = t.gone || t.d.demoted(t.pool, err)
+	return err
+}
+
+func (t *transaction) Commit(ctx context.Context, statements ...*sqlstore.Statement) error {
+	if err := t.Send(ctx, statements...); err != nil {
+		t.Rollback()
+		return err
+	}
+	_, err := t.conn.ExecContext(ctx, "COMMIT")
+	if err == nil {
+		t.conn.Close()
+		return nil
+	}
+	drop(t.conn)
+	t.d.demoted(t.pool, err)
+	var server *driver.MySQLError
+	if !errors.As(err, &server) {
+		return errLost{err}
+	}
+	return err
+}
+
+// patience is how long a rollback may take, before its connection is closed.
+const patience = time.Second
+
+func (t *transaction) Rollback() {
+	if t.gone {
+		drop(t.conn) // which undoes it
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if _, err := t.conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+		drop(t.conn)
+		return
+	}
+	t.conn.Close()
+}
+
+// A session is what statements are sent through: *sql.Conn, or a caller's *sql.Tx.
+type session interface {
+	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+}
+
+func (d *database) send(ctx context.Context, conn session, statements []*sqlstore.Statement) error {
+	for _, s := range statements {
+		if err := d.run(ctx, conn, s); err != nil {
+			return &sqlstore.Failed{Statement: s, Err: err}
+		}
+		if s.Want != 0 && s.Affected != s.Want {
+			return &sqlstore.Failed{Statement: s, Err: sqlstore.ErrRaced}
+		}
+	}
+	return nil
+}
+
+func (d *database) run(ctx context.Context, conn session, s *sqlstore.Statement) error {
+	if s.Insert != nil {
+		s.Affected = 0
+		for text, args := range d.inserts(s.Insert) {
+			result, err := conn.ExecContext(ctx, text, args...)
+			if err != nil {
+				return mark(ctx, err)
+			}
+			n, err := result.RowsAffected()
+			if err != nil {
+				return err
+			}
+			s.Affected += n
+		}
+		return nil
+	}
+	text, args := render(s)
+	if s.Each == nil {
+		result, err := conn.ExecContext(ctx, text, args...)
+		if err != nil {
+			return mark(ctx, err)
+		}
+		s.Affected, err = result.RowsAffected()
+		return err
+	}
+	rows, err := conn.QueryContext(ctx, text, args...)
+	if err != nil {
+		return mark(ctx, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := s.Each(row{rows}); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return mark(ctx, err)
+	}
+	return nil
+}
+
+// mark says of an error that is not the server's answer that the connection is
+// gone: the driver gives up connections whose reply it did not get.
+func mark(ctx context.Context, err error) error {
+	var server *driver.MySQLError
+	if errors.As(err, &server) || errors.Is(err, driver.ErrPktTooLarge) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return errLost{errors.Join(ctx.Err(), err)}
+	}
+	return errLost{err}
+}
+
+// A row scans ids from 16 bytes.
+type row struct{ rows *sql.Rows }
+
+func (r row) Scan(dest ...any) error {
+	for i := range dest {
+		if id, is := dest[i].(*bellman.ID); is {
+			dest[i] = (*idScanner)(id)
+		}
+	}
+	return r.rows.Scan(dest...)
+}
+
+type idScanner bellman.ID
+
+func (id *idScanner) Scan(value any) error {
+	b, is := value.([]byte)
+	if !is || len(b) != len(id) {
+		return fmt.Errorf("an id of %v: want 16 bytes", value)
+	}
+	copy(id[:], b)
+	return nil
+}

@@ -1,0 +1,225 @@
+package mysql
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Options are how a store is kept. The zero value is what most should use.
+type Options struct {
+	Connections int // at most so many at once; default 8
+	Shards      int // of a schema that is created; default 64; one that exists keeps its own
+
+	// NoMigrate leaves the schema as it is: Open fails unless it is the present
+	// one. For a user without the right to create tables; Migrate is then run by
+	// another.
+	NoMigrate bool
+
+	// ReadOnly opens a store that is only read: by a user who may do no more, or at a
+	// server that may only be read. Nothing is probed, and what is written fails.
+	ReadOnly bool
+
+	// Stopped is how long a transaction may wait for its client before the server
+	// ends it, so that a process that has stopped holds no shard. Whole seconds;
+	// default 3s.
+	Stopped time.Duration
+
+	// Answer is how long the database may take for one statement, before the
+	// connection is given up. Default 15s.
+	Answer time.Duration
+
+	Logger *slog.Logger // default: discards
+}
+
+// A Store keeps tasks in a MySQL or MariaDB database. Its methods are safe for
+// concurrent use.
+type Store struct {
+	*sqlstore.Store
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens the store in the database that url names, such as
+// mysql://user:password@host:3306/database, and creates or updates its tables.
+// Parameters are those of github.com/go-sql-driver/mysql, such as tls=true. It
+// fails if the schema is newer than this code, and if the database would not
+// keep what bellman promises; the error says what to change.
+func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	d, err := connect(ctx, url, o)
+	if err != nil {
+		return nil, fmt.Errorf("mysql: %w", explained(err, o))
+	}
+	s, err := sqlstore.Open(ctx, d, sqlstore.Options{Shards: o.Shards, NoMigrate: o.NoMigrate, ReadOnly: o.ReadOnly})
+	if err != nil {
+		return nil, fmt.Errorf("mysql: %w", explained(err, o))
+	}
+	return &Store{s}, nil
+}
+
+// Migrate creates or updates the tables, and does nothing else.
+func Migrate(ctx context.Context, url string, o Options) error {
+	d, err := connect(ctx, url, o)
+	if err != nil {
+		return fmt.Errorf("mysql: %w", explained(err, o))
+	}
+	if err := errors.Join(sqlstore.Migrate(ctx, d, cmp.Or(o.Shards, sqlstore.DefaultShards)), d.Close()); err != nil {
+		return fmt.Errorf("mysql: %w", explained(err, o))
+	}
+	return nil
+}
+
+// parseURL is the driver's form of an address.
+func parseURL(address string) (*driver.Config, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("the address is no URL: want mysql://user:password@host:3306/database") // err has the password in it
+	}
+	if u.Scheme != "mysql" && u.Scheme != "mariadb" {
+		return nil, fmt.Errorf("the address begins with %q: want mysql:// or mariadb://", u.Scheme)
+	}
+	name := strings.TrimPrefix(u.Path, "/")
+	if name == "" {
+		return nil, errors.New("the address names no database: want mysql://user:password@host:3306/database")
+	}
+	config, err := driver.ParseDSN("/?" + u.RawQuery)
+	if err != nil {
+		return nil, fmt.Errorf("a parameter of the address is wrong: %w", err)
+	}
+	config.Net, config.Addr = "tcp", net.JoinHostPort(cmp.Or(u.Hostname(), "127.0.0.1"), cmp.Or(u.Port(), "3306"))
+	config.DBName, config.User = name, u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	if config.TLS != nil && config.TLS.ServerName == "" && !config.TLS.InsecureSkipVerify {
+		config.TLS.ServerName = u.Hostname()
+	}
+	return config, nil
+}
+
+// A server is what must be known of one before its sessions can be set up.
+type server struct {
+	version string
+	packet  int
+	galera  bool // a member of a cluster that shows late what other members committed
+}
+
+func (s server) mariaDB() bool { return strings.Contains(s.version, "MariaDB") }
+
+func (s server) tiDB() bool { return strings.Contains(s.version, "TiDB") }
+
+func askServer(ctx context.Context, config *driver.Config) (s server, err error) {
+	connector, err := driver.NewConnector(config)
+	if err != nil {
+		return s, err
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	if err := db.QueryRowContext(ctx, "SELECT VERSION(), @@max_allowed_packet").Scan(&s.version, &s.packet); err != nil {
+		return s, err
+	}
+	var name, value string
+	err = db.QueryRowContext(ctx, "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'").Scan(&name, &value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return s, nil // not a kind of server that could be one
+	}
+	s.galera = value == "ON"
+	return s, err
+}
+
+// lifetime is how long a connection is used: the address may lead to another server by then.
+const lifetime = 5 * time.Minute
+
+// dialTimeout is how long a server may take to be connected to, unless its address
+// says so by timeout.
+const dialTimeout = 5 * time.Second
+
+// connect opens the pool. Each session is told what the store relies on,
+// whatever the server's defaults are.
+func connect(ctx context.Context, url string, o Options) (*database, error) {
+	if o.Shards < 0 || o.Shards > 1<<15 {
+		return nil, fmt.Errorf("%d shards: want 1 to %d", o.Shards, 1<<15)
+	}
+	config, err := parseURL(url)
+	if err != nil {
+		return nil, &sqlstore.AddressError{Cause: err}
+	}
+	config.Timeout = cmp.Or(config.Timeout, dialTimeout)
+	config.Logger = &driver.NopLogger{} // what it says is returned as an error too
+	s, err := askServer(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	stopped := max(cmp.Or(o.Stopped, 3*time.Second), time.Second)
+	config.ClientFoundRows = true   // an UPDATE says how many rows it found, changed or not
+	config.InterpolateParams = true // one trip for each statement
+	config.MultiStatements = false
+	config.ParseTime = false
+	config.MaxAllowedPacket = s.packet
+	config.ReadTimeout = cmp.Or(config.ReadTimeout, cmp.Or(o.Answer, 15*time.Second)) // without it a lost reply is waited for without end
+	config.WriteTimeout = cmp.Or(config.WriteTimeout, config.ReadTimeout)
+	if config.Params == nil {
+		config.Params = map[string]string{}
+	}
+	seconds := strconv.Itoa(int(stopped.Seconds()))
+	idle := time.Minute
+	config.Params["sql_mode"] = "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
+	config.Params["time_zone"] = "'+00:00'"
+	config.Params["innodb_lock_wait_timeout"] = seconds
+	switch {
+	case s.mariaDB():
+		config.Params["tx_isolation"] = "'READ-COMMITTED'"
+		config.Params["idle_transaction_timeout"] = seconds
+		config.Params["in_predicate_conversion_threshold"] = "0" // a long list is a list
+	case s.tiDB():
+		config.Params["transaction_isolation"] = "'READ-COMMITTED'"
+		config.Params["tidb_txn_mode"] = "'pessimistic'"
+		config.Params["tidb_idle_transaction_timeout"] = seconds
+	default:
+		config.Params["transaction_isolation"] = "'READ-COMMITTED'"
+		config.Params["wait_timeout"] = seconds // there is none for transactions alone
+		idle = stopped / 2
+	}
+	if _, set := config.Params["wsrep_sync_wait"]; s.galera && !set {
+		config.Params["wsrep_sync_wait"] = "1" // what a transaction reads has what every member committed before it began
+	}
+	d := &database{server: s, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), packet: min(s.packet/4, 4<<20)}
+	connector, err := driver.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	d.open = func() *sql.DB { return pool(connector, max(cmp.Or(o.Connections, 8), 2), idle) }
+	slow := config.Clone()
+	slow.ReadTimeout, slow.WriteTimeout = 0, 0
+	patient, err := driver.NewConnector(slow)
+	if err != nil {
+		return nil, err
+	}
+	d.pool.Store(d.open())
+	d.slow = pool(patient, 2, time.Second)
+	if err := d.db().PingContext(ctx); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func pool(connector sqldriver.Connector, connections int, idle time.Duration) *sql.DB {
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	db.SetConnMaxIdleTime(idle)
+	db.SetConnMaxLifetime(lifetime)
+	return db
+}

@@ -1,0 +1,130 @@
+package mysql
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
+	"github.com/bellmanhq/bellman/store"
+)
+
+func TestOpenByMany(t *testing.T) {
+	url := newDatabase(t)
+	sqltest.OpenByMany(t, func() (store.Store, error) {
+		return Open(context.Background(), url, Options{Connections: 2, Shards: 8})
+	})
+	if err := Migrate(context.Background(), url, Options{}); err != nil { // again: nothing to do
+		t.Errorf("Migrate() = %v", err)
+	}
+}
+
+// TestMigrateTogether creates the tables by many who do not wait for one another, as
+// on the members of a Galera cluster: a lock by name is one member's alone.
+func TestMigrateTogether(t *testing.T) {
+	for range 5 {
+		url := newDatabase(t)
+		var group sync.WaitGroup
+		for range 4 {
+			d, err := connect(t.Context(), url, Options{Connections: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { d.Close() })
+			group.Go(func() {
+				if err := sqlstore.Migrate(t.Context(), together{d}, 8); err != nil {
+					t.Errorf("Migrate() = %v", err)
+				}
+			})
+		}
+		group.Wait()
+		s := openTest(t, url, Options{})
+		if shards, err := s.Shards(t.Context()); err != nil || len(shards) != 8 {
+			t.Errorf("%d shards, %v; want 8", len(shards), err)
+		}
+	}
+}
+
+// together is a database at which nobody is alone.
+type together struct{ sqlstore.Driver }
+
+func (together) Alone(_ context.Context, f func() error) error { return f() }
+
+func TestMigrateGoesOn(t *testing.T) {
+	url := newDatabase(t)
+	sqltest.GoesOn(t, connectTest(t, url), func() store.Store { return openTest(t, url, Options{Shards: 8}) })
+}
+
+// TestSession looks at what each session is told, whatever the server's defaults are.
+func TestSession(t *testing.T) {
+	d := connectTest(t, newDatabase(t))
+	want := map[string]string{"innodb_lock_wait_timeout": "3", "time_zone": "+00:00",
+		"sql_mode": "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"}
+	if d.server.mariaDB() {
+		want["tx_isolation"], want["idle_transaction_timeout"] = "READ-COMMITTED", "3"
+	}
+	for name, value := range want {
+		var have string
+		if err := d.db().QueryRow("SELECT @@SESSION." + name).Scan(&have); err != nil || have != value {
+			t.Errorf("%s = %q, %v; want %q", name, have, err, value)
+		}
+	}
+}
+
+// TestLostReply lets the server take longer than an answer may take: the store
+// must not wait for ever.
+func TestLostReply(t *testing.T) {
+	ctx := context.Background()
+	d, err := connect(ctx, newDatabase(t), Options{Answer: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	err = d.Read(ctx, &sqlstore.Statement{Name: "sleep", Text: "SELECT SLEEP(20)", Each: func(sqlstore.Row) error { return nil }})
+	if kind := d.Kind(err); kind != sqlstore.Lost {
+		t.Errorf("Read() = %v, of kind %d; want the connection lost, and no answer waited for", err, kind)
+	}
+}
+
+// TestUnknown loses COMMITs on their way.
+func TestUnknown(t *testing.T) {
+	url := newDatabase(t)
+	other := openTest(t, url, Options{})
+	hole, through := sqltest.Dig(t, url, func(sent []byte) bool { return bytes.Contains(sent, []byte("COMMIT")) })
+	sqltest.Unknown(t, hole, func(t *testing.T) store.Store {
+		return openTest(t, through, Options{Connections: 2, Answer: 500 * time.Millisecond})
+	}, other)
+}
+
+// TestInserts looks at how rows are spread over packets.
+func TestInserts(t *testing.T) {
+	body := func(n int) []byte { return make([]byte, n) }
+	in := &sqlstore.Insert{Into: "t", Columns: []sqlstore.Column{{Name: "a", Values: [][]byte{body(10), body(900), body(10), nil, body(5000), body(10)}}}}
+	d := &database{packet: 1000}
+	var rows []int
+	for text, args := range d.inserts(in) {
+		if got := strings.Count(text, "(?)"); got != len(args) {
+			t.Errorf("%q has %d rows and %d values", text, got, len(args))
+		}
+		rows = append(rows, len(args))
+	}
+	if want := []int{4, 1, 1}; !slices.Equal(rows, want) {
+		t.Errorf("rows of each statement: %v, want %v", rows, want)
+	}
+}
+
+func TestMigrateFromTheFirst(t *testing.T) {
+	url := newDatabase(t)
+	sqltest.FromFirst(t, connectTest(t, url), "DROP INDEX bellman_ended_finished ON bellman_ended",
+		func() (store.Store, error) { return Open(context.Background(), url, Options{NoMigrate: true}) },
+		func() sqlstore.Driver { return connectWith(t, url, Options{Stopped: sqltest.Stopped}) })
+}
+
+func TestMigrateFromTheSecond(t *testing.T) {
+	sqltest.FromSecond(t, connectTest(t, newDatabase(t)), "ALTER TABLE bellman_ended DROP COLUMN attempt")
+}

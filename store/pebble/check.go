@@ -1,0 +1,247 @@
+package pebble
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	lsm "github.com/cockroachdb/pebble/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A Report says what Check looked at and what it found.
+type Report struct {
+	Tasks, Pending, Ended int64
+	Attempts              int64
+	Wrong                 int64    // disagreements found
+	Problems              []string // the first hundred of them
+}
+
+// maxProblems is how many problems a report lists.
+const maxProblems = 100
+
+func (r *Report) wrong(format string, args ...any) {
+	if r.Wrong++; len(r.Problems) < maxProblems {
+		r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// Check reads the whole store, as it is at one moment, and verifies that rows,
+// indexes and counters agree: each task has exactly one status, each pending
+// one exactly one due entry, each key, merchant and order number its entry, and
+// each entry and attempt its task. Commits go on meanwhile.
+//
+// It reads everything once and needs little memory: tables in order of ids are
+// read side by side, and of an index it compares sums with those that the rows
+// add up to (see sums). Only where they differ it looks up entry by entry.
+func (s *Store) Check(ctx context.Context) (Report, error) {
+	if err := s.enter(); err != nil {
+		return Report{}, err
+	}
+	defer s.leave()
+	s.mu.Lock()
+	if err := s.ready(); err != nil {
+		s.mu.Unlock()
+		return Report{}, err
+	}
+	snapshot := s.db.NewSnapshot()
+	s.mu.Unlock()
+	defer snapshot.Close()
+
+	c := checker{s: s, r: snapshot, counts: map[uint32]counts{}, sums: newSums()}
+	for _, step := range []func(context.Context) error{c.all, c.indexes, c.counters} {
+		if err := step(ctx); err != nil {
+			return c.Report, fmt.Errorf("check: %w", err)
+		}
+	}
+	return c.Report, nil
+}
+
+// A checker is one call of Check.
+type checker struct {
+	Report
+	s *Store
+	r *lsm.Snapshot
+
+	counts map[uint32]counts
+	sums   *sums
+	key    []byte // scratch
+	row    []byte
+}
+
+// A side is one table of several that are read side by side, in order of ids.
+type side struct {
+	*lsm.Iterator
+	ok bool
+}
+
+func (d *side) id() bellman.ID { return idOf(d.Key()) }
+
+// at reports whether the side is at id, and passes everything before it, which
+// it gives to stray.
+func (d *side) at(id bellman.ID, stray func(key []byte)) bool {
+	for d.ok && compareID(d.id(), id) < 0 {
+		stray(d.Key())
+		d.ok = d.Next()
+	}
+	return d.ok && d.id() == id
+}
+
+func (c *checker) all(ctx context.Context) error { return c.tasks(ctx, c.task) }
+
+// tasks goes through all tasks with their statuses and attempts, and gives each
+// that is whole to f.
+func (c *checker) tasks(ctx context.Context, f func(*bellman.Task, *status) error) error {
+	prefixes := [][]byte{{tableCold}, {tableHot}, {tableEnded, 1}, {tableEnded, 2}, {tableEnded, 3}}
+	sides := make([]side, len(prefixes))
+	for i, prefix := range prefixes {
+		iter, err := c.r.NewIterWithContext(ctx, within(prefix))
+		if err != nil {
+			return err
+		}
+		defer iter.Close()
+		sides[i] = side{iter, iter.First()}
+	}
+	attempts, err := c.r.NewIterWithContext(ctx, within([]byte{tableAttempt}))
+	if err != nil {
+		return err
+	}
+	defer attempts.Close()
+	logged := attempts.First()
+
+	stray := func(key []byte) { c.wrong("status row %x has no task", key) }
+	for cold := &sides[0]; cold.ok; cold.ok = cold.Next() {
+		id := cold.id()
+		c.Tasks++
+		if c.Tasks%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var st status
+		found := 0
+		for i := range sides[1:] {
+			d := &sides[i+1]
+			if !d.at(id, stray) {
+				continue
+			}
+			if err := parseStatus(d.Value(), id, &st); err != nil {
+				c.wrong("task %s: status: %v", id, err)
+			} else if st.State != bellman.State(i) {
+				c.wrong("task %s: is kept as %s, but says %s", id, bellman.State(i), st.State)
+			}
+			found++
+			d.ok = d.Next()
+		}
+		for logged && compareID(attemptID(attempts.Key()), id) <= 0 {
+			c.attempt(attempts, id, int(st.Attempts))
+			logged = attempts.Next()
+		}
+		var t bellman.Task
+		switch err := c.s.parseTask(cold.Value(), id, &t); {
+		case err != nil:
+			c.wrong("%v", err)
+		case found != 1:
+			c.wrong("task %s: has %d statuses, not one", id, found)
+		default:
+			if err := f(&t, &st); err != nil {
+				return err
+			}
+		}
+	}
+	for logged {
+		c.attempt(attempts, bellman.ID{}, 0)
+		logged = attempts.Next()
+	}
+	err = attempts.Error()
+	for i := range sides {
+		for ; i > 0 && sides[i].ok; sides[i].ok = sides[i].Next() {
+			stray(sides[i].Key())
+		}
+		err = errors.Join(err, sides[i].Error())
+	}
+	return err
+}
+
+func attemptID(key []byte) (id bellman.ID) {
+	copy(id[:], key[1:])
+	return id
+}
+
+// attempt checks a row of the attempts, which belongs to the task id if all is well.
+func (c *checker) attempt(iter *lsm.Iterator, id bellman.ID, attempts int) {
+	c.Attempts++
+	number := attemptNumber(iter.Key())
+	var a bellman.Attempt
+	switch err := parseAttempt(iter.Value(), id, number, &a); {
+	case attemptID(iter.Key()) != id:
+		c.wrong("attempt %d of task %s: there is no such task", number, attemptID(iter.Key()))
+	case err != nil:
+		c.wrong("attempt %d of task %s: %v", number, id, err)
+	case number < 1 || number > attempts:
+		c.wrong("attempt %d of task %s: it had %d attempts", number, id, attempts)
+	}
+}
+
+// task checks what a task's rows say of each other, counts it, and sums up the
+// index entries that it must have.
+func (c *checker) task(t *bellman.Task, st *status) error {
+	count := c.counts[st.queue]
+	count[st.State]++
+	c.counts[st.queue] = count
+	if st.State.Ended() {
+		c.Ended++
+	} else {
+		c.Pending++
+	}
+	if name, _ := c.s.queues.name(st.queue); name != t.Queue {
+		c.wrong("task %s: its status says queue %q, its row %q", t.ID, name, t.Queue)
+	}
+	if line := store.LineOf(t.Queue, t.Endpoint); st.line != line {
+		c.wrong("task %s: its line is %x, not %x", t.ID, st.line, line)
+	}
+	return c.entries(t, st, func(key, row []byte) error {
+		c.sums.add(key, row)
+		return nil
+	})
+}
+
+// counters compares the counters with what was counted.
+func (c *checker) counters(ctx context.Context) error {
+	kept := map[uint32]counts{}
+	err := c.rows(ctx, tableDepth, func(key, row []byte) error {
+		if len(key) != 5 {
+			c.wrong("counters %x: of no queue", key)
+			return nil
+		}
+		var have counts
+		p := pack.Read(row)
+		for i := range have {
+			have[i] = p.Varint()
+		}
+		if err := p.End(); err != nil {
+			c.wrong("counters %x: %v", key, err)
+		}
+		kept[binary.BigEndian.Uint32(key[1:])] = have
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	names := *c.s.queues.names.Load()
+	for queue := range kept {
+		if int64(queue) >= int64(len(names)) {
+			c.wrong("queue number %d: has counters, but no name", queue)
+		}
+	}
+	for n := range names {
+		queue := uint32(n)
+		if kept[queue] != c.counts[queue] {
+			name, _ := c.s.queues.name(queue)
+			c.wrong("queue %q: counters say %v (pending, succeeded, failed, cancelled), there are %v", name, kept[queue], c.counts[queue])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package pebble
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// A disk is a file system on which a write waits for space instead of failing:
+// the LSM engine could not go on after a failed write. A failed sync is passed
+// on, because what it meant to sync may be lost.
+//
+// Files of the machine's own file system are for their owner alone: they hold requests, answers
+// and the cluster's secret.
+type disk struct {
+	vfs.FS
+	real    bool // it is the machine's
+	dir     string
+	reserve int64
+
+	patient atomic.Bool   // wait at all; not while the store is being opened
+	waiting atomic.Int64  // writes that wait for space
+	since   atomic.Int64  // when the first of them began to, Unix ns
+	stop    chan struct{} // closed: wait no longer
+	once    sync.Once
+
+	checked atomic.Int64 // when the free space was looked at, Unix ns
+	short   atomic.Bool  // it was below the reserve then
+}
+
+const (
+	diskRetry = 50 * time.Millisecond  // between two tries of a write
+	diskCheck = 100 * time.Millisecond // between two looks at the free space
+)
+
+func newDisk(under vfs.FS, dir string, reserve int64) *disk {
+	return &disk{FS: under, real: under == vfs.Default, dir: dir, reserve: reserve, stop: make(chan struct{})}
+}
+
+// low reports whether free space is below the reserve.
+func (d *disk) low() bool {
+	if d.waiting.Load() > 0 {
+		return true
+	}
+	now := time.Now().UnixNano()
+	if d.reserve < 0 || abs(now-d.checked.Load()) < int64(diskCheck) {
+		return d.short.Load()
+	}
+	d.checked.Store(now)
+	use, err := d.FS.GetDiskUsage(d.dir)
+	if err != nil { // not every file system can tell
+		d.short.Store(false)
+		return false
+	}
+	reserve := uint64(d.reserve)
+	if reserve == 0 {
+		reserve = min(256<<20, use.TotalBytes/20)
+	}
+	d.short.Store(use.AvailBytes < reserve)
+	return d.short.Load()
+}
+
+func abs(n int64) int64 { return max(n, -n) }
+
+// full reports whether a write has been waiting for space for that long.
+func (d *disk) full(atLeast time.Duration) bool {
+	return d.waiting.Load() > 0 && time.Since(time.Unix(0, d.since.Load())) >= atLeast
+}
+
+// giveUp makes all writes that wait for space fail, now and later.
+func (d *disk) giveUp() { d.once.Do(func() { close(d.stop) }) }
+
+// patiently calls f until there is space for what it does.
+func (d *disk) patiently(f func() error) error {
+	err := f()
+	if err == nil || !vfs.IsNoSpaceError(err) || !d.patient.Load() {
+		return err
+	}
+	if d.waiting.Add(1) == 1 {
+		d.since.Store(time.Now().UnixNano())
+	}
+	defer d.waiting.Add(-1)
+	for vfs.IsNoSpaceError(err) {
+		select {
+		case <-d.stop:
+			return err
+		case <-time.After(diskRetry):
+		}
+		err = f()
+	}
+	return err
+}
+
+// Modes of a store's files and directories, and of its backups'.
+const (
+	ownFile = 0o600
+	ownDir  = 0o700
+)
+
+// MkdirAll makes directories for their owner alone, whatever the engine asks for.
+func (d *disk) MkdirAll(dir string, _ os.FileMode) error { return d.FS.MkdirAll(dir, ownDir) }
+
+// seal takes a directory that exists, and its files, from everybody but their owner. A
+// directory of another owner, such as a volume's root, stays as it is.
+func (d *disk) seal() error {
+	if !d.real {
+		return nil
+	}
+	if err := os.Chmod(d.dir, ownDir); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	files, err := os.ReadDir(d.dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if !f.Type().IsRegular() {
+			continue
+		}
+		// A file of another owner stays too; one that is gone needs nothing.
+		err := os.Chmod(filepath.Join(d.dir, f.Name()), ownFile)
+		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *disk) Unwrap() vfs.FS { return d.FS }
+
+func (d *disk) open(name string, f func() (vfs.File, error)) (file vfs.File, err error) {
+	err = d.patiently(func() error {
+		file, err = f()
+		return err
+	})
+	if err == nil && d.real {
+		if err = os.Chmod(name, ownFile); err != nil {
+			file.Close()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &patientFile{file, d}, nil
+}
+
+func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return d.open(name, func() (vfs.File, error) { return d.FS.Create(name, c) })
+}
+
+func (d *disk) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	return d.open(name, func() (vfs.File, error) { return d.FS.OpenReadWrite(name, c, o...) })
+}
+
+func (d *disk) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return d.open(name, func() (vfs.File, error) { return d.FS.ReuseForWrite(old, name, c) })
+}
+
+func (d *disk) Link(old, name string) error {
+	return d.patiently(func() error { return d.FS.Link(old, name) })
+}
+
+func (d *disk) Rename(old, name string) error {
+	return d.patiently(func() error { return d.FS.Rename(old, name) })
+}
+
+// A patientFile is a file whose writes wait for space.
+type patientFile struct {
+	vfs.File
+	disk *disk
+}
+
+func (f *patientFile) Write(p []byte) (n int, err error) {
+	err = f.disk.patiently(func() error {
+		m, err := f.File.Write(p[n:])
+		n += m
+		return err
+	})
+	return n, err
+}
+
+func (f *patientFile) WriteAt(p []byte, at int64) (n int, err error) {
+	err = f.disk.patiently(func() error {
+		m, err := f.File.WriteAt(p[n:], at+int64(n))
+		n += m
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,182 @@
+package pebble
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	lsm "github.com/cockroachdb/pebble/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// standing is ErrConflict unless the documents are what they must still be.
+func (s *Store) standing(docs []store.Doc) error {
+	for _, d := range docs {
+		if d.Was == nil {
+			continue
+		}
+		s.stage.key = docKey(s.stage.key[:0], d.Kind, d.Name)
+		value, closer, err := s.db.Get(s.stage.key)
+		same := len(d.Was) == 0 // where there is none
+		switch {
+		case err == nil:
+			same = len(d.Was) > 0 && bytes.Equal(value, d.Was)
+			err = closer.Close()
+		case errors.Is(err, lsm.ErrNotFound):
+			err = nil
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("read document %s/%s: %w", d.Kind, d.Name, err)
+		case !same:
+			return fmt.Errorf("%w: document %s/%s", bellman.ErrConflict, d.Kind, d.Name)
+		}
+	}
+	return nil
+}
+
+func (s *Store) putDoc(d store.Doc) error {
+	g := &s.stage
+	g.key = docKey(g.key[:0], d.Kind, d.Name)
+	if d.Value == nil {
+		return s.del(g.key, false)
+	}
+	return s.set(g.key, d.Value)
+}
+
+// Docs reads up to limit documents of a kind with names above after, by name.
+func (s *Store) Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	prefix := docKey(nil, kind, "")
+	var docs []store.Doc
+	iter, err := s.db.NewIterWithContext(ctx, within(prefix))
+	if err != nil {
+		return nil, err
+	}
+	defer iter.Close()
+	for ok := iter.SeekGE(docKey(nil, kind, after)); ok && len(docs) < limit; ok = iter.Next() {
+		name := string(iter.Key()[len(prefix):])
+		if name == after {
+			continue
+		}
+		value, err := iter.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, store.Doc{Kind: kind, Name: name, Value: append([]byte{}, value...)})
+	}
+	return docs, iter.Error()
+}
+
+// Doc reads one document.
+func (s *Store) Doc(_ context.Context, kind, name string) (store.Doc, error) {
+	if err := s.enter(); err != nil {
+		return store.Doc{}, err
+	}
+	defer s.leave()
+	value, closer, err := s.db.Get(docKey(nil, kind, name))
+	switch {
+	case errors.Is(err, lsm.ErrNotFound):
+		return store.Doc{}, bellman.ErrNotFound
+	case err != nil:
+		return store.Doc{}, err
+	}
+	defer closer.Close()
+	return store.Doc{Kind: kind, Name: name, Value: append([]byte{}, value...)}, nil
+}
+
+func (s *Store) putAudit(a store.Audit) error {
+	g := &s.stage
+	g.key = auditKey(g.key[:0], milli(a.At), g.audits)
+	g.audits++
+	g.row = append(g.row[:0], format)
+	for _, text := range [...]string{a.Who, a.Action, a.Target, a.Reason, a.From, a.Job} {
+		g.row = pack.Text(g.row, text)
+	}
+	return s.set(g.key, pack.Text(g.row, pack.Changes(a.Changes)))
+}
+
+func parseAuditKey(key []byte) (ms int64, sequence uint64) {
+	return int64(binary.BigEndian.Uint64(key[1:]) ^ 1<<63), binary.BigEndian.Uint64(key[9:])
+}
+
+// Audits reads up to limit audit records older than before, newest first; all
+// of the last one's millisecond, even above limit.
+func (s *Store) Audits(ctx context.Context, before time.Time, limit int) ([]store.Audit, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	bounds := within([]byte{tableAudit})
+	if !before.IsZero() {
+		bounds.UpperBound = auditKey(nil, milli(before), 0)
+	}
+	iter, err := s.db.NewIterWithContext(ctx, bounds)
+	if err != nil {
+		return nil, err
+	}
+	defer iter.Close()
+	var audits []store.Audit
+	last := int64(0)
+	for ok := iter.Last(); ok; ok = iter.Prev() {
+		ms, _ := parseAuditKey(iter.Key())
+		if len(audits) >= limit && (limit <= 0 || ms != last) {
+			break
+		}
+		last = ms
+		p := pack.Read(iter.Value())
+		if p.Byte() != format {
+			return nil, pack.ErrCorrupt
+		}
+		a := store.Audit{At: pack.FromMilli(ms), Who: p.Text(), Action: p.Text(), Target: p.Text(), Reason: p.Text()}
+		if len(p.Left()) > 0 { // records of before have no address
+			a.From = p.Text()
+		}
+		if len(p.Left()) > 0 { // nor a job, nor changes
+			a.Job = p.Text()
+			if a.Changes, err = pack.ParseChanges(p.Bytes()); err != nil {
+				return nil, err
+			}
+		}
+		if err := p.End(); err != nil {
+			return nil, err
+		}
+		audits = append(audits, a)
+	}
+	return audits, iter.Error()
+}
+
+// within bounds an iterator to the keys that begin with prefix.
+func within(prefix []byte) *lsm.IterOptions {
+	return &lsm.IterOptions{LowerBound: slices.Clone(prefix), UpperBound: after(prefix)}
+}
+
+// scan calls f for each row whose key begins with prefix. f must not keep
+// what it is given.
+func (s *Store) scan(prefix []byte, f func(key, row []byte) error) error {
+	iter, err := s.db.NewIter(within(prefix))
+	if err != nil {
+		return err
+	}
+	defer iter.Close()
+	for ok := iter.First(); ok; ok = iter.Next() {
+		row, err := iter.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		if err := f(iter.Key(), row); err != nil {
+			return err
+		}
+	}
+	return iter.Error()
+}

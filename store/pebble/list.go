@@ -1,0 +1,288 @@
+package pebble
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	lsm "github.com/cockroachdb/pebble/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// How many rows one call of List looks at, at most, and for how long: rows that are
+// far apart on a disk take many times as long as those next to each other.
+const (
+	listRows = 10_000
+	listTime = 15 * time.Millisecond
+)
+
+// List reads tasks that fit f, newest first. See store.Reader. It goes
+// through the narrowest range of keys that f allows: one key, the tasks of an
+// order, of a merchant, in a state, or all.
+func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
+	if err := s.enter(); err != nil {
+		return nil, next, err
+	}
+	defer s.leave()
+	if limit <= 0 {
+		return nil, before, nil
+	}
+	snapshot := s.db.NewSnapshot()
+	defer snapshot.Close()
+	l := lister{s: s, r: snapshot, filter: f, before: before, words: wordsOf(&f), host: []byte(f.URLHost)}
+	if f.Queue != "" {
+		n, ok := s.queues.number(f.Queue)
+		if !ok {
+			return nil, next, nil
+		}
+		l.queue, l.oneQueue = n, true
+	}
+	if f.Key != "" {
+		return l.byKey(limit)
+	}
+	return l.scan(ctx, limit)
+}
+
+// A lister is one call of List.
+type lister struct {
+	s        *Store
+	r        *lsm.Snapshot
+	filter   store.Filter
+	queue    uint32
+	oneQueue bool
+	before   bellman.ID
+	words    [][]byte // what the row of a task that fits has in it
+	host     []byte   // the same, unless there is an escape in it
+	beside   beside
+}
+
+// byKey finds the one task of each queue that has the key.
+func (l *lister) byKey(limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
+	for n, name := range *l.s.queues.names.Load() {
+		if l.oneQueue && l.queue != uint32(n) || len(l.filter.Key) > maxName {
+			continue
+		}
+		id, err := l.s.lookup(l.r, uint32(n), l.filter.Key)
+		if errors.Is(err, bellman.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, next, fmt.Errorf("look up key in queue %s: %w", name, err)
+		}
+		if !l.before.IsZero() && compareID(id, l.before) >= 0 {
+			continue
+		}
+		t, err := l.one(id)
+		if err != nil {
+			return nil, next, err
+		}
+		if t != nil {
+			tasks = append(tasks, t)
+		}
+	}
+	slices.SortFunc(tasks, func(a, b *bellman.Task) int { return compareID(b.ID, a.ID) })
+	if len(tasks) > limit {
+		tasks = tasks[:limit]
+		next = tasks[limit-1].ID
+	}
+	return tasks, next, nil
+}
+
+// bounds are the keys to look at. Each ends with an id.
+func (l *lister) bounds() *lsm.IterOptions {
+	var prefix []byte
+	switch f := l.filter; {
+	case f.OrderNo != "":
+		prefix = appendTerm([]byte{tableOrder}, f.OrderNo)
+	case f.MerchantNo != "":
+		prefix = appendTerm([]byte{tableMerchant}, f.MerchantNo)
+	case f.State != nil && f.State.Ended():
+		prefix = []byte{tableEnded, byte(*f.State)}
+	case f.State != nil:
+		prefix = []byte{tableHot}
+	default:
+		prefix = []byte{tableCold}
+	}
+	bounds := within(prefix)
+	if from := l.filter.CreatedFrom; !from.IsZero() {
+		id := bellman.FirstID(from)
+		bounds.LowerBound = append(slices.Clone(prefix), id[:]...)
+	}
+	end := l.before
+	if to := l.filter.CreatedTo; !to.IsZero() {
+		if id := bellman.FirstID(to); end.IsZero() || compareID(id, end) < 0 {
+			end = id
+		}
+		if end.IsZero() {
+			end = bellman.ID{15: 1} // created before 1970: nothing is
+		}
+	}
+	if !end.IsZero() {
+		bounds.UpperBound = append(slices.Clone(prefix), end[:]...)
+	}
+	return bounds
+}
+
+func (l *lister) scan(ctx context.Context, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
+	bounds := l.bounds()
+	if bytes.Compare(bounds.LowerBound, bounds.UpperBound) >= 0 {
+		return nil, next, nil
+	}
+	iter, err := l.r.NewIterWithContext(ctx, bounds)
+	if err != nil {
+		return nil, next, err
+	}
+	defer iter.Close()
+	defer l.beside.close()
+	all := bounds.LowerBound[0] == tableCold
+	began, seen := time.Now(), 0
+	var id bellman.ID
+	for ok := iter.Last(); ok; ok = iter.Prev() {
+		if len(tasks) == limit || seen == listRows || seen > 0 && seen%16 == 0 && time.Since(began) >= listTime {
+			return tasks, id, nil
+		}
+		if seen++; seen%256 == 0 && ctx.Err() != nil {
+			return nil, next, ctx.Err()
+		}
+		id = idOf(iter.Key())
+		row, err := iter.ValueAndErr()
+		if err != nil {
+			return nil, next, err
+		}
+		if l.oneQueue {
+			other, err := l.otherQueue(iter.Key()[0], row)
+			if err != nil {
+				return nil, next, fmt.Errorf("task %s: %w", id, err)
+			}
+			if other {
+				continue
+			}
+		}
+		var t *bellman.Task
+		if all {
+			t, err = l.fits(id, row, true)
+		} else {
+			t, err = l.one(id)
+		}
+		if err != nil {
+			return nil, next, err
+		}
+		if t != nil {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, next, iter.Error()
+}
+
+// otherQueue reports whether the row itself says that the task is of another
+// queue, so that nothing more need be read.
+func (l *lister) otherQueue(table byte, row []byte) (bool, error) {
+	p := pack.Read(row)
+	switch table {
+	case tableCold:
+		p.Byte()
+	case tableHot, tableEnded:
+		p.Byte()
+		p.Uint16()
+		p.Uint64()
+	default:
+		return false, nil
+	}
+	return uint32(p.Uvarint()) != l.queue, p.Err()
+}
+
+// one reads a task by its id, and returns nil if the filter does not choose it. Of
+// a task in another state nothing is read but that.
+func (l *lister) one(id bellman.ID) (t *bellman.Task, err error) {
+	if state := l.filter.State; state != nil {
+		var key [32]byte
+		err := get(l.r, statusKey(key[:0], *state, id), func([]byte) error { return nil })
+		if errors.Is(err, bellman.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("task %s: status: %w", id, err)
+		}
+	}
+	var key [32]byte
+	err = get(l.r, coldKey(key[:0], id), func(row []byte) (err error) {
+		t, err = l.fits(id, row, false)
+		return err
+	})
+	if errors.Is(err, bellman.ErrNotFound) {
+		err = fmt.Errorf("task %s: %w", id, err)
+	}
+	return t, err
+}
+
+// fits reads the task of a cold row, and returns nil if the filter does not choose
+// it. In a row of rows, what else is kept of the tasks is read beside them.
+func (l *lister) fits(id bellman.ID, row []byte, inRow bool) (*bellman.Task, error) {
+	f := &l.filter
+	for _, word := range l.words {
+		if !bytes.Contains(row, word) {
+			return nil, nil
+		}
+	}
+	if !bytes.Contains(row, l.host) && bytes.IndexByte(row, '%') < 0 {
+		return nil, nil
+	}
+	t := new(bellman.Task)
+	if err := l.s.parseTask(row, id, t); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.Queue != "" && f.Queue != t.Queue,
+		f.Key != "" && f.Key != t.Key,
+		f.MerchantNo != "" && f.MerchantNo != t.MerchantNo,
+		f.OrderNo != "" && f.OrderNo != t.OrderNo,
+		f.Event != "" && f.Event != t.Event,
+		f.URLHost != "" && !atHost(t.URL, f.URLHost),
+		!f.CreatedFrom.IsZero() && compareID(id, bellman.FirstID(f.CreatedFrom)) < 0,
+		!f.CreatedTo.IsZero() && compareID(id, bellman.FirstID(f.CreatedTo)) >= 0:
+		return nil, nil
+	}
+	var st status
+	var err error
+	if inRow {
+		st, t.Last, err = l.beside.read(l.s, l.r, id)
+	} else {
+		var key [32]byte
+		scratch := key[:0]
+		if st, err = l.s.status(l.r, id, &scratch); err == nil {
+			t.Last, err = l.s.last(l.r, id, int(st.Attempts))
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("task %s: status: %w", id, err)
+	}
+	if f.State != nil && *f.State != st.State {
+		return nil, nil
+	}
+	t.Status = st.Status
+	return t, nil
+}
+
+// wordsOf are texts that the row of each task that fits a filter has in it, as
+// they are. Most rows are passed over by them, and need not be taken apart.
+func wordsOf(f *store.Filter) (words [][]byte) {
+	for _, text := range [...]string{f.Key, f.MerchantNo, f.OrderNo, f.Event} {
+		if text != "" {
+			words = append(words, []byte(text))
+		}
+	}
+	return words
+}
+
+// atHost reports whether address is at host, given with or without its port.
+func atHost(address, host string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Host == host || u.Hostname() == host)
+}

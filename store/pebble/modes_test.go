@@ -1,0 +1,78 @@
+//go:build unix
+
+package pebble_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/bellmanhq/bellman/store/pebble"
+)
+
+// A store and its backups are for their owner alone, whatever the umask, and so is one
+// that was written before with other modes.
+func TestFilesAreTheOwnersAlone(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0))
+	dir := filepath.Join(t.TempDir(), "data")
+	backup := filepath.Join(t.TempDir(), "backup")
+	check := func(dir string) {
+		t.Helper()
+		files := 0
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			in, err := d.Info()
+			if err != nil {
+				return err
+			}
+			want := fs.FileMode(0o600)
+			if d.IsDir() {
+				want = 0o700
+			} else {
+				files++
+			}
+			if got := in.Mode().Perm(); got != want {
+				t.Errorf("%s has the mode %v; want %v", path, got, want)
+			}
+			return nil
+		})
+		if err != nil || files < 4 {
+			t.Errorf("%s has %d files, %v; want those of a store", dir, files, err)
+		}
+	}
+	s, err := pebble.Open(dir, pebble.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Backup(backup); err != nil {
+		t.Fatal(err)
+	}
+	check(dir)
+	check(backup)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if err := os.Chmod(name, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err = pebble.Open(dir, pebble.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	check(dir)
+}

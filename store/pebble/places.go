@@ -1,0 +1,181 @@
+package pebble
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	lsm "github.com/cockroachdb/pebble/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// takePlace puts a new task behind all that are pending of its ordering key, unless it
+// has a place.
+func (s *Store) takePlace(t *bellman.Task, st *status) error {
+	g := &s.stage
+	g.key = placesKey(g.key[:0], st.queue, t.OrderingKey, false)
+	chain := string(g.key)
+	last, known := g.lasts[chain]
+	if !known {
+		var err error
+		if last, err = s.lastPlace(st.queue, t.OrderingKey); err != nil {
+			return err
+		}
+	}
+	if st.Place == 0 {
+		st.Place = max(time.Now().UnixMicro(), last+1)
+	}
+	g.lasts[chain] = max(last, st.Place)
+	g.key = placeKey(g.key[:0], st.queue, t.Ordering(), st.Place, t.ID)
+	return s.set(g.key, nil)
+}
+
+// lastPlace finds the last place of an ordering key, as it was before this commit; 0
+// if there is none.
+func (s *Store) lastPlace(queue uint32, ordering string) (last int64, err error) {
+	g := &s.stage
+	if g.places == nil {
+		if g.places, err = s.db.NewIter(within([]byte{tablePlace})); err != nil {
+			return 0, err
+		}
+	}
+	for _, supersedes := range [...]bool{false, true} {
+		prefix := placesKey(nil, queue, ordering, supersedes)
+		if g.places.SeekLT(after(prefix)) && bytes.HasPrefix(g.places.Key(), prefix) {
+			last = max(last, parsePlace(g.places.Key()).look)
+		}
+	}
+	return last, g.places.Error()
+}
+
+// movePlace gives up the place of a task that ended, which was at old, and takes it
+// again for one that is pending again. st is the task as it becomes.
+func (s *Store) movePlace(id bellman.ID, o *bellman.Ordering, st *status, old int64) error {
+	g := &s.stage
+	if st.State.Ended() {
+		g.key = placeKey(g.key[:0], st.queue, o, old, id)
+		return s.del(g.key, false)
+	}
+	g.key = placeKey(g.key[:0], st.queue, o, st.Place, id)
+	return s.set(g.key, nil)
+}
+
+// Turn says what stands in the way of a pending task. See store.Reader.
+func (s *Store) Turn(_ context.Context, queue, orderingKey string, id bellman.ID) (turn store.Turn, err error) {
+	if err := s.enter(); err != nil {
+		return turn, err
+	}
+	defer s.leave()
+	n, ok := s.queues.number(queue)
+	if !ok || orderingKey == "" || len(orderingKey) > maxName {
+		return turn, bellman.ErrNotFound
+	}
+	snapshot := s.db.NewSnapshot()
+	defer snapshot.Close()
+	var st status
+	err = get(snapshot, hotKey(nil, id), func(row []byte) error { return parseStatus(row, id, &st) })
+	if err != nil {
+		return turn, err
+	}
+	c := chain{snapshot, n, orderingKey}
+	own := position{st.Place, id}
+	if there, err := c.has(own); err != nil || !there {
+		return turn, errors.Join(err, bellman.ErrNotFound)
+	}
+	first, err := c.first(1)
+	if err != nil {
+		return turn, err
+	}
+	if first[0].id != id {
+		turn.Before = first[0].id
+	}
+	last, err := c.lastSuperseding()
+	if own.before(last) {
+		turn.SupersededBy = last.id
+	}
+	return turn, err
+}
+
+// Ordered reads the pending tasks of an ordering key. See store.Reader.
+func (s *Store) Ordered(_ context.Context, queue, orderingKey string, limit int) (ids []bellman.ID, err error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	n, ok := s.queues.number(queue)
+	if !ok || orderingKey == "" || len(orderingKey) > maxName || limit <= 0 {
+		return nil, nil
+	}
+	snapshot := s.db.NewSnapshot()
+	defer snapshot.Close()
+	places, err := chain{snapshot, n, orderingKey}.first(limit)
+	for _, p := range places {
+		ids = append(ids, p.id)
+	}
+	return ids, err
+}
+
+// A chain is the pending tasks of an ordering key. Positions in it are places, by time
+// and id.
+type chain struct {
+	r     lsm.Reader
+	queue uint32
+	key   string
+}
+
+func (c chain) iter(supersedes bool) (*lsm.Iterator, error) {
+	return c.r.NewIter(within(placesKey(nil, c.queue, c.key, supersedes)))
+}
+
+// first reads up to limit of them in order.
+func (c chain) first(limit int) (places []position, err error) {
+	var sides [2]*lsm.Iterator
+	for i := range sides {
+		if sides[i], err = c.iter(i == 1); err != nil {
+			return nil, err
+		}
+		defer sides[i].Close()
+		sides[i].First()
+	}
+	for len(places) < limit {
+		next := sides[0]
+		if b := sides[1]; !next.Valid() || b.Valid() && parsePlace(b.Key()).before(parsePlace(next.Key())) {
+			next = b
+		}
+		if !next.Valid() {
+			break
+		}
+		places = append(places, parsePlace(next.Key()))
+		next.Next()
+	}
+	return places, errors.Join(sides[0].Error(), sides[1].Error())
+}
+
+// lastSuperseding is the last of those that supersede; the first position of all if
+// there is none.
+func (c chain) lastSuperseding() (position, error) {
+	iter, err := c.iter(true)
+	if err != nil {
+		return firstPosition, err
+	}
+	defer iter.Close()
+	if !iter.Last() {
+		return firstPosition, iter.Error()
+	}
+	return parsePlace(iter.Key()), nil
+}
+
+// has reports whether somebody is at a place.
+func (c chain) has(p position) (bool, error) {
+	for _, supersedes := range [...]bool{false, true} {
+		o := bellman.Ordering{Key: c.key, Supersedes: supersedes}
+		err := get(c.r, placeKey(nil, c.queue, &o, p.look, p.id), func([]byte) error { return nil })
+		if err == nil || !errors.Is(err, bellman.ErrNotFound) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,189 @@
+package pebble
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	lsm "github.com/cockroachdb/pebble/v2"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// get calls f with the row of key, which it must not keep. ErrNotFound of
+// bellman if there is none.
+func get(r lsm.Reader, key []byte, f func(row []byte) error) error {
+	row, closer, err := r.Get(key)
+	if errors.Is(err, lsm.ErrNotFound) {
+		return bellman.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(row), closer.Close())
+}
+
+// status reads the status of a task, pending or ended. key is scratch.
+func (s *Store) status(r lsm.Reader, id bellman.ID, key *[]byte) (st status, err error) {
+	for _, state := range [...]bellman.State{bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled} {
+		*key = statusKey((*key)[:0], state, id)
+		err = get(r, *key, func(row []byte) error { return parseStatus(row, id, &st) })
+		if !errors.Is(err, bellman.ErrNotFound) {
+			return st, err
+		}
+	}
+	return st, err
+}
+
+// cold reads what never changes of a task.
+func (s *Store) cold(r lsm.Reader, id bellman.ID) (*bellman.Task, error) {
+	t := new(bellman.Task)
+	err := get(r, coldKey(make([]byte, 0, 32), id), func(row []byte) error { return s.parseTask(row, id, t) })
+	return t, err
+}
+
+// parseTask decodes a cold row, the name of the queue included.
+func (s *Store) parseTask(row []byte, id bellman.ID, t *bellman.Task) error {
+	queue, err := parseCold(row, id, t)
+	if err != nil {
+		return fmt.Errorf("task %s: %w", id, err)
+	}
+	name, ok := s.queues.name(queue)
+	if !ok {
+		return fmt.Errorf("task %s: queue number %d has no name", id, queue)
+	}
+	t.Queue = name
+	return nil
+}
+
+// last reads the newest attempt of a task; nil if there is none.
+func (s *Store) last(r lsm.Reader, id bellman.ID, attempts int) (*bellman.Attempt, error) {
+	if attempts == 0 {
+		return nil, nil
+	}
+	a := new(bellman.Attempt)
+	err := get(r, attemptKey(make([]byte, 0, 32), id, attempts), func(row []byte) error {
+		return parseAttempt(row, id, attempts, a)
+	})
+	if !errors.Is(err, bellman.ErrNotFound) {
+		return a, err
+	}
+	// An attempt that left no record, such as one that its node did not survive.
+	iter, err := r.NewIter(within(attemptKey(nil, id, 0)[:17]))
+	if err != nil {
+		return nil, err
+	}
+	defer iter.Close()
+	if !iter.Last() {
+		return nil, iter.Error()
+	}
+	return a, parseAttempt(iter.Value(), id, attemptNumber(iter.Key()), a)
+}
+
+func attemptNumber(key []byte) int { return int(binary.BigEndian.Uint32(key[17:])) }
+
+// Task reads a task, with Last. ErrNotFound if there is none.
+func (s *Store) Task(_ context.Context, id bellman.ID) (*bellman.Task, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	snapshot := s.db.NewSnapshot() // its rows move while it ends
+	defer snapshot.Close()
+	return s.task(snapshot, id)
+}
+
+func (s *Store) task(r lsm.Reader, id bellman.ID) (*bellman.Task, error) {
+	t, err := s.cold(r, id)
+	if err != nil {
+		return nil, err
+	}
+	var key [32]byte
+	scratch := key[:0]
+	st, err := s.status(r, id, &scratch)
+	if err != nil {
+		return nil, fmt.Errorf("task %s: status: %w", id, err)
+	}
+	t.Status = st.Status
+	t.Last, err = s.last(r, id, int(st.Attempts))
+	return t, err
+}
+
+// Lookup finds the id of the task with this key. ErrNotFound if there is none.
+func (s *Store) Lookup(_ context.Context, queue, key string) (id bellman.ID, err error) {
+	if err := s.enter(); err != nil {
+		return id, err
+	}
+	defer s.leave()
+	n, ok := s.queues.number(queue)
+	if !ok || key == "" || len(key) > maxName {
+		return id, bellman.ErrNotFound
+	}
+	return s.lookup(s.db, n, key)
+}
+
+func (s *Store) lookup(r lsm.Reader, queue uint32, key string) (id bellman.ID, err error) {
+	err = get(r, keyKey(nil, queue, key), func(row []byte) error {
+		c, err := parseClaimed(row)
+		id = c.id
+		return err
+	})
+	return id, err
+}
+
+// Digests reads the digests of tasks that have keys. See store.Reader.
+func (s *Store) Digests(ctx context.Context, tasks []*bellman.Task) ([]bellman.Digest, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	digests := make([]bellman.Digest, len(tasks))
+	for i, t := range tasks {
+		queue, known := s.queues.number(t.Queue)
+		if t.Key == "" || !known {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		err := get(s.db, keyKey(nil, queue, t.Key), func(row []byte) error {
+			c, err := parseClaimed(row)
+			if c.id == t.ID {
+				digests[i] = c.digest
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, bellman.ErrNotFound) {
+			return nil, fmt.Errorf("digest of task %s: %w", t.ID, err)
+		}
+	}
+	return digests, nil
+}
+
+// Attempts reads up to limit attempts of a task with numbers above after, in
+// order of their numbers.
+func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	iter, err := s.db.NewIterWithContext(ctx, within(attemptKey(nil, id, 0)[:17]))
+	if err != nil {
+		return nil, err
+	}
+	defer iter.Close()
+	var attempts []bellman.Attempt
+	for ok := iter.SeekGE(attemptKey(nil, id, max(after, 0)+1)); ok && len(attempts) < limit; ok = iter.Next() {
+		row, err := iter.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		var a bellman.Attempt
+		if err := parseAttempt(row, id, attemptNumber(iter.Key()), &a); err != nil {
+			return nil, fmt.Errorf("attempt of task %s: %w", id, err)
+		}
+		attempts = append(attempts, a)
+	}
+	return attempts, iter.Error()
+}

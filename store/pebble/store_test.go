@@ -1,0 +1,42 @@
+package pebble
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/storetest"
+)
+
+// small are options for tests: in memory, and little of it.
+func small(fs vfs.FS) Options {
+	return Options{FS: fs, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, ReserveBytes: -1}
+}
+
+// openTest opens a store that is closed when the test ends.
+func openTest(t testing.TB, fs vfs.FS) *Store {
+	t.Helper()
+	s, err := Open("data", small(fs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close() = %v", err)
+		}
+	})
+	return s
+}
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) store.Store { return openTest(t, vfs.NewMem()) })
+}
+
+func allShards() []uint16 {
+	shards := make([]uint16, 64)
+	for i := range shards {
+		shards[i] = uint16(i)
+	}
+	return shards
+}

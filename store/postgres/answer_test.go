@@ -1,0 +1,62 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// TestLostReply lets the server take longer than an answer may take: the store
+// must not wait for ever.
+func TestLostReply(t *testing.T) {
+	ctx := context.Background()
+	d, err := connect(ctx, newDatabase(t), Options{Answer: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	sleep := &sqlstore.Statement{Name: "sleep", Text: "SELECT pg_sleep(20)"}
+	for name, call := range map[string]func() error{
+		"Read": func() error { return d.Read(ctx, sleep) },
+		"Send": func() error {
+			tx, err := d.Begin(ctx)
+			if err != nil {
+				return err
+			}
+			defer tx.Rollback()
+			return tx.Send(ctx, sleep)
+		},
+		"Commit": func() error {
+			tx, err := d.Begin(ctx)
+			if err != nil {
+				return err
+			}
+			return tx.Commit(ctx, sleep)
+		},
+	} {
+		err = call()
+		if kind := d.Kind(err); kind != sqlstore.Lost {
+			t.Errorf("%s() = %v, of kind %d; want the connection lost, and no answer waited for", name, err, kind)
+		}
+		if failed := (*sqlstore.Failed)(nil); name == "Commit" && errors.As(err, &failed) {
+			t.Errorf("Commit() = %v: it says that nothing was written, and cannot know", err)
+		}
+	}
+}
+
+// TestUnknown loses COMMITs on their way. A commit of the store is one flight, with
+// the tasks in it.
+func TestUnknown(t *testing.T) {
+	url := newDatabase(t)
+	other := openTest(t, url, Options{})
+	hole, through := sqltest.Dig(t, url, func(sent []byte) bool { return bytes.Contains(sent, []byte("merchant-notify")) })
+	sqltest.Unknown(t, hole, func(t *testing.T) store.Store {
+		return openTest(t, through, Options{Connections: 2, Answer: 500 * time.Millisecond})
+	}, other)
+}

@@ -1,0 +1,207 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bellmanhq/bellman/internal/bench/scratch"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
+)
+
+var rows = flag.Int("rows", 20_000, "tasks in the tables whose plans are looked at")
+
+// connectTest opens a database with its tables.
+func connectTest(t testing.TB, url string) *database { return connectWith(t, url, Options{}) }
+
+func connectWith(t testing.TB, url string, o Options) *database {
+	t.Helper()
+	ctx := context.Background()
+	d, err := connect(ctx, url, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	if err := sqlstore.Migrate(ctx, d, 64); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// small are tables of some rows, which may be read as a whole.
+var small = regexp.MustCompile(`(Seq Scan|Sort).*bellman_(shard|node|depth|count|schema)`)
+
+// TestPlans looks at the plan of each statement, without statistics, with those
+// of its tables, and with those of tables of a million rows: none reads a table from end to end, and none but those few sorts.
+func TestPlans(t *testing.T) {
+	ctx := context.Background()
+	url := newDatabase(t)
+	d := connectTest(t, url)
+	r := sqltest.Record(d)
+	s := sqltest.Big(t, r, *rows, func(due time.Time) error { return fill(ctx, url, *rows, due) })
+	sqltest.Everything(t, s)
+	tidied(t, d)
+	for _, statement := range r.Statements() {
+		if statement.Insert != nil && statement.Insert.Then == sqlstore.Fail {
+			continue // its rows are there
+		}
+		most := 200 + 40*sqltest.Asked(statement)
+		if pages, plan := touched(t, d, statement); pages > most {
+			t.Errorf("%s touches %d pages, want %d at most:\n%s", statement.Name, pages, most, plan)
+		}
+	}
+	for _, statistics := range []string{"none", "as they are", "of a million"} {
+		switch statistics {
+		case "none":
+			_, err := d.pool.Exec(ctx, "DELETE FROM pg_statistic WHERE starelid::regclass::text LIKE 'bellman_%'")
+			if err != nil {
+				t.Logf("there may be statistics: %v", err) // they are a superuser's
+			}
+		case "as they are":
+			if _, err := d.pool.Exec(ctx, "ANALYZE"); err != nil {
+				t.Fatal(err)
+			}
+		case "of a million":
+			_, err := d.pool.Exec(ctx, "UPDATE pg_class SET reltuples = reltuples * $1 WHERE relname LIKE 'bellman_%' AND reltuples > 100", max(1e6/float64(*rows), 1))
+			if err != nil {
+				t.Logf("statistics stay as they are: %v", err)
+			}
+		}
+		for _, statement := range r.Statements() {
+			plan := explain(t, d, statement)
+			for line := range strings.Lines(plan) {
+				if strings.Contains(line, "Seq Scan") && !small.MatchString(line) || strings.Contains(line, "Bitmap") {
+					t.Errorf("%s (statistics: %s) does not go by its index:\n%s", statement.Name, statistics, plan)
+				}
+			}
+			switch statement.Name {
+			case "read due tasks", "list tasks", "find tasks", "read attempts", "read documents", "read audit records":
+				if strings.Contains(plan, "Sort  (cost") {
+					t.Errorf("%s (statistics: %s) sorts:\n%s", statement.Name, statistics, plan)
+				}
+			}
+			if strings.HasSuffix(statement.Name, "due tasks") && !strings.Contains(plan, "Index Only Scan using bellman_live_due") {
+				t.Errorf("%s (statistics: %s) reads more than the index:\n%s", statement.Name, statistics, plan)
+			}
+			for line := range strings.Lines(plan) {
+				if strings.Contains(line, "(ordering_key = ") && !strings.Contains(line, "supersedes") {
+					t.Errorf("%s (statistics: %s) reads a whole chain:\n%s", statement.Name, statistics, plan)
+				}
+			}
+			if (statement.Name == "list tasks" || strings.HasSuffix(statement.Name, "due tasks")) && strings.Contains(plan, "Filter") {
+				t.Errorf("%s (statistics: %s) looks at more rows than those it wants:\n%s", statement.Name, statistics, plan)
+			}
+		}
+	}
+}
+
+// tidied takes away what nobody sees any more of the few rows that change all the
+// time. Where a large table has just been filled, the server looks at it for a
+// while, and as long keeps all versions of all rows: an index leads to each of them.
+func tidied(t *testing.T, d *database) {
+	t.Helper()
+	ctx := context.Background()
+	for end := time.Now().Add(patient); ; time.Sleep(100 * time.Millisecond) {
+		var busy int
+		err := d.pool.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'autovacuum worker'").Scan(&busy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if busy == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the server is still at its tables")
+		}
+	}
+	if _, err := d.pool.Exec(ctx, "VACUUM bellman_shard, bellman_node, bellman_depth"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fill copies the one task of a database.
+func fill(ctx context.Context, address string, n int, due time.Time) error {
+	server, err := scratch.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	return errors.Join(server.Database(strings.TrimPrefix(u.Path, "/")).Fill(ctx, n, due, 24*time.Hour), server.Close())
+}
+
+// touched is how many pages a statement looks at, as the server counts them. What
+// it writes is taken back.
+func touched(t *testing.T, d *database, s *sqlstore.Statement) (pages int64, plan string) {
+	t.Helper()
+	ctx := context.Background()
+	text, args := renderCaller(s)
+	tx, err := d.pool.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(ctx)
+	found, err := tx.Query(ctx, "EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) "+text, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(found, pgx.RowTo[string])
+	if kind := d.Kind(err); kind == sqlstore.Overflow || kind == sqlstore.Duplicate {
+		return 0, "" // a lease that the probe tried, a node that is there
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", s.Name, err)
+	}
+	plan = strings.Join(lines, "\n")
+	first := regexp.MustCompile(`Buffers:.*`).FindString(plan) // of the whole
+	for _, n := range regexp.MustCompile(`(?:hit|read)=(\d+)`).FindAllStringSubmatch(first, -1) {
+		count, err := strconv.ParseInt(n[1], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages += count
+	}
+	return pages, plan
+}
+
+// explain is the plan of a statement as the store's sessions keep it: made
+// without looking at arguments.
+func explain(t *testing.T, d *database, s *sqlstore.Statement) string {
+	t.Helper()
+	ctx := context.Background()
+	text, args := renderCaller(s)
+	if s.Want != 0 {
+		text, args = guarded(text, len(args)), append(args, s.Want)
+	}
+	conn, err := d.pool.Acquire(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	nulls := ""
+	if len(args) > 0 {
+		nulls = "(NULL" + strings.Repeat(", NULL", len(args)-1) + ")"
+	}
+	results, err := conn.Conn().PgConn().Exec(ctx, "PREPARE looked AS "+text+"; EXPLAIN EXECUTE looked"+nulls+"; DEALLOCATE looked").ReadAll()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", s.Name, err, text)
+	}
+	var plan strings.Builder
+	for _, result := range results {
+		for _, line := range result.Rows {
+			plan.Write(append(line[0], '\n'))
+		}
+	}
+	return plan.String()
+}

@@ -1,0 +1,154 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Options are how a store is kept. The zero value is what most should use.
+type Options struct {
+	Connections int // at most so many at once; default 8
+	Shards      int // of a schema that is created; default 64; one that exists keeps its own
+
+	// NoMigrate leaves the schema as it is: Open fails unless it is the present
+	// one. For a user without the right to create tables; Migrate is then run by
+	// another.
+	NoMigrate bool
+
+	// ReadOnly opens a store that is only read: by a user who may do no more, or at a
+	// server that may only be read. Nothing is probed, and what is written fails.
+	ReadOnly bool
+
+	// Stopped is how long a transaction may wait for its client before the server
+	// ends it, so that a process that has stopped holds no shard. Default 3s.
+	Stopped time.Duration
+
+	// Answer is how long the database may take for one flight of statements, before
+	// the connection is given up: one that was lost on its way says nothing, ever.
+	// Default 15s.
+	Answer time.Duration
+
+	Logger *slog.Logger // default: discards
+}
+
+// A Store keeps tasks in a PostgreSQL database. Its methods are safe for
+// concurrent use.
+type Store struct {
+	*sqlstore.Store
+	d *database
+}
+
+var _ store.Store = (*Store)(nil)
+
+// BatchSize is how many operations an engine should commit at once: each commit
+// writes the row of every shard.
+func (s *Store) BatchSize() int { return 2048 }
+
+// Open opens the store in the database that url names, such as
+// postgres://user:password@host:5432/database, and creates or updates its
+// tables. It fails if the schema is newer than this code, and if the database
+// would not keep what bellman promises; the error says what to change.
+func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	d, err := connect(ctx, url, o)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", explained(err, o))
+	}
+	s, err := sqlstore.Open(ctx, d, sqlstore.Options{Shards: o.Shards, NoMigrate: o.NoMigrate, ReadOnly: o.ReadOnly})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", explained(err, o))
+	}
+	return &Store{s, d}, nil
+}
+
+// Migrate creates or updates the tables, and does nothing else.
+func Migrate(ctx context.Context, url string, o Options) error {
+	d, err := connect(ctx, url, o)
+	if err != nil {
+		return fmt.Errorf("postgres: %w", explained(err, o))
+	}
+	defer d.Close()
+	if err := sqlstore.Migrate(ctx, d, cmp.Or(o.Shards, sqlstore.DefaultShards)); err != nil {
+		return fmt.Errorf("postgres: %w", explained(err, o))
+	}
+	return nil
+}
+
+// dialTimeout is how long a server may take to be connected to, unless its address
+// says so by connect_timeout.
+const dialTimeout = 5 * time.Second
+
+// connect opens the pool. Each connection is told what the store relies on,
+// whatever the server's defaults are.
+func connect(ctx context.Context, url string, o Options) (*database, error) {
+	if o.Shards < 0 || o.Shards > 1<<15 {
+		return nil, fmt.Errorf("%d shards: want 1 to %d", o.Shards, 1<<15)
+	}
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err // it says nothing of the password
+	}
+	if mode := config.ConnConfig.DefaultQueryExecMode; mode != pgx.QueryExecModeCacheStatement {
+		return nil, &sqlstore.AddressError{Cause: fmt.Errorf("default_query_exec_mode is %s: leave it out, for statements are prepared", mode)}
+	}
+	config.MaxConns = int32(max(cmp.Or(o.Connections, 8), 2))
+	stopped := cmp.Or(o.Stopped, 3*time.Second)
+	settings := [][2]string{
+		{"default_transaction_isolation", "read committed"},
+		{"idle_in_transaction_session_timeout", strconv.FormatInt(stopped.Milliseconds(), 10)},
+		{"lock_timeout", strconv.FormatInt(stopped.Milliseconds(), 10)},
+		// Every query has its index, whose order is the one it wants: a plan that was
+		// made while a table was empty, or without statistics, must use it too.
+		{"plan_cache_mode", "force_generic_plan"},
+		{"jit", "off"},
+		{"max_parallel_workers_per_gather", "0"},
+		{"enable_seqscan", "off"},
+		{"enable_bitmapscan", "off"},
+		{"enable_sort", "off"},
+		{"enable_hashjoin", "off"},
+		{"enable_mergejoin", "off"},
+	}
+	var set strings.Builder
+	set.WriteString("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+	for _, s := range settings {
+		fmt.Fprintf(&set, "; SET %s = '%s'", s[0], s[1])
+	}
+	if config.ConnConfig.ConnectTimeout == 0 { // not in url
+		dialer := &net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true}}
+		config.ConnConfig.ConnectTimeout, config.ConnConfig.DialFunc = dialTimeout, dialer.DialContext
+	}
+	// What broke is closed at once. pgx would listen to a server that says nothing for
+	// 15 s, and the pool count the connection as long.
+	config.BeforeClose = func(conn *pgx.Conn) {
+		if conn.IsClosed() {
+			conn.PgConn().Conn().Close()
+		}
+	}
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.PgConn().Exec(ctx, set.String()).ReadAll()
+		return err
+	}
+	if _, named := config.ConnConfig.RuntimeParams["application_name"]; !named {
+		config.ConnConfig.RuntimeParams["application_name"] = "bellman"
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return &database{pool: pool, stopped: stopped, answer: cmp.Or(o.Answer, 15*time.Second), log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}, nil
+}

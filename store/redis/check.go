@@ -1,0 +1,256 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	client "github.com/redis/go-redis/v9"
+)
+
+// lifetime is how long a connection is used: with each new one the server is looked
+// at again, for it may be another, or have other settings.
+const lifetime = time.Minute
+
+// An UnfitError says why a server is not one to keep tasks in, and what to do.
+type UnfitError struct{ Why string }
+
+func (e *UnfitError) Error() string { return e.Why }
+
+func unfit(text string, args ...any) error { return &UnfitError{fmt.Sprintf(text, args...)} }
+
+// settings are what a server says of itself.
+type settings struct {
+	version  string
+	number   int // 702 for 7.2
+	mode     string
+	role     string
+	loading  string // how much of its file it has read, as 43.21%; empty: all
+	run      string // of the process, new at each start
+	aof      bool
+	partial  bool   // it has no complete append-only file, or has just its first one rewritten
+	fsync    string // "": it does not say
+	lazy     bool   // no fsync while a child process writes (no-appendfsync-on-rewrite)
+	evicts   string
+	most     int64 // maxmemory
+	replicas int   // connected
+	atLeast  string
+}
+
+// asker is a connection, or what has one.
+type asker interface {
+	Info(ctx context.Context, section ...string) *client.StringCmd
+	ConfigGet(ctx context.Context, parameter string) *client.MapStringStringCmd
+}
+
+func read(ctx context.Context, c asker) (settings, error) {
+	text, err := c.Info(ctx).Result()
+	if err != nil {
+		return settings{}, err
+	}
+	info := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, is := strings.Cut(strings.TrimSpace(line), ":"); is {
+			info[name] = value
+		}
+	}
+	s := settings{version: info["redis_version"], mode: info["redis_mode"], role: info["role"], run: info["run_id"], aof: info["aof_enabled"] == "1", evicts: info["maxmemory_policy"]}
+	s.partial = s.aof && info["aof_base_size"] == "0" && (info["aof_rewrite_in_progress"] == "1" || info["aof_rewrite_scheduled"] == "1")
+	if info["loading"] == "1" {
+		s.loading = cmp.Or(info["loading_loaded_perc"], "a part")
+	}
+	s.most, _ = strconv.ParseInt(info["maxmemory"], 10, 64) // 0 where it does not say: unknown is no limit
+	s.replicas, _ = strconv.Atoi(info["connected_slaves"])
+	if first, rest, is := strings.Cut(s.version, "."); is {
+		second, _, _ := strings.Cut(rest, ".")
+		a, err1 := strconv.Atoi(first)
+		b, err2 := strconv.Atoi(second)
+		if err1 == nil && err2 == nil {
+			s.number = 100*a + b
+		}
+	}
+	// Where operators forbid CONFIG nothing is known of fsync.
+	if have, err := c.ConfigGet(ctx, "appendfsync").Result(); err == nil {
+		s.fsync = have["appendfsync"]
+	} else if !isAnswer(err) {
+		return s, err
+	}
+	if have, err := c.ConfigGet(ctx, "no-appendfsync-on-rewrite").Result(); err == nil {
+		s.lazy = have["no-appendfsync-on-rewrite"] == "yes"
+	} else if !isAnswer(err) {
+		return s, err
+	}
+	if have, err := c.ConfigGet(ctx, "min-replicas-to-write").Result(); err == nil {
+		s.atLeast = have["min-replicas-to-write"]
+	} else if !isAnswer(err) {
+		return s, err
+	}
+	return s, nil
+}
+
+func isAnswer(err error) bool {
+	var said client.Error
+	return errors.As(err, &said)
+}
+
+// fits refuses a server that is too old, of another kind, or would lose what it
+// answered.
+func (s *Store) fits(ctx context.Context, c asker, a Address, readOnly bool) error {
+	seen, err := read(ctx, c)
+	if err != nil {
+		return err
+	}
+	switch {
+	case seen.number < 700:
+		return unfit("Redis %s is too old: want 7.0 or newer, for what scripts may do while memory is short", seen.version)
+	case seen.mode == "sentinel" && a.Kind == Sentinel:
+		return nil // it is asked where the primary is
+	case seen.mode == "sentinel":
+		return unfit("this is a Sentinel: want redis+sentinel://HOST:26379/MASTER")
+	case seen.mode == "cluster" && a.Kind != Cluster:
+		return unfit("this server is part of a Cluster: want redis+cluster://HOST:6379,HOST:6379")
+	case seen.mode != "cluster" && a.Kind == Cluster:
+		return unfit("this server is not part of a Cluster: want redis://HOST:6379/0")
+	case seen.loading != "": // what it says of its settings is not true yet
+		return &unsent{fmt.Errorf("the server has been started and still reads what it kept (%s so far): it can be used when it has all", seen.loading)}
+	case readOnly || seen.role != "master":
+		return nil // a replica is asked nothing but where the primary is
+	case seen.evicts != "" && seen.evicts != "noeviction":
+		return unfit("Redis deletes what it has no room for (maxmemory-policy %s), tasks too: set maxmemory-policy noeviction", seen.evicts)
+	}
+	complete := s.complete(seen)
+	if _, err = seen.waits(a); err != nil || a.Unsafe {
+		return err
+	}
+	if !complete {
+		return &unsent{errors.New("the server still writes its first append-only file, and a crash before that is complete loses everything: it can be used when INFO persistence says aof_rewrite_in_progress:0")}
+	}
+	return nil
+}
+
+// complete reports whether a server has a complete append-only file. INFO says the same of a
+// server that writes its first one because somebody set appendonly yes, or because it copied
+// another server's data, and of one that has had a file from its start and has it rewritten for the
+// first time. So a server that was seen with a complete file has one until it is restarted or
+// seen without.
+func (s *Store) complete(seen settings) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !seen.aof:
+		s.filed = ""
+	case !seen.partial:
+		s.filed = seen.run
+	}
+	return seen.aof && s.filed == seen.run
+}
+
+// waits are what a write waits for on its connection before it is answered.
+type waits struct {
+	local    int // 1: the server's own disk
+	replicas int
+}
+
+// waits is how a write becomes durable with these settings.
+func (s settings) waits(a Address) (waits, error) {
+	w := waits{replicas: a.Replicas}
+	const none = ", or say durability=none in the address if tasks that were taken in may be lost when Redis ends"
+	switch {
+	case a.Unsafe:
+	case s.aof && s.lazy:
+		return w, unfit("Redis does not write to disk while it rewrites its files (no-appendfsync-on-rewrite yes), and answers all the same: set no-appendfsync-on-rewrite no%s", none)
+	case !s.aof:
+		return w, unfit("Redis keeps nothing on disk (appendonly no): set appendonly yes and appendfsync always%s", none)
+	case s.fsync == "always":
+	case s.fsync == "everysec" && s.number >= 702:
+		w.local = 1
+	case s.fsync == "everysec":
+		return w, unfit("Redis %s writes to disk once a second (appendfsync everysec), after it has answered: set appendfsync always, or use Redis 7.2 or newer, where each answer waits for the disk%s", s.version, none)
+	case s.fsync == "":
+		return w, unfit("Redis does not say when it writes to disk (CONFIG GET appendfsync is forbidden): allow that%s", none)
+	default:
+		return w, unfit("Redis leaves it to the system when something is on disk (appendfsync %s): set appendfsync always%s", s.fsync, none)
+	}
+	return w, nil
+}
+
+// enough is nil when what was waited for has happened.
+func (w waits) enough(c *client.Cmd) error {
+	reply, err := c.Result()
+	if err != nil {
+		return err
+	}
+	local, replicas := int64(w.local), int64(0)
+	switch n := reply.(type) {
+	case int64:
+		replicas = n
+	case []any:
+		if len(n) == 2 {
+			local, _ = n[0].(int64)
+			replicas, _ = n[1].(int64)
+		}
+	}
+	if local < int64(w.local) {
+		return errors.New("it is not on disk yet")
+	}
+	if replicas < int64(w.replicas) {
+		return fmt.Errorf("%d replicas have it, and %d must", replicas, w.replicas)
+	}
+	return nil
+}
+
+// survey looks at the server that has the store.
+func (s *Store) survey(ctx context.Context) (settings, error) {
+	var seen settings
+	_, err := s.do(ctx, false, func(c *client.Client) (any, error) {
+		var err error
+		seen, err = read(ctx, c)
+		return nil, err
+	})
+	return seen, err
+}
+
+// say tells an operator how durable the store is.
+func (s settings) say(log *slog.Logger, a Address, w waits) {
+	switch {
+	case a.Unsafe:
+		log.Warn("durability=none: tasks that were taken in may be lost when redis ends", "redis", s.version, "appendonly", s.aof, "appendfsync", s.fsync)
+	case w.local > 0:
+		log.Warn("each answer waits until redis has written to disk, which it does once a second: appendfsync always is quicker", "redis", s.version, "appendfsync", s.fsync)
+	default:
+		log.Info("what redis has answered is on its disk", "redis", s.version, "appendfsync", s.fsync)
+	}
+	if s.most == 0 {
+		log.Warn("redis has no limit of memory: set maxmemory, so that it refuses tasks before the system ends it", "redis", s.version)
+	}
+	if s.replicas > 0 && w.replicas == 0 {
+		log.Warn("a fail-over may lose the last commits: replicas=N in the address makes each write wait for N replicas, and all attempts stop while fewer than N are connected; "+
+			"only with N as high as the number of replicas is nothing lost whichever is promoted; and set min-replicas-to-write 1 in redis, so that a primary that is cut off takes no more writes",
+			"replicas", s.replicas, "min_replicas_to_write", s.atLeast)
+	}
+}
+
+// dialing marks the errors of connections that could not be made.
+type dialing struct{}
+
+func (dialing) DialHook(next client.DialHook) client.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := next(ctx, network, addr)
+		if err != nil {
+			return nil, &unsent{err}
+		}
+		return conn, nil
+	}
+}
+
+func (dialing) ProcessHook(next client.ProcessHook) client.ProcessHook { return next }
+
+func (dialing) ProcessPipelineHook(next client.ProcessPipelineHook) client.ProcessPipelineHook {
+	return next
+}

@@ -1,0 +1,258 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	client "github.com/redis/go-redis/v9"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/storetest"
+)
+
+// TestCluster runs storetest on a Cluster of three.
+func TestCluster(t *testing.T) {
+	var servers []*server
+	var hosts []string
+	for range 3 {
+		s := start(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+		servers = append(servers, s)
+		hosts = append(hosts, s.address)
+	}
+	for i, s := range servers {
+		s.do(t, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
+		s.do(t, "CLUSTER", "ADDSLOTSRANGE", i*16384/3, (i+1)*16384/3-1)
+	}
+	for _, s := range servers[1:] {
+		_, port, _ := net.SplitHostPort(servers[0].address)
+		s.do(t, "CLUSTER", "MEET", "127.0.0.1", port)
+	}
+	for _, s := range servers {
+		s.until(t, "joins the Cluster", func(c *client.Client) bool {
+			text, err := c.ClusterInfo(context.Background()).Result()
+			return err == nil && strings.Contains(text, "cluster_state:ok") && strings.Contains(text, "cluster_known_nodes:3")
+		})
+	}
+	n := 0
+	storetest.Run(t, func(t *testing.T) store.Store {
+		n++ // stores of different names are on different servers
+		return openTest(t, fmt.Sprintf("redis+cluster://%s?prefix=store%d", strings.Join(hosts, ","), n), Options{Connections: 4})
+	})
+	if _, err := Open(t.Context(), "redis://"+hosts[0], Options{}); err == nil || !strings.Contains(err.Error(), "part of a Cluster") {
+		t.Errorf("Open() as one server = %v; want that it is part of a Cluster", err)
+	}
+}
+
+// sentinel starts a Sentinel that watches a primary called main.
+func sentinel(t *testing.T, primary string, quorum int) string {
+	t.Helper()
+	host, port, _ := net.SplitHostPort(primary)
+	address := freePort(t)
+	_, own, _ := net.SplitHostPort(address)
+	file := filepath.Join(t.TempDir(), "sentinel.conf")
+	write(t, file, fmt.Sprintf("port %s\nbind 127.0.0.1\nlogfile %s\nsentinel monitor main %s %s %d\nsentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 5000\n",
+		own, file+".log", host, port, quorum))
+	cmd := exec.Command("redis-server", file, "--sentinel")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return address
+}
+
+// TestFailover kills a primary that Sentinels watch, under load: with replicas=1
+// nothing that was answered is missing at the new one, and writing goes on there.
+func TestFailover(t *testing.T) {
+	primary := start(t)
+	host, port, _ := net.SplitHostPort(primary.address)
+	replica := start(t, "--replicaof", host+" "+port)
+	replica.until(t, "follows", func(c *client.Client) bool {
+		text, err := c.Info(context.Background(), "replication").Result()
+		return err == nil && strings.Contains(text, "master_link_status:up")
+	})
+	var sentinels []string
+	for range 3 {
+		sentinels = append(sentinels, sentinel(t, primary.address, 2))
+	}
+	for _, address := range sentinels {
+		s := &server{address: address}
+		s.until(t, "knows the replica and the other Sentinels", func(c *client.Client) bool {
+			reply, err := c.Do(context.Background(), "SENTINEL", "MASTER", "main").StringSlice()
+			text := strings.Join(reply, " ")
+			if err != nil { // a map
+				m, err := c.Do(context.Background(), "SENTINEL", "MASTER", "main").Result()
+				if err != nil {
+					return false
+				}
+				text = fmt.Sprint(m)
+			}
+			return strings.Contains(text, "num-slaves:1") && strings.Contains(text, "num-other-sentinels:2") ||
+				strings.Contains(text, "num-slaves 1") && strings.Contains(text, "num-other-sentinels 2")
+		})
+	}
+	s := openTest(t, "redis+sentinel://"+strings.Join(sentinels, ",")+"/main?replicas=1", Options{Connections: 4})
+	var mu sync.Mutex
+	var answered []bellman.ID
+	add := func() error {
+		now := time.Now()
+		task := &bellman.Task{ID: bellman.NewID(), Queue: "q", Status: bellman.Status{Version: 1, Due: now, VisibleAt: now}}
+		err := s.Commit(context.Background(), &store.Batch{Adds: []store.Add{{Task: task}}})
+		if err == nil {
+			mu.Lock()
+			answered = append(answered, task.ID)
+			mu.Unlock()
+		}
+		return err
+	}
+	stop := make(chan struct{})
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := add(); err != nil && !errors.Is(err, bellman.ErrUnknown) && !errors.Is(err, bellman.ErrUnreachable) {
+					t.Errorf("Commit() = %v; want ErrUnknown or ErrUnreachable", err)
+				}
+			}
+		})
+	}
+	count := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(answered)
+	}
+	soon(t, "200 tasks are answered", func() bool { return count() >= 200 })
+	primary.kill()
+	replica.until(t, "is promoted", func(c *client.Client) bool {
+		text, err := c.Info(context.Background(), "replication").Result()
+		return err == nil && strings.Contains(text, "role:master")
+	})
+	close(stop)
+	group.Wait()
+	for _, id := range answered {
+		key := s.row(id)
+		if n, err := replica.ask(t).Exists(context.Background(), key).Result(); err != nil || n != 1 {
+			t.Fatalf("task %v was answered, and is not there after the fail-over: %v", id, err)
+		}
+	}
+	t.Logf("%d tasks were answered before the fail-over", len(answered))
+	// With no replica left the answer would wait in vain: that is said, not hidden.
+	soon(t, "a commit reaches the new primary", func() bool {
+		_, err := s.Shards(context.Background())
+		return err == nil
+	})
+	if err := add(); !errors.Is(err, bellman.ErrUnknown) || !strings.Contains(err.Error(), "0 replicas have it, and 1 must") {
+		t.Errorf("Commit() without a replica = %v; want ErrUnknown, since no replica has it", err)
+	}
+}
+
+// TestKill kills the server again and again under load: nothing that was answered is
+// missing, and no batch is there in part.
+func TestKill(t *testing.T) {
+	s := start(t)
+	db := openTest(t, "redis://"+s.address, Options{Connections: 4})
+	ctx := context.Background()
+	type pair struct{ first, second bellman.ID }
+	var mu sync.Mutex
+	var answered, unknown []pair
+	stop := make(chan struct{})
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				now := time.Now()
+				status := bellman.Status{Version: 1, Due: now, VisibleAt: now}
+				p := pair{bellman.NewID(), bellman.NewID()}
+				err := db.Commit(ctx, &store.Batch{Adds: []store.Add{{Task: &bellman.Task{ID: p.first, Queue: "q", Status: status}}, {Task: &bellman.Task{ID: p.second, Queue: "q", Status: status}}}})
+				mu.Lock()
+				switch {
+				case err == nil:
+					answered = append(answered, p)
+				case errors.Is(err, bellman.ErrUnknown):
+					unknown = append(unknown, p)
+				case !errors.Is(err, bellman.ErrUnreachable):
+					t.Errorf("Commit() = %v", err)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for range 3 {
+		before := 0
+		mu.Lock()
+		before = len(answered)
+		mu.Unlock()
+		soon(t, "100 batches are answered", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(answered) >= before+100
+		})
+		s.kill()
+		s.launch(t)
+	}
+	close(stop)
+	group.Wait()
+	// The client tries a server that was away again each second.
+	soon(t, "the server is found again", func() bool {
+		_, err := db.Shards(ctx)
+		return err == nil
+	})
+	has := func(id bellman.ID) bool {
+		_, err := db.Task(ctx, id)
+		if err != nil && !errors.Is(err, bellman.ErrNotFound) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	written := 0
+	for _, p := range answered {
+		if !has(p.first) || !has(p.second) {
+			t.Fatalf("a batch that was answered is missing")
+		}
+		written++
+	}
+	for _, p := range unknown {
+		if has(p.first) != has(p.second) {
+			t.Errorf("a batch is there in part")
+		}
+		if has(p.first) {
+			written++
+		}
+	}
+	depths, err := db.Depths(ctx)
+	if err != nil || len(depths) != 1 || depths[0].Pending != int64(2*written) {
+		t.Errorf("Depths() = %+v, %v; want %d pending", depths, err, 2*written)
+	}
+	t.Logf("%d batches answered, %d unknown", len(answered), len(unknown))
+}
+
+func soon(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patient)
+	for tick := time.NewTicker(20 * time.Millisecond); !is(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("not in %v: %s", patient, what)
+		}
+	}
+}

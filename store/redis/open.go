@@ -1,0 +1,254 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	client "github.com/redis/go-redis/v9"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Options say how a store is opened. The zero value is what most should use.
+type Options struct {
+	Connections int          // to a server, at most; default 8, at least 2
+	Shards      int          // of a store that is created; default 64
+	NoMigrate   bool         // create no store: ErrNoStore where there is none
+	ReadOnly    bool         // only to read: how durable writes are does not matter
+	Logger      *slog.Logger // default: discards
+
+	hook client.Hook // sees what is sent, in tests
+}
+
+// ErrNoStore is returned by Open when there is no store and none may be created.
+var ErrNoStore = errors.New("there is no store")
+
+// answer is how long a server may take to answer, connect how long to be connected
+// to, and skew how far its clock may be from this machine's: tasks are due by the
+// node's, leases end by the server's.
+const (
+	answer  = 15 * time.Second
+	connect = 5 * time.Second
+	skew    = time.Second
+)
+
+// A Store keeps tasks in Redis. It is safe for concurrent use.
+type Store struct {
+	prefix  string // of all keys, with the hash tag
+	single  *client.Client
+	cluster *client.ClusterClient // nil: one server, or one primary
+	shards  int
+	wait    waits
+	size    int // of the pool
+	log     *slog.Logger
+
+	life   sync.RWMutex // held for reading by each call
+	closed bool
+
+	mu    sync.Mutex
+	filed string // the run of the last server that was seen with a complete append-only file
+
+	count struct{ commits, unknown, broken, fenced atomic.Int64 }
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens the store at an address such as redis://USER:PASSWORD@HOST:PORT/0,
+// which [Address] describes, and creates it if there is none. It fails where the
+// server would not keep the promises of a store: then the error says which of its
+// settings are why.
+func Open(ctx context.Context, address string, o Options) (*Store, error) {
+	a, err := ParseAddress(address)
+	if err != nil {
+		return nil, &AddressError{err}
+	}
+	if o.Shards < 0 || o.Shards > 1<<15 {
+		return nil, fmt.Errorf("%d shards: want 1 to %d", o.Shards, 1<<15)
+	}
+	s := &Store{prefix: "{" + a.Prefix + "}", log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
+	if err := s.connect(a, o); err != nil {
+		return nil, &AddressError{err}
+	}
+	if err := s.begin(ctx, a, o); err != nil {
+		return nil, errors.Join(a.advice(err), s.Close())
+	}
+	return s, nil
+}
+
+// quiet keeps the client from writing to standard error: what it would say there
+// is in the errors of the calls.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+var hush = sync.OnceFunc(func() { client.SetLogger(quiet{}) })
+
+// connect makes the client, which connects when it is used.
+func (s *Store) connect(a Address, o Options) error {
+	hush()
+	tls, err := a.tls()
+	if err != nil {
+		return err
+	}
+	s.size = max(cmp.Or(o.Connections, 8), 2)
+	fit := func(ctx context.Context, conn *client.Conn) error { return s.fits(ctx, conn, a, o.ReadOnly) }
+	switch a.Kind {
+	case Cluster:
+		s.cluster = client.NewClusterClient(&client.ClusterOptions{
+			Addrs: a.Hosts, Username: a.User, Password: a.password, TLSConfig: tls, PoolSize: s.size, OnConnect: fit,
+			MaxRetries: -1, DialTimeout: connect, DialerRetries: 1, ReadTimeout: answer, WriteTimeout: answer, PoolTimeout: answer, ContextTimeoutEnabled: true,
+			ConnMaxLifetime: lifetime, DisableIdentity: true,
+			NewClient: func(opt *client.Options) *client.Client {
+				c := client.NewClient(opt)
+				c.AddHook(dialing{})
+				if o.hook != nil {
+					c.AddHook(o.hook)
+				}
+				return c
+			},
+		})
+		return nil
+	case Sentinel:
+		s.single = client.NewFailoverClient(&client.FailoverOptions{
+			MasterName: a.Master, SentinelAddrs: a.Hosts, SentinelUsername: a.SentinelUser, SentinelPassword: a.sentinelPassword,
+			Username: a.User, Password: a.password, DB: a.DB, TLSConfig: tls, PoolSize: s.size, OnConnect: fit,
+			MaxRetries: -1, DialTimeout: connect, DialerRetries: 1, ReadTimeout: answer, WriteTimeout: answer, PoolTimeout: answer, ContextTimeoutEnabled: true,
+			ConnMaxLifetime: lifetime, DisableIdentity: true,
+		})
+	default:
+		s.single = client.NewClient(&client.Options{
+			Addr: a.Hosts[0], Username: a.User, Password: a.password, DB: a.DB, TLSConfig: tls, PoolSize: s.size, OnConnect: fit,
+			MaxRetries: -1, DialTimeout: connect, DialerRetries: 1, ReadTimeout: answer, WriteTimeout: answer, PoolTimeout: answer, ContextTimeoutEnabled: true,
+			ConnMaxLifetime: lifetime, DisableIdentity: true,
+		})
+	}
+	s.single.AddHook(dialing{})
+	if o.hook != nil {
+		s.single.AddHook(o.hook)
+	}
+	return nil
+}
+
+// begin looks at the server, says what it found, and creates the store if there
+// is none.
+func (s *Store) begin(ctx context.Context, a Address, o Options) error {
+	seen, err := s.survey(ctx)
+	if err != nil {
+		return err
+	}
+	if s.wait, err = seen.waits(a); err != nil && !o.ReadOnly {
+		return err
+	}
+	shards := cmp.Or(o.Shards, 64)
+	if o.NoMigrate || o.ReadOnly {
+		shards = 0
+	}
+	var have []any
+	if shards == 0 {
+		have, err = s.about(ctx)
+	} else {
+		reply, failed := s.run(ctx, nodes, "open", strconv.Itoa(format), shards)
+		have, _ = reply.([]any)
+		err = failed
+	}
+	if err != nil {
+		return err
+	}
+	version, count := text(have, 0), text(have, 1)
+	if version == "" {
+		return fmt.Errorf("%w named %s here", ErrNoStore, s.prefix)
+	}
+	if version != strconv.Itoa(format) {
+		return fmt.Errorf("the store %s is of format %s, and this program knows format %d: use the newer program", s.prefix, version, format)
+	}
+	if s.shards, err = strconv.Atoi(count); err != nil || s.shards < 1 {
+		return fmt.Errorf("the store %s says that it has %q shards", s.prefix, count)
+	}
+	if !o.ReadOnly {
+		seen.say(s.log, a, s.wait)
+	}
+	return s.clock(ctx)
+}
+
+// about reads what a store says of itself without changing anything.
+func (s *Store) about(ctx context.Context) ([]any, error) {
+	reply, err := s.do(ctx, false, func(c *client.Client) (any, error) { return c.HMGet(ctx, s.prefix+"S", "format", "shards").Result() })
+	have, _ := reply.([]any)
+	return have, err
+}
+
+// clock compares the clocks; the time that the answer took is no skew.
+func (s *Store) clock(ctx context.Context) error {
+	best := time.Duration(math.MaxInt64)
+	for range 3 {
+		sent := time.Now()
+		reply, err := s.do(ctx, false, func(c *client.Client) (any, error) {
+			sent = time.Now()
+			return c.Time(ctx).Result()
+		})
+		if err != nil {
+			return err
+		}
+		at := reply.(time.Time)
+		if best = min(best, max(sent.Sub(at)-time.Millisecond, time.Until(at), 0)); best == 0 {
+			return nil
+		}
+	}
+	if best > skew {
+		return fmt.Errorf("the clocks of this machine and of Redis are %v apart: want at most %v; set both by NTP", best.Round(time.Millisecond), skew)
+	}
+	return nil
+}
+
+// master is the server that has the store now.
+func (s *Store) master(ctx context.Context) (*client.Client, error) {
+	if s.cluster == nil {
+		return s.single, nil
+	}
+	return s.cluster.MasterForKey(ctx, s.prefix)
+}
+
+// Close ends all connections when the calls under way have ended. Later calls
+// return ErrClosed.
+func (s *Store) Close() error {
+	s.life.Lock()
+	defer s.life.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	if s.cluster != nil {
+		return s.cluster.Close()
+	}
+	return s.single.Close()
+}
+
+// enter begins a call, which leave ends.
+func (s *Store) enter() error {
+	s.life.RLock()
+	if s.closed {
+		s.life.RUnlock()
+		return bellman.ErrClosed
+	}
+	return nil
+}
+
+func (s *Store) leave() { s.life.RUnlock() }
+
+// text is an element of a reply, "" for none.
+func text(reply []any, i int) string {
+	if i >= len(reply) {
+		return ""
+	}
+	t, _ := reply[i].(string)
+	return t
+}

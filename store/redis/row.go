@@ -1,0 +1,345 @@
+package redis
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// format begins each row, which may one day be written differently.
+const format = 1
+
+// headSize is how long the head of a row is, which ends with the digest.
+const (
+	headSize = 64
+	digestAt = headSize - len(bellman.Digest{})
+)
+
+const (
+	maxName = 512  // of a queue
+	maxText = 4096 // of what is looked up
+)
+
+// check refuses what cannot be kept, and what has no queue.
+func check(t *bellman.Task) error {
+	var wrong bellman.Invalid
+	if t.ID.IsZero() {
+		wrong.Add("id", "is missing")
+	}
+	if t.Queue == "" {
+		wrong.Add("queue", "is missing")
+	}
+	for _, f := range [...]struct {
+		name, text string
+		max        int
+	}{{"queue", t.Queue, maxName}, {"key", t.Key, maxText}, {"merchant_no", t.MerchantNo, maxText}, {"order_no", t.OrderNo, maxText},
+		{"ordering_key", t.OrderingKey, maxText}} {
+		if len(f.text) > f.max {
+			wrong.Add(f.name, fmt.Sprintf("has %d bytes: want at most %d", len(f.text), f.max))
+		}
+	}
+	return wrong.Err()
+}
+
+// appendHead encodes what a change replaces of the head: all to the due time.
+func appendHead(b []byte, st *bellman.Status) []byte {
+	b = append(b, format, byte(st.State))
+	b = binary.BigEndian.AppendUint16(b, st.Shard)
+	b = binary.BigEndian.AppendUint32(b, st.Version)
+	b = binary.BigEndian.AppendUint32(b, uint32(st.Attempts))
+	b = binary.BigEndian.AppendUint64(b, uint64(st.VisibleAt.UnixMilli()))
+	return binary.BigEndian.AppendUint64(b, uint64(st.Due.UnixMilli()))
+}
+
+// packRow encodes a new task.
+func packRow(t *bellman.Task, digest bellman.Digest) []byte {
+	b := make([]byte, 0, headSize+256+len(t.Body)+len(t.Data))
+	b = appendHead(b, &t.Status)
+	b = binary.BigEndian.AppendUint64(b, uint64(store.LineOf(t.Queue, t.Endpoint)))
+	b = append(b, make([]byte, 12)...) // lengths
+	b = append(b, digest[:]...)
+	b = packCold(b, t)
+	cold := len(b) - headSize
+	b = packStatus(b, &t.Status, created(t.ID))
+	status := len(b) - headSize - cold
+	binary.BigEndian.PutUint32(b[36:], uint32(cold))
+	binary.BigEndian.PutUint32(b[40:], uint32(status))
+	return b
+}
+
+// isOrdered is the bit beside Lent that says that the ordering key, and whether the
+// task supersedes, stand behind the headers.
+const isOrdered = 0x80
+
+// isTraced is the bit that says that a trace stands behind that.
+const isTraced = 0x40
+
+// isNamed is the bit that says that the name of the key that created the task stands behind that.
+const isNamed = 0x20
+
+// packCold encodes what never changes. Its first byte after the queue has Lent.
+func packCold(b []byte, t *bellman.Task) []byte {
+	b = binary.BigEndian.AppendUint16(b, uint16(len(t.Queue)))
+	first := byte(t.Inherited)
+	if t.OrderingKey != "" {
+		first |= isOrdered
+	}
+	if t.Trace != nil {
+		first |= isTraced
+	}
+	if t.CreatedBy() != "" {
+		first |= isNamed
+	}
+	b = append(append(b, t.Queue...), first)
+	b = pack.Text(b, t.Key)
+	for _, s := range [...]string{t.MerchantNo, t.OrderNo} {
+		b = appendWithin(b, t.Key, s)
+	}
+	b = pack.Text(b, t.URL)
+	for _, s := range [...]string{t.Event, t.Method, t.Schedule, t.Success, t.Repeat} {
+		b = appendWord(b, s)
+	}
+	// The endpoint is mostly how the URL begins.
+	same := 0
+	for same < min(len(t.Endpoint), len(t.URL)) && t.Endpoint[same] == t.URL[same] {
+		same++
+	}
+	b = pack.Text(binary.AppendUvarint(b, uint64(same)), t.Endpoint[same:])
+	for _, d := range [...]time.Duration{t.Timeout, t.MaxAge, t.Delay} {
+		b = binary.AppendVarint(b, int64(d))
+	}
+	b = pack.Time(b, t.StartAt, created(t.ID))
+	b = binary.AppendUvarint(b, uint64(len(t.Header)))
+	for _, name := range slices.Sorted(maps.Keys(t.Header)) {
+		b = appendWord(appendWord(b, name), t.Header[name])
+	}
+	if t.OrderingKey != "" {
+		b = appendWithin(b, t.Key, t.OrderingKey)
+		b = append(b, map[bool]byte{true: 1}[t.Supersedes])
+	}
+	if t.Trace != nil {
+		trace, _ := t.Trace.AppendBinary(nil) // fails never
+		b = pack.Text(b, string(trace))
+	}
+	if t.CreatedBy() != "" {
+		b = pack.Text(b, t.CreatedBy())
+	}
+	return append(b, t.Body...)
+}
+
+func parseCold(b []byte, t *bellman.Task) error {
+	p := readRow(b)
+	n := p.Take(2)
+	if n == nil {
+		return pack.ErrCorrupt
+	}
+	t.Queue = string(p.Take(uint64(binary.BigEndian.Uint16(n))))
+	first := p.Byte()
+	t.Inherited = bellman.Inherited(first &^ (isOrdered | isTraced | isNamed))
+	t.Key = p.Text()
+	for _, s := range [...]*string{&t.MerchantNo, &t.OrderNo} {
+		*s = p.within(t.Key)
+	}
+	t.URL = p.Text()
+	for _, s := range [...]*string{&t.Event, &t.Method, &t.Schedule, &t.Success, &t.Repeat} {
+		*s = p.word()
+	}
+	same := p.Uvarint()
+	if same > uint64(len(t.URL)) {
+		return pack.ErrCorrupt
+	}
+	t.Endpoint = t.URL[:same] + p.Text()
+	for _, d := range [...]*time.Duration{&t.Timeout, &t.MaxAge, &t.Delay} {
+		*d = p.Duration()
+	}
+	t.StartAt = p.Time(created(t.ID))
+	headers := p.Uvarint()
+	if headers > uint64(len(p.Left())) {
+		return pack.ErrCorrupt
+	}
+	if headers > 0 {
+		t.Header = make(map[string]string, headers)
+		for range headers {
+			name := p.word()
+			t.Header[name] = p.word()
+		}
+	}
+	if first&isOrdered != 0 {
+		t.OrderingKey, t.Supersedes = p.within(t.Key), p.Byte() == 1
+	}
+	if first&isTraced != 0 {
+		t.Trace = new(bellman.Trace)
+		if t.Trace.UnmarshalBinary([]byte(p.Text())) != nil {
+			return pack.ErrCorrupt
+		}
+	}
+	if first&isNamed != 0 {
+		t.SetCreatedBy(p.Text())
+	}
+	if len(p.Left()) > 0 {
+		t.Body = bytes.Clone(p.Left())
+	}
+	return p.Err()
+}
+
+// What a status has that not every one has.
+const (
+	hasBefore = 1 << iota
+	hasPlace
+)
+
+// packStatus encodes what of a status is not in the head.
+func packStatus(b []byte, st *bellman.Status, base int64) []byte {
+	b = binary.AppendUvarint(append(b, byte(st.Trigger)), uint64(st.Step))
+	for _, at := range [...]time.Time{st.Began, st.Updated, st.Finished} {
+		b = pack.Time(b, at, base)
+	}
+	b = pack.Text(b, st.Reason)
+	more := byte(0)
+	if st.Before != nil {
+		more |= hasBefore
+	}
+	if st.Place != 0 {
+		more |= hasPlace
+	}
+	b = append(b, more)
+	if st.Before != nil {
+		b = pack.Text(append(b, byte(st.Before.State)), st.Before.Reason)
+		b = pack.Time(pack.Time(b, st.Before.Due, base), st.Before.Finished, base)
+	}
+	if st.Place != 0 {
+		b = binary.AppendVarint(b, st.Place-1000*base)
+	}
+	return append(b, st.Data...)
+}
+
+func parseStatus(b []byte, st *bellman.Status, base int64) error {
+	p := readRow(b)
+	st.Trigger = bellman.Trigger(p.Byte())
+	st.Step = int32(p.Uvarint())
+	for _, at := range [...]*time.Time{&st.Began, &st.Updated, &st.Finished} {
+		*at = p.Time(base)
+	}
+	st.Reason = p.Text()
+	more := p.Byte()
+	if more&hasBefore != 0 {
+		st.Before = &bellman.Before{State: bellman.State(p.Byte()), Reason: p.Text(), Due: p.Time(base), Finished: p.Time(base)}
+	}
+	if more&hasPlace != 0 {
+		st.Place = 1000*base + p.Varint()
+	}
+	if len(p.Left()) > 0 {
+		st.Data = bytes.Clone(p.Left())
+	}
+	return p.Err()
+}
+
+// parseRow decodes a task with its newest attempt. Nothing of it points into row.
+func parseRow(id bellman.ID, row string) (*bellman.Task, error) {
+	b := []byte(row)
+	if len(b) < headSize || b[0] != format {
+		return nil, fmt.Errorf("task %s: %w", id, pack.ErrCorrupt)
+	}
+	big := binary.BigEndian
+	t := &bellman.Task{ID: id, Status: bellman.Status{State: bellman.State(b[1]), Shard: big.Uint16(b[2:]), Version: big.Uint32(b[4:]),
+		Attempts: int32(big.Uint32(b[8:])), VisibleAt: pack.FromMilli(int64(big.Uint64(b[12:]))), Due: pack.FromMilli(int64(big.Uint64(b[20:])))}}
+	p := readRow(b[headSize:])
+	cold, status, last := p.Take(uint64(big.Uint32(b[36:]))), p.Take(uint64(big.Uint32(b[40:]))), p.Take(uint64(big.Uint32(b[44:])))
+	err := p.Err()
+	if err == nil {
+		err = parseCold(cold, t)
+	}
+	if err == nil {
+		err = parseStatus(status, &t.Status, created(id))
+	}
+	if err == nil && len(last) > 0 {
+		t.Last = new(bellman.Attempt)
+		err = parseAttempt(last, id, t.Last)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("task %s: %w", id, err)
+	}
+	return t, nil
+}
+
+// packAttempt encodes a. Its number comes first.
+func packAttempt(id bellman.ID, a *bellman.Attempt) []byte {
+	b := make([]byte, 0, 64+len(a.Response)+len(a.Error))
+	b = binary.BigEndian.AppendUint32(b, uint32(a.Number))
+	b = append(b, byte(a.Trigger), byte(a.Result))
+	b = pack.Time(pack.Time(b, a.Due, created(id)), a.Started, created(id))
+	for _, n := range [...]int64{int64(a.Took), int64(a.Status), int64(a.Timing.DNS), int64(a.Timing.Connect), int64(a.Timing.TLS)} {
+		b = binary.AppendVarint(b, n)
+	}
+	for _, s := range [...]string{a.Action, a.Reading, a.Response, a.Error, a.Node} {
+		b = pack.Text(b, s)
+	}
+	return b
+}
+
+func parseAttempt(b []byte, id bellman.ID, a *bellman.Attempt) error {
+	p := readRow(b)
+	n := p.Take(4)
+	if n == nil {
+		return pack.ErrCorrupt
+	}
+	a.Number = int(binary.BigEndian.Uint32(n))
+	a.Trigger, a.Result = bellman.Trigger(p.Byte()), bellman.Result(p.Byte())
+	a.Due, a.Started = p.Time(created(id)), p.Time(created(id))
+	a.Took, a.Status = p.Duration(), int(p.Varint())
+	for _, part := range [...]*time.Duration{&a.Timing.DNS, &a.Timing.Connect, &a.Timing.TLS} {
+		*part = p.Duration()
+	}
+	for _, s := range [...]*string{&a.Action, &a.Reading, &a.Response, &a.Error, &a.Node} {
+		*s = p.Text()
+	}
+	return p.End()
+}
+
+// parseEntry decodes a member of the index of what is due.
+func parseEntry(shard uint16, look, member string) (store.Entry, error) {
+	at, err := strconv.ParseFloat(look, 64)
+	if err != nil || len(member) != 32 && len(member) != 40 {
+		return store.Entry{}, pack.ErrCorrupt
+	}
+	b := []byte(member)
+	big := binary.BigEndian
+	e := store.Entry{ID: bellman.ID(b[:16]), Line: store.Line(big.Uint64(b[16:])), Version: big.Uint32(b[24:]), Attempts: big.Uint32(b[28:]),
+		VisibleAt: int64(at), Due: int64(at), Shard: shard}
+	if len(b) == 40 {
+		e.Due = int64(big.Uint64(b[32:]))
+	}
+	return e, nil
+}
+
+// created is when a task was created, in Unix ms: the base of its times.
+func created(id bellman.ID) int64 { return id.Time().UnixMilli() }
+
+// keyOf names a task's key in the index of keys; empty for none.
+func keyOf(queue, key string) string {
+	if key == "" {
+		return ""
+	}
+	sum := sha256.Sum256(append(binary.AppendUvarint(nil, uint64(len(queue))), strings.Join([]string{queue, key}, "")...))
+	return string(sum[:16])
+}
+
+// listOf names the list of a merchant or an order; empty for none. Two may share
+// one: what is read is compared.
+func listOf(text string) string {
+	if text == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(text))
+	return string(sum[:8])
+}

@@ -1,0 +1,273 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	client "github.com/redis/go-redis/v9"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// patient is how long a test waits for what must come: long enough for a slow and busy machine.
+const patient = 5 * time.Minute
+
+// A server is one Redis process of a test's own.
+type server struct {
+	address string
+	args    []string
+	process *exec.Cmd
+	ended   chan struct{}
+}
+
+// start starts a server in a directory of its own, with these settings over those
+// that a store wants. Without the program the test is skipped.
+func start(t testing.TB, settings ...string) *server {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Skip("no redis-server on this machine: make test installs it")
+	}
+	s := &server{address: freePort(t)}
+	_, port, _ := net.SplitHostPort(s.address)
+	dir := t.TempDir()
+	s.args = append([]string{"--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", "", "--appendonly", "yes", "--appendfsync", "always",
+		"--logfile", filepath.Join(dir, "log")}, settings...)
+	t.Cleanup(s.kill)
+	s.launch(t)
+	return s
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
+	for range 20 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := l.Addr().String()
+		l.Close()
+		if l.Addr().(*net.TCPAddr).Port < 55_000 { // a Cluster's bus is 10,000 above
+			return address
+		}
+	}
+	t.Fatal("no free port below 55000")
+	return ""
+}
+
+// launch runs the server and waits until it answers.
+func (s *server) launch(t testing.TB) {
+	t.Helper()
+	s.begin(t)
+	s.until(t, "answers", func(c *client.Client) bool { return c.Ping(context.Background()).Err() == nil })
+}
+
+func (s *server) begin(t testing.TB) {
+	t.Helper()
+	cmd := exec.Command("redis-server", s.args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	s.process, s.ended = cmd, ended
+	go func() {
+		cmd.Wait()
+		close(ended)
+	}()
+}
+
+// kill ends the server as a crash does.
+func (s *server) kill() {
+	if s.process == nil {
+		return
+	}
+	s.process.Process.Signal(os.Kill)
+	<-s.ended
+	s.process = nil
+}
+
+// ask is a connection to the server itself.
+func (s *server) ask(t testing.TB) *client.Client {
+	hush()
+	c := client.NewClient(&client.Options{Addr: s.address, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true})
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// until waits until something holds of the server.
+func (s *server) until(t testing.TB, what string, holds func(*client.Client) bool) {
+	t.Helper()
+	c := s.ask(t)
+	deadline := time.Now().Add(patient)
+	for tick := time.NewTicker(20 * time.Millisecond); !holds(c); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("the server at %s never %s", s.address, what)
+		}
+	}
+}
+
+// do runs one command.
+func (s *server) do(t testing.TB, args ...any) {
+	t.Helper()
+	if err := s.ask(t).Do(context.Background(), args...).Err(); err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+}
+
+// TestRefuses opens stores in servers that would not keep them.
+func TestRefuses(t *testing.T) {
+	s := start(t)
+	tests := []struct {
+		set, to string
+		address string // %s: the server's
+		want    string // empty: it is opened
+	}{
+		{"appendfsync", "always", "redis://%s", ""},
+		{"appendfsync", "everysec", "redis://%s", "set appendfsync always"},
+		{"appendfsync", "no", "redis://%s", "set appendfsync always"},
+		{"no-appendfsync-on-rewrite", "yes", "redis://%s", "set no-appendfsync-on-rewrite no"},
+		{"no-appendfsync-on-rewrite", "yes", "redis://%s?durability=none", ""},
+		{"appendonly", "no", "redis://%s", "keeps nothing on disk (appendonly no)"},
+		{"appendonly", "no", "redis://%s?durability=none", ""},
+		{"maxmemory-policy", "allkeys-lru", "redis://%s", "maxmemory-policy noeviction"},
+		{"maxmemory-policy", "volatile-ttl", "redis://%s?durability=none", "maxmemory-policy noeviction"},
+		{"maxmemory-policy", "noeviction", "redis+cluster://%s", "is not part of a Cluster"},
+		{"maxmemory-policy", "noeviction", "redis://%s?replicas=1", "0 replicas have it, and 1 must"},
+	}
+	for _, tt := range tests {
+		for _, usual := range [][2]string{{"appendonly", "yes"}, {"appendfsync", "always"}, {"no-appendfsync-on-rewrite", "no"}, {"maxmemory-policy", "noeviction"}} {
+			s.do(t, "CONFIG", "SET", usual[0], usual[1])
+		}
+		s.written(t)
+		s.do(t, "CONFIG", "SET", tt.set, tt.to)
+		address := fmt.Sprintf(tt.address, s.address)
+		if strings.Contains(address, "replicas") {
+			s.do(t, "FLUSHALL")
+		}
+		if seen, _ := read(t.Context(), s.ask(t)); tt.to == "everysec" && seen.number >= 702 {
+			continue // there each answer waits for the disk
+		}
+		got, err := Open(t.Context(), address, Options{})
+		if err == nil {
+			got.Close()
+		}
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("Open(%s) with %s %s = %v; want %q", tt.address, tt.set, tt.to, err, tt.want)
+		}
+	}
+}
+
+// written waits until the server's append-only file is complete.
+func (s *server) written(t testing.TB) {
+	t.Helper()
+	s.until(t, "completed its append-only file", func(c *client.Client) bool {
+		info, _ := c.Info(context.Background(), "persistence").Result()
+		return strings.Contains(info, "aof_rewrite_in_progress:0")
+	})
+}
+
+// A connection is checked like the start: another server may be behind the address, or
+// somebody may have changed its settings.
+func TestRefusesNewConnections(t *testing.T) {
+	server := start(t)
+	s := openTest(t, "redis://"+server.address, Options{})
+	server.do(t, "CONFIG", "SET", "no-appendfsync-on-rewrite", "yes")
+	server.do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+	err := s.Commit(t.Context(), adding())
+	if err == nil || !strings.Contains(err.Error(), "no-appendfsync-on-rewrite") {
+		t.Errorf("Commit() over a new connection, with no-appendfsync-on-rewrite yes = %v; want it refused by that name", err)
+	}
+	server.do(t, "CONFIG", "SET", "no-appendfsync-on-rewrite", "no")
+	if err := s.Commit(t.Context(), adding()); err != nil {
+		t.Errorf("Commit() after no-appendfsync-on-rewrite no = %v", err)
+	}
+}
+
+// A server whose append-only file is switched on while it has data writes that file in
+// the background. A crash before the file is complete loses everything.
+func TestFirstRewrite(t *testing.T) {
+	server := start(t, "--appendonly", "no")
+	server.do(t, "EVAL", "for i = 1, 1000 do redis.call('SET', 'k' .. i, 'v') end return 1", 0)
+	server.do(t, "CONFIG", "SET", "rdb-key-save-delay", "100000") // µs a key: longer than any test
+	server.do(t, "CONFIG", "SET", "appendonly", "yes")
+	_, err := Open(t.Context(), "redis://"+server.address, Options{})
+	if !errors.Is(err, bellman.ErrUnreachable) || !strings.Contains(err.Error(), "aof_rewrite_in_progress:0") {
+		t.Errorf("Open() while the first append-only file is written = %v; want ErrUnreachable, and what to wait for", err)
+	}
+	openTest(t, "redis://"+server.address+"?durability=none", Options{})
+	server.do(t, "CONFIG", "SET", "appendonly", "no") // ends the process that writes
+	server.do(t, "CONFIG", "SET", "rdb-key-save-delay", "0")
+	server.do(t, "CONFIG", "SET", "appendonly", "yes")
+	server.written(t)
+	openTest(t, "redis://"+server.address, Options{})
+}
+
+// The first rewrite of a file that was on from the beginning looks the same in INFO. It
+// puts nothing at risk, so a store that is open goes on.
+func TestFirstRewriteOfAWholeFile(t *testing.T) {
+	server := start(t)
+	s := openTest(t, "redis://"+server.address, Options{})
+	server.do(t, "EVAL", "for i = 1, 1000 do redis.call('SET', 'k' .. i, 'v') end return 1", 0)
+	server.do(t, "CONFIG", "SET", "rdb-key-save-delay", "100000")
+	server.do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") // before the child has copies of its connections
+	server.do(t, "BGREWRITEAOF")
+	for range 3 {
+		if err := s.Commit(t.Context(), adding()); err != nil && !errors.Is(err, bellman.ErrUnknown) { // of a connection that was killed
+			t.Errorf("Commit() over a new connection during a rewrite = %v", err)
+		}
+	}
+	server.do(t, "CONFIG", "SET", "appendonly", "no")
+}
+
+// TestTooOld reads what an old server says.
+func TestTooOld(t *testing.T) {
+	tests := []struct {
+		seen settings
+		want waits
+		says string
+	}{
+		{settings{aof: true, fsync: "always", number: 700}, waits{}, ""},
+		{settings{aof: true, fsync: "everysec", number: 702}, waits{local: 1}, ""},
+		{settings{aof: true, fsync: "everysec", number: 700, version: "7.0.15"}, waits{}, "Redis 7.0.15 writes to disk once a second"},
+		{settings{aof: true, number: 800}, waits{}, "CONFIG GET appendfsync is forbidden"},
+	}
+	for _, tt := range tests {
+		got, err := tt.seen.waits(Address{})
+		if got != tt.want && err == nil || (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%+v waits for %+v, %v; want %+v, %q", tt.seen, got, err, tt.want, tt.says)
+		}
+	}
+	old := said("redis_version:6.2.14\r\nredis_mode:standalone\r\nrole:master\r\naof_enabled:1\r\nmaxmemory_policy:noeviction\r\n")
+	if err := (&Store{}).fits(t.Context(), old, Address{Kind: Single}, false); err == nil || !strings.Contains(err.Error(), "Redis 6.2.14 is too old: want 7.0") {
+		t.Errorf("fits(6.2.14) = %v; want that it is too old", err)
+	}
+}
+
+// said is a server that says one thing.
+type said string
+
+func (s said) Info(ctx context.Context, _ ...string) *client.StringCmd {
+	c := client.NewStringCmd(ctx)
+	c.SetVal(string(s))
+	return c
+}
+
+func (s said) ConfigGet(ctx context.Context, name string) *client.MapStringStringCmd {
+	c := client.NewMapStringStringCmd(ctx)
+	c.SetVal(map[string]string{name: "always"})
+	return c
+}
+
+func write(t testing.TB, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,152 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Who is alive is said by the server's clock alone.
+
+// Shards reads all shards, in order.
+func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
+	_, shards, _, err := s.look(ctx, "shards", "")
+	return shards, err
+}
+
+// Nodes reads the registered nodes, by name; those that expired a while ago too.
+func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
+	list, _, _, err := s.look(ctx, "shards", "")
+	return list, err
+}
+
+// Glance reads at once what an idle node looks at again and again: the nodes, the
+// shards, and all documents of a kind, each in order.
+func (s *Store) Glance(ctx context.Context, kind string) ([]store.Node, []store.Shard, []store.Doc, error) {
+	return s.look(ctx, "glance", kind)
+}
+
+func (s *Store) look(ctx context.Context, what, kind string) (list []store.Node, shards []store.Shard, docs []store.Doc, err error) {
+	if err := s.enter(); err != nil {
+		return nil, nil, nil, err
+	}
+	defer s.leave()
+	reply, err := s.run(ctx, glance, what, kind)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("read nodes and shards: %w", err)
+	}
+	parts, _ := reply.([]any)
+	part := func(i int) (p []any) {
+		if i < len(parts) {
+			p, _ = parts[i].([]any)
+		}
+		return p
+	}
+	ms := func(row []any, i int) time.Time {
+		n, failed := strconv.ParseInt(text(row, i), 10, 64)
+		if failed != nil && err == nil {
+			err = fmt.Errorf("read nodes: %w", pack.ErrCorrupt)
+		}
+		return pack.FromMilli(n)
+	}
+	for _, row := range part(1) {
+		n, _ := row.([]any)
+		list = append(list, store.Node{Name: text(n, 0), Addr: text(n, 1), Version: text(n, 2), Joined: ms(n, 3), Beat: ms(n, 4)})
+	}
+	for i, row := range part(2) {
+		r, _ := row.([]any)
+		epoch, failed := strconv.ParseInt(text(r, 0), 10, 64)
+		if failed != nil {
+			return nil, nil, nil, fmt.Errorf("the field e%d of %sS was deleted: stop all nodes and set it to a number above %d", i, s.prefix, int64(epochAnew))
+		}
+		shards = append(shards, store.Shard{Lease: store.Lease{Shard: uint16(i), Epoch: epoch, Mark: text(r, 3)}, Owner: text(r, 1), Alive: text(r, 2) != ""})
+	}
+	if len(shards) != s.shards {
+		return nil, nil, nil, fmt.Errorf("the store %s is gone, or another: it has %d shards, and had %d when it was opened", s.prefix, len(shards), s.shards)
+	}
+	fields := part(3)
+	for i := 0; i+1 < len(fields); i += 2 {
+		docs = append(docs, store.Doc{Kind: kind, Name: text(fields, i), Value: []byte(text(fields, i+1))})
+	}
+	slices.SortFunc(list, func(a, b store.Node) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(docs, func(a, b store.Doc) int { return cmp.Compare(a.Name, b.Name) })
+	return list, shards, docs, err
+}
+
+// epochAnew is above what any shard has reached.
+const epochAnew = 1 << 40
+
+// node makes a call about a node, and returns whether it was granted.
+func (s *Store) node(ctx context.Context, what string, args ...any) (bool, error) {
+	if err := s.enter(); err != nil {
+		return false, err
+	}
+	defer s.leave()
+	reply, err := s.run(ctx, nodes, append([]any{what}, args...)...)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", what, err)
+	}
+	return reply == int64(1), nil
+}
+
+// Join registers a node for as long as it beats at least every ttl.
+func (s *Store) Join(ctx context.Context, n store.Node, ttl time.Duration) error {
+	if n.Name == "" || len(n.Name) > maxName || ttl < time.Millisecond {
+		return fmt.Errorf("join: node %.40q with ttl %v: want a name of at most %d bytes and a ttl of a millisecond or more", n.Name, ttl, maxName)
+	}
+	joined, err := s.node(ctx, "join", n.Name, n.Addr, n.Version, ttl.Milliseconds())
+	if err == nil && !joined {
+		err = fmt.Errorf("join: %w: a node named %q is registered already", bellman.ErrConflict, n.Name)
+	}
+	return err
+}
+
+// Beat keeps the node registered for another ttl; ErrFenced when it had expired.
+func (s *Store) Beat(ctx context.Context, name string) error {
+	alive, err := s.node(ctx, "beat", name)
+	if err == nil && !alive {
+		err = fmt.Errorf("%w: node %q is not registered, or expired", bellman.ErrFenced, name)
+	}
+	return err
+}
+
+// Leave ends a node's registration and frees its shards.
+func (s *Store) Leave(ctx context.Context, name string) error {
+	_, err := s.node(ctx, "leave", name)
+	return err
+}
+
+// Release gives one shard back.
+func (s *Store) Release(ctx context.Context, name string, l store.Lease) error {
+	done, err := s.node(ctx, "release", name, int(l.Shard), l.Epoch)
+	if err == nil && !done {
+		err = fmt.Errorf("%w: shard %d is not at epoch %d, or not of node %q", bellman.ErrFenced, l.Shard, l.Epoch, name)
+	}
+	return err
+}
+
+// Claim takes a shard for a node. It leaves a mark beside the epoch, which the
+// fence compares too: a fail-over that loses a claim lets another node reach the
+// same epoch, but not the same mark.
+func (s *Store) Claim(ctx context.Context, name string, shard uint16, seen int64) (store.Lease, error) {
+	mark := strings.ToLower(rand.Text())
+	taken, err := s.node(ctx, "claim", name, int(shard), seen, mark)
+	switch {
+	case err != nil:
+		return store.Lease{}, err
+	case int(shard) >= s.shards:
+		return store.Lease{}, fmt.Errorf("claim shard %d: there are %d", shard, s.shards)
+	case !taken:
+		return store.Lease{}, fmt.Errorf("%w: shard %d is not at epoch %d, or has an owner, or node %q is not registered", bellman.ErrFenced, shard, seen, name)
+	}
+	return store.Lease{Shard: shard, Epoch: seen + 1, Mark: mark}, nil
+}

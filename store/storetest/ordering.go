@@ -1,0 +1,301 @@
+package storetest
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+var orderings = []promise{
+	{"an ordering comes back", func(t *suite) {
+		first, second := t.ordered("o"), t.ordered("o")
+		second.Supersedes = true
+		second.Inherited = bellman.InheritedSuccess
+		t.add(first, second)
+		t.same(t.get(first.ID), first)
+		t.same(t.get(second.ID), second)
+		got, err := t.s.Load(t.Context(), t.due(t0.Add(time.Second)))
+		t.must(err)
+		for i, want := range []*bellman.Task{first, second} {
+			if i >= len(got) || got[i] == nil {
+				t.Fatalf("Load() = %v, want 2 tasks", got)
+			}
+			t.same(got[i], want)
+		}
+	}},
+	{"tasks of one key have the order in which they were added", func(t *suite) {
+		// Whatever their ids say: the clocks of nodes differ.
+		late, early := t.ordered("o"), t.ordered("o")
+		early.ID = t.id(t0.Add(-time.Hour))
+		third := t.ordered("o")
+		t.add(late)
+		t.add(early)
+		t.add(third)
+		t.wantOrder("o", late, early, third)
+		t.wantTurn(late, store.Turn{})
+		t.wantTurn(early, store.Turn{Before: late.ID})
+		t.wantTurn(third, store.Turn{Before: late.ID})
+	}},
+	{"so do those of one batch", func(t *suite) {
+		tasks := make([]*bellman.Task, 20)
+		for i := range tasks {
+			tasks[i] = t.ordered("o")
+			tasks[i].ID = t.id(t0.Add(-time.Duration(i) * time.Minute))
+			tasks[i].Supersedes = i%3 == 0
+		}
+		t.add(tasks...)
+		t.wantOrder("o", tasks...)
+	}},
+	{"a task without an ordering key, or of another queue or key, is in nobody's way", func(t *suite) {
+		// Nor does ("a", "bc") meet ("ab", "c").
+		var tasks []*bellman.Task
+		for _, name := range [][2]string{{"q", "a"}, {"q", "A"}, {"q", "a "}, {"q", "a\x00"}, {"q", "ab"}, {"qa", "b"}, {"a", "bc"}, {"ab", "c"}, {"q", "👛"}, {"q", strings.Repeat("k", 256)}} {
+			task := t.ordered(name[1])
+			task.Queue, task.Supersedes = name[0], true
+			tasks = append(tasks, task)
+		}
+		t.add(append(tasks, t.task(t0), t.task(t0))...)
+		for _, task := range tasks {
+			t.wantTurn(task, store.Turn{})
+			if got, err := t.s.Ordered(t.Context(), task.Queue, task.OrderingKey, 10); err != nil || len(got) != 1 || got[0] != task.ID {
+				t.Errorf("Ordered(%q, %q) = %v, %v; want %v", task.Queue, task.OrderingKey, got, err, task.ID)
+			}
+		}
+		t.wantOrder("")
+		t.wantOrder("none")
+	}},
+	{"who has ended is in nobody's way", func(t *suite) {
+		first, second, third := t.ordered("o"), t.ordered("o"), t.ordered("o")
+		t.add(first, second, third)
+		t.to(second, 1, ended(bellman.Cancelled, t0))
+		t.wantOrder("o", first, third)
+		t.to(first, 1, ended(bellman.Succeeded, t0))
+		t.wantOrder("o", third)
+		t.wantTurn(third, store.Turn{})
+		for _, task := range []*bellman.Task{first, second, t.ordered("o")} {
+			_, err := t.s.Turn(t.Context(), "q", "o", task.ID)
+			t.wantErr("Turn() of one that is not pending", err, bellman.ErrNotFound)
+		}
+		fourth := t.ordered("o")
+		t.to(third, 1, ended(bellman.Failed, t0))
+		t.wantOrder("o")
+		t.add(fourth)
+		t.wantOrder("o", fourth)
+	}},
+	{"who stays pending keeps its place", func(t *suite) {
+		first, second := t.ordered("o"), t.ordered("o")
+		t.add(first, second)
+		for version := range uint32(3) {
+			t.to(first, version+1, bellman.Status{Step: 1, Due: t0, VisibleAt: t0.Add(time.Hour)})
+			t.to(second, version+1, bellman.Status{Step: 1, Due: t0, VisibleAt: t0})
+		}
+		t.wantOrder("o", first, second)
+		t.wantTurn(second, store.Turn{Before: first.ID})
+	}},
+	{"one that is pending again has its place again", func(t *suite) {
+		first, second, third := t.ordered("o"), t.ordered("o"), t.ordered("o")
+		second.Supersedes = true
+		t.add(first, second, third)
+		t.to(second, 1, ended(bellman.Failed, t0))
+		t.to(first, 1, ended(bellman.Succeeded, t0))
+		t.to(second, 2, bellman.Status{Due: t0, VisibleAt: t0})
+		t.wantOrder("o", second, third)
+		t.wantTurn(third, store.Turn{Before: second.ID})
+		t.to(first, 2, bellman.Status{Due: t0, VisibleAt: t0})
+		t.wantOrder("o", first, second, third)
+		t.wantTurn(first, store.Turn{SupersededBy: second.ID})
+		t.to(second, 3, ended(bellman.Failed, t0))
+		t.to(first, 3, ended(bellman.Failed, t0))
+		t.wantOrder("o", third)
+	}},
+	{"the last that supersedes is who supersedes", func(t *suite) {
+		tasks := make([]*bellman.Task, 6)
+		for i := range tasks {
+			tasks[i] = t.ordered("o")
+			tasks[i].Supersedes = i == 1 || i == 3
+			t.add(tasks[i])
+		}
+		first := tasks[0].ID
+		t.wantTurn(tasks[0], store.Turn{SupersededBy: tasks[3].ID})
+		t.wantTurn(tasks[1], store.Turn{Before: first, SupersededBy: tasks[3].ID})
+		t.wantTurn(tasks[2], store.Turn{Before: first, SupersededBy: tasks[3].ID})
+		t.wantTurn(tasks[3], store.Turn{Before: first})
+		t.wantTurn(tasks[5], store.Turn{Before: first})
+		t.to(tasks[3], 1, ended(bellman.Cancelled, t0))
+		t.wantTurn(tasks[0], store.Turn{SupersededBy: tasks[1].ID})
+		t.wantTurn(tasks[2], store.Turn{Before: first})
+	}},
+	{"a change that is refused moves nobody", func(t *suite) {
+		first, second := t.ordered("o"), t.ordered("o")
+		t.add(first, second)
+		b := &store.Batch{Changes: []store.Change{
+			{ID: first.ID, Version: 7, To: ended(bellman.Succeeded, t0), Ordering: first.Ordering()},
+			{ID: second.ID, Version: 1, To: bellman.Status{Due: t0, VisibleAt: t0}, Ordering: second.Ordering()},
+		}}
+		t.commit(b)
+		t.wantErr("Err", b.Changes[0].Err, bellman.ErrConflict)
+		t.wantOrder("o", first, second)
+	}},
+	{"who begins and ends in one batch leaves no place", func(t *suite) {
+		first, second := t.ordered("o"), t.ordered("o")
+		done := t.ordered("o")
+		done.Status = ended(bellman.Succeeded, t0)
+		done.Version = 1
+		b := &store.Batch{
+			Adds:    []store.Add{{Task: first}, {Task: second}, {Task: done}},
+			Changes: []store.Change{{ID: first.ID, Version: 1, To: ended(bellman.Succeeded, t0), Ordering: first.Ordering()}},
+		}
+		t.commit(b)
+		t.must(b.Changes[0].Err)
+		t.wantOrder("o", second)
+	}},
+	{"a batch that is handed in again has one place for each", func(t *suite) {
+		first, second, follow := t.ordered("o"), t.ordered("o"), t.ordered("o")
+		t.add(first)
+		batch := func() *store.Batch {
+			return &store.Batch{
+				Adds: []store.Add{{Task: first}, {Task: second}},
+				Changes: []store.Change{{ID: first.ID, Version: 1, To: ended(bellman.Succeeded, t0), Ordering: first.Ordering(), Of: first,
+					Follow: []store.Add{{Task: follow}}}},
+			}
+		}
+		t.commit(batch())
+		t.wantOrder("o", second, follow)
+		again := batch()
+		t.commit(again)
+		t.wantErr("Err of the change again", again.Changes[0].Err, bellman.ErrConflict)
+		t.wantOrder("o", second, follow)
+		t.to(second, 1, ended(bellman.Succeeded, t0))
+		t.commit(batch())
+		t.wantOrder("o", follow)
+	}},
+	{"a key that is taken takes no place", func(t *suite) {
+		first, second := t.ordered("o"), t.ordered("o")
+		first.Key, second.Key = "k", "k"
+		t.add(first)
+		b := &store.Batch{Adds: []store.Add{{Task: second, Digest: first.Digest()}}}
+		t.commit(b)
+		t.wantOrder("o", first)
+	}},
+	{"a page of the order is its beginning", func(t *suite) {
+		var tasks []*bellman.Task
+		for i := range 30 {
+			tasks = append(tasks, t.ordered("o"))
+			tasks[i].Supersedes = i%7 == 2
+		}
+		t.add(tasks...)
+		for _, n := range []int{0, 1, 2, 7, 29, 30, 31} {
+			got, err := t.s.Ordered(t.Context(), "q", "o", n)
+			t.must(err)
+			if want := ids(tasks[:min(n, len(tasks))]); !slices.Equal(got, want) {
+				t.Errorf("Ordered(%d) = %v, want %v", n, got, want)
+			}
+		}
+	}},
+	{"of many that are added one after the other by many, each is behind those before it", func(t *suite) {
+		// One after the other for each of them; among them any order will do.
+		const adders, each = 4, 8
+		added := make([][]*bellman.Task, adders)
+		for i := range added {
+			for range each {
+				added[i] = append(added[i], t.ordered("o"))
+			}
+			slices.Reverse(added[i])
+		}
+		var group sync.WaitGroup
+		for i := range added {
+			group.Go(func() {
+				for _, task := range added[i] {
+					b := &store.Batch{Adds: []store.Add{{Task: task}}}
+					if err := t.s.Commit(t.Context(), b); err != nil || b.Adds[0].Err != nil {
+						t.Errorf("Commit() = %v, Err = %v", err, b.Adds[0].Err)
+					}
+				}
+			})
+		}
+		group.Wait()
+		order, err := t.s.Ordered(t.Context(), "q", "o", 1000)
+		t.must(err)
+		if len(order) != adders*each {
+			t.Fatalf("Ordered() gave %d tasks, want %d", len(order), adders*each)
+		}
+		for i := range added {
+			last := -1
+			for _, task := range added[i] {
+				at := slices.Index(order, task.ID)
+				if at <= last {
+					t.Errorf("adder %d: a task is at %d, the one it added before that at %d", i, at, last)
+				}
+				last = at
+			}
+		}
+	}},
+	{"one from another store keeps its place", func(t *suite) {
+		here := t.ordered("o")
+		t.add(here)
+		second, first, none := t.ordered("o"), t.ordered("o"), t.ordered("o")
+		second.Place, first.Place, first.Supersedes = 5000, 3000, true
+		b := &store.Batch{}
+		for _, task := range []*bellman.Task{second, first, none} {
+			b.Adds = append(b.Adds, store.Add{Task: task, Digest: task.Digest(), Moved: true})
+		}
+		t.commit(b)
+		last := t.ordered("o")
+		last.Place = 1 // of a batch that is handed in again, say
+		t.add(last)
+		if first.Place != 3000 || second.Place != 5000 {
+			t.Errorf("their places are %d and %d, want 3000 and 5000", first.Place, second.Place)
+		}
+		t.wantOrder("o", first, second, here, none, last)
+		t.same(t.get(first.ID), first)
+		t.same(t.get(second.ID), second)
+		t.to(first, 1, ended(bellman.Failed, t0))
+		t.wantOrder("o", second, here, none, last)
+	}},
+	{"what was pruned has no place", func(t *suite) {
+		first, second := t.ordered("o"), t.ordered("o")
+		t.add(first, second)
+		t.to(first, 1, ended(bellman.Succeeded, t0))
+		if n, err := t.s.Prune(t.Context(), bellman.Succeeded, t0.Add(time.Hour), 10); n != 1 || err != nil {
+			t.Fatalf("Prune() = %d, %v; want 1", n, err)
+		}
+		t.wantOrder("o", second)
+	}},
+}
+
+// ordered returns a pending task of an ordering key.
+func (t *suite) ordered(key string) *bellman.Task {
+	task := t.task(t0)
+	task.OrderingKey = key
+	return task
+}
+
+// to changes a task that has an ordering key, as an engine does.
+func (t *suite) to(task *bellman.Task, version uint32, to bellman.Status) {
+	t.Helper()
+	to.Place = task.Place
+	b := &store.Batch{Changes: []store.Change{{ID: task.ID, Version: version, To: to, Ordering: task.Ordering()}}}
+	t.commit(b)
+	t.must(b.Changes[0].Err)
+}
+
+func (t *suite) wantOrder(key string, tasks ...*bellman.Task) {
+	t.Helper()
+	got, err := t.s.Ordered(t.Context(), "q", key, 1000)
+	t.must(err)
+	if want := ids(tasks); !slices.Equal(got, want) {
+		t.Errorf("Ordered(%q) = %v, want %v", key, got, want)
+	}
+}
+
+func (t *suite) wantTurn(task *bellman.Task, want store.Turn) {
+	t.Helper()
+	got, err := t.s.Turn(t.Context(), task.Queue, task.OrderingKey, task.ID)
+	if err != nil || got != want {
+		t.Errorf("Turn(%v) = %+v, %v; want %+v", task.ID, got, err, want)
+	}
+}

@@ -1,0 +1,235 @@
+package storetest
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+var reads = []promise{
+	{"a task that is not there is not found", func(t *suite) {
+		_, err := t.s.Task(t.Context(), t.id(t0))
+		t.wantErr("Task()", err, bellman.ErrNotFound)
+		_, err = t.s.Lookup(t.Context(), "q", "k")
+		t.wantErr("Lookup()", err, bellman.ErrNotFound)
+		got, err := t.s.Attempts(t.Context(), t.id(t0), 0, 10)
+		if err != nil || len(got) != 0 {
+			t.Errorf("Attempts() = %v, %v; want none", got, err)
+		}
+	}},
+	{"a key is looked up in its queue, exactly", func(t *suite) {
+		task := t.task(t0)
+		task.Key = "Order-1"
+		t.add(task)
+		if id, err := t.s.Lookup(t.Context(), "q", "Order-1"); err != nil || id != task.ID {
+			t.Errorf("Lookup() = %v, %v; want %v", id, err, task.ID)
+		}
+		for _, other := range [][2]string{{"q", "order-1"}, {"q", "Order-1 "}, {"q", "Order-"}, {"q", "Order-1\x00"}, {"Q", "Order-1"}, {"none", "Order-1"}} {
+			_, err := t.s.Lookup(t.Context(), other[0], other[1])
+			t.wantErr("Lookup()", err, bellman.ErrNotFound)
+		}
+	}},
+	{"the digest of a task with a key is what it was added with", func(t *suite) {
+		keyed, other, plain, gone := t.task(t0), t.task(t0), t.task(t0), t.task(t0)
+		keyed.Key, other.Key, gone.Key = "k", "K", "gone"
+		b := &store.Batch{Adds: []store.Add{{Task: keyed, Digest: bellman.Digest{1, 15: 2}}, {Task: other, Digest: bellman.Digest{15: 3}}, {Task: plain, Digest: bellman.Digest{4}}}}
+		t.commit(b)
+		t.end(keyed, bellman.Succeeded, t0)
+		got, err := t.s.Digests(t.Context(), []*bellman.Task{other, plain, gone, keyed})
+		want := []bellman.Digest{b.Adds[1].Digest, {}, {}, b.Adds[0].Digest}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("Digests() = %v, %v; want %v", got, err, want)
+		}
+		if got, err := t.s.Digests(t.Context(), nil); err != nil || len(got) != 0 {
+			t.Errorf("Digests() of none = %v, %v", got, err)
+		}
+	}},
+	{"a task comes with the trace that it was added under", func(t *suite) {
+		traced, stateful, plain := t.task(t0), t.task(t0), t.task(t0)
+		traced.Trace = bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "")
+		stateful.Trace = bellman.ParseTrace("00-00000000000000000000000000000001-ffffffffffffffff-00", "a=b,c@d=e f")
+		stateful.Body, stateful.OrderingKey, stateful.Inherited = []byte("\x00body"), "account", bellman.InheritedSchedule|bellman.InheritedSuccess|bellman.InheritedTimeout
+		t.add(traced, stateful, plain)
+		for _, task := range []*bellman.Task{traced, stateful, plain} {
+			want := task.Trace
+			if got := t.get(task.ID); (got.Trace == nil) != (want == nil) || want != nil && *got.Trace != *want || !bytes.Equal(got.Body, task.Body) ||
+				got.OrderingKey != task.OrderingKey || got.Inherited != task.Inherited {
+				t.Errorf("Task() has Trace %+v, Body %q, OrderingKey %q, Lent %b; want %+v, %q, %q, %b",
+					got.Trace, got.Body, got.OrderingKey, got.Inherited, want, task.Body, task.OrderingKey, task.Inherited)
+			}
+			loaded, err := t.s.Load(t.Context(), []store.Entry{{ID: task.ID, Version: 1}})
+			if err != nil || loaded[0] == nil || (loaded[0].Trace == nil) != (want == nil) || want != nil && *loaded[0].Trace != *want {
+				t.Errorf("Load() = %+v, %v; want Trace %+v", loaded, err, want)
+			}
+		}
+	}},
+	{"a task comes with the name of the key that created it", func(t *suite) {
+		named, all, plain := t.task(t0), t.task(t0), t.task(t0)
+		named.SetCreatedBy("订单 service")
+		all.Origin, all.Body, all.OrderingKey, all.Inherited = &bellman.Origin{CreatedBy: "b"}, []byte("\x00body"), "account", bellman.InheritedSchedule|bellman.InheritedSuccess|bellman.InheritedTimeout
+		all.Trace = bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "")
+		t.add(named, all, plain)
+		for _, task := range []*bellman.Task{named, all, plain} {
+			got := t.get(task.ID)
+			if got.CreatedBy() != task.CreatedBy() || !bytes.Equal(got.Body, task.Body) || got.OrderingKey != task.OrderingKey || (got.Trace == nil) != (task.Trace == nil) {
+				t.Errorf("Task() has CreatedBy %q, Body %q, OrderingKey %q, Trace %+v; want %q, %q, %q, %+v",
+					got.CreatedBy(), got.Body, got.OrderingKey, got.Trace, task.CreatedBy(), task.Body, task.OrderingKey, task.Trace)
+			}
+		}
+		if a, b := *named, *named; a.Digest() != func() bellman.Digest { b.SetCreatedBy("another"); return b.Digest() }() {
+			t.Error("the same task asked for with another key is another task; want the same")
+		}
+	}},
+	{"a task comes with its newest attempt", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		if got := t.get(task.ID); got.Last != nil {
+			t.Errorf("Last = %+v before the first attempt, want nil", got.Last)
+		}
+		for n := 1; n <= 3; n++ {
+			t.attempt(task.ID, uint32(n), bellman.Attempt{Number: n, Response: keyed(n)})
+			if got := t.get(task.ID); got.Last == nil || got.Last.Number != n || got.Last.Response != keyed(n) {
+				t.Errorf("Last = %+v, want number %d", got.Last, n)
+			}
+		}
+	}},
+	{"the newest attempt is found where an attempt left no record", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		t.attempt(task.ID, 1, bellman.Attempt{Number: 1})
+		t.must(t.change(task.ID, 2, bellman.Status{Attempts: 3, Due: t0, VisibleAt: t0}))
+		if got := t.get(task.ID); got.Last == nil || got.Last.Number != 1 {
+			t.Errorf("Last = %+v, want number 1", got.Last)
+		}
+	}},
+	{"an attempt comes back as it was given", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		want := bellman.Attempt{Number: 1, Trigger: bellman.BySettle, Due: t0.Add(1500 * time.Microsecond), Started: t0.Add(2500 * time.Microsecond),
+			Took: 1234567, Action: "query", Reading: "PENDING", Timing: bellman.Timing{DNS: 210 * time.Microsecond, Connect: 3 * time.Second, TLS: time.Microsecond},
+			Result: bellman.ErrorStatus, Status: 503, Response: "busy 忙", Error: "status 503", Node: "node-1"}
+		t.attempt(task.ID, 1, want)
+		got, err := t.s.Attempts(t.Context(), task.ID, 0, 10)
+		t.must(err)
+		want.Due, want.Started = cut(want.Due), cut(want.Started)
+		if len(got) == 1 && got[0].Took.Truncate(time.Millisecond) == want.Took.Truncate(time.Millisecond) {
+			got[0].Took = want.Took // kept to the millisecond at least
+		}
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("Attempts() = %+v, want %+v", got, want)
+		}
+	}},
+	{"the log keeps the attempt that ended a task, whatever comes then", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		log := []bellman.Attempt{}
+		version := uint32(1)
+		step := func(state bellman.State, a *bellman.Attempt) {
+			t.Helper()
+			to := ended(state, t0)
+			if !state.Ended() {
+				to = bellman.Status{Due: t0, VisibleAt: t0}
+			}
+			if a != nil {
+				a.Due, a.Started = t0, t0
+				log = append(log, *a)
+			}
+			if n := len(log); n > 0 {
+				to.Attempts = int32(log[n-1].Number)
+			}
+			b := &store.Batch{Changes: []store.Change{{ID: task.ID, Version: version, To: to, Attempt: a, Of: t.get(task.ID)}}}
+			t.commit(b)
+			t.must(b.Changes[0].Err)
+			version++
+			for after := range len(log) + 1 {
+				for limit := 1; limit <= len(log)+1; limit++ {
+					got, err := t.s.Attempts(t.Context(), task.ID, after, limit)
+					t.must(err)
+					want := log[min(after, len(log)):]
+					want = want[:min(limit, len(want))]
+					if len(got) != len(want) || len(got) > 0 && (got[0] != want[0] || got[len(got)-1] != want[len(want)-1]) {
+						t.Fatalf("after change %d: Attempts(after %d, limit %d) = %+v, want %+v", version-1, after, limit, got, want)
+					}
+				}
+			}
+			got := t.get(task.ID)
+			if n := len(log); n > 0 && (got.Last == nil || *got.Last != log[n-1]) || n == 0 && got.Last != nil {
+				t.Errorf("after change %d: Last = %+v, want the last of %+v", version-1, got.Last, log)
+			}
+		}
+		step(bellman.Succeeded, &bellman.Attempt{Number: 1, Status: 1, Response: "ended it"})
+		step(bellman.Pending, nil) // once more, by hand
+		step(bellman.Pending, &bellman.Attempt{Number: 2, Status: 2})
+		step(bellman.Failed, &bellman.Attempt{Number: 3, Status: 3})
+		step(bellman.Failed, nil)
+		step(bellman.Cancelled, &bellman.Attempt{Number: 4, Status: 4})
+		step(bellman.Pending, &bellman.Attempt{Number: 5, Status: 6})
+		step(bellman.Failed, nil)
+		if n, err := t.s.Prune(t.Context(), bellman.Failed, t0.Add(time.Hour), 10); err != nil || n != 1 {
+			t.Errorf("Prune() = %d, %v; want 1", n, err)
+		}
+		if got, err := t.s.Attempts(t.Context(), task.ID, 0, 10); err != nil || len(got) != 0 {
+			t.Errorf("Attempts() of a task that is gone = %+v, %v", got, err)
+		}
+	}},
+	{"one commit may end a task, take it up and end it again", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		again := bellman.Status{Attempts: 1, Due: t0, VisibleAt: t0}
+		end := ended(bellman.Failed, t0)
+		end.Attempts = 2
+		b := &store.Batch{Changes: []store.Change{
+			{ID: task.ID, Version: 1, To: ended(bellman.Failed, t0), Attempt: &bellman.Attempt{Number: 1, Status: 1}},
+			{ID: task.ID, Version: 2, To: again},
+			{ID: task.ID, Version: 3, To: end, Attempt: &bellman.Attempt{Number: 2, Status: 2}},
+		}}
+		t.commit(b)
+		for _, c := range b.Changes {
+			t.must(c.Err)
+		}
+		got, err := t.s.Attempts(t.Context(), task.ID, 0, 10)
+		t.must(err)
+		if len(got) != 2 || got[0].Status != 1 || got[1].Status != 2 {
+			t.Errorf("Attempts() = %+v, want both", got)
+		}
+		if last := t.get(task.ID).Last; last == nil || last.Number != 2 {
+			t.Errorf("Last = %+v, want number 2", last)
+		}
+	}},
+	{"attempts come in order, in pages", func(t *suite) {
+		task, other := t.task(t0), t.task(t0)
+		t.add(task, other)
+		for n := 1; n <= 300; n++ {
+			t.attempt(task.ID, uint32(n), bellman.Attempt{Number: n})
+		}
+		t.attempt(other.ID, 1, bellman.Attempt{Number: 1})
+		after := 0
+		for after < 300 {
+			page, err := t.s.Attempts(t.Context(), task.ID, after, 7)
+			t.must(err)
+			if want := min(7, 300-after); len(page) != want {
+				t.Fatalf("Attempts(after %d) gave %d, want %d", after, len(page), want)
+			}
+			for _, a := range page {
+				if after++; a.Number != after {
+					t.Fatalf("number %d, want %d", a.Number, after)
+				}
+			}
+		}
+		if page, err := t.s.Attempts(t.Context(), task.ID, 300, 7); err != nil || len(page) != 0 {
+			t.Errorf("Attempts(after the last) = %v, %v; want none", page, err)
+		}
+	}},
+}
+
+// attempt records one attempt of a pending task, which stays pending.
+func (t *suite) attempt(id bellman.ID, version uint32, a bellman.Attempt) {
+	t.Helper()
+	b := &store.Batch{Changes: []store.Change{{ID: id, Version: version, Attempt: &a,
+		To: bellman.Status{Attempts: int32(a.Number), Due: t0, VisibleAt: t0}}}}
+	t.commit(b)
+	t.must(b.Changes[0].Err)
+}

@@ -1,0 +1,275 @@
+package storetest
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+var shardings = []promise{
+	{"shards are numbered from 0, and nobody's at first", func(t *suite) {
+		list, err := t.s.Shards(t.Context())
+		t.must(err)
+		if len(list) < 2 {
+			t.Fatalf("%d shards, want 2 at least", len(list))
+		}
+		for i, shard := range list {
+			if int(shard.Shard) != i || shard.Owner != "" || shard.Alive {
+				t.Errorf("shard %d = %+v, want it free", i, shard)
+			}
+		}
+	}},
+	{"a claim makes the epoch grow by one", func(t *suite) {
+		t.join("a", time.Hour)
+		epoch := t.shard(0).Epoch
+		for range 3 { // the node's own shard may be claimed again
+			lease, err := t.s.Claim(t.Context(), "a", 0, epoch)
+			if err != nil || lease != (store.Lease{Shard: 0, Epoch: epoch + 1, Mark: lease.Mark}) {
+				t.Fatalf("Claim() = %+v, %v; want epoch %d", lease, err, epoch+1)
+			}
+			epoch++
+		}
+		if shard := t.shard(0); shard.Owner != "a" || !shard.Alive || shard.Epoch != epoch {
+			t.Errorf("shard = %+v, want a's, alive, epoch %d", shard, epoch)
+		}
+	}},
+	{"a claim that saw an older epoch, or a living owner, is fenced off", func(t *suite) {
+		t.join("a", time.Hour)
+		t.join("b", time.Hour)
+		lease := t.claim("a", 0)
+		_, err := t.s.Claim(t.Context(), "a", 0, lease.Epoch-1)
+		t.wantErr("Claim(older epoch)", err, bellman.ErrFenced)
+		_, err = t.s.Claim(t.Context(), "b", 0, lease.Epoch)
+		t.wantErr("Claim(another's shard)", err, bellman.ErrFenced)
+		_, err = t.s.Claim(t.Context(), "nobody", 1, t.shard(1).Epoch)
+		t.wantErr("Claim(by nobody)", err, bellman.ErrFenced)
+	}},
+	{"an expired node's shards may be claimed, and it cannot beat again", func(t *suite) {
+		t.join("b", time.Hour)
+		var lease store.Lease
+		for ttl := 200 * time.Millisecond; ; ttl *= 2 { // a slow machine may claim after a short one is over
+			t.join("a", ttl)
+			var err error
+			if lease, err = t.s.Claim(t.Context(), "a", 0, t.shard(0).Epoch); err == nil {
+				break
+			}
+			if ttl > time.Minute {
+				t.Fatalf("Claim() = %v of a node that joined for %v", err, ttl)
+			}
+			t.must(t.s.Leave(t.Context(), "a"))
+		}
+		for joined := time.Now(); ; <-time.After(10 * time.Millisecond) {
+			_, err := t.s.Claim(t.Context(), "b", 0, lease.Epoch)
+			if err == nil {
+				break
+			}
+			t.wantErr("Claim()", err, bellman.ErrFenced)
+			if late := time.Since(joined); late > 5*time.Minute {
+				t.Fatalf("a's shard is still its own %v after its last beat", late)
+			}
+		}
+		if shard := t.shard(0); shard.Owner != "b" || shard.Epoch != lease.Epoch+1 {
+			t.Errorf("shard = %+v, want b's, epoch %d", shard, lease.Epoch+1)
+		}
+		t.wantErr("Beat() of the expired", t.s.Beat(t.Context(), "a"), bellman.ErrFenced)
+		_, err := t.s.Claim(t.Context(), "a", 1, t.shard(1).Epoch)
+		t.wantErr("Claim() by the expired", err, bellman.ErrFenced)
+		t.must(t.s.Beat(t.Context(), "b"))
+	}},
+	{"a name that is alive cannot join again; one that left can", func(t *suite) {
+		t.join("a", time.Hour)
+		lease := t.claim("a", 0)
+		t.wantErr("Join() under a name that is alive", t.s.Join(t.Context(), store.Node{Name: "a"}, time.Hour), bellman.ErrConflict)
+		if shard := t.shard(0); shard.Owner != "a" || !shard.Alive || shard.Lease != lease {
+			t.Errorf("shard = %+v, want it still a's, epoch %d", shard, lease.Epoch)
+		}
+		t.must(t.s.Leave(t.Context(), "a"))
+		t.join("a", time.Hour)
+	}},
+	{"a node that leaves frees its shards at once", func(t *suite) {
+		t.join("a", time.Hour)
+		t.join("b", time.Hour)
+		t.claim("a", 0)
+		t.claim("a", 1)
+		t.must(t.s.Leave(t.Context(), "a"))
+		if shard := t.shard(0); shard.Owner != "" || shard.Alive {
+			t.Errorf("shard = %+v, want it free", shard)
+		}
+		t.claim("b", 0)
+		t.wantErr("Beat() of one who left", t.s.Beat(t.Context(), "a"), bellman.ErrFenced)
+		t.must(t.s.Leave(t.Context(), "a")) // again: nothing to do
+	}},
+	{"a node that gives a shard back keeps the others, and whoever claims it fences it off", func(t *suite) {
+		t.join("a", time.Hour)
+		t.join("b", time.Hour)
+		given, kept := t.claim("a", 0), t.claim("a", 1)
+		t.must(t.s.Release(t.Context(), "a", given))
+		if shard := t.shard(0); shard.Owner != "" || shard.Alive || shard.Epoch != given.Epoch {
+			t.Errorf("shard = %+v, want it free, at epoch %d still", shard, given.Epoch)
+		}
+		if shard := t.shard(1); shard.Owner != "a" || !shard.Alive || shard.Lease != kept {
+			t.Errorf("shard = %+v, want it still a's, epoch %d", shard, kept.Epoch)
+		}
+		t.must(t.s.Beat(t.Context(), "a"))
+		commit := func(l store.Lease) error {
+			return t.s.Commit(t.Context(), &store.Batch{Leases: []store.Lease{l}, Adds: []store.Add{{Task: t.task(t0)}}})
+		}
+		t.must(commit(given)) // nobody else has it yet
+		if lease := t.claim("b", 0); lease.Epoch != given.Epoch+1 {
+			t.Errorf("b has epoch %d, want %d", lease.Epoch, given.Epoch+1)
+		}
+		t.wantErr("Commit(given back)", commit(given), bellman.ErrFenced)
+		t.must(commit(kept))
+	}},
+	{"only the owner gives a shard back, and only with its newest lease", func(t *suite) {
+		t.join("a", time.Hour)
+		t.join("b", time.Hour)
+		old := t.claim("a", 0)
+		lease := t.claim("a", 0)
+		t.wantErr("Release(older epoch)", t.s.Release(t.Context(), "a", old), bellman.ErrFenced)
+		t.wantErr("Release(another's)", t.s.Release(t.Context(), "b", lease), bellman.ErrFenced)
+		t.wantErr("Release(epoch to come)", t.s.Release(t.Context(), "a", store.Lease{Epoch: lease.Epoch + 1}), bellman.ErrFenced)
+		t.wantErr("Release(no such shard)", t.s.Release(t.Context(), "a", store.Lease{Shard: 65535, Epoch: 1}), bellman.ErrFenced)
+		if shard := t.shard(0); shard.Owner != "a" || shard.Lease != lease {
+			t.Errorf("shard = %+v, want it still a's, epoch %d", shard, lease.Epoch)
+		}
+		t.must(t.s.Release(t.Context(), "a", lease))
+		t.wantErr("Release() again", t.s.Release(t.Context(), "a", lease), bellman.ErrFenced)
+		t.wantErr("Release() of nobody's", t.s.Release(t.Context(), "", lease), bellman.ErrFenced)
+	}},
+	{"of two holders of one epoch, the one whose claim was lost is fenced off", func(t *suite) {
+		t.join("a", time.Hour)
+		t.join("b", time.Hour)
+		var leases [2]store.Lease
+		for shard, name := range []string{"a", "b"} {
+			leases[shard] = t.claim(name, uint16(shard))
+			if have := t.shard(uint16(shard)).Lease; have != leases[shard] {
+				t.Errorf("Shards() has lease %+v, Claim() returned %+v", have, leases[shard])
+			}
+		}
+		if leases[0].Mark == leases[1].Mark {
+			t.Errorf("two nodes' claims have the same mark %q", leases[0].Mark)
+		}
+		commit := func(l ...store.Lease) error {
+			return t.s.Commit(t.Context(), &store.Batch{Leases: l, Adds: []store.Add{{Task: t.task(t0)}}})
+		}
+		lost := leases[0] // as if the database had lost a claim, and b had reached its epoch
+		lost.Mark = leases[1].Mark
+		t.wantErr("Commit(lost claim)", commit(lost), bellman.ErrFenced)
+		t.wantErr("Commit(lost claim, good one)", commit(lost, leases[1]), bellman.ErrFenced)
+		lost.Mark = ""
+		t.wantErr("Commit(no mark)", commit(lost), bellman.ErrFenced)
+		t.must(commit(leases[:]...))
+	}},
+	{"an old lease stays fenced off when its shard was freed and claimed", func(t *suite) {
+		t.join("a", time.Hour)
+		old := t.claim("a", 0)
+		t.must(t.s.Leave(t.Context(), "a"))
+		t.join("b", time.Hour)
+		t.claim("b", 0)
+		task := t.task(t0)
+		err := t.s.Commit(t.Context(), &store.Batch{Leases: []store.Lease{old}, Adds: []store.Add{{Task: task}}})
+		t.wantErr("Commit(old lease)", err, bellman.ErrFenced)
+	}},
+	{"a batch with a stale lease writes nothing at all", func(t *suite) {
+		t.join("a", time.Hour)
+		stale, good := t.claim("a", 0), t.claim("a", 1)
+		current := t.claim("a", 0)
+		task, added := t.task(t0), t.task(t0)
+		t.add(task)
+		b := &store.Batch{
+			Leases:  []store.Lease{good, stale},
+			Adds:    []store.Add{{Task: added}},
+			Changes: []store.Change{{ID: task.ID, Version: 1, To: ended(bellman.Failed, t0)}},
+			Docs:    []store.Doc{{Kind: "pause", Name: "q", Value: []byte(`{}`)}},
+			Audits:  []store.Audit{{At: t0, Who: "w"}},
+		}
+		t.wantErr("Commit()", t.s.Commit(t.Context(), b), bellman.ErrFenced)
+		_, err := t.s.Task(t.Context(), added.ID)
+		t.wantErr("Task(added)", err, bellman.ErrNotFound)
+		t.same(t.get(task.ID), task)
+		if docs, err := t.s.Docs(t.Context(), "pause", "", 10); len(docs) != 0 || err != nil {
+			t.Errorf("Docs() = %v, %v; want none", docs, err)
+		}
+		if records, err := t.s.Audits(t.Context(), time.Time{}, 10); len(records) != 0 || err != nil {
+			t.Errorf("Audits() = %v, %v; want none", records, err)
+		}
+		b.Leases[1] = current
+		t.commit(b)
+		t.must(b.Changes[0].Err)
+		t.get(added.ID)
+	}},
+	{"leases of shards that do not exist, or from the future, are fenced off", func(t *suite) {
+		for _, lease := range []store.Lease{{Shard: 65535, Epoch: 1}, {Shard: 0, Epoch: t.shard(0).Epoch + 1}} {
+			err := t.s.Commit(t.Context(), &store.Batch{Leases: []store.Lease{lease}, Adds: []store.Add{{Task: t.task(t0)}}})
+			t.wantErr("Commit()", err, bellman.ErrFenced)
+		}
+	}},
+	{"of many that claim one shard at once, one gets it", func(t *suite) {
+		const n = 8
+		for i := range n {
+			t.join(keyed(i), time.Hour)
+		}
+		epoch := t.shard(1).Epoch
+		var won atomic.Int32
+		var group sync.WaitGroup
+		for i := range n {
+			group.Go(func() {
+				lease, err := t.s.Claim(t.Context(), keyed(i), 1, epoch)
+				switch {
+				case err == nil && lease.Epoch == epoch+1:
+					won.Add(1)
+				case !errors.Is(err, bellman.ErrFenced):
+					t.Errorf("Claim() = %+v, %v; want epoch %d or ErrFenced", lease, err, epoch+1)
+				}
+			})
+		}
+		group.Wait()
+		if won.Load() != 1 {
+			t.Errorf("%d got it, want 1", won.Load())
+		}
+	}},
+	{"nodes are listed as they registered", func(t *suite) {
+		start := time.Now().Add(-time.Second)
+		t.must(t.s.Join(t.Context(), store.Node{Name: "b", Addr: "10.0.0.2:2355", Version: "1.2"}, time.Hour))
+		t.join("a", time.Hour)
+		nodes, err := t.s.Nodes(t.Context())
+		t.must(err)
+		if len(nodes) != 2 || nodes[0].Name != "a" || nodes[1].Name != "b" || nodes[1].Addr != "10.0.0.2:2355" || nodes[1].Version != "1.2" {
+			t.Fatalf("Nodes() = %+v, want a and b", nodes)
+		}
+		for _, n := range nodes {
+			if n.Joined.Before(start) || n.Beat.Before(n.Joined) {
+				t.Errorf("node %s joined at %v and beat at %v", n.Name, n.Joined, n.Beat)
+			}
+		}
+		t.must(t.s.Leave(t.Context(), "b"))
+		if nodes, err := t.s.Nodes(t.Context()); len(nodes) != 1 || err != nil {
+			t.Errorf("Nodes() = %+v, %v; want a only", nodes, err)
+		}
+	}},
+}
+
+func (t *suite) join(name string, ttl time.Duration) {
+	t.Helper()
+	t.must(t.s.Join(t.Context(), store.Node{Name: name}, ttl))
+}
+
+// claim takes a shard that may be taken.
+func (t *suite) claim(name string, shard uint16) store.Lease {
+	t.Helper()
+	lease, err := t.s.Claim(t.Context(), name, shard, t.shard(shard).Epoch)
+	t.must(err)
+	return lease
+}
+
+func (t *suite) shard(n uint16) store.Shard {
+	t.Helper()
+	list, err := t.s.Shards(t.Context())
+	t.must(err)
+	return list[n]
+}

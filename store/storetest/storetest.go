@@ -1,0 +1,232 @@
+// Package storetest is the contract of store.Store as tests. Every store
+// passes it unchanged, and so should a stranger's:
+//
+//	func TestStore(t *testing.T) {
+//		storetest.Run(t, func(t *testing.T) store.Store { return memory.New() })
+//	}
+package storetest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Run tests the store that open opens: empty, with 2 shards at least, and
+// closed by Run. Its clock must be the machine's.
+func Run(t *testing.T, open func(t *testing.T) store.Store) {
+	nouns := map[string][]promise{
+		"add":    adds,
+		"change": changes,
+		"due":    dues,
+		"load":   loads,
+		"read":   reads,
+		"list":   lists,
+		"depth":  depths,
+		"order":  orderings,
+		"prune":  prunes,
+		"shard":  shardings,
+		"doc":    docs,
+		"audit":  audits,
+		"value":  values,
+		"close":  closings,
+	}
+	for _, noun := range slices.Sorted(maps.Keys(nouns)) {
+		for _, p := range nouns[noun] {
+			t.Run(noun+"/"+p.says, func(t *testing.T) {
+				s := open(t)
+				t.Cleanup(func() {
+					if err := s.Close(); err != nil && !errors.Is(err, bellman.ErrClosed) {
+						t.Errorf("Close() = %v", err)
+					}
+				})
+				p.test(&suite{T: t, s: s})
+			})
+		}
+	}
+}
+
+// A promise is one sentence of the contract, and the test of it.
+type promise struct {
+	says string
+	test func(t *suite)
+}
+
+// A suite is one test and the store that it tests.
+type suite struct {
+	*testing.T
+	s   store.Store
+	ids uint64
+}
+
+// t0 is when the tasks of most tests are created.
+var t0 = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+
+// id returns an id of a task created at a time, greater than those before it of
+// the same time.
+func (t *suite) id(created time.Time) bellman.ID {
+	t.ids++
+	id := bellman.FirstID(created)
+	id[6] = 0x70
+	id[8] = 0x80
+	binary.BigEndian.PutUint32(id[12:], uint32(t.ids))
+	return id
+}
+
+// task returns a pending task of queue q that is due as soon as it is created.
+func (t *suite) task(created time.Time) *bellman.Task {
+	return &bellman.Task{
+		ID: t.id(created), Queue: "q", URL: "https://merchant.example/notify", Body: []byte(`{"state":"SUCCESS"}`),
+		Status: bellman.Status{Version: 1, Began: created, Due: created, VisibleAt: created, Updated: created},
+	}
+}
+
+// commit writes b, which must succeed as a whole.
+func (t *suite) commit(b *store.Batch) {
+	t.Helper()
+	if err := t.s.Commit(t.Context(), b); err != nil {
+		t.Fatalf("Commit() = %v", err)
+	}
+}
+
+// add adds tasks, each of which must be new.
+func (t *suite) add(tasks ...*bellman.Task) {
+	t.Helper()
+	b := &store.Batch{}
+	for _, task := range tasks {
+		b.Adds = append(b.Adds, store.Add{Task: task, Digest: task.Digest()})
+	}
+	t.commit(b)
+	for _, a := range b.Adds {
+		if a.Err != nil || !a.Existing.IsZero() {
+			t.Fatalf("add %v: Existing = %v, Err = %v; want a new task", a.Task.ID, a.Existing, a.Err)
+		}
+	}
+}
+
+// change makes one change and returns its error.
+func (t *suite) change(id bellman.ID, version uint32, to bellman.Status) error {
+	t.Helper()
+	b := &store.Batch{Changes: []store.Change{{ID: id, Version: version, To: to}}}
+	t.commit(b)
+	return b.Changes[0].Err
+}
+
+// must fails the test if a change was not made.
+func (t *suite) must(err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("got %v, want no error", err)
+	}
+}
+
+// end ends a task that was not changed before.
+func (t *suite) end(task *bellman.Task, state bellman.State, finished time.Time) {
+	t.Helper()
+	t.must(t.change(task.ID, 1, ended(state, finished)))
+}
+
+func ended(state bellman.State, finished time.Time) bellman.Status {
+	return bellman.Status{State: state, Reason: "accepted", Attempts: 1, Updated: finished, Finished: finished}
+}
+
+// get reads a task that must be there.
+func (t *suite) get(id bellman.ID) *bellman.Task {
+	t.Helper()
+	task, err := t.s.Task(t.Context(), id)
+	if err != nil {
+		t.Fatalf("Task(%v) = %v", id, err)
+	}
+	return task
+}
+
+// due reads all due entries of all shards before a time.
+func (t *suite) due(to time.Time) []store.Entry {
+	t.Helper()
+	entries, err := t.s.Due(t.Context(), t.shards(), store.Position{}, to.UnixMilli(), 1<<20, nil)
+	if err != nil {
+		t.Fatalf("Due() = %v", err)
+	}
+	return entries
+}
+
+// shards are the numbers of all shards.
+func (t *suite) shards() (numbers []uint16) {
+	t.Helper()
+	list, err := t.s.Shards(t.Context())
+	if err != nil {
+		t.Fatalf("Shards() = %v", err)
+	}
+	for _, shard := range list {
+		numbers = append(numbers, shard.Shard)
+	}
+	return numbers
+}
+
+// wantErr checks that err is of a kind.
+func (t *suite) wantErr(what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s = %v, want %v", what, err, want)
+	}
+}
+
+// same checks that a task came back as it was given, except for its times,
+// which are cut to milliseconds.
+func (t *suite) same(got, given *bellman.Task) {
+	t.Helper()
+	g, w := plain(got), plain(given)
+	if !reflect.DeepEqual(g, w) {
+		t.Errorf("task came back different:\n got %+v\nwant %+v", g, w)
+	}
+}
+
+// plain is a task in the form in which two that mean the same are the same.
+func plain(given *bellman.Task) bellman.Task {
+	p := *given
+	p.Last = nil
+	if len(p.Header) == 0 {
+		p.Header = nil
+	}
+	if len(p.Body) == 0 {
+		p.Body = nil
+	}
+	if len(p.Data) == 0 {
+		p.Data = nil
+	}
+	for _, at := range []*time.Time{&p.StartAt, &p.Began, &p.Due, &p.VisibleAt, &p.Updated, &p.Finished} {
+		*at = cut(*at)
+	}
+	if p.Before != nil {
+		before := *p.Before
+		before.Due, before.Finished = cut(before.Due), cut(before.Finished)
+		p.Before = &before
+	}
+	return p
+}
+
+// cut is t as a store must give it back: UTC, whole milliseconds.
+func cut(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Millisecond)
+}
+
+// ids are the ids of tasks, in their order.
+func ids(tasks []*bellman.Task) (list []bellman.ID) {
+	for _, task := range tasks {
+		list = append(list, task.ID)
+	}
+	return list
+}
+
+func keyed(n int) string { return fmt.Sprintf("key-%d", n) }
