@@ -212,7 +212,7 @@ func build(o Options) (*Engine, error) {
 			held:   make(map[uint16]store.Lease),
 			giving: make(map[uint16]bool),
 			deaths: make(map[uint16]int64),
-			unsent: make(map[uint16]map[bellman.ID]int32),
+			unsent: make(map[uint16]map[bellman.ID]announcement),
 			addrs:  make(map[uint16]string),
 		},
 		hints: hints{

@@ -150,7 +150,7 @@ func (e *Engine) free(ctx context.Context, shard uint16, h Hint) {
 		l.keep(shard)
 		return
 	}
-	l.lose(shard)
+	l.lose(shard, e.clock.now())
 	e.moves.note(0, 1)
 	addr := e.cluster.addr(ownerOf(shard, e.others()))
 	l.toward(shard, addr)

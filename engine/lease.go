@@ -32,14 +32,14 @@ type leases struct {
 	former  []string   // the names before
 	total   int        // shards that there are; 0: not known yet
 	held    map[uint16]store.Lease
-	owned   []uint16                        // of held, those whose tasks are attempted, in order
-	giving  map[uint16]bool                 // of held, those that are being given back
-	deaths  map[uint16]int64                // shards whose last owner died: what was due before, Unix ms, may have killed it
-	unsent  map[uint16]map[bellman.ID]int32 // see announced
-	addrs   map[uint16]string               // where the owners of other shards are reached, as far as is known
-	beat    time.Time                       // when the last beat that was answered was sent, on the monotonic clock
-	unsure  bool                            // the node joined anew, and has not looked at its shards since
-	trusted time.Time                       // on the monotonic clock: until then the shards are ours for sure
+	owned   []uint16                               // of held, those whose tasks are attempted, in order
+	giving  map[uint16]bool                        // of held, those that are being given back
+	deaths  map[uint16]int64                       // shards whose last owner died: what was due before, Unix ms, may have killed it
+	unsent  map[uint16]map[bellman.ID]announcement // see announced
+	addrs   map[uint16]string                      // where the owners of other shards are reached, as far as is known
+	beat    time.Time                              // when the last beat that was answered was sent, on the monotonic clock
+	unsure  bool                                   // the node joined anew, and has not looked at its shards since
+	trusted time.Time                              // on the monotonic clock: until then the shards are ours for sure
 
 	// The monotonic clock stands still while a machine is paused, and the wall clock is set
 	// after that: what it gained over the monotonic one since the last beat may be such a pause.
@@ -252,14 +252,15 @@ func (l *leases) keep(shard uint16) {
 	delete(l.giving, shard)
 }
 
-// lose notes that a shard is no longer held.
-func (l *leases) lose(shard uint16) {
+// lose notes that a shard is no longer held. What was announced in the last hour and not sent stays known:
+// the shard may come back before another node has taken the task up.
+func (l *leases) lose(shard uint16, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.held, shard)
 	delete(l.giving, shard)
 	delete(l.deaths, shard)
-	delete(l.unsent, shard)
+	maps.DeleteFunc(l.unsent[shard], func(_ bellman.ID, a announcement) bool { return now.Sub(a.at) > time.Hour })
 	if i, ok := slices.BinarySearch(l.owned, shard); ok {
 		l.owned = slices.Delete(slices.Clone(l.owned), i, i+1)
 	}

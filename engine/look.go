@@ -366,7 +366,7 @@ func (e *Engine) drop(shards []uint16) {
 		return
 	}
 	for _, s := range shards {
-		e.leases.lose(s)
+		e.leases.lose(s, e.clock.now())
 	}
 	e.forget(e.hand.leave(shards...))
 	e.reshare()

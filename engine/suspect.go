@@ -50,9 +50,9 @@ func (e *Engine) suspected(it *item) bool {
 		change.To.Trigger = bellman.ByTakeover
 		change.To.VisibleAt = t.Due // and not when it was to come back from being set aside: it would look parked until then
 	}
-	change.To.Updated = e.clock.now()
+	change.To.Updated = roundUp(e.clock.now())
 	if !parked {
-		e.leases.announce(&t, change.To.Attempts+1)
+		e.leases.announce(&change.To, t.ID)
 	}
 	began := time.Now()
 	if err := e.do(ctx, &op{change: &change, task: &t, own: true}); err != nil {
@@ -70,26 +70,31 @@ func (e *Engine) suspected(it *item) bool {
 	return true
 }
 
-// announce notes that this process is about to announce an attempt of a task, by its number, until
-// sent, or until the shard is another node's. The announcement may be on disk although its commit
-// seemed to fail.
-func (l *leases) announce(t *bellman.Task, number int32) {
+// An announcement is of an attempt that this process announces and has not sent.
+type announcement struct {
+	number int32
+	at     time.Time // what the task's Updated says with it: another's announcement says another time
+}
+
+// announce notes that this process is about to write an announcement, as a task's status, until sent.
+// It may be on disk although its commit seemed to fail.
+func (l *leases) announce(to *bellman.Status, id bellman.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	of := l.unsent[t.Shard]
+	of := l.unsent[to.Shard]
 	if of == nil {
-		of = make(map[bellman.ID]int32)
-		l.unsent[t.Shard] = of
+		of = make(map[bellman.ID]announcement)
+		l.unsent[to.Shard] = of
 	}
-	of[t.ID] = number
+	of[id] = announcement{to.Attempts + 1, to.Updated}
 }
 
 // announced reports whether this process announced the next attempt of a task, and has not sent it.
 func (l *leases) announced(t *bellman.Task) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	number, ok := l.unsent[t.Shard][t.ID]
-	return ok && number == t.Attempts+1
+	a, ok := l.unsent[t.Shard][t.ID]
+	return ok && a.number == t.Attempts+1 && a.at.Equal(t.Updated)
 }
 
 // withdraw takes back, on disk, the announcements of attempts of a shard's tasks that were not

@@ -200,7 +200,7 @@ func (n *node) begin(gen int) (again bool) {
 		return false
 	}
 	w := n.world
-	if n.wall.off(time.Now()).Abs() > maxSkew {
+	if n.wall.off(time.Now()).Abs() > maxSkew || w.plan.sole && n.life != nil { // its store is still locked
 		n.mu.Unlock()
 		return true
 	}

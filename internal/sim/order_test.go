@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -33,7 +34,9 @@ func (g *ledger) lined(t *bellman.Task) {
 			g.wrong(t.ID, "has place %d, and task %v, added before it, %d", t.Place, last.ID, last.Place)
 		}
 	}
-	g.chains[c] = append(g.chains[c], t.ID)
+	all := append(g.chains[c], t.ID)
+	slices.SortStableFunc(all, func(a, b bellman.ID) int { return cmp.Compare(g.tasks[a].task.Place, g.tasks[b].task.Place) })
+	g.chains[c] = all // where the clock was set back, one that has ended may stand behind one that came after it
 }
 
 // moves holds a change without a lease, by nobody's hand: of another's task it may be

@@ -74,7 +74,7 @@ type plan struct {
 	receivers []profile
 	merchants int // percent of the tasks that name a merchant
 	retention engine.Retention
-	poisoned  bool              // some tasks' outcomes are never taken, until there is calm; left off until the engine is rebuilt
+	poisoned  bool              // some tasks' outcomes are never taken, until there is calm
 	keyed     int               // percent of the tasks that have an ordering key
 	limits    map[string]limits // of queues
 	sizes     engine.Limits     // of what engines hold, read and write at once
@@ -135,6 +135,7 @@ func newPlan(seed uint64, mostNodes int) *plan {
 	if l := newDice(seed, "limits"); l.percent(35) && !p.days {
 		p.limits = map[string]limits{"pay": newLimits(l), "long": newLimits(l)}
 	}
+	p.poisoned = newDice(seed, "poisoned").percent(15)
 	if m := newDice(seed, "merchants"); m.percent(40) {
 		p.merchants = 30
 	}

@@ -328,7 +328,7 @@ func (w *world) heal() {
 		w.wind(n, 0, 0)
 		n.mu.Lock()
 		n.hung, n.dead = time.Time{}, [kinds]int{}
-		n.frozen, n.noNet, n.slowly, n.lost, n.deaf = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+		n.noNet, n.slowly, n.lost, n.deaf = time.Time{}, time.Time{}, time.Time{}, time.Time{} // and who is frozen stays so for as long as it was to
 		n.mu.Unlock()
 	}
 	time.Sleep(2 * time.Minute) // restarts, pauses and reloads that are under way

@@ -90,6 +90,7 @@ type Lane[O Op] struct {
 	gather  time.Duration
 	took    time.Time // when outcomes were taken last that nobody waited for
 	flushed bool      // nothing gathers any more
+	retry   bool      // what stands apart is to be tried now
 	closed  bool
 	hasty   bool  // a stop waits no longer: nothing waits for room
 	ill     error // why nothing can be written for the time being; only outcomes are taken in then
@@ -171,13 +172,20 @@ func (l *Lane[O]) rouse() {
 func (l *Lane[O]) take(buf []O) (ops []O, over bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for {
+	now := time.Now()
+	for ; ; now = time.Now() {
 		wait := l.untilReady()
 		if wait <= 0 {
 			break
 		}
+		if l.retry {
+			for _, a := range l.apart {
+				a.again = now
+			}
+			l.retry = false
+		}
 		if len(l.apart) > 0 {
-			again := time.Until(l.apart[0].again)
+			again := l.apart[0].again.Sub(now)
 			if again <= 0 || l.hasty {
 				return buf, false
 			}
@@ -187,7 +195,7 @@ func (l *Lane[O]) take(buf []O) (ops []O, over bool) {
 		await(l.wake, wait)
 		l.mu.Lock()
 	}
-	now, weight, bytes, n := time.Now(), 0, 0, 0
+	weight, bytes, n := 0, 0, 0
 	for ; n < len(l.queue); n++ {
 		o := l.queue[n]
 		if n > 0 && (weight+o.Weight() > l.o.Batch || bytes+o.Bytes() > MaxBytes) {
@@ -301,11 +309,11 @@ func (l *Lane[O]) Waiting() int {
 // Apart returns how many outcomes the store does not take.
 func (l *Lane[O]) Apart() int { return int(l.aside.Load()) }
 
-// Hasten ends the gathering: what waits is written at once from now on.
+// Hasten ends the gathering: what waits is written at once from now on. What stands apart is tried once more now.
 func (l *Lane[O]) Hasten() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.flushed = true
+	l.flushed, l.retry = true, true
 	l.rouse()
 }
 

@@ -128,6 +128,12 @@ func run(l *Lane[*row], w *Work) (stop func()) {
 	}
 }
 
+// pass lets time pass, and what happens in it end.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // Outcomes that nobody waits for gather after others were committed; what somebody
 // waits for, a full batch, or the end of the lane takes them along at once.
 func TestOutcomesGather(t *testing.T) {
@@ -163,7 +169,7 @@ func TestOutcomesGather(t *testing.T) {
 				}
 				go func() {
 					for range 3 {
-						time.Sleep(gap)
+						pass(gap)
 						l.Put(outcome())
 					}
 					test.then(l)
@@ -172,7 +178,7 @@ func TestOutcomesGather(t *testing.T) {
 				if took := time.Since(begun); len(ops) != test.took || took != test.after {
 					t.Errorf("%d ops taken after %v, want %d after %v", len(ops), took, test.took, test.after)
 				}
-				time.Sleep(time.Second)
+				pass(time.Second)
 				synctest.Wait() // all is put by now
 				l.Close()
 				for len(l.queue) > 0 {
@@ -197,7 +203,7 @@ func TestARareOutcomeDoesNotWait(t *testing.T) {
 			if ops, _ := l.take(nil); len(ops) != 1 || time.Since(begun) != 0 {
 				t.Errorf("%d ops taken after %v, want one at once", len(ops), time.Since(begun))
 			}
-			time.Sleep(gatherFor)
+			pass(gatherFor)
 		}
 	})
 }
@@ -257,14 +263,14 @@ func TestRefusedRow(t *testing.T) {
 						}
 						if happened {
 							before := h.writes
-							time.Sleep(10 * time.Minute)
+							pass(10 * time.Minute)
 							if tries := h.writes - before; tries < 7 || tries > 10 {
 								t.Errorf("%d tries in ten minutes; want later and later ones", tries)
 							}
 							h.mu.Lock()
 							h.refuse = nil
 							h.mu.Unlock()
-							time.Sleep(lastApart)
+							pass(lastApart)
 							if err := <-ops[bad].done; err != nil || l.Apart() != 0 {
 								t.Errorf("when the store took it: %v, %d apart", err, l.Apart())
 							}
@@ -294,7 +300,7 @@ func TestStoreThatTakesNothing(t *testing.T) {
 				first := asked("first")
 				l.Put(first)
 				stop := run(l, w)
-				time.Sleep(10 * time.Second)
+				pass(10 * time.Second)
 				if err := <-first.done; !errors.Is(err, why) {
 					t.Errorf("who asked was told %v", err)
 				}
@@ -307,7 +313,7 @@ func TestStoreThatTakesNothing(t *testing.T) {
 				h.mu.Lock()
 				h.refuse, h.probe = nil, nil
 				h.mu.Unlock()
-				time.Sleep(3 * time.Second)
+				pass(3 * time.Second)
 				if len(h.written) != n || l.Ill() || l.Apart() > 0 {
 					t.Errorf("%d of %d outcomes written, ill %t, %d apart", len(h.written), n, l.Ill(), l.Apart())
 				}
@@ -348,7 +354,7 @@ func TestGiveUp(t *testing.T) {
 		l, w, impatient := lane(h, Options{})
 		stop := run(l, w)
 		l.Put(&row{name: "bad", happened: true})
-		time.Sleep(time.Second)
+		pass(time.Second)
 		h.mu.Lock()
 		h.refuse = func([]*row) error { return errRow }
 		h.probe = errRow
@@ -356,11 +362,37 @@ func TestGiveUp(t *testing.T) {
 		for range 10 {
 			l.Put(outcome())
 		}
-		time.Sleep(time.Second)
+		pass(time.Second)
 		impatient()
 		stop()
 		if h.gaveUp != 11 || w.Busy() {
 			t.Errorf("%d outcomes given up, busy %t; want 11", h.gaveUp, w.Busy())
 		}
+	})
+}
+
+// A stop tries once more what stands apart, however long that was to wait.
+func TestApartAtAStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &table{refuse: func(ops []*row) error { return errors.New("a row that cannot be written") }}
+		l, w, _ := lane(h, Options{})
+		stop := run(l, w)
+		if err := l.Put(outcome()); err != nil {
+			t.Fatal(err)
+		}
+		pass(20 * time.Minute)
+		if l.Apart() != 1 {
+			t.Fatalf("%d stand apart; want 1", l.Apart())
+		}
+		h.mu.Lock()
+		h.refuse = nil
+		h.mu.Unlock()
+		began := time.Now()
+		l.Hasten()
+		w.Wait()
+		if took := time.Since(began); took > 0 || len(h.written) != 1 {
+			t.Errorf("%d written after %v; want it at once", len(h.written), took)
+		}
+		stop()
 	})
 }
