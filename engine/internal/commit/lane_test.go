@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,7 +49,7 @@ type table struct {
 	refuse  func(ops []*row) error // nil: nothing is refused
 	probe   error
 	written []string
-	writes  int // calls of Write
+	writes  atomic.Int64 // calls of Write
 	apart   []string
 	gaveUp  int
 	health  []error
@@ -59,7 +60,7 @@ func (h *table) Admit(ops []*row) []*row { return ops }
 func (h *table) Write(_ context.Context, ops []*row) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.writes++
+	h.writes.Add(1)
 	if h.refuse != nil {
 		if err := h.refuse(ops); err != nil {
 			return err
@@ -255,16 +256,16 @@ func TestRefusedRow(t *testing.T) {
 								}
 							}
 						}
-						if h.writes > 25 {
-							t.Errorf("%d transactions to find one of %d", h.writes, n)
+						if h.writes.Load() > 25 {
+							t.Errorf("%d transactions to find one of %d", h.writes.Load(), n)
 						}
 						if len(h.health) > 0 {
 							t.Errorf("the lane fell ill: %v", h.health)
 						}
 						if happened {
-							before := h.writes
+							before := h.writes.Load()
 							pass(10 * time.Minute)
-							if tries := h.writes - before; tries < 7 || tries > 10 {
+							if tries := h.writes.Load() - before; tries < 7 || tries > 10 {
 								t.Errorf("%d tries in ten minutes; want later and later ones", tries)
 							}
 							h.mu.Lock()
@@ -307,8 +308,8 @@ func TestStoreThatTakesNothing(t *testing.T) {
 				if err := l.Put(asked("next")); !errors.Is(err, why) || !l.Ill() {
 					t.Errorf("Put: %v, ill %t", err, l.Ill())
 				}
-				if h.writes > 120 {
-					t.Errorf("%d transactions in 10s; want a few after each pause", h.writes)
+				if h.writes.Load() > 120 {
+					t.Errorf("%d transactions in 10s; want a few after each pause", h.writes.Load())
 				}
 				h.mu.Lock()
 				h.refuse, h.probe = nil, nil
