@@ -127,8 +127,8 @@ type Verdict struct {
 	Unsent bool
 
 	// Throttled says that the endpoint asks for fewer attempts. All its tasks are
-	// attempted more slowly for a while; an answer with status 429 or 503 says so
-	// too.
+	// attempted more slowly for a while. The handlers of this module set it where an
+	// answer has status 429 or 503.
 	Throttled bool
 
 	// Hold is how long the endpoint asks not to be sent anything at all, after this

@@ -152,7 +152,7 @@ func (c *Client) admit(ctx context.Context, to address) error {
 
 // verdict says what follows from an answer.
 func verdict(r *rule.Rule, a *rule.Answer) bellman.Verdict {
-	v := bellman.Verdict{Status: a.Status, Response: excerpt(a.Body)}
+	v := bellman.Verdict{Status: a.Status, Response: excerpt(a.Body), Throttled: rule.Throttles(a.Status)}
 	accepted, err := r.Accepts(a)
 	switch {
 	case accepted:

@@ -80,7 +80,7 @@ func TestAttemptResults(t *testing.T) {
 		{name: "busy", answer: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "120")
 			w.WriteHeader(503)
-		}, want: bellman.Verdict{Result: bellman.ErrorStatus, Status: 503, RetryAfter: 2 * time.Minute}},
+		}, want: bellman.Verdict{Result: bellman.ErrorStatus, Status: 503, RetryAfter: 2 * time.Minute, Throttled: true}},
 		{name: "error in a 2xx rule", success: `json.code == "SUCCESS"`,
 			answer: func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "no json") },
 			want:   bellman.Verdict{Result: bellman.Refused, Status: 200, Response: "no json", Error: "success: "}},

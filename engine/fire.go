@@ -224,56 +224,19 @@ func (e *Engine) work(ticket dispatch.Ticket, it *item) {
 // could wait for.
 const maxHold = 10 * time.Minute
 
-// fire attempts one item, unless something happened to it while it waited.
+// fire attempts one item, if it may still be attempted.
 func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
-	if !e.confirmed(it, time.Now(), confirmAgain) {
-		e.release(it)
-		e.fetchOne(e.attempts, it)
+	s := start{ticket: ticket, item: it}
+	may := e.mayStart(&s)
+	if !s.inLine {
+		defer e.release(it)
 	}
-	g := e.Route(it.task)
-	if e.rerouted(ticket, it, &g) {
-		return dispatch.Skipped
-	}
-	defer e.release(it)
-	if it.task != nil && announced(it.task, e.clock.now()) { // before anything moves its look
-		e.hand.drop(false, it)
-		return dispatch.Skipped
-	}
-	if it.task != nil && (e.sentHome(it, &g) || e.heldBack(it)) {
-		return dispatch.Skipped
-	}
-	if it.task != nil && it.task.OrderingKey != "" && !e.itsTurn(it) {
-		return dispatch.Skipped
-	}
-	if it.task == nil || !e.hand.fly(it, g.TimeoutOf(it.task)) || it.suspect && !e.suspected(it) {
-		return dispatch.Skipped
-	}
-	if it.suspect && !e.confirmed(it, time.Now(), confirmAgain) && !e.confirm(it) {
-		return dispatch.Skipped
-	}
-	if !e.confirmed(it, time.Now(), confirmedFor) {
-		e.slowReads()
-		e.hand.drop(true, it)
-		return dispatch.Skipped
-	}
-	if !e.leases.trusting() { // no longer: the store took its time
-		e.hand.drop(true, it)
+	if !may {
 		return dispatch.Skipped
 	}
 	t := it.task
-	q, ok := e.queue(t.Queue)
-	if !ok { // no longer, since it was put in line
-		e.stray(t.Queue)
-		e.hand.drop(true, it)
-		e.kickLoader()
-		return dispatch.Skipped
-	}
-	if !e.hand.begin(it) {
-		e.hand.drop(true, it)
-		return dispatch.Skipped
-	}
 	now := e.clock.now()
-	f := &flight{item: it, seen: t, task: t, guide: g}
+	f := &flight{item: it, seen: t, task: t, guide: s.route}
 	f.attempt = bellman.Attempt{
 		Number:  int(t.Attempts) + 1,
 		Trigger: t.Trigger,
@@ -287,7 +250,7 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	}
 	ctx, cancel := context.WithTimeout(e.attempts, it.limit)
 	ctx = e.beginSpan(ctx, f)
-	f.verdict = e.attempt(ctx, q, t, f.attempt.Number)
+	f.verdict = e.attempt(ctx, s.queue, t, f.attempt.Number)
 	f.attempt.Took = e.clock.now().Sub(now)
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	cancel()
@@ -308,8 +271,6 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 		return dispatch.Throttled
 	case f.verdict.Result == bellman.Unreachable, f.verdict.Result == bellman.TimedOut:
 		return dispatch.Down
-	case f.verdict.Status == 429, f.verdict.Status == 503:
-		return dispatch.Throttled
 	case f.verdict.Result == bellman.Accepted:
 		return dispatch.Accepted
 	}

@@ -17,7 +17,7 @@ type Queue struct {
 
 	// What a task gets that does not say otherwise. It is kept with the task: a
 	// later change of the queue does not change tasks that exist.
-	Schedule string        // a preset's name or text; default wechat_notify
+	Schedule string        // a preset's name or text; default [schedule.Default]
 	Success  string        // for handlers that judge answers; the handler's own if empty
 	Timeout  time.Duration // of one attempt; default 5s
 	MaxAge   time.Duration // 0: the schedule decides alone
@@ -49,7 +49,7 @@ type Queue struct {
 
 func (q Queue) withDefaults() Queue {
 	q.Kind = cmp.Or(q.Kind, "notify")
-	q.Schedule = cmp.Or(q.Schedule, "wechat_notify")
+	q.Schedule = cmp.Or(q.Schedule, schedule.Default)
 	q.Timeout = cmp.Or(q.Timeout, 5*time.Second)
 	q.slots = q.EndpointConcurrency > 0
 	q.perEndpoint = q.slots || q.EndpointRate > 0

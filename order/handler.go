@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -96,8 +97,8 @@ func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a ans
 	}
 	a.throttled, a.retryAfter = got.Throttled, max(got.RetryAfter, 0)
 	return bellman.Verdict{
-		Action: a.act, Reading: reading, Result: got.Result, Status: got.Status, Error: got.Error, Throttled: got.Throttled,
-		Response: excerpt(got.Body),
+		Action: a.act, Reading: reading, Result: got.Result, Status: got.Status, Error: got.Error,
+		Response: excerpt(got.Body), Throttled: got.Throttled || rule.Throttles(got.Status),
 	}, a, said
 }
 

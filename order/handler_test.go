@@ -447,6 +447,10 @@ func TestTrouble(t *testing.T) {
 	if v := h.attempt(task); !v.Throttled || v.Status != 429 || v.Error != "slow down" || !v.Due.Equal(h.now.Add(maxRetryAfter)) || v.Hold != maxRetryAfter || now.Equal(h.now) {
 		t.Errorf("throttled: %+v", v)
 	}
+	h.channel.query = func(*Order) QueryAnswer { return QueryAnswer{Answer: Answer{Result: bellman.ErrorStatus, Status: 503}} }
+	if v := h.attempt(task); !v.Throttled {
+		t.Errorf("status 503: %+v, want it to count as throttled", v)
+	}
 	task = toClose(newHouse(t))
 	h.channel.close = func(*Order) CloseAnswer { panic("boom") }
 	if v := h.attempt(task); v.Next != bellman.Again || h.life(task).Stage != Closing || v.Action != "close" {

@@ -13,12 +13,18 @@ const MaxRetryAfter = 24 * time.Hour
 // attempt can help: 410 Gone (RFC 9110, section 15.5.11).
 func Permanent(status int) bool { return status == http.StatusGone }
 
+// Throttles reports whether a status asks for fewer requests, whether or not it says for how long: 429 and 503
+// (RFC 6585, section 4; RFC 9110, section 15.6.4).
+func Throttles(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+}
+
 // RetryAfter returns how long an answer asks to wait, from now to MaxRetryAfter
 // later. It reads the header Retry-After of a 429 or 503 (RFC 9110, section
 // 10.2.3), in seconds or as a date; less than nothing is no wait. It reports
 // false when the answer asks for nothing that can be understood.
 func RetryAfter(status int, h http.Header, now time.Time) (time.Duration, bool) {
-	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
+	if !Throttles(status) {
 		return 0, false
 	}
 	text := strings.TrimSpace(h.Get("Retry-After"))

@@ -1,5 +1,8 @@
 package schedule
 
+// Default is the schedule of a queue that names none.
+const Default = "wechat_notify"
+
 // Marks in Source: [off] the provider's own documentation; [code] read in public
 // source; [comm] community text or a copy of a document; [unconfirmed] not seen
 // in a source.

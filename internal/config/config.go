@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/schedule"
 )
 
 // A Config is the whole configuration of one server. Use [Default], [Load] or
@@ -185,7 +186,7 @@ func DefaultQueue(name string) Queue {
 	return Queue{
 		Name:     name,
 		Kind:     "notify",
-		Schedule: "wechat_notify",
+		Schedule: schedule.Default,
 		Success:  "success_text",
 		Timeout:  5 * time.Second,
 	}

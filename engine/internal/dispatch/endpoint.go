@@ -15,7 +15,7 @@ const (
 	Skipped                  // was not made, the item was void: what it took of a rate is given back
 	Accepted                 // an answer, the one asked for
 	Refused                  // an answer, another one
-	Throttled                // an answer that asks for less (429, 503)
+	Throttled                // an answer that asks for less
 	Down                     // no answer: no connection, it broke, or no answer in time
 )
 
