@@ -80,12 +80,19 @@ func (shownOrders) Order(t *bellman.Task) (o console.Order, is bool) {
 	}, true
 }
 
-// shownMerchants shows merchants to the console, which has words of its own for an
-// import alone.
+// shownMerchants shows merchants to the console, whose forms and lines are read already.
 type shownMerchants struct{ merchants }
 
+func (s shownMerchants) Put(ctx context.Context, in client.PutMerchant, by bellman.By) (client.Merchant, bool, error) {
+	return s.merchants.Put(ctx, api.WantedMerchant{PutMerchant: in}, by)
+}
+
 func (s shownMerchants) Import(ctx context.Context, in []client.PutMerchant, dry bool, by bellman.By) ([]console.ImportedMerchant, error) {
-	results, err := s.merchants.Import(ctx, in, dry, by)
+	wanted := make([]api.WantedMerchant, len(in))
+	for i := range in {
+		wanted[i].PutMerchant = in[i]
+	}
+	results, err := s.merchants.Import(ctx, wanted, dry, by)
 	all := make([]console.ImportedMerchant, len(results))
 	for i, r := range results {
 		all[i] = console.ImportedMerchant(r)

@@ -1,7 +1,11 @@
 package server_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,5 +90,88 @@ func TestMerchantNumbersAreSeen(t *testing.T) {
 	done, err := api.PutMerchants(t.Context(), client.MerchantBatch{Merchants: []client.PutMerchant{{MerchantNo: "M 1"}, {MerchantNo: "M2"}}})
 	if err != nil || len(done) != 2 || done[0].Status != 422 || done[1].Status != 201 {
 		t.Errorf("PutMerchants: %+v, %v; want the number with a blank refused, and the other registered", done, err)
+	}
+}
+
+// Each wrong merchant of a batch is answered with its own wrong fields, of whatever kind the mistakes are. The
+// others are registered. A PUT names all wrong fields of its merchant at once.
+func TestEachMerchantHasItsOwnErrors(t *testing.T) {
+	_, s, stop := serve(t, t.TempDir(), nil)
+	defer stop()
+	const wrong = `"colour":"red","name":7,"notify_url":"ftp://m/n","sign":{"scheme":"rot13"},"schedule":"often",` +
+		`"per_endpoint":{"concurrency":0,"rate":"many"}`
+	fields := []string{"name", "notify_url", "sign.scheme", "schedule", "per_endpoint.concurrency", "per_endpoint.rate", "colour"}
+	ask := func(method, path, body string, into any) int {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr()+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if err := json.NewDecoder(res.Body).Decode(into); err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode
+	}
+	at := func(prefix string, list []client.Fault) (names []string) {
+		for _, f := range list {
+			name, in := strings.CutPrefix(f.Location, prefix)
+			if !in || f.Message == "" {
+				t.Errorf("%+v; want it below %s, with a message", f, prefix)
+			}
+			names = append(names, name)
+		}
+		return names
+	}
+	var refused client.Problem
+	if status := ask("PUT", "/v1/merchants/M1", "{"+wrong+`,"merchant_no":"M2"}`, &refused); status != 422 {
+		t.Errorf("PUT: %d %+v", status, refused)
+	}
+	if got, want := at("body.", refused.Errors), append([]string{"merchant_no"}, fields...); !slices.Equal(got, want) {
+		t.Errorf("PUT: wrong are %q; want %q", got, want)
+	}
+	long := strings.Repeat("M", 129)
+	batch := `{"merchants":[{"merchant_no":"M1","name":"Tea"},{"merchant_no":"M2",` + wrong + `},7,` +
+		`{"merchant_no":"M3","name":"a","name":"b"},{"merchant_no":"` + long + `","sign":{"serial":"1"}},` +
+		`{"sign":{"scheme":"standard_webhooks","secrets":[""]}},{"merchant_no":"M4"}]}`
+	want := []struct {
+		status int
+		fields []string
+	}{
+		{201, nil}, {422, fields}, {422, []string{""}}, {400, nil}, {422, []string{"merchant_no", "sign.scheme"}},
+		{422, []string{"merchant_no", "sign.secrets[0]"}}, {201, nil},
+	}
+	var done client.MerchantBatched
+	if status := ask("POST", "/v1/merchants/batch", batch, &done); status != 200 || len(done.Results) != len(want) {
+		t.Fatalf("batch: %d, %d results; want 200, %d", status, len(done.Results), len(want))
+	}
+	for i, r := range done.Results {
+		var got []string
+		if r.Error != nil {
+			got = at(strings.TrimSuffix(fmt.Sprintf("body.merchants[%d].", i), map[bool]string{true: "."}[i == 2]), r.Error.Errors)
+		}
+		if r.Status != want[i].status || !slices.Equal(got, want[i].fields) {
+			t.Errorf("merchant %d: %d, wrong are %q (%+v); want %d, %q", i, r.Status, got, r.Error, want[i].status, want[i].fields)
+		}
+	}
+	for body, want := range map[string]string{
+		`{"merchants":[]}`: "body.merchants", `{"merchants":[{}],"dry_run":1}`: "body.dry_run", `{"merchants":[{}],"x":1}`: "body.x", `[]`: "body", `{}`: "body.merchants",
+	} {
+		refused = client.Problem{}
+		if status := ask("POST", "/v1/merchants/batch", body, &refused); status != 422 || len(refused.Errors) != 1 || refused.Errors[0].Location != want {
+			t.Errorf("batch %s: %d %+v; want 422, %s", body, status, refused, want)
+		}
+	}
+	for _, body := range []string{`{"merchants":[{}`, `{"dry_run":true,"dry_run":true,"merchants":[{}]}`} {
+		if status := ask("POST", "/v1/merchants/batch", body, &refused); status != 400 {
+			t.Errorf("batch %s: %d %+v; want 400", body, status, refused)
+		}
+	}
+	if status := ask("PUT", "/v1/merchants/M1", `{"name":"a","name":"b"}`, &refused); status != 400 {
+		t.Errorf("PUT of a field given twice: %d %+v; want 400", status, refused)
 	}
 }

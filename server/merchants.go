@@ -66,7 +66,7 @@ func (k known) Merchant(ctx context.Context, no string) (deliver.Merchant, error
 // merchants shows the registry to the API in its own words.
 type merchants struct{ *Server }
 
-func (s merchants) Put(ctx context.Context, in client.PutMerchant, by bellman.By) (client.Merchant, bool, error) {
+func (s merchants) Put(ctx context.Context, in api.WantedMerchant, by bellman.By) (client.Merchant, bool, error) {
 	m, created, err := s.merchants.Put(ctx, wanted(&in), by)
 	if err != nil {
 		return client.Merchant{}, false, err
@@ -74,7 +74,7 @@ func (s merchants) Put(ctx context.Context, in client.PutMerchant, by bellman.By
 	return s.shown(ctx, &m, false), created, nil
 }
 
-func (s merchants) Import(ctx context.Context, in []client.PutMerchant, dry bool, by bellman.By) ([]api.MerchantResult, error) {
+func (s merchants) Import(ctx context.Context, in []api.WantedMerchant, dry bool, by bellman.By) ([]api.MerchantResult, error) {
 	all := make([]merchant.Wanted, len(in))
 	for i := range in {
 		all[i] = wanted(&in[i])
@@ -355,12 +355,15 @@ func (s merchants) Reseal(ctx context.Context, by bellman.By) (client.MerchantRe
 }
 
 // wanted is a merchant as the API asks for it.
-func wanted(in *client.PutMerchant) merchant.Wanted {
-	bad := new(bellman.Invalid)
+func wanted(in *api.WantedMerchant) merchant.Wanted {
+	bad := &bellman.Invalid{Fields: slices.Clip(in.Wrong)}
+	unread := func(field string) bool {
+		return slices.ContainsFunc(in.Wrong, func(f bellman.FieldError) bool { return f.Field == field })
+	}
 	w := merchant.Wanted{No: in.MerchantNo, Name: in.Name, NotifyURL: in.NotifyURL, Schedule: in.Schedule, Success: in.Success, Version: in.Version}
 	if in.Sign != nil {
 		w.Scheme, w.Serial, w.Secrets = in.Sign.Scheme, in.Sign.Serial, in.Sign.Secrets
-		if w.Scheme == "" {
+		if w.Scheme == "" && !unread("sign.scheme") {
 			bad.Note("sign.scheme", coded.Errorf("merchant.missing_scheme", "is missing: leave sign out to sign as the queue does"))
 		}
 	}

@@ -73,6 +73,35 @@ func TestCreatedBy(t *testing.T) {
 	}
 }
 
+// A span is begun only for callers that may create tasks.
+func TestStrangersHaveNoSpans(t *testing.T) {
+	spans := 0
+	m := make1(t, Options{Keys: testKeys, Traced: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { spans++; next.ServeHTTP(w, r) })
+	}})
+	for _, tt := range []struct {
+		header       string
+		status, want int
+	}{
+		{"", 401, 0}, {"Authorization: Bearer a guess", 401, 0}, {"Authorization: Bearer r-key", 403, 0}, {"Authorization: Bearer s-key", 201, 1},
+	} {
+		for _, path := range []string{"/v1/tasks", "/v1/tasks/batch"} {
+			spans = 0
+			body, status := `{"queue":"q","url":"http://m/n"}`, tt.status
+			if path == "/v1/tasks/batch" {
+				body = `{"tasks":[` + body + `]}`
+			}
+			if path == "/v1/tasks/batch" && status == 201 {
+				status = 200
+			}
+			w := m.do("POST", path, body, "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", tt.header)
+			if w.Code != status || spans != tt.want {
+				t.Errorf("POST %s, %q: %d and %d spans; want %d and %d", path, tt.header, w.Code, spans, status, tt.want)
+			}
+		}
+	}
+}
+
 func metricsHandler(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("up 1\n")) }
 
 func TestRoles(t *testing.T) {

@@ -42,7 +42,7 @@ func (f *fakeLinks) List(_ context.Context, merchantNo string, limit int) ([]sha
 	return []sharelink.Link{{ID: resendID, MerchantNo: merchantNo, Token: "T0ken", Made: t0, Expires: t0}}, nil
 }
 
-// registered knows whether a merchant is, and nothing else.
+// registered knows whether a merchant is, and keeps none.
 type registered struct {
 	Merchants
 	is bool
@@ -53,6 +53,11 @@ func (r registered) Get(context.Context, string) (client.Merchant, error) {
 		return client.Merchant{}, bellman.ErrNotFound
 	}
 	return client.Merchant{}, nil
+}
+
+// Put refuses what could not be read.
+func (r registered) Put(_ context.Context, in WantedMerchant, _ bellman.By) (client.Merchant, bool, error) {
+	return client.Merchant{}, false, (&bellman.Invalid{Fields: in.Wrong}).Err()
 }
 
 func TestLinks(t *testing.T) {

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,11 +22,11 @@ import (
 // those of an [Engine]; no answer has a secret.
 type Merchants interface {
 	// Put makes a merchant what in says; created says that there was none.
-	Put(ctx context.Context, in client.PutMerchant, by bellman.By) (m client.Merchant, created bool, err error)
+	Put(ctx context.Context, in WantedMerchant, by bellman.By) (m client.Merchant, created bool, err error)
 
 	// Import puts up to 1,000 at once; with dry it only says what it would do. There is
 	// one result each, in order.
-	Import(ctx context.Context, in []client.PutMerchant, dry bool, by bellman.By) ([]MerchantResult, error)
+	Import(ctx context.Context, in []WantedMerchant, dry bool, by bellman.By) ([]MerchantResult, error)
 
 	Get(ctx context.Context, no string) (client.Merchant, error)
 	Stats(ctx context.Context, no string) (client.MerchantStats, error)
@@ -48,6 +49,24 @@ type Merchants interface {
 	Reseal(ctx context.Context, by bellman.By) (client.MerchantReseal, error)
 }
 
+// A WantedMerchant is a merchant as somebody asked for it.
+type WantedMerchant struct {
+	client.PutMerchant
+	Wrong []bellman.FieldError // fields that could not be read: the merchant is refused, with all that is wrong
+}
+
+// A rawBatch is a client.MerchantBatch whose merchants are not read yet.
+type rawBatch struct {
+	Merchants []json.RawMessage `json:"merchants" nullable:"false" minItems:"1" maxItems:"1000"`
+	DryRun    bool              `json:"dry_run,omitempty"`
+	Reason    string            `json:"reason,omitempty" maxLength:"500"`
+}
+
+var (
+	batchChecker    = newChecker[rawBatch]()
+	merchantChecker = newChecker[client.PutMerchant]()
+)
+
 // A MerchantResult says what became of one merchant of a batch.
 type MerchantResult struct {
 	MerchantNo       string
@@ -69,6 +88,7 @@ type stated[T any] struct {
 func (a *API) registerMerchants(h huma.API) {
 	const path, one = "/v1/merchants", "/v1/merchants/{merchant_no}"
 	put := operation("put-merchant", http.MethodPut, one, mayAdmin, "Register a merchant, or change all of it. The answer has no secret.")
+	put.SkipValidateBody = true
 	huma.Register(h, put, a.putMerchant)
 	responses := h.OpenAPI().Paths[one].Put.Responses
 	responses["200"] = jsonResponse(h, reflect.TypeFor[client.Merchant](), "It was there already.")
@@ -113,7 +133,7 @@ func (a *API) registerMerchants(h huma.API) {
 		})
 
 	batch := operation("put-merchants", http.MethodPost, path+"/batch", mayAdmin, "Register or change up to 1,000 merchants. A wrong one does not stop the others; the same again changes nothing.")
-	batch.MaxBodyBytes = int64(a.maxBatch) + 1
+	batch.MaxBodyBytes, batch.SkipValidateBody = int64(a.maxBatch)+1, true
 	huma.Register(h, batch, a.putMerchants)
 	huma.Register(h, operation("rotate-merchant-secret", http.MethodPost, one+"/secrets", mayAdmin, "Give a merchant a new secret. Both sign for the overlap, and then the new one alone."), a.rotateMerchant)
 	huma.Register(h, operation("reseal-merchants", http.MethodPost, path+"/reseal", mayAdmin, "Seal all secrets under the newest master key, so that older ones can be taken out of the configuration."),
@@ -177,17 +197,21 @@ func onMerchant[T any](a *API, no string, do func() (T, error)) (*answer[T], err
 func (a *API) putMerchant(ctx context.Context, in *struct {
 	Caller
 	MerchantNo
-	Body client.PutMerchant
+	Body sent[client.PutMerchant]
 }) (*stated[client.Merchant], error) {
 	if a.merchants == nil {
 		return nil, noMerchants()
 	}
 	no := in.MerchantNo.MerchantNo
-	if in.Body.MerchantNo != "" && in.Body.MerchantNo != no {
-		return nil, wrongField("body.merchant_no", "is another one than the path names: leave it out")
+	asked, faulty, refused := merchantChecker.read(in.Body.raw, "body", "")
+	if refused != nil {
+		return nil, refused
 	}
-	in.Body.MerchantNo = no
-	m, isNew, err := a.merchants.Put(ctx, in.Body, in.by(in.Body.Reason))
+	if asked.MerchantNo != "" && asked.MerchantNo != no {
+		faulty = append(faulty, bellman.FieldError{Field: "merchant_no", Problem: "is another one than the path names: leave it out"})
+	}
+	asked.MerchantNo = no
+	m, isNew, err := a.merchants.Put(ctx, WantedMerchant{asked, faulty}, in.by(asked.Reason))
 	if err != nil {
 		return nil, a.fail(a.overtaken(err, "body."))
 	}
@@ -242,12 +266,27 @@ func (a *API) listMerchants(ctx context.Context, q *MerchantQuery, sealed bool) 
 
 func (a *API) putMerchants(ctx context.Context, in *struct {
 	Caller
-	Body client.MerchantBatch
+	Body sent[client.MerchantBatch]
 }) (*answer[client.MerchantBatched], error) {
 	if a.merchants == nil {
 		return nil, noMerchants()
 	}
-	results, err := a.merchants.Import(ctx, in.Body.Merchants, in.Body.DryRun, in.by(in.Body.Reason))
+	asked, faulty, refused := batchChecker.read(in.Body.raw, "body", "merchants")
+	if refused == nil && faulty != nil {
+		refused = newProblem(http.StatusUnprocessableEntity, wrong(len(faulty)), faultsAt(&bellman.Invalid{Fields: faulty}, "body.")...)
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	all := make([]WantedMerchant, len(asked.Merchants))
+	unread := make([]*client.Problem, len(all))
+	for i, data := range asked.Merchants {
+		all[i].PutMerchant, all[i].Wrong, unread[i] = merchantChecker.read(data, fmt.Sprintf("body.merchants[%d]", i), "")
+		if unread[i] != nil {
+			all[i].Wrong = []bellman.FieldError{{Problem: unread[i].Detail}}
+		}
+	}
+	results, err := a.merchants.Import(ctx, all, asked.DryRun, in.by(asked.Reason))
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -255,6 +294,9 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 	for i, r := range results {
 		shown := client.MerchantResult{MerchantNo: r.MerchantNo, Status: http.StatusNoContent}
 		switch {
+		case unread[i] != nil:
+			shown.Error = unread[i]
+			shown.Status = shown.Error.Status
 		case r.Err != nil:
 			if invalid, is := asInvalid(r.Err); is {
 				shown.Error = merchantFaults(invalid, i)

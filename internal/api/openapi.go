@@ -202,6 +202,10 @@ func (a *API) register(o Options, slow bool) error {
 
 // unmarshal decodes JSON that is strictly that.
 func unmarshal(data []byte, v any) error {
+	if kept, is := v.(interface{ keep(data []byte) }); is {
+		kept.keep(data)
+		return nil
+	}
 	if _, first := v.(*any); first { // huma decodes twice, the first time to check
 		if err := strict(data, "json"); err != nil {
 			return err

@@ -83,9 +83,10 @@ func (w *Wanted) stands(was *Merchant) *ChangedError {
 
 // check looks at everything but secrets.
 func (w *Wanted) check(url func(string) error) *bellman.Invalid {
-	bad := new(bellman.Invalid)
-	CheckNo(bad, w.No)
-	bad.Fields = append(bad.Fields, w.Wrong...)
+	bad := &bellman.Invalid{Fields: slices.Clip(w.Wrong)}
+	if !w.known("merchant_no") {
+		CheckNo(bad, w.No)
+	}
 	text(bad, "name", w.Name, MaxName)
 	if w.NotifyURL != "" {
 		if text(bad, "notify_url", w.NotifyURL, MaxURL) && url != nil {

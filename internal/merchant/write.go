@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,10 +107,12 @@ func (r *Registry) put(ctx context.Context, w *Wanted, by bellman.By) (m Merchan
 // stays where nothing changes.
 func (r *Registry) made(ctx context.Context, w *Wanted, now time.Time) (m Merchant, was *Merchant, changed bool, err error) {
 	bad := w.check(r.checkURL)
-	if len(bad.Fields) > 0 && bad.Fields[0].Field == "merchant_no" {
+	var before Merchant
+	if slices.ContainsFunc(bad.Fields, func(f bellman.FieldError) bool { return f.Field == "merchant_no" }) {
+		w.signed(bad, &before.Sign, r.masters, now)
+		inOrder(bad.Fields)
 		return m, nil, false, bad
 	}
-	var before Merchant
 	before, err = r.read(ctx, w.No)
 	switch {
 	case errors.Is(err, bellman.ErrNotFound):
