@@ -1,6 +1,7 @@
 package console
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 var t0 = time.Date(2026, 11, 20, 15, 4, 5, 120_000_000, time.UTC)
@@ -182,6 +184,34 @@ func TestRoles(t *testing.T) {
 		if called := s.fake.called(); (called == "") != (tt.act == http.StatusForbidden) {
 			t.Errorf("%s resends: the engine was asked %q", tt.who, called)
 		}
+	}
+}
+
+// unreadable is a body that must not be read.
+type unreadable struct{ t *testing.T }
+
+func (u unreadable) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.EOF
+}
+
+// The role is looked at before a form is read: an import may be 8 MiB long.
+func TestTheRoleComesBeforeTheForm(t *testing.T) {
+	s := openWith(t, &fake{Store: memory.New()}, Options{Keys: testKeys, Merchants: struct{ Merchants }{}})
+	s.signIn(t, "ops")
+	home, err := url.Parse(s.server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodPost, "http://"+home.Host+importPath, unreadable{t})
+	r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	for _, c := range s.client.Jar.Cookies(home) {
+		r.AddCookie(c)
+	}
+	w := httptest.NewRecorder()
+	s.Console.ServeHTTP(w, r)
+	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "admin") {
+		t.Errorf("an import by the role operate: %d; want 403, and the role that it takes", w.Code)
 	}
 }
 

@@ -167,6 +167,9 @@ func TestExport(t *testing.T) {
 	if got := s.get(t, "/tasks.csv?state=x"); got.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("a wrong filter: %d", got.StatusCode)
 	}
+	if got := s.get(t, "/tasks.csv?queue=py"); got.StatusCode != http.StatusNotFound || got.Header.Get("Content-Disposition") != "" || !strings.Contains(got.body, "py") {
+		t.Errorf("an export of a queue that there is not: %d %v; want 404, and why", got.StatusCode, got.Header)
+	}
 }
 
 // A queue that is not configured is told: a list without tasks would say that there are

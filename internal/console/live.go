@@ -15,6 +15,9 @@ const (
 	maxOfKey     = 200              // of them, those of one key, which a team may share
 )
 
+// sessionOver is the event that tells a page to ask for itself anew, and so for a sign-in.
+const sessionOver = "event: over\ndata: \n\n"
+
 // stream sends server-sent events for as long as the reader is there and signed in.
 // At each step look says what to send; empty: nothing.
 func (q *request) stream(pace time.Duration, look func() (event, data string, err error)) {
@@ -52,7 +55,7 @@ func (q *request) stream(pace time.Duration, look func() (event, data string, er
 		case <-tick.C:
 		}
 		if signedIn := q.visitor.SignedIn; signedIn && !q.goesOn(q.r.Context(), session) || !signedIn && !q.open() {
-			send("event: over\ndata: \n\n")
+			send(sessionOver)
 			return
 		}
 		event, data, err := look()

@@ -43,4 +43,16 @@ func TestLiveTellsOfChangesAndEndsWithTheSession(t *testing.T) {
 		t.Fatalf("signing out: %d", got.StatusCode)
 	}
 	next("event: over")
+
+	// A page whose stream begins after the session is told so too: a browser does not ask again after a refusal.
+	again, err := s.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Body.Close()
+	if kind := again.Header.Get("Content-Type"); again.StatusCode != http.StatusOK || kind != "text/event-stream" {
+		t.Fatalf("a stream without a session: %d, %s; want one that says that it is over", again.StatusCode, kind)
+	}
+	lines = bufio.NewScanner(again.Body)
+	next("event: over")
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,7 +26,12 @@ func (q *request) askToSignIn() {
 		q.render(http.StatusOK, "again", &again{view: q.view("page.again"), Here: q.r.URL.RequestURI()})
 		return
 	}
-	if q.r.Header.Get("HX-Request") != "" || strings.HasSuffix(q.r.URL.Path, "/live") {
+	if strings.HasSuffix(q.r.URL.Path, "/live") { // a browser does not look at the status of a stream, nor ask again
+		q.w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(q.w, sessionOver)
+		return
+	}
+	if q.r.Header.Get("HX-Request") != "" {
 		q.w.Header().Set("HX-Refresh", "true")
 		q.w.WriteHeader(http.StatusUnauthorized)
 		return
