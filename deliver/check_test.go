@@ -129,7 +129,7 @@ func TestCheckFields(t *testing.T) {
 		{bellman.Task{Header: map[string]string{"X-A": strings.Repeat("x", 8<<10)}}, "headers"},
 		{bellman.Task{Header: map[string]string{"Webhook-ID": "x"}}, "headers.Webhook-ID"},
 	}
-	h := newHandler(t, Options{}, Rules{Sign: sign.Config{Scheme: sign.StandardWebhooks, Secrets: []sign.Secret{sign.NewSecret("whsec_AAAA")}}})
+	h := newHandler(t, Options{}, Rules{Sign: sign.Config{Scheme: sign.StandardWebhooks, Secrets: []sign.Secret{sign.NewSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")}}})
 	for _, tt := range tests {
 		tt.task.URL = "https://merchant.example"
 		var fields []string

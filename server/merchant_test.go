@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -81,6 +82,40 @@ func again(t *testing.T, api *client.Client, id string, n int) *client.TaskDetai
 		t.Fatal(err)
 	}
 	return until(t, api, id, attempted(n))
+}
+
+// The log warns of each queue and merchant that signs with MD5, and of no other.
+func TestWeakSchemesAreLogged(t *testing.T) {
+	var log bytes.Buffer
+	api, _, stop := serveLogged(t, t.TempDir(), slog.New(slog.NewTextHandler(&log, nil)), func(c *config.Config) {
+		c.MasterKeys = []sign.Secret{sign.NewSecret(randomKey(""))}
+		c.Queues = append(c.Queues, c.Queues[0])
+		c.Queues[1].Name, c.Queues[1].Sign = "weak", sign.Config{Scheme: sign.RoncooMD5, Secrets: []sign.Secret{sign.NewSecret(randomKey(""))}}
+	})
+	signed := func(no, scheme, prefix string) client.PutMerchant {
+		return client.PutMerchant{MerchantNo: no, Sign: &client.MerchantSign{Scheme: scheme, Secrets: []string{randomKey(prefix)}}}
+	}
+	put(t, api, "M1", signed("", "md5_params", ""))
+	put(t, api, "M2", signed("", "standard_webhooks", "whsec_"))
+	batch := client.MerchantBatch{DryRun: true, Merchants: []client.PutMerchant{signed("M3", "jeepay_md5", ""), signed("M4", "md5_params", ""), signed("M5", "hmac_sha256_params", ""), {MerchantNo: "M6"}}}
+	for range 2 {
+		if _, err := api.PutMerchants(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+		batch.DryRun = false
+	}
+	stop()
+	var warned []string
+	for line := range strings.Lines(log.String()) {
+		if _, rest, is := strings.Cut(line, "signatures are made with MD5"); is {
+			_, rest, _ = strings.Cut(rest, "\" ")
+			warned = append(warned, strings.TrimSpace(rest))
+		}
+	}
+	want := []string{"queue=weak scheme=roncoo_md5", "merchant_no=M1 scheme=md5_params", "merchants=2"}
+	if !slices.Equal(warned, want) {
+		t.Errorf("the log warns of %q; want %q", warned, want)
+	}
 }
 
 // A merchant's address, rule, schedule and keys stand at each attempt as they are

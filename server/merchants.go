@@ -13,6 +13,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/deliver"
+	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/api"
 	"github.com/bellmanhq/bellman/internal/brokers/sender"
@@ -71,6 +72,9 @@ func (s merchants) Put(ctx context.Context, in api.WantedMerchant, by bellman.By
 	if err != nil {
 		return client.Merchant{}, false, err
 	}
+	if sign.Weak(m.Sign.Scheme) {
+		s.log.Warn(weakScheme, "merchant_no", m.No, "scheme", m.Sign.Scheme)
+	}
 	return s.shown(ctx, &m, false), created, nil
 }
 
@@ -81,8 +85,15 @@ func (s merchants) Import(ctx context.Context, in []api.WantedMerchant, dry bool
 	}
 	imported, err := s.merchants.Import(ctx, all, dry, by)
 	results := make([]api.MerchantResult, len(imported))
+	weak := 0
 	for i, r := range imported {
 		results[i] = api.MerchantResult{MerchantNo: r.No, Created: r.Created, Changed: r.Changed, Err: r.Err}
+		if r.Changed && sign.Weak(all[i].Scheme) {
+			weak++
+		}
+	}
+	if weak > 0 && !dry && err == nil {
+		s.log.Warn(weakScheme, "merchants", weak)
 	}
 	return results, err
 }

@@ -16,12 +16,18 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
+// weakScheme is the warning about a scheme that signs with MD5.
+const weakScheme = "signatures are made with MD5, from which a short secret can be found: use hmac_sha256_params or standard_webhooks where the receiver can check them"
+
 // queues builds the engine's queues, each with its handler.
 func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 	queues := make([]engine.Queue, len(c.Queues))
 	notify := make(map[string]sender.Handler, len(c.Queues))
 	for i := range c.Queues {
 		q := &c.Queues[i]
+		if sign.Weak(q.Sign.Scheme) {
+			s.log.Warn(weakScheme, "queue", q.Name, "scheme", q.Sign.Scheme)
+		}
 		queues[i] = engine.Queue{
 			Name:                q.Name,
 			Kind:                q.Kind,

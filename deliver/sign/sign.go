@@ -28,6 +28,11 @@ func Schemes() []string {
 	return []string{StandardWebhooks, WechatRSA, MD5Params, HMACParams, JeepayMD5, RoncooMD5}
 }
 
+// Weak reports whether a scheme signs with MD5: it is for receivers that check nothing better.
+func Weak(scheme string) bool {
+	return scheme == MD5Params || scheme == JeepayMD5 || scheme == RoncooMD5
+}
+
 // A Config says how requests are signed. The zero Config: not at all.
 type Config struct {
 	Scheme string // one of Schemes

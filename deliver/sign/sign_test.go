@@ -274,8 +274,10 @@ func TestNewErrors(t *testing.T) {
 		{Config{Scheme: MD5Params, Secrets: []Secret{NewSecret("env:BELLMAN_TEST_EMPTY")}}, "secrets[0]: environment variable BELLMAN_TEST_EMPTY is empty"},
 		{Config{Scheme: MD5Params, Secrets: []Secret{NewSecret("file:no/such/file")}}, "secrets[0]: open no/such/file"},
 		{Config{Scheme: StandardWebhooks, Secrets: []Secret{NewSecret("s3cret")}}, "secrets[0]: want whsec_"},
-		{Config{Scheme: StandardWebhooks, Secrets: []Secret{NewSecret("whsec_AAAA"), NewSecret("whsec_s3cret!")}}, "secrets[1]: what follows whsec_ is not base64"},
-		{Config{Scheme: StandardWebhooks, Secrets: []Secret{NewSecret("whsec_")}}, "secrets[0]: nothing"},
+		{Config{Scheme: StandardWebhooks, Secrets: []Secret{NewSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), NewSecret("whsec_s3cret!")}}, "secrets[1]: what follows whsec_ is not base64"},
+		{Config{Scheme: StandardWebhooks, Secrets: []Secret{NewSecret("whsec_")}}, "secrets[0]: whsec_ holds 0 bytes: want 24 to 64"},
+		{Config{Scheme: StandardWebhooks, Secrets: []Secret{NewSecret("whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 23)))}}, "secrets[0]: whsec_ holds 23 bytes: want 24 to 64"},
+		{Config{Scheme: StandardWebhooks, Secrets: []Secret{NewSecret("whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 65)))}}, "secrets[0]: whsec_ holds 65 bytes: want 24 to 64"},
 		{Config{Scheme: StandardWebhooks, Secrets: []Secret{NewSecret("whsk_AAAA")}}, "secrets[0]: whsk_ holds 3 bytes"},
 		{Config{Scheme: StandardWebhooks, Secrets: []Secret{NewSecret("whsk_" + base64.StdEncoding.EncodeToString(mixed))}}, "secrets[0]: whsk_ holds a private key and another's"},
 		{Config{Scheme: WechatRSA, Secrets: []Secret{NewSecret("s3cret")}}, "secrets[0]: want an RSA private key"},
@@ -285,6 +287,11 @@ func TestNewErrors(t *testing.T) {
 	} {
 		if _, err := New(tt.config); err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("New(%v): %v; want %s, without the secret", tt.config, err, tt.want)
+		}
+	}
+	for _, size := range []int{24, 64} {
+		if _, err := New(Config{Scheme: StandardWebhooks, Secrets: []Secret{NewSecret("whsec_" + base64.StdEncoding.EncodeToString(make([]byte, size)))}}); err != nil {
+			t.Errorf("a secret of %d bytes: %v", size, err)
 		}
 	}
 	if s, err := New(Config{}); s != nil || err != nil {

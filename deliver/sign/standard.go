@@ -14,6 +14,12 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
+// The bytes that a secret for HMAC has, as the specification says.
+const (
+	minHMACKey = 24
+	maxHMACKey = 64
+)
+
 // standard signs as the Standard Webhooks specification 1.0.0 says: over
 // "id.timestamp.body", one signature for each active secret, the time in Unix
 // seconds.
@@ -69,8 +75,8 @@ func parseStandardKey(secret []byte) (standardKey, error) {
 	switch {
 	case err != nil:
 		return standardKey{}, coded.Errorf("sign.whsec_base64", "what follows whsec_ is not base64")
-	case len(key) == 0:
-		return standardKey{}, coded.Errorf("sign.whsec_empty", "nothing follows whsec_")
+	case len(key) < minHMACKey || len(key) > maxHMACKey:
+		return standardKey{}, coded.Errorf("sign.whsec_size", "whsec_ holds %d bytes: want %d to %d", len(key), minHMACKey, maxHMACKey)
 	}
 	return hmacKey(key), nil
 }

@@ -58,3 +58,25 @@ func TestTaskIsMasked(t *testing.T) {
 		}
 	}
 }
+
+// The address at which the merchant of an order is told is masked as a task's own is.
+func TestAddressOfAnOrderIsMasked(t *testing.T) {
+	o := withOrders()
+	o.Keys = testKeys
+	m := make1(t, o)
+	w := m.do("POST", "/v1/tasks", `{"queue":"orders","merchant_no":"M1","order_no":"1","notify":{"url":"https://m.example/n?order=1&token=url-secret","json":{"password":"json-secret"}}}`,
+		"Authorization: Bearer s-key")
+	if w.Code != 201 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	id := w.Header().Get("Location")
+	for _, path := range []string{id, "/v1/queues/orders/keys/M1/1", "/v1/orders/M1/1", "/v1/tasks?order_no=1"} {
+		text := w.Body.String() + m.do("GET", path, "", "Authorization: Bearer a-key").Body.String()
+		if strings.Contains(text, "url-secret") || strings.Contains(text, "json-secret") || path == id && !strings.Contains(text, "https://m.example/n?order=1") {
+			t.Errorf("%s shows %s; want the address without its token", path, text)
+		}
+	}
+	if text := m.do("GET", id+"?reveal=true", "", "Authorization: Bearer a-key").Body.String(); !strings.Contains(text, "url-secret") || !strings.Contains(text, "json-secret") {
+		t.Errorf("revealed it shows %s", text)
+	}
+}

@@ -25,6 +25,22 @@ func TestALatePaymentSettlesAnOrderThatWasGivenUp(t *testing.T) {
 	}
 }
 
+// The address at which the merchant of an order is told is masked as a task's own is.
+func TestAddressOfAnOrderIsMasked(t *testing.T) {
+	s := open(t)
+	kept, err := json.Marshal(Order{State: "PENDING", NotifyURL: "https://m.example/n?order=1&token=url-secret", NotifyJSON: []byte(`{"password":"json-secret"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := s.fake.add(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "masked", Body: kept}, t0)
+	for _, page := range []string{"/tasks/" + task.ID.String(), orderAddress("M1", "masked"), "/tasks?order_no=masked", "/tasks.csv?order_no=masked"} {
+		got := s.get(t, page).body
+		if !strings.Contains(got, "masked") || strings.Contains(got, "url-secret") || strings.Contains(got, "json-secret") || strings.HasSuffix(page, task.ID.String()) && !strings.Contains(got, "https://m.example/n?order=1") {
+			t.Errorf("%s shows %s; want the address without its token", page, got)
+		}
+	}
+}
+
 // The page of the orders has the newest, each with the way to its page.
 func TestTheNewestOrders(t *testing.T) {
 	s := open(t)

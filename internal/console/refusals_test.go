@@ -102,7 +102,7 @@ func TestRefusalsInChinese(t *testing.T) {
 	c := w.decent(t)
 	f := w.forms(t)
 	for no, in := range map[string]client.PutMerchant{
-		"signed":  {NotifyURL: w.merchant.URL + "/ok", Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{"whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTA="}}},
+		"signed":  {NotifyURL: w.merchant.URL + "/ok", Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{"whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0"}}},
 		"nowhere": {},
 	} {
 		if _, _, err := w.api.PutMerchant(t.Context(), no, in); err != nil {
@@ -165,7 +165,7 @@ func TestRefusalsInChinese(t *testing.T) {
 		edit(signed("standard_webhooks", "whsk_AAAA")),
 		act("signed", "rotate", "secret", "", "overlap", "1h"),
 		act("signed", "rotate", "secret", "k", "overlap", "1h"),
-		act("signed", "rotate", "secret", "whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTA=", "overlap", "1h"),
+		act("signed", "rotate", "secret", "whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0", "overlap", "1h"),
 		act("signed", "rotate", "secret", "whsec_!", "overlap", "400d"),
 		act("signed", "rotate", "secret", "whsec_!", "overlap", "long"),
 		act("nowhere", "rotate", "secret", "k", "overlap", "1h"),
@@ -284,7 +284,7 @@ func TestAllThatIsWrongAtOnce(t *testing.T) {
 	f := w.forms(t)
 	for no, in := range map[string]client.PutMerchant{
 		"M1": {Name: "Tea"},
-		"M3": {Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{"whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTA="}}},
+		"M3": {Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{"whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0"}}},
 	} {
 		if _, _, err := w.api.PutMerchant(t.Context(), no, in); err != nil {
 			t.Fatal(err)
