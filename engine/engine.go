@@ -222,7 +222,7 @@ func build(o Options) (*Engine, error) {
 			offered: make(map[uint16]bool),
 		},
 		gifts: gifts{wake: make(chan struct{}, 1)},
-		hand:  newHand(c, limits.Hand),
+		hand:  newHand(c, limits.Hand, limits.Wheel),
 		watch: newWatch(o.Observer, c),
 		dispatch: dispatch.New[*item](dispatch.Options{
 			Floor:      o.PoolFloor,

@@ -16,7 +16,10 @@ import (
 // from being made at once.
 type hand struct {
 	clock *clock
-	most  int // tasks in hand: Limits.Hand
+
+	most        int // tasks in hand: Limits.Hand
+	mostWaiting int // of them in the wheel: Limits.Wheel; the rest is for what is due
+
 	mu    sync.Mutex
 	items map[bellman.ID]*item
 	wheel *wheel.Wheel[*item] // items not due yet; ticks are Unix ms
@@ -86,10 +89,11 @@ const (
 	inFlight              // being attempted, or its outcome being committed
 )
 
-func newHand(c *clock, most int) *hand {
+func newHand(c *clock, most, mostWaiting int) *hand {
 	return &hand{
 		clock:       c,
 		most:        most,
+		mostWaiting: mostWaiting,
 		items:       make(map[bellman.ID]*item),
 		wheel:       wheel.New[*item](c.now().UnixMilli()),
 		missed:      noTime,
@@ -227,7 +231,7 @@ func (h *hand) put(t *bellman.Task, since *asOf, now int64) *item {
 	if _, ok := h.items[t.ID]; ok || since.past(t.ID, t.Version) {
 		return nil // the loader was quicker: it has the task, or had it
 	}
-	if len(h.items) >= h.most {
+	if len(h.items) >= h.most || look > now && h.wheel.Len() >= h.mostWaiting {
 		h.miss(look)
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 // attempted there: it is not taken in hand as it was, but read again.
 func TestHandOfAnEarlierTenure(t *testing.T) {
 	c := newClock(time.Now)
-	h := newHand(c, 1000)
+	h := newHand(c, 1000, 1000)
 	h.own([]uint16{7, 8})
 	now := c.now().UnixMilli()
 	task := func(shard uint16) *bellman.Task {

@@ -56,6 +56,30 @@ func TestSmallLimits(t *testing.T) {
 	}
 }
 
+// However many tasks wait for their time, those that are due find room: those of a moment in minutes, as
+// the retries of a busy time, do not fill the hand.
+func TestSmallLimitsLeaveRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger()
+		e, stop := runSmall(t, exclusive{memory.New()}, l.queue("n", 0))
+		defer stop()
+		var ids []bellman.ID
+		for i := range 3 * small.Hand {
+			ids = append(ids, add(t, e, &bellman.Task{Queue: "q", Endpoint: fmt.Sprintf("http://%d", i%100), Delay: 4 * time.Minute}))
+		}
+		for i := range 200 {
+			ids = append(ids, add(t, e, &bellman.Task{Queue: "q", Endpoint: fmt.Sprintf("http://%d", i%100), Delay: 10 * time.Second}))
+		}
+		time.Sleep(3 * time.Minute)
+		l.once(t, ids[3*small.Hand:])
+		if l.late > time.Second {
+			t.Errorf("a task was %v late while others waited for their time; want a second at most", l.late)
+		}
+		time.Sleep(5 * time.Minute)
+		l.once(t, ids)
+	})
+}
+
 // A pool that makes no sense is refused, at the start and later, and changes nothing.
 func TestSetPool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -38,7 +38,7 @@ func TestLookBack(t *testing.T) {
 // back, and what is to come by reading ahead from there, for looking back ends at the present.
 func TestFullHand(t *testing.T) {
 	c := newClock(time.Now)
-	h := newHand(c, 1000)
+	h := newHand(c, 1000, 1000)
 	h.own([]uint16{7})
 	for range h.most {
 		h.items[bellman.NewID()] = &item{}

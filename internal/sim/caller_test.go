@@ -63,6 +63,10 @@ func (w *world) task(s script) *bellman.Task {
 			Endpoint: endpoint(s.receiver),
 			Delay:    d.between(0, s.most),
 		}
+		if w.mu.Lock(); s.serial < calms && !w.moment.IsZero() {
+			t.Delay, t.StartAt = 0, w.moment
+		}
+		w.mu.Unlock()
 		if s.serial >= calms && d.percent(30) {
 			t.OrderingKey, t.Supersedes = fmt.Sprint("calm", d.n(3)), d.percent(10)
 		}
@@ -194,12 +198,75 @@ func (w *world) flood(i incident) {
 	scripts := make([]script, few+d.n(most))
 	for n := range scripts {
 		scripts[n] = script{serial: floods + n, receiver: i.who, refuse: pick(d, 0, 0, 0, 1), most: i.length}
+		if w.plan.limited() {
+			scripts[n].receiver = n % len(w.receivers) // or one of them is the bottleneck
+		}
+	}
+	if w.plan.moment {
+		w.mu.Lock()
+		w.moment = time.Now().Add(d.between(10*time.Second, time.Minute)).Truncate(time.Millisecond)
+		w.mu.Unlock()
+		w.spawn(w.crowding)
 	}
 	if w.plan.sole {
 		w.spawn(func() { w.caller(floods, scripts) })
 		return
 	}
 	w.writer(scripts)
+}
+
+// crowding moves other tasks to the moment when those of the flood are due.
+func (w *world) crowding() {
+	d := newDice(w.seed, "crowding")
+	for i := 0; time.Until(w.moment) > 2*time.Second; i++ {
+		time.Sleep(d.between(0, time.Second))
+		w.change(newDice(w.seed, "crowd", i), func(*account) bool { return true }, func(ctx context.Context, e *engine.Engine, id bellman.ID) error {
+			_, err := e.Reschedule(ctx, id, w.moment, bellman.By{Who: "somebody"})
+			return err
+		})
+	}
+}
+
+// meddlers change again and again what waits for the end of a pause.
+func (w *world) meddlers() {
+	d := newDice(w.seed, "meddlers")
+	end := w.truth.began.Add(w.plan.length)
+	for i := 0; time.Now().Before(end); i++ {
+		time.Sleep(d.between(0, time.Second))
+		d := newDice(w.seed, "meddler", i)
+		waits := func(a *account) bool {
+			t := &a.task
+			return w.truth.stops["queue/"+t.Queue] != nil || w.truth.stops["endpoint/"+endpoint(read(t.Body).receiver)] != nil
+		}
+		cancel, wait := d.percent(30), d.between(0, 20*time.Second)
+		w.change(d, waits, func(ctx context.Context, e *engine.Engine, id bellman.ID) (err error) {
+			if by := (bellman.By{Who: "somebody"}); cancel {
+				_, err = e.Cancel(ctx, id, by)
+			} else {
+				_, err = e.Reschedule(ctx, id, time.Now().Add(wait), by)
+			}
+			return err
+		})
+	}
+}
+
+// change has somebody change one of the pending tasks that are not in flight.
+func (w *world) change(d *dice, which func(*account) bool, f func(context.Context, *engine.Engine, bellman.ID) error) {
+	var ids []bellman.ID
+	w.note(func(g *ledger) {
+		for _, id := range g.order {
+			if a := g.tasks[id]; !a.task.State.Ended() && read(a.task.Body).serial < floods && which(a) {
+				ids = append(ids, id)
+			}
+		}
+	})
+	if len(ids) == 0 {
+		return
+	}
+	id := ids[d.n(len(ids))]
+	w.spawn(func() {
+		w.reach(d, 5*time.Second, func(ctx context.Context, e *engine.Engine) error { return f(ctx, e, id) })
+	})
 }
 
 // calmly hands tasks in when there is no trouble any more and all clocks are right: nothing

@@ -59,6 +59,7 @@ func (w *world) expire(n *node) {
 		for name, of := range g.joinedBy {
 			if l != nil && of == l && g.alive(name) {
 				w.truth.bury(name)
+				l.taken = time.Now()
 				g.tell(bellman.ID{}, "%s is taken for dead", name)
 			}
 		}

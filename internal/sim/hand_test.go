@@ -55,7 +55,7 @@ func (w *world) compare(n *node, over <-chan struct{}) {
 					return
 				}
 				aside := strings.Contains(gap.Why, "set aside") // as one that waits for its turn, or was by another owner
-				if a != nil && !w.plan.sole {
+				if a != nil && !w.plan.sole && a.by != l {
 					written := a.changed
 					if written.IsZero() {
 						written = a.added

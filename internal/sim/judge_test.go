@@ -135,7 +135,18 @@ func (w *world) excused(g *ledger, s *send, to time.Time) bool {
 	if !l.over.IsZero() && s.result == bellman.Unknown && !s.recorded.IsZero() && l.over.Sub(l.stopped) >= stopTimeout {
 		return true // its stop cut it off
 	}
+	if w.stopped(g, s) && s.recorded.IsZero() {
+		to = l.stopped // what it had then, it records
+	}
 	return slices.ContainsFunc(g.shard(s.shard).owners, func(o owner) bool {
 		return o.node != s.node && o.at.After(s.begun) && !o.at.After(to)
 	})
+}
+
+// stopped reports whether a request's node stopped in order, in good weather, when it had the answer.
+func (w *world) stopped(g *ledger, s *send) bool {
+	l, a := s.life, g.tasks[s.task]
+	return l.failed == nil && l.died.IsZero() && !l.stopped.IsZero() && !s.landed.IsZero() && s.landed.Before(l.over) &&
+		l.over.Sub(l.stopped) < stopTimeout && !l.taken.After(l.stopped.Add(-patience)) && !w.stormy(l.node.index, l.stopped.Add(-patience), l.over) &&
+		!a.pruned && w.poison(&a.task).Before(l.stopped)
 }

@@ -20,6 +20,7 @@ type ledger struct {
 	nodes    map[string]time.Time // registered, until when
 	ttl      map[string]time.Duration
 	joinedBy map[string]*life
+	leases   map[store.Lease]string // that there ever were, and whose
 	tasks    map[bellman.ID]*account
 	keys     map[string]bellman.ID
 	known    map[string]bool        // the keys that there ever were
@@ -35,7 +36,7 @@ type ledger struct {
 	punctual time.Time           // since when nothing is a reason for being late; zero: something is
 
 	stops    map[string]*stop       // what is paused, as the documents say it
-	shutOnce map[string]bool        // what was, at some time
+	resumed  map[string]time.Time   // when that ended last
 	lately   map[string][]time.Time // of what has a rate, when requests were begun
 	uneven   time.Time              // when limits were shared out otherwise last
 	newcomer time.Time              // when a node joined last
@@ -208,6 +209,7 @@ func newLedger() *ledger {
 		nodes:    make(map[string]time.Time),
 		ttl:      make(map[string]time.Duration),
 		joinedBy: make(map[string]*life),
+		leases:   make(map[store.Lease]string),
 		tasks:    make(map[bellman.ID]*account),
 		keys:     make(map[string]bellman.ID),
 		known:    make(map[string]bool),
@@ -216,9 +218,9 @@ func newLedger() *ledger {
 		bad:      make(map[bellman.ID]bool),
 		flying:   make(map[*send]struct{}),
 
-		stops:    make(map[string]*stop),
-		shutOnce: make(map[string]bool),
-		lately:   make(map[string][]time.Time),
+		stops:   make(map[string]*stop),
+		resumed: make(map[string]time.Time),
+		lately:  make(map[string][]time.Time),
 	}
 }
 
@@ -334,6 +336,10 @@ func (g *ledger) claimed(l *life, node string, n uint16, seen int64, lease store
 	case was.node != node && g.alive(was.node):
 		g.wrong(bellman.ID{}, "%s claimed shard %d of %s, which is alive", l, n, was.node)
 	}
+	if of, ok := g.leases[lease]; ok && of != node { // by a claim that a fail-over lost
+		g.wrong(bellman.ID{}, "%s claimed shard %d as %s, and got a lease that %s has: %+v", l, n, node, of, lease)
+	}
+	g.leases[lease] = node
 	g.moved(n, "%s claimed shard %d from %s: epoch %d", l, n, was.life, lease.Epoch)
 	s.epoch, s.mark = lease.Epoch, lease.Mark
 	s.owners = append(s.owners, owner{time.Now(), node, l})

@@ -32,6 +32,7 @@ type node struct {
 	extra  time.Duration // of each call, while it is slow
 	lost   time.Time
 	hung   time.Time  // commits wait until then
+	glitch int        // so many of its next commits are not written
 	dead   [kinds]int // of its next calls, how many nobody answers
 	taken  time.Time  // when the database took it for dead although it lived
 	deaf   time.Time  // nothing that others tell it arrives
@@ -71,6 +72,17 @@ func (n *node) losing(now time.Time) int {
 	return 0
 }
 
+// glitches reports whether its next commit is not written.
+func (n *node) glitches() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.glitch == 0 {
+		return false
+	}
+	n.glitch--
+	return true
+}
+
 func (n *node) freezing() time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -104,6 +116,7 @@ type life struct {
 	died    time.Time // of a crash
 	stopped time.Time // when it was told to stop in order
 	over    time.Time // when it had
+	taken   time.Time // when the database took it for dead although it lived
 	failed  error     // of Run
 	begun   time.Time
 	thawing int // calls that waited until it went on
@@ -227,7 +240,7 @@ func (n *node) begin(gen int) (again bool) {
 		panic(err)
 	}
 	l.engine.Store(e)
-	n.life = l
+	n.life, n.glitch = l, 0
 	n.mu.Unlock()
 	w.truth.open(l)
 	w.note(func(g *ledger) { g.lives = append(g.lives, l) })
@@ -300,7 +313,8 @@ func (n *node) address() string {
 	return n.name
 }
 
-// stop ends the node's life in order; the channel is closed when it has ended.
+// stop ends the node's life in order; the channel is closed when it has ended. A commit or two
+// may break then, and that is no excuse.
 func (n *node) stop() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -309,6 +323,9 @@ func (n *node) stop() <-chan struct{} {
 	l := n.life
 	if l == nil {
 		return closed
+	}
+	if d := newDice(n.world.seed, "stop", n.index, l.number); d.percent(40) {
+		n.glitch = 1 + d.n(2)
 	}
 	l.mu.Lock()
 	l.stopped = time.Now()

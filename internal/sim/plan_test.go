@@ -74,7 +74,9 @@ type plan struct {
 	receivers []profile
 	merchants int // percent of the tasks that name a merchant
 	retention engine.Retention
-	poisoned  bool              // some tasks' outcomes are never taken, until there is calm
+	poisoned  bool              // some tasks' outcomes are not taken for minutes
+	moment    bool              // those of a flood are due at one moment, and people move others there
+	meddlers  bool              // people change again and again what waits for the end of a pause
 	keyed     int               // percent of the tasks that have an ordering key
 	limits    map[string]limits // of queues
 	sizes     engine.Limits     // of what engines hold, read and write at once
@@ -136,6 +138,15 @@ func newPlan(seed uint64, mostNodes int) *plan {
 		p.limits = map[string]limits{"pay": newLimits(l), "long": newLimits(l)}
 	}
 	p.poisoned = newDice(seed, "poisoned").percent(15)
+	p.moment, p.meddlers = newDice(seed, "moment").percent(40), newDice(seed, "meddlers").percent(30) && !p.days
+	if p.sole { // or an exclusive store could always be reached when its node joins anew
+		for _, i := range p.incidents {
+			if d := newDice(seed, "joins", int(i.at)); i.what == expiry && d.percent(50) {
+				p.incidents = append(p.incidents, incident{what: cutOff, at: i.at + d.between(0, 2*time.Second), length: d.between(time.Second, 4*time.Second)})
+			}
+		}
+		slices.SortStableFunc(p.incidents, func(a, b incident) int { return cmp.Compare(a.at, b.at) })
+	}
 	if m := newDice(seed, "merchants"); m.percent(40) {
 		p.merchants = 30
 	}
@@ -225,7 +236,7 @@ type limits struct {
 
 func newLimits(d *dice) limits {
 	return limits{
-		Concurrency:         pick(d, 0, 1, 3, 20, 40, 100),
+		Concurrency:         pick(d, 0, 1, 3, 20, 32, 40),
 		EndpointConcurrency: pick(d, 0, 0, 1, 2, 20),
 		Rate:                pick(d, 0.0, 0, 0, 5, 50, 300),
 		EndpointRate:        pick(d, 0.0, 0, 0, 2, 20),
@@ -239,7 +250,7 @@ func newSizes(d *dice) engine.Limits {
 	size := func(usual, least int) int { return max(usual/least, 2) }
 	return engine.Limits{
 		Line:        size(4096, least),
-		Lines:       size(65_536, least),
+		Lines:       size(65_536, 10*least),
 		Pending:     size(16_000, least),
 		Hand:        size(100_000, least),
 		Page:        size(2000, least),

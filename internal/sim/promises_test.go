@@ -15,6 +15,7 @@ const (
 	mostOld     = 2 * time.Second        // that a node may go by a task as it was (DESIGN section 6)
 	mostHang    = 3 * time.Second        // that outcomes are on their way when an attempt begins: it waits for a turn of 1 s, then for its content
 	mostPause   = 2 * time.Second        // until a pause holds at all nodes (docs/databases.md)
+	mostResume  = 10 * time.Second       // after the end of a pause, until what waited for that is sent
 	someTrouble = 6 * time.Second        // more, where the database cannot be reached: until a node trusts nothing
 	patience    = 15 * time.Second       // that trouble has effects after it is over
 	muchLate    = 10 * time.Second       // more, where much is due at once and little fits
@@ -35,10 +36,10 @@ func (g *ledger) documented(d *store.Doc) {
 	switch was := g.stops[d.Name]; {
 	case d.Value == nil:
 		delete(g.stops, d.Name)
+		g.resumed[d.Name] = time.Now()
 	case was == nil:
 		g.stops[d.Name] = &stop{since: time.Now()}
 	}
-	g.shutOnce[d.Name] = true
 }
 
 // fresh holds that a request is not made of a task as it was before somebody changed it.
@@ -192,11 +193,27 @@ func (g *ledger) rated(rate float64, of string, s *send) {
 func (g *ledger) punctually(a *account, s *send, iced bool) {
 	w, t := s.life.world, &a.task
 	r := read(t.Body).receiver
-	if iced || s.trigger != bellman.BySchedule || t.OrderingKey != "" || a.byHand || a.announced || w.plan.limited() || g.others > 0 ||
-		g.shutOnce["queue/"+t.Queue] || g.shutOnce["endpoint/"+endpoint(r)] || g.shutOnce["merchant/"+t.MerchantNo] || w.plan.merchants > 0 && g.shutOnce["merchant/"+merchantNo(r)] || !w.receivers[r].wellSoFar() {
+	if iced || s.trigger != bellman.BySchedule || t.OrderingKey != "" || a.byHand || a.announced || w.plan.limited() || g.others > 0 || !w.receivers[r].wellSoFar() {
 		return
 	}
-	ready := s.due
+	ready, shut := s.due, time.Time{}
+	targets := []string{"queue/" + t.Queue, "endpoint/" + endpoint(r), "merchant/" + t.MerchantNo}
+	if w.plan.merchants > 0 {
+		targets = append(targets, "merchant/"+merchantNo(r))
+	}
+	for _, target := range targets {
+		if g.stops[target] != nil {
+			return
+		}
+		if end := g.resumed[target]; end.After(shut) {
+			shut = end
+		}
+	}
+	if !shut.IsZero() {
+		if at := shut.Add(mostResume); at.After(ready) {
+			ready = at
+		}
+	}
 	if a.changed.After(ready) {
 		ready = a.changed
 	}

@@ -145,9 +145,18 @@ func (w *world) attempt(ctx context.Context, l *life, t *bellman.Task, number in
 
 // poisoned reports whether a batch records an attempt of a task whose row cannot be written.
 func (w *world) poisoned(b *store.Batch) bool {
-	return w.plan.poisoned && !w.calm() && slices.ContainsFunc(b.Changes, func(c store.Change) bool {
-		return c.Attempt != nil && c.Of != nil && read(c.Of.Body).serial%29 == 7
+	return slices.ContainsFunc(b.Changes, func(c store.Change) bool {
+		return c.Attempt != nil && c.Of != nil && time.Now().Before(w.poison(c.Of))
 	})
+}
+
+// poison is until when a task's outcomes cannot be written; zero: they can.
+func (w *world) poison(t *bellman.Task) time.Time {
+	serial := read(t.Body).serial
+	if !w.plan.poisoned || serial%29 != 7 {
+		return time.Time{}
+	}
+	return w.truth.began.Add(min(newDice(w.seed, "poison", serial).between(0, 2*w.plan.length), w.plan.length))
 }
 
 func (r *receiver) away() bool {

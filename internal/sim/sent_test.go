@@ -44,7 +44,10 @@ func (g *ledger) sent(s *send) (nth int) {
 		g.count.Latest = max(g.count.Latest, late)
 		most := mostLate
 		if s.life.world.plan.sole || a.by == s.life && g.shard(s.shard).ownerAt(a.changed).life == s.life {
-			g.count.Own, most = max(g.count.Own, late), mostOwnLate
+			g.count.Own = max(g.count.Own, late)
+			if !g.flooded || s.life.world.plan.sizes.Line == 0 { // else it may have had no room, and was read when it was due
+				most = mostOwnLate
+			}
 		}
 		if late > most+waited {
 			g.wrong(s.task, "%s sent attempt %d %v late, and there was no trouble", s.life, s.number, late)

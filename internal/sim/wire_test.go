@@ -36,6 +36,8 @@ var (
 	errCut  = errors.New("no connection to the database")
 	errFix  = errors.New("the database is read-only")
 	errRow  = errors.New("this row cannot be written")
+
+	errGlitch = errors.New("the connection broke before anything was written")
 )
 
 // mostSilence is how long a call waits at most on a connection behind which nobody answers.
@@ -172,6 +174,9 @@ func hold[T any](ctx context.Context, w *wire, f func() (T, error)) (v T, err er
 // A commit on its way goes on without whoever sent it.
 func (w *wire) Commit(ctx context.Context, b *store.Batch) error {
 	l := w.life
+	if w.Sole() { // nothing is on its way that its sender has given up
+		ctx = context.WithoutCancel(ctx)
+	}
 	if slices.ContainsFunc(b.Changes, func(c store.Change) bool { return c.Attempt != nil }) {
 		l.world.note(func(*ledger) { l.committing[b] = time.Now() })
 		defer l.world.note(func(*ledger) { delete(l.committing, b) })
@@ -185,6 +190,9 @@ func (w *wire) Commit(ctx context.Context, b *store.Batch) error {
 	}
 	if l.world.fixed(time.Now()) {
 		return errFix
+	}
+	if l.node.glitches() {
+		return errGlitch
 	}
 	if l.world.poisoned(b) {
 		if err := l.sleep(ctx, t.out); err != nil {
@@ -201,11 +209,11 @@ func (w *wire) Commit(ctx context.Context, b *store.Batch) error {
 	sent := copied(b)
 	arrives, waits, never := t.out, time.Duration(-1), false
 	if w.silent(ctx, committing) { // it was done, or nobody heard it
-		never, waits = t.percent(50), time.Millisecond
+		never, waits = t.percent(50), arrives+time.Millisecond
 	}
 	if waits < 0 && t.permille(l.node.losing(time.Now())) {
-		how := t.n(3)
-		if w.Sole() && how == 2 { // nothing is on its way that its sender has given up
+		how := t.n(4)
+		if w.Sole() && how == 2 {
 			how = 1
 		}
 		switch how {
@@ -217,6 +225,8 @@ func (w *wire) Commit(ctx context.Context, b *store.Batch) error {
 			arrives = t.between(200*time.Millisecond, 5*time.Second)
 			waits = t.between(time.Millisecond, arrives)
 			l.world.truth.note(func(g *ledger) { g.count.Late++ })
+		case 3: // it is answered, and others have long seen what it did
+			t.back = t.between(100*time.Millisecond, 2*time.Second)
 		}
 	}
 	done := make(chan error, 1)

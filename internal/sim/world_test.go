@@ -28,6 +28,7 @@ type world struct {
 	fullTo  time.Time // it takes nothing
 	fixedTo time.Time // it takes nothing, and says so of beats and claims too
 	storms  []storm
+	moment  time.Time // when those of a flood are due; zero: each has its own time
 	serials int
 	healed  bool
 }
@@ -97,6 +98,9 @@ func (w *world) run() {
 	}
 	w.spawn(w.callers)
 	w.spawn(w.people)
+	if w.plan.meddlers {
+		w.spawn(w.meddlers)
+	}
 	over := make(chan struct{})
 	for _, n := range w.nodes {
 		w.spawn(func() { w.compare(n, over) })
