@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -35,6 +36,9 @@ func (l *loader) setAside(ctx context.Context, it *item, now time.Time) {
 	to.VisibleAt = roundUp(l.asideUntil(it.Line, now))
 	to.Updated = now
 	l.release(it)
+	if l.early != nowhere {
+		l.again[it.ID] = true
+	}
 	l.layAside(it, to, nil)
 }
 
@@ -83,11 +87,14 @@ func (l *loader) readEarly(ctx context.Context, now time.Time) (more bool, err e
 		l.hand.endReadEarly(nil, now.UnixMilli(), nil)
 		return false, err
 	}
-	if len(l.page) == l.limits.Page {
+	switch {
+	case len(l.page) == l.limits.Page:
 		last := l.page[l.limits.Page-1]
-		l.early = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
-	} else if l.early = nowhere; l.unsettled {
-		l.comeBack() // something was being set aside while this was read
+		l.early, more = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}, true
+	case l.unsettled: // something was being set aside while this was read
+		l.early, l.unsettled = store.Position{VisibleAt: l.resumed}, l.asides.Load() > 0
+	default:
+		l.early = nowhere
 	}
 	paused := make(map[store.Line]bool)
 	for i := range l.page {
@@ -96,8 +103,12 @@ func (l *loader) readEarly(ctx context.Context, now time.Time) (more bool, err e
 			paused[line] = l.dispatch.Wait(now.UnixNano(), uint64(line)) == dispatch.Forever
 		}
 	}
+	l.page = slices.DeleteFunc(l.page, func(en store.Entry) bool { return l.again[en.ID] })
 	l.take(l.hand.endReadEarly(l.page, now.UnixMilli(), paused))
-	return true, nil
+	if l.early == nowhere {
+		clear(l.again)
+	}
+	return more, nil
 }
 
 // comeBack makes the loader bring back what was set aside.

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -77,6 +78,52 @@ func TestSmallLimitsLeaveRoom(t *testing.T) {
 		}
 		time.Sleep(5 * time.Minute)
 		l.once(t, ids)
+	})
+}
+
+// A sluggish store takes its time for each commit.
+type sluggish struct{ changing }
+
+func (s *sluggish) Sole() bool { return true }
+
+func (s *sluggish) Commit(ctx context.Context, b *store.Batch) error {
+	time.Sleep(25 * time.Millisecond)
+	return s.changing.Commit(ctx, b)
+}
+
+// When a pause ends, what was set aside because of it comes back as fast as its line goes. What finds no room
+// in the line is set aside once more, and not again and again, each time for later.
+func TestSmallLimitsResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, db := newLedger(), &sluggish{changing{Store: memory.New()}}
+		q := l.queue("n", time.Second)
+		q.EndpointConcurrency = 4
+		e, stop := runSmall(t, db, q)
+		defer stop()
+		if err := e.PauseQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		var ids []bellman.ID
+		for range 40 {
+			var tasks []*bellman.Task
+			for range 10 {
+				tasks = append(tasks, &bellman.Task{Queue: "q", Endpoint: "http://a"})
+			}
+			for _, a := range e.Add(t.Context(), tasks...) {
+				ids = append(ids, a.ID)
+			}
+		}
+		paused := db.changes.Load()
+		if err := e.ResumeQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Minute)
+		l.once(t, ids)
+		if n := db.changes.Load() - paused; n > 4*400 {
+			t.Errorf("%d changes for 400 tasks after the end of the pause; want four a task at most", n)
+		} else {
+			t.Logf("%d changes while it was paused, %d after that", paused, n)
+		}
 	})
 }
 

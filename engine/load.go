@@ -56,6 +56,8 @@ type loader struct {
 	early     store.Position // where to go on with what was set aside; Look noTime: nowhere
 	unsettled bool           // tasks were being set aside when that began
 
+	again map[bellman.ID]bool // set aside since that pause ended: they come back at their looks
+
 	fullSince map[peers]time.Time // of what had no room the last time
 
 	// aside says per line until when tasks have been set aside, so that they come
@@ -90,6 +92,7 @@ func (e *Engine) load(ctx context.Context) error {
 		Engine: e,
 		share:  make(map[peers]int),
 		out:    make(map[peers]bool),
+		again:  make(map[bellman.ID]bool),
 
 		fullSince: make(map[peers]time.Time),
 		aside:     make(map[store.Line]time.Time),
@@ -117,6 +120,7 @@ func (e *Engine) load(ctx context.Context) error {
 		if at := e.resumedAt.Swap(0); at != 0 {
 			l.resumed, l.early, l.unsettled = at, store.Position{VisibleAt: at}, e.asides.Load() > 0
 			clear(l.aside)
+			clear(l.again)
 		}
 		l.lookAgain(now)
 		more, err := l.read(ctx)
@@ -128,7 +132,7 @@ func (e *Engine) load(ctx context.Context) error {
 		e.backMs.Store(l.back.VisibleAt)
 		switch {
 		case more || moved > 0:
-		case len(l.pending) > 0 || l.back != nowhere:
+		case len(l.pending) > 0 || l.back != nowhere || l.early != nowhere:
 			l.rest(ctx, 2*time.Millisecond, nil)
 		default:
 			// Whatever wakes it: the next look back is not put off.
