@@ -309,12 +309,20 @@ func (l *Lane[O]) Waiting() int {
 // Apart returns how many outcomes the store does not take.
 func (l *Lane[O]) Apart() int { return int(l.aside.Load()) }
 
-// Hasten ends the gathering: what waits is written at once from now on. What stands apart is tried once more now.
+// Hasten ends the gathering, for a stop: what waits is written at once from now on. What stands apart is tried now, and
+// again soon.
 func (l *Lane[O]) Hasten() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.flushed, l.retry = true, true
 	l.rouse()
+}
+
+// stops reports whether Hasten was called.
+func (l *Lane[O]) stops() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.flushed
 }
 
 // Close ends Run when what is queued has been written, or given up.

@@ -394,6 +394,23 @@ func TestApartAtAStop(t *testing.T) {
 		if took := time.Since(began); took > 0 || len(h.written) != 1 {
 			t.Errorf("%d written after %v; want it at once", len(h.written), took)
 		}
+		h.mu.Lock()
+		breaks := 2
+		h.refuse = func(ops []*row) error {
+			if breaks--; breaks < 0 {
+				return nil
+			}
+			return errors.New("the connection broke")
+		}
+		h.mu.Unlock()
+		began = time.Now()
+		if err := l.Put(outcome()); err != nil {
+			t.Fatal(err)
+		}
+		w.Wait()
+		if took := time.Since(began); took > 300*time.Millisecond || len(h.written) != 2 {
+			t.Errorf("%d written after %v; want the other one soon, a stop waits for it", len(h.written), took)
+		}
 		stop()
 	})
 }

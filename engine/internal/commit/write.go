@@ -17,6 +17,7 @@ const (
 	lastPause  = 2 * time.Second
 	firstApart = 2 * time.Second
 	lastApart  = 5 * time.Minute
+	stopApart  = 100 * time.Millisecond // while a stop waits for it
 )
 
 // An apart is an outcome that the store does not take although it takes others.
@@ -206,6 +207,9 @@ func (l *Lane[O]) refuse(o O, err error, wait time.Duration) int {
 	if !o.Happened() {
 		o.Done(err)
 		return 0
+	}
+	if l.stops() {
+		wait = min(wait, stopApart)
 	}
 	l.host.Apart(o, err, wait)
 	l.apart = append(l.apart, &apart[O]{o, wait, time.Now().Add(wait)})
