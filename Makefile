@@ -15,6 +15,9 @@ LONG     ?= 5m
 # The version that is upgraded from: the newest tag, or, while there is none, a commit.
 BEFORE   ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo 5a1baf9)
 ROUNDS   ?= 20
+# A directory with a copy of the database: file:///path.
+VULNDB   ?= https://vuln.go.dev
+VULNCHECK = v1.9.0
 # The packages whose tests wait for something.
 WAITING  ?= ./server ./engine ./cmd/bellman ./internal/torture ./internal/brokers/source/... ./internal/console ./store/memory ./store/pebble ./store/postgres ./store/mysql ./store/redis ./internal/sqlstore/...
 
@@ -25,7 +28,7 @@ export GORACE ?= atexit_sleep_ms=0
 # The version comes by -ldflags, so that a build needs no git.
 export GOFLAGS += -buildvcs=false
 
-.PHONY: build clients dist dist-test test test-slow torture lint bench profile fuzz cover screenshots
+.PHONY: build clients dist dist-test test test-slow torture lint vulncheck bench profile fuzz cover screenshots
 
 build: ## the static binary ./bellman
 	CGO_ENABLED=0 go build -trimpath -pgo=$(PROFILE) -ldflags '$(LDFLAGS)' -o bellman ./cmd/bellman
@@ -58,6 +61,9 @@ lint: ## format, vet, staticcheck, and a build without cgo
 	CGO_ENABLED=0 go build ./...
 	go vet ./...
 	go tool staticcheck ./...
+
+vulncheck: ## known vulnerabilities that the code reaches, by the database at VULNDB
+	go run golang.org/x/vuln/cmd/govulncheck@$(VULNCHECK) -db $(VULNDB) ./...
 
 bench: ## benchmarks alone: make bench BENCH=Wheel COUNT=6
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...

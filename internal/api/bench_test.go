@@ -1,7 +1,10 @@
 package api
 
 import (
+	"fmt"
 	"io"
+	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -53,6 +56,30 @@ func BenchmarkCreate(b *testing.B) {
 	b.Run("key", func(b *testing.B) {
 		benchCreate(b, "/v1/tasks", benchTask, false, Options{Keys: []Key{{"a", Submit, hash("secret")}, {"b", Read, hash("other")}}})
 	})
+}
+
+// How long it takes to find whose key a request has: each key is compared, for a known and for an unknown one.
+func BenchmarkKeys(b *testing.B) {
+	for _, n := range []int{1, 100, 1000} {
+		keys := make([]Key, n)
+		for i := range keys {
+			keys[i] = Key{fmt.Sprint("key-", i), Submit, hash(fmt.Sprint("secret-", i))}
+		}
+		m := make1(b, Options{Keys: keys, Log: slog.New(slog.DiscardHandler)})
+		m.guesses.Most = math.MaxInt
+		for name, secret := range map[string]string{"known": fmt.Sprint("secret-", n-1), "unknown": "a guess"} {
+			r := httptest.NewRequest("POST", "/v1/tasks", nil)
+			r.Header.Set("Authorization", "Bearer "+secret)
+			b.Run(fmt.Sprintf("%s=%d", name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, refused := m.admit(r, mayCreate); (refused == nil) != (name == "known") {
+						b.Fatalf("%s: %v", name, refused)
+					}
+				}
+			})
+		}
+	}
 }
 
 func BenchmarkCreateBatch1000(b *testing.B) {

@@ -91,14 +91,14 @@ func (c *channel) query(w http.ResponseWriter, r *http.Request) {
 	if o.queries++; o.paysAfter > 0 && o.queries > o.paysAfter && o.state == "NOTPAY" {
 		o.state = "SUCCESS"
 	}
-	state, n := o.state, o.queries
+	state := o.state
 	c.mu.Unlock()
 	says := map[string]any{"out_trade_no": no, "trade_state": state}
 	if state == "SUCCESS" {
 		says["transaction_id"] = "4200002" + no
 		says["amount"] = map[string]any{"total": 9900, "currency": "CNY"}
 	}
-	c.answer(w, fmt.Sprintf("is asked about order …%s, query %d", tail(no), n), http.StatusOK, says)
+	c.answer(w, "is asked about order …"+tail(no), http.StatusOK, says)
 }
 
 func (c *channel) shut(w http.ResponseWriter, r *http.Request) {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -31,8 +33,8 @@ func TestOnce(t *testing.T) {
 		`answers 200 "success"`, "records attempt 3: accepted", "succeeded: accepted",
 		"has it already", "answers 409", "was told 3 times before, and no more",
 		`"the merchant asked"`, "records attempt 4: accepted",
-		"places order …0002", "query 1", "answers 200 NOTPAY", "answers 200 SUCCESS", "succeeded: paid", "GET /v1/orders/M1001/20261120000002",
-		"places order …0003", "asked to close order …0003", "answers 204", "answers 200 CLOSED", "succeeded: closed",
+		"places order …0002", "answers 200 NOTPAY", "records attempt 1: query, PENDING", "answers 200 SUCCESS", "succeeded: paid", "GET /v1/orders/M1001/20261120000002",
+		"places order …0003", "asked to close order …0003", "answers 204", "records attempt 4: close, closed", "answers 200 CLOSED", "records attempt 5: query, CLOSED", "succeeded: closed",
 		"reads the order: CLOSED", "ends the watch for a late payment",
 		"places order …0004", "asked to close order …0004", "answers 400 ORDERPAID", "answers 200 SUCCESS", "succeeded: paid", "reads the order: PAID",
 		"The story is over",
@@ -42,6 +44,15 @@ func TestOnce(t *testing.T) {
 			t.Fatalf("the timeline lacks %q, or has it too early:\n%s", want, &out)
 		}
 		rest = after
+	}
+	// Every attempt has its number in its task, and no line counts anything else.
+	before := 0
+	for _, m := range regexp.MustCompile(`(attempt|query|close) (\d+):`).FindAllStringSubmatch(out.String(), -1) {
+		n, err := strconv.Atoi(m[2])
+		if err != nil || m[1] != "attempt" || n != 1 && n != before+1 {
+			t.Errorf("%s follows attempt %d", m[0], before)
+		}
+		before = n
 	}
 	left, err := os.ReadDir(os.Getenv("TMPDIR"))
 	if err != nil || len(left) > 0 {

@@ -120,11 +120,10 @@ func (s *stage) show(e bellman.Event) {
 		gap := e.Task.Due.Sub(a.Started).Round(10 * time.Millisecond)
 		next = fmt.Sprintf("next due at %s, %s after this one", s.offset(e.Task.Due), schedule.FormatDuration(gap))
 	}
-	what := "attempt"
 	if a.Action != "" {
-		what, result = a.Action, a.Reading
+		result = a.Action + ", " + a.Reading
 	}
-	s.say("bellman", fmt.Sprintf("records %s %d: %s", what, a.Number, result), next)
+	s.say("bellman", fmt.Sprintf("records attempt %d: %s", a.Number, result), next)
 }
 
 // create asks for a task over the API, and tells how that is answered. The

@@ -3348,10 +3348,10 @@ export interface operations {
     "get-task-by-key": {
         parameters: {
             query?: {
-                /** @description Show the request, addresses and answers without masks. It takes the role admin, and leaves an audit record. */
-                reveal?: boolean;
                 /** @description Show up to 200 attempts with numbers above this one; default: the newest 200. */
                 attempts_after?: number;
+                /** @description Show the request, addresses and answers without masks. It takes the role admin, and leaves an audit record. */
+                reveal?: boolean;
             };
             header?: never;
             path: {
@@ -3940,10 +3940,10 @@ export interface operations {
     "get-task": {
         parameters: {
             query?: {
-                /** @description Show the request, addresses and answers without masks. It takes the role admin, and leaves an audit record. */
-                reveal?: boolean;
                 /** @description Show up to 200 attempts with numbers above this one; default: the newest 200. */
                 attempts_after?: number;
+                /** @description Show the request, addresses and answers without masks. It takes the role admin, and leaves an audit record. */
+                reveal?: boolean;
             };
             header?: never;
             path: {

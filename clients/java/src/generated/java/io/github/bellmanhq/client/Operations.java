@@ -352,8 +352,8 @@ public abstract class Operations {
      *
      * <p>Needs the role submit, read, operate or admin. The key's slashes may be escaped (%2F), which is always exact, or not.
      */
-    public TaskDetail getTaskByKey(String queue, String key, Boolean reveal, Integer attemptsAfter) {
-        return send("GET", "/v1/queues/" + segment(queue) + "/keys/" + segment(key), Shape.fields("reveal", reveal, "attempts_after", attemptsAfter), null, (status, json) -> TaskDetail.of(json)).body();
+    public TaskDetail getTaskByKey(String queue, String key, Integer attemptsAfter, Boolean reveal) {
+        return send("GET", "/v1/queues/" + segment(queue) + "/keys/" + segment(key), Shape.fields("attempts_after", attemptsAfter, "reveal", reveal), null, (status, json) -> TaskDetail.of(json)).body();
     }
 
     /** A task with its request and its log of attempts. */
@@ -539,8 +539,8 @@ public abstract class Operations {
      *
      * <p>Needs the role submit, read, operate or admin.
      */
-    public TaskDetail getTask(String id, Boolean reveal, Integer attemptsAfter) {
-        return send("GET", "/v1/tasks/" + segment(id), Shape.fields("reveal", reveal, "attempts_after", attemptsAfter), null, (status, json) -> TaskDetail.of(json)).body();
+    public TaskDetail getTask(String id, Integer attemptsAfter, Boolean reveal) {
+        return send("GET", "/v1/tasks/" + segment(id), Shape.fields("attempts_after", attemptsAfter, "reveal", reveal), null, (status, json) -> TaskDetail.of(json)).body();
     }
 
     /** A task with its request and its log of attempts. */

@@ -101,7 +101,7 @@ final class Check {
         same(read.attemptLog(), List.of());
         same(b.getTask(made.body().id()).key(), key);
         var own = b.createTask(notice(UUID.randomUUID().toString()).json(new Json("{\"amount\":0.10}")).build()).body();
-        same(b.getTask(own.id()).request().body(), "{\"amount\":0.10}");
+        same(b.getTask(own.id(), 0, false).request().body(), "{\"amount\":0.10}"); // attemptsAfter, then reveal
     }
 
     static void batch() {
