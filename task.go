@@ -57,7 +57,7 @@ type Task struct {
 	StartAt time.Time
 
 	// Origin says where the task comes from; nil: nothing is known. It is no part of what the
-	// caller asked for, and shared: it must not be changed.
+	// caller asked for: the same task from elsewhere is the same task. It is shared, and must not be changed.
 	Origin *Origin
 
 	// Endpoint names what the task goes to, for fairness and limits: usually
@@ -66,10 +66,6 @@ type Task struct {
 
 	Status
 
-	// Trace is what the task was added under; nil: nobody follows it. It is no part of
-	// what the caller asked for: the same task under another trace is the same task.
-	Trace *Trace
-
 	// Last is the newest attempt; nil before the first. Only reads of a store set it.
 	Last *Attempt
 }
@@ -77,6 +73,7 @@ type Task struct {
 // An Origin says where a task comes from.
 type Origin struct {
 	CreatedBy string // the name of the key that created it; empty: none did, as of a follow-up task
+	Trace     *Trace // what it was added under; nil: nobody follows it
 
 	// Resume says that another system attempted the task before: its schedule goes on
 	// from there. It is input, gone when the task was added; nil: the schedule begins.
@@ -96,7 +93,23 @@ func (t *Task) SetCreatedBy(name string) {
 	if name == "" && t.Origin == nil {
 		return
 	}
-	t.Origin = &Origin{CreatedBy: name, Resume: t.Resume()}
+	t.Origin = &Origin{CreatedBy: name, Trace: t.Trace(), Resume: t.Resume()}
+}
+
+// Trace is what the task was added under; nil: nobody follows it.
+func (t *Task) Trace() *Trace {
+	if t.Origin == nil {
+		return nil
+	}
+	return t.Origin.Trace
+}
+
+// SetTrace notes what the task is added under.
+func (t *Task) SetTrace(trace *Trace) {
+	if trace == t.Trace() {
+		return
+	}
+	t.Origin = &Origin{CreatedBy: t.CreatedBy(), Trace: trace, Resume: t.Resume()}
 }
 
 // Resume is where another system left the task; nil: none did.
@@ -130,7 +143,8 @@ func (t *Task) Changed() time.Time {
 // compare-and-set on Version.
 type Status struct {
 	State   State
-	Trigger Trigger // why the next attempt is made
+	Phase   Phase   // of a pending task: what it waits for
+	Trigger Trigger // why the next attempt is made; never ByTakeover
 	Shard   uint16  // the slice of the tasks it belongs to
 	Version uint32  // grows by one with each change; 1 for a task just added
 	Reason  string  // why it ended: accepted, attempts_used_up, max_age, gave_up, …; empty while pending
@@ -140,7 +154,7 @@ type Status struct {
 
 	Began     time.Time // due time of the schedule's first attempt: ages and offsets count from here
 	Due       time.Time // earliest time of the next attempt; zero when ended
-	VisibleAt time.Time // when the shard's owner looks at it next: Due, or later while it is set aside
+	VisibleAt time.Time // when the shard's owner looks at it next: Due, or later as Phase says
 
 	// Before is what the task goes back to when an attempt made by hand is not
 	// accepted; nil unless such an attempt is waiting.
@@ -190,6 +204,25 @@ func (s *State) UnmarshalText(text []byte) (err error) {
 	*s, err = parse[State](stateNames, string(text), "state")
 	return err
 }
+
+// A Phase says what a pending task waits for.
+type Phase uint8
+
+// The phases of a pending task. One that ended is Waiting.
+const (
+	Waiting     Phase = iota // its Due
+	Deferred                 // its turn, or its line, which is paused or full: until VisibleAt at most
+	Announced                // its attempt, which may have begun: the one before a node's death may have caused it
+	HandedOver               // the outcome of an attempt that the node makes which had its shard before: until VisibleAt at most
+	Quarantined              // VisibleAt: its attempts kept ending with the death of their nodes
+)
+
+// InDoubt reports whether an attempt may have been made that is not recorded.
+func (s *Status) InDoubt() bool { return s.Phase == Announced || s.Phase == HandedOver }
+
+var phaseNames = []string{"waiting", "deferred", "announced", "handed_over", "quarantined"}
+
+func (p Phase) String() string { return name(phaseNames, int(p), "phase") }
 
 // Inherited are rules that are not a task's own, as a set.
 type Inherited uint8

@@ -100,7 +100,7 @@ func FuzzParseTrace(f *testing.F) {
 func TestDigestLeavesTraceOut(t *testing.T) {
 	one := bellman.Task{Queue: "q", Key: "k", Body: []byte("b")}
 	other := one
-	other.Trace = bellman.ParseTrace(parent, "a=1")
+	other.SetTrace(bellman.ParseTrace(parent, "a=1"))
 	if one.Digest() != other.Digest() {
 		t.Error("Digest of a task differs with its Trace: the same task sent again would be a conflict")
 	}

@@ -247,7 +247,7 @@ func (e *Engine) enter(t *bellman.Task, q *Queue, s *schedule.Schedule, began, n
 		made, began = r.Attempts, begun(r)
 		next, _ := s.Next(made, began, r.Last, 0)
 		due = later(roundUp(next), now.Truncate(time.Millisecond))
-		t.Origin = &bellman.Origin{CreatedBy: t.CreatedBy()}
+		t.Origin = &bellman.Origin{CreatedBy: t.CreatedBy(), Trace: t.Trace()}
 	}
 	t.Status = bellman.Status{
 		State:     bellman.Pending,

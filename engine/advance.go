@@ -36,7 +36,7 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 	st := t.Status
 	st.Attempts = int32(a.Number)
 	st.Updated = ended
-	st.Trigger = bellman.BySchedule
+	st.Phase, st.Trigger = bellman.Waiting, bellman.BySchedule
 	st.Before = nil
 	if v.Data != nil {
 		st.Data = v.Data
@@ -103,7 +103,7 @@ func finish(st bellman.Status, t *bellman.Task, state bellman.State, reason stri
 func end(st bellman.Status, state bellman.State, reason string, now time.Time) bellman.Status {
 	st.State, st.Reason = state, reason
 	st.Before = nil
-	st.Trigger = bellman.BySchedule
+	st.Phase, st.Trigger = bellman.Waiting, bellman.BySchedule
 	st.Due, st.VisibleAt = time.Time{}, time.Time{}
 	st.Updated, st.Finished = now, now
 	return st

@@ -44,17 +44,19 @@ func (l *loader) setAside(ctx context.Context, it *item, now time.Time) {
 
 // layAside writes what becomes of a task that is not attempted now, and was taken out of
 // its line (hand.setAside). An attempt of it that was announced before its last owner died
-// is logged: with a look to come it would pass for one that another node is making. Of one
+// is logged. Of one
 // that goes to another shard its next owner logs it.
 func (e *Engine) layAside(it *item, to bellman.Status, waits *waiting) {
 	t := it.task
 	f := &flight{item: it, task: t, aside: true, waits: waits}
 	f.change = store.Change{ID: t.ID, Version: t.Version, To: to, Of: t}
-	if t.Trigger == bellman.ByTakeover && to.Shard == t.Shard {
-		if f.change.Attempt = e.lostAttempt(t); f.change.Attempt != nil {
-			f.change.To.Attempts++
+	if to.Shard == t.Shard {
+		if t.InDoubt() {
+			if f.change.Attempt = e.lostAttempt(t); f.change.Attempt != nil {
+				f.change.To.Attempts++
+			}
 		}
-		f.change.To.Trigger = bellman.BySchedule
+		f.change.To.Phase = bellman.Deferred
 	}
 	e.asides.Add(1)
 	e.keep(f)

@@ -90,7 +90,7 @@ func (e *Engine) gaps(ctx context.Context, s handcheck.Store, most int) (gaps []
 		tasks, err := s.Load(ctx, asleep)
 		for i, t := range tasks {
 			at := now * 1e6
-			if err == nil && t != nil && t.Trigger != bellman.ByTakeover && t.Updated.UnixMilli() < l.resumed && e.dispatch.Wait(at, uint64(asleep[i].Line)) != dispatch.Forever {
+			if err == nil && t != nil && t.Phase == bellman.Deferred && t.Updated.UnixMilli() < l.resumed && e.dispatch.Wait(at, uint64(asleep[i].Line)) != dispatch.Forever {
 				report(&asleep[i], "it was set aside before a pause ended, and was not brought back")
 			}
 		}

@@ -75,6 +75,9 @@ func goOn(st *bellman.Status, due, now time.Time) {
 	switch {
 	case st.Before == nil && !st.State.Ended():
 		st.Due, st.VisibleAt = due, due
+		if !st.InDoubt() {
+			st.Phase = bellman.Waiting
+		}
 	case st.Before != nil && !st.Before.State.Ended():
 		before := *st.Before
 		before.Due = due

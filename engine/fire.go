@@ -246,6 +246,8 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	}
 	if it.suspect {
 		e.leases.sent(t)
+	}
+	if it.suspect || t.InDoubt() {
 		f.attempt.Trigger = bellman.ByTakeover
 	}
 	ctx, cancel := context.WithTimeout(e.attempts, it.limit)

@@ -356,8 +356,8 @@ func (e *Engine) fetch(ctx context.Context, items []*item) {
 	var bytes, held int64
 	now := e.clock.now()
 	for i, it := range at {
-		if tasks[i] == nil || announced(tasks[i], now) {
-			e.hand.drop(false, it)
+		if tasks[i] == nil || notYet(tasks[i], now) {
+			e.hand.drop(tasks[i] != nil, it)
 			continue
 		}
 		e.hold(it, tasks[i], read)
@@ -385,8 +385,8 @@ func (e *Engine) fetchOne(ctx context.Context, it *item) bool {
 		}
 		e.hand.drop(true, it)
 		return false
-	case tasks[0] == nil || announced(tasks[0], e.clock.now()):
-		e.hand.drop(false, it)
+	case tasks[0] == nil || notYet(tasks[0], e.clock.now()):
+		e.hand.drop(tasks[0] != nil, it)
 		return false
 	}
 	e.hold(it, tasks[0], read)

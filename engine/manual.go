@@ -50,7 +50,7 @@ func (e *Engine) Resend(ctx context.Context, id bellman.ID, mode bellman.ResendM
 			c.To.Step, c.To.Before = 0, nil
 			c.To.Began = now
 			c.To.State, c.To.Reason, c.To.Finished = bellman.Pending, "", time.Time{}
-			c.To.Due, c.To.VisibleAt, c.To.Trigger = now, now, bellman.ByHand
+			c.To.Due, c.To.VisibleAt, c.To.Phase, c.To.Trigger = now, now, bellman.Waiting, bellman.ByHand
 			return nil
 		}
 		request(&c.To, bellman.ByHand, now)
@@ -65,7 +65,7 @@ func request(st *bellman.Status, trigger bellman.Trigger, now time.Time) {
 		st.Before = &bellman.Before{State: st.State, Reason: st.Reason, Due: st.Due, Finished: st.Finished}
 	}
 	st.State, st.Reason, st.Finished = bellman.Pending, "", time.Time{}
-	st.Due, st.VisibleAt, st.Trigger = now, now, trigger
+	st.Due, st.VisibleAt, st.Phase, st.Trigger = now, now, bellman.Waiting, trigger
 }
 
 // maxLate is how far in the past a time may lie that somebody gave for the next attempt:
@@ -92,6 +92,9 @@ func (e *Engine) Reschedule(ctx context.Context, id bellman.ID, due time.Time, b
 		}
 		c.To.Due = later(roundUp(due), now)
 		c.To.VisibleAt = c.To.Due
+		if !t.InDoubt() {
+			c.To.Phase = bellman.Waiting
+		}
 		return nil
 	})
 }

@@ -63,7 +63,7 @@ func merge(t, seen *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *sch
 	if asked && t.Trigger == bellman.ByHand {
 		st.Before = &bellman.Before{State: st.State, Reason: st.Reason, Due: st.Due, Finished: st.Finished}
 		st.State, st.Reason, st.Finished = t.State, t.Reason, t.Finished
-		st.Due, st.VisibleAt, st.Trigger = t.Due, t.VisibleAt, t.Trigger
+		st.Due, st.VisibleAt, st.Phase, st.Trigger = t.Due, t.VisibleAt, logged.Phase, t.Trigger
 	}
 	return st, true
 }
@@ -74,8 +74,8 @@ func logOnly(t *bellman.Task, a *bellman.Attempt) bellman.Status {
 	st := t.Status
 	st.Attempts = max(t.Attempts, int32(a.Number))
 	st.Updated = later(st.Updated, roundUp(a.Started.Add(a.Took)))
-	if st.Trigger == bellman.ByTakeover {
-		st.Trigger = bellman.BySchedule
+	if st.InDoubt() {
+		st.Phase = bellman.Waiting
 	}
 	return st
 }
@@ -88,7 +88,7 @@ func beneath(st bellman.Status) bellman.Status {
 	}
 	st.State, st.Reason, st.Finished = b.State, b.Reason, b.Finished
 	st.Due, st.VisibleAt = b.Due, b.Due
-	st.Trigger = bellman.BySchedule
+	st.Phase, st.Trigger = bellman.Waiting, bellman.BySchedule
 	st.Before = nil
 	return st
 }

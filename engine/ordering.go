@@ -100,7 +100,7 @@ func (e *Engine) besides(t *bellman.Task) time.Duration {
 		now := e.clock.now()
 		switch {
 		case err != nil || next.State != bellman.Pending:
-		case announced(next, now):
+		case elsewhere(next, now):
 			return next.VisibleAt.Sub(now)
 		case next.Attempts == 0 && next.Trigger == bellman.BySchedule:
 			return 0 // nor were those behind it attempted
@@ -199,7 +199,7 @@ const otherClock = 2 * time.Second
 func (e *Engine) endSuperseded(ctx context.Context, c chain, id bellman.ID) (ended bool, err error) {
 	_, err = e.moveAlways(ctx, id, "supersede", func(change *store.Change, t *bellman.Task, now time.Time) error {
 		away := !e.leases.holds(t.Shard) && !t.VisibleAt.After(now.Add(otherClock))
-		if t.State.Ended() || announced(t, now) || away || e.hand.flying(id) {
+		if t.State.Ended() || elsewhere(t, now) || away || e.hand.flying(id) {
 			return errKeep
 		}
 		turn, err := e.store.Turn(ctx, c.queue, c.key, id)

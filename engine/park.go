@@ -11,7 +11,7 @@ import (
 // A shard is not kept from its next owner until the slowest of its attempts has
 // ended. Tasks that are in flight a moment after the shard was left are parked:
 // their looks are moved, on disk, to when the attempts must have ended, and their
-// triggers say that an attempt was announced. The next owner leaves them alone
+// phase says why. The next owner leaves them alone
 // until then, and this node records the outcomes although
 // it has no lease any more, by compare-and-set. If it dies before that, the tasks
 // are attempted at their looks.
@@ -20,8 +20,7 @@ const (
 	parkMargin = 3 * time.Second        // for recording an outcome
 )
 
-// park parks what is in flight of a shard that was left. Attempts that somebody asked for
-// are waited for: the task's trigger, which says so, is needed.
+// park parks what is in flight of a shard that was left.
 func (e *Engine) park(shard uint16) {
 	type parking struct {
 		it   *item
@@ -37,7 +36,7 @@ func (e *Engine) park(shard uint16) {
 		}
 		to := t.Status
 		to.VisibleAt = roundUp(now.Add(limit + parkMargin))
-		to.Trigger = bellman.ByTakeover
+		to.Phase = bellman.HandedOver
 		to.Updated = now
 		o := &op{
 			change: &store.Change{ID: t.ID, Version: t.Version, To: to},
@@ -77,9 +76,6 @@ func (h *hand) flights(shard uint16) (items []*item) {
 		if !it.begun {
 			continue // it will not be: it lands soon
 		}
-		if t := it.task.Trigger; t != bellman.BySchedule && t != bellman.ByTakeover {
-			continue
-		}
 		items = append(items, it)
 	}
 	return items
@@ -108,10 +104,15 @@ func (h *hand) stick(shard uint16) {
 	}
 }
 
-// announced reports whether another node is making an attempt of this task, and has
+// elsewhere reports whether another node is making an attempt of this task, and has
 // until its look to record it.
-func announced(t *bellman.Task, now time.Time) bool {
-	return t.Trigger == bellman.ByTakeover && t.VisibleAt.After(now)
+func elsewhere(t *bellman.Task, now time.Time) bool {
+	return t.Phase == bellman.HandedOver && t.VisibleAt.After(now)
+}
+
+// notYet reports whether this task is not to be attempted before its look, whatever else there is time for.
+func notYet(t *bellman.Task, now time.Time) bool {
+	return elsewhere(t, now) || t.Phase == bellman.Quarantined && t.VisibleAt.After(now)
 }
 
 // park notes that an item in flight is parked: its shard may go. Call it with mu

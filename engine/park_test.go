@@ -58,7 +58,7 @@ type slowPark struct {
 
 func (s *slowPark) Commit(ctx context.Context, b *store.Batch) error {
 	for i := range b.Changes {
-		if c := &b.Changes[i]; c.Attempt == nil && c.To.Trigger == bellman.ByTakeover {
+		if c := &b.Changes[i]; c.Attempt == nil && c.To.Phase == bellman.HandedOver {
 			s.parked.Add(1)
 			time.Sleep(4 * time.Second) // longer than the attempt may last, and the margin
 			break

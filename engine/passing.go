@@ -128,11 +128,10 @@ func (e *Engine) pass(ctx context.Context, c chain, p passing) error {
 	}
 	_, err = e.moveAlways(ctx, first[0], "bring back", func(change *store.Change, t *bellman.Task, now time.Time) error {
 		switch {
-		case t.State.Ended(), !t.VisibleAt.After(now), !t.VisibleAt.After(t.Due): // it is on its way, or not due
-			return errKeep
-		case announced(t, now), e.hand.flying(t.ID), e.parked(ctx, t):
+		case t.Phase != bellman.Deferred, !t.VisibleAt.After(now), e.hand.flying(t.ID): // it is on its way, or not due
 			return errKeep
 		}
+		change.To.Phase = bellman.Waiting
 		change.To.VisibleAt = later(now, t.Due) // who moved its look may have had another clock
 		beginAt(&change.To, now)
 		return nil

@@ -81,7 +81,7 @@ func (e *Engine) recordCut(f *flight) {
 	f.attempt.Result = bellman.Unknown
 	f.attempt.Error = "cut off when the node stopped; made again after its start"
 	to := f.task.Status
-	to.Attempts = int32(f.attempt.Number)
+	to.Attempts, to.Phase = int32(f.attempt.Number), bellman.Waiting
 	to.Updated = roundUp(f.attempt.Started.Add(f.attempt.Took))
 	f.change = store.Change{ID: f.task.ID, Version: f.task.Version, To: to, Attempt: &f.attempt, Of: f.task}
 	f.endSpan()
@@ -97,7 +97,7 @@ func (e *Engine) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Attemp
 	}
 	adds := make([]store.Add, 0, len(tasks))
 	for i := range tasks {
-		tasks[i].Trace = cmp.Or(tasks[i].Trace, under, t.Trace)
+		tasks[i].SetTrace(cmp.Or(tasks[i].Trace(), under, t.Trace()))
 		add, err := e.accept(&tasks[i], e.clock.now())
 		if err != nil {
 			e.refusedFollows.Add(1)

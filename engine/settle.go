@@ -108,10 +108,10 @@ func (e *Engine) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wante
 			return underway
 		case !wanted(t, now), t.WasSuperseded():
 			return errNothing
-		case overdue && t.Trigger != bellman.BySchedule || e.parked(ctx, t):
+		case overdue && (t.Trigger != bellman.BySchedule || t.InDoubt()), t.Phase == bellman.Quarantined: // nobody is to bring that on
 			return underway
 		case overdue: // the schedule's own attempt
-			c.To.Trigger, c.To.VisibleAt = bellman.BySettle, now
+			c.To.Phase, c.To.Trigger, c.To.VisibleAt = bellman.Waiting, bellman.BySettle, now
 		default:
 			request(&c.To, bellman.BySettle, now)
 		}
@@ -128,13 +128,6 @@ func (e *Engine) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wante
 		}
 	}
 	return t, nil
-}
-
-// parked reports whether a task is left alone because its attempts kept ending with
-// the death of the node: nobody who wants to know its state is to bring that on.
-func (e *Engine) parked(ctx context.Context, t *bellman.Task) bool {
-	lost := t.Last != nil && t.Last.Result == bellman.Unknown && t.Last.Trigger == bellman.ByTakeover
-	return lost && e.deaths(ctx, t) >= maxDeaths
 }
 
 // over reports whether a task has been attempted since it had so many attempts, or

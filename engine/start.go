@@ -23,7 +23,7 @@ type start struct {
 func (e *Engine) mayStart(s *start) bool {
 	return e.hasContent(s) && // what the task says is in memory, and no more than a second old
 		e.goesThere(s) && // it goes to the endpoint whose turn this is
-		e.notElsewhere(s) && // no other node is making the attempt
+		e.notElsewhere(s) && // no other node is making the attempt, and it is not in quarantine
 		e.withinLimits(s) && // its limits are this node's to use
 		e.notPaused(s) && // its merchant is not paused; queues and endpoints that are paused do not come here
 		e.inTurn(s) && // those before it with the same ordering key have ended
@@ -53,8 +53,8 @@ func (e *Engine) goesThere(s *start) bool {
 }
 
 func (e *Engine) notElsewhere(s *start) bool {
-	if announced(s.item.task, e.clock.now()) {
-		e.hand.drop(false, s.item)
+	if notYet(s.item.task, e.clock.now()) {
+		e.hand.drop(true, s.item)
 		return false
 	}
 	return true

@@ -13,7 +13,7 @@ import (
 // A task that was due when its last owner died may be what killed it: a handler
 // that takes all memory, an answer that crashes a parser. Nothing on disk tells
 // it from the others, for firing writes nothing. So an attempt of a suspect is
-// announced on disk first, in its trigger. One found announced at the next
+// announced on disk first, in its phase. One found announced at the next
 // take-over was in flight at a death: that attempt is logged as unknown, and
 // after a few in a row the task is left alone for longer and longer. An attempt
 // that this process announced, and has not sent, is no such attempt.
@@ -30,9 +30,9 @@ func (e *Engine) suspected(it *item) bool {
 	t := *it.task
 	change := store.Change{ID: t.ID, Version: t.Version, To: t.Status}
 	parked := false
-	if t.Trigger == bellman.ByTakeover {
+	if t.InDoubt() {
 		change.Attempt = e.lostAttempt(&t)
-		if change.Attempt == nil && t.VisibleAt.Equal(t.Due) {
+		if change.Attempt == nil && t.Phase == bellman.Announced {
 			return true // by this process, which has not sent it
 		}
 	}
@@ -42,13 +42,12 @@ func (e *Engine) suspected(it *item) bool {
 			parked = true
 			wait := min(firstParked<<min(deaths-maxDeaths, 10), lastParked)
 			change.To.VisibleAt = roundUp(e.clock.now().Add(wait))
-			change.To.Trigger = bellman.BySchedule
+			change.To.Phase = bellman.Quarantined
 			e.log.Warn("task set aside: its attempts keep ending with the death of the node", "task", t.ID, "queue", t.Queue, "deaths", deaths, "wait", wait)
 		}
 	}
 	if !parked {
-		change.To.Trigger = bellman.ByTakeover
-		change.To.VisibleAt = t.Due // and not when it was to come back from being set aside: it would look parked until then
+		change.To.Phase, change.To.VisibleAt = bellman.Announced, t.Due
 	}
 	change.To.Updated = roundUp(e.clock.now())
 	if !parked {
@@ -109,9 +108,9 @@ func (e *Engine) withdraw(ctx context.Context, shard uint16) bool {
 		if errors.Is(err, bellman.ErrNotFound) {
 			continue
 		}
-		if err == nil && t.Trigger == bellman.ByTakeover && t.VisibleAt.Equal(t.Due) && e.leases.announced(t) {
+		if err == nil && t.Phase == bellman.Announced && e.leases.announced(t) {
 			to := t.Status
-			to.Trigger, to.Updated = bellman.BySchedule, e.clock.now()
+			to.Phase, to.Updated = bellman.Waiting, e.clock.now()
 			err = e.do(ctx, &op{change: &store.Change{ID: id, Version: t.Version, To: to}, task: t, own: true})
 		}
 		done = done && err == nil

@@ -25,7 +25,7 @@ type reluctant struct {
 
 func (s *reluctant) Commit(ctx context.Context, b *store.Batch) error {
 	for i := range b.Changes {
-		if c := &b.Changes[i]; c.To.Trigger != bellman.ByTakeover || c.Attempt != nil || s.times.Add(-1) < 0 {
+		if c := &b.Changes[i]; c.To.Phase != bellman.Announced || c.Attempt != nil || s.times.Add(-1) < 0 {
 			continue
 		}
 		err := s.Store.Commit(ctx, b)
@@ -123,7 +123,7 @@ type musing struct {
 
 func (s *musing) Commit(ctx context.Context, b *store.Batch) error {
 	err := s.Store.Commit(ctx, b)
-	if len(b.Changes) > 0 && b.Changes[0].To.Trigger == bellman.ByTakeover && b.Changes[0].To.VisibleAt.Equal(b.Changes[0].To.Due) {
+	if len(b.Changes) > 0 && b.Changes[0].To.Phase == bellman.Announced {
 		s.announced.Add(int64(len(b.Changes)))
 		time.Sleep(1500 * time.Millisecond) // long enough for the tasks to be read again
 	}

@@ -92,6 +92,28 @@ func TestKiller(t *testing.T) {
 		if task := get(t, kept, killer); task.State != bellman.Pending {
 			t.Errorf("the task is %v; want pending, set aside", task.State)
 		}
+		before := kills
+		time.Sleep(time.Until(get(t, kept, killer).VisibleAt) - 2*time.Minute)
+		life(func(e *engine.Engine) { // nor does the end of a pause bring it back
+			task := get(t, kept, killer)
+			if task.Phase != bellman.Quarantined {
+				t.Errorf("the task is %v until %v; want it in quarantine", task.Phase, task.VisibleAt)
+			}
+			if err := e.PauseQueue(t.Context(), "q", by); err != nil {
+				t.Fatal(err)
+			}
+			if err := e.ResumeQueue(t.Context(), "q", by); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if kills > before {
+			t.Error("the end of a pause brought back a task that kills its nodes")
+		}
+		time.Sleep(24 * time.Hour)
+		life(nil)
+		if kills == before {
+			t.Error("the task was not attempted again after its quarantine")
+		}
 	})
 }
 
@@ -163,7 +185,7 @@ func TestAnnouncedIsNotParked(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		seen := during.Load()
-		if seen == nil || seen.Trigger != bellman.ByTakeover || seen.VisibleAt.After(time.Now()) {
+		if seen == nil || seen.Phase != bellman.Announced || seen.VisibleAt.After(time.Now()) {
 			t.Errorf("during its attempt the task is %+v; want one that is announced, with no look to come", seen)
 		}
 	})
@@ -175,7 +197,7 @@ func TestLostAttemptIsNotAnnounced(t *testing.T) {
 	announce := func(t *testing.T, db store.Store, id bellman.ID) {
 		task := get(t, db, id)
 		to := task.Status
-		to.Trigger = bellman.ByTakeover
+		to.Phase = bellman.Announced
 		if err := db.Commit(t.Context(), &store.Batch{Changes: []store.Change{{ID: id, Version: to.Version, To: to}}}); err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ func (e *Engine) follows(ctx context.Context, tasks []*bellman.Task) {
 	}
 	trace := e.options.Tracer.Trace(ctx)
 	for _, t := range tasks {
-		t.Trace = cmp.Or(t.Trace, trace)
+		t.SetTrace(cmp.Or(t.Trace(), trace))
 	}
 }
 
@@ -46,8 +46,8 @@ func (f *flight) endSpan() {
 // traceID is what a line of the log says of a task's trace, by which it is found
 // beside the spans; nothing where there is none.
 func traceID(t *bellman.Task) slog.Attr {
-	if t.Trace == nil {
+	if t.Trace() == nil {
 		return slog.Attr{}
 	}
-	return slog.String("trace_id", t.Trace.TraceID())
+	return slog.String("trace_id", t.Trace().TraceID())
 }

@@ -24,7 +24,7 @@ func TestNoTracerCostsNothing(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("an attempt costs %v allocations for traces that nobody makes; want 0", n)
 	}
-	if task.Trace != nil {
-		t.Errorf("Trace = %+v without a tracer; want nil", task.Trace)
+	if task.Trace() != nil {
+		t.Errorf("Trace = %+v without a tracer; want nil", task.Trace())
 	}
 }

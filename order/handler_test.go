@@ -410,7 +410,7 @@ func TestCloseAsksAgain(t *testing.T) {
 	}{
 		{"as it should be", func(*house, *bellman.Task) {}, "close"},
 		{"an attempt was cut off", func(_ *house, t *bellman.Task) { t.Attempts++ }, "query"},
-		{"the node died", func(_ *house, t *bellman.Task) { t.Trigger = bellman.ByTakeover }, "query"},
+		{"the node died", func(_ *house, t *bellman.Task) { t.Phase = bellman.Announced }, "query"},
 		{"somebody begins it anew", func(h *house, t *bellman.Task) { t.Began, t.Trigger = h.now, bellman.ByHand }, "query"},
 		{"the queue was paused", func(h *house, _ *bellman.Task) { h.now = h.now.Add(time.Hour) }, "query"},
 		{"a little late", func(h *house, _ *bellman.Task) { h.now = h.now.Add(time.Minute) }, "close"},

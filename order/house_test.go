@@ -108,7 +108,7 @@ func (h *house) attempt(task *bellman.Task) bellman.Verdict {
 	}
 	v := h.handler.Attempt(context.Background(), task, int(task.Attempts)+1)
 	task.Attempts++
-	task.Trigger = bellman.BySchedule
+	task.Phase, task.Trigger = bellman.Waiting, bellman.BySchedule
 	if v.Data != nil {
 		task.Data = v.Data
 	}

@@ -168,7 +168,7 @@ func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
 		return l
 	}
 	old := !l.Stale && now.Sub(time.UnixMilli(l.Asked)) > fresh
-	if old || t.Before != nil || t.Trigger != bellman.BySchedule || number != l.Number+1 {
+	if old || t.Before != nil || t.Trigger != bellman.BySchedule || t.InDoubt() || number != l.Number+1 {
 		l.Stale = l.Stale || old // once: who is ten minutes late at each step must get on all the same
 		l.Stage = l.before()
 	}

@@ -304,14 +304,14 @@ func play(d dice, p *plan, w *world, task *bellman.Task, life Life, due time.Tim
 			a.aside, a.keep = b.Due.After(started), b.Due
 		}
 		if d.percent(2) { // the node dies before it could record this
-			task.Trigger = bellman.ByTakeover
+			task.Phase = bellman.Announced
 			due = later(due, ended.Add(d.span(time.Minute)))
 			if d.percent(50) {
 				number-- // and nobody knows that it was made
 			}
 			continue
 		}
-		task.Trigger = bellman.BySchedule
+		task.Phase, task.Trigger = bellman.Waiting, bellman.BySchedule
 		next, m := step(p, l, a, ended)
 		next.Number, next.Asked = number, started.UnixMilli()
 		sum.add(m)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -27,6 +28,14 @@ func Time(b []byte, t time.Time, base int64) []byte {
 		return append(b, 0)
 	}
 	return binary.AppendVarint(append(b, 1), t.UnixMilli()-base)
+}
+
+// Cause is a status's phase and trigger in one byte.
+func Cause(st *bellman.Status) byte { return byte(st.Phase)<<4 | byte(st.Trigger) }
+
+// SetCause is the reverse of Cause.
+func SetCause(st *bellman.Status, cause byte) {
+	st.Phase, st.Trigger = bellman.Phase(cause>>4), bellman.Trigger(cause&0xf)
 }
 
 // FromMilli is the reverse of UnixMilli, for the zero time too.

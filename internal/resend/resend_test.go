@@ -62,7 +62,7 @@ func (e *engine) Resend(ctx context.Context, id bellman.ID, mode bellman.ResendM
 		case attempted:
 			c.Attempt = &bellman.Attempt{Number: int(t.Attempts) + 1, Trigger: bellman.ByHand, Started: now}
 		case takenOver:
-			c.To.State, c.To.Trigger = bellman.Pending, bellman.ByTakeover
+			c.To.State, c.To.Phase = bellman.Pending, bellman.Announced
 			c.To.Before = &bellman.Before{State: t.State, Finished: t.Finished}
 		case repeated:
 			c.Attempt = &bellman.Attempt{Number: int(t.Attempts) + 2, Trigger: bellman.ByTakeover, Started: now}

@@ -317,7 +317,7 @@ func (g *ledger) released(l *life, node string, lease store.Lease) {
 		}
 	}
 	for id, a := range g.tasks {
-		if st := &a.task.Status; a.announcer == l && !a.changed.Before(began) && l.alive() && st.Shard == lease.Shard && st.Trigger == bellman.ByTakeover && st.VisibleAt.Equal(st.Due) {
+		if st := &a.task.Status; a.announcer == l && !a.changed.Before(began) && l.alive() && st.Shard == lease.Shard && st.Phase == bellman.Announced {
 			g.wrong(id, "%s gave back shard %d, and it announced attempt %d and never sent it", l, lease.Shard, st.Attempts+1)
 		}
 	}
@@ -456,13 +456,13 @@ func (g *ledger) changed(l *life, c *store.Change, held map[uint16]bool) {
 	switch {
 	case c.Attempt != nil:
 		delete(a.parked, l)
-	case !hand && to.Trigger == bellman.ByTakeover && l != nil && to.VisibleAt.After(l.clock()):
+	case !hand && to.Phase == bellman.HandedOver && l != nil && to.VisibleAt.After(l.clock()):
 		a.parked[l] = true // while the attempt is in flight
 	}
 	switch {
-	case hand || to.Trigger != bellman.ByTakeover:
+	case hand || !to.InDoubt():
 		a.announcer = nil
-	case !a.parked[l] && to.VisibleAt.Equal(to.Due):
+	case to.Phase == bellman.Announced:
 		a.announced, a.announcer = true, l
 	case !a.parked[l] || a.announcer != l:
 		a.announcer = nil // it was brought back, or another makes the attempt

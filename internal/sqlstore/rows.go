@@ -74,7 +74,7 @@ func read(b []byte) pack.Reader {
 // first byte. A row with a trace is of format traced.
 func packCold(t *bellman.Task) []byte {
 	first := format | byte(t.Inherited)<<4
-	if t.Trace != nil {
+	if t.Trace() != nil {
 		first ^= format ^ traced
 	}
 	if t.CreatedBy() != "" {
@@ -100,8 +100,8 @@ func packCold(t *bellman.Task) []byte {
 	if t.OrderingKey != "" {
 		b = append(pack.Text(b, t.OrderingKey), byte(bit(t.Supersedes)))
 	}
-	if t.Trace != nil {
-		trace, _ := t.Trace.AppendBinary(nil) // fails never
+	if t.Trace() != nil {
+		trace, _ := t.Trace().AppendBinary(nil) // fails never
 		b = pack.Text(b, trace)
 	}
 	if t.CreatedBy() != "" {
@@ -164,10 +164,11 @@ func parseCold(b []byte, t, other *bellman.Task) error {
 		t.OrderingKey, t.Supersedes = p.Text(), p.Byte() == 1
 	}
 	if version == traced {
-		t.Trace = new(bellman.Trace)
-		if t.Trace.UnmarshalBinary(p.Bytes()) != nil {
+		trace := new(bellman.Trace)
+		if trace.UnmarshalBinary(p.Bytes()) != nil {
 			return pack.ErrCorrupt
 		}
+		t.SetTrace(trace)
 	}
 	if first&isNamed != 0 {
 		t.SetCreatedBy(p.Text())
@@ -225,7 +226,7 @@ type statusRow struct {
 
 // packStatus encodes what has no column of its own.
 func packStatus(st *bellman.Status) []byte {
-	b := append(make([]byte, 0, 64+len(st.Data)), format, byte(st.Trigger))
+	b := append(make([]byte, 0, 64+len(st.Data)), format, pack.Cause(st))
 	b = binary.AppendUvarint(b, uint64(st.Step))
 	b = pack.Time(pack.Time(b, st.Began, 0), st.Updated, 0)
 	if st.State.Ended() {
@@ -251,7 +252,7 @@ func packStatus(st *bellman.Status) []byte {
 func (r *statusRow) status() (bellman.Status, error) {
 	st := bellman.Status{State: bellman.State(r.state), Version: uint32(r.version), Shard: uint16(r.shard), Attempts: int32(r.attempts)}
 	p := read(r.rest)
-	st.Trigger = bellman.Trigger(p.Byte())
+	pack.SetCause(&st, p.Byte())
 	st.Step = int32(p.Uvarint())
 	st.Began, st.Updated = p.Time(0), p.Time(0)
 	if st.State.Ended() {

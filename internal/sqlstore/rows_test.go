@@ -42,7 +42,7 @@ func TestCold(t *testing.T) {
 func TestStatus(t *testing.T) {
 	tests := []bellman.Status{
 		{},
-		{Step: 3, Trigger: bellman.ByTakeover, Began: t0, Due: t0.Add(1e6), VisibleAt: t0.Add(2e6), Updated: t0, Data: []byte{0, 1}, Reason: "odd"},
+		{Step: 3, Phase: bellman.HandedOver, Trigger: bellman.BySettle, Began: t0, Due: t0.Add(1e6), VisibleAt: t0.Add(2e6), Updated: t0, Data: []byte{0, 1}, Reason: "odd"},
 		{Before: &bellman.Before{State: bellman.Failed, Reason: "max_age", Due: t0, Finished: t0}},
 		{State: bellman.Failed, Reason: "gave_up", Finished: t0, Updated: t0, Began: t0},
 		{State: bellman.Cancelled, Due: t0, VisibleAt: t0},

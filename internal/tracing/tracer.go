@@ -54,8 +54,8 @@ func (t *Tracer) Added(ctx context.Context, tasks []*bellman.Task, added []bellm
 // Attempt begins the span of an attempt: a child of what the task was added under,
 // however long ago, or the first of a trace of its own.
 func (t *Tracer) Attempt(ctx context.Context, task *bellman.Task, a *bellman.Attempt, endpoint string) (context.Context, bellman.Span) {
-	if task.Trace != nil {
-		ctx = trace.ContextWithRemoteSpanContext(ctx, spanContext(task.Trace))
+	if task.Trace() != nil {
+		ctx = trace.ContextWithRemoteSpanContext(ctx, spanContext(task.Trace()))
 	}
 	ctx, span := t.tracer.Start(ctx, "attempt "+task.Queue, trace.WithSpanKind(trace.SpanKindClient))
 	if span.IsRecording() {

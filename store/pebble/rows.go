@@ -49,7 +49,7 @@ func appendStatus(b []byte, id bellman.ID, st *status) []byte {
 		}
 	}
 	set(hasReason, st.Reason != "")
-	set(hasTrigger, st.Trigger != 0)
+	set(hasTrigger, pack.Cause(&st.Status) != 0)
 	set(hasDue, !st.Due.IsZero())
 	set(hasBegan, !st.Began.IsZero())
 	set(hasLook, !st.VisibleAt.IsZero())
@@ -73,7 +73,7 @@ func appendStatus(b []byte, id bellman.ID, st *status) []byte {
 		b = pack.Text(b, st.Reason)
 	}
 	if flags&hasTrigger != 0 {
-		b = append(b, byte(st.Trigger))
+		b = append(b, pack.Cause(&st.Status))
 	}
 	if flags&hasDue != 0 {
 		b = binary.AppendVarint(b, milli(st.Due)-base)
@@ -123,7 +123,7 @@ func parseStatus(row []byte, id bellman.ID, st *status) error {
 		st.Reason = reason(p.Bytes())
 	}
 	if flags&hasTrigger != 0 {
-		st.Trigger = bellman.Trigger(p.Byte())
+		pack.SetCause(&st.Status, p.Byte())
 	}
 	if flags&hasDue != 0 {
 		st.Due = pack.FromMilli(base + p.Varint())
@@ -185,7 +185,7 @@ func reason(text []byte) string {
 // highest says that there is an ordering key. A row with a trace is of format traced.
 func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
 	first := format | byte(t.Inherited)<<4
-	if t.Trace != nil {
+	if t.Trace() != nil {
 		first ^= format ^ traced
 	}
 	if t.CreatedBy() != "" {
@@ -214,8 +214,8 @@ func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
 		b = pack.Text(b, t.OrderingKey)
 		b = pack.Text(b, map[bool]string{true: superseding}[t.Supersedes])
 	}
-	if t.Trace != nil {
-		trace, _ := t.Trace.AppendBinary(nil) // fails never
+	if t.Trace() != nil {
+		trace, _ := t.Trace().AppendBinary(nil) // fails never
 		b = pack.Text(b, trace)
 	}
 	if t.CreatedBy() != "" {
@@ -293,10 +293,11 @@ func parseCold(row []byte, id bellman.ID, t *bellman.Task) (queue uint32, err er
 		t.Supersedes = next() == superseding
 	}
 	if version == traced {
-		t.Trace = new(bellman.Trace)
-		if err := t.Trace.UnmarshalBinary([]byte(next())); err != nil {
+		trace := new(bellman.Trace)
+		if trace.UnmarshalBinary([]byte(next())) != nil {
 			return 0, pack.ErrCorrupt
 		}
+		t.SetTrace(trace)
 	}
 	if first&isNamed != 0 {
 		t.SetCreatedBy(next())

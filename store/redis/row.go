@@ -94,7 +94,7 @@ func packCold(b []byte, t *bellman.Task) []byte {
 	if t.OrderingKey != "" {
 		first |= isOrdered
 	}
-	if t.Trace != nil {
+	if t.Trace() != nil {
 		first |= isTraced
 	}
 	if t.CreatedBy() != "" {
@@ -127,8 +127,8 @@ func packCold(b []byte, t *bellman.Task) []byte {
 		b = appendWithin(b, t.Key, t.OrderingKey)
 		b = append(b, map[bool]byte{true: 1}[t.Supersedes])
 	}
-	if t.Trace != nil {
-		trace, _ := t.Trace.AppendBinary(nil) // fails never
+	if t.Trace() != nil {
+		trace, _ := t.Trace().AppendBinary(nil) // fails never
 		b = pack.Text(b, string(trace))
 	}
 	if t.CreatedBy() != "" {
@@ -178,10 +178,11 @@ func parseCold(b []byte, t *bellman.Task) error {
 		t.OrderingKey, t.Supersedes = p.within(t.Key), p.Byte() == 1
 	}
 	if first&isTraced != 0 {
-		t.Trace = new(bellman.Trace)
-		if t.Trace.UnmarshalBinary([]byte(p.Text())) != nil {
+		trace := new(bellman.Trace)
+		if trace.UnmarshalBinary([]byte(p.Text())) != nil {
 			return pack.ErrCorrupt
 		}
+		t.SetTrace(trace)
 	}
 	if first&isNamed != 0 {
 		t.SetCreatedBy(p.Text())
@@ -200,7 +201,7 @@ const (
 
 // packStatus encodes what of a status is not in the head.
 func packStatus(b []byte, st *bellman.Status, base int64) []byte {
-	b = binary.AppendUvarint(append(b, byte(st.Trigger)), uint64(st.Step))
+	b = binary.AppendUvarint(append(b, pack.Cause(st)), uint64(st.Step))
 	for _, at := range [...]time.Time{st.Began, st.Updated, st.Finished} {
 		b = pack.Time(b, at, base)
 	}
@@ -225,7 +226,7 @@ func packStatus(b []byte, st *bellman.Status, base int64) []byte {
 
 func parseStatus(b []byte, st *bellman.Status, base int64) error {
 	p := readRow(b)
-	st.Trigger = bellman.Trigger(p.Byte())
+	pack.SetCause(st, p.Byte())
 	st.Step = int32(p.Uvarint())
 	for _, at := range [...]*time.Time{&st.Began, &st.Updated, &st.Finished} {
 		*at = p.Time(base)

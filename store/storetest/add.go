@@ -41,7 +41,7 @@ var adds = []promise{
 			Inherited: bellman.InheritedSchedule | bellman.InheritedTimeout,
 			Status: bellman.Status{
 				Version: 1, Shard: 1, Attempts: 3, Step: 2, Began: at.Add(-time.Hour), Due: at, VisibleAt: at.Add(time.Second),
-				Trigger: bellman.ByHand, Updated: at, Data: []byte("state\x00of a handler"),
+				Phase: bellman.Deferred, Trigger: bellman.ByHand, Updated: at, Data: []byte("state\x00of a handler"),
 				Before: &bellman.Before{State: bellman.Failed, Reason: "max_age", Finished: at.Add(-time.Minute)},
 			},
 		}

@@ -16,7 +16,7 @@ var changes = []promise{
 		task := t.task(t0)
 		t.add(task)
 		to := bellman.Status{Shard: 1, Attempts: 1, Step: 1, Began: t0, Due: t0.Add(15 * time.Second), VisibleAt: t0.Add(16 * time.Second),
-			Trigger: bellman.ByTakeover, Updated: t0.Add(time.Second), Data: []byte("d")}
+			Phase: bellman.Quarantined, Trigger: bellman.BySettle, Updated: t0.Add(time.Second), Data: []byte("d")}
 		b := &store.Batch{Changes: []store.Change{{ID: task.ID, Version: 1, To: to}}}
 		t.commit(b)
 		t.must(b.Changes[0].Err)

@@ -49,19 +49,19 @@ var reads = []promise{
 	}},
 	{"a task comes with the trace that it was added under", func(t *suite) {
 		traced, stateful, plain := t.task(t0), t.task(t0), t.task(t0)
-		traced.Trace = bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "")
-		stateful.Trace = bellman.ParseTrace("00-00000000000000000000000000000001-ffffffffffffffff-00", "a=b,c@d=e f")
+		traced.SetTrace(bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", ""))
+		stateful.SetTrace(bellman.ParseTrace("00-00000000000000000000000000000001-ffffffffffffffff-00", "a=b,c@d=e f"))
 		stateful.Body, stateful.OrderingKey, stateful.Inherited = []byte("\x00body"), "account", bellman.InheritedSchedule|bellman.InheritedSuccess|bellman.InheritedTimeout
 		t.add(traced, stateful, plain)
 		for _, task := range []*bellman.Task{traced, stateful, plain} {
-			want := task.Trace
-			if got := t.get(task.ID); (got.Trace == nil) != (want == nil) || want != nil && *got.Trace != *want || !bytes.Equal(got.Body, task.Body) ||
+			want := task.Trace()
+			if got := t.get(task.ID); (got.Trace() == nil) != (want == nil) || want != nil && *got.Trace() != *want || !bytes.Equal(got.Body, task.Body) ||
 				got.OrderingKey != task.OrderingKey || got.Inherited != task.Inherited {
 				t.Errorf("Task() has Trace %+v, Body %q, OrderingKey %q, Lent %b; want %+v, %q, %q, %b",
-					got.Trace, got.Body, got.OrderingKey, got.Inherited, want, task.Body, task.OrderingKey, task.Inherited)
+					got.Trace(), got.Body, got.OrderingKey, got.Inherited, want, task.Body, task.OrderingKey, task.Inherited)
 			}
 			loaded, err := t.s.Load(t.Context(), []store.Entry{{ID: task.ID, Version: 1}})
-			if err != nil || loaded[0] == nil || (loaded[0].Trace == nil) != (want == nil) || want != nil && *loaded[0].Trace != *want {
+			if err != nil || loaded[0] == nil || (loaded[0].Trace() == nil) != (want == nil) || want != nil && *loaded[0].Trace() != *want {
 				t.Errorf("Load() = %+v, %v; want Trace %+v", loaded, err, want)
 			}
 		}
@@ -70,13 +70,13 @@ var reads = []promise{
 		named, all, plain := t.task(t0), t.task(t0), t.task(t0)
 		named.SetCreatedBy("订单 service")
 		all.Origin, all.Body, all.OrderingKey, all.Inherited = &bellman.Origin{CreatedBy: "b"}, []byte("\x00body"), "account", bellman.InheritedSchedule|bellman.InheritedSuccess|bellman.InheritedTimeout
-		all.Trace = bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "")
+		all.SetTrace(bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", ""))
 		t.add(named, all, plain)
 		for _, task := range []*bellman.Task{named, all, plain} {
 			got := t.get(task.ID)
-			if got.CreatedBy() != task.CreatedBy() || !bytes.Equal(got.Body, task.Body) || got.OrderingKey != task.OrderingKey || (got.Trace == nil) != (task.Trace == nil) {
+			if got.CreatedBy() != task.CreatedBy() || !bytes.Equal(got.Body, task.Body) || got.OrderingKey != task.OrderingKey || (got.Trace() == nil) != (task.Trace() == nil) {
 				t.Errorf("Task() has CreatedBy %q, Body %q, OrderingKey %q, Trace %+v; want %q, %q, %q, %+v",
-					got.CreatedBy(), got.Body, got.OrderingKey, got.Trace, task.CreatedBy(), task.Body, task.OrderingKey, task.Trace)
+					got.CreatedBy(), got.Body, got.OrderingKey, got.Trace(), task.CreatedBy(), task.Body, task.OrderingKey, task.Trace())
 			}
 		}
 		if a, b := *named, *named; a.Digest() != func() bellman.Digest { b.SetCreatedBy("another"); return b.Digest() }() {

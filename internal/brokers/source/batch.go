@@ -42,7 +42,7 @@ func (b *batch) store(ctx context.Context) error {
 			continue
 		}
 		if b.ends != nil {
-			t.Trace = b.under[i]
+			t.SetTrace(b.under[i])
 		}
 		b.tasks, b.at = append(b.tasks, t), append(b.at, i)
 	}
