@@ -101,7 +101,7 @@ final class Check {
         same(read.attemptLog(), List.of());
         same(b.getTask(made.body().id()).key(), key);
         var own = b.createTask(notice(UUID.randomUUID().toString()).json(new Json("{\"amount\":0.10}")).build()).body();
-        same(b.getTask(own.id(), 0, false).request().body(), "{\"amount\":0.10}"); // attemptsAfter, then reveal
+        same(b.getTask(own.id()).request().body(), "{\"amount\":0.10}");
     }
 
     static void batch() {
@@ -136,7 +136,7 @@ final class Check {
         same(attempt.trigger(), AttemptTrigger.MANUAL);
         same(attempt.response(), "success");
         same(sent.last().status(), 200);
-        same(b.getTask(task.id(), null, 1).attemptLog(), List.of());
+        same(b.getTask(task.id(), 1, null).attemptLog(), List.of());
 
         var other = b.createTask(notice(UUID.randomUUID().toString()).build()).body();
         same(b.cancelTaskByKey("default", other.key(), new Because("no")).state(), TaskState.CANCELLED);
