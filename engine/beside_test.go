@@ -42,7 +42,7 @@ func TestAddWith(t *testing.T) {
 		if err := e.AddWith(t.Context(), doc("2", []byte("1")), &bellman.Task{Queue: "other", Key: "b"}); !errors.As(err, &invalid) {
 			t.Errorf("AddWith for a queue that is none: %v; want an *Invalid", err)
 		}
-		if d, err := db.Doc(t.Context(), "k", "n"); string(d.Value) != "1" || err != nil {
+		if d, err := store.ReadDoc(t.Context(), db, "k", "n"); string(d.Value) != "1" || err != nil {
 			t.Errorf("the document is %s, %v; want 1", d.Value, err)
 		}
 		if err := e.AddWith(t.Context(), doc("2", []byte("1")), &bellman.Task{Queue: "q", Key: "a"}); err != nil {
@@ -52,7 +52,7 @@ func TestAddWith(t *testing.T) {
 		if got := r.times(); len(got) != 1 {
 			t.Errorf("%d attempts; want those of the one task", len(got))
 		}
-		if _, err := db.Lookup(t.Context(), "q", "b"); !errors.Is(err, bellman.ErrNotFound) {
+		if _, err := store.Lookup(t.Context(), db, "q", "b"); !errors.Is(err, bellman.ErrNotFound) {
 			t.Errorf("the task beside a document that was not written: %v; want none", err)
 		}
 	})
@@ -111,7 +111,7 @@ func TestAddWithRaces(t *testing.T) {
 			group.Wait()
 			won := 0
 			for i, err := range errs {
-				_, there := c.store.Lookup(t.Context(), "q", fmt.Sprint(round, "/", i))
+				_, there := store.Lookup(t.Context(), c.store, "q", fmt.Sprint(round, "/", i))
 				switch {
 				case err == nil && there == nil:
 					won++

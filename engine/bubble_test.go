@@ -124,6 +124,11 @@ func add(t *testing.T, e *engine.Engine, task *bellman.Task) bellman.ID {
 	return a.ID
 }
 
+// lookup finds a task by its key, where a variable hides the package store.
+func lookup(t *testing.T, s store.Store, queue, key string) (bellman.ID, error) {
+	return store.Lookup(t.Context(), s, queue, key)
+}
+
 func get(t *testing.T, s store.Store, id bellman.ID) *bellman.Task {
 	t.Helper()
 	task, err := s.Task(t.Context(), id)

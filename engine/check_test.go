@@ -9,6 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/handcheck"
+	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
@@ -17,7 +18,7 @@ type soleStore struct {
 	sole bool
 }
 
-func (s soleStore) Sole() bool { return s.sole }
+func (s soleStore) Use() store.Use { return store.Use{Exclusive: s.sole} }
 
 // The check finds a task that the hand has forgotten: with an exclusive store long before it is due,
 // with others once it is.

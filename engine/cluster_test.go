@@ -91,11 +91,11 @@ func (w *wire) Release(ctx context.Context, node string, l store.Lease) error {
 	return w.Store.Release(ctx, node, l)
 }
 
-func (w *wire) Shards(ctx context.Context) ([]store.Shard, error) {
+func (w *wire) State(ctx context.Context, kind string) (store.State, error) {
 	if w.cut.Load() {
-		return nil, errCut
+		return store.State{}, errCut
 	}
-	return w.Store.Shards(ctx)
+	return w.Store.State(ctx, kind)
 }
 
 func (w *wire) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
@@ -105,18 +105,11 @@ func (w *wire) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
 	return w.Store.Task(ctx, id)
 }
 
-func (w *wire) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (store.Turn, error) {
+func (w *wire) Chain(ctx context.Context, queue, orderingKey string, id bellman.ID, limit int) (store.Chain, error) {
 	if w.cut.Load() {
-		return store.Turn{}, errCut
+		return store.Chain{}, errCut
 	}
-	return w.Store.Turn(ctx, queue, orderingKey, id)
-}
-
-func (w *wire) Ordered(ctx context.Context, queue, orderingKey string, limit int) ([]bellman.ID, error) {
-	if w.cut.Load() {
-		return nil, errCut
-	}
-	return w.Store.Ordered(ctx, queue, orderingKey, limit)
+	return w.Store.Chain(ctx, queue, orderingKey, id, limit)
 }
 
 func (w *wire) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error) {
@@ -207,12 +200,12 @@ func (c *crew) ask(ctx context.Context, addr string, ask figures.Ask) (engine.Re
 // owns returns how many shards each node has; "" are those that are nobody's.
 func (c *crew) owns() map[string]int {
 	c.t.Helper()
-	shards, err := c.store.Shards(c.t.Context())
+	state, err := c.store.State(c.t.Context(), "")
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	n := make(map[string]int)
-	for _, s := range shards {
+	for _, s := range state.Shards {
 		owner := s.Owner
 		for name := range c.members {
 			if len(owner) > len(name) && owner[:len(name)+1] == name+"/" {

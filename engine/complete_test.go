@@ -113,7 +113,7 @@ func TestComplete(t *testing.T) {
 					t.Errorf("%v, %q, data %q; want %v, %q, %q", task.State, task.Reason, task.Data, tt.state, tt.reason, tt.data)
 				}
 				for _, what := range []string{"paid", "late"} {
-					_, err := store.Lookup(t.Context(), "notify", "1/"+what)
+					_, err := lookup(t, store, "notify", "1/"+what)
 					if (err == nil) != (what == tt.follows) {
 						t.Errorf("follow-up %s: %v; want %q", what, err, tt.follows)
 					}
@@ -204,7 +204,7 @@ func TestStepsInFlight(t *testing.T) {
 					t.Errorf("%v, %q after %d attempts; want closed after 3", task.State, task.Reason, task.Attempts)
 				}
 				for _, what := range []string{"closing", "closed"} {
-					if _, err := store.Lookup(t.Context(), "notify", "1/"+what); err != nil {
+					if _, err := lookup(t, store, "notify", "1/"+what); err != nil {
 						t.Errorf("follow-up %s: %v", what, err)
 					}
 				}
@@ -255,11 +255,11 @@ func TestFollows(t *testing.T) {
 			t.Errorf("attempt %+v; want its action, and which follow-up was not added", a)
 		}
 		for key, want := range map[string]bellman.ID{"same": same, "other": other} {
-			if got, err := store.Lookup(t.Context(), "q2", key); err != nil || got != want {
+			if got, err := lookup(t, store, "q2", key); err != nil || got != want {
 				t.Errorf("key %s is %v, %v; want %v as before", key, got, err, want)
 			}
 		}
-		if fresh, err := store.Lookup(t.Context(), "q2", "fresh"); err != nil || get(t, store, fresh).State != bellman.Succeeded {
+		if fresh, err := lookup(t, store, "q2", "fresh"); err != nil || get(t, store, fresh).State != bellman.Succeeded {
 			t.Errorf("the follow-up beside them: %v; want it added and made", err)
 		}
 		for _, want := range []string{`level=ERROR msg="follow-up task cannot be added"`, `level=WARN msg="follow-up task is there already, with other content"`} {

@@ -136,12 +136,12 @@ func TestCrewLosesOneShard(t *testing.T) {
 			ids = append(ids, add(t, a.Engine, &bellman.Task{Queue: "q", Delay: 10 * time.Second}))
 		}
 		time.Sleep(10*time.Second + 100*time.Millisecond) // some are in flight
-		shards, err := c.store.Shards(t.Context())
+		state, err := c.store.State(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		const stolen = 7
-		s := shards[stolen]
+		s := state.Shards[stolen]
 		if err := c.store.Join(t.Context(), store.Node{Name: "thief"}, time.Hour); err != nil {
 			t.Fatal(err)
 		}

@@ -243,16 +243,12 @@ func build(o Options) (*Engine, error) {
 	e.hand.freed = func(c chain) { e.order.push(c, passing{superseded: true}) }
 	e.nextMs.Store(noTime)
 	e.backMs.Store(noTime)
-	if s, ok := o.Store.(interface{ Sole() bool }); ok {
-		e.sole = s.Sole()
-	}
+	use := store.UseOf(o.Store)
+	e.sole = use.Exclusive
 	e.attempts, e.cutOff = context.WithCancel(context.Background())
 	e.patience, e.impatient = context.WithCancel(context.Background())
 	lane := commit.Options{Most: limits.Uncommitted, Patience: e.patience}
-	if s, ok := o.Store.(interface{ BatchSize() int }); ok {
-		lane.Batch = s.BatchSize()
-	}
-	lane.Batch = cmp.Or(limits.Batch, lane.Batch, maxBatch)
+	lane.Batch = cmp.Or(limits.Batch, use.BatchSize, maxBatch)
 	if e.sole {
 		e.outcomes = commit.New(&writer{e: e}, &e.todo, lane)
 		e.asked = e.outcomes
@@ -406,12 +402,12 @@ func (e *Engine) Run(ctx context.Context) error {
 
 // start joins the other nodes and finds out what there is to go on with.
 func (e *Engine) start(ctx context.Context) error {
-	shards, err := e.store.Shards(ctx)
+	state, err := e.store.State(ctx, "")
 	if err != nil {
 		return fmt.Errorf("read shards: %w", err)
 	}
 	var found Resumed
-	for _, s := range shards {
+	for _, s := range state.Shards {
 		found.Crashed = found.Crashed || s.Owner != "" && !s.Alive
 	}
 	if err := e.rejoin(ctx); err != nil {

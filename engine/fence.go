@@ -43,14 +43,14 @@ func (e *Engine) fenced(ctx context.Context, leases []store.Lease) bool {
 	l := e.leases
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	shards, err := e.store.Shards(ctx)
+	state, err := e.store.State(ctx, "")
 	if err != nil {
 		return false
 	}
 	found := false
 	var lost []uint16
 	for _, lease := range leases {
-		switch s := shards[lease.Shard]; {
+		switch s := state.Shards[lease.Shard]; {
 		case s.Lease == lease:
 			continue
 		case s.Owner == l.name(): // a claim of this node's, of which it was not told
@@ -98,11 +98,11 @@ func (e *Engine) reclaim(ctx context.Context, leases []store.Lease) error {
 // it is to be tried again. Call it with the turn.
 func (e *Engine) refused(ctx context.Context, lease store.Lease) error {
 	l := e.leases
-	shards, err := e.store.Shards(ctx)
+	state, err := e.store.State(ctx, "")
 	if err != nil {
 		return fmt.Errorf("read shards: %w", err)
 	}
-	switch s := shards[lease.Shard]; {
+	switch s := state.Shards[lease.Shard]; {
 	case s.Owner == l.name() && s.Epoch > lease.Epoch: // by a claim of this node's, of which it was not told
 		l.renew(s.Lease)
 	case l.holding(s).mine: // it has expired, and nobody took it yet

@@ -93,33 +93,10 @@ func (e *Engine) crowd() {
 	}
 }
 
-// A counter is a store that counts what Due would read, up to most, quicker than
-// it could be read.
-type counter interface {
-	CountDue(ctx context.Context, shards []uint16, from store.Position, to, most int64) (int64, error)
-}
-
 // countOverdue counts tasks on disk with a look from a position until now, up to
 // most.
 func (e *Engine) countOverdue(ctx context.Context, from store.Position, now, most int64) (n int64, err error) {
-	if c, ok := e.store.(counter); ok {
-		return c.CountDue(ctx, e.leases.shards(), from, now, most)
-	}
-	const step = 4096
-	var page []store.Entry
-	for n < most {
-		page, err = e.store.Due(ctx, e.leases.shards(), from, now, step, page[:0])
-		if err != nil {
-			return n, err
-		}
-		n += int64(len(page))
-		if len(page) < step {
-			return n, nil
-		}
-		last := page[step-1]
-		from = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
-	}
-	return most, nil
+	return store.CountDue(ctx, e.store, e.leases.shards(), from, now, most)
 }
 
 // prune deletes what ended longer ago than it is kept, a little at a time. It

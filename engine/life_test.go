@@ -138,7 +138,7 @@ func lives(t *testing.T, random *rand.Rand) {
 			continue
 		}
 		for i := range len(task.Data) + 2 {
-			_, err := store.Lookup(t.Context(), "follow", fmt.Sprint(id, "/", i))
+			_, err := lookup(t, store, "follow", fmt.Sprint(id, "/", i))
 			if want := i > 0 && i <= len(task.Data); (err == nil) != want {
 				t.Errorf("task %s took %d steps; follow-up %d: %v, want it there: %t", id, len(task.Data), i, err, want)
 			}

@@ -20,7 +20,7 @@ var small = engine.Limits{Line: 40, Lines: 650, Pending: 160, Hand: 1000, Page: 
 // look each second for what others have changed.
 type exclusive struct{ *memory.Store }
 
-func (exclusive) Sole() bool { return true }
+func (exclusive) Use() store.Use { return store.Use{Exclusive: true} }
 
 // runSmall starts an engine whose limits and pool are small.
 func runSmall(t *testing.T, store store.Store, queues ...engine.Queue) (*engine.Engine, func()) {

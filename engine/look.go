@@ -101,10 +101,13 @@ func (e *Engine) look(ctx context.Context, first bool) error {
 	defer l.turn.Unlock()
 	offered := e.hints.takeOffered()
 	pausing := !e.pauses.turn.TryLock() // by this node at this moment
-	nodes, shards, docs, err := e.glance(ctx)
+	state, err := e.store.State(ctx, pauseKind)
+	if err != nil {
+		err = fmt.Errorf("read nodes, shards and pauses: %w", err)
+	}
 	if !pausing {
 		if err == nil {
-			err = e.obeyPauses(docs)
+			err = e.obeyPauses(state.Docs)
 		}
 		e.pauses.turn.Unlock()
 	}
@@ -112,8 +115,8 @@ func (e *Engine) look(ctx context.Context, first bool) error {
 		e.hints.offer(offered)
 		return err
 	}
-	e.survey(nodes, shards)
-	won, err := e.claimAll(ctx, shards, offered)
+	e.survey(state.Nodes, state.Shards)
+	won, err := e.claimAll(ctx, state.Shards, offered)
 	e.gain(won)
 	if err != nil {
 		return err
@@ -123,30 +126,6 @@ func (e *Engine) look(ctx context.Context, first bool) error {
 		e.hintAll(Hint{}) // so that they look at once, and give up what should be ours
 	}
 	return nil
-}
-
-// glance reads what there is to see of the others.
-func (e *Engine) glance(ctx context.Context) (nodes []store.Node, shards []store.Shard, pauses []store.Doc, err error) {
-	if g, ok := e.store.(interface {
-		Glance(context.Context, string) ([]store.Node, []store.Shard, []store.Doc, error)
-	}); ok {
-		return g.Glance(ctx, pauseKind)
-	}
-	if nodes, err = e.store.Nodes(ctx); err != nil {
-		return nil, nil, nil, fmt.Errorf("read nodes: %w", err)
-	}
-	if shards, err = e.store.Shards(ctx); err != nil {
-		return nil, nil, nil, fmt.Errorf("read shards: %w", err)
-	}
-	for after := ""; ; after = pauses[len(pauses)-1].Name {
-		page, err := e.store.Docs(ctx, pauseKind, after, e.limits.Page)
-		if err != nil {
-			return nil, nil, nil, fmt.Errorf("read what is paused: %w", err)
-		}
-		if pauses = append(pauses, page...); len(page) < e.limits.Page {
-			return nodes, shards, pauses, nil
-		}
-	}
 }
 
 // survey notes which nodes are alive, and until when.

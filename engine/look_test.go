@@ -23,7 +23,7 @@ type slept struct {
 
 var errAway = errors.New("the disk is away for a moment")
 
-func (s *slept) Sole() bool { return true }
+func (s *slept) Use() store.Use { return store.Use{Exclusive: true} }
 
 func (s *slept) Beat(ctx context.Context, name string) error {
 	if s.away.Load() {

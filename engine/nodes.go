@@ -16,14 +16,11 @@ const showDead = 10 * time.Minute
 // them has. Those that died are among them for as long as they have shards, and ten
 // minutes.
 func (e *Engine) Nodes(ctx context.Context) (nodes []NodeInfo, unowned []store.Lease, err error) {
-	known, err := e.store.Nodes(ctx)
+	state, err := e.store.State(ctx, "")
 	if err != nil {
 		return nil, nil, fmt.Errorf("read nodes: %w", err)
 	}
-	shards, err := e.store.Shards(ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read shards: %w", err)
-	}
+	known := state.Nodes
 	l := e.leases
 	l.mu.RLock()
 	self, beat := l.node.Name, l.beat
@@ -38,7 +35,7 @@ func (e *Engine) Nodes(ctx context.Context) (nodes []NodeInfo, unowned []store.L
 			Self:  n.Name == self,
 		})
 	}
-	for _, s := range shards {
+	for _, s := range state.Shards {
 		i, ok := at[s.Owner]
 		if !ok {
 			unowned = append(unowned, s.Lease)

@@ -41,10 +41,10 @@ type waiting struct {
 // or set aside.
 func (e *Engine) itsTurn(it *item) bool {
 	t := it.task
-	turn, err := e.store.Turn(e.attempts, t.Queue, t.OrderingKey, t.ID)
-	if err == nil && !turn.Before.IsZero() && turn.SupersededBy.IsZero() && t.Supersedes {
+	turn, err := e.store.Chain(e.attempts, t.Queue, t.OrderingKey, t.ID, 1)
+	if err == nil && !turn.Before(t.ID).IsZero() && turn.SupersededBy.IsZero() && t.Supersedes {
 		if err = e.endBefore(e.attempts, t); err == nil {
-			turn, err = e.store.Turn(e.attempts, t.Queue, t.OrderingKey, t.ID)
+			turn, err = e.store.Chain(e.attempts, t.Queue, t.OrderingKey, t.ID, 1)
 		}
 	}
 	switch {
@@ -65,11 +65,11 @@ func (e *Engine) itsTurn(it *item) bool {
 			e.hand.drop(true, it)
 		}
 		return false
-	case !turn.Before.IsZero():
+	case !turn.Before(t.ID).IsZero():
 		if t.Supersedes {
 			e.hand.inTurn(chainOf(t)) // what is in flight is superseded when it lands
 		}
-		e.awaitTurn(it, turn.Before)
+		e.awaitTurn(it, turn.Before(t.ID))
 		return false
 	}
 	if t.Trigger != bellman.BySchedule { // perhaps it was pending again only after one behind it was attempted
@@ -88,11 +88,11 @@ func (e *Engine) itsTurn(it *item) bool {
 // besides is how long another node may still need for an attempt of a task behind one,
 // which is the first of its chain. Between them are only such as were sent again too.
 func (e *Engine) besides(t *bellman.Task) time.Duration {
-	page, err := e.store.Ordered(e.attempts, t.Queue, t.OrderingKey, supersedePage)
+	page, err := e.store.Chain(e.attempts, t.Queue, t.OrderingKey, bellman.ID{}, supersedePage)
 	if err != nil {
 		return 0
 	}
-	for _, id := range page {
+	for _, id := range page.First {
 		if id == t.ID {
 			continue
 		}
@@ -202,7 +202,7 @@ func (e *Engine) endSuperseded(ctx context.Context, c chain, id bellman.ID) (end
 		if t.State.Ended() || elsewhere(t, now) || away || e.hand.flying(id) {
 			return errKeep
 		}
-		turn, err := e.store.Turn(ctx, c.queue, c.key, id)
+		turn, err := e.store.Chain(ctx, c.queue, c.key, id, 1)
 		switch {
 		case err != nil:
 			return err
@@ -230,12 +230,12 @@ const supersedePage = 100
 func (e *Engine) endBefore(ctx context.Context, t *bellman.Task) error {
 	c := chainOf(t)
 	for {
-		page, err := e.store.Ordered(ctx, c.queue, c.key, supersedePage)
+		page, err := e.store.Chain(ctx, c.queue, c.key, bellman.ID{}, supersedePage)
 		if err != nil {
 			return err
 		}
 		some := false
-		for _, id := range page {
+		for _, id := range page.First {
 			if id == t.ID {
 				return nil
 			}

@@ -253,11 +253,11 @@ func holdOrder(t *testing.T, seed uint64) {
 	for key, some := range ids {
 		for i, id := range some {
 			if task := get(t, c.store, id); !task.State.Ended() {
-				turn, err := c.store.Turn(t.Context(), "q", key, id)
+				turn, err := c.store.Chain(t.Context(), "q", key, id, 1)
 				t.Errorf("%d of %s, %v, has not ended: %+v, %+v, %v", i, key, id, task.Status, turn, err)
 			}
 		}
-		if left, err := c.store.Ordered(t.Context(), "q", key, 10); len(left) > 0 || err != nil {
+		if left, err := c.store.Chain(t.Context(), "q", key, bellman.ID{}, 10); len(left.First) > 0 || err != nil {
 			t.Errorf("%s has places left: %v, %v", key, left, err)
 			for i, id := range some {
 				log, err := c.store.Attempts(t.Context(), id, 0, 100)

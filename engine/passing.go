@@ -122,11 +122,11 @@ func (e *Engine) pass(ctx context.Context, c chain, p passing) error {
 	if e.hand.inTurn(c) {
 		return nil
 	}
-	first, err := e.store.Ordered(ctx, c.queue, c.key, 1)
-	if err != nil || len(first) == 0 || first[0] == p.unless {
+	first, err := e.store.Chain(ctx, c.queue, c.key, bellman.ID{}, 1)
+	if err != nil || len(first.First) == 0 || first.First[0] == p.unless {
 		return err
 	}
-	_, err = e.moveAlways(ctx, first[0], "bring back", func(change *store.Change, t *bellman.Task, now time.Time) error {
+	_, err = e.moveAlways(ctx, first.First[0], "bring back", func(change *store.Change, t *bellman.Task, now time.Time) error {
 		switch {
 		case t.Phase != bellman.Deferred, !t.VisibleAt.After(now), e.hand.flying(t.ID): // it is on its way, or not due
 			return errKeep
@@ -145,19 +145,12 @@ func (e *Engine) pass(ctx context.Context, c chain, p passing) error {
 // endAllSuperseded ends what is superseded in a chain, as far as that can be done now.
 func (e *Engine) endAllSuperseded(ctx context.Context, c chain) error {
 	for {
-		page, err := e.store.Ordered(ctx, c.queue, c.key, supersedePage)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		turn, err := e.store.Turn(ctx, c.queue, c.key, page[0])
-		if errors.Is(err, bellman.ErrNotFound) {
-			continue // it has just ended
-		}
-		if err != nil || turn.SupersededBy.IsZero() { // then nobody is
+		page, err := e.store.Chain(ctx, c.queue, c.key, bellman.ID{}, supersedePage)
+		if err != nil || page.SupersededBy.IsZero() { // of the first: then none is
 			return err
 		}
 		some := false
-		for _, id := range page {
+		for _, id := range page.First {
 			ended, err := e.endSuperseded(ctx, c, id)
 			if err != nil {
 				return err

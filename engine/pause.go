@@ -75,7 +75,7 @@ func (e *Engine) resume(ctx context.Context, target string, by bellman.By) error
 	}
 	e.pauses.turn.Lock()
 	defer e.pauses.turn.Unlock()
-	switch _, err := e.store.Doc(ctx, pauseKind, target); {
+	switch _, err := store.ReadDoc(ctx, e.store, pauseKind, target); {
 	case errors.Is(err, bellman.ErrNotFound) && e.pauses.get(target) == nil:
 		return fmt.Errorf("resume %s: %w", target, bellman.ErrNotPaused)
 	case err != nil && !errors.Is(err, bellman.ErrNotFound):

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 	"github.com/bellmanhq/bellman/store/pebble"
 )
@@ -87,19 +88,19 @@ func Example_closeAfterRestart() {
 		}),
 	}
 
-	store := must(pebble.Open(dir+"/data", pebble.Options{}))
-	e, stop := start(store, queue)
+	db := must(pebble.Open(dir+"/data", pebble.Options{}))
+	e, stop := start(db, queue)
 	ids := accepted(e.Add(ctx,
 		&bellman.Task{Queue: "order-timeout", Key: "A1", OrderNo: "A1", Delay: 320 * time.Millisecond},
 		&bellman.Task{Queue: "order-timeout", Key: "A2", OrderNo: "A2", Delay: 300 * time.Millisecond},
 		&bellman.Task{Queue: "order-timeout", Key: "A3", OrderNo: "A3", Delay: 340 * time.Millisecond},
 	))
 	stop()
-	store.Close()
+	db.Close()
 
-	store = must(pebble.Open(dir+"/data", pebble.Options{}))
-	defer store.Close()
-	e, stop = start(store, queue)
+	db = must(pebble.Open(dir+"/data", pebble.Options{}))
+	defer db.Close()
+	e, stop = start(db, queue)
 	defer stop()
 	for _, id := range ids {
 		must(e.Wait(ctx, id))
@@ -170,8 +171,8 @@ func Example_closeOnRead() {
 // An order that is paid has no timeout any more.
 func Example_cancelWhenPaid() {
 	table := placed("A1")
-	store := memory.New()
-	e, stop := start(store, engine.Queue{Name: "order-timeout", Delay: 30 * time.Minute, Handler: bellman.HandlerFunc(table.close)})
+	db := memory.New()
+	e, stop := start(db, engine.Queue{Name: "order-timeout", Delay: 30 * time.Minute, Handler: bellman.HandlerFunc(table.close)})
 	defer stop()
 	accepted(e.Add(ctx, &bellman.Task{Queue: "order-timeout", Key: "A1", OrderNo: "A1"}))
 
@@ -179,7 +180,7 @@ func Example_cancelWhenPaid() {
 		if table.move(no, "paid") != "paid" {
 			return fmt.Errorf("order %s was closed: give the money back", no)
 		}
-		id := must(store.Lookup(ctx, "order-timeout", no))
+		id := must(store.Lookup(ctx, db, "order-timeout", no))
 		_, err := e.Cancel(ctx, id, bellman.By{Reason: "paid"})
 		if errors.Is(err, bellman.ErrConflict) {
 			return nil // it has fired in the meantime, and found the order paid
@@ -187,7 +188,7 @@ func Example_cancelWhenPaid() {
 		return err
 	}
 	fmt.Println(paid("A1"))
-	task := must(store.Task(ctx, must(store.Lookup(ctx, "order-timeout", "A1"))))
+	task := must(db.Task(ctx, must(store.Lookup(ctx, db, "order-timeout", "A1"))))
 	fmt.Println(task.State, "after", task.Attempts, "attempts")
 	// Output:
 	// <nil>

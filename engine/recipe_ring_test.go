@@ -7,6 +7,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
@@ -35,8 +36,8 @@ func Example_staticDelay() {
 
 // A dynamic delay: the alarm goes off only when no heartbeat has put it off.
 func Example_noHeartbeat() {
-	store := memory.New()
-	e, stop := start(store, engine.Queue{
+	db := memory.New()
+	e, stop := start(db, engine.Queue{
 		Name: "alarms",
 		Handler: bellman.HandlerFunc(func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
 			fmt.Println(t.Key, "is silent")
@@ -48,7 +49,7 @@ func Example_noHeartbeat() {
 
 	heartbeat := func(terminal string, next time.Duration) (alarm time.Time) {
 		alarm = time.Now().Add(next)
-		id := must(store.Lookup(ctx, "alarms", terminal))
+		id := must(store.Lookup(ctx, db, "alarms", terminal))
 		must(e.Reschedule(ctx, id, alarm, bellman.By{Reason: "heartbeat"}))
 		return alarm
 	}
@@ -67,8 +68,8 @@ func Example_noHeartbeat() {
 // later, and one that was accepted does not.
 func Example_notifyFailed() {
 	const period = 20 * time.Millisecond // 300 * time.Second
-	store := memory.New()
-	e, stop := start(store, engine.Queue{
+	db := memory.New()
+	e, stop := start(db, engine.Queue{
 		Name:     "merchant-notify",
 		Schedule: "0s, 20ms*; max 24h", // "0s, 300s*; max 24h"
 		Handler: bellman.HandlerFunc(func(_ context.Context, _ *bellman.Task, number int) bellman.Verdict {
@@ -83,7 +84,7 @@ func Example_notifyFailed() {
 	ids := accepted(e.Add(ctx, &bellman.Task{Queue: "merchant-notify", Key: "A1/paid", OrderNo: "A1"}))
 	must(e.Wait(ctx, ids[0]))
 	var before time.Time
-	for _, a := range must(store.Attempts(ctx, ids[0], 0, 100)) {
+	for _, a := range must(db.Attempts(ctx, ids[0], 0, 100)) {
 		fmt.Println(a.Number, a.Result, "too early:", a.Started.Sub(before) < period)
 		before = a.Started
 	}
@@ -98,8 +99,8 @@ func Example_notifyFailed() {
 func Example_reconcile() {
 	table := placed("A1", "A2")
 	bill := func(context.Context) []string { return []string{"A1"} } // paid, says the channel
-	store := memory.New()
-	e, stop := start(store,
+	db := memory.New()
+	e, stop := start(db,
 		engine.Queue{Name: "bills", Handler: bellman.HandlerFunc(func(ctx context.Context, _ *bellman.Task, _ int) bellman.Verdict {
 			v := bellman.Verdict{Next: bellman.Succeed}
 			for _, no := range bill(ctx) {
@@ -122,7 +123,7 @@ func Example_reconcile() {
 			break
 		}
 	}
-	daily := must(store.Task(ctx, ids[0]))
+	daily := must(db.Task(ctx, ids[0]))
 	shanghai := must(time.LoadLocation("Asia/Shanghai"))
 	fmt.Println("next at", daily.Due.In(shanghai).Format("15:04"))
 	// Output:

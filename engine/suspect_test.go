@@ -209,7 +209,7 @@ type crammed struct {
 	commits atomic.Int64
 }
 
-func (s *crammed) Sole() bool { return true }
+func (s *crammed) Use() store.Use { return store.Use{Exclusive: true} }
 
 func (s *crammed) Commit(ctx context.Context, b *store.Batch) error {
 	if s.commits.Add(1); s.full.Load() {

@@ -17,7 +17,7 @@ func TestBeatIsNeverAnswered(t *testing.T) {
 		defer a.stop()
 		defer b.stop()
 		time.Sleep(20 * time.Second)
-		before, err := c.store.Shards(t.Context())
+		before, err := c.store.State(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,13 +30,13 @@ func TestBeatIsNeverAnswered(t *testing.T) {
 			time.Sleep(100*time.Millisecond + time.Duration(i)*time.Microsecond)
 		}
 		time.Sleep(10 * time.Second)
-		after, err := c.store.Shards(t.Context())
+		after, err := c.store.State(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range after {
-			if after[i].Lease != before[i].Lease || after[i].Owner != before[i].Owner {
-				t.Errorf("shard %d: %+v became %+v", i, before[i], after[i])
+		for i := range after.Shards {
+			if after.Shards[i].Lease != before.Shards[i].Lease || after.Shards[i].Owner != before.Shards[i].Owner {
+				t.Errorf("shard %d: %+v became %+v", i, before.Shards[i], after.Shards[i])
 			}
 		}
 		l.once(t, ids)

@@ -249,12 +249,12 @@ type robbed struct {
 	taken atomic.Bool
 }
 
-func (s *robbed) Shards(ctx context.Context) ([]store.Shard, error) {
-	shards, err := s.Store.Shards(ctx)
+func (s *robbed) State(ctx context.Context, kind string) (store.State, error) {
+	state, err := s.Store.State(ctx, kind)
 	if err == nil && s.taken.Load() {
-		shards[0].Owner, shards[0].Mark, shards[0].Alive = "other", "other", true
+		state.Shards[0].Owner, state.Shards[0].Mark, state.Shards[0].Alive = "other", "other", true
 	}
-	return shards, err
+	return state, err
 }
 
 func (s *robbed) Commit(ctx context.Context, b *store.Batch) error {

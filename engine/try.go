@@ -2,10 +2,10 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Try says what Add would make of tasks now, and adds nothing: it fills them in but
@@ -54,16 +54,9 @@ func (e *Engine) Try(ctx context.Context, tasks ...*bellman.Task) []bellman.Adde
 
 // holder is the task in the store that has the key of t, if there is one.
 func (e *Engine) holder(ctx context.Context, t *bellman.Task) (id bellman.ID, digest bellman.Digest, there bool, err error) {
-	id, err = e.store.Lookup(ctx, t.Queue, t.Key)
-	if errors.Is(err, bellman.ErrNotFound) {
-		return id, digest, false, nil
-	}
+	found, err := e.store.Find(ctx, []store.Key{{Queue: t.Queue, Key: t.Key}})
 	if err != nil {
 		return id, digest, false, fmt.Errorf("look for the key of a task: %w", err)
 	}
-	digests, err := e.store.Digests(ctx, []*bellman.Task{{ID: id, Queue: t.Queue, Key: t.Key}})
-	if err != nil {
-		return id, digest, false, fmt.Errorf("read what the task with the key said: %w", err)
-	}
-	return id, digests[0], digests[0] != bellman.Digest{}, nil // zero: it is gone meanwhile
+	return found[0].ID, found[0].Digest, !found[0].ID.IsZero(), nil
 }

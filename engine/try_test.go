@@ -47,7 +47,7 @@ func TestTry(t *testing.T) {
 		if got := tasks[0]; !got.ID.IsZero() || got.Schedule != "1h" || !got.Due.Equal(time.Now().Add(time.Hour)) {
 			t.Errorf("Try makes of a task %+v; want it filled in, without an id", got)
 		}
-		if _, err := store.Lookup(t.Context(), "q", "new"); !errors.Is(err, bellman.ErrNotFound) {
+		if _, err := lookup(t, store, "q", "new"); !errors.Is(err, bellman.ErrNotFound) {
 			t.Errorf("after Try: %v; want no task", err)
 		}
 		added := told(e.Add(t.Context(), asked()...))

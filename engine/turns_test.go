@@ -21,12 +21,12 @@ type hasty struct {
 	then func(before bellman.ID)
 }
 
-func (h *hasty) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (store.Turn, error) {
-	turn, err := h.Store.Turn(ctx, queue, orderingKey, id)
-	if !turn.Before.IsZero() {
-		h.then(turn.Before)
+func (h *hasty) Chain(ctx context.Context, queue, orderingKey string, id bellman.ID, limit int) (store.Chain, error) {
+	chain, err := h.Store.Chain(ctx, queue, orderingKey, id, limit)
+	if before := chain.Before(id); !id.IsZero() && !before.IsZero() {
+		h.then(before)
 	}
-	return turn, err
+	return chain, err
 }
 
 // A task that is being set aside while the one before it ends is not forgotten.

@@ -69,7 +69,7 @@ type mute struct {
 	next bool
 }
 
-func (s *mute) Sole() bool { return true }
+func (s *mute) Use() store.Use { return store.Use{Exclusive: true} }
 
 func (s *mute) Commit(ctx context.Context, b *store.Batch) error {
 	err := s.Store.Commit(ctx, b)

@@ -73,7 +73,7 @@ func (s *brittle) Due(ctx context.Context, shards []uint16, after store.Position
 	return s.Store.Due(ctx, shards, after, until, limit, buf)
 }
 
-func (*brittle) Sole() bool { return true }
+func (*brittle) Use() store.Use { return store.Use{Exclusive: true} }
 
 // What a pause set aside comes back at its end, though a read of it fails.
 func TestResumeThroughFailedRead(t *testing.T) {

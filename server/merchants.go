@@ -40,9 +40,8 @@ func (s *Server) openMerchants(c *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("master %w", err)
 	}
-	_, alone := s.store.(embedded)
 	s.merchants = merchant.New(merchant.Options{
-		Store: s.store, Masters: masters, CheckURL: s.client.CheckURL, Alone: alone, Logger: s.log,
+		Store: s.store, Masters: masters, CheckURL: s.client.CheckURL, Alone: store.UseOf(s.store).Exclusive, Logger: s.log,
 		Changed: func(no string) { s.engine.Rerouted(no) }, // there is one by the time that a merchant is asked for
 		Tell:    func() { s.engine.Tell(merchant.Kind) },
 	})

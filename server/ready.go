@@ -12,7 +12,6 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/store"
-	"github.com/bellmanhq/bellman/store/pebble"
 )
 
 // A front is the engine as the API sees it: ready when its store is, too.
@@ -89,16 +88,10 @@ func told(err error) error {
 }
 
 func (p *probe) look(ctx context.Context) error {
-	if embedded, is := p.store.(*pebble.Store); is {
-		if err := embedded.Err(); err != nil {
-			return err
-		}
-		if embedded.Metrics().Full {
-			return bellman.ErrFull
-		}
-		return nil
+	if embedded, is := store.As[store.Health](p.store); is {
+		return embedded.Health()
 	}
-	_, err := p.store.Docs(ctx, "ready", "", 1)
+	_, err := p.store.Docs(ctx, store.DocFilter{Kind: "ready"}, 1)
 	if err != nil && !errors.Is(err, bellman.ErrClosed) && !errors.Is(err, bellman.ErrUnreachable) {
 		err = fmt.Errorf("%w: %w", bellman.ErrUnreachable, err) // it did not answer in time, or answers nonsense
 	}

@@ -118,7 +118,7 @@ func TestDeletedShard(t *testing.T) {
 		defer store.Close()
 		d.run(t, "DELETE FROM bellman_shard WHERE shard IN (5, 63)")
 		const want = "those of shard 5, 63, whose tasks nobody can attempt: stop all nodes"
-		if _, err := store.Shards(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := store.State(t.Context(), ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Shards = %v; want %q", err, want)
 		}
 		_, err = server.OpenStore(t.Context(), d.url, server.StoreOptions{})
@@ -129,8 +129,8 @@ func TestDeletedShard(t *testing.T) {
 		for _, n := range []string{"5", "63"} {
 			d.run(t, strings.Replace(insert, "(N,", "("+n+",", 1))
 		}
-		if shards, err := store.Shards(t.Context()); err != nil || len(shards) != 64 {
-			t.Errorf("as it says, Shards = %d of them, %v; want 64", len(shards), err)
+		if state, err := store.State(t.Context(), ""); err != nil || len(state.Shards) != 64 {
+			t.Errorf("as it says, Shards = %d of them, %v; want 64", len(state.Shards), err)
 		}
 	})
 }

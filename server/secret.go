@@ -68,7 +68,7 @@ func (s *secret) make(ctx context.Context) error {
 
 // reread reads the secret from the store.
 func (s *secret) reread(ctx context.Context) error {
-	doc, err := s.store.Doc(ctx, secretKind, secretName)
+	doc, err := store.ReadDoc(ctx, s.store, secretKind, secretName)
 	switch {
 	case errors.Is(err, bellman.ErrNotFound):
 		return nil

@@ -176,7 +176,7 @@ func Open(o Options) (_ *Server, err error) {
 	addr := advertised(c, s.Addr())
 	var hint func(context.Context, string, engine.Hint)
 	var ask func(context.Context, string, figures.Ask) (engine.Report, error)
-	if _, alone := s.store.(embedded); !alone {
+	if !store.UseOf(s.store).Exclusive {
 		take := func(h engine.Hint) { s.hinted(h) } // there is one by the time that somebody tells anything
 		s.peers = newPeers(s.secret, addr, take, s.log)
 		s.peers.report = func(ctx context.Context, ask figures.Ask) engine.Report { return s.engine.Report(ctx, ask) }

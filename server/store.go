@@ -193,23 +193,16 @@ func (e *UnopenedError) Error() string { return e.text }
 
 func (e *UnopenedError) Unwrap() error { return e.cause }
 
-// An embedded store is one whose process may find that it is broken: then only a
-// start anew helps.
-type embedded interface {
-	Broken() <-chan struct{}
-	Err() error
-}
-
 // broken waits until the store is broken, where it can be, or ctx ends.
 func (s *Server) broken(ctx context.Context) error {
-	store, can := s.store.(embedded)
+	health, can := store.As[store.Health](s.store)
 	if !can {
 		<-ctx.Done()
 		return nil
 	}
 	select {
-	case <-store.Broken():
-		return store.Err()
+	case <-health.Broken():
+		return health.Health()
 	case <-ctx.Done():
 		return nil
 	}
@@ -218,20 +211,17 @@ func (s *Server) broken(ctx context.Context) error {
 // backup is what copies the store while it is in use; nil: this kind has nothing
 // that does.
 func (s *Server) backup() api.Backuper {
-	store, can := s.store.(copier)
+	copier, can := store.As[store.Backup](s.store)
 	if !can {
 		return nil
 	}
-	return recorded{store, s.store}
+	return recorded{copier, s.store}
 }
-
-// A copier is a store that copies itself.
-type copier interface{ Backup(dir string) error }
 
 // recorded are copies of a store of which it is recorded who made them.
 type recorded struct {
-	copier
-	store store.Store
+	copier store.Backup
+	store  store.Store
 }
 
 func (r recorded) Backup(ctx context.Context, dir string, by bellman.By) error {

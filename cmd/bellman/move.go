@@ -110,11 +110,11 @@ func dryMove(ctx context.Context, out io.Writer, source, target store.Store, fro
 		return err
 	}
 	fmt.Fprintf(out, "%s: %s\n", from, counted(c))
-	nodes, err := source.Nodes(ctx)
+	state, err := source.State(ctx, "")
 	if err != nil {
 		return err
 	}
-	for _, n := range nodes {
+	for _, n := range state.Nodes {
 		fmt.Fprintf(out, "%s: node %s would have to stop, unless it has: its last beat was at %s\n", from, n.Name, n.Beat.Format(time.RFC3339))
 	}
 	if target == nil {

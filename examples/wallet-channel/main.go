@@ -16,6 +16,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/pebble"
 )
 
@@ -74,11 +75,11 @@ func run(ctx context.Context, second time.Duration) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	store, err := pebble.Open(dir+"/data", pebble.Options{})
+	db, err := pebble.Open(dir+"/data", pebble.Options{})
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer db.Close()
 
 	w := &wallet{began: time.Now(), unit: second, shut: map[string]bool{}, paid: map[string]time.Duration{"A1": 7 * second}}
 	watch, err := order.New(w, order.Rules{
@@ -91,7 +92,7 @@ func run(ctx context.Context, second time.Duration) error {
 	if err != nil {
 		return err
 	}
-	e, err := engine.New(engine.Options{Store: store, Logger: slog.New(slog.DiscardHandler), Queues: []engine.Queue{
+	e, err := engine.New(engine.Options{Store: db, Logger: slog.New(slog.DiscardHandler), Queues: []engine.Queue{
 		{Name: "wallet-orders", Kind: "order", Handler: watch, Schedule: fmt.Sprintf("%v*", 3*second)},
 		{Name: "merchant-notify", Handler: bellman.HandlerFunc(func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
 			fmt.Printf("%4.0f s  the merchant of %s is told: %s\n", float64(time.Since(w.began))/float64(second), t.OrderNo, t.Event)
@@ -115,7 +116,7 @@ func run(ctx context.Context, second time.Duration) error {
 		if err != nil {
 			return err
 		}
-		id, err := store.Lookup(ctx, "merchant-notify", order.TellKey("wallet-orders", decided.Key, "decided"))
+		id, err := store.Lookup(ctx, db, "merchant-notify", order.TellKey("wallet-orders", decided.Key, "decided"))
 		if err != nil {
 			return err // the notification is there as soon as the order is decided: it is the same transaction
 		}

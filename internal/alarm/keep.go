@@ -21,9 +21,7 @@ const Keep = 24 * time.Hour
 const pageSize = 200
 
 // A Store keeps the alarms; every [store.Store] is one.
-type Store interface {
-	Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error)
-}
+type Store = store.DocReader
 
 // kept is an alarm as it stands in the store.
 type kept struct {
@@ -60,7 +58,7 @@ func List(ctx context.Context, s Store) ([]Alarm, error) {
 func load(ctx context.Context, s Store) (map[string]*kept, error) {
 	all := map[string]*kept{}
 	for after := ""; ; {
-		docs, err := s.Docs(ctx, kind, after, pageSize)
+		docs, err := s.Docs(ctx, store.DocFilter{Kind: kind, After: after}, pageSize)
 		if err != nil {
 			return nil, fmt.Errorf("read alarms: %w", err)
 		}

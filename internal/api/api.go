@@ -69,9 +69,9 @@ type Engine interface {
 // A Reader is what the API reads from a store; every [store.Store] has it.
 type Reader interface {
 	Task(ctx context.Context, id bellman.ID) (*bellman.Task, error)
-	Lookup(ctx context.Context, queue, key string) (bellman.ID, error)
+	store.Finder
 	Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error)
-	Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (store.Turn, error)
+	Chain(ctx context.Context, queue, orderingKey string, id bellman.ID, limit int) (store.Chain, error)
 	List(ctx context.Context, f store.Filter, before bellman.ID, limit int) ([]*bellman.Task, bellman.ID, error)
 	Audits(ctx context.Context, before time.Time, limit int) ([]store.Audit, error)
 }

@@ -103,16 +103,15 @@ func (f *fake) Try(ctx context.Context, tasks ...*bellman.Task) []bellman.Added 
 		if out[i].Err = errors.Join(f.fail, f.Check(t)); out[i].Err != nil || t.Key == "" {
 			continue
 		}
-		id, err := f.Lookup(ctx, t.Queue, t.Key)
-		if err != nil {
-			out[i].Existing, taken[t.Queue+" "+t.Key] = taken[t.Queue+" "+t.Key], true
-			continue
-		}
-		digests, err := f.Digests(ctx, []*bellman.Task{{ID: id, Queue: t.Queue, Key: t.Key}})
+		found, err := f.Find(ctx, []store.Key{{Queue: t.Queue, Key: t.Key}})
 		if err != nil {
 			panic(err)
 		}
-		if out[i].ID, out[i].Existing = id, digests[0] == digest; !out[i].Existing {
+		if found[0].ID.IsZero() {
+			out[i].Existing, taken[t.Queue+" "+t.Key] = taken[t.Queue+" "+t.Key], true
+			continue
+		}
+		if out[i].ID, out[i].Existing = found[0].ID, found[0].Digest == digest; !out[i].Existing {
 			out[i].Err = bellman.ErrKeyTaken
 		}
 	}

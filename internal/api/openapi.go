@@ -16,6 +16,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // maxSmall bounds the bodies of everything but creates.
@@ -69,7 +70,7 @@ func (a *API) lookup(r *http.Request) (bellman.ID, error) {
 	queue, key := r.PathValue("queue"), r.PathValue("key")
 	id, err := bellman.ID{}, bellman.ErrNotFound
 	if len(key) <= maxKey && len(queue) <= maxQueue*4 {
-		id, err = a.reader.Lookup(r.Context(), queue, key)
+		id, err = store.Lookup(r.Context(), a.reader, queue, key)
 	}
 	return id, missing(err, fmt.Sprintf("task with the key %q in the queue %q", cut(key), cut(queue)))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A key may hold anything, and comes with its slashes escaped or not.
@@ -33,7 +34,7 @@ func TestKeysInPaths(t *testing.T) {
 		"/v1/queues/q/keys/a/../b":                    "a/../b",
 		"/v1/queues/q/keys/x/cancel":                  "x/cancel",
 	} {
-		id, err := m.fake.Lookup(t.Context(), "q", key)
+		id, err := store.Lookup(t.Context(), m.fake, "q", key)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -211,12 +211,12 @@ func (a *API) get(ctx context.Context, in *struct {
 		}
 	}
 	if t.OrderingKey != "" && !t.State.Ended() {
-		turn, err := a.reader.Turn(ctx, t.Queue, t.OrderingKey, id)
+		chain, err := a.reader.Chain(ctx, t.Queue, t.OrderingKey, id, 1)
 		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // it has just ended
 			return nil, a.fail(err)
 		}
-		if !turn.Before.IsZero() {
-			shown.WaitsFor = turn.Before.String()
+		if first := chain.Before(id); !first.IsZero() {
+			shown.WaitsFor = first.String()
 		}
 	}
 	return ok(shown)

@@ -120,7 +120,7 @@ func (q *request) claim(name string) error {
 		return err
 	}
 	b := &store.Batch{Docs: []store.Doc{{Kind: sentKind, Name: name, Value: text, Was: []byte{}}}}
-	old, err := q.records.Docs(ctx, sentKind, "", sweepRows)
+	old, err := q.records.Docs(ctx, store.DocFilter{Kind: sentKind}, sweepRows)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (q *request) claim(name string) error {
 
 // sentBefore reads what became of a form; bellman.ErrNotFound: it was refused.
 func (q *request) sentBefore(name string) (was sentDoc, err error) {
-	doc, err := q.records.Doc(q.r.Context(), sentKind, name)
+	doc, err := store.ReadDoc(q.r.Context(), q.records, sentKind, name)
 	if err != nil {
 		return was, err
 	}

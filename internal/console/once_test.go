@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
@@ -193,7 +194,7 @@ func TestFormsGetOutOfDate(t *testing.T) {
 		engine := &slow{fake: &fake{Store: memory.New()}}
 		_, _, send := bubbled(t, engine)
 		kept := func() int {
-			docs, err := engine.Docs(t.Context(), sentKind, "", 1000)
+			docs, err := engine.Docs(t.Context(), store.DocFilter{Kind: sentKind}, 1000)
 			if err != nil {
 				t.Fatal(err)
 			}

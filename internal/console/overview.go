@@ -202,11 +202,11 @@ func (c *Console) readSlow(ctx context.Context) (*slowFigures, error) {
 // kept back, in line or set aside, is on hold: it is neither overdue nor due later.
 func (c *Console) backlog(ctx context.Context, now time.Time) ([]backlog, error) {
 	var shards []uint16
-	all, err := c.reader.Shards(ctx)
+	state, err := c.reader.State(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range all {
+	for _, s := range state.Shards {
 		shards = append(shards, s.Shard)
 	}
 	f, err := c.engine.Figures(ctx, figures.Ask{Gauges: true})
@@ -243,12 +243,8 @@ func few(name string, n int, more bool) backlog {
 
 // countDue counts tasks whose turn has come, up to most.
 func (c *Console) countDue(ctx context.Context, shards []uint16, to int64, most int) (int, error) {
-	if counter, can := c.reader.(dueCounter); can {
-		n, err := counter.CountDue(ctx, shards, store.Position{}, to, int64(most))
-		return int(n), err
-	}
-	entries, err := c.reader.Due(ctx, shards, store.Position{}, to, most, nil)
-	return len(entries), err
+	n, err := store.CountDue(ctx, c.reader, shards, store.Position{}, to, int64(most))
+	return int(n), err
 }
 
 // countAhead counts the tasks of a stretch that become due in it, and those that were due
@@ -273,12 +269,6 @@ func (c *Console) countAhead(ctx context.Context, shards []uint16, from store.Po
 		from = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
 	}
 	return ahead, aside, true, nil
-}
-
-// A dueCounter is a store that counts what Due would read more cheaply than by
-// reading it: a database does.
-type dueCounter interface {
-	CountDue(ctx context.Context, shards []uint16, from store.Position, to, most int64) (int64, error)
 }
 
 // chart is what the charts draw: times in Unix seconds, and a number or null for

@@ -47,19 +47,18 @@ type Engine interface {
 type Reader interface {
 	Task(ctx context.Context, id bellman.ID) (*bellman.Task, error)
 	Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error)
-	Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (store.Turn, error)
+	Chain(ctx context.Context, queue, orderingKey string, id bellman.ID, limit int) (store.Chain, error)
 	List(ctx context.Context, f store.Filter, before bellman.ID, limit int) ([]*bellman.Task, bellman.ID, error)
 	Audits(ctx context.Context, before time.Time, limit int) ([]store.Audit, error)
 	Due(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error)
-	Shards(ctx context.Context) ([]store.Shard, error)
+	State(ctx context.Context, kind string) (store.State, error)
 }
 
 // Records are small documents that all nodes share; every [store.Store] has them.
 type Records interface {
 	// Commit is only called with Docs.
 	Commit(ctx context.Context, b *store.Batch) error
-	Doc(ctx context.Context, kind, name string) (store.Doc, error)
-	Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error)
+	store.DocReader
 }
 
 // A Secret is one that all nodes share.

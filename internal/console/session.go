@@ -95,7 +95,7 @@ func (c *Console) find(ctx context.Context, value string) (*session, *heldKey, e
 	if s == nil {
 		return nil, nil, nil
 	}
-	switch _, err := c.records.Doc(ctx, endedKind, s.name()); {
+	switch _, err := store.ReadDoc(ctx, c.records, endedKind, s.name()); {
 	case errors.Is(err, bellman.ErrNotFound):
 		return s, k, nil
 	case err != nil:
@@ -155,7 +155,7 @@ func (c *Console) readEnded(ctx context.Context) (map[string]time.Time, error) {
 	const page = 500
 	all := map[string]time.Time{}
 	for after := ""; ; {
-		docs, err := c.records.Docs(ctx, endedKind, after, page)
+		docs, err := c.records.Docs(ctx, store.DocFilter{Kind: endedKind, After: after}, page)
 		if err != nil {
 			return nil, err
 		}

@@ -177,13 +177,13 @@ func (q *request) taskView() *taskView {
 		}
 	}
 	if t.OrderingKey != "" && !t.State.Ended() {
-		turn, err := q.reader.Turn(q.r.Context(), t.Queue, t.OrderingKey, t.ID)
+		chain, err := q.reader.Chain(q.r.Context(), t.Queue, t.OrderingKey, t.ID, 1)
 		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // it has just ended
 			q.refuse(err)
 			return nil
 		}
-		v.WaitsFor = turn.Before
-		if v.Held == nil && v.did == "once" && !turn.Before.IsZero() {
+		v.WaitsFor = chain.Before(t.ID)
+		if v.Held == nil && v.did == "once" && !v.WaitsFor.IsZero() {
 			v.Done = v.lang.say("done.waits")
 		}
 	}

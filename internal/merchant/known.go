@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A Known is a merchant as it is used: with what signs for it. It is shared, and
@@ -166,7 +167,7 @@ func (r *Registry) load(ctx context.Context, no string) (*held, error) {
 
 // read reads a merchant as it is kept. bellman.ErrNotFound if there is none.
 func (r *Registry) read(ctx context.Context, no string) (Merchant, error) {
-	doc, err := r.store.Doc(ctx, Kind, no)
+	doc, err := store.ReadDoc(ctx, r.store, Kind, no)
 	if err != nil {
 		return Merchant{}, err
 	}

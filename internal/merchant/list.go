@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Read returns a merchant as it is kept now. bellman.ErrNotFound if there is none.
@@ -43,7 +44,7 @@ func (r *Registry) List(ctx context.Context, s Search, after string, limit int) 
 	if len(page) == limit {
 		return page, after, nil
 	}
-	docs, err := r.store.Docs(ctx, Kind, after, limit-len(page))
+	docs, err := r.store.Docs(ctx, store.DocFilter{Kind: Kind, After: after}, limit-len(page))
 	if err != nil {
 		return nil, "", fmt.Errorf("list merchants: %w", err)
 	}
@@ -67,7 +68,7 @@ func (r *Registry) List(ctx context.Context, s Search, after string, limit int) 
 // listNamed is List by name: the documents of names say who, and each is read.
 func (r *Registry) listNamed(ctx context.Context, s Search, after string, limit int) (page []Merchant, next string, err error) {
 	prefix := fold(s.Name)
-	docs, err := r.store.Docs(ctx, nameKind, max(prefix, after), limit) // none is the prefix itself: each has a number behind it
+	docs, err := r.store.Docs(ctx, store.DocFilter{Kind: nameKind, After: max(prefix, after)}, limit) // none is the prefix itself: each has a number behind it
 	if err != nil {
 		return nil, "", fmt.Errorf("list merchants by name: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bellmanhq/bellman/store"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -57,7 +58,7 @@ func (r *Registry) look(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tried.Store(time.Now().UnixMilli())
-	docs, err := r.store.Docs(ctx, changeKind, "", parts+1)
+	docs, err := r.store.Docs(ctx, store.DocFilter{Kind: changeKind}, parts+1)
 	if err != nil {
 		return fmt.Errorf("read what changed of merchants: %w", err)
 	}

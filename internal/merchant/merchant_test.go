@@ -27,19 +27,14 @@ type counted struct {
 
 var errLost = errors.New("no connection")
 
-func (c *counted) Doc(ctx context.Context, kind, name string) (store.Doc, error) {
-	c.reads.Add(1)
-	if c.lost.Load() {
-		return store.Doc{}, errLost
+func (c *counted) Docs(ctx context.Context, f store.DocFilter, limit int) ([]store.Doc, error) {
+	if f.Name != "" {
+		c.reads.Add(1)
 	}
-	return c.Store.Doc(ctx, kind, name)
-}
-
-func (c *counted) Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error) {
 	if c.lost.Load() {
 		return nil, errLost
 	}
-	return c.Store.Docs(ctx, kind, after, limit)
+	return c.Store.Docs(ctx, f, limit)
 }
 
 func masters(t testing.TB, n int) (*merchant.Masters, [][]byte) {

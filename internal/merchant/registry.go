@@ -15,8 +15,7 @@ import (
 // A Store is what the registry needs from one; every [store.Store] has it.
 type Store interface {
 	Commit(ctx context.Context, b *store.Batch) error
-	Doc(ctx context.Context, kind, name string) (store.Doc, error)
-	Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error)
+	store.DocReader
 }
 
 // Options of a registry. Store is required.

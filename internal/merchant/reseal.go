@@ -60,7 +60,7 @@ func (r *Registry) Reseal(ctx context.Context, by bellman.By) (done Resealed, er
 }
 
 func (r *Registry) resealPage(ctx context.Context, after string, done *Resealed) (more bool, last string, err error) {
-	docs, err := r.store.Docs(ctx, Kind, after, pageSize)
+	docs, err := r.store.Docs(ctx, store.DocFilter{Kind: Kind, After: after}, pageSize)
 	if err != nil {
 		return false, "", fmt.Errorf("read merchants: %w", err)
 	}
@@ -118,7 +118,7 @@ func (r *Registry) reseal(m *Merchant) (resealed bool, err error) {
 // mastersInUse returns the ids of the master keys under which secrets may be sealed.
 func (r *Registry) mastersInUse(ctx context.Context) (ids []string, err error) {
 	for after := ""; ; {
-		docs, err := r.store.Docs(ctx, masterKind, after, pageSize)
+		docs, err := r.store.Docs(ctx, store.DocFilter{Kind: masterKind, After: after}, pageSize)
 		if err != nil {
 			return nil, fmt.Errorf("read which master keys are in use: %w", err)
 		}

@@ -58,7 +58,7 @@ func (r *Registry) Sweep(ctx context.Context, leads func() bool) error {
 // when it wrote them may have been here.
 func (r *Registry) noteEnds(ctx context.Context) error {
 	for after := ""; ; {
-		docs, err := r.store.Docs(ctx, Kind, after, pageSize)
+		docs, err := r.store.Docs(ctx, store.DocFilter{Kind: Kind, After: after}, pageSize)
 		if err != nil {
 			return fmt.Errorf("read merchants: %w", err)
 		}
@@ -84,7 +84,7 @@ func (r *Registry) noteEnds(ctx context.Context) error {
 // merchants.
 func (r *Registry) sweep(ctx context.Context, over time.Time) (merchants int, err error) {
 	for {
-		docs, err := r.store.Docs(ctx, endKind, "", pageSize)
+		docs, err := r.store.Docs(ctx, store.DocFilter{Kind: endKind}, pageSize)
 		if err != nil {
 			return merchants, fmt.Errorf("read when secrets end: %w", err)
 		}

@@ -31,7 +31,7 @@ func sweeping(t *testing.T, r *merchant.Registry, leads func() bool) {
 // endings are how the secrets end that are kept of M1, sealed or not.
 func endings(t *testing.T, s merchant.Store) (all []string) {
 	t.Helper()
-	d, err := s.Doc(t.Context(), merchant.Kind, "M1")
+	d, err := store.ReadDoc(t.Context(), s, merchant.Kind, "M1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,12 +48,12 @@ func endings(t *testing.T, s merchant.Store) (all []string) {
 func TestSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys, _ := masters(t, 1)
-		store := memory.New()
+		db := memory.New()
 		var leads atomic.Bool
 		leads.Store(true)
-		r := merchant.New(merchant.Options{Store: store, Masters: keys})
+		r := merchant.New(merchant.Options{Store: db, Masters: keys})
 		sweeping(t, r, func() bool { return leads.Load() })
-		sweeping(t, merchant.New(merchant.Options{Store: store, Masters: keys}), nil) // another, which believes that it leads
+		sweeping(t, merchant.New(merchant.Options{Store: db, Masters: keys}), nil) // another, which believes that it leads
 		put(t, r, merchant.Wanted{No: "M1", Name: "shop", Scheme: "hmac_sha256_params", Secrets: []string{"the first of the secrets: end1"}})
 		put(t, r, merchant.Wanted{No: "M2", Scheme: "hmac_sha256_params", Secrets: []string{"another's"}})
 		rotate := func(key string, overlap time.Duration) {
@@ -65,7 +65,7 @@ func TestSweep(t *testing.T) {
 		kept := func(when string, want ...string) {
 			t.Helper()
 			synctest.Wait()
-			if got := endings(t, store); !slices.Equal(got, want) {
+			if got := endings(t, db); !slices.Equal(got, want) {
 				t.Errorf("%s: secrets %q are kept, want %q", when, got, want)
 			}
 		}
@@ -90,7 +90,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour + time.Minute)
-		if docs, err := store.Docs(t.Context(), "merchant-end", "", 10); err != nil || len(docs) > 0 {
+		if docs, err := db.Docs(t.Context(), store.DocFilter{Kind: "merchant-end"}, 10); err != nil || len(docs) > 0 {
 			t.Errorf("%d ends are noted, %v; want none when all are over", len(docs), err)
 		}
 	})
@@ -109,7 +109,7 @@ func TestSweepAfterTakeOver(t *testing.T) {
 		if _, err := r.Rotate(t.Context(), "M1", "the second of the secrets: end2", time.Hour, bellman.By{}); err != nil {
 			t.Fatal(err)
 		}
-		docs, err := db.Docs(t.Context(), "merchant-end", "", 10)
+		docs, err := db.Docs(t.Context(), store.DocFilter{Kind: "merchant-end"}, 10)
 		if err != nil || len(docs) != 1 {
 			t.Fatalf("%d ends are noted, %v; want one", len(docs), err)
 		}

@@ -73,20 +73,20 @@ func (r *run) documents(ctx context.Context, kind string) (differed int, err err
 
 // documents reads those of a kind, by their names.
 type documents struct {
-	s     store.Reader
+	s     store.Pages
 	kind  string
 	after string
 	held  []store.Doc
 	over  bool
 }
 
-func docsOf(s store.Reader, kind string) *documents { return &documents{s: s, kind: kind} }
+func docsOf(s store.Pages, kind string) *documents { return &documents{s: s, kind: kind} }
 
 // next is the next one; nil at the end.
 func (d *documents) next(ctx context.Context) (*store.Doc, error) {
 	if len(d.held) == 0 && !d.over {
 		var err error
-		if d.held, err = d.s.Docs(ctx, d.kind, d.after, page); err != nil {
+		if d.held, err = d.s.Docs(ctx, store.DocFilter{Kind: d.kind, After: d.after}, page); err != nil {
 			return nil, err
 		}
 		d.over = len(d.held) < page
@@ -151,13 +151,13 @@ func (r *run) audits(ctx context.Context) (differed int, err error) {
 
 // audits reads the audit records, newest first.
 type audits struct {
-	s      store.Reader
+	s      store.Pages
 	before time.Time
 	held   []store.Audit
 	over   bool
 }
 
-func auditsOf(s store.Reader) *audits { return &audits{s: s} }
+func auditsOf(s store.Pages) *audits { return &audits{s: s} }
 
 // next are all records of the next millisecond; none at the end.
 func (l *audits) next(ctx context.Context) (group []store.Audit, err error) {

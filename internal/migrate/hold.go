@@ -63,12 +63,12 @@ func hold(ctx context.Context, s store.Store, name string, wait func(owner strin
 
 // claim takes the shards that it has not, and says who has one of the rest.
 func (h *holder) claim(ctx context.Context) (owner string, err error) {
-	shards, err := h.store.Shards(ctx)
+	state, err := h.store.State(ctx, "")
 	if err != nil {
 		return "", err
 	}
 	h.leases = h.leases[:0]
-	for _, s := range shards {
+	for _, s := range state.Shards {
 		switch {
 		case s.Owner == h.node:
 			h.leases = append(h.leases, s.Lease)
@@ -126,8 +126,8 @@ func (h *holder) leave() {
 
 // registered reports whether any node is registered, be it dead.
 func registered(ctx context.Context, s store.Store) (bool, error) {
-	nodes, err := s.Nodes(ctx)
-	return len(nodes) > 0, err
+	state, err := s.State(ctx, "")
+	return len(state.Nodes) > 0, err
 }
 
 // gone waits until no node of a store beats any more, and tells which do.
@@ -135,13 +135,13 @@ func gone(ctx context.Context, s store.Store, tell func(nodes []string)) error {
 	type seen struct{ beat, since time.Time }
 	last := map[string]seen{}
 	for {
-		nodes, err := s.Nodes(ctx)
+		state, err := s.State(ctx, "")
 		if err != nil {
 			return err
 		}
 		now := time.Now()
 		var living []string
-		for _, n := range nodes {
+		for _, n := range state.Nodes {
 			if n.Version == "move" {
 				continue // one before this, which the claim waits for
 			}

@@ -36,14 +36,9 @@ type mark struct {
 	kept []byte // as it stands in the store
 }
 
-// docs reads documents.
-type docs interface {
-	Doc(ctx context.Context, kind, name string) (store.Doc, error)
-}
-
 // read reads a mark; nil if there is none.
-func read(ctx context.Context, s docs, name string) (*mark, error) {
-	doc, err := s.Doc(ctx, kind, name)
+func read(ctx context.Context, s store.DocReader, name string) (*mark, error) {
+	doc, err := store.ReadDoc(ctx, s, kind, name)
 	if errors.Is(err, bellman.ErrNotFound) {
 		return nil, nil
 	}
@@ -95,7 +90,7 @@ func (e *RefusedError) Error() string { return e.text }
 
 // Refuse returns a RefusedError if no server may start on this store, since its
 // tasks were moved, or are being moved, from it or into it.
-func Refuse(ctx context.Context, s docs) error {
+func Refuse(ctx context.Context, s store.DocReader) error {
 	from, err := read(ctx, s, out)
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ type Count struct {
 }
 
 // Counted counts what a store has that a move would take along.
-func Counted(ctx context.Context, s store.Reader, kinds []string) (c Count, err error) {
+func Counted(ctx context.Context, s store.Store, kinds []string) (c Count, err error) {
 	depths, err := s.Depths(ctx)
 	if err != nil {
 		return c, err
@@ -221,16 +221,16 @@ func (r *run) empty(ctx context.Context) error {
 
 // into marks the target, before anything else is written to it.
 func (r *run) into(ctx context.Context) error {
-	from, err := r.From.Shards(ctx)
+	from, err := r.From.State(ctx, "")
 	if err != nil {
 		return err
 	}
-	to, err := r.To.Shards(ctx)
+	to, err := r.To.State(ctx, "")
 	if err != nil {
 		return err
 	}
-	if len(from) != len(to) {
-		return fmt.Errorf("the source has %d shards and the target %d: make the target anew with ?shards=%d", len(from), len(to), len(from))
+	if len(from.Shards) != len(to.Shards) {
+		return fmt.Errorf("the source has %d shards and the target %d: make the target anew with ?shards=%d", len(from.Shards), len(to.Shards), len(from.Shards))
 	}
 	if r.in != nil {
 		return nil

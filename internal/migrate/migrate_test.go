@@ -178,8 +178,8 @@ func (w *world) equal(to store.Store) {
 		if errors.Join(err, err2) != nil || !slices.Equal(wantLog, haveLog) {
 			w.Errorf("attempts of task %s = %+v, %v; want %+v, %v", id, haveLog, err2, wantLog, err)
 		}
-		wantDigest, _ := w.store.Digests(w.Context(), []*bellman.Task{t})
-		haveDigest, _ := to.Digests(w.Context(), []*bellman.Task{t})
+		wantDigest, _ := digestsOf(w.Context(), w.store, []*bellman.Task{t})
+		haveDigest, _ := digestsOf(w.Context(), to, []*bellman.Task{t})
 		if !slices.Equal(wantDigest, haveDigest) {
 			w.Errorf("digest of task %s = %v, want %v", id, haveDigest, wantDigest)
 		}
@@ -192,11 +192,11 @@ func (w *world) equal(to store.Store) {
 	order := func(s store.Store) (ids []string) {
 		for _, queue := range []string{"q", "r"} {
 			for key := range 4 {
-				some, err := s.Ordered(w.Context(), queue, fmt.Sprint(key), 1<<20)
+				some, err := s.Chain(w.Context(), queue, fmt.Sprint(key), bellman.ID{}, 1<<20)
 				if err != nil {
 					w.Fatal(err)
 				}
-				for _, id := range some {
+				for _, id := range some.First {
 					if !w.pruned[id] {
 						ids = append(ids, fmt.Sprintf("%s/%d: %v", queue, key, id))
 					}
@@ -209,8 +209,8 @@ func (w *world) equal(to store.Store) {
 		w.Errorf("order is\n%s\nwant\n%s", strings.Join(have, "\n"), strings.Join(want, "\n"))
 	}
 	for _, kind := range []string{"pause", "link"} {
-		wantDocs, _ := w.store.Docs(w.Context(), kind, "", 100)
-		haveDocs, _ := to.Docs(w.Context(), kind, "", 100)
+		wantDocs, _ := w.store.Docs(w.Context(), store.DocFilter{Kind: kind}, 100)
+		haveDocs, _ := to.Docs(w.Context(), store.DocFilter{Kind: kind}, 100)
 		if !reflect.DeepEqual(wantDocs, haveDocs) {
 			w.Errorf("documents %s = %s, want %s", kind, haveDocs, wantDocs)
 		}

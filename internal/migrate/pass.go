@@ -87,9 +87,25 @@ func (r *run) tasks(ctx context.Context, fenced bool, tell func(seen int64)) (cl
 	return left.Load() == 0, err
 }
 
+// digestsOf reads what tasks were added with as their digest; zero for one without a key, and for one that
+// is gone.
+func digestsOf(ctx context.Context, s store.Finder, tasks []*bellman.Task) ([]bellman.Digest, error) {
+	keys, digests := make([]store.Key, len(tasks)), make([]bellman.Digest, len(tasks))
+	for i, t := range tasks {
+		keys[i] = store.Key{Queue: t.Queue, Key: t.Key}
+	}
+	found, err := s.Find(ctx, keys)
+	for i := range found {
+		if found[i].ID == tasks[i].ID {
+			digests[i] = found[i].Digest
+		}
+	}
+	return digests, err
+}
+
 // tasks reads all tasks of a store, newest first.
 type tasks struct {
-	s      store.Reader
+	s      store.Pages
 	before bellman.ID
 	held   []*bellman.Task // read, and not given out
 	over   bool
@@ -146,7 +162,7 @@ func (r *run) units(ctx context.Context, part []*bellman.Task, have map[bellman.
 	if len(todo) == 0 {
 		return nil, 0, nil
 	}
-	digests, err := r.From.Digests(ctx, todo)
+	digests, err := digestsOf(ctx, r.From, todo)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read digests: %w", err)
 	}

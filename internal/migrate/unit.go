@@ -24,7 +24,7 @@ type unit struct {
 const logPage = 500
 
 // logOf reads the attempts of a task of the source, as far as t knows of them.
-func logOf(ctx context.Context, s store.Reader, t *bellman.Task) ([]bellman.Attempt, error) {
+func logOf(ctx context.Context, s store.Tasks, t *bellman.Task) ([]bellman.Attempt, error) {
 	switch {
 	case t.Attempts == 0:
 		return nil, nil
@@ -36,7 +36,7 @@ func logOf(ctx context.Context, s store.Reader, t *bellman.Task) ([]bellman.Atte
 }
 
 // log reads all attempts of a task.
-func log(ctx context.Context, s store.Reader, id bellman.ID) (log []bellman.Attempt, err error) {
+func log(ctx context.Context, s store.Tasks, id bellman.ID) (log []bellman.Attempt, err error) {
 	for after := 0; ; {
 		page, err := s.Attempts(ctx, id, after, logPage)
 		if err != nil {

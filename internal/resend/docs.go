@@ -67,25 +67,14 @@ func (j *Jobs) askedToEnd(ctx context.Context, id bellman.ID) (bool, error) {
 // doc reads the document of a kind about a job. bellman.ErrNotFound if there is
 // none.
 func (j *Jobs) doc(ctx context.Context, kind string, id bellman.ID) (store.Doc, error) {
-	// Names are read from above one, and no id is between this one and its own
-	// with the last digit one character lower.
-	name := []byte(id.String())
-	name[len(name)-1]--
-	docs, err := j.store.Docs(ctx, kind, string(name), 1)
-	switch {
-	case err != nil:
-		return store.Doc{}, err
-	case len(docs) == 0 || docs[0].Name != id.String():
-		return store.Doc{}, bellman.ErrNotFound
-	}
-	return docs[0], nil
+	return store.ReadDoc(ctx, j.store, kind, id.String())
 }
 
 // all reads all jobs, the oldest first. After an error there are no more.
 func (j *Jobs) all(ctx context.Context) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		for after := ""; ; {
-			docs, err := j.store.Docs(ctx, kind, after, pageSize)
+			docs, err := j.store.Docs(ctx, store.DocFilter{Kind: kind, After: after}, pageSize)
 			if err != nil {
 				yield(Job{}, fmt.Errorf("read bulk resends: %w", err))
 				return

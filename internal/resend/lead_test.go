@@ -9,6 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/resend"
+	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
@@ -92,7 +93,7 @@ func TestCancelAtTheOther(t *testing.T) {
 						t.Errorf("process %d: %v, finished %v; want cancelled", i, got.State, got.Finished)
 					}
 				}
-				if marks, err := s.Docs(t.Context(), "resend-cancel", "", 10); err != nil || len(marks) > 0 {
+				if marks, err := s.Docs(t.Context(), store.DocFilter{Kind: "resend-cancel"}, 10); err != nil || len(marks) > 0 {
 					t.Errorf("left behind: %v, %v", marks, err)
 				}
 			})

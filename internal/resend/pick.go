@@ -27,7 +27,7 @@ func (p *Pick) Backwards() bool {
 }
 
 // Takes reports whether p chooses a task that fits its Filter, and has Last as
-// [store.Reader.List] says it. kind says what a task is, notify or order; nil: all are
+// [store.Pages] says it. kind says what a task is, notify or order; nil: all are
 // notify.
 func (p *Pick) Takes(t *bellman.Task, kind func(*bellman.Task) string) bool {
 	is := "notify"

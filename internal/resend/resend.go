@@ -67,7 +67,7 @@ type Store interface {
 	Commit(ctx context.Context, b *store.Batch) error
 	Task(ctx context.Context, id bellman.ID) (*bellman.Task, error)
 	List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error)
-	Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error)
+	store.DocReader
 }
 
 // Tasks resends one task; the engine does.

@@ -37,11 +37,11 @@ func (f *faulty) List(ctx context.Context, filter store.Filter, before bellman.I
 	return f.Store.List(ctx, filter, before, limit)
 }
 
-func (f *faulty) Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error) {
+func (f *faulty) Docs(ctx context.Context, filter store.DocFilter, limit int) ([]store.Doc, error) {
 	if f.broken.Load() {
 		return nil, errBroken
 	}
-	return f.Store.Docs(ctx, kind, after, limit)
+	return f.Store.Docs(ctx, filter, limit)
 }
 
 // A job that is stopped in order goes on where it was, whoever stops it.

@@ -120,7 +120,7 @@ func (l *Links) Known(ctx context.Context, merchantNo, orderNo string, notice fu
 // each hands out all links, the oldest first, for as long as more are wanted.
 func (l *Links) each(ctx context.Context, one func(Link) bool) error {
 	for after := ""; ; {
-		docs, err := l.store.Docs(ctx, kind, after, pageSize)
+		docs, err := l.store.Docs(ctx, store.DocFilter{Kind: kind, After: after}, pageSize)
 		if err != nil {
 			return fmt.Errorf("read links: %w", err)
 		}
@@ -138,7 +138,7 @@ func (l *Links) each(ctx context.Context, one func(Link) bool) error {
 }
 
 func (l *Links) read(ctx context.Context, id bellman.ID) (Link, error) {
-	doc, err := l.store.Doc(ctx, kind, id.String())
+	doc, err := store.ReadDoc(ctx, l.store, kind, id.String())
 	if err != nil {
 		return Link{}, fmt.Errorf("link %v: %w", id, err)
 	}

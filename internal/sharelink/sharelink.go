@@ -27,8 +27,7 @@ import (
 type Store interface {
 	// Commit is only called with Docs and Audits.
 	Commit(ctx context.Context, b *store.Batch) error
-	Doc(ctx context.Context, kind, name string) (store.Doc, error)
-	Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error)
+	store.DocReader
 	List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error)
 }
 

@@ -94,7 +94,7 @@ func TestALinkIsSigned(t *testing.T) {
 	refused(sharelink.New(memory.New(), &secret{value: "s"}), made.Token, "another store")
 
 	// Whoever can write documents, and has no secret, cannot widen a link either.
-	doc, err := db.Doc(t.Context(), "link", made.ID.String())
+	doc, err := store.ReadDoc(t.Context(), db, "link", made.ID.String())
 	if err != nil {
 		t.Fatal(err)
 	}

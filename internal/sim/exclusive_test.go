@@ -13,8 +13,8 @@ import (
 // process has not written when it ends is never written. Nobody but the process changes
 // anything, so an engine does not look again each second for what others did.
 
-// Sole says whether the store is exclusive.
-func (w *wire) Sole() bool { return w.life.world.plan.sole }
+// Use says whether the store is exclusive.
+func (w *wire) Use() store.Use { return store.Use{Exclusive: w.life.world.plan.sole} }
 
 // open makes an exclusive store a life's.
 func (t *truth) open(l *life) {
@@ -34,7 +34,7 @@ func (t *truth) open(l *life) {
 // bury makes the store forget a node, whose shards keep their owner. Call it with the mutex held.
 func (t *truth) bury(name string) {
 	ctx := context.Background()
-	shards, err := t.Store.Shards(ctx)
+	state, err := t.Store.State(ctx, "")
 	if err == nil {
 		err = t.Store.Leave(ctx, name)
 		t.mirrored(func(r *replica) { r.store.Leave(ctx, name) })
@@ -42,7 +42,7 @@ func (t *truth) bury(name string) {
 	if err != nil {
 		panic(err)
 	}
-	for _, s := range shards {
+	for _, s := range state.Shards {
 		if s.Owner == name { // nobody gave it back
 			t.heirless[s.Shard] = name
 		}
@@ -81,15 +81,6 @@ func (t *truth) closed(l *life) bool {
 	default:
 		return l != t.opened || !l.alive()
 	}
-}
-
-// owners reads the shards.
-func (t *truth) owners() ([]store.Shard, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	shards, err := t.Store.Shards(context.Background())
-	t.orphaned(shards)
-	return shards, err
 }
 
 // orphaned says of shards who had them.

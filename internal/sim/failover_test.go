@@ -109,13 +109,12 @@ func (r *replica) beat(node string, err error) {
 
 // goBack sets the ledger back to what a replica says.
 func (g *ledger) goBack(r *replica) (again []string) {
-	ctx, store := context.Background(), r.store
-	nodes, err := store.Nodes(ctx)
-	shards, err2 := store.Shards(ctx)
-	docs, err3 := store.Docs(ctx, "pause", "", 1000)
-	if err := errors.Join(err, err2, err3); err != nil {
+	ctx, db := context.Background(), r.store
+	state, err := db.State(ctx, "pause")
+	if err != nil {
 		panic(err)
 	}
+	nodes, shards, docs := state.Nodes, state.Shards, state.Docs
 	clear(g.nodes)
 	for _, n := range nodes {
 		g.nodes[n.Name] = r.beats[n.Name].Add(g.ttl[n.Name])
@@ -139,10 +138,10 @@ func (g *ledger) goBack(r *replica) (again []string) {
 	}
 	for _, id := range g.order {
 		a := g.tasks[id]
-		t, err := store.Task(ctx, id)
+		t, err := db.Task(ctx, id)
 		switch {
 		case err == nil && (a.pruned || t.Version != a.task.Version):
-			log, err := store.Attempts(ctx, id, 0, 10_000)
+			log, err := db.Attempts(ctx, id, 0, 10_000)
 			if err != nil {
 				panic(err)
 			}

@@ -135,24 +135,24 @@ func (g *ledger) freeSince(t *bellman.Task) (since time.Time) {
 	return since
 }
 
-// turn asks the store, and notes when it said that nothing stands in a task's way. That
+// chain asks the store, and notes when it said that nothing stands in a task's way. That
 // it said otherwise later may have been to somebody else of the same process.
-func (t *truth) turn(l *life, queue, orderingKey string, id bellman.ID) (store.Turn, error) {
+func (t *truth) chain(l *life, queue, orderingKey string, id bellman.ID, limit int) (store.Chain, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	turn, err := t.Store.Turn(context.Background(), queue, orderingKey, id)
-	if err == nil && turn == (store.Turn{}) {
+	chain, err := t.Store.Chain(context.Background(), queue, orderingKey, id, limit)
+	if err == nil && !id.IsZero() && chain.Before(id).IsZero() && chain.SupersededBy.IsZero() {
 		t.clear[asking{l, id}] = time.Now()
 	}
-	return turn, err
+	return chain, err
 }
 
 // left holds that nobody stands in a line when all have ended.
 func (w *world) left(g *ledger) {
 	for c, all := range g.chains {
-		ids, err := w.truth.Store.Ordered(context.Background(), c.queue, c.key, 1)
-		if err != nil || len(ids) > 0 && g.tasks[ids[0]].task.State.Ended() {
-			g.wrong(all[0], "%v still stand in line in %s: %v", ids, c.key, err)
+		left, err := w.truth.Store.Chain(context.Background(), c.queue, c.key, bellman.ID{}, 1)
+		if err != nil || len(left.First) > 0 && g.tasks[left.First[0]].task.State.Ended() {
+			g.wrong(all[0], "%v still stand in line in %s: %v", left.First, c.key, err)
 		}
 		for _, id := range all {
 			if g.tasks[id].task.WasSuperseded() {

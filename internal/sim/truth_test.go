@@ -131,17 +131,12 @@ func (t *truth) claim(l *life, node string, n uint16, seen int64) (store.Lease, 
 	return lease, err
 }
 
-func (t *truth) glance(ctx context.Context, kind string) (nodes []store.Node, shards []store.Shard, docs []store.Doc, err error) {
+func (t *truth) state(ctx context.Context, kind string) (store.State, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if nodes, err = t.Store.Nodes(ctx); err == nil {
-		shards, err = t.Store.Shards(ctx)
-		t.orphaned(shards)
-	}
-	if err == nil {
-		docs, err = t.Store.Docs(ctx, kind, "", 1000) // more than there are receivers and queues
-	}
-	return nodes, shards, docs, err
+	state, err := t.Store.State(ctx, kind)
+	t.orphaned(state.Shards)
+	return state, err
 }
 
 // note writes something into the ledger.

@@ -166,7 +166,7 @@ func merchantNo(receiver int) string { return fmt.Sprint("M", receiver) }
 // beside hands tasks in together with a document that must be as it was.
 func (w *world) beside(ctx context.Context, e *engine.Engine, tasks []*bellman.Task, answers *[]bellman.Added) error {
 	const kind, name = "sim", "serial"
-	was, err := w.truth.at().Doc(ctx, kind, name)
+	was, err := store.ReadDoc(ctx, w.truth.at(), kind, name)
 	if err != nil && !errors.Is(err, bellman.ErrNotFound) {
 		return err
 	}

@@ -213,7 +213,7 @@ func (w *wire) Commit(ctx context.Context, b *store.Batch) error {
 	}
 	if waits < 0 && t.permille(l.node.losing(time.Now())) {
 		how := t.n(4)
-		if w.Sole() && how == 2 {
+		if w.Use().Exclusive && how == 2 {
 			how = 1
 		}
 		switch how {
@@ -286,7 +286,7 @@ func (w *wire) Join(ctx context.Context, n store.Node, ttl time.Duration) error 
 }
 
 func (w *wire) Beat(ctx context.Context, node string) error {
-	if w.Sole() { // nodes are kept in memory
+	if w.Use().Exclusive { // nodes are kept in memory
 		if err := w.life.thaw(ctx); err != nil {
 			return err
 		}
@@ -310,21 +310,9 @@ func (w *wire) Claim(ctx context.Context, node string, shard uint16, seen int64)
 	return hold(ctx, w, func() (store.Lease, error) { return w.life.world.truth.claim(w.life, node, shard, seen) })
 }
 
-func (w *wire) Shards(ctx context.Context) ([]store.Shard, error) {
-	return ask(ctx, w, func() ([]store.Shard, error) { return w.life.world.truth.owners() })
-}
-
-func (w *wire) Nodes(ctx context.Context) ([]store.Node, error) {
-	return ask(ctx, w, func() ([]store.Node, error) { return w.life.world.truth.at().Nodes(ctx) })
-}
-
-// Glance reads all at one moment, as the stores do that several nodes can have.
-func (w *wire) Glance(ctx context.Context, kind string) (nodes []store.Node, shards []store.Shard, docs []store.Doc, err error) {
-	_, err = ask(ctx, w, func() (_ struct{}, err error) {
-		nodes, shards, docs, err = w.life.world.truth.glance(ctx, kind)
-		return struct{}{}, err
-	})
-	return nodes, shards, docs, err
+// State reads all at one moment, as the stores do that several nodes can have.
+func (w *wire) State(ctx context.Context, kind string) (store.State, error) {
+	return ask(ctx, w, func() (store.State, error) { return w.life.world.truth.state(ctx, kind) })
 }
 
 func (w *wire) Due(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
@@ -341,20 +329,12 @@ func (w *wire) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
 	return ask(ctx, w, func() (*bellman.Task, error) { return w.life.world.truth.at().Task(ctx, id) })
 }
 
-func (w *wire) Lookup(ctx context.Context, queue, key string) (bellman.ID, error) {
-	return ask(ctx, w, func() (bellman.ID, error) { return w.life.world.truth.at().Lookup(ctx, queue, key) })
+func (w *wire) Find(ctx context.Context, keys []store.Key) ([]store.Found, error) {
+	return ask(ctx, w, func() ([]store.Found, error) { return w.life.world.truth.at().Find(ctx, keys) })
 }
 
-func (w *wire) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (store.Turn, error) {
-	return ask(ctx, w, func() (store.Turn, error) { return w.life.world.truth.turn(w.life, queue, orderingKey, id) })
-}
-
-func (w *wire) Ordered(ctx context.Context, queue, orderingKey string, limit int) ([]bellman.ID, error) {
-	return ask(ctx, w, func() ([]bellman.ID, error) { return w.life.world.truth.at().Ordered(ctx, queue, orderingKey, limit) })
-}
-
-func (w *wire) Digests(ctx context.Context, tasks []*bellman.Task) ([]bellman.Digest, error) {
-	return ask(ctx, w, func() ([]bellman.Digest, error) { return w.life.world.truth.at().Digests(ctx, tasks) })
+func (w *wire) Chain(ctx context.Context, queue, orderingKey string, id bellman.ID, limit int) (store.Chain, error) {
+	return ask(ctx, w, func() (store.Chain, error) { return w.life.world.truth.chain(w.life, queue, orderingKey, id, limit) })
 }
 
 func (w *wire) Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error) {
@@ -375,12 +355,8 @@ func (w *wire) Depths(ctx context.Context) ([]store.Depth, error) {
 	return ask(ctx, w, func() ([]store.Depth, error) { return w.life.world.truth.at().Depths(ctx) })
 }
 
-func (w *wire) Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error) {
-	return ask(ctx, w, func() ([]store.Doc, error) { return w.life.world.truth.at().Docs(ctx, kind, after, limit) })
-}
-
-func (w *wire) Doc(ctx context.Context, kind, name string) (store.Doc, error) {
-	return ask(ctx, w, func() (store.Doc, error) { return w.life.world.truth.at().Doc(ctx, kind, name) })
+func (w *wire) Docs(ctx context.Context, f store.DocFilter, limit int) ([]store.Doc, error) {
+	return ask(ctx, w, func() ([]store.Doc, error) { return w.life.world.truth.at().Docs(ctx, f, limit) })
 }
 
 func (w *wire) Audits(ctx context.Context, before time.Time, limit int) ([]store.Audit, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Commit writes b as one transaction. See store.Writer.
+// Commit writes b as one transaction.
 func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 	if err := s.enter(); err != nil {
 		return err

@@ -93,8 +93,8 @@ func docWrites(docs []store.Doc) (writes []*Statement) {
 	return writes
 }
 
-// Docs reads up to limit documents of a kind with names above after, by name.
-func (s *Store) Docs(ctx context.Context, kind, after string, limit int) (docs []store.Doc, err error) {
+// Docs reads documents that f chooses, in order of their names.
+func (s *Store) Docs(ctx context.Context, f store.DocFilter, limit int) (docs []store.Doc, err error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
@@ -102,40 +102,23 @@ func (s *Store) Docs(ctx context.Context, kind, after string, limit int) (docs [
 	if limit <= 0 {
 		return nil, nil
 	}
+	text, args := `SELECT name, value FROM bellman_doc WHERE kind = ? AND name > ? ORDER BY name LIMIT ?`, []any{[]byte(f.Kind), []byte(f.After), int64(limit)}
+	if f.Name != "" {
+		if f.Name <= f.After {
+			return nil, nil
+		}
+		text, args = `SELECT name, value FROM bellman_doc WHERE kind = ? AND name = ?`, []any{[]byte(f.Kind), []byte(f.Name)}
+	}
 	err = s.read(ctx, func() []*Statement {
 		docs = nil
-		return []*Statement{{Name: "read documents", Text: `SELECT name, value FROM bellman_doc WHERE kind = ? AND name > ? ORDER BY name LIMIT ?`,
-			Args: []any{[]byte(kind), []byte(after), int64(limit)}, Each: func(r Row) error {
-				var name, value []byte
-				err := r.Scan(&name, &value)
-				docs = append(docs, store.Doc{Kind: kind, Name: string(name), Value: append([]byte{}, value...)})
-				return err
-			}}}
+		return []*Statement{{Name: "read documents", Text: text, Args: args, Each: func(r Row) error {
+			var name, value []byte
+			err := r.Scan(&name, &value)
+			docs = append(docs, store.Doc{Kind: f.Kind, Name: string(name), Value: append([]byte{}, value...)})
+			return err
+		}}}
 	})
 	return docs, err
-}
-
-// Doc reads one document.
-func (s *Store) Doc(ctx context.Context, kind, name string) (doc store.Doc, err error) {
-	if err := s.enter(); err != nil {
-		return doc, err
-	}
-	defer s.leave()
-	found := false
-	err = s.read(ctx, func() []*Statement {
-		found = false
-		return []*Statement{{Name: "read a document", Text: `SELECT value FROM bellman_doc WHERE kind = ? AND name = ?`,
-			Args: []any{[]byte(kind), []byte(name)}, Each: func(r Row) error {
-				var value []byte
-				err := r.Scan(&value)
-				doc, found = store.Doc{Kind: kind, Name: name, Value: append([]byte{}, value...)}, true
-				return err
-			}}}
-	})
-	if err == nil && !found {
-		err = bellman.ErrNotFound
-	}
-	return doc, err
 }
 
 func auditWrites(audits []store.Audit) []*Statement {

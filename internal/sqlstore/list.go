@@ -21,7 +21,7 @@ const (
 	listTime  = 25 * time.Millisecond
 )
 
-// List reads tasks that fit f, newest first. See store.Reader. It goes
+// List reads tasks that fit f, newest first. It goes
 // through the narrowest index that f allows: a key, an order, a merchant, a
 // host, a state, or all.
 func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {

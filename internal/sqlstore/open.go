@@ -78,11 +78,11 @@ func open(ctx context.Context, d Driver) (*Store, error) {
 		return nil, err
 	}
 	s.shards = int(l.shards)
-	shards, err := s.Shards(ctx)
+	state, err := s.State(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	s.shards = len(shards)
+	s.shards = len(state.Shards)
 	if s.shards == 0 {
 		return nil, errors.New("the schema has no shards: it was not created by bellman")
 	}

@@ -134,20 +134,21 @@ func (p place) compare(q place) int {
 	return cmp.Or(cmp.Compare(p.seq, q.seq), bytes.Compare(p.id[:], q.id[:]))
 }
 
-// Turn says what stands in the way of a pending task. See store.Reader. It is one
-// statement, so that all of it is of one moment.
-func (s *Store) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (turn store.Turn, err error) {
+// Chain reads the pending tasks of an ordering key. It is one statement, so that all of it is of one
+// moment.
+func (s *Store) Chain(ctx context.Context, queue, orderingKey string, id bellman.ID, limit int) (found store.Chain, err error) {
 	if err := s.enter(); err != nil {
-		return turn, err
+		return found, err
 	}
 	defer s.leave()
-	var own, first, last *place
-	q, key := []byte(queue), []byte(orderingKey)
+	var own, last *place
+	var all []place
+	q, key, n := []byte(queue), []byte(orderingKey), int64(max(limit, 1))
 	err = s.read(ctx, func() []*Statement {
-		own, first, last = nil, nil, nil
-		return []*Statement{{Name: "read a turn", Args: []any{id, q, key, q, key, q, key, q, key}, Text: `SELECT 0 AS part, id, seq FROM (SELECT * FROM bellman_order WHERE id = ? LIMIT 1) o WHERE queue = ? AND ordering_key = ?
-			UNION ALL (SELECT 1, id, seq FROM bellman_order WHERE queue = ? AND ordering_key = ? AND supersedes = 0 ORDER BY seq, id LIMIT 1)
-			UNION ALL (SELECT 1, id, seq FROM bellman_order WHERE queue = ? AND ordering_key = ? AND supersedes = 1 ORDER BY seq, id LIMIT 1)
+		own, last, all = nil, nil, nil
+		return []*Statement{{Name: "read a chain", Args: []any{id, q, key, q, key, n, q, key, n, q, key}, Text: `SELECT 0 AS part, id, seq FROM (SELECT * FROM bellman_order WHERE id = ? LIMIT 1) o WHERE queue = ? AND ordering_key = ?
+			UNION ALL (SELECT 1, id, seq FROM bellman_order WHERE queue = ? AND ordering_key = ? AND supersedes = 0 ORDER BY seq, id LIMIT ?)
+			UNION ALL (SELECT 1, id, seq FROM bellman_order WHERE queue = ? AND ordering_key = ? AND supersedes = 1 ORDER BY seq, id LIMIT ?)
 			UNION ALL (SELECT 2, id, seq FROM bellman_order WHERE queue = ? AND ordering_key = ? AND supersedes = 1 ORDER BY seq DESC, id DESC LIMIT 1)`,
 			Each: func(r Row) error {
 				var part int64
@@ -155,59 +156,35 @@ func (s *Store) Turn(ctx context.Context, queue, orderingKey string, id bellman.
 				if err := r.Scan(&part, &p.id, &p.seq); err != nil {
 					return err
 				}
-				switch {
-				case part == 0:
+				switch part {
+				case 0:
 					own = &p
-				case part == 2:
+				case 1:
+					all = append(all, p)
+				case 2:
 					last = &p
-				case first == nil || p.compare(*first) < 0:
-					first = &p
 				}
 				return nil
 			}}}
 	})
-	switch {
-	case err != nil:
-		return turn, err
-	case own == nil || first == nil:
-		return turn, bellman.ErrNotFound
+	if err != nil {
+		return found, err
 	}
-	if first.id != id {
-		turn.Before = first.id
+	slices.SortFunc(all, place.compare)
+	if id.IsZero() && len(all) > 0 {
+		own = &all[0]
+	}
+	switch {
+	case own == nil && id.IsZero():
+		return found, nil
+	case own == nil:
+		return found, bellman.ErrNotFound
+	}
+	for _, p := range all[:min(len(all), max(limit, 0))] {
+		found.First = append(found.First, p.id)
 	}
 	if last != nil && own.compare(*last) < 0 {
-		turn.SupersededBy = last.id
+		found.SupersededBy = last.id
 	}
-	return turn, nil
-}
-
-// Ordered reads the pending tasks of an ordering key. See store.Reader.
-func (s *Store) Ordered(ctx context.Context, queue, orderingKey string, limit int) ([]bellman.ID, error) {
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	if limit <= 0 {
-		return nil, nil
-	}
-	var all []place
-	q, key := []byte(queue), []byte(orderingKey)
-	err := s.read(ctx, func() []*Statement {
-		all = nil
-		return []*Statement{{Name: "read the order", Args: []any{q, key, int64(limit), q, key, int64(limit)},
-			Text: `(SELECT id, seq FROM bellman_order WHERE queue = ? AND ordering_key = ? AND supersedes = 0 ORDER BY seq, id LIMIT ?)
-				UNION ALL (SELECT id, seq FROM bellman_order WHERE queue = ? AND ordering_key = ? AND supersedes = 1 ORDER BY seq, id LIMIT ?)`,
-			Each: func(r Row) error {
-				var p place
-				err := r.Scan(&p.id, &p.seq)
-				all = append(all, p)
-				return err
-			}}}
-	})
-	slices.SortFunc(all, place.compare)
-	var ids []bellman.ID
-	for _, p := range all[:min(len(all), limit)] {
-		ids = append(ids, p.id)
-	}
-	return ids, err
+	return found, nil
 }

@@ -13,7 +13,7 @@ import (
 const pruneBatch = 256
 
 // Prune deletes up to limit tasks, and their attempts, that ended in state and
-// finished before the given time, the first to finish first. See store.Writer.
+// finished before the given time, the first to finish first.
 func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time, limit int) (int, error) {
 	if err := s.enter(); err != nil {
 		return 0, err

@@ -130,55 +130,39 @@ func (s *Store) readLast(ctx context.Context, tasks []*bellman.Task) error {
 	return s.read(ctx, func() []*Statement { return older })
 }
 
-// Lookup finds the id of the task with this key. ErrNotFound if there is none.
-func (s *Store) Lookup(ctx context.Context, queue, key string) (id bellman.ID, err error) {
-	if err := s.enter(); err != nil {
-		return id, err
-	}
-	defer s.leave()
-	if key == "" {
-		return id, bellman.ErrNotFound
-	}
-	found := false
-	err = s.read(ctx, func() []*Statement {
-		return []*Statement{{Name: "look up key", Text: `SELECT id FROM bellman_task WHERE queue = ? AND task_key = ?`, Args: []any{[]byte(queue), []byte(key)},
-			Each: func(r Row) error {
-				found = true
-				return r.Scan(&id)
-			}}}
-	})
-	if err == nil && !found {
-		err = bellman.ErrNotFound
-	}
-	return id, err
-}
-
-// Digests reads the digests of tasks that have keys. See store.Reader.
-func (s *Store) Digests(ctx context.Context, tasks []*bellman.Task) ([]bellman.Digest, error) {
+// Find reads which tasks have keys.
+func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	digests := make([]bellman.Digest, len(tasks))
-	place := map[bellman.ID]int{}
-	var ids []bellman.ID
-	for i, t := range tasks {
-		if t.Key != "" {
-			place[t.ID] = i
-			ids = append(ids, t.ID)
+	all := make([]store.Found, len(keys))
+	at := make(map[store.Key][]int, len(keys))
+	var queues, names [][]byte
+	for i, k := range keys {
+		if k.Key == "" {
+			continue
 		}
+		if at[k] == nil {
+			queues, names = append(queues, []byte(k.Queue)), append(names, []byte(k.Key))
+		}
+		at[k] = append(at[k], i)
 	}
-	if len(ids) == 0 {
-		return digests, nil
+	if len(names) == 0 {
+		return all, nil
 	}
-	return digests, s.read(ctx, func() []*Statement {
-		return []*Statement{{Name: "read digests", Text: `SELECT id, digest FROM bellman_task WHERE id IN (??)`, Args: []any{ids}, Each: func(r Row) error {
-			var id bellman.ID
-			var digest []byte
-			err := r.Scan(&id, &digest)
-			copy(digests[place[id]][:], digest)
-			return err
-		}}}
+	return all, s.read(ctx, func() []*Statement {
+		return []*Statement{{Name: "find keys", Text: `SELECT queue, task_key, id, digest FROM bellman_task WHERE (queue, task_key) IN (???)`, Args: []any{queues, names},
+			Each: func(r Row) error {
+				var found store.Found
+				var queue, key, digest []byte
+				err := r.Scan(&queue, &key, &found.ID, &digest)
+				copy(found.Digest[:], digest)
+				for _, i := range at[store.Key{Queue: string(queue), Key: string(key)}] {
+					all[i] = found
+				}
+				return err
+			}}}
 	})
 }
 

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -19,29 +18,6 @@ import (
 
 // forgotten is how many ttl a node stays in the list after it expired.
 const forgotten = 100
-
-// Shards reads all shards, in order.
-func (s *Store) Shards(ctx context.Context) (shards []store.Shard, err error) {
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	err = s.read(ctx, func() []*Statement {
-		shards = nil
-		return []*Statement{{Name: "read shards", Text: `SELECT s.shard, s.epoch, s.owner, CASE WHEN n.expires > {now} THEN 1 ELSE 0 END
-			FROM bellman_shard s LEFT JOIN bellman_node n ON n.name = s.owner ORDER BY s.shard`, Each: func(r Row) error {
-			var shard, epoch, alive int64
-			var owner []byte
-			err := r.Scan(&shard, &epoch, &owner, &alive)
-			shards = append(shards, store.Shard{Lease: store.Lease{Shard: uint16(shard), Epoch: epoch, Mark: string(owner)}, Owner: string(owner), Alive: alive == 1})
-			return err
-		}}}
-	})
-	if err == nil {
-		err = s.unbroken(shards)
-	}
-	return shards, err
-}
 
 // unbroken says which rows of bellman_shard somebody has deleted, if any: without its row
 // a shard cannot be owned, and its tasks are attempted by nobody.
@@ -65,20 +41,24 @@ func (s *Store) unbroken(shards []store.Shard) error {
 // epochAnew is above what any shard has reached.
 const epochAnew = 1 << 40
 
-// Glance reads in one statement what an idle node looks at again and again: the
-// nodes, the shards, and all documents of a kind, each in order.
-func (s *Store) Glance(ctx context.Context, kind string) (nodes []store.Node, shards []store.Shard, docs []store.Doc, err error) {
+// State reads nodes, shards and documents in one statement: an idle node looks at them again and again.
+func (s *Store) State(ctx context.Context, kind string) (st store.State, err error) {
 	if err := s.enter(); err != nil {
-		return nil, nil, nil, err
+		return st, err
 	}
 	defer s.leave()
 	const aNode, aShard, aDoc = 0, 1, 2
-	err = s.read(ctx, func() []*Statement {
-		nodes, shards, docs = nil, nil, nil
-		return []*Statement{{Name: "glance", Text: `SELECT 0 AS what, name, addr AS body, version, joined AS n1, beat AS n2, 0 AS n3 FROM bellman_node
+	text, args := `SELECT 0 AS what, name, addr AS body, version, joined AS n1, beat AS n2, 0 AS n3 FROM bellman_node
 			UNION ALL SELECT 1, s.owner, NULL, NULL, s.shard, s.epoch, CASE WHEN n.expires > {now} THEN 1 ELSE 0 END
-				FROM bellman_shard s LEFT JOIN bellman_node n ON n.name = s.owner
-			UNION ALL SELECT 2, name, value, NULL, 0, 0, 0 FROM bellman_doc WHERE kind = ?`, Args: []any{[]byte(kind)}, Each: func(r Row) error {
+				FROM bellman_shard s LEFT JOIN bellman_node n ON n.name = s.owner`, []any(nil)
+	if kind != "" {
+		text += `
+			UNION ALL SELECT 2, name, value, NULL, 0, 0, 0 FROM bellman_doc WHERE kind = ?`
+		args = []any{[]byte(kind)}
+	}
+	err = s.read(ctx, func() []*Statement {
+		st = store.State{}
+		return []*Statement{{Name: "read state", Text: text, Args: args, Each: func(r Row) error {
 			var what, n1, n2, n3 int64
 			var name, body, version []byte
 			if err := r.Scan(&what, &name, &body, &version, &n1, &n2, &n3); err != nil {
@@ -86,22 +66,22 @@ func (s *Store) Glance(ctx context.Context, kind string) (nodes []store.Node, sh
 			}
 			switch what {
 			case aNode:
-				nodes = append(nodes, store.Node{Name: string(name), Addr: string(body), Version: string(version), Joined: pack.FromMilli(n1), Beat: pack.FromMilli(n2)})
+				st.Nodes = append(st.Nodes, store.Node{Name: string(name), Addr: string(body), Version: string(version), Joined: pack.FromMilli(n1), Beat: pack.FromMilli(n2)})
 			case aShard:
-				shards = append(shards, store.Shard{Lease: store.Lease{Shard: uint16(n1), Epoch: n2, Mark: string(name)}, Owner: string(name), Alive: n3 == 1})
+				st.Shards = append(st.Shards, store.Shard{Lease: store.Lease{Shard: uint16(n1), Epoch: n2, Mark: string(name)}, Owner: string(name), Alive: n3 == 1})
 			case aDoc:
-				docs = append(docs, store.Doc{Kind: kind, Name: string(name), Value: bytes.Clone(body)})
+				st.Docs = append(st.Docs, store.Doc{Kind: kind, Name: string(name), Value: append([]byte{}, body...)})
 			}
 			return nil
 		}}}
 	})
-	slices.SortFunc(nodes, func(a, b store.Node) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(shards, func(a, b store.Shard) int { return cmp.Compare(a.Shard, b.Shard) })
-	slices.SortFunc(docs, func(a, b store.Doc) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(st.Nodes, func(a, b store.Node) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(st.Shards, func(a, b store.Shard) int { return cmp.Compare(a.Shard, b.Shard) })
+	slices.SortFunc(st.Docs, func(a, b store.Doc) int { return strings.Compare(a.Name, b.Name) })
 	if err == nil {
-		err = s.unbroken(shards)
+		err = s.unbroken(st.Shards)
 	}
-	return nodes, shards, docs, err
+	return st, err
 }
 
 // Join registers a node for as long as it beats at least every ttl. ErrConflict
@@ -213,23 +193,4 @@ func (s *Store) Claim(ctx context.Context, name string, shard uint16, seen int64
 		return store.Lease{}, fmt.Errorf("%w: shard %d is not at epoch %d, or has an owner, or node %q is not registered", bellman.ErrFenced, shard, seen, name)
 	}
 	return store.Lease{Shard: shard, Epoch: seen + 1, Mark: name}, nil
-}
-
-// Nodes reads the registered nodes, by name; those that expired a while ago too.
-func (s *Store) Nodes(ctx context.Context) (nodes []store.Node, err error) {
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	err = s.read(ctx, func() []*Statement {
-		nodes = nil
-		return []*Statement{{Name: "read nodes", Text: `SELECT name, addr, version, joined, beat FROM bellman_node ORDER BY name`, Each: func(r Row) error {
-			var name, addr, version []byte
-			var joined, beat int64
-			err := r.Scan(&name, &addr, &version, &joined, &beat)
-			nodes = append(nodes, store.Node{Name: string(name), Addr: string(addr), Version: string(version), Joined: pack.FromMilli(joined), Beat: pack.FromMilli(beat)})
-			return err
-		}}}
-	})
-	return nodes, err
 }

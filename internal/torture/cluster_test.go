@@ -129,11 +129,11 @@ func (c *cluster) remains(t testing.TB) {
 		return
 	}
 	defer db.Close()
-	shards, err := db.Shards(t.Context())
+	state, err := db.State(t.Context(), "")
 	if err != nil {
 		t.Error(err)
 	}
-	for _, s := range shards {
+	for _, s := range state.Shards {
 		due, err := db.Due(t.Context(), []uint16{s.Shard}, store.Position{}, math.MaxInt64, 100, nil)
 		if err != nil {
 			t.Error(err)

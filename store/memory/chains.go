@@ -56,33 +56,25 @@ func (c chains) insert(r *row) {
 
 func (r *row) chain() [2]string { return [2]string{r.Queue, r.OrderingKey} }
 
-// Turn says what stands in the way of a pending task.
-func (s *Store) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (store.Turn, error) {
-	return alone(ctx, s, func() (turn store.Turn, err error) {
+// Chain reads the pending tasks of an ordering key.
+func (s *Store) Chain(ctx context.Context, queue, orderingKey string, id bellman.ID, limit int) (store.Chain, error) {
+	return alone(ctx, s, func() (c store.Chain, err error) {
 		chain := s.chains[[2]string{queue, orderingKey}]
-		i := slices.IndexFunc(chain, func(r *row) bool { return r.ID == id })
-		if i < 0 {
-			return turn, bellman.ErrNotFound
+		own := 0
+		if !id.IsZero() {
+			own = slices.IndexFunc(chain, func(r *row) bool { return r.ID == id })
 		}
-		if i > 0 {
-			turn.Before = chain[0].ID
+		if own < 0 {
+			return c, bellman.ErrNotFound
 		}
-		for _, r := range slices.Backward(chain[i+1:]) {
-			if r.Supersedes {
-				turn.SupersededBy = r.ID
-				break
+		for _, r := range first(chain, limit) {
+			c.First = append(c.First, r.ID)
+		}
+		for i := len(chain) - 1; i > own && c.SupersededBy.IsZero(); i-- {
+			if chain[i].Supersedes {
+				c.SupersededBy = chain[i].ID
 			}
 		}
-		return turn, nil
-	})
-}
-
-// Ordered reads the pending tasks of an ordering key.
-func (s *Store) Ordered(ctx context.Context, queue, orderingKey string, limit int) ([]bellman.ID, error) {
-	return alone(ctx, s, func() (ids []bellman.ID, err error) {
-		for _, r := range first(s.chains[[2]string{queue, orderingKey}], limit) {
-			ids = append(ids, r.ID)
-		}
-		return ids, nil
+		return c, nil
 	})
 }

@@ -246,26 +246,16 @@ func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) 
 	})
 }
 
-// Lookup finds a task by queue and key.
-func (s *Store) Lookup(ctx context.Context, queue, key string) (bellman.ID, error) {
-	return alone(ctx, s, func() (bellman.ID, error) {
-		if r := s.keys[[2]string{queue, key}]; r != nil {
-			return r.ID, nil
-		}
-		return bellman.ID{}, bellman.ErrNotFound
-	})
-}
-
-// Digests reads the digests of tasks that have keys.
-func (s *Store) Digests(ctx context.Context, tasks []*bellman.Task) ([]bellman.Digest, error) {
-	return alone(ctx, s, func() ([]bellman.Digest, error) {
-		digests := make([]bellman.Digest, len(tasks))
-		for i, t := range tasks {
-			if r := s.rows[t.ID]; r != nil && r.Key != "" {
-				digests[i] = r.digest
+// Find reads which tasks have keys.
+func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, error) {
+	return alone(ctx, s, func() ([]store.Found, error) {
+		found := make([]store.Found, len(keys))
+		for i, k := range keys {
+			if r := s.keys[[2]string{k.Queue, k.Key}]; r != nil {
+				found[i] = store.Found{ID: r.ID, Digest: r.digest}
 			}
 		}
-		return digests, nil
+		return found, nil
 	})
 }
 
@@ -323,28 +313,20 @@ func (s *Store) Depths(ctx context.Context) ([]store.Depth, error) {
 	})
 }
 
-// Docs reads the documents of a kind.
-func (s *Store) Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error) {
-	return alone(ctx, s, func() (docs []store.Doc, err error) {
-		for key, value := range s.docs {
-			if value != nil && key[0] == kind && key[1] > after {
-				docs = append(docs, store.Doc{Kind: kind, Name: key[1], Value: bytes.Clone(value)})
-			}
-		}
-		slices.SortFunc(docs, func(a, b store.Doc) int { return strings.Compare(a.Name, b.Name) })
-		return first(docs, limit), nil
-	})
+// Docs reads documents.
+func (s *Store) Docs(ctx context.Context, f store.DocFilter, limit int) ([]store.Doc, error) {
+	return alone(ctx, s, func() ([]store.Doc, error) { return first(s.docsOf(f), limit), nil })
 }
 
-// Doc reads one document.
-func (s *Store) Doc(ctx context.Context, kind, name string) (store.Doc, error) {
-	return alone(ctx, s, func() (store.Doc, error) {
-		value := s.docs[[2]string{kind, name}]
-		if value == nil {
-			return store.Doc{}, bellman.ErrNotFound
+// docsOf returns the documents that f chooses, in order.
+func (s *Store) docsOf(f store.DocFilter) (docs []store.Doc) {
+	for key, value := range s.docs {
+		if value != nil && key[0] == f.Kind && key[1] > f.After && (f.Name == "" || key[1] == f.Name) {
+			docs = append(docs, store.Doc{Kind: key[0], Name: key[1], Value: bytes.Clone(value)})
 		}
-		return store.Doc{Kind: kind, Name: name, Value: bytes.Clone(value)}, nil
-	})
+	}
+	slices.SortFunc(docs, func(a, b store.Doc) int { return strings.Compare(a.Name, b.Name) })
+	return docs
 }
 
 // Audits reads the newest audit records.

@@ -21,14 +21,20 @@ type node struct {
 
 func (s *Store) alive(name string) bool { return s.now().Before(s.nodes[name].expires) }
 
-// Shards reads all shards.
-func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
-	return alone(ctx, s, func() ([]store.Shard, error) {
-		list := slices.Clone(s.shards[:])
-		for i := range list {
-			list[i].Alive = s.alive(list[i].Owner)
+// State reads nodes, shards and documents.
+func (s *Store) State(ctx context.Context, kind string) (store.State, error) {
+	return alone(ctx, s, func() (st store.State, err error) {
+		for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
+			st.Nodes = append(st.Nodes, s.nodes[name].Node)
 		}
-		return list, nil
+		st.Shards = slices.Clone(s.shards[:])
+		for i := range st.Shards {
+			st.Shards[i].Alive = s.alive(st.Shards[i].Owner)
+		}
+		if kind != "" {
+			st.Docs = s.docsOf(store.DocFilter{Kind: kind})
+		}
+		return st, nil
 	})
 }
 
@@ -96,16 +102,6 @@ func (s *Store) Claim(ctx context.Context, name string, shard uint16, seen int64
 		have.Epoch++
 		have.Mark = name
 		return have.Lease, nil
-	})
-}
-
-// Nodes reads the registered nodes.
-func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
-	return alone(ctx, s, func() (list []store.Node, err error) {
-		for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
-			list = append(list, s.nodes[name].Node)
-		}
-		return list, nil
 	})
 }
 

@@ -44,8 +44,8 @@ func TestMigrateTogether(t *testing.T) {
 		}
 		group.Wait()
 		s := openTest(t, url, Options{})
-		if shards, err := s.Shards(t.Context()); err != nil || len(shards) != 8 {
-			t.Errorf("%d shards, %v; want 8", len(shards), err)
+		if state, err := s.State(t.Context(), ""); err != nil || len(state.Shards) != 8 {
+			t.Errorf("%d shards, %v; want 8", len(state.Shards), err)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (g *stage) take() *status {
 	return new(status)
 }
 
-// Commit writes b as one transaction, synced. See store.Writer.
+// Commit writes b as one transaction, synced.
 func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 	if err := s.enter(); err != nil {
 		return err

@@ -216,7 +216,7 @@ func TestReserve(t *testing.T) {
 	if err := s.Commit(t.Context(), whole); !errors.Is(err, bellman.ErrFull) {
 		t.Errorf("Commit(an add and a document with a Was) = %v, want ErrFull", err)
 	}
-	if _, err := s.Doc(t.Context(), "k", "n"); !errors.Is(err, bellman.ErrNotFound) {
+	if _, err := store.ReadDoc(t.Context(), s, "k", "n"); !errors.Is(err, bellman.ErrNotFound) {
 		t.Errorf("Doc() after that = %v, want ErrNotFound", err)
 	}
 
@@ -330,7 +330,7 @@ func TestFailingDisk(t *testing.T) {
 			default:
 				t.Error("Broken() is not closed")
 			}
-			if err := s.Commit(t.Context(), newTasks(1)); err == nil || errors.Is(err, bellman.ErrUnknown) || s.Err() == nil {
+			if err := s.Commit(t.Context(), newTasks(1)); err == nil || errors.Is(err, bellman.ErrUnknown) || s.Health() == nil {
 				t.Errorf("Commit() on a broken store = %v, want the cause, nothing written", err)
 			}
 			if err := s.Close(); err == nil {

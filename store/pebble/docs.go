@@ -51,48 +51,53 @@ func (s *Store) putDoc(d store.Doc) error {
 	return s.set(g.key, d.Value)
 }
 
-// Docs reads up to limit documents of a kind with names above after, by name.
-func (s *Store) Docs(ctx context.Context, kind, after string, limit int) ([]store.Doc, error) {
+// Docs reads documents that f chooses, in order of their names.
+func (s *Store) Docs(ctx context.Context, f store.DocFilter, limit int) ([]store.Doc, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	prefix := docKey(nil, kind, "")
+	if f.Name != "" {
+		return s.oneDoc(f, limit)
+	}
+	return s.docs(ctx, f, limit)
+}
+
+func (s *Store) docs(ctx context.Context, f store.DocFilter, limit int) ([]store.Doc, error) {
+	prefix := docKey(nil, f.Kind, "")
 	var docs []store.Doc
 	iter, err := s.db.NewIterWithContext(ctx, within(prefix))
 	if err != nil {
 		return nil, err
 	}
 	defer iter.Close()
-	for ok := iter.SeekGE(docKey(nil, kind, after)); ok && len(docs) < limit; ok = iter.Next() {
+	for ok := iter.SeekGE(docKey(nil, f.Kind, f.After)); ok && len(docs) < limit; ok = iter.Next() {
 		name := string(iter.Key()[len(prefix):])
-		if name == after {
+		if name == f.After {
 			continue
 		}
 		value, err := iter.ValueAndErr()
 		if err != nil {
 			return nil, err
 		}
-		docs = append(docs, store.Doc{Kind: kind, Name: name, Value: append([]byte{}, value...)})
+		docs = append(docs, store.Doc{Kind: f.Kind, Name: name, Value: append([]byte{}, value...)})
 	}
 	return docs, iter.Error()
 }
 
-// Doc reads one document.
-func (s *Store) Doc(_ context.Context, kind, name string) (store.Doc, error) {
-	if err := s.enter(); err != nil {
-		return store.Doc{}, err
+// oneDoc reads the document that f names.
+func (s *Store) oneDoc(f store.DocFilter, limit int) (docs []store.Doc, err error) {
+	if limit <= 0 || f.Name <= f.After {
+		return nil, nil
 	}
-	defer s.leave()
-	value, closer, err := s.db.Get(docKey(nil, kind, name))
-	switch {
-	case errors.Is(err, lsm.ErrNotFound):
-		return store.Doc{}, bellman.ErrNotFound
-	case err != nil:
-		return store.Doc{}, err
+	err = get(s.db, docKey(nil, f.Kind, f.Name), func(value []byte) error {
+		docs = []store.Doc{{Kind: f.Kind, Name: f.Name, Value: append([]byte{}, value...)}}
+		return nil
+	})
+	if errors.Is(err, bellman.ErrNotFound) {
+		return nil, nil
 	}
-	defer closer.Close()
-	return store.Doc{Kind: kind, Name: name, Value: append([]byte{}, value...)}, nil
+	return docs, err
 }
 
 func (s *Store) putAudit(a store.Audit) error {

@@ -14,7 +14,7 @@ import (
 )
 
 // Due appends to buf up to limit entries of the given shards, in order. See
-// store.Reader.
+// See store.Tasks.
 func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
 	if err := s.enter(); err != nil {
 		return buf, err

@@ -33,12 +33,24 @@ func (f *fault) get() error {
 }
 
 // Broken is closed when a write failed in a way after which nothing can be
-// accepted any more: an I/O error, not a full disk. [Store.Err] says why. What
+// accepted any more: an I/O error, not a full disk. [Store.Health] says why. What
 // was answered before is safe, and starting the process again recovers it.
 func (s *Store) Broken() <-chan struct{} { return s.fault.done }
 
-// Err is why the store is broken; nil while it is not.
-func (s *Store) Err() error { return s.fault.get() }
+// Health says why the store is broken, if it is. ErrFull: there is no room for new tasks.
+func (s *Store) Health() error {
+	if err := s.fault.get(); err != nil {
+		return err
+	}
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	if s.disk.low() {
+		return bellman.ErrFull
+	}
+	return nil
+}
 
 // A logger passes on what the LSM engine says.
 type logger struct{ s *Store }

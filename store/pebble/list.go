@@ -23,7 +23,7 @@ const (
 	listTime = 15 * time.Millisecond
 )
 
-// List reads tasks that fit f, newest first. See store.Reader. It goes
+// List reads tasks that fit f, newest first. It goes
 // through the narrowest range of keys that f allows: one key, the tasks of an
 // order, of a merchant, in a state, or all.
 func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
@@ -69,17 +69,17 @@ func (l *lister) byKey(limit int) (tasks []*bellman.Task, next bellman.ID, err e
 		if l.oneQueue && l.queue != uint32(n) || len(l.filter.Key) > maxName {
 			continue
 		}
-		id, err := l.s.lookup(l.r, uint32(n), l.filter.Key)
+		held, err := l.s.lookup(l.r, uint32(n), l.filter.Key)
 		if errors.Is(err, bellman.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return nil, next, fmt.Errorf("look up key in queue %s: %w", name, err)
 		}
-		if !l.before.IsZero() && compareID(id, l.before) >= 0 {
+		if !l.before.IsZero() && compareID(held.id, l.before) >= 0 {
 			continue
 		}
-		t, err := l.one(id)
+		t, err := l.one(held.id)
 		if err != nil {
 			return nil, next, err
 		}

@@ -76,7 +76,12 @@ type Store struct {
 	front  front
 }
 
-var _ store.Store = (*Store)(nil)
+var _ interface {
+	store.Store
+	store.Traits
+	store.Health
+	store.Backup
+} = (*Store)(nil)
 
 // Open opens the store in a directory, and creates it if there is none and the
 // directory is empty or new. It fails if another process has it open, if it was
@@ -365,6 +370,5 @@ func (s *Store) enter() error {
 
 func (s *Store) leave() { s.life.RUnlock() }
 
-// Sole reports that nobody but this process writes to the store: the directory
-// is locked. An engine then need not look for what others have added.
-func (s *Store) Sole() bool { return true }
+// Use says that nobody but this process writes to the store: the directory is locked.
+func (s *Store) Use() store.Use { return store.Use{Exclusive: true} }

@@ -144,9 +144,10 @@ func TestReopen(t *testing.T) {
 	}
 
 	s = openTest(t, fs) // with the default number of shards
-	shards, err := s.Shards(t.Context())
+	state, err := s.State(t.Context(), "")
+	shards := state.Shards
 	if err != nil || len(shards) != 3 || shards[2].Lease != lease || shards[2].Owner != "a" || shards[2].Alive {
-		t.Errorf("Shards() = %+v, %v; want three, the last one at epoch 1, its owner gone", shards, err)
+		t.Errorf("State() has %+v, %v; want three, the last one at epoch 1, its owner gone", shards, err)
 	}
 	if err := s.Join(t.Context(), store.Node{Name: "b"}, time.Hour); err != nil {
 		t.Fatal(err)

@@ -63,59 +63,50 @@ func (s *Store) movePlace(id bellman.ID, o *bellman.Ordering, st *status, old in
 	return s.set(g.key, nil)
 }
 
-// Turn says what stands in the way of a pending task. See store.Reader.
-func (s *Store) Turn(_ context.Context, queue, orderingKey string, id bellman.ID) (turn store.Turn, err error) {
+// Chain reads the pending tasks of an ordering key, of one moment.
+func (s *Store) Chain(_ context.Context, queue, orderingKey string, id bellman.ID, limit int) (found store.Chain, err error) {
 	if err := s.enter(); err != nil {
-		return turn, err
+		return found, err
 	}
 	defer s.leave()
+	var missing error // what there is to say of a task that is not in the chain
+	if !id.IsZero() {
+		missing = bellman.ErrNotFound
+	}
 	n, ok := s.queues.number(queue)
 	if !ok || orderingKey == "" || len(orderingKey) > maxName {
-		return turn, bellman.ErrNotFound
+		return found, missing
 	}
 	snapshot := s.db.NewSnapshot()
 	defer snapshot.Close()
-	var st status
-	err = get(snapshot, hotKey(nil, id), func(row []byte) error { return parseStatus(row, id, &st) })
-	if err != nil {
-		return turn, err
-	}
 	c := chain{snapshot, n, orderingKey}
-	own := position{st.Place, id}
-	if there, err := c.has(own); err != nil || !there {
-		return turn, errors.Join(err, bellman.ErrNotFound)
+	own := firstPosition
+	if !id.IsZero() {
+		var st status
+		err = get(snapshot, hotKey(nil, id), func(row []byte) error { return parseStatus(row, id, &st) })
+		if err != nil {
+			return found, err
+		}
+		own = position{st.Place, id}
+		if there, err := c.has(own); err != nil || !there {
+			return found, errors.Join(err, missing)
+		}
 	}
-	first, err := c.first(1)
-	if err != nil {
-		return turn, err
+	first, err := c.first(max(limit, 1))
+	if err != nil || len(first) == 0 {
+		return found, err
 	}
-	if first[0].id != id {
-		turn.Before = first[0].id
+	if id.IsZero() {
+		own = first[0]
+	}
+	for _, p := range first[:min(len(first), max(limit, 0))] {
+		found.First = append(found.First, p.id)
 	}
 	last, err := c.lastSuperseding()
 	if own.before(last) {
-		turn.SupersededBy = last.id
+		found.SupersededBy = last.id
 	}
-	return turn, err
-}
-
-// Ordered reads the pending tasks of an ordering key. See store.Reader.
-func (s *Store) Ordered(_ context.Context, queue, orderingKey string, limit int) (ids []bellman.ID, err error) {
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	n, ok := s.queues.number(queue)
-	if !ok || orderingKey == "" || len(orderingKey) > maxName || limit <= 0 {
-		return nil, nil
-	}
-	snapshot := s.db.NewSnapshot()
-	defer snapshot.Close()
-	places, err := chain{snapshot, n, orderingKey}.first(limit)
-	for _, p := range places {
-		ids = append(ids, p.id)
-	}
-	return ids, err
+	return found, err
 }
 
 // A chain is the pending tasks of an ordering key. Positions in it are places, by time

@@ -12,7 +12,7 @@ import (
 const pruneBatch = 256
 
 // Prune deletes up to limit tasks, and their attempts, that ended in state and
-// finished before the given time. See store.Writer.
+// finished before the given time.
 //
 // It looks at tasks created before that time only: one that finished before it
 // was created, because the clock was set back, is deleted that much later.

@@ -9,6 +9,7 @@ import (
 	lsm "github.com/cockroachdb/pebble/v2"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // get calls f with the row of key, which it must not keep. ErrNotFound of
@@ -110,55 +111,37 @@ func (s *Store) task(r lsm.Reader, id bellman.ID) (*bellman.Task, error) {
 	return t, err
 }
 
-// Lookup finds the id of the task with this key. ErrNotFound if there is none.
-func (s *Store) Lookup(_ context.Context, queue, key string) (id bellman.ID, err error) {
-	if err := s.enter(); err != nil {
-		return id, err
-	}
-	defer s.leave()
-	n, ok := s.queues.number(queue)
-	if !ok || key == "" || len(key) > maxName {
-		return id, bellman.ErrNotFound
-	}
-	return s.lookup(s.db, n, key)
-}
-
-func (s *Store) lookup(r lsm.Reader, queue uint32, key string) (id bellman.ID, err error) {
-	err = get(r, keyKey(nil, queue, key), func(row []byte) error {
-		c, err := parseClaimed(row)
-		id = c.id
-		return err
-	})
-	return id, err
-}
-
-// Digests reads the digests of tasks that have keys. See store.Reader.
-func (s *Store) Digests(ctx context.Context, tasks []*bellman.Task) ([]bellman.Digest, error) {
+// Find reads which tasks have keys.
+func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	digests := make([]bellman.Digest, len(tasks))
-	for i, t := range tasks {
-		queue, known := s.queues.number(t.Queue)
-		if t.Key == "" || !known {
+	found := make([]store.Found, len(keys))
+	for i, k := range keys {
+		queue, known := s.queues.number(k.Queue)
+		if !known || k.Key == "" || len(k.Key) > maxName {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		err := get(s.db, keyKey(nil, queue, t.Key), func(row []byte) error {
-			c, err := parseClaimed(row)
-			if c.id == t.ID {
-				digests[i] = c.digest
-			}
-			return err
-		})
+		c, err := s.lookup(s.db, queue, k.Key)
 		if err != nil && !errors.Is(err, bellman.ErrNotFound) {
-			return nil, fmt.Errorf("digest of task %s: %w", t.ID, err)
+			return nil, fmt.Errorf("look up key %q of queue %q: %w", k.Key, k.Queue, err)
 		}
+		found[i] = store.Found{ID: c.id, Digest: c.digest}
 	}
-	return digests, nil
+	return found, nil
+}
+
+// lookup finds the task that has a key. ErrNotFound if there is none.
+func (s *Store) lookup(r lsm.Reader, queue uint32, key string) (c claimed, err error) {
+	err = get(r, keyKey(nil, queue, key), func(row []byte) (err error) {
+		c, err = parseClaimed(row)
+		return err
+	})
+	return c, err
 }
 
 // Attempts reads up to limit attempts of a task with numbers above after, in

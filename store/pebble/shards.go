@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -78,20 +79,28 @@ func (s *Store) fence(leases []store.Lease) error {
 	return nil
 }
 
-// Shards reads all shards, in order.
-func (s *Store) Shards(context.Context) ([]store.Shard, error) {
+// State reads nodes, shards and documents. Documents are read beside the rest: nobody but this process
+// changes anything.
+func (s *Store) State(ctx context.Context, kind string) (st store.State, err error) {
 	if err := s.enter(); err != nil {
-		return nil, err
+		return st, err
 	}
 	defer s.leave()
 	s.shards.mu.RLock()
-	defer s.shards.mu.RUnlock()
 	now := time.Now()
-	list := slices.Clone(s.shards.list)
-	for i := range list {
-		list[i].Alive = s.shards.alive(list[i].Owner, now)
+	for _, n := range s.shards.nodes {
+		st.Nodes = append(st.Nodes, n.Node)
 	}
-	return list, nil
+	st.Shards = slices.Clone(s.shards.list)
+	for i := range st.Shards {
+		st.Shards[i].Alive = s.shards.alive(st.Shards[i].Owner, now)
+	}
+	s.shards.mu.RUnlock()
+	slices.SortFunc(st.Nodes, func(a, b store.Node) int { return strings.Compare(a.Name, b.Name) })
+	if kind != "" {
+		st.Docs, err = s.docs(ctx, store.DocFilter{Kind: kind}, math.MaxInt)
+	}
+	return st, err
 }
 
 // Join registers a node for as long as it beats at least every ttl.
@@ -251,20 +260,4 @@ func (s *Store) writeShards(list []store.Shard, apply func()) error {
 		}
 	}
 	return s.writeThen(apply)
-}
-
-// Nodes reads the registered nodes, by name; those that expired a while ago too.
-func (s *Store) Nodes(context.Context) ([]store.Node, error) {
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	s.shards.mu.RLock()
-	defer s.shards.mu.RUnlock()
-	var nodes []store.Node
-	for _, n := range s.shards.nodes {
-		nodes = append(nodes, n.Node)
-	}
-	slices.SortFunc(nodes, func(a, b store.Node) int { return strings.Compare(a.Name, b.Name) })
-	return nodes, nil
 }

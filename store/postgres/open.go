@@ -50,11 +50,15 @@ type Store struct {
 	d *database
 }
 
-var _ store.Store = (*Store)(nil)
+var _ interface {
+	store.Store
+	store.Traits
+	store.Counter
+} = (*Store)(nil)
 
-// BatchSize is how many operations an engine should commit at once: each commit
-// writes the row of every shard.
-func (s *Store) BatchSize() int { return 2048 }
+// Use says how an engine should use the store. Its batches are large: each commit writes the row of
+// every shard.
+func (s *Store) Use() store.Use { return store.Use{BatchSize: 2048} }
 
 // Open opens the store in the database that url names, such as
 // postgres://user:password@host:5432/database, and creates or updates its

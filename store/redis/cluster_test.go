@@ -154,7 +154,7 @@ func TestFailover(t *testing.T) {
 	t.Logf("%d tasks were answered before the fail-over", len(answered))
 	// With no replica left the answer would wait in vain: that is said, not hidden.
 	soon(t, "a commit reaches the new primary", func() bool {
-		_, err := s.Shards(context.Background())
+		_, err := s.State(context.Background(), "")
 		return err == nil
 	})
 	if err := add(); !errors.Is(err, bellman.ErrUnknown) || !strings.Contains(err.Error(), "0 replicas have it, and 1 must") {
@@ -215,7 +215,7 @@ func TestKill(t *testing.T) {
 	group.Wait()
 	// The client tries a server that was away again each second.
 	soon(t, "the server is found again", func() bool {
-		_, err := db.Shards(ctx)
+		_, err := db.State(ctx, "")
 		return err == nil
 	})
 	has := func(id bellman.ID) bool {

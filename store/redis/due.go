@@ -22,7 +22,7 @@ type lane struct {
 	more    bool           // there may be more than was read
 }
 
-// Due reads the entries of shards from a position to a time. See store.Reader.
+// Due reads the entries of shards from a position to a time.
 func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
 	if err := s.enter(); err != nil {
 		return buf, err

@@ -145,7 +145,7 @@ func TestOutcomes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, docErr := s.Doc(ctx, "k", fmt.Sprint(done))
+		_, docErr := store.ReadDoc(ctx, s, "k", fmt.Sprint(done))
 		for what, is := range map[string]bool{"the task": has(fresh.ID), "what follows": has(follow.ID), "the change": ended.State == bellman.Succeeded,
 			"the attempt": ended.Last != nil, "the document": docErr == nil} {
 			if is != done {
@@ -210,7 +210,7 @@ func TestSameEpochTwice(t *testing.T) {
 		t.Errorf("Commit() of the other = %v", err)
 	}
 	// The answer to a claim may be lost: its mark is read with the shards.
-	if shards, err := a.Shards(ctx); err != nil || shards[0].Lease != won {
-		t.Errorf("Shards() = %+v, %v; want lease %+v", shards[0], err, won)
+	if state, err := a.State(ctx, ""); err != nil || state.Shards[0].Lease != won {
+		t.Errorf("State() has %+v, %v; want lease %+v", state.Shards[0], err, won)
 	}
 }

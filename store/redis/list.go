@@ -28,7 +28,7 @@ const (
 
 var highest = bellman.ID(bytes.Repeat([]byte{0xff}, 16))
 
-// List reads tasks that fit f, newest first. See store.Reader.
+// List reads tasks that fit f, newest first.
 func (s *Store) List(ctx context.Context, f store.Filter, below bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
 	if err := s.enter(); err != nil {
 		return nil, next, err

@@ -102,54 +102,60 @@ func (a standing) before(b standing) bool {
 	return a.place < b.place || a.place == b.place && bytes.Compare(a.id[:], b.id[:]) < 0
 }
 
-// Turn says what stands in the way of a pending task. See store.Reader.
-func (s *Store) Turn(ctx context.Context, queue, orderingKey string, id bellman.ID) (turn store.Turn, err error) {
+// Chain reads the pending tasks of an ordering key, of one moment.
+func (s *Store) Chain(ctx context.Context, queue, orderingKey string, id bellman.ID, limit int) (store.Chain, error) {
 	name := keyOf(queue, orderingKey)
-	return ask(ctx, s, "read a turn", func(c *client.Client) (turn store.Turn, err error) {
+	return ask(ctx, s, "read a chain", func(c *client.Client) (found store.Chain, err error) {
+		if name == "" && !id.IsZero() {
+			return found, bellman.ErrNotFound
+		}
 		if name == "" {
-			return turn, bellman.ErrNotFound
+			return found, nil
 		}
 		p := c.TxPipeline()
-		own := p.ZScore(ctx, s.prefix+"w"+name, string(id[:]))
-		first := p.ZRange(ctx, s.prefix+"w"+name, 0, 0)
+		var score *client.FloatCmd
+		if !id.IsZero() {
+			score = p.ZScore(ctx, s.prefix+"w"+name, string(id[:]))
+		}
+		first := p.ZRangeWithScores(ctx, s.prefix+"w"+name, 0, int64(max(limit, 1))-1)
 		last := p.ZRangeArgsWithScores(ctx, client.ZRangeArgs{Key: s.prefix + "W" + name, Start: 0, Stop: 0, Rev: true})
 		if _, err := p.Exec(ctx); err != nil {
-			return turn, err // Nil: it is not there
+			return found, err // Nil: it is not there
 		}
-		if len(first.Val()) == 0 || len(first.Val()[0]) != len(id) {
-			return turn, pack.ErrCorrupt
-		}
-		if before := bellman.ID([]byte(first.Val()[0])); before != id {
-			turn.Before = before
-		}
-		if found := last.Val(); len(found) > 0 {
-			member, is := found[0].Member.(string)
-			if !is || len(member) != len(id) {
-				return turn, pack.ErrCorrupt
+		var own standing
+		for i, z := range first.Val() {
+			at, err := standingOf(z)
+			if err != nil {
+				return found, err
 			}
-			by := standing{bellman.ID([]byte(member)), found[0].Score}
-			if (standing{id, own.Val()}).before(by) {
-				turn.SupersededBy = by.id
+			if i == 0 {
+				own = at
+			}
+			if i < limit {
+				found.First = append(found.First, at.id)
 			}
 		}
-		return turn, nil
+		if score != nil {
+			own = standing{id, score.Val()}
+		}
+		if len(last.Val()) > 0 {
+			by, err := standingOf(last.Val()[0])
+			if err != nil {
+				return found, err
+			}
+			if own.before(by) {
+				found.SupersededBy = by.id
+			}
+		}
+		return found, nil
 	})
 }
 
-// Ordered reads the pending tasks of an ordering key. See store.Reader.
-func (s *Store) Ordered(ctx context.Context, queue, orderingKey string, limit int) (ids []bellman.ID, err error) {
-	name := keyOf(queue, orderingKey)
-	found, err := ask(ctx, s, "read an order", func(c *client.Client) ([]string, error) {
-		if name == "" || limit <= 0 {
-			return []string{}, nil
-		}
-		return c.ZRange(ctx, s.prefix+"w"+name, 0, int64(limit)-1).Result()
-	})
-	for _, id := range found {
-		if len(id) != len(bellman.ID{}) {
-			return nil, pack.ErrCorrupt
-		}
-		ids = append(ids, bellman.ID([]byte(id)))
+// standingOf is a member of a chain.
+func standingOf(z client.Z) (standing, error) {
+	member, is := z.Member.(string)
+	if !is || len(member) != len(bellman.ID{}) {
+		return standing{}, pack.ErrCorrupt
 	}
-	return ids, err
+	return standing{bellman.ID([]byte(member)), z.Score}, nil
 }

@@ -50,39 +50,53 @@ func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) 
 	return parseRow(id, row)
 }
 
-// Lookup finds a task by queue and key.
-func (s *Store) Lookup(ctx context.Context, queue, key string) (bellman.ID, error) {
-	id, err := ask(ctx, s, "look up key", func(c *client.Client) (string, error) { return c.HGet(ctx, s.prefix+"k", keyOf(queue, key)).Result() })
+// Find reads which tasks have keys. What a key was added with stands in the row of its task.
+func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, error) {
+	all := make([]store.Found, len(keys))
+	fields := make([]string, len(keys))
+	for i, k := range keys {
+		fields[i] = keyOf(k.Queue, k.Key)
+	}
+	if len(keys) == 0 {
+		return all, nil
+	}
+	ids, err := ask(ctx, s, "find keys", func(c *client.Client) ([]any, error) { return c.HMGet(ctx, s.prefix+"k", fields...).Result() })
 	if err != nil {
-		return bellman.ID{}, err
+		return nil, err
 	}
-	if len(id) != 16 {
-		return bellman.ID{}, pack.ErrCorrupt
-	}
-	return bellman.ID([]byte(id)), nil
-}
-
-// Digests reads the digests of tasks that have keys. See store.Reader.
-func (s *Store) Digests(ctx context.Context, tasks []*bellman.Task) ([]bellman.Digest, error) {
-	return ask(ctx, s, "read digests", func(c *client.Client) ([]bellman.Digest, error) {
-		digests := make([]bellman.Digest, len(tasks))
-		if len(tasks) == 0 {
-			return digests, nil
+	for i := range ids {
+		switch id := text(ids, i); {
+		case fields[i] == "" || id == "":
+		case len(id) != 16:
+			return nil, pack.ErrCorrupt
+		default:
+			all[i].ID = bellman.ID([]byte(id))
 		}
+	}
+	return ask(ctx, s, "read digests", func(c *client.Client) ([]store.Found, error) {
 		p := c.Pipeline()
-		for _, t := range tasks {
-			p.GetRange(ctx, s.row(t.ID), int64(digestAt), headSize-1)
-		}
-		found, err := p.Exec(ctx)
-		for i, t := range tasks {
-			if err != nil {
-				return nil, err
-			}
-			if have := found[i].(*client.StringCmd).Val(); t.Key != "" && len(have) == len(digests[i]) {
-				digests[i] = bellman.Digest([]byte(have))
+		digests := make([]*client.StringCmd, len(all))
+		for i := range all {
+			if !all[i].ID.IsZero() {
+				digests[i] = p.GetRange(ctx, s.row(all[i].ID), int64(digestAt), headSize-1)
 			}
 		}
-		return digests, nil
+		if p.Len() == 0 {
+			return all, nil
+		}
+		if _, err := p.Exec(ctx); err != nil {
+			return nil, err
+		}
+		for i, d := range digests {
+			switch {
+			case d == nil:
+			case len(d.Val()) == len(all[i].Digest):
+				all[i].Digest = bellman.Digest([]byte(d.Val()))
+			default:
+				all[i] = store.Found{} // deleted meanwhile
+			}
+		}
+		return all, nil
 	})
 }
 
@@ -154,26 +168,29 @@ func (s *Store) Depths(ctx context.Context) (depths []store.Depth, err error) {
 	return depths, nil
 }
 
-// Docs reads the documents of a kind.
-func (s *Store) Docs(ctx context.Context, kind, after string, limit int) (docs []store.Doc, err error) {
-	from := "(" + after
-	if after == "" {
+// Docs reads documents that f chooses, in order of their names.
+func (s *Store) Docs(ctx context.Context, f store.DocFilter, limit int) (docs []store.Doc, err error) {
+	if f.Name != "" {
+		return s.oneDoc(ctx, f, limit)
+	}
+	from := "(" + f.After
+	if f.After == "" {
 		from = "-"
 	}
 	for limit > 0 {
 		names, err := ask(ctx, s, "read documents", func(c *client.Client) ([]string, error) {
-			return c.ZRangeArgs(ctx, client.ZRangeArgs{Key: s.prefix + "N" + kind, Start: from, Stop: "+", ByLex: true, Count: int64(limit - len(docs))}).Result()
+			return c.ZRangeArgs(ctx, client.ZRangeArgs{Key: s.prefix + "N" + f.Kind, Start: from, Stop: "+", ByLex: true, Count: int64(limit - len(docs))}).Result()
 		})
 		if err != nil || len(names) == 0 {
 			return docs, err
 		}
-		values, err := ask(ctx, s, "read documents", func(c *client.Client) ([]any, error) { return c.HMGet(ctx, s.prefix+"D"+kind, names...).Result() })
+		values, err := ask(ctx, s, "read documents", func(c *client.Client) ([]any, error) { return c.HMGet(ctx, s.prefix+"D"+f.Kind, names...).Result() })
 		if err != nil {
 			return docs, err
 		}
 		for i, name := range names {
 			if value, is := values[i].(string); is { // it may have been deleted meanwhile
-				docs = append(docs, store.Doc{Kind: kind, Name: name, Value: []byte(value)})
+				docs = append(docs, store.Doc{Kind: f.Kind, Name: name, Value: []byte(value)})
 			}
 		}
 		if len(docs) == limit {
@@ -184,13 +201,19 @@ func (s *Store) Docs(ctx context.Context, kind, after string, limit int) (docs [
 	return docs, nil
 }
 
-// Doc reads one document.
-func (s *Store) Doc(ctx context.Context, kind, name string) (store.Doc, error) {
-	value, err := ask(ctx, s, "read document", func(c *client.Client) (string, error) { return c.HGet(ctx, s.prefix+"D"+kind, name).Result() })
-	if err != nil {
-		return store.Doc{}, err
+// oneDoc reads the document that f names.
+func (s *Store) oneDoc(ctx context.Context, f store.DocFilter, limit int) ([]store.Doc, error) {
+	if limit <= 0 || f.Name <= f.After {
+		return nil, nil
 	}
-	return store.Doc{Kind: kind, Name: name, Value: []byte(value)}, nil
+	value, err := ask(ctx, s, "read document", func(c *client.Client) (string, error) { return c.HGet(ctx, s.prefix+"D"+f.Kind, f.Name).Result() })
+	if errors.Is(err, bellman.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []store.Doc{{Kind: f.Kind, Name: f.Name, Value: []byte(value)}}, nil
 }
 
 // sequence is how long the number is that each audit record begins with, so that

@@ -17,22 +17,14 @@ import (
 
 // Who is alive is said by the server's clock alone.
 
-// Shards reads all shards, in order.
-func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
-	_, shards, _, err := s.look(ctx, "shards", "")
-	return shards, err
-}
-
-// Nodes reads the registered nodes, by name; those that expired a while ago too.
-func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
-	list, _, _, err := s.look(ctx, "shards", "")
-	return list, err
-}
-
-// Glance reads at once what an idle node looks at again and again: the nodes, the
-// shards, and all documents of a kind, each in order.
-func (s *Store) Glance(ctx context.Context, kind string) ([]store.Node, []store.Shard, []store.Doc, error) {
-	return s.look(ctx, "glance", kind)
+// State reads nodes, shards and documents in one script: an idle node looks at them again and again.
+func (s *Store) State(ctx context.Context, kind string) (store.State, error) {
+	what := "shards"
+	if kind != "" {
+		what = "glance"
+	}
+	nodes, shards, docs, err := s.look(ctx, what, kind)
+	return store.State{Nodes: nodes, Shards: shards, Docs: docs}, err
 }
 
 func (s *Store) look(ctx context.Context, what, kind string) (list []store.Node, shards []store.Shard, docs []store.Doc, err error) {

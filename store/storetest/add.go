@@ -137,7 +137,7 @@ var adds = []promise{
 	}},
 	{"an empty key is no key", func(t *suite) {
 		t.add(t.task(t0), t.task(t0))
-		_, err := t.s.Lookup(t.Context(), "q", "")
+		_, err := store.Lookup(t.Context(), t.s, "q", "")
 		t.wantErr("Lookup of no key", err, bellman.ErrNotFound)
 	}},
 	{"keys of different queues do not meet", func(t *suite) {
@@ -146,7 +146,7 @@ var adds = []promise{
 			task := t.task(t0)
 			task.Queue, task.Key = name[0], name[1]
 			t.add(task)
-			if id, err := t.s.Lookup(t.Context(), name[0], name[1]); err != nil || id != task.ID {
+			if id, err := store.Lookup(t.Context(), t.s, name[0], name[1]); err != nil || id != task.ID {
 				t.Errorf("Lookup(%q) = %v, %v; want %v", name, id, err, task.ID)
 			}
 		}
@@ -191,7 +191,7 @@ var adds = []promise{
 		if added.Load() != 1 {
 			t.Errorf("%d added it, want 1", added.Load())
 		}
-		id, err := t.s.Lookup(t.Context(), "q", "k")
+		id, err := store.Lookup(t.Context(), t.s, "q", "k")
 		t.must(err)
 		for i := range existing {
 			if existing[i] != id {

@@ -74,9 +74,9 @@ func (c *line) add(n int) {
 
 func (c *line) turn() {
 	first := c.tasks[0]
-	turn, err := c.s.Turn(context.Background(), "q", "o", first.ID)
-	if err != nil || !turn.Before.IsZero() || turn.SupersededBy.IsZero() {
-		c.Fatalf("Turn() of the first = %+v, %v; want it superseded, and nobody before it", turn, err)
+	turn, err := c.s.Chain(context.Background(), "q", "o", first.ID, 1)
+	if err != nil || !turn.Before(first.ID).IsZero() || turn.SupersededBy.IsZero() {
+		c.Fatalf("Chain() of the first = %+v, %v; want it superseded, and nobody before it", turn, err)
 	}
 }
 

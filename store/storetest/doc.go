@@ -18,7 +18,7 @@ var docs = []promise{
 		}
 		for _, value := range []string{`{"who":"ann"}`, `{"who":"bob"}`, `{}`} {
 			set([]byte(value))
-			got, err := t.s.Docs(t.Context(), "pause", "", 10)
+			got, err := t.s.Docs(t.Context(), store.DocFilter{Kind: "pause"}, 10)
 			t.must(err)
 			if len(got) != 1 || got[0].Kind != "pause" || got[0].Name != "queue/q" || string(got[0].Value) != value {
 				t.Errorf("Docs() = %+v, want %s", got, value)
@@ -26,7 +26,7 @@ var docs = []promise{
 		}
 		set(nil)
 		set(nil) // again: nothing to do
-		if got, err := t.s.Docs(t.Context(), "pause", "", 10); len(got) != 0 || err != nil {
+		if got, err := t.s.Docs(t.Context(), store.DocFilter{Kind: "pause"}, 10); len(got) != 0 || err != nil {
 			t.Errorf("Docs() = %+v, %v; want none", got, err)
 		}
 	}},
@@ -34,19 +34,19 @@ var docs = []promise{
 		for _, name := range []string{"a", "ab", "A", "商户", "a/b?c", "a "} {
 			t.commit(&store.Batch{Docs: []store.Doc{
 				{Kind: "k", Name: name, Value: []byte(name)}, {Kind: "kk", Name: name, Value: []byte("other")}}})
-			got, err := t.s.Doc(t.Context(), "k", name)
+			got, err := store.ReadDoc(t.Context(), t.s, "k", name)
 			t.must(err)
 			if got.Kind != "k" || got.Name != name || string(got.Value) != name {
 				t.Errorf("Doc(%q) = %+v", name, got)
 			}
 		}
 		for _, name := range []string{"", "b", "aa", "商", "AB"} {
-			if got, err := t.s.Doc(t.Context(), "k", name); !errors.Is(err, bellman.ErrNotFound) {
+			if got, err := store.ReadDoc(t.Context(), t.s, "k", name); !errors.Is(err, bellman.ErrNotFound) {
 				t.Errorf("Doc(%q) = %+v, %v; want ErrNotFound", name, got, err)
 			}
 		}
 		t.commit(&store.Batch{Docs: []store.Doc{{Kind: "k", Name: "a"}}})
-		if got, err := t.s.Doc(t.Context(), "k", "a"); !errors.Is(err, bellman.ErrNotFound) {
+		if got, err := store.ReadDoc(t.Context(), t.s, "k", "a"); !errors.Is(err, bellman.ErrNotFound) {
 			t.Errorf("Doc() = %+v, %v after it was deleted; want ErrNotFound", got, err)
 		}
 	}},
@@ -55,7 +55,7 @@ var docs = []promise{
 			{Kind: "k", Name: "a", Value: []byte("1")}, {Kind: "k", Name: "a", Value: []byte("2")},
 			{Kind: "k", Name: "b", Value: []byte("1")}, {Kind: "k", Name: "b"},
 		}})
-		got, err := t.s.Docs(t.Context(), "k", "", 10)
+		got, err := t.s.Docs(t.Context(), store.DocFilter{Kind: "k"}, 10)
 		t.must(err)
 		if len(got) != 1 || string(got[0].Value) != "2" {
 			t.Errorf("Docs() = %+v, want a with 2", got)
@@ -100,7 +100,7 @@ var docs = []promise{
 				made++
 			}
 			for _, name := range []string{"a", "beside"} {
-				doc, err := t.s.Doc(t.Context(), "k", name)
+				doc, err := store.ReadDoc(t.Context(), t.s, "k", name)
 				if string(doc.Value) != have || errors.Is(err, bellman.ErrNotFound) != (have == "") || doc.Was != nil {
 					t.Fatalf("step %d: Doc(%s) = %+v, %v; want %q", i+1, name, doc, err, have)
 				}
@@ -122,7 +122,7 @@ var docs = []promise{
 		for range writers {
 			t.must(<-errs)
 		}
-		doc, err := t.s.Doc(t.Context(), "k", "count")
+		doc, err := store.ReadDoc(t.Context(), t.s, "k", "count")
 		if err != nil || len(doc.Value) != writers*turns {
 			t.Errorf("Doc() = %d bytes, %v; want %d: one for each turn", len(doc.Value), err, writers*turns)
 		}
@@ -140,7 +140,7 @@ var docs = []promise{
 		for _, limit := range []int{1, 2, 100} {
 			var got []string
 			for after := ""; ; {
-				page, err := t.s.Docs(t.Context(), "pause", after, limit)
+				page, err := t.s.Docs(t.Context(), store.DocFilter{Kind: "pause", After: after}, limit)
 				t.must(err)
 				for _, d := range page {
 					if string(d.Value) != d.Name {
@@ -163,7 +163,7 @@ var docs = []promise{
 // count makes a document a byte longer, turn by turn, as several do at once.
 func count(t *suite, turns int) error {
 	for turns > 0 {
-		doc, err := t.s.Doc(t.Context(), "k", "count")
+		doc, err := store.ReadDoc(t.Context(), t.s, "k", "count")
 		if err != nil && !errors.Is(err, bellman.ErrNotFound) {
 			return err
 		}

@@ -36,9 +36,9 @@ var orderings = []promise{
 		t.add(early)
 		t.add(third)
 		t.wantOrder("o", late, early, third)
-		t.wantTurn(late, store.Turn{})
-		t.wantTurn(early, store.Turn{Before: late.ID})
-		t.wantTurn(third, store.Turn{Before: late.ID})
+		t.wantTurn(late, turn{})
+		t.wantTurn(early, turn{Before: late.ID})
+		t.wantTurn(third, turn{Before: late.ID})
 	}},
 	{"so do those of one batch", func(t *suite) {
 		tasks := make([]*bellman.Task, 20)
@@ -60,9 +60,9 @@ var orderings = []promise{
 		}
 		t.add(append(tasks, t.task(t0), t.task(t0))...)
 		for _, task := range tasks {
-			t.wantTurn(task, store.Turn{})
-			if got, err := t.s.Ordered(t.Context(), task.Queue, task.OrderingKey, 10); err != nil || len(got) != 1 || got[0] != task.ID {
-				t.Errorf("Ordered(%q, %q) = %v, %v; want %v", task.Queue, task.OrderingKey, got, err, task.ID)
+			t.wantTurn(task, turn{})
+			if got, err := t.s.Chain(t.Context(), task.Queue, task.OrderingKey, bellman.ID{}, 10); err != nil || len(got.First) != 1 || got.First[0] != task.ID {
+				t.Errorf("Chain(%q, %q) = %v, %v; want %v", task.Queue, task.OrderingKey, got, err, task.ID)
 			}
 		}
 		t.wantOrder("")
@@ -75,10 +75,10 @@ var orderings = []promise{
 		t.wantOrder("o", first, third)
 		t.to(first, 1, ended(bellman.Succeeded, t0))
 		t.wantOrder("o", third)
-		t.wantTurn(third, store.Turn{})
+		t.wantTurn(third, turn{})
 		for _, task := range []*bellman.Task{first, second, t.ordered("o")} {
-			_, err := t.s.Turn(t.Context(), "q", "o", task.ID)
-			t.wantErr("Turn() of one that is not pending", err, bellman.ErrNotFound)
+			_, err := t.s.Chain(t.Context(), "q", "o", task.ID, 1)
+			t.wantErr("Chain() of one that is not pending", err, bellman.ErrNotFound)
 		}
 		fourth := t.ordered("o")
 		t.to(third, 1, ended(bellman.Failed, t0))
@@ -94,7 +94,7 @@ var orderings = []promise{
 			t.to(second, version+1, bellman.Status{Step: 1, Due: t0, VisibleAt: t0})
 		}
 		t.wantOrder("o", first, second)
-		t.wantTurn(second, store.Turn{Before: first.ID})
+		t.wantTurn(second, turn{Before: first.ID})
 	}},
 	{"one that is pending again has its place again", func(t *suite) {
 		first, second, third := t.ordered("o"), t.ordered("o"), t.ordered("o")
@@ -104,10 +104,10 @@ var orderings = []promise{
 		t.to(first, 1, ended(bellman.Succeeded, t0))
 		t.to(second, 2, bellman.Status{Due: t0, VisibleAt: t0})
 		t.wantOrder("o", second, third)
-		t.wantTurn(third, store.Turn{Before: second.ID})
+		t.wantTurn(third, turn{Before: second.ID})
 		t.to(first, 2, bellman.Status{Due: t0, VisibleAt: t0})
 		t.wantOrder("o", first, second, third)
-		t.wantTurn(first, store.Turn{SupersededBy: second.ID})
+		t.wantTurn(first, turn{SupersededBy: second.ID})
 		t.to(second, 3, ended(bellman.Failed, t0))
 		t.to(first, 3, ended(bellman.Failed, t0))
 		t.wantOrder("o", third)
@@ -120,14 +120,14 @@ var orderings = []promise{
 			t.add(tasks[i])
 		}
 		first := tasks[0].ID
-		t.wantTurn(tasks[0], store.Turn{SupersededBy: tasks[3].ID})
-		t.wantTurn(tasks[1], store.Turn{Before: first, SupersededBy: tasks[3].ID})
-		t.wantTurn(tasks[2], store.Turn{Before: first, SupersededBy: tasks[3].ID})
-		t.wantTurn(tasks[3], store.Turn{Before: first})
-		t.wantTurn(tasks[5], store.Turn{Before: first})
+		t.wantTurn(tasks[0], turn{SupersededBy: tasks[3].ID})
+		t.wantTurn(tasks[1], turn{Before: first, SupersededBy: tasks[3].ID})
+		t.wantTurn(tasks[2], turn{Before: first, SupersededBy: tasks[3].ID})
+		t.wantTurn(tasks[3], turn{Before: first})
+		t.wantTurn(tasks[5], turn{Before: first})
 		t.to(tasks[3], 1, ended(bellman.Cancelled, t0))
-		t.wantTurn(tasks[0], store.Turn{SupersededBy: tasks[1].ID})
-		t.wantTurn(tasks[2], store.Turn{Before: first})
+		t.wantTurn(tasks[0], turn{SupersededBy: tasks[1].ID})
+		t.wantTurn(tasks[2], turn{Before: first})
 	}},
 	{"a change that is refused moves nobody", func(t *suite) {
 		first, second := t.ordered("o"), t.ordered("o")
@@ -189,10 +189,12 @@ var orderings = []promise{
 		}
 		t.add(tasks...)
 		for _, n := range []int{0, 1, 2, 7, 29, 30, 31} {
-			got, err := t.s.Ordered(t.Context(), "q", "o", n)
-			t.must(err)
-			if want := ids(tasks[:min(n, len(tasks))]); !slices.Equal(got, want) {
-				t.Errorf("Ordered(%d) = %v, want %v", n, got, want)
+			for _, id := range []bellman.ID{{}, tasks[0].ID, tasks[25].ID, tasks[29].ID} {
+				got, err := t.s.Chain(t.Context(), "q", "o", id, n)
+				t.must(err)
+				if want := ids(tasks[:min(n, len(tasks))]); !slices.Equal(got.First, want) {
+					t.Errorf("Chain(%v, %d) = %v, want %v", id, n, got.First, want)
+				}
 			}
 		}
 	}},
@@ -218,10 +220,11 @@ var orderings = []promise{
 			})
 		}
 		group.Wait()
-		order, err := t.s.Ordered(t.Context(), "q", "o", 1000)
+		chain, err := t.s.Chain(t.Context(), "q", "o", bellman.ID{}, 1000)
 		t.must(err)
+		order := chain.First
 		if len(order) != adders*each {
-			t.Fatalf("Ordered() gave %d tasks, want %d", len(order), adders*each)
+			t.Fatalf("Chain() gave %d tasks, want %d", len(order), adders*each)
 		}
 		for i := range added {
 			last := -1
@@ -285,17 +288,30 @@ func (t *suite) to(task *bellman.Task, version uint32, to bellman.Status) {
 
 func (t *suite) wantOrder(key string, tasks ...*bellman.Task) {
 	t.Helper()
-	got, err := t.s.Ordered(t.Context(), "q", key, 1000)
+	got, err := t.s.Chain(t.Context(), "q", key, bellman.ID{}, 1000)
 	t.must(err)
-	if want := ids(tasks); !slices.Equal(got, want) {
-		t.Errorf("Ordered(%q) = %v, want %v", key, got, want)
+	if want := ids(tasks); !slices.Equal(got.First, want) {
+		t.Errorf("Chain(%q) = %v, want %v", key, got.First, want)
 	}
 }
 
-func (t *suite) wantTurn(task *bellman.Task, want store.Turn) {
+// A turn is what stands in the way of a task.
+type turn struct {
+	Before       bellman.ID // the first of its chain; zero: it is itself the first
+	SupersededBy bellman.ID
+}
+
+func (t *suite) wantTurn(task *bellman.Task, want turn) {
 	t.Helper()
-	got, err := t.s.Turn(t.Context(), task.Queue, task.OrderingKey, task.ID)
-	if err != nil || got != want {
-		t.Errorf("Turn(%v) = %+v, %v; want %+v", task.ID, got, err, want)
+	chain, err := t.s.Chain(t.Context(), task.Queue, task.OrderingKey, task.ID, 1)
+	if got := (turn{chain.Before(task.ID), chain.SupersededBy}); err != nil || got != want {
+		t.Errorf("Chain(%v) = %+v, %v; want %+v", task.ID, got, err, want)
+	}
+	if !want.Before.IsZero() {
+		return
+	}
+	// The zero id is the first.
+	if first, err := t.s.Chain(t.Context(), task.Queue, task.OrderingKey, bellman.ID{}, 1); err != nil || first.SupersededBy != want.SupersededBy {
+		t.Errorf("Chain() as the first sees it = %+v, %v; want %+v", first, err, want)
 	}
 }

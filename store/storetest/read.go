@@ -13,7 +13,7 @@ var reads = []promise{
 	{"a task that is not there is not found", func(t *suite) {
 		_, err := t.s.Task(t.Context(), t.id(t0))
 		t.wantErr("Task()", err, bellman.ErrNotFound)
-		_, err = t.s.Lookup(t.Context(), "q", "k")
+		_, err = store.Lookup(t.Context(), t.s, "q", "k")
 		t.wantErr("Lookup()", err, bellman.ErrNotFound)
 		got, err := t.s.Attempts(t.Context(), t.id(t0), 0, 10)
 		if err != nil || len(got) != 0 {
@@ -24,11 +24,11 @@ var reads = []promise{
 		task := t.task(t0)
 		task.Key = "Order-1"
 		t.add(task)
-		if id, err := t.s.Lookup(t.Context(), "q", "Order-1"); err != nil || id != task.ID {
+		if id, err := store.Lookup(t.Context(), t.s, "q", "Order-1"); err != nil || id != task.ID {
 			t.Errorf("Lookup() = %v, %v; want %v", id, err, task.ID)
 		}
 		for _, other := range [][2]string{{"q", "order-1"}, {"q", "Order-1 "}, {"q", "Order-"}, {"q", "Order-1\x00"}, {"Q", "Order-1"}, {"none", "Order-1"}} {
-			_, err := t.s.Lookup(t.Context(), other[0], other[1])
+			_, err := store.Lookup(t.Context(), t.s, other[0], other[1])
 			t.wantErr("Lookup()", err, bellman.ErrNotFound)
 		}
 	}},
@@ -38,13 +38,13 @@ var reads = []promise{
 		b := &store.Batch{Adds: []store.Add{{Task: keyed, Digest: bellman.Digest{1, 15: 2}}, {Task: other, Digest: bellman.Digest{15: 3}}, {Task: plain, Digest: bellman.Digest{4}}}}
 		t.commit(b)
 		t.end(keyed, bellman.Succeeded, t0)
-		got, err := t.s.Digests(t.Context(), []*bellman.Task{other, plain, gone, keyed})
-		want := []bellman.Digest{b.Adds[1].Digest, {}, {}, b.Adds[0].Digest}
+		got, err := t.s.Find(t.Context(), []store.Key{{Queue: "q", Key: "K"}, {Queue: "q"}, {Queue: "q", Key: "gone"}, {Queue: "q", Key: "k"}, {Queue: "Q", Key: "k"}, {Queue: "q", Key: "K"}})
+		want := []store.Found{{ID: other.ID, Digest: b.Adds[1].Digest}, {}, {}, {ID: keyed.ID, Digest: b.Adds[0].Digest}, {}, {ID: other.ID, Digest: b.Adds[1].Digest}}
 		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("Digests() = %v, %v; want %v", got, err, want)
+			t.Errorf("Find() = %v, %v; want %v", got, err, want)
 		}
-		if got, err := t.s.Digests(t.Context(), nil); err != nil || len(got) != 0 {
-			t.Errorf("Digests() of none = %v, %v", got, err)
+		if got, err := t.s.Find(t.Context(), nil); err != nil || len(got) != 0 {
+			t.Errorf("Find() of no key = %v, %v", got, err)
 		}
 	}},
 	{"a task comes with the trace that it was added under", func(t *suite) {

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,8 +14,7 @@ import (
 
 var shardings = []promise{
 	{"shards are numbered from 0, and nobody's at first", func(t *suite) {
-		list, err := t.s.Shards(t.Context())
-		t.must(err)
+		list := t.state("").Shards
 		if len(list) < 2 {
 			t.Fatalf("%d shards, want 2 at least", len(list))
 		}
@@ -148,7 +149,7 @@ var shardings = []promise{
 		for shard, name := range []string{"a", "b"} {
 			leases[shard] = t.claim(name, uint16(shard))
 			if have := t.shard(uint16(shard)).Lease; have != leases[shard] {
-				t.Errorf("Shards() has lease %+v, Claim() returned %+v", have, leases[shard])
+				t.Errorf("State() has lease %+v, Claim() returned %+v", have, leases[shard])
 			}
 		}
 		if leases[0].Mark == leases[1].Mark {
@@ -192,7 +193,7 @@ var shardings = []promise{
 		_, err := t.s.Task(t.Context(), added.ID)
 		t.wantErr("Task(added)", err, bellman.ErrNotFound)
 		t.same(t.get(task.ID), task)
-		if docs, err := t.s.Docs(t.Context(), "pause", "", 10); len(docs) != 0 || err != nil {
+		if docs, err := t.s.Docs(t.Context(), store.DocFilter{Kind: "pause"}, 10); len(docs) != 0 || err != nil {
 			t.Errorf("Docs() = %v, %v; want none", docs, err)
 		}
 		if records, err := t.s.Audits(t.Context(), time.Time{}, 10); len(records) != 0 || err != nil {
@@ -237,10 +238,9 @@ var shardings = []promise{
 		start := time.Now().Add(-time.Second)
 		t.must(t.s.Join(t.Context(), store.Node{Name: "b", Addr: "10.0.0.2:2355", Version: "1.2"}, time.Hour))
 		t.join("a", time.Hour)
-		nodes, err := t.s.Nodes(t.Context())
-		t.must(err)
+		nodes := t.state("").Nodes
 		if len(nodes) != 2 || nodes[0].Name != "a" || nodes[1].Name != "b" || nodes[1].Addr != "10.0.0.2:2355" || nodes[1].Version != "1.2" {
-			t.Fatalf("Nodes() = %+v, want a and b", nodes)
+			t.Fatalf("State() has nodes %+v, want a and b", nodes)
 		}
 		for _, n := range nodes {
 			if n.Joined.Before(start) || n.Beat.Before(n.Joined) {
@@ -248,8 +248,43 @@ var shardings = []promise{
 			}
 		}
 		t.must(t.s.Leave(t.Context(), "b"))
-		if nodes, err := t.s.Nodes(t.Context()); len(nodes) != 1 || err != nil {
-			t.Errorf("Nodes() = %+v, %v; want a only", nodes, err)
+		if nodes := t.state("").Nodes; len(nodes) != 1 {
+			t.Errorf("State() has nodes %+v; want a only", nodes)
+		}
+	}},
+	{"all documents of a kind are read with nodes and shards", func(t *suite) {
+		t.join("a", time.Hour)
+		lease := t.claim("a", 1)
+		b := &store.Batch{}
+		var want []string
+		for i := range 1200 { // more than a page
+			name := keyed(1000 + i)
+			want = append(want, name)
+			b.Docs = append(b.Docs, store.Doc{Kind: "pause", Name: name, Value: []byte(name)}, store.Doc{Kind: "other", Name: name, Value: []byte("other")})
+		}
+		slices.SortFunc(b.Docs, func(x, y store.Doc) int { return strings.Compare(y.Name, x.Name) })
+		t.commit(b)
+		state := t.state("pause")
+		var got []string
+		for _, d := range state.Docs {
+			if d.Kind != "pause" || string(d.Value) != d.Name || d.Was != nil {
+				t.Fatalf("State() has the document %+v", d)
+			}
+			got = append(got, d.Name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("State() has %d documents, want %d in order of their names", len(got), len(want))
+		}
+		if len(state.Nodes) != 1 || state.Nodes[0].Name != "a" || state.Shards[1].Lease != lease || !state.Shards[1].Alive {
+			t.Errorf("State() = nodes %+v, shard %+v; want a, and its lease %+v", state.Nodes, state.Shards[1], lease)
+		}
+		for i, shard := range state.Shards {
+			if int(shard.Shard) != i {
+				t.Fatalf("State() has shard %d at %d", shard.Shard, i)
+			}
+		}
+		if docs := t.state("").Docs; len(docs) != 0 {
+			t.Errorf("State() of no kind has %d documents", len(docs))
 		}
 	}},
 }
@@ -269,7 +304,12 @@ func (t *suite) claim(name string, shard uint16) store.Lease {
 
 func (t *suite) shard(n uint16) store.Shard {
 	t.Helper()
-	list, err := t.s.Shards(t.Context())
+	return t.state("").Shards[n]
+}
+
+func (t *suite) state(kind string) store.State {
+	t.Helper()
+	state, err := t.s.State(t.Context(), kind)
 	t.must(err)
-	return list[n]
+	return state
 }

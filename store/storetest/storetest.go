@@ -161,11 +161,7 @@ func (t *suite) due(to time.Time) []store.Entry {
 // shards are the numbers of all shards.
 func (t *suite) shards() (numbers []uint16) {
 	t.Helper()
-	list, err := t.s.Shards(t.Context())
-	if err != nil {
-		t.Fatalf("Shards() = %v", err)
-	}
-	for _, shard := range list {
+	for _, shard := range t.state("").Shards {
 		numbers = append(numbers, shard.Shard)
 	}
 	return numbers

@@ -39,7 +39,7 @@ var values = []promise{
 			task := t.task(t0)
 			task.Key = key
 			t.add(task)
-			if id, err := t.s.Lookup(t.Context(), "q", key); err != nil || id != task.ID {
+			if id, err := store.Lookup(t.Context(), t.s, "q", key); err != nil || id != task.ID {
 				t.Errorf("Lookup(%q) = %v, %v; want %v", key, id, err, task.ID)
 			}
 			if got := t.get(task.ID); got.Key != key {
@@ -93,23 +93,20 @@ var closings = []promise{
 			"Due":      func() error { _, err := t.s.Due(ctx, nil, store.Position{}, 0, 1, nil); return err },
 			"Load":     func() error { _, err := t.s.Load(ctx, nil); return err },
 			"Task":     func() error { _, err := t.s.Task(ctx, bellman.ID{}); return err },
-			"Lookup":   func() error { _, err := t.s.Lookup(ctx, "q", "k"); return err },
-			"Digests":  func() error { _, err := t.s.Digests(ctx, nil); return err },
+			"Find":     func() error { _, err := t.s.Find(ctx, []store.Key{{Queue: "q", Key: "k"}}); return err },
 			"Attempts": func() error { _, err := t.s.Attempts(ctx, bellman.ID{}, 0, 1); return err },
 			"List":     func() error { _, _, err := t.s.List(ctx, store.Filter{}, bellman.ID{}, 1); return err },
-			"Turn":     func() error { _, err := t.s.Turn(ctx, "q", "o", bellman.ID{}); return err },
-			"Ordered":  func() error { _, err := t.s.Ordered(ctx, "q", "o", 1); return err },
+			"Chain":    func() error { _, err := t.s.Chain(ctx, "q", "o", t.id(t0), 1); return err },
 			"Depths":   func() error { _, err := t.s.Depths(ctx); return err },
-			"Docs":     func() error { _, err := t.s.Docs(ctx, "k", "", 1); return err },
-			"Doc":      func() error { _, err := t.s.Doc(ctx, "k", "a"); return err },
+			"Docs":     func() error { _, err := t.s.Docs(ctx, store.DocFilter{Kind: "k"}, 1); return err },
+			"Doc":      func() error { _, err := store.ReadDoc(ctx, t.s, "k", "a"); return err },
 			"Audits":   func() error { _, err := t.s.Audits(ctx, time.Time{}, 1); return err },
-			"Shards":   func() error { _, err := t.s.Shards(ctx); return err },
+			"State":    func() error { _, err := t.s.State(ctx, "k"); return err },
 			"Join":     func() error { return t.s.Join(ctx, store.Node{Name: "a"}, time.Hour) },
 			"Beat":     func() error { return t.s.Beat(ctx, "a") },
 			"Leave":    func() error { return t.s.Leave(ctx, "a") },
 			"Release":  func() error { return t.s.Release(ctx, "a", store.Lease{}) },
 			"Claim":    func() error { _, err := t.s.Claim(ctx, "a", 0, 0); return err },
-			"Nodes":    func() error { _, err := t.s.Nodes(ctx); return err },
 		}
 		for name, call := range calls {
 			t.wantErr(name+"()", call(), bellman.ErrClosed)

@@ -84,12 +84,12 @@ func TestFill(t *testing.T) {
 		if err != nil || len(depths) != 1 || depths[0].Pending != tasks+1 {
 			t.Errorf("Depths = %+v, %v; want %d pending", depths, err, tasks+1)
 		}
-		shards, err := s.Shards(ctx)
+		state, err := s.State(ctx, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		var all []uint16
-		for _, shard := range shards {
+		for _, shard := range state.Shards {
 			all = append(all, shard.Shard)
 		}
 		entries, err := s.Due(ctx, all, store.Position{}, due.Add(time.Hour).UnixMilli(), tasks+10, nil)
@@ -107,7 +107,7 @@ func TestFill(t *testing.T) {
 			case string(task.Body) != string(first.Body), task.Due.Before(due), !task.Due.Before(due.Add(time.Minute)), task.State != bellman.Pending:
 				t.Fatalf("task = %+v; want one like the first, due within a minute from %v", task, due)
 			}
-			if id, err := s.Lookup(ctx, "default", task.Key); err != nil || id != task.ID {
+			if id, err := store.Lookup(ctx, s, "default", task.Key); err != nil || id != task.ID {
 				t.Fatalf("Lookup(%q) = %v, %v; want %v", task.Key, id, err, task.ID)
 			}
 		}

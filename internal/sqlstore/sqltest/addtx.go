@@ -84,7 +84,7 @@ func (c CallerTest) testEnds(t *testing.T) {
 		}
 		if !commit {
 			must(t, tx.Rollback())
-			if _, err := c.Store.Lookup(ctx, "tell", task.Key); !errors.Is(err, bellman.ErrNotFound) {
+			if _, err := store.Lookup(ctx, c.Store, "tell", task.Key); !errors.Is(err, bellman.ErrNotFound) {
 				t.Errorf("rolled back: Lookup() = %v, want ErrNotFound", err)
 			}
 			c.has(t, "SELECT COUNT(*) FROM orders WHERE no = 101", 0)
@@ -171,7 +171,7 @@ func (c CallerTest) testIsolation(t *testing.T) {
 			t.Errorf("%s: AddTx() = %+v, %v; want what is there", level, added, err)
 		}
 		must(t, tx.Commit())
-		if _, err := c.Store.Lookup(ctx, "tell", key+"/b"); err != nil {
+		if _, err := store.Lookup(ctx, c.Store, "tell", key+"/b"); err != nil {
 			t.Errorf("%s: Lookup() = %v", level, err)
 		}
 	}
@@ -231,7 +231,7 @@ func (c CallerTest) testUndone(t *testing.T) {
 	must(t, tx.Commit())
 	must(t, c.Driver.Define(ctx, "ALTER TABLE bellman_away RENAME TO bellman_count"))
 	c.has(t, "SELECT COUNT(*) FROM orders WHERE no IN (300, 301)", 2)
-	if _, err := c.Store.Lookup(ctx, "tell", "undone"); !errors.Is(err, bellman.ErrNotFound) {
+	if _, err := store.Lookup(ctx, c.Store, "tell", "undone"); !errors.Is(err, bellman.ErrNotFound) {
 		t.Errorf("Lookup() = %v, want ErrNotFound", err)
 	}
 	c.whole(t)

@@ -169,11 +169,11 @@ func leaseAll(tb testing.TB, s store.Store) (leases []store.Lease) {
 	if err := s.Join(ctx, store.Node{Name: name}, time.Hour); err != nil {
 		tb.Fatal(err)
 	}
-	shards, err := s.Shards(ctx)
+	state, err := s.State(ctx, "")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for _, shard := range shards {
+	for _, shard := range state.Shards {
 		l, err := s.Claim(ctx, name, shard.Shard, shard.Epoch)
 		if err != nil {
 			tb.Fatal(err)

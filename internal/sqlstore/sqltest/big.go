@@ -53,17 +53,20 @@ func Asked(s *sqlstore.Statement) (n int64) {
 	if s.Insert != nil {
 		return int64(sqlstore.Len(s.Insert.Columns[0].Values))
 	}
+	limit := int64(0) // the last number: the same in each part
 	for _, a := range s.Args {
-		switch list := a.(type) {
+		switch a := a.(type) {
 		case []bellman.ID, []int64, [][]byte:
-			n += int64(sqlstore.Len(list))
+			n += int64(sqlstore.Len(a))
+		case int64:
+			limit = a
 		}
 	}
 	if limits := int64(strings.Count(s.Text, "LIMIT ?")); limits > 0 {
 		if !strings.HasSuffix(s.Text, ")") {
 			limits = 1 // that of the whole
 		}
-		n += limits * s.Args[len(s.Args)-1].(int64) // the same in each part
+		n += limits * limit
 	}
 	return n
 }

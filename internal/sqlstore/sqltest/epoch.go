@@ -40,9 +40,9 @@ func SameEpochTwice(t *testing.T, d sqlstore.Driver) {
 	if err := commit(kept, won); err != nil {
 		t.Errorf("Commit() of the leases that stand = %v", err)
 	}
-	shards, err := s.Shards(ctx)
-	if err != nil || shards[0].Lease != won || shards[1].Lease != kept {
-		t.Errorf("Shards() = %+v, %v; want %+v and %+v", shards[:2], err, won, kept)
+	state, err := s.State(ctx, "")
+	if err != nil || state.Shards[0].Lease != won || state.Shards[1].Lease != kept {
+		t.Errorf("State() = %+v, %v; want %+v and %+v", state.Shards[:2], err, won, kept)
 	}
 }
 

@@ -26,11 +26,11 @@ func Races(t *testing.T, owner, thief store.Store, rounds int) {
 	}
 	fenced, won, both := 0, 0, 0
 	for n := range rounds {
-		shards, err := owner.Shards(ctx)
+		state, err := owner.State(ctx, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		lease, err := owner.Claim(ctx, "owner", 0, shards[0].Epoch)
+		lease, err := owner.Claim(ctx, "owner", 0, state.Shards[0].Epoch)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func Races(t *testing.T, owner, thief store.Store, rounds int) {
 		var commit, claim error
 		there := false
 		group.Go(func() {
-			commit = owner.Commit(ctx, &store.Batch{Leases: []store.Lease{lease, {Shard: 1, Epoch: shards[1].Epoch}},
+			commit = owner.Commit(ctx, &store.Batch{Leases: []store.Lease{lease, {Shard: 1, Epoch: state.Shards[1].Epoch}},
 				Docs: []store.Doc{{Kind: "race", Name: name, Value: []byte("{}")}}})
 		})
 		group.Go(func() {
@@ -47,7 +47,7 @@ func Races(t *testing.T, owner, thief store.Store, rounds int) {
 			if _, claim = thief.Claim(ctx, "owner", 0, lease.Epoch); claim != nil {
 				return
 			}
-			docs, err := thief.Docs(ctx, "race", "", rounds)
+			docs, err := thief.Docs(ctx, store.DocFilter{Kind: "race"}, rounds)
 			if err != nil {
 				t.Error(err)
 			}
@@ -80,7 +80,7 @@ func Frozen(t *testing.T, owner sqlstore.Driver, thief store.Store) {
 	if err := thief.Join(ctx, store.Node{Name: "thief"}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	shards, err := thief.Shards(ctx)
+	state, err := thief.State(ctx, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,13 +95,13 @@ func Frozen(t *testing.T, owner sqlstore.Driver, thief store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := thief.Claim(ctx, "thief", 0, shards[0].Epoch); err != nil {
+	if _, err := thief.Claim(ctx, "thief", 0, state.Shards[0].Epoch); err != nil {
 		t.Fatalf("Claim() = %v; want the shard freed", err)
 	}
 	if err := tx.Commit(ctx); err == nil {
 		t.Error("the owner committed after its shard was taken")
 	}
-	if docs, err := thief.Docs(ctx, "frozen", "", 10); err != nil || len(docs) != 0 {
+	if docs, err := thief.Docs(ctx, store.DocFilter{Kind: "frozen"}, 10); err != nil || len(docs) != 0 {
 		t.Errorf("Docs() = %v, %v; want none", docs, err)
 	}
 }

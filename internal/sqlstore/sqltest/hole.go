@@ -173,9 +173,9 @@ func Unknown(t *testing.T, h *Hole, open func(t *testing.T) store.Store, other s
 	for name, loss := range map[string]Loss{"the reply is lost": ReplyLost, "it is not sent": NeverSent, "it comes late": LateAndCut} {
 		t.Run(name, func(t *testing.T) {
 			owner := open(t)
-			shards, err := other.Shards(ctx)
+			state, err := other.State(ctx, "")
 			must(t, err)
-			lease, err := other.Claim(ctx, "owner", 0, shards[0].Epoch)
+			lease, err := other.Claim(ctx, "owner", 0, state.Shards[0].Epoch)
 			must(t, err)
 			leases := []store.Lease{lease}
 			for range 3 { // a connection that is open, and knows the statements

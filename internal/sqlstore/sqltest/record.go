@@ -143,9 +143,9 @@ func Everything(tb testing.TB, s store.Store) {
 	}
 	must(s.Commit(ctx, waiting))
 	first := waiting.Adds[0].Task
-	_, err = s.Turn(ctx, first.Queue, first.OrderingKey, first.ID)
+	_, err = s.Chain(ctx, first.Queue, first.OrderingKey, first.ID, 1)
 	must(err)
-	_, err = s.Ordered(ctx, first.Queue, first.OrderingKey, 10)
+	_, err = s.Chain(ctx, first.Queue, first.OrderingKey, bellman.ID{}, 100)
 	must(err)
 	over := succeed(waiting, now)[:10]
 	for i := range over {
@@ -162,18 +162,18 @@ func Everything(tb testing.TB, s store.Store) {
 	}
 	_, err = s.Task(ctx, t.ID)
 	must(err)
-	_, err = s.Lookup(ctx, t.Queue, t.Key)
+	_, err = store.Lookup(ctx, s, t.Queue, t.Key)
 	must(err)
 	_, err = s.Attempts(ctx, t.ID, 0, 10)
 	must(err)
 	_, err = s.Depths(ctx)
 	must(err)
-	_, err = s.Docs(ctx, "pause", "", 10)
+	_, err = s.Docs(ctx, store.DocFilter{Kind: "pause"}, 10)
 	must(err)
 	_, err = s.Audits(ctx, now.Add(time.Hour), 1)
 	must(err)
 	_, err = s.Prune(ctx, bellman.Succeeded, now.Add(time.Hour), 100)
 	must(err)
-	_, err = s.Nodes(ctx)
+	_, err = s.State(ctx, "pause")
 	must(err)
 }

@@ -23,8 +23,8 @@ func OpenByMany(t *testing.T, open func() (store.Store, error)) {
 				t.Errorf("Open() = %v", err)
 				return
 			}
-			if shards, err := s.Shards(context.Background()); err != nil || len(shards) != 8 {
-				t.Errorf("%d shards, %v; want 8", len(shards), err)
+			if state, err := s.State(context.Background(), ""); err != nil || len(state.Shards) != 8 {
+				t.Errorf("%d shards, %v; want 8", len(state.Shards), err)
 			}
 			if err := s.Close(); err != nil {
 				t.Errorf("Close() = %v", err)
@@ -40,8 +40,8 @@ func GoesOn(t *testing.T, d sqlstore.Driver, open func() store.Store) {
 	for _, text := range []string{"DELETE FROM bellman_schema", "DROP TABLE bellman_audit"} {
 		must(t, d.Define(context.Background(), text))
 	}
-	if shards, err := open().Shards(context.Background()); err != nil || len(shards) != 64 {
-		t.Errorf("%d shards, %v; want the 64 there were", len(shards), err)
+	if state, err := open().State(context.Background(), ""); err != nil || len(state.Shards) != 64 {
+		t.Errorf("%d shards, %v; want the 64 there were", len(state.Shards), err)
 	}
 }
 

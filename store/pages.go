@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// Pages reads what people and jobs look at, a page at a time, and deletes what is kept no longer. A
+// limit of zero or less reads nothing.
+type Pages interface {
+	// Find reads which tasks have keys, in the order of keys. An element is zero if no task has the key.
+	Find(ctx context.Context, keys []Key) ([]Found, error)
+
+	// List reads tasks that f chooses, with Last, newest first, at most limit. It starts below the id
+	// before; zero: at the newest. It looks at a bounded number of rows. So a page may be short, even
+	// empty, although more follow. next is where the next page starts; zero: there is none.
+	List(ctx context.Context, f Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error)
+
+	// Docs reads documents that f chooses, in order of their names, at most limit.
+	Docs(ctx context.Context, f DocFilter, limit int) ([]Doc, error)
+
+	// Depths counts the tasks of each queue that has any, by state, in order of the queues' names. It
+	// is exact: it counts every commit that has returned.
+	Depths(ctx context.Context) ([]Depth, error)
+
+	// Audits reads audit records that are older than before (zero: from the newest), newest first, at
+	// most limit. The records of the last one's millisecond are all in its page, even above limit.
+	Audits(ctx context.Context, before time.Time, limit int) ([]Audit, error)
+
+	// Prune deletes tasks, and their attempts, that ended in state and finished before a time, at
+	// most limit. It returns how many it deleted. Fewer than limit: no more are left. A state that is
+	// no end is an error.
+	Prune(ctx context.Context, state bellman.State, before time.Time, limit int) (int, error)
+}
+
+// A Key names a task: it is unique in its queue. An empty Key.Key names none.
+type Key struct {
+	Queue, Key string
+}
+
+// A Found is the task that has a key.
+type Found struct {
+	ID     bellman.ID     // zero: no task has the key
+	Digest bellman.Digest // as it was given when the task was added
+}
+
+// A Filter chooses tasks. Zero fields choose all.
+type Filter struct {
+	Queue      string         `json:"queue,omitempty"`
+	Key        string         `json:"key,omitempty"`
+	State      *bellman.State `json:"state,omitempty"`
+	MerchantNo string         `json:"merchant_no,omitempty"`
+	OrderNo    string         `json:"order_no,omitempty"`
+	Event      string         `json:"event,omitempty"`
+	URLHost    string         `json:"url_host,omitempty"` // host, or host:port, of the task's URL
+
+	CreatedFrom time.Time `json:"created_from,omitzero"` // inclusive
+	CreatedTo   time.Time `json:"created_to,omitzero"`   // exclusive
+}
+
+// A DocFilter chooses documents of one kind.
+type DocFilter struct {
+	Kind  string
+	Name  string // of one document; empty: all
+	After string // only names above this one
+}
+
+// A Depth counts the tasks of one queue.
+type Depth struct {
+	Queue                                 string
+	Pending, Succeeded, Failed, Cancelled int64
+}
+
+// A DocReader reads documents. Every [Store] is one.
+type DocReader interface {
+	Docs(ctx context.Context, f DocFilter, limit int) ([]Doc, error)
+}
+
+// ReadDoc reads one document. [bellman.ErrNotFound]: there is none of that kind and name.
+func ReadDoc(ctx context.Context, r DocReader, kind, name string) (Doc, error) {
+	if name == "" {
+		return Doc{}, bellman.ErrNotFound
+	}
+	docs, err := r.Docs(ctx, DocFilter{Kind: kind, Name: name}, 1)
+	if err != nil {
+		return Doc{}, err
+	}
+	if len(docs) == 0 {
+		return Doc{}, bellman.ErrNotFound
+	}
+	return docs[0], nil
+}
+
+// A Finder finds tasks by their keys. Every [Store] is one.
+type Finder interface {
+	Find(ctx context.Context, keys []Key) ([]Found, error)
+}
+
+// Lookup finds the task of a queue that has a key. [bellman.ErrNotFound]: there is none.
+func Lookup(ctx context.Context, f Finder, queue, key string) (bellman.ID, error) {
+	found, err := f.Find(ctx, []Key{{queue, key}})
+	if err != nil {
+		return bellman.ID{}, err
+	}
+	if found[0].ID.IsZero() {
+		return bellman.ID{}, bellman.ErrNotFound
+	}
+	return found[0].ID, nil
+}
