@@ -84,7 +84,7 @@ func TestSmallLimitsLeaveRoom(t *testing.T) {
 // A sluggish store takes its time for each commit.
 type sluggish struct{ changing }
 
-func (s *sluggish) Sole() bool { return true }
+func (s *sluggish) Use() store.Use { return store.Use{Exclusive: true} }
 
 func (s *sluggish) Commit(ctx context.Context, b *store.Batch) error {
 	time.Sleep(25 * time.Millisecond)

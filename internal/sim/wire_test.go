@@ -174,7 +174,7 @@ func hold[T any](ctx context.Context, w *wire, f func() (T, error)) (v T, err er
 // A commit on its way goes on without whoever sent it.
 func (w *wire) Commit(ctx context.Context, b *store.Batch) error {
 	l := w.life
-	if w.Sole() { // nothing is on its way that its sender has given up
+	if w.Use().Exclusive { // nothing is on its way that its sender has given up
 		ctx = context.WithoutCancel(ctx)
 	}
 	if slices.ContainsFunc(b.Changes, func(c store.Change) bool { return c.Attempt != nil }) {
