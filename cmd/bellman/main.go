@@ -45,6 +45,8 @@ Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
 		}
 	}
 
+	complete(root)
+
 	err := root.Execute()
 	if err != nil {
 		report(os.Stderr, err)

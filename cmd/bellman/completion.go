@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+// completionPatience is how long a shell waits for a server's names.
+const completionPatience = 2 * time.Second
+
+// values are those that a flag of a name takes, whatever the command.
+var values = map[string][]string{
+	"state":  {"pending", "succeeded", "failed", "cancelled"},
+	"kind":   {"notify", "order"},
+	"result": {"accepted", "refused", "error_status", "unreachable", "timeout", "blocked", "unknown"},
+	"mode":   {"once", "restart"},
+	"output": {"table", "json"},
+	"scheme": sign.Schemes(),
+}
+
+// complete tells the shell's completion what flags and arguments of a command, and of those below it, can
+// be. Names of queues and endpoints are the server's. Without one there are none.
+func complete(c *cobra.Command) {
+	for name, all := range values {
+		if c.Flags().Lookup(name) != nil {
+			register(c, name, cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+	if c.Flags().Lookup("server") != nil {
+		if c.Flags().Lookup("queue") != nil {
+			register(c, "queue", queueNames)
+		}
+		if c.Flags().Lookup("endpoint") != nil {
+			register(c, "endpoint", endpointNames)
+		}
+		if strings.Contains(c.Use, " QUEUE") {
+			c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+				if len(args) > 0 {
+					return nil, cobra.ShellCompDirectiveNoFileComp
+				}
+				return queueNames(c, args, begun)
+			}
+		}
+	}
+	for _, below := range c.Commands() {
+		complete(below)
+	}
+}
+
+func register(c *cobra.Command, flag string, what cobra.CompletionFunc) {
+	if err := c.RegisterFlagCompletionFunc(flag, what); err != nil {
+		panic(err) // there is the flag, and nothing registered before
+	}
+}
+
+func queueNames(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return names(c, func(ctx context.Context, from *client.Client) (all []string, err error) {
+		queues, err := from.Queues(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range queues.Queues {
+			all = append(all, q.Name)
+		}
+		return all, nil
+	})
+}
+
+func endpointNames(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return names(c, func(ctx context.Context, from *client.Client) (all []string, err error) {
+		endpoints, err := from.Endpoints(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range endpoints.Endpoints {
+			all = append(all, e.Endpoint)
+		}
+		return all, nil
+	})
+}
+
+// names asks the server of a command's flags.
+func names(c *cobra.Command, ask func(context.Context, *client.Client) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+	r := remote{server: c.Flag("server").Value.String(), key: c.Flag("key").Value.String()}
+	from, err := r.client()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), completionPatience)
+	defer cancel()
+	all, err := ask(ctx, from)
+	if err != nil {
+		cobra.CompDebugln(err.Error(), false)
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
+}

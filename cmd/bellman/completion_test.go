@@ -1,0 +1,44 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The shell is offered what a flag or argument can be: fixed words always, names while the server answers.
+func TestCompletion(t *testing.T) {
+	p := start(t, []string{"BELLMAN_QUEUES={merchant-notify: {}, orders-told: {}}"}, "--store", "pebble:"+t.TempDir())
+	must(t, "pause", "--endpoint", "https://shop.example", "--server", p.url)
+	offered := func(args ...string) []string {
+		t.Helper()
+		lines := strings.Split(strings.TrimSuffix(must(t, append([]string{"__complete"}, args...)...), "\n"), "\n")
+		if last := len(lines) - 1; lines[last] == ":4" { // and no names of files
+			return lines[:last]
+		}
+		t.Errorf("%q: the shell is told %q; want no names of files", args, lines)
+		return nil
+	}
+	queues := []string{"merchant-notify", "orders-told"}
+	for _, tt := range []struct {
+		args string
+		want []string
+	}{
+		{"list --state ", []string{"pending", "succeeded", "failed", "cancelled"}},
+		{"resend --mode ", []string{"once", "restart"}},
+		{"export --result ", []string{"accepted", "refused", "error_status", "unreachable", "timeout", "blocked", "unknown"}},
+		{"list --kind ", []string{"notify", "order"}},
+		{"queues --output ", []string{"table", "json"}},
+		{"merchants put M1 --scheme ", []string{"standard_webhooks", "wechat_rsa", "md5_params", "hmac_sha256_params", "jeepay_md5", "roncoo_md5"}},
+		{"list --server " + p.url + " --queue ", queues},
+		{"send --server " + p.url + " --queue ", queues},
+		{"pause --server " + p.url + " ", queues},
+		{"resume --server " + p.url + " orders-told ", []string{}},
+		{"resume --server " + p.url + " --endpoint ", []string{"https://shop.example:443"}},
+		{"list --server http://127.0.0.1:1 --queue ", []string{}},
+	} {
+		if got := offered(strings.Split(tt.args, " ")...); !slices.Equal(got, tt.want) {
+			t.Errorf("bellman %s: %q are offered; want %q", tt.args, got, tt.want)
+		}
+	}
+}
