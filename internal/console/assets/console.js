@@ -142,6 +142,12 @@
       draw(el, data);
     }
   }
+  const whole = Array.from({ length: 12 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
+  const lasting = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 10e3, 15e3, 30e3, ...[1, 2, 5, 10, 15, 30, 60, 120, 360, 720, 1440, 2880, 7200, 14400].map((m) => m * 60e3)];
+  function duration(ms) {
+    const [unit, length] = [['hour', 3600e3], ['minute', 60e3], ['second', 1e3]].find(([, length]) => ms >= length) ?? ['millisecond', 1];
+    return (ms / length).toLocaleString(lang, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 });
+  }
   function draw(el, data) {
     const css = getComputedStyle(root);
     const ink = (name) => { // what a canvas understands
@@ -156,6 +162,12 @@
     const axis = { stroke: ink('--muted'), grid: { stroke: ink('--rule'), width: 1 }, ticks: { stroke: ink('--rule'), width: 1 }, font: '11px system-ui, sans-serif' };
     const [time, ...labels] = el.dataset.labels.split('|');
     const clock = new Intl.DateTimeFormat('sv-SE', { timeStyle: 'short' }); // 15:04
+    const amounts = el.dataset.chart === 'counts' ? { incrs: whole, values: (u, at) => at.map((n) => n.toLocaleString(lang)) } : { incrs: lasting, values: (u, at) => at.map(duration) };
+    const wide = (u, texts, axis, cycle) => { // as the longest number needs it
+      if (cycle > 1) return u.axes[axis]._size;
+      u.ctx.font = u.axes[axis].font[0];
+      return Math.ceil(18 + Math.max(12, ...(texts ?? []).map((text) => u.ctx.measureText(text).width / devicePixelRatio)));
+    };
     const hour = 3600;
     drawn.set(el, new uPlot({
       width: el.clientWidth, height: 160,
@@ -166,9 +178,9 @@
       },
       series: [{ label: time, value: (u, at) => at == null ? '–' : clock.format(at * 1000) }, ...labels.map((label, i) => ({
         label, stroke: ink(colours[i]), width: 1.5, dash: i === 0 && labels.length === 4 ? [4, 3] : undefined,
-        value: (u, v) => v == null ? '–' : String(v), points: { show: data[0].length < 20, size: 5 },
+        value: (u, v) => v == null ? '–' : el.dataset.chart === 'counts' ? v.toLocaleString(lang) : duration(v), points: { show: data[0].length < 20, size: 5 },
       }))],
-      axes: [{ ...axis, incrs: [600, 900, 1200], values: (u, at) => at.map((s) => clock.format(s * 1000)) }, { ...axis, size: 46 }],
+      axes: [{ ...axis, incrs: [600, 900, 1200], values: (u, at) => at.map((s) => clock.format(s * 1000)) }, { ...axis, ...amounts, size: wide, label: el.dataset.axis, labelSize: 18, labelFont: axis.font, labelGap: 2 }],
     }, data, el));
   }
   function redraw() {
