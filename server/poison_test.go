@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -184,3 +185,83 @@ func sourceOf(t *testing.T, to *client.Client) client.Source {
 }
 
 func stored(t *testing.T, to *client.Client) int64 { return sourceOf(t, to).Stored }
+
+// TestDeadLettersArePutBack: what the pages of brokers say about dead letters works. The cause is mended, the
+// messages are moved to where they came from, headers and all, and each becomes one task.
+func TestDeadLettersArePutBack(t *testing.T) {
+	const early = `{"queue":"late","key":"%d","url":"http://127.0.0.1:9/","delay":"1h"}` // before there is such a queue
+	again := func(t *testing.T, sources string, poison func(), back func()) {
+		dir := t.TempDir()
+		to, _, stop := serve(t, dir, func(c *config.Config) { configure(t, c, sources) })
+		passes(t, "the source is consumed", func() bool { return sourceOf(t, to).State == "consuming" })
+		poison()
+		passes(t, "the messages are with the dead letters", func() bool { return sourceOf(t, to).Dead == 3 })
+		stop()
+		to, _, stop = serve(t, dir, func(c *config.Config) {
+			c.Queues = append(c.Queues, c.Queues[0])
+			c.Queues[1].Name = "late"
+			configure(t, c, sources)
+		})
+		defer stop()
+		back()
+		for i := range 3 {
+			passes(t, "each is a task", func() bool {
+				_, err := to.Task(t.Context(), client.ByKey("late", fmt.Sprint(i)))
+				return err == nil
+			})
+		}
+		if s := sourceOf(t, to); s.Dead != 0 {
+			t.Errorf("%d are dead letters again", s.Dead)
+		}
+	}
+	t.Run("RabbitMQ", func(t *testing.T) {
+		ch, url, name := rabbit(t)
+		publish := func(to string, m amqp.Publishing) {
+			if err := ch.PublishWithContext(t.Context(), "", to, true, false, m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again(t, fmt.Sprintf("connections: {main: {url: %q}}\nsources: [{connection: main, queue: %s, into: default}]", url, name), func() {
+			for i := range 3 {
+				publish(name, amqp.Publishing{MessageId: fmt.Sprint("m", i), Body: fmt.Appendf(nil, early, i)})
+			}
+		}, func() { // as a shovel does it
+			for range 3 {
+				var d amqp.Delivery
+				passes(t, "there is a dead letter", func() (ok bool) {
+					var err error
+					if d, ok, err = ch.Get(name+".dead", true); err != nil {
+						t.Fatal(err)
+					}
+					return ok
+				})
+				publish(name, amqp.Publishing{MessageId: d.MessageId, Headers: d.Headers, ContentType: d.ContentType, Body: d.Body})
+			}
+		})
+	})
+	t.Run("NATS", func(t *testing.T) {
+		js, url, name := bus(t)
+		again(t, fmt.Sprintf("connections: {bus: {url: %q}}\nsources: [{connection: bus, stream: %s, durable: bellman, subjects: [%s.>], into: default}]", url, name, name), func() {
+			for i := range 3 {
+				if _, err := js.Publish(t.Context(), name+".early", fmt.Appendf(nil, early, i), jetstream.WithMsgID(fmt.Sprint("m", i))); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, func() {
+			dead, err := js.Stream(t.Context(), "dead-"+name+"-bellman")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 3 {
+				m, err := dead.GetMsg(t.Context(), uint64(i+1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, subject, _ := strings.Cut(m.Header.Get("Bellman-Source"), " ")
+				if _, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: subject, Header: m.Header, Data: m.Data}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	})
+}
