@@ -46,9 +46,10 @@ dist-test: ## that a release is the same twice, its package installs, schemas ta
 	cd deploy/check && DIST=$(DIST) go test -count 1 ./...
 	scripts/torture-env go test -v -count 1 -timeout 30m ./internal/torture -run TestRollingUpgrade -upgrade $(BEFORE)
 
-test: ## every test, with the race detector, in random order; then clusters in trouble, of SEEDS seeds
+test: ## every test, with the race detector, in random order; then clusters in trouble, of SEEDS seeds, and the order of locks in some
 	scripts/test-env go test -race -shuffle=on -timeout 60m ./...
 	go test ./internal/sim -run TestSim -sim.seeds=$(SEEDS) -timeout 60m
+	go test -tags lockorder ./internal/sim -run TestSim -sim.seeds=2 -timeout 60m
 
 test-slow: ## the tests of WAITING, three times each, beside four endless loops that end with it
 	scripts/test-env scripts/slow go test -race -shuffle=on -count 3 -timeout 90m $(WAITING)

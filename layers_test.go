@@ -24,7 +24,7 @@ type layer struct {
 // schedules and the root; features do not import faces. Tests may import anything.
 var layers = []layer{
 	{"root", []string{""}, nil},
-	{"leaf", []string{"schedule", "rule", "deliver/sign", "engine/internal/wheel", "engine/internal/dispatch",
+	{"leaf", []string{"schedule", "rule", "deliver/sign", "engine/internal/wheel", "engine/internal/dispatch", "engine/internal/locks",
 		"internal/coded", "internal/ascii", "internal/caller"}, []string{"leaf"}},
 	{"contract", []string{"store", "client", "engine/figures"}, []string{"root", "leaf", "contract"}},
 	{"sql", []string{"internal/sqlstore", "internal/pack"}, []string{"root", "leaf", "contract", "sql"}},

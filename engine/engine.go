@@ -17,6 +17,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/engine/internal/commit"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -118,7 +119,7 @@ type Engine struct {
 	patience  context.Context
 	impatient context.CancelFunc
 
-	starting sync.RWMutex // held for reading while an attempt is started
+	starting locks.RWMutex // held for reading while an attempt is started
 
 	loader    atomic.Pointer[loader] // once it runs; see check.go
 	kick      chan struct{}          // wakes the loader
@@ -204,9 +205,9 @@ func build(o Options) (*Engine, error) {
 		options:   o,
 		schedules: cmp.Or(o.Schedules, new(schedule.Cache)),
 		limits:    limits,
-		pauses:    pauses{turn: newTurn()},
+		pauses:    pauses{turn: newTurn("pauses.turn")},
 		leases: &leases{
-			turn:   newTurn(),
+			turn:   newTurn("leases.turn"),
 			base:   fmt.Sprintf("%s/%s", o.Node, o.Process),
 			node:   store.Node{Addr: o.Addr, Version: o.Version, Joined: now},
 			held:   make(map[uint16]store.Lease),
@@ -238,6 +239,12 @@ func build(o Options) (*Engine, error) {
 		crowded: make(chan struct{}, 1),
 
 		started: make(chan struct{}),
+	}
+	for name, lock := range map[string]any{
+		"starting": &e.starting, "leases": &e.leases.mu, "pauses": &e.pauses.mu, "strays": &e.strays.mu, "hints": &e.hints.mu, "gifts": &e.gifts.mu,
+		"found": &e.found.mu, "order": &e.order.mu, "moves": &e.moves.mu, "workers": &e.workers.mu, "watch": &e.watch.mu, "hand": &e.hand.mu,
+	} {
+		locks.Name(lock, name)
 	}
 	e.order = order{work: &e.todo, chains: make(map[chain]passing), wake: make(chan struct{}, passers)}
 	e.hand.freed = func(c chain) { e.order.push(c, passing{superseded: true}) }

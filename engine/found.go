@@ -3,16 +3,16 @@ package engine
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 )
 
 // found is what the loader is told to look at again: shards that this node has
 // won, and tasks that others added.
 type found struct {
-	mu    sync.Mutex
+	mu    locks.Mutex
 	won   []uint16
 	spans []span
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
 // How shards move to nodes that should own them.
@@ -19,7 +20,7 @@ const (
 
 // gifts are the shards that other nodes should own.
 type gifts struct {
-	mu     sync.Mutex
+	mu     locks.Mutex
 	shards []uint16
 	wake   chan struct{}
 }

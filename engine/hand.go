@@ -2,10 +2,10 @@ package engine
 
 import (
 	"math"
-	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/engine/internal/wheel"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -20,7 +20,7 @@ type hand struct {
 	most        int // tasks in hand: Limits.Hand
 	mostWaiting int // of them in the wheel: Limits.Wheel; the rest is for what is due
 
-	mu    sync.Mutex
+	mu    locks.Mutex
 	items map[bellman.ID]*item
 	wheel *wheel.Wheel[*item] // items not due yet; ticks are Unix ms
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -15,7 +16,7 @@ import (
 type hints struct {
 	send func(context.Context, string, Hint) // nil: nobody is told anything
 
-	mu      sync.Mutex
+	mu      locks.Mutex
 	to      map[string]*Hint // by address, of which one is being told; nil: nothing more is to be told
 	closed  bool
 	sending sync.WaitGroup

@@ -3,10 +3,10 @@ package engine
 import (
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -27,7 +27,7 @@ type leases struct {
 
 	turn turn // held by whoever claims shards or gives them back
 
-	mu      sync.RWMutex
+	mu      locks.RWMutex
 	node    store.Node // as it joined last: each time under a new name
 	former  []string   // the names before
 	total   int        // shards that there are; 0: not known yet

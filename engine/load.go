@@ -4,10 +4,10 @@ import (
 	"context"
 	"maps"
 	"math"
-	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -37,7 +37,7 @@ const (
 // It belongs to one goroutine.
 type loader struct {
 	*Engine
-	busy    sync.Mutex // held but while it naps
+	busy    locks.Mutex // held but while it naps
 	page    []store.Entry
 	pending []*item       // due, and waiting for room in their lines
 	share   map[peers]int // of pending
@@ -101,6 +101,7 @@ func (e *Engine) load(ctx context.Context) error {
 		skipped:   nowhere,
 		early:     nowhere,
 	}
+	locks.Name(&l.busy, "loader")
 	fast, deep := now, now // the first look back is from the beginning
 	l.busy.Lock()
 	defer l.busy.Unlock()

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -290,7 +290,7 @@ type gain struct {
 // Moves counts the shards that came and went, until that is said in the log: once
 // for all that moved together.
 type moves struct {
-	mu            sync.Mutex
+	mu            locks.Mutex
 	claimed, gave int
 	last          time.Time
 }

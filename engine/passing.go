@@ -3,11 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/commit"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -24,7 +24,7 @@ const passTimeout = 10 * time.Second
 type order struct {
 	work *commit.Work // is to be waited for
 
-	mu     sync.Mutex
+	mu     locks.Mutex
 	chains map[chain]passing
 	wake   chan struct{} // one for each that can sleep
 	closed bool

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -108,7 +108,7 @@ func (e *Engine) mark(ctx context.Context, target, action string, value []byte, 
 type pauses struct {
 	turn turn // held by whoever changes what is paused
 
-	mu sync.RWMutex
+	mu locks.RWMutex
 	m  map[string]*figures.Pause // by "queue/NAME", "endpoint/NAME" or "merchant/NUMBER"
 
 	merchants atomic.Int64 // how many merchants are paused

@@ -1,15 +1,16 @@
 package engine
 
 import (
-	"sync"
 	"time"
+
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
 // strays are the queues that have tasks at this node and are not configured here. The tasks
 // were accepted, and are nobody's mistake: they wait until their queue is configured, or
 // their shards are those of a node that knows it.
 type strays struct {
-	mu   sync.Mutex
+	mu   locks.Mutex
 	said map[string]time.Time // by queue, when the log said so last
 }
 

@@ -2,12 +2,12 @@ package engine
 
 import (
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
 // A watch tells others what was committed: an observer for metrics, the
@@ -16,7 +16,7 @@ type watch struct {
 	observer Observer // may be nil
 	clock    *clock
 
-	mu          sync.Mutex
+	mu          locks.Mutex
 	subscribers []chan bellman.Event
 	listened    atomic.Bool // there are subscribers
 	closed      bool

@@ -1,16 +1,15 @@
 package engine
 
 import (
-	"sync"
-
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
 // workers are the goroutines that make attempts. One that has nothing to do is
 // kept for the next attempt, up to maxIdle of them: the stack that an HTTP client
 // needs is grown once, and not again for each attempt.
 type workers struct {
-	mu     sync.Mutex
+	mu     locks.Mutex
 	idle   []chan job // the one that was busy last is at the end
 	closed bool
 }

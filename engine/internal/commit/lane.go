@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
 // An Op is a part of a transaction that belongs together: one request's tasks, the outcome of
@@ -82,7 +83,7 @@ type Lane[O Op] struct {
 	host Host[O]
 	work *Work
 
-	mu      sync.Mutex
+	mu      locks.Mutex
 	room    sync.Cond // signalled when less waits
 	queue   []O
 	weight  int // rows of queue
@@ -109,6 +110,8 @@ type Lane[O Op] struct {
 // New returns a lane that works for host, and counts in work what is to be done.
 func New[O Op](host Host[O], work *Work, o Options) *Lane[O] {
 	l := &Lane[O]{o: o, host: host, work: work, gather: o.Gather, wake: make(chan struct{}, 1), base: time.Now().Add(-1)}
+	locks.Name(&l.mu, "lane")
+	locks.Name(&work.mu, "work")
 	l.room.L = &l.mu
 	context.AfterFunc(o.Patience, l.hurry)
 	return l
@@ -346,7 +349,7 @@ func (l *Lane[O]) hurry() {
 // Work counts what is to be done before a stop is over: ops in lanes, and what is about to become one. The
 // zero value is ready.
 type Work struct {
-	mu   sync.Mutex
+	mu   locks.Mutex
 	none chan struct{} // closed when nothing is open; nil: nobody waits
 	open int
 }

@@ -3,8 +3,9 @@ package dispatch
 import (
 	"cmp"
 	"math"
-	"sync"
 	"time"
+
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
 // Options are the limits of a D as a whole. The zero value works.
@@ -43,7 +44,7 @@ const Forever = time.Duration(math.MaxInt64)
 // A D holds items that are due, and says which goes next. All methods may be
 // called from several goroutines at once.
 type D[T any] struct {
-	mu    sync.Mutex
+	mu    locks.Mutex
 	core  core
 	items []T // by node
 }
@@ -51,7 +52,7 @@ type D[T any] struct {
 // New returns a D that knows no line.
 func New[T any](options Options) *D[T] {
 	o := options.withDefaults()
-	return &D[T]{core: core{
+	d := &D[T]{core: core{
 		options:         o,
 		lines:           make(map[uint64]*line),
 		byKey:           make(map[endpointKey]*endpoint),
@@ -60,6 +61,8 @@ func New[T any](options Options) *D[T] {
 		pausedEndpoints: make(map[string]bool),
 		pool:            newPool(o.Floor, o.Ceiling),
 	}}
+	locks.Name(&d.mu, "dispatch")
+	return d
 }
 
 // Resize replaces Options.Floor and Options.Ceiling; 0 is the default. Attempts in

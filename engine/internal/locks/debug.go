@@ -1,0 +1,111 @@
+//go:build lockorder
+
+package locks
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+type Mutex struct{ sync.Mutex }
+
+func (m *Mutex) Lock() {
+	Took(m)
+	m.Mutex.Lock()
+}
+
+func (m *Mutex) Unlock() {
+	m.Mutex.Unlock()
+	Gave(m)
+}
+
+type RWMutex struct{ sync.RWMutex }
+
+func (m *RWMutex) Lock() {
+	Took(m)
+	m.RWMutex.Lock()
+}
+
+func (m *RWMutex) Unlock() {
+	m.RWMutex.Unlock()
+	Gave(m)
+}
+
+func (m *RWMutex) RLock() {
+	Took(m)
+	m.RWMutex.RLock()
+}
+
+func (m *RWMutex) RUnlock() {
+	m.RWMutex.RUnlock()
+	Gave(m)
+}
+
+var (
+	mu    sync.Mutex
+	names = make(map[any]string)     // by lock
+	held  = make(map[int64][]any)    // by goroutine
+	Seen  = make(map[[2]string]bool) // which was taken while which was held
+)
+
+// rank is the place of a name in Order.
+func rank(name string) int {
+	i := slices.IndexFunc(Order, func(line []string) bool { return slices.Contains(line, name) })
+	if i < 0 {
+		panic(fmt.Sprintf("a lock is named %q, which Order does not have", name))
+	}
+	return i
+}
+
+func Name(lock any, name string) {
+	rank(name)
+	mu.Lock()
+	defer mu.Unlock()
+	names[lock] = name
+}
+
+// Took panics if a lock must not be taken while others are held.
+func Took(lock any) {
+	g := goroutine()
+	mu.Lock()
+	defer mu.Unlock()
+	name, ok := names[lock]
+	if !ok { // of a test
+		return
+	}
+	for _, other := range held[g] {
+		has := names[other]
+		Seen[[2]string{has, name}] = true
+		if rank(name) <= rank(has) {
+			panic(fmt.Sprintf("lock %s is taken while %s is held; the order is %v", name, has, Order))
+		}
+	}
+	held[g] = append(held[g], lock)
+}
+
+func Gave(lock any) {
+	g := goroutine()
+	mu.Lock()
+	defer mu.Unlock()
+	if i := slices.Index(held[g], lock); i >= 0 {
+		held[g] = slices.Delete(held[g], i, i+1)
+	}
+	if len(held[g]) == 0 {
+		delete(held, g)
+	}
+}
+
+// goroutine is the number of the goroutine that calls, as the runtime prints it.
+func goroutine() int64 {
+	var buf [40]byte
+	text := bytes.Fields(buf[:runtime.Stack(buf[:], false)])[1]
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
