@@ -52,7 +52,8 @@ func UseOf(s any) Use {
 
 // A Counter is a store that counts due tasks faster than it reads them. Use [CountDue].
 type Counter interface {
-	// CountDue returns how many entries Due would append with the limit most.
+	// CountDue returns how many entries Due would append with the limit most. It may also count the
+	// entries of from.VisibleAt that are at or before from.ID.
 	CountDue(ctx context.Context, shards []uint16, from Position, to, most int64) (int64, error)
 }
 
@@ -61,8 +62,7 @@ type DueReader interface {
 	Due(ctx context.Context, shards []uint16, from Position, to int64, limit int, buf []Entry) ([]Entry, error)
 }
 
-// CountDue returns how many entries Due of s would append with the limit most. It reads pages of
-// them if s is no [Counter].
+// CountDue counts as a [Counter] does. If s is none, it reads pages of entries.
 func CountDue(ctx context.Context, s DueReader, shards []uint16, from Position, to, most int64) (n int64, err error) {
 	if c, can := As[Counter](s); can {
 		return c.CountDue(ctx, shards, from, to, most)

@@ -54,7 +54,7 @@ type Tasks interface {
 	// Due appends entries of pending tasks to buf and returns it: those of the given shards whose
 	// VisibleAt is at or after from.VisibleAt and before the time to (Unix ms), in order of
 	// (VisibleAt, ID), at most limit. An entry at from itself is left out. With the zero from.ID,
-	// all entries of from.VisibleAt are included.
+	// all entries of from.VisibleAt are included. shards names each shard once.
 	Due(ctx context.Context, shards []uint16, from Position, to int64, limit int, buf []Entry) ([]Entry, error)
 
 	// Load reads the tasks of entries, in their order, without Last. An element is nil if the task

@@ -168,8 +168,8 @@ func pointers[T any](list []T) func(yield func(*T) bool) {
 }
 
 // fence is the statement that fails unless each lease is the newest of its
-// shard; nil if there are none. The mark of a lease is the owner who claimed it. A shard without
-// an owner was given back, and still takes what was decided under its newest lease.
+// shard; nil if there are none. The mark of a lease is the owner who claimed it. A shard that the owner
+// gave back still takes what was decided under its newest lease.
 func fence(leases []store.Lease) (*Statement, error) {
 	if len(leases) == 0 {
 		return nil, nil
@@ -191,10 +191,10 @@ func fence(leases []store.Lease) (*Statement, error) {
 		switch { // one owner has most, if not all
 		case i == 0:
 			text.WriteString(`owner IN (?, ?) AND (`)
-			args = append(args, []byte(l.Mark), []byte{})
+			args = append(args, []byte(l.Mark), []byte(given(l.Mark)))
 		case l.Mark != leases[i-1].Mark:
 			text.WriteString(`) OR owner IN (?, ?) AND (`)
-			args = append(args, []byte(l.Mark), []byte{})
+			args = append(args, []byte(l.Mark), []byte(given(l.Mark)))
 		default:
 			text.WriteString(` OR `)
 		}

@@ -16,6 +16,10 @@ import (
 
 // Who is alive is said by the database's clock alone.
 
+// given is the owner of a shard that the node of this name gave back: no node can have such a name. The
+// fence still compares it, so that of two nodes which reached one epoch only the last is heard.
+func given(node string) string { return "\x00" + node }
+
 // forgotten is how many ttl a node stays in the list after it expired.
 const forgotten = 100
 
@@ -68,7 +72,12 @@ func (s *Store) State(ctx context.Context, kind string) (st store.State, err err
 			case aNode:
 				st.Nodes = append(st.Nodes, store.Node{Name: string(name), Addr: string(body), Version: string(version), Joined: pack.FromMilli(n1), Beat: pack.FromMilli(n2)})
 			case aShard:
-				st.Shards = append(st.Shards, store.Shard{Lease: store.Lease{Shard: uint16(n1), Epoch: n2, Mark: string(name)}, Owner: string(name), Alive: n3 == 1})
+				mark, free := strings.CutPrefix(string(name), given(""))
+				shard := store.Shard{Lease: store.Lease{Shard: uint16(n1), Epoch: n2, Mark: mark}, Owner: mark, Alive: n3 == 1}
+				if free {
+					shard.Owner = ""
+				}
+				st.Shards = append(st.Shards, shard)
 			case aDoc:
 				st.Docs = append(st.Docs, store.Doc{Kind: kind, Name: string(name), Value: append([]byte{}, body...)})
 			}
@@ -92,8 +101,8 @@ func (s *Store) Join(ctx context.Context, n store.Node, ttl time.Duration) error
 	}
 	defer s.leave()
 	ms := ttl.Milliseconds()
-	if n.Name == "" || len(n.Name) > maxName || ms <= 0 {
-		return fmt.Errorf("join: node %.40q with ttl %v: want a name of at most %d bytes and a ttl of a millisecond or more", n.Name, ttl, maxName)
+	if n.Name == "" || len(given(n.Name)) > maxName || n.Name[0] == 0 || ms <= 0 {
+		return fmt.Errorf("join: node %.40q with ttl %v: want a name of at most %d bytes, the first of them not zero, and a ttl of a millisecond or more", n.Name, ttl, maxName-1)
 	}
 	name := []byte(n.Name)
 	err := s.write(ctx, func(tx Tx) ([]*Statement, error) {
@@ -141,7 +150,7 @@ func (s *Store) Leave(ctx context.Context, name string) error {
 	owner := []byte(name)
 	err := s.write(ctx, func(Tx) ([]*Statement, error) {
 		return []*Statement{
-			{Name: "free shards", Text: `UPDATE bellman_shard SET owner = ? WHERE owner = ?`, Args: []any{[]byte{}, owner}},
+			{Name: "free shards", Text: `UPDATE bellman_shard SET owner = ? WHERE owner = ?`, Args: []any{[]byte(given(name)), owner}},
 			{Name: "delete node", Text: `DELETE FROM bellman_node WHERE name = ?`, Args: []any{owner}},
 		}, nil
 	})
@@ -160,7 +169,7 @@ func (s *Store) Release(ctx context.Context, name string, l store.Lease) error {
 	}
 	defer s.leave()
 	release := &Statement{Name: "release", Text: `UPDATE bellman_shard SET owner = ? WHERE shard = ? AND epoch = ? AND owner = ? AND owner <> ?`,
-		Args: []any{[]byte{}, int64(l.Shard), l.Epoch, []byte(name), []byte{}}}
+		Args: []any{[]byte(given(name)), int64(l.Shard), l.Epoch, []byte(name), []byte{}}}
 	if err := s.write(ctx, func(tx Tx) ([]*Statement, error) { return nil, tx.Send(ctx, release) }); err != nil {
 		return fmt.Errorf("release shard %d: %w", l.Shard, err)
 	}

@@ -127,6 +127,10 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 
 func (s *Store) add(a *store.Add) {
 	a.Existing, a.Err = bellman.ID{}, nil
+	if a.Task.Queue == "" {
+		a.Err = &bellman.Invalid{Fields: []bellman.FieldError{{Field: "queue", Problem: "is missing"}}}
+		return
+	}
 	key := [2]string{a.Task.Queue, a.Task.Key}
 	if r := s.keys[key]; r != nil {
 		a.Existing = r.ID

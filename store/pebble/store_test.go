@@ -33,6 +33,18 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store { return openTest(t, vfs.NewMem()) })
 }
 
+func TestBackupAbility(t *testing.T) {
+	fs := vfs.NewMem()
+	storetest.Backup(t, openTest(t, fs), "copy", func(dir string) store.Store {
+		s, err := Open(dir, Options{FS: fs})
+		if err != nil {
+			t.Fatalf("Open(%s) = %v", dir, err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	})
+}
+
 func allShards() []uint16 {
 	shards := make([]uint16, 64)
 	for i := range shards {

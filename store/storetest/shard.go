@@ -165,6 +165,21 @@ var shardings = []promise{
 		lost.Mark = ""
 		t.wantErr("Commit(no mark)", commit(lost), bellman.ErrFenced)
 		t.must(commit(leases[:]...))
+		// Nor does it hold when the one that stands is given back, whose commits are still taken.
+		lost.Mark = leases[1].Mark
+		t.must(t.s.Release(t.Context(), "a", leases[0]))
+		if have := t.shard(0); have.Lease != leases[0] || have.Owner != "" || have.Alive {
+			t.Errorf("State() has %+v after it was given back; want lease %+v, and nobody's", have, leases[0])
+		}
+		t.wantErr("Commit(lost claim of a shard given back)", commit(lost), bellman.ErrFenced)
+		t.must(commit(leases[:]...))
+		t.must(t.s.Leave(t.Context(), "b"))
+		other := leases[1]
+		other.Mark = leases[0].Mark
+		t.wantErr("Commit(lost claim of a node that left)", commit(other), bellman.ErrFenced)
+		if lease := t.claim("a", 1); lease.Epoch != leases[1].Epoch+1 {
+			t.Errorf("the next claim has epoch %d, want %d", lease.Epoch, leases[1].Epoch+1)
+		}
 	}},
 	{"an old lease stays fenced off when its shard was freed and claimed", func(t *suite) {
 		t.join("a", time.Hour)

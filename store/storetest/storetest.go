@@ -24,20 +24,21 @@ import (
 // closed by Run. Its clock must be the machine's.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	nouns := map[string][]promise{
-		"add":    adds,
-		"change": changes,
-		"due":    dues,
-		"load":   loads,
-		"read":   reads,
-		"list":   lists,
-		"depth":  depths,
-		"order":  orderings,
-		"prune":  prunes,
-		"shard":  shardings,
-		"doc":    docs,
-		"audit":  audits,
-		"value":  values,
-		"close":  closings,
+		"ability": abilities,
+		"add":     append(slices.Clip(adds), refusals...),
+		"change":  changes,
+		"due":     dues,
+		"load":    loads,
+		"read":    reads,
+		"list":    lists,
+		"depth":   depths,
+		"order":   orderings,
+		"prune":   prunes,
+		"shard":   shardings,
+		"doc":     docs,
+		"audit":   audits,
+		"value":   values,
+		"close":   closings,
 	}
 	for _, noun := range slices.Sorted(maps.Keys(nouns)) {
 		for _, p := range nouns[noun] {

@@ -1,0 +1,139 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// abilities hold for a store that has the ability; a store without it passes. See also Backup.
+var abilities = []promise{
+	{"traits: a store says the same at each call, and a batch is not negative", func(t *suite) {
+		use := store.UseOf(t.s)
+		t.add(t.task(t0))
+		if again := store.UseOf(t.s); again != use || use.BatchSize < 0 {
+			t.Errorf("Use() = %+v, then %+v", use, again)
+		}
+	}},
+	{"counter: as many are counted as Due reads", func(t *suite) {
+		b := &store.Batch{}
+		for i := range 5000 { // more than CountDue reads at once
+			task := t.task(t0.Add(time.Duration(i/50) * time.Millisecond))
+			task.Shard = uint16(i % 2)
+			b.Adds = append(b.Adds, store.Add{Task: task})
+		}
+		t.commit(b)
+		at := b.Adds[120].Task
+		from, to := t0.UnixMilli(), t0.Add(time.Hour).UnixMilli()
+		for _, shards := range [][]uint16{nil, {0}, {1, 0}} {
+			for _, start := range []store.Position{{}, {VisibleAt: from + 7}, {VisibleAt: at.VisibleAt.UnixMilli(), ID: at.ID}, {VisibleAt: to}} {
+				for _, end := range []int64{from, from + 8, to} {
+					for _, most := range []int64{0, 1, 60, 4096, 1 << 20} {
+						entries, err := t.s.Due(t.Context(), shards, start, end, int(most), nil)
+						t.must(err)
+						least := int64(len(entries))
+						entries, err = t.s.Due(t.Context(), shards, store.Position{VisibleAt: start.VisibleAt}, end, int(most), nil)
+						t.must(err)
+						for name, s := range map[string]store.DueReader{"the store": t.s, "pages": plainly{t.s}} {
+							if n, err := store.CountDue(t.Context(), s, shards, start, end, most); err != nil || n < least || n > int64(len(entries)) {
+								t.Errorf("CountDue(%s, %v, %v, %d, %d) = %d, %v; Due reads %d", name, shards, start, end, most, n, err, least)
+							}
+						}
+					}
+				}
+			}
+		}
+	}},
+	{"health: a store that takes tasks is well, and a closed one says that it is closed", func(t *suite) {
+		health, can := store.As[store.Health](t.s)
+		if !can {
+			return
+		}
+		t.add(t.task(t0))
+		t.must(health.Health())
+		select {
+		case <-health.Broken():
+			t.Error("Broken() is closed, and nothing is")
+		default:
+		}
+		t.must(t.s.Close())
+		t.wantErr("Health() after Close", health.Health(), bellman.ErrClosed)
+	}},
+}
+
+// plainly is a store without abilities.
+type plainly struct{ store.DueReader }
+
+// Backup tests the ability of s to copy itself to dir, which must not exist. reopen opens the copy.
+func Backup(t *testing.T, s store.Store, dir string, reopen func(dir string) store.Store) {
+	copier, can := store.As[store.Backup](s)
+	if !can {
+		t.Fatalf("%T has no Backup", s)
+	}
+	before, after := &suite{T: t, s: s}, &suite{T: t, s: s, ids: 1 << 16}
+	kept, ended := before.task(t0), before.task(t0)
+	before.add(kept, ended)
+	before.end(ended, bellman.Succeeded, t0)
+	before.must(copier.Backup(dir))
+	if err := copier.Backup(dir); err == nil {
+		t.Error("a second copy to the same directory is made")
+	}
+	late := after.task(t0)
+	after.add(late)
+	after.end(kept, bellman.Failed, t0)
+	c := &suite{T: t, s: reopen(dir)}
+	c.same(c.get(kept.ID), kept)
+	if got := c.get(ended.ID); got.State != bellman.Succeeded {
+		t.Errorf("an ended task is %v in the copy", got.State)
+	}
+	if _, err := c.s.Task(context.Background(), late.ID); !errors.Is(err, bellman.ErrNotFound) {
+		t.Errorf("Task() of one that was added after the copy = %v, want ErrNotFound", err)
+	}
+	c.end(kept, bellman.Cancelled, t0) // the copy is a store like any other
+	c.must(s.Close())
+	if err := copier.Backup(dir + "2"); !errors.Is(err, bellman.ErrClosed) {
+		t.Errorf("Backup() of a closed store = %v, want ErrClosed", err)
+	}
+}
+
+var refusals = []promise{
+	{"an add that the store cannot hold has its error, and its neighbours are written", func(t *suite) {
+		for name, spoil := range map[string]func(*bellman.Task){
+			"no queue":       func(task *bellman.Task) { task.Queue = "" },
+			"a long key":     func(task *bellman.Task) { task.Key = string(make([]byte, 100_000)) },
+			"a long queue":   func(task *bellman.Task) { task.Queue = string(slices.Repeat([]byte{'q'}, 100_000)) },
+			"a long account": func(task *bellman.Task) { task.OrderingKey = string(make([]byte, 100_000)) },
+		} {
+			first, bad, last, follow, changed := t.task(t0), t.task(t0), t.task(t0), t.task(t0), t.task(t0)
+			spoil(bad)
+			spoil(follow)
+			follow.Key += "f"
+			t.add(changed)
+			b := &store.Batch{Adds: []store.Add{{Task: first}, {Task: bad, Digest: bad.Digest()}, {Task: last}},
+				Changes: []store.Change{{ID: changed.ID, Version: 1, To: ended(bellman.Succeeded, t0), Follow: []store.Add{{Task: follow, Digest: follow.Digest()}}}}}
+			t.commit(b)
+			t.get(first.ID)
+			t.get(last.ID)
+			t.must(b.Changes[0].Err)
+			if got := t.get(changed.ID); got.State != bellman.Succeeded {
+				t.Errorf("%s: the change beside it left the task %v", name, got.State)
+			}
+			for _, a := range []store.Add{b.Adds[1], b.Changes[0].Follow[0]} {
+				var invalid *bellman.Invalid
+				_, err := t.s.Task(t.Context(), a.Task.ID)
+				switch {
+				case errors.As(a.Err, &invalid) && errors.Is(err, bellman.ErrNotFound):
+				case a.Err == nil && err == nil && name != "no queue":
+					t.same(t.get(a.Task.ID), a.Task) // this store holds it
+				default:
+					t.Errorf("%s: Err = %v, and Task() = %v; want a refusal and none, or the task", name, a.Err, err)
+				}
+			}
+		}
+	}},
+}
