@@ -124,7 +124,7 @@ func (e *Engine) Rerouted(merchantNo string) {
 }
 
 // PauseMerchant stops attempts of the tasks that name a merchant, of all queues whose
-// handler is a [bellman.Guide], until ResumeMerchant, over restarts too. Tasks are
+// handler is a [bellman.Router], until ResumeMerchant, over restarts too. Tasks are
 // accepted meanwhile, and their schedules wait.
 func (e *Engine) PauseMerchant(ctx context.Context, merchantNo string, by bellman.By) error {
 	return e.pause(ctx, merchantTarget+merchantNo, by)

@@ -70,7 +70,7 @@ func read(b []byte) pack.Reader {
 	return p
 }
 
-// packCold encodes what nobody searches by of t. Lent has the upper half of the
+// packCold encodes what nobody searches by of t. Inherited has the upper half of the
 // first byte. A row with a trace is of format traced.
 func packCold(t *bellman.Task) []byte {
 	first := format | byte(t.Inherited)<<4

@@ -181,7 +181,7 @@ func reason(text []byte) string {
 }
 
 // appendCold encodes what never changes of t. The body comes last, so that
-// the rest can be read as one string. Lent has three bits of the first byte, whose
+// the rest can be read as one string. Inherited has three bits of the first byte, whose
 // highest says that there is an ordering key. A row with a trace is of format traced.
 func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
 	first := format | byte(t.Inherited)<<4

@@ -77,7 +77,7 @@ func packRow(t *bellman.Task, digest bellman.Digest) []byte {
 	return b
 }
 
-// isOrdered is the bit beside Lent that says that the ordering key, and whether the
+// isOrdered is the bit beside Inherited that says that the ordering key, and whether the
 // task supersedes, stand behind the headers.
 const isOrdered = 0x80
 
@@ -87,7 +87,7 @@ const isTraced = 0x40
 // isNamed is the bit that says that the name of the key that created the task stands behind that.
 const isNamed = 0x20
 
-// packCold encodes what never changes. Its first byte after the queue has Lent.
+// packCold encodes what never changes. Its first byte after the queue has Inherited.
 func packCold(b []byte, t *bellman.Task) []byte {
 	b = binary.BigEndian.AppendUint16(b, uint16(len(t.Queue)))
 	first := byte(t.Inherited)

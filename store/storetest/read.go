@@ -57,7 +57,7 @@ var reads = []promise{
 			want := task.Trace()
 			if got := t.get(task.ID); (got.Trace() == nil) != (want == nil) || want != nil && *got.Trace() != *want || !bytes.Equal(got.Body, task.Body) ||
 				got.OrderingKey != task.OrderingKey || got.Inherited != task.Inherited {
-				t.Errorf("Task() has Trace %+v, Body %q, OrderingKey %q, Lent %b; want %+v, %q, %q, %b",
+				t.Errorf("Task() has Trace %+v, Body %q, OrderingKey %q, Inherited %b; want %+v, %q, %q, %b",
 					got.Trace(), got.Body, got.OrderingKey, got.Inherited, want, task.Body, task.OrderingKey, task.Inherited)
 			}
 			loaded, err := t.s.Load(t.Context(), []store.Entry{{ID: task.ID, Version: 1}})
