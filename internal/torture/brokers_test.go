@@ -354,7 +354,7 @@ func (b *brokers) repeats(t *testing.T, publishers []*publisher) {
 
 // TestBrokersDurable cuts the database off while messages are stored, in each way,
 // and then kills the node, so that only what is on disk counts: each message is in
-// the database, or still with its broker.
+// the database, or still with its broker. At last RabbitMQ is killed.
 func TestBrokersDurable(t *testing.T) {
 	t.Parallel()
 	b := newBrokers(t)
@@ -409,10 +409,31 @@ func TestBrokersDurable(t *testing.T) {
 		}
 		b.acknowledged(t)
 	}
+	b.killRabbit(t, publishers[0], send)
 	b.node.stop(t)
 	if rabbits, buses := b.stored(t); rabbits != sent || buses != sent {
 		t.Errorf("%d and %d tasks were made of %d messages each", rabbits, buses, sent)
 	}
+}
+
+// killRabbit kills RabbitMQ while the node has messages of it in hand, which come again: each is one task
+// all the same.
+func (b *brokers) killRabbit(t *testing.T, p *publisher, send func(n int)) {
+	t.Helper()
+	began := time.Now()
+	b.proxy.set(blackHole, 0)
+	send(50)
+	eventually(t, patient, "messages in hand", func() bool { s := b.sources(); return len(s) == 2 && s[0].InHand > 0 })
+	b.rabbit.crash(syscall.SIGKILL)
+	b.proxy.set(pass, 0)
+	b.rabbit.start(t)
+	eventually(t, patient, "consuming again", b.consuming)
+	if !soon(patient, func() bool { n, _ := b.merchant.missing(p.confirmed); return n == 0 }) {
+		n, one := b.merchant.missing(p.confirmed)
+		t.Fatalf("after RabbitMQ was killed %d messages did not arrive, such as %s", n, one)
+	}
+	b.acknowledged(t)
+	t.Logf("RabbitMQ was killed, and all was well again after %v", time.Since(began).Round(time.Second))
 }
 
 // stored is how many tasks there are of the messages of each broker, without the node.
