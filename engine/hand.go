@@ -32,6 +32,7 @@ type hand struct {
 	bound       int64
 	missed      int64
 	missedAhead int64
+	missedEarly bool // one that a pause had set aside, and that came back before its look
 
 	// Only tasks of these shards are in hand, but for what was in flight when one
 	// was left.
@@ -114,6 +115,15 @@ func (h *hand) takeMissed() (missed, ahead int64) {
 	missed, ahead = h.missed, h.missedAhead
 	h.missed, h.missedAhead = noTime, noTime
 	return missed, ahead
+}
+
+// takeEarly reports whether one that had come back before its look could not be attempted then.
+func (h *hand) takeEarly() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	early := h.missedEarly
+	h.missedEarly = false
+	return early
 }
 
 // miss notes what could not be taken in hand. Call it with mu held.
@@ -284,6 +294,7 @@ func (h *hand) drop(again bool, items ...*item) {
 		}
 		if again {
 			h.miss(it.VisibleAt)
+			h.missedEarly = h.missedEarly || it.place != inWheel && it.VisibleAt > h.clock.now().UnixMilli()
 		}
 		h.remove(it)
 		if again {

@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,6 +126,44 @@ func TestSmallLimitsResume(t *testing.T) {
 		} else {
 			t.Logf("%d changes while it was paused, %d after that", paused, n)
 		}
+	})
+}
+
+// An unreadable store fails to read tasks, while it is told to.
+type unreadable struct {
+	exclusive
+	fails atomic.Bool
+}
+
+func (s *unreadable) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error) {
+	if s.fails.Load() {
+		return nil, errors.New("the connection broke")
+	}
+	return s.exclusive.Load(ctx, entries)
+}
+
+// What cannot be read when a pause ends is brought back a second later, and not at its look.
+func TestSmallLimitsUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, db := newLedger(), &unreadable{exclusive: exclusive{memory.New()}}
+		e, stop := runSmall(t, db, l.queue("n", 0))
+		defer stop()
+		if err := e.PauseQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		var ids []bellman.ID
+		for range 100 {
+			ids = append(ids, add(t, e, &bellman.Task{Queue: "q", Endpoint: "http://a"}))
+		}
+		time.Sleep(10 * time.Second)
+		db.fails.Store(true)
+		if err := e.ResumeQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(500 * time.Millisecond)
+		db.fails.Store(false)
+		time.Sleep(10 * time.Second)
+		l.once(t, ids)
 	})
 }
 

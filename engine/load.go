@@ -114,9 +114,14 @@ func (e *Engine) load(ctx context.Context) error {
 			l.lookBack(0)
 			clear(l.aside)
 			clear(l.fullSince)
-		case now.Sub(fast) >= fastSweep && !e.sole:
+		case now.Sub(fast) >= fastSweep:
 			fast = now
-			l.lookBack(now.Add(-recentPast).UnixMilli())
+			if !e.sole {
+				l.lookBack(now.Add(-recentPast).UnixMilli())
+			}
+			if l.early == nowhere && l.hand.takeEarly() {
+				e.comeBack()
+			}
 		}
 		if at := e.resumedAt.Swap(0); at != 0 {
 			l.resumed, l.early, l.unsettled = at, store.Position{VisibleAt: at}, e.asides.Load() > 0

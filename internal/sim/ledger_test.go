@@ -32,6 +32,7 @@ type ledger struct {
 	lives    []*life
 	count    counts
 	bad      map[bellman.ID]bool // with which something is wrong
+	tardy    map[bellman.ID]bool // whose commit is answered late
 	flying   map[*send]struct{}  // what is not recorded
 	punctual time.Time           // since when nothing is a reason for being late; zero: something is
 
@@ -216,6 +217,7 @@ func newLedger() *ledger {
 		chains:   make(map[chain][]bellman.ID),
 		clear:    make(map[asking]time.Time),
 		bad:      make(map[bellman.ID]bool),
+		tardy:    make(map[bellman.ID]bool),
 		flying:   make(map[*send]struct{}),
 
 		stops:   make(map[string]*stop),
@@ -399,6 +401,9 @@ func (g *ledger) added(l *life, a *store.Add) {
 	g.count.Adds++
 	g.tasks[t.ID] = &account{task: *t, changed: time.Now(), added: time.Now(), by: l,
 		parked: make(map[*life]bool), left: make(map[uint32]time.Time)}
+	if g.tardy[t.ID] {
+		g.tasks[t.ID].by = nil // who added it knows that late
+	}
 	g.lined(t)
 	if before == nil {
 		g.order = append(g.order, t.ID)

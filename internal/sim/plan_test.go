@@ -76,6 +76,7 @@ type plan struct {
 	retention engine.Retention
 	poisoned  bool              // some tasks' outcomes are not taken for minutes
 	moment    bool              // those of a flood are due at one moment, and people move others there
+	tardy     bool              // what is added is often answered late, and now and then one task cannot be read
 	meddlers  bool              // people change again and again what waits for the end of a pause
 	keyed     int               // percent of the tasks that have an ordering key
 	limits    map[string]limits // of queues
@@ -137,6 +138,16 @@ func newPlan(seed uint64, mostNodes int) *plan {
 	if l := newDice(seed, "limits"); l.percent(35) && !p.days {
 		p.limits = map[string]limits{"pay": newLimits(l), "long": newLimits(l)}
 	}
+	if wide := newDice(seed, "wide"); p.nodes > 1 && !p.days && wide.percent(15) { // two nodes have a part of a limit, and a crowd for it
+		p.limits = map[string]limits{"pay": {Concurrency: 32}, "long": {Concurrency: 32}}
+		for i := range p.receivers {
+			p.receivers[i] = profile{"slow", 500 * time.Millisecond, 4 * time.Second, 0, 0, 0}
+		}
+		if !slices.ContainsFunc(p.incidents, func(i incident) bool { return i.what == flood }) {
+			p.incidents = append(p.incidents, incident{what: flood, at: wide.between(p.length/4, p.length/2)})
+		}
+		slices.SortStableFunc(p.incidents, func(a, b incident) int { return cmp.Compare(a.at, b.at) })
+	}
 	p.poisoned = newDice(seed, "poisoned").percent(15)
 	p.moment, p.meddlers = newDice(seed, "moment").percent(40), newDice(seed, "meddlers").percent(30) && !p.days
 	if p.sole { // or an exclusive store could always be reached when its node joins anew
@@ -147,6 +158,7 @@ func newPlan(seed uint64, mostNodes int) *plan {
 		}
 		slices.SortStableFunc(p.incidents, func(a, b incident) int { return cmp.Compare(a.at, b.at) })
 	}
+	p.tardy = !p.sole && newDice(seed, "tardy").percent(30)
 	if m := newDice(seed, "merchants"); m.percent(40) {
 		p.merchants = 30
 	}

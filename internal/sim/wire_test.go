@@ -37,7 +37,7 @@ var (
 	errFix  = errors.New("the database is read-only")
 	errRow  = errors.New("this row cannot be written")
 
-	errGlitch = errors.New("the connection broke before anything was written")
+	errGlitch = errors.New("the connection broke before anything was done")
 )
 
 // mostSilence is how long a call waits at most on a connection behind which nobody answers.
@@ -229,6 +229,14 @@ func (w *wire) Commit(ctx context.Context, b *store.Batch) error {
 			t.back = t.between(100*time.Millisecond, 2*time.Second)
 		}
 	}
+	if waits < 0 && l.world.plan.tardy && !l.world.calm() && len(b.Adds) > 0 && t.percent(20) {
+		t.back = t.between(100*time.Millisecond, time.Second) // others see what it did meanwhile, and do what follows
+		l.world.note(func(g *ledger) {
+			for _, a := range b.Adds {
+				g.tardy[a.Task.ID] = true
+			}
+		})
+	}
 	done := make(chan error, 1)
 	if !never {
 		if arrives == 0 {
@@ -322,7 +330,14 @@ func (w *wire) Due(ctx context.Context, shards []uint16, from store.Position, to
 }
 
 func (w *wire) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error) {
-	return ask(ctx, w, func() ([]*bellman.Task, error) { return w.life.world.truth.at().Load(ctx, entries) })
+	return ask(ctx, w, func() ([]*bellman.Task, error) {
+		l := w.life
+		if l.world.plan.tardy && !l.world.calm() && len(entries) == 1 &&
+			newDice(l.world.seed, "load", l.node.index, l.number, int(time.Since(l.begun)), int(entries[0].ID[15])).percent(5) {
+			return nil, errGlitch // and the next call is answered
+		}
+		return l.world.truth.at().Load(ctx, entries)
+	})
 }
 
 func (w *wire) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {

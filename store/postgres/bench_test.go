@@ -45,6 +45,29 @@ func BenchmarkChains(b *testing.B) {
 	storetest.Chains(b, func(b *testing.B) store.Store { return openTest(b, newDatabase(b), Options{}) })
 }
 
+// BenchmarkSnapshot is tasks that come and go while somebody has a transaction open that reads, such as a backup: what
+// they leave behind cannot be cleaned up.
+func BenchmarkSnapshot(b *testing.B) {
+	for _, open := range []bool{false, true} {
+		b.Run(fmt.Sprintf("open=%t", open), func(b *testing.B) {
+			ctx := context.Background()
+			url := newDatabase(b)
+			s := openTest(b, url, Options{})
+			conn, err := pgx.Connect(ctx, url)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer conn.Close(ctx)
+			if open {
+				if _, err := conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM bellman_shard"); err != nil {
+					b.Fatal(err)
+				}
+			}
+			sqltest.BenchChurn(b, s)
+		})
+	}
+}
+
 // BenchmarkAddTx is 64 clients that each pay an order and add its notification in one
 // transaction. With notify the transaction also has a NOTIFY: PostgreSQL commits such transactions one at a
 // time for the whole server. The delay is how much longer a commit takes than on this machine, as on a slower disk or

@@ -3,6 +3,7 @@ package sqltest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -181,4 +182,42 @@ func leaseAll(tb testing.TB, s store.Store) (leases []store.Lease) {
 		leases = append(leases, l)
 	}
 	return leases
+}
+
+// BenchChurn commits 64 new tasks at a time together with the ends of the 64 before them, and measures at the end
+// how long that takes, and a look at what is due, from the beginning.
+func BenchChurn(b *testing.B, s store.Store) {
+	ctx := context.Background()
+	leases := leaseAll(b, s)
+	shards := make([]uint16, len(leases))
+	for i, l := range leases {
+		shards[i] = l.Shard
+	}
+	var before *store.Batch
+	var commits, looks []time.Duration
+	for n := 0; b.Loop(); n++ {
+		now := time.Now()
+		batch := adds(n, 64, now)
+		batch.Leases = leases
+		if before != nil {
+			batch.Changes = succeed(before, now)
+		}
+		before = batch
+		if err := s.Commit(ctx, batch); err != nil {
+			b.Fatal(err)
+		}
+		commits = append(commits, time.Since(now))
+	}
+	for range 21 {
+		now := time.Now()
+		if _, err := s.Due(ctx, shards, store.Position{}, now.UnixMilli(), 1000, nil); err != nil {
+			b.Fatal(err)
+		}
+		looks = append(looks, time.Since(now))
+	}
+	last := commits[max(len(commits)-200, 0):]
+	slices.Sort(last)
+	slices.Sort(looks)
+	b.ReportMetric(float64(last[len(last)/2].Microseconds()), "commit-µs")
+	b.ReportMetric(float64(looks[len(looks)/2].Microseconds()), "due-µs")
 }
