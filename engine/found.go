@@ -70,6 +70,9 @@ func (l *loader) lookAgain(now time.Time) {
 	nowMs := now.UnixMilli()
 	if len(won) > 0 {
 		l.lookBack(0)
+		if nowMs-l.resumed < maxAside.Milliseconds() { // what the end of a pause brought back may have been lost with them
+			l.comeBack()
+		}
 		spans = append(spans, span{shards: won, at: store.Position{VisibleAt: nowMs}, to: noTime})
 	}
 	for _, s := range spans {

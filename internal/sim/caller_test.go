@@ -220,7 +220,7 @@ func (w *world) crowding() {
 	d := newDice(w.seed, "crowding")
 	for i := 0; time.Until(w.moment) > 2*time.Second; i++ {
 		time.Sleep(d.between(0, time.Second))
-		w.change(newDice(w.seed, "crowd", i), floods, func(*account) bool { return true }, func(ctx context.Context, e *engine.Engine, id bellman.ID) error {
+		w.change(newDice(w.seed, "crowd", i), func(*account) bool { return true }, func(ctx context.Context, e *engine.Engine, id bellman.ID) error {
 			_, err := e.Reschedule(ctx, id, w.moment, bellman.By{Who: "somebody"})
 			return err
 		})
@@ -239,7 +239,7 @@ func (w *world) meddlers() {
 			return w.truth.stops["queue/"+t.Queue] != nil || w.truth.stops["endpoint/"+endpoint(read(t.Body).receiver)] != nil
 		}
 		cancel, wait := d.percent(30), d.between(0, 20*time.Second)
-		w.change(d, calms, waits, func(ctx context.Context, e *engine.Engine, id bellman.ID) (err error) {
+		w.change(d, waits, func(ctx context.Context, e *engine.Engine, id bellman.ID) (err error) {
 			if by := (bellman.By{Who: "somebody"}); cancel {
 				_, err = e.Cancel(ctx, id, by)
 			} else {
@@ -250,12 +250,12 @@ func (w *world) meddlers() {
 	}
 }
 
-// change has somebody change one of the pending tasks with a serial number below some one.
-func (w *world) change(d *dice, below int, which func(*account) bool, f func(context.Context, *engine.Engine, bellman.ID) error) {
+// change has somebody change one of the pending tasks that are not of a flood.
+func (w *world) change(d *dice, which func(*account) bool, f func(context.Context, *engine.Engine, bellman.ID) error) {
 	var ids []bellman.ID
 	w.note(func(g *ledger) {
 		for _, id := range g.order {
-			if a := g.tasks[id]; !a.task.State.Ended() && read(a.task.Body).serial < below && which(a) {
+			if a := g.tasks[id]; !a.task.State.Ended() && read(a.task.Body).serial < floods && which(a) {
 				ids = append(ids, id)
 			}
 		}

@@ -76,7 +76,7 @@ type plan struct {
 	retention engine.Retention
 	poisoned  bool              // some tasks' outcomes are not taken for minutes
 	moment    bool              // those of a flood are due at one moment, and people move others there
-	tardy     bool              // what is added is often answered late, and now and then one task cannot be read
+	tardy     bool              // what is added is often answered late
 	meddlers  bool              // people change again and again what waits for the end of a pause
 	keyed     int               // percent of the tasks that have an ordering key
 	limits    map[string]limits // of queues

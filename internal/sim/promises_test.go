@@ -18,7 +18,7 @@ const (
 	mostResume  = 10 * time.Second       // after the end of a pause, until what waited for that is sent
 	someTrouble = 6 * time.Second        // more, where the database cannot be reached: until a node trusts nothing
 	patience    = 15 * time.Second       // that trouble has effects after it is over
-	muchLate    = 10 * time.Second       // more, where much is due at once and little fits
+	muchLate    = 20 * time.Second       // more, where much is due at once and little fits
 	slack       = 150 * time.Millisecond // for what nodes do beside waiting
 )
 

@@ -330,14 +330,7 @@ func (w *wire) Due(ctx context.Context, shards []uint16, from store.Position, to
 }
 
 func (w *wire) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error) {
-	return ask(ctx, w, func() ([]*bellman.Task, error) {
-		l := w.life
-		if l.world.plan.tardy && !l.world.calm() && len(entries) == 1 &&
-			newDice(l.world.seed, "load", l.node.index, l.number, int(time.Since(l.begun)), int(entries[0].ID[15])).percent(5) {
-			return nil, errGlitch // and the next call is answered
-		}
-		return l.world.truth.at().Load(ctx, entries)
-	})
+	return ask(ctx, w, func() ([]*bellman.Task, error) { return w.life.world.truth.at().Load(ctx, entries) })
 }
 
 func (w *wire) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
