@@ -235,6 +235,11 @@ func (w *wire) Commit(ctx context.Context, b *store.Batch) error {
 			for _, a := range b.Adds {
 				g.tardy[a.Task.ID] = true
 			}
+			for _, c := range b.Changes {
+				for _, a := range c.Follow {
+					g.tardy[a.Task.ID] = true
+				}
+			}
 		})
 	}
 	done := make(chan error, 1)
