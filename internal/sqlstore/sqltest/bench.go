@@ -3,8 +3,8 @@ package sqltest
 import (
 	"context"
 	"fmt"
-	"slices"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
