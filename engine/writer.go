@@ -171,7 +171,7 @@ const probeKind = "probe"
 
 func (w *writer) Probe(ctx context.Context) error {
 	at := w.e.clock.now().UTC().Format(`"` + time.RFC3339Nano + `"`)
-	return w.e.store.Commit(ctx, &store.Batch{Docs: []store.Doc{{Kind: probeKind, Name: w.e.leases.base, Value: []byte(at)}}})
+	return w.e.store.Commit(ctx, &store.Batch{Docs: []store.Doc{{Kind: probeKind, Name: probeKind, Value: []byte(at)}}})
 }
 
 // Health starts and ends the time in which nothing is taken in, and, where outcomes cannot be written,

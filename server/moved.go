@@ -12,7 +12,7 @@ import (
 // moves them to another.
 func Documents() []string {
 	return []string{"alarm", "console-ended", "console-sent", "link", "merchant", "merchant-change", "merchant-end", "merchant-master", "merchant-name",
-		"pause", "resend", "resend-cancel", secretKind}
+		"pause", "probe", "resend", "resend-cancel", secretKind}
 }
 
 // unmoved returns an error if the store's tasks are elsewhere, or on their way.
