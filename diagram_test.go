@@ -7,7 +7,7 @@ import (
 )
 
 // The drawing of an order's stages stands above the function that it draws, and
-// in DESIGN.md. Both are the same.
+// in order/DESIGN.md. Both are the same.
 func TestDiagram(t *testing.T) {
 	code, err := os.ReadFile("order/step.go")
 	if err != nil {
@@ -19,7 +19,7 @@ func TestDiagram(t *testing.T) {
 			drawing.WriteString(text)
 		}
 	}
-	design, err := os.ReadFile("DESIGN.md")
+	design, err := os.ReadFile("order/DESIGN.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestDiagram(t *testing.T) {
 	}
 	for line := range strings.Lines(drawing.String()) {
 		if !strings.Contains(string(design), strings.TrimSpace(line)) {
-			t.Errorf("DESIGN.md lacks the line of order/step.go\n%s", line)
+			t.Errorf("order/DESIGN.md lacks the line of order/step.go\n%s", line)
 		}
 	}
 }

@@ -276,7 +276,7 @@ func TestFiguresOfPagesInChinese(t *testing.T) {
 	}
 	for page := range pages(t) {
 		other := twin(page)
-		if other == "" || page == "README.md" { // its Chinese page has a table of pages too: TestFiguresInChinese
+		if other == "" {
 			continue
 		}
 		english, chinese := figures(page), figures(other)
@@ -295,44 +295,20 @@ func TestFiguresOfPagesInChinese(t *testing.T) {
 func TestFiguresStandOnce(t *testing.T) {
 	rate := regexp.MustCompile(`(?m)^\|.*(?:delivered and recorded|drain of).*\d,\d{3}.*\|$`)
 	for page, text := range pages(t) {
-		if page != "README.md" && page != "docs/databases.md" && twin(page) != "" {
+		if page != "docs/performance.md" && page != "docs/databases.md" && twin(page) != "" {
 			for _, found := range rate.FindAllString(text, -1) {
-				t.Errorf("%s has a figure of the bench: link to the README or docs/databases.md:\n%s", page, found)
+				t.Errorf("%s has a figure of the bench: link to docs/performance.md or docs/databases.md:\n%s", page, found)
 			}
 		}
 	}
-	for _, same := range []struct{ readme, guide string }{
+	for _, same := range []struct{ figures, guide string }{
 		{`stored and due.*18,300/s.* (\d+) µs of processor time a task in bellman, (\d+) in`, `already stored and due.*\| \d+ \| (\d+) \+ (\d+) \| \d+ \+ \d+ \| \d+`},
 		{`in batches over HTTP, .*15,000/s.* (\d+) and (\d+) µs`, `the same, created in batches.*\| \d.* \| (\d+) \+ (\d+) \| \d+ \+ \d+ \| \d+`},
 	} {
-		a := regexp.MustCompile(same.readme).FindStringSubmatch(read(t, "README.md"))
+		a := regexp.MustCompile(same.figures).FindStringSubmatch(read(t, "docs/performance.md"))
 		b := regexp.MustCompile(same.guide).FindStringSubmatch(read(t, "docs/guide.md"))
 		if a == nil || b == nil || !slices.Equal(a[1:], b[1:]) {
-			t.Errorf("the README has the figures %q, and docs/guide.md %q", a, b)
-		}
-	}
-}
-
-// The figures of the Chinese README are those of the English one.
-func TestFiguresInChinese(t *testing.T) {
-	row := regexp.MustCompile(`(?m)^\| .* \| (.*\d.*) \|$`)
-	number := regexp.MustCompile(`\d[\d,.]*`)
-	figures := func(page, title string) (all []string) {
-		text := read(t, page)
-		_, text, _ = strings.Cut(text, "\n"+title+"\n")
-		text, _, _ = strings.Cut(text, "\n## ")
-		for _, m := range row.FindAllStringSubmatch(text, -1) {
-			all = append(all, strings.Join(slices.Sorted(slices.Values(number.FindAllString(m[1], -1))), " "))
-		}
-		return all
-	}
-	english, chinese := figures("README.md", "## How fast"), figures("README.zh-CN.md", "## 性能")
-	if len(chinese) < 15 {
-		t.Errorf("README.zh-CN.md has %d rows of figures; want those of README.md", len(chinese))
-	}
-	for _, f := range chinese {
-		if !slices.Contains(english, f) {
-			t.Errorf("README.zh-CN.md has a row with the figures %s, which README.md has not (any more)", f)
+			t.Errorf("docs/performance.md has the figures %q, and docs/guide.md %q", a, b)
 		}
 	}
 }

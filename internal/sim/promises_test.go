@@ -12,7 +12,7 @@ import (
 // that it is for is paused, no limit is passed, and it is not late without a reason.
 
 const (
-	mostOld     = 2 * time.Second        // that a node may go by a task as it was (DESIGN section 6)
+	mostOld     = 2 * time.Second        // that a node may go by a task as it was (engine/DESIGN.md, time)
 	mostHang    = 3 * time.Second        // that outcomes are on their way when an attempt begins: it waits for a turn of 1 s, then for its content
 	mostPause   = 2 * time.Second        // until a pause holds at all nodes (docs/databases.md)
 	mostResume  = 10 * time.Second       // after the end of a pause, until what waited for that is sent
