@@ -15,26 +15,3 @@ type By struct {
 	From   string // the network address of who asked; empty where that is not known
 	Job    string // the bulk job or batch that it is a part of, as Audit names it; empty: none
 }
-
-// A Settled says what became of one task that was to be settled.
-type Settled struct {
-	ID   ID
-	Task *Task // as it is now, with Last; nil if it cannot be read
-	Err  error // nil: settled; ErrNotFound, ErrWaiting, or the store's
-}
-
-// A ResendMode says what a manual resend is.
-type ResendMode string
-
-// The modes of a manual resend.
-const (
-	ResendOnce    ResendMode = "once"    // one attempt now; the schedule stays where it is
-	ResendRestart ResendMode = "restart" // the schedule begins anew, now
-)
-
-// An Event is a change of a task, told after it was committed.
-type Event struct {
-	Task    *Task    // as it is now; without Last. Shared: must not be changed
-	Attempt *Attempt // the attempt that caused the change; nil if none did
-	Added   bool     // the task was just added
-}

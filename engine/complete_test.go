@@ -76,7 +76,7 @@ func TestComplete(t *testing.T) {
 		{"ended", paid, nil, time.Minute, "PAID", nil, bellman.Succeeded, "paid", "late", "late", 0},
 		{"ended, closed", paid, nil, time.Minute, "CLOSED", bellman.ErrConflict, bellman.Succeeded, "paid", "paid", "", 0},
 		{"ended, being asked again", paid, func(e *engine.Engine, ctx context.Context, id bellman.ID) error {
-			_, err := e.Resend(ctx, id, bellman.ResendOnce, by)
+			_, err := e.Resend(ctx, id, engine.ResendOnce, by)
 			return err
 		}, time.Minute, "CLOSED", bellman.ErrConflict, bellman.Succeeded, "paid", "paid", "", time.Minute},
 	}
@@ -160,7 +160,7 @@ func TestStepsInFlight(t *testing.T) {
 			return err
 		}, []time.Duration{0, time.Second, 2 * time.Second}},
 		{"resent", func(e *engine.Engine, ctx context.Context, id bellman.ID) error {
-			_, err := e.Resend(ctx, id, bellman.ResendOnce, by)
+			_, err := e.Resend(ctx, id, engine.ResendOnce, by)
 			return err
 		}, []time.Duration{0, time.Second, 2 * time.Second}},
 	}

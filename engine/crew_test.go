@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -51,7 +52,7 @@ func TestCrewByHand(t *testing.T) {
 			var err error
 			switch i % 4 {
 			case 0:
-				_, err = b.Resend(t.Context(), id, bellman.ResendRestart, by)
+				_, err = b.Resend(t.Context(), id, engine.ResendRestart, by)
 			case 1:
 				_, err = a.Cancel(t.Context(), id, by)
 			case 2:

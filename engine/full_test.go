@@ -86,7 +86,7 @@ func TestNoRoomForNewTasks(t *testing.T) {
 					if err := e.ResumeQueue(t.Context(), "q2", by); err != nil {
 						t.Errorf("ResumeQueue: %v", err)
 					}
-					if _, err := e.Resend(t.Context(), ids[1], bellman.ResendOnce, by); err != nil {
+					if _, err := e.Resend(t.Context(), ids[1], engine.ResendOnce, by); err != nil {
 						t.Errorf("Resend: %v", err)
 					}
 					if _, err := e.Reschedule(t.Context(), ids[2], time.Now().Add(500*time.Millisecond), by); err != nil {
@@ -193,7 +193,7 @@ func TestAttemptBeforeAnswer(t *testing.T) {
 			return e.Add(context.Background(), &bellman.Task{Queue: "q", Repeat: "1h"})[0].Err
 		}},
 		"sent again": {ask: func(e *engine.Engine, id bellman.ID) error {
-			_, err := e.Resend(context.Background(), id, bellman.ResendOnce, by)
+			_, err := e.Resend(context.Background(), id, engine.ResendOnce, by)
 			return err
 		}},
 		"moved to now": {ask: func(e *engine.Engine, id bellman.ID) error {

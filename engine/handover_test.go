@@ -40,7 +40,7 @@ func TestHandOverBesideSlowAttempts(t *testing.T) {
 			ids := add("hang again")
 			time.Sleep(5 * time.Second)
 			for _, id := range ids {
-				if _, err := b.Resend(t.Context(), id, bellman.ResendOnce, by); err != nil {
+				if _, err := b.Resend(t.Context(), id, engine.ResendOnce, by); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -110,9 +110,9 @@ func lives(t *testing.T, random *rand.Rand) {
 			case 1:
 				_, err = e.Complete(t.Context(), id, "", by)
 			case 2:
-				_, err = e.Resend(t.Context(), id, bellman.ResendOnce, by)
+				_, err = e.Resend(t.Context(), id, engine.ResendOnce, by)
 			case 3:
-				_, err = e.Resend(t.Context(), id, bellman.ResendRestart, by)
+				_, err = e.Resend(t.Context(), id, engine.ResendRestart, by)
 			case 4, 5:
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(draw(100))*time.Millisecond)
 				_, err = e.Settle(ctx, by, id, ids[draw(len(ids))])

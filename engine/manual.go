@@ -11,6 +11,15 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
+// A ResendMode says what a manual resend is.
+type ResendMode string
+
+// The modes of a manual resend.
+const (
+	ResendOnce    ResendMode = "once"    // one attempt now; the schedule stays where it is
+	ResendRestart ResendMode = "restart" // the schedule begins anew, now
+)
+
 // maxTries bounds how often a change by hand is tried against a task that
 // keeps changing.
 const maxTries = 20
@@ -32,21 +41,21 @@ func (e *Engine) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bel
 // outcome; if it is not accepted, the task goes back to what it was. Restart:
 // the schedule begins anew, and the audit record says restart, not resend. A task that
 // was superseded is left as it is: ErrSuperseded.
-func (e *Engine) Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error) {
-	if mode != bellman.ResendOnce && mode != bellman.ResendRestart {
+func (e *Engine) Resend(ctx context.Context, id bellman.ID, mode ResendMode, by bellman.By) (*bellman.Task, error) {
+	if mode != ResendOnce && mode != ResendRestart {
 		bad := new(bellman.Invalid)
 		bad.Note("mode", coded.Errorf("task.mode", "%q is not a mode: want once or restart", mode))
 		return nil, bad
 	}
 	action := "resend"
-	if mode == bellman.ResendRestart {
+	if mode == ResendRestart {
 		action = "restart"
 	}
 	return e.change(ctx, id, action, by, func(c *store.Change, t *bellman.Task, now time.Time) error {
 		if t.WasSuperseded() {
 			return bellman.ErrSuperseded
 		}
-		if mode == bellman.ResendRestart {
+		if mode == ResendRestart {
 			c.To.Step, c.To.Before = 0, nil
 			c.To.Began = now
 			c.To.State, c.To.Reason, c.To.Finished = bellman.Pending, "", time.Time{}

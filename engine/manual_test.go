@@ -54,7 +54,7 @@ func TestResendOnce(t *testing.T) {
 					t.Fatalf("before the resend: %v; want %v", was.State, tt.before)
 				}
 				asked := time.Now()
-				if _, err := e.Resend(t.Context(), id, bellman.ResendOnce, by); err != nil {
+				if _, err := e.Resend(t.Context(), id, engine.ResendOnce, by); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(time.Hour)
@@ -81,7 +81,7 @@ func TestResendOncePending(t *testing.T) {
 		start := time.Now()
 		id := add(t, e, &bellman.Task{Queue: "q"})
 		time.Sleep(4 * time.Second)
-		if _, err := e.Resend(t.Context(), id, bellman.ResendOnce, by); err != nil {
+		if _, err := e.Resend(t.Context(), id, engine.ResendOnce, by); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -107,7 +107,7 @@ func TestResendRestart(t *testing.T) {
 		defer stop()
 		id := add(t, e, &bellman.Task{Queue: "q"})
 		time.Sleep(time.Minute)
-		if _, err := e.Resend(t.Context(), id, bellman.ResendRestart, by); err != nil {
+		if _, err := e.Resend(t.Context(), id, engine.ResendRestart, by); err != nil {
 			t.Fatal(err)
 		}
 		again := time.Now()

@@ -215,7 +215,7 @@ func holdOrder(t *testing.T, seed uint64) {
 			s.mu.Lock()
 			s.wares[id].resent = true // from now on it may go at any time, one at a time
 			s.mu.Unlock()
-			mode := []bellman.ResendMode{bellman.ResendOnce, bellman.ResendRestart}[rnd.IntN(2)]
+			mode := []engine.ResendMode{engine.ResendOnce, engine.ResendRestart}[rnd.IntN(2)]
 			if task := get(t, c.store, id); task.WasSuperseded() {
 				if _, err := m.Resend(t.Context(), id, mode, bellman.By{}); err == nil {
 					t.Errorf("Resend of one that was superseded: no error")

@@ -162,7 +162,7 @@ func TestResendInOrder(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		add(t, e, one("b"))
 		time.Sleep(13*time.Second - time.Millisecond) // b is attempted the second time: 2s, 12s
-		if _, err := e.Resend(t.Context(), a, bellman.ResendRestart, bellman.By{}); err != nil {
+		if _, err := e.Resend(t.Context(), a, engine.ResendRestart, bellman.By{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

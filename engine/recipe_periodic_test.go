@@ -92,11 +92,11 @@ func TestPeriodicByHand(t *testing.T) {
 		do   func(e *engine.Engine, id bellman.ID) error
 	}{
 		{"resent", func(e *engine.Engine, id bellman.ID) error {
-			_, err := e.Resend(context.Background(), id, bellman.ResendOnce, by)
+			_, err := e.Resend(context.Background(), id, engine.ResendOnce, by)
 			return err
 		}},
 		{"restarted", func(e *engine.Engine, id bellman.ID) error {
-			_, err := e.Resend(context.Background(), id, bellman.ResendRestart, by)
+			_, err := e.Resend(context.Background(), id, engine.ResendRestart, by)
 			return err
 		}},
 		{"moved to now", func(e *engine.Engine, id bellman.ID) error {

@@ -26,7 +26,7 @@ func TestEnded(t *testing.T) {
 		_, err := e.Complete(ctx, id, "PAID", by)
 		return err
 	}
-	resend := func(mode bellman.ResendMode) doing {
+	resend := func(mode engine.ResendMode) doing {
 		return func(e *engine.Engine, ctx context.Context, id bellman.ID) error {
 			_, err := e.Resend(ctx, id, mode, by)
 			return err
@@ -46,15 +46,15 @@ func TestEnded(t *testing.T) {
 		{name: "cancelled", answers: []string{no}, at: 5 * time.Second, do: cancel, ends: []string{"cancelled cancelled 0 "}},
 		{name: "cancelled in flight", answers: []string{yes}, at: 10500 * time.Millisecond, do: cancel, ends: []string{"cancelled cancelled 0 "}},
 		{name: "completed", answers: []string{no}, at: 5 * time.Second, do: complete, ends: []string{"succeeded merchant called 0 "}},
-		{name: "asked for again in flight, and accepted", answers: []string{yes}, at: 10500 * time.Millisecond, do: resend(bellman.ResendOnce),
+		{name: "asked for again in flight, and accepted", answers: []string{yes}, at: 10500 * time.Millisecond, do: resend(engine.ResendOnce),
 			ends: []string{"succeeded accepted 1 accepted"}},
-		{name: "failed, and refused once more", answers: []string{no}, at: time.Minute, do: resend(bellman.ResendOnce),
+		{name: "failed, and refused once more", answers: []string{no}, at: time.Minute, do: resend(engine.ResendOnce),
 			ends: []string{"failed attempts_used_up 2 refused"}},
-		{name: "failed, and accepted at last", answers: []string{no, no, yes}, at: time.Minute, do: resend(bellman.ResendOnce),
+		{name: "failed, and accepted at last", answers: []string{no, no, yes}, at: time.Minute, do: resend(engine.ResendOnce),
 			ends: []string{"failed attempts_used_up 2 refused", "succeeded accepted 3 accepted"}},
-		{name: "failed, begun anew, and failed", answers: []string{no}, at: time.Minute, do: resend(bellman.ResendRestart),
+		{name: "failed, begun anew, and failed", answers: []string{no}, at: time.Minute, do: resend(engine.ResendRestart),
 			ends: []string{"failed attempts_used_up 2 refused", "failed attempts_used_up 4 refused"}},
-		{name: "accepted, and once more", answers: []string{yes}, at: time.Minute, do: resend(bellman.ResendOnce),
+		{name: "accepted, and once more", answers: []string{yes}, at: time.Minute, do: resend(engine.ResendOnce),
 			ends: []string{"succeeded accepted 1 accepted"}},
 		{name: "repeats", repeat: "10m", answers: []string{yes}, ends: nil},
 		{name: "repeats, and is cancelled", repeat: "10m", answers: []string{yes}, at: 5 * time.Minute, do: cancel, ends: []string{"cancelled cancelled 1 accepted"}},

@@ -17,6 +17,13 @@ const maxSettle = 1000
 // errNothing says that a task is not to be attempted for being settled.
 var errNothing = errors.New("nothing to settle")
 
+// A Settled says what became of one task that was to be settled.
+type Settled struct {
+	ID   bellman.ID
+	Task *bellman.Task // as it is now, with Last; nil if it cannot be read
+	Err  error         // nil: settled; [bellman.ErrNotFound], [bellman.ErrWaiting], or the store's
+}
+
 // Settle attempts tasks now, before all others of their lines but within every
 // limit, and returns each as it then is, in order. A task whose attempt is in
 // flight, or asked for by hand, is waited for and not attempted twice. Schedules
@@ -27,20 +34,20 @@ var errNothing = errors.New("nothing to settle")
 //
 // It takes 1,000 ids at most, and returns an *[bellman.Invalid] for more. That each
 // was settled is in the audit record, also where its attempt was on its way already.
-func (e *Engine) Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]bellman.Settled, error) {
+func (e *Engine) Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]Settled, error) {
 	return e.settle(ctx, &by, ids, func(*bellman.Task, time.Time) bool { return true })
 }
 
 // SettleOverdue is Settle for tasks that should have been attempted by now, or are
 // being attempted: the others come back at once, as they are. It does nothing that
 // would not be done without it, and leaves no audit record.
-func (e *Engine) SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
+func (e *Engine) SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]Settled, error) {
 	return e.settle(ctx, nil, ids, func(t *bellman.Task, now time.Time) bool {
 		return !t.State.Ended() && !t.Due.After(now)
 	})
 }
 
-func (e *Engine) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wanted func(*bellman.Task, time.Time) bool) ([]bellman.Settled, error) {
+func (e *Engine) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wanted func(*bellman.Task, time.Time) bool) ([]Settled, error) {
 	if len(ids) > maxSettle {
 		return nil, &bellman.Invalid{Fields: []bellman.FieldError{{Field: "ids", Problem: fmt.Sprintf("are %d: want %d at most", len(ids), maxSettle)}}}
 	}
@@ -49,7 +56,7 @@ func (e *Engine) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, w
 	}
 	events, cancel := e.Subscribe(max(8*len(ids), 256))
 	defer cancel()
-	settled := make([]bellman.Settled, len(ids))
+	settled := make([]Settled, len(ids))
 	waiting := make(map[bellman.ID]int32) // how many attempts there were
 	look := time.Second                   // in case an event was lost
 	var mu sync.Mutex
@@ -137,7 +144,7 @@ func over(t *bellman.Task, attempts int32) bool { return t.State.Ended() || t.At
 // untilSettled returns when all that is waited for is over, or ctx or the engine
 // ended: then it says what is left, and why. It looks whenever an event says so, and
 // every so often.
-func (e *Engine) untilSettled(ctx context.Context, waiting map[bellman.ID]int32, events <-chan bellman.Event, every time.Duration) (left map[bellman.ID]int32, err error) {
+func (e *Engine) untilSettled(ctx context.Context, waiting map[bellman.ID]int32, events <-chan Event, every time.Duration) (left map[bellman.ID]int32, err error) {
 	left = make(map[bellman.ID]int32, len(waiting))
 	look := func() {
 		for id, n := range waiting {

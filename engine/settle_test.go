@@ -16,7 +16,7 @@ import (
 )
 
 // settle settles one task and waits for ten seconds at most.
-func settle(t *testing.T, do func(context.Context, ...bellman.ID) ([]bellman.Settled, error), id bellman.ID) bellman.Settled {
+func settle(t *testing.T, do func(context.Context, ...bellman.ID) ([]engine.Settled, error), id bellman.ID) engine.Settled {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -28,8 +28,8 @@ func settle(t *testing.T, do func(context.Context, ...bellman.ID) ([]bellman.Set
 }
 
 // byHand is Settle by whoever tests.
-func byHand(e *engine.Engine) func(context.Context, ...bellman.ID) ([]bellman.Settled, error) {
-	return func(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
+func byHand(e *engine.Engine) func(context.Context, ...bellman.ID) ([]engine.Settled, error) {
+	return func(ctx context.Context, ids ...bellman.ID) ([]engine.Settled, error) {
 		return e.Settle(ctx, by, ids...)
 	}
 }

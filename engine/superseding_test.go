@@ -41,7 +41,7 @@ func TestSuperseding(t *testing.T) {
 		if task := get(t, s, a); !task.WasSuperseded() || task.Attempts != 1 {
 			t.Errorf("%s is %v, %q after %d attempts; want cancelled, superseded, 1", task.Key, task.State, task.Reason, task.Attempts)
 		}
-		for _, mode := range []bellman.ResendMode{bellman.ResendOnce, bellman.ResendRestart} {
+		for _, mode := range []engine.ResendMode{engine.ResendOnce, engine.ResendRestart} {
 			if _, err := e.Resend(t.Context(), a, mode, bellman.By{}); !errors.Is(err, bellman.ErrConflict) {
 				t.Errorf("Resend(%s) of one that was superseded: %v; want ErrConflict", mode, err)
 			}
@@ -108,7 +108,7 @@ func TestSupersededWhenSentAgain(t *testing.T) {
 			ended := get(t, s, a)
 			add(t, e, one("b"))
 			time.Sleep(time.Second)
-			if _, err := e.Resend(t.Context(), a, bellman.ResendOnce, bellman.By{}); err != nil { // it waits for b
+			if _, err := e.Resend(t.Context(), a, engine.ResendOnce, bellman.By{}); err != nil { // it waits for b
 				t.Fatal(err)
 			}
 			last := one("c")
@@ -120,7 +120,7 @@ func TestSupersededWhenSentAgain(t *testing.T) {
 				t.Errorf("a is %v (%s) since %v; want %v (%s) since %v, as before", got.State, got.Reason, got.Finished, was, ended.Reason, ended.Finished)
 			}
 			d.want(t, "a 0s", "b 3s", "c 5s")
-			if _, err := e.Resend(t.Context(), a, bellman.ResendOnce, bellman.By{}); err != nil {
+			if _, err := e.Resend(t.Context(), a, engine.ResendOnce, bellman.By{}); err != nil {
 				t.Errorf("Resend() of one that was not superseded: %v", err)
 			}
 		})

@@ -129,7 +129,7 @@ func TestResendBesideAnotherNodesAttempt(t *testing.T) {
 		time.Sleep(20 * time.Second) // its shards are its own
 		for _, ids := range over {
 			for _, id := range []bellman.ID{ids[1], ids[0]} { // the second waits for the long one, and the first asks who is behind it
-				if _, err := b.Resend(t.Context(), id, bellman.ResendOnce, bellman.By{}); err != nil {
+				if _, err := b.Resend(t.Context(), id, engine.ResendOnce, bellman.By{}); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(100 * time.Millisecond)

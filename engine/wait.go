@@ -29,7 +29,7 @@ func (e *Engine) Wait(ctx context.Context, id bellman.ID) (*bellman.Task, error)
 
 // untilChanged returns nil when an event of a task, or a tick, says to look
 // again.
-func (e *Engine) untilChanged(ctx context.Context, id bellman.ID, events <-chan bellman.Event, tick <-chan time.Time) error {
+func (e *Engine) untilChanged(ctx context.Context, id bellman.ID, events <-chan Event, tick <-chan time.Time) error {
 	for {
 		select {
 		case <-ctx.Done():

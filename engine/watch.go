@@ -10,6 +10,13 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
+// An Event is a change of a task, told after it was committed.
+type Event struct {
+	Task    *bellman.Task    // as it is now; without Last. Shared: must not be changed
+	Attempt *bellman.Attempt // the attempt that caused the change; nil if none did
+	Added   bool             // the task was just added
+}
+
 // A watch tells others what was committed: an observer for metrics, the
 // subscribers of events, and the figures of the latest hours.
 type watch struct {
@@ -17,7 +24,7 @@ type watch struct {
 	clock    *clock
 
 	mu          locks.Mutex
-	subscribers []chan bellman.Event
+	subscribers []chan Event
 	listened    atomic.Bool // there are subscribers
 	closed      bool
 
@@ -32,9 +39,9 @@ func newWatch(o Observer, c *clock) *watch {
 // Subscribe returns a channel of events as they are committed. A subscriber
 // that does not keep up loses events; buffer is how many it may be behind. The
 // channel is closed by cancel, and when the engine stops.
-func (e *Engine) Subscribe(buffer int) (events <-chan bellman.Event, cancel func()) {
+func (e *Engine) Subscribe(buffer int) (events <-chan Event, cancel func()) {
 	w := e.watch
-	ch := make(chan bellman.Event, max(buffer, 1))
+	ch := make(chan Event, max(buffer, 1))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -65,7 +72,7 @@ func (w *watch) close() {
 	w.listened.Store(false)
 }
 
-func (w *watch) tell(ev bellman.Event) {
+func (w *watch) tell(ev Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, ch := range w.subscribers {
@@ -82,7 +89,7 @@ func (w *watch) added(t *bellman.Task) {
 		w.observer.Added(t.Queue, 1)
 	}
 	if w.listened.Load() {
-		w.tell(bellman.Event{Task: copied(t, t.Status), Added: true})
+		w.tell(Event{Task: copied(t, t.Status), Added: true})
 	}
 }
 
@@ -102,7 +109,7 @@ func (w *watch) attempted(f *flight) {
 	}
 	if w.listened.Load() {
 		attempt := *a
-		w.tell(bellman.Event{Task: copied(f.task, *to), Attempt: &attempt})
+		w.tell(Event{Task: copied(f.task, *to), Attempt: &attempt})
 	}
 }
 
@@ -113,7 +120,7 @@ func (w *watch) changed(t *bellman.Task, ended bool) {
 		w.observer.Ended(t.Queue, t.State)
 	}
 	if w.listened.Load() {
-		w.tell(bellman.Event{Task: copied(t, t.Status)})
+		w.tell(Event{Task: copied(t, t.Status)})
 	}
 }
 

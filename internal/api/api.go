@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/caller"
@@ -35,17 +36,17 @@ type Engine interface {
 
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error)
 	Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error)
-	Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error)
+	Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error)
 	Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error)
 
 	// Settle attempts up to 1,000 tasks of any state now and waits until what came
 	// of it is recorded; it returns each as it then is, in order. Where ctx ends
 	// first, ErrWaiting. A task that goes on stays due when it was.
-	Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]bellman.Settled, error)
+	Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]engine.Settled, error)
 
 	// SettleOverdue is Settle for those that are overdue or in flight; the others
 	// come back as they are.
-	SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error)
+	SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]engine.Settled, error)
 
 	PauseQueue(ctx context.Context, name string, by bellman.By) error
 	ResumeQueue(ctx context.Context, name string, by bellman.By) error
@@ -58,7 +59,7 @@ type Engine interface {
 
 	// Subscribe returns events from now on. A slow subscriber loses events; the
 	// channel is closed at shutdown, and by cancel.
-	Subscribe(buffer int) (events <-chan bellman.Event, cancel func())
+	Subscribe(buffer int) (events <-chan engine.Event, cancel func())
 
 	// Ready returns nil when the store answers and tasks are fired, and ErrFull when
 	// that is so but nothing new is taken in for want of room. Its text is shown to

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -179,9 +180,9 @@ func TestEvents(t *testing.T) {
 	go func() {
 		<-m.fake.waiting
 		ch := m.fake.events[0]
-		ch <- bellman.Event{Task: &bellman.Task{Queue: "another"}, Added: true}
-		ch <- bellman.Event{Task: bareTask(), Added: true}
-		ch <- bellman.Event{Task: &done, Attempt: a}
+		ch <- engine.Event{Task: &bellman.Task{Queue: "another"}, Added: true}
+		ch <- engine.Event{Task: bareTask(), Added: true}
+		ch <- engine.Event{Task: &done, Attempt: a}
 		close(ch) // as at shutdown
 	}()
 	var got []string

@@ -8,8 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine"
 )
 
 const (
@@ -45,7 +45,7 @@ func (a *API) events(w *response, r *http.Request) {
 }
 
 // stream writes events until they end, or the reader goes or lags.
-func (a *API) stream(w *response, r *http.Request, events <-chan bellman.Event, queue string) {
+func (a *API) stream(w *response, r *http.Request, events <-chan engine.Event, queue string) {
 	out := http.NewResponseController(w)
 	send := func(text []byte) bool {
 		if err := out.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil && r.Context().Err() != nil {
@@ -90,7 +90,7 @@ func (a *API) stream(w *response, r *http.Request, events <-chan bellman.Event, 
 }
 
 // event is e as a server-sent event.
-func (a *API) event(e *bellman.Event) []byte {
+func (a *API) event(e *engine.Event) []byte {
 	name := "task"
 	out := client.Event{Task: a.task(e.Task), Added: e.Added}
 	if e.Attempt != nil {

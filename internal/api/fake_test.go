@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
@@ -37,7 +38,7 @@ type fake struct {
 	endpoints []figures.Endpoint
 	queues    []figures.Queue
 	silent    []string // nodes that do not say their figures
-	events    []chan bellman.Event
+	events    []chan engine.Event
 	panics    bool
 	discard   bool // accepts tasks and keeps none, for benchmarks
 	waiting   chan struct{}
@@ -133,18 +134,18 @@ func (f *fake) Check(t *bellman.Task) error {
 }
 
 // Settle makes of each task what settled says, if it says anything.
-func (f *fake) Settle(ctx context.Context, _ bellman.By, ids ...bellman.ID) ([]bellman.Settled, error) {
+func (f *fake) Settle(ctx context.Context, _ bellman.By, ids ...bellman.ID) ([]engine.Settled, error) {
 	return f.settle(ctx, "settle", ids), f.fail
 }
 
-func (f *fake) SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
+func (f *fake) SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]engine.Settled, error) {
 	return f.settle(ctx, "overdue", ids), f.fail
 }
 
-func (f *fake) settle(ctx context.Context, how string, ids []bellman.ID) []bellman.Settled {
-	out := make([]bellman.Settled, len(ids))
+func (f *fake) settle(ctx context.Context, how string, ids []bellman.ID) []engine.Settled {
+	out := make([]engine.Settled, len(ids))
 	for i, id := range ids {
-		out[i] = bellman.Settled{ID: id, Err: f.note("%s %s", how, id)}
+		out[i] = engine.Settled{ID: id, Err: f.note("%s %s", how, id)}
 		if f.hold > 0 {
 			select {
 			case <-ctx.Done():
@@ -240,7 +241,7 @@ func (f *fake) Complete(ctx context.Context, id bellman.ID, outcome string, by b
 	return f.read(ctx, id, f.note("complete %q %q %q", outcome, by.Who, by.Reason))
 }
 
-func (f *fake) Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error) {
+func (f *fake) Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error) {
 	return f.read(ctx, id, f.note("resend %s %q %q", mode, by.Who, by.Reason))
 }
 
@@ -295,10 +296,10 @@ func (f *fake) stats(window time.Duration) figures.Stats {
 	}
 }
 
-func (f *fake) Subscribe(buffer int) (<-chan bellman.Event, func()) {
+func (f *fake) Subscribe(buffer int) (<-chan engine.Event, func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	ch := make(chan bellman.Event, buffer)
+	ch := make(chan engine.Event, buffer)
 	f.events = append(f.events, ch)
 	f.waiting <- struct{}{}
 	return ch, func() {}

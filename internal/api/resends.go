@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/schedule"
 )
@@ -122,7 +123,7 @@ func (a *API) startResend(ctx context.Context, in *struct {
 		return &either{http.StatusOK, resendCount(&count)}, nil
 	}
 	job, err := a.resends.Start(ctx, resend.Job{
-		Filter: which, Mode: bellman.ResendMode(in.Body.Mode), Rate: rate, Who: in.who, Reason: in.Body.Reason, From: in.from,
+		Filter: which, Mode: engine.ResendMode(in.Body.Mode), Rate: rate, Who: in.who, Reason: in.Body.Reason, From: in.from,
 	})
 	if err != nil {
 		return nil, a.fail(err)

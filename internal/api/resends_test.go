@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -23,7 +24,7 @@ var resendID = bellman.FirstID(t0)
 func (f *fakeResends) job() resend.Job {
 	failed := bellman.Failed
 	return resend.Job{
-		ID: resendID, Filter: resend.Pick{Filter: store.Filter{Queue: "q", State: &failed, CreatedTo: t0}}, Mode: bellman.ResendOnce, Rate: 50,
+		ID: resendID, Filter: resend.Pick{Filter: store.Filter{Queue: "q", State: &failed, CreatedTo: t0}}, Mode: engine.ResendOnce, Rate: 50,
 		Who: "ops", Reason: "outage", State: "running", Created: t0, Updated: t0.Add(time.Second),
 		Examined: 10, Resent: 7, Skipped: 2, Failed: 1, LastError: "gone",
 	}
@@ -69,7 +70,7 @@ func TestStartResend(t *testing.T) {
 	if want := `{"queue":"q","state":"failed","created_from":"2026-11-19T16:00:00Z","kind":"notify","result":"timeout","status":504}`; string(got) != want {
 		t.Errorf("filter %s; want %s", got, want)
 	}
-	if s := f.started; s.Rate != 0.5 || s.Mode != bellman.ResendRestart || s.Reason != "outage" {
+	if s := f.started; s.Rate != 0.5 || s.Mode != engine.ResendRestart || s.Reason != "outage" {
 		t.Errorf("started %+v", s)
 	}
 	f.started = resend.Job{}

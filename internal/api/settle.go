@@ -12,6 +12,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine"
 )
 
 const (
@@ -241,11 +242,11 @@ func (a *API) carryOut(ctx context.Context, p *plan, by bellman.By) (done bool, 
 			return false, fmt.Errorf("move the next attempt of task %s: %w", id, err)
 		}
 	}
-	outOfTurn := func(ctx context.Context, ids ...bellman.ID) ([]bellman.Settled, error) {
+	outOfTurn := func(ctx context.Context, ids ...bellman.ID) ([]engine.Settled, error) {
 		return a.engine.Settle(ctx, by, ids...)
 	}
 	for _, call := range []struct {
-		settle func(context.Context, ...bellman.ID) ([]bellman.Settled, error)
+		settle func(context.Context, ...bellman.ID) ([]engine.Settled, error)
 		ids    []bellman.ID
 	}{{a.engine.SettleOverdue, p.overdue}, {outOfTurn, p.ask}} {
 		if len(call.ids) == 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -88,9 +89,9 @@ func (a *API) registerTasks(h huma.API) {
 		}) (*answer[client.Task], error) {
 			body := given(in.Body)
 			return a.act(ctx, &in.ID, func(id bellman.ID) (*bellman.Task, error) {
-				mode := bellman.ResendOnce
+				mode := engine.ResendOnce
 				if body.Mode != "" {
-					mode = bellman.ResendMode(body.Mode)
+					mode = engine.ResendMode(body.Mode)
 				}
 				return a.engine.Resend(ctx, id, mode, in.by(body.Reason))
 			})

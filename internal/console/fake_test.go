@@ -71,7 +71,7 @@ func (f *fake) Complete(_ context.Context, id bellman.ID, outcome string, by bel
 	return nil, f.note("complete %s %q %q %q", id, outcome, by.Who, by.Reason)
 }
 
-func (f *fake) Resend(_ context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error) {
+func (f *fake) Resend(_ context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error) {
 	return nil, f.note("resend %s %s %q %q", id, mode, by.Who, by.Reason)
 }
 
@@ -79,10 +79,10 @@ func (f *fake) Reschedule(_ context.Context, id bellman.ID, due time.Time, by be
 	return nil, f.note("reschedule %s %s %q %q", id, due.UTC().Format(time.RFC3339), by.Who, by.Reason)
 }
 
-func (f *fake) Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]bellman.Settled, error) {
-	out := make([]bellman.Settled, len(ids))
+func (f *fake) Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]engine.Settled, error) {
+	out := make([]engine.Settled, len(ids))
 	for i, id := range ids {
-		out[i] = bellman.Settled{ID: id, Err: f.note("settle %s %q %q", id, by.Who, by.Reason)}
+		out[i] = engine.Settled{ID: id, Err: f.note("settle %s %q %q", id, by.Who, by.Reason)}
 	}
 	return out, nil
 }

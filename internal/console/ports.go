@@ -16,12 +16,12 @@ import (
 type Engine interface {
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error)
 	Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error)
-	Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error)
+	Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error)
 	Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error)
 
 	// Settle attempts tasks of any state now and waits until what came of it is
 	// recorded; where ctx ends first, ErrWaiting.
-	Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]bellman.Settled, error)
+	Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]engine.Settled, error)
 
 	// Held says what is paused of a pending task's queue, merchant and endpoint, as audit
 	// records name it; nil: nothing is.

@@ -223,8 +223,8 @@ func TestASessionWithoutTheStore(t *testing.T) {
 // broken are records that cannot be read.
 type broken struct{ Records }
 
-func (broken) Doc(context.Context, string, string) (store.Doc, error) {
-	return store.Doc{}, errors.New("the store is broken")
+func (broken) Docs(context.Context, store.DocFilter, int) ([]store.Doc, error) {
+	return nil, errors.New("the store is broken")
 }
 
 // A form that is sent after the session ended does nothing, says so, and leads back to

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -395,7 +396,7 @@ func (q *request) actOn(t *bellman.Task, action, reason, how, zone string) error
 	}
 	switch action {
 	case "once", "restart":
-		_, err = q.engine.Resend(ctx, t.ID, bellman.ResendMode(action), by)
+		_, err = q.engine.Resend(ctx, t.ID, engine.ResendMode(action), by)
 	case "cancel":
 		_, err = q.engine.Cancel(ctx, t.ID, by)
 	case "reschedule":

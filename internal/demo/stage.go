@@ -9,6 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -26,7 +27,7 @@ type stage struct {
 	api      string // its address
 	merchant *merchant
 	channel  *channel
-	events   <-chan bellman.Event
+	events   <-chan engine.Event
 
 	made []string // ids of the tasks, in order
 }
@@ -88,7 +89,7 @@ Ctrl-C ends it, and removes the store.
 
 // attempted shows what happens until an attempt of the task is recorded, and
 // returns that.
-func (s *stage) attempted(ctx context.Context, id string) (bellman.Event, error) {
+func (s *stage) attempted(ctx context.Context, id string) (engine.Event, error) {
 	for {
 		select {
 		case e, more := <-s.events:
@@ -100,13 +101,13 @@ func (s *stage) attempted(ctx context.Context, id string) (bellman.Event, error)
 				return e, nil
 			}
 		case <-ctx.Done():
-			return bellman.Event{}, ctx.Err()
+			return engine.Event{}, ctx.Err()
 		}
 	}
 }
 
 // show prints what bellman recorded.
-func (s *stage) show(e bellman.Event) {
+func (s *stage) show(e engine.Event) {
 	a := e.Attempt
 	if a == nil {
 		return // the API's answer was shown

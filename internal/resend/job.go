@@ -4,18 +4,19 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
 )
 
 // A Job is a bulk resend: many tasks that are being sent again. As JSON it is
 // what a store keeps.
 type Job struct {
-	ID     bellman.ID         `json:"id"`
-	Filter Pick               `json:"filter"` // CreatedTo is never after Created: the job has an end
-	Mode   bellman.ResendMode `json:"mode"`
-	Rate   float64            `json:"rate"` // tasks a second
-	Who    string             `json:"who"`  // the key's name; empty: nobody had to say
-	Reason string             `json:"reason"`
-	From   string             `json:"from,omitempty"` // the address of who asked for it; empty: not known
+	ID     bellman.ID        `json:"id"`
+	Filter Pick              `json:"filter"` // CreatedTo is never after Created: the job has an end
+	Mode   engine.ResendMode `json:"mode"`
+	Rate   float64           `json:"rate"` // tasks a second
+	Who    string            `json:"who"`  // the key's name; empty: nobody had to say
+	Reason string            `json:"reason"`
+	From   string            `json:"from,omitempty"` // the address of who asked for it; empty: not known
 
 	State    State     `json:"state"`
 	Created  time.Time `json:"created"`

@@ -14,7 +14,7 @@ import (
 )
 
 // two processes on one store, of which one leads.
-func two(t *testing.T, e *engine) (both [2]*resend.Jobs, lead func(i int), stop func()) {
+func two(t *testing.T, e *sender) (both [2]*resend.Jobs, lead func(i int), stop func()) {
 	t.Helper()
 	var leader atomic.Int32
 	var stops []func()
@@ -40,7 +40,7 @@ func two(t *testing.T, e *engine) (both [2]*resend.Jobs, lead func(i int), stop 
 func TestLeaderMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
-		e := &engine{Store: s, after: waits}
+		e := &sender{Store: s, after: waits}
 		add(t, s, "pay", 3000, time.Now())
 		both, lead, stop := two(t, e)
 		defer stop()
@@ -72,7 +72,7 @@ func TestCancelAtTheOther(t *testing.T) {
 		for at := range 2 {
 			synctest.Test(t, func(t *testing.T) {
 				s := memory.New()
-				e := &engine{Store: s, after: waits}
+				e := &sender{Store: s, after: waits}
 				add(t, s, "pay", 3000, time.Now())
 				both, _, stop := two(t, e)
 				defer stop()

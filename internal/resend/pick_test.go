@@ -53,7 +53,7 @@ func TestPick(t *testing.T) {
 				answered(t, s, ids[:400], bellman.TimedOut, 0)
 				answered(t, s, ids[400:650], bellman.Refused, 200)
 				answered(t, s, ids[650:800], bellman.ErrorStatus, 503)
-				e := &engine{Store: s, after: attempted} // its last attempt is another one then
+				e := &sender{Store: s, after: attempted} // its last attempt is another one then
 				j, err := resend.New(resend.Options{Store: s, Tasks: e, Kind: func(task *bellman.Task) string {
 					if bytes.Compare(task.ID[:], ids[300][:]) < 0 {
 						return "order"
@@ -97,7 +97,7 @@ func TestPickLooksAgain(t *testing.T) {
 			s := memory.New()
 			ids := add(t, s, "pay", 20, time.Now())
 			answered(t, s, ids, bellman.Refused, 200)
-			e := &engine{Store: s, after: attempted}
+			e := &sender{Store: s, after: attempted}
 			j := jobs(t, s, e)
 			stop := run(t, j)
 			defer stop()
@@ -134,7 +134,7 @@ func confirm(t *testing.T, s store.Store, id bellman.ID) {
 }
 
 func TestPickIsChecked(t *testing.T) {
-	j := jobs(t, memory.New(), &engine{})
+	j := jobs(t, memory.New(), &sender{})
 	for field, pick := range map[string]resend.Pick{
 		"filter.kind":   {Kind: "both"},
 		"filter.status": {Status: 99},

@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -74,7 +75,7 @@ type Store interface {
 type Tasks interface {
 	// Resend returns once it is durable that id will be attempted again.
 	// bellman.ErrNotFound when there is no such task.
-	Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error)
+	Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error)
 }
 
 // Options are what Jobs are made of.
@@ -106,9 +107,9 @@ func (j *Jobs) prepare(in Job, now time.Time) (Job, error) {
 		State: Running, Created: now, Updated: now,
 	}
 	if job.Mode == "" {
-		job.Mode = bellman.ResendOnce
+		job.Mode = engine.ResendOnce
 	}
-	if job.Mode != bellman.ResendOnce && job.Mode != bellman.ResendRestart {
+	if job.Mode != engine.ResendOnce && job.Mode != engine.ResendRestart {
 		wrong.Note("mode", coded.Errorf("resend.mode", "%.40q is not a mode: want once or restart", in.Mode))
 	}
 	if job.Rate == 0 {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
@@ -32,8 +33,8 @@ const (
 	unchanged              // no engine does that
 )
 
-// engine resends tasks as the real one does, and keeps who was resent when.
-type engine struct {
+// sender resends tasks as an engine does, and keeps who was resent when.
+type sender struct {
 	store.Store
 	after  after
 	refuse func(id bellman.ID) error // nil: nothing is refused
@@ -42,7 +43,7 @@ type engine struct {
 	by     bellman.By
 }
 
-func (e *engine) Resend(ctx context.Context, id bellman.ID, mode bellman.ResendMode, by bellman.By) (*bellman.Task, error) {
+func (e *sender) Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error) {
 	if e.refuse != nil {
 		if err := e.refuse(id); err != nil {
 			return nil, err
@@ -89,7 +90,7 @@ func (e *engine) Resend(ctx context.Context, id bellman.ID, mode bellman.ResendM
 }
 
 // sent returns how many tasks were resent, and how many resends there were.
-func (e *engine) sent() (tasks, times int) {
+func (e *sender) sent() (tasks, times int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, c := range e.calls {
@@ -164,14 +165,14 @@ var pay = resend.Pick{Filter: store.Filter{Queue: "pay"}}
 func TestJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
-		e := &engine{Store: s}
+		e := &sender{Store: s}
 		add(t, s, "other", 20, time.Now())
 		ids := add(t, s, "pay", 1000, time.Now())
 		j := jobs(t, s, e)
 		stop := run(t, j)
 		begun := time.Now()
 		job := start(t, j, resend.Job{Filter: pay, Rate: 100, Who: "ops", Reason: "merchant was down", Mode: "restart"})
-		if job.State != resend.Running || job.Mode != bellman.ResendRestart || !job.Filter.CreatedTo.Equal(begun) {
+		if job.State != resend.Running || job.Mode != engine.ResendRestart || !job.Filter.CreatedTo.Equal(begun) {
 			t.Errorf("Start = %+v; want a running job of tasks created before now", job)
 		}
 		late := add(t, s, "pay", 5, time.Now().Add(time.Second))
@@ -222,7 +223,7 @@ func TestRate(t *testing.T) {
 		t.Run(fmt.Sprint(perSecond), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := memory.New()
-				e := &engine{Store: s}
+				e := &sender{Store: s}
 				n := int(perSecond*4) + 2
 				add(t, s, "pay", n, time.Now())
 				j := jobs(t, s, e)
@@ -247,7 +248,7 @@ func TestRate(t *testing.T) {
 // it is counted beforehand.
 func TestNoSuchQueue(t *testing.T) {
 	db := memory.New()
-	j, err := resend.New(resend.Options{Store: db, Tasks: &engine{Store: db}, Queues: func() []string { return []string{"orders", "pay"} }})
+	j, err := resend.New(resend.Options{Store: db, Tasks: &sender{Store: db}, Queues: func() []string { return []string{"orders", "pay"} }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +267,7 @@ func TestNoSuchQueue(t *testing.T) {
 
 func TestStartRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := jobs(t, memory.New(), &engine{})
+		j := jobs(t, memory.New(), &sender{})
 		now := time.Now()
 		tests := []struct {
 			job   resend.Job
@@ -322,7 +323,7 @@ func TestCount(t *testing.T) {
 		s := memory.New()
 		add(t, s, "other", 50, time.Now())
 		ids := add(t, s, "pay", 1000, time.Now())
-		j := jobs(t, s, &engine{})
+		j := jobs(t, s, &sender{})
 		oldest, newest := ids[0].Time(), ids[999].Time()
 		tests := []struct {
 			limit int
@@ -341,7 +342,7 @@ func TestCount(t *testing.T) {
 				t.Errorf("Count(%d) = %+v, %v; want %+v", tt.limit, got, err, tt.want)
 			}
 		}
-		slow := jobs(t, &slowLists{Store: s, takes: 15 * time.Millisecond}, &engine{})
+		slow := jobs(t, &slowLists{Store: s, takes: 15 * time.Millisecond}, &sender{})
 		for within, want := range map[time.Duration]resend.Count{
 			10 * time.Millisecond: {Tasks: 200, More: true}, // one page is read, however long that takes
 			40 * time.Millisecond: {Tasks: 400, More: true}, // two pages: a third would come late
@@ -376,7 +377,7 @@ func (s *slowLists) List(ctx context.Context, f store.Filter, before bellman.ID,
 func TestJobAsJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed := bellman.Failed
-		job := start(t, jobs(t, memory.New(), &engine{}), resend.Job{Filter: resend.Pick{Filter: store.Filter{Queue: "pay", State: &failed}}})
+		job := start(t, jobs(t, memory.New(), &sender{}), resend.Job{Filter: resend.Pick{Filter: store.Filter{Queue: "pay", State: &failed}}})
 		text, err := json.Marshal(job)
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
 	"golang.org/x/time/rate"
 )
 
@@ -33,7 +34,7 @@ type runner struct {
 	work *work
 	id   bellman.ID
 	by   bellman.By
-	mode bellman.ResendMode
+	mode engine.ResendMode
 	pace *rate.Limiter
 
 	filter Pick
@@ -213,7 +214,7 @@ func (r *runner) already(t *bellman.Task) bool {
 	case t.Last != nil && (t.Last.Trigger == bellman.ByHand || t.Last.Trigger == bellman.ByTakeover && t.State.Ended()) && !t.Last.Started.Before(r.since):
 		return true
 	}
-	return r.mode == bellman.ResendRestart && t.Attempts > 0 && !t.Began.Before(r.since)
+	return r.mode == engine.ResendRestart && t.Attempts > 0 && !t.Began.Before(r.since)
 }
 
 // one resends one task, however long that is refused for reasons that are not

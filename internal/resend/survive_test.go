@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
@@ -48,7 +49,7 @@ func (f *faulty) Docs(ctx context.Context, filter store.DocFilter, limit int) ([
 func TestStopAndGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
-		e := &engine{Store: s, after: unchanged}
+		e := &sender{Store: s, after: unchanged}
 		add(t, s, "pay", 1000, time.Now())
 		j := jobs(t, s, e)
 		job := start(t, j, resend.Job{Filter: pay, Rate: 100})
@@ -74,7 +75,7 @@ func TestStopAndGoOn(t *testing.T) {
 // again only where its task does not show it.
 func TestCrash(t *testing.T) {
 	tests := []struct {
-		mode      bellman.ResendMode
+		mode      engine.ResendMode
 		after     after
 		perSecond float64
 		twice     int // resends above one a task, at most
@@ -95,7 +96,7 @@ func TestCrash(t *testing.T) {
 		t.Run(fmt.Sprintf("%s at %g/s", tt.mode, tt.perSecond), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := memory.New()
-				e := &engine{Store: s, after: tt.after}
+				e := &sender{Store: s, after: tt.after}
 				n := int(tt.perSecond * 5)
 				add(t, s, "pay", n, time.Now())
 				time.Sleep(time.Second)
@@ -154,7 +155,7 @@ func (s *sparse) List(ctx context.Context, f store.Filter, before bellman.ID, li
 func TestShortPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
-		e := &engine{Store: s}
+		e := &sender{Store: s}
 		add(t, s, "pay", 100, time.Now())
 		j := jobs(t, &sparse{Store: s}, e)
 		stop := run(t, j)
@@ -176,7 +177,7 @@ func TestShortPages(t *testing.T) {
 func TestCancelAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sparse{Store: memory.New()}
-		j := jobs(t, s, &engine{Store: s})
+		j := jobs(t, s, &sender{Store: s})
 		job := start(t, j, resend.Job{Filter: pay})
 		s.onLast = func() {
 			if _, err := j.Cancel(t.Context(), job.ID, bellman.By{}); err != nil {
@@ -195,7 +196,7 @@ func TestCancelAtTheEnd(t *testing.T) {
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
-		e := &engine{Store: s}
+		e := &sender{Store: s}
 		add(t, s, "pay", 1000, time.Now())
 		j := jobs(t, s, e)
 		stop := run(t, j)
@@ -236,7 +237,7 @@ func TestCancel(t *testing.T) {
 func TestCancelUnstarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
-		e := &engine{Store: s}
+		e := &sender{Store: s}
 		add(t, s, "pay", 10, time.Now())
 		job := start(t, jobs(t, s, e), resend.Job{Filter: pay})
 		j := jobs(t, s, e)
@@ -265,7 +266,7 @@ func TestCancelUnstarted(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
-		e := &engine{Store: s}
+		e := &sender{Store: s}
 		ids := add(t, s, "pay", 40, time.Now())
 		begun := time.Now()
 		odd := errors.New("odd")
@@ -302,7 +303,7 @@ func TestRefusals(t *testing.T) {
 func TestStoreGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
-		e := &engine{Store: s}
+		e := &sender{Store: s}
 		add(t, s, "pay", 300, time.Now())
 		f := &faulty{Store: s}
 		first := start(t, jobs(t, s, e), resend.Job{Filter: pay, Rate: 100})
@@ -329,7 +330,7 @@ func TestStoreGoesAway(t *testing.T) {
 
 func TestOneRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := jobs(t, memory.New(), &engine{})
+		j := jobs(t, memory.New(), &sender{})
 		stop := run(t, j)
 		synctest.Wait()
 		if err := j.Run(t.Context()); err == nil {
@@ -343,7 +344,7 @@ func TestOneRun(t *testing.T) {
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
-		j := jobs(t, s, &engine{Store: s})
+		j := jobs(t, s, &sender{Store: s})
 		idle := start(t, j, resend.Job{Filter: pay})
 		other := start(t, j, resend.Job{Filter: pay})
 		if _, err := j.Cancel(t.Context(), other.ID, bellman.By{}); err != nil {

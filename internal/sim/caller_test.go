@@ -355,9 +355,9 @@ func (w *world) person(d *dice, id bellman.ID) {
 		case action < 35:
 			_, err = e.Cancel(ctx, id, by)
 		case action < 55:
-			_, err = e.Resend(ctx, id, bellman.ResendOnce, by)
+			_, err = e.Resend(ctx, id, engine.ResendOnce, by)
 		case action < 70:
-			_, err = e.Resend(ctx, id, bellman.ResendRestart, by)
+			_, err = e.Resend(ctx, id, engine.ResendRestart, by)
 		case action < 80:
 			_, err = e.Reschedule(ctx, id, time.Now().Add(wait), by)
 		case action < 90:

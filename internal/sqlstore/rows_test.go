@@ -87,8 +87,7 @@ func TestFence(t *testing.T) {
 		t.Errorf("fence of nothing = %+v, %v; want none", s, err)
 	}
 	s, err := fence([]store.Lease{{Shard: 7, Epoch: 2, Mark: "b"}, {Shard: 3, Epoch: 5, Mark: "b"}, {Shard: 7, Epoch: 2, Mark: "b"}, {Shard: 9, Epoch: 1, Mark: "a"}})
-	none := []byte{}
-	if err != nil || s.Want != 3 || !reflect.DeepEqual(s.Args, []any{[]byte("a"), none, int64(9), int64(1), []byte("b"), none, int64(3), int64(5), int64(7), int64(2), []int64{3, 7, 9}}) {
+	if err != nil || s.Want != 3 || !reflect.DeepEqual(s.Args, []any{[]byte("a"), []byte(given("a")), int64(9), int64(1), []byte("b"), []byte(given("b")), int64(3), int64(5), int64(7), int64(2), []int64{3, 7, 9}}) {
 		t.Errorf("fence() = %+v, %v; want shard 9 of a, and 3 and 7 of b, once each", s, err)
 	}
 	if _, err := fence([]store.Lease{{Shard: 7, Epoch: 2, Mark: "a"}, {Shard: 7, Epoch: 2, Mark: "b"}}); err == nil {
