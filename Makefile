@@ -12,6 +12,7 @@ DIST     ?= $(CURDIR)/dist
 COVER    ?= cover.out
 PICTURES ?= $(CURDIR)/screenshots
 LONG     ?= 5m
+SITE     ?= $(CURDIR)/site
 # The version that is upgraded from: the newest tag, or, while there is none, a commit.
 BEFORE   ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo 5a1baf9)
 ROUNDS   ?= 20
@@ -28,10 +29,13 @@ export GORACE ?= atexit_sleep_ms=0
 # The version comes by -ldflags, so that a build needs no git.
 export GOFLAGS += -buildvcs=false
 
-.PHONY: build clients dist dist-test test test-slow torture lint vulncheck bench profile fuzz cover screenshots
+.PHONY: build site clients dist dist-test test test-slow torture lint vulncheck bench profile fuzz cover screenshots
 
 build: ## the static binary ./bellman
 	CGO_ENABLED=0 go build -trimpath -pgo=$(PROFILE) -ldflags '$(LDFLAGS)' -o bellman ./cmd/bellman
+
+site: ## these documents as a static site, in SITE
+	go run ./internal/site $(SITE)
 
 clients: ## the OpenAPI document in the repository, and what is generated from it
 	go test -count 1 ./clients -run TestDocument -update

@@ -37,7 +37,7 @@ var layers = []layer{
 		[]string{"root", "leaf", "contract", "engine", "handler", "feature"}},
 	{"server", []string{"server"},
 		[]string{"root", "leaf", "contract", "sql", "store", "engine", "handler", "feature", "face"}},
-	{"program", []string{"cmd/...", "examples/...", "clients/...", "deploy/...", "internal/bench/...", "internal/demo"},
+	{"program", []string{"cmd/...", "examples/...", "clients/...", "deploy/...", "internal/bench/...", "internal/demo", "internal/site"},
 		[]string{"root", "leaf", "contract", "store", "engine", "handler", "feature", "face", "server", "program"}},
 	{"feature", []string{"internal/..."}, []string{"root", "leaf", "contract", "engine", "handler", "feature"}},
 }
@@ -71,6 +71,7 @@ var homes = map[string]string{
 	"github.com/jackc":             "store/postgres",
 	"github.com/nats-io":           "internal/brokers/nats",
 	"github.com/prometheus":        "internal/metrics",
+	"github.com/yuin":              "internal/site",
 	"github.com/rabbitmq":          "internal/brokers/rabbitmq",
 	"github.com/redis":             "store/redis",
 	"github.com/hibiken":           "internal/bench/peers",
