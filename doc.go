@@ -1,8 +1,10 @@
-// Package bellman has the words and contracts of durable polling and
-// notification: a task is attempted on a schedule until its answer ends it,
-// and that survives anything.
+// Package bellman has the types that all other packages share: tasks, attempts,
+// verdicts, handlers and errors. A task is attempted on a schedule until an answer
+// ends it, over crashes and restarts.
 //
-// It imports the standard library only. Package engine does the work, a store
-// (package pebble, or another that passes package storetest) keeps it, and a
-// [Handler] makes the attempts: package deliver's over HTTP, or your own.
+// Package engine attempts the tasks. A store keeps them: store/pebble on the local
+// disk, others in a database. A [Handler] makes each attempt: package deliver sends
+// HTTP requests, package order watches payment orders, or write your own.
+//
+// This package imports the standard library only.
 package bellman

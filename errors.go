@@ -22,12 +22,11 @@ var (
 	// with other content.
 	ErrKeyTaken = errors.New("bellman: key exists with other content")
 
-	// ErrWaiting is returned when the attempt that was asked for is still to come, or
-	// in flight.
+	// ErrWaiting is returned when a caller waited for an attempt, and it was not made or
+	// not answered in that time.
 	ErrWaiting = errors.New("bellman: the attempt is still to come")
 
-	// ErrNotPaused is returned when the pause of something is to end that is not paused:
-	// nothing was done.
+	// ErrNotPaused is returned for a resume of what is not paused. Nothing was changed.
 	ErrNotPaused = errors.New("bellman: not paused")
 
 	// ErrFenced is returned when a lease is no longer the newest of its shard:

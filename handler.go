@@ -7,10 +7,10 @@ import (
 
 // A Handler makes attempts. It is called from many goroutines at once.
 type Handler interface {
-	// Attempt tries task once, as attempt number, and says what follows. ctx ends
-	// at the task's timeout, or earlier when the process must stop; an attempt cut
-	// off so is made again. The task must not be changed or kept. A panic fails
-	// this attempt and nothing else.
+	// Attempt tries the task once and returns what follows. number is 1 for the first
+	// attempt. ctx ends after the task's timeout, or earlier when the process must
+	// stop; then the attempt is made again after the next start. The task must not be
+	// changed, and not be used after the return. A panic fails this attempt alone.
 	Attempt(ctx context.Context, task *Task, number int) Verdict
 }
 
@@ -22,25 +22,25 @@ func (f HandlerFunc) Attempt(ctx context.Context, task *Task, number int) Verdic
 	return f(ctx, task, number)
 }
 
-// A Checker is a Handler that looks at a task before it is accepted. It may
-// fill in what the caller left out (Method, Endpoint), and set Due where the
-// first attempt must not be later, whatever the schedule says. It returns an
-// *Invalid that names every wrong field.
+// A Checker is a Handler that checks a task before it is accepted. It may fill in
+// what the caller left out (Method, Endpoint). It may set Due: then the first attempt
+// is not later than that, whatever the schedule says. For a task that it refuses it
+// returns an *Invalid that names every wrong field.
 type Checker interface {
 	Check(task *Task) error
 }
 
-// A Router is a Handler whose tasks follow rules that may change while they wait: those
-// of the merchant that they go to. It is asked about tasks that name a merchant, when
-// they are added and before each attempt, so it must answer from memory as a rule.
+// A Router is a Handler that keeps rules of merchants: address, schedule, limits. They
+// may change while tasks wait. The engine asks for a task that names a merchant, when
+// it is added and before each attempt, so the answer should come from memory.
 type Router interface {
-	// Route says what holds for a task now. An error means that nobody can tell: then
-	// nothing beside the task's and its queue's own does.
+	// Route returns the merchant's rules for a task as they are now. After an error the
+	// engine uses those of the task and its queue.
 	Route(ctx context.Context, task *Task) (Route, error)
 }
 
-// Route is what stands before a queue's rules for one task now. Zero fields leave
-// it to the queue.
+// Route has a merchant's rules for one task. They are used in place of the queue's. A
+// field that is zero leaves the queue's rule.
 type Route struct {
 	// Endpoint is where a task with a MerchantEndpoint goes now; empty for others.
 	Endpoint string
@@ -81,26 +81,26 @@ func (g *Route) TimeoutOf(t *Task) time.Duration {
 	return t.Timeout
 }
 
-// A Completer is a Handler that has a say when a task is completed from outside:
-// the answer came another way.
+// A Completer is a Handler whose tasks can be completed from outside, when the result
+// came another way: a channel's own notice says that an order is paid.
 type Completer interface {
-	// Complete says what follows from an outcome, for a task in any state, with
-	// now as the time. Next Succeed or GiveUp ends the task, once; Again leaves
-	// its state, and adds what follows all the same. An *Invalid or ErrConflict
-	// refuses the completion.
+	// Complete returns what follows from an outcome at the time now. The task may be in
+	// any state. A verdict with Next Succeed or GiveUp ends the task if it is pending;
+	// with Again its state stays. Follow-up tasks are added in each case. An *Invalid or
+	// ErrConflict refuses the completion.
 	Complete(task *Task, outcome string, now time.Time) (Verdict, error)
 }
 
-// A Latecomer is a Handler that has a say when the answer of an attempt comes after
-// its task ended in some other way: it was completed or cancelled meanwhile.
+// A Latecomer is a Handler that uses the answer of an attempt even if its task ended
+// while the attempt was in flight, because it was completed or cancelled.
 type Latecomer interface {
-	// Late says what still follows from such an attempt's verdict, with the task as
-	// it is now: Data and Follow count, and the task stays ended.
+	// Late returns what follows from the verdict of such an attempt. The task is as it is
+	// now. Of the returned verdict only Data and Follow are used: the task stays ended.
 	Late(task *Task, verdict Verdict, now time.Time) Verdict
 }
 
-// A Verdict says what follows from one attempt. The zero Verdict means: not
-// yet, try again when the schedule says.
+// A Verdict is what follows from one attempt. The zero Verdict means: not successful,
+// attempt it again when the schedule says.
 type Verdict struct {
 	Next   Next
 	Reason string // why the task ended; empty: accepted, or gave_up
@@ -122,8 +122,8 @@ type Verdict struct {
 	// Timing is how long the parts of the attempt took.
 	Timing Timing
 
-	// Unsent says that nothing was sent, for a reason on this side: it tells nothing of
-	// the endpoint.
+	// Unsent says that nothing was sent, for a reason on this side. Such an attempt does
+	// not count as a failure of the endpoint.
 	Unsent bool
 
 	// Throttled says that the endpoint asks for fewer attempts. All its tasks are
@@ -131,19 +131,19 @@ type Verdict struct {
 	// answer has status 429 or 503.
 	Throttled bool
 
-	// Hold is how long the endpoint asks not to be sent anything at all, after this
-	// attempt: none of its tasks is attempted. At most 10 minutes count. Zero: it does
-	// not ask.
+	// Hold is for how long the endpoint asks for no requests at all. None of its tasks
+	// is attempted for so long after this attempt, at most 10 minutes. Zero: it does not
+	// ask.
 	Hold time.Duration
 
-	// Due is when to attempt the task again, for a handler that counts for itself:
-	// with Next Again it stands instead of the schedule's next time, and neither
-	// schedule nor MaxAge ends the task then. Never before this attempt ended.
-	// Zero: the schedule says.
+	// Due is when to attempt the task again, for a handler that has its own schedule. With
+	// Next Again it is used instead of the schedule's next time, and neither schedule nor
+	// MaxAge ends the task. A time before the end of this attempt means at once. Zero: the
+	// schedule decides.
 	Due time.Time
 
-	// RetryAfter asks to wait this long, as an answer's Retry-After does. It can
-	// move the next attempt later, but not past the schedule's next two gaps.
+	// RetryAfter asks to wait this long, as the header Retry-After of an answer does. It can
+	// move the next attempt later, but not beyond the schedule's attempt after that.
 	RetryAfter time.Duration
 
 	Data   []byte // replaces the task's Data; nil leaves it

@@ -1,6 +1,6 @@
 package bellman
 
-// An Added says what became of one task that was handed in.
+// An Added is the result of adding one task.
 type Added struct {
 	ID       ID    // the task's, or that of the one that has its key already
 	Existing bool  // its key was there with the same content; nothing was added

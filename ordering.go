@@ -1,6 +1,6 @@
 package bellman
 
-// An Ordering is what of a task says in which order it goes out. See
+// An Ordering has the fields of a task that decide in which order it is attempted. See
 // [Task.OrderingKey].
 type Ordering struct {
 	Queue      string

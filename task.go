@@ -44,15 +44,15 @@ type Task struct {
 	OrderingKey string
 	Supersedes  bool
 
-	// Inherited says which of the rules above a task that names a merchant was not given: they are as
-	// merchant and queue had them when it was added, and the merchant's, where it has
-	// one, stands before that at each attempt. The engine sets it.
+	// Inherited says which of the rules above the caller did not give, for a task that names
+	// a merchant. They have the values that merchant and queue had when the task was added. At
+	// each attempt the merchant's present rule is used instead, where it has one. The engine
+	// sets it.
 	Inherited Inherited
 
-	// Delay asks for the schedule to begin this long after creation, StartAt asks
-	// for a time. Both zero: when the queue says, which is now if it says nothing. A
-	// negative Delay: now, whatever the queue says. They are input: Status.Due is
-	// what came of them.
+	// Delay is how long after its creation the task's schedule begins; StartAt is the time
+	// at which it does. Give one or none. Both zero: the queue's delay. A negative Delay: at
+	// once, whatever the queue says. They are input; Status.Due is the result.
 	Delay   time.Duration
 	StartAt time.Time
 
@@ -127,7 +127,7 @@ type Resume struct {
 	Began    time.Time // when the first was due: ages and offsets count from here; zero: Last
 }
 
-// Created is when the task was added: the time in its id.
+// Created is when the task was added. It is the time in the id.
 func (t *Task) Created() time.Time { return t.ID.Time() }
 
 // Changed is when the task's status changed last. It is never before Created: ids are made by the
@@ -156,8 +156,8 @@ type Status struct {
 	Due       time.Time // earliest time of the next attempt; zero when ended
 	VisibleAt time.Time // when the shard's owner looks at it next: Due, or later as Phase says
 
-	// Before is what the task goes back to when an attempt made by hand is not
-	// accepted; nil unless such an attempt is waiting.
+	// Before is the state to which the task returns if an attempt that somebody asked for
+	// is not accepted. Nil: nobody asked for one.
 	Before *Before
 
 	// Place is where the task stands among those of its ordering key, in µs of the
@@ -234,7 +234,7 @@ const (
 	InheritedTimeout
 )
 
-// Has reports whether a rule is among those that are lent.
+// Has reports whether a rule is inherited.
 func (l Inherited) Has(rule Inherited) bool { return l&rule != 0 }
 
 // MerchantEndpoint is the Endpoint of tasks that go to their merchant's address as it

@@ -140,7 +140,7 @@ func (e *Engine) accept(given *bellman.Task, now time.Time) (store.Add, error) {
 	if t.Timeout == 0 {
 		t.Timeout, missing = q.Timeout, missing|bellman.InheritedTimeout
 	}
-	e.lend(&q, t, missing)
+	e.inherit(&q, t, missing)
 	if t.MaxAge == 0 {
 		t.MaxAge = q.MaxAge
 	}

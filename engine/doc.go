@@ -1,7 +1,7 @@
 // Package engine attempts tasks when they are due, until their answers end
-// them. It owns time and order: shards and leases, loading what is due soon,
-// firing, and group commit. It knows no HTTP and no payments: a
-// [bellman.Handler] makes the attempts and a [store.Store] keeps the tasks.
+// them. A [bellman.Handler] makes the attempts and a [store.Store] keeps the tasks; the
+// engine decides when an attempt is made, and by which node. DESIGN.md in this folder
+// says who owns which state, and in which order locks are taken.
 //
 // One attempt, in a straight line, a file a step:
 //
@@ -10,6 +10,7 @@
 //	hand.go     … and taken in hand: the wheel until it is due, then the dispatcher
 //	load.go     tasks on disk come in hand when they are due soon
 //	fire.go     the dispatcher says who goes next; a goroutine makes the attempt
+//	start.go    … if it may: all that must be true of an attempt is in mayStart
 //	advance.go  what the task becomes, by its verdict and schedule
 //	merge.go    … if somebody changed it while the attempt was in flight
 //	record.go   … committed; back in hand, or done

@@ -236,7 +236,7 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	}
 	t := it.task
 	now := e.clock.now()
-	f := &flight{item: it, seen: t, task: t, guide: s.route}
+	f := &flight{item: it, seen: t, task: t, route: s.route}
 	f.attempt = bellman.Attempt{
 		Number:  int(t.Attempts) + 1,
 		Trigger: t.Trigger,

@@ -192,7 +192,7 @@ func (e *Engine) Held(t *bellman.Task) (target string, p *figures.Pause) {
 		targets[1] = "endpoint/" + g.Endpoint
 	}
 	if q, _ := e.queue(t.Queue); t.MerchantNo != "" {
-		if _, guided := guideOf(&q, t); guided {
+		if _, routed := routerOf(&q, t); routed {
 			targets = append(targets, merchantTarget+t.MerchantNo)
 		}
 	}

@@ -20,7 +20,7 @@ type flight struct {
 	item    *item
 	seen    *bellman.Task // as it was when the attempt began
 	task    *bellman.Task // as it is now, as far as is known
-	guide   bellman.Route
+	route   bellman.Route
 	attempt bellman.Attempt
 	verdict bellman.Verdict
 	follow  []store.Add // what the verdict adds, if it counts
@@ -55,7 +55,7 @@ func (e *Engine) record(f *flight) {
 // scheduleOf reads the schedule of a flight's task, which was parsed when the task
 // was accepted, or that of its merchant. One that cannot be read any more ends the task.
 func (e *Engine) scheduleOf(f *flight) *schedule.Schedule {
-	s, err := e.schedules.Parse(f.guide.ScheduleOf(f.task))
+	s, err := e.schedules.Parse(f.route.ScheduleOf(f.task))
 	if err != nil {
 		e.log.Error("schedule of a task cannot be read", "task", f.task.ID, traceID(f.task), "err", err)
 		if f.verdict.Next == bellman.Again && f.verdict.Due.IsZero() {

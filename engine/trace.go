@@ -28,7 +28,7 @@ func (e *Engine) beginSpan(ctx context.Context, f *flight) context.Context {
 	}
 	endpoint := f.task.Endpoint
 	if bellman.ToMerchant(endpoint) {
-		endpoint = f.guide.Endpoint
+		endpoint = f.route.Endpoint
 	}
 	ctx, f.span = e.options.Tracer.Attempt(ctx, f.task, &f.attempt, endpoint)
 	f.trace = bellman.TraceOf(ctx)

@@ -14,9 +14,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// guideOf returns the handler that guides a task, if its queue has one and it names a
-// merchant.
-func guideOf(q *Queue, t *bellman.Task) (bellman.Router, bool) {
+// routerOf returns the handler that has rules of a task's merchant: nil, false if the task
+// names none, or its queue's handler has no such rules.
+func routerOf(q *Queue, t *bellman.Task) (bellman.Router, bool) {
 	if t.MerchantNo == "" {
 		return nil, false
 	}
@@ -24,18 +24,18 @@ func guideOf(q *Queue, t *bellman.Task) (bellman.Router, bool) {
 	return g, ok
 }
 
-// Route is what holds for a task now, beside what is its own and its queue's.
-// Where that cannot be found out, nothing does: the handler says so when it attempts.
+// Route returns the present rules of a task's merchant. They are zero if the task names none, or
+// if they cannot be read: then the handler says so when it attempts the task.
 func (e *Engine) Route(t *bellman.Task) bellman.Route {
 	if t == nil || t.MerchantNo == "" {
 		return bellman.Route{}
 	}
 	q, _ := e.queue(t.Queue)
-	guide, ok := guideOf(&q, t)
+	router, ok := routerOf(&q, t)
 	if !ok {
 		return bellman.Route{}
 	}
-	g, err := guide.Route(e.attempts, t)
+	g, err := router.Route(e.attempts, t)
 	if err != nil {
 		e.log.Warn("what holds for a task's merchant cannot be read", "queue", t.Queue, "merchant_no", t.MerchantNo, "err", err)
 		return bellman.Route{}
@@ -43,11 +43,11 @@ func (e *Engine) Route(t *bellman.Task) bellman.Route {
 	return g
 }
 
-// lend fills in what a task was not given and its merchant has, and notes what was
-// not. missing are the rules that the caller left out.
-func (e *Engine) lend(q *Queue, t *bellman.Task, missing bellman.Inherited) {
+// inherit fills in the merchant's rules where the caller gave none, and notes which those are. missing
+// are the rules that the caller left out.
+func (e *Engine) inherit(q *Queue, t *bellman.Task, missing bellman.Inherited) {
 	t.Inherited = 0
-	if _, ok := guideOf(q, t); !ok {
+	if _, ok := routerOf(q, t); !ok {
 		return
 	}
 	t.Inherited = missing
@@ -63,7 +63,7 @@ func (e *Engine) lend(q *Queue, t *bellman.Task, missing bellman.Inherited) {
 	}
 }
 
-// under is a queue with the limits of what guides a task.
+// under is a queue with the limits of a task's merchant.
 func (q Queue) under(l dispatch.Limits) Queue {
 	if l.Concurrency > 0 {
 		q.EndpointConcurrency, q.slots, q.perEndpoint = l.Concurrency, true, true
@@ -109,7 +109,7 @@ func (e *Engine) Rerouted(merchantNo string) {
 	moved := false
 	for name, q := range *e.queues.Load() {
 		line := uint64(store.LineOf(name, endpoint))
-		if _, guided := q.Handler.(bellman.Router); !guided || !e.dispatch.Known(line) {
+		if _, routed := q.Handler.(bellman.Router); !routed || !e.dispatch.Known(line) {
 			continue
 		}
 		t := &bellman.Task{Queue: name, MerchantNo: merchantNo, Endpoint: endpoint}
@@ -175,7 +175,7 @@ func (e *Engine) heldBack(it *item) bool {
 		return false
 	}
 	q, _ := e.queue(t.Queue)
-	if _, guided := guideOf(&q, t); !guided {
+	if _, routed := routerOf(&q, t); !routed {
 		return false
 	}
 	if !e.hand.setAside(it) {
