@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/field"
 	"github.com/bellmanhq/bellman/internal/config"
-	"github.com/bellmanhq/bellman/internal/metrics"
 	"github.com/bellmanhq/bellman/internal/tracing"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // openTraces builds what makes spans, and sends them; nil: nobody wants any.
@@ -46,13 +46,13 @@ func (s *Server) traced() func(http.Handler) http.Handler {
 }
 
 // figuresOfTraces are counts of spans; nil: there are none.
-func (s *Server) figuresOfTraces() func() []metrics.Figure {
+func (s *Server) figuresOfTraces() func() []store.Figure {
 	if s.traces == nil {
 		return nil
 	}
-	return func() []metrics.Figure {
+	return func() []store.Figure {
 		f := s.traces.Figures()
-		return []metrics.Figure{
+		return []store.Figure{
 			{Name: "sent_total", Help: "Spans that the collector of traces took.", Counter: true, Value: float64(f.Sent)},
 			{Name: "lost_total", Help: "Spans that the collector of traces did not take, or not in time.", Counter: true, Value: float64(f.Lost)},
 			{Name: "dropped_total", Help: "Spans for which there was no room, as too many waited for the collector.", Counter: true, Value: float64(f.Dropped)},

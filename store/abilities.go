@@ -99,3 +99,17 @@ type Backup interface {
 	// directory must not exist. The copy can be opened as a store of the same kind.
 	Backup(dir string) error
 }
+
+// Figures is the ability of a store to measure itself, for monitoring.
+type Figures interface {
+	// Figures returns the figures of the moment, each name once. It does not read the store's tasks.
+	Figures() []Figure
+}
+
+// A Figure is one number that a store measures.
+type Figure struct {
+	Name    string // in Prometheus's style, without a prefix: "disk_bytes"
+	Help    string // what it counts, in a sentence
+	Counter bool   // it only grows while the process runs, and its name ends in _total
+	Value   float64
+}

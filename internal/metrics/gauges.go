@@ -10,6 +10,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Sources are read at each scrape; scrapes may overlap. A nil one is left out.
@@ -17,13 +18,13 @@ import (
 type Sources struct {
 	Gauges func() figures.Gauges  // figures of the engine
 	Queues func() []figures.Queue // every queue
-	Store  func() []Figure        // what this kind of store has to say, after "bellman_store_"
-	Nodes  func() []Figure        // of the nodes that share the store, after "bellman_"
+	Store  func() []store.Figure  // what this kind of store has to say, after "bellman_store_"
+	Nodes  func() []store.Figure  // of the nodes that share the store, after "bellman_"
 
 	Sources func() []source.Info  // every source
 	Intake  func() figures.Intake // whether tasks are taken in
 	Alarms  func() []Alarm        // every rule, and every alarm that is raised
-	Traces  func() []Figure       // of spans, after "bellman_spans_"
+	Traces  func() []store.Figure // of spans, after "bellman_spans_"
 
 	Certificates func() []Certificate // those that order queues were configured with
 
@@ -46,14 +47,6 @@ type Certificate struct {
 	Queue    string
 	Name     string // where the channel's configuration has it
 	NotAfter time.Time
-}
-
-// A Figure is a number that a store has to say about itself.
-type Figure struct {
-	Name    string // in Prometheus's style, without what it begins with: "disk_bytes"
-	Help    string
-	Counter bool // it only grows while the process runs, and its name ends in _total
-	Value   float64
 }
 
 // collector reads what is watched. What the store says is not known beforehand,
@@ -108,7 +101,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 }
 
 // collectFigures hands what a source has to say to the scrape.
-func collectFigures(prefix string, source func() []Figure, out chan<- prometheus.Metric) {
+func collectFigures(prefix string, source func() []store.Figure, out chan<- prometheus.Metric) {
 	if source == nil {
 		return
 	}

@@ -61,8 +61,8 @@ func TestScrape(t *testing.T) {
 			return []Certificate{{Queue: "orders", Name: "app_certificate", NotAfter: time.Unix(1795000000, 0)}}
 		},
 		Alarms: func() []Alarm { return []Alarm{{Name: "late", Raised: 1}, {Name: "down", Raised: 0}} },
-		Store: func() []Figure {
-			return []Figure{
+		Store: func() []store.Figure {
+			return []store.Figure{
 				{Name: "disk_bytes", Help: "Bytes on disk.", Value: 4096},
 				{Name: "compactions_total", Help: "Compactions.", Counter: true, Value: 2},
 			}
@@ -146,8 +146,8 @@ func TestScrape(t *testing.T) {
 // A figure that Prometheus refuses leaves the others standing.
 func TestBadFigure(t *testing.T) {
 	m := New("")
-	m.Watch(Sources{Store: func() []Figure {
-		return []Figure{{Name: "disk_bytes", Help: "Twice.", Value: 1}, {Name: "disk_bytes", Help: "Twice.", Value: 2}}
+	m.Watch(Sources{Store: func() []store.Figure {
+		return []store.Figure{{Name: "disk_bytes", Help: "Twice.", Value: 1}, {Name: "disk_bytes", Help: "Twice.", Value: 2}}
 	}})
 	m.Added("pay", 1)
 	if got := scrape(t, m); !strings.Contains(got, `bellman_tasks_added_total{queue="pay"} 1`) {

@@ -3,18 +3,9 @@ package sqlstore
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/bellmanhq/bellman/store"
 )
-
-// Stats are figures of a store since it was opened.
-type Stats struct {
-	Pool Pool
-
-	Transactions int64 // that were committed
-	Again        int64 // begun again: lost against another, or a deadlock
-	Broken       int64 // of reads and transactions: their connection broke
-	Unknown      int64 // commits of which nobody knows what came
-	Fenced       int64 // commits refused, since another owner has the shard
-}
 
 // A Pool says how the connections of a database are used.
 type Pool struct {
@@ -25,17 +16,22 @@ type Pool struct {
 	Waited time.Duration // all in all
 }
 
-// counters are what Stats counts.
+// counters are what Figures counts.
 type counters struct{ transactions, again, broken, unknown, fenced atomic.Int64 }
 
-// Stats returns the figures of the moment.
-func (s *Store) Stats() Stats {
-	return Stats{
-		Pool:         s.d.Pool(),
-		Transactions: s.count.transactions.Load(),
-		Again:        s.count.again.Load(),
-		Broken:       s.count.broken.Load(),
-		Unknown:      s.count.unknown.Load(),
-		Fenced:       s.count.fenced.Load(),
+// Figures implements [store.Figures].
+func (s *Store) Figures() []store.Figure {
+	p, c := s.d.Pool(), &s.count
+	return []store.Figure{
+		{Name: "connections", Help: "Connections to the database.", Value: float64(p.Open)},
+		{Name: "connections_in_use", Help: "Connections to the database that are in use.", Value: float64(p.InUse)},
+		{Name: "connections_most", Help: "Connections to the database that there may be.", Value: float64(p.Most)},
+		{Name: "connection_waits_total", Help: "Times that a connection had to be waited for.", Counter: true, Value: float64(p.Waits)},
+		{Name: "connection_wait_seconds_total", Help: "Time that connections were waited for.", Counter: true, Value: p.Waited.Seconds()},
+		{Name: "transactions_total", Help: "Transactions that were committed.", Counter: true, Value: float64(c.transactions.Load())},
+		{Name: "transactions_again_total", Help: "Transactions that were begun again: another was faster, or a deadlock.", Counter: true, Value: float64(c.again.Load())},
+		{Name: "broken_connections_total", Help: "Reads and transactions whose connection broke.", Counter: true, Value: float64(c.broken.Load())},
+		{Name: "unknown_commits_total", Help: "Commits of which nobody knows what came.", Counter: true, Value: float64(c.unknown.Load())},
+		{Name: "fenced_commits_total", Help: "Commits refused, since another node owns the shard.", Counter: true, Value: float64(c.fenced.Load())},
 	}
 }

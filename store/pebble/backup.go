@@ -9,6 +9,7 @@ import (
 	lsm "github.com/cockroachdb/pebble/v2"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Backup makes a copy of the store, as it is at one moment, in a directory
@@ -58,49 +59,36 @@ func follow(path string) string {
 	return path
 }
 
-// Metrics are figures of the moment, for monitoring.
-type Metrics struct {
-	DiskBytes      uint64 // of all files
-	WALBytes       uint64 // of them, the log
-	FreeBytes      uint64 // on the disk; 0 if it cannot be told
-	CacheBytes     int64  // blocks kept in memory
-	CacheHits      int64  // since the store was opened
-	CacheMisses    int64
-	MemTableBytes  uint64
-	ReadAmp        int    // files that a read may have to look at
-	CompactionDebt uint64 // bytes that wait to be sorted
-	Compactions    int64  // since the store was opened
-	Flushes        int64
-	WriteStalls    int64 // times that commits had to wait for them
-	Full           bool  // a write waits for space, or Adds are refused
-}
-
-// Metrics reads the figures. They are zero when the store is closed or broken.
-func (s *Store) Metrics() Metrics {
+// Figures implements [store.Figures]. A store that is broken has none.
+func (s *Store) Figures() []store.Figure {
 	if s.enter() != nil {
-		return Metrics{}
+		return nil
 	}
 	defer s.leave()
 	if s.fault.get() != nil {
-		return Metrics{}
+		return nil
 	}
 	m := s.db.Metrics()
-	out := Metrics{
-		DiskBytes:      m.DiskSpaceUsage(),
-		WALBytes:       m.WAL.PhysicalSize,
-		CacheBytes:     m.BlockCache.Size,
-		CacheHits:      m.BlockCache.Hits,
-		CacheMisses:    m.BlockCache.Misses,
-		MemTableBytes:  m.MemTable.Size,
-		ReadAmp:        m.ReadAmp(),
-		CompactionDebt: m.Compact.EstimatedDebt,
-		Compactions:    m.Compact.Count,
-		Flushes:        m.Flush.Count,
-		WriteStalls:    s.stalls.Load(),
-		Full:           s.disk.low(),
-	}
+	free, full := 0.0, 0.0
 	if use, err := s.disk.GetDiskUsage(s.dir); err == nil {
-		out.FreeBytes = use.AvailBytes
+		free = float64(use.AvailBytes)
 	}
-	return out
+	if s.disk.low() {
+		full = 1
+	}
+	return []store.Figure{
+		{Name: "disk_bytes", Help: "Bytes on disk.", Value: float64(m.DiskSpaceUsage())},
+		{Name: "free_bytes", Help: "Bytes free on the disk; 0 if it cannot be told.", Value: free},
+		{Name: "wal_bytes", Help: "Bytes of write-ahead log.", Value: float64(m.WAL.PhysicalSize)},
+		{Name: "cache_bytes", Help: "Bytes of blocks in memory.", Value: float64(m.BlockCache.Size)},
+		{Name: "cache_hits_total", Help: "Blocks found in memory.", Counter: true, Value: float64(m.BlockCache.Hits)},
+		{Name: "cache_misses_total", Help: "Blocks read from disk.", Counter: true, Value: float64(m.BlockCache.Misses)},
+		{Name: "memtable_bytes", Help: "Bytes written and not yet sorted into files.", Value: float64(m.MemTable.Size)},
+		{Name: "read_amplification", Help: "Files that a read may have to look at.", Value: float64(m.ReadAmp())},
+		{Name: "compaction_debt_bytes", Help: "Bytes that compaction has still to rewrite.", Value: float64(m.Compact.EstimatedDebt)},
+		{Name: "compactions_total", Help: "Compactions.", Counter: true, Value: float64(m.Compact.Count)},
+		{Name: "flushes_total", Help: "Memtables sorted into files.", Counter: true, Value: float64(m.Flush.Count)},
+		{Name: "write_stalls_total", Help: "Times that writes had to wait for compaction.", Counter: true, Value: float64(s.stalls.Load())},
+		{Name: "disk_full", Help: "1 while the disk has no room for new tasks.", Value: full},
+	}
 }

@@ -1,25 +1,26 @@
 package redis
 
-import client "github.com/redis/go-redis/v9"
+import (
+	client "github.com/redis/go-redis/v9"
 
-// Stats are figures of a store, since it was opened but for Open and InUse.
-type Stats struct {
-	Open, InUse, Most int   // connections; of a Cluster to all its servers
-	Commits           int64 // that succeeded
-	Unknown           int64 // of which nobody knows what came
-	Broken            int64 // calls whose connection broke, or was never made
-	Fenced            int64 // refused, since another node owns the shard
-}
+	"github.com/bellmanhq/bellman/store"
+)
 
-// Stats reads the figures.
-func (s *Store) Stats() Stats {
-	st := Stats{Most: s.size, Commits: s.count.commits.Load(), Unknown: s.count.unknown.Load(), Broken: s.count.broken.Load(), Fenced: s.count.fenced.Load()}
+// Figures implements [store.Figures].
+func (s *Store) Figures() []store.Figure {
 	var pool *client.PoolStats
 	if s.cluster != nil {
 		pool = s.cluster.PoolStats()
 	} else {
 		pool = s.single.PoolStats()
 	}
-	st.Open, st.InUse = int(pool.TotalConns), int(pool.TotalConns-pool.IdleConns)
-	return st
+	return []store.Figure{
+		{Name: "connections", Help: "Connections to the database.", Value: float64(pool.TotalConns)},
+		{Name: "connections_in_use", Help: "Connections to the database that are in use.", Value: float64(pool.TotalConns - pool.IdleConns)},
+		{Name: "connections_most", Help: "Connections to the database that there may be.", Value: float64(s.size)},
+		{Name: "transactions_total", Help: "Transactions that were committed.", Counter: true, Value: float64(s.count.commits.Load())},
+		{Name: "broken_connections_total", Help: "Reads and transactions whose connection broke.", Counter: true, Value: float64(s.count.broken.Load())},
+		{Name: "unknown_commits_total", Help: "Commits of which nobody knows what came.", Counter: true, Value: float64(s.count.unknown.Load())},
+		{Name: "fenced_commits_total", Help: "Commits refused, since another node owns the shard.", Counter: true, Value: float64(s.count.fenced.Load())},
+	}
 }

@@ -3,7 +3,9 @@ package storetest
 import (
 	"context"
 	"errors"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,7 +66,32 @@ var abilities = []promise{
 		t.must(t.s.Close())
 		t.wantErr("Health() after Close", health.Health(), bellman.ErrClosed)
 	}},
+	{"figures: each has a name of its own, and counters only grow", func(t *suite) {
+		f, can := store.As[store.Figures](t.s)
+		if !can {
+			return
+		}
+		before := map[string]float64{}
+		for _, x := range f.Figures() {
+			if _, twice := before[x.Name]; twice || x.Help == "" || !figureName.MatchString(x.Name) || strings.HasSuffix(x.Name, "_total") != x.Counter {
+				t.Errorf("figure %+v: want a name of its own, in lower case, that ends in _total if it only grows", x)
+			}
+			before[x.Name] = x.Value
+		}
+		t.add(t.task(t0), t.task(t0))
+		after := f.Figures()
+		if len(after) == 0 || len(after) != len(before) {
+			t.Errorf("%d figures, and then %d; want the same", len(before), len(after))
+		}
+		for _, x := range after {
+			if x.Counter && x.Value < before[x.Name] {
+				t.Errorf("counter %s went from %v to %v", x.Name, before[x.Name], x.Value)
+			}
+		}
+	}},
 }
+
+var figureName = regexp.MustCompile(`^[a-z][a-z_]*$`)
 
 // plainly is a store without abilities.
 type plainly struct{ store.DueReader }
