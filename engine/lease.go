@@ -260,7 +260,13 @@ func (l *leases) lose(shard uint16, now time.Time) {
 	delete(l.held, shard)
 	delete(l.giving, shard)
 	delete(l.deaths, shard)
-	maps.DeleteFunc(l.unsent[shard], func(_ bellman.ID, a announcement) bool { return now.Sub(a.at) > time.Hour })
+	for id, a := range l.unsent[shard] {
+		if a.lost = true; now.Sub(a.at) > time.Hour {
+			delete(l.unsent[shard], id)
+		} else {
+			l.unsent[shard][id] = a
+		}
+	}
 	if i, ok := slices.BinarySearch(l.owned, shard); ok {
 		l.owned = slices.Delete(slices.Clone(l.owned), i, i+1)
 	}

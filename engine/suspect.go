@@ -72,7 +72,8 @@ func (e *Engine) suspected(it *item) bool {
 // An announcement is of an attempt that this process announces and has not sent.
 type announcement struct {
 	number int32
-	at     time.Time // what the task's Updated says with it: another's announcement says another time
+	at     time.Time // what the task's Updated says with it
+	lost   bool      // the shard was lost since: an announcement with another time is another node's
 }
 
 // announce notes that this process is about to write an announcement, as a task's status, until sent.
@@ -85,7 +86,7 @@ func (l *leases) announce(to *bellman.Status, id bellman.ID) {
 		of = make(map[bellman.ID]announcement)
 		l.unsent[to.Shard] = of
 	}
-	of[id] = announcement{to.Attempts + 1, to.Updated}
+	of[id] = announcement{number: to.Attempts + 1, at: to.Updated}
 }
 
 // announced reports whether this process announced the next attempt of a task, and has not sent it.
@@ -93,7 +94,7 @@ func (l *leases) announced(t *bellman.Task) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	a, ok := l.unsent[t.Shard][t.ID]
-	return ok && a.number == t.Attempts+1 && a.at.Equal(t.Updated)
+	return ok && a.number == t.Attempts+1 && (!a.lost || a.at.Equal(t.Updated))
 }
 
 // withdraw takes back, on disk, the announcements of attempts of a shard's tasks that were not

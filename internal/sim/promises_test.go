@@ -229,6 +229,9 @@ func (g *ledger) punctually(a *account, s *send, iced bool) {
 	if w.plan.sole || a.by == s.life {
 		most = mostOwnLate + s.life.node.travel()
 	}
+	if a.by != s.life && a.changed.Sub(s.due) > sweptBack {
+		most += deepSweep // whoever wrote it has a clock that is far behind
+	}
 	if w.plan.sizes.Line > 0 || g.flooded {
 		most += muchLate // what does not fit in memory comes when it has gone to disk and back
 	}
