@@ -19,6 +19,10 @@ ROUNDS   ?= 20
 # A directory with a copy of the database: file:///path.
 VULNDB   ?= https://vuln.go.dev
 VULNCHECK = v1.9.0
+# The detector is linked with cgo, and a release is built without: its zstd is the one in Go, and no C is compiled.
+RACE      = -race -tags pebblegozstd
+# Packages tested at a time: two for each core, for many wait for databases, programs and browsers.
+AT_ONCE  ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # The packages whose tests wait for something.
 WAITING  ?= ./server ./engine ./cmd/bellman ./internal/torture ./internal/brokers/source/... ./internal/console ./store/memory ./store/pebble ./store/postgres ./store/mysql ./store/redis ./internal/sqlstore/...
 
@@ -50,13 +54,14 @@ dist-test: ## that a release is the same twice, its package installs, schemas ta
 	cd deploy/check && DIST=$(DIST) go test -count 1 ./...
 	scripts/torture-env go test -v -count 1 -timeout 30m ./internal/torture -run TestRollingUpgrade -upgrade $(BEFORE)
 
-test: ## every test, with the race detector, in random order; then clusters in trouble, of SEEDS seeds, and the order of locks in some
-	scripts/test-env go test -race -shuffle=on -timeout 60m ./...
-	go test ./internal/sim -run TestSim -sim.seeds=$(SEEDS) -timeout 60m
-	go test -tags lockorder ./internal/sim -run TestSim -sim.seeds=2 -timeout 60m
+test: ## every test, with the race detector, in random order; then the engine's at full size, clusters in trouble, of SEEDS seeds, and the order of locks in some
+	scripts/test-env go test $(RACE) -p $(AT_ONCE) -shuffle=on -timeout 60m ./...
+	CGO_ENABLED=0 go test ./engine -timeout 60m
+	CGO_ENABLED=0 go test ./internal/sim -run TestSim -sim.seeds=$(SEEDS) -timeout 60m
+	CGO_ENABLED=0 go test -tags lockorder ./internal/sim -run TestSim -sim.seeds=2 -timeout 60m
 
 test-slow: ## the tests of WAITING, three times each, beside four endless loops that end with it
-	scripts/test-env scripts/slow go test -race -shuffle=on -count 3 -timeout 90m $(WAITING)
+	scripts/test-env scripts/slow go test $(RACE) -shuffle=on -count 3 -timeout 90m $(WAITING)
 
 torture: ## processes and databases that fail, each kind of database for LONG; then figures of ROUNDS
 	scripts/torture-env go test -v -count 1 -timeout 0 ./internal/torture -long $(LONG) -rounds $(ROUNDS)

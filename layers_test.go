@@ -25,7 +25,7 @@ type layer struct {
 var layers = []layer{
 	{"root", []string{""}, nil},
 	{"leaf", []string{"schedule", "rule", "deliver/sign", "engine/internal/wheel", "engine/internal/dispatch", "engine/internal/locks",
-		"internal/coded", "internal/ascii", "internal/caller"}, []string{"leaf"}},
+		"internal/coded", "internal/ascii", "internal/access"}, []string{"leaf"}},
 	{"contract", []string{"store", "client", "engine/figures"}, []string{"root", "leaf", "contract"}},
 	{"sql", []string{"internal/sqlstore", "internal/pack"}, []string{"root", "leaf", "contract", "sql"}},
 	{"suite", []string{"internal/sqlstore/sqltest", "internal/brokers/source/sourcetest", "store/storetest"},
@@ -56,7 +56,7 @@ func layerOf(name string) *layer {
 }
 
 // standardOnly are the packages without any dependency.
-var standardOnly = []string{"", "engine/internal/wheel", "engine/internal/dispatch", "deliver/sign", "deliver/cause", "deliver/field", "client", "store/memory", "internal/sqlstore", "internal/caller", "internal/pack", "internal/coded"}
+var standardOnly = []string{"", "engine/internal/wheel", "engine/internal/dispatch", "deliver/sign", "deliver/cause", "deliver/field", "client", "store/memory", "internal/sqlstore", "internal/access", "internal/pack", "internal/coded"}
 
 // homes says who may import a library. All others reach it through these, so
 // that replacing one touches one package.

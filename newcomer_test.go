@@ -61,7 +61,9 @@ func TestPagesAsANewcomerHasThem(t *testing.T) {
 		}
 	}
 	program := filepath.Join(t.TempDir(), "bellman")
-	if out, err := exec.Command("go", "build", "-o", program, "./cmd/bellman").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", program, "./cmd/bellman")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as all programs of the tests: the packages are compiled once for them
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	given := map[string]int{}
@@ -283,7 +285,7 @@ func (n *newcomer) run(page string) {
 			c.Dir, _ = os.Getwd()
 		}
 		c.Env = []string{"HOME=" + n.dir, "PATH=" + filepath.Dir(tool) + ":/usr/local/bin:/usr/bin:/bin",
-			"GOPATH=" + filepath.Join(home, "go"), "GOCACHE=" + filepath.Join(home, ".cache", "go-build"), "GOFLAGS=" + os.Getenv("GOFLAGS"),
+			"GOPATH=" + filepath.Join(home, "go"), "GOCACHE=" + filepath.Join(home, ".cache", "go-build"), "GOFLAGS=" + os.Getenv("GOFLAGS"), "CGO_ENABLED=0",
 			"BELLMAN_LISTEN=" + n.port("2355"), "BELLMAN_SERVER=" + n.port("2355")} // since the port is another one
 		return c
 	}

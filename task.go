@@ -154,7 +154,7 @@ type Status struct {
 
 	Began     time.Time // due time of the schedule's first attempt: ages and offsets count from here
 	Due       time.Time // earliest time of the next attempt; zero when ended
-	VisibleAt time.Time // when the shard's owner looks at it next: Due, or later as Phase says
+	VisibleAt time.Time // when the shard's owner looks at it next: Due, or later as Phase says. Beyond the year 9999: when its line may go
 
 	// Before is the state to which the task returns if an attempt that somebody asked for
 	// is not accepted. Nil: nobody asked for one.
@@ -211,7 +211,7 @@ type Phase uint8
 // The phases of a pending task. One that ended is Waiting.
 const (
 	Waiting     Phase = iota // its Due
-	Deferred                 // its turn, or its line, which is paused or full: until VisibleAt at most
+	Deferred                 // its line, which is paused or full, or its turn: then until VisibleAt at most
 	Announced                // its attempt, which may have begun: the one before a node's death may have caused it
 	HandedOver               // the outcome of an attempt that the node makes which had its shard before: until VisibleAt at most
 	Quarantined              // VisibleAt: its attempts kept ending with the death of their nodes

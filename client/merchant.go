@@ -57,6 +57,23 @@ type Merchant struct {
 	Problem string `json:"problem,omitempty" doc:"Why nothing can be sent to it now: a master key is missing, or its secrets cannot be opened."`
 }
 
+// Wanted is what makes a merchant what m shows, without a Version. Its secrets are as they
+// are shown, or sealed.
+func (m *Merchant) Wanted() PutMerchant {
+	in := PutMerchant{
+		MerchantNo: m.MerchantNo, Name: m.Name, NotifyURL: m.NotifyURL,
+		Schedule: m.Schedule, Success: m.Success, Timeout: m.Timeout,
+	}
+	if m.PerEndpoint != (MerchantLimits{}) {
+		limits := m.PerEndpoint
+		in.PerEndpoint = &limits
+	}
+	if m.Sign != nil {
+		in.Sign = &MerchantSign{Scheme: m.Sign.Scheme, Serial: m.Sign.Serial, Secrets: m.Sign.Secrets}
+	}
+	return in
+}
+
 // A ShownMerchantSign is a MerchantSign as it may be seen.
 type ShownMerchantSign struct {
 	Scheme  string        `json:"scheme"`

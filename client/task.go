@@ -2,13 +2,16 @@ package client
 
 import "encoding/json"
 
+// MaxBatch is how many tasks, merchants or orders one call takes.
+const MaxBatch = 1000
+
 // A CreateTask asks for a task. Only Queue is always required, and URL where
 // the queue has no address of its own. Durations are text such as "15s",
 // "1h30m" or "1d".
 //
 // A queue of kind order takes MerchantNo and OrderNo, which are required there,
-// Key, Event, Expires, CodeLife, Vars, Notify, Due or Delay, Schedule and Timeout, and nothing
-// else. Expires, CodeLife, Vars and Notify are for such a queue alone.
+// Key, Event, OrderCreated, Expires, CodeLife, Vars, Notify, Due or Delay, Schedule and Timeout, and
+// nothing else. OrderCreated, Expires, CodeLife, Vars and Notify are for such a queue alone.
 type CreateTask struct {
 	Queue string `json:"queue" minLength:"1" maxLength:"128" doc:"The class of tasks whose rules it follows."`
 	Key   string `json:"key,omitempty" maxLength:"255" doc:"The caller's own name for the task, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no."`
@@ -36,6 +39,8 @@ type CreateTask struct {
 	Supersedes  bool   `json:"supersedes,omitempty" doc:"Ends the earlier tasks of its ordering key that wait, instead of waiting for them: they are cancelled, reason superseded, and cannot be sent again."`
 
 	Resume *Resume `json:"resume,omitempty" doc:"Where another system left the task: its schedule goes on from there. Not together with due or delay, and not for an order."`
+
+	OrderCreated Time `json:"order_created,omitzero" format:"date-time" doc:"Of an order: when it was created at the channel; expires and code_life count from it, and so does the age before which the channel lets nobody close it. In the latest 31 days by the server's clock, and at most a minute ahead of it. Default: when bellman was told of it."`
 
 	Expires  string            `json:"expires,omitempty" maxLength:"64" example:"30m" doc:"Of an order: when nobody paid so long after it was created, the close protocol begins; default: the queue's."`
 	CodeLife string            `json:"code_life,omitempty" maxLength:"64" example:"2h" doc:"Of an order: how long after it was created its payer can pay with the code or page. If the channel knew no such order when it was closed, a late payment is watched for until then; default: the queue's."`
@@ -123,6 +128,8 @@ type Request struct {
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers" doc:"As they are sent, but for secrets: *** stands for the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey."`
 	Body    string            `json:"body"`
+
+	OrderCreated Time `json:"order_created,omitzero" format:"date-time" doc:"Of an order, as it was given, or when bellman was told of it."`
 
 	Expires  string            `json:"expires,omitempty" doc:"Of an order, as it was asked for."`
 	CodeLife string            `json:"code_life,omitempty" doc:"Of an order, as it was asked for."`

@@ -57,6 +57,12 @@ func TestCurl(t *testing.T) {
 			script += block[1]
 		}
 	}
+	quoted := regexp.MustCompile(`'[^']*'|"[^"]*"|#.*`)
+	for line := range strings.Lines(script) {
+		if strings.ContainsAny(quoted.ReplaceAllString(line, ""), "?*[") {
+			t.Errorf("zsh takes a part of this line for the pattern of a file name: %s", line)
+		}
+	}
 	merchant := strings.TrimSuffix(w.merchant, "/notify")
 	script = strings.NewReplacer("http://127.0.0.1:2355", between.URL, "BELLMAN_KEY=KEY", "BELLMAN_KEY="+adminKey,
 		"https://merchant.example", merchant, "merchant.example", strings.TrimPrefix(merchant, "http://"),

@@ -9,10 +9,9 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/coded"
 )
-
-const maxURL = 2000 // bytes
 
 // An address is a URL that a request can go to. Its texts never show the query.
 type address struct {
@@ -27,7 +26,7 @@ type address struct {
 // be right, and quotes nothing of the URL beyond its host.
 func parseAddress(text string) (address, error) {
 	switch {
-	case len(text) > maxURL:
+	case len(text) > bellman.MaxURL:
 		return address{}, coded.Errorf("url.long", "longer than 2,000 bytes")
 	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return address{}, coded.Errorf("url.space", "has a space or control character: percent-encode it")

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/rule"
 )
 
 const (
-	maxAnswer  = 64 << 10 // bytes of an answer's body that are read
-	maxExcerpt = 600      // characters of it that are kept
+	maxAnswer = rule.MaxBody // bytes of an answer's body that are read
 )
 
 // buffers hold answers while they are judged. Most answers are a word: a buffer
@@ -55,7 +57,7 @@ func (f *buffer) free() {
 func excerpt(b []byte) string {
 	clean, ascii := true, true
 	n, end := 0, 0
-	for ; end < len(b) && n < maxExcerpt; n++ {
+	for ; end < len(b) && n < bellman.MaxResponse; n++ {
 		c := b[end]
 		if c < utf8.RuneSelf {
 			clean = clean && c != 0

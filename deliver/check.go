@@ -13,10 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-const (
-	maxHeaders     = 64      // names a task may bring
-	maxHeaderBytes = 8 << 10 // of all names and values together
-)
+const maxHeaderBytes = 8 << 10 // of all names and values together
 
 const wantMethod = "want POST, PUT, PATCH, GET or DELETE"
 
@@ -110,7 +107,7 @@ func (h *Handler) checkHeader(task *bellman.Task, signer sign.Signer, bad *bellm
 	if len(task.Header) == 0 {
 		return
 	}
-	if len(task.Header) > maxHeaders {
+	if len(task.Header) > bellman.MaxHeaders {
 		bad.Add("headers", "more than 64")
 		return
 	}

@@ -246,7 +246,7 @@ func FuzzExcerpt(f *testing.F) {
 			t.Errorf("%q is not clean", got)
 		}
 		all, kept := []rune(string(body)), []rune(got)
-		if len(kept) != min(len(all), maxExcerpt) {
+		if len(kept) != min(len(all), bellman.MaxResponse) {
 			t.Fatalf("%d characters of %d", len(kept), len(all))
 		}
 		for i, r := range kept {

@@ -3,6 +3,7 @@ package deliver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -36,6 +37,11 @@ type Rules struct {
 	// PropagateTrace sends traceparent and tracestate of the attempt's span, where there
 	// is one, in the place of those that a task has.
 	PropagateTrace bool
+
+	// Attempted is told of each attempt of a task that names a merchant whether its answer was
+	// accepted, but not of attempts that were cut off or not sent; nil: nobody is told. Calls may
+	// be concurrent.
+	Attempted func(merchantNo string, accepted bool)
 }
 
 // A Handler makes the attempts of one queue. It is safe for concurrent use.
@@ -50,12 +56,13 @@ type Handler struct {
 
 	merchants Merchants // nil: none
 	propagate bool
+	attempted func(merchantNo string, accepted bool) // nil: nobody is told
 }
 
 // Handler returns the handler of a queue with these rules. An error names the
 // rule that is wrong. The secrets are read now.
 func (c *Client) Handler(r Rules) (*Handler, error) {
-	h := &Handler{client: c, url: r.URL, method: cmp.Or(r.Method, http.MethodPost), text: cmp.Or(r.Success, "success_text"), merchants: r.Merchants, propagate: r.PropagateTrace}
+	h := &Handler{client: c, url: r.URL, method: cmp.Or(r.Method, http.MethodPost), text: cmp.Or(r.Success, "success_text"), merchants: r.Merchants, propagate: r.PropagateTrace, attempted: r.Attempted}
 	if !isMethod(h.method) {
 		return nil, fmt.Errorf("deliver: method: %s", wantMethod)
 	}
@@ -80,6 +87,14 @@ func (c *Client) Handler(r Rules) (*Handler, error) {
 // bellman's; an address that the guard refused is blocked, and tried again as
 // the schedule says, since a name's answer may heal.
 func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
+	v := h.attempt(ctx, task, number)
+	if h.attempted != nil && task.MerchantNo != "" && !v.Unsent && !errors.Is(ctx.Err(), context.Canceled) {
+		h.attempted(task.MerchantNo, v.Result == bellman.Accepted)
+	}
+	return v
+}
+
+func (h *Handler) attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
 	m, err := h.merchant(ctx, task)
 	if err != nil {
 		return unsent("merchant: " + cause.Line(err.Error()))

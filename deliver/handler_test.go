@@ -55,11 +55,30 @@ func reset(w http.ResponseWriter, sent string) {
 // hang waits for the client to give up.
 func hang(r *http.Request) { <-r.Context().Done() }
 
+// An expiring context has its deadline when over is closed.
+type expiring struct {
+	context.Context
+	over chan struct{}
+}
+
+func (e expiring) Done() <-chan struct{} { return e.over }
+
+func (e expiring) Err() error {
+	select {
+	case <-e.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+func (e expiring) Value(any) any { return nil } // no parent is known that ends otherwise
+
 func TestAttemptResults(t *testing.T) {
 	tests := []struct {
 		name    string
 		success string
-		timeout time.Duration // 0: 10s
+		timeout time.Duration // from when the request has arrived; 0: none
 		answer  http.HandlerFunc
 		want    bellman.Verdict // Error: must hold this text
 	}{
@@ -84,9 +103,9 @@ func TestAttemptResults(t *testing.T) {
 		{name: "error in a 2xx rule", success: `json.code == "SUCCESS"`,
 			answer: func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "no json") },
 			want:   bellman.Verdict{Result: bellman.Refused, Status: 200, Response: "no json", Error: "success: "}},
-		{name: "hang", timeout: 30 * time.Millisecond, answer: func(_ http.ResponseWriter, r *http.Request) { hang(r) },
+		{name: "hang", timeout: time.Nanosecond, answer: func(_ http.ResponseWriter, r *http.Request) { hang(r) },
 			want: bellman.Verdict{Result: bellman.TimedOut, Error: "no answer in the time of one attempt"}},
-		{name: "hang in the body", timeout: 100 * time.Millisecond, answer: func(w http.ResponseWriter, r *http.Request) {
+		{name: "hang in the body", timeout: time.Second, answer: func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, "succ")
 			w.(http.Flusher).Flush()
 			hang(r)
@@ -117,7 +136,7 @@ func TestAttemptResults(t *testing.T) {
 				w.Header().Set(fmt.Sprintf("X-%d", i), value)
 			}
 		}, want: bellman.Verdict{Result: bellman.Unreachable, Error: "http: the answer's header is longer than 64 KiB"}},
-		{name: "slow header", timeout: 50 * time.Millisecond, answer: func(w http.ResponseWriter, r *http.Request) {
+		{name: "slow header", timeout: time.Nanosecond, answer: func(w http.ResponseWriter, r *http.Request) {
 			conn, _, _ := w.(http.Hijacker).Hijack()
 			defer conn.Close()
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\nX-Slow: ")
@@ -147,20 +166,17 @@ func TestAttemptResults(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var requests atomic.Int32
+			ctx := expiring{t.Context(), make(chan struct{})}
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				requests.Add(1)
+				if requests.Add(1) == 1 && tt.timeout > 0 {
+					time.AfterFunc(tt.timeout, func() { close(ctx.over) })
+				}
 				io.Copy(io.Discard, r.Body) // so that closing the connection is no reset
 				tt.answer(w, r)
 			}))
 			defer server.Close()
 			h := newHandler(t, Options{AllowPrivate: true}, Rules{})
 			defer h.client.Close()
-			timeout := tt.timeout
-			if timeout == 0 {
-				timeout = 10 * time.Second
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), timeout)
-			defer cancel()
 			task := &bellman.Task{ID: bellman.NewID(), URL: server.URL + "/notify?token=s3cret", Success: tt.success, Body: []byte("hello")}
 			got := h.Attempt(ctx, task, 1)
 

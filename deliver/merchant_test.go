@@ -3,6 +3,9 @@ package deliver
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +111,59 @@ func TestMerchantRule(t *testing.T) {
 		task := &bellman.Task{ID: bellman.NewID(), MerchantNo: "M1", Method: "POST", Success: "success_text", Inherited: tt.lent}
 		if v := h.Attempt(t.Context(), task, 1); v.Result != tt.want {
 			t.Errorf("lent %d: %v, want %v", tt.lent, v.Result, tt.want)
+		}
+	}
+}
+
+// answering answers as a task's path says.
+type answering struct{}
+
+func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	switch r.URL.Path {
+	case "/hangs":
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	case "/fails":
+		return &http.Response{StatusCode: 500, Body: http.NoBody, Request: r}, nil
+	}
+	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader("success")), Request: r}, nil
+}
+
+// Whether a merchant accepted an attempt is told, unless nothing was sent or the attempt was cut off.
+func TestMerchantAttempted(t *testing.T) {
+	c, err := NewClient(Options{Transport: answering{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	h, err := c.Handler(Rules{
+		Merchants: book{"M1": {Known: true, URL: "https://m1.example/"}, "M2": {Known: true, Unable: errors.New("a master key is missing")}},
+		Attempted: func(no string, accepted bool) { told = append(told, fmt.Sprint(no, " ", accepted)) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, done := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer done()
+	for _, tt := range []struct {
+		ctx      context.Context
+		no, path string
+		want     string
+	}{
+		{t.Context(), "M1", "/", "[M1 true]"},
+		{t.Context(), "M1", "/fails", "[M1 false]"},
+		{late, "M1", "/hangs", "[M1 false]"},
+		{cut, "M1", "/hangs", "[]"},
+		{t.Context(), "M2", "/", "[]"},
+		{t.Context(), "", "/", "[]"},
+	} {
+		told = nil
+		task := &bellman.Task{ID: bellman.NewID(), MerchantNo: tt.no, URL: "https://m1.example" + tt.path, Method: "POST"}
+		h.Attempt(tt.ctx, task, 1)
+		if got := fmt.Sprint(told); got != tt.want {
+			t.Errorf("an attempt of %q at %s: told %s; want %s", tt.no, tt.path, got, tt.want)
 		}
 	}
 }

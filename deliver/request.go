@@ -84,16 +84,9 @@ func (h *Handler) header(task *bellman.Task, id string, number int, signer sign.
 	}
 	if _, given := header["Content-Type"]; !given && len(task.Body) > 0 {
 		header["Content-Type"] = typeText
-		if looksJSON(task.Body) {
+		if field.LooksJSON(task.Body) {
 			header["Content-Type"] = typeJSON
 		}
 	}
 	return header
-}
-
-// looksJSON reports whether a body is an object or a list by its two ends.
-func looksJSON(body []byte) bool {
-	body = bytes.TrimSpace(body)
-	n := len(body)
-	return n >= 2 && (body[0] == '{' && body[n-1] == '}' || body[0] == '[' && body[n-1] == ']')
 }

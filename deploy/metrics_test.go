@@ -97,6 +97,7 @@ func everything() string {
 			return []metrics.Certificate{{Queue: "q", Name: "app_certificate", NotAfter: time.Unix(1795000000, 0)}}
 		},
 		Merchants: func() ([]figures.MerchantPause, int) { return []figures.MerchantPause{{MerchantNo: "M1"}}, 1 },
+		Failing:   func() []figures.FailingMerchant { return []figures.FailingMerchant{{MerchantNo: "M2"}} },
 	})
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))

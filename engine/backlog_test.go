@@ -29,11 +29,11 @@ func (c *slowCounter) CountDue(_ context.Context, _ []uint16, _ store.Position, 
 func TestBacklogIsCountedSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowCounter{Store: memory.New(), overdue: 500, takes: 100 * time.Millisecond}
-		e := &Engine{store: store, leases: &leases{}}
+		i := &intake{store: store, leases: &leases{}}
 		var b backlog
 		look := func(full bool) int64 {
 			time.Sleep(houseEvery)
-			n, err := b.overdue(t.Context(), e, 0, time.Now(), 1000, 200, full)
+			n, err := b.overdue(t.Context(), i, 0, time.Now(), 1000, 200, full)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,12 +53,12 @@ func TestBacklogIsCountedSeldom(t *testing.T) {
 		for look(false); store.counts == before; look(false) { // just counted
 		}
 		before = store.counts
-		e.moved.added.Add(600)
+		i.added.Add(600)
 		store.overdue = 1100
 		if n := look(false); n != 1000 || store.counts != before+1 {
 			t.Errorf("%d overdue after 600 more, counted %d times; want 1000 at once", n, store.counts-before)
 		}
-		e.moved.attempted.Add(950)
+		i.attempted.Add(950)
 		store.overdue = 150
 		if n := look(true); n != 150 || store.counts != before+2 {
 			t.Errorf("%d overdue after 950 attempts, counted %d times; want 150 at once", n, store.counts-before)

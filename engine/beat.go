@@ -13,7 +13,7 @@ import (
 // mostBeats is how many beats may wait for their answers at once.
 const mostBeats = int(leaseTTL / leaseBeat)
 
-// beat is the goroutine that keeps this node registered. A node that was away
+// keepAlive is the goroutine that keeps this node registered. A node that was away
 // for longer than the TTL is dead to the others: it never comes back under its
 // old name, but joins under a new one, and trusts none of its shards until it has
 // looked whose they are.
@@ -21,7 +21,7 @@ const mostBeats = int(leaseTTL / leaseBeat)
 // A beat goes out each leaseBeat, whether or not those before it were answered, and whichever
 // answer comes first counts: a connection on which no answer comes costs one beat and no
 // lease.
-func (e *Engine) beat(ctx context.Context) error {
+func (l *leases) keepAlive(ctx context.Context) error {
 	ticker := time.NewTicker(leaseBeat)
 	defer ticker.Stop()
 	answers := make(chan answer, mostBeats)
@@ -35,7 +35,7 @@ func (e *Engine) beat(ctx context.Context) error {
 		case <-ticker.C:
 			if waiting < mostBeats {
 				waiting++
-				beats.Go(func() { answers <- e.beatOnce(ctx) })
+				beats.Go(func() { answers <- l.beatOnce(ctx) })
 			}
 			continue
 		case a = <-answers:
@@ -47,20 +47,19 @@ func (e *Engine) beat(ctx context.Context) error {
 		case errors.Is(a.err, bellman.ErrClosed):
 			return fmt.Errorf("beat: %w", a.err)
 		case errors.Is(a.err, bellman.ErrFenced):
-			if a.name != e.leases.name() {
+			if a.name != l.name() {
 				continue // it has joined anew since
 			}
-			e.log.Warn("this node was away for too long; it joins anew", "node", a.name)
-			err := e.rejoin(ctx)
-			e.lookSoon()
+			l.log.Warn("this node was away for too long; it joins anew", "node", a.name)
+			err := l.rejoin(ctx)
+			l.lookSoon()
 			if err != nil && ctx.Err() == nil {
-				e.log.Error("this node cannot join anew", "err", err)
+				l.log.Error("this node cannot join anew", "err", err)
 			}
 		case a.err != nil:
-			e.log.Error("beat failed", "err", a.err)
+			l.log.Error("beat failed", "err", a.err)
 		}
-		e.pump() // firing stops while the leases are not to be trusted
-		e.wakeBefore(0)
+		l.runner.mayFire() // firing stops while the leases are not to be trusted
 	}
 }
 
@@ -71,34 +70,34 @@ type answer struct {
 }
 
 // beatOnce beats. An answer that takes longer than the TTL is worth nothing.
-func (e *Engine) beatOnce(ctx context.Context) answer {
+func (l *leases) beatOnce(ctx context.Context) answer {
 	ctx, cancel := context.WithTimeout(ctx, leaseTTL)
 	defer cancel()
-	name, sent := e.leases.name(), time.Now()
-	err := e.store.Beat(ctx, name)
+	name, sent := l.name(), time.Now()
+	err := l.store.Beat(ctx, name)
 	if err == nil {
-		e.leases.trust(name, sent)
+		l.trust(name, sent)
 	}
 	return answer{name, err}
 }
 
 // join registers this node under a new name.
-func (e *Engine) join(ctx context.Context) error {
-	e.leases.mu.RLock()
-	node := e.leases.node
-	e.leases.mu.RUnlock()
-	node.Name = fmt.Sprintf("%s/%s", e.leases.base, bellman.NewID())
+func (l *leases) join(ctx context.Context) error {
+	l.mu.RLock()
+	node := l.node
+	l.mu.RUnlock()
+	node.Name = fmt.Sprintf("%s/%s", l.base, bellman.NewID())
 	sent := time.Now()
-	if err := e.store.Join(ctx, node, leaseTTL); err != nil {
+	if err := l.store.Join(ctx, node, leaseTTL); err != nil {
 		return fmt.Errorf("join as node %s: %w", node.Name, err)
 	}
-	e.leases.joined(node, sent)
+	l.joined(node, sent)
 	return nil
 }
 
 // rejoin joins under a new name while nobody claims shards under the old one.
-func (e *Engine) rejoin(ctx context.Context) error {
-	e.leases.turn.Lock()
-	defer e.leases.turn.Unlock()
-	return e.join(ctx)
+func (l *leases) rejoin(ctx context.Context) error {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	return l.join(ctx)
 }

@@ -15,13 +15,13 @@ import (
 // is wrong, ErrConflict if a document is no longer what its Was says, or the store's;
 // after ErrUnknown all of it may be written, or nothing.
 func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellman.Task) error {
-	if err := e.running(ctx); err != nil {
+	if err := e.life.running(ctx); err != nil {
 		return err
 	}
 	now := e.clock.now()
 	adds := make([]store.Add, len(tasks))
 	for i, t := range tasks {
-		add, err := e.accept(t, now)
+		add, err := e.rules.accept(t, now)
 		if err != nil {
 			return err
 		}
@@ -33,11 +33,11 @@ func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellma
 	defer e.hand.unfollow(b.since)
 	if err := e.store.Commit(ctx, &b.Batch); err != nil {
 		if errors.Is(err, bellman.ErrUnknown) {
-			e.lookFor(unsure([]*op{{adds: adds}}))
+			e.committer.lookFor(unsure([]*op{{adds: adds}}))
 		}
 		return fmt.Errorf("add tasks with documents: %w", err)
 	}
-	e.committed(&b, []*op{{adds: adds}})
+	e.committer.committed(&b, []*op{{adds: adds}})
 	for i := range adds {
 		if errors.Is(adds[i].Err, bellman.ErrFull) {
 			return fmt.Errorf("add tasks with documents: %w", adds[i].Err)

@@ -36,7 +36,7 @@ func newClock(wall func() time.Time) *clock {
 
 // Now is the clock by which the engine keeps due times, in UTC. It follows the wall
 // clock, but no step of it: a handler that counts for itself counts by this one.
-func (e *Engine) Now() time.Time { return e.clock.now() }
+func (m *Monitor) Now() time.Time { return m.clock.now() }
 
 // now returns the time in UTC, without a monotonic reading.
 func (c *clock) now() time.Time { return c.pace.Load().read(time.Now()) }

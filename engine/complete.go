@@ -17,19 +17,19 @@ import (
 //
 // Where the queue's handler is a [bellman.Completer], it says what follows from
 // the outcome, also for a task that has ended.
-func (e *Engine) Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error) {
+func (a *Admin) Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error) {
 	reason := cmp.Or(by.Reason, "callback")
 	if outcome != "" {
 		by.Reason = reason + ": " + outcome
 	}
-	return e.change(ctx, id, "complete", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
-		q, configured := e.queue(t.Queue)
+	return a.change(ctx, id, "complete", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
+		q, configured := a.rules.queue(t.Queue)
 		completer, ok := q.Handler.(bellman.Completer)
 		switch {
 		case !configured:
 			return coded.Errorf("task.no_queue", "%w: queue %s is not configured, so nothing says what follows from it", bellman.ErrConflict, t.Queue)
 		case ok:
-			return e.completeBy(completer, c, t, outcome, reason, now)
+			return a.completeBy(completer, c, t, outcome, reason, now)
 		case t.State.Ended():
 			return ended(t.State)
 		}
@@ -40,7 +40,7 @@ func (e *Engine) Complete(ctx context.Context, id bellman.ID, outcome string, by
 
 // completeBy asks a handler what follows from an outcome. It sees the task as it
 // is beneath an attempt asked for by hand: one that had ended has ended.
-func (e *Engine) completeBy(completer bellman.Completer, c *store.Change, t *bellman.Task, outcome, reason string, now time.Time) error {
+func (a *Admin) completeBy(completer bellman.Completer, c *store.Change, t *bellman.Task, outcome, reason string, now time.Time) error {
 	under := *t
 	under.Status = beneath(t.Status)
 	v, err := completer.Complete(&under, outcome, now)
@@ -61,7 +61,7 @@ func (e *Engine) completeBy(completer bellman.Completer, c *store.Change, t *bel
 	if v.Data != nil {
 		c.To.Data = v.Data
 	}
-	c.Follow = e.follow(t, v.Follow, nil, nil)
+	c.Follow = a.recorder.follow(t, v.Follow, nil, nil)
 	return nil
 }
 

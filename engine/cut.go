@@ -2,8 +2,6 @@ package engine
 
 import (
 	"math"
-	"math/rand/v2"
-	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
@@ -209,31 +207,6 @@ func (p portion) serves(q *Queue, endpoint string) bool {
 	return false
 }
 
-// shardFor returns the shard of a new task: where its queue has no limits, one of
-// this node's, which fires it soonest. Those of an ordering key go to one shard.
-func (e *Engine) shardFor(t *bellman.Task, q *Queue) uint16 {
-	random := chance(t)
-	if e.sole {
-		return e.leases.pick(random)
-	}
-	var g bellman.Route
-	if bellman.ToMerchant(t.Endpoint) {
-		g = e.Route(t)
-	}
-	under := q.under(limits(&g))
-	place := random
-	switch {
-	case under.cut():
-		place = under.place(goes(t, &g), random)
-	case t.OrderingKey == "":
-		return e.leases.pick(random)
-	}
-	if n := e.leases.count(); n > 0 {
-		place = uint16(int(place) % n)
-	}
-	return place
-}
-
 // chance is the number by which a task's shard is drawn: a random one, or one that
 // tasks of an ordering key have in common.
 func chance(t *bellman.Task) uint16 {
@@ -243,44 +216,10 @@ func chance(t *bellman.Task) uint16 {
 	return uint16(t.ID[14])<<8 | uint16(t.ID[15])
 }
 
-// movedAgain is how long a task rests that was moved before: nodes whose limits differ,
-// while one has a new configuration and the other has not, move it to each other.
-const movedAgain = 5 * time.Second
-
-// sentHome moves a task to a shard that has a piece of its queue's limit, if this
-// node has none: the task was added while the limit was another, or there was none.
-// It is false if the task may be attempted here.
-func (e *Engine) sentHome(it *item, g *bellman.Route) bool {
-	t, endpoint := it.task, goes(it.task, g)
-	q, ok := e.queue(t.Queue)
-	q = q.under(limits(g))
-	shards := e.leases.count()
-	if !ok || e.sole || !q.cut() || q.home(endpoint, t.Shard, shards) || e.leases.portion().serves(&q, endpoint) {
-		return false
-	}
-	if !e.hand.setAside(it) {
-		return true
-	}
-	now := e.clock.now()
-	to := t.Status
-	random := uint16(rand.Uint32())
-	if t.OrderingKey != "" {
-		random = chance(t)
-	}
-	to.Shard = uint16(int(q.place(endpoint, random)) % shards)
-	to.VisibleAt = roundUp(now) // so that its owner finds it without being told
-	if t.VisibleAt.After(t.Due) && t.VisibleAt.Sub(t.Updated) <= movedAgain {
-		to.VisibleAt = roundUp(now.Add(movedAgain))
-	}
-	to.Updated = now
-	e.layAside(it, to, nil)
-	return true
-}
-
 // yieldShare tells the dispatcher that this node has less of the limits: at once where
 // another will have the more of it, else soon, for there may be many lines.
 func (e *Engine) yieldShare() {
-	for _, q := range *e.queues.Load() {
+	for _, q := range *e.rules.queues.Load() {
 		if q.cut() {
 			e.reshare()
 			return

@@ -5,8 +5,8 @@
 //
 // One attempt, in a straight line, a file a step:
 //
-//	accept.go   a task handed in gets its queue's rules, a shard and a due time
-//	writer.go   … is committed together with whatever else is waiting (internal/commit)
+//	accept.go   a task handed in gets its queue's rules, a shard and a due time (rules.go)
+//	writer.go   … is committed together with whatever else is waiting (committer.go, internal/commit)
 //	hand.go     … and taken in hand: the wheel until it is due, then the dispatcher
 //	load.go     tasks on disk come in hand when they are due soon
 //	fire.go     the dispatcher says who goes next; a goroutine makes the attempt
@@ -18,8 +18,8 @@
 // check.go compares what is in memory with what the store says is due: tests call it, by way of
 // internal/handcheck.
 //
-// manual.go has what people do by hand, complete.go what comes from outside,
-// settle.go what readers ask for, watch.go what can be seen of it.
+// [Admin] is what people do by hand (manual.go), what comes from outside (complete.go), what readers ask for
+// (settle.go) and pauses (pause.go). [Monitor] is what can be seen (info.go, figures.go, watch.go).
 //
 // Several engines on one store share its tasks, a shard at a time:
 //

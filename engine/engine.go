@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"sync"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
-	"github.com/bellmanhq/bellman/engine/internal/commit"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/schedule"
@@ -59,6 +57,10 @@ type Options struct {
 	// seven eighths of Flow.Heap, and again when intake stops because of the heap. nil: nothing.
 	Spare func()
 
+	// Failing returns the merchants that this process knows to accept none of their attempts, for the
+	// figures of all nodes. nil: none.
+	Failing func(context.Context) []figures.FailingMerchant
+
 	MaxInFlight int           // attempts in flight at most; default 2048; see SetPool
 	PoolFloor   int           // how far the adapting limit of attempts to quick endpoints shrinks; default 64; see SetPool
 	StopTimeout time.Duration // for attempts in flight when Run must end; default 8s
@@ -83,75 +85,59 @@ type Retention struct {
 // An Engine attempts the tasks of a store. Make one with New, and Run it. All
 // methods are safe for concurrent use.
 type Engine struct {
-	store    store.Store
-	log      *slog.Logger
-	clock    *clock
-	options  Options
-	limits   Limits // of options, with defaults
-	sole     bool   // nobody else writes to the store
-	leases   *leases
-	todo     commit.Work       // what is to be done before a stop is over
-	outcomes *commit.Lane[*op] // of attempts, and what is written only under a lease
-	asked    *commit.Lane[*op] // for: new tasks, and what people do; the same lane where the store is this process's alone
-	hand     *hand
-	dispatch *dispatch.D[*item]
-	watch    *watch
-	pauses   pauses
-	strays   strays
-	cluster  cluster
-	hints    hints
-	gifts    gifts
-	found    found
-	order    order
-	moves    moves
+	*Admin   // what people ask for
+	*Monitor // what it is doing
 
-	schedules *schedule.Cache
-	queues    atomic.Pointer[map[string]Queue]
+	store   store.Store
+	log     *slog.Logger
+	clock   *clock
+	options Options
+	limits  Limits // of options, with defaults
+	sole    bool   // nobody else writes to the store
 
-	// attempts is the context of all attempts: it ends when they must.
-	attempts context.Context
-	cutOff   context.CancelFunc
-	flights  sync.WaitGroup
-	handling atomic.Int64 // handlers that are running
-	workers  workers
+	// The objects: DESIGN.md says what each is for.
+	rules     *Rules
+	leases    *leases
+	hand      *hand
+	loader    *loader
+	dispatch  *dispatch.D[*item]
+	runner    *runner
+	committer *committer
+	chains    *chains
+	pauses    *pauses
+	strays    *strays
+	intake    *intake
+	ticker    *ticker
+	hints     *hints
+	watch     *watch
 
 	// patience ends when a stop waits no longer for a store that takes nothing.
 	patience  context.Context
 	impatient context.CancelFunc
 
-	starting locks.RWMutex // held for reading while an attempt is started
-
-	loader    atomic.Pointer[loader] // once it runs; see check.go
-	kick      chan struct{}          // wakes the loader
-	resumedAt atomic.Int64           // when a pause ended, Unix ms, until the loader has seen it
-	poke      chan struct{}          // wakes the ticker
-	looks     chan struct{}          // wakes keepShards
-	crowded   chan struct{}          // wakes keepHouse
-	nextMs    atomic.Int64           // when the ticker wakes by itself
-	firedAt   atomic.Int64           // when the ticker last came round and could have started attempts, Unix ns of the wall clock; 0: not yet
-	content   atomic.Int64           // bytes of tasks' contents in hand
-	usual     atomic.Int64           // bytes of a task's content, of those read last
-	asides    atomic.Int64           // tasks being set aside
-
-	saidSlow atomic.Int64 // when the log said last that the store reads too slowly, Unix ns
-	held     atomic.Bool  // attempts are kept from starting by holdsBack
-
 	shareChanged atomic.Bool // limits are to be told to the dispatcher again
 
-	refusedFollows atomic.Int64 // follow-up tasks that were not valid, since the start
+	life *life
+	ran  atomic.Bool
+}
 
-	started    chan struct{} // closed when Run has taken over what there is, or failed
-	ran        atomic.Bool
-	stopping   atomic.Bool
-	ready      atomic.Bool
-	backMs     atomic.Int64                   // the loader has overdue tasks before it, from this look on; noTime: none
-	behind     atomic.Pointer[map[peers]bool] // whose due tasks wait on disk, since their lines are full; nil: nobody's
-	overloaded atomic.Bool
-	tight      atomic.Bool                             // the heap is above seven eighths of Flow.Heap
-	moved      struct{ added, attempted atomic.Int64 } // tasks, since the start: how a backlog may have changed
-	flow       atomic.Pointer[figures.Intake]          // as the meter read it last; nil before
-	crowdedAt  atomic.Int64                            // when netAdded is as large, the intake is measured anew
-	resumed    atomic.Pointer[Resumed]
+// life says whether an engine runs.
+type life struct {
+	started  chan struct{} // closed when Run has taken over what there is, or failed
+	stopping atomic.Bool
+}
+
+// running waits until the engine runs; it returns why it does not, or nil.
+func (l *life) running(ctx context.Context) error {
+	select {
+	case <-l.started:
+	case <-ctx.Done():
+		return fmt.Errorf("the engine has not started: %w", context.Cause(ctx))
+	}
+	if l.stopping.Load() {
+		return bellman.ErrClosed
+	}
+	return nil
 }
 
 // Resumed is what an engine found when it started.
@@ -188,43 +174,21 @@ func New(o Options) (*Engine, error) {
 		o.Node, _ = os.Hostname()
 	}
 	o.Process = cmp.Or(o.Process, strconv.Itoa(os.Getpid()))
-	return build(o)
-}
-
-func build(o Options) (*Engine, error) {
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
 	limits := o.Limits.withDefaults()
+	use := store.UseOf(o.Store)
 	c := newClock(o.Wall)
-	now := c.now()
 	e := &Engine{
-		store:     o.Store,
-		log:       o.Logger,
-		clock:     c,
-		options:   o,
-		schedules: cmp.Or(o.Schedules, new(schedule.Cache)),
-		limits:    limits,
-		pauses:    pauses{turn: newTurn("pauses.turn")},
-		leases: &leases{
-			turn:   newTurn("leases.turn"),
-			base:   fmt.Sprintf("%s/%s", o.Node, o.Process),
-			node:   store.Node{Addr: o.Addr, Version: o.Version, Joined: now},
-			held:   make(map[uint16]store.Lease),
-			giving: make(map[uint16]bool),
-			deaths: make(map[uint16]int64),
-			unsent: make(map[uint16]map[bellman.ID]announcement),
-			addrs:  make(map[uint16]string),
-		},
-		hints: hints{
-			send:    o.Hint,
-			to:      make(map[string]*Hint),
-			leaving: make(map[string]time.Time),
-			offered: make(map[uint16]bool),
-		},
-		gifts: gifts{wake: make(chan struct{}, 1)},
-		hand:  newHand(c, limits.Hand, limits.Wheel),
-		watch: newWatch(o.Observer, c),
+		store:   o.Store,
+		log:     o.Logger,
+		clock:   c,
+		ticker:  newTicker(c),
+		options: o,
+		limits:  limits,
+		sole:    use.Exclusive,
+		watch:   newWatch(o.Observer, c),
 		dispatch: dispatch.New[*item](dispatch.Options{
 			Floor:      o.PoolFloor,
 			Ceiling:    o.MaxInFlight,
@@ -232,38 +196,46 @@ func build(o Options) (*Engine, error) {
 			TotalBound: limits.Lines,
 			Start:      4, // a thousand new endpoints at once are four thousand connections
 		}),
-		kick: make(chan struct{}, 1),
-		poke: make(chan struct{}, 1),
 
-		looks:   make(chan struct{}, 1),
-		crowded: make(chan struct{}, 1),
-
-		started: make(chan struct{}),
+		life: &life{started: make(chan struct{})},
 	}
+	e.hand = newHand(c, new(shelves), limits.Hand, limits.Wheel)
+	r := &runner{
+		log: e.log, clock: c, wall: o.Wall, tracer: o.Tracer, chunk: limits.Chunk, life: e.life, hand: e.hand, dispatch: e.dispatch, ticker: e.ticker,
+	}
+	e.runner = r
+	r.attempts, r.cutOff = context.WithCancel(context.Background())
+	e.patience, e.impatient = context.WithCancel(context.Background())
+	e.hints = newHints(o.Hint)
+	e.leases = newLeases(e)
+	e.rules = &Rules{log: e.log, ctx: r.attempts, schedules: cmp.Or(o.Schedules, new(schedule.Cache)), leases: e.leases, sole: e.sole}
+	e.pauses = newPauses(e)
+	e.strays = newStrays(e)
+	r.rules, r.leases, r.strays, r.contents = e.rules, e.leases, e.strays, newContents(e)
+	e.loader = newLoader(e)
+	e.committer = newCommitter(e, cmp.Or(limits.Batch, use.BatchSize, maxBatch))
+	e.intake = newIntake(e)
+	r.loader, r.committer = e.loader, e.committer
+	announcer := newAnnouncer(e)
+	deferrals := &deferrals{c, e.hand, announcer, e.committer, limits.Uncommitted}
+	r.recorder = &recorder{e.store, e.log, c, e.rules, e.hand, e.committer, r.attempts, e.patience}
+	e.Admin = &Admin{e.store, c, e.rules, e.leases, e.hand, e.committer, r.recorder, e.pauses, e.watch, e.life}
+	e.chains = newChains(e, deferrals)
+	r.gate = &gate{c, e.rules, e.leases, e.hand, e.loader, r.contents, e.dispatch, e.chains, announcer, e.pauses, e.strays, deferrals, e.ticker, r}
+	e.Monitor = &Monitor{
+		store: e.store, log: e.log, clock: c, rules: e.rules, leases: e.leases, hand: e.hand, dispatch: e.dispatch, committer: e.committer,
+		pauses: e.pauses, strays: e.strays, intake: e.intake, ticker: e.ticker, hints: e.hints, watch: e.watch,
+		page: limits.Page, ask: o.Ask, failing: o.Failing,
+	}
+	e.leases.pauses, e.leases.announcer = e.pauses, announcer
+	e.committer.chains, e.committer.recorder, e.committer.intake = e.chains, r.recorder, e.intake
+	e.pauses.committer, e.loader.deferrals = e.committer, deferrals
+	e.hand.freed = func(c chain) { e.chains.push(c, passing{superseded: true}) }
 	for name, lock := range map[string]any{
-		"starting": &e.starting, "leases": &e.leases.mu, "pauses": &e.pauses.mu, "strays": &e.strays.mu, "hints": &e.hints.mu, "gifts": &e.gifts.mu,
-		"found": &e.found.mu, "order": &e.order.mu, "moves": &e.moves.mu, "workers": &e.workers.mu, "watch": &e.watch.mu, "hand": &e.hand.mu,
+		"starting": &r.starting, "hints": &e.hints.mu,
+		"workers": &r.workers.mu, "watch": &e.watch.mu, "hand": &e.hand.mu, "shelves": &e.hand.shelves.mu,
 	} {
 		locks.Name(lock, name)
-	}
-	e.order = order{work: &e.todo, chains: make(map[chain]passing), wake: make(chan struct{}, passers)}
-	e.hand.freed = func(c chain) { e.order.push(c, passing{superseded: true}) }
-	e.nextMs.Store(noTime)
-	e.backMs.Store(noTime)
-	use := store.UseOf(o.Store)
-	e.sole = use.Exclusive
-	e.attempts, e.cutOff = context.WithCancel(context.Background())
-	e.patience, e.impatient = context.WithCancel(context.Background())
-	lane := commit.Options{Most: limits.Uncommitted, Patience: e.patience}
-	lane.Batch = cmp.Or(limits.Batch, use.BatchSize, maxBatch)
-	if e.sole {
-		e.outcomes = commit.New(&writer{e: e}, &e.todo, lane)
-		e.asked = e.outcomes
-	} else {
-		e.leases.wall = o.Wall
-		e.asked = commit.New(&writer{e: e, parallel: true}, &e.todo, lane)
-		lane.Gather = gatherServer
-		e.outcomes = commit.New(&writer{e: e}, &e.todo, lane)
 	}
 	if err := e.SetQueues(o.Queues); err != nil {
 		return nil, err
@@ -275,23 +247,11 @@ func build(o Options) (*Engine, error) {
 // the rules they were accepted with; limits and handlers apply at once. On an
 // error nothing changes.
 func (e *Engine) SetQueues(queues []Queue) error {
-	if len(queues) == 0 {
-		return errors.New("engine: no queue is configured")
+	if err := e.rules.setQueues(queues); err != nil {
+		return err
 	}
-	named := make(map[string]Queue, len(queues))
-	for _, q := range queues {
-		q = q.withDefaults()
-		if err := q.check(); err != nil {
-			return err
-		}
-		if _, ok := named[q.Name]; ok {
-			return fmt.Errorf("engine: queue %q is given twice", q.Name)
-		}
-		named[q.Name] = q
-	}
-	e.queues.Store(&named)
 	e.relimit()
-	e.comeBack() // there may be room for what was set aside
+	e.runner.comeBack() // there may be room for what was deferred
 	return nil
 }
 
@@ -305,7 +265,7 @@ func (e *Engine) SetPool(floor, ceiling int) error {
 		return err
 	}
 	e.dispatch.Resize(e.clock.now().UnixNano(), floor, ceiling)
-	e.pump()
+	e.runner.pump()
 	return nil
 }
 
@@ -318,13 +278,6 @@ func poolOf(floor, ceiling int) (int, int, error) {
 	}
 	return floor, ceiling, nil
 }
-
-func (e *Engine) queue(name string) (Queue, bool) {
-	q, ok := (*e.queues.Load())[name]
-	return q, ok
-}
-
-func (e *Engine) jitter() float64 { return rand.Float64() }
 
 // Run attempts tasks until ctx ends. Then it takes nothing in and starts
 // nothing, waits for the attempts in flight (StopTimeout at most; what it cuts
@@ -341,19 +294,16 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	outlive := context.WithoutCancel(ctx)
 	if err := e.start(outlive); err != nil {
-		e.stopping.Store(true)
-		close(e.started)
-		e.closeLanes()
+		e.life.stopping.Store(true)
+		close(e.life.started)
+		e.committer.close()
 		e.watch.close()
 		return fmt.Errorf("engine: %w", err)
 	}
 	var commits sync.WaitGroup
-	commits.Go(func() { e.outcomes.Run(outlive) })
-	if e.asked != e.outcomes {
-		commits.Go(func() { e.asked.Run(outlive) })
-	}
+	e.committer.run(outlive, &commits)
 	for range passers {
-		commits.Go(e.passAll)
+		commits.Go(e.chains.passAll)
 	}
 
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -368,14 +318,14 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	beating, still := context.WithCancel(outlive) // attempts in flight outlive ctx, and need their leases
 	defer still()
-	keep(&beats, beating, e.beat)
-	for _, loop := range []func(context.Context) error{e.tick, e.load, e.keepHouse, e.giveBack, e.keepShards} {
+	keep(&beats, beating, e.leases.keepAlive)
+	for _, loop := range []func(context.Context) error{e.runner.tick, e.loader.load, e.keepHouse, e.leases.giveBack, e.leases.keepShards} {
 		keep(&loops, ctx, loop)
 	}
-	e.ready.Store(true)
-	close(e.started)
+	e.runner.ready.Store(true)
+	close(e.life.started)
 	<-ctx.Done()
-	e.ready.Store(false)
+	e.runner.ready.Store(false)
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -394,7 +344,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		case <-stopped:
 			wait = false
 		case <-stuck.C:
-			if e.handling.Load() > 0 {
+			if e.runner.handling.Load() > 0 {
 				stuck.Reset(stuckTimeout)
 				continue
 			}
@@ -417,10 +367,10 @@ func (e *Engine) start(ctx context.Context) error {
 	for _, s := range state.Shards {
 		found.Crashed = found.Crashed || s.Owner != "" && !s.Alive
 	}
-	if err := e.rejoin(ctx); err != nil {
+	if err := e.leases.rejoin(ctx); err != nil {
 		return err
 	}
-	if err := e.look(ctx, true); err != nil {
+	if err := e.leases.look(ctx, true); err != nil {
 		return err
 	}
 	depths, err := e.store.Depths(ctx)
@@ -429,12 +379,12 @@ func (e *Engine) start(ctx context.Context) error {
 	}
 	for _, d := range depths {
 		found.Pending += d.Pending
-		if _, ok := e.queue(d.Queue); !ok && d.Pending > 0 {
-			e.stray(d.Queue)
+		if _, ok := e.rules.queue(d.Queue); !ok && d.Pending > 0 {
+			e.strays.hold(d.Queue)
 		}
 	}
 	now := e.clock.now().UnixMilli()
-	if found.Overdue, err = e.countOverdue(ctx, store.Position{}, now, 100_000); err != nil {
+	if found.Overdue, err = store.CountDue(ctx, e.store, e.leases.shards(), store.Position{}, now, 100_000); err != nil {
 		return err
 	}
 	e.resumed.Store(&found)
@@ -443,8 +393,8 @@ func (e *Engine) start(ctx context.Context) error {
 }
 
 // Resumed returns what the engine found when it started; ok is false before.
-func (e *Engine) Resumed() (r Resumed, ok bool) {
-	if p := e.resumed.Load(); p != nil {
+func (m *Monitor) Resumed() (r Resumed, ok bool) {
+	if p := m.resumed.Load(); p != nil {
 		return *p, true
 	}
 	return Resumed{}, false
@@ -453,19 +403,19 @@ func (e *Engine) Resumed() (r Resumed, ok bool) {
 // stop ends an engine in order: intake, firing, what is in flight, what is not
 // committed.
 func (e *Engine) stop(loops, commits *sync.WaitGroup) {
-	e.starting.Lock()
-	e.stopping.Store(true)
-	e.starting.Unlock()
+	e.runner.starting.Lock()
+	e.life.stopping.Store(true)
+	e.runner.starting.Unlock()
 	defer time.AfterFunc(e.options.StopTimeout+storeTimeout, e.impatient).Stop()
 	loops.Wait()
 	var giving sync.WaitGroup
 	if !e.sole {
-		giving.Go(e.depart)
+		giving.Go(func() { e.leases.depart(e.patience) })
 	}
 	landed := make(chan struct{})
 	go func() {
-		e.flights.Wait()
-		e.workers.close()
+		e.runner.flights.Wait()
+		e.runner.workers.close()
 		close(landed)
 	}()
 	timer := time.NewTimer(e.options.StopTimeout)
@@ -474,76 +424,35 @@ func (e *Engine) stop(loops, commits *sync.WaitGroup) {
 	case <-landed:
 	case <-timer.C:
 		e.log.Warn("attempts in flight are cut off; they are made again after the next start", "in_flight", e.dispatch.Totals().InFlight)
-		e.cutOff()
+		e.runner.cutOff()
 		<-landed
 	}
 	hurry := time.AfterFunc(storeTimeout, e.impatient)
 	defer hurry.Stop()
 	defer e.impatient()
-	e.outcomes.Hasten()
-	e.todo.Wait()
+	e.committer.outcomes.Hasten()
+	e.committer.todo.Wait()
 	giving.Wait()
-	e.cutOff()
-	e.closeLanes()
-	e.order.close()
+	e.runner.cutOff()
+	e.committer.close()
+	e.chains.close()
 	commits.Wait()
 	e.watch.close()
-}
-
-func (e *Engine) closeLanes() {
-	e.outcomes.Close()
-	e.asked.Close()
 }
 
 // Ready returns nil when the engine runs and can write.
 func (e *Engine) Ready(context.Context) error {
 	switch {
-	case e.stopping.Load():
+	case e.life.stopping.Load():
 		return bellman.ErrClosed
-	case !e.ready.Load():
+	case !e.runner.ready.Load():
 		return errors.New("bellman: the store does not take writes, or the engine has not started")
 	}
 	return nil
 }
 
-// signOfLife is how long the ticker sleeps at most: what watches Gauges.Fired
-// from outside learns within a multiple of it that nothing is fired any more.
-const signOfLife = 5 * time.Second
-
-// sleepUntil waits until a time in Unix ms (noTime: without end), for signOfLife
-// at most, or until the ticker is wanted earlier.
-func (e *Engine) sleepUntil(ctx context.Context, ms int64) {
-	e.nextMs.Store(ms)
-	wait := signOfLife
-	if ms != noTime {
-		wait = min(e.clock.until(time.UnixMilli(ms)), wait)
-	}
-	if wait > 0 {
-		e.nap(ctx, wait, e.poke)
-	}
-	e.nextMs.Store(noTime)
-}
-
-// wakeBefore wakes the ticker if it sleeps beyond a time in Unix ms.
-func (e *Engine) wakeBefore(ms int64) {
-	if ms >= e.nextMs.Load() {
-		return
-	}
-	select {
-	case e.poke <- struct{}{}:
-	default:
-	}
-}
-
-func (e *Engine) kickLoader() {
-	select {
-	case e.kick <- struct{}{}:
-	default:
-	}
-}
-
 // nap waits for a while, or until ctx ends or something comes from wake.
-func (e *Engine) nap(ctx context.Context, d time.Duration, wake <-chan struct{}) {
+func nap(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -2,27 +2,24 @@ package engine
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman/engine/figures"
-	"github.com/bellmanhq/bellman/store"
 )
 
 // A Report is what one node knows and no other does, in a form that nodes exchange as JSON.
 type Report = figures.Report
 
 // Report returns what this node knows and no other does. Another node's Options.Ask fetches it.
-func (e *Engine) Report(ctx context.Context, ask figures.Ask) Report {
-	now := e.clock.now()
-	h := e.watch.history
-	r := Report{Node: e.leases.name()}
+func (m *Monitor) Report(ctx context.Context, ask figures.Ask) Report {
+	now := m.clock.now()
+	h := m.watch.history
+	r := Report{Node: m.leases.name()}
 	if ask.Queues {
-		states := e.dispatch.Queues()
+		states := m.dispatch.Queues()
 		names := make(map[string]int, len(states))
-		for name := range *e.queues.Load() {
+		for name := range *m.rules.queues.Load() {
 			names[name] = -1
 		}
 		for i, st := range states {
@@ -37,10 +34,13 @@ func (e *Engine) Report(ctx context.Context, ask figures.Ask) Report {
 		}
 	}
 	if ask.Endpoints {
-		r.Endpoints = e.Endpoints()
+		r.Endpoints = m.Endpoints()
 	}
 	if ask.Gauges {
-		r.Gauges = e.Gauges(ctx)
+		r.Gauges = m.Gauges(ctx)
+		if m.failing != nil {
+			r.Failing = m.failing(ctx)
+		}
 	}
 	for _, window := range ask.Windows {
 		r.Windows = append(r.Windows, h.Window(now, window))
@@ -55,16 +55,16 @@ const figuresWithin = 300 * time.Millisecond
 
 // Figures returns the figures of all nodes that answer within 300 ms, and names the others. The
 // error is the store's.
-func (e *Engine) Figures(ctx context.Context, ask figures.Ask) (figures.Figures, error) {
-	others, silent := e.reports(ctx, ask)
-	own := e.Report(ctx, figures.Ask{Endpoints: ask.Endpoints, Gauges: ask.Gauges, Windows: ask.Windows, Minutes: ask.Minutes})
+func (m *Monitor) Figures(ctx context.Context, ask figures.Ask) (figures.Figures, error) {
+	others, silent := m.reports(ctx, ask)
+	own := m.Report(ctx, figures.Ask{Endpoints: ask.Endpoints, Gauges: ask.Gauges, Windows: ask.Windows, Minutes: ask.Minutes})
 	f := figures.Sum(append([]Report{own}, others...), len(ask.Windows))
 	f.Nodes, f.Silent = 1+len(others), silent
 	if !ask.Queues {
 		return f, nil
 	}
 	var err error
-	f.Queues, err = e.Queues(ctx)
+	f.Queues, err = m.Queues(ctx)
 	for i := range f.Queues {
 		for j := range others {
 			figures.AddQueue(&f.Queues[i], &others[j])
@@ -74,20 +74,20 @@ func (e *Engine) Figures(ctx context.Context, ask figures.Ask) (figures.Figures,
 }
 
 // reports asks all other nodes at once. silent are the names of those that did not answer.
-func (e *Engine) reports(ctx context.Context, ask figures.Ask) (reports []Report, silent []string) {
+func (m *Monitor) reports(ctx context.Context, ask figures.Ask) (reports []Report, silent []string) {
 	ctx, cancel := context.WithTimeout(ctx, figuresWithin)
 	defer cancel()
-	nodes := e.otherNodes()
+	nodes := m.hints.others()
 	answers := make([]Report, len(nodes))
 	var asking sync.WaitGroup
 	for i, n := range nodes {
-		if e.options.Ask == nil || n.Addr == "" {
+		if m.ask == nil || n.Addr == "" {
 			continue
 		}
 		asking.Go(func() {
-			r, err := e.options.Ask(ctx, n.Addr, ask)
+			r, err := m.ask(ctx, n.Addr, ask)
 			if err != nil {
-				e.log.Debug("a node did not report its figures", "node", n.Name, "addr", n.Addr, "err", err)
+				m.log.Debug("a node did not report its figures", "node", n.Name, "addr", n.Addr, "err", err)
 				return
 			}
 			answers[i] = r
@@ -104,26 +104,15 @@ func (e *Engine) reports(ctx context.Context, ask figures.Ask) (reports []Report
 	return reports, silent
 }
 
-// otherNodes returns the other nodes that are alive and not leaving, as this node saw them last,
-// by name.
-func (e *Engine) otherNodes() []store.Node {
-	e.hints.mu.Lock()
-	nodes := slices.Clone(e.hints.peers)
-	e.hints.mu.Unlock()
-	nodes = slices.DeleteFunc(nodes, func(n store.Node) bool { return e.hints.left(n.Name) })
-	slices.SortFunc(nodes, func(a, b store.Node) int { return strings.Compare(a.Name, b.Name) })
-	return nodes
-}
-
 // Stats sums up what this node did in the latest window, of a day at most.
-func (e *Engine) Stats(window time.Duration) figures.Stats {
-	return figures.Total(e.watch.history.Window(e.clock.now(), window))
+func (m *Monitor) Stats(window time.Duration) figures.Stats {
+	return figures.Total(m.watch.history.Window(m.clock.now(), window))
 }
 
 // Minutes returns what this node did in each of the latest n minutes, the oldest first. n is a
 // day at most. The last minute is not over. There is nothing of the time before the node started.
-func (e *Engine) Minutes(n int) []figures.Stats {
-	tallies := e.watch.history.Minutes(e.clock.now(), n)
+func (m *Monitor) Minutes(n int) []figures.Stats {
+	tallies := m.watch.history.Minutes(m.clock.now(), n)
 	all := make([]figures.Stats, len(tallies))
 	for i := range tallies {
 		all[i] = figures.Total(tallies[i])

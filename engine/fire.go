@@ -4,43 +4,78 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/engine/internal/wheel"
 )
+
+// A runner brings due tasks to their lines and makes their attempts, on goroutines of its own.
+type runner struct {
+	log       *slog.Logger
+	clock     *clock
+	wall      func() time.Time
+	tracer    bellman.Tracer // may be nil
+	chunk     int            // tasks that the wheel gives at once
+	life      *life
+	rules     *Rules
+	leases    *leases
+	hand      *hand
+	loader    *loader
+	contents  *contents
+	dispatch  *dispatch.D[*item]
+	gate      *gate
+	recorder  *recorder
+	committer *committer
+	strays    *strays
+	ticker    *ticker
+
+	attempts context.Context // of all attempts: it ends when they must
+	cutOff   context.CancelFunc
+	flights  sync.WaitGroup
+	handling atomic.Int64 // handlers that are running
+	workers  workers
+
+	starting locks.RWMutex // held for reading while an attempt is started
+	held     atomic.Bool   // attempts are kept from starting by holdsBack
+	ready    atomic.Bool   // the store takes something, and attempts are made
+}
 
 // tick is the goroutine that watches the time: it brings what becomes due from
 // the wheel to the lines, and wakes the dispatcher when a rate or a probe
 // allows it to go on. It comes round every 5 s at least, and says so in firedAt.
-func (e *Engine) tick(ctx context.Context) error {
-	fired := make([]wheel.Fired[*item], e.limits.Chunk)
-	due := make([]*item, 0, e.limits.Chunk)
+func (r *runner) tick(ctx context.Context) error {
+	fired := make([]wheel.Fired[*item], r.chunk)
+	due := make([]*item, 0, r.chunk)
 	for ctx.Err() == nil {
-		if e.firing() {
-			e.firedAt.Store(e.options.Wall().UnixNano())
+		if r.firing() {
+			r.ticker.firedAt.Store(r.wall().UnixNano())
 		}
-		now := e.clock.now()
+		now := r.clock.now()
 		var more bool
 		var next int64
-		due, more, next = e.hand.advance(now.UnixMilli(), fired[:e.chunk()], due[:0])
+		due, more, next = r.hand.advance(now.UnixMilli(), fired[:r.contents.chunk()], due[:0])
 		if len(due) > 0 {
-			due = e.yield(due)
-			e.fetch(ctx, due)
-			e.bring(due, now)
+			due = r.yield(due)
+			r.contents.read(ctx, due)
+			r.bring(due, now)
 			clear(due)
 		} else {
-			e.pump()
+			r.pump()
 		}
 		if more {
 			continue
 		}
-		if at, ok := e.dispatch.Wake(now.UnixNano()); ok && e.firing() { // otherwise it would say now, and nothing could go
+		if at, ok := r.dispatch.Wake(now.UnixNano()); ok && r.firing() { // otherwise it would say now, and nothing could go
 			next = min(next, (at+999_999)/1e6)
 		}
-		e.sleepUntil(ctx, next)
+		r.ticker.sleepUntil(ctx, next)
 	}
 	return nil
 }
@@ -48,122 +83,122 @@ func (e *Engine) tick(ctx context.Context) error {
 // yield drops those due items from hand whose lines have others on disk, which
 // were due before: the loader brings them in their turn. Else the same ones would
 // go round in memory, and the rest be forgotten.
-func (e *Engine) yield(due []*item) []*item {
-	behind := e.behind.Load()
+func (r *runner) yield(due []*item) []*item {
+	behind := r.loader.behind.Load()
 	if behind == nil {
 		return due
 	}
 	var back []*item
 	rest := due[:0]
 	for _, it := range due {
-		if !it.urgent && (*behind)[e.peersOf(&it.Entry)] {
+		if !it.urgent && (*behind)[r.loader.peersOf(&it.Entry)] {
 			back = append(back, it)
 		} else {
 			rest = append(rest, it)
 		}
 	}
-	e.hand.drop(true, back...)
-	e.kickLoader()
+	r.hand.drop(true, back...)
+	r.loader.wake()
 	return rest
 }
 
 // bring hands due items to the dispatcher and starts as many as may go. Those
 // whose line is full go back to disk, where the loader finds them again.
-func (e *Engine) bring(due []*item, now time.Time) {
+func (r *runner) bring(due []*item, now time.Time) {
 	var full []*item
 	for _, it := range due {
 		if it.task != nil && it.bytes == 0 {
-			if e.content.Load() < maxContent {
-				e.count(it)
+			if r.contents.bytes.Load() < maxContent {
+				r.contents.count(it)
 			} else {
-				e.open(it, now)
+				r.open(it, now)
 				it.task = nil
 			}
 		}
-		if !e.offer(e.attempts, it, now) {
+		if !r.offer(r.attempts, it, now) {
 			full = append(full, it)
 		}
 	}
 	if len(full) > 0 {
 		for _, it := range full {
-			e.release(it)
+			r.contents.release(it)
 		}
-		e.hand.drop(true, full...)
-		e.kickLoader()
+		r.hand.drop(true, full...)
+		r.loader.wake()
 	}
-	e.pump()
+	r.pump()
 }
 
 // offer hands an item to its line; false if that is full.
-func (e *Engine) offer(ctx context.Context, it *item, now time.Time) bool {
-	e.hand.mu.Lock()
+func (r *runner) offer(ctx context.Context, it *item, now time.Time) bool {
+	r.hand.mu.Lock()
 	gone := it.gone
 	if !gone {
 		it.place = inLine
 	}
-	e.hand.mu.Unlock()
+	r.hand.mu.Unlock()
 	if gone {
-		e.release(it)
+		r.contents.release(it)
 		return true
 	}
-	pushed := e.push(it, now)
+	pushed := r.push(it, now)
 	for pushed == dispatch.Unknown {
 		if it.task == nil {
-			e.fetchOne(ctx, it)
+			r.contents.readOne(ctx, it)
 		}
 		if it.task == nil {
 			return true // gone meanwhile
 		}
-		e.open(it, now)
-		pushed = e.push(it, now)
+		r.open(it, now)
+		pushed = r.push(it, now)
 	}
 	if pushed == dispatch.Kept {
 		return true
 	}
-	e.hand.mu.Lock()
+	r.hand.mu.Lock()
 	if it.place == inLine {
 		it.place = held
 	}
-	e.hand.mu.Unlock()
+	r.hand.mu.Unlock()
 	return false
 }
 
-func (e *Engine) push(it *item, now time.Time) dispatch.Pushed {
+func (r *runner) push(it *item, now time.Time) dispatch.Pushed {
 	attempts := int(it.Attempts)
 	if it.urgent {
 		attempts = dispatch.Urgent
 	}
-	return e.dispatch.Push(now.UnixNano(), uint64(it.Line), it.Due*1e6, attempts, it)
+	return r.dispatch.Push(now.UnixNano(), uint64(it.Line), it.Due*1e6, attempts, it)
 }
 
 // open makes the line of an item known to the dispatcher.
-func (e *Engine) open(it *item, now time.Time) {
-	q, ok := e.queue(it.task.Queue)
+func (r *runner) open(it *item, now time.Time) {
+	q, ok := r.rules.queue(it.task.Queue)
 	if !ok {
-		e.stray(it.task.Queue)
+		r.strays.hold(it.task.Queue)
 	}
-	g := e.Route(it.task)
-	e.dispatch.Open(now.UnixNano(), uint64(it.Line), e.rulesOf(q, it.task, &g))
+	g := r.rules.route(it.task)
+	r.dispatch.Open(now.UnixNano(), uint64(it.Line), r.rules.ofLine(q, it.task, &g))
 }
 
 // pump starts attempts as long as the dispatcher has one that may go.
-func (e *Engine) pump() {
-	e.starting.RLock()
-	defer e.starting.RUnlock()
-	for e.firing() {
-		ticket, it, ok := e.dispatch.Next(e.clock.now().UnixNano())
+func (r *runner) pump() {
+	r.starting.RLock()
+	defer r.starting.RUnlock()
+	for r.firing() {
+		ticket, it, ok := r.dispatch.Next(r.clock.now().UnixNano())
 		if !ok {
 			return
 		}
-		e.flights.Add(1)
-		e.workers.do(job{ticket, it}, e.begin)
+		r.flights.Add(1)
+		r.workers.do(job{ticket, it}, r.begin)
 	}
 }
 
 // firing reports whether attempts may be started: not while their outcomes could
 // not be recorded.
-func (e *Engine) firing() bool {
-	return !e.stopping.Load() && !e.outcomes.Ill() && e.leases.trusting() && !e.holdsBack()
+func (r *runner) firing() bool {
+	return !r.life.stopping.Load() && !r.committer.outcomes.Ill() && r.leases.trusting() && !r.holdsBack()
 }
 
 // commitPatience is how long a commit may take before nothing is started any more.
@@ -171,51 +206,77 @@ const commitPatience = time.Second
 
 // holdsBack reports whether attempts wait because the store records their outcomes too
 // slowly: a death would repeat all that were answered and not recorded. goOn ends that.
-func (e *Engine) holdsBack() bool {
-	if !e.unrecorded() {
+func (r *runner) holdsBack() bool {
+	if !r.unrecorded() {
 		return false
 	}
-	e.held.Store(true)
-	return e.unrecorded() // again: goOn would not notice what was over in between
+	r.held.Store(true)
+	return r.unrecorded() // again: goOn would not notice what was over in between
 }
 
-func (e *Engine) unrecorded() bool {
-	return e.outcomes.Behind() || e.outcomes.Writing() > commitPatience
+func (r *runner) unrecorded() bool {
+	return r.committer.outcomes.Behind() || r.committer.outcomes.Writing() > commitPatience
 }
 
 // goOn has attempts started that holdsBack kept, once there is no reason for it any more.
-func (e *Engine) goOn() {
-	if e.held.Load() && !e.unrecorded() {
-		e.held.Store(false)
-		e.wakeBefore(0)
+func (r *runner) goOn() {
+	if r.held.Load() && !r.unrecorded() {
+		r.held.Store(false)
+		r.ticker.wakeBefore(0)
 	}
 }
 
+// mayGo starts what a pause held.
+func (r *runner) mayGo() {
+	r.pump()
+	r.comeBack()
+}
+
+// mayFire starts what waited for the leases or the store.
+func (r *runner) mayFire() {
+	r.pump()
+	r.ticker.wakeBefore(0)
+}
+
+// writable notes whether the store takes anything.
+func (r *runner) writable(well bool) {
+	r.ready.Store(well)
+	if well {
+		r.mayFire() // the ticker did not look at the lines meanwhile
+	}
+}
+
+// comeBack makes the loader look for lines that may go again and have deferred tasks.
+func (r *runner) comeBack() {
+	r.hand.shelves.wake()
+	r.loader.wake()
+}
+
 // begin is what a worker does.
-func (e *Engine) begin(j job) {
-	defer e.flights.Done()
-	e.work(j.ticket, j.item)
+func (r *runner) begin(j job) {
+	defer r.flights.Done()
+	r.work(j.ticket, j.item)
 }
 
 // work makes an attempt, and whatever the dispatcher has next, until it has
 // nothing.
-func (e *Engine) work(ticket dispatch.Ticket, it *item) {
+func (r *runner) work(ticket dispatch.Ticket, it *item) {
 	for {
-		outcome := e.fire(ticket, it)
-		now := e.clock.now().UnixNano()
-		if !e.firing() {
-			e.dispatch.Done(now, ticket, outcome)
+		outcome := r.fire(ticket, it)
+		now := r.clock.now().UnixNano()
+		if !r.firing() {
+			r.dispatch.Done(now, ticket, outcome)
 			return
 		}
 		var ok bool
-		if ticket, it, ok = e.dispatch.DoneNext(now, ticket, outcome); !ok {
-			if at, ok := e.dispatch.Wake(now); ok {
-				e.wakeBefore((at + 999_999) / 1e6)
+		if ticket, it, ok = r.dispatch.DoneNext(now, ticket, outcome); !ok {
+			if at, ok := r.dispatch.Wake(now); ok {
+				r.ticker.wakeBefore((at + 999_999) / 1e6)
 			}
 			return
 		}
 		if ticket.More {
-			e.pump()
+			r.pump()
 		}
 	}
 }
@@ -225,46 +286,46 @@ func (e *Engine) work(ticket dispatch.Ticket, it *item) {
 const maxHold = 10 * time.Minute
 
 // fire attempts one item, if it may still be attempted.
-func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
+func (r *runner) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	s := start{ticket: ticket, item: it}
-	may := e.mayStart(&s)
-	if !s.inLine {
-		defer e.release(it)
+	may := r.gate.mayStart(&s)
+	if !s.waits {
+		defer r.contents.release(it)
 	}
 	if !may {
 		return dispatch.Skipped
 	}
 	t := it.task
-	now := e.clock.now()
+	now := r.clock.now()
 	f := &flight{item: it, seen: t, task: t, route: s.route}
 	f.attempt = bellman.Attempt{
 		Number:  int(t.Attempts) + 1,
 		Trigger: t.Trigger,
 		Due:     dueInTurn(t, now),
 		Started: now,
-		Node:    e.leases.base,
+		Node:    r.leases.base,
 	}
 	if it.suspect {
-		e.leases.sent(t)
+		r.leases.sent(t)
 	}
 	if it.suspect || t.InDoubt() {
 		f.attempt.Trigger = bellman.ByTakeover
 	}
-	ctx, cancel := context.WithTimeout(e.attempts, it.limit)
-	ctx = e.beginSpan(ctx, f)
-	f.verdict = e.attempt(ctx, s.queue, t, f.attempt.Number)
-	f.attempt.Took = e.clock.now().Sub(now)
+	ctx, cancel := context.WithTimeout(r.attempts, it.limit)
+	ctx = r.beginSpan(ctx, f)
+	f.verdict = r.attempt(ctx, s.queue, t, f.attempt.Number)
+	f.attempt.Took = r.clock.now().Sub(now)
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	cancel()
-	if e.attempts.Err() != nil && f.verdict.Next != bellman.Succeed {
-		e.recordCut(f)
+	if r.attempts.Err() != nil && f.verdict.Next != bellman.Succeed {
+		r.recorder.recordCut(f)
 		return dispatch.Cancelled
 	}
 	complete(&f.verdict, late)
-	e.record(f)
+	r.recorder.record(f)
 	if hold := min(f.verdict.Hold, maxHold); hold > 0 {
-		ended := e.clock.now()
-		e.dispatch.Hold(ended.UnixNano(), ticket, ended.Add(hold).UnixNano())
+		ended := r.clock.now()
+		r.dispatch.Hold(ended.UnixNano(), ticket, ended.Add(hold).UnixNano())
 	}
 	switch {
 	case f.verdict.Unsent:
@@ -280,12 +341,12 @@ func (e *Engine) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 }
 
 // attempt calls the queue's handler; a panic is an answer of its own.
-func (e *Engine) attempt(ctx context.Context, q Queue, t *bellman.Task, number int) (v bellman.Verdict) {
-	e.handling.Add(1)
-	defer e.handling.Add(-1)
+func (r *runner) attempt(ctx context.Context, q Queue, t *bellman.Task, number int) (v bellman.Verdict) {
+	r.handling.Add(1)
+	defer r.handling.Add(-1)
 	defer func() {
 		if p := recover(); p != nil {
-			e.log.Error("handler panicked", "task", t.ID, traceID(t), "queue", t.Queue, "attempt", number, "err", p, "stack", string(debug.Stack()))
+			r.log.Error("handler panicked", "task", t.ID, traceID(t), "queue", t.Queue, "attempt", number, "err", p, "stack", string(debug.Stack()))
 			v = bellman.Verdict{Result: bellman.Refused, Error: fmt.Sprintf("handler panicked: %v", p)}
 		}
 	}()
@@ -304,13 +365,9 @@ func complete(v *bellman.Verdict, late bool) {
 			v.Result = bellman.Refused
 		}
 	}
-	v.Response = cut(v.Response, maxResponse)
-	v.Error = cut(v.Error, maxResponse)
+	v.Response = cut(v.Response, bellman.MaxResponse)
+	v.Error = cut(v.Error, bellman.MaxResponse)
 }
-
-// maxResponse is how many characters of an answer are kept, as in best-effort
-// notification as it is usually built.
-const maxResponse = 600
 
 // cut returns the first n characters of s.
 func cut(s string, n int) string {

@@ -70,9 +70,7 @@ func (l *loader) lookAgain(now time.Time) {
 	nowMs := now.UnixMilli()
 	if len(won) > 0 {
 		l.lookBack(0)
-		if nowMs-l.resumed < maxAside.Milliseconds() { // what the end of a pause brought back may have been lost with them
-			l.comeBack()
-		}
+		l.searchShelves(won)
 		spans = append(spans, span{shards: won, at: store.Position{VisibleAt: nowMs}, to: noTime})
 	}
 	for _, s := range spans {
@@ -102,7 +100,7 @@ func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more
 	l.hand.beginRead(0)
 	l.page, err = l.store.Due(ctx, l.among(s.shards), s.at, s.to, l.limits.Page, l.page[:0])
 	l.take(l.hand.endRead(l.page, 0, now.UnixMilli(), nil))
-	l.wakeBefore(0)
+	l.ticker.wakeBefore(0)
 	if err != nil {
 		return false, err
 	}
@@ -116,8 +114,8 @@ func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more
 }
 
 // among returns those of some shards that are this node's.
-func (e *Engine) among(shards []uint16) []uint16 {
-	owned := e.leases.shards()
+func (l *loader) among(shards []uint16) []uint16 {
+	owned := l.leases.shards()
 	var both []uint16
 	for _, s := range shards {
 		if _, ok := slices.BinarySearch(owned, s); ok {

@@ -25,9 +25,9 @@ type gifts struct {
 	wake   chan struct{}
 }
 
-// giving says which shards are to be given back, one after the other.
-func (e *Engine) giving(shards []uint16) {
-	g := &e.gifts
+// giveSoon says which shards are to be given back, one after the other.
+func (l *leases) giveSoon(shards []uint16) {
+	g := &l.gifts
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shards = shards
@@ -49,15 +49,15 @@ func (g *gifts) next() (shard uint16, ok bool) {
 }
 
 // giveBack is the goroutine that gives shards to those who should own them.
-func (e *Engine) giveBack(ctx context.Context) error {
+func (l *leases) giveBack(ctx context.Context) error {
 	var giving sync.WaitGroup
 	defer giving.Wait()
 	room := make(chan struct{}, giveAtOnce)
 	for ctx.Err() == nil {
-		shard, ok := e.gifts.next()
+		shard, ok := l.gifts.next()
 		if !ok {
 			select {
-			case <-e.gifts.wake:
+			case <-l.gifts.wake:
 			case <-ctx.Done():
 			}
 			continue
@@ -69,9 +69,9 @@ func (e *Engine) giveBack(ctx context.Context) error {
 		}
 		giving.Go(func() {
 			defer func() { <-room }()
-			e.handOff(ctx, shard)
+			l.handOff(ctx, shard)
 		})
-		e.nap(ctx, giveEvery, nil)
+		nap(ctx, giveEvery, nil)
 	}
 	return nil
 }
@@ -79,30 +79,29 @@ func (e *Engine) giveBack(ctx context.Context) error {
 // handOff gives a shard to the node that should own it, in order: nothing more of
 // it is started, what is in flight is recorded or parked, and then it is released.
 // Where an attempt can be neither, its shard stays, and goes on, until it has ended.
-func (e *Engine) handOff(ctx context.Context, shard uint16) {
-	l := e.leases
+func (l *leases) handOff(ctx context.Context, shard uint16) {
 	l.turn.Lock()
-	should := ownerOf(shard, e.cluster.live)
+	should := ownerOf(shard, l.cluster.live)
 	l.turn.Unlock()
-	if should == l.name() || e.hand.stuck(shard) || !l.leave(shard) {
+	if should == l.name() || l.hand.stuck(shard) || !l.leave(shard) {
 		return
 	}
-	e.forget(e.hand.leave(shard))
-	e.yieldShare()
+	l.host.left(shard)
+	l.host.yieldShare()
 	patience, cancel := context.WithTimeout(ctx, drainFor)
 	defer cancel()
-	switch drained := e.drain(patience, shard); {
-	case drained && e.withdraw(patience, shard) && ctx.Err() == nil:
-		e.free(ctx, shard, Hint{})
+	switch drained := l.drain(patience, shard); {
+	case drained && l.announcer.withdraw(patience, shard) && ctx.Err() == nil:
+		l.free(ctx, shard, Hint{})
 	case ctx.Err() == nil:
-		e.takeBack(shard)
+		l.takeBack(shard)
 	}
 }
 
 // drain waits until nothing of a shard that was left is in flight, but for what is
 // parked. It is false if ctx ends before.
-func (e *Engine) drain(ctx context.Context, shard uint16) bool {
-	empty := e.hand.empty(shard)
+func (l *leases) drain(ctx context.Context, shard uint16) bool {
+	empty := l.hand.empty(shard)
 	quick := time.NewTicker(drainQuick)
 	defer quick.Stop()
 	for {
@@ -117,26 +116,24 @@ func (e *Engine) drain(ctx context.Context, shard uint16) bool {
 				return false
 			}
 		case <-quick.C:
-			e.park(shard)
+			l.host.park(shard)
 		}
 	}
 }
 
 // takeBack attempts the tasks of a shard again that was left and cannot be given back yet.
-func (e *Engine) takeBack(shard uint16) {
-	l := e.leases
+func (l *leases) takeBack(shard uint16) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	if lease, ok := l.lease(shard); ok && l.gives(shard) {
-		e.hand.stick(shard)
-		e.gain([]gain{{lease: lease, death: l.death(shard)}})
+		l.hand.stick(shard)
+		l.gain([]gain{{lease: lease, death: l.death(shard)}})
 	}
 }
 
 // free releases a shard of which nothing is in flight, and tells the node that
 // should own it.
-func (e *Engine) free(ctx context.Context, shard uint16, h Hint) {
-	l := e.leases
+func (l *leases) free(ctx context.Context, shard uint16, h Hint) {
 	ctx, cancel := context.WithTimeout(ctx, leaseTTL)
 	defer cancel()
 	l.turn.Lock()
@@ -145,60 +142,59 @@ func (e *Engine) free(ctx context.Context, shard uint16, h Hint) {
 	if !ok || !l.gives(shard) {
 		return // lost, or claimed again meanwhile
 	}
-	err := e.store.Release(ctx, l.name(), lease)
+	err := l.store.Release(ctx, l.name(), lease)
 	if err != nil && !errors.Is(err, bellman.ErrFenced) {
-		e.log.Error("a shard cannot be given back", "shard", shard, "err", err)
+		l.log.Error("a shard cannot be given back", "shard", shard, "err", err)
 		l.keep(shard)
 		return
 	}
-	l.lose(shard, e.clock.now())
-	e.moves.note(0, 1)
-	addr := e.cluster.addr(ownerOf(shard, e.others()))
+	l.lose(shard, l.clock.now())
+	l.moves.note(0, 1)
+	addr := l.cluster.addr(ownerOf(shard, l.others()))
 	l.toward(shard, addr)
 	h.Released = []uint16{shard}
-	e.hint(addr, h)
+	l.tell(addr, h)
 }
 
 // others are the names of the other live nodes. Call it with the turn.
-func (e *Engine) others() []string {
-	self := e.leases.name()
-	return slices.DeleteFunc(slices.Clone(e.cluster.live), func(name string) bool { return name == self })
+func (l *leases) others() []string {
+	self := l.name()
+	return slices.DeleteFunc(slices.Clone(l.cluster.live), func(name string) bool { return name == self })
 }
 
 // alone reports whether no other node is alive.
-func (e *Engine) alone() bool {
-	e.leases.turn.Lock()
-	defer e.leases.turn.Unlock()
-	return len(e.others()) == 0
+func (l *leases) alone() bool {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	return len(l.others()) == 0
 }
 
 // depart gives all shards to the other nodes, each as soon as nothing of it is in
-// flight. It returns when all are given back, or a stop has no patience left.
-func (e *Engine) depart() {
-	l := e.leases
-	if e.alone() {
+// flight. It returns when all are given back, or patience ends.
+func (l *leases) depart(patience context.Context) {
+	if l.alone() {
 		return
 	}
-	e.hintAll(Hint{Leaving: true})
+	l.tellAll(Hint{Leaving: true})
 	owned := l.shards()
 	for _, s := range owned {
 		l.leave(s)
 	}
-	e.forget(e.hand.leave(owned...))
+	l.host.left(owned...)
 	var giving sync.WaitGroup
 	for _, s := range l.all() {
 		giving.Go(func() {
-			if !e.drain(e.patience, s) {
+			if !l.drain(patience, s) {
 				return
 			}
-			for pause := firstPause; !e.withdraw(e.patience, s); pause = min(2*pause, lastPause) {
-				e.nap(e.patience, pause, nil)
-				if e.patience.Err() != nil {
+			for pause := firstPause; !l.announcer.withdraw(patience, s); pause = min(2*pause, lastPause) {
+				nap(patience, pause, nil)
+				if patience.Err() != nil {
 					return
 				}
 			}
-			if e.patience.Err() == nil {
-				e.free(e.patience, s, Hint{Leaving: true})
+			if patience.Err() == nil {
+				l.free(patience, s, Hint{Leaving: true})
 			}
 		})
 	}

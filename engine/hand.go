@@ -32,7 +32,8 @@ type hand struct {
 	bound       int64
 	missed      int64
 	missedAhead int64
-	missedEarly bool // one that a pause had set aside, and that came back before its look
+
+	shelves *shelves // of the tasks that are deferred
 
 	// Only tasks of these shards are in hand, but for what was in flight when one
 	// was left.
@@ -61,23 +62,24 @@ const noTime = math.MaxInt64
 // An item is one task in hand.
 type item struct {
 	store.Entry
-	task    *bellman.Task // nil until it is needed
-	timer   wheel.Handle
-	place   place
-	gone    bool          // replaced or dropped: whoever comes upon it leaves it alone
-	urgent  bool          // somebody waits for its attempt
-	aside   bool          // in flight only to be set aside
-	parked  bool          // in flight while its shard is another node's, or about to be
-	suspect bool          // due when its last owner died: perhaps it killed it
-	begun   bool          // its attempt is being made, or was
-	stays   bool          // in flight, and could not be parked: its shard is not given back meanwhile
-	awaited bool          // another of its chain had to wait for it
-	peers   peers         // that it counts for while it is pending
-	limit   time.Duration // of its attempt, once it is in flight
-	known   time.Time     // the store confirmed its content then, or later; on the monotonic clock
-	changed int64         // its look by a change by hand while it was in flight; 0: there was none
-	bytes   int64         // of its content that count against the budget for contents in memory
-	chain   *chain        // whose task in flight it is; nil: it has no ordering key, or is not in flight
+	task      *bellman.Task // nil until it is needed
+	timer     wheel.Handle
+	place     place
+	gone      bool          // replaced or dropped: whoever comes upon it leaves it alone
+	urgent    bool          // somebody waits for its attempt
+	deferral  bool          // in flight only to be deferred
+	parked    bool          // in flight while its shard is another node's, or about to be
+	suspect   bool          // due when its last owner died: perhaps it killed it
+	begun     bool          // its attempt is being made, or was
+	stays     bool          // in flight, and could not be parked: its shard is not given back meanwhile
+	awaited   bool          // another of its chain had to wait for it
+	peers     peers         // that it counts for while it is pending
+	limit     time.Duration // of its attempt, once it is in flight
+	known     time.Time     // the store confirmed its content then, or later; on the monotonic clock
+	notBefore int64         // when it may go to its line, if that is after its look, Unix ms
+	changed   int64         // its look by a change by hand while it was in flight; 0: there was none
+	bytes     int64         // of its content that count against the budget for contents in memory
+	chain     *chain        // whose task in flight it is; nil: it has no ordering key, or is not in flight
 }
 
 // place says where an item is.
@@ -90,9 +92,10 @@ const (
 	inFlight              // being attempted, or its outcome being committed
 )
 
-func newHand(c *clock, most, mostWaiting int) *hand {
+func newHand(c *clock, s *shelves, most, mostWaiting int) *hand {
 	return &hand{
 		clock:       c,
+		shelves:     s,
 		most:        most,
 		mostWaiting: mostWaiting,
 		items:       make(map[bellman.ID]*item),
@@ -117,15 +120,6 @@ func (h *hand) takeMissed() (missed, ahead int64) {
 	return missed, ahead
 }
 
-// takeEarly reports whether one that had come back before its look could not be attempted then.
-func (h *hand) takeEarly() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	early := h.missedEarly
-	h.missedEarly = false
-	return early
-}
-
 // miss notes what could not be taken in hand. Call it with mu held.
 func (h *hand) miss(look int64) {
 	if look > h.clock.now().UnixMilli() {
@@ -133,6 +127,19 @@ func (h *hand) miss(look int64) {
 	} else {
 		h.missed = min(h.missed, look)
 	}
+}
+
+// missItem notes that an item is to be read again, where it stands on disk. Call it with mu held.
+func (h *hand) missItem(it *item) {
+	if !isShelf(it.VisibleAt) {
+		h.miss(it.VisibleAt)
+		return
+	}
+	merchant := ""
+	if it.task != nil {
+		merchant = it.task.MerchantNo
+	}
+	h.shelves.putBack(shelf(it.VisibleAt), it.Line, merchant, it.ID, h.clock.now())
 }
 
 // beginRead announces that the loader reads a page, of what has a look before
@@ -178,7 +185,7 @@ func (h *hand) endRead(page []store.Entry, bound, now int64, want func(*store.En
 		}
 		it := &item{Entry: *en}
 		h.items[en.ID] = it
-		if en.VisibleAt <= now {
+		if it.when() <= now {
 			due = append(due, it)
 		} else {
 			h.wait(it)
@@ -192,41 +199,18 @@ func (h *hand) endRead(page []store.Entry, bound, now int64, want func(*store.En
 	return due
 }
 
-// endReadEarly takes those of a page in hand that were due before their look,
-// but for the lines that are paused, and returns them.
-func (h *hand) endReadEarly(page []store.Entry, now int64, paused map[store.Line]bool) (due []*item) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i := range page {
-		en := &page[i]
-		if en.Due > now || paused[en.Line] || !h.keeps(en.Shard, h.page.takes, en.VisibleAt) {
-			continue
-		}
-		if h.page.past(en.ID, en.Version) {
-			continue
-		}
-		it, ok := h.items[en.ID]
-		switch {
-		case !ok:
-			it = &item{Entry: *en}
-			h.items[en.ID] = it
-		case it.place == inWheel && it.Version == en.Version:
-			h.wheel.Cancel(it.timer)
-			it.place = held
-		default:
-			continue // on its way already
-		}
-		due = append(due, it)
+// when is when an item may go to its line, Unix ms. One that is deferred is due; but the node that deferred it may have had another clock.
+func (it *item) when() int64 {
+	if isShelf(it.VisibleAt) {
+		return it.Due
 	}
-	h.unfollowed(h.page)
-	h.page = nil
-	return due
+	return max(it.VisibleAt, it.notBefore)
 }
 
 // wait puts an item into the wheel. Call it with mu held.
 func (h *hand) wait(it *item) {
 	it.place = inWheel
-	it.timer = h.wheel.Add(it.VisibleAt, it)
+	it.timer = h.wheel.Add(it.when(), it)
 }
 
 // put takes a task in hand that was just committed, if it is of this node's shards, since
@@ -235,6 +219,12 @@ func (h *hand) wait(it *item) {
 // with mu held.
 func (h *hand) put(t *bellman.Task, since *asOf, now int64) *item {
 	look := t.VisibleAt.UnixMilli()
+	if isShelf(look) {
+		if h.owns(t.Shard) {
+			h.shelves.put(shelf(look), store.LineOf(t.Queue, t.Endpoint), t.MerchantNo, t.ID, h.clock.now())
+		}
+		return nil
+	}
 	if look > now && look > h.bound || !h.keeps(t.Shard, since.takes, look) {
 		return nil
 	}
@@ -262,7 +252,8 @@ func (h *hand) remove(it *item) {
 	}
 	it.gone = true
 	if it.changed != 0 { // the loader may have been there already, and left it to the flight
-		h.miss(it.changed)
+		it.VisibleAt = it.changed
+		h.missItem(it)
 	}
 	h.endTurn(it)
 	if it.place == inWheel {
@@ -293,8 +284,7 @@ func (h *hand) drop(again bool, items ...*item) {
 			continue
 		}
 		if again {
-			h.miss(it.VisibleAt)
-			h.missedEarly = h.missedEarly || it.place != inWheel && it.VisibleAt > h.clock.now().UnixMilli()
+			h.missItem(it)
 		}
 		h.remove(it)
 		if again {
@@ -310,7 +300,7 @@ func (h *hand) renew(ids []bellman.ID) {
 	defer h.mu.Unlock()
 	for _, id := range ids {
 		if it, ok := h.items[id]; ok && it.place != inFlight {
-			h.miss(it.VisibleAt)
+			h.missItem(it)
 			h.remove(it)
 			h.unleave(id)
 		}
@@ -321,16 +311,16 @@ func (h *hand) renew(ids []bellman.ID) {
 // must not be.
 func (h *hand) fly(it *item, limit time.Duration) bool { return h.take(it, false, limit) }
 
-// setAside notes that an item is about to be set aside; false if it must not be.
-func (h *hand) setAside(it *item) bool { return h.take(it, true, 0) }
+// defers notes that an item is about to be deferred; false if it must not be.
+func (h *hand) defers(it *item) bool { return h.take(it, true, 0) }
 
-func (h *hand) take(it *item, aside bool, limit time.Duration) bool {
+func (h *hand) take(it *item, deferral bool, limit time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if it.gone {
 		return false
 	}
-	it.place, it.aside, it.limit = inFlight, aside, limit
+	it.place, it.deferral, it.limit = inFlight, deferral, limit
 	return true
 }
 
@@ -348,7 +338,7 @@ func (h *hand) flying(id bellman.ID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	it, ok := h.items[id]
-	return ok && it.place == inFlight && !it.aside
+	return ok && it.place == inFlight && !it.deferral
 }
 
 // advance moves the wheel and appends to due what became due, up to the length

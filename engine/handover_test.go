@@ -14,7 +14,7 @@ import (
 )
 
 // Attempts that take minutes do not stop their shards when these should go to another node: neither
-// those of suspects, nor those that somebody asked for. Each is made once by the node that began it.
+// those of suspects, nor those that somebody asked for, nor those whose tasks were changed meanwhile. Each is made once by the node that began it.
 func TestHandOverBesideSlowAttempts(t *testing.T) {
 	const hang = 5 * time.Minute
 	tests := []struct {
@@ -42,6 +42,24 @@ func TestHandOverBesideSlowAttempts(t *testing.T) {
 			for _, id := range ids {
 				if _, err := b.Resend(t.Context(), id, engine.ResendOnce, by); err != nil {
 					t.Fatal(err)
+				}
+			}
+			return b, ids
+		}, 1500 * time.Millisecond, true},
+		// These attempts cannot be parked, so their shards stay. They stand still once, for two seconds.
+		{"changed meanwhile", func(t *testing.T, c *crew, queue func(string) engine.Queue, add func(string) []bellman.ID) (*member, []bellman.ID) {
+			b := c.start("b", queue("b"))
+			time.Sleep(10 * time.Second)
+			ids := add("hang")
+			time.Sleep(5 * time.Second)
+			for _, id := range ids {
+				task := get(t, c.store, id)
+				to := task.Status
+				to.Due = to.Due.Add(time.Hour)
+				to.VisibleAt = to.Due
+				batch := store.Batch{Changes: []store.Change{{ID: id, Version: task.Version, To: to}}}
+				if err := c.store.Commit(t.Context(), &batch); err != nil || batch.Changes[0].Err != nil {
+					t.Fatal(err, batch.Changes[0].Err)
 				}
 			}
 			return b, ids

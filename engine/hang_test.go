@@ -23,11 +23,15 @@ type stuck struct {
 	*memory.Store
 	takes atomic.Int64 // time.Duration; 0: no time
 	fails atomic.Bool
+	dead  atomic.Bool // it fails whatever it is given
 }
 
 var errHung = errors.New("the disk does not answer")
 
 func (s *stuck) Commit(ctx context.Context, b *store.Batch) error {
+	if s.dead.Load() {
+		return errHung
+	}
 	for i := range b.Changes {
 		if b.Changes[i].Attempt != nil {
 			time.Sleep(time.Duration(s.takes.Load()))
@@ -95,8 +99,46 @@ func TestHangingCommitStopsFiring(t *testing.T) {
 	}
 }
 
-// A stop ends in time although the store takes nothing and outcomes wait for room.
+// The same holds where few outcomes wait: nothing starts when the commit has taken a second.
+func TestHangingCommitStopsFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &stuck{Store: memory.New()}
+		r := &receiver{answer: accept}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r})
+		defer stop()
+		began := time.Now()
+		for i := range 100 {
+			add(t, e, &bellman.Task{Queue: "q", Delay: time.Duration(i) * 500 * time.Millisecond})
+		}
+		time.Sleep(10 * time.Second)
+		const hangs = 30 * time.Second
+		store.takes.Store(int64(hangs))
+		time.Sleep(hangs)
+		store.takes.Store(0)
+		late := 0
+		for _, at := range r.times() {
+			if after := at.Sub(began); after > 12*time.Second && after < 10*time.Second+hangs {
+				late++
+			}
+		}
+		if late > 0 {
+			t.Errorf("%d attempts began while a commit had hung for more than a second; want none", late)
+		}
+		time.Sleep(time.Minute)
+		if n := len(r.times()); n != 100 {
+			t.Errorf("%d attempts of 100 tasks", n)
+		}
+	})
+}
+
+// A stop ends in time although the store takes nothing, or no outcomes, and outcomes wait for room.
 func TestStopWithFullLane(t *testing.T) {
+	for _, dead := range []bool{false, true} {
+		t.Run(fmt.Sprintf("takes nothing: %t", dead), func(t *testing.T) { stopWithFullLane(t, dead) })
+	}
+}
+
+func stopWithFullLane(t *testing.T, dead bool) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &stuck{Store: memory.New()}
 		const stopTimeout = 8 * time.Second
@@ -116,6 +158,7 @@ func TestStopWithFullLane(t *testing.T) {
 			add100(t, e, bellman.Task{Queue: "q", Delay: 5 * time.Second, Endpoint: fmt.Sprint(i)})
 		}
 		store.fails.Store(true)
+		store.dead.Store(dead)
 		time.Sleep(20 * time.Second)
 		began := time.Now()
 		cancel()

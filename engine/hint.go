@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,19 +27,26 @@ type hints struct {
 	offered map[uint16]bool      // shards that others gave back for this node to claim
 }
 
+func newHints(send func(context.Context, string, Hint)) *hints {
+	return &hints{
+		send:    send,
+		to:      make(map[string]*Hint),
+		leaving: make(map[string]time.Time),
+		offered: make(map[uint16]bool),
+	}
+}
+
 const (
 	hintTimeout = time.Second
 	forgetLeft  = 10 * time.Minute
 )
 
-// hint tells the node at an address something, soon. While it is being told, what
+// tell tells the node at an address something, soon. While it is being told, what
 // more there is to say gathers.
-func (e *Engine) hint(addr string, h Hint) {
-	t := &e.hints
+func (t *hints) tell(addr string, h Hint) {
 	if t.send == nil || addr == "" {
 		return
 	}
-	h.From = e.leases.name()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -86,7 +94,7 @@ func (t *hints) close() {
 // Hinted takes in what another node tells. It returns at once, and may be called
 // with anything that came over a network from a node that may be trusted.
 func (e *Engine) Hinted(h Hint) {
-	t := &e.hints
+	t := e.hints
 	if len(h.Released) > 0 || h.Leaving || len(h.Added)+len(h.Docs)+len(h.Changed) == 0 {
 		t.mu.Lock()
 		if h.Leaving {
@@ -101,18 +109,18 @@ func (e *Engine) Hinted(h Hint) {
 		for _, s := range h.Released {
 			t.offer(map[uint16]bool{s: true})
 		}
-		e.lookSoon()
+		e.leases.lookSoon()
 	}
 	if len(h.Changed) > 0 {
 		e.hand.renew(h.Changed)
-		e.kickLoader()
+		e.loader.wake()
 	}
 	if len(h.Added) > 0 {
-		e.found.span(h.Added, h.Since, h.Until)
-		e.kickLoader()
+		e.loader.found.span(h.Added, h.Since, h.Until)
+		e.loader.wake()
 	}
 	if slices.Contains(h.Docs, pauseKind) {
-		e.lookSoon()
+		e.leases.lookSoon()
 	}
 }
 
@@ -141,13 +149,28 @@ func (t *hints) takeOffered() map[uint16]bool {
 	return offered
 }
 
-// hintAll tells every other node something.
-func (e *Engine) hintAll(h Hint) {
-	e.hints.mu.Lock()
-	peers := e.hints.peers
-	e.hints.mu.Unlock()
+// others returns the other nodes that are alive and not leaving, by name.
+func (t *hints) others() []store.Node {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	nodes := slices.DeleteFunc(slices.Clone(t.peers), func(n store.Node) bool { return !t.leaving[n.Name].IsZero() })
+	slices.SortFunc(nodes, func(a, b store.Node) int { return strings.Compare(a.Name, b.Name) })
+	return nodes
+}
+
+// tell tells the node at an address something, in the name of this one.
+func (l *leases) tell(addr string, h Hint) {
+	h.From = l.name()
+	l.hints.tell(addr, h)
+}
+
+// tellAll tells every other node something.
+func (l *leases) tellAll(h Hint) {
+	l.hints.mu.Lock()
+	peers := l.hints.peers
+	l.hints.mu.Unlock()
 	for _, n := range peers {
-		e.hint(n.Addr, h)
+		l.tell(n.Addr, h)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
-	"github.com/bellmanhq/bellman/store"
 )
 
 const (
@@ -26,13 +25,12 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 	defer ticker.Stop()
 	var swept, prune time.Time // when it was done last, and when it is to be done next
 	stepped := false
-	var overdue backlog
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-e.crowded:
-			e.limitIntake(ctx, &overdue, e.clock.now())
+		case <-e.intake.crowded:
+			e.intake.limit(ctx, e.clock.now())
 			continue
 		case <-ticker.C:
 		}
@@ -43,11 +41,11 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 			e.log.Warn("the wall clock was set; it is followed slowly, so that gaps between attempts stay right", "ahead", ahead)
 		}
 		now := e.clock.now()
-		e.limitIntake(ctx, &overdue, now)
-		if claimed, gave := e.moves.over(); claimed+gave > 0 {
+		e.intake.limit(ctx, now)
+		if claimed, gave := e.leases.moves.over(); claimed+gave > 0 {
 			e.log.Info("shards moved", "claimed", claimed, "given_back", gave, "shards", len(e.leases.shards()))
 		}
-		e.sayStrays(now)
+		e.strays.say(now)
 		if e.shareChanged.Swap(false) {
 			e.reshare()
 		}
@@ -59,44 +57,6 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 			prune = now.Add(e.prune(ctx, now))
 		}
 	}
-}
-
-// limitIntake turns intake off above the high mark and on again below the low
-// one. What was set aside is not counted: a merchant that is down, or a queue
-// that is paused, is no reason to refuse the others.
-func (e *Engine) limitIntake(ctx context.Context, b *backlog, now time.Time) {
-	net := e.netAdded()
-	waiting := e.dispatch.Totals().Waiting + e.uncommitted()
-	if back := e.backMs.Load(); back != noTime {
-		f := e.options.Flow
-		n, err := b.overdue(ctx, e, back, now, int64(f.High-waiting+1), int64(f.Low-waiting), e.overloaded.Load())
-		if err != nil && ctx.Err() == nil {
-			e.log.Error("overdue tasks cannot be counted", "err", err)
-		}
-		waiting += int(n)
-	} else {
-		*b = backlog{}
-	}
-	e.meter(waiting, liveHeap())
-	e.crowdedAt.Store(net + int64(max(e.options.Flow.High-waiting, e.options.Flow.High/10, 1)))
-}
-
-// crowd has the intake limited at once where what was added since it was measured may
-// have crossed the high mark: a second of it may be many times that.
-func (e *Engine) crowd() {
-	if e.overloaded.Load() || e.netAdded() < e.crowdedAt.Load() {
-		return
-	}
-	select {
-	case e.crowded <- struct{}{}:
-	default:
-	}
-}
-
-// countOverdue counts tasks on disk with a look from a position until now, up to
-// most.
-func (e *Engine) countOverdue(ctx context.Context, from store.Position, now, most int64) (n int64, err error) {
-	return store.CountDue(ctx, e.store, e.leases.shards(), from, now, most)
 }
 
 // prune deletes what ended longer ago than it is kept, a little at a time. It
@@ -135,21 +95,21 @@ func (e *Engine) prune(ctx context.Context, now time.Time) (again time.Duration)
 
 // relimit tells the dispatcher the limits of the lines it knows.
 func (e *Engine) relimit() {
-	e.settleStrays(*e.queues.Load())
+	e.strays.settle(*e.rules.queues.Load())
 	e.reshare()
 }
 
 // reshare tells the dispatcher the limits of the lines it knows, and the lane of outcomes its
 // pace, as they are for the shards that this node has.
 func (e *Engine) reshare() {
-	queues, portion := *e.queues.Load(), e.leases.portion()
+	queues, portion := *e.rules.queues.Load(), e.leases.portion()
 	e.dispatch.Reload(e.clock.now().UnixNano(), func(was dispatch.Rules) dispatch.Rules {
 		rules := queues[was.Queue].under(was.Own).rules(was.Queue, was.Endpoint, portion)
 		rules.Own = was.Own
 		return rules
 	})
-	e.wakeBefore(0) // what has to wait for less long now
+	e.ticker.wakeBefore(0) // what has to wait for less long now
 	if !e.sole {
-		e.outcomes.Pace(min(time.Duration(float64(gatherServer)/portion.part), gatherMost))
+		e.committer.outcomes.Pace(min(time.Duration(float64(gatherServer)/portion.part), gatherMost))
 	}
 }

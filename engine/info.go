@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman/engine/figures"
@@ -12,16 +14,38 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
+// Monitor tells what an engine and its tasks are doing. It changes nothing, and is safe for concurrent use.
+type Monitor struct {
+	store     store.Store
+	log       *slog.Logger
+	clock     *clock
+	rules     *Rules
+	leases    *leases
+	hand      *hand
+	dispatch  *dispatch.D[*item]
+	committer *committer
+	pauses    *pauses
+	strays    *strays
+	intake    *intake
+	ticker    *ticker
+	hints     *hints
+	watch     *watch
+	resumed   atomic.Pointer[Resumed]
+	page      int                                                                     // entries read at once
+	ask       func(ctx context.Context, addr string, ask figures.Ask) (Report, error) // may be nil
+	failing   func(ctx context.Context) []figures.FailingMerchant                     // may be nil
+}
+
 // Queues describes every configured queue, and every other that has tasks, by
 // name.
-func (e *Engine) Queues(ctx context.Context) ([]figures.Queue, error) {
-	depths, err := e.store.Depths(ctx)
+func (m *Monitor) Queues(ctx context.Context) ([]figures.Queue, error) {
+	depths, err := m.store.Depths(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("count tasks: %w", err)
 	}
-	now := e.clock.now()
+	now := m.clock.now()
 	infos := make(map[string]*figures.Queue)
-	for name, q := range *e.queues.Load() {
+	for name, q := range *m.rules.queues.Load() {
 		infos[name] = &figures.Queue{
 			Name:                name,
 			Kind:                q.Kind,
@@ -47,16 +71,16 @@ func (e *Engine) Queues(ctx context.Context) ([]figures.Queue, error) {
 		info.Depth = d
 	}
 	states := make(map[string]dispatch.QueueState)
-	for _, st := range e.dispatch.Queues() {
+	for _, st := range m.dispatch.Queues() {
 		states[st.Name] = st
 	}
 	for name, info := range infos {
-		info.Pause = e.pauses.get("queue/" + name)
-		info.LastMinute = e.watch.history.LastMinute(now, name)
+		info.Pause = m.pauses.get("queue/" + name)
+		info.LastMinute = m.watch.history.LastMinute(now, name)
 		st := states[name]
 		info.Waiting, info.Held, info.InFlight = st.Waiting, st.Held, st.InFlight
 		info.OldestOverdue = atNs(st.OldestDue)
-		info.FailedHour = e.watch.history.FailedHour(now, name)
+		info.FailedHour = m.watch.history.FailedHour(now, name)
 	}
 	sorted := make([]figures.Queue, 0, len(infos))
 	for _, info := range infos {
@@ -68,10 +92,10 @@ func (e *Engine) Queues(ctx context.Context) ([]figures.Queue, error) {
 
 // Endpoints describes the endpoints that had tasks lately, and those that are
 // paused, by name.
-func (e *Engine) Endpoints() []figures.Endpoint {
+func (m *Monitor) Endpoints() []figures.Endpoint {
 	var infos []figures.Endpoint
 	seen := make(map[string]bool)
-	for _, d := range e.dispatch.Endpoints() {
+	for _, d := range m.dispatch.Endpoints() {
 		seen[d.Name] = true
 		success := d.Success
 		if d.Attempts == 0 {
@@ -91,12 +115,12 @@ func (e *Engine) Endpoints() []figures.Endpoint {
 			SuccessRate: success,
 			Attempts:    d.Attempts,
 			Breaker:     d.Breaker.String(),
-			Pause:       e.pauses.get(target),
+			Pause:       m.pauses.get(target),
 		})
 	}
-	for target, p := range e.pauses.all() {
+	for target, p := range m.pauses.all() {
 		name, ok := strings.CutPrefix(target, "endpoint/")
-		if _, queue := e.queue(name); queue { // which nothing paused under this name
+		if _, queue := m.rules.queue(name); queue { // which nothing paused under this name
 			continue
 		}
 		if ok && !seen[name] {
@@ -108,9 +132,9 @@ func (e *Engine) Endpoints() []figures.Endpoint {
 }
 
 // Gauges returns figures of the moment, for metrics.
-func (e *Engine) Gauges(ctx context.Context) figures.Gauges {
-	t := e.dispatch.Totals()
-	_, waiting := e.hand.len()
+func (m *Monitor) Gauges(ctx context.Context) figures.Gauges {
+	t := m.dispatch.Totals()
+	_, waiting := m.hand.len()
 	g := figures.Gauges{
 		InFlight:      t.InFlight,
 		PoolLimit:     t.Limit,
@@ -119,26 +143,26 @@ func (e *Engine) Gauges(ctx context.Context) figures.Gauges {
 		Waiting:       t.Waiting,
 		OldestWaiting: atNs(t.OldestDue),
 		Loaded:        waiting,
-		Uncommitted:   e.uncommitted(),
+		Uncommitted:   m.committer.uncommitted(),
 		Endpoints:     t.Endpoints,
 		BreakersOpen:  t.OpenBreakers,
 
-		Started:    e.watch.history.Started().UTC(),
-		SlowCommit: max(e.watch.history.SlowCommit(e.clock.now()), e.outcomes.Writing(), e.asked.Writing()),
+		Started:    m.watch.history.Started().UTC(),
+		SlowCommit: max(m.watch.history.SlowCommit(m.clock.now()), m.committer.outcomes.Writing(), m.committer.asked.Writing()),
 
-		Stray:          e.strayTasks(),
-		RefusedFollows: e.refusedFollows.Load(),
-		Fired:          atNs(e.firedAt.Load()),
+		Stray:          m.strays.tasks(),
+		RefusedFollows: m.committer.refusedFollows.Load(),
+		Fired:          atNs(m.ticker.firedAt.Load()),
 	}
-	if e.overloaded.Load() {
+	if m.intake.overloaded.Load() {
 		g.Refusing = 1
 	}
 	var inLine time.Time
-	for _, q := range e.dispatch.Queues() {
+	for _, q := range m.dispatch.Queues() {
 		g.Held += q.Held
 		inLine = figures.Sooner(inLine, atNs(q.OldestDue))
 	}
-	oldest, known := e.oldestOverdue(ctx)
+	oldest, known := m.oldestOverdue(ctx)
 	if !known {
 		oldest = inLine
 	}
@@ -155,47 +179,47 @@ const (
 // that nothing holds: neither a pause of its queue, endpoint or merchant, nor a breaker.
 // Zero: there is none. known is false if the store does not answer, or if more held tasks
 // come first than are read.
-func (e *Engine) oldestOverdue(ctx context.Context) (due time.Time, known bool) {
+func (m *Monitor) oldestOverdue(ctx context.Context) (due time.Time, known bool) {
 	var from store.Position
-	now := e.clock.now().UnixMilli()
+	now := m.clock.now().UnixMilli()
 	held := make(map[store.Line]bool)
 	var page, free []store.Entry
 	size := 1 // the first task is held in rare cases only
 	for range 1 + overduePages {
 		var err error
-		if page, err = e.store.Due(ctx, e.leases.shards(), from, now, size, page[:0]); err != nil {
+		if page, err = m.store.Due(ctx, m.leases.shards(), from, now, size, page[:0]); err != nil {
 			return time.Time{}, false
 		}
 		free = free[:0]
 		for i := range page {
 			line := page[i].Line
 			if _, seen := held[line]; !seen {
-				held[line] = e.dispatch.Held(uint64(line))
+				held[line] = m.dispatch.Held(uint64(line))
 			}
 			if !held[line] {
 				free = append(free, page[i])
 			}
 		}
-		if first, found, err := e.firstFree(ctx, free); err != nil || found {
+		if first, found, err := m.firstFree(ctx, free); err != nil || found {
 			return first, err == nil
 		}
 		if len(page) < size {
 			return time.Time{}, true
 		}
 		last := page[len(page)-1]
-		from, size = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}, e.limits.Page
+		from, size = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}, m.page
 	}
 	return time.Time{}, false
 }
 
 // firstFree returns the due time of the first of these tasks whose merchant, queue and
 // endpoint are not paused.
-func (e *Engine) firstFree(ctx context.Context, entries []store.Entry) (due time.Time, found bool, err error) {
-	if e.pauses.none() && len(entries) > 0 {
+func (m *Monitor) firstFree(ctx context.Context, entries []store.Entry) (due time.Time, found bool, err error) {
+	if m.pauses.none() && len(entries) > 0 {
 		return time.UnixMilli(entries[0].Due).UTC(), true, nil
 	}
 	for chunk := range slices.Chunk(entries, overdueChunk) {
-		tasks, err := e.store.Load(ctx, chunk)
+		tasks, err := m.store.Load(ctx, chunk)
 		if err != nil {
 			return time.Time{}, false, err
 		}
@@ -203,7 +227,7 @@ func (e *Engine) firstFree(ctx context.Context, entries []store.Entry) (due time
 			if t == nil { // it changed meanwhile
 				continue
 			}
-			if target, _ := e.Held(t); target == "" {
+			if target, _ := m.Held(t); target == "" {
 				return t.Due, true, nil
 			}
 		}

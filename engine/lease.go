@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -10,28 +12,47 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// How nodes hold their shards. A node whose beat is older than the TTL is
-// dead to the others; it stops trusting itself a margin earlier.
+// How nodes hold their shards. A node stops trusting itself a margin before it is dead to
+// the others.
 const (
-	leaseTTL    = 6 * time.Second
-	leaseBeat   = 2 * time.Second
+	leaseTTL    = store.LeaseTTL
+	leaseBeat   = store.LeaseBeat
 	leaseMargin = time.Second
 )
 
 // noEpoch is none that a shard ever has.
 const noEpoch = -1
 
-// leases are the shards that this node owns, each with its newest epoch.
+// leases are the shards that this node owns, each with its newest epoch. It keeps the node
+// registered (beat.go), looks for shards to claim (look.go), and gives back those that should
+// be others' (give.go).
 type leases struct {
+	store  store.Store
+	log    *slog.Logger
+	clock  *clock
+	sole   bool // nobody else writes to the store
+	hand   *hand
+	hints  *hints
+	host   host
+	runner *runner
+
+	pauses    *pauses    // are read with the shards
+	announcer *announcer // takes back what was announced and not sent
+
 	base string // the node's name without what sets this incarnation apart
 
-	turn turn // held by whoever claims shards or gives them back
+	turn    turn // held by whoever claims shards or gives them back
+	cluster cluster
+	gifts   gifts
+	moves   moves
+	looks   chan struct{} // wakes keepShards
 
 	mu      locks.RWMutex
 	node    store.Node // as it joined last: each time under a new name
 	former  []string   // the names before
 	total   int        // shards that there are; 0: not known yet
 	held    map[uint16]store.Lease
+	since   map[uint16]time.Time                   // when they were won, on the monotonic clock
 	owned   []uint16                               // of held, those whose tasks are attempted, in order
 	giving  map[uint16]bool                        // of held, those that are being given back
 	deaths  map[uint16]int64                       // shards whose last owner died: what was due before, Unix ms, may have killed it
@@ -46,6 +67,54 @@ type leases struct {
 	wall     func() time.Time // nil: nobody else can own a shard, and there is nothing to find out
 	beatWall time.Time        // what it said when the last beat was sent that was answered
 	resumed  time.Time        // when such a pause was found last, on the monotonic clock
+}
+
+// A host attempts the tasks of the shards.
+type host interface {
+	// gained takes the tasks of shards in hand.
+	gained(shards []uint16)
+
+	// left takes what is of these shards out of the hand, but for what is in flight.
+	left(shards ...uint16)
+
+	// park parks what is in flight of a shard that was left.
+	park(shard uint16)
+
+	// reshare makes the part of the limits hold that this node has by its shards. After yieldShare
+	// it does so soon, where nothing hurries.
+	reshare()
+	yieldShare()
+}
+
+func newLeases(e *Engine) *leases {
+	l := &leases{
+		store:  e.store,
+		log:    e.log,
+		clock:  e.clock,
+		sole:   e.sole,
+		hand:   e.hand,
+		hints:  e.hints,
+		host:   e,
+		runner: e.runner,
+		base:   fmt.Sprintf("%s/%s", e.options.Node, e.options.Process),
+		node:   store.Node{Addr: e.options.Addr, Version: e.options.Version, Joined: e.clock.now()},
+		turn:   newTurn("leases.turn"),
+		gifts:  gifts{wake: make(chan struct{}, 1)},
+		looks:  make(chan struct{}, 1),
+		held:   make(map[uint16]store.Lease),
+		since:  make(map[uint16]time.Time),
+		giving: make(map[uint16]bool),
+		deaths: make(map[uint16]int64),
+		unsent: make(map[uint16]map[bellman.ID]announcement),
+		addrs:  make(map[uint16]string),
+	}
+	if !l.sole {
+		l.wall = e.options.Wall
+	}
+	locks.Name(&l.mu, "leases")
+	locks.Name(&l.gifts.mu, "gifts")
+	locks.Name(&l.moves.mu, "moves")
+	return l
 }
 
 // name returns the name under which this node joined last.
@@ -203,7 +272,7 @@ func (l *leases) death(shard uint16) int64 {
 func (l *leases) won(lease store.Lease, death int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.held[lease.Shard] = lease
+	l.held[lease.Shard], l.since[lease.Shard] = lease, time.Now()
 	delete(l.giving, lease.Shard)
 	delete(l.addrs, lease.Shard)
 	if death == 0 {
@@ -258,6 +327,7 @@ func (l *leases) lose(shard uint16, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.held, shard)
+	delete(l.since, shard)
 	delete(l.giving, shard)
 	delete(l.deaths, shard)
 	for id, a := range l.unsent[shard] {
@@ -272,9 +342,16 @@ func (l *leases) lose(shard uint16, now time.Time) {
 	}
 }
 
-// elsewhere returns where the owner of another node's shard is reached; empty if
+// heldSince is when this node won a shard, on the monotonic clock; zero: it does not hold it.
+func (l *leases) heldSince(shard uint16) time.Time {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.since[shard]
+}
+
+// addr returns where the owner of another node's shard is reached; empty if
 // that is not known, or it is this node's.
-func (l *leases) elsewhere(shard uint16) string {
+func (l *leases) addr(shard uint16) string {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.addrs[shard]

@@ -75,8 +75,11 @@ func TestSmallLimitsLeaveRoom(t *testing.T) {
 		}
 		time.Sleep(3 * time.Minute)
 		l.once(t, ids[3*small.Hand:])
-		if l.late > time.Second {
-			t.Errorf("a task was %v late while others waited for their time; want a second at most", l.late)
+		l.mu.Lock()
+		late := l.late
+		l.mu.Unlock()
+		if late > time.Second {
+			t.Errorf("a task was %v late while others waited for their time; want a second at most", late)
 		}
 		time.Sleep(5 * time.Minute)
 		l.once(t, ids)
@@ -93,8 +96,8 @@ func (s *sluggish) Commit(ctx context.Context, b *store.Batch) error {
 	return s.changing.Commit(ctx, b)
 }
 
-// When a pause ends, what was set aside because of it comes back as fast as its line goes. What finds no room
-// in the line is set aside once more, and not again and again, each time for later.
+// When a pause ends, what was deferred because of it comes back as fast as its line goes. What finds no room
+// in the line is deferred once more, and not again and again, each time for later.
 func TestSmallLimitsResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, db := newLedger(), &sluggish{changing{Store: memory.New()}}
@@ -121,10 +124,8 @@ func TestSmallLimitsResume(t *testing.T) {
 		}
 		time.Sleep(3 * time.Minute)
 		l.once(t, ids)
-		if n := db.changes.Load() - paused; n > 4*400 {
-			t.Errorf("%d changes for 400 tasks after the end of the pause; want four a task at most", n)
-		} else {
-			t.Logf("%d changes while it was paused, %d after that", paused, n)
+		if n := db.changes.Load() - paused; paused > 400 || n > 400+100 {
+			t.Errorf("%d changes while the queue of 400 tasks was paused, and %d after that; want 400 at most, and then the outcomes and few others", paused, n)
 		}
 	})
 }

@@ -2,42 +2,58 @@ package engine
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"math"
+	"sync/atomic"
 	"time"
 
-	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 )
 
 // What the loader does at once, and how far ahead.
 const (
-	// Tasks whose contents are read at once: as many as have chunkContent bytes, by
-	// what those before them had, so that large bodies do not pile up.
-	minChunk     = 64
-	chunkContent = 1 << 20
-
 	horizon = 5 * time.Minute // how far ahead the loader reads
 
-	fastSweep  = time.Second // looks again at what was due in the last recentPast
-	deepSweep  = time.Minute // looks again at everything overdue, from the beginning
+	fastSweep  = time.Second      // looks again at what was due in the last recentPast
+	deepSweep  = time.Minute      // looks again at everything overdue, from the beginning
+	shelfSweep = 10 * time.Minute // looks for shelves: a store that failed over may have lost outcomes
 	recentPast = 30 * time.Second
 
 	pastPages = 5 // how far it reads on past the tasks of a line that has its share of Limits.Pending
 	pastAgain = time.Second
 	pastLeast = 8 * time.Second // how often at least, where it found nothing of other lines
-
-	maxContent = 16 << 20 // bytes of tasks' contents read ahead of their attempts
 )
 
 // A loader brings tasks from disk in hand. It reads four ways, a page each in
-// turn: ahead, what is due soon; back, what is overdue and not in hand; early,
-// what was set aside because of a pause that ended; spans, where other nodes were.
+// turn: ahead, what is due soon; back, what is overdue and not in hand; shelves of lines
+// that may go; spans, where other nodes were.
 // It belongs to one goroutine.
 type loader struct {
-	*Engine
+	store     store.Store
+	log       *slog.Logger
+	clock     *clock
+	leases    *leases
+	hand      *hand
+	dispatch  *dispatch.D[*item]
+	contents  *contents
+	pauses    *pauses
+	shelves   *shelves
+	ticker    *ticker
+	deferrals *deferrals
+	runner    *runner
+	limits    Limits
+	sole      bool
+
+	kick   chan struct{}                  // wakes it
+	backMs atomic.Int64                   // there are overdue tasks before it, from this look on; noTime: none
+	behind atomic.Pointer[map[peers]bool] // whose due tasks wait on disk, since their lines are full; nil: nobody's
+	found  found                          // what it is told to look at again
+
 	busy    locks.Mutex // held but while it naps
+	begun   bool
 	page    []store.Entry
 	pending []*item       // due, and waiting for room in their lines
 	share   map[peers]int // of pending
@@ -52,19 +68,49 @@ type loader struct {
 	fruitless time.Time      // when reading on last found nothing of another line
 	pause     time.Duration  // until it reads on again then
 
-	resumed   int64          // when a pause ended last, Unix ms; 0: none has
-	early     store.Position // where to go on with what was set aside; Look noTime: nowhere
-	unsettled bool           // tasks were being set aside when that began
-
-	again map[bellman.ID]bool // set aside since that pause ended: they come back at their looks
+	ready  []shelf   // may be read
+	looked time.Time // when ready was filled
+	search *search   // for shelves; nil: there is none
 
 	fullSince map[peers]time.Time // of what had no room the last time
 
-	// aside says per line until when tasks have been set aside, so that they come
-	// back one after the other and not all at once.
-	aside map[store.Line]time.Time
-
 	spans []span // what others told to look at
+}
+
+func newLoader(e *Engine) *loader {
+	l := &loader{
+		store:     e.store,
+		log:       e.log,
+		clock:     e.clock,
+		leases:    e.leases,
+		hand:      e.hand,
+		dispatch:  e.dispatch,
+		contents:  e.runner.contents,
+		pauses:    e.pauses,
+		shelves:   e.hand.shelves,
+		ticker:    e.ticker,
+		runner:    e.runner,
+		limits:    e.limits,
+		sole:      e.sole,
+		kick:      make(chan struct{}, 1),
+		share:     make(map[peers]int),
+		out:       make(map[peers]bool),
+		fullSince: make(map[peers]time.Time),
+		pause:     pastAgain,
+		skipped:   nowhere,
+	}
+	l.backMs.Store(noTime)
+	locks.Name(&l.busy, "loader")
+	locks.Name(&l.found.mu, "found")
+	return l
+}
+
+// wake makes the loader look for more at once.
+func (l *loader) wake() {
+	select {
+	case l.kick <- struct{}{}:
+	default:
+	}
 }
 
 // Peers are the tasks of a line that are of one age. They may have room while
@@ -75,8 +121,8 @@ type peers struct {
 	of   int // how many ages the line tells apart
 }
 
-func (e *Engine) peersOf(en *store.Entry) peers {
-	age, of := e.dispatch.Age(uint64(en.Line), int(en.Attempts))
+func (l *loader) peersOf(en *store.Entry) peers {
+	age, of := l.dispatch.Age(uint64(en.Line), int(en.Attempts))
 	return peers{en.Line, age, of}
 }
 
@@ -86,63 +132,44 @@ func (l *loader) most(p peers) int { return max(l.limits.Peers/p.of, 1) }
 var nowhere = store.Position{VisibleAt: noTime}
 
 // load is the loader's goroutine.
-func (e *Engine) load(ctx context.Context) error {
-	now := e.clock.now()
-	l := &loader{
-		Engine: e,
-		share:  make(map[peers]int),
-		out:    make(map[peers]bool),
-		again:  make(map[bellman.ID]bool),
-
-		fullSince: make(map[peers]time.Time),
-		aside:     make(map[store.Line]time.Time),
-		ahead:     now.UnixMilli(),
-		pause:     pastAgain,
-		skipped:   nowhere,
-		early:     nowhere,
-	}
-	locks.Name(&l.busy, "loader")
-	fast, deep := now, now // the first look back is from the beginning
+func (l *loader) load(ctx context.Context) error {
 	l.busy.Lock()
 	defer l.busy.Unlock()
-	e.loader.Store(l)
+	now := l.clock.now()
+	l.ahead, l.begun = now.UnixMilli(), true
+	fast, deep, shelves := now, now, now // the first look back is from the beginning
 	for ctx.Err() == nil {
-		now := e.clock.now()
+		now := l.clock.now()
 		switch {
 		case now.Sub(deep) >= deepSweep:
 			fast, deep = now, now
 			l.lookBack(0)
-			clear(l.aside)
 			clear(l.fullSince)
+			if l.shelves.takeFull() || now.Sub(shelves) >= shelfSweep {
+				shelves = now
+				l.searchShelves(l.leases.shards())
+			}
 		case now.Sub(fast) >= fastSweep:
 			fast = now
-			if !e.sole {
+			if !l.sole {
 				l.lookBack(now.Add(-recentPast).UnixMilli())
 			}
-			if l.early == nowhere && l.hand.takeEarly() {
-				e.comeBack()
-			}
-		}
-		if at := e.resumedAt.Swap(0); at != 0 {
-			l.resumed, l.early, l.unsettled = at, store.Position{VisibleAt: at}, e.asides.Load() > 0
-			clear(l.aside)
-			clear(l.again)
 		}
 		l.lookAgain(now)
 		more, err := l.read(ctx)
 		if err != nil && ctx.Err() == nil {
-			e.log.Error("due tasks cannot be read", "err", err)
-			l.rest(ctx, time.Second, e.kick)
+			l.log.Error("due tasks cannot be read", "err", err)
+			l.rest(ctx, time.Second, l.kick)
 		}
 		moved := l.place(ctx, now)
-		e.backMs.Store(l.back.VisibleAt)
+		l.backMs.Store(l.back.VisibleAt)
 		switch {
 		case more || moved > 0:
-		case len(l.pending) > 0 || l.back != nowhere || l.early != nowhere:
+		case len(l.pending) > 0 || l.back != nowhere || len(l.ready) > 0:
 			l.rest(ctx, 2*time.Millisecond, nil)
 		default:
 			// Whatever wakes it: the next look back is not put off.
-			l.rest(ctx, min(fastSweep-now.Sub(fast)%fastSweep, horizon/2), e.kick)
+			l.rest(ctx, min(fastSweep-now.Sub(fast)%fastSweep, horizon/2), l.kick)
 		}
 	}
 	return nil
@@ -152,7 +179,7 @@ func (e *Engine) load(ctx context.Context) error {
 func (l *loader) rest(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	l.busy.Unlock()
 	defer l.busy.Lock()
-	l.nap(ctx, d, wake)
+	nap(ctx, d, wake)
 }
 
 // lookBack makes the loader look again at what is due since an earlier look. What
@@ -175,7 +202,8 @@ func (l *loader) read(ctx context.Context) (more bool, err error) {
 	now := l.clock.now() // not before what was missed became due: looking back ends here
 	for _, read := range []func(context.Context, time.Time) (bool, error){
 		l.readBack,
-		l.readEarly,
+		l.find,
+		l.readShelf,
 		func(ctx context.Context, now time.Time) (bool, error) { return l.readSpan(ctx, now, waiting) },
 		func(ctx context.Context, now time.Time) (bool, error) { return l.readAhead(ctx, now, waiting) },
 	} {
@@ -225,7 +253,7 @@ func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (mor
 		more = waiting+l.limits.Page < l.limits.Wheel
 	}
 	l.take(l.hand.endRead(l.page, l.ahead, now.UnixMilli(), nil))
-	l.wakeBefore(0)
+	l.ticker.wakeBefore(0)
 	return more, nil
 }
 
@@ -333,90 +361,3 @@ func (l *loader) take(due []*item) {
 	}
 	l.pending = append(l.pending, due...)
 }
-
-// fetch reads the content of items, as far as the budget for it allows. Items whose
-// task changed meanwhile, or is another node's until its look, are dropped.
-func (e *Engine) fetch(ctx context.Context, items []*item) {
-	entries := make([]store.Entry, 0, len(items))
-	at := make([]*item, 0, len(items))
-	for _, it := range items {
-		if it.task != nil {
-			continue
-		}
-		if e.content.Load() < maxContent || !e.dispatch.Known(uint64(it.Line)) {
-			entries = append(entries, it.Entry)
-			at = append(at, it)
-		}
-	}
-	if len(entries) == 0 {
-		return
-	}
-	read := time.Now()
-	tasks, err := e.store.Load(ctx, entries)
-	if err != nil {
-		if ctx.Err() == nil {
-			e.log.Error("due tasks cannot be read", "err", err)
-		}
-		return
-	}
-	var bytes, held int64
-	now := e.clock.now()
-	for i, it := range at {
-		if tasks[i] == nil || notYet(tasks[i], now) {
-			e.hand.drop(tasks[i] != nil, it)
-			continue
-		}
-		e.hold(it, tasks[i], read)
-		bytes, held = bytes+it.bytes, held+1
-	}
-	if held > 0 {
-		e.usual.Store(bytes / held)
-	}
-}
-
-// chunk is how many tasks' contents to read at once.
-func (e *Engine) chunk() int {
-	return min(max(chunkContent/int(max(e.usual.Load(), 1)), minChunk), e.limits.Chunk)
-}
-
-// fetchOne reads one item's content. It is false, and the item is dropped, if the task
-// changed meanwhile, is another node's until its look, or cannot be read.
-func (e *Engine) fetchOne(ctx context.Context, it *item) bool {
-	read := time.Now()
-	tasks, err := e.store.Load(ctx, []store.Entry{it.Entry})
-	switch {
-	case err != nil:
-		if ctx.Err() == nil {
-			e.log.Error("a due task cannot be read", "task", it.ID, "err", err)
-		}
-		e.hand.drop(true, it)
-		return false
-	case tasks[0] == nil || notYet(tasks[0], e.clock.now()):
-		e.hand.drop(tasks[0] != nil, it)
-		return false
-	}
-	e.hold(it, tasks[0], read)
-	return true
-}
-
-// hold gives an item its content, which was read after a moment, and counts it until the
-// item is attempted.
-func (e *Engine) hold(it *item, t *bellman.Task, read time.Time) {
-	it.task, it.known = t, read
-	e.count(it)
-}
-
-// count counts an item's content until the item is attempted.
-func (e *Engine) count(it *item) {
-	it.bytes = contentBytes(it.task)
-	e.content.Add(it.bytes)
-}
-
-// release ends what count began.
-func (e *Engine) release(it *item) {
-	e.content.Add(-it.bytes)
-	it.bytes = 0
-}
-
-// contentBytes is about what a task takes in memory.
-func contentBytes(t *bellman.Task) int64 { return int64(len(t.Body)+len(t.URL)) + 512 }

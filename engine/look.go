@@ -39,42 +39,42 @@ type cluster struct {
 
 // keepShards is the goroutine that claims shards which should be this node's, and finds
 // those that should not.
-func (e *Engine) keepShards(ctx context.Context) error {
+func (l *leases) keepShards(ctx context.Context) error {
 	for {
-		e.nap(ctx, e.untilLook(), e.looks)
+		nap(ctx, l.untilLook(), l.looks)
 		if ctx.Err() != nil {
 			return nil
 		}
-		err := e.look(ctx, false)
+		err := l.look(ctx, false)
 		if errors.Is(err, bellman.ErrClosed) {
 			return err
 		}
 		if err != nil && ctx.Err() == nil {
-			e.log.Error("nodes and shards cannot be looked at", "err", err)
-			e.nap(ctx, time.Second, nil)
-			e.lookSoon() // a node with an exclusive store would not look again for an hour
+			l.log.Error("nodes and shards cannot be looked at", "err", err)
+			nap(ctx, time.Second, nil)
+			l.lookSoon() // a node with an exclusive store would not look again for an hour
 		}
-		e.pump()
+		l.runner.mayFire()
 	}
 }
 
 // lookSoon makes the node look at the others now.
-func (e *Engine) lookSoon() {
+func (l *leases) lookSoon() {
 	select {
-	case e.looks <- struct{}{}:
+	case l.looks <- struct{}{}:
 	default:
 	}
 }
 
 // untilLook is how long to wait with the next look at the others: not beyond the
 // moment at which one of them expires unless it beats.
-func (e *Engine) untilLook() time.Duration {
-	e.leases.turn.Lock()
-	defer e.leases.turn.Unlock()
-	c := &e.cluster
+func (l *leases) untilLook() time.Duration {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	c := &l.cluster
 	wait := lookEvery
 	switch {
-	case e.sole:
+	case l.sole:
 		return time.Hour
 	case len(c.since) > 0:
 		wait = deadGrace
@@ -89,48 +89,41 @@ func (e *Engine) untilLook() time.Duration {
 
 // look reads who is there, who owns what, and what is paused, takes what is nobody's and should be
 // this node's, and drops what it has lost. first says that nothing is known yet.
-func (e *Engine) look(ctx context.Context, first bool) error {
+func (l *leases) look(ctx context.Context, first bool) error {
 	within := lookWithin
 	if first {
 		within = 2 * leaseTTL
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	l := e.leases
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	offered := e.hints.takeOffered()
-	pausing := !e.pauses.turn.TryLock() // by this node at this moment
-	state, err := e.store.State(ctx, pauseKind)
+	offered := l.hints.takeOffered()
+	obey := l.pauses.reading()
+	state, err := l.store.State(ctx, pauseKind)
 	if err != nil {
 		err = fmt.Errorf("read nodes, shards and pauses: %w", err)
 	}
-	if !pausing {
-		if err == nil {
-			err = e.obeyPauses(state.Docs)
-		}
-		e.pauses.turn.Unlock()
-	}
-	if err != nil {
-		e.hints.offer(offered)
+	if err := obey(state.Docs, err); err != nil {
+		l.hints.offer(offered)
 		return err
 	}
-	e.survey(state.Nodes, state.Shards)
-	won, err := e.claimAll(ctx, state.Shards, offered)
-	e.gain(won)
+	l.survey(state.Nodes, state.Shards)
+	won, err := l.claimAll(ctx, state.Shards, offered)
+	l.gain(won)
 	if err != nil {
 		return err
 	}
 	l.sure()
 	if first {
-		e.hintAll(Hint{}) // so that they look at once, and give up what should be ours
+		l.tellAll(Hint{}) // so that they look at once, and give up what should be ours
 	}
 	return nil
 }
 
 // survey notes which nodes are alive, and until when.
-func (e *Engine) survey(nodes []store.Node, shards []store.Shard) {
-	l, c := e.leases, &e.cluster
+func (l *leases) survey(nodes []store.Node, shards []store.Shard) {
+	c := &l.cluster
 	l.mu.Lock()
 	self, beat, former := l.node.Name, l.beat, l.former
 	l.total = len(shards)
@@ -160,11 +153,11 @@ func (e *Engine) survey(nodes []store.Node, shards []store.Shard) {
 		if at := expires.Add(expirySlack); c.expires.IsZero() || at.Before(c.expires) {
 			c.expires = at
 		}
-		if !e.hints.left(n.Name) {
+		if !l.hints.left(n.Name) {
 			c.live = append(c.live, n.Name)
 		}
 	}
-	e.hints.know(peers)
+	l.hints.know(peers)
 }
 
 // clockOf returns when the store's clock showed a time, on the monotonic clock of
@@ -185,8 +178,8 @@ func clockOf(nodes []store.Node, self string, beat time.Time) func(time.Time) ti
 
 // claimAll claims every shard that is this node's to take, returns what it got,
 // and drops what it has lost.
-func (e *Engine) claimAll(ctx context.Context, shards []store.Shard, offered map[uint16]bool) (won []gain, err error) {
-	l, c := e.leases, &e.cluster
+func (l *leases) claimAll(ctx context.Context, shards []store.Shard, offered map[uint16]bool) (won []gain, err error) {
+	c := &l.cluster
 	now := time.Now()
 	self := l.name()
 	var lost, surplus []uint16
@@ -226,12 +219,12 @@ func (e *Engine) claimAll(ctx context.Context, shards []store.Shard, offered map
 		if err != nil {
 			continue
 		}
-		lease, claimed := e.store.Claim(ctx, self, s.Shard, s.Epoch)
+		lease, claimed := l.store.Claim(ctx, self, s.Shard, s.Epoch)
 		switch {
 		case claimed == nil:
 			g := gain{lease: lease, kept: h.mine && h.active}
 			if s.Owner != "" && !h.ours {
-				g.death = e.clock.now().UnixMilli()
+				g.death = l.clock.now().UnixMilli()
 			}
 			won = append(won, g)
 		case !errors.Is(claimed, bellman.ErrFenced):
@@ -241,8 +234,8 @@ func (e *Engine) claimAll(ctx context.Context, shards []store.Shard, offered map
 		}
 	}
 	c.since = since
-	e.drop(lost)
-	e.giving(surplus)
+	l.drop(lost)
+	l.giveSoon(surplus)
 	return won, err
 }
 
@@ -318,36 +311,33 @@ func (m *moves) over() (claimed, gave int) {
 }
 
 // gain takes shards in hand that were claimed.
-func (e *Engine) gain(gains []gain) {
+func (l *leases) gain(gains []gain) {
 	if len(gains) == 0 {
 		return
 	}
 	var anew []uint16
 	for _, g := range gains {
 		if g.kept {
-			e.leases.renew(g.lease)
+			l.renew(g.lease)
 			continue
 		}
-		e.leases.won(g.lease, g.death)
+		l.won(g.lease, g.death)
 		anew = append(anew, g.lease.Shard)
 	}
-	e.hand.own(anew)
-	e.found.all(anew)
-	e.kickLoader()
-	e.reshare()
-	e.moves.note(len(anew), 0)
+	l.host.gained(anew)
+	l.moves.note(len(anew), 0)
 }
 
 // drop lets go of shards that belong to others. Attempts of their tasks that are in
 // flight go on, and are not recorded.
-func (e *Engine) drop(shards []uint16) {
+func (l *leases) drop(shards []uint16) {
 	if len(shards) == 0 {
 		return
 	}
 	for _, s := range shards {
-		e.leases.lose(s, e.clock.now())
+		l.lose(s, l.clock.now())
 	}
-	e.forget(e.hand.leave(shards...))
-	e.reshare()
-	e.log.Warn("shards lost to other nodes", "lost", len(shards), "shards", len(e.leases.shards()))
+	l.host.left(shards...)
+	l.host.reshare()
+	l.log.Warn("shards lost to other nodes", "lost", len(shards), "shards", len(l.shards()))
 }

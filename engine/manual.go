@@ -8,6 +8,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -24,10 +25,26 @@ const (
 // keeps changing.
 const maxTries = 20
 
+// Admin does what people ask for: it moves single tasks, and pauses and resumes queues, endpoints and
+// merchants. Each change is committed with its audit record before it returns. All of it waits until Run runs, goes on
+// while nothing new is taken in, and is safe for concurrent use.
+type Admin struct {
+	store     store.Store
+	clock     *clock
+	rules     *Rules
+	leases    *leases
+	hand      *hand
+	committer *committer
+	recorder  *recorder
+	pauses    *pauses
+	watch     *watch
+	life      *life
+}
+
 // Cancel ends a task. An attempt in flight may still arrive; its answer is only
 // logged. A task that has ended already is left as it is: ErrConflict.
-func (e *Engine) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error) {
-	return e.change(ctx, id, "cancel", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
+func (a *Admin) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error) {
+	return a.change(ctx, id, "cancel", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
 		if t.State.Ended() {
 			return ended(t.State)
 		}
@@ -41,7 +58,7 @@ func (e *Engine) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bel
 // outcome; if it is not accepted, the task goes back to what it was. Restart:
 // the schedule begins anew, and the audit record says restart, not resend. A task that
 // was superseded is left as it is: ErrSuperseded.
-func (e *Engine) Resend(ctx context.Context, id bellman.ID, mode ResendMode, by bellman.By) (*bellman.Task, error) {
+func (a *Admin) Resend(ctx context.Context, id bellman.ID, mode ResendMode, by bellman.By) (*bellman.Task, error) {
 	if mode != ResendOnce && mode != ResendRestart {
 		bad := new(bellman.Invalid)
 		bad.Note("mode", coded.Errorf("task.mode", "%q is not a mode: want once or restart", mode))
@@ -51,7 +68,7 @@ func (e *Engine) Resend(ctx context.Context, id bellman.ID, mode ResendMode, by 
 	if mode == ResendRestart {
 		action = "restart"
 	}
-	return e.change(ctx, id, action, by, func(c *store.Change, t *bellman.Task, now time.Time) error {
+	return a.change(ctx, id, action, by, func(c *store.Change, t *bellman.Task, now time.Time) error {
 		if t.WasSuperseded() {
 			return bellman.ErrSuperseded
 		}
@@ -77,23 +94,19 @@ func request(st *bellman.Status, trigger bellman.Trigger, now time.Time) {
 	st.Due, st.VisibleAt, st.Phase, st.Trigger = now, now, bellman.Waiting, trigger
 }
 
-// maxLate is how far in the past a time may lie that somebody gave for the next attempt:
-// it was typed before it was sent.
-const maxLate = time.Minute
-
 // Reschedule moves a pending task's next attempt; a time that has just passed is now.
 // ErrConflict if the task has ended, an *[bellman.Invalid] for a time that lies in the
 // past, or more than ten years ahead.
-func (e *Engine) Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error) {
-	return e.change(ctx, id, "reschedule", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
+func (a *Admin) Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error) {
+	return a.change(ctx, id, "reschedule", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
 		if t.State.Ended() {
 			return ended(t.State)
 		}
 		bad := new(bellman.Invalid)
 		switch {
-		case now.Sub(due) > maxLate && e.clock.wall().Sub(due) > maxLate: // by the clock that whoever gave it went by
+		case now.Sub(due) > bellman.MaxPast && a.clock.wall().Sub(due) > bellman.MaxPast: // by the clock that whoever gave it went by
 			bad.Note("due", coded.Errorf("task.past", "%s lies in the past: want a time that is still to come", due.UTC().Format(time.RFC3339)))
-		case due.Sub(now) > maxAhead:
+		case due.Sub(now) > schedule.MaxDuration:
 			bad.Note("due", coded.Errorf("task.ahead", "%s is more than ten years ahead: want a time before that", due.UTC().Format(time.RFC3339)))
 		}
 		if len(bad.Fields) > 0 {
@@ -114,9 +127,9 @@ func ended(s bellman.State) error {
 }
 
 // change moves a task by hand, with an audit record.
-func (e *Engine) change(ctx context.Context, id bellman.ID, action string, by bellman.By,
+func (a *Admin) change(ctx context.Context, id bellman.ID, action string, by bellman.By,
 	to func(c *store.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
-	t, err := e.move(ctx, id, action, func(c *store.Change, t *bellman.Task, now time.Time) error {
+	t, err := a.move(ctx, id, action, func(c *store.Change, t *bellman.Task, now time.Time) error {
 		c.Audit = new(store.AuditOf(by, now, action, id.String()))
 		return to(c, t, now)
 	})
@@ -129,31 +142,31 @@ func (e *Engine) change(ctx context.Context, id bellman.ID, action string, by be
 // move changes a task that may be in anybody's hands: it reads it, asks to what,
 // and commits that, again from the start when somebody else was quicker. An error
 // of to is returned as it is, with the task as it was read.
-func (e *Engine) move(ctx context.Context, id bellman.ID, action string,
+func (a *Admin) move(ctx context.Context, id bellman.ID, action string,
 	to func(c *store.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
-	if err := e.running(ctx); err != nil {
+	if err := a.life.running(ctx); err != nil {
 		return nil, err
 	}
-	return e.moveAlways(ctx, id, action, to)
+	return a.moveAlways(ctx, id, action, to)
 }
 
 // moveAlways is move for what goes on while the engine stops.
-func (e *Engine) moveAlways(ctx context.Context, id bellman.ID, action string,
+func (a *Admin) moveAlways(ctx context.Context, id bellman.ID, action string,
 	to func(c *store.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
 	for try := 0; ; try++ {
-		t, err := e.store.Task(ctx, id)
+		t, err := a.store.Task(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		now := e.clock.now().Truncate(time.Millisecond)
+		now := a.clock.now().Truncate(time.Millisecond)
 		c := store.Change{ID: id, Version: t.Version, To: t.Status}
 		c.To.Updated = now
 		if err := to(&c, t, now); err != nil {
 			return t, err
 		}
-		e.sequel(&c, t, nil, nil)
+		a.recorder.sequel(&c, t, nil, nil)
 		copied := *t
-		err = e.do(ctx, &op{change: &c, task: &copied})
+		err = a.committer.do(ctx, &op{change: &c, task: &copied})
 		if err == nil {
 			t.Status = c.To
 			return t, nil

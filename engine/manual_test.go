@@ -237,7 +237,7 @@ func TestReschedule(t *testing.T) {
 	})
 }
 
-// A paused queue accepts and waits; what waited, and what was set aside, goes on
+// A paused queue accepts and waits; what waited, and what was deferred, goes on
 // when it is resumed, also over a restart.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

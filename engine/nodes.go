@@ -15,13 +15,13 @@ const showDead = 10 * time.Minute
 // Nodes returns the nodes that are registered, by name, and the shards that none of
 // them has. Those that died are among them for as long as they have shards, and ten
 // minutes.
-func (e *Engine) Nodes(ctx context.Context) (nodes []NodeInfo, unowned []store.Lease, err error) {
-	state, err := e.store.State(ctx, "")
+func (m *Monitor) Nodes(ctx context.Context) (nodes []NodeInfo, unowned []store.Lease, err error) {
+	state, err := m.store.State(ctx, "")
 	if err != nil {
 		return nil, nil, fmt.Errorf("read nodes: %w", err)
 	}
 	known := state.Nodes
-	l := e.leases
+	l := m.leases
 	l.mu.RLock()
 	self, beat := l.node.Name, l.beat
 	l.mu.RUnlock()
@@ -52,7 +52,7 @@ func (e *Engine) Nodes(ctx context.Context) (nodes []NodeInfo, unowned []store.L
 
 // Leads reports whether this node does what one node has to do for all: it owns
 // the first shard. For a moment there may be none, or two.
-func (e *Engine) Leads() bool {
-	shards := e.leases.shards()
-	return len(shards) > 0 && shards[0] == 0 && e.leases.trusting()
+func (m *Monitor) Leads() bool {
+	shards := m.leases.shards()
+	return len(shards) > 0 && shards[0] == 0 && m.leases.trusting()
 }

@@ -14,11 +14,11 @@ func (e *Engine) Committed(tasks ...*bellman.Task) {
 			look := t.VisibleAt.UnixMilli()
 			own = own.Join(Hint{Added: []uint16{t.Shard}, Since: look, Until: look})
 		}
-		e.note(others, &t.Status)
+		e.committer.note(others, &t.Status)
 	}
 	e.hand.mu.Unlock()
 	if len(own.Added) > 0 {
 		e.Hinted(own)
 	}
-	e.tellOwners(others)
+	e.committer.tellOwners(others)
 }

@@ -12,8 +12,8 @@ import (
 
 // Tasks of one queue that have the same ordering key are a chain: each is attempted
 // only after the one before it has ended. The store knows the order. Whoever owns a
-// task asks for its turn just before an attempt; a task whose turn it is not is set
-// aside, and brought back when the one before it ends (see passing.go).
+// task asks for its turn just before an attempt; a task whose turn it is not is
+// deferred, and brought back when the one before it ends (see passing.go).
 //
 // All tasks of a chain go to one shard, so that one node has them all, unless the
 // limits of their queue put their endpoints elsewhere, or were changed. The store's
@@ -31,64 +31,64 @@ const (
 	maxTurn = 5 * time.Minute
 )
 
-// waiting is what a task is set aside for.
+// waiting is what a task is deferred for.
 type waiting struct {
 	before bellman.ID // the first of its chain, as far as is known
 }
 
 // itsTurn reports whether an item may be attempted as far as the order of its chain
 // goes. If not, what was to be done is done: the task was ended, for it is superseded,
-// or set aside.
-func (e *Engine) itsTurn(it *item) bool {
+// or deferred.
+func (o *chains) itsTurn(it *item) bool {
 	t := it.task
-	turn, err := e.store.Chain(e.attempts, t.Queue, t.OrderingKey, t.ID, 1)
+	turn, err := o.store.Chain(o.attempts, t.Queue, t.OrderingKey, t.ID, 1)
 	if err == nil && !turn.Before(t.ID).IsZero() && turn.SupersededBy.IsZero() && t.Supersedes {
-		if err = e.endBefore(e.attempts, t); err == nil {
-			turn, err = e.store.Chain(e.attempts, t.Queue, t.OrderingKey, t.ID, 1)
+		if err = o.endBefore(o.attempts, t); err == nil {
+			turn, err = o.store.Chain(o.attempts, t.Queue, t.OrderingKey, t.ID, 1)
 		}
 	}
 	switch {
 	case errors.Is(err, bellman.ErrNotFound): // it has ended, most probably
-		e.await(it, nil, minTurn)
+		o.await(it, nil, minTurn)
 		return false
 	case err != nil:
-		if e.attempts.Err() == nil {
-			e.log.Error("whose turn it is cannot be read", "task", t.ID, "queue", t.Queue, "err", err)
+		if o.attempts.Err() == nil {
+			o.log.Error("whose turn it is cannot be read", "task", t.ID, "queue", t.Queue, "err", err)
 		}
-		e.hand.drop(true, it)
+		o.hand.drop(true, it)
 		return false
 	case !turn.SupersededBy.IsZero():
-		if ended, err := e.endSuperseded(e.attempts, chainOf(t), t.ID); !ended {
+		if ended, err := o.endSuperseded(o.attempts, chainOf(t), t.ID); !ended {
 			if err != nil {
-				e.log.Error("a superseded task cannot be ended", "task", t.ID, "queue", t.Queue, "err", err)
+				o.log.Error("a superseded task cannot be ended", "task", t.ID, "queue", t.Queue, "err", err)
 			}
-			e.hand.drop(true, it)
+			o.hand.drop(true, it)
 		}
 		return false
 	case !turn.Before(t.ID).IsZero():
 		if t.Supersedes {
-			e.hand.inTurn(chainOf(t)) // what is in flight is superseded when it lands
+			o.hand.inTurn(chainOf(t)) // what is in flight is superseded when it lands
 		}
-		e.awaitTurn(it, turn.Before(t.ID))
+		o.awaitTurn(it, turn.Before(t.ID))
 		return false
 	}
 	if t.Trigger != bellman.BySchedule { // perhaps it was pending again only after one behind it was attempted
-		if wait := e.besides(t); wait > 0 {
-			e.await(it, nil, wait)
+		if wait := o.besides(t); wait > 0 {
+			o.await(it, nil, wait)
 			return false
 		}
 	}
-	other, ok := e.hand.beginTurn(it)
+	other, ok := o.hand.beginTurn(it)
 	if !ok && !other.IsZero() {
-		e.awaitTurn(it, other)
+		o.awaitTurn(it, other)
 	}
 	return ok
 }
 
 // besides is how long another node may still need for an attempt of a task behind one,
 // which is the first of its chain. Between them are only such as were sent again too.
-func (e *Engine) besides(t *bellman.Task) time.Duration {
-	page, err := e.store.Chain(e.attempts, t.Queue, t.OrderingKey, bellman.ID{}, supersedePage)
+func (o *chains) besides(t *bellman.Task) time.Duration {
+	page, err := o.store.Chain(o.attempts, t.Queue, t.OrderingKey, bellman.ID{}, supersedePage)
 	if err != nil {
 		return 0
 	}
@@ -96,38 +96,39 @@ func (e *Engine) besides(t *bellman.Task) time.Duration {
 		if id == t.ID {
 			continue
 		}
-		next, err := e.store.Task(e.attempts, id)
-		now := e.clock.now()
-		switch {
-		case err != nil || next.State != bellman.Pending:
-		case elsewhere(next, now):
-			return next.VisibleAt.Sub(now)
-		case next.Attempts == 0 && next.Trigger == bellman.BySchedule:
+		next, err := o.store.Task(o.attempts, id)
+		if err != nil || next.State != bellman.Pending {
+			continue
+		}
+		if wait := o.leases.elsewhere(next, o.clock.now()); wait > 0 {
+			return wait
+		}
+		if next.Attempts == 0 && next.Trigger == bellman.BySchedule {
 			return 0 // nor were those behind it attempted
 		}
 	}
 	return 0
 }
 
-// awaitTurn sets a task aside until it is told that its turn may have come.
-func (e *Engine) awaitTurn(it *item, before bellman.ID) {
-	wait := min(max(e.clock.now().Sub(it.task.Due)/4, minTurn), maxTurn)
+// awaitTurn defers a task until it is told that its turn may have come.
+func (o *chains) awaitTurn(it *item, before bellman.ID) {
+	wait := min(max(o.clock.now().Sub(it.task.Due)/4, minTurn), maxTurn)
 	wait += time.Duration(rand.Int64N(int64(wait / 2)))
-	e.await(it, &waiting{before}, wait)
+	o.await(it, &waiting{before}, wait)
 }
 
-// await sets a task aside for a while. A schedule that has not begun begins when the
+// await defers a task for a while. A schedule that has not begun begins when the
 // turn comes, and ages count from there.
-func (e *Engine) await(it *item, waits *waiting, wait time.Duration) {
-	if !e.hand.setAside(it) {
+func (o *chains) await(it *item, waits *waiting, wait time.Duration) {
+	if !o.hand.defers(it) {
 		return
 	}
-	t, now := it.task, e.clock.now()
+	t, now := it.task, o.clock.now()
 	to := t.Status
 	to.VisibleAt = roundUp(now.Add(wait))
 	to.Updated = now
 	beginAt(&to, now)
-	e.layAside(it, to, waits)
+	o.deferrals.write(it, to, waits)
 }
 
 // beginAt makes a schedule of which nothing was attempted yet begin no earlier than now.
@@ -191,18 +192,18 @@ func (h *hand) inTurn(c chain) bool {
 var errKeep = errors.New("left as it is")
 
 // otherClock is by how much the clocks of two nodes may differ, and more.
-const otherClock = 2 * time.Second
+const otherClock = 2 * store.MaxSkew
 
 // endSuperseded ends a task that a later one of its chain supersedes, unless it is
 // being attempted, or may be by another node. One that had ended before an attempt was
 // asked for by hand becomes again what it was.
-func (e *Engine) endSuperseded(ctx context.Context, c chain, id bellman.ID) (ended bool, err error) {
-	_, err = e.moveAlways(ctx, id, "supersede", func(change *store.Change, t *bellman.Task, now time.Time) error {
-		away := !e.leases.holds(t.Shard) && !t.VisibleAt.After(now.Add(otherClock))
-		if t.State.Ended() || elsewhere(t, now) || away || e.hand.flying(id) {
+func (o *chains) endSuperseded(ctx context.Context, c chain, id bellman.ID) (ended bool, err error) {
+	_, err = o.admin.moveAlways(ctx, id, "supersede", func(change *store.Change, t *bellman.Task, now time.Time) error {
+		away := !o.leases.holds(t.Shard) && !t.VisibleAt.After(now.Add(otherClock))
+		if t.State.Ended() || o.leases.elsewhere(t, now) > 0 || away || o.hand.flying(id) {
 			return errKeep
 		}
-		turn, err := e.store.Chain(ctx, c.queue, c.key, id, 1)
+		turn, err := o.store.Chain(ctx, c.queue, c.key, id, 1)
 		switch {
 		case err != nil:
 			return err
@@ -227,10 +228,10 @@ const supersedePage = 100
 
 // endBefore ends the tasks before one that supersedes them. Those that cannot be ended
 // now it leaves.
-func (e *Engine) endBefore(ctx context.Context, t *bellman.Task) error {
+func (o *chains) endBefore(ctx context.Context, t *bellman.Task) error {
 	c := chainOf(t)
 	for {
-		page, err := e.store.Chain(ctx, c.queue, c.key, bellman.ID{}, supersedePage)
+		page, err := o.store.Chain(ctx, c.queue, c.key, bellman.ID{}, supersedePage)
 		if err != nil {
 			return err
 		}
@@ -239,7 +240,7 @@ func (e *Engine) endBefore(ctx context.Context, t *bellman.Task) error {
 			if id == t.ID {
 				return nil
 			}
-			ended, err := e.endSuperseded(ctx, c, id)
+			ended, err := o.endSuperseded(ctx, c, id)
 			if err != nil {
 				return err
 			}

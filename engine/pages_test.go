@@ -43,7 +43,7 @@ func TestPages(t *testing.T) {
 			a.stop()
 			return time.Time{}
 		}},
-		{"what was set aside in a pause", 20 * time.Second, func(t *testing.T, c *crew, q engine.Queue) time.Time {
+		{"what was deferred in a pause", 20 * time.Second, func(t *testing.T, c *crew, q engine.Queue) time.Time {
 			a := c.start("a", q)
 			if err := a.PauseQueue(t.Context(), "q", by); err != nil {
 				t.Fatal(err)

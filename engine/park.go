@@ -31,7 +31,7 @@ func (e *Engine) park(shard uint16) {
 	for _, it := range e.hand.flights(shard) {
 		t := *it.task
 		limit := it.limit
-		if e.stopping.Load() {
+		if e.life.stopping.Load() {
 			limit = min(limit, e.options.StopTimeout)
 		}
 		to := t.Status
@@ -45,7 +45,7 @@ func (e *Engine) park(shard uint16) {
 			park:   it,
 			done:   make(chan error, 1),
 		}
-		if e.outcomes.Put(o) == nil {
+		if e.committer.outcomes.Put(o) == nil {
 			asked = append(asked, parking{it, o.done})
 		}
 	}
@@ -70,7 +70,7 @@ func (h *hand) flights(shard uint16) (items []*item) {
 		return nil
 	}
 	for _, it := range h.items {
-		if it.Shard != shard || it.place != inFlight || it.aside || it.parked || it.stays {
+		if it.Shard != shard || it.place != inFlight || it.deferral || it.parked || it.stays {
 			continue
 		}
 		if !it.begun {
@@ -98,21 +98,41 @@ func (h *hand) stick(shard uint16) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, it := range h.items {
-		if it.Shard == shard && it.place == inFlight && !it.aside && !it.parked {
+		if it.Shard == shard && it.place == inFlight && !it.deferral && !it.parked {
 			it.stays = true
 		}
 	}
 }
 
-// elsewhere reports whether another node is making an attempt of this task, and has
-// until its look to record it.
-func elsewhere(t *bellman.Task, now time.Time) bool {
-	return t.Phase == bellman.HandedOver && t.VisibleAt.After(now)
+// elsewhere is for how long another node may still be making an attempt of a parked task. When that ends was written by
+// the other's clock. How long it takes from when the task was parked is the same by all clocks, and this node cannot
+// have had the shard before. One that somebody has moved to another due time meanwhile is due then.
+func (l *leases) elsewhere(t *bellman.Task, now time.Time) time.Duration {
+	if t.Phase != bellman.HandedOver {
+		return 0
+	}
+	left := t.VisibleAt.Sub(now)
+	if since := l.heldSince(t.Shard); !since.IsZero() && t.VisibleAt.After(t.Due) {
+		left = max(left, t.VisibleAt.Sub(t.Updated)-time.Since(since))
+	}
+	return max(left, 0)
 }
 
 // notYet reports whether this task is not to be attempted before its look, whatever else there is time for.
 func notYet(t *bellman.Task, now time.Time) bool {
-	return elsewhere(t, now) || t.Phase == bellman.Quarantined && t.VisibleAt.After(now)
+	return (t.Phase == bellman.HandedOver || t.Phase == bellman.Quarantined) && t.VisibleAt.After(now)
+}
+
+// later puts an item that is in line back into the wheel, for a while, without its content.
+func (h *hand) later(it *item, wait time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if it.gone {
+		return
+	}
+	it.task = nil
+	it.notBefore = h.clock.now().Add(wait).UnixMilli() + 1
+	h.wait(it)
 }
 
 // park notes that an item in flight is parked: its shard may go. Call it with mu

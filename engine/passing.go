@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -20,14 +21,42 @@ const passers = 8
 
 const passTimeout = 10 * time.Second
 
-// An order is the chains in which the turn may pass to another task.
-type order struct {
-	work *commit.Work // is to be waited for
+// chains sees to the order of tasks with ordering keys: whose turn it is, and whose comes next.
+type chains struct {
+	store     store.Store
+	log       *slog.Logger
+	clock     *clock
+	leases    *leases
+	hand      *hand
+	admin     *Admin
+	deferrals *deferrals
+	attempts  context.Context // ends when all attempts must
+	patience  context.Context // ends when a stop waits no longer for the store
+	work      *commit.Work    // a stop waits for it
 
-	mu     locks.Mutex
-	chains map[chain]passing
-	wake   chan struct{} // one for each that can sleep
-	closed bool
+	mu      locks.Mutex
+	passing map[chain]passing // where the turn may pass to another task
+	wake    chan struct{}     // one for each that can sleep
+	closed  bool
+}
+
+func newChains(e *Engine, d *deferrals) *chains {
+	o := &chains{
+		store:     e.store,
+		log:       e.log,
+		clock:     e.clock,
+		leases:    e.leases,
+		hand:      e.hand,
+		admin:     e.Admin,
+		deferrals: d,
+		attempts:  e.runner.attempts,
+		patience:  e.patience,
+		work:      &e.committer.todo,
+		passing:   make(map[chain]passing),
+		wake:      make(chan struct{}, passers),
+	}
+	locks.Name(&o.mu, "chains")
+	return o
 }
 
 // A passing says what happened in a chain.
@@ -37,13 +66,13 @@ type passing struct {
 }
 
 // push notes that something is to be done in a chain.
-func (o *order) push(c chain, p passing) {
+func (o *chains) push(c chain, p passing) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
 		return
 	}
-	if old, ok := o.chains[c]; ok {
+	if old, ok := o.passing[c]; ok {
 		if old.unless != p.unless {
 			p.unless = bellman.ID{}
 		}
@@ -51,7 +80,7 @@ func (o *order) push(c chain, p passing) {
 	} else {
 		o.work.Expect()
 	}
-	o.chains[c] = p
+	o.passing[c] = p
 	select {
 	case o.wake <- struct{}{}:
 	default:
@@ -59,11 +88,11 @@ func (o *order) push(c chain, p passing) {
 }
 
 // take waits for something to do; false: there will be nothing more.
-func (o *order) take() (c chain, p passing, ok bool) {
+func (o *chains) take() (c chain, p passing, ok bool) {
 	for {
 		o.mu.Lock()
-		for c, p = range o.chains {
-			delete(o.chains, c)
+		for c, p = range o.passing {
+			delete(o.passing, c)
 			o.mu.Unlock()
 			return c, p, true
 		}
@@ -77,7 +106,7 @@ func (o *order) take() (c chain, p passing, ok bool) {
 }
 
 // close ends take, once nothing is left.
-func (o *order) close() {
+func (o *chains) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
@@ -86,49 +115,49 @@ func (o *order) close() {
 
 // passOn notes what a flight of an ordering key means for the others of its chain. Call
 // it with the hand's mutex held.
-func (e *Engine) passOn(f *flight) {
+func (o *chains) passOn(f *flight) {
 	switch {
 	case f.task.OrderingKey == "":
 	case f.change.To.State.Ended():
-		e.order.push(chainOf(f.task), passing{})
+		o.push(chainOf(f.task), passing{})
 	case f.waits != nil: // who it waits for may have ended before this was committed
-		e.order.push(chainOf(f.task), passing{unless: f.waits.before})
+		o.push(chainOf(f.task), passing{unless: f.waits.before})
 	}
 }
 
 // passAll is a goroutine that sees to chains, until the engine has stopped.
-func (e *Engine) passAll() {
+func (o *chains) passAll() {
 	for {
-		c, p, ok := e.order.take()
+		c, p, ok := o.take()
 		if !ok {
 			return
 		}
-		ctx, cancel := context.WithTimeout(e.patience, passTimeout)
-		if err := e.pass(ctx, c, p); err != nil && e.patience.Err() == nil && !errors.Is(err, bellman.ErrClosed) {
-			e.log.Warn("a task whose turn has come is told later", "queue", c.queue, "ordering_key", c.key, "err", err)
+		ctx, cancel := context.WithTimeout(o.patience, passTimeout)
+		if err := o.pass(ctx, c, p); err != nil && o.patience.Err() == nil && !errors.Is(err, bellman.ErrClosed) {
+			o.log.Warn("a task whose turn has come is told later", "queue", c.queue, "ordering_key", c.key, "err", err)
 		}
 		cancel()
-		e.todo.Finish(1)
+		o.work.Finish(1)
 	}
 }
 
-// pass brings back the first task of a chain, if it was set aside.
-func (e *Engine) pass(ctx context.Context, c chain, p passing) error {
+// pass brings back the first task of a chain, if it was deferred.
+func (o *chains) pass(ctx context.Context, c chain, p passing) error {
 	if p.superseded {
-		if err := e.endAllSuperseded(ctx, c); err != nil {
+		if err := o.endAllSuperseded(ctx, c); err != nil {
 			return err
 		}
 	}
-	if e.hand.inTurn(c) {
+	if o.hand.inTurn(c) {
 		return nil
 	}
-	first, err := e.store.Chain(ctx, c.queue, c.key, bellman.ID{}, 1)
+	first, err := o.store.Chain(ctx, c.queue, c.key, bellman.ID{}, 1)
 	if err != nil || len(first.First) == 0 || first.First[0] == p.unless {
 		return err
 	}
-	_, err = e.moveAlways(ctx, first.First[0], "bring back", func(change *store.Change, t *bellman.Task, now time.Time) error {
+	_, err = o.admin.moveAlways(ctx, first.First[0], "bring back", func(change *store.Change, t *bellman.Task, now time.Time) error {
 		switch {
-		case t.Phase != bellman.Deferred, !t.VisibleAt.After(now), e.hand.flying(t.ID): // it is on its way, or not due
+		case t.Phase != bellman.Deferred, !t.VisibleAt.After(now), isShelf(t.VisibleAt.UnixMilli()), o.hand.flying(t.ID): // it is on its way, or not due, or waits for its line
 			return errKeep
 		}
 		change.To.Phase = bellman.Waiting
@@ -143,15 +172,15 @@ func (e *Engine) pass(ctx context.Context, c chain, p passing) error {
 }
 
 // endAllSuperseded ends what is superseded in a chain, as far as that can be done now.
-func (e *Engine) endAllSuperseded(ctx context.Context, c chain) error {
+func (o *chains) endAllSuperseded(ctx context.Context, c chain) error {
 	for {
-		page, err := e.store.Chain(ctx, c.queue, c.key, bellman.ID{}, supersedePage)
+		page, err := o.store.Chain(ctx, c.queue, c.key, bellman.ID{}, supersedePage)
 		if err != nil || page.SupersededBy.IsZero() { // of the first: then none is
 			return err
 		}
 		some := false
 		for _, id := range page.First {
-			ended, err := e.endSuperseded(ctx, c, id)
+			ended, err := o.endSuperseded(ctx, c, id)
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 )
 
 // place brings pending items to their lines. Those whose line is full stay, or
-// are set aside if it will be full for long. It returns how many it placed.
+// are deferred if it will be full for long. It returns how many it placed.
 func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 	if len(l.pending) == 0 {
 		return 0
@@ -17,10 +17,11 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 	if len(l.pending) >= l.limits.Pending-2*l.limits.Page {
 		patience = shortWait
 	}
-	if l.outcomes.Waiting() >= l.limits.Uncommitted/2 {
+	if l.deferrals.heldUp() {
 		patience = dispatch.Forever - 1 // the store holds them all up, not their lines
 	}
 	full := make(map[peers]bool) // those that have no room; true: not for long either
+	deferring := l.deferrals.count()
 	var late []*item
 	rest := l.pending[:0]
 	read := 0     // up to where contents were read
@@ -32,12 +33,12 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 			long, known = full[run]
 		}
 		if !known && it.task == nil && i >= read {
-			l.pump() // what goes meanwhile
+			l.runner.pump() // what goes meanwhile
 			read = l.fetchFrom(ctx, i, full)
 		}
 		if !known {
 			run = l.recount(it) // its line may be open by now
-			if long, known = full[run]; !known && !l.offer(ctx, it, now) {
+			if long, known = full[run]; !known && !l.runner.offer(ctx, it, now) {
 				long, known = l.fullForLong(run, now, patience), true
 				full[run] = long
 			}
@@ -45,8 +46,9 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 		switch {
 		case !known:
 			delete(l.fullSince, run)
-		case long:
+		case long && (isShelf(it.VisibleAt) || deferring < maxDeferring):
 			late = append(late, it)
+			deferring++
 		default:
 			rest = append(rest, it)
 			continue
@@ -54,11 +56,16 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 		moved++
 		l.uncount(it)
 	}
-	l.pump()
+	l.runner.pump()
 	clear(l.pending[len(rest):])
 	l.pending = rest
 	for _, it := range late {
-		l.setAside(ctx, it, now)
+		on := shelfOf(it.Line)
+		if it.task == nil && shelf(it.VisibleAt) != on && !l.contents.readOne(ctx, it) {
+			continue
+		}
+		l.contents.release(it)
+		l.deferrals.put(on, it)
 	}
 	return moved
 }
@@ -66,7 +73,7 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 // fetchFrom reads the contents of the pending items from i on that have none yet,
 // a chunk of them, but for those of full lines. It returns where it stopped.
 func (l *loader) fetchFrom(ctx context.Context, i int, full map[peers]bool) int {
-	chunk := make([]*item, 0, l.chunk())
+	chunk := make([]*item, 0, l.contents.chunk())
 	for ; i < len(l.pending) && len(chunk) < cap(chunk); i++ {
 		it := l.pending[i]
 		if it.task != nil {
@@ -76,7 +83,7 @@ func (l *loader) fetchFrom(ctx context.Context, i int, full map[peers]bool) int 
 			chunk = append(chunk, it)
 		}
 	}
-	l.fetch(ctx, chunk)
+	l.contents.read(ctx, chunk)
 	return i
 }
 

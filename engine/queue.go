@@ -70,7 +70,7 @@ func (q Queue) check() error {
 	if _, err := schedule.Parse(q.Schedule); err != nil {
 		return fmt.Errorf("engine: queue %q: %w", q.Name, err)
 	}
-	if q.Delay < 0 || q.Delay > maxAhead {
+	if q.Delay < 0 || q.Delay > schedule.MaxDuration {
 		return fmt.Errorf("engine: queue %q: delay %v is out of range: want 0s to 87600h", q.Name, q.Delay)
 	}
 	return nil

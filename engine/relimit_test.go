@@ -10,7 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// What was set aside because of a low rate goes out soon after the rate was raised,
+// What is deferred because of a low rate goes out soon after the rate was raised,
 // and not only at its look, minutes later.
 func TestRaisedRateHoldsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

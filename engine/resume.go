@@ -13,7 +13,7 @@ const maxMade = 1_000_000
 
 // checkResume notes what is wrong with where another system left a task; s is nil if
 // its schedule is wrong.
-func (e *Engine) checkResume(t *bellman.Task, s *schedule.Schedule, now time.Time, bad *bellman.Invalid) {
+func checkResume(t *bellman.Task, s *schedule.Schedule, now time.Time, bad *bellman.Invalid) {
 	r, noted := t.Resume(), len(bad.Fields)
 	if t.Delay != 0 || !t.StartAt.IsZero() {
 		bad.Add("resume", "says when the next attempt is due: give neither due nor delay")

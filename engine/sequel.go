@@ -8,8 +8,8 @@ import (
 // sequel adds to a change what the task's queue says follows from its end, if the
 // change ends it: t is the task as it is, a the attempt that ends it, nil if none does. An attempt asked for by hand that leaves the task as it had ended is no end,
 // and neither is the end of a round of a task that repeats.
-func (e *Engine) sequel(c *store.Change, t *bellman.Task, a *bellman.Attempt, under *bellman.Trace) {
-	q, _ := e.queue(t.Queue)
+func (r *recorder) sequel(c *store.Change, t *bellman.Task, a *bellman.Attempt, under *bellman.Trace) {
+	q, _ := r.rules.queue(t.Queue)
 	if q.Ended == nil {
 		return
 	}
@@ -22,5 +22,5 @@ func (e *Engine) sequel(c *store.Change, t *bellman.Task, a *bellman.Attempt, un
 	if a != nil {
 		ended.Last = a
 	}
-	c.Follow = append(c.Follow[:len(c.Follow):len(c.Follow)], e.follow(t, q.Ended(&ended), a, under)...)
+	c.Follow = append(c.Follow[:len(c.Follow):len(c.Follow)], r.follow(t, q.Ended(&ended), a, under)...)
 }

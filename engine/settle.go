@@ -34,27 +34,27 @@ type Settled struct {
 //
 // It takes 1,000 ids at most, and returns an *[bellman.Invalid] for more. That each
 // was settled is in the audit record, also where its attempt was on its way already.
-func (e *Engine) Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]Settled, error) {
-	return e.settle(ctx, &by, ids, func(*bellman.Task, time.Time) bool { return true })
+func (a *Admin) Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]Settled, error) {
+	return a.settle(ctx, &by, ids, func(*bellman.Task, time.Time) bool { return true })
 }
 
 // SettleOverdue is Settle for tasks that should have been attempted by now, or are
 // being attempted: the others come back at once, as they are. It does nothing that
 // would not be done without it, and leaves no audit record.
-func (e *Engine) SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]Settled, error) {
-	return e.settle(ctx, nil, ids, func(t *bellman.Task, now time.Time) bool {
+func (a *Admin) SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]Settled, error) {
+	return a.settle(ctx, nil, ids, func(t *bellman.Task, now time.Time) bool {
 		return !t.State.Ended() && !t.Due.After(now)
 	})
 }
 
-func (e *Engine) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wanted func(*bellman.Task, time.Time) bool) ([]Settled, error) {
+func (a *Admin) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wanted func(*bellman.Task, time.Time) bool) ([]Settled, error) {
 	if len(ids) > maxSettle {
 		return nil, &bellman.Invalid{Fields: []bellman.FieldError{{Field: "ids", Problem: fmt.Sprintf("are %d: want %d at most", len(ids), maxSettle)}}}
 	}
-	if err := e.running(ctx); err != nil {
+	if err := a.life.running(ctx); err != nil {
 		return nil, err
 	}
-	events, cancel := e.Subscribe(max(8*len(ids), 256))
+	events, cancel := a.watch.subscribe(max(8*len(ids), 256))
 	defer cancel()
 	settled := make([]Settled, len(ids))
 	waiting := make(map[bellman.ID]int32) // how many attempts there were
@@ -63,13 +63,13 @@ func (e *Engine) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, w
 	var asking sync.WaitGroup
 	for i, id := range ids {
 		asking.Go(func() {
-			t, err := e.hurry(ctx, id, by, wanted)
+			t, err := a.hurry(ctx, id, by, wanted)
 			mu.Lock()
 			defer mu.Unlock()
 			switch settled[i].ID = id; {
 			case err == nil:
 				waiting[id] = t.Attempts
-				if !e.leases.holds(t.Shard) { // there will be no event here
+				if !a.leases.holds(t.Shard) { // there will be no event here
 					look = time.Second / 4
 				}
 			case ctx.Err() != nil:
@@ -80,14 +80,14 @@ func (e *Engine) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, w
 		})
 	}
 	asking.Wait()
-	left, err := e.untilSettled(ctx, waiting, events, look)
+	left, err := a.untilSettled(ctx, waiting, events, look)
 
 	// Whoever's time is over still learns how its tasks are.
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer done()
 	for i := range settled {
 		s := &settled[i]
-		t, readErr := e.store.Task(ctx, s.ID)
+		t, readErr := a.store.Task(ctx, s.ID)
 		if s.Task = t; readErr != nil {
 			s.Err = readErr
 		} else if n, ok := left[s.ID]; ok && s.Err == nil && !over(t, n) {
@@ -101,17 +101,17 @@ func waits(why error) error { return fmt.Errorf("%w: %w", bellman.ErrWaiting, wh
 
 // hurry makes a task's next attempt now, and returns the task with the attempts
 // that there were. It is recorded that by asked for it; nil: nobody did.
-func (e *Engine) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wanted func(*bellman.Task, time.Time) bool) (*bellman.Task, error) {
+func (a *Admin) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wanted func(*bellman.Task, time.Time) bool) (*bellman.Task, error) {
 	underway := errors.New("on its way")
 	var audit *store.Audit
-	t, err := e.move(ctx, id, "settle", func(c *store.Change, t *bellman.Task, now time.Time) error {
+	t, err := a.move(ctx, id, "settle", func(c *store.Change, t *bellman.Task, now time.Time) error {
 		overdue := !t.State.Ended() && !t.Due.After(now)
 		if by != nil {
 			audit = new(store.AuditOf(*by, now, "settle", id.String()))
 			c.Audit = audit
 		}
 		switch {
-		case e.hand.flying(id):
+		case a.hand.flying(id):
 			return underway
 		case !wanted(t, now), t.WasSuperseded():
 			return errNothing
@@ -130,7 +130,7 @@ func (e *Engine) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wante
 	case !errors.Is(err, underway):
 		return nil, err
 	case audit != nil: // no change of the task has taken it along
-		if err := e.do(ctx, &op{audits: []store.Audit{*audit}}); err != nil {
+		if err := a.committer.do(ctx, &op{audits: []store.Audit{*audit}}); err != nil {
 			return nil, fmt.Errorf("settle task %s: %w", id, err)
 		}
 	}
@@ -144,11 +144,11 @@ func over(t *bellman.Task, attempts int32) bool { return t.State.Ended() || t.At
 // untilSettled returns when all that is waited for is over, or ctx or the engine
 // ended: then it says what is left, and why. It looks whenever an event says so, and
 // every so often.
-func (e *Engine) untilSettled(ctx context.Context, waiting map[bellman.ID]int32, events <-chan Event, every time.Duration) (left map[bellman.ID]int32, err error) {
+func (a *Admin) untilSettled(ctx context.Context, waiting map[bellman.ID]int32, events <-chan Event, every time.Duration) (left map[bellman.ID]int32, err error) {
 	left = make(map[bellman.ID]int32, len(waiting))
 	look := func() {
 		for id, n := range waiting {
-			if t, err := e.store.Task(ctx, id); err == nil && !over(t, n) || err != nil && !errors.Is(err, bellman.ErrNotFound) {
+			if t, err := a.store.Task(ctx, id); err == nil && !over(t, n) || err != nil && !errors.Is(err, bellman.ErrNotFound) {
 				left[id] = n
 			} else {
 				delete(left, id)

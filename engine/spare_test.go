@@ -20,7 +20,7 @@ func TestCachesAreDroppedBeforeIntakeStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := e.schedules.Parse("0s, 5m")
+	first, err := e.rules.schedules.Parse("0s, 5m")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,12 +32,12 @@ func TestCachesAreDroppedBeforeIntakeStops(t *testing.T) {
 		{600, 0, true}, {710, 1, true}, {720, 1, true}, {900, 2, false}, {900, 2, false},
 		{710, 2, false}, {600, 2, true}, {710, 3, true}, {100, 3, true}, {900, 4, false},
 	} {
-		e.meter(0, step.heap)
+		e.intake.meter(0, step.heap)
 		if spared != step.spared || e.Intake().Open != step.open {
 			t.Fatalf("with a heap of %d: caches dropped %d times, intake open: %t; want %d, %t", step.heap, spared, e.Intake().Open, step.spared, step.open)
 		}
 	}
-	if again, _ := e.schedules.Parse("0s, 5m"); again == first {
+	if again, _ := e.rules.schedules.Parse("0s, 5m"); again == first {
 		t.Error("the engine kept its schedules; want them dropped too")
 	}
 }

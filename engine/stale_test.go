@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -200,32 +201,39 @@ func (s *slowLine) Load(ctx context.Context, entries []store.Entry) ([]*bellman.
 // What was read a while ago does not become new by arriving late: an answer of the store
 // that takes three seconds starts no attempt.
 func TestSlowReadStartsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		db := &slowLine{Store: memory.New()}
-		r := &receiver{answer: accept}
-		e, stop := run(t, db, engine.Queue{Name: "q", Handler: r})
-		defer stop()
-		time.Sleep(time.Second)
-		id := add(t, e, &bellman.Task{Queue: "q", Delay: 10 * time.Second})
-		db.takes.Store(int64(3 * time.Second))
-		time.Sleep(10*time.Second + 500*time.Millisecond) // its content has been read, and is on its way
-		task := get(t, db, id)
-		to := task.Status
-		to.State, to.Finished, to.Due, to.VisibleAt = bellman.Cancelled, time.Now(), time.Time{}, time.Time{}
-		b := store.Batch{Changes: []store.Change{{ID: id, Version: task.Version, To: to}}}
-		if err := db.Commit(t.Context(), &b); err != nil || b.Changes[0].Err != nil {
-			t.Fatal(err, b.Changes[0].Err)
-		}
-		time.Sleep(time.Minute)
-		if n := len(r.times()); n > 0 {
-			t.Errorf("%d attempts of a task that was cancelled 2.5s before; want none", n)
-		}
-		next := add(t, e, &bellman.Task{Queue: "q", Delay: 10 * time.Second})
-		time.Sleep(15 * time.Second)
-		db.takes.Store(int64(time.Second))
-		time.Sleep(30 * time.Second)
-		if task := get(t, db, next); task.State != bellman.Succeeded {
-			t.Errorf("a task is %v when the store is quicker again; want succeeded", task.State)
-		}
-	})
+	// The content is read some seconds before it is due, and again when its turn has come: a task is
+	// cancelled while either read is on its way.
+	for _, after := range []time.Duration{500 * time.Millisecond, 1500 * time.Millisecond, 2500 * time.Millisecond, 3500 * time.Millisecond} {
+		t.Run(fmt.Sprint("cancelled after ", after), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := &slowLine{Store: memory.New()}
+				r := &receiver{answer: accept}
+				e, stop := run(t, db, engine.Queue{Name: "q", Handler: r})
+				defer stop()
+				time.Sleep(time.Second)
+				id := add(t, e, &bellman.Task{Queue: "q", Delay: 10 * time.Second})
+				db.takes.Store(int64(3 * time.Second))
+				time.Sleep(10*time.Second + after)
+				task := get(t, db, id)
+				to := task.Status
+				to.State, to.Finished, to.Due, to.VisibleAt = bellman.Cancelled, time.Now(), time.Time{}, time.Time{}
+				b := store.Batch{Changes: []store.Change{{ID: id, Version: task.Version, To: to}}}
+				if err := db.Commit(t.Context(), &b); err != nil || b.Changes[0].Err != nil {
+					t.Fatal(err, b.Changes[0].Err)
+				}
+				cancelled := time.Now()
+				time.Sleep(time.Minute)
+				if times := r.times(); len(times) > 0 {
+					t.Errorf("an attempt %v after the task was cancelled; want none", times[0].Sub(cancelled))
+				}
+				next := add(t, e, &bellman.Task{Queue: "q", Delay: 10 * time.Second})
+				time.Sleep(15 * time.Second)
+				db.takes.Store(int64(time.Second))
+				time.Sleep(30 * time.Second)
+				if task := get(t, db, next); task.State != bellman.Succeeded {
+					t.Errorf("a task is %v when the store is quicker again; want succeeded", task.State)
+				}
+			})
+		})
+	}
 }

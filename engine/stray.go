@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"log/slog"
 	"time"
 
+	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
@@ -10,92 +12,101 @@ import (
 // were accepted, and are nobody's mistake: they wait until their queue is configured, or
 // their shards are those of a node that knows it.
 type strays struct {
+	log        *slog.Logger
+	clock      *clock
+	dispatch   *dispatch.D[*item]
+	pauses     *pauses
+	configured func(queue string) bool
+
 	mu   locks.Mutex
 	said map[string]time.Time // by queue, when the log said so last
+}
+
+func newStrays(e *Engine) *strays {
+	s := &strays{log: e.log, clock: e.clock, dispatch: e.dispatch, pauses: e.pauses, said: make(map[string]time.Time)}
+	s.configured = func(queue string) bool { _, ok := e.rules.queue(queue); return ok }
+	locks.Name(&s.mu, "strays")
+	return s
 }
 
 // strayAgain is how often the log says of a queue that its tasks wait.
 const strayAgain = 10 * time.Minute
 
-// stray holds the tasks of a queue that is not configured.
-func (e *Engine) stray(queue string) {
-	e.strays.mu.Lock()
-	_, known := e.strays.said[queue]
+// hold holds the tasks of a queue that is not configured.
+func (s *strays) hold(queue string) {
+	s.mu.Lock()
+	_, known := s.said[queue]
 	if !known {
-		if e.strays.said == nil {
-			e.strays.said = make(map[string]time.Time)
-		}
-		e.strays.said[queue] = e.clock.now()
+		s.said[queue] = s.clock.now()
 	}
-	e.strays.mu.Unlock()
+	s.mu.Unlock()
 	if !known {
-		e.log.Warn(strayText, "queue", queue)
+		s.log.Warn(strayText, "queue", queue)
 	}
-	e.dispatch.PauseQueue(e.clock.now().UnixNano(), queue)
+	s.dispatch.PauseQueue(s.clock.now().UnixNano(), queue)
 }
 
 const strayText = "tasks wait in a queue that is not configured; they go on when it is"
 
-// sayStrays says so again, as long as there are such tasks.
-func (e *Engine) sayStrays(now time.Time) {
+// say says so again, as long as there are such tasks.
+func (s *strays) say(now time.Time) {
 	again := make(map[string]bool)
-	e.strays.mu.Lock()
-	for queue, said := range e.strays.said {
+	s.mu.Lock()
+	for queue, said := range s.said {
 		if now.Sub(said) >= strayAgain {
-			again[queue], e.strays.said[queue] = true, now
+			again[queue], s.said[queue] = true, now
 		}
 	}
-	e.strays.mu.Unlock()
+	s.mu.Unlock()
 	if len(again) == 0 {
 		return
 	}
-	for _, q := range e.dispatch.Queues() {
+	for _, q := range s.dispatch.Queues() {
 		if again[q.Name] && q.Waiting > 0 {
-			e.log.Warn(strayText, "queue", q.Name, "waiting", q.Waiting, "oldest_due", atNs(q.OldestDue))
+			s.log.Warn(strayText, "queue", q.Name, "waiting", q.Waiting, "oldest_due", atNs(q.OldestDue))
 		}
 	}
 }
 
-// strayTasks is how many tasks of such queues are due and wait in memory.
-func (e *Engine) strayTasks() (n int) {
-	e.strays.mu.Lock()
-	none := len(e.strays.said) == 0
-	e.strays.mu.Unlock()
+// tasks is how many tasks of such queues are due and wait in memory.
+func (s *strays) tasks() (n int) {
+	s.mu.Lock()
+	none := len(s.said) == 0
+	s.mu.Unlock()
 	if none {
 		return 0
 	}
-	for _, q := range e.dispatch.Queues() {
-		if _, ok := e.queue(q.Name); !ok {
+	for _, q := range s.dispatch.Queues() {
+		if !s.configured(q.Name) {
 			n += q.Waiting
 		}
 	}
 	return n
 }
 
-// settleStrays holds the queues that are no longer configured, and lets those go
+// settle holds the queues that are no longer configured, and lets those go
 // that are again.
-func (e *Engine) settleStrays(queues map[string]Queue) {
-	for _, q := range e.dispatch.Queues() {
+func (s *strays) settle(queues map[string]Queue) {
+	for _, q := range s.dispatch.Queues() {
 		if _, ok := queues[q.Name]; !ok {
-			e.stray(q.Name)
+			s.hold(q.Name)
 		}
 	}
-	e.strays.mu.Lock()
+	s.mu.Lock()
 	var back []string
-	for name := range e.strays.said {
+	for name := range s.said {
 		if _, ok := queues[name]; ok {
-			delete(e.strays.said, name)
-			if e.pauses.get("queue/"+name) == nil {
+			delete(s.said, name)
+			if s.pauses.get("queue/"+name) == nil {
 				back = append(back, name)
 			}
 		}
 	}
-	e.strays.mu.Unlock()
+	s.mu.Unlock()
 	for _, name := range back {
-		e.applyPause("queue/"+name, false)
-		e.comeBack()
+		s.pauses.apply("queue/"+name, false)
 	}
 	if len(back) > 0 {
-		e.pump()
+		s.pauses.runner.mayGo()
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"time"
 
@@ -23,47 +24,60 @@ const (
 	lastParked  = 24 * time.Hour
 )
 
+// An announcer announces attempts of suspects, and knows those that were never sent.
+type announcer struct {
+	store     store.Store
+	log       *slog.Logger
+	clock     *clock
+	leases    *leases
+	hand      *hand
+	committer *committer
+}
+
+func newAnnouncer(e *Engine) *announcer {
+	return &announcer{store: e.store, log: e.log, clock: e.clock, leases: e.leases, hand: e.hand, committer: e.committer}
+}
+
 // suspected announces the attempt of a suspect. It is false when the task must
 // not be attempted now.
-func (e *Engine) suspected(it *item) bool {
-	ctx := e.attempts
+func (a *announcer) suspected(ctx context.Context, it *item) bool {
 	t := *it.task
 	change := store.Change{ID: t.ID, Version: t.Version, To: t.Status}
 	parked := false
 	if t.InDoubt() {
-		change.Attempt = e.lostAttempt(&t)
+		change.Attempt = a.lostAttempt(&t)
 		if change.Attempt == nil && t.Phase == bellman.Announced {
 			return true // by this process, which has not sent it
 		}
 	}
 	if change.Attempt != nil {
 		change.To.Attempts++
-		if deaths := e.deaths(ctx, &t) + 1; deaths >= maxDeaths {
+		if deaths := a.deaths(ctx, &t) + 1; deaths >= maxDeaths {
 			parked = true
 			wait := min(firstParked<<min(deaths-maxDeaths, 10), lastParked)
-			change.To.VisibleAt = roundUp(e.clock.now().Add(wait))
+			change.To.VisibleAt = roundUp(a.clock.now().Add(wait))
 			change.To.Phase = bellman.Quarantined
-			e.log.Warn("task set aside: its attempts keep ending with the death of the node", "task", t.ID, "queue", t.Queue, "deaths", deaths, "wait", wait)
+			a.log.Warn("task set aside: its attempts keep ending with the death of the node", "task", t.ID, "queue", t.Queue, "deaths", deaths, "wait", wait)
 		}
 	}
 	if !parked {
 		change.To.Phase, change.To.VisibleAt = bellman.Announced, t.Due
 	}
-	change.To.Updated = roundUp(e.clock.now())
+	change.To.Updated = roundUp(a.clock.now())
 	if !parked {
-		e.leases.announce(&change.To, t.ID)
+		a.leases.announce(&change.To, t.ID)
 	}
 	began := time.Now()
-	if err := e.do(ctx, &op{change: &change, task: &t, own: true}); err != nil {
-		e.hand.drop(true, it)
+	if err := a.committer.do(ctx, &op{change: &change, task: &t, own: true}); err != nil {
+		a.hand.drop(true, it)
 		return false
 	}
 	if parked {
-		e.hand.drop(true, it)
+		a.hand.drop(true, it)
 		return false
 	}
-	e.hand.mu.Lock()
-	defer e.hand.mu.Unlock()
+	a.hand.mu.Lock()
+	defer a.hand.mu.Unlock()
 	it.task, it.Version, it.known = &t, t.Version, began
 	it.VisibleAt = t.VisibleAt.UnixMilli() // if it is not attempted after all, the loader looks for it there
 	return true
@@ -99,20 +113,20 @@ func (l *leases) announced(t *bellman.Task) bool {
 
 // withdraw takes back, on disk, the announcements of attempts of a shard's tasks that were not
 // sent: its next owner would take them for cut off by a death. It is false if that failed.
-func (e *Engine) withdraw(ctx context.Context, shard uint16) bool {
-	e.leases.mu.RLock()
-	unsent := maps.Clone(e.leases.unsent[shard])
-	e.leases.mu.RUnlock()
+func (a *announcer) withdraw(ctx context.Context, shard uint16) bool {
+	a.leases.mu.RLock()
+	unsent := maps.Clone(a.leases.unsent[shard])
+	a.leases.mu.RUnlock()
 	done := true
 	for id := range unsent {
-		t, err := e.store.Task(ctx, id)
+		t, err := a.store.Task(ctx, id)
 		if errors.Is(err, bellman.ErrNotFound) {
 			continue
 		}
-		if err == nil && t.Phase == bellman.Announced && e.leases.announced(t) {
+		if err == nil && t.Phase == bellman.Announced && a.leases.announced(t) {
 			to := t.Status
-			to.Phase, to.Updated = bellman.Waiting, e.clock.now()
-			err = e.do(ctx, &op{change: &store.Change{ID: id, Version: t.Version, To: to}, task: t, own: true})
+			to.Phase, to.Updated = bellman.Waiting, a.clock.now()
+			err = a.committer.do(ctx, &op{change: &store.Change{ID: id, Version: t.Version, To: to}, task: t, own: true})
 		}
 		done = done && err == nil
 	}
@@ -130,8 +144,8 @@ func (l *leases) sent(t *bellman.Task) {
 
 // lostAttempt is the attempt of a task that was announced and never recorded; nil if this process
 // announced it and has not sent it.
-func (e *Engine) lostAttempt(t *bellman.Task) *bellman.Attempt {
-	if e.leases.announced(t) {
+func (a *announcer) lostAttempt(t *bellman.Task) *bellman.Attempt {
+	if a.leases.announced(t) {
 		return nil
 	}
 	return &bellman.Attempt{
@@ -141,13 +155,13 @@ func (e *Engine) lostAttempt(t *bellman.Task) *bellman.Attempt {
 		Started: t.Updated,
 		Result:  bellman.Unknown,
 		Error:   "the node that made this attempt died before it could record the outcome",
-		Node:    e.leases.base,
+		Node:    a.leases.base,
 	}
 }
 
 // deaths counts the unknown attempts at the end of a task's log.
-func (e *Engine) deaths(ctx context.Context, t *bellman.Task) int {
-	log, err := e.store.Attempts(ctx, t.ID, max(int(t.Attempts)-20, 0), 20)
+func (a *announcer) deaths(ctx context.Context, t *bellman.Task) int {
+	log, err := a.store.Attempts(ctx, t.ID, max(int(t.Attempts)-20, 0), 20)
 	if err != nil {
 		return 0
 	}

@@ -22,15 +22,15 @@ func (e *Engine) follows(ctx context.Context, tasks []*bellman.Task) {
 
 // beginSpan begins the span of a flight's attempt, of which the context is that it
 // returns.
-func (e *Engine) beginSpan(ctx context.Context, f *flight) context.Context {
-	if e.options.Tracer == nil {
+func (r *runner) beginSpan(ctx context.Context, f *flight) context.Context {
+	if r.tracer == nil {
 		return ctx
 	}
 	endpoint := f.task.Endpoint
 	if bellman.ToMerchant(endpoint) {
 		endpoint = f.route.Endpoint
 	}
-	ctx, f.span = e.options.Tracer.Attempt(ctx, f.task, &f.attempt, endpoint)
+	ctx, f.span = r.tracer.Attempt(ctx, f.task, &f.attempt, endpoint)
 	f.trace = bellman.TraceOf(ctx)
 	return ctx
 }

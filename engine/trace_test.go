@@ -9,14 +9,14 @@ import (
 
 // Without a tracer neither a task that is added nor an attempt pays anything.
 func TestNoTracerCostsNothing(t *testing.T) {
-	e := &Engine{}
+	e := &Engine{runner: new(runner)}
 	task := &bellman.Task{Queue: "q", Endpoint: "https://merchant.example"}
 	tasks := []*bellman.Task{task}
 	f := &flight{task: task}
 	ctx := context.Background()
 	if n := testing.AllocsPerRun(1000, func() {
 		e.follows(ctx, tasks)
-		if e.beginSpan(ctx, f) != ctx {
+		if e.runner.beginSpan(ctx, f) != ctx {
 			t.Fatal("beginSpan() made a context of its own")
 		}
 		f.endSpan()

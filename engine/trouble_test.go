@@ -88,7 +88,7 @@ func TestTroubledStore(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				store.fail.Store(nil)
-				time.Sleep(time.Minute)
+				time.Sleep(10 * time.Minute) // an outcome that was refused six times waits more than one
 				for key, id := range accepted {
 					task := get(t, store, id)
 					if task.State != bellman.Succeeded || task.Attempts != 3 {

@@ -14,7 +14,7 @@ import (
 // for the second; then its Added has no id.
 func (e *Engine) Try(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
 	out := make([]bellman.Added, len(tasks))
-	if err := e.running(ctx); err != nil {
+	if err := e.life.running(ctx); err != nil {
 		for i := range out {
 			out[i].Err = err
 		}
@@ -24,7 +24,7 @@ func (e *Engine) Try(ctx context.Context, tasks ...*bellman.Task) []bellman.Adde
 	taken := make(map[named]bellman.Digest)
 	now := e.clock.now()
 	for i, t := range tasks {
-		add, err := e.accept(t, now)
+		add, err := e.rules.accept(t, now)
 		if err == nil {
 			*t = *add.Task
 			t.ID = bellman.ID{} // nobody has it

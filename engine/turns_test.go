@@ -29,7 +29,7 @@ func (h *hasty) Chain(ctx context.Context, queue, orderingKey string, id bellman
 	return chain, err
 }
 
-// A task that is being set aside while the one before it ends is not forgotten.
+// A task that is being deferred while the one before it ends is not forgotten.
 func TestTurnComesBeforeTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &hasty{Store: memory.New()}

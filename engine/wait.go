@@ -11,17 +11,17 @@ import (
 // is cancelled. It returns the task as it is, with an error, when ctx ends
 // first, and ErrNotFound when there is no such task. Waiting for thousands of
 // tasks at once is better done with Subscribe.
-func (e *Engine) Wait(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
-	events, cancel := e.Subscribe(256)
+func (m *Monitor) Wait(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
+	events, cancel := m.watch.subscribe(256)
 	defer cancel()
 	again := time.NewTicker(time.Second) // in case its event was lost
 	defer again.Stop()
 	for {
-		t, err := e.store.Task(ctx, id)
+		t, err := m.store.Task(ctx, id)
 		if err != nil || t.State.Ended() {
 			return t, err
 		}
-		if err := e.untilChanged(ctx, id, events, again.C); err != nil {
+		if err := m.untilChanged(ctx, id, events, again.C); err != nil {
 			return t, err
 		}
 	}
@@ -29,7 +29,7 @@ func (e *Engine) Wait(ctx context.Context, id bellman.ID) (*bellman.Task, error)
 
 // untilChanged returns nil when an event of a task, or a tick, says to look
 // again.
-func (e *Engine) untilChanged(ctx context.Context, id bellman.ID, events <-chan Event, tick <-chan time.Time) error {
+func (m *Monitor) untilChanged(ctx context.Context, id bellman.ID, events <-chan Event, tick <-chan time.Time) error {
 	for {
 		select {
 		case <-ctx.Done():

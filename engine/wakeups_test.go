@@ -75,7 +75,7 @@ func (s *brittle) Due(ctx context.Context, shards []uint16, after store.Position
 
 func (*brittle) Use() store.Use { return store.Use{Exclusive: true} }
 
-// What a pause set aside comes back at its end, though a read of it fails.
+// What a pause deferred comes back at its end, though a read of it fails.
 func TestResumeThroughFailedRead(t *testing.T) {
 	for good := range 4 {
 		t.Run(fmt.Sprintf("after %d good reads", good), func(t *testing.T) {

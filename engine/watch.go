@@ -39,8 +39,11 @@ func newWatch(o Observer, c *clock) *watch {
 // Subscribe returns a channel of events as they are committed. A subscriber
 // that does not keep up loses events; buffer is how many it may be behind. The
 // channel is closed by cancel, and when the engine stops.
-func (e *Engine) Subscribe(buffer int) (events <-chan Event, cancel func()) {
-	w := e.watch
+func (m *Monitor) Subscribe(buffer int) (events <-chan Event, cancel func()) {
+	return m.watch.subscribe(buffer)
+}
+
+func (w *watch) subscribe(buffer int) (events <-chan Event, cancel func()) {
 	ch := make(chan Event, max(buffer, 1))
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -25,7 +25,7 @@ const (
 // the outcome of one attempt, or one change by hand. See [commit.Op].
 type op struct {
 	adds   []store.Add
-	flight *flight       // the outcome of an attempt, or a task set aside
+	flight *flight       // the outcome of an attempt, or a deferred task
 	change *store.Change // by hand
 	task   *bellman.Task // that change is of
 	own    bool          // the change is made only while the task's shard is this node's
@@ -66,29 +66,9 @@ func (o *op) Done(err error) {
 	}
 }
 
-// do commits what somebody asked for, and waits until that is done. What is written only under a lease goes
-// with the outcomes of attempts.
-func (e *Engine) do(ctx context.Context, o *op) error {
-	o.done = make(chan error, 1)
-	lane := e.asked
-	if o.own {
-		lane = e.outcomes
-	}
-	return lane.Do(ctx, o, o.done)
-}
-
-// uncommitted is how many rows wait to be committed.
-func (e *Engine) uncommitted() int {
-	n := e.outcomes.Waiting()
-	if e.asked != e.outcomes {
-		n += e.asked.Waiting()
-	}
-	return n
-}
-
 // A writer writes what is in one lane. See [commit.Host].
 type writer struct {
-	e        *Engine
+	*committer
 	parallel bool // others write to the store meanwhile, and the loader may be quicker than the answer
 	batch    batch
 }
@@ -122,33 +102,33 @@ func (b *batch) build(ops []*op, leases *leases) {
 	b.Leases = leases.of(ops, b.Leases[:0])
 }
 
-func (w *writer) Admit(ops []*op) []*op { return w.e.recordable(ops) }
+func (w *writer) Admit(ops []*op) []*op { return w.recordable(ops) }
 
 func (w *writer) Write(ctx context.Context, ops []*op) error {
-	e, b := w.e, &w.batch
-	b.build(ops, e.leases)
+	b := &w.batch
+	b.build(ops, w.leases)
 	if w.parallel {
-		b.since = e.hand.follow()
-		defer e.hand.unfollow(b.since)
+		b.since = w.hand.follow()
+		defer w.hand.unfollow(b.since)
 	} else {
-		b.since = e.hand.taken()
+		b.since = w.hand.taken()
 	}
 	began := time.Now()
-	if err := e.store.Commit(ctx, &b.Batch); err != nil {
+	if err := w.store.Commit(ctx, &b.Batch); err != nil {
 		if !errors.Is(err, bellman.ErrFenced) {
-			e.log.Error("commit failed", "operations", len(ops), "err", err)
+			w.log.Error("commit failed", "operations", len(ops), "err", err)
 		}
 		return err
 	}
-	e.watch.committed(b.weight, time.Since(began))
-	e.committed(b, ops)
+	w.watch.committed(b.weight, time.Since(began))
+	w.committed(b, ops)
 	return nil
 }
 
 func (w *writer) Fenced(ctx context.Context) bool {
-	found := w.e.fenced(ctx, w.batch.Leases)
+	found := w.leases.fenced(ctx, w.batch.Leases)
 	if !found {
-		w.e.log.Error("commit fenced off, and which shards were lost cannot be read")
+		w.log.Error("commit fenced off, and which shards were lost cannot be read")
 	}
 	return found
 }
@@ -156,46 +136,39 @@ func (w *writer) Fenced(ctx context.Context) bool {
 // Settle claims the shards of the batch anew: under a new epoch the old transaction is either there or can
 // never be.
 func (w *writer) Settle(ctx context.Context, ops []*op) ([]*op, error) {
-	e := w.e
-	if err := e.reclaim(ctx, w.batch.Leases); err != nil {
-		e.log.Error("shards cannot be claimed", "err", err)
+	if err := w.leases.reclaim(ctx, w.batch.Leases); err != nil {
+		w.log.Error("shards cannot be claimed", "err", err)
 		return nil, err
 	}
-	e.lookFor(unsure(ops))
+	w.lookFor(unsure(ops))
 	outcomes := slices.DeleteFunc(slices.Clone(ops), func(o *op) bool { return !o.Happened() })
-	return e.sort(ctx, e.recordable(outcomes)), nil
+	return w.sort(ctx, w.recordable(outcomes)), nil
 }
 
 // probeKind is that of the document that tells a store that takes nothing from one that refuses a row.
 const probeKind = "probe"
 
 func (w *writer) Probe(ctx context.Context) error {
-	at := w.e.clock.now().UTC().Format(`"` + time.RFC3339Nano + `"`)
-	return w.e.store.Commit(ctx, &store.Batch{Docs: []store.Doc{{Kind: probeKind, Name: probeKind, Value: []byte(at)}}})
+	at := w.clock.now().UTC().Format(`"` + time.RFC3339Nano + `"`)
+	return w.store.Commit(ctx, &store.Batch{Docs: []store.Doc{{Kind: probeKind, Name: probeKind, Value: []byte(at)}}})
 }
 
 // Health starts and ends the time in which nothing is taken in, and, where outcomes cannot be written,
 // nothing is attempted.
 func (w *writer) Health(error) {
-	e := w.e
-	well := !e.outcomes.Ill() && !e.asked.Ill()
-	e.ready.Store(well)
-	if well {
-		e.pump()
-		e.wakeBefore(0) // the ticker did not look at the lines meanwhile
-	}
+	w.runner.writable(!w.outcomes.Ill() && !w.asked.Ill())
 }
 
-func (w *writer) Moved() { w.e.goOn() }
+func (w *writer) Moved() { w.runner.goOn() }
 
 func (w *writer) GiveUp(ops []*op) {
 	if len(ops) > 0 {
-		w.e.log.Error("outcomes of attempts are not recorded: the store takes nothing and the node stops; the attempts are made again", "attempts", len(ops))
+		w.log.Error("outcomes of attempts are not recorded: the store takes nothing and the node stops; the attempts are made again", "attempts", len(ops))
 	}
 }
 
 func (w *writer) Apart(o *op, err error, wait time.Duration) {
-	w.e.log.Error("the store does not take the outcome of an attempt, and takes others; it is tried again, and the task is not attempted meanwhile",
+	w.log.Error("the store does not take the outcome of an attempt, and takes others; it is tried again, and the task is not attempted meanwhile",
 		"task", o.flight.task.ID, traceID(o.flight.task), "attempt", o.flight.attempt.Number, "wait", wait, "err", err)
 }
 

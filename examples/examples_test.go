@@ -43,7 +43,9 @@ func printed(t *testing.T, name string) []string {
 func runs(t *testing.T, name string, env ...string) []string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), name)
-	if out, err := exec.Command("go", "build", "-o", binary, "./"+name).CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", binary, "./"+name)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as all programs of the tests: the packages are compiled once for them
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

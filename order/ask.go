@@ -23,7 +23,7 @@ type Ask struct {
 	CodeLife time.Duration     // since Created: the payer's code can be paid so long; 0: as the queue's rules say
 	Vars     map[string]string // for the channel's templates
 	Notify   Notify            // how the merchant is told
-	Created  time.Time         // when bellman was told of the order; zero: when the task was added
+	Created  time.Time         // when the order was created at the channel; zero: when the task was added
 	Watch    *Watch            // of a watch for a late payment; nil of an order's own task
 }
 

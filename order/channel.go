@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/rule"
 )
 
 // A Channel is one account at a payment channel: where an order was placed, and
@@ -38,15 +39,18 @@ type Order struct {
 	MerchantNo string
 	OrderNo    string
 	Vars       map[string]string // the caller's own values for the channel's templates
-	Created    time.Time         // when bellman was told of it
+	Created    time.Time         // at the channel, or else when bellman was told of it
 }
+
+// MaxBody is how much of a channel's answer is read, in bytes: what rules look at.
+const MaxBody = rule.MaxBody
 
 // An Answer is what came back from the channel, for the log and for rules.
 type Answer struct {
 	Result     bellman.Result    // Accepted: an answer that could be read, whatever it says
 	Status     int               // HTTP status; 0 if none
 	Header     map[string]string // names in lower case
-	Body       []byte            // at most 64 KiB
+	Body       []byte            // at most MaxBody
 	Error      string            // what went wrong, in one line
 	Throttled  bool              // the channel asks this account for fewer requests
 	RetryAfter time.Duration     // … and to wait this long; 0: it does not say

@@ -127,7 +127,7 @@ func panicked(p any) Answer {
 
 // maxExcerpt is how many bytes of an answer are handed on for the log, which
 // keeps 600 characters of it.
-const maxExcerpt = 600 * 4
+const maxExcerpt = bellman.MaxResponse * 4
 
 func excerpt(body []byte) string {
 	s := strings.ToValidUTF8(string(body[:min(len(body), maxExcerpt)]), "\uFFFD")

@@ -137,6 +137,8 @@ func TestExpires(t *testing.T) {
 		{func(r *Rules) { r.Expires = 40 * time.Minute }, "1s, 2h", ``, 0, "40m0s query, 40m0s close"},
 		{func(*Rules) {}, "1s, 2h", `{"expires":"10s"}`, 0, "5m0s query, 5m0s close"},                                    // min_close_age
 		{func(*Rules) {}, "1s, 2h", `{"created":"2026-11-20T14:55:00Z"}`, 0, "25m0s query, 25m0s close"},                 // placed before
+		{func(*Rules) {}, "1s, 2h", `{"created":"2026-11-20T14:40:00Z","expires":"30m"}`, 0, "10m0s query, 10m0s close"}, // placed long before
+		{func(*Rules) {}, "1s, 2h", `{"created":"2026-11-20T14:00:00Z"}`, 0, "1s query, 1s close"},                       // over when it was told
 		{func(*Rules) {}, "1s, 9m, 1h; max 20m", `{}`, 0, "20m0s query, 20m0s close"},                                    // the schedule's max
 		{func(*Rules) {}, "1s, 9m, 1h; max 20m", `{}`, 15 * time.Minute, "15m0s query, 15m0s close"},                     // the task's
 		{func(r *Rules) { r.OnExhausted = OnExhaustedReverse }, "1s, 2h", `{}`, 0, "30m0s query, 30m0s reverse"},         // no close there

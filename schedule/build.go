@@ -59,7 +59,7 @@ func (s *Schedule) add(it item) (want error) {
 		r.gap, r.until, r.count = it.d, it.until, int64((it.until-r.from+it.d-1)/it.d)
 	default:
 		r.gap, r.count = it.d, it.count
-		if r.gap > 0 && r.count > int64((maxDuration-r.from)/r.gap) {
+		if r.gap > 0 && r.count > int64((MaxDuration-r.from)/r.gap) {
 			return coded.Errorf("schedule.want_end", "a list that ends within 10 years (3650d)")
 		}
 	}
@@ -129,7 +129,7 @@ func (s *Schedule) Within(max time.Duration) (*Schedule, error) {
 	if max == 0 || s.max > 0 && s.max <= max || len(s.runs) == 0 {
 		return s, nil
 	}
-	if max < 0 || max > maxDuration {
+	if max < 0 || max > MaxDuration {
 		return nil, fmt.Errorf("max %s: want an age up to 10 years (3650d)", FormatDuration(max))
 	}
 	t := *s

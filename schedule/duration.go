@@ -7,8 +7,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// maxDuration is the longest duration anybody may write: 10 years of 365 days.
-const maxDuration = 3650 * 24 * time.Hour
+// MaxDuration is the longest duration anybody may write: 10 years of 365 days.
+const MaxDuration = 3650 * 24 * time.Hour
 
 // units from large to small: the order in which they may follow one another.
 var units = [...]struct {
@@ -67,7 +67,7 @@ func parseDuration(text string) (d time.Duration, want error) {
 		if unit == len(units) {
 			return 0, wantDuration
 		}
-		if tooLong || n > int64((maxDuration-d)/units[unit].size) {
+		if tooLong || n > int64((MaxDuration-d)/units[unit].size) {
 			return 0, coded.Errorf("schedule.want_years", "at most 10 years (3650d)")
 		}
 		d += time.Duration(n) * units[unit].size

@@ -22,7 +22,7 @@ func TestParseDuration(t *testing.T) {
 		{"1h30m", 90 * time.Minute, "1h30m"},
 		{"1500ms", 1500 * time.Millisecond, "1s500ms"},
 		{"1d2h3m4s5ms", 26*time.Hour + 3*time.Minute + 4*time.Second + 5*time.Millisecond, "26h3m4s5ms"},
-		{"3650d", maxDuration, "87600h"},
+		{"3650d", MaxDuration, "87600h"},
 		{"007s", 7 * time.Second, "7s"},
 	}
 	for _, tt := range tests {
@@ -84,7 +84,7 @@ func FuzzParseDuration(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if d < 0 || d > maxDuration || d%time.Millisecond != 0 {
+		if d < 0 || d > MaxDuration || d%time.Millisecond != 0 {
 			t.Fatalf("ParseDuration(%q) = %v", text, d)
 		}
 		if again, err := ParseDuration(FormatDuration(d)); again != d || err != nil {

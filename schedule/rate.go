@@ -10,6 +10,9 @@ import (
 // waits would take it for standing still.
 const MinRate = 1.0 / 3600
 
+// MaxRate is the highest rate that a limit can have, a second.
+const MaxRate = 1_000_000
+
 // rateUnits are the units of rates, and how many seconds each has.
 var rateUnits = [...]struct {
 	name    string

@@ -162,7 +162,7 @@ func (s *Schedule) Rows() iter.Seq[Row] {
 		row := Row{}
 		for {
 			gap, ok := s.Gap(row.Number)
-			if !ok || row.Offset+gap > 10*maxDuration {
+			if !ok || row.Offset+gap > 10*MaxDuration {
 				return
 			}
 			row.Number++

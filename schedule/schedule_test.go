@@ -256,7 +256,7 @@ func TestWithin(t *testing.T) {
 		{"5m", 5 * time.Minute, "5m; max 5m"},
 		{"5m", 4 * time.Minute, ""},
 		{"5m", -time.Minute, ""},
-		{"5m", 2 * maxDuration, ""},
+		{"5m", 2 * MaxDuration, ""},
 	}
 	for _, tt := range tests {
 		s, err := Parse(tt.text)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
@@ -20,11 +21,11 @@ import (
 // records. Of many refusals of one kind few have.
 func TestAccessIsRecorded(t *testing.T) {
 	var started *config.Config
-	key := func(name, role string) config.Key {
-		return config.Key{Name: name, Role: role, SHA256: sha256.Sum256([]byte(name + "-key"))}
+	key := func(name, role string) access.Key {
+		return access.Key{Name: name, Role: access.Role(role), SHA256: sha256.Sum256([]byte(name + "-key"))}
 	}
 	_, s, stop := serve(t, t.TempDir(), func(c *config.Config) {
-		c.Keys = []config.Key{key("root", "admin"), key("eye", "read")}
+		c.Keys = []access.Key{key("root", "admin"), key("eye", "read")}
 		started = c
 	})
 	defer stop()
@@ -97,7 +98,7 @@ func TestAccessIsRecorded(t *testing.T) {
 	page(browser.Get(base + "/merchants/export"))
 	form(home, "/signout", url.Values{})
 	next := *started
-	next.Keys = []config.Key{key("root", "admin"), {Name: "eye", Role: "operate", SHA256: started.Keys[1].SHA256}, key("new", "submit")}
+	next.Keys = []access.Key{key("root", "admin"), {Name: "eye", Role: "operate", SHA256: started.Keys[1].SHA256}, key("new", "submit")}
 	if err := s.Reload(&next); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
@@ -26,7 +27,7 @@ var unrecorded = []string{"create-task", "create-tasks"}
 func TestEveryActionIsRecorded(t *testing.T) {
 	merchant := openNotified(t, "success")
 	_, s, stop := serve(t, t.TempDir(), func(c *config.Config) {
-		c.Keys = []config.Key{{Name: "root", Role: "admin", SHA256: sha256.Sum256([]byte("root-key"))}}
+		c.Keys = []access.Key{{Name: "root", Role: "admin", SHA256: sha256.Sum256([]byte("root-key"))}}
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 		c.MasterKeys = []sign.Secret{sign.NewSecret(base64.StdEncoding.EncodeToString(make([]byte, 32)))}
 		with, err := config.Parse(fmt.Appendf(nil, `

@@ -32,7 +32,7 @@ func (s *Server) openConnections(c *config.Config) error {
 			rabbit := rabbitmq.NewSender(url, s.known())
 			to.Publisher, s.senders = rabbit, append(s.senders, rabbit)
 		case config.NATS:
-			bus := nats.NewSender(url, s.known(), access(connection))
+			bus := nats.NewSender(url, s.known(), natsAccess(connection))
 			to.Publisher, s.senders = bus, append(s.senders, bus)
 		}
 		s.connections[connection.Name] = to
@@ -40,8 +40,8 @@ func (s *Server) openConnections(c *config.Config) error {
 	return nil
 }
 
-// access is what a server of NATS asks for beside its URL.
-func access(c config.Connection) nats.Access {
+// natsAccess is what a server of NATS asks for beside its URL.
+func natsAccess(c config.Connection) nats.Access {
 	return nats.Access{CA: c.CA, Credentials: c.Credentials}
 }
 
@@ -65,7 +65,7 @@ func (s *Server) openSources(c *config.Config, ready front) error {
 		}
 		o := source.Options{
 			Name:   from.Name(),
-			Broker: s.broker(from, url, access(connections[from.Connection])),
+			Broker: s.broker(from, url, natsAccess(connections[from.Connection])),
 			Tasks:  arriving{s.api, ready},
 			Into:   from.Into,
 			Logger: s.log,

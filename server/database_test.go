@@ -158,7 +158,7 @@ func lineTo(t *testing.T, d database) (*line, string) {
 
 func (p *line) lead(client net.Conn) {
 	defer client.Close()
-	server, err := net.DialTimeout("tcp", p.addr, 5*time.Second)
+	server, err := net.DialTimeout("tcp", p.addr, time.Minute)
 	if err != nil {
 		return
 	}

@@ -5,15 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // A server that others can reach is not opened to them by a file without keys.
 func TestReloadKeepsTheLastKey(t *testing.T) {
 	var started *config.Config
-	key := config.Key{Name: "ops", Role: "read", SHA256: sha256.Sum256([]byte("the only key"))}
+	key := access.Key{Name: "ops", Role: "read", SHA256: sha256.Sum256([]byte("the only key"))}
 	anyone, s, stop := serve(t, t.TempDir(), func(c *config.Config) {
-		c.Keys = []config.Key{key}
+		c.Keys = []access.Key{key}
 		started = c
 	})
 	defer stop()

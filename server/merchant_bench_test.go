@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/store/memory"
@@ -23,7 +24,7 @@ func BenchmarkMerchant(b *testing.B) {
 	}))
 	defer receiver.Close()
 	registry := merchant.New(merchant.Options{Store: memory.New()})
-	if _, _, err := registry.Put(b.Context(), merchant.Wanted{No: "M1", NotifyURL: receiver.URL, Success: "success_text", Schedule: "0s, 15s", Concurrency: 64}, bellman.By{}); err != nil {
+	if _, _, err := registry.Put(b.Context(), merchant.Wanted{PutMerchant: client.PutMerchant{MerchantNo: "M1", NotifyURL: receiver.URL, Success: "success_text", Schedule: "0s, 15s", PerEndpoint: &client.MerchantLimits{Concurrency: 64}}}, bellman.By{}); err != nil {
 		b.Fatal(err)
 	}
 	c, err := deliver.NewClient(deliver.Options{AllowPrivate: true})
@@ -31,7 +32,7 @@ func BenchmarkMerchant(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer c.Close()
-	with, err := c.Handler(deliver.Rules{Merchants: known{registry}})
+	with, err := c.Handler(deliver.Rules{Merchants: registry})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -355,6 +356,61 @@ func TestMerchantMasterKeys(t *testing.T) {
 }
 
 // A test goes the real way; figures say how it went; the audit who did what.
+// A registered merchant that accepts nothing, on a host on which another accepts everything, is in the
+// metrics and on the first page until it accepts something. One that nobody registered is not.
+func TestMerchantThatFailsIsSeen(t *testing.T) {
+	api, s, stop := serve(t, t.TempDir(), func(c *config.Config) { c.Queues[0].Schedule = "0s, 10ms, 10ms, 100ms*" })
+	defer stop()
+	var well atomic.Bool
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/bad" && !well.Load() {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		io.WriteString(w, "success")
+	}))
+	defer host.Close()
+	put(t, api, "M-bad", client.PutMerchant{NotifyURL: host.URL + "/bad"})
+	put(t, api, "M-good", client.PutMerchant{NotifyURL: host.URL + "/good"})
+	create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M-bad"})
+	create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M-stranger", URL: host.URL + "/bad"})
+	for range 5 {
+		create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M-good"})
+	}
+	pageAt := func(path string) string {
+		resp, err := http.Get("http://" + s.Addr() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	page := func() string { return pageAt("/") }
+	var text string
+	eventually(t, "in the metrics", func() bool {
+		text = scrape(t, s.Addr())
+		return strings.Contains(text, `bellman_merchant_failing{merchant="M-bad"} 1`)
+	})
+	if !strings.Contains(text, "bellman_merchants_failing 1\n") {
+		t.Error("more merchants fail than the one that does")
+	}
+	eventually(t, "on the first page", func() bool { return strings.Contains(page(), `/merchants/show?no=M-bad"`) })
+	eventually(t, "on its own page", func() bool {
+		text := pageAt("/merchants/show?no=M-bad")
+		return strings.Contains(text, ">Failing<") && !strings.Contains(text, ">Normal<") && !strings.Contains(text, "100 %")
+	})
+	if strings.Contains(page(), "M-good") || strings.Contains(page(), "M-stranger") {
+		t.Error("the first page names a merchant that does not fail, or that is not registered")
+	}
+	well.Store(true)
+	eventually(t, "over", func() bool {
+		return strings.Contains(scrape(t, s.Addr()), "bellman_merchants_failing 0\n") && !strings.Contains(page(), "M-bad")
+	})
+}
+
 func TestMerchantTestAndFigures(t *testing.T) {
 	api, _, stop := serve(t, t.TempDir(), nil)
 	defer stop()

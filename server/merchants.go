@@ -12,15 +12,13 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/engine/figures"
-	"github.com/bellmanhq/bellman/internal/api"
 	"github.com/bellmanhq/bellman/internal/brokers/sender"
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/merchant"
-	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -48,46 +46,28 @@ func (s *Server) openMerchants(c *config.Config) error {
 	return nil
 }
 
-// known shows merchants to those who attempt, in their words.
-type known struct{ registry *merchant.Registry }
-
-func (k known) Merchant(ctx context.Context, no string) (deliver.Merchant, error) {
-	m, err := k.registry.Get(ctx, no)
-	if m == nil || err != nil {
-		return deliver.Merchant{}, err
-	}
-	signer, unable := m.Signer()
-	return deliver.Merchant{
-		Known: true, URL: m.NotifyURL, Signer: signer, Unable: unable,
-		Success: m.Success, Schedule: m.Schedule, Timeout: m.Timeout, Concurrency: m.Concurrency, Rate: m.Rate,
-	}, nil
+// merchants is the registry of a server, beside the pauses and the tasks of its engine.
+type merchants struct {
+	*merchant.Registry
+	*Server
 }
 
-// merchants shows the registry to the API in its own words.
-type merchants struct{ *Server }
-
-func (s merchants) Put(ctx context.Context, in api.WantedMerchant, by bellman.By) (client.Merchant, bool, error) {
-	m, created, err := s.merchants.Put(ctx, wanted(&in), by)
+func (s merchants) Put(ctx context.Context, in merchant.Wanted, by bellman.By) (client.Merchant, bool, error) {
+	m, created, err := s.Registry.Put(ctx, in, by)
 	if err != nil {
 		return client.Merchant{}, false, err
 	}
-	if sign.Weak(m.Sign.Scheme) {
-		s.log.Warn(weakScheme, "merchant_no", m.No, "scheme", m.Sign.Scheme)
+	if sign.Weak(m.Scheme) {
+		s.log.Warn(weakScheme, "merchant_no", m.No, "scheme", m.Scheme)
 	}
-	return s.shown(ctx, &m, false), created, nil
+	return s.shown(&m, false), created, nil
 }
 
-func (s merchants) Import(ctx context.Context, in []api.WantedMerchant, dry bool, by bellman.By) ([]api.MerchantResult, error) {
-	all := make([]merchant.Wanted, len(in))
-	for i := range in {
-		all[i] = wanted(&in[i])
-	}
-	imported, err := s.merchants.Import(ctx, all, dry, by)
-	results := make([]api.MerchantResult, len(imported))
+func (s merchants) Import(ctx context.Context, in []merchant.Wanted, dry bool, by bellman.By) ([]merchant.Imported, error) {
+	results, err := s.Registry.Import(ctx, in, dry, by)
 	weak := 0
-	for i, r := range imported {
-		results[i] = api.MerchantResult{MerchantNo: r.No, Created: r.Created, Changed: r.Changed, Err: r.Err}
-		if r.Changed && sign.Weak(all[i].Scheme) {
+	for i, r := range results {
+		if r.Changed && in[i].Sign != nil && sign.Weak(in[i].Sign.Scheme) {
 			weak++
 		}
 	}
@@ -98,77 +78,39 @@ func (s merchants) Import(ctx context.Context, in []api.WantedMerchant, dry bool
 }
 
 func (s merchants) Get(ctx context.Context, no string) (client.Merchant, error) {
-	m, err := s.merchants.Read(ctx, no)
+	m, err := s.Read(ctx, no)
 	if err != nil {
 		return client.Merchant{}, err
 	}
-	out := s.shown(ctx, &m, false)
+	out := s.shown(&m, false)
 	return out, s.lately(ctx, &out)
 }
 
 func (s merchants) Stats(ctx context.Context, no string) (client.MerchantStats, error) {
-	if _, err := s.merchants.Read(ctx, no); err != nil {
+	if _, err := s.Read(ctx, no); err != nil {
 		return client.MerchantStats{}, err
 	}
-	f, err := merchant.Look(ctx, s.store, no, time.Now(), isOrder)
-	if err != nil {
-		return client.MerchantStats{}, err
-	}
-	out := client.MerchantStats{
-		MerchantNo: no, Tasks: f.Tasks, More: f.More, Since: at(f.Since),
-		Pending: f.Pending, Succeeded: f.Succeeded, Failed: f.Failed, Cancelled: f.Cancelled,
-		Overdue: f.Overdue, Retrying: f.Retrying, Oldest: at(f.OldestOverdue),
-		Results: make(map[string]int, len(f.Results)), LastFailed: make([]client.Task, len(f.LastFailed)),
-	}
-	out.Failing = f.Recent.Failing()
-	if rate, ok := f.SuccessRate(); ok {
-		out.SuccessRate = &rate
-	}
-	if rate, ok := f.Recent.Rate(); ok {
-		out.RecentRate = &rate
-	}
-	for result, n := range f.Results {
-		out.Results[result.String()] = n
-	}
-	for i, t := range f.LastFailed {
-		out.LastFailed[i] = s.api.Shown(t)
-	}
-	return out, nil
+	return merchant.Look(ctx, s.store, no, time.Now(), order.Is, s.api.Shown)
 }
-
-func isOrder(t *bellman.Task) bool { return (orders{}).Is(t) }
 
 // lately fills in what a merchant's newest tasks say.
 func (s merchants) lately(ctx context.Context, m *client.Merchant) error {
-	recent, err := merchant.LookRecent(ctx, s.store, m.MerchantNo, time.Now(), isOrder)
+	recent, err := merchant.LookRecent(ctx, s.store, m.MerchantNo, time.Now(), order.Is)
 	m.Failing = recent.Failing()
 	return err
-}
-
-// at is a time that may be none.
-func at(t time.Time) *client.Time {
-	if t.IsZero() {
-		return nil
-	}
-	shown := client.At(t)
-	return &shown
-}
-
-func (s merchants) Delete(ctx context.Context, no string, by bellman.By) error {
-	return s.merchants.Delete(ctx, no, by)
 }
 
 func (s merchants) List(ctx context.Context, q client.MerchantSearch, after string) ([]client.Merchant, string, error) {
 	if q.Paused {
 		return s.listPaused(ctx, &q, after)
 	}
-	page, next, err := s.merchants.List(ctx, merchant.Search{No: q.MerchantNo, Name: q.Name}, after, q.Limit)
+	page, next, err := s.Registry.List(ctx, q, after)
 	if err != nil {
 		return nil, "", err
 	}
 	out := make([]client.Merchant, len(page))
 	for i := range page {
-		out[i] = s.shown(ctx, &page[i], q.Sealed)
+		out[i] = s.shown(&page[i], q.Sealed)
 		if q.Sealed {
 			continue
 		}
@@ -188,7 +130,7 @@ func (s merchants) listPaused(ctx context.Context, q *client.MerchantSearch, aft
 		if p.MerchantNo <= after || !strings.HasPrefix(p.MerchantNo, q.MerchantNo) {
 			continue
 		}
-		m, err := s.merchants.Read(ctx, p.MerchantNo)
+		m, err := s.Read(ctx, p.MerchantNo)
 		switch {
 		case errors.Is(err, bellman.ErrNotFound):
 			m = merchant.Merchant{No: p.MerchantNo}
@@ -201,7 +143,7 @@ func (s merchants) listPaused(ctx context.Context, q *client.MerchantSearch, aft
 		if len(out) == q.Limit {
 			return out, out[len(out)-1].MerchantNo, nil
 		}
-		shown := s.shown(ctx, &m, q.Sealed)
+		shown := s.shown(&m, q.Sealed)
 		if err := s.lately(ctx, &shown); err != nil {
 			return nil, "", err
 		}
@@ -214,6 +156,7 @@ const (
 	pausedTasks = 2000 // tasks that wait for paused merchants are counted up to so many
 	pausedPage  = 200
 	pausedAge   = 30 * time.Second // of that count
+	failingAge  = 10 * time.Second // of what is known of merchants that fail
 )
 
 // A pausedCount counts the tasks that wait for paused merchants.
@@ -246,6 +189,37 @@ func (s *Server) paused() ([]figures.MerchantPause, int) {
 	return paused, c.tasks
 }
 
+// failingSeen are the merchants that failed when that was looked at last.
+type failingSeen struct {
+	mu  sync.Mutex
+	at  time.Time
+	all []figures.FailingMerchant
+}
+
+// failing returns the merchants in the registry that accept nothing of what this node sends them.
+func (s *Server) failing(ctx context.Context) []figures.FailingMerchant {
+	c := &s.failingSeen
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if now.Sub(c.at) < failingAge {
+		return c.all
+	}
+	all, err := s.suspects.Failing(ctx, s.store, now, order.Is)
+	if err != nil {
+		s.log.Warn("the tasks of merchants that may fail cannot be read", "err", err)
+		return c.all
+	}
+	known := all[:0]
+	for _, f := range all {
+		if _, err := s.merchants.Read(ctx, f.MerchantNo); !errors.Is(err, bellman.ErrNotFound) {
+			known = append(known, f)
+		}
+	}
+	c.at, c.all = now, known
+	return known
+}
+
 func (s *Server) countPaused(ctx context.Context, paused []figures.MerchantPause) (n int, err error) {
 	pending := bellman.Pending
 	for _, p := range paused {
@@ -275,15 +249,15 @@ func (s merchants) Rotate(ctx context.Context, no, secret string, overlap time.D
 	if overlap < 0 {
 		overlap = merchant.DefaultOverlap
 	}
-	m, err := s.merchants.Rotate(ctx, no, secret, overlap, by)
+	m, err := s.Registry.Rotate(ctx, no, secret, overlap, by)
 	if err != nil {
 		return client.Merchant{}, err
 	}
-	return s.shown(ctx, &m, false), nil
+	return s.shown(&m, false), nil
 }
 
 func (s merchants) Pause(ctx context.Context, no string, by bellman.By) error {
-	if _, err := s.merchants.Read(ctx, no); err != nil {
+	if _, err := s.Read(ctx, no); err != nil {
 		return err
 	}
 	return s.engine.PauseMerchant(ctx, no, by)
@@ -291,7 +265,7 @@ func (s merchants) Pause(ctx context.Context, no string, by bellman.By) error {
 
 func (s merchants) Resume(ctx context.Context, no string, by bellman.By) error {
 	if s.engine.MerchantPause(no) == nil { // one that is paused may be deleted by now
-		if _, err := s.merchants.Read(ctx, no); err != nil {
+		if _, err := s.Read(ctx, no); err != nil {
 			return err
 		}
 	}
@@ -305,7 +279,7 @@ const (
 )
 
 func (s merchants) Test(ctx context.Context, no, queue string, by bellman.By) (*bellman.Task, error) {
-	if _, err := s.merchants.Read(ctx, no); err != nil {
+	if _, err := s.Read(ctx, no); err != nil {
 		return nil, err
 	}
 	if queue == "" {
@@ -329,7 +303,7 @@ func (s merchants) Test(ctx context.Context, no, queue string, by bellman.By) (*
 	if added.Err != nil {
 		return nil, added.Err
 	}
-	if err := s.merchants.Note(ctx, no, "test", by); err != nil {
+	if err := s.Note(ctx, no, "test", by); err != nil {
 		s.log.Warn("a test is on its way, and is in no audit record", "merchant_no", no, "task", t.ID, "err", err)
 	}
 	return t, nil
@@ -359,80 +333,11 @@ func wrongQueue(why error) error {
 	return bad
 }
 
-func (s merchants) Reseal(ctx context.Context, by bellman.By) (client.MerchantReseal, error) {
-	done, err := s.merchants.Reseal(ctx, by)
-	return client.MerchantReseal(done), err
-}
-
-// wanted is a merchant as the API asks for it.
-func wanted(in *api.WantedMerchant) merchant.Wanted {
-	bad := &bellman.Invalid{Fields: slices.Clip(in.Wrong)}
-	unread := func(field string) bool {
-		return slices.ContainsFunc(in.Wrong, func(f bellman.FieldError) bool { return f.Field == field })
-	}
-	w := merchant.Wanted{No: in.MerchantNo, Name: in.Name, NotifyURL: in.NotifyURL, Schedule: in.Schedule, Success: in.Success, Version: in.Version}
-	if in.Sign != nil {
-		w.Scheme, w.Serial, w.Secrets = in.Sign.Scheme, in.Sign.Serial, in.Sign.Secrets
-		if w.Scheme == "" && !unread("sign.scheme") {
-			bad.Note("sign.scheme", coded.Errorf("merchant.missing_scheme", "is missing: leave sign out to sign as the queue does"))
-		}
-	}
-	if in.Timeout != "" {
-		d, err := schedule.ParseDuration(in.Timeout)
-		if err == nil && d <= 0 {
-			err = coded.Errorf("merchant.timeout_none", "want 1ms to 10m")
-		}
-		if err != nil {
-			bad.Note("timeout", err)
-		}
-		w.Timeout = d
-	}
-	if in.PerEndpoint != nil {
-		w.Concurrency = in.PerEndpoint.Concurrency
-		rate, ok := schedule.ParseRate(in.PerEndpoint.Rate)
-		if !ok {
-			bad.Note("per_endpoint.rate", coded.Errorf("merchant.no_rate", "want a rate such as 50/s, 30/m or 100/h, from 1/h to 1000000/s, or nothing for the queue's"))
-		}
-		w.Rate = rate
-	}
-	w.Wrong = bad.Fields
-	return w
-}
-
 // shown is a merchant as the API answers it; sealed: as an export has it.
-func (s merchants) shown(ctx context.Context, m *merchant.Merchant, sealed bool) client.Merchant {
-	out := client.Merchant{
-		MerchantNo: m.No, Name: m.Name, NotifyURL: m.NotifyURL, Schedule: m.Schedule, Success: m.Success,
-		PerEndpoint: client.MerchantLimits{Concurrency: m.Concurrency},
-		Created:     client.At(m.Created), Updated: client.At(m.Updated), Version: m.Version(),
-	}
-	if m.Timeout > 0 {
-		out.Timeout = schedule.FormatDuration(m.Timeout)
-	}
-	out.PerEndpoint.Rate = schedule.FormatRate(m.Rate)
+func (s merchants) shown(m *merchant.Merchant, sealed bool) client.Merchant {
+	out := s.Shown(m, sealed)
 	if p := s.engine.MerchantPause(m.No); p != nil {
 		out.Paused = &client.Pause{At: client.At(p.At), Who: p.Who, Reason: p.Reason}
-	}
-	if m.Sign.Scheme == "" {
-		return out
-	}
-	out.Sign = &client.ShownMerchantSign{Scheme: m.Sign.Scheme, Serial: m.Sign.Serial, Secrets: []string{}, Keys: []client.MerchantKey{}}
-	for _, secret := range m.Sign.Active(time.Now()) {
-		text := secret.Shown()
-		if sealed {
-			text = secret.Exported()
-		}
-		out.Sign.Secrets = append(out.Sign.Secrets, text)
-		id, _ := merchant.SealedUnder(secret.Sealed) // what is kept was looked at
-		key := client.MerchantKey{LastFour: secret.Ending, MasterID: id, Added: client.At(secret.Added)}
-		if !secret.Until.IsZero() {
-			until := client.At(secret.Until)
-			key.Until = &until
-		}
-		out.Sign.Keys = append(out.Sign.Keys, key)
-	}
-	if problem := s.merchants.Problem(m); problem != nil {
-		out.Problem = problem.Error()
 	}
 	return out
 }

@@ -61,6 +61,33 @@ func TestOnExhausted(t *testing.T) {
 	}
 }
 
+// An order that had expired before bellman was told of it is asked about, and then closed
+// as any other. Left out, its creation is when bellman was told, each time that it is.
+func TestOrderCreatedBefore(t *testing.T) {
+	d := newDesk(t)
+	api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 1h*", "confirm: 0s", "late_watch: 0s", "on_exhausted: close"))
+	before := client.At(time.Now())
+	for no, at := range map[string]client.Time{"old": client.At(before.Add(-20 * time.Minute)), "new": {}} {
+		in := client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: no, OrderCreated: at, Expires: "20m"}
+		for _, first := range []bool{true, false} {
+			if _, created, err := api.Create(t.Context(), in); err != nil || created != first {
+				t.Fatalf("%s: created %t, %v; want %t", no, created, err, first)
+			}
+		}
+		task, err := api.Task(t.Context(), client.ByKey("orders", "M1/"+no))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := task.Request.OrderCreated; !at.IsZero() && got != at || at.IsZero() && got.Before(before.Time) {
+			t.Errorf("%s was created at %v; want %v, or since %v", no, got, at, before)
+		}
+	}
+	o, told := d.ends(t, api, client.OrderRef{MerchantNo: "M1", OrderNo: "old"})
+	if asked := d.was("old"); o.OrderState != "CLOSED" || asked != "query close query" || events(told) != "order.closed" || d.was("new") != "" {
+		t.Errorf("%s, asked %q, told %s; of the new one asked %q", o.OrderState, asked, events(told), d.was("new"))
+	}
+}
+
 func scrape(t *testing.T, addr string) string {
 	t.Helper()
 	resp, err := http.Get("http://" + addr + "/metrics")

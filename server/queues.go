@@ -78,7 +78,8 @@ func (s *Server) notifier(q *config.Queue) (sender.Handler, error) {
 		return nil, fmt.Errorf("url: %w", err)
 	}
 	url := string(home)
-	requests := deliver.Rules{URL: url, Success: q.Success, Sign: q.Sign, Merchants: known{s.merchants}, PropagateTrace: q.PropagateTrace}
+	requests := deliver.Rules{URL: url, Success: q.Success, Sign: q.Sign, Merchants: s.merchants, PropagateTrace: q.PropagateTrace,
+		Attempted: func(no string, accepted bool) { s.suspects.Attempted(no, accepted, time.Now()) }}
 	if sender.Is(url) {
 		requests.URL = ""
 	}
@@ -146,7 +147,7 @@ type (
 )
 
 func (n notifies) Attempt(ctx context.Context, t *bellman.Task, number int) bellman.Verdict {
-	if t.Method == "" && (orders{}).Is(t) { // a notification's was filled in
+	if t.Method == "" && order.Is(t) { // a notification's was filled in
 		return held("an order, and its queue is of kind notify now")
 	}
 	return n.Handler.Attempt(ctx, t, number)
@@ -161,7 +162,7 @@ func (n notifies) Route(ctx context.Context, t *bellman.Task) (bellman.Route, er
 }
 
 func (w watches) Attempt(ctx context.Context, t *bellman.Task, number int) bellman.Verdict {
-	if !(orders{}).Is(t) {
+	if !order.Is(t) {
 		return held("a notification, and its queue is of kind order now")
 	}
 	return w.Handler.Attempt(ctx, t, number)

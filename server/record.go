@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -45,10 +46,10 @@ func (s *Server) recordKeys(c *config.Config) {
 }
 
 // shownKeys are keys by their names, each with its role and the beginning of its hash.
-func shownKeys(keys []config.Key) map[string]string {
+func shownKeys(keys []access.Key) map[string]string {
 	shown := make(map[string]string, len(keys))
 	for _, k := range keys {
-		shown[k.Name] = k.Role + " " + hex.EncodeToString(k.SHA256[:4])
+		shown[k.Name] = string(k.Role) + " " + hex.EncodeToString(k.SHA256[:4])
 	}
 	return shown
 }

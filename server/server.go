@@ -5,7 +5,6 @@ package server
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,6 +21,7 @@ import (
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/api"
 	"github.com/bellmanhq/bellman/internal/brokers/sender"
@@ -33,6 +33,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/internal/sharelink"
 	"github.com/bellmanhq/bellman/internal/tracing"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -61,6 +62,8 @@ type Server struct {
 	client       *deliver.Client
 	metrics      *metrics.Metrics
 	pausedCount  pausedCount
+	suspects     merchant.Suspects
+	failingSeen  failingSeen
 	traces       *tracing.Tracer // nil: nobody wants any
 	engine       *engine.Engine
 	secret       *secret // of all nodes
@@ -75,7 +78,7 @@ type Server struct {
 	certificates certificates                      // of the channels of order queues
 	schedules    schedule.Cache                    // of the engine, orders, API and console
 	kinds        atomic.Pointer[map[string]string] // of the queues, by their names
-	held         []config.Key                      // who may call, as the configuration said last
+	held         []access.Key                      // who may call, as the configuration said last
 	insiders     atomic.Pointer[insiders]
 	listener     net.Listener
 	http         *http.Server
@@ -200,6 +203,7 @@ func Open(o Options) (_ *Server, err error) {
 		StopTimeout: c.StopTimeout,
 		Schedules:   &s.schedules,
 		Spare:       s.client.Spare,
+		Failing:     s.failing,
 	})
 	if err != nil {
 		return nil, err
@@ -223,7 +227,7 @@ func Open(o Options) (_ *Server, err error) {
 		Schedules: &s.schedules,
 		Resends:   s.resends,
 		Alarms:    s.alarms,
-		Merchants: merchants{s},
+		Merchants: merchants{s.merchants, s},
 		Links:     s.links,
 		PublicURL: c.PublicURL,
 		Proxies:   c.TrustedProxies,
@@ -231,13 +235,12 @@ func Open(o Options) (_ *Server, err error) {
 		Sources:   s.sourceInfos,
 		Intake:    s.engine.Intake,
 		Kinds:     func(queue string) string { return (*s.kinds.Load())[queue] },
-		Orders:    orders{},
 		Backup:    s.backup(),
 		Metrics:   s.metrics.Handler(),
 		Refused:   func() { s.metrics.Refused("api") },
 		Record:    s.record,
 		Traced:    s.traced(),
-		Keys:      keys(c),
+		Keys:      c.Keys,
 		Version:   s.version,
 		Log:       s.log,
 	})
@@ -354,7 +357,7 @@ func (s *Server) Reload(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := api.CheckKeys(keys(c)); err != nil {
+	if err := access.Check(c.Keys); err != nil {
 		return err
 	}
 	if err := s.engine.SetQueues(queues); err != nil {
@@ -392,7 +395,7 @@ func (s *Server) kindOf(t *bellman.Task) string {
 	if kind := (*s.kinds.Load())[t.Queue]; kind != "" {
 		return kind
 	}
-	return Kind(t)
+	return order.KindOf(t)
 }
 
 // scrapePatience is how long each thing that a scrape asks the store for may take, so that
@@ -418,11 +421,16 @@ func (s *Server) sources() metrics.Sources {
 		},
 		Endpoints: s.engine.Endpoints,
 		Merchants: s.paused,
-		Store:     s.figures,
-		Nodes:     s.figuresOfPeers,
-		Sources:   s.sourceInfos,
-		Intake:    s.engine.Intake,
-		Alarms:    s.alarmsRaised,
+		Failing: func() []figures.FailingMerchant {
+			ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+			defer cancel()
+			return s.failing(ctx)
+		},
+		Store:   s.figures,
+		Nodes:   s.figuresOfPeers,
+		Sources: s.sourceInfos,
+		Intake:  s.engine.Intake,
+		Alarms:  s.alarmsRaised,
 
 		Certificates: s.certificates.all,
 		Traces:       s.figuresOfTraces(),
@@ -431,17 +439,8 @@ func (s *Server) sources() metrics.Sources {
 
 // setKeys replaces who may call and sign in.
 func (s *Server) setKeys(c *config.Config) error {
-	if err := s.api.SetKeys(keys(c)); err != nil {
+	if err := s.api.SetKeys(c.Keys); err != nil {
 		return err
 	}
-	return s.pages.SetKeys(signers(c))
-}
-
-// keys are who may call, as the API wants them.
-func keys(c *config.Config) []api.Key {
-	held := make([]api.Key, len(c.Keys))
-	for i, k := range c.Keys {
-		held[i] = api.Key{Name: k.Name, Role: api.Role(k.Role), SHA256: hex.EncodeToString(k.SHA256[:])}
-	}
-	return held
+	return s.pages.SetKeys(c.Keys)
 }

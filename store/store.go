@@ -99,6 +99,20 @@ type Position struct {
 	ID        bellman.ID
 }
 
+// How whoever claims shards keeps them: it beats every LeaseBeat, and if its beat is older
+// than LeaseTTL, it is dead to the others, which may claim its shards.
+const (
+	LeaseTTL  = 6 * time.Second
+	LeaseBeat = 2 * time.Second
+)
+
+// MaxSkew is how far the clock of a process may be from that of its database when a store is opened, which refuses more:
+// tasks are due by the process's, leases end by the database's.
+const MaxSkew = time.Second
+
+// MaxTime is the largest VisibleAt, Unix ms. A store may keep times as 64-bit floating-point numbers.
+const MaxTime = 1<<53 - 1
+
 // An Entry is what the due index says of a task: enough to wait for it, without its content.
 type Entry struct {
 	ID        bellman.ID

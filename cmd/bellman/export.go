@@ -12,9 +12,9 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/api"
 	"github.com/bellmanhq/bellman/internal/resend"
-	"github.com/bellmanhq/bellman/schedule"
-	"github.com/bellmanhq/bellman/server"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -121,24 +121,21 @@ func exportStore(ctx context.Context, w io.Writer, url string, f client.Filter) 
 			return err
 		}
 		for _, t := range tasks {
-			if !chosen.Takes(t, server.Kind) {
+			if !chosen.Takes(t, order.KindOf) {
 				continue
 			}
-			d := detail(t)
+			var log []bellman.Attempt
 			for after := 0; ; {
-				log, err := store.Attempts(ctx, t.ID, after, page)
+				some, err := store.Attempts(ctx, t.ID, after, page)
 				if err != nil {
 					return err
 				}
-				for i := range log {
-					d.AttemptLog = append(d.AttemptLog, attempt(&log[i]))
-					after = log[i].Number
-				}
-				if len(log) < page {
+				if log = append(log, some...); len(some) < page {
 					break
 				}
+				after = some[len(some)-1].Number
 			}
-			if err := lines.Encode(d); err != nil {
+			if err := lines.Encode(api.Offline(t, log)); err != nil {
 				return err
 			}
 		}
@@ -170,65 +167,4 @@ func storeFilter(f client.Filter) (resend.Pick, error) {
 		}
 	}
 	return out, nil
-}
-
-// detail is a task as the API shows it, without its attempts.
-func detail(t *bellman.Task) *client.TaskDetail {
-	method := t.Method
-	if method == "" {
-		method = "POST"
-	}
-	d := &client.TaskDetail{
-		Task: client.Task{
-			ID: t.ID.String(), Queue: t.Queue, Kind: "notify", Key: t.Key,
-			MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, Event: t.Event, URL: t.URL, Method: method,
-			State: t.State.String(), Reason: t.Reason, Attempts: int(t.Attempts), Step: int(t.Step),
-			Due: optional(t.Due), Created: client.At(t.Created()), Updated: client.At(t.Changed()), Finished: optional(t.Finished),
-			Schedule: t.Schedule, Success: t.Success, Timeout: long(t.Timeout), MaxAge: long(t.MaxAge), Repeat: t.Repeat,
-			OrderingKey: t.OrderingKey, Supersedes: t.Supersedes,
-		},
-		Request:    client.Request{Method: method, URL: t.URL, Headers: client.MaskHeaders(t.Header), Body: string(t.Body)},
-		AttemptLog: []client.Attempt{},
-	}
-	if s, err := schedule.Parse(t.Schedule); err == nil { // it was parsed when the task was accepted
-		if n, finite := s.Attempts(); finite {
-			d.MaxAttempts = &n
-		}
-	}
-	if a := t.Last; a != nil {
-		d.Last = &client.LastAttempt{
-			Number: a.Number, Trigger: a.Trigger.String(), Action: a.Action, Reading: a.Reading,
-			Result: a.Result.String(), Status: a.Status, Error: a.Error, Started: client.At(a.Started),
-		}
-	}
-	server.ShowOrder(t, d)
-	return d
-}
-
-func attempt(a *bellman.Attempt) client.Attempt {
-	return client.Attempt{
-		Number: a.Number, Trigger: a.Trigger.String(), Due: client.At(a.Due), Started: client.At(a.Started),
-		LatenessMS: a.Lateness().Milliseconds(), TookMS: a.Took.Milliseconds(),
-		Timing: client.Timing{DNSMS: milliseconds(a.Timing.DNS), ConnectMS: milliseconds(a.Timing.Connect), TLSMS: milliseconds(a.Timing.TLS)},
-		Action: a.Action, Reading: a.Reading, Result: a.Result.String(), Status: a.Status, Response: a.Response, Error: a.Error, Node: a.Node,
-	}
-}
-
-// milliseconds is d to the microsecond.
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-func optional(t time.Time) *client.Time {
-	if t.IsZero() {
-		return nil
-	}
-	at := client.At(t)
-	return &at
-}
-
-// long is a duration that may not be there.
-func long(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return schedule.FormatDuration(d)
 }

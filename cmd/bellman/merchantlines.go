@@ -212,7 +212,11 @@ are written sealed, and only a server with the same master key can open them.`,
 				return err
 			}
 			for i := range page.Merchants {
-				if err := e.Encode(asPut(&page.Merchants[i], *secrets)); err != nil {
+				line := page.Merchants[i].Wanted()
+				if line.Sign != nil && !*secrets {
+					line.Sign.Secrets = nil
+				}
+				if err := e.Encode(line); err != nil {
 					return err
 				}
 			}
@@ -221,24 +225,4 @@ are written sealed, and only a server with the same master key can open them.`,
 			}
 		}
 	})
-}
-
-// asPut is what makes a merchant what it is; secrets: with its secrets, as they are
-// shown.
-func asPut(m *client.Merchant, secrets bool) client.PutMerchant {
-	in := client.PutMerchant{
-		MerchantNo: m.MerchantNo, Name: m.Name, NotifyURL: m.NotifyURL,
-		Schedule: m.Schedule, Success: m.Success, Timeout: m.Timeout,
-	}
-	if m.PerEndpoint != (client.MerchantLimits{}) {
-		limits := m.PerEndpoint
-		in.PerEndpoint = &limits
-	}
-	if m.Sign != nil {
-		in.Sign = &client.MerchantSign{Scheme: m.Sign.Scheme, Serial: m.Sign.Serial}
-		if secrets {
-			in.Sign.Secrets = m.Sign.Secrets
-		}
-	}
-	return in
 }

@@ -126,11 +126,11 @@ func merchantGetCommand() *cobra.Command {
 	c := &cobra.Command{Use: "get MERCHANT", Short: "Show a merchant, and how its newest tasks went", Args: oneMerchant}
 	stats := c.Flags().Bool("stats", false, "how its newest tasks went")
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		m, err := to.Merchant(ctx, args[0])
+		if err != nil {
+			return err
+		}
 		if !*stats {
-			m, err := to.Merchant(ctx, args[0])
-			if err != nil {
-				return err
-			}
 			return to.printMerchant(m)
 		}
 		s, err := to.MerchantStats(ctx, args[0])
@@ -144,12 +144,8 @@ func merchantGetCommand() *cobra.Command {
 				}
 				return fmt.Sprintf("%.1f%%", *rate*100)
 			}
-			state := "normal"
-			if s.Failing {
-				state = "failing"
-			}
 			t.heads("MERCHANT", "TASKS", "SINCE", "STATE", "LATEST ATTEMPTS", "ENDED TASKS", "PENDING", "OVERDUE", "RETRYING", "FAILED", "OLDEST OVERDUE")
-			t.row(s.MerchantNo, fmt.Sprint(s.Tasks, map[bool]string{true: " or more"}[s.More]), when(s.Since), state, share(s.RecentRate), share(s.SuccessRate), s.Pending, s.Overdue, s.Retrying, s.Failed, when(s.Oldest))
+			t.row(s.MerchantNo, fmt.Sprint(s.Tasks, map[bool]string{true: " or more"}[s.More]), when(s.Since), merchantState(m), share(s.RecentRate), share(s.SuccessRate), s.Pending, s.Overdue, s.Retrying, s.Failed, when(s.Oldest))
 		})
 	})
 }
@@ -226,7 +222,10 @@ func merchantPutCommand() *cobra.Command {
 		}
 		wanted := client.PutMerchant{Version: "none"} // what somebody else does meanwhile is not undone
 		if err == nil {
-			wanted = asPut(was, false)
+			wanted = was.Wanted()
+			if wanted.Sign != nil {
+				wanted.Sign.Secrets = nil // those that there are stay
+			}
 			wanted.Version = was.Version
 		}
 		wanted.MerchantNo, wanted.Reason = "", in.Reason

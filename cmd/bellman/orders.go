@@ -104,7 +104,6 @@ it denies a payment that was entered by hand.`,
 
 // settle settles orders, as many at once as a server takes.
 func settle(ctx context.Context, to *call, orders []client.OrderRef, wait time.Duration, reason string) error {
-	const most = 1000
 	done := 0
 	count := map[string]int{}
 	t := newRows(to.out)
@@ -112,7 +111,7 @@ func settle(ctx context.Context, to *call, orders []client.OrderRef, wait time.D
 		t.heads("MERCHANT", "ORDER", "STATE", "LATE PAYMENT", "ASKED", "TASK", "PROBLEM")
 	}
 	lines := newLines(to.out)
-	for some := range slices.Chunk(orders, most) {
+	for some := range slices.Chunk(orders, client.MaxBatch) {
 		within, cancel := context.WithTimeout(ctx, patience+wait)
 		results, err := to.SettleOrders(within, some, wait, client.Because{Reason: reason})
 		cancel()

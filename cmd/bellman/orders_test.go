@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bellmanhq/bellman/client"
 )
@@ -59,8 +60,9 @@ queues:
 		return r
 	}
 
+	placed := time.Now().Add(-time.Minute).UTC().Format("2006-01-02T15:04:05")
 	for _, number := range []string{"paid", "open", "a/b", "down"} {
-		out := operate("send", "--queue", "orders", "--merchant-no", "M1", "--order-no", number, "--expires", "2h",
+		out := operate("send", "--queue", "orders", "--merchant-no", "M1", "--order-no", number, "--expires", "2h", "--order-created", placed+"Z",
 			"--var", "shop=7", "--notify-url", merchant, "--notify-json", `{"shop":7}`)
 		if !strings.Contains(out, "M1/"+number) {
 			t.Errorf("send printed\n%s", out)
@@ -69,7 +71,7 @@ queues:
 	fails(1, "body.url: the queue is of kind order", "send", "--queue", "orders", "--merchant-no", "M1", "--order-no", "x", "--url", merchant)
 	fails(1, "body.expires: the queue is not of kind order", "send", "--url", merchant, "--expires", "1h")
 	out := operate("get", "orders", "M1/open")
-	for _, want := range []string{"PENDING", "2h", "shop=7", `"url":"` + merchant} {
+	for _, want := range []string{"PENDING", "2h", placed + ".000Z", "shop=7", `"url":"` + merchant} {
 		if !strings.Contains(out, want) {
 			t.Errorf("get printed no %s\n%s", want, out)
 		}

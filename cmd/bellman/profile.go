@@ -9,7 +9,7 @@ import (
 	"net/http/pprof"
 	"time"
 
-	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
@@ -45,7 +45,7 @@ func profile(address string, log *slog.Logger) error {
 // name of its own lead here.
 func direct(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !caller.Direct(r.Host) {
+		if !access.Direct(r.Host) {
 			http.Error(w, "want localhost or an address as the host", http.StatusForbidden)
 			return
 		}

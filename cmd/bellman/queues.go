@@ -53,7 +53,11 @@ func endpointsCommand() *cobra.Command {
 					rate = fmt.Sprintf("%.1f%%", *e.SuccessRate*100)
 				}
 				state, pace := "breaker "+e.Breaker, ""
-				if e.Breaker == "closed" {
+				switch {
+				case e.Breaker != "closed":
+				case e.SuccessRate != nil && *e.SuccessRate == 0:
+					state = "failing"
+				default:
 					state = "normal"
 				}
 				if e.Rate > 0 {

@@ -29,7 +29,7 @@ func (r *remote) flags(c *cobra.Command) {
 
 func (r *remote) address() string {
 	at := cmp.Or(r.server, os.Getenv("BELLMAN_SERVER"), "http://127.0.0.1:2355")
-	if _, _, err := net.SplitHostPort(at); err == nil { // and no scheme
+	if _, _, err := net.SplitHostPort(at); err == nil && !strings.Contains(at, "://") {
 		at = "http://" + at
 	}
 	return at

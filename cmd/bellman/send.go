@@ -52,7 +52,7 @@ durable. To send the same --task-key again is safe: there will be one task.`,
 // taskFlags declares the flags of a task. set puts those that were given into a
 // task, and the default queue where there is none.
 func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
-	var due, data string
+	var due, created, data string
 	var headers, vars []string
 	var notify client.Notify
 	var told string
@@ -85,6 +85,7 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 	flags.StringVar(&data, "json", "", "what is sent, as JSON")
 	flags.BoolVar(&supersedes, "supersedes", false, "ends the earlier tasks of its ordering key that wait")
 	flags.StringVar(&due, "due", "", "time of the first attempt: 2026-11-20T15:04:05Z")
+	flags.StringVar(&created, "order-created", "", "of an order: when it was created at the channel: 2026-11-20T15:04:05Z")
 	flags.StringArrayVar(&headers, "header", nil, `a header, "Name: value"; may be repeated`)
 	flags.StringArrayVar(&vars, "var", nil, "of an order: NAME=VALUE for the queue's templates; may be repeated")
 	flags.StringVar(&notify.URL, "notify-url", "", "of an order: where the merchant is told how it ended")
@@ -108,9 +109,14 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 			}
 			t.JSON = json.RawMessage(data)
 		}
-		if due != "" {
+		if flags.Changed("due") {
 			if err := t.Due.UnmarshalText([]byte(due)); err != nil {
 				return wrong{fmt.Errorf("--due %q: want a time such as 2026-11-20T15:04:05Z", due)}
+			}
+		}
+		if flags.Changed("order-created") {
+			if err := t.OrderCreated.UnmarshalText([]byte(created)); err != nil {
+				return wrong{fmt.Errorf("--order-created %q: want a time such as 2026-11-20T15:04:05Z", created)}
 			}
 		}
 		for _, h := range headers {
@@ -224,10 +230,10 @@ func sendMany(ctx context.Context, to *call, in []client.CreateTask) error {
 // batchEnd says where the batch ends that begins at start: after 1,000 tasks, or
 // about 8 MiB.
 func batchEnd(in []client.CreateTask, start int) int {
-	const most, maxBytes = 1000, 8 << 20
+	const maxBytes = 8 << 20
 	size := 0
 	for i := start; i < len(in); i++ {
-		if size += len(in[i].Body) + len(in[i].JSON) + 1024; i > start && (size > maxBytes || i-start == most) {
+		if size += len(in[i].Body) + len(in[i].JSON) + 1024; i > start && (size > maxBytes || i-start == client.MaxBatch) {
 			return i
 		}
 	}

@@ -111,6 +111,9 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("a merchant whose concurrency is the queue's again is %s", out)
 	}
 	operate("merchants", "pause", "M-limits")
+	if out := operate("merchants", "get", "M-limits", "--stats"); !strings.Contains(out, "  paused  ") {
+		t.Errorf("the figures of a merchant that is paused are %s", out)
+	}
 	operate("merchants", "resume", "M-limits")
 	if out := operate("merchants", "resume", "M-limits"); !strings.Contains(out, "not paused, nothing was done  M-limits") {
 		t.Errorf("resume of a merchant that is not paused printed %q", out)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -29,6 +30,33 @@ func TestShut(t *testing.T) {
 				t.Errorf("%s with %s: status %d, %q; want %q beside the table", command, tt.intake, r.status, r.errors, tt.want)
 			}
 		}
+	}
+}
+
+// An endpoint that is asked less often than its tasks are due, or accepts nothing, is not shown as one where all is well.
+func TestEndpointsCommand(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `{"endpoints":[
+			{"endpoint":"https://quick.example:443","breaker":"closed","limit":64,"success_rate":1},
+			{"endpoint":"https://slow.example:443","breaker":"closed","limit":64,"rate":1.25,"waiting":1089,"success_rate":0.687},
+			{"endpoint":"https://deaf.example:443","breaker":"closed","limit":64,"success_rate":0},
+			{"endpoint":"https://gone.example:443","breaker":"open","limit":1,"rate":0.5,"waiting":3,"success_rate":0}]}`)
+	}))
+	defer s.Close()
+	r := run(t, "endpoints", "--server", s.URL)
+	var got []string
+	for line := range strings.Lines(r.out) {
+		got = append(got, strings.Join(strings.Fields(line), " "))
+	}
+	want := []string{
+		"ENDPOINT IN FLIGHT LIMIT RATE WAITING OLDEST SUCCESS STATE PAUSED",
+		"https://quick.example:443 0 64 - 0 - 100.0% normal -",
+		"https://slow.example:443 0 64 1.25/s 1089 - 68.7% throttled -",
+		"https://deaf.example:443 0 64 - 0 - 0.0% failing -",
+		"https://gone.example:443 0 1 0.5/s 3 - 0.0% breaker open -",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
 	}
 }
 

@@ -2,7 +2,10 @@
 // the template of an order queue.
 package field
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // Reserved says why nobody but bellman may set a header, by its canonical name;
 // empty: anybody may.
@@ -23,6 +26,14 @@ func Reserved(canonical string) string {
 		return "names that begin with Bellman- are set by bellman"
 	}
 	return ""
+}
+
+// LooksJSON reports whether a body is an object or a list by its two ends: it is sent as JSON,
+// unless its task says what it is.
+func LooksJSON(body []byte) bool {
+	body = bytes.TrimSpace(body)
+	n := len(body)
+	return n >= 2 && (body[0] == '{' && body[n-1] == '}' || body[0] == '[' && body[n-1] == ']')
 }
 
 // IsName reports whether s is a field name of RFC 9110, section 5.1.

@@ -56,6 +56,12 @@ type MerchantPause struct {
 	Pause
 }
 
+// A FailingMerchant accepts none of its attempts.
+type FailingMerchant struct {
+	MerchantNo string    `json:"merchant_no"`
+	Since      time.Time `json:"since"` // the first of the attempts in a row that a node knows
+}
+
 // Counts are events in some stretch of time.
 type Counts struct {
 	Added     int64
@@ -107,10 +113,11 @@ type Figures struct {
 	Queues    []Queue
 	Endpoints []Endpoint
 	Gauges    Gauges
-	Windows   []Stats  // one for each that was asked for
-	Minutes   []Stats  // the oldest first
-	Nodes     int      // whose figures these are
-	Silent    []string // the nodes whose figures these are not, for they did not answer, by name
+	Failing   []FailingMerchant // the longest first, if Gauges were asked for
+	Windows   []Stats           // one for each that was asked for
+	Minutes   []Stats           // the oldest first
+	Nodes     int               // whose figures these are
+	Silent    []string          // the nodes whose figures these are not, for they did not answer, by name
 }
 
 // Gauges are figures of the moment.

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -12,12 +13,13 @@ import (
 // JSON travels between the nodes of a cluster, which may be of different versions: a reader
 // ignores fields that it does not know.
 type Report struct {
-	Node      string        `json:"node"`
-	Queues    []QueueReport `json:"queues,omitempty"`
-	Endpoints []Endpoint    `json:"endpoints,omitempty"`
-	Gauges    Gauges        `json:"gauges"`
-	Windows   []Tally       `json:"windows,omitempty"` // one for each that was asked for
-	Minutes   []Tally       `json:"minutes,omitempty"` // the oldest first
+	Node      string            `json:"node"`
+	Queues    []QueueReport     `json:"queues,omitempty"`
+	Endpoints []Endpoint        `json:"endpoints,omitempty"`
+	Gauges    Gauges            `json:"gauges"`
+	Failing   []FailingMerchant `json:"failing,omitempty"`
+	Windows   []Tally           `json:"windows,omitempty"` // one for each that was asked for
+	Minutes   []Tally           `json:"minutes,omitempty"` // the oldest first
 }
 
 // A QueueReport is what one node has of a queue.
@@ -57,6 +59,7 @@ func Total(tallies ...Tally) Stats {
 // leaves the queues to AddQueue, because the store knows more of them.
 func Sum(reports []Report, windows int) (f Figures) {
 	f.Endpoints = sumEndpoints(reports)
+	f.Failing = sumFailing(reports)
 	for _, r := range reports {
 		f.Gauges = sumGauges(f.Gauges, r.Gauges)
 	}
@@ -182,4 +185,17 @@ func sumEndpoints(reports []Report) []Endpoint {
 
 func severity(breaker string) int {
 	return slices.Index([]string{"closed", "half_open", "open"}, breaker)
+}
+
+// sumFailing returns each merchant once, the longest first.
+func sumFailing(reports []Report) (all []FailingMerchant) {
+	for _, r := range reports {
+		all = append(all, r.Failing...)
+	}
+	slices.SortFunc(all, func(a, b FailingMerchant) int {
+		return cmp.Or(strings.Compare(a.MerchantNo, b.MerchantNo), a.Since.Compare(b.Since))
+	})
+	all = slices.CompactFunc(all, func(a, b FailingMerchant) bool { return a.MerchantNo == b.MerchantNo })
+	slices.SortStableFunc(all, func(a, b FailingMerchant) int { return a.Since.Compare(b.Since) })
+	return all
 }

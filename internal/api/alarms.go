@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/schedule"
 )
@@ -21,7 +22,7 @@ type Alarms interface {
 }
 
 func (a *API) registerAlarms(h huma.API) {
-	huma.Register(h, operation("list-alarms", http.MethodGet, "/v1/alarms", mayRead, "Alarms that are raised, or ended within a day, and the rules by which they are."), a.listAlarms)
+	huma.Register(h, operation("list-alarms", http.MethodGet, "/v1/alarms", access.MayRead, "Alarms that are raised, or ended within a day, and the rules by which they are."), a.listAlarms)
 }
 
 func (a *API) listAlarms(ctx context.Context, _ *struct{ Caller }) (*answer[client.Alarms], error) {

@@ -14,8 +14,10 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
-	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -91,7 +93,7 @@ type Options struct {
 	Resends Resends // nil: bulk resends are answered with 501
 	Nodes   Nodes   // nil: the list of nodes is answered with 501
 
-	Merchants Merchants // nil: merchants are answered with 501
+	Merchants merchant.Desk // nil: merchants are answered with 501
 
 	Links     Links  // nil: links are answered with 501
 	PublicURL string // where merchants reach this server, for links; empty: not known
@@ -107,13 +109,9 @@ type Options struct {
 	// such queue. nil: all are notify.
 	Kinds func(queue string) string
 
-	// Orders reads and writes what the tasks of queues of kind order keep. Required
-	// where Kinds says order of a queue.
-	Orders Orders
-
 	// Keys are who may call. Without any, everybody may do everything: then listen
 	// on a loopback address only.
-	Keys []Key
+	Keys []access.Key
 
 	// Proxies are those whose X-Forwarded-For is believed, for audit records.
 	Proxies []netip.Prefix
@@ -147,28 +145,27 @@ type API struct {
 	links     Links
 	publicURL string
 	nodes     Nodes
-	merchants Merchants
+	merchants merchant.Desk
 	backup    Backuper
 	alarms    Alarms
 	sources   func() []source.Info
 	intake    func() figures.Intake
 	kinds     func(string) string
-	orders    Orders
 	keys      atomic.Pointer[keyring]
-	proxies   caller.Proxies
+	proxies   access.Proxies
 	log       *slog.Logger
 
 	maxTask, maxBatch int          // of what one task sends, and of a batch's JSON
 	inBatches         atomic.Int64 // bytes of batches being worked on
 	inSettles         atomic.Int64 // orders being settled
 	asks              asks
-	guesses           caller.Limit // of keys, by address
+	guesses           access.Limit // of keys, by address
 	usual             usual
 	refused           func()
 	traced            func(http.Handler) http.Handler
 	record            func(context.Context, store.Audit) error
-	refusals, exports caller.Seldom // that have a record
-	listeners         caller.Crowd  // streams of events
+	refusals, exports access.Seldom // that have a record
+	listeners         access.Crowd  // streams of events
 
 	schedules *schedule.Cache
 	mux       *http.ServeMux
@@ -178,21 +175,17 @@ type API struct {
 }
 
 // New returns the API. The error names what is wrong with the keys.
-func New(o Options) (*API, error) { return build(o, false) }
-
-// build is New; with slow, creating goes through huma too, for tests that
-// compare the two ways.
-func build(o Options, slow bool) (*API, error) {
+func New(o Options) (*API, error) {
 	a := &API{
 		engine: o.Engine, reader: o.Reader, resends: o.Resends, links: o.Links, publicURL: o.PublicURL, nodes: o.Nodes, merchants: o.Merchants, backup: o.Backup,
-		alarms: o.Alarms, sources: o.Sources, intake: o.Intake, kinds: o.Kinds, orders: o.Orders, proxies: o.Proxies, log: cmp.Or(o.Log, slog.Default()),
+		alarms: o.Alarms, sources: o.Sources, intake: o.Intake, kinds: o.Kinds, proxies: o.Proxies, log: cmp.Or(o.Log, slog.Default()),
 		maxTask:   cmp.Or(o.MaxTaskBytes, 256<<10),
 		maxBatch:  cmp.Or(o.MaxBatchBytes, 16<<20),
 		mux:       http.NewServeMux(),
 		foreign:   http.NewCrossOriginProtection(),
 		schedules: cmp.Or(o.Schedules, new(schedule.Cache)),
 	}
-	a.guesses, a.refused = caller.Limit{Most: maxGuesses, Window: guessWindow}, o.Refused
+	a.guesses, a.refused = access.Limit{Most: maxGuesses, Window: guessWindow}, o.Refused
 	if a.refused == nil {
 		a.refused = func() {}
 	}
@@ -200,12 +193,12 @@ func build(o Options, slow bool) (*API, error) {
 	if a.record = o.Record; a.record == nil {
 		a.record = func(context.Context, store.Audit) error { return nil }
 	}
-	a.refusals = caller.Seldom{Every: time.Minute, Most: 30}
-	a.exports = caller.Seldom{Every: time.Minute, Most: 1000}
+	a.refusals = access.Seldom{Every: time.Minute, Most: 30}
+	a.exports = access.Seldom{Every: time.Minute, Most: 1000}
 	if err := a.SetKeys(o.Keys); err != nil {
 		return nil, err
 	}
-	if err := a.register(o, slow); err != nil {
+	if err := a.register(o); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -218,13 +211,10 @@ func (a *API) maxJSON() int { return 6*a.maxTask + 64<<10 }
 // kind is what a task is: what its queue says, or, where that is no longer
 // configured, what it looks like.
 func (a *API) kind(t *bellman.Task) string {
-	switch kind := a.kindOf(t.Queue); {
-	case kind != "":
+	if kind := a.kindOf(t.Queue); kind != "" {
 		return kind
-	case a.orders != nil && a.orders.Is(t):
-		return "order"
 	}
-	return "notify"
+	return order.KindOf(t)
 }
 
 // kindOf is what the tasks of a queue are; empty: there is no such queue.

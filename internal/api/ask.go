@@ -12,28 +12,19 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Limits on what a task may bring. Those on texts stand in the tags of
+// Limits on what a task may bring, beside those of package bellman. Those on texts stand in the tags of
 // client.CreateTask too, and a test compares them.
 const (
-	maxQueue    = 128
-	maxKey      = 255 // bytes
-	maxName     = 128
-	maxURL      = 2000
 	maxMethod   = 16
-	maxRule     = 4000
 	maxRepeat   = 200
 	maxDuration = 64
 
-	maxHeaders     = 64
 	maxHeaderName  = 256
 	maxHeaderValue = 8192
 
 	maxVars    = 64
 	maxVarName = 64
 	maxVar     = 4000
-
-	maxAhead   = 3650 * 24 * time.Hour
-	maxTimeout = 10 * time.Minute // of one attempt
 )
 
 // ask turns what was asked for into a task for the engine. What is wrong is
@@ -51,15 +42,15 @@ func ask(in *client.CreateTask, f *faults) *bellman.Task {
 		t.Origin = &bellman.Origin{Resume: &bellman.Resume{Attempts: r.Attempts, Last: r.Last.Time, Began: r.Began.Time}}
 	}
 	askLabels(in, f)
-	bounded(f, "url", in.URL, maxURL)
+	bounded(f, "url", in.URL, bellman.MaxURL)
 	bounded(f, "method", in.Method, maxMethod)
-	bounded(f, "schedule", in.Schedule, maxRule)
-	bounded(f, "success", in.Success, maxRule)
+	bounded(f, "schedule", in.Schedule, bellman.MaxRule)
+	bounded(f, "success", in.Success, bellman.MaxRule)
 	bounded(f, "repeat", in.Repeat, maxRepeat)
 	headers(f, in.Headers)
 	askBody(in, f, t)
 	askTimes(in, f, t)
-	t.MaxAge = duration(f, "max_age", in.MaxAge, time.Millisecond, maxAhead)
+	t.MaxAge = duration(f, "max_age", in.MaxAge, time.Millisecond, schedule.MaxDuration)
 	return t
 }
 
@@ -68,16 +59,16 @@ func askLabels(in *client.CreateTask, f *faults) {
 	if in.Queue == "" && !f.has("queue") {
 		f.add("queue", "is required")
 	}
-	label(f, "queue", in.Queue, maxQueue)
+	label(f, "queue", in.Queue, bellman.MaxName)
 	for _, key := range []struct{ name, value string }{{"key", in.Key}, {"ordering_key", in.OrderingKey}} {
-		label(f, key.name, key.value, maxKey)
-		if len(key.value) > maxKey && utf8.RuneCountInString(key.value) <= maxKey {
-			f.add(key.name, fmt.Sprintf("is longer than %d bytes", maxKey))
+		label(f, key.name, key.value, bellman.MaxKey)
+		if len(key.value) > bellman.MaxKey && utf8.RuneCountInString(key.value) <= bellman.MaxKey {
+			f.add(key.name, fmt.Sprintf("is longer than %d bytes", bellman.MaxKey))
 		}
 	}
-	label(f, "merchant_no", in.MerchantNo, maxName)
-	label(f, "order_no", in.OrderNo, maxName)
-	label(f, "event", in.Event, maxName)
+	label(f, "merchant_no", in.MerchantNo, bellman.MaxName)
+	label(f, "order_no", in.OrderNo, bellman.MaxName)
+	label(f, "event", in.Event, bellman.MaxName)
 }
 
 func askBody(in *client.CreateTask, f *faults, t *bellman.Task) {
@@ -109,11 +100,11 @@ func askTimes(in *client.CreateTask, f *faults, t *bellman.Task) {
 	if y := in.Due.Year(); !in.Due.IsZero() && (y < 1970 || y > 9999) {
 		f.add("due", "want a time from 1970 to 9999")
 	}
-	t.Delay = duration(f, "delay", in.Delay, 0, maxAhead)
+	t.Delay = duration(f, "delay", in.Delay, 0, schedule.MaxDuration)
 	if in.Delay != "" && t.Delay == 0 {
 		t.Delay = -1 // 0s asks for now, where the queue has a delay
 	}
-	t.Timeout = duration(f, "timeout", in.Timeout, time.Millisecond, maxTimeout)
+	t.Timeout = duration(f, "timeout", in.Timeout, time.Millisecond, bellman.MaxTimeout)
 }
 
 // duration reads a duration from low to high; the empty text is 0.
@@ -157,8 +148,8 @@ func bounded(f *faults, name, text string, limit int) bool {
 }
 
 func headers(f *faults, headers map[string]string) {
-	if len(headers) > maxHeaders {
-		f.add("headers", fmt.Sprintf("are more than %d", maxHeaders))
+	if len(headers) > bellman.MaxHeaders {
+		f.add("headers", fmt.Sprintf("are more than %d", bellman.MaxHeaders))
 		return
 	}
 	var seen map[string]bool

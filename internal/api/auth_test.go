@@ -1,18 +1,20 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/access"
 )
 
-var testKeys = []Key{
-	{"order-service", Submit, hash("s-key")},
-	{"dashboard", Read, hash("r-key")},
-	{"ops", Operate, strings.ToUpper(hash("o-key"))},
-	{"root", Admin, hash("a-key")},
+var testKeys = []access.Key{
+	{Name: "order-service", Role: access.Submit, SHA256: hash("s-key")},
+	{Name: "dashboard", Role: access.Read, SHA256: hash("r-key")},
+	{Name: "ops", Role: access.Operate, SHA256: hash("o-key")},
+	{Name: "root", Role: access.Admin, SHA256: hash("a-key")},
 }
 
 // calls are all calls, and who may make them: s, r, o, a; all of them and
@@ -122,7 +124,7 @@ func TestRoles(t *testing.T) {
 				problemOf(t, w)
 			}
 		}
-		for _, header := range []string{"", "Bearer", "Bearer wrong", "Basic cy1rZXk=", "Bearer " + hash("a-key"), "a-key"} {
+		for _, header := range []string{"", "Bearer", "Bearer wrong", "Basic cy1rZXk=", "Bearer " + fmt.Sprintf("%x", hash("a-key")), "a-key"} {
 			w := m.do(c.method, path, c.body, "Authorization: "+header)
 			if open := c.may == "any"; open != (w.Code != 401) {
 				t.Errorf("%s %s with %q: %d; want open: %t", c.method, path, header, w.Code, open)
@@ -149,17 +151,13 @@ func TestWhoIsKept(t *testing.T) {
 }
 
 func TestKeysAreChecked(t *testing.T) {
-	for name, keys := range map[string][]Key{
-		"no name":        {{"", Read, hash("x")}},
-		"name twice":     {{"a", Read, hash("x")}, {"a", Read, hash("y")}},
-		"no such role":   {{"a", "root", hash("x")}},
-		"not hex":        {{"a", Read, "the key itself"}},
-		"another length": {{"a", Read, "abcd"}},
+	for name, keys := range map[string][]access.Key{
+		"no name":      {{Name: "", Role: access.Read, SHA256: hash("x")}},
+		"name twice":   {{Name: "a", Role: access.Read, SHA256: hash("x")}, {Name: "a", Role: access.Read, SHA256: hash("y")}},
+		"no such role": {{Name: "a", Role: "root", SHA256: hash("x")}},
 	} {
 		if _, err := New(Options{Engine: newFake(), Reader: newFake(), Keys: keys}); err == nil {
 			t.Errorf("%s: accepted", name)
-		} else if strings.Contains(err.Error(), "the key itself") {
-			t.Errorf("%s: the error shows the key: %v", name, err)
 		}
 	}
 }
@@ -169,7 +167,7 @@ func TestStrangersPages(t *testing.T) {
 	tests := []struct {
 		name    string
 		headers []string
-		keys    []Key
+		keys    []access.Key
 		status  int
 	}{
 		{"by address", []string{"Host: 127.0.0.1:2355"}, nil, 201},

@@ -15,6 +15,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -241,7 +242,7 @@ func TestTooManyStreams(t *testing.T) {
 
 // One key cannot take the streams of all.
 func TestTooManyStreamsOfOneKey(t *testing.T) {
-	m := make1(t, Options{Keys: []Key{{"one", Read, hash("one-key")}, {"other", Read, hash("other-key")}}})
+	m := make1(t, Options{Keys: []access.Key{{Name: "one", Role: access.Read, SHA256: hash("one-key")}, {Name: "other", Role: access.Read, SHA256: hash("other-key")}}})
 	for range maxOfKey {
 		m.listeners.Enter("one", maxListeners, maxOfKey)
 	}

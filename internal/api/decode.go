@@ -8,9 +8,6 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// maxBatch is how many tasks one batch may have.
-const maxBatch = 1000
-
 // A wanted is one task as it was asked for, and what is wrong with it.
 type wanted struct {
 	in     client.CreateTask // JSON is a part of the request's buffer
@@ -39,7 +36,7 @@ type wantedBatch struct {
 }
 
 // decodeBatch reads the body of a batch. Its faults are about the batch, not
-// about the tasks in it. It stops reading after more than maxBatch tasks.
+// about the tasks in it. It stops reading after more than client.MaxBatch tasks.
 func decodeBatch(body []byte) (in wantedBatch, f faults, err error) {
 	s, err := scan(body)
 	if err != nil {
@@ -81,8 +78,8 @@ func decodeBatch(body []byte) (in wantedBatch, f faults, err error) {
 	switch {
 	case !given:
 		f.add("tasks", "is required")
-	case len(f.list) == 0 && (len(in.tasks) == 0 || len(in.tasks) > maxBatch):
-		f.add("tasks", fmt.Sprintf("want 1 to %d tasks", maxBatch))
+	case len(f.list) == 0 && (len(in.tasks) == 0 || len(in.tasks) > client.MaxBatch):
+		f.add("tasks", fmt.Sprintf("want 1 to %d tasks", client.MaxBatch))
 	}
 	return in, f, nil
 }
@@ -90,7 +87,7 @@ func decodeBatch(body []byte) (in wantedBatch, f faults, err error) {
 func decodeTasks(s *scanner) ([]wanted, error) {
 	var tasks []wanted
 	err := s.elements(func() error {
-		if len(tasks) > maxBatch {
+		if len(tasks) > client.MaxBatch {
 			_, err := s.value(2)
 			return err
 		}
@@ -106,10 +103,11 @@ func decodeTasks(s *scanner) ([]wanted, error) {
 // and those that are more than that.
 var fields = [...]string{"queue", "key", "merchant_no", "order_no", "event", "url", "method", "body",
 	"delay", "schedule", "success", "timeout", "max_age", "repeat", "expires", "code_life", "ordering_key",
-	"due", "json", "headers", "vars", "notify", "resume", "supersedes"}
+	"due", "order_created", "json", "headers", "vars", "notify", "resume", "supersedes"}
 
 const (
 	dueField = iota + 17
+	createdField
 	jsonField
 	headersField
 	varsField
@@ -165,7 +163,9 @@ func decodeOne(s *scanner, o *wanted) error {
 			f.add(fields[n], "want text in quotes")
 			_, err = s.value(2)
 		case n == dueField:
-			err = decodeTime(s, f, "due", &in.Due)
+			err = decodeTime(s, f, fields[n], &in.Due)
+		case n == createdField:
+			err = decodeTime(s, f, fields[n], &in.OrderCreated)
 		default:
 			*texts[n], err = f.text(s, fields[n])
 		}

@@ -60,7 +60,7 @@ func (a *API) appendTask(b []byte, t *bellman.Task) []byte {
 	}
 	b = appendOptional(b, "created_by", t.CreatedBy())
 	if kind == "order" {
-		order := a.standing(kind, t)
+		order := standing(kind, t)
 		b = appendOptional(b, "order_state", order.State)
 		b = appendOptional(b, "late_payment", order.Late)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Every error of the engine, and what is answered to it, by our own handlers
-// and by huma's.
+// Every error of the engine, and what is answered to it, by create and by another
+// operation.
 func TestErrorsOfTheEngine(t *testing.T) {
 	invalid := &bellman.Invalid{}
 	invalid.Add("schedule", "is wrong")
@@ -80,15 +80,13 @@ func TestErrorsOfTheEngine(t *testing.T) {
 }
 
 func TestPanicIsAnswered(t *testing.T) {
-	for _, slow := range []bool{false, true} {
-		m := makeWay(t, Options{}, slow)
-		m.fake.panics = true
-		w := m.do("POST", "/v1/tasks?", `{"queue":"q","url":"http://m/n?token=secret"}`)
-		if w.Code != 500 || !strings.Contains(m.log.String(), "told to") || strings.Contains(m.log.String(), "token=") {
-			t.Errorf("%d, log %s", w.Code, m.log)
-		}
-		problemOf(t, w)
+	m := make1(t, Options{})
+	m.fake.panics = true
+	w := m.do("POST", "/v1/tasks?", `{"queue":"q","url":"http://m/n?token=secret"}`)
+	if w.Code != 500 || !strings.Contains(m.log.String(), "told to") || strings.Contains(m.log.String(), "token=") {
+		t.Errorf("%d, log %s", w.Code, m.log)
 	}
+	problemOf(t, w)
 }
 
 // wrongs are requests that nothing good can come of, beyond those in creates.
@@ -205,7 +203,7 @@ var wrongs = []struct {
 }
 
 func TestWrongRequests(t *testing.T) {
-	m := make1(t, Options{Resends: &fakeResends{}, Kinds: kinds, Orders: keptOrders{}})
+	m := make1(t, Options{Resends: &fakeResends{}, Kinds: kinds})
 	id := m.fake.Add(t.Context(), &bellman.Task{Queue: "q", URL: "http://m/n", Key: "a/b"})[0].ID.String()
 	m.fake.called()
 	for _, tt := range wrongs {
@@ -233,7 +231,7 @@ func TestWrongRequests(t *testing.T) {
 // Ten thousand wrong requests over a network: no 500, and nothing stays behind.
 func TestTenThousandWrongRequests(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	m := make1(t, Options{Resends: &fakeResends{}, Kinds: kinds, Orders: keptOrders{}})
+	m := make1(t, Options{Resends: &fakeResends{}, Kinds: kinds})
 	server := httptest.NewServer(m)
 	defer server.Close()
 	c := &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/access"
 )
 
 const (
@@ -57,7 +58,7 @@ func (a *API) stream(w *response, r *http.Request, events <-chan engine.Event, q
 		return out.Flush() == nil
 	}
 	replaced := a.keys.Load().replaced
-	if _, refused := a.admit(r, mayRead); refused != nil {
+	if _, _, refused := a.admit(r, access.MayRead); refused != nil {
 		return // the keys were replaced since it was let in
 	}
 	beat := time.NewTicker(heartbeat)

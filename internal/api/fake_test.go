@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
@@ -181,33 +181,38 @@ func kinds(queue string) string {
 	return map[string]string{"orders": "order", "gone": ""}[queue] + map[bool]string{true: "notify"}[queue != "orders" && queue != "gone" && !strings.ContainsAny(queue, ". /:")]
 }
 
-// keptOrders keeps what was asked for as it is, and a Standing as a task's data.
-type keptOrders struct{}
+func withOrders() Options { return Options{Kinds: kinds} }
 
-func (keptOrders) Is(t *bellman.Task) bool { return t.Event == "an order" }
-
-func (keptOrders) Body(ask OrderAsk) ([]byte, error) { return json.Marshal(ask) }
-
-func (keptOrders) Asked(t *bellman.Task) (ask OrderAsk) {
-	if err := json.Unmarshal(t.Body, &ask); err != nil {
+// life is the data of a task whose order stands so.
+func life(s order.Standing) []byte {
+	l := order.Life{Stage: order.Polling, State: s.State, Late: s.Late}
+	switch {
+	case s.Watch:
+		l.Stage = order.Watching
+	case s.State != order.StatePending:
+		l.Stage = order.Decided
+	case s.Acting:
+		l.Stage = order.Close
+	case s.Timed:
+		l.Stage = order.Confirming
+	case s.Closing:
+		l.Stage = order.Closing
+	}
+	data, err := json.Marshal(l)
+	if err != nil {
 		panic(err)
 	}
-	return ask
+	return data
 }
 
-func (keptOrders) Standing(t *bellman.Task) Standing {
-	s := Standing{State: "PENDING"}
-	if len(t.Data) > 0 {
-		if err := json.Unmarshal(t.Data, &s); err != nil {
-			panic(err)
-		}
+// placed is the body of an order that was placed then, and can be paid for so long.
+func placed(at time.Time, expires time.Duration) []byte {
+	body, err := (&order.Ask{Created: at, Expires: expires}).Encode()
+	if err != nil {
+		panic(err)
 	}
-	return s
+	return body
 }
-
-func (keptOrders) Expired(t *bellman.Task, now time.Time) bool { return t.Event == "expired" }
-
-func withOrders() Options { return Options{Kinds: kinds, Orders: keptOrders{}} }
 
 // note remembers a call.
 func (f *fake) note(format string, args ...any) error {
@@ -318,9 +323,7 @@ type made struct {
 	log  *bytes.Buffer
 }
 
-func make1(t testing.TB, o Options) *made { return makeWay(t, o, false) }
-
-func makeWay(t testing.TB, o Options, slow bool) *made {
+func make1(t testing.TB, o Options) *made {
 	t.Helper()
 	f := newFake()
 	log := &bytes.Buffer{}
@@ -332,7 +335,7 @@ func makeWay(t testing.TB, o Options, slow bool) *made {
 	if _, isTest := t.(*testing.T); !isTest {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a, err := build(o, slow)
+	a, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +396,4 @@ func problemOf(t testing.TB, w *httptest.ResponseRecorder) (detail string, locat
 	return p.Detail, locations
 }
 
-func hash(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:])
-}
+func hash(key string) [sha256.Size]byte { return sha256.Sum256([]byte(key)) }

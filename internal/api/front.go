@@ -17,17 +17,17 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/store"
 )
 
 // A response is what a handler of ours writes to.
 type response struct {
 	http.ResponseWriter
-	status int    // 0 until the first byte
-	who    string // the key's name
-	may    rights // of the key
-	from   string // the caller's address
+	status int           // 0 until the first byte
+	who    string        // the key's name
+	may    access.Rights // of the key
+	from   string        // the caller's address
 }
 
 func (w *response) WriteHeader(status int) {
@@ -128,19 +128,19 @@ func requestID(r *http.Request) string {
 }
 
 // guard lets a handler serve those who may.
-func (a *API) guard(need rights, serve func(*response, *http.Request)) http.HandlerFunc {
+func (a *API) guard(need access.Rights, serve func(*response, *http.Request)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		w, ok := rw.(*response)
 		if !ok {
 			w = &response{ResponseWriter: rw}
 		}
-		key, refused := a.admit(r, need)
-		w.who, w.may = key.name, key.may
-		if need != mayCreate { // of which there are no records
+		who, may, refused := a.admit(r, need)
+		w.who, w.may = who, may
+		if need != access.MayCreate { // of which there are no records
 			w.from = a.proxies.Text(r)
 		}
 		if refused != nil {
-			a.recordRefused(r, key.name, refused.Status)
+			a.recordRefused(r, who, refused.Status)
 			if refused.Status == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="bellman"`)
 			}
@@ -150,7 +150,7 @@ func (a *API) guard(need rights, serve func(*response, *http.Request)) http.Hand
 			write(w, refused)
 			return
 		}
-		if need != mayCreate || a.traced == nil {
+		if need != access.MayCreate || a.traced == nil {
 			serve(w, r)
 			return
 		}
@@ -170,7 +170,7 @@ func (a *API) recordRefused(r *http.Request, who string, status int) {
 	default:
 		return
 	}
-	left, ok := a.refusals.Enter(who + " " + caller.Network(from).String())
+	left, ok := a.refusals.Enter(who + " " + access.Network(from).String())
 	if !ok {
 		return
 	}

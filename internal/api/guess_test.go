@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/order"
 )
 
 // Keys cannot be guessed without limit: after some unknown ones from an address not even the
@@ -17,7 +19,7 @@ func TestGuessingKeysIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := 0
 		m := make1(t, Options{
-			Keys:    []Key{{Name: "usual", Role: Read, SHA256: hash("usual-key")}, {Name: "other", Role: Read, SHA256: hash("other-key")}},
+			Keys:    []access.Key{{Name: "usual", Role: access.Read, SHA256: hash("usual-key")}, {Name: "other", Role: access.Read, SHA256: hash("other-key")}},
 			Refused: func() { refused++ },
 		})
 		ask := func(from, key string) *httptest.ResponseRecorder {
@@ -63,13 +65,13 @@ func TestGuessingKeysIsLimited(t *testing.T) {
 // Settling while reading takes the right to settle, and no page of another site can do it.
 func TestWhoSettlesByReading(t *testing.T) {
 	o := withOrders()
-	for _, role := range []Role{Submit, Read, Operate, Admin} {
-		o.Keys = append(o.Keys, Key{Name: string(role), Role: role, SHA256: hash("key of " + string(role))})
+	for _, role := range []access.Role{access.Submit, access.Read, access.Operate, access.Admin} {
+		o.Keys = append(o.Keys, access.Key{Name: string(role), Role: role, SHA256: hash("key of " + string(role))})
 	}
 	m := make1(t, o)
-	m.place(t, "orders", "a", Standing{State: "PENDING"}, func(*bellman.Task) {})
-	task := m.place(t, "orders", "b", Standing{State: "PENDING"}, func(*bellman.Task) {})
-	get := func(role Role, settle, site string) int {
+	m.place(t, "orders", "a", order.Standing{State: "PENDING"}, func(*bellman.Task) {})
+	task := m.place(t, "orders", "b", order.Standing{State: "PENDING"}, func(*bellman.Task) {})
+	get := func(role access.Role, settle, site string) int {
 		r := httptest.NewRequest(http.MethodGet, "/v1/orders/"+task.MerchantNo+"/"+task.OrderNo+settle, nil)
 		r.Header.Set("Authorization", "Bearer key of "+string(role))
 		if site != "" {
@@ -79,13 +81,13 @@ func TestWhoSettlesByReading(t *testing.T) {
 		m.ServeHTTP(w, r)
 		return w.Code
 	}
-	for role, want := range map[Role]int{Submit: 200, Read: 403, Operate: 200, Admin: 200} {
+	for role, want := range map[access.Role]int{access.Submit: 200, access.Read: 403, access.Operate: 200, access.Admin: 200} {
 		if plain, settled := get(role, "", "cross-site"), get(role, "?settle=1ms", ""); plain != 200 || settled != want {
 			t.Errorf("role %s: %d, with settle %d; want 200 and %d", role, plain, settled, want)
 		}
 	}
 	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 200, "none": 200} {
-		if got := get(Operate, "?settle=1ms", site); got != want {
+		if got := get(access.Operate, "?settle=1ms", site); got != want {
 			t.Errorf("settle of a page that is %s: %d; want %d", site, got, want)
 		}
 	}

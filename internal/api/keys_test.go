@@ -6,12 +6,14 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/bellmanhq/bellman/internal/access"
 )
 
 // Keys are replaced while the API is in use, and a stream of events of a key that is
 // gone ends.
 func TestKeysAreReplaced(t *testing.T) {
-	m := make1(t, Options{Keys: []Key{{Name: "old", Role: Read, SHA256: hash("old-key")}}})
+	m := make1(t, Options{Keys: []access.Key{{Name: "old", Role: access.Read, SHA256: hash("old-key")}}})
 	s := httptest.NewServer(m)
 	defer s.Close()
 	get := func(path, key string) *http.Response {
@@ -33,13 +35,13 @@ func TestKeysAreReplaced(t *testing.T) {
 	if !lines.Scan() || lines.Text() != ": connected" {
 		t.Fatalf("%d %q; want a stream", stream.StatusCode, lines.Text())
 	}
-	if err := m.SetKeys([]Key{{Name: "wrong", Role: "boss", SHA256: hash("x")}}); err == nil {
+	if err := m.SetKeys([]access.Key{{Name: "wrong", Role: "boss", SHA256: hash("x")}}); err == nil {
 		t.Error("a role that there is not is taken")
 	}
 	if got := get("/v1/queues", "old-key").StatusCode; got != http.StatusOK {
 		t.Errorf("after keys that are wrong: %d; want those that there were", got)
 	}
-	if err := m.SetKeys([]Key{{Name: "new", Role: Read, SHA256: hash("new-key")}}); err != nil {
+	if err := m.SetKeys([]access.Key{{Name: "new", Role: access.Read, SHA256: hash("new-key")}}); err != nil {
 		t.Fatal(err)
 	}
 	for lines.Scan() { // until it ends
@@ -54,7 +56,7 @@ func TestKeysAreReplaced(t *testing.T) {
 // A key that anybody would try first is refused.
 func TestWeakKeysAreRefused(t *testing.T) {
 	for _, text := range []string{"", "\n", "password", "secret", "admin"} {
-		if err := CheckKeys([]Key{{Name: "oops", Role: Admin, SHA256: hash(text)}}); err == nil || !strings.Contains(err.Error(), "key oops: sha256: is the hash of ") {
+		if err := access.Check([]access.Key{{Name: "oops", Role: access.Admin, SHA256: hash(text)}}); err == nil || !strings.Contains(err.Error(), "key oops: sha256: is the hash of ") {
 			t.Errorf("the key %q: %v; want it refused", text, err)
 		}
 	}

@@ -25,30 +25,28 @@ func TestLimitIsOnWhatIsSent(t *testing.T) {
 		{"json", "json", quoted(limit - 2), limit, ""},
 		{"json too large", "json", quoted(limit - 1), 0, "the task's body is larger than 262144 bytes"},
 	}
-	for _, slow := range []bool{false, true} {
-		m := makeWay(t, Options{}, slow)
-		for _, tt := range tests {
-			task := fmt.Sprintf(`{"queue":"q","url":"http://m/n",%q:%s}`, tt.field, tt.text)
-			w := m.do("POST", "/v1/tasks", task)
-			if tt.sent == 0 {
-				if w.Code != 413 {
-					t.Errorf("huma=%t, %s: %d %.200s", slow, tt.name, w.Code, w.Body)
-				} else if detail, _ := problemOf(t, w); detail != tt.detail {
-					t.Errorf("huma=%t, %s: %q; want %q", slow, tt.name, detail, tt.detail)
-				}
-			} else if id, err := bellman.ParseID(strings.TrimPrefix(w.Header().Get("Location"), "/v1/tasks/")); err != nil {
-				t.Errorf("huma=%t, %s: %d %.200s", slow, tt.name, w.Code, w.Body)
-			} else if made, err := m.fake.Task(t.Context(), id); err != nil || len(made.Body) != tt.sent {
-				t.Errorf("huma=%t, %s: sends %d bytes, %v; want %d", slow, tt.name, len(made.Body), err, tt.sent)
+	m := make1(t, Options{})
+	for _, tt := range tests {
+		task := fmt.Sprintf(`{"queue":"q","url":"http://m/n",%q:%s}`, tt.field, tt.text)
+		w := m.do("POST", "/v1/tasks", task)
+		if tt.sent == 0 {
+			if w.Code != 413 {
+				t.Errorf("%s: %d %.200s", tt.name, w.Code, w.Body)
+			} else if detail, _ := problemOf(t, w); detail != tt.detail {
+				t.Errorf("%s: %q; want %q", tt.name, detail, tt.detail)
 			}
-			w = m.do("POST", "/v1/tasks/batch", `{"tasks":[`+task+`]}`)
-			want := `{"results":[{"status":201,`
-			if tt.sent == 0 {
-				want = `{"results":[{"status":413,`
-			}
-			if w.Code != 200 || !strings.HasPrefix(w.Body.String(), want) || !strings.Contains(w.Body.String(), tt.detail) {
-				t.Errorf("%s in a batch: %d %.200s; want %s", tt.name, w.Code, w.Body, want)
-			}
+		} else if id, err := bellman.ParseID(strings.TrimPrefix(w.Header().Get("Location"), "/v1/tasks/")); err != nil {
+			t.Errorf("%s: %d %.200s", tt.name, w.Code, w.Body)
+		} else if made, err := m.fake.Task(t.Context(), id); err != nil || len(made.Body) != tt.sent {
+			t.Errorf("%s: sends %d bytes, %v; want %d", tt.name, len(made.Body), err, tt.sent)
+		}
+		w = m.do("POST", "/v1/tasks/batch", `{"tasks":[`+task+`]}`)
+		want := `{"results":[{"status":201,`
+		if tt.sent == 0 {
+			want = `{"results":[{"status":413,`
+		}
+		if w.Code != 200 || !strings.HasPrefix(w.Body.String(), want) || !strings.Contains(w.Body.String(), tt.detail) {
+			t.Errorf("%s in a batch: %d %.200s; want %s", tt.name, w.Code, w.Body, want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/sharelink"
 	"github.com/bellmanhq/bellman/schedule"
 )
@@ -38,11 +39,11 @@ const (
 const sharedPath = "/shared/"
 
 func (a *API) registerLinks(h huma.API) {
-	op := operation("make-link", http.MethodPost, "/v1/links", mayOperate, "A link that shows a merchant's notices, or those of one order, to whoever has it: read-only, until it expires or is revoked.")
+	op := operation("make-link", http.MethodPost, "/v1/links", access.MayOperate, "A link that shows a merchant's notices, or those of one order, to whoever has it: read-only, until it expires or is revoked.")
 	op.DefaultStatus = http.StatusCreated
 	huma.Register(h, op, a.makeLink)
-	huma.Register(h, operation("list-links", http.MethodGet, "/v1/links", mayRead, "The newest 200 links, without their addresses."), a.listLinks)
-	huma.Register(h, operation("revoke-link", http.MethodPost, "/v1/links/{id}/revoke", mayOperate, "End a link, at once and at every node."), a.revokeLink)
+	huma.Register(h, operation("list-links", http.MethodGet, "/v1/links", access.MayRead, "The newest 200 links, without their addresses."), a.listLinks)
+	huma.Register(h, operation("revoke-link", http.MethodPost, "/v1/links/{id}/revoke", access.MayOperate, "End a link, at once and at every node."), a.revokeLink)
 }
 
 func noLinks() *client.Problem {

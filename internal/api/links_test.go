@@ -9,6 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/internal/sharelink"
 )
 
@@ -44,7 +45,7 @@ func (f *fakeLinks) List(_ context.Context, merchantNo string, limit int) ([]sha
 
 // registered knows whether a merchant is, and keeps none.
 type registered struct {
-	Merchants
+	merchant.Desk
 	is bool
 }
 
@@ -56,7 +57,7 @@ func (r registered) Get(context.Context, string) (client.Merchant, error) {
 }
 
 // Put refuses what could not be read.
-func (r registered) Put(_ context.Context, in WantedMerchant, _ bellman.By) (client.Merchant, bool, error) {
+func (r registered) Put(_ context.Context, in merchant.Wanted, _ bellman.By) (client.Merchant, bool, error) {
 	return client.Merchant{}, false, (&bellman.Invalid{Fields: in.Wrong}).Err()
 }
 

@@ -14,46 +14,11 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
-
-// Merchants keeps the registry of merchants, in the words of the API. Errors are
-// those of an [Engine]; no answer has a secret.
-type Merchants interface {
-	// Put makes a merchant what in says; created says that there was none.
-	Put(ctx context.Context, in WantedMerchant, by bellman.By) (m client.Merchant, created bool, err error)
-
-	// Import puts up to 1,000 at once; with dry it only says what it would do. There is
-	// one result each, in order.
-	Import(ctx context.Context, in []WantedMerchant, dry bool, by bellman.By) ([]MerchantResult, error)
-
-	Get(ctx context.Context, no string) (client.Merchant, error)
-	Stats(ctx context.Context, no string) (client.MerchantStats, error)
-	Delete(ctx context.Context, no string, by bellman.By) error
-
-	// List returns merchants of a search behind a place; next is where to go on, and
-	// empty only at the end. Sealed: with their secrets, sealed.
-	List(ctx context.Context, s client.MerchantSearch, after string) (page []client.Merchant, next string, err error)
-
-	// Rotate gives a merchant a new secret, beside which those that it has go on
-	// signing for overlap; negative: for as long as usual.
-	Rotate(ctx context.Context, no, secret string, overlap time.Duration, by bellman.By) (client.Merchant, error)
-
-	Pause(ctx context.Context, no string, by bellman.By) error
-	Resume(ctx context.Context, no string, by bellman.By) error
-
-	// Test adds a task that sends a merchant a test; no queue: the one there is.
-	Test(ctx context.Context, no, queue string, by bellman.By) (*bellman.Task, error)
-
-	Reseal(ctx context.Context, by bellman.By) (client.MerchantReseal, error)
-}
-
-// A WantedMerchant is a merchant as somebody asked for it.
-type WantedMerchant struct {
-	client.PutMerchant
-	Wrong []bellman.FieldError // fields that could not be read: the merchant is refused, with all that is wrong
-}
 
 // A rawBatch is a client.MerchantBatch whose merchants are not read yet.
 type rawBatch struct {
@@ -66,13 +31,6 @@ var (
 	batchChecker    = newChecker[rawBatch]()
 	merchantChecker = newChecker[client.PutMerchant]()
 )
-
-// A MerchantResult says what became of one merchant of a batch.
-type MerchantResult struct {
-	MerchantNo       string
-	Created, Changed bool
-	Err              error // *bellman.Invalid: nothing was kept
-}
 
 // A MerchantNo names a merchant in a path.
 type MerchantNo struct {
@@ -87,39 +45,39 @@ type stated[T any] struct {
 
 func (a *API) registerMerchants(h huma.API) {
 	const path, one = "/v1/merchants", "/v1/merchants/{merchant_no}"
-	put := operation("put-merchant", http.MethodPut, one, mayAdmin, "Register a merchant, or change all of it. The answer has no secret.")
+	put := operation("put-merchant", http.MethodPut, one, access.MayAdmin, "Register a merchant, or change all of it. The answer has no secret.")
 	put.SkipValidateBody = true
 	huma.Register(h, put, a.putMerchant)
 	responses := h.OpenAPI().Paths[one].Put.Responses
 	responses["200"] = jsonResponse(h, reflect.TypeFor[client.Merchant](), "It was there already.")
 	responses["201"] = jsonResponse(h, reflect.TypeFor[client.Merchant](), "It is new.")
 
-	huma.Register(h, operation("get-merchant", http.MethodGet, one, mayRead, "A merchant, without its secrets."),
+	huma.Register(h, operation("get-merchant", http.MethodGet, one, access.MayRead, "A merchant, without its secrets."),
 		func(ctx context.Context, in *struct {
 			Caller
 			MerchantNo
 		}) (*answer[client.Merchant], error) {
 			return onMerchant(a, in.MerchantNo.MerchantNo, func() (client.Merchant, error) { return a.merchants.Get(ctx, in.MerchantNo.MerchantNo) })
 		})
-	huma.Register(h, operation("merchant-stats", http.MethodGet, one+"/stats", mayRead, "How a merchant's newest tasks went: success rate, backlog, last failures."),
+	huma.Register(h, operation("merchant-stats", http.MethodGet, one+"/stats", access.MayRead, "How a merchant's newest tasks went: success rate, backlog, last failures."),
 		func(ctx context.Context, in *struct {
 			Caller
 			MerchantNo
 		}) (*answer[client.MerchantStats], error) {
 			return onMerchant(a, in.MerchantNo.MerchantNo, func() (client.MerchantStats, error) { return a.merchants.Stats(ctx, in.MerchantNo.MerchantNo) })
 		})
-	gone := operation("delete-merchant", http.MethodDelete, one, mayAdmin, "End a merchant's registration. Its tasks stay; those without an address of their own fail, attempt by attempt, until it is registered again.")
+	gone := operation("delete-merchant", http.MethodDelete, one, access.MayAdmin, "End a merchant's registration. Its tasks stay; those without an address of their own fail, attempt by attempt, until it is registered again.")
 	gone.DefaultStatus = http.StatusNoContent
 	huma.Register(h, gone, a.deleteMerchant)
 
-	huma.Register(h, operation("list-merchants", http.MethodGet, path, mayRead, "Merchants: by name where one is searched by, by number otherwise."),
+	huma.Register(h, operation("list-merchants", http.MethodGet, path, access.MayRead, "Merchants: by name where one is searched by, by number otherwise."),
 		func(ctx context.Context, in *struct {
 			Caller
 			MerchantQuery
 		}) (*answer[client.MerchantPage], error) {
 			return a.listMerchants(ctx, &in.MerchantQuery, false)
 		})
-	huma.Register(h, operation("export-merchants", http.MethodGet, "/v1/merchant-export", mayAdmin, "Merchants as PUT takes them back, with their secrets sealed: only a server with the same master key can open them."),
+	huma.Register(h, operation("export-merchants", http.MethodGet, "/v1/merchant-export", access.MayAdmin, "Merchants as PUT takes them back, with their secrets sealed: only a server with the same master key can open them."),
 		func(ctx context.Context, in *struct {
 			Caller
 			MerchantQuery
@@ -132,11 +90,11 @@ func (a *API) registerMerchants(h huma.API) {
 			return a.listMerchants(ctx, &in.MerchantQuery, true)
 		})
 
-	batch := operation("put-merchants", http.MethodPost, path+"/batch", mayAdmin, "Register or change up to 1,000 merchants. A wrong one does not stop the others; the same again changes nothing.")
+	batch := operation("put-merchants", http.MethodPost, path+"/batch", access.MayAdmin, "Register or change up to 1,000 merchants. A wrong one does not stop the others; the same again changes nothing.")
 	batch.MaxBodyBytes, batch.SkipValidateBody = int64(a.maxBatch)+1, true
 	huma.Register(h, batch, a.putMerchants)
-	huma.Register(h, operation("rotate-merchant-secret", http.MethodPost, one+"/secrets", mayAdmin, "Give a merchant a new secret. Both sign for the overlap, and then the new one alone."), a.rotateMerchant)
-	huma.Register(h, operation("reseal-merchants", http.MethodPost, path+"/reseal", mayAdmin, "Seal all secrets under the newest master key, so that older ones can be taken out of the configuration."),
+	huma.Register(h, operation("rotate-merchant-secret", http.MethodPost, one+"/secrets", access.MayAdmin, "Give a merchant a new secret. Both sign for the overlap, and then the new one alone."), a.rotateMerchant)
+	huma.Register(h, operation("reseal-merchants", http.MethodPost, path+"/reseal", access.MayAdmin, "Seal all secrets under the newest master key, so that older ones can be taken out of the configuration."),
 		func(ctx context.Context, in *struct {
 			Caller
 			Body *client.Because
@@ -150,7 +108,7 @@ func (a *API) registerMerchants(h huma.API) {
 			}
 			return ok(done)
 		})
-	test := operation("test-merchant", http.MethodPost, one+"/test", mayOperate, "Send a merchant a test: one task with the event bellman.test, attempted once, as any other.")
+	test := operation("test-merchant", http.MethodPost, one+"/test", access.MayOperate, "Send a merchant a test: one task with the event bellman.test, attempted once, as any other.")
 	test.DefaultStatus = http.StatusCreated
 	huma.Register(h, test, a.testMerchant)
 
@@ -159,7 +117,7 @@ func (a *API) registerMerchants(h huma.API) {
 		MerchantNo
 		Body *client.Because
 	}
-	pausing := func(do func(Merchants, context.Context, string, bellman.By) error) func(context.Context, *paused) (*answer[client.Paused], error) {
+	pausing := func(do func(merchant.Desk, context.Context, string, bellman.By) error) func(context.Context, *paused) (*answer[client.Paused], error) {
 		return func(ctx context.Context, in *paused) (*answer[client.Paused], error) {
 			no := in.MerchantNo.MerchantNo
 			return onMerchant(a, no, func() (client.Paused, error) {
@@ -171,8 +129,8 @@ func (a *API) registerMerchants(h huma.API) {
 			})
 		}
 	}
-	huma.Register(h, operation("pause-merchant", http.MethodPost, one+"/pause", mayOperate, "Stop attempts of notifications that name a merchant, wherever they go. Their schedules wait."), pausing(Merchants.Pause))
-	huma.Register(h, operation("resume-merchant", http.MethodPost, one+"/resume", mayOperate, "End a merchant's pause."), pausing(Merchants.Resume))
+	huma.Register(h, operation("pause-merchant", http.MethodPost, one+"/pause", access.MayOperate, "Stop attempts of notifications that name a merchant, wherever they go. Their schedules wait."), pausing(merchant.Desk.Pause))
+	huma.Register(h, operation("resume-merchant", http.MethodPost, one+"/resume", access.MayOperate, "End a merchant's pause."), pausing(merchant.Desk.Resume))
 }
 
 // Shown is a task as every call answers it.
@@ -211,7 +169,7 @@ func (a *API) putMerchant(ctx context.Context, in *struct {
 		faulty = append(faulty, bellman.FieldError{Field: "merchant_no", Problem: "is another one than the path names: leave it out"})
 	}
 	asked.MerchantNo = no
-	m, isNew, err := a.merchants.Put(ctx, WantedMerchant{asked, faulty}, in.by(asked.Reason))
+	m, isNew, err := a.merchants.Put(ctx, merchant.Wanted{PutMerchant: asked, Wrong: faulty}, in.by(asked.Reason))
 	if err != nil {
 		return nil, a.fail(a.overtaken(err, "body."))
 	}
@@ -273,12 +231,12 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 	}
 	asked, faulty, refused := batchChecker.read(in.Body.raw, "body", "merchants")
 	if refused == nil && faulty != nil {
-		refused = newProblem(http.StatusUnprocessableEntity, wrong(len(faulty)), faultsAt(&bellman.Invalid{Fields: faulty}, "body.")...)
+		refused = newProblem(http.StatusUnprocessableEntity, wrong(len(faulty)), faultsAt(faulty, "body.")...)
 	}
 	if refused != nil {
 		return nil, refused
 	}
-	all := make([]WantedMerchant, len(asked.Merchants))
+	all := make([]merchant.Wanted, len(asked.Merchants))
 	unread := make([]*client.Problem, len(all))
 	for i, data := range asked.Merchants {
 		all[i].PutMerchant, all[i].Wrong, unread[i] = merchantChecker.read(data, fmt.Sprintf("body.merchants[%d]", i), "")
@@ -292,7 +250,7 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 	}
 	out := client.MerchantBatched{Results: make([]client.MerchantResult, len(results))}
 	for i, r := range results {
-		shown := client.MerchantResult{MerchantNo: r.MerchantNo, Status: http.StatusNoContent}
+		shown := client.MerchantResult{MerchantNo: r.No, Status: http.StatusNoContent}
 		switch {
 		case unread[i] != nil:
 			shown.Error = unread[i]
@@ -318,24 +276,21 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 // wrong besides stand at a place.
 func (a *API) overtaken(err error, at string) *client.Problem {
 	p := a.refuse(err)
-	var overtaken interface{ Besides() *bellman.Invalid }
-	if errors.As(err, &overtaken) {
-		if also := overtaken.Besides(); also != nil {
-			p.Errors = faultsAt(also, at)
-		}
+	if overtaken := new(merchant.ChangedError); errors.As(err, &overtaken) && len(overtaken.Also) > 0 {
+		p.Errors = faultsAt(overtaken.Also, at)
 	}
 	return p
 }
 
 // merchantFaults names the wrong fields of a merchant of a batch.
 func merchantFaults(invalid *bellman.Invalid, at int) *client.Problem {
-	list := faultsAt(invalid, fmt.Sprintf("body.merchants[%d].", at))
+	list := faultsAt(invalid.Fields, fmt.Sprintf("body.merchants[%d].", at))
 	return newProblem(http.StatusUnprocessableEntity, wrong(len(list)), list...)
 }
 
-func faultsAt(invalid *bellman.Invalid, at string) []client.Fault {
-	list := make([]client.Fault, len(invalid.Fields))
-	for i, f := range invalid.Fields {
+func faultsAt(fields []bellman.FieldError, at string) []client.Fault {
+	list := make([]client.Fault, len(fields))
+	for i, f := range fields {
 		list[i] = client.Fault{Location: at + f.Field, Message: f.Problem}
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -18,7 +19,7 @@ type Nodes interface {
 }
 
 func (a *API) registerNodes(h huma.API) {
-	huma.Register(h, operation("list-nodes", http.MethodGet, "/v1/nodes", mayRead, "Nodes that share the store: their shards and epochs, their last beat, and which one answers."), a.listNodes)
+	huma.Register(h, operation("list-nodes", http.MethodGet, "/v1/nodes", access.MayRead, "Nodes that share the store: their shards and epochs, their last beat, and which one answers."), a.listNodes)
 }
 
 func (a *API) listNodes(ctx context.Context, _ *struct{ Caller }) (*answer[client.Nodes], error) {

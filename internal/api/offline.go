@@ -6,7 +6,17 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/schedule"
 )
+
+// Offline shows a task and its attempts as the API does to whoever may see what is masked, but for the
+// values of headers: for whoever reads a store without its configuration.
+func Offline(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail {
+	a := &API{kinds: func(string) string { return "" }, schedules: new(schedule.Cache)}
+	d := a.detail(t, log)
+	a.unmask(t, log, d)
+	return d
+}
 
 // Check says what is wrong with a task, as far as that can be told without the queue
 // that it names, or returns nil. It reads it as a server does; c knows the rest.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -45,7 +46,7 @@ func (ad *adapter) Handle(op *huma.Operation, handle func(huma.Context)) {
 	if serve == nil {
 		serve = func(w *response, r *http.Request) { a.viaHuma(w, r, op, handle) }
 	}
-	need, _ := op.Metadata["need"].(rights)
+	need, _ := op.Metadata["need"].(access.Rights)
 	a.mux.HandleFunc(op.Method+" "+op.Path, a.guard(need, serve))
 	if rest, ok := strings.CutPrefix(op.Path, taskPath); ok {
 		a.mux.HandleFunc(op.Method+" "+keyedPath+rest, a.guard(need, func(w *response, r *http.Request) {
@@ -69,7 +70,7 @@ const (
 func (a *API) lookup(r *http.Request) (bellman.ID, error) {
 	queue, key := r.PathValue("queue"), r.PathValue("key")
 	id, err := bellman.ID{}, bellman.ErrNotFound
-	if len(key) <= maxKey && len(queue) <= maxQueue*4 {
+	if len(key) <= bellman.MaxKey && len(queue) <= bellman.MaxName*4 {
 		id, err = store.Lookup(r.Context(), a.reader, queue, key)
 	}
 	return id, missing(err, fmt.Sprintf("task with the key %q in the queue %q", cut(key), cut(queue)))
@@ -94,7 +95,7 @@ func (a *API) viaHuma(w *response, r *http.Request, op *huma.Operation, handle f
 // check that the query has nothing that its operation does not know.
 type Caller struct {
 	who, from string
-	may       rights
+	may       access.Rights
 	foreign   bool // a page of another site asks
 }
 
@@ -131,14 +132,14 @@ func (a *API) fail(err error) error {
 }
 
 // operation describes one call.
-func operation(id, method, path string, need rights, summary string) huma.Operation {
+func operation(id, method, path string, need access.Rights, summary string) huma.Operation {
 	op := huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary,
 		MaxBodyBytes: maxSmall + 1,
 		Metadata:     map[string]any{"need": need},
 	}
 	op.Security = []map[string][]string{} // nobody needs a key
-	if need != open {
+	if need != access.Open {
 		op.Security = []map[string][]string{{"key": {}}}
 		op.Description = "Needs the role " + need.String() + "."
 	}
@@ -146,7 +147,7 @@ func operation(id, method, path string, need rights, summary string) huma.Operat
 }
 
 // register makes all routes and the document that describes them.
-func (a *API) register(o Options, slow bool) error {
+func (a *API) register(o Options) error {
 	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -167,15 +168,13 @@ func (a *API) register(o Options, slow bool) error {
 		Transformers:  []huma.Transformer{ours},
 	}
 	ad := &adapter{api: a, direct: map[string]func(*response, *http.Request){
+		"create-task":  a.create,
 		"create-tasks": a.createBatch,
 		"events":       a.events,
 		"openapi":      a.openapi,
 		"healthz":      a.healthz,
 		"readyz":       a.readyz,
 	}}
-	if !slow {
-		ad.direct["create-task"] = a.create
-	}
 	if o.Metrics != nil {
 		ad.direct["metrics"] = func(w *response, r *http.Request) { o.Metrics.ServeHTTP(w, r) }
 	}
@@ -267,7 +266,7 @@ func fault(e *huma.ErrorDetail) client.Fault {
 	case message == validation.MsgExpectedObject:
 		message = "want an object"
 	case strings.HasPrefix(message, validation.MsgExpectedArray): // of what type, or how long
-		message = fmt.Sprintf("want an array of 1 to %d %s", maxSettle, e.Location[strings.LastIndexByte(e.Location, '.')+1:])
+		message = fmt.Sprintf("want an array of 1 to %d %s", client.MaxBatch, e.Location[strings.LastIndexByte(e.Location, '.')+1:])
 	case message == "expected length >= 1":
 		message = "is empty"
 	default:

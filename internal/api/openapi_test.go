@@ -10,7 +10,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/order"
 )
 
 // documented are the paths of the contract that this API serves.
@@ -137,10 +139,10 @@ func TestDocumentedPathsAreServed(t *testing.T) {
 
 // What is answered is what the document says.
 func TestAnswersFitTheirSchemas(t *testing.T) {
-	m := make1(t, Options{Resends: &fakeResends{}, Nodes: twoNodes{}, Kinds: kinds, Orders: keptOrders{}})
+	m := make1(t, Options{Resends: &fakeResends{}, Nodes: twoNodes{}, Kinds: kinds})
 	id := scene(t, m)
 	m.fake.Add(t.Context(), bareTask())
-	m.tried(t, m.place(t, "orders", "M1/1", Standing{State: "CLOSED", Late: "PAID"}, ended), "query", 0)
+	m.tried(t, m.place(t, "orders", "M1/1", order.Standing{State: "CLOSED", Late: "PAID"}, ended), "query", 0)
 	tests := []struct {
 		method, path, body string
 		operation          string // a path of the document
@@ -220,9 +222,9 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 // those that are kept.
 func TestLimitsAreDocumented(t *testing.T) {
 	limits := map[string]int{
-		"Queue": maxQueue, "Key": maxKey, "MerchantNo": maxName, "OrderNo": maxName, "Event": maxName, "URL": maxURL, "Method": maxMethod,
-		"Schedule": maxRule, "Success": maxRule, "Repeat": maxRepeat, "Delay": maxDuration, "Timeout": maxDuration, "MaxAge": maxDuration,
-		"Expires": maxDuration, "CodeLife": maxDuration, "OrderingKey": maxKey,
+		"Queue": bellman.MaxName, "Key": bellman.MaxKey, "MerchantNo": bellman.MaxName, "OrderNo": bellman.MaxName, "Event": bellman.MaxName, "URL": bellman.MaxURL, "Method": maxMethod,
+		"Schedule": bellman.MaxRule, "Success": bellman.MaxRule, "Repeat": maxRepeat, "Delay": maxDuration, "Timeout": maxDuration, "MaxAge": maxDuration,
+		"Expires": maxDuration, "CodeLife": maxDuration, "OrderingKey": bellman.MaxKey,
 	}
 	m := make1(t, Options{})
 	schema := m.doc.Components.Schemas.Map()["CreateTask"]

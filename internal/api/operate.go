@@ -15,17 +15,18 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/endpoints"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
 // registerOperate registers what an operator looks at and pauses.
 func (a *API) registerOperate(h huma.API) {
-	huma.Register(h, operation("list-queues", http.MethodGet, "/v1/queues", mayRead, "Queues: rules, depth, oldest overdue, in flight, rates."), a.queues)
-	huma.Register(h, operation("list-endpoints", http.MethodGet, "/v1/endpoints", mayRead, "Endpoints: in flight, limit, success rate, breaker, waiting."), a.endpoints)
-	huma.Register(h, operation("stats", http.MethodGet, "/v1/stats", mayRead, "Counts, and percentiles of lateness, of the latest window."), a.stats)
-	huma.Register(h, operation("list-audits", http.MethodGet, "/v1/audit", mayRead, "Who did what by hand, when and why; newest first."), a.audits)
-	huma.Register(h, operation("backup", http.MethodPost, "/v1/backup", mayAdmin, "Write a consistent copy of the embedded store into a new directory on the server."), a.copyStore)
+	huma.Register(h, operation("list-queues", http.MethodGet, "/v1/queues", access.MayRead, "Queues: rules, depth, oldest overdue, in flight, rates."), a.queues)
+	huma.Register(h, operation("list-endpoints", http.MethodGet, "/v1/endpoints", access.MayRead, "Endpoints: in flight, limit, success rate, breaker, waiting."), a.endpoints)
+	huma.Register(h, operation("stats", http.MethodGet, "/v1/stats", access.MayRead, "Counts, and percentiles of lateness, of the latest window."), a.stats)
+	huma.Register(h, operation("list-audits", http.MethodGet, "/v1/audit", access.MayRead, "Who did what by hand, when and why; newest first."), a.audits)
+	huma.Register(h, operation("backup", http.MethodPost, "/v1/backup", access.MayAdmin, "Write a consistent copy of the embedded store into a new directory on the server."), a.copyStore)
 
 	type onQueue = struct {
 		Caller
@@ -44,8 +45,8 @@ func (a *API) registerOperate(h huma.API) {
 			return ok(client.Paused{Names: []string{in.Queue}})
 		}
 	}
-	huma.Register(h, operation("pause-queue", http.MethodPost, "/v1/queues/{queue}/pause", mayOperate, "Stop attempts of a queue's tasks."), queue(a.engine.PauseQueue))
-	huma.Register(h, operation("resume-queue", http.MethodPost, "/v1/queues/{queue}/resume", mayOperate, "End a queue's pause."), queue(a.engine.ResumeQueue))
+	huma.Register(h, operation("pause-queue", http.MethodPost, "/v1/queues/{queue}/pause", access.MayOperate, "Stop attempts of a queue's tasks."), queue(a.engine.PauseQueue))
+	huma.Register(h, operation("resume-queue", http.MethodPost, "/v1/queues/{queue}/resume", access.MayOperate, "End a queue's pause."), queue(a.engine.ResumeQueue))
 
 	type onHost = struct {
 		Caller
@@ -79,8 +80,8 @@ func (a *API) registerOperate(h huma.API) {
 			return ok(client.Paused{Names: done})
 		}
 	}
-	huma.Register(h, operation("pause-endpoint", http.MethodPost, "/v1/endpoints/{host}/pause", mayOperate, "Stop attempts to an endpoint, or to all endpoints of a host."), host(a.engine.PauseEndpoint))
-	huma.Register(h, operation("resume-endpoint", http.MethodPost, "/v1/endpoints/{host}/resume", mayOperate, "End an endpoint's pause."), host(a.engine.ResumeEndpoint))
+	huma.Register(h, operation("pause-endpoint", http.MethodPost, "/v1/endpoints/{host}/pause", access.MayOperate, "Stop attempts to an endpoint, or to all endpoints of a host."), host(a.engine.PauseEndpoint))
+	huma.Register(h, operation("resume-endpoint", http.MethodPost, "/v1/endpoints/{host}/resume", access.MayOperate, "End an endpoint's pause."), host(a.engine.ResumeEndpoint))
 }
 
 const wantHost = "want a host, a host:port, or one endpoint in full, escaped, such as https:%2F%2Fmerchant.example:443"

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -12,16 +11,9 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/schedule"
 )
-
-// An OrderAsk is what somebody asks of an order beside what every task has.
-type OrderAsk struct {
-	Expires    time.Duration     // since creation; 0: as the queue says
-	CodeLife   time.Duration     // since creation, how long the payer's code can be paid; 0: as the queue says
-	Vars       map[string]string // for the queue's templates; nil: none
-	NotifyURL  string            // where the merchant is told; empty: as the queue that tells says
-	NotifyJSON json.RawMessage   // an object to begin with; nil: none
-}
 
 // askOrder is ask for a queue of kind order.
 func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
@@ -38,24 +30,28 @@ func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 	}
 	if t.Key == "" && !f.has("key") {
 		t.Key = in.MerchantNo + "/" + in.OrderNo
-		if len(t.Key) > maxKey && utf8.RuneCountInString(in.MerchantNo) <= maxName && utf8.RuneCountInString(in.OrderNo) <= maxName {
-			f.add("key", fmt.Sprintf("merchant_no/order_no is longer than %d bytes: give a shorter one", maxKey))
+		if len(t.Key) > bellman.MaxKey && utf8.RuneCountInString(in.MerchantNo) <= bellman.MaxName && utf8.RuneCountInString(in.OrderNo) <= bellman.MaxName {
+			f.add("key", fmt.Sprintf("merchant_no/order_no is longer than %d bytes: give a shorter one", bellman.MaxKey))
 		}
 	}
 	if strings.HasPrefix(in.Event, ownEvents) {
 		f.add("event", "those that begin with "+ownEvents+" are bellman's own: want another, or none")
 	}
 	notForOrders(in, f)
-	bounded(f, "schedule", in.Schedule, maxRule)
+	bounded(f, "schedule", in.Schedule, bellman.MaxRule)
 	askTimes(in, f, t)
-	ask := OrderAsk{Expires: duration(f, "expires", in.Expires, time.Millisecond, maxAhead), Vars: in.Vars}
-	ask.CodeLife = duration(f, "code_life", in.CodeLife, time.Millisecond, maxAhead)
+	ask := order.Ask{Created: in.OrderCreated.Time, Expires: duration(f, "expires", in.Expires, time.Millisecond, schedule.MaxDuration), Vars: in.Vars}
+	ask.CodeLife = duration(f, "code_life", in.CodeLife, time.Millisecond, schedule.MaxDuration)
 	vars(f, in.Vars)
+	orderCreated(f, in.OrderCreated)
 	if in.Notify != nil {
-		ask.NotifyURL, ask.NotifyJSON = in.Notify.URL, in.Notify.JSON
+		ask.Notify = order.Notify{URL: in.Notify.URL, JSON: in.Notify.JSON}
 		notify(f, in.Notify)
 	}
 	// What is wrong may have no form to keep: then it is checked without.
+	if f.has("order_created") {
+		ask.Created = time.Time{}
+	}
 	if f.has("expires") {
 		ask.Expires = 0
 	}
@@ -66,10 +62,10 @@ func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 		ask.Vars = nil
 	}
 	if f.has("notify") {
-		ask.NotifyURL, ask.NotifyJSON = "", nil
+		ask.Notify = order.Notify{}
 	}
 	var err error
-	if t.Body, err = a.orders.Body(ask); err != nil {
+	if t.Body, err = ask.Encode(); err != nil {
 		f.add("", err.Error())
 	}
 	return t
@@ -110,6 +106,7 @@ func noOrder(in *client.CreateTask, f *faults) {
 		given bool
 		right string
 	}{
+		{"order_created", !in.OrderCreated.IsZero(), "when a task begins is due or delay"},
 		{"expires", in.Expires != "", "how long a task is attempted is max_age"},
 		{"code_life", in.CodeLife != "", "how long a task is attempted is max_age"},
 		{"vars", in.Vars != nil, "what is sent is json or body"},
@@ -118,6 +115,21 @@ func noOrder(in *client.CreateTask, f *faults) {
 		if field.given && !f.has(field.name) {
 			f.add(field.name, "the queue is not of kind order: "+field.right)
 		}
+	}
+}
+
+// maxOrderAge is how long ago an order may have been created: no channel lets anybody pay one for longer, and the zero
+// of somebody's clock must not have it closed at once.
+const maxOrderAge = 31 * 24 * time.Hour
+
+// orderCreated looks at when an order was created. Its creator's clock may be a minute ahead.
+func orderCreated(f *faults, at client.Time) {
+	switch now := time.Now(); {
+	case at.IsZero():
+	case at.After(now.Add(time.Minute)):
+		f.add("order_created", fmt.Sprintf("is more than a minute after this server's now, %s: want when the order was created at the channel", client.At(now)))
+	case at.Before(now.Add(-maxOrderAge)):
+		f.add("order_created", fmt.Sprintf("is more than 31 days before this server's now, %s: want when the order was created at the channel", client.At(now)))
 	}
 }
 
@@ -152,7 +164,7 @@ func notify(f *faults, n *client.Notify) {
 	if n.URL == "" && n.JSON == nil && !f.has("notify") {
 		f.add("notify", "says nothing: give url, json, or both")
 	}
-	if n.URL != "" && bounded(f, "notify.url", n.URL, maxURL) {
+	if n.URL != "" && bounded(f, "notify.url", n.URL, bellman.MaxURL) {
 		if wrong := badURL(n.URL); wrong != "" {
 			f.add("notify.url", wrong)
 		}

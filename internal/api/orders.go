@@ -12,6 +12,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -23,8 +24,8 @@ const (
 
 // registerOrders registers what is asked and done by order number.
 func (a *API) registerOrders(h huma.API) {
-	huma.Register(h, operation("get-order", http.MethodGet, orderPath, mayGet, "Everything about one order: how it stands, its tasks, and their attempts in time order."), a.getOrder)
-	huma.Register(h, operation("complete-order", http.MethodPost, orderPath+"/complete", mayOperate, "Decide an order: the answer came another way, such as the channel's own notice. After the decision, a payment is noted as a late one."),
+	huma.Register(h, operation("get-order", http.MethodGet, orderPath, access.MayGet, "Everything about one order: how it stands, its tasks, and their attempts in time order."), a.getOrder)
+	huma.Register(h, operation("complete-order", http.MethodPost, orderPath+"/complete", access.MayOperate, "Decide an order: the answer came another way, such as the channel's own notice. After the decision, a payment is noted as a late one."),
 		func(ctx context.Context, in *struct {
 			Caller
 			OrderNumbers
@@ -37,7 +38,7 @@ func (a *API) registerOrders(h huma.API) {
 				return a.engine.Complete(ctx, id, in.Body.Outcome, in.by(cmp.Or(in.Body.Reason, "callback")))
 			})
 		})
-	huma.Register(h, operation("cancel-order", http.MethodPost, orderPath+"/cancel", mayOperate, "End the watch of an order. Nothing is decided, and nothing is closed at the channel."),
+	huma.Register(h, operation("cancel-order", http.MethodPost, orderPath+"/cancel", access.MayOperate, "End the watch of an order. Nothing is decided, and nothing is closed at the channel."),
 		func(ctx context.Context, in *struct {
 			Caller
 			OrderNumbers
@@ -48,7 +49,7 @@ func (a *API) registerOrders(h huma.API) {
 			})
 		})
 
-	op := operation("settle-orders", http.MethodPost, "/v1/orders/settle", mayOperate, "Ask the channel about up to 1,000 orders now, decided ones too, and answer how each stands.")
+	op := operation("settle-orders", http.MethodPost, "/v1/orders/settle", access.MayOperate, "Ask the channel about up to 1,000 orders now, decided ones too, and answer how each stands.")
 	op.MaxBodyBytes = maxSettleBody + 1
 	huma.Register(h, op, a.settleOrders)
 }
@@ -75,8 +76,8 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 	if refused != nil {
 		return nil, refused
 	}
-	if wait > 0 && in.may&maySettle == 0 {
-		return nil, newProblem(http.StatusForbidden, "this key may not settle an order: it takes the role "+maySettle.String())
+	if wait > 0 && in.may&access.MaySettle == 0 {
+		return nil, newProblem(http.StatusForbidden, "this key may not settle an order: it takes the role "+access.MaySettle.String())
 	}
 	if wait > 0 && in.foreign {
 		return nil, newProblem(http.StatusForbidden, "a page of another origin may not do that")
@@ -200,7 +201,7 @@ func (a *API) onOrder(ctx context.Context, n *OrderNumbers, do func(bellman.ID) 
 func (a *API) own(tasks []*bellman.Task) []*bellman.Task {
 	return slices.DeleteFunc(slices.Clone(tasks), func(t *bellman.Task) bool {
 		kind := a.kind(t)
-		return kind != "order" || a.standing(kind, t).Watch
+		return kind != "order" || standing(kind, t).Watch
 	})
 }
 
@@ -209,7 +210,7 @@ func (a *API) overall(tasks []*bellman.Task) *overall {
 	o := &overall{}
 	for _, t := range tasks {
 		if kind := a.kind(t); kind == "order" {
-			s := a.standing(kind, t)
+			s := standing(kind, t)
 			o.add(t, &s)
 		}
 	}

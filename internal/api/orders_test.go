@@ -11,19 +11,16 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
 
 // place adds a task of order 1 of merchant M1 that stands so.
-func (m *made) place(t testing.TB, queue, key string, s Standing, change func(*bellman.Task)) *bellman.Task {
+func (m *made) place(t testing.TB, queue, key string, s order.Standing, change func(*bellman.Task)) *bellman.Task {
 	t.Helper()
-	data, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
 	task := &bellman.Task{
 		ID: bellman.NewID(), Queue: queue, Key: key, MerchantNo: "M1", OrderNo: "1", Body: []byte("{}"), Schedule: "0s, 1m",
-		Status: bellman.Status{Version: 1, Due: t0, VisibleAt: t0, Began: t0, Updated: t0, Data: data},
+		Status: bellman.Status{Version: 1, Due: t0, VisibleAt: t0, Began: t0, Updated: t0, Data: life(s)},
 	}
 	if queue != "orders" {
 		task.URL, task.Data = "http://m/n", nil
@@ -65,11 +62,11 @@ func ended(task *bellman.Task) {
 func TestOrderOfNoQueue(t *testing.T) {
 	m := make1(t, withOrders())
 	c := dial(t, m, "")
-	own := m.place(t, "orders", "M1/1", Standing{State: "PAID"}, func(o *bellman.Task) {
+	own := m.place(t, "orders", "M1/1", order.Standing{State: "PAID"}, func(o *bellman.Task) {
 		ended(o)
-		o.Queue, o.Event = "gone", "an order"
+		o.Queue, o.Body = "gone", placed(t0, 0)
 	})
-	m.place(t, "gone", "told", Standing{}, nil)
+	m.place(t, "gone", "told", order.Standing{}, nil)
 	o, err := c.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "1"}, 0)
 	if err != nil || o.OrderState != "PAID" || len(o.Tasks) != 2 {
 		t.Fatalf("%+v, %v; want it PAID, with two tasks", o, err)
@@ -87,11 +84,11 @@ func TestOrderInTimeOrder(t *testing.T) {
 	if _, err := c.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "1"}, 0); client.StatusOf(err) != 404 {
 		t.Fatalf("an order that is not there: %v", err)
 	}
-	own := m.place(t, "orders", "M1/1", Standing{State: "CLOSED"}, ended)
-	watch := m.place(t, "orders", "M1/1/late_watch", Standing{State: "CLOSED", Late: "PAID", Watch: true}, ended)
-	told := m.place(t, "q", "told", Standing{}, nil)
-	m.place(t, "orders", "M2/1", Standing{State: "PAID"}, func(o *bellman.Task) { o.MerchantNo = "M2" })
-	m.place(t, "orders", "M1/2", Standing{State: "PAID"}, func(o *bellman.Task) { o.OrderNo = "2" })
+	own := m.place(t, "orders", "M1/1", order.Standing{State: "CLOSED"}, ended)
+	watch := m.place(t, "orders", "M1/1/late_watch", order.Standing{State: "CLOSED", Late: "PAID", Watch: true}, ended)
+	told := m.place(t, "q", "told", order.Standing{}, nil)
+	m.place(t, "orders", "M2/1", order.Standing{State: "PAID"}, func(o *bellman.Task) { o.MerchantNo = "M2" })
+	m.place(t, "orders", "M1/2", order.Standing{State: "PAID"}, func(o *bellman.Task) { o.OrderNo = "2" })
 	m.tried(t, own, "query", 0, 3, 8)
 	m.tried(t, own, "close", 9)
 	m.tried(t, told, "", 10, 25)
@@ -126,13 +123,13 @@ func TestOrderIsBounded(t *testing.T) {
 	t.Run("tasks", func(t *testing.T) {
 		m := make1(t, withOrders())
 		for i := range orderTasks {
-			m.place(t, "q", fmt.Sprint(i), Standing{}, nil)
+			m.place(t, "q", fmt.Sprint(i), order.Standing{}, nil)
 		}
 		c := dial(t, m, "")
 		if o, err := c.Order(t.Context(), ref, 0); err != nil || len(o.Tasks) != orderTasks || o.More {
 			t.Errorf("%d tasks, more %t, %v; want all %d", len(o.Tasks), o.More, err, orderTasks)
 		}
-		m.place(t, "q", "newest", Standing{}, nil)
+		m.place(t, "q", "newest", order.Standing{}, nil)
 		o, err := c.Order(t.Context(), ref, 0)
 		if err != nil || len(o.Tasks) != orderTasks || !o.More || o.Tasks[orderTasks-1].Key != "newest" || o.Tasks[0].Key != "1" {
 			t.Errorf("%d tasks, more %t, %v; want the newest %d", len(o.Tasks), o.More, err, orderTasks)
@@ -144,14 +141,14 @@ func TestOrderIsBounded(t *testing.T) {
 		for i := range newestAttempts + 1 {
 			seconds = append(seconds, i)
 		}
-		m.tried(t, m.place(t, "q", "0", Standing{}, nil), "", seconds...)
+		m.tried(t, m.place(t, "q", "0", order.Standing{}, nil), "", seconds...)
 		c := dial(t, m, "")
 		o, err := c.Order(t.Context(), ref, 0)
 		if err != nil || len(o.Attempts) != newestAttempts || !o.More || o.Attempts[0].Number != 2 {
 			t.Errorf("%d attempts, more %t, %v; want the newest %d", len(o.Attempts), o.More, err, newestAttempts)
 		}
 		for i := range 11 {
-			m.tried(t, m.place(t, "q", fmt.Sprint(i+1), Standing{}, nil), "", seconds[:newestAttempts]...)
+			m.tried(t, m.place(t, "q", fmt.Sprint(i+1), order.Standing{}, nil), "", seconds[:newestAttempts]...)
 		}
 		o, err = c.Order(t.Context(), ref, 0)
 		if err != nil || len(o.Attempts) != orderAttempts || !o.More {
@@ -165,22 +162,22 @@ func TestOrderIsBounded(t *testing.T) {
 
 // An order stands as its own tasks say together.
 func TestOverall(t *testing.T) {
-	watch := Standing{State: "CLOSED", Late: "PAID", Watch: true}
+	watch := order.Standing{State: "CLOSED", Late: "PAID", Watch: true}
 	tests := []struct {
-		newestFirst []Standing
+		newestFirst []order.Standing
 		state, late string
 		task        int // −1: none
 	}{
 		{nil, "", "", -1},
-		{[]Standing{watch}, "", "PAID", -1},
-		{[]Standing{{State: "PENDING"}}, "PENDING", "", 0},
-		{[]Standing{watch, {State: "CLOSED"}}, "CLOSED", "PAID", 1},
-		{[]Standing{{State: "CLOSED"}, {State: "PAID"}}, "PAID", "", 1},
-		{[]Standing{{State: "CLOSED"}, {State: "PENDING"}, {State: "PAID_REFUNDED"}}, "PAID_REFUNDED", "", 2},
-		{[]Standing{{State: "PAID_REFUNDED"}, {State: "PAID"}}, "PAID_REFUNDED", "", 0},
-		{[]Standing{{State: "CLOSED"}, {State: "PENDING"}, {State: "UNKNOWN"}}, "PENDING", "", 1},
-		{[]Standing{{State: "UNKNOWN"}, {State: "CLOSED"}}, "UNKNOWN", "", 0},
-		{[]Standing{{State: "PENDING"}, {State: "PENDING"}}, "PENDING", "", 0},
+		{[]order.Standing{watch}, "", "PAID", -1},
+		{[]order.Standing{{State: "PENDING"}}, "PENDING", "", 0},
+		{[]order.Standing{watch, {State: "CLOSED"}}, "CLOSED", "PAID", 1},
+		{[]order.Standing{{State: "CLOSED"}, {State: "PAID"}}, "PAID", "", 1},
+		{[]order.Standing{{State: "CLOSED"}, {State: "PENDING"}, {State: "PAID_REFUNDED"}}, "PAID_REFUNDED", "", 2},
+		{[]order.Standing{{State: "PAID_REFUNDED"}, {State: "PAID"}}, "PAID_REFUNDED", "", 0},
+		{[]order.Standing{{State: "CLOSED"}, {State: "PENDING"}, {State: "UNKNOWN"}}, "PENDING", "", 1},
+		{[]order.Standing{{State: "UNKNOWN"}, {State: "CLOSED"}}, "UNKNOWN", "", 0},
+		{[]order.Standing{{State: "PENDING"}, {State: "PENDING"}}, "PENDING", "", 0},
 	}
 	for _, tt := range tests {
 		o := &overall{}
@@ -222,16 +219,16 @@ func TestOrderByItsNumber(t *testing.T) {
 		}
 	}
 	refused(404, "nothing")
-	m.place(t, "q", "told", Standing{}, nil)
+	m.place(t, "q", "told", order.Standing{}, nil)
 	refused(404, "a notification alone")
-	done(m.place(t, "orders", "1", Standing{State: "CLOSED"}, ended))
-	done(m.place(t, "orders", "2", Standing{State: "UNKNOWN"}, ended))
-	open := m.place(t, "orders", "3", Standing{State: "PENDING"}, nil)
+	done(m.place(t, "orders", "1", order.Standing{State: "CLOSED"}, ended))
+	done(m.place(t, "orders", "2", order.Standing{State: "UNKNOWN"}, ended))
+	open := m.place(t, "orders", "3", order.Standing{State: "PENDING"}, nil)
 	done(open)
-	m.place(t, "orders", "4", Standing{State: "PAID"}, ended)
-	m.place(t, "orders", "5", Standing{State: "CLOSED", Watch: true}, nil)
+	m.place(t, "orders", "4", order.Standing{State: "PAID"}, ended)
+	m.place(t, "orders", "5", order.Standing{State: "CLOSED", Watch: true}, nil)
 	done(open)
-	m.place(t, "orders", "6", Standing{State: "PENDING"}, nil)
+	m.place(t, "orders", "6", order.Standing{State: "PENDING"}, nil)
 	refused(409, "two that are pending")
 }
 
@@ -302,5 +299,32 @@ func TestOrderAsItWasAskedFor(t *testing.T) {
 	page, err := c.List(t.Context(), client.Filter{OrderNo: "1"}, 0, "")
 	if err != nil || len(page.Tasks) != 1 || page.Tasks[0].OrderState != "PENDING" {
 		t.Errorf("List = %+v, %v", page, err)
+	}
+}
+
+// An order says itself when it was created: then that is what was asked for.
+func TestOrderCreated(t *testing.T) {
+	c := dial(t, make1(t, withOrders()), "")
+	at := client.At(time.Now().Add(30 * time.Second)) // the clock of whoever creates it is ahead
+	for _, tt := range []struct {
+		at     client.Time
+		status int // 0: it is taken
+	}{
+		{at, 0}, {at, 0}, {client.At(at.Add(-time.Millisecond)), 409}, {client.Time{}, 409},
+	} {
+		task, created, err := c.Create(t.Context(), client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "1", OrderCreated: tt.at})
+		if client.StatusOf(err) != tt.status {
+			t.Fatalf("%v: %v; want %d", tt.at, err, tt.status)
+		}
+		if err != nil {
+			continue
+		}
+		if d, err := c.Task(t.Context(), client.ByID(task.ID)); err != nil || d.Request.OrderCreated != at {
+			t.Errorf("created %t: %v, %v; want %v", created, d.Request.OrderCreated, err, at)
+		}
+	}
+	_, _, err := c.Create(t.Context(), client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "2", OrderCreated: client.At(time.Now().Add(time.Hour))})
+	if err == nil || !strings.Contains(err.Error(), "body.order_created: is more than a minute after this server's now, ") {
+		t.Errorf("created in an hour: %v", err)
 	}
 }

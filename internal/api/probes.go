@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/access"
 )
 
 // registerProbes registers what is not JSON of /v1: the document, the probes,
@@ -24,13 +25,13 @@ func (a *API) registerProbes(h huma.API, metrics bool) {
 		h.OpenAPI().AddOperation(&op)
 		h.Adapter().Handle(&op, nil)
 	}
-	add(operation("openapi", http.MethodGet, "/openapi.json", open, "This document."), plain("OpenAPI 3.1.", "application/json", huma.TypeObject))
-	add(operation("healthz", http.MethodGet, "/healthz", open, "Whether the process is alive."), health)
-	add(operation("readyz", http.MethodGet, "/readyz", open, "Whether the store answers and tasks are fired; 503, with the reason, if not. A store without room for new tasks is ready, with the status full."), health)
+	add(operation("openapi", http.MethodGet, "/openapi.json", access.Open, "This document."), plain("OpenAPI 3.1.", "application/json", huma.TypeObject))
+	add(operation("healthz", http.MethodGet, "/healthz", access.Open, "Whether the process is alive."), health)
+	add(operation("readyz", http.MethodGet, "/readyz", access.Open, "Whether the store answers and tasks are fired; 503, with the reason, if not. A store without room for new tasks is ready, with the status full."), health)
 	if metrics {
-		add(operation("metrics", http.MethodGet, "/metrics", mayRead, "Metrics for Prometheus."), plain("Metrics.", "text/plain", huma.TypeString))
+		add(operation("metrics", http.MethodGet, "/metrics", access.MayRead, "Metrics for Prometheus."), plain("Metrics.", "text/plain", huma.TypeString))
 	}
-	op := operation("events", http.MethodGet, "/v1/events", mayRead, "Changes of tasks as they are committed, as server-sent events.")
+	op := operation("events", http.MethodGet, "/v1/events", access.MayRead, "Changes of tasks as they are committed, as server-sent events.")
 	op.Description += " Events are named task and attempt; the data of each is an Event. A reader that is too slow misses some, and Last-Event-ID is not supported: what happened before the call is not told. The stream ends when the server shuts down."
 	op.Parameters = []*huma.Param{&onlyQueue}
 	h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Event](), true, "Event")

@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/schedule"
 )
@@ -32,9 +33,6 @@ type Resends interface {
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (resend.Job, error)
 }
 
-// maxResendRate is the highest rate of a bulk resend, in tasks a second.
-const maxResendRate = 10_000
-
 // newestResends is how many bulk resends a list has.
 const newestResends = 50
 
@@ -45,22 +43,22 @@ type either struct {
 }
 
 func (a *API) registerResends(h huma.API) {
-	op := operation("start-resend", http.MethodPost, "/v1/resends", mayOperate, "Send many tasks again, as a durable job; or say how many that would be.")
+	op := operation("start-resend", http.MethodPost, "/v1/resends", access.MayOperate, "Send many tasks again, as a durable job; or say how many that would be.")
 	op.DefaultStatus = http.StatusAccepted
 	huma.Register(h, op, a.startResend)
 	responses := h.OpenAPI().Paths["/v1/resends"].Post.Responses
 	responses["202"] = jsonResponse(h, reflect.TypeFor[client.Resend](), "The job, which is durable.")
 	responses["200"] = jsonResponse(h, reflect.TypeFor[client.ResendCount](), "With dry_run: what it would touch.")
 
-	huma.Register(h, operation("list-resends", http.MethodGet, "/v1/resends", mayRead, "The newest 50 bulk resends."), a.listResends)
-	huma.Register(h, operation("get-resend", http.MethodGet, "/v1/resends/{id}", mayRead, "A bulk resend and its progress."),
+	huma.Register(h, operation("list-resends", http.MethodGet, "/v1/resends", access.MayRead, "The newest 50 bulk resends."), a.listResends)
+	huma.Register(h, operation("get-resend", http.MethodGet, "/v1/resends/{id}", access.MayRead, "A bulk resend and its progress."),
 		func(ctx context.Context, in *struct {
 			Caller
 			ResendID
 		}) (*answer[client.Resend], error) {
 			return a.onResend(in.ID, func(id bellman.ID) (resend.Job, error) { return a.resends.Get(ctx, id) })
 		})
-	huma.Register(h, operation("cancel-resend", http.MethodPost, "/v1/resends/{id}/cancel", mayOperate, "End a bulk resend. What was sent again stays so."),
+	huma.Register(h, operation("cancel-resend", http.MethodPost, "/v1/resends/{id}/cancel", access.MayOperate, "End a bulk resend. What was sent again stays so."),
 		func(ctx context.Context, in *struct {
 			Caller
 			ResendID
@@ -109,7 +107,7 @@ func (a *API) startResend(ctx context.Context, in *struct {
 		f.add("filter."+wrong.name, wrong.problem)
 	}
 	rate, good := schedule.ParseRate(in.Body.Rate)
-	if !good || rate != 0 && !(rate >= schedule.MinRate && rate <= maxResendRate) {
+	if !good || rate != 0 && !(rate >= schedule.MinRate && rate <= resend.MaxRate) {
 		f.add("rate", "want a rate such as 50/s, 30/m or 100/h, from 1/h to 10000/s")
 	}
 	if refused := f.problem(); refused != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/order"
 )
 
 const (
-	maxSettle     = 1000
 	maxSettleBody = 4 << 20
-	maxInSettles  = 4 * maxSettle // orders that are waited for at once
+	maxInSettles  = 4 * client.MaxBatch // orders that are waited for at once
 
 	defaultWait = 10 * time.Second
 	maxWait     = time.Minute
@@ -82,7 +82,7 @@ func (a *API) settleAll(ctx context.Context, by bellman.By, ids []bellman.ID, wa
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	settled := make(map[bellman.ID]error, len(ids))
-	for some := range slices.Chunk(ids, maxSettle) {
+	for some := range slices.Chunk(ids, client.MaxBatch) {
 		results, err := a.engine.Settle(ctx, by, some...)
 		if err != nil {
 			for _, id := range some {
@@ -197,9 +197,9 @@ func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool,
 		if t.State.Ended() || kind != "order" && !first {
 			continue
 		}
-		s := a.standing(kind, t)
+		s := standing(kind, t)
 		late := !t.Due.After(now)
-		closing := s.Closing || kind == "order" && !late && a.orders.Expired(t, now)
+		closing := s.Closing || kind == "order" && !late && order.Expired(t, now)
 		switch {
 		case late && s.Acting, !late && closing && t.Due.Before(deadline):
 			p.waits = true

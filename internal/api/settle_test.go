@@ -11,26 +11,27 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/order"
 )
 
 func TestSettleOrders(t *testing.T) {
 	m := make1(t, withOrders())
 	c := dial(t, m, "")
 	number := func(n string) func(*bellman.Task) { return func(o *bellman.Task) { o.OrderNo = n } }
-	m.place(t, "orders", "a", Standing{State: "PENDING"}, number("pays"))
-	m.place(t, "orders", "b", Standing{State: "CLOSED"}, func(o *bellman.Task) { ended(o); o.OrderNo = "late" })
-	m.place(t, "orders", "c", Standing{State: "PENDING"}, number("slow"))
-	m.place(t, "orders", "d", Standing{State: "PENDING"}, number("breaks"))
-	m.place(t, "q", "e", Standing{}, number("told"))
-	m.place(t, "orders", "f", Standing{State: "CLOSED", Watch: true}, number("late"))
-	m.place(t, "orders", "g", Standing{State: "CLOSED"}, func(o *bellman.Task) { ended(o); o.OrderNo = "twice" })
-	m.place(t, "orders", "h", Standing{State: "PENDING"}, number("twice"))
+	m.place(t, "orders", "a", order.Standing{State: "PENDING"}, number("pays"))
+	m.place(t, "orders", "b", order.Standing{State: "CLOSED"}, func(o *bellman.Task) { ended(o); o.OrderNo = "late" })
+	m.place(t, "orders", "c", order.Standing{State: "PENDING"}, number("slow"))
+	m.place(t, "orders", "d", order.Standing{State: "PENDING"}, number("breaks"))
+	m.place(t, "q", "e", order.Standing{}, number("told"))
+	m.place(t, "orders", "f", order.Standing{State: "CLOSED", Watch: true}, number("late"))
+	m.place(t, "orders", "g", order.Standing{State: "CLOSED"}, func(o *bellman.Task) { ended(o); o.OrderNo = "twice" })
+	m.place(t, "orders", "h", order.Standing{State: "PENDING"}, number("twice"))
 	m.fake.settled = func(task *bellman.Task, to *bellman.Status) error {
 		switch task.OrderNo {
 		case "pays":
-			to.State, to.Data = bellman.Succeeded, []byte(`{"State":"PAID"}`)
+			to.State, to.Data = bellman.Succeeded, life(order.Standing{State: "PAID"})
 		case "late":
-			to.Data = []byte(`{"State":"CLOSED","Late":"PAID"}`)
+			to.Data = life(order.Standing{State: "CLOSED", Late: "PAID"})
 		case "slow":
 			return fmt.Errorf("queue paused: %w", bellman.ErrWaiting)
 		case "breaks":
@@ -77,12 +78,12 @@ func TestPlanOfSettling(t *testing.T) {
 	in := func(d time.Duration) func(*bellman.Task) {
 		return func(o *bellman.Task) { o.Due = t0.Add(d) }
 	}
-	timed := Standing{State: "PENDING", Closing: true, Timed: true}
-	polling, closing, acting := Standing{State: "PENDING"}, Standing{State: "PENDING", Closing: true}, Standing{State: "PENDING", Closing: true, Acting: true}
+	timed := order.Standing{State: "PENDING", Closing: true, Timed: true}
+	polling, closing, acting := order.Standing{State: "PENDING"}, order.Standing{State: "PENDING", Closing: true}, order.Standing{State: "PENDING", Closing: true, Acting: true}
 	tests := []struct {
 		name   string
 		queue  string
-		s      Standing
+		s      order.Standing
 		change func(*bellman.Task)
 		again  bool // it is not the first look, and was asked already
 		want   string
@@ -90,14 +91,14 @@ func TestPlanOfSettling(t *testing.T) {
 		{"overdue", "orders", polling, in(-time.Second), false, "overdue at 0s"},
 		{"due now", "orders", polling, in(0), true, "overdue at 0s"},
 		{"due later", "orders", polling, in(time.Second), false, "nothing"},
-		{"expired, and due within the wait", "orders", polling, func(o *bellman.Task) { in(time.Second)(o); o.Event = "expired" }, true, "waits at 1s"},
-		{"expired, and due much later", "orders", polling, func(o *bellman.Task) { in(time.Minute)(o); o.Event = "expired" }, false, "move at 0s"},
-		{"expired, moved", "orders", polling, func(o *bellman.Task) { in(time.Minute)(o); o.Event = "expired" }, true, "nothing"},
-		{"expired and overdue", "orders", polling, func(o *bellman.Task) { in(0)(o); o.Event = "expired" }, true, "overdue at 0s"},
-		{"decided", "orders", Standing{State: "PAID"}, ended, false, "nothing"},
-		{"notification overdue", "q", Standing{}, in(-time.Second), false, "overdue at 0s"},
-		{"notification later", "q", Standing{}, in(time.Second), false, "nothing"},
-		{"notification of the decision", "q", Standing{}, in(-time.Second), true, "nothing"},
+		{"expired, and due within the wait", "orders", polling, func(o *bellman.Task) { in(time.Second)(o); o.Body = placed(t0.Add(-time.Hour), time.Minute) }, true, "waits at 1s"},
+		{"expired, and due much later", "orders", polling, func(o *bellman.Task) { in(time.Minute)(o); o.Body = placed(t0.Add(-time.Hour), time.Minute) }, false, "move at 0s"},
+		{"expired, moved", "orders", polling, func(o *bellman.Task) { in(time.Minute)(o); o.Body = placed(t0.Add(-time.Hour), time.Minute) }, true, "nothing"},
+		{"expired and overdue", "orders", polling, func(o *bellman.Task) { in(0)(o); o.Body = placed(t0.Add(-time.Hour), time.Minute) }, true, "overdue at 0s"},
+		{"decided", "orders", order.Standing{State: "PAID"}, ended, false, "nothing"},
+		{"notification overdue", "q", order.Standing{}, in(-time.Second), false, "overdue at 0s"},
+		{"notification later", "q", order.Standing{}, in(time.Second), false, "nothing"},
+		{"notification of the decision", "q", order.Standing{}, in(-time.Second), true, "nothing"},
 		{"step overdue", "orders", closing, in(-time.Second), false, "overdue at 0s"},
 		{"step within the wait", "orders", closing, in(time.Second), false, "waits at 1s"},
 		{"step after the wait", "orders", closing, in(time.Minute), false, "move at 0s"},
@@ -111,7 +112,7 @@ func TestPlanOfSettling(t *testing.T) {
 		{"confirmation overdue", "orders", timed, in(0), false, "overdue at 0s"},
 		{"close overdue", "orders", acting, in(-time.Second), false, "waits at -1s"},
 		{"close within the wait", "orders", acting, in(time.Second), true, "waits at 1s"},
-		{"watch overdue", "orders", Standing{State: "CLOSED", Watch: true}, in(-time.Second), false, "overdue at 0s"},
+		{"watch overdue", "orders", order.Standing{State: "CLOSED", Watch: true}, in(-time.Second), false, "overdue at 0s"},
 	}
 	for _, tt := range tests {
 		m := make1(t, withOrders())
@@ -146,17 +147,17 @@ func TestPlanOfSettling(t *testing.T) {
 func TestSettleWaitsForTheClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := make1(t, withOrders())
-		own := m.place(t, "orders", "M1/1", Standing{State: "PENDING", Closing: true}, func(o *bellman.Task) { o.Due = time.Now().Add(-time.Minute) })
-		m.place(t, "q", "timer", Standing{}, func(o *bellman.Task) { o.Due = time.Now().Add(time.Hour) })
-		step := func(to *bellman.Status, in time.Duration, s Standing) {
+		own := m.place(t, "orders", "M1/1", order.Standing{State: "PENDING", Closing: true}, func(o *bellman.Task) { o.Due = time.Now().Add(-time.Minute) })
+		m.place(t, "q", "timer", order.Standing{}, func(o *bellman.Task) { o.Due = time.Now().Add(time.Hour) })
+		step := func(to *bellman.Status, in time.Duration, s order.Standing) {
 			to.Due = time.Now().Add(in)
-			to.Data, _ = json.Marshal(s)
+			to.Data = life(s)
 		}
 		m.fake.settled = func(task *bellman.Task, to *bellman.Status) error {
 			time.Sleep(100 * time.Millisecond) // the channel's answer
 			switch {
 			case task.Attempts == 0: // asked: nobody paid; the close comes by itself
-				step(to, 0, Standing{State: "PENDING", Closing: true, Acting: true})
+				step(to, 0, order.Standing{State: "PENDING", Closing: true, Acting: true})
 				go func() {
 					time.Sleep(300 * time.Millisecond)
 					now, err := m.fake.Task(t.Context(), own.ID)
@@ -164,13 +165,13 @@ func TestSettleWaitsForTheClose(t *testing.T) {
 						panic(err)
 					}
 					closed := now.Status
-					step(&closed, 2*time.Second, Standing{State: "PENDING", Closing: true, Timed: true})
+					step(&closed, 2*time.Second, order.Standing{State: "PENDING", Closing: true, Timed: true})
 					if err := m.fake.move(t.Context(), now, closed); err != nil {
 						panic(err)
 					}
 				}()
 			case !task.Due.After(time.Now()): // asked again, in its turn; out of turn it moves nothing
-				step(to, 0, Standing{State: "CLOSED"})
+				step(to, 0, order.Standing{State: "CLOSED"})
 				to.State, to.Due, to.VisibleAt, to.Finished = bellman.Succeeded, time.Time{}, time.Time{}, time.Now()
 			}
 			return nil
@@ -204,24 +205,24 @@ func TestSettledOrNot(t *testing.T) {
 	in := func(d time.Duration) func(*bellman.Task) {
 		return func(o *bellman.Task) { o.Due = time.Now().Add(d) }
 	}
-	polling := Standing{State: "PENDING"}
+	polling := order.Standing{State: "PENDING"}
 	tests := []struct {
 		name, queue string
-		s           Standing
+		s           order.Standing
 		change      func(*bellman.Task)
 		takes       time.Duration // an attempt
 		want        string
 	}{
 		{"overdue, answered", "orders", polling, late, time.Second, "true"},
 		{"overdue, no answer in time", "orders", polling, late, time.Minute, "false"},
-		{"overdue notification", "q", Standing{}, late, time.Second, "true"},
-		{"overdue notification, no answer in time", "q", Standing{}, late, time.Minute, "false"},
+		{"overdue notification", "q", order.Standing{}, late, time.Second, "true"},
+		{"overdue notification, no answer in time", "q", order.Standing{}, late, time.Minute, "false"},
 		{"nothing due", "orders", polling, in(time.Hour), time.Minute, "true"},
 		{"due while nothing is waited for", "orders", polling, in(time.Second), time.Minute, "true"},
-		{"close that does not come", "orders", Standing{State: "PENDING", Closing: true, Acting: true}, in(time.Second), 0, "false"},
-		{"confirmation asked out of turn", "orders", Standing{State: "PENDING", Closing: true, Timed: true}, in(time.Hour), time.Second, "true"},
-		{"confirmation, no answer in time", "orders", Standing{State: "PENDING", Closing: true, Timed: true}, in(time.Hour), time.Minute, "false"},
-		{"decided", "orders", Standing{State: "PAID"}, ended, time.Minute, "true"},
+		{"close that does not come", "orders", order.Standing{State: "PENDING", Closing: true, Acting: true}, in(time.Second), 0, "false"},
+		{"confirmation asked out of turn", "orders", order.Standing{State: "PENDING", Closing: true, Timed: true}, in(time.Hour), time.Second, "true"},
+		{"confirmation, no answer in time", "orders", order.Standing{State: "PENDING", Closing: true, Timed: true}, in(time.Hour), time.Minute, "false"},
+		{"decided", "orders", order.Standing{State: "PAID"}, ended, time.Minute, "true"},
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -258,7 +259,7 @@ func FuzzSettle(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	m := make1(f, withOrders())
-	m.place(f, "orders", "M1/1", Standing{State: "PAID"}, ended)
+	m.place(f, "orders", "M1/1", order.Standing{State: "PAID"}, ended)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		w := m.do("POST", "/v1/orders/settle", string(body))
 		switch w.Code {

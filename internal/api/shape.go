@@ -13,7 +13,7 @@ import (
 // task is how t is shown.
 func (a *API) task(t *bellman.Task) client.Task {
 	kind := a.kind(t)
-	order := a.standing(kind, t)
+	order := standing(kind, t)
 	out := client.Task{
 		ID: t.ID.String(), Queue: t.Queue, Kind: kind, Key: t.Key,
 		MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, Event: t.Event, URL: mask.URL(t.URL), Method: method(kind, t),

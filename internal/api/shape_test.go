@@ -14,6 +14,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -130,7 +131,7 @@ func TestShapes(t *testing.T) {
 
 // What a create answers is byte for byte what encoding/json would write.
 func TestAppendTask(t *testing.T) {
-	m := make1(t, Options{Orders: keptOrders{}, Kinds: func(q string) string { return map[bool]string{true: "order", false: "kind of " + q}[q == "orders"] }})
+	m := make1(t, Options{Kinds: func(q string) string { return map[bool]string{true: "order", false: "kind of " + q}[q == "orders"] }})
 	last := &bellman.Attempt{Number: 3, Trigger: bellman.BySettle, Action: "query", Reading: "PENDING", Result: bellman.TimedOut, Started: t0, Error: "no answer \"in\" time"}
 	for _, task := range []*bellman.Task{
 		{},
@@ -142,7 +143,7 @@ func TestAppendTask(t *testing.T) {
 		{Queue: "q", OrderingKey: "M1\"/1", Supersedes: true, Origin: &bellman.Origin{CreatedBy: "订单\""}},
 		{Queue: "q", OrderingKey: "o"},
 		{Queue: "orders", MerchantNo: "M1", OrderNo: "1", Schedule: "3s*20"},
-		{Queue: "orders", Schedule: "3s*20", Last: last, Status: bellman.Status{State: bellman.Succeeded, Reason: "closed", Data: []byte(`{"State":"CLOSED","Late":"PAID"}`)}},
+		{Queue: "orders", Schedule: "3s*20", Last: last, Status: bellman.Status{State: bellman.Succeeded, Reason: "closed", Data: life(order.Standing{State: "CLOSED", Late: "PAID"})}},
 	} {
 		var want bytes.Buffer
 		e := json.NewEncoder(&want)

@@ -8,10 +8,11 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/access"
 )
 
 func (a *API) registerSources(h huma.API) {
-	huma.Register(h, operation("list-sources", http.MethodGet, "/v1/sources", mayRead, "Queues and streams of brokers whose messages become tasks: state, counts, what went wrong."), a.listSources)
+	huma.Register(h, operation("list-sources", http.MethodGet, "/v1/sources", access.MayRead, "Queues and streams of brokers whose messages become tasks: state, counts, what went wrong."), a.listSources)
 }
 
 func (a *API) listSources(context.Context, *struct{ Caller }) (*answer[client.Sources], error) {

@@ -25,7 +25,7 @@ func shut() figures.Intake {
 // A message becomes the task that a create over HTTP makes of the same JSON, with
 // queue and key where it names none; what can be no task says all that is wrong.
 func TestTaskOfMessage(t *testing.T) {
-	a := make1(t, Options{Orders: keptOrders{}, Kinds: func(q string) string { return map[string]string{"orders": "order", "pay": "notify"}[q] }}).API
+	a := make1(t, Options{Kinds: func(q string) string { return map[string]string{"orders": "order", "pay": "notify"}[q] }}).API
 	tests := []struct{ text, queue, key, want string }{
 		{`{"json":{"n":1}}`, "pay", "m1", ""},
 		{`{"queue":"pay","key":"mine"}`, "other", "m1", ""},

@@ -13,31 +13,23 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
 
 // registerCreate registers the two calls that create. Both are served by
 // handlers of our own; create-task has its huma handler for tests.
 func (a *API) registerCreate(h huma.API) {
-	op := operation("create-task", http.MethodPost, "/v1/tasks", mayCreate, "Create a task. It is durable when 201 is answered.")
+	op := operation("create-task", http.MethodPost, "/v1/tasks", access.MayCreate, "Create a task. It is durable when 201 is answered.")
 	op.MaxBodyBytes = int64(a.maxJSON()) + 1
 	op.DefaultStatus = http.StatusCreated
-	huma.Register(h, op, func(ctx context.Context, in *struct {
+	huma.Register(h, op, func(context.Context, *struct {
 		Caller
 		Body client.CreateTask
 	}) (*created, error) {
-		f := faults{at: single}
-		t, refused := a.ask(&in.Body, &f)
-		if refused != nil {
-			return nil, refused
-		}
-		t.SetCreatedBy(in.who)
-		added := a.engine.Add(ctx, t)[0]
-		status, t, refused := a.outcome(ctx, t, added, &f)
-		if refused != nil {
-			return nil, a.fail(refused)
-		}
-		return &created{Status: status, Location: "/v1/tasks/" + t.ID.String(), Body: a.task(t)}, nil
+		return nil, errors.New("API.create serves it: this describes it")
 	})
 	doc := h.OpenAPI().Paths["/v1/tasks"].Post
 	doc.RequestBody.Content["application/json"].Example = client.CreateTask{
@@ -46,7 +38,7 @@ func (a *API) registerCreate(h huma.API) {
 	}
 	doc.Responses["200"] = jsonResponse(h, reflect.TypeFor[client.Task](), "The key was there already with the same content; nothing was created.")
 
-	op = operation("create-tasks", http.MethodPost, "/v1/tasks/batch", mayCreate, "Create up to 1,000 tasks. A bad one does not stop the others.")
+	op = operation("create-tasks", http.MethodPost, "/v1/tasks/batch", access.MayCreate, "Create up to 1,000 tasks. A bad one does not stop the others.")
 	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 		"application/json": {Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Batch](), true, "Batch")},
 	}}
@@ -79,9 +71,9 @@ func parseID(text string) (bellman.ID, error) {
 
 // registerTasks registers what is done with one task, and the list.
 func (a *API) registerTasks(h huma.API) {
-	huma.Register(h, operation("get-task", http.MethodGet, taskPath, mayGet, "A task with its request and its log of attempts."), a.get)
-	huma.Register(h, operation("list-tasks", http.MethodGet, "/v1/tasks", mayRead, "Tasks that fit, newest first."), a.list)
-	huma.Register(h, operation("resend-task", http.MethodPost, taskPath+"/resend", mayOperate, "One attempt now, from any state."),
+	huma.Register(h, operation("get-task", http.MethodGet, taskPath, access.MayGet, "A task with its request and its log of attempts."), a.get)
+	huma.Register(h, operation("list-tasks", http.MethodGet, "/v1/tasks", access.MayRead, "Tasks that fit, newest first."), a.list)
+	huma.Register(h, operation("resend-task", http.MethodPost, taskPath+"/resend", access.MayOperate, "One attempt now, from any state."),
 		func(ctx context.Context, in *struct {
 			Caller
 			ID
@@ -96,7 +88,7 @@ func (a *API) registerTasks(h huma.API) {
 				return a.engine.Resend(ctx, id, mode, in.by(body.Reason))
 			})
 		})
-	huma.Register(h, operation("cancel-task", http.MethodPost, taskPath+"/cancel", mayOperate, "End a task. An attempt in flight may still arrive."),
+	huma.Register(h, operation("cancel-task", http.MethodPost, taskPath+"/cancel", access.MayOperate, "End a task. An attempt in flight may still arrive."),
 		func(ctx context.Context, in *struct {
 			Caller
 			ID
@@ -106,7 +98,7 @@ func (a *API) registerTasks(h huma.API) {
 				return a.engine.Cancel(ctx, id, in.by(given(in.Body).Reason))
 			})
 		})
-	huma.Register(h, operation("complete-task", http.MethodPost, taskPath+"/complete", mayOperate, "End a task as succeeded: the answer came another way."),
+	huma.Register(h, operation("complete-task", http.MethodPost, taskPath+"/complete", access.MayOperate, "End a task as succeeded: the answer came another way."),
 		func(ctx context.Context, in *struct {
 			Caller
 			ID
@@ -120,7 +112,7 @@ func (a *API) registerTasks(h huma.API) {
 				return a.engine.Complete(ctx, id, body.Outcome, in.by(body.Reason))
 			})
 		})
-	huma.Register(h, operation("reschedule-task", http.MethodPost, taskPath+"/reschedule", mayOperate, "Move a task's next attempt: give due or delay."),
+	huma.Register(h, operation("reschedule-task", http.MethodPost, taskPath+"/reschedule", access.MayOperate, "Move a task's next attempt: give due or delay."),
 		func(ctx context.Context, in *struct {
 			Caller
 			ID
@@ -146,14 +138,14 @@ func given[T any](body *T) T {
 
 func moveTo(in *client.RescheduleTask, now time.Time) (time.Time, *client.Problem) {
 	f := faults{at: single}
-	delay := duration(&f, "delay", in.Delay, 0, maxAhead)
+	delay := duration(&f, "delay", in.Delay, 0, schedule.MaxDuration)
 	due := in.Due.Time
 	switch {
 	case (in.Delay == "") == due.IsZero():
 		f.add("due", "give either due or delay")
 	case in.Delay != "":
 		due = now.Add(delay)
-	case due.Sub(now) > maxAhead:
+	case due.Sub(now) > schedule.MaxDuration:
 		f.add("due", "is more than ten years ahead: want a time before that")
 	}
 	if refused := f.problem(); refused != nil {
@@ -225,24 +217,28 @@ func (a *API) get(ctx context.Context, in *struct {
 
 // reveal replaces what is masked of a task by what it is, for whoever may and leaves a record of it.
 func (a *API) reveal(ctx context.Context, by *Caller, t *bellman.Task, log []bellman.Attempt, shown *client.TaskDetail) error {
-	if by.may&mayAdmin == 0 {
-		return newProblem(http.StatusForbidden, "this key may not reveal: it takes the role "+mayAdmin.String())
+	if by.may&access.MayAdmin == 0 {
+		return newProblem(http.StatusForbidden, "this key may not reveal: it takes the role "+access.MayAdmin.String())
 	}
 	if err := a.record(ctx, store.AuditOf(by.by(""), time.Now(), "reveal", t.ID.String())); err != nil {
 		return a.fail(err)
 	}
+	a.unmask(t, log, shown)
+	maps.Copy(shown.Request.Headers, t.Header) // an order has none
+	return nil
+}
+
+// unmask replaces what is masked of addresses, bodies and answers.
+func (a *API) unmask(t *bellman.Task, log []bellman.Attempt, shown *client.TaskDetail) {
 	shown.Task.URL = t.URL
 	for i := range log {
 		shown.AttemptLog[i].Response = log[i].Response
 	}
-	if a.kind(t) == "order" && a.orders != nil {
-		if n := shown.Request.Notify; n != nil {
-			ask := a.orders.Asked(t)
-			n.URL, n.JSON = ask.NotifyURL, ask.NotifyJSON
-		}
-		return nil
+	if a.kind(t) != "order" {
+		shown.Request.URL, shown.Request.Body = t.URL, string(t.Body)
+		return
 	}
-	shown.Request.URL, shown.Request.Body = t.URL, string(t.Body)
-	maps.Copy(shown.Request.Headers, t.Header)
-	return nil
+	if ask, err := order.ParseAsk(t.Body); err == nil && shown.Request.Notify != nil {
+		shown.Request.Notify.URL, shown.Request.Notify.JSON = ask.Notify.URL, ask.Notify.JSON
+	}
 }

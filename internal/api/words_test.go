@@ -58,7 +58,7 @@ func TestWordsOfRefusals(t *testing.T) {
 		{"PUT", "/v1/merchants/M1", `{"per_endpoint":{"concurrency":1.5}}`, "want a whole number"},
 		{"GET", "/v1/tasks?state=lost", "", "want one of pending, succeeded, failed, cancelled"},
 	}
-	m := make1(t, Options{Resends: &fakeResends{}, Kinds: kinds, Orders: keptOrders{}, Merchants: registered{}})
+	m := make1(t, Options{Resends: &fakeResends{}, Kinds: kinds, Merchants: registered{}})
 	for _, tt := range tests {
 		w := m.do(tt.method, tt.path, tt.body)
 		var p struct {

@@ -16,12 +16,12 @@ func TestMain(m *testing.M) {
 // tiny is just enough to go through every scenario: two requests of a batch, and
 // several tasks for whoever shares them.
 var tiny = sizes{
-	raw: 50 * time.Millisecond, drain: 500, batches: 1200, singles: 200, creates: 200,
-	addresses: 20, spread: 500,
-	latency: 200 * time.Millisecond, late: 200, over: 300 * time.Millisecond,
-	waiting: 1200, overdue: 100, settle: 50 * time.Millisecond, idle: 50 * time.Millisecond,
-	orders: 100, crowd: 500, gap: 100 * time.Millisecond, polls: 3, ramp: 300 * time.Millisecond, steady: 500 * time.Millisecond,
-	quiet: 100 * time.Millisecond, nodes: 3, kills: 1, doomed: 20, pace: 100, filled: 1200,
+	raw: 50 * time.Millisecond, batch: 80, drain: 100, batches: 100, singles: 50, creates: 50,
+	addresses: 20, spread: 100,
+	latency: 200 * time.Millisecond, late: 100, over: 300 * time.Millisecond,
+	waiting: 800, overdue: 50, settle: 50 * time.Millisecond, idle: 50 * time.Millisecond,
+	orders: 50, crowd: 200, gap: 100 * time.Millisecond, polls: 3, ramp: 300 * time.Millisecond, steady: 500 * time.Millisecond,
+	nodes: 3, filled: 1200,
 }
 
 func TestRun(t *testing.T) {

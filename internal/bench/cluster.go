@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -85,17 +84,6 @@ func (c *cluster) logs() string {
 	return all.String()
 }
 
-// replace has another server in the place of one that has ended, and waits until
-// all have their share.
-func (c *cluster) replace(i int) error {
-	p, err := c.r.start(c.store)
-	if err != nil {
-		return err
-	}
-	c.nodes[i] = p
-	return c.balanced()
-}
-
 // stop stops all.
 func (c *cluster) stop() error {
 	for _, p := range c.nodes {
@@ -110,7 +98,7 @@ func (c *cluster) stop() error {
 // as for one server, each at a server of its own as far as there are enough.
 func (c *cluster) createInBatches(ctx context.Context, plan plan) error {
 	var clients atomic.Int64
-	return inSteps(ctx, plan.tasks, batch, batchClients, func(ctx context.Context) func(i, n int) error {
+	return inSteps(ctx, plan.tasks, c.r.sizes.batch, batchClients, func(ctx context.Context) func(i, n int) error {
 		at := c.nodes[int(clients.Add(1))%len(c.nodes)].creator("/v1/tasks/batch")
 		return func(i, n int) error { return at.several(ctx, &plan, i, n) }
 	})
@@ -180,9 +168,4 @@ func (c *cluster) dueAtOnce(rest int64) (float64, error) {
 			return float64(len(l.at)) / time.Since(time.UnixMilli(l.due[0])).Seconds(), nil
 		}
 	}
-}
-
-// others are all nodes but one.
-func (c *cluster) others(i int) *cluster {
-	return &cluster{r: c.r, store: c.store, nodes: slices.Delete(slices.Clone(c.nodes), i, i+1)}
 }

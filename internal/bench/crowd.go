@@ -121,7 +121,7 @@ func (r *run) ordersWaiting() error {
 		return err
 	}
 	begun := time.Now()
-	if err := p.place(r.ctx, c, batch, 0); err != nil {
+	if err := p.place(r.ctx, c, r.sizes.batch, 0); err != nil {
 		return err
 	}
 	r.figure("orders accepted in batches", float64(len(c.placed))/time.Since(begun).Seconds(), "/s")

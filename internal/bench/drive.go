@@ -96,11 +96,8 @@ func (c *creator) one(ctx context.Context, p *plan, i int) error {
 	return err
 }
 
-// What the answer to a batch says of a task.
-var (
-	created  = []byte(`{"status":201,`)
-	existing = []byte(`{"status":200,`)
-)
+// created is what the answer to a batch says of a new task.
+var created = []byte(`{"status":201,`)
 
 // several creates n tasks of a plan, from task i on.
 func (c *creator) several(ctx context.Context, p *plan, i, n int) error {
@@ -109,19 +106,6 @@ func (c *creator) several(ctx context.Context, p *plan, i, n int) error {
 
 // batch creates n tasks with one request; create appends the JSON of the kth.
 func (c *creator) batch(ctx context.Context, n int, create func(b []byte, k int) []byte) error {
-	c.batchOf(n, create)
-	status, err := c.send(ctx)
-	if err != nil {
-		return err
-	}
-	if got := bytes.Count(c.poster.answer, created); status != http.StatusOK || got != n {
-		return fmt.Errorf("create a batch: %d, %d of %d created: %.300s", status, got, n, c.poster.answer)
-	}
-	return nil
-}
-
-// batchOf makes the body that creates n tasks.
-func (c *creator) batchOf(n int, create func(b []byte, k int) []byte) {
 	c.body = append(c.body[:0], `{"tasks":[`...)
 	for k := range n {
 		if k > 0 {
@@ -130,6 +114,14 @@ func (c *creator) batchOf(n int, create func(b []byte, k int) []byte) {
 		c.body = create(c.body, k)
 	}
 	c.body = append(c.body, `]}`...)
+	status, err := c.send(ctx)
+	if err != nil {
+		return err
+	}
+	if got := bytes.Count(c.poster.answer, created); status != http.StatusOK || got != n {
+		return fmt.Errorf("create a batch: %d, %d of %d created: %.300s", status, got, n, c.poster.answer)
+	}
+	return nil
 }
 
 // createSingly creates all of a plan, one task a request.
@@ -143,9 +135,9 @@ func (p *process) createSingly(ctx context.Context, plan plan, clients int) erro
 // batchClients is how many clients send batches at the same time.
 const batchClients = 4
 
-// createInBatches creates all of a plan, batch tasks a request.
+// createInBatches creates all of a plan, in the largest batches of the run.
 func (p *process) createInBatches(ctx context.Context, plan plan) error {
-	return inSteps(ctx, plan.tasks, batch, batchClients, func(ctx context.Context) func(i, n int) error {
+	return inSteps(ctx, plan.tasks, p.batch, batchClients, func(ctx context.Context) func(i, n int) error {
 		c := p.creator("/v1/tasks/batch")
 		return func(i, n int) error { return c.several(ctx, &plan, i, n) }
 	})

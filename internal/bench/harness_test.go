@@ -129,8 +129,8 @@ func TestChoose(t *testing.T) {
 	if with, err := choose(nil, config.Postgres); err != nil || !slices.ContainsFunc(with, func(s Scenario) bool { return s.Name == "nodes" }) {
 		t.Errorf("choose(nil) = %v, %v with a database; want nodes too", with, err)
 	}
-	if with, err := choose(nil, config.Redis); err != nil || slices.ContainsFunc(with, func(s Scenario) bool { return s.Name == "idle" }) || !slices.ContainsFunc(with, func(s Scenario) bool { return s.Name == "rolling" }) {
-		t.Errorf("choose(nil) = %v, %v with Redis; want rolling, and nothing that asks in SQL", with, err)
+	if with, err := choose(nil, config.Redis); err != nil || slices.ContainsFunc(with, func(s Scenario) bool { return s.sql }) || !slices.ContainsFunc(with, func(s Scenario) bool { return s.Name == "nodes" }) {
+		t.Errorf("choose(nil) = %v, %v with Redis; want nodes, and nothing that asks in SQL", with, err)
 	}
 	if _, err := choose([]string{"nothing"}, config.MySQL); err == nil || !strings.Contains(err.Error(), "drain") {
 		t.Errorf("choose(nothing): %v; want an error that lists the names", err)

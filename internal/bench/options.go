@@ -51,11 +51,7 @@ func Scenarios() []Scenario {
 		{Name: "orders-crowd", About: "more orders than this machine can poll in time: late evenly, none lost", run: (*run).ordersCrowd},
 		{Name: "orders-waiting", About: "resident memory with many orders waiting for half an hour", run: (*run).ordersWaiting},
 		{Name: "memory-10m", About: "resident memory with ten times as many waiting", optional: true, run: (*run).memoryTenfold},
-		{Name: "statements", About: "statements a task, in batches and in a drain", database: true, sql: true, run: (*run).statements},
-		{Name: "idle", About: "statements and CPU of a server with nothing to do", database: true, sql: true, run: (*run).idle},
 		{Name: "nodes", About: "three servers on one database against one, same load", database: true, run: (*run).nodes},
-		{Name: "takeover", About: "kill -9 of one server of three, until its tasks fire again", database: true, run: (*run).takeover},
-		{Name: "rolling", About: "restart of three servers in turn under load: how late tasks are", database: true, run: (*run).rolling},
 		{Name: "waiting-5m", About: "throughput, lateness and pages with five million waiting", database: true, sql: true, optional: true, run: (*run).waitingMillions},
 	}
 }
@@ -94,6 +90,7 @@ func choose(names []string, kind string) ([]Scenario, error) {
 // sizes are how much of each load there is.
 type sizes struct {
 	raw       time.Duration // one measurement
+	batch     int           // tasks of one request
 	drain     int           // tasks
 	batches   int
 	singles   int
@@ -115,16 +112,9 @@ type sizes struct {
 	ramp   time.Duration // over which orders are placed
 	steady time.Duration // of the crowd, measured
 
-	quiet  time.Duration // with nothing to do
 	nodes  int
-	kills  int // of a node, one after the other
-	doomed int // tasks of each node that is killed
-	pace   int // tasks a second while nodes are restarted
 	filled int // tasks waiting, put there by the database itself
 }
-
-// batch is how many tasks one request of a batch has.
-const batch = 1000
 
 // ahead is how long before their due times so many tasks are created: long
 // enough for a machine that takes in 8,000 a second.
@@ -133,19 +123,19 @@ func (s sizes) ahead(tasks int) time.Duration {
 }
 
 var full = sizes{
-	raw: 3 * time.Second, drain: 100_000, batches: 100_000, singles: 50_000, creates: 80_000,
+	raw: 3 * time.Second, batch: 1000, drain: 100_000, batches: 100_000, singles: 50_000, creates: 80_000,
 	addresses: 1000, spread: 100_000,
 	latency: 20 * time.Second, late: 20_000, over: 20 * time.Second,
 	waiting: 1_000_000, overdue: 10_000, settle: 3 * time.Second, idle: 5 * time.Second,
 	orders: 20_000, crowd: 100_000, gap: 3 * time.Second, polls: 20, ramp: 15 * time.Second, steady: 30 * time.Second,
-	quiet: 30 * time.Second, nodes: 3, kills: 5, doomed: 300, pace: 1000, filled: 5_000_000,
+	nodes: 3, filled: 5_000_000,
 }
 
 var quick = sizes{
-	raw: time.Second, drain: 20_000, batches: 20_000, singles: 10_000, creates: 10_000,
+	raw: time.Second, batch: 1000, drain: 20_000, batches: 20_000, singles: 10_000, creates: 10_000,
 	addresses: 200, spread: 20_000,
 	latency: 4 * time.Second, late: 4_000, over: 4 * time.Second,
 	waiting: 100_000, overdue: 2_000, settle: time.Second, idle: 2 * time.Second,
 	orders: 2_000, crowd: 30_000, gap: time.Second, polls: 5, ramp: 3 * time.Second, steady: 6 * time.Second,
-	quiet: 5 * time.Second, nodes: 3, kills: 2, doomed: 100, pace: 500, filled: 200_000,
+	nodes: 3, filled: 200_000,
 }

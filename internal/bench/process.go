@@ -29,6 +29,7 @@ type process struct {
 	http   *http.Transport
 	begun  time.Time
 	ready  time.Duration // from its start until it was ready
+	batch  int           // tasks that one request creates
 	ended  bool
 
 	refused atomic.Int64 // creates that it answered with 429
@@ -63,7 +64,7 @@ func (r *run) launch(store, settings string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: exec.Command(program), log: &tail{}}
+	p := &process{cmd: exec.Command(program), log: &tail{}, batch: r.sizes.batch}
 	p.cmd.Env = append(withoutOurs(os.Environ()), envStore+"="+store, envSettings+"="+settings)
 	if r.o.Profile != "" {
 		name := fmt.Sprintf("%s.%s.%d", r.o.Profile, r.scenario, len(r.servers)+1)

@@ -57,16 +57,6 @@ func (r *run) create(store string) error {
 	return nil
 }
 
-// tap returns a tap on the database of a new store.
-func (r *run) tap() (*scratch.Tap, error) {
-	d := r.made[r.store("")]
-	tap, err := d.Tap()
-	if err == nil {
-		r.made[tap.URL] = d
-	}
-	return tap, err
-}
-
 // dropUnwanted drops the databases of the scenario, but for the one with many
 // tasks waiting, which others want.
 func (r *run) dropUnwanted() error {

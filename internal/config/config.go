@@ -3,6 +3,9 @@
 // out are plain values, checked; every mistake is told at once, each with its
 // line, what is wrong and what would be right. Nothing is opened, dialled or
 // resolved here: secrets stay the names of where they are.
+//
+// The library goccy/go-yaml parses; tables of fields decode. Its own strict decoding stops at the
+// first mistake, and knows no variable and no flag of the same setting.
 package config
 
 import (
@@ -11,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -44,8 +48,8 @@ type Config struct {
 	MasterKey  sign.Secret
 	MasterKeys []sign.Secret
 
-	Keys   []Key   // who may call the API; none: anybody who reaches Listen
-	Queues []Queue // in the order of the file; names are unique
+	Keys   []access.Key // who may call the API; none: anybody who reaches Listen
+	Queues []Queue      // in the order of the file; names are unique
 
 	Connections []Connection // brokers, in the order of the file; names are unique
 	Sources     []Source     // in the order of the file; names are unique
@@ -63,13 +67,6 @@ type Config struct {
 	places  map[string]place // where the settings were read, for Check
 	secrets []string         // variables that the file names as where secrets are
 	kept    []keptSecret     // secrets that are not in the configuration itself
-}
-
-// A Key lets its holder call the API. The key itself is not known here.
-type Key struct {
-	Name   string // who did it, in the audit record
-	Role   string // submit, read, operate or admin
-	SHA256 [32]byte
 }
 
 // A Queue is a class of tasks and its rules.

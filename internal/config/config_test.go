@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/access"
 )
 
 func TestFull(t *testing.T) {
@@ -212,7 +213,7 @@ func TestMistakes(t *testing.T) {
 		{"queues: {a: {per_endpoint: {rate: 200}}}", `queues.a.per_endpoint.rate: "200" is no rate: want a number of attempts a second, minute or hour`},
 		{"queues: {a: {per_endpoint: {rate: 200/d}}}", `"200/d" is no rate`},
 		{"queues: {a: {per_endpoint: {rate: inf/s}}}", `"inf/s" is no rate`},
-		{"queues: {a: {per_endpoint: {rate: 0/s}}}", `"0/s": want above 0`},
+		{"queues: {a: {per_endpoint: {rate: 0/s}}}", `"0/s" is no rate: want a number of attempts a second, minute or hour, above 0`},
 		{"queues: {a: {url: merchant.example}}", "queues.a.url: is no address of a web server"},
 		{"queues: {a: {url: 'ftp://merchant.example'}}", "queues.a.url: is no address of a web server"},
 		{"queues: {a: {sign: {scheme: md5, secrets: [x]}}}", `queues.a.sign.scheme: "md5" does not exist: want standard_webhooks, wechat_rsa`},
@@ -395,7 +396,7 @@ func TestCheckListen(t *testing.T) {
 		if err := c.Check(); (err == nil) != tt.safe {
 			t.Errorf("Check() with listen %s and no keys = %v; want safe: %t", tt.listen, err, tt.safe)
 		}
-		c.Keys = []Key{{Name: "a"}}
+		c.Keys = []access.Key{{Name: "a"}}
 		if err := c.Check(); err != nil {
 			t.Errorf("Check() with listen %s and a key = %v", tt.listen, err)
 		}

@@ -16,9 +16,10 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/brokers/sender"
-	"github.com/bellmanhq/bellman/internal/caller"
 	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
 )
@@ -71,10 +72,10 @@ var configFields = []field[Config]{
 // and below seven eighths of the mark it must come to take anything in again.
 const leastHeap = 64 << 20
 
-var keyFields = []field[Key]{
-	{name: "name", set: func(k *Key, s string) error { return name(&k.Name, s) }},
-	{name: "role", set: func(k *Key, s string) error { return choice(&k.Role, s, "submit", "read", "operate", "admin") }},
-	{name: "sha256", set: func(k *Key, s string) error { return hash(&k.SHA256, s) }},
+var keyFields = []field[access.Key]{
+	{name: "name", set: func(k *access.Key, s string) error { return name(&k.Name, s) }},
+	{name: "role", set: func(k *access.Key, s string) error { return choice((*string)(&k.Role), s, access.Roles()...) }},
+	{name: "sha256", set: func(k *access.Key, s string) error { return hash(&k.SHA256, s) }},
 }
 
 var queueFields = []field[Queue]{
@@ -89,7 +90,7 @@ var queueFields = []field[Queue]{
 		_, err := rule.Compile(s)
 		return err
 	}},
-	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, 10*time.Minute) }},
+	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, bellman.MaxTimeout) }},
 	{name: "max_age", set: func(q *Queue, s string) error { return kept(&q.MaxAge, s) }},
 	{name: "url", read: readTarget},
 	{name: "connections", read: readQueueConnections},
@@ -115,7 +116,7 @@ func readKeys(r *reader, path string, n ast.Node, c *Config) {
 	names, hashes := map[string]bool{}, map[[32]byte]string{}
 	for i, element := range r.list(n, path) {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		var k Key
+		var k access.Key
 		noted := len(r.problems)
 		fill(r, element, at, "", keyFields, &k)
 		if len(r.problems) > noted {
@@ -276,9 +277,9 @@ func number(to *int, s string, low, high int) error {
 
 func limit(to *int, s string) error {
 	if s == "0" {
-		return errors.New("0 would stop it: want 1 to 100000, or leave it out for no limit")
+		return fmt.Errorf("0 would stop it: want 1 to %d, or leave it out for no limit", bellman.MaxConcurrency)
 	}
-	return number(to, s, 1, 100_000)
+	return number(to, s, 1, bellman.MaxConcurrency)
 }
 
 func duration(to *time.Duration, s string, low, high time.Duration) error {
@@ -308,17 +309,11 @@ func kept(to *time.Duration, s string) error {
 
 // rate reads "200/s", "10/m" or "1/h" as events a second.
 func rate(to *float64, s string) error {
-	const want = "want a number of attempts a second, minute or hour: 200/s, 10/m, 1/h"
-	count, unit, _ := strings.Cut(s, "/")
-	seconds := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
-	n, err := strconv.ParseFloat(count, 64)
-	if seconds == 0 || err != nil || strings.Trim(count, "0123456789.") != "" {
-		return fmt.Errorf("%.40q is no rate: %s", s, want)
+	n, ok := schedule.ParseRate(s)
+	if !ok || n == 0 || n > schedule.MaxRate {
+		return fmt.Errorf("%.40q is no rate: want a number of attempts a second, minute or hour, above 0 and at most %d/s: 200/s, 10/m, 1/h", s, schedule.MaxRate)
 	}
-	if n <= 0 || n/seconds > 1_000_000 {
-		return fmt.Errorf("%.40q: want above 0 and at most 1000000/s", s)
-	}
-	*to = n / seconds
+	*to = n
 	return nil
 }
 
@@ -355,7 +350,7 @@ func hash(to *[32]byte, s string) error {
 	if err != nil || len(sum) != len(to) {
 		return errors.New("want the SHA-256 of the key as 64 hexadecimal digits: bellman key new prints a key and its hash") // may be the key
 	}
-	if why := caller.WeakKey([32]byte(sum)); why != "" {
+	if why := access.WeakKey([32]byte(sum)); why != "" {
 		return errors.New(why)
 	}
 	*to = [32]byte(sum)

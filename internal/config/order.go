@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/order/gateway"
 	"github.com/bellmanhq/bellman/order/states"
@@ -161,7 +162,7 @@ var orderFields = []field[Queue]{
 	{name: "code_life", set: func(q *Queue, s string) error { return span(&q.Order.CodeLife, s) }},
 	{name: "then", read: readThen},
 	{name: "rate", set: func(q *Queue, s string) error { return rate(&q.Rate, s) }},
-	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, 10*time.Minute) }},
+	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, bellman.MaxTimeout) }},
 	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
 	{name: "sign", read: readSign},
 }

@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
@@ -131,9 +132,9 @@ func TestSignInIsLimited(t *testing.T) {
 
 func TestAttemptsAreForgottenAfterTheWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := caller.Limit{Most: maxAttempts, Window: attemptWindow}
+		a := access.Limit{Most: maxAttempts, Window: attemptWindow}
 		address := func(remote string) netip.Prefix {
-			return caller.Network(caller.Proxies(nil).From(&http.Request{RemoteAddr: remote}))
+			return access.Network(access.Proxies(nil).From(&http.Request{RemoteAddr: remote}))
 		}
 		for range maxAttempts {
 			if wait := a.Enter(address("[2001:db8::1]:99"), ""); wait != 0 {
@@ -197,7 +198,7 @@ func (u unreadable) Read([]byte) (int, error) {
 
 // The role is looked at before a form is read: an import may be 8 MiB long.
 func TestTheRoleComesBeforeTheForm(t *testing.T) {
-	s := openWith(t, &fake{Store: memory.New()}, Options{Keys: testKeys, Merchants: struct{ Merchants }{}})
+	s := openWith(t, &fake{Store: memory.New()}, Options{Keys: testKeys, Merchants: struct{ merchant.Desk }{}})
 	s.signIn(t, "ops")
 	home, err := url.Parse(s.server.URL)
 	if err != nil {
@@ -280,11 +281,10 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestBadKeys(t *testing.T) {
-	for _, keys := range [][]Key{
-		{{"", Read, hash("k")}},
-		{{"a", Read, hash("k")}, {"a", Read, hash("l")}},
-		{{"a", "boss", hash("k")}},
-		{{"a", Read, "abc"}},
+	for _, keys := range [][]access.Key{
+		{{Name: "", Role: access.Read, SHA256: hash("k")}},
+		{{Name: "a", Role: access.Read, SHA256: hash("k")}, {Name: "a", Role: access.Read, SHA256: hash("l")}},
+		{{Name: "a", Role: "boss", SHA256: hash("k")}},
 	} {
 		if _, err := New(Options{Keys: keys}); err == nil {
 			t.Errorf("New with keys %v: no error", keys)

@@ -13,8 +13,9 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
-	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -45,7 +46,7 @@ type Options struct {
 	Tells func(t *bellman.Task) bool
 
 	// Merchants keeps the registry of merchants. nil: there is none.
-	Merchants Merchants
+	Merchants merchant.Desk
 
 	// PublicURL is where merchants reach this server, as scheme://host. Empty: where
 	// whoever makes a link does.
@@ -67,12 +68,9 @@ type Options struct {
 	// Nodes says which nodes share the store. nil: nothing is known of nodes.
 	Nodes Nodes
 
-	// Orders reads what the tasks of orders keep. nil: there are no orders.
-	Orders Orders
-
 	// Keys are who may sign in. Without any, everybody may do everything: then
 	// listen on a loopback address only.
-	Keys []Key
+	Keys []access.Key
 
 	// Schedules are the parsed ones, shared with others that parse the same; nil: the console's own.
 	Schedules *schedule.Cache
@@ -96,30 +94,30 @@ type Console struct {
 	sources    func() []source.Info
 	kinds      func(string) string
 	queueNames func() []string
-	orders     Orders
 	nodes      Nodes
 	alarms     Alarms
 	resends    Resends
-	keys       atomic.Pointer[[]heldKey]
+	keys       atomic.Pointer[[]access.Key]
 	version    string
 	log        *slog.Logger
 
 	records   Records
 	secret    Secret
-	proxies   caller.Proxies
+	proxies   access.Proxies
 	ended     shared[map[string]time.Time] // sessions that were, and when they would be over
 	byCode    map[string]*language
-	attempts  caller.Limit
-	views     caller.Limit // of links
+	attempts  access.Limit
+	views     access.Limit // of links
 	refused   func()
 	record    func(context.Context, store.Audit) error
-	denied    caller.Seldom // requests that have a record
-	opened    caller.Seldom // links that have a record of it
+	denied    access.Seldom // requests that have a record
+	slowed    access.Seldom // that have a line of the log
+	opened    access.Seldom // links that have a record of it
 	links     Links
-	merchants Merchants
+	merchants merchant.Desk
 	tells     func(*bellman.Task) bool
 	publicURL string
-	listeners caller.Crowd // streams
+	listeners access.Crowd // streams
 	stopping  chan struct{}
 	stop      sync.Once
 	foreign   *http.CrossOriginProtection
@@ -135,9 +133,9 @@ type Console struct {
 // New returns the console. The error names what is wrong with the keys.
 func New(o Options) (*Console, error) {
 	c := &Console{
-		engine: o.Engine, reader: o.Reader, intake: o.Intake, sources: o.Sources, kinds: o.Kinds, queueNames: o.Queues, orders: o.Orders, nodes: o.Nodes, alarms: o.Alarms, resends: o.Resends,
+		engine: o.Engine, reader: o.Reader, intake: o.Intake, sources: o.Sources, kinds: o.Kinds, queueNames: o.Queues, nodes: o.Nodes, alarms: o.Alarms, resends: o.Resends,
 		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
-		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: caller.Limit{Most: maxAttempts, Window: attemptWindow}, views: caller.Limit{Most: maxViews, Window: viewWindow}, refused: o.Refused,
+		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: access.Limit{Most: maxAttempts, Window: attemptWindow}, views: access.Limit{Most: maxViews, Window: viewWindow}, refused: o.Refused,
 		links: o.Links, merchants: o.Merchants, tells: o.Tells, publicURL: o.PublicURL,
 		foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}),
 		patience:  slowWait,
@@ -149,8 +147,9 @@ func New(o Options) (*Console, error) {
 	if c.record = o.Record; c.record == nil {
 		c.record = func(context.Context, store.Audit) error { return nil }
 	}
-	c.denied = caller.Seldom{Every: time.Minute, Most: 30}
-	c.opened = caller.Seldom{Every: time.Hour, Most: 1000}
+	c.denied = access.Seldom{Every: time.Minute, Most: 30}
+	c.slowed = access.Seldom{Every: time.Minute, Most: 1}
+	c.opened = access.Seldom{Every: time.Hour, Most: 1000}
 	if c.secret == nil {
 		c.secret = newOwn()
 	}
@@ -179,50 +178,50 @@ func (c *Console) route() {
 	c.mux.HandleFunc("POST /signout", c.signOut)
 	c.mux.HandleFunc("POST /look", c.setLook)
 
-	c.page("GET /{$}", Read, (*request).home)
-	c.page("GET /live", Read, (*request).live)
-	c.page("GET /search", Read, (*request).search)
-	c.page("GET /tasks", Read, (*request).taskList)
-	c.page("GET /tasks.csv", Read, (*request).export)
-	c.page("GET /tasks/{id}", Read, (*request).taskPage)
-	c.page("GET /tasks/{id}/live", Read, (*request).taskLive)
-	c.page("POST /tasks/{id}", Operate, (*request).taskAction)
-	c.page("GET /orders", Read, (*request).orderPage)
-	c.page("GET /orders/live", Read, (*request).orderLive)
-	c.page("POST /orders", Operate, (*request).orderAction)
-	c.page("GET /queues", Read, (*request).queuePage)
-	c.page("POST /queues", Operate, (*request).queueAction)
-	c.page("GET /endpoints", Read, (*request).endpointPage)
-	c.page("POST /endpoints", Operate, (*request).endpointAction)
-	c.page("GET /nodes", Read, (*request).nodePage)
-	c.page("GET /audit", Read, (*request).auditPage)
+	c.page("GET /{$}", access.Read, (*request).home)
+	c.page("GET /live", access.Read, (*request).live)
+	c.page("GET /search", access.Read, (*request).search)
+	c.page("GET /tasks", access.Read, (*request).taskList)
+	c.page("GET /tasks.csv", access.Read, (*request).export)
+	c.page("GET /tasks/{id}", access.Read, (*request).taskPage)
+	c.page("GET /tasks/{id}/live", access.Read, (*request).taskLive)
+	c.page("POST /tasks/{id}", access.Operate, (*request).taskAction)
+	c.page("GET /orders", access.Read, (*request).orderPage)
+	c.page("GET /orders/live", access.Read, (*request).orderLive)
+	c.page("POST /orders", access.Operate, (*request).orderAction)
+	c.page("GET /queues", access.Read, (*request).queuePage)
+	c.page("POST /queues", access.Operate, (*request).queueAction)
+	c.page("GET /endpoints", access.Read, (*request).endpointPage)
+	c.page("POST /endpoints", access.Operate, (*request).endpointAction)
+	c.page("GET /nodes", access.Read, (*request).nodePage)
+	c.page("GET /audit", access.Read, (*request).auditPage)
 	if c.resends != nil {
-		c.page("GET /resends", Read, (*request).resendList)
-		c.page("POST /resends", Operate, (*request).startResend)
-		c.page("GET /resends/new", Operate, (*request).newResend)
-		c.page("GET /resends/{id}", Read, (*request).resendPage)
-		c.page("GET /resends/{id}/live", Read, (*request).resendLive)
-		c.page("POST /resends/{id}", Operate, (*request).stopResend)
+		c.page("GET /resends", access.Read, (*request).resendList)
+		c.page("POST /resends", access.Operate, (*request).startResend)
+		c.page("GET /resends/new", access.Operate, (*request).newResend)
+		c.page("GET /resends/{id}", access.Read, (*request).resendPage)
+		c.page("GET /resends/{id}/live", access.Read, (*request).resendLive)
+		c.page("POST /resends/{id}", access.Operate, (*request).stopResend)
 	}
 	if c.merchants != nil {
-		c.page("GET /merchants", Read, (*request).merchantList)
-		c.page("POST /merchants", Admin, (*request).putMerchant)
-		c.page("GET /merchants/show", Read, (*request).merchantPage)
-		c.page("POST /merchants/show", Operate, (*request).merchantAction)
-		c.page("GET /merchants/edit", Admin, (*request).editMerchant)
-		c.page("GET "+importPath, Admin, (*request).importPage)
-		c.page("POST "+importPath, Admin, (*request).importMerchants)
-		c.page("GET /merchants/export", Admin, (*request).exportMerchants)
+		c.page("GET /merchants", access.Read, (*request).merchantList)
+		c.page("POST /merchants", access.Admin, (*request).putMerchant)
+		c.page("GET /merchants/show", access.Read, (*request).merchantPage)
+		c.page("POST /merchants/show", access.Operate, (*request).merchantAction)
+		c.page("GET /merchants/edit", access.Admin, (*request).editMerchant)
+		c.page("GET "+importPath, access.Admin, (*request).importPage)
+		c.page("POST "+importPath, access.Admin, (*request).importMerchants)
+		c.page("GET /merchants/export", access.Admin, (*request).exportMerchants)
 	}
 	if c.links != nil {
 		c.mux.HandleFunc("GET "+sharedPath+"{token}", c.showShared)
-		c.page("GET /links", Read, (*request).linkList)
-		c.page("POST /links", Operate, (*request).makeLink)
-		c.page("GET /links/new", Operate, (*request).newLink)
-		c.page("GET /links/{id}", Read, (*request).linkPage)
-		c.page("POST /links/{id}", Operate, (*request).revokeLink)
+		c.page("GET /links", access.Read, (*request).linkList)
+		c.page("POST /links", access.Operate, (*request).makeLink)
+		c.page("GET /links/new", access.Operate, (*request).newLink)
+		c.page("GET /links/{id}", access.Read, (*request).linkPage)
+		c.page("POST /links/{id}", access.Operate, (*request).revokeLink)
 	}
-	c.page("/", Read, (*request).noPage)
+	c.page("/", access.Read, (*request).noPage)
 }
 
 // paths are the first parts of the console's paths. Whoever serves something else
@@ -250,7 +249,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.proxies.Secure(r) {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 	}
-	if c.open() && !caller.Direct(r.Host) {
+	if c.open() && !access.Direct(r.Host) {
 		http.Error(w, c.language(r).say("error.host", "host", bounded(plain(r.Host), 200)), http.StatusForbidden)
 		return
 	}
@@ -258,7 +257,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // page serves a pattern for those who have the role need.
-func (c *Console) page(pattern string, need Role, serve func(*request)) {
+func (c *Console) page(pattern string, need access.Role, serve func(*request)) {
 	c.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		q, err := c.request(w, r)
 		switch {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -31,7 +31,7 @@ func (q *request) fail(status int, why string, values ...any) {
 // recordRefused keeps a record of what somebody was refused: one a minute for each name and
 // address, and a bounded number in all.
 func (q *request) recordRefused(who, target string) {
-	left, ok := q.denied.Enter(who + " " + caller.Network(q.proxies.From(q.r)).String())
+	left, ok := q.denied.Enter(who + " " + access.Network(q.proxies.From(q.r)).String())
 	if !ok {
 		return
 	}

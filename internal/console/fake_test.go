@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -22,6 +21,8 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -29,6 +30,7 @@ import (
 // A fake is an engine that attempts nothing, over a store in memory.
 type fake struct {
 	pausedMerchants []figures.MerchantPause
+	failing         []figures.FailingMerchant
 	*memory.Store
 	mu    sync.Mutex
 	fail  error // of every call, if not nil
@@ -112,7 +114,7 @@ func (f *fake) ResumeEndpoint(_ context.Context, name string, by bellman.By) err
 func (f *fake) PausedMerchants() []figures.MerchantPause { return f.pausedMerchants }
 
 func (f *fake) Figures(_ context.Context, ask figures.Ask) (figures.Figures, error) {
-	out := figures.Figures{Gauges: f.gauges, Nodes: 1, Silent: f.silent}
+	out := figures.Figures{Gauges: f.gauges, Failing: f.failing, Nodes: 1, Silent: f.silent}
 	if ask.Queues {
 		out.Queues = f.queues
 	}
@@ -141,7 +143,7 @@ func (f *fake) add(t testing.TB, task *bellman.Task, created time.Time, log ...b
 	first[6], first[8] = 0x70, first[8]&0x3f|0x80
 	task.ID = first
 	status := task.Status
-	task.Status = bellman.Status{Version: 1, Began: created, Due: created, VisibleAt: created, Updated: created}
+	task.Status = bellman.Status{Version: 1, Began: created, Due: created, VisibleAt: created, Updated: created, Data: status.Data}
 	b := store.Batch{Adds: []store.Add{{Task: task}}}
 	if err := f.Commit(t.Context(), &b); err != nil || b.Adds[0].Err != nil {
 		t.Fatal(err, b.Adds[0].Err)
@@ -165,14 +167,30 @@ func (f *fake) add(t testing.TB, task *bellman.Task, created time.Time, log ...b
 	return kept
 }
 
-// fakeOrders keeps an Order as the body of a task that has no URL.
-type fakeOrders struct{}
-
-func (fakeOrders) Order(t *bellman.Task) (o Order, is bool) {
-	if t.URL != "" {
-		return o, false
+// ordered makes a task an order's, which stands so. Where it was given up and nothing says when,
+// its task has ended without a decision.
+func ordered(t testing.TB, task *bellman.Task, s order.Standing, ask order.Ask) *bellman.Task {
+	t.Helper()
+	ask.Created = t0
+	l := order.Life{Stage: order.Decided, State: s.State, Late: s.Late}
+	switch {
+	case s.Watch:
+		l.Stage = order.Watching
+	case s.State == order.StatePending, s.State == order.StateUnknown && s.Decided.IsZero():
+		l.Stage, l.State = order.Polling, order.StatePending
+	case !s.Decided.IsZero():
+		l.DecidedAt = s.Decided.UnixMilli()
 	}
-	return o, json.Unmarshal(t.Body, &o) == nil
+	body, err := ask.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task.Body, task.Data = body, data
+	return task
 }
 
 func kinds(queue string) string {
@@ -188,7 +206,7 @@ type site struct {
 	log    *bytes.Buffer
 }
 
-func open(t testing.TB, keys ...Key) *site {
+func open(t testing.TB, keys ...access.Key) *site {
 	t.Helper()
 	return openWith(t, &fake{Store: memory.New()}, Options{Keys: keys})
 }
@@ -198,7 +216,7 @@ func openWith(t testing.TB, f *fake, more Options) *site {
 	t.Helper()
 	s := &site{fake: f, log: &bytes.Buffer{}}
 	c, err := New(Options{
-		Engine: s.fake, Reader: s.fake, Records: s.fake, Nodes: s.fake, Kinds: kinds, Orders: fakeOrders{}, Keys: more.Keys, Version: "test",
+		Engine: s.fake, Reader: s.fake, Records: s.fake, Nodes: s.fake, Kinds: kinds, Keys: more.Keys, Version: "test",
 		Secret: more.Secret, Proxies: more.Proxies, Links: more.Links, Resends: more.Resends, Merchants: more.Merchants, Tells: more.Tells, PublicURL: more.PublicURL,
 		Queues: func() []string { return []string{"orders", "pay"} },
 		Log:    slog.New(slog.NewTextHandler(s.log, nil)),
@@ -282,17 +300,14 @@ func (s *site) post(t testing.TB, page, path string, values ...string) *reply {
 }
 
 // testKeys are one of each role; the key of a name is its name and "-key".
-var testKeys = []Key{
-	{"shop", Submit, hash("shop-key")},
-	{"reader", Read, hash("reader-key")},
-	{"ops", Operate, hash("ops-key")},
-	{"root", Admin, hash("root-key")},
+var testKeys = []access.Key{
+	{Name: "shop", Role: access.Submit, SHA256: hash("shop-key")},
+	{Name: "reader", Role: access.Read, SHA256: hash("reader-key")},
+	{Name: "ops", Role: access.Operate, SHA256: hash("ops-key")},
+	{Name: "root", Role: access.Admin, SHA256: hash("root-key")},
 }
 
-func hash(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:])
-}
+func hash(key string) [sha256.Size]byte { return sha256.Sum256([]byte(key)) }
 
 // signIn signs in with a key of testKeys.
 func (s *site) signIn(t testing.TB, name string) {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -48,7 +49,7 @@ func functions(l *language) template.FuncMap {
 		"megabytes": func(bytes int64) string { return grouped(bytes >> 20) },
 		"down":      func(y, by int) int { return y + by },
 		"states":    func() []string { return stateNames },
-		"schemes":   func() []string { return schemes },
+		"schemes":   sign.Schemes,
 		"lives":     func() []string { return lives },
 		"outcomes":  func() []string { return outcomes },
 		"kinds":     func() []string { return kindNames },

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata anew")
@@ -57,7 +57,7 @@ func golden(t *testing.T, name, page string) {
 }
 
 // story fills a store with what people look at.
-func (s *site) story(t testing.TB) (notice, order *bellman.Task) {
+func (s *site) story(t testing.TB) (notice, placed *bellman.Task) {
 	t.Helper()
 	notice = s.fake.add(t, &bellman.Task{
 		Queue: "pay", Key: "M1001/A-1/paid", MerchantNo: "M1001", OrderNo: "A-1", Event: "payment.succeeded",
@@ -68,10 +68,6 @@ func (s *site) story(t testing.TB) (notice, order *bellman.Task) {
 		bellman.Attempt{Due: t0, Started: t0.Add(2 * time.Millisecond), Took: 41 * time.Millisecond, Result: bellman.Refused, Status: 200, Response: `<b>busy</b>`, Node: "vm/1"},
 		bellman.Attempt{Due: t0.Add(15 * time.Second), Started: t0.Add(15 * time.Second), Took: 41 * time.Millisecond, Result: bellman.Accepted, Status: 200, Response: "success", Node: "vm/1"},
 	)
-	kept, err := json.Marshal(Order{State: "CLOSED", Vars: map[string]string{"appid": "wx1"}, NotifyJSON: []byte(`{"shop":"tea"}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	query := bellman.Attempt{Action: "query", Reading: "PENDING", Result: bellman.Accepted, Status: 200, Response: `{"trade_state":"NOTPAY"}`, Took: 20 * time.Millisecond}
 	at := func(a bellman.Attempt, s int) bellman.Attempt {
 		a.Due = t0.Add(time.Duration(s) * time.Second)
@@ -79,14 +75,15 @@ func (s *site) story(t testing.TB) (notice, order *bellman.Task) {
 		return a
 	}
 	end := t0.Add(1801 * time.Second)
-	order = s.fake.add(t, &bellman.Task{Queue: "orders", Key: "M1001/B-1", MerchantNo: "M1001", OrderNo: "B-1", Event: "order.watch", Body: kept, Schedule: "order_poll",
-		Status: bellman.Status{State: bellman.Succeeded, Reason: "closed", Finished: end}}, t0.Add(time.Second),
+	asked := order.Ask{Vars: map[string]string{"appid": "wx1"}, Notify: order.Notify{JSON: []byte(`{"shop":"tea"}`)}}
+	placed = s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: "M1001/B-1", MerchantNo: "M1001", OrderNo: "B-1", Event: "order.watch", Schedule: "order_poll",
+		Status: bellman.Status{State: bellman.Succeeded, Reason: "closed", Finished: end}}, order.Standing{State: "CLOSED"}, asked), t0.Add(time.Second),
 		at(query, 4), at(query, 7), at(query, 1800),
 		at(bellman.Attempt{Action: "close", Reading: "closed", Result: bellman.Accepted, Status: 204, Took: time.Second}, 1800))
 	s.fake.add(t, &bellman.Task{Queue: "pay", Key: "orders/M1001/B-1/decided", MerchantNo: "M1001", OrderNo: "B-1", Event: "order.closed", URL: "http://m.example/n", Schedule: "0s, 1s",
 		Status: bellman.Status{State: bellman.Succeeded, Reason: "accepted", Finished: end}}, end,
 		bellman.Attempt{Due: end, Started: end, Result: bellman.Accepted, Status: 200, Response: "success"})
-	return notice, order
+	return notice, placed
 }
 
 func TestGolden(t *testing.T) {

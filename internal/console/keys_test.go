@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bellmanhq/bellman/internal/access"
 )
 
 // Keys are replaced while people are signed in: who has one no longer is signed out,
@@ -19,8 +21,8 @@ func TestKeysAreReplaced(t *testing.T) {
 		t.Fatalf("signed in: %d; want the task with its actions", got.StatusCode)
 	}
 	less := slices.Clone(testKeys)
-	at := slices.IndexFunc(less, func(k Key) bool { return k.Name == "ops" })
-	less[at].Role = Read
+	at := slices.IndexFunc(less, func(k access.Key) bool { return k.Name == "ops" })
+	less[at].Role = access.Read
 	if err := s.SetKeys(less); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func TestKeysAreReplaced(t *testing.T) {
 	defer live.Body.Close()
 	lines := bufio.NewScanner(live.Body)
 	lines.Scan() // it has begun
-	if err := s.SetKeys([]Key{{Name: "", Role: Read}}); err == nil {
+	if err := s.SetKeys([]access.Key{{Name: "", Role: access.Read}}); err == nil {
 		t.Error("a key without a name is taken")
 	}
 	if got := s.get(t, task); got.StatusCode != http.StatusOK {
@@ -58,10 +60,10 @@ func TestKeysAreReplaced(t *testing.T) {
 // The hash of an empty key is refused, and an empty key signs nobody in, whatever keys there are.
 func TestEmptyKeySignsNobodyIn(t *testing.T) {
 	s := open(t, testKeys...)
-	if err := s.SetKeys([]Key{{Name: "oops", Role: Admin, SHA256: hash("")}}); err == nil {
+	if err := s.SetKeys([]access.Key{{Name: "oops", Role: access.Admin, SHA256: hash("")}}); err == nil {
 		t.Error("the hash of an empty key is taken")
 	}
-	s.keys.Store(&[]heldKey{{name: "oops", role: Admin, hash: sha256.Sum256(nil)}})
+	s.keys.Store(&[]access.Key{{Name: "oops", Role: access.Admin, SHA256: sha256.Sum256(nil)}})
 	for _, key := range []string{"", "  ", "\n"} {
 		if got := s.post(t, "/signin", "/signin", "name", "oops", "key", key); got.StatusCode != http.StatusUnauthorized {
 			t.Errorf("signing in with the key %q: %d; want 401", key, got.StatusCode)

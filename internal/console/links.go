@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/sharelink"
 	"github.com/bellmanhq/bellman/schedule"
 )
@@ -139,9 +140,10 @@ func (q *request) makeLink() {
 	if err != nil || !slices.Contains(lives, v.Life) {
 		wrong[1] = errLife
 	}
-	if err = wrong.err(); err == nil {
-		v.Unknown, err = q.unknown(v)
+	if wrong[0] == nil {
+		v.Unknown, wrong[0] = q.unknown(v)
 	}
+	err = wrong.err()
 	status := http.StatusUnprocessableEntity
 	if err == nil && v.Unknown == "" {
 		var made sharelink.Link
@@ -178,7 +180,7 @@ func (q *request) showLink(status int, form pauseForm) {
 		return
 	}
 	v := &linkView{view: q.view("page.link"), Link: shownLink{found, stateOf(&found)}, pauseForm: form}
-	if q.visitor.May(Operate) && v.Link.State == "good" {
+	if q.visitor.May(access.Operate) && v.Link.State == "good" {
 		v.Address = q.publicAddress() + sharedPath + found.Token
 	}
 	q.render(status, "link", v)

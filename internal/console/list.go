@@ -12,6 +12,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/internal/resend"
+	"github.com/bellmanhq/bellman/order"
 )
 
 const (
@@ -315,9 +316,9 @@ type listView struct {
 type row struct {
 	*bellman.Task
 	Kind  string
-	Order *Order // nil: not an order's
-	To    string // where it goes now: its own address, or its merchant's; empty: its queue's
-	Held  string // what is paused of its queue, merchant and endpoint, as audit records name it; empty: nothing is
+	Order *order.Standing // nil: not an order's
+	To    string          // where it goes now: its own address, or its merchant's; empty: its queue's
+	Held  string          // what is paused of its queue, merchant and endpoint, as audit records name it; empty: nothing is
 }
 
 // to is where a task goes now: its own address, or else its merchant's; empty: its

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/schedule"
 )
@@ -34,12 +35,12 @@ func (q *request) merchantAction() {
 }
 
 // needed is the role that an action with a merchant takes: the API's.
-func needed(action string) Role {
+func needed(action string) access.Role {
 	switch action {
 	case "rotate", "delete":
-		return Admin
+		return access.Admin
 	}
-	return Operate
+	return access.Operate
 }
 
 // onMerchant does something with a merchant, and says where to go then.
@@ -92,7 +93,7 @@ func (q *request) trySecret(no, secret string) error {
 	if err != nil || m.Sign == nil {
 		return err
 	}
-	in := putOf(&m)
+	in := m.Wanted()
 	in.Sign.Secrets = []string{secret}
 	invalid := new(bellman.Invalid)
 	if !errors.As(q.tryMerchant(in), &invalid) {

@@ -10,13 +10,13 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/lines"
+	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/store"
 )
 
 const (
-	importPath  = "/merchants/import"
-	maxImport   = 8 << 20 // bytes of a file that is imported
-	importLines = 1000    // of it
+	importPath = "/merchants/import"
+	maxImport  = 8 << 20 // bytes of a file that is imported
 )
 
 // An importView is the form that imports merchants, and what came of it.
@@ -47,7 +47,7 @@ func (q *request) importPage() {
 func (q *request) importMerchants() {
 	v := &importView{view: q.view("page.import"), Dry: q.r.PostForm.Get("dry") != "", Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
 	rows, all, err := q.uploaded()
-	var results []ImportedMerchant
+	var results []merchant.Imported
 	switch {
 	case err != nil:
 	case !reasoned(v.Reason):
@@ -96,7 +96,7 @@ func (q *request) importMerchants() {
 
 // uploaded reads the file that came with a form: a row for each line that has
 // something, and the merchants of those that are not refused already, in order.
-func (q *request) uploaded() (rows []importedRow, all []client.PutMerchant, err error) {
+func (q *request) uploaded() (rows []importedRow, all []merchant.Wanted, err error) {
 	if q.r.MultipartForm == nil || len(q.r.MultipartForm.File["file"]) == 0 {
 		return nil, nil, errFile
 	}
@@ -109,14 +109,14 @@ func (q *request) uploaded() (rows []importedRow, all []client.PutMerchant, err 
 		if err != nil {
 			return nil, nil, err
 		}
-		if len(rows) == importLines {
+		if len(rows) == client.MaxBatch {
 			return nil, nil, errManyLines
 		}
 		row := importedRow{Line: line.N, MerchantNo: line.Merchant.MerchantNo}
 		if line.Wrong != nil {
 			row.What, row.Problem = "refused", q.visitor.lang.unread(line.Wrong)
 		} else {
-			all = append(all, line.Merchant)
+			all = append(all, merchant.Wanted{PutMerchant: line.Merchant})
 		}
 		rows = append(rows, row)
 	}
@@ -174,7 +174,7 @@ func (q *request) exportMerchants() {
 			h.Set("Content-Disposition", `attachment; filename="bellman-merchants.ndjson"`)
 		}
 		for i := range page {
-			if out.Encode(putOf(&page[i])) != nil {
+			if out.Encode(page[i].Wanted()) != nil {
 				return // whoever is gone needs no answer
 			}
 		}

@@ -9,13 +9,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/merchant"
 )
-
-// schemes are how what a merchant gets can be signed.
-var schemes = []string{"standard_webhooks", "wechat_rsa", "md5_params", "hmac_sha256_params", "jeepay_md5", "roncoo_md5"}
-
-// noVersion is the version of a merchant that there is not.
-const noVersion = "none"
 
 // A merchantForm is the form that registers or changes a merchant.
 type merchantForm struct {
@@ -30,7 +25,7 @@ type merchantForm struct {
 
 // formOf is the form as it shows a merchant.
 func formOf(m *client.Merchant) *merchantForm {
-	v := &merchantForm{In: putOf(m)}
+	v := &merchantForm{In: m.Wanted()}
 	v.In.Version = m.Version
 	if v.In.Sign != nil {
 		v.Scheme, v.Serial = v.In.Sign.Scheme, v.In.Sign.Serial
@@ -94,20 +89,6 @@ func (q *request) showMerchantForm(status int, v *merchantForm) {
 	q.render(status, "merchantform", v)
 }
 
-// putOf is what makes a merchant what it is; its secrets are as they may be seen, or
-// sealed.
-func putOf(m *client.Merchant) client.PutMerchant {
-	in := client.PutMerchant{MerchantNo: m.MerchantNo, Name: m.Name, NotifyURL: m.NotifyURL, Schedule: m.Schedule, Success: m.Success, Timeout: m.Timeout}
-	if m.Sign != nil {
-		in.Sign = &client.MerchantSign{Scheme: m.Sign.Scheme, Serial: m.Sign.Serial, Secrets: m.Sign.Secrets}
-	}
-	if m.PerEndpoint != (client.MerchantLimits{}) {
-		limits := m.PerEndpoint
-		in.PerEndpoint = &limits
-	}
-	return in
-}
-
 // putMerchant registers or changes a merchant.
 func (q *request) putMerchant() {
 	in := q.r.PostForm
@@ -118,12 +99,12 @@ func (q *request) putMerchant() {
 		Scheme: get("scheme"), Serial: get("serial"), Secrets: strings.Join(secretsOf(in.Get("secrets")), "\n"), Concurrency: get("concurrency"), Rate: get("rate"), Reason: get("reason"),
 	}
 	if v.New {
-		v.In.Version = noVersion
+		v.In.Version = merchant.None
 	}
 	wrong := append(v.complete(), unreasoned(v.Reason))
 	var err error
 	if wrong.err() == nil {
-		_, _, err = q.merchants.Put(q.r.Context(), v.In, q.by(v.Reason))
+		_, _, err = q.merchants.Put(q.r.Context(), merchant.Wanted{PutMerchant: v.In}, q.by(v.Reason))
 	} else {
 		err = q.tryMerchant(v.In)
 	}
@@ -164,16 +145,15 @@ func (q *request) refusals(err error, v *merchantForm) []error {
 	default:
 		all = append(all, err)
 	}
-	var also interface{ Besides() *bellman.Invalid }
-	if errors.As(err, &also) && also.Besides() != nil {
-		all = append(all, also.Besides())
+	if changed := new(merchant.ChangedError); errors.As(err, &changed) && len(changed.Also) > 0 {
+		all = append(all, &bellman.Invalid{Fields: changed.Also})
 	}
 	return all
 }
 
 // tryMerchant says what would be wrong with a merchant that is not put.
 func (q *request) tryMerchant(in client.PutMerchant) error {
-	results, err := q.merchants.Import(q.r.Context(), []client.PutMerchant{in}, true, bellman.By{})
+	results, err := q.merchants.Import(q.r.Context(), []merchant.Wanted{{PutMerchant: in}}, true, bellman.By{})
 	if err == nil && len(results) == 1 {
 		err = results[0].Err
 	}

@@ -10,12 +10,13 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // fakeMerchants are one merchant, which somebody else changes all the time.
 type fakeMerchants struct {
-	Merchants
+	merchant.Desk
 	one client.Merchant
 }
 
@@ -25,12 +26,12 @@ func (f *fakeMerchants) Stats(context.Context, string) (client.MerchantStats, er
 	return client.MerchantStats{}, nil
 }
 
-func (f *fakeMerchants) Put(context.Context, client.PutMerchant, bellman.By) (client.Merchant, bool, error) {
+func (f *fakeMerchants) Put(context.Context, merchant.Wanted, bellman.By) (client.Merchant, bool, error) {
 	return f.one, false, bellman.ErrConflict
 }
 
-func (f *fakeMerchants) Import(context.Context, []client.PutMerchant, bool, bellman.By) ([]ImportedMerchant, error) {
-	return []ImportedMerchant{{}}, nil
+func (f *fakeMerchants) Import(context.Context, []merchant.Wanted, bool, bellman.By) ([]merchant.Imported, error) {
+	return []merchant.Imported{{}}, nil
 }
 
 func (f *fakeMerchants) Rotate(context.Context, string, string, time.Duration, bellman.By) (client.Merchant, error) {

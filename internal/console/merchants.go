@@ -2,52 +2,12 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 )
-
-// Merchants keeps the registry of merchants, in the words of the API's client. Errors
-// are those of an [Engine]; no answer has a secret, but for sealed ones.
-type Merchants interface {
-	// List returns merchants of a search behind a place; next is where to go on, and
-	// empty only at the end.
-	List(ctx context.Context, s client.MerchantSearch, after string) (page []client.Merchant, next string, err error)
-
-	Get(ctx context.Context, no string) (client.Merchant, error)
-	Stats(ctx context.Context, no string) (client.MerchantStats, error)
-
-	// Put makes a merchant what in says; created says that there was none.
-	Put(ctx context.Context, in client.PutMerchant, by bellman.By) (m client.Merchant, created bool, err error)
-
-	// Import puts up to 1,000 at once, with one result each, in order; with dry it
-	// only says what it would do.
-	Import(ctx context.Context, in []client.PutMerchant, dry bool, by bellman.By) ([]ImportedMerchant, error)
-
-	Delete(ctx context.Context, no string, by bellman.By) error
-
-	// Rotate gives a merchant a new secret, beside which those that it has go on
-	// signing for overlap.
-	Rotate(ctx context.Context, no, secret string, overlap time.Duration, by bellman.By) (client.Merchant, error)
-
-	Pause(ctx context.Context, no string, by bellman.By) error
-	Resume(ctx context.Context, no string, by bellman.By) error
-
-	// Test adds a task that sends a merchant a test; no queue: the one there is.
-	Test(ctx context.Context, no, queue string, by bellman.By) (*bellman.Task, error)
-}
-
-// An ImportedMerchant says what became of one merchant of an import.
-type ImportedMerchant struct {
-	MerchantNo       string
-	Created, Changed bool
-	Err              error // nothing was kept
-}
 
 // merchantRows is how many merchants a page has.
 const merchantRows = 50

@@ -51,16 +51,13 @@ func moment(text, zone string, now time.Time) (time.Time, error) {
 	return at, errWhen
 }
 
-// maxLate is how far in the past the time of a next attempt may lie: the engine's bound.
-const maxLate = time.Minute
-
 // reachable refuses a time at which nothing can be attempted any more, or for long, as the
 // engine does: so it is told beside the other mistakes of a form.
 func reachable(due, now time.Time) error {
 	switch {
-	case now.Sub(due) > maxLate:
+	case now.Sub(due) > bellman.MaxPast:
 		return notThen(coded.Errorf("task.past", "%s lies in the past: want a time that is still to come", due.UTC().Format(time.RFC3339)))
-	case due.Sub(now) > 10*365*24*time.Hour:
+	case due.Sub(now) > schedule.MaxDuration:
 		return notThen(coded.Errorf("task.ahead", "%s is more than ten years ahead: want a time before that", due.UTC().Format(time.RFC3339)))
 	}
 	return nil

@@ -122,7 +122,7 @@ func (s *slow) Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode
 // bubbled is a console in a bubble, and a way to send it a form; it needs no network.
 func bubbled(t *testing.T, s *slow) (c *Console, page string, send func(ctx context.Context, once string) *httptest.ResponseRecorder) {
 	t.Helper()
-	c, err := New(Options{Engine: s, Reader: s, Records: s, Kinds: kinds, Orders: fakeOrders{}})
+	c, err := New(Options{Engine: s, Reader: s, Records: s, Kinds: kinds})
 	if err != nil {
 		t.Fatal(err)
 	}

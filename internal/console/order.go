@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -243,7 +244,7 @@ func (q *request) addSteps(v *orderView, r *row) error {
 
 // addDecisions adds how an order was decided by one of its own tasks: an outcome that
 // came after the order had been given up does not undo that.
-func (v *orderView) addDecisions(r *row, o *Order) {
+func (v *orderView) addDecisions(r *row, o *order.Standing) {
 	state, finished := r.Task.State, r.Finished
 	if finished.IsZero() && r.Before != nil { // it is asked about once more
 		state, finished = r.Before.State, r.Before.Finished

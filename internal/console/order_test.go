@@ -1,24 +1,20 @@
 package console
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order"
 )
 
 // An order that was given up is of nobody's concern any more when its payment was found.
 func TestALatePaymentSettlesAnOrderThatWasGivenUp(t *testing.T) {
 	s := open(t)
 	for late, want := range map[string]string{"": "somebody has to look at it", "PAID": "a payment was found later"} {
-		kept, err := json.Marshal(Order{State: "UNKNOWN", Late: late})
-		if err != nil {
-			t.Fatal(err)
-		}
 		no := "given-up" + late
-		s.fake.add(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: no, Body: kept, Status: bellman.Status{State: bellman.Failed, Finished: t0}}, t0, bellman.Attempt{Started: t0})
+		s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: no, Status: bellman.Status{State: bellman.Failed, Finished: t0}}, order.Standing{State: "UNKNOWN", Late: late}, order.Ask{}), t0, bellman.Attempt{Started: t0})
 		if got := s.get(t, orderAddress("M1", no), "Accept-Language: en").body; !strings.Contains(got, want) || late != "" && strings.Contains(got, "somebody has to look") {
 			t.Errorf("the page of one with the late payment %q does not say %q, or says more", late, want)
 		}
@@ -28,11 +24,8 @@ func TestALatePaymentSettlesAnOrderThatWasGivenUp(t *testing.T) {
 // The address at which the merchant of an order is told is masked as a task's own is.
 func TestAddressOfAnOrderIsMasked(t *testing.T) {
 	s := open(t)
-	kept, err := json.Marshal(Order{State: "PENDING", NotifyURL: "https://m.example/n?order=1&token=url-secret", NotifyJSON: []byte(`{"password":"json-secret"}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	task := s.fake.add(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "masked", Body: kept}, t0)
+	notify := order.Notify{URL: "https://m.example/n?order=1&token=url-secret", JSON: []byte(`{"password":"json-secret"}`)}
+	task := s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "masked"}, order.Standing{State: "PENDING"}, order.Ask{Notify: notify}), t0)
 	for _, page := range []string{"/tasks/" + task.ID.String(), orderAddress("M1", "masked"), "/tasks?order_no=masked", "/tasks.csv?order_no=masked"} {
 		got := s.get(t, page).body
 		if !strings.Contains(got, "masked") || strings.Contains(got, "url-secret") || strings.Contains(got, "json-secret") || strings.HasSuffix(page, task.ID.String()) && !strings.Contains(got, "https://m.example/n?order=1") {
@@ -48,11 +41,7 @@ func TestTheNewestOrders(t *testing.T) {
 		t.Error("without orders the page does not say so")
 	}
 	s.story(t)
-	watch, err := json.Marshal(Order{State: "CLOSED", Watch: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.fake.add(t, &bellman.Task{Queue: "orders", Key: "w", MerchantNo: "M1001", OrderNo: "B-1", Body: watch}, t0.Add(time.Hour))
+	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: "w", MerchantNo: "M1001", OrderNo: "B-1"}, order.Standing{State: "CLOSED", Watch: true}, order.Ask{}), t0.Add(time.Hour))
 	got := s.get(t, "/orders").body
 	if n := strings.Count(got, `href="/orders?merchant_no=M1001&amp;order_no=B-1"`); n != 1 || strings.Contains(got, "A-1") {
 		t.Errorf("the order is listed %d times, or a notice is; want it once, and no notice", n)
@@ -65,7 +54,7 @@ func TestTheNewestOrders(t *testing.T) {
 func TestOrdersByHalfOfTheirNumbers(t *testing.T) {
 	s := open(t)
 	order := func(merchant, no string, at int) {
-		s.fake.add(t, &bellman.Task{Queue: "orders", MerchantNo: merchant, OrderNo: no, Body: []byte(`{"State":"PENDING"}`)}, t0.Add(time.Duration(at)*time.Second))
+		s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", MerchantNo: merchant, OrderNo: no}, order.Standing{State: "PENDING"}, order.Ask{}), t0.Add(time.Duration(at)*time.Second))
 	}
 	order("M1", "one", 0)
 	order("M1", "two", 1)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // settleWait is how long a page waits for a channel.
@@ -101,8 +102,11 @@ func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 		return err
 	}
 	wrong := mistakes{unreasoned(by.Reason), nil}
-	if _, is := q.order(t); is != slices.Contains(outcomes, outcome) || !is && outcome != "" {
+	switch o, is := q.order(t); {
+	case is != slices.Contains(outcomes, outcome) || !is && outcome != "":
 		wrong[1] = errOutcome
+	case is && wrong[0] != nil && o.Refuses(outcome): // else the order's handler says so
+		wrong[1] = coded.Errorf("order.decided", "%w: the order is %s", bellman.ErrConflict, o.State)
 	}
 	if err := wrong.err(); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -30,17 +30,14 @@ func life(page string) (lines []string) {
 
 // handled keeps an order that was asked about after 4 and 7 seconds, and with which
 // something was done by hand then.
-func (s *site) handled(t testing.TB, o Order, to bellman.Status, hand ...store.Audit) {
+func (s *site) handled(t testing.TB, o order.Standing, to bellman.Status, hand ...store.Audit) {
 	t.Helper()
-	kept, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
 	query := bellman.Attempt{Action: "query", Reading: "PENDING", Result: bellman.Accepted, Status: 200, Took: 20 * time.Millisecond}
 	again := query
 	query.Started, again.Started = t0.Add(4*time.Second), t0.Add(7*time.Second)
 	again.Trigger = bellman.BySettle
-	task := s.fake.add(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O-1", Body: kept, Schedule: "3s*"}, t0, query, again)
+	task := s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O-1", Schedule: "3s*"}, o, order.Ask{}), t0, query, again)
+	to.Data = task.Data
 	to.Version, to.Attempts, to.Updated = task.Version, 2, hand[len(hand)-1].At
 	for _, a := range hand {
 		a.Target = task.ID.String()
@@ -58,31 +55,31 @@ func TestAnOrdersPageShowsWhatWasDoneByHand(t *testing.T) {
 	late := t0.Add(729 * time.Second)
 	gaveUp := t0.Add(8 * time.Second)
 	for name, tt := range map[string]struct {
-		order Order
+		order order.Standing
 		to    bellman.Status
 		hand  []store.Audit
 		want  []string
 	}{
-		"decided": {Order{State: "PAID", Decided: late}, bellman.Status{State: bellman.Succeeded, Finished: late},
+		"decided": {order.Standing{State: "PAID", Decided: late}, bellman.Status{State: bellman.Succeeded, Finished: late},
 			[]store.Audit{{At: t0.Add(6900 * time.Millisecond), Who: "ann", Action: "settle", Reason: "the shop asks"}, {At: late, Who: "ben", Action: "complete", Reason: "seen at the bank: PAID"}},
 			[]string{
 				"2026-11-20 15:04:12 UTC asked the channel By hand · ann the shop asks orders",
 				"2026-11-20 15:04:12 UTC query Settle Not decided 200 orders",
 				"2026-11-20 15:16:14 UTC decided By hand · ben Paid seen at the bank: PAID orders",
 			}},
-		"given up before": {Order{State: "CLOSED", Decided: late}, bellman.Status{State: bellman.Failed, Finished: gaveUp},
+		"given up before": {order.Standing{State: "CLOSED", Decided: late}, bellman.Status{State: bellman.Failed, Finished: gaveUp},
 			[]store.Audit{{At: late, Who: "ben", Action: "complete", Reason: "callback: CLOSED"}},
 			[]string{
 				"2026-11-20 15:04:13 UTC decided Unknown orders",
 				"2026-11-20 15:16:14 UTC decided By hand · ben Closed callback: CLOSED orders",
 			}},
-		"given up, and paid": {Order{State: "UNKNOWN", Late: "PAID", Decided: gaveUp}, bellman.Status{State: bellman.Failed, Finished: gaveUp},
+		"given up, and paid": {order.Standing{State: "UNKNOWN", Late: "PAID", Decided: gaveUp}, bellman.Status{State: bellman.Failed, Finished: gaveUp},
 			[]store.Audit{{At: late, Who: "ben", Action: "complete", Reason: "on the bill: PAID"}},
 			[]string{
 				"2026-11-20 15:04:13 UTC decided Unknown orders",
 				"2026-11-20 15:16:14 UTC completed By hand · ben on the bill: PAID orders",
 			}},
-		"cancelled": {Order{State: "UNKNOWN"}, bellman.Status{State: bellman.Cancelled, Finished: late},
+		"cancelled": {order.Standing{State: "UNKNOWN"}, bellman.Status{State: bellman.Cancelled, Finished: late},
 			[]store.Audit{{At: late, Who: "ben", Action: "cancel", Reason: "of no use"}},
 			[]string{
 				"2026-11-20 15:16:14 UTC cancelled By hand · ben of no use orders",
@@ -103,9 +100,8 @@ func TestAnOrdersPageShowsWhatWasDoneByHand(t *testing.T) {
 func TestSettlesThatJoinedAreShown(t *testing.T) {
 	for name, state := range map[string]bellman.State{"while it is asked about": bellman.Pending, "when it is decided": bellman.Succeeded} {
 		s := open(t)
-		kept := []byte(`{"State":"PENDING"}`)
 		query := bellman.Attempt{Action: "query", Reading: "PENDING", Result: bellman.Accepted, Status: 200, Started: t0.Add(4 * time.Second), Took: time.Second}
-		task := s.fake.add(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O-1", Body: kept, Schedule: "3s*"}, t0, query)
+		task := s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O-1", Schedule: "3s*"}, order.Standing{State: "PENDING"}, order.Ask{}), t0, query)
 		joined := store.Audit{At: t0.Add(5*time.Second + 300*time.Millisecond), Who: "ann", Action: "settle", Target: task.ID.String(), Reason: "the shop asks"}
 		b := store.Batch{Audits: []store.Audit{joined}}
 		if state.Ended() { // its attempt decides it, by a clock that is behind

@@ -44,6 +44,8 @@ type snapshot struct {
 	OpenMore   int                // how many of these are not shown
 	Paused     []figures.MerchantPause
 	MorePaused int // how many of these are not shown
+	Failing    []figures.FailingMerchant
+	MoreFail   int // how many of these are not shown
 	Nodes      []engine.NodeInfo
 	Unowned    int
 	Alarms     []alarm.Alarm // that are raised
@@ -133,6 +135,10 @@ func (c *Console) figures(ctx context.Context) (*snapshot, error) {
 		if f.MorePaused = len(f.Paused) - troubleTasks; f.MorePaused > 0 {
 			f.Paused = f.Paused[:troubleTasks]
 		}
+		f.Failing = all.Failing
+		if f.MoreFail = len(f.Failing) - troubleTasks; f.MoreFail > 0 {
+			f.Failing = f.Failing[:troubleTasks]
+		}
 		if c.nodes != nil {
 			var unowned []store.Lease
 			if f.Nodes, unowned, err = c.nodes.Nodes(ctx); err != nil {
@@ -170,7 +176,7 @@ func (c *Console) readSlow(ctx context.Context) (*slowFigures, error) {
 	for _, r := range q.rows(tasks) {
 		switch {
 		case r.Order != nil:
-			if r.Order.open() && len(f.Unknown) < troubleTasks {
+			if r.Order.Open() && len(f.Unknown) < troubleTasks {
 				f.Unknown = append(f.Unknown, r)
 			}
 		case len(f.Failed) < troubleTasks && time.Since(r.Finished) < troubleWindow:
@@ -190,7 +196,7 @@ func (c *Console) readSlow(ctx context.Context) (*slowFigures, error) {
 		}
 		for _, r := range q.rows(tasks) {
 			known := slices.ContainsFunc(f.Unknown, func(u row) bool { return u.ID == r.ID })
-			if !known && r.Order != nil && r.Order.open() && len(f.Unknown) < troubleTasks {
+			if !known && r.Order != nil && r.Order.Open() && len(f.Unknown) < troubleTasks {
 				f.Unknown = append(f.Unknown, r)
 			}
 		}
@@ -218,7 +224,11 @@ func (c *Console) backlog(ctx context.Context, now time.Time) ([]backlog, error)
 	if err != nil {
 		return nil, err
 	}
-	out := []backlog{few("backlog.overdue", max(overdue-inLine, 0), false), few("backlog.held", f.Gauges.Held, false)}
+	deferred, err := store.CountDue(ctx, c.reader, shards, store.Position{VisibleAt: beyondTasks}, store.MaxTime, backlogLimit+1)
+	if err != nil {
+		return nil, err
+	}
+	out := []backlog{few("backlog.overdue", max(overdue-inLine, 0), false), few("backlog.held", f.Gauges.Held+int(deferred), false)}
 	from := store.Position{VisibleAt: now.UnixMilli()}
 	for _, s := range []struct {
 		name string
@@ -235,6 +245,10 @@ func (c *Console) backlog(ctx context.Context, now time.Time) ([]backlog, error)
 	}
 	return out, nil
 }
+
+// beyondTasks is a time that no task has: what stands behind it in the due index is deferred, since its merchant is
+// paused or its line is blocked (engine/DESIGN.md).
+const beyondTasks = 1 << 50 // Unix ms, in the year 37648
 
 // few is a backlog of so many tasks, of which no more are told than backlogLimit.
 func few(name string, n int, more bool) backlog {

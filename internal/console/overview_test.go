@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -49,17 +49,9 @@ func TestOverviewSaysWhatNeedsAPerson(t *testing.T) {
 		{Endpoint: "https://fine.example:443", Breaker: "closed", SuccessRate: 1},
 	}
 	s.fake.unowned = []store.Lease{{Shard: 3}}
-	unknown, err := json.Marshal(Order{State: "UNKNOWN"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.fake.add(t, &bellman.Task{Queue: "orders", Key: "u", MerchantNo: "M1", OrderNo: "lost", Body: unknown, Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, time.Now(), bellman.Attempt{Started: time.Now()})
-	found, err := json.Marshal(Order{State: "UNKNOWN", Late: "PAID"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: "u", MerchantNo: "M1", OrderNo: "lost", Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, order.Standing{State: "UNKNOWN"}, order.Ask{}), time.Now(), bellman.Attempt{Started: time.Now()})
 	for i := range troubleTasks + 1 {
-		s.fake.add(t, &bellman.Task{Queue: "orders", Key: fmt.Sprint("found", i), MerchantNo: "M1", OrderNo: fmt.Sprint("found-paid-", i), Body: found, Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, time.Now(), bellman.Attempt{Started: time.Now()})
+		s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: fmt.Sprint("found", i), MerchantNo: "M1", OrderNo: fmt.Sprint("found-paid-", i), Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, order.Standing{State: "UNKNOWN", Late: "PAID"}, order.Ask{}), time.Now(), bellman.Attempt{Started: time.Now()})
 	}
 	s.fake.add(t, &bellman.Task{Queue: "pay", Key: "f", OrderNo: "failed-now", URL: "http://m.example/", Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, time.Now(), bellman.Attempt{Started: time.Now()})
 	s.fake.add(t, &bellman.Task{Queue: "pay", Key: "g", OrderNo: "failed-long-ago", URL: "http://m.example/", Status: bellman.Status{State: bellman.Failed, Finished: t0}}, t0, bellman.Attempt{Started: t0})
@@ -78,11 +70,7 @@ func TestOverviewSaysWhatNeedsAPerson(t *testing.T) {
 
 func TestTheOverviewLeavesOutAnOrderFoundPaid(t *testing.T) {
 	s := open(t)
-	found, err := json.Marshal(Order{State: "UNKNOWN", Late: "PAID"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.fake.add(t, &bellman.Task{Queue: "orders", Key: "u", MerchantNo: "M1", OrderNo: "found", Body: found, Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, time.Now(), bellman.Attempt{Started: time.Now()})
+	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: "u", MerchantNo: "M1", OrderNo: "found", Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, order.Standing{State: "UNKNOWN", Late: "PAID"}, order.Ask{}), time.Now(), bellman.Attempt{Started: time.Now()})
 	if got := s.get(t, "/").body; strings.Contains(got, "found") || !strings.Contains(got, "Nothing: no breaker") {
 		t.Errorf("the overview lists it: %s", got)
 	}
@@ -172,9 +160,16 @@ func TestOnHoldIsNotOverdue(t *testing.T) {
 	if err := s.fake.Commit(t.Context(), &b); err != nil || b.Changes[0].Err != nil {
 		t.Fatal(err, b.Changes[0].Err)
 	}
+	paused := s.fake.add(t, &bellman.Task{Queue: "pay", Key: "its merchant is paused"}, now.Add(-20*time.Minute))
+	to = paused.Status
+	to.VisibleAt = time.UnixMilli(1<<52 + 7)
+	b = store.Batch{Changes: []store.Change{{ID: paused.ID, Version: paused.Version, To: to}}}
+	if err := s.fake.Commit(t.Context(), &b); err != nil || b.Changes[0].Err != nil {
+		t.Fatal(err, b.Changes[0].Err)
+	}
 	s.fake.gauges.Held = 3
 	got := s.get(t, "/").body
-	for _, want := range []string{"Overdue</dt><dd>0<", "On hold</dt><dd>4<", "Next hour</dt><dd>0<", `Oldest overdue</dt><dd><span class="none">none`} {
+	for _, want := range []string{"Overdue</dt><dd>0<", "On hold</dt><dd>5<", "Next hour</dt><dd>0<", `Oldest overdue</dt><dd><span class="none">none`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -183,10 +178,30 @@ func TestOnHoldIsNotOverdue(t *testing.T) {
 
 // A merchant that somebody paused, and a host that is sent less than waits for it, need a
 // person: the first page names them, the latter with its rate and not as normal.
+// Merchants that accept nothing need somebody, and are named, the longest first.
+func TestOverviewNamesMerchantsThatFail(t *testing.T) {
+	s := open(t)
+	for i := range troubleTasks + 3 {
+		s.fake.failing = append(s.fake.failing, figures.FailingMerchant{MerchantNo: fmt.Sprintf("F%02d", i), Since: t0})
+	}
+	got := s.get(t, "/").body
+	for _, want := range []string{`/merchants/show?no=F00"`, "Failing", "F07", "and 3 more merchants are failing"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the first page does not say %q", want)
+		}
+	}
+	if strings.Contains(got, "F08") || strings.Contains(got, "Nothing: no breaker") {
+		t.Error("the first page names too many, or says that nothing needs anybody")
+	}
+}
+
 func TestOverviewNamesThePausedAndTheThrottled(t *testing.T) {
 	s := open(t)
 	s.fake.pausedMerchants = []figures.MerchantPause{{MerchantNo: "M1005", Pause: figures.Pause{At: t0, Who: "wang", Reason: "their holiday"}}}
-	s.fake.endpoints = []figures.Endpoint{{Endpoint: "https://slow.example:443", Breaker: "closed", Rate: 1.25, Waiting: 1089, SuccessRate: 0.687}}
+	s.fake.endpoints = []figures.Endpoint{
+		{Endpoint: "https://slow.example:443", Breaker: "closed", Rate: 1.25, Waiting: 1089, SuccessRate: 0.687},
+		{Endpoint: "https://deaf.example:443", Breaker: "closed", Attempts: 3},
+	}
 	got := s.get(t, "/").body
 	for _, want := range []string{"M1005", "wang · their holiday", "slow.example", "Throttled · 1.25/s"} {
 		if !strings.Contains(got, want) {
@@ -196,8 +211,8 @@ func TestOverviewNamesThePausedAndTheThrottled(t *testing.T) {
 	if strings.Contains(got, "Nothing: no breaker") {
 		t.Error("the first page says that nothing needs anybody")
 	}
-	if got := s.get(t, "/endpoints").body; !strings.Contains(got, "Throttled · 1.25/s") || strings.Contains(got, ">Normal<") {
-		t.Error("the page of the endpoints does not say that the endpoint is throttled")
+	if got := s.get(t, "/endpoints").body; !strings.Contains(got, "Throttled · 1.25/s") || !strings.Contains(got, "Failing<") || strings.Contains(got, "Normal<") {
+		t.Error("the page of the endpoints does not say that one endpoint is throttled, and one accepts nothing")
 	}
 }
 

@@ -82,32 +82,3 @@ type Alarms interface {
 	// List returns those that are raised, and then those that ended lately.
 	List(ctx context.Context) ([]alarm.Alarm, error)
 }
-
-// Orders reads what the tasks of queues of kind order keep. The console knows what
-// people want to see of an order, and not how it is kept.
-type Orders interface {
-	// Order says what a task keeps of its order; is is false for a task that is no
-	// order's.
-	Order(t *bellman.Task) (o Order, is bool)
-}
-
-// An Order is what one task says of an order.
-type Order struct {
-	State string // PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN
-	Late  string // PAID or PAID_REFUNDED: a payment that came after the decision; empty: none
-	Watch bool   // the task is no order's own: it watches for a payment after the decision
-
-	// Decided is when the order became State, or was given up; zero: it is PENDING, or
-	// its watch was cancelled.
-	Decided time.Time
-
-	Expires    time.Duration     // since creation; 0: as the queue's rules say
-	CodeLife   time.Duration     // since creation, how long the payer's code can be paid; 0: as the queue's rules say
-	Vars       map[string]string // for the channel's templates
-	NotifyURL  string            // where the merchant is told; empty: where the queue says
-	NotifyJSON []byte            // what the merchant is told besides; may be nil
-}
-
-// open reports whether somebody has to look at an order: it was given up, and no
-// payment was found or entered since.
-func (o *Order) open() bool { return o.State == "UNKNOWN" && o.Late == "" }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -176,7 +177,7 @@ func TestWhyNotNow(t *testing.T) {
 // What an attempt was read as is said in words on the line too, as in the table.
 func TestTheLineHasNoCodes(t *testing.T) {
 	s := open(t)
-	task := s.fake.add(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"State":"PENDING"}`), Schedule: "order_poll"}, t0,
+	task := s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "order_poll"}, order.Standing{State: "PENDING"}, order.Ask{}), t0,
 		bellman.Attempt{Due: t0, Started: t0, Took: time.Second, Action: "query", Reading: "QUERY_ERROR", Result: bellman.ErrorStatus, Status: 500})
 	for _, path := range []string{"/orders?merchant_no=M1&order_no=O1", "/tasks/" + task.ID.String()} {
 		got := s.get(t, path, "Accept-Language: zh").body

@@ -42,3 +42,32 @@ func TestSignInBehindAProxy(t *testing.T) {
 		}
 	}
 }
+
+// Behind a proxy that nobody named, all are one address. When that locks them out, the log says why, once.
+func TestAProxyThatNobodyNamed(t *testing.T) {
+	s := openWith(t, &fake{Store: memory.New()}, Options{Keys: testKeys})
+	page := s.get(t, "/signin")
+	token := tokenOf.FindStringSubmatch(page.body)[1]
+	visit := ""
+	for _, c := range page.Cookies() {
+		visit += c.Name + "=" + c.Value
+	}
+	try := func(headers ...string) *reply {
+		return s.do(t, http.MethodPost, "/signin", url.Values{"token": {token}, "name": {"ops"}, "key": {"wrong"}}, append(headers, "Cookie: "+visit)...)
+	}
+	const hint = "name it in trusted_proxies"
+	for range maxAttempts {
+		try("X-Forwarded-For: 198.51.100.1")
+	}
+	if strings.Contains(s.log.String(), hint) {
+		t.Error("the log speaks of a proxy before anybody was slowed down")
+	}
+	for range 3 {
+		if got := try("X-Forwarded-For: 198.51.100.2"); got.StatusCode != http.StatusTooManyRequests {
+			t.Fatalf("another address behind the proxy: %d; want 429, for they count as one", got.StatusCode)
+		}
+	}
+	if n := strings.Count(s.log.String(), hint); n != 1 {
+		t.Errorf("the log says %d times that a proxy is not named; want once:\n%s", n, s.log)
+	}
+}

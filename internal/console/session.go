@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -42,8 +43,8 @@ func (s *session) over(now time.Time) bool {
 }
 
 // newSession is one of somebody who signed in just now.
-func newSession(k *heldKey, now time.Time) *session {
-	s := &session{who: k.name, key: [8]byte(k.hash[:8]), began: now, last: now}
+func newSession(k *access.Key, now time.Time) *session {
+	s := &session{who: k.Name, key: [8]byte(k.SHA256[:8]), began: now, last: now}
 	rand.Read(s.id[:]) // never fails: it ends the program instead
 	return s
 }
@@ -90,7 +91,7 @@ func signed(key, text []byte) []byte {
 
 // find returns the session that a cookie says, and its key; nil if there is none, or
 // it is over, or was ended, or its key is no longer held.
-func (c *Console) find(ctx context.Context, value string) (*session, *heldKey, error) {
+func (c *Console) find(ctx context.Context, value string) (*session, *access.Key, error) {
 	s, k := c.signedBy(ctx, value)
 	if s == nil {
 		return nil, nil, nil
@@ -105,7 +106,7 @@ func (c *Console) find(ctx context.Context, value string) (*session, *heldKey, e
 }
 
 // signedBy is find without looking whether the session was ended.
-func (c *Console) signedBy(ctx context.Context, value string) (*session, *heldKey) {
+func (c *Console) signedBy(ctx context.Context, value string) (*session, *access.Key) {
 	if value == "" {
 		return nil, nil
 	}
@@ -118,7 +119,7 @@ func (c *Console) signedBy(ctx context.Context, value string) (*session, *heldKe
 	}
 	keys := *c.keys.Load()
 	for i := range keys {
-		if k := &keys[i]; k.name == s.who && [8]byte(k.hash[:8]) == s.key {
+		if k := &keys[i]; k.Name == s.who && [8]byte(k.SHA256[:8]) == s.key {
 			return s, k
 		}
 	}
@@ -129,7 +130,7 @@ func (c *Console) signedBy(ctx context.Context, value string) (*session, *heldKe
 // second: the sessions that were ended are read together.
 func (c *Console) goesOn(ctx context.Context, value string) bool {
 	s, k := c.signedBy(ctx, value)
-	if s == nil || !k.role.may(Read) {
+	if s == nil || !k.Role.Includes(access.Read) {
 		return false
 	}
 	ended, err := c.ended.get(ctx, time.Second, c.readEnded)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -81,15 +82,15 @@ func TestAKeyThatChanges(t *testing.T) {
 	before.signIn(t, "ops")
 	for _, tt := range []struct {
 		name string
-		keys []Key
+		keys []access.Key
 		see  int
 		acts bool
 	}{
 		{"as it was", testKeys, http.StatusOK, true},
-		{"it may only read now", []Key{{"ops", Read, hash("ops-key")}}, http.StatusOK, false},
-		{"it may only submit now", []Key{{"ops", Submit, hash("ops-key")}}, http.StatusForbidden, false},
-		{"removed", []Key{{"root", Admin, hash("root-key")}}, http.StatusSeeOther, false},
-		{"another key under its name", []Key{{"ops", Operate, hash("new-key")}}, http.StatusSeeOther, false},
+		{"it may only read now", []access.Key{{Name: "ops", Role: access.Read, SHA256: hash("ops-key")}}, http.StatusOK, false},
+		{"it may only submit now", []access.Key{{Name: "ops", Role: access.Submit, SHA256: hash("ops-key")}}, http.StatusForbidden, false},
+		{"removed", []access.Key{{Name: "root", Role: access.Admin, SHA256: hash("root-key")}}, http.StatusSeeOther, false},
+		{"another key under its name", []access.Key{{Name: "ops", Role: access.Operate, SHA256: hash("new-key")}}, http.StatusSeeOther, false},
 	} {
 		s := openWith(t, store, Options{Keys: tt.keys, Secret: secret})
 		s.keep(t, sessionCookie, before.value(t))
@@ -102,10 +103,7 @@ func TestAKeyThatChanges(t *testing.T) {
 
 func TestSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		keys, err := holdKeys(testKeys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		keys := testKeys
 		c := &Console{secret: newOwn(), records: memory.New()}
 		c.keys.Store(&keys)
 		key := c.secret.Key(sessionPurpose)
@@ -134,8 +132,8 @@ func TestSessionsEnd(t *testing.T) {
 			}
 			return value
 		}
-		c.byCode, err = allLanguages()
-		if err != nil {
+		var err error
+		if c.byCode, err = allLanguages(); err != nil {
 			t.Fatal(err)
 		}
 		begin := func() string { return newSession(&keys[2], time.Now()).cookie(key) }
@@ -186,11 +184,7 @@ func TestSessionsEnd(t *testing.T) {
 // Whoever changes a cookie has none.
 func TestACookieIsSigned(t *testing.T) {
 	key := newOwn().Key(sessionPurpose)
-	keys, err := holdKeys(testKeys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	value := newSession(&keys[1], time.Now()).cookie(key)
+	value := newSession(&testKeys[1], time.Now()).cookie(key)
 	if s := readSession(value, key); s == nil || s.who != "reader" {
 		t.Fatalf("read back: %+v", s)
 	}
@@ -234,7 +228,7 @@ func TestAFormAfterTheSession(t *testing.T) {
 	s.signIn(t, "ops")
 	page := "/tasks/" + s.task(t).ID.String() + "?x=1"
 	form := url.Values{"token": {s.token(t, page)}, "action": {"once"}, "reason": {"test"}}
-	if err := s.SetKeys([]Key{{"ops", Operate, hash("another-key")}}); err != nil {
+	if err := s.SetKeys([]access.Key{{Name: "ops", Role: access.Operate, SHA256: hash("another-key")}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ referer, to string }{

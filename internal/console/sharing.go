@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/sharelink"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -90,7 +90,7 @@ func (c *Console) showShared(w http.ResponseWriter, r *http.Request) {
 		v.Failure = lang.say(why)
 		q.renderIn("bare.html", status, "shared", v)
 	}
-	if wait := c.views.Enter(caller.Network(c.proxies.From(r)), ""); wait > 0 {
+	if wait := c.views.Enter(access.Network(c.proxies.From(r)), ""); wait > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
 		refuse(http.StatusTooManyRequests, "shared.slow")
 		return

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/sharelink"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // openLinks opens a console with links, and with what many merchants were told.
-func openLinks(t testing.TB, keys ...Key) *site {
+func openLinks(t testing.TB, keys ...access.Key) *site {
 	t.Helper()
 	f := &fake{Store: memory.New()}
 	secret := newOwn()

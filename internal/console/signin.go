@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/caller"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -100,18 +100,21 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		q.render(status, "signin", &signInView{view: q.view("page.signin"), To: to, Name: name, Wrong: q.visitor.lang.say(why, values...)})
 	}
 	who := c.proxies.From(r)
-	from := caller.Network(who)
+	from := access.Network(who)
 	name = cutBytes(name, 128)
 	if wait := c.attempts.Enter(from, name); wait > 0 {
 		c.refused()
+		if _, ok := c.slowed.Enter(""); ok && c.proxies.Unnamed(r) {
+			c.log.Warn("console: sign-ins are slowed down for all who come through a proxy, as if they were one: name it in trusted_proxies", "proxy", who)
+		}
 		seconds := int(wait/time.Second) + 1
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		refuse(http.StatusTooManyRequests, "signin.slow", "n", seconds)
 		return
 	}
-	var k *heldKey // an empty key is nobody's, whatever the configuration says
+	var k *access.Key // an empty key is nobody's, whatever the configuration says
 	if secret := strings.TrimSpace(r.PostForm.Get("key")); secret != "" {
-		k = c.keyOf(name, secret)
+		k = access.FindNamed(*c.keys.Load(), name, secret)
 	}
 	switch {
 	case k == nil:
@@ -122,8 +125,8 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		}
 		q.recordRefused(name, "signin")
 		refuse(http.StatusUnauthorized, "signin.wrong")
-	case !k.role.may(Read):
-		q.recordRefused(k.name, "signin")
+	case !k.Role.Includes(access.Read):
+		q.recordRefused(k.Name, "signin")
 		refuse(http.StatusForbidden, "signin.submit")
 	default:
 		c.attempts.Forgive(from, name)
@@ -131,7 +134,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 			q.refuse(err)
 			return
 		}
-		c.record(r.Context(), store.AuditOf(bellman.By{Who: k.name, From: q.visitor.From}, time.Now(), "sign_in", "console")) // whoever keeps it logs what fails
+		c.record(r.Context(), store.AuditOf(bellman.By{Who: k.Name, From: q.visitor.From}, time.Now(), "sign_in", "console")) // whoever keeps it logs what fails
 		c.secret.Refresh(r.Context())                                                                                         // so that all nodes sign with the same
 		c.setCookie(w, r, sessionCookie, newSession(k, time.Now()).cookie(c.secret.Key(sessionPurpose)), absoluteTime)
 		c.setCookie(w, r, visitCookie, "", 0)

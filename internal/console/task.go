@@ -13,6 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -23,8 +25,9 @@ const newestAttempts = 200
 type taskView struct {
 	*view
 	Task  *bellman.Task
-	Kind  string // notify, order
-	Order *Order // nil: the task is no order's
+	Kind  string          // notify, order
+	Order *order.Standing // nil: the task is no order's
+	Ask   order.Ask       // of an order
 
 	Held     *held      // what keeps it from being attempted; nil: nothing does
 	WaitsFor bellman.ID // the first task of its ordering key, which has to end before; zero: none
@@ -153,8 +156,9 @@ func (q *request) taskView() *taskView {
 	}
 	if o, is := q.order(t); is {
 		v.Kind, v.Order = "order", &o
-		v.Vars = sorted(o.Vars)
-		v.NotifyJSON = showBody(o.NotifyJSON, "")
+		v.Ask, _ = order.ParseAsk(t.Body) // which was read when it was added
+		v.Vars = sorted(v.Ask.Vars)
+		v.NotifyJSON = showBody(v.Ask.Notify.JSON, "")
 	} else {
 		v.Body = showBody(t.Body, contentType(t))
 		v.Curl = curl(t, v.To, v.Method, v.Body)
@@ -205,11 +209,11 @@ func (q *request) taskView() *taskView {
 }
 
 // order says what a task keeps of its order, if it is one's.
-func (c *Console) order(t *bellman.Task) (o Order, is bool) {
-	if c.orders == nil || c.kinds != nil && c.kinds(t.Queue) == "notify" {
+func (c *Console) order(t *bellman.Task) (o order.Standing, is bool) {
+	if c.kinds != nil && c.kinds(t.Queue) == "notify" || !order.Is(t) {
 		return o, false
 	}
-	return c.orders.Order(t)
+	return order.StandingOf(t), true
 }
 
 // kind is what a task is: notify or order.
@@ -234,7 +238,7 @@ const (
 
 	// clocksApart is how much later than a task's last change, by another node's clock, it
 	// can be recorded that somebody waited for that change.
-	clocksApart = 2 * time.Second
+	clocksApart = 2 * store.MaxSkew
 )
 
 // byHand finds what was done with tasks by hand, the newest first. Records are kept by
@@ -390,6 +394,9 @@ func (q *request) actOn(t *bellman.Task, action, reason, how, zone string) error
 		if due, err = moment(how, zone, now); err == nil && !reasoned(reason) {
 			err = reachable(due, now) // else the engine says so
 		}
+	}
+	if (action == "cancel" || action == "reschedule") && !reasoned(reason) && t.State.Ended() { // else the engine says so
+		err = coded.Errorf("task.ended", "%w: the task is %v already", bellman.ErrConflict, t.State)
 	}
 	if err := (mistakes{unreasoned(reason), err}).err(); err != nil {
 		return err

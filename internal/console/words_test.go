@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
 // families are the words that pages look up with a value of bellman's: {{named
@@ -34,7 +35,7 @@ var families = map[string][]string{
 		"exhausted", "reverse_failed", "late_payment", "watched"},
 	"event": {"order.watch", "order.undecided", "order.late_watch", "order.late_payment",
 		"order.paid", "order.paid_refunded", "order.closed", "order.revoked", "order.failed"},
-	"scheme":      schemes,
+	"scheme":      sign.Schemes(),
 	"imported":    {"created", "changed", "same", "refused"},
 	"import.got":  {"string", "number", "bool", "array", "object"},
 	"import.want": {"string", "int", "slice", "struct"},

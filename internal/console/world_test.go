@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/server"
 )
@@ -76,10 +77,10 @@ queues:
 	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	for _, name := range keys {
 		role := map[string]string{"reader": "read", "ops": "operate"}[name]
-		c.Keys = append(c.Keys, config.Key{Name: name, Role: role, SHA256: sha256.Sum256([]byte(name + "-key"))})
+		c.Keys = append(c.Keys, access.Key{Name: name, Role: access.Role(role), SHA256: sha256.Sum256([]byte(name + "-key"))})
 	}
 	if len(keys) > 0 { // creates the tasks
-		c.Keys = append(c.Keys, config.Key{Name: "root", Role: "admin", SHA256: sha256.Sum256([]byte("root-key"))})
+		c.Keys = append(c.Keys, access.Key{Name: "root", Role: "admin", SHA256: sha256.Sum256([]byte("root-key"))})
 	}
 	s, err := server.Open(server.Options{Config: c, Version: "test", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

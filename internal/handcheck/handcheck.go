@@ -15,7 +15,7 @@ import (
 // A Gap is a task that the engine will not attempt in time, by what it has in memory, although the
 // store says that the task is due. A gap for a moment is normal: the task may be on its way.
 type Gap struct {
-	ID      bellman.ID // zero: the gap is of no single task
+	ID      bellman.ID
 	Version uint32
 	Look    time.Time
 	Due     time.Time

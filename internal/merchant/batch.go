@@ -8,9 +8,6 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// MaxBatch is how many merchants one Import takes.
-const MaxBatch = 1000
-
 // An Imported says what became of one merchant of an import.
 type Imported struct {
 	No      string
@@ -38,14 +35,14 @@ func (r *Registry) take(ctx context.Context, wanted []Wanted, dry bool, by bellm
 	by.Job = "batch/" + bellman.NewID().String()
 	for i := range wanted {
 		w, result := &wanted[i], &results[i]
-		result.No = w.No
-		if at, twice := before[w.No]; twice && w.No != "" {
+		result.No = w.MerchantNo
+		if at, twice := before[w.MerchantNo]; twice && w.MerchantNo != "" {
 			bad := new(bellman.Invalid)
 			bad.Note("merchant_no", coded.Errorf("merchant.twice", "stands in this batch already, as number %d: want each once", at+1))
 			result.Err = bad
 			continue
 		}
-		before[w.No] = i
+		before[w.MerchantNo] = i
 		m, was, changed, err := r.made(ctx, w, now)
 		switch err.(type) {
 		case nil, *bellman.Invalid, *ChangedError:

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/store"
@@ -22,29 +21,6 @@ const (
 
 const nameEnd = "\x1f" // a name has no control characters
 
-// kept is the JSON of a document.
-type kept struct {
-	Name        string        `json:"name,omitempty"`
-	NotifyURL   string        `json:"notify_url,omitempty"`
-	Scheme      string        `json:"scheme,omitempty"`
-	Serial      string        `json:"serial,omitempty"`
-	Secrets     []keptSecret  `json:"secrets,omitempty"`
-	Schedule    string        `json:"schedule,omitempty"`
-	Success     string        `json:"success,omitempty"`
-	Timeout     time.Duration `json:"timeout_ns,omitempty"`
-	Concurrency int           `json:"concurrency,omitempty"`
-	Rate        float64       `json:"rate,omitempty"` // a second
-	Created     int64         `json:"created_ms"`
-	Updated     int64         `json:"updated_ms"`
-}
-
-type keptSecret struct {
-	Sealed string `json:"sealed"`
-	Ending string `json:"ending,omitempty"`
-	Added  int64  `json:"added_ms"`
-	Until  int64  `json:"until_ms,omitempty"`
-}
-
 // document returns what is to be kept of a merchant, where it is still was; nil: where
 // there is none.
 func document(m, was *Merchant) store.Doc {
@@ -57,19 +33,7 @@ func document(m, was *Merchant) store.Doc {
 
 // encode writes what is kept of a merchant.
 func encode(m *Merchant) []byte {
-	k := kept{
-		Name: m.Name, NotifyURL: m.NotifyURL, Scheme: m.Sign.Scheme, Serial: m.Sign.Serial,
-		Schedule: m.Schedule, Success: m.Success, Timeout: m.Timeout, Concurrency: m.Concurrency, Rate: m.Rate,
-		Created: m.Created.UnixMilli(), Updated: m.Updated.UnixMilli(),
-	}
-	for _, s := range m.Sign.Secrets {
-		secret := keptSecret{Sealed: s.Sealed, Ending: s.Ending, Added: s.Added.UnixMilli()}
-		if !s.Until.IsZero() {
-			secret.Until = s.Until.UnixMilli()
-		}
-		k.Secrets = append(k.Secrets, secret)
-	}
-	value, err := json.Marshal(k)
+	value, err := json.Marshal(m)
 	if err != nil {
 		panic(err) // texts and finite numbers
 	}
@@ -78,21 +42,9 @@ func encode(m *Merchant) []byte {
 
 // parse reads what document wrote.
 func parse(doc store.Doc) (Merchant, error) {
-	var k kept
-	if err := json.Unmarshal(doc.Value, &k); err != nil {
+	m := Merchant{No: doc.Name, kept: doc.Value}
+	if err := json.Unmarshal(doc.Value, &m); err != nil {
 		return Merchant{}, fmt.Errorf("read merchant %q: %w", doc.Name, err)
-	}
-	m := Merchant{
-		No: doc.Name, Name: k.Name, NotifyURL: k.NotifyURL, Sign: Sign{Scheme: k.Scheme, Serial: k.Serial},
-		Schedule: k.Schedule, Success: k.Success, Timeout: k.Timeout, Concurrency: k.Concurrency, Rate: k.Rate,
-		Created: time.UnixMilli(k.Created).UTC(), Updated: time.UnixMilli(k.Updated).UTC(), kept: doc.Value,
-	}
-	for _, s := range k.Secrets {
-		secret := Secret{Sealed: s.Sealed, Ending: s.Ending, Added: time.UnixMilli(s.Added).UTC()}
-		if s.Until != 0 {
-			secret.Until = time.UnixMilli(s.Until).UTC()
-		}
-		m.Sign.Secrets = append(m.Sign.Secrets, secret)
 	}
 	return m, nil
 }

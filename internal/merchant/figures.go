@@ -6,28 +6,13 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/store"
 )
 
 // A Lister lists tasks; every [store.Store] has it.
 type Lister interface {
 	List(ctx context.Context, f store.Filter, before bellman.ID, limit int) ([]*bellman.Task, bellman.ID, error)
-}
-
-// Figures are how a merchant's newest tasks went.
-type Figures struct {
-	Tasks int       // that were looked at
-	More  bool      // there are older ones
-	Since time.Time // when the oldest of them was created; zero: there are none
-
-	Pending, Succeeded, Failed, Cancelled int
-	Overdue, Retrying                     int       // of those that are pending
-	OldestOverdue                         time.Time // zero: none is
-
-	Recent Recent
-
-	Results    map[bellman.Result]int // of the newest attempt of each
-	LastFailed []*bellman.Task        // the newest that failed, or whose newest attempt did
 }
 
 // Recent says how the newest attempts of a merchant's newest tasks went, of those that were
@@ -41,13 +26,16 @@ type Recent struct {
 // Failing reports whether nothing was accepted in three attempts or more.
 func (r Recent) Failing() bool { return r.Accepted == 0 && r.Attempts >= failingAfter }
 
-// Rate is the share of tasks whose newest attempt was accepted; ok is false if none was
-// attempted.
-func (r Recent) Rate() (rate float64, ok bool) {
-	if r.Tasks == 0 {
-		return 0, false
+// Rate is the share of tasks whose newest attempt was accepted; nil if none was attempted.
+func (r Recent) Rate() *float64 { return share(r.Accepted, r.Tasks) }
+
+// share is a part of something, 0 to 1; nil: a part of nothing.
+func share(part, whole int) *float64 {
+	if whole == 0 {
+		return nil
 	}
-	return float64(r.Accepted) / float64(r.Tasks), true
+	rate := float64(part) / float64(whole)
+	return &rate
 }
 
 func (r *Recent) count(t *bellman.Task, now time.Time) {
@@ -88,10 +76,12 @@ const (
 	maxPages   = 20 // of which some may be short
 )
 
-// Look sums up the newest thousand tasks that name a merchant, but for those that
-// skip says: the time it takes does not grow with how many there are.
-func Look(ctx context.Context, tasks Lister, no string, now time.Time, skip func(*bellman.Task) bool) (f Figures, err error) {
-	f.Results = make(map[bellman.Result]int)
+// Look sums up the newest thousand tasks that name a merchant, but for those that skip
+// reports: the time it takes does not grow with how many there are. show is a task as the
+// API answers it.
+func Look(ctx context.Context, tasks Lister, no string, now time.Time, skip func(*bellman.Task) bool, show func(*bellman.Task) client.Task) (client.MerchantStats, error) {
+	f := client.MerchantStats{MerchantNo: no, Results: make(map[string]int), LastFailed: []client.Task{}}
+	var recent Recent
 	var before bellman.ID
 	examined := 0
 	for range maxPages {
@@ -101,13 +91,16 @@ func Look(ctx context.Context, tasks Lister, no string, now time.Time, skip func
 		}
 		for i, t := range page {
 			if examined+i < recentTasks && !skip(t) {
-				f.Recent.count(t, now)
+				recent.count(t, now)
 			}
 		}
 		examined += len(page)
 		for _, t := range page {
-			if !skip(t) {
-				f.count(t, now)
+			if skip(t) {
+				continue
+			}
+			if count(&f, t, now) && len(f.LastFailed) < maxFailed {
+				f.LastFailed = append(f.LastFailed, show(t))
 			}
 		}
 		before = next
@@ -116,20 +109,24 @@ func Look(ctx context.Context, tasks Lister, no string, now time.Time, skip func
 		}
 	}
 	f.More = !before.IsZero()
+	f.SuccessRate = share(f.Succeeded, f.Succeeded+f.Failed)
+	f.Failing, f.RecentRate = recent.Failing(), recent.Rate()
 	return f, nil
 }
 
-func (f *Figures) count(t *bellman.Task, now time.Time) {
+// count adds a task to figures, and reports whether it or its newest attempt failed.
+func count(f *client.MerchantStats, t *bellman.Task, now time.Time) (failed bool) {
 	f.Tasks++
-	f.Since = t.Created()
-	failed := t.State == bellman.Failed
+	since := client.At(t.Created())
+	f.Since = &since
+	failed = t.State == bellman.Failed
 	switch t.State {
 	case bellman.Pending:
 		f.Pending++
 		if t.Due.Before(now) {
 			f.Overdue++
-			if f.OldestOverdue.IsZero() || t.Due.Before(f.OldestOverdue) {
-				f.OldestOverdue = t.Due
+			if due := client.At(t.Due); f.Oldest == nil || due.Before(f.Oldest.Time) {
+				f.Oldest = &due
 			}
 		}
 		if t.Attempts > 0 {
@@ -144,19 +141,7 @@ func (f *Figures) count(t *bellman.Task, now time.Time) {
 		f.Cancelled++
 	}
 	if t.Last != nil {
-		f.Results[t.Last.Result]++
+		f.Results[t.Last.Result.String()]++
 	}
-	if failed && len(f.LastFailed) < maxFailed {
-		f.LastFailed = append(f.LastFailed, t)
-	}
-}
-
-// SuccessRate is the share of those that succeeded among those that succeeded or
-// failed; ok is false if there are none.
-func (f *Figures) SuccessRate() (rate float64, ok bool) {
-	ended := f.Succeeded + f.Failed
-	if ended == 0 {
-		return 0, false
-	}
-	return float64(f.Succeeded) / float64(ended), true
+	return failed
 }

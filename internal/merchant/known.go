@@ -9,41 +9,28 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A Known is a merchant as it is used: with what signs for it. It is shared, and
-// must not be changed.
-type Known struct {
-	Merchant
-
-	signer  sign.Signer
-	unable  error     // why nothing can sign
-	changes time.Time // when one of its secrets ends; zero: none does
-}
-
-// Signer returns what signs for the merchant; nil: the queue's own does. An error
-// says why nothing can, and then nothing may be sent.
-func (k *Known) Signer() (sign.Signer, error) { return k.signer, k.unable }
-
-// know makes a merchant ready for use.
-func (r *Registry) know(m Merchant, now time.Time) *Known {
-	m.kept = nil // which nobody who attempts asks for
-	k := &Known{Merchant: m}
-	var active []Secret
-	active, k.changes = m.Sign.active(now)
-	k.signer, k.unable = signer(r.masters, m.No, &m.Sign, active)
-	if k.unable != nil {
-		k.unable = fmt.Errorf("merchant %s: %w", m.No, k.unable)
+// know makes a merchant ready for use, and says when one of its secrets ends; zero: none
+// does.
+func (r *Registry) know(m *Merchant, now time.Time) (known deliver.Merchant, changes time.Time) {
+	known = deliver.Merchant{
+		Known: true, URL: m.NotifyURL, Success: m.Success, Schedule: m.Schedule, Timeout: m.Timeout, Concurrency: m.Concurrency, Rate: m.Rate,
 	}
-	return k
+	active, changes := m.Sign.active(now)
+	known.Signer, known.Unable = signer(r.masters, m.No, &m.Sign, active)
+	if known.Unable != nil {
+		known.Unable = fmt.Errorf("merchant %s: %w", m.No, known.Unable)
+	}
+	return known, changes
 }
 
 // A held is what is known of one number for now.
 type held struct {
-	known *Known // nil: there is no such merchant
-	mark  uint64 // of its part when it was read
+	known deliver.Merchant // the zero Merchant: there is no such merchant
+	mark  uint64           // of its part when it was read
 	read  time.Time
 	until time.Time // it is read again from then on; zero: no time of its own
 }
@@ -115,13 +102,13 @@ func (c *cache) empty() bool {
 	return len(c.known) == 0
 }
 
-// Get returns a merchant as it stands now, not older than a second; nil if there is
-// none of that number. It costs a look in memory, and a read of the store for one
-// that was not asked for lately. Where the store does not answer, what was known
-// lately stands.
-func (r *Registry) Get(ctx context.Context, no string) (*Known, error) {
+// Merchant returns a merchant as it stands now, not older than a second; the zero
+// Merchant if there is none of that number. It costs a look in memory, and a read of the
+// store for one that was not asked for lately. Where the store does not answer, what was
+// known lately stands.
+func (r *Registry) Merchant(ctx context.Context, no string) (deliver.Merchant, error) {
 	if no == "" {
-		return nil, nil
+		return deliver.Merchant{}, nil
 	}
 	now := time.Now()
 	r.fresh(ctx, now)
@@ -136,11 +123,11 @@ func (r *Registry) Get(ctx context.Context, no string) (*Known, error) {
 	select {
 	case result := <-read:
 		if result.Err != nil {
-			return nil, result.Err
+			return deliver.Merchant{}, result.Err
 		}
 		return result.Val.(*held).known, nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("read merchant %s: %w", no, context.Cause(ctx))
+		return deliver.Merchant{}, fmt.Errorf("read merchant %s: %w", no, context.Cause(ctx))
 	}
 }
 
@@ -156,9 +143,10 @@ func (r *Registry) load(ctx context.Context, no string) (*held, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read merchant %s: %w", no, err)
 	default:
-		h.known = r.know(m, h.read)
-		if at := h.known.changes; !at.IsZero() && (h.until.IsZero() || at.Before(h.until)) {
-			h.until = at
+		var changes time.Time
+		h.known, changes = r.know(&m, h.read)
+		if !changes.IsZero() && (h.until.IsZero() || changes.Before(h.until)) {
+			h.until = changes
 		}
 	}
 	r.cache.put(no, h)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -19,38 +20,32 @@ func (r *Registry) Read(ctx context.Context, no string) (Merchant, error) {
 	return m, nil
 }
 
-// A Search says which merchants a list has. Both fields are how something begins;
-// empty: anything. With Name the list is by name, and without by number.
-type Search struct {
-	No   string
-	Name string // in upper or lower case
-}
-
-// List returns up to limit merchants of a search that come after a place; empty:
-// from the first. next is where to go on, and empty only at the end.
-func (r *Registry) List(ctx context.Context, s Search, after string, limit int) (page []Merchant, next string, err error) {
+// List returns up to s.Limit merchants of a search that come after a place; empty: from
+// the first. The list is by name where the search has one, and by number otherwise. next
+// is where to go on, and empty only at the end. s.Paused and s.Sealed are for others.
+func (r *Registry) List(ctx context.Context, s client.MerchantSearch, after string) (page []Merchant, next string, err error) {
 	if s.Name != "" {
-		return r.listNamed(ctx, s, after, limit)
+		return r.listNamed(ctx, s, after)
 	}
 	// Names are read from above one, so the prefix itself is looked for apart.
-	if after < s.No {
-		if m, err := r.read(ctx, s.No); err == nil {
+	if after < s.MerchantNo {
+		if m, err := r.read(ctx, s.MerchantNo); err == nil {
 			page = append(page, m)
 		} else if !errors.Is(err, bellman.ErrNotFound) {
 			return nil, "", fmt.Errorf("list merchants: %w", err)
 		}
-		after = s.No
+		after = s.MerchantNo
 	}
-	if len(page) == limit {
+	if len(page) == s.Limit {
 		return page, after, nil
 	}
-	docs, err := r.store.Docs(ctx, store.DocFilter{Kind: Kind, After: after}, limit-len(page))
+	docs, err := r.store.Docs(ctx, store.DocFilter{Kind: Kind, After: after}, s.Limit-len(page))
 	if err != nil {
 		return nil, "", fmt.Errorf("list merchants: %w", err)
 	}
-	more := len(docs) == limit-len(page)
+	more := len(docs) == s.Limit-len(page)
 	for _, d := range docs {
-		if !strings.HasPrefix(d.Name, s.No) {
+		if !strings.HasPrefix(d.Name, s.MerchantNo) {
 			return page, "", nil
 		}
 		m, err := parse(d)
@@ -66,9 +61,9 @@ func (r *Registry) List(ctx context.Context, s Search, after string, limit int) 
 }
 
 // listNamed is List by name: the documents of names say who, and each is read.
-func (r *Registry) listNamed(ctx context.Context, s Search, after string, limit int) (page []Merchant, next string, err error) {
+func (r *Registry) listNamed(ctx context.Context, s client.MerchantSearch, after string) (page []Merchant, next string, err error) {
 	prefix := fold(s.Name)
-	docs, err := r.store.Docs(ctx, store.DocFilter{Kind: nameKind, After: max(prefix, after)}, limit) // none is the prefix itself: each has a number behind it
+	docs, err := r.store.Docs(ctx, store.DocFilter{Kind: nameKind, After: max(prefix, after)}, s.Limit) // none is the prefix itself: each has a number behind it
 	if err != nil {
 		return nil, "", fmt.Errorf("list merchants by name: %w", err)
 	}
@@ -78,7 +73,7 @@ func (r *Registry) listNamed(ctx context.Context, s Search, after string, limit 
 		}
 		next = d.Name
 		_, no, _ := strings.Cut(d.Name, nameEnd)
-		if !strings.HasPrefix(no, s.No) {
+		if !strings.HasPrefix(no, s.MerchantNo) {
 			continue
 		}
 		switch m, err := r.read(ctx, no); {
@@ -89,7 +84,7 @@ func (r *Registry) listNamed(ctx context.Context, s Search, after string, limit 
 			page = append(page, m)
 		}
 	}
-	if len(docs) < limit {
+	if len(docs) < s.Limit {
 		next = ""
 	}
 	return page, next, nil

@@ -9,19 +9,20 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-func countSignatures(t *testing.T, k *merchant.Known) int {
+func countSignatures(t *testing.T, k deliver.Merchant) int {
 	t.Helper()
-	s, err := k.Signer()
-	if err != nil {
-		t.Fatal(err)
+	if k.Unable != nil {
+		t.Fatal(k.Unable)
 	}
 	m := sign.Message{ID: "id", Time: time.Now(), Header: http.Header{}, Body: []byte("{}")}
-	if err := s.Sign(&m); err != nil {
+	if err := k.Signer.Sign(&m); err != nil {
 		t.Fatal(err)
 	}
 	return len(strings.Fields(m.Header.Get("Webhook-Signature")))
@@ -81,7 +82,7 @@ func TestReseal(t *testing.T) {
 	newer, _ := merchant.NewMasters(keys[1])
 	both, _ := merchant.NewMasters(keys[1], keys[0])
 	store := memory.New()
-	put(t, merchant.New(merchant.Options{Store: store, Masters: former}), merchant.Wanted{No: "M1", Scheme: "standard_webhooks", Secrets: []string{key("whsec_")}})
+	put(t, merchant.New(merchant.Options{Store: store, Masters: former}), client.PutMerchant{MerchantNo: "M1", Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{key("whsec_")}}})
 	with := func(m *merchant.Masters) *merchant.Registry {
 		return merchant.New(merchant.Options{Store: store, Masters: m})
 	}
@@ -89,12 +90,12 @@ func TestReseal(t *testing.T) {
 	if err := lacking.Ready(t.Context()); !merchant.IsMissingMaster(err) || !strings.Contains(err.Error(), former.Current()) {
 		t.Errorf("ready without the key: %v", err)
 	}
-	k, err := lacking.Get(t.Context(), "M1")
+	k, err := lacking.Merchant(t.Context(), "M1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := k.Signer(); s != nil || !merchant.IsMissingMaster(err) {
-		t.Errorf("Signer() = %v, %v; want nothing that signs", s, err)
+	if k.Signer != nil || !merchant.IsMissingMaster(k.Unable) {
+		t.Errorf("signed by %v, unable: %v; want nothing that signs", k.Signer, k.Unable)
 	}
 	if done, err := lacking.Reseal(t.Context(), bellman.By{}); err != nil || done.Unreadable != 1 || done.Resealed != 0 {
 		t.Errorf("reseal without the key: %+v, %v", done, err)
@@ -108,7 +109,7 @@ func TestReseal(t *testing.T) {
 	if err := with(newer).Ready(t.Context()); err != nil {
 		t.Errorf("ready after the reseal: %v", err)
 	}
-	k, err = with(newer).Get(t.Context(), "M1")
+	k, err = with(newer).Merchant(t.Context(), "M1")
 	if err != nil || countSignatures(t, k) != 1 {
 		t.Errorf("the secret is lost: %v", err)
 	}
@@ -134,16 +135,20 @@ func FuzzOpen(f *testing.F) {
 
 // What is accepted survives being kept and read back, and the same again is no change.
 func FuzzPut(f *testing.F) {
-	f.Add("M1", "Zhang", "https://a.example/", "0s, 5s", "status == 200", "md5_params", "secret", int64(time.Second), 5, 1.5)
-	f.Add("a/b\x1f", "n\x1f", "", "", "", "", "", int64(0), 0, 0.0)
-	f.Fuzz(func(t *testing.T, no, name, url, schedule, success, scheme, secret string, timeout int64, concurrency int, rate float64) {
+	f.Add("M1", "Zhang", "https://a.example/", "0s, 5s", "status == 200", "md5_params", "secret", "1s", 5, "1.5/s")
+	f.Add("a/b\x1f", "n\x1f", "", "", "", "", "", "", 0, "")
+	f.Fuzz(func(t *testing.T, no, name, url, schedule, success, scheme, secret, timeout string, concurrency int, rate string) {
 		m, _ := masters(t, 1)
 		r := merchant.New(merchant.Options{Store: memory.New(), Masters: m, Alone: true})
-		w := merchant.Wanted{No: no, Name: name, NotifyURL: url, Schedule: schedule, Success: success, Scheme: scheme,
-			Timeout: time.Duration(timeout), Concurrency: concurrency, Rate: rate}
-		if secret != "" {
-			w.Secrets = []string{secret}
+		in := client.PutMerchant{MerchantNo: no, Name: name, NotifyURL: url, Schedule: schedule, Success: success,
+			Timeout: timeout, PerEndpoint: &client.MerchantLimits{Concurrency: concurrency, Rate: rate}}
+		if scheme != "" || secret != "" {
+			in.Sign = &client.MerchantSign{Scheme: scheme}
 		}
+		if secret != "" {
+			in.Sign.Secrets = []string{secret}
+		}
+		w := merchant.Wanted{PutMerchant: in}
 		first, created, err := r.Put(t.Context(), w, bellman.By{})
 		if err != nil {
 			return
@@ -152,27 +157,27 @@ func FuzzPut(f *testing.F) {
 			t.Fatal("it was there before")
 		}
 		got, err := r.Read(t.Context(), no)
-		if err != nil || got.Name != name || got.NotifyURL != url || got.Schedule != schedule || got.Timeout != w.Timeout || got.Rate != rate {
+		if err != nil || got.Name != name || got.NotifyURL != url || got.Schedule != schedule || got.Concurrency != concurrency {
 			t.Fatalf("read %+v, %v; put %+v", got, err, w)
 		}
 		again, created, err := r.Put(t.Context(), w, bellman.By{})
-		if err != nil || created || !again.Updated.Equal(first.Updated) {
+		if err != nil || created || !again.Updated.Equal(first.Updated.Time) {
 			t.Fatalf("the same again: %+v, %t, %v", again, created, err)
 		}
 		if name != "" {
-			if page, _, err := r.List(t.Context(), merchant.Search{Name: name}, "", 10); err != nil || len(page) != 1 {
+			if page, _, err := r.List(t.Context(), client.MerchantSearch{Name: name, Limit: 10}, ""); err != nil || len(page) != 1 {
 				t.Fatalf("not found by its name %q: %v, %v", name, page, err)
 			}
 		}
 	})
 }
 
-func BenchmarkGet(b *testing.B) {
+func BenchmarkMerchant(b *testing.B) {
 	r := merchant.New(merchant.Options{Store: memory.New()})
-	put(b, r, merchant.Wanted{No: "M1", NotifyURL: "https://a.example/"})
+	put(b, r, client.PutMerchant{MerchantNo: "M1", NotifyURL: "https://a.example/"})
 	b.ReportAllocs()
 	for b.Loop() {
-		if k, err := r.Get(b.Context(), "M1"); k == nil || err != nil {
+		if k, err := r.Merchant(b.Context(), "M1"); !k.Known || err != nil {
 			b.Fatal(k, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
@@ -56,13 +57,22 @@ func key(prefix string) string {
 	return prefix + base64.StdEncoding.EncodeToString(b)
 }
 
-func put(t testing.TB, r *merchant.Registry, w merchant.Wanted) merchant.Merchant {
+func put(t testing.TB, r *merchant.Registry, in client.PutMerchant) merchant.Merchant {
 	t.Helper()
-	m, _, err := r.Put(t.Context(), w, bellman.By{Who: "ann"})
+	m, _, err := r.Put(t.Context(), merchant.Wanted{PutMerchant: in}, bellman.By{Who: "ann"})
 	if err != nil {
-		t.Fatalf("put %s: %v", w.No, err)
+		t.Fatalf("put %s: %v", in.MerchantNo, err)
 	}
 	return m
+}
+
+// wants are merchants as somebody wants them to be.
+func wants(all ...client.PutMerchant) []merchant.Wanted {
+	wanted := make([]merchant.Wanted, len(all))
+	for i := range all {
+		wanted[i].PutMerchant = all[i]
+	}
+	return wanted
 }
 
 // A merchant is read once and used from memory; a change by the same process is seen
@@ -74,14 +84,11 @@ func TestGet(t *testing.T) {
 		here := merchant.New(merchant.Options{Store: store, Changed: func(no string) { changed = append(changed, no) }})
 		there := merchant.New(merchant.Options{Store: store})
 		address := func() string {
-			k, err := here.Get(t.Context(), "M1")
+			k, err := here.Merchant(t.Context(), "M1")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if k == nil {
-				return ""
-			}
-			return k.NotifyURL
+			return k.URL
 		}
 		address()
 		address() // the first look at what changed is behind it
@@ -94,11 +101,11 @@ func TestGet(t *testing.T) {
 		if n := store.reads.Load() - before; n != 0 {
 			t.Errorf("%d reads for a number that is known to be none", n)
 		}
-		put(t, here, merchant.Wanted{No: "M1", NotifyURL: "https://a.example/"})
+		put(t, here, client.PutMerchant{MerchantNo: "M1", NotifyURL: "https://a.example/"})
 		if got := address(); got != "https://a.example/" {
 			t.Errorf("%q just after it was put here", got)
 		}
-		put(t, there, merchant.Wanted{No: "M1", NotifyURL: "https://b.example/"})
+		put(t, there, client.PutMerchant{MerchantNo: "M1", NotifyURL: "https://b.example/"})
 		time.Sleep(1001 * time.Millisecond)
 		changed = nil
 		if got := address(); got != "https://b.example/" {
@@ -127,7 +134,7 @@ func TestCacheIsBounded(t *testing.T) {
 	store := &counted{Store: memory.New()}
 	r := merchant.New(merchant.Options{Store: store, Alone: true, Keep: 100})
 	for i := range 1000 {
-		if _, err := r.Get(t.Context(), fmt.Sprint(i)); err != nil {
+		if _, err := r.Merchant(t.Context(), fmt.Sprint(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,12 +150,12 @@ func TestRotateOverlap(t *testing.T) {
 		m, _ := masters(t, 1)
 		r := merchant.New(merchant.Options{Store: memory.New(), Masters: m, Alone: true})
 		former, newer := key("whsec_"), key("whsec_")
-		put(t, r, merchant.Wanted{No: "M1", Scheme: "standard_webhooks", Secrets: []string{former}})
+		put(t, r, client.PutMerchant{MerchantNo: "M1", Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{former}}})
 		if _, err := r.Rotate(t.Context(), "M1", newer, time.Hour, bellman.By{}); err != nil {
 			t.Fatal(err)
 		}
 		signatures := func() int {
-			k, err := r.Get(t.Context(), "M1")
+			k, err := r.Merchant(t.Context(), "M1")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +169,7 @@ func TestRotateOverlap(t *testing.T) {
 			t.Errorf("%d signatures after the overlap, want 1", n)
 		}
 		kept, err := r.Read(t.Context(), "M1")
-		if err != nil || len(kept.Sign.Active(time.Now())) != 1 || !strings.HasSuffix(newer, kept.Sign.Active(time.Now())[0].Ending) {
+		if keys := r.Shown(&kept, false).Sign.Keys; err != nil || len(keys) != 1 || !strings.HasSuffix(newer, keys[0].LastFour) {
 			t.Errorf("kept %+v, %v; want the newer one alone", kept.Sign, err)
 		}
 		if _, err := r.Rotate(t.Context(), "M1", newer, 0, bellman.By{}); err == nil {
@@ -182,8 +189,8 @@ func TestPutNamesEveryField(t *testing.T) {
 	m, _ := masters(t, 1)
 	r := merchant.New(merchant.Options{Store: memory.New(), Masters: m, CheckURL: func(string) error { return errors.New("bad address") }})
 	secret := "not-a-webhook-secret-1234"
-	_, _, err := r.Put(t.Context(), merchant.Wanted{No: "M1", Name: "a\nb", NotifyURL: "x", Schedule: "nope", Success: "status ==",
-		Timeout: time.Hour, Concurrency: -1, Rate: -1, Scheme: "standard_webhooks", Secrets: []string{secret}}, bellman.By{})
+	_, _, err := r.Put(t.Context(), merchant.Wanted{PutMerchant: client.PutMerchant{MerchantNo: "M1", Name: "a\nb", NotifyURL: "x", Schedule: "nope", Success: "status ==",
+		Timeout: "1h", PerEndpoint: &client.MerchantLimits{Concurrency: -1, Rate: "-1/s"}, Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{secret}}}}, bellman.By{})
 	invalid := new(bellman.Invalid)
 	if !errors.As(err, &invalid) {
 		t.Fatalf("put: %v", err)
@@ -210,20 +217,20 @@ func TestPutAgain(t *testing.T) {
 	m, _ := masters(t, 1)
 	r := merchant.New(merchant.Options{Store: memory.New(), Masters: m, Alone: true})
 	secret := key("whsec_")
-	w := merchant.Wanted{No: "M1", Name: "Zhang", NotifyURL: "https://a.example/", Scheme: "standard_webhooks", Secrets: []string{secret}}
+	w := client.PutMerchant{MerchantNo: "M1", Name: "Zhang", NotifyURL: "https://a.example/", Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{secret}}}
 	first := put(t, r, w)
 	for _, again := range [][]string{{secret}, {first.Sign.Secrets[0].Shown()}, {first.Sign.Secrets[0].Exported()}, nil} {
-		w.Secrets = again
-		if got := put(t, r, w); !got.Updated.Equal(first.Updated) || got.Sign.Secrets[0].Sealed != first.Sign.Secrets[0].Sealed {
+		w.Sign.Secrets = again
+		if got := put(t, r, w); !got.Updated.Equal(first.Updated.Time) || got.Sign.Secrets[0].Sealed != first.Sign.Secrets[0].Sealed {
 			t.Errorf("put with secrets %.12q changed something", again)
 		}
 	}
-	w.No, w.Secrets = "M2", []string{first.Sign.Secrets[0].Exported()}
-	if _, _, err := r.Put(t.Context(), w, bellman.By{}); err == nil || !strings.Contains(err.Error(), "sign.secrets[0]") {
+	w.MerchantNo, w.Sign.Secrets = "M2", []string{first.Sign.Secrets[0].Exported()}
+	if _, _, err := r.Put(t.Context(), merchant.Wanted{PutMerchant: w}, bellman.By{}); err == nil || !strings.Contains(err.Error(), "sign.secrets[0]") {
 		t.Errorf("a secret sealed for another merchant: %v", err)
 	}
-	w.Secrets = []string{"***zzzz"}
-	if _, _, err := r.Put(t.Context(), w, bellman.By{}); err == nil {
+	w.Sign.Secrets = []string{"***zzzz"}
+	if _, _, err := r.Put(t.Context(), merchant.Wanted{PutMerchant: w}, bellman.By{}); err == nil {
 		t.Error("a secret was kept that there is not")
 	}
 }
@@ -233,32 +240,33 @@ func TestPutAgain(t *testing.T) {
 func TestList(t *testing.T) {
 	r := merchant.New(merchant.Options{Store: memory.New(), Alone: true})
 	for _, m := range [][2]string{{"A1", "Zhang San"}, {"A2", "zhang wei"}, {"A", "Li"}, {"B1", "张三"}, {"AB", ""}} {
-		put(t, r, merchant.Wanted{No: m[0], Name: m[1]})
+		put(t, r, client.PutMerchant{MerchantNo: m[0], Name: m[1]})
 	}
-	put(t, r, merchant.Wanted{No: "B2", Name: "Zhao"})
-	put(t, r, merchant.Wanted{No: "B2", Name: "Qian"})
+	put(t, r, client.PutMerchant{MerchantNo: "B2", Name: "Zhao"})
+	put(t, r, client.PutMerchant{MerchantNo: "B2", Name: "Qian"})
 	if err := r.Delete(t.Context(), "A2", bellman.By{}); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {
-		search merchant.Search
+		search client.MerchantSearch
 		want   string
 	}{
-		{merchant.Search{}, "[A A1 AB B1 B2]"},
-		{merchant.Search{No: "A"}, "[A A1 AB]"},
-		{merchant.Search{No: "A1"}, "[A1]"},
-		{merchant.Search{No: "C"}, "[]"},
-		{merchant.Search{Name: "ZHANG"}, "[A1]"},
-		{merchant.Search{Name: "张"}, "[B1]"},
-		{merchant.Search{Name: "zha"}, "[A1]"},
-		{merchant.Search{Name: "q"}, "[B2]"},
-		{merchant.Search{Name: "l", No: "B"}, "[]"},
+		{client.MerchantSearch{}, "[A A1 AB B1 B2]"},
+		{client.MerchantSearch{MerchantNo: "A"}, "[A A1 AB]"},
+		{client.MerchantSearch{MerchantNo: "A1"}, "[A1]"},
+		{client.MerchantSearch{MerchantNo: "C"}, "[]"},
+		{client.MerchantSearch{Name: "ZHANG"}, "[A1]"},
+		{client.MerchantSearch{Name: "张"}, "[B1]"},
+		{client.MerchantSearch{Name: "zha"}, "[A1]"},
+		{client.MerchantSearch{Name: "q"}, "[B2]"},
+		{client.MerchantSearch{Name: "l", MerchantNo: "B"}, "[]"},
 	}
 	for _, tt := range tests {
 		for _, limit := range []int{1, 2, 100} {
+			tt.search.Limit = limit
 			var got []string
 			for after := ""; ; {
-				page, next, err := r.List(t.Context(), tt.search, after, limit)
+				page, next, err := r.List(t.Context(), tt.search, after)
 				if err != nil || len(page) > limit {
 					t.Fatalf("List(%+v) = %d, %v", tt.search, len(page), err)
 				}
@@ -280,7 +288,7 @@ func TestList(t *testing.T) {
 func TestImport(t *testing.T) {
 	store := memory.New()
 	r := merchant.New(merchant.Options{Store: store, Alone: true})
-	wanted := []merchant.Wanted{{No: "A"}, {No: "B", Schedule: "nope"}, {No: ""}, {No: "A"}, {No: "C"}}
+	wanted := wants(client.PutMerchant{MerchantNo: "A"}, client.PutMerchant{MerchantNo: "B", Schedule: "nope"}, client.PutMerchant{}, client.PutMerchant{MerchantNo: "A"}, client.PutMerchant{MerchantNo: "C"})
 	for _, round := range []struct {
 		dry  bool
 		want string

@@ -2,10 +2,12 @@ package merchant_test
 
 import (
 	"context"
+	"reflect"
 	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -54,16 +56,16 @@ func TestRecent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			none := func(*bellman.Task) bool { return false }
 			r, err := merchant.LookRecent(t.Context(), tt.tasks, "M1", now, none)
-			rate, ok := r.Rate()
-			if !ok {
-				rate = -1
+			rate := -1.0
+			if r.Rate() != nil {
+				rate = *r.Rate()
 			}
 			if err != nil || r.Failing() != tt.failing || rate != tt.rate {
 				t.Errorf("failing %t, rate %v, %v; want %t and %v", r.Failing(), rate, err, tt.failing, tt.rate)
 			}
-			f, err := merchant.Look(t.Context(), tt.tasks, "M1", now, none)
-			if err != nil || f.Recent != r {
-				t.Errorf("Look says %+v, %v; LookRecent %+v", f.Recent, err, r)
+			f, err := merchant.Look(t.Context(), tt.tasks, "M1", now, none, func(*bellman.Task) client.Task { return client.Task{} })
+			if err != nil || f.Failing != tt.failing || !reflect.DeepEqual(f.RecentRate, r.Rate()) {
+				t.Errorf("Look says %t and %v, %v; LookRecent %+v", f.Failing, f.RecentRate, err, r)
 			}
 		})
 	}

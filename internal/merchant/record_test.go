@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
@@ -19,19 +20,19 @@ func TestBatchRecordsEachMerchant(t *testing.T) {
 	sealing, _ := masters(t, 1)
 	r := merchant.New(merchant.Options{Store: db, Masters: sealing, Alone: true})
 	by := bellman.By{Who: "adm"}
-	first := []merchant.Wanted{
-		{No: "A", NotifyURL: "https://a.example/n?token=first-secret-token", Scheme: "hmac_sha256_params", Secrets: []string{"the first secret of A, 0001"}},
-		{No: "VICTIM", NotifyURL: "https://victim.example/n"},
-	}
+	first := wants(
+		client.PutMerchant{MerchantNo: "A", NotifyURL: "https://a.example/n?token=first-secret-token", Sign: &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"the first secret of A, 0001"}}},
+		client.PutMerchant{MerchantNo: "VICTIM", NotifyURL: "https://victim.example/n"},
+	)
 	if _, err := r.Import(t.Context(), first, false, by); err != nil {
 		t.Fatal(err)
 	}
 	by.Reason = "routine"
-	second := []merchant.Wanted{
-		{No: "A", NotifyURL: "https://a.example/n?token=other-secret-token", Scheme: "hmac_sha256_params", Secrets: []string{"the second secret of A, 0002"}, Rate: 2},
-		{No: "VICTIM", NotifyURL: "https://attacker.example/n", Timeout: time.Second},
-		{No: "WRONG", Schedule: "nope"},
-	}
+	second := wants(
+		client.PutMerchant{MerchantNo: "A", NotifyURL: "https://a.example/n?token=other-secret-token", Sign: &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"the second secret of A, 0002"}}, PerEndpoint: &client.MerchantLimits{Rate: "2/s"}},
+		client.PutMerchant{MerchantNo: "VICTIM", NotifyURL: "https://attacker.example/n", Timeout: "1s"},
+		client.PutMerchant{MerchantNo: "WRONG", Schedule: "nope"},
+	)
 	if _, err := r.Import(t.Context(), second, false, by); err != nil {
 		t.Fatal(err)
 	}

@@ -8,21 +8,14 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/store"
 )
-
-// A Resealed says what a reseal found.
-type Resealed struct {
-	Examined   int // merchants
-	Resealed   int // of them, with secrets that are under the newest master key now
-	Unreadable int // of them, with secrets that cannot be opened; they stay as they are
-	FirstError string
-}
 
 // Reseal seals all secrets under the newest master key, so that the older ones can
 // be taken out of the configuration. It goes through all merchants, and may be asked
 // for again when it was cut off.
-func (r *Registry) Reseal(ctx context.Context, by bellman.By) (done Resealed, err error) {
+func (r *Registry) Reseal(ctx context.Context, by bellman.By) (done client.MerchantReseal, err error) {
 	if r.masters.Current() == "" {
 		return done, &bellman.Invalid{Fields: []bellman.FieldError{{Field: "master_key", Problem: ErrNoMaster.Error()}}}
 	}
@@ -59,7 +52,7 @@ func (r *Registry) Reseal(ctx context.Context, by bellman.By) (done Resealed, er
 	return done, r.commit(ctx, b, "note which master keys are in use")
 }
 
-func (r *Registry) resealPage(ctx context.Context, after string, done *Resealed) (more bool, last string, err error) {
+func (r *Registry) resealPage(ctx context.Context, after string, done *client.MerchantReseal) (more bool, last string, err error) {
 	docs, err := r.store.Docs(ctx, store.DocFilter{Kind: Kind, After: after}, pageSize)
 	if err != nil {
 		return false, "", fmt.Errorf("read merchants: %w", err)

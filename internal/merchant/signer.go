@@ -3,7 +3,6 @@ package merchant
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/coded"
@@ -49,12 +48,4 @@ func signer(masters *Masters, no string, s *Sign, secrets []Secret) (sign.Signer
 		return nil, &signError{"sign." + field, problem, err}
 	}
 	return made, nil
-}
-
-// Problem says why nothing can be signed for a merchant now; nil: it can, or nothing
-// is to be.
-func (r *Registry) Problem(m *Merchant) error {
-	active, _ := m.Sign.active(time.Now())
-	_, err := signer(r.masters, m.No, &m.Sign, active)
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
@@ -54,8 +55,8 @@ func TestSweep(t *testing.T) {
 		r := merchant.New(merchant.Options{Store: db, Masters: keys})
 		sweeping(t, r, func() bool { return leads.Load() })
 		sweeping(t, merchant.New(merchant.Options{Store: db, Masters: keys}), nil) // another, which believes that it leads
-		put(t, r, merchant.Wanted{No: "M1", Name: "shop", Scheme: "hmac_sha256_params", Secrets: []string{"the first of the secrets: end1"}})
-		put(t, r, merchant.Wanted{No: "M2", Scheme: "hmac_sha256_params", Secrets: []string{"another's"}})
+		put(t, r, client.PutMerchant{MerchantNo: "M1", Name: "shop", Sign: &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"the first of the secrets: end1"}}})
+		put(t, r, client.PutMerchant{MerchantNo: "M2", Sign: &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"another's"}}})
 		rotate := func(key string, overlap time.Duration) {
 			t.Helper()
 			if _, err := r.Rotate(t.Context(), "M1", key, overlap, bellman.By{}); err != nil {
@@ -82,7 +83,7 @@ func TestSweep(t *testing.T) {
 		}
 
 		// What was changed or deleted meanwhile.
-		put(t, r, merchant.Wanted{No: "M1", Name: "renamed", Scheme: "hmac_sha256_params"})
+		put(t, r, client.PutMerchant{MerchantNo: "M1", Name: "renamed", Sign: &client.MerchantSign{Scheme: "hmac_sha256_params"}})
 		time.Sleep(time.Hour)
 		kept("when the second one's time is over", "end3")
 		rotate("the fourth of the secrets: end4", time.Hour)
@@ -105,7 +106,7 @@ func TestSweepAfterTakeOver(t *testing.T) {
 		var leads atomic.Bool
 		r := merchant.New(merchant.Options{Store: db, Masters: keys})
 		sweeping(t, r, func() bool { return leads.Load() })
-		put(t, r, merchant.Wanted{No: "M1", Scheme: "hmac_sha256_params", Secrets: []string{"the first of the secrets: end1"}})
+		put(t, r, client.PutMerchant{MerchantNo: "M1", Sign: &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"the first of the secrets: end1"}}})
 		if _, err := r.Rotate(t.Context(), "M1", "the second of the secrets: end2", time.Hour, bellman.By{}); err != nil {
 			t.Fatal(err)
 		}
@@ -150,14 +151,16 @@ func TestSweepBesideAWrite(t *testing.T) {
 		store := memory.New()
 		here := &shared{Store: store}
 		other := merchant.New(merchant.Options{Store: store, Masters: keys})
-		put(t, other, merchant.Wanted{No: "M1", Name: "shop", Scheme: "hmac_sha256_params", Secrets: []string{"the first of the secrets: end1"}})
+		put(t, other, client.PutMerchant{MerchantNo: "M1", Name: "shop", Sign: &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"the first of the secrets: end1"}}})
 		if _, err := other.Rotate(t.Context(), "M1", "the second of the secrets: end2", time.Hour, bellman.By{}); err != nil {
 			t.Fatal(err)
 		}
 		sweeping(t, merchant.New(merchant.Options{Store: here, Masters: keys}), nil)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		rename := func() { put(t, other, merchant.Wanted{No: "M1", Name: "renamed", Scheme: "hmac_sha256_params"}) }
+		rename := func() {
+			put(t, other, client.PutMerchant{MerchantNo: "M1", Name: "renamed", Sign: &client.MerchantSign{Scheme: "hmac_sha256_params"}})
+		}
 		here.first.Store(&rename)
 		time.Sleep(time.Minute)
 		synctest.Wait()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
@@ -17,7 +18,7 @@ func TestVersions(t *testing.T) {
 	m, _ := masters(t, 1)
 	r := merchant.New(merchant.Options{Store: memory.New(), Masters: m})
 	change := func(version, name string) (merchant.Merchant, error) {
-		got, _, err := r.Put(t.Context(), merchant.Wanted{No: "M1", Name: name, Version: version}, bellman.By{})
+		got, _, err := r.Put(t.Context(), wants(client.PutMerchant{MerchantNo: "M1", Name: name, Version: version})[0], bellman.By{})
 		return got, err
 	}
 	refused := func(version, name, now string) {
@@ -47,7 +48,7 @@ func TestVersions(t *testing.T) {
 	if err != nil || same.Version() != second.Version() {
 		t.Errorf("the same again: %v, version %s; want %s still", err, same.Version(), second.Version())
 	}
-	results, err := r.Import(t.Context(), []merchant.Wanted{{No: "M1", Name: "imported", Version: first.Version()}, {No: "M2", Version: merchant.None}}, false, bellman.By{})
+	results, err := r.Import(t.Context(), wants(client.PutMerchant{MerchantNo: "M1", Name: "imported", Version: first.Version()}, client.PutMerchant{MerchantNo: "M2", Version: merchant.None}), false, bellman.By{})
 	if err != nil || !errors.Is(results[0].Err, bellman.ErrConflict) || results[1].Err != nil {
 		t.Errorf("an import of an old version and of a new merchant: %+v, %v; want the one refused alone", results, err)
 	}
@@ -55,15 +56,15 @@ func TestVersions(t *testing.T) {
 		t.Errorf("without a version: %v", err)
 	}
 	// What is wrong besides is told with it, by a put and by an import.
-	bad := merchant.Wanted{No: "M1", Version: merchant.None, Schedule: "often", Rate: -1, Scheme: "none"}
-	_, _, err = r.Put(t.Context(), bad, bellman.By{})
-	results, failed := r.Import(t.Context(), []merchant.Wanted{bad}, true, bellman.By{})
+	bad := wants(client.PutMerchant{MerchantNo: "M1", Version: merchant.None, Schedule: "often", PerEndpoint: &client.MerchantLimits{Rate: "-1/s"}, Sign: &client.MerchantSign{Scheme: "none"}})
+	_, _, err = r.Put(t.Context(), bad[0], bellman.By{})
+	results, failed := r.Import(t.Context(), bad, true, bellman.By{})
 	if failed != nil {
 		t.Fatal(failed)
 	}
 	for what, err := range map[string]error{"Put": err, "Import": results[0].Err} {
 		changed := new(merchant.ChangedError)
-		if !errors.As(err, &changed) || changed.Besides() == nil || len(changed.Also) != 3 {
+		if !errors.As(err, &changed) || len(changed.Also) != 3 {
 			t.Errorf("%s of what is there, with three wrong fields: %v, besides %+v", what, err, changed.Also)
 		}
 	}
@@ -98,7 +99,7 @@ func TestTwoProcessesChangeOneMerchant(t *testing.T) {
 	by := bellman.By{Who: "ann"}
 	begin := func() {
 		t.Helper()
-		put(t, other, merchant.Wanted{No: "M1", Name: "shop", Scheme: "standard_webhooks", Secrets: []string{one}})
+		put(t, other, client.PutMerchant{MerchantNo: "M1", Name: "shop", Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{one}}})
 	}
 	secrets := func(want int, name string) {
 		t.Helper()
@@ -113,11 +114,13 @@ func TestTwoProcessesChangeOneMerchant(t *testing.T) {
 			t.Errorf("rotate: %v", err)
 		}
 	}
-	rename := func() { put(t, other, merchant.Wanted{No: "M1", Name: "renamed", Scheme: "standard_webhooks"}) }
+	rename := func() {
+		put(t, other, client.PutMerchant{MerchantNo: "M1", Name: "renamed", Sign: &client.MerchantSign{Scheme: "standard_webhooks"}})
+	}
 
 	begin()
 	here.first = rotate
-	put(t, r, merchant.Wanted{No: "M1", Name: "mine", Scheme: "standard_webhooks"}) // keeps whatever secrets there are
+	put(t, r, client.PutMerchant{MerchantNo: "M1", Name: "mine", Sign: &client.MerchantSign{Scheme: "standard_webhooks"}}) // keeps whatever secrets there are
 	secrets(2, "mine")
 
 	begin()
@@ -129,7 +132,7 @@ func TestTwoProcessesChangeOneMerchant(t *testing.T) {
 
 	begin()
 	here.first = rotate
-	if _, err := r.Import(t.Context(), []merchant.Wanted{{No: "M1", Name: "imported", Scheme: "standard_webhooks"}}, false, by); err != nil {
+	if _, err := r.Import(t.Context(), wants(client.PutMerchant{MerchantNo: "M1", Name: "imported", Sign: &client.MerchantSign{Scheme: "standard_webhooks"}}), false, by); err != nil {
 		t.Fatal(err)
 	}
 	secrets(2, "imported")
@@ -141,15 +144,15 @@ func TestTwoProcessesChangeOneMerchant(t *testing.T) {
 		t.Fatal(err)
 	}
 	here.first = rename
-	_, _, err = r.Put(t.Context(), merchant.Wanted{No: "M1", Name: "late", Scheme: "standard_webhooks", Version: m.Version()}, by)
+	_, _, err = r.Put(t.Context(), wants(client.PutMerchant{MerchantNo: "M1", Name: "late", Sign: &client.MerchantSign{Scheme: "standard_webhooks"}, Version: m.Version()})[0], by)
 	if changed := new(merchant.ChangedError); !errors.As(err, &changed) {
 		t.Errorf("a version that is old when it is written: %v; want it refused", err)
 	}
 	secrets(1, "renamed")
 
 	// One that another registers just then is not registered twice.
-	here.first = func() { put(t, other, merchant.Wanted{No: "M9", Name: "theirs"}) }
-	if _, _, err := r.Put(t.Context(), merchant.Wanted{No: "M9", Name: "mine", Version: merchant.None}, by); !errors.Is(err, bellman.ErrConflict) {
+	here.first = func() { put(t, other, client.PutMerchant{MerchantNo: "M9", Name: "theirs"}) }
+	if _, _, err := r.Put(t.Context(), wants(client.PutMerchant{MerchantNo: "M9", Name: "mine", Version: merchant.None})[0], by); !errors.Is(err, bellman.ErrConflict) {
 		t.Errorf("a merchant that another registers just then: %v; want a conflict", err)
 	}
 }

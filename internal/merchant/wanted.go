@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/rule"
@@ -19,16 +20,9 @@ import (
 
 // Limits on what a merchant may have.
 const (
-	MaxNo      = 128 // characters
-	MaxName    = 100 // characters
-	MaxURL     = 2000
-	MaxRule    = 4000
+	MaxName    = 100      // characters
 	MaxSecrets = 8        // that stand at one time
 	MaxSecret  = 16 << 10 // bytes: an RSA key with its certificate
-
-	maxTimeout     = 10 * time.Minute
-	maxConcurrency = 100_000
-	maxRate        = 1e6
 
 	// MaxOverlap is how long two secrets may sign side by side.
 	MaxOverlap = 90 * 24 * time.Hour
@@ -37,29 +31,9 @@ const (
 	DefaultOverlap = 24 * time.Hour
 )
 
-// A Wanted is a merchant as somebody wants it to be.
+// A Wanted is a merchant as somebody wants it to be. Sign nil: as the queue signs.
 type Wanted struct {
-	No        string
-	Name      string
-	NotifyURL string
-
-	// Scheme empty: as the queue signs; then there are no Secrets either.
-	Scheme string
-	Serial string
-
-	// Secrets, the newest first. Nil: those that there are stay, if the scheme does.
-	// One is a key as it is; or "***abcd", as it is shown, for the one that ends so
-	// and stays; or "sealed:…", as an export has it.
-	Secrets []string
-
-	// Version is what the merchant must still be; None: there must be none yet. Empty:
-	// whatever there is.
-	Version string
-
-	Schedule, Success string
-	Timeout           time.Duration
-	Concurrency       int
-	Rate              float64
+	client.PutMerchant
 
 	// Wrong are fields that whoever read this could not make sense of: they are told
 	// with all others.
@@ -76,45 +50,63 @@ func (w *Wanted) stands(was *Merchant) *ChangedError {
 	case w.Version == "", w.Version == None && was == nil, was != nil && w.Version == was.Version():
 		return nil
 	case was == nil:
-		return &ChangedError{No: w.No}
+		return &ChangedError{No: w.MerchantNo}
 	}
-	return &ChangedError{No: w.No, Version: was.Version(), At: was.Updated}
+	return &ChangedError{No: w.MerchantNo, Version: was.Version(), At: was.Updated.Time}
 }
 
-// check looks at everything but secrets.
-func (w *Wanted) check(url func(string) error) *bellman.Invalid {
-	bad := &bellman.Invalid{Fields: slices.Clip(w.Wrong)}
+// merchant is the merchant that is wanted, but for what signs, and what is wrong with it.
+func (w *Wanted) merchant(url func(string) error) (m Merchant, bad *bellman.Invalid) {
+	bad = &bellman.Invalid{Fields: slices.Clip(w.Wrong)}
+	m = Merchant{No: w.MerchantNo, Name: w.Name, NotifyURL: w.NotifyURL, Schedule: w.Schedule, Success: w.Success}
 	if !w.known("merchant_no") {
-		CheckNo(bad, w.No)
+		CheckNo(bad, w.MerchantNo)
 	}
 	text(bad, "name", w.Name, MaxName)
 	if w.NotifyURL != "" {
-		if text(bad, "notify_url", w.NotifyURL, MaxURL) && url != nil {
+		if text(bad, "notify_url", w.NotifyURL, bellman.MaxURL) && url != nil {
 			if err := url(w.NotifyURL); err != nil {
 				bad.Note("notify_url", err)
 			}
 		}
 	}
-	if w.Schedule != "" && text(bad, "schedule", w.Schedule, MaxRule) {
+	if w.Schedule != "" && text(bad, "schedule", w.Schedule, bellman.MaxRule) {
 		if _, err := schedule.Parse(w.Schedule); err != nil {
 			bad.Note("schedule", err)
 		}
 	}
-	if w.Success != "" && bounded(bad, "success", w.Success, MaxRule) {
+	if w.Success != "" && bounded(bad, "success", w.Success, bellman.MaxRule) {
 		if _, err := rule.Compile(w.Success); err != nil {
 			bad.Fields = append(bad.Fields, bellman.FieldError{Field: "success", Problem: strings.TrimPrefix(err.Error(), "rule: "), Why: err})
 		}
 	}
-	if w.Timeout != 0 && !w.known("timeout") && (w.Timeout < time.Millisecond || w.Timeout > maxTimeout) {
-		bad.Note("timeout", coded.Errorf("merchant.timeout", "%s is out of range: want 1ms to 10m", schedule.FormatDuration(w.Timeout)))
+	if w.Timeout != "" {
+		var err error
+		m.Timeout, err = schedule.ParseDuration(w.Timeout)
+		switch {
+		case err != nil:
+		case m.Timeout <= 0:
+			err = coded.Errorf("merchant.timeout_none", "want 1ms to 10m")
+		case m.Timeout < time.Millisecond || m.Timeout > bellman.MaxTimeout:
+			err = coded.Errorf("merchant.timeout", "%s is out of range: want 1ms to 10m", schedule.FormatDuration(m.Timeout))
+		}
+		if err != nil {
+			bad.Note("timeout", err)
+		}
 	}
-	if w.Concurrency < 0 || w.Concurrency > maxConcurrency {
-		bad.Note("per_endpoint.concurrency", coded.Errorf("merchant.concurrency", "want 1 to %d, or nothing for the queue's", maxConcurrency))
+	if w.PerEndpoint == nil {
+		return m, bad
 	}
-	if w.Rate != 0 && !(w.Rate >= schedule.MinRate && w.Rate <= maxRate) {
+	if m.Concurrency = w.PerEndpoint.Concurrency; m.Concurrency < 0 || m.Concurrency > bellman.MaxConcurrency {
+		bad.Note("per_endpoint.concurrency", coded.Errorf("merchant.concurrency", "want 1 to %d, or nothing for the queue's", bellman.MaxConcurrency))
+	}
+	var ok bool
+	if m.Rate, ok = schedule.ParseRate(w.PerEndpoint.Rate); !ok {
+		bad.Note("per_endpoint.rate", coded.Errorf("merchant.no_rate", "want a rate such as 50/s, 30/m or 100/h, from 1/h to 1000000/s, or nothing for the queue's"))
+	} else if m.Rate != 0 && (m.Rate < schedule.MinRate || m.Rate > schedule.MaxRate) {
 		bad.Note("per_endpoint.rate", coded.Errorf("merchant.rate", "want a rate from 1/h to 1000000/s, or nothing for the queue's"))
 	}
-	return bad
+	return m, bad
 }
 
 // known reports whether a field is known to be wrong already.
@@ -128,7 +120,7 @@ func CheckNo(bad *bellman.Invalid, no string) {
 		bad.Note("merchant_no", coded.Errorf("merchant.required", "is required"))
 		return
 	}
-	if !text(bad, "merchant_no", no, MaxNo) {
+	if !text(bad, "merchant_no", no, bellman.MaxName) {
 		return
 	}
 	// Two numbers that look alike on every page would be two merchants.
@@ -211,20 +203,20 @@ func (w *Wanted) signed(bad *bellman.Invalid, was *Sign, masters *Masters, now t
 	var s Sign
 	noted := len(bad.Fields)
 	switch {
-	case w.Scheme == "" && len(w.Secrets) == 0 && w.Serial == "":
+	case w.Sign == nil:
 		return s
-	case w.Scheme == "" && w.known("sign.scheme"):
-		return s
-	case w.Scheme == "":
-		bad.Note("sign.scheme", coded.Errorf("merchant.no_scheme", "is missing: want one of %s", strings.Join(sign.Schemes(), ", ")))
+	case w.Sign.Scheme == "":
+		if !w.known("sign.scheme") {
+			bad.Note("sign.scheme", coded.Errorf("merchant.missing_scheme", "is missing: leave sign out to sign as the queue does"))
+		}
 		return s
 	}
-	s.Scheme, s.Serial = w.Scheme, w.Serial
+	s.Scheme, s.Serial = w.Sign.Scheme, w.Sign.Serial
 	active, _ := was.active(now)
 	switch {
-	case w.Secrets != nil:
+	case w.Sign.Secrets != nil:
 		s.Secrets = w.sealed(bad, active, masters, now)
-	case was.Scheme == w.Scheme:
+	case was.Scheme == s.Scheme:
 		s.Secrets = active
 	}
 	if len(s.Secrets) > MaxSecrets {
@@ -233,7 +225,7 @@ func (w *Wanted) signed(bad *bellman.Invalid, was *Sign, masters *Masters, now t
 	if len(bad.Fields) > noted {
 		return s
 	}
-	if _, err := signer(masters, w.No, &s, s.Secrets); err != nil {
+	if _, err := signer(masters, w.MerchantNo, &s, s.Secrets); err != nil {
 		f := bellman.FieldError{Field: "sign", Problem: err.Error(), Why: err}
 		if wrong := new(signError); errors.As(err, &wrong) {
 			f.Field, f.Problem = wrong.field, wrong.problem
@@ -245,8 +237,8 @@ func (w *Wanted) signed(bad *bellman.Invalid, was *Sign, masters *Masters, now t
 
 // sealed makes the secrets that are wanted.
 func (w *Wanted) sealed(bad *bellman.Invalid, active []Secret, masters *Masters, now time.Time) []Secret {
-	secrets := make([]Secret, 0, len(w.Secrets))
-	for i, want := range w.Secrets {
+	secrets := make([]Secret, 0, len(w.Sign.Secrets))
+	for i, want := range w.Sign.Secrets {
 		secret, err := w.secret(want, active, masters, now)
 		if err != nil {
 			bad.Note(fmt.Sprintf("%s[%d]", secretsField, i), err)
@@ -263,25 +255,25 @@ func (w *Wanted) secret(want string, active []Secret, masters *Masters, now time
 	}
 	sealed, is := strings.CutPrefix(want, sealedPrefix)
 	if !is {
-		if s, is := same(masters, w.No, strings.TrimSpace(want), time.Time{}, active); is {
+		if s, is := same(masters, w.MerchantNo, strings.TrimSpace(want), time.Time{}, active); is {
 			return s, nil
 		}
-		return newSecret(masters, w.No, want, now)
+		return newSecret(masters, w.MerchantNo, want, now)
 	}
-	s := Secret{Added: now}
+	s := Secret{Added: stamp{now}}
 	sealed, until, timed := strings.Cut(sealed, untilMark)
 	if timed {
 		t, err := time.Parse(millis, until)
 		if err != nil {
 			return s, coded.Errorf("merchant.until", "has no time after until: want one such as 2026-11-20T15:04:05.123Z")
 		}
-		s.Until = t.UTC()
+		s.Until = stamp{t.UTC()}
 	}
-	key, err := masters.Open(w.No, secretsField, sealed)
+	key, err := masters.Open(w.MerchantNo, secretsField, sealed)
 	if err != nil {
 		return s, err
 	}
-	if s, is := same(masters, w.No, string(key), s.Until, active); is {
+	if s, is := same(masters, w.MerchantNo, string(key), s.Until.Time, active); is {
 		return s, nil
 	}
 	s.Sealed, s.Ending = sealed, ending(string(key))
@@ -333,7 +325,7 @@ func newSecret(masters *Masters, no, key string, now time.Time) (Secret, error) 
 	if err != nil {
 		return Secret{}, coded.Errorf("merchant.unkept", "cannot be kept: %w", err)
 	}
-	return Secret{Sealed: sealed, Ending: ending(key), Added: now}, nil
+	return Secret{Sealed: sealed, Ending: ending(key), Added: stamp{now}}, nil
 }
 
 // ending is what may be seen of a key: as sign.Secret shows it.

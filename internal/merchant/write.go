@@ -53,14 +53,6 @@ type ChangedError struct {
 	Also []bellman.FieldError
 }
 
-// Besides says what was wrong besides; nil: nothing was.
-func (e *ChangedError) Besides() *bellman.Invalid {
-	if len(e.Also) == 0 {
-		return nil
-	}
-	return &bellman.Invalid{Fields: e.Also}
-}
-
 func (e *ChangedError) Error() string {
 	return e.Unwrap().Error()
 }
@@ -106,29 +98,25 @@ func (r *Registry) put(ctx context.Context, w *Wanted, by bellman.By) (m Merchan
 // made is a merchant as it is wanted, and as it was; nil: there was none. Its Updated
 // stays where nothing changes.
 func (r *Registry) made(ctx context.Context, w *Wanted, now time.Time) (m Merchant, was *Merchant, changed bool, err error) {
-	bad := w.check(r.checkURL)
+	m, bad := w.merchant(r.checkURL)
 	var before Merchant
 	if slices.ContainsFunc(bad.Fields, func(f bellman.FieldError) bool { return f.Field == "merchant_no" }) {
 		w.signed(bad, &before.Sign, r.masters, now)
 		inOrder(bad.Fields)
 		return m, nil, false, bad
 	}
-	before, err = r.read(ctx, w.No)
+	before, err = r.read(ctx, w.MerchantNo)
 	switch {
 	case errors.Is(err, bellman.ErrNotFound):
-		before = Merchant{Created: now}
+		before = Merchant{Created: stamp{now}}
 	case err != nil:
-		return m, nil, false, fmt.Errorf("read merchant %s: %w", w.No, err)
+		return m, nil, false, fmt.Errorf("read merchant %s: %w", w.MerchantNo, err)
 	default:
 		was = &before
 	}
-	m = Merchant{
-		No: w.No, Name: w.Name, NotifyURL: w.NotifyURL, Schedule: w.Schedule, Success: w.Success,
-		Timeout: w.Timeout, Concurrency: w.Concurrency, Rate: w.Rate, Created: before.Created, Updated: before.Updated,
-		kept: before.kept,
-	}
+	m.Created, m.Updated, m.kept = before.Created, before.Updated, before.kept
 	if was == nil {
-		checkNew(bad, w.No)
+		checkNew(bad, w.MerchantNo)
 	}
 	m.Sign = w.signed(bad, &before.Sign, r.masters, now)
 	inOrder(bad.Fields)
@@ -140,7 +128,7 @@ func (r *Registry) made(ctx context.Context, w *Wanted, now time.Time) (m Mercha
 		return m, was, false, err
 	}
 	if changed = was == nil || !reflect.DeepEqual(m, before); changed {
-		m.Updated = now
+		m.Updated = stamp{now}
 	}
 	return m, was, changed, nil
 }
@@ -253,7 +241,7 @@ func (r *Registry) rotate(ctx context.Context, no, key string, overlap time.Dura
 	m.Sign.Secrets = []Secret{secret}
 	for _, s := range active {
 		if until := now.Add(overlap); s.Until.IsZero() || s.Until.After(until) {
-			s.Until = until
+			s.Until = stamp{until}
 		}
 		if s.Until.After(now) {
 			m.Sign.Secrets = append(m.Sign.Secrets, s)
@@ -263,7 +251,7 @@ func (r *Registry) rotate(ctx context.Context, no, key string, overlap time.Dura
 		bad.Note("secret", coded.Errorf("merchant.rotate_many", "%d secrets stand side by side already: wait until some of them end, or put the merchant with those that are to stay", MaxSecrets))
 		return Merchant{}, bad
 	}
-	m.Updated = now
+	m.Updated = stamp{now}
 	b := &store.Batch{Audits: []store.Audit{record(by, now, actionRotate, &was, &m)}}
 	r.write(b, &m, &was)
 	return m, r.commit(ctx, b, "keep merchant "+no)

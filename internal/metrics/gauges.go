@@ -32,6 +32,9 @@ type Sources struct {
 	// tasks wait for them.
 	Merchants func() (paused []figures.MerchantPause, waiting int)
 
+	// Failing returns the merchants that accept nothing of what this node sends them, the longest first.
+	Failing func() []figures.FailingMerchant
+
 	// Endpoints are all endpoints known. The worst of them are exposed by name,
 	// at most MaxEndpoints (default 100, none if
 	// negative), because each one costs a Prometheus
@@ -76,6 +79,13 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	if s.Merchants != nil {
 		paused, waiting := s.Merchants()
 		merchantGauges(paused, waiting, out)
+	}
+	if s.Failing != nil {
+		failing := s.Failing()
+		send(out, merchantsFailing, prometheus.GaugeValue, float64(len(failing)))
+		for _, f := range failing[:min(len(failing), maxFailingMerchants)] {
+			send(out, merchantFailing, prometheus.GaugeValue, 1, label(f.MerchantNo))
+		}
 	}
 	if s.Sources != nil {
 		for _, source := range s.Sources() {
@@ -184,10 +194,15 @@ func queueGauges(q *figures.Queue, now time.Time, out chan<- prometheus.Metric) 
 var (
 	merchantsPaused  = gauge("merchants_paused", "Merchants that are paused.")
 	merchantsWaiting = gauge("merchants_paused_tasks", "Pending tasks that wait for paused merchants, counted up to 2000; read once in 30 s.")
+	merchantsFailing = gauge("merchants_failing", "Merchants that accepted nothing of three attempts or more of this node in the latest day, counted up to 200; read once in 10 s.")
+	merchantFailing  = gauge("merchant_failing", "1 while a merchant fails so: of the 20 that have for the longest.", "merchant")
 	merchantPaused   = gauge("merchant_paused", "1 while a merchant is paused: of the 20 that have been paused for the longest.", "merchant")
 )
 
-const maxPausedMerchants = 20 // that have a series of their own
+const (
+	maxPausedMerchants  = 20 // that have a series of their own
+	maxFailingMerchants = 20 // also
+)
 
 var certificateExpiry = gauge("certificate_expiry_timestamp_seconds",
 	"Until when a certificate of a queue's channel is valid, Unix time.", "queue", "certificate")

@@ -57,6 +57,12 @@ func TestScrape(t *testing.T) {
 			}
 			return paused, 989
 		},
+		Failing: func() (failing []figures.FailingMerchant) {
+			for i := range 30 {
+				failing = append(failing, figures.FailingMerchant{MerchantNo: fmt.Sprint("F", i)})
+			}
+			return failing
+		},
 		Certificates: func() []Certificate {
 			return []Certificate{{Queue: "orders", Name: "app_certificate", NotAfter: time.Unix(1795000000, 0)}}
 		},
@@ -94,6 +100,8 @@ func TestScrape(t *testing.T) {
 		`bellman_merchants_paused 31`,
 		`bellman_merchants_paused_tasks 989`,
 		`bellman_merchant_paused{merchant="M1005"} 1`,
+		`bellman_merchants_failing 30`,
+		`bellman_merchant_failing{merchant="F19"} 1`,
 		`bellman_endpoint_rate{endpoint="https://a.example:443"} 1.5`,
 		`bellman_certificate_expiry_timestamp_seconds{certificate="app_certificate",queue="orders"} 1.795e+09`,
 		`bellman_alarm_raised{name="late"} 1`,
@@ -129,6 +137,7 @@ func TestScrape(t *testing.T) {
 		`state="pending"} 1` + "\n",
 		`bellman_endpoint_success_ratio{endpoint="https://b.example:443"}`, // no attempt yet
 		`bellman_merchant_paused{merchant="later29"}`,                      // no more than twenty have a series
+		`bellman_merchant_failing{merchant="F20"}`,
 	} {
 		if strings.Contains(got, unwanted) {
 			t.Errorf("the scrape has %q", unwanted)

@@ -11,11 +11,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// How a move holds the shards of a store: as a node does.
+// A move holds the shards of a store as a node does.
 const (
-	ttl     = 6 * time.Second
-	beat    = 2 * time.Second
-	silent  = ttl + 2*time.Second // without a beat for as long, a node is dead
+	silent  = store.LeaseTTL + 2*time.Second // without a beat for as long, a node is dead
 	lookAge = 500 * time.Millisecond
 )
 
@@ -33,7 +31,7 @@ type holder struct {
 // it tells wait of it and looks again; without wait it gives up after a while.
 func hold(ctx context.Context, s store.Store, name string, wait func(owner string)) (_ *holder, err error) {
 	h := &holder{store: s, node: name + "/" + bellman.NewID().String()}
-	if err := s.Join(ctx, store.Node{Name: h.node, Version: "move"}, ttl); err != nil {
+	if err := s.Join(ctx, store.Node{Name: h.node, Version: "move"}, store.LeaseTTL); err != nil {
 		return nil, err
 	}
 	h.lost, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -91,7 +89,7 @@ func (h *holder) claim(ctx context.Context) (owner string, err error) {
 
 // keep beats until leave.
 func (h *holder) keep() {
-	ticker := time.NewTicker(beat)
+	ticker := time.NewTicker(store.LeaseBeat)
 	defer ticker.Stop()
 	for {
 		select {
@@ -118,7 +116,7 @@ func (h *holder) during(ctx context.Context) context.Context {
 func (h *holder) leave() {
 	h.stop(nil)
 	h.beats.Wait()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.lost), ttl)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.lost), store.LeaseTTL)
 	defer cancel()
 	// If it fails, the store frees the shards itself after a while.
 	_ = h.store.Leave(ctx, h.node)

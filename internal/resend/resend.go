@@ -33,6 +33,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -40,9 +41,8 @@ const (
 	// DefaultRate is the rate of a job that names none, in tasks a second.
 	DefaultRate = 50
 
-	// MinRate and MaxRate are the lowest rate of a job, one an hour, and the highest, in
-	// tasks a second.
-	MinRate = 1.0 / 3600
+	// MaxRate is the highest rate of a job, in tasks a second; the lowest is
+	// schedule.MinRate.
 	MaxRate = 10_000
 
 	// MaxRunning is how many jobs may be unfinished at a time.
@@ -115,7 +115,7 @@ func (j *Jobs) prepare(in Job, now time.Time) (Job, error) {
 	if job.Rate == 0 {
 		job.Rate = DefaultRate
 	}
-	if !(job.Rate >= MinRate && job.Rate <= MaxRate) { // also when it is no number
+	if !(job.Rate >= schedule.MinRate && job.Rate <= MaxRate) { // also when it is no number
 		wrong.Note("rate", coded.Errorf("resend.rate", "%s a second is out of range: want 1/h to %d/s", strconv.FormatFloat(in.Rate, 'f', -1, 64), MaxRate))
 	}
 	return job, wrong.Err()

@@ -122,10 +122,10 @@ func checkShown(wrong *bellman.Invalid, merchantNo, orderNo string) {
 	switch {
 	case merchantNo == "":
 		wrong.Note("merchant_no", coded.Errorf("link.merchant", "is required: want the merchant whose notices it shows"))
-	case len(merchantNo) > 512:
+	case len(merchantNo) > 4*bellman.MaxName:
 		wrong.Note("merchant_no", errLong)
 	}
-	if len(orderNo) > 512 {
+	if len(orderNo) > 4*bellman.MaxName {
 		wrong.Note("order_no", errLong)
 	}
 }

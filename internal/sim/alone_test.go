@@ -18,6 +18,9 @@ import (
 
 // alone runs a seed in this process.
 func alone(t *testing.T, seed uint64) {
+	if *asUsual && pprof.Lookup("threadcreate").Count() != usualThreads {
+		os.Exit(unusual)
+	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // or it would collect when it likes; see collect
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 30))

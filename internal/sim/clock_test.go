@@ -17,10 +17,6 @@ type wall struct {
 	drift float64       // seconds gained per second
 }
 
-// maxSkew is how far a wall clock may be off at a start: the stores in SQL compare it with
-// the database's, and refuse (internal/sqlstore/probe.go).
-const maxSkew = time.Second
-
 func (c *wall) now() time.Time {
 	moment := time.Now()
 	return moment.Add(c.off(moment))
@@ -33,11 +29,11 @@ func (c *wall) off(moment time.Time) time.Duration {
 	return c.ahead + time.Duration(c.drift*float64(moment.Sub(c.since)))
 }
 
-// right reports whether it shows the truth, and will.
-func (c *wall) right() bool {
+// right reports whether it shows the truth since then, and will.
+func (c *wall) right(then time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ahead == 0 && c.drift == 0
+	return c.ahead == 0 && c.drift == 0 && !c.since.After(then)
 }
 
 // set makes it so far ahead, and gain so much from now on.
@@ -73,7 +69,7 @@ func (h *hand) see(c *wall) {
 	now := time.Now()
 	off := c.off(now)
 	h.least, h.most = min(h.least, off), max(h.most, off)
-	if h.astray.IsZero() && !c.right() {
+	if h.astray.IsZero() && !c.right(now) {
 		h.astray = now
 	}
 }
@@ -86,7 +82,7 @@ func (h *hand) wrong(c *wall) time.Duration {
 	}
 	moment := time.Now()
 	gained := time.Duration(maxSlew * float64(moment.Sub(h.astray)))
-	return min(max(h.most, -h.least), maxSkew+gained) + time.Millisecond
+	return min(max(h.most, -h.least), store.MaxSkew+gained) + time.Millisecond
 }
 
 // told holds what an engine's clock said against the truth.

@@ -166,6 +166,9 @@ func (g *ledger) setBack(a *account, t *bellman.Task, log []bellman.Attempt) {
 	if a.task.State.Ended() && !t.State.Ended() {
 		a.revived, a.ended = time.Now(), time.Time{}
 	}
+	for l := range a.parked {
+		a.parked[l] = true // it may be recorded again
+	}
 	for _, s := range a.sends {
 		if !slices.ContainsFunc(log, func(at bellman.Attempt) bool { return s.clock.Sub(at.Started).Abs() <= time.Millisecond }) {
 			s.recorded = time.Time{} // or not any more: who did so may not know it, and does it again

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman/internal/handcheck"
@@ -54,7 +53,6 @@ func (w *world) compare(n *node, over <-chan struct{}) {
 				if a != nil && a.back { // what a node has in hand is of a later version
 					return
 				}
-				aside := strings.Contains(gap.Why, "set aside") // as one that waits for its turn, or was by another owner
 				if a != nil && !w.plan.sole && a.by != l {
 					written := a.changed
 					if written.IsZero() {
@@ -64,9 +62,7 @@ func (w *world) compare(n *node, over <-chan struct{}) {
 						return
 					}
 				}
-				if a == nil || !aside || a.task.OrderingKey == "" && w.plan.sole {
-					g.wrong(gap.ID, "%s forgets it: %s, look %s, and %s", l, g.since(gap.Due), g.since(gap.Look), gap.Why)
-				}
+				g.wrong(gap.ID, "%s forgets it: %s, look %s, and %s", l, g.since(gap.Due), g.since(gap.Look), gap.Why)
 			})
 		}
 		w.note(func(g *ledger) {

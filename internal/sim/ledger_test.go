@@ -163,8 +163,9 @@ type account struct {
 	announcer *life                // that did so last
 
 	// Who gave its shard away while an attempt was in flight, and may still record that.
-	parked   map[*life]bool
-	stopped  bool // somebody cancelled it
+	parked   map[*life]bool // whose attempt was parked: true until it is recorded
+	away     time.Time      // until then another node may be making an attempt, by whatever clock
+	stopped  bool           // somebody cancelled it
 	arrivals int
 	said     bool // a receiver said yes
 	ended    time.Time
@@ -458,14 +459,18 @@ func (g *ledger) changed(l *life, c *store.Change, held map[uint16]bool) {
 			g.timed(c, a, &was, s)
 		}
 	}
+	a.away = time.Time{}
 	switch {
 	case c.Attempt != nil:
-		delete(a.parked, l)
+		if a.parked[l] {
+			a.parked[l] = false
+		}
 	case !hand && to.Phase == bellman.HandedOver && l != nil && to.VisibleAt.After(l.clock()):
 		a.parked[l] = true // while the attempt is in flight
+		a.away = time.Now().Add(to.VisibleAt.Sub(to.Updated))
 	}
 	switch {
-	case hand || !to.InDoubt():
+	case hand || !to.InDoubt(), to.Shard != was.Shard: // whose attempt was announced is not known at its new shard
 		a.announcer = nil
 	case to.Phase == bellman.Announced:
 		a.announced, a.announcer = true, l

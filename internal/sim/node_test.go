@@ -213,7 +213,7 @@ func (n *node) begin(gen int) (again bool) {
 		return false
 	}
 	w := n.world
-	if n.wall.off(time.Now()).Abs() > maxSkew || w.plan.sole && n.life != nil { // its store is still locked
+	if n.wall.off(time.Now()).Abs() > store.MaxSkew || w.plan.sole && n.life != nil { // its store is still locked
 		n.mu.Unlock()
 		return true
 	}
@@ -328,7 +328,9 @@ func (n *node) stop() <-chan struct{} {
 		n.glitch = 1 + d.n(2)
 	}
 	l.mu.Lock()
-	l.stopped = time.Now()
+	if l.stopped.IsZero() { // it may be asked twice
+		l.stopped = time.Now()
+	}
 	l.mu.Unlock()
 	l.cancel()
 	return l.ended

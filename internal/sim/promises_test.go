@@ -222,7 +222,7 @@ func (g *ledger) punctually(a *account, s *send, iced bool) {
 	}
 	own := g.shard(s.shard).owner()
 	if g.ruled.After(ready) || own.life != s.life || own.at.After(ready.Add(-patience)) || s.life.begun.After(ready.Add(-patience)) ||
-		!s.life.node.wall.right() {
+		!s.life.node.wall.right(ready.Add(-patience)) { // one whose clock was set forward sends nothing until its next beat is answered
 		return
 	}
 	late, most := s.begun.Sub(ready), mostLate+s.life.node.travel()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -66,10 +68,22 @@ func (s script) body() []byte {
 	return fmt.Appendf(nil, "%d %d %d %t %d", s.serial, s.receiver, s.refuse, s.giveUp, s.mood)
 }
 
+// read is without fmt.Sscanf, which took a fourteenth of a run's processor time.
 func read(body []byte) (s script) {
-	if _, err := fmt.Sscanf(string(body), "%d %d %d %t %d", &s.serial, &s.receiver, &s.refuse, &s.giveUp, &s.mood); err != nil {
-		panic(err)
+	rest := string(body)
+	number := func() int {
+		var text string
+		text, rest, _ = strings.Cut(rest, " ")
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			panic(err)
+		}
+		return n
 	}
+	s.serial, s.receiver, s.refuse = number(), number(), number()
+	s.giveUp = strings.HasPrefix(rest, "t")
+	_, rest, _ = strings.Cut(rest, " ")
+	s.mood = mood(number())
 	return s
 }
 

@@ -56,7 +56,8 @@ func (g *ledger) sent(s *send) (nth int) {
 	if early := s.due.Sub(s.clock); early > 0 {
 		g.wrong(s.task, "%s sent attempt %d %v before it was due", s.life, s.number, early)
 	}
-	if st := &a.task.Status; s.version == st.Version && (st.Phase == bellman.HandedOver || st.Phase == bellman.Quarantined) && st.VisibleAt.After(s.clock) {
+	st := &a.task.Status
+	if away := a.by != s.life && !a.back && time.Now().Before(a.away); s.version == st.Version && (away || (st.Phase == bellman.HandedOver || st.Phase == bellman.Quarantined) && st.VisibleAt.After(s.clock)) {
 		g.wrong(s.task, "%s sent attempt %d, and another node is making it, until %s", s.life, s.number, g.since(st.VisibleAt))
 	}
 	g.fresh(a, s, iced)

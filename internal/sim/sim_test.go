@@ -22,11 +22,12 @@ import (
 )
 
 var (
-	one   = flag.Int64("sim.seed", -1, "run this seed alone")
-	seeds = flag.Int("sim.seeds", usual, "how many seeds to run")
-	first = flag.Int64("sim.first", 1, "the first of them")
-	story = flag.Bool("sim.story", false, "with -sim.seed: tell all that happened")
-	here  = flag.Bool("sim.here", false, "with -sim.seed: in this process, as a debugger wants it; it may come otherwise then")
+	one     = flag.Int64("sim.seed", -1, "run this seed alone")
+	seeds   = flag.Int("sim.seeds", usual, "how many seeds to run")
+	first   = flag.Int64("sim.first", 1, "the first of them")
+	story   = flag.Bool("sim.story", false, "with -sim.seed: tell all that happened")
+	asUsual = flag.Bool("sim.threads", false, "with -sim.here: only if it began with the usual number of threads; see unusual")
+	here    = flag.Bool("sim.here", false, "with -sim.seed: in this process, as a debugger wants it; it may come otherwise then")
 )
 
 // mostNodes is how many nodes a run has at most.
@@ -83,7 +84,7 @@ func TestSim(t *testing.T) {
 				sum.add(c)
 				if wrong != "" {
 					failed++
-					t.Errorf("seed %d:\n%s\nit failed %d times of %d that it was run again: go test ./internal/sim -run TestSim -sim.seed=%d", seed, wrong, again, tries, seed)
+					t.Errorf("seed %d:\n%s\nit failed %d times of %d that it was run again: CGO_ENABLED=0 go test ./internal/sim -run TestSim -sim.seed=%d", seed, wrong, again, tries, seed)
 				}
 				mu.Unlock()
 			}

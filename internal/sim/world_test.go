@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -340,6 +341,11 @@ func (w *world) heal() {
 		n.start()
 	}
 	time.Sleep(15 * time.Second)
+	var paused []string
+	w.note(func(g *ledger) { paused = slices.Sorted(maps.Keys(g.stops)) })
+	for _, target := range paused { // by somebody who had given up waiting for the answer, and whose request came through later
+		w.pause(newDice(w.seed, "end of "+target), target, false)
+	}
 	w.clocks()
 	w.calmly()
 }

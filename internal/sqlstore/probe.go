@@ -11,10 +11,6 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// maxSkew is how far the clocks of a node and of its database may be apart.
-// Tasks are due by the node's, leases end by the database's.
-const maxSkew = time.Second
-
 // probe refuses a database on which the store would not keep its promises. It
 // leaves nothing behind.
 func (s *Store) probe(ctx context.Context) error {
@@ -52,8 +48,8 @@ func (s *Store) probeClock(ctx context.Context) error {
 			return nil
 		}
 	}
-	if best > maxSkew {
-		return fmt.Errorf("the clocks of this machine and of the database are %v apart: want at most %v; set both by NTP", best.Round(time.Millisecond), maxSkew)
+	if best > store.MaxSkew {
+		return fmt.Errorf("the clocks of this machine and of the database are %v apart: want at most %v; set both by NTP", best.Round(time.Millisecond), store.MaxSkew)
 	}
 	return nil
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/bellmanhq/bellman/internal/pack"
 )
 
-// maxName and maxKey bound what is in indexes, in bytes. Above what the API takes.
+// MaxName and MaxKey bound what is in indexes, in bytes. Above what the API takes.
 const (
-	maxName = 512
-	maxKey  = 1024
+	MaxName = 512
+	MaxKey  = 1024
 )
 
 // check refuses what cannot be kept, and what has no queue.
@@ -32,9 +32,9 @@ func check(t *bellman.Task) error {
 		name, text string
 		max        int
 	}{
-		{"queue", t.Queue, maxName}, {"key", t.Key, maxKey}, {"merchant_no", t.MerchantNo, maxName}, {"order_no", t.OrderNo, maxName},
-		{"ordering_key", t.OrderingKey, maxKey},
-		{"url", hostOf(t.URL), maxName},
+		{"queue", t.Queue, MaxName}, {"key", t.Key, MaxKey}, {"merchant_no", t.MerchantNo, MaxName}, {"order_no", t.OrderNo, MaxName},
+		{"ordering_key", t.OrderingKey, MaxKey},
+		{"url", hostOf(t.URL), MaxName},
 	} {
 		if len(f.text) > f.max {
 			wrong.Add(f.name, fmt.Sprintf("has %d bytes: want at most %d", len(f.text), f.max))

@@ -10,8 +10,8 @@ import (
 // interrupted: what exists already is no error.
 //
 //	{id}     16 bytes
-//	{name}   at most 512 bytes, in indexes
-//	{key}    at most 1,024 bytes, in indexes
+//	{name}   at most MaxName bytes, in indexes
+//	{key}    at most MaxKey bytes, in indexes
 //	{bytes}  any number of bytes
 //	{table}  what ends a table's definition
 //	{hot}    the same, for a table whose many rows come and go

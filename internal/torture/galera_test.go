@@ -115,7 +115,7 @@ func (m *galeraMember) restart(t testing.TB) {
 // reach it.
 func (m *galeraMember) isolate(t testing.TB, cut bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	text := "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'"
 	if cut {

@@ -12,10 +12,8 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/cause"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/rule"
 )
-
-// maxBody is how much of an answer's body is read, in bytes.
-const maxBody = 64 << 10
 
 // Do sends req through rt and reads its answer. It follows no redirect. The
 // answer's Result is
@@ -45,11 +43,12 @@ func Do(rt http.RoundTripper, req *http.Request) order.Answer {
 		return a
 	}
 	a := order.Answer{Result: bellman.Accepted, Status: resp.StatusCode, Header: header(resp.Header), Body: body}
-	a.RetryAfter, a.Throttled = throttled(resp.StatusCode, resp.Header, time.Now())
+	a.RetryAfter, a.Throttled = rule.RetryAfter(resp.StatusCode, resp.Header, time.Now())
+	a.Throttled = a.Throttled || resp.StatusCode == http.StatusTooManyRequests // 503 asks for less only where it says for how long
 	encoded := cause.Encoded(resp.Header)
 	switch {
-	case len(body) > maxBody:
-		a.Result, a.Error, a.Body = bellman.Refused, "the answer is longer than 64 KiB", body[:maxBody]
+	case len(body) > order.MaxBody:
+		a.Result, a.Error, a.Body = bellman.Refused, "the answer is longer than 64 KiB", body[:order.MaxBody]
 	case encoded != "" && len(body) > 0:
 		a.Result, a.Error = bellman.Refused, encoded
 	case a.Status < 200 || a.Status >= 300:
@@ -74,12 +73,12 @@ func fault(req *http.Request, err error, during string) order.Answer {
 	return order.Answer{Result: result, Error: cause.Line(during + text)}
 }
 
-// read reads an answer's body: one byte more than maxBody, if there is more.
+// read reads an answer's body: one byte more than order.MaxBody, if there is more.
 func read(resp *http.Response) ([]byte, error) {
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil, nil // what follows is no answer
 	}
-	return io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	return io.ReadAll(io.LimitReader(resp.Body, order.MaxBody+1))
 }
 
 // header returns a header with its names in lower case. Values of one name are

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman/internal/ascii"
+	"github.com/bellmanhq/bellman/order"
 )
 
 // parseJSON reads an object, and nothing after it. It refuses a name that is
@@ -153,7 +154,7 @@ func nameOf(n xml.Name) string {
 // twice, and a body that may have been cut.
 func parseForm(body []byte) (map[string]any, error) {
 	text := strings.TrimRight(string(body), "\r\n")
-	if len(body) >= maxBody {
+	if len(body) >= order.MaxBody {
 		return nil, errTooLong
 	}
 	fields := map[string]any{}

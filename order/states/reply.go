@@ -20,7 +20,7 @@ type reply struct {
 
 func read(a *order.Answer, parse func([]byte) (map[string]any, error)) reply {
 	r := reply{status: a.Status}
-	if len(a.Body) > maxBody {
+	if len(a.Body) > order.MaxBody {
 		r.unread = errTooLong
 	} else {
 		r.fields, r.unread = parse(a.Body)

@@ -111,7 +111,7 @@ func compile[R comparable](rules map[string]string, parse func(string) (R, error
 
 // match returns the readings whose rules match, in their order.
 func match[R comparable](a *order.Answer, mappings []mapping[R]) ([]R, error) {
-	if len(a.Body) > maxBody {
+	if len(a.Body) > order.MaxBody {
 		return nil, errTooLong
 	}
 	ra := rule.Answer{Status: a.Status, Body: a.Body, Header: make(http.Header, len(a.Header))}

@@ -57,9 +57,6 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// maxBody is how much of a body there can be; the rest of a longer one is lost.
-const maxBody = 64 << 10
-
 // A Query reads answers to queries. It is safe for concurrent use. Get one from
 // CompileQuery or CompileQueryRules.
 type Query struct {

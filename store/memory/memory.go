@@ -193,8 +193,11 @@ func (s *Store) put(r *row, c *store.Change) {
 
 func (s *Store) audit(a store.Audit) {
 	a.At, a.Changes = cut(a.At), slices.Clone(a.Changes)
-	s.audits = append(s.audits, a)
-	slices.SortStableFunc(s.audits, func(a, b store.Audit) int { return a.At.Compare(b.At) })
+	i := len(s.audits)
+	for i > 0 && s.audits[i-1].At.After(a.At) {
+		i--
+	}
+	s.audits = slices.Insert(s.audits, i, a)
 }
 
 // Prune deletes tasks that ended in state and finished before the given time.

@@ -32,8 +32,10 @@ func (p pending) drop(r *row) {
 func (p pending) due(shards []uint16, from store.Position, to int64, limit int) (due []*row) {
 	var rest [][]*row // of each shard, never empty
 	for shard, rows := range p {
-		begin, end := after(rows, from), after(rows, store.Position{VisibleAt: to})
-		if begin < end && slices.Contains(shards, shard) {
+		if len(rows) == 0 || rows[0].position().VisibleAt >= to || !slices.Contains(shards, shard) {
+			continue
+		}
+		if begin, end := after(rows, from), after(rows, store.Position{VisibleAt: to}); begin < end {
 			rest = append(rest, rows[begin:end])
 		}
 	}

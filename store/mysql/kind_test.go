@@ -10,7 +10,6 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 
 	"github.com/bellmanhq/bellman/internal/sqlstore"
-	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 )
 
 func TestKind(t *testing.T) {
@@ -27,14 +26,6 @@ func TestKind(t *testing.T) {
 	if got := d.Kind(errLost{driver.ErrInvalidConn}); got != sqlstore.Lost {
 		t.Errorf("Kind() of a lost connection = %d, want %d", got, sqlstore.Lost)
 	}
-}
-
-func TestRetries(t *testing.T) {
-	var again []error
-	for _, number := range []uint16{1213, 1205, 9007, 8022} {
-		again = append(again, &driver.MySQLError{Number: number, Message: "try again"})
-	}
-	sqltest.Retries(t, connectTest(t, newDatabase(t)), again, &driver.MySQLError{Number: 1142, Message: "denied"})
 }
 
 // TestClock reads the database's clock in sessions of other time zones, and in an
@@ -75,27 +66,6 @@ func TestClock(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestReadOnly has a switchover leave the store's connections at the old primary.
-func TestReadOnly(t *testing.T) {
-	d := connectTest(t, newDatabase(t))
-	sqltest.ReadOnly(t, d, func() {
-		var conns []*sql.Conn
-		for range d.db().Stats().MaxOpenConnections {
-			conn, err := d.db().Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			conns = append(conns, conn)
-			if _, err := conn.ExecContext(t.Context(), "SET SESSION TRANSACTION READ ONLY"); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, conn := range conns {
-			conn.Close()
-		}
-	})
 }
 
 // TestReadOnlyInUse has a connection to the old primary be in use while another finds out that

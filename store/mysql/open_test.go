@@ -1,7 +1,6 @@
 package mysql
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -10,19 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/internal/sqlstore"
-	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
-	"github.com/bellmanhq/bellman/store"
 )
-
-func TestOpenByMany(t *testing.T) {
-	url := newDatabase(t)
-	sqltest.OpenByMany(t, func() (store.Store, error) {
-		return Open(context.Background(), url, Options{Connections: 2, Shards: 8})
-	})
-	if err := Migrate(context.Background(), url, Options{}); err != nil { // again: nothing to do
-		t.Errorf("Migrate() = %v", err)
-	}
-}
 
 // TestMigrateTogether creates the tables by many who do not wait for one another, as
 // on the members of a Galera cluster: a lock by name is one member's alone.
@@ -55,11 +42,6 @@ type together struct{ sqlstore.Driver }
 
 func (together) Alone(_ context.Context, f func() error) error { return f() }
 
-func TestMigrateGoesOn(t *testing.T) {
-	url := newDatabase(t)
-	sqltest.GoesOn(t, connectTest(t, url), func() store.Store { return openTest(t, url, Options{Shards: 8}) })
-}
-
 // TestSession looks at what each session is told, whatever the server's defaults are.
 func TestSession(t *testing.T) {
 	d := connectTest(t, newDatabase(t))
@@ -91,16 +73,6 @@ func TestLostReply(t *testing.T) {
 	}
 }
 
-// TestUnknown loses COMMITs on their way.
-func TestUnknown(t *testing.T) {
-	url := newDatabase(t)
-	other := openTest(t, url, Options{})
-	hole, through := sqltest.Dig(t, url, func(sent []byte) bool { return bytes.Contains(sent, []byte("COMMIT")) })
-	sqltest.Unknown(t, hole, func(t *testing.T) store.Store {
-		return openTest(t, through, Options{Connections: 2, Answer: 500 * time.Millisecond})
-	}, other)
-}
-
 // TestInserts looks at how rows are spread over packets.
 func TestInserts(t *testing.T) {
 	body := func(n int) []byte { return make([]byte, n) }
@@ -116,15 +88,4 @@ func TestInserts(t *testing.T) {
 	if want := []int{4, 1, 1}; !slices.Equal(rows, want) {
 		t.Errorf("rows of each statement: %v, want %v", rows, want)
 	}
-}
-
-func TestMigrateFromTheFirst(t *testing.T) {
-	url := newDatabase(t)
-	sqltest.FromFirst(t, connectTest(t, url), "DROP INDEX bellman_ended_finished ON bellman_ended",
-		func() (store.Store, error) { return Open(context.Background(), url, Options{NoMigrate: true}) },
-		func() sqlstore.Driver { return connectWith(t, url, Options{Stopped: sqltest.Stopped}) })
-}
-
-func TestMigrateFromTheSecond(t *testing.T) {
-	sqltest.FromSecond(t, connectTest(t, newDatabase(t)), "ALTER TABLE bellman_ended DROP COLUMN attempt")
 }

@@ -8,10 +8,7 @@ import (
 	"testing"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 )
-
-func TestProbe(t *testing.T) { sqltest.Probes(t, connectTest(t, newDatabase(t))) }
 
 func TestVersion(t *testing.T) {
 	tests := []struct {

@@ -12,7 +12,7 @@ import (
 
 // types are MySQL's words for those of the schema.
 var types = strings.NewReplacer(
-	"{id}", "BINARY(16)", "{name}", "VARBINARY(512)", "{key}", "VARBINARY(1024)", "{bytes}", "LONGBLOB",
+	"{id}", "BINARY(16)", "{name}", fmt.Sprintf("VARBINARY(%d)", sqlstore.MaxName), "{key}", fmt.Sprintf("VARBINARY(%d)", sqlstore.MaxKey), "{bytes}", "LONGBLOB",
 	"{table}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC", "{hot}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC", "{busy}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
 )
 

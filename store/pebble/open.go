@@ -176,9 +176,7 @@ func (s *Store) open(o Options) (err error) {
 	return nil
 }
 
-// Exists reports whether there is a store in a directory, open or not.
-func Exists(dir string) (bool, error) { return exists(dir, vfs.Default) }
-
+// exists reports whether there is a store in a directory, open or not.
 func exists(dir string, fsys vfs.FS) (bool, error) {
 	have, err := lsm.Peek(dir, fsys)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,15 +1,12 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman/internal/sqlstore"
-	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
-	"github.com/bellmanhq/bellman/store"
 )
 
 // TestLostReply lets the server take longer than an answer may take: the store
@@ -48,15 +45,4 @@ func TestLostReply(t *testing.T) {
 			t.Errorf("Commit() = %v: it says that nothing was written, and cannot know", err)
 		}
 	}
-}
-
-// TestUnknown loses COMMITs on their way. A commit of the store is one flight, with
-// the tasks in it.
-func TestUnknown(t *testing.T) {
-	url := newDatabase(t)
-	other := openTest(t, url, Options{})
-	hole, through := sqltest.Dig(t, url, func(sent []byte) bool { return bytes.Contains(sent, []byte("merchant-notify")) })
-	sqltest.Unknown(t, hole, func(t *testing.T) store.Store {
-		return openTest(t, through, Options{Connections: 2, Answer: 500 * time.Millisecond})
-	}, other)
 }

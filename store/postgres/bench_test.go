@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"strconv"
 	"sync"
@@ -15,58 +14,13 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
-var waiting = flag.Int("waiting", 200_000, "tasks that wait in the store that is measured")
-
-func BenchmarkStore(b *testing.B) {
-	s := openTest(b, newDatabase(b), Options{})
-	sqltest.Fill(b, s, *waiting)
-	sqltest.Bench(b, s)
-}
-
-// TestStatementsPerTask lets an engine work through what is stored: statements
-// are for many tasks at once.
-func TestStatementsPerTask(t *testing.T) {
-	perTask, perSecond := sqltest.Drain(t, connectTest(t, newDatabase(t)), *drained)
-	t.Logf("%.3f statements a task, %.0f tasks a second", perTask, perSecond)
-	if perTask > 0.1 {
-		t.Errorf("%.3f statements a task, want at most 0.1", perTask)
-	}
-}
-
-var drained = flag.Int("drained", 10_000, "tasks that an engine works through")
-
 // BenchmarkChains measures what a long chain of an ordering key costs.
 func BenchmarkChains(b *testing.B) {
 	storetest.Chains(b, func(b *testing.B) store.Store { return openTest(b, newDatabase(b), Options{}) })
-}
-
-// BenchmarkSnapshot is tasks that come and go while somebody has a transaction open that reads, such as a backup: what
-// they leave behind cannot be cleaned up. After 300 commits of 64 tasks, on a busy machine, a look at what is due took 22 ms
-// instead of 0.6, and a commit 12 ms instead of 8; it grows with what has come and gone since the transaction began.
-func BenchmarkSnapshot(b *testing.B) {
-	for _, open := range []bool{false, true} {
-		b.Run(fmt.Sprintf("open=%t", open), func(b *testing.B) {
-			ctx := context.Background()
-			url := newDatabase(b)
-			s := openTest(b, url, Options{})
-			conn, err := pgx.Connect(ctx, url)
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer conn.Close(ctx)
-			if open {
-				if _, err := conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM bellman_shard"); err != nil {
-					b.Fatal(err)
-				}
-			}
-			sqltest.BenchChurn(b, s)
-		})
-	}
 }
 
 // BenchmarkAddTx is 64 clients that each pay an order and add its notification in one

@@ -21,12 +21,10 @@ import (
 var rows = flag.Int("rows", 20_000, "tasks in the tables whose plans are looked at")
 
 // connectTest opens a database with its tables.
-func connectTest(t testing.TB, url string) *database { return connectWith(t, url, Options{}) }
-
-func connectWith(t testing.TB, url string, o Options) *database {
+func connectTest(t testing.TB, url string) *database {
 	t.Helper()
 	ctx := context.Background()
-	d, err := connect(ctx, url, o)
+	d, err := connect(ctx, url, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

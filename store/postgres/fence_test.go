@@ -9,26 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 	"github.com/bellmanhq/bellman/store"
 )
-
-func TestRaces(t *testing.T) {
-	url := newDatabase(t)
-	sqltest.Races(t, openTest(t, url, Options{}), openTest(t, url, Options{}), 200)
-}
-
-func TestFrozenOwner(t *testing.T) {
-	url := newDatabase(t)
-	o := Options{Stopped: time.Second}
-	thief := openTest(t, url, o)
-	owner, err := connect(context.Background(), url, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer owner.Close()
-	sqltest.Frozen(t, owner, thief)
-}
 
 // TestHalfAPipeline takes a shard whose owner has stopped while it sent: the
 // server has its fence and waits for the rest, and no timeout of its own ends that.
@@ -68,8 +50,6 @@ func TestHalfAPipeline(t *testing.T) {
 		t.Errorf("Claim() = %v; want the shard freed", err)
 	}
 }
-
-func TestStorm(t *testing.T) { sqltest.Storm(t, connectTest(t, newDatabase(t)), 8, 40) }
 
 // TestBusyRows commits often under many leases: the rows of shards and counters
 // are written at each commit, and must stay where they are, in few pages.
@@ -120,5 +100,3 @@ func busyRows(t *testing.T) map[string]int64 {
 	}
 	return pages
 }
-
-func TestSameEpochTwice(t *testing.T) { sqltest.SameEpochTwice(t, connectTest(t, newDatabase(t))) }

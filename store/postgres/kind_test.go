@@ -5,10 +5,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/bellmanhq/bellman/internal/sqlstore"
-	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 )
 
 func TestKind(t *testing.T) {
@@ -25,33 +23,4 @@ func TestKind(t *testing.T) {
 	if got := d.Kind(errLost{errors.New("cut")}); got != sqlstore.Lost {
 		t.Errorf("Kind() of a lost connection = %d, want %d", got, sqlstore.Lost)
 	}
-}
-
-func TestRetries(t *testing.T) {
-	var again []error
-	for _, code := range []string{"40001", "40P01", "55P03"} {
-		again = append(again, &pgconn.PgError{Code: code, Message: "try again"})
-	}
-	sqltest.Retries(t, connectTest(t, newDatabase(t)), again, &pgconn.PgError{Code: "42501", Message: "permission denied"})
-}
-
-// TestReadOnly has a switchover leave the store's connections at the old primary.
-func TestReadOnly(t *testing.T) {
-	d := connectTest(t, newDatabase(t))
-	sqltest.ReadOnly(t, d, func() {
-		var conns []*pgxpool.Conn
-		for range d.pool.Config().MaxConns {
-			conn, err := d.pool.Acquire(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			conns = append(conns, conn)
-			if _, err := conn.Exec(t.Context(), "SET default_transaction_read_only = on"); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, conn := range conns {
-			conn.Release()
-		}
-	})
 }

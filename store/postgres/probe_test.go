@@ -10,10 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 )
-
-func TestProbe(t *testing.T) { sqltest.Probes(t, connectTest(t, newDatabase(t))) }
 
 // TestOpenRefuses opens databases that a store cannot use: the error says what
 // is wrong, and nothing of the password.

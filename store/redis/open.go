@@ -32,13 +32,10 @@ type Options struct {
 // ErrNoStore is returned by Open when there is no store and none may be created.
 var ErrNoStore = errors.New("there is no store")
 
-// answer is how long a server may take to answer, connect how long to be connected
-// to, and skew how far its clock may be from this machine's: tasks are due by the
-// node's, leases end by the server's.
+// answer is how long a server may take to answer, and connect how long to be connected to.
 const (
 	answer  = 15 * time.Second
 	connect = 5 * time.Second
-	skew    = time.Second
 )
 
 // A Store keeps tasks in Redis. It is safe for concurrent use.
@@ -203,8 +200,8 @@ func (s *Store) clock(ctx context.Context) error {
 			return nil
 		}
 	}
-	if best > skew {
-		return fmt.Errorf("the clocks of this machine and of Redis are %v apart: want at most %v; set both by NTP", best.Round(time.Millisecond), skew)
+	if best > store.MaxSkew {
+		return fmt.Errorf("the clocks of this machine and of Redis are %v apart: want at most %v; set both by NTP", best.Round(time.Millisecond), store.MaxSkew)
 	}
 	return nil
 }

@@ -63,9 +63,9 @@ func TestStoreThatWaits(t *testing.T) {
 func TestLoading(t *testing.T) {
 	server := start(t)
 	openTest(t, "redis://"+server.address, Options{})
-	server.do(t, "EVAL", "for i = 1, 20000 do redis.call('SET', 'k' .. i, 'v') end return 1", 0) // some to read
+	server.do(t, "EVAL", "for i = 1, 60000 do redis.call('SET', 'k' .. i, 'v') end return 1", 0) // some to read
 	server.kill()
-	server.args = append(server.args, "--key-load-delay", "200") // µs a command, 4 s in all
+	server.args = append(server.args, "--key-load-delay", "500") // µs a command: half a minute in all, unless it is told to be quick
 	server.begin(t)
 	server.until(t, "loads", func(c *client.Client) bool {
 		info, _ := c.Info(t.Context(), "persistence").Result()
@@ -75,6 +75,7 @@ func TestLoading(t *testing.T) {
 	if !errors.Is(err, bellman.ErrUnreachable) || !strings.Contains(err.Error(), "still reads what it kept") {
 		t.Errorf("Open() of a server that loads = %v, want that it does", err)
 	}
+	server.do(t, "CONFIG", "SET", "key-load-delay", 0)
 	server.until(t, "answers", func(c *client.Client) bool { return c.Ping(t.Context()).Err() == nil })
 	openTest(t, "redis://"+server.address, Options{})
 }

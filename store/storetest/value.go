@@ -72,6 +72,28 @@ var values = []promise{
 			t.Errorf("Due() = %+v, want it at %v", got, far)
 		}
 	}},
+	{"a task may be visible at the largest time only", func(t *suite) {
+		for i := range int64(4) { // in pairs, as the engine defers tasks
+			task := t.task(t0)
+			task.VisibleAt = time.UnixMilli(store.MaxTime - i/2).UTC()
+			t.add(task)
+			t.same(t.get(task.ID), task)
+		}
+		first := store.Position{VisibleAt: store.MaxTime - 1}
+		page, err := t.s.Due(t.Context(), t.shards(), first, store.MaxTime, 10, nil)
+		t.must(err)
+		if len(page) != 2 || page[0].VisibleAt != first.VisibleAt || page[1].VisibleAt != first.VisibleAt {
+			t.Fatalf("Due() = %+v, want the two at %d", page, first.VisibleAt)
+		}
+		page, err = t.s.Due(t.Context(), t.shards(), store.Position{VisibleAt: first.VisibleAt, ID: page[0].ID}, math.MaxInt64, 2, nil)
+		t.must(err)
+		if len(page) != 2 || page[0].VisibleAt != first.VisibleAt || page[1].VisibleAt != store.MaxTime {
+			t.Errorf("Due() = %+v, want one more at %d and one at the largest time", page, first.VisibleAt)
+		}
+		if n := len(t.due(t0.AddDate(1000, 0, 0))); n != 0 {
+			t.Errorf("Due() in a thousand years has %d tasks, want none", n)
+		}
+	}},
 	{"many headers come back", func(t *suite) {
 		task := t.task(t0)
 		task.Header = map[string]string{"": "", "x-lower": "a\nb", "X-商户": "值"}

@@ -1204,6 +1204,11 @@ export interface components {
             method?: string;
             /** @description Of an order: how the merchant is told how it ended. */
             notify?: components["schemas"]["Notify"];
+            /**
+             * Format: date-time
+             * @description Of an order: when it was created at the channel; expires and code_life count from it, and so does the age before which the channel lets nobody close it. In the latest 31 days by the server's clock, and at most a minute ahead of it. Default: when bellman was told of it.
+             */
+            order_created?: string;
             order_no?: string;
             /** @description Tasks of one queue that have the same ordering key go out in the order in which they were created, each after the one before has ended. At most 255 bytes. Not together with repeat, and not for an order. */
             ordering_key?: string;
@@ -1837,6 +1842,11 @@ export interface components {
             method: string;
             /** @description Of an order, as it was asked for. */
             notify?: components["schemas"]["Notify"];
+            /**
+             * Format: date-time
+             * @description Of an order, as it was given, or when bellman was told of it.
+             */
+            order_created?: string;
             url: string;
             /** @description Of an order, as they were asked for. */
             vars?: {

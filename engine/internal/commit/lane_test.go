@@ -414,3 +414,29 @@ func TestApartAtAStop(t *testing.T) {
 		stop()
 	})
 }
+
+// The retry of a row that stands apart holds up what comes after it, so it counts as writing.
+func TestApartThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &table{refuse: func(ops []*row) error { return errors.New("a row that cannot be written") }}
+		l, w, _ := lane(h, Options{})
+		stop := run(l, w)
+		if err := l.Put(outcome()); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		const hangs = 3 * time.Second
+		h.mu.Lock()
+		h.refuse = func(ops []*row) error { time.Sleep(hangs); return nil }
+		h.mu.Unlock()
+		pass(firstApart)
+		if writing := l.Writing(); writing < hangs/4 || writing > hangs {
+			t.Errorf("it has been writing for %v while a retry hangs; want the time since that began", writing)
+		}
+		pass(hangs)
+		if writing := l.Writing(); writing != 0 || len(h.written) != 1 {
+			t.Errorf("%d written, and it has been writing for %v; want 1 and 0", len(h.written), writing)
+		}
+		stop()
+	})
+}

@@ -235,6 +235,7 @@ func (l *Lane[O]) tryApart(ctx context.Context) {
 	a := l.apart[0]
 	l.apart = slices.Delete(l.apart, 0, 1)
 	l.aside.Store(int64(len(l.apart)))
+	l.begin() // whatever else waits, waits for this too
 	again, refused, err := l.round(ctx, []O{a.op})
 	left := 0
 	for _, r := range refused {
@@ -243,5 +244,5 @@ func (l *Lane[O]) tryApart(ctx context.Context) {
 	for _, o := range again {
 		left += l.refuse(o, err, a.wait)
 	}
-	l.work.Finish(1 - left)
+	l.end(1 - left)
 }

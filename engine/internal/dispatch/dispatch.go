@@ -221,6 +221,29 @@ func (d *D[T]) Wait(now int64, line uint64) time.Duration {
 	return 0
 }
 
+// Room returns how many more items a line takes that are not the youngest, and what Wait says of it. Of a line where
+// they would wait for longer than patience, a few are enough. A line that is not known has room for a few.
+func (d *D[T]) Room(now int64, line uint64, patience time.Duration) (n int, wait time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := &d.core
+	c.now = max(c.now, now)
+	l := c.lines[line]
+	if l == nil {
+		return handful, 0
+	}
+	_, has, most := l.list(math.MaxInt32, c.options.LineBound)
+	if c.slab.n >= c.options.TotalBound {
+		most = min(most, c.least(l))
+	}
+	if wait = c.wait(l); wait > patience {
+		most = min(most, handful)
+	}
+	return most - has, wait
+}
+
+const handful = 16 // items of a line that is blocked
+
 // Remove takes out of a line the items that drop says, and returns how many.
 // It looks at every item of the line; drop must not call d.
 func (d *D[T]) Remove(line uint64, drop func(T) bool) int {

@@ -9,7 +9,7 @@ var Order = [][]string{
 	{"starting"},
 	{"hand"},
 	{"dispatch"},
-	{"leases", "pauses", "found", "strays", "gifts", "moves", "workers", "watch", "hints", "order"},
+	{"leases", "pauses", "found", "strays", "gifts", "moves", "workers", "watch", "hints", "chains", "shelves"},
 	{"lane"},
 	{"work"},
 }

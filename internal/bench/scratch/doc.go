@@ -1,5 +1,5 @@
 // Package scratch makes databases of its own in a server that runs already, for
-// something to be measured in: it creates and drops them, fills them with tasks
-// that wait, and counts the statements that clients send. It looks at a store
-// from outside, as those do who operate the database.
+// something to be measured in: it creates and drops them, and fills them with tasks
+// that wait. It looks at a store from outside, as those do who operate the
+// database.
 package scratch

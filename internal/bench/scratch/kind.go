@@ -29,13 +29,10 @@ type kind struct {
 	drop       string
 	checkpoint string // empty: there is no such thing
 
-	fillers  int               // that insert at once
-	quick    []string          // session settings for filling
-	words    *strings.Replacer // those of fill's statements
-	tidy     []string          // to be run when all is filled
-	inClear  [2]string         // URL parameter that turns encryption off
-	port     string
-	counting func(add func()) (toServer, toClient observer)
+	fillers int               // that insert at once
+	quick   []string          // session settings for filling
+	words   *strings.Replacer // those of fill's statements
+	tidy    []string          // to be run when all is filled
 }
 
 var kinds = map[string]kind{
@@ -50,8 +47,6 @@ var kinds = map[string]kind{
 		quick:   []string{`SET synchronous_commit = off`},
 		words:   strings.NewReplacer("{div}", "/", "{hex}", "to_hex", "{id}", "CAST(%s AS uuid)", "{bytes}", "convert_to(%s, 'UTF8')", "{text}", "CAST(%s AS text)", "{big}", "CAST(%s AS bigint)"),
 		tidy:    []string{`VACUUM (ANALYZE) bellman_task`, `VACUUM (ANALYZE) bellman_live`},
-		inClear: [2]string{"sslmode", "disable"}, port: "5432",
-		counting: func(add func()) (toServer, toClient observer) { return nil, &completions{add: add} },
 	},
 	config.MySQL: {
 		open:    openMySQL,
@@ -65,8 +60,6 @@ var kinds = map[string]kind{
 		quick:   []string{`SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`},
 		words:   strings.NewReplacer("{div}", "DIV", "{hex}", "hex", "{id}", "unhex(%s)", "{bytes}", "%s", "{text}", "CAST(%s AS char)", "{big}", "%s"),
 		tidy:    []string{`ANALYZE TABLE bellman_task`, `ANALYZE TABLE bellman_live`},
-		inClear: [2]string{"tls", "false"}, port: "3306",
-		counting: func(add func()) (toServer, toClient observer) { return &commands{add: add}, nil },
 	},
 }
 
@@ -75,17 +68,13 @@ func openMySQL(u *url.URL) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Net, c.Addr, c.DBName, c.User = "tcp", address(u, "3306"), strings.TrimPrefix(u.Path, "/"), u.User.Username()
+	c.Net, c.Addr, c.DBName, c.User = "tcp", net.JoinHostPort(cmp.Or(u.Hostname(), "127.0.0.1"), cmp.Or(u.Port(), "3306")), strings.TrimPrefix(u.Path, "/"), u.User.Username()
 	c.Passwd, _ = u.User.Password()
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		return nil, err
 	}
 	return sql.OpenDB(connector), nil
-}
-
-func address(u *url.URL, port string) string {
-	return net.JoinHostPort(cmp.Or(u.Hostname(), "127.0.0.1"), cmp.Or(u.Port(), port))
 }
 
 // postgresPid is the parent of the process that serves a session.

@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// errNotInRedis is what of a database's cannot be done in Redis: commands are not
-// counted on the wire, and nothing but the store itself writes tasks.
+// errNotInRedis is what of a database's cannot be done in Redis: nothing but the store
+// itself writes tasks.
 var errNotInRedis = errors.New("this is measured of databases with SQL alone")
 
 // An inRedis is one Redis server, in which a scratch database is the keys that begin

@@ -2,7 +2,6 @@ package scratch
 
 import (
 	"context"
-	"database/sql"
 	"os"
 	"strings"
 	"testing"
@@ -125,108 +124,6 @@ func TestFill(t *testing.T) {
 			t.Error("a store with more than one task was filled")
 		}
 	})
-}
-
-// Every statement is counted once, however many travel together.
-func TestTap(t *testing.T) {
-	each(t, func(t *testing.T, d *Database) {
-		tap, err := d.Tap()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tap.Close()
-		other := &Database{server: d.server}
-		if other.url, err = d.url.Parse(tap.URL); err != nil {
-			t.Fatal(err)
-		}
-		err = other.with(func(db *sql.DB) error {
-			conn, err := db.Conn(t.Context())
-			if err != nil {
-				return err
-			}
-			defer conn.Close()
-			var one int
-			prepared, err := conn.PrepareContext(t.Context(), "SELECT 1")
-			if err != nil {
-				return err
-			}
-			defer prepared.Close()
-			for _, tt := range []struct {
-				what string
-				do   func() error
-				want int64
-			}{
-				{"a statement", func() error { return conn.QueryRowContext(t.Context(), "SELECT 1").Scan(&one) }, 1},
-				{"a prepared one", func() error { return prepared.QueryRowContext(t.Context()).Scan(&one) }, 1},
-				{"a transaction of two", func() error {
-					tx, err := conn.BeginTx(t.Context(), nil)
-					if err != nil {
-						return err
-					}
-					for range 2 {
-						if err := tx.QueryRowContext(t.Context(), "SELECT 1").Scan(&one); err != nil {
-							return err
-						}
-					}
-					return tx.Commit()
-				}, 4},
-				{"a long answer", func() error {
-					var text string
-					return conn.QueryRowContext(t.Context(), "SELECT repeat('C', 300000)").Scan(&text)
-				}, 1},
-				{"one that fails", func() error {
-					if conn.QueryRowContext(t.Context(), "SELECT nothing_of_this_name").Scan(&one) == nil {
-						t.Error("a column that is not there was read")
-					}
-					return nil
-				}, 1},
-			} {
-				before := tap.Statements()
-				if err := tt.do(); err != nil {
-					return err
-				}
-				if got := tap.Statements() - before; got != tt.want {
-					t.Errorf("%s: %d statements counted, want %d", tt.what, got, tt.want)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// What a MySQL client sends is taken apart, however it is cut into pieces.
-func TestCommands(t *testing.T) {
-	packet := func(seq byte, content string) string {
-		n := len(content)
-		return string([]byte{byte(n), byte(n >> 8), byte(n >> 16), seq}) + content
-	}
-	tests := []struct {
-		name, sent string
-		want       int
-	}{
-		{"login", packet(1, "\x03SELECT"), 0},
-		{"one", packet(0, "\x03SELECT 1"), 1},
-		{"several", packet(0, "\x03BEGIN; UPDATE a SET b = 'x;y\\';z' WHERE c = \"d;\"; COMMIT;\n"), 3},
-		{"ping, prepare and close", packet(0, "\x0e") + packet(0, "\x16SELECT 1") + packet(0, "\x19\x01\x00\x00\x00"), 0},
-		{"execute", packet(0, "\x17\x01\x00\x00\x00;;;") + packet(0, "\x17\x01\x00\x00\x00"), 2},
-		{"a quote that is not closed", packet(0, "\x03SELECT 'a;") + packet(0, "\x03SELECT 1"), 2},
-		{"in two packets", packet(0, "\x03SELECT 1; SEL") + packet(1, "ECT 2; SELECT 3"), 3},
-	}
-	for _, tt := range tests {
-		for _, size := range []int{1, 3, len(tt.sent)} {
-			got := 0
-			c := &commands{add: func() { got++ }}
-			for at := 0; at < len(tt.sent); at += size {
-				c.observe([]byte(tt.sent[at:min(at+size, len(tt.sent))]))
-			}
-			if got != tt.want {
-				t.Errorf("%s, in pieces of %d: %d statements, want %d", tt.name, size, got, tt.want)
-			}
-		}
-	}
 }
 
 func TestConnectRefuses(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/bellmanhq/bellman"
 )
 
 // The schemes of addresses, which are the kinds of brokers.
@@ -28,18 +30,14 @@ func Is(text string) bool {
 	return found && (strings.EqualFold(scheme, AMQP) || strings.EqualFold(scheme, NATS))
 }
 
-// maxAddress is how long a URL may be, and maxKey an exchange, a routing key or a
-// subject, in bytes.
-const (
-	maxAddress = 2000
-	maxKey     = 255
-)
+// maxKey is how long an exchange, a routing key or a subject may be, in bytes.
+const maxKey = 255
 
 // Parse reads amqp://CONNECTION/EXCHANGE/ROUTINGKEY or nats://CONNECTION/SUBJECT.
 // The error says what is wrong, and what would be right.
 func Parse(text string) (Address, error) {
-	if len(text) > maxAddress {
-		return Address{}, fmt.Errorf("longer than %d bytes", maxAddress)
+	if len(text) > bellman.MaxURL {
+		return Address{}, fmt.Errorf("longer than %d bytes", bellman.MaxURL)
 	}
 	u, err := url.Parse(text)
 	switch {

@@ -3,6 +3,8 @@ package sender
 import (
 	"strings"
 	"testing"
+
+	"github.com/bellmanhq/bellman"
 )
 
 func TestParse(t *testing.T) {
@@ -59,7 +61,7 @@ func FuzzParse(f *testing.F) {
 		if !Is(text) {
 			t.Errorf("%q is read, and is no broker's", text)
 		}
-		if again, err := Parse(a.String()); len(a.String()) <= maxAddress && (err != nil || again != a) {
+		if again, err := Parse(a.String()); len(a.String()) <= bellman.MaxURL && (err != nil || again != a) {
 			t.Errorf("%q is %+v, and %q is %+v, %v", text, a, a.String(), again, err)
 		}
 	})

@@ -253,7 +253,7 @@ func header(task *bellman.Task, id string, number int) http.Header {
 	}
 	h.Set("Bellman-Task", id)
 	h.Set("Bellman-Attempt", strconv.Itoa(number))
-	if h.Get("Content-Type") == "" && len(task.Body) > 0 && (task.Body[0] == '{' || task.Body[0] == '[') {
+	if h.Get("Content-Type") == "" && field.LooksJSON(task.Body) {
 		h.Set("Content-Type", "application/json")
 	}
 	return h

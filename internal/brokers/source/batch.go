@@ -139,9 +139,6 @@ func (b *batch) ack() error {
 // maxKept is how much memory a batch keeps for the texts of tasks, in bytes.
 const maxKept = 64 << 10
 
-// maxKey is how long a task's key may be, in bytes.
-const maxKey = 255
-
 // task makes a task of a message.
 func (b *batch) task(m *Message) (*bellman.Task, error) {
 	o, text := &b.source.o, m.Body
@@ -155,7 +152,7 @@ func (b *batch) task(m *Message) (*bellman.Task, error) {
 		}
 	}
 	key := m.ID
-	if len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }) {
+	if len(key) > bellman.MaxKey || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }) {
 		sum := sha256.Sum256([]byte(key))
 		key = "sha256:" + hex.EncodeToString(sum[:])
 	}

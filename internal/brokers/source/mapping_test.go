@@ -14,7 +14,7 @@ import (
 func TestMapping(t *testing.T) {
 	message := rule.Message{
 		ID: "m1", Subject: "orders.paid", Header: map[string]string{"shop": "12", "x-delay": "5000"},
-		Body: []byte(`{"id":"E1","order":9007199254740993,"big":12345678901234567890,"huge":18446744073709551616,"rate":1.10,"none":null,"data":{"b": 1.10,"a":[9007199254740993]},"url":"https://m/n?a=1&b=2"}`),
+		Body: []byte(`{"id":"E1","order":9007199254740993,"big":12345678901234567890,"huge":18446744073709551616,"rate":1.10,"none":null,"placed":"2026-11-20T15:04:05Z","data":{"b": 1.10,"a":[9007199254740993]},"url":"https://m/n?a=1&b=2"}`),
 	}
 	tests := []struct {
 		fields map[string]string
@@ -25,6 +25,7 @@ func TestMapping(t *testing.T) {
 		{map[string]string{"order_no": `has(json.big) ? json.big : ""`, "key": `"o" + string(json.big)`}, `{"key":"o12345678901234567890","order_no":"12345678901234567890"}`},
 		{map[string]string{"json": `{"n": json.big}`}, `{"json":{"n":12345678901234567890}}`},
 		{map[string]string{"key": "message_id", "event": "subject"}, `{"event":"orders.paid","key":"m1"}`},
+		{map[string]string{"order_created": "json.placed", "order_no": "json.id"}, `{"order_created":"2026-11-20T15:04:05Z","order_no":"E1"}`},
 		{map[string]string{"json": "json.data"}, `{"json":{"b": 1.10,"a":[9007199254740993]}}`},
 		{map[string]string{"json": "json"}, `{"json":` + string(message.Body) + `}`},
 		{map[string]string{"json": "json.none"}, `{"json":null}`},

@@ -158,8 +158,8 @@ func TestReasons(t *testing.T) {
 		for _, n := range by {
 			all += n
 		}
-		if all != 80 || lines > 15 {
-			t.Errorf("the log says of %d messages in %d lines that they are dead; want 80 in 15 at most", all, lines)
+		if all != 80 || lines > 40 { // at most 11 for those that are put away together, and they may be so in several groups
+			t.Errorf("the log says of %d messages in %d lines that they are dead; want 80 in 40 at most", all, lines)
 		}
 	})
 }

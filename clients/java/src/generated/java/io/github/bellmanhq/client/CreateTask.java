@@ -22,6 +22,7 @@ import java.util.Map;
  * @param merchantNo see the API
  * @param method Default POST.
  * @param notification Of an order: how the merchant is told how it ended.
+ * @param orderCreated Of an order: when it was created at the channel; expires and code_life count from it, and so does the age before which the channel lets nobody close it. In the latest 31 days by the server's clock, and at most a minute ahead of it. Default: when bellman was told of it.
  * @param orderNo see the API
  * @param orderingKey Tasks of one queue that have the same ordering key go out in the order in which they were created, each after the one before has ended. At most 255 bytes. Not together with repeat, and not for an order.
  * @param repeat A duration, or cron and an expression: the task begins again after it ended, until it is cancelled. The first round begins as due and delay say, so now if neither is given, with cron too: give due for a first round at its time.
@@ -48,6 +49,7 @@ public record CreateTask(
         String merchantNo,
         String method,
         Notify notification,
+        Instant orderCreated,
         String orderNo,
         String orderingKey,
         String repeat,
@@ -75,6 +77,7 @@ public record CreateTask(
                 "merchant_no", merchantNo,
                 "method", method,
                 "notify", notification,
+                "order_created", orderCreated,
                 "order_no", orderNo,
                 "ordering_key", orderingKey,
                 "repeat", repeat,
@@ -108,6 +111,7 @@ public record CreateTask(
         private String merchantNo;
         private String method;
         private Notify notification;
+        private Instant orderCreated;
         private String orderNo;
         private String orderingKey;
         private String repeat;
@@ -199,6 +203,12 @@ public record CreateTask(
             return this;
         }
 
+        /** Of an order: when it was created at the channel; expires and code_life count from it, and so does the age before which the channel lets nobody close it. In the latest 31 days by the server's clock, and at most a minute ahead of it. Default: when bellman was told of it. */
+        public Builder orderCreated(Instant orderCreated) {
+            this.orderCreated = orderCreated;
+            return this;
+        }
+
         public Builder orderNo(String orderNo) {
             this.orderNo = orderNo;
             return this;
@@ -259,7 +269,7 @@ public record CreateTask(
         }
 
         public CreateTask build() {
-            return new CreateTask(queue, body, codeLife, delay, due, event, expires, headers, json, key, maxAge, merchantNo, method, notification, orderNo, orderingKey, repeat, resume, schedule, success, supersedes, timeout, url, vars);
+            return new CreateTask(queue, body, codeLife, delay, due, event, expires, headers, json, key, maxAge, merchantNo, method, notification, orderCreated, orderNo, orderingKey, repeat, resume, schedule, success, supersedes, timeout, url, vars);
         }
     }
 }

@@ -15,6 +15,7 @@ import java.util.Map;
  * @param codeLife Of an order, as it was asked for.
  * @param expires Of an order, as it was asked for.
  * @param notification Of an order, as it was asked for.
+ * @param orderCreated Of an order, as it was given, or when bellman was told of it.
  * @param vars Of an order, as they were asked for.
  */
 public record Request(
@@ -25,6 +26,7 @@ public record Request(
         String codeLife,
         String expires,
         Notify notification,
+        Instant orderCreated,
         Map<String, String> vars) {
     static Request of(Object json) {
         var r = Shape.Reader.of("Request", json);
@@ -36,6 +38,7 @@ public record Request(
                 r.text("code_life"),
                 r.text("expires"),
                 r.shape("notify", Notify::of),
+                r.time("order_created"),
                 r.map("vars", String.class::cast));
     }
 }

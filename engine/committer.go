@@ -1,0 +1,438 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/commit"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A committer writes what attempts came to, and what people ask for, in two lanes, and tells
+// everybody concerned.
+type committer struct {
+	store    store.Store
+	log      *slog.Logger
+	clock    *clock
+	leases   *leases
+	hand     *hand
+	chains   *chains
+	recorder *recorder
+	loader   *loader
+	intake   *intake
+	ticker   *ticker
+	watch    *watch
+	runner   *runner
+	patience context.Context // ends when a stop waits no longer for the store
+
+	mostChanged int // tasks that a hint names
+
+	todo     commit.Work       // what is to be done before a stop is over
+	outcomes *commit.Lane[*op] // of attempts, and what is written only under a lease
+	asked    *commit.Lane[*op] // for: new tasks, and what people do; the same lane where the store is this process's alone
+
+	deferrals      atomic.Int64 // tasks being deferred
+	refusedFollows atomic.Int64 // follow-up tasks that were not valid, since the start
+}
+
+func newCommitter(e *Engine, batch int) *committer {
+	c := &committer{store: e.store, log: e.log, clock: e.clock, leases: e.leases, hand: e.hand, loader: e.loader, ticker: e.ticker, watch: e.watch, runner: e.runner, patience: e.patience, mostChanged: e.limits.Changed}
+	lane := commit.Options{Most: e.limits.Uncommitted, Patience: e.patience, Batch: batch}
+	if e.sole {
+		c.outcomes = commit.New(&writer{committer: c}, &c.todo, lane)
+		c.asked = c.outcomes
+		return c
+	}
+	c.asked = commit.New(&writer{committer: c, parallel: true}, &c.todo, lane)
+	lane.Gather = gatherServer
+	c.outcomes = commit.New(&writer{committer: c}, &c.todo, lane)
+	return c
+}
+
+// run runs the lanes until they are closed.
+func (c *committer) run(ctx context.Context, keep *sync.WaitGroup) {
+	keep.Go(func() { c.outcomes.Run(ctx) })
+	if c.asked != c.outcomes {
+		keep.Go(func() { c.asked.Run(ctx) })
+	}
+}
+
+func (c *committer) close() {
+	c.outcomes.Close()
+	c.asked.Close()
+}
+
+// recordable leaves out the outcomes of attempts whose shard is no longer this
+// node's: its owner makes those attempts again, and records them. Those of parked
+// tasks are recorded, but no lease guards them, and after a fail-over a task may have
+// the version again that its attempt began with: they are merged with the task as it is.
+func (c *committer) recordable(ops []*op) []*op {
+	kept := ops[:0]
+	lost := 0
+	for _, o := range ops {
+		switch {
+		case o.flight != nil && !o.flight.item.parked && !c.leases.holds(o.flight.task.Shard):
+			if o.flight.deferral {
+				c.deferrals.Add(-1)
+			} else {
+				lost++
+			}
+			c.hand.drop(true, o.flight.item)
+		case o.flight != nil && o.flight.item.parked && !o.flight.merged:
+			c.todo.Expect()
+			go c.recorder.reconcile(o.flight)
+		case o.own && !c.leases.holds(o.change.To.Shard):
+			o.Done(bellman.ErrFenced)
+		default:
+			kept = append(kept, o)
+		}
+	}
+	if lost > 0 {
+		c.log.Warn("outcomes of attempts are not recorded: their shards were lost while they were in flight", "attempts", lost)
+	}
+	clear(ops[len(kept):])
+	return kept
+}
+
+// do commits what somebody asked for, and waits until that is done. What is written only under a lease goes
+// with the outcomes of attempts.
+func (c *committer) do(ctx context.Context, o *op) error {
+	o.done = make(chan error, 1)
+	lane := c.asked
+	if o.own {
+		lane = c.outcomes
+	}
+	return lane.Do(ctx, o, o.done)
+}
+
+// uncommitted is how many rows wait to be committed.
+func (c *committer) uncommitted() int {
+	n := c.outcomes.Waiting()
+	if c.asked != c.outcomes {
+		n += c.asked.Waiting()
+	}
+	return n
+}
+
+// keep hands a flight to the lane of outcomes. A lane that is closed takes nothing, and the
+// task is due on disk as it was.
+func (c *committer) keep(f *flight) {
+	if err := c.outcomes.Put(&op{flight: f}); err != nil {
+		c.hand.drop(false, f.item)
+	}
+}
+
+// committed tells everybody what a transaction did: the hand, the watchers, and
+// those who wait for it.
+func (c *committer) committed(b *batch, ops []*op) {
+	now := c.clock.now()
+	nowMs := now.UnixMilli()
+	var due []*item
+	wake := int64(noTime)
+	others := make(map[uint16]stretch)
+	add := func(a *store.Add) {
+		if a.Err != nil || !a.Existing.IsZero() {
+			return
+		}
+		c.watch.added(a.Task)
+		if a.Task.Supersedes && c.hand.owns(a.Task.Shard) {
+			c.chains.push(chainOf(a.Task), passing{superseded: true})
+		}
+		c.intake.added.Add(1)
+		c.note(others, &a.Task.Status)
+		if it := c.hand.put(a.Task, b.since, nowMs); it != nil {
+			due = append(due, it)
+		}
+		wake = min(wake, a.Task.VisibleAt.UnixMilli())
+	}
+	adds, changes := b.Adds, b.Changes
+	c.hand.mu.Lock()
+	for _, o := range ops {
+		for i := range o.adds {
+			o.adds[i] = adds[i]
+			add(&o.adds[i])
+		}
+		adds = adds[len(o.adds):]
+		var change *store.Change
+		switch {
+		case o.flight != nil:
+			change = &o.flight.change
+		case o.change != nil:
+			change = o.change
+		default:
+			continue
+		}
+		*change = changes[0]
+		changes = changes[1:]
+		if change.Err == nil {
+			for i := range change.Follow {
+				add(&change.Follow[i])
+				if change.Follow[i].Err != nil {
+					c.followed(change, &change.Follow[i])
+				}
+			}
+			if !change.To.State.Ended() {
+				wake = min(wake, change.To.VisibleAt.UnixMilli())
+			}
+		}
+		var it *item
+		if o.flight != nil {
+			if change.Err == nil {
+				c.note(others, &change.To)
+				if o.flight.item.parked {
+					c.noteOld(others, change.ID, change.To.Shard)
+				}
+			}
+			it = c.land(o.flight, b.since, nowMs)
+		} else if change.Err == nil {
+			ended := change.To.State.Ended() && !o.task.State.Ended()
+			o.task.Status = change.To
+			c.watch.changed(o.task, ended)
+			if ended && o.task.OrderingKey != "" {
+				c.chains.push(chainOf(o.task), passing{})
+			}
+			c.note(others, &o.task.Status)
+			c.noteOld(others, o.task.ID, o.task.Shard)
+			it = c.replace(o.task, b.since, nowMs)
+			if o.park != nil && change.To.VisibleAt.UnixMilli() > nowMs { // else it came too late: the attempt is waited for
+				c.hand.park(o.park)
+			}
+		}
+		if it != nil {
+			due = append(due, it)
+		}
+	}
+	c.hand.mu.Unlock()
+	if len(due) > 0 {
+		c.runner.bring(due, now)
+	}
+	c.ticker.wakeBefore(wake)
+	c.intake.crowd()
+	c.tellOwners(others)
+	for _, o := range ops {
+		var err error
+		if o.change != nil {
+			err = o.change.Err
+		}
+		o.Done(err)
+	}
+}
+
+// followed looks at a follow-up that the store did not add. One whose key is there
+// already counts as added, once, however often it was decided.
+func (c *committer) followed(change *store.Change, a *store.Add) {
+	attrs := []any{"task", change.ID, "queue", a.Task.Queue, "key", a.Task.Key}
+	switch {
+	case errors.Is(a.Err, bellman.ErrKeyTaken):
+		c.log.Warn("follow-up task is there already, with other content", append(attrs, "existing", a.Existing)...)
+	case a.Err != nil:
+		c.refusedFollows.Add(1)
+		c.log.Error("follow-up task cannot be added", append(attrs, "err", a.Err)...)
+	}
+}
+
+// land ends a flight whose outcome was committed, or was refused because the
+// task had been changed meanwhile. Call it with the hand's mutex held.
+func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
+	it := f.item
+	if f.deferral {
+		c.deferrals.Add(-1)
+	}
+	switch {
+	case f.change.Err == nil:
+		if !f.deferral {
+			c.watch.attempted(f)
+			c.intake.attempted.Add(1)
+		}
+		it.Version = f.change.To.Version // what left the hand, for those who hear of an earlier one only now
+		c.hand.remove(it)
+		c.chains.passOn(f)
+		if f.change.To.State.Ended() {
+			return nil
+		}
+		t := *f.task
+		t.Status = f.change.To
+		return c.hand.put(&t, since, now)
+	case f.deferral: // not deferred after all: look again
+		c.hand.missItem(it)
+		c.hand.remove(it)
+		c.hand.unleave(it.ID)
+		return nil
+	case errors.Is(f.change.Err, bellman.ErrConflict):
+		c.todo.Expect()
+		go c.recorder.reconcile(f)
+		return nil
+	default:
+		c.log.Error("an attempt cannot be recorded", "task", f.task.ID, traceID(f.task), "attempt", f.attempt.Number, "err", f.change.Err)
+		if isShelf(it.VisibleAt) {
+			c.hand.missItem(it) // else it is found when all that is overdue is read
+		}
+		c.hand.remove(it)
+		return nil
+	}
+}
+
+// replace brings the hand up to date with a task that was changed by hand. One
+// in flight is left to its landing. Call it with the hand's mutex held.
+func (c *committer) replace(t *bellman.Task, since *asOf, now int64) (due *item) {
+	if it, ok := c.hand.items[t.ID]; ok {
+		if it.Version >= t.Version {
+			return nil // the loader was quicker
+		}
+		if it.place == inFlight {
+			if !t.State.Ended() {
+				it.changed = t.VisibleAt.UnixMilli()
+			}
+			return nil
+		}
+		c.hand.remove(it)
+	}
+	if t.State.Ended() {
+		return nil
+	}
+	return c.hand.put(t, since, now)
+}
+
+// pause between tries to read, when the store is in trouble.
+const (
+	firstPause = 20 * time.Millisecond
+	lastPause  = 2 * time.Second
+)
+
+// unread reports whether an error leaves open what is in the store.
+func unread(err error) bool { return err != nil && !errors.Is(err, bellman.ErrNotFound) }
+
+// readAgain reads a task, until the store answers or a stop has no patience left.
+func (c *committer) readAgain(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		within, cancel := context.WithTimeout(ctx, 10*time.Second)
+		t, err := c.store.Task(within, id)
+		cancel()
+		if !unread(err) || errors.Is(err, bellman.ErrClosed) || c.patience.Err() != nil {
+			return t, err
+		}
+		nap(c.patience, pause, nil)
+	}
+}
+
+// sort tells outcomes that were committed after all from those that were not,
+// after a transaction of unknown outcome. It returns those to commit again.
+func (c *committer) sort(ctx context.Context, ops []*op) (again []*op) {
+	for _, o := range ops {
+		f, since := o.flight, c.hand.taken()
+		t, err := c.readAgain(ctx, f.change.ID)
+		if unread(err) { // the node stops; if it was not written, the attempt is made again
+			c.hand.drop(false, f.item)
+			continue
+		}
+		if err == nil && t.Version == f.change.Version+1 && t.Attempts == f.change.To.Attempts && t.VisibleAt.Equal(f.change.To.VisibleAt) {
+			f.change.To = t.Status
+			f.change.Err = nil
+			c.hand.mu.Lock()
+			for i := range f.change.Follow { // those that are due are found by the loader
+				c.hand.miss(f.change.Follow[i].Task.VisibleAt.UnixMilli())
+			}
+			due := c.land(f, since, c.clock.now().UnixMilli())
+			c.hand.mu.Unlock()
+			if due != nil {
+				c.runner.bring([]*item{due}, c.clock.now())
+			}
+			continue
+		}
+		again = append(again, o) // a conflict, if it is one, is found by the commit
+	}
+	return again
+}
+
+// A stretch is from the earliest look of some tasks to the latest, in Unix ms; none if
+// since is noTime. changed are those of them, and of tasks that ended, that their
+// owner may know as they were.
+type stretch struct {
+	since, until int64
+	changed      []bellman.ID
+}
+
+// note remembers that a task changed which is of another node's shard. Call it with
+// the hand's mutex held.
+func (c *committer) note(others map[uint16]stretch, st *bellman.Status) {
+	if st.State.Ended() || c.hand.owns(st.Shard) {
+		return
+	}
+	look := st.VisibleAt.UnixMilli()
+	s, ok := others[st.Shard]
+	if !ok {
+		s = stretch{since: noTime}
+	}
+	s.since, s.until = min(s.since, look), max(s.until, look)
+	others[st.Shard] = s
+}
+
+// noteOld remembers that the owner of a task, which is another node, may have it in
+// hand as it was. Call it with the hand's mutex held.
+func (c *committer) noteOld(others map[uint16]stretch, id bellman.ID, shard uint16) {
+	if c.hand.owns(shard) {
+		return
+	}
+	s, ok := others[shard]
+	if !ok {
+		s = stretch{since: noTime}
+	}
+	s.changed = append(s.changed, id)
+	others[shard] = s
+}
+
+// tellOwners tells the owners of shards which tasks of theirs have changed.
+func (c *committer) tellOwners(others map[uint16]stretch) {
+	for shard, s := range others {
+		h := Hint{Changed: s.changed[:min(len(s.changed), c.mostChanged)]}
+		if s.since != noTime {
+			h.Added, h.Since, h.Until = []uint16{shard}, s.since, s.until
+		}
+		c.leases.tell(c.leases.addr(shard), h)
+	}
+}
+
+// A commit whose outcome is not known may have written what somebody asked for. Who asked
+// is told that nobody knows, and the hand has nothing of it: unless the loader goes back to
+// where such tasks would be, one that was written is not seen before the next deep sweep, and
+// one that was changed is attempted as it was.
+
+// unsure returns the looks, in Unix ms, of pending tasks that ops add or change by hand, and the
+// tasks that they change.
+func unsure(ops []*op) (looks []int64, changed []bellman.ID) {
+	for _, o := range ops {
+		for i := range o.adds {
+			looks = append(looks, o.adds[i].Task.VisibleAt.UnixMilli())
+		}
+		if o.change == nil {
+			continue
+		}
+		changed = append(changed, o.change.ID)
+		if !o.change.To.State.Ended() {
+			looks = append(looks, o.change.To.VisibleAt.UnixMilli())
+		}
+		for i := range o.change.Follow {
+			looks = append(looks, o.change.Follow[i].Task.VisibleAt.UnixMilli())
+		}
+	}
+	return looks, changed
+}
+
+// lookFor makes the loader go back to some looks, and read some tasks again.
+func (c *committer) lookFor(looks []int64, changed []bellman.ID) {
+	if len(looks) == 0 && len(changed) == 0 {
+		return
+	}
+	c.hand.renew(changed)
+	c.hand.mu.Lock()
+	for _, look := range looks {
+		c.hand.miss(look)
+	}
+	c.hand.mu.Unlock()
+	c.loader.wake()
+}

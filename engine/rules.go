@@ -1,0 +1,293 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Rules prepare tasks in a process that attempts none, such as a service that
+// writes an order and its notification in one transaction, while other processes
+// run the engines. Its methods are safe for concurrent use.
+type Rules struct {
+	log       *slog.Logger
+	ctx       context.Context // of what handlers are asked
+	schedules *schedule.Cache
+	queues    atomic.Pointer[map[string]Queue]
+	leases    *leases // say which shard a task goes to
+	sole      bool    // nobody else writes to the store
+}
+
+// NewRules takes the queues with the rules, and the handlers, that the engines
+// have them with: tasks keep what their queue said when they were prepared.
+func NewRules(queues ...Queue) (*Rules, error) {
+	r := &Rules{log: slog.Default(), ctx: context.Background(), schedules: new(schedule.Cache), leases: new(leases)}
+	if err := r.setQueues(queues); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Prepare is Engine.Prepare, without an engine. Nothing follows the wall clock
+// here, so it is asked.
+func (r *Rules) Prepare(tasks ...*bellman.Task) []store.Add { return r.prepare(tasks, time.Now()) }
+
+// setQueues replaces the queues. On an error nothing changes.
+func (r *Rules) setQueues(queues []Queue) error {
+	if len(queues) == 0 {
+		return errors.New("engine: no queue is configured")
+	}
+	named := make(map[string]Queue, len(queues))
+	for _, q := range queues {
+		q = q.withDefaults()
+		if err := q.check(); err != nil {
+			return err
+		}
+		if _, ok := named[q.Name]; ok {
+			return fmt.Errorf("engine: queue %q is given twice", q.Name)
+		}
+		named[q.Name] = q
+	}
+	r.queues.Store(&named)
+	return nil
+}
+
+func (r *Rules) queue(name string) (Queue, bool) {
+	q, ok := (*r.queues.Load())[name]
+	return q, ok
+}
+
+func (r *Rules) prepare(tasks []*bellman.Task, now time.Time) []store.Add {
+	adds := make([]store.Add, len(tasks))
+	for i, t := range tasks {
+		add, err := r.accept(t, now)
+		if err != nil {
+			add = store.Add{Task: t, Err: err}
+		}
+		t.ID, t.Status = add.Task.ID, add.Task.Status
+		adds[i] = add
+	}
+	return adds
+}
+
+// accept checks a task, and fills in what its queue and the engine decide, in a copy:
+// what was given says what was asked for, to whoever hands it in again.
+func (r *Rules) accept(given *bellman.Task, now time.Time) (store.Add, error) {
+	var invalid bellman.Invalid
+	q, ok := r.queue(given.Queue)
+	if !ok {
+		invalid.Add("queue", fmt.Sprintf("there is no queue %.128q: %s", given.Queue, r.wantQueue()))
+		return store.Add{}, invalid.Err()
+	}
+	t := new(bellman.Task)
+	*t = *given
+	missing := t.Inherited // of one that was looked at before
+	if t.Schedule == "" {
+		t.Schedule, missing = q.Schedule, missing|bellman.InheritedSchedule
+	}
+	if t.Success == "" {
+		t.Success, missing = q.Success, missing|bellman.InheritedSuccess
+	}
+	if t.Timeout == 0 {
+		t.Timeout, missing = q.Timeout, missing|bellman.InheritedTimeout
+	}
+	r.inherit(&q, t, missing)
+	if t.MaxAge == 0 {
+		t.MaxAge = q.MaxAge
+	}
+	s, err := r.schedules.Parse(t.Schedule)
+	if err != nil {
+		invalid.Add("schedule", err.Error())
+	}
+	if t.Timeout < time.Millisecond || t.Timeout > bellman.MaxTimeout {
+		invalid.Add("timeout", fmt.Sprintf("%v is out of range: want 1ms to %v", t.Timeout, bellman.MaxTimeout))
+	}
+	if t.MaxAge < 0 || t.MaxAge > schedule.MaxDuration {
+		invalid.Add("max_age", fmt.Sprintf("%v is out of range: want 0s to 87600h", t.MaxAge))
+	}
+	if t.Repeat != "" {
+		if _, err := schedule.ParseRepeat(t.Repeat); err != nil {
+			invalid.Add("repeat", err.Error())
+		}
+	}
+	switch {
+	case t.OrderingKey != "" && t.Repeat != "":
+		invalid.Add("ordering_key", "is given, and repeat: give one of them, for those behind a task that repeats would wait for ever")
+	case t.OrderingKey == "" && t.Supersedes:
+		invalid.Add("supersedes", "is given without ordering_key, which says what is superseded")
+	}
+	began := now.Truncate(time.Millisecond)
+	switch {
+	case t.Delay != 0 && !t.StartAt.IsZero():
+		invalid.Add("delay", "give due or delay, not both")
+	case t.Delay > schedule.MaxDuration:
+		invalid.Add("delay", fmt.Sprintf("%v is out of range: want 0s to 87600h", t.Delay))
+	case !t.StartAt.IsZero() && t.StartAt.Sub(now) > schedule.MaxDuration:
+		invalid.Add("due", "is more than ten years ahead")
+	case t.StartAt.IsZero():
+		began = roundUp(began.Add(delay(t, q)))
+	case t.StartAt.After(now):
+		began = roundUp(t.StartAt)
+	}
+	if t.Resume() != nil {
+		checkResume(t, s, now, &invalid)
+	}
+	t.Status = bellman.Status{}
+	if c, ok := q.Handler.(bellman.Checker); ok {
+		if err := c.Check(t); err != nil {
+			var more *bellman.Invalid
+			if !errors.As(err, &more) {
+				return store.Add{}, fmt.Errorf("check a task of queue %s: %w", t.Queue, err)
+			}
+			invalid.Fields = append(invalid.Fields, more.Fields...)
+		}
+	}
+	if err := invalid.Err(); err != nil {
+		return store.Add{}, err
+	}
+	add := store.Add{Task: t}
+	if t.Key != "" { // the caller's own, or what the handler filled in
+		asked := *given
+		asked.Key = t.Key
+		if q.Delay == 0 {
+			asked.Delay = max(asked.Delay, 0) // now says no more than nothing does
+		}
+		add.Digest = asked.Digest()
+	}
+	r.enter(t, &q, s, began, now)
+	return add, nil
+}
+
+// wantQueue says which queues there are, and names ten at most.
+func (r *Rules) wantQueue() string {
+	const most = 10
+	names := slices.Sorted(maps.Keys(*r.queues.Load()))
+	switch n := len(names); {
+	case n == 0:
+		return "there is none"
+	case n == 1:
+		return "want " + names[0]
+	case n > most:
+		return fmt.Sprintf("want one of %s and %d more", strings.Join(names[:most], ", "), n-most)
+	default:
+		return "want one of " + strings.Join(names, ", ")
+	}
+}
+
+// delay is how long a task waits before its schedule begins: as it says itself,
+// or as its queue does.
+func delay(t *bellman.Task, q Queue) time.Duration {
+	if t.Delay == 0 {
+		return q.Delay
+	}
+	return max(t.Delay, 0)
+}
+
+// enter gives a checked task its id and its first status.
+func (r *Rules) enter(t *bellman.Task, q *Queue, s *schedule.Schedule, began, now time.Time) {
+	t.ID = bellman.NewID()
+	due := began
+	if first, over := s.Next(0, began, began, jitter()); over == "" {
+		due = roundUp(first)
+	}
+	if !t.Due.IsZero() { // the latest, says the handler
+		due = earlier(due, later(roundUp(t.Due), now.Truncate(time.Millisecond)))
+	}
+	made := 0
+	if from := t.Resume(); from != nil {
+		made, began = from.Attempts, begun(from)
+		next, _ := s.Next(made, began, from.Last, 0)
+		due = later(roundUp(next), now.Truncate(time.Millisecond))
+		t.Origin = &bellman.Origin{CreatedBy: t.CreatedBy(), Trace: t.Trace()}
+	}
+	t.Status = bellman.Status{
+		State:     bellman.Pending,
+		Version:   1,
+		Shard:     r.shardFor(t, q),
+		Attempts:  int32(made),
+		Step:      int32(made),
+		Began:     began,
+		Due:       due,
+		VisibleAt: due,
+		Updated:   now.Truncate(time.Millisecond),
+	}
+	t.Last = nil
+}
+
+// route returns the present rules of a task's merchant. They are zero if the task names none, or
+// if they cannot be read: then the handler says so when it attempts the task.
+func (r *Rules) route(t *bellman.Task) bellman.Route {
+	if t == nil || t.MerchantNo == "" {
+		return bellman.Route{}
+	}
+	q, _ := r.queue(t.Queue)
+	router, ok := routerOf(&q, t)
+	if !ok {
+		return bellman.Route{}
+	}
+	g, err := router.Route(r.ctx, t)
+	if err != nil {
+		r.log.Warn("what holds for a task's merchant cannot be read", "queue", t.Queue, "merchant_no", t.MerchantNo, "err", err)
+		return bellman.Route{}
+	}
+	return g
+}
+
+// inherit fills in the merchant's rules where the caller gave none, and notes which those are. missing
+// are the rules that the caller left out.
+func (r *Rules) inherit(q *Queue, t *bellman.Task, missing bellman.Inherited) {
+	t.Inherited = 0
+	if _, ok := routerOf(q, t); !ok {
+		return
+	}
+	t.Inherited = missing
+	g := r.route(t)
+	if missing.Has(bellman.InheritedSchedule) {
+		t.Schedule = cmp.Or(g.Schedule, t.Schedule)
+	}
+	if missing.Has(bellman.InheritedSuccess) {
+		t.Success = cmp.Or(g.Success, t.Success)
+	}
+	if missing.Has(bellman.InheritedTimeout) {
+		t.Timeout = cmp.Or(g.Timeout, t.Timeout)
+	}
+}
+
+// shardFor returns the shard of a new task: where its queue has no limits, one of
+// this node's, which fires it soonest. Those of an ordering key go to one shard.
+func (r *Rules) shardFor(t *bellman.Task, q *Queue) uint16 {
+	random := chance(t)
+	if r.sole {
+		return r.leases.pick(random)
+	}
+	var g bellman.Route
+	if bellman.ToMerchant(t.Endpoint) {
+		g = r.route(t)
+	}
+	under := q.under(limits(&g))
+	place := random
+	switch {
+	case under.cut():
+		place = under.place(goes(t, &g), random)
+	case t.OrderingKey == "":
+		return r.leases.pick(random)
+	}
+	if n := r.leases.count(); n > 0 {
+		place = uint16(int(place) % n)
+	}
+	return place
+}
+
+func jitter() float64 { return rand.Float64() }

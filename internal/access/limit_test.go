@@ -1,0 +1,48 @@
+package access
+
+import (
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Signing in forgives the tries of one's own name, and of no other.
+func TestForgiveIsForOneName(t *testing.T) {
+	l := Limit{Most: 10, Window: time.Minute}
+	from := netip.MustParsePrefix("192.0.2.1/32")
+	for round := range 10 {
+		wait := l.Enter(from, "admin") // a wrong key
+		if (wait > 0) != (round == 10) {
+			t.Fatalf("try %d of admin's key: wait %v", round+1, wait)
+		}
+		if l.Enter(from, "reader") == 0 { // the right one
+			l.Forgive(from, "reader")
+		}
+	}
+	if l.Enter(from, "admin") == 0 || l.Over(from) == 0 {
+		t.Error("an eleventh try of admin's key is looked at; want it to wait")
+	}
+}
+
+// A table that is full forgets one address, not all.
+func TestFullLimitForgetsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limit{Most: 1, Window: time.Minute}
+		at := func(i int) netip.Prefix {
+			return Network(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}))
+		}
+		for i := range maxAddresses + 500 {
+			l.Enter(at(i), "")
+		}
+		kept := 0
+		for i := range maxAddresses + 500 {
+			if l.Over(at(i)) > 0 {
+				kept++
+			}
+		}
+		if kept != maxAddresses {
+			t.Errorf("%d addresses are remembered; want %d", kept, maxAddresses)
+		}
+	})
+}

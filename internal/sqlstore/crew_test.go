@@ -1,0 +1,222 @@
+package sqlstore_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
+)
+
+// crew runs engines over stores on one database, that tell one another what they
+// should know, and returns them with what stops each.
+func crew(tb testing.TB, drivers []sqlstore.Driver, queue engine.Queue) (engines []*engine.Engine, stop []func()) {
+	tb.Helper()
+	var mu sync.Mutex
+	at := make(map[string]*engine.Engine)
+	for i, d := range drivers {
+		s, err := sqlstore.New(context.Background(), d)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		name := fmt.Sprintf("node-%d", i)
+		e, err := engine.New(engine.Options{Store: s, Node: name, Addr: name, Queues: []engine.Queue{queue}, Logger: slog.New(slog.DiscardHandler),
+			Hint: func(_ context.Context, addr string, h engine.Hint) {
+				mu.Lock()
+				e := at[addr]
+				mu.Unlock()
+				if e != nil {
+					e.Hinted(h)
+				}
+			}})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		mu.Lock()
+		at[name] = e
+		mu.Unlock()
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(ctx) }()
+		engines = append(engines, e)
+		stop = append(stop, sync.OnceFunc(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				tb.Errorf("Run of %s: %v", name, err)
+			}
+		}))
+	}
+	return engines, stop
+}
+
+// patience is how long a test waits for what must come: long enough for a slow and busy machine.
+const patience = 5 * time.Minute
+
+// until waits for a condition. It fails the test after patience.
+func until(tb testing.TB, what string, met func() bool) {
+	tb.Helper()
+	for began := time.Now(); !met(); <-time.After(10 * time.Millisecond) {
+		if time.Since(began) > patience {
+			tb.Fatalf("after %v still not: %s", patience, what)
+		}
+	}
+}
+
+// settled waits until each engine leads or follows with shards of its own, and
+// those that none has are none.
+func settled(tb testing.TB, engines []*engine.Engine) {
+	tb.Helper()
+	had := ""
+	same := time.Now()
+	until(tb, "the shards are shared out", func() bool {
+		nodes, unowned, err := engines[0].Nodes(context.Background())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		now, with := "", 0
+		for _, n := range nodes {
+			now += fmt.Sprint(n.Name, len(n.Shards), " ")
+			if n.Alive && len(n.Shards) > 0 {
+				with++
+			}
+		}
+		if now != had || len(unowned) > 0 || with != len(engines) {
+			had, same = now, time.Now()
+		}
+		return time.Since(same) > time.Second
+	})
+}
+
+// idle lets engines share an empty database for some time, and returns how many
+// statements each of them sends in a second.
+func idle(tb testing.TB, drivers []sqlstore.Driver, d time.Duration) (perSecond float64) {
+	tb.Helper()
+	recorders := make([]*sqltest.Recorder, len(drivers))
+	for i := range drivers {
+		recorders[i] = sqltest.Record(drivers[i])
+		drivers[i] = recorders[i]
+	}
+	engines, stop := crew(tb, drivers, engine.Queue{Name: "q", Handler: bellman.HandlerFunc(nothing)})
+	settled(tb, engines)
+	sent := func() (n int) {
+		for _, r := range recorders {
+			n += r.Sent()
+		}
+		return n
+	}
+	before, began := sent(), time.Now()
+	<-time.After(d)
+	perSecond = float64(sent()-before) / time.Since(began).Seconds() / float64(len(drivers))
+	for _, stop := range stop {
+		stop()
+	}
+	return perSecond
+}
+
+func nothing(context.Context, *bellman.Task, int) bellman.Verdict {
+	return bellman.Verdict{Next: bellman.Succeed}
+}
+
+// handOver stops engines on one database one after the other under load, all but
+// the last. It returns how late the latest attempt was before the first stop and in all,
+// how many tasks were attempted, and how many of them twice.
+func handOver(tb testing.TB, drivers []sqlstore.Driver) (before, late time.Duration, made, twice int) {
+	tb.Helper()
+	var mu sync.Mutex
+	seen := make(map[bellman.ID]int)
+	var done atomic.Int64
+	engines, stop := crew(tb, drivers, engine.Queue{Name: "q", Handler: bellman.HandlerFunc(
+		func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
+			mu.Lock()
+			defer mu.Unlock()
+			late = max(late, time.Since(t.Due))
+			seen[t.ID]++
+			done.Add(1)
+			return bellman.Verdict{Next: bellman.Succeed}
+		})})
+	settled(tb, engines)
+	last := len(engines) - 1
+	added := 0
+	for gone := -1; gone < last; gone++ { // none is stopped in the first round
+		for i := range 400 {
+			if i == 200 && gone >= 0 {
+				go stop[gone]()
+			}
+			tasks := make([]*bellman.Task, 4)
+			for j := range tasks {
+				tasks[j] = &bellman.Task{Queue: "q", Delay: time.Duration(added%200) * 10 * time.Millisecond}
+				added++
+			}
+			for _, a := range engines[last].Add(context.Background(), tasks...) {
+				if a.Err != nil {
+					tb.Fatal(a.Err)
+				}
+			}
+			<-time.After(5 * time.Millisecond)
+		}
+		if gone < 0 {
+			mu.Lock()
+			before = late
+			mu.Unlock()
+			continue
+		}
+		stop[gone]()
+	}
+	until(tb, "all is attempted", func() bool { return int(done.Load()) >= added })
+	stop[last]()
+	mu.Lock()
+	defer mu.Unlock()
+	for _, n := range seen {
+		if n > 1 {
+			twice++
+		}
+	}
+	return before, late, len(seen), twice
+}
+
+// throughput lets engines on one database attempt n tasks that are stored and due,
+// and returns how many they record in a second.
+func throughput(tb testing.TB, drivers []sqlstore.Driver, n int) (perSecond float64) {
+	tb.Helper()
+	var made atomic.Int64
+	done := make(chan struct{})
+	engines, stop := crew(tb, drivers, engine.Queue{Name: "merchant-notify", Schedule: "0s", Handler: bellman.HandlerFunc(
+		func(context.Context, *bellman.Task, int) bellman.Verdict {
+			if made.Add(1) == int64(n) {
+				close(done)
+			}
+			return bellman.Verdict{Next: bellman.Succeed}
+		})})
+	settled(tb, engines)
+	if err := engines[0].PauseQueue(context.Background(), "merchant-notify", bellman.By{}); err != nil {
+		tb.Fatal(err)
+	}
+	var tasks []*bellman.Task
+	for i := range n {
+		tasks = append(tasks, &bellman.Task{Queue: "merchant-notify", Key: fmt.Sprint(i), Body: make([]byte, 300)})
+		if len(tasks) == 500 || i == n-1 {
+			for _, a := range engines[i/500%len(engines)].Add(context.Background(), tasks...) {
+				if a.Err != nil {
+					tb.Fatal(a.Err)
+				}
+			}
+			tasks = tasks[:0:0]
+		}
+	}
+	began := time.Now()
+	if err := engines[0].ResumeQueue(context.Background(), "merchant-notify", bellman.By{}); err != nil {
+		tb.Fatal(err)
+	}
+	<-done
+	for _, stop := range stop { // all is recorded then
+		stop()
+	}
+	return float64(n) / time.Since(began).Seconds()
+}

@@ -1,0 +1,211 @@
+package sqlstore_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/bench/scratch"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/mysql"
+	"github.com/bellmanhq/bellman/store/postgres"
+)
+
+// A database is a kind of database that the tests run on.
+type database struct {
+	name    string
+	server  string // URL of the server, in which each test makes a database of its own
+	env     string // names another server
+	open    func(ctx context.Context, url string, o mysql.Options) (*sqlstore.Store, error)
+	migrate func(ctx context.Context, url string, o mysql.Options) error
+
+	callers   map[string]func(t *testing.T, url string) begin // ways to have a transaction of one's own
+	commits   func(sent []byte) bool                          // recognizes what a client sends to commit a task
+	again     []error                                         // after which a transaction is run again
+	denied    error                                           // after which it is not
+	demote    string                                          // makes a session refuse writes
+	dropIndex string                                          // drops an index of a later version than the first
+}
+
+// databases are all kinds. What only one of them has is tested in its own package.
+var databases = []database{
+	{
+		name: "postgres", env: "BELLMAN_TEST_POSTGRES", server: "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable",
+		open: func(ctx context.Context, url string, o mysql.Options) (*sqlstore.Store, error) {
+			s, err := postgres.Open(ctx, url, postgres.Options(o))
+			if err != nil {
+				return nil, err
+			}
+			return s.Store, nil
+		},
+		migrate: func(ctx context.Context, url string, o mysql.Options) error {
+			return postgres.Migrate(ctx, url, postgres.Options(o))
+		},
+		callers: map[string]func(*testing.T, string) begin{"pgx": beginPgx, "sql": func(t *testing.T, url string) begin {
+			return beginSQL(t, "pgx", url, postgres.AddSQLTx)
+		}},
+		// A commit of the store is one flight, with the tasks in it.
+		commits: func(sent []byte) bool { return bytes.Contains(sent, []byte("merchant-notify")) },
+		again: []error{&pgconn.PgError{Code: "40001", Message: "try again"}, &pgconn.PgError{Code: "40P01", Message: "try again"},
+			&pgconn.PgError{Code: "55P03", Message: "try again"}},
+		denied:    &pgconn.PgError{Code: "42501", Message: "permission denied"},
+		demote:    "SET default_transaction_read_only = on",
+		dropIndex: "DROP INDEX bellman_ended_finished",
+	},
+	{
+		name: "mysql", env: "BELLMAN_TEST_MYSQL", server: "mysql://root@127.0.0.1:3306/mysql",
+		open: func(ctx context.Context, url string, o mysql.Options) (*sqlstore.Store, error) {
+			s, err := mysql.Open(ctx, url, o)
+			if err != nil {
+				return nil, err
+			}
+			return s.Store, nil
+		},
+		migrate: mysql.Migrate,
+		callers: map[string]func(*testing.T, string) begin{"sql": func(t *testing.T, url string) begin {
+			return beginSQL(t, "mysql", dsn(t, url), mysql.AddTx)
+		}},
+		commits: func(sent []byte) bool { return bytes.Contains(sent, []byte("COMMIT")) },
+		again: []error{&mysqldriver.MySQLError{Number: 1213, Message: "try again"}, &mysqldriver.MySQLError{Number: 1205, Message: "try again"},
+			&mysqldriver.MySQLError{Number: 9007, Message: "try again"}, &mysqldriver.MySQLError{Number: 8022, Message: "try again"}},
+		denied:    &mysqldriver.MySQLError{Number: 1142, Message: "denied"},
+		demote:    "SET SESSION TRANSACTION READ ONLY",
+		dropIndex: "DROP INDEX bellman_ended_finished ON bellman_ended",
+	},
+}
+
+// each runs a test on each kind of database, at once.
+func each(t *testing.T, test func(t *testing.T, d database)) {
+	for _, d := range databases {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, d)
+		})
+	}
+}
+
+// empty creates a database that is dropped when the test ends, and returns its URL. Without a
+// server the test is skipped, unless the environment names one.
+func (d database) empty(t testing.TB) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	server, err := scratch.Connect(ctx, cmp.Or(os.Getenv(d.env), d.server))
+	if err != nil {
+		if os.Getenv(d.env) != "" {
+			t.Fatal(err) // somebody wants these tests
+		}
+		t.Skipf("set %s to another server: %v", d.env, err)
+	}
+	made := server.Database(scratch.Name())
+	must(t, made.Create(ctx))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := errors.Join(made.Drop(ctx), server.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return made.URL
+}
+
+// with opens a store that is closed when the test ends.
+func (d database) with(t testing.TB, url string, o mysql.Options) *sqlstore.Store {
+	t.Helper()
+	s, err := d.open(context.Background(), url, o)
+	must(t, err)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// store opens a store in a database of its own.
+func (d database) store(t testing.TB) *sqlstore.Store { return d.with(t, d.empty(t), mysql.Options{}) }
+
+// driver connects to a database of its own, which has its tables.
+func (d database) driver(t testing.TB) sqlstore.Driver { return d.store(t).Driver() }
+
+// nodes connects n nodes to one new database.
+func (d database) nodes(t testing.TB, n int) []sqlstore.Driver {
+	url := d.empty(t)
+	list := make([]sqlstore.Driver, n)
+	for i := range list {
+		list[i] = d.with(t, url, mysql.Options{}).Driver()
+	}
+	return list
+}
+
+// A begin opens a transaction of somebody who uses the database beside the store.
+type begin func(t *testing.T, level sql.IsolationLevel) caller
+
+// levels are pgx's names of isolations.
+var levels = map[sql.IsolationLevel]pgx.TxIsoLevel{sql.LevelReadCommitted: pgx.ReadCommitted, sql.LevelRepeatableRead: pgx.RepeatableRead, sql.LevelSerializable: pgx.Serializable}
+
+func beginPgx(t *testing.T, url string) begin {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, url)
+	must(t, err)
+	t.Cleanup(pool.Close)
+	return func(t *testing.T, level sql.IsolationLevel) caller {
+		tx, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: levels[level]})
+		must(t, err)
+		t.Cleanup(func() { tx.Rollback(ctx) })
+		return caller{
+			Add: func(ctx context.Context, adds ...store.Add) ([]bellman.Added, error) {
+				return postgres.AddTx(ctx, tx, adds...)
+			},
+			Exec:     func(text string) error { _, err := tx.Exec(ctx, text); return err },
+			Commit:   func() error { return tx.Commit(ctx) },
+			Rollback: func() error { return tx.Rollback(ctx) },
+		}
+	}
+}
+
+// beginSQL uses a pool that nobody set up for bellman.
+func beginSQL(t *testing.T, driver, url string, add func(context.Context, *sql.Tx, ...store.Add) ([]bellman.Added, error)) begin {
+	ctx := context.Background()
+	db, err := sql.Open(driver, url)
+	must(t, err)
+	t.Cleanup(func() { db.Close() })
+	return func(t *testing.T, level sql.IsolationLevel) caller {
+		tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: level})
+		must(t, err)
+		t.Cleanup(func() { tx.Rollback() })
+		return caller{
+			Add:      func(ctx context.Context, adds ...store.Add) ([]bellman.Added, error) { return add(ctx, tx, adds...) },
+			Exec:     func(text string) error { _, err := tx.ExecContext(ctx, text); return err },
+			Commit:   tx.Commit,
+			Rollback: tx.Rollback,
+		}
+	}
+}
+
+// dsn is the URL of a MySQL database as its driver takes it.
+func dsn(t *testing.T, address string) string {
+	u, err := url.Parse(address)
+	must(t, err)
+	config, err := mysqldriver.ParseDSN("/?" + u.RawQuery)
+	must(t, err)
+	config.Net, config.Addr, config.DBName, config.User = "tcp", u.Host, strings.TrimPrefix(u.Path, "/"), u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	return config.FormatDSN()
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,46 @@
+package sqlstore_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// TestCountDue compares what is counted with what is read, from many places to many.
+func TestCountDue(t *testing.T) { each(t, testCountDue) }
+
+func testCountDue(t *testing.T, kind database) {
+	d := kind.driver(t)
+	ctx := context.Background()
+	s, err := sqlstore.New(ctx, d)
+	must(t, err)
+	now := time.Now()
+	b := sqltest.Adds(0, 400, now)
+	for i := range b.Adds {
+		st := &b.Adds[i].Task.Status
+		st.VisibleAt = now.Add(time.Duration(i/8) * time.Millisecond)
+		st.Due = st.VisibleAt
+	}
+	must(t, s.Commit(ctx, b))
+	for range 200 {
+		shards := make([]uint16, rand.IntN(70))
+		for i := range shards {
+			shards[i] = uint16(rand.IntN(64))
+		}
+		from := store.Position{VisibleAt: now.UnixMilli() + rand.Int64N(60) - 5}
+		if rand.IntN(2) == 0 {
+			from.ID = b.Adds[rand.IntN(400)].Task.ID
+		}
+		to, most := now.UnixMilli()+rand.Int64N(60)-5, 1+rand.Int64N(500)
+		entries, err := s.Due(ctx, shards, from, to, int(most), nil)
+		must(t, err)
+		if n, err := s.CountDue(ctx, shards, from, to, most); err != nil || n != int64(len(entries)) {
+			t.Fatalf("CountDue(%v, %v, %d, %d) = %d, %v; Due reads %d", shards, from, to, most, n, err, len(entries))
+		}
+	}
+}

@@ -1,0 +1,262 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/mysql"
+	"github.com/bellmanhq/bellman/store/storetest"
+)
+
+// A Fault says how a call fails.
+type Fault int
+
+const (
+	None   Fault = iota
+	Before       // the connection breaks before the call: nothing was done
+	After        // the connection breaks after it: it was done, and nobody was told
+)
+
+// Lost is the error of a call that was made to fail.
+type Lost struct {
+	Call string
+	Done bool // it was done all the same
+}
+
+func (l *Lost) Error() string { return "injected: connection lost at " + l.Call }
+
+// A Faulty is a Driver whose calls fail when Plan says so.
+type Faulty struct {
+	sqlstore.Driver
+	Plan func(ctx context.Context, call string) Fault // call is "begin", "read", "send" or "commit"
+}
+
+// Kind knows its own errors too.
+func (f *Faulty) Kind(err error) sqlstore.Kind {
+	var lost *Lost
+	if errors.As(err, &lost) {
+		return sqlstore.Lost
+	}
+	return f.Driver.Kind(err)
+}
+
+// fail calls do, or not, and fails, or not.
+func (f *Faulty) fail(ctx context.Context, call string, do func() error) error {
+	fault := f.Plan(ctx, call)
+	if fault == Before {
+		return &Lost{Call: call}
+	}
+	if err := do(); err != nil || fault == None {
+		return err
+	}
+	return &Lost{Call: call, Done: true}
+}
+
+// Read may fail, though rows came.
+func (f *Faulty) Read(ctx context.Context, statements ...*sqlstore.Statement) error {
+	return f.fail(ctx, "read", func() error { return f.Driver.Read(ctx, statements...) })
+}
+
+// Begin may fail.
+func (f *Faulty) Begin(ctx context.Context) (sqlstore.Tx, error) {
+	if f.Plan(ctx, "begin") != None {
+		return nil, &Lost{Call: "begin"}
+	}
+	tx, err := f.Driver.Begin(ctx)
+	return &faultyTx{tx, f}, err
+}
+
+type faultyTx struct {
+	sqlstore.Tx
+	f *Faulty
+}
+
+func (t *faultyTx) Send(ctx context.Context, statements ...*sqlstore.Statement) error {
+	return t.f.fail(ctx, "send", func() error { return t.Tx.Send(ctx, statements...) })
+}
+
+func (t *faultyTx) Commit(ctx context.Context, statements ...*sqlstore.Statement) error {
+	err := t.f.fail(ctx, "commit", func() error { return t.Tx.Commit(ctx, statements...) })
+	var lost *Lost
+	if errors.As(err, &lost) && !lost.Done {
+		t.Tx.Rollback()
+	}
+	return err
+}
+
+// wrapped opens stores, of one empty database, on what wrap makes of their drivers.
+func wrapped(t *testing.T, kind database) func(*testing.T, func(sqlstore.Driver) sqlstore.Driver) *sqlstore.Store {
+	url := kind.empty(t)
+	return func(t *testing.T, wrap func(sqlstore.Driver) sqlstore.Driver) *sqlstore.Store {
+		t.Helper()
+		ctx := context.Background()
+		d := kind.with(t, url, mysql.Options{}).Driver()
+		for _, table := range []string{"task", "live", "ended", "attempt", "depth", "count", "order", "node", "doc", "audit"} {
+			must(t, d.Define(ctx, "DELETE FROM bellman_"+table))
+		}
+		must(t, d.Define(ctx, "UPDATE bellman_shard SET owner = ''"))
+		s, err := sqlstore.New(ctx, wrap(d))
+		must(t, err)
+		return s
+	}
+}
+
+// TestStoreWithFaults runs storetest on a store whose connections break all the time,
+// before what was asked for is done and after it.
+func TestStoreWithFaults(t *testing.T) { each(t, testStoreWithFaults) }
+
+func testStoreWithFaults(t *testing.T, kind database) {
+	open := wrapped(t, kind)
+	var broken atomic.Int64
+	storetest.Run(t, func(t *testing.T) store.Store {
+		var mu sync.Mutex
+		calls, quiet := 0, 8 // opening is quiet
+		plan := func(ctx context.Context, call string) Fault {
+			mu.Lock()
+			defer mu.Unlock()
+			// Often, but what is tried again soon succeeds.
+			if calls++; calls <= quiet || call == "commit" && ctx.Value(asked{}) == nil {
+				return None
+			}
+			quiet = calls + 10 + calls%7
+			broken.Add(1)
+			return Before + Fault(broken.Load()%2)
+		}
+		return &patient{open(t, func(d sqlstore.Driver) sqlstore.Driver { return &Faulty{d, plan} })}
+	})
+	if broken.Load() == 0 {
+		t.Error("no call was made to fail")
+	}
+}
+
+// A patient store is what a caller is who does not give up: it finds out what
+// became of a commit whose outcome is unknown, here by asking the fault itself.
+type patient struct{ *sqlstore.Store }
+
+// asked marks calls whose unknown outcome is dealt with.
+type asked struct{}
+
+func (p *patient) Commit(ctx context.Context, b *store.Batch) error {
+	for {
+		err := p.Store.Commit(context.WithValue(ctx, asked{}, true), b)
+		var lost *Lost
+		switch {
+		case !errors.As(err, &lost):
+			return err
+		case errors.Is(err, bellman.ErrUnknown) && lost.Done:
+			return nil
+		} // else nothing was written
+	}
+}
+
+// TestOutcomes breaks the connection at each call of a commit, before it and after,
+// once and for good, and looks at what the caller is told and what was written.
+func TestOutcomes(t *testing.T) { each(t, testOutcomes) }
+
+func testOutcomes(t *testing.T, kind database) {
+	ctx, open := context.Background(), wrapped(t, kind)
+	at, fault, forever := 0, None, false
+	calls := 0
+	plan := func(_ context.Context, call string) Fault {
+		if calls++; calls == at || forever && calls > at {
+			return fault
+		}
+		return None
+	}
+	s := open(t, func(d sqlstore.Driver) sqlstore.Driver { return &Faulty{d, plan} })
+	leases := sqltest.LeaseAll(t, s)
+	seen := map[string]int{}
+	for _, forever = range []bool{false, true} {
+		for _, way := range []Fault{Before, After} {
+			for n := 1; ; n++ {
+				at, fault = 0, None
+				old, fresh, follow := sqltest.Task(n, time.Now()), sqltest.Task(n+1, time.Now()), sqltest.Task(n+2, time.Now())
+				if err := s.Commit(ctx, &store.Batch{Adds: []store.Add{{Task: old}}}); err != nil {
+					t.Fatal(err)
+				}
+				before := count(t, s)
+				b := &store.Batch{Leases: leases, Adds: []store.Add{{Task: fresh}},
+					Changes: sqltest.Succeed(&store.Batch{Adds: []store.Add{{Task: old}}}, time.Now())}
+				b.Changes[0].Follow = []store.Add{{Task: follow}}
+				calls, at, fault = 0, n, way
+				err := s.Commit(ctx, b)
+				made := calls
+				at, fault = 0, None
+				if made < n {
+					break // the commit has fewer calls: all were tried
+				}
+				_, freshErr := s.Task(ctx, fresh.ID)
+				_, followErr := s.Task(ctx, follow.ID)
+				ended, oldErr := s.Task(ctx, old.ID)
+				if oldErr != nil {
+					t.Fatal(oldErr)
+				}
+				log, logErr := s.Attempts(ctx, old.ID, 0, 10)
+				if logErr != nil {
+					t.Fatal(logErr)
+				}
+				written := freshErr == nil
+				if written != (followErr == nil) || written != (ended.State == bellman.Succeeded) || written != (len(log) == 1) {
+					t.Errorf("call %d, fault %d: a part was written: %v, %v, %+v, %v", n, way, freshErr, followErr, ended.Status, log)
+				}
+				var lost *Lost
+				errors.As(err, &lost)
+				switch {
+				case err == nil && written:
+					seen["survived"]++
+				case errors.Is(err, bellman.ErrUnknown) && lost.Call == "commit" && written == lost.Done:
+					seen[fmt.Sprint("unknown, written: ", written)]++
+				case forever && lost != nil && lost.Call != "commit" && !errors.Is(err, bellman.ErrUnknown) && !written:
+					seen["failed"]++
+				default:
+					t.Errorf("call %d, fault %d, forever %t: Commit() = %v, and written is %t", n, way, forever, err, written)
+				}
+				want := before
+				if written {
+					want[0]++ // two more wait, one less
+					want[1]++
+				}
+				if got := count(t, s); got != want {
+					t.Errorf("call %d, fault %d: %v tasks are counted, want %v", n, way, got, want)
+				}
+				// Handed in again, as a caller does who was told that the outcome is unknown.
+				if err := s.Commit(ctx, b); err != nil {
+					t.Errorf("again: Commit() = %v", err)
+				}
+				if a := b.Adds[0]; a.Err != nil || written && a.Existing != fresh.ID {
+					t.Errorf("again: Existing = %v, Err = %v; want %v", a.Existing, a.Err, fresh.ID)
+				}
+				if err := b.Changes[0].Err; written != errors.Is(err, bellman.ErrConflict) {
+					t.Errorf("again: change: %v, and it was written before: %t", err, written)
+				}
+			}
+		}
+	}
+	for _, want := range []string{"survived", "unknown, written: true", "unknown, written: false", "failed"} {
+		if seen[want] == 0 {
+			t.Errorf("no commit ended like this: %s; only %v", want, seen)
+		}
+	}
+}
+
+// count is how many tasks are pending and succeeded, in all queues.
+func count(t *testing.T, s store.Store) (n [2]int64) {
+	t.Helper()
+	depths, err := s.Depths(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range depths {
+		n[0], n[1] = n[0]+d.Pending, n[1]+d.Succeeded
+	}
+	return n
+}

@@ -1,0 +1,180 @@
+// Package sqltest is what the tests of package sqlstore share with those of the databases,
+// which look at the plans of all statements: tasks, large tables, and a recorder of statements.
+package sqltest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A Recorder is a Driver that remembers the statements sent through it.
+type Recorder struct {
+	sqlstore.Driver
+	mu   sync.Mutex
+	seen map[string]*sqlstore.Statement // by name and text
+	sent int
+}
+
+// Record wraps a driver.
+func Record(d sqlstore.Driver) *Recorder {
+	return &Recorder{Driver: d, seen: map[string]*sqlstore.Statement{}}
+}
+
+// Statements are those that were sent, one of each text, by name.
+func (r *Recorder) Statements() (list []*sqlstore.Statement) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(r.seen)) {
+		list = append(list, r.seen[key])
+	}
+	return list
+}
+
+// Sent is how many statements were sent, commits included.
+func (r *Recorder) Sent() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sent
+}
+
+func (r *Recorder) note(statements []*sqlstore.Statement, more int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sent += len(statements) + more
+	for _, s := range statements {
+		c := *s
+		r.seen[s.Name+"\x00"+s.Text] = &c
+	}
+}
+
+// Read passes on and remembers.
+func (r *Recorder) Read(ctx context.Context, statements ...*sqlstore.Statement) error {
+	r.note(statements, 0)
+	return r.Driver.Read(ctx, statements...)
+}
+
+// Begin passes on and remembers.
+func (r *Recorder) Begin(ctx context.Context) (sqlstore.Tx, error) {
+	tx, err := r.Driver.Begin(ctx)
+	return &recorderTx{tx, r}, err
+}
+
+type recorderTx struct {
+	sqlstore.Tx
+	r *Recorder
+}
+
+func (t *recorderTx) Send(ctx context.Context, statements ...*sqlstore.Statement) error {
+	t.r.note(statements, 0)
+	return t.Tx.Send(ctx, statements...)
+}
+
+func (t *recorderTx) Commit(ctx context.Context, statements ...*sqlstore.Statement) error {
+	t.r.note(statements, 2) // it and BEGIN
+	return t.Tx.Commit(ctx, statements...)
+}
+
+// longChain is the ordering key that all tasks of Big have which are pending: the
+// event of the others.
+const longChain = "payment.succeeded"
+
+// Everything calls all of a store, so that each statement is sent: with tasks
+// that are new, that end, that are attempted again, that are there, and that
+// are not.
+func Everything(tb testing.TB, s store.Store) {
+	tb.Helper()
+	ctx := context.Background()
+	leases := LeaseAll(tb, s)
+	now := time.Now()
+	batch := Adds(0, 300, now)
+	batch.Leases = leases
+	must(tb, s.Commit(ctx, batch))
+	again := &store.Batch{Adds: slices.Clone(batch.Adds[:10])} // the same ids
+	for i := range 10 {
+		other := *batch.Adds[i+20].Task // the same keys
+		other.ID = bellman.NewID()
+		again.Adds = append(again.Adds, store.Add{Task: &other})
+	}
+	must(tb, s.Commit(ctx, again))
+
+	shards := make([]uint16, len(leases))
+	for i := range leases {
+		shards[i] = leases[i].Shard
+	}
+	entries, err := s.Due(ctx, shards, store.Position{}, now.Add(time.Hour).UnixMilli(), 200, nil)
+	must(tb, err)
+	_, err = s.Load(ctx, entries)
+	must(tb, err)
+	if c, ok := s.(*sqlstore.Store); ok {
+		_, err = c.CountDue(ctx, shards, store.Position{}, now.Add(time.Hour).UnixMilli(), 200)
+		must(tb, err)
+	}
+	ended := &store.Batch{Leases: leases, Changes: Succeed(batch, now)[:200],
+		Docs:   []store.Doc{{Kind: "pause", Name: "q", Value: []byte("{}")}, {Kind: "pause", Name: "r"}},
+		Audits: []store.Audit{{At: now, Who: "ann"}}}
+	must(tb, s.Commit(ctx, ended))
+	revived := &store.Batch{}
+	for _, c := range ended.Changes[:5] {
+		revived.Changes = append(revived.Changes, store.Change{ID: c.ID, Version: 2, To: bellman.Status{Attempts: 9, Due: now, VisibleAt: now}})
+	}
+	must(tb, s.Commit(ctx, revived))
+
+	waiting := Adds(1000, 50, now)
+	for i := range waiting.Adds {
+		waiting.Adds[i].Task.OrderingKey, waiting.Adds[i].Task.Supersedes = fmt.Sprint("o", i%5), i%3 == 0
+		if i%5 == 0 {
+			waiting.Adds[i].Task.OrderingKey = longChain
+		}
+	}
+	must(tb, s.Commit(ctx, waiting))
+	first := waiting.Adds[0].Task
+	_, err = s.Chain(ctx, first.Queue, first.OrderingKey, first.ID, 1)
+	must(tb, err)
+	_, err = s.Chain(ctx, first.Queue, first.OrderingKey, bellman.ID{}, 100)
+	must(tb, err)
+	over := Succeed(waiting, now)[:10]
+	for i := range over {
+		over[i].Ordering = waiting.Adds[i].Task.Ordering()
+	}
+	must(tb, s.Commit(ctx, &store.Batch{Leases: leases, Changes: over}))
+
+	t := batch.Adds[0].Task
+	pending, succeeded := bellman.Pending, bellman.Succeeded
+	for _, f := range []store.Filter{{}, {Queue: t.Queue}, {Key: t.Key}, {MerchantNo: t.MerchantNo}, {OrderNo: t.OrderNo}, {URLHost: "m0.example"},
+		{URLHost: "m0.example:8443", State: &pending}, {State: &pending}, {State: &succeeded}, {Event: "none"}} {
+		_, _, err := s.List(ctx, f, bellman.ID{}, 50)
+		must(tb, err)
+	}
+	_, err = s.Task(ctx, t.ID)
+	must(tb, err)
+	_, err = store.Lookup(ctx, s, t.Queue, t.Key)
+	must(tb, err)
+	_, err = s.Attempts(ctx, t.ID, 0, 10)
+	must(tb, err)
+	_, err = s.Depths(ctx)
+	must(tb, err)
+	_, err = s.Docs(ctx, store.DocFilter{Kind: "pause"}, 10)
+	must(tb, err)
+	_, err = s.Audits(ctx, now.Add(time.Hour), 1)
+	must(tb, err)
+	_, err = s.Prune(ctx, bellman.Succeeded, now.Add(time.Hour), 100)
+	must(tb, err)
+	_, err = s.State(ctx, "pause")
+	must(tb, err)
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
