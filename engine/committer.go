@@ -281,7 +281,8 @@ func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
 // in flight is left to its landing. Call it with the hand's mutex held.
 func (c *committer) replace(t *bellman.Task, since *asOf, now int64) (due *item) {
 	if it, ok := c.hand.items[t.ID]; ok {
-		if it.Version >= t.Version {
+		hurry := t.Trigger == bellman.BySettle && it.Version == t.Version && it.place != inFlight
+		if it.Version >= t.Version && !hurry {
 			return nil // the loader was quicker
 		}
 		if it.place == inFlight {
@@ -291,6 +292,9 @@ func (c *committer) replace(t *bellman.Task, since *asOf, now int64) (due *item)
 			return nil
 		}
 		c.hand.remove(it)
+		if hurry { // the loader, which does not know that somebody waits for it, gave it a place behind all others
+			c.hand.unleave(it.ID)
+		}
 	}
 	if t.State.Ended() {
 		return nil
