@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/deliver/cause"
+	"github.com/bellmanhq/bellman/internal/cause"
 )
 
 // fault is the verdict on a request that got no whole answer. during says when

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/deliver/field"
+	"github.com/bellmanhq/bellman/internal/field"
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 

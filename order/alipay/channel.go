@@ -17,7 +17,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/order"
-	"github.com/bellmanhq/bellman/order/exchange"
+	"github.com/bellmanhq/bellman/order/internal/exchange"
 	"github.com/bellmanhq/bellman/order/states"
 )
 

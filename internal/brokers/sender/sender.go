@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/deliver/field"
+	"github.com/bellmanhq/bellman/internal/field"
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/deliver/cause"
+	"github.com/bellmanhq/bellman/internal/cause"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/rule"
 )

@@ -14,7 +14,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
-	"github.com/bellmanhq/bellman/order/exchange"
+	"github.com/bellmanhq/bellman/order/internal/exchange"
 )
 
 // transport is a transport such as the server has: it never decodes.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/deliver/cause"
+	"github.com/bellmanhq/bellman/internal/cause"
 )
 
 type blocked struct{}
