@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/field"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/internal/field"
 )
 
 const maxHeaderBytes = 8 << 10 // of all names and values together

@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/field"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/field"
 	"github.com/bellmanhq/bellman/internal/tracing"
 	"github.com/bellmanhq/bellman/store"
 )

@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/field"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/field"
 	"github.com/bellmanhq/bellman/order"
 )
 

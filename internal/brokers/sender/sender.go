@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/field"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/field"
 )
 
 // A Message is what is published.
