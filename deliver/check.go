@@ -26,6 +26,12 @@ const wantMethod = "want POST, PUT, PATCH, GET or DELETE"
 // queue's URL is meant for it too.
 func (h *Handler) Check(task *bellman.Task) error {
 	bad := new(bellman.Invalid)
+	if to, err := h.broker(task); to != nil {
+		h.checkBroker(task, to, err, bad)
+		h.checkHeader(task, h.signer, bad)
+		h.checkSignature(task, nil, h.signer, bad)
+		return bad.Err()
+	}
 	if task.Method == "" {
 		task.Method = h.method
 	}
@@ -64,17 +70,28 @@ func (h *Handler) Check(task *bellman.Task) error {
 		bad.Add("success", strings.TrimPrefix(err.Error(), "rule: "))
 	}
 	h.checkHeader(task, signer, bad)
-	if signer != nil && err == nil {
-		m := sign.Message{Header: h.header(task, "", 1, signer), Query: to.url.RawQuery, Body: task.Body}
-		if err := signer.Check(&m); err != nil {
-			where := "body"
-			if len(task.Body) == 0 {
-				where = "url"
-			}
-			bad.Add(where, "cannot be signed: "+err.Error())
-		}
+	if err == nil {
+		h.checkSignature(task, &to, signer, bad)
 	}
 	return bad.Err()
+}
+
+// checkSignature adds why a task cannot be signed. to is its address; nil: the address is a
+// broker's.
+func (h *Handler) checkSignature(task *bellman.Task, to *address, signer sign.Signer, bad *bellman.Invalid) {
+	if signer == nil {
+		return
+	}
+	m, where := sign.Message{Header: h.header(task, "", 1, signer), Body: task.Body}, "body"
+	if to != nil {
+		m.Query = to.url.RawQuery
+		if len(task.Body) == 0 {
+			where = "url"
+		}
+	}
+	if err := signer.Check(&m); err != nil {
+		bad.Add(where, "cannot be signed: "+err.Error())
+	}
 }
 
 // checkMerchant returns the merchant of a task, and what would sign now. A merchant

@@ -1,6 +1,6 @@
-// Package deliver makes the attempts that go over HTTP: one attempt is one
-// request. It guards where the request may go, signs it, sends it, bounds the
-// answer and judges it. When to attempt, and how often, is for others.
+// Package deliver makes one attempt of a notification: one HTTP request, or one message to a broker.
+// It guards where a request may go, signs, sends, bounds the answer and judges it. When to attempt,
+// and how often, is for others. How a broker is spoken to is behind [Connection].
 package deliver
 
 import (

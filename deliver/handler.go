@@ -38,9 +38,14 @@ type Rules struct {
 	// is one, in the place of those that a task has.
 	PropagateTrace bool
 
+	// Brokers that tasks may go to. URL may be the address of one.
+	Schemes     Schemes               // of their addresses; nil: there are no brokers
+	Connections map[string]Connection // by the names in their addresses
+	Own         []string              // names of those that a task may name in an address of its own; none: it may name no broker
+
 	// Attempted is told of each attempt of a task that names a merchant whether its answer was
-	// accepted, but not of attempts that were cut off or not sent; nil: nobody is told. Calls may
-	// be concurrent.
+	// accepted, but not of attempts that were cut off, not sent, or made through a broker; nil:
+	// nobody is told. Calls may be concurrent.
 	Attempted func(merchantNo string, accepted bool)
 }
 
@@ -54,6 +59,11 @@ type Handler struct {
 	text   string      // of rule
 	signer sign.Signer // nil: none
 
+	schemes     Schemes
+	connections map[string]Connection
+	own         []string
+	homeBroker  *BrokerURL // the queue's own, if that is a broker's; then home is nil
+
 	merchants Merchants // nil: none
 	propagate bool
 	attempted func(merchantNo string, accepted bool) // nil: nobody is told
@@ -62,11 +72,25 @@ type Handler struct {
 // Handler returns the handler of a queue with these rules. An error names the
 // rule that is wrong. The secrets are read now.
 func (c *Client) Handler(r Rules) (*Handler, error) {
-	h := &Handler{client: c, url: r.URL, method: cmp.Or(r.Method, http.MethodPost), text: cmp.Or(r.Success, "success_text"), merchants: r.Merchants, propagate: r.PropagateTrace, attempted: r.Attempted}
+	h := &Handler{
+		client: c, url: r.URL, method: cmp.Or(r.Method, http.MethodPost), text: cmp.Or(r.Success, "success_text"),
+		schemes: r.Schemes, connections: r.Connections, own: r.Own,
+		merchants: r.Merchants, propagate: r.PropagateTrace, attempted: r.Attempted,
+	}
 	if !isMethod(h.method) {
 		return nil, fmt.Errorf("deliver: method: %s", wantMethod)
 	}
-	if r.URL != "" {
+	switch {
+	case h.schemes.Has(r.URL):
+		home, err := h.schemes.Parse(r.URL)
+		if err == nil {
+			_, err = h.find(&home)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("deliver: url: %w", err)
+		}
+		h.homeBroker = &home
+	case r.URL != "":
 		a, err := parseAddress(r.URL)
 		if err != nil {
 			return nil, fmt.Errorf("deliver: url: %w", err)
@@ -83,18 +107,24 @@ func (c *Client) Handler(r Rules) (*Handler, error) {
 	return h, nil
 }
 
-// Attempt makes one request of task and judges its answer. Results are
-// bellman's; an address that the guard refused is blocked, and tried again as
-// the schedule says, since a name's answer may heal.
+// Attempt sends task once, as a request or as a message to a broker, and judges the answer. An
+// address that the guard refused is blocked, and tried again as the schedule says, since a name's
+// answer may heal.
 func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
-	v := h.attempt(ctx, task, number)
+	if to, err := h.broker(task); err != nil {
+		return unsent("url: " + err.Error())
+	} else if to != nil {
+		return h.publish(ctx, task, number, to)
+	}
+	v := h.request(ctx, task, number)
 	if h.attempted != nil && task.MerchantNo != "" && !v.Unsent && !errors.Is(ctx.Err(), context.Canceled) {
 		h.attempted(task.MerchantNo, v.Result == bellman.Accepted)
 	}
 	return v
 }
 
-func (h *Handler) attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
+// request makes one request over HTTP.
+func (h *Handler) request(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
 	m, err := h.merchant(ctx, task)
 	if err != nil {
 		return unsent("merchant: " + cause.Line(err.Error()))
@@ -131,11 +161,11 @@ func (h *Handler) attempt(ctx context.Context, task *bellman.Task, number int) b
 
 // send signs and sends one request, and judges its answer.
 func (h *Handler) send(ctx context.Context, task *bellman.Task, number int, to address, judge *rule.Rule, signer sign.Signer, transport http.RoundTripper) bellman.Verdict {
-	req, err := h.request(ctx, task, number, to, signer)
+	m, err := h.message(ctx, task, number, to.url.RawQuery, signer)
 	if err != nil {
 		return unsent("sign: " + err.Error())
 	}
-	resp, err := transport.RoundTrip(req)
+	resp, err := transport.RoundTrip(h.client.request(ctx, cmp.Or(task.Method, h.method), to, &m))
 	if err != nil {
 		return fault(ctx, err, to, "")
 	}

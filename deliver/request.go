@@ -19,47 +19,51 @@ var (
 	typeText = []string{"text/plain; charset=utf-8"}
 )
 
-// request builds the request of one attempt.
-func (h *Handler) request(ctx context.Context, task *bellman.Task, number int, to address, signer sign.Signer) (*http.Request, error) {
+// message builds what one attempt sends, and signs it. query is that of the address.
+func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, query string, signer sign.Signer) (Message, error) {
 	id := task.ID.String()
-	header := h.header(task, id, number, signer)
+	m := Message{ID: messageID(task, id, number), Event: task.Event, Header: h.header(task, id, number, signer), Query: query, Body: task.Body, Created: task.Created()}
 	if h.propagate {
-		field.Propagate(header, bellman.TraceOf(ctx))
+		field.Propagate(m.Header, bellman.TraceOf(ctx))
 	}
-	body := task.Body
-	if signer != nil {
-		m := sign.Message{ID: id, Time: time.Now(), Header: header, Query: to.url.RawQuery, Body: body}
-		if err := signer.Sign(&m); err != nil {
-			return nil, err
-		}
-		body = m.Body
-		if m.Query != to.url.RawQuery {
-			signed := *to.url
-			signed.RawQuery = m.Query
-			to.url = &signed
-		}
+	if signer == nil {
+		return m, nil
 	}
-	method := task.Method
-	if method == "" {
-		method = h.method
+	signed := sign.Message{ID: id, Time: time.Now(), Header: m.Header, Query: m.Query, Body: m.Body}
+	if err := signer.Sign(&signed); err != nil {
+		return m, err
+	}
+	m.Query, m.Body = signed.Query, signed.Body
+	return m, nil
+}
+
+// request is a message as a request to an address.
+func (c *Client) request(ctx context.Context, method string, to address, m *Message) *http.Request {
+	if _, given := m.Header["User-Agent"]; !given {
+		m.Header["User-Agent"] = c.agent
+	}
+	if m.Query != to.url.RawQuery {
+		signed := *to.url
+		signed.RawQuery = m.Query
+		to.url = &signed
 	}
 	req := http.Request{
-		Method: method, URL: to.url, Host: to.url.Host, Header: header,
+		Method: method, URL: to.url, Host: to.url.Host, Header: m.Header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		ContentLength: int64(len(body)), Body: http.NoBody,
+		ContentLength: int64(len(m.Body)), Body: http.NoBody,
 	}
-	if len(body) > 0 {
+	if len(m.Body) > 0 {
 		// A copy: a transport may still read when the attempt is over (an answer that
 		// came before all was sent), and the task is not ours any more then. It has
 		// to be a bytes.Reader: for any other net/http sends header and body apart.
-		body = bytes.Clone(body)
+		body := bytes.Clone(m.Body)
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		req.Body, _ = req.GetBody()
 	}
-	return req.WithContext(ctx), nil
+	return req.WithContext(ctx)
 }
 
-// header returns a task's header: its own, and ours where it has none.
+// header returns the header of a message: the task's own fields, and bellman's.
 func (h *Handler) header(task *bellman.Task, id string, number int, signer sign.Signer) http.Header {
 	signed := 0
 	if signer != nil {
@@ -79,9 +83,6 @@ func (h *Handler) header(task *bellman.Task, id string, number int, signer sign.
 	}
 	set("Bellman-Task", id)
 	set("Bellman-Attempt", strconv.Itoa(number))
-	if _, given := header["User-Agent"]; !given {
-		header["User-Agent"] = h.client.agent
-	}
 	if _, given := header["Content-Type"]; !given && len(task.Body) > 0 {
 		header["Content-Type"] = typeText
 		if field.LooksJSON(task.Body) {

@@ -8,11 +8,11 @@ import (
 	"sync"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/api"
 	"github.com/bellmanhq/bellman/internal/brokers/nats"
 	"github.com/bellmanhq/bellman/internal/brokers/rabbitmq"
-	"github.com/bellmanhq/bellman/internal/brokers/sender"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/config"
 )
@@ -20,22 +20,20 @@ import (
 // openConnections builds what publishes to the brokers that the configuration
 // names. It connects to nothing yet: a broker that is away holds up no start.
 func (s *Server) openConnections(c *config.Config) error {
-	s.connections = make(map[string]sender.Connection, len(c.Connections))
+	s.connections = make(map[string]deliver.Connection, len(c.Connections))
 	for _, connection := range c.Connections {
 		kind, url, err := connection.Resolve()
 		if err != nil {
 			return &ConfigError{err}
 		}
-		to := sender.Connection{Kind: kind}
 		switch kind {
 		case config.RabbitMQ:
-			rabbit := rabbitmq.NewSender(url, s.known())
-			to.Publisher, s.senders = rabbit, append(s.senders, rabbit)
+			to := rabbitmq.NewSender(url, s.known())
+			s.connections[connection.Name], s.senders = to, append(s.senders, to)
 		case config.NATS:
-			bus := nats.NewSender(url, s.known(), natsAccess(connection))
-			to.Publisher, s.senders = bus, append(s.senders, bus)
+			to := nats.NewSender(url, s.known(), natsAccess(connection))
+			s.connections[connection.Name], s.senders = to, append(s.senders, to)
 		}
-		s.connections[connection.Name] = to
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
-	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/internal/brokers"
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
@@ -73,7 +73,7 @@ func (s *Server) endpoint(ctx context.Context, name string) (endpoint string, qu
 
 // reached is the endpoint of requests or messages that a name is of.
 func (s *Server) reached(name string) (string, error) {
-	if !sender.Is(name) {
+	if !brokers.Schemes.Has(name) {
 		if endpoint, ok := deliver.Endpoint(name); ok {
 			return endpoint, nil
 		}
@@ -81,13 +81,13 @@ func (s *Server) reached(name string) (string, error) {
 	}
 	kind, connection, _ := strings.Cut(name, "://")
 	for known, to := range s.connections {
-		if strings.EqualFold(kind, to.Kind) && strings.EqualFold(connection, known) {
-			return sender.Address{Kind: to.Kind, Connection: known}.Endpoint(), nil
+		if strings.EqualFold(kind, to.Scheme().Name) && strings.EqualFold(connection, known) {
+			return to.Scheme().Endpoint(known), nil
 		}
 	}
 	var names []string
 	for _, known := range slices.Sorted(maps.Keys(s.connections)) {
-		names = append(names, sender.Address{Kind: s.connections[known].Kind, Connection: known}.Endpoint())
+		names = append(names, s.connections[known].Scheme().Endpoint(known))
 	}
 	if len(names) == 0 {
 		return "", coded.Errorf("endpoint.no_connections", "%.60q is no endpoint, for no connection to a broker is configured: want one such as https://merchant.example:443", name)

@@ -14,7 +14,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/engine/figures"
-	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/internal/brokers"
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/merchant"
@@ -344,4 +344,4 @@ func (s merchants) shown(m *merchant.Merchant, sealed bool) client.Merchant {
 
 // toMerchants reports whether a queue's tasks that name no address go to their
 // merchants': not where the queue's own address is a broker's.
-func toMerchants(url string) bool { return !sender.Is(url) }
+func toMerchants(url string) bool { return !brokers.Schemes.Has(url) }

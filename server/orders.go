@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/alipay"
@@ -20,7 +20,7 @@ import (
 
 // watch builds the handler of an order queue; notify are the handlers of the
 // queues that may tell how an order ended.
-func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]sender.Handler) (watches, error) {
+func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]*deliver.Handler) (watches, error) {
 	channel, err := s.channel(q)
 	if err != nil {
 		return watches{}, err
@@ -61,7 +61,7 @@ func orNever(d time.Duration) time.Duration {
 
 // thenOf is who is told how an order ended, and what: what the preset finds in the
 // answer, and over it the fields of then.json.
-func thenOf(t *config.Then, c *config.Config, notify map[string]sender.Handler, log *slog.Logger) (order.Then, error) {
+func thenOf(t *config.Then, c *config.Config, notify map[string]*deliver.Handler, log *slog.Logger) (order.Then, error) {
 	if t.Queue == "" {
 		return order.Then{}, nil
 	}

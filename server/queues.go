@@ -9,7 +9,7 @@ import (
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/internal/brokers"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/results"
 	"github.com/bellmanhq/bellman/order"
@@ -22,7 +22,7 @@ const weakScheme = "signatures are made with MD5, from which a short secret can 
 // queues builds the engine's queues, each with its handler.
 func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 	queues := make([]engine.Queue, len(c.Queues))
-	notify := make(map[string]sender.Handler, len(c.Queues))
+	notify := make(map[string]*deliver.Handler, len(c.Queues))
 	for i := range c.Queues {
 		q := &c.Queues[i]
 		if sign.Weak(q.Sign.Scheme) {
@@ -70,24 +70,17 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 	return queues, nil
 }
 
-// notifier builds the handler of a queue of kind notify: over HTTP, or, for addresses
-// of brokers, as messages.
-func (s *Server) notifier(q *config.Queue) (sender.Handler, error) {
+// notifier builds the handler of a queue of kind notify.
+func (s *Server) notifier(q *config.Queue) (*deliver.Handler, error) {
 	home, err := sign.NewSecret(q.URL).Resolve()
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)
 	}
-	url := string(home)
-	requests := deliver.Rules{URL: url, Success: q.Success, Sign: q.Sign, Merchants: s.merchants, PropagateTrace: q.PropagateTrace,
-		Attempted: func(no string, accepted bool) { s.suspects.Attempted(no, accepted, time.Now()) }}
-	if sender.Is(url) {
-		requests.URL = ""
-	}
-	h, err := s.client.Handler(requests)
-	if err != nil {
-		return nil, err
-	}
-	return sender.New(sender.Rules{URL: url, Sign: q.Sign, Connections: s.connections, Own: q.Connections, Else: h, PropagateTrace: q.PropagateTrace})
+	return s.client.Handler(deliver.Rules{
+		URL: string(home), Success: q.Success, Sign: q.Sign, Merchants: s.merchants, PropagateTrace: q.PropagateTrace,
+		Schemes: brokers.Schemes, Connections: s.connections, Own: q.Connections,
+		Attempted: func(no string, accepted bool) { s.suspects.Attempted(no, accepted, time.Now()) },
+	})
 }
 
 // ended is what tells how the tasks of a queue end; nil: nobody is told.
@@ -139,7 +132,7 @@ func orderConcurrency(q *config.Queue) int {
 // order's own data must not go out as a notification, and no notification be lost
 // as an order that cannot be read.
 type (
-	notifies struct{ sender.Handler }
+	notifies struct{ *deliver.Handler }
 	watches  struct {
 		*order.Handler
 		channel order.Channel
@@ -151,14 +144,6 @@ func (n notifies) Attempt(ctx context.Context, t *bellman.Task, number int) bell
 		return held("an order, and its queue is of kind notify now")
 	}
 	return n.Handler.Attempt(ctx, t, number)
-}
-
-// Route is that of the handler, where it has one.
-func (n notifies) Route(ctx context.Context, t *bellman.Task) (bellman.Route, error) {
-	if guide, ok := n.Handler.(bellman.Router); ok {
-		return guide.Route(ctx, t)
-	}
-	return bellman.Route{}, nil
 }
 
 func (w watches) Attempt(ctx context.Context, t *bellman.Task, number int) bellman.Verdict {

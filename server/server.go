@@ -24,7 +24,6 @@ import (
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/api"
-	"github.com/bellmanhq/bellman/internal/brokers/sender"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/console"
@@ -83,7 +82,7 @@ type Server struct {
 	listener     net.Listener
 	http         *http.Server
 
-	connections map[string]sender.Connection // brokers, by their names
+	connections map[string]deliver.Connection // brokers, by their names
 	senders     []interface{ Close() }
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
-	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/internal/brokers"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 )
 
@@ -438,8 +438,8 @@ func (c *Config) checkBrokers() (ps Problems) {
 		}
 	}
 	for _, q := range c.Queues {
-		to, err := sender.Parse(q.URL)
-		if !sender.Is(q.URL) || err != nil { // which was told already
+		to, err := brokers.Schemes.Parse(q.URL)
+		if err != nil { // a web server's, or reported already
 			continue
 		}
 		at := "queues." + q.Name + ".url"
@@ -449,7 +449,7 @@ func (c *Config) checkBrokers() (ps Problems) {
 			ps = append(ps, c.places[at].problem(at, fmt.Sprintf("%q is no connection: there are none", to.Connection)))
 		case !known:
 			ps = append(ps, c.places[at].problem(at, fmt.Sprintf("%q is no connection: want %s", to.Connection, oneOf(slices.Sorted(maps.Keys(kinds))))))
-		case kind != "" && kind != to.Kind:
+		case kind != "" && kind != to.Scheme.Name:
 			ps = append(ps, c.places[at].problem(at, fmt.Sprintf("%q is of %s: want %s://%s/…", to.Connection, brokerNames[kind], kind, to.Connection)))
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/access"
-	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/internal/brokers"
 	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
 )
@@ -322,8 +322,8 @@ func target(to *string, s string) error {
 	if s == "" {
 		return nil
 	}
-	if sender.Is(s) {
-		_, err := sender.Parse(s)
+	if brokers.Schemes.Has(s) {
+		_, err := brokers.Schemes.Parse(s)
 		return err
 	}
 	u, err := url.Parse(s)

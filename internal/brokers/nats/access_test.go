@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
 )
 
@@ -123,7 +123,7 @@ func TestAccess(t *testing.T) {
 			}
 			s := NewSender(url, "test", tt.access)
 			defer s.Close()
-			_, err = s.Publish(ctx, sender.Address{Kind: sender.NATS, Connection: "bus", Key: "s"}, &sender.Message{ID: "1", Body: []byte("x")})
+			_, err = s.Send(ctx, "s", &deliver.Message{ID: "1", Body: []byte("x")})
 			if (err == nil) != (tt.want == "") {
 				t.Errorf("a message is sent with error %v", err)
 			}

@@ -11,38 +11,45 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/bellmanhq/bellman/internal/brokers/sender"
+	"github.com/bellmanhq/bellman/deliver"
+	"github.com/bellmanhq/bellman/internal/brokers/link"
 )
 
 // A Sender publishes to the exchanges of one broker, over one connection and a
 // channel for each exchange: what one exchange makes of a message ends no other's
 // channel. It is safe for concurrent use. Make one with NewSender, and Close it.
-type Sender struct{ link sender.Link[*link] }
+type Sender struct{ link link.Link[*connection] }
 
-var _ sender.Publisher = (*Sender)(nil)
+var _ deliver.Connection = (*Sender)(nil)
 
 // NewSender returns a sender to the broker at a URL. It connects when there is
 // something to send. client is what the broker's operator sees.
 func NewSender(url, client string) *Sender {
-	return &Sender{sender.Link[*link]{
-		Dial: func(ctx context.Context) (*link, error) {
+	return &Sender{link.Link[*connection]{
+		Dial: func(ctx context.Context) (*connection, error) {
 			conn, err := dial(ctx, url, client+" sends")
 			if err != nil {
 				return nil, err
 			}
-			return newLink(conn), nil
+			return newConnection(conn), nil
 		},
-		Alive: func(l *link) bool { return !l.conn.IsClosed() },
-		Close: func(l *link) { l.conn.Close() },
+		Alive: func(l *connection) bool { return !l.conn.IsClosed() },
+		Close: func(l *connection) { l.conn.Close() },
 	}}
 }
 
 // Close closes the connection. What is being published fails.
 func (s *Sender) Close() { s.link.End() }
 
-// Publish publishes a message that some queue must take, and waits for the broker
-// to confirm that it is in safety.
-func (s *Sender) Publish(ctx context.Context, to sender.Address, m *sender.Message) (string, error) {
+// Scheme is the scheme of the addresses of RabbitMQ.
+func (s *Sender) Scheme() *deliver.Scheme { return Scheme }
+
+// Send publishes a message that some queue must take, and waits until the broker confirms it.
+func (s *Sender) Send(ctx context.Context, path string, m *deliver.Message) (string, error) {
+	exchange, key, err := routeOf(path)
+	if err != nil {
+		return "", &deliver.Refusal{Reason: err.Error()}
+	}
 	l, err := s.link.Get(ctx)
 	if err != nil {
 		return "", err
@@ -50,14 +57,14 @@ func (s *Sender) Publish(ctx context.Context, to sender.Address, m *sender.Messa
 	if l.blocked.Load() {
 		return "", errors.New("the broker takes nothing: it is short of memory or disk")
 	}
-	p, err := l.publisher(ctx, to.Exchange)
+	p, err := l.publisher(ctx, exchange)
 	if err != nil {
 		return "", err
 	}
 	// The library may wait for a broker that does not read, longer than ctx allows.
 	sent := make(chan error, 1)
 	go func() {
-		p, err := p.publish(ctx, to.Exchange, to.Key, publishingOf(m))
+		p, err := p.publish(ctx, exchange, key, publishingOf(m))
 		if err == nil {
 			err = p.wait(ctx)
 		}
@@ -72,16 +79,16 @@ func (s *Sender) Publish(ctx context.Context, to sender.Address, m *sender.Messa
 	case err == nil:
 		return "confirmed", nil
 	case errors.Is(err, errUnroutable), errors.Is(err, errRefused):
-		return "", &sender.Refusal{Reason: err.Error()}
+		return "", &deliver.Refusal{Reason: err.Error()}
 	case code(err) == amqp.NotFound, code(err) == amqp.AccessRefused, code(err) == amqp.PreconditionFailed:
-		return "", &sender.Refusal{Reason: said(err).Error()}
+		return "", &deliver.Refusal{Reason: said(err).Error()}
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	}
 	return "", err
 }
 
-func publishingOf(m *sender.Message) amqp.Publishing {
+func publishingOf(m *deliver.Message) amqp.Publishing {
 	p := amqp.Publishing{
 		DeliveryMode: amqp.Persistent, MessageId: m.ID, Type: short(m.Event), AppId: "bellman",
 		Timestamp: m.Created.Truncate(time.Second), Headers: make(amqp.Table, len(m.Header)), Body: m.Body,
@@ -109,8 +116,8 @@ func short(text string) string {
 	return text
 }
 
-// A link is a connection that messages are published over.
-type link struct {
+// A connection is what messages are published over, until it breaks.
+type connection struct {
 	conn    *amqp.Connection
 	blocked atomic.Bool
 
@@ -131,8 +138,8 @@ const (
 	noExchange   = time.Second
 )
 
-func newLink(conn *amqp.Connection) *link {
-	l := &link{conn: conn, exchanges: make(map[string]*channel)}
+func newConnection(conn *amqp.Connection) *connection {
+	l := &connection{conn: conn, exchanges: make(map[string]*channel)}
 	blockings := conn.NotifyBlocked(make(chan amqp.Blocking, 4))
 	go func() { // until the connection ends
 		for b := range blockings {
@@ -144,7 +151,7 @@ func newLink(conn *amqp.Connection) *link {
 
 // publisher returns the one of an exchange, which it looks for first: publishing to
 // one that is not there ends a channel.
-func (l *link) publisher(ctx context.Context, exchange string) (*publisher, error) {
+func (l *connection) publisher(ctx context.Context, exchange string) (*publisher, error) {
 	l.mu.Lock()
 	c := l.exchanges[exchange]
 	if c == nil || c.over() {
@@ -192,7 +199,7 @@ func (c *channel) open(conn *amqp.Connection, exchange string) {
 		if err := c.publisher.ch.ExchangeDeclarePassive(exchange, amqp.ExchangeDirect, true, false, false, false, nil); err != nil {
 			c.err = fmt.Errorf("exchange %q: %w", exchange, said(err))
 			if code(err) == amqp.NotFound || code(err) == amqp.AccessRefused {
-				c.err = &sender.Refusal{Reason: c.err.Error()}
+				c.err = &deliver.Refusal{Reason: c.err.Error()}
 			}
 			c.publisher.ch.Close()
 		}

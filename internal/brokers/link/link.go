@@ -1,4 +1,6 @@
-package sender
+// Package link keeps a connection to a broker: it makes one when a message is to be sent, and
+// another when that one broke.
+package link
 
 import (
 	"context"
@@ -7,9 +9,9 @@ import (
 	"time"
 )
 
-// A Link is a connection to a broker that is made when it is needed, and anew when
-// it broke. Dial, Alive and Close are required; the zero value of the rest is ready.
-// It is safe for concurrent use.
+// A Link is a connection that is dialled at the first Get, and again at the first Get after it
+// broke. Dial, Alive and Close are required; the zero value of the rest is ready. A Link is safe
+// for concurrent use.
 type Link[C any] struct {
 	Dial  func(context.Context) (C, error)
 	Alive func(C) bool

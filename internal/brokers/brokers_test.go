@@ -1,0 +1,73 @@
+package brokers
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bellmanhq/bellman"
+)
+
+func TestParse(t *testing.T) {
+	tests := []struct {
+		text string
+		want string // scheme, connection and path
+		err  string
+	}{
+		{"amqp://main/orders/paid.wx", "amqp main orders/paid.wx", ""},
+		{"amqp://main/orders/a/b", "amqp main orders/a/b", ""},
+		{"amqp://main/or%2Fders/a%20b", "amqp main or%2Fders/a%20b", ""},
+		{"amqp://main//order.close", "amqp main /order.close", ""},
+		{"amqp://main/fan/", "amqp main fan/", ""},
+		{"nats://bus/orders.paid", "nats bus orders.paid", ""},
+
+		{"amqp://main", "", "names no routing key"},
+		{"amqp://main/orders", "", "names no routing key"},
+		{"amqp://main//", "", "names neither an exchange nor a queue"},
+		{"amqp:///orders/paid", "", "names no connection"},
+		{"amqp://guest:geheim@main/orders/paid", "", "names an address: want the name of a connection"},
+		{"amqp://127.0.0.1:5672/orders/paid", "", "names an address"},
+		{"amqp://main/orders/paid?x=1", "", "has a query or a fragment"},
+		{"amqp://main/orders/paid#x", "", "has a query or a fragment"},
+		{"amqp://main/orders/" + strings.Repeat("x", 256), "", "longer than 255 bytes"},
+		{"amqps://main/orders/paid", "", "want amqp://"},
+		{"nats://bus/", "", "names no subject"},
+		{"nats://bus/orders.*", "", "names no subject"},
+		{"nats://bus/orders..paid", "", "names no subject"},
+		{"nats://bus/orders%20paid", "", "names no subject"},
+		{"nats://bus:4222/orders", "", "names an address"},
+		{"nats://bus/orders.$paid", "nats bus orders.$paid", ""},
+		{"nats://bus/$JS.API.STREAM.DELETE.ORDERS", "", "the server's own"},
+		{"nats://bus/%24SYS.REQ.SERVER.PING", "", "the server's own"},
+		{"nats://bus/_INBOX.abc.1", "", "the server's own"},
+	}
+	for _, tt := range tests {
+		to, err := Schemes.Parse(tt.text)
+		got := ""
+		if err == nil {
+			got = to.Scheme.Name + " " + to.Connection + " " + to.Path
+		}
+		if got != tt.want || (err == nil) != (tt.err == "") || err != nil && (!strings.Contains(err.Error(), tt.err) || strings.Contains(err.Error(), "geheim")) {
+			t.Errorf("Parse(%q) = %q, %v; want %q, %q", tt.text, got, err, tt.want, tt.err)
+		}
+	}
+}
+
+// FuzzParse: an address that is accepted is one of a broker, and is accepted again as it is read.
+func FuzzParse(f *testing.F) {
+	f.Add("amqp://main/or%2Fders/a/b")
+	f.Add("nats://bus/orders.paid")
+	f.Add("amqp://main//q")
+	f.Fuzz(func(t *testing.T, text string) {
+		to, err := Schemes.Parse(text)
+		if err != nil {
+			return
+		}
+		if !Schemes.Has(text) {
+			t.Errorf("%q is read, and is no broker's", text)
+		}
+		again := to.Scheme.Name + "://" + to.Connection + "/" + to.Path
+		if same, err := Schemes.Parse(again); len(again) <= bellman.MaxURL && (err != nil || same != to) {
+			t.Errorf("%q is %+v, and %q is %+v, %v", text, to, again, same, err)
+		}
+	})
+}

@@ -1,0 +1,66 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestLink: a broker that is away is dialled seldom, however many ask; one that is
+// back is found, and one that broke is dialled anew.
+func TestLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dials, away := 0, true
+		var alive atomic.Bool
+		alive.Store(true)
+		l := Link[int]{
+			Dial: func(context.Context) (int, error) {
+				dials++
+				time.Sleep(time.Second)
+				if away {
+					return 0, errors.New("refused")
+				}
+				return dials, nil
+			},
+			Alive: func(int) bool { return alive.Load() },
+			Close: func(int) {},
+		}
+		for range 100_000 { // 100 s
+			if _, err := l.Get(t.Context()); err == nil || err.Error() != "refused" {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if dials > 100 {
+			t.Errorf("%d dials of 100,000 that asked", dials)
+		}
+		away = false
+		time.Sleep(longestWait)
+		first, err := l.Get(t.Context())
+		if again, _ := l.Get(t.Context()); err != nil || again != first {
+			t.Errorf("connections %d and %d, %v; want one", first, again, err)
+		}
+		alive.Store(false)
+		go func() {
+			time.Sleep(500 * time.Millisecond)
+			alive.Store(true)
+		}()
+		if next, err := l.Get(t.Context()); err != nil || next == first {
+			t.Errorf("after it broke: connection %d, %v; want another than %d", next, err, first)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		alive.Store(false)
+		if _, err := l.Get(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("while it is dialled: %v; want to wait no longer than allowed", err)
+		}
+		alive.Store(true)
+		l.End()
+		if _, err := l.Get(t.Context()); err == nil {
+			t.Error("a link that ended has a connection")
+		}
+	})
+}
