@@ -52,7 +52,7 @@ func Example_orderWatch() {
 		Store:  memory.New(),
 		Logger: slog.New(slog.DiscardHandler),
 		Queues: []engine.Queue{
-			{Name: "wechat-orders", Kind: "order", Handler: watch, Schedule: "10ms, 10ms*"}, // "order_poll"
+			{Name: "wechat-orders", Kind: bellman.KindOrder, Handler: watch, Schedule: "10ms, 10ms*"}, // "order_poll"
 			{Name: "merchant-notify", Handler: bellman.HandlerFunc(func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
 				fmt.Println("told:", t.OrderNo, t.Event)
 				told <- true

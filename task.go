@@ -44,6 +44,9 @@ type Task struct {
 	OrderingKey string
 	Supersedes  bool
 
+	// Kind is the kind of the task's queue when the task was added. The engine sets it.
+	Kind Kind
+
 	// Inherited says which of the rules above the caller did not give, for a task that names
 	// a merchant. They have the values that merchant and queue had when the task was added. At
 	// each attempt the merchant's present rule is used instead, where it has one. The engine
@@ -202,6 +205,28 @@ func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // UnmarshalText reads a state's name.
 func (s *State) UnmarshalText(text []byte) (err error) {
 	*s, err = parse[State](stateNames, string(text), "state")
+	return err
+}
+
+// A Kind says which handlers can attempt a task.
+type Kind uint8
+
+// The kinds of tasks. Programs that embed bellman may use those from KindOwn on as they like.
+const (
+	KindUnknown Kind = iota // of a task that was stored before tasks had kinds: any handler of its queue attempts it
+	KindNotify              // sends its Body to its URL
+	KindOrder               // asks a payment channel about an order, which its Body describes
+	KindPoll                // asks for something else
+	KindOwn     Kind = 64
+)
+
+var kindNames = []string{"", "notify", "order", "poll"}
+
+func (k Kind) String() string { return name(kindNames, int(k), "kind") }
+
+// UnmarshalText reads a kind's name.
+func (k *Kind) UnmarshalText(text []byte) (err error) {
+	*k, err = parse[Kind](kindNames, string(text), "kind")
 	return err
 }
 

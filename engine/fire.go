@@ -340,8 +340,17 @@ func (r *runner) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	return dispatch.Refused
 }
 
-// attempt calls the queue's handler; a panic is an answer of its own.
+// wrongKindWait is how long a task waits whose queue has another kind than the task.
+const wrongKindWait = time.Minute
+
+// attempt calls the queue's handler; a panic is an answer of its own. A queue's kind may change
+// while it has tasks of the old kind: its handler could lose these, or send an order's own data to
+// somebody.
 func (r *runner) attempt(ctx context.Context, q Queue, t *bellman.Task, number int) (v bellman.Verdict) {
+	if t.Kind != bellman.KindUnknown && t.Kind != q.Kind {
+		why := fmt.Sprintf("not attempted: the task is of kind %s, and its queue is of kind %s now", t.Kind, q.Kind)
+		return bellman.Verdict{Result: bellman.Refused, Error: why, Unsent: true, Due: r.clock.now().Add(wrongKindWait)}
+	}
 	r.handling.Add(1)
 	defer r.handling.Add(-1)
 	defer func() {

@@ -48,7 +48,7 @@ func (m *Monitor) Queues(ctx context.Context) ([]figures.Queue, error) {
 	for name, q := range *m.rules.queues.Load() {
 		infos[name] = &figures.Queue{
 			Name:                name,
-			Kind:                q.Kind,
+			Kind:                q.Kind.String(),
 			Schedule:            q.Schedule,
 			Success:             q.Success,
 			Timeout:             q.Timeout,

@@ -12,7 +12,7 @@ import (
 // A Queue is a class of tasks and its rules.
 type Queue struct {
 	Name    string
-	Kind    string          // for pages and the API; default "notify"
+	Kind    bellman.Kind    // of its tasks; default [bellman.KindNotify]. A task of another kind waits until the queue has that kind again
 	Handler bellman.Handler // makes the attempts; required
 
 	// What a task gets that does not say otherwise. It is kept with the task: a
@@ -48,7 +48,7 @@ type Queue struct {
 }
 
 func (q Queue) withDefaults() Queue {
-	q.Kind = cmp.Or(q.Kind, "notify")
+	q.Kind = cmp.Or(q.Kind, bellman.KindNotify)
 	q.Schedule = cmp.Or(q.Schedule, schedule.Default)
 	q.Timeout = cmp.Or(q.Timeout, 5*time.Second)
 	q.slots = q.EndpointConcurrency > 0

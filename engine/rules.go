@@ -93,6 +93,7 @@ func (r *Rules) accept(given *bellman.Task, now time.Time) (store.Add, error) {
 	}
 	t := new(bellman.Task)
 	*t = *given
+	t.Kind = q.Kind
 	missing := t.Inherited // of one that was looked at before
 	if t.Schedule == "" {
 		t.Schedule, missing = q.Schedule, missing|bellman.InheritedSchedule

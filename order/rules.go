@@ -133,6 +133,9 @@ type Handler struct {
 	firstLook time.Duration // of Rules.WatchSchedule
 }
 
+// Channel is the channel that the handler asks.
+func (h *Handler) Channel() Channel { return h.channel }
+
 var (
 	_ bellman.Handler   = (*Handler)(nil)
 	_ bellman.Checker   = (*Handler)(nil)

@@ -21,21 +21,6 @@ type Standing struct {
 	Timed   bool // the due time of the next attempt is part of the protocol: it is not moved
 }
 
-// Is reports whether a task is an order's by its content: for tasks whose queue is no longer
-// configured, and for whoever reads a store without its configuration.
-func Is(t *bellman.Task) bool {
-	a, err := ParseAsk(t.Body)
-	return err == nil && t.URL == "" && !a.Created.IsZero() // every accepted order has a time
-}
-
-// KindOf is what a task is by its content: notify or order.
-func KindOf(t *bellman.Task) string {
-	if Is(t) {
-		return "order"
-	}
-	return "notify"
-}
-
 // StandingOf returns how the order of a task stands.
 func StandingOf(t *bellman.Task) Standing {
 	if t.Event == EventLateWatch && len(t.Data) == 0 { // it knows its order's state from the start

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/metrics"
+	"github.com/bellmanhq/bellman/order"
 )
 
 const day = 24 * time.Hour
@@ -28,8 +29,11 @@ type certificates struct {
 func (c *certificates) set(queues []engine.Queue) {
 	var known []metrics.Certificate
 	for _, q := range queues {
-		w, _ := q.Handler.(watches)
-		channel, ok := w.channel.(interface{ Certificates() map[string]time.Time })
+		h, is := q.Handler.(*order.Handler)
+		if !is {
+			continue
+		}
+		channel, ok := h.Channel().(interface{ Certificates() map[string]time.Time })
 		if !ok {
 			continue
 		}

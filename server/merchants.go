@@ -18,7 +18,6 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/merchant"
-	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -90,12 +89,12 @@ func (s merchants) Stats(ctx context.Context, no string) (client.MerchantStats, 
 	if _, err := s.Read(ctx, no); err != nil {
 		return client.MerchantStats{}, err
 	}
-	return merchant.Look(ctx, s.store, no, time.Now(), order.Is, s.api.Shown)
+	return merchant.Look(ctx, s.store, no, time.Now(), s.api.Shown)
 }
 
 // lately fills in what a merchant's newest tasks say.
 func (s merchants) lately(ctx context.Context, m *client.Merchant) error {
-	recent, err := merchant.LookRecent(ctx, s.store, m.MerchantNo, time.Now(), order.Is)
+	recent, err := merchant.LookRecent(ctx, s.store, m.MerchantNo, time.Now())
 	m.Failing = recent.Failing()
 	return err
 }
@@ -205,7 +204,7 @@ func (s *Server) failing(ctx context.Context) []figures.FailingMerchant {
 	if now.Sub(c.at) < failingAge {
 		return c.all
 	}
-	all, err := s.suspects.Failing(ctx, s.store, now, order.Is)
+	all, err := s.suspects.Failing(ctx, s.store, now)
 	if err != nil {
 		s.log.Warn("the tasks of merchants that may fail cannot be read", "err", err)
 		return c.all

@@ -20,17 +20,17 @@ import (
 
 // watch builds the handler of an order queue; notify are the handlers of the
 // queues that may tell how an order ended.
-func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]*deliver.Handler) (watches, error) {
+func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]*deliver.Handler) (*order.Handler, error) {
 	channel, err := s.channel(q)
 	if err != nil {
-		return watches{}, err
+		return nil, err
 	}
 	o := &q.Order
 	then, err := thenOf(&o.Then, c, notify, s.log)
 	if err != nil {
-		return watches{}, err
+		return nil, err
 	}
-	h, err := order.New(channel, order.Rules{
+	return order.New(channel, order.Rules{
 		Schedules:      &s.schedules,
 		Expires:        o.Expires,
 		Grace:          o.Grace,
@@ -47,7 +47,6 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]*del
 		Now:            func() time.Time { return s.engine.Now() }, // there is one by the time that an order is
 		Log:            s.log,
 	})
-	return watches{h, channel}, err
 }
 
 // orNever turns a duration of the configuration, where 0s means none, into one

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/results"
-	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/rule"
 )
 
@@ -30,7 +28,6 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 		}
 		queues[i] = engine.Queue{
 			Name:                q.Name,
-			Kind:                q.Kind,
 			Schedule:            q.Schedule,
 			Success:             q.Success,
 			Timeout:             q.Timeout,
@@ -41,6 +38,9 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 			EndpointConcurrency: q.PerEndpoint.Concurrency,
 			EndpointRate:        q.PerEndpoint.Rate,
 		}
+		if err := queues[i].Kind.UnmarshalText([]byte(q.Kind)); err != nil {
+			return nil, fmt.Errorf("queue %s: kind: %w", q.Name, err)
+		}
 		if q.Kind == "order" {
 			continue
 		}
@@ -48,7 +48,7 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("queue %s: %w", q.Name, err)
 		}
-		queues[i].Handler, notify[q.Name] = notifies{h}, h
+		queues[i].Handler, notify[q.Name] = h, h
 	}
 	for i := range c.Queues { // orders tell notify queues, which may stand behind them
 		q := &c.Queues[i]
@@ -126,37 +126,3 @@ func orderConcurrency(q *config.Queue) int {
 	}
 	return 256
 }
-
-// A queue's kind may change in the configuration while it has tasks of the old
-// one. These hold what they cannot attempt until the kind is right again: an
-// order's own data must not go out as a notification, and no notification be lost
-// as an order that cannot be read.
-type (
-	notifies struct{ *deliver.Handler }
-	watches  struct {
-		*order.Handler
-		channel order.Channel
-	}
-)
-
-func (n notifies) Attempt(ctx context.Context, t *bellman.Task, number int) bellman.Verdict {
-	if t.Method == "" && order.Is(t) { // a notification's was filled in
-		return held("an order, and its queue is of kind notify now")
-	}
-	return n.Handler.Attempt(ctx, t, number)
-}
-
-func (w watches) Attempt(ctx context.Context, t *bellman.Task, number int) bellman.Verdict {
-	if !order.Is(t) {
-		return held("a notification, and its queue is of kind order now")
-	}
-	return w.Handler.Attempt(ctx, t, number)
-}
-
-// held is the verdict of an attempt that was not made.
-func held(why string) bellman.Verdict {
-	return bellman.Verdict{Result: bellman.Refused, Error: "not attempted: this is " + why, Due: time.Now().Add(holdFor)}
-}
-
-// holdFor is how long a task of the wrong kind waits for the next look.
-const holdFor = time.Minute

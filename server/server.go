@@ -17,7 +17,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
@@ -32,7 +31,6 @@ import (
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/internal/sharelink"
 	"github.com/bellmanhq/bellman/internal/tracing"
-	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -211,7 +209,7 @@ func Open(o Options) (_ *Server, err error) {
 	if s.peers != nil {
 		leads = s.engine.Leads
 	}
-	s.resends, err = resend.New(resend.Options{Store: s.store, Tasks: s.engine, Leads: leads, Kind: s.kindOf, Queues: s.queueNames, Logger: s.log})
+	s.resends, err = resend.New(resend.Options{Store: s.store, Tasks: s.engine, Leads: leads, Queues: s.queueNames, Logger: s.log})
 	if err != nil {
 		return nil, err
 	}
@@ -387,15 +385,6 @@ func (s *Server) keepKinds(c *config.Config) {
 
 // queueNames are the configured queues, by name.
 func (s *Server) queueNames() []string { return slices.Sorted(maps.Keys(*s.kinds.Load())) }
-
-// kindOf is what a task is: what its queue says, or, where that is not configured,
-// what it looks like.
-func (s *Server) kindOf(t *bellman.Task) string {
-	if kind := (*s.kinds.Load())[t.Queue]; kind != "" {
-		return kind
-	}
-	return order.KindOf(t)
-}
 
 // scrapePatience is how long each thing that a scrape asks the store for may take, so that
 // the figures of the engine are told, within a scraper's usual 10 s, while a store hangs.

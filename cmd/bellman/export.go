@@ -14,7 +14,6 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/api"
 	"github.com/bellmanhq/bellman/internal/resend"
-	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -121,7 +120,7 @@ func exportStore(ctx context.Context, w io.Writer, url string, f client.Filter) 
 			return err
 		}
 		for _, t := range tasks {
-			if !chosen.Takes(t, order.KindOf) {
+			if !chosen.Takes(t) {
 				continue
 			}
 			var log []bellman.Attempt

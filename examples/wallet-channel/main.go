@@ -93,7 +93,7 @@ func run(ctx context.Context, second time.Duration) error {
 		return err
 	}
 	e, err := engine.New(engine.Options{Store: db, Logger: slog.New(slog.DiscardHandler), Queues: []engine.Queue{
-		{Name: "wallet-orders", Kind: "order", Handler: watch, Schedule: fmt.Sprintf("%v*", 3*second)},
+		{Name: "wallet-orders", Kind: bellman.KindOrder, Handler: watch, Schedule: fmt.Sprintf("%v*", 3*second)},
 		{Name: "merchant-notify", Handler: bellman.HandlerFunc(func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
 			fmt.Printf("%4.0f s  the merchant of %s is told: %s\n", float64(time.Since(w.began))/float64(second), t.OrderNo, t.Event)
 			return bellman.Verdict{Next: bellman.Succeed}

@@ -17,7 +17,6 @@ import (
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/merchant"
-	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -207,15 +206,6 @@ func New(o Options) (*API, error) {
 // maxJSON bounds the JSON of one task: as long as a body can get when each of its
 // bytes is escaped as \u00XX, and what comes with it.
 func (a *API) maxJSON() int { return 6*a.maxTask + 64<<10 }
-
-// kind is what a task is: what its queue says, or, where that is no longer
-// configured, what it looks like.
-func (a *API) kind(t *bellman.Task) string {
-	if kind := a.kindOf(t.Queue); kind != "" {
-		return kind
-	}
-	return order.KindOf(t)
-}
 
 // kindOf is what the tasks of a queue are; empty: there is no such queue.
 func (a *API) kindOf(queue string) string {

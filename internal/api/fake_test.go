@@ -176,9 +176,27 @@ func (f *fake) move(ctx context.Context, t *bellman.Task, to bellman.Status) err
 	return errors.Join(f.Commit(ctx, &b), b.Changes[0].Err)
 }
 
+// Commit sets the kinds of tasks, as the engine does.
+func (f *fake) Commit(ctx context.Context, b *store.Batch) error {
+	for i := range b.Adds {
+		if t := b.Adds[i].Task; t.Kind == bellman.KindUnknown {
+			t.Kind = kindOf(t.Queue)
+		}
+	}
+	return f.Store.Commit(ctx, b)
+}
+
 // kinds has one queue of orders.
 func kinds(queue string) string {
 	return map[string]string{"orders": "order", "gone": ""}[queue] + map[bool]string{true: "notify"}[queue != "orders" && queue != "gone" && !strings.ContainsAny(queue, ". /:")]
+}
+
+// kindOf is what the tasks of a queue are.
+func kindOf(queue string) bellman.Kind {
+	if queue == "orders" {
+		return bellman.KindOrder
+	}
+	return bellman.KindNotify
 }
 
 func withOrders() Options { return Options{Kinds: kinds} }

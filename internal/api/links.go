@@ -83,7 +83,7 @@ func (a *API) makeLink(ctx context.Context, in *struct {
 // unknown says that nothing is known of what a link is to show; empty: something is. A
 // merchant that is registered may be about to be sent its first notice.
 func (a *API) unknown(ctx context.Context, merchantNo, orderNo string) (string, error) {
-	known, err := a.links.Known(ctx, merchantNo, orderNo, func(t *bellman.Task) bool { return a.kind(t) == "notify" })
+	known, err := a.links.Known(ctx, merchantNo, orderNo, func(t *bellman.Task) bool { return t.Kind == bellman.KindNotify })
 	if err == nil && !known && orderNo == "" && a.merchants != nil {
 		_, err = a.merchants.Get(ctx, merchantNo)
 		if known = err == nil; errors.Is(err, bellman.ErrNotFound) {

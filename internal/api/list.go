@@ -97,7 +97,7 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 			return nil, a.fail(err)
 		}
 		for _, t := range tasks {
-			if !f.Takes(t, a.kind) {
+			if !f.Takes(t) {
 				continue
 			}
 			page.Tasks = append(page.Tasks, a.task(t))

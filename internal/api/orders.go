@@ -200,8 +200,7 @@ func (a *API) onOrder(ctx context.Context, n *OrderNumbers, do func(bellman.ID) 
 // own returns those tasks that are an order's own.
 func (a *API) own(tasks []*bellman.Task) []*bellman.Task {
 	return slices.DeleteFunc(slices.Clone(tasks), func(t *bellman.Task) bool {
-		kind := a.kind(t)
-		return kind != "order" || standing(kind, t).Watch
+		return t.Kind != bellman.KindOrder || standing(t).Watch
 	})
 }
 
@@ -209,8 +208,8 @@ func (a *API) own(tasks []*bellman.Task) []*bellman.Task {
 func (a *API) overall(tasks []*bellman.Task) *overall {
 	o := &overall{}
 	for _, t := range tasks {
-		if kind := a.kind(t); kind == "order" {
-			s := standing(kind, t)
+		if t.Kind == bellman.KindOrder {
+			s := standing(t)
 			o.add(t, &s)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 func (m *made) place(t testing.TB, queue, key string, s order.Standing, change func(*bellman.Task)) *bellman.Task {
 	t.Helper()
 	task := &bellman.Task{
-		ID: bellman.NewID(), Queue: queue, Key: key, MerchantNo: "M1", OrderNo: "1", Body: []byte("{}"), Schedule: "0s, 1m",
+		ID: bellman.NewID(), Queue: queue, Kind: kindOf(queue), Key: key, MerchantNo: "M1", OrderNo: "1", Body: []byte("{}"), Schedule: "0s, 1m",
 		Status: bellman.Status{Version: 1, Due: t0, VisibleAt: t0, Began: t0, Updated: t0, Data: life(s)},
 	}
 	if queue != "orders" {

@@ -16,23 +16,23 @@ const pending = "PENDING"
 func paid(state string) bool { return state == "PAID" || state == "PAID_REFUNDED" }
 
 // standing is how an order stands by its task; zero for tasks of other kinds.
-func standing(kind string, t *bellman.Task) order.Standing {
-	if kind != "order" {
+func standing(t *bellman.Task) order.Standing {
+	if t.Kind != bellman.KindOrder {
 		return order.Standing{}
 	}
 	return order.StandingOf(t)
 }
 
 // request shows what a task sends, or for an order what was asked for.
-func (a *API) request(kind string, t *bellman.Task) client.Request {
-	if kind != "order" {
+func (a *API) request(t *bellman.Task) client.Request {
+	if t.Kind != bellman.KindOrder {
 		contentType := ""
 		for name, value := range t.Header {
 			if strings.EqualFold(name, "Content-Type") {
 				contentType = value
 			}
 		}
-		return client.Request{Method: method(kind, t), URL: mask.URL(t.URL), Headers: client.MaskHeaders(t.Header), Body: mask.Body(string(t.Body), contentType)}
+		return client.Request{Method: method(t), URL: mask.URL(t.URL), Headers: client.MaskHeaders(t.Header), Body: mask.Body(string(t.Body), contentType)}
 	}
 	ask, err := order.ParseAsk(t.Body)
 	if err != nil { // it was read when it was added

@@ -193,13 +193,13 @@ func (p *plan) done() bool { return len(p.move)+len(p.overdue)+len(p.ask) == 0 &
 func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool, now, deadline time.Time) plan {
 	p := plan{next: deadline}
 	for _, t := range tasks {
-		kind := a.kind(t)
-		if t.State.Ended() || kind != "order" && !first {
+		isOrder := t.Kind == bellman.KindOrder
+		if t.State.Ended() || !isOrder && !first {
 			continue
 		}
-		s := standing(kind, t)
+		s := standing(t)
 		late := !t.Due.After(now)
-		closing := s.Closing || kind == "order" && !late && order.Expired(t, now)
+		closing := s.Closing || isOrder && !late && order.Expired(t, now)
 		switch {
 		case late && s.Acting, !late && closing && t.Due.Before(deadline):
 			p.waits = true

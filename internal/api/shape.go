@@ -12,18 +12,17 @@ import (
 
 // task is how t is shown.
 func (a *API) task(t *bellman.Task) client.Task {
-	kind := a.kind(t)
-	order := standing(kind, t)
+	order := standing(t)
 	out := client.Task{
-		ID: t.ID.String(), Queue: t.Queue, Kind: kind, Key: t.Key,
-		MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, Event: t.Event, URL: mask.URL(t.URL), Method: method(kind, t),
+		ID: t.ID.String(), Queue: t.Queue, Kind: t.Kind.String(), Key: t.Key,
+		MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, Event: t.Event, URL: mask.URL(t.URL), Method: method(t),
 		State: t.State.String(), Reason: t.Reason, Attempts: int(t.Attempts), Step: int(t.Step),
 		Due: optional(t.Due), Created: client.At(t.Created()), Updated: client.At(t.Changed()), Finished: optional(t.Finished),
 		Schedule: t.Schedule, Success: t.Success, Timeout: duty(t.Timeout), MaxAge: duty(t.MaxAge), Repeat: t.Repeat,
 		OrderingKey: t.OrderingKey, Supersedes: t.Supersedes, CreatedBy: t.CreatedBy(),
 		OrderState: order.State, LatePayment: order.Late,
 	}
-	if n, finite := a.attempts(kind, t); finite {
+	if n, finite := a.attempts(t); finite {
 		out.MaxAttempts = &n
 	}
 	out.Last = last(t.Last)
@@ -41,8 +40,8 @@ func last(a *bellman.Attempt) *client.LastAttempt {
 }
 
 // method is how a task is sent. An order is asked about as its queue says.
-func method(kind string, t *bellman.Task) string {
-	if t.Method == "" && kind != "order" {
+func method(t *bellman.Task) string {
+	if t.Method == "" && t.Kind != bellman.KindOrder {
 		return "POST"
 	}
 	return t.Method
@@ -67,7 +66,7 @@ func optional(t time.Time) *client.Time {
 func (a *API) detail(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail {
 	out := &client.TaskDetail{
 		Task:       a.task(t),
-		Request:    a.request(a.kind(t), t),
+		Request:    a.request(t),
 		AttemptLog: make([]client.Attempt, len(log)),
 	}
 	for i := range log {
@@ -139,8 +138,8 @@ func endpoint(e *figures.Endpoint) client.Endpoint {
 
 // attempts is how many attempts a task has at most; not finite if its schedule goes
 // on without end, or is followed by a close protocol.
-func (a *API) attempts(kind string, t *bellman.Task) (n int, finite bool) {
-	if kind == "order" {
+func (a *API) attempts(t *bellman.Task) (n int, finite bool) {
+	if t.Kind == bellman.KindOrder {
 		return 0, false
 	}
 	s, err := a.schedules.Parse(t.Schedule)

@@ -234,7 +234,7 @@ func (a *API) unmask(t *bellman.Task, log []bellman.Attempt, shown *client.TaskD
 	for i := range log {
 		shown.AttemptLog[i].Response = log[i].Response
 	}
-	if a.kind(t) != "order" {
+	if t.Kind != bellman.KindOrder {
 		shown.Request.URL, shown.Request.Body = t.URL, string(t.Body)
 		return
 	}

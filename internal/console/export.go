@@ -54,7 +54,7 @@ func (q *request) export() {
 			break
 		}
 		for _, r := range q.rows(tasks) {
-			if n < maxExport && w.Takes(r.Task, q.kind) {
+			if n < maxExport && w.Takes(r.Task) {
 				out.Write(exported(&r))
 				n++
 			}
@@ -101,7 +101,7 @@ func exported(r *row) []string {
 			status = strconv.Itoa(a.Status)
 		}
 	}
-	cells := []string{r.ID.String(), r.Queue, r.Kind, r.Key, r.MerchantNo, r.OrderNo, r.Event, maskURL(r.To),
+	cells := []string{r.ID.String(), r.Queue, r.Kind.String(), r.Key, r.MerchantNo, r.OrderNo, r.Event, maskURL(r.To),
 		r.State.String(), r.Reason, state, strconv.Itoa(int(r.Attempts)), result, status, wrong, started,
 		stamp(r.Due), stamp(r.Created()), stamp(r.Finished)}
 	for i, c := range cells {

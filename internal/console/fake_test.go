@@ -142,6 +142,9 @@ func (f *fake) add(t testing.TB, task *bellman.Task, created time.Time, log ...b
 	copy(first[8:], sum[:8])
 	first[6], first[8] = 0x70, first[8]&0x3f|0x80
 	task.ID = first
+	if task.Kind = cmp.Or(task.Kind, bellman.KindNotify); task.Queue == "orders" { // as the engine does
+		task.Kind = bellman.KindOrder
+	}
 	status := task.Status
 	task.Status = bellman.Status{Version: 1, Began: created, Due: created, VisibleAt: created, Updated: created, Data: status.Data}
 	b := store.Batch{Adds: []store.Add{{Task: task}}}
@@ -189,7 +192,7 @@ func ordered(t testing.TB, task *bellman.Task, s order.Standing, ask order.Ask) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	task.Body, task.Data = body, data
+	task.Kind, task.Body, task.Data = bellman.KindOrder, body, data
 	return task
 }
 

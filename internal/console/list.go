@@ -278,7 +278,7 @@ func (q *request) read(w *wish, before bellman.ID, limit int) (tasks []*bellman.
 			return nil, next, err
 		}
 		for _, t := range page {
-			if !w.Takes(t, q.kind) {
+			if !w.Takes(t) {
 				continue
 			}
 			if len(tasks) == limit { // the rest is the next page's
@@ -315,7 +315,6 @@ type listView struct {
 // A row is a task in a list.
 type row struct {
 	*bellman.Task
-	Kind  string
 	Order *order.Standing // nil: not an order's
 	To    string          // where it goes now: its own address, or its merchant's; empty: its queue's
 	Held  string          // what is paused of its queue, merchant and endpoint, as audit records name it; empty: nothing is
@@ -333,9 +332,9 @@ func (c *Console) to(t *bellman.Task) string {
 func (q *request) rows(tasks []*bellman.Task) []row {
 	rows := make([]row, len(tasks))
 	for i, t := range tasks {
-		rows[i] = row{Task: t, Kind: "notify"}
+		rows[i] = row{Task: t}
 		if o, is := q.order(t); is {
-			rows[i].Kind, rows[i].Order = "order", &o
+			rows[i].Order = &o
 		} else {
 			rows[i].To = q.to(t)
 		}

@@ -43,7 +43,6 @@ type step struct {
 	What    string // created, query, notice, decided, hand
 	At      time.Time
 	Task    *bellman.Task
-	Kind    string
 	Attempt *bellman.Attempt // the last of them; nil if there is none
 	Answer  shownBody
 	Times   int          // how many attempts alike
@@ -218,7 +217,7 @@ func (q *request) addSteps(v *orderView, r *row) error {
 	if r.Order != nil {
 		kind = "query"
 	}
-	v.Steps = append(v.Steps, step{What: "created", At: r.Created(), Task: r.Task, Kind: r.Kind})
+	v.Steps = append(v.Steps, step{What: "created", At: r.Created(), Task: r.Task})
 	if r.Attempts > 0 {
 		after := max(int(r.Attempts)-newestAttempts, 0)
 		v.More = v.More || after > 0
@@ -232,7 +231,7 @@ func (q *request) addSteps(v *orderView, r *row) error {
 				break
 			}
 			a := &log[i]
-			v.Steps = append(v.Steps, step{What: kind, At: a.Started, Last: a.Started, Task: r.Task, Kind: r.Kind, Attempt: a,
+			v.Steps = append(v.Steps, step{What: kind, At: a.Started, Last: a.Started, Task: r.Task, Attempt: a,
 				Times: 1, Answer: showBody([]byte(a.Response), "")})
 		}
 	}
@@ -249,14 +248,14 @@ func (v *orderView) addDecisions(r *row, o *order.Standing) {
 	if finished.IsZero() && r.Before != nil { // it is asked about once more
 		state, finished = r.Before.State, r.Before.Finished
 	}
-	decided := step{What: "decided", At: o.Decided, Task: r.Task, Kind: r.Kind, State: o.State}
+	decided := step{What: "decided", At: o.Decided, Task: r.Task, State: o.State}
 	switch {
 	case o.State == "PENDING":
 		return
 	case decided.At.IsZero(): // it was cancelled
 		decided.At = finished
 	case o.State != "UNKNOWN" && (state == bellman.Failed || state == bellman.Cancelled) && !finished.After(decided.At):
-		v.Steps = append(v.Steps, step{What: "decided", At: finished, Task: r.Task, Kind: r.Kind, State: "UNKNOWN"})
+		v.Steps = append(v.Steps, step{What: "decided", At: finished, Task: r.Task, State: "UNKNOWN"})
 	}
 	if !decided.At.IsZero() {
 		v.Steps = append(v.Steps, decided)
@@ -288,7 +287,7 @@ func (q *request) addByHand(v *orderView) error {
 			continue
 		}
 		r := tasks[hand.Target]
-		steps = append(steps, step{What: "hand", At: hand.At, Task: r.Task, Kind: r.Kind, Hand: hand})
+		steps = append(steps, step{What: "hand", At: hand.At, Task: r.Task, Hand: hand})
 	}
 	v.Steps = append(steps, v.Steps...) // before what came of it in the same millisecond
 	return nil

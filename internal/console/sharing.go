@@ -191,7 +191,7 @@ func (q *request) fillShared(v *sharedView, l *sharelink.Link) error {
 
 // told reports whether a task tells a merchant something.
 func (q *request) told(t *bellman.Task) bool {
-	if q.kind(t) != "notify" {
+	if t.Kind != bellman.KindNotify {
 		return false
 	}
 	return q.tells == nil || q.tells(t)

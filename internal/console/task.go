@@ -208,20 +208,12 @@ func (q *request) taskView() *taskView {
 	return v
 }
 
-// order says what a task keeps of its order, if it is one's.
+// order is how the order of a task stands; not is: the task is of another kind.
 func (c *Console) order(t *bellman.Task) (o order.Standing, is bool) {
-	if c.kinds != nil && c.kinds(t.Queue) == "notify" || !order.Is(t) {
+	if t.Kind != bellman.KindOrder {
 		return o, false
 	}
 	return order.StandingOf(t), true
-}
-
-// kind is what a task is: notify or order.
-func (c *Console) kind(t *bellman.Task) string {
-	if _, is := c.order(t); is {
-		return "order"
-	}
-	return "notify"
 }
 
 func sorted(m map[string]string) []field {

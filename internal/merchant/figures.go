@@ -56,13 +56,13 @@ const (
 )
 
 // LookRecent reads Recent alone, which is quick.
-func LookRecent(ctx context.Context, tasks Lister, no string, now time.Time, skip func(*bellman.Task) bool) (r Recent, err error) {
+func LookRecent(ctx context.Context, tasks Lister, no string, now time.Time) (r Recent, err error) {
 	page, _, err := tasks.List(ctx, store.Filter{MerchantNo: no}, bellman.ID{}, recentTasks)
 	if err != nil {
 		return r, fmt.Errorf("list tasks of merchant %s: %w", no, err)
 	}
 	for _, t := range page {
-		if !skip(t) {
+		if t.Kind != bellman.KindOrder {
 			r.count(t, now)
 		}
 	}
@@ -76,10 +76,10 @@ const (
 	maxPages   = 20 // of which some may be short
 )
 
-// Look sums up the newest thousand tasks that name a merchant, but for those that skip
-// reports: the time it takes does not grow with how many there are. show is a task as the
+// Look sums up the newest thousand tasks that name a merchant, but for orders: the time it
+// takes does not grow with how many there are. show is a task as the
 // API answers it.
-func Look(ctx context.Context, tasks Lister, no string, now time.Time, skip func(*bellman.Task) bool, show func(*bellman.Task) client.Task) (client.MerchantStats, error) {
+func Look(ctx context.Context, tasks Lister, no string, now time.Time, show func(*bellman.Task) client.Task) (client.MerchantStats, error) {
 	f := client.MerchantStats{MerchantNo: no, Results: make(map[string]int), LastFailed: []client.Task{}}
 	var recent Recent
 	var before bellman.ID
@@ -90,13 +90,13 @@ func Look(ctx context.Context, tasks Lister, no string, now time.Time, skip func
 			return f, fmt.Errorf("list tasks of merchant %s: %w", no, err)
 		}
 		for i, t := range page {
-			if examined+i < recentTasks && !skip(t) {
+			if examined+i < recentTasks && t.Kind != bellman.KindOrder {
 				recent.count(t, now)
 			}
 		}
 		examined += len(page)
 		for _, t := range page {
-			if skip(t) {
+			if t.Kind == bellman.KindOrder {
 				continue
 			}
 			if count(&f, t, now) && len(f.LastFailed) < maxFailed {

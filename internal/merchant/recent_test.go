@@ -54,8 +54,7 @@ func TestRecent(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			none := func(*bellman.Task) bool { return false }
-			r, err := merchant.LookRecent(t.Context(), tt.tasks, "M1", now, none)
+			r, err := merchant.LookRecent(t.Context(), tt.tasks, "M1", now)
 			rate := -1.0
 			if r.Rate() != nil {
 				rate = *r.Rate()
@@ -63,7 +62,7 @@ func TestRecent(t *testing.T) {
 			if err != nil || r.Failing() != tt.failing || rate != tt.rate {
 				t.Errorf("failing %t, rate %v, %v; want %t and %v", r.Failing(), rate, err, tt.failing, tt.rate)
 			}
-			f, err := merchant.Look(t.Context(), tt.tasks, "M1", now, none, func(*bellman.Task) client.Task { return client.Task{} })
+			f, err := merchant.Look(t.Context(), tt.tasks, "M1", now, func(*bellman.Task) client.Task { return client.Task{} })
 			if err != nil || f.Failing != tt.failing || !reflect.DeepEqual(f.RecentRate, r.Rate()) {
 				t.Errorf("Look says %t and %v, %v; LookRecent %+v", f.Failing, f.RecentRate, err, r)
 			}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
@@ -53,12 +52,12 @@ func (s *Suspects) Attempted(no string, accepted bool, at time.Time) {
 // Failing returns the suspects whose newest tasks say that they fail, as Recent.Failing does, the
 // longest first. It forgets suspects that accepted something at another node, and those that were
 // not attempted in the latest day.
-func (s *Suspects) Failing(ctx context.Context, tasks Lister, now time.Time, skip func(*bellman.Task) bool) (failing []figures.FailingMerchant, err error) {
+func (s *Suspects) Failing(ctx context.Context, tasks Lister, now time.Time) (failing []figures.FailingMerchant, err error) {
 	for _, f := range s.all(now) {
 		if len(failing) == maxLooks {
 			break
 		}
-		recent, err := LookRecent(ctx, tasks, f.MerchantNo, now, skip)
+		recent, err := LookRecent(ctx, tasks, f.MerchantNo, now)
 		switch {
 		case err != nil:
 			return nil, err

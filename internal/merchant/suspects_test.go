@@ -28,7 +28,7 @@ func TestSuspects(t *testing.T) {
 	tasks := byMerchant{"M1": bad, "M2": bad, "M3": bad, "M4": {attempted(bellman.Accepted, 1, now), attempted(bellman.Refused, 3, now)}}
 	want := func(when, want string) {
 		t.Helper()
-		failing, err := s.Failing(t.Context(), tasks, now, func(*bellman.Task) bool { return false })
+		failing, err := s.Failing(t.Context(), tasks, now)
 		var got []string
 		for _, f := range failing {
 			got = append(got, fmt.Sprint(f.MerchantNo, " ", f.Since.Sub(start)))

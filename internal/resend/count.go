@@ -75,7 +75,7 @@ func (j *Jobs) count(ctx context.Context, f *Pick, limit int, within time.Durati
 		}
 		for _, t := range tasks {
 			switch {
-			case !f.Takes(t, j.kind):
+			case !f.Takes(t):
 				continue
 			case n == limit:
 				return true, nil

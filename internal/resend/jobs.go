@@ -21,8 +21,7 @@ type Jobs struct {
 	store Store
 	tasks Tasks
 	log   *slog.Logger
-	leads func() bool                // nil: always
-	kind  func(*bellman.Task) string // nil: notify
+	leads func() bool // nil: always
 
 	queues func() []string // the configured ones; nil: not known
 
@@ -53,7 +52,7 @@ func New(o Options) (*Jobs, error) {
 		o.Logger = slog.Default()
 	}
 	return &Jobs{
-		store: o.Store, tasks: o.Tasks, log: o.Logger, leads: o.Leads, kind: o.Kind, queues: o.Queues,
+		store: o.Store, tasks: o.Tasks, log: o.Logger, leads: o.Leads, queues: o.Queues,
 		wake:       make(chan struct{}, 1),
 		unfinished: map[bellman.ID]*work{},
 	}, nil

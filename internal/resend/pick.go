@@ -27,15 +27,10 @@ func (p *Pick) Backwards() bool {
 }
 
 // Takes reports whether p chooses a task that fits its Filter, and has Last as
-// [store.Pages] says it. kind says what a task is, notify or order; nil: all are
-// notify.
-func (p *Pick) Takes(t *bellman.Task, kind func(*bellman.Task) string) bool {
-	is := "notify"
-	if p.Kind != "" && kind != nil {
-		is = kind(t)
-	}
+// [store.Pages] says it.
+func (p *Pick) Takes(t *bellman.Task) bool {
 	switch {
-	case p.Kind != "" && p.Kind != is,
+	case p.Kind != "" && p.Kind != t.Kind.String(),
 		p.Result != nil && (t.Last == nil || t.Last.Result != *p.Result),
 		p.Status != 0 && (t.Last == nil || t.Last.Status != p.Status):
 		return false

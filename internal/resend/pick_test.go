@@ -1,7 +1,6 @@
 package resend_test
 
 import (
-	"bytes"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -49,17 +48,14 @@ func TestPick(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := memory.New()
-				ids := add(t, s, "pay", 1000, time.Now()) // the oldest 300 are orders
+				now := time.Now()
+				ids := addKind(t, s, "pay", bellman.KindOrder, 300, now.Add(-time.Second))
+				ids = append(ids, add(t, s, "pay", 700, now)...)
 				answered(t, s, ids[:400], bellman.TimedOut, 0)
 				answered(t, s, ids[400:650], bellman.Refused, 200)
 				answered(t, s, ids[650:800], bellman.ErrorStatus, 503)
 				e := &sender{Store: s, after: attempted} // its last attempt is another one then
-				j, err := resend.New(resend.Options{Store: s, Tasks: e, Kind: func(task *bellman.Task) string {
-					if bytes.Compare(task.ID[:], ids[300][:]) < 0 {
-						return "order"
-					}
-					return "notify"
-				}})
+				j, err := resend.New(resend.Options{Store: s, Tasks: e})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -92,9 +92,6 @@ type Options struct {
 	// Queues names the configured queues: a job of another one is refused. nil: they are
 	// not known.
 	Queues func() []string
-
-	// Kind says what a task is, notify or order. nil: all are notify.
-	Kind func(*bellman.Task) string
 }
 
 // prepare checks what the caller gave of a job, fills in what was left out, and

@@ -103,12 +103,17 @@ func (e *sender) sent() (tasks, times int) {
 // three merchants, and returns them, the oldest first.
 func add(t *testing.T, s store.Store, queue string, n int, now time.Time) []bellman.ID {
 	t.Helper()
+	return addKind(t, s, queue, bellman.KindNotify, n, now)
+}
+
+func addKind(t *testing.T, s store.Store, queue string, kind bellman.Kind, n int, now time.Time) []bellman.ID {
+	t.Helper()
 	ids := make([]bellman.ID, n)
 	for i := range ids {
 		ids[i] = bellman.FirstID(now.Add(time.Duration(i-n) * time.Millisecond))
 		ids[i][15] = byte(len(queue))
 		task := &bellman.Task{
-			ID: ids[i], Queue: queue, MerchantNo: fmt.Sprintf("M%d", i%10/4),
+			ID: ids[i], Queue: queue, Kind: kind, MerchantNo: fmt.Sprintf("M%d", i%10/4),
 			Status: bellman.Status{State: bellman.Failed, Reason: "attempts_used_up", Version: 1, Attempts: 3, Updated: ids[i].Time(), Finished: ids[i].Time()},
 		}
 		b := &store.Batch{Adds: []store.Add{{Task: task}}}

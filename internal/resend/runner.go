@@ -128,7 +128,7 @@ func (r *runner) page(ctx, waiting context.Context) (last bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("list tasks to resend: %w", err)
 	}
-	tasks = slices.DeleteFunc(tasks, func(t *bellman.Task) bool { return !job.Filter.Takes(t, r.jobs.kind) })
+	tasks = slices.DeleteFunc(tasks, func(t *bellman.Task) bool { return !job.Filter.Takes(t) })
 	for some := range slices.Chunk(tasks, r.together) {
 		if !r.jobs.leading() {
 			r.work.stop()
@@ -253,7 +253,7 @@ func (r *runner) resend(ctx context.Context, id bellman.ID) error {
 		if err != nil {
 			return err
 		}
-		if f.State != nil && *f.State != t.State || !f.Takes(t, r.jobs.kind) {
+		if f.State != nil && *f.State != t.State || !f.Takes(t) {
 			return bellman.ErrNotFound
 		}
 	}

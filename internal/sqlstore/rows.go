@@ -80,6 +80,9 @@ func packCold(t *bellman.Task) []byte {
 	if t.CreatedBy() != "" {
 		first |= isNamed
 	}
+	if t.Kind != bellman.KindUnknown {
+		first |= isOfKind
+	}
 	if t.OrderingKey != "" {
 		first |= isOrdered
 	}
@@ -107,6 +110,9 @@ func packCold(t *bellman.Task) []byte {
 	if t.CreatedBy() != "" {
 		b = pack.Text(b, t.CreatedBy())
 	}
+	if t.Kind != bellman.KindUnknown {
+		b = append(b, byte(t.Kind))
+	}
 	return b
 }
 
@@ -117,6 +123,9 @@ const traced = 2
 // isNamed is the bit of a cold row's format that says that the name of the key that created
 // the task stands at its end.
 const isNamed = 4
+
+// isOfKind is the bit of a cold row's format that says that the task's kind stands behind that name.
+const isOfKind = 8
 
 // isOrdered is the bit of a cold row's first byte that says that the ordering key, and
 // whether the task supersedes, stand at its end.
@@ -135,7 +144,7 @@ func bit(is bool) int64 {
 func parseCold(b []byte, t, other *bellman.Task) error {
 	p := pack.Read(b)
 	first := p.Byte()
-	version := first & 0xf &^ isNamed
+	version := first & 0xf &^ (isNamed | isOfKind)
 	if version != format && version != traced {
 		p.Fail()
 	}
@@ -172,6 +181,9 @@ func parseCold(b []byte, t, other *bellman.Task) error {
 	}
 	if first&isNamed != 0 {
 		t.SetCreatedBy(p.Text())
+	}
+	if first&isOfKind != 0 {
+		t.Kind = bellman.Kind(p.Byte())
 	}
 	return p.End()
 }

@@ -191,6 +191,9 @@ func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
 	if t.CreatedBy() != "" {
 		first |= isNamed
 	}
+	if t.Kind != bellman.KindUnknown {
+		first |= isOfKind
+	}
 	if t.OrderingKey != "" {
 		first |= isOrdered
 	}
@@ -221,6 +224,9 @@ func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
 	if t.CreatedBy() != "" {
 		b = pack.Text(b, t.CreatedBy())
 	}
+	if t.Kind != bellman.KindUnknown {
+		b = append(b, byte(t.Kind))
+	}
 	return append(b, t.Body...)
 }
 
@@ -231,6 +237,9 @@ const traced = 2
 // isNamed is the bit of a cold row's format that says that the name of the key that created
 // the task stands behind the trace.
 const isNamed = 4
+
+// isOfKind is the bit of a cold row's format that says that the task's kind stands behind that name.
+const isOfKind = 8
 
 // isOrdered is the bit of a cold row's first byte that says that the ordering key, and
 // whether the task supersedes, stand behind the headers.
@@ -244,7 +253,7 @@ const (
 func parseCold(row []byte, id bellman.ID, t *bellman.Task) (queue uint32, err error) {
 	p := pack.Read(row)
 	first := p.Byte()
-	version := first & 0xf &^ isNamed
+	version := first & 0xf &^ (isNamed | isOfKind)
 	if version != format && version != traced {
 		return 0, pack.ErrCorrupt
 	}
@@ -301,6 +310,9 @@ func parseCold(row []byte, id bellman.ID, t *bellman.Task) (queue uint32, err er
 	}
 	if first&isNamed != 0 {
 		t.SetCreatedBy(next())
+	}
+	if first&isOfKind != 0 {
+		t.Kind = bellman.Kind(p.Byte())
 	}
 	return queue, p.End()
 }

@@ -87,6 +87,9 @@ const isTraced = 0x40
 // isNamed is the bit that says that the name of the key that created the task stands behind that.
 const isNamed = 0x20
 
+// isOfKind is the bit that says that the task's kind stands behind that name.
+const isOfKind = 0x10
+
 // packCold encodes what never changes. Its first byte after the queue has Inherited.
 func packCold(b []byte, t *bellman.Task) []byte {
 	b = binary.BigEndian.AppendUint16(b, uint16(len(t.Queue)))
@@ -99,6 +102,9 @@ func packCold(b []byte, t *bellman.Task) []byte {
 	}
 	if t.CreatedBy() != "" {
 		first |= isNamed
+	}
+	if t.Kind != bellman.KindUnknown {
+		first |= isOfKind
 	}
 	b = append(append(b, t.Queue...), first)
 	b = pack.Text(b, t.Key)
@@ -134,6 +140,9 @@ func packCold(b []byte, t *bellman.Task) []byte {
 	if t.CreatedBy() != "" {
 		b = pack.Text(b, t.CreatedBy())
 	}
+	if t.Kind != bellman.KindUnknown {
+		b = append(b, byte(t.Kind))
+	}
 	return append(b, t.Body...)
 }
 
@@ -145,7 +154,7 @@ func parseCold(b []byte, t *bellman.Task) error {
 	}
 	t.Queue = string(p.Take(uint64(binary.BigEndian.Uint16(n))))
 	first := p.Byte()
-	t.Inherited = bellman.Inherited(first &^ (isOrdered | isTraced | isNamed))
+	t.Inherited = bellman.Inherited(first &^ (isOrdered | isTraced | isNamed | isOfKind))
 	t.Key = p.Text()
 	for _, s := range [...]*string{&t.MerchantNo, &t.OrderNo} {
 		*s = p.within(t.Key)
@@ -186,6 +195,9 @@ func parseCold(b []byte, t *bellman.Task) error {
 	}
 	if first&isNamed != 0 {
 		t.SetCreatedBy(p.Text())
+	}
+	if first&isOfKind != 0 {
+		t.Kind = bellman.Kind(p.Byte())
 	}
 	if len(p.Left()) > 0 {
 		t.Body = bytes.Clone(p.Left())

@@ -83,6 +83,27 @@ var reads = []promise{
 			t.Error("the same task asked for with another key is another task; want the same")
 		}
 	}},
+	{"a task comes with its kind", func(t *suite) {
+		var tasks []*bellman.Task
+		for i, kind := range []bellman.Kind{bellman.KindUnknown, bellman.KindNotify, bellman.KindOrder, bellman.KindPoll, bellman.KindOwn + 7} {
+			task := t.task(t0)
+			task.Kind, task.Body = kind, []byte("\x01body")
+			if i%2 == 1 {
+				task.SetCreatedBy("a key")
+			}
+			tasks = append(tasks, task)
+		}
+		t.add(tasks...)
+		for _, task := range tasks {
+			if got := t.get(task.ID); got.Kind != task.Kind || got.CreatedBy() != task.CreatedBy() || !bytes.Equal(got.Body, task.Body) {
+				t.Errorf("Task() has Kind %v, CreatedBy %q, Body %q; want %v, %q, %q", got.Kind, got.CreatedBy(), got.Body, task.Kind, task.CreatedBy(), task.Body)
+			}
+			loaded, err := t.s.Load(t.Context(), []store.Entry{{ID: task.ID, Version: 1}})
+			if err != nil || loaded[0] == nil || loaded[0].Kind != task.Kind {
+				t.Errorf("Load() = %+v, %v; want Kind %v", loaded, err, task.Kind)
+			}
+		}
+	}},
 	{"a task comes with its newest attempt", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
