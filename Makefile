@@ -14,7 +14,7 @@ PICTURES ?= $(CURDIR)/screenshots
 LONG     ?= 5m
 SITE     ?= $(CURDIR)/site
 # The version that is upgraded from: the newest tag, or, while there is none, a commit.
-BEFORE   ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo 5a1baf9)
+BEFORE   ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo 707ed7f)
 ROUNDS   ?= 20
 # A directory with a copy of the database: file:///path.
 VULNDB   ?= https://vuln.go.dev
