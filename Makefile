@@ -75,7 +75,7 @@ lint: ## format, vet, staticcheck, and a build without cgo
 vulncheck: ## known vulnerabilities that the code reaches, by the database at VULNDB
 	go run golang.org/x/vuln/cmd/govulncheck@$(VULNCHECK) -db $(VULNDB) ./...
 
-bench: ## benchmarks alone: make bench BENCH=Wheel COUNT=6
+bench: ## benchmarks alone: make bench BENCH=Timers COUNT=6
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...
 
 profile: ## PROFILE anew, by which the binary is compiled

@@ -22,7 +22,7 @@ func init() {
 //     which the loader looks back, or in a span that it was told to read;
 //   - with an exclusive store the same holds of what is not due yet, up to the cursor with which the
 //     loader reads ahead;
-//   - what is in the wheel has a look to come, what is held is pending in the loader;
+//   - what waits has a look to come, what is held is pending in the loader;
 //   - what is deferred is in hand, or its shelf is known and will be read from there or before, or is
 //     being searched for.
 //
@@ -65,8 +65,8 @@ func (e *Engine) gaps(ctx context.Context, s handcheck.Store, most int) (gaps []
 		case !e.hand.owns(en.Shard) || told:
 		case !known && !l.comesTo(en):
 			report(en, "it is not in hand, and the loader does not come to it")
-		case known && it.Version == en.Version && it.place == inWheel && it.when() <= now:
-			report(en, "its look is over, and it is in the wheel")
+		case known && it.Version == en.Version && it.place == inTimers && it.when() <= now:
+			report(en, "its look is over, and it waits")
 		case known && it.place == held && !pending[it]:
 			report(en, "it is held by nobody")
 		}

@@ -7,7 +7,7 @@
 //
 //	accept.go   a task handed in gets its queue's rules, a shard and a due time (rules.go)
 //	writer.go   … is committed together with whatever else is waiting (committer.go, internal/commit)
-//	hand.go     … and taken in hand: the wheel until it is due, then the dispatcher
+//	hand.go     … and taken in hand: it waits until it is due, and goes to the dispatcher
 //	load.go     tasks on disk come in hand when they are due soon
 //	fire.go     the dispatcher says who goes next; a goroutine makes the attempt
 //	start.go    … if it may: all that must be true of an attempt is in mayStart

@@ -199,7 +199,7 @@ func New(o Options) (*Engine, error) {
 
 		life: &life{started: make(chan struct{})},
 	}
-	e.hand = newHand(c, new(shelves), limits.Hand, limits.Wheel)
+	e.hand = newHand(c, new(shelves), limits.Hand, limits.Waiting)
 	r := &runner{
 		log: e.log, clock: c, wall: o.Wall, tracer: o.Tracer, chunk: limits.Chunk, life: e.life, hand: e.hand, dispatch: e.dispatch, ticker: e.ticker,
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
-	"github.com/bellmanhq/bellman/engine/internal/wheel"
 )
 
 // A runner brings due tasks to their lines and makes their attempts, on goroutines of its own.
@@ -22,7 +21,7 @@ type runner struct {
 	clock     *clock
 	wall      func() time.Time
 	tracer    bellman.Tracer // may be nil
-	chunk     int            // tasks that the wheel gives at once
+	chunk     int            // tasks that are brought to their lines at once
 	life      *life
 	rules     *Rules
 	leases    *leases
@@ -47,11 +46,9 @@ type runner struct {
 	ready    atomic.Bool   // the store takes something, and attempts are made
 }
 
-// tick is the goroutine that watches the time: it brings what becomes due from
-// the wheel to the lines, and wakes the dispatcher when a rate or a probe
-// allows it to go on. It comes round every 5 s at least, and says so in firedAt.
+// tick is the goroutine that watches the time: it brings items that become due
+// to their lines, and wakes the dispatcher when a rate or a probe allows it to go on. It comes round every 5 s at least, and says so in firedAt.
 func (r *runner) tick(ctx context.Context) error {
-	fired := make([]wheel.Fired[*item], r.chunk)
 	due := make([]*item, 0, r.chunk)
 	for ctx.Err() == nil {
 		if r.firing() {
@@ -60,7 +57,7 @@ func (r *runner) tick(ctx context.Context) error {
 		now := r.clock.now()
 		var more bool
 		var next int64
-		due, more, next = r.hand.advance(now.UnixMilli(), fired[:r.contents.chunk()], due[:0])
+		due, more, next = r.hand.advance(now.UnixMilli(), r.contents.chunk(), due[:0])
 		if len(due) > 0 {
 			due = r.yield(due)
 			r.contents.read(ctx, due)

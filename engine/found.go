@@ -93,7 +93,7 @@ func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more
 		return false, nil
 	}
 	s := &l.spans[0]
-	if s.at.VisibleAt > now.UnixMilli() && waiting >= l.limits.Wheel {
+	if s.at.VisibleAt > now.UnixMilli() && waiting >= l.limits.Waiting {
 		l.spans = slices.Delete(l.spans, 0, 1) // found again when it is due
 		return len(l.spans) > 0, nil
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
-	"github.com/bellmanhq/bellman/engine/internal/wheel"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -18,11 +17,11 @@ type hand struct {
 	clock *clock
 
 	most        int // tasks in hand: Limits.Hand
-	mostWaiting int // of them in the wheel: Limits.Wheel; the rest is for what is due
+	mostWaiting int // of them not due yet: Limits.Waiting; the rest is for what is due
 
-	mu    locks.Mutex
-	items map[bellman.ID]*item
-	wheel *wheel.Wheel[*item] // items not due yet; ticks are Unix ms
+	mu     locks.Mutex
+	items  map[bellman.ID]*item
+	timers timers
 
 	// What is added with a look up to bound is taken in hand at once; the loader finds the
 	// rest. It may have read a part of those with a look of just bound, in the order of
@@ -63,7 +62,7 @@ const noTime = math.MaxInt64
 type item struct {
 	store.Entry
 	task      *bellman.Task // nil until it is needed
-	timer     wheel.Handle
+	timer     int           // where it is among the timers, while it waits
 	place     place
 	gone      bool          // replaced or dropped: whoever comes upon it leaves it alone
 	urgent    bool          // somebody waits for its attempt
@@ -87,7 +86,7 @@ type place uint8
 
 const (
 	held     place = iota // by the loader or the ticker, on its way to a line
-	inWheel               // not due yet
+	inTimers              // not due yet
 	inLine                // due, in the dispatcher
 	inFlight              // being attempted, or its outcome being committed
 )
@@ -99,7 +98,6 @@ func newHand(c *clock, s *shelves, most, mostWaiting int) *hand {
 		most:        most,
 		mostWaiting: mostWaiting,
 		items:       make(map[bellman.ID]*item),
-		wheel:       wheel.New[*item](c.now().UnixMilli()),
 		missed:      noTime,
 		missedAhead: noTime,
 
@@ -207,10 +205,10 @@ func (it *item) when() int64 {
 	return max(it.VisibleAt, it.notBefore)
 }
 
-// wait puts an item into the wheel. Call it with mu held.
+// wait has an item wait until it is due. Call it with mu held.
 func (h *hand) wait(it *item) {
-	it.place = inWheel
-	it.timer = h.wheel.Add(it.when(), it)
+	it.place = inTimers
+	h.timers.add(it, it.when())
 }
 
 // put takes a task in hand that was just committed, if it is of this node's shards, since
@@ -231,7 +229,7 @@ func (h *hand) put(t *bellman.Task, since *asOf, now int64) *item {
 	if _, ok := h.items[t.ID]; ok || since.past(t.ID, t.Version) {
 		return nil // the loader was quicker: it has the task, or had it
 	}
-	if len(h.items) >= h.most || look > now && h.wheel.Len() >= h.mostWaiting {
+	if len(h.items) >= h.most || look > now && len(h.timers) >= h.mostWaiting {
 		h.miss(look)
 		return nil
 	}
@@ -256,8 +254,8 @@ func (h *hand) remove(it *item) {
 		h.missItem(it)
 	}
 	h.endTurn(it)
-	if it.place == inWheel {
-		h.wheel.Cancel(it.timer)
+	if it.place == inTimers {
+		h.timers.remove(it)
 	}
 	if h.items[it.ID] == it {
 		delete(h.items, it.ID)
@@ -341,30 +339,27 @@ func (h *hand) flying(id bellman.ID) bool {
 	return ok && it.place == inFlight && !it.deferral
 }
 
-// advance moves the wheel and appends to due what became due, up to the length
-// of fired; more says that there may be more. next is when to come again
-// (noTime: nothing waits).
-func (h *hand) advance(now int64, fired []wheel.Fired[*item], due []*item) (_ []*item, more bool, next int64) {
+// advance takes at most most items that became due, and appends them to due; more says that there
+// may be more. next is when to come again (noTime: nothing waits).
+func (h *hand) advance(now int64, most int, due []*item) (_ []*item, more bool, next int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	n := h.wheel.Advance(now, fired)
-	for i := range n {
-		fired[i].Value.place = held
-		due = append(due, fired[i].Value)
+	for n := 0; n < most; n++ {
+		it := h.timers.due(now)
+		if it == nil {
+			return due, false, h.timers.next()
+		}
+		it.place = held
+		due = append(due, it)
 	}
-	clear(fired[:n])
-	next, ok := h.wheel.Next()
-	if !ok {
-		next = noTime
-	}
-	return due, n == len(fired), next
+	return due, true, h.timers.next()
 }
 
-// len returns how many items are in hand, and how many of them wait in the wheel.
+// len returns how many items are in hand, and how many of them are not due yet.
 func (h *hand) len() (all, waiting int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.items), h.wheel.Len()
+	return len(h.items), len(h.timers)
 }
 
 // entryOf is what the due index says of a task.

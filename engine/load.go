@@ -230,7 +230,7 @@ func (l *loader) goBack() {
 // readAhead takes the next page of what is due soon in hand.
 func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (more bool, err error) {
 	to := now.Add(horizon).UnixMilli()
-	if to-l.ahead < horizon.Milliseconds()/2 && l.partly.VisibleAt == 0 || waiting >= l.limits.Wheel {
+	if to-l.ahead < horizon.Milliseconds()/2 && l.partly.VisibleAt == 0 || waiting >= l.limits.Waiting {
 		// Far enough for now; but what is added until now is taken in hand.
 		if to = now.UnixMilli() + 1; to <= l.ahead {
 			return false, nil
@@ -250,7 +250,7 @@ func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (mor
 	if len(l.page) == l.limits.Page {
 		last := l.page[l.limits.Page-1]
 		l.ahead, l.partly = last.VisibleAt, store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
-		more = waiting+l.limits.Page < l.limits.Wheel
+		more = waiting+l.limits.Page < l.limits.Waiting
 	}
 	l.take(l.hand.endRead(l.page, l.ahead, now.UnixMilli(), nil))
 	l.ticker.wakeBefore(0)

@@ -185,7 +185,7 @@ func TestCancelWaiting(t *testing.T) {
 		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r})
 		defer stop()
 		id := add(t, e, &bellman.Task{Queue: "q", Delay: 30 * time.Minute})
-		time.Sleep(29 * time.Minute) // in the wheel by now
+		time.Sleep(29 * time.Minute) // it is in memory by now
 		if _, err := e.Cancel(t.Context(), id, by); err != nil {
 			t.Fatal(err)
 		}

@@ -123,7 +123,7 @@ func notYet(t *bellman.Task, now time.Time) bool {
 	return (t.Phase == bellman.HandedOver || t.Phase == bellman.Quarantined) && t.VisibleAt.After(now)
 }
 
-// later puts an item that is in line back into the wheel, for a while, without its content.
+// later takes an item out of its line to wait for a while, without its content.
 func (h *hand) later(it *item, wait time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -34,7 +34,7 @@ func TestMovedToBound(t *testing.T) {
 		start := time.Now().Add(20*time.Minute + 5*time.Second).Truncate(time.Millisecond) // beyond what is read at once, and between two deep sweeps
 		moved := add(t, e, &bellman.Task{Queue: "q", Endpoint: "http://moved", Delay: time.Hour})
 		var all []bellman.ID
-		for i := range 600 { // more than the wheel takes
+		for i := range 600 { // more than are taken in hand
 			all = append(all, add(t, e, &bellman.Task{Queue: "q", Endpoint: fmt.Sprintf("http://%d", i%100), StartAt: start}))
 		}
 		time.Sleep(time.Until(start) - time.Second)

@@ -128,7 +128,7 @@ type Gauges struct {
 	PoolCeiling   int       // the most that PoolLimit may be
 	Waiting       int       // due, waiting for their turn in memory
 	OldestWaiting time.Time // due time of the one of them that waits longest; zero: none
-	Loaded        int       // not due yet, in the wheel
+	Loaded        int       // in memory, not due yet
 	Uncommitted   int       // operations waiting for the next group commit
 	OldestOverdue time.Time // over the tasks in the store that no pause and no breaker holds; zero: none is overdue
 	Held          int       // of Waiting, tasks that a pause or a breaker that is not closed keeps back

@@ -135,7 +135,7 @@ var (
 	poolCeiling   = gauge("pool_ceiling", "The most attempts that may be made at once.")
 	waiting       = gauge("tasks_waiting", "Tasks that are due and wait for their turn in memory.")
 	oldestWaiting = gauge("oldest_waiting_seconds", "How long the first of the tasks waiting in memory has been due.")
-	loaded        = gauge("tasks_loaded", "Tasks in the wheel, not due yet.")
+	loaded        = gauge("tasks_loaded", "Tasks in memory, not due yet.")
 	uncommitted   = gauge("operations_uncommitted", "Operations that wait for the next group commit.")
 	oldestOverdue = gauge("oldest_overdue_seconds", "How long the task of the store that waits longest has been due. What a pause or a breaker that is not closed holds is not counted.")
 	endpoints     = gauge("endpoints", "Endpoints known to the dispatcher.")
