@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -112,4 +114,62 @@ func roundUp(t time.Time) time.Time {
 // overloaded.
 func (e *Engine) Prepare(tasks ...*bellman.Task) []store.Add {
 	return e.rules.prepare(tasks, e.clock.now())
+}
+
+// AddWith adds tasks and writes documents in one transaction of their own: all of it,
+// or nothing. It is not refused for being overloaded. A task whose key is there
+// already counts as added. The error is an *[bellman.Invalid] of the first task that
+// is wrong, ErrConflict if a document is no longer what its Was says, or the store's;
+// after ErrUnknown all of it may be written, or nothing.
+func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellman.Task) error {
+	if err := e.life.running(ctx); err != nil {
+		return err
+	}
+	now := e.clock.now()
+	adds := make([]store.Add, len(tasks))
+	for i, t := range tasks {
+		add, err := e.rules.accept(t, now)
+		if err != nil {
+			return err
+		}
+		adds[i] = add
+	}
+	// Not through a lane, where a document that is another by now would fail what
+	// others asked for in the same transaction.
+	b := batch{Batch: store.Batch{Adds: adds, Docs: docs}, since: e.agenda.follow()}
+	defer e.agenda.unfollow(b.since)
+	if err := e.store.Commit(ctx, &b.Batch); err != nil {
+		if errors.Is(err, bellman.ErrUnknown) {
+			e.committer.lookFor(unsure([]*op{{adds: adds}}))
+		}
+		return fmt.Errorf("add tasks with documents: %w", err)
+	}
+	e.committer.committed(&b, []*op{{adds: adds}})
+	for i := range adds {
+		if errors.Is(adds[i].Err, bellman.ErrFull) {
+			return fmt.Errorf("add tasks with documents: %w", adds[i].Err)
+		}
+	}
+	return nil
+}
+
+// Committed tells the engine, and those of other nodes, that tasks which a store's
+// AddTx added are committed now. It need not be called: without it the tasks are attempted up to
+// a second late.
+func (e *Engine) Committed(tasks ...*bellman.Task) {
+	var own Hint
+	others := make(map[uint16]stretch)
+	e.agenda.mu.Lock()
+	for _, t := range tasks {
+		if e.agenda.owns(t.Shard) {
+			look := t.VisibleAt.UnixMilli()
+			own = own.Join(Hint{Added: []uint16{t.Shard}, Since: look, Until: look})
+		}
+		e.committer.note(others, &t.Status)
+	}
+	e.agenda.mu.Unlock()
+	if len(own.Added) > 0 {
+		e.Hinted(own)
+	}
+	e.committer.tellOwners(others)
 }

@@ -97,7 +97,7 @@ func (l *leases) join(ctx context.Context) error {
 
 // rejoin joins under a new name while nobody claims shards under the old one.
 func (l *leases) rejoin(ctx context.Context) error {
-	l.turn.Lock()
-	defer l.turn.Unlock()
+	l.claiming.Lock()
+	defer l.claiming.Unlock()
 	return l.join(ctx)
 }

@@ -104,7 +104,7 @@ func checkHand(t *testing.T, e *engine.Engine, s store.Store, atLeast time.Durat
 				continue
 			}
 			if lasting := w.Look(ctx, e, from, 5000, atLeast); len(lasting) > 0 {
-				t.Errorf("for %d tasks the hand differs from the store, for %v: %v", len(lasting), atLeast, lasting[0])
+				t.Errorf("for %d tasks the agenda differs from the store, for %v: %v", len(lasting), atLeast, lasting[0])
 				return
 			}
 		}

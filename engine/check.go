@@ -52,19 +52,19 @@ func (e *Engine) gaps(ctx context.Context, s handcheck.Store, most int) (gaps []
 	for _, it := range l.pending {
 		pending[it] = true
 	}
-	told := l.found.waiting()
+	told := l.rescans.waiting()
 	report := func(en *store.Entry, why string) {
 		gaps = append(gaps, handcheck.Gap{ID: en.ID, Version: en.Version, Look: time.UnixMilli(en.VisibleAt), Due: time.UnixMilli(en.Due), Why: why})
 	}
 	totals := e.dispatch.Totals()
-	e.hand.mu.Lock()
+	e.agenda.mu.Lock()
 	for i := range page {
 		en := &page[i]
-		it, known := e.hand.items[en.ID]
+		it, known := e.agenda.items[en.ID]
 		switch {
-		case !e.hand.owns(en.Shard) || told:
+		case !e.agenda.owns(en.Shard) || told:
 		case !known && !l.comesTo(en):
-			report(en, "it is not in hand, and the loader does not come to it")
+			report(en, "it is not in agenda, and the loader does not come to it")
 		case known && it.Version == en.Version && it.place == inTimers && it.when() <= now:
 			report(en, "its look is over, and it waits")
 		case known && it.place == held && !pending[it]:
@@ -72,16 +72,16 @@ func (e *Engine) gaps(ctx context.Context, s handcheck.Store, most int) (gaps []
 		}
 	}
 	none, idle := totals.Waiting == 0, totals.InFlight == 0 && !e.committer.todo.Busy()
-	for _, it := range e.hand.items {
+	for _, it := range e.agenda.items {
 		switch {
 		case len(gaps) >= most:
 		case it.place == inLine && none:
-			report(&it.Entry, "it is in line by the hand, and no line has any")
+			report(&it.Entry, "it is in line by the agenda, and no line has any")
 		case it.place == inFlight && idle:
-			report(&it.Entry, "it is in flight by the hand, and no attempt is being made or recorded")
+			report(&it.Entry, "it is in flight by the agenda, and no attempt is being made or recorded")
 		}
 	}
-	e.hand.mu.Unlock()
+	e.agenda.mu.Unlock()
 	return gaps, true
 }
 
@@ -96,13 +96,13 @@ func (l *loader) comesTo(en *store.Entry) bool {
 		if ok && bytes.Compare(sh.from[:], en.ID[:]) <= 0 || l.search != nil && after(l.search.at) && slices.Contains(l.search.shards, en.Shard) {
 			return true
 		}
-		return slices.ContainsFunc(l.hand.following, func(a *asOf) bool { return a != l.hand.page })
+		return slices.ContainsFunc(l.agenda.following, func(a *asOf) bool { return a != l.agenda.page })
 	}
 	ahead := store.Position{VisibleAt: l.ahead - 1}
 	if l.partly.VisibleAt != 0 {
 		ahead = l.partly
 	}
-	if l.hand.missed <= en.VisibleAt || l.hand.missedAhead <= en.VisibleAt || after(l.back) || after(l.skipped) || en.VisibleAt >= l.ahead && after(ahead) {
+	if l.agenda.missed <= en.VisibleAt || l.agenda.missedAhead <= en.VisibleAt || after(l.back) || after(l.skipped) || en.VisibleAt >= l.ahead && after(ahead) {
 		return true
 	}
 	for _, s := range l.spans {
@@ -110,11 +110,11 @@ func (l *loader) comesTo(en *store.Entry) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(l.hand.following, func(a *asOf) bool { return a != l.hand.page }) // perhaps it is being added
+	return slices.ContainsFunc(l.agenda.following, func(a *asOf) bool { return a != l.agenda.page }) // perhaps it is being added
 }
 
 // waiting reports whether the loader was told of something that it has not looked at yet.
-func (f *found) waiting() bool {
+func (f *rescans) waiting() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.won)+len(f.spans) > 0

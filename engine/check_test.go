@@ -47,9 +47,9 @@ func TestGaps(t *testing.T) {
 				t.Errorf("sole %t: %v; want none", sole, gaps)
 			}
 			forget := func() {
-				e.hand.mu.Lock()
-				defer e.hand.mu.Unlock()
-				e.hand.remove(e.hand.items[task.ID])
+				e.agenda.mu.Lock()
+				defer e.agenda.mu.Unlock()
+				e.agenda.remove(e.agenda.items[task.ID])
 			}
 			forget()
 			if gaps := w.Look(ctx, e, store, 10, 0); len(gaps) > 0 != sole || sole && gaps[0].ID != task.ID {

@@ -20,7 +20,7 @@ type committer struct {
 	log      *slog.Logger
 	clock    *clock
 	leases   *leases
-	hand     *hand
+	agenda   *agenda
 	chains   *chains
 	recorder *recorder
 	loader   *loader
@@ -41,7 +41,7 @@ type committer struct {
 }
 
 func newCommitter(e *Engine, batch int) *committer {
-	c := &committer{store: e.store, log: e.log, clock: e.clock, leases: e.leases, hand: e.hand, loader: e.loader, ticker: e.ticker, watch: e.watch, runner: e.runner, patience: e.patience, mostChanged: e.limits.Changed}
+	c := &committer{store: e.store, log: e.log, clock: e.clock, leases: e.leases, agenda: e.agenda, loader: e.loader, ticker: e.ticker, watch: e.watch, runner: e.runner, patience: e.patience, mostChanged: e.limits.Changed}
 	lane := commit.Options{Most: e.limits.Uncommitted, Patience: e.patience, Batch: batch}
 	if e.sole {
 		c.outcomes = commit.New(&writer{committer: c}, &c.todo, lane)
@@ -76,14 +76,14 @@ func (c *committer) recordable(ops []*op) []*op {
 	lost := 0
 	for _, o := range ops {
 		switch {
-		case o.flight != nil && !o.flight.item.parked && !c.leases.holds(o.flight.task.Shard):
+		case o.flight != nil && !o.flight.item.handedOver && !c.leases.holds(o.flight.task.Shard):
 			if o.flight.deferral {
 				c.deferrals.Add(-1)
 			} else {
 				lost++
 			}
-			c.hand.drop(true, o.flight.item)
-		case o.flight != nil && o.flight.item.parked && !o.flight.merged:
+			c.agenda.drop(true, o.flight.item)
+		case o.flight != nil && o.flight.item.handedOver && !o.flight.merged:
 			c.todo.Expect()
 			go c.recorder.reconcile(o.flight)
 		case o.own && !c.leases.holds(o.change.To.Shard):
@@ -123,7 +123,7 @@ func (c *committer) uncommitted() int {
 // task is due on disk as it was.
 func (c *committer) keep(f *flight) {
 	if err := c.outcomes.Put(&op{flight: f}); err != nil {
-		c.hand.drop(false, f.item)
+		c.agenda.drop(false, f.item)
 	}
 }
 
@@ -140,18 +140,18 @@ func (c *committer) committed(b *batch, ops []*op) {
 			return
 		}
 		c.watch.added(a.Task)
-		if a.Task.Supersedes && c.hand.owns(a.Task.Shard) {
+		if a.Task.Supersedes && c.agenda.owns(a.Task.Shard) {
 			c.chains.push(chainOf(a.Task), passing{superseded: true})
 		}
 		c.intake.added.Add(1)
 		c.note(others, &a.Task.Status)
-		if it := c.hand.put(a.Task, b.since, nowMs); it != nil {
+		if it := c.agenda.put(a.Task, b.since, nowMs); it != nil {
 			due = append(due, it)
 		}
 		wake = min(wake, a.Task.VisibleAt.UnixMilli())
 	}
 	adds, changes := b.Adds, b.Changes
-	c.hand.mu.Lock()
+	c.agenda.mu.Lock()
 	for _, o := range ops {
 		for i := range o.adds {
 			o.adds[i] = adds[i]
@@ -184,7 +184,7 @@ func (c *committer) committed(b *batch, ops []*op) {
 		if o.flight != nil {
 			if change.Err == nil {
 				c.note(others, &change.To)
-				if o.flight.item.parked {
+				if o.flight.item.handedOver {
 					c.noteOld(others, change.ID, change.To.Shard)
 				}
 			}
@@ -199,15 +199,15 @@ func (c *committer) committed(b *batch, ops []*op) {
 			c.note(others, &o.task.Status)
 			c.noteOld(others, o.task.ID, o.task.Shard)
 			it = c.replace(o.task, b.since, nowMs)
-			if o.park != nil && change.To.VisibleAt.UnixMilli() > nowMs { // else it came too late: the attempt is waited for
-				c.hand.park(o.park)
+			if o.handsOver != nil && change.To.VisibleAt.UnixMilli() > nowMs { // else it came too late: the attempt is waited for
+				c.agenda.handOver(o.handsOver)
 			}
 		}
 		if it != nil {
 			due = append(due, it)
 		}
 	}
-	c.hand.mu.Unlock()
+	c.agenda.mu.Unlock()
 	if len(due) > 0 {
 		c.runner.bring(due, now)
 	}
@@ -250,18 +250,18 @@ func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
 			c.intake.attempted.Add(1)
 		}
 		it.Version = f.change.To.Version // what left the hand, for those who hear of an earlier one only now
-		c.hand.remove(it)
+		c.agenda.remove(it)
 		c.chains.passOn(f)
 		if f.change.To.State.Ended() {
 			return nil
 		}
 		t := *f.task
 		t.Status = f.change.To
-		return c.hand.put(&t, since, now)
+		return c.agenda.put(&t, since, now)
 	case f.deferral: // not deferred after all: look again
-		c.hand.missItem(it)
-		c.hand.remove(it)
-		c.hand.unleave(it.ID)
+		c.agenda.missItem(it)
+		c.agenda.remove(it)
+		c.agenda.unleave(it.ID)
 		return nil
 	case errors.Is(f.change.Err, bellman.ErrConflict):
 		c.todo.Expect()
@@ -270,9 +270,9 @@ func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
 	default:
 		c.log.Error("an attempt cannot be recorded", "task", f.task.ID, traceID(f.task), "attempt", f.attempt.Number, "err", f.change.Err)
 		if isShelf(it.VisibleAt) {
-			c.hand.missItem(it) // else it is found when all that is overdue is read
+			c.agenda.missItem(it) // else it is found when all that is overdue is read
 		}
-		c.hand.remove(it)
+		c.agenda.remove(it)
 		return nil
 	}
 }
@@ -280,7 +280,7 @@ func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
 // replace brings the hand up to date with a task that was changed by hand. One
 // in flight is left to its landing. Call it with the hand's mutex held.
 func (c *committer) replace(t *bellman.Task, since *asOf, now int64) (due *item) {
-	if it, ok := c.hand.items[t.ID]; ok {
+	if it, ok := c.agenda.items[t.ID]; ok {
 		hurry := t.Trigger == bellman.BySettle && it.Version == t.Version && it.place != inFlight
 		if it.Version >= t.Version && !hurry {
 			return nil // the loader was quicker
@@ -291,15 +291,15 @@ func (c *committer) replace(t *bellman.Task, since *asOf, now int64) (due *item)
 			}
 			return nil
 		}
-		c.hand.remove(it)
+		c.agenda.remove(it)
 		if hurry { // the loader, which does not know that somebody waits for it, gave it a place behind all others
-			c.hand.unleave(it.ID)
+			c.agenda.unleave(it.ID)
 		}
 	}
 	if t.State.Ended() {
 		return nil
 	}
-	return c.hand.put(t, since, now)
+	return c.agenda.put(t, since, now)
 }
 
 // pause between tries to read, when the store is in trouble.
@@ -328,21 +328,21 @@ func (c *committer) readAgain(ctx context.Context, id bellman.ID) (*bellman.Task
 // after a transaction of unknown outcome. It returns those to commit again.
 func (c *committer) sort(ctx context.Context, ops []*op) (again []*op) {
 	for _, o := range ops {
-		f, since := o.flight, c.hand.taken()
+		f, since := o.flight, c.agenda.taken()
 		t, err := c.readAgain(ctx, f.change.ID)
 		if unread(err) { // the node stops; if it was not written, the attempt is made again
-			c.hand.drop(false, f.item)
+			c.agenda.drop(false, f.item)
 			continue
 		}
 		if err == nil && t.Version == f.change.Version+1 && t.Attempts == f.change.To.Attempts && t.VisibleAt.Equal(f.change.To.VisibleAt) {
 			f.change.To = t.Status
 			f.change.Err = nil
-			c.hand.mu.Lock()
+			c.agenda.mu.Lock()
 			for i := range f.change.Follow { // those that are due are found by the loader
-				c.hand.miss(f.change.Follow[i].Task.VisibleAt.UnixMilli())
+				c.agenda.miss(f.change.Follow[i].Task.VisibleAt.UnixMilli())
 			}
 			due := c.land(f, since, c.clock.now().UnixMilli())
-			c.hand.mu.Unlock()
+			c.agenda.mu.Unlock()
 			if due != nil {
 				c.runner.bring([]*item{due}, c.clock.now())
 			}
@@ -364,7 +364,7 @@ type stretch struct {
 // note remembers that a task changed which is of another node's shard. Call it with
 // the hand's mutex held.
 func (c *committer) note(others map[uint16]stretch, st *bellman.Status) {
-	if st.State.Ended() || c.hand.owns(st.Shard) {
+	if st.State.Ended() || c.agenda.owns(st.Shard) {
 		return
 	}
 	look := st.VisibleAt.UnixMilli()
@@ -379,7 +379,7 @@ func (c *committer) note(others map[uint16]stretch, st *bellman.Status) {
 // noteOld remembers that the owner of a task, which is another node, may have it in
 // hand as it was. Call it with the hand's mutex held.
 func (c *committer) noteOld(others map[uint16]stretch, id bellman.ID, shard uint16) {
-	if c.hand.owns(shard) {
+	if c.agenda.owns(shard) {
 		return
 	}
 	s, ok := others[shard]
@@ -432,11 +432,11 @@ func (c *committer) lookFor(looks []int64, changed []bellman.ID) {
 	if len(looks) == 0 && len(changed) == 0 {
 		return
 	}
-	c.hand.renew(changed)
-	c.hand.mu.Lock()
+	c.agenda.renew(changed)
+	c.agenda.mu.Lock()
 	for _, look := range looks {
-		c.hand.miss(look)
+		c.agenda.miss(look)
 	}
-	c.hand.mu.Unlock()
+	c.agenda.mu.Unlock()
 	c.loader.wake()
 }

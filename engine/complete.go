@@ -42,7 +42,7 @@ func (a *Admin) Complete(ctx context.Context, id bellman.ID, outcome string, by 
 // is beneath an attempt asked for by hand: one that had ended has ended.
 func (a *Admin) completeBy(completer bellman.Completer, c *store.Change, t *bellman.Task, outcome, reason string, now time.Time) error {
 	under := *t
-	under.Status = beneath(t.Status)
+	under.Status = underlying(t.Status)
 	v, err := completer.Complete(&under, outcome, now)
 	if err != nil {
 		return err

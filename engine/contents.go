@@ -27,7 +27,7 @@ type contents struct {
 	log      *slog.Logger
 	clock    *clock
 	leases   *leases
-	hand     *hand
+	agenda   *agenda
 	dispatch *dispatch.D[*item]
 	sole     bool
 	most     int // that are read at once
@@ -38,7 +38,7 @@ type contents struct {
 }
 
 func newContents(e *Engine) *contents {
-	return &contents{store: e.store, log: e.log, clock: e.clock, leases: e.leases, hand: e.hand, dispatch: e.dispatch, sole: e.sole, most: e.limits.Chunk}
+	return &contents{store: e.store, log: e.log, clock: e.clock, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, sole: e.sole, most: e.limits.Chunk}
 }
 
 // read reads the content of items, as far as the budget for it allows. Items whose
@@ -70,7 +70,7 @@ func (c *contents) read(ctx context.Context, items []*item) {
 	now := c.clock.now()
 	for i, it := range at {
 		if tasks[i] == nil || notYet(tasks[i], now) {
-			c.hand.drop(tasks[i] != nil, it)
+			c.agenda.drop(tasks[i] != nil, it)
 			continue
 		}
 		c.hold(it, tasks[i], read)
@@ -96,10 +96,10 @@ func (c *contents) readOne(ctx context.Context, it *item) bool {
 		if ctx.Err() == nil {
 			c.log.Error("a due task cannot be read", "task", it.ID, "err", err)
 		}
-		c.hand.drop(true, it)
+		c.agenda.drop(true, it)
 		return false
 	case tasks[0] == nil || notYet(tasks[0], c.clock.now()):
-		c.hand.drop(tasks[0] != nil, it)
+		c.agenda.drop(tasks[0] != nil, it)
 		return false
 	}
 	c.hold(it, tasks[0], read)
@@ -157,11 +157,11 @@ func (c *contents) confirm(ctx context.Context, it *item) bool {
 		if err != nil && ctx.Err() == nil {
 			c.log.Error("a due task cannot be read", "task", it.ID, "err", err)
 		}
-		c.hand.drop(true, it)
+		c.agenda.drop(true, it)
 		return false
 	}
-	c.hand.mu.Lock()
-	defer c.hand.mu.Unlock()
+	c.agenda.mu.Lock()
+	defer c.agenda.mu.Unlock()
 	it.known = read
 	return true
 }

@@ -20,7 +20,7 @@ const (
 // deferrals put due tasks out of the way of others.
 type deferrals struct {
 	clock     *clock
-	hand      *hand
+	agenda    *agenda
 	announcer *announcer
 	committer *committer
 	most      int // outcomes that wait for the store at once
@@ -35,10 +35,10 @@ func (d *deferrals) heldUp() bool { return d.committer.outcomes.Waiting() >= d.m
 // put puts a due task, whose content is in memory, on a shelf. Its due time stays what the schedule said.
 func (d *deferrals) put(on shelf, it *item) {
 	if shelf(it.VisibleAt) == on {
-		d.hand.drop(true, it) // it stands there
+		d.agenda.drop(true, it) // it stands there
 		return
 	}
-	if !d.hand.defers(it) {
+	if !d.agenda.defers(it) {
 		return
 	}
 	to := it.task.Status

@@ -96,20 +96,20 @@ type Engine struct {
 	sole    bool   // nobody else writes to the store
 
 	// The objects: DESIGN.md says what each is for.
-	rules     *Rules
-	leases    *leases
-	hand      *hand
-	loader    *loader
-	dispatch  *dispatch.D[*item]
-	runner    *runner
-	committer *committer
-	chains    *chains
-	pauses    *pauses
-	strays    *strays
-	intake    *intake
-	ticker    *ticker
-	hints     *hints
-	watch     *watch
+	rules         *Rules
+	leases        *leases
+	agenda        *agenda
+	loader        *loader
+	dispatch      *dispatch.D[*item]
+	runner        *runner
+	committer     *committer
+	chains        *chains
+	pauses        *pauses
+	unknownQueues *unknownQueues
+	intake        *intake
+	ticker        *ticker
+	hints         *hints
+	watch         *watch
 
 	// patience ends when a stop waits no longer for a store that takes nothing.
 	patience  context.Context
@@ -199,9 +199,9 @@ func New(o Options) (*Engine, error) {
 
 		life: &life{started: make(chan struct{})},
 	}
-	e.hand = newHand(c, new(shelves), limits.Hand, limits.Waiting)
+	e.agenda = newAgenda(c, new(shelves), limits.Agenda, limits.Waiting)
 	r := &runner{
-		log: e.log, clock: c, wall: o.Wall, tracer: o.Tracer, chunk: limits.Chunk, life: e.life, hand: e.hand, dispatch: e.dispatch, ticker: e.ticker,
+		log: e.log, clock: c, wall: o.Wall, tracer: o.Tracer, chunk: limits.Chunk, life: e.life, agenda: e.agenda, dispatch: e.dispatch, ticker: e.ticker,
 	}
 	e.runner = r
 	r.attempts, r.cutOff = context.WithCancel(context.Background())
@@ -210,30 +210,30 @@ func New(o Options) (*Engine, error) {
 	e.leases = newLeases(e)
 	e.rules = &Rules{log: e.log, ctx: r.attempts, schedules: cmp.Or(o.Schedules, new(schedule.Cache)), leases: e.leases, sole: e.sole}
 	e.pauses = newPauses(e)
-	e.strays = newStrays(e)
-	r.rules, r.leases, r.strays, r.contents = e.rules, e.leases, e.strays, newContents(e)
+	e.unknownQueues = newUnknownQueues(e)
+	r.rules, r.leases, r.unknownQueues, r.contents = e.rules, e.leases, e.unknownQueues, newContents(e)
 	e.loader = newLoader(e)
 	e.committer = newCommitter(e, cmp.Or(limits.Batch, use.BatchSize, maxBatch))
 	e.intake = newIntake(e)
 	r.loader, r.committer = e.loader, e.committer
 	announcer := newAnnouncer(e)
-	deferrals := &deferrals{c, e.hand, announcer, e.committer, limits.Uncommitted}
-	r.recorder = &recorder{e.store, e.log, c, e.rules, e.hand, e.committer, r.attempts, e.patience}
-	e.Admin = &Admin{e.store, c, e.rules, e.leases, e.hand, e.committer, r.recorder, e.pauses, e.watch, e.life}
+	deferrals := &deferrals{c, e.agenda, announcer, e.committer, limits.Uncommitted}
+	r.recorder = &recorder{e.store, e.log, c, e.rules, e.agenda, e.committer, r.attempts, e.patience}
+	e.Admin = &Admin{e.store, c, e.rules, e.leases, e.agenda, e.committer, r.recorder, e.pauses, e.watch, e.life}
 	e.chains = newChains(e, deferrals)
-	r.gate = &gate{c, e.rules, e.leases, e.hand, e.loader, r.contents, e.dispatch, e.chains, announcer, e.pauses, e.strays, deferrals, e.ticker, r}
+	r.gate = &gate{c, e.rules, e.leases, e.agenda, e.loader, r.contents, e.dispatch, e.chains, announcer, e.pauses, e.unknownQueues, deferrals, e.ticker, r}
 	e.Monitor = &Monitor{
-		store: e.store, log: e.log, clock: c, rules: e.rules, leases: e.leases, hand: e.hand, dispatch: e.dispatch, committer: e.committer,
-		pauses: e.pauses, strays: e.strays, intake: e.intake, ticker: e.ticker, hints: e.hints, watch: e.watch,
+		store: e.store, log: e.log, clock: c, rules: e.rules, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, committer: e.committer,
+		pauses: e.pauses, unknownQueues: e.unknownQueues, intake: e.intake, ticker: e.ticker, hints: e.hints, watch: e.watch,
 		page: limits.Page, ask: o.Ask, failing: o.Failing,
 	}
 	e.leases.pauses, e.leases.announcer = e.pauses, announcer
 	e.committer.chains, e.committer.recorder, e.committer.intake = e.chains, r.recorder, e.intake
 	e.pauses.committer, e.loader.deferrals = e.committer, deferrals
-	e.hand.freed = func(c chain) { e.chains.push(c, passing{superseded: true}) }
+	e.agenda.freed = func(c chain) { e.chains.push(c, passing{superseded: true}) }
 	for name, lock := range map[string]any{
 		"starting": &r.starting, "hints": &e.hints.mu,
-		"workers": &r.workers.mu, "watch": &e.watch.mu, "hand": &e.hand.mu, "shelves": &e.hand.shelves.mu,
+		"workers": &r.workers.mu, "watch": &e.watch.mu, "agenda": &e.agenda.mu, "shelves": &e.agenda.shelves.mu,
 	} {
 		locks.Name(lock, name)
 	}
@@ -302,7 +302,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	var commits sync.WaitGroup
 	e.committer.run(outlive, &commits)
-	for range passers {
+	for range chainWorkers {
 		commits.Go(e.chains.passAll)
 	}
 
@@ -319,7 +319,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	beating, still := context.WithCancel(outlive) // attempts in flight outlive ctx, and need their leases
 	defer still()
 	keep(&beats, beating, e.leases.keepAlive)
-	for _, loop := range []func(context.Context) error{e.runner.tick, e.loader.load, e.keepHouse, e.leases.giveBack, e.leases.keepShards} {
+	for _, loop := range []func(context.Context) error{e.runner.tick, e.loader.load, e.keepHouse, e.leases.rebalance, e.leases.keepShards} {
 		keep(&loops, ctx, loop)
 	}
 	e.runner.ready.Store(true)
@@ -380,7 +380,7 @@ func (e *Engine) start(ctx context.Context) error {
 	for _, d := range depths {
 		found.Pending += d.Pending
 		if _, ok := e.rules.queue(d.Queue); !ok && d.Pending > 0 {
-			e.strays.hold(d.Queue)
+			e.unknownQueues.hold(d.Queue)
 		}
 	}
 	now := e.clock.now().UnixMilli()

@@ -12,8 +12,8 @@ import (
 // fenced finds out which of the leases of a batch that was fenced off are no longer
 // the newest, and lets their shards go. It is false if that cannot be found out.
 func (l *leases) fenced(ctx context.Context, leases []store.Lease) bool {
-	l.turn.Lock()
-	defer l.turn.Unlock()
+	l.claiming.Lock()
+	defer l.claiming.Unlock()
 	state, err := l.store.State(ctx, "")
 	if err != nil {
 		return false
@@ -43,8 +43,8 @@ func (l *leases) fenced(ctx context.Context, leases []store.Lease) bool {
 // reclaim claims the shards of leases anew, those that have no newer lease already.
 // Those that have become another node's are let go.
 func (l *leases) reclaim(ctx context.Context, leases []store.Lease) error {
-	l.turn.Lock()
-	defer l.turn.Unlock()
+	l.claiming.Lock()
+	defer l.claiming.Unlock()
 	for _, lease := range leases {
 		if now, held := l.lease(lease.Shard); !held || now != lease {
 			continue

@@ -17,23 +17,23 @@ import (
 
 // A runner brings due tasks to their lines and makes their attempts, on goroutines of its own.
 type runner struct {
-	log       *slog.Logger
-	clock     *clock
-	wall      func() time.Time
-	tracer    bellman.Tracer // may be nil
-	chunk     int            // tasks that are brought to their lines at once
-	life      *life
-	rules     *Rules
-	leases    *leases
-	hand      *hand
-	loader    *loader
-	contents  *contents
-	dispatch  *dispatch.D[*item]
-	gate      *gate
-	recorder  *recorder
-	committer *committer
-	strays    *strays
-	ticker    *ticker
+	log           *slog.Logger
+	clock         *clock
+	wall          func() time.Time
+	tracer        bellman.Tracer // may be nil
+	chunk         int            // tasks that are brought to their lines at once
+	life          *life
+	rules         *Rules
+	leases        *leases
+	agenda        *agenda
+	loader        *loader
+	contents      *contents
+	dispatch      *dispatch.D[*item]
+	gate          *gate
+	recorder      *recorder
+	committer     *committer
+	unknownQueues *unknownQueues
+	ticker        *ticker
 
 	attempts context.Context // of all attempts: it ends when they must
 	cutOff   context.CancelFunc
@@ -57,7 +57,7 @@ func (r *runner) tick(ctx context.Context) error {
 		now := r.clock.now()
 		var more bool
 		var next int64
-		due, more, next = r.hand.advance(now.UnixMilli(), r.contents.chunk(), due[:0])
+		due, more, next = r.agenda.advance(now.UnixMilli(), r.contents.chunk(), due[:0])
 		if len(due) > 0 {
 			due = r.yield(due)
 			r.contents.read(ctx, due)
@@ -94,7 +94,7 @@ func (r *runner) yield(due []*item) []*item {
 			rest = append(rest, it)
 		}
 	}
-	r.hand.drop(true, back...)
+	r.agenda.drop(true, back...)
 	r.loader.wake()
 	return rest
 }
@@ -120,7 +120,7 @@ func (r *runner) bring(due []*item, now time.Time) {
 		for _, it := range full {
 			r.contents.release(it)
 		}
-		r.hand.drop(true, full...)
+		r.agenda.drop(true, full...)
 		r.loader.wake()
 	}
 	r.pump()
@@ -128,12 +128,12 @@ func (r *runner) bring(due []*item, now time.Time) {
 
 // offer hands an item to its line; false if that is full.
 func (r *runner) offer(ctx context.Context, it *item, now time.Time) bool {
-	r.hand.mu.Lock()
+	r.agenda.mu.Lock()
 	gone := it.gone
 	if !gone {
 		it.place = inLine
 	}
-	r.hand.mu.Unlock()
+	r.agenda.mu.Unlock()
 	if gone {
 		r.contents.release(it)
 		return true
@@ -152,11 +152,11 @@ func (r *runner) offer(ctx context.Context, it *item, now time.Time) bool {
 	if pushed == dispatch.Kept {
 		return true
 	}
-	r.hand.mu.Lock()
+	r.agenda.mu.Lock()
 	if it.place == inLine {
 		it.place = held
 	}
-	r.hand.mu.Unlock()
+	r.agenda.mu.Unlock()
 	return false
 }
 
@@ -172,7 +172,7 @@ func (r *runner) push(it *item, now time.Time) dispatch.Pushed {
 func (r *runner) open(it *item, now time.Time) {
 	q, ok := r.rules.queue(it.task.Queue)
 	if !ok {
-		r.strays.hold(it.task.Queue)
+		r.unknownQueues.hold(it.task.Queue)
 	}
 	g := r.rules.route(it.task)
 	r.dispatch.Open(now.UnixNano(), uint64(it.Line), r.rules.ofLine(q, it.task, &g))
@@ -245,7 +245,7 @@ func (r *runner) writable(well bool) {
 
 // comeBack makes the loader look for lines that may go again and have deferred tasks.
 func (r *runner) comeBack() {
-	r.hand.shelves.wake()
+	r.agenda.shelves.wake()
 	r.loader.wake()
 }
 
@@ -315,7 +315,7 @@ func (r *runner) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	cancel()
 	if r.attempts.Err() != nil && f.verdict.Next != bellman.Succeed {
-		r.recorder.recordCut(f)
+		r.recorder.recordInterrupted(f)
 		return dispatch.Cancelled
 	}
 	complete(&f.verdict, late)
@@ -371,12 +371,12 @@ func complete(v *bellman.Verdict, late bool) {
 			v.Result = bellman.Refused
 		}
 	}
-	v.Response = cut(v.Response, bellman.MaxResponse)
-	v.Error = cut(v.Error, bellman.MaxResponse)
+	v.Response = truncate(v.Response, bellman.MaxResponse)
+	v.Error = truncate(v.Error, bellman.MaxResponse)
 }
 
 // cut returns the first n characters of s.
-func cut(s string, n int) string {
+func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -34,7 +34,7 @@ func TestHandOverBesideSlowAttempts(t *testing.T) {
 			t.Cleanup(a.stop)
 			return b, ids
 		}, 1500 * time.Millisecond, true},
-		{"by hand", func(t *testing.T, c *crew, queue func(string) engine.Queue, add func(string) []bellman.ID) (*member, []bellman.ID) {
+		{"by agenda", func(t *testing.T, c *crew, queue func(string) engine.Queue, add func(string) []bellman.ID) (*member, []bellman.ID) {
 			b := c.start("b", queue("b"))
 			time.Sleep(10 * time.Second)
 			ids := add("hang again")

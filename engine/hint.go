@@ -112,11 +112,11 @@ func (e *Engine) Hinted(h Hint) {
 		e.leases.lookSoon()
 	}
 	if len(h.Changed) > 0 {
-		e.hand.renew(h.Changed)
+		e.agenda.renew(h.Changed)
 		e.loader.wake()
 	}
 	if len(h.Added) > 0 {
-		e.loader.found.span(h.Added, h.Since, h.Until)
+		e.loader.rescans.span(h.Added, h.Since, h.Until)
 		e.loader.wake()
 	}
 	if slices.Contains(h.Docs, pauseKind) {

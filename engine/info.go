@@ -16,24 +16,24 @@ import (
 
 // Monitor tells what an engine and its tasks are doing. It changes nothing, and is safe for concurrent use.
 type Monitor struct {
-	store     store.Store
-	log       *slog.Logger
-	clock     *clock
-	rules     *Rules
-	leases    *leases
-	hand      *hand
-	dispatch  *dispatch.D[*item]
-	committer *committer
-	pauses    *pauses
-	strays    *strays
-	intake    *intake
-	ticker    *ticker
-	hints     *hints
-	watch     *watch
-	resumed   atomic.Pointer[Resumed]
-	page      int                                                                     // entries read at once
-	ask       func(ctx context.Context, addr string, ask figures.Ask) (Report, error) // may be nil
-	failing   func(ctx context.Context) []figures.FailingMerchant                     // may be nil
+	store         store.Store
+	log           *slog.Logger
+	clock         *clock
+	rules         *Rules
+	leases        *leases
+	agenda        *agenda
+	dispatch      *dispatch.D[*item]
+	committer     *committer
+	pauses        *pauses
+	unknownQueues *unknownQueues
+	intake        *intake
+	ticker        *ticker
+	hints         *hints
+	watch         *watch
+	resumed       atomic.Pointer[Resumed]
+	page          int                                                                     // entries read at once
+	ask           func(ctx context.Context, addr string, ask figures.Ask) (Report, error) // may be nil
+	failing       func(ctx context.Context) []figures.FailingMerchant                     // may be nil
 }
 
 // Queues describes every configured queue, and every other that has tasks, by
@@ -134,7 +134,7 @@ func (m *Monitor) Endpoints() []figures.Endpoint {
 // Gauges returns figures of the moment, for metrics.
 func (m *Monitor) Gauges(ctx context.Context) figures.Gauges {
 	t := m.dispatch.Totals()
-	_, waiting := m.hand.len()
+	_, waiting := m.agenda.len()
 	g := figures.Gauges{
 		InFlight:      t.InFlight,
 		PoolLimit:     t.Limit,
@@ -150,7 +150,7 @@ func (m *Monitor) Gauges(ctx context.Context) figures.Gauges {
 		Started:    m.watch.history.Started().UTC(),
 		SlowCommit: max(m.watch.history.SlowCommit(m.clock.now()), m.committer.outcomes.Writing(), m.committer.asked.Writing()),
 
-		Stray:          m.strays.tasks(),
+		Stray:          m.unknownQueues.tasks(),
 		RefusedFollows: m.committer.refusedFollows.Load(),
 		Fired:          atNs(m.ticker.firedAt.Load()),
 	}

@@ -31,7 +31,7 @@ type leases struct {
 	log    *slog.Logger
 	clock  *clock
 	sole   bool // nobody else writes to the store
-	hand   *hand
+	agenda *agenda
 	hints  *hints
 	host   host
 	runner *runner
@@ -41,26 +41,26 @@ type leases struct {
 
 	base string // the node's name without what sets this incarnation apart
 
-	turn    turn // held by whoever claims shards or gives them back
-	cluster cluster
-	gifts   gifts
-	moves   moves
-	looks   chan struct{} // wakes keepShards
+	claiming      chanMutex // held by whoever claims shards or gives them back
+	cluster       cluster
+	surplusShards surplusShards
+	moves         moves
+	looks         chan struct{} // wakes keepShards
 
-	mu      locks.RWMutex
-	node    store.Node // as it joined last: each time under a new name
-	former  []string   // the names before
-	total   int        // shards that there are; 0: not known yet
-	held    map[uint16]store.Lease
-	since   map[uint16]time.Time                   // when they were won, on the monotonic clock
-	owned   []uint16                               // of held, those whose tasks are attempted, in order
-	giving  map[uint16]bool                        // of held, those that are being given back
-	deaths  map[uint16]int64                       // shards whose last owner died: what was due before, Unix ms, may have killed it
-	unsent  map[uint16]map[bellman.ID]announcement // see announced
-	addrs   map[uint16]string                      // where the owners of other shards are reached, as far as is known
-	beat    time.Time                              // when the last beat that was answered was sent, on the monotonic clock
-	unsure  bool                                   // the node joined anew, and has not looked at its shards since
-	trusted time.Time                              // on the monotonic clock: until then the shards are ours for sure
+	mu        locks.RWMutex
+	node      store.Node // as it joined last: each time under a new name
+	former    []string   // the names before
+	total     int        // shards that there are; 0: not known yet
+	held      map[uint16]store.Lease
+	since     map[uint16]time.Time                   // when they were won, on the monotonic clock
+	owned     []uint16                               // of held, those whose tasks are attempted, in order
+	releasing map[uint16]bool                        // of held, those that are being given back
+	deaths    map[uint16]int64                       // shards whose last owner died: what was due before, Unix ms, may have killed it
+	unsent    map[uint16]map[bellman.ID]announcement // see announced
+	addrs     map[uint16]string                      // where the owners of other shards are reached, as far as is known
+	beat      time.Time                              // when the last beat that was answered was sent, on the monotonic clock
+	unsure    bool                                   // the node joined anew, and has not looked at its shards since
+	trusted   time.Time                              // on the monotonic clock: until then the shards are ours for sure
 
 	// The monotonic clock stands still while a machine is paused, and the wall clock is set
 	// after that: what it gained over the monotonic one since the last beat may be such a pause.
@@ -78,7 +78,7 @@ type host interface {
 	left(shards ...uint16)
 
 	// park parks what is in flight of a shard that was left.
-	park(shard uint16)
+	handOver(shard uint16)
 
 	// reshare makes the part of the limits hold that this node has by its shards. After yieldShare
 	// it does so soon, where nothing hurries.
@@ -88,31 +88,31 @@ type host interface {
 
 func newLeases(e *Engine) *leases {
 	l := &leases{
-		store:  e.store,
-		log:    e.log,
-		clock:  e.clock,
-		sole:   e.sole,
-		hand:   e.hand,
-		hints:  e.hints,
-		host:   e,
-		runner: e.runner,
-		base:   fmt.Sprintf("%s/%s", e.options.Node, e.options.Process),
-		node:   store.Node{Addr: e.options.Addr, Version: e.options.Version, Joined: e.clock.now()},
-		turn:   newTurn("leases.turn"),
-		gifts:  gifts{wake: make(chan struct{}, 1)},
-		looks:  make(chan struct{}, 1),
-		held:   make(map[uint16]store.Lease),
-		since:  make(map[uint16]time.Time),
-		giving: make(map[uint16]bool),
-		deaths: make(map[uint16]int64),
-		unsent: make(map[uint16]map[bellman.ID]announcement),
-		addrs:  make(map[uint16]string),
+		store:         e.store,
+		log:           e.log,
+		clock:         e.clock,
+		sole:          e.sole,
+		agenda:        e.agenda,
+		hints:         e.hints,
+		host:          e,
+		runner:        e.runner,
+		base:          fmt.Sprintf("%s/%s", e.options.Node, e.options.Process),
+		node:          store.Node{Addr: e.options.Addr, Version: e.options.Version, Joined: e.clock.now()},
+		claiming:      newChanMutex("leases.claiming"),
+		surplusShards: surplusShards{wake: make(chan struct{}, 1)},
+		looks:         make(chan struct{}, 1),
+		held:          make(map[uint16]store.Lease),
+		since:         make(map[uint16]time.Time),
+		releasing:     make(map[uint16]bool),
+		deaths:        make(map[uint16]int64),
+		unsent:        make(map[uint16]map[bellman.ID]announcement),
+		addrs:         make(map[uint16]string),
 	}
 	if !l.sole {
 		l.wall = e.options.Wall
 	}
 	locks.Name(&l.mu, "leases")
-	locks.Name(&l.gifts.mu, "gifts")
+	locks.Name(&l.surplusShards.mu, "surplus")
 	locks.Name(&l.moves.mu, "moves")
 	return l
 }
@@ -273,7 +273,7 @@ func (l *leases) won(lease store.Lease, death int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.held[lease.Shard], l.since[lease.Shard] = lease, time.Now()
-	delete(l.giving, lease.Shard)
+	delete(l.releasing, lease.Shard)
 	delete(l.addrs, lease.Shard)
 	if death == 0 {
 		delete(l.deaths, lease.Shard)
@@ -302,23 +302,23 @@ func (l *leases) leave(shard uint16) bool {
 	i, ok := slices.BinarySearch(l.owned, shard)
 	if ok {
 		l.owned = slices.Delete(slices.Clone(l.owned), i, i+1)
-		l.giving[shard] = true
+		l.releasing[shard] = true
 	}
 	return ok
 }
 
 // gives reports whether a shard is being given back.
-func (l *leases) gives(shard uint16) bool {
+func (l *leases) isReleasing(shard uint16) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.giving[shard]
+	return l.releasing[shard]
 }
 
 // keep notes that a shard is not given back after all.
 func (l *leases) keep(shard uint16) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.giving, shard)
+	delete(l.releasing, shard)
 }
 
 // lose notes that a shard is no longer held. What was announced in the last hour and not sent stays known:
@@ -328,7 +328,7 @@ func (l *leases) lose(shard uint16, now time.Time) {
 	defer l.mu.Unlock()
 	delete(l.held, shard)
 	delete(l.since, shard)
-	delete(l.giving, shard)
+	delete(l.releasing, shard)
 	delete(l.deaths, shard)
 	for id, a := range l.unsent[shard] {
 		if a.lost = true; now.Sub(a.at) > time.Hour {
@@ -387,7 +387,7 @@ func (l *leases) of(ops []*op, buf []store.Lease) []store.Lease {
 	}
 	for _, o := range ops {
 		if f := o.flight; f != nil {
-			name(f.task.Shard, !f.item.parked)
+			name(f.task.Shard, !f.item.handedOver)
 			name(f.change.To.Shard, false)
 		}
 		if o.change != nil {
@@ -395,4 +395,32 @@ func (l *leases) of(ops []*op, buf []store.Lease) []store.Lease {
 		}
 	}
 	return buf
+}
+
+// What the engine does when shards come and go (host).
+
+func (e *Engine) gained(shards []uint16) {
+	e.agenda.own(shards)
+	e.loader.rescans.all(shards)
+	e.loader.wake()
+	e.reshare()
+}
+
+func (e *Engine) left(shards ...uint16) {
+	items := e.agenda.leave(shards...)
+	gone := make(map[*item]struct{}, len(items))
+	lines := make(map[store.Line]struct{})
+	for _, it := range items {
+		gone[it] = struct{}{}
+		lines[it.Line] = struct{}{}
+	}
+	for line := range lines {
+		e.dispatch.Remove(uint64(line), func(it *item) bool {
+			_, ok := gone[it]
+			if ok {
+				e.runner.contents.release(it)
+			}
+			return ok
+		})
+	}
 }

@@ -12,9 +12,9 @@ import (
 // store refuses, and not under none. What needs no lease is not held up.
 func TestLeasesOfLostShards(t *testing.T) {
 	l := &leases{held: map[uint16]store.Lease{3: {Shard: 3, Epoch: 7}}}
-	flight := func(shard uint16, parked bool) *op {
+	flight := func(shard uint16, handedOver bool) *op {
 		task := &bellman.Task{Status: bellman.Status{Shard: shard}}
-		return &op{flight: &flight{item: &item{parked: parked}, task: task, change: store.Change{To: task.Status}}}
+		return &op{flight: &flight{item: &item{handedOver: handedOver}, task: task, change: store.Change{To: task.Status}}}
 	}
 	change := func(shard uint16, own bool) *op {
 		return &op{change: &store.Change{To: bellman.Status{Shard: shard}}, own: own}
@@ -31,8 +31,8 @@ func TestLeasesOfLostShards(t *testing.T) {
 		{"lost", []*op{flight(3, false), flight(4, false)}, []store.Lease{mine, refused}},
 		{"lost, and to be parked", []*op{change(4, true)}, []store.Lease{refused}},
 		{"parked", []*op{flight(4, true)}, nil},
-		{"by hand", []*op{change(4, false)}, nil},
-		{"by hand, then lost", []*op{change(4, false), flight(4, false)}, []store.Lease{refused}},
+		{"by agenda", []*op{change(4, false)}, nil},
+		{"by agenda, then lost", []*op{change(4, false), flight(4, false)}, []store.Lease{refused}},
 		{"moved to another's", []*op{moved}, []store.Lease{mine}},
 	}
 	for _, tt := range tests {

@@ -12,7 +12,7 @@ type Limits struct {
 	Lines   int // due tasks that wait in memory for all lines together; a few of each line come on top; default 65,536
 	Pending int // due tasks that the loader holds until their lines have room, at least 4 * Page; default 16,000
 	Peers   int // of Pending, tasks of one line; default half of Pending
-	Hand    int // tasks in memory, due or not, at least 4 * Page; default 100,000
+	Agenda  int // tasks in memory, due or not, at least 4 * Page; default 100,000
 	Waiting int // tasks in memory that are not due yet, as far as the loader reads them; default half of Hand
 	Page    int // entries of the due index read at once; default 2000
 	Chunk   int // tasks whose contents are read at once, at most; default 256
@@ -28,8 +28,8 @@ func (l Limits) withDefaults() Limits {
 	l.Page = cmp.Or(max(l.Page, 0), 2000)
 	l.Pending = max(cmp.Or(max(l.Pending, 0), 16_000), 4*l.Page)
 	l.Peers = cmp.Or(max(l.Peers, 0), max(l.Pending/2, 1))
-	l.Hand = max(cmp.Or(max(l.Hand, 0), 100_000), 4*l.Page)
-	l.Waiting = cmp.Or(max(l.Waiting, 0), max(l.Hand/2, 1))
+	l.Agenda = max(cmp.Or(max(l.Agenda, 0), 100_000), 4*l.Page)
+	l.Waiting = cmp.Or(max(l.Waiting, 0), max(l.Agenda/2, 1))
 	l.Chunk = cmp.Or(max(l.Chunk, 0), 256)
 	l.Uncommitted = cmp.Or(max(l.Uncommitted, 0), 8192)
 	l.Batch = max(l.Batch, 0)

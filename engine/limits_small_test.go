@@ -16,7 +16,7 @@ import (
 )
 
 // small are the default limits, a hundredfold smaller.
-var small = engine.Limits{Line: 40, Lines: 650, Pending: 160, Hand: 1000, Page: 20, Chunk: 3, Uncommitted: 80, Batch: 8, Changed: 10}
+var small = engine.Limits{Line: 40, Lines: 650, Pending: 160, Agenda: 1000, Page: 20, Chunk: 3, Uncommitted: 80, Batch: 8, Changed: 10}
 
 // An exclusive store is written by one engine alone, as the embedded store is: the engine does not
 // look each second for what others have changed.
@@ -67,14 +67,14 @@ func TestSmallLimitsLeaveRoom(t *testing.T) {
 		e, stop := runSmall(t, exclusive{memory.New()}, l.queue("n", 0))
 		defer stop()
 		var ids []bellman.ID
-		for i := range 3 * small.Hand {
+		for i := range 3 * small.Agenda {
 			ids = append(ids, add(t, e, &bellman.Task{Queue: "q", Endpoint: fmt.Sprintf("http://%d", i%100), Delay: 4 * time.Minute}))
 		}
 		for i := range 200 {
 			ids = append(ids, add(t, e, &bellman.Task{Queue: "q", Endpoint: fmt.Sprintf("http://%d", i%100), Delay: 10 * time.Second}))
 		}
 		time.Sleep(3 * time.Minute)
-		l.once(t, ids[3*small.Hand:])
+		l.once(t, ids[3*small.Agenda:])
 		l.mu.Lock()
 		late := l.late
 		l.mu.Unlock()

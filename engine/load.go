@@ -36,7 +36,7 @@ type loader struct {
 	log       *slog.Logger
 	clock     *clock
 	leases    *leases
-	hand      *hand
+	agenda    *agenda
 	dispatch  *dispatch.D[*item]
 	contents  *contents
 	pauses    *pauses
@@ -47,10 +47,10 @@ type loader struct {
 	limits    Limits
 	sole      bool
 
-	kick   chan struct{}                  // wakes it
-	backMs atomic.Int64                   // there are overdue tasks before it, from this look on; noTime: none
-	behind atomic.Pointer[map[peers]bool] // whose due tasks wait on disk, since their lines are full; nil: nobody's
-	found  found                          // what it is told to look at again
+	kick    chan struct{}                  // wakes it
+	backMs  atomic.Int64                   // there are overdue tasks before it, from this look on; noTime: none
+	behind  atomic.Pointer[map[peers]bool] // whose due tasks wait on disk, since their lines are full; nil: nobody's
+	rescans rescans                        // what it is told to look at again
 
 	busy    locks.Mutex // held but while it naps
 	begun   bool
@@ -83,11 +83,11 @@ func newLoader(e *Engine) *loader {
 		log:       e.log,
 		clock:     e.clock,
 		leases:    e.leases,
-		hand:      e.hand,
+		agenda:    e.agenda,
 		dispatch:  e.dispatch,
 		contents:  e.runner.contents,
 		pauses:    e.pauses,
-		shelves:   e.hand.shelves,
+		shelves:   e.agenda.shelves,
 		ticker:    e.ticker,
 		runner:    e.runner,
 		limits:    e.limits,
@@ -101,7 +101,7 @@ func newLoader(e *Engine) *loader {
 	}
 	l.backMs.Store(noTime)
 	locks.Name(&l.busy, "loader")
-	locks.Name(&l.found.mu, "found")
+	locks.Name(&l.rescans.mu, "rescans")
 	return l
 }
 
@@ -194,8 +194,8 @@ func (l *loader) lookBack(look int64) {
 // read takes a page of each kind in hand, as far as there is room. more says
 // that the next can be read at once.
 func (l *loader) read(ctx context.Context) (more bool, err error) {
-	all, waiting := l.hand.len()
-	if all >= l.limits.Hand-3*l.limits.Page || len(l.pending) >= l.limits.Pending-2*l.limits.Page {
+	all, waiting := l.agenda.len()
+	if all >= l.limits.Agenda-3*l.limits.Page || len(l.pending) >= l.limits.Pending-2*l.limits.Page {
 		return false, nil
 	}
 	l.goBack()
@@ -218,7 +218,7 @@ func (l *loader) read(ctx context.Context) (more bool, err error) {
 
 // goBack makes the loader read again what could not be taken in hand.
 func (l *loader) goBack() {
-	missed, ahead := l.hand.takeMissed()
+	missed, ahead := l.agenda.takeMissed()
 	if missed != noTime {
 		l.lookBack(missed)
 	}
@@ -240,10 +240,10 @@ func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (mor
 	if l.partly.VisibleAt != 0 {
 		from = l.partly
 	}
-	l.hand.beginRead(to)
+	l.agenda.beginRead(to)
 	l.page, err = l.store.Due(ctx, l.leases.shards(), from, to, l.limits.Page, l.page[:0])
 	if err != nil {
-		l.hand.endRead(nil, l.ahead, now.UnixMilli(), nil)
+		l.agenda.endRead(nil, l.ahead, now.UnixMilli(), nil)
 		return false, err
 	}
 	l.ahead, l.partly = to, store.Position{}
@@ -252,7 +252,7 @@ func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (mor
 		l.ahead, l.partly = last.VisibleAt, store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
 		more = waiting+l.limits.Page < l.limits.Waiting
 	}
-	l.take(l.hand.endRead(l.page, l.ahead, now.UnixMilli(), nil))
+	l.take(l.agenda.endRead(l.page, l.ahead, now.UnixMilli(), nil))
 	l.ticker.wakeBefore(0)
 	return more, nil
 }
@@ -269,11 +269,11 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 		l.skipped = nowhere
 		clear(l.out)
 	}
-	l.hand.beginRead(0)
+	l.agenda.beginRead(0)
 	l.page, err = l.store.Due(ctx, l.leases.shards(), l.back, now.UnixMilli()+1, l.limits.Page, l.page[:0])
 	taken := make(map[peers]int)
 	past := l.skipped != nowhere
-	due := l.hand.endRead(l.page, 0, now.UnixMilli(), func(en *store.Entry, before store.Position) bool {
+	due := l.agenda.endRead(l.page, 0, now.UnixMilli(), func(en *store.Entry, before store.Position) bool {
 		p := l.peersOf(en)
 		if !l.out[p] && l.share[p]+taken[p] < l.most(p) { // in order: none of a line before those that were left out
 			taken[p]++

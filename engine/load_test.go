@@ -38,7 +38,7 @@ func TestLookBack(t *testing.T) {
 // back, and what is to come by reading ahead from there, for looking back ends at the present.
 func TestFullHand(t *testing.T) {
 	c := newClock(time.Now)
-	h := newHand(c, new(shelves), 1000, 1000)
+	h := newAgenda(c, new(shelves), 1000, 1000)
 	h.own([]uint16{7})
 	for range h.most {
 		h.items[bellman.NewID()] = &item{}
@@ -48,13 +48,13 @@ func TestFullHand(t *testing.T) {
 	put := func(look int64) {
 		task := &bellman.Task{ID: bellman.NewID(), Status: bellman.Status{Shard: 7, VisibleAt: time.UnixMilli(look)}}
 		if it := h.put(task, h.taken(), now); it != nil || h.items[task.ID] != nil {
-			t.Fatalf("a task was taken in a hand of %d", len(h.items))
+			t.Fatalf("a task was taken in a agenda of %d", len(h.items))
 		}
 	}
 	for _, look := range []int64{now - 20, now - 30, now + 70_000, now + 60_000, now + 80_000} {
 		put(look)
 	}
-	l := &loader{hand: h, back: nowhere, skipped: nowhere, ahead: now + 90_000, partly: store.Position{VisibleAt: now + 90_000}}
+	l := &loader{agenda: h, back: nowhere, skipped: nowhere, ahead: now + 90_000, partly: store.Position{VisibleAt: now + 90_000}}
 	l.goBack()
 	if l.back.VisibleAt != now-30 || l.ahead != now+60_000 || l.partly.VisibleAt != 0 {
 		t.Errorf("it reads back from %d and ahead from %d, having read a part until %d; want %d, %d and none", l.back.VisibleAt-now, l.ahead-now, l.partly.VisibleAt, -30, 60_000)

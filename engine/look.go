@@ -69,8 +69,8 @@ func (l *leases) lookSoon() {
 // untilLook is how long to wait with the next look at the others: not beyond the
 // moment at which one of them expires unless it beats.
 func (l *leases) untilLook() time.Duration {
-	l.turn.Lock()
-	defer l.turn.Unlock()
+	l.claiming.Lock()
+	defer l.claiming.Unlock()
 	c := &l.cluster
 	wait := lookEvery
 	switch {
@@ -96,8 +96,8 @@ func (l *leases) look(ctx context.Context, first bool) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	l.turn.Lock()
-	defer l.turn.Unlock()
+	l.claiming.Lock()
+	defer l.claiming.Unlock()
 	offered := l.hints.takeOffered()
 	obey := l.pauses.reading()
 	state, err := l.store.State(ctx, pauseKind)
@@ -192,7 +192,7 @@ func (l *leases) claimAll(ctx context.Context, shards []store.Shard, offered map
 			lost = append(lost, s.Shard)
 		}
 		switch {
-		case h.newest && (h.active || h.giving):
+		case h.newest && (h.active || h.releasing):
 			if h.active && should != self {
 				surplus = append(surplus, s.Shard)
 			}
@@ -235,18 +235,18 @@ func (l *leases) claimAll(ctx context.Context, shards []store.Shard, offered map
 	}
 	c.since = since
 	l.drop(lost)
-	l.giveSoon(surplus)
+	l.rebalanceSoon(surplus)
 	return won, err
 }
 
 // A holding is what a shard is to this node.
 type holding struct {
-	ours   bool // its owner is this node, or was under a former name
-	mine   bool // nobody else had it since this node claimed it
-	held   bool // it is held in memory
-	newest bool // … under its newest lease, and the node's present name
-	active bool // … and its tasks are attempted
-	giving bool // … and it is being given back
+	ours      bool // its owner is this node, or was under a former name
+	mine      bool // nobody else had it since this node claimed it
+	held      bool // it is held in memory
+	newest    bool // … under its newest lease, and the node's present name
+	active    bool // … and its tasks are attempted
+	releasing bool // … and it is being given back
 }
 
 func (l *leases) holding(s store.Shard) (h holding) {
@@ -259,7 +259,7 @@ func (l *leases) holding(s store.Shard) (h holding) {
 	h.mine = now || h.ours && held && lease == s.Lease
 	h.newest = now && held && lease == s.Lease
 	_, h.active = slices.BinarySearch(l.owned, s.Shard)
-	h.giving = l.giving[s.Shard]
+	h.releasing = l.releasing[s.Shard]
 	return h
 }
 

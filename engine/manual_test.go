@@ -64,7 +64,7 @@ func TestResendOnce(t *testing.T) {
 				}
 				log := attempts(t, store, id)
 				if last := log[len(log)-1]; last.Trigger != bellman.ByHand || !last.Started.Equal(asked) {
-					t.Errorf("the resend's attempt: %+v; want one by hand, at once", last)
+					t.Errorf("the resend's attempt: %+v; want one by agenda, at once", last)
 				}
 			})
 		})
@@ -93,7 +93,7 @@ func TestResendOncePending(t *testing.T) {
 			}
 		}
 		if got := triggers(attempts(t, store, id)); !slices.Equal(got, []bellman.Trigger{0, bellman.ByHand, 0, 0}) {
-			t.Errorf("triggers %v; want the second by hand", got)
+			t.Errorf("triggers %v; want the second by agenda", got)
 		}
 	})
 }

@@ -44,7 +44,7 @@ type ware struct {
 	supersedes bool
 	resent     bool
 	attempts   int
-	hand       time.Time // when somebody last did something to it
+	agenda     time.Time // when somebody last did something to it
 }
 
 // told is what is known of a task.
@@ -81,7 +81,7 @@ func (s *shop) attempt(ctx context.Context, node string, t *bellman.Task) bellma
 	switch {
 	case other == nil || lost:
 	case other.id == t.ID: // it was asked for again, which is another promise
-	case other.node != node && s.wares[other.id] != nil && time.Since(s.wares[other.id].hand) < 15*time.Second:
+	case other.node != node && s.wares[other.id] != nil && time.Since(s.wares[other.id].agenda) < 15*time.Second:
 		// It was ended or asked for by hand while its shard went from one node to another:
 		// nobody knows then that the attempt of the first is still in flight.
 	default:
@@ -140,8 +140,8 @@ func (s *shop) attempt(ctx context.Context, node string, t *bellman.Task) bellma
 func (s *shop) byHand(id bellman.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.event("%v is changed by hand", id)
-	s.wares[id].hand = time.Now()
+	s.event("%v is changed by agenda", id)
+	s.wares[id].agenda = time.Now()
 }
 
 // lose says that a node is cut off. What it has in flight may be made again beside it.

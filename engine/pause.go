@@ -52,8 +52,8 @@ func (p *pauses) pause(ctx context.Context, target string, by bellman.By) error 
 	if err := p.life.running(ctx); err != nil {
 		return err
 	}
-	p.turn.Lock()
-	defer p.turn.Unlock()
+	p.changing.Lock()
+	defer p.changing.Unlock()
 	if old := p.get(target); old != nil && by.Reason == "" {
 		return nil // it is paused already, by somebody who said why
 	}
@@ -74,8 +74,8 @@ func (p *pauses) resume(ctx context.Context, target string, by bellman.By) error
 	if err := p.life.running(ctx); err != nil {
 		return err
 	}
-	p.turn.Lock()
-	defer p.turn.Unlock()
+	p.changing.Lock()
+	defer p.changing.Unlock()
 	switch _, err := store.ReadDoc(ctx, p.store, pauseKind, target); {
 	case errors.Is(err, bellman.ErrNotFound) && p.get(target) == nil:
 		return fmt.Errorf("resume %s: %w", target, bellman.ErrNotPaused)
@@ -114,7 +114,7 @@ type pauses struct {
 	life      *life
 	runner    *runner
 
-	turn turn // held by whoever changes what is paused
+	changing chanMutex // held by whoever changes what is paused
 
 	mu locks.RWMutex
 	m  map[string]*figures.Pause // by "queue/NAME", "endpoint/NAME" or "merchant/NUMBER"
@@ -123,7 +123,7 @@ type pauses struct {
 }
 
 func newPauses(e *Engine) *pauses {
-	p := &pauses{store: e.store, clock: e.clock, leases: e.leases, dispatch: e.dispatch, life: e.life, runner: e.runner, turn: newTurn("pauses.turn")}
+	p := &pauses{store: e.store, clock: e.clock, leases: e.leases, dispatch: e.dispatch, life: e.life, runner: e.runner, changing: newChanMutex("pauses.changing")}
 	locks.Name(&p.mu, "pauses")
 	return p
 }
@@ -176,11 +176,11 @@ func (p *pauses) all() map[string]*figures.Pause {
 // reading is called before what is paused is read, and what it returns after that: so a pause that
 // this node writes meanwhile is not undone.
 func (p *pauses) reading() (obey func([]store.Doc, error) error) {
-	if !p.turn.TryLock() {
+	if !p.changing.TryLock() {
 		return func(_ []store.Doc, err error) error { return err }
 	}
 	return func(docs []store.Doc, err error) error {
-		defer p.turn.Unlock()
+		defer p.changing.Unlock()
 		if err != nil {
 			return err
 		}

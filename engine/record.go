@@ -38,7 +38,7 @@ type recorder struct {
 	log       *slog.Logger
 	clock     *clock
 	rules     *Rules
-	hand      *hand
+	agenda    *agenda
 	committer *committer
 	attempts  context.Context // ends when all attempts must
 	patience  context.Context // ends when a stop waits no longer for the store
@@ -59,7 +59,7 @@ func (r *recorder) record(f *flight) {
 		Follow:  f.follow,
 		Of:      f.task,
 	}
-	r.sequel(&f.change, f.task, &f.attempt, f.trace)
+	r.onEnd(&f.change, f.task, &f.attempt, f.trace)
 	f.endSpan()
 	r.committer.keep(f)
 }
@@ -80,7 +80,7 @@ func (r *recorder) scheduleOf(f *flight) *schedule.Schedule {
 // recordCut records an attempt that a stop cut off: whether it arrived is not
 // known. It is made again, under the next number, and its place in the schedule
 // is not used up.
-func (r *recorder) recordCut(f *flight) {
+func (r *recorder) recordInterrupted(f *flight) {
 	f.cut = true
 	f.attempt.Result = bellman.Unknown
 	f.attempt.Error = "cut off when the node stopped; made again after its start"
@@ -107,7 +107,7 @@ func (r *recorder) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Atte
 			r.committer.refusedFollows.Add(1)
 			r.log.Error("follow-up task cannot be added", "task", t.ID, traceID(t), "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
 			if a != nil && a.Error == "" {
-				a.Error = cut(fmt.Sprintf("follow-up task for queue %s was not added: %v", tasks[i].Queue, err), bellman.MaxResponse)
+				a.Error = truncate(fmt.Sprintf("follow-up task for queue %s was not added: %v", tasks[i].Queue, err), bellman.MaxResponse)
 			}
 			continue
 		}
@@ -125,19 +125,19 @@ func (r *recorder) reconcile(f *flight) {
 	if err != nil {
 		r.log.LogAttrs(ctx, slog.LevelError, "an attempt cannot be recorded",
 			slog.Any("task", f.task.ID), traceID(f.task), slog.Int("attempt", f.attempt.Number), slog.Any("err", err))
-		r.hand.drop(true, f.item)
+		r.agenda.drop(true, f.item)
 		return
 	}
 	if int(t.Attempts) >= f.attempt.Number {
 		if r.inLog(ctx, f) { // a commit of which the outcome was not known
-			r.hand.drop(true, f.item)
+			r.agenda.drop(true, f.item)
 			return
 		}
 		f.attempt.Number = int(t.Attempts) + 1
 	}
 	to, counts := logOnly(t, &f.attempt), false
 	if f.cut && t.Due.Equal(f.seen.Due) {
-		to.VisibleAt = to.Due // not when it was parked until
+		to.VisibleAt = to.Due // not when it was handedOver until
 	}
 	if !f.cut {
 		to, counts = merge(t, f.seen, &f.attempt, &f.verdict, r.scheduleOf(f), jitter())
@@ -150,7 +150,7 @@ func (r *recorder) reconcile(f *flight) {
 	case !f.cut && (t.State.Ended() || endedSince(t, f.seen)):
 		r.late(f, t)
 	}
-	r.sequel(&f.change, t, &f.attempt, f.trace)
+	r.onEnd(&f.change, t, &f.attempt, f.trace)
 	r.committer.keep(f)
 }
 
@@ -176,10 +176,30 @@ func (r *recorder) late(f *flight, t *bellman.Task) {
 		return
 	}
 	under := *t
-	under.Status = beneath(t.Status)
+	under.Status = underlying(t.Status)
 	v := h.Late(&under, f.verdict, r.clock.now())
 	if v.Data != nil {
 		f.change.To.Data = v.Data
 	}
 	f.change.Follow = r.follow(t, v.Follow, nil, f.trace)
+}
+
+// sequel adds to a change what the task's queue says follows from its end, if the
+// change ends it: t is the task as it is, a the attempt that ends it, nil if none does. An attempt asked for by hand that leaves the task as it had ended is no end,
+// and neither is the end of a round of a task that repeats.
+func (r *recorder) onEnd(c *store.Change, t *bellman.Task, a *bellman.Attempt, under *bellman.Trace) {
+	q, _ := r.rules.queue(t.Queue)
+	if q.Ended == nil {
+		return
+	}
+	was, is := underlying(t.Status), underlying(c.To)
+	if !is.State.Ended() || is.State == was.State {
+		return
+	}
+	ended := *t
+	ended.Status = is
+	if a != nil {
+		ended.Last = a
+	}
+	c.Follow = append(c.Follow[:len(c.Follow):len(c.Follow)], r.follow(t, q.Ended(&ended), a, under)...)
 }

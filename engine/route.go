@@ -108,7 +108,7 @@ func isMerchantTarget(target string) bool { return strings.HasPrefix(target, mer
 
 // ofLine are the rules of a task's line.
 func (r *Rules) ofLine(q Queue, t *bellman.Task, g *bellman.Route) dispatch.Rules {
-	l := q.under(limits(g)).rules(t.Queue, goes(t, g), r.leases.portion())
+	l := q.under(limits(g)).rules(t.Queue, goes(t, g), r.leases.quota())
 	l.Own = limits(g)
 	return l
 }

@@ -280,7 +280,7 @@ func (r *Rules) shardFor(t *bellman.Task, q *Queue) uint16 {
 	under := q.under(limits(&g))
 	place := random
 	switch {
-	case under.cut():
+	case under.clusterWide():
 		place = under.place(goes(t, &g), random)
 	case t.OrderingKey == "":
 		return r.leases.pick(random)

@@ -111,7 +111,7 @@ func (a *Admin) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wanted
 			c.Audit = audit
 		}
 		switch {
-		case a.hand.flying(id):
+		case a.agenda.flying(id):
 			return underway
 		case !wanted(t, now), t.WasSuperseded():
 			return errNothing

@@ -100,7 +100,7 @@ func (w *watch) added(t *bellman.Task) {
 func (w *watch) attempted(f *flight) {
 	a, to := &f.attempt, &f.change.To
 	ended := to.State
-	if was := beneath(f.task.Status); was.State == to.State && was.Finished.Equal(to.Finished) {
+	if was := underlying(f.task.Status); was.State == to.State && was.Finished.Equal(to.Finished) {
 		ended = bellman.Pending // it had ended before, and still has
 	}
 	w.history.Attempted(w.clock.now(), f.task.Queue, a, ended)

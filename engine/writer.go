@@ -24,15 +24,15 @@ const (
 // An op is a part of a transaction that belongs together: one request's tasks,
 // the outcome of one attempt, or one change by hand. See [commit.Op].
 type op struct {
-	adds   []store.Add
-	flight *flight       // the outcome of an attempt, or a deferred task
-	change *store.Change // by hand
-	task   *bellman.Task // that change is of
-	own    bool          // the change is made only while the task's shard is this node's
-	park   *item         // that change parks
-	docs   []store.Doc
-	audits []store.Audit
-	done   chan error // told the outcome; nil: nobody waits
+	adds      []store.Add
+	flight    *flight       // the outcome of an attempt, or a deferred task
+	change    *store.Change // by hand
+	task      *bellman.Task // that change is of
+	own       bool          // the change is made only while the task's shard is this node's
+	handsOver *item         // that change parks
+	docs      []store.Doc
+	audits    []store.Audit
+	done      chan error // told the outcome; nil: nobody waits
 }
 
 func (o *op) Weight() int { return max(len(o.adds), 1) }
@@ -108,10 +108,10 @@ func (w *writer) Write(ctx context.Context, ops []*op) error {
 	b := &w.batch
 	b.build(ops, w.leases)
 	if w.parallel {
-		b.since = w.hand.follow()
-		defer w.hand.unfollow(b.since)
+		b.since = w.agenda.follow()
+		defer w.agenda.unfollow(b.since)
 	} else {
-		b.since = w.hand.taken()
+		b.since = w.agenda.taken()
 	}
 	began := time.Now()
 	if err := w.store.Commit(ctx, &b.Batch); err != nil {

@@ -4,12 +4,12 @@ package locks
 // nobody holds both. engine/DESIGN.md says what each is for.
 var Order = [][]string{
 	{"loader"},
-	{"leases.turn"},
-	{"pauses.turn"},
+	{"leases.claiming"},
+	{"pauses.changing"},
 	{"starting"},
-	{"hand"},
+	{"agenda"},
 	{"dispatch"},
-	{"leases", "pauses", "found", "strays", "gifts", "moves", "workers", "watch", "hints", "chains", "shelves"},
+	{"leases", "pauses", "rescans", "unknown", "surplus", "moves", "workers", "watch", "hints", "chains", "shelves"},
 	{"lane"},
 	{"work"},
 }

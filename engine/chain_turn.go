@@ -55,19 +55,19 @@ func (o *chains) itsTurn(it *item) bool {
 		if o.attempts.Err() == nil {
 			o.log.Error("whose turn it is cannot be read", "task", t.ID, "queue", t.Queue, "err", err)
 		}
-		o.hand.drop(true, it)
+		o.agenda.drop(true, it)
 		return false
 	case !turn.SupersededBy.IsZero():
 		if ended, err := o.endSuperseded(o.attempts, chainOf(t), t.ID); !ended {
 			if err != nil {
 				o.log.Error("a superseded task cannot be ended", "task", t.ID, "queue", t.Queue, "err", err)
 			}
-			o.hand.drop(true, it)
+			o.agenda.drop(true, it)
 		}
 		return false
 	case !turn.Before(t.ID).IsZero():
 		if t.Supersedes {
-			o.hand.inTurn(chainOf(t)) // what is in flight is superseded when it lands
+			o.agenda.inTurn(chainOf(t)) // what is in flight is superseded when it lands
 		}
 		o.awaitTurn(it, turn.Before(t.ID))
 		return false
@@ -78,7 +78,7 @@ func (o *chains) itsTurn(it *item) bool {
 			return false
 		}
 	}
-	other, ok := o.hand.beginTurn(it)
+	other, ok := o.agenda.beginTurn(it)
 	if !ok && !other.IsZero() {
 		o.awaitTurn(it, other)
 	}
@@ -120,7 +120,7 @@ func (o *chains) awaitTurn(it *item, before bellman.ID) {
 // await defers a task for a while. A schedule that has not begun begins when the
 // turn comes, and ages count from there.
 func (o *chains) await(it *item, waits *waiting, wait time.Duration) {
-	if !o.hand.defers(it) {
+	if !o.agenda.defers(it) {
 		return
 	}
 	t, now := it.task, o.clock.now()
@@ -149,7 +149,7 @@ func dueInTurn(t *bellman.Task, now time.Time) time.Time {
 
 // beginTurn notes that an item is about to be attempted. It is not if it is out of the
 // hand, or another of its chain is being attempted, which is returned then.
-func (h *hand) beginTurn(it *item) (other bellman.ID, ok bool) {
+func (h *agenda) beginTurn(it *item) (other bellman.ID, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if it.gone {
@@ -165,7 +165,7 @@ func (h *hand) beginTurn(it *item) (other bellman.ID, ok bool) {
 }
 
 // endTurn notes that an item is not in flight any more, if it was. Call it with mu held.
-func (h *hand) endTurn(it *item) {
+func (h *agenda) endTurn(it *item) {
 	if it.chain == nil || h.attempted[*it.chain] != it {
 		return
 	}
@@ -177,7 +177,7 @@ func (h *hand) endTurn(it *item) {
 
 // inTurn reports whether a task of a chain is being attempted: then somebody is told
 // when it lands.
-func (h *hand) inTurn(c chain) bool {
+func (h *agenda) inTurn(c chain) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	it := h.attempted[c]
@@ -200,7 +200,7 @@ const otherClock = 2 * store.MaxSkew
 func (o *chains) endSuperseded(ctx context.Context, c chain, id bellman.ID) (ended bool, err error) {
 	_, err = o.admin.moveAlways(ctx, id, "supersede", func(change *store.Change, t *bellman.Task, now time.Time) error {
 		away := !o.leases.holds(t.Shard) && !t.VisibleAt.After(now.Add(otherClock))
-		if t.State.Ended() || o.leases.elsewhere(t, now) > 0 || away || o.hand.flying(id) {
+		if t.State.Ended() || o.leases.elsewhere(t, now) > 0 || away || o.agenda.flying(id) {
 			return errKeep
 		}
 		turn, err := o.store.Chain(ctx, c.queue, c.key, id, 1)
@@ -211,7 +211,7 @@ func (o *chains) endSuperseded(ctx context.Context, c chain, id bellman.ID) (end
 			return errKeep
 		}
 		if t.Before != nil && t.Before.State.Ended() { // it is asked for by hand once more: it stays what it was
-			change.To = beneath(change.To)
+			change.To = underlying(change.To)
 			return nil
 		}
 		change.To = end(t.Status, bellman.Cancelled, bellman.ReasonSuperseded, now)

@@ -98,13 +98,13 @@ func TestParkedAcrossClocks(t *testing.T) {
 // A slowPark is a store that takes a while to park what is in flight.
 type slowPark struct {
 	store.Store
-	parked atomic.Int64
+	handedOver atomic.Int64
 }
 
 func (s *slowPark) Commit(ctx context.Context, b *store.Batch) error {
 	for i := range b.Changes {
 		if c := &b.Changes[i]; c.Attempt == nil && c.To.Phase == bellman.HandedOver {
-			s.parked.Add(1)
+			s.handedOver.Add(1)
 			time.Sleep(4 * time.Second) // longer than the attempt may last, and the margin
 			break
 		}
@@ -137,7 +137,7 @@ func TestParkedTooLate(t *testing.T) {
 		b := c.start("b", queue("b"))
 		defer b.stop()
 		time.Sleep(time.Minute)
-		if slow.parked.Load() == 0 {
+		if slow.handedOver.Load() == 0 {
 			t.Error("nothing was parked")
 		}
 		l.once(t, ids)

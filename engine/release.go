@@ -13,21 +13,21 @@ import (
 
 // How shards move to nodes that should own them.
 const (
-	giveEvery  = 200 * time.Millisecond
-	giveAtOnce = 4
-	drainFor   = 2 * time.Second // for attempts in flight that cannot be parked; then the shard stays until they have ended
+	rebalanceEvery  = 200 * time.Millisecond
+	rebalanceAtOnce = 4
+	drainFor        = 2 * time.Second // for attempts in flight that cannot be handedOver; then the shard stays until they have ended
 )
 
 // gifts are the shards that other nodes should own.
-type gifts struct {
+type surplusShards struct {
 	mu     locks.Mutex
 	shards []uint16
 	wake   chan struct{}
 }
 
 // giveSoon says which shards are to be given back, one after the other.
-func (l *leases) giveSoon(shards []uint16) {
-	g := &l.gifts
+func (l *leases) rebalanceSoon(shards []uint16) {
+	g := &l.surplusShards
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shards = shards
@@ -37,7 +37,7 @@ func (l *leases) giveSoon(shards []uint16) {
 	}
 }
 
-func (g *gifts) next() (shard uint16, ok bool) {
+func (g *surplusShards) next() (shard uint16, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.shards) == 0 {
@@ -49,15 +49,15 @@ func (g *gifts) next() (shard uint16, ok bool) {
 }
 
 // giveBack is the goroutine that gives shards to those who should own them.
-func (l *leases) giveBack(ctx context.Context) error {
+func (l *leases) rebalance(ctx context.Context) error {
 	var giving sync.WaitGroup
 	defer giving.Wait()
-	room := make(chan struct{}, giveAtOnce)
+	room := make(chan struct{}, rebalanceAtOnce)
 	for ctx.Err() == nil {
-		shard, ok := l.gifts.next()
+		shard, ok := l.surplusShards.next()
 		if !ok {
 			select {
-			case <-l.gifts.wake:
+			case <-l.surplusShards.wake:
 			case <-ctx.Done():
 			}
 			continue
@@ -71,7 +71,7 @@ func (l *leases) giveBack(ctx context.Context) error {
 			defer func() { <-room }()
 			l.handOff(ctx, shard)
 		})
-		nap(ctx, giveEvery, nil)
+		nap(ctx, rebalanceEvery, nil)
 	}
 	return nil
 }
@@ -80,10 +80,10 @@ func (l *leases) giveBack(ctx context.Context) error {
 // it is started, what is in flight is recorded or parked, and then it is released.
 // Where an attempt can be neither, its shard stays, and goes on, until it has ended.
 func (l *leases) handOff(ctx context.Context, shard uint16) {
-	l.turn.Lock()
+	l.claiming.Lock()
 	should := ownerOf(shard, l.cluster.live)
-	l.turn.Unlock()
-	if should == l.name() || l.hand.stuck(shard) || !l.leave(shard) {
+	l.claiming.Unlock()
+	if should == l.name() || l.agenda.stuck(shard) || !l.leave(shard) {
 		return
 	}
 	l.host.left(shard)
@@ -101,7 +101,7 @@ func (l *leases) handOff(ctx context.Context, shard uint16) {
 // drain waits until nothing of a shard that was left is in flight, but for what is
 // parked. It is false if ctx ends before.
 func (l *leases) drain(ctx context.Context, shard uint16) bool {
-	empty := l.hand.empty(shard)
+	empty := l.agenda.empty(shard)
 	quick := time.NewTicker(drainQuick)
 	defer quick.Stop()
 	for {
@@ -116,17 +116,17 @@ func (l *leases) drain(ctx context.Context, shard uint16) bool {
 				return false
 			}
 		case <-quick.C:
-			l.host.park(shard)
+			l.host.handOver(shard)
 		}
 	}
 }
 
 // takeBack attempts the tasks of a shard again that was left and cannot be given back yet.
 func (l *leases) takeBack(shard uint16) {
-	l.turn.Lock()
-	defer l.turn.Unlock()
-	if lease, ok := l.lease(shard); ok && l.gives(shard) {
-		l.hand.stick(shard)
+	l.claiming.Lock()
+	defer l.claiming.Unlock()
+	if lease, ok := l.lease(shard); ok && l.isReleasing(shard) {
+		l.agenda.stick(shard)
 		l.gain([]gain{{lease: lease, death: l.death(shard)}})
 	}
 }
@@ -136,10 +136,10 @@ func (l *leases) takeBack(shard uint16) {
 func (l *leases) free(ctx context.Context, shard uint16, h Hint) {
 	ctx, cancel := context.WithTimeout(ctx, leaseTTL)
 	defer cancel()
-	l.turn.Lock()
-	defer l.turn.Unlock()
+	l.claiming.Lock()
+	defer l.claiming.Unlock()
 	lease, ok := l.lease(shard)
-	if !ok || !l.gives(shard) {
+	if !ok || !l.isReleasing(shard) {
 		return // lost, or claimed again meanwhile
 	}
 	err := l.store.Release(ctx, l.name(), lease)
@@ -164,8 +164,8 @@ func (l *leases) others() []string {
 
 // alone reports whether no other node is alive.
 func (l *leases) alone() bool {
-	l.turn.Lock()
-	defer l.turn.Unlock()
+	l.claiming.Lock()
+	defer l.claiming.Unlock()
 	return len(l.others()) == 0
 }
 

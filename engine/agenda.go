@@ -13,7 +13,7 @@ import (
 // or in flight. Whatever is in hand is there once, from when it is loaded until
 // what became of it is committed; that is what keeps two attempts of one task
 // from being made at once.
-type hand struct {
+type agenda struct {
 	clock *clock
 
 	most        int // tasks in hand: Limits.Hand
@@ -61,24 +61,24 @@ const noTime = math.MaxInt64
 // An item is one task in hand.
 type item struct {
 	store.Entry
-	task      *bellman.Task // nil until it is needed
-	timer     int           // where it is among the timers, while it waits
-	place     place
-	gone      bool          // replaced or dropped: whoever comes upon it leaves it alone
-	urgent    bool          // somebody waits for its attempt
-	deferral  bool          // in flight only to be deferred
-	parked    bool          // in flight while its shard is another node's, or about to be
-	suspect   bool          // due when its last owner died: perhaps it killed it
-	begun     bool          // its attempt is being made, or was
-	stays     bool          // in flight, and could not be parked: its shard is not given back meanwhile
-	awaited   bool          // another of its chain had to wait for it
-	peers     peers         // that it counts for while it is pending
-	limit     time.Duration // of its attempt, once it is in flight
-	known     time.Time     // the store confirmed its content then, or later; on the monotonic clock
-	notBefore int64         // when it may go to its line, if that is after its look, Unix ms
-	changed   int64         // its look by a change by hand while it was in flight; 0: there was none
-	bytes     int64         // of its content that count against the budget for contents in memory
-	chain     *chain        // whose task in flight it is; nil: it has no ordering key, or is not in flight
+	task       *bellman.Task // nil until it is needed
+	timer      int           // where it is among the timers, while it waits
+	place      place
+	gone       bool          // replaced or dropped: whoever comes upon it leaves it alone
+	urgent     bool          // somebody waits for its attempt
+	deferral   bool          // in flight only to be deferred
+	handedOver bool          // in flight while its shard is another node's, or about to be
+	suspect    bool          // due when its last owner died: perhaps it killed it
+	begun      bool          // its attempt is being made, or was
+	stays      bool          // in flight, and could not be handedOver: its shard is not given back meanwhile
+	awaited    bool          // another of its chain had to wait for it
+	peers      peers         // that it counts for while it is pending
+	limit      time.Duration // of its attempt, once it is in flight
+	known      time.Time     // the store confirmed its content then, or later; on the monotonic clock
+	notBefore  int64         // when it may go to its line, if that is after its look, Unix ms
+	changed    int64         // its look by a change by hand while it was in flight; 0: there was none
+	bytes      int64         // of its content that count against the budget for contents in memory
+	chain      *chain        // whose task in flight it is; nil: it has no ordering key, or is not in flight
 }
 
 // place says where an item is.
@@ -91,8 +91,8 @@ const (
 	inFlight              // being attempted, or its outcome being committed
 )
 
-func newHand(c *clock, s *shelves, most, mostWaiting int) *hand {
-	return &hand{
+func newAgenda(c *clock, s *shelves, most, mostWaiting int) *agenda {
+	return &agenda{
 		clock:       c,
 		shelves:     s,
 		most:        most,
@@ -110,7 +110,7 @@ func newHand(c *clock, s *shelves, most, mostWaiting int) *hand {
 
 // takeMissed returns the earliest look that could not be taken in hand since it
 // was asked last, and the earliest that was still to come then; noTime: there was none.
-func (h *hand) takeMissed() (missed, ahead int64) {
+func (h *agenda) takeMissed() (missed, ahead int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	missed, ahead = h.missed, h.missedAhead
@@ -119,7 +119,7 @@ func (h *hand) takeMissed() (missed, ahead int64) {
 }
 
 // miss notes what could not be taken in hand. Call it with mu held.
-func (h *hand) miss(look int64) {
+func (h *agenda) miss(look int64) {
 	if look > h.clock.now().UnixMilli() {
 		h.missedAhead = min(h.missedAhead, look)
 	} else {
@@ -128,7 +128,7 @@ func (h *hand) miss(look int64) {
 }
 
 // missItem notes that an item is to be read again, where it stands on disk. Call it with mu held.
-func (h *hand) missItem(it *item) {
+func (h *agenda) missItem(it *item) {
 	if !isShelf(it.VisibleAt) {
 		h.miss(it.VisibleAt)
 		return
@@ -142,7 +142,7 @@ func (h *hand) missItem(it *item) {
 
 // beginRead announces that the loader reads a page, of what has a look before
 // bound at most; 0: before what bound is anyhow.
-func (h *hand) beginRead(bound int64) {
+func (h *agenda) beginRead(bound int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.bound = max(h.bound, bound)
@@ -153,7 +153,7 @@ func (h *hand) beginRead(bound int64) {
 // Everything with a look before bound has been read (0: as far as it had been).
 // want, if it is not nil, is asked about each entry that is not in hand, with
 // the position just before it.
-func (h *hand) endRead(page []store.Entry, bound, now int64, want func(*store.Entry, store.Position) bool) (due []*item) {
+func (h *agenda) endRead(page []store.Entry, bound, now int64, want func(*store.Entry, store.Position) bool) (due []*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range page {
@@ -206,7 +206,7 @@ func (it *item) when() int64 {
 }
 
 // wait has an item wait until it is due. Call it with mu held.
-func (h *hand) wait(it *item) {
+func (h *agenda) wait(it *item) {
 	it.place = inTimers
 	h.timers.add(it, it.when())
 }
@@ -215,7 +215,7 @@ func (h *hand) wait(it *item) {
 // before the commit was sent, and its look is not after bound.
 // It returns the item if it is due now; the caller brings it to a line. Call it
 // with mu held.
-func (h *hand) put(t *bellman.Task, since *asOf, now int64) *item {
+func (h *agenda) put(t *bellman.Task, since *asOf, now int64) *item {
 	look := t.VisibleAt.UnixMilli()
 	if isShelf(look) {
 		if h.owns(t.Shard) {
@@ -244,8 +244,8 @@ func (h *hand) put(t *bellman.Task, since *asOf, now int64) *item {
 }
 
 // remove takes an item out of the hand. Call it with mu held.
-func (h *hand) remove(it *item) {
-	if it.place == inFlight && !it.gone && !it.parked {
+func (h *agenda) remove(it *item) {
+	if it.place == inFlight && !it.gone && !it.handedOver {
 		h.landed(it.Shard)
 	}
 	it.gone = true
@@ -266,7 +266,7 @@ func (h *hand) remove(it *item) {
 }
 
 // unleave forgets that a task left the hand: it may be taken in again as it was. Call it with mu held.
-func (h *hand) unleave(id bellman.ID) {
+func (h *agenda) unleave(id bellman.ID) {
 	for _, a := range h.following {
 		delete(a.left, id)
 	}
@@ -274,7 +274,7 @@ func (h *hand) unleave(id bellman.ID) {
 
 // drop takes items out of the hand; where they are still due on disk, the
 // loader goes back to them if again is true.
-func (h *hand) drop(again bool, items ...*item) {
+func (h *agenda) drop(again bool, items ...*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, it := range items {
@@ -293,7 +293,7 @@ func (h *hand) drop(again bool, items ...*item) {
 
 // renew takes tasks out of the hand that others have changed, but for those in flight.
 // Where they are still due on disk, the loader goes back to them.
-func (h *hand) renew(ids []bellman.ID) {
+func (h *agenda) renew(ids []bellman.ID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, id := range ids {
@@ -307,12 +307,12 @@ func (h *hand) renew(ids []bellman.ID) {
 
 // fly notes that an item is about to be attempted, for so long at most; false if it
 // must not be.
-func (h *hand) fly(it *item, limit time.Duration) bool { return h.take(it, false, limit) }
+func (h *agenda) fly(it *item, limit time.Duration) bool { return h.take(it, false, limit) }
 
 // defers notes that an item is about to be deferred; false if it must not be.
-func (h *hand) defers(it *item) bool { return h.take(it, true, 0) }
+func (h *agenda) defers(it *item) bool { return h.take(it, true, 0) }
 
-func (h *hand) take(it *item, deferral bool, limit time.Duration) bool {
+func (h *agenda) take(it *item, deferral bool, limit time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if it.gone {
@@ -324,7 +324,7 @@ func (h *hand) take(it *item, deferral bool, limit time.Duration) bool {
 
 // begin notes that the attempt of an item in flight is made now; false if its shard was lost, or
 // is being given back: its next owner makes it.
-func (h *hand) begin(it *item) bool {
+func (h *agenda) begin(it *item) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	it.begun = !it.gone && h.owns(it.Shard)
@@ -332,7 +332,7 @@ func (h *hand) begin(it *item) bool {
 }
 
 // flying reports whether a task is being attempted, or what came of it committed.
-func (h *hand) flying(id bellman.ID) bool {
+func (h *agenda) flying(id bellman.ID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	it, ok := h.items[id]
@@ -341,7 +341,7 @@ func (h *hand) flying(id bellman.ID) bool {
 
 // advance takes at most most items that became due, and appends them to due; more says that there
 // may be more. next is when to come again (noTime: nothing waits).
-func (h *hand) advance(now int64, most int, due []*item) (_ []*item, more bool, next int64) {
+func (h *agenda) advance(now int64, most int, due []*item) (_ []*item, more bool, next int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for n := 0; n < most; n++ {
@@ -356,7 +356,7 @@ func (h *hand) advance(now int64, most int, due []*item) (_ []*item, more bool, 
 }
 
 // len returns how many items are in hand, and how many of them are not due yet.
-func (h *hand) len() (all, waiting int) {
+func (h *agenda) len() (all, waiting int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.items), len(h.timers)

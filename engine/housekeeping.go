@@ -45,7 +45,7 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 		if claimed, gave := e.leases.moves.over(); claimed+gave > 0 {
 			e.log.Info("shards moved", "claimed", claimed, "given_back", gave, "shards", len(e.leases.shards()))
 		}
-		e.strays.say(now)
+		e.unknownQueues.say(now)
 		if e.shareChanged.Swap(false) {
 			e.reshare()
 		}
@@ -95,21 +95,21 @@ func (e *Engine) prune(ctx context.Context, now time.Time) (again time.Duration)
 
 // relimit tells the dispatcher the limits of the lines it knows.
 func (e *Engine) relimit() {
-	e.strays.settle(*e.rules.queues.Load())
+	e.unknownQueues.settle(*e.rules.queues.Load())
 	e.reshare()
 }
 
 // reshare tells the dispatcher the limits of the lines it knows, and the lane of outcomes its
 // pace, as they are for the shards that this node has.
 func (e *Engine) reshare() {
-	queues, portion := *e.rules.queues.Load(), e.leases.portion()
+	queues, quota := *e.rules.queues.Load(), e.leases.quota()
 	e.dispatch.Reload(e.clock.now().UnixNano(), func(was dispatch.Rules) dispatch.Rules {
-		rules := queues[was.Queue].under(was.Own).rules(was.Queue, was.Endpoint, portion)
+		rules := queues[was.Queue].under(was.Own).rules(was.Queue, was.Endpoint, quota)
 		rules.Own = was.Own
 		return rules
 	})
 	e.ticker.wakeBefore(0) // what has to wait for less long now
 	if !e.sole {
-		e.committer.outcomes.Pace(min(time.Duration(float64(gatherServer)/portion.part), gatherMost))
+		e.committer.outcomes.Pace(min(time.Duration(float64(gatherServer)/quota.part), gatherMost))
 	}
 }

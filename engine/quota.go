@@ -17,21 +17,21 @@ import (
 // gives, an endpoint's at one that its own name gives, among those of the queue if
 // that has less than all.
 const (
-	pieces        = 64    // of a limit, at most
-	pieceAttempts = 16    // in flight
-	pieceRate     = 100.0 // attempts a second
+	quotaParts   = 64    // of a limit, at most
+	partAttempts = 16    // in flight
+	partRate     = 100.0 // attempts a second
 )
 
 // cut says whether a queue has limits that are shared out by pieces. Without any it
 // has as much of the default as it has shards, and its tasks stay where they come in.
-func (q *Queue) cut() bool { return q.whole() || q.perEndpoint }
+func (q *Queue) clusterWide() bool { return q.whole() || q.perEndpoint }
 
 // whole reports whether a queue has a limit over all its endpoints.
 func (q *Queue) whole() bool { return q.Concurrency > 0 || q.Rate > 0 }
 
 // own returns where the pieces of a queue's own limits begin, and how many they are.
 func (q *Queue) own() (first, n uint16) {
-	if n = count(q.Concurrency, q.Rate); n == pieces {
+	if n = count(q.Concurrency, q.Rate); n == quotaParts {
 		return 0, n // so that an endpoint's pieces are the same for all such queues
 	}
 	return begin("queue", q.Name), n
@@ -39,12 +39,12 @@ func (q *Queue) own() (first, n uint16) {
 
 // count is how many pieces limits are cut into; 0 is no limit.
 func count(atOnce int, rate float64) uint16 {
-	n := float64(pieces)
+	n := float64(quotaParts)
 	if atOnce > 0 {
-		n = min(n, float64(atOnce/pieceAttempts))
+		n = min(n, float64(atOnce/partAttempts))
 	}
 	if rate > 0 {
-		n = min(n, math.Floor(rate/pieceRate))
+		n = min(n, math.Floor(rate/partRate))
 	}
 	return uint16(max(n, 1))
 }
@@ -62,10 +62,10 @@ func (q *Queue) line(endpoint string, of uint16) (first, n uint16) {
 	}
 	least := 1.0
 	if q.Concurrency > 0 {
-		least = max(least, math.Ceil(float64(atOnce)/pieceAttempts))
+		least = max(least, math.Ceil(float64(atOnce)/partAttempts))
 	}
 	if q.Rate > 0 {
-		least = max(least, math.Ceil(q.EndpointRate/pieceRate))
+		least = max(least, math.Ceil(q.EndpointRate/partRate))
 	}
 	n = uint16(min(max(float64(count(atOnce, q.EndpointRate)), least), float64(q.EndpointConcurrency), float64(of)))
 	if endpoint == "" {
@@ -109,14 +109,14 @@ func (q *Queue) home(endpoint string, shard uint16, shards int) bool {
 }
 
 // A portion is what one node has of all shards.
-type portion struct {
+type quota struct {
 	owned []bool // by shard; nil: everything is this node's
 	part  float64
 }
 
 // portion returns what this node has of all shards.
-func (l *leases) portion() portion {
-	p := portion{part: l.part()}
+func (l *leases) quota() quota {
+	p := quota{part: l.part()}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if l.total > 0 {
@@ -129,11 +129,11 @@ func (l *leases) portion() portion {
 }
 
 // has reports whether the piece at a place is this node's.
-func (p portion) has(place uint16) bool { return p.owned == nil || p.owned[int(place)%len(p.owned)] }
+func (p quota) has(place uint16) bool { return p.owned == nil || p.owned[int(place)%len(p.owned)] }
 
 // share returns how much of a number that is dealt out in n pieces this node has, and
 // how many of them; piece i is at the place that at says.
-func (p portion) share(number int, n uint16, at func(uint16) uint16) (sum, mine int) {
+func (p quota) share(number int, n uint16, at func(uint16) uint16) (sum, mine int) {
 	for i := range n {
 		if p.has(at(i)) {
 			mine++
@@ -149,7 +149,7 @@ func (p portion) share(number int, n uint16, at func(uint16) uint16) (sum, mine 
 // rules are a queue's limits, for one of its lines, on a node that has a portion of
 // all shards. Where that has no piece of a limit, the line is only looked through:
 // its tasks are moved, one at a time, to shards that have (see astray).
-func (q Queue) rules(queue, endpoint string, p portion) dispatch.Rules {
+func (q Queue) rules(queue, endpoint string, p quota) dispatch.Rules {
 	r := dispatch.Rules{
 		Queue:            queue,
 		Endpoint:         endpoint,
@@ -159,7 +159,7 @@ func (q Queue) rules(queue, endpoint string, p portion) dispatch.Rules {
 		Concurrency:      q.EndpointConcurrency,
 		Rate:             q.EndpointRate,
 	}
-	if !q.cut() {
+	if !q.clusterWide() {
 		r.Concurrency = scale(r.Concurrency, p.part)
 		return r
 	}
@@ -196,7 +196,7 @@ func scale(n int, part float64) int {
 
 // serves reports whether a node may attempt a queue's tasks for an endpoint at all: it
 // has a piece of each limit.
-func (p portion) serves(q *Queue, endpoint string) bool {
+func (p quota) serves(q *Queue, endpoint string) bool {
 	first, of := q.own()
 	from, n := q.line(endpoint, of)
 	for i := range n {
@@ -220,7 +220,7 @@ func chance(t *bellman.Task) uint16 {
 // another will have the more of it, else soon, for there may be many lines.
 func (e *Engine) yieldShare() {
 	for _, q := range *e.rules.queues.Load() {
-		if q.cut() {
+		if q.clusterWide() {
 			e.reshare()
 			return
 		}

@@ -11,7 +11,7 @@ import (
 // strays are the queues that have tasks at this node and are not configured here. The tasks
 // were accepted, and are nobody's mistake: they wait until their queue is configured, or
 // their shards are those of a node that knows it.
-type strays struct {
+type unknownQueues struct {
 	log        *slog.Logger
 	clock      *clock
 	dispatch   *dispatch.D[*item]
@@ -22,18 +22,18 @@ type strays struct {
 	said map[string]time.Time // by queue, when the log said so last
 }
 
-func newStrays(e *Engine) *strays {
-	s := &strays{log: e.log, clock: e.clock, dispatch: e.dispatch, pauses: e.pauses, said: make(map[string]time.Time)}
+func newUnknownQueues(e *Engine) *unknownQueues {
+	s := &unknownQueues{log: e.log, clock: e.clock, dispatch: e.dispatch, pauses: e.pauses, said: make(map[string]time.Time)}
 	s.configured = func(queue string) bool { _, ok := e.rules.queue(queue); return ok }
-	locks.Name(&s.mu, "strays")
+	locks.Name(&s.mu, "unknown")
 	return s
 }
 
 // strayAgain is how often the log says of a queue that its tasks wait.
-const strayAgain = 10 * time.Minute
+const unknownQueueAgain = 10 * time.Minute
 
 // hold holds the tasks of a queue that is not configured.
-func (s *strays) hold(queue string) {
+func (s *unknownQueues) hold(queue string) {
 	s.mu.Lock()
 	_, known := s.said[queue]
 	if !known {
@@ -41,19 +41,19 @@ func (s *strays) hold(queue string) {
 	}
 	s.mu.Unlock()
 	if !known {
-		s.log.Warn(strayText, "queue", queue)
+		s.log.Warn(unknownQueueText, "queue", queue)
 	}
 	s.dispatch.PauseQueue(s.clock.now().UnixNano(), queue)
 }
 
-const strayText = "tasks wait in a queue that is not configured; they go on when it is"
+const unknownQueueText = "tasks wait in a queue that is not configured; they go on when it is"
 
 // say says so again, as long as there are such tasks.
-func (s *strays) say(now time.Time) {
+func (s *unknownQueues) say(now time.Time) {
 	again := make(map[string]bool)
 	s.mu.Lock()
 	for queue, said := range s.said {
-		if now.Sub(said) >= strayAgain {
+		if now.Sub(said) >= unknownQueueAgain {
 			again[queue], s.said[queue] = true, now
 		}
 	}
@@ -63,13 +63,13 @@ func (s *strays) say(now time.Time) {
 	}
 	for _, q := range s.dispatch.Queues() {
 		if again[q.Name] && q.Waiting > 0 {
-			s.log.Warn(strayText, "queue", q.Name, "waiting", q.Waiting, "oldest_due", atNs(q.OldestDue))
+			s.log.Warn(unknownQueueText, "queue", q.Name, "waiting", q.Waiting, "oldest_due", atNs(q.OldestDue))
 		}
 	}
 }
 
 // tasks is how many tasks of such queues are due and wait in memory.
-func (s *strays) tasks() (n int) {
+func (s *unknownQueues) tasks() (n int) {
 	s.mu.Lock()
 	none := len(s.said) == 0
 	s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *strays) tasks() (n int) {
 
 // settle holds the queues that are no longer configured, and lets those go
 // that are again.
-func (s *strays) settle(queues map[string]Queue) {
+func (s *unknownQueues) settle(queues map[string]Queue) {
 	for _, q := range s.dispatch.Queues() {
 		if _, ok := queues[q.Name]; !ok {
 			s.hold(q.Name)

@@ -23,12 +23,12 @@ func TestCut(t *testing.T) {
 			}
 		}
 		q = q.withDefaults()
-		if !q.cut() {
+		if !q.clusterWide() {
 			continue
 		}
 		shards := []int{1, 3, 64, 100, 1000}[rand.IntN(5)]
 		endpoint := []string{"", "https://merchant.example:443", fmt.Sprint("http://10.0.0.", rand.IntN(250))}[rand.IntN(3)]
-		nodes := make([]portion, 1+rand.IntN(5))
+		nodes := make([]quota, 1+rand.IntN(5))
 		for i := range nodes {
 			nodes[i].owned = make([]bool, shards)
 		}
@@ -91,7 +91,7 @@ func TestCutLeavesRoom(t *testing.T) {
 		endpoint := "https://merchant.example:443"
 		first, of := q.own()
 		from, n := q.line(endpoint, of)
-		p := portion{owned: make([]bool, 64)}
+		p := quota{owned: make([]bool, 64)}
 		for i := range n {
 			p.owned[int(first+(from+i)%of)%64] = true
 		}

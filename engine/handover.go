@@ -16,46 +16,46 @@ import (
 // it has no lease any more, by compare-and-set. If it dies before that, the tasks
 // are attempted at their looks.
 const (
-	drainQuick = 100 * time.Millisecond // for attempts that end soon by themselves
-	parkMargin = 3 * time.Second        // for recording an outcome
+	drainQuick     = 100 * time.Millisecond // for attempts that end soon by themselves
+	handOverMargin = 3 * time.Second        // for recording an outcome
 )
 
 // park parks what is in flight of a shard that was left.
-func (e *Engine) park(shard uint16) {
-	type parking struct {
+func (e *Engine) handOver(shard uint16) {
+	type handing struct {
 		it   *item
 		done chan error
 	}
-	var asked []parking
+	var asked []handing
 	now := e.clock.now()
-	for _, it := range e.hand.flights(shard) {
+	for _, it := range e.agenda.flights(shard) {
 		t := *it.task
 		limit := it.limit
 		if e.life.stopping.Load() {
 			limit = min(limit, e.options.StopTimeout)
 		}
 		to := t.Status
-		to.VisibleAt = roundUp(now.Add(limit + parkMargin))
+		to.VisibleAt = roundUp(now.Add(limit + handOverMargin))
 		to.Phase = bellman.HandedOver
 		to.Updated = now
 		o := &op{
-			change: &store.Change{ID: t.ID, Version: t.Version, To: to},
-			task:   &t,
-			own:    true,
-			park:   it,
-			done:   make(chan error, 1),
+			change:    &store.Change{ID: t.ID, Version: t.Version, To: to},
+			task:      &t,
+			own:       true,
+			handsOver: it,
+			done:      make(chan error, 1),
 		}
 		if e.committer.outcomes.Put(o) == nil {
-			asked = append(asked, parking{it, o.done})
+			asked = append(asked, handing{it, o.done})
 		}
 	}
 	for _, p := range asked {
 		select {
 		case err := <-p.done:
 			if errors.Is(err, bellman.ErrConflict) { // somebody changed the task meanwhile
-				e.hand.mu.Lock()
+				e.agenda.mu.Lock()
 				p.it.stays = true
-				e.hand.mu.Unlock()
+				e.agenda.mu.Unlock()
 			}
 		case <-e.patience.Done():
 		}
@@ -63,14 +63,14 @@ func (e *Engine) park(shard uint16) {
 }
 
 // flights returns the attempts of a shard that was left which can be parked.
-func (h *hand) flights(shard uint16) (items []*item) {
+func (h *agenda) flights(shard uint16) (items []*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.leaving[shard] == nil {
 		return nil
 	}
 	for _, it := range h.items {
-		if it.Shard != shard || it.place != inFlight || it.deferral || it.parked || it.stays {
+		if it.Shard != shard || it.place != inFlight || it.deferral || it.handedOver || it.stays {
 			continue
 		}
 		if !it.begun {
@@ -82,11 +82,11 @@ func (h *hand) flights(shard uint16) (items []*item) {
 }
 
 // stuck reports whether an attempt of a shard is in flight for which it had to be taken back.
-func (h *hand) stuck(shard uint16) bool {
+func (h *agenda) stuck(shard uint16) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, it := range h.items {
-		if it.Shard == shard && it.place == inFlight && it.stays && !it.parked {
+		if it.Shard == shard && it.place == inFlight && it.stays && !it.handedOver {
 			return true
 		}
 	}
@@ -94,11 +94,11 @@ func (h *hand) stuck(shard uint16) bool {
 }
 
 // stick notes that a shard that was left is taken back for what is in flight of it.
-func (h *hand) stick(shard uint16) {
+func (h *agenda) stick(shard uint16) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, it := range h.items {
-		if it.Shard == shard && it.place == inFlight && !it.deferral && !it.parked {
+		if it.Shard == shard && it.place == inFlight && !it.deferral && !it.handedOver {
 			it.stays = true
 		}
 	}
@@ -124,7 +124,7 @@ func notYet(t *bellman.Task, now time.Time) bool {
 }
 
 // later takes an item out of its line to wait for a while, without its content.
-func (h *hand) later(it *item, wait time.Duration) {
+func (h *agenda) later(it *item, wait time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if it.gone {
@@ -137,9 +137,9 @@ func (h *hand) later(it *item, wait time.Duration) {
 
 // park notes that an item in flight is parked: its shard may go. Call it with mu
 // held.
-func (h *hand) park(it *item) {
-	if it.place == inFlight && !it.gone && !it.parked {
+func (h *agenda) handOver(it *item) {
+	if it.place == inFlight && !it.gone && !it.handedOver {
 		h.landed(it.Shard)
 	}
-	it.parked = true
+	it.handedOver = true
 }

@@ -11,7 +11,7 @@ import (
 
 // found is what the loader is told to look at again: shards that this node has
 // won, and tasks that others added.
-type found struct {
+type rescans struct {
 	mu    locks.Mutex
 	won   []uint16
 	spans []span
@@ -28,14 +28,14 @@ type span struct {
 const maxSpans = 64
 
 // all makes the loader read all of shards that is due now or soon.
-func (f *found) all(shards []uint16) {
+func (f *rescans) all(shards []uint16) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.won = append(f.won, shards...)
 }
 
 // span makes the loader look at what is due from an earliest look to a latest one.
-func (f *found) span(shards []uint16, since, until int64) {
+func (f *rescans) span(shards []uint16, since, until int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	next := span{shards, store.Position{VisibleAt: since}, until + 1}
@@ -55,7 +55,7 @@ func (s *span) near(t span) bool {
 	return s.at.VisibleAt <= t.to+gap && t.at.VisibleAt <= s.to+gap
 }
 
-func (f *found) take() (won []uint16, spans []span) {
+func (f *rescans) take() (won []uint16, spans []span) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	won, spans, f.won, f.spans = f.won, f.spans, nil, nil
@@ -66,7 +66,7 @@ func (f *found) take() (won []uint16, spans []span) {
 // read. Those of shards that were won, and those that were due a while ago, are
 // looked for among all that is overdue.
 func (l *loader) lookAgain(now time.Time) {
-	won, spans := l.found.take()
+	won, spans := l.rescans.take()
 	nowMs := now.UnixMilli()
 	if len(won) > 0 {
 		l.lookBack(0)
@@ -97,9 +97,9 @@ func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more
 		l.spans = slices.Delete(l.spans, 0, 1) // found again when it is due
 		return len(l.spans) > 0, nil
 	}
-	l.hand.beginRead(0)
+	l.agenda.beginRead(0)
 	l.page, err = l.store.Due(ctx, l.among(s.shards), s.at, s.to, l.limits.Page, l.page[:0])
-	l.take(l.hand.endRead(l.page, 0, now.UnixMilli(), nil))
+	l.take(l.agenda.endRead(l.page, 0, now.UnixMilli(), nil))
 	l.ticker.wakeBefore(0)
 	if err != nil {
 		return false, err

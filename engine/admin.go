@@ -33,7 +33,7 @@ type Admin struct {
 	clock     *clock
 	rules     *Rules
 	leases    *leases
-	hand      *hand
+	agenda    *agenda
 	committer *committer
 	recorder  *recorder
 	pauses    *pauses
@@ -164,7 +164,7 @@ func (a *Admin) moveAlways(ctx context.Context, id bellman.ID, action string,
 		if err := to(&c, t, now); err != nil {
 			return t, err
 		}
-		a.recorder.sequel(&c, t, nil, nil)
+		a.recorder.onEnd(&c, t, nil, nil)
 		copied := *t
 		err = a.committer.do(ctx, &op{change: &c, task: &copied})
 		if err == nil {

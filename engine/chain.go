@@ -17,9 +17,9 @@ import (
 // between or the store failed, is found when that task looks again (minTurn).
 
 // passers is how many chains are seen to at once.
-const passers = 8
+const chainWorkers = 8
 
-const passTimeout = 10 * time.Second
+const chainTimeout = 10 * time.Second
 
 // chains sees to the order of tasks with ordering keys: whose turn it is, and whose comes next.
 type chains struct {
@@ -27,7 +27,7 @@ type chains struct {
 	log       *slog.Logger
 	clock     *clock
 	leases    *leases
-	hand      *hand
+	agenda    *agenda
 	admin     *Admin
 	deferrals *deferrals
 	attempts  context.Context // ends when all attempts must
@@ -46,14 +46,14 @@ func newChains(e *Engine, d *deferrals) *chains {
 		log:       e.log,
 		clock:     e.clock,
 		leases:    e.leases,
-		hand:      e.hand,
+		agenda:    e.agenda,
 		admin:     e.Admin,
 		deferrals: d,
 		attempts:  e.runner.attempts,
 		patience:  e.patience,
 		work:      &e.committer.todo,
 		passing:   make(map[chain]passing),
-		wake:      make(chan struct{}, passers),
+		wake:      make(chan struct{}, chainWorkers),
 	}
 	locks.Name(&o.mu, "chains")
 	return o
@@ -132,7 +132,7 @@ func (o *chains) passAll() {
 		if !ok {
 			return
 		}
-		ctx, cancel := context.WithTimeout(o.patience, passTimeout)
+		ctx, cancel := context.WithTimeout(o.patience, chainTimeout)
 		if err := o.pass(ctx, c, p); err != nil && o.patience.Err() == nil && !errors.Is(err, bellman.ErrClosed) {
 			o.log.Warn("a task whose turn has come is told later", "queue", c.queue, "ordering_key", c.key, "err", err)
 		}
@@ -148,7 +148,7 @@ func (o *chains) pass(ctx context.Context, c chain, p passing) error {
 			return err
 		}
 	}
-	if o.hand.inTurn(c) {
+	if o.agenda.inTurn(c) {
 		return nil
 	}
 	first, err := o.store.Chain(ctx, c.queue, c.key, bellman.ID{}, 1)
@@ -157,7 +157,7 @@ func (o *chains) pass(ctx context.Context, c chain, p passing) error {
 	}
 	_, err = o.admin.moveAlways(ctx, first.First[0], "bring back", func(change *store.Change, t *bellman.Task, now time.Time) error {
 		switch {
-		case t.Phase != bellman.Deferred, !t.VisibleAt.After(now), isShelf(t.VisibleAt.UnixMilli()), o.hand.flying(t.ID): // it is on its way, or not due, or waits for its line
+		case t.Phase != bellman.Deferred, !t.VisibleAt.After(now), isShelf(t.VisibleAt.UnixMilli()), o.agenda.flying(t.ID): // it is on its way, or not due, or waits for its line
 			return errKeep
 		}
 		change.To.Phase = bellman.Waiting

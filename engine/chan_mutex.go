@@ -4,21 +4,21 @@ import "github.com/bellmanhq/bellman/engine/internal/locks"
 
 // A turn is a mutex that may be held over the store's answers: who waits for it
 // waits on a channel, as for anything else that takes time.
-type turn chan struct{}
+type chanMutex chan struct{}
 
-func newTurn(name string) turn {
-	t := make(turn, 1)
+func newChanMutex(name string) chanMutex {
+	t := make(chanMutex, 1)
 	locks.Name(t, name)
 	return t
 }
 
-func (t turn) Lock() {
+func (t chanMutex) Lock() {
 	locks.Took(t)
 	t <- struct{}{}
 }
 
 // TryLock is Lock for those who do not wait.
-func (t turn) TryLock() bool {
+func (t chanMutex) TryLock() bool {
 	select {
 	case t <- struct{}{}:
 		locks.Took(t)
@@ -28,7 +28,7 @@ func (t turn) TryLock() bool {
 	}
 }
 
-func (t turn) Unlock() {
+func (t chanMutex) Unlock() {
 	<-t
 	locks.Gave(t)
 }

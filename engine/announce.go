@@ -19,9 +19,9 @@ import (
 // after a few in a row the task is left alone for longer and longer. An attempt
 // that this process announced, and has not sent, is no such attempt.
 const (
-	maxDeaths   = 3
-	firstParked = 10 * time.Minute
-	lastParked  = 24 * time.Hour
+	maxDeaths       = 3
+	firstQuarantine = 10 * time.Minute
+	lastQuarantine  = 24 * time.Hour
 )
 
 // An announcer announces attempts of suspects, and knows those that were never sent.
@@ -30,12 +30,12 @@ type announcer struct {
 	log       *slog.Logger
 	clock     *clock
 	leases    *leases
-	hand      *hand
+	agenda    *agenda
 	committer *committer
 }
 
 func newAnnouncer(e *Engine) *announcer {
-	return &announcer{store: e.store, log: e.log, clock: e.clock, leases: e.leases, hand: e.hand, committer: e.committer}
+	return &announcer{store: e.store, log: e.log, clock: e.clock, leases: e.leases, agenda: e.agenda, committer: e.committer}
 }
 
 // suspected announces the attempt of a suspect. It is false when the task must
@@ -43,7 +43,7 @@ func newAnnouncer(e *Engine) *announcer {
 func (a *announcer) suspected(ctx context.Context, it *item) bool {
 	t := *it.task
 	change := store.Change{ID: t.ID, Version: t.Version, To: t.Status}
-	parked := false
+	quarantined := false
 	if t.InDoubt() {
 		change.Attempt = a.lostAttempt(&t)
 		if change.Attempt == nil && t.Phase == bellman.Announced {
@@ -53,31 +53,31 @@ func (a *announcer) suspected(ctx context.Context, it *item) bool {
 	if change.Attempt != nil {
 		change.To.Attempts++
 		if deaths := a.deaths(ctx, &t) + 1; deaths >= maxDeaths {
-			parked = true
-			wait := min(firstParked<<min(deaths-maxDeaths, 10), lastParked)
+			quarantined = true
+			wait := min(firstQuarantine<<min(deaths-maxDeaths, 10), lastQuarantine)
 			change.To.VisibleAt = roundUp(a.clock.now().Add(wait))
 			change.To.Phase = bellman.Quarantined
 			a.log.Warn("task set aside: its attempts keep ending with the death of the node", "task", t.ID, "queue", t.Queue, "deaths", deaths, "wait", wait)
 		}
 	}
-	if !parked {
+	if !quarantined {
 		change.To.Phase, change.To.VisibleAt = bellman.Announced, t.Due
 	}
 	change.To.Updated = roundUp(a.clock.now())
-	if !parked {
+	if !quarantined {
 		a.leases.announce(&change.To, t.ID)
 	}
 	began := time.Now()
 	if err := a.committer.do(ctx, &op{change: &change, task: &t, own: true}); err != nil {
-		a.hand.drop(true, it)
+		a.agenda.drop(true, it)
 		return false
 	}
-	if parked {
-		a.hand.drop(true, it)
+	if quarantined {
+		a.agenda.drop(true, it)
 		return false
 	}
-	a.hand.mu.Lock()
-	defer a.hand.mu.Unlock()
+	a.agenda.mu.Lock()
+	defer a.agenda.mu.Unlock()
 	it.task, it.Version, it.known = &t, t.Version, began
 	it.VisibleAt = t.VisibleAt.UnixMilli() // if it is not attempted after all, the loader looks for it there
 	return true

@@ -12,7 +12,7 @@ import (
 // attempted there: it is not taken in hand as it was, but read again.
 func TestHandOfAnEarlierTenure(t *testing.T) {
 	c := newClock(time.Now)
-	h := newHand(c, new(shelves), 1000, 1000)
+	h := newAgenda(c, new(shelves), 1000, 1000)
 	h.own([]uint16{7, 8})
 	now := c.now().UnixMilli()
 	task := func(shard uint16) *bellman.Task {
@@ -31,16 +31,16 @@ func TestHandOfAnEarlierTenure(t *testing.T) {
 		before, since := task(shard), h.taken()
 		away()
 		if it := h.put(before, since, now); (it != nil) != (shard == 8) || missed() != (shard == 7) {
-			t.Errorf("a task of shard %d was committed, and shard 7 was away meanwhile: in hand %t", shard, it != nil)
+			t.Errorf("a task of shard %d was committed, and shard 7 was away meanwhile: in agenda %t", shard, it != nil)
 		}
 		entry := entryOf(task(shard))
 		h.beginRead(0)
 		away()
 		if due := h.endRead([]store.Entry{entry}, 0, now, nil); (len(due) == 1) != (shard == 8) || missed() != (shard == 7) {
-			t.Errorf("a task of shard %d was read, and shard 7 was away meanwhile: in hand %t", shard, len(due) == 1)
+			t.Errorf("a task of shard %d was read, and shard 7 was away meanwhile: in agenda %t", shard, len(due) == 1)
 		}
 	}
 	if it := h.put(task(7), h.taken(), now); it == nil || missed() {
-		t.Error("a task that was committed since is not in hand")
+		t.Error("a task that was committed since is not in agenda")
 	}
 }

@@ -15,12 +15,12 @@ type leaving struct {
 
 // owns reports whether tasks of a shard may be taken in hand. Call it with mu
 // held.
-func (h *hand) owns(shard uint16) bool { return h.shards[shard/64]&(1<<(shard%64)) != 0 }
+func (h *agenda) owns(shard uint16) bool { return h.shards[shard/64]&(1<<(shard%64)) != 0 }
 
 // keeps reports whether a task of a shard, with such a look, may be taken in hand as it
 // was when takes was since. Where the shard was taken only after that, the loader goes back
 // to it. Call it with mu held.
-func (h *hand) keeps(shard uint16, since uint64, look int64) bool {
+func (h *agenda) keeps(shard uint16, since uint64, look int64) bool {
 	owned := h.owns(shard)
 	if owned && h.took[shard] > since {
 		h.miss(look)
@@ -43,40 +43,40 @@ func (a *asOf) past(id bellman.ID, version uint32) bool {
 }
 
 // taken is the present moment: for what is committed from now on, and cannot leave the hand meanwhile.
-func (h *hand) taken() *asOf {
+func (h *agenda) taken() *asOf {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return &asOf{takes: h.takes, at: time.Now()}
 }
 
 // follow is the present moment. What leaves the hand is remembered until unfollow.
-func (h *hand) follow() *asOf {
+func (h *agenda) follow() *asOf {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.followed()
 }
 
-func (h *hand) unfollow(a *asOf) {
+func (h *agenda) unfollow(a *asOf) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.unfollowed(a)
 }
 
 // followed is follow. Call it with mu held.
-func (h *hand) followed() *asOf {
+func (h *agenda) followed() *asOf {
 	a := &asOf{h.takes, time.Now(), make(map[bellman.ID]uint32)}
 	h.following = append(h.following, a)
 	return a
 }
 
-func (h *hand) unfollowed(a *asOf) {
+func (h *agenda) unfollowed(a *asOf) {
 	if i := slices.Index(h.following, a); i >= 0 {
 		h.following = slices.Delete(h.following, i, i+1)
 	}
 }
 
 // own lets tasks of shards be taken in hand.
-func (h *hand) own(shards []uint16) {
+func (h *agenda) own(shards []uint16) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.takes++
@@ -91,7 +91,7 @@ func (h *hand) own(shards []uint16) {
 
 // leave takes what is of these shards out of the hand, but for what is in flight,
 // and lets nothing of them in again. It returns the items that may be in lines.
-func (h *hand) leave(shards ...uint16) (gone []*item) {
+func (h *agenda) leave(shards ...uint16) (gone []*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	of := make(map[uint16]*leaving, len(shards))
@@ -103,7 +103,7 @@ func (h *hand) leave(shards ...uint16) (gone []*item) {
 	for _, it := range h.items {
 		l := of[it.Shard]
 		switch {
-		case l == nil, it.place == inFlight && it.parked:
+		case l == nil, it.place == inFlight && it.handedOver:
 		case it.place == inFlight:
 			l.flights++
 		default:
@@ -125,7 +125,7 @@ func (h *hand) leave(shards ...uint16) (gone []*item) {
 
 // empty returns a channel that is closed when nothing of a shard that was left is
 // in flight any more, and recorded if it could be.
-func (h *hand) empty(shard uint16) <-chan struct{} {
+func (h *agenda) empty(shard uint16) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if l := h.leaving[shard]; l != nil {
@@ -138,7 +138,7 @@ func (h *hand) empty(shard uint16) <-chan struct{} {
 
 // landed notes that an item of a shard is no longer in flight. Call it with mu
 // held.
-func (h *hand) landed(shard uint16) {
+func (h *agenda) landed(shard uint16) {
 	l := h.leaving[shard]
 	if l == nil {
 		return

@@ -19,20 +19,20 @@ type start struct {
 
 // A gate decides whether an attempt may start.
 type gate struct {
-	clock     *clock
-	rules     *Rules
-	leases    *leases
-	hand      *hand
-	loader    *loader
-	contents  *contents
-	dispatch  *dispatch.D[*item]
-	chains    *chains
-	announcer *announcer
-	pauses    *pauses
-	strays    *strays
-	deferrals *deferrals
-	ticker    *ticker
-	runner    *runner
+	clock         *clock
+	rules         *Rules
+	leases        *leases
+	agenda        *agenda
+	loader        *loader
+	contents      *contents
+	dispatch      *dispatch.D[*item]
+	chains        *chains
+	announcer     *announcer
+	pauses        *pauses
+	unknownQueues *unknownQueues
+	deferrals     *deferrals
+	ticker        *ticker
+	runner        *runner
 }
 
 // mayStart reports whether an attempt may be made now, and it alone decides that. What is false has seen to the item: it was
@@ -46,7 +46,7 @@ func (g *gate) mayStart(s *start) bool {
 		g.withinLimits(s) && // its limits are this node's to use
 		g.notPaused(s) && // its merchant is not paused; queues and endpoints that are paused do not come here
 		g.inTurn(s) && // those before it with the same ordering key have ended
-		g.inHand(s) && // nobody changed it, or took its shard, while it waited
+		g.inAgenda(s) && // nobody changed it, or took its shard, while it waited
 		g.announcedFirst(s) && // if it may have killed its last node, the attempt is on disk before it is made
 		g.confirmedLately(s) && // the store has said within 1.8 s that the task is as it is in memory
 		g.trusted(s) && // the leases are this node's for sure
@@ -83,14 +83,14 @@ func (g *gate) goesThere(s *start) bool {
 func (g *gate) notElsewhere(s *start) bool {
 	now := g.clock.now()
 	if notYet(s.item.task, now) {
-		g.hand.drop(true, s.item)
+		g.agenda.drop(true, s.item)
 		return false
 	}
 	wait := g.leases.elsewhere(s.item.task, now)
 	if wait > 0 { // by this node's clock it has ended
 		g.contents.release(s.item)
 		s.waits = true
-		g.hand.later(s.item, wait)
+		g.agenda.later(s.item, wait)
 		g.ticker.wakeBefore(0)
 	}
 	return wait == 0
@@ -103,10 +103,10 @@ func (g *gate) withinLimits(s *start) bool {
 	q, ok := g.rules.queue(t.Queue)
 	q = q.under(limits(&s.route))
 	shards := g.leases.count()
-	if !ok || g.leases.sole || !q.cut() || q.home(endpoint, t.Shard, shards) || g.leases.portion().serves(&q, endpoint) {
+	if !ok || g.leases.sole || !q.clusterWide() || q.home(endpoint, t.Shard, shards) || g.leases.quota().serves(&q, endpoint) {
 		return true
 	}
-	if !g.hand.defers(it) {
+	if !g.agenda.defers(it) {
 		return false
 	}
 	now := g.clock.now()
@@ -148,7 +148,7 @@ func (g *gate) inTurn(s *start) bool {
 	return s.item.task.OrderingKey == "" || g.chains.itsTurn(s.item)
 }
 
-func (g *gate) inHand(s *start) bool { return g.hand.fly(s.item, s.route.TimeoutOf(s.item.task)) }
+func (g *gate) inAgenda(s *start) bool { return g.agenda.fly(s.item, s.route.TimeoutOf(s.item.task)) }
 
 func (g *gate) announcedFirst(s *start) bool {
 	it := s.item
@@ -160,7 +160,7 @@ func (g *gate) confirmedLately(s *start) bool {
 		return true
 	}
 	g.contents.slowReads()
-	g.hand.drop(true, s.item)
+	g.agenda.drop(true, s.item)
 	return false
 }
 
@@ -168,23 +168,23 @@ func (g *gate) trusted(s *start) bool {
 	if g.leases.trusting() {
 		return true
 	}
-	g.hand.drop(true, s.item)
+	g.agenda.drop(true, s.item)
 	return false
 }
 
 func (g *gate) served(s *start) (ok bool) {
 	if s.queue, ok = g.rules.queue(s.item.task.Queue); !ok {
-		g.strays.hold(s.item.task.Queue)
-		g.hand.drop(true, s.item)
+		g.unknownQueues.hold(s.item.task.Queue)
+		g.agenda.drop(true, s.item)
 		g.loader.wake()
 	}
 	return ok
 }
 
 func (g *gate) shardHeld(s *start) bool {
-	if g.hand.begin(s.item) {
+	if g.agenda.begin(s.item) {
 		return true
 	}
-	g.hand.drop(true, s.item)
+	g.agenda.drop(true, s.item)
 	return false
 }
