@@ -10,21 +10,22 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Add hands tasks in and says what became of each, in order. A task without an
-// error is durable when Add returns: no crash loses it. A task whose key exists
-// in its queue with the same content is not added again (Existing).
+// Add adds tasks and returns one result for each, in order. A task whose result has no error is
+// durable: no crash loses it. A task whose key exists in its queue with the same content is not
+// added again; its result has Existing set.
 //
-// Add fills in the tasks that it adds: id, status, and the rules of their queues where
-// they say nothing. The others stay as they were given, so that whoever does not know
-// whether a task was added hands the same one in again: with a Key it is added once. Do
-// not change what tasks refer to afterwards. Tasks with wrong fields get an
-// *[bellman.Invalid] and leave the others alone. Add waits until Run runs;
-// when ctx ends before the answer, tasks may have been added all the same.
+// Add fills in the added tasks: id, status, and the rules of their queues where a field is empty.
+// All other tasks stay unchanged, so a caller that does not know the outcome adds the same task
+// again; with a Key it is added once. Do not modify the memory that added tasks refer to. A task
+// with invalid fields gets an *[bellman.Invalid] and does not affect the others.
+//
+// Add waits until Run is running. If ctx ends before the answer, tasks may have been added all the
+// same. While the engine is overloaded, Add returns ErrOverloaded.
 func (e *Engine) Add(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
 	return e.addAll(ctx, e.takesIn(ctx), tasks)
 }
 
-// addAll adds tasks, unless nothing may be added, which refused says.
+// addAll adds tasks. If refused is not nil, every task gets that error.
 func (e *Engine) addAll(ctx context.Context, refused error, tasks []*bellman.Task) []bellman.Added {
 	results := make([]bellman.Added, len(tasks))
 	if refused != nil {
@@ -68,8 +69,7 @@ func (e *Engine) addAll(ctx context.Context, refused error, tasks []*bellman.Tas
 	return results
 }
 
-// add commits the tasks of one request; their Err and Existing are set when it
-// returns nil.
+// add commits the tasks of one request. If it returns nil, Err and Existing of each are set.
 func (e *Engine) add(ctx context.Context, adds []store.Add) error {
 	if len(adds) == 0 {
 		return nil
@@ -77,15 +77,14 @@ func (e *Engine) add(ctx context.Context, adds []store.Add) error {
 	return e.committer.do(ctx, &op{adds: adds})
 }
 
-// Check says what is wrong with a task, as Add would, without adding it. It
-// leaves the task as it is. It does not see what only the store knows, such as
-// a key that exists.
+// Check validates a task as Add does, without adding or changing it. It does not see what only the
+// store knows, such as an existing key.
 func (e *Engine) Check(t *bellman.Task) error {
 	_, err := e.rules.accept(t, e.clock.now())
 	return err
 }
 
-// takesIn returns why nothing is taken in now, or nil.
+// takesIn returns nil if new tasks are accepted now, otherwise the reason.
 func (e *Engine) takesIn(ctx context.Context) error {
 	if err := e.life.running(ctx); err != nil {
 		return err
@@ -96,8 +95,8 @@ func (e *Engine) takesIn(ctx context.Context) error {
 	return nil
 }
 
-// roundUp returns the first whole millisecond not before t: due times are kept
-// in milliseconds, and cutting one would make it early.
+// roundUp returns the first whole millisecond that is not before t. Due times are kept in
+// milliseconds, and truncating one would make it early.
 func roundUp(t time.Time) time.Time {
 	cut := t.Truncate(time.Millisecond)
 	if cut.Before(t) {
@@ -106,21 +105,19 @@ func roundUp(t time.Time) time.Time {
 	return cut
 }
 
-// Prepare checks tasks as Add does, but leaves it to the caller to add them: to a
-// store's AddTx, which writes them in a transaction of the caller's. An Add has a copy
-// that is filled in; what was given gets its id and status and stays as it was else, to be
-// prepared again when the transaction is run again. An Add whose Err is set is of a task
-// that is wrong. Prepare adds nothing, waits for nothing, and refuses nothing for being
-// overloaded.
+// Prepare validates tasks as Add does and returns what a store's AddTx needs to write them in the
+// caller's own transaction. Each store.Add holds a complete copy; the given task gets only its id
+// and status, so that it can be prepared again if the transaction is retried. A store.Add with Err
+// set is of an invalid task. Prepare writes nothing, does not wait, and does not return
+// ErrOverloaded.
 func (e *Engine) Prepare(tasks ...*bellman.Task) []store.Add {
 	return e.rules.prepare(tasks, e.clock.now())
 }
 
-// AddWith adds tasks and writes documents in one transaction of their own: all of it,
-// or nothing. It is not refused for being overloaded. A task whose key is there
-// already counts as added. The error is an *[bellman.Invalid] of the first task that
-// is wrong, ErrConflict if a document is no longer what its Was says, or the store's;
-// after ErrUnknown all of it may be written, or nothing.
+// AddWith adds tasks and writes documents in one transaction: all or nothing. It does not return
+// ErrOverloaded. A task whose key exists counts as added. The error is an *[bellman.Invalid] of the
+// first invalid task, ErrConflict if a document no longer has the value in its Was, or the store's
+// error. After ErrUnknown the transaction may have been committed.
 func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellman.Task) error {
 	if err := e.life.running(ctx); err != nil {
 		return err
@@ -134,8 +131,7 @@ func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellma
 		}
 		adds[i] = add
 	}
-	// Not through a lane, where a document that is another by now would fail what
-	// others asked for in the same transaction.
+	// This bypasses the lanes: in a group, an outdated document would fail the requests of others.
 	b := batch{Batch: store.Batch{Adds: adds, Docs: docs}, since: e.agenda.follow()}
 	defer e.agenda.unfollow(b.since)
 	if err := e.store.Commit(ctx, &b.Batch); err != nil {
@@ -153,9 +149,8 @@ func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellma
 	return nil
 }
 
-// Committed tells the engine, and those of other nodes, that tasks which a store's
-// AddTx added are committed now. It need not be called: without it the tasks are attempted up to
-// a second late.
+// Committed tells all engines that tasks which AddTx of a store added are committed now. The call
+// is optional: without it the tasks are attempted up to a second late.
 func (e *Engine) Committed(tasks ...*bellman.Task) {
 	var own Hint
 	others := make(map[uint16]stretch)

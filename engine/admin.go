@@ -12,22 +12,22 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A ResendMode says what a manual resend is.
+// A ResendMode is the kind of a manual resend.
 type ResendMode string
 
 // The modes of a manual resend.
 const (
-	ResendOnce    ResendMode = "once"    // one attempt now; the schedule stays where it is
-	ResendRestart ResendMode = "restart" // the schedule begins anew, now
+	ResendOnce    ResendMode = "once"    // one attempt now; the schedule does not change
+	ResendRestart ResendMode = "restart" // the schedule starts again now
 )
 
-// maxTries bounds how often a change by hand is tried against a task that
-// keeps changing.
+// maxTries bounds the retries of a change when other changes of the same task win each time.
 const maxTries = 20
 
-// Admin does what people ask for: it moves single tasks, and pauses and resumes queues, endpoints and
-// merchants. Each change is committed with its audit record before it returns. All of it waits until Run runs, goes on
-// while nothing new is taken in, and is safe for concurrent use.
+// Admin holds the methods that people and services call: changes of single tasks, and pauses of
+// queues, endpoints and merchants. A method returns after its change is committed, together with an
+// audit record. It waits until Run is running. It works while intake is closed. All methods are
+// safe for concurrent use.
 type Admin struct {
 	store     store.Store
 	clock     *clock
@@ -41,8 +41,8 @@ type Admin struct {
 	life      *life
 }
 
-// Cancel ends a task. An attempt in flight may still arrive; its answer is only
-// logged. A task that has ended already is left as it is: ErrConflict.
+// Cancel ends a task as cancelled. An attempt in flight may still arrive; its answer is only
+// logged. If the task has ended, Cancel changes nothing and returns ErrConflict.
 func (a *Admin) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error) {
 	return a.change(ctx, id, "cancel", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
 		if t.State.Ended() {
@@ -53,11 +53,13 @@ func (a *Admin) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bell
 	})
 }
 
-// Resend makes an attempt now, whatever the task's state. Once: the schedule
-// stays where it is, and an ended task is pending only until that attempt's
-// outcome; if it is not accepted, the task goes back to what it was. Restart:
-// the schedule begins anew, and the audit record says restart, not resend. A task that
-// was superseded is left as it is: ErrSuperseded.
+// Resend makes an attempt now, in any state of the task.
+//
+// With ResendOnce the schedule does not change. A task that had ended is pending until the outcome
+// of that attempt; if it is not accepted, the task returns to its former state. With ResendRestart
+// the schedule starts again, and the action in the audit record is restart.
+//
+// If the task was superseded, Resend changes nothing and returns ErrSuperseded.
 func (a *Admin) Resend(ctx context.Context, id bellman.ID, mode ResendMode, by bellman.By) (*bellman.Task, error) {
 	if mode != ResendOnce && mode != ResendRestart {
 		bad := new(bellman.Invalid)
@@ -84,8 +86,8 @@ func (a *Admin) Resend(ctx context.Context, id bellman.ID, mode ResendMode, by b
 	})
 }
 
-// request makes a status ask for an attempt now that moves nothing else: when it
-// was made, the task goes back to what it is.
+// request changes a status so that one attempt is made now. After that attempt the task returns to
+// the former status.
 func request(st *bellman.Status, trigger bellman.Trigger, now time.Time) {
 	if st.Before == nil {
 		st.Before = &bellman.Before{State: st.State, Reason: st.Reason, Due: st.Due, Finished: st.Finished}
@@ -94,9 +96,9 @@ func request(st *bellman.Status, trigger bellman.Trigger, now time.Time) {
 	st.Due, st.VisibleAt, st.Phase, st.Trigger = now, now, bellman.Waiting, trigger
 }
 
-// Reschedule moves a pending task's next attempt; a time that has just passed is now.
-// ErrConflict if the task has ended, an *[bellman.Invalid] for a time that lies in the
-// past, or more than ten years ahead.
+// Reschedule moves the next attempt of a pending task. A time that has just passed means now. It
+// returns ErrConflict if the task has ended, and an *[bellman.Invalid] if due is in the past or
+// more than ten years ahead.
 func (a *Admin) Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error) {
 	return a.change(ctx, id, "reschedule", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
 		if t.State.Ended() {
@@ -121,12 +123,12 @@ func (a *Admin) Reschedule(ctx context.Context, id bellman.ID, due time.Time, by
 	})
 }
 
-// ended refuses a change of a task that is over.
+// ended is the error for a change of a task that has ended.
 func ended(s bellman.State) error {
 	return coded.Errorf("task.ended", "%w: the task is %v already", bellman.ErrConflict, s)
 }
 
-// change moves a task by hand, with an audit record.
+// change commits a change of a task together with an audit record.
 func (a *Admin) change(ctx context.Context, id bellman.ID, action string, by bellman.By,
 	to func(c *store.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
 	t, err := a.move(ctx, id, action, func(c *store.Change, t *bellman.Task, now time.Time) error {
@@ -139,9 +141,8 @@ func (a *Admin) change(ctx context.Context, id bellman.ID, action string, by bel
 	return t, nil
 }
 
-// move changes a task that may be in anybody's hands: it reads it, asks to what,
-// and commits that, again from the start when somebody else was quicker. An error
-// of to is returned as it is, with the task as it was read.
+// move reads a task, calls to for the new status, and commits it. If the task changes in between,
+// move starts again. An error of to is returned as it is, together with the task that was read.
 func (a *Admin) move(ctx context.Context, id bellman.ID, action string,
 	to func(c *store.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
 	if err := a.life.running(ctx); err != nil {
@@ -150,7 +151,7 @@ func (a *Admin) move(ctx context.Context, id bellman.ID, action string,
 	return a.moveAlways(ctx, id, action, to)
 }
 
-// moveAlways is move for what goes on while the engine stops.
+// moveAlways is move for changes that are also made during a stop.
 func (a *Admin) moveAlways(ctx context.Context, id bellman.ID, action string,
 	to func(c *store.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
 	for try := 0; ; try++ {

@@ -9,79 +9,77 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A hand is what this node has taken in hand: the tasks that are due soon, due,
-// or in flight. Whatever is in hand is there once, from when it is loaded until
-// what became of it is committed; that is what keeps two attempts of one task
-// from being made at once.
+// An agenda holds the tasks of this node that are due soon, due, or in flight. A task is in it
+// once, from when it is loaded until its outcome is committed. That prevents two concurrent
+// attempts of one task.
 type agenda struct {
 	clock *clock
 
-	most        int // tasks in hand: Limits.Hand
-	mostWaiting int // of them not due yet: Limits.Waiting; the rest is for what is due
+	most        int // items at most: Limits.Agenda
+	mostWaiting int // items that are not due yet: Limits.Waiting
 
 	mu     locks.Mutex
 	items  map[bellman.ID]*item
 	timers timers
 
-	// What is added with a look up to bound is taken in hand at once; the loader finds the
-	// rest. It may have read a part of those with a look of just bound, in the order of
-	// their identifiers: what is added there may be behind where it goes on. missed is the earliest look that could not be taken in, and
-	// missedAhead the earliest of those that were not due then: the loader goes back
-	// to them, and reads ahead from there.
+	// A new task whose VisibleAt is not after bound is added at once; the loader finds all others.
+	// missed is the earliest VisibleAt of a due task that could not be added, missedAhead that of a
+	// later task. The loader goes back to both.
 	bound       int64
 	missed      int64
 	missedAhead int64
 
-	shelves *shelves // of the tasks that are deferred
+	shelves *shelves // of deferred tasks
 
-	// Only tasks of these shards are in hand, but for what was in flight when one
+	// Only tasks of these shards are in the agenda, and attempts that were in flight when a shard
 	// was left.
 	shards  [1 << 16 / 64]uint64
 	leaving map[uint16]*leaving
 
-	// takes grows whenever shards are taken, and took is what it was then. What was read
-	// or committed before a shard was taken may have been changed by its owner since.
+	// takes counts claims of shards, and took is its value at the last claim of each shard. A page
+	// that was read, or a commit that was sent, before a claim may be outdated: the former owner
+	// may have changed the task since.
 	takes uint64
 	took  map[uint16]uint64
 
-	// attempted are the items in flight of those that have an ordering key; freed is
-	// told when one of them lands that others had to wait for.
+	// attempted holds the item in flight of each ordering key. freed is called when such an item
+	// lands and another task of its key waited for it.
 	attempted map[chain]*item
 	freed     func(chain)
 
-	// What leaves the hand while something is read or written is remembered for it: a page may
-	// still show a task as it was, and the loader may find what a commit has written, and its attempt be
-	// recorded, before that commit is answered.
+	// Each reader of a page and each parallel commit records which tasks leave the agenda
+	// meanwhile. A page may still show such a task as it was. The loader may also find a committed
+	// task and have it attempted before the commit is answered.
 	following []*asOf
-	page      *asOf // of them, that of the page being read; nil: none is
+	page      *asOf // the entry of following for the page being read; nil: none
 }
 
 const noTime = math.MaxInt64
 
-// An item is one task in hand.
+// An item is one task in the agenda.
 type item struct {
 	store.Entry
 	task       *bellman.Task // nil until it is needed
-	timer      int           // where it is among the timers, while it waits
+	timer      int           // index in the timers
 	place      place
-	gone       bool          // replaced or dropped: whoever comes upon it leaves it alone
+	gone       bool          // no longer in the agenda: whoever comes across it ignores it
 	urgent     bool          // somebody waits for its attempt
 	deferral   bool          // in flight only to be deferred
-	handedOver bool          // in flight while its shard is another node's, or about to be
-	suspect    bool          // due when its last owner died: perhaps it killed it
-	begun      bool          // its attempt is being made, or was
-	stays      bool          // in flight, and could not be handedOver: its shard is not given back meanwhile
-	awaited    bool          // another of its chain had to wait for it
-	peers      peers         // that it counts for while it is pending
-	limit      time.Duration // of its attempt, once it is in flight
-	known      time.Time     // the store confirmed its content then, or later; on the monotonic clock
-	notBefore  int64         // when it may go to its line, if that is after its look, Unix ms
-	changed    int64         // its look by a change by hand while it was in flight; 0: there was none
-	bytes      int64         // of its content that count against the budget for contents in memory
-	chain      *chain        // whose task in flight it is; nil: it has no ordering key, or is not in flight
+	handedOver bool          // in flight while its shard moves to another node
+	suspect    bool          // due when its last owner died, which it may have caused
+	begun      bool          // its attempt has started
+	stays      bool          // in flight and cannot be handed over: its shard is not released meanwhile
+	awaited    bool          // another task of its chain waits for it
+	peers      peers         // the line and age class under which it is counted while pending
+	limit      time.Duration // of its attempt, once in flight
+	known      time.Time     // the store confirmed its content at this moment or later, on the monotonic clock
+	notBefore  int64         // earliest time of its line, if that is after VisibleAt, Unix ms
+	changed    int64         // its VisibleAt after a manual change while in flight, Unix ms; 0: no change
+	bytes      int64         // of its content, counted in contents.bytes
+	chain      *chain        // its ordering key while it is in flight; nil otherwise
 }
 
-// place says where an item is.
+// A place is where an item is.
 type place uint8
 
 const (
@@ -108,8 +106,7 @@ func newAgenda(c *clock, s *shelves, most, mostWaiting int) *agenda {
 	}
 }
 
-// takeMissed returns the earliest look that could not be taken in hand since it
-// was asked last, and the earliest that was still to come then; noTime: there was none.
+// takeMissed returns and resets missed and missedAhead.
 func (h *agenda) takeMissed() (missed, ahead int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,7 +115,7 @@ func (h *agenda) takeMissed() (missed, ahead int64) {
 	return missed, ahead
 }
 
-// miss notes what could not be taken in hand. Call it with mu held.
+// miss notes a task that could not be added. The caller holds mu.
 func (h *agenda) miss(look int64) {
 	if look > h.clock.now().UnixMilli() {
 		h.missedAhead = min(h.missedAhead, look)
@@ -127,7 +124,7 @@ func (h *agenda) miss(look int64) {
 	}
 }
 
-// missItem notes that an item is to be read again, where it stands on disk. Call it with mu held.
+// missItem notes that an item must be read again from the store. The caller holds mu.
 func (h *agenda) missItem(it *item) {
 	if !isShelf(it.VisibleAt) {
 		h.miss(it.VisibleAt)
@@ -140,8 +137,8 @@ func (h *agenda) missItem(it *item) {
 	h.shelves.putBack(shelf(it.VisibleAt), it.Line, merchant, it.ID, h.clock.now())
 }
 
-// beginRead announces that the loader reads a page, of what has a look before
-// bound at most; 0: before what bound is anyhow.
+// beginRead announces that the loader reads a page of tasks whose VisibleAt is before bound. 0:
+// before the present bound.
 func (h *agenda) beginRead(bound int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -149,10 +146,9 @@ func (h *agenda) beginRead(bound int64) {
 	h.page = h.followed()
 }
 
-// endRead takes a page in hand and returns those of its items that are due.
-// Everything with a look before bound has been read (0: as far as it had been).
-// want, if it is not nil, is asked about each entry that is not in hand, with
-// the position just before it.
+// endRead adds a page and returns the items that are due. bound is how far everything has been
+// read; 0: it does not change. If want is not nil, it decides about each entry that is not in the
+// agenda; it also gets the position just before the entry.
 func (h *agenda) endRead(page []store.Entry, bound, now int64, want func(*store.Entry, store.Position) bool) (due []*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -197,7 +193,8 @@ func (h *agenda) endRead(page []store.Entry, bound, now int64, want func(*store.
 	return due
 }
 
-// when is when an item may go to its line, Unix ms. One that is deferred is due; but the node that deferred it may have had another clock.
+// when returns when an item may go to its line, Unix ms. For a deferred task this is its due time,
+// which may not have come by this node's clock.
 func (it *item) when() int64 {
 	if isShelf(it.VisibleAt) {
 		return it.Due
@@ -205,16 +202,15 @@ func (it *item) when() int64 {
 	return max(it.VisibleAt, it.notBefore)
 }
 
-// wait has an item wait until it is due. Call it with mu held.
+// wait puts an item into the timers. The caller holds mu.
 func (h *agenda) wait(it *item) {
 	it.place = inTimers
 	h.timers.add(it, it.when())
 }
 
-// put takes a task in hand that was just committed, if it is of this node's shards, since
-// before the commit was sent, and its look is not after bound.
-// It returns the item if it is due now; the caller brings it to a line. Call it
-// with mu held.
+// put adds a task that was just committed, if its shard was this node's since before the commit was
+// sent and its VisibleAt is not after bound. If it is due now, put returns its item and the caller
+// brings it to a line. The caller holds mu.
 func (h *agenda) put(t *bellman.Task, since *asOf, now int64) *item {
 	look := t.VisibleAt.UnixMilli()
 	if isShelf(look) {
@@ -227,7 +223,7 @@ func (h *agenda) put(t *bellman.Task, since *asOf, now int64) *item {
 		return nil
 	}
 	if _, ok := h.items[t.ID]; ok || since.past(t.ID, t.Version) {
-		return nil // the loader was quicker: it has the task, or had it
+		return nil // the loader has, or had, the task already
 	}
 	if len(h.items) >= h.most || look > now && len(h.timers) >= h.mostWaiting {
 		h.miss(look)
@@ -243,13 +239,13 @@ func (h *agenda) put(t *bellman.Task, since *asOf, now int64) *item {
 	return it
 }
 
-// remove takes an item out of the hand. Call it with mu held.
+// remove takes an item out of the agenda. The caller holds mu.
 func (h *agenda) remove(it *item) {
 	if it.place == inFlight && !it.gone && !it.handedOver {
 		h.landed(it.Shard)
 	}
 	it.gone = true
-	if it.changed != 0 { // the loader may have been there already, and left it to the flight
+	if it.changed != 0 { // the loader may have passed the new row and left it to the flight
 		it.VisibleAt = it.changed
 		h.missItem(it)
 	}
@@ -265,15 +261,16 @@ func (h *agenda) remove(it *item) {
 	}
 }
 
-// unleave forgets that a task left the hand: it may be taken in again as it was. Call it with mu held.
+// unleave forgets that a task left the agenda, so the same version may be added again. The caller
+// holds mu.
 func (h *agenda) unleave(id bellman.ID) {
 	for _, a := range h.following {
 		delete(a.left, id)
 	}
 }
 
-// drop takes items out of the hand; where they are still due on disk, the
-// loader goes back to them if again is true.
+// drop takes items out of the agenda. If again is true, the loader reads those that are still due
+// on disk.
 func (h *agenda) drop(again bool, items ...*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -291,8 +288,8 @@ func (h *agenda) drop(again bool, items ...*item) {
 	}
 }
 
-// renew takes tasks out of the hand that others have changed, but for those in flight.
-// Where they are still due on disk, the loader goes back to them.
+// renew takes tasks that others changed out of the agenda, except those in flight. The loader reads
+// those that are still due.
 func (h *agenda) renew(ids []bellman.ID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -305,11 +302,10 @@ func (h *agenda) renew(ids []bellman.ID) {
 	}
 }
 
-// fly notes that an item is about to be attempted, for so long at most; false if it
-// must not be.
+// fly marks an item as in flight, for limit at most. It returns false if the item is gone.
 func (h *agenda) fly(it *item, limit time.Duration) bool { return h.take(it, false, limit) }
 
-// defers notes that an item is about to be deferred; false if it must not be.
+// defers marks an item as being deferred. It returns false if the item is gone.
 func (h *agenda) defers(it *item) bool { return h.take(it, true, 0) }
 
 func (h *agenda) take(it *item, deferral bool, limit time.Duration) bool {
@@ -322,8 +318,8 @@ func (h *agenda) take(it *item, deferral bool, limit time.Duration) bool {
 	return true
 }
 
-// begin notes that the attempt of an item in flight is made now; false if its shard was lost, or
-// is being given back: its next owner makes it.
+// begin marks the attempt of an item as started. It returns false if the shard was lost or is being
+// released: then its next owner makes the attempt.
 func (h *agenda) begin(it *item) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -331,7 +327,7 @@ func (h *agenda) begin(it *item) bool {
 	return it.begun
 }
 
-// flying reports whether a task is being attempted, or what came of it committed.
+// flying reports whether a task is being attempted, or its outcome being committed.
 func (h *agenda) flying(id bellman.ID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -339,8 +335,8 @@ func (h *agenda) flying(id bellman.ID) bool {
 	return ok && it.place == inFlight && !it.deferral
 }
 
-// advance takes at most most items that became due, and appends them to due; more says that there
-// may be more. next is when to come again (noTime: nothing waits).
+// advance takes out at most most items that are due, and appends them to due. more means that there
+// may be others. next is when to call again; noTime: nothing waits.
 func (h *agenda) advance(now int64, most int, due []*item) (_ []*item, more bool, next int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -355,14 +351,14 @@ func (h *agenda) advance(now int64, most int, due []*item) (_ []*item, more bool
 	return due, true, h.timers.next()
 }
 
-// len returns how many items are in hand, and how many of them are not due yet.
+// len returns the number of items, and how many of them are not due yet.
 func (h *agenda) len() (all, waiting int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.items), len(h.timers)
 }
 
-// entryOf is what the due index says of a task.
+// entryOf returns a task's entry in the due index.
 func entryOf(t *bellman.Task) store.Entry {
 	return store.Entry{
 		ID:        t.ID,

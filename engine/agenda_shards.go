@@ -7,19 +7,17 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A leaving shard is one that was left while attempts of its tasks were in flight.
+// A leaving is a shard that was left while attempts of its tasks were in flight.
 type leaving struct {
 	flights int
-	landed  chan struct{} // closed when there are none
+	landed  chan struct{} // closed when flights is 0
 }
 
-// owns reports whether tasks of a shard may be taken in hand. Call it with mu
-// held.
+// owns reports whether tasks of a shard may be in the agenda. The caller holds mu.
 func (h *agenda) owns(shard uint16) bool { return h.shards[shard/64]&(1<<(shard%64)) != 0 }
 
-// keeps reports whether a task of a shard, with such a look, may be taken in hand as it
-// was when takes was since. Where the shard was taken only after that, the loader goes back
-// to it. Call it with mu held.
+// keeps reports whether a task may be added that was read when the counter takes had the value
+// since. If the shard was claimed after that, the loader reads the task again. The caller holds mu.
 func (h *agenda) keeps(shard uint16, since uint64, look int64) bool {
 	owned := h.owns(shard)
 	if owned && h.took[shard] > since {
@@ -29,27 +27,27 @@ func (h *agenda) keeps(shard uint16, since uint64, look int64) bool {
 	return owned
 }
 
-// An asOf is the moment just before something was read, or sent to be committed.
+// An asOf is the moment just before a page was read or a commit was sent.
 type asOf struct {
-	takes uint64                // how often this node had taken shards by then
-	at    time.Time             // on the monotonic clock
-	left  map[bellman.ID]uint32 // what has left the hand since, and its version then; nil: that is not followed
+	takes uint64                // number of claims of this node before that moment
+	at    time.Time             // that moment, on the monotonic clock
+	left  map[bellman.ID]uint32 // tasks that left the agenda since, with their versions; nil: not followed
 }
 
-// past reports whether a task of this version left the hand since, or one of a later version.
+// past reports whether this version of a task, or a later one, left the agenda since then.
 func (a *asOf) past(id bellman.ID, version uint32) bool {
 	left, ok := a.left[id]
 	return ok && left >= version
 }
 
-// taken is the present moment: for what is committed from now on, and cannot leave the hand meanwhile.
+// taken returns this moment, for commits whose tasks cannot leave the agenda meanwhile.
 func (h *agenda) taken() *asOf {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return &asOf{takes: h.takes, at: time.Now()}
 }
 
-// follow is the present moment. What leaves the hand is remembered until unfollow.
+// follow returns this moment, and records tasks that leave the agenda until unfollow.
 func (h *agenda) follow() *asOf {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -62,7 +60,7 @@ func (h *agenda) unfollow(a *asOf) {
 	h.unfollowed(a)
 }
 
-// followed is follow. Call it with mu held.
+// followed is follow for a caller that holds mu.
 func (h *agenda) followed() *asOf {
 	a := &asOf{h.takes, time.Now(), make(map[bellman.ID]uint32)}
 	h.following = append(h.following, a)
@@ -75,7 +73,7 @@ func (h *agenda) unfollowed(a *asOf) {
 	}
 }
 
-// own lets tasks of shards be taken in hand.
+// own admits tasks of shards that were claimed.
 func (h *agenda) own(shards []uint16) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,8 +87,8 @@ func (h *agenda) own(shards []uint16) {
 	}
 }
 
-// leave takes what is of these shards out of the hand, but for what is in flight,
-// and lets nothing of them in again. It returns the items that may be in lines.
+// leave removes all tasks of these shards except those in flight, and admits no more. It returns
+// items that may be in lines.
 func (h *agenda) leave(shards ...uint16) (gone []*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -123,8 +121,8 @@ func (h *agenda) leave(shards ...uint16) (gone []*item) {
 	return gone
 }
 
-// empty returns a channel that is closed when nothing of a shard that was left is
-// in flight any more, and recorded if it could be.
+// empty returns a channel that is closed when no attempt of a shard that was left is in flight,
+// except attempts that were handed over.
 func (h *agenda) empty(shard uint16) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -136,8 +134,7 @@ func (h *agenda) empty(shard uint16) <-chan struct{} {
 	return done
 }
 
-// landed notes that an item of a shard is no longer in flight. Call it with mu
-// held.
+// landed notes that an item of a shard is no longer in flight. The caller holds mu.
 func (h *agenda) landed(shard uint16) {
 	l := h.leaving[shard]
 	if l == nil {

@@ -11,20 +11,19 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A task that was due when its last owner died may be what killed it: a handler
-// that takes all memory, an answer that crashes a parser. Nothing on disk tells
-// it from the others, for firing writes nothing. So an attempt of a suspect is
-// announced on disk first, in its phase. One found announced at the next
-// take-over was in flight at a death: that attempt is logged as unknown, and
-// after a few in a row the task is left alone for longer and longer. An attempt
-// that this process announced, and has not sent, is no such attempt.
+// A task that was due when its last owner died may have killed that owner, for example with an
+// answer that exhausts memory. Firing writes nothing, so the store cannot tell it from other tasks.
+// Therefore the next attempt of each such suspect is announced: its phase is written before the
+// request is sent. If the node dies again, the next owner finds the announcement and logs that
+// attempt as unknown. After maxDeaths such attempts in a row the task is quarantined for longer and
+// longer. An announcement that this process wrote, without sending the attempt, does not count.
 const (
 	maxDeaths       = 3
 	firstQuarantine = 10 * time.Minute
 	lastQuarantine  = 24 * time.Hour
 )
 
-// An announcer announces attempts of suspects, and knows those that were never sent.
+// An announcer announces attempts of suspects, and withdraws announcements that were not sent.
 type announcer struct {
 	store     store.Store
 	log       *slog.Logger
@@ -38,8 +37,8 @@ func newAnnouncer(e *Engine) *announcer {
 	return &announcer{store: e.store, log: e.log, clock: e.clock, leases: e.leases, agenda: e.agenda, committer: e.committer}
 }
 
-// suspected announces the attempt of a suspect. It is false when the task must
-// not be attempted now.
+// suspected announces the attempt of a suspect. It returns false if the task must not be attempted
+// now.
 func (a *announcer) suspected(ctx context.Context, it *item) bool {
 	t := *it.task
 	change := store.Change{ID: t.ID, Version: t.Version, To: t.Status}
@@ -47,7 +46,7 @@ func (a *announcer) suspected(ctx context.Context, it *item) bool {
 	if t.InDoubt() {
 		change.Attempt = a.lostAttempt(&t)
 		if change.Attempt == nil && t.Phase == bellman.Announced {
-			return true // by this process, which has not sent it
+			return true // announced by this process and not sent yet
 		}
 	}
 	if change.Attempt != nil {
@@ -79,19 +78,19 @@ func (a *announcer) suspected(ctx context.Context, it *item) bool {
 	a.agenda.mu.Lock()
 	defer a.agenda.mu.Unlock()
 	it.task, it.Version, it.known = &t, t.Version, began
-	it.VisibleAt = t.VisibleAt.UnixMilli() // if it is not attempted after all, the loader looks for it there
+	it.VisibleAt = t.VisibleAt.UnixMilli() // where the loader finds it if it is not attempted after all
 	return true
 }
 
-// An announcement is of an attempt that this process announces and has not sent.
+// An announcement is an attempt that this process has announced and not sent.
 type announcement struct {
 	number int32
-	at     time.Time // what the task's Updated says with it
+	at     time.Time // Updated of the task that was written with it
 	lost   bool      // the shard was lost since: an announcement with another time is another node's
 }
 
-// announce notes that this process is about to write an announcement, as a task's status, until sent.
-// It may be on disk although its commit seemed to fail.
+// announce records an announcement just before it is written, until sent. It may be on disk even if
+// its commit seems to fail.
 func (l *leases) announce(to *bellman.Status, id bellman.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +102,7 @@ func (l *leases) announce(to *bellman.Status, id bellman.ID) {
 	of[id] = announcement{number: to.Attempts + 1, at: to.Updated}
 }
 
-// announced reports whether this process announced the next attempt of a task, and has not sent it.
+// announced reports whether this process has announced the next attempt of a task and not sent it.
 func (l *leases) announced(t *bellman.Task) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -111,8 +110,8 @@ func (l *leases) announced(t *bellman.Task) bool {
 	return ok && a.number == t.Attempts+1 && (!a.lost || a.at.Equal(t.Updated))
 }
 
-// withdraw takes back, on disk, the announcements of attempts of a shard's tasks that were not
-// sent: its next owner would take them for cut off by a death. It is false if that failed.
+// withdraw removes from disk the announcements of a shard that were not sent: the next owner would
+// take them for attempts that ended with a death. It returns false on an error.
 func (a *announcer) withdraw(ctx context.Context, shard uint16) bool {
 	a.leases.mu.RLock()
 	unsent := maps.Clone(a.leases.unsent[shard])
@@ -133,7 +132,7 @@ func (a *announcer) withdraw(ctx context.Context, shard uint16) bool {
 	return done
 }
 
-// sent notes that the announced attempt of a task is made now, or never.
+// sent ends the record of an announcement: the attempt is made now, or never.
 func (l *leases) sent(t *bellman.Task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,8 +141,8 @@ func (l *leases) sent(t *bellman.Task) {
 	}
 }
 
-// lostAttempt is the attempt of a task that was announced and never recorded; nil if this process
-// announced it and has not sent it.
+// lostAttempt returns the log entry of an announced attempt that was never recorded. It returns nil
+// if this process has announced it and not sent it.
 func (a *announcer) lostAttempt(t *bellman.Task) *bellman.Attempt {
 	if a.leases.announced(t) {
 		return nil

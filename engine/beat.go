@@ -10,17 +10,15 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// mostBeats is how many beats may wait for their answers at once.
+// mostBeats bounds the heartbeats that wait for an answer.
 const mostBeats = int(leaseTTL / leaseBeat)
 
-// keepAlive is the goroutine that keeps this node registered. A node that was away
-// for longer than the TTL is dead to the others: it never comes back under its
-// old name, but joins under a new one, and trusts none of its shards until it has
-// looked whose they are.
+// keepAlive is the goroutine that sends heartbeats. If the node was silent for longer than the TTL,
+// it is dead for the others. It never returns under its old name: it joins under a new one, and
+// trusts its shards only after it has read who owns them.
 //
-// A beat goes out each leaseBeat, whether or not those before it were answered, and whichever
-// answer comes first counts: a connection on which no answer comes costs one beat and no
-// lease.
+// A heartbeat goes out each leaseBeat, whether or not earlier ones were answered, and the first
+// answer counts. So a silent connection costs one heartbeat and no lease.
 func (l *leases) keepAlive(ctx context.Context) error {
 	ticker := time.NewTicker(leaseBeat)
 	defer ticker.Stop()
@@ -48,7 +46,7 @@ func (l *leases) keepAlive(ctx context.Context) error {
 			return fmt.Errorf("beat: %w", a.err)
 		case errors.Is(a.err, bellman.ErrFenced):
 			if a.name != l.name() {
-				continue // it has joined anew since
+				continue // it has joined again since
 			}
 			l.log.Warn("this node was away for too long; it joins anew", "node", a.name)
 			err := l.rejoin(ctx)
@@ -59,17 +57,17 @@ func (l *leases) keepAlive(ctx context.Context) error {
 		case a.err != nil:
 			l.log.Error("beat failed", "err", a.err)
 		}
-		l.runner.mayFire() // firing stops while the leases are not to be trusted
+		l.runner.mayFire() // attempts stop while the leases are not trusted
 	}
 }
 
-// An answer is what came of a beat under a name.
+// An answer is the result of a heartbeat under a name.
 type answer struct {
 	name string
 	err  error
 }
 
-// beatOnce beats. An answer that takes longer than the TTL is worth nothing.
+// beatOnce sends one heartbeat. An answer after the TTL is useless.
 func (l *leases) beatOnce(ctx context.Context) answer {
 	ctx, cancel := context.WithTimeout(ctx, leaseTTL)
 	defer cancel()
@@ -95,7 +93,7 @@ func (l *leases) join(ctx context.Context) error {
 	return nil
 }
 
-// rejoin joins under a new name while nobody claims shards under the old one.
+// rejoin joins under a new name while no claim under the old name is in progress.
 func (l *leases) rejoin(ctx context.Context) error {
 	l.claiming.Lock()
 	defer l.claiming.Unlock()

@@ -12,16 +12,15 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// When a task of a chain has ended, at whatever node that was committed, that node
-// brings back the one whose turn it is then. What is missed, because a node died in
-// between or the store failed, is found when that task looks again (minTurn).
+// The node that commits the end of a task brings back the next task of its chain. If the node dies
+// in between, or the store fails, the next task looks for itself after a while (minTurn).
 
-// passers is how many chains are seen to at once.
+// chainWorkers is the number of chains that are handled concurrently.
 const chainWorkers = 8
 
 const chainTimeout = 10 * time.Second
 
-// chains sees to the order of tasks with ordering keys: whose turn it is, and whose comes next.
+// chains keeps the order of tasks with ordering keys.
 type chains struct {
 	store     store.Store
 	log       *slog.Logger
@@ -30,13 +29,13 @@ type chains struct {
 	agenda    *agenda
 	admin     *Admin
 	deferrals *deferrals
-	attempts  context.Context // ends when all attempts must
-	patience  context.Context // ends when a stop waits no longer for the store
+	attempts  context.Context // ends when all attempts must end
+	patience  context.Context // ends when a stop gives up waiting for the store
 	work      *commit.Work    // a stop waits for it
 
 	mu      locks.Mutex
-	passing map[chain]passing // where the turn may pass to another task
-	wake    chan struct{}     // one for each that can sleep
+	passing map[chain]passing // chains in which the turn may pass to another task
+	wake    chan struct{}     // one element for each worker
 	closed  bool
 }
 
@@ -59,13 +58,13 @@ func newChains(e *Engine, d *deferrals) *chains {
 	return o
 }
 
-// A passing says what happened in a chain.
+// A passing describes what happened in a chain.
 type passing struct {
-	unless     bellman.ID // nothing is to be done while this is the first; zero: there is, whoever it is
-	superseded bool       // there is a task that supersedes others
+	unless     bellman.ID // nothing to do while this task is the first; zero: always something to do
+	superseded bool       // a task supersedes others
 }
 
-// push notes that something is to be done in a chain.
+// push queues a chain for the workers.
 func (o *chains) push(c chain, p passing) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -87,7 +86,7 @@ func (o *chains) push(c chain, p passing) {
 	}
 }
 
-// take waits for something to do; false: there will be nothing more.
+// take waits for a chain. ok is false after close.
 func (o *chains) take() (c chain, p passing, ok bool) {
 	for {
 		o.mu.Lock()
@@ -105,7 +104,7 @@ func (o *chains) take() (c chain, p passing, ok bool) {
 	}
 }
 
-// close ends take, once nothing is left.
+// close ends take when the queue is empty.
 func (o *chains) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -113,19 +112,18 @@ func (o *chains) close() {
 	close(o.wake)
 }
 
-// passOn notes what a flight of an ordering key means for the others of its chain. Call
-// it with the hand's mutex held.
+// passOn queues the chain of a flight if the turn may pass. The caller holds the agenda's mutex.
 func (o *chains) passOn(f *flight) {
 	switch {
 	case f.task.OrderingKey == "":
 	case f.change.To.State.Ended():
 		o.push(chainOf(f.task), passing{})
-	case f.waits != nil: // who it waits for may have ended before this was committed
+	case f.waits != nil: // that task may have ended before this deferral was committed
 		o.push(chainOf(f.task), passing{unless: f.waits.before})
 	}
 }
 
-// passAll is a goroutine that sees to chains, until the engine has stopped.
+// passAll is a worker. It runs until the engine has stopped.
 func (o *chains) passAll() {
 	for {
 		c, p, ok := o.take()
@@ -141,7 +139,7 @@ func (o *chains) passAll() {
 	}
 }
 
-// pass brings back the first task of a chain, if it was deferred.
+// pass brings back the first task of a chain, if it is deferred.
 func (o *chains) pass(ctx context.Context, c chain, p passing) error {
 	if p.superseded {
 		if err := o.endAllSuperseded(ctx, c); err != nil {
@@ -157,11 +155,11 @@ func (o *chains) pass(ctx context.Context, c chain, p passing) error {
 	}
 	_, err = o.admin.moveAlways(ctx, first.First[0], "bring back", func(change *store.Change, t *bellman.Task, now time.Time) error {
 		switch {
-		case t.Phase != bellman.Deferred, !t.VisibleAt.After(now), isShelf(t.VisibleAt.UnixMilli()), o.agenda.flying(t.ID): // it is on its way, or not due, or waits for its line
+		case t.Phase != bellman.Deferred, !t.VisibleAt.After(now), isShelf(t.VisibleAt.UnixMilli()), o.agenda.flying(t.ID): // it is on its way, not due, or waits for its line
 			return errKeep
 		}
 		change.To.Phase = bellman.Waiting
-		change.To.VisibleAt = later(now, t.Due) // who moved its look may have had another clock
+		change.To.VisibleAt = later(now, t.Due) // the node that deferred it may have another clock
 		beginAt(&change.To, now)
 		return nil
 	})
@@ -171,11 +169,11 @@ func (o *chains) pass(ctx context.Context, c chain, p passing) error {
 	return err
 }
 
-// endAllSuperseded ends what is superseded in a chain, as far as that can be done now.
+// endAllSuperseded ends the superseded tasks of a chain, as far as possible now.
 func (o *chains) endAllSuperseded(ctx context.Context, c chain) error {
 	for {
 		page, err := o.store.Chain(ctx, c.queue, c.key, bellman.ID{}, supersedePage)
-		if err != nil || page.SupersededBy.IsZero() { // of the first: then none is
+		if err != nil || page.SupersededBy.IsZero() { // then no task is superseded
 			return err
 		}
 		some := false

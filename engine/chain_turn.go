@@ -10,35 +10,33 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Tasks of one queue that have the same ordering key are a chain: each is attempted
-// only after the one before it has ended. The store knows the order. Whoever owns a
-// task asks for its turn just before an attempt; a task whose turn it is not is
-// deferred, and brought back when the one before it ends (see passing.go).
+// Tasks of one queue with the same ordering key are a chain: each is attempted only after the one
+// before it has ended. The store keeps the order. The owner of a task asks the store for its turn
+// just before the attempt. If another task comes first, the task is deferred, and it is brought
+// back when that task ends (chain.go).
 //
-// All tasks of a chain go to one shard, so that one node has them all, unless the
-// limits of their queue put their endpoints elsewhere, or were changed. The store's
-// order holds then too.
+// All tasks of a chain are in one shard, so one node has them all, unless limits put their
+// endpoints elsewhere. The store's order holds in any case.
 
-// A chain names the tasks of an ordering key.
+// A chain identifies an ordering key.
 type chain struct{ queue, key string }
 
 func chainOf(t *bellman.Task) chain { return chain{t.Queue, t.OrderingKey} }
 
-// How long a task waits before it asks again for its turn, although it is told when it
-// comes: a fourth of how long it has waited already, within these.
+// How long a deferred task waits before it asks for its turn by itself: a quarter of its waiting
+// time so far, within these bounds.
 const (
 	minTurn = 30 * time.Second
 	maxTurn = 5 * time.Minute
 )
 
-// waiting is what a task is deferred for.
+// waiting is the task for which another is deferred.
 type waiting struct {
-	before bellman.ID // the first of its chain, as far as is known
+	before bellman.ID // the first of the chain, as far as known
 }
 
-// itsTurn reports whether an item may be attempted as far as the order of its chain
-// goes. If not, what was to be done is done: the task was ended, for it is superseded,
-// or deferred.
+// itsTurn reports whether the order of its chain allows an item to be attempted. If not, it defers
+// the task, or ends it if it is superseded.
 func (o *chains) itsTurn(it *item) bool {
 	t := it.task
 	turn, err := o.store.Chain(o.attempts, t.Queue, t.OrderingKey, t.ID, 1)
@@ -48,7 +46,7 @@ func (o *chains) itsTurn(it *item) bool {
 		}
 	}
 	switch {
-	case errors.Is(err, bellman.ErrNotFound): // it has ended, most probably
+	case errors.Is(err, bellman.ErrNotFound): // it has probably ended
 		o.await(it, nil, minTurn)
 		return false
 	case err != nil:
@@ -67,12 +65,12 @@ func (o *chains) itsTurn(it *item) bool {
 		return false
 	case !turn.Before(t.ID).IsZero():
 		if t.Supersedes {
-			o.agenda.inTurn(chainOf(t)) // what is in flight is superseded when it lands
+			o.agenda.inTurn(chainOf(t)) // the task in flight is superseded when it lands
 		}
 		o.awaitTurn(it, turn.Before(t.ID))
 		return false
 	}
-	if t.Trigger != bellman.BySchedule { // perhaps it was pending again only after one behind it was attempted
+	if t.Trigger != bellman.BySchedule { // a later task may have been attempted while this one was not pending
 		if wait := o.besides(t); wait > 0 {
 			o.await(it, nil, wait)
 			return false
@@ -85,8 +83,8 @@ func (o *chains) itsTurn(it *item) bool {
 	return ok
 }
 
-// besides is how long another node may still need for an attempt of a task behind one,
-// which is the first of its chain. Between them are only such as were sent again too.
+// besides returns how long the former owner may still be attempting a later task of the chain. t is
+// the first of its chain.
 func (o *chains) besides(t *bellman.Task) time.Duration {
 	page, err := o.store.Chain(o.attempts, t.Queue, t.OrderingKey, bellman.ID{}, supersedePage)
 	if err != nil {
@@ -104,21 +102,21 @@ func (o *chains) besides(t *bellman.Task) time.Duration {
 			return wait
 		}
 		if next.Attempts == 0 && next.Trigger == bellman.BySchedule {
-			return 0 // nor were those behind it attempted
+			return 0 // neither this one nor those after it were attempted
 		}
 	}
 	return 0
 }
 
-// awaitTurn defers a task until it is told that its turn may have come.
+// awaitTurn defers a task until its turn may have come.
 func (o *chains) awaitTurn(it *item, before bellman.ID) {
 	wait := min(max(o.clock.now().Sub(it.task.Due)/4, minTurn), maxTurn)
 	wait += time.Duration(rand.Int64N(int64(wait / 2)))
 	o.await(it, &waiting{before}, wait)
 }
 
-// await defers a task for a while. A schedule that has not begun begins when the
-// turn comes, and ages count from there.
+// await defers a task for a while. A schedule that has not begun starts when the turn comes, and
+// the task's age counts from there.
 func (o *chains) await(it *item, waits *waiting, wait time.Duration) {
 	if !o.agenda.defers(it) {
 		return
@@ -131,15 +129,14 @@ func (o *chains) await(it *item, waits *waiting, wait time.Duration) {
 	o.deferrals.write(it, to, waits)
 }
 
-// beginAt makes a schedule of which nothing was attempted yet begin no earlier than now.
+// beginAt moves the start of a schedule without attempts to now, if it is earlier.
 func beginAt(st *bellman.Status, now time.Time) {
 	if st.Step == 0 && st.Attempts == 0 {
 		st.Began = later(st.Began, now.Truncate(time.Millisecond))
 	}
 }
 
-// dueInTurn is when a task's attempt was allowed to start: it is not late because it
-// waited for its turn.
+// dueInTurn is when an attempt was allowed to start: waiting for the turn is not lateness.
 func dueInTurn(t *bellman.Task, now time.Time) time.Time {
 	if t.OrderingKey != "" && t.Step == 0 && t.Attempts == 0 && !t.Began.After(now) {
 		return later(t.Due, t.Began)
@@ -147,8 +144,8 @@ func dueInTurn(t *bellman.Task, now time.Time) time.Time {
 	return t.Due
 }
 
-// beginTurn notes that an item is about to be attempted. It is not if it is out of the
-// hand, or another of its chain is being attempted, which is returned then.
+// beginTurn marks the turn of an item's chain as taken. ok is false if the item is gone, or if
+// another item of the chain is in flight, which is returned.
 func (h *agenda) beginTurn(it *item) (other bellman.ID, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -164,7 +161,7 @@ func (h *agenda) beginTurn(it *item) (other bellman.ID, ok bool) {
 	return other, true
 }
 
-// endTurn notes that an item is not in flight any more, if it was. Call it with mu held.
+// endTurn ends the turn of an item, if it has it. The caller holds mu.
 func (h *agenda) endTurn(it *item) {
 	if it.chain == nil || h.attempted[*it.chain] != it {
 		return
@@ -175,8 +172,7 @@ func (h *agenda) endTurn(it *item) {
 	}
 }
 
-// inTurn reports whether a task of a chain is being attempted: then somebody is told
-// when it lands.
+// inTurn reports whether a task of a chain is in flight. If so, freed is called when it lands.
 func (h *agenda) inTurn(c chain) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -188,15 +184,15 @@ func (h *agenda) inTurn(c chain) bool {
 	return true
 }
 
-// errKeep says that a task is to be left as it is.
+// errKeep means that a task does not change.
 var errKeep = errors.New("left as it is")
 
-// otherClock is by how much the clocks of two nodes may differ, and more.
+// otherClock is more than the clocks of two nodes may differ.
 const otherClock = 2 * store.MaxSkew
 
-// endSuperseded ends a task that a later one of its chain supersedes, unless it is
-// being attempted, or may be by another node. One that had ended before an attempt was
-// asked for by hand becomes again what it was.
+// endSuperseded ends a task that a later task supersedes, unless it is in flight here or may be in
+// flight elsewhere. If the task had ended before a manual attempt was requested, it returns to that
+// state.
 func (o *chains) endSuperseded(ctx context.Context, c chain, id bellman.ID) (ended bool, err error) {
 	_, err = o.admin.moveAlways(ctx, id, "supersede", func(change *store.Change, t *bellman.Task, now time.Time) error {
 		away := !o.leases.holds(t.Shard) && !t.VisibleAt.After(now.Add(otherClock))
@@ -210,7 +206,7 @@ func (o *chains) endSuperseded(ctx context.Context, c chain, id bellman.ID) (end
 		case turn.SupersededBy.IsZero():
 			return errKeep
 		}
-		if t.Before != nil && t.Before.State.Ended() { // it is asked for by hand once more: it stays what it was
+		if t.Before != nil && t.Before.State.Ended() { // a manual attempt is pending: drop it
 			change.To = underlying(change.To)
 			return nil
 		}
@@ -223,11 +219,10 @@ func (o *chains) endSuperseded(ctx context.Context, c chain, id bellman.ID) (end
 	return err == nil, err
 }
 
-// supersedePage is how many tasks are read at once that one supersedes.
+// supersedePage is the number of superseded tasks in one read.
 const supersedePage = 100
 
-// endBefore ends the tasks before one that supersedes them. Those that cannot be ended
-// now it leaves.
+// endBefore ends the tasks before one that supersedes them, except those that cannot be ended now.
 func (o *chains) endBefore(ctx context.Context, t *bellman.Task) error {
 	c := chainOf(t)
 	for {

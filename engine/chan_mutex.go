@@ -2,8 +2,8 @@ package engine
 
 import "github.com/bellmanhq/bellman/engine/internal/locks"
 
-// A turn is a mutex that may be held over the store's answers: who waits for it
-// waits on a channel, as for anything else that takes time.
+// A chanMutex is a mutex that may be held during calls of the store. In synctest a goroutine that
+// waits for it is durably blocked, because it waits on a channel.
 type chanMutex chan struct{}
 
 func newChanMutex(name string) chanMutex {
@@ -17,7 +17,7 @@ func (t chanMutex) Lock() {
 	t <- struct{}{}
 }
 
-// TryLock is Lock for those who do not wait.
+// TryLock locks without waiting. It returns false if the mutex is locked.
 func (t chanMutex) TryLock() bool {
 	select {
 	case t <- struct{}{}:

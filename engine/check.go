@@ -16,15 +16,15 @@ func init() {
 	}
 }
 
-// gaps compares the hand with the due index, by what the loader's cursors promise:
+// gaps compares the agenda with the due index of the store. The loader's cursors promise:
 //
-//   - what is due, in a shard of this node, is in hand, or noted as missed, or after the cursor with
-//     which the loader looks back, or in a span that it was told to read;
-//   - with an exclusive store the same holds of what is not due yet, up to the cursor with which the
-//     loader reads ahead;
-//   - what waits has a look to come, what is held is pending in the loader;
-//   - what is deferred is in hand, or its shelf is known and will be read from there or before, or is
-//     being searched for.
+//   - a due task of this node's shards is in the agenda, or noted as missed, or after the cursor that
+//     reads overdue tasks, or in a range that is to be read again;
+//   - with an exclusive store the same holds for tasks that are due later, up to the cursor that
+//     reads ahead;
+//   - a task in the timers is not due yet, and a held task is pending in the loader;
+//   - a deferred task is in the agenda, or its shelf will be read from there or earlier, or its shelf
+//     is being searched for.
 //
 // Each may be untrue for a moment, while a commit or a page is on its way.
 func (e *Engine) gaps(ctx context.Context, s handcheck.Store, most int) (gaps []handcheck.Gap, ok bool) {
@@ -85,8 +85,8 @@ func (e *Engine) gaps(ctx context.Context, s handcheck.Store, most int) (gaps []
 	return gaps, true
 }
 
-// comesTo reports whether the loader will read an entry that is not in hand. Call it with the hand's
-// mutex held.
+// comesTo reports whether the loader will read an entry that is not in the agenda. The caller holds
+// the agenda's mutex.
 func (l *loader) comesTo(en *store.Entry) bool {
 	after := func(p store.Position) bool {
 		return p != nowhere && (en.VisibleAt > p.VisibleAt || en.VisibleAt == p.VisibleAt && bytes.Compare(en.ID[:], p.ID[:]) > 0)
@@ -113,7 +113,7 @@ func (l *loader) comesTo(en *store.Entry) bool {
 	return slices.ContainsFunc(l.agenda.following, func(a *asOf) bool { return a != l.agenda.page }) // perhaps it is being added
 }
 
-// waiting reports whether the loader was told of something that it has not looked at yet.
+// waiting reports whether there are ranges that the loader has not seen yet.
 func (f *rescans) waiting() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -5,24 +5,22 @@ import (
 	"time"
 )
 
-// A clock tells UTC in a way that a step of the wall clock cannot disturb. It
-// runs on monotonic time from where the wall clock stood when it was made, and
-// follows the wall clock from then on at a rate that differs from real time by
-// a tenth at most: gaps between attempts stay what they should be to within
-// that tenth, it never goes back, and after a step of an hour it is right again
-// ten hours later. Where nobody calls follow for a while, it runs as real time
-// does. It is safe for concurrent use, but for follow.
+// A clock tells UTC and is not disturbed by steps of the wall clock. It runs on monotonic time,
+// starting at the wall clock's time when it was made. It follows the wall clock at a rate that
+// differs from real time by a tenth at most. It never goes back. After a step of one hour it is
+// right again within ten hours. Without calls of follow it runs like real time. It is safe for
+// concurrent use, except for follow.
 type clock struct {
-	wall func() time.Time // time.Now, but for tests
+	wall func() time.Time // time.Now outside tests
 	pace atomic.Pointer[pace]
 }
 
-// A pace is how a clock runs since a moment.
+// A pace is the rate of a clock since a moment.
 type pace struct {
-	from time.Time     // the moment, on the monotonic clock
-	at   time.Time     // what the clock said then
-	slew float64       // seconds gained per second; −maxSlew to maxSlew
-	span time.Duration // for which it gains them
+	from time.Time     // that moment, on the monotonic clock
+	at   time.Time     // the clock's time at that moment
+	slew float64       // seconds gained per second, −maxSlew to maxSlew
+	span time.Duration // how long they are gained
 }
 
 const maxSlew = 0.1
@@ -34,8 +32,8 @@ func newClock(wall func() time.Time) *clock {
 	return c
 }
 
-// Now is the clock by which the engine keeps due times, in UTC. It follows the wall
-// clock, but no step of it: a handler that counts for itself counts by this one.
+// Now returns the engine's time in UTC, by which due times are kept. It follows the wall clock
+// slowly. Handlers that compute due times should use it.
 func (m *Monitor) Now() time.Time { return m.clock.now() }
 
 // now returns the time in UTC, without a monotonic reading.
@@ -46,14 +44,14 @@ func (p *pace) read(moment time.Time) time.Time {
 	return p.at.Add(elapsed + time.Duration(float64(min(elapsed, p.span))*p.slew))
 }
 
-// follow sets the rate at which the clock nears the wall clock over the next
-// period, and returns how far ahead the wall clock is; on a busy machine, where
-// time passes while it is read, the least that this can be. Call it once a period.
+// follow sets the rate at which the clock approaches the wall clock during the next period. It
+// returns how far the wall clock is ahead: the least possible value, if the machine was busy in
+// between. Call it once a period.
 func (c *clock) follow(period time.Duration) time.Duration {
 	p := c.pace.Load()
 	before, wall, moment := time.Now(), c.wall().Round(0), time.Now()
 	at := p.read(moment)
-	ahead := min(wall.Sub(p.read(before)), 0) // at the most
+	ahead := min(wall.Sub(p.read(before)), 0) // upper bound
 	if least := wall.Sub(at); least > 0 {
 		ahead = least
 	}
@@ -62,8 +60,8 @@ func (c *clock) follow(period time.Duration) time.Duration {
 	return ahead
 }
 
-// until returns how long to sleep until the clock says at, or a little later;
-// it is not positive when the clock says so already.
+// until returns how long to sleep until the clock's time is at, or a little later. It is not
+// positive if that time has come.
 func (c *clock) until(at time.Time) time.Duration {
 	p, now := c.pace.Load(), time.Now()
 	left := at.Sub(p.read(now))
@@ -72,7 +70,7 @@ func (c *clock) until(at time.Time) time.Duration {
 		return left
 	}
 	if gained := time.Duration(float64(slewed) * p.slew); left > slewed+gained {
-		return left - gained + 1 // rounded up: a sleeper must not wake too early and find nothing to do
+		return left - gained + 1 // rounded up, so that a sleeper does not wake too early
 	}
 	return time.Duration(float64(left)/(1+p.slew)) + 1
 }

@@ -8,48 +8,47 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A NodeInfo is a node as an operator looks at it.
+// A NodeInfo describes a node for operators.
 type NodeInfo struct {
 	Name    string
 	Addr    string // where other nodes reach it; may be empty
 	Version string
 	Joined  time.Time
-	Beat    time.Time     // the last one, by the store's clock
-	Alive   bool          // it has not expired
-	Self    bool          // it is the node that was asked
-	Shards  []store.Lease // those it owns, in order; none is no error
+	Beat    time.Time     // last heartbeat, by the store's clock
+	Alive   bool          // its last heartbeat is not older than the TTL
+	Self    bool          // the node that was asked
+	Shards  []store.Lease // shards that it owns, in order; a node may have none
 }
 
-// A Hint is what a node tells another, so that this one need not find it out by
-// looking at the store. A hint that is lost costs a moment, one that is not true
-// a look; a zero hint says that From has joined. Its JSON is what nodes of one
-// cluster send to each other, also while they are of different versions.
+// A Hint is a message between nodes that saves the receiver a poll of the store. A lost hint costs
+// a moment, a wrong hint one poll. A zero Hint means that From has joined. Nodes of different
+// versions exchange it as JSON.
 type Hint struct {
 	From    string `json:"from"`              // the name of the node that tells, as in the list of nodes
 	Leaving bool   `json:"leaving,omitempty"` // From is about to stop, and takes no shards
 
-	// Released are shards that From gave back for the receiver to claim.
+	// Released are shards that From released for the receiver to claim.
 	Released []uint16 `json:"released,omitempty"`
 
-	// Added are shards of the receiver in which From added tasks or changed them.
-	// They are to be looked at from Since to Until, Unix ms, both inclusive.
+	// Added are shards of the receiver in which From added or changed tasks. The receiver reads
+	// them again from Since to Until, Unix ms, both inclusive.
 	Added []uint16 `json:"added,omitempty"`
 	Since int64    `json:"since_ms,omitempty"`
 	Until int64    `json:"until_ms,omitempty"`
 
-	// Changed are tasks of the receiver's that From changed or ended: what is known of
-	// them in memory is old. No more than MostChanged: what is cut off is found when the
-	// tasks are about to be attempted, as is what was lost.
+	// Changed are tasks of the receiver that From changed or ended, MostChanged at most. The
+	// receiver drops them from memory and reads them again. It finds a missing or lost entry when
+	// the attempt of the task is due.
 	Changed []bellman.ID `json:"changed,omitempty"`
 
 	// Docs are kinds of documents that changed, such as "pause".
 	Docs []string `json:"docs,omitempty"`
 }
 
-// MostChanged is how many tasks one hint names.
+// MostChanged bounds Hint.Changed.
 const MostChanged = 1000
 
-// Join returns one hint that says what h and a later one of the same node say.
+// Join merges h with a later hint of the same node.
 func (h Hint) Join(later Hint) Hint {
 	joined := Hint{
 		From:     later.From,
@@ -71,7 +70,7 @@ func (h Hint) Join(later Hint) Hint {
 	return joined
 }
 
-// union returns what is in a or b, in order and once; nil for nothing.
+// union returns the sorted union of a and b; nil if it is empty.
 func union[T interface{ uint16 | string }](a, b []T) []T {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }

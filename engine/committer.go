@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A committer writes what attempts came to, and what people ask for, in two lanes, and tells
-// everybody concerned.
+// A committer writes outcomes of attempts and requests of callers in two lanes, and then updates
+// the agenda, the watchers and the other nodes.
 type committer struct {
 	store    store.Store
 	log      *slog.Logger
@@ -28,16 +28,16 @@ type committer struct {
 	ticker   *ticker
 	watch    *watch
 	runner   *runner
-	patience context.Context // ends when a stop waits no longer for the store
+	patience context.Context // ends when a stop gives up waiting for the store
 
-	mostChanged int // tasks that a hint names
+	mostChanged int // tasks in one hint
 
-	todo     commit.Work       // what is to be done before a stop is over
-	outcomes *commit.Lane[*op] // of attempts, and what is written only under a lease
-	asked    *commit.Lane[*op] // for: new tasks, and what people do; the same lane where the store is this process's alone
+	todo     commit.Work       // work that must finish before a stop is over
+	outcomes *commit.Lane[*op] // attempts, and changes that need a lease
+	asked    *commit.Lane[*op] // new tasks and changes by callers; the same lane if the store is this process's alone
 
 	deferrals      atomic.Int64 // tasks being deferred
-	refusedFollows atomic.Int64 // follow-up tasks that were not valid, since the start
+	refusedFollows atomic.Int64 // invalid follow-up tasks since the start
 }
 
 func newCommitter(e *Engine, batch int) *committer {
@@ -67,10 +67,10 @@ func (c *committer) close() {
 	c.asked.Close()
 }
 
-// recordable leaves out the outcomes of attempts whose shard is no longer this
-// node's: its owner makes those attempts again, and records them. Those of parked
-// tasks are recorded, but no lease guards them, and after a fail-over a task may have
-// the version again that its attempt began with: they are merged with the task as it is.
+// recordable drops the outcomes of attempts whose shard was lost: its new owner makes those
+// attempts again. An attempt that was handed over is recorded without a lease, so it is first
+// merged with the task as the store has it: after a fail-over of the database an old version may
+// exist again.
 func (c *committer) recordable(ops []*op) []*op {
 	kept := ops[:0]
 	lost := 0
@@ -99,8 +99,8 @@ func (c *committer) recordable(ops []*op) []*op {
 	return kept
 }
 
-// do commits what somebody asked for, and waits until that is done. What is written only under a lease goes
-// with the outcomes of attempts.
+// do commits a request and waits for the result. A change that needs a lease goes to the lane of
+// outcomes.
 func (c *committer) do(ctx context.Context, o *op) error {
 	o.done = make(chan error, 1)
 	lane := c.asked
@@ -110,7 +110,7 @@ func (c *committer) do(ctx context.Context, o *op) error {
 	return lane.Do(ctx, o, o.done)
 }
 
-// uncommitted is how many rows wait to be committed.
+// uncommitted returns how many rows wait for a commit.
 func (c *committer) uncommitted() int {
 	n := c.outcomes.Waiting()
 	if c.asked != c.outcomes {
@@ -119,16 +119,15 @@ func (c *committer) uncommitted() int {
 	return n
 }
 
-// keep hands a flight to the lane of outcomes. A lane that is closed takes nothing, and the
-// task is due on disk as it was.
+// keep puts a flight into the lane of outcomes. If the lane is closed, the task stays due on disk.
 func (c *committer) keep(f *flight) {
 	if err := c.outcomes.Put(&op{flight: f}); err != nil {
 		c.agenda.drop(false, f.item)
 	}
 }
 
-// committed tells everybody what a transaction did: the hand, the watchers, and
-// those who wait for it.
+// committed reports a transaction to the agenda, the watchers, the other nodes, and the callers
+// that wait.
 func (c *committer) committed(b *batch, ops []*op) {
 	now := c.clock.now()
 	nowMs := now.UnixMilli()
@@ -199,7 +198,7 @@ func (c *committer) committed(b *batch, ops []*op) {
 			c.note(others, &o.task.Status)
 			c.noteOld(others, o.task.ID, o.task.Shard)
 			it = c.replace(o.task, b.since, nowMs)
-			if o.handsOver != nil && change.To.VisibleAt.UnixMilli() > nowMs { // else it came too late: the attempt is waited for
+			if o.handsOver != nil && change.To.VisibleAt.UnixMilli() > nowMs { // otherwise it came too late, and the attempt is waited for
 				c.agenda.handOver(o.handsOver)
 			}
 		}
@@ -223,8 +222,8 @@ func (c *committer) committed(b *batch, ops []*op) {
 	}
 }
 
-// followed looks at a follow-up that the store did not add. One whose key is there
-// already counts as added, once, however often it was decided.
+// followed handles a follow-up task that the store did not add. If its key exists with the same
+// content, it counts as added.
 func (c *committer) followed(change *store.Change, a *store.Add) {
 	attrs := []any{"task", change.ID, "queue", a.Task.Queue, "key", a.Task.Key}
 	switch {
@@ -236,8 +235,8 @@ func (c *committer) followed(change *store.Change, a *store.Add) {
 	}
 }
 
-// land ends a flight whose outcome was committed, or was refused because the
-// task had been changed meanwhile. Call it with the hand's mutex held.
+// land ends a flight after its commit, or after a conflict with another change. The caller holds
+// the agenda's mutex.
 func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
 	it := f.item
 	if f.deferral {
@@ -249,7 +248,7 @@ func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
 			c.watch.attempted(f)
 			c.intake.attempted.Add(1)
 		}
-		it.Version = f.change.To.Version // what left the hand, for those who hear of an earlier one only now
+		it.Version = f.change.To.Version // readers that see an earlier version later must drop it
 		c.agenda.remove(it)
 		c.chains.passOn(f)
 		if f.change.To.State.Ended() {
@@ -258,7 +257,7 @@ func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
 		t := *f.task
 		t.Status = f.change.To
 		return c.agenda.put(&t, since, now)
-	case f.deferral: // not deferred after all: look again
+	case f.deferral: // not deferred after all: read it again
 		c.agenda.missItem(it)
 		c.agenda.remove(it)
 		c.agenda.unleave(it.ID)
@@ -270,15 +269,15 @@ func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
 	default:
 		c.log.Error("an attempt cannot be recorded", "task", f.task.ID, traceID(f.task), "attempt", f.attempt.Number, "err", f.change.Err)
 		if isShelf(it.VisibleAt) {
-			c.agenda.missItem(it) // else it is found when all that is overdue is read
+			c.agenda.missItem(it) // otherwise it is found only when everything overdue is read
 		}
 		c.agenda.remove(it)
 		return nil
 	}
 }
 
-// replace brings the hand up to date with a task that was changed by hand. One
-// in flight is left to its landing. Call it with the hand's mutex held.
+// replace updates the agenda after a change by a caller. An attempt in flight is left to its
+// landing. The caller holds the agenda's mutex.
 func (c *committer) replace(t *bellman.Task, since *asOf, now int64) (due *item) {
 	if it, ok := c.agenda.items[t.ID]; ok {
 		hurry := t.Trigger == bellman.BySettle && it.Version == t.Version && it.place != inFlight
@@ -292,7 +291,7 @@ func (c *committer) replace(t *bellman.Task, since *asOf, now int64) (due *item)
 			return nil
 		}
 		c.agenda.remove(it)
-		if hurry { // the loader, which does not know that somebody waits for it, gave it a place behind all others
+		if hurry { // the loader queued it behind all others, because it does not know that somebody waits
 			c.agenda.unleave(it.ID)
 		}
 	}
@@ -302,16 +301,16 @@ func (c *committer) replace(t *bellman.Task, since *asOf, now int64) (due *item)
 	return c.agenda.put(t, since, now)
 }
 
-// pause between tries to read, when the store is in trouble.
+// Pauses between retries of a read while the store fails.
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 2 * time.Second
 )
 
-// unread reports whether an error leaves open what is in the store.
+// unread reports whether an error leaves the content of the store unknown.
 func unread(err error) bool { return err != nil && !errors.Is(err, bellman.ErrNotFound) }
 
-// readAgain reads a task, until the store answers or a stop has no patience left.
+// readAgain reads a task and retries until the store answers or a stop gives up.
 func (c *committer) readAgain(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		within, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -324,13 +323,13 @@ func (c *committer) readAgain(ctx context.Context, id bellman.ID) (*bellman.Task
 	}
 }
 
-// sort tells outcomes that were committed after all from those that were not,
-// after a transaction of unknown outcome. It returns those to commit again.
+// sort separates outcomes that a transaction of unknown outcome has committed from those that it
+// has not. It returns those to commit again.
 func (c *committer) sort(ctx context.Context, ops []*op) (again []*op) {
 	for _, o := range ops {
 		f, since := o.flight, c.agenda.taken()
 		t, err := c.readAgain(ctx, f.change.ID)
-		if unread(err) { // the node stops; if it was not written, the attempt is made again
+		if unread(err) { // the node stops; if the outcome was not written, the attempt is made again
 			c.agenda.drop(false, f.item)
 			continue
 		}
@@ -338,7 +337,7 @@ func (c *committer) sort(ctx context.Context, ops []*op) (again []*op) {
 			f.change.To = t.Status
 			f.change.Err = nil
 			c.agenda.mu.Lock()
-			for i := range f.change.Follow { // those that are due are found by the loader
+			for i := range f.change.Follow { // the loader finds those that are due
 				c.agenda.miss(f.change.Follow[i].Task.VisibleAt.UnixMilli())
 			}
 			due := c.land(f, since, c.clock.now().UnixMilli())
@@ -348,21 +347,19 @@ func (c *committer) sort(ctx context.Context, ops []*op) (again []*op) {
 			}
 			continue
 		}
-		again = append(again, o) // a conflict, if it is one, is found by the commit
+		again = append(again, o) // the commit finds a conflict, if there is one
 	}
 	return again
 }
 
-// A stretch is from the earliest look of some tasks to the latest, in Unix ms; none if
-// since is noTime. changed are those of them, and of tasks that ended, that their
-// owner may know as they were.
+// A stretch is the range of VisibleAt of some tasks, in Unix ms; since is noTime if there are none.
+// changed are tasks that their owner may still know as they were.
 type stretch struct {
 	since, until int64
 	changed      []bellman.ID
 }
 
-// note remembers that a task changed which is of another node's shard. Call it with
-// the hand's mutex held.
+// note records a changed task of another node's shard. The caller holds the agenda's mutex.
 func (c *committer) note(others map[uint16]stretch, st *bellman.Status) {
 	if st.State.Ended() || c.agenda.owns(st.Shard) {
 		return
@@ -376,8 +373,8 @@ func (c *committer) note(others map[uint16]stretch, st *bellman.Status) {
 	others[st.Shard] = s
 }
 
-// noteOld remembers that the owner of a task, which is another node, may have it in
-// hand as it was. Call it with the hand's mutex held.
+// noteOld records that another node, the owner, may still have a task in memory as it was. The
+// caller holds the agenda's mutex.
 func (c *committer) noteOld(others map[uint16]stretch, id bellman.ID, shard uint16) {
 	if c.agenda.owns(shard) {
 		return
@@ -390,7 +387,7 @@ func (c *committer) noteOld(others map[uint16]stretch, id bellman.ID, shard uint
 	others[shard] = s
 }
 
-// tellOwners tells the owners of shards which tasks of theirs have changed.
+// tellOwners sends hints about changed tasks to the owners of their shards.
 func (c *committer) tellOwners(others map[uint16]stretch) {
 	for shard, s := range others {
 		h := Hint{Changed: s.changed[:min(len(s.changed), c.mostChanged)]}
@@ -401,13 +398,12 @@ func (c *committer) tellOwners(others map[uint16]stretch) {
 	}
 }
 
-// A commit whose outcome is not known may have written what somebody asked for. Who asked
-// is told that nobody knows, and the hand has nothing of it: unless the loader goes back to
-// where such tasks would be, one that was written is not seen before the next deep sweep, and
-// one that was changed is attempted as it was.
+// A commit of unknown outcome may have written a request. The caller gets ErrUnknown, and the
+// agenda does not have the tasks. So the loader goes back to where they would be: otherwise a
+// written task would wait for the next deep sweep, and a changed task would be attempted as it was.
 
-// unsure returns the looks, in Unix ms, of pending tasks that ops add or change by hand, and the
-// tasks that they change.
+// unsure returns the VisibleAt, in Unix ms, of pending tasks that ops add or change, and the ids of
+// the changed tasks.
 func unsure(ops []*op) (looks []int64, changed []bellman.ID) {
 	for _, o := range ops {
 		for i := range o.adds {
@@ -427,7 +423,7 @@ func unsure(ops []*op) (looks []int64, changed []bellman.ID) {
 	return looks, changed
 }
 
-// lookFor makes the loader go back to some looks, and read some tasks again.
+// lookFor moves the loader back to some times, and drops some tasks so that they are read again.
 func (c *committer) lookFor(looks []int64, changed []bellman.ID) {
 	if len(looks) == 0 && len(changed) == 0 {
 		return

@@ -10,13 +10,13 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Complete ends a task as succeeded: the answer came another way. by.Reason is
-// kept as the task's reason, "callback" if it is empty; outcome says what came,
-// and goes into the audit record. A task that has ended, or whose queue is not
-// configured, is left as it is: ErrConflict. An attempt in flight may still arrive; its answer is only logged.
+// Complete ends a task as succeeded because the answer came another way, such as a callback. The
+// task keeps by.Reason as its reason, "callback" if it is empty. The audit record keeps outcome. If
+// the task has ended, or its queue is not configured, Complete changes nothing and returns
+// ErrConflict. An attempt in flight may still arrive; its answer is only logged.
 //
-// Where the queue's handler is a [bellman.Completer], it says what follows from
-// the outcome, also for a task that has ended.
+// If the queue's handler is a [bellman.Completer], the handler decides what follows from the
+// outcome, also for a task that has ended.
 func (a *Admin) Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error) {
 	reason := cmp.Or(by.Reason, "callback")
 	if outcome != "" {
@@ -38,8 +38,8 @@ func (a *Admin) Complete(ctx context.Context, id bellman.ID, outcome string, by 
 	})
 }
 
-// completeBy asks a handler what follows from an outcome. It sees the task as it
-// is beneath an attempt asked for by hand: one that had ended has ended.
+// completeBy lets a handler decide what follows from an outcome. If a manual attempt of an ended
+// task is pending, the handler sees the task as ended.
 func (a *Admin) completeBy(completer bellman.Completer, c *store.Change, t *bellman.Task, outcome, reason string, now time.Time) error {
 	under := *t
 	under.Status = underlying(t.Status)
@@ -65,8 +65,8 @@ func (a *Admin) completeBy(completer bellman.Completer, c *store.Change, t *bell
 	return nil
 }
 
-// goOn moves the schedule's next attempt to the due time that a verdict gave, if
-// it gave one and the task has not ended. An attempt asked for by hand stays.
+// goOn moves the next scheduled attempt to the due time of a verdict, unless the task has ended or
+// the verdict has no due time. A pending manual attempt stays.
 func goOn(st *bellman.Status, due, now time.Time) {
 	if due.IsZero() {
 		return

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// Tasks whose contents are read at once: as many as have chunkContent bytes, by
-	// what those before them had, so that large bodies do not pile up.
+	// Contents are read in chunks of about chunkContent bytes, estimated by the last chunk, so that
+	// large bodies do not fill the memory.
 	minChunk     = 64
 	chunkContent = 1 << 20
 
-	maxContent = 16 << 20 // bytes of tasks' contents read ahead of their attempts
+	maxContent = 16 << 20 // bytes of contents read ahead of their attempts
 )
 
-// contents are what the tasks in hand say, as far as it is in memory. An item has its task's
-// content from when its turn is near until its attempt has ended.
+// contents reads the contents of tasks in the agenda. An item has its content from shortly before
+// its turn until its attempt has ended.
 type contents struct {
 	store    store.Store
 	log      *slog.Logger
@@ -30,19 +30,19 @@ type contents struct {
 	agenda   *agenda
 	dispatch *dispatch.D[*item]
 	sole     bool
-	most     int // that are read at once
+	most     int // tasks in one read
 
-	bytes    atomic.Int64 // in hand
-	usual    atomic.Int64 // bytes of a task's content, of those read last
-	saidSlow atomic.Int64 // when the log said last that the store reads too slowly, Unix ns
+	bytes    atomic.Int64 // contents in memory
+	usual    atomic.Int64 // average bytes of a task in the last read
+	saidSlow atomic.Int64 // when the log last said that the store reads too slowly, Unix ns
 }
 
 func newContents(e *Engine) *contents {
 	return &contents{store: e.store, log: e.log, clock: e.clock, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, sole: e.sole, most: e.limits.Chunk}
 }
 
-// read reads the content of items, as far as the budget for it allows. Items whose
-// task changed meanwhile, or is another node's until its look, are dropped.
+// read reads the contents of items, as far as the budget allows. It drops items whose task changed,
+// or must not be attempted before its VisibleAt.
 func (c *contents) read(ctx context.Context, items []*item) {
 	entries := make([]store.Entry, 0, len(items))
 	at := make([]*item, 0, len(items))
@@ -81,13 +81,13 @@ func (c *contents) read(ctx context.Context, items []*item) {
 	}
 }
 
-// chunk is how many tasks' contents to read at once.
+// chunk returns how many contents to read at once.
 func (c *contents) chunk() int {
 	return min(max(chunkContent/int(max(c.usual.Load(), 1)), minChunk), c.most)
 }
 
-// readOne reads one item's content. It is false, and the item is dropped, if the task
-// changed meanwhile, is another node's until its look, or cannot be read.
+// readOne reads the content of one item. It drops the item and returns false if the task changed,
+// must not be attempted before its VisibleAt, or cannot be read.
 func (c *contents) readOne(ctx context.Context, it *item) bool {
 	read := time.Now()
 	tasks, err := c.store.Load(ctx, []store.Entry{it.Entry})
@@ -106,50 +106,49 @@ func (c *contents) readOne(ctx context.Context, it *item) bool {
 	return true
 }
 
-// hold gives an item its content, which was read after a moment, and counts it until the
-// item is attempted.
+// hold gives an item its content, which was read at a moment or later, and counts its bytes.
 func (c *contents) hold(it *item, t *bellman.Task, read time.Time) {
 	it.task, it.known = t, read
 	c.count(it)
 }
 
-// count counts an item's content until the item is attempted.
+// count adds the bytes of an item's content.
 func (c *contents) count(it *item) {
 	it.bytes = contentBytes(it.task)
 	c.bytes.Add(it.bytes)
 }
 
-// release ends what count began.
+// release subtracts the bytes of an item's content.
 func (c *contents) release(it *item) {
 	c.bytes.Add(-it.bytes)
 	it.bytes = 0
 }
 
-// contentBytes is about what a task takes in memory.
+// contentBytes estimates the memory of a task.
 func contentBytes(t *bellman.Task) int64 { return int64(len(t.Body)+len(t.URL)) + 512 }
 
-// No attempt starts from content that the store has not confirmed within the last
-// confirmedFor. A task may be cancelled, completed or rescheduled at any node while it waits
-// in this node's line. A hint usually says so within milliseconds, and any hint may be lost.
-// So a lost hint delays such a change by confirmedFor at most.
+// No attempt starts from content that the store has not confirmed within the last confirmedFor.
+// While a task waits in a line of this node, any node may cancel, complete or reschedule it. A hint
+// usually reports that within milliseconds, but hints can be lost. So a lost hint delays such a
+// change by confirmedFor at most.
 //
-// The time counts from before the read or the commit was sent: what the store said was true
-// at some moment after that, however long the answer took.
+// The time counts from before the read or the commit was sent: the answer was true at some moment
+// after that.
 const (
-	confirmAgain = time.Second             // older content is read again when the task's turn has come
+	confirmAgain = time.Second             // older content is read again when the task's turn comes
 	confirmedFor = 1800 * time.Millisecond // older content starts no attempt
 )
 
-// confirmed reports whether an item has its content, and the store has confirmed it within
-// a while before now. A store that is this process's alone changes only by what the hand is
-// told, so there all content is. What was confirmed before the machine was paused is not:
-// the monotonic clock stood still meanwhile.
+// confirmed reports whether an item has content that the store has confirmed within a while before
+// now. With a store of this process alone all content is confirmed, because every change passes
+// through the agenda. Content from before a pause of the machine is not confirmed: the monotonic
+// clock stood still during the pause.
 func (c *contents) confirmed(it *item, now time.Time, within time.Duration) bool {
 	return it.task != nil && (c.sole || now.Sub(it.known) <= within && !it.known.Before(c.leases.resumedAt()))
 }
 
-// confirm asks the store whether the task of an item in flight is as it is in hand. If not,
-// or if the store does not say, it drops the item, and is false.
+// confirm asks the store whether the task of an item in flight is unchanged. If it changed, or the
+// store does not answer, confirm drops the item and returns false.
 func (c *contents) confirm(ctx context.Context, it *item) bool {
 	read := time.Now()
 	tasks, err := c.store.Load(ctx, []store.Entry{it.Entry})
@@ -166,11 +165,10 @@ func (c *contents) confirm(ctx context.Context, it *item) bool {
 	return true
 }
 
-// saySlow is how often the log says that the store is too slow.
+// saySlow bounds how often the log says that the store is too slow.
 const saySlow = 10 * time.Second
 
-// slowReads says in the log, now and then, that attempts wait for a store that takes too
-// long to say what their tasks are.
+// slowReads logs, at most every saySlow, that attempts wait because the store reads too slowly.
 func (c *contents) slowReads() {
 	now := time.Now().UnixNano()
 	if last := c.saidSlow.Load(); now-last > int64(saySlow) && c.saidSlow.CompareAndSwap(last, now) {

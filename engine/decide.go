@@ -9,7 +9,7 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Why tasks end, where no handler says.
+// Reasons of an end, if the handler gives none.
 const (
 	reasonAccepted = "accepted"
 	reasonGaveUp   = "gave_up"
@@ -17,21 +17,20 @@ const (
 	reasonMaxAge   = "max_age"
 )
 
-// advance says what a task becomes after an attempt that was made for the
-// status it still has.
+// advance returns the new status of a task after an attempt, if nobody changed the task meanwhile.
 //
 //	accepted        → succeeded
-//	no use          → failed, gave_up
+//	give up         → failed, gave_up
 //	again           → pending, due at the start of this attempt + the schedule's
 //	                  gap, never before the attempt ended
 //	…, schedule out → failed, attempts_used_up or max_age
 //	again, at a due → pending, due then, never before the attempt ended; neither
 //	                  schedule nor age ends it
-//	ended, repeats  → pending, a new beginning
+//	ended, repeats  → pending, the schedule starts again
 //
-// An attempt made by hand, once, moves nothing of this unless it is accepted, or
-// a task that goes on is to be attempted again at a due of the verdict's: the task
-// goes back to what it was before. What a handler keeps in its data it keeps.
+// A manual attempt changes the status only if it is accepted, or if the verdict of a task that has
+// not ended gives a due time. Otherwise the task returns to its former status. Data of the verdict
+// is kept in any case.
 func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedule.Schedule, jitter float64) bellman.Status {
 	ended := roundUp(a.Started.Add(a.Took))
 	st := t.Status
@@ -78,8 +77,8 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 	return st
 }
 
-// twoGaps returns how late an answer's Retry-After can make the attempt that
-// the schedule has at due: no later than the attempt after it would be.
+// twoGaps returns the latest time to which Retry-After can delay the attempt at due: the time of
+// the attempt after it.
 func twoGaps(s *schedule.Schedule, step int, began, due time.Time) time.Time {
 	if after, over := s.Next(step+1, began, due, 0); over == "" {
 		return after
@@ -87,7 +86,7 @@ func twoGaps(s *schedule.Schedule, step int, began, due time.Time) time.Time {
 	return due
 }
 
-// finish ends a task, or begins it again if it repeats.
+// finish ends a task, or starts its next round if it repeats.
 func finish(st bellman.Status, t *bellman.Task, state bellman.State, reason string, a *bellman.Attempt) bellman.Status {
 	if t.Repeat != "" {
 		if r, err := schedule.ParseRepeat(t.Repeat); err == nil {
@@ -100,7 +99,7 @@ func finish(st bellman.Status, t *bellman.Task, state bellman.State, reason stri
 	return end(st, state, reason, st.Updated)
 }
 
-// end is the status of a task that is over.
+// end returns the status of an ended task.
 func end(st bellman.Status, state bellman.State, reason string, now time.Time) bellman.Status {
 	st.State, st.Reason = state, reason
 	st.Before = nil
@@ -124,25 +123,19 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// merge says what a task becomes after an attempt that was made for a status it
-// no longer has: somebody changed it while the attempt was in flight. seen is the
-// task as the attempt saw it, t as it is now. What was done by hand stands, and
-// the attempt goes into the log; of its verdict counts what still means something:
+// merge returns the new status after an attempt whose task was changed meanwhile. seen is the task
+// when the attempt began, t the task now. The change stands, and the attempt goes into the log. The
+// verdict counts as far as it still applies:
 //
-//	ended by hand       → nothing: a decided task stays decided, and a Latecomer
-//	                      says what follows all the same
-//	its data was changed → nothing, for the verdict came of other data; the task
-//	                      is attempted again, at once
-//	begun anew          → if it goes on, data and follow-ups; else nothing, for all
-//	                      of it was asked for again
-//	moved to a due      → all, but for the due time
-//	an attempt by hand  → all, for what the task goes back to; the attempt asked
-//	                      for is still to come
-//	to be settled       → all: this attempt was the one asked for
+//	ended by a caller    → not at all: a decided task stays decided. A Latecomer decides what follows
+//	data was changed     → not at all, because it is about other data; the next attempt is due now
+//	schedule restarted   → if the task goes on, data and follow-ups; otherwise not at all
+//	moved to a due time  → fully, except the due time
+//	manual attempt asked → fully, for the status under it; the manual attempt is still to come
+//	settle asked         → fully: this attempt was the one asked for
 //
-// counts says whether the verdict's data and follow-ups are kept. Those two go
-// together always: a life that is kept in the data must not go on without what
-// it set off, nor set it off twice.
+// counts means that the verdict's data and follow-ups are kept. The two always go together: data
+// without its follow-ups would lose work, follow-ups without data would repeat it.
 func merge(t, seen *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedule.Schedule, jitter float64) (st bellman.Status, counts bool) {
 	logged := logOnly(t, a)
 	switch {
@@ -166,7 +159,7 @@ func merge(t, seen *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *sch
 		return logged, true
 	}
 
-	under := *t // what the attempt in flight was one of
+	under := *t // the task without the manual attempt
 	under.Status = underlying(t.Status)
 	verdict := *v
 	if seen.Before != nil {
@@ -185,8 +178,8 @@ func merge(t, seen *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *sch
 	return st, true
 }
 
-// logOnly is what a task becomes when an attempt only goes into its log. If it was
-// announced on disk, that is over.
+// logOnly returns the status after an attempt that only goes into the log. An announcement is over
+// then.
 func logOnly(t *bellman.Task, a *bellman.Attempt) bellman.Status {
 	st := t.Status
 	st.Attempts = max(t.Attempts, int32(a.Number))
@@ -197,7 +190,7 @@ func logOnly(t *bellman.Task, a *bellman.Attempt) bellman.Status {
 	return st
 }
 
-// beneath is a status as it would be if no attempt had been asked for by hand.
+// underlying returns the status that a task would have without its pending manual attempt.
 func underlying(st bellman.Status) bellman.Status {
 	b := st.Before
 	if b == nil {
@@ -210,8 +203,7 @@ func underlying(st bellman.Status) bellman.Status {
 	return st
 }
 
-// endedSince reports whether a task that waits for an attempt by hand ended
-// after seen.
+// endedSince reports whether a task with a pending manual attempt ended after seen.
 func endedSince(t, seen *bellman.Task) bool {
 	if t.Before == nil || !t.Before.State.Ended() {
 		return false

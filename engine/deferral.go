@@ -7,35 +7,35 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// What has to wait long for its line is deferred (shelf.go), so that a merchant with a million
-// overdue tasks does not fill the memory, nor the page that the loader reads.
+// Tasks that wait long for their line are deferred (shelf.go). So a merchant with a million overdue
+// tasks fills neither the memory nor the pages of the loader.
 const (
-	longWait  = 2 * time.Second        // is deferred
-	shortWait = 250 * time.Millisecond // is deferred when others wait behind it
+	longWait  = 2 * time.Second        // a longer wait defers a task
+	shortWait = 250 * time.Millisecond // … while other tasks wait behind it in the loader
 
-	fullAtLeast  = 500 * time.Millisecond // a line has no room for so long before its tasks are deferred
-	maxDeferring = 256                    // tasks that are being deferred at once: what is attempted shares its commits with them
+	fullAtLeast  = 500 * time.Millisecond // how long a line must have no room before its tasks are deferred
+	maxDeferring = 256                    // concurrent deferrals; attempts share the commits with them
 )
 
-// deferrals put due tasks out of the way of others.
+// deferrals move due tasks of blocked lines out of the way of others.
 type deferrals struct {
 	clock     *clock
 	agenda    *agenda
 	announcer *announcer
 	committer *committer
-	most      int // outcomes that wait for the store at once
+	most      int // Limits.Uncommitted
 }
 
-// count is how many tasks are being deferred.
+// count returns how many tasks are being deferred.
 func (d *deferrals) count() int { return int(d.committer.deferrals.Load()) }
 
-// heldUp reports whether the store is behind with what attempts came to.
+// heldUp reports whether the store is behind with outcomes.
 func (d *deferrals) heldUp() bool { return d.committer.outcomes.Waiting() >= d.most/2 }
 
-// put puts a due task, whose content is in memory, on a shelf. Its due time stays what the schedule said.
+// put moves a due task, whose content is in memory, to a shelf. Its due time does not change.
 func (d *deferrals) put(on shelf, it *item) {
 	if shelf(it.VisibleAt) == on {
-		d.agenda.drop(true, it) // it stands there
+		d.agenda.drop(true, it) // it is on that shelf already
 		return
 	}
 	if !d.agenda.defers(it) {
@@ -46,10 +46,9 @@ func (d *deferrals) put(on shelf, it *item) {
 	d.write(it, to, nil)
 }
 
-// write writes what becomes of a task that is not attempted now, and was taken out of
-// its line (hand.defers). An attempt of it that was announced before its last owner died
-// is logged. Of one
-// that goes to another shard its next owner logs it.
+// write commits the new status of a task that is not attempted now. The caller has taken the task
+// out of its line with agenda.defers. An announced attempt that its last owner never recorded is
+// logged with it, unless the task moves to another shard: then the next owner logs it.
 func (d *deferrals) write(it *item, to bellman.Status, waits *waiting) {
 	t := it.task
 	f := &flight{item: it, task: t, deferral: true, waits: waits}

@@ -1,35 +1,33 @@
-// Package engine attempts tasks when they are due, until their answers end
-// them. A [bellman.Handler] makes the attempts and a [store.Store] keeps the tasks; the
-// engine decides when an attempt is made, and by which node. DESIGN.md in this folder
-// says who owns which state, and in which order locks are taken.
+// Package engine attempts tasks when they are due, until their answers end them. A
+// [bellman.Handler] makes the attempts and a [store.Store] keeps the tasks. The engine decides when
+// an attempt is made, and by which node. It knows nothing of HTTP or payments. DESIGN.md in this
+// folder explains which object owns which state, and in which order locks are taken.
 //
-// One attempt, in a straight line, a file a step:
+// One attempt, a file a step:
 //
-//	accept.go   a task handed in gets its queue's rules, a shard and a due time (rules.go)
-//	writer.go   … is committed together with whatever else is waiting (committer.go, internal/commit)
-//	hand.go     … and taken in hand: it waits until it is due, and goes to the dispatcher
-//	load.go     tasks on disk come in hand when they are due soon
-//	fire.go     the dispatcher says who goes next; a goroutine makes the attempt
-//	start.go    … if it may: all that must be true of an attempt is in mayStart
-//	advance.go  what the task becomes, by its verdict and schedule
-//	merge.go    … if somebody changed it while the attempt was in flight
-//	record.go   … committed; back in hand, or done
+//	accept.go   a new task gets its queue's rules, a shard and a due time (rules.go)
+//	writer.go   it is committed together with everything else that waits (committer.go, internal/commit)
+//	agenda.go   it waits in memory until it is due, then goes to its line in the dispatcher
+//	load.go     tasks on disk come into the agenda when they are due soon
+//	fire.go     the dispatcher picks the next task; a goroutine makes the attempt
+//	gate.go     mayStart lists every condition of a start
+//	decide.go   the verdict and the schedule give the new status
+//	record.go   attempt and status are committed, and the task returns to the agenda or ends
 //
-// check.go compares what is in memory with what the store says is due: tests call it, by way of
-// internal/handcheck.
+// [Admin] holds the methods by which people and services change tasks: admin.go, complete.go,
+// settle.go and pause.go. [Monitor] holds those that observe: info.go, figures.go and watch.go.
 //
-// [Admin] is what people do by hand (manual.go), what comes from outside (complete.go), what readers ask for
-// (settle.go) and pauses (pause.go). [Monitor] is what can be seen (info.go, figures.go, watch.go).
+// Several engines on one store form a cluster and share its tasks, a shard at a time:
 //
-// Several engines on one store share its tasks, a shard at a time:
+//	share.go     which node should own which shard
+//	beat.go      heartbeats, and joining again
+//	look.go      reading the state of the cluster, and claiming shards
+//	lease.go     which shards this node owns, and how long it can trust that
+//	rescan.go    reading the tasks of shards that were claimed
+//	release.go   releasing shards to other nodes, and at a stop
+//	handover.go  … without waiting for slow attempts
+//	fence.go     a commit was rejected because a shard was lost
+//	hint.go      messages between nodes that save polling
 //
-//	share.go    which node should own which shard
-//	beat.go     a node stays registered, or joins anew
-//	look.go     … sees who is there, and claims what should be its
-//	lease.go    … knows what it owns, and for how long it may trust that
-//	found.go    … and reads what is due in shards that it has won
-//	give.go     shards are given back: to others that should own them, and at a stop
-//	park.go     … without waiting for what takes long
-//	fence.go    a transaction was refused, for a shard was lost
-//	hint.go     what nodes tell one another, so that they need not look
+// check.go compares the agenda with the store. Tests call it through internal/handcheck.
 package engine

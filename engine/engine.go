@@ -30,72 +30,74 @@ type Options struct {
 	Addr    string // where others reach this node; may be empty
 	Version string // of the program, for the list of nodes
 
-	// Wall reads the wall clock, which may be set at any time: the engine's own clock
-	// follows it slowly. Default: time.Now.
+	// Wall reads the wall clock. The engine's own clock follows it slowly, so a step of the wall
+	// clock does no harm. Default: time.Now.
 	Wall func() time.Time
 
-	// Hint tells the node at an address something, which takes it in with Hinted. It
-	// may fail, or take as long as ctx allows: nothing waits for it, and there is one
-	// call at a time for an address. Nil: nodes find out by looking at the store.
+	// Hint sends h to the node at addr, which passes it to its own Hinted. It is best effort: an
+	// error or a timeout of ctx loses only the hint. The engine makes one call at a time for an
+	// address. Nil: nodes learn of changes by polling the store.
 	Hint func(ctx context.Context, addr string, h Hint)
 
-	// Ask asks the node at an address for its Report. It may fail, or take as long as
-	// ctx allows. Nil: figures are this node's, and name all others as silent.
+	// Ask requests the Report of the node at addr. It may fail or take as long as ctx allows. Nil:
+	// Figures covers this node alone and names all others as silent.
 	Ask func(ctx context.Context, addr string, ask figures.Ask) (Report, error)
 
 	Logger   *slog.Logger   // default: slog.Default()
-	Observer Observer       // told what happens; may be nil
-	Tracer   bellman.Tracer // makes spans of it; nil: there are none
+	Observer Observer       // receives counts and durations for metrics; may be nil
+	Tracer   bellman.Tracer // makes spans; nil: no tracing
 
 	Flow      Flow
 	Retention Retention
 
-	// Schedules are the parsed ones, shared with others that parse the same; nil: the engine's own.
+	// Schedules caches parsed schedules. Share one with other code that parses the same schedules.
+	// Nil: a cache of the engine's own.
 	Schedules *schedule.Cache
 
-	// Spare frees memory that can be had again, such as caches. It is called when the heap passes
-	// seven eighths of Flow.Heap, and again when intake stops because of the heap. nil: nothing.
+	// Spare drops caches to free memory. The engine calls it when the heap passes seven eighths of
+	// Flow.Heap, and again when intake stops because of the heap. Nil: nothing is dropped but the
+	// engine's own cache.
 	Spare func()
 
-	// Failing returns the merchants that this process knows to accept none of their attempts, for the
-	// figures of all nodes. nil: none.
+	// Failing returns the merchants whose attempts all fail at this process, for the figures of all
+	// nodes. Nil: none.
 	Failing func(context.Context) []figures.FailingMerchant
 
-	MaxInFlight int           // attempts in flight at most; default 2048; see SetPool
-	PoolFloor   int           // how far the adapting limit of attempts to quick endpoints shrinks; default 64; see SetPool
-	StopTimeout time.Duration // for attempts in flight when Run must end; default 8s
+	MaxInFlight int           // most concurrent attempts; default 2048; SetPool changes it
+	PoolFloor   int           // least concurrent attempts that the adapting limit shrinks to; default 64; SetPool changes it
+	StopTimeout time.Duration // how long Run waits at its end for attempts in flight; default 8s
 
-	Limits Limits // of what is in memory, read and written at once; the zero value is right
+	Limits Limits // of memory, pages and batches; the zero value is right for a server
 }
 
-// Flow says when intake stops: when more tasks than High are overdue or wait to
-// be committed, or the heap is larger than Heap, Add answers ErrOverloaded until
-// there are fewer than Low, and the heap is below seven eighths.
+// Flow limits intake. Add returns ErrOverloaded while more than High tasks are overdue or wait to
+// be committed, or while the heap is larger than Heap. It accepts tasks again below Low, with a
+// heap below seven eighths of Heap.
 type Flow struct {
 	High int   // default 200,000
 	Low  int   // default half of High
-	Heap int64 // bytes that live after a collection; 0: no limit
+	Heap int64 // bytes of live heap after a collection; 0: no limit
 }
 
-// Retention is how long ended tasks are kept; 0 keeps them for ever.
+// Retention is how long ended tasks are kept, by their final state. 0 keeps them for ever.
 type Retention struct {
 	Succeeded, Failed, Cancelled time.Duration
 }
 
-// An Engine attempts the tasks of a store. Make one with New, and Run it. All
-// methods are safe for concurrent use.
+// An Engine attempts the tasks of a store. Make it with New, then call Run. All methods are safe
+// for concurrent use.
 type Engine struct {
-	*Admin   // what people ask for
-	*Monitor // what it is doing
+	*Admin   // changes that people and services request
+	*Monitor // what the engine is doing
 
 	store   store.Store
 	log     *slog.Logger
 	clock   *clock
 	options Options
 	limits  Limits // of options, with defaults
-	sole    bool   // nobody else writes to the store
+	sole    bool   // no other process writes to the store
 
-	// The objects: DESIGN.md says what each is for.
+	// The objects. DESIGN.md explains the responsibility of each.
 	rules         *Rules
 	leases        *leases
 	agenda        *agenda
@@ -111,23 +113,24 @@ type Engine struct {
 	hints         *hints
 	watch         *watch
 
-	// patience ends when a stop waits no longer for a store that takes nothing.
+	// patience ends when a stop gives up waiting for a store that accepts nothing.
 	patience  context.Context
 	impatient context.CancelFunc
 
-	shareChanged atomic.Bool // limits are to be told to the dispatcher again
+	shareChanged atomic.Bool // the dispatcher must be told new limits
 
 	life *life
 	ran  atomic.Bool
 }
 
-// life says whether an engine runs.
+// life is the state of the engine: before Run, running, stopping.
 type life struct {
-	started  chan struct{} // closed when Run has taken over what there is, or failed
+	started  chan struct{} // closed when Run has claimed its shards, or failed
 	stopping atomic.Bool
 }
 
-// running waits until the engine runs; it returns why it does not, or nil.
+// running waits until the engine runs. It returns nil then, ErrClosed during a stop, or the cause
+// of ctx.
 func (l *life) running(ctx context.Context) error {
 	select {
 	case <-l.started:
@@ -140,19 +143,19 @@ func (l *life) running(ctx context.Context) error {
 	return nil
 }
 
-// Resumed is what an engine found when it started.
+// Resumed describes the work that an engine found at its start.
 type Resumed struct {
-	Pending int64 // tasks that go on
-	Overdue int64 // of them, due already; counted up to 100,000
-	Crashed bool  // the last owner did not stop in good order
+	Pending int64 // tasks that have not ended
+	Overdue int64 // of these, tasks that were due; counted up to 100,000
+	Crashed bool  // the last owner did not stop cleanly
 }
 
 const (
-	storeTimeout = time.Second      // how long a stop waits for a store that refuses what it is given
-	stuckTimeout = 20 * time.Second // how long it waits for a call of the store that does not return
+	storeTimeout = time.Second      // how long a stop waits for a store that rejects everything
+	stuckTimeout = 20 * time.Second // how long a stop waits for a call of the store that does not return
 )
 
-// New makes an engine. It does nothing until Run.
+// New makes an engine. It starts nothing; Run does.
 func New(o Options) (*Engine, error) {
 	if o.Store == nil {
 		return nil, errors.New("engine: Options.Store is required")
@@ -243,22 +246,21 @@ func New(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// SetQueues replaces the queues' rules. Tasks that exist keep the schedule and
-// the rules they were accepted with; limits and handlers apply at once. On an
-// error nothing changes.
+// SetQueues replaces all queues. Existing tasks keep the schedule and the rules they were accepted
+// with. Limits and handlers apply at once. On an error nothing changes.
 func (e *Engine) SetQueues(queues []Queue) error {
 	if err := e.rules.setQueues(queues); err != nil {
 		return err
 	}
 	e.relimit()
-	e.runner.comeBack() // there may be room for what was deferred
+	e.runner.comeBack() // there may be room for deferred tasks
 	return nil
 }
 
-// SetPool replaces Options.PoolFloor and Options.MaxInFlight; 0 is the default of each. The number of attempts in flight to
-// endpoints that answer quickly is limited, and the limit adapts between floor and three quarters
-// of ceiling; ceiling is the most attempts in flight to all endpoints. What is in flight beyond a
-// smaller ceiling ends by itself. The error says which of the two is wrong, and nothing changes.
+// SetPool replaces Options.PoolFloor and Options.MaxInFlight; 0 means the default. The limit of
+// concurrent attempts to quick endpoints adapts between floor and three quarters of ceiling.
+// Ceiling limits the attempts to all endpoints together. Attempts beyond a smaller ceiling are not
+// interrupted. On an error nothing changes; the error names the wrong value.
 func (e *Engine) SetPool(floor, ceiling int) error {
 	floor, ceiling, err := poolOf(floor, ceiling)
 	if err != nil {
@@ -269,7 +271,7 @@ func (e *Engine) SetPool(floor, ceiling int) error {
 	return nil
 }
 
-// poolOf puts defaults in place of zeros, and checks the pool's bounds.
+// poolOf fills in defaults and validates the bounds of the pool.
 func poolOf(floor, ceiling int) (int, int, error) {
 	ceiling = cmp.Or(ceiling, 2048)
 	floor = cmp.Or(floor, min(64, ceiling))
@@ -279,15 +281,17 @@ func poolOf(floor, ceiling int) (int, int, error) {
 	return floor, ceiling, nil
 }
 
-// Run attempts tasks until ctx ends. Then it takes nothing in and starts
-// nothing, waits for the attempts in flight (StopTimeout at most; what it cuts
-// off is made again after the next start), commits what is left, gives its
-// shards back, and returns nil. Where the store takes nothing, it gives that up a
-// second after StopTimeout, and what was not recorded is made again after the next
-// start. If a call of the store does not return at all, Run returns an error 20 s after
-// StopTimeout and leaves that call behind. A handler that goes on although its context ended is
-// waited for, and its leases are kept: else another node would attempt the same task beside it.
-// Any other error is what ended Run. Run can be called once.
+// Run attempts tasks until ctx ends. It then stops intake and new attempts, waits for attempts in
+// flight (StopTimeout at most), commits their outcomes, releases its shards and returns nil.
+// Attempts that it interrupts are repeated after the next start.
+//
+// If the store accepts nothing, Run gives up one second after StopTimeout; attempts that were not
+// recorded are repeated after the next start. If a call of the store does not return at all, Run
+// returns an error 20 s after StopTimeout and abandons that call. If a handler ignores the end of
+// its context, Run waits for it and keeps its leases: otherwise another node would attempt the same
+// task concurrently.
+//
+// Run can be called once. Any other error is the reason why the engine stopped.
 func (e *Engine) Run(ctx context.Context) error {
 	if e.ran.Swap(true) {
 		return errors.New("engine: Run was called before")
@@ -357,7 +361,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// start joins the other nodes and finds out what there is to go on with.
+// start joins the cluster, claims shards and counts the pending work.
 func (e *Engine) start(ctx context.Context) error {
 	state, err := e.store.State(ctx, "")
 	if err != nil {
@@ -392,7 +396,7 @@ func (e *Engine) start(ctx context.Context) error {
 	return nil
 }
 
-// Resumed returns what the engine found when it started; ok is false before.
+// Resumed returns the work that the engine found at its start; ok is false before that.
 func (m *Monitor) Resumed() (r Resumed, ok bool) {
 	if p := m.resumed.Load(); p != nil {
 		return *p, true
@@ -400,8 +404,7 @@ func (m *Monitor) Resumed() (r Resumed, ok bool) {
 	return Resumed{}, false
 }
 
-// stop ends an engine in order: intake, firing, what is in flight, what is not
-// committed.
+// stop ends an engine in order: intake, new attempts, attempts in flight, uncommitted outcomes.
 func (e *Engine) stop(loops, commits *sync.WaitGroup) {
 	e.runner.starting.Lock()
 	e.life.stopping.Store(true)

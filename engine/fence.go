@@ -9,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// fenced finds out which of the leases of a batch that was fenced off are no longer
-// the newest, and lets their shards go. It is false if that cannot be found out.
+// fenced reads which leases of a rejected batch are outdated, and drops their shards. It returns
+// false if that cannot be read.
 func (l *leases) fenced(ctx context.Context, leases []store.Lease) bool {
 	l.claiming.Lock()
 	defer l.claiming.Unlock()
@@ -24,7 +24,7 @@ func (l *leases) fenced(ctx context.Context, leases []store.Lease) bool {
 		switch s := state.Shards[lease.Shard]; {
 		case s.Lease == lease:
 			continue
-		case s.Owner == l.name(): // a claim of this node's, of which it was not told
+		case s.Owner == l.name(): // a claim of this node whose answer was lost
 			l.renew(s.Lease)
 		default:
 			if now, held := l.lease(lease.Shard); held && now == lease {
@@ -40,8 +40,8 @@ func (l *leases) fenced(ctx context.Context, leases []store.Lease) bool {
 	return found
 }
 
-// reclaim claims the shards of leases anew, those that have no newer lease already.
-// Those that have become another node's are let go.
+// reclaim claims the shards of these leases again, unless they have a newer lease. Shards that
+// another node took are dropped.
 func (l *leases) reclaim(ctx context.Context, leases []store.Lease) error {
 	l.claiming.Lock()
 	defer l.claiming.Unlock()
@@ -64,17 +64,17 @@ func (l *leases) reclaim(ctx context.Context, leases []store.Lease) error {
 	return nil
 }
 
-// refused finds out why a held shard could not be claimed anew. An error says that
-// it is to be tried again. Call it with the turn.
+// refused reads why a held shard could not be claimed again. An error means: try again. The caller
+// holds claiming.
 func (l *leases) refused(ctx context.Context, lease store.Lease) error {
 	state, err := l.store.State(ctx, "")
 	if err != nil {
 		return fmt.Errorf("read shards: %w", err)
 	}
 	switch s := state.Shards[lease.Shard]; {
-	case s.Owner == l.name() && s.Epoch > lease.Epoch: // by a claim of this node's, of which it was not told
+	case s.Owner == l.name() && s.Epoch > lease.Epoch: // a claim of this node whose answer was lost
 		l.renew(s.Lease)
-	case l.holding(s).mine: // it has expired, and nobody took it yet
+	case l.holding(s).mine: // this node has expired, and nobody took the shard yet
 		return fmt.Errorf("%w: this node has expired", bellman.ErrFenced)
 	default:
 		l.drop([]uint16{lease.Shard})

@@ -8,10 +8,10 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// A Report is what one node knows and no other does, in a form that nodes exchange as JSON.
+// A Report holds the figures that only one node knows. Nodes exchange it as JSON.
 type Report = figures.Report
 
-// Report returns what this node knows and no other does. Another node's Options.Ask fetches it.
+// Report returns the figures that only this node knows. Options.Ask of another node fetches it.
 func (m *Monitor) Report(ctx context.Context, ask figures.Ask) Report {
 	now := m.clock.now()
 	h := m.watch.history
@@ -49,11 +49,11 @@ func (m *Monitor) Report(ctx context.Context, ask figures.Ask) Report {
 	return r
 }
 
-// figuresWithin is how long the other nodes have to answer. A reader waits no longer than this
-// for a node that is down.
+// figuresWithin is how long the other nodes have to answer, and so how long a reader waits for a
+// node that is down.
 const figuresWithin = 300 * time.Millisecond
 
-// Figures returns the figures of all nodes that answer within 300 ms, and names the others. The
+// Figures returns the sums over all nodes that answer within 300 ms, and names the others. The
 // error is the store's.
 func (m *Monitor) Figures(ctx context.Context, ask figures.Ask) (figures.Figures, error) {
 	others, silent := m.reports(ctx, ask)
@@ -73,7 +73,8 @@ func (m *Monitor) Figures(ctx context.Context, ask figures.Ask) (figures.Figures
 	return f, err
 }
 
-// reports asks all other nodes at once. silent are the names of those that did not answer.
+// reports requests the reports of all other nodes concurrently. silent names the nodes that did not
+// answer.
 func (m *Monitor) reports(ctx context.Context, ask figures.Ask) (reports []Report, silent []string) {
 	ctx, cancel := context.WithTimeout(ctx, figuresWithin)
 	defer cancel()
@@ -104,13 +105,13 @@ func (m *Monitor) reports(ctx context.Context, ask figures.Ask) (reports []Repor
 	return reports, silent
 }
 
-// Stats sums up what this node did in the latest window, of a day at most.
+// Stats sums up the attempts of this node in the last window, which is a day at most.
 func (m *Monitor) Stats(window time.Duration) figures.Stats {
 	return figures.Total(m.watch.history.Window(m.clock.now(), window))
 }
 
-// Minutes returns what this node did in each of the latest n minutes, the oldest first. n is a
-// day at most. The last minute is not over. There is nothing of the time before the node started.
+// Minutes returns the figures of this node for each of the last n minutes, the oldest first. n is a
+// day at most. The last minute is not over. Minutes before the start of the node are empty.
 func (m *Monitor) Minutes(n int) []figures.Stats {
 	tallies := m.watch.history.Minutes(m.clock.now(), n)
 	all := make([]figures.Stats, len(tallies))

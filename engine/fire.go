@@ -15,7 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
-// A runner brings due tasks to their lines and makes their attempts, on goroutines of its own.
+// A runner brings due tasks to their lines and makes their attempts on its own goroutines.
 type runner struct {
 	log           *slog.Logger
 	clock         *clock
@@ -43,11 +43,12 @@ type runner struct {
 
 	starting locks.RWMutex // held for reading while an attempt is started
 	held     atomic.Bool   // attempts are kept from starting by holdsBack
-	ready    atomic.Bool   // the store takes something, and attempts are made
+	ready    atomic.Bool   // the store accepts commits, and attempts are made
 }
 
-// tick is the goroutine that watches the time: it brings items that become due
-// to their lines, and wakes the dispatcher when a rate or a probe allows it to go on. It comes round every 5 s at least, and says so in firedAt.
+// tick is the goroutine that watches the time. It brings due items to their lines, and wakes the
+// dispatcher when a rate or a probe allows the next attempt. It runs at least every 5 s and says so
+// in firedAt.
 func (r *runner) tick(ctx context.Context) error {
 	due := make([]*item, 0, r.chunk)
 	for ctx.Err() == nil {
@@ -77,9 +78,8 @@ func (r *runner) tick(ctx context.Context) error {
 	return nil
 }
 
-// yield drops those due items from hand whose lines have others on disk, which
-// were due before: the loader brings them in their turn. Else the same ones would
-// go round in memory, and the rest be forgotten.
+// yield drops due items whose lines have earlier tasks on disk: the loader brings all of them in
+// order. Otherwise these items would go round in memory and starve the others.
 func (r *runner) yield(due []*item) []*item {
 	behind := r.loader.behind.Load()
 	if behind == nil {
@@ -99,8 +99,8 @@ func (r *runner) yield(due []*item) []*item {
 	return rest
 }
 
-// bring hands due items to the dispatcher and starts as many as may go. Those
-// whose line is full go back to disk, where the loader finds them again.
+// bring gives due items to the dispatcher and starts attempts. Items whose line is full are
+// dropped, and the loader finds them again.
 func (r *runner) bring(due []*item, now time.Time) {
 	var full []*item
 	for _, it := range due {
@@ -126,7 +126,7 @@ func (r *runner) bring(due []*item, now time.Time) {
 	r.pump()
 }
 
-// offer hands an item to its line; false if that is full.
+// offer puts an item into its line. It returns false if the line is full.
 func (r *runner) offer(ctx context.Context, it *item, now time.Time) bool {
 	r.agenda.mu.Lock()
 	gone := it.gone
@@ -168,7 +168,7 @@ func (r *runner) push(it *item, now time.Time) dispatch.Pushed {
 	return r.dispatch.Push(now.UnixNano(), uint64(it.Line), it.Due*1e6, attempts, it)
 }
 
-// open makes the line of an item known to the dispatcher.
+// open registers the line of an item with the dispatcher.
 func (r *runner) open(it *item, now time.Time) {
 	q, ok := r.rules.queue(it.task.Queue)
 	if !ok {
@@ -178,7 +178,7 @@ func (r *runner) open(it *item, now time.Time) {
 	r.dispatch.Open(now.UnixNano(), uint64(it.Line), r.rules.ofLine(q, it.task, &g))
 }
 
-// pump starts attempts as long as the dispatcher has one that may go.
+// pump starts attempts until the dispatcher has none that may go.
 func (r *runner) pump() {
 	r.starting.RLock()
 	defer r.starting.RUnlock()
@@ -192,30 +192,29 @@ func (r *runner) pump() {
 	}
 }
 
-// firing reports whether attempts may be started: not while their outcomes could
-// not be recorded.
+// firing reports whether attempts may start: not while their outcomes could not be recorded.
 func (r *runner) firing() bool {
 	return !r.life.stopping.Load() && !r.committer.outcomes.Ill() && r.leases.trusting() && !r.holdsBack()
 }
 
-// commitPatience is how long a commit may take before nothing is started any more.
+// commitPatience is the duration of a commit after which no attempt starts.
 const commitPatience = time.Second
 
-// holdsBack reports whether attempts wait because the store records their outcomes too
-// slowly: a death would repeat all that were answered and not recorded. goOn ends that.
+// holdsBack reports whether attempts wait because outcomes are recorded too slowly: a crash would
+// repeat all attempts that are not recorded. goOn ends the wait.
 func (r *runner) holdsBack() bool {
 	if !r.unrecorded() {
 		return false
 	}
 	r.held.Store(true)
-	return r.unrecorded() // again: goOn would not notice what was over in between
+	return r.unrecorded() // checked again, because goOn may have run in between
 }
 
 func (r *runner) unrecorded() bool {
 	return r.committer.outcomes.Behind() || r.committer.outcomes.Writing() > commitPatience
 }
 
-// goOn has attempts started that holdsBack kept, once there is no reason for it any more.
+// goOn starts attempts again when the reason of holdsBack is over.
 func (r *runner) goOn() {
 	if r.held.Load() && !r.unrecorded() {
 		r.held.Store(false)
@@ -223,40 +222,39 @@ func (r *runner) goOn() {
 	}
 }
 
-// mayGo starts what a pause held.
+// mayGo starts attempts that a pause stopped.
 func (r *runner) mayGo() {
 	r.pump()
 	r.comeBack()
 }
 
-// mayFire starts what waited for the leases or the store.
+// mayFire starts attempts that waited for leases or for the store.
 func (r *runner) mayFire() {
 	r.pump()
 	r.ticker.wakeBefore(0)
 }
 
-// writable notes whether the store takes anything.
+// writable records whether the store accepts commits.
 func (r *runner) writable(well bool) {
 	r.ready.Store(well)
 	if well {
-		r.mayFire() // the ticker did not look at the lines meanwhile
+		r.mayFire() // the ticker ignored the lines meanwhile
 	}
 }
 
-// comeBack makes the loader look for lines that may go again and have deferred tasks.
+// comeBack makes the loader check which lines with deferred tasks may go again.
 func (r *runner) comeBack() {
 	r.agenda.shelves.wake()
 	r.loader.wake()
 }
 
-// begin is what a worker does.
+// begin runs a job in a worker.
 func (r *runner) begin(j job) {
 	defer r.flights.Done()
 	r.work(j.ticket, j.item)
 }
 
-// work makes an attempt, and whatever the dispatcher has next, until it has
-// nothing.
+// work makes an attempt, then the next one of the dispatcher, until there is none.
 func (r *runner) work(ticket dispatch.Ticket, it *item) {
 	for {
 		outcome := r.fire(ticket, it)
@@ -278,11 +276,10 @@ func (r *runner) work(ticket dispatch.Ticket, it *item) {
 	}
 }
 
-// maxHold bounds Verdict.Hold: what is longer is a mistake, or nothing that a payment
-// could wait for.
+// maxHold bounds Verdict.Hold. A longer value is a mistake of the endpoint.
 const maxHold = 10 * time.Minute
 
-// fire attempts one item, if it may still be attempted.
+// fire attempts one item, if mayStart allows it.
 func (r *runner) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	s := start{ticket: ticket, item: it}
 	may := r.gate.mayStart(&s)
@@ -337,12 +334,12 @@ func (r *runner) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	return dispatch.Refused
 }
 
-// wrongKindWait is how long a task waits whose queue has another kind than the task.
+// wrongKindWait is how long a task waits while its queue has another kind.
 const wrongKindWait = time.Minute
 
-// attempt calls the queue's handler; a panic is an answer of its own. A queue's kind may change
-// while it has tasks of the old kind: its handler could lose these, or send an order's own data to
-// somebody.
+// attempt calls the queue's handler and turns a panic into a verdict. If the kind of the queue
+// differs from the task's, the handler is not called: it could misread an order, or send its data
+// to somebody.
 func (r *runner) attempt(ctx context.Context, q Queue, t *bellman.Task, number int) (v bellman.Verdict) {
 	if t.Kind != bellman.KindUnknown && t.Kind != q.Kind {
 		why := fmt.Sprintf("not attempted: the task is of kind %s, and its queue is of kind %s now", t.Kind, q.Kind)
@@ -359,7 +356,7 @@ func (r *runner) attempt(ctx context.Context, q Queue, t *bellman.Task, number i
 	return q.Handler.Attempt(ctx, t, number)
 }
 
-// complete fills in what a handler left out of its verdict.
+// complete fills in the empty fields of a verdict.
 func complete(v *bellman.Verdict, late bool) {
 	if v.Result == bellman.Unknown {
 		switch {
@@ -375,7 +372,7 @@ func complete(v *bellman.Verdict, late bool) {
 	v.Error = truncate(v.Error, bellman.MaxResponse)
 }
 
-// cut returns the first n characters of s.
+// truncate returns the first n characters of s.
 func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -8,13 +8,13 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 )
 
-// A start is an attempt whose line lets it go, while it is found out whether it may be made.
+// A start is an attempt that the dispatcher has picked, while mayStart decides about it.
 type start struct {
 	ticket dispatch.Ticket
 	item   *item
-	route  bellman.Route // what holds for the task beside its queue's rules
+	route  bellman.Route // current rules of the task's merchant
 	queue  Queue
-	waits  bool // the item waits in another line now, or for a later time: nothing more is to be done with it here
+	waits  bool // the item waits elsewhere now: nothing more is to be done with it here
 }
 
 // A gate decides whether an attempt may start.
@@ -35,23 +35,24 @@ type gate struct {
 	runner        *runner
 }
 
-// mayStart reports whether an attempt may be made now, and it alone decides that. What is false has seen to the item: it was
-// dropped, to be read again, or deferred, or it waits elsewhere.
+// mayStart reports whether an attempt may start now. No other code decides that. A condition that
+// returns false has already dropped, deferred or moved the item.
 //
-// What writes to disk comes before inHand, or right after it; what is true only for a moment comes last.
+// Conditions that write to the store come before inAgenda or right after it. Conditions that hold
+// only for a moment come last.
 func (g *gate) mayStart(s *start) bool {
-	return g.hasContent(s) && // what the task says is in memory, and no more than a second old
-		g.goesThere(s) && // it goes to the endpoint whose turn this is
-		g.notElsewhere(s) && // no other node is making the attempt, and it is not in quarantine
-		g.withinLimits(s) && // its limits are this node's to use
-		g.notPaused(s) && // its merchant is not paused; queues and endpoints that are paused do not come here
-		g.inTurn(s) && // those before it with the same ordering key have ended
-		g.inAgenda(s) && // nobody changed it, or took its shard, while it waited
-		g.announcedFirst(s) && // if it may have killed its last node, the attempt is on disk before it is made
-		g.confirmedLately(s) && // the store has said within 1.8 s that the task is as it is in memory
+	return g.hasContent(s) && // the content is in memory and was confirmed within the last second
+		g.goesThere(s) && // the task goes to the endpoint whose turn it is
+		g.notElsewhere(s) && // no other node is making the attempt, and the task is not in quarantine
+		g.withinLimits(s) && // this node has a part of its cluster-wide limits
+		g.notPaused(s) && // its merchant is not paused; the dispatcher holds paused queues and endpoints
+		g.inTurn(s) && // the tasks before it with the same ordering key have ended
+		g.inAgenda(s) && // nobody changed the task or took its shard while it waited
+		g.announcedFirst(s) && // if it may have killed its last node, the attempt is announced on disk
+		g.confirmedLately(s) && // the store has confirmed the content within the last 1.8 s
 		g.trusted(s) && // the leases are this node's for sure
-		g.served(s) && // this node still has its queue
-		g.shardHeld(s) // its shard is neither lost nor being given back
+		g.served(s) && // its queue is configured here
+		g.shardHeld(s) // its shard is neither lost nor being released
 }
 
 func (g *gate) hasContent(s *start) bool {
@@ -87,7 +88,7 @@ func (g *gate) notElsewhere(s *start) bool {
 		return false
 	}
 	wait := g.leases.elsewhere(s.item.task, now)
-	if wait > 0 { // by this node's clock it has ended
+	if wait > 0 { // by this node's clock the attempt has ended
 		g.contents.release(s.item)
 		s.waits = true
 		g.agenda.later(s.item, wait)
@@ -96,8 +97,8 @@ func (g *gate) notElsewhere(s *start) bool {
 	return wait == 0
 }
 
-// withinLimits moves a task to a shard that has a piece of its queue's limit, if this node has none: the task was
-// added while the limit was another, or there was none.
+// withinLimits moves a task to a shard that has a part of its cluster-wide limit, if this node has
+// none: the limit is newer than the task.
 func (g *gate) withinLimits(s *start) bool {
 	it, t, endpoint := s.item, s.item.task, goes(s.item.task, &s.route)
 	q, ok := g.rules.queue(t.Queue)
@@ -116,7 +117,7 @@ func (g *gate) withinLimits(s *start) bool {
 		random = chance(t)
 	}
 	to.Shard = uint16(int(q.place(endpoint, random)) % shards)
-	to.VisibleAt = roundUp(now) // so that its owner finds it without being told
+	to.VisibleAt = roundUp(now) // the new owner finds it even without a hint
 	if t.VisibleAt.After(t.Due) && t.VisibleAt.Sub(t.Updated) <= movedAgain {
 		to.VisibleAt = roundUp(now.Add(movedAgain))
 	}
@@ -125,12 +126,12 @@ func (g *gate) withinLimits(s *start) bool {
 	return false
 }
 
-// movedAgain is how long a task rests that was moved before: nodes whose limits differ,
-// while one has a new configuration and the other has not, move it to each other.
+// movedAgain is how long a task rests that was moved before. During a change of the configuration,
+// nodes with different limits move tasks to each other.
 const movedAgain = 5 * time.Second
 
-// notPaused defers a task whose merchant is paused, so that it takes nobody's place in line; when the pause ends
-// it comes back at once.
+// notPaused defers a task whose merchant is paused, so that it does not occupy its line. It returns
+// when the pause ends.
 func (g *gate) notPaused(s *start) bool {
 	t := s.item.task
 	if g.pauses.merchant(t.MerchantNo) == nil {

@@ -8,19 +8,17 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A shard is not kept from its next owner until the slowest of its attempts has
-// ended. Tasks that are in flight a moment after the shard was left are parked:
-// their looks are moved, on disk, to when the attempts must have ended, and their
-// phase says why. The next owner leaves them alone
-// until then, and this node records the outcomes although
-// it has no lease any more, by compare-and-set. If it dies before that, the tasks
-// are attempted at their looks.
+// A shard can move before the slowest of its attempts has ended. Tasks that are in flight shortly
+// after the shard was left are handed over: their VisibleAt moves beyond the end of their attempts,
+// and their phase says why. The next owner leaves them alone until then. This node records their
+// outcomes without a lease, by compare-and-set. If it dies before that, the tasks are attempted at
+// VisibleAt.
 const (
 	drainQuick     = 100 * time.Millisecond // for attempts that end soon by themselves
 	handOverMargin = 3 * time.Second        // for recording an outcome
 )
 
-// park parks what is in flight of a shard that was left.
+// handOver hands over the attempts in flight of a shard that was left.
 func (e *Engine) handOver(shard uint16) {
 	type handing struct {
 		it   *item
@@ -62,7 +60,7 @@ func (e *Engine) handOver(shard uint16) {
 	}
 }
 
-// flights returns the attempts of a shard that was left which can be parked.
+// flights returns the attempts of a shard that was left and that can be handed over.
 func (h *agenda) flights(shard uint16) (items []*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,14 +72,14 @@ func (h *agenda) flights(shard uint16) (items []*item) {
 			continue
 		}
 		if !it.begun {
-			continue // it will not be: it lands soon
+			continue // the attempt will not start, so the item lands soon
 		}
 		items = append(items, it)
 	}
 	return items
 }
 
-// stuck reports whether an attempt of a shard is in flight for which it had to be taken back.
+// stuck reports whether the shard was taken back because of an attempt that is still in flight.
 func (h *agenda) stuck(shard uint16) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,7 +91,7 @@ func (h *agenda) stuck(shard uint16) bool {
 	return false
 }
 
-// stick notes that a shard that was left is taken back for what is in flight of it.
+// stick notes that a shard is taken back because of its attempts in flight.
 func (h *agenda) stick(shard uint16) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -104,9 +102,11 @@ func (h *agenda) stick(shard uint16) {
 	}
 }
 
-// elsewhere is for how long another node may still be making an attempt of a parked task. When that ends was written by
-// the other's clock. How long it takes from when the task was parked is the same by all clocks, and this node cannot
-// have had the shard before. One that somebody has moved to another due time meanwhile is due then.
+// elsewhere returns how long the former owner may still be making an attempt of a task that was
+// handed over. VisibleAt was written by the former owner's clock. The duration from the handover to
+// VisibleAt is the same by all clocks, and this node won the shard after the handover; so it waits
+// at least that long from then on. If somebody moved the task to another due time meanwhile, only
+// VisibleAt counts.
 func (l *leases) elsewhere(t *bellman.Task, now time.Time) time.Duration {
 	if t.Phase != bellman.HandedOver {
 		return 0
@@ -118,12 +118,12 @@ func (l *leases) elsewhere(t *bellman.Task, now time.Time) time.Duration {
 	return max(left, 0)
 }
 
-// notYet reports whether this task is not to be attempted before its look, whatever else there is time for.
+// notYet reports whether a task must not be attempted before its VisibleAt.
 func notYet(t *bellman.Task, now time.Time) bool {
 	return (t.Phase == bellman.HandedOver || t.Phase == bellman.Quarantined) && t.VisibleAt.After(now)
 }
 
-// later takes an item out of its line to wait for a while, without its content.
+// later puts an item back into the timers for a while, without its content.
 func (h *agenda) later(it *item, wait time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -135,8 +135,7 @@ func (h *agenda) later(it *item, wait time.Duration) {
 	h.wait(it)
 }
 
-// park notes that an item in flight is parked: its shard may go. Call it with mu
-// held.
+// handOver marks an item in flight as handed over: its shard may move. The caller holds mu.
 func (h *agenda) handOver(it *item) {
 	if it.place == inFlight && !it.gone && !it.handedOver {
 		h.landed(it.Shard)

@@ -12,19 +12,18 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// hints are what this node has to tell others, and was told. All of it is best
-// effort: what a hint says can be found in the store.
+// hints sends and receives hints. All of it is best effort: the store has the same information.
 type hints struct {
-	send func(context.Context, string, Hint) // nil: nobody is told anything
+	send func(context.Context, string, Hint) // nil: no hints are sent
 
 	mu      locks.Mutex
-	to      map[string]*Hint // by address, of which one is being told; nil: nothing more is to be told
+	to      map[string]*Hint // by address with a send in progress: the next hint; nil: none
 	closed  bool
 	sending sync.WaitGroup
 
-	peers   []store.Node         // the other nodes that are alive
-	leaving map[string]time.Time // nodes that said that they stop, and when
-	offered map[uint16]bool      // shards that others gave back for this node to claim
+	peers   []store.Node         // the other live nodes
+	leaving map[string]time.Time // nodes that announced their stop, and when
+	offered map[uint16]bool      // shards that others released for this node
 }
 
 func newHints(send func(context.Context, string, Hint)) *hints {
@@ -41,8 +40,7 @@ const (
 	forgetLeft  = 10 * time.Minute
 )
 
-// tell tells the node at an address something, soon. While it is being told, what
-// more there is to say gathers.
+// tell sends a hint to the node at addr. While a send is in progress, later hints are merged.
 func (t *hints) tell(addr string, h Hint) {
 	if t.send == nil || addr == "" {
 		return
@@ -70,7 +68,7 @@ func (t *hints) tell(addr string, h Hint) {
 	})
 }
 
-// next returns what gathered for an address.
+// next returns the merged hint for an address.
 func (t *hints) next(addr string) (h Hint, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +81,7 @@ func (t *hints) next(addr string) (h Hint, ok bool) {
 	return *waiting, true
 }
 
-// close waits until what there was to say was said.
+// close waits until all hints are sent.
 func (t *hints) close() {
 	t.mu.Lock()
 	t.closed = true
@@ -91,8 +89,8 @@ func (t *hints) close() {
 	t.sending.Wait()
 }
 
-// Hinted takes in what another node tells. It returns at once, and may be called
-// with anything that came over a network from a node that may be trusted.
+// Hinted applies a hint from another node. It returns at once. The hint may come over a network
+// from any trusted node, and its content may be arbitrary.
 func (e *Engine) Hinted(h Hint) {
 	t := e.hints
 	if len(h.Released) > 0 || h.Leaving || len(h.Added)+len(h.Docs)+len(h.Changed) == 0 {
@@ -124,7 +122,7 @@ func (e *Engine) Hinted(h Hint) {
 	}
 }
 
-// left reports whether a node said that it stops.
+// left reports whether a node announced its stop.
 func (t *hints) left(name string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,15 +130,14 @@ func (t *hints) left(name string) bool {
 	return ok
 }
 
-// offer notes shards that others gave back for this node to claim.
+// offer records shards that others released for this node.
 func (t *hints) offer(shards map[uint16]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	maps.Copy(t.offered, shards)
 }
 
-// takeOffered returns the shards that were given back for this node to claim
-// since it was asked last.
+// takeOffered returns and resets the shards that others released for this node.
 func (t *hints) takeOffered() map[uint16]bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -158,13 +155,13 @@ func (t *hints) others() []store.Node {
 	return nodes
 }
 
-// tell tells the node at an address something, in the name of this one.
+// tell sends a hint from this node to an address.
 func (l *leases) tell(addr string, h Hint) {
 	h.From = l.name()
 	l.hints.tell(addr, h)
 }
 
-// tellAll tells every other node something.
+// tellAll sends a hint to every other node.
 func (l *leases) tellAll(h Hint) {
 	l.hints.mu.Lock()
 	peers := l.hints.peers
@@ -174,7 +171,7 @@ func (l *leases) tellAll(h Hint) {
 	}
 }
 
-// know notes which other nodes there are, and where they are reached.
+// know sets the other live nodes.
 func (t *hints) know(peers []store.Node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

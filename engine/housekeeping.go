@@ -13,17 +13,17 @@ const (
 	houseEvery  = time.Second
 	sweepEvery  = 30 * time.Second // the dispatcher forgets idle endpoints
 	pruneEvery  = 10 * time.Second
-	pruneIdle   = time.Minute // after a prune that found nothing
+	pruneIdle   = time.Minute // after a prune that deleted nothing
 	pruneBatch  = 500
-	pruneAtOnce = 20 // batches; then others have a second
+	pruneAtOnce = 20 // batches of one round, which is one second
 	bigStep     = time.Second
 )
 
-// keepHouse is the goroutine for what is done now and then.
+// keepHouse is the goroutine for periodic work.
 func (e *Engine) keepHouse(ctx context.Context) error {
 	ticker := time.NewTicker(houseEvery)
 	defer ticker.Stop()
-	var swept, prune time.Time // when it was done last, and when it is to be done next
+	var swept, prune time.Time // the last sweep; the next prune
 	stepped := false
 	for {
 		select {
@@ -59,8 +59,7 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 	}
 }
 
-// prune deletes what ended longer ago than it is kept, a little at a time. It
-// returns when to do so again.
+// prune deletes a few batches of tasks whose retention is over. It returns when to continue.
 func (e *Engine) prune(ctx context.Context, now time.Time) (again time.Duration) {
 	r := e.options.Retention
 	again = pruneIdle
@@ -87,20 +86,20 @@ func (e *Engine) prune(ctx context.Context, now time.Time) (again time.Duration)
 			full++
 		}
 		if full == pruneAtOnce {
-			again = 0 // there is more: with the next round
+			again = 0 // there are more
 		}
 	}
 	return again
 }
 
-// relimit tells the dispatcher the limits of the lines it knows.
+// relimit applies new queues: it tells the dispatcher their limits and pauses unknown queues.
 func (e *Engine) relimit() {
 	e.unknownQueues.settle(*e.rules.queues.Load())
 	e.reshare()
 }
 
-// reshare tells the dispatcher the limits of the lines it knows, and the lane of outcomes its
-// pace, as they are for the shards that this node has.
+// reshare applies the limits of all known lines, and the pace of commits, for the shards that this
+// node has now.
 func (e *Engine) reshare() {
 	queues, quota := *e.rules.queues.Load(), e.leases.quota()
 	e.dispatch.Reload(e.clock.now().UnixNano(), func(was dispatch.Rules) dispatch.Rules {
@@ -108,7 +107,7 @@ func (e *Engine) reshare() {
 		rules.Own = was.Own
 		return rules
 	})
-	e.ticker.wakeBefore(0) // what has to wait for less long now
+	e.ticker.wakeBefore(0) // some lines may go earlier now
 	if !e.sole {
 		e.committer.outcomes.Pace(min(time.Duration(float64(gatherServer)/quota.part), gatherMost))
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Monitor tells what an engine and its tasks are doing. It changes nothing, and is safe for concurrent use.
+// Monitor holds the methods that observe an engine and its tasks. It changes nothing and is safe
+// for concurrent use.
 type Monitor struct {
 	store         store.Store
 	log           *slog.Logger
@@ -36,8 +37,7 @@ type Monitor struct {
 	failing       func(ctx context.Context) []figures.FailingMerchant                     // may be nil
 }
 
-// Queues describes every configured queue, and every other that has tasks, by
-// name.
+// Queues describes every configured queue and every other queue that has tasks, by name.
 func (m *Monitor) Queues(ctx context.Context) ([]figures.Queue, error) {
 	depths, err := m.store.Depths(ctx)
 	if err != nil {
@@ -90,8 +90,7 @@ func (m *Monitor) Queues(ctx context.Context) ([]figures.Queue, error) {
 	return sorted, nil
 }
 
-// Endpoints describes the endpoints that had tasks lately, and those that are
-// paused, by name.
+// Endpoints describes endpoints that had tasks lately and endpoints that are paused, by name.
 func (m *Monitor) Endpoints() []figures.Endpoint {
 	var infos []figures.Endpoint
 	seen := make(map[string]bool)
@@ -131,7 +130,7 @@ func (m *Monitor) Endpoints() []figures.Endpoint {
 	return infos
 }
 
-// Gauges returns figures of the moment, for metrics.
+// Gauges returns the current figures for metrics.
 func (m *Monitor) Gauges(ctx context.Context) figures.Gauges {
 	t := m.dispatch.Totals()
 	_, waiting := m.agenda.len()
@@ -171,20 +170,19 @@ func (m *Monitor) Gauges(ctx context.Context) figures.Gauges {
 }
 
 const (
-	overduePages = 4  // of held tasks that oldestOverdue reads past
-	overdueChunk = 32 // tasks whose merchants it looks up at once
+	overduePages = 4  // pages of held tasks that oldestOverdue reads past
+	overdueChunk = 32 // tasks whose merchants are looked up at once
 )
 
-// oldestOverdue returns the due time of the first task in the store whose turn has come and
-// that nothing holds: neither a pause of its queue, endpoint or merchant, nor a breaker.
-// Zero: there is none. known is false if the store does not answer, or if more held tasks
-// come first than are read.
+// oldestOverdue returns the due time of the first overdue task that is not held by a pause of its
+// queue, endpoint or merchant, or by a breaker. It returns zero if there is none. known is false if
+// the store does not answer, or if more held tasks come first than are read.
 func (m *Monitor) oldestOverdue(ctx context.Context) (due time.Time, known bool) {
 	var from store.Position
 	now := m.clock.now().UnixMilli()
 	held := make(map[store.Line]bool)
 	var page, free []store.Entry
-	size := 1 // the first task is held in rare cases only
+	size := 1 // usually the first task is not held
 	for range 1 + overduePages {
 		var err error
 		if page, err = m.store.Due(ctx, m.leases.shards(), from, now, size, page[:0]); err != nil {
@@ -212,8 +210,7 @@ func (m *Monitor) oldestOverdue(ctx context.Context) (due time.Time, known bool)
 	return time.Time{}, false
 }
 
-// firstFree returns the due time of the first of these tasks whose merchant, queue and
-// endpoint are not paused.
+// firstFree returns the due time of the first of these tasks that no pause stops.
 func (m *Monitor) firstFree(ctx context.Context, entries []store.Entry) (due time.Time, found bool, err error) {
 	if m.pauses.none() && len(entries) > 0 {
 		return time.UnixMilli(entries[0].Due).UTC(), true, nil
@@ -235,7 +232,7 @@ func (m *Monitor) firstFree(ctx context.Context, entries []store.Entry) (due tim
 	return time.Time{}, false, nil
 }
 
-// atNs is the time of a due time of the dispatcher's; zero for its zero.
+// atNs converts a time in Unix ns; 0 gives the zero time.
 func atNs(ns int64) time.Time {
 	if ns == 0 {
 		return time.Time{}

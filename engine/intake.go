@@ -12,35 +12,36 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Take is Add for tasks that were taken from elsewhere already, where they wait
-// until they are here: it does not refuse them for being overloaded. Who takes so
-// looks at Intake first, and takes no more while it is not open.
+// Take is Add for tasks from a source that keeps them until they are stored, such as a broker: it
+// does not return ErrOverloaded. Check Intake before reading from the source, and read nothing
+// while it is closed.
 func (e *Engine) Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
 	return e.addAll(ctx, e.life.running(ctx), tasks)
 }
 
-// Intake says whether tasks are taken in, as it was measured last: each second, and
-// when more than the high mark wait in memory already.
+// Intake reports whether new tasks are accepted. It is measured each second, and again when more
+// than the high mark wait in memory.
 func (m *Monitor) Intake() figures.Intake { return m.intake.state() }
 
-// intake says whether new tasks are taken in: not while too much waits, or the heap is too large.
+// intake decides whether new tasks are accepted: not while too many wait, or while the heap is too
+// large.
 type intake struct {
 	store   store.Store
 	log     *slog.Logger
 	leases  *leases
 	loader  *loader
 	flow    Flow
-	waiting func() int // how many tasks wait in memory, in lines or to be committed
-	spare   func()     // frees the memory of caches: a heap that is full of them must not keep intake closed
+	waiting func() int // tasks that wait in memory, in lines or for a commit
+	spare   func()     // drops caches, so that a heap full of them does not keep intake closed
 
 	backlog    backlog
 	overloaded atomic.Bool
 	tight      atomic.Bool                    // the heap is above seven eighths of flow.Heap
-	added      atomic.Int64                   // tasks, since the start
-	attempted  atomic.Int64                   // so too: with added it says how a backlog may have changed
-	last       atomic.Pointer[figures.Intake] // as it was measured last; nil before
-	crowdedAt  atomic.Int64                   // when netAdded is as large, it is measured anew
-	crowded    chan struct{}                  // says so to keepHouse
+	added      atomic.Int64                   // tasks added since the start
+	attempted  atomic.Int64                   // attempts since the start; with added it bounds the change of the backlog
+	last       atomic.Pointer[figures.Intake] // the last measurement; nil before the first
+	crowdedAt  atomic.Int64                   // value of netAdded at which the next measurement is due
+	crowded    chan struct{}                  // wakes keepHouse for that measurement
 }
 
 func newIntake(e *Engine) *intake {
@@ -55,7 +56,7 @@ func newIntake(e *Engine) *intake {
 	return i
 }
 
-// state is what was measured last, or what is true now if too much waits in memory already.
+// state returns the last measurement, or a new one if more than the high mark wait in memory.
 func (i *intake) state() figures.Intake {
 	last := i.last.Load()
 	if last == nil {
@@ -68,12 +69,11 @@ func (i *intake) state() figures.Intake {
 	return *last
 }
 
-// netAdded is how many more tasks were added than attempted, since the start.
+// netAdded is the number of added tasks minus the number of attempts, since the start.
 func (i *intake) netAdded() int64 { return i.added.Load() - i.attempted.Load() }
 
-// limit turns intake off above the high mark and on again below the low
-// one. What is deferred is not counted: a merchant that is down, or a queue
-// that is paused, is no reason to refuse the others.
+// limit closes intake above the high mark and opens it below the low mark. Deferred tasks do not
+// count: a merchant that is down, or a paused queue, is no reason to reject the others.
 func (i *intake) limit(ctx context.Context, now time.Time) {
 	net := i.netAdded()
 	waiting := i.waiting()
@@ -91,8 +91,8 @@ func (i *intake) limit(ctx context.Context, now time.Time) {
 	i.crowdedAt.Store(net + int64(max(i.flow.High-waiting, i.flow.High/10, 1)))
 }
 
-// crowd has the intake limited at once where what was added since it was measured may
-// have crossed the high mark: a second of it may be many times that.
+// crowd requests a measurement at once if the tasks added since the last may have crossed the high
+// mark.
 func (i *intake) crowd() {
 	if i.overloaded.Load() || i.netAdded() < i.crowdedAt.Load() {
 		return
@@ -103,7 +103,7 @@ func (i *intake) crowd() {
 	}
 }
 
-// meter turns intake off above a high mark, and on again below the low ones.
+// meter closes intake above a high mark, opens it below the low marks, and stores the measurement.
 func (i *intake) meter(waiting int, heap int64) {
 	f := i.flow
 	is := figures.Intake{Waiting: waiting, High: f.High, Low: f.Low, Heap: heap, HeapHigh: f.Heap}
@@ -125,27 +125,25 @@ func (i *intake) meter(waiting int, heap int64) {
 	i.last.Store(&is)
 }
 
-// A backlog knows about how many overdue tasks wait on disk. To count them costs the
-// store time in proportion to their number, so it is done for a small part of the
-// time, and at once where what was added or attempted since may have crossed a mark.
-// It belongs to one goroutine.
+// A backlog estimates how many overdue tasks wait on disk. A count costs time in proportion to
+// their number. So it runs for a small part of the time, and at once if the tasks added or
+// attempted since the last count may have crossed a mark. It belongs to one goroutine.
 type backlog struct {
-	counted int64     // at the last count
+	counted int64     // result of the last count
 	next    time.Time // when to count again
-	moved   moved     // until then
+	moved   moved     // totals at the last count
 }
 
-// moved counts tasks that were added and attempted, since the engine started.
+// moved counts added tasks and attempts since the start of the engine.
 type moved struct{ added, attempted int64 }
 
 const (
-	countPart  = 100 // counting takes at most one part in so many of the time
+	countPart  = 100 // counting takes one hundredth of the time at most
 	countLeast = 10 * time.Second
 )
 
-// overdue returns how many overdue tasks wait on disk from a look on, up to most, as
-// counted now or lately. full says that nothing is taken in until there are fewer
-// than low.
+// overdue returns how many overdue tasks wait on disk from a VisibleAt on, up to most. The count
+// may be up to ten seconds old. full means that intake is closed until there are fewer than low.
 func (b *backlog) overdue(ctx context.Context, i *intake, from int64, now time.Time, most, low int64, full bool) (int64, error) {
 	at := moved{i.added.Load(), i.attempted.Load()}
 	above := !full && b.counted < most && b.counted+at.added-b.moved.added >= most
@@ -163,7 +161,7 @@ func (b *backlog) overdue(ctx context.Context, i *intake, from int64, now time.T
 	return n, nil
 }
 
-// liveHeap is how many bytes lived when garbage was collected last.
+// liveHeap is the live heap in bytes after the last garbage collection.
 func liveHeap() int64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

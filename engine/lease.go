@@ -12,76 +12,75 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// How nodes hold their shards. A node stops trusting itself a margin before it is dead to
-// the others.
+// Times of leases. A node stops trusting its leases a margin before it is dead for the others.
 const (
 	leaseTTL    = store.LeaseTTL
 	leaseBeat   = store.LeaseBeat
 	leaseMargin = time.Second
 )
 
-// noEpoch is none that a shard ever has.
+// noEpoch is an epoch that no shard ever has.
 const noEpoch = -1
 
-// leases are the shards that this node owns, each with its newest epoch. It keeps the node
-// registered (beat.go), looks for shards to claim (look.go), and gives back those that should
-// be others' (give.go).
+// leases holds the shards of this node with their newest epochs. It keeps the node registered
+// (beat.go), claims shards (look.go), and releases shards that others should own (release.go).
 type leases struct {
 	store  store.Store
 	log    *slog.Logger
 	clock  *clock
-	sole   bool // nobody else writes to the store
+	sole   bool // no other process writes to the store
 	agenda *agenda
 	hints  *hints
 	host   host
 	runner *runner
 
-	pauses    *pauses    // are read with the shards
-	announcer *announcer // takes back what was announced and not sent
+	pauses    *pauses    // read together with the shards
+	announcer *announcer // withdraws announcements before a release
 
-	base string // the node's name without what sets this incarnation apart
+	base string // the node's name without its unique suffix
 
-	claiming      chanMutex // held by whoever claims shards or gives them back
+	claiming      chanMutex // held by code that claims or releases shards
 	cluster       cluster
 	surplusShards surplusShards
 	moves         moves
 	looks         chan struct{} // wakes keepShards
 
 	mu        locks.RWMutex
-	node      store.Node // as it joined last: each time under a new name
-	former    []string   // the names before
-	total     int        // shards that there are; 0: not known yet
+	node      store.Node // as it last joined, each time under a new name
+	former    []string   // earlier names
+	total     int        // number of shards; 0: unknown
 	held      map[uint16]store.Lease
-	since     map[uint16]time.Time                   // when they were won, on the monotonic clock
-	owned     []uint16                               // of held, those whose tasks are attempted, in order
-	releasing map[uint16]bool                        // of held, those that are being given back
-	deaths    map[uint16]int64                       // shards whose last owner died: what was due before, Unix ms, may have killed it
+	since     map[uint16]time.Time                   // when each was claimed, on the monotonic clock
+	owned     []uint16                               // of held, those whose tasks are attempted, sorted
+	releasing map[uint16]bool                        // of held, those that are being released
+	deaths    map[uint16]int64                       // for shards whose last owner died: tasks due before this time, Unix ms, are suspects
 	unsent    map[uint16]map[bellman.ID]announcement // see announced
-	addrs     map[uint16]string                      // where the owners of other shards are reached, as far as is known
-	beat      time.Time                              // when the last beat that was answered was sent, on the monotonic clock
-	unsure    bool                                   // the node joined anew, and has not looked at its shards since
-	trusted   time.Time                              // on the monotonic clock: until then the shards are ours for sure
+	addrs     map[uint16]string                      // address of the owner of other shards, if known
+	beat      time.Time                              // when the last answered heartbeat was sent, on the monotonic clock
+	unsure    bool                                   // the node joined again and has not read its shards since
+	trusted   time.Time                              // until when the shards are this node's for sure, on the monotonic clock
 
-	// The monotonic clock stands still while a machine is paused, and the wall clock is set
-	// after that: what it gained over the monotonic one since the last beat may be such a pause.
-	wall     func() time.Time // nil: nobody else can own a shard, and there is nothing to find out
-	beatWall time.Time        // what it said when the last beat was sent that was answered
-	resumed  time.Time        // when such a pause was found last, on the monotonic clock
+	// The monotonic clock stands still while a virtual machine is paused, and the wall clock is
+	// corrected afterwards. So if the wall clock gains on the monotonic clock between heartbeats,
+	// the machine may have been paused.
+	wall     func() time.Time // nil: no other process can own a shard
+	beatWall time.Time        // wall clock when the last answered heartbeat was sent
+	resumed  time.Time        // when such a pause was last found, on the monotonic clock
 }
 
-// A host attempts the tasks of the shards.
+// A host is told which shards come and go.
 type host interface {
-	// gained takes the tasks of shards in hand.
+	// gained starts the attempts of claimed shards.
 	gained(shards []uint16)
 
-	// left takes what is of these shards out of the hand, but for what is in flight.
+	// left removes all tasks of these shards from memory, except those in flight.
 	left(shards ...uint16)
 
-	// park parks what is in flight of a shard that was left.
+	// handOver hands over the attempts in flight of a shard that was left.
 	handOver(shard uint16)
 
-	// reshare makes the part of the limits hold that this node has by its shards. After yieldShare
-	// it does so soon, where nothing hurries.
+	// reshare applies the limits for this node's present shards. yieldShare does so soon, if
+	// nothing is urgent.
 	reshare()
 	yieldShare()
 }
@@ -117,15 +116,15 @@ func newLeases(e *Engine) *leases {
 	return l
 }
 
-// name returns the name under which this node joined last.
+// name returns the name under which this node last joined.
 func (l *leases) name() string {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.node.Name
 }
 
-// joined notes that the node is registered under a new name, since a moment
-// of the monotonic clock. It trusts nothing until sure.
+// joined records a new name of the node, registered at a moment of the monotonic clock. The leases
+// are not trusted until sure.
 func (l *leases) joined(node store.Node, sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +136,7 @@ func (l *leases) joined(node store.Node, sent time.Time) {
 	l.trusted = time.Time{}
 }
 
-// sure notes that what is held was compared with the store.
+// sure records that the held shards were compared with the store.
 func (l *leases) sure() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,8 +144,8 @@ func (l *leases) sure() {
 	l.trusted = l.beat.Add(leaseTTL - leaseMargin)
 }
 
-// trust extends the leases after a beat of this name that was sent at a moment
-// of the monotonic clock.
+// trust extends the leases after an answered heartbeat of this name, sent at a moment of the
+// monotonic clock.
 func (l *leases) trust(name string, sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,8 +167,8 @@ func (l *leases) trusting() bool {
 	return now.Before(l.trusted) && l.gained(now) < l.trusted.Sub(now)
 }
 
-// gained is by how much the wall clock was set forward since the last beat. Call it with mu
-// held.
+// gained returns how far the wall clock was set forward since the last heartbeat. The caller holds
+// mu.
 func (l *leases) gained(now time.Time) time.Duration {
 	if l.wall == nil || l.beatWall.IsZero() {
 		return 0
@@ -177,8 +176,8 @@ func (l *leases) gained(now time.Time) time.Duration {
 	return l.wall().Round(0).Sub(l.beatWall) - now.Sub(l.beat)
 }
 
-// note remembers what the wall clock said when a beat was sent, and whether the machine may
-// have been paused since the one before. Call it with mu held, before beat is set.
+// note records the wall clock of a heartbeat, and whether the machine may have been paused since
+// the one before. The caller holds mu and sets beat afterwards.
 func (l *leases) note(sent time.Time) {
 	if l.wall == nil {
 		return
@@ -190,16 +189,15 @@ func (l *leases) note(sent time.Time) {
 	l.beatWall = l.wall().Round(0).Add(-now.Sub(sent))
 }
 
-// resumedAt is when it was found last that the machine may have been paused.
+// resumedAt returns when a pause of the machine was last found, on the monotonic clock.
 func (l *leases) resumedAt() time.Time {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.resumed
 }
 
-// pick returns the shard of a new task, by a random number: one of this node's, or
-// where it has none any. While it is not known how many there are, it is a place,
-// which says the shard modulo their number.
+// pick returns the shard of a new task for a random number: one of this node's, or any if it has
+// none. While the number of shards is unknown, it returns a place, to be taken modulo that number.
 func (l *leases) pick(random uint16) uint16 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -212,22 +210,21 @@ func (l *leases) pick(random uint16) uint16 {
 	return random
 }
 
-// count returns how many shards there are; 0: it is not known yet.
+// count returns the number of shards; 0: unknown.
 func (l *leases) count() int {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.total
 }
 
-// shards returns the shards whose tasks this node attempts, in order. They must
-// not be changed.
+// shards returns the shards whose tasks this node attempts, sorted. Do not modify the slice.
 func (l *leases) shards() []uint16 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.owned
 }
 
-// lease returns the lease of a shard that is held, also while it is given back.
+// lease returns the lease of a held shard, also while it is being released.
 func (l *leases) lease(shard uint16) (store.Lease, bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -235,21 +232,21 @@ func (l *leases) lease(shard uint16) (store.Lease, bool) {
 	return lease, ok
 }
 
-// holds reports whether a shard is held, also while it is given back.
+// holds reports whether a shard is held, also while it is being released.
 func (l *leases) holds(shard uint16) bool {
 	_, ok := l.lease(shard)
 	return ok
 }
 
-// all returns the shards that are held.
+// all returns the held shards, sorted.
 func (l *leases) all() []uint16 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return slices.Sorted(maps.Keys(l.held))
 }
 
-// part is how much of all tasks is this node's, above 0 and up to 1; a node
-// without shards counts as if it had one.
+// part returns this node's fraction of all shards, above 0 and up to 1. A node without shards
+// counts as if it had one.
 func (l *leases) part() float64 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -259,16 +256,16 @@ func (l *leases) part() float64 {
 	return float64(max(len(l.owned), 1)) / float64(l.total)
 }
 
-// death returns the time, in Unix ms, before which due tasks of a shard may have
-// been in flight when its last owner died; 0 if it did not.
+// death returns the time, in Unix ms, before which due tasks of a shard may have been in flight
+// when its last owner died; 0 if it did not die.
 func (l *leases) death(shard uint16) int64 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.deaths[shard]
 }
 
-// won notes that a shard is ours under a lease. death is when its last owner was
-// found dead, Unix ms; 0 if it gave the shard back.
+// won records a claimed shard. death is when its last owner was found dead, Unix ms; 0 if the owner
+// released it.
 func (l *leases) won(lease store.Lease, death int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -285,7 +282,7 @@ func (l *leases) won(lease store.Lease, death int64) {
 	}
 }
 
-// renew notes the newer lease of a shard that is held.
+// renew records a newer lease of a held shard.
 func (l *leases) renew(lease store.Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -294,8 +291,8 @@ func (l *leases) renew(lease store.Lease) {
 	}
 }
 
-// leave notes that a shard is about to be given back: what is in flight is still
-// recorded under its lease. It is false if it is not this node's.
+// leave records that a shard is about to be released: attempts in flight are still recorded under
+// its lease. It returns false if the shard is not this node's.
 func (l *leases) leave(shard uint16) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -307,22 +304,22 @@ func (l *leases) leave(shard uint16) bool {
 	return ok
 }
 
-// gives reports whether a shard is being given back.
+// isReleasing reports whether a shard is being released.
 func (l *leases) isReleasing(shard uint16) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.releasing[shard]
 }
 
-// keep notes that a shard is not given back after all.
+// keep records that a shard is not released after all.
 func (l *leases) keep(shard uint16) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.releasing, shard)
 }
 
-// lose notes that a shard is no longer held. What was announced in the last hour and not sent stays known:
-// the shard may come back before another node has taken the task up.
+// lose records that a shard is no longer held. Announcements of the last hour that were not sent
+// are remembered: the shard may return before another node has attempted the task.
 func (l *leases) lose(shard uint16, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -342,32 +339,31 @@ func (l *leases) lose(shard uint16, now time.Time) {
 	}
 }
 
-// heldSince is when this node won a shard, on the monotonic clock; zero: it does not hold it.
+// heldSince returns when this node claimed a shard, on the monotonic clock; zero if it does not
+// hold it.
 func (l *leases) heldSince(shard uint16) time.Time {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.since[shard]
 }
 
-// addr returns where the owner of another node's shard is reached; empty if
-// that is not known, or it is this node's.
+// addr returns the address of the owner of another node's shard; empty if unknown.
 func (l *leases) addr(shard uint16) string {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.addrs[shard]
 }
 
-// toward notes where the owner of another node's shard is reached.
+// toward records the address of the owner of another node's shard.
 func (l *leases) toward(shard uint16, addr string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.addrs[shard] = addr
 }
 
-// of appends to buf the leases under which the outcomes in ops are written: those of
-// the shards that the tasks are of, which may be about to move to others. A shard that
-// was lost since they were found recordable is named with an epoch that it never has:
-// the store refuses them, and they are sorted again.
+// of appends the leases under which ops are written to buf: those of the shards of their tasks. A
+// shard that was lost since recordable is named with noEpoch: the store rejects the batch, and the
+// ops are sorted again.
 func (l *leases) of(ops []*op, buf []store.Lease) []store.Lease {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -397,7 +393,7 @@ func (l *leases) of(ops []*op, buf []store.Lease) []store.Lease {
 	return buf
 }
 
-// What the engine does when shards come and go (host).
+// Reactions of the engine to shards that come and go (host).
 
 func (e *Engine) gained(shards []uint16) {
 	e.agenda.own(shards)

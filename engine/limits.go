@@ -4,22 +4,22 @@ import (
 	"cmp"
 )
 
-// Limits are how much an engine holds in memory, reads and writes at once. The zero value is
-// right for a server; tests shrink the limits to reach what happens at each of them. A field
-// that is 0 or negative has its default.
+// Limits bound what an engine holds in memory, reads in one page and writes in one transaction. The
+// zero value is right for a server; tests use small limits to reach the behaviour at each bound. A
+// field that is 0 or negative has its default.
 type Limits struct {
-	Line    int // due tasks that wait in memory for one line; default 4096
-	Lines   int // due tasks that wait in memory for all lines together; a few of each line come on top; default 65,536
-	Pending int // due tasks that the loader holds until their lines have room, at least 4 * Page; default 16,000
+	Line    int // due tasks in memory for one line; default 4096
+	Lines   int // due tasks in memory for all lines together, plus a few for each line; default 65,536
+	Pending int // due tasks that the loader holds while their lines are full; at least 4 * Page; default 16,000
 	Peers   int // of Pending, tasks of one line; default half of Pending
-	Agenda  int // tasks in memory, due or not, at least 4 * Page; default 100,000
-	Waiting int // tasks in memory that are not due yet, as far as the loader reads them; default half of Hand
-	Page    int // entries of the due index read at once; default 2000
-	Chunk   int // tasks whose contents are read at once, at most; default 256
+	Agenda  int // tasks in memory, due or not; at least 4 * Page; default 100,000
+	Waiting int // tasks in memory that are not due yet; default half of Agenda
+	Page    int // entries of the due index in one read; default 2000
+	Chunk   int // most tasks whose contents are read at once; default 256
 
-	Uncommitted int // operations that wait for a commit, above which attempts wait with their outcomes; above half of it none is started; default 8192
-	Batch       int // operations in one transaction, but for one larger request; default: what the store says, or 512
-	Changed     int // tasks that one hint names, at most engine.MostChanged, which is the default
+	Uncommitted int // most rows that wait for a commit; at half of it no attempt starts; default 8192
+	Batch       int // rows of one transaction; a larger single request is not split; default: what the store says, or 512
+	Changed     int // tasks in one hint; default and maximum MostChanged
 }
 
 func (l Limits) withDefaults() Limits {

@@ -13,24 +13,23 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// What the loader does at once, and how far ahead.
+// How far and how often the loader reads.
 const (
-	horizon = 5 * time.Minute // how far ahead the loader reads
+	horizon = 5 * time.Minute // how far ahead it reads
 
-	fastSweep  = time.Second      // looks again at what was due in the last recentPast
-	deepSweep  = time.Minute      // looks again at everything overdue, from the beginning
-	shelfSweep = 10 * time.Minute // looks for shelves: a store that failed over may have lost outcomes
+	fastSweep  = time.Second      // interval at which it reads again what was due in the last recentPast
+	deepSweep  = time.Minute      // interval at which it reads again everything overdue
+	shelfSweep = 10 * time.Minute // interval at which it searches for shelves, because a database that failed over may have lost outcomes
 	recentPast = 30 * time.Second
 
-	pastPages = 5 // how far it reads on past the tasks of a line that has its share of Limits.Pending
+	pastPages = 5 // pages it reads beyond the tasks of a line that has its share of Limits.Pending
 	pastAgain = time.Second
-	pastLeast = 8 * time.Second // how often at least, where it found nothing of other lines
+	pastLeast = 8 * time.Second // longest pause between such reads, after reads that found no other line
 )
 
-// A loader brings tasks from disk in hand. It reads four ways, a page each in
-// turn: ahead, what is due soon; back, what is overdue and not in hand; shelves of lines
-// that may go; spans, where other nodes were.
-// It belongs to one goroutine.
+// A loader reads tasks from the store into the agenda. It alternates, a page each, between tasks
+// due soon (ahead), overdue tasks (back), shelves of lines that may go, and ranges that it was told
+// to read again. It belongs to one goroutine.
 type loader struct {
 	store     store.Store
 	log       *slog.Logger
@@ -47,34 +46,34 @@ type loader struct {
 	limits    Limits
 	sole      bool
 
-	kick    chan struct{}                  // wakes it
-	backMs  atomic.Int64                   // there are overdue tasks before it, from this look on; noTime: none
-	behind  atomic.Pointer[map[peers]bool] // whose due tasks wait on disk, since their lines are full; nil: nobody's
-	rescans rescans                        // what it is told to look at again
+	kick    chan struct{}                  // wakes the loader
+	backMs  atomic.Int64                   // overdue tasks from this VisibleAt on are not in the agenda; noTime: none
+	behind  atomic.Pointer[map[peers]bool] // lines whose due tasks wait on disk because the lines are full; nil: none
+	rescans rescans                        // ranges that it must read again
 
-	busy    locks.Mutex // held but while it naps
+	busy    locks.Mutex // held except while the loader naps
 	begun   bool
 	page    []store.Entry
-	pending []*item       // due, and waiting for room in their lines
-	share   map[peers]int // of pending
+	pending []*item       // due, waiting for room in their lines
+	share   map[peers]int // number of pending items
 
-	ahead  int64 // everything due before it was read; Unix ms
+	ahead  int64 // tasks due before it were read; Unix ms
 	partly store.Position
 
-	back      store.Position // where to go on; Look noTime: nowhere
-	skipped   store.Position // just before the first task that was left out because its line had its share
-	out       map[peers]bool // whose tasks were left out
-	past      int            // pages to read on past skipped
-	fruitless time.Time      // when reading on last found nothing of another line
-	pause     time.Duration  // until it reads on again then
+	back      store.Position // cursor of overdue tasks; nowhere: all were read
+	skipped   store.Position // just before the first task that was skipped because its line had its share
+	out       map[peers]bool // lines whose tasks were skipped
+	past      int            // pages still to read beyond skipped
+	fruitless time.Time      // when such reads last found no other line
+	pause     time.Duration  // until the next such read
 
-	ready  []shelf   // may be read
+	ready  []shelf   // shelves that may be read
 	looked time.Time // when ready was filled
-	search *search   // for shelves; nil: there is none
+	search *search   // search for shelves; nil: none
 
-	fullSince map[peers]time.Time // of what had no room the last time
+	fullSince map[peers]time.Time // lines that had no room the last time
 
-	spans []span // what others told to look at
+	spans []span // ranges to read again
 }
 
 func newLoader(e *Engine) *loader {
@@ -113,12 +112,12 @@ func (l *loader) wake() {
 	}
 }
 
-// Peers are the tasks of a line that are of one age. They may have room while
-// others have none.
+// Peers are the tasks of one line in one age class. They may have room while other classes have
+// none.
 type peers struct {
 	line store.Line
 	age  int
-	of   int // how many ages the line tells apart
+	of   int // number of age classes of the line
 }
 
 func (l *loader) peersOf(en *store.Entry) peers {
@@ -126,7 +125,7 @@ func (l *loader) peersOf(en *store.Entry) peers {
 	return peers{en.Line, age, of}
 }
 
-// most is how many of a line's tasks of one age may be pending at once.
+// most bounds the pending tasks of one line and age class.
 func (l *loader) most(p peers) int { return max(l.limits.Peers/p.of, 1) }
 
 var nowhere = store.Position{VisibleAt: noTime}
@@ -175,15 +174,15 @@ func (l *loader) load(ctx context.Context) error {
 	return nil
 }
 
-// rest naps, while which others may look at what the loader knows.
+// rest naps without the mutex, so that others may look at the loader's state.
 func (l *loader) rest(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	l.busy.Unlock()
 	defer l.busy.Lock()
 	nap(ctx, d, wake)
 }
 
-// lookBack makes the loader look again at what is due since an earlier look. What
-// it left out is looked at again anyhow, and with it all that comes after.
+// lookBack moves the cursor of overdue tasks back to a VisibleAt. Tasks that were skipped after
+// that are read again too.
 func (l *loader) lookBack(look int64) {
 	if look <= min(l.back.VisibleAt, l.skipped.VisibleAt) {
 		l.back, l.skipped = store.Position{VisibleAt: look}, nowhere
@@ -191,15 +190,15 @@ func (l *loader) lookBack(look int64) {
 	}
 }
 
-// read takes a page of each kind in hand, as far as there is room. more says
-// that the next can be read at once.
+// read reads one page of each kind, as far as there is room. more means that the next page can be
+// read at once.
 func (l *loader) read(ctx context.Context) (more bool, err error) {
 	all, waiting := l.agenda.len()
 	if all >= l.limits.Agenda-3*l.limits.Page || len(l.pending) >= l.limits.Pending-2*l.limits.Page {
 		return false, nil
 	}
 	l.goBack()
-	now := l.clock.now() // not before what was missed became due: looking back ends here
+	now := l.clock.now() // not before missed tasks became due: reading back ends here
 	for _, read := range []func(context.Context, time.Time) (bool, error){
 		l.readBack,
 		l.find,
@@ -216,22 +215,22 @@ func (l *loader) read(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// goBack makes the loader read again what could not be taken in hand.
+// goBack moves the cursors back to tasks that could not be added to the agenda.
 func (l *loader) goBack() {
 	missed, ahead := l.agenda.takeMissed()
 	if missed != noTime {
 		l.lookBack(missed)
 	}
-	if ahead <= l.ahead { // where it stands within that look, what was missed may be behind
+	if ahead <= l.ahead { // within that millisecond the missed task may be behind the cursor
 		l.ahead, l.partly = ahead, store.Position{}
 	}
 }
 
-// readAhead takes the next page of what is due soon in hand.
+// readAhead reads the next page of tasks due soon.
 func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (more bool, err error) {
 	to := now.Add(horizon).UnixMilli()
 	if to-l.ahead < horizon.Milliseconds()/2 && l.partly.VisibleAt == 0 || waiting >= l.limits.Waiting {
-		// Far enough for now; but what is added until now is taken in hand.
+		// Far enough for now, but read the tasks that were added until now.
 		if to = now.UnixMilli() + 1; to <= l.ahead {
 			return false, nil
 		}
@@ -257,9 +256,9 @@ func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (mor
 	return more, nil
 }
 
-// readBack takes the next page of what is overdue in hand. It leaves out tasks
-// of lines that have their share of what waits for room, reads on for a while to
-// find some of other lines, and comes back to those that it left out.
+// readBack reads the next page of overdue tasks. It skips tasks of lines that have their share of
+// Limits.Pending, reads on for a while to find tasks of other lines, and then returns to the
+// skipped tasks.
 func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err error) {
 	if l.back == nowhere || l.back == l.skipped && !l.room() {
 		return false, nil
@@ -309,8 +308,8 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 	return false, nil
 }
 
-// leaveOut notes that a line has its share, and what comes after a position has to
-// wait. It may be read on past it then.
+// leaveOut notes that a line has its share, so its tasks after a position wait. The loader may then
+// read beyond them.
 func (l *loader) leaveOut(p peers, before store.Position, now time.Time) {
 	l.out[p] = true
 	if l.skipped != nowhere {
@@ -318,11 +317,11 @@ func (l *loader) leaveOut(p peers, before store.Position, now time.Time) {
 	}
 	l.skipped, l.past = before, 0
 	if now.Sub(l.fruitless) >= l.pause {
-		l.past = max(int(math.Round(pastPages*l.leases.part())), 1) // the other nodes look past theirs
+		l.past = max(int(math.Round(pastPages*l.leases.part())), 1) // other nodes read beyond theirs
 	}
 }
 
-// only returns whose tasks a page was, if it was full and they were those of one line and age.
+// only returns the line and age class of a page, if the page is full and has no other.
 func only(taken map[peers]int, page, full int) (p peers, all bool) {
 	for p, n := range taken {
 		return p, n == page && n == full
@@ -330,7 +329,7 @@ func only(taken map[peers]int, page, full int) (p peers, all bool) {
 	return p, false
 }
 
-// publish says for which lines due tasks wait on disk.
+// publish stores for which lines due tasks wait on disk.
 func (l *loader) publish() {
 	behind := l.behind.Load()
 	switch {
@@ -342,7 +341,7 @@ func (l *loader) publish() {
 	}
 }
 
-// room reports whether a line whose tasks were left out could have some more.
+// room reports whether a line whose tasks were skipped has room again.
 func (l *loader) room() bool {
 	for p := range l.out {
 		if l.share[p] <= l.most(p)/2 {
@@ -352,7 +351,7 @@ func (l *loader) room() bool {
 	return false
 }
 
-// take puts items that are due among those that wait for room in their lines.
+// take appends due items to those that wait for room in their lines.
 func (l *loader) take(due []*item) {
 	for _, it := range due {
 		it.suspect = it.Due < l.leases.death(it.Shard)

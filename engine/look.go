@@ -12,33 +12,32 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// How often a node looks at the others, and how long it leaves to another what
-// that one should take.
+// How often a node reads the state of the others, and how long it waits for another node to claim a
+// shard that is assigned to that node.
 const (
 	lookEvery   = leaseBeat
 	aloneEvery  = 2 * leaseBeat
-	expirySlack = 20 * time.Millisecond // after which a node that should have expired has
+	expirySlack = 20 * time.Millisecond // after the expiry of a node
 	deadGrace   = 500 * time.Millisecond
 	freeGrace   = 2 * leaseBeat
 
-	// lookWithin is how long a look may take: commits that were fenced off wait for it.
+	// lookWithin bounds a look. Rejected commits wait for it.
 	lookWithin = 4 * time.Second
 )
 
-// A cluster is what this node knows of the others. It belongs to whoever has the
-// turn.
+// A cluster is what this node knows of the others. It is guarded by leases.claiming.
 type cluster struct {
-	nodes   []store.Node // as they were read last
-	live    []string     // names of those that have not expired, and are not leaving
-	expires time.Time    // when the next of the others does, if it stops beating; on the monotonic clock
+	nodes   []store.Node // as last read
+	live    []string     // names of nodes that have not expired and are not leaving
+	expires time.Time    // when the next other node expires without a heartbeat, on the monotonic clock
 
-	since map[uint16]time.Time // when a shard was seen first without an owner, or with a dead one
+	since map[uint16]time.Time // when a shard was first seen without a live owner
 
 	division division
 }
 
-// keepShards is the goroutine that claims shards which should be this node's, and finds
-// those that should not.
+// keepShards is the goroutine that claims shards assigned to this node, and finds shards that
+// others should own.
 func (l *leases) keepShards(ctx context.Context) error {
 	for {
 		nap(ctx, l.untilLook(), l.looks)
@@ -52,13 +51,13 @@ func (l *leases) keepShards(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			l.log.Error("nodes and shards cannot be looked at", "err", err)
 			nap(ctx, time.Second, nil)
-			l.lookSoon() // a node with an exclusive store would not look again for an hour
+			l.lookSoon() // with an exclusive store the next look would be an hour later
 		}
 		l.runner.mayFire()
 	}
 }
 
-// lookSoon makes the node look at the others now.
+// lookSoon triggers a look now.
 func (l *leases) lookSoon() {
 	select {
 	case l.looks <- struct{}{}:
@@ -66,8 +65,7 @@ func (l *leases) lookSoon() {
 	}
 }
 
-// untilLook is how long to wait with the next look at the others: not beyond the
-// moment at which one of them expires unless it beats.
+// untilLook returns the time until the next look: at most until another node expires.
 func (l *leases) untilLook() time.Duration {
 	l.claiming.Lock()
 	defer l.claiming.Unlock()
@@ -87,8 +85,8 @@ func (l *leases) untilLook() time.Duration {
 	return max(wait, 50*time.Millisecond)
 }
 
-// look reads who is there, who owns what, and what is paused, takes what is nobody's and should be
-// this node's, and drops what it has lost. first says that nothing is known yet.
+// look reads nodes, shards and pauses, claims free shards that are assigned to this node, and drops
+// shards that it lost. first: nothing is known yet.
 func (l *leases) look(ctx context.Context, first bool) error {
 	within := lookWithin
 	if first {
@@ -116,12 +114,12 @@ func (l *leases) look(ctx context.Context, first bool) error {
 	}
 	l.sure()
 	if first {
-		l.tellAll(Hint{}) // so that they look at once, and give up what should be ours
+		l.tellAll(Hint{}) // they look at once and release the shards assigned to this node
 	}
 	return nil
 }
 
-// survey notes which nodes are alive, and until when.
+// survey records which nodes are alive, and until when.
 func (l *leases) survey(nodes []store.Node, shards []store.Shard) {
 	c := &l.cluster
 	l.mu.Lock()
@@ -160,9 +158,9 @@ func (l *leases) survey(nodes []store.Node, shards []store.Shard) {
 	l.hints.know(peers)
 }
 
-// clockOf returns when the store's clock showed a time, on the monotonic clock of
-// this node: it goes by this node's own last beat, and is early by as much as the
-// beat took.
+// clockOf returns a function that converts times of the store's clock to this node's monotonic
+// clock. It is based on this node's own last heartbeat, and early by at most the duration of that
+// heartbeat.
 func clockOf(nodes []store.Node, self string, beat time.Time) func(time.Time) time.Time {
 	for _, n := range nodes {
 		if n.Name == self {
@@ -176,8 +174,8 @@ func clockOf(nodes []store.Node, self string, beat time.Time) func(time.Time) ti
 	return func(at time.Time) time.Time { return now.Add(at.Sub(newest)) }
 }
 
-// claimAll claims every shard that is this node's to take, returns what it got,
-// and drops what it has lost.
+// claimAll claims every shard that this node should take, and drops those that it lost. It returns
+// the claimed shards.
 func (l *leases) claimAll(ctx context.Context, shards []store.Shard, offered map[uint16]bool) (won []gain, err error) {
 	c := &l.cluster
 	now := time.Now()
@@ -201,7 +199,7 @@ func (l *leases) claimAll(ctx context.Context, shards []store.Shard, offered map
 		case s.Alive:
 			l.toward(s.Shard, c.addr(s.Owner))
 			continue
-		default: // another is about to take it, unless it does not
+		default: // another node should take it; wait a moment for that
 			grace := freeGrace
 			if s.Owner != "" {
 				grace = deadGrace
@@ -239,14 +237,14 @@ func (l *leases) claimAll(ctx context.Context, shards []store.Shard, offered map
 	return won, err
 }
 
-// A holding is what a shard is to this node.
+// A holding is the relation of a shard to this node.
 type holding struct {
-	ours      bool // its owner is this node, or was under a former name
-	mine      bool // nobody else had it since this node claimed it
-	held      bool // it is held in memory
-	newest    bool // … under its newest lease, and the node's present name
+	ours      bool // its owner is this node, under its present or a former name
+	mine      bool // no other node had it since this node claimed it
+	held      bool // it is in leases.held
+	newest    bool // … under its newest lease and the node's present name
 	active    bool // … and its tasks are attempted
-	releasing bool // … and it is being given back
+	releasing bool // … and it is being released
 }
 
 func (l *leases) holding(s store.Shard) (h holding) {
@@ -263,7 +261,7 @@ func (l *leases) holding(s store.Shard) (h holding) {
 	return h
 }
 
-// addr returns where a node is reached; empty if it is not known.
+// addr returns the address of a node; empty if unknown.
 func (c *cluster) addr(name string) string {
 	for _, n := range c.nodes {
 		if n.Name == name {
@@ -276,12 +274,11 @@ func (c *cluster) addr(name string) string {
 // A gain is a shard that was claimed.
 type gain struct {
 	lease store.Lease
-	death int64 // when its last owner was found dead, Unix ms; 0: it gave it back
-	kept  bool  // nobody else had it since it was taken in hand
+	death int64 // when its last owner was found dead, Unix ms; 0: the owner released it
+	kept  bool  // no other node had it since this node's last claim
 }
 
-// Moves counts the shards that came and went, until that is said in the log: once
-// for all that moved together.
+// moves counts claimed and released shards for one log line about all that moved together.
 type moves struct {
 	mu            locks.Mutex
 	claimed, gave int
@@ -298,7 +295,7 @@ func (m *moves) note(claimed, gave int) {
 	m.last = time.Now()
 }
 
-// over returns what moved, once nothing more does.
+// over returns and resets the counts when no shard has moved for movesOver.
 func (m *moves) over() (claimed, gave int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -310,7 +307,7 @@ func (m *moves) over() (claimed, gave int) {
 	return claimed, gave
 }
 
-// gain takes shards in hand that were claimed.
+// gain starts the attempts of claimed shards.
 func (l *leases) gain(gains []gain) {
 	if len(gains) == 0 {
 		return
@@ -328,8 +325,7 @@ func (l *leases) gain(gains []gain) {
 	l.moves.note(len(anew), 0)
 }
 
-// drop lets go of shards that belong to others. Attempts of their tasks that are in
-// flight go on, and are not recorded.
+// drop gives up shards that other nodes own. Attempts in flight go on and are not recorded.
 func (l *leases) drop(shards []uint16) {
 	if len(shards) == 0 {
 		return

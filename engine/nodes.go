@@ -9,12 +9,11 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// showDead is how long a node that died is shown, once others have its shards.
+// showDead is how long a dead node without shards is listed.
 const showDead = 10 * time.Minute
 
-// Nodes returns the nodes that are registered, by name, and the shards that none of
-// them has. Those that died are among them for as long as they have shards, and ten
-// minutes.
+// Nodes returns the registered nodes by name, and the shards that none of them owns. A dead node is
+// listed while it owns shards, and for ten minutes.
 func (m *Monitor) Nodes(ctx context.Context) (nodes []NodeInfo, unowned []store.Lease, err error) {
 	state, err := m.store.State(ctx, "")
 	if err != nil {
@@ -50,8 +49,8 @@ func (m *Monitor) Nodes(ctx context.Context) (nodes []NodeInfo, unowned []store.
 	return nodes, unowned, nil
 }
 
-// Leads reports whether this node does what one node has to do for all: it owns
-// the first shard. For a moment there may be none, or two.
+// Leads reports whether this node performs the duties of one node for all: it owns shard 0. For a
+// moment there may be no such node, or two.
 func (m *Monitor) Leads() bool {
 	shards := m.leases.shards()
 	return len(shards) > 0 && shards[0] == 0 && m.leases.trusting()

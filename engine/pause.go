@@ -17,10 +17,10 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-const pauseKind = "pause" // of the documents that keep what is paused
+const pauseKind = "pause" // of the documents of pauses
 
-// PauseQueue stops attempts of a queue's tasks until ResumeQueue, over restarts
-// too. Tasks are accepted meanwhile, and their schedules wait.
+// PauseQueue stops attempts of a queue's tasks until ResumeQueue; a restart does not end it. Tasks
+// are still accepted, and their schedules wait. ErrNotFound: the queue is not configured.
 func (a *Admin) PauseQueue(ctx context.Context, queue string, by bellman.By) error {
 	if _, ok := a.rules.queue(queue); !ok {
 		return fmt.Errorf("queue %q: %w", queue, bellman.ErrNotFound)
@@ -28,7 +28,7 @@ func (a *Admin) PauseQueue(ctx context.Context, queue string, by bellman.By) err
 	return a.pauses.pause(ctx, "queue/"+queue, by)
 }
 
-// ResumeQueue ends PauseQueue; ErrNotPaused if there is nothing to end.
+// ResumeQueue ends PauseQueue. It returns ErrNotPaused if the queue is not paused.
 func (a *Admin) ResumeQueue(ctx context.Context, queue string, by bellman.By) error {
 	if _, ok := a.rules.queue(queue); !ok {
 		return fmt.Errorf("queue %q: %w", queue, bellman.ErrNotFound)
@@ -36,14 +36,14 @@ func (a *Admin) ResumeQueue(ctx context.Context, queue string, by bellman.By) er
 	return a.pauses.resume(ctx, "queue/"+queue, by)
 }
 
-// PauseEndpoint stops attempts to an endpoint (scheme://host:port) until
-// ResumeEndpoint, over restarts too. The endpoint need not have tasks. A queue that is
-// one endpoint is paused by PauseQueue.
+// PauseEndpoint stops attempts to an endpoint (scheme://host:port) until ResumeEndpoint; a restart
+// does not end it. The endpoint need not have tasks. Use PauseQueue for a queue that is one
+// endpoint.
 func (a *Admin) PauseEndpoint(ctx context.Context, endpoint string, by bellman.By) error {
 	return a.pauses.pause(ctx, "endpoint/"+endpoint, by)
 }
 
-// ResumeEndpoint ends PauseEndpoint; ErrNotPaused if there is nothing to end.
+// ResumeEndpoint ends PauseEndpoint. It returns ErrNotPaused if the endpoint is not paused.
 func (a *Admin) ResumeEndpoint(ctx context.Context, endpoint string, by bellman.By) error {
 	return a.pauses.resume(ctx, "endpoint/"+endpoint, by)
 }
@@ -91,7 +91,7 @@ func (p *pauses) resume(ctx context.Context, target string, by bellman.By) error
 	return nil
 }
 
-// mark keeps that something was paused, or with no value that it no longer is.
+// mark stores a pause with its audit record; without a value it deletes the pause.
 func (p *pauses) mark(ctx context.Context, target, action string, value []byte, by bellman.By) error {
 	err := p.committer.do(ctx, &op{
 		docs:   []store.Doc{{Kind: pauseKind, Name: target, Value: value}},
@@ -104,7 +104,7 @@ func (p *pauses) mark(ctx context.Context, target, action string, value []byte, 
 	return nil
 }
 
-// pauses are the queues, endpoints and merchants that people stopped.
+// pauses are the paused queues, endpoints and merchants.
 type pauses struct {
 	store     store.Store
 	clock     *clock
@@ -114,12 +114,12 @@ type pauses struct {
 	life      *life
 	runner    *runner
 
-	changing chanMutex // held by whoever changes what is paused
+	changing chanMutex // held by code that changes a pause
 
 	mu locks.RWMutex
 	m  map[string]*figures.Pause // by "queue/NAME", "endpoint/NAME" or "merchant/NUMBER"
 
-	merchants atomic.Int64 // how many merchants are paused
+	merchants atomic.Int64 // number of paused merchants
 }
 
 func newPauses(e *Engine) *pauses {
@@ -152,7 +152,7 @@ func (p *pauses) get(target string) *figures.Pause {
 	return p.m[target]
 }
 
-// merchant returns who paused a merchant; nil: nobody did.
+// merchant returns the pause of a merchant, or nil.
 func (p *pauses) merchant(no string) *figures.Pause {
 	if p.merchants.Load() == 0 {
 		return nil
@@ -173,8 +173,8 @@ func (p *pauses) all() map[string]*figures.Pause {
 	return maps.Clone(p.m)
 }
 
-// reading is called before what is paused is read, and what it returns after that: so a pause that
-// this node writes meanwhile is not undone.
+// reading is called before the pauses are read from the store, and its result afterwards. So a
+// pause that this node writes in between is not undone.
 func (p *pauses) reading() (obey func([]store.Doc, error) error) {
 	if !p.changing.TryLock() {
 		return func(_ []store.Doc, err error) error { return err }
@@ -188,8 +188,8 @@ func (p *pauses) reading() (obey func([]store.Doc, error) error) {
 	}
 }
 
-// obeyAll stops what the documents say is stopped, whoever stopped it, and lets
-// go what is not. Call it with the turn, held since before they were read.
+// obeyAll applies the pauses in the documents, whichever node wrote them, and ends all others. The
+// caller holds changing since before the documents were read.
 func (p *pauses) obeyAll(docs []store.Doc) error {
 	found := make(map[string]*figures.Pause, len(docs))
 	for _, d := range docs {
@@ -219,8 +219,8 @@ func (p *pauses) obeyAll(docs []store.Doc) error {
 	return nil
 }
 
-// Held says what is paused of a pending task's queue, merchant and endpoint, as audit
-// records name it, so that it is not attempted for now; nil: nothing is.
+// Held returns the pause that stops a pending task: of its queue, merchant or endpoint. target is
+// its name in audit records. It returns nil if none of them is paused.
 func (m *Monitor) Held(t *bellman.Task) (target string, p *figures.Pause) {
 	targets := []string{"queue/" + t.Queue, "endpoint/" + t.Endpoint}
 	if g := m.rules.route(t); g.Endpoint != "" {
@@ -247,7 +247,7 @@ func (p *pauses) apply(target string, on bool) {
 		p.dispatch.PauseQueue(now, name)
 	case kind == "queue":
 		p.dispatch.ResumeQueue(now, name)
-	case kind == "merchant": // looked at before each attempt
+	case kind == "merchant": // checked before each attempt
 	case on:
 		p.dispatch.PauseEndpoint(now, name)
 	default:

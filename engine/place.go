@@ -7,8 +7,8 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 )
 
-// place brings pending items to their lines. Those whose line is full stay, or
-// are deferred if it will be full for long. It returns how many it placed.
+// place brings pending items to their lines. If a line is full, its items stay pending; if it will
+// be full for long, they are deferred. place returns how many items it placed or deferred.
 func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 	if len(l.pending) == 0 {
 		return 0
@@ -18,14 +18,14 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 		patience = shortWait
 	}
 	if l.deferrals.heldUp() {
-		patience = dispatch.Forever - 1 // the store holds them all up, not their lines
+		patience = dispatch.Forever - 1 // the store is slow, not the lines
 	}
-	full := make(map[peers]bool) // those that have no room; true: not for long either
+	full := make(map[peers]bool) // lines without room; true: not soon either
 	deferring := l.deferrals.count()
 	var late []*item
 	rest := l.pending[:0]
-	read := 0     // up to where contents were read
-	var run peers // most that have no room come one after the other
+	read := 0     // contents were read up to here
+	var run peers // items without room often come in runs
 	var long, known bool
 	for i, it := range l.pending {
 		if it.peers != run {
@@ -33,7 +33,7 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 			long, known = full[run]
 		}
 		if !known && it.task == nil && i >= read {
-			l.runner.pump() // what goes meanwhile
+			l.runner.pump() // start attempts in between
 			read = l.fetchFrom(ctx, i, full)
 		}
 		if !known {
@@ -70,8 +70,8 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 	return moved
 }
 
-// fetchFrom reads the contents of the pending items from i on that have none yet,
-// a chunk of them, but for those of full lines. It returns where it stopped.
+// fetchFrom reads the contents of pending items from i on, one chunk, except those of full lines.
+// It returns where it stopped.
 func (l *loader) fetchFrom(ctx context.Context, i int, full map[peers]bool) int {
 	chunk := make([]*item, 0, l.contents.chunk())
 	for ; i < len(l.pending) && len(chunk) < cap(chunk); i++ {
@@ -87,7 +87,7 @@ func (l *loader) fetchFrom(ctx context.Context, i int, full map[peers]bool) int 
 	return i
 }
 
-// recount counts a pending item for what its line says by now, and returns that.
+// recount updates the age class under which a pending item is counted, and returns it.
 func (l *loader) recount(it *item) peers {
 	if p := l.peersOf(&it.Entry); p != it.peers {
 		l.uncount(it)
@@ -97,7 +97,7 @@ func (l *loader) recount(it *item) peers {
 	return it.peers
 }
 
-// uncount takes an item out of the share of its line.
+// uncount removes an item from the share of its line.
 func (l *loader) uncount(it *item) {
 	if l.share[it.peers] == 1 {
 		delete(l.share, it.peers)
@@ -106,8 +106,8 @@ func (l *loader) uncount(it *item) {
 	}
 }
 
-// fullForLong reports whether a line that has no room will have none for longer
-// than patience. One that is not paused gets a moment to show its pace.
+// fullForLong reports whether a line without room will have none for longer than patience. A line
+// that is not paused gets fullAtLeast to show its pace.
 func (l *loader) fullForLong(p peers, now time.Time, patience time.Duration) bool {
 	wait := l.dispatch.Wait(now.UnixNano(), uint64(p.line))
 	if wait == dispatch.Forever {

@@ -12,38 +12,38 @@ import (
 // A Queue is a class of tasks and its rules.
 type Queue struct {
 	Name    string
-	Kind    bellman.Kind    // of its tasks; default [bellman.KindNotify]. A task of another kind waits until the queue has that kind again
+	Kind    bellman.Kind    // of its tasks; default [bellman.KindNotify]. A task of another kind is not attempted
 	Handler bellman.Handler // makes the attempts; required
 
-	// What a task gets that does not say otherwise. It is kept with the task: a
-	// later change of the queue does not change tasks that exist.
+	// Defaults for tasks that leave the field empty. The task keeps the value: a later change of
+	// the queue does not affect existing tasks.
 	Schedule string        // a preset's name or text; default [schedule.Default]
-	Success  string        // for handlers that judge answers; the handler's own if empty
+	Success  string        // how the handler judges an answer; empty: the handler's default
 	Timeout  time.Duration // of one attempt; default 5s
-	MaxAge   time.Duration // 0: the schedule decides alone
-	Delay    time.Duration // before the schedule begins, unless the task says when
+	MaxAge   time.Duration // after it the task fails; 0: no limit but the schedule
+	Delay    time.Duration // before the schedule begins
 
-	Concurrency         int     // attempts in flight; 0: no limit of its own
-	Rate                float64 // attempts a second; 0: no limit of its own
-	EndpointConcurrency int     // attempts in flight to one endpoint; default 64
+	Concurrency         int     // concurrent attempts of the queue; 0: no limit
+	Rate                float64 // attempts a second of the queue; 0: no limit
+	EndpointConcurrency int     // concurrent attempts to one endpoint; default 64
 	EndpointRate        float64 // attempts a second to one endpoint; 0: no limit
 
-	// YoungFirst says that, when not all can go, tasks with fewer attempts go before
-	// those with more: none, 1, 2–3, 4–7, 8–15, 16 or more. At least each eighth
-	// attempt is of the task that waits longest, and each fourth when it is late.
-	// Otherwise first attempts go before others, which get each eighth, and each
-	// second when they are late.
+	// YoungFirst orders tasks by age class when not all can go: no attempt yet, 1, 2–3, 4–7, 8–15,
+	// 16 or more. Younger classes go first. At least each eighth attempt is of the task that waits
+	// longest, and each fourth when that task is late.
+	//
+	// Without YoungFirst, first attempts go before retries. Retries get each eighth attempt, and
+	// each second when they are late.
 	YoungFirst bool
 
-	perEndpoint bool // limits of one endpoint were given, and are shared out by pieces
-	slots       bool // … and how many attempts may be in flight is one of them
+	perEndpoint bool // limits of one endpoint were given, and hold for the whole cluster
+	slots       bool // one of these limits is EndpointConcurrency
 
-	// Ended says what follows when a task of this queue ends: tasks that are added in
-	// the same transaction. It is given the task as it ends, with Last, and must not
-	// change it. One that ended before is asked about
-	// again when it ends otherwise, or begins anew and ends; one that repeats, when it
-	// is cancelled. It may be asked more than once for one end, of which one counts;
-	// give its tasks keys. nil: nothing follows.
+	// Ended returns the tasks to add when a task of this queue ends. They are added in the same
+	// transaction. Ended receives the ended task, with Last, and must not change it. It is called
+	// again if a person revives the task and it ends again. For a task that repeats, it is called
+	// only when the task is cancelled. Ended may be called more than once for one end, of which one
+	// counts: give its tasks keys. Nil: nothing follows.
 	Ended func(task *bellman.Task) []bellman.Task
 }
 

@@ -7,37 +7,35 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 )
 
-// A limit that holds for all nodes together is cut into pieces, each of which belongs
-// to a shard: whoever owns the shard may use the piece. So a node has as much of a
-// limit as its shards have, all nodes have the whole of it and never more, and none
-// has to ask another. New tasks go to shards that have a piece, each by its size.
+// A cluster-wide limit is divided into parts, and each part belongs to a shard. The owner of the
+// shard may use the part. So all nodes together use the whole limit and never more, and no node
+// asks another. New tasks go to shards with a part, in proportion to its size.
 //
-// A piece is large enough to be used well by whoever has it: a limit that is small is
-// in one piece, one node's alone. A queue's pieces begin at a place that its name
-// gives, an endpoint's at one that its own name gives, among those of the queue if
-// that has less than all.
+// A part is large enough to be used well by one node; a small limit is one part. The parts of a
+// queue start at a shard that its name determines. The parts of an endpoint start at one of these
+// that the endpoint's name determines.
 const (
-	quotaParts   = 64    // of a limit, at most
-	partAttempts = 16    // in flight
-	partRate     = 100.0 // attempts a second
+	quotaParts   = 64    // parts of a limit, at most
+	partAttempts = 16    // concurrent attempts of one part
+	partRate     = 100.0 // attempts a second of one part
 )
 
-// cut says whether a queue has limits that are shared out by pieces. Without any it
-// has as much of the default as it has shards, and its tasks stay where they come in.
+// clusterWide reports whether a queue has cluster-wide limits. Without any, a node has as much of
+// the default limit as it has shards, and tasks stay where they are accepted.
 func (q *Queue) clusterWide() bool { return q.whole() || q.perEndpoint }
 
 // whole reports whether a queue has a limit over all its endpoints.
 func (q *Queue) whole() bool { return q.Concurrency > 0 || q.Rate > 0 }
 
-// own returns where the pieces of a queue's own limits begin, and how many they are.
+// own returns the first part of a queue's own limits, and their number.
 func (q *Queue) own() (first, n uint16) {
 	if n = count(q.Concurrency, q.Rate); n == quotaParts {
-		return 0, n // so that an endpoint's pieces are the same for all such queues
+		return 0, n // then the parts of an endpoint are the same for all such queues
 	}
 	return begin("queue", q.Name), n
 }
 
-// count is how many pieces limits are cut into; 0 is no limit.
+// count returns the number of parts of a limit; 0 means no limit.
 func count(atOnce int, rate float64) uint16 {
 	n := float64(quotaParts)
 	if atOnce > 0 {
@@ -49,14 +47,13 @@ func count(atOnce int, rate float64) uint16 {
 	return uint16(max(n, 1))
 }
 
-// line returns where the pieces of one of a queue's endpoints begin among the
-// queue's own, and how many they are: so many at least that the queue's own are not too small
-// for them.
+// line returns the first part of an endpoint's limits among the queue's own parts, and their
+// number: enough that the queue's parts are not too small for them.
 func (q *Queue) line(endpoint string, of uint16) (first, n uint16) {
 	if !q.perEndpoint {
 		return 0, of
 	}
-	atOnce := 0 // as was asked for
+	atOnce := 0 // as configured
 	if q.slots {
 		atOnce = q.EndpointConcurrency
 	}
@@ -74,11 +71,11 @@ func (q *Queue) line(endpoint string, of uint16) (first, n uint16) {
 	return begin("endpoint", endpoint) % of, n
 }
 
-// begin is where the pieces of a name begin. It is the same on all nodes.
+// begin returns the first part for a name. It is the same on all nodes.
 func begin(kind, name string) uint16 { return uint16(weight(0, kind+" "+name) >> 49) }
 
-// place returns the place of a new task, by a random number. Its shard is the place
-// modulo the number of shards.
+// place returns the place of a new task for a random number. Its shard is the place modulo the
+// number of shards.
 func (q *Queue) place(endpoint string, random uint16) uint16 {
 	first, of := q.own()
 	from, n := q.line(endpoint, of)
@@ -90,13 +87,12 @@ func (q *Queue) place(endpoint string, random uint16) uint16 {
 		size = q.Concurrency
 	}
 	if size > 0 {
-		random %= uint16(min(size, 1<<16-1)) // of what is dealt out in turn, so that a piece that has more gets more
+		random %= uint16(min(size, 1<<16-1)) // so that a larger part gets more tasks
 	}
 	return first + (from+random%n)%of
 }
 
-// home reports whether a shard has a piece of what limits a queue's tasks for an
-// endpoint.
+// home reports whether a shard has a part of the limits for an endpoint of the queue.
 func (q *Queue) home(endpoint string, shard uint16, shards int) bool {
 	first, of := q.own()
 	from, n := q.line(endpoint, of)
@@ -108,13 +104,13 @@ func (q *Queue) home(endpoint string, shard uint16, shards int) bool {
 	return false
 }
 
-// A portion is what one node has of all shards.
+// A quota is a node's part of all shards.
 type quota struct {
-	owned []bool // by shard; nil: everything is this node's
+	owned []bool // by shard; nil: all
 	part  float64
 }
 
-// portion returns what this node has of all shards.
+// quota returns this node's part of all shards.
 func (l *leases) quota() quota {
 	p := quota{part: l.part()}
 	l.mu.RLock()
@@ -128,11 +124,11 @@ func (l *leases) quota() quota {
 	return p
 }
 
-// has reports whether the piece at a place is this node's.
+// has reports whether the part at a place is this node's.
 func (p quota) has(place uint16) bool { return p.owned == nil || p.owned[int(place)%len(p.owned)] }
 
-// share returns how much of a number that is dealt out in n pieces this node has, and
-// how many of them; piece i is at the place that at says.
+// share divides number into n parts, and returns the sum of this node's parts and how many they
+// are. at gives the place of part i.
 func (p quota) share(number int, n uint16, at func(uint16) uint16) (sum, mine int) {
 	for i := range n {
 		if p.has(at(i)) {
@@ -146,9 +142,9 @@ func (p quota) share(number int, n uint16, at func(uint16) uint16) (sum, mine in
 	return sum, mine
 }
 
-// rules are a queue's limits, for one of its lines, on a node that has a portion of
-// all shards. Where that has no piece of a limit, the line is only looked through:
-// its tasks are moved, one at a time, to shards that have (see astray).
+// rules returns the dispatcher's rules for a line on a node with this quota. If the node has no
+// part of a limit, it takes one task of the line at a time, to move it to a shard that has a part
+// (see gate.withinLimits).
 func (q Queue) rules(queue, endpoint string, p quota) dispatch.Rules {
 	r := dispatch.Rules{
 		Queue:            queue,
@@ -186,7 +182,7 @@ func (q Queue) rules(queue, endpoint string, p quota) dispatch.Rules {
 	return r
 }
 
-// scale is a part of a limit, but 1 at least; 0, no limit, stays 0.
+// scale returns a part of a limit, at least 1; 0 means no limit and stays 0.
 func scale(n int, part float64) int {
 	if n <= 0 {
 		return n
@@ -194,8 +190,7 @@ func scale(n int, part float64) int {
 	return max(int(float64(n)*part), 1)
 }
 
-// serves reports whether a node may attempt a queue's tasks for an endpoint at all: it
-// has a piece of each limit.
+// serves reports whether a node has a part of the limits for an endpoint of the queue.
 func (p quota) serves(q *Queue, endpoint string) bool {
 	first, of := q.own()
 	from, n := q.line(endpoint, of)
@@ -207,8 +202,8 @@ func (p quota) serves(q *Queue, endpoint string) bool {
 	return false
 }
 
-// chance is the number by which a task's shard is drawn: a random one, or one that
-// tasks of an ordering key have in common.
+// chance returns the number that selects a task's shard: random, or the same for all tasks of an
+// ordering key.
 func chance(t *bellman.Task) uint16 {
 	if t.OrderingKey != "" {
 		return uint16(weight(0, "ordering "+t.Queue+"\x00"+t.OrderingKey) >> 48)
@@ -216,8 +211,8 @@ func chance(t *bellman.Task) uint16 {
 	return uint16(t.ID[14])<<8 | uint16(t.ID[15])
 }
 
-// yieldShare tells the dispatcher that this node has less of the limits: at once where
-// another will have the more of it, else soon, for there may be many lines.
+// yieldShare tells the dispatcher that this node has fewer shards: at once if there are
+// cluster-wide limits, otherwise soon, because there may be many lines.
 func (e *Engine) yieldShare() {
 	for _, q := range *e.rules.queues.Load() {
 		if q.clusterWide() {

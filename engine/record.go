@@ -13,26 +13,26 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A flight is one attempt and what came of it, until that is committed. A
-// flight may make none, and defer its task.
+// A flight is one attempt and its outcome, until that is committed. A deferral is a flight without
+// an attempt.
 type flight struct {
 	item     *item
-	seen     *bellman.Task // as it was when the attempt began
-	task     *bellman.Task // as it is now, as far as is known
+	seen     *bellman.Task // the task when the attempt began
+	task     *bellman.Task // the task as last known
 	route    bellman.Route
 	attempt  bellman.Attempt
 	verdict  bellman.Verdict
-	follow   []store.Add // what the verdict adds, if it counts
-	cut      bool        // a stop cut it off: there is no verdict
-	merged   bool        // task was read after the attempt, and change goes by it
-	deferral bool        // it makes no attempt: its task is deferred
-	waits    *waiting    // what its task is deferred for; nil: nothing of its ordering key
+	follow   []store.Add // follow-ups of the verdict, if it counts
+	cut      bool        // interrupted by a stop: there is no verdict
+	merged   bool        // task was read after the attempt, and change is relative to it
+	deferral bool        // no attempt: the task is deferred
+	waits    *waiting    // what the task waits for, if an ordering key defers it; nil otherwise
 	change   store.Change
-	span     bellman.Span   // of the attempt; nil: there is none
-	trace    *bellman.Trace // what the span is, for what follows from it
+	span     bellman.Span   // of the attempt; nil: no tracing
+	trace    *bellman.Trace // of the span, for follow-ups
 }
 
-// A recorder says what an attempt makes of its task, and has it written.
+// A recorder derives the new status of a task from an attempt and commits it.
 type recorder struct {
 	store     store.Store
 	log       *slog.Logger
@@ -40,12 +40,12 @@ type recorder struct {
 	rules     *Rules
 	agenda    *agenda
 	committer *committer
-	attempts  context.Context // ends when all attempts must
-	patience  context.Context // ends when a stop waits no longer for the store
+	attempts  context.Context // ends when all attempts must end
+	patience  context.Context // ends when a stop gives up waiting for the store
 }
 
-// record hands the outcome of an attempt to its lane. It waits only when the
-// lane is far behind.
+// record puts the outcome of an attempt into the lane of outcomes. It blocks only while the lane is
+// far behind.
 func (r *recorder) record(f *flight) {
 	f.attempt.Result, f.attempt.Status = f.verdict.Result, f.verdict.Status
 	f.attempt.Response, f.attempt.Error = f.verdict.Response, f.verdict.Error
@@ -64,8 +64,8 @@ func (r *recorder) record(f *flight) {
 	r.committer.keep(f)
 }
 
-// scheduleOf reads the schedule of a flight's task, which was parsed when the task
-// was accepted, or that of its merchant. One that cannot be read any more ends the task.
+// scheduleOf returns the schedule of a task or its merchant. It was valid when the task was
+// accepted. If it cannot be parsed any more, the verdict gives up.
 func (r *recorder) scheduleOf(f *flight) *schedule.Schedule {
 	s, err := r.rules.schedules.Parse(f.route.ScheduleOf(f.task))
 	if err != nil {
@@ -77,9 +77,8 @@ func (r *recorder) scheduleOf(f *flight) *schedule.Schedule {
 	return s
 }
 
-// recordCut records an attempt that a stop cut off: whether it arrived is not
-// known. It is made again, under the next number, and its place in the schedule
-// is not used up.
+// recordInterrupted records an attempt that a stop interrupted; whether it arrived is unknown. The
+// attempt is repeated with the next number, and its place in the schedule is not used up.
 func (r *recorder) recordInterrupted(f *flight) {
 	f.cut = true
 	f.attempt.Result = bellman.Unknown
@@ -92,9 +91,9 @@ func (r *recorder) recordInterrupted(f *flight) {
 	r.committer.keep(f)
 }
 
-// follow makes the adds of a verdict on a task, under a trace, or the task's. A follow-up that is not valid is
-// left out, and said so in the log, in the gauges, and in the record of the
-// attempt if there is one: the verdict stands.
+// follow prepares the follow-up tasks of a verdict. They inherit the trace under, or the task's. An
+// invalid follow-up is left out and reported in the log, the gauges, and the attempt's record; the
+// verdict stands.
 func (r *recorder) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Attempt, under *bellman.Trace) []store.Add {
 	if len(tasks) == 0 {
 		return nil
@@ -116,8 +115,8 @@ func (r *recorder) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Atte
 	return adds
 }
 
-// reconcile records an attempt of a task that was changed while it was in
-// flight: it reads the task as it is now and merges. A stop waits for it.
+// reconcile records an attempt whose task was changed while it was in flight: it reads the task and
+// merges both. A stop waits for it.
 func (r *recorder) reconcile(f *flight) {
 	defer r.committer.todo.Finish(1)
 	ctx := context.WithoutCancel(r.attempts)
@@ -129,7 +128,7 @@ func (r *recorder) reconcile(f *flight) {
 		return
 	}
 	if int(t.Attempts) >= f.attempt.Number {
-		if r.inLog(ctx, f) { // a commit of which the outcome was not known
+		if r.inLog(ctx, f) { // a commit of unknown outcome has written it
 			r.agenda.drop(true, f.item)
 			return
 		}
@@ -137,7 +136,7 @@ func (r *recorder) reconcile(f *flight) {
 	}
 	to, counts := logOnly(t, &f.attempt), false
 	if f.cut && t.Due.Equal(f.seen.Due) {
-		to.VisibleAt = to.Due // not when it was handedOver until
+		to.VisibleAt = to.Due // not the time that the handover set
 	}
 	if !f.cut {
 		to, counts = merge(t, f.seen, &f.attempt, &f.verdict, r.scheduleOf(f), jitter())
@@ -154,7 +153,7 @@ func (r *recorder) reconcile(f *flight) {
 	r.committer.keep(f)
 }
 
-// inLog reports whether an attempt stands in its task's log already.
+// inLog reports whether the log of the task has this attempt already.
 func (r *recorder) inLog(ctx context.Context, f *flight) bool {
 	const most = 100
 	log, err := r.store.Attempts(ctx, f.task.ID, f.attempt.Number-1, most)
@@ -167,8 +166,7 @@ func (r *recorder) inLog(ctx context.Context, f *flight) bool {
 	})
 }
 
-// late asks the handler of a task that has ended meanwhile what still follows
-// from an attempt.
+// late lets the handler decide what follows from an attempt whose task ended meanwhile.
 func (r *recorder) late(f *flight, t *bellman.Task) {
 	q, _ := r.rules.queue(t.Queue)
 	h, ok := q.Handler.(bellman.Latecomer)
@@ -184,9 +182,9 @@ func (r *recorder) late(f *flight, t *bellman.Task) {
 	f.change.Follow = r.follow(t, v.Follow, nil, f.trace)
 }
 
-// sequel adds to a change what the task's queue says follows from its end, if the
-// change ends it: t is the task as it is, a the attempt that ends it, nil if none does. An attempt asked for by hand that leaves the task as it had ended is no end,
-// and neither is the end of a round of a task that repeats.
+// onEnd adds the tasks of Queue.Ended to a change that ends the task. t is the task before the
+// change; a is the attempt that ends it, or nil. A manual attempt that leaves an ended task ended
+// is no end, and neither is a round of a task that repeats.
 func (r *recorder) onEnd(c *store.Change, t *bellman.Task, a *bellman.Attempt, under *bellman.Trace) {
 	q, _ := r.rules.queue(t.Queue)
 	if q.Ended == nil {

@@ -11,21 +11,21 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
-// How shards move to nodes that should own them.
+// How shards move to the nodes that should own them.
 const (
 	rebalanceEvery  = 200 * time.Millisecond
 	rebalanceAtOnce = 4
-	drainFor        = 2 * time.Second // for attempts in flight that cannot be handedOver; then the shard stays until they have ended
+	drainFor        = 2 * time.Second // for attempts that cannot be handed over; then the shard stays until they have ended
 )
 
-// gifts are the shards that other nodes should own.
+// surplusShards are shards of this node that other nodes should own.
 type surplusShards struct {
 	mu     locks.Mutex
 	shards []uint16
 	wake   chan struct{}
 }
 
-// giveSoon says which shards are to be given back, one after the other.
+// rebalanceSoon sets the shards that are to be released, one after the other.
 func (l *leases) rebalanceSoon(shards []uint16) {
 	g := &l.surplusShards
 	g.mu.Lock()
@@ -48,7 +48,7 @@ func (g *surplusShards) next() (shard uint16, ok bool) {
 	return shard, true
 }
 
-// giveBack is the goroutine that gives shards to those who should own them.
+// rebalance is the goroutine that releases surplus shards.
 func (l *leases) rebalance(ctx context.Context) error {
 	var giving sync.WaitGroup
 	defer giving.Wait()
@@ -76,9 +76,9 @@ func (l *leases) rebalance(ctx context.Context) error {
 	return nil
 }
 
-// handOff gives a shard to the node that should own it, in order: nothing more of
-// it is started, what is in flight is recorded or parked, and then it is released.
-// Where an attempt can be neither, its shard stays, and goes on, until it has ended.
+// handOff passes a shard to the node that should own it: no new attempt starts, attempts in flight
+// are recorded or handed over, and then the shard is released. If an attempt can be neither, the
+// shard stays and continues until that attempt has ended.
 func (l *leases) handOff(ctx context.Context, shard uint16) {
 	l.claiming.Lock()
 	should := ownerOf(shard, l.cluster.live)
@@ -98,8 +98,8 @@ func (l *leases) handOff(ctx context.Context, shard uint16) {
 	}
 }
 
-// drain waits until nothing of a shard that was left is in flight, but for what is
-// parked. It is false if ctx ends before.
+// drain waits until all attempts of a shard that was left have ended or were handed over. It
+// returns false if ctx ends first.
 func (l *leases) drain(ctx context.Context, shard uint16) bool {
 	empty := l.agenda.empty(shard)
 	quick := time.NewTicker(drainQuick)
@@ -121,7 +121,7 @@ func (l *leases) drain(ctx context.Context, shard uint16) bool {
 	}
 }
 
-// takeBack attempts the tasks of a shard again that was left and cannot be given back yet.
+// takeBack resumes a shard that was left and cannot be released yet.
 func (l *leases) takeBack(shard uint16) {
 	l.claiming.Lock()
 	defer l.claiming.Unlock()
@@ -156,21 +156,21 @@ func (l *leases) free(ctx context.Context, shard uint16, h Hint) {
 	l.tell(addr, h)
 }
 
-// others are the names of the other live nodes. Call it with the turn.
+// others returns the names of the other live nodes. The caller holds claiming.
 func (l *leases) others() []string {
 	self := l.name()
 	return slices.DeleteFunc(slices.Clone(l.cluster.live), func(name string) bool { return name == self })
 }
 
-// alone reports whether no other node is alive.
+// alone reports whether this is the only live node.
 func (l *leases) alone() bool {
 	l.claiming.Lock()
 	defer l.claiming.Unlock()
 	return len(l.others()) == 0
 }
 
-// depart gives all shards to the other nodes, each as soon as nothing of it is in
-// flight. It returns when all are given back, or patience ends.
+// depart releases all shards, each as soon as none of its attempts is in flight. It returns when
+// all are released, or patience ends.
 func (l *leases) depart(patience context.Context) {
 	if l.alone() {
 		return

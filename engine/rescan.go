@@ -9,32 +9,32 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// found is what the loader is told to look at again: shards that this node has
-// won, and tasks that others added.
+// rescans are ranges of the due index that the loader must read again: shards that this node
+// claimed, and tasks that others added.
 type rescans struct {
 	mu    locks.Mutex
 	won   []uint16
 	spans []span
 }
 
-// A span is a stretch of the due index of some shards.
+// A span is a range of the due index of some shards.
 type span struct {
 	shards []uint16
-	at     store.Position // where to go on
+	at     store.Position // where to continue
 	to     int64          // Unix ms, exclusive
 }
 
-// maxSpans is how many spans wait at most.
+// maxSpans bounds the waiting spans.
 const maxSpans = 64
 
-// all makes the loader read all of shards that is due now or soon.
+// all makes the loader read everything of these shards that is due now or soon.
 func (f *rescans) all(shards []uint16) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.won = append(f.won, shards...)
 }
 
-// span makes the loader look at what is due from an earliest look to a latest one.
+// span makes the loader read tasks whose VisibleAt is from since to until.
 func (f *rescans) span(shards []uint16, since, until int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -49,7 +49,7 @@ func (f *rescans) span(shards []uint16, since, until int64) {
 	f.spans = append(f.spans, next)
 }
 
-// near reports whether two spans are best read as one.
+// near reports whether two spans should be read as one.
 func (s *span) near(t span) bool {
 	const gap = 1000 // ms
 	return s.at.VisibleAt <= t.to+gap && t.at.VisibleAt <= s.to+gap
@@ -62,9 +62,8 @@ func (f *rescans) take() (won []uint16, spans []span) {
 	return won, spans
 }
 
-// lookAgain turns what the loader was told into stretches to read, as far as it has
-// read. Those of shards that were won, and those that were due a while ago, are
-// looked for among all that is overdue.
+// lookAgain turns requests into ranges to read, limited to what the loader has read already.
+// Overdue parts are left to the cursor of overdue tasks.
 func (l *loader) lookAgain(now time.Time) {
 	won, spans := l.rescans.take()
 	nowMs := now.UnixMilli()
@@ -82,19 +81,19 @@ func (l *loader) lookAgain(now time.Time) {
 			s.at = store.Position{VisibleAt: nowMs}
 		}
 		if s.to = min(s.to, max(l.ahead, nowMs)+1); s.at.VisibleAt < s.to && len(l.spans) < maxSpans {
-			l.spans = append(l.spans, s) // else it is found when it is due
+			l.spans = append(l.spans, s) // otherwise it is found when it is due
 		}
 	}
 }
 
-// readSpan takes the next page of a stretch in hand.
+// readSpan reads the next page of a range.
 func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more bool, err error) {
 	if len(l.spans) == 0 {
 		return false, nil
 	}
 	s := &l.spans[0]
 	if s.at.VisibleAt > now.UnixMilli() && waiting >= l.limits.Waiting {
-		l.spans = slices.Delete(l.spans, 0, 1) // found again when it is due
+		l.spans = slices.Delete(l.spans, 0, 1) // it is found when it is due
 		return len(l.spans) > 0, nil
 	}
 	l.agenda.beginRead(0)
@@ -113,7 +112,7 @@ func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more
 	return len(l.spans) > 0, nil
 }
 
-// among returns those of some shards that are this node's.
+// among returns the shards in the list that this node owns.
 func (l *loader) among(shards []uint16) []uint16 {
 	owned := l.leases.shards()
 	var both []uint16

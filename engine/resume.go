@@ -8,11 +8,10 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// maxMade bounds how many attempts another system can have made.
+// maxMade bounds Resume.Attempts.
 const maxMade = 1_000_000
 
-// checkResume notes what is wrong with where another system left a task; s is nil if
-// its schedule is wrong.
+// checkResume validates a task that another system began. s is nil if its schedule is invalid.
 func checkResume(t *bellman.Task, s *schedule.Schedule, now time.Time, bad *bellman.Invalid) {
 	r, noted := t.Resume(), len(bad.Fields)
 	if t.Delay != 0 || !t.StartAt.IsZero() {
@@ -41,7 +40,7 @@ func checkResume(t *bellman.Task, s *schedule.Schedule, now time.Time, bad *bell
 	}
 }
 
-// begun is when the schedule of a task that is resumed began.
+// begun is when the schedule of a resumed task began.
 func begun(r *bellman.Resume) time.Time {
 	if r.Began.IsZero() {
 		return r.Last.UTC().Truncate(time.Millisecond)

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// routerOf returns the handler that has rules of a task's merchant: nil, false if the task
-// names none, or its queue's handler has no such rules.
+// routerOf returns the handler that knows the rules of a task's merchant. ok is false if the task
+// names no merchant or the handler is not a Router.
 func routerOf(q *Queue, t *bellman.Task) (bellman.Router, bool) {
 	if t.MerchantNo == "" {
 		return nil, false
@@ -22,11 +22,11 @@ func routerOf(q *Queue, t *bellman.Task) (bellman.Router, bool) {
 	return g, ok
 }
 
-// Route returns the present rules of a task's merchant. They are zero if the task names none, or
-// if they cannot be read: then the handler says so when it attempts the task.
+// Route returns the current rules of a task's merchant. They are zero if the task names no
+// merchant, or if they cannot be read; in that case the handler reports the error at the attempt.
 func (m *Monitor) Route(t *bellman.Task) bellman.Route { return m.rules.route(t) }
 
-// under is a queue with the limits of a task's merchant.
+// under returns the queue with the limits of a merchant in place of its own endpoint limits.
 func (q Queue) under(l dispatch.Limits) Queue {
 	if l.Concurrency > 0 {
 		q.EndpointConcurrency, q.slots, q.perEndpoint = l.Concurrency, true, true
@@ -41,11 +41,11 @@ func limits(g *bellman.Route) dispatch.Limits {
 	return dispatch.Limits{Concurrency: g.Concurrency, Rate: g.Rate}
 }
 
-// goes is the endpoint that a task goes to now.
+// goes is the current endpoint of a task: its merchant's, or its own.
 func goes(t *bellman.Task, g *bellman.Route) string { return cmp.Or(g.Endpoint, t.Endpoint) }
 
-// Rerouted says that a merchant may have another address, or other limits: what waits
-// for it goes there. It asks the handlers of those queues that have such tasks in line.
+// Rerouted tells the engine that the address or the limits of a merchant may have changed. Waiting
+// tasks of that merchant move to the new endpoint.
 func (e *Engine) Rerouted(merchantNo string) {
 	endpoint := bellman.MerchantEndpoint(merchantNo)
 	moved := false
@@ -65,25 +65,24 @@ func (e *Engine) Rerouted(merchantNo string) {
 	}
 }
 
-// PauseMerchant stops attempts of the tasks that name a merchant, of all queues whose
-// handler is a [bellman.Router], until ResumeMerchant, over restarts too. Tasks are
-// accepted meanwhile, and their schedules wait.
+// PauseMerchant stops attempts of a merchant's tasks, in all queues whose handler is a
+// [bellman.Router], until ResumeMerchant; a restart does not end it. Tasks are still accepted, and
+// their schedules wait.
 func (a *Admin) PauseMerchant(ctx context.Context, merchantNo string, by bellman.By) error {
 	return a.pauses.pause(ctx, merchantTarget+merchantNo, by)
 }
 
-// ResumeMerchant ends PauseMerchant; ErrNotPaused if there is nothing to end.
+// ResumeMerchant ends PauseMerchant. It returns ErrNotPaused if the merchant is not paused.
 func (a *Admin) ResumeMerchant(ctx context.Context, merchantNo string, by bellman.By) error {
 	return a.pauses.resume(ctx, merchantTarget+merchantNo, by)
 }
 
-// MerchantPause returns who paused a merchant; nil: nobody did.
+// MerchantPause returns who paused a merchant, or nil if the merchant is not paused.
 func (m *Monitor) MerchantPause(merchantNo string) *figures.Pause {
 	return m.pauses.merchant(merchantNo)
 }
 
-// PausedMerchants returns the merchants that are paused, those that have been for the longest
-// first.
+// PausedMerchants returns the paused merchants, the longest paused first.
 func (m *Monitor) PausedMerchants() (paused []figures.MerchantPause) {
 	if m.pauses.merchants.Load() == 0 {
 		return nil
@@ -99,14 +98,14 @@ func (m *Monitor) PausedMerchants() (paused []figures.MerchantPause) {
 	return paused
 }
 
-// Tell lets the other nodes know that documents of some kinds changed.
+// Tell notifies the other nodes that documents of these kinds changed.
 func (e *Engine) Tell(kinds ...string) { e.leases.tellAll(Hint{Docs: kinds}) }
 
-const merchantTarget = "merchant/" // before its number, of what is paused
+const merchantTarget = "merchant/" // prefix of a merchant number in the name of a pause
 
 func isMerchantTarget(target string) bool { return strings.HasPrefix(target, merchantTarget) }
 
-// ofLine are the rules of a task's line.
+// ofLine returns the dispatcher's rules for the line of a task.
 func (r *Rules) ofLine(q Queue, t *bellman.Task, g *bellman.Route) dispatch.Rules {
 	l := q.under(limits(g)).rules(t.Queue, goes(t, g), r.leases.quota())
 	l.Own = limits(g)

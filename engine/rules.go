@@ -18,20 +18,19 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Rules prepare tasks in a process that attempts none, such as a service that
-// writes an order and its notification in one transaction, while other processes
-// run the engines. Its methods are safe for concurrent use.
+// Rules prepare tasks in a process that runs no engine, such as a service that writes an order and
+// its notification in one transaction. All methods are safe for concurrent use.
 type Rules struct {
 	log       *slog.Logger
-	ctx       context.Context // of what handlers are asked
+	ctx       context.Context // passed to handlers that are asked for a route
 	schedules *schedule.Cache
 	queues    atomic.Pointer[map[string]Queue]
-	leases    *leases // say which shard a task goes to
-	sole      bool    // nobody else writes to the store
+	leases    *leases // choose the shard of a task
+	sole      bool    // no other process writes to the store
 }
 
-// NewRules takes the queues with the rules, and the handlers, that the engines
-// have them with: tasks keep what their queue said when they were prepared.
+// NewRules makes Rules. Give it the same queues and handlers as the engines: a task keeps what its
+// queue said when it was prepared.
 func NewRules(queues ...Queue) (*Rules, error) {
 	r := &Rules{log: slog.Default(), ctx: context.Background(), schedules: new(schedule.Cache), leases: new(leases)}
 	if err := r.setQueues(queues); err != nil {
@@ -40,11 +39,10 @@ func NewRules(queues ...Queue) (*Rules, error) {
 	return r, nil
 }
 
-// Prepare is Engine.Prepare, without an engine. Nothing follows the wall clock
-// here, so it is asked.
+// Prepare is Engine.Prepare without an engine. It uses the wall clock.
 func (r *Rules) Prepare(tasks ...*bellman.Task) []store.Add { return r.prepare(tasks, time.Now()) }
 
-// setQueues replaces the queues. On an error nothing changes.
+// setQueues replaces all queues. On an error nothing changes.
 func (r *Rules) setQueues(queues []Queue) error {
 	if len(queues) == 0 {
 		return errors.New("engine: no queue is configured")
@@ -82,8 +80,8 @@ func (r *Rules) prepare(tasks []*bellman.Task, now time.Time) []store.Add {
 	return adds
 }
 
-// accept checks a task, and fills in what its queue and the engine decide, in a copy:
-// what was given says what was asked for, to whoever hands it in again.
+// accept validates a task and fills in a copy of it. The given task stays unchanged, because the
+// caller may add it again.
 func (r *Rules) accept(given *bellman.Task, now time.Time) (store.Add, error) {
 	var invalid bellman.Invalid
 	q, ok := r.queue(given.Queue)
@@ -94,7 +92,7 @@ func (r *Rules) accept(given *bellman.Task, now time.Time) (store.Add, error) {
 	t := new(bellman.Task)
 	*t = *given
 	t.Kind = q.Kind
-	missing := t.Inherited // of one that was looked at before
+	missing := t.Inherited // set when the task was accepted before
 	if t.Schedule == "" {
 		t.Schedule, missing = q.Schedule, missing|bellman.InheritedSchedule
 	}
@@ -171,7 +169,7 @@ func (r *Rules) accept(given *bellman.Task, now time.Time) (store.Add, error) {
 	return add, nil
 }
 
-// wantQueue says which queues there are, and names ten at most.
+// wantQueue lists the configured queues, ten at most.
 func (r *Rules) wantQueue() string {
 	const most = 10
 	names := slices.Sorted(maps.Keys(*r.queues.Load()))
@@ -187,8 +185,7 @@ func (r *Rules) wantQueue() string {
 	}
 }
 
-// delay is how long a task waits before its schedule begins: as it says itself,
-// or as its queue does.
+// delay is how long a task waits before its schedule begins: its own delay, or its queue's.
 func delay(t *bellman.Task, q Queue) time.Duration {
 	if t.Delay == 0 {
 		return q.Delay
@@ -196,14 +193,14 @@ func delay(t *bellman.Task, q Queue) time.Duration {
 	return max(t.Delay, 0)
 }
 
-// enter gives a checked task its id and its first status.
+// enter gives a valid task its id and its first status.
 func (r *Rules) enter(t *bellman.Task, q *Queue, s *schedule.Schedule, began, now time.Time) {
 	t.ID = bellman.NewID()
 	due := began
 	if first, over := s.Next(0, began, began, jitter()); over == "" {
 		due = roundUp(first)
 	}
-	if !t.Due.IsZero() { // the latest, says the handler
+	if !t.Due.IsZero() { // the handler's latest start
 		due = earlier(due, later(roundUp(t.Due), now.Truncate(time.Millisecond)))
 	}
 	made := 0
@@ -227,8 +224,8 @@ func (r *Rules) enter(t *bellman.Task, q *Queue, s *schedule.Schedule, began, no
 	t.Last = nil
 }
 
-// route returns the present rules of a task's merchant. They are zero if the task names none, or
-// if they cannot be read: then the handler says so when it attempts the task.
+// route returns the current rules of a task's merchant. They are zero if the task names no
+// merchant, or if they cannot be read; in that case the handler reports the error at the attempt.
 func (r *Rules) route(t *bellman.Task) bellman.Route {
 	if t == nil || t.MerchantNo == "" {
 		return bellman.Route{}
@@ -246,8 +243,8 @@ func (r *Rules) route(t *bellman.Task) bellman.Route {
 	return g
 }
 
-// inherit fills in the merchant's rules where the caller gave none, and notes which those are. missing
-// are the rules that the caller left out.
+// inherit fills in the merchant's rules for the fields in missing, which the caller left empty, and
+// records them in Inherited.
 func (r *Rules) inherit(q *Queue, t *bellman.Task, missing bellman.Inherited) {
 	t.Inherited = 0
 	if _, ok := routerOf(q, t); !ok {
@@ -266,8 +263,8 @@ func (r *Rules) inherit(q *Queue, t *bellman.Task, missing bellman.Inherited) {
 	}
 }
 
-// shardFor returns the shard of a new task: where its queue has no limits, one of
-// this node's, which fires it soonest. Those of an ordering key go to one shard.
+// shardFor returns the shard of a new task. If the queue has no cluster-wide limits, it is a shard
+// of this node, which attempts the task soonest. Tasks with one ordering key get one shard.
 func (r *Rules) shardFor(t *bellman.Task, q *Queue) uint16 {
 	random := chance(t)
 	if r.sole {

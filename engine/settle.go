@@ -11,36 +11,35 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// maxSettle is how many tasks are settled at once.
+// maxSettle bounds the tasks of one call.
 const maxSettle = 1000
 
-// errNothing says that a task is not to be attempted for being settled.
+// errNothing means that a task needs no attempt to be settled.
 var errNothing = errors.New("nothing to settle")
 
-// A Settled says what became of one task that was to be settled.
+// A Settled is the result of settling one task.
 type Settled struct {
 	ID   bellman.ID
 	Task *bellman.Task // as it is now, with Last; nil if it cannot be read
 	Err  error         // nil: settled; [bellman.ErrNotFound], [bellman.ErrWaiting], or the store's
 }
 
-// Settle attempts tasks now, before all others of their lines but within every
-// limit, and returns each as it then is, in order. A task whose attempt is in
-// flight, or asked for by hand, is waited for and not attempted twice. Schedules
-// stay where they are: a task that was not due goes back to its due time, and one
-// that had ended to its end, unless the attempt's verdict says more. When ctx ends
-// first, the tasks that are still to be attempted come back with ErrWaiting, and
-// are attempted all the same.
+// Settle attempts tasks now, before all others of their lines but within every limit, and returns
+// each with its new status, in order. If an attempt is in flight or was requested manually, Settle
+// waits for it and makes no second one. Schedules do not change: a task that was not due keeps its
+// due time, and a task that had ended stays ended, unless the verdict says otherwise.
 //
-// It takes 1,000 ids at most, and returns an *[bellman.Invalid] for more. That each
-// was settled is in the audit record, also where its attempt was on its way already.
+// If ctx ends first, tasks that still wait for their attempts are returned with ErrWaiting; the
+// attempts are made all the same.
+//
+// Settle accepts 1,000 ids at most, otherwise it returns an *[bellman.Invalid]. Every settled task
+// gets an audit record, also if its attempt was already in flight.
 func (a *Admin) Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]Settled, error) {
 	return a.settle(ctx, &by, ids, func(*bellman.Task, time.Time) bool { return true })
 }
 
-// SettleOverdue is Settle for tasks that should have been attempted by now, or are
-// being attempted: the others come back at once, as they are. It does nothing that
-// would not be done without it, and leaves no audit record.
+// SettleOverdue is Settle for tasks that are overdue or in flight; all others are returned at once
+// as they are. It changes no schedule and writes no audit record.
 func (a *Admin) SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]Settled, error) {
 	return a.settle(ctx, nil, ids, func(t *bellman.Task, now time.Time) bool {
 		return !t.State.Ended() && !t.Due.After(now)
@@ -57,8 +56,8 @@ func (a *Admin) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wa
 	events, cancel := a.watch.subscribe(max(8*len(ids), 256))
 	defer cancel()
 	settled := make([]Settled, len(ids))
-	waiting := make(map[bellman.ID]int32) // how many attempts there were
-	look := time.Second                   // in case an event was lost
+	waiting := make(map[bellman.ID]int32) // attempts of each task before
+	look := time.Second                   // poll interval, because an event may be lost
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for i, id := range ids {
@@ -82,7 +81,7 @@ func (a *Admin) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wa
 	asking.Wait()
 	left, err := a.untilSettled(ctx, waiting, events, look)
 
-	// Whoever's time is over still learns how its tasks are.
+	// The caller gets the status of all tasks, even if ctx has ended.
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer done()
 	for i := range settled {
@@ -99,8 +98,8 @@ func (a *Admin) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wa
 
 func waits(why error) error { return fmt.Errorf("%w: %w", bellman.ErrWaiting, why) }
 
-// hurry makes a task's next attempt now, and returns the task with the attempts
-// that there were. It is recorded that by asked for it; nil: nobody did.
+// hurry schedules a task's next attempt for now, and returns the task as it was before. If by is
+// not nil, the request is written to the audit log.
 func (a *Admin) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wanted func(*bellman.Task, time.Time) bool) (*bellman.Task, error) {
 	underway := errors.New("on its way")
 	var audit *store.Audit
@@ -137,13 +136,11 @@ func (a *Admin) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wanted
 	return t, nil
 }
 
-// over reports whether a task has been attempted since it had so many attempts, or
-// has ended.
+// over reports whether a task has more attempts than before, or has ended.
 func over(t *bellman.Task, attempts int32) bool { return t.State.Ended() || t.Attempts > attempts }
 
-// untilSettled returns when all that is waited for is over, or ctx or the engine
-// ended: then it says what is left, and why. It looks whenever an event says so, and
-// every so often.
+// untilSettled waits until every task is over, or until ctx or the engine ends; then it returns the
+// remaining tasks and the cause. It checks after each event and at intervals.
 func (a *Admin) untilSettled(ctx context.Context, waiting map[bellman.ID]int32, events <-chan Event, every time.Duration) (left map[bellman.ID]int32, err error) {
 	left = make(map[bellman.ID]int32, len(waiting))
 	look := func() {

@@ -2,13 +2,14 @@ package engine
 
 import "slices"
 
-// A division says who should own each shard. It is worked out anew when the nodes change.
+// A division caches which node should own each shard.
 type division struct {
 	nodes  []string
 	owners []string
 }
 
-// among returns by shard which of the live nodes should own it. It is valid until the next call.
+// among returns the owner of each shard among the live nodes. The result is valid until the next
+// call.
 func (d *division) among(nodes []string, shards int) (owners []string) {
 	if len(d.owners) != shards || !slices.Equal(d.nodes, nodes) {
 		d.nodes, d.owners = append(d.nodes[:0], nodes...), d.owners[:0]
@@ -19,9 +20,9 @@ func (d *division) among(nodes []string, shards int) (owners []string) {
 	return d.owners
 }
 
-// ownerOf says which of the live nodes should own a shard: by rendezvous hashing,
-// so that all nodes say the same without asking one another, and a node that
-// comes or goes moves no shard but its own. Empty if there are no nodes.
+// ownerOf returns which of the live nodes should own a shard, by rendezvous hashing: all nodes
+// compute the same owner, and a node that comes or goes moves no other shards. It returns "" if
+// there are no nodes.
 func ownerOf(shard uint16, nodes []string) (owner string) {
 	var best uint64
 	for _, name := range nodes {
@@ -32,8 +33,8 @@ func ownerOf(shard uint16, nodes []string) (owner string) {
 	return owner
 }
 
-// weight is a hash of a shard and a node's name: FNV-1a, and what MurmurHash3 ends
-// with, since the names of nodes differ in their last characters only.
+// weight hashes a shard and a node's name: FNV-1a, then the finalizer of MurmurHash3, because node
+// names differ only in their last characters.
 func weight(shard uint16, name string) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)

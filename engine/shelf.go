@@ -12,66 +12,67 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A due task is deferred when its line is paused, or has no room for long. It is written once: its
-// VisibleAt becomes the shelf of the line, where it costs nothing as long as the line is blocked.
-// When the line may go again, nothing is written either: the loader reads that shelf.
+// A due task is deferred when its line is paused or has no room for long. One write moves its
+// VisibleAt to the shelf of the line. While the line is blocked, the task causes no further writes.
+// When the line may go, nothing is written either: the loader reads the shelf.
 //
-// A shelf is a value of VisibleAt, in Unix ms, that lies beyond all times that a task may have. So
-// all tasks of a shelf stand together in the due index, in the order of their ids, behind all times.
-// Two lines may have the same shelf; then the one is read with the other.
+// A shelf is a value of VisibleAt, in Unix ms, beyond all times of tasks. So the tasks of a shelf
+// stand together at the end of the due index, ordered by id. Two lines may share a shelf; they are
+// then read together.
 type shelf int64
 
-const firstShelf shelf = 1 << 52 // in the year 144683. The last one is below 1<<53, up to which a float64 counts
+const firstShelf shelf = 1 << 52 // in the year 144683; all shelves are below 1<<53, so a float64 holds them
 
 func shelfOf(l store.Line) shelf { return firstShelf | shelf(l)&(firstShelf-1) }
 
-// merchantShelf is for the tasks of a merchant who is paused.
+// merchantShelf is the shelf for tasks of a paused merchant.
 func merchantShelf(no string) shelf { return shelfOf(store.LineOf("", merchantTarget+no)) }
 
 func (s shelf) time() time.Time { return time.UnixMilli(int64(s)).UTC() }
 
-// isShelf reports whether a VisibleAt is a shelf.
+// isShelf reports whether a VisibleAt, Unix ms, is a shelf.
 func isShelf(visibleAt int64) bool { return shelf(visibleAt) >= firstShelf }
 
-// When the tasks of a shelf are read that was read in vain: its line took none of them.
+// How shelves are read. After a read whose tasks the line did not take, the shelf rests for
+// firstRest, doubling to lastRest.
 const (
 	firstRest = 500 * time.Millisecond
 	lastRest  = 30 * time.Second
 
-	shelfPage  = 16      // entries that are read then; four times as many each time that the line takes them all
-	maxShelves = 200_000 // that are known at once
-	mostLooked = 64      // shelves without room that the loader looks at before it goes on with something else
+	shelfPage  = 16      // entries of a first read; four times as many each time that the line takes all of them
+	maxShelves = 200_000 // shelves that are remembered
+	mostLooked = 64      // shelves without room that one round of the loader checks
 )
 
-// shelves are those that may have tasks of this node's shards which are not in hand.
+// shelves are the shelves with tasks of this node's shards that are not in the agenda.
 type shelves struct {
 	mu   locks.Mutex
 	of   map[shelf]*shelved
-	full bool // there are others
+	full bool // there are shelves that are not remembered
 
-	woken bool // some may be read now that could not before
+	woken bool // some shelves may be readable now
 }
 
-// shelved is what is known of a shelf.
+// shelved is the state of one shelf.
 type shelved struct {
-	line     store.Line // of its tasks; 0: not known
-	merchant string     // who is paused, for which they wait; empty: their line
-	from     bellman.ID // the first that may have to be read
-	read     time.Time  // when it was read last, or found
-	next     time.Time  // when it is read again
+	line     store.Line // the line of its tasks; 0: unknown
+	merchant string     // the paused merchant; empty: its tasks wait for their line
+	from     bellman.ID // the first task that may have to be read
+	read     time.Time  // when it was last read, or found
+	next     time.Time  // earliest time of the next read
 	rest     time.Duration
-	page     int  // how much is read then
-	back     bool // something that was read was put back
+	page     int  // entries of the next read
+	back     bool // a task that was read came back
 }
 
-// put notes that a task stands on a shelf and is not in hand.
+// put notes that a shelf has a task that is not in the agenda.
 func (s *shelves) put(on shelf, line store.Line, merchant string, id bellman.ID, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.note(on, line, merchant, id, now)
 }
 
-// putBack is put for one that had been read, and was not attempted.
+// putBack is put for a task that was read and not attempted.
 func (s *shelves) putBack(on shelf, line store.Line, merchant string, id bellman.ID, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +81,7 @@ func (s *shelves) putBack(on shelf, line store.Line, merchant string, id bellman
 	}
 }
 
-// note is put. Call it with mu held. It returns nil if there is no room.
+// note is put for a caller that holds mu. It returns nil if too many shelves are remembered.
 func (s *shelves) note(on shelf, line store.Line, merchant string, id bellman.ID, now time.Time) *shelved {
 	sh := s.of[on]
 	switch {
@@ -105,7 +106,7 @@ func (s *shelves) note(on shelf, line store.Line, merchant string, id bellman.ID
 	return sh
 }
 
-// wake makes the loader look at all shelves again.
+// wake makes all shelves readable now.
 func (s *shelves) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +124,7 @@ func (s *shelves) takeWoken() bool {
 	return woken
 }
 
-// takeFull reports whether there were shelves which are not known, and room for some now.
+// takeFull reports whether shelves were forgotten and there is room for them now.
 func (s *shelves) takeFull() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +133,7 @@ func (s *shelves) takeFull() bool {
 	return full
 }
 
-// ready appends the shelves that may be read now.
+// ready appends the shelves that may be read now to list.
 func (s *shelves) ready(now time.Time, list []shelf) []shelf {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +146,7 @@ func (s *shelves) ready(now time.Time, list []shelf) []shelf {
 	return list
 }
 
-// get returns what is known of a shelf.
+// get returns the state of a shelf.
 func (s *shelves) get(on shelf) (sh shelved, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +156,7 @@ func (s *shelves) get(on shelf) (sh shelved, ok bool) {
 	return shelved{}, false
 }
 
-// put off looks at a shelf later.
+// putOff postpones the next read of a shelf.
 func (s *shelves) putOff(on shelf, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +165,8 @@ func (s *shelves) putOff(on shelf, until time.Time) {
 	}
 }
 
-// begin notes that a shelf is about to be read, and returns from where. What is put there meanwhile has to be read again.
+// begin marks the start of a read and returns its first id. Tasks that are put on the shelf from
+// then on are read again.
 func (s *shelves) begin(on shelf, now time.Time) (from bellman.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +181,7 @@ func (s *shelves) begin(on shelf, now time.Time) (from bellman.ID) {
 	return from
 }
 
-// end notes that a shelf was read up to the first task that may have to be read next; lastID: there is none.
+// end marks the end of a read. from is the first task of the next read; lastID: the shelf is empty.
 func (s *shelves) end(on shelf, from bellman.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +196,7 @@ func (s *shelves) end(on shelf, from bellman.ID) {
 
 var lastID = bellman.ID(bytes.Repeat([]byte{0xff}, len(bellman.ID{})))
 
-// startAt is the position just before the one of an id.
+// startAt returns the position just before an id on a shelf.
 func startAt(on shelf, id bellman.ID) store.Position {
 	for i := len(id) - 1; i >= 0; i-- {
 		if id[i]--; id[i] != 0xff {
@@ -207,7 +209,7 @@ func startAt(on shelf, id bellman.ID) store.Position {
 	return store.Position{VisibleAt: int64(on), ID: id}
 }
 
-// idAfter is the first id after one.
+// idAfter returns the next id.
 func idAfter(id bellman.ID) bellman.ID {
 	for i := len(id) - 1; i >= 0; i-- {
 		if id[i]++; id[i] != 0 {
@@ -217,8 +219,8 @@ func idAfter(id bellman.ID) bellman.ID {
 	return lastID
 }
 
-// mayGo reports whether the tasks of a shelf may go, as far as is known, and how many its line has room for. If
-// not, until says when to ask again.
+// mayGo returns how many tasks of a shelf its line has room for. If the line is blocked, until is
+// when to ask again.
 func (l *loader) mayGo(sh *shelved, now time.Time) (room int, until time.Time) {
 	if sh.merchant != "" && l.pauses.merchant(sh.merchant) != nil {
 		return 0, now.Add(lastRest)
@@ -231,7 +233,7 @@ func (l *loader) mayGo(sh *shelved, now time.Time) (room int, until time.Time) {
 	case wait == dispatch.Forever:
 		return 0, now.Add(lastRest)
 	case now.Sub(sh.read) >= lastRest:
-		return shelfPage, until // they are older than what takes all the room
+		return shelfPage, until // they are older than the tasks in the line
 	case room <= 0 && wait > longWait:
 		return 0, now.Add(min(wait/2, lastRest))
 	}
@@ -243,7 +245,8 @@ func (l *loader) mayGo(sh *shelved, now time.Time) (room int, until time.Time) {
 	return min(room, sh.page), until
 }
 
-// readShelf takes the next page of a shelf in hand whose line may go. more says that another may be read at once.
+// readShelf reads the next page of a shelf whose line may go. more means that another shelf can be
+// read at once.
 func (l *loader) readShelf(ctx context.Context, now time.Time) (more bool, err error) {
 	if l.shelves.takeWoken() || now.Sub(l.looked) >= fastSweep {
 		l.looked = now
@@ -274,7 +277,7 @@ func (l *loader) readShelf(ctx context.Context, now time.Time) (more bool, err e
 	return false, nil
 }
 
-// readOn takes a page of a shelf in hand.
+// readOn reads one page of a shelf.
 func (l *loader) readOn(ctx context.Context, on shelf, limit int, now time.Time) (err error) {
 	from := l.shelves.begin(on, now)
 	defer func() { l.shelves.end(on, from) }()
@@ -292,13 +295,13 @@ func (l *loader) readOn(ctx context.Context, on shelf, limit int, now time.Time)
 	return nil
 }
 
-// A search is for the shelves of shards that this node has won.
+// A search looks for the shelves of shards that this node claimed.
 type search struct {
 	shards []uint16
 	at     store.Position
 }
 
-// find reads on in a search for shelves. The tasks that it finds are read by readShelf.
+// find continues a search for shelves. readShelf then reads their tasks.
 func (l *loader) find(ctx context.Context, now time.Time) (more bool, err error) {
 	if l.search == nil {
 		return false, nil
@@ -319,7 +322,7 @@ func (l *loader) find(ctx context.Context, now time.Time) (more bool, err error)
 			l.shelves.put(on, en.Line, "", en.ID, now)
 		}
 	}
-	l.looked = time.Time{} // some may be read
+	l.looked = time.Time{} // new shelves may be readable
 	if len(l.page) < l.limits.Page {
 		l.search = nil
 		return false, nil
@@ -328,7 +331,7 @@ func (l *loader) find(ctx context.Context, now time.Time) (more bool, err error)
 	return true, nil
 }
 
-// searchShelves makes the loader find the shelves of some shards.
+// searchShelves starts a search for the shelves of these shards.
 func (l *loader) searchShelves(shards []uint16) {
 	if l.search != nil {
 		shards = slices.Compact(slices.Sorted(slices.Values(slices.Concat(shards, l.search.shards))))

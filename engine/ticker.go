@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// A ticker is when the goroutine that watches the time (Engine.tick) comes round again.
+// A ticker wakes the goroutine that watches the time (runner.tick).
 type ticker struct {
 	clock   *clock
 	poke    chan struct{} // wakes it
-	nextMs  atomic.Int64  // when it wakes by itself
-	firedAt atomic.Int64  // when it last came round and could have started attempts, Unix ns of the wall clock; 0: not yet
+	nextMs  atomic.Int64  // when it wakes by itself, Unix ms
+	firedAt atomic.Int64  // when that goroutine last ran and could have started attempts, Unix ns of the wall clock; 0: not yet
 }
 
 func newTicker(c *clock) *ticker {
@@ -20,12 +20,11 @@ func newTicker(c *clock) *ticker {
 	return t
 }
 
-// signOfLife is how long the ticker sleeps at most: what watches Gauges.Fired
-// from outside learns within a multiple of it that nothing is fired any more.
+// signOfLife is the longest sleep. Gauges.Fired grows at least this often while attempts can start.
 const signOfLife = 5 * time.Second
 
-// sleepUntil waits until a time in Unix ms (noTime: without end), for signOfLife
-// at most, or until the ticker is wanted earlier.
+// sleepUntil waits until a time in Unix ms, for signOfLife at most, or until wakeBefore. noTime
+// means no time of its own.
 func (t *ticker) sleepUntil(ctx context.Context, ms int64) {
 	t.nextMs.Store(ms)
 	wait := signOfLife
@@ -38,7 +37,7 @@ func (t *ticker) sleepUntil(ctx context.Context, ms int64) {
 	t.nextMs.Store(noTime)
 }
 
-// wakeBefore wakes the ticker if it sleeps beyond a time in Unix ms.
+// wakeBefore wakes the goroutine if it would sleep beyond a time in Unix ms.
 func (t *ticker) wakeBefore(ms int64) {
 	if ms >= t.nextMs.Load() {
 		return

@@ -5,18 +5,18 @@ import (
 	"container/heap"
 )
 
-// timers are the items that are not due yet, the earliest first: a heap. Its exported methods are for
-// package heap alone.
+// timers is a heap of items that are not due yet, the earliest first. The exported methods are for
+// package heap.
 type timers []timer
 
 type timer struct {
-	due int64 // Unix ms; beside the item, so that a comparison does not fetch that from memory
+	due int64 // Unix ms; a copy, so that a comparison needs no access to the item
 	it  *item
 }
 
 func (t timers) Len() int { return len(t) }
 
-// Less orders items of one millisecond by their ids.
+// Less orders by due time, then by id.
 func (t timers) Less(i, j int) bool {
 	if t[i].due != t[j].due {
 		return t[i].due < t[j].due
@@ -43,13 +43,13 @@ func (t *timers) Pop() any {
 	return it
 }
 
-// add puts an item in, which is due at a time.
+// add inserts an item that is due at a time, Unix ms.
 func (t *timers) add(it *item, due int64) { heap.Push(t, timer{due, it}) }
 
-// remove takes an item out that is in.
+// remove takes an item out. The item must be in the heap.
 func (t *timers) remove(it *item) { heap.Remove(t, it.timer) }
 
-// due takes the earliest item out if it is due now; nil: none is.
+// due takes out the earliest item if it is due, and returns nil otherwise.
 func (t *timers) due(now int64) *item {
 	if len(*t) == 0 || (*t)[0].due > now {
 		return nil
@@ -57,7 +57,7 @@ func (t *timers) due(now int64) *item {
 	return heap.Pop(t).(*item)
 }
 
-// next is when the earliest item is due; noTime: there is none.
+// next returns when the earliest item is due; noTime if there is none.
 func (t timers) next() int64 {
 	if len(t) == 0 {
 		return noTime

@@ -8,8 +8,7 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// follows gives tasks that have no trace the one of ctx. Without a tracer it costs
-// nothing, as all of this.
+// follows gives tasks without a trace the trace of ctx. Without a tracer it does nothing.
 func (e *Engine) follows(ctx context.Context, tasks []*bellman.Task) {
 	if e.options.Tracer == nil {
 		return
@@ -20,8 +19,7 @@ func (e *Engine) follows(ctx context.Context, tasks []*bellman.Task) {
 	}
 }
 
-// beginSpan begins the span of a flight's attempt, of which the context is that it
-// returns.
+// beginSpan starts the span of an attempt and returns its context.
 func (r *runner) beginSpan(ctx context.Context, f *flight) context.Context {
 	if r.tracer == nil {
 		return ctx
@@ -35,7 +33,7 @@ func (r *runner) beginSpan(ctx context.Context, f *flight) context.Context {
 	return ctx
 }
 
-// endSpan ends it, when it is known what the task becomes.
+// endSpan ends the span when the new status of the task is known.
 func (f *flight) endSpan() {
 	if f.span != nil {
 		f.span.End(&f.attempt, &f.change.To)
@@ -43,8 +41,7 @@ func (f *flight) endSpan() {
 	}
 }
 
-// traceID is what a line of the log says of a task's trace, by which it is found
-// beside the spans; nothing where there is none.
+// traceID is the log attribute with a task's trace id; empty if the task has no trace.
 func traceID(t *bellman.Task) slog.Attr {
 	if t.Trace() == nil {
 		return slog.Attr{}

@@ -8,10 +8,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Try says what Add would make of tasks now, and adds nothing: it fills them in but
-// for their ids, finds what is wrong with them, and which of their keys are there. It
-// does not refuse tasks for being overloaded. A key that is twice among them is there
-// for the second; then its Added has no id.
+// Try returns what Add would return for these tasks, and adds nothing. It fills them in except for
+// their ids, validates them, and looks up their keys. It does not return ErrOverloaded. If two of
+// the tasks have one key, the second is Existing and its result has no id.
 func (e *Engine) Try(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
 	out := make([]bellman.Added, len(tasks))
 	if err := e.life.running(ctx); err != nil {
@@ -52,7 +51,7 @@ func (e *Engine) Try(ctx context.Context, tasks ...*bellman.Task) []bellman.Adde
 	return out
 }
 
-// holder is the task in the store that has the key of t, if there is one.
+// holder returns the stored task that has the key of t.
 func (e *Engine) holder(ctx context.Context, t *bellman.Task) (id bellman.ID, digest bellman.Digest, there bool, err error) {
 	found, err := e.store.Find(ctx, []store.Key{{Queue: t.Queue, Key: t.Key}})
 	if err != nil {

@@ -8,9 +8,8 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
-// strays are the queues that have tasks at this node and are not configured here. The tasks
-// were accepted, and are nobody's mistake: they wait until their queue is configured, or
-// their shards are those of a node that knows it.
+// unknownQueues are queues that have tasks at this node but are not configured here. Their tasks
+// wait until the queue is configured, or until their shards move to a node that knows the queue.
 type unknownQueues struct {
 	log        *slog.Logger
 	clock      *clock
@@ -19,7 +18,7 @@ type unknownQueues struct {
 	configured func(queue string) bool
 
 	mu   locks.Mutex
-	said map[string]time.Time // by queue, when the log said so last
+	said map[string]time.Time // when the log last named each queue
 }
 
 func newUnknownQueues(e *Engine) *unknownQueues {
@@ -29,10 +28,10 @@ func newUnknownQueues(e *Engine) *unknownQueues {
 	return s
 }
 
-// strayAgain is how often the log says of a queue that its tasks wait.
+// unknownQueueAgain is how often the log repeats that the tasks of a queue wait.
 const unknownQueueAgain = 10 * time.Minute
 
-// hold holds the tasks of a queue that is not configured.
+// hold pauses a queue that is not configured.
 func (s *unknownQueues) hold(queue string) {
 	s.mu.Lock()
 	_, known := s.said[queue]
@@ -48,7 +47,7 @@ func (s *unknownQueues) hold(queue string) {
 
 const unknownQueueText = "tasks wait in a queue that is not configured; they go on when it is"
 
-// say says so again, as long as there are such tasks.
+// say repeats the log line for queues that still have tasks.
 func (s *unknownQueues) say(now time.Time) {
 	again := make(map[string]bool)
 	s.mu.Lock()
@@ -68,7 +67,7 @@ func (s *unknownQueues) say(now time.Time) {
 	}
 }
 
-// tasks is how many tasks of such queues are due and wait in memory.
+// tasks returns how many due tasks of unknown queues wait in memory.
 func (s *unknownQueues) tasks() (n int) {
 	s.mu.Lock()
 	none := len(s.said) == 0
@@ -84,8 +83,7 @@ func (s *unknownQueues) tasks() (n int) {
 	return n
 }
 
-// settle holds the queues that are no longer configured, and lets those go
-// that are again.
+// settle pauses queues that are no longer configured, and resumes those that are configured again.
 func (s *unknownQueues) settle(queues map[string]Queue) {
 	for _, q := range s.dispatch.Queues() {
 		if _, ok := queues[q.Name]; !ok {

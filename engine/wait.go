@@ -7,14 +7,13 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Wait returns a task as soon as it has ended; a task that repeats ends when it
-// is cancelled. It returns the task as it is, with an error, when ctx ends
-// first, and ErrNotFound when there is no such task. Waiting for thousands of
-// tasks at once is better done with Subscribe.
+// Wait returns a task as soon as it has ended. A task that repeats ends only when it is cancelled.
+// If ctx ends first, Wait returns the task as it is, with an error. ErrNotFound: the task does not
+// exist. To wait for thousands of tasks use Subscribe.
 func (m *Monitor) Wait(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
 	events, cancel := m.watch.subscribe(256)
 	defer cancel()
-	again := time.NewTicker(time.Second) // in case its event was lost
+	again := time.NewTicker(time.Second) // the event may be lost
 	defer again.Stop()
 	for {
 		t, err := m.store.Task(ctx, id)
@@ -27,8 +26,7 @@ func (m *Monitor) Wait(ctx context.Context, id bellman.ID) (*bellman.Task, error
 	}
 }
 
-// untilChanged returns nil when an event of a task, or a tick, says to look
-// again.
+// untilChanged returns nil after an event of the task, or after a tick.
 func (m *Monitor) untilChanged(ctx context.Context, id bellman.ID, events <-chan Event, tick <-chan time.Time) error {
 	for {
 		select {

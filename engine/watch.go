@@ -10,15 +10,14 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
-// An Event is a change of a task, told after it was committed.
+// An Event is a committed change of a task.
 type Event struct {
-	Task    *bellman.Task    // as it is now; without Last. Shared: must not be changed
+	Task    *bellman.Task    // the new version, without Last; shared, do not modify it
 	Attempt *bellman.Attempt // the attempt that caused the change; nil if none did
-	Added   bool             // the task was just added
+	Added   bool             // the task is new
 }
 
-// A watch tells others what was committed: an observer for metrics, the
-// subscribers of events, and the figures of the latest hours.
+// A watch reports committed changes to the observer, to subscribers and to the history of figures.
 type watch struct {
 	observer Observer // may be nil
 	clock    *clock
@@ -36,9 +35,9 @@ func newWatch(o Observer, c *clock) *watch {
 	return &watch{observer: o, clock: c, history: figures.NewHistory(now)}
 }
 
-// Subscribe returns a channel of events as they are committed. A subscriber
-// that does not keep up loses events; buffer is how many it may be behind. The
-// channel is closed by cancel, and when the engine stops.
+// Subscribe returns a channel of events in the order of their commits. buffer is how many events
+// may wait in it; a slower subscriber loses events. cancel closes the channel, and so does the end
+// of the engine.
 func (m *Monitor) Subscribe(buffer int) (events <-chan Event, cancel func()) {
 	return m.watch.subscribe(buffer)
 }
@@ -96,12 +95,12 @@ func (w *watch) added(t *bellman.Task) {
 	}
 }
 
-// attempted follows the commit of an attempt.
+// attempted reports a committed attempt.
 func (w *watch) attempted(f *flight) {
 	a, to := &f.attempt, &f.change.To
 	ended := to.State
 	if was := underlying(f.task.Status); was.State == to.State && was.Finished.Equal(to.Finished) {
-		ended = bellman.Pending // it had ended before, and still has
+		ended = bellman.Pending // the task had ended before
 	}
 	w.history.Attempted(w.clock.now(), f.task.Queue, a, ended)
 	if w.observer != nil {
@@ -116,8 +115,7 @@ func (w *watch) attempted(f *flight) {
 	}
 }
 
-// changed follows the commit of a change by hand; ended says that it ended the
-// task.
+// changed reports a committed change that is no attempt. ended means that it ended the task.
 func (w *watch) changed(t *bellman.Task, ended bool) {
 	if w.observer != nil && ended {
 		w.observer.Ended(t.Queue, t.State)

@@ -5,25 +5,24 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
-// workers are the goroutines that make attempts. One that has nothing to do is
-// kept for the next attempt, up to maxIdle of them: the stack that an HTTP client
-// needs is grown once, and not again for each attempt.
+// workers are the goroutines that make attempts. Up to maxIdle idle goroutines are kept: an HTTP
+// client needs a large stack, which is then grown only once.
 type workers struct {
 	mu     locks.Mutex
-	idle   []chan job // the one that was busy last is at the end
+	idle   []chan job // the last one was busy most recently
 	closed bool
 }
 
-// A job is an attempt to begin with.
+// A job is the first attempt of a worker.
 type job struct {
 	ticket dispatch.Ticket
 	item   *item
 }
 
-// maxIdle bounds the memory of idle workers: some 16 KiB each.
+// maxIdle bounds the memory of idle workers, about 16 KiB each.
 const maxIdle = 64
 
-// do has a worker call work: one that is idle, or a new one.
+// do calls work in an idle worker, or in a new one.
 func (w *workers) do(j job, work func(job)) {
 	w.mu.Lock()
 	if n := len(w.idle); n > 0 {
@@ -45,7 +44,7 @@ func (w *workers) do(j job, work func(job)) {
 	}()
 }
 
-// rest makes a worker wait for its next job; false: it is not needed.
+// rest makes a worker wait for its next job. It returns false if the worker should end.
 func (w *workers) rest(next chan job) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +55,7 @@ func (w *workers) rest(next chan job) bool {
 	return true
 }
 
-// close ends the workers, each as soon as it has nothing to do.
+// close ends each worker as soon as it is idle.
 func (w *workers) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

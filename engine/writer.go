@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	maxBatch = 512 // rows in one transaction, unless the store or Limits.Batch says otherwise
+	maxBatch = 512 // rows of one transaction, unless the store or Limits.Batch says otherwise
 
-	// gatherServer is how long outcomes gather for stores that are servers, where one node has all
-	// shards. A node that has a part of them gathers for longer, to have as many: a database has as many
-	// transactions of all nodes as of one. gatherMost is the most that it may become.
+	// gatherServer is how long outcomes gather before a commit on a database server, when one node
+	// has all shards. A node with fewer shards waits longer, up to gatherMost, so that its
+	// transactions are as large: the load of a database depends on the transactions of all nodes.
 	gatherServer = 20 * time.Millisecond
 	gatherMost   = 100 * time.Millisecond
 )
 
-// An op is a part of a transaction that belongs together: one request's tasks,
-// the outcome of one attempt, or one change by hand. See [commit.Op].
+// An op is an indivisible part of a transaction: the tasks of one request, the outcome of one
+// attempt, or one change by a caller. See [commit.Op].
 type op struct {
 	adds      []store.Add
 	flight    *flight       // the outcome of an attempt, or a deferred task
-	change    *store.Change // by hand
-	task      *bellman.Task // that change is of
-	own       bool          // the change is made only while the task's shard is this node's
-	handsOver *item         // that change parks
+	change    *store.Change // by a caller
+	task      *bellman.Task // the task of change
+	own       bool          // the change needs the lease of the task's shard
+	handsOver *item         // the item that change hands over
 	docs      []store.Doc
 	audits    []store.Audit
-	done      chan error // told the outcome; nil: nobody waits
+	done      chan error // receives the result; nil: nobody waits
 }
 
 func (o *op) Weight() int { return max(len(o.adds), 1) }
@@ -41,8 +41,7 @@ func (o *op) Happened() bool { return o.flight != nil }
 
 func (o *op) OnlyAdds() bool { return len(o.adds) > 0 && len(o.docs)+len(o.audits) == 0 }
 
-// Presses reports whether somebody waits for what o does: who asked for it, or what
-// follows from an attempt.
+// Presses reports whether a caller, a follow-up or the next attempt waits for o.
 func (o *op) Presses() bool {
 	f := o.flight
 	if f == nil {
@@ -66,14 +65,14 @@ func (o *op) Done(err error) {
 	}
 }
 
-// A writer writes what is in one lane. See [commit.Host].
+// A writer writes the groups of one lane. See [commit.Host].
 type writer struct {
 	*committer
-	parallel bool // others write to the store meanwhile, and the loader may be quicker than the answer
+	parallel bool // another lane writes concurrently, so the loader may see a row before its commit is answered
 	batch    batch
 }
 
-// A batch is a store.Batch under construction, kept for its memory.
+// A batch is a reused store.Batch.
 type batch struct {
 	store.Batch
 	weight int
@@ -133,8 +132,8 @@ func (w *writer) Fenced(ctx context.Context) bool {
 	return found
 }
 
-// Settle claims the shards of the batch anew: under a new epoch the old transaction is either there or can
-// never be.
+// Settle claims the shards of the batch again. Under a new epoch the old transaction is either
+// visible or impossible.
 func (w *writer) Settle(ctx context.Context, ops []*op) ([]*op, error) {
 	if err := w.leases.reclaim(ctx, w.batch.Leases); err != nil {
 		w.log.Error("shards cannot be claimed", "err", err)
@@ -145,7 +144,8 @@ func (w *writer) Settle(ctx context.Context, ops []*op) ([]*op, error) {
 	return w.sort(ctx, w.recordable(outcomes)), nil
 }
 
-// probeKind is that of the document that tells a store that takes nothing from one that refuses a row.
+// probeKind is the kind of the document by which Probe tells a store that accepts nothing from a
+// store that rejects one row.
 const probeKind = "probe"
 
 func (w *writer) Probe(ctx context.Context) error {
@@ -153,8 +153,7 @@ func (w *writer) Probe(ctx context.Context) error {
 	return w.store.Commit(ctx, &store.Batch{Docs: []store.Doc{{Kind: probeKind, Name: probeKind, Value: []byte(at)}}})
 }
 
-// Health starts and ends the time in which nothing is taken in, and, where outcomes cannot be written,
-// nothing is attempted.
+// Health stops new attempts while a lane cannot write, and starts them again.
 func (w *writer) Health(error) {
 	w.runner.writable(!w.outcomes.Ill() && !w.asked.Ill())
 }
