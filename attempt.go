@@ -13,8 +13,8 @@ type Attempt struct {
 	Due      time.Time     // earliest time it was allowed to start
 	Started  time.Time     // never before Due
 	Took     time.Duration // start to last byte, or to giving up
-	Action   string        // what it asked for, where a handler asks several things; empty: the one thing
-	Reading  string        // how a handler that reads answers read this one: PENDING, PAID, paid_hint; empty: it does not
+	Action   string        // what was requested, if the handler has several kinds of requests: "query", "close"; otherwise empty
+	Reading  string        // how the handler read the answer: PENDING, PAID, paid_hint; empty: it does not read answers
 	Timing   Timing        // parts of Took
 	Result   Result
 	Status   int    // HTTP status; 0 if no answer came
@@ -23,26 +23,26 @@ type Attempt struct {
 	Node     string // the node that made it
 }
 
-// Timing is how long the parts of one request took. A part that did not happen is
-// zero: a connection that was there already takes no time to make.
+// Timing is the duration of each part of a request. A part that did not happen is zero: a reused
+// connection needs no DNS, connect or TLS.
 type Timing struct {
 	DNS     time.Duration // resolving the name
 	Connect time.Duration // TCP, or to the proxy
 	TLS     time.Duration // handshake
 }
 
-// Lateness is Started minus Due, never negative: what we are judged by.
+// Lateness is Started minus Due, never negative.
 func (a *Attempt) Lateness() time.Duration { return max(a.Started.Sub(a.Due), 0) }
 
-// A Result says in one word how an attempt went.
+// A Result is the outcome of an attempt in one word.
 type Result uint8
 
 // The results of an attempt.
 const (
 	Unknown     Result = iota // the node died between sending and recording
-	Accepted                  // the answer asked for
-	Refused                   // an answer, but not the right one
-	ErrorStatus               // an answer whose HTTP status says failure
+	Accepted                  // the expected answer
+	Refused                   // another answer
+	ErrorStatus               // an answer whose HTTP status is an error
 	Unreachable               // no connection, or it broke before an answer
 	TimedOut                  // no answer in time
 	Blocked                   // the egress guard refused the address
@@ -61,13 +61,13 @@ func (r *Result) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// A Trigger says why an attempt is made.
+// A Trigger is the reason of an attempt.
 type Trigger uint8
 
 // The triggers of an attempt.
 const (
 	BySchedule Trigger = iota // it was due
-	ByHand                    // somebody asked for it
+	ByHand                    // a person or a service asked for it
 	BySettle                  // a reader wanted the final state now
 	ByTakeover                // its owner died while it was due or in flight
 )

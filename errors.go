@@ -7,54 +7,53 @@ import (
 )
 
 var (
-	// ErrNotFound is returned when there is no such task, key or record.
+	// ErrNotFound means that the task, key or record does not exist.
 	ErrNotFound = errors.New("bellman: not found")
 
-	// ErrConflict is returned for a change whose version is no longer the
-	// task's: somebody else changed it, and nothing of this change was written.
+	// ErrConflict means that the task changed since it was read, or that its state does not allow
+	// the change. Nothing was written.
 	ErrConflict = errors.New("bellman: changed by another")
 
-	// ErrSuperseded is returned when a task is to be sent again that a later one of its
-	// ordering key has superseded. It is an ErrConflict too.
+	// ErrSuperseded means that a later task of the same ordering key superseded the task, so it
+	// cannot be resent. It wraps ErrConflict.
 	ErrSuperseded = fmt.Errorf("%w: a later task of its ordering key superseded it", ErrConflict)
 
-	// ErrKeyTaken is returned when a task's key exists in its queue already,
-	// with other content.
+	// ErrKeyTaken means that another task with different content has this key in its queue.
 	ErrKeyTaken = errors.New("bellman: key exists with other content")
 
-	// ErrWaiting is returned when a caller waited for an attempt, and it was not made or
-	// not answered in that time.
+	// ErrWaiting means that the attempt that the caller waited for was not made or not answered in
+	// time.
 	ErrWaiting = errors.New("bellman: the attempt is still to come")
 
-	// ErrNotPaused is returned for a resume of what is not paused. Nothing was changed.
+	// ErrNotPaused means that the queue, endpoint or merchant to resume is not paused. Nothing was
+	// changed.
 	ErrNotPaused = errors.New("bellman: not paused")
 
-	// ErrFenced is returned when a lease is no longer the newest of its shard:
-	// another node owns it now, and nothing was written.
+	// ErrFenced means that the lease is not the newest of its shard: another node owns the shard.
+	// Nothing was written.
 	ErrFenced = errors.New("bellman: lease fenced off")
 
-	// ErrUnknown is returned by Commit when it cannot tell whether the batch was
-	// written. Claim the shards anew and read before writing again.
+	// ErrUnknown means that a commit may or may not have been written. Claim the shards again, then
+	// read, before writing again.
 	ErrUnknown = errors.New("bellman: outcome of the commit is unknown")
 
-	// ErrUnreachable is returned when a store's database cannot be reached, or broke
-	// off: nothing was written. The same call works when it is back.
+	// ErrUnreachable means that the database of a store did not answer or closed the connection.
+	// Nothing was written. The call can be retried.
 	ErrUnreachable = errors.New("bellman: the database cannot be reached")
 
-	// ErrFull is returned when there is no room to keep anything more. Nothing
-	// was written; the same call works when there is room again.
+	// ErrFull means that the store has no room. Nothing was written. The call can be retried when
+	// there is room.
 	ErrFull = errors.New("bellman: store is full")
 
-	// ErrOverloaded is returned before anything is accepted that could not be
-	// kept up with. Try again later.
+	// ErrOverloaded means that the engine accepts no new tasks at present because too many wait.
+	// Retry later.
 	ErrOverloaded = errors.New("bellman: overloaded")
 
-	// ErrClosed is returned by calls on a store or engine that was closed.
+	// ErrClosed means that the store or the engine is closed.
 	ErrClosed = errors.New("bellman: closed")
 )
 
-// Invalid is the error for input that cannot be accepted. It names every wrong
-// field at once.
+// Invalid is the error for invalid input. It names every invalid field.
 type Invalid struct {
 	Fields []FieldError
 }
@@ -63,20 +62,20 @@ type Invalid struct {
 type FieldError struct {
 	Field   string // as in the JSON of the API: "schedule", "headers.X-Id"
 	Problem string
-	Why     error // what Problem is the text of; nil: it came as text
+	Why     error // the error whose text is Problem; nil: there is only the text
 }
 
-// Add notes a wrong field.
+// Add adds an invalid field.
 func (e *Invalid) Add(field, problem string) {
 	e.Fields = append(e.Fields, FieldError{Field: field, Problem: problem})
 }
 
-// Note notes a field that is wrong for a reason.
+// Note adds an invalid field with its error.
 func (e *Invalid) Note(field string, why error) {
 	e.Fields = append(e.Fields, FieldError{Field: field, Problem: why.Error(), Why: why})
 }
 
-// Err returns e, or nil if no field is wrong.
+// Err returns e, or nil if there is no invalid field.
 func (e *Invalid) Err() error {
 	if len(e.Fields) == 0 {
 		return nil

@@ -39,8 +39,8 @@ type Router interface {
 	Route(ctx context.Context, task *Task) (Route, error)
 }
 
-// Route has a merchant's rules for one task. They are used in place of the queue's. A
-// field that is zero leaves the queue's rule.
+// Route holds a merchant's rules for one task, which override the queue's. A zero field leaves the
+// queue's rule.
 type Route struct {
 	// Endpoint is where a task with a MerchantEndpoint goes now; empty for others.
 	Endpoint string
@@ -48,7 +48,7 @@ type Route struct {
 	// URL is its merchant's address, for a task that goes there now; empty for others.
 	URL string
 
-	// For a task that was not given them (see [Task.Inherited]).
+	// Rules for fields that the caller of Add left empty (see [Task.Inherited]).
 	Schedule, Success string
 	Timeout           time.Duration
 
@@ -57,7 +57,7 @@ type Route struct {
 	Rate        float64
 }
 
-// ScheduleOf is the schedule that a task follows now.
+// ScheduleOf returns the schedule that a task follows now.
 func (g *Route) ScheduleOf(t *Task) string {
 	if t.Inherited.Has(InheritedSchedule) && g.Schedule != "" {
 		return g.Schedule
@@ -65,7 +65,7 @@ func (g *Route) ScheduleOf(t *Task) string {
 	return t.Schedule
 }
 
-// SuccessOf is what judges the answers of a task now.
+// SuccessOf returns the rule that judges the answers of a task now.
 func (g *Route) SuccessOf(t *Task) string {
 	if t.Inherited.Has(InheritedSuccess) && g.Success != "" {
 		return g.Success
@@ -73,7 +73,7 @@ func (g *Route) SuccessOf(t *Task) string {
 	return t.Success
 }
 
-// TimeoutOf is how long an attempt of a task may take now.
+// TimeoutOf returns the timeout of an attempt of a task now.
 func (g *Route) TimeoutOf(t *Task) time.Duration {
 	if t.Inherited.Has(InheritedTimeout) && g.Timeout > 0 {
 		return g.Timeout
@@ -111,29 +111,27 @@ type Verdict struct {
 	Response string // cut at 600 characters
 	Error    string
 
-	// Action says what this attempt asked for, where a handler has several things
-	// to ask: "query", "close". Empty: the one thing it does.
+	// Action is what this attempt requested, if the handler has several kinds of requests: "query",
+	// "close". Otherwise empty.
 	Action string
 
-	// Reading says how a handler that reads answers read this one: "PENDING",
-	// "PAID", "paid_hint". Empty: it does not.
+	// Reading is how the handler read the answer: "PENDING", "PAID", "paid_hint". Empty: the
+	// handler does not read answers.
 	Reading string
 
-	// Timing is how long the parts of the attempt took.
+	// Timing is the duration of each part of the attempt.
 	Timing Timing
 
-	// Unsent says that nothing was sent, for a reason on this side. Such an attempt does
-	// not count as a failure of the endpoint.
+	// Unsent means that nothing was sent, for a reason on this side. The attempt does not count as
+	// a failure of the endpoint.
 	Unsent bool
 
-	// Throttled says that the endpoint asks for fewer attempts. All its tasks are
-	// attempted more slowly for a while. The handlers of this module set it where an
-	// answer has status 429 or 503.
+	// Throttled means that the endpoint asks for fewer attempts. All its tasks are attempted more
+	// slowly for a while. Package deliver sets it for answers with status 429 or 503.
 	Throttled bool
 
-	// Hold is for how long the endpoint asks for no requests at all. None of its tasks
-	// is attempted for so long after this attempt, at most 10 minutes. Zero: it does not
-	// ask.
+	// Hold is how long the endpoint asks for no requests at all. None of its tasks is attempted for
+	// that time after this attempt, 10 minutes at most. Zero: no such wish.
 	Hold time.Duration
 
 	// Due is when to attempt the task again, for a handler that has its own schedule. With
@@ -142,8 +140,8 @@ type Verdict struct {
 	// schedule decides.
 	Due time.Time
 
-	// RetryAfter asks to wait this long, as the header Retry-After of an answer does. It can
-	// move the next attempt later, but not beyond the schedule's attempt after that.
+	// RetryAfter delays the next attempt, as the header Retry-After asks, but not beyond the time
+	// of the attempt after that.
 	RetryAfter time.Duration
 
 	Data   []byte // replaces the task's Data; nil leaves it

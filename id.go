@@ -14,8 +14,8 @@ import (
 // sort by creation. The zero ID names no task.
 type ID [16]byte
 
-// ids makes the ids of one process strictly increasing, within a millisecond
-// too, and over a wall clock that is set back.
+// ids makes the ids of one process strictly increasing, also within a millisecond and when the wall
+// clock is set back.
 var ids struct {
 	sync.Mutex
 	ms      int64
@@ -51,8 +51,8 @@ func newID(ms int64) ID {
 	return id
 }
 
-// FirstID returns the smallest id that a task created at t can have: with it a
-// range of times becomes a range of ids.
+// FirstID returns the smallest id of a task created at t. It turns a range of times into a range of
+// ids.
 func FirstID(t time.Time) ID {
 	var id ID
 	binary.BigEndian.PutUint64(id[:8], uint64(max(t.UnixMilli(), 0))<<16)

@@ -2,8 +2,8 @@ package bellman
 
 import "time"
 
-// Limits on what a task may ask for. Who reads tasks or merchants from outside checks them;
-// a store takes more.
+// Limits of the fields of a task. The API, the CLI and the brokers reject longer values; a store
+// accepts them.
 const (
 	MaxName     = 128              // characters of a queue, a merchant's number, an order's number or an event
 	MaxKey      = 255              // bytes of a Key or an OrderingKey
@@ -12,8 +12,8 @@ const (
 	MaxHeaders  = 64               // names
 	MaxTimeout  = 10 * time.Minute // of one attempt
 	MaxResponse = 600              // characters that are kept of an answer
-	MaxPast     = time.Minute      // how long ago a time may lie that somebody gives for the next attempt: it was typed before it was sent
+	MaxPast     = time.Minute      // how old a time given for the next attempt may be: people type it before they send it
 
-	// MaxConcurrency is how many attempts in flight a limit may allow.
+	// MaxConcurrency is the highest limit of concurrent attempts.
 	MaxConcurrency = 100_000
 )

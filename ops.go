@@ -2,16 +2,15 @@ package bellman
 
 // An Added is the result of adding one task.
 type Added struct {
-	ID       ID    // the task's, or that of the one that has its key already
-	Existing bool  // its key was there with the same content; nothing was added
+	ID       ID    // the task's, or that of the existing task with its key
+	Existing bool  // a task with the key and the same content exists; nothing was added
 	Err      error // *Invalid, ErrKeyTaken (ID is set), ErrOverloaded, ErrFull, or the store's
 }
 
-// By says who did something by hand, why, and from where. It goes into the audit
-// record.
+// By says who requested a change, why, and from where. It is written to the audit log.
 type By struct {
-	Who    string // the key's name; empty where nobody has to say
+	Who    string // name of the API key; empty: no key was needed
 	Reason string
-	From   string // the network address of who asked; empty where that is not known
-	Job    string // the bulk job or batch that it is a part of, as Audit names it; empty: none
+	From   string // network address of the caller; empty: unknown
+	Job    string // bulk job or batch that the change is a part of, as in Audit; empty: none
 }

@@ -1,14 +1,13 @@
 package bellman
 
-// An Ordering has the fields of a task that decide in which order it is attempted. See
-// [Task.OrderingKey].
+// An Ordering holds the fields of a task that decide the order of attempts. See [Task.OrderingKey].
 type Ordering struct {
 	Queue      string
 	Key        string
 	Supersedes bool
 }
 
-// Ordering returns the task's, nil if it has no ordering key.
+// Ordering returns the ordering of a task; nil if it has no ordering key.
 func (t *Task) Ordering() *Ordering {
 	if t.OrderingKey == "" {
 		return nil

@@ -18,53 +18,53 @@ type Task struct {
 	Queue string // the class of tasks whose rules it follows; required
 	Key   string // the caller's own name, unique within the queue; empty: none
 
-	// What people search by. Each may be empty.
+	// Fields to search by. Each may be empty.
 	MerchantNo string
 	OrderNo    string
 	Event      string
 
-	// What is sent. A handler of your own may use Body alone.
+	// The request. Your own handler may use Body alone.
 	URL    string
 	Method string            // empty: POST
 	Header map[string]string // names as given
 	Body   []byte
 
-	// The rules of this task: the queue's as they were when the task was added,
-	// where the caller gave none of its own.
+	// The rules of this task. For a field that the caller left empty, the queue's value at that
+	// time.
 	Schedule string        // a preset's name or a schedule's text
-	Success  string        // a preset's name or an expression; for handlers that judge answers
+	Success  string        // a preset's name or an expression, for handlers that judge answers
 	Timeout  time.Duration // of one attempt
 	MaxAge   time.Duration // since the schedule began; 0: the schedule decides alone
-	Repeat   string        // "10m" or "cron …": begins again after it ended; empty: does not
+	Repeat   string        // "10m" or "cron …": the schedule restarts after the task ended; empty: no
 
-	// OrderingKey orders tasks of one queue: those with the same key are attempted in
-	// the order in which they were added, each only after the one before it has ended.
-	// Empty: the task waits for nobody. Supersedes ends the earlier ones that wait,
-	// instead of waiting for them. A task with an OrderingKey does not Repeat.
+	// OrderingKey orders tasks of one queue: tasks with the same key are attempted in the order in
+	// which they were added, each only after the one before it has ended. Empty: no order.
+	// Supersedes ends earlier waiting tasks instead of waiting for them. A task with an OrderingKey
+	// cannot Repeat.
 	OrderingKey string
 	Supersedes  bool
 
 	// Kind is the kind of the task's queue when the task was added. The engine sets it.
 	Kind Kind
 
-	// Inherited says which of the rules above the caller did not give, for a task that names
-	// a merchant. They have the values that merchant and queue had when the task was added. At
-	// each attempt the merchant's present rule is used instead, where it has one. The engine
-	// sets it.
+	// Inherited says which of the rules above the caller left empty, for a task that names a
+	// merchant. They have the values that merchant and queue had when the task was added. At each
+	// attempt the merchant's current rule is used instead, if it has one. The engine sets
+	// Inherited.
 	Inherited Inherited
 
-	// Delay is how long after its creation the task's schedule begins; StartAt is the time
-	// at which it does. Give one or none. Both zero: the queue's delay. A negative Delay: at
-	// once, whatever the queue says. They are input; Status.Due is the result.
+	// Delay is the time from the creation of the task to the start of its schedule; StartAt is that
+	// start. Give one or none. Both zero: the queue's delay. A negative Delay means at once,
+	// whatever the queue says. Both are input only; Status.Due is the result.
 	Delay   time.Duration
 	StartAt time.Time
 
-	// Origin says where the task comes from; nil: nothing is known. It is no part of what the
-	// caller asked for: the same task from elsewhere is the same task. It is shared, and must not be changed.
+	// Origin says where the task comes from; nil: unknown. It is not part of the content: the same
+	// task from another origin is the same task. Do not modify it, it is shared.
 	Origin *Origin
 
-	// Endpoint names what the task goes to, for fairness and limits: usually
-	// scheme://host:port. Empty: the queue is one endpoint.
+	// Endpoint names the receiver, for fairness and limits: usually scheme://host:port. Empty: the
+	// whole queue is one endpoint.
 	Endpoint string
 
 	Status
@@ -75,15 +75,15 @@ type Task struct {
 
 // An Origin says where a task comes from.
 type Origin struct {
-	CreatedBy string // the name of the key that created it; empty: none did, as of a follow-up task
-	Trace     *Trace // what it was added under; nil: nobody follows it
+	CreatedBy string // name of the API key that created it; empty: no key, as for a follow-up task
+	Trace     *Trace // the trace in which it was added; nil: none
 
-	// Resume says that another system attempted the task before: its schedule goes on
-	// from there. It is input, gone when the task was added; nil: the schedule begins.
+	// Resume continues a task that another system began: the schedule goes on from there. It is
+	// input only, and nil after the task was added. Nil: the schedule starts.
 	Resume *Resume
 }
 
-// CreatedBy is the name of the key that created the task; empty: none did.
+// CreatedBy returns the name of the API key that created the task; empty: no key.
 func (t *Task) CreatedBy() string {
 	if t.Origin == nil {
 		return ""
@@ -91,7 +91,7 @@ func (t *Task) CreatedBy() string {
 	return t.Origin.CreatedBy
 }
 
-// SetCreatedBy notes the name of the key that creates the task.
+// SetCreatedBy sets the name of the API key that creates the task.
 func (t *Task) SetCreatedBy(name string) {
 	if name == "" && t.Origin == nil {
 		return
@@ -99,7 +99,7 @@ func (t *Task) SetCreatedBy(name string) {
 	t.Origin = &Origin{CreatedBy: name, Trace: t.Trace(), Resume: t.Resume()}
 }
 
-// Trace is what the task was added under; nil: nobody follows it.
+// Trace returns the trace in which the task was added; nil: none.
 func (t *Task) Trace() *Trace {
 	if t.Origin == nil {
 		return nil
@@ -107,7 +107,7 @@ func (t *Task) Trace() *Trace {
 	return t.Origin.Trace
 }
 
-// SetTrace notes what the task is added under.
+// SetTrace sets the trace in which the task is added.
 func (t *Task) SetTrace(trace *Trace) {
 	if trace == t.Trace() {
 		return
@@ -115,7 +115,7 @@ func (t *Task) SetTrace(trace *Trace) {
 	t.Origin = &Origin{CreatedBy: t.CreatedBy(), Trace: trace, Resume: t.Resume()}
 }
 
-// Resume is where another system left the task; nil: none did.
+// Resume returns where another system left the task; nil: it is a new task.
 func (t *Task) Resume() *Resume {
 	if t.Origin == nil {
 		return nil
@@ -123,18 +123,18 @@ func (t *Task) Resume() *Resume {
 	return t.Origin.Resume
 }
 
-// A Resume is where another system left a task.
+// A Resume is the progress that another system made with a task.
 type Resume struct {
 	Attempts int       // how many it made: at least one
-	Last     time.Time // when the last of them began
+	Last     time.Time // start of the last attempt
 	Began    time.Time // when the first was due: ages and offsets count from here; zero: Last
 }
 
-// Created is when the task was added. It is the time in the id.
+// Created returns when the task was added. It is the time in the id.
 func (t *Task) Created() time.Time { return t.ID.Time() }
 
-// Changed is when the task's status changed last. It is never before Created: ids are made by the
-// machine's clock, and may be a moment younger than the engine's Updated. Zero if Updated is.
+// Changed returns when the status last changed, and zero if Updated is zero. It is never before
+// Created, although ids are made by the wall clock and Updated by the engine's clock.
 func (t *Task) Changed() time.Time {
 	if created := t.Created(); !t.Updated.IsZero() && t.Updated.Before(created) {
 		return created
@@ -142,35 +142,34 @@ func (t *Task) Changed() time.Time {
 	return t.Updated
 }
 
-// A Status is the part of a task that changes, always as a whole and by
-// compare-and-set on Version.
+// A Status is the part of a task that changes, as a whole and by compare-and-set on Version.
 type Status struct {
 	State   State
-	Phase   Phase   // of a pending task: what it waits for
-	Trigger Trigger // why the next attempt is made; never ByTakeover
-	Shard   uint16  // the slice of the tasks it belongs to
+	Phase   Phase   // why a pending task waits
+	Trigger Trigger // reason of the next attempt; never ByTakeover
+	Shard   uint16  // the shard that the task belongs to
 	Version uint32  // grows by one with each change; 1 for a task just added
 	Reason  string  // why it ended: accepted, attempts_used_up, max_age, gave_up, …; empty while pending
 
-	Attempts int32 // attempts made so far, of whatever trigger: the last one's number
-	Step     int32 // attempts that count for the schedule, since it began
+	Attempts int32 // attempts so far, for any reason: the number of the last one
+	Step     int32 // attempts that count for the schedule since it started
 
 	Began     time.Time // due time of the schedule's first attempt: ages and offsets count from here
 	Due       time.Time // earliest time of the next attempt; zero when ended
-	VisibleAt time.Time // when the shard's owner looks at it next: Due, or later as Phase says. Beyond the year 9999: when its line may go
+	VisibleAt time.Time // when the shard's owner looks at the task: Due, or later as Phase says; beyond the year 9999: when its line may go
 
-	// Before is the state to which the task returns if an attempt that somebody asked for
-	// is not accepted. Nil: nobody asked for one.
+	// Before is the state to which the task returns if a manual attempt is not accepted. Nil: no
+	// manual attempt is pending.
 	Before *Before
 
-	// Place is where the task stands among those of its ordering key, in µs of the
-	// store's clock. Commit sets it when it adds the task, unless that was [Add.Moved]; it
-	// stays. Zero: it has none.
+	// Place is the position among tasks of the same ordering key, in µs of the store's clock.
+	// Commit sets it when it adds the task, unless [Add.Moved] is set; it never changes. Zero: no
+	// position.
 	Place int64
 
 	Updated  time.Time
 	Finished time.Time // zero while pending
-	Data     []byte    // the handler's own, carried from verdict to verdict
+	Data     []byte    // of the handler, carried from verdict to verdict
 }
 
 // Before is the state that a manual attempt interrupted.
@@ -181,18 +180,18 @@ type Before struct {
 	Finished time.Time
 }
 
-// A State says whether a task goes on, and if not, how it ended.
+// A State says whether a task is pending, or how it ended.
 type State uint8
 
 // The states of a task.
 const (
-	Pending   State = iota // attempts go on
-	Succeeded              // an answer was accepted, or it was completed from outside
-	Failed                 // schedule or age used up, or refused for good
-	Cancelled              // ended by hand
+	Pending   State = iota // more attempts follow
+	Succeeded              // an answer was accepted, or a service completed the task
+	Failed                 // the schedule or the age was used up, or the handler gave up
+	Cancelled              // a person or a service ended it
 )
 
-// Ended reports whether no attempt follows by itself.
+// Ended reports whether the task has ended.
 func (s State) Ended() bool { return s != Pending }
 
 var stateNames = []string{"pending", "succeeded", "failed", "cancelled"}
@@ -211,12 +210,12 @@ func (s *State) UnmarshalText(text []byte) (err error) {
 // A Kind says which handlers can attempt a task.
 type Kind uint8
 
-// The kinds of tasks. Programs that embed bellman may use those from KindOwn on as they like.
+// The kinds of tasks. Kinds from KindOwn on are free for programs that embed bellman.
 const (
-	KindUnknown Kind = iota // of a task that was stored before tasks had kinds: any handler of its queue attempts it
+	KindUnknown Kind = iota // stored before tasks had kinds: any handler of its queue attempts it
 	KindNotify              // sends its Body to its URL
-	KindOrder               // asks a payment channel about an order, which its Body describes
-	KindPoll                // asks for something else
+	KindOrder               // queries a payment channel about an order, which its Body describes
+	KindPoll                // queries a channel about something else
 	KindOwn     Kind = 64
 )
 
@@ -233,23 +232,23 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 // A Phase says what a pending task waits for.
 type Phase uint8
 
-// The phases of a pending task. One that ended is Waiting.
+// The phases of a pending task. An ended task is Waiting.
 const (
-	Waiting     Phase = iota // its Due
-	Deferred                 // its line, which is paused or full, or its turn: then until VisibleAt at most
-	Announced                // its attempt, which may have begun: the one before a node's death may have caused it
-	HandedOver               // the outcome of an attempt that the node makes which had its shard before: until VisibleAt at most
-	Quarantined              // VisibleAt: its attempts kept ending with the death of their nodes
+	Waiting     Phase = iota // for its Due
+	Deferred                 // for its line, which is paused or full; or for its turn in an ordering key, until VisibleAt at most
+	Announced                // for its attempt, which may have begun: the last attempt may have killed its node, so this one was announced first
+	HandedOver               // for the outcome of an attempt at the former owner of its shard, until VisibleAt at most
+	Quarantined              // for VisibleAt: its attempts kept ending with the death of the node
 )
 
-// InDoubt reports whether an attempt may have been made that is not recorded.
+// InDoubt reports whether an attempt may have been made without being recorded.
 func (s *Status) InDoubt() bool { return s.Phase == Announced || s.Phase == HandedOver }
 
 var phaseNames = []string{"waiting", "deferred", "announced", "handed_over", "quarantined"}
 
 func (p Phase) String() string { return name(phaseNames, int(p), "phase") }
 
-// Inherited are rules that are not a task's own, as a set.
+// Inherited is a set of rules that a task takes from its merchant.
 type Inherited uint8
 
 // The rules that a merchant can have.
@@ -262,8 +261,8 @@ const (
 // Has reports whether a rule is inherited.
 func (l Inherited) Has(rule Inherited) bool { return l&rule != 0 }
 
-// MerchantEndpoint is the Endpoint of tasks that go to their merchant's address as it
-// stands at each attempt. A [Router] says which endpoint that is.
+// MerchantEndpoint returns the Endpoint of tasks that go to their merchant's current address. A
+// [Router] gives the endpoint of that address.
 func MerchantEndpoint(merchantNo string) string { return merchantEndpoint + merchantNo }
 
 // ToMerchant reports whether an Endpoint is a MerchantEndpoint.
@@ -271,13 +270,12 @@ func ToMerchant(endpoint string) bool { return strings.HasPrefix(endpoint, merch
 
 const merchantEndpoint = "merchant:"
 
-// A Digest tells whether two tasks with the same key were asked for with the
-// same content.
+// A Digest is a hash of the content of a task. It tells whether a second task with the same key has
+// the same content.
 type Digest [16]byte
 
-// Digest returns a hash of what the caller asked for. Take it before defaults
-// are filled in: a later change of a queue's rules must not turn a repeated
-// request into another one.
+// Digest returns the hash of the content that the caller gave. Compute it before defaults are
+// filled in: a later change of the queue must not make a repeated request different.
 func (t *Task) Digest() Digest {
 	b := make([]byte, 0, 512)
 	for _, s := range []string{t.Queue, t.Key, t.MerchantNo, t.OrderNo, t.Event, t.URL, t.Method,
@@ -293,7 +291,7 @@ func (t *Task) Digest() Digest {
 	if !t.StartAt.IsZero() {
 		b = binary.AppendVarint(b, t.StartAt.UnixMilli())
 	}
-	if t.OrderingKey != "" { // else as it was before there was any
+	if t.OrderingKey != "" { // otherwise as before there were ordering keys
 		b = appendString(appendString(b, "ordering_key"), t.OrderingKey)
 		if t.Supersedes {
 			b = appendString(b, "supersedes")

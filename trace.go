@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// A Trace is the place in a trace that something was done under, as in W3C Trace
-// Context: a span of this trace is its parent. Whoever has one shares it, so it must
-// not be changed.
+// A Trace is a position in a distributed trace, as in W3C Trace Context: new spans get it as their
+// parent. It is shared; do not modify it.
 type Trace struct {
 	ID    [16]byte // of the trace; never zero
 	Span  [8]byte  // the parent; never zero
 	Flags byte     // 1: the trace is recorded; 2: its id is random
-	State string   // tracestate: what others want to find again; at most 512 bytes, may be empty
+	State string   // tracestate, at most 512 bytes; may be empty
 }
 
 const (
@@ -22,8 +21,8 @@ const (
 	knownFlags = 3
 )
 
-// ParseTrace reads the headers traceparent and tracestate. What is no traceparent is
-// nil, and a tracestate that is none is left out, as the standard asks for.
+// ParseTrace reads the headers traceparent and tracestate. It returns nil for an invalid
+// traceparent, and ignores an invalid tracestate, as the standard requires.
 func ParseTrace(traceparent, tracestate string) *Trace {
 	const size = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	p := traceparent
@@ -54,8 +53,8 @@ func unhex(to []byte, text string) bool {
 	return err == nil
 }
 
-// isState reports whether text may be sent on as a tracestate: up to 32 members
-// KEY=VALUE with commas between them.
+// isState reports whether text is a valid tracestate: up to 32 members KEY=VALUE separated by
+// commas.
 func isState(text string) bool {
 	if len(text) > 512 || strings.Count(text, ",") >= 32 {
 		return false
@@ -83,7 +82,7 @@ func isState(text string) bool {
 	return true
 }
 
-// Parent is the header traceparent.
+// Parent returns the header traceparent.
 func (t *Trace) Parent() string {
 	b := append(make([]byte, 0, 55), "00-"...)
 	b = append(hex.AppendEncode(b, t.ID[:]), '-')
@@ -91,8 +90,7 @@ func (t *Trace) Parent() string {
 	return string(hex.AppendEncode(b, []byte{t.Flags & knownFlags}))
 }
 
-// TraceID is the trace's id in hexadecimal, as pages of traces and logs have it;
-// empty of nil.
+// TraceID returns the trace id in hexadecimal; empty for a nil trace.
 func (t *Trace) TraceID() string {
 	if t == nil {
 		return ""
@@ -103,14 +101,13 @@ func (t *Trace) TraceID() string {
 // Sampled reports whether the trace is recorded.
 func (t *Trace) Sampled() bool { return t.Flags&sampled != 0 }
 
-// AppendBinary writes what UnmarshalBinary reads: 25 bytes and the state. Stores keep
-// it so.
+// AppendBinary appends the form that stores keep: 25 bytes and the state.
 func (t *Trace) AppendBinary(b []byte) ([]byte, error) {
 	b = append(append(append(b, t.ID[:]...), t.Span[:]...), t.Flags)
 	return append(b, t.State...), nil
 }
 
-// UnmarshalBinary reads what AppendBinary wrote.
+// UnmarshalBinary reads the form of AppendBinary.
 func (t *Trace) UnmarshalBinary(b []byte) error {
 	const size = len(t.ID) + len(t.Span) + 1
 	if len(b) < size {
@@ -120,13 +117,13 @@ func (t *Trace) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// WithTrace returns a context of what is done under t.
+// WithTrace returns a context that carries t.
 func WithTrace(ctx context.Context, t *Trace) context.Context {
 	return context.WithValue(ctx, traceKey{}, t)
 }
 
-// TraceOf returns the trace that ctx is of; nil: none. In an attempt it is that of
-// the attempt's span, which a handler may send on.
+// TraceOf returns the trace of ctx; nil: none. In an attempt it is the trace of the attempt's span,
+// which a handler may send on.
 func TraceOf(ctx context.Context) *Trace {
 	t, _ := ctx.Value(traceKey{}).(*Trace)
 	return t
@@ -134,25 +131,25 @@ func TraceOf(ctx context.Context) *Trace {
 
 type traceKey struct{}
 
-// A Tracer makes spans of what happens to tasks, for people to look at elsewhere. Its
-// methods are called on hot paths, from many goroutines, and must return at once.
+// A Tracer makes spans of attempts and of calls that add tasks. Its methods are called concurrently
+// on hot paths and must return at once.
 type Tracer interface {
-	// Trace returns the trace that ctx is of; nil: none. Tasks that are added under it
-	// and have no Trace get this one.
+	// Trace returns the trace of ctx; nil: none. Tasks without a trace that are added in ctx get
+	// it.
 	Trace(ctx context.Context) *Trace
 
-	// Added follows each call that added tasks under ctx, with what became of them.
+	// Added is called after each call that added tasks in ctx, with the results.
 	Added(ctx context.Context, tasks []*Task, added []Added)
 
-	// Attempt begins the span of an attempt of task to endpoint, under the task's
-	// Trace. The handler gets the context that it returns, of which TraceOf is the span's.
-	// Of a, Number, Trigger, Due and Started are known.
+	// Attempt starts the span of an attempt to endpoint, with the task's Trace as its parent. The
+	// handler gets the returned context, whose TraceOf is the new span. Of a, only Number, Trigger,
+	// Due and Started are set.
 	Attempt(ctx context.Context, task *Task, a *Attempt, endpoint string) (context.Context, Span)
 }
 
-// A Span is an attempt that is being made.
+// A Span is the span of an attempt in flight.
 type Span interface {
-	// End ends it, once: with the attempt as it will be recorded, and with what the
-	// task becomes by it, as far as is known before that is stored.
+	// End ends the span. It is called once, with the attempt as it will be recorded and the new
+	// status, before that is committed.
 	End(a *Attempt, to *Status)
 }

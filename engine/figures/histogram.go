@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A Histogram counts durations from 16 µs to a day. A bucket is at most a quarter as wide as the
-// durations in it. The zero value is empty.
+// A Histogram counts durations from 16 µs to a day. The width of a bucket is at most a quarter of
+// its durations. The zero value is empty.
 //
-// A library with finer buckets would take a hundred times the memory: a node keeps two of these
-// for each minute of a day.
+// HdrHistogram would take a hundred times the memory: a node keeps two histograms for each minute
+// of a day.
 type Histogram struct {
 	buckets [4*33 + 1]uint32
 	max     time.Duration
@@ -26,7 +26,7 @@ func bucketOf(d time.Duration) int {
 	return min(int(n>>exp)+4*exp, len(Histogram{}.buckets)-1)
 }
 
-// ceiling returns the smallest duration beyond a bucket.
+// ceiling returns the upper bound of a bucket.
 func ceiling(bucket int) time.Duration {
 	bucket++
 	if bucket < 8 {
@@ -42,7 +42,7 @@ func (h *Histogram) Record(d time.Duration) {
 	h.max = max(h.max, d)
 }
 
-// Add counts everything that another histogram counted.
+// Add adds the counts of another histogram.
 func (h *Histogram) Add(o *Histogram) {
 	for i, n := range o.buckets {
 		h.buckets[i] += n
@@ -72,7 +72,7 @@ func (h *Histogram) Percentiles() Percentiles {
 	return p
 }
 
-// Durations are the counts of a Histogram in JSON: pairs of a bucket's number and its count.
+// Durations are the counts of a Histogram in JSON: pairs of a bucket number and its count.
 type Durations struct {
 	Buckets [][2]uint32   `json:"buckets,omitempty"`
 	Max     time.Duration `json:"max_ns"`

@@ -1,6 +1,6 @@
-// Package figures counts what an engine did: the minutes of the latest day, the latest minute and
-// hour of each queue, and sums over the nodes of a cluster. It has no clock: the caller says what
-// time it is.
+// Package figures counts the work of an engine: for each minute of the latest day, for the latest
+// minute and hour of each queue, and as sums over the nodes of a cluster. It has no clock: the
+// caller passes the time.
 package figures
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A History counts the tasks, attempts and commits of one node since it started. Make one with
+// A History counts the tasks, attempts and commits of one node since its start. Make one with
 // NewHistory. All methods are safe for concurrent use.
 type History struct {
 	started time.Time
@@ -21,13 +21,13 @@ type History struct {
 	commits [13]slice[Histogram] // a ring of five-second slices: the latest minute, and the present slice
 }
 
-// queue is what a History keeps of one queue.
+// A queue holds the counts of one queue.
 type queue struct {
 	counts [13]slice[counts] // a ring of five-second slices
 	failed [61]slice[int64]  // a ring of minutes: the latest hour, and the present minute
 }
 
-// A slice counts what happened in one stretch of time, numbered since 1970.
+// A slice counts the events of one period, numbered since 1970.
 type slice[T any] struct {
 	at int64
 	n  T
@@ -64,7 +64,7 @@ func (h *History) Added(now time.Time, queue string) {
 	h.queue(queue).now(now).added++
 }
 
-// Attempted counts an attempt. ended is the state in which it ended its task; Pending: it did not.
+// Attempted counts an attempt. ended is the final state of its task, or Pending.
 func (h *History) Attempted(now time.Time, queue string, a *bellman.Attempt, ended bellman.State) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -85,14 +85,14 @@ func (h *History) Attempted(now time.Time, queue string, a *bellman.Attempt, end
 	}
 }
 
-// Committed counts a commit that took so long.
+// Committed counts a commit and its duration.
 func (h *History) Committed(now time.Time, took time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	current(h.commits[:], now.Unix()/sliceSeconds).Record(took)
 }
 
-// Window sums up the latest whole minutes of a window, of a day at most.
+// Window sums up the whole minutes of the latest window, which is a day at most.
 func (h *History) Window(now time.Time, window time.Duration) Tally {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -116,7 +116,7 @@ func (h *History) Window(now time.Time, window time.Duration) Tally {
 }
 
 // Minutes returns each of the latest n minutes, the oldest first. n is a day at most. The last
-// minute is not over. There is nothing of the time before the history began.
+// minute is not over. Minutes before the history began are missing.
 func (h *History) Minutes(now time.Time, n int) []Tally {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,20 +9,19 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A Report is what one node knows and no other does: what it has in memory, and what it did. Its
-// JSON travels between the nodes of a cluster, which may be of different versions: a reader
-// ignores fields that it does not know.
+// A Report holds the figures of one node: what is in its memory, and what it did. Nodes of
+// different versions exchange it as JSON: a reader ignores fields that it does not know.
 type Report struct {
 	Node      string            `json:"node"`
 	Queues    []QueueReport     `json:"queues,omitempty"`
 	Endpoints []Endpoint        `json:"endpoints,omitempty"`
 	Gauges    Gauges            `json:"gauges"`
 	Failing   []FailingMerchant `json:"failing,omitempty"`
-	Windows   []Tally           `json:"windows,omitempty"` // one for each that was asked for
+	Windows   []Tally           `json:"windows,omitempty"` // one for each requested window
 	Minutes   []Tally           `json:"minutes,omitempty"` // the oldest first
 }
 
-// A QueueReport is what one node has of a queue.
+// A QueueReport holds one node's figures of a queue.
 type QueueReport struct {
 	Name       string    `json:"name"`
 	Waiting    int       `json:"waiting"`
@@ -33,7 +32,7 @@ type QueueReport struct {
 	FailedHour int64     `json:"failed_hour"`
 }
 
-// A Tally counts what happened since a moment, in a form that can be summed up.
+// A Tally counts events since a moment, in a form that can be added.
 type Tally struct {
 	Since  time.Time `json:"since"`
 	Counts Counts    `json:"counts"`
@@ -55,8 +54,8 @@ func Total(tallies ...Tally) Stats {
 	return s
 }
 
-// Sum sums up the reports of all nodes, of which each has as many windows as were asked for. It
-// leaves the queues to AddQueue, because the store knows more of them.
+// Sum adds the reports of all nodes. Each has the same number of windows. It leaves the queues to
+// AddQueue, because the store knows more about them.
 func Sum(reports []Report, windows int) (f Figures) {
 	f.Endpoints = sumEndpoints(reports)
 	f.Failing = sumFailing(reports)
@@ -86,7 +85,7 @@ func Sum(reports []Report, windows int) (f Figures) {
 	return f
 }
 
-// AddQueue adds what another node reports of a queue.
+// AddQueue adds another node's figures of a queue.
 func AddQueue(q *Queue, r *Report) {
 	i := slices.IndexFunc(r.Queues, func(o QueueReport) bool { return o.Name == q.Name })
 	if i < 0 {
@@ -145,8 +144,7 @@ func sumGauges(a, b Gauges) Gauges {
 	return sum
 }
 
-// sumEndpoints sums up what several nodes have of each endpoint, by name. The worst state of a
-// breaker counts.
+// sumEndpoints adds the figures of each endpoint, by name. The worst breaker state wins.
 func sumEndpoints(reports []Report) []Endpoint {
 	at := make(map[string]int)
 	var all []Endpoint
@@ -187,7 +185,7 @@ func severity(breaker string) int {
 	return slices.Index([]string{"closed", "half_open", "open"}, breaker)
 }
 
-// sumFailing returns each merchant once, the longest first.
+// sumFailing returns each failing merchant once, the longest failing first.
 func sumFailing(reports []Report) (all []FailingMerchant) {
 	for _, r := range reports {
 		all = append(all, r.Failing...)

@@ -1,11 +1,11 @@
-// Package commit writes what an engine decides to its store in groups: whatever waits is
-// committed in one transaction, and the next group gathers meanwhile.
+// Package commit implements group commit: all waiting rows are committed in one transaction, and
+// the next group gathers meanwhile.
 //
-// An engine has two lanes. Outcomes of attempts are in one: they happened, so they are written
-// however long that takes. What somebody asks for is in the other: new tasks, and what people do
-// by hand. A lane that is slow, full or ill does not hold the other up. Where a store is one
-// directory that nobody else writes, one lane does both, for each transaction is one wait for the disk.
+// An engine has two lanes. One writes outcomes of attempts: they happened, so they are written
+// however long that takes. The other writes requests: new tasks, and changes by callers. A slow,
+// full or failing lane does not hold up the other. A store in a directory of this process alone has
+// one lane for both, because each transaction is one wait for the disk.
 //
-//	lane.go   what waits, and when it is taken
-//	write.go  what is done with an answer of the store: done, again, in halves, or apart
+//	lane.go   the queue of a lane, and when a group is taken
+//	write.go  the reaction to the store's answer: done, retry, halve, or isolate a row
 package commit

@@ -11,103 +11,104 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
-// An Op is a part of a transaction that belongs together: one request's tasks, the outcome of
-// one attempt, or one change by hand. What its methods but Done return does not change while it
-// is in a lane.
+// An Op is an indivisible part of a transaction: the tasks of one request, the outcome of one
+// attempt, or one change by a caller. The results of all methods but Done stay the same while the
+// op is in a lane.
 type Op interface {
 	comparable
-	Weight() int    // how many rows it writes, at least 1
-	Bytes() int     // about how large its tasks' bodies are
-	Presses() bool  // somebody waits for what it does; all else gathers for a moment
-	Happened() bool // it is the outcome of an attempt: it is kept until it is written
-	OnlyAdds() bool // it adds tasks, and a store that has no room for them may have room for all else
-	Done(err error) // says what became of it; not called where Happened, unless the lane gives it up
+	Weight() int    // number of rows, at least 1
+	Bytes() int     // approximate size of its bodies
+	Presses() bool  // somebody waits for it; other ops gather for a moment
+	Happened() bool // it is the outcome of an attempt, and is kept until it is written
+	OnlyAdds() bool // it only adds tasks; a full store may still accept other ops
+	Done(err error) // receives the result; not called if Happened, unless the lane gives the op up
 }
 
-// A Host is what a lane works for: its engine. Methods are called by one goroutine.
+// A Host is the engine of a lane. Its methods are called by one goroutine.
 type Host[O Op] interface {
-	// Admit returns those of ops that may still be written, in the memory of ops, and sees to
-	// the others.
+	// Admit returns the ops that may still be written, in the memory of ops, and handles the
+	// others.
 	Admit(ops []O) []O
 
-	// Write commits ops as one transaction, and tells everybody concerned if that succeeds. On an
-	// error nothing was written, except after ErrUnknown.
+	// Write commits ops as one transaction and, if that succeeds, reports it to everybody
+	// concerned. After an error nothing was written, except after ErrUnknown.
 	Write(ctx context.Context, ops []O) error
 
-	// Fenced finds out, after ErrFenced, which shards were lost, so that Admit leaves out what is of
-	// them. It is false if that cannot be found out.
+	// Fenced reads, after ErrFenced, which shards were lost; Admit then rejects their ops. It
+	// returns false if that cannot be read.
 	Fenced(ctx context.Context) bool
 
-	// Settle finds out, after ErrUnknown, what the last Write has written, and returns those of
-	// the outcomes among ops that are to be written again. After an error it is asked again.
+	// Settle reads, after ErrUnknown, which outcomes the last Write has written, and returns those
+	// to write again. After an error it is called again.
 	Settle(ctx context.Context, ops []O) (again []O, err error)
 
-	// Health is told when the lane falls ill (err says why), and when it is well again (nil).
+	// Health is called when the lane cannot write any more (err says why), and when it can again
+	// (nil).
 	Health(err error)
 
-	// Moved is told when less waits than before, or a commit has ended.
+	// Moved is called when fewer rows wait than before, or a commit has ended.
 	Moved()
 
-	// Probe writes something that harms nobody, to find out whether the store takes anything.
+	// Probe writes something harmless, to learn whether the store accepts anything.
 	Probe(ctx context.Context) error
 
-	// GiveUp is told of outcomes that are not written because a stop waits no longer.
+	// GiveUp is called for outcomes that are not written because a stop gives up waiting.
 	GiveUp(ops []O)
 
-	// Apart is told of an outcome that the store does not take although it takes others. It is
-	// tried again, alone, after a while.
+	// Apart is called for an outcome that the store rejects while it accepts others. The lane
+	// retries it alone after wait.
 	Apart(o O, err error, wait time.Duration)
 }
 
 // Options of a lane.
 type Options struct {
-	Batch int // rows in one transaction, but for one larger op
-	Most  int // rows that wait, above which outcomes wait to be put
+	Batch int // rows of one transaction; a larger op is not split
+	Most  int // waiting rows above which Put of an outcome blocks
 
-	// Gather is how long outcomes that nobody waits for are kept at most, after a transaction
-	// with such outcomes, so that the next has more of them. A transaction costs a server as much
-	// as a hundred outcomes; a death repeats the attempts of so much longer.
+	// Gather is how long outcomes that nobody waits for may gather after a transaction with such
+	// outcomes. For a database server a transaction costs as much as a hundred outcomes. A crash
+	// repeats the attempts of that time.
 	Gather time.Duration
 
-	// Patience ends when a stop waits no longer for a store that takes nothing.
+	// Patience ends when a stop gives up waiting for a store that accepts nothing.
 	Patience context.Context
 }
 
-// MaxBytes bounds the bodies in one transaction, but for one larger op.
+// MaxBytes bounds the bodies of one transaction; a larger op is not split.
 const MaxBytes = 8 << 20
 
-// A Lane commits ops in groups, in the order in which they were put. Make one with New, and Run it. Its methods are
-// safe for concurrent use.
+// A Lane commits ops in groups, in the order of Put. Make it with New, then call Run. Its methods
+// are safe for concurrent use.
 type Lane[O Op] struct {
 	o    Options
 	host Host[O]
 	work *Work
 
 	mu      locks.Mutex
-	room    sync.Cond // signalled when less waits
+	room    sync.Cond // signalled when fewer rows wait
 	queue   []O
 	weight  int // rows of queue
 	pressed int // ops of queue that press
 	gather  time.Duration
-	took    time.Time // when outcomes were taken last that nobody waited for
-	flushed bool      // nothing gathers any more
-	retry   bool      // what stands apart is to be tried now
+	took    time.Time // when a group without waiting callers was last taken
+	flushed bool      // gathering is over
+	retry   bool      // isolated ops are to be retried now
 	closed  bool
-	hasty   bool  // a stop waits no longer: nothing waits for room
-	ill     error // why nothing can be written for the time being; only outcomes are taken in then
+	hasty   bool  // a stop gives up waiting: Put does not block
+	ill     error // why nothing can be written at present; only outcomes are accepted then
 	wake    chan struct{}
 
-	apart []*apart[O] // of the goroutine of Run, but for its length
+	apart []*apart[O] // isolated ops; owned by the goroutine of Run, except for the length
 	aside atomic.Int64
 
 	unwell   atomic.Bool  // ill is not nil
 	happened atomic.Int64 // outcomes in queue
 	base     time.Time    // on the monotonic clock
-	writing  atomic.Int64 // when the present group was begun, ns after base; 0: there is none
+	writing  atomic.Int64 // when the present group began, ns after base; 0: none
 	pause    time.Duration
 }
 
-// New returns a lane that works for host, and counts in work what is to be done.
+// New returns a lane of host that counts its ops in work.
 func New[O Op](host Host[O], work *Work, o Options) *Lane[O] {
 	l := &Lane[O]{o: o, host: host, work: work, gather: o.Gather, wake: make(chan struct{}, 1), base: time.Now().Add(-1)}
 	locks.Name(&l.mu, "lane")
@@ -117,8 +118,7 @@ func New[O Op](host Host[O], work *Work, o Options) *Lane[O] {
 	return l
 }
 
-// Do commits an op, and returns when its Done was called with what that says: done is where
-// Done puts it.
+// Do commits an op and returns its result, which Done sends to done.
 func (l *Lane[O]) Do(ctx context.Context, o O, done <-chan error) error {
 	if err := l.Put(o); err != nil {
 		return err
@@ -131,8 +131,8 @@ func (l *Lane[O]) Do(ctx context.Context, o O, done <-chan error) error {
 	}
 }
 
-// Put queues an op. The error says why nothing is written; an outcome is refused only by a lane
-// that is closed, or that is full when a stop waits no longer. Outcomes wait for room.
+// Put queues an op. The error says why it is rejected. An outcome is rejected only by a closed
+// lane, or by a full lane when a stop gives up waiting; otherwise Put blocks until there is room.
 func (l *Lane[O]) Put(o O) error {
 	happened, presses, weight := o.Happened(), o.Presses(), o.Weight()
 	l.mu.Lock()
@@ -161,7 +161,7 @@ func (l *Lane[O]) Put(o O) error {
 	return nil
 }
 
-// rouse makes take look again.
+// rouse makes take check its conditions again.
 func (l *Lane[O]) rouse() {
 	select {
 	case l.wake <- struct{}{}:
@@ -169,9 +169,9 @@ func (l *Lane[O]) rouse() {
 	}
 }
 
-// take appends the next group to buf. It waits for the first op, and for others as long as nobody
-// waits for them. It returns none when an op that stands apart is to be tried again; over says that the lane is
-// closed and empty.
+// take appends the next group to buf. It waits for the first op, and gathers others while no caller
+// waits. It returns no op when an isolated op is to be retried. over means that the lane is closed
+// and empty.
 func (l *Lane[O]) take(buf []O) (ops []O, over bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -221,7 +221,7 @@ func (l *Lane[O]) take(buf []O) (ops []O, over bool) {
 	return buf, n == 0
 }
 
-// untilReady is how long the queue should gather yet; 0: it should be taken.
+// untilReady returns how long the queue should still gather; 0: take it now.
 func (l *Lane[O]) untilReady() time.Duration {
 	switch {
 	case l.closed && (len(l.queue) > 0 || len(l.apart) == 0):
@@ -234,7 +234,7 @@ func (l *Lane[O]) untilReady() time.Duration {
 	return l.gather - time.Since(l.took)
 }
 
-// await waits for a signal, for so long at most.
+// await waits for a signal, for d at most.
 func await(signal <-chan struct{}, most time.Duration) {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -244,7 +244,7 @@ func await(signal <-chan struct{}, most time.Duration) {
 	}
 }
 
-// sicken refuses what waits, but for outcomes, and what comes, until it is told otherwise with nil.
+// sicken rejects waiting and new ops, except outcomes, until it is called with nil.
 func (l *Lane[O]) sicken(err error) {
 	if err == nil && !l.unwell.Load() {
 		return
@@ -281,7 +281,7 @@ func (l *Lane[O]) sicken(err error) {
 	}
 }
 
-// Ill reports whether nothing can be written for the time being.
+// Ill reports whether the lane cannot write at present.
 func (l *Lane[O]) Ill() bool { return l.unwell.Load() }
 
 // Pace sets Options.Gather.
@@ -291,10 +291,10 @@ func (l *Lane[O]) Pace(gather time.Duration) {
 	l.gather = gather
 }
 
-// Behind reports whether so many outcomes wait that no more should come.
+// Behind reports whether so many outcomes wait that no more attempts should start.
 func (l *Lane[O]) Behind() bool { return l.happened.Load() >= int64(l.o.Most/2) }
 
-// Writing is how long the present group has taken, with all its tries; 0: there is none.
+// Writing returns how long the present group has taken, with its retries; 0: none.
 func (l *Lane[O]) Writing() time.Duration {
 	if began := l.writing.Load(); began != 0 {
 		return time.Since(l.base) - time.Duration(began)
@@ -302,18 +302,18 @@ func (l *Lane[O]) Writing() time.Duration {
 	return 0
 }
 
-// Waiting returns how many rows wait.
+// Waiting returns the number of waiting rows.
 func (l *Lane[O]) Waiting() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.weight
 }
 
-// Apart returns how many outcomes the store does not take.
+// Apart returns the number of isolated outcomes.
 func (l *Lane[O]) Apart() int { return int(l.aside.Load()) }
 
-// Hasten ends the gathering, for a stop: what waits is written at once from now on. What stands apart is tried now, and
-// again soon.
+// Hasten ends the gathering, for a stop: from now on groups are written at once, and isolated ops
+// are retried now and at short intervals.
 func (l *Lane[O]) Hasten() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -328,7 +328,7 @@ func (l *Lane[O]) stops() bool {
 	return l.flushed
 }
 
-// Close ends Run when what is queued has been written, or given up.
+// Close ends Run when all queued ops have been written or given up.
 func (l *Lane[O]) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -337,7 +337,7 @@ func (l *Lane[O]) Close() {
 	l.rouse()
 }
 
-// hurry makes outcomes wait no longer for room.
+// hurry makes Put stop blocking.
 func (l *Lane[O]) hurry() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -346,22 +346,22 @@ func (l *Lane[O]) hurry() {
 	l.rouse()
 }
 
-// Work counts what is to be done before a stop is over: ops in lanes, and what is about to become one. The
-// zero value is ready.
+// Work counts the work that must finish before a stop is over: ops in lanes, and work that will
+// become ops. The zero value is ready.
 type Work struct {
 	mu   locks.Mutex
 	none chan struct{} // closed when nothing is open; nil: nobody waits
 	open int
 }
 
-// Expect notes that there is one thing more to do.
+// Expect adds one unit of work.
 func (w *Work) Expect() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open++
 }
 
-// Finish notes that n things were done.
+// Finish removes n units of work.
 func (w *Work) Finish(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -371,14 +371,14 @@ func (w *Work) Finish(n int) {
 	}
 }
 
-// Busy reports whether there is something to do.
+// Busy reports whether there is work.
 func (w *Work) Busy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.open > 0
 }
 
-// Wait returns when there is nothing to do.
+// Wait returns when there is no work.
 func (w *Work) Wait() {
 	w.mu.Lock()
 	if w.open == 0 {

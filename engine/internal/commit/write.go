@@ -10,8 +10,7 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Pauses between tries when the store takes nothing, and for an outcome that it does not take
-// although it takes others.
+// Pauses between retries while the store accepts nothing, and of an isolated outcome.
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 2 * time.Second
@@ -20,15 +19,15 @@ const (
 	stopApart  = 100 * time.Millisecond // while a stop waits for it
 )
 
-// An apart is an outcome that the store does not take although it takes others.
+// An apart is an isolated outcome: the store rejects it and accepts others.
 type apart[O Op] struct {
 	op    O
 	wait  time.Duration
 	again time.Time // on the monotonic clock
 }
 
-// Run commits what is put, until the lane is closed and empty. ctx must outlive the attempts: what
-// happened is written, however the engine ends.
+// Run commits ops until the lane is closed and empty. ctx must outlive the attempts: their outcomes
+// are written however the engine ends.
 func (l *Lane[O]) Run(ctx context.Context) {
 	var buf []O
 	for {
@@ -58,12 +57,12 @@ func (l *Lane[O]) end(done int) {
 	l.work.Finish(done)
 }
 
-// writeAll commits ops, in one transaction if the store takes it. It returns when each is written, refused
-// or set apart, and says how many were set apart.
+// writeAll commits ops, in one transaction if possible. It returns when each op is written,
+// rejected or isolated, with the number of isolated ops.
 func (l *Lane[O]) writeAll(ctx context.Context, ops []O) (left int) {
 	for len(ops) > 0 {
 		again, refused, err := l.round(ctx, ops)
-		if err == nil { // the store takes others than these
+		if err == nil { // the store accepts other rows
 			for _, r := range refused {
 				left += l.refuse(r.op, r.err, firstApart)
 			}
@@ -80,20 +79,20 @@ func (l *Lane[O]) writeAll(ctx context.Context, ops []O) (left int) {
 	return left
 }
 
-// A refusal is an op that the store did not take when it stood alone.
+// A refusal is an op that the store rejected on its own.
 type refusal[O Op] struct {
 	op  O
 	err error
 }
 
-// round tries to commit ops: all at once, and where the store refuses them although it takes
-// something else, in halves, until what it refuses stands alone. An error says that it takes nothing at
-// all, or that nobody knows; what is neither written nor refused alone is returned then.
+// round commits ops: all at once, and in halves if the store rejects them but accepts something
+// else, until each bad op stands alone. An error means that the store accepts nothing, or that the
+// outcome is unknown; the remaining ops are returned with it.
 func (l *Lane[O]) round(ctx context.Context, ops []O) (again []O, refused []refusal[O], _ error) {
-	// So many refusals in a row it takes to find one bad op among all. Others are bad too then, or the
-	// store takes nothing any more.
+	// Finding one bad op takes this many rejections in a row. After more, other ops are bad too, or
+	// the store accepts nothing any more.
 	deep := bits.Len(uint(len(ops)))
-	inRow := deep // since something was written
+	inRow := deep // since the last success
 	for work := [][]O{ops}; len(work) > 0; {
 		piece := l.host.Admit(work[len(work)-1])
 		work = work[:len(work)-1]
@@ -133,13 +132,13 @@ func (l *Lane[O]) round(ctx context.Context, ops []O) (again []O, refused []refu
 	return nil, refused, nil
 }
 
-// hopeless reports whether an error says that the store takes nothing, whatever it is given.
+// hopeless reports whether an error means that the store accepts nothing at all.
 func hopeless(err error) bool {
 	return errors.Is(err, bellman.ErrClosed) || errors.Is(err, bellman.ErrFull) || errors.Is(err, bellman.ErrFenced)
 }
 
-// suffer deals with ops that cannot be written because the store takes nothing. Whoever only asked for something is
-// told; outcomes are returned after a pause. What comes meanwhile is refused, and no attempt is started.
+// suffer handles ops while the store accepts nothing. Requests get the error; outcomes are returned
+// after a pause. Meanwhile new requests are rejected and no attempt starts.
 func (l *Lane[O]) suffer(ops []O, err error) (kept []O) {
 	adds := true
 	for _, o := range ops {
@@ -150,12 +149,12 @@ func (l *Lane[O]) suffer(ops []O, err error) (kept []O) {
 	case errors.Is(err, bellman.ErrClosed):
 		return nil
 	case errors.Is(err, bellman.ErrFull) && adds:
-		return nil // there may be room for all else
+		return nil // other ops may still be accepted
 	}
 	l.sicken(err)
 	if l.rest() {
 		if len(kept) == 0 {
-			l.sicken(nil) // the next op will tell
+			l.sicken(nil) // the next op shows
 		}
 		return kept
 	}
@@ -163,7 +162,7 @@ func (l *Lane[O]) suffer(ops []O, err error) (kept []O) {
 	return nil
 }
 
-// tell says to those of ops that did not happen that they failed, and returns the others.
+// tell sends the error to all requests, and returns the outcomes.
 func (l *Lane[O]) tell(ops []O, err error) (kept []O) {
 	for _, o := range ops {
 		if o.Happened() {
@@ -175,7 +174,7 @@ func (l *Lane[O]) tell(ops []O, err error) (kept []O) {
 	return kept
 }
 
-// rest pauses before the next try; false: a stop waits no longer.
+// rest pauses before a retry. It returns false when a stop gives up waiting.
 func (l *Lane[O]) rest() bool {
 	l.pause = min(max(2*l.pause, firstPause), lastPause)
 	timer := time.NewTimer(l.pause)
@@ -187,8 +186,8 @@ func (l *Lane[O]) rest() bool {
 	return l.o.Patience.Err() == nil
 }
 
-// settle has the host find out what of ops was written by a transaction of unknown outcome. Whoever asked
-// is told that nobody knows. It returns the outcomes to write again; an error says that a stop waits no longer.
+// settle resolves a transaction of unknown outcome. Requests get ErrUnknown. It returns the
+// outcomes to write again; an error means that a stop gives up waiting.
 func (l *Lane[O]) settle(ctx context.Context, ops []O, unknown error) (again []O, _ error) {
 	kept := l.tell(ops, unknown)
 	l.sicken(unknown)
@@ -201,8 +200,8 @@ func (l *Lane[O]) settle(ctx context.Context, ops []O, unknown error) (again []O
 	return kept, unknown
 }
 
-// refuse deals with an op that the store does not take although it takes others. It returns 1 if that stands
-// apart from now on, to be tried again after a while.
+// refuse handles an op that the store rejects while it accepts others. It returns 1 if the op is
+// isolated, to be retried later.
 func (l *Lane[O]) refuse(o O, err error, wait time.Duration) int {
 	if !o.Happened() {
 		o.Done(err)
@@ -218,8 +217,8 @@ func (l *Lane[O]) refuse(o O, err error, wait time.Duration) int {
 	return 1
 }
 
-// tryApart tries the outcome once more that stands apart for the longest, or gives all of them up if a stop waits no
-// longer.
+// tryApart retries the outcome that has been isolated for the longest, or gives all of them up when
+// a stop gives up waiting.
 func (l *Lane[O]) tryApart(ctx context.Context) {
 	if l.o.Patience.Err() != nil {
 		var ops []O
@@ -235,7 +234,7 @@ func (l *Lane[O]) tryApart(ctx context.Context) {
 	a := l.apart[0]
 	l.apart = slices.Delete(l.apart, 0, 1)
 	l.aside.Store(int64(len(l.apart)))
-	l.begin() // whatever else waits, waits for this too
+	l.begin() // other ops wait for this one too
 	again, refused, err := l.round(ctx, []O{a.op})
 	left := 0
 	for _, r := range refused {

@@ -49,10 +49,10 @@ var (
 	mu    sync.Mutex
 	names = make(map[any]string)     // by lock
 	held  = make(map[int64][]any)    // by goroutine
-	Seen  = make(map[[2]string]bool) // which was taken while which was held
+	Seen  = make(map[[2]string]bool) // pairs of locks that were held together
 )
 
-// rank is the place of a name in Order.
+// rank returns the index of a name in Order.
 func rank(name string) int {
 	i := slices.IndexFunc(Order, func(line []string) bool { return slices.Contains(line, name) })
 	if i < 0 {

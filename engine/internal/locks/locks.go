@@ -1,21 +1,22 @@
 //go:build !lockorder
 
-// Package locks has the engine's mutexes. In a program built with the tag lockorder they panic when one is taken while
-// another is held that comes after it in [Order]; otherwise they are those of package sync.
+// Package locks provides the mutexes of the engine. In a program built with the tag lockorder,
+// taking a mutex panics while the goroutine holds one that comes later in [Order]. Otherwise they
+// are plain mutexes of package sync.
 package locks
 
 import "sync"
 
-// Mutexes of the engine. The zero value is unlocked, and needs a name: see Name.
+// Mutexes of the engine. The zero value is unlocked and needs a call of Name.
 type (
 	Mutex   = sync.Mutex
 	RWMutex = sync.RWMutex
 )
 
-// Name says which of Order a mutex is.
+// Name sets the entry of Order that a mutex is.
 func Name(any, string) {}
 
-// Took notes that something like a mutex was taken, and Gave that it was given back.
+// Took records that another kind of lock was taken, and Gave that it was released.
 func Took(any) {}
 
 func Gave(any) {}

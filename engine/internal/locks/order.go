@@ -1,7 +1,7 @@
 package locks
 
-// Order is the order in which locks are taken: who holds one takes only those that come after it. Where two stand on one line,
-// nobody holds both. engine/DESIGN.md says what each is for.
+// Order is the order in which locks are taken: a goroutine that holds one takes only later ones. No
+// goroutine holds two locks of one line. engine/DESIGN.md explains each.
 var Order = [][]string{
 	{"loader"},
 	{"leases.claiming"},
