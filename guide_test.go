@@ -22,13 +22,20 @@ var foreign = []string{
 	"X-Forwarded-For", "X-Forwarded-Proto", "ORDER/paid", "ORDER/refunded", "SUCCESS", "go test ./internal/torture -run Restore",
 }
 
-// The guide names no command, flag, metric, setting, message or file that there is
-// not, and is the same in both languages but for its words.
-func TestGuide(t *testing.T) {
+// guides are the pages of which TestGuides compares each word of code with the tree.
+var guides = []string{"guide.md", "backup.md", "move.md", "troubleshooting.md"}
+
+// These pages name no command, flag, metric, setting, message or file that there is
+// not, and are the same in both languages but for their words.
+func TestGuides(t *testing.T) {
 	all := treeText(t)
 	commands, flags := commandLine(t)
 	spans := map[string][]string{}
-	for _, page := range []string{"docs/guide.md", "docs/zh/guide.md"} {
+	var pages []string
+	for _, name := range guides {
+		pages = append(pages, "docs/"+name, "docs/zh/"+name)
+	}
+	for _, page := range pages {
 		text := read(t, page)
 		blocks := fenced.FindAllString(text, -1)
 		for _, block := range blocks {
@@ -66,33 +73,32 @@ func TestGuide(t *testing.T) {
 				}
 			}
 		}
-		if n := len(blocks); n < 8 {
-			t.Errorf("%s has %d blocks of code", page, n)
-		}
 	}
-	english, chinese := read(t, "docs/guide.md"), read(t, "docs/zh/guide.md")
-	slices.Sort(spans["docs/guide.md"])
-	slices.Sort(spans["docs/zh/guide.md"])
-	for _, span := range slices.Compact(slices.Clone(spans["docs/guide.md"])) {
-		if !slices.Contains(spans["docs/zh/guide.md"], span) {
-			t.Errorf("docs/zh/guide.md does not have %q, as docs/guide.md does", span)
-		}
+	for _, name := range guides {
+		sameInChinese(t, "docs/"+name, "docs/zh/"+name, spans)
 	}
-	for _, span := range slices.Compact(slices.Clone(spans["docs/zh/guide.md"])) {
-		if !slices.Contains(spans["docs/guide.md"], span) {
-			t.Errorf("docs/guide.md does not have %q, as docs/zh/guide.md does", span)
+	if n := strings.Count(read(t, "docs/troubleshooting.md"), "\n| "); n < 50 {
+		t.Errorf("docs/troubleshooting.md has %d rows of symptoms; want 50 and more", n)
+	}
+}
+
+// sameInChinese compares the spans of code of two pages, and counts what else they have.
+func sameInChinese(t *testing.T, english, chinese string, spans map[string][]string) {
+	t.Helper()
+	for _, pair := range [][2]string{{english, chinese}, {chinese, english}} {
+		for _, span := range spans[pair[0]] {
+			if !slices.Contains(spans[pair[1]], span) {
+				t.Errorf("%s does not have %q, as %s does", pair[1], span, pair[0])
+			}
 		}
 	}
 	for _, what := range []struct {
 		name string
 		of   *regexp.Regexp
 	}{{"headings", regexp.MustCompile(`(?m)^#+ `)}, {"rows", regexp.MustCompile(`(?m)^\| `)}, {"links", linked}} {
-		if a, b := len(what.of.FindAllString(english, -1)), len(what.of.FindAllString(chinese, -1)); a != b {
-			t.Errorf("docs/guide.md has %d %s, docs/zh/guide.md %d", a, what.name, b)
+		if a, b := len(what.of.FindAllString(read(t, english), -1)), len(what.of.FindAllString(read(t, chinese), -1)); a != b {
+			t.Errorf("%s has %d %s, %s %d", english, a, what.name, chinese, b)
 		}
-	}
-	if n := strings.Count(english[strings.Index(english, "## Troubleshooting"):], "\n| "); n < 20 {
-		t.Errorf("docs/guide.md has %d rows of symptoms; want 20 and more", n)
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 // A backup is a way to copy a store, and to make another one of the copy, with the
-// commands of docs/guide.md.
+// commands of docs/backup.md.
 type backup struct {
 	store   string
 	save    func(t *testing.T, from *node) // under load
