@@ -72,6 +72,15 @@ func TestLinksOfPages(t *testing.T) {
 	}
 }
 
+// The pages that are read first stay short.
+func TestFirstPagesAreShort(t *testing.T) {
+	for page, most := range map[string]int{"README.md": 9 << 10, "README.zh-CN.md": 9 << 10, "DESIGN.md": 12 << 10} {
+		if n := len(read(t, page)); n > most {
+			t.Errorf("%s has %d bytes; want at most %d", page, n, most)
+		}
+	}
+}
+
 // anchors are the names that the headings of a page can be linked by.
 func anchors(text string) (names []string) {
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
@@ -302,6 +311,18 @@ func TestFiguresStandOnce(t *testing.T) {
 		if page != "docs/performance.md" && twin(page) != "" {
 			for _, found := range rate.FindAllString(text, -1) {
 				t.Errorf("%s has a figure of the bench: link to docs/performance.md:\n%s", page, found)
+			}
+		}
+	}
+	measured := regexp.MustCompile(`\d{1,3}(?:,\d{3})+/s`)
+	rates := measured.FindAllString(read(t, "docs/performance.md"), -1)
+	if len(rates) < 8 {
+		t.Errorf("docs/performance.md has the rates %q; want 8 and more", rates)
+	}
+	for page, text := range pages(t) {
+		for _, found := range measured.FindAllString(text, -1) {
+			if path.Base(page) != "performance.md" && slices.Contains(rates, found) {
+				t.Errorf("%s has the figure %s of docs/performance.md: link to that page", page, found)
 			}
 		}
 	}
