@@ -74,6 +74,16 @@ idle and waiting-5m are not measured. The exit status is 1 if a promise was not 
 	return c
 }
 
+// benchChildCommand is what bench starts: a server under test, or the loop that it is compared with.
+func benchChildCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    bench.ChildCommand,
+		Hidden: true,
+		Args:   flagsAlone,
+		RunE:   func(*cobra.Command, []string) error { return bench.Child() },
+	}
+}
+
 func knownScenarios(names []string, store string) error {
 	known := map[string]bench.Scenario{}
 	for _, s := range bench.Scenarios() {

@@ -9,16 +9,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/bellmanhq/bellman/internal/bench"
 )
 
 // version is set when a release is built.
 var version = "dev"
 
 func main() {
-	bench.Child() // does not return in a server that bench has started
-
 	root := &cobra.Command{
 		Use:   "bellman",
 		Short: "Durable notification for payment platforms",
@@ -36,7 +32,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
 	group(root, "operate", sendCommand(), getCommand(), listCommand(), resendCommand(), resendsCommand(), linkCommand(), cancelCommand(), rescheduleCommand(),
 		completeCommand(), orderCommand(), settleCommand(), pauseCommand(), resumeCommand(), queuesCommand(), endpointsCommand(), merchantsCommand(), nodesCommand(), sourcesCommand(), alarmsCommand(), auditCommand())
 	group(root, "store", backupCommand(), exportCommand(), checkCommand(), migrateCommand(), moveCommand(), importCommand())
-	group(root, "look", benchCommand(), scheduleCommand(), keyCommand(), checkConfigCommand(), openapiCommand(), versionCommand())
+	group(root, "look", benchCommand(), benchChildCommand(), scheduleCommand(), keyCommand(), checkConfigCommand(), openapiCommand(), versionCommand())
 
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {

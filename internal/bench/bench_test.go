@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -9,7 +10,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	Child()
+	if len(os.Args) > 1 && os.Args[1] == ChildCommand {
+		if err := Child(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 

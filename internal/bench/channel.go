@@ -182,9 +182,9 @@ func (c *channel) await(ctx context.Context) error {
 	return awaitAll(ctx, c.all, &c.settled, len(c.placed), "orders were told to have ended")
 }
 
-// checkChannel holds what the channel saw against the promises, when all is over.
+// checkChannel compares what the channel saw with the promises, at the end of a scenario.
 func (r *run) checkChannel(c *channel) {
-	var never, lost, again, wrong, twice int
+	var never, lost, again, wrong, twice int64
 	for i := range c.placed {
 		p := &c.placed[i]
 		p.mu.Lock()
@@ -194,24 +194,15 @@ func (r *run) checkChannel(c *channel) {
 		if p.told == 0 {
 			lost++
 		}
-		again += max(p.told-1, 0)
-		wrong += p.wrong
-		twice += p.twice
+		again += int64(max(p.told-1, 0))
+		wrong += int64(p.wrong)
+		twice += int64(p.twice)
 		p.mu.Unlock()
 	}
-	for _, f := range []struct {
-		n    int
-		what string
-	}{
-		{never, "orders never asked about"},
-		{lost, "orders whose end was never told"},
-		{again, "notifications more than one of an order"},
-		{wrong, "notifications of something else than PAID"},
-		{twice, "questions about an order while one was not answered yet"},
-		{int(c.strays.Load()), "requests about no order, or for a close"},
-	} {
-		if f.n > 0 {
-			r.fail("%d %s", f.n, f.what)
-		}
-	}
+	r.failAny(count{never, "%d orders never asked about"},
+		count{lost, "%d orders whose end was never told"},
+		count{again, "%d notifications more than one of an order"},
+		count{wrong, "%d notifications of something else than PAID"},
+		count{twice, "%d questions about an order while one was not answered yet"},
+		count{c.strays.Load(), "%d requests about no order, or for a close"})
 }

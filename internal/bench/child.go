@@ -3,54 +3,60 @@ package bench
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/netip"
 	"os"
+	"os/exec"
 	"runtime/pprof"
 	"sync"
+	"time"
 
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/server"
 )
 
-// The variables that make a program a server under test, or the bare loop.
-const (
-	envStore    = "BELLMAN_BENCH_STORE"    // the server's store
-	envSettings = "BELLMAN_BENCH_SETTINGS" // its configuration, as YAML; empty: the default
-	envProfile  = "BELLMAN_BENCH_PROFILE"  // where its CPU profile goes; empty: nowhere
+// ChildCommand is the argument with which [Run] starts this program again. A program that calls Run must
+// call [Child] if ChildCommand is its first argument.
+const ChildCommand = "bench-child"
 
-	envRaw = "BELLMAN_BENCH_RAW" // the address that the loop posts to
-	envFor = "BELLMAN_BENCH_FOR" // for how long
-)
+// A role is what a child is: a server under test, or the bare loop that the server is compared with. The
+// child reads its role from standard input, because a URL may have a password, and arguments are
+// readable by every user.
+type role struct {
+	Store    string // of the server
+	Settings string // of the server, as YAML; empty: the default
+	Profile  string // file for the server's CPU profile; empty: none
 
-// Child turns this process into a server under test, or into the bare loop that
-// it is compared with, if [Run] started it to be that, and then never returns.
-// Otherwise it does nothing. Call it first in main.
-func Child() {
-	var err error
-	switch {
-	case os.Getenv(envStore) != "":
-		err = serve(os.Getenv(envStore), os.Getenv(envSettings), os.Getenv(envProfile))
-	case os.Getenv(envRaw) != "":
-		err = postFor(os.Getenv(envRaw), os.Getenv(envFor))
-	default:
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
+	PostTo string        // URL that the bare loop posts to; empty: the child is a server
+	For    time.Duration // how long the loop posts
 }
 
-// serve runs a server with these settings, but for its addresses, until standard
-// input ends: it stops in good order, also when its parent died.
-func serve(store, settings, profile string) (err error) {
-	if profile != "" {
-		f, err := os.Create(profile)
+func childCommand(ctx context.Context) (*exec.Cmd, error) {
+	program, err := os.Executable()
+	return exec.CommandContext(ctx, program, ChildCommand), err
+}
+
+// Child is the child that [Run] started. It returns when it has done its work, or when standard input ends.
+func Child() error {
+	in := json.NewDecoder(os.Stdin)
+	var r role
+	if err := in.Decode(&r); err != nil {
+		return fmt.Errorf("%s is started by bench alone: %w", ChildCommand, err)
+	}
+	if r.PostTo != "" {
+		return postFor(r.PostTo, r.For)
+	}
+	return serve(r)
+}
+
+// serve runs a server until standard input ends: it stops in good order, also when its parent died.
+func serve(r role) (err error) {
+	if r.Profile != "" {
+		f, err := os.Create(r.Profile)
 		if err != nil {
 			return err
 		}
@@ -61,13 +67,13 @@ func serve(store, settings, profile string) (err error) {
 		defer pprof.StopCPUProfile()
 	}
 	c := config.Default()
-	if settings != "" {
-		if c, err = config.Parse([]byte(settings)); err != nil {
+	if r.Settings != "" {
+		if c, err = config.Parse([]byte(r.Settings)); err != nil {
 			return err
 		}
 	}
 	c.Listen = "127.0.0.1:0"
-	c.Store = store
+	c.Store = r.Store
 	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	slog.SetDefault(log)

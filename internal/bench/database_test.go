@@ -67,10 +67,10 @@ func TestRunOnDatabases(t *testing.T) {
 func TestGoalsAreOfOneStore(t *testing.T) {
 	r := &run{} // the embedded store
 	f := r.figure("a", 1, "ms")
-	if r.must(f, inPostgres(atMost(2))); f.Required != "" || f.Met != nil {
+	if r.require(f, inPostgres(atMost(2))); f.Required != "" || f.Met != nil {
 		t.Errorf("the embedded store is held against a goal of PostgreSQL: %q, %v", f.Required, f.Met)
 	}
-	if r.must(f, inPostgres(atMost(2)), atMost(0.5)); f.Required != "≤ 0.5 ms" || f.Met == nil || *f.Met {
+	if r.require(f, inPostgres(atMost(2)), atMost(0.5)); f.Required != "≤ 0.5 ms" || f.Met == nil || *f.Met {
 		t.Errorf("required %q, met %v; want ≤ 0.5 ms, missed", f.Required, f.Met)
 	}
 }

@@ -135,10 +135,12 @@ func (p *process) createSingly(ctx context.Context, plan plan, clients int) erro
 // batchClients is how many clients send batches at the same time.
 const batchClients = 4
 
-// createInBatches creates all of a plan, in the largest batches of the run.
-func (p *process) createInBatches(ctx context.Context, plan plan) error {
-	return inSteps(ctx, plan.tasks, p.batch, batchClients, func(ctx context.Context) func(i, n int) error {
-		c := p.creator("/v1/tasks/batch")
+// createInBatches creates all of a plan, in the largest batches of the run. Of several servers each
+// client has one of its own, as far as there are enough clients.
+func createInBatches(ctx context.Context, plan plan, servers ...*process) error {
+	var clients atomic.Int64
+	return inSteps(ctx, plan.tasks, servers[0].batch, batchClients, func(ctx context.Context) func(i, n int) error {
+		c := servers[int(clients.Add(1))%len(servers)].creator("/v1/tasks/batch")
 		return func(i, n int) error { return c.several(ctx, &plan, i, n) }
 	})
 }

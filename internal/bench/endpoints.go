@@ -5,75 +5,41 @@ import (
 )
 
 // endpoints: the same load to one address and to many.
-func (r *run) endpoints() error {
-	urls, err := r.receiver.listen(r.sizes.addresses, false)
-	if err != nil {
-		return err
-	}
-	one, err := r.spreadOver([]string{r.url}, "one")
-	if err != nil {
-		return err
-	}
-	many, err := r.spreadOver(urls, "many")
-	if err != nil {
-		return err
-	}
+func (r *run) endpoints() {
+	one := r.spreadOver([]string{r.url}, "one")
+	many := r.spreadOver(must(r.receiver.listen(r.sizes.addresses, false)), "many")
 	r.figure("to one address", one, "/s")
-	r.must(r.figure("to many addresses", many, "/s").against("one address", one), atLeast(0.8))
-	return nil
+	r.require(r.figure("to many addresses", many, "/s").against("one address", one), atLeast(0.8))
 }
 
-func (r *run) spreadOver(urls []string, store string) (float64, error) {
-	return r.endToEnd(r.sizes.spread, store, func(p *process, l *load) error {
+func (r *run) spreadOver(urls []string, store string) float64 {
+	return r.endToEnd(store, r.sizes.spread, func(p *process, l *load) {
 		plan := to(l, "")
 		plan.item = func(i int) (*load, int, string) { return l, i, urls[i%len(urls)] }
-		return p.createInBatches(r.ctx, plan)
+		try(createInBatches(r.ctx, plan, p))
 	})
 }
 
-// hanging: what the other endpoints get when a tenth of all hangs.
-func (r *run) hanging() error {
+// hanging: what the other endpoints get while a tenth of all endpoints hangs.
+func (r *run) hanging() {
 	bad := max(r.sizes.addresses/10, 1)
-	m := mixture{}
-	var err error
-	if m.healthy, err = r.receiver.listen(r.sizes.addresses-bad, false); err != nil {
-		return err
-	}
-	if m.hanging, err = r.receiver.listen(bad, true); err != nil {
-		return err
-	}
-	tasks := r.sizes.spread
-	alone, err := r.throughput(m, tasks, false)
-	if err != nil {
-		return err
-	}
-	beside, err := r.throughput(m, tasks, true)
-	if err != nil {
-		return err
-	}
+	m := mixture{must(r.receiver.listen(r.sizes.addresses-bad, false)), must(r.receiver.listen(bad, true))}
+	alone, beside := r.healthy(m, "alone", false), r.healthy(m, "beside", true)
 	r.figure("the others alone", alone, "/s")
-	r.must(r.figure("the others beside those that hang", beside, "/s").against("alone", alone), atLeast(0.9))
+	r.require(r.figure("the others beside those that hang", beside, "/s").against("alone", alone), atLeast(0.9))
 
-	p, err := r.start(r.store("late"))
-	if err != nil {
-		return err
-	}
+	p := r.start(r.store("late"))
 	good, hung, both := r.mixed(m, r.sizes.late, true)
 	begin := time.Now().Add(r.sizes.ahead(r.sizes.late))
 	good.dueWithin(begin, r.sizes.over)
 	hung.dueWithin(begin, r.sizes.over)
-	if err := p.createInBatches(r.ctx, both); err != nil {
-		return err
-	}
-	if err := r.arrive(good); err != nil {
-		return err
-	}
-	_, p99, _ := r.percentiles("the others' arrival after due", good.lateness())
-	r.must(p99, atMost(5))
+	try(createInBatches(r.ctx, both, p))
+	r.arrive(good)
+	_, p99 := r.percentiles("the others' arrival after due", good.lateness())
+	r.require(p99, atMost(5))
 	if r.receiver.hung.Swap(0) == 0 {
 		r.fail("no attempt reached an endpoint that hangs")
 	}
-	return nil
 }
 
 // A mixture is some addresses that answer and some that hang.
@@ -100,29 +66,16 @@ func (r *run) mixed(m mixture, tasks int, withHanging bool) (good, hung *load, b
 	return good, hung, both
 }
 
-// throughput is what the healthy endpoints get, from the first create to the
-// last arrival.
-func (r *run) throughput(m mixture, tasks int, withHanging bool) (float64, error) {
-	store := "alone"
-	if withHanging {
-		store = "beside"
-	}
-	p, err := r.start(r.store(store))
-	if err != nil {
-		return 0, err
-	}
-	good, _, both := r.mixed(m, tasks, withHanging)
+// healthy is how many tasks a second arrive at the healthy endpoints, from the first create to the last
+// arrival.
+func (r *run) healthy(m mixture, store string, withHanging bool) float64 {
+	p := r.start(r.store(store))
+	good, _, both := r.mixed(m, r.sizes.spread, withHanging)
 	begun := time.Now()
-	if err := p.createInBatches(r.ctx, both); err != nil {
-		return 0, err
-	}
-	if err := r.arrive(good); err != nil {
-		return 0, err
-	}
+	try(createInBatches(r.ctx, both, p))
+	r.arrive(good)
 	took := time.Since(begun)
-	if _, _, peak := p.usage(); peak > 0 {
-		r.busy = max(r.busy, peak)
-	}
-	p.kill() // what hangs is tried for a day
-	return float64(len(good.at)) / took.Seconds(), nil
+	r.peak(p, "")
+	p.kill() // attempts to endpoints that hang go on for a day
+	return float64(len(good.at)) / took.Seconds()
 }

@@ -1,45 +1,31 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// A goal is what a figure must reach, on one kind of store.
+// A goal is a bound of a figure, on one kind of store.
 type goal struct {
 	store string // one of config's kinds
-	text  string
-	met   func(Figure) bool
+	least bool   // bound is the least, and not the most
+	times bool   // Ratio is bounded, and not Value
+	bound float64
 }
 
-// atLeast wants Ratio to be so much.
-func atLeast(ratio float64) goal {
-	return goal{met: func(f Figure) bool { return f.Base > 0 && f.Ratio >= ratio }}.saying("≥ %.3g × ", ratio)
-}
+func atLeast(ratio float64) goal     { return goal{config.Pebble, true, true, ratio} }
+func timesAtMost(ratio float64) goal { return goal{config.Pebble, false, true, ratio} }
+func atMost(value float64) goal      { return goal{config.Pebble, false, false, value} }
 
-// timesAtMost wants Ratio to be no more than that.
-func timesAtMost(ratio float64) goal {
-	return goal{met: func(f Figure) bool { return f.Base > 0 && f.Ratio <= ratio }}.saying("≤ %.3g × ", ratio)
-}
-
-// atMost wants Value to be no more than that.
-func atMost(value float64) goal {
-	return goal{met: func(f Figure) bool { return f.Value <= value }}.saying("≤ %g ", value)
-}
-
-func (g goal) saying(format string, value float64) goal {
-	g.store, g.text = config.Pebble, fmt.Sprintf(format, value)
-	return g
-}
-
-// inPostgres is a goal of PostgreSQL, and not of the embedded store.
+// inPostgres makes a goal one of PostgreSQL, and not of the embedded store.
 func inPostgres(g goal) goal {
 	g.store = config.Postgres
 	return g
 }
 
-// figure notes a figure without a goal.
+// figure adds a figure without a goal to the report.
 func (r *run) figure(name string, value float64, unit string) *Figure {
 	r.report.Figures = append(r.report.Figures, Figure{Scenario: r.scenario, Name: name, Value: value, Unit: unit})
 	return &r.report.Figures[len(r.report.Figures)-1]
@@ -54,26 +40,24 @@ func (f *Figure) against(name string, base float64) *Figure {
 	return f
 }
 
-// must sets what a figure has to reach on the store that is measured, where one of
-// the goals is about it. With small sizes it is told, not judged.
-func (r *run) must(f *Figure, goals ...goal) {
+// require sets which goal a figure has on the store that is measured. Small sizes are not judged.
+func (r *run) require(f *Figure, goals ...goal) {
 	for _, g := range goals {
-		if g.store == r.kind() {
-			r.judge(f, g)
+		if g.store != r.kind() {
+			continue
 		}
+		sign, value, format := "≤", f.Value, "%s %g %s"
+		if g.least {
+			sign = "≥"
+		}
+		if g.times {
+			value, format = f.Ratio, "%s %.3g × %s"
+		}
+		f.Required = fmt.Sprintf(format, sign, g.bound, cmp.Or(f.BaseName, f.Unit))
+		if r.report.Quick || f.BaseName != "" && f.Base == 0 {
+			continue
+		}
+		met := value == g.bound || value > g.bound == g.least
+		f.Met = &met
 	}
-}
-
-func (r *run) judge(f *Figure, g goal) {
-	f.Required = g.text
-	if f.BaseName != "" {
-		f.Required += f.BaseName
-	} else {
-		f.Required += f.Unit
-	}
-	if r.report.Quick || f.BaseName != "" && f.Base == 0 {
-		return
-	}
-	met := g.met(*f)
-	f.Met = &met
 }

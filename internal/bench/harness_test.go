@@ -102,14 +102,14 @@ func TestGoals(t *testing.T) {
 		if tt.base >= 0 {
 			f.against("raw", tt.base)
 		}
-		r.must(f, tt.goal)
+		r.require(f, tt.goal)
 		if f.Met == nil || *f.Met != tt.met || f.Required != tt.text {
 			t.Errorf("%s: met %v, required %q; want %t, %q", tt.name, f.Met, f.Required, tt.met, tt.text)
 		}
 	}
 	r := &run{report: Report{Quick: true}}
 	f := r.figure("quick", 1000, "MiB")
-	if r.must(f, atMost(80)); f.Met != nil {
+	if r.require(f, atMost(80)); f.Met != nil {
 		t.Error("small sizes are held against a goal")
 	}
 }

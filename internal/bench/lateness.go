@@ -10,87 +10,43 @@ import (
 // perSecond is the pace of the latency scenario.
 const perSecond = 500
 
-// latency on an empty store.
-func (r *run) latency() error {
-	p, err := r.start(r.store(""))
-	if err != nil {
-		return err
-	}
-	p50, p99, err := r.measureLatency(p, 0)
-	if err != nil {
-		return err
-	}
-	r.must(p50, atMost(0.8))
-	r.must(p99, atMost(3))
-	return p.stop()
+// latency and lateness are measured on an empty store, latencyWaiting and latenessWaiting on one with many
+// tasks due tomorrow, and compared with the figures of the former.
+func (r *run) latency() { r.onEmpty(r.measureLatency, 0.8, 3) }
+
+func (r *run) lateness() { r.onEmpty(r.measureLateness, 0.8, 2.5) }
+
+func (r *run) latencyWaiting() { r.onWaiting(r.measureLatency, "latency") }
+
+func (r *run) latenessWaiting() { r.onWaiting(r.measureLateness, "lateness") }
+
+func (r *run) onEmpty(measure func(*process, int) (p50, p99 *Figure), most50, most99 float64) {
+	p := r.start(r.store(""))
+	p50, p99 := measure(p, 0)
+	r.require(p50, atMost(most50))
+	r.require(p99, atMost(most99))
+	try(p.stop())
 }
 
-// lateness on an empty store.
-func (r *run) lateness() error {
-	p, err := r.start(r.store(""))
-	if err != nil {
-		return err
-	}
-	p50, p99, err := r.measureLateness(p, 0)
-	if err != nil {
-		return err
-	}
-	r.must(p50, atMost(0.8))
-	r.must(p99, atMost(2.5))
-	return p.stop()
-}
-
-// latencyWaiting and latenessWaiting hold the same against what they are
-// without tasks that wait.
-func (r *run) latencyWaiting() error {
-	p, err := r.startWaiting()
-	if err != nil {
-		return err
-	}
-	p50, p99, err := r.measureLatency(p, int64(r.stored))
-	if err != nil {
-		return err
-	}
-	r.asWithout(p50, p99, "latency")
-	return p.stop()
-}
-
-func (r *run) latenessWaiting() error {
-	p, err := r.startWaiting()
-	if err != nil {
-		return err
-	}
-	p50, p99, err := r.measureLateness(p, int64(r.stored))
-	if err != nil {
-		return err
-	}
-	r.asWithout(p50, p99, "lateness")
-	return p.stop()
-}
-
-func (r *run) asWithout(p50, p99 *Figure, scenario string) {
+func (r *run) onWaiting(measure func(*process, int) (p50, p99 *Figure), without string) {
+	p := r.startWaiting()
+	p50, p99 := measure(p, r.stored)
 	for _, f := range []*Figure{p50, p99} {
-		base, _ := r.report.Figure(scenario, f.Name)
-		r.must(f.against(scenario, base.Value), timesAtMost(1.2))
+		base, _ := r.report.Figure(without, f.Name)
+		r.require(f.against(without, base.Value), timesAtMost(1.2))
 	}
+	try(p.stop())
 }
 
 // warm sends some tasks through a server that has just started.
-func (r *run) warm(p *process, rest int64) error {
-	l := r.newLoad(256)
-	if err := p.createSingly(r.ctx, to(l, r.url), 16); err != nil {
-		return err
-	}
-	return r.finish(p, l, rest)
+func (r *run) warm(p *process, rest int) {
+	r.timed(p, 256, rest, func(l *load) { try(p.createSingly(r.ctx, to(l, r.url), 16)) })
 }
 
-// measureLatency creates tasks at a fixed pace, whether or not the ones before
-// are answered, and measures each from right before its create is sent to its
-// arrival. rest tasks wait besides.
-func (r *run) measureLatency(p *process, rest int64) (p50, p99 *Figure, err error) {
-	if err := r.warm(p, rest); err != nil {
-		return nil, nil, err
-	}
+// measureLatency creates tasks at a fixed pace, whether or not earlier creates are answered, and measures
+// each from right before its create is sent to its arrival. rest tasks wait besides.
+func (r *run) measureLatency(p *process, rest int) (p50, p99 *Figure) {
+	r.warm(p, rest)
 	gap := time.Second / perSecond
 	l := r.newLoad(int(r.sizes.latency / gap))
 	sent, answered := make([]int64, len(l.at)), make([]int64, len(l.at))
@@ -120,12 +76,8 @@ func (r *run) measureLatency(p *process, rest int64) (p50, p99 *Figure, err erro
 			return err
 		})
 	}
-	if err := g.Wait(); err != nil {
-		return nil, nil, err
-	}
-	if err := r.finish(p, l, rest); err != nil {
-		return nil, nil, err
-	}
+	try(g.Wait())
+	r.finish(p, l, int64(rest))
 	took, durable := newDurations(), newDurations()
 	for i := range l.at {
 		durable.add(answered[i] - sent[i])
@@ -135,35 +87,23 @@ func (r *run) measureLatency(p *process, rest int64) (p50, p99 *Figure, err erro
 	}
 	r.figure("create to answer, p50", durable.ms(50), "ms")
 	r.figure("create to answer, p99", durable.ms(99), "ms")
-	p50, p99, _ = r.percentiles("create to arrival", took)
-	return p50, p99, nil
+	return r.percentiles("create to arrival", took)
 }
 
-// measureLateness creates tasks due at random times and measures how long after
-// that they arrive. rest tasks wait besides.
-func (r *run) measureLateness(p *process, rest int64) (p50, p99 *Figure, err error) {
-	late, err := r.arrivals(p, rest)
-	if err != nil {
-		return nil, nil, err
-	}
-	p50, p99, _ = r.percentiles("arrival after due", late)
-	return p50, p99, nil
+// measureLateness creates tasks due at random times and measures how long after them they arrive. rest
+// tasks wait besides.
+func (r *run) measureLateness(p *process, rest int) (p50, p99 *Figure) {
+	return r.percentiles("arrival after due", r.arrivals(p, rest))
 }
 
 // arrivals are how long after their due times tasks arrive that are due at random.
-func (r *run) arrivals(p *process, rest int64) (late durations, err error) {
-	if err := r.warm(p, rest); err != nil {
-		return late, err
-	}
+func (r *run) arrivals(p *process, rest int) durations {
+	r.warm(p, rest)
 	l := r.newLoad(r.sizes.late)
 	l.dueWithin(time.Now().Add(r.sizes.ahead(len(l.at))), r.sizes.over)
-	if err := p.createInBatches(r.ctx, to(l, r.url)); err != nil {
-		return late, err
-	}
-	if err := r.finish(p, l, rest); err != nil {
-		return late, err
-	}
-	return l.lateness(), nil
+	try(createInBatches(r.ctx, to(l, r.url), p))
+	r.finish(p, l, int64(rest))
+	return l.lateness()
 }
 
 // dueWithin sets due times at random.
@@ -185,12 +125,11 @@ func (l *load) lateness() durations {
 	return late
 }
 
-// percentiles notes the median, with the histogram, the 99th percentile, and the
-// longest.
-func (r *run) percentiles(name string, d durations) (p50, p99, most *Figure) {
+// percentiles reports the median, with the histogram, the 99th percentile, and the longest.
+func (r *run) percentiles(name string, d durations) (p50, p99 *Figure) {
 	at := len(r.report.Figures)
 	r.figure(name+", p50", d.ms(50), "ms").Histogram = d.buckets()
 	r.figure(name+", p99", d.ms(99), "ms")
 	r.figure(name+", most", d.ms(100), "ms")
-	return &r.report.Figures[at], &r.report.Figures[at+1], &r.report.Figures[at+2]
+	return &r.report.Figures[at], &r.report.Figures[at+1]
 }

@@ -10,114 +10,65 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// waitingMillions: what throughput, lateness and pages are with a table of many
-// rows, against an empty one.
-func (r *run) waitingMillions() error {
-	empty, err := r.cluster(1, "empty")
-	if err != nil {
-		return err
+// waitingMillions compares throughput, lateness and pages of a table of many rows with an empty one.
+func (r *run) waitingMillions() {
+	empty := r.cluster(1, r.store("empty"))
+	before := empty.both(0)
+	empty.stop()
+	full := r.filledUp()
+	after := full.both(r.sizes.filled)
+	for i, f := range []struct {
+		name, unit string
+		goal       goal
+	}{
+		{"in batches", "/s", atLeast(1 / 1.3)},
+		{"due at once", "/s", atLeast(1 / 1.3)},
+		{"arrival after due, p50", "ms", timesAtMost(1.3)},
+		{"arrival after due, p99", "ms", timesAtMost(1.3)},
+	} {
+		r.figure(f.name+", nothing waiting", before[i], f.unit)
+		r.require(r.figure(f.name+", many waiting", after[i], f.unit).against("nothing waiting", before[i]), inPostgres(f.goal))
 	}
-	before, err := empty.both(0)
-	if err != nil {
-		return err
-	}
-	if err := empty.stop(); err != nil {
-		return err
-	}
-	full, err := r.filledUp()
-	if err != nil {
-		return err
-	}
-	after, err := full.both(int64(r.sizes.filled))
-	if err != nil {
-		return err
-	}
-	for i, name := range []string{"in batches", "due at once"} {
-		r.figure(name+", nothing waiting", before.perSecond[i], "/s")
-		r.must(r.figure(name+", many waiting", after.perSecond[i], "/s").against("nothing waiting", before.perSecond[i]), inPostgres(atLeast(1/1.3)))
-	}
-	for i, name := range []string{"arrival after due, p50", "arrival after due, p99"} {
-		r.figure(name+", nothing waiting", before.late[i], "ms")
-		r.must(r.figure(name+", many waiting", after.late[i], "ms").against("nothing waiting", before.late[i]), inPostgres(timesAtMost(1.3)))
-	}
-	if err := r.pages(full.nodes[0]); err != nil {
-		return err
-	}
-	return full.stop()
+	r.pages(full.nodes[0])
+	full.stop()
 }
 
-// filledUp starts a server on a store in which many tasks wait for tomorrow.
-func (r *run) filledUp() (*cluster, error) {
+// filledUp starts a server on a store in which many tasks are due tomorrow.
+func (r *run) filledUp() *cluster {
 	store := r.store("full")
-	p, err := r.start(store)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.createSingly(r.ctx, r.never(1), 1); err != nil {
-		return nil, err
-	}
-	if err := p.stop(); err != nil {
-		return nil, err
-	}
+	p := r.start(store)
+	try(p.createSingly(r.ctx, r.never(1), 1))
+	try(p.stop())
 	begun := time.Now()
-	if err := r.made[store].Fill(r.ctx, r.sizes.filled-1, begun.Add(24*time.Hour), 24*time.Hour); err != nil {
-		return nil, err
-	}
+	try(r.made[store].Fill(r.ctx, r.sizes.filled-1, begun.Add(24*time.Hour), 24*time.Hour))
 	r.figure("filled with tasks waiting in", time.Since(begun).Seconds(), "s")
-	bytes, err := r.diskOf(store)
-	if err != nil {
-		return nil, err
-	}
-	r.figure("disk a waiting task", float64(bytes)/float64(r.sizes.filled), "B")
+	r.figure("disk a waiting task", float64(r.diskOf(store))/float64(r.sizes.filled), "B")
 	r.server.Checkpoint(r.ctx)
-	if p, err = r.start(store); err != nil {
-		return nil, err
-	}
-	r.figure("ready after", float64(p.ready.Microseconds())/1000, "ms")
-	c := &cluster{r: r, store: store, nodes: []*process{p}}
-	if err := c.balanced(); err != nil {
-		return nil, err
-	}
-	return c, r.kept(p, int64(r.sizes.filled))
+	c := r.cluster(1, store)
+	r.figure("ready after", ms(c.nodes[0].ready), "ms")
+	r.kept(c.nodes[0], r.sizes.filled)
+	return c
 }
 
-// A pair is what is held against the same with a smaller table.
-type pair struct {
-	perSecond [2]float64 // in batches, due at once
-	late      [2]float64 // p50 and p99, in ms
-}
-
-// both measures throughput and lateness, with so many tasks waiting besides.
-func (c *cluster) both(rest int64) (m pair, err error) {
-	if m.perSecond[0], err = c.throughput(rest); err != nil {
-		return m, err
-	}
-	if m.perSecond[1], err = c.dueAtOnce(rest); err != nil {
-		return m, err
-	}
-	late, err := c.r.arrivals(c.nodes[0], rest)
-	m.late = [2]float64{late.ms(50), late.ms(99)}
-	return m, err
+// both measures throughput in batches and due at once, and lateness p50 and p99 in ms. rest tasks wait
+// besides.
+func (c *cluster) both(rest int) [4]float64 {
+	batches, due := c.throughput(rest), c.dueAtOnce(rest)
+	late := c.r.arrivals(c.nodes[0], rest)
+	return [4]float64{batches, due, late.ms(50), late.ms(99)}
 }
 
 // pageReads is how often each page is read.
 const pageReads = 20
 
-// pages reads what an operator looks at, by each filter that there is.
-func (r *run) pages(p *process) error {
-	one, err := p.client.List(r.ctx, client.Filter{State: "pending"}, 1, "")
-	if err != nil {
-		return err
-	}
+// pages reads the lists that an operator looks at, with each filter.
+func (r *run) pages(p *process) {
+	one := must(p.client.List(r.ctx, client.Filter{State: "pending"}, 1, ""))
 	if len(one.Tasks) == 0 {
-		return errors.New("no page has a pending task")
+		try(errors.New("no page has a pending task"))
 	}
 	t := one.Tasks[0]
-	u, err := url.Parse(r.url)
-	if err != nil {
-		return err
-	}
-	host := u.Host
+	host := must(url.Parse(r.url)).Host
 	span := time.Duration(r.sizes.filled) * time.Millisecond / 10 // see [scratch.Database.Fill]
 	from, to := client.Time{Time: t.Created.Add(-span / 2)}, client.Time{Time: t.Created.Add(-span / 4)}
 	worst := newDurations()
@@ -149,7 +100,7 @@ func (r *run) pages(p *process) error {
 			begun := time.Now()
 			list, err := p.client.List(r.ctx, page.filter, 0, cursor)
 			if err != nil {
-				return fmt.Errorf("page of %s: %w", page.name, err)
+				try(fmt.Errorf("page of %s: %w", page.name, err))
 			}
 			took = append(took, time.Since(begun))
 			worst.add(int64(took[len(took)-1]))
@@ -160,9 +111,8 @@ func (r *run) pages(p *process) error {
 			r.fail("%d tasks on the pages of %s", found, page.name)
 		}
 		slices.Sort(took)
-		r.must(r.figure("page of "+page.name+", p50", float64(took[len(took)/2].Microseconds())/1000, "ms"), inPostgres(atMost(50)))
+		r.require(r.figure("page of "+page.name+", p50", ms(took[len(took)/2]), "ms"), inPostgres(atMost(50)))
 	}
-	r.must(r.figure("any page, p99", worst.ms(99), "ms"), inPostgres(atMost(50)))
+	r.require(r.figure("any page, p99", worst.ms(99), "ms"), inPostgres(atMost(50)))
 	r.figure("any page, most", worst.ms(100), "ms")
-	return nil
 }

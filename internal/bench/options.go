@@ -27,7 +27,7 @@ type Scenario struct {
 	optional bool // only where it is asked for
 	database bool // needs a store in a database
 	sql      bool // of that: one that is asked in SQL
-	run      func(*run) error
+	run      func(*run)
 }
 
 // Scenarios are what can be measured, in the order in which it is done.

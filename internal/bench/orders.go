@@ -29,9 +29,9 @@ queues:
 `
 
 // startOrders starts a server whose orders are polled at a channel.
-func (r *run) startOrders(dir string, c *channel, schedule string) (*process, error) {
+func (r *run) startOrders(store string, c *channel, schedule string) *process {
 	settings := strings.NewReplacer("CHANNEL", c.orders, "SCHEDULE", schedule).Replace(orderSettings)
-	return r.startWith(dir, settings)
+	return r.startWith(store, settings)
 }
 
 // key is the key of an order's task, and the merchant it is of.
@@ -44,13 +44,8 @@ func (c *channel) key(order int) (merchant, key string) {
 // appendOrder appends the JSON that asks for an order to be watched.
 func (c *channel) appendOrder(b []byte, order int) []byte {
 	merchant, key := c.key(order)
-	b = append(b, `{"queue":"orders","merchant_no":"`...)
-	b = append(b, merchant...)
-	b = append(b, `","order_no":"`...)
-	b = append(b, key[len(merchant)+1:]...)
-	b = append(b, `","notify":{"url":"`...)
-	b = append(b, c.merchants...)
-	return append(b, `"}}`...)
+	return fmt.Appendf(b, `{"queue":"orders","merchant_no":%q,"order_no":%q,"notify":{"url":%q}}`,
+		merchant, key[len(merchant)+1:], c.merchants)
 }
 
 // orderBatch is how many orders one request places: a second's worth at once
@@ -75,58 +70,33 @@ func (p *process) place(ctx context.Context, c *channel, size int, over time.Dur
 	})
 }
 
-// orders: fewer than the machine can poll. The channel is asked as often and as
-// punctually as the schedule says, and then says that the order is paid.
-func (r *run) orders() error {
-	c, err := newChannel(r.nextLoad(), r.sizes.orders)
-	if err != nil {
-		return err
-	}
+// orders: fewer than the machine can poll. The channel is asked as often and as punctually as the schedule
+// says, and then answers that the order is paid.
+func (r *run) orders() {
+	c := must(newChannel(r.nextLoad(), r.sizes.orders))
 	defer c.close()
 	c.pays = r.sizes.polls
-	gap := schedule.FormatDuration(r.sizes.gap)
-	p, err := r.startOrders(r.store(""), c, fmt.Sprintf("%s*%d", gap, r.sizes.polls))
-	if err != nil {
-		return err
-	}
+	p := r.startOrders(r.store(""), c, fmt.Sprintf("%s*%d", schedule.FormatDuration(r.sizes.gap), r.sizes.polls))
 	begun := time.Now()
-	if err := p.place(r.ctx, c, orderBatch, r.sizes.ramp); err != nil {
-		return err
-	}
-	// What is measured now is the pace when all are there and none is paid.
-	cpu, from, asked := r.mark(p, c)
-	sleepUntil(begun.Add(time.Duration(r.sizes.polls) * r.sizes.gap))
-	r.asked(p, c, cpu, from, asked)
+	try(p.place(r.ctx, c, orderBatch, r.sizes.ramp))
+	// All orders are placed and none is paid: now the pace is measured.
+	r.asked(p, c, begun.Add(time.Duration(r.sizes.polls)*r.sizes.gap))
 	sleepUntil(begun.Add(r.sizes.ramp + time.Duration(r.sizes.polls)*r.sizes.gap))
-	if err := r.settled(c.await(r.ctx)); err != nil {
-		return err
-	}
-	if err := r.settled(p.awaitPending(r.ctx, 0)); err != nil {
-		return err
-	}
-	_, _, peak := p.usage()
-	late, err := r.checkPolls(p, c)
-	if err != nil {
-		return err
-	}
-	_, p99, _ := r.percentiles("question after due", late)
-	r.must(p99, atMost(50))
-	if peak > 0 {
-		r.figure("server memory, most", mib(peak), "MiB")
-		r.busy = max(r.busy, peak)
-	}
+	r.settle(c.await(r.ctx))
+	r.settle(p.awaitPending(r.ctx, 0))
+	late := r.checkPolls(p, c)
+	_, p99 := r.percentiles("question after due", late)
+	r.require(p99, atMost(50))
+	r.peak(p, "server memory, most")
 	r.checkChannel(c)
-	return p.stop()
+	try(p.stop())
 }
 
-// mark notes where a measurement begins.
-func (r *run) mark(p *process, c *channel) (cpu time.Duration, from time.Time, asked int64) {
-	cpu, _, _ = p.usage()
-	return cpu, time.Now(), c.asked.Load()
-}
-
-// asked notes how many questions a second there were since, and what they cost.
-func (r *run) asked(p *process, c *channel, cpu time.Duration, from time.Time, asked int64) {
+// asked reports how many questions a second there are until a time, and what they cost.
+func (r *run) asked(p *process, c *channel, until time.Time) {
+	cpu, _, _ := p.usage()
+	from, asked := time.Now(), c.asked.Load()
+	sleepUntil(until)
 	n, took := c.asked.Load()-asked, time.Since(from)
 	r.figure("questions", float64(n)/took.Seconds(), "/s")
 	if now, _, _ := p.usage(); now > 0 && n > 0 {
@@ -136,15 +106,15 @@ func (r *run) asked(p *process, c *channel, cpu time.Duration, from time.Time, a
 
 // checkPolls compares each order's attempts with what the schedule says and the
 // channel saw, and returns how long after their due times the questions came.
-func (r *run) checkPolls(p *process, c *channel) (durations, error) {
+func (r *run) checkPolls(p *process, c *channel) durations {
 	late := make([]durations, batchClients)
-	var client, wrong, early, unlike atomic.Int64
-	err := inSteps(r.ctx, len(c.placed), 1, batchClients, func(ctx context.Context) func(i, n int) error {
-		mine := &late[client.Add(1)-1]
+	var workers, wrong, early, unlike atomic.Int64
+	try(inSteps(r.ctx, len(c.placed), 1, batchClients, func(ctx context.Context) func(i, n int) error {
+		mine := &late[workers.Add(1)-1]
 		*mine = newDurations()
 		return func(i, _ int) error {
 			_, key := c.key(i)
-			t, err := p.client.Task(ctx, byKey(key))
+			t, err := p.client.Task(ctx, client.ByKey("orders", key))
 			if err != nil {
 				return err
 			}
@@ -164,29 +134,15 @@ func (r *run) checkPolls(p *process, c *channel) (durations, error) {
 			}
 			return nil
 		}
-	})
-	if err != nil {
-		return durations{}, err
-	}
+	}))
 	for _, other := range late[1:] {
 		late[0].h.Merge(other.h)
 	}
-	for _, f := range []struct {
-		n    int64
-		what string
-	}{
-		{wrong.Load(), "orders that are not PAID, or were not asked about as their schedule says"},
-		{unlike.Load(), "orders with other questions at the channel than attempts in the log"},
-		{early.Load(), "questions before they were due"},
-	} {
-		if f.n > 0 {
-			r.fail("%d %s", f.n, f.what)
-		}
-	}
-	return late[0], nil
+	r.failAny(count{wrong.Load(), "%d orders that are not PAID, or were not asked about as their schedule says"},
+		count{unlike.Load(), "%d orders with other questions at the channel than attempts in the log"},
+		count{early.Load(), "%d questions before they were due"})
+	return late[0]
 }
-
-func byKey(key string) client.Ref { return client.ByKey("orders", key) }
 
 // onSchedule reports whether an order's attempts are so many questions, each due
 // one gap after the one before: after it began, and not after its answer. The

@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -22,7 +22,7 @@ import (
 // A process is a server under test.
 type process struct {
 	cmd    *exec.Cmd
-	stdin  io.Closer
+	stdin  io.WriteCloser
 	log    *tail
 	addr   string
 	client *client.Client
@@ -38,37 +38,32 @@ type process struct {
 // patience is how long anything may take without progress.
 const patience = 30 * time.Second
 
-// start starts a server with default settings on a store, which it creates where
-// there is none, and waits until it is ready.
-func (r *run) start(store string) (*process, error) { return r.startWith(store, "") }
+// start starts a server with default settings on a store, and waits until it is ready. A store that does
+// not exist is created.
+func (r *run) start(store string) *process { return r.startWith(store, "") }
 
 // startWith starts a server with these settings, as YAML; empty: the default.
-func (r *run) startWith(store, settings string) (*process, error) {
-	p, err := r.launch(store, settings)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.awaitReady(r.ctx); err != nil {
-		p.kill()
-		return nil, err
-	}
-	return p, nil
+func (r *run) startWith(store, settings string) *process {
+	p := must(r.launch(store, settings))
+	r.servers = append(r.servers, p)
+	try(p.awaitReady(r.ctx))
+	return p
 }
 
 // launch starts a server, and waits until it listens.
-func (r *run) launch(store, settings string) (*process, error) {
-	if err := r.create(store); err != nil {
+func (r *run) launch(store, settings string) (_ *process, err error) {
+	if d := r.made[store]; d != nil {
+		if err := d.Create(r.ctx); err != nil {
+			return nil, err
+		}
+	}
+	p := &process{log: &tail{}, batch: r.sizes.batch}
+	if p.cmd, err = childCommand(context.Background()); err != nil {
 		return nil, err
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	p := &process{cmd: exec.Command(program), log: &tail{}, batch: r.sizes.batch}
-	p.cmd.Env = append(withoutOurs(os.Environ()), envStore+"="+store, envSettings+"="+settings)
+	profile := ""
 	if r.o.Profile != "" {
-		name := fmt.Sprintf("%s.%s.%d", r.o.Profile, r.scenario, len(r.servers)+1)
-		p.cmd.Env = append(p.cmd.Env, envProfile+"="+name)
+		profile = fmt.Sprintf("%s.%s.%d", r.o.Profile, r.scenario, len(r.servers)+1)
 	}
 	p.cmd.Stderr = p.log
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
@@ -82,32 +77,23 @@ func (r *run) launch(store, settings string) (*process, error) {
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start a server: %w", err)
 	}
+	defer func() {
+		if err != nil {
+			p.kill()
+		}
+	}()
+	if err := json.NewEncoder(p.stdin).Encode(role{Store: store, Settings: settings, Profile: profile}); err != nil {
+		return nil, fmt.Errorf("start a server: %w", err)
+	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		p.kill()
 		return nil, fmt.Errorf("the server did not start: %s", cmp.Or(strings.TrimSpace(p.log.String()), err.Error()))
 	}
 	p.addr = strings.TrimSpace(line)
 	p.http = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 128,
 		DialContext: (&net.Dialer{}).DialContext}
-	if p.client, err = client.New(client.Options{Server: "http://" + p.addr, HTTP: &http.Client{Transport: p.http}}); err != nil {
-		p.kill()
-		return nil, err
-	}
-	r.servers = append(r.servers, p)
-	return p, nil
-}
-
-// withoutOurs leaves out what would configure the server, so that it has
-// default settings.
-func withoutOurs(env []string) []string {
-	var rest []string
-	for _, e := range env {
-		if !strings.HasPrefix(e, "BELLMAN_") {
-			rest = append(rest, e)
-		}
-	}
-	return rest
+	p.client, err = client.New(client.Options{Server: "http://" + p.addr, HTTP: &http.Client{Transport: p.http}})
+	return p, err
 }
 
 func (p *process) awaitReady(ctx context.Context) error {

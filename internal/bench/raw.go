@@ -1,12 +1,13 @@
 package bench
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,40 +20,30 @@ import (
 // rawClients is what bellman allows one endpoint at once by default.
 const rawClients = 64
 
-// raw measures the bare loop, posts a second. It is a process of its own, as the
-// server is: within the receiver's it would gain a third by being woken cheaply.
-func (r *run) raw() (float64, error) {
+// raw measures the bare loop, in posts a second. The loop is a process of its own, as the server is:
+// within the receiver's process it would gain a third by being woken cheaply.
+func (r *run) raw() float64 {
 	if since := time.Since(r.rawAt); len(r.report.Raw) > 0 && since < time.Second {
-		return r.report.Raw[len(r.report.Raw)-1], nil // the one after the last scenario
+		return r.report.Raw[len(r.report.Raw)-1] // the one after the last scenario
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return 0, err
-	}
-	loop := exec.CommandContext(r.ctx, program)
-	loop.Env = append(withoutOurs(os.Environ()), envRaw+"="+r.url, envFor+"="+r.sizes.raw.String())
+	loop, err := childCommand(r.ctx)
+	try(err)
+	loop.Stdin = bytes.NewReader(must(json.Marshal(role{PostTo: r.url, For: r.sizes.raw})))
 	var log tail
 	loop.Stderr = &log
 	out, err := loop.Output()
 	if err != nil {
-		return 0, fmt.Errorf("raw: %w\n%s", err, &log)
+		try(fmt.Errorf("raw: %w\n%s", err, &log))
 	}
-	perSecond, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
-	if err != nil {
-		return 0, fmt.Errorf("raw: %w", err)
-	}
+	perSecond := must(strconv.ParseFloat(strings.TrimSpace(string(out)), 64))
 	r.report.Raw = append(r.report.Raw, perSecond)
 	r.rawAt = time.Now()
-	return perSecond, nil
+	return perSecond
 }
 
-// postFor posts to an address for some time and prints how often a second.
-func postFor(to, d string) error {
+// postFor posts to a URL for some time and prints how often a second.
+func postFor(to string, span time.Duration) error {
 	u, err := url.Parse(to)
-	if err != nil {
-		return err
-	}
-	span, err := time.ParseDuration(d)
 	if err != nil {
 		return err
 	}
@@ -80,20 +71,12 @@ func postFor(to, d string) error {
 	return err
 }
 
-// rawAlone measures raw for its own sake.
-func (r *run) rawAlone() error {
-	perSecond, err := r.raw()
-	if err != nil {
-		return err
-	}
-	r.figure("posts", perSecond, "/s")
-	took, err := syncs(filepath.Join(r.dir, "sync"))
-	if err != nil {
-		return err
-	}
+// rawAlone measures raw for its own sake, and the disk.
+func (r *run) rawAlone() {
+	r.figure("posts", r.raw(), "/s")
+	took := must(syncs(filepath.Join(r.dir, "sync")))
 	r.figure("4 KiB written and synced, p50", took.ms(50), "ms")
 	r.figure("4 KiB written and synced, p99", took.ms(99), "ms")
-	return nil
 }
 
 // syncs measures what the disk takes to make an append durable.
@@ -118,24 +101,13 @@ func syncs(path string) (durations, error) {
 	return took, os.Remove(path)
 }
 
-// besideRaw notes a throughput with raw from right before it and right after.
-func (r *run) besideRaw(name string, measure func() (perSecond float64, err error), ratios ...goal) error {
-	before, err := r.raw()
-	if err != nil {
-		return err
-	}
+// besideRaw reports a throughput, and compares it with raw from right before and right after it.
+func (r *run) besideRaw(name string, measure func() (perSecond float64), goals ...goal) {
+	before := r.raw()
 	at := len(r.report.Figures)
 	r.figure(name, 0, "/s")
-	perSecond, err := measure()
-	if err != nil {
-		return err
-	}
-	after, err := r.raw()
-	if err != nil {
-		return err
-	}
+	perSecond := measure()
 	f := &r.report.Figures[at]
 	f.Value = perSecond
-	r.must(f.against("raw", (before+after)/2), ratios...)
-	return nil
+	r.require(f.against("raw", (before+r.raw())/2), goals...)
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// A run is one Run under way.
+// A run is one call of Run under way.
 type run struct {
 	ctx   context.Context
 	o     Options
 	sizes sizes
 	out   io.Writer
 
-	dir    string                       // for stores; removed at the end
+	dir    string                       // of embedded stores; removed at the end
 	server *scratch.Server              // where databases are made for stores; nil: the embedded store
-	made   map[string]*scratch.Database // by their URLs, and those by way of a tap
+	made   map[string]*scratch.Database // by their URLs
 
 	databasePid int // 0: not on this machine
 	receiver    *receiver
@@ -33,14 +33,13 @@ type run struct {
 	servers  []*process // of the scenario
 	loads    []*load    // of the scenario
 	rawAt    time.Time  // when raw was measured last
-	busy     int64      // most memory that a loaded server had, in bytes
-	waiting  string     // the store with many tasks for tomorrow; empty: not made yet
-	stored   int        // tasks waiting in it
+	busy     int64      // most memory that any server had, in bytes
+	waiting  string     // the store with many tasks due tomorrow; empty: not made yet
+	stored   int        // tasks in that store
 }
 
-// Run measures and returns the report, which it also prints to out as a table;
-// progress goes there while it runs. The report is what there is so far if an
-// error ends it. A promise that was not kept is no error: see [Report.Failures].
+// Run measures, prints progress and a table to out, and returns the report. If an error ends the
+// run, the report has the figures so far. A broken promise is no error: see [Report.Failures].
 func Run(ctx context.Context, o Options, out io.Writer) (Report, error) {
 	s := full
 	if o.Quick {
@@ -72,7 +71,7 @@ func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report,
 		if err := r.connect(); err != nil {
 			return r.report, err
 		}
-		defer func() { err = errors.Join(err, r.dropAll(), r.server.Close()) }()
+		defer func() { err = errors.Join(err, r.drop(true), r.server.Close()) }()
 	}
 	r.receiver = newReceiver()
 	defer r.receiver.close()
@@ -92,7 +91,7 @@ func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report,
 	}
 	if r.busy > 0 {
 		r.scenario = "all"
-		r.must(r.figure("server memory, most of all", mib(r.busy), "MiB"), atMost(256))
+		r.require(r.figure("server memory, most of all", mib(r.busy), "MiB"), atMost(256))
 	}
 	r.report.Took = time.Since(r.report.Started)
 	r.report.Others = others()
@@ -100,11 +99,44 @@ func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report,
 	return r.report, r.report.WriteTable(out)
 }
 
-// one runs a scenario, and ends the servers that it left.
-func (r *run) one(s Scenario) (err error) {
+// stopped is the panic of a scenario that cannot go on. [try] and [must] end a scenario in this way,
+// as t.Fatal ends a test, and [run.attempt] returns the error. Only the scenario's own goroutine may
+// call functions that end it.
+type stopped struct{ err error }
+
+// try ends the scenario if there is an error.
+func try(err error) {
+	if err != nil {
+		panic(stopped{err})
+	}
+}
+
+// must returns v, or ends the scenario if there is an error.
+func must[T any](v T, err error) T {
+	try(err)
+	return v
+}
+
+// attempt runs a scenario and returns the error that ended it.
+func (r *run) attempt(s Scenario) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s, is := p.(stopped)
+			if !is {
+				panic(p)
+			}
+			err = s.err
+		}
+	}()
+	s.run(r)
+	return nil
+}
+
+// one runs a scenario, ends its servers, and prints its figures.
+func (r *run) one(s Scenario) error {
 	r.scenario = s.Name
 	begun, from := time.Now(), len(r.report.Figures)
-	err = s.run(r)
+	err := r.attempt(s)
 	var refused int64
 	for _, p := range r.servers {
 		p.kill()
@@ -120,7 +152,7 @@ func (r *run) one(s Scenario) (err error) {
 		r.fail("%d deliveries of tasks that were due tomorrow, or over", n)
 	}
 	r.servers, r.loads = nil, nil
-	if err := errors.Join(err, r.dropUnwanted()); err != nil {
+	if err := errors.Join(err, r.drop(false)); err != nil {
 		return err
 	}
 	fmt.Fprintf(r.out, "%s (%s)", s.Name, time.Since(begun).Round(100*time.Millisecond))
@@ -131,44 +163,51 @@ func (r *run) one(s Scenario) (err error) {
 	return r.ctx.Err()
 }
 
-// fail notes a promise that was not kept.
+// fail reports a broken promise.
 func (r *run) fail(format string, args ...any) {
 	r.report.Failures = append(r.report.Failures, r.scenario+": "+fmt.Sprintf(format, args...))
 }
 
-// check holds a load against the promises, when all is over.
+// failAny reports a broken promise for each count that is not zero.
+func (r *run) failAny(counts ...count) {
+	for _, c := range counts {
+		if c.n > 0 {
+			r.fail(c.format, c.n)
+		}
+	}
+}
+
+// A count is how often a promise was broken, and a format that says which.
+type count struct {
+	n      int64
+	format string
+}
+
+// check compares what arrived of a load with the promises, at the end of a scenario.
 func (r *run) check(l *load) {
 	if lost := int64(len(l.at)) - l.arrived.Load(); lost > 0 {
 		r.fail("%d of %d tasks lost", lost, len(l.at))
 	}
-	if n := l.doubled.Load(); n > 0 {
-		r.fail("%d deliveries more than one of a task", n)
-	}
-	if n := l.early.Load(); n > 0 {
-		r.fail("%d deliveries before their task was due", n)
-	}
+	r.failAny(count{l.doubled.Load(), "%d deliveries more than one of a task"},
+		count{l.early.Load(), "%d deliveries before their task was due"})
 }
 
-// finish waits until a load has arrived and is recorded, so that rest tasks are
-// left.
-func (r *run) finish(p *process, l *load, rest int64) error {
-	err := r.arrive(l)
-	if err == nil {
-		err = r.settled(p.awaitPending(r.ctx, rest))
-	}
-	return err
+// finish waits until a load has arrived and is recorded, so that rest tasks are pending.
+func (r *run) finish(p *process, l *load, rest int64) {
+	r.arrive(l)
+	r.settle(p.awaitPending(r.ctx, rest))
 }
 
 // arrive waits until a load has arrived, whatever else is pending.
-func (r *run) arrive(l *load) error { return r.settled(l.await(r.ctx)) }
+func (r *run) arrive(l *load) { r.settle(l.await(r.ctx)) }
 
-// settled makes a failure of the error that nothing happens any more.
-func (r *run) settled(err error) error {
+// settle reports errStuck as a broken promise. Any other error ends the scenario.
+func (r *run) settle(err error) {
 	if errors.Is(err, errStuck) {
 		r.fail("%v", err)
-		return nil
+		return
 	}
-	return err
+	try(err)
 }
 
 // A used is processor time that was used so far.
@@ -179,21 +218,29 @@ func (r *run) used(p *process) used {
 	return used{cpu, r.databaseCPU()}
 }
 
-// spent notes what the server used for a load, and stops it.
-func (r *run) spent(p *process, before used, tasks int) error {
+// spent reports what a server used for a load, and stops it.
+func (r *run) spent(p *process, before used, tasks int) {
 	now := r.used(p)
-	_, _, peak := p.usage()
 	if now.server > 0 {
 		r.figure("server CPU a task", float64((now.server-before.server).Microseconds())/float64(tasks), "µs")
 	}
 	if now.database > 0 {
 		r.figure("database CPU a task", float64((now.database-before.database).Microseconds())/float64(tasks), "µs")
 	}
-	if peak > 0 {
-		r.figure("server memory, most", mib(peak), "MiB")
-		r.busy = max(r.busy, peak)
+	r.peak(p, "server memory, most")
+	try(p.stop())
+}
+
+// peak reports the most memory that a server had. Without a name it only counts for the figure of all
+// scenarios.
+func (r *run) peak(p *process, name string, goals ...goal) {
+	_, _, peak := p.usage()
+	if peak > 0 && name != "" {
+		r.require(r.figure(name, mib(peak), "MiB"), goals...)
 	}
-	return p.stop()
+	r.busy = max(r.busy, peak)
 }
 
 func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -49,27 +49,13 @@ func (r *run) store(name string) string {
 	return d.URL
 }
 
-// create makes a store's database, if it is not there yet.
-func (r *run) create(store string) error {
-	if d := r.made[store]; d != nil {
-		return d.Create(r.ctx)
-	}
-	return nil
-}
-
-// dropUnwanted drops the databases of the scenario, but for the one with many
-// tasks waiting, which others want.
-func (r *run) dropUnwanted() error {
-	return r.drop(func(store string) bool { return store != r.waiting })
-}
-
-func (r *run) dropAll() error { return r.drop(func(string) bool { return true }) }
-
-func (r *run) drop(unwanted func(store string) bool) (err error) {
+// drop drops the databases of the scenario. The one with many tasks waiting, which other scenarios use, is
+// kept unless all is set.
+func (r *run) drop(all bool) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), dropping)
 	defer cancel()
 	for store, d := range r.made {
-		if unwanted(store) {
+		if all || store != r.waiting {
 			err = errors.Join(err, d.Drop(ctx))
 			delete(r.made, store)
 		}
@@ -83,9 +69,6 @@ func (r *run) databaseCPU() time.Duration {
 	if r.databasePid == 0 {
 		return 0
 	}
-	cpu, err := cpuOfTree(r.databasePid)
-	if err != nil {
-		return 0
-	}
+	cpu, _ := cpuOfTree(r.databasePid)
 	return cpu
 }

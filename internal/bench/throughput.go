@@ -5,138 +5,104 @@ import (
 	"time"
 )
 
-// What River 0.51 reached on PostgreSQL 15 with two cores, at its best settings:
-// 11,100 a second in a drain, and 3,600 end to end while tasks were enqueued, where
-// raw was about 33,000.
+// What River 0.51 reached on PostgreSQL 15 with two cores, at its best settings: 11,100 a second in a
+// drain, and 3,600 end to end while tasks were enqueued, where raw was about 33,000.
 const (
 	riverDrain    = 0.336
 	riverEndToEnd = 0.109
 )
 
-// drain: tasks are created for a moment, the server is stopped before it, and
-// started when all are due. From the first delivery to the last one recorded.
-func (r *run) drain() error {
-	return r.besideRaw("delivered and recorded", func() (float64, error) {
-		dir := r.store("")
-		l, err := r.overdue(dir, r.sizes.drain, 0, (*process).stop)
-		if err != nil {
-			return 0, err
-		}
+// drain: tasks become due while no server runs. Measured from the first delivery to the last one
+// recorded.
+func (r *run) drain() {
+	r.besideRaw("delivered and recorded", func() float64 {
+		store := r.store("")
+		l := r.overdue(store, r.sizes.drain, 0, func(p *process) { try(p.stop()) })
 		before := used{database: r.databaseCPU()}
-		p, err := r.start(dir)
-		if err != nil {
-			return 0, err
-		}
-		if err := r.finish(p, l, 0); err != nil {
-			return 0, err
-		}
+		p := r.start(store)
+		r.finish(p, l, 0)
 		took := time.Since(time.Unix(0, l.first.Load()))
-		return float64(len(l.at)) / took.Seconds(), r.spent(p, before, len(l.at))
+		r.spent(p, before, len(l.at))
+		return float64(len(l.at)) / took.Seconds()
 	}, atLeast(0.65), inPostgres(atLeast(1.5*riverDrain)))
 }
 
-// overdue leaves a store with tasks that all became due at one moment, when no
-// server ran; rest tasks wait in it besides. end ends the server before that
-// moment. Where creating took longer, it is done again with twice the time.
-func (r *run) overdue(dir string, tasks int, rest int64, end func(*process) error) (*load, error) {
+// overdue leaves a store with tasks that became due at one moment while no server ran. rest tasks wait
+// in the store besides. end ends the server before that moment. If creating the tasks takes longer,
+// overdue starts again with twice the time.
+func (r *run) overdue(store string, tasks int, rest int64, end func(*process)) *load {
 	for ahead := r.sizes.ahead(tasks); ; ahead *= 2 {
-		p, err := r.start(dir)
-		if err != nil {
-			return nil, err
-		}
+		p := r.start(store)
 		l := r.newLoad(tasks)
 		l.dueWithin(time.Now().Add(ahead), time.Millisecond)
-		if err := p.createInBatches(r.ctx, to(l, r.url)); err != nil {
-			return nil, err
-		}
-		if err := end(p); err != nil {
-			return nil, err
-		}
+		try(createInBatches(r.ctx, to(l, r.url), p))
+		end(p)
 		if l.arrived.Load() == 0 {
 			sleepUntil(time.UnixMilli(l.due[0] + 50))
-			return l, nil
+			return l
 		}
-		if p, err = r.start(dir); err != nil {
-			return nil, err
-		}
-		if err := r.finish(p, l, rest); err != nil {
-			return nil, err
-		}
-		if err := p.stop(); err != nil {
-			return nil, err
-		}
-		// What was in flight when it ended may have come twice, and rightly so.
+		p = r.start(store)
+		r.finish(p, l, rest)
+		try(p.stop())
+		// A task in flight when the server ended may arrive twice, as promised.
 		r.loads = slices.DeleteFunc(r.loads, func(other *load) bool { return other == l })
 	}
 }
 
 // batches: from the first create to the last delivery recorded.
-func (r *run) batches() error {
-	return r.besideRaw("created, delivered and recorded", func() (float64, error) {
-		return r.endToEnd(r.sizes.batches, "", func(p *process, l *load) error {
-			return p.createInBatches(r.ctx, to(l, r.url))
-		})
+func (r *run) batches() {
+	r.besideRaw("created, delivered and recorded", func() float64 {
+		return r.endToEnd("", r.sizes.batches, func(p *process, l *load) { try(createInBatches(r.ctx, to(l, r.url), p)) })
 	}, atLeast(0.45), inPostgres(atLeast(3*riverEndToEnd)))
 }
 
-// singleClients is how many clients create one by one at the same time.
+// singleClients is how many clients create one task a request at the same time.
 const singleClients = 32
 
-// singles: as batches, but one task a request.
-func (r *run) singles() error {
-	return r.besideRaw("created, delivered and recorded", func() (float64, error) {
-		return r.endToEnd(r.sizes.singles, "", func(p *process, l *load) error {
-			return p.createSingly(r.ctx, to(l, r.url), singleClients)
-		})
+// singles is like batches, but creates one task a request.
+func (r *run) singles() {
+	r.besideRaw("created, delivered and recorded", func() float64 {
+		return r.endToEnd("", r.sizes.singles, func(p *process, l *load) { try(p.createSingly(r.ctx, to(l, r.url), singleClients)) })
 	}, atLeast(0.2))
 }
 
-// creates: each is durable when it is answered; nothing is delivered.
-func (r *run) creates() error {
-	return r.besideRaw("created", func() (float64, error) {
-		p, err := r.start(r.store(""))
-		if err != nil {
-			return 0, err
-		}
+// creates: each task is durable when its create is answered; nothing is delivered.
+func (r *run) creates() {
+	r.besideRaw("created", func() float64 {
+		p := r.start(r.store(""))
 		plan := r.never(r.sizes.creates)
 		before := r.used(p)
 		begun := time.Now()
-		if err := p.createSingly(r.ctx, plan, singleClients); err != nil {
-			return 0, err
-		}
+		try(p.createSingly(r.ctx, plan, singleClients))
 		took := time.Since(begun)
-		if err := r.kept(p, int64(plan.tasks)); err != nil {
-			return 0, err
-		}
-		return float64(plan.tasks) / took.Seconds(), r.spent(p, before, plan.tasks)
+		r.kept(p, plan.tasks)
+		r.spent(p, before, plan.tasks)
+		return float64(plan.tasks) / took.Seconds()
 	}, atLeast(0.33))
 }
 
 // kept checks that so many tasks wait.
-func (r *run) kept(p *process, want int64) error {
-	n, err := p.pending(r.ctx)
-	if err == nil && n != want {
+func (r *run) kept(p *process, want int) {
+	if n := must(p.pending(r.ctx)); n != int64(want) {
 		r.fail("%d tasks wait, want %d", n, want)
 	}
-	return err
 }
 
-// endToEnd starts a server on a new store, has a load created, and returns how
-// many tasks a second were created, delivered and recorded.
-func (r *run) endToEnd(tasks int, store string, create func(*process, *load) error) (float64, error) {
-	p, err := r.start(r.store(store))
-	if err != nil {
-		return 0, err
-	}
-	l := r.newLoad(tasks)
+// endToEnd starts a server on a new store and returns how many tasks a second are created, delivered
+// and recorded.
+func (r *run) endToEnd(store string, tasks int, create func(*process, *load)) float64 {
+	p := r.start(r.store(store))
 	before := r.used(p)
+	perSecond := r.timed(p, tasks, 0, func(l *load) { create(p, l) })
+	r.spent(p, before, tasks)
+	return perSecond
+}
+
+// timed returns how many tasks a second are created, delivered and recorded. rest tasks wait besides.
+func (r *run) timed(p *process, tasks, rest int, create func(*load)) float64 {
+	l := r.newLoad(tasks)
 	begun := time.Now()
-	if err := create(p, l); err != nil {
-		return 0, err
-	}
-	if err := r.finish(p, l, 0); err != nil {
-		return 0, err
-	}
-	took := time.Since(begun)
-	return float64(tasks) / took.Seconds(), r.spent(p, before, tasks)
+	create(l)
+	r.finish(p, l, int64(rest))
+	return float64(tasks) / time.Since(begun).Seconds()
 }

@@ -2,166 +2,127 @@ package bench
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
 )
 
-// storeWaiting makes the store with many tasks for tomorrow, when it is first
-// wanted.
-func (r *run) storeWaiting() error {
+// storeWaiting makes the store with many tasks due tomorrow, at its first call.
+func (r *run) storeWaiting() {
 	if r.waiting != "" {
-		return nil
+		return
 	}
-	store := r.store("waiting")
-	r.waiting = store // kept when the scenario is over
-	if err := r.fill(store, r.sizes.waiting); err != nil {
-		return err
-	}
-	r.stored = r.sizes.waiting
-	return nil
+	r.waiting = r.store("waiting") // kept after the scenario
+	r.fill(r.sizes.waiting)
 }
 
 // startWaiting starts a server on that store and lets it settle.
-func (r *run) startWaiting() (*process, error) {
-	if err := r.storeWaiting(); err != nil {
-		return nil, err
-	}
-	p, err := r.start(r.waiting)
-	if err != nil {
-		return nil, err
-	}
+func (r *run) startWaiting() *process {
+	r.storeWaiting()
+	p := r.start(r.waiting)
 	sleepUntil(time.Now().Add(r.sizes.settle))
-	return p, r.kept(p, int64(r.stored))
+	r.kept(p, r.stored)
+	return p
 }
 
-// fill creates tasks for tomorrow in a store.
-func (r *run) fill(dir string, tasks int) error {
-	p, err := r.start(dir)
-	if err != nil {
-		return err
-	}
-	n, err := p.pending(r.ctx)
-	if err != nil {
-		return err
-	}
+// fill creates tasks due tomorrow in that store.
+func (r *run) fill(tasks int) {
+	p := r.start(r.waiting)
 	begun := time.Now()
-	if err := p.createInBatches(r.ctx, r.never(tasks)); err != nil {
-		return err
-	}
+	try(createInBatches(r.ctx, r.never(tasks), p))
 	r.figure("accepted in batches, due tomorrow", float64(tasks)/time.Since(begun).Seconds(), "/s")
-	if err := r.kept(p, n+int64(tasks)); err != nil {
-		return err
-	}
-	return p.stop()
+	r.stored += tasks
+	r.kept(p, r.stored)
+	try(p.stop())
 }
 
-// memory: what a server has that has just started on many waiting tasks, what
-// it uses while nothing happens, and what it has at most under full load.
-func (r *run) memory() error {
-	empty, err := r.start(r.store("empty"))
-	if err != nil {
-		return err
-	}
+// memory measures a server that has just started on many waiting tasks, while nothing happens, and
+// under full load.
+func (r *run) memory() {
+	empty := r.start(r.store("empty"))
 	sleepUntil(time.Now().Add(r.sizes.settle))
 	_, least, _ := empty.usage()
-	if err := empty.stop(); err != nil {
-		return err
-	}
-	p, err := r.startWaiting()
-	if err != nil {
-		return err
-	}
+	try(empty.stop())
+	p := r.startWaiting()
 	cpu, now, _ := p.usage()
 	sleepUntil(time.Now().Add(r.sizes.idle))
 	idle, _, _ := p.usage()
 	if canMeasure {
 		r.figure("started with nothing", mib(least), "MiB")
-		r.must(r.figure("started with tasks waiting", mib(now), "MiB"), atMost(80))
+		r.require(r.figure("started with tasks waiting", mib(now), "MiB"), atMost(80))
 		r.figure("memory a waiting task", float64(now-least)/float64(r.stored), "B")
 		r.figure("idle with tasks waiting", float64((idle-cpu).Milliseconds())/r.sizes.idle.Seconds(), "ms/s")
 	}
-	disk, err := r.diskOf(r.waiting)
-	if err != nil {
-		return err
-	}
-	r.figure("disk a waiting task", float64(disk)/float64(r.stored), "B")
-
-	l := r.newLoad(r.sizes.batches)
-	begun := time.Now()
-	if err := p.createInBatches(r.ctx, to(l, r.url)); err != nil {
-		return err
-	}
-	if err := r.finish(p, l, int64(r.stored)); err != nil {
-		return err
-	}
-	r.figure("in batches beside tasks waiting", float64(len(l.at))/time.Since(begun).Seconds(), "/s")
-	if _, _, peak := p.usage(); peak > 0 {
-		r.must(r.figure("under full load beside tasks waiting", mib(peak), "MiB"), atMost(256))
-		r.busy = max(r.busy, peak)
-	}
-	return p.stop()
+	r.figure("disk a waiting task", float64(r.diskOf(r.waiting))/float64(r.stored), "B")
+	r.figure("in batches beside tasks waiting", r.timed(p, r.sizes.batches, r.stored, func(l *load) {
+		try(createInBatches(r.ctx, to(l, r.url), p))
+	}), "/s")
+	r.peak(p, "under full load beside tasks waiting", atMost(256))
+	try(p.stop())
 }
 
-// memoryTenfold holds ten times as many waiting tasks against memory's figure.
-func (r *run) memoryTenfold() error {
-	p, err := r.startWaiting()
-	if err != nil {
-		return err
-	}
+// memoryTenfold compares memory with ten times as many waiting tasks.
+func (r *run) memoryTenfold() {
+	p := r.startWaiting()
 	_, once, _ := p.usage()
-	if err := p.stop(); err != nil {
-		return err
-	}
-	if err := r.fill(r.waiting, 9*r.sizes.waiting); err != nil {
-		return err
-	}
-	r.stored += 9 * r.sizes.waiting
-	if p, err = r.startWaiting(); err != nil {
-		return err
-	}
+	try(p.stop())
+	r.fill(9 * r.sizes.waiting)
+	p = r.startWaiting()
 	if _, now, _ := p.usage(); now > 0 {
-		r.must(r.figure("started with ten times as many waiting", mib(now), "MiB").against("a tenth", mib(once)), timesAtMost(1.1))
-		r.figure("ready after", float64(p.ready.Microseconds())/1000, "ms")
+		r.require(r.figure("started with ten times as many waiting", mib(now), "MiB").against("a tenth", mib(once)), timesAtMost(1.1))
+		r.figure("ready after", ms(p.ready), "ms")
 	}
-	return p.stop()
+	try(p.stop())
 }
 
-// restart: kill -9 with many waiting and some overdue.
-func (r *run) restart() error {
-	if err := r.storeWaiting(); err != nil {
-		return err
-	}
-	kill := func(p *process) error {
-		p.kill()
-		return nil
-	}
-	l, err := r.overdue(r.waiting, r.sizes.overdue, int64(r.stored), kill)
-	if err != nil {
-		return err
-	}
-	p, err := r.start(r.waiting)
-	if err != nil {
-		return err
-	}
-	if err := r.finish(p, l, int64(r.stored)); err != nil {
-		return err
-	}
-	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	r.must(r.figure("ready after", ms(p.ready), "ms"), atMost(1000))
+// restart: kill -9 with many tasks waiting and some overdue.
+func (r *run) restart() {
+	r.storeWaiting()
+	l := r.overdue(r.waiting, r.sizes.overdue, int64(r.stored), (*process).kill)
+	p := r.start(r.waiting)
+	r.finish(p, l, int64(r.stored))
+	r.require(r.figure("ready after", ms(p.ready), "ms"), atMost(1000))
 	first := time.Unix(0, l.first.Load()).Sub(p.begun)
-	r.must(r.figure("first arrival after being ready", ms(max(first-p.ready, 0)), "ms"), atMost(100)) // "right after"
+	r.require(r.figure("first arrival after being ready", ms(max(first-p.ready, 0)), "ms"), atMost(100)) // "right after"
 	r.figure("all overdue delivered after", ms(time.Since(p.begun)), "ms")
-	return p.stop()
+	try(p.stop())
+}
+
+// bytes: what a task takes in the store while it waits, and what it leaves when it was delivered at its
+// first attempt. The size of an empty store is subtracted. Space that the store has not freed yet,
+// such as old rows, counts.
+func (r *run) bytes() {
+	tasks := max(r.sizes.waiting/4, 1)
+	measure := func(name string, put func(*process)) {
+		store := r.store(name)
+		try(r.start(store).stop())
+		empty := r.diskOf(store)
+		p := r.start(store)
+		put(p)
+		try(p.stop())
+		full := r.diskOf(store)
+		if full <= empty {
+			try(fmt.Errorf("the store has %d bytes with %d tasks, and had %d without", full, tasks, empty))
+		}
+		r.figure("a "+name+" task", float64(full-empty)/float64(tasks), "B")
+	}
+	measure("waiting", func(p *process) {
+		try(createInBatches(r.ctx, r.never(tasks), p))
+		r.kept(p, tasks)
+	})
+	measure("delivered", func(p *process) {
+		r.timed(p, tasks, 0, func(l *load) { try(createInBatches(r.ctx, to(l, r.url), p)) })
+	})
 }
 
 // diskOf returns how many bytes a store has on disk.
-func (r *run) diskOf(store string) (bytes int64, err error) {
+func (r *run) diskOf(store string) (bytes int64) {
 	if d := r.made[store]; d != nil {
-		return d.Bytes(r.ctx)
+		return must(d.Bytes(r.ctx))
 	}
-	err = filepath.WalkDir(strings.TrimPrefix(store, embedded), func(_ string, entry fs.DirEntry, err error) error {
+	try(filepath.WalkDir(strings.TrimPrefix(store, embedded), func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -173,6 +134,6 @@ func (r *run) diskOf(store string) (bytes int64, err error) {
 			bytes += info.Size()
 		}
 		return err
-	})
-	return bytes, err
+	}))
+	return bytes
 }
