@@ -1,8 +1,8 @@
-# Each target starts the servers that it needs, or names what is missing in one line.
+# What each command needs is brought up by it, or named in one clear line.
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
-# A profile of CPU time: the compiler inlines more on the hot paths.
+# Where the processor time goes: the compiler inlines more there.
 PROFILE  := cmd/bellman/bellman.pgo
 FUZZTIME ?= 60s
 BENCH    ?= .
@@ -13,24 +13,26 @@ COVER    ?= cover.out
 PICTURES ?= $(CURDIR)/screenshots
 LONG     ?= 5m
 SITE     ?= $(CURDIR)/site
-# The version from which dist-test upgrades: the newest tag; a commit while there is no tag.
+# The version that is upgraded from: the newest tag, or, while there is none, a commit.
 BEFORE   ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo 707ed7f)
 ROUNDS   ?= 20
 # A directory with a copy of the database: file:///path.
 VULNDB   ?= https://vuln.go.dev
 VULNCHECK = v1.9.0
-# The race detector needs cgo. pebblegozstd selects the zstd in Go, as in a release, so that no C is compiled.
+# The detector is linked with cgo, and a release is built without: its zstd is the one in Go, and no C is compiled.
 RACE      = -race -tags pebblegozstd
-# Packages tested at a time: two for each core, because many wait for databases, programs and browsers.
+# make lint runs all of vet; go test would run a part of it for each package again.
+TEST      = go test -vet=off
+# Packages tested at a time: two for each core, for many wait for databases, programs and browsers.
 AT_ONCE  ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # The packages whose tests wait for something.
 WAITING  ?= ./server ./engine ./cmd/bellman ./internal/torture ./internal/brokers/source/... ./internal/console ./store/memory ./store/pebble ./store/postgres ./store/mysql ./store/redis ./internal/sqlstore/...
 
-# A program with the race detector sleeps a second before it exits, to catch goroutines that still run. Ours have ended by
-# then, and the tests start hundreds of programs.
+# A program with the race detector waits for a second before it exits, for goroutines that go on. Ours are waited for,
+# and the tests start some hundred programs.
 export GORACE ?= atexit_sleep_ms=0
 
-# -ldflags sets the version, so that a build needs no git.
+# The version comes by -ldflags, so that a build needs no git.
 export GOFLAGS += -buildvcs=false
 
 .PHONY: build site clients dist dist-test test test-slow torture lint vulncheck bench profile fuzz cover screenshots
@@ -41,29 +43,29 @@ build: ## the static binary ./bellman
 site: ## these documents as a static site, in SITE
 	go run ./internal/site $(SITE)
 
-clients: ## the OpenAPI document in the repository, and the clients generated from it
+clients: ## the OpenAPI document in the repository, and what is generated from it
 	go test -count 1 ./clients -run TestDocument -update
 	go run ./clients/java/generate clients/openapi.json clients/java/src/generated/java/io/github/bellmanhq/client
 	cd clients/typescript && npm ci --ignore-scripts --no-audit --no-fund && npm run generate
 
-dist: ## a release, in DIST: binaries of all platforms or TARGETS, bills of materials, Debian packages, checksums
+dist: ## what a release has, in DIST: binaries of all platforms or TARGETS, bills of materials, Debian packages, checksums
 	scripts/dist $(DIST)
 
-dist-test: ## checks a release: reproducible builds, the package installs, manifests fit their schemas, BEFORE is upgraded under load
+dist-test: ## that a release is the same twice, its package installs, schemas take what is in deploy, and BEFORE is upgraded under load
 	go test -v -count 1 -timeout 60m ./deploy -run 'TestDist|TestDebian' -dist $(DIST)
 	cd deploy/check && DIST=$(DIST) go test -count 1 ./...
 	scripts/torture-env go test -v -count 1 -timeout 30m ./internal/torture -run TestRollingUpgrade -upgrade $(BEFORE)
 
-test: ## every test with the race detector, in random order; then the engine's at full size, SEEDS simulated clusters, and the order of locks in some
-	scripts/test-env go test $(RACE) -p $(AT_ONCE) -shuffle=on -timeout 60m ./...
-	CGO_ENABLED=0 go test ./engine -timeout 60m
-	CGO_ENABLED=0 go test ./internal/sim -run TestSim -sim.seeds=$(SEEDS) -timeout 60m
-	CGO_ENABLED=0 go test -tags lockorder ./internal/sim -run TestSim -sim.seeds=2 -timeout 60m
+test: ## every test, with the race detector, in random order; then the engine's at full size, clusters in trouble, of SEEDS seeds, and the order of locks in some
+	scripts/test-env $(TEST) $(RACE) -p $(AT_ONCE) -shuffle=on -timeout 60m ./...
+	CGO_ENABLED=0 $(TEST) ./engine -timeout 60m
+	CGO_ENABLED=0 $(TEST) ./internal/sim -run TestSim -sim.seeds=$(SEEDS) -timeout 60m
+	CGO_ENABLED=0 $(TEST) -tags lockorder ./internal/sim -run TestSim -sim.seeds=2 -timeout 60m
 
-test-slow: ## the tests of WAITING, three times each, beside four endless loops
-	scripts/test-env scripts/slow go test $(RACE) -shuffle=on -count 3 -timeout 90m $(WAITING)
+test-slow: ## the tests of WAITING, three times each, beside four endless loops that end with it
+	scripts/test-env scripts/slow $(TEST) $(RACE) -shuffle=on -count 3 -timeout 90m $(WAITING)
 
-torture: ## processes and databases that fail, LONG for each kind of database; then figures of ROUNDS rounds
+torture: ## processes and databases that fail, each kind of database for LONG; then figures of ROUNDS
 	scripts/torture-env go test -v -count 1 -timeout 0 ./internal/torture -long $(LONG) -rounds $(ROUNDS)
 
 lint: ## format, vet, staticcheck, and a build without cgo
@@ -72,19 +74,19 @@ lint: ## format, vet, staticcheck, and a build without cgo
 	go vet ./...
 	go tool staticcheck ./...
 
-vulncheck: ## known vulnerabilities that the code reaches, from the database at VULNDB
+vulncheck: ## known vulnerabilities that the code reaches, by the database at VULNDB
 	go run golang.org/x/vuln/cmd/govulncheck@$(VULNCHECK) -db $(VULNDB) ./...
 
 bench: ## benchmarks alone: make bench BENCH=Timers COUNT=6
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...
 
-profile: ## measures PROFILE again; builds use it
+profile: ## PROFILE anew, by which the binary is compiled
 	scripts/postgres scripts/profile $(PROFILE)
 
 fuzz: ## each fuzz target of each package for FUZZTIME
 	scripts/fuzz $(FUZZTIME)
 
-cover: ## test coverage; COVER is the profile
+cover: ## what the tests reach; COVER is the profile
 	go test -coverpkg=./... -coverprofile=$(COVER) ./...
 	go tool cover -func=$(COVER) | tail -n 1
 
