@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/hibiken/asynq"
+
+	"github.com/bellmanhq/bellman/internal/bench"
 )
 
 // inAsynq is Asynq in a Redis.
@@ -19,34 +21,34 @@ func newAsynq(ctx context.Context, r *redis) (*inAsynq, error) {
 	if err := r.flush(ctx); err != nil {
 		return nil, err
 	}
-	opt := asynq.RedisClientOpt{Addr: r.address, PoolSize: creators}
+	opt := asynq.RedisClientOpt{Addr: r.address, PoolSize: 32} // as many as create one by one
 	return &inAsynq{redis: r, client: asynq.NewClient(opt), queues: asynq.NewInspector(opt)}, nil
 }
 
-func (a *inAsynq) name() string { return "Asynq" }
+func (a *inAsynq) Batch() int { return 1 }
 
-func (a *inAsynq) most() int { return 1 }
-
-func (a *inAsynq) efforts() []effort {
-	return []effort{{32, punctual}, {128, punctual}, {512, punctual}}
+func (a *inAsynq) Efforts() []bench.Effort {
+	return []bench.Effort{{Workers: 32, Looks: bench.Punctual}, {Workers: 128, Looks: bench.Punctual}, {Workers: 512, Looks: bench.Punctual}}
 }
 
-func (a *inAsynq) crew() (name, store string) { return "asynq", a.redis.address }
+func (a *inAsynq) Work(e bench.Effort, url string) (stop func() error, err error) {
+	return startWork("asynq", a.redis.address, e, url)
+}
 
-func (a *inAsynq) add(ctx context.Context, tasks []task) error {
+func (a *inAsynq) Create(ctx context.Context, tasks []bench.PeerTask) error {
 	for _, t := range tasks {
 		var options []asynq.Option
-		if !t.due.IsZero() {
-			options = append(options, asynq.ProcessAt(t.due))
+		if !t.Due.IsZero() {
+			options = append(options, asynq.ProcessAt(t.Due))
 		}
-		if _, err := a.client.EnqueueContext(ctx, asynq.NewTask("notify", []byte(body(t.number))), options...); err != nil {
+		if _, err := a.client.EnqueueContext(ctx, asynq.NewTask("notify", []byte(t.Body)), options...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *inAsynq) done(context.Context) (bool, error) {
+func (a *inAsynq) Done(context.Context) (bool, error) {
 	info, err := a.queues.GetQueueInfo("default")
 	if err != nil {
 		if strings.Contains(err.Error(), "NOT_FOUND") {
@@ -57,17 +59,16 @@ func (a *inAsynq) done(context.Context) (bool, error) {
 	return info.Size == info.Completed, nil
 }
 
-// forget has nothing to do: tasks that are done are deleted.
-func (a *inAsynq) forget(context.Context) error { return nil }
+// Forget has nothing to do: tasks that are done are deleted.
+func (a *inAsynq) Forget(context.Context) error { return nil }
 
 func (a *inAsynq) close() error {
 	return errors.Join(a.client.Close(), a.queues.Close(), a.redis.flush(context.Background()))
 }
 
-// startAsynq starts the workers in this process.
-func startAsynq(address string, e effort, post func(context.Context, string) error) (stop func() error, err error) {
-	s := asynq.NewServer(asynq.RedisClientOpt{Addr: address, PoolSize: max(e.workers/4, 32)}, asynq.Config{Concurrency: e.workers,
-		TaskCheckInterval: e.looks, DelayedTaskCheckInterval: e.looks, LogLevel: asynq.ErrorLevel})
+func startAsynq(address string, e bench.Effort, post post) (stop func() error, err error) {
+	s := asynq.NewServer(asynq.RedisClientOpt{Addr: address, PoolSize: max(e.Workers/4, 32)}, asynq.Config{Concurrency: e.Workers,
+		TaskCheckInterval: e.Looks, DelayedTaskCheckInterval: e.Looks, LogLevel: asynq.ErrorLevel})
 	deliver := func(ctx context.Context, t *asynq.Task) error { return post(ctx, string(t.Payload())) }
 	return func() error { s.Shutdown(); return nil }, s.Start(asynq.HandlerFunc(deliver))
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -17,8 +16,7 @@ import (
 
 // A redis is a server of this program's own.
 type redis struct {
-	address, version string
-
+	address string
 	dir     string
 	process *exec.Cmd
 	client  *client.Client
@@ -48,15 +46,6 @@ func startRedis(ctx context.Context, program, dir, fsync string) (*redis, error)
 		if time.Since(began) > 10*time.Second || ctx.Err() != nil {
 			log, _ := os.ReadFile(filepath.Join(dir, "log"))
 			return nil, errors.Join(fmt.Errorf("Redis does not answer: %s", log), r.stop())
-		}
-	}
-	info, err := r.client.Info(ctx, "server").Result()
-	if err != nil {
-		return nil, errors.Join(err, r.stop())
-	}
-	for line := range strings.Lines(info) {
-		if version, is := strings.CutPrefix(line, "redis_version:"); is {
-			r.version = strings.TrimSpace(version)
 		}
 	}
 	return r, nil

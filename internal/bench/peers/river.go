@@ -3,14 +3,19 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/bellmanhq/bellman/internal/bench"
+	"github.com/bellmanhq/bellman/internal/bench/scratch"
 )
 
 // riverConnections is how many connections River's workers share: neither 4 nor 32
@@ -26,21 +31,30 @@ func (notify) Kind() string { return "notify" }
 
 // inRiver is River in a database of its own.
 type inRiver struct {
-	database *database
+	server   *scratch.Server
+	database *scratch.Database
+	pool     *pgxpool.Pool
 	client   *river.Client[pgx.Tx]
 }
 
-func newRiver(ctx context.Context, p *postgres) (_ *inRiver, err error) {
-	d, err := p.newDatabase(ctx, creators)
-	if err != nil {
+func newRiver(ctx context.Context, url string) (_ *inRiver, err error) {
+	r := &inRiver{}
+	if r.server, err = scratch.Connect(ctx, url); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, d.close())
+			err = errors.Join(err, r.close())
 		}
 	}()
-	driver := riverpgxv5.New(d.pool)
+	r.database = r.server.Database(scratch.Name())
+	if err := r.database.Create(ctx); err != nil {
+		return nil, err
+	}
+	if r.pool, err = newPool(ctx, r.database.URL, 32); err != nil { // as many as create one by one
+		return nil, err
+	}
+	driver := riverpgxv5.New(r.pool)
 	migrator, err := rivermigrate.New(driver, nil)
 	if err != nil {
 		return nil, err
@@ -48,34 +62,51 @@ func newRiver(ctx context.Context, p *postgres) (_ *inRiver, err error) {
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return nil, err
 	}
-	// It notifies at most ten times a second, as by default: the workers look more
-	// often by themselves.
-	client, err := river.NewClient(driver, &river.Config{Logger: riverLog})
-	return &inRiver{d, client}, err
+	// It notifies at most ten times a second, as by default: the workers look more often by themselves.
+	r.client, err = river.NewClient(driver, &river.Config{Logger: riverLog})
+	return r, err
+}
+
+func newPool(ctx context.Context, url string, connections int) (*pgxpool.Pool, error) {
+	c, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	c.MaxConns = int32(connections)
+	return pgxpool.NewWithConfig(ctx, c)
+}
+
+func (r *inRiver) close() error {
+	if r.pool != nil {
+		r.pool.Close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return errors.Join(r.database.Drop(ctx), r.server.Close())
 }
 
 // riverLog says what goes wrong.
 var riverLog = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 
-func (r *inRiver) name() string { return "River" }
+func (r *inRiver) Batch() int { return 1000 }
 
-func (r *inRiver) most() int { return 1000 }
-
-// efforts are the best of what was tried: 100 to 2,000 workers that look every 2 to
+// Efforts are the best of what was tried: 100 to 2,000 workers that look every 2 to
 // 20 ms; by default River looks every second, and 100 ms after the last time when it
 // is notified.
-func (r *inRiver) efforts() []effort {
-	return []effort{{100, 5 * time.Millisecond}, {500, 5 * time.Millisecond}, {1000, 10 * time.Millisecond}}
+func (r *inRiver) Efforts() []bench.Effort {
+	return []bench.Effort{{Workers: 100, Looks: 5 * time.Millisecond}, {Workers: 500, Looks: 5 * time.Millisecond}, {Workers: 1000, Looks: 10 * time.Millisecond}}
 }
 
-func (r *inRiver) crew() (name, store string) { return "river", r.database.URL }
+func (r *inRiver) Work(e bench.Effort, url string) (stop func() error, err error) {
+	return startWork("river", r.database.URL, e, url)
+}
 
-func (r *inRiver) add(ctx context.Context, tasks []task) error {
+func (r *inRiver) Create(ctx context.Context, tasks []bench.PeerTask) error {
 	jobs := make([]river.InsertManyParams, len(tasks))
 	for i, t := range tasks {
-		jobs[i].Args = notify{body(t.number)}
-		if !t.due.IsZero() {
-			jobs[i].InsertOpts = &river.InsertOpts{ScheduledAt: t.due}
+		jobs[i].Args = notify{t.Body}
+		if !t.Due.IsZero() {
+			jobs[i].InsertOpts = &river.InsertOpts{ScheduledAt: t.Due}
 		}
 	}
 	if len(jobs) == 1 {
@@ -86,32 +117,29 @@ func (r *inRiver) add(ctx context.Context, tasks []task) error {
 	return err
 }
 
-// done looks for what is not completed in the order of River's own index.
-func (r *inRiver) done(ctx context.Context) (done bool, err error) {
-	err = r.database.pool.QueryRow(ctx, `SELECT NOT EXISTS (SELECT FROM river_job
+// Done looks for jobs that are not completed, in the order of River's own index.
+func (r *inRiver) Done(ctx context.Context) (done bool, err error) {
+	err = r.pool.QueryRow(ctx, `SELECT NOT EXISTS (SELECT FROM river_job
 		WHERE state = ANY('{running,available,scheduled,retryable,pending,discarded,cancelled}'))`).Scan(&done)
 	return done, err
 }
 
-func (r *inRiver) forget(ctx context.Context) error {
-	_, err := r.database.pool.Exec(ctx, "TRUNCATE river_job")
+func (r *inRiver) Forget(ctx context.Context) error {
+	_, err := r.pool.Exec(ctx, "TRUNCATE river_job")
 	return err
 }
-
-func (r *inRiver) close() error { return r.database.close() }
 
 // A deliverer makes River's deliveries.
 type deliverer struct {
 	river.WorkerDefaults[notify]
-	post func(context.Context, string) error
+	post post
 }
 
 func (d *deliverer) Work(ctx context.Context, job *river.Job[notify]) error {
 	return d.post(ctx, job.Args.Body)
 }
 
-// startRiver starts the workers in this process.
-func startRiver(url string, e effort, post func(context.Context, string) error) (stop func() error, err error) {
+func startRiver(url string, e bench.Effort, post post) (stop func() error, err error) {
 	ctx := context.Background() // it ends by being stopped
 	pool, err := newPool(ctx, url, riverConnections)
 	if err != nil {
@@ -120,7 +148,7 @@ func startRiver(url string, e effort, post func(context.Context, string) error) 
 	known := river.NewWorkers()
 	river.AddWorker(known, &deliverer{post: post})
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Workers: known, Logger: riverLog,
-		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: e.workers}}, FetchCooldown: e.looks, FetchPollInterval: e.looks})
+		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: e.Workers}}, FetchCooldown: e.Looks, FetchPollInterval: e.Looks})
 	if err == nil {
 		err = client.Start(ctx)
 	}
