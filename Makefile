@@ -25,6 +25,9 @@ RACE      = -race -tags pebblegozstd
 TEST      = go test -vet=off
 # Packages tested at a time: two for each core, for many wait for databases, programs and browsers.
 AT_ONCE  ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+# The packages whose tests read pages or run programs: in their own process little runs that could race.
+PLAIN    ?= . ./clients/... ./cmd/... ./deploy/... ./examples/... ./internal/bench/... ./internal/demo ./internal/site ./internal/torture
+RACED     = $(filter-out $(shell go list $(PLAIN)),$(shell go list ./...))
 # The packages whose tests wait for something.
 WAITING  ?= ./server ./engine ./cmd/bellman ./internal/torture ./internal/brokers/source/... ./internal/console ./store/memory ./store/pebble ./store/postgres ./store/mysql ./store/redis ./internal/sqlstore/...
 
@@ -35,7 +38,7 @@ export GORACE ?= atexit_sleep_ms=0
 # The version comes by -ldflags, so that a build needs no git.
 export GOFLAGS += -buildvcs=false
 
-.PHONY: build site clients dist dist-test test test-slow torture lint vulncheck bench profile fuzz cover screenshots
+.PHONY: build site clients dist dist-test test test-raced test-plain test-slow torture lint vulncheck bench profile fuzz cover screenshots
 
 build: ## the static binary ./bellman
 	CGO_ENABLED=0 go build -trimpath -pgo=$(PROFILE) -ldflags '$(LDFLAGS)' -o bellman ./cmd/bellman
@@ -56,11 +59,19 @@ dist-test: ## that a release is the same twice, its package installs, schemas ta
 	cd deploy/check && DIST=$(DIST) go test -count 1 ./...
 	scripts/torture-env go test -v -count 1 -timeout 30m ./internal/torture -run TestRollingUpgrade -upgrade $(BEFORE)
 
-test: ## every test, with the race detector, in random order; then the engine's at full size, clusters in trouble, of SEEDS seeds, and the order of locks in some
-	scripts/test-env $(TEST) $(RACE) -p $(AT_ONCE) -shuffle=on -timeout 60m ./...
-	CGO_ENABLED=0 $(TEST) ./engine -timeout 60m
-	CGO_ENABLED=0 $(TEST) ./internal/sim -run TestSim -sim.seeds=$(SEEDS) -timeout 60m
-	CGO_ENABLED=0 $(TEST) -tags lockorder ./internal/sim -run TestSim -sim.seeds=2 -timeout 60m
+test: ## every test, in random order, those of RACED with the race detector; beside them the engine's at full size, clusters in trouble, of SEEDS seeds, and the order of locks in some
+	scripts/test-env $(MAKE) -j 2 --output-sync=line test-raced test-plain
+
+# The two halves share what scripts/test-env brings up: the first waits much, and the second fills the processors.
+test-raced:
+	$(TEST) $(RACE) -p $(AT_ONCE) -shuffle=on -timeout 60m $(RACED)
+
+test-plain: export CGO_ENABLED = 0
+test-plain:
+	$(TEST) -p $(AT_ONCE) -shuffle=on -timeout 60m $(PLAIN)
+	$(TEST) ./engine -timeout 60m
+	$(TEST) ./internal/sim -run TestSim -sim.seeds=$(SEEDS) -timeout 60m
+	$(TEST) -tags lockorder ./internal/sim -run TestSim -sim.seeds=2 -timeout 60m
 
 test-slow: ## the tests of WAITING, three times each, beside four endless loops that end with it
 	scripts/test-env scripts/slow $(TEST) $(RACE) -shuffle=on -count 3 -timeout 90m $(WAITING)

@@ -34,7 +34,7 @@ var tiny = sizes{
 func TestRun(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	report, err := runSized(t.Context(), Options{program: os.Getenv("BELLMAN_TEST_PROGRAM"), Dir: t.TempDir()}, tiny, &out)
+	report, err := runSized(t.Context(), Options{Dir: t.TempDir()}, tiny, &out)
 	t.Log(out.String())
 	if err != nil {
 		t.Fatal(err)

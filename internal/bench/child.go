@@ -35,9 +35,9 @@ type role struct {
 	For    time.Duration // how long the loop posts
 }
 
-func (o *Options) childCommand(ctx context.Context) (*exec.Cmd, error) {
+func childCommand(ctx context.Context) (*exec.Cmd, error) {
 	program, err := os.Executable()
-	return exec.CommandContext(ctx, cmp.Or(o.program, program), ChildCommand), err
+	return exec.CommandContext(ctx, program, ChildCommand), err
 }
 
 // Child is the child that [Run] started. It returns when it has done its work, or when standard input ends.

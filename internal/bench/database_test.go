@@ -44,7 +44,7 @@ func TestRunOnDatabases(t *testing.T) {
 				t.Skipf("no server (set %s to one): %v", s.variable, err)
 			}
 			defer server.Close()
-			o := Options{program: os.Getenv("BELLMAN_TEST_PROGRAM"), Dir: t.TempDir(), Store: s.url, Scenarios: s.scenarios}
+			o := Options{Dir: t.TempDir(), Store: s.url, Scenarios: s.scenarios}
 			var out strings.Builder
 			report, err := runSized(t.Context(), o, tiny, &out)
 			t.Log(out.String())

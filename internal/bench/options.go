@@ -16,7 +16,6 @@ type Options struct {
 	Store     string   // URL of a database in whose server databases are made and dropped for the stores; empty: the embedded store
 	Quick     bool     // small sizes: everything in about two minutes, figures a rough idea
 	Dir       string   // where the stores are, and so which disk is measured; default: the directory for temporary files
-	program   string   // that the children run; empty: this one
 	Profile   string   // CPU profiles of the servers go to this name with the scenario's added, "cpu.drain"; empty: none
 }
 

@@ -58,7 +58,7 @@ func (r *run) launch(store, settings string) (_ *process, err error) {
 		}
 	}
 	p := &process{log: &tail{}, batch: r.sizes.batch}
-	if p.cmd, err = r.o.childCommand(context.Background()); err != nil {
+	if p.cmd, err = childCommand(context.Background()); err != nil {
 		return nil, err
 	}
 	profile := ""

@@ -26,7 +26,7 @@ func (r *run) raw() float64 {
 	if since := time.Since(r.rawAt); len(r.report.Raw) > 0 && since < time.Second {
 		return r.report.Raw[len(r.report.Raw)-1] // the one after the last scenario
 	}
-	loop, err := r.o.childCommand(r.ctx)
+	loop, err := childCommand(r.ctx)
 	try(err)
 	loop.Stdin = bytes.NewReader(must(json.Marshal(role{PostTo: r.url, For: r.sizes.raw})))
 	var log tail
