@@ -1,11 +1,8 @@
 package bench
 
 import (
-	"bufio"
-	"os"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -79,21 +76,6 @@ func machine() Machine {
 		}
 	}
 	return m
-}
-
-// cpuModel reads what Linux says of the first CPU.
-func cpuModel() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }
 
 // durations collects durations for percentiles: from 1 µs to 10 minutes, three

@@ -18,4 +18,6 @@ func cpuOfTree(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
 
 func cpuOfAll() (all, ours time.Duration, err error) { return 0, 0, errors.ErrUnsupported }
 
+func cpuModel() string { return "" }
+
 func sleepUntil(at time.Time) { time.Sleep(time.Until(at)) }

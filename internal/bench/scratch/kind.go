@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/prometheus/procfs"
 
 	"github.com/bellmanhq/bellman/internal/config"
 )
@@ -80,22 +80,10 @@ func openMySQL(u *url.URL) (*sql.DB, error) {
 // postgresPid is the parent of the process that serves a session.
 func postgresPid(ctx context.Context, db *sql.DB) int {
 	var session int
-	if db.QueryRowContext(ctx, `SELECT pg_backend_pid()`).Scan(&session) != nil || !runs(session, "postgres") {
+	if db.QueryRowContext(ctx, `SELECT pg_backend_pid()`).Scan(&session) != nil {
 		return 0
 	}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", session))
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(fields) < 2 {
-		return 0
-	}
-	parent, err := strconv.Atoi(fields[1])
-	if err != nil || !runs(parent, "postgres") {
-		return 0
-	}
-	return parent
+	return local(parentOf(local(session, "postgres")), "postgres")
 }
 
 func mysqlPid(ctx context.Context, db *sql.DB) int {
@@ -107,15 +95,27 @@ func mysqlPid(ctx context.Context, db *sql.DB) int {
 	if err != nil {
 		return 0
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || !runs(pid, "mariadbd", "mysqld") {
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return local(pid, "mariadbd", "mysqld")
+}
+
+// local returns pid if it is a process of this machine that runs one of these programs; 0 if not.
+func local(pid int, programs ...string) int {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0
+	}
+	if name, err := p.Comm(); err != nil || !slices.Contains(programs, name) {
 		return 0
 	}
 	return pid
 }
 
-// runs reports whether a process of this machine is one of these programs.
-func runs(pid int, programs ...string) bool {
-	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return err == nil && slices.Contains(programs, strings.TrimSpace(string(name)))
+func parentOf(pid int) int {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0
+	}
+	s, _ := p.Stat()
+	return s.PPID
 }

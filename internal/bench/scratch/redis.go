@@ -88,11 +88,8 @@ func (c *inRedis) pid(ctx context.Context) int {
 	if err != nil {
 		return 0
 	}
-	pid, err := strconv.Atoi(text)
-	if err != nil || !runs(pid, "redis-server", "valkey-server") {
-		return 0
-	}
-	return pid
+	pid, _ := strconv.Atoi(text)
+	return local(pid, "redis-server", "valkey-server")
 }
 
 func (c *inRedis) bytes(ctx context.Context) (int64, error) {
