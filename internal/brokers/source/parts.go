@@ -2,19 +2,22 @@ package source
 
 import (
 	"bytes"
-	"encoding/json"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// parts are those of a JSON body that a mapping names. A body is gone through once
-// for all of them. After the last want it is safe for concurrent use.
+// parts are the parts of a JSON body that a mapping names. One pass over a body finds all of them.
+// After the last call of want, parts is safe for concurrent use.
 type parts struct {
 	root  place
 	wants int
 }
 
-// A place is where a wanted part is, or where one is below.
+// A place is a path of field names that a mapping names, or the beginning of such a path.
 type place struct {
-	slots []int // of the parts that are wanted here
+	slots []int // of the parts that are wanted at this path
 	names []string
 	below []*place // by names
 }
@@ -25,7 +28,7 @@ type span struct{ from, to int }
 func (s span) has() bool             { return s.to > 0 }
 func (s span) of(body []byte) []byte { return body[s.from:s.to] }
 
-// want returns the slot of a part that names lead to, each the field of an object.
+// want returns the slot of the part at a path. Each name of the path is a field of an object.
 func (p *parts) want(names []string) int {
 	at := &p.root
 	for _, name := range names {
@@ -41,17 +44,19 @@ func (p *parts) want(names []string) int {
 	return p.wants - 1
 }
 
+// child returns the place of a field; nil: no mapping names the field.
 func (p *place) child(name string) *place {
-	for i := range p.names {
-		if p.names[i] == name {
-			return p.below[i]
-		}
+	if p == nil {
+		return nil
+	}
+	if i := slices.Index(p.names, name); i >= 0 {
+		return p.below[i]
 	}
 	return nil
 }
 
-// forget drops what was found here and below: of fields of one name the last
-// counts, as in encoding/json.
+// forget drops the parts found at p and below it. If an object has two fields of one name, the
+// last one counts, as in encoding/json.
 func (p *place) forget(found []span) {
 	for _, slot := range p.slots {
 		found[slot] = span{}
@@ -61,219 +66,55 @@ func (p *place) forget(found []span) {
 	}
 }
 
-// find returns where the parts stand, by their slots; nil: the body is no JSON, or
-// nests deeper than anybody's does. It uses the memory of buf where that is enough.
+// find returns the spans of the parts, by their slots; nil: the body is not JSON. It uses the
+// memory of buf if that is large enough.
 func (p *parts) find(body []byte, buf []span) []span {
-	s := scanner{body: body, found: append(buf[:0], make([]span, p.wants)...)}
-	if !s.value(&p.root, maxNesting) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	found := append(buf[:0], make([]span, p.wants)...)
+	if p.root.read(d, found) != nil {
 		return nil
 	}
-	if s.space(); s.at != len(body) {
+	if _, err := d.ReadToken(); err != io.EOF {
 		return nil
 	}
-	return s.found
+	return found
 }
 
-// maxNesting is how deep a body may nest to be gone through here.
-const maxNesting = 100
-
-// A scanner goes through JSON, and accepts nothing that encoding/json does not.
-type scanner struct {
-	body  []byte
-	at    int
-	found []span
-}
-
-func (s *scanner) space() {
-	for s.at < len(s.body) {
-		switch s.body[s.at] {
-		case ' ', '\t', '\r', '\n':
-			s.at++
-		default:
-			return
+// read reads the next value and notes the spans of its parts.
+func (p *place) read(d *jsontext.Decoder, found []span) error {
+	switch {
+	case p == nil:
+		return d.SkipValue()
+	case len(p.below) == 0 || d.PeekKind() != '{':
+		value, err := d.ReadValue()
+		p.note(int(d.InputOffset())-len(value), d, found)
+		return err
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	from := int(d.InputOffset()) - 1
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		child := p.child(name.String())
+		if child != nil {
+			child.forget(found)
+		}
+		if err := child.read(d, found); err != nil {
+			return err
 		}
 	}
+	_, err := d.ReadToken()
+	p.note(from, d, found)
+	return err
 }
 
-// next reports whether c is next, after space, and goes past it.
-func (s *scanner) next(c byte) bool {
-	s.space()
-	return s.here(c)
-}
-
-func (s *scanner) here(c byte) bool {
-	if s.at < len(s.body) && s.body[s.at] == c {
-		s.at++
-		return true
+// note notes that the value which the decoder has just read begins at from.
+func (p *place) note(from int, d *jsontext.Decoder, found []span) {
+	for _, slot := range p.slots {
+		found[slot] = span{from, int(d.InputOffset())}
 	}
-	return false
-}
-
-// value goes past a value, and notes what is wanted of it; at may be nil.
-func (s *scanner) value(at *place, depth int) bool {
-	s.space()
-	from := s.at
-	if depth == 0 || from == len(s.body) {
-		return false
-	}
-	var ok bool
-	switch s.body[from] {
-	case '{':
-		ok = s.object(at, depth)
-	case '[':
-		ok = s.list(depth)
-	case '"':
-		ok = s.text()
-	case 't':
-		ok = s.word("true")
-	case 'f':
-		ok = s.word("false")
-	case 'n':
-		ok = s.word("null")
-	default:
-		ok = s.number()
-	}
-	if ok && at != nil {
-		for _, slot := range at.slots {
-			s.found[slot] = span{from, s.at}
-		}
-	}
-	return ok
-}
-
-func (s *scanner) object(at *place, depth int) bool {
-	s.at++
-	if s.next('}') {
-		return true
-	}
-	for {
-		s.space()
-		from := s.at
-		if !s.text() {
-			return false
-		}
-		var child *place
-		if at != nil && at.names != nil {
-			if child = at.child(name(s.body[from:s.at])); child != nil {
-				child.forget(s.found)
-			}
-		}
-		if !s.next(':') || !s.value(child, depth-1) {
-			return false
-		}
-		if s.next('}') {
-			return true
-		}
-		if !s.here(',') {
-			return false
-		}
-	}
-}
-
-// name is what a quoted name means.
-func name(quoted []byte) string {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return string(quoted[1 : len(quoted)-1])
-	}
-	var text string
-	if json.Unmarshal(quoted, &text) != nil {
-		return ""
-	}
-	return text
-}
-
-func (s *scanner) list(depth int) bool {
-	s.at++
-	if s.next(']') {
-		return true
-	}
-	for {
-		if !s.value(nil, depth-1) {
-			return false
-		}
-		if s.next(']') {
-			return true
-		}
-		if !s.here(',') {
-			return false
-		}
-	}
-}
-
-func (s *scanner) word(word string) bool {
-	if len(s.body)-s.at < len(word) || string(s.body[s.at:s.at+len(word)]) != word {
-		return false
-	}
-	s.at += len(word)
-	return true
-}
-
-func (s *scanner) text() bool {
-	if !s.here('"') {
-		return false
-	}
-	for s.at < len(s.body) {
-		c := s.body[s.at]
-		s.at++
-		switch {
-		case c == '"':
-			return true
-		case c < ' ':
-			return false
-		case c == '\\' && !s.escape():
-			return false
-		}
-	}
-	return false
-}
-
-func (s *scanner) escape() bool {
-	if s.at == len(s.body) {
-		return false
-	}
-	c := s.body[s.at]
-	s.at++
-	switch c {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return true
-	case 'u':
-		for range 4 {
-			if s.at == len(s.body) || !isHex(s.body[s.at]) {
-				return false
-			}
-			s.at++
-		}
-		return true
-	}
-	return false
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
-}
-
-func (s *scanner) number() bool {
-	s.here('-')
-	if !s.here('0') && !s.digits() {
-		return false
-	}
-	if s.here('.') && !s.digits() {
-		return false
-	}
-	if s.here('e') || s.here('E') {
-		if !s.here('+') {
-			s.here('-')
-		}
-		return s.digits()
-	}
-	return true
-}
-
-// digits goes past one or more.
-func (s *scanner) digits() bool {
-	from := s.at
-	for s.at < len(s.body) && '0' <= s.body[s.at] && s.body[s.at] <= '9' {
-		s.at++
-	}
-	return s.at > from
 }
