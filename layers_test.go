@@ -25,7 +25,7 @@ type layer struct {
 var layers = []layer{
 	{"root", []string{""}, nil},
 	{"leaf", []string{"schedule", "rule", "deliver/sign", "engine/internal/dispatch", "engine/internal/locks",
-		"internal/coded", "internal/ascii", "internal/access"}, []string{"leaf"}},
+		"internal/coded", "internal/flatxml", "internal/access"}, []string{"leaf"}},
 	{"contract", []string{"store", "client", "engine/figures"}, []string{"root", "leaf", "contract"}},
 	{"sql", []string{"internal/sqlstore", "internal/pack"}, []string{"root", "leaf", "contract", "sql"}},
 	{"suite", []string{"internal/sqlstore/sqltest", "internal/brokers/source/sourcetest", "store/storetest"},

@@ -3,8 +3,11 @@ package rule
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
+
+	"github.com/bellmanhq/bellman/internal/flatxml"
 )
 
 // A Preset is a rule with a name: what one kind of receiver answers when it has
@@ -178,6 +181,25 @@ func first(b []byte, n int) []byte {
 		seen++
 	}
 	return b
+}
+
+// returnCode returns the text of /xml/return_code of a WeChat Pay v2 answer. It returns nothing if body is not one
+// whole document of that form, or has the field twice.
+func returnCode(body []byte) (code string) {
+	codes := 0
+	err := flatxml.Read(body, func(name, text string, nested bool) error {
+		if name == "return_code" {
+			codes++
+			if code = text; nested {
+				return errors.New("return_code has no text")
+			}
+		}
+		return nil
+	})
+	if err != nil || codes != 1 {
+		return ""
+	}
+	return code
 }
 
 // jsonCode returns the text of the field code, empty when there is none.

@@ -111,7 +111,7 @@ func TestPagesSayFaultsInTheirLanguage(t *testing.T) {
 // faulters are the sources of the reasons that bellman gives of attempts.
 var faulters = []string{"internal/cause/cause.go", "deliver/fault.go", "deliver/guard.go", "deliver/handler.go", "engine/announce.go",
 	"order/internal/exchange/exchange.go", "order/gateway/about.go", "order/wechatpay/channel.go", "order/wechatpay/verify.go", "order/alipay/channel.go", "order/alipay/certificate.go",
-	"order/alipay/envelope.go", "order/states/*.go", "deliver/broker.go", "internal/brokers/rabbitmq/address.go", "internal/brokers/nats/address.go", "internal/brokers/rabbitmq/publisher.go", "internal/brokers/rabbitmq/sender.go", "internal/brokers/nats/sender.go", "rule/evaluate.go", "server/brokers.go", "internal/ascii/ascii.go"}
+	"order/alipay/envelope.go", "order/states/*.go", "deliver/broker.go", "internal/brokers/rabbitmq/address.go", "internal/brokers/nats/address.go", "internal/brokers/rabbitmq/publisher.go", "internal/brokers/rabbitmq/sender.go", "internal/brokers/nats/sender.go", "rule/evaluate.go", "server/brokers.go", "internal/flatxml/flatxml.go"}
 
 // alsoFaulters have some among much else.
 var alsoFaulters = []string{"engine/fire.go", "engine/record.go", "order/handler.go", "deliver/client.go", "deliver/merchant.go", "internal/merchant/*.go", "internal/brokers/rabbitmq/dial.go", "internal/resend/runner.go"}

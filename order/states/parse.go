@@ -3,13 +3,12 @@ package states
 import (
 	"bytes"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
-	"github.com/bellmanhq/bellman/internal/ascii"
+	"github.com/bellmanhq/bellman/internal/flatxml"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -78,75 +77,23 @@ func parseValue(d *json.Decoder, depth int) (any, error) {
 	return token, nil
 }
 
-// parseXML reads the fields below the root of a document <xml>, in CDATA or not.
-// It refuses a field that is there twice, and a document type: no entity is
-// expanded but XML's own five.
+// parseXML reads the fields below the root of a document <xml>. It returns an error if a field is there twice.
 func parseXML(body []byte) (map[string]any, error) {
-	d := xml.NewDecoder(bytes.NewReader(body))
-	d.CharsetReader = ascii.Of
 	fields := map[string]any{}
-	var path []string
-	var text strings.Builder
-	roots, nested := 0, false
-	for {
-		token, err := d.RawToken()
-		switch {
-		case err == io.EOF && len(path) == 0 && roots == 1:
-			return fields, nil
-		case err == io.EOF:
-			return nil, errors.New("the body is not XML: it ends too early")
-		case err != nil:
-			return nil, fmt.Errorf("the body is not XML: %w", err)
+	err := flatxml.Read(body, func(name, text string, nested bool) error {
+		if _, twice := fields[name]; twice {
+			return fmt.Errorf("field %.40q is there twice", name)
 		}
-		switch t := token.(type) {
-		case xml.Directive:
-			return nil, errors.New("the body has a document type")
-		case xml.StartElement:
-			name := nameOf(t.Name)
-			switch len(path) {
-			case 0:
-				if roots++; name != "xml" || roots > 1 {
-					return nil, fmt.Errorf("the body is not one document <xml>: it has <%.40s>", name)
-				}
-			case 1:
-				if _, twice := fields[name]; twice {
-					return nil, fmt.Errorf("field %.40q is there twice", name)
-				}
-				text.Reset()
-				nested = false
-			case 20:
-				return nil, errors.New("the body nests deeper than 20")
-			default:
-				nested = true
-			}
-			path = append(path, name)
-		case xml.EndElement:
-			last := len(path) - 1
-			if last < 0 || path[last] != nameOf(t.Name) {
-				return nil, fmt.Errorf("the body is not XML: </%.40s> closes nothing", nameOf(t.Name))
-			}
-			if path = path[:last]; last == 1 {
-				fields[nameOf(t.Name)] = text.String()
-				if nested {
-					fields[nameOf(t.Name)] = nil // an element of elements, which has no text
-				}
-			}
-		case xml.CharData:
-			switch {
-			case len(path) == 2:
-				text.Write(t)
-			case len(path) == 0 && len(bytes.Trim(t, " \t\r\n")) > 0:
-				return nil, errors.New("the body is not XML: text around the document")
-			}
+		fields[name] = text
+		if nested {
+			fields[name] = nil // an element of elements has no text
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-}
-
-func nameOf(n xml.Name) string {
-	if n.Space != "" {
-		return n.Space + ":" + n.Local
-	}
-	return n.Local
+	return fields, nil
 }
 
 // parseForm reads k=v&k=v as UnionPay writes it: nothing is escaped, and a value
