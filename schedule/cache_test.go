@@ -72,13 +72,7 @@ func TestCacheIsBoundedByCost(t *testing.T) {
 			t.Fatalf("after %d texts, a schedule in use was parsed anew", i)
 		}
 	}
-	sum := 0
-	for _, half := range []map[string]*Schedule{c.young, c.old} {
-		for text, s := range half {
-			sum += s.cost(text)
-		}
-	}
-	if sum > maxCost {
+	if sum := c.schedules.Cost(); sum > maxCost {
 		t.Errorf("the cache counts %d bytes; want at most %d", sum, maxCost)
 	}
 	if grown := int64(live()) - int64(before); grown > maxCost*5/4 {

@@ -1,0 +1,116 @@
+// Package memo keeps what was made of the texts used last, such as a rule of its expression. Callers choose the texts,
+// so a Cache is bounded by its texts and by the memory that they hold.
+package memo
+
+import "sync"
+
+// A Cache makes a value of each text once, and keeps those of the texts used last. The zero Cache is ready. It is safe
+// for concurrent use.
+type Cache[V any] struct {
+	// A text is found in young, or moves there from old. When young is full it becomes old, and the values of the old
+	// one are forgotten.
+	mu         sync.RWMutex
+	young, old map[string]*entry[V]
+	cost       int // of young, in bytes
+}
+
+type entry[V any] struct {
+	once  sync.Once
+	value V
+	err   error
+	cost  int // as far as it is known, in bytes; under Cache.mu
+}
+
+// Overhead is the memory of an entry beside its text and its value, in bytes.
+const Overhead = 256
+
+// Limits of a Cache. Every call for one Cache has the same.
+type Limits struct {
+	Texts int // that are kept
+	Bytes int // that they hold, as make says
+}
+
+// Get returns what create returns for text, an error too. create runs once while the text is kept; others who ask for
+// the text wait for it. Its cost is the memory of the value in bytes.
+func (c *Cache[V]) Get(text string, most Limits, create func(text string) (value V, cost int, err error)) (V, error) {
+	c.mu.RLock()
+	e := c.young[text]
+	c.mu.RUnlock()
+	if e == nil {
+		e = c.keep(text, most)
+	}
+	e.once.Do(func() {
+		var more int
+		if e.value, more, e.err = create(text); more > 0 {
+			c.charge(text, e, more, most)
+		}
+	})
+	return e.value, e.err
+}
+
+// keep returns the entry of a text among the young.
+func (c *Cache[V]) keep(text string, most Limits) *entry[V] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.young[text]; e != nil {
+		return e
+	}
+	e := c.old[text]
+	if e == nil {
+		e = &entry[V]{cost: Overhead + len(text)}
+	}
+	if c.young == nil || len(c.young) >= (most.Texts+1)/2 || c.cost+e.cost > most.Bytes/2 {
+		c.age()
+	}
+	c.young[text] = e
+	c.cost += e.cost
+	return e
+}
+
+// charge adds the cost of an entry's value.
+func (c *Cache[V]) charge(text string, e *entry[V], more int, most Limits) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.cost += more
+	if c.young[text] != e {
+		return // grown old meanwhile: counted when it is young again
+	}
+	if c.cost += more; c.cost > most.Bytes/2 {
+		c.age()
+	}
+}
+
+// age forgets the old, and makes the young old. Call it with mu held.
+func (c *Cache[V]) age() { c.old, c.young, c.cost = c.young, make(map[string]*entry[V]), 0 }
+
+// Drop forgets every value, to free memory.
+func (c *Cache[V]) Drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.young, c.old, c.cost = nil, nil, 0
+}
+
+// Len returns how many texts are kept.
+func (c *Cache[V]) Len() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	n := len(c.young)
+	for text := range c.old {
+		if c.young[text] == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Cost returns the memory that the Cache counts, in bytes.
+func (c *Cache[V]) Cost() (sum int) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, half := range []map[string]*entry[V]{c.young, c.old} {
+		for _, e := range half {
+			sum += e.cost
+		}
+	}
+	return sum
+}
