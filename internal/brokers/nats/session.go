@@ -35,9 +35,7 @@ type session struct {
 	mu    sync.Mutex
 	held  map[jetstream.Msg]time.Time // since when: delivered to this session and not acknowledged
 
-	done   chan struct{}
-	broken sync.Once
-	err    error
+	*source.Break
 }
 
 // report tells the server that messages are in progress, so that it does not deliver them again
@@ -48,7 +46,7 @@ func (s *session) report() {
 	var held []jetstream.Msg
 	for {
 		select {
-		case <-s.done:
+		case <-s.Done():
 			return
 		case <-ticker.C:
 		}
@@ -90,25 +88,6 @@ const maxPull = 80 << 20
 // not reported while a full session takes none of them.
 const ahead = 4
 
-// end ends the session for a reason.
-func (s *session) end(why error) {
-	s.broken.Do(func() {
-		s.err = why
-		close(s.done)
-	})
-}
-
-func (s *session) Done() <-chan struct{} { return s.done }
-
-func (s *session) Err() error {
-	select {
-	case <-s.done:
-		return s.err
-	default:
-		return nil
-	}
-}
-
 func (s *session) Resume(context.Context) error {
 	messages := make(chan jetstream.Msg, s.prefetch)
 	consuming, err := s.consumer.Consume(
@@ -116,7 +95,7 @@ func (s *session) Resume(context.Context) error {
 			s.hold(m)
 			select {
 			case messages <- m:
-			case <-s.done:
+			case <-s.Done():
 			}
 		},
 		jetstream.PullMaxMessagesWithBytesLimit(max(s.prefetch/ahead, 1), maxPull),
@@ -124,7 +103,7 @@ func (s *session) Resume(context.Context) error {
 			switch {
 			case errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrConsumerNotFound),
 				errors.Is(err, jetstream.ErrBadRequest), errors.Is(err, jetstream.ErrNoHeartbeat), errors.Is(err, nats.ErrNoResponders):
-				s.end(fmt.Errorf("consumer %q: %w", s.stream.Durable, err))
+				s.End(fmt.Errorf("consumer %q: %w", s.stream.Durable, err))
 			}
 		}))
 	if err != nil {
@@ -142,38 +121,14 @@ func (s *session) Pause() error {
 		select {
 		case <-closed: // nothing is handed over any more
 			close(messages)
-		case <-s.done:
+		case <-s.Done():
 		}
 	}()
 	return nil
 }
 
 func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]source.Message, error) {
-	if len(buf) == 0 {
-		select {
-		case <-ctx.Done():
-			return buf, ctx.Err()
-		case <-s.done:
-			return buf, s.err
-		case m, ok := <-s.messages:
-			if !ok {
-				return buf, io.EOF
-			}
-			buf = append(buf, s.message(m))
-		}
-	}
-	for len(buf) < most {
-		select {
-		case m, ok := <-s.messages:
-			if !ok {
-				return buf, io.EOF
-			}
-			buf = append(buf, s.message(m))
-		default:
-			return buf, nil
-		}
-	}
-	return buf, nil
+	return source.Gather(ctx, s.Break, s.messages, buf, most, s.message, func() error { return io.EOF })
 }
 
 // message is a message of JetStream as a source takes it. Where its publisher gave
@@ -275,8 +230,8 @@ func (s *session) Bury(ctx context.Context, dead []source.Dead) error {
 			return fmt.Errorf("publish to %q: %w", s.stream.DeadLetter, err)
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-s.done:
-			return s.err
+		case <-s.Done():
+			return s.Err()
 		}
 	}
 	return nil
@@ -313,6 +268,6 @@ const closeTimeout = time.Second
 func (s *session) Close() {
 	s.conn.FlushTimeout(closeTimeout) // they come again where it fails
 	s.conn.Close()
-	s.end(errors.New("it was closed"))
+	s.End(errors.New("it was closed"))
 	s.work.Wait()
 }

@@ -56,12 +56,12 @@ const (
 
 // Open connects, makes what must be there, and returns a session.
 func (s *Stream) Open(ctx context.Context) (source.Session, error) {
-	ss := &session{stream: s, done: make(chan struct{}), held: map[jetstream.Msg]time.Time{}, prefetch: cmp.Or(s.Prefetch, 2048)}
+	ss := &session{stream: s, Break: source.NewBreak(), held: map[jetstream.Msg]time.Time{}, prefetch: cmp.Or(s.Prefetch, 2048)}
 	conn, js, err := dial(ctx, s.URL, s.Access, cmp.Or(s.Client, "bellman")+" takes "+s.Name, func(err error) {
 		if err == nil {
 			err = errors.New("the server closed it")
 		}
-		ss.end(fmt.Errorf("the connection broke: %w", err))
+		ss.End(fmt.Errorf("the connection broke: %w", err))
 	})
 	if err != nil {
 		return nil, err

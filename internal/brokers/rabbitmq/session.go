@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,16 +28,14 @@ type session struct {
 	deliveries chan *amqp.Delivery // what has arrived: it gathers here while batches are stored
 	paused     atomic.Bool
 
-	done   chan struct{}
-	broken sync.Once
-	err    error
+	*source.Break
 }
 
 // consumer is the tag of the one consumer of a channel.
 const consumer = "bellman"
 
 func newSession(q *Queue, conn *amqp.Connection, ch *amqp.Channel, dead *publisher, prefetch int) *session {
-	s := &session{queue: q, conn: conn, ch: ch, dead: dead, prefetch: prefetch, done: make(chan struct{})}
+	s := &session{queue: q, conn: conn, ch: ch, dead: dead, prefetch: prefetch, Break: source.NewBreak()}
 	s.acks = newAcks(ch, prefetch/4)
 	go s.watch(
 		conn.NotifyClose(make(chan *amqp.Error, 1)),
@@ -71,21 +68,7 @@ func (s *session) watch(conn, ch <-chan *amqp.Error, cancels <-chan string) {
 			why = fmt.Errorf("the broker cancelled consumer %q: the queue was deleted, or its leader is gone", tag)
 		}
 	}
-	s.broken.Do(func() {
-		s.err = why
-		close(s.done)
-	})
-}
-
-func (s *session) Done() <-chan struct{} { return s.done }
-
-func (s *session) Err() error {
-	select {
-	case <-s.done:
-		return s.err
-	default:
-		return nil
-	}
+	s.End(why)
 }
 
 func (s *session) Resume(context.Context) error {
@@ -106,7 +89,7 @@ func (s *session) gather(from <-chan amqp.Delivery, to chan<- *amqp.Delivery) {
 	for d := range from {
 		select {
 		case to <- &d:
-		case <-s.done:
+		case <-s.Done():
 			return
 		}
 	}
@@ -121,29 +104,7 @@ func (s *session) Pause() error {
 }
 
 func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]source.Message, error) {
-	if len(buf) == 0 {
-		select {
-		case <-ctx.Done():
-			return buf, ctx.Err()
-		case d, ok := <-s.deliveries:
-			if !ok {
-				return buf, s.over(ctx)
-			}
-			buf = append(buf, message(d))
-		}
-	}
-	for len(buf) < most {
-		select {
-		case d, ok := <-s.deliveries:
-			if !ok {
-				return buf, s.over(ctx)
-			}
-			buf = append(buf, message(d))
-		default:
-			return buf, nil
-		}
-	}
-	return buf, nil
+	return source.Gather(ctx, s.Break, s.deliveries, buf, most, message, func() error { return s.over(ctx) })
 }
 
 // over says why no more deliveries come.
@@ -152,8 +113,8 @@ func (s *session) over(ctx context.Context) error {
 		return io.EOF
 	}
 	select {
-	case <-s.done:
-		return s.err
+	case <-s.Done():
+		return s.Err()
 	case <-ctx.Done():
 		return ctx.Err()
 	}

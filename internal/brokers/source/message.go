@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"sync"
 
 	"github.com/bellmanhq/bellman/rule"
 )
@@ -64,4 +65,65 @@ type Session interface {
 
 	// Close ends the session.
 	Close()
+}
+
+// A Break says that a session broke, and why. A Session embeds one. Make one with NewBreak.
+type Break struct {
+	done chan struct{}
+	once sync.Once
+	err  error // set before done is closed
+}
+
+// NewBreak returns the Break of a session that works.
+func NewBreak() *Break { return &Break{done: make(chan struct{})} }
+
+// End says why the session broke. The first reason counts.
+func (b *Break) End(why error) {
+	b.once.Do(func() {
+		b.err = why
+		close(b.done)
+	})
+}
+
+// Done is closed when the session is broken.
+func (b *Break) Done() <-chan struct{} { return b.done }
+
+// Err returns why the session broke; nil: it works.
+func (b *Break) Err() error {
+	select {
+	case <-b.done:
+		return b.err
+	default:
+		return nil
+	}
+}
+
+// Gather is a Session's Take from a channel of deliveries. message makes a message of a delivery. When the channel is
+// closed, Gather returns the error of over.
+func Gather[D any](ctx context.Context, b *Break, from <-chan D, buf []Message, most int, message func(D) Message, over func() error) ([]Message, error) {
+	if len(buf) == 0 {
+		select {
+		case <-ctx.Done():
+			return buf, ctx.Err()
+		case <-b.done:
+			return buf, b.err
+		case d, ok := <-from:
+			if !ok {
+				return buf, over()
+			}
+			buf = append(buf, message(d))
+		}
+	}
+	for len(buf) < most {
+		select {
+		case d, ok := <-from:
+			if !ok {
+				return buf, over()
+			}
+			buf = append(buf, message(d))
+		default:
+			return buf, nil
+		}
+	}
+	return buf, nil
 }
