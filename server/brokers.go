@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/api"
+	"github.com/bellmanhq/bellman/internal/brokers"
 	"github.com/bellmanhq/bellman/internal/brokers/nats"
 	"github.com/bellmanhq/bellman/internal/brokers/rabbitmq"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
@@ -26,14 +27,11 @@ func (s *Server) openConnections(c *config.Config) error {
 		if err != nil {
 			return &ConfigError{err}
 		}
-		switch kind {
-		case config.RabbitMQ:
-			to := rabbitmq.NewSender(url, s.known())
-			s.connections[connection.Name], s.senders = to, append(s.senders, to)
-		case config.NATS:
-			to := nats.NewSender(url, s.known(), natsAccess(connection))
-			s.connections[connection.Name], s.senders = to, append(s.senders, to)
+		to, err := brokers.Open(kind, brokers.Options{URL: url, Client: s.known(), CA: connection.CA, Credentials: connection.Credentials})
+		if err != nil {
+			return &ConfigError{err}
 		}
+		s.connections[connection.Name], s.senders = to, append(s.senders, to)
 	}
 	return nil
 }

@@ -1,13 +1,70 @@
-// Package brokers lists the brokers that bellman sends to. To add one, write a package beside
-// rabbitmq with a [deliver.Scheme] and a [deliver.Connection], name its scheme here, and open its
-// connections in package server.
+// Package brokers lists the brokers that bellman sends to. "Add a scheme" in deliver/DESIGN.md says how to add one.
 package brokers
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/internal/brokers/nats"
 	"github.com/bellmanhq/bellman/internal/brokers/rabbitmq"
 )
 
-// Schemes are the addresses of brokers. Nobody changes them.
-var Schemes = deliver.Schemes{rabbitmq.Scheme, nats.Scheme}
+// A Connection is a [deliver.Connection] that holds resources until it is closed.
+type Connection interface {
+	deliver.Connection
+	Close()
+}
+
+// Options say how one broker is reached.
+type Options struct {
+	URL         string // of the server, with user and password
+	Client      string // what the broker's operator sees of this process
+	CA          string // a file of certificates in PEM that may sign the server's; empty: the system's
+	Credentials string // a file with the client's credentials; empty: none
+}
+
+// A kind is one kind of broker.
+type kind struct {
+	scheme *deliver.Scheme
+	urls   []string // the schemes of the URLs of its servers
+	open   func(Options) Connection
+}
+
+// Nobody changes kinds.
+var kinds = []kind{
+	{rabbitmq.Scheme, []string{"amqp", "amqps"}, func(o Options) Connection { return rabbitmq.NewSender(o.URL, o.Client) }},
+	{nats.Scheme, []string{"nats", "tls"}, func(o Options) Connection {
+		return nats.NewSender(o.URL, o.Client, nats.Access{CA: o.CA, Credentials: o.Credentials})
+	}},
+}
+
+// Schemes are the schemes of the addresses of all brokers. Nobody changes them.
+var Schemes = func() (all deliver.Schemes) {
+	for _, k := range kinds {
+		all = append(all, k.scheme)
+	}
+	return all
+}()
+
+// Kind returns the name of the kind of broker that serves URLs of a scheme, which is the name of
+// its [deliver.Scheme]; empty: no broker does.
+func Kind(urlScheme string) string {
+	for _, k := range kinds {
+		if slices.Contains(k.urls, urlScheme) {
+			return k.scheme.Name
+		}
+	}
+	return ""
+}
+
+// Open returns a connection to a broker. It does not connect before something is sent, so a broker
+// that is away is no error.
+func Open(name string, o Options) (Connection, error) {
+	for _, k := range kinds {
+		if k.scheme.Name == name {
+			return k.open(o), nil
+		}
+	}
+	return nil, fmt.Errorf("no broker is called %.40q", name)
+}

@@ -137,7 +137,7 @@ func broker(text string) (kind string, err error) {
 				return "", errors.New("its port is not a number from 1 to 65535")
 			}
 		}
-		is := map[string]string{"amqp": RabbitMQ, "amqps": RabbitMQ, "nats": NATS, "tls": NATS}[u.Scheme]
+		is := brokers.Kind(u.Scheme)
 		switch {
 		case is == "":
 			return "", errors.New("is no URL of a broker: " + wantBroker)
