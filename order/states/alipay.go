@@ -33,9 +33,6 @@ var alipay = Preset{
 // unwrap returns what is within the object that Alipay puts an answer in, or the
 // answer itself where a gateway has taken it out.
 func unwrap(r reply, names ...string) reply {
-	if r.unread != nil {
-		return r
-	}
 	var wrapped []string
 	for name := range r.fields {
 		if name == "error_response" || strings.HasPrefix(name, "alipay_") && strings.HasSuffix(name, "_response") {

@@ -18,9 +18,6 @@ var antom = Preset{
 }
 
 func antomQuery(r reply, _ bool) finding {
-	if r.unread != nil {
-		return unclear("%s", r.unread)
-	}
 	result, code := r.text("result", "resultStatus"), r.text("result", "resultCode")
 	switch {
 	case result == "S":
@@ -44,9 +41,6 @@ func antomQuery(r reply, _ bool) finding {
 }
 
 func antomClose(r reply) closing {
-	if r.unread != nil {
-		return closing{why: r.unread.Error()}
-	}
 	result, code := r.text("result", "resultStatus"), r.text("result", "resultCode")
 	throttled := code == "REQUEST_TRAFFIC_EXCEED_LIMIT"
 	switch {

@@ -56,9 +56,6 @@ var hyperswitchStatuses = map[string]order.Reading{
 }
 
 func hyperswitchQuery(r reply, _ bool) finding {
-	if r.unread != nil {
-		return unclear("%s", r.unread)
-	}
 	status, code := r.text("status"), r.text("error", "code")
 	reading, known := hyperswitchStatuses[snake(status)]
 	switch {
@@ -82,9 +79,6 @@ func hyperswitchQuery(r reply, _ bool) finding {
 }
 
 func hyperswitchClose(r reply) closing {
-	if r.unread != nil {
-		return closing{why: r.unread.Error()}
-	}
 	code, status := r.text("error", "code"), snake(r.text("status"))
 	switch {
 	case code == "HE_02":

@@ -10,6 +10,7 @@ var killbill = Preset{
 	Name:   "killbill",
 	Source: "Kill Bill, payments: transactions with transactionType and status, or one transaction",
 	parse:  parseJSON,
+	unread: true,
 	query:  killbillQuery,
 	close:  killbillClose,
 }

@@ -14,9 +14,6 @@ var payermax = Preset{
 }
 
 func payermaxQuery(r reply, _ bool) finding {
-	if r.unread != nil {
-		return unclear("%s", r.unread)
-	}
 	code, status := r.text("code"), r.text("data", "status")
 	switch {
 	case code == "APPLY_SUCCESS":
@@ -25,37 +22,36 @@ func payermaxQuery(r reply, _ bool) finding {
 	default:
 		return unclear("code %.60q: %.60q", code, r.text("msg"))
 	}
-	switch status {
-	case "SUCCESS":
-		return finding{reading: order.Paid, taken: taken(r.text("data", "tradeToken"), whole(r.word("data", "totalAmount")), r.text("data", "currency"))}
-	case "FAILED":
-		return finding{reading: order.Failed}
-	case "CLOSED":
-		return finding{reading: order.Closed}
-	case "PENDING":
-		return finding{reading: order.Pending}
+	reading, known := payermaxStatuses[status]
+	if !known {
+		return unclear("data.status is %.40q", status)
 	}
-	return unclear("data.status is %.40q", status)
+	f := finding{reading: reading.query}
+	if f.reading.IsPaid() {
+		f.taken = taken(r.text("data", "tradeToken"), whole(r.word("data", "totalAmount")), r.text("data", "currency"))
+	}
+	return f
+}
+
+// payermaxStatuses are the values of data.status, as answers to a query and to a close.
+var payermaxStatuses = map[string]struct {
+	query order.Reading
+	close order.CloseReading
+}{
+	"SUCCESS": {order.Paid, order.ClosePaidHint},
+	"FAILED":  {order.Failed, order.CloseAlready},
+	"CLOSED":  {order.Closed, order.CloseDone},
+	"PENDING": {order.Pending, order.CloseInFlight},
 }
 
 // payermaxClose goes by the order's own status: APPLY_SUCCESS alone closes
 // nothing.
 func payermaxClose(r reply) closing {
-	if r.unread != nil {
-		return closing{why: r.unread.Error()}
-	}
 	code, status := r.text("code"), r.text("data", "status")
 	switch code {
 	case "APPLY_SUCCESS":
-		switch status {
-		case "CLOSED":
-			return closing{reading: order.CloseDone}
-		case "FAILED":
-			return closing{reading: order.CloseAlready}
-		case "SUCCESS":
-			return closing{reading: order.ClosePaidHint}
-		case "PENDING":
-			return closing{reading: order.CloseInFlight}
+		if reading, known := payermaxStatuses[status]; known {
+			return closing{reading: reading.close}
 		}
 		return closing{why: "data.status is " + cut(status)}
 	case "ORDER_NOT_EXIST":

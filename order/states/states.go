@@ -85,7 +85,11 @@ func CompileQuery(name string) (*Query, error) {
 		return nil, err
 	}
 	return &Query{func(a *order.Answer, age time.Duration) finding {
-		return p.query(read(a, p.parse), age >= timeout)
+		r := read(a, p.parse)
+		if r.unread != nil && !p.unread {
+			return unclear("%s", r.unread)
+		}
+		return p.query(r, age >= timeout)
 	}}, nil
 }
 
@@ -143,7 +147,13 @@ func CompileClose(name string) (*Close, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Close{func(a *order.Answer) closing { return p.close(read(a, p.parse)) }}, nil
+	return &Close{func(a *order.Answer) closing {
+		r := read(a, p.parse)
+		if r.unread != nil && !p.unread {
+			return closing{why: r.unread.Error()}
+		}
+		return p.close(r)
+	}}, nil
 }
 
 // Read says what a means, as Query.Read does. A close that timed out is in flight:
@@ -211,9 +221,10 @@ type Preset struct {
 	Name   string
 	Source string // where its values are from
 
-	parse func(body []byte) (map[string]any, error)
-	query func(r reply, late bool) finding // late: the pay timeout is over
-	close func(r reply) closing
+	parse  func(body []byte) (map[string]any, error)
+	query  func(r reply, late bool) finding // late: the pay timeout is over
+	close  func(r reply) closing
+	unread bool // query and close also read answers whose body parse cannot read
 }
 
 // Presets returns all presets, in the order in which to show them.

@@ -15,9 +15,6 @@ var stripe = Preset{
 }
 
 func stripeQuery(r reply, _ bool) finding {
-	if r.unread != nil {
-		return unclear("%s", r.unread)
-	}
 	code := r.text("error", "code")
 	switch {
 	case r.field("error") != nil && code == "resource_missing":
@@ -45,9 +42,6 @@ func stripeQuery(r reply, _ bool) finding {
 }
 
 func stripeClose(r reply) closing {
-	if r.unread != nil {
-		return closing{why: r.unread.Error()}
-	}
 	if r.field("error") != nil {
 		switch code := r.text("error", "code"); code {
 		case "resource_missing":

@@ -36,9 +36,6 @@ var (
 const payTimeout = 2 * time.Hour
 
 func unionpayQuery(r reply, front, late bool) finding {
-	if r.unread != nil {
-		return unclear("%s", r.unread)
-	}
 	code, original := r.word("respCode"), r.word("origRespCode")
 	switch code {
 	case "00":
@@ -73,9 +70,6 @@ func unionpayQuery(r reply, front, late bool) finding {
 
 // unionpayClose reads the answer to a reversal or an order close: 00 is done.
 func unionpayClose(r reply) closing {
-	if r.unread != nil {
-		return closing{why: r.unread.Error()}
-	}
 	switch code := r.word("respCode"); code {
 	case "00":
 		return closing{reading: order.CloseDone}

@@ -19,6 +19,7 @@ var (
 		Name:   "wechat_v2",
 		Source: "WeChat Pay v2, orderquery and closeorder: return_code, result_code, err_code, trade_state",
 		parse:  either(parseXML),
+		unread: true,
 		query:  func(r reply, _ bool) finding { return wechatQuery(r, true) },
 		close:  func(r reply) closing { return wechatClose(r, true) },
 	}
@@ -26,6 +27,7 @@ var (
 		Name:   "wechat_v3",
 		Source: "WeChat Pay v3, transactions/out-trade-no: HTTP status, code, trade_state",
 		parse:  parseJSON,
+		unread: true,
 		query:  func(r reply, _ bool) finding { return wechatQuery(r, false) },
 		close:  func(r reply) closing { return wechatClose(r, false) },
 	}
@@ -90,7 +92,7 @@ func wechatClose(r reply, v2 bool) closing {
 		return closing{reading: order.CloseInFlight}
 	}
 	if r.unread != nil {
-		return closing{throttled: r.status == 429, why: r.unread.Error()}
+		return closing{why: r.unread.Error()}
 	}
 	code, why := wechatCode(r, v2)
 	switch {
