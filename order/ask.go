@@ -14,76 +14,66 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// An Ask is what somebody asks of an order's watch: the Body of its task, as
-// JSON:
+// An Ask is what a caller asks bellman to do about an order. It is the only shape of that request:
+// the Body of the order's task has it as JSON, durations as text.
 //
 //	{"expires":"30m","code_life":"2h","vars":{"appid":"wx1"},"notify":{"url":"https://…","json":{…}}}
 type Ask struct {
-	Expires  time.Duration     // since Created; 0: as the queue's rules say
-	CodeLife time.Duration     // since Created: the payer's code can be paid so long; 0: as the queue's rules say
-	Vars     map[string]string // for the channel's templates
-	Notify   Notify            // how the merchant is told
-	Created  time.Time         // when the order was created at the channel; zero: when the task was added
-	Watch    *Watch            // of a watch for a late payment; nil of an order's own task
+	// Expires is how long the order can be paid, since Created. 0: as the queue's rules say.
+	Expires time.Duration `json:"-"`
+
+	// CodeLife is how long the payer's code can be paid, since Created. 0: as the queue's rules say.
+	CodeLife time.Duration `json:"-"`
+
+	Vars    map[string]string `json:"vars,omitempty"`   // values for the channel's templates
+	Notify  Notify            `json:"notify,omitzero"`  // how the merchant is notified
+	Created time.Time         `json:"created,omitzero"` // of the order at the channel; zero: when the task was added
+	Watch   *Watch            `json:"watch,omitempty"`  // of a watch for a late payment; nil of an order's own task
 }
 
-// A Notify says where and with what a merchant is told how an order ended.
+// A Notify says where the merchant is notified how an order ended, and with which fields.
 type Notify struct {
-	URL  string          // empty: where the queue that tells has an address of its own
-	JSON json.RawMessage // an object whose fields are sent as well; empty: none
+	URL  string          `json:"url,omitempty"`  // empty: the address of the notify queue, or of the merchant
+	JSON json.RawMessage `json:"json,omitempty"` // an object whose fields are sent as well; empty: none
 }
+
+// IsZero reports whether a caller said nothing about the notification.
+func (n Notify) IsZero() bool { return n.URL == "" && len(n.JSON) == 0 }
 
 // A Watch says which order a watch for a late payment follows.
 type Watch struct {
-	Of      string    // key of the order's own task
-	State   string    // of the order: stays
-	Decided time.Time //
-	Until   time.Time // queries go on until then
-	Unborn  bool      // the channel did not know the order when it was closed; if it knows it later, it is closed then
+	Of      string    `json:"of"`               // key of the order's own task
+	State   string    `json:"order_state"`      // of the order; a late payment does not change it
+	Decided time.Time `json:"decided"`          // when the order became State
+	Until   time.Time `json:"until"`            // the channel is queried until then
+	Unborn  bool      `json:"unborn,omitempty"` // the channel did not know the order at its close; once it does, the order is closed again
 }
 
-// The forms of the JSON.
-type askJSON struct {
-	Expires  string            `json:"expires,omitempty"`
-	CodeLife string            `json:"code_life,omitempty"`
-	Vars     map[string]string `json:"vars,omitempty"`
-	Notify   *notifyJSON       `json:"notify,omitempty"`
-	Created  time.Time         `json:"created,omitzero"`
-	Watch    *watchJSON        `json:"watch,omitempty"`
-}
-
-type notifyJSON struct {
-	URL  string          `json:"url,omitempty"`
-	JSON json.RawMessage `json:"json,omitempty"`
-}
-
-type watchJSON struct {
-	Of      string    `json:"of"`
-	State   string    `json:"order_state"`
-	Decided time.Time `json:"decided"`
-	Until   time.Time `json:"until"`
-	Unborn  bool      `json:"unborn,omitempty"`
-}
-
-// Encode writes what ParseAsk reads. It fails on what is no JSON.
+// Encode writes the JSON that ParseAsk reads. It returns an error if Notify.JSON is not JSON.
 func (a *Ask) Encode() ([]byte, error) {
-	out := askJSON{Vars: a.Vars, Created: a.Created.UTC()}
+	in := *a
+	in.Created = in.Created.UTC()
+	if a.Watch != nil {
+		w := *a.Watch
+		w.Decided, w.Until = w.Decided.UTC(), w.Until.UTC()
+		in.Watch = &w
+	}
+	var out struct {
+		Expires  string `json:"expires,omitempty"`
+		CodeLife string `json:"code_life,omitempty"`
+		Ask
+	}
+	out.Ask = in
 	if a.Expires > 0 {
 		out.Expires = schedule.FormatDuration(a.Expires)
 	}
 	if a.CodeLife > 0 {
 		out.CodeLife = schedule.FormatDuration(a.CodeLife)
 	}
-	if a.Notify.URL != "" || len(a.Notify.JSON) > 0 {
-		out.Notify = &notifyJSON{a.Notify.URL, a.Notify.JSON}
-	}
-	if w := a.Watch; w != nil {
-		out.Watch = &watchJSON{w.Of, w.State, w.Decided.UTC(), w.Until.UTC(), w.Unborn}
-	}
 	return marshal(out)
 }
 
-// encode is Encode for what ParseAsk has read.
+// encode is Encode for an Ask that ParseAsk has read: it cannot fail.
 func (a *Ask) encode() []byte {
 	body, err := a.Encode()
 	if err != nil {
@@ -92,8 +82,8 @@ func (a *Ask) encode() []byte {
 	return body
 }
 
-// ParseAsk reads the Body of an order's task; an empty one asks for nothing. An
-// error is an *[bellman.Invalid] that names every wrong field.
+// ParseAsk reads the Body of an order's task. An empty Body is the zero Ask. An error is an
+// *[bellman.Invalid] that names every wrong field.
 func ParseAsk(body []byte) (Ask, error) {
 	var a Ask
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -124,7 +114,7 @@ func ParseAsk(body []byte) (Ask, error) {
 	return a, nil
 }
 
-// readSpan reads a duration that is not 0s; want says what it is.
+// readSpan reads a duration above 0s; want says what the duration is, for the error.
 func readSpan(bad *bellman.Invalid, fields map[string]json.RawMessage, name, want string, to *time.Duration) {
 	var text *string
 	if !read(bad, fields, name, `a duration such as "30m"`, &text) || text == nil {
@@ -160,7 +150,7 @@ func parseWatch(bad *bellman.Invalid, raw json.RawMessage) *Watch {
 	read(bad, fields, "watch.until", "a time", &w.Until)
 	read(bad, fields, "watch.unborn", "true or false", &w.Unborn)
 	if len(bad.Fields) > noted {
-		return &w // what else is wrong with it may come of that
+		return &w // further errors may be consequences of these
 	}
 	if r, err := ParseReading(w.State); err != nil || !r.Decides() {
 		bad.Add("watch.order_state", "want the state of an order that is decided")
@@ -175,7 +165,7 @@ func parseWatch(bad *bellman.Invalid, raw json.RawMessage) *Watch {
 	return &w
 }
 
-// object reads the fields of an object, and notes those that it must not have.
+// object reads the fields of an object. It notes a field that is not among known as an error.
 func object(bad *bellman.Invalid, name string, raw []byte, known ...string) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
@@ -201,8 +191,8 @@ func within(object, field string) string {
 	return fmt.Sprintf("%s.%.40s", object, field)
 }
 
-// read reads one field of an object and reports whether it is there and well;
-// path is its name with the object's before it.
+// read reads one field of an object, and reports whether it is present and valid. path is the name
+// of the object, a dot and the name of the field.
 func read(bad *bellman.Invalid, fields map[string]json.RawMessage, path, want string, to any) bool {
 	name := path
 	if i := strings.LastIndexByte(path, '.'); i >= 0 {
