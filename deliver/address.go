@@ -158,9 +158,8 @@ func ascii(query string) string {
 	return b.String()
 }
 
-// Endpoint returns the endpoint whose name is scheme://host or scheme://host:port, as
-// tasks to an address there have it: http or https, in lower case, the port always there.
-// Not ok: it is no such name.
+// Endpoint returns the endpoint of tasks to scheme://host or scheme://host:port: http or https, in
+// lower case, always with the port. ok is false if name has another form.
 func Endpoint(name string) (endpoint string, ok bool) {
 	a, err := parseAddress(name)
 	if err != nil || a.url.Path != "" || a.url.RawQuery != "" || a.url.ForceQuery {

@@ -23,12 +23,12 @@ type Scheme struct {
 	Name string // of its URLs, in lower case: amqp
 	Form string // of its URLs, for errors: amqp://CONNECTION/EXCHANGE/ROUTINGKEY
 
-	// Check returns what is wrong with the path of an address, and what would be right; nil:
-	// nothing is wrong. The path is percent-encoded, and has no slash at its start.
+	// Check returns what is wrong with the path of an address, and what would be right; nil: the path
+	// is valid. The path is percent-encoded and does not begin with a slash.
 	Check func(path string) error
 
-	// Reserved begins the names of the headers by which the broker takes orders, as Nats-. A task
-	// may not set them. Empty: there are none.
+	// Reserved is the prefix of the headers that are commands to the broker, such as Nats-. A task may
+	// not set them. Empty: there are none.
 	Reserved string
 }
 
@@ -37,13 +37,13 @@ type Connection interface {
 	// Scheme is the scheme of the addresses that the connection serves.
 	Scheme() *Scheme
 
-	// Send returns when the broker has stored the message, with what the broker answered. The path
-	// is one that the scheme's Check accepted. An error is a *Refusal, or ctx's error, or says why
-	// the broker cannot be reached. No error contains a password.
+	// Send returns after the broker has stored the message. answer is for the attempt log. path is one
+	// that the scheme's Check accepted. The error is a *Refusal, the error of ctx, or why the broker
+	// cannot be reached. No error contains a password.
 	Send(ctx context.Context, path string, m *Message) (answer string, err error)
 }
 
-// A Refusal is the error of a broker that was reached and does not take a message.
+// A Refusal is the error of a broker that was reached and rejects the message.
 type Refusal struct{ Reason string }
 
 func (r *Refusal) Error() string { return r.Reason }
@@ -72,10 +72,10 @@ func (s Schemes) of(text string) *Scheme {
 	return nil
 }
 
-// Has reports whether a URL is one of a broker, well formed or not.
+// Has reports whether a URL has the scheme of a broker, valid or not.
 func (s Schemes) Has(text string) bool { return s.of(text) != nil }
 
-// Parse reads the URL of a broker. The error says what is wrong, and what would be right.
+// Parse reads the URL of a broker. An error says what is wrong, and what would be right.
 func (s Schemes) Parse(text string) (BrokerURL, error) {
 	if len(text) > bellman.MaxURL {
 		return BrokerURL{}, fmt.Errorf("longer than %d bytes", bellman.MaxURL)
@@ -107,11 +107,10 @@ func (s Schemes) forms() string {
 	return strings.Join(forms, " or ")
 }
 
-// Endpoint is what limits, breakers and fairness go by: the connection, in lower case as all
-// endpoints are.
+// Endpoint returns the endpoint for limits, breaker and fairness: the connection, in lower case.
 func (u BrokerURL) Endpoint() string { return u.Scheme.Endpoint(u.Connection) }
 
-// Endpoint is the endpoint of a connection of this scheme.
+// Endpoint returns the endpoint of a connection of this scheme.
 func (s *Scheme) Endpoint(connection string) string {
 	return s.Name + "://" + strings.ToLower(connection)
 }

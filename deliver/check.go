@@ -17,13 +17,12 @@ const maxHeaderBytes = 8 << 10 // of all names and values together
 
 const wantMethod = "want POST, PUT, PATCH, GET or DELETE"
 
-// Check fills in Method, Success and Endpoint, and returns an *bellman.Invalid
-// that names every field that no attempt could do with: url, method, headers,
-// headers.NAME, body, success. A URL that the guard refuses by its text is one; a
-// name is resolved at each attempt and not here.
+// Check fills in Method, Success and Endpoint. It returns an *bellman.Invalid that names every field
+// with which no attempt could succeed: url, method, headers, headers.NAME, body, success. It includes
+// a URL whose text the guard refuses. A host name is resolved at each attempt, not here.
 //
-// A task without a URL goes to its queue's, and stays without: a change of the
-// queue's URL is meant for it too.
+// A task without a URL keeps it empty and goes to its queue's URL, so a change of the queue's URL
+// applies to it.
 func (h *Handler) Check(task *bellman.Task) error {
 	bad := new(bellman.Invalid)
 	if to, err := h.broker(task); to != nil {

@@ -1,6 +1,6 @@
 // Package deliver makes one attempt of a notification: one HTTP request, or one message to a broker.
-// It guards where a request may go, signs, sends, bounds the answer and judges it. When to attempt,
-// and how often, is for others. How a broker is spoken to is behind [Connection].
+// It checks the address against the egress guard, signs, sends, reads a bounded answer and judges it.
+// The engine decides when and how often to attempt. The protocol of a broker is behind [Connection].
 package deliver
 
 import (
@@ -28,47 +28,45 @@ const connBuffer = 2 << 10
 // maxHeader bounds the header of an answer, in bytes.
 const maxHeader = 64 << 10
 
-// Options of a Client. The zero Options guard everything and use no proxy; the
-// environment is never looked at.
+// Options of a Client. The zero Options guard every address and use no proxy. Environment variables
+// are never read.
 type Options struct {
-	// The egress guard. It refuses every address that is not an ordinary host of
-	// the Internet, for addresses that come with a task.
-	AllowPrivate bool           // turns the guard off
-	Allow        []netip.Prefix // lets these through
-	Deny         []netip.Prefix // refuses these, whatever else is said
-	HTTPSOnly    bool           // refuses http, whatever the address
+	// The egress guard. For addresses that come with a task, it refuses every IP address that is not an
+	// ordinary host of the Internet.
+	AllowPrivate bool           // turns the guard off, except Deny and HTTPSOnly
+	Allow        []netip.Prefix // allows these addresses
+	Deny         []netip.Prefix // refuses these addresses; overrides Allow and AllowPrivate
+	HTTPSOnly    bool           // refuses http at every address
 
-	// Proxy carries all requests to addresses that come with a task: the URL of
-	// an http, https or socks5 proxy; empty: none. Its own address is trusted, and
-	// a queue's own address is reached without it. The guard resolves and checks a
-	// task's host before the proxy is asked, and the proxy resolves it anew: it
-	// should have rules of its own. Where only the proxy can resolve, the guard has
+	// Proxy is the URL of an http, https or socks5 proxy for all requests to addresses that come with a
+	// task. Empty: none. The proxy's address is trusted. A queue's own address is reached without the
+	// proxy. The guard resolves and checks a host before the proxy is asked, and the proxy resolves the
+	// host again, so it should have egress rules too. If only the proxy can resolve hosts, the guard has
 	// to be off.
 	Proxy string
 
-	ConnectTimeout time.Duration // to resolve and connect; default 3s: two packets lost are noticed within the 5s of an attempt
+	ConnectTimeout time.Duration // to resolve and connect; default 3s, so that an attempt of 5s survives two lost packets
 	TLSTimeout     time.Duration // of the handshake; default 5s
-	HeaderTimeout  time.Duration // from request sent to header of the answer; 0: the attempt's own timeout alone
+	HeaderTimeout  time.Duration // from request sent to header of the answer; 0: the attempt's timeout alone
 
-	// Connections are kept for the next request for IdleTimeout; default 15s, which
-	// is less than common servers keep them (Tomcat 20s, Jetty 30s, load balancers
-	// 60s), so that no request meets a connection that is just being closed.
+	// IdleTimeout is how long a connection is kept for the next request. Default 15s, which is shorter
+	// than common servers keep one (Tomcat 20s, Jetty 30s, load balancers 60s). So no request is sent on
+	// a connection that the server is closing.
 	IdleTimeout        time.Duration
-	MaxIdle            int // kept in all, for tasks' addresses and as many for queues' own; default 2,048
-	MaxIdlePerEndpoint int // kept to one endpoint; default 1,024
+	MaxIdle            int // idle connections to addresses of tasks, and as many to addresses of queues; default 2,048
+	MaxIdlePerEndpoint int // idle connections to one endpoint; default 1,024
 
-	RootCAs  *x509.CertPool // whose certificates are trusted; nil: the system's
+	RootCAs  *x509.CertPool // certificate authorities that are trusted; nil: the system's
 	Resolver *net.Resolver  // nil: net.DefaultResolver
 	Version  string         // for User-Agent: bellman/VERSION; default dev
 
-	// Transport sends instead of the client's own connections. The guard is then
-	// asked about literal addresses alone, and proxy, timeouts and limits above
-	// are its matter. nil: the client's own.
+	// Transport replaces the client's own connections. The guard then checks literal IP addresses only,
+	// and proxy, timeouts and limits are those of Transport. nil: the client's own.
 	Transport http.RoundTripper
 }
 
-// A Client holds what all queues share: connections, guard, compiled rules. It
-// is safe for concurrent use.
+// A Client holds the connections, egress guard and compiled rules that all queues share. It is safe for
+// concurrent use.
 type Client struct {
 	guard    guard
 	guarded  http.RoundTripper // for addresses that come with a task
@@ -82,7 +80,7 @@ type Client struct {
 	addresses *addresses
 }
 
-// NewClient returns a client. An error names the option that is wrong.
+// NewClient returns a client. An error names the option that is wrong. Close the client after use.
 func NewClient(o Options) (*Client, error) {
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 3*time.Second)
 	o.TLSTimeout = cmp.Or(o.TLSTimeout, 5*time.Second)
@@ -133,16 +131,15 @@ func NewClient(o Options) (*Client, error) {
 // Spare drops the compiled rules, to free memory. They are compiled again when they are needed.
 func (c *Client) Spare() { c.rules.Drop() }
 
-// Trusted returns the transport to addresses that the configuration names: no
-// guard, no proxy, but the same limits of time. It decodes no answer. It is closed
-// with c.
+// Trusted returns the transport to addresses of the configuration: without guard and proxy, with the
+// same timeouts. It does not decompress answers. c.Close closes it.
 func (c *Client) Trusted() http.RoundTripper { return c.trusted }
 
-// Guarded returns the transport to everywhere else: the guard looks at the address
-// of each connection, and requests go through the proxy if there is one.
+// Guarded returns the transport to all other addresses. The guard checks the address of each
+// connection, and requests go through the proxy if there is one.
 func (c *Client) Guarded() http.RoundTripper { return c.guarded }
 
-// Close closes the connections that no request uses.
+// Close closes the idle connections.
 func (c *Client) Close() {
 	for _, t := range []http.RoundTripper{c.guarded, c.trusted} {
 		if t, ok := t.(interface{ CloseIdleConnections() }); ok {

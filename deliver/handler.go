@@ -20,32 +20,31 @@ var (
 	_ bellman.Router  = (*Handler)(nil)
 )
 
-// Rules of a queue, for its requests.
+// Rules of a notify queue.
 type Rules struct {
-	// URL is where tasks go that name no address of their own, as it stands at
-	// each attempt. It is trusted: the guard is off for it, and it is reached
-	// without the proxy. A task that names the same URL is no different.
+	// URL is the address of tasks that have none, read at each attempt. It is trusted: the guard does not
+	// check it, and it is reached without the proxy. The same holds for a task that names the same URL.
 	URL string
 
-	Method  string      // of tasks that name none; default POST
-	Success string      // which answers are accepted, where a task does not say; default success_text
+	Method  string      // of tasks that have none; default POST
+	Success string      // rule for accepted answers, of tasks that have none; default success_text
 	Sign    sign.Config // the zero Config: requests are not signed
 
-	// Merchants says what is known of the merchants that tasks name; nil: nothing is.
+	// Merchants returns the merchants that tasks name. nil: there are none.
 	Merchants Merchants
 
-	// PropagateTrace sends traceparent and tracestate of the attempt's span, where there
-	// is one, in the place of those that a task has.
+	// PropagateTrace sends the headers traceparent and tracestate of the attempt's span. They override
+	// those of the task.
 	PropagateTrace bool
 
-	// Brokers that tasks may go to. URL may be the address of one.
+	// Brokers that tasks may be sent to. URL may be the address of a broker.
 	Schemes     Schemes               // of their addresses; nil: there are no brokers
 	Connections map[string]Connection // by the names in their addresses
-	Own         []string              // names of those that a task may name in an address of its own; none: it may name no broker
+	Own         []string              // the connections that a task may name in its address; none: a task may not name a broker
 
-	// Attempted is told of each attempt of a task that names a merchant whether its answer was
-	// accepted, but not of attempts that were cut off, not sent, or made through a broker; nil:
-	// nobody is told. Calls may be concurrent.
+	// Attempted is called after each attempt of a task that names a merchant. It is not called for
+	// attempts that were cut off, not sent, or made through a broker. Calls may be concurrent. nil:
+	// nothing is called.
 	Attempted func(merchantNo string, accepted bool)
 }
 
@@ -69,8 +68,8 @@ type Handler struct {
 	attempted func(merchantNo string, accepted bool) // nil: nobody is told
 }
 
-// Handler returns the handler of a queue with these rules. An error names the
-// rule that is wrong. The secrets are read now.
+// Handler returns the handler of a queue with these rules. The secrets are read now. An error names the
+// rule that is wrong, and contains no secret.
 func (c *Client) Handler(r Rules) (*Handler, error) {
 	h := &Handler{
 		client: c, url: r.URL, method: cmp.Or(r.Method, http.MethodPost), text: cmp.Or(r.Success, "success_text"),
@@ -107,9 +106,9 @@ func (c *Client) Handler(r Rules) (*Handler, error) {
 	return h, nil
 }
 
-// Attempt sends task once, as a request or as a message to a broker, and judges the answer. An
-// address that the guard refused is blocked, and tried again as the schedule says, since a name's
-// answer may heal.
+// Attempt sends task once, as a request or as a message to a broker, and judges the answer. If the
+// guard refuses the address, the result is Blocked and the task is retried on its schedule, because
+// the name may resolve to another address later.
 func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
 	if to, err := h.broker(task); err != nil {
 		return unsent("url: " + err.Error())

@@ -10,28 +10,27 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// Merchants says what is known of merchants.
+// Merchants returns the merchants that tasks name.
 type Merchants interface {
-	// Merchant returns a merchant as it stands now; the zero Merchant where there is
-	// none of that number. An error means that nobody can tell. It is asked at each
-	// attempt.
+	// Merchant returns the current settings of a merchant; the zero Merchant if there is none with that
+	// number. An error means that the merchant cannot be read now. It is called at each attempt.
 	Merchant(ctx context.Context, no string) (Merchant, error)
 }
 
-// A Merchant is what stands before a queue's rules for the tasks that name it. Zero
-// fields leave it to the queue.
+// A Merchant overrides a queue's rules for the tasks that name it. A zero field leaves the queue's
+// rule.
 type Merchant struct {
 	Known bool   // there is such a merchant
-	URL   string // where tasks go that name no address; guarded, as a task's own is
+	URL   string // address of tasks that have none; the guard checks it
 
 	Signer sign.Signer // nil: the queue's
-	Unable error       // why nothing can sign for it: then nothing is sent
+	Unable error       // why nothing can sign for the merchant; then nothing is sent
 
-	// For tasks that were not given them.
+	// For tasks whose caller did not set them; see bellman.Task.Inherited.
 	Success, Schedule string
 	Timeout           time.Duration
 
-	// Limits to its endpoint.
+	// Limits of its endpoint; 0: none. Rate is in attempts a second.
 	Concurrency int
 	Rate        float64
 }
@@ -102,8 +101,8 @@ func (h *Handler) signerOf(m *Merchant) (sign.Signer, error) {
 	return h.signer, nil
 }
 
-// Route says which of its merchant's rules stand before a queue's for a task now, and
-// where it goes if that is for the merchant to say.
+// Route returns the current rules of the task's merchant, which override the queue's. It returns the
+// endpoint and its limits only for a task that goes to its merchant's address.
 func (h *Handler) Route(ctx context.Context, task *bellman.Task) (bellman.Route, error) {
 	m, err := h.merchant(ctx, task)
 	if err != nil {
@@ -125,8 +124,8 @@ func (h *Handler) Route(ctx context.Context, task *bellman.Task) (bellman.Route,
 	return g, nil
 }
 
-// CheckURL says what is wrong with an address that requests are to go to, of a task or
-// a merchant, as far as its text tells; nil: nothing is.
+// CheckURL returns why requests cannot be sent to an address of a task or merchant, as far as its text
+// shows; nil: they can. It resolves no name.
 func (c *Client) CheckURL(url string) error {
 	to, err := parseAddress(url)
 	if err != nil {

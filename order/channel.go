@@ -8,100 +8,101 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// A Channel is one account at a payment channel: where an order was placed, and
-// where it is asked how the order stands. It is called from many goroutines at
-// once. ctx ends at the attempt's timeout.
+// A Channel is one account at a payment channel, where orders are placed and queried. Its methods are
+// called from many goroutines at once. ctx ends at the attempt's timeout.
 type Channel interface {
-	// Query asks how an order stands.
+	// Query asks the channel for the state of an order. A failed request is a [QueryError], never a
+	// state of the order.
 	Query(ctx context.Context, o *Order) QueryAnswer
 
-	// Close asks the channel to take no more payment for an order. It is only
-	// called after an answer that said in so many words that nobody paid yet.
+	// Close asks the channel to accept no more payments for an order. It is only called right after a
+	// Query whose answer was Pending or NotFound.
 	Close(ctx context.Context, o *Order) CloseAnswer
 }
 
-// A Reverser is a Channel that can undo a payment whose outcome stays unknown,
-// as in-store payment needs it: paid or not, nothing is paid afterwards.
+// A Reverser is a Channel that can undo a payment whose outcome stays unknown, as in-store payment
+// needs it.
 type Reverser interface {
+	// Reverse closes an order that nobody paid, and refunds an order that somebody paid.
 	Reverse(ctx context.Context, o *Order) CloseAnswer
 }
 
-// An OrderChecker is a Channel that knows which orders it could not be asked
-// about. It is asked before an order is accepted.
+// An OrderChecker is a Channel that knows which orders it cannot query. CheckOrder is called before
+// an order is accepted.
 type OrderChecker interface {
-	// CheckOrder returns an *[bellman.Invalid] that names order_no, merchant_no or
-	// vars.NAME.
+	// CheckOrder returns an *[bellman.Invalid] that names order_no, merchant_no or vars.NAME; nil: the
+	// channel can be queried about o.
 	CheckOrder(o *Order) error
 }
 
-// An Order is what a Channel needs to know of the order it is asked about.
+// An Order identifies an order to a Channel.
 type Order struct {
 	MerchantNo string
 	OrderNo    string
-	Vars       map[string]string // the caller's own values for the channel's templates
-	Created    time.Time         // at the channel, or else when bellman was told of it
+	Vars       map[string]string // values of the caller for the channel's templates
+	Created    time.Time         // at the channel; if the caller did not say, when the task was added
 }
 
-// MaxBody is how much of a channel's answer is read, in bytes: what rules look at.
+// MaxBody is how much of a channel's answer is read, in bytes.
 const MaxBody = rule.MaxBody
 
-// An Answer is what came back from the channel, for the log and for rules.
+// An Answer is the channel's answer to one request, for the attempt log and for rules.
 type Answer struct {
-	Result     bellman.Result    // Accepted: an answer that could be read, whatever it says
+	Result     bellman.Result    // Accepted: the answer could be read
 	Status     int               // HTTP status; 0 if none
 	Header     map[string]string // names in lower case
 	Body       []byte            // at most MaxBody
-	Error      string            // what went wrong, in one line
+	Error      string            // why the answer is not usable, in one line; empty: it is
 	Throttled  bool              // the channel asks this account for fewer requests
-	RetryAfter time.Duration     // … and to wait this long; 0: it does not say
+	RetryAfter time.Duration     // how long the channel asks to wait; 0: it does not say
 }
 
-// A QueryAnswer is how an order stands, as far as the channel says.
+// A QueryAnswer is the answer to a query.
 type QueryAnswer struct {
 	Answer
 	Reading Reading
 
-	// Wait asks not to query again sooner, as WeChat does for five seconds while
-	// the payer types a password; 0: does not ask.
+	// Wait is how long the channel asks to wait before the next query: WeChat Pay asks for 5 s while the
+	// payer types a password (USERPAYING). 0: it does not ask.
 	Wait time.Duration
 
-	// Taken is what the answer says of a payment, for the merchant's
-	// notification: "transaction_id", "amount", …; may be nil.
+	// Taken are the fields of the payment for the merchant's notification: "transaction_id", "amount",
+	// "currency". It may be nil.
 	Taken map[string]any
 }
 
-// A CloseAnswer is what became of a close, as far as the channel says.
+// A CloseAnswer is the answer to a close or reverse.
 type CloseAnswer struct {
 	Answer
 	Reading CloseReading
 }
 
-// A Reading says what an answer to a query means.
+// A Reading is the meaning of an answer to a query.
 type Reading uint8
 
 // The readings of a query. Only Paid, PaidRefunded, Closed, Revoked and Failed
 // decide an order.
 const (
-	QueryError   Reading = iota // no answer, or one that says nothing about the order
-	Pending                     // not paid, said in so many words
-	NotFound                    // the channel knows no such order: not paid, not yet
-	Paid                        //
-	PaidRefunded                // it was paid, and the money went back since
-	Closed                      // takes no payment any more
+	QueryError   Reading = iota // no answer, or an answer without the order's state
+	Pending                     // not paid yet, said explicitly
+	NotFound                    // the channel knows no such order: not paid yet
+	Paid                        // paid
+	PaidRefunded                // paid, and refunded since
+	Closed                      // cannot be paid any more
 	Revoked                     // undone by the merchant
-	Failed                      // the payment failed for good
+	Failed                      // the payment failed finally
 )
 
-// A CloseReading says what an answer to a close means.
+// A CloseReading is the meaning of an answer to a close or reverse.
 type CloseReading uint8
 
 // The readings of a close.
 const (
-	CloseUnknown  CloseReading = iota // no answer, or one that says nothing
+	CloseUnknown  CloseReading = iota // no answer, or an answer that does not say
 	CloseDone                         // closed now
-	CloseAlready                      // had been closed before: as good
-	ClosePaidHint                     // refused because it seems paid: query
-	CloseInFlight                     // the payer is just paying, or the channel cannot tell: query
+	CloseAlready                      // closed before
+	ClosePaidHint                     // refused because the order seems paid: query next
+	CloseInFlight                     // the payer is just paying, or the channel cannot tell: query next
 	CloseNotExist                     // the channel knows no such order
-	CloseRefunded                     // reversed now; it was paid, and the money goes back
+	CloseRefunded                     // reversed now; the order was paid and is refunded
 )

@@ -11,11 +11,10 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// Check fills in Key (MERCHANT/ORDER), Event, Endpoint and Due, and writes into the
-// Body what the rules and the clock say of this order now: expires and created.
-// It returns an *[bellman.Invalid] that names every wrong field: merchant_no,
-// order_no, key, url, repeat, the fields of the body, and notify.url where
-// nobody could be told.
+// Check fills in Key (MERCHANT/ORDER), Event and Endpoint if they are empty, and sets Due. It writes the expiry
+// and the time of creation into the Body, so that a later change of the queue's rules does not move
+// them. It returns an *[bellman.Invalid] that names every wrong field: merchant_no, order_no, key,
+// url, repeat, the fields of the body, and notify.url if the merchant could not be notified.
 func (h *Handler) Check(task *bellman.Task) error {
 	bad := new(bellman.Invalid)
 	if task.MerchantNo == "" {
@@ -64,7 +63,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 	return bad.Err()
 }
 
-// checkChannel sees to it that the channel can be asked about the order.
+// checkChannel checks that the channel can be queried about the order.
 func (h *Handler) checkChannel(bad *bellman.Invalid, task *bellman.Task, ask *Ask) {
 	c, ok := h.channel.(OrderChecker)
 	if !ok || task.MerchantNo == "" || task.OrderNo == "" {
@@ -78,8 +77,8 @@ func (h *Handler) checkChannel(bad *bellman.Invalid, task *bellman.Task, ask *As
 	}
 }
 
-// checkNotify sees to it that the merchant can be told, since nobody is there to
-// hear it when the order is decided.
+// checkNotify checks that the merchant can be notified: when the order is decided, no caller is there
+// to receive the error.
 func (h *Handler) checkNotify(bad *bellman.Invalid, task *bellman.Task, ask *Ask) {
 	then := &h.rules.Then
 	switch {
@@ -115,11 +114,11 @@ func (h *Handler) checkNotify(bad *bellman.Invalid, task *bellman.Task, ask *Ask
 	}
 }
 
-// Complete takes the channel's own notice, or what somebody looked up: PAID,
-// PAID_REFUNDED, CLOSED, REVOKED or FAILED. It decides as an answer would. After
-// the decision a payment is a late one, the same outcome again is nothing, and
-// any other is refused with ErrConflict; an order that is UNKNOWN takes one that
-// is no payment as what it is.
+// Complete applies an outcome from outside: the channel's notice, or what a person looked up. The
+// outcome is PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED, and decides as an answer to a query does.
+//
+// After the decision a payment is a late payment, and the same outcome again changes nothing. Any
+// other outcome is an [bellman.ErrConflict]. An order that is UNKNOWN accepts every outcome.
 func (h *Handler) Complete(task *bellman.Task, outcome string, now time.Time) (bellman.Verdict, error) {
 	r, err := ParseReading(outcome)
 	if err != nil || !r.Decides() {
@@ -157,8 +156,8 @@ func (h *Handler) Complete(task *bellman.Task, outcome string, now time.Time) (b
 	return v, nil
 }
 
-// Late looks at an answer that came when the order had been decided, or its watch
-// cancelled, while it was asked for: a payment is a late one, whoever decided.
+// Late handles the verdict of an attempt that was in flight while the order was decided or its watch
+// cancelled. A payment in it is a late payment. The zero Verdict: nothing follows.
 func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Time) bellman.Verdict {
 	found, err := ParseLife(verdict.Data)
 	if err != nil {

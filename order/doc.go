@@ -1,9 +1,8 @@
-// Package order decides what became of an order: it asks the payment channel on
-// a schedule until the order is paid, and closes it when nobody pays, so that a
-// paid order is never closed by ignorance.
+// Package order decides whether an order is paid. It queries the payment channel on a schedule
+// until the order is paid, and closes the order when nobody pays. It never closes an order whose
+// payment state it does not know.
 //
-// It is a [bellman.Handler]: one attempt is one step, of which step.go has the
-// drawing. What is asked for is an [Ask] in the task's Body, where it stands is a
-// [Life] in its Data. What a channel is, and how it is asked, is a [Channel]'s
-// business.
+// A [Handler] is a [bellman.Handler]: one attempt is one step of the protocol that step.go draws.
+// The request of the caller is an [Ask] in the task's Body. The progress of the watch is a [Life] in
+// the task's Data. How a payment channel is queried is left to a [Channel].
 package order

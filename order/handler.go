@@ -14,9 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Attempt takes one step: one query, one close or one reverse. An attempt that
-// somebody asked for is a query always, and out of its turn it decides or
-// changes nothing.
+// Attempt takes one step: one query, one close or one reverse. An attempt that a person asked for is
+// always a query. Out of turn it decides the order if the answer does, and changes nothing otherwise.
 func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
 	started := h.rules.Now()
 	w, err := h.read(task, started)
@@ -102,7 +101,7 @@ func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a ans
 	}, a, said
 }
 
-// A channel that panics gave no answer: the order's watch goes on.
+// If the channel panics, there is no answer, and the order's watch goes on.
 func (h *Handler) querySafely(ctx context.Context, o *Order) (a QueryAnswer) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -11,60 +11,60 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// The states of an order that are no reading. The others are named as the
-// reading that decided: PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED.
+// The states of an order that are no [Reading]. The other states have the name of the reading that
+// decided: PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED.
 const (
 	StatePending = "PENDING" // not decided yet
-	StateUnknown = "UNKNOWN" // given up without a decision: somebody has to look
+	StateUnknown = "UNKNOWN" // given up without a decision: a person has to check
 )
 
-// A Stage says where an order's watch stands.
+// A Stage is the stage of an order's watch.
 type Stage string
 
-// The stages of a watch. The drawing above step shows how they follow.
+// The stages of a watch. The drawing above step shows their order.
 const (
-	Polling    Stage = "polling"    // asks on the schedule
-	Closing    Stage = "closing"    // asks before a close: only an explicit answer allows it
+	Polling    Stage = "polling"    // queries on the schedule
+	Closing    Stage = "closing"    // queries before a close: only an explicit "not paid" allows the close
 	Close      Stage = "close"      // closes next
-	Confirming Stage = "confirming" // asks whether the close held
-	Reversing  Stage = "reversing"  // asks before a reverse
+	Confirming Stage = "confirming" // queries whether the close held
+	Reversing  Stage = "reversing"  // queries before a reverse
 	Reverse    Stage = "reverse"    // reverses next
 	Decided    Stage = "decided"    // over: decided, or UNKNOWN
-	Watching   Stage = "watching"   // a task of its own: asks for a payment that came late
-	Reclosing  Stage = "reclosing"  // of a watch: closes next what the channel did not know at the close
+	Watching   Stage = "watching"   // a task of its own: queries for a late payment
+	Reclosing  Stage = "reclosing"  // of a watch: closes an order next that the channel did not know at the first close
 )
 
 var stages = []Stage{Polling, Closing, Close, Confirming, Reversing, Reverse, Decided, Watching, Reclosing}
 
-// A Life is what an order's watch remembers from attempt to attempt: the Data of
-// its task, as JSON. The zero Life is one that has not begun.
+// A Life is the progress of an order's watch: the Data of its task, as JSON. The zero Life has not
+// begun.
 type Life struct {
 	Stage Stage  `json:"stage"`
 	State string `json:"order_state"`
 
-	Polls    int `json:"polls,omitempty"`    // answers that could be read while polling
-	Closes   int `json:"closes,omitempty"`   // closes asked for
+	Polls    int `json:"polls,omitempty"`    // readable answers while polling
+	Closes   int `json:"closes,omitempty"`   // close requests
 	Confirms int `json:"confirms,omitempty"` // unpaid readings since the close
-	Reverses int `json:"reverses,omitempty"` // reverses that came to nothing
-	Errors   int `json:"errors,omitempty"`   // attempts in a row that brought nothing
+	Reverses int `json:"reverses,omitempty"` // reverse requests without success
+	Errors   int `json:"errors,omitempty"`   // attempts in a row without a usable answer
 
-	Why     string `json:"why,omitempty"`     // the end began because: expired, exhausted, failed
+	Why     string `json:"why,omitempty"`     // why the close or reverse began: expired, exhausted, failed
 	Reading string `json:"reading,omitempty"` // of the last query
-	Close   string `json:"close,omitempty"`   // what became of the last close or reverse
+	Close   string `json:"close,omitempty"`   // CloseReading of the last close or reverse
 
-	Began    int64 `json:"began,omitempty"`     // the task's Began, Unix ms: another one is a new beginning
+	Began    int64 `json:"began,omitempty"`     // the task's Began, Unix ms; another value means that the task was restarted
 	Number   int   `json:"number,omitempty"`    // of the last attempt
 	Asked    int64 `json:"asked,omitempty"`     // when it started, Unix ms
-	Stale    bool  `json:"stale,omitempty"`     // a permission to close grew old once, and was asked for again
-	ClosedAt int64 `json:"closed_at,omitempty"` // when the channel took the close, Unix ms
+	Stale    bool  `json:"stale,omitempty"`     // a close was delayed once beyond fresh, and the query before it repeated
+	ClosedAt int64 `json:"closed_at,omitempty"` // when the channel accepted the close, Unix ms
 
 	DecidedAt int64           `json:"decided_at,omitempty"` // Unix ms
-	Taken     json.RawMessage `json:"taken,omitempty"`      // what the answer said of the payment: an object
+	Taken     json.RawMessage `json:"taken,omitempty"`      // fields of the payment, from the answer: an object
 	Late      string          `json:"late_payment,omitempty"`
 }
 
-// ParseLife reads the Data of an order's task. None yet is the life of an order
-// that is polled.
+// ParseLife reads the Data of an order's task. Empty Data is the Life of an order that is polled. It
+// returns an error for a Life that the protocol cannot have reached.
 func ParseLife(data []byte) (Life, error) {
 	l := Life{Stage: Polling, State: StatePending}
 	if len(data) == 0 {
@@ -109,8 +109,8 @@ func (l *Life) encode() []byte {
 	return data
 }
 
-// StateOf returns the state of the order that a task watches, as people are told:
-// a watch that was ended without a decision leaves it UNKNOWN.
+// StateOf returns the state of the order that a task watches. If the watch ended without a decision,
+// the state is UNKNOWN.
 func StateOf(t *bellman.Task) string {
 	l, err := ParseLife(t.Data)
 	switch {

@@ -13,77 +13,73 @@ import (
 
 // Rules of a queue of orders.
 type Rules struct {
-	Expires       time.Duration // an order that says nothing itself ends so long after creation; default 30m
-	Grace         time.Duration // the close begins so much later
-	MinCloseAge   time.Duration // never close sooner after creation; WeChat wants 5m
-	MinReverseAge time.Duration // never reverse sooner after creation; default 15s, negative: at once
+	Expires       time.Duration // from creation to expiry, for orders that do not say themselves; default 30m
+	Grace         time.Duration // from expiry to the first step of the close; 0: none
+	MinCloseAge   time.Duration // no close before this age of the order; WeChat Pay asks for 5m
+	MinReverseAge time.Duration // no reverse before this age; default 15s (WeChat Pay), negative: none
 
-	// OnExhausted says what happens when the schedule is used up, before the order
-	// has expired, and nothing is decided. Required. With OnExhaustedReverse the
-	// channel must be a Reverser, and an order that expires or fails is reversed
-	// too instead of closed.
+	// OnExhausted says what happens when the schedule is used up before the order has expired or is
+	// decided. Required. OnExhaustedReverse needs a channel that is a Reverser; an order that expires or
+	// fails is then reversed too, not closed.
 	OnExhausted OnExhausted
 
-	Confirm       string        // a finite schedule's text: queries after a close; default "0s, 5s, 25s"
-	LateWatch     time.Duration // after CLOSED, REVOKED or FAILED queries go on so long; default 15m, negative: they do not
-	WatchSchedule string        // of those queries; default "30s, 1m*15, 5m*24, 30m*"
+	Confirm       string        // the schedule of the queries after a close; it must end; default "0s, 5s, 25s"
+	LateWatch     time.Duration // how long the order is watched after CLOSED, REVOKED or FAILED; default 15m, negative: not at all
+	WatchSchedule string        // of the watch; default "30s, 1m*15, 5m*24, 30m*"
 
-	// GiveUp bounds the trying after expiry, when the channel never gives an answer
-	// that decides; then the order is UNKNOWN, with an alert. Default 24h; where orders
-	// are reversed 7 days, which is how long WeChat Pay takes a reverse.
+	// GiveUp bounds the attempts after expiry. If no answer decides the order until then, the order is
+	// UNKNOWN, with an alert. Default 24h; if orders are reversed 7 days, which is how long WeChat Pay
+	// accepts a reverse.
 	GiveUp time.Duration
 
-	// ChannelExpires says that orders expire at the channel by themselves too. Then an
-	// order counts as closed if the channel knows no such order, neither when it is
-	// asked nor when it is to be closed.
+	// ChannelExpires says that orders also expire at the channel. Then an order counts as closed if both
+	// the query and the close right after it answer that there is no such order.
 	ChannelExpires bool
 
-	// CodeLife is how long after creation an order can be paid that the channel does
-	// not know before its payer scans the code: where such an order counts as closed,
-	// the watch for a late payment lasts as long. Default 2h, as an Alipay code does;
-	// negative: LateWatch alone counts. An order may say so itself.
+	// CodeLife is how long after creation the payer's code can be scanned and paid. The channel does not
+	// know an order before that scan. If such an order counts as closed, the watch for a late payment
+	// lasts at least that long. Default 2h, as an Alipay code; negative: LateWatch alone counts. An
+	// order may override it.
 	CodeLife time.Duration
 
-	// Endpoint names the account at the channel, for limits; empty: the queue is one.
+	// Endpoint names the account at the channel. Rate, concurrency and breaker belong to it. Empty: the
+	// queue is one account.
 	Endpoint string
 
 	Then Then
 
-	// Alert is called for what somebody has to look at: an order that is UNKNOWN, a
-	// payment that came late. It may be called twice for the same when a node dies.
-	// Default: an error in the log.
+	// Alert is called when a person has to act: an order is UNKNOWN, or a payment came late. It may be
+	// called twice for one event when a node dies. Calls may be concurrent. Default: log an error.
 	Alert func(task *bellman.Task, state, why string)
 	Log   *slog.Logger // default slog.Default()
 
-	// Schedules are the parsed ones, shared with others that parse the same; nil: the handler's own.
+	// Schedules is a cache of parsed schedules that may be shared. Default: the handler's own.
 	Schedules *schedule.Cache
 
-	// Now is the clock that due times are kept by; default time.Now.
+	// Now is the clock of due times. Default time.Now.
 	Now func() time.Time
 }
 
-// Then says who is told how an order ended. Its zero value: nobody.
+// Then says who is notified how an order ended. The zero Then: nobody.
 type Then struct {
 	Queue  string // a notify queue
-	HasURL bool   // it has an address where an order brings none
+	HasURL bool   // the queue has an address, for orders that have none
 
-	// Merchants says that the queue knows merchants: where an order brings no address,
-	// its merchant's is used as it stands when it is told, and Check says whether there
-	// is one.
+	// Merchants says that the queue knows merchants. An order without an address is then notified to the
+	// address that its merchant has at that time. Check returns an error if the merchant has none.
 	Merchants bool
 
-	// Ordered gives the notifications of one order its key as their ordering key: each
-	// waits until the one before has ended. False: they go out beside one another.
+	// Ordered sends the notifications of one order one after the other: the order's key is their
+	// ordering key. False: they are sent concurrently.
 	Ordered bool
 
-	// Taken picks what the merchant is told from an answer. The answer is the one
-	// that decided, or that showed a late payment; state is PAID, CLOSED, …. An
-	// error goes into the log; what comes beside it is told all the same. Nil: the
-	// answer's Taken.
+	// Taken returns the fields of the notification from the answer that decided the order, or that
+	// showed a late payment. state is PAID, CLOSED, …. An error is logged, and the fields returned with
+	// it are sent. Nil: the answer's Taken.
 	Taken func(o *Order, a *QueryAnswer, state string) (map[string]any, error)
 
-	// Check refuses a notification that could not be sent, before its order is
-	// accepted: an *[bellman.Invalid] names url, or body. Nil: none is refused.
+	// Check returns an *[bellman.Invalid] that names url or body if the notification could not be sent. It
+	// is called before the order is accepted. Nil: no check.
 	Check func(task *bellman.Task) error
 }
 
@@ -92,10 +88,10 @@ type OnExhausted string
 
 // What can happen when a poll schedule is used up.
 const (
-	OnExhaustedClose    OnExhausted = "close"    // the close protocol begins
-	OnExhaustedReverse  OnExhausted = "reverse"  // the payment is undone, paid or not
-	OnExhaustedCallback OnExhausted = "callback" // the order is UNKNOWN, and the merchant told so
-	OnExhaustedAlert    OnExhausted = "alert"    // the order is UNKNOWN, with an alert
+	OnExhaustedClose    OnExhausted = "close"    // the order is closed at the channel
+	OnExhaustedReverse  OnExhausted = "reverse"  // the order is reversed, paid or not
+	OnExhaustedCallback OnExhausted = "callback" // the order is UNKNOWN, and the merchant is notified
+	OnExhaustedAlert    OnExhausted = "alert"    // the order is UNKNOWN, and Alert is called
 )
 
 func (r Rules) withDefaults() Rules {
@@ -133,7 +129,7 @@ type Handler struct {
 	firstLook time.Duration // of Rules.WatchSchedule
 }
 
-// Channel is the channel that the handler asks.
+// Channel returns the channel that the handler queries.
 func (h *Handler) Channel() Channel { return h.channel }
 
 var (
@@ -143,8 +139,8 @@ var (
 	_ bellman.Latecomer = (*Handler)(nil)
 )
 
-// New returns the handler of a queue whose orders are placed at c. An error
-// names the rule that is wrong.
+// New returns the handler of a queue of orders at the channel c. An error names the rule that is
+// wrong.
 func New(c Channel, r Rules) (*Handler, error) {
 	if c == nil {
 		return nil, errors.New("order: there is no channel to ask")

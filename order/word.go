@@ -10,7 +10,7 @@ var readingNames = []string{"QUERY_ERROR", "PENDING", "NOT_FOUND", "PAID", "PAID
 // Decides reports whether an order with this reading is decided.
 func (r Reading) Decides() bool { return r >= Paid }
 
-// IsPaid reports whether somebody paid, whatever became of the money since.
+// IsPaid reports whether somebody paid, even if the payment was refunded since.
 func (r Reading) IsPaid() bool { return r == Paid || r == PaidRefunded }
 
 func (r Reading) String() string { return word(readingNames, int(r), "Reading") }
