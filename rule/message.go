@@ -6,28 +6,27 @@ import (
 	"cel.dev/cel-go/cel"
 )
 
-// MaxMessageValue is the longest result of a field of a message, in bytes of JSON.
+// MaxMessageValue is the greatest length of a Field's result, in bytes of JSON.
 const MaxMessageValue = 2 << 20
 
-// A Message is what the fields of a task are made of where it comes from a broker.
+// A Message is a broker's message, from which the fields of a task are made.
 type Message struct {
-	ID      string            // message_id: what makes it the same message when it comes again; may be empty
-	Subject string            // subject: the routing key or subject that it was published with
+	ID      string            // message_id: the same if the message is delivered again; may be empty
+	Subject string            // subject: the routing key or subject of the message
 	Header  map[string]string // headers, by lower-case names
-	Body    []byte            // body, and json when it is that
+	Body    []byte            // body, and json if it is JSON
 }
 
-// A Field makes one field of a task of a message. It is an expression as in a rule,
-// with message_id and subject in the place of status and attempt, and it may yield
-// anything that is JSON:
+// A Field is an expression that makes one field of a task from a message. Its variables are those of a
+// rule, with message_id and subject in place of status and attempt. Its result is JSON:
 //
 //	has(json.order) ? json.order.no : headers["order-no"]
 //
-// It is safe for concurrent use. Get one from CompileField.
+// It is safe for concurrent use. Only CompileField makes one.
 type Field struct{ expression }
 
-// CompileField makes a field of its text. The error says where the text is wrong,
-// and what would be right.
+// CompileField returns the Field of a text. An error says where the text is wrong, and what would be
+// right.
 func CompileField(text string) (*Field, error) {
 	x, err := compileMaker(text, "json.order_no", "headers, json, body, message_id, subject", messageEnvironment)
 	if err != nil {
@@ -36,17 +35,17 @@ func CompileField(text string) (*Field, error) {
 	return &Field{x}, nil
 }
 
-// String returns the text that the field was made of.
+// String returns the text of the Field.
 func (f *Field) String() string { return f.text }
 
-// A Reading is a message that fields are made of, one after the other: its JSON is
-// parsed once for all. It is for one goroutine.
+// A Reading evaluates several Fields for one message and parses its JSON once. It is not safe for
+// concurrent use.
 type Reading struct {
 	evaluation
 	message *Message
 }
 
-// Read returns the reading of a message, which must not change while it is used.
+// Read returns the Reading of a message. The message must not change while the Reading is used.
 func Read(m *Message) *Reading {
 	header := make(http.Header, len(m.Header))
 	for name, value := range m.Header {
@@ -57,16 +56,15 @@ func Read(m *Message) *Reading {
 	return r
 }
 
-// JSON returns why the body is no JSON, or nil.
+// JSON returns why the body is not JSON; nil: it is JSON.
 func (r *Reading) JSON() error {
 	r.json()
 	return r.notJSON
 }
 
-// Evaluate returns what encoding/json writes as the field of a message: nil, bool,
-// string, int64, uint64, float64, []any or map[string]any, at most MaxMessageValue
-// bytes of it. The error is ErrMissing if the message lacks what the expression
-// names.
+// Evaluate returns a value for encoding/json: nil, bool, string, int64, uint64, float64, []any or
+// map[string]any, of at most MaxMessageValue bytes of JSON. The error wraps ErrMissing if the message
+// lacks a field that the expression names.
 func (f *Field) Evaluate(r *Reading) (any, error) {
 	out, err := f.run(&r.evaluation)
 	if err != nil {

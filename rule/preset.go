@@ -10,18 +10,17 @@ import (
 	"github.com/bellmanhq/bellman/internal/flatxml"
 )
 
-// A Preset is a rule with a name: what one kind of receiver answers when it has
-// understood.
+// A Preset is a rule with a name: the answer with which one kind of receiver accepts a notification.
 type Preset struct {
 	Name    string
-	Accepts string // which answers, in words
-	Source  string // where that is from
-	Warning string // in what way it accepts more than one may think; usually empty
+	Accepts string // the accepted answers, in words
+	Source  string // the document or code that says so
+	Warning string // where it accepts more than one may expect; usually empty
 
 	accepts func(*Answer) bool
 }
 
-// Presets returns all presets, in the order in which to show them.
+// Presets returns all presets, in the order for display.
 func Presets() []Preset { return slices.Clone(presets) }
 
 // find returns the preset of this name, nil if there is none.

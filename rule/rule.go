@@ -1,11 +1,10 @@
-// Package rule judges answers: a preset's name or a CEL expression over an HTTP
-// answer says whether it is the one that was waited for. A [Value] is such an
-// expression that makes JSON of an answer.
+// Package rule judges HTTP answers. A [Rule] is the name of a preset or a CEL expression, and decides
+// whether an answer is accepted. A [Value] is an expression that makes JSON from an answer, a [Field]
+// one that makes JSON from a broker's message.
 //
-// It makes no request and knows no schedule. Compile a text once, when it is
-// given, so that a mistake is an answer to whoever gave it; then ask
-// [Rule.Accepts] about each answer. [Permanent] and [RetryAfter] read what an
-// answer says apart from its rule.
+// The package makes no request and has no schedule. Compile a text once, when a caller submits it, so
+// that the caller gets the error. Then call [Rule.Accepts] for each answer. [Permanent], [Throttles]
+// and [RetryAfter] are the same for all rules.
 //
 // # Expressions
 //
@@ -34,20 +33,17 @@
 //	json_field(path, "regex", pattern)  … and it is text, or a number, that holds a match of pattern (RE2)
 //	text_contains(word)                 the body contains word, in whatever ASCII case
 //
-// A path is field names with dots between them, and positions in lists:
-// "data.items.0.code". json_field never fails: what is not there is false. Path,
-// operation and pattern are written out, not computed.
+// A path is field names and positions in lists, separated by dots: "data.items.0.code". json_field never
+// fails: if there is no such field, it is false. Path, operation and pattern are literals.
 //
 // # Bounds
 //
-// A rule comes from whoever creates a task, and the answer from whoever receives
-// it, so neither may cost more than a moment, whatever they are. A text has at
-// most [MaxText] bytes, each pattern at most 1,000 instructions of RE2 when it is compiled,
-// and all patterns of a text together at most 2,000. Functions whose result can outgrow their arguments are
-// left out, lists hold constants only, and of the two sides of ==, !=, in and +
-// one must be known to be text, a number, a bool or null. Each evaluation
-// counts its cost, and ends with an error at 1,000,000: about a tenth of a
-// second. An evaluation that ends with an error accepts nothing.
+// Callers choose rules, and receivers choose answers, so the cost of both is bounded. A text has at most
+// [MaxText] bytes. A compiled pattern has at most 1,000 instructions of RE2, all patterns of a text
+// together 2,000. Functions whose result can be larger than their arguments are left out. Lists hold
+// constants only. One side of ==, !=, in and + must be known to be text, a number, a bool or null. An
+// evaluation ends with an error at a cost of 1,000,000, which is about 0.1 s. If an evaluation ends
+// with an error, the answer is not accepted.
 package rule
 
 import (
@@ -60,30 +56,29 @@ import (
 )
 
 const (
-	// MaxText is the longest rule, in bytes.
+	// MaxText is the greatest length of a rule, in bytes.
 	MaxText = 2048
 
-	// MaxBody is how much of a body a rule looks at, in bytes.
+	// MaxBody is how much of a body a rule reads, in bytes.
 	MaxBody = 64 << 10
 )
 
-// An Answer is what came back from an attempt.
+// An Answer is the answer to one attempt.
 type Answer struct {
 	Status  int         // HTTP status
-	Body    []byte      // what follows the first 64 KiB is not looked at
+	Body    []byte      // bytes after the first MaxBody are ignored
 	Header  http.Header // may be nil
-	Attempt int         // which attempt was answered, 1 for the first
+	Attempt int         // number of the attempt, 1 for the first
 }
 
-// A Rule says which answers are accepted. It is safe for concurrent use. Get
-// one from Compile.
+// A Rule decides which answers are accepted. It is safe for concurrent use. Only Compile makes one.
 type Rule struct {
 	expression
 	plain func(*Answer) bool // a preset; nil for an expression
 }
 
-// Compile makes a rule of a preset's name or of an expression. The error says
-// where the text is wrong, and what would be right.
+// Compile returns the rule of a preset's name or an expression. An error says where the text is wrong,
+// and what would be right.
 func Compile(text string) (*Rule, error) {
 	text = strings.TrimSpace(text)
 	if p := find(text); p != nil {
@@ -104,9 +99,9 @@ func Compile(text string) (*Rule, error) {
 	return compileExpression(text)
 }
 
-// Accepts reports whether a is the answer that was waited for. The error says
-// why an expression could not be evaluated, ErrMissing among others; then the
-// answer is not accepted. A preset never fails.
+// Accepts reports whether the rule accepts a. An error says why the expression could not be evaluated;
+// the answer is then not accepted. It wraps ErrMissing if a has no such field. A preset returns no
+// error.
 func (r *Rule) Accepts(a *Answer) (bool, error) {
 	a = a.cut()
 	if r.plain != nil {
@@ -126,11 +121,11 @@ func (a *Answer) cut() *Answer {
 	return &short
 }
 
-// String returns the text that the rule was made of.
+// String returns the text of the rule.
 func (r *Rule) String() string { return r.text }
 
-// Warnings says, a sentence each, in what way the rule accepts more than its
-// author may think. Most rules have none.
+// Warnings returns sentences that say where the rule accepts more than its author may expect. Most rules
+// have none.
 func (r *Rule) Warnings() []string { return r.warnings }
 
 // isName reports whether text looks like the name of a preset.

@@ -2,10 +2,10 @@ package rule
 
 import "cel.dev/cel-go/cel"
 
-// MaxValue is the longest result of a value, in bytes of JSON.
+// MaxValue is the greatest length of a Value's result, in bytes of JSON.
 const MaxValue = 64 << 10
 
-// Facts is what a value may name besides the answer.
+// Facts are the variables of a Value besides the answer.
 type Facts struct {
 	OrderNo    string            // order_no
 	MerchantNo string            // merchant_no
@@ -14,18 +14,17 @@ type Facts struct {
 	Taken      map[string]any    // taken: text, whole and other numbers, bools; may be nil
 }
 
-// A Value makes a JSON value of an answer and the facts of an order. It is an
-// expression as in a rule, with order_no, merchant_no, order_state, vars and taken
-// in the place of attempt, and it may yield anything that is JSON. Objects and
-// lists are written as the result, or as a part of it:
+// A Value is an expression that makes JSON from an answer and the facts of an order. Its variables are
+// those of a rule, with order_no, merchant_no, order_state, vars and taken in place of attempt. An
+// object or list can only be the result, or a part of it:
 //
 //	{"order_no": order_no, "state": order_state, "amount": json.amount.total}
 //
-// It is safe for concurrent use. Get one from CompileValue.
+// It is safe for concurrent use. Only CompileValue makes one.
 type Value struct{ expression }
 
-// CompileValue makes a value of its text. The error says where the text is wrong,
-// and what would be right.
+// CompileValue returns the Value of a text. An error says where the text is wrong, and what would be
+// right.
 func CompileValue(text string) (*Value, error) {
 	x, err := compileMaker(text, `{"order_no": order_no, "state": order_state}`,
 		"status, body, json, headers, order_no, merchant_no, order_state, vars, taken", valueEnvironment)
@@ -35,12 +34,12 @@ func CompileValue(text string) (*Value, error) {
 	return &Value{x}, nil
 }
 
-// String returns the text that the value was made of.
+// String returns the text of the Value.
 func (v *Value) String() string { return v.text }
 
-// Evaluate returns what encoding/json writes as the value: nil, bool, string,
-// int64, uint64, float64, []any or map[string]any, at most MaxValue bytes of it.
-// The error is ErrMissing if the answer lacks a field that the expression names.
+// Evaluate returns a value for encoding/json: nil, bool, string, int64, uint64, float64, []any or
+// map[string]any, of at most MaxValue bytes of JSON. The error wraps ErrMissing if the answer lacks a
+// field that the expression names.
 func (v *Value) Evaluate(a *Answer, facts Facts) (any, error) {
 	out, err := v.evaluate(a.cut(), &facts)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 // minRSA is the length in bits that WeChat Pay and Alipay ask of a key.
 const minRSA = 2048
 
-// RSASigner returns what signs a text with an RSA private key: SHA-256, PKCS #1
-// v1.5, in base64, as WeChat Pay v3 and Alipay's RSA2 have it. The secret holds
-// the key in PEM (PKCS #8 or PKCS #1), or without the lines around it, as
-// Alipay's tools hand it out. A function, so that nothing can print the key.
+// RSASigner returns a function that signs a text with an RSA private key: SHA-256, PKCS #1 v1.5, in
+// base64, as WeChat Pay v3 and Alipay's RSA2 do. The secret is the key in PEM (PKCS #8 or PKCS #1), or
+// base64 without PEM lines, as Alipay's key tool writes it. The key has 2,048 bits or more. The
+// function is safe for concurrent use, and nothing can print its key.
 func RSASigner(secret Secret) (func(text []byte) (signature string, err error), error) {
 	key, err := readPrivate(secret)
 	if err != nil {
@@ -67,15 +67,14 @@ func readPrivate(secret Secret) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// An RSAVerifier checks what was signed as RSASigner signs.
+// An RSAVerifier verifies signatures of the kind that RSASigner makes. It is safe for concurrent use.
 type RSAVerifier struct {
-	Certificate *x509.Certificate // where the key was found; nil: it came alone
+	Certificate *x509.Certificate // that contains the key; nil: the key had no certificate
 	key         *rsa.PublicKey
 }
 
-// NewRSAVerifier reads a certificate or a public key (PKIX or PKCS #1) in PEM,
-// or a public key in PKIX form without the lines around it. Of a certificate the
-// key is taken: who issued it, and until when, is not looked at.
+// NewRSAVerifier reads a certificate or a public key (PKIX or PKCS #1) in PEM, or a public key (PKIX) in
+// base64 without PEM lines. It does not check the issuer and the validity of a certificate.
 func NewRSAVerifier(secret Secret) (*RSAVerifier, error) {
 	text, err := secret.Resolve()
 	if err != nil {
@@ -111,8 +110,8 @@ func NewRSAVerifier(secret Secret) (*RSAVerifier, error) {
 	return v, nil
 }
 
-// Serial is the certificate's serial number in upper-case hex, without zeros in
-// front; empty if the key came alone.
+// Serial returns the certificate's serial number in upper-case hex, without leading zeros; empty if
+// there is no certificate.
 func (v *RSAVerifier) Serial() string {
 	if v.Certificate == nil {
 		return ""
@@ -120,7 +119,7 @@ func (v *RSAVerifier) Serial() string {
 	return strings.ToUpper(hex.EncodeToString(v.Certificate.SerialNumber.Bytes()))
 }
 
-// Verify reports whether signature, in base64, is that of text.
+// Verify reports whether signature, in base64, is a valid signature of text.
 func (v *RSAVerifier) Verify(text []byte, signature string) bool {
 	raw, err := base64.StdEncoding.DecodeString(signature)
 	if err != nil {

@@ -12,20 +12,19 @@ import (
 
 const maxSecret = 64 << 10 // bytes of a secret's file
 
-// A Secret is a key, or where to find one: env:NAME is an environment variable,
-// file:PATH a file (white space at its ends is cut off), anything else the key
-// itself. Printing or encoding it in any way shows where it is, or stars: never
-// the key. The zero Secret is empty.
+// A Secret is a key or the place of a key: env:NAME is an environment variable, file:PATH is a file
+// (white space at its ends is removed), any other text is the key itself. Printing or encoding a
+// Secret shows the place, or stars, never the whole key. The zero Secret is empty.
 type Secret struct {
 	// A pointer, because fmt follows none below the top: what holds a Secret in an
 	// unexported field, where fmt may call no method, shows an address.
 	text *string
 }
 
-// NewSecret returns the secret that text names or is.
+// NewSecret returns a Secret of env:NAME, file:PATH or the key itself.
 func NewSecret(text string) Secret { return Secret{&text} }
 
-// Equal reports whether two secrets are the same text: the same place, or the same key.
+// Equal reports whether two secrets name the same place, or are the same key. It takes constant time.
 func (s Secret) Equal(other Secret) bool {
 	a, b := "", ""
 	if s.text != nil {
@@ -43,8 +42,8 @@ func (s *Secret) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns where the secret is to be found, or three stars and the last
-// four characters of a key that is long enough to spare them.
+// String returns the place of the secret. Of a key it returns three stars, followed by the last four
+// characters if the key has 20 or more.
 func (s Secret) String() string {
 	switch {
 	case s.text == nil || *s.text == "":
@@ -65,14 +64,14 @@ func (s Secret) Format(f fmt.State, _ rune) { io.WriteString(f, s.String()) }
 // GoString returns String.
 func (s Secret) GoString() string { return s.String() }
 
-// MarshalText writes String: a secret is written, never read back.
+// MarshalText writes String. The result cannot be read back.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // LogValue is String.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// Resolve returns the key, for whoever has to use it: the one way to it. An error
-// names the variable or file that is missing, and shows nothing of the key.
+// Resolve returns the key, and nil for the zero Secret. It is the only way to read the key. It reads
+// the variable or file at each call. An error names what is missing, and contains nothing of the key.
 func (s Secret) Resolve() ([]byte, error) {
 	if s.text == nil {
 		return nil, nil

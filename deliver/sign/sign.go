@@ -1,6 +1,6 @@
-// Package sign signs a request at the moment it is sent, so that a retry hours
-// later carries a fresh time. It knows the schemes that receivers of payment
-// notifications check, and secrets that do not show themselves. It sends nothing.
+// Package sign signs a request when it is sent, so that a retry hours later carries a fresh time. It has
+// the schemes that receivers of payment notifications verify, and a [Secret] type that never prints
+// its key. It sends nothing.
 package sign
 
 import (
@@ -28,25 +28,23 @@ func Schemes() []string {
 	return []string{StandardWebhooks, WechatRSA, MD5Params, HMACParams, JeepayMD5, RoncooMD5}
 }
 
-// Weak reports whether a scheme signs with MD5: it is for receivers that check nothing better.
+// Weak reports whether a scheme signs with MD5. Use one only for receivers that verify nothing better.
 func Weak(scheme string) bool {
 	return scheme == MD5Params || scheme == JeepayMD5 || scheme == RoncooMD5
 }
 
-// A Config says how requests are signed. The zero Config: not at all.
+// A Config says how requests are signed. The zero Config: they are not signed.
 type Config struct {
 	Scheme string // one of Schemes
 
-	// Secrets are the active ones, the newest first. Standard Webhooks signs with
-	// each of them, so that receivers can change over in their own time. The other
-	// schemes have room for one signature: the first secret makes it, and the
-	// others are only checked to be usable.
+	// Secrets are the active secrets, newest first. Standard Webhooks signs with each of them, so that
+	// receivers can rotate at any time. The other schemes sign with the first secret only; the others
+	// are checked to be usable.
 	Secrets []Secret
 
-	// Serial names the key in Wechatpay-Serial, for wechat_rsa alone. Empty: the
-	// serial number of the certificate that stands beside the key in the secret,
-	// or, where there is none, the first 20 bytes of the SHA-256 of the public key
-	// (PKIX form), both in upper-case hex.
+	// Serial is the value of Wechatpay-Serial, for wechat_rsa only. Empty: the serial number of the
+	// certificate in the secret. If the secret has no certificate, the first 20 bytes of the SHA-256 of
+	// the public key (PKIX form). Both are in upper-case hex.
 	Serial string
 }
 
@@ -54,28 +52,26 @@ type Config struct {
 type Message struct {
 	ID     string      // the task's id
 	Time   time.Time   // of this attempt
-	Header http.Header // signatures are set here; Content-Type is read here
+	Header http.Header // Sign sets signatures in it and reads Content-Type
 	Query  string      // of the address, encoded, without the question mark
-	Body   []byte      // never changed in place: a signed body replaces it
+	Body   []byte      // Sign replaces it, and never changes its bytes
 }
 
 // A Signer signs messages. It is safe for concurrent use.
 type Signer interface {
-	// Sign adds the signature to m. An error says what of m cannot be signed, and
-	// shows nothing of its values.
+	// Sign adds the signature to m. An error says what in m cannot be signed, and contains no value of m.
 	Sign(m *Message) error
 
-	// Check reports whether a message of this form can be signed, without the
-	// cost of doing so.
+	// Check returns the error that Sign would return for m, without the cost of a signature.
 	Check(m *Message) error
 
-	// Headers are the names of the headers that Sign sets, in canonical form. They are
-	// shared, and must not be changed.
+	// Headers returns the canonical names of the headers that Sign sets. The caller must not change the
+	// slice.
 	Headers() []string
 }
 
-// New returns the signer that c describes; nil if c is the zero Config. The
-// secrets are read now: an error names the variable or file that is missing.
+// New returns the signer of c; nil for the zero Config. The secrets are read now. An error names the
+// variable or file that is missing, and contains no secret.
 func New(c Config) (Signer, error) {
 	if c.Scheme == "" && len(c.Secrets) == 0 && c.Serial == "" {
 		return nil, nil
