@@ -23,12 +23,12 @@ type Scheme struct {
 	Name string // of its URLs, in lower case: amqp
 	Form string // of its URLs, for errors: amqp://CONNECTION/EXCHANGE/ROUTINGKEY
 
-	// Check returns what is wrong with the path of an address, and what would be right; nil: the path
-	// is valid. The path is percent-encoded and does not begin with a slash.
+	// Check returns what is wrong with the path of an address, and what would be right; nil: the
+	// path is valid. The path is percent-encoded and does not begin with a slash.
 	Check func(path string) error
 
-	// Reserved is the prefix of the headers that are commands to the broker, such as Nats-. A task may
-	// not set them. Empty: there are none.
+	// Reserved is the prefix of the headers that are commands to the broker, such as Nats-. A task
+	// may not set them. Empty: there are none.
 	Reserved string
 }
 
@@ -37,9 +37,9 @@ type Connection interface {
 	// Scheme is the scheme of the addresses that the connection serves.
 	Scheme() *Scheme
 
-	// Send returns after the broker has stored the message. answer is for the attempt log. path is one
-	// that the scheme's Check accepted. The error is a *Refusal, the error of ctx, or why the broker
-	// cannot be reached. No error contains a password.
+	// Send returns after the broker has stored the message. answer is for the attempt log. path is
+	// one that the scheme's Check accepted. The error is a *Refusal, the error of ctx, or why the
+	// broker cannot be reached. No error contains a password.
 	Send(ctx context.Context, path string, m *Message) (answer string, err error)
 }
 

@@ -17,9 +17,9 @@ const maxHeaderBytes = 8 << 10 // of all names and values together
 
 const wantMethod = "want POST, PUT, PATCH, GET or DELETE"
 
-// Check fills in Method, Success and Endpoint. It returns an *bellman.Invalid that names every field
-// with which no attempt could succeed: url, method, headers, headers.NAME, body, success. It includes
-// a URL whose text the guard refuses. A host name is resolved at each attempt, not here.
+// Check fills in Method, Success and Endpoint. It returns an *bellman.Invalid that names every
+// field with which no attempt could succeed: url, method, headers, headers.NAME, body, success. It
+// includes a URL whose text the guard refuses. A host name is resolved at each attempt, not here.
 //
 // A task without a URL keeps it empty and goes to its queue's URL, so a change of the queue's URL
 // applies to it.

@@ -1,6 +1,7 @@
-// Package deliver makes one attempt of a notification: one HTTP request, or one message to a broker.
-// It checks the address against the egress guard, signs, sends, reads a bounded answer and judges it.
-// The engine decides when and how often to attempt. The protocol of a broker is behind [Connection].
+// Package deliver makes one attempt of a notification: one HTTP request, or one message to a
+// broker. It checks the address against the egress guard, signs, sends, reads a bounded answer and
+// judges it. The engine decides when and how often to attempt. The protocol of a broker is behind
+// [Connection].
 package deliver
 
 import (
@@ -31,27 +32,27 @@ const maxHeader = 64 << 10
 // Options of a Client. The zero Options guard every address and use no proxy. Environment variables
 // are never read.
 type Options struct {
-	// The egress guard. For addresses that come with a task, it refuses every IP address that is not an
-	// ordinary host of the Internet.
+	// The egress guard. For addresses that come with a task, it refuses every IP address that is
+	// not an ordinary host of the Internet.
 	AllowPrivate bool           // turns the guard off, except Deny and HTTPSOnly
 	Allow        []netip.Prefix // allows these addresses
 	Deny         []netip.Prefix // refuses these addresses; overrides Allow and AllowPrivate
 	HTTPSOnly    bool           // refuses http at every address
 
-	// Proxy is the URL of an http, https or socks5 proxy for all requests to addresses that come with a
-	// task. Empty: none. The proxy's address is trusted. A queue's own address is reached without the
-	// proxy. The guard resolves and checks a host before the proxy is asked, and the proxy resolves the
-	// host again, so it should have egress rules too. If only the proxy can resolve hosts, the guard has
-	// to be off.
+	// Proxy is the URL of an http, https or socks5 proxy for all requests to addresses that come
+	// with a task. Empty: none. The proxy's address is trusted. A queue's own address is reached
+	// without the proxy. The guard resolves and checks a host before the proxy is asked, and the
+	// proxy resolves the host again, so it should have egress rules too. If only the proxy can
+	// resolve hosts, the guard has to be off.
 	Proxy string
 
 	ConnectTimeout time.Duration // to resolve and connect; default 3s, so that an attempt of 5s survives two lost packets
 	TLSTimeout     time.Duration // of the handshake; default 5s
 	HeaderTimeout  time.Duration // from request sent to header of the answer; 0: the attempt's timeout alone
 
-	// IdleTimeout is how long a connection is kept for the next request. Default 15s, which is shorter
-	// than common servers keep one (Tomcat 20s, Jetty 30s, load balancers 60s). So no request is sent on
-	// a connection that the server is closing.
+	// IdleTimeout is how long a connection is kept for the next request. Default 15s, which is
+	// shorter than common servers keep one (Tomcat 20s, Jetty 30s, load balancers 60s). So no
+	// request is sent on a connection that the server is closing.
 	IdleTimeout        time.Duration
 	MaxIdle            int // idle connections to addresses of tasks, and as many to addresses of queues; default 2,048
 	MaxIdlePerEndpoint int // idle connections to one endpoint; default 1,024
@@ -60,13 +61,13 @@ type Options struct {
 	Resolver *net.Resolver  // nil: net.DefaultResolver
 	Version  string         // for User-Agent: bellman/VERSION; default dev
 
-	// Transport replaces the client's own connections. The guard then checks literal IP addresses only,
-	// and proxy, timeouts and limits are those of Transport. nil: the client's own.
+	// Transport replaces the client's own connections. The guard then checks literal IP addresses
+	// only, and proxy, timeouts and limits are those of Transport. nil: the client's own.
 	Transport http.RoundTripper
 }
 
-// A Client holds the connections, egress guard and compiled rules that all queues share. It is safe for
-// concurrent use.
+// A Client holds the connections, egress guard and compiled rules that all queues share. It is safe
+// for concurrent use.
 type Client struct {
 	guard    guard
 	guarded  http.RoundTripper // for addresses that come with a task
@@ -131,8 +132,8 @@ func NewClient(o Options) (*Client, error) {
 // Spare drops the compiled rules, to free memory. They are compiled again when they are needed.
 func (c *Client) Spare() { c.rules.Drop() }
 
-// Trusted returns the transport to addresses of the configuration: without guard and proxy, with the
-// same timeouts. It does not decompress answers. c.Close closes it.
+// Trusted returns the transport to addresses of the configuration: without guard and proxy, with
+// the same timeouts. It does not decompress answers. c.Close closes it.
 func (c *Client) Trusted() http.RoundTripper { return c.trusted }
 
 // Guarded returns the transport to all other addresses. The guard checks the address of each

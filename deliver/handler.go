@@ -22,8 +22,9 @@ var (
 
 // Rules of a notify queue.
 type Rules struct {
-	// URL is the address of tasks that have none, read at each attempt. It is trusted: the guard does not
-	// check it, and it is reached without the proxy. The same holds for a task that names the same URL.
+	// URL is the address of tasks that have none, read at each attempt. It is trusted: the guard
+	// does not check it, and it is reached without the proxy. The same holds for a task that names
+	// the same URL.
 	URL string
 
 	Method  string      // of tasks that have none; default POST
@@ -33,8 +34,8 @@ type Rules struct {
 	// Merchants returns the merchants that tasks name. nil: there are none.
 	Merchants Merchants
 
-	// PropagateTrace sends the headers traceparent and tracestate of the attempt's span. They override
-	// those of the task.
+	// PropagateTrace sends the headers traceparent and tracestate of the attempt's span. They
+	// override those of the task.
 	PropagateTrace bool
 
 	// Brokers that tasks may be sent to. URL may be the address of a broker.
@@ -68,8 +69,8 @@ type Handler struct {
 	attempted func(merchantNo string, accepted bool) // nil: nobody is told
 }
 
-// Handler returns the handler of a queue with these rules. The secrets are read now. An error names the
-// rule that is wrong, and contains no secret.
+// Handler returns the handler of a queue with these rules. The secrets are read now. An error names
+// the rule that is wrong, and contains no secret.
 func (c *Client) Handler(r Rules) (*Handler, error) {
 	h := &Handler{
 		client: c, url: r.URL, method: cmp.Or(r.Method, http.MethodPost), text: cmp.Or(r.Success, "success_text"),

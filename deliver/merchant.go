@@ -12,8 +12,9 @@ import (
 
 // Merchants returns the merchants that tasks name.
 type Merchants interface {
-	// Merchant returns the current settings of a merchant; the zero Merchant if there is none with that
-	// number. An error means that the merchant cannot be read now. It is called at each attempt.
+	// Merchant returns the current settings of a merchant; the zero Merchant if there is none with
+	// that number. An error means that the merchant cannot be read now. It is called at each
+	// attempt.
 	Merchant(ctx context.Context, no string) (Merchant, error)
 }
 
@@ -101,8 +102,8 @@ func (h *Handler) signerOf(m *Merchant) (sign.Signer, error) {
 	return h.signer, nil
 }
 
-// Route returns the current rules of the task's merchant, which override the queue's. It returns the
-// endpoint and its limits only for a task that goes to its merchant's address.
+// Route returns the current rules of the task's merchant, which override the queue's. It returns
+// the endpoint and its limits only for a task that goes to its merchant's address.
 func (h *Handler) Route(ctx context.Context, task *bellman.Task) (bellman.Route, error) {
 	m, err := h.merchant(ctx, task)
 	if err != nil {
@@ -124,8 +125,8 @@ func (h *Handler) Route(ctx context.Context, task *bellman.Task) (bellman.Route,
 	return g, nil
 }
 
-// CheckURL returns why requests cannot be sent to an address of a task or merchant, as far as its text
-// shows; nil: they can. It resolves no name.
+// CheckURL returns why requests cannot be sent to an address of a task or merchant, as far as its
+// text shows; nil: they can. It resolves no name.
 func (c *Client) CheckURL(url string) error {
 	to, err := parseAddress(url)
 	if err != nil {

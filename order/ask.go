@@ -22,7 +22,8 @@ type Ask struct {
 	// Expires is how long the order can be paid, since Created. 0: as the queue's rules say.
 	Expires time.Duration `json:"-"`
 
-	// CodeLife is how long the payer's code can be paid, since Created. 0: as the queue's rules say.
+	// CodeLife is how long the payer's code can be paid, since Created. 0: as the queue's rules
+	// say.
 	CodeLife time.Duration `json:"-"`
 
 	Vars    map[string]string `json:"vars,omitempty"`   // values for the channel's templates

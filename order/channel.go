@@ -8,15 +8,15 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// A Channel is one account at a payment channel, where orders are placed and queried. Its methods are
-// called from many goroutines at once. ctx ends at the attempt's timeout.
+// A Channel is one account at a payment channel, where orders are placed and queried. Its methods
+// are called from many goroutines at once. ctx ends at the attempt's timeout.
 type Channel interface {
 	// Query asks the channel for the state of an order. A failed request is a [QueryError], never a
 	// state of the order.
 	Query(ctx context.Context, o *Order) QueryAnswer
 
-	// Close asks the channel to accept no more payments for an order. It is only called right after a
-	// Query whose answer was Pending or NotFound.
+	// Close asks the channel to accept no more payments for an order. It is only called right after
+	// a Query whose answer was Pending or NotFound.
 	Close(ctx context.Context, o *Order) CloseAnswer
 }
 
@@ -30,8 +30,8 @@ type Reverser interface {
 // An OrderChecker is a Channel that knows which orders it cannot query. CheckOrder is called before
 // an order is accepted.
 type OrderChecker interface {
-	// CheckOrder returns an *[bellman.Invalid] that names order_no, merchant_no or vars.NAME; nil: the
-	// channel can be queried about o.
+	// CheckOrder returns an *[bellman.Invalid] that names order_no, merchant_no or vars.NAME; nil:
+	// the channel can be queried about o.
 	CheckOrder(o *Order) error
 }
 
@@ -62,12 +62,12 @@ type QueryAnswer struct {
 	Answer
 	Reading Reading
 
-	// Wait is how long the channel asks to wait before the next query: WeChat Pay asks for 5 s while the
-	// payer types a password (USERPAYING). 0: it does not ask.
+	// Wait is how long the channel asks to wait before the next query: WeChat Pay asks for 5 s
+	// while the payer types a password (USERPAYING). 0: it does not ask.
 	Wait time.Duration
 
-	// Taken are the fields of the payment for the merchant's notification: "transaction_id", "amount",
-	// "currency". It may be nil.
+	// Taken are the fields of the payment for the merchant's notification: "transaction_id",
+	// "amount", "currency". It may be nil.
 	Taken map[string]any
 }
 

@@ -11,10 +11,11 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// Check fills in Key (MERCHANT/ORDER), Event and Endpoint if they are empty, and sets Due. It writes the expiry
-// and the time of creation into the Body, so that a later change of the queue's rules does not move
-// them. It returns an *[bellman.Invalid] that names every wrong field: merchant_no, order_no, key,
-// url, repeat, the fields of the body, and notify.url if the merchant could not be notified.
+// Check fills in Key (MERCHANT/ORDER), Event and Endpoint if they are empty, and sets Due. It
+// writes the expiry and the time of creation into the Body, so that a later change of the queue's
+// rules does not move them. It returns an *[bellman.Invalid] that names every wrong field:
+// merchant_no, order_no, key, url, repeat, the fields of the body, and notify.url if the merchant
+// could not be notified.
 func (h *Handler) Check(task *bellman.Task) error {
 	bad := new(bellman.Invalid)
 	if task.MerchantNo == "" {
@@ -77,8 +78,8 @@ func (h *Handler) checkChannel(bad *bellman.Invalid, task *bellman.Task, ask *As
 	}
 }
 
-// checkNotify checks that the merchant can be notified: when the order is decided, no caller is there
-// to receive the error.
+// checkNotify checks that the merchant can be notified: when the order is decided, no caller is
+// there to receive the error.
 func (h *Handler) checkNotify(bad *bellman.Invalid, task *bellman.Task, ask *Ask) {
 	then := &h.rules.Then
 	switch {
@@ -115,7 +116,8 @@ func (h *Handler) checkNotify(bad *bellman.Invalid, task *bellman.Task, ask *Ask
 }
 
 // Complete applies an outcome from outside: the channel's notice, or what a person looked up. The
-// outcome is PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED, and decides as an answer to a query does.
+// outcome is PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED, and decides as an answer to a query
+// does.
 //
 // After the decision a payment is a late payment, and the same outcome again changes nothing. Any
 // other outcome is an [bellman.ErrConflict]. An order that is UNKNOWN accepts every outcome.
@@ -156,8 +158,8 @@ func (h *Handler) Complete(task *bellman.Task, outcome string, now time.Time) (b
 	return v, nil
 }
 
-// Late handles the verdict of an attempt that was in flight while the order was decided or its watch
-// cancelled. A payment in it is a late payment. The zero Verdict: nothing follows.
+// Late handles the verdict of an attempt that was in flight while the order was decided or its
+// watch cancelled. A payment in it is a late payment. The zero Verdict: nothing follows.
 func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Time) bellman.Verdict {
 	found, err := ParseLife(verdict.Data)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Attempt takes one step: one query, one close or one reverse. An attempt that a person asked for is
-// always a query. Out of turn it decides the order if the answer does, and changes nothing otherwise.
+// Attempt takes one step: one query, one close or one reverse. An attempt that a person asked for
+// is always a query. Out of turn it decides the order if the answer does, and changes nothing
+// otherwise.
 func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
 	started := h.rules.Now()
 	w, err := h.read(task, started)

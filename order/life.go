@@ -63,8 +63,8 @@ type Life struct {
 	Late      string          `json:"late_payment,omitempty"`
 }
 
-// ParseLife reads the Data of an order's task. Empty Data is the Life of an order that is polled. It
-// returns an error for a Life that the protocol cannot have reached.
+// ParseLife reads the Data of an order's task. Empty Data is the Life of an order that is polled.
+// It returns an error for a Life that the protocol cannot have reached.
 func ParseLife(data []byte) (Life, error) {
 	l := Life{Stage: Polling, State: StatePending}
 	if len(data) == 0 {
@@ -109,8 +109,8 @@ func (l *Life) encode() []byte {
 	return data
 }
 
-// StateOf returns the state of the order that a task watches. If the watch ended without a decision,
-// the state is UNKNOWN.
+// StateOf returns the state of the order that a task watches. If the watch ended without a
+// decision, the state is UNKNOWN.
 func StateOf(t *bellman.Task) string {
 	l, err := ParseLife(t.Data)
 	switch {

@@ -19,37 +19,38 @@ type Rules struct {
 	MinReverseAge time.Duration // no reverse before this age; default 15s (WeChat Pay), negative: none
 
 	// OnExhausted says what happens when the schedule is used up before the order has expired or is
-	// decided. Required. OnExhaustedReverse needs a channel that is a Reverser; an order that expires or
-	// fails is then reversed too, not closed.
+	// decided. Required. OnExhaustedReverse needs a channel that is a Reverser; an order that
+	// expires or fails is then reversed too, not closed.
 	OnExhausted OnExhausted
 
 	Confirm       string        // the schedule of the queries after a close; it must end; default "0s, 5s, 25s"
 	LateWatch     time.Duration // how long the order is watched after CLOSED, REVOKED or FAILED; default 15m, negative: not at all
 	WatchSchedule string        // of the watch; default "30s, 1m*15, 5m*24, 30m*"
 
-	// GiveUp bounds the attempts after expiry. If no answer decides the order until then, the order is
-	// UNKNOWN, with an alert. Default 24h; if orders are reversed 7 days, which is how long WeChat Pay
-	// accepts a reverse.
+	// GiveUp bounds the attempts after expiry. If no answer decides the order until then, the order
+	// is UNKNOWN, with an alert. Default 24h; if orders are reversed 7 days, which is how long
+	// WeChat Pay accepts a reverse.
 	GiveUp time.Duration
 
-	// ChannelExpires says that orders also expire at the channel. Then an order counts as closed if both
-	// the query and the close right after it answer that there is no such order.
+	// ChannelExpires says that orders also expire at the channel. Then an order counts as closed if
+	// both the query and the close right after it answer that there is no such order.
 	ChannelExpires bool
 
-	// CodeLife is how long after creation the payer's code can be scanned and paid. The channel does not
-	// know an order before that scan. If such an order counts as closed, the watch for a late payment
-	// lasts at least that long. Default 2h, as an Alipay code; negative: LateWatch alone counts. An
-	// order may override it.
+	// CodeLife is how long after creation the payer's code can be scanned and paid. The channel
+	// does not know an order before that scan. If such an order counts as closed, the watch for a
+	// late payment lasts at least that long. Default 2h, as an Alipay code; negative: LateWatch
+	// alone counts. An order may override it.
 	CodeLife time.Duration
 
-	// Endpoint names the account at the channel. Rate, concurrency and breaker belong to it. Empty: the
-	// queue is one account.
+	// Endpoint names the account at the channel. Rate, concurrency and breaker belong to it. Empty:
+	// the queue is one account.
 	Endpoint string
 
 	Then Then
 
-	// Alert is called when a person has to act: an order is UNKNOWN, or a payment came late. It may be
-	// called twice for one event when a node dies. Calls may be concurrent. Default: log an error.
+	// Alert is called when a person has to act: an order is UNKNOWN, or a payment came late. It may
+	// be called twice for one event when a node dies. Calls may be concurrent. Default: log an
+	// error.
 	Alert func(task *bellman.Task, state, why string)
 	Log   *slog.Logger // default slog.Default()
 
@@ -65,8 +66,9 @@ type Then struct {
 	Queue  string // a notify queue
 	HasURL bool   // the queue has an address, for orders that have none
 
-	// Merchants says that the queue knows merchants. An order without an address is then notified to the
-	// address that its merchant has at that time. Check returns an error if the merchant has none.
+	// Merchants says that the queue knows merchants. An order without an address is then notified
+	// to the address that its merchant has at that time. Check returns an error if the merchant has
+	// none.
 	Merchants bool
 
 	// Ordered sends the notifications of one order one after the other: the order's key is their
@@ -74,12 +76,12 @@ type Then struct {
 	Ordered bool
 
 	// Taken returns the fields of the notification from the answer that decided the order, or that
-	// showed a late payment. state is PAID, CLOSED, …. An error is logged, and the fields returned with
-	// it are sent. Nil: the answer's Taken.
+	// showed a late payment. state is PAID, CLOSED, …. An error is logged, and the fields returned
+	// with it are sent. Nil: the answer's Taken.
 	Taken func(o *Order, a *QueryAnswer, state string) (map[string]any, error)
 
-	// Check returns an *[bellman.Invalid] that names url or body if the notification could not be sent. It
-	// is called before the order is accepted. Nil: no check.
+	// Check returns an *[bellman.Invalid] that names url or body if the notification could not be
+	// sent. It is called before the order is accepted. Nil: no check.
 	Check func(task *bellman.Task) error
 }
 

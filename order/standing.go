@@ -11,8 +11,8 @@ type Standing struct {
 	State string // PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN
 	Late  string // PAID or PAID_REFUNDED: a payment after the decision; empty: none
 
-	// Decided is when the order became State, or was given up. Zero: the order is PENDING, or its watch
-	// was cancelled.
+	// Decided is when the order became State, or was given up. Zero: the order is PENDING, or its
+	// watch was cancelled.
 	Decided time.Time
 
 	Watch   bool // the task watches for a payment after the decision; it is not the order's own task
@@ -21,7 +21,8 @@ type Standing struct {
 	Timed   bool // the protocol sets the due time of the next attempt; nobody may move it
 }
 
-// StandingOf returns the state of the order of a task. If the task cannot be read, the state is UNKNOWN.
+// StandingOf returns the state of the order of a task. If the task cannot be read, the state is
+// UNKNOWN.
 func StandingOf(t *bellman.Task) Standing {
 	if t.Event == EventLateWatch && len(t.Data) == 0 { // it knows its order's state from the start
 		if a, err := ParseAsk(t.Body); err == nil && a.Watch != nil {
@@ -49,18 +50,19 @@ func StandingOf(t *bellman.Task) Standing {
 	return s
 }
 
-// Refuses reports whether an outcome contradicts the decision. After the decision [Handler.Complete]
-// accepts a payment, and the decided state again.
+// Refuses reports whether an outcome contradicts the decision. After the decision
+// [Handler.Complete] accepts a payment, and the decided state again.
 func (s *Standing) Refuses(outcome string) bool {
 	r, err := ParseReading(outcome)
 	return err == nil && !r.IsPaid() && outcome != s.State && (s.Watch || !s.Decided.IsZero() && s.State != StateUnknown)
 }
 
-// Open reports whether a person has to check an order: its state is UNKNOWN, and no payment was found
-// or entered since.
+// Open reports whether a person has to check an order: its state is UNKNOWN, and no payment was
+// found or entered since.
 func (s *Standing) Open() bool { return s.State == StateUnknown && s.Late == "" }
 
-// Expired reports whether the expiry that the caller asked for is over. It is false if the caller asked for none.
+// Expired reports whether the expiry that the caller asked for is over. It is false if the caller
+// asked for none.
 func Expired(t *bellman.Task, now time.Time) bool {
 	a, err := ParseAsk(t.Body)
 	if err != nil || a.Watch != nil || a.Expires == 0 {

@@ -31,9 +31,9 @@ const lateWatchKey = "/late_watch"
 // maxTaken bounds what is taken from an answer, in bytes of JSON.
 const maxTaken = 8 << 10
 
-// TellKey returns the key of a notification about an order. what is decided, undecided or late_payment. The
-// key contains the order's queue: one order number may be tried at two channels, and one queue may
-// notify about both.
+// TellKey returns the key of a notification about an order. what is decided, undecided or
+// late_payment. The key contains the order's queue: one order number may be tried at two channels,
+// and one queue may notify about both.
 func TellKey(queue, key, what string) string { return queue + "/" + key + "/" + what }
 
 // tell is the notification of what came of an order. Its key is the same

@@ -23,8 +23,8 @@ const (
 )
 
 // environment is what every rule is compiled in, valueEnvironment every value, and
-// messageEnvironment every field of a message. Each is made at its first use, because that takes a few milliseconds, and never
-// changes.
+// messageEnvironment every field of a message. Each is made at its first use, because that takes a
+// few milliseconds, and never changes.
 var (
 	environment = sync.OnceValues(func() (*cel.Env, error) {
 		return newEnvironment(cel.Variable("status", cel.IntType), cel.Variable("attempt", cel.IntType))

@@ -17,8 +17,8 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// ErrMissing is wrapped by the error of an expression that names a field which the answer's JSON does not
-// have. If the body is not JSON, the error does not wrap it.
+// ErrMissing is wrapped by the error of an expression that names a field which the answer's JSON
+// does not have. If the body is not JSON, the error does not wrap it.
 var ErrMissing = errors.New("the answer has no such field")
 
 // facts are what an expression may name besides an answer.

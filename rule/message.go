@@ -17,16 +17,16 @@ type Message struct {
 	Body    []byte            // body, and json if it is JSON
 }
 
-// A Field is an expression that makes one field of a task from a message. Its variables are those of a
-// rule, with message_id and subject in place of status and attempt. Its result is JSON:
+// A Field is an expression that makes one field of a task from a message. Its variables are those
+// of a rule, with message_id and subject in place of status and attempt. Its result is JSON:
 //
 //	has(json.order) ? json.order.no : headers["order-no"]
 //
 // It is safe for concurrent use. Only CompileField makes one.
 type Field struct{ expression }
 
-// CompileField returns the Field of a text. An error says where the text is wrong, and what would be
-// right.
+// CompileField returns the Field of a text. An error says where the text is wrong, and what would
+// be right.
 func CompileField(text string) (*Field, error) {
 	x, err := compileMaker(text, "json.order_no", "headers, json, body, message_id, subject", messageEnvironment)
 	if err != nil {
@@ -63,8 +63,8 @@ func (r *Reading) JSON() error {
 }
 
 // Evaluate returns a value for encoding/json: nil, bool, string, int64, uint64, float64, []any or
-// map[string]any, of at most MaxMessageValue bytes of JSON. The error wraps ErrMissing if the message
-// lacks a field that the expression names.
+// map[string]any, of at most MaxMessageValue bytes of JSON. The error wraps ErrMissing if the
+// message lacks a field that the expression names.
 func (f *Field) Evaluate(r *Reading) (any, error) {
 	out, err := f.run(&r.evaluation)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/flatxml"
 )
 
-// A Preset is a rule with a name: the answer with which one kind of receiver accepts a notification.
+// A Preset is a rule with a name: the answer with which one kind of receiver accepts a
+// notification.
 type Preset struct {
 	Name    string
 	Accepts string // the accepted answers, in words
@@ -182,8 +183,8 @@ func first(b []byte, n int) []byte {
 	return b
 }
 
-// returnCode returns the text of /xml/return_code of a WeChat Pay v2 answer. It returns nothing if body is not one
-// whole document of that form, or has the field twice.
+// returnCode returns the text of /xml/return_code of a WeChat Pay v2 answer. It returns nothing if
+// body is not one whole document of that form, or has the field twice.
 func returnCode(body []byte) (code string) {
 	codes := 0
 	err := flatxml.Read(body, func(name, text string, nested bool) error {

@@ -9,8 +9,8 @@ import (
 // MaxRetryAfter is the longest wait that RetryAfter returns.
 const MaxRetryAfter = 24 * time.Hour
 
-// Permanent reports whether a status means that every further attempt will fail: 410 Gone (RFC 9110,
-// section 15.5.11).
+// Permanent reports whether a status means that every further attempt will fail: 410 Gone (RFC
+// 9110, section 15.5.11).
 func Permanent(status int) bool { return status == http.StatusGone }
 
 // Throttles reports whether a status asks for fewer requests: 429 and 503 (RFC 6585, section 4; RFC
@@ -19,9 +19,9 @@ func Throttles(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
-// RetryAfter returns how long after now an answer asks to wait, from 0 to MaxRetryAfter. It reads the
-// header Retry-After of a 429 or 503 (RFC 9110, section 10.2.3), in seconds or as a date. A negative
-// number and a date in the past are 0. It returns false if there is no valid Retry-After.
+// RetryAfter returns how long after now an answer asks to wait, from 0 to MaxRetryAfter. It reads
+// the header Retry-After of a 429 or 503 (RFC 9110, section 10.2.3), in seconds or as a date. A
+// negative number and a date in the past are 0. It returns false if there is no valid Retry-After.
 func RetryAfter(status int, h http.Header, now time.Time) (time.Duration, bool) {
 	if !Throttles(status) {
 		return 0, false

@@ -1,10 +1,10 @@
-// Package rule judges HTTP answers. A [Rule] is the name of a preset or a CEL expression, and decides
-// whether an answer is accepted. A [Value] is an expression that makes JSON from an answer, a [Field]
-// one that makes JSON from a broker's message.
+// Package rule judges HTTP answers. A [Rule] is the name of a preset or a CEL expression, and
+// decides whether an answer is accepted. A [Value] is an expression that makes JSON from an answer,
+// a [Field] one that makes JSON from a broker's message.
 //
-// The package makes no request and has no schedule. Compile a text once, when a caller submits it, so
-// that the caller gets the error. Then call [Rule.Accepts] for each answer. [Permanent], [Throttles]
-// and [RetryAfter] are the same for all rules.
+// The package makes no request and has no schedule. Compile a text once, when a caller submits it,
+// so that the caller gets the error. Then call [Rule.Accepts] for each answer. [Permanent],
+// [Throttles] and [RetryAfter] are the same for all rules.
 //
 // # Expressions
 //
@@ -33,17 +33,17 @@
 //	json_field(path, "regex", pattern)  … and it is text, or a number, that holds a match of pattern (RE2)
 //	text_contains(word)                 the body contains word, in whatever ASCII case
 //
-// A path is field names and positions in lists, separated by dots: "data.items.0.code". json_field never
-// fails: if there is no such field, it is false. Path, operation and pattern are literals.
+// A path is field names and positions in lists, separated by dots: "data.items.0.code". json_field
+// never fails: if there is no such field, it is false. Path, operation and pattern are literals.
 //
 // # Bounds
 //
-// Callers choose rules, and receivers choose answers, so the cost of both is bounded. A text has at most
-// [MaxText] bytes. A compiled pattern has at most 1,000 instructions of RE2, all patterns of a text
-// together 2,000. Functions whose result can be larger than their arguments are left out. Lists hold
-// constants only. One side of ==, !=, in and + must be known to be text, a number, a bool or null. An
-// evaluation ends with an error at a cost of 1,000,000, which is about 0.1 s. If an evaluation ends
-// with an error, the answer is not accepted.
+// Callers choose rules, and receivers choose answers, so the cost of both is bounded. A text has at
+// most [MaxText] bytes. A compiled pattern has at most 1,000 instructions of RE2, all patterns of a
+// text together 2,000. Functions whose result can be larger than their arguments are left out.
+// Lists hold constants only. One side of ==, !=, in and + must be known to be text, a number, a
+// bool or null. An evaluation ends with an error at a cost of 1,000,000, which is about 0.1 s. If
+// an evaluation ends with an error, the answer is not accepted.
 package rule
 
 import (
@@ -77,8 +77,8 @@ type Rule struct {
 	plain func(*Answer) bool // a preset; nil for an expression
 }
 
-// Compile returns the rule of a preset's name or an expression. An error says where the text is wrong,
-// and what would be right.
+// Compile returns the rule of a preset's name or an expression. An error says where the text is
+// wrong, and what would be right.
 func Compile(text string) (*Rule, error) {
 	text = strings.TrimSpace(text)
 	if p := find(text); p != nil {
@@ -99,9 +99,9 @@ func Compile(text string) (*Rule, error) {
 	return compileExpression(text)
 }
 
-// Accepts reports whether the rule accepts a. An error says why the expression could not be evaluated;
-// the answer is then not accepted. It wraps ErrMissing if a has no such field. A preset returns no
-// error.
+// Accepts reports whether the rule accepts a. An error says why the expression could not be
+// evaluated; the answer is then not accepted. It wraps ErrMissing if a has no such field. A preset
+// returns no error.
 func (r *Rule) Accepts(a *Answer) (bool, error) {
 	a = a.cut()
 	if r.plain != nil {
@@ -124,8 +124,8 @@ func (a *Answer) cut() *Answer {
 // String returns the text of the rule.
 func (r *Rule) String() string { return r.text }
 
-// Warnings returns sentences that say where the rule accepts more than its author may expect. Most rules
-// have none.
+// Warnings returns sentences that say where the rule accepts more than its author may expect. Most
+// rules have none.
 func (r *Rule) Warnings() []string { return r.warnings }
 
 // isName reports whether text looks like the name of a preset.

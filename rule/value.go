@@ -14,17 +14,17 @@ type Facts struct {
 	Taken      map[string]any    // taken: text, whole and other numbers, bools; may be nil
 }
 
-// A Value is an expression that makes JSON from an answer and the facts of an order. Its variables are
-// those of a rule, with order_no, merchant_no, order_state, vars and taken in place of attempt. An
-// object or list can only be the result, or a part of it:
+// A Value is an expression that makes JSON from an answer and the facts of an order. Its variables
+// are those of a rule, with order_no, merchant_no, order_state, vars and taken in place of attempt.
+// An object or list can only be the result, or a part of it:
 //
 //	{"order_no": order_no, "state": order_state, "amount": json.amount.total}
 //
 // It is safe for concurrent use. Only CompileValue makes one.
 type Value struct{ expression }
 
-// CompileValue returns the Value of a text. An error says where the text is wrong, and what would be
-// right.
+// CompileValue returns the Value of a text. An error says where the text is wrong, and what would
+// be right.
 func CompileValue(text string) (*Value, error) {
 	x, err := compileMaker(text, `{"order_no": order_no, "state": order_state}`,
 		"status, body, json, headers, order_no, merchant_no, order_state, vars, taken", valueEnvironment)
@@ -38,8 +38,8 @@ func CompileValue(text string) (*Value, error) {
 func (v *Value) String() string { return v.text }
 
 // Evaluate returns a value for encoding/json: nil, bool, string, int64, uint64, float64, []any or
-// map[string]any, of at most MaxValue bytes of JSON. The error wraps ErrMissing if the answer lacks a
-// field that the expression names.
+// map[string]any, of at most MaxValue bytes of JSON. The error wraps ErrMissing if the answer lacks
+// a field that the expression names.
 func (v *Value) Evaluate(a *Answer, facts Facts) (any, error) {
 	out, err := v.evaluate(a.cut(), &facts)
 	if err != nil {

@@ -1,7 +1,9 @@
 package schedule
 
-// The cron is our own: robfig/cron has had no release since 2020; gronx, by which the tests check it in zones
-// whose clocks never change, gives up after some hundred steps.
+// Why no library: robfig/cron has had no release since 2020. gronx gives up after some hundred
+// steps, so it finds no rare date; it knows neither of the two rules of [Repeat.Next] for changes
+// of the clock; and it accepts steps such as 5/10, on whose meaning crons differ. The tests compare
+// this file with gronx in zones without changes of the clock.
 
 import (
 	"fmt"

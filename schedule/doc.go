@@ -1,9 +1,8 @@
-// Package schedule turns a text or a preset's name into the times at which a
-// task is attempted. It has no clock, no goroutine and no randomness: the
-// caller passes all of them in.
+// Package schedule computes the times at which a task is attempted, from a text or a preset's name.
+// It has no clock, no goroutine and no randomness: the caller passes time and random numbers in.
 //
-// A schedule lists the delay before each attempt, counted from the start of the
-// attempt before it, the first from the start of the schedule:
+// A schedule lists the delay before each attempt. The delay counts from the start of the previous
+// attempt; the first delay counts from the start of the schedule:
 //
 //	0s, 15s*2, 30s              four attempts
 //	3s*20, 1m*2, 5m*; max 30m   the last gap again and again, until age 30m
@@ -37,22 +36,22 @@
 //	rule     = "{" minute { "," minute } "}" .
 //	minute   = attempt ":" minutes .       either quoted or not (fastjson writes them bare)
 //
-// White space between tokens means nothing. Each clause comes at most once. Ages
-// and offsets count from the start of the schedule and must grow. In a rule, a
-// number that is missing below the highest means 0: that attempt follows at once.
+// White space between tokens is ignored. Each clause appears at most once. Ages and offsets count
+// from the start of the schedule and must increase. In a rule, a missing number below the highest
+// means 0: that attempt follows at once.
 //
 // # Limits
 //
-// A text has at most 4 KiB, also when written out by [Schedule.String]; a
-// duration, and a whole list without repeats, at most 10 years of 365 days; a
-// schedule at most 10,000 attempts besides those that repeat, and at most 200 runs
-// of attempts with one gap (15s*2 is one run, each offset is one). What repeats needs a
-// gap of 10 ms or more, so that a task that keeps failing does not spin. A max
-// below the first attempt is refused: nothing would ever be attempted.
+//   - A text has at most 4 KiB, also as [Schedule.String] writes it.
+//   - A duration, and a whole list without repeats, has at most 10 years of 365 days.
+//   - A schedule has at most 10,000 attempts that do not repeat, and at most 200 runs of attempts with
+//     one gap (15s*2 is one run, each offset is one run).
+//   - A repeat has a gap of 10 ms or more, so that a failing task does not spin.
+//   - A max below the first attempt is an error: nothing would ever be attempted.
 //
 // # Canonical text
 //
-// Equal schedules have one text, [Schedule.String], and it parses back to an equal
-// schedule: equal neighbours are joined (15s, 15s is 15s*2; 5m, 5m* is 5m*), units
-// are h, m, s and ms, jitter precedes max.
+// Equal schedules have the same [Schedule.String], and it parses back to an equal schedule. It
+// joins equal neighbours (15s, 15s is 15s*2; 5m, 5m* is 5m*), uses the units h, m, s and ms, and
+// writes jitter before max.
 package schedule

@@ -7,7 +7,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// MaxDuration is the longest duration anybody may write: 10 years of 365 days.
+// MaxDuration is the longest duration that ParseDuration accepts: 10 years of 365 days.
 const MaxDuration = 3650 * 24 * time.Hour
 
 // units from large to small: the order in which they may follow one another.
@@ -24,10 +24,9 @@ var units = [...]struct {
 
 var wantDuration = coded.Errorf("schedule.want_duration", "a duration such as 15s or 1h30m, with units ms, s, m, h, d")
 
-// ParseDuration reads a duration as the API and the configuration write it:
-// whole numbers with units ms, s, m, h, d (24 hours), larger units first, each
-// at most once: "15s", "1h30m", "30d", "0s". It refuses negative ones, those
-// above 10 years (3650d), and a number without a unit.
+// ParseDuration reads a duration of the API or the configuration: whole numbers with units ms, s,
+// m, h, d (24 hours), larger units first, each unit at most once: "15s", "1h30m", "30d", "0s". A
+// negative duration, one above MaxDuration and a number without a unit are errors.
 func ParseDuration(text string) (time.Duration, error) {
 	d, want := parseDuration(text)
 	if want != nil {
@@ -76,9 +75,9 @@ func parseDuration(text string) (d time.Duration, want error) {
 	return d, nil
 }
 
-// FormatDuration writes d in units h, m, s and ms: "24h4m", "15s", "1s500ms",
-// "0s". What is below a millisecond is cut. For every duration of whole
-// milliseconds from 0 to 10 years, [ParseDuration] reads it back.
+// FormatDuration writes d in units h, m, s and ms: "24h4m", "15s", "1s500ms", "0s". It truncates to
+// milliseconds. [ParseDuration] reads back every whole number of milliseconds from 0 to
+// MaxDuration.
 func FormatDuration(d time.Duration) string {
 	return string(appendDuration(make([]byte, 0, 16), d))
 }

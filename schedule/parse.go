@@ -7,9 +7,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// Parse reads a preset's name, a schedule's text or roncoo's notify_rule, as the
-// package comment has them. An error names the item that is wrong, its place in
-// the list, and what would be right there.
+// Parse reads a preset's name, a schedule's text or roncoo's notify_rule; see the package comment.
+// An error names the wrong item, its place in the list, and what would be right.
 func Parse(text string) (*Schedule, error) {
 	if len(text) > maxText {
 		return nil, coded.Errorf("schedule.long", "schedule of %d bytes: want at most %d", len(text), maxText)

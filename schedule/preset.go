@@ -6,30 +6,29 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// A Kind says what a preset is made for.
+// A Kind is the purpose of a preset.
 type Kind string
 
 // The kinds of presets.
 const (
-	Notify Kind = "notify" // telling a merchant until it says that it heard
-	Poll   Kind = "poll"   // asking a channel until an order is decided
+	Notify Kind = "notify" // notifying a merchant until the merchant accepts
+	Poll   Kind = "poll"   // querying a channel until an order is decided
 	Close  Kind = "close"  // closing an order that nobody paid
 )
 
-// A Preset is a schedule with a name. [Parse] takes the name wherever it takes a
-// text.
+// A Preset is a schedule with a name. [Parse] accepts the name in place of a text.
 type Preset struct {
 	Name string
 	Kind Kind
 	Text string // what Parse reads
 
-	// OnExhausted is what the source does with an order that is still undecided
-	// when the schedule ends, as a queue's on_exhausted: close (by the close
-	// protocol), reverse, or alert. Empty: the source says nothing, or kind notify.
+	// OnExhausted is what the source does if an order is not decided when the schedule ends, in the
+	// words of a queue's on_exhausted: close, reverse or alert. Empty: the source says nothing, or
+	// the kind is Notify.
 	OnExhausted string
 
-	Source string // where the figures were published, and how sure that is
-	Note   string // what a user must know, and what in it is our own choice
+	Source string // where the figures were published, and how reliable that is
+	Note   string // what a user must know, and which part is bellman's own choice
 }
 
 // Presets returns all presets: notify, poll, close, each kind in a fixed order.

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// MinRate is the lowest rate that a limit or a job can have: one an hour. Below it whoever
-// waits would take it for standing still.
+// MinRate is the lowest rate of a limit or a job, in attempts a second: one an hour. A lower rate
+// would look like a standstill.
 const MinRate = 1.0 / 3600
 
-// MaxRate is the highest rate that a limit can have, a second.
+// MaxRate is the highest rate of a limit, in attempts a second.
 const MaxRate = 1_000_000
 
 // rateUnits are the units of rates, and how many seconds each has.
@@ -19,9 +19,9 @@ var rateUnits = [...]struct {
 	seconds float64
 }{{"s", 1}, {"m", 60}, {"h", 3600}}
 
-// ParseRate reads a rate as the API writes it, a decimal number above 0 by s, m or h:
-// "50/s", "0.5/s", "30/m", "100/h". perSecond is 0 for the empty text, which is no rate.
-// Whoever asks for one says how high and low it may be.
+// ParseRate reads a rate of the API: a decimal number above 0, and s, m or h: "50/s", "0.5/s",
+// "30/m", "100/h". For the empty text it returns 0, which means no rate. It does not check MinRate
+// and MaxRate.
 func ParseRate(text string) (perSecond float64, ok bool) {
 	if text == "" {
 		return 0, true
@@ -39,8 +39,8 @@ func ParseRate(text string) (perSecond float64, ok bool) {
 	return 0, false
 }
 
-// FormatRate writes a rate so that ParseRate reads it again as it is: by the second, or
-// by the minute or the hour where that is shorter. 0 is the empty text.
+// FormatRate writes a rate that ParseRate reads back exactly, by the second, or by the minute or
+// hour if that is exact where seconds are not. 0 is the empty text.
 func FormatRate(perSecond float64) string {
 	if perSecond == 0 {
 		return ""

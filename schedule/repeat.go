@@ -8,8 +8,8 @@ import (
 	_ "time/tzdata" // a machine or container without zone files must know Asia/Shanghai
 )
 
-// A Repeat says when a task begins again after it ended. It never changes, and
-// any number of goroutines may share one. Only [ParseRepeat] makes one.
+// A Repeat says when a task restarts after it ended. It is immutable and safe for concurrent use.
+// Only [ParseRepeat] makes one.
 type Repeat struct {
 	every time.Duration // 0 for cron
 	cron  cron
@@ -19,13 +19,15 @@ type Repeat struct {
 
 const wantRepeat = `want a gap such as 10m, or cron and five fields such as "cron */10 * * * * Asia/Shanghai"`
 
-// ParseRepeat reads "10m" (a gap of 10 ms or more) or "cron */10 * * * *
-// Asia/Shanghai": the word cron, five fields, and an IANA time zone, without which
-// the fields mean UTC. The fields are minute (0 to 59), hour (0 to 23), day of
-// month (1 to 31), month (1 to 12 or JAN to DEC) and day of week (0 to 7 or SUN to
-// SAT, 0 and 7 both Sunday); in each, separated by commas: *, a number, a range
-// 1-5, a step */10 or 8-18/2. If neither of the days begins with *, either may match,
-// as in every cron. A date that never comes, 30 February, is refused.
+// ParseRepeat reads a gap such as "10m" (10 ms or more), or a cron such as "cron */10 * * * *
+// Asia/Shanghai": the word cron, five fields and an IANA time zone. Without a time zone the fields
+// are in UTC.
+//
+// The fields are minute (0 to 59), hour (0 to 23), day of month (1 to 31), month (1 to 12 or JAN to
+// DEC) and day of week (0 to 7 or SUN to SAT; 0 and 7 are Sunday). A field is a list, separated by
+// commas, of *, a number, a range 1-5, or a step */10 or 8-18/2. If neither day field begins with
+// *, a day matches if one of them does, as in every cron. A date that never comes, such as 30
+// February, is an error.
 func ParseRepeat(text string) (*Repeat, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("repeat of %d bytes: want at most %d", len(text), maxText)
@@ -85,14 +87,15 @@ func loadZone(name string) (*time.Location, error) {
 	return nil, fmt.Errorf("repeat: time zone %.40q: want the IANA name of one, such as Asia/Shanghai, or none for UTC", name)
 }
 
-// Next returns the first time after the given one: a gap is added to it, a cron
-// looks for the next match of the clock in its zone. It is always later.
+// Next returns the first start after the given time, in UTC for a cron. A gap is added to the time.
+// A cron matches the clock of its time zone.
 //
-// Where clocks are changed, crons do what cron does. One whose minute and hour
-// name times of the day ("30 2 * * *") comes once a day: in an hour that is left out,
-// at the moment of the change; in an hour that comes twice, in its first pass. One
-// whose minute or hour begins with * goes by elapsed time: nothing in an hour that is
-// left out, and in an hour that comes twice it matches twice.
+// When clocks change, there are two cases, as in cron(8):
+//
+//   - Minute and hour name times of the day ("30 2 * * *"): one start a day. If the hour is skipped, the
+//     start is at the change. If the hour comes twice, the start is in its first pass.
+//   - Minute or hour begins with *: the cron follows elapsed time. A skipped hour has no start, and an
+//     hour that comes twice has the starts of both passes.
 func (r *Repeat) Next(after time.Time) time.Time {
 	if r.every > 0 {
 		return after.Add(r.every)
@@ -100,5 +103,5 @@ func (r *Repeat) Next(after time.Time) time.Time {
 	return r.cron.next(after, r.zone).UTC()
 }
 
-// String returns the canonical text. [ParseRepeat] reads it back to an equal Repeat.
+// String returns the canonical text, which [ParseRepeat] reads back to an equal Repeat.
 func (r *Repeat) String() string { return r.text }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// An End says why no attempt follows. Its text is the reason that an ended task
-// carries; empty while attempts go on.
+// An End says why no attempt follows. It is the reason of the ended task. Empty: an attempt
+// follows.
 type End string
 
 // Why a schedule ends.
@@ -16,9 +16,8 @@ const (
 	MaxAge         End = "max_age"          // the next attempt would come after the schedule's max
 )
 
-// A Schedule says when each attempt of a task is due. It never changes, and any
-// number of goroutines and tasks may share one. Only [Parse] makes one; the zero
-// Schedule has no attempts.
+// A Schedule says when each attempt of a task is due. It is immutable and safe for concurrent use.
+// Only [Parse] makes one. The zero Schedule has no attempts.
 type Schedule struct {
 	runs   []run         // single attempts and counted gaps, then bands
 	max    time.Duration // age after which nothing is due; 0: none
@@ -49,20 +48,18 @@ type run struct {
 	from  time.Duration // offset of the last attempt before it; 0 if there is none
 }
 
-// Next says when the attempt is due that follows n attempts, or why none does:
-// then end is not empty, and due is zero.
+// Next returns when the attempt after n attempts is due. If no attempt follows, end says why and
+// due is zero.
 //
-// n is the number of attempts that counted since the schedule began: 0 asks for
-// the first attempt, which counts from began, and last is not looked at. last is
-// the start of the attempt before. Gaps count from last, offsets from began, so
-// that due can lie in the past, and with offsets before last: never starting an
-// attempt before the one before it ended is left to the caller. An attempt that was
-// made before began, as when somebody asks for it, has age 0.
+// n is the number of attempts since began that count. For n = 0 Next returns the due time of the
+// first attempt, counted from began, and ignores last. Otherwise last is the start of the previous
+// attempt. Gaps count from last, offsets from began. So due can be in the past, and with offsets
+// before last: the caller must not start an attempt before the previous one has ended. A last
+// before began counts as began: its age is 0.
 //
-// jitter is a number in [0,1), drawn by the caller for each call. A schedule with
-// ~p% makes the gap longer by jitter times p percent, in whole milliseconds: never
-// earlier than the gap that is written, never beyond the schedule's max. Without
-// ~ it is ignored. Next allocates nothing.
+// jitter is a random number in [0,1), a new one for each call. A schedule with ~p% extends the gap
+// by jitter times p percent, in whole milliseconds. It never shortens the gap and never exceeds the
+// schedule's max. Without ~ jitter is ignored. Next does not allocate.
 func (s *Schedule) Next(n int, began, last time.Time, jitter float64) (due time.Time, end End) {
 	if n <= 0 {
 		n, last = 0, began
@@ -101,9 +98,8 @@ func (s *Schedule) run(n int64, age time.Duration) *run {
 	return nil
 }
 
-// Attempts returns how many attempts there are if every one starts exactly when
-// it is due. It is not finite, and n is 0, if the last item repeats and no max
-// ends it.
+// Attempts returns the number of attempts if each starts when it is due. If the last item repeats
+// and no max ends it, finite is false and n is 0.
 func (s *Schedule) Attempts() (n int, finite bool) {
 	if s.attempts >= endless {
 		return 0, false
@@ -111,15 +107,14 @@ func (s *Schedule) Attempts() (n int, finite bool) {
 	return int(min(s.attempts, math.MaxInt)), true
 }
 
-// MaxAge returns the age after which nothing is due; 0 if there is none.
+// MaxAge returns the age after which no attempt is due; 0: there is none.
 func (s *Schedule) MaxAge() time.Duration { return s.max }
 
-// Jitter returns the percentage by which a gap may be longer: 0 to 100.
+// Jitter returns the greatest extension of a gap, in percent: 0 to 100.
 func (s *Schedule) Jitter() int { return int(s.jitter) }
 
-// Total returns the time from the first attempt to the last if every one starts
-// exactly when it is due: 24h4m for WeChat's. It is not finite, and total is 0,
-// where [Schedule.Attempts] is not.
+// Total returns the time from the first to the last attempt if each starts when it is due: 24h4m
+// for wechat_notify. finite is false, and total 0, if [Schedule.Attempts] is not finite.
 func (s *Schedule) Total() (total time.Duration, finite bool) {
 	if s.attempts >= endless {
 		return 0, false
@@ -130,10 +125,10 @@ func (s *Schedule) Total() (total time.Duration, finite bool) {
 	return s.last - s.runs[0].gap, true
 }
 
-// Gap returns the gap before the attempt that follows n attempts if every one
-// starts exactly when it is due, without jitter; for n = 0 the delay before the
-// first. ok is false if no attempt follows. For the next two gaps of a task as it
-// is, call [Schedule.Next] twice: the second time with n+1 and the due time found.
+// Gap returns the gap before the attempt after n attempts, without jitter, if each starts when it
+// is due. For n = 0 it is the delay before the first attempt. ok is false if no attempt follows.
+// For the next two gaps of a task, call [Schedule.Next] twice, the second time with n+1 and the due
+// time of the first.
 func (s *Schedule) Gap(n int) (gap time.Duration, ok bool) {
 	k := int64(max(n, 0))
 	if k >= s.attempts {
@@ -147,7 +142,7 @@ func (s *Schedule) Gap(n int) (gap time.Duration, ok bool) {
 	return 0, false
 }
 
-// A Row is an attempt that starts exactly when it is due.
+// A Row is one attempt of a schedule, if each attempt starts when it is due.
 type Row struct {
 	Number int           // 1 for the first
 	Offset time.Duration // since the schedule began
@@ -155,8 +150,7 @@ type Row struct {
 	Total  time.Duration // since the first attempt
 }
 
-// Rows lists the attempts. It does not end if the schedule does not, unless an
-// attempt would come more than 100 years after the start.
+// Rows lists the attempts. A schedule without end ends 100 years after its start.
 func (s *Schedule) Rows() iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		row := Row{}
@@ -178,5 +172,5 @@ func (s *Schedule) Rows() iter.Seq[Row] {
 	}
 }
 
-// String returns the canonical text. [Parse] reads it back to an equal schedule.
+// String returns the canonical text, which [Parse] reads back to an equal schedule.
 func (s *Schedule) String() string { return s.text }

@@ -6,10 +6,9 @@ import (
 	"io"
 )
 
-// WriteTable prints the schedule attempt by attempt: offset from the start of the
-// schedule, gap from the attempt before, total from the first attempt; below it,
-// how many attempts there are and how long they take. It prints at most limit
-// attempts (0: 100) and says so if there are more.
+// WriteTable prints one line for each attempt: offset from the start of the schedule, gap from the
+// previous attempt, total from the first attempt. Below the table it prints the number of attempts
+// and their total time. It prints at most limit attempts (0: 100), and says so if there are more.
 func (s *Schedule) WriteTable(w io.Writer, limit int) error {
 	if limit <= 0 {
 		limit = 100

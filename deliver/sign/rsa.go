@@ -17,8 +17,8 @@ import (
 const minRSA = 2048
 
 // RSASigner returns a function that signs a text with an RSA private key: SHA-256, PKCS #1 v1.5, in
-// base64, as WeChat Pay v3 and Alipay's RSA2 do. The secret is the key in PEM (PKCS #8 or PKCS #1), or
-// base64 without PEM lines, as Alipay's key tool writes it. The key has 2,048 bits or more. The
+// base64, as WeChat Pay v3 and Alipay's RSA2 do. The secret is the key in PEM (PKCS #8 or PKCS #1),
+// or base64 without PEM lines, as Alipay's key tool writes it. The key has 2,048 bits or more. The
 // function is safe for concurrent use, and nothing can print its key.
 func RSASigner(secret Secret) (func(text []byte) (signature string, err error), error) {
 	key, err := readPrivate(secret)
@@ -67,14 +67,16 @@ func readPrivate(secret Secret) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// An RSAVerifier verifies signatures of the kind that RSASigner makes. It is safe for concurrent use.
+// An RSAVerifier verifies signatures of the kind that RSASigner makes. It is safe for concurrent
+// use.
 type RSAVerifier struct {
 	Certificate *x509.Certificate // that contains the key; nil: the key had no certificate
 	key         *rsa.PublicKey
 }
 
-// NewRSAVerifier reads a certificate or a public key (PKIX or PKCS #1) in PEM, or a public key (PKIX) in
-// base64 without PEM lines. It does not check the issuer and the validity of a certificate.
+// NewRSAVerifier reads a certificate or a public key (PKIX or PKCS #1) in PEM, or a public key
+// (PKIX) in base64 without PEM lines. It does not check the issuer and the validity of a
+// certificate.
 func NewRSAVerifier(secret Secret) (*RSAVerifier, error) {
 	text, err := secret.Resolve()
 	if err != nil {

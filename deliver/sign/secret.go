@@ -24,7 +24,8 @@ type Secret struct {
 // NewSecret returns a Secret of env:NAME, file:PATH or the key itself.
 func NewSecret(text string) Secret { return Secret{&text} }
 
-// Equal reports whether two secrets name the same place, or are the same key. It takes constant time.
+// Equal reports whether two secrets name the same place, or are the same key. It takes constant
+// time.
 func (s Secret) Equal(other Secret) bool {
 	a, b := "", ""
 	if s.text != nil {
@@ -42,8 +43,8 @@ func (s *Secret) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the place of the secret. Of a key it returns three stars, followed by the last four
-// characters if the key has 20 or more.
+// String returns the place of the secret. Of a key it returns three stars, followed by the last
+// four characters if the key has 20 or more.
 func (s Secret) String() string {
 	switch {
 	case s.text == nil || *s.text == "":
@@ -70,8 +71,9 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // LogValue is String.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// Resolve returns the key, and nil for the zero Secret. It is the only way to read the key. It reads
-// the variable or file at each call. An error names what is missing, and contains nothing of the key.
+// Resolve returns the key, and nil for the zero Secret. It is the only way to read the key. It
+// reads the variable or file at each call. An error names what is missing, and contains nothing of
+// the key.
 func (s Secret) Resolve() ([]byte, error) {
 	if s.text == nil {
 		return nil, nil

@@ -1,6 +1,6 @@
-// Package sign signs a request when it is sent, so that a retry hours later carries a fresh time. It has
-// the schemes that receivers of payment notifications verify, and a [Secret] type that never prints
-// its key. It sends nothing.
+// Package sign signs a request when it is sent, so that a retry hours later carries a fresh time.
+// It has the schemes that receivers of payment notifications verify, and a [Secret] type that never
+// prints its key. It sends nothing.
 package sign
 
 import (
@@ -28,7 +28,8 @@ func Schemes() []string {
 	return []string{StandardWebhooks, WechatRSA, MD5Params, HMACParams, JeepayMD5, RoncooMD5}
 }
 
-// Weak reports whether a scheme signs with MD5. Use one only for receivers that verify nothing better.
+// Weak reports whether a scheme signs with MD5. Use one only for receivers that verify nothing
+// better.
 func Weak(scheme string) bool {
 	return scheme == MD5Params || scheme == JeepayMD5 || scheme == RoncooMD5
 }
@@ -37,14 +38,14 @@ func Weak(scheme string) bool {
 type Config struct {
 	Scheme string // one of Schemes
 
-	// Secrets are the active secrets, newest first. Standard Webhooks signs with each of them, so that
-	// receivers can rotate at any time. The other schemes sign with the first secret only; the others
-	// are checked to be usable.
+	// Secrets are the active secrets, newest first. Standard Webhooks signs with each of them, so
+	// that receivers can rotate at any time. The other schemes sign with the first secret only; the
+	// others are checked to be usable.
 	Secrets []Secret
 
 	// Serial is the value of Wechatpay-Serial, for wechat_rsa only. Empty: the serial number of the
-	// certificate in the secret. If the secret has no certificate, the first 20 bytes of the SHA-256 of
-	// the public key (PKIX form). Both are in upper-case hex.
+	// certificate in the secret. If the secret has no certificate, the first 20 bytes of the
+	// SHA-256 of the public key (PKIX form). Both are in upper-case hex.
 	Serial string
 }
 
@@ -59,19 +60,20 @@ type Message struct {
 
 // A Signer signs messages. It is safe for concurrent use.
 type Signer interface {
-	// Sign adds the signature to m. An error says what in m cannot be signed, and contains no value of m.
+	// Sign adds the signature to m. An error says what in m cannot be signed, and contains no value
+	// of m.
 	Sign(m *Message) error
 
 	// Check returns the error that Sign would return for m, without the cost of a signature.
 	Check(m *Message) error
 
-	// Headers returns the canonical names of the headers that Sign sets. The caller must not change the
-	// slice.
+	// Headers returns the canonical names of the headers that Sign sets. The caller must not change
+	// the slice.
 	Headers() []string
 }
 
-// New returns the signer of c; nil for the zero Config. The secrets are read now. An error names the
-// variable or file that is missing, and contains no secret.
+// New returns the signer of c; nil for the zero Config. The secrets are read now. An error names
+// the variable or file that is missing, and contains no secret.
 func New(c Config) (Signer, error) {
 	if c.Scheme == "" && len(c.Secrets) == 0 && c.Serial == "" {
 		return nil, nil

@@ -1,4 +1,5 @@
-// Package brokers lists the brokers that bellman sends to. "Add a scheme" in deliver/DESIGN.md says how to add one.
+// Package brokers lists the brokers that bellman sends to. "Add a scheme" in deliver/DESIGN.md says
+// how to add one.
 package brokers
 
 import (

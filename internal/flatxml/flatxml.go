@@ -1,5 +1,6 @@
-// Package flatxml reads documents such as <xml><name>text</name>…</xml>, which WeChat Pay v2 sends and expects. It
-// reads the encodings that channels and merchants in China declare, and keeps only their ASCII.
+// Package flatxml reads documents such as <xml><name>text</name>…</xml>, which WeChat Pay v2 sends
+// and expects. It reads the encodings that channels and merchants in China declare, and keeps only
+// their ASCII.
 package flatxml
 
 import (
@@ -14,9 +15,10 @@ import (
 // maxDepth is how deep elements may nest.
 const maxDepth = 20
 
-// Read calls field for each element below the root <xml>, in order. text is the element's text, in CDATA or not; nested says
-// that the element has elements inside. Read returns the error of field, or why body is not such a document. A
-// document type is an error: no entity is expanded except the five of XML itself.
+// Read calls field for each element below the root <xml>, in order. text is the element's text, in
+// CDATA or not; nested says that the element has elements inside. Read returns the error of field,
+// or why body is not such a document. A document type is an error: no entity is expanded except the
+// five of XML itself.
 func Read(body []byte, field func(name, text string, nested bool) error) error {
 	d := xml.NewDecoder(bytes.NewReader(body))
 	d.CharsetReader = charset
@@ -80,8 +82,9 @@ func nameOf(n xml.Name) string {
 	return n.Local
 }
 
-// charset is a CharsetReader of encoding/xml. It replaces each byte that is not ASCII by a question mark. In these
-// encodings the bytes < and & are always those characters, so the structure of a document survives.
+// charset is a CharsetReader of encoding/xml. It replaces each byte that is not ASCII by a question
+// mark. In these encodings the bytes < and & are always those characters, so the structure of a
+// document survives.
 func charset(encoding string, r io.Reader) (io.Reader, error) {
 	switch strings.ToLower(encoding) {
 	case "us-ascii", "iso-8859-1", "gbk", "gb2312", "gb18030":

@@ -1,14 +1,14 @@
-// Package memo keeps what was made of the texts used last, such as a rule of its expression. Callers choose the texts,
-// so a Cache is bounded by its texts and by the memory that they hold.
+// Package memo keeps what was made of the texts used last, such as a rule of its expression.
+// Callers choose the texts, so a Cache is bounded by its texts and by the memory that they hold.
 package memo
 
 import "sync"
 
-// A Cache makes a value of each text once, and keeps those of the texts used last. The zero Cache is ready. It is safe
-// for concurrent use.
+// A Cache makes a value of each text once, and keeps those of the texts used last. The zero Cache
+// is ready. It is safe for concurrent use.
 type Cache[V any] struct {
-	// A text is found in young, or moves there from old. When young is full it becomes old, and the values of the old
-	// one are forgotten.
+	// A text is found in young, or moves there from old. When young is full it becomes old, and the
+	// values of the old one are forgotten.
 	mu         sync.RWMutex
 	young, old map[string]*entry[V]
 	cost       int // of young, in bytes
@@ -30,8 +30,8 @@ type Limits struct {
 	Bytes int // that they hold, as make says
 }
 
-// Get returns what create returns for text, an error too. create runs once while the text is kept; others who ask for
-// the text wait for it. Its cost is the memory of the value in bytes.
+// Get returns what create returns for text, an error too. create runs once while the text is kept;
+// others who ask for the text wait for it. Its cost is the memory of the value in bytes.
 func (c *Cache[V]) Get(text string, most Limits, create func(text string) (value V, cost int, err error)) (V, error) {
 	c.mu.RLock()
 	e := c.young[text]

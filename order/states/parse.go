@@ -77,7 +77,8 @@ func parseValue(d *json.Decoder, depth int) (any, error) {
 	return token, nil
 }
 
-// parseXML reads the fields below the root of a document <xml>. It returns an error if a field is there twice.
+// parseXML reads the fields below the root of a document <xml>. It returns an error if a field is
+// there twice.
 func parseXML(body []byte) (map[string]any, error) {
 	fields := map[string]any{}
 	err := flatxml.Read(body, func(name, text string, nested bool) error {

@@ -11,8 +11,8 @@ import (
 // away is how long requests go to the second domain before one looks whether the first is back.
 const away = 5 * time.Minute
 
-// domains are the addresses of one account. A request goes to one of them. After one that got no answer
-// at all, be it for want of a connection or of time, the next request goes to the other.
+// domains are the addresses of one account. A request goes to one of them. After one that got no
+// answer at all, be it for want of a connection or of time, the next request goes to the other.
 // https://pay.weixin.qq.com/docs/merchant/development/practices/cross-city-disaster-escalation-guidelines.html
 type domains struct {
 	first, second string       // second is empty if there is one alone
@@ -28,8 +28,8 @@ func (d *domains) pick(now time.Time) string {
 	return d.second
 }
 
-// learn takes note of what came of a request to base, and reports whether the next one goes elsewhere
-// than it would have gone without.
+// learn takes note of what came of a request to base, and reports whether the next one goes
+// elsewhere than it would have gone without.
 func (d *domains) learn(base string, a *order.Answer, now time.Time) bool {
 	lost := a.Result == bellman.Unreachable || a.Result == bellman.TimedOut
 	switch {

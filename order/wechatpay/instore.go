@@ -29,10 +29,10 @@ func NewInStore(appID string, o Options) (*InStore, error) {
 	return &InStore{Channel: c, appID: appID}, nil
 }
 
-// Reverse undoes an order: it closes one that nobody paid, and gives back what was
-// paid for any other. WeChat Pay wants 15 seconds between a payment and that, and
-// takes it for seven days.
-// https://pay.weixin.qq.com/docs/merchant/apis/code-payment-v3/direct/reverse.html, for service providers
+// Reverse undoes an order: it closes one that nobody paid, and gives back what was paid for any
+// other. WeChat Pay wants 15 seconds between a payment and that, and takes it for seven days.
+// https://pay.weixin.qq.com/docs/merchant/apis/code-payment-v3/direct/reverse.html, for service
+// providers
 // https://pay.weixin.qq.com/docs/partner/apis/partner-code-payment-v3/partner/partner-reverse.html
 func (s *InStore) Reverse(ctx context.Context, o *order.Order) order.CloseAnswer {
 	ids := s.ids()

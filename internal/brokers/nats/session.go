@@ -240,9 +240,9 @@ func (s *session) Bury(ctx context.Context, dead []source.Dead) error {
 // cutHeader says how many bytes a dead letter had that was cut.
 const cutHeader = "Bellman-Cut"
 
-// fitting is a message that the server takes: with our headers a large one can be
-// larger than that. It loses its end then, or its own headers, for one that is never put away would come
-// again for ever.
+// fitting is a message that the server takes: with our headers a large one can be larger than that.
+// It loses its end then, or its own headers, for one that is never put away would come again for
+// ever.
 func fitting(m *nats.Msg, most int64) *nats.Msg {
 	const envelope = 64 // cutHeader, and room for what the library writes
 	headers := m.Size() - len(m.Subject) - len(m.Reply) - len(m.Data)

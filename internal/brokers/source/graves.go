@@ -146,7 +146,8 @@ func (g *graves) buryAll(ctx context.Context, dead []Dead) error {
 	return g.session.Ack(messages)
 }
 
-// say logs each reason of the dead with its number of messages, and together those above maxReasons.
+// say logs each reason of the dead with its number of messages, and together those above
+// maxReasons.
 func (s *Source) say(dead []Dead) {
 	const text = "messages can be no tasks: they are with the dead letters"
 	var reasons []string // the most frequent first

@@ -46,9 +46,9 @@ type Session interface {
 	// and then io.EOF.
 	Pause() error
 
-	// Take appends messages that have come to buf, until it has most of them. It waits
-	// for the first where buf has none. It is called by one goroutine at a time. Any error but io.EOF and ctx's ends
-	// the session.
+	// Take appends messages that have come to buf, until it has most of them. It waits for the
+	// first where buf has none. It is called by one goroutine at a time. Any error but io.EOF and
+	// ctx's ends the session.
 	Take(ctx context.Context, buf []Message, most int) ([]Message, error)
 
 	// Ack tells the broker that messages are in safety, and are not to come again.
@@ -98,8 +98,8 @@ func (b *Break) Err() error {
 	}
 }
 
-// Gather is a Session's Take from a channel of deliveries. message makes a message of a delivery. When the channel is
-// closed, Gather returns the error of over.
+// Gather is a Session's Take from a channel of deliveries. message makes a message of a delivery.
+// When the channel is closed, Gather returns the error of over.
 func Gather[D any](ctx context.Context, b *Break, from <-chan D, buf []Message, most int, message func(D) Message, over func() error) ([]Message, error) {
 	if len(buf) == 0 {
 		select {
