@@ -52,8 +52,8 @@ func (c *Channel) readCertificates(app, root sign.Secret) error {
 	return nil
 }
 
-// Certificates returns until when the certificates are valid that the channel was made with, by
-// where its options have them. The roots are not among them: they only name what signed the others.
+// Certificates returns the end of validity of each certificate, by its option's name. It leaves out
+// the roots, which only name the issuers.
 func (c *Channel) Certificates() map[string]time.Time {
 	valid := make(map[string]time.Time, 1+len(c.keys))
 	if c.appCertificate != nil {

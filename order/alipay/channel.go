@@ -1,7 +1,6 @@
-// Package alipay asks Alipay's open platform about orders: alipay.trade.query,
-// alipay.trade.close and alipay.trade.cancel, signed with RSA2. An answer counts
-// only with Alipay's signature, and only if it is about the order; what it means
-// is for order/states.
+// Package alipay queries and closes orders at Alipay's open platform: alipay.trade.query,
+// alipay.trade.close and alipay.trade.cancel, signed with RSA2. An answer counts only if Alipay
+// signed it and it is about the order. Package order/states decides what the answer means.
 package alipay
 
 import (
@@ -29,7 +28,7 @@ const (
 )
 
 // A Channel is one application at Alipay. It is an [order.Channel] and an
-// [order.Reverser]. It shows nothing of its keys when it is printed.
+// [order.Reverser]. Printing it shows no key. It is safe for concurrent use.
 type Channel struct {
 	appID     string
 	token     func() string // app_auth_token; a function, so that nothing prints it
@@ -47,7 +46,7 @@ type Channel struct {
 	appCertificate        *x509.Certificate
 }
 
-// Query asks how an order stands.
+// Query calls alipay.trade.query.
 // https://docs.open.alipay.com/api_1/alipay.trade.query
 func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
 	a, _, err := c.ask(ctx, o, queryMethod)
@@ -60,17 +59,16 @@ func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
 	return c.query.Read(a, age)
 }
 
-// Close asks Alipay to take no payment for an order any more.
+// Close calls alipay.trade.close, after which nobody can pay the order.
 // https://docs.open.alipay.com/api_1/alipay.trade.close
 func (c *Channel) Close(ctx context.Context, o *order.Order) order.CloseAnswer {
 	answer, _ := c.end(ctx, o, closeMethod)
 	return answer
 }
 
-// Reverse undoes an order: it closes one that nobody paid, and gives back what
-// was paid for any other. An answer that names no action found no trade. Alipay
-// lets applications with 当面付 alone call it.
-// https://docs.open.alipay.com/api_1/alipay.trade.cancel
+// Reverse calls alipay.trade.cancel: it closes an order that nobody paid, and refunds an order that
+// somebody paid. An answer without an action means that there is no trade. Alipay allows the call
+// only for applications with 当面付. https://docs.open.alipay.com/api_1/alipay.trade.cancel
 func (c *Channel) Reverse(ctx context.Context, o *order.Order) order.CloseAnswer {
 	answer, t := c.end(ctx, o, cancelMethod)
 	if answer.Reading == order.CloseDone && t.Action == "" {

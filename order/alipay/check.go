@@ -8,11 +8,9 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// CheckOrder says why Alipay has no such order, for whoever is told of one:
-// an *[bellman.Invalid]. A
-// number has at most 64 characters. Alipay's documents name letters, digits and
-// underscores; others are not refused here as long as they are ASCII, for orders
-// with a hyphen are about.
+// CheckOrder returns an *[bellman.Invalid] if Alipay cannot have an order with this number. A
+// number has at most 64 characters. Alipay's documents name letters, digits and underscores. Other
+// ASCII characters are accepted here, because there are orders with a hyphen.
 // https://opendocs.alipay.com/open/02ekfh (alipay.trade.query)
 func (c *Channel) CheckOrder(o *order.Order) error {
 	if n := len(o.OrderNo); n < 1 || n > 64 {

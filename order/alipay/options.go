@@ -29,10 +29,9 @@ type Options struct {
 	// as Alipay's key tool writes it: base64 alone.
 	PrivateKey sign.Secret
 
-	// AlipayPublicKeys are what answers are verified with (支付宝公钥, not the
-	// application's), in PEM or base64 alone. One is usual; each of several is
-	// tried, so that one can follow the other. With certificates:
-	// alipayCertPublicKey_RSA2.crt, and the one that an answer names counts.
+	// AlipayPublicKeys verify answers (支付宝公钥, not the application's), in PEM or base64. One is
+	// usual. Of several, each is tried, so that keys can rotate. With certificates:
+	// alipayCertPublicKey_RSA2.crt, and the one that an answer names is used.
 	AlipayPublicKeys []sign.Secret
 
 	// AppCertificate (appCertPublicKey_….crt) and RootCertificates
@@ -40,8 +39,8 @@ type Options struct {
 	// certificates (公钥证书模式), both or neither.
 	AppCertificate, RootCertificates sign.Secret
 
-	// AppAuthToken is what a merchant gave an application of somebody else's
-	// (第三方应用授权) to act for it; the zero Secret: the application acts for itself.
+	// AppAuthToken is the token with which a merchant authorised a third-party application
+	// (第三方应用授权). The zero Secret: the application acts for itself.
 	AppAuthToken sign.Secret
 
 	GatewayURL string // default Gateway
@@ -50,8 +49,8 @@ type Options struct {
 	Now       func() time.Time  // nil: time.Now
 }
 
-// New returns the channel of one application. The keys are read now. An error
-// names the option that is wrong, and shows nothing of a key.
+// New returns the channel of one application. The keys are read now. An error names the option that
+// is wrong, and contains no key.
 func New(o Options) (*Channel, error) {
 	c := &Channel{appID: o.AppID, gateway: cmp.Or(o.GatewayURL, Gateway), transport: o.Transport, now: o.Now}
 	if c.transport == nil {

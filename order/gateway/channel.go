@@ -35,7 +35,7 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// Options of a Channel. Query, Close, States and CloseStates are needed.
+// Options of a Channel. Query, Close, States and CloseStates are required.
 type Options struct {
 	Query   Request
 	Close   Request
@@ -44,17 +44,17 @@ type Options struct {
 	States      *states.Query // reads the answer to Query
 	CloseStates *states.Close // reads the answers to Close and Reverse
 
-	// About is the number of the order that an answer to Query is about: of another
-	// order, or of one that is there and has no number, it says nothing. Nil: what
-	// answers is believed to be about the order asked for.
+	// About evaluates to the number of the order that an answer to Query is about. An answer about
+	// another order, or without a number, is a query error; NOT_FOUND needs no number. Nil: every
+	// answer is taken to be about the order asked for.
 	About *rule.Value
 
 	Sign      sign.Config       // the zero Config: requests are not signed
 	Transport http.RoundTripper // nil: http.DefaultTransport
 }
 
-// A Channel asks as its templates say. It is safe for concurrent use. It prints
-// nothing of its secrets.
+// A Channel sends the requests of its templates. It is safe for concurrent use. Printing it shows
+// no secret.
 type Channel struct {
 	query, close, reverse *request
 	states                *states.Query
@@ -133,8 +133,8 @@ func (c *Channel) checkSigned(r *request) error {
 	return nil
 }
 
-// CheckOrder says why nobody could be asked about an order, for whoever is told
-// of it: an *[bellman.Invalid] that names order_no, merchant_no or vars.NAME.
+// CheckOrder returns an *[bellman.Invalid] that names order_no, merchant_no or vars.NAME if a
+// request about the order cannot be made.
 func (c *Channel) CheckOrder(o *order.Order) error {
 	bad := new(bellman.Invalid)
 	for _, r := range []*request{c.query, c.close, c.reverse} {
@@ -145,7 +145,7 @@ func (c *Channel) CheckOrder(o *order.Order) error {
 	return bad.Err()
 }
 
-// Query asks how an order stands.
+// Query sends the query template and reads the answer with States.
 func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
 	a := c.ask(ctx, c.query, o)
 	if a.Result == bellman.Unknown { // cut off by us, and what came of it says nothing
@@ -154,12 +154,12 @@ func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
 	return c.checked(o, c.states.Read(a, time.Since(o.Created)))
 }
 
-// Close asks to take no more payment for an order.
+// Close sends the close template and reads the answer with CloseStates.
 func (c *Channel) Close(ctx context.Context, o *order.Order) order.CloseAnswer {
 	return c.end(ctx, c.close, o)
 }
 
-// Reverse asks to undo the payment of an order, paid or not.
+// Reverse sends the reverse template and reads the answer with CloseStates.
 func (c reversing) Reverse(ctx context.Context, o *order.Order) order.CloseAnswer {
 	return c.end(ctx, c.reverse, o)
 }

@@ -1,10 +1,10 @@
-// Package states reads what a payment channel answers: whether an order is paid,
-// and whether it was closed. An answer becomes an [order.Reading] or an
-// [order.CloseReading], by the preset of a provider or by rules of one's own.
+// Package states reads the answers of payment channels: whether an order is paid, and whether it
+// was closed. The preset of a provider, or rules of the caller, turn an answer into an
+// [order.Reading] or an [order.CloseReading].
 //
-// It makes no request and checks no signature. What an answer does not say in so
-// many words is never guessed: it reads as QUERY_ERROR, or unknown for a close,
-// and its Error says why.
+// The package makes no request and checks no signature. It never guesses. If an answer does not say
+// explicitly what the state is, the reading is QUERY_ERROR, or unknown for a close, and Error says
+// why.
 //
 // # Whatever the preset or rules
 //

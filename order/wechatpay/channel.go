@@ -1,6 +1,6 @@
-// Package wechatpay asks WeChat Pay, API v3, about orders by their out_trade_no,
-// and closes them. An answer counts only with WeChat Pay's signature, freshly
-// made, and only if it is about the order; what it means is for order/states.
+// Package wechatpay queries and closes orders at WeChat Pay, API v3, by their out_trade_no. An
+// answer counts only if WeChat Pay signed it within five minutes and it is about the order. Package
+// order/states decides what the answer means.
 package wechatpay
 
 import (
@@ -21,9 +21,8 @@ import (
 	"github.com/bellmanhq/bellman/order/states"
 )
 
-// A Channel is one account at WeChat Pay: a merchant, or a service provider's
-// sub-merchant. It is an [order.Channel]. It shows nothing of its keys when it is
-// printed.
+// A Channel is one account at WeChat Pay: a merchant, or a service provider's sub-merchant. It is
+// an [order.Channel]. Printing it shows no key. It is safe for concurrent use.
 type Channel struct {
 	mchID, subMchID string
 	serial          string
@@ -38,7 +37,7 @@ type Channel struct {
 	log             *slog.Logger
 }
 
-// Query asks how an order stands.
+// Query asks for the state of an order.
 // https://pay.weixin.qq.com/doc/v3/merchant/4013070356, for service providers
 // https://pay.weixin.qq.com/doc/v3/partner/4012738969
 func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
@@ -56,8 +55,7 @@ func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
 	return c.query.Read(a, c.now().Sub(o.Created))
 }
 
-// Close asks WeChat Pay to take no payment for an order any more. What it answers
-// names no order.
+// Close closes an order, after which nobody can pay it. The answer does not name the order.
 // https://pay.weixin.qq.com/doc/v3/merchant/4013070360
 func (c *Channel) Close(ctx context.Context, o *order.Order) order.CloseAnswer {
 	a, err := c.post(ctx, o, "/close", c.ids())

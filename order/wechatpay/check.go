@@ -8,11 +8,10 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// CheckOrder says why WeChat Pay has no such order, for whoever is told of one:
-// an *[bellman.Invalid]. A
+// CheckOrder returns an *[bellman.Invalid] if WeChat Pay cannot have an order with this number. A
 // number has at most 32 digits, letters and _-|*
-// (https://pay.weixin.qq.com/wiki/doc/api/wxa/wxa_api.php?chapter=9_1), and at
-// least six of them (wechatpay-go, docs/lovefeast/MerchantOrder.md).
+// (https://pay.weixin.qq.com/wiki/doc/api/wxa/wxa_api.php?chapter=9_1), and at least six of them
+// (wechatpay-go, docs/lovefeast/MerchantOrder.md).
 func (c *Channel) CheckOrder(o *order.Order) error {
 	if n := len(o.OrderNo); n < 6 || n > 32 {
 		return wrong(fmt.Sprintf("WeChat Pay takes 6 to 32 characters, not %d", n))

@@ -8,9 +8,9 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// An InStore is an account whose orders are paid with the code that a payer shows
-// (付款码支付). They cannot be closed while the outcome is unknown, but reversed:
-// an InStore is an [order.Reverser], too.
+// An InStore is an account whose orders are paid with the code that a payer shows (付款码支付). Such an
+// order cannot be closed while its outcome is unknown, but it can be reversed: an InStore is also an
+// [order.Reverser].
 type InStore struct {
 	*Channel
 	appID string
@@ -29,10 +29,10 @@ func NewInStore(appID string, o Options) (*InStore, error) {
 	return &InStore{Channel: c, appID: appID}, nil
 }
 
-// Reverse undoes an order: it closes one that nobody paid, and gives back what was paid for any
-// other. WeChat Pay wants 15 seconds between a payment and that, and takes it for seven days.
-// https://pay.weixin.qq.com/docs/merchant/apis/code-payment-v3/direct/reverse.html, for service
-// providers
+// Reverse closes an order that nobody paid, and refunds an order that somebody paid. WeChat Pay asks for
+// 15 s between payment and reverse, and accepts a reverse for seven days.
+// https://pay.weixin.qq.com/docs/merchant/apis/code-payment-v3/direct/reverse.html
+// For service providers:
 // https://pay.weixin.qq.com/docs/partner/apis/partner-code-payment-v3/partner/partner-reverse.html
 func (s *InStore) Reverse(ctx context.Context, o *order.Order) order.CloseAnswer {
 	ids := s.ids()

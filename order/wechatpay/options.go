@@ -34,10 +34,9 @@ type Options struct {
 	SerialNo   string
 	PrivateKey sign.Secret
 
-	// PlatformKeys are what answers are verified with, by the name that they give
-	// in Wechatpay-Serial: a platform certificate by its serial number in hex, and
-	// WeChat Pay's public key by its id, PUB_KEY_ID_…. While WeChat Pay changes
-	// from one to the next it signs with either: have both.
+	// PlatformKeys verify answers, by the name in Wechatpay-Serial: a platform certificate by its
+	// serial number in hex, WeChat Pay's public key by its id, PUB_KEY_ID_…. During a rotation
+	// WeChat Pay signs with either, so list both.
 	PlatformKeys map[string]sign.Secret
 
 	BaseURL string // scheme and host, asked alone; default Domestic, and Backup while Domestic gives no answer
@@ -47,8 +46,8 @@ type Options struct {
 	Now       func() time.Time  // nil: time.Now
 }
 
-// New returns the channel of one account. The keys are read now. An error names
-// the option that is wrong, and shows nothing of a key.
+// New returns the channel of one account. The keys are read now. An error names the option that is
+// wrong, and contains no key.
 func New(o Options) (*Channel, error) {
 	c := &Channel{mchID: o.MchID, subMchID: o.SubMchID, serial: o.SerialNo, transport: o.Transport, now: o.Now, log: cmp.Or(o.Log, slog.Default())}
 	if c.transport == nil {
@@ -90,8 +89,8 @@ func New(o Options) (*Channel, error) {
 	return c, nil
 }
 
-// Certificates returns until when the certificates are valid that the channel was made with, by
-// where its options have them. The merchant's own is not among them: its key alone is known here.
+// Certificates returns the end of validity of each platform certificate, by its option's name. It
+// leaves out the merchant's certificate, of which the channel has only the key.
 func (c *Channel) Certificates() map[string]time.Time {
 	valid := make(map[string]time.Time, len(c.keys))
 	for _, key := range c.keys {
