@@ -24,7 +24,7 @@ var (
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
-	for _, pattern := range []string{"README*.md", "docs/*.md", "docs/*/*.md", "examples/*/README*.md"} {
+	for _, pattern := range []string{"README*.md", "docs/*.md", "docs/*/*.md", "docs/zh/*/*.md", "examples/*/README*.md"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,15 @@ import (
 var version = "dev"
 
 func main() {
+	err := rootCommand().Execute()
+	if err != nil {
+		report(os.Stderr, err)
+	}
+	os.Exit(exitStatus(err))
+}
+
+// rootCommand returns the program with all its commands.
+func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bellman",
 		Short: "Durable notification for payment platforms",
@@ -42,12 +51,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
 	}
 
 	complete(root)
-
-	err := root.Execute()
-	if err != nil {
-		report(os.Stderr, err)
-	}
-	os.Exit(exitStatus(err))
+	return root
 }
 
 // helpTopic returns an error if help is asked about no command.

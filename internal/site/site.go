@@ -35,8 +35,8 @@ var files embed.FS
 var layout = template.Must(template.ParseFS(files, "page.html"))
 
 // patterns are the pages, in the order in which they are listed.
-var patterns = []string{"README*.md", "docs/tutorial.md", "docs/orders.md", "docs/guide.md", "docs/*.md", "docs/zh/tutorial.md", "docs/zh/orders.md",
-	"docs/zh/guide.md", "docs/zh/*.md", "examples/*/README.md", "clients/*/README.md", "DESIGN.md", "engine/DESIGN.md", "store/DESIGN.md", "order/DESIGN.md", "deliver/DESIGN.md",
+var patterns = []string{"README*.md", "docs/tutorial.md", "docs/orders.md", "docs/guide.md", "docs/*.md", "docs/reference/README.md", "docs/reference/*.md", "docs/zh/tutorial.md", "docs/zh/orders.md",
+	"docs/zh/guide.md", "docs/zh/*.md", "docs/zh/reference/README.md", "docs/zh/reference/*.md", "examples/*/README.md", "clients/*/README.md", "DESIGN.md", "engine/DESIGN.md", "store/DESIGN.md", "order/DESIGN.md", "deliver/DESIGN.md",
 	"docs/decisions/README.md", "docs/decisions/*.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"}
 
 // A page is one Markdown file.
@@ -219,11 +219,10 @@ func (s *site) list(here *page, up string) (all []link) {
 // twin is the same page in the other language, or that language's first page.
 func (s *site) twin(p *page, up string) link {
 	other, first, title := "", "README.zh-CN.md", "中文"
-	switch dir, name := path.Split(p.Source); {
-	case p.Chinese:
-		other, first, title = "docs/"+name, "README.md", "English"
-	case dir == "docs/":
-		other = "docs/zh/" + name
+	if rest, found := strings.CutPrefix(p.Source, "docs/"); p.Chinese {
+		other, first, title = "docs/"+strings.TrimPrefix(rest, "zh/"), "README.md", "English"
+	} else if found {
+		other = "docs/zh/" + rest
 	}
 	to := cmp.Or(s.byPath[other], s.byPath[first])
 	return link{Title: title, Path: up + to.Path}
