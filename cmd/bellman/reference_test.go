@@ -180,7 +180,7 @@ func configurationPage(p *sheet) {
 				if s.zero != nil || name == "when" {
 					values = cmp.Or(elsewhere[name], values)
 				}
-				row := []string{tick(name), values, tick(defaultOf(reflect.ValueOf(s.zero), name))}
+				row := []string{tick(name), p.w(says), values, tick(defaultOf(reflect.ValueOf(s.zero), name))}
 				if s.yaml == "%" {
 					variable, flag := "", ""
 					if top := config.Default().Set(name, ""); top == nil || !strings.Contains(top.Error(), "unknown setting") {
@@ -189,15 +189,15 @@ func configurationPage(p *sheet) {
 					if flags.Lookup(name) != nil {
 						flag = "--" + name
 					}
-					row = append(row, tick(variable), tick(flag), p.w(map[bool]string{true: "no", false: "yes"}[strings.Contains(string(change), `{"`+name+`", `)]))
+					row = append(row, strings.TrimSpace(tick(variable)+" "+tick(flag)), p.w(map[bool]string{true: "no", false: "yes"}[strings.Contains(string(change), `{"`+name+`", `)]))
 				}
-				rows = append(rows, append(row, p.w(says)))
+				rows = append(rows, row)
 			}
 		}
 		fields("")
-		columns := "Field, Values, Default, Meaning"
+		columns := "Field, Meaning, Values, Default"
 		if s.yaml == "%" {
-			columns = "Field, Values, Default, Variable, Flag, SIGHUP, Meaning"
+			columns = "Field, Meaning, Values, Default, Variable, SIGHUP"
 		}
 		p.table(columns, rows)
 	}
