@@ -82,6 +82,8 @@ var homes = map[string]string{
 	"github.com/standard-webhooks": "a test",
 	"pgregory.net/rapid":           "a test",
 	"go.uber.org/goleak":           "a test",
+
+	"github.com/go-json-experiment": "internal/api",
 }
 
 // guests may import a library beside its home: they look at what it does from

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 
@@ -45,7 +44,7 @@ func decodeBatch(body []byte) (in wantedBatch, f faults, err error) {
 	f.at = single
 	if s.peek() != '{' {
 		f.add("", "want an object such as {\"tasks\":[…]}")
-		_, err := s.value(0)
+		_, err := s.value()
 		return in, f, or(err, s.end)
 	}
 	given, dry := false, false
@@ -56,7 +55,7 @@ func decodeBatch(body []byte) (in wantedBatch, f faults, err error) {
 			f.twice(name)
 		case name == "dry_run":
 			dry = true
-			return decodeFlag(s, &f, name, 1, &in.dry)
+			return decodeFlag(s, &f, name, &in.dry)
 		case name != "tasks":
 			f.unknown(name)
 		case given:
@@ -69,7 +68,7 @@ func decodeBatch(body []byte) (in wantedBatch, f faults, err error) {
 			in.tasks, err = decodeTasks(s)
 			return err
 		}
-		_, err := s.value(1)
+		_, err := s.value()
 		return err
 	})
 	if err := or(err, s.end); err != nil {
@@ -88,7 +87,7 @@ func decodeTasks(s *scanner) ([]wanted, error) {
 	var tasks []wanted
 	err := s.elements(func() error {
 		if len(tasks) > client.MaxBatch {
-			_, err := s.value(2)
+			_, err := s.value()
 			return err
 		}
 		tasks = append(tasks, wanted{})
@@ -118,11 +117,11 @@ const (
 
 // decodeOne reads one task where s stands.
 func decodeOne(s *scanner, o *wanted) error {
-	start := s.pos
-	defer func() { o.bytes = s.pos - start }()
+	start := s.in.InputOffset()
+	defer func() { o.bytes = int(s.in.InputOffset() - start) }()
 	if s.peek() != '{' {
 		o.faults.add("", "want an object")
-		_, err := s.value(1)
+		_, err := s.value()
 		return err
 	}
 	in, f := &o.in, &o.faults
@@ -137,18 +136,18 @@ func decodeOne(s *scanner, o *wanted) error {
 		switch {
 		case n == len(fields):
 			f.unknown(string(field))
-			_, err := s.value(2)
+			_, err := s.value()
 			return err
 		case seen[n]:
 			f.twice(fields[n])
-			_, err := s.value(2)
+			_, err := s.value()
 			return err
 		}
 		seen[n] = true
 		var err error
 		switch {
 		case n == jsonField:
-			in.JSON, err = s.value(2)
+			in.JSON, err = s.value()
 		case n == headersField:
 			in.Headers, err = decodeTexts(s, f, "headers")
 		case n == varsField:
@@ -158,10 +157,10 @@ func decodeOne(s *scanner, o *wanted) error {
 		case n == resumeField:
 			in.Resume, err = decodeResume(s, f)
 		case n == supersedesField:
-			err = decodeFlag(s, f, fields[n], 2, &in.Supersedes)
+			err = decodeFlag(s, f, fields[n], &in.Supersedes)
 		case s.peek() != '"':
 			f.add(fields[n], "want text in quotes")
-			_, err = s.value(2)
+			_, err = s.value()
 		case n == dueField:
 			err = decodeTime(s, f, fields[n], &in.Due)
 		case n == createdField:
@@ -173,19 +172,14 @@ func decodeOne(s *scanner, o *wanted) error {
 	})
 }
 
-// decodeFlag reads true or false, the value of a field that stands so deep.
-func decodeFlag(s *scanner, f *faults, field string, depth int, to *bool) error {
-	start := s.pos
-	if _, err := s.value(depth); err != nil {
-		return err
-	}
-	switch text := string(bytes.TrimSpace(s.data[start:s.pos])); text {
-	case "true", "false":
-		*to = text == "true"
-	default:
+// decodeFlag reads true or false, the value of a field.
+func decodeFlag(s *scanner, f *faults, field string, to *bool) error {
+	kind := s.peek()
+	if *to = kind == 't'; kind != 't' && kind != 'f' {
 		f.add(field, "want true or false")
 	}
-	return nil
+	_, err := s.value()
+	return err
 }
 
 func decodeTime(s *scanner, f *faults, field string, to *client.Time) error {
@@ -203,7 +197,7 @@ func decodeTime(s *scanner, f *faults, field string, to *client.Time) error {
 func decodeTexts(s *scanner, f *faults, field string) (map[string]string, error) {
 	if s.peek() != '{' {
 		f.add(field, "want an object of names and texts")
-		_, err := s.value(2)
+		_, err := s.value()
 		return nil, err
 	}
 	texts := map[string]string{}
@@ -215,7 +209,7 @@ func decodeTexts(s *scanner, f *faults, field string) (map[string]string, error)
 		}
 		if s.peek() != '"' {
 			f.add(at, "want text in quotes")
-			_, err := s.value(3)
+			_, err := s.value()
 			return err
 		}
 		value, err := f.text(s, at)
@@ -229,7 +223,7 @@ func decodeTexts(s *scanner, f *faults, field string) (map[string]string, error)
 func decodeNotify(s *scanner, f *faults) (*client.Notify, error) {
 	if s.peek() != '{' {
 		f.add("notify", `want an object such as {"url":"https://merchant.example/notify"}`)
-		_, err := s.value(2)
+		_, err := s.value()
 		return nil, err
 	}
 	n, seen := &client.Notify{}, map[string]bool{}
@@ -244,17 +238,17 @@ func decodeNotify(s *scanner, f *faults) (*client.Notify, error) {
 		case twice:
 			f.twice(at)
 		case name == "json":
-			start := s.pos
-			err = s.unique(3, "")
-			n.JSON = s.data[start:s.pos]
-			return err
+			if n.JSON, err = s.value(); err != nil {
+				return err
+			}
+			return unique(n.JSON)
 		case s.peek() != '"':
 			f.add(at, "want text in quotes")
 		default:
 			n.URL, err = f.text(s, at)
 			return err
 		}
-		_, err = s.value(3)
+		_, err = s.value()
 		return err
 	})
 }
@@ -263,7 +257,7 @@ func decodeNotify(s *scanner, f *faults) (*client.Notify, error) {
 func decodeResume(s *scanner, f *faults) (*client.Resume, error) {
 	if s.peek() != '{' {
 		f.add("resume", `want an object such as {"attempts":3,"last":"2026-11-20T15:04:05Z"}`)
-		_, err := s.value(2)
+		_, err := s.value()
 		return nil, err
 	}
 	r, seen := &client.Resume{}, map[string]bool{}
@@ -278,9 +272,8 @@ func decodeResume(s *scanner, f *faults) (*client.Resume, error) {
 		case twice:
 			f.twice(at)
 		case name == "attempts":
-			start := s.pos
-			_, err = s.value(3)
-			n, wrong := strconv.Atoi(string(bytes.TrimSpace(s.data[start:s.pos])))
+			raw, err := s.value()
+			n, wrong := strconv.Atoi(string(raw))
 			if r.Attempts = n; err == nil && wrong != nil {
 				f.add(at, "want a whole number")
 			}
@@ -292,7 +285,7 @@ func decodeResume(s *scanner, f *faults) (*client.Resume, error) {
 		default:
 			return decodeTime(s, f, at, &r.Began)
 		}
-		_, err = s.value(3)
+		_, err = s.value()
 		return err
 	})
 }

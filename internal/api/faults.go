@@ -70,9 +70,9 @@ func (f *faults) text(s *scanner, name string) (string, error) {
 	if err == nil {
 		return text, nil
 	}
-	if e := new(syntaxError); errors.As(err, &e) && e.half {
+	if errors.Is(err, errHalf) {
 		f.malformed = "a text is not whole"
-		f.add(name, strings.TrimSuffix("has "+halfPair, ","))
+		f.add(name, err.Error())
 		return "", nil
 	}
 	return text, err

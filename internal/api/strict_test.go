@@ -331,7 +331,7 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := scan(data)
 		if err == nil {
-			_, err = s.value(0)
+			_, err = s.value()
 		}
 		if err == nil {
 			err = s.end()
