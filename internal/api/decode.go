@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/bellmanhq/bellman/client"
@@ -218,74 +219,68 @@ func decodeTexts(s *scanner, f *faults, field string) (map[string]string, error)
 	})
 }
 
+// decodeObject reads an object, the value of a field. It calls read at the value of each member
+// that is known and not given before.
+func decodeObject(s *scanner, f *faults, field, example string, known []string, read func(name, at string) error) error {
+	if s.peek() != '{' {
+		f.add(field, "want an object such as "+example)
+		_, err := s.value()
+		return err
+	}
+	seen := map[string]bool{}
+	return s.members(func(member []byte) error {
+		name := string(member)
+		at := field + "." + cut(name)
+		switch {
+		case !slices.Contains(known, name):
+			f.unknown(at)
+		case seen[name]:
+			f.twice(at)
+		case name != "json" && name != "attempts" && s.peek() != '"':
+			f.add(at, "want text in quotes")
+		default:
+			seen[name] = true
+			return read(name, at)
+		}
+		seen[name] = true
+		_, err := s.value()
+		return err
+	})
+}
+
 // decodeNotify reads how a merchant is told. In its json, which others add fields
 // to, none may be there twice.
 func decodeNotify(s *scanner, f *faults) (*client.Notify, error) {
-	if s.peek() != '{' {
-		f.add("notify", `want an object such as {"url":"https://merchant.example/notify"}`)
-		_, err := s.value()
-		return nil, err
-	}
-	n, seen := &client.Notify{}, map[string]bool{}
-	return n, s.members(func(member []byte) (err error) {
-		name := string(member)
-		at := "notify." + cut(name)
-		twice := seen[name]
-		seen[name] = true
-		switch {
-		case name != "url" && name != "json":
-			f.unknown(at)
-		case twice:
-			f.twice(at)
-		case name == "json":
-			if n.JSON, err = s.value(); err != nil {
-				return err
-			}
-			return unique(n.JSON)
-		case s.peek() != '"':
-			f.add(at, "want text in quotes")
-		default:
+	n := &client.Notify{}
+	example, known := `{"url":"https://merchant.example/notify"}`, []string{"url", "json"}
+	return n, decodeObject(s, f, "notify", example, known, func(name, at string) (err error) {
+		if name == "url" {
 			n.URL, err = f.text(s, at)
 			return err
 		}
-		_, err = s.value()
-		return err
+		if n.JSON, err = s.value(); err != nil {
+			return err
+		}
+		return unique(n.JSON)
 	})
 }
 
 // decodeResume reads where another system left a task.
 func decodeResume(s *scanner, f *faults) (*client.Resume, error) {
-	if s.peek() != '{' {
-		f.add("resume", `want an object such as {"attempts":3,"last":"2026-11-20T15:04:05Z"}`)
-		_, err := s.value()
-		return nil, err
-	}
-	r, seen := &client.Resume{}, map[string]bool{}
-	return r, s.members(func(member []byte) (err error) {
-		name := string(member)
-		at := "resume." + cut(name)
-		twice := seen[name]
-		seen[name] = true
-		switch {
-		case name != "attempts" && name != "last" && name != "began":
-			f.unknown(at)
-		case twice:
-			f.twice(at)
-		case name == "attempts":
-			raw, err := s.value()
-			n, wrong := strconv.Atoi(string(raw))
-			if r.Attempts = n; err == nil && wrong != nil {
-				f.add(at, "want a whole number")
-			}
-			return err
-		case s.peek() != '"':
-			f.add(at, "want text in quotes")
-		case name == "last":
+	r := &client.Resume{}
+	example, known := `{"attempts":3,"last":"2026-11-20T15:04:05Z"}`, []string{"attempts", "last", "began"}
+	return r, decodeObject(s, f, "resume", example, known, func(name, at string) error {
+		switch name {
+		case "last":
 			return decodeTime(s, f, at, &r.Last)
-		default:
+		case "began":
 			return decodeTime(s, f, at, &r.Began)
 		}
-		_, err = s.value()
+		raw, err := s.value()
+		n, wrong := strconv.Atoi(string(raw))
+		if r.Attempts = n; err == nil && wrong != nil {
+			f.add(at, "want a whole number")
+		}
 		return err
 	})
 }
