@@ -33,16 +33,18 @@ func (c *Client) Create(ctx context.Context, in CreateTask) (task *Task, created
 // CreateBatch creates up to 1,000 tasks. There is one result per task, in
 // order; a bad task does not stop the others.
 func (c *Client) CreateBatch(ctx context.Context, in []CreateTask) ([]BatchResult, error) {
-	var out Batched
-	_, err := c.call(ctx, http.MethodPost, "/v1/tasks/batch", nil, Batch{Tasks: in}, &out)
-	return out.Results, err
+	return c.batch(ctx, Batch{Tasks: in})
 }
 
 // TryBatch says what CreateBatch would make of up to 1,000 tasks now, and creates
 // none. A task that would be created has an ID of zeros.
 func (c *Client) TryBatch(ctx context.Context, in []CreateTask) ([]BatchResult, error) {
+	return c.batch(ctx, Batch{Tasks: in, DryRun: true})
+}
+
+func (c *Client) batch(ctx context.Context, in Batch) ([]BatchResult, error) {
 	var out Batched
-	_, err := c.call(ctx, http.MethodPost, "/v1/tasks/batch", nil, Batch{Tasks: in, DryRun: true}, &out)
+	_, err := c.call(ctx, http.MethodPost, "/v1/tasks/batch", nil, in, &out)
 	return out.Results, err
 }
 
@@ -100,9 +102,7 @@ func (c *Client) ResumeQueue(ctx context.Context, name string, in Because) error
 // EndQueuePause ends a queue's pause. It returns the queue's name, or none if the queue was
 // not paused.
 func (c *Client) EndQueuePause(ctx context.Context, name string, in Because) ([]string, error) {
-	var out Paused
-	_, err := c.call(ctx, http.MethodPost, "/v1/queues/"+escape(name)+"/resume", nil, in, &out)
-	return out.Names, err
+	return c.pausing(ctx, "/v1/queues/"+escape(name)+"/resume", in)
 }
 
 // Endpoints reads all endpoints that the servers know.
@@ -113,15 +113,18 @@ func (c *Client) Endpoints(ctx context.Context) (*Endpoints, error) {
 // PauseEndpoint stops attempts to a host, a host:port, or one endpoint in full
 // (https://merchant.example:443). It returns the endpoints that it stopped.
 func (c *Client) PauseEndpoint(ctx context.Context, host string, in Because) ([]string, error) {
-	var out Paused
-	_, err := c.call(ctx, http.MethodPost, "/v1/endpoints/"+escape(host)+"/pause", nil, in, &out)
-	return out.Names, err
+	return c.pausing(ctx, "/v1/endpoints/"+escape(host)+"/pause", in)
 }
 
 // ResumeEndpoint ends the pause of what PauseEndpoint would stop.
 func (c *Client) ResumeEndpoint(ctx context.Context, host string, in Because) ([]string, error) {
+	return c.pausing(ctx, "/v1/endpoints/"+escape(host)+"/resume", in)
+}
+
+// pausing makes a call that pauses or resumes. It returns the names that changed.
+func (c *Client) pausing(ctx context.Context, path string, in Because) ([]string, error) {
 	var out Paused
-	_, err := c.call(ctx, http.MethodPost, "/v1/endpoints/"+escape(host)+"/resume", nil, in, &out)
+	_, err := c.call(ctx, http.MethodPost, path, nil, in, &out)
 	return out.Names, err
 }
 

@@ -263,9 +263,7 @@ func (c *Client) ResumeMerchant(ctx context.Context, no string, in Because) erro
 // EndMerchantPause ends a merchant's pause. It returns the merchant's number, or none if the
 // merchant was not paused.
 func (c *Client) EndMerchantPause(ctx context.Context, no string, in Because) ([]string, error) {
-	var out Paused
-	_, err := c.call(ctx, http.MethodPost, merchantPath(no)+"/resume", nil, in, &out)
-	return out.Names, err
+	return c.pausing(ctx, merchantPath(no)+"/resume", in)
 }
 
 // TestMerchant sends a merchant a test, and returns the task that does.
