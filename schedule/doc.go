@@ -42,12 +42,12 @@
 //
 // # Limits
 //
-//   - A text has at most 4 KiB, also as [Schedule.String] writes it.
-//   - A duration, and a whole list without repeats, has at most 10 years of 365 days.
-//   - A schedule has at most 10,000 attempts that do not repeat, and at most 200 runs of attempts with
-//     one gap (15s*2 is one run, each offset is one run).
-//   - A repeat has a gap of 10 ms or more, so that a failing task does not spin.
-//   - A max below the first attempt is an error: nothing would ever be attempted.
+// A text has at most 4 KiB, also as [Schedule.String] writes it.
+// A duration, and a whole list without repeats, has at most 10 years of 365 days.
+// A schedule has at most 10,000 attempts that do not repeat, and at most 200 runs of attempts with
+// one gap (15s*2 is one run, each offset is one run).
+// A repeat has a gap of 10 ms or more, so that a failing task does not spin.
+// A max below the first attempt is an error: nothing would ever be attempted.
 //
 // # Canonical text
 //

@@ -264,7 +264,7 @@ func newSizes(d *dice) engine.Limits {
 		Line:        size(4096, least),
 		Lines:       size(65_536, 10*least),
 		Pending:     size(16_000, least),
-		Agenda:        size(100_000, least),
+		Agenda:      size(100_000, least),
 		Page:        size(2000, least),
 		Chunk:       size(256, min(least, 100)),
 		Uncommitted: size(8192, least),
