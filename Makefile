@@ -1,8 +1,8 @@
-# What each command needs is brought up by it, or named in one clear line.
+# Each target starts the servers that it needs, or names what is missing in one line.
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
-# Where the processor time goes: the compiler inlines more there.
+# A profile of CPU time: the compiler inlines more on the hot paths.
 PROFILE  := cmd/bellman/bellman.pgo
 FUZZTIME ?= 60s
 BENCH    ?= .
@@ -13,29 +13,30 @@ COVER    ?= cover.out
 PICTURES ?= $(CURDIR)/screenshots
 LONG     ?= 5m
 SITE     ?= $(CURDIR)/site
-# The version that is upgraded from: the newest tag, or, while there is none, a commit.
+# The version from which dist-test upgrades: the newest tag; a commit while there is no tag.
 BEFORE   ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo 707ed7f)
 ROUNDS   ?= 20
 # A directory with a copy of the database: file:///path.
 VULNDB   ?= https://vuln.go.dev
 VULNCHECK = v1.9.0
-# The detector is linked with cgo, and a release is built without: its zstd is the one in Go, and no C is compiled.
+# The race detector needs cgo. pebblegozstd selects the zstd in Go, as in a release, so that no C is compiled.
 RACE      = -race -tags pebblegozstd
-# make lint runs all of vet; go test would run a part of it for each package again.
+# make lint runs vet, so go test need not.
 TEST      = go test -vet=off
-# Packages tested at a time: two for each core, for many wait for databases, programs and browsers.
+# Packages tested at a time: two for each core, because many wait for databases, programs and browsers.
 AT_ONCE  ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
-# The packages whose tests read pages or run programs: in their own process little runs that could race.
+# Packages whose tests read pages or run programs as processes. They run without the race detector: the code
+# under test runs in other processes, which are built without it.
 PLAIN    ?= . ./clients/... ./cmd/... ./deploy/... ./examples/... ./internal/bench/... ./internal/demo ./internal/site ./internal/torture
 RACED     = $(filter-out $(shell go list $(PLAIN)),$(shell go list ./...))
-# The packages whose tests wait for something.
+# Packages whose tests wait for something.
 WAITING  ?= ./server ./engine ./cmd/bellman ./internal/torture ./internal/brokers/source/... ./internal/console ./store/memory ./store/pebble ./store/postgres ./store/mysql ./store/redis ./internal/sqlstore/...
 
-# A program with the race detector waits for a second before it exits, for goroutines that go on. Ours are waited for,
-# and the tests start some hundred programs.
+# A program with the race detector sleeps a second before it exits, to catch goroutines that still run. Ours have ended by
+# then, and the tests start hundreds of programs.
 export GORACE ?= atexit_sleep_ms=0
 
-# The version comes by -ldflags, so that a build needs no git.
+# -ldflags sets the version, so that a build needs no git.
 export GOFLAGS += -buildvcs=false
 
 .PHONY: build site clients dist dist-test test test-raced test-plain test-slow torture lint vulncheck bench profile fuzz cover screenshots
@@ -46,23 +47,23 @@ build: ## the static binary ./bellman
 site: ## these documents as a static site, in SITE
 	go run ./internal/site $(SITE)
 
-clients: ## the OpenAPI document in the repository, and what is generated from it
+clients: ## the OpenAPI document in the repository, and the clients generated from it
 	go test -count 1 ./clients -run TestDocument -update
 	go run ./clients/java/generate clients/openapi.json clients/java/src/generated/java/io/github/bellmanhq/client
 	cd clients/typescript && npm ci --ignore-scripts --no-audit --no-fund && npm run generate
 
-dist: ## what a release has, in DIST: binaries of all platforms or TARGETS, bills of materials, Debian packages, checksums
+dist: ## a release, in DIST: binaries of all platforms or TARGETS, bills of materials, Debian packages, checksums
 	scripts/dist $(DIST)
 
-dist-test: ## that a release is the same twice, its package installs, schemas take what is in deploy, and BEFORE is upgraded under load
+dist-test: ## checks a release: reproducible builds, the package installs, manifests fit their schemas, BEFORE is upgraded under load
 	go test -v -count 1 -timeout 60m ./deploy -run 'TestDist|TestDebian' -dist $(DIST)
 	cd deploy/check && DIST=$(DIST) go test -count 1 ./...
 	scripts/torture-env go test -v -count 1 -timeout 30m ./internal/torture -run TestRollingUpgrade -upgrade $(BEFORE)
 
-test: ## every test, in random order, those of RACED with the race detector; beside them the engine's at full size, clusters in trouble, of SEEDS seeds, and the order of locks in some
+test: ## every test in random order, those of RACED with the race detector; beside them the engine's at full size, SEEDS simulated clusters, and the order of locks in some
 	scripts/test-env $(MAKE) -j 2 --output-sync=line test-raced test-plain
 
-# The two halves share what scripts/test-env brings up: the first waits much, and the second fills the processors.
+# The two halves share the servers of scripts/test-env. The first waits a lot, and the second uses the idle processors.
 test-raced:
 	$(TEST) $(RACE) -p $(AT_ONCE) -shuffle=on -timeout 60m $(RACED)
 

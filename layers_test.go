@@ -31,7 +31,7 @@ var layers = []layer{
 	{"suite", []string{"internal/sqlstore/sqltest", "internal/brokers/source/sourcetest", "store/storetest"},
 		[]string{"root", "leaf", "contract", "sql", "engine", "suite"}},
 	{"store", []string{"store/..."}, []string{"root", "leaf", "contract", "sql"}},
-	{"engine", []string{"engine", "engine/internal/commit", "internal/handcheck"}, []string{"root", "leaf", "contract", "engine"}},
+	{"engine", []string{"engine", "engine/internal/commit", "internal/agendacheck"}, []string{"root", "leaf", "contract", "engine"}},
 	{"handler", []string{"deliver/...", "order/...", "internal/cause", "internal/field"}, []string{"root", "leaf", "contract", "handler"}},
 	{"face", []string{"internal/api", "internal/console"},
 		[]string{"root", "leaf", "contract", "engine", "handler", "feature"}},

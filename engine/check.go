@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bellmanhq/bellman/internal/handcheck"
+	"github.com/bellmanhq/bellman/internal/agendacheck"
 	"github.com/bellmanhq/bellman/store"
 )
 
 func init() {
-	handcheck.Gaps = func(ctx context.Context, e any, s handcheck.Store, most int) ([]handcheck.Gap, bool) {
+	agendacheck.Gaps = func(ctx context.Context, e any, s agendacheck.Store, most int) ([]agendacheck.Gap, bool) {
 		return e.(*Engine).gaps(ctx, s, most)
 	}
 }
@@ -27,7 +27,7 @@ func init() {
 //     is being searched for.
 //
 // Each may be untrue for a moment, while a commit or a page is on its way.
-func (e *Engine) gaps(ctx context.Context, s handcheck.Store, most int) (gaps []handcheck.Gap, ok bool) {
+func (e *Engine) gaps(ctx context.Context, s agendacheck.Store, most int) (gaps []agendacheck.Gap, ok bool) {
 	l := e.loader
 	if !e.runner.ready.Load() || !e.leases.trusting() || !l.busy.TryLock() {
 		return nil, false
@@ -54,7 +54,7 @@ func (e *Engine) gaps(ctx context.Context, s handcheck.Store, most int) (gaps []
 	}
 	told := l.rescans.waiting()
 	report := func(en *store.Entry, why string) {
-		gaps = append(gaps, handcheck.Gap{ID: en.ID, Version: en.Version, Look: time.UnixMilli(en.VisibleAt), Due: time.UnixMilli(en.Due), Why: why})
+		gaps = append(gaps, agendacheck.Gap{ID: en.ID, Version: en.Version, Look: time.UnixMilli(en.VisibleAt), Due: time.UnixMilli(en.Due), Why: why})
 	}
 	totals := e.dispatch.Totals()
 	e.agenda.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/handcheck"
+	"github.com/bellmanhq/bellman/internal/agendacheck"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -42,7 +42,7 @@ func TestGaps(t *testing.T) {
 				t.Fatal(a.Err)
 			}
 			time.Sleep(time.Second + 300*time.Millisecond) // between two sweeps
-			var w handcheck.Watch
+			var w agendacheck.Watch
 			if gaps := w.Look(ctx, e, store, 10, 0); len(gaps) > 0 {
 				t.Errorf("sole %t: %v; want none", sole, gaps)
 			}

@@ -29,5 +29,5 @@
 //	fence.go     a commit was rejected because a shard was lost
 //	hint.go      messages between nodes that save polling
 //
-// check.go compares the agenda with the store. Tests call it through internal/handcheck.
+// check.go compares the agenda with the store. Tests call it through internal/agendacheck.
 package engine

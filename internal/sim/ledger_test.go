@@ -65,7 +65,7 @@ type counts struct {
 	Judged    int           // requests in the midst of trouble that had no reason to be late
 	Latish    time.Duration // of them, the latest
 	Stale     time.Duration // how old at most what a request was made of
-	Compared  int           // times that a hand was compared with the store
+	Compared  int           // times that an agenda was compared with the store
 	Pruned    int           // tasks that were deleted long after their end
 	AtLimit   int           // requests that took the last place of a limit
 	Waiting   int           // outcomes that waited at most, where they are counted

@@ -5,7 +5,7 @@
 //
 // In half of the seeds the store is exclusive: one node has it at a time, as the embedded one,
 // and no look each second hides a task that was forgotten. In four of ten the sizes of
-// engine.Limits are a tenth to a three hundredth, so that lines, hand, pages and batches fill.
+// engine.Limits are a tenth to a three hundredth, so that lines, agendas, pages and batches fill.
 //
 // planted.md says which bugs it finds that were planted on purpose, and how soon.
 package sim

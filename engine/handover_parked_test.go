@@ -26,7 +26,7 @@ func (g guided) Route(context.Context, *bellman.Task) (bellman.Route, error) {
 
 // A task whose merchant gives its attempts longer than it was added with is left alone
 // for as long by the next owner of its shard: it is attempted once.
-func TestParkedAsLongAsGuided(t *testing.T) {
+func TestHandedOverAsLongAsGuided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()
 		var timeout atomic.Int64
@@ -53,7 +53,7 @@ func TestParkedAsLongAsGuided(t *testing.T) {
 
 // Attempts that go on while their shards go to a node with another wall clock are made once, whether that
 // clock is ahead or behind. Nodes whose clocks differ by more than a second do not start, but a clock may be set later.
-func TestParkedAcrossClocks(t *testing.T) {
+func TestHandedOverAcrossClocks(t *testing.T) {
 	for _, tt := range []struct {
 		ahead, set time.Duration // of the next owner's clock at its start, and by how much it is set after that
 	}{
@@ -114,7 +114,7 @@ func (s *slowPark) Commit(ctx context.Context, b *store.Batch) error {
 
 // A task that is parked only when the time is over until which the next owner would
 // leave it alone is not handed over before its attempt has landed.
-func TestParkedTooLate(t *testing.T) {
+func TestHandedOverTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()
 		var timeout atomic.Int64
@@ -149,7 +149,7 @@ func TestParkedTooLate(t *testing.T) {
 
 // The outcome of a parked attempt undoes nothing that was done by hand after a fail-over,
 // though the task has the version again with which the attempt began.
-func TestParkedAcrossFailOver(t *testing.T) {
+func TestHandedOverAcrossFailOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()
 		a := c.start("a", l.queue("a", 40*time.Second))
@@ -204,7 +204,7 @@ func TestParkedAcrossFailOver(t *testing.T) {
 // A parked task stays where it is until its look, although limits have changed
 // meanwhile, so that it should be another node's, and a pause has ended, for which all
 // is looked at that was set aside.
-func TestParkedIsNotMoved(t *testing.T) {
+func TestHandedOverIsNotMoved(t *testing.T) {
 	for _, names := range []string{"abd", "dab", "bda"} {
 		synctest.Test(t, func(t *testing.T) {
 			c, l := newCrew(t), newLedger()

@@ -1,7 +1,7 @@
-// Package handcheck compares what an engine has in memory with what its store says is due. It is for
+// Package agendacheck compares what an engine has in memory with what its store says is due. It is for
 // tests, which call it again and again while time is fake. The comparison belongs to package engine,
 // which must be linked in.
-package handcheck
+package agendacheck
 
 import (
 	"context"

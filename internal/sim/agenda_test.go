@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/bellmanhq/bellman/internal/handcheck"
+	"github.com/bellmanhq/bellman/internal/agendacheck"
 )
 
-// How often an engine's hand is compared with the store, how many tasks of it, and how long a
+// How often an engine's agenda is compared with the store, how many tasks of it, and how long a
 // difference may last in good weather.
 const (
 	compareEvery = 3 * time.Second
@@ -27,7 +27,7 @@ func (w *world) compare(n *node, over <-chan struct{}) {
 		return
 	}
 	var (
-		watch handcheck.Watch
+		watch agendacheck.Watch
 		of    *life
 	)
 	d := newDice(w.seed, "compare", n.index)
@@ -40,7 +40,7 @@ func (w *world) compare(n *node, over <-chan struct{}) {
 		l, now := n.current(), time.Now()
 		if l != of || l == nil || w.stormy(n.index, now.Add(-patience), now) || now.Sub(n.freezing()) < patience ||
 			now.Sub(n.takenAt()) < patience || now.Sub(l.begun) < patience {
-			watch, of = handcheck.Watch{}, l
+			watch, of = agendacheck.Watch{}, l
 			continue
 		}
 		e := l.engine.Load()
@@ -50,7 +50,7 @@ func (w *world) compare(n *node, over <-chan struct{}) {
 		for _, gap := range watch.Look(context.Background(), e, w.truth.at(), compareMost, mostGap) {
 			w.note(func(g *ledger) {
 				a := g.tasks[gap.ID]
-				if a != nil && a.back { // what a node has in hand is of a later version
+				if a != nil && a.back { // the node's agenda has a later version
 					return
 				}
 				if a != nil && !w.plan.sole && a.by != l {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/internal/handcheck"
+	"github.com/bellmanhq/bellman/internal/agendacheck"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -85,7 +85,7 @@ func checkHand(t *testing.T, e *engine.Engine, s store.Store, atLeast time.Durat
 		const pace, often = 990 * time.Millisecond, 30
 		ticker := time.NewTicker(pace)
 		defer ticker.Stop()
-		var w handcheck.Watch
+		var w agendacheck.Watch
 		for n := 0; ; n++ {
 			select {
 			case <-ctx.Done():
