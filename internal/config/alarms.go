@@ -57,11 +57,7 @@ func readAlarms(r *reader, path string, n ast.Node, c *Config) {
 		r.places[at] = r.place(element)
 		if len(r.problems) == noted {
 			for _, wrong := range a.finish() {
-				place, found := r.places[at+wrong.field]
-				if !found {
-					place = r.places[at]
-				}
-				r.problems = append(r.problems, place.problem(at+wrong.field, wrong.text))
+				r.problems = append(r.problems, c.placeOf(at+wrong.field, at).problem(at+wrong.field, wrong.text))
 			}
 		}
 		if len(r.problems) == noted && taken[a.Name] {
@@ -123,11 +119,7 @@ func (c *Config) checkAlarms() (ps Problems) {
 	for i, a := range c.Alarms {
 		note := func(field, text string) {
 			at := fmt.Sprintf("alarms[%d]", i)
-			place, found := c.places[at+field]
-			if !found {
-				place = c.places[at]
-			}
-			ps = append(ps, place.problem(at+field, text))
+			ps = append(ps, c.placeOf(at+field, at).problem(at+field, text))
 		}
 		if a.Queue != "" {
 			j := slices.IndexFunc(c.Queues, func(q Queue) bool { return q.Name == a.Queue })
@@ -142,13 +134,8 @@ func (c *Config) checkAlarms() (ps Problems) {
 		if a.To == "" {
 			continue // which was told already
 		}
-		switch j := slices.IndexFunc(c.Queues, func(q Queue) bool { return q.Name == a.To }); {
-		case j < 0:
-			note(".to", fmt.Sprintf("%.40q is no queue: want one of %s", a.To, strings.Join(notifyQueues(c.Queues), ", ")))
-		case c.Queues[j].Kind != "notify":
-			note(".to", fmt.Sprintf("%.40q is of kind %s: want a queue of kind notify", a.To, c.Queues[j].Kind))
-		case c.Queues[j].URL == "":
-			note(".to", fmt.Sprintf("queue %.40q has no url, and an alarm names none: give it one", a.To))
+		if wrong := notNotify(c.Queues, a.To, "an alarm"); wrong != "" {
+			note(".to", wrong)
 		}
 	}
 	return ps

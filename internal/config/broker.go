@@ -167,8 +167,7 @@ func path(to *string, s string) error {
 // readQueueConnections reads the brokers that a queue's tasks may name.
 func readQueueConnections(r *reader, path string, n ast.Node, q *Queue) {
 	q.Connections = nil
-	for i, element := range r.list(n, path) {
-		at := fmt.Sprintf("%s[%d]", path, i)
+	for at, element := range r.elements(n, path) {
 		if text, ok := r.scalar(element, at); ok {
 			var one string
 			if err := name(&one, text); err != nil {
@@ -185,16 +184,10 @@ func readBroker(r *reader, path string, n ast.Node, c *Connection) {
 	if !ok {
 		return
 	}
-	if c.URL = r.keep(n, path, text); elsewhere(c.URL) {
-		r.kept[len(r.kept)-1].fits = func(s string) error {
-			_, err := broker(s)
-			return err
-		}
-		return
-	}
-	if _, err := broker(text); err != nil {
-		r.note(n, path, err.Error())
-	}
+	c.URL = r.checked(n, path, text, func(s string) error {
+		_, err := broker(s)
+		return err
+	})
 }
 
 // readConnections replaces the connections.
@@ -305,8 +298,7 @@ var bindFields = []field[Binding]{
 }
 
 func readBind(r *reader, path string, n ast.Node, s *Source) {
-	for i, element := range r.list(n, path) {
-		at := fmt.Sprintf("%s[%d]", path, i)
+	for at, element := range r.elements(n, path) {
 		var b Binding
 		noted := len(r.problems)
 		fill(r, element, at, "", bindFields, &b)
@@ -318,8 +310,7 @@ func readBind(r *reader, path string, n ast.Node, s *Source) {
 }
 
 func readSubjects(r *reader, path string, n ast.Node, s *Source) {
-	for i, element := range r.list(n, path) {
-		at := fmt.Sprintf("%s[%d]", path, i)
+	for at, element := range r.elements(n, path) {
 		if text, ok := r.scalar(element, at); ok {
 			if err := subject(text, true); err != nil {
 				r.note(element, at, err.Error())
@@ -334,8 +325,7 @@ func readSubjects(r *reader, path string, n ast.Node, s *Source) {
 func readSources(r *reader, path string, n ast.Node, c *Config) {
 	c.Sources = nil
 	taken := map[string]bool{}
-	for i, element := range r.list(n, path) {
-		at := fmt.Sprintf("%s[%d]", path, i)
+	for at, element := range r.elements(n, path) {
 		var s Source
 		noted := len(r.problems)
 		fill(r, element, at, "", sourceFields, &s)
@@ -419,6 +409,15 @@ func (c *Config) checkBrokers() (ps Problems) {
 			kinds[connection.Name], _, _ = connection.Resolve()
 		}
 	}
+	unknown := func(connection string) string { // what is wrong with the name; empty: nothing
+		switch _, known := kinds[connection]; {
+		case known:
+			return ""
+		case len(kinds) == 0:
+			return fmt.Sprintf("%q is no connection: there are none", connection)
+		}
+		return fmt.Sprintf("%q is no connection: want %s", connection, oneOf(slices.Sorted(maps.Keys(kinds))))
+	}
 	for _, connection := range c.Connections {
 		if at := "connections." + connection.Name + ".credentials"; connection.Credentials != "" && kinds[connection.Name] == RabbitMQ {
 			ps = append(ps, c.places[at].problem(at, "is for NATS: a user of RabbitMQ stands in its URL"))
@@ -429,11 +428,8 @@ func (c *Config) checkBrokers() (ps Problems) {
 		queues[q.Name] = true
 		for i, connection := range q.Connections {
 			at := fmt.Sprintf("queues.%s.connections[%d]", q.Name, i)
-			place := c.places[at]
-			if _, known := kinds[connection]; !known && len(kinds) == 0 {
-				ps = append(ps, place.problem(at, fmt.Sprintf("%q is no connection: there are none", connection)))
-			} else if !known {
-				ps = append(ps, place.problem(at, fmt.Sprintf("%q is no connection: want %s", connection, oneOf(slices.Sorted(maps.Keys(kinds))))))
+			if wrong := unknown(connection); wrong != "" {
+				ps = append(ps, c.places[at].problem(at, wrong))
 			}
 		}
 	}
@@ -443,12 +439,10 @@ func (c *Config) checkBrokers() (ps Problems) {
 			continue
 		}
 		at := "queues." + q.Name + ".url"
-		kind, known := kinds[to.Connection]
+		kind, wrong := kinds[to.Connection], unknown(to.Connection)
 		switch {
-		case !known && len(kinds) == 0:
-			ps = append(ps, c.places[at].problem(at, fmt.Sprintf("%q is no connection: there are none", to.Connection)))
-		case !known:
-			ps = append(ps, c.places[at].problem(at, fmt.Sprintf("%q is no connection: want %s", to.Connection, oneOf(slices.Sorted(maps.Keys(kinds))))))
+		case wrong != "":
+			ps = append(ps, c.places[at].problem(at, wrong))
 		case kind != "" && kind != to.Scheme.Name:
 			ps = append(ps, c.places[at].problem(at, fmt.Sprintf("%q is of %s: want %s://%s/…", to.Connection, brokerNames[kind], kind, to.Connection)))
 		}
@@ -456,18 +450,12 @@ func (c *Config) checkBrokers() (ps Problems) {
 	for i, s := range c.Sources {
 		at := fmt.Sprintf("sources[%d]", i)
 		note := func(field, text string) {
-			place, found := c.places[at+field]
-			if !found {
-				place = c.places[at]
-			}
-			ps = append(ps, place.problem(at+field, text))
+			ps = append(ps, c.placeOf(at+field, at).problem(at+field, text))
 		}
-		kind, known := kinds[s.Connection]
+		kind, wrong := kinds[s.Connection], unknown(s.Connection)
 		switch {
-		case !known && len(kinds) == 0:
-			note(".connection", fmt.Sprintf("%q is no connection: there are none", s.Connection))
-		case !known:
-			note(".connection", fmt.Sprintf("%q is no connection: want %s", s.Connection, oneOf(slices.Sorted(maps.Keys(kinds)))))
+		case wrong != "":
+			note(".connection", wrong)
 		case kind != "" && kind != s.Kind():
 			note(".connection", fmt.Sprintf("%q is of %s, and the source is of %s", s.Connection, brokerNames[kind], brokerNames[s.Kind()]))
 		}

@@ -114,8 +114,7 @@ var signFields = []field[sign.Config]{
 func readKeys(r *reader, path string, n ast.Node, c *Config) {
 	c.Keys = nil
 	names, hashes := map[string]bool{}, map[[32]byte]string{}
-	for i, element := range r.list(n, path) {
-		at := fmt.Sprintf("%s[%d]", path, i)
+	for at, element := range r.elements(n, path) {
 		var k access.Key
 		noted := len(r.problems)
 		fill(r, element, at, "", keyFields, &k)
@@ -193,8 +192,8 @@ func elsewhere(s sign.Secret) bool {
 
 func readSecrets(r *reader, path string, n ast.Node, c *sign.Config) {
 	c.Secrets = nil
-	for i, element := range r.list(n, path) {
-		c.Secrets = append(c.Secrets, r.secret(element, fmt.Sprintf("%s[%d]", path, i)))
+	for at, element := range r.elements(n, path) {
+		c.Secrets = append(c.Secrets, r.secret(element, at))
 	}
 }
 

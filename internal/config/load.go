@@ -136,25 +136,25 @@ func (c *Config) Check() error {
 		ps = append(ps, c.places["master_key"].problem("master_key", "stands beside master_keys: want one of the two"))
 	}
 	if c.Flow.Low >= c.Flow.High {
-		at, ok := c.places["flow.low"]
-		if !ok {
-			at = c.places["flow.high"]
-		}
-		ps = append(ps, at.problem("flow.low",
+		ps = append(ps, c.placeOf("flow.low", "flow.high").problem("flow.low",
 			fmt.Sprintf("is %d and flow.high is %d: want low below high, such as %d", c.Flow.Low, c.Flow.High, c.Flow.High/2)))
 	}
 	if c.Pool.Ceiling < c.Pool.Floor {
-		at, ok := c.places["pool.ceiling"]
-		if !ok {
-			at = c.places["pool.floor"]
-		}
-		ps = append(ps, at.problem("pool.ceiling",
+		ps = append(ps, c.placeOf("pool.ceiling", "pool.floor").problem("pool.ceiling",
 			fmt.Sprintf("is %d and pool.floor is %d: want a ceiling that is not below the floor", c.Pool.Ceiling, c.Pool.Floor)))
 	}
 	ps = append(ps, c.checkBrokers()...)
 	ps = append(ps, c.checkAlarms()...)
 	ps = append(ps, c.checkTracing()...)
 	return ps.err()
+}
+
+// placeOf returns the place of a setting, or that of another if the first was not set.
+func (c *Config) placeOf(setting, other string) place {
+	if at, set := c.places[setting]; set {
+		return at
+	}
+	return c.places[other]
 }
 
 // Loopback reports whether only this machine can reach a server that listens on

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -49,8 +48,8 @@ func readMasterKey(r *reader, path string, n ast.Node, c *Config) {
 func readMasterKeys(r *reader, path string, n ast.Node, c *Config) {
 	r.places[path] = r.place(n)
 	c.MasterKeys = nil
-	for i, element := range r.list(n, path) {
-		c.MasterKeys = append(c.MasterKeys, r.masterKey(element, fmt.Sprintf("%s[%d]", path, i)))
+	for at, element := range r.elements(n, path) {
+		c.MasterKeys = append(c.MasterKeys, r.masterKey(element, at))
 	}
 }
 

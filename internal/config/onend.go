@@ -51,18 +51,10 @@ func checkOnEnd(r *reader, path string, queues []Queue) {
 		for state, to := range q.OnEnd.Each() {
 			at := within(within(within(path, q.Name), "on_end"), state)
 			note := func(text string) { r.problems = append(r.problems, r.places[at].problem(at, text)) }
-			i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
-			switch {
-			case i < 0:
-				note(fmt.Sprintf("%.40q is no queue: want one of %s", to, strings.Join(notifyQueues(queues), ", ")))
-			case queues[i].Kind != "notify":
-				note(fmt.Sprintf("%.40q is of kind %s: want a queue of kind notify", to, queues[i].Kind))
-			case queues[i].URL == "":
-				note(fmt.Sprintf("queue %.40q has no url, and a result names none: give it one", to))
-			default:
-				if circle := round(next, []string{q.Name, to}); circle != nil {
-					note(fmt.Sprintf("goes round, so that each result has a result: %s: want a queue whose on_end leads nowhere back", strings.Join(circle, " → ")))
-				}
+			if wrong := notNotify(queues, to, "a result"); wrong != "" {
+				note(wrong)
+			} else if circle := round(next, []string{q.Name, to}); circle != nil {
+				note(fmt.Sprintf("goes round, so that each result has a result: %s: want a queue whose on_end leads nowhere back", strings.Join(circle, " → ")))
 			}
 		}
 	}

@@ -277,8 +277,8 @@ var alipayFields = []field[Channel]{
 	{name: "app_auth_token", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AuthToken = r.secret(n, path) }},
 	{name: "private_key", read: readPrivateKey},
 	{name: "alipay_public_keys", read: func(r *reader, path string, n ast.Node, c *Channel) {
-		for i, element := range r.list(n, path) {
-			c.AlipayKeys = append(c.AlipayKeys, r.secret(element, fmt.Sprintf("%s[%d]", path, i)))
+		for at, element := range r.elements(n, path) {
+			c.AlipayKeys = append(c.AlipayKeys, r.secret(element, at))
 		}
 	}},
 	{name: "app_certificate", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AppCertificate = r.secret(n, path) }},
@@ -426,15 +426,25 @@ func checkThen(r *reader, path string, queues []Queue) {
 			continue
 		}
 		at := within(within(path, q.Name), "then")
-		note := func(text string) { r.problems = append(r.problems, r.places[at].problem(at, text)) }
-		i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
-		switch {
-		case i < 0:
-			note(fmt.Sprintf("%.40q is no queue: want one of %s", to, strings.Join(notifyQueues(queues), ", ")))
-		case queues[i].Kind != "notify":
-			note(fmt.Sprintf("%.40q is of kind %s: want a queue of kind notify", to, queues[i].Kind))
+		if wrong := notNotify(queues, to, ""); wrong != "" {
+			r.problems = append(r.problems, r.places[at].problem(at, wrong))
 		}
 	}
+}
+
+// notNotify says why the queue named to cannot send notifications; empty if it can. sender is the
+// source of tasks without an address, for which the queue needs a url; empty: they have one.
+func notNotify(queues []Queue, to, sender string) string {
+	i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
+	switch {
+	case i < 0:
+		return fmt.Sprintf("%.40q is no queue: want one of %s", to, strings.Join(notifyQueues(queues), ", "))
+	case queues[i].Kind != "notify":
+		return fmt.Sprintf("%.40q is of kind %s: want a queue of kind notify", to, queues[i].Kind)
+	case queues[i].URL == "" && sender != "":
+		return fmt.Sprintf("queue %.40q has no url, and %s names none: give it one", to, sender)
+	}
+	return ""
 }
 
 func notifyQueues(queues []Queue) []string {

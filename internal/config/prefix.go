@@ -13,8 +13,7 @@ import (
 // readPrefixes replaces a list of ranges of addresses.
 func readPrefixes(r *reader, path string, n ast.Node, to *[]netip.Prefix) {
 	*to = nil
-	for i, element := range r.list(n, path) {
-		at := fmt.Sprintf("%s[%d]", path, i)
+	for at, element := range r.elements(n, path) {
 		if text, ok := r.scalar(element, at); ok {
 			if err := appendPrefix(to, text); err != nil {
 				r.note(element, at, err.Error())

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -199,6 +200,17 @@ func (r *reader) list(n ast.Node, path string) []ast.Node {
 		r.note(n, path, "want a list: [a, b], or lines that begin with -")
 	}
 	return nil
+}
+
+// elements returns the elements of a list by their paths.
+func (r *reader) elements(n ast.Node, path string) iter.Seq2[string, ast.Node] {
+	return func(yield func(string, ast.Node) bool) {
+		for i, element := range r.list(n, path) {
+			if !yield(fmt.Sprintf("%s[%d]", path, i), element) {
+				return
+			}
+		}
+	}
 }
 
 // scalar returns the text of a single value.

@@ -25,6 +25,18 @@ func (r *reader) keep(n ast.Node, path, text string) sign.Secret {
 	return s
 }
 
+// checked keeps a secret as keep does, and notes what check says of it: now if the secret is in the
+// file, in CheckSecrets if it is elsewhere.
+func (r *reader) checked(n ast.Node, path, text string, check func(string) error) sign.Secret {
+	s := r.keep(n, path, text)
+	if elsewhere(s) {
+		r.kept[len(r.kept)-1].fits = check
+	} else if err := check(text); err != nil {
+		r.note(n, path, err.Error())
+	}
+	return s
+}
+
 // readTarget reads the address of a queue, or where that is kept.
 func readTarget(r *reader, path string, n ast.Node, q *Queue) {
 	text, ok := r.scalar(n, path)

@@ -98,13 +98,7 @@ func readTracingHeaders(r *reader, path string, n ast.Node, c *Config) {
 		case slices.Contains(ofExporter, canonical):
 			r.note(e.key, at, "is set by bellman: leave it out")
 		default:
-			secret := r.keep(e.value, at, text)
-			if elsewhere(secret) {
-				r.kept[len(r.kept)-1].fits = headerValue
-			} else if err := headerValue(text); err != nil {
-				r.note(e.value, at, err.Error())
-			}
-			c.Tracing.Headers[e.name] = secret
+			c.Tracing.Headers[e.name] = r.checked(e.value, at, text, headerValue)
 		}
 	}
 }
