@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/client"
 )
 
 func alarmsCommand() *cobra.Command {
@@ -18,10 +20,7 @@ figure, which queue tells of it, and why nothing does.`,
 	rules := c.Flags().Bool("rules", false, "show the rules of the node that answers instead")
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
 		all, err := to.Alarms(ctx)
-		if err != nil {
-			return err
-		}
-		return to.print(all, func(t *rows) {
+		return show(to, all, err, func(t *rows, all *client.Alarms) {
 			if *rules {
 				t.heads("RULE", "WHEN", "QUEUE", "ABOVE", "FOR", "TO")
 				for _, r := range all.Rules {

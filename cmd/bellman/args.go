@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 )
@@ -15,6 +17,14 @@ func arguments(least, most int, want string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// openInput opens a file that an argument or a flag names; "-" is standard input.
+func openInput(path string) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(os.Stdin), nil
+	}
+	return os.Open(path)
 }
 
 // flagsAlone accepts no arguments.

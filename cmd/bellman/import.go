@@ -95,13 +95,9 @@ func importSource(ctx context.Context, kind, from string, o importer.Options) (i
 		s, err := importer.Jeepay(within, from, o)
 		return theirs{s}, address(err)
 	}
-	in := io.ReadCloser(io.NopCloser(os.Stdin))
-	if from != "-" {
-		f, err := os.Open(from)
-		if err != nil {
-			return nil, err
-		}
-		in = f
+	in, err := openInput(from)
+	if err != nil {
+		return nil, err
 	}
 	if kind == "ndjson" {
 		return closing{importer.NDJSON(in, o.Queue), in}, nil

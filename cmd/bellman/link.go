@@ -34,10 +34,7 @@ addresses; --revoke ends one.`,
 			return to.listLinks(ctx, strings.Join(args, ""))
 		case *revoke != "":
 			ended, err := to.RevokeLink(ctx, *revoke, client.Because{Reason: *reason})
-			if err != nil {
-				return err
-			}
-			return to.print(ended, func(t *rows) { t.linkHeads(); t.link(ended) })
+			return show(to, ended, err, (*rows).oneLink)
 		case len(args) == 0 || *reason == "":
 			return wrong{fmt.Errorf(`want a merchant's number and --reason: bellman link M1001 --reason "asks whether we sent it"`)}
 		}
@@ -79,6 +76,8 @@ func (to *call) listLinks(ctx context.Context, merchantNo string) error {
 func (t *rows) linkHeads() {
 	t.heads("ID", "MERCHANT", "ORDER", "MADE", "EXPIRES", "REVOKED", "WHO", "REASON")
 }
+
+func (t *rows) oneLink(l *client.Link) { t.linkHeads(); t.link(l) }
 
 func (t *rows) link(l *client.Link) {
 	revoked := "-"

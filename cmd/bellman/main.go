@@ -67,16 +67,21 @@ func helpTopic(c *cobra.Command, args []string) error {
 func group(root *cobra.Command, id string, commands ...*cobra.Command) {
 	for _, c := range commands {
 		c.GroupID = id
-		run := c.RunE
-		c.RunE = func(c *cobra.Command, args []string) error {
-			err := run(c, args)
-			if err == nil || errors.As(err, &wrong{}) {
-				return err
-			}
-			return failed{err}
-		}
-		root.AddCommand(c)
+		root.AddCommand(marksFailure(c))
 	}
+}
+
+// marksFailure wraps every error of the command's run in failed, except a wrong one.
+func marksFailure(c *cobra.Command) *cobra.Command {
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		err := run(c, args)
+		if err == nil || errors.As(err, &wrong{}) {
+			return err
+		}
+		return failed{err}
+	}
+	return c
 }
 
 func versionCommand() *cobra.Command {

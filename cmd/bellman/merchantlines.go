@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -35,15 +34,11 @@ is wrong. The same file again changes nothing.`,
 	dry := c.Flags().Bool("dry-run", false, "only say what it would do")
 	reason := c.Flags().String("reason", "", "why, for the audit record")
 	return remoteWithin(c, func() time.Duration { return 0 }, func(ctx context.Context, to *call, args []string) error {
-		in := io.Reader(c.InOrStdin())
-		if args[0] != "-" {
-			f, err := os.Open(args[0])
-			if err != nil {
-				return wrong{err}
-			}
-			defer f.Close()
-			in = f
+		in, err := openInput(args[0])
+		if err != nil {
+			return wrong{err}
 		}
+		defer in.Close()
 		i := merchantImport{to: to, dry: *dry, reason: *reason}
 		if err := i.read(ctx, in); err != nil {
 			return err

@@ -38,15 +38,7 @@ queue's rules at each attempt of the tasks that name it.`,
 		merchantStopCommand("resume", "End a merchant's pause", (*client.Client).EndMerchantPause),
 		merchantTestCommand(), merchantImportCommand(), merchantExportCommand(), merchantResealCommand(),
 	} {
-		run := sub.RunE
-		sub.RunE = func(c *cobra.Command, args []string) error {
-			err := run(c, args)
-			if err == nil || errors.As(err, &wrong{}) {
-				return err
-			}
-			return failed{err}
-		}
-		c.AddCommand(sub)
+		c.AddCommand(marksFailure(sub))
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return wrong{errors.New("merchants: " + wantMerchants)}
@@ -134,10 +126,7 @@ func merchantGetCommand() *cobra.Command {
 			return to.printMerchant(m)
 		}
 		s, err := to.MerchantStats(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		return to.print(s, func(t *rows) {
+		return show(to, s, err, func(t *rows, s *client.MerchantStats) {
 			share := func(rate *float64) string {
 				if rate == nil {
 					return ""
@@ -160,7 +149,7 @@ func (s *secretFlag) flags(c *cobra.Command) {
 }
 
 // read returns the secret; empty: none is named.
-func (s *secretFlag) read(in io.Reader) (string, error) {
+func (s *secretFlag) read() (string, error) {
 	switch {
 	case s.env != "" && s.file != "":
 		return "", wrong{errors.New("give --secret-env or --secret-file, not both")}
@@ -174,14 +163,11 @@ func (s *secretFlag) read(in io.Reader) (string, error) {
 		return "", nil
 	}
 	const most = 64 << 10
-	if s.file != "-" {
-		f, err := os.Open(s.file)
-		if err != nil {
-			return "", wrong{fmt.Errorf("--secret-file: %w", err)}
-		}
-		defer f.Close()
-		in = f
+	in, err := openInput(s.file)
+	if err != nil {
+		return "", wrong{fmt.Errorf("--secret-file: %w", err)}
 	}
+	defer in.Close()
 	text, err := io.ReadAll(io.LimitReader(in, most))
 	if err != nil {
 		return "", fmt.Errorf("--secret-file: %w", err)
@@ -212,7 +198,7 @@ func merchantPutCommand() *cobra.Command {
 	f.StringVar(&in.Reason, "reason", "", "why, for the audit record")
 	secret.flags(c)
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
-		key, err := secret.read(c.InOrStdin())
+		key, err := secret.read()
 		if err != nil {
 			return err
 		}
@@ -302,7 +288,7 @@ func merchantRotateCommand() *cobra.Command {
 	overlap := c.Flags().String("overlap", "", "how long the others go on signing (default 24h)")
 	reason := c.Flags().String("reason", "", "why, for the audit record")
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
-		key, err := secret.read(c.InOrStdin())
+		key, err := secret.read()
 		switch {
 		case err != nil:
 			return err
@@ -359,7 +345,7 @@ func merchantTestCommand() *cobra.Command {
 			}
 			task = &d.Task
 		}
-		return to.print(task, func(t *rows) { t.taskHeads(); t.task(task) })
+		return show(to, task, nil, (*rows).oneTask)
 	})
 }
 

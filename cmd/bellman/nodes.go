@@ -20,10 +20,7 @@ it was heard of last, and which one answers.`,
 	}
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
 		nodes, err := to.Nodes(ctx)
-		if err != nil {
-			return err
-		}
-		return to.print(nodes, func(t *rows) {
+		return show(to, nodes, err, func(t *rows, nodes *client.Nodes) {
 			t.heads("NODE", "ADDRESS", "VERSION", "STATE", "LAST BEAT", "JOINED", "SHARDS", "EPOCHS", "WHICH")
 			for _, n := range nodes.Nodes {
 				state := map[bool]string{true: "alive", false: "dead"}[n.Alive]

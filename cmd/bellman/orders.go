@@ -6,9 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -166,15 +164,11 @@ func paid(state string) bool { return state == "PAID" || state == "PAID_REFUNDED
 
 // readOrders reads the numbers of orders from a file.
 func readOrders(path string) ([]client.OrderRef, error) {
-	in := io.Reader(os.Stdin)
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
+	in, err := openInput(path)
+	if err != nil {
+		return nil, err
 	}
+	defer in.Close()
 	var orders []client.OrderRef
 	lines := bufio.NewScanner(in)
 	for n := 1; lines.Scan(); n++ {
@@ -230,10 +224,7 @@ as after an answer of the channel.`,
 		} else {
 			task, err = to.Complete(ctx, ref(args), in)
 		}
-		if err != nil {
-			return err
-		}
-		return to.print(task, func(t *rows) { t.taskHeads(); t.task(task) })
+		return show(to, task, err, (*rows).oneTask)
 	})
 }
 

@@ -131,3 +131,11 @@ func (to *call) print(v any, table func(*rows)) error {
 	table(t)
 	return t.end()
 }
+
+// show prints v, the answer of a call, unless the call returned an error.
+func show[T any](to *call, v T, err error, table func(*rows, T)) error {
+	if err != nil {
+		return err
+	}
+	return to.print(v, func(t *rows) { table(t, v) })
+}

@@ -43,20 +43,14 @@ one flag of the filter must be given, and --dry-run only counts.`,
 			return wrong{fmt.Errorf("want a task's id, or its queue and key; or --all and a filter")}
 		}
 		task, err := to.Resend(ctx, ref(args), client.ResendTask{Mode: *mode, Reason: *reason})
-		if err != nil {
-			return err
-		}
-		return to.print(task, func(t *rows) { t.taskHeads(); t.task(task) })
+		return show(to, task, err, (*rows).oneTask)
 	})
 }
 
 func resendMany(ctx context.Context, to *call, in client.BulkResend) error {
 	if in.DryRun {
 		count, err := to.CountResend(ctx, in)
-		if err != nil {
-			return err
-		}
-		return to.print(count, func(t *rows) {
+		return show(to, count, err, func(t *rows, count *client.ResendCount) {
 			more := map[bool]string{true: " or more"}[count.More]
 			t.row("would resend", fmt.Sprintf("%s tasks%s of %d merchants", grouped(int64(count.Tasks)), more, count.Merchants))
 			for _, m := range count.Top {
@@ -65,10 +59,7 @@ func resendMany(ctx context.Context, to *call, in client.BulkResend) error {
 		})
 	}
 	job, err := to.StartResend(ctx, in)
-	if err != nil {
-		return err
-	}
-	return to.print(job, func(t *rows) { t.resendHeads(); t.resend(job) })
+	return show(to, job, err, (*rows).oneResend)
 }
 
 func resendsCommand() *cobra.Command {
@@ -95,9 +86,7 @@ func resendsCommand() *cobra.Command {
 				}
 			})
 		}
-		var job *client.Resend
-		var err error
-		job, err = to.BulkResend(ctx, args[0])
+		job, err := to.BulkResend(ctx, args[0])
 		if err == nil && *cancel {
 			if was := job.State; was != "running" {
 				fmt.Fprintf(to.err, "bellman: the bulk resend is %s already, nothing was done\n", was)
@@ -105,16 +94,15 @@ func resendsCommand() *cobra.Command {
 				job, err = to.CancelResend(ctx, args[0], client.Because{Reason: *reason})
 			}
 		}
-		if err != nil {
-			return err
-		}
-		return to.print(job, func(t *rows) { t.resendHeads(); t.resend(job) })
+		return show(to, job, err, (*rows).oneResend)
 	})
 }
 
 func (t *rows) resendHeads() {
 	t.heads("ID", "STATE", "MODE", "RATE", "EXAMINED", "OF", "RESENT", "SKIPPED", "FAILED", "STARTED", "REASON")
 }
+
+func (t *rows) oneResend(j *client.Resend) { t.resendHeads(); t.resend(j) }
 
 func (t *rows) resend(j *client.Resend) {
 	of := "-"

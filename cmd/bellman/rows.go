@@ -74,6 +74,8 @@ func (t *rows) taskHeads() {
 	t.heads("ID", "QUEUE", "KEY", "MERCHANT", "ORDER", "STATE", "REASON", "ATTEMPTS", "LAST", "DUE")
 }
 
+func (t *rows) oneTask(k *client.Task) { t.taskHeads(); t.task(k) }
+
 func (t *rows) task(k *client.Task) {
 	t.row(k.ID, k.Queue, k.Key, k.MerchantNo, k.OrderNo, k.State, k.Reason, attemptsOf(k), last(k.Last), when(k.Due))
 }

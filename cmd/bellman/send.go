@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -159,15 +158,11 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 
 // readTasks reads tasks from a file, and finishes each with set.
 func readTasks(path string, set func(*client.CreateTask) error) ([]client.CreateTask, error) {
-	in := io.Reader(os.Stdin)
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
+	in, err := openInput(path)
+	if err != nil {
+		return nil, err
 	}
+	defer in.Close()
 	d := json.NewDecoder(in)
 	d.DisallowUnknownFields()
 	var tasks []client.CreateTask
@@ -193,10 +188,7 @@ func readTasks(path string, set func(*client.CreateTask) error) ([]client.Create
 
 func sendOne(ctx context.Context, to *call, in client.CreateTask) error {
 	task, _, err := to.Create(ctx, in)
-	if err != nil {
-		return err
-	}
-	return to.print(task, func(t *rows) { t.taskHeads(); t.task(task) })
+	return show(to, task, err, (*rows).oneTask)
 }
 
 // sendMany creates tasks in batches that a server takes. It goes on after a task

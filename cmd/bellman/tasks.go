@@ -23,10 +23,7 @@ func getCommand() *cobra.Command {
 	}
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		task, err := wholeTask(ctx, to.Client, ref(args))
-		if err != nil {
-			return err
-		}
-		return to.print(task, func(t *rows) {
+		return show(to, task, err, func(t *rows, task *client.TaskDetail) {
 			t.detail(task)
 			if len(task.AttemptLog) > 0 {
 				t.row(" ")
@@ -229,10 +226,7 @@ func cancelCommand() *cobra.Command {
 		} else {
 			task, err = to.Cancel(ctx, ref(args), client.Because{Reason: *reason})
 		}
-		if err != nil {
-			return err
-		}
-		return to.print(task, func(t *rows) { t.taskHeads(); t.task(task) })
+		return show(to, task, err, (*rows).oneTask)
 	})
 }
 
@@ -259,9 +253,6 @@ now. The gaps after that attempt are those of the schedule.`,
 			}
 		}
 		task, err := to.Reschedule(ctx, ref(args), in)
-		if err != nil {
-			return err
-		}
-		return to.print(task, func(t *rows) { t.taskHeads(); t.task(task) })
+		return show(to, task, err, (*rows).oneTask)
 	})
 }
