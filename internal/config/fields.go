@@ -54,9 +54,9 @@ var configFields = []field[Config]{
 	{name: "flow.high", set: func(c *Config, s string) error { return number(&c.Flow.High, s, 1, 100_000_000) }},
 	{name: "flow.low", set: func(c *Config, s string) error { return number(&c.Flow.Low, s, 0, 100_000_000) }},
 	{name: "flow.heap", set: func(c *Config, s string) error { return size(&c.Flow.Heap, s, leastHeap, 1<<40) }},
-	{name: "retention.succeeded", set: func(c *Config, s string) error { return kept(&c.Retention.Succeeded, s) }},
-	{name: "retention.failed", set: func(c *Config, s string) error { return kept(&c.Retention.Failed, s) }},
-	{name: "retention.cancelled", set: func(c *Config, s string) error { return kept(&c.Retention.Cancelled, s) }},
+	{name: "retention.succeeded", set: func(c *Config, s string) error { return atLeast(&c.Retention.Succeeded, s, time.Second) }},
+	{name: "retention.failed", set: func(c *Config, s string) error { return atLeast(&c.Retention.Failed, s, time.Second) }},
+	{name: "retention.cancelled", set: func(c *Config, s string) error { return atLeast(&c.Retention.Cancelled, s, time.Second) }},
 	{name: "egress.allow_private", set: func(c *Config, s string) error { return boolean(&c.Egress.AllowPrivate, s) }},
 	{name: "egress.allow",
 		set:  func(c *Config, s string) error { return setPrefixes(&c.Egress.Allow, s) },
@@ -91,10 +91,10 @@ var queueFields = []field[Queue]{
 		return err
 	}},
 	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, bellman.MaxTimeout) }},
-	{name: "max_age", set: func(q *Queue, s string) error { return kept(&q.MaxAge, s) }},
+	{name: "max_age", set: func(q *Queue, s string) error { return atLeast(&q.MaxAge, s, time.Second) }},
 	{name: "url", read: readTarget},
 	{name: "connections", read: readQueueConnections},
-	{name: "delay", set: func(q *Queue, s string) error { return span(&q.Delay, s) }},
+	{name: "delay", set: func(q *Queue, s string) error { return atLeast(&q.Delay, s, 0) }},
 	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
 	{name: "rate", set: func(q *Queue, s string) error { return rate(&q.Rate, s) }},
 	{name: "per_endpoint.concurrency", set: func(q *Queue, s string) error { return limit(&q.PerEndpoint.Concurrency, s) }},
@@ -293,14 +293,14 @@ func duration(to *time.Duration, s string, low, high time.Duration) error {
 	return nil
 }
 
-// kept reads a time to live: a second or more, up to what a duration can be.
-func kept(to *time.Duration, s string) error {
+// atLeast reads a duration of low or more; there is no upper limit.
+func atLeast(to *time.Duration, s string, low time.Duration) error {
 	d, err := schedule.ParseDuration(s)
 	if err != nil {
 		return err
 	}
-	if d < time.Second {
-		return fmt.Errorf("%s: want 1s or more", s)
+	if d < low {
+		return fmt.Errorf("%s: want %s or more", s, schedule.FormatDuration(low))
 	}
 	*to = d
 	return nil

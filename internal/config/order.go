@@ -144,22 +144,22 @@ var orderFields = []field[Queue]{
 		return err
 	}},
 	{name: "propagate_trace", set: func(q *Queue, s string) error { return boolean(&q.PropagateTrace, s) }},
-	{name: "expires", set: func(q *Queue, s string) error { return kept(&q.Order.Expires, s) }},
-	{name: "grace", set: func(q *Queue, s string) error { return span(&q.Order.Grace, s) }},
+	{name: "expires", set: func(q *Queue, s string) error { return atLeast(&q.Order.Expires, s, time.Second) }},
+	{name: "grace", set: func(q *Queue, s string) error { return atLeast(&q.Order.Grace, s, 0) }},
 	{name: "on_exhausted", set: func(q *Queue, s string) error {
 		return choice(&q.Order.OnExhausted, s, "close", "reverse", "callback", "alert")
 	}},
-	{name: "min_close_age", set: func(q *Queue, s string) error { return span(&q.Order.MinCloseAge, s) }},
-	{name: "min_reverse_age", set: func(q *Queue, s string) error { return span(&q.Order.MinReverseAge, s) }},
+	{name: "min_close_age", set: func(q *Queue, s string) error { return atLeast(&q.Order.MinCloseAge, s, 0) }},
+	{name: "min_reverse_age", set: func(q *Queue, s string) error { return atLeast(&q.Order.MinReverseAge, s, 0) }},
 	{name: "confirm", set: func(q *Queue, s string) error {
 		q.Order.Confirm = s
 		_, err := schedule.Parse(s)
 		return err
 	}},
-	{name: "late_watch", set: func(q *Queue, s string) error { return span(&q.Order.LateWatch, s) }},
-	{name: "give_up", set: func(q *Queue, s string) error { return kept(&q.Order.GiveUp, s) }},
+	{name: "late_watch", set: func(q *Queue, s string) error { return atLeast(&q.Order.LateWatch, s, 0) }},
+	{name: "give_up", set: func(q *Queue, s string) error { return atLeast(&q.Order.GiveUp, s, time.Second) }},
 	{name: "channel_expiry", set: func(q *Queue, s string) error { return boolean(&q.Order.ChannelExpiry, s) }},
-	{name: "code_life", set: func(q *Queue, s string) error { return span(&q.Order.CodeLife, s) }},
+	{name: "code_life", set: func(q *Queue, s string) error { return atLeast(&q.Order.CodeLife, s, 0) }},
 	{name: "then", read: readThen},
 	{name: "rate", set: func(q *Queue, s string) error { return rate(&q.Rate, s) }},
 	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, bellman.MaxTimeout) }},
@@ -494,19 +494,6 @@ func (r *reader) texts(n ast.Node, path string) map[string]string {
 		}
 	}
 	return texts
-}
-
-// span reads a duration that may be zero.
-func span(to *time.Duration, s string) error {
-	d, err := schedule.ParseDuration(s)
-	if err != nil {
-		return err
-	}
-	if d < 0 {
-		return fmt.Errorf("%s: want 0s or more", s)
-	}
-	*to = d
-	return nil
 }
 
 func filled(to *string, s string) error {

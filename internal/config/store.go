@@ -70,11 +70,8 @@ func parseDatabase(kind, text string) (StoreURL, error) {
 	if u.Opaque != "" || strings.Trim(u.Path, "/") == "" {
 		return s, fmt.Errorf("names no database: want %s://USER:PASSWORD@HOST/DATABASE", kind)
 	}
-	query, err := url.ParseQuery(u.RawQuery)
+	query, err := s.take(u.RawQuery)
 	if err != nil {
-		return s, errors.New("has parameters that cannot be read: want ?name=value&name=value, with what is no letter or digit as %XX")
-	}
-	if err := s.take(query); err != nil {
 		return s, err
 	}
 	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // to PostgreSQL a plus is no space
@@ -96,11 +93,8 @@ func parseRedis(scheme, text string) (StoreURL, error) {
 	if _, err := url.Parse(scheme + "://" + strings.TrimSuffix(authority, hosts) + "host"); err != nil {
 		return s, fmt.Errorf("is no URL: want %s://USER:PASSWORD@HOST:PORT, with what is no letter or digit in USER and PASSWORD as %%XX", scheme)
 	}
-	query, err := url.ParseQuery(rest)
+	query, err := s.take(rest)
 	if err != nil {
-		return s, errors.New("has parameters that cannot be read: want ?name=value&name=value, with what is no letter or digit as %XX")
-	}
-	if err := s.take(query); err != nil {
 		return s, err
 	}
 	if s.URL = head; len(query) > 0 {
@@ -109,14 +103,18 @@ func parseRedis(scheme, text string) (StoreURL, error) {
 	return s, nil
 }
 
-// take takes out of a URL's parameters those that are ours.
-func (s *StoreURL) take(query url.Values) error {
+// take sets connections and shards from the parameters of a URL, and returns the other parameters.
+func (s *StoreURL) take(parameters string) (url.Values, error) {
+	query, err := url.ParseQuery(parameters)
+	if err != nil {
+		return nil, errors.New("has parameters that cannot be read: want ?name=value&name=value, with what is no letter or digit as %XX")
+	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		switch {
 		case len(query[name]) > 1:
-			return fmt.Errorf("parameter %.40q is given twice: want it once", name)
+			return nil, fmt.Errorf("parameter %.40q is given twice: want it once", name)
 		case strings.HasPrefix(name, "pool_"):
-			return fmt.Errorf("parameter %.40q is not used: want connections=N for the size of the pool", name)
+			return nil, fmt.Errorf("parameter %.40q is not used: want connections=N for the size of the pool", name)
 		}
 	}
 	for _, ours := range []struct {
@@ -129,12 +127,12 @@ func (s *StoreURL) take(query url.Values) error {
 		}
 		n, err := strconv.Atoi(query.Get(ours.name))
 		if err != nil || n < ours.low || n > ours.high {
-			return fmt.Errorf("parameter %s=%.20q: want a whole number from %d to %d", ours.name, query.Get(ours.name), ours.low, ours.high)
+			return nil, fmt.Errorf("parameter %s=%.20q: want a whole number from %d to %d", ours.name, query.Get(ours.name), ours.low, ours.high)
 		}
 		*ours.to = n
 		query.Del(ours.name)
 	}
-	return nil
+	return query, nil
 }
 
 // String is the store as it may be shown: without password, and without parameters but
