@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -197,8 +196,7 @@ are written sealed, and only a server with the same master key can open them.`,
 	return remoteWithin(c, func() time.Duration { return 0 }, func(ctx context.Context, to *call, _ []string) error {
 		s.Limit, s.Sealed = 200, *secrets
 		w := bufio.NewWriter(to.out)
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
+		e := newLines(w)
 		for {
 			within, cancel := context.WithTimeout(ctx, patience)
 			page, err := to.Merchants(within, s)

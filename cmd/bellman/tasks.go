@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -138,8 +137,7 @@ func listCommand() *cobra.Command {
 		if !to.json {
 			t.taskHeads()
 		}
-		e := json.NewEncoder(to.out)
-		e.SetEscapeHTML(false)
+		e := newLines(to.out)
 		n := 0
 		for task, err := range to.Tasks(ctx, wanted) {
 			if err != nil {
