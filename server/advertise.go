@@ -8,9 +8,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// advertised is where other nodes reach the API: as configured, else where it
-// listens. Of a server that listens on all addresses it is the one from which this
-// machine reaches the database; empty if that cannot be told.
+// advertised returns the address at which other nodes reach the API: as configured, else where it
+// listens. If the server listens on all addresses, it is the address from which this machine reaches
+// the database, so that a cluster works without the setting; empty if that cannot be determined.
 func advertised(c *config.Config, listens string) string {
 	if c.Advertise != "" {
 		return c.Advertise

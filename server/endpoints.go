@@ -24,26 +24,24 @@ type byHand struct {
 // PauseEndpoint is the engine's for an endpoint that there can be, however it is written;
 // a queue that is an endpoint is paused as a queue. Else an *[bellman.Invalid].
 func (b byHand) PauseEndpoint(ctx context.Context, name string, by bellman.By) error {
-	endpoint, queue, err := b.server.endpoint(ctx, name)
-	switch {
-	case err != nil:
-		return err
-	case queue:
-		return b.PauseQueue(ctx, endpoint, by)
-	}
-	return b.Engine.PauseEndpoint(ctx, endpoint, by)
+	return b.stop(ctx, name, by, b.Engine.PauseEndpoint, b.PauseQueue)
 }
 
 // ResumeEndpoint ends PauseEndpoint, and any other pause of an endpoint that there is.
 func (b byHand) ResumeEndpoint(ctx context.Context, name string, by bellman.By) error {
+	return b.stop(ctx, name, by, b.Engine.ResumeEndpoint, b.ResumeQueue)
+}
+
+// stop calls ofQueue if the name is that of a queue that is an endpoint, else ofEndpoint.
+func (b byHand) stop(ctx context.Context, name string, by bellman.By, ofEndpoint, ofQueue func(context.Context, string, bellman.By) error) error {
 	endpoint, queue, err := b.server.endpoint(ctx, name)
 	switch {
 	case err != nil:
 		return err
 	case queue:
-		return b.ResumeQueue(ctx, endpoint, by)
+		return ofQueue(ctx, endpoint, by)
 	}
-	return b.Engine.ResumeEndpoint(ctx, endpoint, by)
+	return ofEndpoint(ctx, endpoint, by)
 }
 
 // endpoint is the endpoint of a name, as tasks have it; queue says that it is a queue's.

@@ -38,9 +38,9 @@ func limitFor(store string) int64 {
 	return memoryLimit - outsideBytes
 }
 
-// GiveBackMemory gives back what the program's heap took while there was much to
-// do, each time when there is little, until ctx ends: the runtime by itself keeps
-// it for the next time. For a process that is a server and little else.
+// GiveBackMemory returns unused heap to the operating system whenever a quiet second follows much
+// allocation, until ctx ends. Without it the runtime keeps that heap for the next burst. Call it in
+// a server process only.
 func GiveBackMemory(ctx context.Context) {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	look := time.NewTicker(time.Second)

@@ -15,9 +15,9 @@ const (
 	strangeWithin = time.Second
 )
 
-// strangerAt says which database answers at the address of a URL, if it is another one
-// than the URL's scheme says: who opens a store finds an answer there that makes no
-// sense, or none. Empty: that one, or nobody knows.
+// strangerAt names the database at the address of a URL if it is not of the URL's scheme; empty if
+// it is, or if that cannot be told. The drivers report such a database as an unreadable answer, or
+// wait until their time is over: the probe is here so that the error names the mistake.
 func strangerAt(u *url.URL) string {
 	postgres := strings.HasPrefix(u.Scheme, "postgres")
 	host, port := u.Hostname(), u.Port()
