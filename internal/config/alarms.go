@@ -126,7 +126,7 @@ func (c *Config) checkAlarms() (ps Problems) {
 			kind := map[string]string{alarm.OrdersUnknown: "order", alarm.TasksFailed: "notify"}[a.When]
 			switch {
 			case j < 0:
-				note(".queue", fmt.Sprintf("%.40q is no queue: want one of %s", a.Queue, strings.Join(queueNames(c.Queues), ", ")))
+				note(".queue", fmt.Sprintf("%.40q is no queue: want one of %s", a.Queue, strings.Join(queueNames(c.Queues, ""), ", ")))
 			case kind != "" && c.Queues[j].Kind != kind:
 				note(".queue", fmt.Sprintf("%.40q is of kind %s: %s is of queues of kind %s", a.Queue, c.Queues[j].Kind, a.When, kind))
 			}
@@ -139,12 +139,4 @@ func (c *Config) checkAlarms() (ps Problems) {
 		}
 	}
 	return ps
-}
-
-func queueNames(queues []Queue) []string {
-	names := make([]string, len(queues))
-	for i, q := range queues {
-		names[i] = q.Name
-	}
-	return names
 }

@@ -1,11 +1,9 @@
-// Package config reads bellman's configuration: a YAML file, then the
-// environment, then flags, each before the one that is named earlier. What comes
-// out are plain values, checked; every mistake is told at once, each with its
-// line, what is wrong and what would be right. Nothing is opened, dialled or
-// resolved here: secrets stay the names of where they are.
+// Package config reads and checks bellman's configuration. Flags override the environment, which
+// overrides the YAML file. All mistakes are reported at once, each with its line, what is wrong and
+// what would be right. The package opens and dials nothing: secrets stay env:NAME or file:PATH.
 //
-// The library goccy/go-yaml parses; tables of fields decode. Its own strict decoding stops at the
-// first mistake, and knows no variable and no flag of the same setting.
+// goccy/go-yaml parses, tables of fields decode. The library's own strict decoding is not used: it
+// stops at the first mistake, and knows no variable and no flag of the same setting.
 package config
 
 import (

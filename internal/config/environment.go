@@ -32,10 +32,9 @@ func (c *Config) mentions(text string) {
 	}
 }
 
-// CheckNames returns Problems if a variable that begins with BELLMAN_ is none that
-// means something: no setting's, not the program's, and none that c, or another
-// variable, names as where a secret is. A misspelt one would be ignored without a
-// word. environ is [os.Environ].
+// CheckNames returns Problems for variables that begin with BELLMAN_ and are unknown: they belong to
+// no setting and not to the program, and neither c nor another variable names them as the place of
+// a secret. A misspelt variable would otherwise be ignored. environ is [os.Environ].
 func (c *Config) CheckNames(environ []string) error {
 	named := Config{secrets: slices.Clone(c.secrets)}
 	var given []string

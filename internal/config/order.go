@@ -438,7 +438,7 @@ func notNotify(queues []Queue, to, sender string) string {
 	i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
 	switch {
 	case i < 0:
-		return fmt.Sprintf("%.40q is no queue: want one of %s", to, strings.Join(notifyQueues(queues), ", "))
+		return fmt.Sprintf("%.40q is no queue: want one of %s", to, strings.Join(queueNames(queues, "notify"), ", "))
 	case queues[i].Kind != "notify":
 		return fmt.Sprintf("%.40q is of kind %s: want a queue of kind notify", to, queues[i].Kind)
 	case queues[i].URL == "" && sender != "":
@@ -447,10 +447,11 @@ func notNotify(queues []Queue, to, sender string) string {
 	return ""
 }
 
-func notifyQueues(queues []Queue) []string {
+// queueNames returns the names of the queues of a kind; an empty kind is every kind.
+func queueNames(queues []Queue, kind string) []string {
 	var names []string
 	for _, q := range queues {
-		if q.Kind == "notify" {
+		if kind == "" || q.Kind == kind {
 			names = append(names, q.Name)
 		}
 	}
