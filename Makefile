@@ -61,7 +61,7 @@ dist-test: ## checks a release: reproducible builds, the package installs, manif
 	scripts/torture-env go test -v -count 1 -timeout 30m ./internal/torture -run TestRollingUpgrade -upgrade $(BEFORE)
 
 test: ## every test in random order, those of RACED with the race detector; beside them the engine's at full size, SEEDS simulated clusters, and the order of locks in some
-	scripts/test-env $(MAKE) -j 2 --output-sync=line test-raced test-plain
+	scripts/test-env $(MAKE) -j 2 test-raced test-plain
 
 # The two halves share the servers of scripts/test-env. The first waits a lot, and the second uses the idle processors.
 test-raced:
