@@ -89,10 +89,11 @@ var homes = map[string]string{
 // guests may import a library beside its home: they look at what it does from
 // outside.
 var guests = map[string][]string{
-	"internal/bench/scratch": {"github.com/jackc", "github.com/go-sql-driver", "github.com/redis", "github.com/prometheus"},
-	"internal/bench/peers":   {"github.com/redis", "github.com/jackc"},
-	"internal/importer":      {"github.com/go-sql-driver"},
-	"internal/bench":         {"github.com/prometheus"},
+	"internal/bench/scratch":  {"github.com/jackc", "github.com/go-sql-driver", "github.com/redis", "github.com/prometheus"},
+	"internal/bench/peers":    {"github.com/redis", "github.com/jackc"},
+	"internal/importer":       {"github.com/go-sql-driver"},
+	"internal/bench":          {"github.com/prometheus"},
+	"internal/brokers/source": {"github.com/go-json-experiment"},
 
 	"examples/order-service":   {"github.com/jackc"},
 	"examples/rabbitmq-notify": {"github.com/rabbitmq"},

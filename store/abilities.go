@@ -100,6 +100,22 @@ type Backup interface {
 	Backup(dir string) error
 }
 
+// Checker is the ability of a store to verify its own data.
+type Checker interface {
+	// Check reads the whole store, as it is at one moment, and compares its rows, indexes and
+	// counters. Commits can go on meanwhile. Disagreements are in the report; the error says why the
+	// check did not end.
+	Check(ctx context.Context) (CheckReport, error)
+}
+
+// A CheckReport is the result of a check.
+type CheckReport struct {
+	Tasks, Pending, Ended int64
+	Attempts              int64
+	Wrong                 int64    // number of disagreements
+	Problems              []string // the first hundred disagreements
+}
+
 // Figures is the ability of a store to measure itself, for monitoring.
 type Figures interface {
 	// Figures returns the figures of the moment, each name once. It does not read the store's tasks.

@@ -11,7 +11,7 @@ import (
 )
 
 // A Store keeps tasks. It is [Tasks], [Cluster], [Pages] and Close. What only some stores can do is
-// an ability: [Traits], [Counter], [Health], [Backup]. [As] finds an ability.
+// an ability: [Traits], [Counter], [Health], [Backup], [Checker], [Figures]. [As] finds an ability.
 //
 // These promises hold for all methods:
 //   - They are safe for concurrent use.

@@ -77,11 +77,11 @@ running one's store is verified by way of bellman backup.`,
 			return err
 		}
 		defer opened.Close() // nothing was written
-		store, is := opened.(*pebble.Store)
-		if !is {
+		checker, can := store.As[store.Checker](opened)
+		if !can {
 			return errors.New("check is for an embedded store: of a database, whose server verifies its own pages, there is nothing more to look at")
 		}
-		r, err := store.Check(c.Context())
+		r, err := checker.Check(c.Context())
 		if err != nil {
 			return err
 		}

@@ -13,18 +13,10 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A Report says what Check looked at and what it found.
-type Report struct {
-	Tasks, Pending, Ended int64
-	Attempts              int64
-	Wrong                 int64    // disagreements found
-	Problems              []string // the first hundred of them
-}
-
 // maxProblems is how many problems a report lists.
 const maxProblems = 100
 
-func (r *Report) wrong(format string, args ...any) {
+func (r *checker) wrong(format string, args ...any) {
 	if r.Wrong++; len(r.Problems) < maxProblems {
 		r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 	}
@@ -38,15 +30,15 @@ func (r *Report) wrong(format string, args ...any) {
 // It reads everything once and needs little memory: tables in order of ids are
 // read side by side, and of an index it compares sums with those that the rows
 // add up to (see sums). Only where they differ it looks up entry by entry.
-func (s *Store) Check(ctx context.Context) (Report, error) {
+func (s *Store) Check(ctx context.Context) (store.CheckReport, error) {
 	if err := s.enter(); err != nil {
-		return Report{}, err
+		return store.CheckReport{}, err
 	}
 	defer s.leave()
 	s.mu.Lock()
 	if err := s.ready(); err != nil {
 		s.mu.Unlock()
-		return Report{}, err
+		return store.CheckReport{}, err
 	}
 	snapshot := s.db.NewSnapshot()
 	s.mu.Unlock()
@@ -55,15 +47,15 @@ func (s *Store) Check(ctx context.Context) (Report, error) {
 	c := checker{s: s, r: snapshot, counts: map[uint32]counts{}, sums: newSums()}
 	for _, step := range []func(context.Context) error{c.all, c.indexes, c.counters} {
 		if err := step(ctx); err != nil {
-			return c.Report, fmt.Errorf("check: %w", err)
+			return c.CheckReport, fmt.Errorf("check: %w", err)
 		}
 	}
-	return c.Report, nil
+	return c.CheckReport, nil
 }
 
 // A checker is one call of Check.
 type checker struct {
-	Report
+	store.CheckReport
 	s *Store
 	r *lsm.Snapshot
 

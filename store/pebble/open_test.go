@@ -351,7 +351,7 @@ func TestCheck(t *testing.T) {
 			if err := s.Commit(t.Context(), end); err != nil {
 				t.Fatal(err)
 			}
-			want := Report{Tasks: 10, Pending: 9, Ended: 1, Attempts: 1}
+			want := store.CheckReport{Tasks: 10, Pending: 9, Ended: 1, Attempts: 1}
 			if r, err := s.Check(t.Context()); err != nil || len(r.Problems) != 0 || r.Tasks != want.Tasks ||
 				r.Pending != want.Pending || r.Ended != want.Ended || r.Attempts != want.Attempts {
 				t.Fatalf("Check() = %+v, %v; want %+v", r, err, want)

@@ -66,6 +66,22 @@ var abilities = []promise{
 		t.must(t.s.Close())
 		t.wantErr("Health() after Close", health.Health(), bellman.ErrClosed)
 	}},
+	{"check: a store finds no disagreement in what was added, changed and ended", func(t *suite) {
+		c, can := store.As[store.Checker](t.s)
+		if !can {
+			return
+		}
+		pending, ended := t.task(t0), t.task(t0)
+		t.add(pending)
+		t.add(ended)
+		change := store.Change{ID: ended.ID, Version: ended.Version, To: ended.Status, Attempt: &bellman.Attempt{Number: 1, Due: t0, Started: t0}}
+		change.To.State, change.To.Attempts, change.To.Finished = bellman.Succeeded, 1, t0
+		t.commit(&store.Batch{Changes: []store.Change{change}})
+		r, err := c.Check(t.Context())
+		if err != nil || r.Tasks != 2 || r.Pending != 1 || r.Ended != 1 || r.Attempts != 1 || r.Wrong != 0 || len(r.Problems) != 0 {
+			t.Errorf("Check() = %+v, %v; want one pending task, one ended with an attempt, and nothing wrong", r, err)
+		}
+	}},
 	{"figures: each has a name of its own, and counters only grow", func(t *suite) {
 		f, can := store.As[store.Figures](t.s)
 		if !can {
