@@ -13,33 +13,32 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// maxName bounds texts that become part of a key. Far above what the API takes.
+// maxName is the maximum length in bytes of a text in a key. The API's own limits are far lower.
 const maxName = 4 << 10
 
-// A stage is what one commit has found out and decided so far. What is written
-// is in the batch; this is what the rest of the same commit must know of it,
-// and what changes in memory once it is written.
+// A stage is the state of one commit. The rows to write are in the batch. The stage holds lookups
+// for the rest of the same commit, and the changes to memory after the write.
 type stage struct {
 	key, row []byte // scratch
 
-	before map[bellman.ID]*status // of pending tasks, read ahead for this commit
-	status map[bellman.ID]*status // as this commit leaves them
+	before map[bellman.ID]*status // status of pending tasks, read ahead for this commit
+	status map[bellman.ID]*status // status after this commit
 	spare  []*status              // for reuse
 	order  []bellman.ID           // scratch
-	keys   map[string]claimed     // keys taken by this commit, as keyKey writes them
-	deltas map[uint32]counts      // changes of counters, by queue
-	names  []uint32               // queues whose names are written
+	keys   map[string]claimed     // keys taken by this commit, as encoded by keyKey
+	deltas map[uint32]counts      // changes to counters, by queue
+	names  []uint32               // queues whose names this commit writes
 	newest bellman.ID
 	audits uint64
 	floor  position // the earliest due entry written
 
-	lasts map[string]int64 // the last place of each ordering key that this commit adds to
+	lasts map[string]int64 // last place of each ordering key that this commit adds to
 
-	seek   *lsm.Iterator // for keys that most probably do not exist; nil until needed
+	seek   *lsm.Iterator // for keys that probably do not exist; nil until needed
 	places *lsm.Iterator // of ordering keys; nil until needed
 }
 
-// claimed is what a key's row says.
+// claimed is the value of a key row.
 type claimed struct {
 	id     bellman.ID
 	digest bellman.Digest
@@ -66,7 +65,7 @@ func (g *stage) reset(s *Store) {
 	g.newest, g.audits, g.floor = s.newest, s.audits, lastPosition
 }
 
-// take returns a status to fill in.
+// take returns an empty status for reuse.
 func (g *stage) take() *status {
 	if n := len(g.spare); n > 0 {
 		st := g.spare[n-1]
@@ -140,7 +139,7 @@ func (s *Store) fill(b *store.Batch) error {
 	return s.putCounts()
 }
 
-// flush writes the batch, and what it changes in memory.
+// flush writes the batch and then updates the memory.
 func (s *Store) flush() error {
 	g := &s.stage
 	s.front.writing(g.floor)
@@ -167,8 +166,8 @@ func (s *Store) flush() error {
 	return err
 }
 
-// set and del write to the batch; a Delete of what was written once is cheaper
-// as a SingleDelete.
+// set and del write to the batch. SingleDelete is cheaper than Delete for rows that are written
+// once.
 func (s *Store) set(key, row []byte) error { return s.batch.Set(key, row, nil) }
 
 func (s *Store) del(key []byte, once bool) error {
@@ -178,7 +177,7 @@ func (s *Store) del(key []byte, once bool) error {
 	return s.batch.Delete(key, nil)
 }
 
-// add inserts a task, unless it is there.
+// add inserts a task unless its id or key already exists.
 func (s *Store) add(a *store.Add, low bool) error {
 	a.Existing, a.Err = bellman.ID{}, nil
 	t, g := a.Task, &s.stage
@@ -209,7 +208,7 @@ func (s *Store) add(a *store.Add, low bool) error {
 		return err
 	}
 	if there {
-		// The same id: the same task, of a commit whose outcome was unknown.
+		// Same id: the same task, retried after a commit of unknown outcome.
 		a.Existing = t.ID
 		return nil
 	}
@@ -266,7 +265,7 @@ func (s *Store) add(a *store.Add, low bool) error {
 	return s.putStatus(t.ID, st)
 }
 
-// check refuses what cannot become part of a key, and what has no queue.
+// check rejects a text too long for a key, and a task without a queue.
 func check(t *bellman.Task) error {
 	var wrong bellman.Invalid
 	if t.Queue == "" {
@@ -283,7 +282,7 @@ func check(t *bellman.Task) error {
 	return wrong.Err()
 }
 
-// holder finds the task that has this key.
+// holder finds the task that holds this key.
 func (s *Store) holder(queue uint32, key string) (claimed, bool, error) {
 	g := &s.stage
 	g.key = keyKey(g.key[:0], queue, key)
@@ -291,8 +290,8 @@ func (s *Store) holder(queue uint32, key string) (claimed, bool, error) {
 		return have, true, nil
 	}
 	if g.seek == nil {
-		// A Get reads a block of the lowest level even if the filter there could
-		// say that the key does not exist; this reads one block in a hundred.
+		// Get reads a block of the lowest level even if its filter could exclude the key. The
+		// iterator reads a block in one lookup of a hundred.
 		bounds := within([]byte{tableKey})
 		bounds.UseL6Filters = true
 		var err error
@@ -311,7 +310,7 @@ func (s *Store) holder(queue uint32, key string) (claimed, bool, error) {
 	return have, true, err
 }
 
-// close ends the reads of one commit.
+// close closes the iterators of one commit.
 func (g *stage) close() (err error) {
 	for _, iter := range [...]**lsm.Iterator{&g.seek, &g.places} {
 		if *iter != nil {
@@ -330,8 +329,8 @@ func parseClaimed(row []byte) (c claimed, err error) {
 	return c, nil
 }
 
-// exists reports whether there is a task of this id. One greater than all
-// before it, the usual case, needs no look.
+// exists reports whether a task has this id. An id greater than all earlier ids, the usual case,
+// needs no read.
 func (s *Store) exists(id bellman.ID) (bool, error) {
 	g := &s.stage
 	if compareID(id, g.newest) > 0 {
@@ -369,7 +368,7 @@ func (s *Store) change(c *store.Change) error {
 	}
 	c.To.Version = old.Version + 1
 
-	// A task that stays in its state keeps its row, which is written again.
+	// A task that keeps its state keeps its row; the row is overwritten.
 	once := old.Version == 1
 	if c.To.State != old.State {
 		g.key = statusKey(g.key[:0], old.State, c.ID)
@@ -420,7 +419,7 @@ func (s *Store) change(c *store.Change) error {
 	return nil
 }
 
-// putStatus writes the status row of a task, and its due row while it is pending.
+// putStatus writes the status row of a task and, while the task is pending, its due row.
 func (s *Store) putStatus(id bellman.ID, st *status) error {
 	g := &s.stage
 	g.key = statusKey(g.key[:0], st.State, id)
@@ -447,8 +446,7 @@ func (s *Store) count(queue uint32, state bellman.State, n int64) {
 	s.stage.deltas[queue] = delta
 }
 
-// putCounts writes the counters that this commit changes, and the names of
-// queues that are new.
+// putCounts writes the counters that this commit changes, and the names of new queues.
 func (s *Store) putCounts() error {
 	g := &s.stage
 	for n, delta := range g.deltas {

@@ -21,17 +21,17 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Options are how a store is kept. The zero value is what most should use.
+// Options configure a store. The zero value suits most deployments.
 type Options struct {
-	FS            vfs.FS // default: the operating system's
-	CacheBytes    int64  // for blocks read from disk; default 64 MiB, at least 4 × MemTableBytes
-	MemTableBytes int64  // written but not yet sorted into files; default 16 MiB
-	Shards        int    // of a store that is created; default 64; one that exists keeps its own
-	MustExist     bool   // create none: Open returns ErrNoStore where there is no store, and leaves nothing behind
+	FS            vfs.FS // file system; default: the operating system's
+	CacheBytes    int64  // block cache; default 64 MiB, at least 4 × MemTableBytes
+	MemTableBytes int64  // memory for recent writes, before a flush to files; default 16 MiB
+	Shards        int    // used only when a store is created; default 64
+	MustExist     bool   // if there is no store, Open returns ErrNoStore and creates no files
 
-	// ReserveBytes of free disk space are kept for Changes: below it Adds are
-	// refused. Default 256 MiB, or a twentieth of the disk if that is less.
-	// Negative: no reserve. The free space is looked at ten times a second.
+	// ReserveBytes of free disk space are reserved for Changes. Below the reserve, Adds are
+	// rejected. Default: 256 MiB, or a twentieth of the disk if that is less. Negative: no reserve.
+	// Free space is checked ten times a second.
 	ReserveBytes int64
 
 	Logger *slog.Logger // default: discards
@@ -40,12 +40,10 @@ type Options struct {
 // schemaVersion is the layout that this code reads and writes.
 const schemaVersion = 1
 
-// formatVersion is pinned, so that a newer version of the LSM engine does not
-// change files in a way that an older bellman cannot read.
+// formatVersion is pinned, so that a newer LSM engine keeps files readable for an older bellman.
 const formatVersion = lsm.FormatTableFormatV6
 
-// ErrNoStore is returned by Open when a directory has no store, and
-// Options.MustExist says not to create one.
+// ErrNoStore is returned by Open if Options.MustExist is set and the directory has no store.
 var ErrNoStore = errors.New("there is no store")
 
 // A Store is an open directory. Its methods are safe for concurrent use.
@@ -60,15 +58,15 @@ type Store struct {
 	life   sync.RWMutex // held for reading by each call, for writing by Close
 	closed bool
 	fault  fault
-	stalls atomic.Int64 // times that commits had to wait for compactions
+	stalls atomic.Int64 // number of commits that waited for compactions
 
-	// The committer's own, under mu.
+	// Used only by the committer, under mu.
 	mu      sync.Mutex
 	batch   *lsm.Batch
 	stage   stage
-	stalled *stalled // a write that nobody waits for any longer; nil: none
+	stalled *stalled // a write whose caller got ErrUnknown; nil: none
 	newest  bellman.ID
-	audits  uint64 // the next audit record's number
+	audits  uint64 // sequence number of the next audit record
 	pruned  [4]bellman.ID
 
 	queues queues
@@ -83,10 +81,9 @@ var _ interface {
 	store.Backup
 } = (*Store)(nil)
 
-// Open opens the store in a directory, and creates it if there is none and the
-// directory is empty or new. It fails if another process has it open, if it was
-// written by a newer version of bellman, or if the directory holds files of
-// something else, to which it adds nothing.
+// Open opens the store in a directory. If the directory is empty or new, Open creates a store. Open
+// fails if another process has the store open, if a newer bellman wrote it, or if the directory
+// holds unrelated files. Open adds no files to a directory with unrelated files.
 func Open(dir string, o Options) (*Store, error) {
 	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
 	o.MemTableBytes = cmp.Or(o.MemTableBytes, 16<<20)
@@ -101,7 +98,7 @@ func Open(dir string, o Options) (*Store, error) {
 	case o.MemTableBytes < 1<<20:
 		return nil, fmt.Errorf("pebble: a memtable of %d bytes is too small: want at least 1 MiB", o.MemTableBytes)
 	case o.CacheBytes < 4*o.MemTableBytes:
-		// Memtables are reserved out of the cache: with less there would be none.
+		// Memtables take their memory from the cache. A smaller cache would leave no blocks.
 		return nil, fmt.Errorf("pebble: a cache of %d bytes is too small: want at least 4 × the memtable's %d", o.CacheBytes, o.MemTableBytes)
 	case o.Shards < 1 || o.Shards > 1<<15:
 		return nil, fmt.Errorf("pebble: %d shards: want 1 to %d", o.Shards, 1<<15)
@@ -125,8 +122,8 @@ func Open(dir string, o Options) (*Store, error) {
 func (s *Store) open(o Options) (err error) {
 	start := time.Now()
 	defer func() {
-		// Until the store is open a write that fails is no fault to live with,
-		// but the answer to Open.
+		// Until the store is open, a failed write is the error of Open and does not break the
+		// store.
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
 			s.db = nil
@@ -134,7 +131,7 @@ func (s *Store) open(o Options) (err error) {
 		s.disk.patient.Store(err == nil)
 		s.fault.armed.Store(err == nil)
 	}()
-	// Before anything is made: the lock is a file of the directory too.
+	// Check before any file is created: the lock is a file in the directory too.
 	there, err := exists(s.dir, s.fs)
 	if err != nil {
 		return err
@@ -176,7 +173,7 @@ func (s *Store) open(o Options) (err error) {
 	return nil
 }
 
-// exists reports whether there is a store in a directory, open or not.
+// exists reports whether a directory contains a store, open or closed.
 func exists(dir string, fsys vfs.FS) (bool, error) {
 	have, err := lsm.Peek(dir, fsys)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -188,11 +185,11 @@ func exists(dir string, fsys vfs.FS) (bool, error) {
 	return have.Exists, nil
 }
 
-// begun matches what is left in a directory when the process dies while a store
-// is created there, and what a file system keeps at its root.
+// begun matches files left by a process that died while it created a store, and files that a file
+// system keeps at its root.
 var begun = regexp.MustCompile(`^(LOCK|lost\+found|marker\..+|(MANIFEST|OPTIONS)-\d+|(temporary\.)?\d{6,}\.(log|dbtmp))$`)
 
-// vacant returns an error if a directory has files of somebody else.
+// vacant returns an error if a directory holds unrelated files.
 func vacant(dir string, fsys vfs.FS) error {
 	names, err := fsys.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -207,7 +204,7 @@ func vacant(dir string, fsys vfs.FS) error {
 	return nil
 }
 
-// lockDirectory keeps every other process out of dir.
+// lockDirectory locks dir against other processes.
 func lockDirectory(dir string, fsys vfs.FS) (*lsm.Lock, error) {
 	lock, err := lsm.LockDirectory(dir, fsys)
 	var path *fs.PathError
@@ -217,7 +214,7 @@ func lockDirectory(dir string, fsys vfs.FS) (*lsm.Lock, error) {
 	return lock, err
 }
 
-// tuning is what was measured to be fast for this layout.
+// tuning returns the engine's settings. They were measured to be fast for this layout.
 func (s *Store) tuning(o Options) *lsm.Options {
 	opts := &lsm.Options{
 		FS:                          s.fs,
@@ -234,8 +231,8 @@ func (s *Store) tuning(o Options) *lsm.Options {
 		Logger:                      logger{s},
 		EventListener:               s.listener(),
 	}
-	// Blocks in rows: making blocks in columns costs a seventh more processor time
-	// a task, and reading them is no quicker here.
+	// Row-oriented blocks: columnar blocks cost a seventh more CPU per task here, and reads are no
+	// faster.
 	opts.Experimental.EnableColumnarBlocks = func() bool { return false }
 	for i := range opts.Levels {
 		opts.Levels[i].BlockSize = 16 << 10
@@ -246,7 +243,7 @@ func (s *Store) tuning(o Options) *lsm.Options {
 	return opts
 }
 
-// readMeta checks the schema version, or writes it in a store just created.
+// readMeta checks the schema version, or writes it to a new store.
 func (s *Store) readMeta(shards int) error {
 	version, found, err := s.meta("schema")
 	switch {
@@ -265,7 +262,7 @@ func (s *Store) readMeta(shards int) error {
 	return nil
 }
 
-// create writes what a new store begins with.
+// create writes the initial rows of a new store.
 func (s *Store) create(shards int) error {
 	empty, err := s.empty()
 	if err != nil {
@@ -313,8 +310,8 @@ func (s *Store) meta(name string) (n uint64, found bool, err error) {
 	return n, true, errors.Join(p.End(), closer.Close())
 }
 
-// readNewest finds the greatest id, the number of the next audit record, and
-// whether the due entries begin before 1970, which they usually do not.
+// readNewest finds the greatest id, the number of the next audit record, and whether any due entry
+// is before 1970. Due entries before 1970 are rare.
 func (s *Store) readNewest() error {
 	iter, err := s.db.NewIter(nil)
 	if err != nil {
@@ -333,9 +330,9 @@ func (s *Store) readNewest() error {
 	return iter.Close()
 }
 
-// Close waits for calls in flight and closes the store. Later calls return
-// ErrClosed; closing again does nothing. It does not wait for a disk that is
-// full or broken: what was answered is on it already.
+// Close waits for calls in flight and closes the store. Later calls return ErrClosed. A second
+// Close does nothing. Close does not wait for a full or broken disk, because committed data is
+// already on it.
 func (s *Store) Close() error {
 	s.disk.giveUp()
 	s.life.Lock()
@@ -356,7 +353,7 @@ func (s *Store) Close() error {
 	return errors.Join(s.batch.Close(), s.db.Close(), s.lock.Close())
 }
 
-// enter begins a call: the caller must leave if there is no error.
+// enter begins a call. If enter returns no error, the caller must call leave.
 func (s *Store) enter() error {
 	s.life.RLock()
 	if s.closed {
@@ -368,5 +365,5 @@ func (s *Store) enter() error {
 
 func (s *Store) leave() { s.life.RUnlock() }
 
-// Use says that nobody but this process writes to the store: the directory is locked.
+// Use reports exclusive use: the directory is locked, so no other process writes to the store.
 func (s *Store) Use() store.Use { return store.Use{Exclusive: true} }

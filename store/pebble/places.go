@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// takePlace puts a new task behind all that are pending of its ordering key, unless it
-// has a place.
+// takePlace appends a new task to the pending tasks of its ordering key, unless the task has a
+// place.
 func (s *Store) takePlace(t *bellman.Task, st *status) error {
 	g := &s.stage
 	g.key = placesKey(g.key[:0], st.queue, t.OrderingKey, false)
@@ -33,8 +33,8 @@ func (s *Store) takePlace(t *bellman.Task, st *status) error {
 	return s.set(g.key, nil)
 }
 
-// lastPlace finds the last place of an ordering key, as it was before this commit; 0
-// if there is none.
+// lastPlace returns the last place of an ordering key before this commit; 0 if the key has no
+// pending task.
 func (s *Store) lastPlace(queue uint32, ordering string) (last int64, err error) {
 	g := &s.stage
 	if g.places == nil {
@@ -51,8 +51,8 @@ func (s *Store) lastPlace(queue uint32, ordering string) (last int64, err error)
 	return last, g.places.Error()
 }
 
-// movePlace gives up the place of a task that ended, which was at old, and takes it
-// again for one that is pending again. st is the task as it becomes.
+// movePlace deletes the place old of a task that ended, and restores the place of a task that is
+// pending again. st is the new status.
 func (s *Store) movePlace(id bellman.ID, o *bellman.Ordering, st *status, old int64) error {
 	g := &s.stage
 	if st.State.Ended() {
@@ -63,13 +63,13 @@ func (s *Store) movePlace(id bellman.ID, o *bellman.Ordering, st *status, old in
 	return s.set(g.key, nil)
 }
 
-// Chain reads the pending tasks of an ordering key, of one moment.
+// Chain reads the pending tasks of an ordering key from one snapshot.
 func (s *Store) Chain(_ context.Context, queue, orderingKey string, id bellman.ID, limit int) (found store.Chain, err error) {
 	if err := s.enter(); err != nil {
 		return found, err
 	}
 	defer s.leave()
-	var missing error // what there is to say of a task that is not in the chain
+	var missing error // error for a task that is not in the chain
 	if !id.IsZero() {
 		missing = bellman.ErrNotFound
 	}
@@ -109,8 +109,8 @@ func (s *Store) Chain(_ context.Context, queue, orderingKey string, id bellman.I
 	return found, err
 }
 
-// A chain is the pending tasks of an ordering key. Positions in it are places, by time
-// and id.
+// A chain is the pending tasks of an ordering key. Its positions are places, ordered by time and
+// id.
 type chain struct {
 	r     lsm.Reader
 	queue uint32
@@ -121,7 +121,7 @@ func (c chain) iter(supersedes bool) (*lsm.Iterator, error) {
 	return c.r.NewIter(within(placesKey(nil, c.queue, c.key, supersedes)))
 }
 
-// first reads up to limit of them in order.
+// first reads up to limit places in order.
 func (c chain) first(limit int) (places []position, err error) {
 	var sides [2]*lsm.Iterator
 	for i := range sides {
@@ -145,8 +145,8 @@ func (c chain) first(limit int) (places []position, err error) {
 	return places, errors.Join(sides[0].Error(), sides[1].Error())
 }
 
-// lastSuperseding is the last of those that supersede; the first position of all if
-// there is none.
+// lastSuperseding returns the position of the last superseding task, or the first position of all
+// if no task supersedes.
 func (c chain) lastSuperseding() (position, error) {
 	iter, err := c.iter(true)
 	if err != nil {
@@ -159,7 +159,7 @@ func (c chain) lastSuperseding() (position, error) {
 	return parsePlace(iter.Key()), nil
 }
 
-// has reports whether somebody is at a place.
+// has reports whether a task is at a place.
 func (c chain) has(p position) (bool, error) {
 	for _, supersedes := range [...]bool{false, true} {
 		o := bellman.Ordering{Key: c.key, Supersedes: supersedes}

@@ -11,18 +11,17 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// format begins each row that may one day be written differently.
+// format is the first byte of each row whose encoding may change.
 const format = 1
 
-// A status is what a hot or an ended row says of a task.
+// A status is the content of a hot or an ended row.
 type status struct {
 	bellman.Status
 	queue uint32
 	line  store.Line
 }
 
-// What a status row has, beyond what every one has. The lowest two bits are
-// the state.
+// Flags for the optional fields of a status row. The lowest two bits are the state.
 const (
 	hasReason = 1 << (iota + 2)
 	hasTrigger
@@ -38,8 +37,8 @@ const (
 	hasPlace
 )
 
-// appendStatus encodes st. Times are milliseconds since the task was created,
-// which its id says, so that they are short.
+// appendStatus encodes st. Times are milliseconds since the task's creation time, which is part of
+// its id. Small numbers make short rows.
 func appendStatus(b []byte, id bellman.ID, st *status) []byte {
 	base := created(id)
 	flags := uint16(st.State)
@@ -105,7 +104,7 @@ func appendStatus(b []byte, id bellman.ID, st *status) []byte {
 	return b
 }
 
-// parseStatus decodes row into st; nothing of st points into row.
+// parseStatus decodes row into st. st does not alias row.
 func parseStatus(row []byte, id bellman.ID, st *status) error {
 	p := pack.Read(row)
 	if p.Byte() != format {
@@ -160,12 +159,12 @@ func parseStatus(row []byte, id bellman.ID, st *status) error {
 	return p.End()
 }
 
-// created is the time in id, in Unix ms.
+// created returns the creation time in id, in Unix ms.
 func created(id bellman.ID) int64 {
 	return int64(binary.BigEndian.Uint64(id[:8]) >> 16)
 }
 
-// reason is text as a string; the usual ones cost no memory.
+// reason converts text to a string. Common reasons are not allocated.
 func reason(text []byte) string {
 	switch string(text) {
 	case "accepted":
@@ -180,9 +179,9 @@ func reason(text []byte) string {
 	return string(text)
 }
 
-// appendCold encodes what never changes of t. The body comes last, so that
-// the rest can be read as one string. Inherited has three bits of the first byte, whose
-// highest says that there is an ordering key. A row with a trace is of format traced.
+// appendCold encodes the part of t that never changes. The body comes last, so that all other text
+// can be read as one string. Inherited uses three bits of the first byte. The highest of these bits
+// marks an ordering key. A row with a trace has the format traced.
 func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
 	first := format | byte(t.Inherited)<<4
 	if t.Trace() != nil {
@@ -218,7 +217,7 @@ func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
 		b = pack.Text(b, map[bool]string{true: superseding}[t.Supersedes])
 	}
 	if t.Trace() != nil {
-		trace, _ := t.Trace().AppendBinary(nil) // fails never
+		trace, _ := t.Trace().AppendBinary(nil) // never fails
 		b = pack.Text(b, trace)
 	}
 	if t.CreatedBy() != "" {
@@ -230,26 +229,27 @@ func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
 	return append(b, t.Body...)
 }
 
-// traced is the format of a cold row with a trace behind the headers and the ordering
-// key. Those without one are as they were before there was any.
+// traced is the format of a cold row with a trace behind the headers and the ordering key. Rows
+// without a trace keep the older format.
 const traced = 2
 
-// isNamed is the bit of a cold row's format that says that the name of the key that created
-// the task stands behind the trace.
+// isNamed is the bit of a cold row's format for the name of the API key that created the task. The
+// name is behind the trace.
 const isNamed = 4
 
-// isOfKind is the bit of a cold row's format that says that the task's kind stands behind that name.
+// isOfKind is the bit of a cold row's format for the task's kind. The kind is behind the API key's
+// name.
 const isOfKind = 8
 
-// isOrdered is the bit of a cold row's first byte that says that the ordering key, and
-// whether the task supersedes, stand behind the headers.
+// isOrdered is the bit of a cold row's first byte for an ordering key. The ordering key and its
+// supersede flag are behind the headers.
 const (
 	isOrdered   = 0x80
 	superseding = "s"
 )
 
-// parseCold decodes row into t, all but the name of its queue, and returns the
-// queue's number. Nothing of t points into row.
+// parseCold decodes row into t, except the name of its queue, and returns the queue's number. t
+// does not alias row.
 func parseCold(row []byte, id bellman.ID, t *bellman.Task) (queue uint32, err error) {
 	p := pack.Read(row)
 	first := p.Byte()
@@ -273,7 +273,7 @@ func parseCold(row []byte, id bellman.ID, t *bellman.Task) (queue uint32, err er
 		t.Body = slices.Clone(rest)
 	}
 
-	// One string for all the text: its parts share its memory.
+	// All texts share one string, so that they need one allocation.
 	all := string(p.Left())
 	next := func() string {
 		n := len(p.Bytes())
@@ -317,7 +317,7 @@ func parseCold(row []byte, id bellman.ID, t *bellman.Task) (queue uint32, err er
 	return queue, p.End()
 }
 
-// appendEntry encodes what a due row says beyond its key.
+// appendEntry encodes the value of a due row.
 func appendEntry(b []byte, st *status) []byte {
 	b = binary.AppendUvarint(append(b, format), uint64(st.Version))
 	b = binary.AppendUvarint(b, uint64(st.Shard))
@@ -341,9 +341,8 @@ func parseEntry(key, row []byte, e *store.Entry) error {
 	return p.End()
 }
 
-// appendAttempt encodes a, all but its number. Action, Timing and Reading follow
-// where there is one of them, Reading only where there is one: rows without are as
-// they were before there was any.
+// appendAttempt encodes a, except its number. Action, Timing and Reading follow if any of them is
+// set. Reading is written only if it is set. Rows without these fields keep the older format.
 func appendAttempt(b []byte, id bellman.ID, a *bellman.Attempt) []byte {
 	base := created(id)
 	b = append(b, format, byte(a.Trigger), byte(a.Result))
