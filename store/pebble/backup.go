@@ -12,10 +12,10 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Backup makes a copy of the store, as it is at one moment, in a directory
-// that must not exist yet; its parent must, outside the store's own. Commits go on meanwhile. On the
-// same file system it takes little space at first: files that never change are
-// linked, not copied. The copy is a data directory like any other.
+// Backup copies a snapshot of the store into a new directory. The directory must not exist. Its
+// parent must exist, and must be outside the store's own directory. Commits continue meanwhile. On
+// the same file system the copy takes little space at first, because immutable files are linked.
+// The copy is an ordinary data directory.
 func (s *Store) Backup(dir string) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -42,8 +42,7 @@ func (s *Store) Backup(dir string) error {
 	return nil
 }
 
-// inside reports whether path is dir or somewhere in it. Links are followed as
-// far as there is something.
+// inside reports whether path is dir or below dir. It resolves links in the existing part of path.
 func inside(dir, path string) bool {
 	rel, err := filepath.Rel(follow(dir), filepath.Join(follow(filepath.Dir(path)), filepath.Base(path)))
 	return err == nil && filepath.IsLocal(rel)
@@ -59,7 +58,7 @@ func follow(path string) string {
 	return path
 }
 
-// Figures implements [store.Figures]. A store that is broken has none.
+// Figures implements [store.Figures]. A broken store has no figures.
 func (s *Store) Figures() []store.Figure {
 	if s.enter() != nil {
 		return nil

@@ -9,29 +9,28 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A beside reads what is kept of tasks beside their cold rows: status and newest
-// attempt. It reads tasks whose ids get smaller and smaller, each table with one
-// iterator that moves back as far as the tasks do, which costs a tenth of reading
-// row by row. The zero beside is ready.
+// A beside reads the status and the newest attempt of tasks. It must read tasks in descending order
+// of ids. It uses one iterator per table and moves each iterator backwards. This costs a tenth of
+// separate reads. The zero beside is ready.
 type beside struct {
-	tables [5]back // pending, then those that ended, by state; attempts
+	tables [5]back // pending; ended, by state; attempts
 	open   bool
 	key    []byte // scratch
 }
 
-// attempts is where a beside has the attempts.
+// attempts is the index of the attempts table in beside.tables.
 const attempts = 4
 
-// A back is an iterator that goes back through a table: it stands at the last row
-// that is not behind the one that was asked for.
+// A back is an iterator that moves backwards through a table. Its position is the last row at or
+// before the requested key.
 type back struct {
 	iter *lsm.Iterator
 	ok   bool
 }
 
-// to moves back to key, and reports whether it is there.
+// to moves back to key and reports whether the key exists.
 func (b *back) to(key []byte) bool {
-	const steps = 4 // a few rows are passed sooner than another place is found
+	const steps = 4 // passing a few rows is faster than a seek
 	for n := 0; b.ok; n++ {
 		order := bytes.Compare(b.iter.Key(), key)
 		if order <= 0 {
@@ -54,13 +53,13 @@ func (b *beside) start(r lsm.Reader, id bellman.ID) error {
 		if err != nil {
 			return err
 		}
-		end := append(append(prefix, id[:]...), 0xff, 0xff, 0xff, 0xff, 0xff) // behind all rows of the task
+		end := append(append(prefix, id[:]...), 0xff, 0xff, 0xff, 0xff, 0xff) // after all rows of the task
 		b.tables[i] = back{iter, iter.SeekLT(end)}
 	}
 	return nil
 }
 
-// read reads status and newest attempt of a task.
+// read reads the status and the newest attempt of a task.
 func (b *beside) read(s *Store, r lsm.Reader, id bellman.ID) (st status, last *bellman.Attempt, err error) {
 	if !b.open {
 		if err := b.start(r, id); err != nil {
@@ -88,7 +87,7 @@ func (b *beside) read(s *Store, r lsm.Reader, id bellman.ID) (st status, last *b
 		if err := table.iter.Error(); err != nil {
 			return st, nil, err
 		}
-		last, err = s.last(r, id, int(st.Attempts)) // the newest left no record
+		last, err = s.last(r, id, int(st.Attempts)) // the newest attempt has no record
 		return st, last, err
 	}
 	last = new(bellman.Attempt)

@@ -13,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// maxProblems is how many problems a report lists.
+// maxProblems is the maximum length of CheckReport.Problems.
 const maxProblems = 100
 
 func (r *checker) wrong(format string, args ...any) {
@@ -22,14 +22,14 @@ func (r *checker) wrong(format string, args ...any) {
 	}
 }
 
-// Check reads the whole store, as it is at one moment, and verifies that rows,
-// indexes and counters agree: each task has exactly one status, each pending
-// one exactly one due entry, each key, merchant and order number its entry, and
-// each entry and attempt its task. Commits go on meanwhile.
+// Check reads a snapshot of the whole store and verifies that rows, indexes and counters agree.
+// Each task must have exactly one status, and each pending task exactly one due entry. Each key,
+// merchant and order number must have its index entry. Each index entry and attempt must have its
+// task. Commits continue meanwhile.
 //
-// It reads everything once and needs little memory: tables in order of ids are
-// read side by side, and of an index it compares sums with those that the rows
-// add up to (see sums). Only where they differ it looks up entry by entry.
+// Check reads each row once and needs little memory. It reads tables ordered by id side by side.
+// For an index, it compares checksums of the entries with checksums of the rows (see sums). Only if
+// checksums differ does Check look up single entries.
 func (s *Store) Check(ctx context.Context) (store.CheckReport, error) {
 	if err := s.enter(); err != nil {
 		return store.CheckReport{}, err
@@ -65,7 +65,7 @@ type checker struct {
 	row    []byte
 }
 
-// A side is one table of several that are read side by side, in order of ids.
+// A side is one of several tables that are read side by side, in order of ids.
 type side struct {
 	*lsm.Iterator
 	ok bool
@@ -73,8 +73,8 @@ type side struct {
 
 func (d *side) id() bellman.ID { return idOf(d.Key()) }
 
-// at reports whether the side is at id, and passes everything before it, which
-// it gives to stray.
+// at advances the side to id and reports whether a row has this id. It passes each skipped row to
+// stray.
 func (d *side) at(id bellman.ID, stray func(key []byte)) bool {
 	for d.ok && compareID(d.id(), id) < 0 {
 		stray(d.Key())
@@ -85,8 +85,7 @@ func (d *side) at(id bellman.ID, stray func(key []byte)) bool {
 
 func (c *checker) all(ctx context.Context) error { return c.tasks(ctx, c.task) }
 
-// tasks goes through all tasks with their statuses and attempts, and gives each
-// that is whole to f.
+// tasks reads all tasks with their statuses and attempts, and passes each complete task to f.
 func (c *checker) tasks(ctx context.Context, f func(*bellman.Task, *status) error) error {
 	prefixes := [][]byte{{tableCold}, {tableHot}, {tableEnded, 1}, {tableEnded, 2}, {tableEnded, 3}}
 	sides := make([]side, len(prefixes))
@@ -162,7 +161,7 @@ func attemptID(key []byte) (id bellman.ID) {
 	return id
 }
 
-// attempt checks a row of the attempts, which belongs to the task id if all is well.
+// attempt checks a row of the attempts table, which should belong to the task id.
 func (c *checker) attempt(iter *lsm.Iterator, id bellman.ID, attempts int) {
 	c.Attempts++
 	number := attemptNumber(iter.Key())
@@ -177,8 +176,8 @@ func (c *checker) attempt(iter *lsm.Iterator, id bellman.ID, attempts int) {
 	}
 }
 
-// task checks what a task's rows say of each other, counts it, and sums up the
-// index entries that it must have.
+// task checks that a task's rows agree, counts the task, and adds its required index entries to the
+// checksums.
 func (c *checker) task(t *bellman.Task, st *status) error {
 	count := c.counts[st.queue]
 	count[st.State]++
@@ -200,7 +199,7 @@ func (c *checker) task(t *bellman.Task, st *status) error {
 	})
 }
 
-// counters compares the counters with what was counted.
+// counters compares the stored counters with the counted tasks.
 func (c *checker) counters(ctx context.Context) error {
 	kept := map[uint32]counts{}
 	err := c.rows(ctx, tableDepth, func(key, row []byte) error {

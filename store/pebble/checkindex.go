@@ -10,12 +10,10 @@ import (
 	"github.com/bellmanhq/bellman/internal/pack"
 )
 
-// sums compare what index entries there are with those that there should be,
-// without keeping either: each entry has a hash, the ones that should be there
-// are added and the ones that are subtracted, and nothing must be left. They
-// are kept apart by a hash of the key, so that one that differs leads to the
-// few entries among which the wrong one is. The hashes are seeded anew each
-// time; that wrong entries add up to nothing has a chance of one in 2⁶⁴.
+// sums compare the existing index entries with the required entries, without keeping either set.
+// Each entry has a hash. Required entries are added, existing entries are subtracted, and the
+// result must be zero. A hash of the key selects the sum, so a sum that differs points to a few
+// entries. Hashes get a new seed each time. Wrong entries cancel out with a probability of 2⁻⁶⁴.
 type sums struct {
 	seed   maphash.Seed
 	tables [256]*[sumCount]uint64 // by the letter of the table
@@ -24,7 +22,7 @@ type sums struct {
 
 const sumCount = 1 << 16
 
-// indexTables are the tables that are compared so.
+// indexTables are the tables that sums compare.
 var indexTables = [...]byte{tableDue, tableKey, tableMerchant, tableOrder, tablePlace}
 
 func newSums() *sums {
@@ -35,7 +33,7 @@ func newSums() *sums {
 	return s
 }
 
-// at is the sum that an entry belongs to.
+// at returns the sum that an entry belongs to.
 func (s *sums) at(key []byte) *uint64 {
 	return &s.tables[key[0]][maphash.Bytes(s.seed, key)%sumCount]
 }
@@ -48,8 +46,7 @@ func (s *sums) hash(key, row []byte) uint64 {
 func (s *sums) add(key, row []byte)      { *s.at(key) += s.hash(key, row) }
 func (s *sums) subtract(key, row []byte) { *s.at(key) -= s.hash(key, row) }
 
-// differ reports whether the sum that an entry belongs to says that there is
-// something wrong.
+// differ reports whether the sum of an entry shows a disagreement.
 func (s *sums) differ(key []byte) bool { return *s.at(key) != 0 }
 
 func (s *sums) differAnywhere() bool {
@@ -61,8 +58,8 @@ func (s *sums) differAnywhere() bool {
 	return false
 }
 
-// entries calls f with each index entry that a task must have. Of a key's row
-// it is only the id. f must not keep them.
+// entries calls f with each index entry that a task requires. For a key row, the value is only the
+// id. f must not keep its arguments.
 func (c *checker) entries(t *bellman.Task, st *status, f func(key, row []byte) error) error {
 	var err error
 	if !st.State.Ended() {
@@ -88,8 +85,8 @@ func (c *checker) entries(t *bellman.Task, st *status, f func(key, row []byte) e
 	return err
 }
 
-// compared is what entries says of the row of an index entry; a key's row that
-// cannot be read is left as it is, and so fits nothing.
+// compared returns the part of an index entry's value that entries produces. It returns an
+// unreadable key row unchanged, so that the row matches no required entry.
 func compared(key, row []byte) []byte {
 	if key[0] == tableKey {
 		if _, err := parseClaimed(row); err == nil {
@@ -99,8 +96,8 @@ func compared(key, row []byte) []byte {
 	return row
 }
 
-// indexes compares the entries of each index with what the rows added up to,
-// and where that differs, looks for each entry and at each entry.
+// indexes compares each index with the checksums of the rows. If a sum differs, indexes looks up
+// each required entry and checks each existing entry.
 func (c *checker) indexes(ctx context.Context) error {
 	for _, table := range indexTables {
 		err := c.rows(ctx, table, func(key, row []byte) error {
@@ -114,7 +111,7 @@ func (c *checker) indexes(ctx context.Context) error {
 	if !c.sums.differAnywhere() {
 		return nil
 	}
-	again := checker{s: c.s, r: c.r} // what it says of rows was said before
+	again := checker{s: c.s, r: c.r} // its problems with rows were reported before
 	if err := again.tasks(ctx, c.missing); err != nil {
 		return err
 	}
@@ -132,7 +129,7 @@ func (c *checker) indexes(ctx context.Context) error {
 	return nil
 }
 
-// missing looks up those entries of a task that may not be there.
+// missing looks up the entries of a task whose sums differ.
 func (c *checker) missing(t *bellman.Task, st *status) error {
 	return c.entries(t, st, func(key, want []byte) error {
 		if !c.sums.differ(key) {
@@ -172,7 +169,7 @@ func (c *checker) rows(ctx context.Context, table byte, f func(key, row []byte) 
 	return iter.Error()
 }
 
-// entry checks that an index entry stands for a row.
+// entry checks that an index entry has its row.
 func (c *checker) entry(key, row []byte) error {
 	var id bellman.ID
 	if key[0] != tableKey {
@@ -195,7 +192,7 @@ func (c *checker) entry(key, row []byte) error {
 		return nil
 	}
 	if errors.Is(err, pack.ErrCorrupt) {
-		return nil // noted already
+		return nil // already reported
 	}
 	if err != nil {
 		return err

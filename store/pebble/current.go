@@ -8,12 +8,12 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// fewChanges are read one by one: an iterator costs as much as some reads.
+// fewChanges is the number of changes up to which rows are read separately. An iterator costs as
+// much as a few reads.
 const fewChanges = 8
 
-// readAhead reads the status rows that a commit is about to change, if they are
-// of pending tasks, with one iterator in the order of ids. It costs a tenth of
-// reading each by itself.
+// readAhead reads the status rows of pending tasks that a commit is about to change. It uses one
+// iterator in the order of ids, which costs a tenth of separate reads.
 func (s *Store) readAhead(changes []store.Change) error {
 	if len(changes) < fewChanges {
 		return nil
@@ -46,7 +46,7 @@ func (s *Store) readAhead(changes []store.Change) error {
 	return nil
 }
 
-// current reads the status of a task as this commit sees it.
+// current returns the status of a task, including earlier changes of this commit.
 func (s *Store) current(id bellman.ID) (status, error) {
 	if st, ok := s.stage.status[id]; ok {
 		return *st, nil

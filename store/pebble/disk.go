@@ -12,31 +12,31 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A disk is a file system on which a write waits for space instead of failing:
-// the LSM engine could not go on after a failed write. A failed sync is passed
-// on, because what it meant to sync may be lost.
+// A disk is a file system on which a write waits for free space instead of failing, because the LSM
+// engine cannot continue after a failed write. A failed sync is returned, because the data to be
+// synced may be lost.
 //
-// Files of the machine's own file system are for their owner alone: they hold requests, answers
-// and the cluster's secret.
+// On the machine's own file system, only the owner can access the files. They hold requests,
+// answers and the cluster's secret.
 type disk struct {
 	vfs.FS
-	real    bool // it is the machine's
+	real    bool // the machine's own file system
 	dir     string
 	reserve int64
 
-	patient atomic.Bool   // wait at all; not while the store is being opened
-	waiting atomic.Int64  // writes that wait for space
-	since   atomic.Int64  // when the first of them began to, Unix ns
-	stop    chan struct{} // closed: wait no longer
+	patient atomic.Bool   // writes wait for space; false while the store is being opened
+	waiting atomic.Int64  // number of writes that wait for space
+	since   atomic.Int64  // start of the first waiting write, Unix ns
+	stop    chan struct{} // closed: stop waiting
 	once    sync.Once
 
-	checked atomic.Int64 // when the free space was looked at, Unix ns
-	short   atomic.Bool  // it was below the reserve then
+	checked atomic.Int64 // time of the last check of free space, Unix ns
+	short   atomic.Bool  // free space was below the reserve at the last check
 }
 
 const (
-	diskRetry = 50 * time.Millisecond  // between two tries of a write
-	diskCheck = 100 * time.Millisecond // between two looks at the free space
+	diskRetry = 50 * time.Millisecond  // between two attempts of a write
+	diskCheck = 100 * time.Millisecond // between two checks of free space
 )
 
 func newDisk(under vfs.FS, dir string, reserve int64) *disk {
@@ -54,7 +54,7 @@ func (d *disk) low() bool {
 	}
 	d.checked.Store(now)
 	use, err := d.FS.GetDiskUsage(d.dir)
-	if err != nil { // not every file system can tell
+	if err != nil { // some file systems do not report free space
 		d.short.Store(false)
 		return false
 	}
@@ -68,15 +68,15 @@ func (d *disk) low() bool {
 
 func abs(n int64) int64 { return max(n, -n) }
 
-// full reports whether a write has been waiting for space for that long.
+// full reports whether a write has waited for space for at least the given time.
 func (d *disk) full(atLeast time.Duration) bool {
 	return d.waiting.Load() > 0 && time.Since(time.Unix(0, d.since.Load())) >= atLeast
 }
 
-// giveUp makes all writes that wait for space fail, now and later.
+// giveUp fails all writes that wait for space, now and later.
 func (d *disk) giveUp() { d.once.Do(func() { close(d.stop) }) }
 
-// patiently calls f until there is space for what it does.
+// patiently calls f and retries while the disk is full.
 func (d *disk) patiently(f func() error) error {
 	err := f()
 	if err == nil || !vfs.IsNoSpaceError(err) || !d.patient.Load() {
@@ -103,11 +103,12 @@ const (
 	ownDir  = 0o700
 )
 
-// MkdirAll makes directories for their owner alone, whatever the engine asks for.
+// MkdirAll creates directories that only the owner can access, and ignores the mode that the engine
+// requests.
 func (d *disk) MkdirAll(dir string, _ os.FileMode) error { return d.FS.MkdirAll(dir, ownDir) }
 
-// seal takes a directory that exists, and its files, from everybody but their owner. A
-// directory of another owner, such as a volume's root, stays as it is.
+// seal restricts an existing directory and its files to their owner. A directory of another owner,
+// such as the root of a volume, keeps its mode.
 func (d *disk) seal() error {
 	if !d.real {
 		return nil
@@ -123,7 +124,7 @@ func (d *disk) seal() error {
 		if !f.Type().IsRegular() {
 			continue
 		}
-		// A file of another owner stays too; one that is gone needs nothing.
+		// Skip a file of another owner, and a file that is already deleted.
 		err := os.Chmod(filepath.Join(d.dir, f.Name()), ownFile)
 		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) {
 			return err

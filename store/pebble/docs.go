@@ -16,7 +16,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// standing is ErrConflict unless the documents are what they must still be.
+// standing returns ErrConflict unless each document has its expected old value.
 func (s *Store) standing(docs []store.Doc) error {
 	for _, d := range docs {
 		if d.Was == nil {
@@ -24,7 +24,7 @@ func (s *Store) standing(docs []store.Doc) error {
 		}
 		s.stage.key = docKey(s.stage.key[:0], d.Kind, d.Name)
 		value, closer, err := s.db.Get(s.stage.key)
-		same := len(d.Was) == 0 // where there is none
+		same := len(d.Was) == 0 // expected: no document
 		switch {
 		case err == nil:
 			same = len(d.Was) > 0 && bytes.Equal(value, d.Was)
@@ -51,7 +51,7 @@ func (s *Store) putDoc(d store.Doc) error {
 	return s.set(g.key, d.Value)
 }
 
-// Docs reads documents that f chooses, in order of their names.
+// Docs reads the documents that match f, in order of their names.
 func (s *Store) Docs(ctx context.Context, f store.DocFilter, limit int) ([]store.Doc, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (s *Store) docs(ctx context.Context, f store.DocFilter, limit int) ([]store
 	return docs, iter.Error()
 }
 
-// oneDoc reads the document that f names.
+// oneDoc reads the single document that f names.
 func (s *Store) oneDoc(f store.DocFilter, limit int) (docs []store.Doc, err error) {
 	if limit <= 0 || f.Name <= f.After {
 		return nil, nil
@@ -115,8 +115,8 @@ func parseAuditKey(key []byte) (ms int64, sequence uint64) {
 	return int64(binary.BigEndian.Uint64(key[1:]) ^ 1<<63), binary.BigEndian.Uint64(key[9:])
 }
 
-// Audits reads up to limit audit records older than before, newest first; all
-// of the last one's millisecond, even above limit.
+// Audits reads up to limit audit records older than before, newest first. It returns all records of
+// the last record's millisecond, even above limit.
 func (s *Store) Audits(ctx context.Context, before time.Time, limit int) ([]store.Audit, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -144,10 +144,10 @@ func (s *Store) Audits(ctx context.Context, before time.Time, limit int) ([]stor
 			return nil, pack.ErrCorrupt
 		}
 		a := store.Audit{At: pack.FromMilli(ms), Who: p.Text(), Action: p.Text(), Target: p.Text(), Reason: p.Text()}
-		if len(p.Left()) > 0 { // records of before have no address
+		if len(p.Left()) > 0 { // older records have no address
 			a.From = p.Text()
 		}
-		if len(p.Left()) > 0 { // nor a job, nor changes
+		if len(p.Left()) > 0 { // older records have no job and no changes
 			a.Job = p.Text()
 			if a.Changes, err = pack.ParseChanges(p.Bytes()); err != nil {
 				return nil, err
@@ -161,13 +161,12 @@ func (s *Store) Audits(ctx context.Context, before time.Time, limit int) ([]stor
 	return audits, iter.Error()
 }
 
-// within bounds an iterator to the keys that begin with prefix.
+// within bounds an iterator to keys with the given prefix.
 func within(prefix []byte) *lsm.IterOptions {
 	return &lsm.IterOptions{LowerBound: slices.Clone(prefix), UpperBound: after(prefix)}
 }
 
-// scan calls f for each row whose key begins with prefix. f must not keep
-// what it is given.
+// scan calls f for each row whose key has the given prefix. f must not keep its arguments.
 func (s *Store) scan(prefix []byte, f func(key, row []byte) error) error {
 	iter, err := s.db.NewIter(within(prefix))
 	if err != nil {

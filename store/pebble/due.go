@@ -13,8 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Due appends to buf up to limit entries of the given shards, in order. See
-// See store.Tasks.
+// Due appends to buf up to limit entries of the given shards, in order. See store.Tasks.
 func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
 	if err := s.enter(); err != nil {
 		return buf, err
@@ -31,12 +30,12 @@ func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, t
 	first := position{to, bellman.ID{}}
 	defer func() { s.front.end(scan, first) }()
 	if !start.before(first) || limit <= 0 {
-		first = firstPosition // nothing was looked at, nothing learned
+		first = firstPosition // no entry was read, so the front learns nothing
 		return buf, nil
 	}
 	lower := dueKey(nil, start.look, start.id)
 	if start == asked && !from.ID.IsZero() {
-		lower = append(lower, 0) // after it
+		lower = append(lower, 0) // start after the cursor
 	}
 	iter, err := s.db.NewIterWithContext(ctx, &lsm.IterOptions{LowerBound: lower, UpperBound: dueKey(nil, to, bellman.ID{})})
 	if err != nil {
@@ -72,8 +71,8 @@ func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, t
 	return buf, nil
 }
 
-// Load reads whole tasks (without Last) for entries, in their order. An
-// element is nil where the task is gone, ended, or of another version.
+// Load reads whole tasks (without Last) for entries, in the order of entries. An element is nil if
+// the task is gone, ended, or has another version.
 func (s *Store) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -84,8 +83,8 @@ func (s *Store) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Tas
 		return tasks, nil
 	}
 
-	// In order of ids, which is usually the order of entries anyway, so that
-	// each iterator moves forward only.
+	// Read in order of ids, so that each iterator only moves forward. Entries usually have this
+	// order already.
 	order := make([]int32, len(entries))
 	sorted := true
 	for i := range entries {
@@ -141,8 +140,8 @@ func (s *Store) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Tas
 	return tasks, nil
 }
 
-// find moves iter forward to key, and reports whether it is there. Keys must
-// come in order. The next row is tried first: it is usually the one.
+// find moves iter forward to key and reports whether the key exists. Keys must come in order. find
+// tries the next row first, because it is usually the right row.
 func find(iter *lsm.Iterator, key []byte) bool {
 	if iter.Valid() {
 		order := bytes.Compare(iter.Key(), key)

@@ -11,10 +11,10 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A fault is the first failure after which the store cannot go on.
+// A fault is the first failure after which the store cannot continue.
 type fault struct {
-	armed atomic.Bool  // the store is open; before, a failure is the answer to Open
-	said  atomic.Int64 // when background work that failed was last told, Unix ns
+	armed atomic.Bool  // the store is open; before, a failure is the error of Open
+	said  atomic.Int64 // last time a background failure was logged, Unix ns
 	cause atomic.Pointer[error]
 	done  chan struct{}
 }
@@ -32,12 +32,12 @@ func (f *fault) get() error {
 	return nil
 }
 
-// Broken is closed when a write failed in a way after which nothing can be
-// accepted any more: an I/O error, not a full disk. [Store.Health] says why. What
-// was answered before is safe, and starting the process again recovers it.
+// Broken is closed when a write error other than a full disk stops the store, such as an I/O error.
+// [Store.Health] returns the reason. Earlier commits are safe. Restart the process to recover the
+// store.
 func (s *Store) Broken() <-chan struct{} { return s.fault.done }
 
-// Health says why the store is broken, if it is. ErrFull: there is no room for new tasks.
+// Health returns the error that broke the store, if any. ErrFull: there is no room for new tasks.
 func (s *Store) Health() error {
 	if err := s.fault.get(); err != nil {
 		return err
@@ -52,16 +52,15 @@ func (s *Store) Health() error {
 	return nil
 }
 
-// A logger passes on what the LSM engine says.
+// A logger forwards the log of the LSM engine.
 type logger struct{ s *Store }
 
 func (l logger) Infof(text string, args ...any) { l.s.log.Debug(fmt.Sprintf(text, args...)) }
 
 func (l logger) Errorf(text string, args ...any) { l.s.log.Error(fmt.Sprintf(text, args...)) }
 
-// Fatalf breaks the store. It never returns: the engine relies on that, and
-// would go on with a state that is not on disk. The process lives, so that it
-// can say what happened.
+// Fatalf breaks the store. Fatalf never returns, because the engine would otherwise continue with a
+// state that is not on disk. The process stays alive to report the error.
 func (l logger) Fatalf(text string, args ...any) {
 	err := fmt.Errorf(text, args...)
 	if !l.s.fault.armed.Load() {
@@ -73,8 +72,8 @@ func (l logger) Fatalf(text string, args ...any) {
 }
 
 const (
-	sayEach   = 5 * time.Second        // between two lines of the log about background work that fails
-	openAgain = 500 * time.Millisecond // between two tries of a store that opens: the engine makes none
+	sayEach   = 5 * time.Second        // minimum time between two log lines about background failures
+	openAgain = 500 * time.Millisecond // delay between two tries of Open's background work: the engine has none
 )
 
 func (s *Store) listener() *lsm.EventListener {
@@ -99,21 +98,20 @@ func (s *Store) listener() *lsm.EventListener {
 	}
 }
 
-// A stalled write is one whose caller was told that its outcome is unknown.
+// A stalled write is a write whose caller got ErrUnknown.
 type stalled struct {
 	done  chan error
-	apply func() // what to do in memory if it succeeds after all
+	apply func() // updates memory if the write succeeds later
 }
 
-// patience is how long a caller waits for a disk that is full.
+// patience is the longest time that a caller waits for a full disk.
 const patience = 3 * time.Second
 
-// write commits s.batch, synced. The error is ErrUnknown when it may have been
-// written.
+// write commits s.batch, synced. ErrUnknown: the batch may have been written.
 func (s *Store) write() error { return s.writeThen(func() {}) }
 
-// writeThen commits s.batch, synced, and calls apply once it is written: before
-// it returns, or before the next commit if its outcome was unknown meanwhile.
+// writeThen commits s.batch, synced, and calls apply after the write. apply runs before writeThen
+// returns. If writeThen returned ErrUnknown, apply runs before the next commit.
 func (s *Store) writeThen(apply func()) error {
 	done := make(chan error, 1)
 	go func(batch *lsm.Batch) {
@@ -142,7 +140,7 @@ func (s *Store) writeThen(apply func()) error {
 			}
 			tick.Reset(patience / 4)
 		case <-s.disk.stop:
-			// Closing: a write that waits for space will not end well.
+			// Closing: a write that waits for space will fail.
 			select {
 			case err := <-done:
 				return s.written(err, apply)
@@ -162,7 +160,7 @@ func (s *Store) written(err error, apply func()) error {
 	return nil
 }
 
-// ready reports why nothing can be written now; nil if it can. Under mu.
+// ready returns the reason why no write is possible now; nil if writes are possible. Under mu.
 func (s *Store) ready() error {
 	if err := s.fault.get(); err != nil {
 		return err

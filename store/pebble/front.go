@@ -9,9 +9,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A front remembers below which position there is no due entry. Without it a
-// scan from the beginning would pass the remains of every task that ended
-// since they were last compacted away.
+// A front is a position before which the due table has no entry. Without a front, a scan from the
+// beginning would read the tombstones of all tasks that ended since the last compaction.
 type front struct {
 	mu    sync.Mutex
 	low   position // no entry is before it
@@ -19,9 +18,9 @@ type front struct {
 	scans []*scan  // under way
 }
 
-// A scan of the due entries, from the front on or from further behind.
+// A scan reads the due entries, from the front or from a later position.
 type scan struct {
-	whole bool     // it began at the front, which it includes
+	whole bool     // it began at or before the front
 	floor position // the earliest entry that was written since, or was being written
 }
 
@@ -49,7 +48,7 @@ func lesser(a, b bellman.ID) bellman.ID {
 	return b
 }
 
-// writing says that a commit is about to write entries, p the earliest.
+// writing announces a commit that is about to write entries; p is the earliest entry.
 func (f *front) writing(p position) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,14 +63,15 @@ func (f *front) writing(p position) {
 	}
 }
 
-// wrote says that the commit is visible.
+// wrote announces that the commit is visible.
 func (f *front) wrote() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.write = lastPosition
 }
 
-// begin says that a scan begins at from, and returns where it may begin instead.
+// begin registers a scan from the position from. It returns a later start position if the front
+// allows it.
 func (f *front) begin(from position) (position, *scan) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,7 +84,7 @@ func (f *front) begin(from position) (position, *scan) {
 	return from, s
 }
 
-// end says that the scan met first as its first entry.
+// end removes the scan; first is the first entry that the scan read.
 func (f *front) end(s *scan, first position) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// The tables, by the first byte of their keys. They are kept on disk and must
-// never change.
+// The tables, by the first byte of their keys. These values are stored on disk and must never
+// change.
 const (
 	tableAttempt  = 'a'
 	tableCold     = 'c'
@@ -41,7 +41,7 @@ func endedKey(b []byte, state bellman.State, id bellman.ID) []byte {
 	return append(append(b, tableEnded, byte(state)), id[:]...)
 }
 
-// statusKey is where the status of a task in this state is kept.
+// statusKey is the key of a task's status row in this state.
 func statusKey(b []byte, state bellman.State, id bellman.ID) []byte {
 	if state.Ended() {
 		return endedKey(b, state, id)
@@ -54,14 +54,14 @@ func dueKey(b []byte, look int64, id bellman.ID) []byte {
 	return append(b, id[:]...)
 }
 
-// parseDueKey is the reverse of dueKey.
+// parseDueKey is the inverse of dueKey.
 func parseDueKey(key []byte) (look int64, id bellman.ID) {
 	look = int64(binary.BigEndian.Uint64(key[1:]) ^ 1<<63)
 	copy(id[:], key[9:])
 	return look, id
 }
 
-// ordered maps signed numbers to unsigned ones of the same order.
+// ordered maps signed numbers to unsigned numbers and keeps their order.
 func ordered(n int64) uint64 { return uint64(n) ^ 1<<63 }
 
 func keyKey(b []byte, queue uint32, key string) []byte {
@@ -77,8 +77,8 @@ func orderKey(b []byte, order string, id bellman.ID) []byte {
 	return append(appendTerm(append(b, tableOrder), order), id[:]...)
 }
 
-// placesKey begins the places of the pending tasks of an ordering key: those that
-// supersede, or the others.
+// placesKey is the key prefix of the pending tasks of an ordering key: superseding tasks, or the
+// others.
 func placesKey(b []byte, queue uint32, ordering string, supersedes bool) []byte {
 	b = binary.BigEndian.AppendUint32(append(b, tablePlace), queue)
 	b = appendTerm(b, ordering)
@@ -94,7 +94,7 @@ func placeKey(b []byte, queue uint32, o *bellman.Ordering, place int64, id bellm
 	return append(b, id[:]...)
 }
 
-// parsePlace is what a key of a place ends with.
+// parsePlace decodes the place and the id at the end of a place key.
 func parsePlace(key []byte) position {
 	n := len(key) - len(bellman.ID{})
 	return position{look: int64(binary.BigEndian.Uint64(key[n-8:]) ^ 1<<63), id: idOf(key)}
@@ -124,15 +124,15 @@ func auditKey(b []byte, ms int64, sequence uint64) []byte {
 
 func metaKey(name string) []byte { return append([]byte{tableMeta}, name...) }
 
-// idOf is the id that a key of these tables ends with: cold, hot, ended, due,
+// idOf returns the id at the end of a key. It is valid for these tables: cold, hot, ended, due,
 // merchant, order, place.
 func idOf(key []byte) (id bellman.ID) {
 	copy(id[:], key[len(key)-len(id):])
 	return id
 }
 
-// appendTerm appends text so that it cannot be taken for the beginning of
-// another: a zero byte becomes 0 255, and 0 1 ends it. Order is kept.
+// appendTerm appends text so that no encoded text is a prefix of another. A zero byte becomes 0
+// 255, and 0 1 is the terminator. The order of texts is kept.
 func appendTerm(b []byte, text string) []byte {
 	for i := range len(text) {
 		b = append(b, text[i])
@@ -143,7 +143,7 @@ func appendTerm(b []byte, text string) []byte {
 	return append(b, 0, 1)
 }
 
-// after is the first key that does not begin with prefix.
+// after returns the first key behind all keys with the given prefix.
 func after(prefix []byte) []byte {
 	end := bytes.Clone(prefix)
 	for i := len(end) - 1; i >= 0; i-- {

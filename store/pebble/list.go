@@ -16,16 +16,15 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// How many rows one call of List looks at, at most, and for how long: rows that are
-// far apart on a disk take many times as long as those next to each other.
+// Limits of one call of List: rows read and time spent. Rows that are far apart on disk are many
+// times slower to read than adjacent rows.
 const (
 	listRows = 10_000
 	listTime = 15 * time.Millisecond
 )
 
-// List reads tasks that fit f, newest first. It goes
-// through the narrowest range of keys that f allows: one key, the tasks of an
-// order, of a merchant, in a state, or all.
+// List reads the tasks that match f, newest first. It scans the narrowest range of keys that f
+// allows: one key, an order, a merchant, a state, or all tasks.
 func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
 	if err := s.enter(); err != nil {
 		return nil, next, err
@@ -58,12 +57,12 @@ type lister struct {
 	queue    uint32
 	oneQueue bool
 	before   bellman.ID
-	words    [][]byte // what the row of a task that fits has in it
-	host     []byte   // the same, unless there is an escape in it
+	words    [][]byte // texts that the row of each matching task contains
+	host     []byte   // like words, unless the host contains an escape
 	beside   beside
 }
 
-// byKey finds the one task of each queue that has the key.
+// byKey finds the task with the key in each queue.
 func (l *lister) byKey(limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
 	for n, name := range *l.s.queues.names.Load() {
 		if l.oneQueue && l.queue != uint32(n) || len(l.filter.Key) > maxName {
@@ -95,7 +94,7 @@ func (l *lister) byKey(limit int) (tasks []*bellman.Task, next bellman.ID, err e
 	return tasks, next, nil
 }
 
-// bounds are the keys to look at. Each ends with an id.
+// bounds are the ranges of keys to scan. Each key ends with an id.
 func (l *lister) bounds() *lsm.IterOptions {
 	var prefix []byte
 	switch f := l.filter; {
@@ -121,7 +120,7 @@ func (l *lister) bounds() *lsm.IterOptions {
 			end = id
 		}
 		if end.IsZero() {
-			end = bellman.ID{15: 1} // created before 1970: nothing is
+			end = bellman.ID{15: 1} // before 1970: no task is that old
 		}
 	}
 	if !end.IsZero() {
@@ -181,8 +180,8 @@ func (l *lister) scan(ctx context.Context, limit int) (tasks []*bellman.Task, ne
 	return tasks, next, iter.Error()
 }
 
-// otherQueue reports whether the row itself says that the task is of another
-// queue, so that nothing more need be read.
+// otherQueue reports whether the row alone shows that the task is in another queue. The rest need
+// not be read then.
 func (l *lister) otherQueue(table byte, row []byte) (bool, error) {
 	p := pack.Read(row)
 	switch table {
@@ -198,8 +197,8 @@ func (l *lister) otherQueue(table byte, row []byte) (bool, error) {
 	return uint32(p.Uvarint()) != l.queue, p.Err()
 }
 
-// one reads a task by its id, and returns nil if the filter does not choose it. Of
-// a task in another state nothing is read but that.
+// one reads a task by its id, and returns nil if the filter does not match. If the state does not
+// match, one reads only the status.
 func (l *lister) one(id bellman.ID) (t *bellman.Task, err error) {
 	if state := l.filter.State; state != nil {
 		var key [32]byte
@@ -222,8 +221,8 @@ func (l *lister) one(id bellman.ID) (t *bellman.Task, err error) {
 	return t, err
 }
 
-// fits reads the task of a cold row, and returns nil if the filter does not choose
-// it. In a row of rows, what else is kept of the tasks is read beside them.
+// fits decodes a cold row, and returns nil if the filter does not match. While List scans
+// consecutive rows, the beside reads status and attempt.
 func (l *lister) fits(id bellman.ID, row []byte, inRow bool) (*bellman.Task, error) {
 	f := &l.filter
 	for _, word := range l.words {
@@ -270,8 +269,8 @@ func (l *lister) fits(id bellman.ID, row []byte, inRow bool) (*bellman.Task, err
 	return t, nil
 }
 
-// wordsOf are texts that the row of each task that fits a filter has in it, as
-// they are. Most rows are passed over by them, and need not be taken apart.
+// wordsOf returns texts that the row of each matching task contains verbatim. Most rows lack them
+// and are skipped without decoding.
 func wordsOf(f *store.Filter) (words [][]byte) {
 	for _, text := range [...]string{f.Key, f.MerchantNo, f.OrderNo, f.Event} {
 		if text != "" {
@@ -281,7 +280,7 @@ func wordsOf(f *store.Filter) (words [][]byte) {
 	return words
 }
 
-// atHost reports whether address is at host, given with or without its port.
+// atHost reports whether the host of address is host. The port in host is optional.
 func atHost(address, host string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Host == host || u.Hostname() == host)

@@ -6,7 +6,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/pack"
 )
 
-// milli is t in Unix milliseconds, and 0 for the zero time.
+// milli returns t in Unix milliseconds, and 0 for the zero time.
 func milli(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -14,7 +14,7 @@ func milli(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// cut is t as it comes back from the store: whole milliseconds, UTC.
+// cut returns t as the store returns it: whole milliseconds, UTC.
 func cut(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}

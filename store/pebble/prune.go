@@ -8,14 +8,14 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// pruneBatch is how many tasks one transaction of Prune deletes.
+// pruneBatch is the number of tasks that one transaction of Prune deletes.
 const pruneBatch = 256
 
-// Prune deletes up to limit tasks, and their attempts, that ended in state and
-// finished before the given time.
+// Prune deletes up to limit tasks, with their attempts, that ended in state and finished before the
+// given time.
 //
-// It looks at tasks created before that time only: one that finished before it
-// was created, because the clock was set back, is deleted that much later.
+// Prune reads only tasks created before that time. If the clock was set back, a task may finish
+// before its creation time, and is deleted later by the difference.
 func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time, limit int) (int, error) {
 	if err := s.enter(); err != nil {
 		return 0, err
@@ -53,7 +53,7 @@ func (s *Store) prune(state bellman.State, before time.Time, limit int) (n int, 
 	s.stage.reset(s)
 	defer s.batch.Reset()
 
-	// Below the mark there is nothing left of what earlier calls deleted.
+	// The mark skips the tombstones of earlier calls.
 	bounds := within([]byte{tableEnded, byte(state)})
 	bounds.LowerBound = endedKey(nil, state, s.pruned[state])
 	bounds.UpperBound = endedKey(nil, state, bellman.FirstID(before))

@@ -12,11 +12,11 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// queues gives each queue's name a number, and counts its tasks.
+// queues assigns a number to each queue's name, and counts its tasks.
 type queues struct {
-	names   atomic.Pointer[[]string] // by number; replaced, never changed
-	numbers map[string]uint32        // the committer's own, like durable
-	durable []bool                   // by number: its name is on disk
+	names   atomic.Pointer[[]string] // by number; copy-on-write
+	numbers map[string]uint32        // used only by the committer, like durable
+	durable []bool                   // by number: the name is on disk
 
 	mu     sync.Mutex
 	counts []counts // by number
@@ -25,7 +25,7 @@ type queues struct {
 // counts are the tasks of a queue by state.
 type counts [4]int64
 
-// name is the name of a queue's number.
+// name returns the name for a queue's number.
 func (q *queues) name(number uint32) (string, bool) {
 	names := *q.names.Load()
 	if int(number) >= len(names) {
@@ -34,13 +34,13 @@ func (q *queues) name(number uint32) (string, bool) {
 	return names[number], true
 }
 
-// number finds a queue's number without giving it one.
+// number returns a queue's number and never assigns one.
 func (q *queues) number(name string) (uint32, bool) {
 	i := slices.Index(*q.names.Load(), name)
 	return uint32(i), i >= 0
 }
 
-// intern finds a queue's number, or gives it the next one.
+// intern returns a queue's number, and assigns the next number to a new queue.
 func (q *queues) intern(name string) uint32 {
 	if n, ok := q.numbers[name]; ok {
 		return n
@@ -87,7 +87,7 @@ func (s *Store) readQueues() error {
 	})
 }
 
-// Depths counts the tasks of each queue that has any, by state. It is exact.
+// Depths counts the tasks of each non-empty queue, by state. The counts are exact.
 func (s *Store) Depths(context.Context) ([]store.Depth, error) {
 	if err := s.enter(); err != nil {
 		return nil, err

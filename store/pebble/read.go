@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// get calls f with the row of key, which it must not keep. ErrNotFound of
-// bellman if there is none.
+// get calls f with the row of key. f must not keep the row. If the row does not exist, get returns
+// bellman.ErrNotFound.
 func get(r lsm.Reader, key []byte, f func(row []byte) error) error {
 	row, closer, err := r.Get(key)
 	if errors.Is(err, lsm.ErrNotFound) {
@@ -25,7 +25,7 @@ func get(r lsm.Reader, key []byte, f func(row []byte) error) error {
 	return errors.Join(f(row), closer.Close())
 }
 
-// status reads the status of a task, pending or ended. key is scratch.
+// status reads the status of a pending or ended task. key is scratch.
 func (s *Store) status(r lsm.Reader, id bellman.ID, key *[]byte) (st status, err error) {
 	for _, state := range [...]bellman.State{bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled} {
 		*key = statusKey((*key)[:0], state, id)
@@ -37,14 +37,14 @@ func (s *Store) status(r lsm.Reader, id bellman.ID, key *[]byte) (st status, err
 	return st, err
 }
 
-// cold reads what never changes of a task.
+// cold reads the part of a task that never changes.
 func (s *Store) cold(r lsm.Reader, id bellman.ID) (*bellman.Task, error) {
 	t := new(bellman.Task)
 	err := get(r, coldKey(make([]byte, 0, 32), id), func(row []byte) error { return s.parseTask(row, id, t) })
 	return t, err
 }
 
-// parseTask decodes a cold row, the name of the queue included.
+// parseTask decodes a cold row, including the name of the queue.
 func (s *Store) parseTask(row []byte, id bellman.ID, t *bellman.Task) error {
 	queue, err := parseCold(row, id, t)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Store) parseTask(row []byte, id bellman.ID, t *bellman.Task) error {
 	return nil
 }
 
-// last reads the newest attempt of a task; nil if there is none.
+// last reads the newest attempt of a task; nil if the task has none.
 func (s *Store) last(r lsm.Reader, id bellman.ID, attempts int) (*bellman.Attempt, error) {
 	if attempts == 0 {
 		return nil, nil
@@ -70,7 +70,7 @@ func (s *Store) last(r lsm.Reader, id bellman.ID, attempts int) (*bellman.Attemp
 	if !errors.Is(err, bellman.ErrNotFound) {
 		return a, err
 	}
-	// An attempt that left no record, such as one that its node did not survive.
+	// An attempt may have no record, for example if its node died.
 	iter, err := r.NewIter(within(attemptKey(nil, id, 0)[:17]))
 	if err != nil {
 		return nil, err
@@ -84,13 +84,13 @@ func (s *Store) last(r lsm.Reader, id bellman.ID, attempts int) (*bellman.Attemp
 
 func attemptNumber(key []byte) int { return int(binary.BigEndian.Uint32(key[17:])) }
 
-// Task reads a task, with Last. ErrNotFound if there is none.
+// Task reads a task, with Last. ErrNotFound: no task has this id.
 func (s *Store) Task(_ context.Context, id bellman.ID) (*bellman.Task, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	snapshot := s.db.NewSnapshot() // its rows move while it ends
+	snapshot := s.db.NewSnapshot() // a task that ends moves between tables
 	defer snapshot.Close()
 	return s.task(snapshot, id)
 }
@@ -111,7 +111,7 @@ func (s *Store) task(r lsm.Reader, id bellman.ID) (*bellman.Task, error) {
 	return t, err
 }
 
-// Find reads which tasks have keys.
+// Find returns the task that holds each key.
 func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, erro
 	return found, nil
 }
 
-// lookup finds the task that has a key. ErrNotFound if there is none.
+// lookup returns the task that holds a key. ErrNotFound: no task holds the key.
 func (s *Store) lookup(r lsm.Reader, queue uint32, key string) (c claimed, err error) {
 	err = get(r, keyKey(nil, queue, key), func(row []byte) (err error) {
 		c, err = parseClaimed(row)
@@ -144,8 +144,7 @@ func (s *Store) lookup(r lsm.Reader, queue uint32, key string) (c claimed, err e
 	return c, err
 }
 
-// Attempts reads up to limit attempts of a task with numbers above after, in
-// order of their numbers.
+// Attempts reads up to limit attempts of a task with numbers above after, in ascending order.
 func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error) {
 	if err := s.enter(); err != nil {
 		return nil, err

@@ -15,12 +15,11 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// shards says who owns which, and who is registered. Nodes are in memory only:
-// one process at a time has the directory, so that a node which registered
-// before it was opened is gone.
+// shards records the owner of each shard, and the registered nodes. Nodes are in memory only: one
+// process at a time has the directory, so earlier registrations are void.
 type shards struct {
 	mu    sync.RWMutex
-	list  []store.Shard // Alive is not kept
+	list  []store.Shard // the field Alive is unused
 	nodes map[string]*node
 }
 
@@ -30,7 +29,7 @@ type node struct {
 	expires time.Time
 }
 
-// forgotten is how many ttl a node stays in the list after it expired.
+// forgotten is the number of ttls that an expired node stays in the list.
 const forgotten = 100
 
 func appendShard(b []byte, shard store.Shard) []byte {
@@ -79,8 +78,8 @@ func (s *Store) fence(leases []store.Lease) error {
 	return nil
 }
 
-// State reads nodes, shards and documents. Documents are read beside the rest: nobody but this process
-// changes anything.
+// State reads nodes, shards and documents. Documents need no common snapshot, because no other
+// process changes them.
 func (s *Store) State(ctx context.Context, kind string) (st store.State, err error) {
 	if err := s.enter(); err != nil {
 		return st, err
@@ -103,7 +102,7 @@ func (s *Store) State(ctx context.Context, kind string) (st store.State, err err
 	return st, err
 }
 
-// Join registers a node for as long as it beats at least every ttl.
+// Join registers a node. The registration expires unless the node beats at least every ttl.
 func (s *Store) Join(_ context.Context, n store.Node, ttl time.Duration) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -128,7 +127,7 @@ func (s *Store) Join(_ context.Context, n store.Node, ttl time.Duration) error {
 	return nil
 }
 
-// Beat keeps the node registered for another ttl; ErrFenced when it expired.
+// Beat extends the node's registration by ttl. ErrFenced: the registration has expired.
 func (s *Store) Beat(_ context.Context, name string) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -145,7 +144,7 @@ func (s *Store) Beat(_ context.Context, name string) error {
 	return nil
 }
 
-// Leave ends a node's registration and frees its shards.
+// Leave removes a node's registration and releases its shards.
 func (s *Store) Leave(_ context.Context, name string) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -174,8 +173,8 @@ func (s *Store) Leave(_ context.Context, name string) error {
 	return s.writeShards(owned, free)
 }
 
-// Release gives one shard back. ErrFenced when the lease is not the newest, or
-// the shard is not the node's.
+// Release releases one shard. ErrFenced: the lease is not the newest, or the node does not own the
+// shard.
 func (s *Store) Release(_ context.Context, name string, l store.Lease) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -202,9 +201,8 @@ func (s *Store) Release(_ context.Context, name string, l store.Lease) error {
 	})
 }
 
-// Claim takes a shard for a node if its epoch is still seen, and its owner is
-// the node itself, gone or expired. ErrFenced otherwise, and when the node
-// itself is not registered.
+// Claim assigns a shard to a node if the shard's epoch is still seen, and the owner is the node
+// itself, gone or expired. Otherwise, or if the node is not registered, Claim returns ErrFenced.
 func (s *Store) Claim(_ context.Context, name string, shard uint16, seen int64) (store.Lease, error) {
 	if err := s.enter(); err != nil {
 		return store.Lease{}, err
@@ -247,7 +245,7 @@ func (s *Store) Claim(_ context.Context, name string, shard uint16, seen int64) 
 	return have.Lease, nil
 }
 
-// writeShards writes these shards' rows, then calls apply. Under s.mu.
+// writeShards writes the rows of these shards, then calls apply. Under s.mu.
 func (s *Store) writeShards(list []store.Shard, apply func()) error {
 	if len(list) == 0 {
 		apply()
