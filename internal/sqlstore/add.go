@@ -10,27 +10,26 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// An inserter inserts the cold rows of tasks that are new, and finds out which
-// are.
+// An inserter inserts the cold rows of new tasks, and finds out which tasks are new.
 type inserter struct {
 	g       *stage
 	pending []*store.Add
-	round   []*store.Add // those whose rows are sent: one of each key and id
+	round   []*store.Add // tasks whose rows are sent: one per key and id
 	insert  *Statement
-	have    map[bellman.ID]int64 // by whom rows of these ids were inserted
+	have    map[bellman.ID]int64 // the batch number that inserted each id
 	holders map[named]holder
 }
 
-// named is a key in its queue.
+// named is a queue and a key.
 type named struct{ queue, key string }
 
-// holder is the task that has a key.
+// holder is the task that holds a key.
 type holder struct {
 	id     bellman.ID
 	digest string
 }
 
-// newInserter prepares adds, and settles at once those that cannot be kept.
+// newInserter prepares adds, and rejects invalid adds at once.
 func newInserter(g *stage, adds []*store.Add) *inserter {
 	in := &inserter{g: g, holders: map[named]holder{}}
 	for _, a := range adds {
@@ -42,8 +41,8 @@ func newInserter(g *stage, adds []*store.Add) *inserter {
 	return in
 }
 
-// statements insert what is pending, all but what has the key or the id of one
-// before it, whose outcome it must wait for.
+// statements insert the pending adds. An add with the key or id of an earlier add waits for the
+// earlier outcome.
 func (in *inserter) statements() []*Statement {
 	in.round, in.have = nil, nil
 	keys, ids := map[named]bool{}, map[bellman.ID]bool{}
@@ -66,8 +65,8 @@ func (in *inserter) statements() []*Statement {
 	return []*Statement{in.insert, in.readBack()}
 }
 
-// byKey is the order in which tasks are inserted, so that two commits with the
-// same keys do not wait for each other.
+// byKey is the order of inserts. Two commits with the same keys lock in the same order, so they do
+// not deadlock.
 func byKey(a, b *store.Add) int {
 	return cmp.Or(strings.Compare(a.Task.Queue, b.Task.Queue), strings.Compare(a.Task.Key, b.Task.Key))
 }
@@ -94,8 +93,8 @@ func coldRows(adds []*store.Add, batch int64, then Conflict) *Statement {
 		{"order_no", texts[4]}, {"event", texts[5]}, {"url_host", texts[6]}, {"url", texts[7]}, {"body", texts[8]}, {"rest", rest}}}}
 }
 
-// readBack reads who inserted the rows of this round's ids. One's own rows are
-// seen at any isolation.
+// readBack reads which batch inserted the rows of this round's ids. A transaction sees its own rows
+// at any isolation.
 func (in *inserter) readBack() *Statement {
 	in.have = map[bellman.ID]int64{}
 	ids := make([]bellman.ID, len(in.round))
@@ -114,8 +113,8 @@ func (in *inserter) readBack() *Statement {
 		}}
 }
 
-// readKeys reads which tasks have keys, that others inserted. Where a snapshot may
-// hide them they are locked to be seen, as the insert that met them did already.
+// readKeys reads the tasks that hold keys which other transactions inserted. If a snapshot may hide
+// these tasks, readKeys locks their rows. The conflicting insert has locked them already.
 func (in *inserter) readKeys(queues, keys [][]byte) *Statement {
 	text := `SELECT queue, task_key, id, digest FROM bellman_task WHERE (queue, task_key) IN (???)`
 	if in.g.how.locks {
@@ -132,7 +131,7 @@ func (in *inserter) readKeys(queues, keys [][]byte) *Statement {
 	}}
 }
 
-// finish settles all that is pending, after statements were sent.
+// finish settles all pending adds, after statements were sent.
 func (in *inserter) finish(ctx context.Context) error {
 	for len(in.pending) > 0 {
 		if err := in.outcome(ctx); err != nil {
@@ -151,7 +150,7 @@ func (in *inserter) finish(ctx context.Context) error {
 	return nil
 }
 
-// outcome finds out what became of this round's rows.
+// outcome determines which of this round's rows were inserted.
 func (in *inserter) outcome(ctx context.Context) error {
 	all := int64(len(in.round))
 	if in.have == nil {
@@ -178,7 +177,7 @@ func (in *inserter) outcome(ctx context.Context) error {
 	return in.g.tx.Send(ctx, in.readKeys(queues, keys))
 }
 
-// settle tells what is known: of this round, and of what waits for its keys.
+// settle sets the outcome of this round's adds, and of the adds that wait for the same keys.
 func (in *inserter) settle() error {
 	added := map[*store.Add]bool{}
 	for _, a := range in.round {
@@ -208,13 +207,13 @@ func (in *inserter) settle() error {
 		}
 	}
 	if len(later) == len(in.pending) {
-		return ErrRaced // what was in the way is gone again
+		return ErrRaced // the conflicting row is gone again
 	}
 	in.pending = later
 	return nil
 }
 
-// added notes a task that this commit adds.
+// added records a task that this commit adds.
 func (g *stage) added(a *store.Add) {
 	t := a.Task
 	if !a.Moved || t.Place == 0 {

@@ -11,24 +11,23 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A Caller is a transaction of whoever uses the database beside the store. Its
-// isolation is not known, nor when it ends, and it must not fail because of what
-// the store does in it.
+// A Caller is a transaction of an application that shares the database with the store. Its
+// isolation and its end are unknown. The store must not make the transaction fail.
 type Caller struct {
 	Tx Sender
 
 	CountsInserts bool // as Driver.CountsInserts
-	Locks         bool // what others committed is seen for certain only by locking it
+	Locks         bool // rows of other commits are reliably visible only to a locking read
 }
 
-// AddTx adds tasks, each prepared as for Commit but for its shard, which it takes
-// modulo the number of shards, in the transaction of a caller. An add that has an Err is left out. It returns what
-// became of each, and the first error of any of them.
+// AddTx adds tasks in a caller's transaction. Each task is prepared as for Commit, except its
+// shard, which AddTx takes modulo the number of shards. AddTx skips an add that has an Err. It
+// returns the outcome of each add, and the first error.
 //
-// When the database fails, what AddTx did is undone, and the transaction is as it
-// was before, unless the database ended it.
+// If the database fails, AddTx undoes its own writes. The transaction stays usable unless the
+// database ended it.
 func AddTx(ctx context.Context, c Caller, adds []store.Add) ([]bellman.Added, error) {
-	adds = slices.Clone(adds) // the same may be handed in again, after a rollback
+	adds = slices.Clone(adds) // the caller may pass the same adds again after a rollback
 	valid := make([]*store.Add, 0, len(adds))
 	for i := range adds {
 		if adds[i].Err == nil {
@@ -55,14 +54,13 @@ func AddTx(ctx context.Context, c Caller, adds []store.Add) ([]bellman.Added, er
 	return results, first
 }
 
-// callerPart is how many tasks one statement of AddTx inserts or looks for.
+// callerPart is the number of tasks in one statement of AddTx.
 const callerPart = 500
 
-// raceTries is how often AddTx looks again where what had a key is gone when it is
-// looked for.
+// raceTries is the number of lookups when the holder of a key disappears before it is read.
 const raceTries = 3
 
-// add adds tasks, or nothing.
+// add adds all tasks or none.
 func (c Caller) add(ctx context.Context, adds []*store.Add) (err error) {
 	if len(adds) == 0 {
 		return nil
@@ -90,8 +88,8 @@ func (c Caller) add(ctx context.Context, adds []*store.Add) (err error) {
 	return c.Tx.Send(ctx, append(before, &Statement{Name: "end", Text: `RELEASE SAVEPOINT bellman_add`})...)
 }
 
-// part inserts the cold rows of tasks, after the statements before, and returns
-// what is left to be written.
+// part runs the statements before, inserts the cold rows of tasks, and returns the remaining
+// writes.
 func (c Caller) part(ctx context.Context, adds []*store.Add, before []*Statement, l *layout) ([]*Statement, error) {
 	g := newStage(nil, c.Tx, 0, how{counts: c.CountsInserts, locks: c.Locks})
 	in := newInserter(g, adds)
@@ -126,7 +124,7 @@ func (c Caller) part(ctx context.Context, adds []*store.Add, before []*Statement
 	return append(append(g.statusWrites(), g.placeWrites()...), g.ownCounts()), nil
 }
 
-// A layout is what a caller's transaction must know of the store.
+// A layout is the part of the store's schema that a caller's transaction needs.
 type layout struct {
 	version, shards int64
 }
@@ -146,6 +144,6 @@ func (l *layout) check() error {
 	return nil
 }
 
-// shardOf is the shard that a task was prepared for. Whoever prepared it may not know
-// how many there are.
+// shardOf returns the shard of a prepared task, modulo the number of shards. The preparing process
+// may not know this number.
 func (l *layout) shardOf(place uint16) uint16 { return uint16(int64(place) % l.shards) }

@@ -29,7 +29,7 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 	slot := s.takeSlot()
 	defer s.giveSlot(slot)
 	done, err := false, error(nil)
-	if !conditional(b.Docs) { // which are read and written in turn
+	if !conditional(b.Docs) { // conditional documents are read and written in turn
 		done, err = s.short(ctx, b, slot)
 	}
 	if !done {
@@ -44,35 +44,34 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 	return nil
 }
 
-// A stage is what one try of a commit has found out and decided so far.
+// A stage is the state of one try of a commit.
 type stage struct {
 	s     *Store // nil in a caller's transaction
 	tx    Sender
 	how   how
-	batch int64 // a number of this try: tells which rows it inserted
+	batch int64 // number of this try; marks the rows that it inserted
 	slot  int64
 
 	current  map[bellman.ID]*current
-	order    []bellman.ID // of current, as they were first seen
+	order    []bellman.ID // ids of current, in order of first use
 	attempts map[attemptKey]*bellman.Attempt
 	audits   []store.Audit
 	depths   map[depthKey]int64
 	places   places
 }
 
-// A current is a task's status: as it is in the database, and as this commit
-// leaves it.
+// A current is a task's status, in the database and after this commit.
 type current struct {
 	queue  string
 	line   int64
-	there  bool // in the database, before this commit
+	there  bool // the task exists in the database before this commit
 	state  bellman.State
-	was    int64           // its version there
-	status *bellman.Status // as decided here; nil: as it was
-	now    uint32          // its version, as decided here
+	was    int64           // its version in the database
+	status *bellman.Status // the new status; nil: unchanged
+	now    uint32          // the new version
 	in     bellman.State
-	last   *bellman.Attempt  // that stands in the row of its end
-	order  *bellman.Ordering // its own, where it may have to do with its place; nil: it has none
+	last   *bellman.Attempt  // the attempt in the ended row
+	order  *bellman.Ordering // its ordering, if its place may change; nil: none
 }
 
 type attemptKey struct {
@@ -85,10 +84,10 @@ type depthKey struct {
 	state bellman.State
 }
 
-// how says how a stage finds out which rows are new.
+// how configures how a stage finds out which rows are new.
 type how struct {
-	counts bool // the number of rows that an Insert affects says it
-	locks  bool // reads what others committed lately by locking it: the isolation may hide it
+	counts bool // the affected rows of an Insert give the number of new rows
+	locks  bool // read recent commits with a lock, because the isolation may hide them
 }
 
 func (s *Store) newStage(tx Sender, slot int64) *stage {
@@ -100,7 +99,7 @@ func newStage(s *Store, tx Sender, slot int64, by how) *stage {
 		attempts: map[attemptKey]*bellman.Attempt{}, depths: map[depthKey]int64{}}
 }
 
-// run finds out and decides, and returns what is left to be written.
+// run decides the outcome of each item and returns the remaining writes.
 func (g *stage) run(ctx context.Context, b *store.Batch) ([]*Statement, error) {
 	fence, err := fence(b.Leases)
 	if err != nil {
@@ -138,10 +137,9 @@ func (g *stage) run(ctx context.Context, b *store.Batch) ([]*Statement, error) {
 	return statements, nil
 }
 
-// vouch is a write for a batch that has none and tells that a task is there
-// already. A database whose COMMIT waits for a replica does not wait where nothing
-// was written, and what it shows may be on one machine alone: PostgreSQL shows
-// what was committed by a client that gave up waiting.
+// vouch is a write for a batch without writes that reports an existing task. If a database's COMMIT
+// waits for a replica, it does so only after a write. Without a write, the reported task may exist
+// on one machine only: PostgreSQL shows commits whose client stopped waiting for the replica.
 func (g *stage) vouch(adds []store.Add) []*Statement {
 	for i := range adds {
 		if adds[i].Existing != (bellman.ID{}) {
@@ -151,8 +149,8 @@ func (g *stage) vouch(adds []store.Add) []*Statement {
 	return nil
 }
 
-// writes are the statements for all that was decided, but for cold rows. then says
-// what becomes of an attempt whose number is there.
+// writes returns the statements for all decisions except cold rows. then is the conflict action for
+// an attempt whose number exists.
 func (g *stage) writes(b *store.Batch, then Conflict) []*Statement {
 	return slices.Concat(g.statusWrites(), g.placeWrites(), g.attemptWrites(then), docWrites(b.Docs), auditWrites(append(g.audits, b.Audits...)), g.depthWrites())
 }
@@ -167,9 +165,9 @@ func pointers[T any](list []T) func(yield func(*T) bool) {
 	}
 }
 
-// fence is the statement that fails unless each lease is the newest of its
-// shard; nil if there are none. The mark of a lease is the owner who claimed it. A shard that the owner
-// gave back still takes what was decided under its newest lease.
+// fence is the statement that fails unless each lease is the newest lease of its shard; nil if
+// there are no leases. The mark of a lease is the node that claimed it. A released shard still
+// accepts commits under its newest lease.
 func fence(leases []store.Lease) (*Statement, error) {
 	if len(leases) == 0 {
 		return nil, nil
@@ -188,7 +186,7 @@ func fence(leases []store.Lease) (*Statement, error) {
 		} else if twice {
 			continue
 		}
-		switch { // one owner has most, if not all
+		switch { // usually one owner has all shards
 		case i == 0:
 			text.WriteString(`owner IN (?, ?) AND (`)
 			args = append(args, []byte(l.Mark), []byte(given(l.Mark)))
@@ -210,8 +208,8 @@ func fence(leases []store.Lease) (*Statement, error) {
 	return &Statement{Name: "fence", Text: text.String(), Args: append(args, shards), Want: int64(len(shards))}, nil
 }
 
-// fenced is ErrFenced when err is the fence's: an overflow, or a shard that
-// does not exist.
+// fenced returns ErrFenced if err comes from the fence: an overflow, or a shard that does not
+// exist.
 func (s *Store) fenced(err error, fence *Statement) error {
 	var failed *Failed
 	if fence == nil || !errors.As(err, &failed) || failed.Statement != fence {
@@ -224,8 +222,8 @@ func (s *Store) fenced(err error, fence *Statement) error {
 	return err
 }
 
-// readVersions reads the versions of the pending tasks that changes are about,
-// but for those that are known; nil if there are none.
+// readVersions reads unknown versions of the pending tasks in changes; nil if all versions are
+// known.
 func (g *stage) readVersions(changes []store.Change) *Statement {
 	ids := make([]bellman.ID, 0, len(changes))
 	for i := range changes {
@@ -250,8 +248,7 @@ func (g *stage) readVersions(changes []store.Change) *Statement {
 		}}
 }
 
-// believe takes what changes say of their tasks for how they are, where that is all
-// there is to know.
+// believe uses the task state that changes carry instead of a read, if that state is sufficient.
 func (g *stage) believe(changes []store.Change) {
 	for i := range changes {
 		if of := changes[i].Of; of != nil && of.ID == changes[i].ID && of.Version == changes[i].Version && !of.State.Ended() {
@@ -267,8 +264,8 @@ func (g *stage) found(id bellman.ID, state bellman.State, version int64, queue s
 	}
 }
 
-// readEnded reads the versions of those tasks that are not pending. One
-// statement looks at all states, so that a task that moves is seen once.
+// readEnded reads the versions of tasks that are not pending. One statement reads all states, so
+// that a moving task is seen exactly once.
 func (g *stage) readEnded(ctx context.Context, changes []store.Change) error {
 	var ids []bellman.ID
 	for i := range changes {
@@ -302,8 +299,7 @@ func (g *stage) readEnded(ctx context.Context, changes []store.Change) error {
 		}})
 }
 
-// decide says of each change whether it is made, and inserts the tasks that
-// follow from those that are.
+// decide decides which changes are made, and inserts the follow-up tasks of these changes.
 func (g *stage) decide(ctx context.Context, changes []store.Change) error {
 	var follow []*store.Add
 	unsettled := map[bellman.ID]bool{} // follow-up tasks that are not inserted yet
@@ -339,7 +335,7 @@ func (g *stage) decide(ctx context.Context, changes []store.Change) error {
 	return settle()
 }
 
-// change makes one change, if its task is there and has its version.
+// change makes one change if its task exists and has the expected version.
 func (g *stage) change(c *store.Change) (made bool) {
 	c.Err = nil
 	have := g.current[c.ID]
@@ -365,8 +361,8 @@ func (g *stage) change(c *store.Change) (made bool) {
 	return true
 }
 
-// attempted notes the attempt of a change: one that ends its task stands in the row
-// of its end, and in the log as soon as anything changes again.
+// attempted records the attempt of a change. If the attempt ends its task, it is stored in the
+// ended row. The next change moves it to the log.
 func (g *stage) attempted(c *store.Change, have *current) {
 	if old := have.last; old != nil {
 		g.attempts[attemptKey{c.ID, old.Number}] = old
@@ -376,7 +372,7 @@ func (g *stage) attempted(c *store.Change, have *current) {
 	case c.Attempt == nil:
 	case c.To.State.Ended():
 		have.last = c.Attempt
-		delete(g.attempts, attemptKey{c.ID, c.Attempt.Number}) // of the same commit
+		delete(g.attempts, attemptKey{c.ID, c.Attempt.Number}) // added by the same commit
 	default:
 		g.attempts[attemptKey{c.ID, c.Attempt.Number}] = c.Attempt
 	}
@@ -386,8 +382,7 @@ func (g *stage) count(queue string, state bellman.State, n int64) {
 	g.depths[depthKey{queue, state}] += n
 }
 
-// depthWrites adds to the counters. They come last: their rows are the ones
-// that commits share.
+// depthWrites updates the counters. These writes come last, because commits contend for these rows.
 func (g *stage) depthWrites() []*Statement {
 	var queues [][]byte
 	var states, slots, tasks []int64
@@ -406,7 +401,7 @@ func (g *stage) depthWrites() []*Statement {
 	return []*Statement{depthRows(queues, states, slots, tasks)}
 }
 
-// depthRows adds to counters.
+// depthRows returns the rows that update the counters.
 func depthRows(queues [][]byte, states, slots, tasks []int64) *Statement {
 	return &Statement{Name: "count tasks", Insert: &Insert{Into: "bellman_depth", Key: []string{"queue", "state", "slot"}, Then: Sum,
 		Columns: []Column{{"queue", queues}, {"state", states}, {"slot", slots}, {"tasks", tasks}}}}

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// standing are writes of the documents that must still be what they were: they affect
-// no row where these are not.
+// standing returns conditional writes of documents. A write affects no row if its document differs
+// from the expected value.
 func standing(docs []store.Doc) (writes []*Statement) {
 	var fresh [3][][]byte
 	for _, d := range docs {
@@ -39,13 +39,12 @@ func standing(docs []store.Doc) (writes []*Statement) {
 	return writes
 }
 
-// conditional reports whether one of the documents must still be what it was.
+// conditional reports whether any document has an expected value.
 func conditional(docs []store.Doc) bool {
 	return slices.ContainsFunc(docs, func(d store.Doc) bool { return d.Was != nil })
 }
 
-// stand sends what writes the documents that must still be what they were.
-// ErrConflict where one is not.
+// stand sends the conditional writes. ErrConflict: a document differs from its expected value.
 func (g *stage) stand(ctx context.Context, docs []store.Doc) error {
 	writes := standing(docs)
 	if len(writes) == 0 {
@@ -59,7 +58,8 @@ func (g *stage) stand(ctx context.Context, docs []store.Doc) error {
 	return err
 }
 
-// docWrites sets and deletes the other documents; of one document the last wins.
+// docWrites sets and deletes the unconditional documents. If a document occurs twice, the last
+// write wins.
 func docWrites(docs []store.Doc) (writes []*Statement) {
 	type name struct{ kind, name string }
 	last := map[name]int{}
@@ -93,7 +93,7 @@ func docWrites(docs []store.Doc) (writes []*Statement) {
 	return writes
 }
 
-// Docs reads documents that f chooses, in order of their names.
+// Docs reads the documents that match f, in order of their names.
 func (s *Store) Docs(ctx context.Context, f store.DocFilter, limit int) (docs []store.Doc, err error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -139,8 +139,8 @@ func auditWrites(audits []store.Audit) []*Statement {
 		{"job", texts[5]}, {"changes", texts[6]}}}}}
 }
 
-// Audits reads up to limit audit records older than before, newest first; all
-// of the last one's millisecond, even above limit.
+// Audits reads up to limit audit records older than before, newest first. It returns all records of
+// the last record's millisecond, even above limit.
 func (s *Store) Audits(ctx context.Context, before time.Time, limit int) (audits []store.Audit, err error) {
 	if err := s.enter(); err != nil {
 		return nil, err

@@ -8,22 +8,28 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A Driver is one database, and what differs between databases.
+// A Driver implements the features that differ between databases.
 //
-// Texts of statements are the same for all: a ? is an argument, IN (??) a list
-// ([]bellman.ID, []int64 or [][]byte), IN (???) a list of pairs, given as two
-// such lists, FROM (????) a table of such pairs, a and b, {now} the database's clock in Unix ms, and {micros} the same in µs. {by COLUMN} stands after
-// the name of bellman_task for its index that begins with that column, or with
-// {by key} for that of keys, and {within COLUMN} for COLUMN = ? AND id >= ?
-// AND COLUMN = ? AND id < ?, in words that lead to this index. {page} stands
-// for look >= ? AND look < ? AND (look > ? OR id > ?), in words that lead right
-// behind that id.
+// All drivers share the texts of statements. Drivers replace these placeholders:
+//
+//	?               an argument
+//	IN (??)         a list: []bellman.ID, []int64 or [][]byte
+//	IN (???)        a list of pairs, given as two lists
+//	FROM (????)     a table of pairs with the columns a and b
+//	{now}           the database's clock in Unix ms
+//	{micros}        the database's clock in Unix µs
+//	{by COLUMN}     behind bellman_task: use the index that begins with COLUMN
+//	{by key}        behind bellman_task: use the index of keys
+//	{within COLUMN} COLUMN = ? AND id >= ? AND COLUMN = ? AND id < ?,
+//	                phrased so that the database uses this index
+//	{page}          look >= ? AND look < ? AND (look > ? OR id > ?),
+//	                phrased so that the scan starts right behind this id
 type Driver interface {
-	// Read runs statements outside of a transaction, in one flight if it can.
+	// Read runs statements outside of a transaction, in one flight if possible.
 	Read(ctx context.Context, statements ...*Statement) error
 
-	// Begin opens a transaction at READ COMMITTED. The driver may wait for the
-	// first statements before it tells the database.
+	// Begin opens a transaction at READ COMMITTED. The driver may defer the request to the database
+	// until the first statements.
 	Begin(ctx context.Context) (Tx, error)
 
 	// Define runs a statement that defines a table or an index. Words in braces
@@ -33,35 +39,35 @@ type Driver interface {
 	// Alone calls f while no other process is in Alone at the same database.
 	Alone(ctx context.Context, f func() error) error
 
-	// Check says what is wrong with the server or the session: its version, its
-	// isolation, a replica that cannot be written to. The error says what to do.
+	// Check returns an error if the server or the session is unsuitable: its version, its
+	// isolation, a read-only replica. The error says how to fix the problem.
 	Check(ctx context.Context) error
 
-	// Kind says what an error of the database means.
+	// Kind classifies an error of the database.
 	Kind(err error) Kind
 
-	// Unblock ends sessions that hold a shard's row and whose clients have stopped,
-	// where the server does not do so by itself. It is called after Blocked.
+	// Unblock ends sessions of stopped clients that hold a shard's row, if the server does not end
+	// such sessions itself. The store calls Unblock after an error of kind Blocked.
 	Unblock(ctx context.Context) error
 
-	// CountsInserts says that Affected is exact for an Insert with Keep: the rows
-	// that were not there.
+	// CountsInserts reports whether Affected is the exact number of new rows of an Insert with
+	// Keep.
 	CountsInserts() bool
 
-	// Pool says how the connections are used.
+	// Pool returns statistics of the connections.
 	Pool() Pool
 
-	// Merges says that of several scans in one order, put together by UNION ALL and
-	// a LIMIT in that order, none is read further than it must be.
+	// Merges reports whether the database merges ordered scans lazily: a UNION ALL with an order
+	// and a LIMIT reads each scan only as far as necessary.
 	Merges() bool
 
 	Close() error
 }
 
-// A Sender is a transaction that is open.
+// A Sender is an open transaction.
 type Sender interface {
-	// Send runs statements in order, in one flight if the driver can. After an
-	// error only a rollback may follow.
+	// Send runs statements in order, in one flight if possible. After an error, only a rollback may
+	// follow.
 	Send(ctx context.Context, statements ...*Statement) error
 }
 
@@ -70,31 +76,29 @@ type Sender interface {
 type Tx interface {
 	Sender
 
-	// Commit sends statements, which read nothing, and ends the transaction, all in
-	// one flight if the driver can: then the database itself must undo everything
-	// when a Want is not met. A Failed says that nothing was written; of any other
-	// error Kind says whether that is certain.
+	// Commit sends statements that return no rows, and commits. If the driver sends one flight, the
+	// database itself must undo everything when a Want is not met. A Failed error means that
+	// nothing was written. For any other error, Kind tells whether the outcome is certain.
 	Commit(ctx context.Context, statements ...*Statement) error
 
-	// Rollback gives the transaction up, and frees its locks at once.
+	// Rollback ends the transaction without effect and frees its locks at once.
 	Rollback()
 }
 
-// A Statement is sent to the database.
+// A Statement is one SQL statement and its results.
 type Statement struct {
-	Name   string // what it does, for errors: "read statuses"
+	Name   string // its purpose, for errors: "read statuses"
 	Text   string
 	Args   []any
 	Insert *Insert // instead of Text
 
-	// Each is called with each row; nil: there are none.
+	// Each is called with each row; nil if the statement returns no rows.
 	Each func(Row) error
 
-	// Want is how many rows must be affected; another number is ErrRaced. Zero:
-	// any number.
+	// Want is the required number of affected rows; another number is ErrRaced. Zero: any number.
 	Want int64
 
-	Affected int64 // set when it has run
+	Affected int64 // set after the run
 }
 
 // A Row is read into *bellman.ID, *int64, *[]byte (nil for NULL) and *string.
@@ -106,7 +110,7 @@ type Row interface {
 type Insert struct {
 	Into    string
 	Columns []Column
-	Key     []string // the columns of the conflict that Then is about
+	Key     []string // the columns of the unique key for Then
 	Then    Conflict
 }
 
@@ -130,35 +134,35 @@ func Len(values any) int {
 	panic(fmt.Sprintf("sqlstore: %T is no column: want []bellman.ID, []int64 or [][]byte", values))
 }
 
-// A Conflict says what an Insert does with a row whose key is there.
+// A Conflict is the action of an Insert if the key of a row exists.
 type Conflict int
 
 const (
 	Fail    Conflict = iota // an error of kind Duplicate
-	Keep                    // leaves what is there, whatever unique key conflicts
-	Replace                 // overwrites all columns that are not of the key
-	Sum                     // adds to all columns that are not of the key
+	Keep                    // keeps the existing row, for a conflict on any unique key
+	Replace                 // overwrites all columns outside the key
+	Sum                     // adds to all columns outside the key
 )
 
-// A Kind says what an error means for whoever sees it.
+// A Kind classifies an error by the caller's reaction.
 type Kind int
 
 const (
-	Other     Kind = iota // the statement is wrong, a right is missing, …: trying again does not help
-	Retry                 // a deadlock or a failed serialization: the transaction as a whole may be tried again
-	Blocked               // a lock was waited for in vain: the same, after Unblock
-	Lost                  // the connection broke: what was sent last may have been done
+	Other     Kind = iota // not retryable: a wrong statement, a missing privilege, …
+	Retry                 // a deadlock or a failed serialization: retry the whole transaction
+	Blocked               // a lock wait timed out: call Unblock, then retry the whole transaction
+	Lost                  // the connection broke: the last statements may have run
 	Overflow              // a number is out of range
 	Duplicate             // a unique key exists
 	Exists                // a table or an index exists
-	Full                  // no room on disk
+	Full                  // the disk is full
 )
 
-// ErrRaced is returned when a Statement did not affect the rows that it had to:
-// somebody else changed them. The transaction as a whole may be tried again.
+// ErrRaced is returned if a Statement affected an unexpected number of rows, because another
+// transaction changed them. The whole transaction may be retried.
 var ErrRaced = errors.New("rows were changed meanwhile")
 
-// Failed is what a driver returns when a statement failed.
+// Failed is a driver's error for a statement that failed.
 type Failed struct {
 	Statement *Statement
 	Err       error
