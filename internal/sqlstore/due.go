@@ -10,8 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Due appends to buf up to limit entries of the given shards, in order. See
-// See store.Tasks.
+// Due appends to buf up to limit entries of the given shards, in order. See store.Tasks.
 func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
 	if err := s.enter(); err != nil {
 		return buf, err
@@ -27,7 +26,7 @@ func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, t
 	return s.dueParts(ctx, shards, from, to, limit, buf)
 }
 
-// dueMerged lets the database put the scans of all shards together.
+// dueMerged lets the database merge the scans of all shards.
 func (s *Store) dueMerged(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
 	var text strings.Builder
 	args := make([]any, 0, 6*len(shards)+1)
@@ -48,9 +47,8 @@ func (s *Store) dueMerged(ctx context.Context, shards []uint16, from store.Posit
 	return buf, err
 }
 
-// dueParts reads each shard in the order of the index, which stops early: a part
-// of the limit is asked of each. Shards that gave all they were asked for may
-// have more, so what lies behind the last entry of any of them waits for the
+// dueParts reads each shard in index order with a part of the limit. A shard that returned its full
+// part may have more entries. Entries behind the last entry of such a shard are deferred to the
 // next round.
 func (s *Store) dueParts(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
 	end := len(buf) + limit
@@ -64,7 +62,7 @@ func (s *Store) dueParts(ctx context.Context, shards []uint16, from store.Positi
 		}
 		slices.SortFunc(page, comparePosition)
 		var full []uint16
-		known := len(page) // entries of page behind which nothing is missing
+		known := len(page) // entries of page before which no entry is missing
 		counts := map[uint16]int{}
 		for i := range page {
 			if n := page[i].Shard; counts[n] == each-1 {
@@ -81,7 +79,7 @@ func (s *Store) dueParts(ctx context.Context, shards []uint16, from store.Positi
 		}
 		from = store.Position{VisibleAt: page[known-1].VisibleAt, ID: page[known-1].ID}
 		if known == len(page) {
-			shards = full // the others have no more
+			shards = full // the other shards have no more entries
 		}
 	}
 	return buf, nil
@@ -91,8 +89,8 @@ func comparePosition(a, b store.Entry) int {
 	return cmp.Or(cmp.Compare(a.VisibleAt, b.VisibleAt), compareID(a.ID, b.ID))
 }
 
-// dueScan is the scan of one shard, in the words in which a database begins right
-// behind the cursor: many tasks may be due at one millisecond.
+// dueScan is the scan of one shard. Its wording makes the database start right behind the cursor,
+// because many tasks may be due in one millisecond.
 const dueScan = `SELECT id, look, due, line, version, attempts, shard FROM bellman_live
 	WHERE shard = ? AND {page} ORDER BY look, id LIMIT ?`
 
@@ -129,8 +127,8 @@ func readDue(text string, args []any, page *[]store.Entry) *Statement {
 	}}
 }
 
-// CountDue counts what Due would read, up to most: the database does that in a
-// fraction of the time in which it tells what it counted.
+// CountDue counts the entries that Due would read, up to most. The count takes a fraction of the
+// time of reading them.
 func (s *Store) CountDue(ctx context.Context, shards []uint16, from store.Position, to, most int64) (n int64, err error) {
 	if err := s.enter(); err != nil {
 		return 0, err
@@ -152,11 +150,11 @@ func (s *Store) CountDue(ctx context.Context, shards []uint16, from store.Positi
 	return n, err
 }
 
-// loadPage is how many tasks one statement loads.
+// loadPage is the number of tasks that one statement loads.
 const loadPage = 512
 
-// Load reads whole tasks (without Last) for entries, in their order. An
-// element is nil where the task is gone, ended, or of another version.
+// Load reads whole tasks (without Last) for entries, in the order of entries. An element is nil if
+// the task is gone, ended, or has another version.
 func (s *Store) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -168,7 +166,7 @@ func (s *Store) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Tas
 	return s.load(ctx, entries)
 }
 
-// load is Load, without waiting for others.
+// load is Load without batching.
 func (s *Store) load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error) {
 	tasks := make([]*bellman.Task, len(entries))
 	at := make(map[bellman.ID][]int, len(entries))

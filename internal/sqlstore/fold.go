@@ -7,15 +7,14 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// How often, and how many at a time, what callers' transactions counted is added
-// to the counters.
+// Interval and batch size of folding the counts of callers' transactions into the counters.
 const (
 	foldEvery = time.Second
 	foldMost  = 1000
 )
 
-// ownCounts are what a caller's transaction counted, as rows of its own: it waits
-// for no commit, and no commit for it.
+// ownCounts are the counts of a caller's transaction, as separate rows. Commits and callers'
+// transactions therefore never wait for each other.
 func (g *stage) ownCounts() *Statement {
 	var ids []bellman.ID
 	var queues [][]byte
@@ -28,9 +27,9 @@ func (g *stage) ownCounts() *Statement {
 		Columns: []Column{{"id", ids}, {"queue", queues}, {"state", states}, {"tasks", tasks}}}}
 }
 
-// fold adds what callers' transactions counted to the counters, so that there are
-// few rows to add up. It is done by the way, after a commit: each task that a
-// caller adds has commits to come. What fails is done the next time.
+// fold adds the counts of callers' transactions to the counters, so that Depths sums few rows. It
+// runs after a commit; each task that a caller adds causes later commits. A failed fold is retried
+// next time.
 func (s *Store) fold(ctx context.Context, slot int64) {
 	last, now := s.folded.Load(), time.Now().UnixNano()
 	if now-last < int64(foldEvery) || !s.folded.CompareAndSwap(last, now) {
@@ -57,11 +56,11 @@ func (s *Store) fold(ctx context.Context, slot int64) {
 	}); err != nil || len(ids) == 0 {
 		return
 	}
-	// Each row by its key, and none beside it, which may be of a transaction that is
-	// open. MariaDB reads all of a small table when ids alone are asked for.
+	// Each row is deleted by its own key, so that no row of an open transaction is locked. If only
+	// ids are given, MariaDB reads all of a small table.
 	gone := &Statement{Name: "delete counts", Text: `DELETE FROM bellman_count WHERE (id, tasks) IN (???)`, Args: []any{ids, tasks}, Want: int64(len(ids))}
 	again, err := s.attempt(ctx, func(Tx) ([]*Statement, error) { return append([]*Statement{gone}, g.depthWrites()...), nil })
 	if err == nil && len(ids) == foldMost || again {
-		s.folded.Store(0) // there are more, or another process was at it
+		s.folded.Store(0) // more rows remain, or another process folds too
 	}
 }

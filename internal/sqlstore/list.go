@@ -11,9 +11,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// How many rows one call of List looks at: up to listMost while it has listTime, in
-// steps that grow to listStep, and are no larger than there is time for. A queue or an event has no index: what is rare is
-// looked for among all tasks.
+// Limits of one call of List: up to listMost rows within listTime. Steps grow to listStep and
+// shrink to fit the remaining time. A queue or an event has no index, so rare values are searched
+// among all tasks.
 const (
 	listMost  = 50_000
 	listStep  = 1024
@@ -21,9 +21,8 @@ const (
 	listTime  = 25 * time.Millisecond
 )
 
-// List reads tasks that fit f, newest first. It goes
-// through the narrowest index that f allows: a key, an order, a merchant, a
-// host, a state, or all.
+// List reads the tasks that match f, newest first. It scans the narrowest index that f allows: a
+// key, an order, a merchant, a host, a state, or all tasks.
 func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
 	if err := s.enter(); err != nil {
 		return nil, next, err
@@ -63,7 +62,7 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 				return nil, next, err
 			}
 			for _, t := range page {
-				if t != nil && (f.State == nil || *f.State == t.State) { // it may have moved since
+				if t != nil && (f.State == nil || *f.State == t.State) { // the state may have changed since
 					tasks = append(tasks, t)
 				}
 			}
@@ -87,7 +86,7 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 	return tasks, bellman.ID{}, nil
 }
 
-// candidates are the ids, newest first, that the narrowest index has.
+// candidates returns the ids from the narrowest index, newest first.
 func (s *Store) candidates(ctx context.Context, f store.Filter, low, high bellman.ID, limit int) (ids []bellman.ID, err error) {
 	if f.Key != "" {
 		return s.keyed(ctx, f, low, high)
@@ -103,7 +102,7 @@ func (s *Store) candidates(ctx context.Context, f store.Filter, low, high bellma
 	case f.MerchantNo != "":
 		of("merchant_no", f.MerchantNo)
 	case f.URLHost != "":
-		// With a port it is looked for without: the index has names alone.
+		// The index has host names only, so the port is removed.
 		of("url_host", cmp.Or(hostOf("//"+f.URLHost), f.URLHost))
 	case f.State != nil && f.State.Ended():
 		text = `SELECT id FROM bellman_ended WHERE state = ? AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?`
@@ -125,7 +124,7 @@ func (s *Store) candidates(ctx context.Context, f store.Filter, low, high bellma
 	return ids, err
 }
 
-// keyed are the ids, newest first, of the task of each queue that has the key.
+// keyed returns the ids of the tasks with the key, one per queue, newest first.
 func (s *Store) keyed(ctx context.Context, f store.Filter, low, high bellman.ID) (ids []bellman.ID, err error) {
 	queues := [][]byte{[]byte(f.Queue)}
 	if f.Queue == "" {
@@ -153,7 +152,7 @@ func (s *Store) keyed(ctx context.Context, f store.Filter, low, high bellman.ID)
 	return ids, err
 }
 
-// queues are the names of all queues that have, or had, tasks.
+// queues returns the names of all queues that have, or had, tasks.
 func (s *Store) queues(ctx context.Context) (names [][]byte, err error) {
 	err = s.read(ctx, func() []*Statement {
 		names = nil
@@ -167,13 +166,13 @@ func (s *Store) queues(ctx context.Context) (names [][]byte, err error) {
 	return names, err
 }
 
-// choose keeps those ids whose tasks fit f, in their order. What an index has
-// chosen already is not looked at again.
+// choose returns the ids whose tasks match f, in the same order. It skips conditions that the index
+// has checked.
 func (s *Store) choose(ctx context.Context, f store.Filter, ids []bellman.ID) ([]bellman.ID, error) {
 	byIndex := f.Key != "" || f.OrderNo != "" || f.MerchantNo != "" || f.URLHost != ""
 	var err error
 	if f.State != nil && byIndex && len(ids) > 0 {
-		// First, for an index answers it.
+		// Checked first, because an index answers it.
 		inState := &Statement{Name: "filter tasks by state", Text: `SELECT id FROM bellman_live WHERE id IN (??)`, Args: []any{ids}}
 		if f.State.Ended() {
 			inState.Text, inState.Args = `SELECT id FROM bellman_ended WHERE state = ? AND id IN (??)`, []any{int64(*f.State), ids}
@@ -209,7 +208,7 @@ func (s *Store) choose(ctx context.Context, f store.Filter, ids []bellman.ID) ([
 	})
 }
 
-// among keeps those ids that a statement finds and take takes, in their order.
+// among returns the ids that the statement finds and take accepts, in the same order.
 func (s *Store) among(ctx context.Context, ids []bellman.ID, found *Statement, take func(Row, *bellman.ID) (bool, error)) ([]bellman.ID, error) {
 	var taken map[bellman.ID]bool
 	err := s.read(ctx, func() []*Statement {

@@ -8,27 +8,27 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Loads of few tasks, each of which its attempt waits for, are put together.
+// Small loads, which attempts wait for, are batched.
 const (
-	loadFew    = 8 // a call for more goes alone
-	loadAtOnce = 2 // statements at once for those that are put together
+	loadFew    = 8 // larger calls are not batched
+	loadAtOnce = 2 // concurrent statements for batched calls
 )
 
-// loads puts calls of Load together: while statements are on their way, what is
-// asked for gathers, and goes in one. There is no timer.
+// loads batches calls of Load. While statements are in flight, new calls gather, and the next
+// statement serves them all. There is no timer.
 type loads struct {
 	mu      sync.Mutex
 	busy    int
 	waiting []*loadCall
 }
 
-// A loadCall is a call that waits: for its tasks, or for its turn to read them
-// with those of others that wait.
+// A loadCall is a waiting call. It waits for its tasks, or for its turn to read tasks for the
+// waiting calls.
 type loadCall struct {
 	entries []store.Entry
-	leads   bool          // it has the turn; held under loads.mu
-	turn    chan struct{} // closed then
-	done    chan struct{} // closed when the rest is set
+	leads   bool          // it has the turn; guarded by loads.mu
+	turn    chan struct{} // closed when the call gets the turn
+	done    chan struct{} // closed when the result is set
 
 	tasks []*bellman.Task
 	err   error
@@ -52,7 +52,8 @@ func (l *loads) join(ctx context.Context, entries []store.Entry, load func(conte
 		return nil, ctx.Err()
 	}
 	batch, all := l.take(c)
-	// Others wait for it too. A driver bounds how long it takes.
+	// Other calls wait for this read too, so it ignores this caller's cancellation. The driver
+	// bounds its duration.
 	tasks, err := load(context.WithoutCancel(ctx), all)
 	for _, c := range batch {
 		if c.err = err; err == nil {
@@ -67,8 +68,8 @@ func (l *loads) join(ctx context.Context, entries []store.Entry, load func(conte
 	return c.tasks, c.err
 }
 
-// take takes the calls that c reads for out of those that wait: its own, and those
-// that have no turn.
+// take removes from the waiting calls the call c and the calls without a turn. c reads for all of
+// them.
 func (l *loads) take(c *loadCall) (batch []*loadCall, all []store.Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +85,7 @@ func (l *loads) take(c *loadCall) (batch []*loadCall, all []store.Entry) {
 	return batch, all
 }
 
-// leave takes out a call that waits no longer, and passes its turn on.
+// leave removes a call that was cancelled and passes its turn on.
 func (l *loads) leave(c *loadCall) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,8 +100,8 @@ func (l *loads) leave(c *loadCall) {
 	}
 }
 
-// next gives the turn to a call that waits and has none; if there is none, one
-// statement less is on its way.
+// next gives the turn to a waiting call without a turn. If there is none, the number of statements
+// in flight drops by one.
 func (l *loads) next() {
 	for _, c := range l.waiting {
 		if !c.leads {

@@ -7,30 +7,28 @@ import (
 	"math/rand/v2"
 )
 
-// ErrNoTables is in what an Open of a driver returns where it may make no tables and
-// some are missing.
+// ErrNoTables is wrapped by a driver's Open if tables are missing and Open may not create them.
 var ErrNoTables = errors.New("there are no tables of bellman here, or not all: run bellman migrate")
 
-// An AddressError says that the address of a database is wrong, or a parameter of it.
-// Another try does not mend that.
+// An AddressError reports an invalid address of a database, or an invalid parameter. A retry cannot
+// help.
 type AddressError struct{ Cause error }
 
 func (e *AddressError) Error() string { return e.Cause.Error() }
 
 func (e *AddressError) Unwrap() error { return e.Cause }
 
-// DefaultShards is how many shards a schema is created with.
+// DefaultShards is the number of shards of a new schema.
 const DefaultShards = 64
 
-// Options are how Open opens a store.
+// Options configure Open.
 type Options struct {
-	Shards    int  // of a schema that is created; default DefaultShards
-	NoMigrate bool // the schema stays as it is, and must be the present one
-	ReadOnly  bool // NoMigrate, and nothing is probed: with the right to read, at a server that may only be read
+	Shards    int  // used only when the schema is created; default DefaultShards
+	NoMigrate bool // never change the schema; it must be current
+	ReadOnly  bool // NoMigrate without probes: for a read-only user or server
 }
 
-// Open returns the store in a database whose schema it creates or updates first. It
-// owns d, and closes it where it fails.
+// Open creates or updates the schema and returns the store. Open owns d and closes d on error.
 func Open(ctx context.Context, d Driver, o Options) (*Store, error) {
 	s, err := o.open(ctx, d)
 	if err != nil {
@@ -51,8 +49,8 @@ func (o Options) open(ctx context.Context, d Driver) (*Store, error) {
 	return New(ctx, d)
 }
 
-// New returns the store in a database whose schema is the present one. It
-// refuses a database that would not hold what a store promises. It owns d.
+// New returns the store in a database whose schema is current. New rejects a database that would
+// break a store's promises. New owns d.
 func New(ctx context.Context, d Driver) (*Store, error) {
 	s, err := open(ctx, d)
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// places are what a commit must know to put new tasks behind those of their ordering
-// keys that are pending. It is read before the transaction, or in it: who was
-// committed before the commit was asked for is seen either way.
+// places are the places that a commit assigns behind the pending tasks of its ordering keys. They
+// are read before or in the transaction. Either read sees all tasks committed before the call of
+// Commit.
 type places struct {
 	now  int64                // the database's clock, in µs
-	last map[named]int64      // the last place of each ordering key that has any
-	nth  map[bellman.ID]int64 // which of this commit's own a task is
+	last map[named]int64      // the last place of each ordering key that has pending tasks
+	nth  map[bellman.ID]int64 // position of a task among this commit's own tasks
 }
 
-// read reads what there is to know of the tasks that b may add; nothing if none has an
-// ordering key.
+// read reads the places for the tasks that b may add. If no task has an ordering key, read does
+// nothing.
 func (p *places) read(b *store.Batch) []*Statement {
 	return p.of(func(yield func(*store.Add) bool) {
 		for a := range pointers(b.Adds) {
@@ -77,14 +77,14 @@ func (p *places) of(adds iter.Seq[*store.Add]) []*Statement {
 	}
 }
 
-// lastPlace is the last place of an ordering key's tasks that supersede, or that do
-// not; 0: there are none. It is an end of the index, however many tasks there are.
+// lastPlace returns the last place of an ordering key, for superseding tasks or for the others; 0:
+// there are none. It reads one end of the index, at a constant cost.
 func lastPlace(supersedes int64) string {
 	return fmt.Sprintf(`COALESCE((SELECT o.seq FROM bellman_order o WHERE o.queue = k.a AND o.ordering_key = k.b AND o.supersedes = %d ORDER BY o.seq DESC LIMIT 1), 0)`, supersedes)
 }
 
-// take returns the place of a new task: behind all that were there, and behind those
-// that stand before it in its batch. 0: it needs none.
+// take returns the place of a new task, behind all existing tasks and the earlier tasks of its
+// batch. 0: the task needs no place.
 func (p *places) take(t *bellman.Task) int64 {
 	if t.OrderingKey == "" || t.State.Ended() {
 		return 0
@@ -92,8 +92,8 @@ func (p *places) take(t *bellman.Task) int64 {
 	return max(p.now, p.last[named{t.Queue, t.OrderingKey}]+1) + p.nth[t.ID]
 }
 
-// placeWrites gives up the places of tasks that this commit ends, and gives places to
-// those that are new, or pending again.
+// placeWrites deletes the places of tasks that this commit ends. It inserts places for tasks that
+// are new or pending again.
 func (g *stage) placeWrites() (writes []*Statement) {
 	var gone, ids []bellman.ID
 	var goneKeys, queues, keys [][]byte
@@ -114,7 +114,7 @@ func (g *stage) placeWrites() (writes []*Statement) {
 		}
 	}
 	if len(gone) > 0 {
-		// Each by its key, and none beside it: see fold.
+		// Each row is deleted by its own key and locks no other row: see fold.
 		writes = append(writes, &Statement{Name: "delete places", Text: `DELETE FROM bellman_order WHERE (id, ordering_key) IN (???)`, Args: []any{gone, goneKeys}})
 	}
 	if len(ids) > 0 {
@@ -124,7 +124,7 @@ func (g *stage) placeWrites() (writes []*Statement) {
 	return writes
 }
 
-// A place is where a task stands in the order of its key.
+// A place is the position of a task in its ordering key.
 type place struct {
 	id  bellman.ID
 	seq int64
@@ -134,8 +134,7 @@ func (p place) compare(q place) int {
 	return cmp.Or(cmp.Compare(p.seq, q.seq), bytes.Compare(p.id[:], q.id[:]))
 }
 
-// Chain reads the pending tasks of an ordering key. It is one statement, so that all of it is of one
-// moment.
+// Chain reads the pending tasks of an ordering key. One statement makes the result consistent.
 func (s *Store) Chain(ctx context.Context, queue, orderingKey string, id bellman.ID, limit int) (found store.Chain, err error) {
 	if err := s.enter(); err != nil {
 		return found, err

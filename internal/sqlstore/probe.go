@@ -11,8 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// probe refuses a database on which the store would not keep its promises. It
-// leaves nothing behind.
+// probe rejects a database on which the store would break its promises. It leaves no rows behind.
 func (s *Store) probe(ctx context.Context) error {
 	if err := s.d.Check(ctx); err != nil {
 		return err
@@ -29,7 +28,7 @@ func (s *Store) probe(ctx context.Context) error {
 	return nil
 }
 
-// probeClock compares the clocks; the time that the answer took is no skew.
+// probeClock compares the clocks. The round-trip time does not count as skew.
 func (s *Store) probeClock(ctx context.Context) error {
 	best := time.Duration(math.MaxInt64)
 	for range 3 {
@@ -54,7 +53,7 @@ func (s *Store) probeClock(ctx context.Context) error {
 	return nil
 }
 
-// probeFence tries the fence with the newest lease of a shard, and with others.
+// probeFence tries the fence with the newest lease of a shard, and with stale leases.
 func (s *Store) probeFence(ctx context.Context) error {
 	for _, change := range []int64{0, -1, 1 << 32} {
 		err := s.undone(ctx, func(tx Tx) error {
@@ -87,7 +86,7 @@ func (s *Store) probeFence(ctx context.Context) error {
 	return nil
 }
 
-// probeWrites does all that a commit does, and takes it back.
+// probeWrites runs all writes of a commit and rolls them back.
 func (s *Store) probeWrites(ctx context.Context) error {
 	return s.undone(ctx, func(tx Tx) error {
 		now := time.Now()

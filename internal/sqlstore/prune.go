@@ -9,11 +9,11 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// pruneBatch is how many tasks one transaction of Prune deletes.
+// pruneBatch is the number of tasks that one transaction of Prune deletes.
 const pruneBatch = 256
 
-// Prune deletes up to limit tasks, and their attempts, that ended in state and
-// finished before the given time, the first to finish first.
+// Prune deletes up to limit tasks, with their attempts, that ended in state and finished before the
+// given time. It deletes the earliest finished tasks first.
 func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time, limit int) (int, error) {
 	if err := s.enter(); err != nil {
 		return 0, err
@@ -71,8 +71,8 @@ func (s *Store) prune(ctx context.Context, state bellman.State, before time.Time
 			{Name: "delete statuses of ended tasks", Text: `DELETE FROM bellman_ended WHERE state = ? AND (id, version) IN (???)`,
 				Args: []any{int64(state), ids, versions}, Want: int64(n)},
 			{Name: "delete attempts", Text: `DELETE FROM bellman_attempt WHERE task_id IN (??)`, Args: []any{ids}},
-			// Each by its key, and none beside it, which may be of a caller's transaction:
-			// see fold.
+			// Each row is deleted by its own key, so that no row of a caller's transaction is
+			// locked: see fold.
 			{Name: "delete tasks", Text: `DELETE FROM bellman_task WHERE (id, queue) IN (???)`, Args: []any{ids, queues}},
 		}, g.depthWrites()...), nil
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Task reads a task, with Last. ErrNotFound if there is none.
+// Task reads a task, with Last. ErrNotFound: no task has this id.
 func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -26,8 +26,8 @@ func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) 
 	return tasks[0], nil
 }
 
-// whole reads tasks with their status and Last, in the order of ids, of which
-// none comes twice; nil where there is none.
+// whole reads tasks with their status and Last. ids must be ascending and distinct. An element is
+// nil if the task does not exist.
 func (s *Store) whole(ctx context.Context, ids []bellman.ID) ([]*bellman.Task, error) {
 	cold := make(map[bellman.ID]*bellman.Task, len(ids))
 	status := make(map[bellman.ID]bellman.Status, len(ids))
@@ -53,7 +53,7 @@ func (s *Store) whole(ctx context.Context, ids []bellman.ID) ([]*bellman.Task, e
 		st, there := status[id]
 		t := cold[id]
 		if !there || t == nil {
-			continue // or added, or deleted, between the two reads
+			continue // added or deleted between the two reads
 		}
 		t.Status, t.Last = st, last[id]
 		tasks[i] = t
@@ -61,9 +61,9 @@ func (s *Store) whole(ctx context.Context, ids []bellman.ID) ([]*bellman.Task, e
 	return tasks, s.readLast(ctx, tasks)
 }
 
-// readStatuses reads the statuses of tasks, pending or ended, and the attempts that
-// ended them, unless last is nil. It is one statement, so that a task that moves
-// between the two is seen once.
+// readStatuses reads the statuses of pending and ended tasks. Unless last is nil, it also reads the
+// last attempts of ended tasks. One statement reads both tables, so that a moving task is seen
+// exactly once.
 func readStatuses(ids []bellman.ID, to map[bellman.ID]bellman.Status, last map[bellman.ID]*bellman.Attempt) *Statement {
 	return &Statement{Name: "read statuses", Args: []any{ids, ids},
 		Text: `SELECT id, 0, version, shard, attempts, look, due, 0, NULL, rest, NULL FROM bellman_live WHERE id IN (??)
@@ -83,8 +83,7 @@ func readStatuses(ids []bellman.ID, to map[bellman.ID]bellman.Status, last map[b
 		}}
 }
 
-// readLast sets Last of those tasks that were attempted, where the row of their end
-// did not say it.
+// readLast sets Last of attempted tasks whose ended row has no attempt.
 func (s *Store) readLast(ctx context.Context, tasks []*bellman.Task) error {
 	last := map[bellman.ID]*bellman.Task{}
 	var ids []bellman.ID
@@ -116,7 +115,7 @@ func (s *Store) readLast(ctx context.Context, tasks []*bellman.Task) error {
 	if err != nil {
 		return err
 	}
-	// Attempts that left no record, such as one that its node did not survive.
+	// An attempt may have no record, for example if its node died.
 	var older []*Statement
 	for _, id := range ids {
 		if last[id].Last == nil {
@@ -130,7 +129,7 @@ func (s *Store) readLast(ctx context.Context, tasks []*bellman.Task) error {
 	return s.read(ctx, func() []*Statement { return older })
 }
 
-// Find reads which tasks have keys.
+// Find returns the task that holds each key.
 func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -166,8 +165,7 @@ func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, erro
 	})
 }
 
-// Attempts reads up to limit attempts of a task with numbers above after, in
-// order of their numbers.
+// Attempts reads up to limit attempts of a task with numbers above after, in ascending order.
 func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) (attempts []bellman.Attempt, err error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -179,7 +177,7 @@ func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) (
 	var last *bellman.Attempt
 	err = s.read(ctx, func() []*Statement {
 		attempts, last = nil, nil
-		// First the row of the end: what stands there goes to the log, never back.
+		// Read the ended row first: an attempt moves from there to the log, never back.
 		return []*Statement{{Name: "read the attempt that ended a task", Text: `SELECT attempt FROM bellman_ended WHERE state IN (1, 2, 3) AND id IN (??)`,
 			Args: []any{[]bellman.ID{id}}, Each: func(r Row) (err error) {
 				var b []byte
@@ -208,8 +206,8 @@ func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) (
 	return attempts[:min(len(attempts), limit)], nil
 }
 
-// Depths counts the tasks of each queue that has any, by state. It is exact: the
-// sum of what each commit counted.
+// Depths counts the tasks of each non-empty queue, by state. The counts are exact: they are the sum
+// over all commits.
 func (s *Store) Depths(ctx context.Context) ([]store.Depth, error) {
 	if err := s.enter(); err != nil {
 		return nil, err

@@ -14,17 +14,18 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Who is alive is said by the database's clock alone.
+// Only the database's clock decides which nodes are alive.
 
-// given is the owner of a shard that the node of this name gave back: no node can have such a name. The
-// fence still compares it, so that of two nodes which reached one epoch only the last is heard.
+// given is the prefix of the owner of a shard that a node released; no node may have such a name.
+// The fence still compares the owner. If two nodes reached one epoch, only the later node can
+// commit.
 func given(node string) string { return "\x00" + node }
 
-// forgotten is how many ttl a node stays in the list after it expired.
+// forgotten is the number of ttls that an expired node stays in the list.
 const forgotten = 100
 
-// unbroken says which rows of bellman_shard somebody has deleted, if any: without its row
-// a shard cannot be owned, and its tasks are attempted by nobody.
+// unbroken checks for deleted rows of bellman_shard. A shard without a row cannot be owned, so its
+// tasks are never attempted.
 func (s *Store) unbroken(shards []store.Shard) error {
 	at := 0
 	var gone []string
@@ -42,10 +43,11 @@ func (s *Store) unbroken(shards []store.Shard) error {
 		strings.Join(gone, ", "), epochAnew)
 }
 
-// epochAnew is above what any shard has reached.
+// epochAnew is larger than the epoch of any shard.
 const epochAnew = 1 << 40
 
-// State reads nodes, shards and documents in one statement: an idle node looks at them again and again.
+// State reads nodes, shards and documents in one statement, because idle nodes call State again and
+// again.
 func (s *Store) State(ctx context.Context, kind string) (st store.State, err error) {
 	if err := s.enter(); err != nil {
 		return st, err
@@ -93,8 +95,8 @@ func (s *Store) State(ctx context.Context, kind string) (st store.State, err err
 	return st, err
 }
 
-// Join registers a node for as long as it beats at least every ttl. ErrConflict
-// while a node of that name is registered and has not expired.
+// Join registers a node. The registration expires unless the node beats at least every ttl.
+// ErrConflict: a node of that name is registered and has not expired.
 func (s *Store) Join(ctx context.Context, n store.Node, ttl time.Duration) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -123,13 +125,13 @@ func (s *Store) Join(ctx context.Context, n store.Node, ttl time.Duration) error
 	return nil
 }
 
-// Beat keeps the node registered for another ttl; ErrFenced when it had expired.
+// Beat extends the node's registration by ttl. ErrFenced: the registration had expired.
 func (s *Store) Beat(ctx context.Context, name string) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
 	defer s.leave()
-	// A statement of its own is a transaction, and may be sent twice.
+	// A single statement is a transaction, and is safe to send twice.
 	beat := &Statement{Name: "beat", Text: `UPDATE bellman_node SET beat = {now}, beats = beats + 1, expires = {now} + ttl_ms WHERE name = ? AND expires > {now}`,
 		Args: []any{[]byte(name)}}
 	if err := s.read(ctx, func() []*Statement { return []*Statement{beat} }); err != nil {
@@ -141,7 +143,7 @@ func (s *Store) Beat(ctx context.Context, name string) error {
 	return nil
 }
 
-// Leave ends a node's registration and frees its shards.
+// Leave removes a node's registration and releases its shards.
 func (s *Store) Leave(ctx context.Context, name string) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -160,9 +162,9 @@ func (s *Store) Leave(ctx context.Context, name string) error {
 	return nil
 }
 
-// Release gives one shard back. ErrFenced when the lease is not the newest, or
-// the shard is not the node's. It waits for commits under that lease which are
-// under way, for they write the shard's row too.
+// Release releases one shard. ErrFenced: the lease is not the newest, or the node does not own the
+// shard. Release waits for commits in flight under that lease, because they write the shard's row
+// too.
 func (s *Store) Release(ctx context.Context, name string, l store.Lease) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -179,9 +181,8 @@ func (s *Store) Release(ctx context.Context, name string, l store.Lease) error {
 	return nil
 }
 
-// Claim takes a shard for a node if its epoch is still seen, and its owner is
-// the node itself, gone or expired. ErrFenced otherwise, and when the node
-// itself is not registered.
+// Claim assigns a shard to a node if the shard's epoch is still seen, and the owner is the node
+// itself, gone or expired. Otherwise, or if the node is not registered, Claim returns ErrFenced.
 func (s *Store) Claim(ctx context.Context, name string, shard uint16, seen int64) (store.Lease, error) {
 	if err := s.enter(); err != nil {
 		return store.Lease{}, err

@@ -9,16 +9,14 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// waryFor is how many commits go the long way after one whose tasks were there
-// already: those who repeat a request seldom do it once.
+// waryFor is the number of commits without the short way after a commit met existing tasks. Clients
+// that repeat a request often repeat several.
 const waryFor = 16
 
-// short writes b the short way, which most batches can go: all tasks are new,
-// all changes are made, and all attempts have new numbers. Then nothing needs to be
-// found out in the transaction, nor before it where changes say what they are of,
-// and it is one flight: the fence, the writes, and COMMIT. The
-// database refuses the flight as a whole if anything is not as it was foreseen;
-// done is false then, nothing was written, and the long way will tell.
+// short writes b in one flight: the fence, the writes, and COMMIT. It assumes that all tasks are
+// new, all changes apply, and all attempts have new numbers. If changes carry their tasks' state,
+// no read is necessary. If an assumption is wrong, the database rejects the whole flight and
+// nothing is written. short then returns done = false, and the caller takes the long way.
 func (s *Store) short(ctx context.Context, b *store.Batch, slot int64) (done bool, err error) {
 	if s.wary.Load() > 0 && len(b.Adds) > 0 {
 		s.wary.Add(-1)
@@ -65,8 +63,8 @@ func (s *Store) short(ctx context.Context, b *store.Batch, slot int64) (done boo
 	return !again, err
 }
 
-// foresee decides all of b as if the tasks were new and the versions stayed as
-// they were read. It says no where that is not so already.
+// foresee decides all of b under the assumption that tasks are new and versions are unchanged. It
+// returns false if the assumption is already wrong.
 func (g *stage) foresee(b *store.Batch) (adds []*store.Add, can bool) {
 	keys := map[named]bool{}
 	add := func(a *store.Add) bool {

@@ -7,16 +7,16 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A Pool says how the connections of a database are used.
+// A Pool describes the use of a database's connections.
 type Pool struct {
-	Most   int           // there may be at once
-	Open   int           // there are
-	InUse  int           // of them, by somebody
-	Waits  int64         // times that somebody had to wait for one
-	Waited time.Duration // all in all
+	Most   int           // maximum number of connections
+	Open   int           // open connections
+	InUse  int           // open connections in use
+	Waits  int64         // number of waits for a connection
+	Waited time.Duration // total time of these waits
 }
 
-// counters are what Figures counts.
+// counters are the counts behind Figures.
 type counters struct{ transactions, again, broken, unknown, fenced atomic.Int64 }
 
 // Figures implements [store.Figures].

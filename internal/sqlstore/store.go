@@ -21,24 +21,22 @@ type Store struct {
 	life   sync.RWMutex // held for reading by each call, for writing by Close
 	closed bool
 
-	wary   atomic.Int32 // commits for which no short cut is tried
-	folded atomic.Int64 // when counts were folded last, Unix ns
+	wary   atomic.Int32 // number of commits that skip the short way
+	folded atomic.Int64 // time of the last fold, Unix ns
 	count  counters
 
 	loads loads
 
 	mu    sync.Mutex
-	slots []int64 // of counters, that no commit of this process uses now
+	slots []int64 // free slots of the counters
 }
 
 var _ store.Store = (*Store)(nil)
 
-// slots are as many as commits may count at the same time without waiting for
-// one another.
+// slots is the number of commits that can count concurrently without contention.
 const slots = 64
 
-// Close waits for calls in flight, and closes the database. All later calls
-// return ErrClosed.
+// Close waits for calls in flight and closes the database. Later calls return ErrClosed.
 func (s *Store) Close() error {
 	s.life.Lock()
 	defer s.life.Unlock()
@@ -61,9 +59,8 @@ func (s *Store) enter() error {
 
 func (s *Store) leave() { s.life.RUnlock() }
 
-// read runs statements outside of a transaction. The rows that f of a statement
-// was called with may come again after start was called again: where a
-// connection broke, others are tried.
+// read runs statements outside of a transaction and retries if a connection breaks. Each retry
+// calls start again and may repeat rows.
 func (s *Store) read(ctx context.Context, start func() []*Statement) error {
 	for try := 1; ; try++ {
 		err := s.d.Read(ctx, start()...)
@@ -79,15 +76,15 @@ func (s *Store) read(ctx context.Context, start func() []*Statement) error {
 	}
 }
 
-// tries is how often a transaction is begun, when it loses against others or its
-// connection breaks; lost is how long after the first time, in the latter case.
+// tries is the maximum number of times a transaction runs, after conflicts or broken connections.
+// lost is the time limit for retries after a broken connection.
 const (
 	tries = 12
 	lost  = 5 * time.Second
 )
 
-// reached is err, or where a connection broke, ErrUnreachable with it. That of a
-// caller who has given up breaks without fault of the database.
+// reached returns err. If a connection broke, the result also wraps ErrUnreachable. If the caller's
+// context ended, the database is not at fault.
 func (s *Store) reached(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || s.d.Kind(err) != Lost || errors.Is(err, bellman.ErrUnknown) {
 		return err
@@ -95,9 +92,8 @@ func (s *Store) reached(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", bellman.ErrUnreachable, err)
 }
 
-// write calls f in a transaction and commits it with the statements that f
-// returns; again where it lost against another, or where the connection broke
-// before COMMIT was sent.
+// write calls f in a transaction and commits it with the statements that f returns. It retries
+// after a conflict, or if the connection broke before COMMIT was sent.
 func (s *Store) write(ctx context.Context, f func(tx Tx) ([]*Statement, error)) error {
 	began := time.Now()
 	for try := 1; ; try++ {
@@ -116,7 +112,7 @@ func (s *Store) write(ctx context.Context, f func(tx Tx) ([]*Statement, error)) 
 			}
 		}
 		if try > 2 {
-			// Whoever wins is done within some milliseconds.
+			// The winning transaction ends within some milliseconds.
 			pause := time.NewTimer(rand.N(time.Millisecond << min(try, 7)))
 			select {
 			case <-pause.C:
@@ -128,8 +124,8 @@ func (s *Store) write(ctx context.Context, f func(tx Tx) ([]*Statement, error)) 
 	}
 }
 
-// attempt calls f in a transaction and commits it. It says whether it may be
-// tried again: nothing was written then.
+// attempt calls f in a transaction and commits it. It reports whether a retry is safe: nothing was
+// written then.
 func (s *Store) attempt(ctx context.Context, f func(tx Tx) ([]*Statement, error)) (again bool, err error) {
 	tx, err := s.d.Begin(ctx)
 	if err != nil {
