@@ -1,6 +1,5 @@
-// Package pack reads and writes the rows of the stores: numbers of few bytes, texts with
-// their length before them, times in milliseconds. What stands in a row, and in which
-// order, is each store's own.
+// Package pack encodes and decodes the rows of the stores: short numbers, texts with their length
+// in front, times in milliseconds. Each store defines the fields of its rows and their order.
 package pack
 
 import (
@@ -13,16 +12,16 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// ErrCorrupt is what a row says that cannot be read back.
+// ErrCorrupt reports a row that cannot be decoded.
 var ErrCorrupt = errors.New("row is cut short or of an unknown format")
 
-// Text appends a length and as many bytes.
+// Text appends the length of a text and its bytes.
 func Text[T string | []byte](b []byte, s T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// Time appends t, cut to milliseconds, as its distance from a base in Unix ms, so that
-// times near that are short. The zero time is one byte, whatever the base.
+// Time appends t, truncated to milliseconds, as its distance from a base in Unix ms. Times near the
+// base are short. The zero time takes one byte.
 func Time(b []byte, t time.Time, base int64) []byte {
 	if t.IsZero() {
 		return append(b, 0)
@@ -30,18 +29,18 @@ func Time(b []byte, t time.Time, base int64) []byte {
 	return binary.AppendVarint(append(b, 1), t.UnixMilli()-base)
 }
 
-// Cause is a status's phase and trigger in one byte.
+// Cause encodes a status's phase and trigger in one byte.
 func Cause(st *bellman.Status) byte { return byte(st.Phase)<<4 | byte(st.Trigger) }
 
-// SetCause is the reverse of Cause.
+// SetCause is the inverse of Cause.
 func SetCause(st *bellman.Status, cause byte) {
 	st.Phase, st.Trigger = bellman.Phase(cause>>4), bellman.Trigger(cause&0xf)
 }
 
-// FromMilli is the reverse of UnixMilli, for the zero time too.
+// FromMilli is the inverse of UnixMilli, also for the zero time.
 func FromMilli(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// Changes is what an audit record changed, as JSON; empty for nothing.
+// Changes encodes the changes of an audit record as JSON; empty if there are none.
 func Changes(list []store.Changed) []byte {
 	if len(list) == 0 {
 		return nil
@@ -53,7 +52,7 @@ func Changes(list []store.Changed) []byte {
 	return text
 }
 
-// ParseChanges reads what Changes wrote.
+// ParseChanges decodes the result of Changes.
 func ParseChanges(text []byte) (list []store.Changed, err error) {
 	if len(text) == 0 {
 		return nil, nil

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// A Reader reads what was appended to a row, in the same order. After the first mistake
-// it reads zeros, and Err says so.
+// A Reader decodes the fields of a row in order. After the first error all methods return zero
+// values, and Err returns the error.
 type Reader struct {
 	b   []byte
 	err error
 }
 
-// Read begins to read a row. What Bytes and Take return is part of it.
+// Read returns a Reader of a row. Results of Bytes and Take alias the row.
 func Read(row []byte) Reader { return Reader{b: row} }
 
-// Fail says that what was read cannot be.
+// Fail marks the row as corrupt.
 func (r *Reader) Fail() { r.b, r.err = nil, ErrCorrupt }
 
-// Err is ErrCorrupt after a mistake.
+// Err returns ErrCorrupt after an error, otherwise nil.
 func (r *Reader) Err() error { return r.err }
 
-// End is Err once all should have been read: bytes left over are a mistake too.
+// End returns Err, and ErrCorrupt if bytes are left over.
 func (r *Reader) End() error {
 	if r.err == nil && len(r.b) > 0 {
 		r.Fail()
@@ -29,10 +29,10 @@ func (r *Reader) End() error {
 	return r.err
 }
 
-// Left is what was not read yet.
+// Left returns the unread bytes.
 func (r *Reader) Left() []byte { return r.b }
 
-// Cut leaves out the last n bytes of what was not read yet, and returns them.
+// Cut removes the last n unread bytes and returns them.
 func (r *Reader) Cut(n uint64) []byte {
 	if n > uint64(len(r.b)) {
 		r.Fail()

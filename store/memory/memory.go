@@ -1,6 +1,5 @@
-// Package memory is a store that forgets everything when it is closed. It is
-// the contract of store.Store in as few words as possible, for tests and
-// examples: what pages read looks at every task.
+// Package memory is a store that loses all data when it is closed. It implements store.Store as
+// simply as possible, for tests and examples. Reads of pages scan all tasks.
 package memory
 
 import (
@@ -77,7 +76,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// alone calls f while nobody else reads or writes, unless the store is closed.
+// alone calls f under the lock, unless the store is closed.
 func alone[T any](ctx context.Context, s *Store, f func() (T, error)) (result T, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +252,7 @@ func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) 
 	})
 }
 
-// Find reads which tasks have keys.
+// Find returns the task that holds each key.
 func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, error) {
 	return alone(ctx, s, func() ([]store.Found, error) {
 		found := make([]store.Found, len(keys))
@@ -276,7 +275,7 @@ func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) (
 	})
 }
 
-// List reads tasks that fit f, newest first.
+// List reads the tasks that match f, newest first.
 func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
 	err = s.do(ctx, func() error {
 		for _, r := range slices.Backward(s.oldest()) {

@@ -17,8 +17,8 @@ import (
 //go:embed lua
 var texts embed.FS
 
-// A script runs in the server, alone. Where memory is short only those run that
-// take in no new tasks.
+// A script runs in the server without other commands beside it. If memory is short, scripts that
+// add tasks are rejected.
 type script struct {
 	*client.Script
 	writes bool
@@ -54,21 +54,20 @@ var (
 	list   = newScript("list", true, false)
 )
 
-// again is how often a call is made that the server has certainly not executed,
-// or that only reads; pause is how long to wait in between.
+// again is the maximum number of retries for a read, or for a write that the server certainly has
+// not executed. pause is the delay between retries.
 const (
 	again = 4
 	pause = 50 * time.Millisecond
 )
 
-// An unsent call is one that no server has seen.
+// An unsent call was not sent to any server.
 type unsent struct{ error }
 
 func (u *unsent) Unwrap() error { return u.error }
 
-// run calls a script. Where it writes, the error says whether it may have
-// written: only ErrUnknown says yes. Nothing that may have been executed is sent
-// twice.
+// run calls a script. For a write, only ErrUnknown means that the script may have run. A call that
+// may have run is never sent again.
 func (s *Store) run(ctx context.Context, sc script, args ...any) (any, error) {
 	return s.do(ctx, sc.writes, func(c *client.Client) (any, error) {
 		keys := []string{s.prefix}
@@ -106,8 +105,7 @@ func (s *Store) send(ctx context.Context, c *client.Client, sc script, call func
 	return reply, nil
 }
 
-// do calls f with the connections to the server that has the store, until it is
-// answered.
+// do calls f with the connections to the current primary, and retries until a server answers.
 func (s *Store) do(ctx context.Context, writes bool, f func(*client.Client) (any, error)) (any, error) {
 	for try := 1; ; try++ {
 		c, err := s.master(ctx)
@@ -139,8 +137,7 @@ func (s *Store) do(ctx context.Context, writes bool, f func(*client.Client) (any
 // to ask now.
 var away = []string{"MOVED", "ASK", "READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "BUSY", "MISCONF", "NOAUTH", "WRONGPASS", "NOPERM"}
 
-// tell says what an error means to a caller, and whether the same call may be
-// made again at once.
+// tell converts an error for the caller, and reports whether the call may be retried at once.
 func (s *Store) tell(ctx context.Context, err error, writes bool) (told error, repeat bool) {
 	var never *unsent
 	var bad *UnfitError
@@ -168,7 +165,7 @@ func (s *Store) tell(ctx context.Context, err error, writes bool) (told error, r
 	return fmt.Errorf("%w: %w", bellman.ErrUnreachable, err), true
 }
 
-// answered is what tell says of an error that the server answered with.
+// answered is tell for an error reply of the server.
 func (s *Store) answered(err error, writes bool) (told error, repeat bool) {
 	text := err.Error()
 	starts := func(word string) bool { return strings.HasPrefix(text, word+" ") || text == word }

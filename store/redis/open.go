@@ -18,7 +18,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Options say how a store is opened. The zero value is what most should use.
+// Options configure a store. The zero value suits most deployments.
 type Options struct {
 	Connections int          // to a server, at most; default 8, at least 2
 	Shards      int          // of a store that is created; default 64
@@ -29,7 +29,7 @@ type Options struct {
 	hook client.Hook // sees what is sent, in tests
 }
 
-// ErrNoStore is returned by Open when there is no store and none may be created.
+// ErrNoStore is returned by Open if there is no store and Options forbid creating one.
 var ErrNoStore = errors.New("there is no store")
 
 // answer is how long a server may take to answer, and connect how long to be connected to.
@@ -135,8 +135,7 @@ func (s *Store) connect(a Address, o Options) error {
 	return nil
 }
 
-// begin looks at the server, says what it found, and creates the store if there
-// is none.
+// begin checks the server, logs its durability, and creates a missing store.
 func (s *Store) begin(ctx context.Context, a Address, o Options) error {
 	seen, err := s.survey(ctx)
 	if err != nil {
@@ -176,14 +175,14 @@ func (s *Store) begin(ctx context.Context, a Address, o Options) error {
 	return s.clock(ctx)
 }
 
-// about reads what a store says of itself without changing anything.
+// about reads the store's metadata and changes no key.
 func (s *Store) about(ctx context.Context) ([]any, error) {
 	reply, err := s.do(ctx, false, func(c *client.Client) (any, error) { return c.HMGet(ctx, s.prefix+"S", "format", "shards").Result() })
 	have, _ := reply.([]any)
 	return have, err
 }
 
-// clock compares the clocks; the time that the answer took is no skew.
+// clock compares the clocks. The round-trip time does not count as skew.
 func (s *Store) clock(ctx context.Context) error {
 	best := time.Duration(math.MaxInt64)
 	for range 3 {

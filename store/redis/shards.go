@@ -15,9 +15,10 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Who is alive is said by the server's clock alone.
+// Only the server's clock decides which nodes are alive.
 
-// State reads nodes, shards and documents in one script: an idle node looks at them again and again.
+// State reads nodes, shards and documents in one script, because idle nodes call State again and
+// again.
 func (s *Store) State(ctx context.Context, kind string) (store.State, error) {
 	what := "shards"
 	if kind != "" {
@@ -74,7 +75,7 @@ func (s *Store) look(ctx context.Context, what, kind string) (list []store.Node,
 	return list, shards, docs, err
 }
 
-// epochAnew is above what any shard has reached.
+// epochAnew is larger than the epoch of any shard.
 const epochAnew = 1 << 40
 
 // node makes a call about a node, and returns whether it was granted.
@@ -90,7 +91,7 @@ func (s *Store) node(ctx context.Context, what string, args ...any) (bool, error
 	return reply == int64(1), nil
 }
 
-// Join registers a node for as long as it beats at least every ttl.
+// Join registers a node. The registration expires unless the node beats at least every ttl.
 func (s *Store) Join(ctx context.Context, n store.Node, ttl time.Duration) error {
 	if n.Name == "" || len(n.Name) > maxName || ttl < time.Millisecond {
 		return fmt.Errorf("join: node %.40q with ttl %v: want a name of at most %d bytes and a ttl of a millisecond or more", n.Name, ttl, maxName)
@@ -102,7 +103,7 @@ func (s *Store) Join(ctx context.Context, n store.Node, ttl time.Duration) error
 	return err
 }
 
-// Beat keeps the node registered for another ttl; ErrFenced when it had expired.
+// Beat extends the node's registration by ttl. ErrFenced: the registration had expired.
 func (s *Store) Beat(ctx context.Context, name string) error {
 	alive, err := s.node(ctx, "beat", name)
 	if err == nil && !alive {
@@ -111,13 +112,13 @@ func (s *Store) Beat(ctx context.Context, name string) error {
 	return err
 }
 
-// Leave ends a node's registration and frees its shards.
+// Leave removes a node's registration and releases its shards.
 func (s *Store) Leave(ctx context.Context, name string) error {
 	_, err := s.node(ctx, "leave", name)
 	return err
 }
 
-// Release gives one shard back.
+// Release releases one shard.
 func (s *Store) Release(ctx context.Context, name string, l store.Lease) error {
 	done, err := s.node(ctx, "release", name, int(l.Shard), l.Epoch)
 	if err == nil && !done {
@@ -126,9 +127,9 @@ func (s *Store) Release(ctx context.Context, name string, l store.Lease) error {
 	return err
 }
 
-// Claim takes a shard for a node. It leaves a mark beside the epoch, which the
-// fence compares too: a fail-over that loses a claim lets another node reach the
-// same epoch, but not the same mark.
+// Claim assigns a shard to a node. It stores a random mark beside the epoch, and the fence compares
+// both. If a fail-over loses a claim, another node may reach the same epoch, but never the same
+// mark.
 func (s *Store) Claim(ctx context.Context, name string, shard uint16, seen int64) (store.Lease, error) {
 	mark := strings.ToLower(rand.Text())
 	taken, err := s.node(ctx, "claim", name, int(shard), seen, mark)
