@@ -16,9 +16,8 @@ import (
 
 // Only the database's clock decides which nodes are alive.
 
-// given is the prefix of the owner of a shard that a node released; no node may have such a name.
-// The fence still compares the owner. If two nodes reached one epoch, only the later node can
-// commit.
+// given returns the owner of a shard that this node released. No node may have such a name. The
+// fence still compares the owner. If two nodes reached one epoch, only the later node can commit.
 func given(node string) string { return "\x00" + node }
 
 // forgotten is the number of ttls that an expired node stays in the list.

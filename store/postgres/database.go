@@ -171,8 +171,7 @@ func kind(server *pgconn.PgError) sqlstore.Kind {
 	return sqlstore.Other
 }
 
-// A transaction takes a connection until it ends. BEGIN travels with the first
-// statements.
+// A transaction holds a connection until it ends. BEGIN is sent with the first statements.
 type transaction struct {
 	d     *database
 	conn  *pgxpool.Conn
@@ -220,7 +219,7 @@ func (t *transaction) Commit(ctx context.Context, statements ...*sqlstore.Statem
 	return errLost{errors.New(err.Error())} // no Failed: that would be certain
 }
 
-// patience is how long a rollback may take, before its connection is closed.
+// patience is the longest time for a rollback. After that, its connection is closed.
 const patience = time.Second
 
 func (t *transaction) Rollback() {

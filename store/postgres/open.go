@@ -17,10 +17,10 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Options are how a store is kept. The zero value is what most should use.
+// Options configure a store. The zero value suits most deployments.
 type Options struct {
-	Connections int // at most so many at once; default 8
-	Shards      int // of a schema that is created; default 64; one that exists keeps its own
+	Connections int // maximum number of connections; default 8
+	Shards      int // used only when the schema is created; default 64
 
 	// NoMigrate leaves the schema as it is: Open fails unless it is the present
 	// one. For a user without the right to create tables; Migrate is then run by
@@ -35,9 +35,8 @@ type Options struct {
 	// ends it, so that a process that has stopped holds no shard. Default 3s.
 	Stopped time.Duration
 
-	// Answer is how long the database may take for one flight of statements, before
-	// the connection is given up: one that was lost on its way says nothing, ever.
-	// Default 15s.
+	// Answer is the longest time for one flight of statements. After that, the connection is
+	// closed, because a lost connection may never report an error. Default 15s.
 	Answer time.Duration
 
 	Logger *slog.Logger // default: discards
@@ -56,8 +55,8 @@ var _ interface {
 	store.Counter
 } = (*Store)(nil)
 
-// Use says how an engine should use the store. Its batches are large: each commit writes the row of
-// every shard.
+// Use returns how an engine should use the store. Batches are large, because each commit writes the
+// row of every shard.
 func (s *Store) Use() store.Use { return store.Use{BatchSize: 2048} }
 
 // Open opens the store in the database that url names, such as
@@ -76,7 +75,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	return &Store{s, d}, nil
 }
 
-// Migrate creates or updates the tables, and does nothing else.
+// Migrate creates or updates the tables.
 func Migrate(ctx context.Context, url string, o Options) error {
 	d, err := connect(ctx, url, o)
 	if err != nil {
