@@ -285,7 +285,7 @@ func TestItReadsWithoutScripts(t *testing.T) {
 	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	for path, want := range map[string]string{
 		"/":                   "Backlog",
-		"/tasks":              "20261120000001",
+		"/tasks":              "M1003", // the newest: a slow machine may not look further back
 		"/tasks/" + c.failed:  "HTTP 500",
 		"/queues":             "wechat_notify",
 		"/search?q=M1004":     "payment.succeeded",
