@@ -60,10 +60,10 @@ dist-test: ## checks a release: reproducible builds, the package installs, manif
 	cd deploy/check && DIST=$(DIST) go test -count 1 ./...
 	scripts/torture-env go test -v -count 1 -timeout 30m ./internal/torture -run TestRollingUpgrade -upgrade $(BEFORE)
 
-test: ## every test in random order, those of RACED with the race detector; beside them the engine's at full size, SEEDS simulated clusters, and the order of locks in some
-	scripts/test-env $(MAKE) -j 2 test-raced test-plain
+test: ## every test in random order, those of RACED with the race detector; then the engine's at full size, SEEDS simulated clusters, and the order of locks in some
+	scripts/test-env $(MAKE) test-raced test-plain
 
-# The two halves share the servers of scripts/test-env. The first waits a lot, and the second uses the idle processors.
+# The two halves share the servers of scripts/test-env. They run one after the other: side by side they overload two cores.
 test-raced:
 	$(TEST) $(RACE) -p $(AT_ONCE) -shuffle=on -timeout 60m $(RACED)
 
