@@ -158,7 +158,7 @@ func TestOrderKilledAtEachStep(t *testing.T) {
 			for _, at := range points {
 				h.at[at.name()] = at.step
 			}
-			settings := l.settings(t, h.queues(), "schedule: 50ms, 1h*", "confirm: 0s, 200ms", "late_watch: 700ms", "timeout: 30s")
+			settings := l.settings(t, h.queues(), "schedule: 50ms, 1h*", "confirm: 0s, 200ms", "late_watch: 700ms", "timeout: 5m")
 			dir := t.TempDir() + "/data"
 			p := serveStore(t, dir, "--config", settings)
 			var bills []*bill
