@@ -170,6 +170,9 @@ func (g *ledger) setBack(a *account, t *bellman.Task, log []bellman.Attempt) {
 		a.parked[l] = true // it may be recorded again
 	}
 	for _, s := range a.sends {
+		if s.version > t.Version {
+			s.version = 0 // another status gets that version now
+		}
 		if !slices.ContainsFunc(log, func(at bellman.Attempt) bool { return s.clock.Sub(at.Started).Abs() <= time.Millisecond }) {
 			s.recorded = time.Time{} // or not any more: who did so may not know it, and does it again
 		}
