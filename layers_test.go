@@ -24,14 +24,14 @@ type layer struct {
 // schedules and the root; features do not import faces. Tests may import anything.
 var layers = []layer{
 	{"root", []string{""}, nil},
-	{"leaf", []string{"schedule", "rule", "deliver/sign", "engine/internal/dispatch", "engine/internal/locks",
+	{"leaf", []string{"schedule", "rule", "deliver/sign", "engine/internal/clock", "engine/internal/dispatch", "engine/internal/locks",
 		"internal/coded", "internal/flatxml", "internal/memo", "internal/access"}, []string{"leaf"}},
 	{"contract", []string{"store", "client", "engine/figures"}, []string{"root", "leaf", "contract"}},
 	{"sql", []string{"internal/sqlstore", "internal/pack"}, []string{"root", "leaf", "contract", "sql"}},
 	{"suite", []string{"internal/sqlstore/sqltest", "internal/brokers/source/sourcetest", "store/storetest"},
 		[]string{"root", "leaf", "contract", "sql", "engine", "suite"}},
 	{"store", []string{"store/..."}, []string{"root", "leaf", "contract", "sql"}},
-	{"engine", []string{"engine", "engine/internal/commit", "internal/agendacheck"}, []string{"root", "leaf", "contract", "engine"}},
+	{"engine", []string{"engine", "engine/internal/cluster", "engine/internal/commit", "internal/agendacheck"}, []string{"root", "leaf", "contract", "engine"}},
 	{"handler", []string{"deliver/...", "order/...", "internal/cause", "internal/field"}, []string{"root", "leaf", "contract", "handler"}},
 	{"face", []string{"internal/api", "internal/console"},
 		[]string{"root", "leaf", "contract", "engine", "handler", "feature"}},

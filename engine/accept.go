@@ -37,7 +37,7 @@ func (e *Engine) addAll(ctx context.Context, refused error, tasks []*bellman.Tas
 	e.follows(ctx, tasks)
 	adds := make([]store.Add, 0, len(tasks))
 	at := make([]int, 0, len(tasks)) // adds[i] is tasks[at[i]]
-	now := e.clock.now()
+	now := e.clock.Now()
 	for i, t := range tasks {
 		add, err := e.rules.accept(t, now)
 		if err != nil {
@@ -80,7 +80,7 @@ func (e *Engine) add(ctx context.Context, adds []store.Add) error {
 // Check validates a task as Add does, without adding or changing it. It does not see what only the
 // store knows, such as an existing key.
 func (e *Engine) Check(t *bellman.Task) error {
-	_, err := e.rules.accept(t, e.clock.now())
+	_, err := e.rules.accept(t, e.clock.Now())
 	return err
 }
 
@@ -111,7 +111,7 @@ func roundUp(t time.Time) time.Time {
 // set is of an invalid task. Prepare writes nothing, does not wait, and does not return
 // ErrOverloaded.
 func (e *Engine) Prepare(tasks ...*bellman.Task) []store.Add {
-	return e.rules.prepare(tasks, e.clock.now())
+	return e.rules.prepare(tasks, e.clock.Now())
 }
 
 // AddWith adds tasks and writes documents in one transaction: all or nothing. It does not return
@@ -122,7 +122,7 @@ func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellma
 	if err := e.life.running(ctx); err != nil {
 		return err
 	}
-	now := e.clock.now()
+	now := e.clock.Now()
 	adds := make([]store.Add, len(tasks))
 	for i, t := range tasks {
 		add, err := e.rules.accept(t, now)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
@@ -30,9 +32,9 @@ const maxTries = 20
 // safe for concurrent use.
 type Admin struct {
 	store     store.Store
-	clock     *clock
+	clock     *clock.Clock
 	rules     *Rules
-	leases    *leases
+	leases    *cluster.Member
 	agenda    *agenda
 	committer *committer
 	recorder  *recorder
@@ -106,7 +108,7 @@ func (a *Admin) Reschedule(ctx context.Context, id bellman.ID, due time.Time, by
 		}
 		bad := new(bellman.Invalid)
 		switch {
-		case now.Sub(due) > bellman.MaxPast && a.clock.wall().Sub(due) > bellman.MaxPast: // by the clock that whoever gave it went by
+		case now.Sub(due) > bellman.MaxPast && a.clock.Wall().Sub(due) > bellman.MaxPast: // by the clock that whoever gave it went by
 			bad.Note("due", coded.Errorf("task.past", "%s lies in the past: want a time that is still to come", due.UTC().Format(time.RFC3339)))
 		case due.Sub(now) > schedule.MaxDuration:
 			bad.Note("due", coded.Errorf("task.ahead", "%s is more than ten years ahead: want a time before that", due.UTC().Format(time.RFC3339)))
@@ -159,7 +161,7 @@ func (a *Admin) moveAlways(ctx context.Context, id bellman.ID, action string,
 		if err != nil {
 			return nil, err
 		}
-		now := a.clock.now().Truncate(time.Millisecond)
+		now := a.clock.Now().Truncate(time.Millisecond)
 		c := store.Change{ID: id, Version: t.Version, To: t.Status}
 		c.To.Updated = now
 		if err := to(&c, t, now); err != nil {

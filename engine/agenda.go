@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -13,7 +14,7 @@ import (
 // once, from when it is loaded until its outcome is committed. That prevents two concurrent
 // attempts of one task.
 type agenda struct {
-	clock *clock
+	clock *clock.Clock
 
 	most        int // items at most: Limits.Agenda
 	mostWaiting int // items that are not due yet: Limits.Waiting
@@ -89,7 +90,7 @@ const (
 	inFlight              // being attempted, or its outcome being committed
 )
 
-func newAgenda(c *clock, s *shelves, most, mostWaiting int) *agenda {
+func newAgenda(c *clock.Clock, s *shelves, most, mostWaiting int) *agenda {
 	return &agenda{
 		clock:       c,
 		shelves:     s,
@@ -117,7 +118,7 @@ func (h *agenda) takeMissed() (missed, ahead int64) {
 
 // miss notes a task that could not be added. The caller holds mu.
 func (h *agenda) miss(look int64) {
-	if look > h.clock.now().UnixMilli() {
+	if look > h.clock.Now().UnixMilli() {
 		h.missedAhead = min(h.missedAhead, look)
 	} else {
 		h.missed = min(h.missed, look)
@@ -134,7 +135,7 @@ func (h *agenda) missItem(it *item) {
 	if it.task != nil {
 		merchant = it.task.MerchantNo
 	}
-	h.shelves.putBack(shelf(it.VisibleAt), it.Line, merchant, it.ID, h.clock.now())
+	h.shelves.putBack(shelf(it.VisibleAt), it.Line, merchant, it.ID, h.clock.Now())
 }
 
 // beginRead announces that the loader reads a page of tasks whose VisibleAt is before bound. 0:
@@ -215,7 +216,7 @@ func (h *agenda) put(t *bellman.Task, since *asOf, now int64) *item {
 	look := t.VisibleAt.UnixMilli()
 	if isShelf(look) {
 		if h.owns(t.Shard) {
-			h.shelves.put(shelf(look), store.LineOf(t.Queue, t.Endpoint), t.MerchantNo, t.ID, h.clock.now())
+			h.shelves.put(shelf(look), store.LineOf(t.Queue, t.Endpoint), t.MerchantNo, t.ID, h.clock.Now())
 		}
 		return nil
 	}

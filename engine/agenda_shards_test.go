@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/store"
 )
 
 // What was committed or read before a shard was another node's for a while may have been
 // attempted there: it is not taken in hand as it was, but read again.
 func TestHandOfAnEarlierTenure(t *testing.T) {
-	c := newClock(time.Now)
+	c := clock.New(time.Now)
 	h := newAgenda(c, new(shelves), 1000, 1000)
 	h.own([]uint16{7, 8})
-	now := c.now().UnixMilli()
+	now := c.Now().UnixMilli()
 	task := func(shard uint16) *bellman.Task {
 		return &bellman.Task{ID: bellman.NewID(), Status: bellman.Status{Shard: shard, Version: 1, VisibleAt: time.UnixMilli(now - 20), Due: time.UnixMilli(now - 20)}}
 	}

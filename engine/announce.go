@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -27,14 +29,22 @@ const (
 type announcer struct {
 	store     store.Store
 	log       *slog.Logger
-	clock     *clock
-	leases    *leases
+	clock     *clock.Clock
 	agenda    *agenda
 	committer *committer
+	node      string // the name of this node in the attempts' log
+
+	mu     locks.Mutex
+	unsent map[uint16]map[bellman.ID]announcement // by shard and task; see announced
 }
 
-func newAnnouncer(e *Engine) *announcer {
-	return &announcer{store: e.store, log: e.log, clock: e.clock, leases: e.leases, agenda: e.agenda, committer: e.committer}
+func newAnnouncer(e *Engine, node string) *announcer {
+	a := &announcer{
+		store: e.store, log: e.log, clock: e.clock, agenda: e.agenda, committer: e.committer, node: node,
+		unsent: make(map[uint16]map[bellman.ID]announcement),
+	}
+	locks.Name(&a.mu, "announcements")
+	return a
 }
 
 // suspected announces the attempt of a suspect. It returns false if the task must not be attempted
@@ -54,7 +64,7 @@ func (a *announcer) suspected(ctx context.Context, it *item) bool {
 		if deaths := a.deaths(ctx, &t) + 1; deaths >= maxDeaths {
 			quarantined = true
 			wait := min(firstQuarantine<<min(deaths-maxDeaths, 10), lastQuarantine)
-			change.To.VisibleAt = roundUp(a.clock.now().Add(wait))
+			change.To.VisibleAt = roundUp(a.clock.Now().Add(wait))
 			change.To.Phase = bellman.Quarantined
 			a.log.Warn("task set aside: its attempts keep ending with the death of the node", "task", t.ID, "queue", t.Queue, "deaths", deaths, "wait", wait)
 		}
@@ -62,9 +72,9 @@ func (a *announcer) suspected(ctx context.Context, it *item) bool {
 	if !quarantined {
 		change.To.Phase, change.To.VisibleAt = bellman.Announced, t.Due
 	}
-	change.To.Updated = roundUp(a.clock.now())
+	change.To.Updated = roundUp(a.clock.Now())
 	if !quarantined {
-		a.leases.announce(&change.To, t.ID)
+		a.announce(&change.To, t.ID)
 	}
 	began := time.Now()
 	if err := a.committer.do(ctx, &op{change: &change, task: &t, own: true}); err != nil {
@@ -91,40 +101,40 @@ type announcement struct {
 
 // announce records an announcement just before it is written, until sent. It may be on disk even if
 // its commit seems to fail.
-func (l *leases) announce(to *bellman.Status, id bellman.ID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	of := l.unsent[to.Shard]
+func (a *announcer) announce(to *bellman.Status, id bellman.ID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	of := a.unsent[to.Shard]
 	if of == nil {
 		of = make(map[bellman.ID]announcement)
-		l.unsent[to.Shard] = of
+		a.unsent[to.Shard] = of
 	}
 	of[id] = announcement{number: to.Attempts + 1, at: to.Updated}
 }
 
 // announced reports whether this process has announced the next attempt of a task and not sent it.
-func (l *leases) announced(t *bellman.Task) bool {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	a, ok := l.unsent[t.Shard][t.ID]
-	return ok && a.number == t.Attempts+1 && (!a.lost || a.at.Equal(t.Updated))
+func (a *announcer) announced(t *bellman.Task) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	is, ok := a.unsent[t.Shard][t.ID]
+	return ok && is.number == t.Attempts+1 && (!is.lost || is.at.Equal(t.Updated))
 }
 
 // withdraw removes from disk the announcements of a shard that were not sent: the next owner would
 // take them for attempts that ended with a death. It returns false on an error.
 func (a *announcer) withdraw(ctx context.Context, shard uint16) bool {
-	a.leases.mu.RLock()
-	unsent := maps.Clone(a.leases.unsent[shard])
-	a.leases.mu.RUnlock()
+	a.mu.Lock()
+	unsent := maps.Clone(a.unsent[shard])
+	a.mu.Unlock()
 	done := true
 	for id := range unsent {
 		t, err := a.store.Task(ctx, id)
 		if errors.Is(err, bellman.ErrNotFound) {
 			continue
 		}
-		if err == nil && t.Phase == bellman.Announced && a.leases.announced(t) {
+		if err == nil && t.Phase == bellman.Announced && a.announced(t) {
 			to := t.Status
-			to.Phase, to.Updated = bellman.Waiting, a.clock.now()
+			to.Phase, to.Updated = bellman.Waiting, a.clock.Now()
 			err = a.committer.do(ctx, &op{change: &store.Change{ID: id, Version: t.Version, To: to}, task: t, own: true})
 		}
 		done = done && err == nil
@@ -133,18 +143,33 @@ func (a *announcer) withdraw(ctx context.Context, shard uint16) bool {
 }
 
 // sent ends the record of an announcement: the attempt is made now, or never.
-func (l *leases) sent(t *bellman.Task) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if of := l.unsent[t.Shard]; of != nil {
+func (a *announcer) sent(t *bellman.Task) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if of := a.unsent[t.Shard]; of != nil {
 		delete(of, t.ID)
+	}
+}
+
+// lost notes that a shard is no longer this node's. Announcements of the last hour are remembered,
+// because the shard may return before another node has attempted the task.
+func (a *announcer) lost(shard uint16) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.clock.Now()
+	for id, of := range a.unsent[shard] {
+		if of.lost = true; now.Sub(of.at) > time.Hour {
+			delete(a.unsent[shard], id)
+		} else {
+			a.unsent[shard][id] = of
+		}
 	}
 }
 
 // lostAttempt returns the log entry of an announced attempt that was never recorded. It returns nil
 // if this process has announced it and not sent it.
 func (a *announcer) lostAttempt(t *bellman.Task) *bellman.Attempt {
-	if a.leases.announced(t) {
+	if a.announced(t) {
 		return nil
 	}
 	return &bellman.Attempt{
@@ -154,7 +179,7 @@ func (a *announcer) lostAttempt(t *bellman.Task) *bellman.Attempt {
 		Started: t.Updated,
 		Result:  bellman.Unknown,
 		Error:   "the node that made this attempt died before it could record the outcome",
-		Node:    a.leases.base,
+		Node:    a.node,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -29,7 +30,7 @@ func (c *slowCounter) CountDue(_ context.Context, _ []uint16, _ store.Position, 
 func TestBacklogIsCountedSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowCounter{Store: memory.New(), overdue: 500, takes: 100 * time.Millisecond}
-		i := &intake{store: store, leases: &leases{}}
+		i := &intake{store: store, leases: new(cluster.Member)}
 		var b backlog
 		look := func(full bool) int64 {
 			time.Sleep(houseEvery)

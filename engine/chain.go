@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/commit"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
@@ -24,8 +26,8 @@ const chainTimeout = 10 * time.Second
 type chains struct {
 	store     store.Store
 	log       *slog.Logger
-	clock     *clock
-	leases    *leases
+	clock     *clock.Clock
+	leases    *cluster.Member
 	agenda    *agenda
 	admin     *Admin
 	deferrals *deferrals

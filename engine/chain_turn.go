@@ -98,7 +98,7 @@ func (o *chains) besides(t *bellman.Task) time.Duration {
 		if err != nil || next.State != bellman.Pending {
 			continue
 		}
-		if wait := o.leases.elsewhere(next, o.clock.now()); wait > 0 {
+		if wait := elsewhere(o.leases.HeldSince, next, o.clock.Now()); wait > 0 {
 			return wait
 		}
 		if next.Attempts == 0 && next.Trigger == bellman.BySchedule {
@@ -110,7 +110,7 @@ func (o *chains) besides(t *bellman.Task) time.Duration {
 
 // awaitTurn defers a task until its turn may have come.
 func (o *chains) awaitTurn(it *item, before bellman.ID) {
-	wait := min(max(o.clock.now().Sub(it.task.Due)/4, minTurn), maxTurn)
+	wait := min(max(o.clock.Now().Sub(it.task.Due)/4, minTurn), maxTurn)
 	wait += time.Duration(rand.Int64N(int64(wait / 2)))
 	o.await(it, &waiting{before}, wait)
 }
@@ -121,7 +121,7 @@ func (o *chains) await(it *item, waits *waiting, wait time.Duration) {
 	if !o.agenda.defers(it) {
 		return
 	}
-	t, now := it.task, o.clock.now()
+	t, now := it.task, o.clock.Now()
 	to := t.Status
 	to.VisibleAt = roundUp(now.Add(wait))
 	to.Updated = now
@@ -195,8 +195,8 @@ const otherClock = 2 * store.MaxSkew
 // state.
 func (o *chains) endSuperseded(ctx context.Context, c chain, id bellman.ID) (ended bool, err error) {
 	_, err = o.admin.moveAlways(ctx, id, "supersede", func(change *store.Change, t *bellman.Task, now time.Time) error {
-		away := !o.leases.holds(t.Shard) && !t.VisibleAt.After(now.Add(otherClock))
-		if t.State.Ended() || o.leases.elsewhere(t, now) > 0 || away || o.agenda.flying(id) {
+		away := !o.leases.Holds(t.Shard) && !t.VisibleAt.After(now.Add(otherClock))
+		if t.State.Ended() || elsewhere(o.leases.HeldSince, t, now) > 0 || away || o.agenda.flying(id) {
 			return errKeep
 		}
 		turn, err := o.store.Chain(ctx, c.queue, c.key, id, 1)

@@ -29,23 +29,23 @@ func init() {
 // Each may be untrue for a moment, while a commit or a page is on its way.
 func (e *Engine) gaps(ctx context.Context, s agendacheck.Store, most int) (gaps []agendacheck.Gap, ok bool) {
 	l := e.loader
-	if !e.runner.ready.Load() || !e.leases.trusting() || !l.busy.TryLock() {
+	if !e.runner.ready.Load() || !e.leases.Trusting() || !l.busy.TryLock() {
 		return nil, false
 	}
 	defer l.busy.Unlock()
 	if !l.begun {
 		return nil, false
 	}
-	now := e.clock.now().UnixMilli()
+	now := e.clock.Now().UnixMilli()
 	until := now + 1
 	if e.sole {
 		until = int64(firstShelf)
 	}
-	page, err := s.Due(ctx, e.leases.shards(), store.Position{}, until, most, nil)
+	page, err := s.Due(ctx, e.leases.Shards(), store.Position{}, until, most, nil)
 	if err != nil {
 		return nil, false
 	}
-	if page, err = s.Due(ctx, e.leases.shards(), store.Position{VisibleAt: int64(firstShelf)}, noTime, most, page); err != nil {
+	if page, err = s.Due(ctx, e.leases.Shards(), store.Position{VisibleAt: int64(firstShelf)}, noTime, most, page); err != nil {
 		return nil, false
 	}
 	pending := make(map[*item]bool, len(l.pending))

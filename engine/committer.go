@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/commit"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -18,8 +20,8 @@ import (
 type committer struct {
 	store    store.Store
 	log      *slog.Logger
-	clock    *clock
-	leases   *leases
+	clock    *clock.Clock
+	leases   *cluster.Member
 	agenda   *agenda
 	chains   *chains
 	recorder *recorder
@@ -76,7 +78,7 @@ func (c *committer) recordable(ops []*op) []*op {
 	lost := 0
 	for _, o := range ops {
 		switch {
-		case o.flight != nil && !o.flight.item.handedOver && !c.leases.holds(o.flight.task.Shard):
+		case o.flight != nil && !o.flight.item.handedOver && !c.leases.Holds(o.flight.task.Shard):
 			if o.flight.deferral {
 				c.deferrals.Add(-1)
 			} else {
@@ -86,7 +88,7 @@ func (c *committer) recordable(ops []*op) []*op {
 		case o.flight != nil && o.flight.item.handedOver && !o.flight.merged:
 			c.todo.Expect()
 			go c.recorder.reconcile(o.flight)
-		case o.own && !c.leases.holds(o.change.To.Shard):
+		case o.own && !c.leases.Holds(o.change.To.Shard):
 			o.Done(bellman.ErrFenced)
 		default:
 			kept = append(kept, o)
@@ -129,7 +131,7 @@ func (c *committer) keep(f *flight) {
 // committed reports a transaction to the agenda, the watchers, the other nodes, and the callers
 // that wait.
 func (c *committer) committed(b *batch, ops []*op) {
-	now := c.clock.now()
+	now := c.clock.Now()
 	nowMs := now.UnixMilli()
 	var due []*item
 	wake := int64(noTime)
@@ -301,25 +303,19 @@ func (c *committer) replace(t *bellman.Task, since *asOf, now int64) (due *item)
 	return c.agenda.put(t, since, now)
 }
 
-// Pauses between retries of a read while the store fails.
-const (
-	firstPause = 20 * time.Millisecond
-	lastPause  = 2 * time.Second
-)
-
 // unread reports whether an error leaves the content of the store unknown.
 func unread(err error) bool { return err != nil && !errors.Is(err, bellman.ErrNotFound) }
 
 // readAgain reads a task and retries until the store answers or a stop gives up.
 func (c *committer) readAgain(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for pause := clock.FirstPause; ; pause = min(2*pause, clock.LastPause) {
 		within, cancel := context.WithTimeout(ctx, 10*time.Second)
 		t, err := c.store.Task(within, id)
 		cancel()
 		if !unread(err) || errors.Is(err, bellman.ErrClosed) || c.patience.Err() != nil {
 			return t, err
 		}
-		nap(c.patience, pause, nil)
+		clock.Nap(c.patience, pause, nil)
 	}
 }
 
@@ -340,10 +336,10 @@ func (c *committer) sort(ctx context.Context, ops []*op) (again []*op) {
 			for i := range f.change.Follow { // the loader finds those that are due
 				c.agenda.miss(f.change.Follow[i].Task.VisibleAt.UnixMilli())
 			}
-			due := c.land(f, since, c.clock.now().UnixMilli())
+			due := c.land(f, since, c.clock.Now().UnixMilli())
 			c.agenda.mu.Unlock()
 			if due != nil {
-				c.runner.bring([]*item{due}, c.clock.now())
+				c.runner.bring([]*item{due}, c.clock.Now())
 			}
 			continue
 		}
@@ -394,7 +390,7 @@ func (c *committer) tellOwners(others map[uint16]stretch) {
 		if s.since != noTime {
 			h.Added, h.Since, h.Until = []uint16{shard}, s.since, s.until
 		}
-		c.leases.tell(c.leases.addr(shard), h)
+		c.leases.Tell(c.leases.Addr(shard), h)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -25,8 +27,8 @@ const (
 type contents struct {
 	store    store.Store
 	log      *slog.Logger
-	clock    *clock
-	leases   *leases
+	clock    *clock.Clock
+	leases   *cluster.Member
 	agenda   *agenda
 	dispatch *dispatch.D[*item]
 	sole     bool
@@ -67,7 +69,7 @@ func (c *contents) read(ctx context.Context, items []*item) {
 		return
 	}
 	var bytes, held int64
-	now := c.clock.now()
+	now := c.clock.Now()
 	for i, it := range at {
 		if tasks[i] == nil || notYet(tasks[i], now) {
 			c.agenda.drop(tasks[i] != nil, it)
@@ -98,7 +100,7 @@ func (c *contents) readOne(ctx context.Context, it *item) bool {
 		}
 		c.agenda.drop(true, it)
 		return false
-	case tasks[0] == nil || notYet(tasks[0], c.clock.now()):
+	case tasks[0] == nil || notYet(tasks[0], c.clock.Now()):
 		c.agenda.drop(tasks[0] != nil, it)
 		return false
 	}
@@ -144,7 +146,7 @@ const (
 // through the agenda. Content from before a pause of the machine is not confirmed: the monotonic
 // clock stood still during the pause.
 func (c *contents) confirmed(it *item, now time.Time, within time.Duration) bool {
-	return it.task != nil && (c.sole || now.Sub(it.known) <= within && !it.known.Before(c.leases.resumedAt()))
+	return it.task != nil && (c.sole || now.Sub(it.known) <= within && !it.known.Before(c.leases.ResumedAt()))
 }
 
 // confirm asks the store whether the task of an item in flight is unchanged. If it changed, or the

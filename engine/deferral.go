@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -19,7 +20,7 @@ const (
 
 // deferrals move due tasks of blocked lines out of the way of others.
 type deferrals struct {
-	clock     *clock
+	clock     *clock.Clock
 	agenda    *agenda
 	announcer *announcer
 	committer *committer
@@ -42,7 +43,7 @@ func (d *deferrals) put(on shelf, it *item) {
 		return
 	}
 	to := it.task.Status
-	to.VisibleAt, to.Updated = on.time(), d.clock.now()
+	to.VisibleAt, to.Updated = on.time(), d.clock.Now()
 	d.write(it, to, nil)
 }
 

@@ -19,15 +19,11 @@
 //
 // Several engines on one store form a cluster and share its tasks, a shard at a time:
 //
-//	share.go     which node should own which shard
-//	beat.go      heartbeats, and joining again
-//	look.go      reading the state of the cluster, and claiming shards
-//	lease.go     which shards this node owns, and how long it can trust that
-//	rescan.go    reading the tasks of shards that were claimed
-//	release.go   releasing shards to other nodes, and at a stop
-//	handover.go  … without waiting for slow attempts
-//	fence.go     a commit was rejected because a shard was lost
-//	hint.go      messages between nodes that save polling
+//	internal/cluster  heartbeats, leases and hints: which shards this node owns, and for how long
+//	shards.go         what happens here when a shard comes or goes
+//	rescan.go         reading the tasks of shards that were claimed
+//	handover.go       passing a shard on without waiting for slow attempts
+//	quota.go          this node's part of a cluster-wide limit
 //
 // check.go compares the agenda with the store. Tests call it through internal/agendacheck.
 package engine

@@ -14,6 +14,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/schedule"
@@ -92,14 +94,14 @@ type Engine struct {
 
 	store   store.Store
 	log     *slog.Logger
-	clock   *clock
+	clock   *clock.Clock
 	options Options
 	limits  Limits // of options, with defaults
 	sole    bool   // no other process writes to the store
 
 	// The objects. DESIGN.md explains the responsibility of each.
 	rules         *Rules
-	leases        *leases
+	leases        *cluster.Member
 	agenda        *agenda
 	loader        *loader
 	dispatch      *dispatch.D[*item]
@@ -110,14 +112,12 @@ type Engine struct {
 	unknownQueues *unknownQueues
 	intake        *intake
 	ticker        *ticker
-	hints         *hints
 	watch         *watch
+	shares        *shares
 
 	// patience ends when a stop gives up waiting for a store that accepts nothing.
 	patience  context.Context
 	impatient context.CancelFunc
-
-	shareChanged atomic.Bool // the dispatcher must be told new limits
 
 	life *life
 	ran  atomic.Bool
@@ -182,7 +182,7 @@ func New(o Options) (*Engine, error) {
 	}
 	limits := o.Limits.withDefaults()
 	use := store.UseOf(o.Store)
-	c := newClock(o.Wall)
+	c := clock.New(o.Wall)
 	e := &Engine{
 		store:   o.Store,
 		log:     o.Logger,
@@ -209,8 +209,11 @@ func New(o Options) (*Engine, error) {
 	e.runner = r
 	r.attempts, r.cutOff = context.WithCancel(context.Background())
 	e.patience, e.impatient = context.WithCancel(context.Background())
-	e.hints = newHints(o.Hint)
-	e.leases = newLeases(e)
+	node := fmt.Sprintf("%s/%s", o.Node, o.Process)
+	h := new(host)
+	e.leases = cluster.New(cluster.Options{
+		Store: o.Store, Log: e.log, Clock: c, Sole: e.sole, Base: node, Addr: o.Addr, Version: o.Version, Docs: pauseKind, Hint: o.Hint,
+	}, h)
 	e.rules = &Rules{log: e.log, ctx: r.attempts, schedules: cmp.Or(o.Schedules, new(schedule.Cache)), leases: e.leases, sole: e.sole}
 	e.pauses = newPauses(e)
 	e.unknownQueues = newUnknownQueues(e)
@@ -219,7 +222,8 @@ func New(o Options) (*Engine, error) {
 	e.committer = newCommitter(e, cmp.Or(limits.Batch, use.BatchSize, maxBatch))
 	e.intake = newIntake(e)
 	r.loader, r.committer = e.loader, e.committer
-	announcer := newAnnouncer(e)
+	announcer := newAnnouncer(e, node)
+	r.announcer, r.node = announcer, node
 	deferrals := &deferrals{c, e.agenda, announcer, e.committer, limits.Uncommitted}
 	r.recorder = &recorder{e.store, e.log, c, e.rules, e.agenda, e.committer, r.attempts, e.patience}
 	e.Admin = &Admin{e.store, c, e.rules, e.leases, e.agenda, e.committer, r.recorder, e.pauses, e.watch, e.life}
@@ -227,16 +231,20 @@ func New(o Options) (*Engine, error) {
 	r.gate = &gate{c, e.rules, e.leases, e.agenda, e.loader, r.contents, e.dispatch, e.chains, announcer, e.pauses, e.unknownQueues, deferrals, e.ticker, r}
 	e.Monitor = &Monitor{
 		store: e.store, log: e.log, clock: c, rules: e.rules, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, committer: e.committer,
-		pauses: e.pauses, unknownQueues: e.unknownQueues, intake: e.intake, ticker: e.ticker, hints: e.hints, watch: e.watch,
+		pauses: e.pauses, unknownQueues: e.unknownQueues, intake: e.intake, ticker: e.ticker, watch: e.watch,
 		page: limits.Page, ask: o.Ask, failing: o.Failing,
 	}
-	e.leases.pauses, e.leases.announcer = e.pauses, announcer
+	e.shares = &shares{clock: c, rules: e.rules, leases: e.leases, dispatch: e.dispatch, outcomes: e.committer.outcomes, ticker: e.ticker}
+	*h = host{
+		agenda: e.agenda, loader: e.loader, dispatch: e.dispatch, contents: r.contents, shares: e.shares, announcer: announcer, pauses: e.pauses, runner: r,
+		handover: &handover{c, e.life, e.agenda, e.committer, e.patience, o.StopTimeout},
+	}
 	e.committer.chains, e.committer.recorder, e.committer.intake = e.chains, r.recorder, e.intake
 	e.pauses.committer, e.loader.deferrals = e.committer, deferrals
 	e.agenda.freed = func(c chain) { e.chains.push(c, passing{superseded: true}) }
 	for name, lock := range map[string]any{
-		"starting": &r.starting, "hints": &e.hints.mu,
-		"workers": &r.workers.mu, "watch": &e.watch.mu, "agenda": &e.agenda.mu, "shelves": &e.agenda.shelves.mu,
+		"starting": &r.starting,
+		"workers":  &r.workers.mu, "watch": &e.watch.mu, "agenda": &e.agenda.mu, "shelves": &e.agenda.shelves.mu,
 	} {
 		locks.Name(lock, name)
 	}
@@ -252,7 +260,8 @@ func (e *Engine) SetQueues(queues []Queue) error {
 	if err := e.rules.setQueues(queues); err != nil {
 		return err
 	}
-	e.relimit()
+	e.unknownQueues.settle(*e.rules.queues.Load())
+	e.shares.apply()
 	e.runner.comeBack() // there may be room for deferred tasks
 	return nil
 }
@@ -266,7 +275,7 @@ func (e *Engine) SetPool(floor, ceiling int) error {
 	if err != nil {
 		return err
 	}
-	e.dispatch.Resize(e.clock.now().UnixNano(), floor, ceiling)
+	e.dispatch.Resize(e.clock.Now().UnixNano(), floor, ceiling)
 	e.runner.pump()
 	return nil
 }
@@ -322,8 +331,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	beating, still := context.WithCancel(outlive) // attempts in flight outlive ctx, and need their leases
 	defer still()
-	keep(&beats, beating, e.leases.keepAlive)
-	for _, loop := range []func(context.Context) error{e.runner.tick, e.loader.load, e.keepHouse, e.leases.rebalance, e.leases.keepShards} {
+	keep(&beats, beating, e.leases.KeepAlive)
+	for _, loop := range []func(context.Context) error{e.runner.tick, e.loader.load, e.keepHouse, e.leases.Rebalance, e.leases.KeepShards} {
 		keep(&loops, ctx, loop)
 	}
 	e.runner.ready.Store(true)
@@ -336,8 +345,8 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.stop(&loops, &commits)
 		still()
 		beats.Wait()
-		e.hints.close()
-		if err := e.store.Leave(outlive, e.leases.name()); err != nil && !errors.Is(err, bellman.ErrClosed) {
+		e.leases.CloseHints()
+		if err := e.store.Leave(outlive, e.leases.Name()); err != nil && !errors.Is(err, bellman.ErrClosed) {
 			e.log.Warn("shards cannot be given back", "err", err)
 		}
 	}()
@@ -371,10 +380,10 @@ func (e *Engine) start(ctx context.Context) error {
 	for _, s := range state.Shards {
 		found.Crashed = found.Crashed || s.Owner != "" && !s.Alive
 	}
-	if err := e.leases.rejoin(ctx); err != nil {
+	if err := e.leases.Rejoin(ctx); err != nil {
 		return err
 	}
-	if err := e.leases.look(ctx, true); err != nil {
+	if err := e.leases.Look(ctx, true); err != nil {
 		return err
 	}
 	depths, err := e.store.Depths(ctx)
@@ -387,12 +396,12 @@ func (e *Engine) start(ctx context.Context) error {
 			e.unknownQueues.hold(d.Queue)
 		}
 	}
-	now := e.clock.now().UnixMilli()
-	if found.Overdue, err = store.CountDue(ctx, e.store, e.leases.shards(), store.Position{}, now, 100_000); err != nil {
+	now := e.clock.Now().UnixMilli()
+	if found.Overdue, err = store.CountDue(ctx, e.store, e.leases.Shards(), store.Position{}, now, 100_000); err != nil {
 		return err
 	}
 	e.resumed.Store(&found)
-	e.log.Info("started", "pending", found.Pending, "overdue", found.Overdue, "after_crash", found.Crashed, "shards", len(e.leases.shards()))
+	e.log.Info("started", "pending", found.Pending, "overdue", found.Overdue, "after_crash", found.Crashed, "shards", len(e.leases.Shards()))
 	return nil
 }
 
@@ -413,7 +422,7 @@ func (e *Engine) stop(loops, commits *sync.WaitGroup) {
 	loops.Wait()
 	var giving sync.WaitGroup
 	if !e.sole {
-		giving.Go(func() { e.leases.depart(e.patience) })
+		giving.Go(func() { e.leases.Depart(e.patience) })
 	}
 	landed := make(chan struct{})
 	go func() {
@@ -452,15 +461,4 @@ func (e *Engine) Ready(context.Context) error {
 		return errors.New("bellman: the store does not take writes, or the engine has not started")
 	}
 	return nil
-}
-
-// nap waits for a while, or until ctx ends or something comes from wake.
-func nap(ctx context.Context, d time.Duration, wake <-chan struct{}) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	case <-wake:
-	}
 }

@@ -13,9 +13,9 @@ type Report = figures.Report
 
 // Report returns the figures that only this node knows. Options.Ask of another node fetches it.
 func (m *Monitor) Report(ctx context.Context, ask figures.Ask) Report {
-	now := m.clock.now()
+	now := m.clock.Now()
 	h := m.watch.history
-	r := Report{Node: m.leases.name()}
+	r := Report{Node: m.leases.Name()}
 	if ask.Queues {
 		states := m.dispatch.Queues()
 		names := make(map[string]int, len(states))
@@ -78,7 +78,7 @@ func (m *Monitor) Figures(ctx context.Context, ask figures.Ask) (figures.Figures
 func (m *Monitor) reports(ctx context.Context, ask figures.Ask) (reports []Report, silent []string) {
 	ctx, cancel := context.WithTimeout(ctx, figuresWithin)
 	defer cancel()
-	nodes := m.hints.others()
+	nodes := m.leases.Peers()
 	answers := make([]Report, len(nodes))
 	var asking sync.WaitGroup
 	for i, n := range nodes {
@@ -107,13 +107,13 @@ func (m *Monitor) reports(ctx context.Context, ask figures.Ask) (reports []Repor
 
 // Stats sums up the attempts of this node in the last window, which is a day at most.
 func (m *Monitor) Stats(window time.Duration) figures.Stats {
-	return figures.Total(m.watch.history.Window(m.clock.now(), window))
+	return figures.Total(m.watch.history.Window(m.clock.Now(), window))
 }
 
 // Minutes returns the figures of this node for each of the last n minutes, the oldest first. n is a
 // day at most. The last minute is not over. Minutes before the start of the node are empty.
 func (m *Monitor) Minutes(n int) []figures.Stats {
-	tallies := m.watch.history.Minutes(m.clock.now(), n)
+	tallies := m.watch.history.Minutes(m.clock.Now(), n)
 	all := make([]figures.Stats, len(tallies))
 	for i := range tallies {
 		all[i] = figures.Total(tallies[i])

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
@@ -18,13 +20,13 @@ import (
 // A runner brings due tasks to their lines and makes their attempts on its own goroutines.
 type runner struct {
 	log           *slog.Logger
-	clock         *clock
+	clock         *clock.Clock
 	wall          func() time.Time
 	tracer        bellman.Tracer // may be nil
 	chunk         int            // tasks that are brought to their lines at once
 	life          *life
 	rules         *Rules
-	leases        *leases
+	leases        *cluster.Member
 	agenda        *agenda
 	loader        *loader
 	contents      *contents
@@ -32,8 +34,10 @@ type runner struct {
 	gate          *gate
 	recorder      *recorder
 	committer     *committer
+	announcer     *announcer
 	unknownQueues *unknownQueues
 	ticker        *ticker
+	node          string // the name of this node in the attempts' log
 
 	attempts context.Context // of all attempts: it ends when they must
 	cutOff   context.CancelFunc
@@ -55,7 +59,7 @@ func (r *runner) tick(ctx context.Context) error {
 		if r.firing() {
 			r.ticker.firedAt.Store(r.wall().UnixNano())
 		}
-		now := r.clock.now()
+		now := r.clock.Now()
 		var more bool
 		var next int64
 		due, more, next = r.agenda.advance(now.UnixMilli(), r.contents.chunk(), due[:0])
@@ -183,7 +187,7 @@ func (r *runner) pump() {
 	r.starting.RLock()
 	defer r.starting.RUnlock()
 	for r.firing() {
-		ticket, it, ok := r.dispatch.Next(r.clock.now().UnixNano())
+		ticket, it, ok := r.dispatch.Next(r.clock.Now().UnixNano())
 		if !ok {
 			return
 		}
@@ -194,7 +198,7 @@ func (r *runner) pump() {
 
 // firing reports whether attempts may start: not while their outcomes could not be recorded.
 func (r *runner) firing() bool {
-	return !r.life.stopping.Load() && !r.committer.outcomes.Ill() && r.leases.trusting() && !r.holdsBack()
+	return !r.life.stopping.Load() && !r.committer.outcomes.Ill() && r.leases.Trusting() && !r.holdsBack()
 }
 
 // commitPatience is the duration of a commit after which no attempt starts.
@@ -258,7 +262,7 @@ func (r *runner) begin(j job) {
 func (r *runner) work(ticket dispatch.Ticket, it *item) {
 	for {
 		outcome := r.fire(ticket, it)
-		now := r.clock.now().UnixNano()
+		now := r.clock.Now().UnixNano()
 		if !r.firing() {
 			r.dispatch.Done(now, ticket, outcome)
 			return
@@ -290,17 +294,17 @@ func (r *runner) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 		return dispatch.Skipped
 	}
 	t := it.task
-	now := r.clock.now()
+	now := r.clock.Now()
 	f := &flight{item: it, seen: t, task: t, route: s.route}
 	f.attempt = bellman.Attempt{
 		Number:  int(t.Attempts) + 1,
 		Trigger: t.Trigger,
 		Due:     dueInTurn(t, now),
 		Started: now,
-		Node:    r.leases.base,
+		Node:    r.node,
 	}
 	if it.suspect {
-		r.leases.sent(t)
+		r.announcer.sent(t)
 	}
 	if it.suspect || t.InDoubt() {
 		f.attempt.Trigger = bellman.ByTakeover
@@ -308,7 +312,7 @@ func (r *runner) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	ctx, cancel := context.WithTimeout(r.attempts, it.limit)
 	ctx = r.beginSpan(ctx, f)
 	f.verdict = r.attempt(ctx, s.queue, t, f.attempt.Number)
-	f.attempt.Took = r.clock.now().Sub(now)
+	f.attempt.Took = r.clock.Now().Sub(now)
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	cancel()
 	if r.attempts.Err() != nil && f.verdict.Next != bellman.Succeed {
@@ -318,7 +322,7 @@ func (r *runner) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	complete(&f.verdict, late)
 	r.recorder.record(f)
 	if hold := min(f.verdict.Hold, maxHold); hold > 0 {
-		ended := r.clock.now()
+		ended := r.clock.Now()
 		r.dispatch.Hold(ended.UnixNano(), ticket, ended.Add(hold).UnixNano())
 	}
 	switch {
@@ -343,7 +347,7 @@ const wrongKindWait = time.Minute
 func (r *runner) attempt(ctx context.Context, q Queue, t *bellman.Task, number int) (v bellman.Verdict) {
 	if t.Kind != bellman.KindUnknown && t.Kind != q.Kind {
 		why := fmt.Sprintf("not attempted: the task is of kind %s, and its queue is of kind %s now", t.Kind, q.Kind)
-		return bellman.Verdict{Result: bellman.Refused, Error: why, Unsent: true, Due: r.clock.now().Add(wrongKindWait)}
+		return bellman.Verdict{Result: bellman.Refused, Error: why, Unsent: true, Due: r.clock.Now().Add(wrongKindWait)}
 	}
 	r.handling.Add(1)
 	defer r.handling.Add(-1)

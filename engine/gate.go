@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 )
 
@@ -19,9 +21,9 @@ type start struct {
 
 // A gate decides whether an attempt may start.
 type gate struct {
-	clock         *clock
+	clock         *clock.Clock
 	rules         *Rules
-	leases        *leases
+	leases        *cluster.Member
 	agenda        *agenda
 	loader        *loader
 	contents      *contents
@@ -73,7 +75,7 @@ func (g *gate) goesThere(s *start) bool {
 		return true
 	}
 	q, _ := g.rules.queue(it.task.Queue)
-	now := g.clock.now()
+	now := g.clock.Now()
 	g.dispatch.Open(now.UnixNano(), uint64(it.Line), g.rules.ofLine(q, it.task, &s.route))
 	g.contents.release(it)
 	s.waits = true
@@ -82,12 +84,12 @@ func (g *gate) goesThere(s *start) bool {
 }
 
 func (g *gate) notElsewhere(s *start) bool {
-	now := g.clock.now()
+	now := g.clock.Now()
 	if notYet(s.item.task, now) {
 		g.agenda.drop(true, s.item)
 		return false
 	}
-	wait := g.leases.elsewhere(s.item.task, now)
+	wait := elsewhere(g.leases.HeldSince, s.item.task, now)
 	if wait > 0 { // by this node's clock the attempt has ended
 		g.contents.release(s.item)
 		s.waits = true
@@ -103,14 +105,14 @@ func (g *gate) withinLimits(s *start) bool {
 	it, t, endpoint := s.item, s.item.task, goes(s.item.task, &s.route)
 	q, ok := g.rules.queue(t.Queue)
 	q = q.under(limits(&s.route))
-	shards := g.leases.count()
-	if !ok || g.leases.sole || !q.clusterWide() || q.home(endpoint, t.Shard, shards) || g.leases.quota().serves(&q, endpoint) {
+	shards := g.leases.Count()
+	if !ok || g.rules.sole || !q.clusterWide() || q.home(endpoint, t.Shard, shards) || quotaOf(g.leases).serves(&q, endpoint) {
 		return true
 	}
 	if !g.agenda.defers(it) {
 		return false
 	}
-	now := g.clock.now()
+	now := g.clock.Now()
 	to := t.Status
 	random := uint16(rand.Uint32())
 	if t.OrderingKey != "" {
@@ -166,7 +168,7 @@ func (g *gate) confirmedLately(s *start) bool {
 }
 
 func (g *gate) trusted(s *start) bool {
-	if g.leases.trusting() {
+	if g.leases.Trusting() {
 		return true
 	}
 	g.agenda.drop(true, s.item)

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -18,19 +20,52 @@ const (
 	handOverMargin = 3 * time.Second        // for recording an outcome
 )
 
+// A handover ends this node's part in a shard that was left.
+type handover struct {
+	clock       *clock.Clock
+	life        *life
+	agenda      *agenda
+	committer   *committer
+	patience    context.Context // ends when a stop gives up waiting for the store
+	stopTimeout time.Duration   // how long an attempt lasts at most during a stop
+}
+
+// drain waits until all attempts of a shard that was left have ended or were handed over. It
+// returns false if ctx ends first.
+func (h *handover) drain(ctx context.Context, shard uint16) bool {
+	empty := h.agenda.empty(shard)
+	quick := time.NewTicker(drainQuick)
+	defer quick.Stop()
+	for {
+		select {
+		case <-empty:
+			return true
+		case <-ctx.Done():
+			select {
+			case <-empty:
+				return true
+			default:
+				return false
+			}
+		case <-quick.C:
+			h.handOver(shard)
+		}
+	}
+}
+
 // handOver hands over the attempts in flight of a shard that was left.
-func (e *Engine) handOver(shard uint16) {
+func (h *handover) handOver(shard uint16) {
 	type handing struct {
 		it   *item
 		done chan error
 	}
 	var asked []handing
-	now := e.clock.now()
-	for _, it := range e.agenda.flights(shard) {
+	now := h.clock.Now()
+	for _, it := range h.agenda.flights(shard) {
 		t := *it.task
 		limit := it.limit
-		if e.life.stopping.Load() {
-			limit = min(limit, e.options.StopTimeout)
+		if h.life.stopping.Load() {
+			limit = min(limit, h.stopTimeout)
 		}
 		to := t.Status
 		to.VisibleAt = roundUp(now.Add(limit + handOverMargin))
@@ -43,7 +78,7 @@ func (e *Engine) handOver(shard uint16) {
 			handsOver: it,
 			done:      make(chan error, 1),
 		}
-		if e.committer.outcomes.Put(o) == nil {
+		if h.committer.outcomes.Put(o) == nil {
 			asked = append(asked, handing{it, o.done})
 		}
 	}
@@ -51,11 +86,11 @@ func (e *Engine) handOver(shard uint16) {
 		select {
 		case err := <-p.done:
 			if errors.Is(err, bellman.ErrConflict) { // somebody changed the task meanwhile
-				e.agenda.mu.Lock()
+				h.agenda.mu.Lock()
 				p.it.stays = true
-				e.agenda.mu.Unlock()
+				h.agenda.mu.Unlock()
 			}
-		case <-e.patience.Done():
+		case <-h.patience.Done():
 		}
 	}
 }
@@ -106,13 +141,13 @@ func (h *agenda) stick(shard uint16) {
 // handed over. VisibleAt was written by the former owner's clock. The duration from the handover to
 // VisibleAt is the same by all clocks, and this node won the shard after the handover; so it waits
 // at least that long from then on. If somebody moved the task to another due time meanwhile, only
-// VisibleAt counts.
-func (l *leases) elsewhere(t *bellman.Task, now time.Time) time.Duration {
+// VisibleAt counts. heldSince returns when this node won a shard; zero if it does not hold it.
+func elsewhere(heldSince func(shard uint16) time.Time, t *bellman.Task, now time.Time) time.Duration {
 	if t.Phase != bellman.HandedOver {
 		return 0
 	}
 	left := t.VisibleAt.Sub(now)
-	if since := l.heldSince(t.Shard); !since.IsZero() && t.VisibleAt.After(t.Due) {
+	if since := heldSince(t.Shard); !since.IsZero() && t.VisibleAt.After(t.Due) {
 		left = max(left, t.VisibleAt.Sub(t.Updated)-time.Since(since))
 	}
 	return max(left, 0)
@@ -131,7 +166,7 @@ func (h *agenda) later(it *item, wait time.Duration) {
 		return
 	}
 	it.task = nil
-	it.notBefore = h.clock.now().Add(wait).UnixMilli() + 1
+	it.notBefore = h.clock.Now().Add(wait).UnixMilli() + 1
 	h.wait(it)
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 )
 
 const (
@@ -30,25 +29,23 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-e.intake.crowded:
-			e.intake.limit(ctx, e.clock.now())
+			e.intake.limit(ctx, e.clock.Now())
 			continue
 		case <-ticker.C:
 		}
-		if ahead := e.clock.follow(houseEvery); ahead.Abs() < bigStep {
+		if ahead := e.clock.Follow(houseEvery); ahead.Abs() < bigStep {
 			stepped = false
 		} else if !stepped {
 			stepped = true
 			e.log.Warn("the wall clock was set; it is followed slowly, so that gaps between attempts stay right", "ahead", ahead)
 		}
-		now := e.clock.now()
+		now := e.clock.Now()
 		e.intake.limit(ctx, now)
-		if claimed, gave := e.leases.moves.over(); claimed+gave > 0 {
-			e.log.Info("shards moved", "claimed", claimed, "given_back", gave, "shards", len(e.leases.shards()))
+		if claimed, gave := e.leases.Moved(); claimed+gave > 0 {
+			e.log.Info("shards moved", "claimed", claimed, "given_back", gave, "shards", len(e.leases.Shards()))
 		}
 		e.unknownQueues.say(now)
-		if e.shareChanged.Swap(false) {
-			e.reshare()
-		}
+		e.shares.applyIfChanged()
 		if now.Sub(swept) >= sweepEvery {
 			swept = now
 			e.dispatch.Sweep(now.UnixNano())
@@ -90,25 +87,4 @@ func (e *Engine) prune(ctx context.Context, now time.Time) (again time.Duration)
 		}
 	}
 	return again
-}
-
-// relimit applies new queues: it tells the dispatcher their limits and pauses unknown queues.
-func (e *Engine) relimit() {
-	e.unknownQueues.settle(*e.rules.queues.Load())
-	e.reshare()
-}
-
-// reshare applies the limits of all known lines, and the pace of commits, for the shards that this
-// node has now.
-func (e *Engine) reshare() {
-	queues, quota := *e.rules.queues.Load(), e.leases.quota()
-	e.dispatch.Reload(e.clock.now().UnixNano(), func(was dispatch.Rules) dispatch.Rules {
-		rules := queues[was.Queue].under(was.Own).rules(was.Queue, was.Endpoint, quota)
-		rules.Own = was.Own
-		return rules
-	})
-	e.ticker.wakeBefore(0) // some lines may go earlier now
-	if !e.sole {
-		e.committer.outcomes.Pace(min(time.Duration(float64(gatherServer)/quota.part), gatherMost))
-	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -19,9 +21,9 @@ import (
 type Monitor struct {
 	store         store.Store
 	log           *slog.Logger
-	clock         *clock
+	clock         *clock.Clock
 	rules         *Rules
-	leases        *leases
+	leases        *cluster.Member
 	agenda        *agenda
 	dispatch      *dispatch.D[*item]
 	committer     *committer
@@ -29,7 +31,6 @@ type Monitor struct {
 	unknownQueues *unknownQueues
 	intake        *intake
 	ticker        *ticker
-	hints         *hints
 	watch         *watch
 	resumed       atomic.Pointer[Resumed]
 	page          int                                                                     // entries read at once
@@ -43,7 +44,7 @@ func (m *Monitor) Queues(ctx context.Context) ([]figures.Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("count tasks: %w", err)
 	}
-	now := m.clock.now()
+	now := m.clock.Now()
 	infos := make(map[string]*figures.Queue)
 	for name, q := range *m.rules.queues.Load() {
 		infos[name] = &figures.Queue{
@@ -147,7 +148,7 @@ func (m *Monitor) Gauges(ctx context.Context) figures.Gauges {
 		BreakersOpen:  t.OpenBreakers,
 
 		Started:    m.watch.history.Started().UTC(),
-		SlowCommit: max(m.watch.history.SlowCommit(m.clock.now()), m.committer.outcomes.Writing(), m.committer.asked.Writing()),
+		SlowCommit: max(m.watch.history.SlowCommit(m.clock.Now()), m.committer.outcomes.Writing(), m.committer.asked.Writing()),
 
 		Stray:          m.unknownQueues.tasks(),
 		RefusedFollows: m.committer.refusedFollows.Load(),
@@ -179,13 +180,13 @@ const (
 // the store does not answer, or if more held tasks come first than are read.
 func (m *Monitor) oldestOverdue(ctx context.Context) (due time.Time, known bool) {
 	var from store.Position
-	now := m.clock.now().UnixMilli()
+	now := m.clock.Now().UnixMilli()
 	held := make(map[store.Line]bool)
 	var page, free []store.Entry
 	size := 1 // usually the first task is not held
 	for range 1 + overduePages {
 		var err error
-		if page, err = m.store.Due(ctx, m.leases.shards(), from, now, size, page[:0]); err != nil {
+		if page, err = m.store.Due(ctx, m.leases.Shards(), from, now, size, page[:0]); err != nil {
 			return time.Time{}, false
 		}
 		free = free[:0]
@@ -239,3 +240,7 @@ func atNs(ns int64) time.Time {
 	}
 	return time.Unix(0, ns).UTC()
 }
+
+// Now returns the engine's time in UTC, by which due times are kept. It follows the wall clock
+// slowly. Handlers that compute due times should use it.
+func (m *Monitor) Now() time.Time { return m.clock.Now() }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -28,7 +29,7 @@ func (m *Monitor) Intake() figures.Intake { return m.intake.state() }
 type intake struct {
 	store   store.Store
 	log     *slog.Logger
-	leases  *leases
+	leases  *cluster.Member
 	loader  *loader
 	flow    Flow
 	waiting func() int // tasks that wait in memory, in lines or for a commit
@@ -152,7 +153,7 @@ func (b *backlog) overdue(ctx context.Context, i *intake, from int64, now time.T
 		return min(b.counted, most), nil
 	}
 	began := time.Now()
-	n, err := store.CountDue(ctx, i.store, i.leases.shards(), store.Position{VisibleAt: from}, now.UnixMilli(), most)
+	n, err := store.CountDue(ctx, i.store, i.leases.Shards(), store.Position{VisibleAt: from}, now.UnixMilli(), most)
 	if err != nil {
 		return n, err
 	}

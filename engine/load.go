@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
@@ -33,8 +35,8 @@ const (
 type loader struct {
 	store     store.Store
 	log       *slog.Logger
-	clock     *clock
-	leases    *leases
+	clock     *clock.Clock
+	leases    *cluster.Member
 	agenda    *agenda
 	dispatch  *dispatch.D[*item]
 	contents  *contents
@@ -134,11 +136,11 @@ var nowhere = store.Position{VisibleAt: noTime}
 func (l *loader) load(ctx context.Context) error {
 	l.busy.Lock()
 	defer l.busy.Unlock()
-	now := l.clock.now()
+	now := l.clock.Now()
 	l.ahead, l.begun = now.UnixMilli(), true
 	fast, deep, shelves := now, now, now // the first look back is from the beginning
 	for ctx.Err() == nil {
-		now := l.clock.now()
+		now := l.clock.Now()
 		switch {
 		case now.Sub(deep) >= deepSweep:
 			fast, deep = now, now
@@ -146,7 +148,7 @@ func (l *loader) load(ctx context.Context) error {
 			clear(l.fullSince)
 			if l.shelves.takeFull() || now.Sub(shelves) >= shelfSweep {
 				shelves = now
-				l.searchShelves(l.leases.shards())
+				l.searchShelves(l.leases.Shards())
 			}
 		case now.Sub(fast) >= fastSweep:
 			fast = now
@@ -178,7 +180,7 @@ func (l *loader) load(ctx context.Context) error {
 func (l *loader) rest(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	l.busy.Unlock()
 	defer l.busy.Lock()
-	nap(ctx, d, wake)
+	clock.Nap(ctx, d, wake)
 }
 
 // lookBack moves the cursor of overdue tasks back to a VisibleAt. Tasks that were skipped after
@@ -198,7 +200,7 @@ func (l *loader) read(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	l.goBack()
-	now := l.clock.now() // not before missed tasks became due: reading back ends here
+	now := l.clock.Now() // not before missed tasks became due: reading back ends here
 	for _, read := range []func(context.Context, time.Time) (bool, error){
 		l.readBack,
 		l.find,
@@ -240,7 +242,7 @@ func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (mor
 		from = l.partly
 	}
 	l.agenda.beginRead(to)
-	l.page, err = l.store.Due(ctx, l.leases.shards(), from, to, l.limits.Page, l.page[:0])
+	l.page, err = l.store.Due(ctx, l.leases.Shards(), from, to, l.limits.Page, l.page[:0])
 	if err != nil {
 		l.agenda.endRead(nil, l.ahead, now.UnixMilli(), nil)
 		return false, err
@@ -269,7 +271,7 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 		clear(l.out)
 	}
 	l.agenda.beginRead(0)
-	l.page, err = l.store.Due(ctx, l.leases.shards(), l.back, now.UnixMilli()+1, l.limits.Page, l.page[:0])
+	l.page, err = l.store.Due(ctx, l.leases.Shards(), l.back, now.UnixMilli()+1, l.limits.Page, l.page[:0])
 	taken := make(map[peers]int)
 	past := l.skipped != nowhere
 	due := l.agenda.endRead(l.page, 0, now.UnixMilli(), func(en *store.Entry, before store.Position) bool {
@@ -317,7 +319,7 @@ func (l *loader) leaveOut(p peers, before store.Position, now time.Time) {
 	}
 	l.skipped, l.past = before, 0
 	if now.Sub(l.fruitless) >= l.pause {
-		l.past = max(int(math.Round(pastPages*l.leases.part())), 1) // other nodes read beyond theirs
+		l.past = max(int(math.Round(pastPages*l.leases.Part())), 1) // other nodes read beyond theirs
 	}
 }
 
@@ -354,7 +356,7 @@ func (l *loader) room() bool {
 // take appends due items to those that wait for room in their lines.
 func (l *loader) take(due []*item) {
 	for _, it := range due {
-		it.suspect = it.Due < l.leases.death(it.Shard)
+		it.suspect = it.Due < l.leases.Death(it.Shard)
 		it.peers = l.peersOf(&it.Entry)
 		l.share[it.peers]++
 	}

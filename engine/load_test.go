@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -37,13 +38,13 @@ func TestLookBack(t *testing.T) {
 // What finds no room in a hand that is full is read when there is room: what is due by looking
 // back, and what is to come by reading ahead from there, for looking back ends at the present.
 func TestFullHand(t *testing.T) {
-	c := newClock(time.Now)
+	c := clock.New(time.Now)
 	h := newAgenda(c, new(shelves), 1000, 1000)
 	h.own([]uint16{7})
 	for range h.most {
 		h.items[bellman.NewID()] = &item{}
 	}
-	now := c.now().UnixMilli()
+	now := c.Now().UnixMilli()
 	h.bound = now + horizon.Milliseconds()
 	put := func(look int64) {
 		task := &bellman.Task{ID: bellman.NewID(), Status: bellman.Status{Shard: 7, VisibleAt: time.UnixMilli(look)}}

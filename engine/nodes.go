@@ -2,56 +2,48 @@ package engine
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"time"
 
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/store"
 )
 
-// showDead is how long a dead node without shards is listed.
-const showDead = 10 * time.Minute
+// A NodeInfo describes a node for operators: its name, address, version, when it joined and last sent
+// a heartbeat, whether it is alive, and the shards that it owns.
+type NodeInfo = cluster.NodeInfo
 
-// Nodes returns the registered nodes by name, and the shards that none of them owns. A dead node is
-// listed while it owns shards, and for ten minutes.
-func (m *Monitor) Nodes(ctx context.Context) (nodes []NodeInfo, unowned []store.Lease, err error) {
-	state, err := m.store.State(ctx, "")
-	if err != nil {
-		return nil, nil, fmt.Errorf("read nodes: %w", err)
+// A Hint is a message between nodes that saves the receiver a poll of the store. A lost hint costs
+// a moment, a wrong hint one poll. Nodes of different versions exchange it as JSON.
+type Hint = cluster.Hint
+
+// MostChanged bounds Hint.Changed.
+const MostChanged = cluster.MostChanged
+
+// Hinted applies a hint from another node. It returns at once. The hint may come over a network
+// from any trusted node, and its content may be arbitrary.
+func (e *Engine) Hinted(h Hint) {
+	e.leases.Hinted(h)
+	if len(h.Changed) > 0 {
+		e.agenda.renew(h.Changed)
+		e.loader.wake()
 	}
-	known := state.Nodes
-	l := m.leases
-	l.mu.RLock()
-	self, beat := l.node.Name, l.beat
-	l.mu.RUnlock()
-	moment, now := clockOf(known, self, beat), time.Now()
-	at := make(map[string]int, len(known))
-	for i, n := range known {
-		at[n.Name] = i
-		nodes = append(nodes, NodeInfo{
-			Name: n.Name, Addr: n.Addr, Version: n.Version, Joined: n.Joined, Beat: n.Beat,
-			Alive: now.Before(moment(n.Beat).Add(leaseTTL)),
-			Self:  n.Name == self,
-		})
+	if len(h.Added) > 0 {
+		e.loader.rescans.span(h.Added, h.Since, h.Until)
+		e.loader.wake()
 	}
-	for _, s := range state.Shards {
-		i, ok := at[s.Owner]
-		if !ok {
-			unowned = append(unowned, s.Lease)
-			continue
-		}
-		nodes[i].Alive = s.Alive
-		nodes[i].Shards = append(nodes[i].Shards, s.Lease)
-	}
-	nodes = slices.DeleteFunc(nodes, func(n NodeInfo) bool {
-		return !n.Alive && len(n.Shards) == 0 && now.Sub(moment(n.Beat)) > showDead
-	})
-	return nodes, unowned, nil
 }
+
+// Tell notifies the other nodes that documents of these kinds changed.
+func (e *Engine) Tell(kinds ...string) { e.leases.TellAll(Hint{Docs: kinds}) }
 
 // Leads reports whether this node performs the duties of one node for all: it owns shard 0. For a
 // moment there may be no such node, or two.
 func (m *Monitor) Leads() bool {
-	shards := m.leases.shards()
-	return len(shards) > 0 && shards[0] == 0 && m.leases.trusting()
+	shards := m.leases.Shards()
+	return len(shards) > 0 && shards[0] == 0 && m.leases.Trusting()
+}
+
+// Nodes returns the registered nodes by name, and the shards that none of them owns. A dead node is
+// listed while it owns shards, and for ten minutes.
+func (m *Monitor) Nodes(ctx context.Context) (nodes []NodeInfo, unowned []store.Lease, err error) {
+	return m.leases.Nodes(ctx)
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
@@ -57,7 +59,7 @@ func (p *pauses) pause(ctx context.Context, target string, by bellman.By) error 
 	if old := p.get(target); old != nil && by.Reason == "" {
 		return nil // it is paused already, by somebody who said why
 	}
-	now := figures.Pause{At: p.clock.now().Truncate(time.Millisecond), Who: by.Who, Reason: by.Reason}
+	now := figures.Pause{At: p.clock.Now().Truncate(time.Millisecond), Who: by.Who, Reason: by.Reason}
 	value, err := json.Marshal(now)
 	if err != nil {
 		return err
@@ -95,26 +97,26 @@ func (p *pauses) resume(ctx context.Context, target string, by bellman.By) error
 func (p *pauses) mark(ctx context.Context, target, action string, value []byte, by bellman.By) error {
 	err := p.committer.do(ctx, &op{
 		docs:   []store.Doc{{Kind: pauseKind, Name: target, Value: value}},
-		audits: []store.Audit{store.AuditOf(by, p.clock.now(), action, target)},
+		audits: []store.Audit{store.AuditOf(by, p.clock.Now(), action, target)},
 	})
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", action, target, err)
 	}
-	p.leases.tellAll(Hint{Docs: []string{pauseKind}})
+	p.leases.TellAll(Hint{Docs: []string{pauseKind}})
 	return nil
 }
 
 // pauses are the paused queues, endpoints and merchants.
 type pauses struct {
 	store     store.Store
-	clock     *clock
-	leases    *leases
+	clock     *clock.Clock
+	leases    *cluster.Member
 	dispatch  *dispatch.D[*item]
 	committer *committer
 	life      *life
 	runner    *runner
 
-	changing chanMutex // held by code that changes a pause
+	changing locks.Chan // held by code that changes a pause
 
 	mu locks.RWMutex
 	m  map[string]*figures.Pause // by "queue/NAME", "endpoint/NAME" or "merchant/NUMBER"
@@ -123,7 +125,7 @@ type pauses struct {
 }
 
 func newPauses(e *Engine) *pauses {
-	p := &pauses{store: e.store, clock: e.clock, leases: e.leases, dispatch: e.dispatch, life: e.life, runner: e.runner, changing: newChanMutex("pauses.changing")}
+	p := &pauses{store: e.store, clock: e.clock, leases: e.leases, dispatch: e.dispatch, life: e.life, runner: e.runner, changing: locks.NewChan("pauses.changing")}
 	locks.Name(&p.mu, "pauses")
 	return p
 }
@@ -241,7 +243,7 @@ func (m *Monitor) Held(t *bellman.Task) (target string, p *figures.Pause) {
 
 func (p *pauses) apply(target string, on bool) {
 	kind, name, _ := strings.Cut(target, "/")
-	now := p.clock.now().UnixNano()
+	now := p.clock.Now().UnixNano()
 	switch {
 	case kind == "queue" && on:
 		p.dispatch.PauseQueue(now, name)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 )
 
@@ -72,7 +73,7 @@ func (q *Queue) line(endpoint string, of uint16) (first, n uint16) {
 }
 
 // begin returns the first part for a name. It is the same on all nodes.
-func begin(kind, name string) uint16 { return uint16(weight(0, kind+" "+name) >> 49) }
+func begin(kind, name string) uint16 { return uint16(cluster.Weight(0, kind+" "+name) >> 49) }
 
 // place returns the place of a new task for a random number. Its shard is the place modulo the
 // number of shards.
@@ -110,14 +111,13 @@ type quota struct {
 	part  float64
 }
 
-// quota returns this node's part of all shards.
-func (l *leases) quota() quota {
-	p := quota{part: l.part()}
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	if l.total > 0 {
-		p.owned = make([]bool, l.total)
-		for _, s := range l.owned {
+// quotaOf returns this node's part of all shards.
+func quotaOf(m *cluster.Member) quota {
+	owned, total := m.Share()
+	p := quota{part: m.Part()}
+	if total > 0 {
+		p.owned = make([]bool, total)
+		for _, s := range owned {
 			p.owned[s] = true
 		}
 	}
@@ -206,19 +206,7 @@ func (p quota) serves(q *Queue, endpoint string) bool {
 // ordering key.
 func chance(t *bellman.Task) uint16 {
 	if t.OrderingKey != "" {
-		return uint16(weight(0, "ordering "+t.Queue+"\x00"+t.OrderingKey) >> 48)
+		return uint16(cluster.Weight(0, "ordering "+t.Queue+"\x00"+t.OrderingKey) >> 48)
 	}
 	return uint16(t.ID[14])<<8 | uint16(t.ID[15])
-}
-
-// yieldShare tells the dispatcher that this node has fewer shards: at once if there are
-// cluster-wide limits, otherwise soon, because there may be many lines.
-func (e *Engine) yieldShare() {
-	for _, q := range *e.rules.queues.Load() {
-		if q.clusterWide() {
-			e.reshare()
-			return
-		}
-	}
-	e.shareChanged.Store(true)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -36,7 +37,7 @@ type flight struct {
 type recorder struct {
 	store     store.Store
 	log       *slog.Logger
-	clock     *clock
+	clock     *clock.Clock
 	rules     *Rules
 	agenda    *agenda
 	committer *committer
@@ -101,7 +102,7 @@ func (r *recorder) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Atte
 	adds := make([]store.Add, 0, len(tasks))
 	for i := range tasks {
 		tasks[i].SetTrace(cmp.Or(tasks[i].Trace(), under, t.Trace()))
-		add, err := r.rules.accept(&tasks[i], r.clock.now())
+		add, err := r.rules.accept(&tasks[i], r.clock.Now())
 		if err != nil {
 			r.committer.refusedFollows.Add(1)
 			r.log.Error("follow-up task cannot be added", "task", t.ID, traceID(t), "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
@@ -157,8 +158,8 @@ func (r *recorder) reconcile(f *flight) {
 func (r *recorder) inLog(ctx context.Context, f *flight) bool {
 	const most = 100
 	log, err := r.store.Attempts(ctx, f.task.ID, f.attempt.Number-1, most)
-	for pause := firstPause; err != nil && r.patience.Err() == nil && !errors.Is(err, bellman.ErrClosed); pause = min(2*pause, lastPause) {
-		nap(r.patience, pause, nil)
+	for pause := clock.FirstPause; err != nil && r.patience.Err() == nil && !errors.Is(err, bellman.ErrClosed); pause = min(2*pause, clock.LastPause) {
+		clock.Nap(r.patience, pause, nil)
 		log, err = r.store.Attempts(ctx, f.task.ID, f.attempt.Number-1, most)
 	}
 	return slices.ContainsFunc(log, func(a bellman.Attempt) bool {
@@ -175,7 +176,7 @@ func (r *recorder) late(f *flight, t *bellman.Task) {
 	}
 	under := *t
 	under.Status = underlying(t.Status)
-	v := h.Late(&under, f.verdict, r.clock.now())
+	v := h.Late(&under, f.verdict, r.clock.Now())
 	if v.Data != nil {
 		f.change.To.Data = v.Data
 	}

@@ -114,7 +114,7 @@ func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more
 
 // among returns the shards in the list that this node owns.
 func (l *loader) among(shards []uint16) []uint16 {
-	owned := l.leases.shards()
+	owned := l.leases.Shards()
 	var both []uint16
 	for _, s := range shards {
 		if _, ok := slices.BinarySearch(owned, s); ok {

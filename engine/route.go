@@ -56,7 +56,7 @@ func (e *Engine) Rerouted(merchantNo string) {
 		}
 		t := &bellman.Task{Queue: name, MerchantNo: merchantNo, Endpoint: endpoint}
 		g := e.Route(t)
-		e.dispatch.Open(e.clock.now().UnixNano(), line, e.rules.ofLine(q, t, &g))
+		e.dispatch.Open(e.clock.Now().UnixNano(), line, e.rules.ofLine(q, t, &g))
 		moved = true
 	}
 	if moved {
@@ -98,16 +98,13 @@ func (m *Monitor) PausedMerchants() (paused []figures.MerchantPause) {
 	return paused
 }
 
-// Tell notifies the other nodes that documents of these kinds changed.
-func (e *Engine) Tell(kinds ...string) { e.leases.tellAll(Hint{Docs: kinds}) }
-
 const merchantTarget = "merchant/" // prefix of a merchant number in the name of a pause
 
 func isMerchantTarget(target string) bool { return strings.HasPrefix(target, merchantTarget) }
 
 // ofLine returns the dispatcher's rules for the line of a task.
 func (r *Rules) ofLine(q Queue, t *bellman.Task, g *bellman.Route) dispatch.Rules {
-	l := q.under(limits(g)).rules(t.Queue, goes(t, g), r.leases.quota())
+	l := q.under(limits(g)).rules(t.Queue, goes(t, g), quotaOf(r.leases))
 	l.Own = limits(g)
 	return l
 }

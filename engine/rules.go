@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -25,14 +26,14 @@ type Rules struct {
 	ctx       context.Context // passed to handlers that are asked for a route
 	schedules *schedule.Cache
 	queues    atomic.Pointer[map[string]Queue]
-	leases    *leases // choose the shard of a task
-	sole      bool    // no other process writes to the store
+	leases    *cluster.Member // choose the shard of a task
+	sole      bool            // no other process writes to the store
 }
 
 // NewRules makes Rules. Give it the same queues and handlers as the engines: a task keeps what its
 // queue said when it was prepared.
 func NewRules(queues ...Queue) (*Rules, error) {
-	r := &Rules{log: slog.Default(), ctx: context.Background(), schedules: new(schedule.Cache), leases: new(leases)}
+	r := &Rules{log: slog.Default(), ctx: context.Background(), schedules: new(schedule.Cache), leases: new(cluster.Member)}
 	if err := r.setQueues(queues); err != nil {
 		return nil, err
 	}
@@ -268,7 +269,7 @@ func (r *Rules) inherit(q *Queue, t *bellman.Task, missing bellman.Inherited) {
 func (r *Rules) shardFor(t *bellman.Task, q *Queue) uint16 {
 	random := chance(t)
 	if r.sole {
-		return r.leases.pick(random)
+		return r.leases.Pick(random)
 	}
 	var g bellman.Route
 	if bellman.ToMerchant(t.Endpoint) {
@@ -280,9 +281,9 @@ func (r *Rules) shardFor(t *bellman.Task, q *Queue) uint16 {
 	case under.clusterWide():
 		place = under.place(goes(t, &g), random)
 	case t.OrderingKey == "":
-		return r.leases.pick(random)
+		return r.leases.Pick(random)
 	}
-	if n := r.leases.count(); n > 0 {
+	if n := r.leases.Count(); n > 0 {
 		place = uint16(int(place) % n)
 	}
 	return place

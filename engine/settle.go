@@ -68,7 +68,7 @@ func (a *Admin) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wa
 			switch settled[i].ID = id; {
 			case err == nil:
 				waiting[id] = t.Attempts
-				if !a.leases.holds(t.Shard) { // there will be no event here
+				if !a.leases.Holds(t.Shard) { // there will be no event here
 					look = time.Second / 4
 				}
 			case ctx.Err() != nil:

@@ -282,7 +282,7 @@ func (l *loader) readOn(ctx context.Context, on shelf, limit int, now time.Time)
 	from := l.shelves.begin(on, now)
 	defer func() { l.shelves.end(on, from) }()
 	l.agenda.beginRead(0)
-	l.page, err = l.store.Due(ctx, l.leases.shards(), startAt(on, from), int64(on)+1, limit, l.page[:0])
+	l.page, err = l.store.Due(ctx, l.leases.Shards(), startAt(on, from), int64(on)+1, limit, l.page[:0])
 	l.take(l.agenda.endRead(l.page, 0, now.UnixMilli(), nil))
 	switch {
 	case err != nil:

@@ -4,17 +4,19 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/bellmanhq/bellman/engine/internal/clock"
 )
 
 // A ticker wakes the goroutine that watches the time (runner.tick).
 type ticker struct {
-	clock   *clock
+	clock   *clock.Clock
 	poke    chan struct{} // wakes it
 	nextMs  atomic.Int64  // when it wakes by itself, Unix ms
 	firedAt atomic.Int64  // when that goroutine last ran and could have started attempts, Unix ns of the wall clock; 0: not yet
 }
 
-func newTicker(c *clock) *ticker {
+func newTicker(c *clock.Clock) *ticker {
 	t := &ticker{clock: c, poke: make(chan struct{}, 1)}
 	t.nextMs.Store(noTime)
 	return t
@@ -29,10 +31,10 @@ func (t *ticker) sleepUntil(ctx context.Context, ms int64) {
 	t.nextMs.Store(ms)
 	wait := signOfLife
 	if ms != noTime {
-		wait = min(t.clock.until(time.UnixMilli(ms)), wait)
+		wait = min(t.clock.Until(time.UnixMilli(ms)), wait)
 	}
 	if wait > 0 {
-		nap(ctx, wait, t.poke)
+		clock.Nap(ctx, wait, t.poke)
 	}
 	t.nextMs.Store(noTime)
 }

@@ -21,7 +21,7 @@ func (e *Engine) Try(ctx context.Context, tasks ...*bellman.Task) []bellman.Adde
 	}
 	type named struct{ queue, key string }
 	taken := make(map[named]bellman.Digest)
-	now := e.clock.now()
+	now := e.clock.Now()
 	for i, t := range tasks {
 		add, err := e.rules.accept(t, now)
 		if err == nil {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
@@ -12,7 +13,7 @@ import (
 // wait until the queue is configured, or until their shards move to a node that knows the queue.
 type unknownQueues struct {
 	log        *slog.Logger
-	clock      *clock
+	clock      *clock.Clock
 	dispatch   *dispatch.D[*item]
 	pauses     *pauses
 	configured func(queue string) bool
@@ -36,13 +37,13 @@ func (s *unknownQueues) hold(queue string) {
 	s.mu.Lock()
 	_, known := s.said[queue]
 	if !known {
-		s.said[queue] = s.clock.now()
+		s.said[queue] = s.clock.Now()
 	}
 	s.mu.Unlock()
 	if !known {
 		s.log.Warn(unknownQueueText, "queue", queue)
 	}
-	s.dispatch.PauseQueue(s.clock.now().UnixNano(), queue)
+	s.dispatch.PauseQueue(s.clock.Now().UnixNano(), queue)
 }
 
 const unknownQueueText = "tasks wait in a queue that is not configured; they go on when it is"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
@@ -20,7 +21,7 @@ type Event struct {
 // A watch reports committed changes to the observer, to subscribers and to the history of figures.
 type watch struct {
 	observer Observer // may be nil
-	clock    *clock
+	clock    *clock.Clock
 
 	mu          locks.Mutex
 	subscribers []chan Event
@@ -30,8 +31,8 @@ type watch struct {
 	history *figures.History
 }
 
-func newWatch(o Observer, c *clock) *watch {
-	now := c.now()
+func newWatch(o Observer, c *clock.Clock) *watch {
+	now := c.Now()
 	return &watch{observer: o, clock: c, history: figures.NewHistory(now)}
 }
 
@@ -86,7 +87,7 @@ func (w *watch) tell(ev Event) {
 }
 
 func (w *watch) added(t *bellman.Task) {
-	w.history.Added(w.clock.now(), t.Queue)
+	w.history.Added(w.clock.Now(), t.Queue)
 	if w.observer != nil {
 		w.observer.Added(t.Queue, 1)
 	}
@@ -102,7 +103,7 @@ func (w *watch) attempted(f *flight) {
 	if was := underlying(f.task.Status); was.State == to.State && was.Finished.Equal(to.Finished) {
 		ended = bellman.Pending // the task had ended before
 	}
-	w.history.Attempted(w.clock.now(), f.task.Queue, a, ended)
+	w.history.Attempted(w.clock.Now(), f.task.Queue, a, ended)
 	if w.observer != nil {
 		w.observer.Attempted(f.task.Queue, a.Result, a.Lateness(), a.Took)
 		if ended.Ended() {
@@ -126,7 +127,7 @@ func (w *watch) changed(t *bellman.Task, ended bool) {
 }
 
 func (w *watch) committed(operations int, took time.Duration) {
-	w.history.Committed(w.clock.now(), took)
+	w.history.Committed(w.clock.Now(), took)
 	if w.observer != nil {
 		w.observer.Committed(operations, took)
 	}

@@ -3,10 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/commit"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -79,7 +81,7 @@ type batch struct {
 	since  *asOf // when it was sent
 }
 
-func (b *batch) build(ops []*op, leases *leases) {
+func (b *batch) build(ops []*op, leases *cluster.Member) {
 	clear(b.Adds)
 	clear(b.Changes)
 	b.Adds, b.Changes, b.Docs, b.Audits = b.Adds[:0], b.Changes[:0], b.Docs[:0], b.Audits[:0]
@@ -98,7 +100,23 @@ func (b *batch) build(ops []*op, leases *leases) {
 		b.Docs = append(b.Docs, o.docs...)
 		b.Audits = append(b.Audits, o.audits...)
 	}
-	b.Leases = leases.of(ops, b.Leases[:0])
+	b.Leases = leases.Leases(b.Leases[:0], shardsOf(ops))
+}
+
+// shardsOf yields the shards under whose leases ops are written: those of their tasks. Its second
+// value says that the op must not be written without the lease. Such a shard may have been lost
+// since recordable: the store rejects the batch then, and the ops are sorted again.
+func shardsOf(ops []*op) iter.Seq2[uint16, bool] {
+	return func(yield func(uint16, bool) bool) {
+		for _, o := range ops {
+			if f := o.flight; f != nil && !(yield(f.task.Shard, !f.item.handedOver) && yield(f.change.To.Shard, false)) {
+				return
+			}
+			if o.change != nil && !yield(o.change.To.Shard, o.own) {
+				return
+			}
+		}
+	}
 }
 
 func (w *writer) Admit(ops []*op) []*op { return w.recordable(ops) }
@@ -125,7 +143,7 @@ func (w *writer) Write(ctx context.Context, ops []*op) error {
 }
 
 func (w *writer) Fenced(ctx context.Context) bool {
-	found := w.leases.fenced(ctx, w.batch.Leases)
+	found := w.leases.Fenced(ctx, w.batch.Leases)
 	if !found {
 		w.log.Error("commit fenced off, and which shards were lost cannot be read")
 	}
@@ -135,7 +153,7 @@ func (w *writer) Fenced(ctx context.Context) bool {
 // Settle claims the shards of the batch again. Under a new epoch the old transaction is either
 // visible or impossible.
 func (w *writer) Settle(ctx context.Context, ops []*op) ([]*op, error) {
-	if err := w.leases.reclaim(ctx, w.batch.Leases); err != nil {
+	if err := w.leases.Reclaim(ctx, w.batch.Leases); err != nil {
 		w.log.Error("shards cannot be claimed", "err", err)
 		return nil, err
 	}
@@ -149,7 +167,7 @@ func (w *writer) Settle(ctx context.Context, ops []*op) ([]*op, error) {
 const probeKind = "probe"
 
 func (w *writer) Probe(ctx context.Context) error {
-	at := w.clock.now().UTC().Format(`"` + time.RFC3339Nano + `"`)
+	at := w.clock.Now().UTC().Format(`"` + time.RFC3339Nano + `"`)
 	return w.store.Commit(ctx, &store.Batch{Docs: []store.Doc{{Kind: probeKind, Name: probeKind, Value: []byte(at)}}})
 }
 

@@ -4,12 +4,12 @@ package locks
 // goroutine holds two locks of one line. engine/DESIGN.md explains each.
 var Order = [][]string{
 	{"loader"},
-	{"leases.claiming"},
+	{"cluster.claiming"},
 	{"pauses.changing"},
 	{"starting"},
 	{"agenda"},
 	{"dispatch"},
-	{"leases", "pauses", "rescans", "unknown", "surplus", "moves", "workers", "watch", "hints", "chains", "shelves"},
+	{"cluster", "announcements", "pauses", "rescans", "unknown", "surplus", "moves", "workers", "watch", "hints", "chains", "shelves"},
 	{"lane"},
 	{"work"},
 }

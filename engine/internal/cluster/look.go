@@ -1,4 +1,4 @@
-package engine
+package cluster
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -25,8 +26,8 @@ const (
 	lookWithin = 4 * time.Second
 )
 
-// A cluster is what this node knows of the others. It is guarded by leases.claiming.
-type cluster struct {
+// A roster is what this node knows of the others. It is guarded by Member.claiming.
+type roster struct {
 	nodes   []store.Node // as last read
 	live    []string     // names of nodes that have not expired and are not leaving
 	expires time.Time    // when the next other node expires without a heartbeat, on the monotonic clock
@@ -36,96 +37,96 @@ type cluster struct {
 	division division
 }
 
-// keepShards is the goroutine that claims shards assigned to this node, and finds shards that
+// KeepShards is the goroutine that claims shards assigned to this node, and finds shards that
 // others should own.
-func (l *leases) keepShards(ctx context.Context) error {
+func (m *Member) KeepShards(ctx context.Context) error {
 	for {
-		nap(ctx, l.untilLook(), l.looks)
+		clock.Nap(ctx, m.untilLook(), m.looks)
 		if ctx.Err() != nil {
 			return nil
 		}
-		err := l.look(ctx, false)
+		err := m.Look(ctx, false)
 		if errors.Is(err, bellman.ErrClosed) {
 			return err
 		}
 		if err != nil && ctx.Err() == nil {
-			l.log.Error("nodes and shards cannot be looked at", "err", err)
-			nap(ctx, time.Second, nil)
-			l.lookSoon() // with an exclusive store the next look would be an hour later
+			m.log.Error("nodes and shards cannot be looked at", "err", err)
+			clock.Nap(ctx, time.Second, nil)
+			m.LookSoon() // with an exclusive store the next look would be an hour later
 		}
-		l.runner.mayFire()
+		m.host.Changed()
 	}
 }
 
-// lookSoon triggers a look now.
-func (l *leases) lookSoon() {
+// LookSoon triggers a look now.
+func (m *Member) LookSoon() {
 	select {
-	case l.looks <- struct{}{}:
+	case m.looks <- struct{}{}:
 	default:
 	}
 }
 
 // untilLook returns the time until the next look: at most until another node expires.
-func (l *leases) untilLook() time.Duration {
-	l.claiming.Lock()
-	defer l.claiming.Unlock()
-	c := &l.cluster
+func (m *Member) untilLook() time.Duration {
+	m.claiming.Lock()
+	defer m.claiming.Unlock()
+	r := &m.roster
 	wait := lookEvery
 	switch {
-	case l.sole:
+	case m.sole:
 		return time.Hour
-	case len(c.since) > 0:
+	case len(r.since) > 0:
 		wait = deadGrace
-	case len(c.nodes) <= 1:
+	case len(r.nodes) <= 1:
 		return aloneEvery
 	}
-	if !c.expires.IsZero() {
-		wait = min(wait, time.Until(c.expires))
+	if !r.expires.IsZero() {
+		wait = min(wait, time.Until(r.expires))
 	}
 	return max(wait, 50*time.Millisecond)
 }
 
-// look reads nodes, shards and pauses, claims free shards that are assigned to this node, and drops
-// shards that it lost. first: nothing is known yet.
-func (l *leases) look(ctx context.Context, first bool) error {
+// Look reads nodes, shards and pauses, claims free shards that are assigned to this node, and drops
+// Shards that it lost. first: nothing is known yet.
+func (m *Member) Look(ctx context.Context, first bool) error {
 	within := lookWithin
 	if first {
 		within = 2 * leaseTTL
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	l.claiming.Lock()
-	defer l.claiming.Unlock()
-	offered := l.hints.takeOffered()
-	obey := l.pauses.reading()
-	state, err := l.store.State(ctx, pauseKind)
+	m.claiming.Lock()
+	defer m.claiming.Unlock()
+	offered := m.hints.takeOffered()
+	read := m.host.ReadDocs()
+	state, err := m.store.State(ctx, m.docs)
 	if err != nil {
 		err = fmt.Errorf("read nodes, shards and pauses: %w", err)
 	}
-	if err := obey(state.Docs, err); err != nil {
-		l.hints.offer(offered)
+	if err := read(state.Docs, err); err != nil {
+		m.hints.offer(offered)
 		return err
 	}
-	l.survey(state.Nodes, state.Shards)
-	won, err := l.claimAll(ctx, state.Shards, offered)
-	l.gain(won)
+	m.survey(state.Nodes, state.Shards)
+	won, err := m.claimAll(ctx, state.Shards, offered)
+	m.gain(won)
 	if err != nil {
 		return err
 	}
-	l.sure()
+	m.sure()
 	if first {
-		l.tellAll(Hint{}) // they look at once and release the shards assigned to this node
+		m.TellAll(Hint{}) // they look at once and release the shards assigned to this node
 	}
 	return nil
 }
 
 // survey records which nodes are alive, and until when.
-func (l *leases) survey(nodes []store.Node, shards []store.Shard) {
-	c := &l.cluster
-	l.mu.Lock()
-	self, beat, former := l.node.Name, l.beat, l.former
-	l.total = len(shards)
-	l.mu.Unlock()
+func (m *Member) survey(nodes []store.Node, shards []store.Shard) {
+	r := &m.roster
+	m.mu.Lock()
+	self, beat, former := m.node.Name, m.beat, m.former
+	m.total = len(shards)
+	m.mu.Unlock()
 	owners := make(map[string]bool)
 	for _, s := range shards {
 		owners[s.Owner] = s.Alive
@@ -133,10 +134,10 @@ func (l *leases) survey(nodes []store.Node, shards []store.Shard) {
 	var peers []store.Node
 	now := time.Now()
 	moment := clockOf(nodes, self, beat)
-	c.nodes, c.live, c.expires = nodes, c.live[:0], time.Time{}
+	r.nodes, r.live, r.expires = nodes, r.live[:0], time.Time{}
 	for _, n := range nodes {
 		if n.Name == self {
-			c.live = append(c.live, n.Name)
+			r.live = append(r.live, n.Name)
 			continue
 		}
 		expires := moment(n.Beat).Add(leaseTTL)
@@ -148,14 +149,14 @@ func (l *leases) survey(nodes []store.Node, shards []store.Shard) {
 			continue
 		}
 		peers = append(peers, n)
-		if at := expires.Add(expirySlack); c.expires.IsZero() || at.Before(c.expires) {
-			c.expires = at
+		if at := expires.Add(expirySlack); r.expires.IsZero() || at.Before(r.expires) {
+			r.expires = at
 		}
-		if !l.hints.left(n.Name) {
-			c.live = append(c.live, n.Name)
+		if !m.hints.left(n.Name) {
+			r.live = append(r.live, n.Name)
 		}
 	}
-	l.hints.know(peers)
+	m.hints.know(peers)
 }
 
 // clockOf returns a function that converts times of the store's clock to this node's monotonic
@@ -169,23 +170,25 @@ func clockOf(nodes []store.Node, self string, beat time.Time) func(time.Time) ti
 	}
 	newest, now := time.Time{}, time.Now()
 	for _, n := range nodes {
-		newest = later(newest, n.Beat)
+		if n.Beat.After(newest) {
+			newest = n.Beat
+		}
 	}
 	return func(at time.Time) time.Time { return now.Add(at.Sub(newest)) }
 }
 
 // claimAll claims every shard that this node should take, and drops those that it lost. It returns
 // the claimed shards.
-func (l *leases) claimAll(ctx context.Context, shards []store.Shard, offered map[uint16]bool) (won []gain, err error) {
-	c := &l.cluster
+func (m *Member) claimAll(ctx context.Context, shards []store.Shard, offered map[uint16]bool) (won []gain, err error) {
+	r := &m.roster
 	now := time.Now()
-	self := l.name()
+	self := m.Name()
 	var lost, surplus []uint16
 	since := make(map[uint16]time.Time)
-	owners := c.division.among(c.live, len(shards))
+	owners := r.division.among(r.live, len(shards))
 	for _, s := range shards {
 		should := owners[s.Shard]
-		h := l.holding(s)
+		h := m.holding(s)
 		if h.held && !h.mine {
 			lost = append(lost, s.Shard)
 		}
@@ -197,32 +200,32 @@ func (l *leases) claimAll(ctx context.Context, shards []store.Shard, offered map
 			continue
 		case h.mine, should == self && !s.Alive, offered[s.Shard] && !s.Alive:
 		case s.Alive:
-			l.toward(s.Shard, c.addr(s.Owner))
+			m.toward(s.Shard, r.addr(s.Owner))
 			continue
 		default: // another node should take it; wait a moment for that
 			grace := freeGrace
 			if s.Owner != "" {
 				grace = deadGrace
 			}
-			seen, ok := c.since[s.Shard]
+			seen, ok := r.since[s.Shard]
 			if !ok {
 				seen = now
 			}
 			if now.Sub(seen) < grace {
 				since[s.Shard] = seen
-				l.toward(s.Shard, c.addr(should))
+				m.toward(s.Shard, r.addr(should))
 				continue
 			}
 		}
 		if err != nil {
 			continue
 		}
-		lease, claimed := l.store.Claim(ctx, self, s.Shard, s.Epoch)
+		lease, claimed := m.store.Claim(ctx, self, s.Shard, s.Epoch)
 		switch {
 		case claimed == nil:
 			g := gain{lease: lease, kept: h.mine && h.active}
 			if s.Owner != "" && !h.ours {
-				g.death = l.clock.now().UnixMilli()
+				g.death = m.clock.Now().UnixMilli()
 			}
 			won = append(won, g)
 		case !errors.Is(claimed, bellman.ErrFenced):
@@ -231,9 +234,9 @@ func (l *leases) claimAll(ctx context.Context, shards []store.Shard, offered map
 			lost = append(lost, s.Shard)
 		}
 	}
-	c.since = since
-	l.drop(lost)
-	l.rebalanceSoon(surplus)
+	r.since = since
+	m.drop(lost)
+	m.rebalanceSoon(surplus)
 	return won, err
 }
 
@@ -247,23 +250,23 @@ type holding struct {
 	releasing bool // … and it is being released
 }
 
-func (l *leases) holding(s store.Shard) (h holding) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	lease, held := l.held[s.Shard]
-	now := s.Owner == l.node.Name
+func (m *Member) holding(s store.Shard) (h holding) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	lease, held := m.held[s.Shard]
+	now := s.Owner == m.node.Name
 	h.held = held
-	h.ours = now || slices.Contains(l.former, s.Owner)
+	h.ours = now || slices.Contains(m.former, s.Owner)
 	h.mine = now || h.ours && held && lease == s.Lease
 	h.newest = now && held && lease == s.Lease
-	_, h.active = slices.BinarySearch(l.owned, s.Shard)
-	h.releasing = l.releasing[s.Shard]
+	_, h.active = slices.BinarySearch(m.owned, s.Shard)
+	h.releasing = m.releasing[s.Shard]
 	return h
 }
 
 // addr returns the address of a node; empty if unknown.
-func (c *cluster) addr(name string) string {
-	for _, n := range c.nodes {
+func (r *roster) addr(name string) string {
+	for _, n := range r.nodes {
 		if n.Name == name {
 			return n.Addr
 		}
@@ -307,33 +310,36 @@ func (m *moves) over() (claimed, gave int) {
 	return claimed, gave
 }
 
+// Moved returns how many shards this node claimed and released, once no shard has moved for two
+// seconds, and resets both numbers.
+func (m *Member) Moved() (claimed, released int) { return m.moves.over() }
+
 // gain starts the attempts of claimed shards.
-func (l *leases) gain(gains []gain) {
+func (m *Member) gain(gains []gain) {
 	if len(gains) == 0 {
 		return
 	}
 	var anew []uint16
 	for _, g := range gains {
 		if g.kept {
-			l.renew(g.lease)
+			m.renew(g.lease)
 			continue
 		}
-		l.won(g.lease, g.death)
+		m.won(g.lease, g.death)
 		anew = append(anew, g.lease.Shard)
 	}
-	l.host.gained(anew)
-	l.moves.note(len(anew), 0)
+	m.host.Gained(anew)
+	m.moves.note(len(anew), 0)
 }
 
 // drop gives up shards that other nodes own. Attempts in flight go on and are not recorded.
-func (l *leases) drop(shards []uint16) {
+func (m *Member) drop(shards []uint16) {
 	if len(shards) == 0 {
 		return
 	}
 	for _, s := range shards {
-		l.lose(s, l.clock.now())
+		m.lose(s)
 	}
-	l.host.left(shards...)
-	l.host.reshare()
-	l.log.Warn("shards lost to other nodes", "lost", len(shards), "shards", len(l.shards()))
+	m.host.Left(shards...)
+	m.log.Warn("shards lost to other nodes", "lost", len(shards), "shards", len(m.Shards()))
 }

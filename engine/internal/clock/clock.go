@@ -1,17 +1,19 @@
-package engine
+// Package clock keeps the time of the engine.
+package clock
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 )
 
-// A clock tells UTC and is not disturbed by steps of the wall clock. It runs on monotonic time,
+// A Clock tells UTC and is not disturbed by steps of the wall clock. It runs on monotonic time,
 // starting at the wall clock's time when it was made. It follows the wall clock at a rate that
 // differs from real time by a tenth at most. It never goes back. After a step of one hour it is
-// right again within ten hours. Without calls of follow it runs like real time. It is safe for
-// concurrent use, except for follow.
-type clock struct {
-	wall func() time.Time // time.Now outside tests
+// right again within ten hours. Without calls of Follow it runs like real time. It is safe for
+// concurrent use, except for Follow.
+type Clock struct {
+	Wall func() time.Time // the wall clock: time.Now outside tests
 	pace atomic.Pointer[pace]
 }
 
@@ -25,31 +27,28 @@ type pace struct {
 
 const maxSlew = 0.1
 
-func newClock(wall func() time.Time) *clock {
-	c := &clock{wall: wall}
+// New makes a clock that shows the wall clock's time.
+func New(wall func() time.Time) *Clock {
+	c := &Clock{Wall: wall}
 	at := wall().Round(0).UTC() // before the moment: if this is kept from running in between, it is late and not early
 	c.pace.Store(&pace{from: time.Now(), at: at})
 	return c
 }
 
-// Now returns the engine's time in UTC, by which due times are kept. It follows the wall clock
-// slowly. Handlers that compute due times should use it.
-func (m *Monitor) Now() time.Time { return m.clock.now() }
-
-// now returns the time in UTC, without a monotonic reading.
-func (c *clock) now() time.Time { return c.pace.Load().read(time.Now()) }
+// Now returns the time in UTC, without a monotonic reading.
+func (c *Clock) Now() time.Time { return c.pace.Load().read(time.Now()) }
 
 func (p *pace) read(moment time.Time) time.Time {
 	elapsed := moment.Sub(p.from)
 	return p.at.Add(elapsed + time.Duration(float64(min(elapsed, p.span))*p.slew))
 }
 
-// follow sets the rate at which the clock approaches the wall clock during the next period. It
+// Follow sets the rate at which the clock approaches the wall clock during the next period. It
 // returns how far the wall clock is ahead: the least possible value, if the machine was busy in
 // between. Call it once a period.
-func (c *clock) follow(period time.Duration) time.Duration {
+func (c *Clock) Follow(period time.Duration) time.Duration {
 	p := c.pace.Load()
-	before, wall, moment := time.Now(), c.wall().Round(0), time.Now()
+	before, wall, moment := time.Now(), c.Wall().Round(0), time.Now()
 	at := p.read(moment)
 	ahead := min(wall.Sub(p.read(before)), 0) // upper bound
 	if least := wall.Sub(at); least > 0 {
@@ -60,9 +59,9 @@ func (c *clock) follow(period time.Duration) time.Duration {
 	return ahead
 }
 
-// until returns how long to sleep until the clock's time is at, or a little later. It is not
+// Until returns how long to sleep until the clock's time is at, or a little later. It is not
 // positive if that time has come.
-func (c *clock) until(at time.Time) time.Duration {
+func (c *Clock) Until(at time.Time) time.Duration {
 	p, now := c.pace.Load(), time.Now()
 	left := at.Sub(p.read(now))
 	slewed := p.span - now.Sub(p.from)
@@ -74,3 +73,20 @@ func (c *clock) until(at time.Time) time.Duration {
 	}
 	return time.Duration(float64(left)/(1+p.slew)) + 1
 }
+
+// Nap waits for a while, or until ctx ends or something comes from wake.
+func Nap(ctx context.Context, d time.Duration, wake <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-wake:
+	}
+}
+
+// Pauses between retries while the store fails: the first, and the longest.
+const (
+	FirstPause = 20 * time.Millisecond
+	LastPause  = 2 * time.Second
+)

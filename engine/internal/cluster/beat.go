@@ -1,4 +1,4 @@
-package engine
+package cluster
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 // mostBeats bounds the heartbeats that wait for an answer.
 const mostBeats = int(leaseTTL / leaseBeat)
 
-// keepAlive is the goroutine that sends heartbeats. If the node was silent for longer than the TTL,
+// KeepAlive is the goroutine that sends heartbeats. If the node was silent for longer than the TTL,
 // it is dead for the others. It never returns under its old name: it joins under a new one, and
 // trusts its shards only after it has read who owns them.
 //
 // A heartbeat goes out each leaseBeat, whether or not earlier ones were answered, and the first
 // answer counts. So a silent connection costs one heartbeat and no lease.
-func (l *leases) keepAlive(ctx context.Context) error {
+func (m *Member) KeepAlive(ctx context.Context) error {
 	ticker := time.NewTicker(leaseBeat)
 	defer ticker.Stop()
 	answers := make(chan answer, mostBeats)
@@ -33,7 +33,7 @@ func (l *leases) keepAlive(ctx context.Context) error {
 		case <-ticker.C:
 			if waiting < mostBeats {
 				waiting++
-				beats.Go(func() { answers <- l.beatOnce(ctx) })
+				beats.Go(func() { answers <- m.beatOnce(ctx) })
 			}
 			continue
 		case a = <-answers:
@@ -45,19 +45,19 @@ func (l *leases) keepAlive(ctx context.Context) error {
 		case errors.Is(a.err, bellman.ErrClosed):
 			return fmt.Errorf("beat: %w", a.err)
 		case errors.Is(a.err, bellman.ErrFenced):
-			if a.name != l.name() {
+			if a.name != m.Name() {
 				continue // it has joined again since
 			}
-			l.log.Warn("this node was away for too long; it joins anew", "node", a.name)
-			err := l.rejoin(ctx)
-			l.lookSoon()
+			m.log.Warn("this node was away for too long; it joins anew", "node", a.name)
+			err := m.Rejoin(ctx)
+			m.LookSoon()
 			if err != nil && ctx.Err() == nil {
-				l.log.Error("this node cannot join anew", "err", err)
+				m.log.Error("this node cannot join anew", "err", err)
 			}
 		case a.err != nil:
-			l.log.Error("beat failed", "err", a.err)
+			m.log.Error("beat failed", "err", a.err)
 		}
-		l.runner.mayFire() // attempts stop while the leases are not trusted
+		m.host.Changed() // attempts stop while the leases are not trusted
 	}
 }
 
@@ -68,34 +68,34 @@ type answer struct {
 }
 
 // beatOnce sends one heartbeat. An answer after the TTL is useless.
-func (l *leases) beatOnce(ctx context.Context) answer {
+func (m *Member) beatOnce(ctx context.Context) answer {
 	ctx, cancel := context.WithTimeout(ctx, leaseTTL)
 	defer cancel()
-	name, sent := l.name(), time.Now()
-	err := l.store.Beat(ctx, name)
+	name, sent := m.Name(), time.Now()
+	err := m.store.Beat(ctx, name)
 	if err == nil {
-		l.trust(name, sent)
+		m.trust(name, sent)
 	}
 	return answer{name, err}
 }
 
 // join registers this node under a new name.
-func (l *leases) join(ctx context.Context) error {
-	l.mu.RLock()
-	node := l.node
-	l.mu.RUnlock()
-	node.Name = fmt.Sprintf("%s/%s", l.base, bellman.NewID())
+func (m *Member) join(ctx context.Context) error {
+	m.mu.RLock()
+	node := m.node
+	m.mu.RUnlock()
+	node.Name = fmt.Sprintf("%s/%s", m.base, bellman.NewID())
 	sent := time.Now()
-	if err := l.store.Join(ctx, node, leaseTTL); err != nil {
+	if err := m.store.Join(ctx, node, leaseTTL); err != nil {
 		return fmt.Errorf("join as node %s: %w", node.Name, err)
 	}
-	l.joined(node, sent)
+	m.joined(node, sent)
 	return nil
 }
 
-// rejoin joins under a new name while no claim under the old name is in progress.
-func (l *leases) rejoin(ctx context.Context) error {
-	l.claiming.Lock()
-	defer l.claiming.Unlock()
-	return l.join(ctx)
+// Rejoin joins under a new name while no claim under the old name is in progress.
+func (m *Member) Rejoin(ctx context.Context) error {
+	m.claiming.Lock()
+	defer m.claiming.Unlock()
+	return m.join(ctx)
 }

@@ -1,4 +1,4 @@
-package engine
+package clock
 
 import (
 	"testing"
@@ -12,22 +12,22 @@ func TestClockStep(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour, 20 * time.Millisecond, -20 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			var off time.Duration
-			c := newClock(func() time.Time { return time.Now().Add(off) })
-			if got := c.now(); !got.Equal(time.Now()) {
+			c := New(func() time.Time { return time.Now().Add(off) })
+			if got := c.Now(); !got.Equal(time.Now()) {
 				t.Fatalf("now %v; want the wall clock's", got)
 			}
 			off = step
-			last := c.now()
+			last := c.Now()
 			for i := range 12 * 3600 {
-				c.follow(time.Second)
+				c.Follow(time.Second)
 				time.Sleep(time.Second)
-				now := c.now()
+				now := c.Now()
 				if gap := now.Sub(last); gap < 900*time.Millisecond || gap > 1100*time.Millisecond {
 					t.Fatalf("step %v: second %d took %v", step, i, gap)
 				}
 				last = now
 			}
-			if diff := time.Now().Add(off).Sub(c.now()); diff.Abs() > time.Millisecond {
+			if diff := time.Now().Add(off).Sub(c.Now()); diff.Abs() > time.Millisecond {
 				t.Errorf("step %v: %v apart after 12 h; want together", step, diff)
 			}
 		})
@@ -40,15 +40,15 @@ func TestClockLeftAlone(t *testing.T) {
 	for _, step := range []time.Duration{50 * time.Millisecond, -50 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			var off time.Duration
-			c := newClock(func() time.Time { return time.Now().Add(off) })
+			c := New(func() time.Time { return time.Now().Add(off) })
 			off = step
-			c.follow(time.Second)
-			want := c.now().Add(time.Hour)
-			time.Sleep(c.until(want))
-			if late := c.now().Sub(want); late < 0 || late > time.Microsecond {
+			c.Follow(time.Second)
+			want := c.Now().Add(time.Hour)
+			time.Sleep(c.Until(want))
+			if late := c.Now().Sub(want); late < 0 || late > time.Microsecond {
 				t.Errorf("step %v: woke %v late after an hour; want it just then", step, late)
 			}
-			if diff := time.Now().Add(off).Sub(c.now()); diff.Abs() > time.Microsecond {
+			if diff := time.Now().Add(off).Sub(c.Now()); diff.Abs() > time.Microsecond {
 				t.Errorf("step %v: %v apart after an hour in which the store did not answer; want together", step, diff)
 			}
 		})
@@ -60,11 +60,11 @@ func TestClockLeftAlone(t *testing.T) {
 func TestClockUntil(t *testing.T) {
 	for _, step := range []time.Duration{0, time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			c := newClock(func() time.Time { return time.Now().Add(step) })
-			c.follow(time.Second)
-			want := c.now().Add(700 * time.Millisecond)
-			time.Sleep(c.until(want))
-			if late := c.now().Sub(want); late < 0 || late > time.Microsecond {
+			c := New(func() time.Time { return time.Now().Add(step) })
+			c.Follow(time.Second)
+			want := c.Now().Add(700 * time.Millisecond)
+			time.Sleep(c.Until(want))
+			if late := c.Now().Sub(want); late < 0 || late > time.Microsecond {
 				t.Errorf("step %v: woke %v late; want it just then", step, late)
 			}
 		})
@@ -82,16 +82,16 @@ func TestClockIsReadOnABusyMachine(t *testing.T) {
 		{"after it", 0, 300 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c := newClock(func() time.Time {
+			c := New(func() time.Time {
 				time.Sleep(busy.before)
 				defer time.Sleep(busy.after)
 				return time.Now()
 			})
 			for i := range 20 {
-				if ahead := time.Until(c.now()); ahead > 0 {
+				if ahead := time.Until(c.Now()); ahead > 0 {
 					t.Fatalf("busy %s: %v ahead of the wall clock after %d s; want never", busy.name, ahead, i)
 				}
-				c.follow(time.Second)
+				c.Follow(time.Second)
 				time.Sleep(time.Second)
 			}
 		})

@@ -1,4 +1,4 @@
-package engine
+package cluster
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type hints struct {
 
 	peers   []store.Node         // the other live nodes
 	leaving map[string]time.Time // nodes that announced their stop, and when
-	offered map[uint16]bool      // shards that others released for this node
+	offered map[uint16]bool      // Shards that others released for this node
 }
 
 func newHints(send func(context.Context, string, Hint)) *hints {
@@ -40,7 +40,7 @@ const (
 	forgetLeft  = 10 * time.Minute
 )
 
-// tell sends a hint to the node at addr. While a send is in progress, later hints are merged.
+// Tell sends a hint to the node at addr. While a send is in progress, later hints are merged.
 func (t *hints) tell(addr string, h Hint) {
 	if t.send == nil || addr == "" {
 		return
@@ -81,7 +81,9 @@ func (t *hints) next(addr string) (h Hint, ok bool) {
 	return *waiting, true
 }
 
-// close waits until all hints are sent.
+// CloseHints waits until all hints are sent. Later hints are dropped.
+func (m *Member) CloseHints() { m.hints.close() }
+
 func (t *hints) close() {
 	t.mu.Lock()
 	t.closed = true
@@ -89,36 +91,32 @@ func (t *hints) close() {
 	t.sending.Wait()
 }
 
-// Hinted applies a hint from another node. It returns at once. The hint may come over a network
-// from any trusted node, and its content may be arbitrary.
-func (e *Engine) Hinted(h Hint) {
-	t := e.hints
+// Hinted applies a hint from another node, as far as it concerns nodes and shards. It returns at
+// once. The hint may come over a network from any trusted node, and its content may be arbitrary.
+func (m *Member) Hinted(h Hint) {
 	if len(h.Released) > 0 || h.Leaving || len(h.Added)+len(h.Docs)+len(h.Changed) == 0 {
-		t.mu.Lock()
-		if h.Leaving {
-			for name, at := range t.leaving {
-				if time.Since(at) > forgetLeft {
-					delete(t.leaving, name)
-				}
+		m.hints.take(h)
+		m.LookSoon()
+	}
+	if slices.Contains(h.Docs, m.docs) {
+		m.LookSoon()
+	}
+}
+
+// take records the shards that a hint offers, and that its sender is leaving.
+func (t *hints) take(h Hint) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if h.Leaving {
+		for name, at := range t.leaving {
+			if time.Since(at) > forgetLeft {
+				delete(t.leaving, name)
 			}
-			t.leaving[h.From] = time.Now()
 		}
-		t.mu.Unlock()
-		for _, s := range h.Released {
-			t.offer(map[uint16]bool{s: true})
-		}
-		e.leases.lookSoon()
+		t.leaving[h.From] = time.Now()
 	}
-	if len(h.Changed) > 0 {
-		e.agenda.renew(h.Changed)
-		e.loader.wake()
-	}
-	if len(h.Added) > 0 {
-		e.loader.rescans.span(h.Added, h.Since, h.Until)
-		e.loader.wake()
-	}
-	if slices.Contains(h.Docs, pauseKind) {
-		e.leases.lookSoon()
+	for _, s := range h.Released {
+		t.offered[s] = true
 	}
 }
 
@@ -146,8 +144,9 @@ func (t *hints) takeOffered() map[uint16]bool {
 	return offered
 }
 
-// others returns the other nodes that are alive and not leaving, by name.
-func (t *hints) others() []store.Node {
+// Peers returns the other nodes that are alive and not leaving, by name.
+func (m *Member) Peers() []store.Node {
+	t := m.hints
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	nodes := slices.DeleteFunc(slices.Clone(t.peers), func(n store.Node) bool { return !t.leaving[n.Name].IsZero() })
@@ -155,19 +154,19 @@ func (t *hints) others() []store.Node {
 	return nodes
 }
 
-// tell sends a hint from this node to an address.
-func (l *leases) tell(addr string, h Hint) {
-	h.From = l.name()
-	l.hints.tell(addr, h)
+// Tell sends a hint from this node to an address.
+func (m *Member) Tell(addr string, h Hint) {
+	h.From = m.Name()
+	m.hints.tell(addr, h)
 }
 
-// tellAll sends a hint to every other node.
-func (l *leases) tellAll(h Hint) {
-	l.hints.mu.Lock()
-	peers := l.hints.peers
-	l.hints.mu.Unlock()
+// TellAll sends a hint to every other node.
+func (m *Member) TellAll(h Hint) {
+	m.hints.mu.Lock()
+	peers := m.hints.peers
+	m.hints.mu.Unlock()
 	for _, n := range peers {
-		l.tell(n.Addr, h)
+		m.Tell(n.Addr, h)
 	}
 }
 

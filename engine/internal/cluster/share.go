@@ -1,6 +1,8 @@
-package engine
+package cluster
 
-import "slices"
+import (
+	"slices"
+)
 
 // A division caches which node should own each shard.
 type division struct {
@@ -26,16 +28,16 @@ func (d *division) among(nodes []string, shards int) (owners []string) {
 func ownerOf(shard uint16, nodes []string) (owner string) {
 	var best uint64
 	for _, name := range nodes {
-		if w := weight(shard, name); owner == "" || w > best || w == best && name < owner {
+		if w := Weight(shard, name); owner == "" || w > best || w == best && name < owner {
 			owner, best = name, w
 		}
 	}
 	return owner
 }
 
-// weight hashes a shard and a node's name: FNV-1a, then the finalizer of MurmurHash3, because node
+// Weight hashes a shard and a node's name: FNV-1a, then the finalizer of MurmurHash3, because node
 // names differ only in their last characters.
-func weight(shard uint16, name string) uint64 {
+func Weight(shard uint16, name string) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)
 	for i := range len(name) {

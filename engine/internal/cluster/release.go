@@ -1,0 +1,172 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
+)
+
+// How shards move to the nodes that should own them.
+const (
+	rebalanceEvery  = 200 * time.Millisecond
+	rebalanceAtOnce = 4
+	drainFor        = 2 * time.Second // for attempts that cannot be handed over; then the shard stays until they have ended
+)
+
+// surplusShards are shards of this node that other nodes should own.
+type surplusShards struct {
+	mu     locks.Mutex
+	shards []uint16
+	wake   chan struct{}
+}
+
+// rebalanceSoon sets the shards that are to be released, one after the other.
+func (m *Member) rebalanceSoon(shards []uint16) {
+	g := &m.surplusShards
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shards = shards
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (g *surplusShards) next() (shard uint16, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.shards) == 0 {
+		return 0, false
+	}
+	shard = g.shards[0]
+	g.shards = g.shards[1:]
+	return shard, true
+}
+
+// Rebalance is the goroutine that releases surplus shards.
+func (m *Member) Rebalance(ctx context.Context) error {
+	var giving sync.WaitGroup
+	defer giving.Wait()
+	room := make(chan struct{}, rebalanceAtOnce)
+	for ctx.Err() == nil {
+		shard, ok := m.surplusShards.next()
+		if !ok {
+			select {
+			case <-m.surplusShards.wake:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		select {
+		case room <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		giving.Go(func() {
+			defer func() { <-room }()
+			m.handOff(ctx, shard)
+		})
+		clock.Nap(ctx, rebalanceEvery, nil)
+	}
+	return nil
+}
+
+// handOff passes a shard to the node that should own it: no new attempt starts, attempts in flight
+// are recorded or handed over, and then the shard is released. If an attempt can be neither, the
+// shard stays and continues until that attempt has ended.
+func (m *Member) handOff(ctx context.Context, shard uint16) {
+	m.claiming.Lock()
+	should := ownerOf(shard, m.roster.live)
+	m.claiming.Unlock()
+	if should == m.Name() || m.host.Stuck(shard) || !m.leave(shard) {
+		return
+	}
+	m.host.Left(shard)
+	patience, cancel := context.WithTimeout(ctx, drainFor)
+	defer cancel()
+	drained := m.host.Drain(patience, shard)
+	switch {
+	case ctx.Err() != nil: // the node stops, and Depart releases the shard
+	case drained:
+		m.free(ctx, shard, Hint{})
+	default:
+		m.takeBack(shard)
+	}
+}
+
+// takeBack resumes a shard that was left and cannot be released yet.
+func (m *Member) takeBack(shard uint16) {
+	m.claiming.Lock()
+	defer m.claiming.Unlock()
+	if lease, ok := m.lease(shard); ok && m.isReleasing(shard) {
+		m.host.Stick(shard)
+		m.gain([]gain{{lease: lease, death: m.Death(shard)}})
+	}
+}
+
+// free releases a shard of which nothing is in flight, and tells the node that
+// should own it.
+func (m *Member) free(ctx context.Context, shard uint16, h Hint) {
+	ctx, cancel := context.WithTimeout(ctx, leaseTTL)
+	defer cancel()
+	m.claiming.Lock()
+	defer m.claiming.Unlock()
+	lease, ok := m.lease(shard)
+	if !ok || !m.isReleasing(shard) {
+		return // lost, or claimed again meanwhile
+	}
+	err := m.store.Release(ctx, m.Name(), lease)
+	if err != nil && !errors.Is(err, bellman.ErrFenced) {
+		m.log.Error("a shard cannot be given back", "shard", shard, "err", err)
+		m.keep(shard)
+		return
+	}
+	m.lose(shard)
+	m.moves.note(0, 1)
+	addr := m.roster.addr(ownerOf(shard, m.others()))
+	m.toward(shard, addr)
+	h.Released = []uint16{shard}
+	m.Tell(addr, h)
+}
+
+// others returns the names of the other live nodes. The caller holds claiming.
+func (m *Member) others() []string {
+	self := m.Name()
+	return slices.DeleteFunc(slices.Clone(m.roster.live), func(name string) bool { return name == self })
+}
+
+// alone reports whether this is the only live node.
+func (m *Member) alone() bool {
+	m.claiming.Lock()
+	defer m.claiming.Unlock()
+	return len(m.others()) == 0
+}
+
+// Depart releases all shards, each as soon as none of its attempts is in flight. It returns when
+// all are released, or patience ends.
+func (m *Member) Depart(patience context.Context) {
+	if m.alone() {
+		return
+	}
+	m.TellAll(Hint{Leaving: true})
+	owned := m.Shards()
+	for _, s := range owned {
+		m.leave(s)
+	}
+	m.host.Left(owned...)
+	var giving sync.WaitGroup
+	for _, s := range m.all() {
+		giving.Go(func() {
+			if m.host.Drain(patience, s) && patience.Err() == nil {
+				m.free(patience, s, Hint{Leaving: true})
+			}
+		})
+	}
+	giving.Wait()
+}

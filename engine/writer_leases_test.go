@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// An outcome is written under the lease of its shard. An outcome that was handed over, and a change
+// by a caller, need no lease.
+func TestShardsOf(t *testing.T) {
+	type named struct {
+		shard uint16
+		must  bool
+	}
+	flight := func(handedOver bool) *op {
+		task := &bellman.Task{Status: bellman.Status{Shard: 3}}
+		return &op{flight: &flight{item: &item{handedOver: handedOver}, task: task, change: store.Change{To: task.Status}}}
+	}
+	change := func(own bool) *op {
+		return &op{change: &store.Change{To: bellman.Status{Shard: 5}}, own: own}
+	}
+	moved := flight(false)
+	moved.flight.change.To.Shard = 4
+	for _, tt := range []struct {
+		name string
+		op   *op
+		want []named
+	}{
+		{"outcome", flight(false), []named{{3, true}, {3, false}}},
+		{"outcome of a task that moves", moved, []named{{3, true}, {4, false}}},
+		{"outcome that was handed over", flight(true), []named{{3, false}, {3, false}}},
+		{"handover", change(true), []named{{5, true}}},
+		{"change by a caller", change(false), []named{{5, false}}},
+		{"new tasks", &op{adds: make([]store.Add, 1)}, nil},
+	} {
+		var got []named
+		for shard, must := range shardsOf([]*op{tt.op}) {
+			got = append(got, named{shard, must})
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v; want %v", tt.name, got, tt.want)
+		}
+	}
+}
