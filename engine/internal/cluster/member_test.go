@@ -27,7 +27,9 @@ func TestLeasesOfLostShards(t *testing.T) {
 			t.Errorf("%s: %v; want %v", tt.name, got, tt.want)
 		}
 	}
-	twice := func(yield func(uint16, bool) bool) { _ = yield(4, false) && yield(3, true) && yield(4, true) && yield(3, false) }
+	twice := func(yield func(uint16, bool) bool) {
+		_ = yield(4, false) && yield(3, true) && yield(4, true) && yield(3, false)
+	}
 	if got, want := m.Leases(nil, twice), []store.Lease{mine, refused}; !slices.Equal(got, want) {
 		t.Errorf("each twice: %v; want %v", got, want)
 	}
