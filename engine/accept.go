@@ -1,10 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/store"
@@ -95,16 +95,6 @@ func (e *Engine) takesIn(ctx context.Context) error {
 	return nil
 }
 
-// roundUp returns the first whole millisecond that is not before t. Due times are kept in
-// milliseconds, and truncating one would make it early.
-func roundUp(t time.Time) time.Time {
-	cut := t.Truncate(time.Millisecond)
-	if cut.Before(t) {
-		cut = cut.Add(time.Millisecond)
-	}
-	return cut
-}
-
 // Prepare validates tasks as Add does and returns what a store's AddTx needs to write them in the
 // caller's own transaction. Each store.Add holds a complete copy; the given task gets only its id
 // and status, so that it can be prepared again if the transaction is retried. A store.Add with Err
@@ -156,7 +146,7 @@ func (e *Engine) Committed(tasks ...*bellman.Task) {
 	others := make(map[uint16]stretch)
 	e.agenda.mu.Lock()
 	for _, t := range tasks {
-		if e.agenda.owns(t.Shard) {
+		if e.agenda.shards.has(t.Shard) {
 			look := t.VisibleAt.UnixMilli()
 			own = own.Join(Hint{Added: []uint16{t.Shard}, Since: look, Until: look})
 		}
@@ -167,4 +157,22 @@ func (e *Engine) Committed(tasks ...*bellman.Task) {
 		e.Hinted(own)
 	}
 	e.committer.tellOwners(others)
+}
+
+// follows gives tasks without a trace the trace of ctx. Without a tracer it does nothing.
+func (e *Engine) follows(ctx context.Context, tasks []*bellman.Task) {
+	if e.options.Tracer == nil {
+		return
+	}
+	trace := e.options.Tracer.Trace(ctx)
+	for _, t := range tasks {
+		t.SetTrace(cmp.Or(t.Trace(), trace))
+	}
+}
+
+// Take is Add for tasks from a source that keeps them until they are stored, such as a broker: it
+// does not return ErrOverloaded. Check Intake before reading from the source, and read nothing
+// while it is closed.
+func (e *Engine) Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
+	return e.addAll(ctx, e.life.running(ctx), tasks)
 }

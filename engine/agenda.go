@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"math"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -32,66 +31,18 @@ type agenda struct {
 
 	shelves *shelves // of deferred tasks
 
-	// Only tasks of these shards are in the agenda, and attempts that were in flight when a shard
-	// was left.
-	shards  [1 << 16 / 64]uint64
-	leaving map[uint16]*leaving
-
-	// takes counts claims of shards, and took is its value at the last claim of each shard. A page
-	// that was read, or a commit that was sent, before a claim may be outdated: the former owner
-	// may have changed the task since.
-	takes uint64
-	took  map[uint16]uint64
+	shards     agendaShards
+	departures departures
+	page       *asOf // the follower for the page being read; nil: none
 
 	// attempted holds the item in flight of each ordering key. freed is called when such an item
 	// lands and another task of its key waited for it.
 	attempted map[chain]*item
 	freed     func(chain)
-
-	// Each reader of a page and each parallel commit records which tasks leave the agenda
-	// meanwhile. A page may still show such a task as it was. The loader may also find a committed
-	// task and have it attempted before the commit is answered.
-	following []*asOf
-	page      *asOf // the entry of following for the page being read; nil: none
 }
-
-const noTime = math.MaxInt64
-
-// An item is one task in the agenda.
-type item struct {
-	store.Entry
-	task       *bellman.Task // nil until it is needed
-	timer      int           // index in the timers
-	place      place
-	gone       bool          // no longer in the agenda: whoever comes across it ignores it
-	urgent     bool          // somebody waits for its attempt
-	deferral   bool          // in flight only to be deferred
-	handedOver bool          // in flight while its shard moves to another node
-	suspect    bool          // due when its last owner died, which it may have caused
-	begun      bool          // its attempt has started
-	stays      bool          // in flight and cannot be handed over: its shard is not released meanwhile
-	awaited    bool          // another task of its chain waits for it
-	peers      peers         // the line and age class under which it is counted while pending
-	limit      time.Duration // of its attempt, once in flight
-	known      time.Time     // the store confirmed its content at this moment or later, on the monotonic clock
-	notBefore  int64         // earliest time of its line, if that is after VisibleAt, Unix ms
-	changed    int64         // its VisibleAt after a manual change while in flight, Unix ms; 0: no change
-	bytes      int64         // of its content, counted in contents.bytes
-	chain      *chain        // its ordering key while it is in flight; nil otherwise
-}
-
-// A place is where an item is.
-type place uint8
-
-const (
-	held     place = iota // by the loader or the ticker, on its way to a line
-	inTimers              // not due yet
-	inLine                // due, in the dispatcher
-	inFlight              // being attempted, or its outcome being committed
-)
 
 func newAgenda(c *clock.Clock, s *shelves, most, mostWaiting int) *agenda {
-	return &agenda{
+	h := &agenda{
 		clock:       c,
 		shelves:     s,
 		most:        most,
@@ -102,9 +53,11 @@ func newAgenda(c *clock.Clock, s *shelves, most, mostWaiting int) *agenda {
 
 		attempted: make(map[chain]*item),
 
-		leaving: make(map[uint16]*leaving),
-		took:    make(map[uint16]uint64),
+		shards: agendaShards{leaving: make(map[uint16]*leaving), claimed: make(map[uint16]uint64)},
 	}
+	locks.Name(&h.mu, "agenda")
+	locks.Name(&s.mu, "shelves")
+	return h
 }
 
 // takeMissed returns and resets missed and missedAhead.
@@ -144,7 +97,7 @@ func (h *agenda) beginRead(bound int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.bound = max(h.bound, bound)
-	h.page = h.followed()
+	h.page = h.departures.follow(h.shards.claims)
 }
 
 // endRead adds a page and returns the items that are due. bound is how far everything has been
@@ -155,7 +108,7 @@ func (h *agenda) endRead(page []store.Entry, bound, now int64, want func(*store.
 	defer h.mu.Unlock()
 	for i := range page {
 		en := &page[i]
-		if !h.keeps(en.Shard, h.page.takes, en.VisibleAt) {
+		if !h.keeps(en.Shard, h.page.claims, en.VisibleAt) {
 			continue
 		}
 		old, ok := h.items[en.ID]
@@ -176,7 +129,7 @@ func (h *agenda) endRead(page []store.Entry, bound, now int64, want func(*store.
 		}
 		if ok { // another node changed the task
 			h.remove(old)
-			h.unleave(en.ID)
+			h.departures.unleave(en.ID)
 		}
 		it := &item{Entry: *en}
 		h.items[en.ID] = it
@@ -189,18 +142,9 @@ func (h *agenda) endRead(page []store.Entry, bound, now int64, want func(*store.
 	if bound != 0 {
 		h.bound = bound
 	}
-	h.unfollowed(h.page)
+	h.departures.unfollow(h.page)
 	h.page = nil
 	return due
-}
-
-// when returns when an item may go to its line, Unix ms. For a deferred task this is its due time,
-// which may not have come by this node's clock.
-func (it *item) when() int64 {
-	if isShelf(it.VisibleAt) {
-		return it.Due
-	}
-	return max(it.VisibleAt, it.notBefore)
 }
 
 // wait puts an item into the timers. The caller holds mu.
@@ -215,12 +159,12 @@ func (h *agenda) wait(it *item) {
 func (h *agenda) put(t *bellman.Task, since *asOf, now int64) *item {
 	look := t.VisibleAt.UnixMilli()
 	if isShelf(look) {
-		if h.owns(t.Shard) {
+		if h.shards.has(t.Shard) {
 			h.shelves.put(shelf(look), store.LineOf(t.Queue, t.Endpoint), t.MerchantNo, t.ID, h.clock.Now())
 		}
 		return nil
 	}
-	if look > now && look > h.bound || !h.keeps(t.Shard, since.takes, look) {
+	if look > now && look > h.bound || !h.keeps(t.Shard, since.claims, look) {
 		return nil
 	}
 	if _, ok := h.items[t.ID]; ok || since.past(t.ID, t.Version) {
@@ -243,7 +187,7 @@ func (h *agenda) put(t *bellman.Task, since *asOf, now int64) *item {
 // remove takes an item out of the agenda. The caller holds mu.
 func (h *agenda) remove(it *item) {
 	if it.place == inFlight && !it.gone && !it.handedOver {
-		h.landed(it.Shard)
+		h.shards.landed(it.Shard)
 	}
 	it.gone = true
 	if it.changed != 0 { // the loader may have passed the new row and left it to the flight
@@ -257,17 +201,7 @@ func (h *agenda) remove(it *item) {
 	if h.items[it.ID] == it {
 		delete(h.items, it.ID)
 	}
-	for _, a := range h.following {
-		a.left[it.ID] = it.Version
-	}
-}
-
-// unleave forgets that a task left the agenda, so the same version may be added again. The caller
-// holds mu.
-func (h *agenda) unleave(id bellman.ID) {
-	for _, a := range h.following {
-		delete(a.left, id)
-	}
+	h.departures.leave(it.ID, it.Version)
 }
 
 // drop takes items out of the agenda. If again is true, the loader reads those that are still due
@@ -284,7 +218,7 @@ func (h *agenda) drop(again bool, items ...*item) {
 		}
 		h.remove(it)
 		if again {
-			h.unleave(it.ID)
+			h.departures.unleave(it.ID)
 		}
 	}
 }
@@ -298,7 +232,7 @@ func (h *agenda) renew(ids []bellman.ID) {
 		if it, ok := h.items[id]; ok && it.place != inFlight {
 			h.missItem(it)
 			h.remove(it)
-			h.unleave(id)
+			h.departures.unleave(id)
 		}
 	}
 }
@@ -324,7 +258,7 @@ func (h *agenda) take(it *item, deferral bool, limit time.Duration) bool {
 func (h *agenda) begin(it *item) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	it.begun = !it.gone && h.owns(it.Shard)
+	it.begun = !it.gone && h.shards.has(it.Shard)
 	return it.begun
 }
 
@@ -359,15 +293,178 @@ func (h *agenda) len() (all, waiting int) {
 	return len(h.items), len(h.timers)
 }
 
-// entryOf returns a task's entry in the due index.
-func entryOf(t *bellman.Task) store.Entry {
-	return store.Entry{
-		ID:        t.ID,
-		VisibleAt: t.VisibleAt.UnixMilli(),
-		Due:       t.Due.UnixMilli(),
-		Line:      store.LineOf(t.Queue, t.Endpoint),
-		Version:   t.Version,
-		Attempts:  uint32(t.Attempts),
-		Shard:     t.Shard,
+// beginTurn marks the turn of an item's chain as taken. ok is false if the item is gone, or if
+// another item of the chain is in flight, which is returned.
+func (h *agenda) beginTurn(it *item) (other bellman.ID, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if it.gone {
+		return other, false
 	}
+	c := chainOf(it.task)
+	if by := h.attempted[c]; by != nil {
+		by.awaited = true
+		return by.ID, false
+	}
+	h.attempted[c], it.chain = it, &c
+	return other, true
+}
+
+// endTurn ends the turn of an item, if it has it. The caller holds mu.
+func (h *agenda) endTurn(it *item) {
+	if it.chain == nil || h.attempted[*it.chain] != it {
+		return
+	}
+	delete(h.attempted, *it.chain)
+	if it.awaited {
+		h.freed(*it.chain)
+	}
+}
+
+// inTurn reports whether a task of a chain is in flight. If so, freed is called when it lands.
+func (h *agenda) inTurn(c chain) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	it := h.attempted[c]
+	if it == nil {
+		return false
+	}
+	it.awaited = true
+	return true
+}
+
+// flights returns the attempts of a shard that was left and that can be handed over.
+func (h *agenda) flights(shard uint16) (items []*item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.shards.leaving[shard] == nil {
+		return nil
+	}
+	for _, it := range h.items {
+		if it.Shard != shard || it.place != inFlight || it.deferral || it.handedOver || it.stays {
+			continue
+		}
+		if !it.begun {
+			continue // the attempt will not start, so the item lands soon
+		}
+		items = append(items, it)
+	}
+	return items
+}
+
+// stuck reports whether the shard was taken back because of an attempt that is still in flight.
+func (h *agenda) stuck(shard uint16) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, it := range h.items {
+		if it.Shard == shard && it.place == inFlight && it.stays && !it.handedOver {
+			return true
+		}
+	}
+	return false
+}
+
+// stick notes that a shard is taken back because of its attempts in flight.
+func (h *agenda) stick(shard uint16) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, it := range h.items {
+		if it.Shard == shard && it.place == inFlight && !it.deferral && !it.handedOver {
+			it.stays = true
+		}
+	}
+}
+
+// later puts an item back into the timers for a while, without its content.
+func (h *agenda) later(it *item, wait time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if it.gone {
+		return
+	}
+	it.task = nil
+	it.notBefore = h.clock.Now().Add(wait).UnixMilli() + 1
+	h.wait(it)
+}
+
+// handOver marks an item in flight as handed over: its shard may move. The caller holds mu.
+func (h *agenda) handOver(it *item) {
+	if it.place == inFlight && !it.gone && !it.handedOver {
+		h.shards.landed(it.Shard)
+	}
+	it.handedOver = true
+}
+
+// keeps reports whether a task may be added that was read after the given number of claims. If its
+// shard was claimed after that, the loader reads the task again. The caller holds mu.
+func (h *agenda) keeps(shard uint16, claims uint64, look int64) bool {
+	owned := h.shards.has(shard)
+	if owned && h.shards.claimedAfter(shard, claims) {
+		h.miss(look)
+		return false
+	}
+	return owned
+}
+
+// taken returns this moment, for commits whose tasks cannot leave the agenda meanwhile.
+func (h *agenda) taken() *asOf {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return &asOf{claims: h.shards.claims, at: time.Now()}
+}
+
+// follow returns this moment, and records tasks that leave the agenda until unfollow.
+func (h *agenda) follow() *asOf {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.departures.follow(h.shards.claims)
+}
+
+func (h *agenda) unfollow(a *asOf) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.departures.unfollow(a)
+}
+
+// own admits tasks of shards that were claimed.
+func (h *agenda) own(shards []uint16) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.shards.add(shards)
+}
+
+// leave removes all tasks of these shards except those in flight, and admits no more. It returns
+// items that may be in lines.
+func (h *agenda) leave(shards ...uint16) (gone []*item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	flights := make(map[uint16]int, len(shards))
+	for _, s := range shards {
+		flights[s] = 0
+	}
+	for _, it := range h.items {
+		n, left := flights[it.Shard]
+		switch {
+		case !left, it.place == inFlight && it.handedOver:
+		case it.place == inFlight:
+			flights[it.Shard] = n + 1
+		default:
+			h.remove(it)
+			if it.place == inLine {
+				gone = append(gone, it)
+			}
+		}
+	}
+	for s, n := range flights {
+		h.shards.remove(s, n)
+	}
+	return gone
+}
+
+// empty returns a channel that is closed when no attempt of a shard that was left is in flight,
+// except attempts that were handed over.
+func (h *agenda) empty(shard uint16) <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.shards.empty(shard)
 }

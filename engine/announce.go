@@ -38,13 +38,9 @@ type announcer struct {
 	unsent map[uint16]map[bellman.ID]announcement // by shard and task; see announced
 }
 
-func newAnnouncer(e *Engine, node string) *announcer {
-	a := &announcer{
-		store: e.store, log: e.log, clock: e.clock, agenda: e.agenda, committer: e.committer, node: node,
-		unsent: make(map[uint16]map[bellman.ID]announcement),
-	}
+func (a *announcer) init() {
+	a.unsent = make(map[uint16]map[bellman.ID]announcement)
 	locks.Name(&a.mu, "announcements")
-	return a
 }
 
 // suspected announces the attempt of a suspect. It returns false if the task must not be attempted

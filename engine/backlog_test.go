@@ -30,7 +30,7 @@ func (c *slowCounter) CountDue(_ context.Context, _ []uint16, _ store.Position, 
 func TestBacklogIsCountedSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowCounter{Store: memory.New(), overdue: 500, takes: 100 * time.Millisecond}
-		i := &intake{store: store, leases: new(cluster.Member)}
+		i := &intake{store: store, leases: new(cluster.Member), committer: new(committer)}
 		var b backlog
 		look := func(full bool) int64 {
 			time.Sleep(houseEvery)
@@ -54,12 +54,12 @@ func TestBacklogIsCountedSeldom(t *testing.T) {
 		for look(false); store.counts == before; look(false) { // just counted
 		}
 		before = store.counts
-		i.added.Add(600)
+		i.committer.added.Add(600)
 		store.overdue = 1100
 		if n := look(false); n != 1000 || store.counts != before+1 {
 			t.Errorf("%d overdue after 600 more, counted %d times; want 1000 at once", n, store.counts-before)
 		}
-		i.attempted.Add(950)
+		i.committer.attempted.Add(950)
 		store.overdue = 150
 		if n := look(true); n != 150 || store.counts != before+2 {
 			t.Errorf("%d overdue after 950 attempts, counted %d times; want 150 at once", n, store.counts-before)

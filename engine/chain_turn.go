@@ -18,22 +18,12 @@ import (
 // All tasks of a chain are in one shard, so one node has them all, unless limits put their
 // endpoints elsewhere. The store's order holds in any case.
 
-// A chain identifies an ordering key.
-type chain struct{ queue, key string }
-
-func chainOf(t *bellman.Task) chain { return chain{t.Queue, t.OrderingKey} }
-
 // How long a deferred task waits before it asks for its turn by itself: a quarter of its waiting
 // time so far, within these bounds.
 const (
 	minTurn = 30 * time.Second
 	maxTurn = 5 * time.Minute
 )
-
-// waiting is the task for which another is deferred.
-type waiting struct {
-	before bellman.ID // the first of the chain, as far as known
-}
 
 // itsTurn reports whether the order of its chain allows an item to be attempted. If not, it defers
 // the task, or ends it if it is superseded.
@@ -127,61 +117,6 @@ func (o *chains) await(it *item, waits *waiting, wait time.Duration) {
 	to.Updated = now
 	beginAt(&to, now)
 	o.deferrals.write(it, to, waits)
-}
-
-// beginAt moves the start of a schedule without attempts to now, if it is earlier.
-func beginAt(st *bellman.Status, now time.Time) {
-	if st.Step == 0 && st.Attempts == 0 {
-		st.Began = later(st.Began, now.Truncate(time.Millisecond))
-	}
-}
-
-// dueInTurn is when an attempt was allowed to start: waiting for the turn is not lateness.
-func dueInTurn(t *bellman.Task, now time.Time) time.Time {
-	if t.OrderingKey != "" && t.Step == 0 && t.Attempts == 0 && !t.Began.After(now) {
-		return later(t.Due, t.Began)
-	}
-	return t.Due
-}
-
-// beginTurn marks the turn of an item's chain as taken. ok is false if the item is gone, or if
-// another item of the chain is in flight, which is returned.
-func (h *agenda) beginTurn(it *item) (other bellman.ID, ok bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if it.gone {
-		return other, false
-	}
-	c := chainOf(it.task)
-	if by := h.attempted[c]; by != nil {
-		by.awaited = true
-		return by.ID, false
-	}
-	h.attempted[c], it.chain = it, &c
-	return other, true
-}
-
-// endTurn ends the turn of an item, if it has it. The caller holds mu.
-func (h *agenda) endTurn(it *item) {
-	if it.chain == nil || h.attempted[*it.chain] != it {
-		return
-	}
-	delete(h.attempted, *it.chain)
-	if it.awaited {
-		h.freed(*it.chain)
-	}
-}
-
-// inTurn reports whether a task of a chain is in flight. If so, freed is called when it lands.
-func (h *agenda) inTurn(c chain) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	it := h.attempted[c]
-	if it == nil {
-		return false
-	}
-	it.awaited = true
-	return true
 }
 
 // errKeep means that a task does not change.

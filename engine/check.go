@@ -38,7 +38,7 @@ func (e *Engine) gaps(ctx context.Context, s agendacheck.Store, most int) (gaps 
 	}
 	now := e.clock.Now().UnixMilli()
 	until := now + 1
-	if e.sole {
+	if e.rules.sole {
 		until = int64(firstShelf)
 	}
 	page, err := s.Due(ctx, e.leases.Shards(), store.Position{}, until, most, nil)
@@ -62,7 +62,7 @@ func (e *Engine) gaps(ctx context.Context, s agendacheck.Store, most int) (gaps 
 		en := &page[i]
 		it, known := e.agenda.items[en.ID]
 		switch {
-		case !e.agenda.owns(en.Shard) || told:
+		case !e.agenda.shards.has(en.Shard) || told:
 		case !known && !l.comesTo(en):
 			report(en, "it is not in agenda, and the loader does not come to it")
 		case known && it.Version == en.Version && it.place == inTimers && it.when() <= now:
@@ -96,7 +96,7 @@ func (l *loader) comesTo(en *store.Entry) bool {
 		if ok && bytes.Compare(sh.from[:], en.ID[:]) <= 0 || l.search != nil && after(l.search.at) && slices.Contains(l.search.shards, en.Shard) {
 			return true
 		}
-		return slices.ContainsFunc(l.agenda.following, func(a *asOf) bool { return a != l.agenda.page })
+		return slices.ContainsFunc(l.agenda.departures.followers, func(a *asOf) bool { return a != l.agenda.page })
 	}
 	ahead := store.Position{VisibleAt: l.ahead - 1}
 	if l.partly.VisibleAt != 0 {
@@ -110,7 +110,7 @@ func (l *loader) comesTo(en *store.Entry) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(l.agenda.following, func(a *asOf) bool { return a != l.agenda.page }) // perhaps it is being added
+	return slices.ContainsFunc(l.agenda.departures.followers, func(a *asOf) bool { return a != l.agenda.page }) // perhaps it is being added
 }
 
 // waiting reports whether there are ranges that the loader has not seen yet.

@@ -23,13 +23,9 @@ type committer struct {
 	clock    *clock.Clock
 	leases   *cluster.Member
 	agenda   *agenda
-	chains   *chains
-	recorder *recorder
-	loader   *loader
-	intake   *intake
 	ticker   *ticker
 	watch    *watch
-	runner   *runner
+	after    afterCommit
 	patience context.Context // ends when a stop gives up waiting for the store
 
 	mostChanged int // tasks in one hint
@@ -38,22 +34,22 @@ type committer struct {
 	outcomes *commit.Lane[*op] // attempts, and changes that need a lease
 	asked    *commit.Lane[*op] // new tasks and changes by callers; the same lane if the store is this process's alone
 
+	added          atomic.Int64 // tasks added since the start
+	attempted      atomic.Int64 // attempts recorded since the start
 	deferrals      atomic.Int64 // tasks being deferred
 	refusedFollows atomic.Int64 // invalid follow-up tasks since the start
 }
 
-func newCommitter(e *Engine, batch int) *committer {
-	c := &committer{store: e.store, log: e.log, clock: e.clock, leases: e.leases, agenda: e.agenda, loader: e.loader, ticker: e.ticker, watch: e.watch, runner: e.runner, patience: e.patience, mostChanged: e.limits.Changed}
-	lane := commit.Options{Most: e.limits.Uncommitted, Patience: e.patience, Batch: batch}
-	if e.sole {
-		c.outcomes = commit.New(&writer{committer: c}, &c.todo, lane)
-		c.asked = c.outcomes
-		return c
-	}
-	c.asked = commit.New(&writer{committer: c, parallel: true}, &c.todo, lane)
-	lane.Gather = gatherServer
-	c.outcomes = commit.New(&writer{committer: c}, &c.todo, lane)
-	return c
+// afterCommit is the rest of the engine, as far as it goes on after a commit. The committer holds the
+// agenda's mutex when it calls passTurn.
+type afterCommit interface {
+	bring(due []*item, now time.Time) // due tasks go to their lines
+	passTurn(c chain, p passing)      // the turn in a chain may pass to another task
+	reconcile(f *flight)              // the task of an attempt was changed meanwhile: merge both
+	reread()                          // the loader reads again what the agenda has missed
+	committed()                       // the numbers of tasks that wait have changed
+	writable(well bool)               // the store accepts commits, or does not
+	goOn()                            // fewer outcomes wait to be recorded
 }
 
 // run runs the lanes until they are closed.
@@ -87,7 +83,7 @@ func (c *committer) recordable(ops []*op) []*op {
 			c.agenda.drop(true, o.flight.item)
 		case o.flight != nil && o.flight.item.handedOver && !o.flight.merged:
 			c.todo.Expect()
-			go c.recorder.reconcile(o.flight)
+			go c.after.reconcile(o.flight)
 		case o.own && !c.leases.Holds(o.change.To.Shard):
 			o.Done(bellman.ErrFenced)
 		default:
@@ -141,10 +137,10 @@ func (c *committer) committed(b *batch, ops []*op) {
 			return
 		}
 		c.watch.added(a.Task)
-		if a.Task.Supersedes && c.agenda.owns(a.Task.Shard) {
-			c.chains.push(chainOf(a.Task), passing{superseded: true})
+		if a.Task.Supersedes && c.agenda.shards.has(a.Task.Shard) {
+			c.after.passTurn(chainOf(a.Task), passing{superseded: true})
 		}
-		c.intake.added.Add(1)
+		c.added.Add(1)
 		c.note(others, &a.Task.Status)
 		if it := c.agenda.put(a.Task, b.since, nowMs); it != nil {
 			due = append(due, it)
@@ -195,7 +191,7 @@ func (c *committer) committed(b *batch, ops []*op) {
 			o.task.Status = change.To
 			c.watch.changed(o.task, ended)
 			if ended && o.task.OrderingKey != "" {
-				c.chains.push(chainOf(o.task), passing{})
+				c.after.passTurn(chainOf(o.task), passing{})
 			}
 			c.note(others, &o.task.Status)
 			c.noteOld(others, o.task.ID, o.task.Shard)
@@ -210,10 +206,10 @@ func (c *committer) committed(b *batch, ops []*op) {
 	}
 	c.agenda.mu.Unlock()
 	if len(due) > 0 {
-		c.runner.bring(due, now)
+		c.after.bring(due, now)
 	}
 	c.ticker.wakeBefore(wake)
-	c.intake.crowd()
+	c.after.committed()
 	c.tellOwners(others)
 	for _, o := range ops {
 		var err error
@@ -248,11 +244,11 @@ func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
 	case f.change.Err == nil:
 		if !f.deferral {
 			c.watch.attempted(f)
-			c.intake.attempted.Add(1)
+			c.attempted.Add(1)
 		}
 		it.Version = f.change.To.Version // readers that see an earlier version later must drop it
 		c.agenda.remove(it)
-		c.chains.passOn(f)
+		c.passOn(f)
 		if f.change.To.State.Ended() {
 			return nil
 		}
@@ -262,11 +258,11 @@ func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
 	case f.deferral: // not deferred after all: read it again
 		c.agenda.missItem(it)
 		c.agenda.remove(it)
-		c.agenda.unleave(it.ID)
+		c.agenda.departures.unleave(it.ID)
 		return nil
 	case errors.Is(f.change.Err, bellman.ErrConflict):
 		c.todo.Expect()
-		go c.recorder.reconcile(f)
+		go c.after.reconcile(f)
 		return nil
 	default:
 		c.log.Error("an attempt cannot be recorded", "task", f.task.ID, traceID(f.task), "attempt", f.attempt.Number, "err", f.change.Err)
@@ -275,6 +271,17 @@ func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
 		}
 		c.agenda.remove(it)
 		return nil
+	}
+}
+
+// passOn passes the turn in the chain of a flight, if another task may have it now.
+func (c *committer) passOn(f *flight) {
+	switch {
+	case f.task.OrderingKey == "":
+	case f.change.To.State.Ended():
+		c.after.passTurn(chainOf(f.task), passing{})
+	case f.waits != nil: // that task may have ended before this deferral was committed
+		c.after.passTurn(chainOf(f.task), passing{unless: f.waits.before})
 	}
 }
 
@@ -294,7 +301,7 @@ func (c *committer) replace(t *bellman.Task, since *asOf, now int64) (due *item)
 		}
 		c.agenda.remove(it)
 		if hurry { // the loader queued it behind all others, because it does not know that somebody waits
-			c.agenda.unleave(it.ID)
+			c.agenda.departures.unleave(it.ID)
 		}
 	}
 	if t.State.Ended() {
@@ -339,7 +346,7 @@ func (c *committer) sort(ctx context.Context, ops []*op) (again []*op) {
 			due := c.land(f, since, c.clock.Now().UnixMilli())
 			c.agenda.mu.Unlock()
 			if due != nil {
-				c.runner.bring([]*item{due}, c.clock.Now())
+				c.after.bring([]*item{due}, c.clock.Now())
 			}
 			continue
 		}
@@ -357,7 +364,7 @@ type stretch struct {
 
 // note records a changed task of another node's shard. The caller holds the agenda's mutex.
 func (c *committer) note(others map[uint16]stretch, st *bellman.Status) {
-	if st.State.Ended() || c.agenda.owns(st.Shard) {
+	if st.State.Ended() || c.agenda.shards.has(st.Shard) {
 		return
 	}
 	look := st.VisibleAt.UnixMilli()
@@ -372,7 +379,7 @@ func (c *committer) note(others map[uint16]stretch, st *bellman.Status) {
 // noteOld records that another node, the owner, may still have a task in memory as it was. The
 // caller holds the agenda's mutex.
 func (c *committer) noteOld(others map[uint16]stretch, id bellman.ID, shard uint16) {
-	if c.agenda.owns(shard) {
+	if c.agenda.shards.has(shard) {
 		return
 	}
 	s, ok := others[shard]
@@ -386,7 +393,7 @@ func (c *committer) noteOld(others map[uint16]stretch, id bellman.ID, shard uint
 // tellOwners sends hints about changed tasks to the owners of their shards.
 func (c *committer) tellOwners(others map[uint16]stretch) {
 	for shard, s := range others {
-		h := Hint{Changed: s.changed[:min(len(s.changed), c.mostChanged)]}
+		h := cluster.Hint{Changed: s.changed[:min(len(s.changed), c.mostChanged)]}
 		if s.since != noTime {
 			h.Added, h.Since, h.Until = []uint16{shard}, s.since, s.until
 		}
@@ -430,5 +437,5 @@ func (c *committer) lookFor(looks []int64, changed []bellman.ID) {
 		c.agenda.miss(look)
 	}
 	c.agenda.mu.Unlock()
-	c.loader.wake()
+	c.after.reread()
 }

@@ -39,10 +39,6 @@ type contents struct {
 	saidSlow atomic.Int64 // when the log last said that the store reads too slowly, Unix ns
 }
 
-func newContents(e *Engine) *contents {
-	return &contents{store: e.store, log: e.log, clock: e.clock, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, sole: e.sole, most: e.limits.Chunk}
-}
-
 // read reads the contents of items, as far as the budget allows. It drops items whose task changed,
 // or must not be attempted before its VisibleAt.
 func (c *contents) read(ctx context.Context, items []*item) {

@@ -109,20 +109,6 @@ func end(st bellman.Status, state bellman.State, reason string, now time.Time) b
 	return st
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
 // merge returns the new status after an attempt whose task was changed meanwhile. seen is the task
 // when the attempt began, t the task now. The change stands, and the attempt goes into the log. The
 // verdict counts as far as it still applies:

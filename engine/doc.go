@@ -5,17 +5,24 @@
 //
 // One attempt, a file a step:
 //
-//	accept.go   a new task gets its queue's rules, a shard and a due time (rules.go)
-//	writer.go   it is committed together with everything else that waits (committer.go, internal/commit)
-//	agenda.go   it waits in memory until it is due, then goes to its line in the dispatcher
-//	load.go     tasks on disk come into the agenda when they are due soon
-//	fire.go     the dispatcher picks the next task; a goroutine makes the attempt
-//	gate.go     mayStart lists every condition of a start
-//	decide.go   the verdict and the schedule give the new status
-//	record.go   attempt and status are committed, and the task returns to the agenda or ends
+//	accept.go     a new task gets its queue's rules, a shard and a due time (rules.go)
+//	committer.go  it is committed together with everything else that waits (writer.go, internal/commit)
+//	agenda.go     it waits in memory until it is due (item.go, timers.go)
+//	load.go       tasks on disk come into the agenda when they are due soon (loader.go)
+//	lines.go      a due task goes to the line of its endpoint in the dispatcher
+//	fire.go       the dispatcher picks the next task; a goroutine makes the attempt
+//	gate.go       mayStart lists every condition of a start
+//	decide.go     the verdict and the schedule give the new status
+//	record.go     attempt and status are committed, and the task returns to the agenda or ends
+//
+// engine.go makes the objects and connects them; run.go starts and stops them. No file uses a name
+// of a file that uses its own names, directly or through others, so that each can be read after the
+// files it builds on (TestFilesHaveAnOrder). Where the flow goes back, from a commit to the next
+// attempt or from a lost shard to its tasks, the lower file declares an interface: afterCommit
+// (aftermath.go) and cluster.Host (shards.go).
 //
 // [Admin] holds the methods by which people and services change tasks: admin.go, complete.go,
-// settle.go and pause.go. [Monitor] holds those that observe: info.go, figures.go and watch.go.
+// settle.go and pause.go. [Monitor] holds those that observe: info.go, figures.go and wait.go.
 //
 // Several engines on one store form a cluster and share its tasks, a shard at a time:
 //

@@ -19,25 +19,23 @@ import (
 
 // A runner brings due tasks to their lines and makes their attempts on its own goroutines.
 type runner struct {
-	log           *slog.Logger
-	clock         *clock.Clock
-	wall          func() time.Time
-	tracer        bellman.Tracer // may be nil
-	chunk         int            // tasks that are brought to their lines at once
-	life          *life
-	rules         *Rules
-	leases        *cluster.Member
-	agenda        *agenda
-	loader        *loader
-	contents      *contents
-	dispatch      *dispatch.D[*item]
-	gate          *gate
-	recorder      *recorder
-	committer     *committer
-	announcer     *announcer
-	unknownQueues *unknownQueues
-	ticker        *ticker
-	node          string // the name of this node in the attempts' log
+	log       *slog.Logger
+	clock     *clock.Clock
+	tracer    bellman.Tracer // may be nil
+	chunk     int            // tasks that are brought to their lines at once
+	life      *life
+	leases    *cluster.Member
+	agenda    *agenda
+	loader    *loader
+	contents  *contents
+	dispatch  *dispatch.D[*item]
+	gate      *gate
+	recorder  *recorder
+	committer *committer
+	announcer *announcer
+	lines     *lines
+	ticker    *ticker
+	node      string // the name of this node in the attempts' log
 
 	attempts context.Context // of all attempts: it ends when they must
 	cutOff   context.CancelFunc
@@ -50,6 +48,11 @@ type runner struct {
 	ready    atomic.Bool   // the store accepts commits, and attempts are made
 }
 
+func (r *runner) init() {
+	locks.Name(&r.starting, "starting")
+	locks.Name(&r.workers.mu, "workers")
+}
+
 // tick is the goroutine that watches the time. It brings due items to their lines, and wakes the
 // dispatcher when a rate or a probe allows the next attempt. It runs at least every 5 s and says so
 // in firedAt.
@@ -57,7 +60,7 @@ func (r *runner) tick(ctx context.Context) error {
 	due := make([]*item, 0, r.chunk)
 	for ctx.Err() == nil {
 		if r.firing() {
-			r.ticker.firedAt.Store(r.wall().UnixNano())
+			r.ticker.firedAt.Store(r.clock.Wall().UnixNano())
 		}
 		now := r.clock.Now()
 		var more bool
@@ -103,83 +106,12 @@ func (r *runner) yield(due []*item) []*item {
 	return rest
 }
 
-// bring gives due items to the dispatcher and starts attempts. Items whose line is full are
-// dropped, and the loader finds them again.
+// bring brings due items to their lines and starts attempts.
 func (r *runner) bring(due []*item, now time.Time) {
-	var full []*item
-	for _, it := range due {
-		if it.task != nil && it.bytes == 0 {
-			if r.contents.bytes.Load() < maxContent {
-				r.contents.count(it)
-			} else {
-				r.open(it, now)
-				it.task = nil
-			}
-		}
-		if !r.offer(r.attempts, it, now) {
-			full = append(full, it)
-		}
-	}
-	if len(full) > 0 {
-		for _, it := range full {
-			r.contents.release(it)
-		}
-		r.agenda.drop(true, full...)
+	if r.lines.bring(r.attempts, due, now) {
 		r.loader.wake()
 	}
 	r.pump()
-}
-
-// offer puts an item into its line. It returns false if the line is full.
-func (r *runner) offer(ctx context.Context, it *item, now time.Time) bool {
-	r.agenda.mu.Lock()
-	gone := it.gone
-	if !gone {
-		it.place = inLine
-	}
-	r.agenda.mu.Unlock()
-	if gone {
-		r.contents.release(it)
-		return true
-	}
-	pushed := r.push(it, now)
-	for pushed == dispatch.Unknown {
-		if it.task == nil {
-			r.contents.readOne(ctx, it)
-		}
-		if it.task == nil {
-			return true // gone meanwhile
-		}
-		r.open(it, now)
-		pushed = r.push(it, now)
-	}
-	if pushed == dispatch.Kept {
-		return true
-	}
-	r.agenda.mu.Lock()
-	if it.place == inLine {
-		it.place = held
-	}
-	r.agenda.mu.Unlock()
-	return false
-}
-
-func (r *runner) push(it *item, now time.Time) dispatch.Pushed {
-	attempts := int(it.Attempts)
-	if it.urgent {
-		attempts = dispatch.Urgent
-	}
-	return r.dispatch.Push(now.UnixNano(), uint64(it.Line), it.Due*1e6, attempts, it)
-}
-
-// open registers the line of an item with the dispatcher.
-func (r *runner) open(it *item, now time.Time) {
-	q, ok := r.rules.queue(it.task.Queue)
-	if !ok {
-		r.unknownQueues.hold(it.task.Queue)
-	}
-	g := r.rules.route(it.task)
-	r.dispatch.Open(now.UnixNano(), uint64(it.Line), r.rules.ofLine(q, it.task, &g))
 }
 
 // pump starts attempts until the dispatcher has none that may go.
@@ -287,7 +219,10 @@ const maxHold = 10 * time.Minute
 func (r *runner) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	s := start{ticket: ticket, item: it}
 	may := r.gate.mayStart(&s)
-	if !s.waits {
+	if s.moves {
+		r.bring([]*item{it}, r.clock.Now())
+	}
+	if !s.waits && !s.moves {
 		defer r.contents.release(it)
 	}
 	if !may {
@@ -376,16 +311,16 @@ func complete(v *bellman.Verdict, late bool) {
 	v.Error = truncate(v.Error, bellman.MaxResponse)
 }
 
-// truncate returns the first n characters of s.
-func truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
+// beginSpan starts the span of an attempt and returns its context.
+func (r *runner) beginSpan(ctx context.Context, f *flight) context.Context {
+	if r.tracer == nil {
+		return ctx
 	}
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
+	endpoint := f.task.Endpoint
+	if bellman.ToMerchant(endpoint) {
+		endpoint = f.route.Endpoint
 	}
-	return s
+	ctx, f.span = r.tracer.Attempt(ctx, f.task, &f.attempt, endpoint)
+	f.trace = bellman.TraceOf(ctx)
+	return ctx
 }

@@ -1,23 +1,14 @@
 package engine
 
 import (
+	"context"
 	"math/rand/v2"
 	"time"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 )
-
-// A start is an attempt that the dispatcher has picked, while mayStart decides about it.
-type start struct {
-	ticket dispatch.Ticket
-	item   *item
-	route  bellman.Route // current rules of the task's merchant
-	queue  Queue
-	waits  bool // the item waits elsewhere now: nothing more is to be done with it here
-}
 
 // A gate decides whether an attempt may start.
 type gate struct {
@@ -34,7 +25,7 @@ type gate struct {
 	unknownQueues *unknownQueues
 	deferrals     *deferrals
 	ticker        *ticker
-	runner        *runner
+	attempts      context.Context // of all attempts: it ends when they must
 }
 
 // mayStart reports whether an attempt may start now. No other code decides that. A condition that
@@ -61,7 +52,7 @@ func (g *gate) hasContent(s *start) bool {
 	it := s.item
 	if !g.contents.confirmed(it, time.Now(), confirmAgain) {
 		g.contents.release(it)
-		if !g.contents.readOne(g.runner.attempts, it) {
+		if !g.contents.readOne(g.attempts, it) {
 			return false
 		}
 	}
@@ -78,8 +69,7 @@ func (g *gate) goesThere(s *start) bool {
 	now := g.clock.Now()
 	g.dispatch.Open(now.UnixNano(), uint64(it.Line), g.rules.ofLine(q, it.task, &s.route))
 	g.contents.release(it)
-	s.waits = true
-	g.runner.bring([]*item{it}, now)
+	s.moves = true
 	return false
 }
 
@@ -155,7 +145,7 @@ func (g *gate) inAgenda(s *start) bool { return g.agenda.fly(s.item, s.route.Tim
 
 func (g *gate) announcedFirst(s *start) bool {
 	it := s.item
-	return !it.suspect || g.announcer.suspected(g.runner.attempts, it) && (g.contents.confirmed(it, time.Now(), confirmAgain) || g.contents.confirm(g.runner.attempts, it))
+	return !it.suspect || g.announcer.suspected(g.attempts, it) && (g.contents.confirmed(it, time.Now(), confirmAgain) || g.contents.confirm(g.attempts, it))
 }
 
 func (g *gate) confirmedLately(s *start) bool {

@@ -95,48 +95,6 @@ func (h *handover) handOver(shard uint16) {
 	}
 }
 
-// flights returns the attempts of a shard that was left and that can be handed over.
-func (h *agenda) flights(shard uint16) (items []*item) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.leaving[shard] == nil {
-		return nil
-	}
-	for _, it := range h.items {
-		if it.Shard != shard || it.place != inFlight || it.deferral || it.handedOver || it.stays {
-			continue
-		}
-		if !it.begun {
-			continue // the attempt will not start, so the item lands soon
-		}
-		items = append(items, it)
-	}
-	return items
-}
-
-// stuck reports whether the shard was taken back because of an attempt that is still in flight.
-func (h *agenda) stuck(shard uint16) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, it := range h.items {
-		if it.Shard == shard && it.place == inFlight && it.stays && !it.handedOver {
-			return true
-		}
-	}
-	return false
-}
-
-// stick notes that a shard is taken back because of its attempts in flight.
-func (h *agenda) stick(shard uint16) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, it := range h.items {
-		if it.Shard == shard && it.place == inFlight && !it.deferral && !it.handedOver {
-			it.stays = true
-		}
-	}
-}
-
 // elsewhere returns how long the former owner may still be making an attempt of a task that was
 // handed over. VisibleAt was written by the former owner's clock. The duration from the handover to
 // VisibleAt is the same by all clocks, and this node won the shard after the handover; so it waits
@@ -156,24 +114,4 @@ func elsewhere(heldSince func(shard uint16) time.Time, t *bellman.Task, now time
 // notYet reports whether a task must not be attempted before its VisibleAt.
 func notYet(t *bellman.Task, now time.Time) bool {
 	return (t.Phase == bellman.HandedOver || t.Phase == bellman.Quarantined) && t.VisibleAt.After(now)
-}
-
-// later puts an item back into the timers for a while, without its content.
-func (h *agenda) later(it *item, wait time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if it.gone {
-		return
-	}
-	it.task = nil
-	it.notBefore = h.clock.Now().Add(wait).UnixMilli() + 1
-	h.wait(it)
-}
-
-// handOver marks an item in flight as handed over: its shard may move. The caller holds mu.
-func (h *agenda) handOver(it *item) {
-	if it.place == inFlight && !it.gone && !it.handedOver {
-		h.landed(it.Shard)
-	}
-	it.handedOver = true
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
@@ -33,9 +35,9 @@ type Monitor struct {
 	ticker        *ticker
 	watch         *watch
 	resumed       atomic.Pointer[Resumed]
-	page          int                                                                     // entries read at once
-	ask           func(ctx context.Context, addr string, ask figures.Ask) (Report, error) // may be nil
-	failing       func(ctx context.Context) []figures.FailingMerchant                     // may be nil
+	page          int                                                                             // entries read at once
+	ask           func(ctx context.Context, addr string, ask figures.Ask) (figures.Report, error) // may be nil
+	failing       func(ctx context.Context) []figures.FailingMerchant                             // may be nil
 }
 
 // Queues describes every configured queue and every other queue that has tasks, by name.
@@ -233,14 +235,70 @@ func (m *Monitor) firstFree(ctx context.Context, entries []store.Entry) (due tim
 	return time.Time{}, false, nil
 }
 
-// atNs converts a time in Unix ns; 0 gives the zero time.
-func atNs(ns int64) time.Time {
-	if ns == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, ns).UTC()
-}
-
 // Now returns the engine's time in UTC, by which due times are kept. It follows the wall clock
 // slowly. Handlers that compute due times should use it.
 func (m *Monitor) Now() time.Time { return m.clock.Now() }
+
+// Resumed describes the work that an engine found at its start.
+type Resumed struct {
+	Pending int64 // tasks that have not ended
+	Overdue int64 // of these, tasks that were due; counted up to 100,000
+	Crashed bool  // the last owner did not stop cleanly
+}
+
+// Resumed returns the work that the engine found at its start; ok is false before that.
+func (m *Monitor) Resumed() (r Resumed, ok bool) {
+	if p := m.resumed.Load(); p != nil {
+		return *p, true
+	}
+	return Resumed{}, false
+}
+
+// Intake reports whether new tasks are accepted. It is measured each second, and again when more
+// than the high mark wait in memory.
+func (m *Monitor) Intake() figures.Intake { return m.intake.state() }
+
+// Route returns the current rules of a task's merchant. They are zero if the task names no
+// merchant, or if they cannot be read; in that case the handler reports the error at the attempt.
+func (m *Monitor) Route(t *bellman.Task) bellman.Route { return m.rules.route(t) }
+
+// MerchantPause returns who paused a merchant, or nil if the merchant is not paused.
+func (m *Monitor) MerchantPause(merchantNo string) *figures.Pause {
+	return m.pauses.merchant(merchantNo)
+}
+
+// PausedMerchants returns the paused merchants, the longest paused first.
+func (m *Monitor) PausedMerchants() (paused []figures.MerchantPause) {
+	if m.pauses.merchants.Load() == 0 {
+		return nil
+	}
+	for target, p := range m.pauses.all() {
+		if no, is := strings.CutPrefix(target, merchantTarget); is {
+			paused = append(paused, figures.MerchantPause{MerchantNo: no, Pause: *p})
+		}
+	}
+	slices.SortFunc(paused, func(a, b figures.MerchantPause) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.MerchantNo, b.MerchantNo))
+	})
+	return paused
+}
+
+// Held returns the pause that stops a pending task: of its queue, merchant or endpoint. target is
+// its name in audit records. It returns nil if none of them is paused.
+func (m *Monitor) Held(t *bellman.Task) (target string, p *figures.Pause) {
+	targets := []string{"queue/" + t.Queue, "endpoint/" + t.Endpoint}
+	if g := m.rules.route(t); g.Endpoint != "" {
+		targets[1] = "endpoint/" + g.Endpoint
+	}
+	if q, _ := m.rules.queue(t.Queue); t.MerchantNo != "" {
+		if _, routed := routerOf(&q, t); routed {
+			targets = append(targets, merchantTarget+t.MerchantNo)
+		}
+	}
+	for _, target := range targets {
+		if p := m.pauses.get(target); p != nil {
+			return target, p
+		}
+	}
+	return "", nil
+}

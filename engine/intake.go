@@ -7,54 +7,30 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
+	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/store"
 )
-
-// Take is Add for tasks from a source that keeps them until they are stored, such as a broker: it
-// does not return ErrOverloaded. Check Intake before reading from the source, and read nothing
-// while it is closed.
-func (e *Engine) Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
-	return e.addAll(ctx, e.life.running(ctx), tasks)
-}
-
-// Intake reports whether new tasks are accepted. It is measured each second, and again when more
-// than the high mark wait in memory.
-func (m *Monitor) Intake() figures.Intake { return m.intake.state() }
 
 // intake decides whether new tasks are accepted: not while too many wait, or while the heap is too
 // large.
 type intake struct {
-	store   store.Store
-	log     *slog.Logger
-	leases  *cluster.Member
-	loader  *loader
-	flow    Flow
-	waiting func() int // tasks that wait in memory, in lines or for a commit
-	spare   func()     // drops caches, so that a heap full of them does not keep intake closed
+	store     store.Store
+	log       *slog.Logger
+	leases    *cluster.Member
+	loader    *loader
+	dispatch  *dispatch.D[*item]
+	committer *committer
+	flow      Flow
+	spare     func() // drops caches, so that a heap full of them does not keep intake closed
 
 	backlog    backlog
 	overloaded atomic.Bool
 	tight      atomic.Bool                    // the heap is above seven eighths of flow.Heap
-	added      atomic.Int64                   // tasks added since the start
-	attempted  atomic.Int64                   // attempts since the start; with added it bounds the change of the backlog
 	last       atomic.Pointer[figures.Intake] // the last measurement; nil before the first
 	crowdedAt  atomic.Int64                   // value of netAdded at which the next measurement is due
 	crowded    chan struct{}                  // wakes keepHouse for that measurement
-}
-
-func newIntake(e *Engine) *intake {
-	i := &intake{store: e.store, log: e.log, leases: e.leases, loader: e.loader, flow: e.options.Flow, crowded: make(chan struct{}, 1)}
-	i.waiting = func() int { return e.dispatch.Totals().Waiting + e.committer.uncommitted() }
-	i.spare = func() {
-		e.rules.schedules.Drop()
-		if e.options.Spare != nil {
-			e.options.Spare()
-		}
-	}
-	return i
 }
 
 // state returns the last measurement, or a new one if more than the high mark wait in memory.
@@ -63,21 +39,24 @@ func (i *intake) state() figures.Intake {
 	if last == nil {
 		return figures.Intake{Open: true, High: i.flow.High, Low: i.flow.Low, HeapHigh: i.flow.Heap}
 	}
-	if waiting := i.waiting(); last.Open && waiting > last.High {
+	if waiting := i.inMemory(); last.Open && waiting > last.High {
 		i.meter(waiting, last.Heap)
 		last = i.last.Load()
 	}
 	return *last
 }
 
+// inMemory returns how many tasks wait in lines or for a commit.
+func (i *intake) inMemory() int { return i.dispatch.Totals().Waiting + i.committer.uncommitted() }
+
 // netAdded is the number of added tasks minus the number of attempts, since the start.
-func (i *intake) netAdded() int64 { return i.added.Load() - i.attempted.Load() }
+func (i *intake) netAdded() int64 { return i.committer.added.Load() - i.committer.attempted.Load() }
 
 // limit closes intake above the high mark and opens it below the low mark. Deferred tasks do not
 // count: a merchant that is down, or a paused queue, is no reason to reject the others.
 func (i *intake) limit(ctx context.Context, now time.Time) {
 	net := i.netAdded()
-	waiting := i.waiting()
+	waiting := i.inMemory()
 	if back := i.loader.backMs.Load(); back != noTime {
 		f := i.flow
 		n, err := i.backlog.overdue(ctx, i, back, now, int64(f.High-waiting+1), int64(f.Low-waiting), i.overloaded.Load())
@@ -146,7 +125,7 @@ const (
 // overdue returns how many overdue tasks wait on disk from a VisibleAt on, up to most. The count
 // may be up to ten seconds old. full means that intake is closed until there are fewer than low.
 func (b *backlog) overdue(ctx context.Context, i *intake, from int64, now time.Time, most, low int64, full bool) (int64, error) {
-	at := moved{i.added.Load(), i.attempted.Load()}
+	at := moved{i.committer.added.Load(), i.committer.attempted.Load()}
 	above := !full && b.counted < most && b.counted+at.added-b.moved.added >= most
 	below := full && b.counted >= low && b.counted-(at.attempted-b.moved.attempted) < low
 	if now.Before(b.next) && !above && !below {

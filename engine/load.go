@@ -2,135 +2,13 @@ package engine
 
 import (
 	"context"
-	"log/slog"
 	"maps"
 	"math"
-	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman/engine/internal/clock"
-	"github.com/bellmanhq/bellman/engine/internal/cluster"
-	"github.com/bellmanhq/bellman/engine/internal/dispatch"
-	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 )
-
-// How far and how often the loader reads.
-const (
-	horizon = 5 * time.Minute // how far ahead it reads
-
-	fastSweep  = time.Second      // interval at which it reads again what was due in the last recentPast
-	deepSweep  = time.Minute      // interval at which it reads again everything overdue
-	shelfSweep = 10 * time.Minute // interval at which it searches for shelves, because a database that failed over may have lost outcomes
-	recentPast = 30 * time.Second
-
-	pastPages = 5 // pages it reads beyond the tasks of a line that has its share of Limits.Pending
-	pastAgain = time.Second
-	pastLeast = 8 * time.Second // longest pause between such reads, after reads that found no other line
-)
-
-// A loader reads tasks from the store into the agenda. It alternates, a page each, between tasks
-// due soon (ahead), overdue tasks (back), shelves of lines that may go, and ranges that it was told
-// to read again. It belongs to one goroutine.
-type loader struct {
-	store     store.Store
-	log       *slog.Logger
-	clock     *clock.Clock
-	leases    *cluster.Member
-	agenda    *agenda
-	dispatch  *dispatch.D[*item]
-	contents  *contents
-	pauses    *pauses
-	shelves   *shelves
-	ticker    *ticker
-	deferrals *deferrals
-	runner    *runner
-	limits    Limits
-	sole      bool
-
-	kick    chan struct{}                  // wakes the loader
-	backMs  atomic.Int64                   // overdue tasks from this VisibleAt on are not in the agenda; noTime: none
-	behind  atomic.Pointer[map[peers]bool] // lines whose due tasks wait on disk because the lines are full; nil: none
-	rescans rescans                        // ranges that it must read again
-
-	busy    locks.Mutex // held except while the loader naps
-	begun   bool
-	page    []store.Entry
-	pending []*item       // due, waiting for room in their lines
-	share   map[peers]int // number of pending items
-
-	ahead  int64 // tasks due before it were read; Unix ms
-	partly store.Position
-
-	back      store.Position // cursor of overdue tasks; nowhere: all were read
-	skipped   store.Position // just before the first task that was skipped because its line had its share
-	out       map[peers]bool // lines whose tasks were skipped
-	past      int            // pages still to read beyond skipped
-	fruitless time.Time      // when such reads last found no other line
-	pause     time.Duration  // until the next such read
-
-	ready  []shelf   // shelves that may be read
-	looked time.Time // when ready was filled
-	search *search   // search for shelves; nil: none
-
-	fullSince map[peers]time.Time // lines that had no room the last time
-
-	spans []span // ranges to read again
-}
-
-func newLoader(e *Engine) *loader {
-	l := &loader{
-		store:     e.store,
-		log:       e.log,
-		clock:     e.clock,
-		leases:    e.leases,
-		agenda:    e.agenda,
-		dispatch:  e.dispatch,
-		contents:  e.runner.contents,
-		pauses:    e.pauses,
-		shelves:   e.agenda.shelves,
-		ticker:    e.ticker,
-		runner:    e.runner,
-		limits:    e.limits,
-		sole:      e.sole,
-		kick:      make(chan struct{}, 1),
-		share:     make(map[peers]int),
-		out:       make(map[peers]bool),
-		fullSince: make(map[peers]time.Time),
-		pause:     pastAgain,
-		skipped:   nowhere,
-	}
-	l.backMs.Store(noTime)
-	locks.Name(&l.busy, "loader")
-	locks.Name(&l.rescans.mu, "rescans")
-	return l
-}
-
-// wake makes the loader look for more at once.
-func (l *loader) wake() {
-	select {
-	case l.kick <- struct{}{}:
-	default:
-	}
-}
-
-// Peers are the tasks of one line in one age class. They may have room while other classes have
-// none.
-type peers struct {
-	line store.Line
-	age  int
-	of   int // number of age classes of the line
-}
-
-func (l *loader) peersOf(en *store.Entry) peers {
-	age, of := l.dispatch.Age(uint64(en.Line), int(en.Attempts))
-	return peers{en.Line, age, of}
-}
-
-// most bounds the pending tasks of one line and age class.
-func (l *loader) most(p peers) int { return max(l.limits.Peers/p.of, 1) }
-
-var nowhere = store.Position{VisibleAt: noTime}
 
 // load is the loader's goroutine.
 func (l *loader) load(ctx context.Context) error {
@@ -181,15 +59,6 @@ func (l *loader) rest(ctx context.Context, d time.Duration, wake <-chan struct{}
 	l.busy.Unlock()
 	defer l.busy.Lock()
 	clock.Nap(ctx, d, wake)
-}
-
-// lookBack moves the cursor of overdue tasks back to a VisibleAt. Tasks that were skipped after
-// that are read again too.
-func (l *loader) lookBack(look int64) {
-	if look <= min(l.back.VisibleAt, l.skipped.VisibleAt) {
-		l.back, l.skipped = store.Position{VisibleAt: look}, nowhere
-		clear(l.out)
-	}
 }
 
 // read reads one page of each kind, as far as there is room. more means that the next page can be
@@ -351,14 +220,4 @@ func (l *loader) room() bool {
 		}
 	}
 	return false
-}
-
-// take appends due items to those that wait for room in their lines.
-func (l *loader) take(due []*item) {
-	for _, it := range due {
-		it.suspect = it.Due < l.leases.Death(it.Shard)
-		it.peers = l.peersOf(&it.Entry)
-		l.share[it.peers]++
-	}
-	l.pending = append(l.pending, due...)
 }

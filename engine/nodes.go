@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -46,4 +47,25 @@ func (m *Monitor) Leads() bool {
 // listed while it owns shards, and for ten minutes.
 func (m *Monitor) Nodes(ctx context.Context) (nodes []NodeInfo, unowned []store.Lease, err error) {
 	return m.leases.Nodes(ctx)
+}
+
+// Rerouted tells the engine that the address or the limits of a merchant may have changed. Waiting
+// tasks of that merchant move to the new endpoint.
+func (e *Engine) Rerouted(merchantNo string) {
+	endpoint := bellman.MerchantEndpoint(merchantNo)
+	moved := false
+	for name, q := range *e.rules.queues.Load() {
+		line := uint64(store.LineOf(name, endpoint))
+		if _, routed := q.Handler.(bellman.Router); !routed || !e.dispatch.Known(line) {
+			continue
+		}
+		t := &bellman.Task{Queue: name, MerchantNo: merchantNo, Endpoint: endpoint}
+		g := e.Route(t)
+		e.dispatch.Open(e.clock.Now().UnixNano(), line, e.rules.ofLine(q, t, &g))
+		moved = true
+	}
+	if moved {
+		e.runner.pump()
+		e.runner.ticker.wakeBefore(0)
+	}
 }

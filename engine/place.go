@@ -33,12 +33,12 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 			long, known = full[run]
 		}
 		if !known && it.task == nil && i >= read {
-			l.runner.pump() // start attempts in between
+			l.pump() // start attempts in between
 			read = l.fetchFrom(ctx, i, full)
 		}
 		if !known {
 			run = l.recount(it) // its line may be open by now
-			if long, known = full[run]; !known && !l.runner.offer(ctx, it, now) {
+			if long, known = full[run]; !known && !l.lines.offer(ctx, it, now) {
 				long, known = l.fullForLong(run, now, patience), true
 				full[run] = long
 			}
@@ -56,7 +56,7 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 		moved++
 		l.uncount(it)
 	}
-	l.runner.pump()
+	l.pump()
 	clear(l.pending[len(rest):])
 	l.pending = rest
 	for _, it := range late {

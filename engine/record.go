@@ -14,25 +14,6 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A flight is one attempt and its outcome, until that is committed. A deferral is a flight without
-// an attempt.
-type flight struct {
-	item     *item
-	seen     *bellman.Task // the task when the attempt began
-	task     *bellman.Task // the task as last known
-	route    bellman.Route
-	attempt  bellman.Attempt
-	verdict  bellman.Verdict
-	follow   []store.Add // follow-ups of the verdict, if it counts
-	cut      bool        // interrupted by a stop: there is no verdict
-	merged   bool        // task was read after the attempt, and change is relative to it
-	deferral bool        // no attempt: the task is deferred
-	waits    *waiting    // what the task waits for, if an ordering key defers it; nil otherwise
-	change   store.Change
-	span     bellman.Span   // of the attempt; nil: no tracing
-	trace    *bellman.Trace // of the span, for follow-ups
-}
-
 // A recorder derives the new status of a task from an attempt and commits it.
 type recorder struct {
 	store     store.Store

@@ -5,62 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 )
-
-// rescans are ranges of the due index that the loader must read again: shards that this node
-// claimed, and tasks that others added.
-type rescans struct {
-	mu    locks.Mutex
-	won   []uint16
-	spans []span
-}
-
-// A span is a range of the due index of some shards.
-type span struct {
-	shards []uint16
-	at     store.Position // where to continue
-	to     int64          // Unix ms, exclusive
-}
-
-// maxSpans bounds the waiting spans.
-const maxSpans = 64
-
-// all makes the loader read everything of these shards that is due now or soon.
-func (f *rescans) all(shards []uint16) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.won = append(f.won, shards...)
-}
-
-// span makes the loader read tasks whose VisibleAt is from since to until.
-func (f *rescans) span(shards []uint16, since, until int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	next := span{shards, store.Position{VisibleAt: since}, until + 1}
-	for i := range f.spans {
-		if s := &f.spans[i]; len(f.spans) == maxSpans || s.near(next) {
-			s.shards = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.shards, shards))))
-			s.at.VisibleAt, s.to = min(s.at.VisibleAt, next.at.VisibleAt), max(s.to, next.to)
-			return
-		}
-	}
-	f.spans = append(f.spans, next)
-}
-
-// near reports whether two spans should be read as one.
-func (s *span) near(t span) bool {
-	const gap = 1000 // ms
-	return s.at.VisibleAt <= t.to+gap && t.at.VisibleAt <= s.to+gap
-}
-
-func (f *rescans) take() (won []uint16, spans []span) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	won, spans, f.won, f.spans = f.won, f.spans, nil, nil
-	return won, spans
-}
 
 // lookAgain turns requests into ranges to read, limited to what the loader has read already.
 // Overdue parts are left to the cursor of overdue tasks.
@@ -110,16 +56,4 @@ func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more
 	}
 	l.spans = slices.Delete(l.spans, 0, 1)
 	return len(l.spans) > 0, nil
-}
-
-// among returns the shards in the list that this node owns.
-func (l *loader) among(shards []uint16) []uint16 {
-	owned := l.leases.Shards()
-	var both []uint16
-	for _, s := range shards {
-		if _, ok := slices.BinarySearch(owned, s); ok {
-			both = append(both, s)
-		}
-	}
-	return both
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
+	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -290,3 +291,10 @@ func (r *Rules) shardFor(t *bellman.Task, q *Queue) uint16 {
 }
 
 func jitter() float64 { return rand.Float64() }
+
+// ofLine returns the dispatcher's rules for the line of a task.
+func (r *Rules) ofLine(q Queue, t *bellman.Task, g *bellman.Route) dispatch.Rules {
+	l := q.under(limits(g)).rules(t.Queue, goes(t, g), quotaOf(r.leases))
+	l.Own = limits(g)
+	return l
+}

@@ -16,10 +16,9 @@ type ticker struct {
 	firedAt atomic.Int64  // when that goroutine last ran and could have started attempts, Unix ns of the wall clock; 0: not yet
 }
 
-func newTicker(c *clock.Clock) *ticker {
-	t := &ticker{clock: c, poke: make(chan struct{}, 1)}
+func (t *ticker) init(c *clock.Clock) {
+	t.clock, t.poke = c, make(chan struct{}, 1)
 	t.nextMs.Store(noTime)
-	return t
 }
 
 // signOfLife is the longest sleep. Gauges.Fired grows at least this often while attempts can start.

@@ -12,21 +12,19 @@ import (
 // unknownQueues are queues that have tasks at this node but are not configured here. Their tasks
 // wait until the queue is configured, or until their shards move to a node that knows the queue.
 type unknownQueues struct {
-	log        *slog.Logger
-	clock      *clock.Clock
-	dispatch   *dispatch.D[*item]
-	pauses     *pauses
-	configured func(queue string) bool
+	log      *slog.Logger
+	clock    *clock.Clock
+	rules    *Rules
+	dispatch *dispatch.D[*item]
+	pauses   *pauses
 
 	mu   locks.Mutex
 	said map[string]time.Time // when the log last named each queue
 }
 
-func newUnknownQueues(e *Engine) *unknownQueues {
-	s := &unknownQueues{log: e.log, clock: e.clock, dispatch: e.dispatch, pauses: e.pauses, said: make(map[string]time.Time)}
-	s.configured = func(queue string) bool { _, ok := e.rules.queue(queue); return ok }
+func (s *unknownQueues) init() {
+	s.said = make(map[string]time.Time)
 	locks.Name(&s.mu, "unknown")
-	return s
 }
 
 // unknownQueueAgain is how often the log repeats that the tasks of a queue wait.
@@ -77,7 +75,7 @@ func (s *unknownQueues) tasks() (n int) {
 		return 0
 	}
 	for _, q := range s.dispatch.Queues() {
-		if !s.configured(q.Name) {
+		if _, ok := s.rules.queue(q.Name); !ok {
 			n += q.Waiting
 		}
 	}
@@ -106,6 +104,6 @@ func (s *unknownQueues) settle(queues map[string]Queue) {
 		s.pauses.apply("queue/"+name, false)
 	}
 	if len(back) > 0 {
-		s.pauses.runner.mayGo()
+		s.pauses.resumed()
 	}
 }

@@ -44,3 +44,10 @@ func (m *Monitor) untilChanged(ctx context.Context, id bellman.ID, events <-chan
 		}
 	}
 }
+
+// Subscribe returns a channel of events in the order of their commits. buffer is how many events
+// may wait in it; a slower subscriber loses events. cancel closes the channel, and so does the end
+// of the engine.
+func (m *Monitor) Subscribe(buffer int) (events <-chan Event, cancel func()) {
+	return m.watch.subscribe(buffer)
+}

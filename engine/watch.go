@@ -33,14 +33,9 @@ type watch struct {
 
 func newWatch(o Observer, c *clock.Clock) *watch {
 	now := c.Now()
-	return &watch{observer: o, clock: c, history: figures.NewHistory(now)}
-}
-
-// Subscribe returns a channel of events in the order of their commits. buffer is how many events
-// may wait in it; a slower subscriber loses events. cancel closes the channel, and so does the end
-// of the engine.
-func (m *Monitor) Subscribe(buffer int) (events <-chan Event, cancel func()) {
-	return m.watch.subscribe(buffer)
+	w := &watch{observer: o, clock: c, history: figures.NewHistory(now)}
+	locks.Name(&w.mu, "watch")
+	return w
 }
 
 func (w *watch) subscribe(buffer int) (events <-chan Event, cancel func()) {

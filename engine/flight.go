@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
+	"github.com/bellmanhq/bellman/engine/internal/dispatch"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A flight is one attempt and its outcome, until that is committed. A deferral is a flight without
+// an attempt.
+type flight struct {
+	item     *item
+	seen     *bellman.Task // the task when the attempt began
+	task     *bellman.Task // the task as last known
+	route    bellman.Route
+	attempt  bellman.Attempt
+	verdict  bellman.Verdict
+	follow   []store.Add // follow-ups of the verdict, if it counts
+	cut      bool        // interrupted by a stop: there is no verdict
+	merged   bool        // task was read after the attempt, and change is relative to it
+	deferral bool        // no attempt: the task is deferred
+	waits    *waiting    // what the task waits for, if an ordering key defers it; nil otherwise
+	change   store.Change
+	span     bellman.Span   // of the attempt; nil: no tracing
+	trace    *bellman.Trace // of the span, for follow-ups
+}
+
+// endSpan ends the span when the new status of the task is known.
+func (f *flight) endSpan() {
+	if f.span != nil {
+		f.span.End(&f.attempt, &f.change.To)
+		f.span = nil
+	}
+}
+
+// An op is an indivisible part of a transaction: the tasks of one request, the outcome of one
+// attempt, or one change by a caller. See [commit.Op].
+type op struct {
+	adds      []store.Add
+	flight    *flight       // the outcome of an attempt, or a deferred task
+	change    *store.Change // by a caller
+	task      *bellman.Task // the task of change
+	own       bool          // the change needs the lease of the task's shard
+	handsOver *item         // the item that change hands over
+	docs      []store.Doc
+	audits    []store.Audit
+	done      chan error // receives the result; nil: nobody waits
+}
+
+func (o *op) Weight() int { return max(len(o.adds), 1) }
+
+func (o *op) Happened() bool { return o.flight != nil }
+
+func (o *op) OnlyAdds() bool { return len(o.adds) > 0 && len(o.docs)+len(o.audits) == 0 }
+
+// Presses reports whether a caller, a follow-up or the next attempt waits for o.
+func (o *op) Presses() bool {
+	f := o.flight
+	if f == nil {
+		return true
+	}
+	to := &f.change.To
+	soon := !to.State.Ended() && to.VisibleAt.Sub(to.Updated) < 2*gatherMost
+	return soon || len(f.change.Follow) > 0 || f.task.OrderingKey != "" || f.item.urgent
+}
+
+func (o *op) Bytes() (n int) {
+	for i := range o.adds {
+		n += len(o.adds[i].Task.Body)
+	}
+	return n
+}
+
+func (o *op) Done(err error) {
+	if o.done != nil {
+		o.done <- err
+	}
+}
+
+// A batch is a reused store.Batch.
+type batch struct {
+	store.Batch
+	weight int
+	since  *asOf // when it was sent
+}
+
+func (b *batch) build(ops []*op, leases *cluster.Member) {
+	clear(b.Adds)
+	clear(b.Changes)
+	b.Adds, b.Changes, b.Docs, b.Audits = b.Adds[:0], b.Changes[:0], b.Docs[:0], b.Audits[:0]
+	b.weight = 0
+	for _, o := range ops {
+		b.weight += o.Weight()
+		b.Adds = append(b.Adds, o.adds...)
+		if o.flight != nil {
+			o.flight.change.Ordering = o.flight.task.Ordering()
+			b.Changes = append(b.Changes, o.flight.change)
+		}
+		if o.change != nil {
+			o.change.Ordering = o.task.Ordering()
+			b.Changes = append(b.Changes, *o.change)
+		}
+		b.Docs = append(b.Docs, o.docs...)
+		b.Audits = append(b.Audits, o.audits...)
+	}
+	b.Leases = leases.Leases(b.Leases[:0], shardsOf(ops))
+}
+
+// shardsOf yields the shards under whose leases ops are written: those of their tasks. Its second
+// value says that the op must not be written without the lease. Such a shard may have been lost
+// since recordable: the store rejects the batch then, and the ops are sorted again.
+func shardsOf(ops []*op) iter.Seq2[uint16, bool] {
+	return func(yield func(uint16, bool) bool) {
+		for _, o := range ops {
+			if f := o.flight; f != nil && !(yield(f.task.Shard, !f.item.handedOver) && yield(f.change.To.Shard, false)) {
+				return
+			}
+			if o.change != nil && !yield(o.change.To.Shard, o.own) {
+				return
+			}
+		}
+	}
+}
+
+// traceID is the log attribute with a task's trace id; empty if the task has no trace.
+func traceID(t *bellman.Task) slog.Attr {
+	if t.Trace() == nil {
+		return slog.Attr{}
+	}
+	return slog.String("trace_id", t.Trace().TraceID())
+}
+
+// A start is an attempt that the dispatcher has picked, while mayStart decides about it.
+type start struct {
+	ticket dispatch.Ticket
+	item   *item
+	route  bellman.Route // current rules of the task's merchant
+	queue  Queue
+	waits  bool // the item waits in the timers now: nothing more is to be done with it here
+	moves  bool // the item must go to another line
+}
+
+// truncate returns the first n characters of s.
+func truncate(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+const (
+	maxBatch = 512 // rows of one transaction, unless the store or Limits.Batch says otherwise
+
+	// gatherServer is how long outcomes gather before a commit on a database server, when one node
+	// has all shards. A node with fewer shards waits longer, up to gatherMost, so that its
+	// transactions are as large: the load of a database depends on the transactions of all nodes.
+	gatherServer = 20 * time.Millisecond
+	gatherMost   = 100 * time.Millisecond
+)

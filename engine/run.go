@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+const (
+	storeTimeout = time.Second      // how long a stop waits for a store that rejects everything
+	stuckTimeout = 20 * time.Second // how long a stop waits for a call of the store that does not return
+)
+
+// Run attempts tasks until ctx ends. It then stops intake and new attempts, waits for attempts in
+// flight (StopTimeout at most), commits their outcomes, releases its shards and returns nil.
+// Attempts that it interrupts are repeated after the next start.
+//
+// If the store accepts nothing, Run gives up one second after StopTimeout; attempts that were not
+// recorded are repeated after the next start. If a call of the store does not return at all, Run
+// returns an error 20 s after StopTimeout and abandons that call. If a handler ignores the end of
+// its context, Run waits for it and keeps its leases: otherwise another node would attempt the same
+// task concurrently.
+//
+// Run can be called once. Any other error is the reason why the engine stopped.
+func (e *Engine) Run(ctx context.Context) error {
+	if e.life.ran.Swap(true) {
+		return errors.New("engine: Run was called before")
+	}
+	outlive := context.WithoutCancel(ctx)
+	if err := e.start(outlive); err != nil {
+		e.life.stopping.Store(true)
+		close(e.life.started)
+		e.committer.close()
+		e.watch.close()
+		return fmt.Errorf("engine: %w", err)
+	}
+	var commits sync.WaitGroup
+	e.committer.run(outlive, &commits)
+	for range chainWorkers {
+		commits.Go(e.chains.passAll)
+	}
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var loops, beats sync.WaitGroup
+	keep := func(g *sync.WaitGroup, ctx context.Context, loop func(context.Context) error) {
+		g.Go(func() {
+			if err := loop(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	beating, still := context.WithCancel(outlive) // attempts in flight outlive ctx, and need their leases
+	defer still()
+	keep(&beats, beating, e.leases.KeepAlive)
+	for _, loop := range []func(context.Context) error{e.runner.tick, e.loader.load, e.keepHouse, e.leases.Rebalance, e.leases.KeepShards} {
+		keep(&loops, ctx, loop)
+	}
+	e.runner.ready.Store(true)
+	close(e.life.started)
+	<-ctx.Done()
+	e.runner.ready.Store(false)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		e.stop(&loops, &commits)
+		still()
+		beats.Wait()
+		e.leases.CloseHints()
+		if err := e.store.Leave(outlive, e.leases.Name()); err != nil && !errors.Is(err, bellman.ErrClosed) {
+			e.log.Warn("shards cannot be given back", "err", err)
+		}
+	}()
+	stuck := time.NewTimer(e.options.StopTimeout + stuckTimeout)
+	defer stuck.Stop()
+	for wait := true; wait; {
+		select {
+		case <-stopped:
+			wait = false
+		case <-stuck.C:
+			if e.runner.handling.Load() > 0 {
+				stuck.Reset(stuckTimeout)
+				continue
+			}
+			return fmt.Errorf("engine: a call of the store has not returned %v after the stop; attempts that are not recorded are made again after the next start", e.options.StopTimeout+stuckTimeout)
+		}
+	}
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("engine: %w", err)
+	}
+	return nil
+}
+
+// start joins the cluster, claims shards and counts the pending work.
+func (e *Engine) start(ctx context.Context) error {
+	state, err := e.store.State(ctx, "")
+	if err != nil {
+		return fmt.Errorf("read shards: %w", err)
+	}
+	var found Resumed
+	for _, s := range state.Shards {
+		found.Crashed = found.Crashed || s.Owner != "" && !s.Alive
+	}
+	if err := e.leases.Rejoin(ctx); err != nil {
+		return err
+	}
+	if err := e.leases.Look(ctx, true); err != nil {
+		return err
+	}
+	depths, err := e.store.Depths(ctx)
+	if err != nil {
+		return fmt.Errorf("count tasks: %w", err)
+	}
+	for _, d := range depths {
+		found.Pending += d.Pending
+		if _, ok := e.rules.queue(d.Queue); !ok && d.Pending > 0 {
+			e.unknownQueues.hold(d.Queue)
+		}
+	}
+	now := e.clock.Now().UnixMilli()
+	if found.Overdue, err = store.CountDue(ctx, e.store, e.leases.Shards(), store.Position{}, now, 100_000); err != nil {
+		return err
+	}
+	e.resumed.Store(&found)
+	e.log.Info("started", "pending", found.Pending, "overdue", found.Overdue, "after_crash", found.Crashed, "shards", len(e.leases.Shards()))
+	return nil
+}
+
+// stop ends an engine in order: intake, new attempts, attempts in flight, uncommitted outcomes.
+func (e *Engine) stop(loops, commits *sync.WaitGroup) {
+	e.runner.starting.Lock()
+	e.life.stopping.Store(true)
+	e.runner.starting.Unlock()
+	defer time.AfterFunc(e.options.StopTimeout+storeTimeout, e.life.impatient).Stop()
+	loops.Wait()
+	var giving sync.WaitGroup
+	if !e.rules.sole {
+		giving.Go(func() { e.leases.Depart(e.life.patience) })
+	}
+	landed := make(chan struct{})
+	go func() {
+		e.runner.flights.Wait()
+		e.runner.workers.close()
+		close(landed)
+	}()
+	timer := time.NewTimer(e.options.StopTimeout)
+	defer timer.Stop()
+	select {
+	case <-landed:
+	case <-timer.C:
+		e.log.Warn("attempts in flight are cut off; they are made again after the next start", "in_flight", e.dispatch.Totals().InFlight)
+		e.runner.cutOff()
+		<-landed
+	}
+	hurry := time.AfterFunc(storeTimeout, e.life.impatient)
+	defer hurry.Stop()
+	defer e.life.impatient()
+	e.committer.outcomes.Hasten()
+	e.committer.todo.Wait()
+	giving.Wait()
+	e.runner.cutOff()
+	e.committer.close()
+	e.chains.close()
+	commits.Wait()
+	e.watch.close()
+}
