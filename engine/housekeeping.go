@@ -45,7 +45,6 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 			e.log.Info("shards moved", "claimed", claimed, "given_back", gave, "shards", len(e.leases.Shards()))
 		}
 		e.unknownQueues.say(now)
-		e.shares.applyIfChanged()
 		if now.Sub(swept) >= sweepEvery {
 			swept = now
 			e.dispatch.Sweep(now.UnixNano())

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman/engine/internal/clock"
@@ -50,7 +49,7 @@ func (h *host) Left(shards ...uint16) {
 			return ok
 		})
 	}
-	h.shares.yield()
+	h.shares.apply()
 }
 
 func (h *host) Lost(shard uint16) { h.announcer.lost(shard) }
@@ -84,13 +83,11 @@ type shares struct {
 	dispatch *dispatch.D[*item]
 	outcomes interface{ Pace(time.Duration) } // the lane of outcomes
 	ticker   *ticker
-	changed  atomic.Bool // the shares must be applied soon
 }
 
 // apply sets the limits of all known lines, and the pace of commits, for the shards that this node
 // has now.
 func (s *shares) apply() {
-	s.changed.Store(false)
 	queues, quota := *s.rules.queues.Load(), quotaOf(s.leases)
 	s.dispatch.Reload(s.clock.Now().UnixNano(), func(was dispatch.Rules) dispatch.Rules {
 		rules := queues[was.Queue].under(was.Own).rules(was.Queue, was.Endpoint, quota)
@@ -100,24 +97,5 @@ func (s *shares) apply() {
 	s.ticker.wakeBefore(0) // some lines may go earlier now
 	if !s.rules.sole {
 		s.outcomes.Pace(min(time.Duration(float64(gatherServer)/quota.part), gatherMost))
-	}
-}
-
-// yield applies the shares after this node lost shards: at once if there are cluster-wide limits,
-// otherwise with applyIfChanged, because there may be many lines.
-func (s *shares) yield() {
-	for _, q := range *s.rules.queues.Load() {
-		if q.clusterWide() {
-			s.apply()
-			return
-		}
-	}
-	s.changed.Store(true)
-}
-
-// applyIfChanged applies the shares if yield put that off.
-func (s *shares) applyIfChanged() {
-	if s.changed.Load() {
-		s.apply()
 	}
 }
