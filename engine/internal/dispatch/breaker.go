@@ -1,13 +1,13 @@
 package dispatch
 
-// A State says what a breaker lets through.
+// A State is the state of a breaker.
 type State uint8
 
 // The states of a breaker.
 const (
-	Closed   State = iota // everything
-	Open                  // nothing until its time is up, then one probe
-	HalfOpen              // a limit that grows again from 1
+	Closed   State = iota // attempts go
+	Open                  // no attempt goes until the wait is over, then one probe
+	HalfOpen              // attempts go within a limit that grows from 1
 )
 
 func (s State) String() string {
@@ -21,22 +21,22 @@ func (s State) String() string {
 	}
 }
 
-// atHand is how many items an endpoint must have, waiting or in flight, for its
-// breaker to open: nobody needs protection from fewer. Losses leave it a limit
-// of one less, so that these few never wait for one another.
+// atHand is how many items of an endpoint must be waiting or in flight for its breaker to open.
+// Fewer items need no protection. Losses leave the endpoint a limit of one less, so that these few
+// items never wait for one another.
 const atHand = 5
 
 type breaker struct {
 	state    State
-	failures int    // in a row
-	until    int64  // while open: no probe before
-	wait     int64  // ns it is open for, this time
+	failures int    // consecutive
+	until    int64  // while open: time of the next probe
+	wait     int64  // present wait before a probe, ns
 	probing  bool   // while open: the probe is in flight
-	era      uint32 // how often it opened: outcomes of attempts from before say little
-	old      int    // in flight since before it opened
+	era      uint32 // how often it opened; outcomes of attempts of an earlier era say little
+	old      int    // attempts in flight from before it opened
 }
 
-// openBreaker stops attempts to e, for longer if it was open before it got here.
+// openBreaker stops attempts to e. If the breaker was not closed, the wait doubles.
 func (c *core) openBreaker(e *endpoint) {
 	b := &e.breaker
 	if b.state == Closed {
@@ -55,10 +55,10 @@ func (c *core) openBreaker(e *endpoint) {
 	b.old = e.inFlight
 }
 
-// failed learns from a loss.
+// failed applies a failure.
 func (c *core) failed(e *endpoint) {
 	b := &e.breaker
-	few := e.waiting+e.inFlight+1 < atHand // the failed attempt is an item at hand too
+	few := e.waiting+e.inFlight+1 < atHand // the failed attempt counts
 	b.failures++
 	switch {
 	case c.options.BreakAfter < 0:
@@ -68,13 +68,13 @@ func (c *core) failed(e *endpoint) {
 		}
 	case !few:
 		c.openBreaker(e)
-	default: // what is left may keep its schedule
+	default: // the few items that are left keep their schedule
 		c.halfOpen(e)
 		e.limit = max(e.limit, atHand-1)
 	}
 }
 
-// halfOpen starts the ramp, if it has not begun.
+// halfOpen starts the ramp of an open breaker.
 func (c *core) halfOpen(e *endpoint) {
 	b := &e.breaker
 	if b.state != Open {
@@ -87,8 +87,8 @@ func (c *core) halfOpen(e *endpoint) {
 	e.limit, e.credit = 1, 0
 }
 
-// lives learns from an answer. It starts the ramp of an open breaker, whoever
-// brought the answer, and ends it when the limit is back where it starts.
+// lives applies an answer of any attempt. It starts the ramp of an open breaker, and closes the
+// breaker when the limit is back at its start.
 func (c *core) lives(e *endpoint) {
 	b := &e.breaker
 	b.failures = 0

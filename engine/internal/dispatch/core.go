@@ -2,7 +2,7 @@ package dispatch
 
 import "time"
 
-// A core is everything but the items and the lock.
+// A core is everything except the items and the lock.
 type core struct {
 	options Options
 	now     int64
@@ -19,19 +19,20 @@ type core struct {
 	pausedEndpoints map[string]bool
 
 	rings  [tiers]list[endpoint]
-	open   list[queue] // with parked lines that could go
+	open   list[queue] // queues with parked lines that could go
 	hush   [len(hushAfter)]list[endpoint]
 	timers timers
 	pool   pool
 
 	openBreakers int
-	bare         int // endpoints that no line goes to
+	bare         int // number of endpoints without lines
 }
 
-// An endpointKey names an endpoint. A queue whose tasks name none is one itself.
+// An endpointKey identifies an endpoint. A queue whose tasks name no endpoint is an endpoint
+// itself.
 type endpointKey struct{ queue, name string }
 
-// tick brings the time up to date, and in play what waited for it.
+// tick advances the time and places the endpoints and queues whose timers are due.
 func (c *core) tick(now int64) {
 	c.now = max(c.now, now)
 	for len(c.timers) > 0 && c.timers[0].at <= c.now {
@@ -46,7 +47,7 @@ func (c *core) tick(now int64) {
 	c.notice()
 }
 
-// push puts an item in a list of a line, and returns the index of its node.
+// push appends an item to a list of a line and returns the index of its node.
 func (c *core) push(l *line, due int64, f *fifo) uint32 {
 	idle := l.waiting() == 0
 	i := c.slab.push(f, due)
@@ -62,7 +63,7 @@ func (c *core) push(l *line, due int64, f *fifo) uint32 {
 	return i
 }
 
-// turn returns the endpoint whose turn it is among those with room, or nil.
+// turn returns the next endpoint among those for which the pool has room; nil: there is none.
 func (c *core) turn() *endpoint {
 	var best *endpoint
 	for t := range tiers {
@@ -74,8 +75,8 @@ func (c *core) turn() *endpoint {
 	return best
 }
 
-// pressed lets the pool grow if quick endpoints wait for nothing else, and
-// reports whether it did.
+// pressed lets the pool grow if quick endpoints wait only for the pool. It reports whether the pool
+// grew.
 func (c *core) pressed() bool {
 	if c.rings[firstOfQuick].empty() && c.rings[moreOfQuick].empty() {
 		c.pool.release()
@@ -84,7 +85,7 @@ func (c *core) pressed() bool {
 	return c.pool.full() && c.pool.press(c.now)
 }
 
-// next takes the item whose turn it is, and returns the index of its node.
+// next takes the next item and returns the index of its node.
 func (c *core) next() (t Ticket, i uint32, ok bool) {
 	c.offer()
 	for {
@@ -152,7 +153,7 @@ func (c *core) start(l *line) (Ticket, uint32) {
 	default:
 		e.ready.moveBack(&l.at)
 	}
-	// It had its turn, so it goes to the end even of the ring it is in.
+	// The endpoint had its turn, so it goes to the end of its ring.
 	was := e.ring.in
 	c.place(e)
 	if e.ring.in != nil && e.ring.in == was {
@@ -164,7 +165,7 @@ func (c *core) start(l *line) (Ticket, uint32) {
 	return t, i
 }
 
-// end takes back the slot of an attempt and learns from its outcome.
+// end frees the slot of an attempt and applies its outcome.
 func (c *core) end(t *Ticket, out Outcome) {
 	l := t.line
 	e, q := t.endpoint, l.queue
@@ -237,7 +238,7 @@ func (c *core) end(t *Ticket, out Outcome) {
 	c.place(e)
 }
 
-// wait estimates how long an item pushed to l now would wait.
+// wait estimates how long an item that is pushed to l now would wait.
 func (c *core) wait(l *line) time.Duration {
 	e, q := l.endpoint, l.queue
 	if e.paused || q.paused {
@@ -253,7 +254,7 @@ func (c *core) wait(l *line) time.Duration {
 	gap = max(gap, e.rate.every, e.pace.every, q.rate.every)
 	wait := int64(e.waiting) * gap
 	if e.inFlight > 0 && e.waiting > 0 {
-		// Nothing comes back: that may go on for a few times as long as it has.
+		// No answers arrive: expect that to last a few times as long as it has lasted.
 		wait = max(wait, 4*(c.now-max(e.lastEnd, e.since)))
 	}
 	if e.breaker.state == Open {

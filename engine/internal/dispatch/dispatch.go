@@ -8,21 +8,21 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
-// Options are the limits of a D as a whole. The zero value works.
+// Options are the limits of a D as a whole. The zero value has the defaults.
 type Options struct {
-	Floor   int // the pool's limit at first and at least, up to 3/4 of Ceiling; default 64
-	Ceiling int // the pool's limit at most, over all attempts in flight; default 2048
+	Floor   int // initial and smallest limit of the pool, at most 3/4 of Ceiling; default 64
+	Ceiling int // most attempts in flight; default 2048
 
-	LineBound  int // items that wait in one line; default 1024
-	TotalBound int // items that wait in all lines, but see Push; default 65536
+	LineBound  int // most items that wait in one line; default 1024
+	TotalBound int // most items that wait in all lines, with the exceptions of Push; default 65536
 
-	Start int // the limit of an endpoint that is new, or does not answer; default 8
+	Start int // limit of an endpoint that is new or does not answer; default 8
 
-	BreakAfter  int           // failures in a row that open an endpoint's breaker; default 10, negative: never
+	BreakAfter  int           // consecutive failures that open a breaker; default 10; negative: never
 	CoolDown    time.Duration // before the first probe; default 1s
-	MaxCoolDown time.Duration // what it doubles up to; default 1m
+	MaxCoolDown time.Duration // longest wait between probes; default 1m
 
-	IdleAfter time.Duration // a line that nothing used for so long is forgotten; default 5m
+	IdleAfter time.Duration // after this time without use a line is forgotten; default 5m
 }
 
 func (o Options) withDefaults() Options {
@@ -38,18 +38,18 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Forever is what [D.Wait] says of a paused line.
+// Forever is the result of [D.Wait] for a paused line.
 const Forever = time.Duration(math.MaxInt64)
 
-// A D holds items that are due, and says which goes next. All methods may be
-// called from several goroutines at once.
+// A D holds items that are due and decides which goes next. All methods are safe for concurrent
+// use.
 type D[T any] struct {
 	mu    locks.Mutex
 	core  core
 	items []T // by node
 }
 
-// New returns a D that knows no line.
+// New returns a D without lines.
 func New[T any](options Options) *D[T] {
 	o := options.withDefaults()
 	d := &D[T]{core: core{
@@ -65,9 +65,8 @@ func New[T any](options Options) *D[T] {
 	return d
 }
 
-// Resize replaces Options.Floor and Options.Ceiling; 0 is the default. Attempts in
-// flight beyond a smaller ceiling keep their slots until they end. After it Next may
-// give more.
+// Resize replaces Options.Floor and Options.Ceiling; 0 means the default. Attempts in flight beyond
+// a smaller ceiling keep their slots until they end. After Resize, Next may return more items.
 func (d *D[T]) Resize(now int64, floor, ceiling int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,23 +77,23 @@ func (d *D[T]) Resize(now int64, floor, ceiling int) {
 	c.pool.resize(c.options.Floor, c.options.Ceiling)
 }
 
-// A Pushed says what became of an item.
+// A Pushed is the result of a Push.
 type Pushed uint8
 
-// What may become of an item.
+// Results of a Push.
 const (
-	Kept    Pushed = iota // it waits its turn
-	Full                  // not kept: its line, or everything, is at its bound
-	Unknown               // not kept: its line is not open, or was forgotten: Open it and try again
+	Kept    Pushed = iota // the item waits in its line
+	Full                  // the item was not kept: its line or the whole is at its bound
+	Unknown               // the item was not kept: its line is not open. Open it and push again
 )
 
-// Urgent, for the number of attempts, says that somebody waits for this item: it
-// goes to the front of its line.
+// Urgent, given as the number of attempts, puts an item at the front of its line: somebody waits
+// for it.
 const Urgent = -1
 
-// Push puts an item that is due, and was attempted so often, in its line. A line
-// that is empty takes an item whatever else waits, and the line of an endpoint that answers
-// quickly takes a sixteenth of LineBound, so that no endpoint is shut out by others.
+// Push puts a due item in its line; attempts is how often it was attempted. So that no endpoint is
+// shut out by others, TotalBound does not hold for an empty line, and holds for the line of an
+// endpoint that answers quickly only beyond a sixteenth of LineBound.
 func (d *D[T]) Push(now int64, line uint64, due int64, attempts int, item T) Pushed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,7 +116,7 @@ func (d *D[T]) Push(now int64, line uint64, due int64, attempts int, item T) Pus
 	return Kept
 }
 
-// least is how many items a line takes whatever else waits.
+// least is how many items a line takes regardless of TotalBound.
 func (c *core) least(l *line) int {
 	if l.endpoint.class == quick && l.endpoint.breaker.state == Closed {
 		return max(c.options.LineBound/16, 1)
@@ -125,24 +124,24 @@ func (c *core) least(l *line) int {
 	return 1
 }
 
-// A Ticket is the right to make one attempt, and holds its slot until Done.
+// A Ticket is the right to make one attempt. It holds a slot until Done.
 type Ticket struct {
 	Due  int64 // as pushed
-	More bool  // another Next might give one now: whoever got this may start somebody to ask
+	More bool  // another call of Next might return an item now
 
 	line     *line
-	endpoint *endpoint // the line's when it began
-	moves    uint32    // of the line until then
+	endpoint *endpoint // the line's endpoint at the start of the attempt
+	moves    uint32    // line.moves at the start of the attempt
 	started  int64
 	era      uint32
 }
 
-// Endpoint is the endpoint that the attempt is to go to.
+// Endpoint is the endpoint to which the attempt must go.
 func (t Ticket) Endpoint() string { return t.endpoint.key.name }
 
-// Next gives the item whose turn it is, if any may go now. The caller makes the
-// attempt and calls Done or DoneNext, exactly once. An item that is void by now
-// (cancelled, or its shard was lost) is reported as Skipped at once.
+// Next returns the next item, if any may go now. The caller makes the attempt and then calls Done
+// or DoneNext exactly once. If the item is void by now (cancelled, or its shard was lost), the
+// caller reports Skipped at once.
 func (d *D[T]) Next(now int64) (Ticket, T, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -161,8 +160,8 @@ func (d *D[T]) next() (Ticket, T, bool) {
 	return t, item, true
 }
 
-// Done reports how the attempt of a ticket went, and gives back its slot. A
-// second Done for one ticket breaks the counts; it panics where it is noticed.
+// Done reports the outcome of a ticket's attempt and frees its slot. A second Done for a ticket
+// corrupts the counts; it panics where that is noticed.
 func (d *D[T]) Done(now int64, t Ticket, out Outcome) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -170,8 +169,8 @@ func (d *D[T]) Done(now int64, t Ticket, out Outcome) {
 	d.core.end(&t, out)
 }
 
-// Hold sends nothing to the endpoint of a ticket before until, which it asked for. It is
-// called before the ticket's Done. A later time that was asked for before stands.
+// Hold sends nothing to the endpoint of a ticket before until, because the endpoint asked for that.
+// Call it before the ticket's Done. A later time of another call stands.
 func (d *D[T]) Hold(now int64, t Ticket, until int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -180,8 +179,7 @@ func (d *D[T]) Hold(now int64, t Ticket, until int64) {
 	d.core.place(t.endpoint)
 }
 
-// DoneNext is Done and then Next, for somebody who goes on until there is
-// nothing to do.
+// DoneNext is Done followed by Next, in one step.
 func (d *D[T]) DoneNext(now int64, t Ticket, out Outcome) (Ticket, T, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -190,9 +188,9 @@ func (d *D[T]) DoneNext(now int64, t Ticket, out Outcome) (Ticket, T, bool) {
 	return d.next()
 }
 
-// Wake returns when to call Next although nothing was pushed or done: when the
-// next of those that wait only for a rate, a probe, or the pool to grow may go.
-// It is false if there is none. It may be too early, and never is too late.
+// Wake returns when to call Next although nothing was pushed or done: when the first item that
+// waits only for a rate, a probe or the growth of the pool may go. ok is false if there is none.
+// The time may be too early, and is never too late.
 func (d *D[T]) Wake(now int64) (at int64, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -207,9 +205,9 @@ func (d *D[T]) Wake(now int64) (at int64, ok bool) {
 	return max(at, c.now), ok
 }
 
-// Wait estimates how long an item pushed to a line now would wait: what waits
-// for the endpoint times the pace of late, and what is left of an open
-// breaker's time. It is Forever if the line is paused, and 0 if it is not known.
+// Wait estimates how long an item that is pushed to a line now would wait: the items that wait for
+// the endpoint times its recent pace, plus the remaining time of an open breaker. It returns
+// Forever if the line is paused, and 0 if it is unknown.
 func (d *D[T]) Wait(now int64, line uint64) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -221,8 +219,8 @@ func (d *D[T]) Wait(now int64, line uint64) time.Duration {
 	return 0
 }
 
-// Room returns how many more items a line takes that are not the youngest, and what Wait says of it. Of a line where
-// they would wait for longer than patience, a few are enough. A line that is not known has room for a few.
+// Room returns how many more items of an older age class a line takes, and the result of Wait. A
+// line in which items would wait longer than patience takes only a few. So does an unknown line.
 func (d *D[T]) Room(now int64, line uint64, patience time.Duration) (n int, wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -242,10 +240,10 @@ func (d *D[T]) Room(now int64, line uint64, patience time.Duration) (n int, wait
 	return most - has, wait
 }
 
-const handful = 16 // items of a line that is blocked
+const handful = 16 // items of a blocked line
 
-// Remove takes out of a line the items that drop says, and returns how many.
-// It looks at every item of the line; drop must not call d.
+// Remove removes the items of a line for which drop returns true, and returns their number. It
+// looks at every item of the line. drop must not call d.
 func (d *D[T]) Remove(line uint64, drop func(T) bool) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -2,29 +2,28 @@ package dispatch
 
 import "time"
 
-// An Outcome is what an attempt says about its endpoint, and no more: whether
-// the task is done is another matter.
+// An Outcome is what an attempt says about its endpoint. It does not say whether the task has
+// ended.
 type Outcome uint8
 
-// The outcomes of an attempt. An answer with a status of failure is still an
-// answer, Refused: the endpoint lives, and each of its tasks has a schedule of
-// its own for that. A gateway's 502 and 504 say that what is behind it did not
-// answer, and may be given as Down.
+// The outcomes of an attempt. An answer with a status of failure is an answer, Refused: the endpoint
+// is alive, and each task has its own schedule for that. The statuses 502 and 504 say that the server
+// behind a gateway did not answer, so the caller may report Down.
 const (
-	Cancelled Outcome = iota // says nothing: it was given up, or failed on this side
-	Skipped                  // was not made, the item was void: what it took of a rate is given back
-	Accepted                 // an answer, the one asked for
-	Refused                  // an answer, another one
+	Cancelled Outcome = iota // says nothing about the endpoint: interrupted, or failed on this side
+	Skipped                  // no attempt was made, because the item was void; its tokens are given back
+	Accepted                 // the answer that means success
+	Refused                  // any other answer
 	Throttled                // an answer that asks for less
 	Down                     // no answer: no connection, it broke, or no answer in time
 )
 
 const (
-	slowAfter     = int64(time.Second) // an endpoint that takes longer on average is slow
-	outcomesOften = 100                // the success rate is over about this many attempts
+	slowAfter     = int64(time.Second) // an endpoint whose answers take longer on average is slow
+	outcomesOften = 100                // the success rate covers about this many attempts
 )
 
-// A class says how far an endpoint is trusted to give its slots back soon.
+// A class says how far an endpoint is trusted to free its slots soon.
 type class uint8
 
 const (
@@ -34,39 +33,39 @@ const (
 	classes
 )
 
-// An endpoint's limits hold over the lines of all queues that go there.
+// An endpoint has limits that hold for the lines of all queues together.
 type endpoint struct {
 	name        string
 	key         endpointKey
-	concurrency int // the strictest configured
+	concurrency int // the strictest of its lines
 	rate        rate
 	pace        pace
 	paused      bool
-	held        int64 // nothing is sent before: it asked for that
+	held        int64 // nothing is sent before this time: see Hold
 
 	lines    []*line
-	left     int   // in flight of lines that left
-	used     int64 // when something was sent, or answered
+	left     int   // attempts in flight of lines that moved to another endpoint
+	used     int64 // time of the last attempt or answer
 	waiting  int
 	inFlight int
-	ready    list[line] // with something to send, in turn
-	offered  int        // of them, those with line.offered
+	ready    list[line] // lines with items that may go, in turn
+	offered  int        // of these, lines with offered set
 	ring     elem[endpoint]
-	stamp    uint64 // when it got in line in its ring
+	stamp    uint64 // when it joined its ring
 	timer    timer
 
 	// The adaptive limit.
 	limit  int
-	soft   int   // below it an answer adds one; from it on, a round of answers does
+	soft   int   // below it each answer adds one; from it on each round of answers adds one
 	credit int   // answers since the last addition from soft on
-	cut    int64 // attempts started before do not halve the limit again
+	cut    int64 // attempts that started before it do not halve the limit again
 
-	// What it is like.
+	// How it answers.
 	class    class
-	answered bool  // at all
-	mute     bool  // not since its last failure, or for too long
-	took     int64 // how long answers take, a moving average
-	since    int64 // its last answer, or when it got busy
+	answered bool  // it has answered at least once
+	mute     bool  // no answer since its last failure, or for too long
+	took     int64 // duration of answers, a moving average
+	since    int64 // time of its last answer, or when its first attempt in flight started
 	hush     elem[endpoint]
 
 	breaker breaker
@@ -74,14 +73,13 @@ type endpoint struct {
 	// For pages and Wait.
 	success  float64
 	outcomes int
-	gap      int64 // between two attempts' ends while work waits, a moving average
+	gap      int64 // between the ends of two attempts while items wait, a moving average
 	lastEnd  int64
-	backlog  bool // work was waiting at lastEnd
-	i        int  // its place in core.endpoints
+	backlog  bool // items were waiting at lastEnd
+	i        int  // index in core.endpoints
 }
 
-// allowed reports whether e's own limits let it have one more in flight, its
-// rate aside.
+// allowed reports whether the limits of e allow one more attempt in flight. It ignores the rate.
 func (e *endpoint) allowed(start int) bool {
 	if e.inFlight >= e.concurrency {
 		return false
@@ -92,11 +90,10 @@ func (e *endpoint) allowed(start int) bool {
 	return e.inFlight-e.breaker.old < e.bound(start)
 }
 
-// turn returns when e's rates, and what it asked for, let the next attempt go.
+// turn returns when the rates of e and its Hold allow the next attempt.
 func (e *endpoint) turn() int64 { return max(e.rate.at(), e.pace.at(), e.held) }
 
-// bound is the limit that holds now: an endpoint that does not answer falls
-// back to what a new one has.
+// bound is the present limit. An endpoint that does not answer has the limit of a new one at most.
 func (e *endpoint) bound(start int) int {
 	if e.class == silent {
 		return min(e.limit, e.concurrency, start)
@@ -104,7 +101,7 @@ func (e *endpoint) bound(start int) int {
 	return min(e.limit, e.concurrency)
 }
 
-// answer learns from an answer that took so long.
+// answer records an answer and its duration.
 func (e *endpoint) answer(now, took int64) {
 	if e.answered {
 		e.took += (took - e.took) / 8
@@ -115,7 +112,7 @@ func (e *endpoint) answer(now, took int64) {
 	e.since = now
 }
 
-// grow raises the limit after an answer that came while all of it was used.
+// grow raises the limit after an answer that came while the whole limit was used.
 func (e *endpoint) grow() {
 	if e.limit >= e.concurrency {
 		return
@@ -130,8 +127,7 @@ func (e *endpoint) grow() {
 	e.limit++
 }
 
-// shrink halves the limit after a loss, down to least, once for the attempts in
-// flight then.
+// shrink halves the limit after a loss, to least at the lowest, once for all attempts in flight.
 func (e *endpoint) shrink(now, started int64, least int) {
 	if started < e.cut || e.limit <= least {
 		return
@@ -142,7 +138,7 @@ func (e *endpoint) shrink(now, started int64, least int) {
 	e.cut = now
 }
 
-// count adds an outcome to the success rate: a mean at first, then a moving one.
+// count adds an outcome to the success rate: a mean at first, then a moving average.
 func (e *endpoint) count(accepted bool) {
 	e.outcomes = min(e.outcomes+1, outcomesOften)
 	x := 0.0
@@ -152,7 +148,7 @@ func (e *endpoint) count(accepted bool) {
 	e.success += (x - e.success) / float64(e.outcomes)
 }
 
-// ended notes that an attempt ended, for the pace of the line.
+// ended records the end of an attempt, for the estimate of wait.
 func (e *endpoint) ended(now int64) {
 	if e.backlog {
 		gap := now - max(e.lastEnd, e.since)
@@ -166,7 +162,7 @@ func (e *endpoint) ended(now int64) {
 	e.backlog = e.waiting > 0
 }
 
-// classify brings e's class, and what counts by class, up to date.
+// classify updates the class of e and the counts by class.
 func (c *core) classify(e *endpoint) {
 	class := silent
 	switch {
@@ -186,9 +182,8 @@ func (c *core) classify(e *endpoint) {
 	}
 }
 
-// An endpoint that is busy and not silent becomes so when it has not been heard
-// of for a while, by how long its answers take. Each list is by e.since, so
-// only heads need a look.
+// A busy endpoint becomes silent after a time without an answer that depends on how long its
+// answers take. Each list is ordered by endpoint.since, so only its head needs a check.
 var hushAfter = [...]struct{ took, after int64 }{
 	{2 * int64(time.Millisecond), 20 * int64(time.Millisecond)},
 	{20 * int64(time.Millisecond), 200 * int64(time.Millisecond)},
@@ -196,7 +191,7 @@ var hushAfter = [...]struct{ took, after int64 }{
 	{1<<63 - 1, 10 * int64(time.Second)},
 }
 
-// listen puts e, just heard of or just busy, at the end of its list.
+// listen puts e at the end of its list after an answer, or when it becomes busy.
 func (c *core) listen(e *endpoint) {
 	if e.class == silent || e.inFlight == 0 {
 		return
@@ -209,7 +204,7 @@ func (c *core) listen(e *endpoint) {
 	}
 }
 
-// notice makes silent what has not been heard of for too long.
+// notice makes endpoints silent that have not answered for too long.
 func (c *core) notice() {
 	for i := range hushAfter {
 		for el := c.hush[i].head; el != nil && c.now-el.of.since > hushAfter[i].after; el = c.hush[i].head {
@@ -224,15 +219,15 @@ func (c *core) silence(e *endpoint) {
 	c.place(e)
 }
 
-// overdue reports whether e is to be heard before it takes a further slot as a
-// quick one: otherwise many that fall silent at once would go on taking slots
-// until the last of them is noticed.
+// overdue reports whether e must answer before it takes a further slot as a quick endpoint.
+// Otherwise many endpoints that fall silent at once would take slots until the last of them is
+// noticed.
 func (e *endpoint) overdue(now int64) bool {
 	return e.inFlight > 0 && e.class == quick && now-e.since > max(4*e.took, 5*int64(time.Millisecond))
 }
 
-// when returns the earliest time at which e could send, the pool aside; never,
-// if that is not a matter of time.
+// when returns the earliest time at which e may send, regardless of the pool; never, if no time
+// would help.
 func (c *core) when(e *endpoint) int64 {
 	if e.paused || !e.allowed(c.options.Start) {
 		return never
@@ -244,9 +239,8 @@ func (c *core) when(e *endpoint) int64 {
 	return at
 }
 
-// place puts e in the ring where it belongs, takes it out, or sets its timer.
-// It is called after whatever may change that. Changing rings is going to the
-// end of the new one.
+// place puts e in its ring, takes it out, or sets its timer. Call it after every change that may
+// affect this. An endpoint that changes rings goes to the end of the new one.
 func (c *core) place(e *endpoint) {
 	at := int64(never)
 	if !e.ready.empty() {

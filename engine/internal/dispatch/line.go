@@ -6,41 +6,40 @@ import (
 )
 
 const (
-	oldEach = 8                      // at least each eighth item of a line is the oldest, if one waits
-	oldLate = 5 * int64(time.Second) // the oldest, if this late, goes …
-	lateNth = 2                      // … every second time,
-	lateFew = 4                      // or every fourth where young ones go first
+	oldEach = 8                      // at least each eighth item of a line is the oldest retry
+	oldLate = 5 * int64(time.Second) // if the oldest retry is later than this,
+	lateNth = 2                      // it is each second item,
+	lateFew = 4                      // or each fourth with YoungFirst
 )
 
-// ages is into how many ages the items of a line are told apart where young ones go
-// first: by attempts 0, 1, 2–3, 4–7, 8–15, and 16 or more. Elsewhere there are two,
-// first attempts and retries.
+// ages is the number of age classes with YoungFirst: 0, 1, 2–3, 4–7, 8–15, and 16 or more attempts.
+// Without YoungFirst there are two: first attempts and retries.
 const ages = 6
 
-// A line is the items of one queue for one endpoint.
+// A line holds the items of one queue for one endpoint.
 type line struct {
 	id       uint64
 	queue    *queue
 	endpoint *endpoint
 	rules    Rules
-	at       elem[line] // in its endpoint's ready lines or its queue's parked ones
-	offered  bool       // left the queue's parked lines to take a free slot, and has not had its turn
-	i        int        // its place in core.all
+	at       elem[line] // in endpoint.ready or queue.parked
+	offered  bool       // it left queue.parked to take a free slot, and has not had its turn
+	i        int        // index in core.all
 
 	urgent     fifo
-	aged       [ages]fifo // the others
-	others     int        // how many
-	sinceOther int        // urgent ones since the last other
-	sinceOld   int        // others since the oldest had its turn
+	aged       [ages]fifo // items that are not urgent, by age class
+	others     int        // number of items that are not urgent
+	sinceOther int        // urgent items since the last one that was not urgent
+	sinceOld   int        // items that were not urgent since the last oldest retry
 	inFlight   int
-	elsewhere  int    // of them, those sent to endpoints that it left
-	moves      uint32 // how often it left one
-	used       int64  // when it was last touched
+	elsewhere  int    // of inFlight, attempts to its former endpoints
+	moves      uint32 // how often it moved to another endpoint
+	used       int64  // time of its last use
 }
 
 func (l *line) waiting() int { return l.urgent.n + l.others }
 
-// age returns which of how many ages an item is of that was attempted so often.
+// age returns the age class of an item with that many attempts, and the number of classes.
 func (r *Rules) age(attempts int) (age, of int) {
 	of = 2
 	if r.YoungFirst {
@@ -49,10 +48,9 @@ func (r *Rules) age(attempts int) (age, of int) {
 	return min(bits.Len(uint(max(attempts, 0))), of-1), of
 }
 
-// list returns the list for an item that was attempted so often, how many items
-// count against its bound, and that bound. Urgent ones have a bound of their own;
-// so has each age where young ones go first: else those that wait longest would
-// leave no room for them.
+// list returns the list for an item with that many attempts, how many items count against the bound
+// of the list, and that bound. Urgent items have a bound of their own. With YoungFirst each age
+// class has one, otherwise the items that wait longest would leave no room for young ones.
 func (l *line) list(attempts, bound int) (f *fifo, n, most int) {
 	if attempts == Urgent {
 		return &l.urgent, l.urgent.n, bound
@@ -71,9 +69,9 @@ type fifo struct {
 	n          int
 }
 
-// A slab holds what waits, in nodes that the lists share: as much memory as
-// there were items at the busiest time, and nothing for a line that is empty.
-// Node 0 is no node. Every node in use is also in one list by time of arrival.
+// A slab holds the waiting items in nodes that all lists share. Its memory is that of the busiest
+// time; an empty line needs none. Node 0 is unused. All nodes in use also form a list by time of
+// arrival.
 type slab struct {
 	nodes          []node
 	free           uint32
@@ -83,7 +81,7 @@ type slab struct {
 
 type node struct {
 	due          int64
-	next         uint32 // in its fifo, or of the free ones
+	next         uint32 // in its fifo, or among the free nodes
 	older, newer uint32
 }
 
@@ -117,7 +115,7 @@ func (s *slab) push(f *fifo, due int64) uint32 {
 	return i
 }
 
-// pop takes the first node from f, which is not empty.
+// pop takes the first node of f, which must not be empty.
 func (s *slab) pop(f *fifo) (i uint32, due int64) {
 	i = f.head
 	due = s.nodes[i].due
@@ -144,7 +142,7 @@ func (s *slab) release(i uint32) {
 	s.n--
 }
 
-// sift removes from f the nodes that drop says.
+// sift removes the nodes of f for which drop returns true.
 func (s *slab) sift(f *fifo, drop func(i uint32) bool) (dropped int) {
 	var kept fifo
 	for i, n := f.head, f.n; n > 0; n-- {
@@ -167,7 +165,7 @@ func (s *slab) sift(f *fifo, drop func(i uint32) bool) (dropped int) {
 	return dropped
 }
 
-// take removes the item whose turn it is in l, which is not empty.
+// take removes the next item of l, which must not be empty.
 func (s *slab) take(l *line, now int64) (i uint32, due int64) {
 	if l.urgent.n > 0 && (l.sinceOther < oldEach-1 || l.others == 0) {
 		l.sinceOther++
@@ -195,8 +193,8 @@ func (s *slab) take(l *line, now int64) (i uint32, due int64) {
 	return s.pop(f)
 }
 
-// heads returns the list of the youngest items of l, and the list whose first item
-// waits longest of those that were attempted before; nil if there is none.
+// heads returns the list of the youngest items of l, and the list whose first item has waited
+// longest among retries; nil if there is none.
 func (s *slab) heads(l *line) (young, old *fifo) {
 	for age := range l.aged {
 		f := &l.aged[age]
@@ -213,7 +211,8 @@ func (s *slab) heads(l *line) (young, old *fifo) {
 	return young, old
 }
 
-// oldestDue returns the earliest due time of the heads of l, if any.
+// oldestDue returns the earliest due time at the heads of the lists of l; ok is false if l is
+// empty.
 func (s *slab) oldestDue(l *line) (due int64, ok bool) {
 	young, old := s.heads(l)
 	for _, f := range []*fifo{&l.urgent, young, old} {

@@ -1,14 +1,14 @@
 package dispatch
 
-// A list is a doubly linked list whose elements are parts of what they list, so
-// that moving between lists allocates nothing.
+// A list is a doubly linked list whose elements are fields of the listed values, so moving a value
+// allocates nothing.
 type list[V any] struct {
 	head, tail *elem[V]
 }
 
 type elem[V any] struct {
 	prev, next *elem[V]
-	in         *list[V] // nil: in none
+	in         *list[V] // nil: in no list
 	of         *V
 }
 

@@ -7,32 +7,31 @@ import (
 
 // How a pace falls and rises.
 const (
-	paceLately = int64(time.Second)           // in so long and in the same stretch before it …
-	paceSample = 16                           // … at least so many attempts are a sample
-	paceLeast  = 10 * int64(time.Millisecond) // no rate is measured over less
-	paceMost   = 30 * int64(time.Second)      // what is older is not part of a sample
+	paceLately = int64(time.Second)           // length of a stretch; a sample is this stretch and the one before,
+	paceSample = 16                           // with at least this many attempts
+	paceLeast  = 10 * int64(time.Millisecond) // shortest time over which a rate is measured
+	paceMost   = 30 * int64(time.Second)      // older attempts are not part of a sample
 
-	paceCut    = 100 * int64(time.Millisecond) // once in so long at most
-	paceRest   = 50 * int64(time.Millisecond)  // nothing is sent after a fall
-	paceBottom = 1.0                           // attempts a second
-	paceBurst  = 4                             // attempts at once, after a while without
+	paceCut    = 100 * int64(time.Millisecond) // shortest time between two falls
+	paceRest   = 50 * int64(time.Millisecond)  // nothing is sent for this time after a fall
+	paceBottom = 1.0                           // smallest pace, in attempts a second
+	paceBurst  = 4                             // attempts at once after a while without any
 
-	paceFast   = 2.0                    // below soft it grows by so much of itself a second,
-	paceSlow   = 0.05                   // from there on by so much, doubled for each …
-	paceQuiet  = 5 * int64(time.Second) // … that went without a fall,
-	paceStep   = 0.005                  // but by no more an attempt, doubled as well
-	paceForget = 5 * int64(time.Minute) // without a fall: there is none any more
+	paceFast   = 2.0                    // growth a second below soft, as a share of the pace
+	paceSlow   = 0.05                   // growth a second from soft on, doubled for each
+	paceQuiet  = 5 * int64(time.Second) // of this time without a fall,
+	paceStep   = 0.005                  // and most growth an attempt, doubled in the same way
+	paceForget = 5 * int64(time.Minute) // after this time without a fall the pace ends
 )
 
-// A pace is the rate that an endpoint seems to allow, since it asked for less. It
-// falls to half of what the endpoint had, and rises while it holds something back:
-// fast to just below where it fell, then slowly, until it is no stricter than what
-// is configured.
+// A pace is the rate that an endpoint seems to allow since it asked for less. It falls to half of
+// the endpoint's recent rate. It rises while it delays attempts: quickly to just below the rate of
+// the fall, then slowly, until it is no stricter than the configured rate.
 //
-// An endpoint asks for less when it answers 429 or 503. Some do so now and then for
-// reasons of their own, so the share of a sample counts, beyond what chance explains.
+// An endpoint asks for less with status 429 or 503. Some endpoints do so now and then for reasons
+// of their own. So the share of a sample counts, if it is larger than chance explains.
 type pace struct {
-	rate              // there is none while every is 0
+	rate              // every is 0 while there is no pace
 	perSecond float64 // of rate
 	soft      float64
 	fell      int64
@@ -42,32 +41,31 @@ type pace struct {
 	lately stretch
 }
 
-// A stretch counts what was sent since a time, and in the stretch before it.
+// A stretch counts the attempts since a time, and those of the stretch before it.
 type stretch struct {
-	from, last  int64 // of this one, of the one before
+	from, last  int64 // starts of this stretch and of the one before
 	now, before sent
 }
 
-// A bound is a share of a sample, how many standard deviations above it are not chance, and
-// how many answers there must be at least.
+// A bound is a share of a sample, the number of standard deviations above it that chance explains,
+// and the least number of answers.
 type bound struct {
 	share, sigma float64
 	least        int32
 }
 
-// When a sample is too many.
+// The share of answers that ask for less above which something happens.
 var (
-	paceBegin  = bound{1.0 / 10, 2, 4} // there is a pace
-	paceAgain  = bound{1.0 / 16, 1, 2} // it falls
+	paceBegin  = bound{1.0 / 10, 2, 4} // a pace begins
+	paceAgain  = bound{1.0 / 16, 1, 2} // the pace falls
 	limitFalls = bound{1.0 / 20, 2, 4} // the limit of attempts in flight is halved
 )
 
-// sent is how many attempts were started, and how many of them were answered by
-// asking for less.
+// sent counts attempts that were started, and answers to them that asked for less.
 type sent struct{ starts, asked int32 }
 
-// started counts an attempt. A stretch ends after so long, once it has so many attempts, and
-// in any case after paceMost.
+// started counts an attempt. A stretch ends after long if it has few attempts or more, and in any
+// case after paceMost.
 func (w *stretch) started(now, long int64, few int32) {
 	if since := now - w.from; since >= long && w.now.starts >= few || since >= paceMost {
 		w.last, w.before = w.from, w.now
@@ -88,15 +86,15 @@ func (w *stretch) perSecond(now int64) float64 {
 	return float64(w.sum().starts) * 1e9 / float64(max(now-w.last, paceLeast))
 }
 
-// tooMany reports whether more of the attempts than a share were answered by asking for
-// less, by more than chance explains.
+// tooMany reports whether the share of answers that asked for less is above a bound by more than
+// chance explains.
 func (s sent) tooMany(b bound) bool {
 	n := float64(s.starts)
 	return s.asked >= b.least && float64(s.asked) > b.share*n+b.sigma*math.Sqrt(b.share*(1-b.share)*n)
 }
 
-// started counts an attempt that starts now. More says that others wait, and
-// configured is the gap between attempts that holds anyway.
+// started counts an attempt that starts now. more means that other items wait. configured is the
+// gap between attempts by the configured rate.
 func (p *pace) started(now int64, more bool, configured int64) {
 	p.sample.started(now, paceLately, paceSample)
 	p.lately.started(now, paceLately, 0)
@@ -110,9 +108,9 @@ func (p *pace) started(now int64, more bool, configured int64) {
 	p.take(now)
 }
 
-// asked learns from an answer that asks for less, to an attempt that started then:
-// the pace falls, once for the attempts in flight. hand is how many there are,
-// waiting or in flight. It reports whether there is a pace.
+// asked applies an answer that asks for less, to an attempt that began at started: the pace falls,
+// once for all attempts in flight. hand is the number of items that wait or are in flight. asked
+// reports whether there is a pace.
 func (p *pace) asked(now, started int64, hand int) bool {
 	if started >= p.fell {
 		p.sample.now.asked++
@@ -136,7 +134,7 @@ func (p *pace) asked(now, started int64, hand int) bool {
 	return true
 }
 
-// rise grows the pace, if it was all used, for the time since it was asked last.
+// rise grows the pace for the time since the last call, if the pace was used up.
 func (p *pace) rise(now int64, used bool) {
 	dt := float64(min(now-p.rose, int64(time.Second))) / 1e9
 	p.rose = now

@@ -2,8 +2,8 @@ package dispatch
 
 import "time"
 
-// A tier is what kind of slot an endpoint would take next. Each has a ring of
-// endpoints, so that a tier with no room costs nothing.
+// A tier is the kind of slot that an endpoint would take next. Each tier has a ring of endpoints,
+// so a tier without room costs nothing.
 type tier int
 
 const (
@@ -31,30 +31,30 @@ func (e *endpoint) tier() tier {
 }
 
 const (
-	stuckAfter = 2 * int64(time.Millisecond)  // full, and less than half came back that should in so long: grow
-	minWindow  = 10 * int64(time.Millisecond) // shortest time to measure answers a second over
-	baseKept   = 5 * int64(time.Second)       // how long a measurement is good to compare with
+	stuckAfter = 2 * int64(time.Millisecond)  // a full pool grows if less than half of the expected answers came in this time
+	minWindow  = 10 * int64(time.Millisecond) // shortest measurement of answers a second
+	baseKept   = 5 * int64(time.Second)       // how long a measurement is compared with later ones
 	minHold    = 500 * int64(time.Millisecond)
 	maxHold    = 30 * int64(time.Second)
-	few        = 8                       // a share of the ceiling that is less is this, for small pools
-	peakOver   = 10 * int64(time.Second) // shrink by the peak of so long
+	few        = 8                       // least share of the ceiling, for small pools
+	peakOver   = 10 * int64(time.Second) // the pool shrinks by its peak over this time
 )
 
-// A pool counts the slots. See the package comment for its rules.
+// A pool counts the slots. The package comment has its rules.
 type pool struct {
 	floor, top, ceiling int
-	limit               int // of quick endpoints' slots, from floor to top
+	limit               int // of slots of quick endpoints, from floor to top
 	inFlight            int
 	held                [classes]int
 
-	// Sizing: what the current limit brings, against what another one brought.
-	window    int64 // when the current measurement began
+	// Sizing compares the answers a second of the present limit with those of another limit.
+	window    int64 // start of the present measurement
 	measuring bool
-	done      int   // ended since
-	glance    int64 // when the current short look began
-	glanced   int   // ended since
-	took      int64 // of quick endpoints' answers, a moving average
-	base      int   // the limit that baseRate was measured at
+	done      int   // attempts that ended since window
+	glance    int64 // start of the present short measurement
+	glanced   int   // attempts that ended since glance
+	took      int64 // duration of answers of quick endpoints, a moving average
+	base      int   // limit at which baseRate was measured
 	baseRate  float64
 	baseAt    int64
 	down      bool // the next try is a smaller limit
@@ -72,12 +72,12 @@ func newPool(floor, ceiling int) pool {
 	return p
 }
 
-// resize sets the bounds of the limit, which is kept where it is within them.
+// resize sets the bounds of the limit. A limit within the bounds stays.
 func (p *pool) resize(floor, ceiling int) {
 	p.top, p.ceiling = max(ceiling-ceiling/4, min(ceiling, few)), ceiling
 	p.floor = min(floor, p.top)
 	p.limit = min(max(p.limit, p.floor), p.top)
-	p.base, p.baseRate, p.measuring = 0, 0, false // measured within other bounds
+	p.base, p.baseRate, p.measuring = 0, 0, false // it was measured within other bounds
 }
 
 func (p *pool) room(t tier) bool {
@@ -97,19 +97,18 @@ func (p *pool) room(t tier) bool {
 	}
 }
 
-// full reports whether it is the pool's own limit that a quick endpoint waits
-// for.
+// full reports whether the pool's limit keeps quick endpoints waiting.
 func (p *pool) full() bool { return p.held[quick] >= p.limit }
 
-// press is called while quick endpoints wait and the limit is reached, and
-// reports whether it grew.
+// press is called while quick endpoints wait and the limit is reached. It reports whether the limit
+// grew.
 func (p *pool) press(now int64) bool {
 	if !p.measuring {
 		p.measure(now)
 		return false
 	}
 	if span := now - p.glance; span >= stuckAfter {
-		// By Little's law this many slots were at work, if what ended took what it usually does.
+		// By Little's law this many slots were at work, if the attempts that ended took as long as usual.
 		busy := float64(p.glanced) * float64(p.took) / float64(span)
 		if busy < float64(p.limit)/2 {
 			p.measure(now)
@@ -158,7 +157,7 @@ func (p *pool) measure(now int64) {
 	p.glance, p.glanced = now, 0
 }
 
-// look returns when press may find that slots do not come back.
+// look returns when press may find that answers do not come back.
 func (p *pool) look(now int64) (at int64, ok bool) {
 	if !p.measuring || !p.full() || p.limit == p.top {
 		return 0, false
@@ -188,7 +187,7 @@ func (p *pool) ended(took int64) {
 	p.took += (took - p.took) / 16
 }
 
-// review shrinks the limit if its peak of late was well below.
+// review shrinks the limit if the recent peak was well below it.
 func (p *pool) review(now int64) {
 	if now-p.peakSince < peakOver {
 		return
@@ -199,7 +198,8 @@ func (p *pool) review(now int64) {
 	p.peak, p.peakSince = p.held[quick], now
 }
 
-// reported is the limit that pages show: quick slots allowed, and others held.
+// reported is the limit for display: the slots allowed to quick endpoints, plus those that others
+// hold.
 func (p *pool) reported() int {
 	return min(p.limit+p.held[slow]+p.held[silent], p.ceiling)
 }

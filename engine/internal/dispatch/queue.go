@@ -2,8 +2,8 @@ package dispatch
 
 import "math"
 
-// A queue's limits hold over all its lines. A line that has its turn while its
-// queue may not send is parked here until it may.
+// A queue has limits that hold for all its lines. A line that has its turn while its queue may not
+// send is parked in the queue.
 type queue struct {
 	name        string
 	concurrency int // 0: no limit
@@ -14,7 +14,7 @@ type queue struct {
 	inFlight int
 	waiting  int
 	parked   list[line]
-	offered  int         // lines that left parked for a free slot, and have not had their turn
+	offered  int         // lines that left parked to take a free slot, and have not had their turn
 	open     elem[queue] // in core.open while parked lines could go
 	timer    timer
 }
@@ -31,8 +31,8 @@ func (q *queue) free() int {
 	return q.concurrency - q.inFlight
 }
 
-// placeQueue puts q among the queues with parked lines that could go, or takes
-// it out, or sets its timer. It is called after whatever may change that.
+// placeQueue puts q among the queues with parked lines that could go, takes it out, or sets its
+// timer. Call it after every change that may affect this.
 func (c *core) placeQueue(q *queue) {
 	if q.parked.empty() || q.blocked(c.now) {
 		q.open.leave()
@@ -49,7 +49,7 @@ func (c *core) placeQueue(q *queue) {
 	}
 }
 
-// enter puts a line that has just got something to send where it belongs.
+// enter puts a line that was empty in its place.
 func (c *core) enter(l *line) {
 	if q := l.queue; q.blocked(c.now) || !q.parked.empty() {
 		q.parked.pushBack(&l.at)
@@ -60,8 +60,8 @@ func (c *core) enter(l *line) {
 	c.place(l.endpoint)
 }
 
-// park moves a line from its endpoint's ready lines to its queue's parked ones:
-// to the end, or to the front if it was offered a slot and did not get it.
+// park moves a line from the ready lines of its endpoint to the parked lines of its queue: to the
+// end, or to the front if it was offered a slot and did not get it.
 func (c *core) park(l *line) {
 	q := l.queue
 	l.at.leave()
@@ -83,7 +83,7 @@ func (c *core) settle(l *line) {
 	}
 }
 
-// unpark moves the first parked line of q to its endpoint's ready lines.
+// unpark moves the first parked line of q to the ready lines of its endpoint.
 func (c *core) unpark(q *queue) {
 	l := q.parked.head.of
 	l.at.leave()
@@ -98,8 +98,7 @@ func (c *core) unpark(q *queue) {
 	c.placeQueue(q)
 }
 
-// offer lets parked lines of queues that may send take part, as many as could
-// find a slot, and a few at a time.
+// offer unparks lines of queues that may send: a few at a time, and no more than could find a slot.
 func (c *core) offer() {
 	for range 4 {
 		el := c.open.head
@@ -118,9 +117,9 @@ func (c *core) offer() {
 	}
 }
 
-// probe is called when nobody who takes part finds a slot, and reports whether
-// it let another line take part. Where others wait it must be one that would
-// find a slot: it looks at a few, and sends those that would not to the end.
+// probe is called when no ready line finds a slot. It reports whether it unparked another line.
+// While other lines are ready, that must be one that would find a slot: probe checks a few, and
+// moves the others to the end.
 func (c *core) probe() bool {
 	idle := true
 	for t := range tiers {

@@ -2,18 +2,18 @@ package dispatch
 
 import "time"
 
-// A rate spaces attempts evenly, with a burst of what 20 ms would bring: the
-// generic cell rate algorithm, a token bucket kept as one time.
+// A rate spaces attempts evenly and allows a burst of 20 ms: the generic cell rate algorithm, a
+// token bucket that is kept as one time.
 type rate struct {
 	every int64 // ns between attempts; 0: no limit
-	slack int64 // ns an attempt may be ahead of its turn
-	turn  int64 // when the next attempt would go if they were spaced evenly; 0: none has gone
+	slack int64 // ns by which an attempt may be ahead of its turn
+	turn  int64 // time of the next attempt if they were spaced evenly; 0: there was none
 }
 
 const burst = 20 * int64(time.Millisecond)
 
-// set changes the rate to so many a second; 0 means no limit. The next attempt goes
-// when it would if the rate had been this one at the last.
+// set changes the rate; 0 means no limit. The next attempt goes when it would have gone under the
+// new rate after the last attempt.
 func (r *rate) set(perSecond float64) {
 	if perSecond <= 0 {
 		*r = rate{}
@@ -40,5 +40,5 @@ func (r *rate) take(now int64) {
 	}
 }
 
-// putBack undoes a take whose attempt was not made.
+// putBack undoes take for an attempt that was not made.
 func (r *rate) putBack() { r.turn -= r.every }

@@ -2,8 +2,9 @@ package dispatch
 
 import "cmp"
 
-// Rules say whose a line is and what limits hold. A limit of a queue is as the
-// line opened last says; of an endpoint, the strictest of its lines holds.
+// Rules say to which queue and endpoint a line belongs, and its limits. The limits of a queue are
+// those of the line that was opened last. Of the limits of an endpoint, the strictest of its lines
+// hold.
 type Rules struct {
 	Queue    string
 	Endpoint string // empty: the queue is one endpoint
@@ -11,20 +12,19 @@ type Rules struct {
 	QueueConcurrency int     // attempts of the queue in flight; 0: no limit
 	QueueRate        float64 // attempts of the queue a second; 0: no limit
 
-	// YoungFirst says that items with fewer attempts go before those with more, each
-	// age from room of its own. Otherwise first attempts go before retries, and no
-	// more often than every second time while retries are late.
+	// YoungFirst makes items with fewer attempts go before items with more, each age class with room
+	// of its own. Otherwise first attempts go before retries. See the package comment.
 	YoungFirst bool
 
-	Concurrency int     // attempts to the endpoint in flight, at most; default 64
+	Concurrency int     // most attempts to the endpoint in flight; default 64
 	Rate        float64 // attempts to the endpoint a second; 0: no limit
 
-	// Own are limits to the endpoint that this line has of its own, whatever its queue's
-	// are. Nothing here looks at them: they come back with Reload.
+	// Own are the limits that this line has regardless of its queue. A D does not use them; it
+	// passes them to the function of Reload.
 	Own Limits
 }
 
-// Limits are limits to an endpoint; zero fields are none.
+// Limits are limits of an endpoint; 0 means no limit.
 type Limits struct {
 	Concurrency int
 	Rate        float64
@@ -37,9 +37,9 @@ func (r Rules) key() endpointKey {
 	return endpointKey{name: r.Endpoint}
 }
 
-// Open makes a line known, or changes the limits of one that is. Its queue stays what
-// it was; if it goes to another endpoint from now on, what waits goes there, and what
-// is in flight counts where it was sent.
+// Open makes a line known, or changes the rules of a known line. A line keeps its queue. If it goes
+// to another endpoint now, its waiting items move there. Its attempts in flight still count for the
+// former endpoint.
 func (d *D[T]) Open(now int64, id uint64, rules Rules) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -62,8 +62,8 @@ func (d *D[T]) Known(line uint64) bool {
 	return d.core.lines[line] != nil
 }
 
-// Age returns which of how many ages an item is of in a line that was attempted so
-// often, 0 for the youngest; in a line that is not open, which of two.
+// Age returns the age class of an item with that many attempts in a line, 0 for the youngest, and
+// the number of classes. An unknown line has two classes.
 func (d *D[T]) Age(line uint64, attempts int) (age, of int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,7 +73,7 @@ func (d *D[T]) Age(line uint64, attempts int) (age, of int) {
 	return new(Rules).age(attempts)
 }
 
-// EndpointOf returns the endpoint that a line goes to; false if it is not open.
+// EndpointOf returns the endpoint of a line; ok is false if the line is not open.
 func (d *D[T]) EndpointOf(line uint64) (endpoint string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -83,10 +83,9 @@ func (d *D[T]) EndpointOf(line uint64) (endpoint string, ok bool) {
 	return "", false
 }
 
-// Reload asks for the rules of every known line again, for when the
-// configuration has changed: rules is given those that it had, and leaves its queue
-// and endpoint what they are. It visits all lines under the lock; rules must not
-// call d.
+// Reload replaces the rules of every known line, after the configuration changed. rules receives
+// the present rules of a line and must keep its queue and endpoint. It is called for all lines
+// under the lock and must not call d.
 func (d *D[T]) Reload(now int64, rules func(was Rules) Rules) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,7 +117,7 @@ func (c *core) add(id uint64, rules Rules) *line {
 	return l
 }
 
-// attach gives a line its endpoint, which is made if it is new.
+// attach gives a line its endpoint, and makes that if it is new.
 func (c *core) attach(l *line, rules Rules) {
 	key := rules.key()
 	e := c.byKey[key]
@@ -138,8 +137,8 @@ func (c *core) attach(l *line, rules Rules) {
 	e.lines = append(e.lines, l)
 }
 
-// detach takes a line from its endpoint. An endpoint that has no line left is kept
-// for a while, with what is known of it: Sweep forgets it.
+// detach takes a line from its endpoint. An endpoint without lines keeps its state until Sweep
+// forgets it.
 func (c *core) detach(l *line) {
 	e := l.endpoint
 	for i := range e.lines {
@@ -156,8 +155,8 @@ func (c *core) detach(l *line) {
 	c.tighten(e)
 }
 
-// move takes a line with what waits in it to another endpoint. Its attempts in flight
-// are none of the new one's.
+// move takes a line with its waiting items to another endpoint. Its attempts in flight do not count
+// there.
 func (c *core) move(l *line, rules Rules) {
 	c.settle(l)
 	l.at.leave()
@@ -175,7 +174,7 @@ func (c *core) move(l *line, rules Rules) {
 	}
 }
 
-// obey makes the rules of a line hold.
+// obey applies the rules of a line.
 func (c *core) obey(l *line, rules Rules) {
 	l.rules = rules
 	q := l.queue
@@ -185,7 +184,7 @@ func (c *core) obey(l *line, rules Rules) {
 	c.tighten(l.endpoint)
 }
 
-// tighten finds the strictest limits of an endpoint's lines.
+// tighten applies the strictest limits of an endpoint's lines.
 func (c *core) tighten(e *endpoint) {
 	e.concurrency = 0
 	perSecond := 0.0
@@ -202,8 +201,8 @@ func (c *core) tighten(e *endpoint) {
 	c.place(e)
 }
 
-// PauseQueue keeps a queue's items in line until ResumeQueue; what is in flight
-// goes on. It holds for lines opened later too.
+// PauseQueue keeps the items of a queue waiting until ResumeQueue. Attempts in flight go on. The
+// pause also holds for lines that are opened later.
 func (d *D[T]) PauseQueue(now int64, name string) { d.setQueue(now, name, true) }
 
 // ResumeQueue ends PauseQueue.
@@ -225,9 +224,9 @@ func (d *D[T]) setQueue(now int64, name string, paused bool) {
 	}
 }
 
-// PauseEndpoint keeps the items of all queues for an endpoint in line until
-// ResumeEndpoint; what is in flight goes on. It holds for lines opened later
-// too. A queue that is one endpoint is paused as a queue.
+// PauseEndpoint keeps the items of all queues for an endpoint waiting until ResumeEndpoint.
+// Attempts in flight go on. The pause also holds for lines that are opened later. To pause a queue
+// that is an endpoint itself, use PauseQueue.
 func (d *D[T]) PauseEndpoint(now int64, name string) { d.setEndpoint(now, name, true) }
 
 // ResumeEndpoint ends PauseEndpoint.
@@ -252,9 +251,9 @@ func (d *D[T]) setEndpoint(now int64, name string, paused bool) {
 	}
 }
 
-// Sweep forgets lines that nothing used for Options.IdleAfter, with the
-// endpoints and queues that have no other, and lets an idle pool shrink. Call
-// it now and then. It gives way to others between every few hundred lines.
+// Sweep forgets lines that were not used for Options.IdleAfter, with their endpoints and queues,
+// and lets an idle pool shrink. Call it now and then. It releases the lock after every few hundred
+// lines.
 func (d *D[T]) Sweep(now int64) (forgotten int) {
 	c := &d.core
 	for from := -1; ; {
@@ -285,7 +284,7 @@ func (d *D[T]) Sweep(now int64) (forgotten int) {
 	}
 }
 
-// sweepBare forgets endpoints that no line has gone to for long.
+// sweepBare forgets endpoints that have had no line for long.
 func (c *core) sweepBare() {
 	for i := len(c.endpoints) - 1; i >= 0 && c.bare > 0; i-- {
 		if e := c.endpoints[i]; c.idle(e) {
@@ -295,10 +294,10 @@ func (c *core) sweepBare() {
 	}
 }
 
-// chunk is how much a long look at everything does under the lock at a time.
+// chunk is how many lines or endpoints a long call visits before it releases the lock.
 const chunk = 256
 
-// forget removes an idle line, and its endpoint and queue with their last one.
+// forget removes an idle line, and its endpoint and queue if it was their last line.
 func (c *core) forget(l *line) {
 	last := c.all[len(c.all)-1]
 	c.all[l.i], last.i = last, l.i
@@ -318,12 +317,12 @@ func (c *core) forget(l *line) {
 	}
 }
 
-// idle reports whether no line goes to an endpoint, and nothing was sent for long.
+// idle reports whether an endpoint has no line and was not used for long.
 func (c *core) idle(e *endpoint) bool {
 	return len(e.lines) == 0 && e.inFlight == 0 && c.now-e.used >= int64(c.options.IdleAfter)
 }
 
-// drop forgets an endpoint that no line goes to.
+// drop forgets an endpoint without lines.
 func (c *core) drop(e *endpoint) {
 	c.timers.clear(&e.timer)
 	if e.breaker.state == Open {

@@ -2,21 +2,21 @@ package dispatch
 
 import "time"
 
-// Totals are counts over everything, for metrics. They cost O(1).
+// Totals are counts over all lines. They take constant time.
 type Totals struct {
 	InFlight  int
-	Limit     int // of the pool now: what it allows quick endpoints, and what others hold
-	Floor     int // of the pool: its limit at least
-	Ceiling   int // of the pool: attempts in flight at most
+	Limit     int // present limit of the pool: slots for quick endpoints, plus those that others hold
+	Floor     int // smallest limit of the pool
+	Ceiling   int // most attempts in flight
 	Waiting   int
-	OldestDue int64 // due time of what has waited in line the longest; 0 if nothing waits
+	OldestDue int64 // due time of the item that has waited longest; 0: nothing waits
 
 	Lines        int
 	Endpoints    int
 	OpenBreakers int
 }
 
-// Totals returns the counts over everything.
+// Totals returns the counts over all lines.
 func (d *D[T]) Totals() Totals {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -37,17 +37,17 @@ func (d *D[T]) Totals() Totals {
 	return t
 }
 
-// An EndpointState is one endpoint at one moment.
+// An EndpointState describes an endpoint at one moment.
 type EndpointState struct {
 	Name      string
-	Queue     string // the queue that is this endpoint; empty: an endpoint of any queue
+	Queue     string // the queue that is this endpoint itself; empty: an endpoint of any queue
 	InFlight  int
-	Limit     int     // attempts in flight allowed now, the pool aside
-	Rate      float64 // attempts a second that it seems to allow, since it asked for less; 0: it did not, or not lately
+	Limit     int     // attempts in flight allowed now, regardless of the pool
+	Rate      float64 // its pace, in attempts a second; 0: it has none
 	Waiting   int
-	OldestDue int64   // 0 if nothing waits
-	Success   float64 // share of the latest hundred or so attempts whose answer was the one asked for
-	Attempts  int     // how many attempts Success is over, at most a hundred
+	OldestDue int64   // 0: nothing waits
+	Success   float64 // share of accepted attempts among the last hundred or so
+	Attempts  int     // number of attempts that Success covers, at most a hundred
 	Took      time.Duration
 	Breaker   State
 	Paused    bool
@@ -94,9 +94,8 @@ func (d *D[T]) Endpoint(name string) (EndpointState, bool) {
 	return EndpointState{}, false
 }
 
-// Endpoints returns the state of every endpoint, in no order. It gives way to
-// others between every few hundred, so one that is new or forgotten meanwhile
-// may be missing.
+// Endpoints returns the state of every endpoint, in no order. It releases the lock after every few
+// hundred, so an endpoint that is added or forgotten meanwhile may be missing.
 func (d *D[T]) Endpoints() []EndpointState {
 	var all []EndpointState
 	for from := -1; ; {
@@ -117,23 +116,23 @@ func (d *D[T]) Endpoints() []EndpointState {
 	}
 }
 
-// A QueueState is one queue at one moment.
+// A QueueState describes a queue at one moment.
 type QueueState struct {
 	Name      string
 	InFlight  int
 	Waiting   int
-	Held      int   // of Waiting, those that a pause or a breaker holds
-	OldestDue int64 // of those that nothing holds; 0 if there are none
+	Held      int   // of Waiting, items that a pause or a breaker holds
+	OldestDue int64 // among items that nothing holds; 0: there are none
 	Paused    bool
 }
 
-// held reports whether a pause or a breaker keeps every attempt of l back.
+// held reports whether a pause or a breaker holds every item of l.
 func (l *line) held() bool {
 	return l.queue.paused || l.endpoint.paused || l.endpoint.breaker.state != Closed
 }
 
-// Held reports whether a pause or a breaker keeps every attempt of a line back. A line
-// that is not known is not held.
+// Held reports whether a pause or a breaker holds every item of a line. An unknown line is not
+// held.
 func (d *D[T]) Held(line uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -141,8 +140,8 @@ func (d *D[T]) Held(line uint64) bool {
 	return l != nil && l.held()
 }
 
-// Queues returns the state of every queue, in no order. It looks at every line,
-// and gives way to others between every few hundred.
+// Queues returns the state of every queue, in no order. It visits every line, and releases the lock
+// after every few hundred.
 func (d *D[T]) Queues() []QueueState {
 	oldest, held := make(map[string]int64), make(map[string]int)
 	for from := -1; ; {

@@ -3,22 +3,22 @@ package dispatch
 import "math"
 
 const (
-	minTime = math.MinInt64 // long ago
+	minTime = math.MinInt64 // the distant past
 	never   = math.MaxInt64
 )
 
-// A timer puts an endpoint or a queue back in play at a time.
+// A timer places an endpoint or a queue again at a time.
 type timer struct {
 	at       int64
-	i        int // its place in the heap plus one; 0: not in it
+	i        int // index in the heap plus one; 0: not in the heap
 	endpoint *endpoint
 	queue    *queue
 }
 
-// timers is a heap, earliest first.
+// timers is a heap, the earliest first.
 type timers []*timer
 
-// set makes t go off at at.
+// set starts or moves a timer.
 func (h *timers) set(t *timer, at int64) {
 	if t.i != 0 {
 		if t.at == at {
@@ -34,7 +34,7 @@ func (h *timers) set(t *timer, at int64) {
 	h.up(t.i - 1)
 }
 
-// clear makes t not go off.
+// clear stops a timer.
 func (h *timers) clear(t *timer) {
 	if t.i == 0 {
 		return
