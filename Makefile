@@ -7,7 +7,7 @@ PROFILE  := cmd/bellman/bellman.pgo
 FUZZTIME ?= 60s
 BENCH    ?= .
 COUNT    ?= 1
-SEEDS    ?= 1000
+SEEDS    ?= 400
 DIST     ?= $(CURDIR)/dist
 COVER    ?= cover.out
 PICTURES ?= $(CURDIR)/screenshots
@@ -25,9 +25,11 @@ RACE      = -race -tags pebblegozstd
 TEST      = go test -vet=off
 # Packages tested at a time: two for each core, because many wait for databases, programs and browsers.
 AT_ONCE  ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
-# Packages whose tests read pages or run programs as processes. They run without the race detector: the code
-# under test runs in other processes, which are built without it.
-PLAIN    ?= . ./clients/... ./cmd/... ./deploy/... ./examples/... ./internal/bench/... ./internal/demo ./internal/site ./internal/torture
+# Packages that run without the race detector. The tests of the first read pages or run programs as processes, which are
+# built without it. The others have no goroutine, and no state that two share.
+PLAIN    ?= . ./clients/... ./cmd/... ./deploy/... ./examples/... ./internal/bench/... ./internal/demo ./internal/site ./internal/torture \
+	./client ./order ./order/alipay ./order/gateway ./order/internal/... ./order/states ./rule ./schedule ./store ./internal/cause ./internal/coded ./internal/config ./internal/endpoints \
+	./internal/flatxml ./internal/importer ./internal/lines ./internal/mask ./internal/pack ./internal/results
 RACED     = $(filter-out $(shell go list $(PLAIN)),$(shell go list ./...))
 # Packages whose tests wait for something.
 WAITING  ?= ./server ./engine ./cmd/bellman ./internal/torture ./internal/brokers/source/... ./internal/console ./store/memory ./store/pebble ./store/postgres ./store/mysql ./store/redis ./internal/sqlstore/...
@@ -77,7 +79,8 @@ test-plain:
 test-slow: ## the tests of WAITING, three times each, beside four endless loops that end with it
 	scripts/test-env scripts/slow $(TEST) $(RACE) -shuffle=on -count 3 -timeout 90m $(WAITING)
 
-torture: ## processes and databases that fail, each kind of database for LONG; then figures of ROUNDS
+torture: ## 1,000 simulated clusters; processes and databases that fail, each kind of database for LONG; then figures of ROUNDS
+	CGO_ENABLED=0 $(TEST) ./internal/sim -run TestSim -sim.seeds=1000 -timeout 60m
 	scripts/torture-env go test -v -count 1 -timeout 0 ./internal/torture -long $(LONG) -rounds $(ROUNDS)
 
 lint: ## format, vet, staticcheck, and a build without cgo

@@ -73,16 +73,6 @@ func (d *D[T]) Age(line uint64, attempts int) (age, of int) {
 	return new(Rules).age(attempts)
 }
 
-// EndpointOf returns the endpoint of a line; ok is false if the line is not open.
-func (d *D[T]) EndpointOf(line uint64) (endpoint string, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if l := d.core.lines[line]; l != nil {
-		return l.endpoint.key.name, true
-	}
-	return "", false
-}
-
 // Reload replaces the rules of every known line, after the configuration changed. rules receives
 // the present rules of a line and must keep its queue and endpoint. It is called for all lines
 // under the lock and must not call d.

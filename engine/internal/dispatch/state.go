@@ -84,16 +84,6 @@ func (c *core) state(e *endpoint) EndpointState {
 	return s
 }
 
-// Endpoint returns the state of one endpoint, by name.
-func (d *D[T]) Endpoint(name string) (EndpointState, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if e := d.core.byKey[endpointKey{name: name}]; e != nil && name != "" {
-		return d.core.state(e), true
-	}
-	return EndpointState{}, false
-}
-
 // Endpoints returns the state of every endpoint, in no order. It releases the lock after every few
 // hundred, so an endpoint that is added or forgotten meanwhile may be missing.
 func (d *D[T]) Endpoints() []EndpointState {
