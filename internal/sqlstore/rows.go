@@ -19,7 +19,7 @@ const (
 	MaxKey  = 1024
 )
 
-// check refuses what cannot be kept, and what has no queue.
+// check rejects a task that the store cannot keep, or that has no queue.
 func check(t *bellman.Task) error {
 	var wrong bellman.Invalid
 	if t.ID.IsZero() {
@@ -43,7 +43,7 @@ func check(t *bellman.Task) error {
 	return wrong.Err()
 }
 
-// hostOf is the host, without its port, of an address; empty if it has none.
+// hostOf returns the host of an address without its port; empty if it has none.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -52,7 +52,7 @@ func hostOf(address string) string {
 	return u.Hostname()
 }
 
-// atHost reports whether address is at host, given with or without its port.
+// atHost reports whether an address is at a host, which may be given with or without its port.
 func atHost(address, host string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Host == host || u.Hostname() == host)
@@ -70,8 +70,8 @@ func read(b []byte) pack.Reader {
 	return p
 }
 
-// packCold encodes what nobody searches by of t. Inherited has the upper half of the
-// first byte. A row with a trace is of format traced.
+// packCold encodes the fields of t by which nobody searches. The upper half of the first byte is
+// Inherited. A row with a trace has the format traced.
 func packCold(t *bellman.Task) []byte {
 	first := format | byte(t.Inherited)<<4
 	if t.Trace() != nil {
@@ -104,7 +104,7 @@ func packCold(t *bellman.Task) []byte {
 		b = append(pack.Text(b, t.OrderingKey), byte(bit(t.Supersedes)))
 	}
 	if t.Trace() != nil {
-		trace, _ := t.Trace().AppendBinary(nil) // fails never
+		trace, _ := t.Trace().AppendBinary(nil) // never fails
 		b = pack.Text(b, trace)
 	}
 	if t.CreatedBy() != "" {
@@ -116,22 +116,22 @@ func packCold(t *bellman.Task) []byte {
 	return b
 }
 
-// traced is the format of a cold row with a trace at its end. Those without one are as
-// they were before there was any.
+// traced is the format of a cold row with a trace at its end. Rows without a trace have the older
+// format.
 const traced = 2
 
-// isNamed is the bit of a cold row's format that says that the name of the key that created
-// the task stands at its end.
+// isNamed is the bit of the format that says that the name of the key that created the task follows
+// at the end of the row.
 const isNamed = 4
 
-// isOfKind is the bit of a cold row's format that says that the task's kind stands behind that name.
+// isOfKind is the bit of the format that says that the task's kind follows that name.
 const isOfKind = 8
 
-// isOrdered is the bit of a cold row's first byte that says that the ordering key, and
-// whether the task supersedes, stand at its end.
+// isOrdered is the bit of the first byte that says that the ordering key, and whether the task
+// supersedes, follow at the end of the row.
 const isOrdered = 0x80
 
-// bit is a truth as a number.
+// bit returns 1 for true and 0 for false.
 func bit(is bool) int64 {
 	if is {
 		return 1
@@ -139,8 +139,7 @@ func bit(is bool) int64 {
 	return 0
 }
 
-// parseCold is the reverse of packCold, with the texts of another task where they are
-// the same.
+// parseCold decodes the result of packCold. Where texts are equal, it shares those of another task.
 func parseCold(b []byte, t, other *bellman.Task) error {
 	p := pack.Read(b)
 	first := p.Byte()
@@ -191,8 +190,8 @@ func parseCold(b []byte, t, other *bellman.Task) error {
 // coldColumns are those that readCold reads, of bellman_task as t.
 const coldColumns = `t.id, t.queue, t.task_key, t.merchant_no, t.order_no, t.event, t.url, t.body, t.rest`
 
-// same is what b says: text itself if that says it too. Most tasks that are read
-// together have the queue, the schedule and the address of the one before.
+// same returns b as a string: text itself if they are equal. Most tasks that are read together have
+// the queue, the schedule and the address of the task before.
 func same(text string, b []byte) string {
 	if string(b) == text {
 		return text
@@ -200,12 +199,12 @@ func same(text string, b []byte) string {
 	return string(b)
 }
 
-// A coldRow is what coldColumns are read into, of one row after the other.
+// A coldRow scans coldColumns, one row after the other.
 type coldRow struct {
 	id                                                      bellman.ID
 	queue, key, merchant, order, event, address, body, rest []byte
 
-	before *bellman.Task // of the row before
+	before *bellman.Task // the task of the row before
 }
 
 func newColdRow() *coldRow { return &coldRow{before: new(bellman.Task)} }
@@ -236,7 +235,7 @@ type statusRow struct {
 	reason, rest                    []byte
 }
 
-// packStatus encodes what has no column of its own.
+// packStatus encodes the fields of a status that have no column.
 func packStatus(st *bellman.Status) []byte {
 	b := append(make([]byte, 0, 64+len(st.Data)), format, pack.Cause(st))
 	b = binary.AppendUvarint(b, uint64(st.Step))
@@ -289,7 +288,7 @@ func (r *statusRow) status() (bellman.Status, error) {
 	return st, nil
 }
 
-// packTiming encodes t; nil for no timing at all.
+// packTiming encodes t; a nil t gives nothing.
 func packTiming(t bellman.Timing) []byte {
 	if t == (bellman.Timing{}) {
 		return nil
@@ -312,7 +311,7 @@ func parseTiming(b []byte) (t bellman.Timing, err error) {
 	return t, p.End()
 }
 
-// packAttempt encodes a, for the row of its task's end.
+// packAttempt encodes a for the row in which its task ended.
 func packAttempt(a *bellman.Attempt) []byte {
 	b := append(make([]byte, 0, 64+len(a.Response)+len(a.Error)), format)
 	for _, n := range [...]int64{int64(a.Number), int64(a.Trigger), a.Due.UnixMilli(), a.Started.UnixMilli() - a.Due.UnixMilli(), int64(a.Took),
@@ -325,7 +324,7 @@ func packAttempt(a *bellman.Attempt) []byte {
 	return b
 }
 
-// parseAttempt reads what packAttempt wrote of a task; nil if that is nothing.
+// parseAttempt decodes the result of packAttempt; nil if b is empty.
 func parseAttempt(id bellman.ID, b []byte) (*bellman.Attempt, error) {
 	if b == nil {
 		return nil, nil

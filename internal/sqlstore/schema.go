@@ -5,17 +5,16 @@ import (
 	"fmt"
 )
 
-// migrations are the steps from an empty database to the present layout. A step
-// that was released is never changed. Each may be run again where it was
-// interrupted: what exists already is no error.
+// migrations are the steps from an empty database to the present layout. A released step never
+// changes. An interrupted step can be run again, because an object that exists is no error.
 //
 //	{id}     16 bytes
 //	{name}   at most MaxName bytes, in indexes
 //	{key}    at most MaxKey bytes, in indexes
 //	{bytes}  any number of bytes
-//	{table}  what ends a table's definition
+//	{table}  end of a table's definition
 //	{hot}    the same, for a table whose many rows come and go
-//	{busy}   the same, for a table whose few rows change at every commit
+//	{busy}   the same, for a table whose few rows change at each commit
 var migrations = [][]string{{
 	`CREATE TABLE bellman_task (
 		id {id} NOT NULL PRIMARY KEY,
@@ -188,7 +187,7 @@ func Migrate(ctx context.Context, d Driver, shards int) error {
 	})
 }
 
-// stepTries is how often a step is looked at again that somebody else took too.
+// stepTries is how often a step that another process takes at the same time is tried again.
 const stepTries = 10
 
 func migrate(ctx context.Context, d Driver, version, shards int) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A statusTable gathers rows of bellman_live or bellman_ended.
+// A statusTable collects rows of bellman_live or bellman_ended.
 type statusTable struct {
 	ids                                                              []bellman.ID
 	states, shards, looks, dues, finished, versions, lines, attempts []int64

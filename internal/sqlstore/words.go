@@ -1,6 +1,6 @@
 package sqlstore
 
-// Words keep the texts of many rows together, as bytes.
+// words hold the texts of many rows together, as bytes.
 type words struct {
 	b    []byte
 	more int // bytes to make room for at once

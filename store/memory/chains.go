@@ -11,10 +11,10 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// chains have the rows of pending tasks of each queue and ordering key, in order.
+// chains hold the rows of pending tasks of each queue and ordering key, in order.
 type chains map[[2]string][]*row
 
-// add puts a new row, now, behind all others of its key, or where it was in another store.
+// add puts a new row behind all others of its key, or in the place it had in another store.
 func (c chains) add(r *row, now time.Time, moved bool) {
 	if !moved {
 		r.Place = 0
@@ -31,7 +31,7 @@ func (c chains) add(r *row, now time.Time, moved bool) {
 	c.insert(r)
 }
 
-// change takes a row out that ended, and puts one in that is pending again.
+// change removes the row of a task that ended, and inserts the row of a task that is pending again.
 func (c chains) change(r *row) {
 	if !r.State.Ended() {
 		c.insert(r)

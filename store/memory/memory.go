@@ -36,7 +36,7 @@ type Store struct {
 	nodes   map[string]node
 }
 
-// A row is a task with what was recorded of it.
+// A row is a task with its attempts.
 type row struct {
 	bellman.Task
 	digest   bellman.Digest

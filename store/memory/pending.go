@@ -9,7 +9,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// pending has the rows of the tasks that wait, of each shard by (look, id).
+// pending holds the rows of pending tasks of each shard, ordered by (VisibleAt, id).
 type pending map[uint16][]*row
 
 // put takes in a row, if its task waits.
@@ -54,7 +54,7 @@ func (p pending) due(shards []uint16, from store.Position, to int64, limit int) 
 	return due
 }
 
-// after says where in rows those begin that come after a position.
+// after returns the index of the first row after a position.
 func after(rows []*row, at store.Position) int {
 	i, found := slices.BinarySearchFunc(rows, at, func(r *row, at store.Position) int { return compare(r.position(), at) })
 	if found {

@@ -105,7 +105,7 @@ func (s *Store) Claim(ctx context.Context, name string, shard uint16, seen int64
 	})
 }
 
-// clone copies t so that nothing is shared, with times as they are kept.
+// clone returns a deep copy of t, with times in the precision of the other stores.
 func clone(t *bellman.Task) *bellman.Task {
 	c := *t
 	c.Header, c.Body, c.Data = maps.Clone(t.Header), bytes.Clone(t.Body), bytes.Clone(t.Data)
@@ -124,7 +124,7 @@ func clone(t *bellman.Task) *bellman.Task {
 	return &c
 }
 
-// cut is t in UTC and whole milliseconds.
+// cut returns t in UTC and whole milliseconds.
 func cut(t time.Time) time.Time {
 	if t.IsZero() {
 		return t

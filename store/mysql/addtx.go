@@ -10,29 +10,29 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// AddTx adds tasks in a transaction of yours: they are there when it commits,
-// and never if it does not. tx must be of the database that the store is in. No
-// store need be open, and no engine run, in this process:
+// AddTx adds tasks in a transaction of the caller: they exist once it commits, and never if it does
+// not. tx must be in the database of the store. This process needs no open store and no running
+// engine:
 //
 //	added, err := mysql.AddTx(ctx, tx, rules.Prepare(&bellman.Task{…})...)
 //
-// where rules are an engine.Engine or, without one, engine.Rules. An engine
-// attempts the tasks within a second of your commit if they are due; one in this
-// process does it at once if it is told by Engine.Committed.
+// Here rules is an engine.Engine, or engine.Rules in a process without one. If the tasks are due,
+// an engine attempts them within a second of the commit. An engine in this process attempts them at
+// once if the caller passes them to Engine.Committed.
 //
-// What became of each task is returned in order, as by Engine.Add: Existing says
-// that its key was there with the same content, and ErrKeyTaken that it was there
-// with another. The error is the first of any task. It leaves your transaction as
-// it is, with all other tasks added: roll it back if you want all or none.
+// The results are in order and mean the same as those of Engine.Add: Existing if the key exists
+// with the same content, ErrKeyTaken if it exists with other content. The error is the first one of
+// any task. It leaves the transaction usable, with all other tasks added: roll it back if you want
+// all or none.
 //
-// When the database fails, the result is nil, and the transaction is as it was
-// before, or cannot go on: roll it back. After a deadlock (1213) the server has
-// ended it already. Any isolation will do, but MariaDB from 11.6 on fails with 1020
-// when one at REPEATABLE READ meets a key that it cannot see: run it again. Two
-// transactions that add the same key wait for each other, as with any unique key;
-// on two members of a Galera cluster they do not, and your later COMMIT fails with
-// 1213. One that adds a key that is there keeps new keys next to it waiting until it
-// ends, and at SERIALIZABLE all new tasks.
+// If the database fails, the result is nil. The transaction is then unchanged or unusable: roll it
+// back. After a deadlock (1213) the server has already ended it.
+//
+// Any isolation level works. But MariaDB from 11.6 on fails with 1020 if a transaction at
+// REPEATABLE READ meets a key that it cannot see: run the transaction again. Two transactions that
+// add the same key wait for each other, as with any unique key. On two members of a Galera cluster
+// they do not wait, and the later COMMIT fails with 1213. A transaction that adds an existing key
+// makes new keys next to it wait until it ends; at SERIALIZABLE it makes all new tasks wait.
 func AddTx(ctx context.Context, tx *sql.Tx, adds ...store.Add) ([]bellman.Added, error) {
 	added, err := sqlstore.AddTx(ctx, sqlstore.Caller{Tx: caller{tx}, Locks: true}, adds)
 	if err != nil {
@@ -41,11 +41,11 @@ func AddTx(ctx context.Context, tx *sql.Tx, adds ...store.Add) ([]bellman.Added,
 	return added, err
 }
 
-// A caller is a transaction that is not the store's.
+// A caller is a transaction of the caller of AddTx.
 type caller struct{ tx *sql.Tx }
 
-// callerPacket is how many bytes of values one statement has in a caller's
-// transaction, whose server's limit is not known; unless a single task has more.
+// callerPacket is the size in bytes of the values of one statement in a caller's transaction,
+// because the server's limit is not known. A single larger task is sent whole.
 const callerPacket = 1 << 20
 
 func (c caller) Send(ctx context.Context, statements ...*sqlstore.Statement) error {

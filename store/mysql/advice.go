@@ -9,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
 
-// explained is an error of opening with what to do about it, where the server's
-// answer tells.
+// explained adds to an error of Open what the operator can do about it, if the server's answer
+// shows that.
 func explained(err error, o Options) error {
 	var server *driver.MySQLError
 	if !errors.As(err, &server) {

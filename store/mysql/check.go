@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// number finds a version in what a server says of itself: 10.11.6-MariaDB, 8.4.2.
+// number finds the version in the text that a server reports: 10.11.6-MariaDB, 8.4.2.
 var number = regexp.MustCompile(`^(\d+)\.(\d+)`)
 
-// Check looks at the server and at a session.
+// Check checks the server and the settings of a session.
 func (d *database) Check(ctx context.Context) error {
 	if err := d.server.check(); err != nil {
 		return err

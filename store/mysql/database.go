@@ -21,25 +21,25 @@ type database struct {
 	server server
 	log    *slog.Logger
 	packet int                    // bytes of values in one statement
-	pool   atomic.Pointer[sql.DB] // for all but
-	slow   *sql.DB                // what may take longer than an answer: defining tables
+	pool   atomic.Pointer[sql.DB] // for everything but defining tables
+	slow   *sql.DB                // for defining tables, which may take longer than Options.Answer
 
-	open func() *sql.DB // a new pool with no connection
+	open func() *sql.DB // makes a pool without connections
 }
 
 var _ sqlstore.Driver = (*database)(nil)
 
-// errLost is an error after which the connection is gone.
+// errLost is an error after which the connection is lost.
 type errLost struct{ error }
 
 func (e errLost) Unwrap() error { return e.error }
 
 func (d *database) Close() error { return errors.Join(d.db().Close(), d.slow.Close()) }
 
-// db is the pool at this moment. A connection belongs to the pool that it came from.
+// db is the present pool. A connection belongs to the pool from which it came.
 func (d *database) db() *sql.DB { return d.pool.Load() }
 
-// CountsInserts is false: with clientFoundRows a row that was there is counted too.
+// CountsInserts is false: with clientFoundRows a row that existed counts too.
 func (d *database) CountsInserts() bool { return false }
 
 func (d *database) Pool() sqlstore.Pool {
@@ -47,10 +47,10 @@ func (d *database) Pool() sqlstore.Pool {
 	return sqlstore.Pool{Most: s.MaxOpenConnections, Open: s.OpenConnections, InUse: s.InUse, Waits: s.WaitCount, Waited: s.WaitDuration}
 }
 
-// Merges is false: what the parts have is put in a table first, and sorted.
+// Merges is false: the server copies the rows of all parts into a table and sorts it.
 func (d *database) Merges() bool { return false }
 
-// Read sends statements one after the other, each a transaction of its own.
+// Read sends the statements one after the other, each in a transaction of its own.
 func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) error {
 	pool := d.db()
 	conn, err := pool.Conn(ctx)
@@ -65,10 +65,10 @@ func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) 
 	return err
 }
 
-// demoted reports whether a server refused a write because it may only be read, as one does
-// that was the primary until a switchover. The pool of its connection is replaced then: the
-// others of the pool may lead to the same server, and what they would read may be old. Those in
-// use are closed when they come back.
+// demoted reports whether a server rejected a write because it is read-only, as a former primary is
+// after a switchover. It then replaces the pool of the connection: other connections of the pool
+// may lead to the same server, and reads there may be outdated. Connections in use are closed when
+// they are returned.
 func (d *database) demoted(pool *sql.DB, err error) bool {
 	var server *driver.MySQLError
 	if !errors.As(err, &server) || !readOnly(server) {
@@ -82,7 +82,7 @@ func (d *database) demoted(pool *sql.DB, err error) bool {
 	return true
 }
 
-// readOnly says that the server, the session or the tables may only be read.
+// readOnly reports whether an error says that the server, the session or the tables are read-only.
 func readOnly(server *driver.MySQLError) bool {
 	return server.Number == 1290 || server.Number == 1792 || server.Number == 1836
 }
@@ -106,11 +106,11 @@ func (d *database) Define(ctx context.Context, text string) error {
 	return err
 }
 
-// Unblock does nothing: a statement that came in half is not run, and the server
-// ends transactions whose client says nothing.
+// Unblock does nothing: the server runs no partly received statement, and ends transactions whose
+// client is silent.
 func (d *database) Unblock(context.Context) error { return nil }
 
-// Alone calls f while holding a named lock of the server.
+// Alone calls f while it holds a named lock of the server.
 func (d *database) Alone(ctx context.Context, f func() error) error {
 	conn, err := d.slow.Conn(ctx)
 	if err != nil {
@@ -128,13 +128,13 @@ func (d *database) Alone(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// drop closes a connection rather than giving it back.
+// drop closes a connection instead of returning it to the pool.
 func drop(conn *sql.Conn) {
 	conn.Raw(func(any) error { return sqldriver.ErrBadConn })
 	conn.Close()
 }
 
-// Kind says what an error means.
+// Kind classifies an error.
 func (d *database) Kind(err error) sqlstore.Kind {
 	var lost errLost
 	var server *driver.MySQLError
@@ -158,7 +158,7 @@ func (d *database) Kind(err error) sqlstore.Kind {
 		return sqlstore.Exists
 	case 1021, 1114: // disk, table
 		return sqlstore.Full
-	case 1047, 1053, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 4031: // not in the cluster, shutdown, aborted, killed
+	case 1047, 1053, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 4031: // node left the cluster, shutdown, aborted, killed
 		return sqlstore.Lost
 	}
 	if readOnly(server) { // another connection may lead to the new primary
@@ -167,12 +167,12 @@ func (d *database) Kind(err error) sqlstore.Kind {
 	return sqlstore.Other
 }
 
-// A transaction has a connection until it ends.
+// A transaction holds a connection until it ends.
 type transaction struct {
 	d    *database
 	pool *sql.DB // of conn
 	conn *sql.Conn
-	gone bool // its server may only be read
+	gone bool // its server is read-only
 }
 
 func (t *transaction) Send(ctx context.Context, statements ...*sqlstore.Statement) error {
@@ -200,12 +200,12 @@ func (t *transaction) Commit(ctx context.Context, statements ...*sqlstore.Statem
 	return err
 }
 
-// patience is how long a rollback may take, before its connection is closed.
+// patience is the longest time for a rollback. After that, its connection is closed.
 const patience = time.Second
 
 func (t *transaction) Rollback() {
 	if t.gone {
-		drop(t.conn) // which undoes it
+		drop(t.conn) // the server then rolls back
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -217,7 +217,7 @@ func (t *transaction) Rollback() {
 	t.conn.Close()
 }
 
-// A session is what statements are sent through: *sql.Conn, or a caller's *sql.Tx.
+// A session sends statements: *sql.Conn, or a caller's *sql.Tx.
 type session interface {
 	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
@@ -276,8 +276,8 @@ func (d *database) run(ctx context.Context, conn session, s *sqlstore.Statement)
 	return nil
 }
 
-// mark says of an error that is not the server's answer that the connection is
-// gone: the driver gives up connections whose reply it did not get.
+// mark marks an error that is not the server's answer as a lost connection: the driver closes a
+// connection whose reply it did not get.
 func mark(ctx context.Context, err error) error {
 	var server *driver.MySQLError
 	if errors.As(err, &server) || errors.Is(err, driver.ErrPktTooLarge) {

@@ -20,45 +20,41 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Options are how a store is kept. The zero value is what most should use.
+// Options configure a store. The zero value suits most deployments.
 type Options struct {
-	Connections int // at most so many at once; default 8
-	Shards      int // of a schema that is created; default 64; one that exists keeps its own
+	Connections int // maximum number of connections; default 8
+	Shards      int // used only when the schema is created; default 64
 
-	// NoMigrate leaves the schema as it is: Open fails unless it is the present
-	// one. For a user without the right to create tables; Migrate is then run by
-	// another.
+	// NoMigrate leaves the schema unchanged, and Open fails if it is outdated. It is for a user
+	// without the right to create tables, when another user runs Migrate.
 	NoMigrate bool
 
-	// ReadOnly opens a store that is only read: by a user who may do no more, or at a
-	// server that may only be read. Nothing is probed, and what is written fails.
+	// ReadOnly opens the store for reading: for a user with read access only, or for a read-only
+	// server. Open probes nothing, and every write fails.
 	ReadOnly bool
 
-	// Stopped is how long a transaction may wait for its client before the server
-	// ends it, so that a process that has stopped holds no shard. Whole seconds;
-	// default 3s.
+	// Stopped is how long a transaction may wait for its client before the server ends it, so that a
+	// process that hangs holds no shard. Whole seconds; default 3s.
 	Stopped time.Duration
 
-	// Answer is how long the database may take for one statement, before the
-	// connection is given up. Default 15s.
+	// Answer is the longest time for one statement. After that, the connection is closed. Default
+	// 15s.
 	Answer time.Duration
 
 	Logger *slog.Logger // default: discards
 }
 
-// A Store keeps tasks in a MySQL or MariaDB database. Its methods are safe for
-// concurrent use.
+// A Store keeps tasks in a MySQL or MariaDB database. Its methods are safe for concurrent use.
 type Store struct {
 	*sqlstore.Store
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the store in the database that url names, such as
-// mysql://user:password@host:3306/database, and creates or updates its tables.
-// Parameters are those of github.com/go-sql-driver/mysql, such as tls=true. It
-// fails if the schema is newer than this code, and if the database would not
-// keep what bellman promises; the error says what to change.
+// Open opens the store in the database of url, such as mysql://user:password@host:3306/database,
+// and creates or updates its tables. The parameters of url are those of
+// github.com/go-sql-driver/mysql, such as tls=true. Open fails if the schema is newer than this
+// code, or if the database would not keep bellman's promises; the error says what to change.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	d, err := connect(ctx, url, o)
 	if err != nil {
@@ -83,7 +79,7 @@ func Migrate(ctx context.Context, url string, o Options) error {
 	return nil
 }
 
-// parseURL is the driver's form of an address.
+// parseURL converts an address to the driver's form.
 func parseURL(address string) (*driver.Config, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -109,11 +105,11 @@ func parseURL(address string) (*driver.Config, error) {
 	return config, nil
 }
 
-// A server is what must be known of one before its sessions can be set up.
+// A server describes what must be known before its sessions can be configured.
 type server struct {
 	version string
 	packet  int
-	galera  bool // a member of a cluster that shows late what other members committed
+	galera  bool // a member of a Galera cluster, which may show commits of other members late
 }
 
 func (s server) mariaDB() bool { return strings.Contains(s.version, "MariaDB") }
@@ -139,15 +135,14 @@ func askServer(ctx context.Context, config *driver.Config) (s server, err error)
 	return s, err
 }
 
-// lifetime is how long a connection is used: the address may lead to another server by then.
+// lifetime is how long a connection is used: later the address may lead to another server.
 const lifetime = 5 * time.Minute
 
-// dialTimeout is how long a server may take to be connected to, unless its address
-// says so by timeout.
+// dialTimeout is the longest time for connecting, unless the address has a timeout.
 const dialTimeout = 5 * time.Second
 
-// connect opens the pool. Each session is told what the store relies on,
-// whatever the server's defaults are.
+// connect opens the pool. It configures each session with what the store relies on, whatever the
+// server's defaults are.
 func connect(ctx context.Context, url string, o Options) (*database, error) {
 	if o.Shards < 0 || o.Shards > 1<<15 {
 		return nil, fmt.Errorf("%d shards: want 1 to %d", o.Shards, 1<<15)
@@ -157,14 +152,14 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		return nil, &sqlstore.AddressError{Cause: err}
 	}
 	config.Timeout = cmp.Or(config.Timeout, dialTimeout)
-	config.Logger = &driver.NopLogger{} // what it says is returned as an error too
+	config.Logger = &driver.NopLogger{} // the driver also returns what it would log
 	s, err := askServer(ctx, config)
 	if err != nil {
 		return nil, err
 	}
 	stopped := max(cmp.Or(o.Stopped, 3*time.Second), time.Second)
-	config.ClientFoundRows = true   // an UPDATE says how many rows it found, changed or not
-	config.InterpolateParams = true // one trip for each statement
+	config.ClientFoundRows = true   // UPDATE counts the rows it finds, changed or not
+	config.InterpolateParams = true // one round trip for each statement
 	config.MultiStatements = false
 	config.ParseTime = false
 	config.MaxAllowedPacket = s.packet

@@ -10,15 +10,15 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
 
-// types are MySQL's words for those of the schema.
+// types are the column types of the schema in MySQL's syntax.
 var types = strings.NewReplacer(
 	"{id}", "BINARY(16)", "{name}", fmt.Sprintf("VARBINARY(%d)", sqlstore.MaxName), "{key}", fmt.Sprintf("VARBINARY(%d)", sqlstore.MaxKey), "{bytes}", "LONGBLOB",
 	"{table}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC", "{hot}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC", "{busy}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
 )
 
-// words are those of statements. The clock has no time zone, so that it does
-// not jump with one. A cursor is two ranges, because MariaDB reads a row value
-// from the shard's beginning, and what is neither from that of its millisecond.
+// words are parts of statements in MySQL's syntax. The clock uses UTC, so it does not jump with a
+// time zone. A cursor is two ranges: MariaDB would read a row value comparison from the beginning
+// of the shard, and other forms from the beginning of the millisecond.
 var words = strings.NewReplacer(
 	"{now}", "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)", "{micros}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", "{number}", "SIGNED", "{by key}", "FORCE INDEX (bellman_task_key)",
 	"{by merchant_no}", "FORCE INDEX (bellman_task_merchant)", "{by order_no}", "FORCE INDEX (bellman_task_order)", "{by url_host}", "FORCE INDEX (bellman_task_host)",
@@ -28,7 +28,7 @@ var words = strings.NewReplacer(
 	"{within url_host}", "url_host = ? AND id >= ? AND url_host = ? AND id < ?",
 )
 
-// render is a statement in MySQL's words, with a list spelled out.
+// render returns a statement in MySQL's syntax, with its lists spelled out.
 func render(s *sqlstore.Statement) (string, []any) {
 	var b strings.Builder
 	args := make([]any, 0, len(s.Args))
@@ -71,8 +71,8 @@ func render(s *sqlstore.Statement) (string, []any) {
 	}
 }
 
-// byKey is a text whose writes go by the primary key: where a table is small,
-// or said to be, they would read all of it, and wait for rows that others have
+// byKey adds a hint that a write goes by the primary key. Otherwise, if a table is small or its
+// statistics say so, the server would read the whole table and wait for rows that others have
 // locked.
 func byKey(text string) string {
 	if rest, is := strings.CutPrefix(text, "DELETE FROM "); is {
@@ -93,7 +93,7 @@ func argument(value any) any {
 	return value
 }
 
-// at is a list's value.
+// at returns one value of a list.
 func at(list any, i int) any {
 	switch v := list.(type) {
 	case []bellman.ID:
@@ -109,10 +109,10 @@ func at(list any, i int) any {
 	panic(fmt.Sprintf("mysql: %T is no list", list))
 }
 
-// maxRows is how many rows one statement inserts, at most.
+// maxRows is the largest number of rows that one statement inserts.
 const maxRows = 512
 
-// inserts are the statements that insert rows: as few as packets allow.
+// inserts returns the statements that insert rows: as few as the size of packets allows.
 func (d *database) inserts(in *sqlstore.Insert) iter.Seq2[string, []any] {
 	var names, sets []string
 	for _, c := range in.Columns {
@@ -153,7 +153,7 @@ func (d *database) inserts(in *sqlstore.Insert) iter.Seq2[string, []any] {
 	}
 }
 
-// width is how many bytes a row's values have.
+// width is the size in bytes of a row's values.
 func width(in *sqlstore.Insert, i int) (n int) {
 	for _, c := range in.Columns {
 		b, _ := at(c.Values, i).([]byte)

@@ -12,33 +12,33 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// AddTx adds tasks in a transaction of yours: they are there when it commits,
-// and never if it does not. tx must be of the database, and the schema, that the
-// store is in. No store need be open, and no engine run, in this process:
+// AddTx adds tasks in a transaction of the caller: they exist once it commits, and never if it does
+// not. tx must be in the database of the store, and use its schema. This process needs no open
+// store and no running engine:
 //
 //	added, err := postgres.AddTx(ctx, tx, rules.Prepare(&bellman.Task{…})...)
 //
-// where rules are an engine.Engine or, without one, engine.Rules. An engine
-// attempts the tasks within a second of your commit if they are due; one in this
-// process does it at once if it is told by Engine.Committed. Your transaction has no NOTIFY:
-// PostgreSQL commits such transactions one at a time.
+// Here rules is an engine.Engine, or engine.Rules in a process without one. If the tasks are due,
+// an engine attempts them within a second of the commit. An engine in this process attempts them at
+// once if the caller passes them to Engine.Committed. AddTx sends no NOTIFY, because PostgreSQL
+// commits transactions with a NOTIFY one at a time.
 //
-// What became of each task is returned in order, as by Engine.Add: Existing says
-// that its key was there with the same content, and ErrKeyTaken that it was there
-// with another. The error is the first of any task. It leaves your transaction as
-// it is, with all other tasks added: roll it back if you want all or none.
+// The results are in order and mean the same as those of Engine.Add: Existing if the key exists
+// with the same content, ErrKeyTaken if it exists with other content. The error is the first one of
+// any task. It leaves the transaction usable, with all other tasks added: roll it back if you want
+// all or none.
 //
-// When the database fails, the result is nil, and the transaction is as it was
-// before, or cannot go on: roll it back. One at REPEATABLE READ or SERIALIZABLE
-// fails with 40001 when another transaction that it cannot see added the same key:
-// run it again, as after all its failures of that kind. Two transactions that add
-// the same key wait for each other, as with any unique key.
+// If the database fails, the result is nil. The transaction is then unchanged or unusable: roll it
+// back.
+//
+// A transaction at REPEATABLE READ or SERIALIZABLE fails with 40001 if another transaction that it
+// cannot see added the same key. Run it again, as after any failure with 40001. Two transactions
+// that add the same key wait for each other, as with any unique key.
 func AddTx(ctx context.Context, tx pgx.Tx, adds ...store.Add) ([]bellman.Added, error) {
 	return addTx(ctx, pipelined{tx}, adds)
 }
 
-// AddSQLTx is AddTx for database/sql, with pgx's driver of it
-// (github.com/jackc/pgx/v5/stdlib).
+// AddSQLTx is AddTx for database/sql with the driver github.com/jackc/pgx/v5/stdlib.
 func AddSQLTx(ctx context.Context, tx *sql.Tx, adds ...store.Add) ([]bellman.Added, error) {
 	return addTx(ctx, single{tx}, adds)
 }
@@ -51,7 +51,7 @@ func addTx(ctx context.Context, tx sqlstore.Sender, adds []store.Add) ([]bellman
 	return added, err
 }
 
-// A pipelined transaction is a caller's, by pgx.
+// A pipelined transaction is a caller's transaction of pgx.
 type pipelined struct{ tx pgx.Tx }
 
 func (p pipelined) Send(ctx context.Context, statements ...*sqlstore.Statement) error {
@@ -70,7 +70,7 @@ func (p pipelined) Send(ctx context.Context, statements ...*sqlstore.Statement) 
 	return results.Close()
 }
 
-// A single transaction is a caller's, by database/sql: a statement at a time.
+// A single transaction is a caller's transaction of database/sql. It sends one statement at a time.
 type single struct{ tx *sql.Tx }
 
 func (t single) Send(ctx context.Context, statements ...*sqlstore.Statement) error {
@@ -105,7 +105,7 @@ func (t single) run(ctx context.Context, s *sqlstore.Statement) error {
 	return rows.Err()
 }
 
-// A sqlRow is read by database/sql, which has ids as text.
+// A sqlRow scans a row of database/sql, which returns ids as text.
 type sqlRow struct{ rows *sql.Rows }
 
 func (r sqlRow) Scan(dest ...any) error {

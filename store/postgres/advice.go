@@ -9,13 +9,13 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
 
-// explained is an error of opening with what to do about it, where the server's
-// answer tells: see appendix A of PostgreSQL's manual.
+// explained adds to an error of Open what the operator can do about it, if the server's answer
+// shows that. The codes are in appendix A of PostgreSQL's manual.
 func explained(err error, o Options) error {
 	var server *pgconn.PgError
 	var wrong *pgconn.ParseConfigError
 	if errors.As(err, &wrong) {
-		return &sqlstore.AddressError{Cause: err} // it says nothing of the password
+		return &sqlstore.AddressError{Cause: err} // pgx leaves the password out
 	}
 	if !errors.As(err, &server) {
 		return err

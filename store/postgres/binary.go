@@ -10,9 +10,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
 
-// Arguments and rows are in PostgreSQL's binary format, written and read here:
-// pgx looks at each value of an array by reflection, and makes an object of it,
-// which was a tenth of the processor time of a busy node.
+// Arguments and rows are in PostgreSQL's binary format, which this file encodes and decodes. pgx
+// would convert each value of an array by reflection; that took a tenth of the CPU time of a busy
+// node.
 
 // appendArgument appends the value of a parameter of type oid.
 func appendArgument(b []byte, oid uint32, value any) ([]byte, error) {
@@ -78,8 +78,8 @@ func appendArgument(b []byte, oid uint32, value any) ([]byte, error) {
 	return b, fmt.Errorf("an argument of type %T for a parameter of type %d, or out of its range", value, oid)
 }
 
-// appendArray appends what an array of n values begins with: the number of its
-// dimensions, whether a value is NULL, the type, its length, and its first index.
+// appendArray appends the header of an array of n values: the number of dimensions, whether a value
+// is NULL, the type, the length, and the first index.
 func appendArray(b []byte, n int, oid uint32, null bool) []byte {
 	dimensions, nulls := uint32(1), uint32(0)
 	if n == 0 {

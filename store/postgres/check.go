@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// oldest is the oldest server that is accepted.
+// oldest is the oldest accepted version of the server.
 const oldest = 13
 
-// Check looks at the server and at a session.
+// Check checks the server and the settings of a session.
 func (d *database) Check(ctx context.Context) error {
 	var version int
 	var isolation, synchronous, fsync string

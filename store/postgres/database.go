@@ -18,13 +18,13 @@ type database struct {
 	pool *pgxpool.Pool
 	log  *slog.Logger
 
-	stopped time.Duration // longer than this no client is silent in the middle of a transaction
-	answer  time.Duration // longer than this no flight is waited for
+	stopped time.Duration // Options.Stopped
+	answer  time.Duration // Options.Answer
 }
 
 var _ sqlstore.Driver = (*database)(nil)
 
-// errLost is an error after which the connection is gone.
+// errLost is an error after which the connection is lost.
 type errLost struct{ error }
 
 func (e errLost) Unwrap() error { return e.error }
@@ -44,7 +44,7 @@ func (d *database) Pool() sqlstore.Pool {
 // Merges is true: the plan is a Merge Append of index scans.
 func (d *database) Merges() bool { return true }
 
-// acquire waits for a connection as long as for an answer.
+// acquire waits for a connection, at most as long as for an answer.
 func (d *database) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.answer)
 	defer cancel()
@@ -55,7 +55,7 @@ func (d *database) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	return conn, nil
 }
 
-// Read sends statements in one pipeline, each a transaction's worth of its own.
+// Read sends the statements in one pipeline, each in a transaction of its own.
 func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) error {
 	conn, err := d.acquire(ctx)
 	if err != nil {
@@ -69,9 +69,9 @@ func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) 
 	return err
 }
 
-// demoted reports whether a server refused a write because it may only be read, as a standby
-// does behind an address that led to the primary. All connections are closed then, those in use
-// when they are given back: they may be to the same server, and what they would read is old.
+// demoted reports whether a server rejected a write because it is read-only, as a standby is when
+// the address led to the primary before. It then closes all connections, those in use when they are
+// returned: they may lead to the same server, and reads there may be outdated.
 func (d *database) demoted(err error) bool {
 	var server *pgconn.PgError
 	if !errors.As(err, &server) || server.Code != readOnly {
@@ -81,7 +81,7 @@ func (d *database) demoted(err error) bool {
 	return true
 }
 
-// readOnly is the code of an error that says that a transaction may not write.
+// readOnly is the error code of a read-only transaction.
 const readOnly = "25006"
 
 func (d *database) Begin(ctx context.Context) (sqlstore.Tx, error) {
@@ -98,9 +98,9 @@ func (d *database) Define(ctx context.Context, text string) error {
 	return err
 }
 
-// Unblock ends sessions that hold a shard and wait for their client. Those that
-// are idle end by idle_in_transaction_session_timeout; but one that received a
-// pipeline without its end is active, and no timeout of the server ends it.
+// Unblock ends sessions that hold a shard and wait for their client.
+// idle_in_transaction_session_timeout ends idle sessions. But a session that received a part of a
+// pipeline is active, and no timeout of the server ends it.
 func (d *database) Unblock(ctx context.Context) error {
 	tag, err := d.pool.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid() AND state <> 'idle' AND wait_event = 'ClientRead'
@@ -112,10 +112,10 @@ func (d *database) Unblock(ctx context.Context) error {
 	return err
 }
 
-// migrating is the lock that Alone takes: the letters "bellman".
+// migrating is the lock of Alone: the letters "bellman".
 const migrating = 0x62656c6c6d616e
 
-// Alone calls f while holding an advisory lock of the database.
+// Alone calls f while it holds an advisory lock of the database.
 func (d *database) Alone(ctx context.Context, f func() error) error {
 	conn, err := d.pool.Acquire(ctx)
 	if err != nil {
@@ -132,7 +132,7 @@ func (d *database) Alone(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// Kind says what an error means: see appendix A of PostgreSQL's manual.
+// Kind classifies an error. The codes are in appendix A of PostgreSQL's manual.
 func (d *database) Kind(err error) sqlstore.Kind {
 	var lost errLost
 	var server *pgconn.PgError
@@ -147,7 +147,7 @@ func (d *database) Kind(err error) sqlstore.Kind {
 
 func kind(server *pgconn.PgError) sqlstore.Kind {
 	switch server.Code {
-	case "40001", "40P01", "26000": // serialization failure, deadlock; a plan that the server has no longer
+	case "40001", "40P01", "26000": // serialization failure, deadlock; a prepared statement that the server does not have
 		return sqlstore.Retry
 	case "55P03":
 		return sqlstore.Blocked
@@ -159,7 +159,7 @@ func kind(server *pgconn.PgError) sqlstore.Kind {
 		return sqlstore.Exists
 	case "53100":
 		return sqlstore.Full
-	case "40003", "25P03", readOnly, "57P01", "57P02", "57P03", "57P05": // completion unknown, the server ends the session, or another may take writes
+	case "40003", "25P03", readOnly, "57P01", "57P02", "57P03", "57P05": // completion unknown, the server ends the session, or another server may accept writes
 		return sqlstore.Lost
 	}
 	if server.Code[:2] == "08" {
@@ -195,8 +195,8 @@ func (t *transaction) opening() parts {
 	return opening
 }
 
-// Commit sends statements and COMMIT in one pipeline. What the server does not
-// answer with an error of its own may have been done.
+// Commit sends the statements and COMMIT in one pipeline. If the server answers with no error of
+// its own, the transaction may have been committed.
 func (t *transaction) Commit(ctx context.Context, statements ...*sqlstore.Statement) error {
 	if !t.begun && len(statements) == 0 {
 		t.conn.Release()
@@ -216,7 +216,7 @@ func (t *transaction) Commit(ctx context.Context, statements ...*sqlstore.Statem
 	}
 	t.conn.Conn().Close(context.WithoutCancel(ctx))
 	t.conn.Release()
-	return errLost{errors.New(err.Error())} // no Failed: that would be certain
+	return errLost{errors.New(err.Error())} // not Failed, which would mean that nothing was committed
 }
 
 // patience is the longest time for a rollback. After that, its connection is closed.

@@ -1,8 +1,7 @@
-// Package postgres is the store in a PostgreSQL database, for several nodes or
-// for a database that is there already. What it keeps, and how it commits, is
-// described in doc.go of internal/sqlstore; this package is what PostgreSQL does in a
-// way of its own.
+// Package postgres is the store in a PostgreSQL database, for a cluster of nodes or beside an
+// existing database. doc.go of internal/sqlstore describes the layout and how commits work. This
+// package holds what is particular to PostgreSQL.
 //
-// A flight of statements is a pipeline, rows are inserted from arrays, and the
-// server ends a transaction whose client has stopped in the middle of it.
+// A flight of statements is one pipeline. Rows are inserted from arrays. The server ends a
+// transaction whose client hangs in the middle of it.
 package postgres

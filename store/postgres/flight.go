@@ -22,7 +22,7 @@ const (
 	closing parts = 2 // COMMIT
 )
 
-// A call is one statement of a flight, as the server gets it.
+// A call is one statement of a flight, as it is sent to the server.
 type call struct {
 	of   *sqlstore.Statement // nil for BEGIN and COMMIT
 	text string
@@ -60,7 +60,7 @@ func send(ctx context.Context, conn *pgx.Conn, statements []*sqlstore.Statement,
 	return fly(ctx, conn.PgConn(), calls, with)
 }
 
-// fly sends calls whose plans are there, and reads what came of them.
+// fly sends calls whose statements are prepared, and reads the results.
 func fly(ctx context.Context, conn *pgconn.PgConn, calls []call, with parts) (err error) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
@@ -107,7 +107,7 @@ var buffers = sync.Pool{New: func() any { return newBuffer() }}
 
 const keptBuffer = 1 << 20
 
-// newBuffer is not nil, whose parts would be: for pgconn that is NULL.
+// newBuffer returns an empty buffer. It is not nil, because pgconn sends a nil argument as NULL.
 func newBuffer() *[]byte {
 	b := make([]byte, 0, 4<<10)
 	return &b
@@ -116,7 +116,7 @@ func newBuffer() *[]byte {
 // binaryFormat is the format of all arguments and all columns.
 var binaryFormat = []int16{1}
 
-// encode writes the arguments of calls to b, of which their values are parts then.
+// encode writes the arguments of calls to b. The values of the calls are then slices of b.
 func encode(calls []call, b []byte) (_ []byte, err error) {
 	n := 0
 	for i := range calls {
@@ -193,7 +193,7 @@ func (c *call) raced(err error, with parts) error {
 	return err
 }
 
-// plans are what a connection has prepared, by text.
+// plans are the prepared statements of a connection, by text.
 type plans struct {
 	known map[string]*pgconn.StatementDescription
 	named int
@@ -287,8 +287,8 @@ func forget(conn *pgconn.PgConn, err error) {
 	}
 }
 
-// stale says that a statement was refused because its plan is gone, or is of a
-// table as it was.
+// stale reports whether a statement was rejected because its plan is gone, or is of an earlier
+// definition of a table.
 func stale(server *pgconn.PgError) bool {
 	return server.Code == "26000" || server.Code == "0A000" && server.Routine == "RevalidateCachedQuery"
 }

@@ -22,17 +22,16 @@ type Options struct {
 	Connections int // maximum number of connections; default 8
 	Shards      int // used only when the schema is created; default 64
 
-	// NoMigrate leaves the schema as it is: Open fails unless it is the present
-	// one. For a user without the right to create tables; Migrate is then run by
-	// another.
+	// NoMigrate leaves the schema unchanged, and Open fails if it is outdated. It is for a user
+	// without the right to create tables, when another user runs Migrate.
 	NoMigrate bool
 
-	// ReadOnly opens a store that is only read: by a user who may do no more, or at a
-	// server that may only be read. Nothing is probed, and what is written fails.
+	// ReadOnly opens the store for reading: for a user with read access only, or for a read-only
+	// server. Open probes nothing, and every write fails.
 	ReadOnly bool
 
-	// Stopped is how long a transaction may wait for its client before the server
-	// ends it, so that a process that has stopped holds no shard. Default 3s.
+	// Stopped is how long a transaction may wait for its client before the server ends it, so that a
+	// process that hangs holds no shard. Default 3s.
 	Stopped time.Duration
 
 	// Answer is the longest time for one flight of statements. After that, the connection is
@@ -42,8 +41,7 @@ type Options struct {
 	Logger *slog.Logger // default: discards
 }
 
-// A Store keeps tasks in a PostgreSQL database. Its methods are safe for
-// concurrent use.
+// A Store keeps tasks in a PostgreSQL database. Its methods are safe for concurrent use.
 type Store struct {
 	*sqlstore.Store
 	d *database
@@ -59,10 +57,9 @@ var _ interface {
 // row of every shard.
 func (s *Store) Use() store.Use { return store.Use{BatchSize: 2048} }
 
-// Open opens the store in the database that url names, such as
-// postgres://user:password@host:5432/database, and creates or updates its
-// tables. It fails if the schema is newer than this code, and if the database
-// would not keep what bellman promises; the error says what to change.
+// Open opens the store in the database of url, such as postgres://user:password@host:5432/database,
+// and creates or updates its tables. It fails if the schema is newer than this code, or if the
+// database would not keep bellman's promises; the error says what to change.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	d, err := connect(ctx, url, o)
 	if err != nil {
@@ -88,12 +85,11 @@ func Migrate(ctx context.Context, url string, o Options) error {
 	return nil
 }
 
-// dialTimeout is how long a server may take to be connected to, unless its address
-// says so by connect_timeout.
+// dialTimeout is the longest time for connecting, unless the address has a connect_timeout.
 const dialTimeout = 5 * time.Second
 
-// connect opens the pool. Each connection is told what the store relies on,
-// whatever the server's defaults are.
+// connect opens the pool. It configures each connection with what the store relies on, whatever the
+// server's defaults are.
 func connect(ctx context.Context, url string, o Options) (*database, error) {
 	if o.Shards < 0 || o.Shards > 1<<15 {
 		return nil, fmt.Errorf("%d shards: want 1 to %d", o.Shards, 1<<15)

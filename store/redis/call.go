@@ -27,7 +27,7 @@ type script struct {
 func newScript(name string, full, writes bool) script {
 	rows, err := texts.ReadFile("lua/rows.lua")
 	if err != nil {
-		panic(err) // it is in the program
+		panic(err) // the scripts are embedded in the program
 	}
 	text, err := texts.ReadFile("lua/" + name + ".lua")
 	if err != nil {
@@ -44,7 +44,7 @@ func newScript(name string, full, writes bool) script {
 }
 
 var (
-	takeIn = newScript("commit", false, true) // with new tasks
+	takeIn = newScript("commit", false, true) // for commits with new tasks
 	commit = newScript("commit", true, true)
 	prune  = newScript("prune", true, true)
 	nodes  = newScript("nodes", true, true)

@@ -14,32 +14,32 @@ import (
 	client "github.com/redis/go-redis/v9"
 )
 
-// lifetime is how long a connection is used: with each new one the server is looked
-// at again, for it may be another, or have other settings.
+// lifetime is how long a connection is used. Each new connection checks the server again: it may be
+// another server, or have other settings.
 const lifetime = time.Minute
 
-// An UnfitError says why a server is not one to keep tasks in, and what to do.
+// An UnfitError says why a server cannot hold a store, and what to do.
 type UnfitError struct{ Why string }
 
 func (e *UnfitError) Error() string { return e.Why }
 
 func unfit(text string, args ...any) error { return &UnfitError{fmt.Sprintf(text, args...)} }
 
-// settings are what a server says of itself.
+// settings are what a server reports about itself.
 type settings struct {
 	version  string
 	number   int // 702 for 7.2
 	mode     string
 	role     string
-	loading  string // how much of its file it has read, as 43.21%; empty: all
-	run      string // of the process, new at each start
+	loading  string // how much of its file it has loaded, as 43.21%; empty: all
+	run      string // id of the process, new at each start
 	aof      bool
-	partial  bool   // it has no complete append-only file, or has just its first one rewritten
-	fsync    string // "": it does not say
+	partial  bool   // it has no complete append-only file, or is rewriting its first one
+	fsync    string // empty: unknown
 	lazy     bool   // no fsync while a child process writes (no-appendfsync-on-rewrite)
 	evicts   string
 	most     int64 // maxmemory
-	replicas int   // connected
+	replicas int   // connected replicas
 	atLeast  string
 }
 
@@ -65,7 +65,7 @@ func read(ctx context.Context, c asker) (settings, error) {
 	if info["loading"] == "1" {
 		s.loading = cmp.Or(info["loading_loaded_perc"], "a part")
 	}
-	s.most, _ = strconv.ParseInt(info["maxmemory"], 10, 64) // 0 where it does not say: unknown is no limit
+	s.most, _ = strconv.ParseInt(info["maxmemory"], 10, 64) // 0, which means no limit, if it is missing
 	s.replicas, _ = strconv.Atoi(info["connected_slaves"])
 	if first, rest, is := strings.Cut(s.version, "."); is {
 		second, _, _ := strings.Cut(rest, ".")
@@ -75,7 +75,7 @@ func read(ctx context.Context, c asker) (settings, error) {
 			s.number = 100*a + b
 		}
 	}
-	// Where operators forbid CONFIG nothing is known of fsync.
+	// If operators forbid CONFIG, the fsync policy is unknown.
 	if have, err := c.ConfigGet(ctx, "appendfsync").Result(); err == nil {
 		s.fsync = have["appendfsync"]
 	} else if !isAnswer(err) {
@@ -151,7 +151,7 @@ func (s *Store) complete(seen settings) bool {
 	return seen.aof && s.filed == seen.run
 }
 
-// waits are what a write waits for on its connection before it is answered.
+// waits are the conditions for which a write waits on its connection before it is answered.
 type waits struct {
 	local    int // 1: the server's own disk
 	replicas int

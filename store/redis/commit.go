@@ -27,7 +27,7 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 	}
 	err := s.commit(ctx, b, takeIn, b.Adds)
 	if errors.Is(err, bellman.ErrFull) && !b.Whole() {
-		// What has happened is recorded all the same: the memory above maxmemory is for that.
+		// Outcomes are recorded all the same: the memory above maxmemory is for them.
 		full := err
 		if err = nil; len(b.Changes)+len(b.Docs)+len(b.Audits) > 0 {
 			err = s.commit(ctx, b, commit, nil)

@@ -14,12 +14,12 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A lane is what was read of one shard and not handed on yet.
+// A lane holds the entries of one shard that were read and not yet returned.
 type lane struct {
 	shard   uint16
 	entries []store.Entry
-	from    store.Position // behind what was read
-	more    bool           // there may be more than was read
+	from    store.Position // position of the last entry that was read
+	more    bool           // there may be further entries
 }
 
 // Due reads the entries of shards from a position to a time.
@@ -106,7 +106,7 @@ func before(a, b *store.Entry) bool {
 	return cmp.Or(cmp.Compare(a.VisibleAt, b.VisibleAt), bytes.Compare(a.ID[:], b.ID[:])) < 0
 }
 
-// CountDue counts what Due would read, up to most.
+// CountDue counts the entries that Due would return, up to most.
 func (s *Store) CountDue(ctx context.Context, shards []uint16, from store.Position, to, most int64) (int64, error) {
 	if err := s.enter(); err != nil {
 		return 0, err

@@ -206,14 +206,14 @@ func (s *Store) inState(ctx context.Context, state bellman.State) (ids []bellman
 	return ids, true, nil
 }
 
-// chosen reports whether a filter chooses a task.
+// chosen reports whether a filter selects a task.
 func chosen(f *store.Filter, t *bellman.Task) bool {
 	same := func(want, have string) bool { return want == "" || want == have }
 	return same(f.Queue, t.Queue) && same(f.Key, t.Key) && same(f.MerchantNo, t.MerchantNo) && same(f.OrderNo, t.OrderNo) &&
 		same(f.Event, t.Event) && (f.State == nil || *f.State == t.State) && (f.URLHost == "" || atHost(t.URL, f.URLHost))
 }
 
-// atHost reports whether address is at host, given with or without its port.
+// atHost reports whether an address is at a host, which may be given with or without its port.
 func atHost(address, host string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Host == host || u.Hostname() == host)

@@ -20,13 +20,13 @@ import (
 
 // Options configure a store. The zero value suits most deployments.
 type Options struct {
-	Connections int          // to a server, at most; default 8, at least 2
-	Shards      int          // of a store that is created; default 64
-	NoMigrate   bool         // create no store: ErrNoStore where there is none
-	ReadOnly    bool         // only to read: how durable writes are does not matter
+	Connections int          // most connections to a server; default 8, at least 2
+	Shards      int          // used only when the store is created; default 64
+	NoMigrate   bool         // create no store: Open returns ErrNoStore if there is none
+	ReadOnly    bool         // for reading only: the durability of writes is not checked
 	Logger      *slog.Logger // default: discards
 
-	hook client.Hook // sees what is sent, in tests
+	hook client.Hook // sees all commands, in tests
 }
 
 // ErrNoStore is returned by Open if there is no store and Options forbid creating one.
@@ -52,17 +52,16 @@ type Store struct {
 	closed bool
 
 	mu    sync.Mutex
-	filed string // the run of the last server that was seen with a complete append-only file
+	filed string // settings.run of the last server that had a complete append-only file
 
 	count struct{ commits, unknown, broken, fenced atomic.Int64 }
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the store at an address such as redis://USER:PASSWORD@HOST:PORT/0,
-// which [Address] describes, and creates it if there is none. It fails where the
-// server would not keep the promises of a store: then the error says which of its
-// settings are why.
+// Open opens the store at an address such as redis://USER:PASSWORD@HOST:PORT/0, which [Address]
+// describes, and creates the store if there is none. It fails if the server would not keep the
+// promises of a store; the error names the settings to change.
 func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	a, err := ParseAddress(address)
 	if err != nil {
@@ -213,8 +212,7 @@ func (s *Store) master(ctx context.Context) (*client.Client, error) {
 	return s.cluster.MasterForKey(ctx, s.prefix)
 }
 
-// Close ends all connections when the calls under way have ended. Later calls
-// return ErrClosed.
+// Close ends all connections after the calls in progress have ended. Later calls return ErrClosed.
 func (s *Store) Close() error {
 	s.life.Lock()
 	defer s.life.Unlock()
@@ -240,7 +238,7 @@ func (s *Store) enter() error {
 
 func (s *Store) leave() { s.life.RUnlock() }
 
-// text is an element of a reply, "" for none.
+// text returns an element of a reply as text; empty if it is nil.
 func text(reply []any, i int) string {
 	if i >= len(reply) {
 		return ""

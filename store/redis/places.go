@@ -12,13 +12,13 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// places are what a commit must know to put new tasks behind those of their ordering
-// keys that are pending. It is read before: who was committed before the commit was
-// asked for is seen.
+// places are what a commit must know to put new tasks behind the pending tasks of their ordering
+// keys. They are read before the commit, and show everything that was committed before the commit
+// was requested.
 type places struct {
 	now  int64                // the server's clock, in µs
 	last map[string]int64     // the last place of each chain
-	nth  map[bellman.ID]int64 // which of this commit's own a task is
+	nth  map[bellman.ID]int64 // index of each new task of this commit within its chain
 }
 
 // readPlaces reads what there is to know of the tasks that b may add; nothing if none
@@ -71,8 +71,8 @@ func (s *Store) readPlaces(ctx context.Context, b *store.Batch, to *places) erro
 	return err
 }
 
-// take returns the place of a new task: behind all that were there, and behind those
-// that stand before it in its batch. 0: it needs none.
+// take returns the place of a new task: behind all earlier tasks, and behind the tasks before it in
+// its batch. 0: it needs no place.
 func (p *places) take(t *bellman.Task) int64 {
 	if t.OrderingKey == "" || t.State.Ended() {
 		return 0
@@ -120,7 +120,7 @@ func (s *Store) Chain(ctx context.Context, queue, orderingKey string, id bellman
 		first := p.ZRangeWithScores(ctx, s.prefix+"w"+name, 0, int64(max(limit, 1))-1)
 		last := p.ZRangeArgsWithScores(ctx, client.ZRangeArgs{Key: s.prefix + "W" + name, Start: 0, Stop: 0, Rev: true})
 		if _, err := p.Exec(ctx); err != nil {
-			return found, err // Nil: it is not there
+			return found, err // Nil: the task does not exist
 		}
 		var own standing
 		for i, z := range first.Val() {

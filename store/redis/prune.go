@@ -14,8 +14,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/pack"
 )
 
-// pruneStep is how many tasks are deleted at once: others want to be answered in
-// between.
+// pruneStep is how many tasks are deleted at once, so that other calls are answered in between.
 const pruneStep = 256
 
 // Prune deletes tasks that ended in state and finished before the given time.

@@ -142,7 +142,7 @@ func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) (
 	return log[:min(len(log), limit)], nil
 }
 
-// Depths counts tasks. It is exact.
+// Depths counts tasks. The counts are exact.
 func (s *Store) Depths(ctx context.Context) (depths []store.Depth, err error) {
 	counts, err := ask(ctx, s, "count tasks", func(c *client.Client) (map[string]string, error) { return c.HGetAll(ctx, s.prefix+"n").Result() })
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *Store) Depths(ctx context.Context) (depths []store.Depth, err error) {
 	return depths, nil
 }
 
-// Docs reads documents that f chooses, in order of their names.
+// Docs reads the documents that f selects, ordered by name.
 func (s *Store) Docs(ctx context.Context, f store.DocFilter, limit int) (docs []store.Doc, err error) {
 	if f.Name != "" {
 		return s.oneDoc(ctx, f, limit)

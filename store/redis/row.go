@@ -16,7 +16,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// format begins each row, which may one day be written differently.
+// format begins each row, so that a later version can use another encoding.
 const format = 1
 
 // headSize is how long the head of a row is, which ends with the digest.
@@ -30,7 +30,7 @@ const (
 	maxText = 4096 // of what is looked up
 )
 
-// check refuses what cannot be kept, and what has no queue.
+// check rejects a task that the store cannot keep, or that has no queue.
 func check(t *bellman.Task) error {
 	var wrong bellman.Invalid
 	if t.ID.IsZero() {
@@ -77,17 +77,17 @@ func packRow(t *bellman.Task, digest bellman.Digest) []byte {
 	return b
 }
 
-// isOrdered is the bit beside Inherited that says that the ordering key, and whether the
-// task supersedes, stand behind the headers.
+// isOrdered is the bit beside Inherited that says that the ordering key, and whether the task
+// supersedes, follow the headers.
 const isOrdered = 0x80
 
-// isTraced is the bit that says that a trace stands behind that.
+// isTraced is the bit that says that a trace follows.
 const isTraced = 0x40
 
-// isNamed is the bit that says that the name of the key that created the task stands behind that.
+// isNamed is the bit that says that the name of the key that created the task follows.
 const isNamed = 0x20
 
-// isOfKind is the bit that says that the task's kind stands behind that name.
+// isOfKind is the bit that says that the task's kind follows that name.
 const isOfKind = 0x10
 
 // packCold encodes what never changes. Its first byte after the queue has Inherited.
@@ -134,7 +134,7 @@ func packCold(b []byte, t *bellman.Task) []byte {
 		b = append(b, map[bool]byte{true: 1}[t.Supersedes])
 	}
 	if t.Trace() != nil {
-		trace, _ := t.Trace().AppendBinary(nil) // fails never
+		trace, _ := t.Trace().AppendBinary(nil) // never fails
 		b = pack.Text(b, string(trace))
 	}
 	if t.CreatedBy() != "" {
@@ -211,7 +211,7 @@ const (
 	hasPlace
 )
 
-// packStatus encodes what of a status is not in the head.
+// packStatus encodes the fields of a status that are not in the head.
 func packStatus(b []byte, st *bellman.Status, base int64) []byte {
 	b = binary.AppendUvarint(append(b, pack.Cause(st)), uint64(st.Step))
 	for _, at := range [...]time.Time{st.Began, st.Updated, st.Finished} {
@@ -285,7 +285,7 @@ func parseRow(id bellman.ID, row string) (*bellman.Task, error) {
 	return t, nil
 }
 
-// packAttempt encodes a. Its number comes first.
+// packAttempt encodes a, its number first.
 func packAttempt(id bellman.ID, a *bellman.Attempt) []byte {
 	b := make([]byte, 0, 64+len(a.Response)+len(a.Error))
 	b = binary.BigEndian.AppendUint32(b, uint32(a.Number))
@@ -319,7 +319,7 @@ func parseAttempt(b []byte, id bellman.ID, a *bellman.Attempt) error {
 	return p.End()
 }
 
-// parseEntry decodes a member of the index of what is due.
+// parseEntry decodes a member of the due index.
 func parseEntry(shard uint16, look, member string) (store.Entry, error) {
 	at, err := strconv.ParseFloat(look, 64)
 	if err != nil || len(member) != 32 && len(member) != 40 {
@@ -338,7 +338,7 @@ func parseEntry(shard uint16, look, member string) (store.Entry, error) {
 // created is when a task was created, in Unix ms: the base of its times.
 func created(id bellman.ID) int64 { return id.Time().UnixMilli() }
 
-// keyOf names a task's key in the index of keys; empty for none.
+// keyOf is the name of a task's key in the index of keys; empty if it has none.
 func keyOf(queue, key string) string {
 	if key == "" {
 		return ""
