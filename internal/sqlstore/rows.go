@@ -209,7 +209,7 @@ type coldRow struct {
 
 func newColdRow() *coldRow { return &coldRow{before: new(bellman.Task)} }
 
-// dest is where a row is scanned to, each of them again.
+// dest returns the destinations of a scan, the same for each row.
 func (c *coldRow) dest() []any {
 	return []any{&c.id, &c.queue, &c.key, &c.merchant, &c.order, &c.event, &c.address, &c.body, &c.rest}
 }

@@ -129,7 +129,7 @@ var migrations = [][]string{{
 	// The attempt that ended a task, in the row of its end.
 	`ALTER TABLE bellman_ended ADD COLUMN attempt {bytes}`,
 }, {
-	// The address of who did something by hand.
+	// The address of the person or service that made a change.
 	`ALTER TABLE bellman_audit ADD COLUMN address {bytes}`,
 }, {
 	// The places of pending tasks among those of their ordering key; seq is in µs.
@@ -142,15 +142,14 @@ var migrations = [][]string{{
 	){hot}`,
 	`CREATE INDEX bellman_order_key ON bellman_order (queue, ordering_key, supersedes, seq, id)`,
 }, {
-	// The job that something done by hand was a part of, and what it changed, as JSON.
+	// The job to which a change belongs, and the changed fields as JSON.
 	`ALTER TABLE bellman_audit ADD COLUMN job {bytes}`,
 	`ALTER TABLE bellman_audit ADD COLUMN changes {bytes}`,
 }}
 
-// Migrate brings the schema of a database to the present layout, and creates
-// what is missing: it may be run any number of times, by many at once. Shards
-// are created with the schema; their number never changes.
-// Where there is nothing to do it needs no right to create tables.
+// Migrate brings the schema of a database to the present layout and creates what is missing. It can
+// be run any number of times, by several processes at once. Shards are created with the schema;
+// their number never changes. If the schema is up to date, Migrate needs no right to create tables.
 func Migrate(ctx context.Context, d Driver, shards int) error {
 	if err := d.Check(ctx); err != nil {
 		return err

@@ -3,10 +3,10 @@ package sqlstore
 // words hold the texts of many rows together, as bytes.
 type words struct {
 	b    []byte
-	more int // bytes to make room for at once
+	more int // bytes by which the buffer grows
 }
 
-// newWords makes room for so many rows.
+// newWords makes words with room for n rows.
 func newWords(rows int) words { return words{more: min(max(rows, 1)*128, 64<<10)} }
 
 func (w *words) bytes(text string) []byte {

@@ -12,7 +12,7 @@ import (
 // pending holds the rows of pending tasks of each shard, ordered by (VisibleAt, id).
 type pending map[uint16][]*row
 
-// put takes in a row, if its task waits.
+// put inserts a row if its task is pending.
 func (p pending) put(r *row) {
 	if r.State == bellman.Pending {
 		i := after(p[r.Shard], r.position())
@@ -20,7 +20,7 @@ func (p pending) put(r *row) {
 	}
 }
 
-// drop takes out a row that is about to change.
+// drop removes a row before it changes.
 func (p pending) drop(r *row) {
 	if r.State == bellman.Pending {
 		i := after(p[r.Shard], r.position())
@@ -28,7 +28,7 @@ func (p pending) drop(r *row) {
 	}
 }
 
-// due reads the rows of shards after a position whose look is before to.
+// due returns the rows of shards after a position whose VisibleAt is before to.
 func (p pending) due(shards []uint16, from store.Position, to int64, limit int) (due []*row) {
 	var rest [][]*row // of each shard, never empty
 	for shard, rows := range p {

@@ -98,8 +98,8 @@ func appendArray(b []byte, n int, oid uint32, null bool) []byte {
 	return b
 }
 
-// A rawRow is a row in binary format. Bytes that are scanned are the row's own, and
-// stay until the next row is read.
+// A rawRow is a row in binary format. Scanned bytes belong to the row and are valid until the next
+// row is read.
 type rawRow [][]byte
 
 var _ sqlstore.Row = (*rawRow)(nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
 
-// parts say what a flight has beyond its statements.
+// parts say which statements a flight has in addition.
 type parts int
 
 const (
@@ -101,8 +101,8 @@ func fly(ctx context.Context, conn *pgconn.PgConn, calls []call, with parts) (er
 	return nil
 }
 
-// buffers are for arguments, of which the connection has a copy of its own once
-// they are sent; keptBuffer is how large one may be that is used again.
+// buffers are for arguments. The connection copies the arguments when it sends them. keptBuffer is
+// the largest buffer that is kept for reuse.
 var buffers = sync.Pool{New: func() any { return newBuffer() }}
 
 const keptBuffer = 1 << 20
@@ -199,8 +199,8 @@ type plans struct {
 	named int
 }
 
-// mostPlans is how many statements a connection keeps prepared: some depend on
-// how many shards a node has.
+// mostPlans is how many statements a connection keeps prepared. Some depend on the number of shards
+// of a node.
 const mostPlans = 400
 
 const plansKey = "bellman"
@@ -218,7 +218,7 @@ func plansOf(conn *pgconn.PgConn) *plans {
 // flight.
 func prepare(ctx context.Context, conn *pgconn.PgConn, calls []call) (err error) {
 	p := plansOf(conn)
-	var missing []*call // one of each text
+	var missing []*call // one for each text
 	wanted := make(map[string]bool, len(calls))
 	for i := range calls {
 		c := &calls[i]
@@ -241,7 +241,7 @@ func prepare(ctx context.Context, conn *pgconn.PgConn, calls []call) (err error)
 		if len(p.known)+len(missing) <= mostPlans {
 			break
 		}
-		if !wanted[text] { // any other: one that is used again is prepared again
+		if !wanted[text] { // any other plan: if it is used again, it is prepared again
 			delete(p.known, text)
 			flight.SendDeallocate(plan.Name)
 			gone++

@@ -96,7 +96,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	}
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, err // it says nothing of the password
+		return nil, err // the error has no password in it
 	}
 	if mode := config.ConnConfig.DefaultQueryExecMode; mode != pgx.QueryExecModeCacheStatement {
 		return nil, &sqlstore.AddressError{Cause: fmt.Errorf("default_query_exec_mode is %s: leave it out, for statements are prepared", mode)}
@@ -107,8 +107,8 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		{"default_transaction_isolation", "read committed"},
 		{"idle_in_transaction_session_timeout", strconv.FormatInt(stopped.Milliseconds(), 10)},
 		{"lock_timeout", strconv.FormatInt(stopped.Milliseconds(), 10)},
-		// Every query has its index, whose order is the one it wants: a plan that was
-		// made while a table was empty, or without statistics, must use it too.
+		// Every query has an index in the order that it needs. A plan that is made while a table is
+		// empty, or without statistics, must use that index too.
 		{"plan_cache_mode", "force_generic_plan"},
 		{"jit", "off"},
 		{"max_parallel_workers_per_gather", "0"},
@@ -127,8 +127,8 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		dialer := &net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true}}
 		config.ConnConfig.ConnectTimeout, config.ConnConfig.DialFunc = dialTimeout, dialer.DialContext
 	}
-	// What broke is closed at once. pgx would listen to a server that says nothing for
-	// 15 s, and the pool count the connection as long.
+	// A broken connection is closed at once. Otherwise pgx would wait 15 s for a silent server, and the
+	// pool would count the connection that long.
 	config.BeforeClose = func(conn *pgx.Conn) {
 		if conn.IsClosed() {
 			conn.PgConn().Conn().Close()

@@ -15,41 +15,40 @@ import (
 // The kinds of addresses.
 const (
 	Single   = "redis"          // one server
-	Sentinel = "redis+sentinel" // the primary that Sentinels name
+	Sentinel = "redis+sentinel" // the primary, found through Sentinels
 	Cluster  = "redis+cluster"
 )
 
-// An Address is where a store is:
+// An Address is the location of a store:
 //
 //	redis://USER:PASSWORD@HOST:6379/0
 //	redis+sentinel://USER:PASSWORD@HOST:26379,HOST:26379/MASTER/0
 //	redis+cluster://USER:PASSWORD@HOST:6379,HOST:6379
 //
-// rediss, rediss+sentinel and rediss+cluster are the same in TLS. The number of the
-// database may be left out. Parameters follow a question mark: prefix (of all keys,
-// default bellman), durability, replicas, ca (a file of certificates), sentinel_user
-// and sentinel_password.
+// rediss, rediss+sentinel and rediss+cluster are the same with TLS. The number of the database is
+// optional. Parameters follow a question mark: prefix (of all keys, default bellman), durability,
+// replicas, ca (a file of certificates), sentinel_user and sentinel_password.
 type Address struct {
 	Kind   string
 	Hosts  []string
 	TLS    bool
-	Master string // its name at the Sentinels
+	Master string // name of the primary at the Sentinels
 	User   string
 	DB     int
 	Prefix string
 
-	// Unsafe takes the server as it is, though what it answered may be lost when it
-	// ends: durability=none.
+	// Unsafe accepts any settings of the server, although it may lose writes that it has answered:
+	// durability=none.
 	Unsafe bool
 
-	Replicas     int    // that must have a write before it is answered; 0: none
-	CA           string // file
+	Replicas     int    // how many replicas must have a write before it is answered
+	CA           string // name of the file
 	SentinelUser string
 
 	password, sentinelPassword string
 }
 
-// An AddressError says what is wrong with an address.
+// An AddressError says which part of an address is wrong.
 type AddressError struct{ Cause error }
 
 func (e *AddressError) Error() string { return e.Cause.Error() }

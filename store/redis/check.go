@@ -43,7 +43,7 @@ type settings struct {
 	atLeast  string
 }
 
-// asker is a connection, or what has one.
+// asker is a connection or a client.
 type asker interface {
 	Info(ctx context.Context, section ...string) *client.StringCmd
 	ConfigGet(ctx context.Context, parameter string) *client.MapStringStringCmd
@@ -99,7 +99,7 @@ func isAnswer(err error) bool {
 	return errors.As(err, &said)
 }
 
-// fits refuses a server that is too old, of another kind, or would lose what it
+// fits rejects a server that is too old, of another kind, or could lose writes that it has
 // answered.
 func (s *Store) fits(ctx context.Context, c asker, a Address, readOnly bool) error {
 	seen, err := read(ctx, c)
@@ -110,17 +110,17 @@ func (s *Store) fits(ctx context.Context, c asker, a Address, readOnly bool) err
 	case seen.number < 700:
 		return unfit("Redis %s is too old: want 7.0 or newer, for what scripts may do while memory is short", seen.version)
 	case seen.mode == "sentinel" && a.Kind == Sentinel:
-		return nil // it is asked where the primary is
+		return nil // it is only asked for the primary
 	case seen.mode == "sentinel":
 		return unfit("this is a Sentinel: want redis+sentinel://HOST:26379/MASTER")
 	case seen.mode == "cluster" && a.Kind != Cluster:
 		return unfit("this server is part of a Cluster: want redis+cluster://HOST:6379,HOST:6379")
 	case seen.mode != "cluster" && a.Kind == Cluster:
 		return unfit("this server is not part of a Cluster: want redis://HOST:6379/0")
-	case seen.loading != "": // what it says of its settings is not true yet
+	case seen.loading != "": // until then it reports wrong settings
 		return &unsent{fmt.Errorf("the server has been started and still reads what it kept (%s so far): it can be used when it has all", seen.loading)}
 	case readOnly || seen.role != "master":
-		return nil // a replica is asked nothing but where the primary is
+		return nil // a replica is only asked for its primary
 	case seen.evicts != "" && seen.evicts != "noeviction":
 		return unfit("Redis deletes what it has no room for (maxmemory-policy %s), tasks too: set maxmemory-policy noeviction", seen.evicts)
 	}
@@ -157,7 +157,7 @@ type waits struct {
 	replicas int
 }
 
-// waits is how a write becomes durable with these settings.
+// waits returns how a write becomes durable with these settings.
 func (s settings) waits(a Address) (waits, error) {
 	w := waits{replicas: a.Replicas}
 	const none = ", or say durability=none in the address if tasks that were taken in may be lost when Redis ends"
@@ -180,7 +180,7 @@ func (s settings) waits(a Address) (waits, error) {
 	return w, nil
 }
 
-// enough is nil when what was waited for has happened.
+// enough returns nil if all conditions are met.
 func (w waits) enough(c *client.Cmd) error {
 	reply, err := c.Result()
 	if err != nil {
@@ -205,7 +205,7 @@ func (w waits) enough(c *client.Cmd) error {
 	return nil
 }
 
-// survey looks at the server that has the store.
+// survey reads the settings of the server that has the store.
 func (s *Store) survey(ctx context.Context) (settings, error) {
 	var seen settings
 	_, err := s.do(ctx, false, func(c *client.Client) (any, error) {
@@ -216,7 +216,7 @@ func (s *Store) survey(ctx context.Context) (settings, error) {
 	return seen, err
 }
 
-// say tells an operator how durable the store is.
+// say logs how durable the store is.
 func (s settings) say(log *slog.Logger, a Address, w waits) {
 	switch {
 	case a.Unsafe:
@@ -236,7 +236,7 @@ func (s settings) say(log *slog.Logger, a Address, w waits) {
 	}
 }
 
-// dialing marks the errors of connections that could not be made.
+// dialing marks the errors of failed connection attempts.
 type dialing struct{}
 
 func (dialing) DialHook(next client.DialHook) client.DialHook {

@@ -45,7 +45,7 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 	return nil
 }
 
-// commit writes b with some of its adds, and notes what became of each.
+// commit writes b with some of its adds, and records the result of each.
 func (s *Store) commit(ctx context.Context, b *store.Batch, sc script, adds []store.Add) error {
 	if len(adds) == 0 {
 		sc = commit

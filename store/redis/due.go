@@ -153,7 +153,7 @@ func (s *Store) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Tas
 // whole reads tasks, nil where there is none.
 func (s *Store) whole(ctx context.Context, ids []bellman.ID) ([]*bellman.Task, error) {
 	tasks := make([]*bellman.Task, len(ids))
-	const most = 512 // at once: others want to be answered in between
+	const most = 512 // tasks in one call, so that other calls are answered in between
 	for begin := 0; begin < len(ids); begin += most {
 		part := ids[begin:min(begin+most, len(ids))]
 		keys := make([]string, len(part))

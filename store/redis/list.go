@@ -15,10 +15,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// How many tasks one call of List looks at: up to listMost while it has listTime, in
-// steps that grow to listStep. A queue, an event and a host have no list: what is
-// rare is looked for among all tasks. Of a state, what is no more than few is read
-// as a whole.
+// How many tasks one call of List reads: up to listMost within listTime, in steps that grow to
+// listStep. Queues, events and hosts have no list of their own, so rare ones are searched for among
+// all tasks. If a state has no more tasks than few, all of them are read.
 const (
 	listMost = 20_000
 	listStep = 512
@@ -87,10 +86,10 @@ func (s *Store) List(ctx context.Context, f store.Filter, below bellman.ID, limi
 	return tasks, bellman.ID{}, nil
 }
 
-// A pager reads up to n ids, the newest first, from low on and below high.
+// A pager reads up to n ids that are at least low and below high, the newest first.
 type pager func(ctx context.Context, low, high bellman.ID, n int) ([]bellman.ID, error)
 
-// candidates reads the narrowest list that has all tasks that fit f.
+// candidates returns the pager of the smallest list that contains every task that fits f.
 func (s *Store) candidates(ctx context.Context, f store.Filter) (pager, error) {
 	switch {
 	case f.Key != "":
@@ -109,7 +108,7 @@ func (s *Store) candidates(ctx context.Context, f store.Filter) (pager, error) {
 	return s.list("a"), nil
 }
 
-// list pages through a list on the server.
+// list pages through a list in the server.
 func (s *Store) list(name string) pager {
 	return func(ctx context.Context, low, high bellman.ID, n int) (ids []bellman.ID, err error) {
 		reply, err := s.run(ctx, list, name+string(low[:]), name+string(high[:]), n)
@@ -141,7 +140,7 @@ func these(ids []bellman.ID) pager {
 	}
 }
 
-// keyed are the tasks of each queue that have the key.
+// keyed returns the tasks of all queues that have the key.
 func (s *Store) keyed(ctx context.Context, f store.Filter) (ids []bellman.ID, err error) {
 	fields := []string{keyOf(f.Queue, f.Key)}
 	if f.Queue == "" {
@@ -170,7 +169,7 @@ func (s *Store) keyed(ctx context.Context, f store.Filter) (ids []bellman.ID, er
 	return ids, nil
 }
 
-// inState are all tasks of a state; all is false where they are more than few.
+// inState returns all tasks of a state; all is false if there are more than few.
 func (s *Store) inState(ctx context.Context, state bellman.State) (ids []bellman.ID, all bool, err error) {
 	keys := []string{s.prefix + "e" + string('0'+rune(state))}
 	if state == bellman.Pending {

@@ -80,8 +80,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// quiet keeps the client from writing to standard error: what it would say there
-// is in the errors of the calls.
+// quiet keeps the client from writing to standard error. The errors of the calls say the same.
 type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}

@@ -50,7 +50,7 @@ func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) 
 	return parseRow(id, row)
 }
 
-// Find reads which tasks have keys. What a key was added with stands in the row of its task.
+// Find returns the tasks that hold keys. The digest of a key's content is in the row of its task.
 func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, error) {
 	all := make([]store.Found, len(keys))
 	fields := make([]string, len(keys))

@@ -27,7 +27,7 @@ const (
 
 const (
 	maxName = 512  // of a queue
-	maxText = 4096 // of what is looked up
+	maxText = 4096 // of a searchable text
 )
 
 // check rejects a task that the store cannot keep, or that has no queue.
@@ -51,7 +51,7 @@ func check(t *bellman.Task) error {
 	return wrong.Err()
 }
 
-// appendHead encodes what a change replaces of the head: all to the due time.
+// appendHead encodes the part of the head that a change replaces: everything up to the due time.
 func appendHead(b []byte, st *bellman.Status) []byte {
 	b = append(b, format, byte(st.State))
 	b = binary.BigEndian.AppendUint16(b, st.Shard)

@@ -1,5 +1,4 @@
--- Writes a batch: first the fence, then what documents must still be, then
--- everything. Nothing is written before the last check.
+-- Writes a batch. It checks the leases and the documents first, and writes nothing before the last check.
 local at = 0
 local function arg()
 	at = at + 1
@@ -61,7 +60,7 @@ local function audit(score, record)
 	call('ZADD', P .. 'A', score, string.format('%016x', call('INCR', P .. 'q')) .. record)
 end
 
--- put_row writes a row anew, and returns how it begins.
+-- put_row replaces a row, and returns the beginning of the new row.
 local function put_row(id, row, to, status, last)
 	local cold, size, old = struct.unpack('>I4I4I4', sub(row, 37, 48))
 	local behind = HEAD + cold
@@ -70,7 +69,7 @@ local function put_row(id, row, to, status, last)
 		if last == '' then
 			last = before
 		else
-			-- The newest attempt stands in the row, those before it in the log.
+			-- The newest attempt is in the row, earlier attempts are in the log.
 			local log = before
 			if struct.unpack('>I4', before) > struct.unpack('>I4', last) then
 				log, last = last, before

@@ -1,8 +1,7 @@
--- Reads what is due, of each shard asked for up to a number of entries, by
--- (look, id): ARGV is number, to, and of each shard its two bytes, the look to
--- begin at and the id to begin behind, empty for none.
+-- Reads the due entries of shards, ordered by (VisibleAt, id). ARGV: the most entries of a shard, to, and for each
+-- shard its two bytes, the VisibleAt to begin at, and the id to begin after (empty: none).
 
--- behind compares two ids as bytes: a comparison of texts goes by the server's locale.
+-- behind compares two ids as bytes, because a comparison of strings depends on the server's locale.
 local function behind(a, b)
 	local a1, a2, a3, a4 = struct.unpack('>I4I4I4I4', a)
 	local b1, b2, b3, b4 = struct.unpack('>I4I4I4I4', b)
@@ -18,7 +17,7 @@ for i = 3, #ARGV, 3 do
 	local key, from, id = P .. 'd' .. ARGV[i], ARGV[i + 1], ARGV[i + 2]
 	local skip = 0
 	if id ~= '' then
-		-- Of all that have this look, the first behind the id.
+		-- The first entry with this VisibleAt after the id.
 		local low = call('ZCOUNT', key, '-inf', '(' .. from)
 		local first, high = low, call('ZCOUNT', key, '-inf', from)
 		while low < high do

@@ -1,6 +1,5 @@
--- Nodes and shards, by the server's clock. P..'J' has the names of nodes by when
--- they expire, P..'J'..NAME what is known of one, P..'S' of each shard its epoch
--- (eN), its owner (oN) and the mark of who claimed it (kN).
+-- Nodes and shards, by the server's clock. P..'J' has the names of nodes, ordered by their expiry. P..'J'..NAME
+-- describes a node. P..'S' has for each shard its epoch (eN), its owner (oN) and the mark of its claim (kN).
 local S, J = P .. 'S', P .. 'J'
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,5 +1,4 @@
--- Deletes ended tasks: ARGV has of each its id, version, key, merchant and order,
--- as when it was added.
+-- Deletes ended tasks. ARGV: for each task its id, version, key, merchant and order number as it was added.
 local n = 0
 for i = 1, #ARGV, 5 do
 	local id, version, key, merchant, order = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]

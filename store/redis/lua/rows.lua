@@ -1,15 +1,15 @@
--- What several scripts know of a row and of the lists.
+-- The layout of rows and lists, and functions for them that several scripts share.
 --
--- P is the name all keys begin with. A row is the string P..'t'..ID. Of its head,
+-- P is the prefix of all keys. A row is the string P..'t'..ID. Of its head,
 -- counted from 1: 2 state, 3 shard (2 bytes), 5 version (4), 9 attempts (4),
--- 13 look (8), 21 due (8), 29 line (8), 37 length of what is written once (4),
+-- 13 VisibleAt (8), 21 due (8), 29 line (8), 37 length of the part that is written once (4),
 -- 41 length of the status (4), 45 length of the last attempt (4), 49 digest (16),
 -- 65 length of the queue's name (2), 67 that name. All numbers are big-endian.
 local P = KEYS[1]
 local call, sub, byte = redis.call, string.sub, string.byte
 local HEAD, LEAF = 64, 64
 
--- member is what the index of what is due says of a task whose row begins with h.
+-- member is the entry in the due index of a task whose row begins with h.
 local function member(id, h)
 	local m = id .. sub(h, 29, 36) .. sub(h, 5, 12)
 	if sub(h, 13, 20) ~= sub(h, 21, 28) then
@@ -18,7 +18,7 @@ local function member(id, h)
 	return m
 end
 
--- A task waits in P..'d'..SHARD, by its look, or has ended in P..'e'..STATE, by when.
+-- A pending task is in P..'d'..SHARD, ordered by VisibleAt. An ended task is in P..'e'..STATE, ordered by its end.
 local function put_away(id, h)
 	local state = byte(h, 2)
 	if state == 0 then
@@ -38,8 +38,7 @@ local function place(id, h, score)
 end
 
 -- The pending tasks of an ordering key are in P..'w'..CHAIN, by their places in µs, and
--- those of them that supersede in P..'W'..CHAIN too. A chain is given with a letter
--- before it: s for a task that supersedes.
+-- those that supersede in P..'W'..CHAIN as well. The name of a chain has the prefix s for a task that supersedes.
 local function line_up(id, chain, score)
 	local name = sub(chain, 2)
 	call('ZADD', P .. 'w' .. name, score, id)
@@ -54,7 +53,7 @@ local function step_out(id, chain)
 	call('ZREM', P .. 'W' .. name, id)
 end
 
--- queue is the name of the queue of a row of which h is the beginning.
+-- queue is the name of the queue in a row that begins with h.
 local function queue(id, h)
 	local n = byte(h, 65) * 256 + byte(h, 66)
 	if #h < 66 + n then
