@@ -9,10 +9,10 @@ import (
 type AlarmRule struct {
 	Name  string  `json:"name" example:"notify-overdue"`
 	When  string  `json:"when" enum:"overdue,endpoint_failing,orders_unknown,tasks_failed,store_slow,overloaded,node_silent"`
-	Queue string  `json:"queue" doc:"Whose tasks are meant; empty: of all queues."`
-	Above float64 `json:"above" doc:"The figure that is still fine: seconds of overdue and store_slow, else a count."`
-	For   string  `json:"for" doc:"How long it must have held."`
-	To    string  `json:"to" doc:"The queue whose tasks tell."`
+	Queue string  `json:"queue" doc:"The queue whose tasks count; empty: all queues."`
+	Above float64 `json:"above" doc:"Threshold: seconds for overdue and store_slow, otherwise a count."`
+	For   string  `json:"for" doc:"How long the condition must hold."`
+	To    string  `json:"to" doc:"The notify queue."`
 }
 
 // An Alarm is a condition that began to hold, and may be over.
@@ -20,20 +20,20 @@ type Alarm struct {
 	Name     string  `json:"name"`
 	When     string  `json:"when"`
 	Queue    string  `json:"queue" doc:"Empty: all queues."`
-	Endpoint string  `json:"endpoint" doc:"Where it is of one; * for those beyond the most that are told one by one."`
+	Endpoint string  `json:"endpoint" doc:"The queue or endpoint of the alarm; * for those beyond the most that are reported one by one."`
 	Above    float64 `json:"above"`
-	Value    float64 `json:"value" doc:"The figure when it was raised."`
+	Value    float64 `json:"value" doc:"Value when the alarm was raised."`
 	Since    Time    `json:"since" format:"date-time"`
-	Until    *Time   `json:"until" format:"date-time" doc:"null: it is raised."`
-	Reason   string  `json:"reason" doc:"Why it ended: over, rule_removed or rule_changed; empty: it is raised."`
-	To       string  `json:"to" doc:"The queue whose tasks tell."`
-	Untold   string  `json:"untold" doc:"Why no task tells the latest of it; empty: one does."`
+	Until    *Time   `json:"until" format:"date-time" doc:"null while the alarm is raised."`
+	Reason   string  `json:"reason" doc:"Why the alarm ended: over, rule_removed or rule_changed; empty while it is raised."`
+	To       string  `json:"to" doc:"The notify queue."`
+	Untold   string  `json:"untold" doc:"Why no task reports the latest change; empty: a task does."`
 }
 
 // Alarms are the rules of the node that answers, and what all nodes know of alarms.
 type Alarms struct {
 	Rules  []AlarmRule `json:"rules" nullable:"false"`
-	Alarms []Alarm     `json:"alarms" nullable:"false" doc:"Those that are raised, and then those that ended within a day; the newest first."`
+	Alarms []Alarm     `json:"alarms" nullable:"false" doc:"Raised alarms, then alarms that ended within a day; the newest first."`
 }
 
 // Alarms reads which alarms are raised, or ended within a day, and by which rules.

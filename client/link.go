@@ -9,9 +9,9 @@ import (
 // A MakeLink asks for a link that shows a merchant's notices to whoever has it.
 type MakeLink struct {
 	MerchantNo string `json:"merchant_no" minLength:"1" maxLength:"128"`
-	OrderNo    string `json:"order_no,omitempty" maxLength:"128" doc:"Only the notices of this order; left out: all of the merchant's."`
-	Life       string `json:"life,omitempty" maxLength:"64" example:"24h" doc:"How long it is good, 1h to 30d; default 24h."`
-	Reason     string `json:"reason" minLength:"1" maxLength:"500" doc:"Goes into the audit record."`
+	OrderNo    string `json:"order_no,omitempty" maxLength:"128" doc:"Shows only the notices of this order; default: all of the merchant's."`
+	Life       string `json:"life,omitempty" maxLength:"64" example:"24h" doc:"Lifetime of the link, 1h to 30d; default 24h."`
+	Reason     string `json:"reason" minLength:"1" maxLength:"500" doc:"Written to the audit record."`
 }
 
 // A Link is a link as every call answers it.
@@ -19,14 +19,14 @@ type Link struct {
 	ID         string `json:"id" format:"uuid"`
 	MerchantNo string `json:"merchant_no"`
 	OrderNo    string `json:"order_no,omitempty"`
-	Path       string `json:"path,omitempty" doc:"Its address on this server, for whoever made it: whoever has it sees what it shows. Left out of lists."`
-	URL        string `json:"url,omitempty" doc:"The same in full, where the configuration says how merchants reach this server (public_url)."`
+	Path       string `json:"path,omitempty" doc:"Path of the link on this server, only in the answer that makes it. Whoever has the link sees what it shows."`
+	URL        string `json:"url,omitempty" doc:"The full address, if the configuration has a public_url."`
 	Made       Time   `json:"made" format:"date-time"`
 	Expires    Time   `json:"expires" format:"date-time"`
 	Who        string `json:"who"`
 	Reason     string `json:"reason"`
-	Revoked    *Time  `json:"revoked" format:"date-time" doc:"null: it is not."`
-	Warning    string `json:"warning,omitempty" doc:"Why the link may be a mistake, for whoever makes it: no such merchant or order is known. It is made all the same."`
+	Revoked    *Time  `json:"revoked" format:"date-time" doc:"null if it is not revoked."`
+	Warning    string `json:"warning,omitempty" doc:"Why the link may be a mistake: the merchant or order is unknown. The link is made all the same."`
 }
 
 // Links is a list of links, the newest first.

@@ -14,28 +14,28 @@ type PutMerchant struct {
 	// required.
 	MerchantNo string `json:"merchant_no,omitempty" maxLength:"128"`
 
-	Name        string          `json:"name,omitempty" maxLength:"100" doc:"For people; found by how it begins."`
-	NotifyURL   string          `json:"notify_url,omitempty" maxLength:"2000" example:"https://merchant.example/notify" doc:"Where tasks go that name this merchant and no url, as it stands at each attempt."`
-	Sign        *MerchantSign   `json:"sign,omitempty" doc:"How what is sent to the merchant is signed, at each attempt; left out: as the queue says."`
-	Schedule    string          `json:"schedule,omitempty" maxLength:"4000" example:"0s, 15s*2, 30s" doc:"A preset's name or a schedule's text, for tasks that give none. Looked at after each attempt: a change holds for tasks that exist too."`
-	Success     string          `json:"success,omitempty" maxLength:"4000" example:"success_text" doc:"A preset's name or an expression, for tasks that give none. Looked at at each attempt."`
-	Timeout     string          `json:"timeout,omitempty" maxLength:"64" example:"5s" doc:"Of one attempt, 1ms to 10m, for tasks that give none. Looked at at each attempt."`
-	PerEndpoint *MerchantLimits `json:"per_endpoint,omitempty" doc:"What the merchant's endpoint gets at most. Where several merchants share one, the strictest holds."`
-	Version     string          `json:"version,omitempty" maxLength:"32" example:"b5bb9d8014a0f9b1" doc:"What an answer gave: if the merchant is of another version by now, 409, and nothing is changed. none: there must be no such merchant yet. Left out: whatever there is."`
-	Reason      string          `json:"reason,omitempty" maxLength:"500" doc:"Goes into the audit record. Of a batch, only the batch's counts."`
+	Name        string          `json:"name,omitempty" maxLength:"100" doc:"A name for people. The search matches its beginning."`
+	NotifyURL   string          `json:"notify_url,omitempty" maxLength:"2000" example:"https://merchant.example/notify" doc:"Destination of tasks that name this merchant and no url. It is looked up at each attempt."`
+	Sign        *MerchantSign   `json:"sign,omitempty" doc:"Signature of requests to the merchant. It is looked up at each attempt. Default: the queue's."`
+	Schedule    string          `json:"schedule,omitempty" maxLength:"4000" example:"0s, 15s*2, 30s" doc:"Schedule for tasks without one: the name of a preset, or a text. It is looked up after each attempt, so a change also holds for existing tasks."`
+	Success     string          `json:"success,omitempty" maxLength:"4000" example:"success_text" doc:"Success rule for tasks without one: the name of a preset, or an expression. It is looked up at each attempt."`
+	Timeout     string          `json:"timeout,omitempty" maxLength:"64" example:"5s" doc:"Timeout of one attempt, 1ms to 10m, for tasks without one. It is looked up at each attempt."`
+	PerEndpoint *MerchantLimits `json:"per_endpoint,omitempty" doc:"Limits of the merchant's endpoint. If several merchants share an endpoint, the strictest limit holds."`
+	Version     string          `json:"version,omitempty" maxLength:"32" example:"b5bb9d8014a0f9b1" doc:"The version of an earlier answer: if the merchant has another version now, the answer is 409 and nothing changes. none: the merchant must not exist. Default: no check."`
+	Reason      string          `json:"reason,omitempty" maxLength:"500" doc:"Written to the audit record. A batch writes only its counts."`
 }
 
 // A MerchantSign says how what a merchant gets is signed.
 type MerchantSign struct {
 	Scheme  string   `json:"scheme" enum:"standard_webhooks,wechat_rsa,md5_params,hmac_sha256_params,jeepay_md5,roncoo_md5"`
-	Serial  string   `json:"serial,omitempty" maxLength:"128" doc:"For wechat_rsa alone: the key's serial number."`
-	Secrets []string `json:"secrets,omitempty" doc:"The newest first. Written, and never read back: answers have three stars and the last four characters. Left out: those that there are stay. One that is written as an answer shows it (***abcd) stays; sealed:… is one of an export."`
+	Serial  string   `json:"serial,omitempty" maxLength:"128" doc:"Only for wechat_rsa: the serial number of the key."`
+	Secrets []string `json:"secrets,omitempty" doc:"Signing secrets, the newest first. They are never returned: answers show three stars and the last four characters. Default: the secrets stay. A secret written as an answer shows it (***abcd) stays; sealed:… comes from an export."`
 }
 
 // MerchantLimits limit what a merchant's endpoint gets.
 type MerchantLimits struct {
-	Concurrency int    `json:"concurrency,omitempty" minimum:"1" maximum:"100000" doc:"Attempts in flight at most; left out: the queue's."`
-	Rate        string `json:"rate,omitempty" maxLength:"32" example:"50/s" doc:"Attempts per s, m or h at most, from 1/h to 1000000/s; left out: the queue's."`
+	Concurrency int    `json:"concurrency,omitempty" minimum:"1" maximum:"100000" doc:"Most attempts in flight; default: the queue's."`
+	Rate        string `json:"rate,omitempty" maxLength:"32" example:"50/s" doc:"Most attempts per s, m or h, from 1/h to 1000000/s; default: the queue's."`
 }
 
 // A Merchant is a merchant as every call answers it.
@@ -43,18 +43,18 @@ type Merchant struct {
 	MerchantNo  string             `json:"merchant_no"`
 	Name        string             `json:"name"`
 	NotifyURL   string             `json:"notify_url"`
-	Sign        *ShownMerchantSign `json:"sign,omitempty" doc:"Left out: as the queue signs."`
+	Sign        *ShownMerchantSign `json:"sign,omitempty" doc:"Default: the queue's signature."`
 	Schedule    string             `json:"schedule"`
 	Success     string             `json:"success"`
 	Timeout     string             `json:"timeout"`
 	PerEndpoint MerchantLimits     `json:"per_endpoint"`
 	Created     Time               `json:"created" format:"date-time"`
 	Updated     Time               `json:"updated" format:"date-time"`
-	Version     string             `json:"version" doc:"Another one after each change; a PUT that names it changes what this answer shows, or nothing."`
+	Version     string             `json:"version" doc:"Changes with each change of the merchant. A PUT with this version changes the merchant only if nobody else has changed it."`
 
-	Paused  *Pause `json:"paused,omitempty" doc:"Left out unless it is paused."`
-	Failing bool   `json:"failing,omitempty" doc:"None of its newest tasks' newest attempts was accepted, of three attempts or more in the latest day. Left out unless that is so."`
-	Problem string `json:"problem,omitempty" doc:"Why nothing can be sent to it now: a master key is missing, or its secrets cannot be opened."`
+	Paused  *Pause `json:"paused,omitempty" doc:"Absent unless it is paused."`
+	Failing bool   `json:"failing,omitempty" doc:"true if none of the newest attempts of its newest tasks was accepted, of three or more within a day; otherwise absent."`
+	Problem string `json:"problem,omitempty" doc:"Why nothing can be sent to this merchant now: a master key is missing, or the secrets cannot be opened."`
 }
 
 // Wanted is what makes a merchant what m shows, without a Version. Its secrets are as they
@@ -78,41 +78,41 @@ func (m *Merchant) Wanted() PutMerchant {
 type ShownMerchantSign struct {
 	Scheme  string        `json:"scheme"`
 	Serial  string        `json:"serial,omitempty"`
-	Secrets []string      `json:"secrets" nullable:"false" doc:"Those that sign, the newest first: three stars and the last four characters. In an export, sealed:…."`
-	Keys    []MerchantKey `json:"keys" nullable:"false" doc:"The same, with their times."`
+	Secrets []string      `json:"secrets" nullable:"false" doc:"Signing secrets, the newest first: three stars and the last four characters. In an export, sealed:…."`
+	Keys    []MerchantKey `json:"keys" nullable:"false" doc:"The same with their times."`
 }
 
 // A MerchantKey is a secret as it may be seen.
 type MerchantKey struct {
-	LastFour string `json:"last_four" doc:"Empty where it would tell too much of a short one."`
-	MasterID string `json:"master_key" doc:"Id of the master key that it is sealed under."`
+	LastFour string `json:"last_four" doc:"Empty if the secret is so short that this would reveal too much of it."`
+	MasterID string `json:"master_key" doc:"Id of the master key that seals it."`
 	Added    Time   `json:"added" format:"date-time"`
-	Until    *Time  `json:"until" format:"date-time" doc:"It signs no more from then on; null: it stands."`
+	Until    *Time  `json:"until" format:"date-time" doc:"End of its use for signing; null: no end."`
 }
 
 // A RotateMerchant gives a merchant a new secret.
 type RotateMerchant struct {
 	Secret  string `json:"secret" minLength:"1" maxLength:"16384" doc:"The new key itself."`
-	Overlap string `json:"overlap,omitempty" maxLength:"64" example:"24h" doc:"How long the secrets that there are go on signing beside it, at most 90d; default 24h. standard_webhooks sends all signatures in one header; the other schemes have room for one, which the newest makes at once."`
+	Overlap string `json:"overlap,omitempty" maxLength:"64" example:"24h" doc:"How long the present secrets go on signing, at most 90d; default 24h. standard_webhooks sends all signatures in one header; the other schemes send one, of the newest secret at once."`
 	Reason  string `json:"reason,omitempty" maxLength:"500"`
 }
 
 // A TestMerchant sends a merchant a test.
 type TestMerchant struct {
-	Queue  string `json:"queue,omitempty" maxLength:"128" doc:"Of kind notify; may be left out where there is one alone."`
+	Queue  string `json:"queue,omitempty" maxLength:"128" doc:"A queue of kind notify; optional if there is only one."`
 	Reason string `json:"reason,omitempty" maxLength:"500"`
 }
 
 // A MerchantPage is a page of a list of merchants.
 type MerchantPage struct {
 	Merchants  []Merchant `json:"merchants" nullable:"false"`
-	NextCursor string     `json:"next_cursor" doc:"Where the next page begins; empty at the end, and only there."`
+	NextCursor string     `json:"next_cursor" doc:"Cursor of the next page; empty only at the end."`
 }
 
 // A MerchantBatch puts many merchants at once.
 type MerchantBatch struct {
 	Merchants []PutMerchant `json:"merchants" nullable:"false" minItems:"1" maxItems:"1000"`
-	DryRun    bool          `json:"dry_run,omitempty" doc:"Only say what it would do."`
+	DryRun    bool          `json:"dry_run,omitempty" doc:"Dry run: nothing is changed."`
 	Reason    string        `json:"reason,omitempty" maxLength:"500"`
 }
 
@@ -124,36 +124,36 @@ type MerchantBatched struct {
 // A MerchantResult says what became of one merchant of a batch.
 type MerchantResult struct {
 	MerchantNo string   `json:"merchant_no"`
-	Status     int      `json:"status" doc:"201: created. 200: changed. 204: was so already. Otherwise see error."`
+	Status     int      `json:"status" doc:"201: created. 200: changed. 204: unchanged. Otherwise see error."`
 	Error      *Problem `json:"error,omitempty"`
 }
 
 // A MerchantReseal says what sealing all secrets anew found.
 type MerchantReseal struct {
 	Examined   int    `json:"examined" doc:"Merchants."`
-	Resealed   int    `json:"resealed" doc:"Of them, with secrets that are under the newest master key now."`
-	Unreadable int    `json:"unreadable" doc:"Of them, with secrets that cannot be opened; they stay as they are."`
+	Resealed   int    `json:"resealed" doc:"Merchants whose secrets are under the newest master key now."`
+	Unreadable int    `json:"unreadable" doc:"Merchants whose secrets cannot be opened; they stay unchanged."`
 	FirstError string `json:"first_error,omitempty"`
 }
 
 // MerchantStats are figures of what a merchant was sent, over its newest tasks.
 type MerchantStats struct {
 	MerchantNo  string         `json:"merchant_no"`
-	Tasks       int            `json:"tasks" doc:"The newest ones that were looked at, 1,000 at most; orders are not among them."`
-	More        bool           `json:"more" doc:"There are older ones, which are not counted."`
-	Since       *Time          `json:"since" format:"date-time" doc:"When the oldest of them was created."`
+	Tasks       int            `json:"tasks" doc:"Number of newest tasks that were examined, at most 1,000, without orders."`
+	More        bool           `json:"more" doc:"There are older tasks, which are not counted."`
+	Since       *Time          `json:"since" format:"date-time" doc:"Creation time of the oldest of these tasks."`
 	Pending     int            `json:"pending"`
 	Succeeded   int            `json:"succeeded"`
 	Failed      int            `json:"failed"`
 	Cancelled   int            `json:"cancelled"`
-	Overdue     int            `json:"overdue" doc:"Of those that are pending."`
-	Retrying    int            `json:"retrying" doc:"Of those that are pending: attempted before."`
-	Oldest      *Time          `json:"oldest_overdue" format:"date-time" doc:"Due time of the one that waits longest."`
-	SuccessRate *float64       `json:"success_rate" doc:"Of those that succeeded or failed, 0 to 1; null: none did."`
-	Failing     bool           `json:"failing" doc:"As of the merchant."`
-	RecentRate  *float64       `json:"recent_success_rate" doc:"Of the newest 20 tasks, those that were attempted in the latest day: the share whose newest attempt was accepted, 0 to 1; null: none was attempted."`
-	Results     map[string]int `json:"results" doc:"Of the newest attempt of each task: how many of each result."`
-	LastFailed  []Task         `json:"last_failed" nullable:"false" doc:"The newest ten that failed, or whose newest attempt did."`
+	Overdue     int            `json:"overdue" doc:"Pending tasks."`
+	Retrying    int            `json:"retrying" doc:"Pending tasks that were attempted before."`
+	Oldest      *Time          `json:"oldest_overdue" format:"date-time" doc:"Due time of the task that has waited longest."`
+	SuccessRate *float64       `json:"success_rate" doc:"Share of success among the attempts that succeeded or failed, 0 to 1; null: none did."`
+	Failing     bool           `json:"failing" doc:"As for the merchant."`
+	RecentRate  *float64       `json:"recent_success_rate" doc:"Share of accepted newest attempts, 0 to 1, among the newest 20 tasks that were attempted within a day; null: none was attempted."`
+	Results     map[string]int `json:"results" doc:"Number of each result among the newest attempts of the tasks."`
+	LastFailed  []Task         `json:"last_failed" nullable:"false" doc:"The ten newest tasks that failed, or whose newest attempt failed."`
 }
 
 func merchantPath(no string) string { return "/v1/merchants/" + escape(no) }

@@ -7,26 +7,26 @@ import (
 
 // A Node is a process that shares the tasks of a store with others.
 type Node struct {
-	Name    string  `json:"name" doc:"A new one at each start, and after an absence in which its shards went to others."`
-	Addr    string  `json:"addr" doc:"Where its API answers; may be empty."`
+	Name    string  `json:"name" doc:"Changes at each start, and after an absence in which other nodes claimed its shards."`
+	Addr    string  `json:"addr" doc:"Address of its API; may be empty."`
 	Version string  `json:"version"`
 	Joined  Time    `json:"joined" format:"date-time"`
-	Beat    Time    `json:"beat" format:"date-time" doc:"The last one, by the store's clock."`
-	Alive   bool    `json:"alive" doc:"Its shards are its own; those of one that is not are anybody's."`
-	Self    bool    `json:"self" doc:"It is the node that answers."`
+	Beat    Time    `json:"beat" format:"date-time" doc:"Time of the last heartbeat, by the store's clock."`
+	Alive   bool    `json:"alive" doc:"The node is alive. Other nodes may claim the shards of a node that is not."`
+	Self    bool    `json:"self" doc:"The node that answers this request."`
 	Shards  []Shard `json:"shards" nullable:"false"`
 }
 
 // A Shard is a slice of the tasks, and the epoch that it has.
 type Shard struct {
 	Shard int   `json:"shard"`
-	Epoch int64 `json:"epoch" doc:"Larger for each new owner."`
+	Epoch int64 `json:"epoch" doc:"Grows with each new owner."`
 }
 
 // Nodes is the list of all nodes.
 type Nodes struct {
 	Nodes   []Node  `json:"nodes" nullable:"false"`
-	Unowned []Shard `json:"unowned" nullable:"false" doc:"Shards that no node in the list has: nobody fires their tasks until one takes them."`
+	Unowned []Shard `json:"unowned" nullable:"false" doc:"Shards without an owner: their tasks are not attempted until a node claims them."`
 }
 
 // Nodes reads the nodes that share the server's store, by name, and the shards

@@ -10,7 +10,7 @@ type Pause struct {
 // Counts are events in some stretch of time.
 type Counts struct {
 	Added     int64            `json:"added"`
-	Attempts  map[string]int64 `json:"attempts" doc:"By result; only results that occurred."`
+	Attempts  map[string]int64 `json:"attempts" doc:"By result; results that did not occur are absent."`
 	Succeeded int64            `json:"succeeded"`
 	Failed    int64            `json:"failed"`
 }
@@ -30,18 +30,18 @@ type Queue struct {
 	Schedule string `json:"schedule"`
 	Success  string `json:"success"`
 	Timeout  string `json:"timeout"`
-	MaxAge   string `json:"max_age" doc:"Empty: the schedule decides alone."`
-	Delay    string `json:"delay" doc:"Of a task that gives neither delay nor due. Empty: none."`
+	MaxAge   string `json:"max_age" doc:"Empty: only the schedule decides."`
+	Delay    string `json:"delay" doc:"Delay of tasks without delay and due; empty: none."`
 
-	Concurrency int         `json:"concurrency" doc:"Attempts in flight; 0: no limit of its own."`
-	Rate        float64     `json:"rate" doc:"Attempts a second; 0: no limit of its own."`
+	Concurrency int         `json:"concurrency" doc:"Most attempts in flight; 0: no limit of its own."`
+	Rate        float64     `json:"rate" doc:"Most attempts a second; 0: no limit of its own."`
 	PerEndpoint PerEndpoint `json:"per_endpoint"`
 
-	Paused        *Pause `json:"paused" doc:"null unless paused."`
+	Paused        *Pause `json:"paused" doc:"null if it is not paused."`
 	Depth         Depth  `json:"depth"`
-	OldestOverdue *Time  `json:"oldest_overdue" format:"date-time" doc:"Due time of the task that waits longest, but for those that are held; null: none is overdue."`
-	Waiting       int    `json:"waiting" doc:"In memory, due."`
-	Held          int    `json:"held" doc:"Of those that wait, how many a pause or a breaker that is not closed keeps back. They are not overdue."`
+	OldestOverdue *Time  `json:"oldest_overdue" format:"date-time" doc:"Due time of the overdue task that has waited longest and is not held; null: none is overdue."`
+	Waiting       int    `json:"waiting" doc:"Due tasks in memory."`
+	Held          int    `json:"held" doc:"Waiting tasks that a pause or a breaker holds. They are not overdue."`
 	InFlight      int    `json:"in_flight"`
 	LastMinute    Counts `json:"last_minute"`
 }
@@ -49,7 +49,7 @@ type Queue struct {
 // PerEndpoint are a queue's limits for one endpoint.
 type PerEndpoint struct {
 	Concurrency int     `json:"concurrency"`
-	Rate        float64 `json:"rate" doc:"Attempts a second; 0: no limit."`
+	Rate        float64 `json:"rate" doc:"Most attempts a second; 0: no limit."`
 }
 
 // Queues is the list of all queues.
@@ -61,21 +61,21 @@ type Queues struct {
 
 // Whole says of which nodes figures are.
 type Whole struct {
-	Nodes  int      `json:"nodes" doc:"How many nodes these figures are of."`
-	Silent []string `json:"silent" nullable:"false" doc:"Nodes that did not answer in time: what waits there, is in flight or was done lately is not in these figures. Empty: these are all nodes'."`
+	Nodes  int      `json:"nodes" doc:"Number of nodes that these figures cover."`
+	Silent []string `json:"silent" nullable:"false" doc:"Nodes that did not answer in time, whose figures are missing here. Empty: the figures cover all nodes."`
 }
 
 // An Endpoint is a place that tasks go to, as an operator looks at it.
 type Endpoint struct {
 	Endpoint    string   `json:"endpoint" example:"https://merchant.example:443"`
 	InFlight    int      `json:"in_flight"`
-	Limit       int      `json:"limit" doc:"Attempts that may be in flight now; adapts."`
-	Rate        float64  `json:"rate" doc:"Attempts a second that it seems to allow, after it asked for fewer; 0: it did not."`
+	Limit       int      `json:"limit" doc:"Present limit of attempts in flight; it adapts."`
+	Rate        float64  `json:"rate" doc:"Rate that the endpoint seems to allow, in attempts a second, after it asked for fewer; 0: it did not."`
 	Waiting     int      `json:"waiting"`
-	Oldest      *Time    `json:"oldest" format:"date-time" doc:"Due time of the task that waits longest; null: none waits."`
-	SuccessRate *float64 `json:"success_rate" doc:"Of its latest attempts, 0 to 1; null before the first."`
+	Oldest      *Time    `json:"oldest" format:"date-time" doc:"Due time of the task that has waited longest; null: none waits."`
+	SuccessRate *float64 `json:"success_rate" doc:"Share of accepted latest attempts, 0 to 1; null before the first."`
 	Breaker     string   `json:"breaker" enum:"closed,open,half_open"`
-	Paused      *Pause   `json:"paused" doc:"null unless paused."`
+	Paused      *Pause   `json:"paused" doc:"null if it is not paused."`
 }
 
 // Endpoints is the list of all endpoints that the server knows.
@@ -86,16 +86,16 @@ type Endpoints struct {
 
 // Paused answers a pause or resume: what it was done to.
 type Paused struct {
-	Names []string `json:"names" nullable:"false" doc:"The queue, or the endpoints of the host; of a resume those alone that were paused."`
+	Names []string `json:"names" nullable:"false" doc:"The queue, or the endpoints of the host. After a resume: only those that were paused."`
 }
 
 // Stats are figures over the latest stretch of time, of all nodes, each since it
 // started.
 type Stats struct {
-	Since    Time        `json:"since" format:"date-time" doc:"Where the figures begin: the window, or the start if later, of the first node that started."`
+	Since    Time        `json:"since" format:"date-time" doc:"Start of the figures: the start of the window, or, if later, the start of the first node."`
 	Counts   Counts      `json:"counts"`
 	Lateness Percentiles `json:"lateness" doc:"Started minus due."`
-	Took     Percentiles `json:"took" doc:"Start to last byte."`
+	Took     Percentiles `json:"took" doc:"From the start to the last byte."`
 	Whole
 }
 
@@ -111,14 +111,14 @@ type Percentiles struct {
 // An Audit records one action taken by hand.
 type Audit struct {
 	At     Time   `json:"at" format:"date-time"`
-	Who    string `json:"who" doc:"The key's name; empty where nobody has to say."`
+	Who    string `json:"who" doc:"Name of the API key; empty if authentication is off."`
 	Action string `json:"action"`
 	Target string `json:"target" doc:"A task's id, or queue/NAME, endpoint/HOST, merchant/NUMBER, resend/ID, link/ID."`
 	Reason string `json:"reason"`
-	From   string `json:"from" doc:"The network address of who asked: that of trusted_proxies' X-Forwarded-For, if one of these passed it on. Empty: not known, or of before it was kept."`
-	Job    string `json:"job,omitempty" doc:"The bulk resend or the batch of merchants that this was a part of, as resend/ID or batch/ID; absent: none."`
+	From   string `json:"from" doc:"Network address of the caller: the one in X-Forwarded-For if a trusted proxy passed it on. Empty: unknown."`
+	Job    string `json:"job,omitempty" doc:"The bulk resend or batch of merchants to which the action belongs, as resend/ID or batch/ID; absent: none."`
 
-	Changes []Changed `json:"changes,omitempty" doc:"The fields that the action changed, such as a merchant's. Secrets are shown by their last characters, values in a URL's query by a fingerprint."`
+	Changes []Changed `json:"changes,omitempty" doc:"Fields that the action changed, such as a merchant's. Secrets show their last characters; values in a URL's query show a fingerprint."`
 }
 
 // A Changed is one field that an action changed.
@@ -131,24 +131,24 @@ type Changed struct {
 // An AuditPage is a page of audit records, newest first.
 type AuditPage struct {
 	Audits     []Audit `json:"audits" nullable:"false"`
-	NextCursor string  `json:"next_cursor" doc:"Where the next page begins; empty at the end."`
+	NextCursor string  `json:"next_cursor" doc:"Cursor of the next page; empty at the end."`
 }
 
 // An Event is a change of a task, told after it was committed.
 type Event struct {
 	Type    string   `json:"-"` // "task" or "attempt"
-	Task    Task     `json:"task" doc:"As it is now; last is the attempt of this event, or null."`
+	Task    Task     `json:"task" doc:"The task now; last is the attempt of this event, or null."`
 	Added   bool     `json:"added" doc:"The task was just created."`
-	Attempt *Attempt `json:"attempt,omitempty" doc:"What caused the change; only in attempt events."`
+	Attempt *Attempt `json:"attempt,omitempty" doc:"Trigger of the attempt; only in attempt events."`
 }
 
 // A Backup asks for a consistent copy of the embedded store.
 type Backup struct {
-	Dir    string `json:"dir" minLength:"1" maxLength:"4096" doc:"An absolute path on the server, of a directory that does not exist yet."`
-	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Goes into the audit record."`
+	Dir    string `json:"dir" minLength:"1" maxLength:"4096" doc:"An absolute path on the server, of a directory that does not exist."`
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Written to the audit record."`
 }
 
 // Health is the answer of /healthz and /readyz when all is well, or nearly so.
 type Health struct {
-	Status string `json:"status" enum:"ok,full" doc:"full: the store has no room for new tasks, and those there are go on."`
+	Status string `json:"status" enum:"ok,full" doc:"full: the store rejects new tasks; existing tasks go on."`
 }

@@ -12,14 +12,14 @@ import (
 type Order struct {
 	MerchantNo  string `json:"merchant_no"`
 	OrderNo     string `json:"order_no"`
-	OrderState  string `json:"order_state" doc:"PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN; empty when none of the tasks is an order. Where several are: paid if one is paid, or else pending if one is pending, or else as the newest."`
-	LatePayment string `json:"late_payment,omitempty" enum:"PAID,PAID_REFUNDED" doc:"A payment that came after the order was decided otherwise, as the channel says; the decided state stays."`
+	OrderState  string `json:"order_state" doc:"PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN; empty if none of the tasks is an order. With several orders: a paid state if one is paid, otherwise PENDING if one is pending, otherwise the state of the newest."`
+	LatePayment string `json:"late_payment,omitempty" enum:"PAID,PAID_REFUNDED" doc:"A payment after the order was decided otherwise, as the channel reports it. The decided state stays."`
 
-	Settled *bool `json:"settled,omitempty" doc:"With settle alone. true: all that was overdue, or should have ended, was attempted and that is recorded. false: the wait ended first, and the order may not stand as is shown."`
+	Settled *bool `json:"settled,omitempty" doc:"Only with settle. true: every attempt that was overdue was made and recorded. false: the wait ended first, so the state may be outdated."`
 
-	Tasks    []Task         `json:"tasks" nullable:"false" doc:"All tasks with these numbers, of whatever queue, in the order in which they were created: the newest 200."`
-	Attempts []OrderAttempt `json:"attempts" nullable:"false" doc:"Attempts of these tasks in the order in which they started: of each task the newest 200, of all the newest 1,000."`
-	More     bool           `json:"more" doc:"There are more tasks or attempts than are shown; each task by itself shows all of its own."`
+	Tasks    []Task         `json:"tasks" nullable:"false" doc:"All tasks with these numbers, in any queue, by creation time: the newest 200."`
+	Attempts []OrderAttempt `json:"attempts" nullable:"false" doc:"Attempts of these tasks by start time: the newest 200 of each task, the newest 1,000 in all."`
+	More     bool           `json:"more" doc:"There are more tasks or attempts than shown. Each task's own page shows all of its attempts."`
 }
 
 // An OrderAttempt is an attempt of one of an order's tasks.
@@ -39,8 +39,8 @@ type OrderRef struct {
 // SettleOrders asks a channel about many orders now.
 type SettleOrders struct {
 	Orders []OrderRef `json:"orders" nullable:"false" minItems:"1" maxItems:"1000"`
-	Wait   string     `json:"wait,omitempty" maxLength:"64" example:"10s" doc:"How long to wait for the channel's answers, at most 60s; default 10s."`
-	Reason string     `json:"reason,omitempty" maxLength:"500" doc:"Goes into the audit record of each order."`
+	Wait   string     `json:"wait,omitempty" maxLength:"64" example:"10s" doc:"Longest wait for the channel's answers, at most 60s; default 10s."`
+	Reason string     `json:"reason,omitempty" maxLength:"500" doc:"Written to the audit record of each order."`
 }
 
 // SettledOrders answers SettleOrders: one result per order, in order.
@@ -51,12 +51,12 @@ type SettledOrders struct {
 // A SettledOrder says how one order stands.
 type SettledOrder struct {
 	OrderRef
-	Status      int          `json:"status" doc:"200: asked, and this is how it stands now. 202: the answer is still to come, and this is how it stood. 404: bellman knows no such order. Otherwise see error."`
+	Status      int          `json:"status" doc:"200: the channel was queried; this is the present state. 202: the answer is still to come; this is the state before. 404: the order is unknown. Otherwise see error."`
 	OrderState  string       `json:"order_state,omitempty" enum:"PENDING,PAID,PAID_REFUNDED,CLOSED,REVOKED,FAILED,UNKNOWN"`
 	LatePayment string       `json:"late_payment,omitempty" enum:"PAID,PAID_REFUNDED"`
-	Asked       bool         `json:"asked" doc:"The channel was asked, and what came of it is recorded."`
-	Task        string       `json:"task,omitempty" format:"uuid" doc:"The order's task."`
-	Last        *LastAttempt `json:"last,omitempty" doc:"Its newest attempt."`
+	Asked       bool         `json:"asked" doc:"The channel was queried, and the result is recorded."`
+	Task        string       `json:"task,omitempty" format:"uuid" doc:"Task of the order."`
+	Last        *LastAttempt `json:"last,omitempty" doc:"The newest attempt."`
 	Error       *Problem     `json:"error,omitempty"`
 }
 

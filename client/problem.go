@@ -8,11 +8,11 @@ import (
 
 // A Problem is what the API answers when it refuses (RFC 9457).
 type Problem struct {
-	Type     string  `json:"type,omitempty" doc:"Absent: about:blank, the status says it all."`
+	Type     string  `json:"type,omitempty" doc:"Absent: about:blank; the status says everything."`
 	Title    string  `json:"title"`
 	Status   int     `json:"status"`
 	Detail   string  `json:"detail,omitempty"`
-	Instance string  `json:"instance,omitempty" doc:"What it is about: the task whose key is taken."`
+	Instance string  `json:"instance,omitempty" doc:"The task that the problem is about: the one that has the key."`
 	Errors   []Fault `json:"errors,omitempty" nullable:"false" doc:"Every wrong field."`
 
 	// RetryAfter is the answer's Retry-After header; 0 if it has none.

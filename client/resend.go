@@ -7,19 +7,19 @@ import (
 
 // A BulkResend asks for many tasks to be sent again.
 type BulkResend struct {
-	Filter Filter `json:"filter" doc:"Which tasks; at least one field."`
+	Filter Filter `json:"filter" doc:"Selects the tasks; at least one field is required."`
 	Mode   string `json:"mode,omitempty" enum:"once,restart" doc:"As for one task; default once."`
 	Reason string `json:"reason,omitempty" maxLength:"500"`
-	Rate   string `json:"rate,omitempty" maxLength:"32" example:"50/s" doc:"How fast, in tasks per s, m or h; default 50/s."`
-	DryRun bool   `json:"dry_run,omitempty" doc:"Only say how many tasks it would touch."`
+	Rate   string `json:"rate,omitempty" maxLength:"32" example:"50/s" doc:"Rate in tasks per s, m or h; default 50/s."`
+	DryRun bool   `json:"dry_run,omitempty" doc:"Dry run: only counts the tasks."`
 }
 
 // A ResendCount says what a bulk resend would touch.
 type ResendCount struct {
 	Tasks     int             `json:"tasks"`
-	More      bool            `json:"more" doc:"There are more than were counted."`
-	Merchants int             `json:"merchants" doc:"Distinct ones among the tasks; no merchant is one too."`
-	Top       []MerchantCount `json:"top" nullable:"false" doc:"The merchants with most tasks, ten at most."`
+	More      bool            `json:"more" doc:"There are more than counted."`
+	Merchants int             `json:"merchants" doc:"Number of distinct merchants of the tasks; no merchant counts as one."`
+	Top       []MerchantCount `json:"top" nullable:"false" doc:"The merchants with the most tasks, ten at most."`
 	Oldest    *Time           `json:"oldest" format:"date-time"`
 	Newest    *Time           `json:"newest" format:"date-time"`
 }
@@ -44,13 +44,13 @@ type Resend struct {
 	Updated  Time   `json:"updated" format:"date-time"`
 	Finished *Time  `json:"finished" format:"date-time" doc:"null while it is running."`
 
-	Total int64 `json:"total" doc:"Tasks that fitted when it was begun; 0: not counted yet."`
-	More  bool  `json:"more" doc:"There were more than total: what is counted has a bound."`
+	Total int64 `json:"total" doc:"Tasks that matched at the start; 0: not counted yet."`
+	More  bool  `json:"more" doc:"There are more than total, because the count is bounded."`
 
-	Examined  int64  `json:"examined" doc:"Tasks that fitted so far: the sum of the next three."`
+	Examined  int64  `json:"examined" doc:"Tasks that matched so far: the sum of the next three."`
 	Resent    int64  `json:"resent"`
-	Skipped   int64  `json:"skipped" doc:"Gone, superseded by a later task of their ordering key, or not what the filter says any more, by the time it was their turn."`
-	Failed    int64  `json:"failed" doc:"Could not be resent."`
+	Skipped   int64  `json:"skipped" doc:"Tasks that were gone, superseded, or did not match the filter any more when their turn came."`
+	Failed    int64  `json:"failed" doc:"Tasks that could not be resent."`
 	LastError string `json:"last_error,omitempty"`
 }
 

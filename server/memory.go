@@ -18,9 +18,9 @@ const (
 	memoryLimit = 192 << 20
 )
 
-// TuneMemory sets how the program collects garbage, for a process that is a
-// server with such a store, as settings name it, and little else. GOGC and
-// GOMEMLIMIT in the environment stand before it.
+// TuneMemory configures the garbage collector for a process that is a server with this kind of
+// store and does little else. store is the setting of that name. GOGC and GOMEMLIMIT in the
+// environment take precedence.
 func TuneMemory(store string) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/migrate"
 )
 
-// Documents are the kinds of all documents that a server keeps in its store, for who
-// moves them to another.
+// Documents returns the kinds of all documents that a server keeps in its store. bellman move
+// copies them.
 func Documents() []string {
 	return []string{"alarm", "console-ended", "console-sent", "link", "merchant", "merchant-change", "merchant-end", "merchant-master", "merchant-name",
 		"pause", "probe", "resend", "resend-cancel", secretKind}

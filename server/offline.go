@@ -11,9 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/api"
 )
 
-// Offline says what is wrong with tasks where no server is asked: by the same code, but
-// without the queues, their rules and addresses, the guard, the merchants, and the
-// keys that are there.
+// An Offline validates tasks without a server, by the same code. It does not know the queues, their
+// rules and addresses, the egress guard, the merchants, and existing keys.
 type Offline struct{ rules *engine.Rules }
 
 // NewOffline returns an Offline.
@@ -36,15 +35,14 @@ func NewOffline() (*Offline, error) {
 // offlineQueue stands for any.
 const offlineQueue = "offline"
 
-// Check says what is wrong with a task of whatever queue.
+// Check returns what is wrong with a task of any queue.
 func (o *Offline) Check(t *bellman.Task) error {
 	copied := *t
 	copied.Queue = offlineQueue
 	return o.rules.Prepare(&copied)[0].Err
 }
 
-// TryBatch answers as a client's does; a task with which nothing is wrong has no Task
-// in its result.
+// TryBatch returns what a client's TryBatch would return. A valid task has no Task in its result.
 func (o *Offline) TryBatch(_ context.Context, in []client.CreateTask) ([]client.BatchResult, error) {
 	out := make([]client.BatchResult, len(in))
 	for i := range in {

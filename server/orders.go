@@ -20,7 +20,7 @@ import (
 
 // watch builds the handler of an order queue; notify are the handlers of the
 // queues that may tell how an order ended.
-func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]*deliver.Handler) (*order.Handler, error) {
+func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bellman.Handler) (*order.Handler, error) {
 	channel, err := s.channel(q)
 	if err != nil {
 		return nil, err
@@ -60,14 +60,18 @@ func orNever(d time.Duration) time.Duration {
 
 // thenOf is who is told how an order ended, and what: what the preset finds in the
 // answer, and over it the fields of then.json.
-func thenOf(t *config.Then, c *config.Config, notify map[string]*deliver.Handler, log *slog.Logger) (order.Then, error) {
+func thenOf(t *config.Then, c *config.Config, notify map[string]bellman.Handler, log *slog.Logger) (order.Then, error) {
 	if t.Queue == "" {
 		return order.Then{}, nil
 	}
-	then := order.Then{Queue: t.Queue, Ordered: t.Ordered, Check: notify[t.Queue].Check}
+	then := order.Then{Queue: t.Queue, Ordered: t.Ordered}
+	if h, ok := notify[t.Queue].(bellman.Checker); ok {
+		then.Check = h.Check
+	}
 	for i := range c.Queues {
 		if c.Queues[i].Name == t.Queue {
-			then.HasURL = c.Queues[i].URL != ""
+			_, delivers := notify[t.Queue].(*deliver.Handler)
+			then.HasURL = c.Queues[i].URL != "" || !delivers
 			then.Merchants = toMerchants(c.Queues[i].URL)
 		}
 	}
@@ -127,6 +131,8 @@ func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 		transport = propagating{transport}
 	}
 	switch o.Channel.Kind {
+	case programChannel:
+		return s.channels[q.Name], nil
 	case "wechatpay":
 		options := wechatpay.Options{
 			MchID: o.Channel.MchID, SubMchID: o.Channel.SubMchID, SerialNo: o.Channel.Serial, PrivateKey: o.Channel.PrivateKey,

@@ -20,7 +20,7 @@ const weakScheme = "signatures are made with MD5, from which a short secret can 
 // queues builds the engine's queues, each with its handler.
 func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 	queues := make([]engine.Queue, len(c.Queues))
-	notify := make(map[string]*deliver.Handler, len(c.Queues))
+	notify := make(map[string]bellman.Handler, len(c.Queues))
 	for i := range c.Queues {
 		q := &c.Queues[i]
 		if sign.Weak(q.Sign.Scheme) {
@@ -44,9 +44,11 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 		if q.Kind == "order" {
 			continue
 		}
-		h, err := s.notifier(q)
-		if err != nil {
-			return nil, fmt.Errorf("queue %s: %w", q.Name, err)
+		h, own := s.handlers[q.Name]
+		if !own {
+			if h, err = s.notifier(q); err != nil {
+				return nil, fmt.Errorf("queue %s: %w", q.Name, err)
+			}
 		}
 		queues[i].Handler, notify[q.Name] = h, h
 	}
@@ -71,7 +73,7 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 }
 
 // notifier builds the handler of a queue of kind notify.
-func (s *Server) notifier(q *config.Queue) (*deliver.Handler, error) {
+func (s *Server) notifier(q *config.Queue) (bellman.Handler, error) {
 	home, err := sign.NewSecret(q.URL).Resolve()
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)

@@ -1,6 +1,11 @@
-// Package server is the one place where parts meet: it opens the store, builds
-// the queues' handlers, the engine, the API and its listener from a
-// configuration, runs them, and stops them in order.
+// Package server is bellman as a whole: from a configuration it opens the store, builds the handlers
+// of the queues, the engine, the API and the console, runs them, and stops them in order.
+//
+// A program of your own runs a server with handlers and channels that are Go code:
+//
+//	c, err := server.ReadConfig("bellman.yaml", os.LookupEnv, nil)
+//	…
+//	err = server.Run(ctx, server.Options{Config: c, Channels: map[string]order.Channel{"wallet": wallet}})
 package server
 
 import (
@@ -17,6 +22,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
@@ -31,26 +37,34 @@ import (
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/internal/sharelink"
 	"github.com/bellmanhq/bellman/internal/tracing"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
 
 // Options of a server. Config is required.
 type Options struct {
-	Config  *config.Config
+	Config  *Config
 	Version string       // of the program; default dev
 	Logger  *slog.Logger // default: slog.Default()
 
-	// NoMigrate opens a store that is there and of this version, and creates
-	// nothing.
+	// Handlers make the attempts of queues of kind notify, by the name of the queue. All other queues
+	// of that kind are attempted over HTTP or a broker.
+	Handlers map[string]bellman.Handler
+
+	// Channels are the payment channels of queues of kind order that are configured with channel:
+	// {kind: program}, by the name of the queue.
+	Channels map[string]order.Channel
+
+	// NoMigrate opens an existing store of this version, and creates nothing.
 	NoMigrate bool
 
-	// AlarmEvery is how often alarms are judged; default 5 s. They are over after
-	// twelve times that.
+	// AlarmEvery is how often alarms are evaluated; default 5 s. An alarm ends after twelve times that
+	// without its condition.
 	AlarmEvery time.Duration
 }
 
-// A Server is a bellman with everything in it. Open one, Run it, Close it.
+// A Server is a whole bellman. Open one, Run it, Close it; or call Run for all three.
 type Server struct {
 	log          *slog.Logger
 	version      string
@@ -82,9 +96,12 @@ type Server struct {
 
 	connections map[string]deliver.Connection // brokers, by their names
 	senders     []interface{ Close() }
+
+	handlers map[string]bellman.Handler // Options.Handlers
+	channels map[string]order.Channel   // Options.Channels
 }
 
-// A ConfigError is an error of the configuration: no start anew mends it.
+// A ConfigError is an error of the configuration: another start fails in the same way.
 type ConfigError struct{ cause error }
 
 func (e *ConfigError) Error() string { return e.cause.Error() }
@@ -100,10 +117,13 @@ const (
 	flushWithin   = 2 * time.Second // spans that wait
 )
 
-// Open opens the store and listens, but answers nothing yet. What it opened is
-// closed again when it returns an error.
+// Open opens the store and listens, but answers no requests yet. If it returns an error, it has
+// closed everything again.
 func Open(o Options) (_ *Server, err error) {
-	s := &Server{config: o.Config, held: o.Config.Keys, version: o.Version, log: o.Logger}
+	if o.Config == nil {
+		return nil, errors.New("server: Options.Config is required")
+	}
+	s := &Server{config: o.Config, held: o.Config.Keys, version: o.Version, log: o.Logger, handlers: o.Handlers, channels: o.Channels}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -116,8 +136,11 @@ func Open(o Options) (_ *Server, err error) {
 		}
 	}()
 	c := o.Config
-	// An address that is in use is found before a new store is created. It is not listened on meanwhile:
-	// nobody is kept waiting while a database is away.
+	if err := checkOwn(c, o.Handlers, o.Channels); err != nil {
+		return nil, &ConfigError{err}
+	}
+	// An address that is in use is found before a new store is created. The server does not listen on it
+	// meanwhile: otherwise clients would wait while a database is away.
 	free, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
@@ -273,13 +296,11 @@ func (s *Server) hinted(h engine.Hint) {
 // Addr returns where the API listens, as HOST:PORT.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Engine returns the engine, for what only a program that embeds the server
-// needs.
+// Engine returns the engine, for a program that embeds the server.
 func (s *Server) Engine() *engine.Engine { return s.engine }
 
-// Run serves until ctx ends, and stops in order: requests and messages, attempts,
-// commits.
-// It returns nil after an orderly stop.
+// Run serves until ctx ends, and stops in order: requests and messages, attempts, commits. It
+// returns nil after an orderly stop.
 func (s *Server) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	outlive := context.WithoutCancel(ctx)
@@ -344,9 +365,12 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// Reload replaces the queues' rules, the pool's bounds, the alarms and the keys by those of c,
-// without losing a task. What else c says takes a restart. On an error nothing changes.
-func (s *Server) Reload(c *config.Config) error {
+// Reload replaces the rules of the queues, the bounds of the pool, the alarms and the keys by those of
+// c, without losing a task. All other settings of c need a restart. On an error nothing changes.
+func (s *Server) Reload(c *Config) error {
+	if err := checkOwn(c, s.handlers, s.channels); err != nil {
+		return err
+	}
 	if len(c.Keys) == 0 && !config.Loopback(s.config.Listen) {
 		return fmt.Errorf("keys: want at least one, for this server listens on %s: without keys only loopback may be listened on", s.config.Listen)
 	}

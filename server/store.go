@@ -23,14 +23,14 @@ import (
 	"github.com/bellmanhq/bellman/store/redis"
 )
 
-// StoreOptions say how a store is opened. The zero value is what most should use.
+// StoreOptions configure how a store is opened. The zero value suits most programs.
 type StoreOptions struct {
-	// Existing opens what is there already, and creates and changes no tables: the
-	// error says so where there is nothing, or where it is of an older version.
+	// Existing opens an existing store, and creates and changes no tables. The error says if there is
+	// no store, or if it has an older layout.
 	Existing bool
 
-	// ReadOnly opens a database only to be read, by a user who may do no more. An
-	// embedded store takes no notice.
+	// ReadOnly opens a database for reading, for a user with read access only. It has no effect on an
+	// embedded store.
 	ReadOnly bool
 
 	Logger *slog.Logger // default: discards
@@ -43,8 +43,8 @@ const openWithin = 30 * time.Second
 // does not say.
 const connectWithin = "5"
 
-// OpenStore opens the store that the configuration names: a directory, or a
-// database, which must answer before ctx ends. No error has a password in it.
+// OpenStore opens the store of a setting: a directory, or a database, which must answer before ctx
+// ends. No error contains a password.
 func OpenStore(ctx context.Context, text string, o StoreOptions) (store.Store, error) {
 	s, err := config.ParseStore(text)
 	if err != nil {
@@ -71,14 +71,13 @@ func OpenStore(ctx context.Context, text string, o StoreOptions) (store.Store, e
 	}
 }
 
-// Missing reports whether an error of OpenStore, with Existing, says that there is no
-// store yet where one could be made.
+// Missing reports whether an error of OpenStore, with Existing, means that the store does not exist
+// and could be created.
 func Missing(err error) bool {
 	return errors.Is(err, pebble.ErrNoStore) || errors.Is(err, redis.ErrNoStore) || errors.Is(err, sqlstore.ErrNoTables)
 }
 
-// MigrateStore creates the store that the configuration names, or brings it to
-// this version's layout.
+// MigrateStore creates the store of a setting, or brings it to the layout of this version.
 func MigrateStore(ctx context.Context, text string, log *slog.Logger) error {
 	store, err := OpenStore(ctx, text, StoreOptions{Logger: log})
 	if err != nil {

@@ -1,24 +1,44 @@
-// Orders at a channel that is Go code: bellman asks it until an order is paid, closes
-// what nobody pays, and tells the merchant.
+// A program of your own that runs a whole bellman server, with a payment channel and a notification
+// that are Go code: bellman polls the channel until an order is paid, closes an order that nobody
+// pays, and then notifies the merchant.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/order"
-	"github.com/bellmanhq/bellman/store"
-	"github.com/bellmanhq/bellman/store/pebble"
+	"github.com/bellmanhq/bellman/server"
 )
+
+// The configuration is that of bellman serve. SECOND is replaced by the duration of a second of the
+// story.
+const settings = `
+listen: 127.0.0.1:0
+queues:
+  wallet-orders:
+    kind: order
+    channel: {kind: program}    # Options.Channels below
+    schedule: 3SECOND*
+    expires: 20SECOND
+    on_exhausted: close
+    confirm: 0s, 2SECOND        # queries after a close, for a payment at the same moment
+    late_watch: 0s              # 15m is the default: queries for a payment that comes late
+    then: merchant-notify
+  merchant-notify: {}           # Options.Handlers below
+`
 
 func main() {
 	second := flag.Duration("second", 100*time.Millisecond, "how long a second of the story takes")
@@ -30,18 +50,21 @@ func main() {
 	}
 }
 
-// A wallet is the channel: an account where orders are placed. Yours would ask a
-// database, a bank's socket or a device.
+// A wallet is the channel: an account where orders are placed. Yours would ask a database, a bank's
+// socket or a device.
 type wallet struct {
-	mu    sync.Mutex
-	began time.Time
-	paid  map[string]time.Duration // when somebody pays, by order
-	shut  map[string]bool
-	unit  time.Duration
+	mu     sync.Mutex
+	began  time.Time
+	paid   map[string]time.Duration // when somebody pays, by order
+	closed map[string]bool
+	unit   time.Duration
 }
 
-// Query says how an order stands. What it does not say in so many words decides
-// nothing.
+func (w *wallet) say(format string, a ...any) {
+	fmt.Printf("%4.0f s  %s\n", float64(time.Since(w.began))/float64(w.unit), fmt.Sprintf(format, a...))
+}
+
+// Query returns the state of an order. An answer without a Reading decides nothing.
 func (w *wallet) Query(_ context.Context, o *order.Order) order.QueryAnswer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,24 +73,24 @@ func (w *wallet) Query(_ context.Context, o *order.Order) order.QueryAnswer {
 	switch {
 	case pays && time.Since(w.began) >= at:
 		a.Reading, a.Taken = order.Paid, map[string]any{"amount": 100}
-	case w.shut[o.OrderNo]:
+	case w.closed[o.OrderNo]:
 		a.Reading = order.Closed
 	}
-	fmt.Printf("%4.0f s  asked about %s: %v\n", float64(time.Since(w.began))/float64(w.unit), o.OrderNo, a.Reading)
+	w.say("asked about %s: %v", o.OrderNo, a.Reading)
 	return a
 }
 
-// Close takes no more payment for an order. It is called only right after a Query
-// that said that nobody paid.
+// Close rejects later payments of an order. It is called only right after a Query that said that
+// nobody has paid.
 func (w *wallet) Close(_ context.Context, o *order.Order) order.CloseAnswer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.shut[o.OrderNo] = true
-	fmt.Printf("%4.0f s  closed %s\n", float64(time.Since(w.began))/float64(w.unit), o.OrderNo)
+	w.closed[o.OrderNo] = true
+	w.say("closed %s", o.OrderNo)
 	return order.CloseAnswer{Answer: order.Answer{Result: bellman.Accepted}, Reading: order.CloseDone}
 }
 
-func run(ctx context.Context, second time.Duration) error {
+func run(ctx context.Context, second time.Duration) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	dir, err := os.MkdirTemp("", "bellman-example")
@@ -75,55 +98,57 @@ func run(ctx context.Context, second time.Duration) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	db, err := pebble.Open(dir+"/data", pebble.Options{})
+	c, err := server.ParseConfig([]byte(inSeconds(settings, second)))
 	if err != nil {
 		return err
 	}
-	defer db.Close()
+	c.Store = "pebble:" + filepath.Join(dir, "data")
 
-	w := &wallet{began: time.Now(), unit: second, shut: map[string]bool{}, paid: map[string]time.Duration{"A1": 7 * second}}
-	watch, err := order.New(w, order.Rules{
-		Expires:     20 * second,
-		Confirm:     fmt.Sprintf("0s, %v", 2*second), // queries after a close, for a payment in the same moment
-		LateWatch:   -1,                              // 15m is the default: queries for a payment that comes late
-		OnExhausted: order.OnExhaustedClose,
-		Then:        order.Then{Queue: "merchant-notify", HasURL: true},
+	w := &wallet{began: time.Now(), unit: second, closed: map[string]bool{}, paid: map[string]time.Duration{"A1": 7 * second}}
+	notified := make(chan string)
+	notify := bellman.HandlerFunc(func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
+		w.say("the merchant of %s is notified: %s", t.OrderNo, t.Event)
+		notified <- t.OrderNo
+		return bellman.Verdict{Next: bellman.Succeed}
+	})
+	s, err := server.Open(server.Options{
+		Config:   c,
+		Logger:   slog.New(slog.DiscardHandler),
+		Channels: map[string]order.Channel{"wallet-orders": w},
+		Handlers: map[string]bellman.Handler{"merchant-notify": notify},
 	})
 	if err != nil {
 		return err
 	}
-	e, err := engine.New(engine.Options{Store: db, Logger: slog.New(slog.DiscardHandler), Queues: []engine.Queue{
-		{Name: "wallet-orders", Kind: bellman.KindOrder, Handler: watch, Schedule: fmt.Sprintf("%v*", 3*second)},
-		{Name: "merchant-notify", Handler: bellman.HandlerFunc(func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
-			fmt.Printf("%4.0f s  the merchant of %s is told: %s\n", float64(time.Since(w.began))/float64(second), t.OrderNo, t.Event)
-			return bellman.Verdict{Next: bellman.Succeed}
-		})},
-	}})
+	defer func() { err = errors.Join(err, s.Close()) }()
+	ran := make(chan error, 1)
+	go func() { ran <- s.Run(ctx) }()
+
+	api, err := client.New(client.Options{Server: "http://" + s.Addr()})
 	if err != nil {
 		return err
 	}
-	ran := make(chan error, 1)
-	go func() { ran <- e.Run(ctx) }()
-
-	for _, added := range e.Add(ctx,
-		&bellman.Task{Queue: "wallet-orders", MerchantNo: "M1", OrderNo: "A1"}, // somebody pays it after 7 s
-		&bellman.Task{Queue: "wallet-orders", MerchantNo: "M1", OrderNo: "A2"}, // nobody does
-	) {
-		if added.Err != nil {
-			return added.Err
-		}
-		decided, err := e.Wait(ctx, added.ID)
-		if err != nil {
+	for _, no := range []string{"A1", "A2"} { // somebody pays A1 after 7 s; nobody pays A2
+		if _, _, err := api.Create(ctx, client.CreateTask{Queue: "wallet-orders", MerchantNo: "M1", OrderNo: no}); err != nil {
 			return err
 		}
-		id, err := store.Lookup(ctx, db, "merchant-notify", order.TellKey("wallet-orders", decided.Key, "decided"))
-		if err != nil {
-			return err // the notification is there as soon as the order is decided: it is the same transaction
-		}
-		if _, err := e.Wait(ctx, id); err != nil {
+	}
+	for range 2 {
+		select {
+		case <-notified:
+		case <-ctx.Done():
+		case err := <-ran:
 			return err
 		}
 	}
 	stop()
 	return <-ran
+}
+
+// inSeconds replaces SECOND by a duration: 3SECOND by three times the duration.
+func inSeconds(text string, second time.Duration) string {
+	for _, n := range []int{20, 3, 2} {
+		text = strings.ReplaceAll(text, fmt.Sprintf("%dSECOND", n), (time.Duration(n) * second).String())
+	}
+	return text
 }

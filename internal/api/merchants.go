@@ -183,7 +183,7 @@ func (a *API) putMerchant(ctx context.Context, in *struct {
 func (a *API) deleteMerchant(ctx context.Context, in *struct {
 	Caller
 	MerchantNo
-	Reason string `query:"reason" maxLength:"500" doc:"Goes into the audit record."`
+	Reason string `query:"reason" maxLength:"500" doc:"Written to the audit record."`
 }) (*struct{}, error) {
 	if a.merchants == nil {
 		return nil, noMerchants()
@@ -197,11 +197,11 @@ func (a *API) deleteMerchant(ctx context.Context, in *struct {
 
 // A MerchantQuery is what a list of merchants can be asked for.
 type MerchantQuery struct {
-	MerchantNo string `query:"merchant_no" maxLength:"128" doc:"How the number begins."`
-	Name       string `query:"name" maxLength:"100" doc:"How the name begins, in upper or lower case."`
-	Paused     bool   `query:"paused" doc:"true: those alone that are paused."`
+	MerchantNo string `query:"merchant_no" maxLength:"128" doc:"Beginning of the number."`
+	Name       string `query:"name" maxLength:"100" doc:"Beginning of the name, in upper or lower case."`
+	Paused     bool   `query:"paused" doc:"true: only paused ones."`
 	Limit      int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Cursor     string `query:"cursor" maxLength:"2000" doc:"A page's next_cursor, with the same search; default: the first."`
+	Cursor     string `query:"cursor" maxLength:"2000" doc:"The next_cursor of a page of the same search; default: the first page."`
 }
 
 func (a *API) listMerchants(ctx context.Context, q *MerchantQuery, sealed bool) (*answer[client.MerchantPage], error) {

@@ -50,7 +50,7 @@ func (a *API) registerOperate(h huma.API) {
 
 	type onHost = struct {
 		Caller
-		Host string `path:"host" maxLength:"400" doc:"A host, a host:port, a queue of kind order, or one endpoint in full, escaped (https:%2F%2Fmerchant.example:443)."`
+		Host string `path:"host" maxLength:"400" doc:"A host, a host:port, a queue of kind order, or one full endpoint, escaped (https:%2F%2Fmerchant.example:443)."`
 		Body *client.Because
 	}
 	host := func(do func(context.Context, string, bellman.By) error) func(context.Context, *onHost) (*answer[client.Paused], error) {
@@ -112,7 +112,7 @@ func (a *API) endpoints(ctx context.Context, _ *struct{ Caller }) (*answer[clien
 
 func (a *API) stats(ctx context.Context, in *struct {
 	Caller
-	Window string `query:"window" default:"1h" maxLength:"64" doc:"A duration from 1s to 365d. Counted in whole minutes, at least the current one, of the latest day: since says from when."`
+	Window string `query:"window" default:"1h" maxLength:"64" doc:"A duration from 1s to 365d, counted in whole minutes with the current one, of the last day at most; since is the actual start."`
 }) (*answer[client.Stats], error) {
 	window, err := schedule.ParseDuration(in.Window)
 	if err != nil || window < time.Second || window > 365*24*time.Hour {
@@ -136,7 +136,7 @@ func heard(f *figures.Figures) client.Whole {
 func (a *API) audits(ctx context.Context, in *struct {
 	Caller
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Cursor string `query:"cursor" maxLength:"64" doc:"A page's next_cursor; default: the newest."`
+	Cursor string `query:"cursor" maxLength:"64" doc:"The next_cursor of a page; default: the newest."`
 }) (*answer[client.AuditPage], error) {
 	before, refused := parseAuditCursor(in.Cursor)
 	if refused != nil {

@@ -58,8 +58,8 @@ const orderPath = "/v1/orders/{merchant_no}/{order_no}"
 
 // OrderNumbers name an order in a path.
 type OrderNumbers struct {
-	MerchantNo string `path:"merchant_no" maxLength:"128" doc:"Slashes in it are escaped (%2F)."`
-	OrderNo    string `path:"order_no" maxLength:"128" doc:"Slashes in it are escaped (%2F)."`
+	MerchantNo string `path:"merchant_no" maxLength:"128" doc:"Escape slashes as %2F."`
+	OrderNo    string `path:"order_no" maxLength:"128" doc:"Escape slashes as %2F."`
 }
 
 // missing names an order that there is not.
@@ -70,7 +70,7 @@ func (n *OrderNumbers) missing() *client.Problem {
 func (a *API) getOrder(ctx context.Context, in *struct {
 	Caller
 	OrderNumbers
-	Settle string `query:"settle" maxLength:"64" example:"3s" doc:"Attempt now what is overdue, and wait for it so long at most, 60s; steps of the close protocol that come due meanwhile are waited for too. The answer's settled says whether all of it was done. Default: show what is known."`
+	Settle string `query:"settle" maxLength:"64" example:"3s" doc:"Attempts overdue tasks now and waits for them, 60s at most, and for steps of the close protocol that become due meanwhile. settled in the answer says whether all were done. Default: only shows the present state."`
 }) (*answer[client.Order], error) {
 	wait, refused := waiting("query.settle", in.Settle, 0)
 	if refused != nil {

@@ -178,8 +178,8 @@ const newestAttempts = 200
 func (a *API) get(ctx context.Context, in *struct {
 	Caller
 	ID
-	After  int  `query:"attempts_after" minimum:"0" maximum:"2147483647" doc:"Show up to 200 attempts with numbers above this one; default: the newest 200."`
-	Reveal bool `query:"reveal" doc:"Show the request, addresses and answers without masks. It takes the role admin, and leaves an audit record."`
+	After  int  `query:"attempts_after" minimum:"0" maximum:"2147483647" doc:"Shows up to 200 attempts with numbers above this one; default: the newest 200."`
+	Reveal bool `query:"reveal" doc:"Shows the request, addresses and answers without masks. Needs the role admin and writes an audit record."`
 }) (*answer[*client.TaskDetail], error) {
 	id, err := parseID(in.ID.ID)
 	if err != nil {

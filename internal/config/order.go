@@ -51,7 +51,7 @@ type Order struct {
 
 // A Channel is an account at a payment channel that bellman knows by itself.
 type Channel struct {
-	Kind string // wechatpay or alipay; empty: none
+	Kind string // wechatpay, alipay or program; empty: none
 	URL  string // the provider's; empty: the usual one, of WeChat Pay the usual two
 
 	PrivateKey sign.Secret // the merchant's, or the application's
@@ -109,7 +109,7 @@ func DefaultOrder() Order {
 // defaults fills in what the file does not state and what follows from the rest of it.
 // stated has the names of the fields that it states.
 func (o *Order) defaults(stated map[string]bool) {
-	if o.Channel.Kind != "" && !stated["channel_expiry"] {
+	if o.Channel.Kind != "" && o.Channel.Kind != "program" && !stated["channel_expiry"] {
 		o.ChannelExpiry = true
 	}
 	if o.Channel.Kind == "wechatpay" && !stated["min_close_age"] {
@@ -285,7 +285,9 @@ var alipayFields = []field[Channel]{
 	{name: "root_certificates", read: func(r *reader, path string, n ast.Node, c *Channel) { c.RootCertificates = r.secret(n, path) }},
 }
 
-func channelKind(c *Channel, s string) error { return choice(&c.Kind, s, "wechatpay", "alipay") }
+func channelKind(c *Channel, s string) error {
+	return choice(&c.Kind, s, "wechatpay", "alipay", "program")
+}
 
 // readChannel reads an account at a channel; its kind says which fields it has.
 func readChannel(r *reader, path string, n ast.Node, q *Queue) {
@@ -300,7 +302,7 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 		need(r, n, path, noted, "app_id", c.AppID != "", "private_key", c.PrivateKey != sign.Secret{}, "alipay_public_keys", len(c.AlipayKeys) > 0)
 	case "":
 		if len(r.problems) == noted {
-			r.note(n, within(path, "kind"), "is missing: want wechatpay or alipay")
+			r.note(n, within(path, "kind"), "is missing: want wechatpay, alipay or program")
 		}
 	default:
 		fill(r, n, path, "", []field[Channel]{{name: "kind", set: channelKind}}, c)

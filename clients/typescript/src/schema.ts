@@ -979,27 +979,27 @@ export interface components {
         Alarm: {
             /** Format: double */
             above: number;
-            /** @description Where it is of one; * for those beyond the most that are told one by one. */
+            /** @description The queue or endpoint of the alarm; * for those beyond the most that are reported one by one. */
             endpoint: string;
             name: string;
             /** @description Empty: all queues. */
             queue: string;
-            /** @description Why it ended: over, rule_removed or rule_changed; empty: it is raised. */
+            /** @description Why the alarm ended: over, rule_removed or rule_changed; empty while it is raised. */
             reason: string;
             /** Format: date-time */
             since: string;
-            /** @description The queue whose tasks tell. */
+            /** @description The notify queue. */
             to: string;
             /**
              * Format: date-time
-             * @description null: it is raised.
+             * @description null while the alarm is raised.
              */
             until: string | null;
-            /** @description Why no task tells the latest of it; empty: one does. */
+            /** @description Why no task reports the latest change; empty: a task does. */
             untold: string;
             /**
              * Format: double
-             * @description The figure when it was raised.
+             * @description Value when the alarm was raised.
              */
             value: number;
             when: string;
@@ -1007,27 +1007,27 @@ export interface components {
         AlarmRule: {
             /**
              * Format: double
-             * @description The figure that is still fine: seconds of overdue and store_slow, else a count.
+             * @description Threshold: seconds for overdue and store_slow, otherwise a count.
              */
             above: number;
-            /** @description How long it must have held. */
+            /** @description How long the condition must hold. */
             for: string;
             /** @example notify-overdue */
             name: string;
-            /** @description Whose tasks are meant; empty: of all queues. */
+            /** @description The queue whose tasks count; empty: all queues. */
             queue: string;
-            /** @description The queue whose tasks tell. */
+            /** @description The notify queue. */
             to: string;
             /** @enum {string} */
             when: "overdue" | "endpoint_failing" | "orders_unknown" | "tasks_failed" | "store_slow" | "overloaded" | "node_silent" | (string & {});
         };
         Alarms: {
-            /** @description Those that are raised, and then those that ended within a day; the newest first. */
+            /** @description Raised alarms, then alarms that ended within a day; the newest first. */
             alarms: components["schemas"]["Alarm"][];
             rules: components["schemas"]["AlarmRule"][];
         };
         Attempt: {
-            /** @description What it asked for, where a queue's tasks ask several things: query, close, … */
+            /** @description The action of the attempt, if tasks of the queue have several: query, close, … */
             action?: string;
             /** Format: date-time */
             due: string;
@@ -1043,7 +1043,7 @@ export interface components {
              * @description 1 for the first.
              */
             number: number;
-            /** @description How the answer was read, of an order. Of a query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED; QUERY_ERROR: it says nothing of the order, or there is none. Of a close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed, and it was paid. */
+            /** @description Order: how the answer was read. Query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, or QUERY_ERROR if the answer says nothing about the order or is missing. Close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed after it was paid. */
             reading?: string;
             /** @description The answer, cut at 600 characters. */
             response: string;
@@ -1053,18 +1053,18 @@ export interface components {
             started: string;
             /**
              * Format: int32
-             * @description HTTP status; 0 if no answer came.
+             * @description HTTP status; 0: no answer.
              */
             status: number;
-            /** @description Parts of took_ms that went into making a connection; left out where one was there already. */
+            /** @description Parts of took_ms for making a connection; absent if a connection was reused. */
             timing?: components["schemas"]["Timing"];
             /**
              * Format: int64
-             * @description Start to last byte, or to giving up.
+             * @description From the start to the last byte, or to the timeout.
              */
             took_ms: number;
             /**
-             * @description Why it was made.
+             * @description Trigger of the attempt.
              * @enum {string}
              */
             trigger: "schedule" | "manual" | "settle" | "takeover" | (string & {});
@@ -1073,31 +1073,31 @@ export interface components {
             action: string;
             /** Format: date-time */
             at: string;
-            /** @description The fields that the action changed, such as a merchant's. Secrets are shown by their last characters, values in a URL's query by a fingerprint. */
+            /** @description Fields that the action changed, such as a merchant's. Secrets show their last characters; values in a URL's query show a fingerprint. */
             changes?: components["schemas"]["Changed"][] | null;
-            /** @description The network address of who asked: that of trusted_proxies' X-Forwarded-For, if one of these passed it on. Empty: not known, or of before it was kept. */
+            /** @description Network address of the caller: the one in X-Forwarded-For if a trusted proxy passed it on. Empty: unknown. */
             from: string;
-            /** @description The bulk resend or the batch of merchants that this was a part of, as resend/ID or batch/ID; absent: none. */
+            /** @description The bulk resend or batch of merchants to which the action belongs, as resend/ID or batch/ID; absent: none. */
             job?: string;
             reason: string;
             /** @description A task's id, or queue/NAME, endpoint/HOST, merchant/NUMBER, resend/ID, link/ID. */
             target: string;
-            /** @description The key's name; empty where nobody has to say. */
+            /** @description Name of the API key; empty if authentication is off. */
             who: string;
         };
         AuditPage: {
             audits: components["schemas"]["Audit"][];
-            /** @description Where the next page begins; empty at the end. */
+            /** @description Cursor of the next page; empty at the end. */
             next_cursor: string;
         };
         Backup: {
-            /** @description An absolute path on the server, of a directory that does not exist yet. */
+            /** @description An absolute path on the server, of a directory that does not exist. */
             dir: string;
-            /** @description Goes into the audit record. */
+            /** @description Written to the audit record. */
             reason?: string;
         };
         Batch: {
-            /** @description Only say what would become of each; nothing is created. A task that would be is answered with an id of zeros; a key that is in the batch twice is there for the second, with no task. */
+            /** @description Dry run: nothing is created. A task that would be created has an id of zeros. A key that is in the batch twice exists for the second task, without an id. */
             dry_run?: boolean;
             tasks: components["schemas"]["CreateTask"][];
         };
@@ -1105,7 +1105,7 @@ export interface components {
             error?: components["schemas"]["Problem"];
             /**
              * Format: int32
-             * @description 201: created. 200: its key was there with the same content. Otherwise see error.
+             * @description 201: created. 200: the key exists with the same content. Otherwise see error.
              */
             status: number;
             task?: components["schemas"]["Task"];
@@ -1114,13 +1114,13 @@ export interface components {
             results: components["schemas"]["BatchResult"][];
         };
         Because: {
-            /** @description Goes into the audit record. */
+            /** @description Written to the audit record. */
             reason?: string;
         };
         BulkResend: {
-            /** @description Only say how many tasks it would touch. */
+            /** @description Dry run: only counts the tasks. */
             dry_run?: boolean;
-            /** @description Which tasks; at least one field. */
+            /** @description Selects the tasks; at least one field is required. */
             filter: components["schemas"]["Filter"];
             /**
              * @description As for one task; default once.
@@ -1128,7 +1128,7 @@ export interface components {
              */
             mode?: "once" | "restart";
             /**
-             * @description How fast, in tasks per s, m or h; default 50/s.
+             * @description Rate in tasks per s, m or h; default 50/s.
              * @example 50/s
              */
             rate?: string;
@@ -1143,7 +1143,7 @@ export interface components {
         };
         CompleteTask: {
             /**
-             * @description What the answer was. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED.
+             * @description The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED.
              * @example PAID
              */
             outcome?: string;
@@ -1153,7 +1153,7 @@ export interface components {
         Counts: {
             /** Format: int64 */
             added: number;
-            /** @description By result; only results that occurred. */
+            /** @description By result; results that did not occur are absent. */
             attempts: {
                 [key: string]: number;
             };
@@ -1163,26 +1163,26 @@ export interface components {
             succeeded: number;
         };
         CreateTask: {
-            /** @description What is sent, as text: at most 262,144 bytes of UTF-8, however they are escaped in JSON; more is 413. Not together with json. */
+            /** @description Body of the request as text: at most 262,144 bytes of UTF-8 after unescaping the JSON; more is 413. Not together with json. */
             body?: string;
             /**
-             * @description Of an order: how long after it was created its payer can pay with the code or page. If the channel knew no such order when it was closed, a late payment is watched for until then; default: the queue's.
+             * @description Order: how long after its creation the payer can use the code or page. If the channel did not know the order when it was closed, a late payment is polled for until then; default: the queue's.
              * @example 2h
              */
             code_life?: string;
             /**
-             * @description Wait before the schedule begins, at most 3650d; 0s is now, whatever the queue's delay; a schedule whose first item is not 0s adds that before the first attempt.
+             * @description Delay before the schedule begins, at most 3650d. 0s means now, whatever the queue's delay. A schedule whose first item is not 0s adds that item before the first attempt.
              * @example 15s
              */
             delay?: string;
             /**
              * Format: date-time
-             * @description When the schedule begins; a schedule whose first item is not 0s adds that before the first attempt. Not together with delay; neither means the queue's delay, or now.
+             * @description Start of the schedule. A schedule whose first item is not 0s adds that item before the first attempt. Not together with delay. Default: the queue's delay, or now.
              */
             due?: string;
             event?: string;
             /**
-             * @description Of an order: when nobody paid so long after it was created, the close protocol begins; default: the queue's.
+             * @description Order: how long after its creation the close protocol begins if nobody has paid; default: the queue's.
              * @example 30m
              */
             expires?: string;
@@ -1190,57 +1190,57 @@ export interface components {
             headers?: {
                 [key: string]: string;
             };
-            /** @description What is sent, as any JSON value, byte for byte as given: at most 262,144 bytes; more is 413. Sets Content-Type to application/json unless headers say otherwise. Not together with body. */
+            /** @description Body of the request as a JSON value, sent byte for byte as given: at most 262,144 bytes; more is 413. Sets Content-Type to application/json unless headers has one. Not together with body. */
             json?: unknown;
-            /** @description The caller's own name for the task, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no. */
+            /** @description The caller's idempotency key, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no. */
             key?: string;
             /**
-             * @description No attempt is due later than this after the schedule began: then the task ends instead. An attempt that was due in time is made even when it is late, after downtime or a pause, and one asked for by hand is always made.
+             * @description Age limit: if the next attempt would be due later after the schedule began, the task ends. An attempt that was due in time is made even if it is late, after downtime or a pause. A manual attempt is always made.
              * @example 24h
              */
             max_age?: string;
             merchant_no?: string;
             /** @description Default POST. */
             method?: string;
-            /** @description Of an order: how the merchant is told how it ended. */
+            /** @description Order: the notification of the merchant about the result. */
             notify?: components["schemas"]["Notify"];
             /**
              * Format: date-time
-             * @description Of an order: when it was created at the channel; expires and code_life count from it, and so does the age before which the channel lets nobody close it. In the latest 31 days by the server's clock, and at most a minute ahead of it. Default: when bellman was told of it.
+             * @description Order: creation time at the channel. expires, code_life and the age from which the channel allows closing count from it. At most 31 days ago and a minute ahead, by the server's clock. Default: when bellman received the order.
              */
             order_created?: string;
             order_no?: string;
-            /** @description Tasks of one queue that have the same ordering key go out in the order in which they were created, each after the one before has ended. At most 255 bytes. Not together with repeat, and not for an order. */
+            /** @description Tasks of a queue with the same ordering key are attempted in the order of creation, each after the one before has ended. At most 255 bytes. Not together with repeat, and not for an order. */
             ordering_key?: string;
-            /** @description The class of tasks whose rules it follows. */
+            /** @description The queue, whose rules hold for the task. */
             queue: string;
             /**
-             * @description A duration, or cron and an expression: the task begins again after it ended, until it is cancelled. The first round begins as due and delay say, so now if neither is given, with cron too: give due for a first round at its time.
+             * @description A duration, or cron and an expression: the task starts again after it has ended, until it is cancelled. The first round begins by due and delay, so now if neither is given, also with cron.
              * @example 10m
              */
             repeat?: string;
-            /** @description Where another system left the task: its schedule goes on from there. Not together with due or delay, and not for an order. */
+            /** @description State of the task in another system, from which the schedule goes on. Not together with due or delay, and not for an order. */
             resume?: components["schemas"]["Resume"];
             /**
-             * @description A preset's name or a schedule's text; default: the queue's.
+             * @description Schedule: the name of a preset, or a text; default: the queue's.
              * @example 0s, 15s*2, 30s
              */
             schedule?: string;
             /**
-             * @description A preset's name or an expression; default: the queue's.
+             * @description Success rule: the name of a preset, or an expression; default: the queue's.
              * @example success_text
              */
             success?: string;
-            /** @description Ends the earlier tasks of its ordering key that wait, instead of waiting for them: they are cancelled, reason superseded, and cannot be sent again. */
+            /** @description Ends the earlier waiting tasks of its ordering key instead of waiting for them: they are cancelled with reason superseded and cannot be resent. */
             supersedes?: boolean;
             /**
-             * @description Of one attempt; default: the queue's.
+             * @description Timeout of one attempt; default: the queue's.
              * @example 5s
              */
             timeout?: string;
-            /** @description Where the request goes. Required unless the queue has an address of its own. */
+            /** @description Destination of the request. Required unless the queue has an address of its own. */
             url?: string;
-            /** @description Of an order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _. */
+            /** @description Order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _. */
             vars?: {
                 [key: string]: string;
             };
@@ -1264,24 +1264,24 @@ export interface components {
             in_flight: number;
             /**
              * Format: int32
-             * @description Attempts that may be in flight now; adapts.
+             * @description Present limit of attempts in flight; it adapts.
              */
             limit: number;
             /**
              * Format: date-time
-             * @description Due time of the task that waits longest; null: none waits.
+             * @description Due time of the task that has waited longest; null: none waits.
              */
             oldest: string | null;
-            /** @description null unless paused. */
+            /** @description null if it is not paused. */
             paused: components["schemas"]["Pause"] | null;
             /**
              * Format: double
-             * @description Attempts a second that it seems to allow, after it asked for fewer; 0: it did not.
+             * @description Rate that the endpoint seems to allow, in attempts a second, after it asked for fewer; 0: it did not.
              */
             rate: number;
             /**
              * Format: double
-             * @description Of its latest attempts, 0 to 1; null before the first.
+             * @description Share of accepted latest attempts, 0 to 1; null before the first.
              */
             success_rate: number | null;
             /** Format: int32 */
@@ -1291,18 +1291,18 @@ export interface components {
             endpoints: components["schemas"]["Endpoint"][];
             /**
              * Format: int32
-             * @description How many nodes these figures are of.
+             * @description Number of nodes that these figures cover.
              */
             nodes: number;
-            /** @description Nodes that did not answer in time: what waits there, is in flight or was done lately is not in these figures. Empty: these are all nodes'. */
+            /** @description Nodes that did not answer in time, whose figures are missing here. Empty: the figures cover all nodes. */
             silent: string[];
         };
         Event: {
             /** @description The task was just created. */
             added: boolean;
-            /** @description What caused the change; only in attempt events. */
+            /** @description Trigger of the attempt; only in attempt events. */
             attempt?: components["schemas"]["Attempt"];
-            /** @description As it is now; last is the attempt of this event, or null. */
+            /** @description The task now; last is the attempt of this event, or null. */
             task: components["schemas"]["Task"];
         };
         Fault: {
@@ -1329,7 +1329,7 @@ export interface components {
             order_no?: string;
             queue?: string;
             /**
-             * @description Of the last attempt.
+             * @description Result of the last attempt.
              * @enum {string}
              */
             result?: "accepted" | "refused" | "error_status" | "unreachable" | "timeout" | "blocked" | "unknown";
@@ -1345,7 +1345,7 @@ export interface components {
         };
         Health: {
             /**
-             * @description full: the store has no room for new tasks, and those there are go on.
+             * @description full: the store rejects new tasks; existing tasks go on.
              * @enum {string}
              */
             status: "ok" | "full" | (string & {});
@@ -1353,38 +1353,38 @@ export interface components {
         Intake: {
             /**
              * Format: int64
-             * @description Bytes that lived when garbage was collected last.
+             * @description Live heap after the last garbage collection, in bytes.
              */
             heap_bytes: number;
             /**
              * Format: int64
-             * @description Of heap_bytes: above it nothing is taken in, until it is an eighth below; 0: no limit.
+             * @description High mark of heap_bytes: above it new tasks are rejected, until the heap is an eighth below; 0: no limit.
              */
             heap_high_bytes: number;
             /**
              * Format: int32
-             * @description Of waiting: above it nothing is taken in.
+             * @description High mark of waiting: above it new tasks are rejected.
              */
             high: number;
             /**
              * Format: int32
-             * @description Of waiting: below it tasks are taken in again.
+             * @description Low mark of waiting: below it new tasks are accepted again.
              */
             low: number;
             open: boolean;
             /**
              * Format: int32
-             * @description Tasks that are overdue or wait to be committed, but for those set aside; counted no further than it takes to know whether they are above high.
+             * @description Tasks that are overdue or wait for a commit, without deferred tasks. The count stops once it is known to be above high.
              */
             waiting: number;
         };
         LastAttempt: {
-            /** @description What an attempt of an order asked for: query, close or reverse. */
+            /** @description Action of an attempt of an order: query, close or reverse. */
             action?: string;
             error: string;
             /** Format: int32 */
             number: number;
-            /** @description How the answer was read, of an order: see reading of an attempt. */
+            /** @description Order: how the answer was read; see reading of an attempt. */
             reading?: string;
             /** @enum {string} */
             result: "accepted" | "refused" | "error_status" | "unreachable" | "timeout" | "blocked" | "unknown" | (string & {});
@@ -1392,11 +1392,11 @@ export interface components {
             started: string;
             /**
              * Format: int32
-             * @description HTTP status; 0 if no answer came.
+             * @description HTTP status; 0: no answer.
              */
             status: number;
             /**
-             * @description Why it was made.
+             * @description Trigger of the attempt.
              * @enum {string}
              */
             trigger: "schedule" | "manual" | "settle" | "takeover" | (string & {});
@@ -1410,17 +1410,17 @@ export interface components {
             made: string;
             merchant_no: string;
             order_no?: string;
-            /** @description Its address on this server, for whoever made it: whoever has it sees what it shows. Left out of lists. */
+            /** @description Path of the link on this server, only in the answer that makes it. Whoever has the link sees what it shows. */
             path?: string;
             reason: string;
             /**
              * Format: date-time
-             * @description null: it is not.
+             * @description null if it is not revoked.
              */
             revoked: string | null;
-            /** @description The same in full, where the configuration says how merchants reach this server (public_url). */
+            /** @description The full address, if the configuration has a public_url. */
             url?: string;
-            /** @description Why the link may be a mistake, for whoever makes it: no such merchant or order is known. It is made all the same. */
+            /** @description Why the link may be a mistake: the merchant or order is unknown. The link is made all the same. */
             warning?: string;
             who: string;
         };
@@ -1429,41 +1429,41 @@ export interface components {
         };
         MakeLink: {
             /**
-             * @description How long it is good, 1h to 30d; default 24h.
+             * @description Lifetime of the link, 1h to 30d; default 24h.
              * @example 24h
              */
             life?: string;
             merchant_no: string;
-            /** @description Only the notices of this order; left out: all of the merchant's. */
+            /** @description Shows only the notices of this order; default: all of the merchant's. */
             order_no?: string;
-            /** @description Goes into the audit record. */
+            /** @description Written to the audit record. */
             reason: string;
         };
         Merchant: {
             /** Format: date-time */
             created: string;
-            /** @description None of its newest tasks' newest attempts was accepted, of three attempts or more in the latest day. Left out unless that is so. */
+            /** @description true if none of the newest attempts of its newest tasks was accepted, of three or more within a day; otherwise absent. */
             failing?: boolean;
             merchant_no: string;
             name: string;
             notify_url: string;
-            /** @description Left out unless it is paused. */
+            /** @description Absent unless it is paused. */
             paused?: components["schemas"]["Pause"];
             per_endpoint: components["schemas"]["MerchantLimits"];
-            /** @description Why nothing can be sent to it now: a master key is missing, or its secrets cannot be opened. */
+            /** @description Why nothing can be sent to this merchant now: a master key is missing, or the secrets cannot be opened. */
             problem?: string;
             schedule: string;
-            /** @description Left out: as the queue signs. */
+            /** @description Default: the queue's signature. */
             sign?: components["schemas"]["ShownMerchantSign"];
             success: string;
             timeout: string;
             /** Format: date-time */
             updated: string;
-            /** @description Another one after each change; a PUT that names it changes what this answer shows, or nothing. */
+            /** @description Changes with each change of the merchant. A PUT with this version changes the merchant only if nobody else has changed it. */
             version: string;
         };
         MerchantBatch: {
-            /** @description Only say what it would do. */
+            /** @description Dry run: nothing is changed. */
             dry_run?: boolean;
             merchants: components["schemas"]["PutMerchant"][];
             reason?: string;
@@ -1479,31 +1479,31 @@ export interface components {
         MerchantKey: {
             /** Format: date-time */
             added: string;
-            /** @description Empty where it would tell too much of a short one. */
+            /** @description Empty if the secret is so short that this would reveal too much of it. */
             last_four: string;
-            /** @description Id of the master key that it is sealed under. */
+            /** @description Id of the master key that seals it. */
             master_key: string;
             /**
              * Format: date-time
-             * @description It signs no more from then on; null: it stands.
+             * @description End of its use for signing; null: no end.
              */
             until: string | null;
         };
         MerchantLimits: {
             /**
              * Format: int32
-             * @description Attempts in flight at most; left out: the queue's.
+             * @description Most attempts in flight; default: the queue's.
              */
             concurrency?: number;
             /**
-             * @description Attempts per s, m or h at most, from 1/h to 1000000/s; left out: the queue's.
+             * @description Most attempts per s, m or h, from 1/h to 1000000/s; default: the queue's.
              * @example 50/s
              */
             rate?: string;
         };
         MerchantPage: {
             merchants: components["schemas"]["Merchant"][];
-            /** @description Where the next page begins; empty at the end, and only there. */
+            /** @description Cursor of the next page; empty only at the end. */
             next_cursor: string;
         };
         MerchantReseal: {
@@ -1515,12 +1515,12 @@ export interface components {
             first_error?: string;
             /**
              * Format: int32
-             * @description Of them, with secrets that are under the newest master key now.
+             * @description Merchants whose secrets are under the newest master key now.
              */
             resealed: number;
             /**
              * Format: int32
-             * @description Of them, with secrets that cannot be opened; they stay as they are.
+             * @description Merchants whose secrets cannot be opened; they stay unchanged.
              */
             unreadable: number;
         };
@@ -1529,16 +1529,16 @@ export interface components {
             merchant_no: string;
             /**
              * Format: int32
-             * @description 201: created. 200: changed. 204: was so already. Otherwise see error.
+             * @description 201: created. 200: changed. 204: unchanged. Otherwise see error.
              */
             status: number;
         };
         MerchantSign: {
             /** @enum {string} */
             scheme: "standard_webhooks" | "wechat_rsa" | "md5_params" | "hmac_sha256_params" | "jeepay_md5" | "roncoo_md5";
-            /** @description The newest first. Written, and never read back: answers have three stars and the last four characters. Left out: those that there are stay. One that is written as an answer shows it (***abcd) stays; sealed:… is one of an export. */
+            /** @description Signing secrets, the newest first. They are never returned: answers show three stars and the last four characters. Default: the secrets stay. A secret written as an answer shows it (***abcd) stays; sealed:… comes from an export. */
             secrets?: string[] | null;
-            /** @description For wechat_rsa alone: the key's serial number. */
+            /** @description Only for wechat_rsa: the serial number of the key. */
             serial?: string;
         };
         MerchantStats: {
@@ -1546,108 +1546,108 @@ export interface components {
             cancelled: number;
             /** Format: int32 */
             failed: number;
-            /** @description As of the merchant. */
+            /** @description As for the merchant. */
             failing: boolean;
-            /** @description The newest ten that failed, or whose newest attempt did. */
+            /** @description The ten newest tasks that failed, or whose newest attempt failed. */
             last_failed: components["schemas"]["Task"][];
             merchant_no: string;
-            /** @description There are older ones, which are not counted. */
+            /** @description There are older tasks, which are not counted. */
             more: boolean;
             /**
              * Format: date-time
-             * @description Due time of the one that waits longest.
+             * @description Due time of the task that has waited longest.
              */
             oldest_overdue: string | null;
             /**
              * Format: int32
-             * @description Of those that are pending.
+             * @description Pending tasks.
              */
             overdue: number;
             /** Format: int32 */
             pending: number;
             /**
              * Format: double
-             * @description Of the newest 20 tasks, those that were attempted in the latest day: the share whose newest attempt was accepted, 0 to 1; null: none was attempted.
+             * @description Share of accepted newest attempts, 0 to 1, among the newest 20 tasks that were attempted within a day; null: none was attempted.
              */
             recent_success_rate: number | null;
-            /** @description Of the newest attempt of each task: how many of each result. */
+            /** @description Number of each result among the newest attempts of the tasks. */
             results: {
                 [key: string]: number;
             };
             /**
              * Format: int32
-             * @description Of those that are pending: attempted before.
+             * @description Pending tasks that were attempted before.
              */
             retrying: number;
             /**
              * Format: date-time
-             * @description When the oldest of them was created.
+             * @description Creation time of the oldest of these tasks.
              */
             since: string | null;
             /** Format: int32 */
             succeeded: number;
             /**
              * Format: double
-             * @description Of those that succeeded or failed, 0 to 1; null: none did.
+             * @description Share of success among the attempts that succeeded or failed, 0 to 1; null: none did.
              */
             success_rate: number | null;
             /**
              * Format: int32
-             * @description The newest ones that were looked at, 1,000 at most; orders are not among them.
+             * @description Number of newest tasks that were examined, at most 1,000, without orders.
              */
             tasks: number;
         };
         Node: {
-            /** @description Where its API answers; may be empty. */
+            /** @description Address of its API; may be empty. */
             addr: string;
-            /** @description Its shards are its own; those of one that is not are anybody's. */
+            /** @description The node is alive. Other nodes may claim the shards of a node that is not. */
             alive: boolean;
             /**
              * Format: date-time
-             * @description The last one, by the store's clock.
+             * @description Time of the last heartbeat, by the store's clock.
              */
             beat: string;
             /** Format: date-time */
             joined: string;
-            /** @description A new one at each start, and after an absence in which its shards went to others. */
+            /** @description Changes at each start, and after an absence in which other nodes claimed its shards. */
             name: string;
-            /** @description It is the node that answers. */
+            /** @description The node that answers this request. */
             self: boolean;
             shards: components["schemas"]["Shard"][];
             version: string;
         };
         Nodes: {
             nodes: components["schemas"]["Node"][];
-            /** @description Shards that no node in the list has: nobody fires their tasks until one takes them. */
+            /** @description Shards without an owner: their tasks are not attempted until a node claims them. */
             unowned: components["schemas"]["Shard"][];
         };
         Notify: {
-            /** @description An object that the notification begins with; order_no, order_state and what the queue takes from the channel's answer are added. */
+            /** @description An object with fields of the notification. order_no, order_state and the queue's fields of the channel's answer are added. */
             json?: unknown;
-            /** @description Where the notification goes; default: where the queue that tells sends to. */
+            /** @description Destination of the notification; default: the url of the notify queue. */
             url?: string;
         };
         Order: {
-            /** @description Attempts of these tasks in the order in which they started: of each task the newest 200, of all the newest 1,000. */
+            /** @description Attempts of these tasks by start time: the newest 200 of each task, the newest 1,000 in all. */
             attempts: components["schemas"]["OrderAttempt"][];
             /**
-             * @description A payment that came after the order was decided otherwise, as the channel says; the decided state stays.
+             * @description A payment after the order was decided otherwise, as the channel reports it. The decided state stays.
              * @enum {string}
              */
             late_payment?: "PAID" | "PAID_REFUNDED" | (string & {});
             merchant_no: string;
-            /** @description There are more tasks or attempts than are shown; each task by itself shows all of its own. */
+            /** @description There are more tasks or attempts than shown. Each task's own page shows all of its attempts. */
             more: boolean;
             order_no: string;
-            /** @description PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN; empty when none of the tasks is an order. Where several are: paid if one is paid, or else pending if one is pending, or else as the newest. */
+            /** @description PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN; empty if none of the tasks is an order. With several orders: a paid state if one is paid, otherwise PENDING if one is pending, otherwise the state of the newest. */
             order_state: string;
-            /** @description With settle alone. true: all that was overdue, or should have ended, was attempted and that is recorded. false: the wait ended first, and the order may not stand as is shown. */
+            /** @description Only with settle. true: every attempt that was overdue was made and recorded. false: the wait ended first, so the state may be outdated. */
             settled?: boolean;
-            /** @description All tasks with these numbers, of whatever queue, in the order in which they were created: the newest 200. */
+            /** @description All tasks with these numbers, in any queue, by creation time: the newest 200. */
             tasks: components["schemas"]["Task"][];
         };
         OrderAttempt: {
-            /** @description What it asked for, where a queue's tasks ask several things: query, close, … */
+            /** @description The action of the attempt, if tasks of the queue have several: query, close, … */
             action?: string;
             /** Format: date-time */
             due: string;
@@ -1664,7 +1664,7 @@ export interface components {
              */
             number: number;
             queue: string;
-            /** @description How the answer was read, of an order. Of a query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED; QUERY_ERROR: it says nothing of the order, or there is none. Of a close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed, and it was paid. */
+            /** @description Order: how the answer was read. Query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, or QUERY_ERROR if the answer says nothing about the order or is missing. Close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed after it was paid. */
             reading?: string;
             /** @description The answer, cut at 600 characters. */
             response: string;
@@ -1674,20 +1674,20 @@ export interface components {
             started: string;
             /**
              * Format: int32
-             * @description HTTP status; 0 if no answer came.
+             * @description HTTP status; 0: no answer.
              */
             status: number;
             /** Format: uuid */
             task: string;
-            /** @description Parts of took_ms that went into making a connection; left out where one was there already. */
+            /** @description Parts of took_ms for making a connection; absent if a connection was reused. */
             timing?: components["schemas"]["Timing"];
             /**
              * Format: int64
-             * @description Start to last byte, or to giving up.
+             * @description From the start to the last byte, or to the timeout.
              */
             took_ms: number;
             /**
-             * @description Why it was made.
+             * @description Trigger of the attempt.
              * @enum {string}
              */
             trigger: "schedule" | "manual" | "settle" | "takeover" | (string & {});
@@ -1703,7 +1703,7 @@ export interface components {
             who: string;
         };
         Paused: {
-            /** @description The queue, or the endpoints of the host; of a resume those alone that were paused. */
+            /** @description The queue, or the endpoints of the host. After a resume: only those that were paused. */
             names: string[];
         };
         PerEndpoint: {
@@ -1711,7 +1711,7 @@ export interface components {
             concurrency: number;
             /**
              * Format: double
-             * @description Attempts a second; 0: no limit.
+             * @description Most attempts a second; 0: no limit.
              */
             rate: number;
         };
@@ -1731,46 +1731,46 @@ export interface components {
             detail?: string;
             /** @description Every wrong field. */
             errors?: components["schemas"]["Fault"][];
-            /** @description What it is about: the task whose key is taken. */
+            /** @description The task that the problem is about: the one that has the key. */
             instance?: string;
             /** Format: int32 */
             status: number;
             title: string;
-            /** @description Absent: about:blank, the status says it all. */
+            /** @description Absent: about:blank; the status says everything. */
             type?: string;
         };
         PutMerchant: {
             merchant_no?: string;
-            /** @description For people; found by how it begins. */
+            /** @description A name for people. The search matches its beginning. */
             name?: string;
             /**
-             * @description Where tasks go that name this merchant and no url, as it stands at each attempt.
+             * @description Destination of tasks that name this merchant and no url. It is looked up at each attempt.
              * @example https://merchant.example/notify
              */
             notify_url?: string;
-            /** @description What the merchant's endpoint gets at most. Where several merchants share one, the strictest holds. */
+            /** @description Limits of the merchant's endpoint. If several merchants share an endpoint, the strictest limit holds. */
             per_endpoint?: components["schemas"]["MerchantLimits"];
-            /** @description Goes into the audit record. Of a batch, only the batch's counts. */
+            /** @description Written to the audit record. A batch writes only its counts. */
             reason?: string;
             /**
-             * @description A preset's name or a schedule's text, for tasks that give none. Looked at after each attempt: a change holds for tasks that exist too.
+             * @description Schedule for tasks without one: the name of a preset, or a text. It is looked up after each attempt, so a change also holds for existing tasks.
              * @example 0s, 15s*2, 30s
              */
             schedule?: string;
-            /** @description How what is sent to the merchant is signed, at each attempt; left out: as the queue says. */
+            /** @description Signature of requests to the merchant. It is looked up at each attempt. Default: the queue's. */
             sign?: components["schemas"]["MerchantSign"];
             /**
-             * @description A preset's name or an expression, for tasks that give none. Looked at at each attempt.
+             * @description Success rule for tasks without one: the name of a preset, or an expression. It is looked up at each attempt.
              * @example success_text
              */
             success?: string;
             /**
-             * @description Of one attempt, 1ms to 10m, for tasks that give none. Looked at at each attempt.
+             * @description Timeout of one attempt, 1ms to 10m, for tasks without one. It is looked up at each attempt.
              * @example 5s
              */
             timeout?: string;
             /**
-             * @description What an answer gave: if the merchant is of another version by now, 409, and nothing is changed. none: there must be no such merchant yet. Left out: whatever there is.
+             * @description The version of an earlier answer: if the merchant has another version now, the answer is 409 and nothing changes. none: the merchant must not exist. Default: no check.
              * @example b5bb9d8014a0f9b1
              */
             version?: string;
@@ -1778,35 +1778,35 @@ export interface components {
         Queue: {
             /**
              * Format: int32
-             * @description Attempts in flight; 0: no limit of its own.
+             * @description Most attempts in flight; 0: no limit of its own.
              */
             concurrency: number;
-            /** @description Of a task that gives neither delay nor due. Empty: none. */
+            /** @description Delay of tasks without delay and due; empty: none. */
             delay: string;
             depth: components["schemas"]["Depth"];
             /**
              * Format: int32
-             * @description Of those that wait, how many a pause or a breaker that is not closed keeps back. They are not overdue.
+             * @description Waiting tasks that a pause or a breaker holds. They are not overdue.
              */
             held: number;
             /** Format: int32 */
             in_flight: number;
             kind: string;
             last_minute: components["schemas"]["Counts"];
-            /** @description Empty: the schedule decides alone. */
+            /** @description Empty: only the schedule decides. */
             max_age: string;
             name: string;
             /**
              * Format: date-time
-             * @description Due time of the task that waits longest, but for those that are held; null: none is overdue.
+             * @description Due time of the overdue task that has waited longest and is not held; null: none is overdue.
              */
             oldest_overdue: string | null;
-            /** @description null unless paused. */
+            /** @description null if it is not paused. */
             paused: components["schemas"]["Pause"] | null;
             per_endpoint: components["schemas"]["PerEndpoint"];
             /**
              * Format: double
-             * @description Attempts a second; 0: no limit of its own.
+             * @description Most attempts a second; 0: no limit of its own.
              */
             rate: number;
             schedule: string;
@@ -1814,7 +1814,7 @@ export interface components {
             timeout: string;
             /**
              * Format: int32
-             * @description In memory, due.
+             * @description Due tasks in memory.
              */
             waiting: number;
         };
@@ -1822,33 +1822,33 @@ export interface components {
             intake: components["schemas"]["Intake"];
             /**
              * Format: int32
-             * @description How many nodes these figures are of.
+             * @description Number of nodes that these figures cover.
              */
             nodes: number;
             queues: components["schemas"]["Queue"][];
-            /** @description Nodes that did not answer in time: what waits there, is in flight or was done lately is not in these figures. Empty: these are all nodes'. */
+            /** @description Nodes that did not answer in time, whose figures are missing here. Empty: the figures cover all nodes. */
             silent: string[];
         };
         Request: {
             body: string;
-            /** @description Of an order, as it was asked for. */
+            /** @description Order: as requested. */
             code_life?: string;
-            /** @description Of an order, as it was asked for. */
+            /** @description Order: as requested. */
             expires?: string;
-            /** @description As they are sent, but for secrets: *** stands for the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey. */
+            /** @description The sent headers. *** replaces the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey. */
             headers: {
                 [key: string]: string;
             };
             method: string;
-            /** @description Of an order, as it was asked for. */
+            /** @description Order: as requested. */
             notify?: components["schemas"]["Notify"];
             /**
              * Format: date-time
-             * @description Of an order, as it was given, or when bellman was told of it.
+             * @description Order: as given, or when bellman received the order.
              */
             order_created?: string;
             url: string;
-            /** @description Of an order, as they were asked for. */
+            /** @description Order: as requested. */
             vars?: {
                 [key: string]: string;
             };
@@ -1868,12 +1868,12 @@ export interface components {
             created: string;
             /**
              * Format: int64
-             * @description Tasks that fitted so far: the sum of the next three.
+             * @description Tasks that matched so far: the sum of the next three.
              */
             examined: number;
             /**
              * Format: int64
-             * @description Could not be resent.
+             * @description Tasks that could not be resent.
              */
             failed: number;
             filter: components["schemas"]["Filter"];
@@ -1887,7 +1887,7 @@ export interface components {
             last_error?: string;
             /** @enum {string} */
             mode: "once" | "restart" | (string & {});
-            /** @description There were more than total: what is counted has a bound. */
+            /** @description There are more than total, because the count is bounded. */
             more: boolean;
             rate: string;
             reason: string;
@@ -1895,14 +1895,14 @@ export interface components {
             resent: number;
             /**
              * Format: int64
-             * @description Gone, superseded by a later task of their ordering key, or not what the filter says any more, by the time it was their turn.
+             * @description Tasks that were gone, superseded, or did not match the filter any more when their turn came.
              */
             skipped: number;
             /** @enum {string} */
             state: "running" | "done" | "cancelled" | (string & {});
             /**
              * Format: int64
-             * @description Tasks that fitted when it was begun; 0: not counted yet.
+             * @description Tasks that matched at the start; 0: not counted yet.
              */
             total: number;
             /** Format: date-time */
@@ -1912,10 +1912,10 @@ export interface components {
         ResendCount: {
             /**
              * Format: int32
-             * @description Distinct ones among the tasks; no merchant is one too.
+             * @description Number of distinct merchants of the tasks; no merchant counts as one.
              */
             merchants: number;
-            /** @description There are more than were counted. */
+            /** @description There are more than counted. */
             more: boolean;
             /** Format: date-time */
             newest: string | null;
@@ -1923,12 +1923,12 @@ export interface components {
             oldest: string | null;
             /** Format: int32 */
             tasks: number;
-            /** @description The merchants with most tasks, ten at most. */
+            /** @description The merchants with the most tasks, ten at most. */
             top: components["schemas"]["MerchantCount"][];
         };
         ResendTask: {
             /**
-             * @description once (the default): one attempt now, the schedule stays where it is. restart: the schedule begins anew, now.
+             * @description once (default): one attempt now; the schedule does not change. restart: the schedule starts again now.
              * @enum {string}
              */
             mode?: "once" | "restart";
@@ -1940,23 +1940,23 @@ export interface components {
         Resume: {
             /**
              * Format: int32
-             * @description How many attempts it made.
+             * @description Number of attempts.
              */
             attempts: number;
             /**
              * Format: date-time
-             * @description When the first was due, for a schedule with an age or with offsets; default: last.
+             * @description When the first attempt was due, for a schedule with an age or with offsets; default: last.
              */
             began?: string;
             /**
              * Format: date-time
-             * @description When the last of them began.
+             * @description When the last of these attempts began.
              */
             last: string;
         };
         RotateMerchant: {
             /**
-             * @description How long the secrets that there are go on signing beside it, at most 90d; default 24h. standard_webhooks sends all signatures in one header; the other schemes have room for one, which the newest makes at once.
+             * @description How long the present secrets go on signing, at most 90d; default 24h. standard_webhooks sends all signatures in one header; the other schemes send one, of the newest secret at once.
              * @example 24h
              */
             overlap?: string;
@@ -1966,19 +1966,19 @@ export interface components {
         };
         SettleOrders: {
             orders: components["schemas"]["OrderRef"][];
-            /** @description Goes into the audit record of each order. */
+            /** @description Written to the audit record of each order. */
             reason?: string;
             /**
-             * @description How long to wait for the channel's answers, at most 60s; default 10s.
+             * @description Longest wait for the channel's answers, at most 60s; default 10s.
              * @example 10s
              */
             wait?: string;
         };
         SettledOrder: {
-            /** @description The channel was asked, and what came of it is recorded. */
+            /** @description The channel was queried, and the result is recorded. */
             asked: boolean;
             error?: components["schemas"]["Problem"];
-            /** @description Its newest attempt. */
+            /** @description The newest attempt. */
             last?: components["schemas"]["LastAttempt"];
             /** @enum {string} */
             late_payment?: "PAID" | "PAID_REFUNDED" | (string & {});
@@ -1988,12 +1988,12 @@ export interface components {
             order_state?: "PENDING" | "PAID" | "PAID_REFUNDED" | "CLOSED" | "REVOKED" | "FAILED" | "UNKNOWN" | (string & {});
             /**
              * Format: int32
-             * @description 200: asked, and this is how it stands now. 202: the answer is still to come, and this is how it stood. 404: bellman knows no such order. Otherwise see error.
+             * @description 200: the channel was queried; this is the present state. 202: the answer is still to come; this is the state before. 404: the order is unknown. Otherwise see error.
              */
             status: number;
             /**
              * Format: uuid
-             * @description The order's task.
+             * @description Task of the order.
              */
             task?: string;
         };
@@ -2003,44 +2003,44 @@ export interface components {
         Shard: {
             /**
              * Format: int64
-             * @description Larger for each new owner.
+             * @description Grows with each new owner.
              */
             epoch: number;
             /** Format: int32 */
             shard: number;
         };
         ShownMerchantSign: {
-            /** @description The same, with their times. */
+            /** @description The same with their times. */
             keys: components["schemas"]["MerchantKey"][];
             scheme: string;
-            /** @description Those that sign, the newest first: three stars and the last four characters. In an export, sealed:…. */
+            /** @description Signing secrets, the newest first: three stars and the last four characters. In an export, sealed:…. */
             secrets: string[];
             serial?: string;
         };
         Source: {
             /**
              * Format: int64
-             * @description Messages that can be no task, and are with the dead letters.
+             * @description Messages that are no valid task, and went to the dead letters.
              */
             dead: number;
             /**
              * Format: int64
-             * @description Messages that were tasks already.
+             * @description Messages whose task existed already.
              */
             existing: number;
             /**
              * Format: int64
-             * @description Times that the broker could not be reached, or that the connection broke.
+             * @description How often the broker could not be reached, or the connection broke.
              */
             failures: number;
             /**
              * Format: int32
-             * @description Messages that were taken, and of which the broker was told nothing yet.
+             * @description Messages that were received and not yet confirmed to the broker.
              */
             in_hand: number;
-            /** @description The queue of tasks that name none. */
+            /** @description The default queue. */
             into: string;
-            /** @description What went wrong last; empty: nothing did. */
+            /** @description The latest error; empty: none. */
             last_error: string;
             /** Format: date-time */
             last_error_at: string | null;
@@ -2055,7 +2055,7 @@ export interface components {
              */
             since: string;
             /**
-             * @description paused: there is no room, and messages stay with the broker.
+             * @description paused: intake is closed, and messages stay with the broker.
              * @enum {string}
              */
             state: "connecting" | "consuming" | "paused" | "stopped" | (string & {});
@@ -2064,7 +2064,7 @@ export interface components {
              * @description Messages that became tasks.
              */
             stored: number;
-            /** @description Why it is paused, or what went wrong while it connects. */
+            /** @description Why the source is paused, or the error of connecting. */
             why: string;
         };
         Sources: {
@@ -2077,28 +2077,28 @@ export interface components {
             lateness: components["schemas"]["Percentiles"];
             /**
              * Format: int32
-             * @description How many nodes these figures are of.
+             * @description Number of nodes that these figures cover.
              */
             nodes: number;
-            /** @description Nodes that did not answer in time: what waits there, is in flight or was done lately is not in these figures. Empty: these are all nodes'. */
+            /** @description Nodes that did not answer in time, whose figures are missing here. Empty: the figures cover all nodes. */
             silent: string[];
             /**
              * Format: date-time
-             * @description Where the figures begin: the window, or the start if later, of the first node that started.
+             * @description Start of the figures: the start of the window, or, if later, the start of the first node.
              */
             since: string;
-            /** @description Start to last byte. */
+            /** @description From the start to the last byte. */
             took: components["schemas"]["Percentiles"];
         };
         Task: {
             /**
              * Format: int32
-             * @description Made so far, of whatever trigger.
+             * @description Attempts so far, with any trigger.
              */
             attempts: number;
             /** Format: date-time */
             created: string;
-            /** @description The name of the key that created it; absent: none did, as of what follows another task or comes from a broker. */
+            /** @description Name of the API key that created the task; absent for follow-up tasks and tasks from a broker. */
             created_by?: string;
             /**
              * Format: date-time
@@ -2114,19 +2114,19 @@ export interface components {
             /** Format: uuid */
             id: string;
             key: string;
-            /** @description What the queue's tasks are: notify or order. */
+            /** @description Kind of the queue's tasks: notify or order. */
             kind: string;
             /** @description The newest attempt; null before the first. */
             last: components["schemas"]["LastAttempt"] | null;
             /**
-             * @description Of an order: a payment that came after it was decided otherwise, as the channel says; the decided state stays.
+             * @description Order: a payment after the order was decided otherwise, as the channel reports it. The decided state stays.
              * @enum {string}
              */
             late_payment?: "PAID" | "PAID_REFUNDED" | (string & {});
             max_age?: string;
             /**
              * Format: int32
-             * @description What the schedule allows; null when it has no end, and for an order, which is asked about until it is decided.
+             * @description Number of attempts that the schedule allows; null if it has no end, and for an order, which is polled until it is decided.
              */
             max_attempts: number | null;
             merchant_no: string;
@@ -2134,11 +2134,11 @@ export interface components {
             method: string;
             order_no: string;
             /**
-             * @description Of an order: how it stands. UNKNOWN: the channel never said, and somebody was alerted.
+             * @description Order: its state. UNKNOWN: the channel never decided it, and an alert was sent.
              * @enum {string}
              */
             order_state?: "PENDING" | "PAID" | "PAID_REFUNDED" | "CLOSED" | "REVOKED" | "FAILED" | "UNKNOWN" | (string & {});
-            /** @description It goes out after the earlier tasks of its queue that have the same. */
+            /** @description It is attempted after the earlier tasks of its queue with the same ordering key. */
             ordering_key?: string;
             queue: string;
             /** @description Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, superseded, …; empty while it is pending. */
@@ -2149,11 +2149,11 @@ export interface components {
             state: "pending" | "succeeded" | "failed" | "cancelled" | (string & {});
             /**
              * Format: int32
-             * @description Attempts that count for the schedule since it began. Those made by hand do not count, nor does one whose answer ended the task.
+             * @description Attempts that count for the schedule since it began. Manual attempts do not count, and neither does the attempt that ended the task.
              */
             step: number;
             success?: string;
-            /** @description It ends those that wait, instead of waiting for them. */
+            /** @description It ends waiting tasks of its ordering key instead of waiting for them. */
             supersedes?: boolean;
             timeout?: string;
             /** Format: date-time */
@@ -2161,16 +2161,16 @@ export interface components {
             url: string;
         };
         TaskDetail: {
-            /** @description In order of their numbers: the newest 200, or the 200 after attempts_after. */
+            /** @description Ordered by number: the newest 200, or the 200 after attempts_after. */
             attempt_log: components["schemas"]["Attempt"][];
             /**
              * Format: int32
-             * @description Made so far, of whatever trigger.
+             * @description Attempts so far, with any trigger.
              */
             attempts: number;
             /** Format: date-time */
             created: string;
-            /** @description The name of the key that created it; absent: none did, as of what follows another task or comes from a broker. */
+            /** @description Name of the API key that created the task; absent for follow-up tasks and tasks from a broker. */
             created_by?: string;
             /**
              * Format: date-time
@@ -2186,19 +2186,19 @@ export interface components {
             /** Format: uuid */
             id: string;
             key: string;
-            /** @description What the queue's tasks are: notify or order. */
+            /** @description Kind of the queue's tasks: notify or order. */
             kind: string;
             /** @description The newest attempt; null before the first. */
             last: components["schemas"]["LastAttempt"] | null;
             /**
-             * @description Of an order: a payment that came after it was decided otherwise, as the channel says; the decided state stays.
+             * @description Order: a payment after the order was decided otherwise, as the channel reports it. The decided state stays.
              * @enum {string}
              */
             late_payment?: "PAID" | "PAID_REFUNDED" | (string & {});
             max_age?: string;
             /**
              * Format: int32
-             * @description What the schedule allows; null when it has no end, and for an order, which is asked about until it is decided.
+             * @description Number of attempts that the schedule allows; null if it has no end, and for an order, which is polled until it is decided.
              */
             max_attempts: number | null;
             merchant_no: string;
@@ -2206,11 +2206,11 @@ export interface components {
             method: string;
             order_no: string;
             /**
-             * @description Of an order: how it stands. UNKNOWN: the channel never said, and somebody was alerted.
+             * @description Order: its state. UNKNOWN: the channel never decided it, and an alert was sent.
              * @enum {string}
              */
             order_state?: "PENDING" | "PAID" | "PAID_REFUNDED" | "CLOSED" | "REVOKED" | "FAILED" | "UNKNOWN" | (string & {});
-            /** @description It goes out after the earlier tasks of its queue that have the same. */
+            /** @description It is attempted after the earlier tasks of its queue with the same ordering key. */
             ordering_key?: string;
             queue: string;
             /** @description Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, superseded, …; empty while it is pending. */
@@ -2222,11 +2222,11 @@ export interface components {
             state: "pending" | "succeeded" | "failed" | "cancelled" | (string & {});
             /**
              * Format: int32
-             * @description Attempts that count for the schedule since it began. Those made by hand do not count, nor does one whose answer ended the task.
+             * @description Attempts that count for the schedule since it began. Manual attempts do not count, and neither does the attempt that ended the task.
              */
             step: number;
             success?: string;
-            /** @description It ends those that wait, instead of waiting for them. */
+            /** @description It ends waiting tasks of its ordering key instead of waiting for them. */
             supersedes?: boolean;
             timeout?: string;
             /** Format: date-time */
@@ -2234,36 +2234,36 @@ export interface components {
             url: string;
             /**
              * Format: uuid
-             * @description The first task of its ordering key that has to end before it.
+             * @description The task of the same ordering key that must end first.
              */
             waits_for?: string;
         };
         TaskPage: {
-            /** @description Where the next page begins; empty at the end, and only there: a page with few tasks, or none, may have one that follows. */
+            /** @description Cursor of the next page; empty only at the end. A page with few tasks, or none, may be followed by another. */
             next_cursor: string;
             tasks: components["schemas"]["Task"][];
-            /** @description Why the list may be empty by mistake: there is no queue of the name that was asked for. */
+            /** @description Why the list may be empty by mistake: no queue has the requested name. */
             warning?: string;
         };
         TestMerchant: {
-            /** @description Of kind notify; may be left out where there is one alone. */
+            /** @description A queue of kind notify; optional if there is only one. */
             queue?: string;
             reason?: string;
         };
         Timing: {
             /**
              * Format: double
-             * @description TCP, or to the proxy.
+             * @description TCP connection, to the proxy if there is one.
              */
             connect_ms: number;
             /**
              * Format: double
-             * @description Resolving the name.
+             * @description DNS lookup.
              */
             dns_ms: number;
             /**
              * Format: double
-             * @description Handshake.
+             * @description TLS handshake.
              */
             tls_ms: number;
         };
@@ -2425,7 +2425,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
-                /** @description A page's next_cursor; default: the newest. */
+                /** @description The next_cursor of a page; default: the newest. */
                 cursor?: string;
             };
             header?: never;
@@ -2521,7 +2521,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A host, a host:port, a queue of kind order, or one endpoint in full, escaped (https:%2F%2Fmerchant.example:443). */
+                /** @description A host, a host:port, a queue of kind order, or one full endpoint, escaped (https:%2F%2Fmerchant.example:443). */
                 host: string;
             };
             cookie?: never;
@@ -2557,7 +2557,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A host, a host:port, a queue of kind order, or one endpoint in full, escaped (https:%2F%2Fmerchant.example:443). */
+                /** @description A host, a host:port, a queue of kind order, or one full endpoint, escaped (https:%2F%2Fmerchant.example:443). */
                 host: string;
             };
             cookie?: never;
@@ -2724,14 +2724,14 @@ export interface operations {
     "export-merchants": {
         parameters: {
             query?: {
-                /** @description How the number begins. */
+                /** @description Beginning of the number. */
                 merchant_no?: string;
-                /** @description How the name begins, in upper or lower case. */
+                /** @description Beginning of the name, in upper or lower case. */
                 name?: string;
-                /** @description true: those alone that are paused. */
+                /** @description true: only paused ones. */
                 paused?: boolean;
                 limit?: number;
-                /** @description A page's next_cursor, with the same search; default: the first. */
+                /** @description The next_cursor of a page of the same search; default: the first page. */
                 cursor?: string;
             };
             header?: never;
@@ -2763,14 +2763,14 @@ export interface operations {
     "list-merchants": {
         parameters: {
             query?: {
-                /** @description How the number begins. */
+                /** @description Beginning of the number. */
                 merchant_no?: string;
-                /** @description How the name begins, in upper or lower case. */
+                /** @description Beginning of the name, in upper or lower case. */
                 name?: string;
-                /** @description true: those alone that are paused. */
+                /** @description true: only paused ones. */
                 paused?: boolean;
                 limit?: number;
-                /** @description A page's next_cursor, with the same search; default: the first. */
+                /** @description The next_cursor of a page of the same search; default: the first page. */
                 cursor?: string;
             };
             header?: never;
@@ -2945,7 +2945,7 @@ export interface operations {
     "delete-merchant": {
         parameters: {
             query?: {
-                /** @description Goes into the audit record. */
+                /** @description Written to the audit record. */
                 reason?: string;
             };
             header?: never;
@@ -3216,14 +3216,14 @@ export interface operations {
     "get-order": {
         parameters: {
             query?: {
-                /** @description Attempt now what is overdue, and wait for it so long at most, 60s; steps of the close protocol that come due meanwhile are waited for too. The answer's settled says whether all of it was done. Default: show what is known. */
+                /** @description Attempts overdue tasks now and waits for them, 60s at most, and for steps of the close protocol that become due meanwhile. settled in the answer says whether all were done. Default: only shows the present state. */
                 settle?: string;
             };
             header?: never;
             path: {
-                /** @description Slashes in it are escaped (%2F). */
+                /** @description Escape slashes as %2F. */
                 merchant_no: string;
-                /** @description Slashes in it are escaped (%2F). */
+                /** @description Escape slashes as %2F. */
                 order_no: string;
             };
             cookie?: never;
@@ -3255,9 +3255,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Slashes in it are escaped (%2F). */
+                /** @description Escape slashes as %2F. */
                 merchant_no: string;
-                /** @description Slashes in it are escaped (%2F). */
+                /** @description Escape slashes as %2F. */
                 order_no: string;
             };
             cookie?: never;
@@ -3293,9 +3293,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Slashes in it are escaped (%2F). */
+                /** @description Escape slashes as %2F. */
                 merchant_no: string;
-                /** @description Slashes in it are escaped (%2F). */
+                /** @description Escape slashes as %2F. */
                 order_no: string;
             };
             cookie?: never;
@@ -3358,9 +3358,9 @@ export interface operations {
     "get-task-by-key": {
         parameters: {
             query?: {
-                /** @description Show up to 200 attempts with numbers above this one; default: the newest 200. */
+                /** @description Shows up to 200 attempts with numbers above this one; default: the newest 200. */
                 attempts_after?: number;
-                /** @description Show the request, addresses and answers without masks. It takes the role admin, and leaves an audit record. */
+                /** @description Shows the request, addresses and answers without masks. Needs the role admin and writes an audit record. */
                 reveal?: boolean;
             };
             header?: never;
@@ -3777,7 +3777,7 @@ export interface operations {
     stats: {
         parameters: {
             query?: {
-                /** @description A duration from 1s to 365d. Counted in whole minutes, at least the current one, of the latest day: since says from when. */
+                /** @description A duration from 1s to 365d, counted in whole minutes with the current one, of the last day at most; since is the actual start. */
                 window?: string;
             };
             header?: never;
@@ -3821,11 +3821,11 @@ export interface operations {
                 created_from?: string;
                 /** @description Exclusive. */
                 created_to?: string;
-                /** @description Each task is looked at for it: a page may have few, or none, and be followed by more. */
+                /** @description Every task is examined, so a page may have few tasks, or none, and be followed by more. */
                 kind?: "notify" | "order";
-                /** @description Of the last attempt; looked at as the kind is. */
+                /** @description Result of the last attempt; examined as for kind. */
                 result?: "accepted" | "refused" | "error_status" | "unreachable" | "timeout" | "blocked" | "unknown";
-                /** @description HTTP status of the last attempt's answer; looked at as the kind is. */
+                /** @description HTTP status of the last attempt's answer; examined as for kind. */
                 status?: number;
                 limit?: number;
                 /** @description The next_cursor of a page of the same filter; default: the newest. */
@@ -3950,9 +3950,9 @@ export interface operations {
     "get-task": {
         parameters: {
             query?: {
-                /** @description Show up to 200 attempts with numbers above this one; default: the newest 200. */
+                /** @description Shows up to 200 attempts with numbers above this one; default: the newest 200. */
                 attempts_after?: number;
-                /** @description Show the request, addresses and answers without masks. It takes the role admin, and leaves an audit record. */
+                /** @description Shows the request, addresses and answers without masks. Needs the role admin and writes an audit record. */
                 reveal?: boolean;
             };
             header?: never;

@@ -9,15 +9,15 @@ import java.util.Map;
  * Alarm, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param above see the API
- * @param endpoint Where it is of one; * for those beyond the most that are told one by one.
+ * @param endpoint The queue or endpoint of the alarm; * for those beyond the most that are reported one by one.
  * @param name see the API
  * @param queue Empty: all queues.
- * @param reason Why it ended: over, rule_removed or rule_changed; empty: it is raised.
+ * @param reason Why the alarm ended: over, rule_removed or rule_changed; empty while it is raised.
  * @param since see the API
- * @param to The queue whose tasks tell.
- * @param until null: it is raised.
- * @param untold Why no task tells the latest of it; empty: one does.
- * @param value The figure when it was raised.
+ * @param to The notify queue.
+ * @param until null while the alarm is raised.
+ * @param untold Why no task reports the latest change; empty: a task does.
+ * @param value Value when the alarm was raised.
  * @param when see the API
  */
 public record Alarm(

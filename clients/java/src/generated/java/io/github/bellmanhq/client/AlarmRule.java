@@ -8,11 +8,11 @@ import java.util.Map;
 /**
  * AlarmRule, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param above The figure that is still fine: seconds of overdue and store_slow, else a count.
- * @param holding How long it must have held.
+ * @param above Threshold: seconds for overdue and store_slow, otherwise a count.
+ * @param holding How long the condition must hold.
  * @param name see the API
- * @param queue Whose tasks are meant; empty: of all queues.
- * @param to The queue whose tasks tell.
+ * @param queue The queue whose tasks count; empty: all queues.
+ * @param to The notify queue.
  * @param when overdue, endpoint_failing, orders_unknown, tasks_failed, store_slow, overloaded, node_silent.
  */
 public record AlarmRule(

@@ -16,12 +16,12 @@ import java.util.Map;
  * @param response The answer, cut at 600 characters.
  * @param result accepted, refused, error_status, unreachable, timeout, blocked, unknown.
  * @param started see the API
- * @param status HTTP status; 0 if no answer came.
- * @param tookMs Start to last byte, or to giving up.
- * @param trigger Why it was made.
- * @param action What it asked for, where a queue's tasks ask several things: query, close, …
- * @param reading How the answer was read, of an order. Of a query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED; QUERY_ERROR: it says nothing of the order, or there is none. Of a close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed, and it was paid.
- * @param timing Parts of took_ms that went into making a connection; left out where one was there already.
+ * @param status HTTP status; 0: no answer.
+ * @param tookMs From the start to the last byte, or to the timeout.
+ * @param trigger Trigger of the attempt.
+ * @param action The action of the attempt, if tasks of the queue have several: query, close, …
+ * @param reading Order: how the answer was read. Query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, or QUERY_ERROR if the answer says nothing about the order or is missing. Close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed after it was paid.
+ * @param timing Parts of took_ms for making a connection; absent if a connection was reused.
  */
 public record Attempt(
         Instant due,

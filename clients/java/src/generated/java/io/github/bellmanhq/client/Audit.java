@@ -10,12 +10,12 @@ import java.util.Map;
  *
  * @param action see the API
  * @param at see the API
- * @param from The network address of who asked: that of trusted_proxies' X-Forwarded-For, if one of these passed it on. Empty: not known, or of before it was kept.
+ * @param from Network address of the caller: the one in X-Forwarded-For if a trusted proxy passed it on. Empty: unknown.
  * @param reason see the API
  * @param target A task's id, or queue/NAME, endpoint/HOST, merchant/NUMBER, resend/ID, link/ID.
- * @param who The key's name; empty where nobody has to say.
- * @param changes The fields that the action changed, such as a merchant's. Secrets are shown by their last characters, values in a URL's query by a fingerprint.
- * @param job The bulk resend or the batch of merchants that this was a part of, as resend/ID or batch/ID; absent: none.
+ * @param who Name of the API key; empty if authentication is off.
+ * @param changes Fields that the action changed, such as a merchant's. Secrets show their last characters; values in a URL's query show a fingerprint.
+ * @param job The bulk resend or batch of merchants to which the action belongs, as resend/ID or batch/ID; absent: none.
  */
 public record Audit(
         String action,

@@ -9,7 +9,7 @@ import java.util.Map;
  * AuditPage, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param audits see the API
- * @param nextCursor Where the next page begins; empty at the end.
+ * @param nextCursor Cursor of the next page; empty at the end.
  */
 public record AuditPage(
         List<Audit> audits,

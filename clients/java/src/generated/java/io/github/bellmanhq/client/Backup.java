@@ -8,8 +8,8 @@ import java.util.Map;
 /**
  * Backup, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param dir An absolute path on the server, of a directory that does not exist yet.
- * @param reason Goes into the audit record.
+ * @param dir An absolute path on the server, of a directory that does not exist.
+ * @param reason Written to the audit record.
  */
 public record Backup(
         String dir,

@@ -9,7 +9,7 @@ import java.util.Map;
  * Batch, as the API has it. What is null is left out.
  *
  * @param tasks see the API
- * @param dryRun Only say what would become of each; nothing is created. A task that would be is answered with an id of zeros; a key that is in the batch twice is there for the second, with no task.
+ * @param dryRun Dry run: nothing is created. A task that would be created has an id of zeros. A key that is in the batch twice exists for the second task, without an id.
  */
 public record Batch(
         List<CreateTask> tasks,

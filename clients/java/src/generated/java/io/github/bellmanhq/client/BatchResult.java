@@ -8,7 +8,7 @@ import java.util.Map;
 /**
  * BatchResult, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param status 201: created. 200: its key was there with the same content. Otherwise see error.
+ * @param status 201: created. 200: the key exists with the same content. Otherwise see error.
  * @param error see the API
  * @param task see the API
  */

@@ -8,7 +8,7 @@ import java.util.Map;
 /**
  * Because, as the API has it. What is null is left out.
  *
- * @param reason Goes into the audit record.
+ * @param reason Written to the audit record.
  */
 public record Because(
         String reason) implements Shape {

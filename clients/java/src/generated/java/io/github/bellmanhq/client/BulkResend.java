@@ -8,10 +8,10 @@ import java.util.Map;
 /**
  * BulkResend, as the API has it. What is null is left out.
  *
- * @param filter Which tasks; at least one field.
- * @param dryRun Only say how many tasks it would touch.
+ * @param filter Selects the tasks; at least one field is required.
+ * @param dryRun Dry run: only counts the tasks.
  * @param mode As for one task; default once.
- * @param rate How fast, in tasks per s, m or h; default 50/s.
+ * @param rate Rate in tasks per s, m or h; default 50/s.
  * @param reason see the API
  */
 public record BulkResend(
@@ -47,7 +47,7 @@ public record BulkResend(
             this.filter = filter;
         }
 
-        /** Only say how many tasks it would touch. */
+        /** Dry run: only counts the tasks. */
         public Builder dryRun(Boolean dryRun) {
             this.dryRun = dryRun;
             return this;
@@ -59,7 +59,7 @@ public record BulkResend(
             return this;
         }
 
-        /** How fast, in tasks per s, m or h; default 50/s. */
+        /** Rate in tasks per s, m or h; default 50/s. */
         public Builder rate(String rate) {
             this.rate = rate;
             return this;

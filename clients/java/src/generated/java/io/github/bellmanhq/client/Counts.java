@@ -9,7 +9,7 @@ import java.util.Map;
  * Counts, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param added see the API
- * @param attempts By result; only results that occurred.
+ * @param attempts By result; results that did not occur are absent.
  * @param failed see the API
  * @param succeeded see the API
  */

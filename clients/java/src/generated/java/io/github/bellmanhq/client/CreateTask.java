@@ -8,31 +8,31 @@ import java.util.Map;
 /**
  * CreateTask, as the API has it. What is null is left out.
  *
- * @param queue The class of tasks whose rules it follows.
- * @param body What is sent, as text: at most 262,144 bytes of UTF-8, however they are escaped in JSON; more is 413. Not together with json.
- * @param codeLife Of an order: how long after it was created its payer can pay with the code or page. If the channel knew no such order when it was closed, a late payment is watched for until then; default: the queue's.
- * @param delay Wait before the schedule begins, at most 3650d; 0s is now, whatever the queue's delay; a schedule whose first item is not 0s adds that before the first attempt.
- * @param due When the schedule begins; a schedule whose first item is not 0s adds that before the first attempt. Not together with delay; neither means the queue's delay, or now.
+ * @param queue The queue, whose rules hold for the task.
+ * @param body Body of the request as text: at most 262,144 bytes of UTF-8 after unescaping the JSON; more is 413. Not together with json.
+ * @param codeLife Order: how long after its creation the payer can use the code or page. If the channel did not know the order when it was closed, a late payment is polled for until then; default: the queue's.
+ * @param delay Delay before the schedule begins, at most 3650d. 0s means now, whatever the queue's delay. A schedule whose first item is not 0s adds that item before the first attempt.
+ * @param due Start of the schedule. A schedule whose first item is not 0s adds that item before the first attempt. Not together with delay. Default: the queue's delay, or now.
  * @param event see the API
- * @param expires Of an order: when nobody paid so long after it was created, the close protocol begins; default: the queue's.
+ * @param expires Order: how long after its creation the close protocol begins if nobody has paid; default: the queue's.
  * @param headers At most 64, of 8,192 bytes each.
- * @param json What is sent, as any JSON value, byte for byte as given: at most 262,144 bytes; more is 413. Sets Content-Type to application/json unless headers say otherwise. Not together with body.
- * @param key The caller's own name for the task, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no.
- * @param maxAge No attempt is due later than this after the schedule began: then the task ends instead. An attempt that was due in time is made even when it is late, after downtime or a pause, and one asked for by hand is always made.
+ * @param json Body of the request as a JSON value, sent byte for byte as given: at most 262,144 bytes; more is 413. Sets Content-Type to application/json unless headers has one. Not together with body.
+ * @param key The caller's idempotency key, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no.
+ * @param maxAge Age limit: if the next attempt would be due later after the schedule began, the task ends. An attempt that was due in time is made even if it is late, after downtime or a pause. A manual attempt is always made.
  * @param merchantNo see the API
  * @param method Default POST.
- * @param notification Of an order: how the merchant is told how it ended.
- * @param orderCreated Of an order: when it was created at the channel; expires and code_life count from it, and so does the age before which the channel lets nobody close it. In the latest 31 days by the server's clock, and at most a minute ahead of it. Default: when bellman was told of it.
+ * @param notification Order: the notification of the merchant about the result.
+ * @param orderCreated Order: creation time at the channel. expires, code_life and the age from which the channel allows closing count from it. At most 31 days ago and a minute ahead, by the server's clock. Default: when bellman received the order.
  * @param orderNo see the API
- * @param orderingKey Tasks of one queue that have the same ordering key go out in the order in which they were created, each after the one before has ended. At most 255 bytes. Not together with repeat, and not for an order.
- * @param repeat A duration, or cron and an expression: the task begins again after it ended, until it is cancelled. The first round begins as due and delay say, so now if neither is given, with cron too: give due for a first round at its time.
- * @param resume Where another system left the task: its schedule goes on from there. Not together with due or delay, and not for an order.
- * @param schedule A preset's name or a schedule's text; default: the queue's.
- * @param success A preset's name or an expression; default: the queue's.
- * @param supersedes Ends the earlier tasks of its ordering key that wait, instead of waiting for them: they are cancelled, reason superseded, and cannot be sent again.
- * @param timeout Of one attempt; default: the queue's.
- * @param url Where the request goes. Required unless the queue has an address of its own.
- * @param vars Of an order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _.
+ * @param orderingKey Tasks of a queue with the same ordering key are attempted in the order of creation, each after the one before has ended. At most 255 bytes. Not together with repeat, and not for an order.
+ * @param repeat A duration, or cron and an expression: the task starts again after it has ended, until it is cancelled. The first round begins by due and delay, so now if neither is given, also with cron.
+ * @param resume State of the task in another system, from which the schedule goes on. Not together with due or delay, and not for an order.
+ * @param schedule Schedule: the name of a preset, or a text; default: the queue's.
+ * @param success Success rule: the name of a preset, or an expression; default: the queue's.
+ * @param supersedes Ends the earlier waiting tasks of its ordering key instead of waiting for them: they are cancelled with reason superseded and cannot be resent.
+ * @param timeout Timeout of one attempt; default: the queue's.
+ * @param url Destination of the request. Required unless the queue has an address of its own.
+ * @param vars Order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _.
  */
 public record CreateTask(
         String queue,
@@ -127,25 +127,25 @@ public record CreateTask(
             this.queue = queue;
         }
 
-        /** What is sent, as text: at most 262,144 bytes of UTF-8, however they are escaped in JSON; more is 413. Not together with json. */
+        /** Body of the request as text: at most 262,144 bytes of UTF-8 after unescaping the JSON; more is 413. Not together with json. */
         public Builder body(String body) {
             this.body = body;
             return this;
         }
 
-        /** Of an order: how long after it was created its payer can pay with the code or page. If the channel knew no such order when it was closed, a late payment is watched for until then; default: the queue's. */
+        /** Order: how long after its creation the payer can use the code or page. If the channel did not know the order when it was closed, a late payment is polled for until then; default: the queue's. */
         public Builder codeLife(String codeLife) {
             this.codeLife = codeLife;
             return this;
         }
 
-        /** Wait before the schedule begins, at most 3650d; 0s is now, whatever the queue's delay; a schedule whose first item is not 0s adds that before the first attempt. */
+        /** Delay before the schedule begins, at most 3650d. 0s means now, whatever the queue's delay. A schedule whose first item is not 0s adds that item before the first attempt. */
         public Builder delay(String delay) {
             this.delay = delay;
             return this;
         }
 
-        /** When the schedule begins; a schedule whose first item is not 0s adds that before the first attempt. Not together with delay; neither means the queue's delay, or now. */
+        /** Start of the schedule. A schedule whose first item is not 0s adds that item before the first attempt. Not together with delay. Default: the queue's delay, or now. */
         public Builder due(Instant due) {
             this.due = due;
             return this;
@@ -156,7 +156,7 @@ public record CreateTask(
             return this;
         }
 
-        /** Of an order: when nobody paid so long after it was created, the close protocol begins; default: the queue's. */
+        /** Order: how long after its creation the close protocol begins if nobody has paid; default: the queue's. */
         public Builder expires(String expires) {
             this.expires = expires;
             return this;
@@ -168,19 +168,19 @@ public record CreateTask(
             return this;
         }
 
-        /** What is sent, as any JSON value, byte for byte as given: at most 262,144 bytes; more is 413. Sets Content-Type to application/json unless headers say otherwise. Not together with body. */
+        /** Body of the request as a JSON value, sent byte for byte as given: at most 262,144 bytes; more is 413. Sets Content-Type to application/json unless headers has one. Not together with body. */
         public Builder json(Object json) {
             this.json = json;
             return this;
         }
 
-        /** The caller's own name for the task, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no. */
+        /** The caller's idempotency key, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no. */
         public Builder key(String key) {
             this.key = key;
             return this;
         }
 
-        /** No attempt is due later than this after the schedule began: then the task ends instead. An attempt that was due in time is made even when it is late, after downtime or a pause, and one asked for by hand is always made. */
+        /** Age limit: if the next attempt would be due later after the schedule began, the task ends. An attempt that was due in time is made even if it is late, after downtime or a pause. A manual attempt is always made. */
         public Builder maxAge(String maxAge) {
             this.maxAge = maxAge;
             return this;
@@ -197,13 +197,13 @@ public record CreateTask(
             return this;
         }
 
-        /** Of an order: how the merchant is told how it ended. */
+        /** Order: the notification of the merchant about the result. */
         public Builder notification(Notify notification) {
             this.notification = notification;
             return this;
         }
 
-        /** Of an order: when it was created at the channel; expires and code_life count from it, and so does the age before which the channel lets nobody close it. In the latest 31 days by the server's clock, and at most a minute ahead of it. Default: when bellman was told of it. */
+        /** Order: creation time at the channel. expires, code_life and the age from which the channel allows closing count from it. At most 31 days ago and a minute ahead, by the server's clock. Default: when bellman received the order. */
         public Builder orderCreated(Instant orderCreated) {
             this.orderCreated = orderCreated;
             return this;
@@ -214,55 +214,55 @@ public record CreateTask(
             return this;
         }
 
-        /** Tasks of one queue that have the same ordering key go out in the order in which they were created, each after the one before has ended. At most 255 bytes. Not together with repeat, and not for an order. */
+        /** Tasks of a queue with the same ordering key are attempted in the order of creation, each after the one before has ended. At most 255 bytes. Not together with repeat, and not for an order. */
         public Builder orderingKey(String orderingKey) {
             this.orderingKey = orderingKey;
             return this;
         }
 
-        /** A duration, or cron and an expression: the task begins again after it ended, until it is cancelled. The first round begins as due and delay say, so now if neither is given, with cron too: give due for a first round at its time. */
+        /** A duration, or cron and an expression: the task starts again after it has ended, until it is cancelled. The first round begins by due and delay, so now if neither is given, also with cron. */
         public Builder repeat(String repeat) {
             this.repeat = repeat;
             return this;
         }
 
-        /** Where another system left the task: its schedule goes on from there. Not together with due or delay, and not for an order. */
+        /** State of the task in another system, from which the schedule goes on. Not together with due or delay, and not for an order. */
         public Builder resume(Resume resume) {
             this.resume = resume;
             return this;
         }
 
-        /** A preset's name or a schedule's text; default: the queue's. */
+        /** Schedule: the name of a preset, or a text; default: the queue's. */
         public Builder schedule(String schedule) {
             this.schedule = schedule;
             return this;
         }
 
-        /** A preset's name or an expression; default: the queue's. */
+        /** Success rule: the name of a preset, or an expression; default: the queue's. */
         public Builder success(String success) {
             this.success = success;
             return this;
         }
 
-        /** Ends the earlier tasks of its ordering key that wait, instead of waiting for them: they are cancelled, reason superseded, and cannot be sent again. */
+        /** Ends the earlier waiting tasks of its ordering key instead of waiting for them: they are cancelled with reason superseded and cannot be resent. */
         public Builder supersedes(Boolean supersedes) {
             this.supersedes = supersedes;
             return this;
         }
 
-        /** Of one attempt; default: the queue's. */
+        /** Timeout of one attempt; default: the queue's. */
         public Builder timeout(String timeout) {
             this.timeout = timeout;
             return this;
         }
 
-        /** Where the request goes. Required unless the queue has an address of its own. */
+        /** Destination of the request. Required unless the queue has an address of its own. */
         public Builder url(String url) {
             this.url = url;
             return this;
         }
 
-        /** Of an order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _. */
+        /** Order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _. */
         public Builder vars(Map<String, String> vars) {
             this.vars = vars;
             return this;

@@ -11,11 +11,11 @@ import java.util.Map;
  * @param breaker closed, open, half_open.
  * @param endpoint see the API
  * @param inFlight see the API
- * @param limit Attempts that may be in flight now; adapts.
- * @param oldest Due time of the task that waits longest; null: none waits.
- * @param paused null unless paused.
- * @param rate Attempts a second that it seems to allow, after it asked for fewer; 0: it did not.
- * @param successRate Of its latest attempts, 0 to 1; null before the first.
+ * @param limit Present limit of attempts in flight; it adapts.
+ * @param oldest Due time of the task that has waited longest; null: none waits.
+ * @param paused null if it is not paused.
+ * @param rate Rate that the endpoint seems to allow, in attempts a second, after it asked for fewer; 0: it did not.
+ * @param successRate Share of accepted latest attempts, 0 to 1; null before the first.
  * @param waiting see the API
  */
 public record Endpoint(

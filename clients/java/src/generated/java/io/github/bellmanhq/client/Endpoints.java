@@ -9,8 +9,8 @@ import java.util.Map;
  * Endpoints, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param endpoints see the API
- * @param nodes How many nodes these figures are of.
- * @param silent Nodes that did not answer in time: what waits there, is in flight or was done lately is not in these figures. Empty: these are all nodes'.
+ * @param nodes Number of nodes that these figures cover.
+ * @param silent Nodes that did not answer in time, whose figures are missing here. Empty: the figures cover all nodes.
  */
 public record Endpoints(
         List<Endpoint> endpoints,

@@ -9,8 +9,8 @@ import java.util.Map;
  * Event, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param added The task was just created.
- * @param task As it is now; last is the attempt of this event, or null.
- * @param attempt What caused the change; only in attempt events.
+ * @param task The task now; last is the attempt of this event, or null.
+ * @param attempt Trigger of the attempt; only in attempt events.
  */
 public record Event(
         boolean added,

@@ -8,11 +8,11 @@ import java.util.Map;
 /**
  * ExportMerchantsQuery, as the API has it. What is null is left out.
  *
- * @param merchantNo How the number begins.
- * @param name How the name begins, in upper or lower case.
- * @param paused true: those alone that are paused.
+ * @param merchantNo Beginning of the number.
+ * @param name Beginning of the name, in upper or lower case.
+ * @param paused true: only paused ones.
  * @param limit see the API
- * @param cursor A page's next_cursor, with the same search; default: the first.
+ * @param cursor The next_cursor of a page of the same search; default: the first page.
  */
 public record ExportMerchantsQuery(
         String merchantNo,
@@ -46,19 +46,19 @@ public record ExportMerchantsQuery(
         private Builder() {
         }
 
-        /** How the number begins. */
+        /** Beginning of the number. */
         public Builder merchantNo(String merchantNo) {
             this.merchantNo = merchantNo;
             return this;
         }
 
-        /** How the name begins, in upper or lower case. */
+        /** Beginning of the name, in upper or lower case. */
         public Builder name(String name) {
             this.name = name;
             return this;
         }
 
-        /** true: those alone that are paused. */
+        /** true: only paused ones. */
         public Builder paused(Boolean paused) {
             this.paused = paused;
             return this;
@@ -69,7 +69,7 @@ public record ExportMerchantsQuery(
             return this;
         }
 
-        /** A page's next_cursor, with the same search; default: the first. */
+        /** The next_cursor of a page of the same search; default: the first page. */
         public Builder cursor(String cursor) {
             this.cursor = cursor;
             return this;

@@ -16,7 +16,7 @@ import java.util.Map;
  * @param merchantNo see the API
  * @param orderNo see the API
  * @param queue see the API
- * @param result Of the last attempt.
+ * @param result Result of the last attempt.
  * @param state pending, succeeded, failed, cancelled.
  * @param status HTTP status of the last attempt's answer.
  * @param urlHost Host, or host:port, of the task's URL.
@@ -134,7 +134,7 @@ public record Filter(
             return this;
         }
 
-        /** Of the last attempt. */
+        /** Result of the last attempt. */
         public Builder result(AttemptResult result) {
             this.result = result;
             return this;

@@ -8,7 +8,7 @@ import java.util.Map;
 /**
  * Health, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param status full: the store has no room for new tasks, and those there are go on.
+ * @param status full: the store rejects new tasks; existing tasks go on.
  */
 public record Health(
         HealthStatus status) {

@@ -8,12 +8,12 @@ import java.util.Map;
 /**
  * Intake, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param heapBytes Bytes that lived when garbage was collected last.
- * @param heapHighBytes Of heap_bytes: above it nothing is taken in, until it is an eighth below; 0: no limit.
- * @param high Of waiting: above it nothing is taken in.
- * @param low Of waiting: below it tasks are taken in again.
+ * @param heapBytes Live heap after the last garbage collection, in bytes.
+ * @param heapHighBytes High mark of heap_bytes: above it new tasks are rejected, until the heap is an eighth below; 0: no limit.
+ * @param high High mark of waiting: above it new tasks are rejected.
+ * @param low Low mark of waiting: below it new tasks are accepted again.
  * @param open see the API
- * @param waiting Tasks that are overdue or wait to be committed, but for those set aside; counted no further than it takes to know whether they are above high.
+ * @param waiting Tasks that are overdue or wait for a commit, without deferred tasks. The count stops once it is known to be above high.
  */
 public record Intake(
         long heapBytes,

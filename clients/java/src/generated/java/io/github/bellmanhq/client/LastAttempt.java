@@ -12,10 +12,10 @@ import java.util.Map;
  * @param number see the API
  * @param result accepted, refused, error_status, unreachable, timeout, blocked, unknown.
  * @param started see the API
- * @param status HTTP status; 0 if no answer came.
- * @param trigger Why it was made.
- * @param action What an attempt of an order asked for: query, close or reverse.
- * @param reading How the answer was read, of an order: see reading of an attempt.
+ * @param status HTTP status; 0: no answer.
+ * @param trigger Trigger of the attempt.
+ * @param action Action of an attempt of an order: query, close or reverse.
+ * @param reading Order: how the answer was read; see reading of an attempt.
  */
 public record LastAttempt(
         String error,

@@ -13,12 +13,12 @@ import java.util.Map;
  * @param made see the API
  * @param merchantNo see the API
  * @param reason see the API
- * @param revoked null: it is not.
+ * @param revoked null if it is not revoked.
  * @param who see the API
  * @param orderNo see the API
- * @param path Its address on this server, for whoever made it: whoever has it sees what it shows. Left out of lists.
- * @param url The same in full, where the configuration says how merchants reach this server (public_url).
- * @param warning Why the link may be a mistake, for whoever makes it: no such merchant or order is known. It is made all the same.
+ * @param path Path of the link on this server, only in the answer that makes it. Whoever has the link sees what it shows.
+ * @param url The full address, if the configuration has a public_url.
+ * @param warning Why the link may be a mistake: the merchant or order is unknown. The link is made all the same.
  */
 public record Link(
         Instant expires,

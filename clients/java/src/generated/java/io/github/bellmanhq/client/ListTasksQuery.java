@@ -17,9 +17,9 @@ import java.util.Map;
  * @param urlHost Host, or host:port, of the task's URL.
  * @param createdFrom Inclusive.
  * @param createdTo Exclusive.
- * @param kind Each task is looked at for it: a page may have few, or none, and be followed by more.
- * @param result Of the last attempt; looked at as the kind is.
- * @param status HTTP status of the last attempt's answer; looked at as the kind is.
+ * @param kind Every task is examined, so a page may have few tasks, or none, and be followed by more.
+ * @param result Result of the last attempt; examined as for kind.
+ * @param status HTTP status of the last attempt's answer; examined as for kind.
  * @param limit see the API
  * @param cursor The next_cursor of a page of the same filter; default: the newest.
  */
@@ -130,19 +130,19 @@ public record ListTasksQuery(
             return this;
         }
 
-        /** Each task is looked at for it: a page may have few, or none, and be followed by more. */
+        /** Every task is examined, so a page may have few tasks, or none, and be followed by more. */
         public Builder kind(TaskKind kind) {
             this.kind = kind;
             return this;
         }
 
-        /** Of the last attempt; looked at as the kind is. */
+        /** Result of the last attempt; examined as for kind. */
         public Builder result(AttemptResult result) {
             this.result = result;
             return this;
         }
 
-        /** HTTP status of the last attempt's answer; looked at as the kind is. */
+        /** HTTP status of the last attempt's answer; examined as for kind. */
         public Builder status(Integer status) {
             this.status = status;
             return this;

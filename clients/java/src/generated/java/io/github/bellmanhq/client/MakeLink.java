@@ -9,9 +9,9 @@ import java.util.Map;
  * MakeLink, as the API has it. What is null is left out.
  *
  * @param merchantNo see the API
- * @param reason Goes into the audit record.
- * @param life How long it is good, 1h to 30d; default 24h.
- * @param orderNo Only the notices of this order; left out: all of the merchant's.
+ * @param reason Written to the audit record.
+ * @param life Lifetime of the link, 1h to 30d; default 24h.
+ * @param orderNo Shows only the notices of this order; default: all of the merchant's.
  */
 public record MakeLink(
         String merchantNo,
@@ -44,13 +44,13 @@ public record MakeLink(
             this.reason = reason;
         }
 
-        /** How long it is good, 1h to 30d; default 24h. */
+        /** Lifetime of the link, 1h to 30d; default 24h. */
         public Builder life(String life) {
             this.life = life;
             return this;
         }
 
-        /** Only the notices of this order; left out: all of the merchant's. */
+        /** Shows only the notices of this order; default: all of the merchant's. */
         public Builder orderNo(String orderNo) {
             this.orderNo = orderNo;
             return this;

@@ -17,11 +17,11 @@ import java.util.Map;
  * @param success see the API
  * @param timeout see the API
  * @param updated see the API
- * @param version Another one after each change; a PUT that names it changes what this answer shows, or nothing.
- * @param failing None of its newest tasks' newest attempts was accepted, of three attempts or more in the latest day. Left out unless that is so.
- * @param paused Left out unless it is paused.
- * @param problem Why nothing can be sent to it now: a master key is missing, or its secrets cannot be opened.
- * @param sign Left out: as the queue signs.
+ * @param version Changes with each change of the merchant. A PUT with this version changes the merchant only if nobody else has changed it.
+ * @param failing true if none of the newest attempts of its newest tasks was accepted, of three or more within a day; otherwise absent.
+ * @param paused Absent unless it is paused.
+ * @param problem Why nothing can be sent to this merchant now: a master key is missing, or the secrets cannot be opened.
+ * @param sign Default: the queue's signature.
  */
 public record Merchant(
         Instant created,

@@ -9,7 +9,7 @@ import java.util.Map;
  * MerchantBatch, as the API has it. What is null is left out.
  *
  * @param merchants see the API
- * @param dryRun Only say what it would do.
+ * @param dryRun Dry run: nothing is changed.
  * @param reason see the API
  */
 public record MerchantBatch(
@@ -39,7 +39,7 @@ public record MerchantBatch(
             this.merchants = merchants;
         }
 
-        /** Only say what it would do. */
+        /** Dry run: nothing is changed. */
         public Builder dryRun(Boolean dryRun) {
             this.dryRun = dryRun;
             return this;

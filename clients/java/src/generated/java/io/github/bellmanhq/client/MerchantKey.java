@@ -9,9 +9,9 @@ import java.util.Map;
  * MerchantKey, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param added see the API
- * @param lastFour Empty where it would tell too much of a short one.
- * @param masterKey Id of the master key that it is sealed under.
- * @param until It signs no more from then on; null: it stands.
+ * @param lastFour Empty if the secret is so short that this would reveal too much of it.
+ * @param masterKey Id of the master key that seals it.
+ * @param until End of its use for signing; null: no end.
  */
 public record MerchantKey(
         Instant added,

@@ -8,8 +8,8 @@ import java.util.Map;
 /**
  * MerchantLimits, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param concurrency Attempts in flight at most; left out: the queue's.
- * @param rate Attempts per s, m or h at most, from 1/h to 1000000/s; left out: the queue's.
+ * @param concurrency Most attempts in flight; default: the queue's.
+ * @param rate Most attempts per s, m or h, from 1/h to 1000000/s; default: the queue's.
  */
 public record MerchantLimits(
         Integer concurrency,
@@ -41,13 +41,13 @@ public record MerchantLimits(
         private Builder() {
         }
 
-        /** Attempts in flight at most; left out: the queue's. */
+        /** Most attempts in flight; default: the queue's. */
         public Builder concurrency(Integer concurrency) {
             this.concurrency = concurrency;
             return this;
         }
 
-        /** Attempts per s, m or h at most, from 1/h to 1000000/s; left out: the queue's. */
+        /** Most attempts per s, m or h, from 1/h to 1000000/s; default: the queue's. */
         public Builder rate(String rate) {
             this.rate = rate;
             return this;

@@ -9,7 +9,7 @@ import java.util.Map;
  * MerchantPage, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param merchants see the API
- * @param nextCursor Where the next page begins; empty at the end, and only there.
+ * @param nextCursor Cursor of the next page; empty only at the end.
  */
 public record MerchantPage(
         List<Merchant> merchants,

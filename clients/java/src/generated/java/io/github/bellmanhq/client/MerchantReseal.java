@@ -9,8 +9,8 @@ import java.util.Map;
  * MerchantReseal, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param examined Merchants.
- * @param resealed Of them, with secrets that are under the newest master key now.
- * @param unreadable Of them, with secrets that cannot be opened; they stay as they are.
+ * @param resealed Merchants whose secrets are under the newest master key now.
+ * @param unreadable Merchants whose secrets cannot be opened; they stay unchanged.
  * @param firstError see the API
  */
 public record MerchantReseal(

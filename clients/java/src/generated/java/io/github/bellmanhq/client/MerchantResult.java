@@ -9,7 +9,7 @@ import java.util.Map;
  * MerchantResult, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param merchantNo see the API
- * @param status 201: created. 200: changed. 204: was so already. Otherwise see error.
+ * @param status 201: created. 200: changed. 204: unchanged. Otherwise see error.
  * @param error see the API
  */
 public record MerchantResult(

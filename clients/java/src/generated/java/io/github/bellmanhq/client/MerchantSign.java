@@ -9,8 +9,8 @@ import java.util.Map;
  * MerchantSign, as the API has it. What is null is left out.
  *
  * @param scheme standard_webhooks, wechat_rsa, md5_params, hmac_sha256_params, jeepay_md5, roncoo_md5.
- * @param secrets The newest first. Written, and never read back: answers have three stars and the last four characters. Left out: those that there are stay. One that is written as an answer shows it (***abcd) stays; sealed:… is one of an export.
- * @param serial For wechat_rsa alone: the key's serial number.
+ * @param secrets Signing secrets, the newest first. They are never returned: answers show three stars and the last four characters. Default: the secrets stay. A secret written as an answer shows it (***abcd) stays; sealed:… comes from an export.
+ * @param serial Only for wechat_rsa: the serial number of the key.
  */
 public record MerchantSign(
         SignScheme scheme,
@@ -39,13 +39,13 @@ public record MerchantSign(
             this.scheme = scheme;
         }
 
-        /** The newest first. Written, and never read back: answers have three stars and the last four characters. Left out: those that there are stay. One that is written as an answer shows it (***abcd) stays; sealed:… is one of an export. */
+        /** Signing secrets, the newest first. They are never returned: answers show three stars and the last four characters. Default: the secrets stay. A secret written as an answer shows it (***abcd) stays; sealed:… comes from an export. */
         public Builder secrets(List<String> secrets) {
             this.secrets = secrets;
             return this;
         }
 
-        /** For wechat_rsa alone: the key's serial number. */
+        /** Only for wechat_rsa: the serial number of the key. */
         public Builder serial(String serial) {
             this.serial = serial;
             return this;

@@ -10,20 +10,20 @@ import java.util.Map;
  *
  * @param cancelled see the API
  * @param failed see the API
- * @param failing As of the merchant.
- * @param lastFailed The newest ten that failed, or whose newest attempt did.
+ * @param failing As for the merchant.
+ * @param lastFailed The ten newest tasks that failed, or whose newest attempt failed.
  * @param merchantNo see the API
- * @param more There are older ones, which are not counted.
- * @param oldestOverdue Due time of the one that waits longest.
- * @param overdue Of those that are pending.
+ * @param more There are older tasks, which are not counted.
+ * @param oldestOverdue Due time of the task that has waited longest.
+ * @param overdue Pending tasks.
  * @param pending see the API
- * @param recentSuccessRate Of the newest 20 tasks, those that were attempted in the latest day: the share whose newest attempt was accepted, 0 to 1; null: none was attempted.
- * @param results Of the newest attempt of each task: how many of each result.
- * @param retrying Of those that are pending: attempted before.
- * @param since When the oldest of them was created.
+ * @param recentSuccessRate Share of accepted newest attempts, 0 to 1, among the newest 20 tasks that were attempted within a day; null: none was attempted.
+ * @param results Number of each result among the newest attempts of the tasks.
+ * @param retrying Pending tasks that were attempted before.
+ * @param since Creation time of the oldest of these tasks.
  * @param succeeded see the API
- * @param successRate Of those that succeeded or failed, 0 to 1; null: none did.
- * @param tasks The newest ones that were looked at, 1,000 at most; orders are not among them.
+ * @param successRate Share of success among the attempts that succeeded or failed, 0 to 1; null: none did.
+ * @param tasks Number of newest tasks that were examined, at most 1,000, without orders.
  */
 public record MerchantStats(
         int cancelled,

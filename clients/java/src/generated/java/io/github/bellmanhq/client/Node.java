@@ -8,12 +8,12 @@ import java.util.Map;
 /**
  * Node, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param addr Where its API answers; may be empty.
- * @param alive Its shards are its own; those of one that is not are anybody's.
- * @param beat The last one, by the store's clock.
+ * @param addr Address of its API; may be empty.
+ * @param alive The node is alive. Other nodes may claim the shards of a node that is not.
+ * @param beat Time of the last heartbeat, by the store's clock.
  * @param joined see the API
- * @param name A new one at each start, and after an absence in which its shards went to others.
- * @param self It is the node that answers.
+ * @param name Changes at each start, and after an absence in which other nodes claimed its shards.
+ * @param self The node that answers this request.
  * @param shards see the API
  * @param version see the API
  */

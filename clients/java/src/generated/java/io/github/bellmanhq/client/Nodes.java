@@ -9,7 +9,7 @@ import java.util.Map;
  * Nodes, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param nodes see the API
- * @param unowned Shards that no node in the list has: nobody fires their tasks until one takes them.
+ * @param unowned Shards without an owner: their tasks are not attempted until a node claims them.
  */
 public record Nodes(
         List<Node> nodes,

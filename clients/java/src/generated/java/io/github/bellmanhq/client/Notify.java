@@ -8,8 +8,8 @@ import java.util.Map;
 /**
  * Notify, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param json An object that the notification begins with; order_no, order_state and what the queue takes from the channel's answer are added.
- * @param url Where the notification goes; default: where the queue that tells sends to.
+ * @param json An object with fields of the notification. order_no, order_state and the queue's fields of the channel's answer are added.
+ * @param url Destination of the notification; default: the url of the notify queue.
  */
 public record Notify(
         Object json,
@@ -41,13 +41,13 @@ public record Notify(
         private Builder() {
         }
 
-        /** An object that the notification begins with; order_no, order_state and what the queue takes from the channel's answer are added. */
+        /** An object with fields of the notification. order_no, order_state and the queue's fields of the channel's answer are added. */
         public Builder json(Object json) {
             this.json = json;
             return this;
         }
 
-        /** Where the notification goes; default: where the queue that tells sends to. */
+        /** Destination of the notification; default: the url of the notify queue. */
         public Builder url(String url) {
             this.url = url;
             return this;

@@ -8,14 +8,14 @@ import java.util.Map;
 /**
  * Order, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param attempts Attempts of these tasks in the order in which they started: of each task the newest 200, of all the newest 1,000.
+ * @param attempts Attempts of these tasks by start time: the newest 200 of each task, the newest 1,000 in all.
  * @param merchantNo see the API
- * @param more There are more tasks or attempts than are shown; each task by itself shows all of its own.
+ * @param more There are more tasks or attempts than shown. Each task's own page shows all of its attempts.
  * @param orderNo see the API
- * @param orderState PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN; empty when none of the tasks is an order. Where several are: paid if one is paid, or else pending if one is pending, or else as the newest.
- * @param tasks All tasks with these numbers, of whatever queue, in the order in which they were created: the newest 200.
- * @param latePayment A payment that came after the order was decided otherwise, as the channel says; the decided state stays.
- * @param settled With settle alone. true: all that was overdue, or should have ended, was attempted and that is recorded. false: the wait ended first, and the order may not stand as is shown.
+ * @param orderState PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN; empty if none of the tasks is an order. With several orders: a paid state if one is paid, otherwise PENDING if one is pending, otherwise the state of the newest.
+ * @param tasks All tasks with these numbers, in any queue, by creation time: the newest 200.
+ * @param latePayment A payment after the order was decided otherwise, as the channel reports it. The decided state stays.
+ * @param settled Only with settle. true: every attempt that was overdue was made and recorded. false: the wait ended first, so the state may be outdated.
  */
 public record Order(
         List<OrderAttempt> attempts,

@@ -8,7 +8,7 @@ import java.util.Map;
 /**
  * Paused, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param names The queue, or the endpoints of the host; of a resume those alone that were paused.
+ * @param names The queue, or the endpoints of the host. After a resume: only those that were paused.
  */
 public record Paused(
         List<String> names) {

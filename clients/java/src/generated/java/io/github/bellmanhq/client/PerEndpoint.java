@@ -9,7 +9,7 @@ import java.util.Map;
  * PerEndpoint, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param concurrency see the API
- * @param rate Attempts a second; 0: no limit.
+ * @param rate Most attempts a second; 0: no limit.
  */
 public record PerEndpoint(
         int concurrency,

@@ -12,8 +12,8 @@ import java.util.Map;
  * @param title see the API
  * @param detail see the API
  * @param errors Every wrong field.
- * @param instance What it is about: the task whose key is taken.
- * @param type Absent: about:blank, the status says it all.
+ * @param instance The task that the problem is about: the one that has the key.
+ * @param type Absent: about:blank; the status says everything.
  */
 public record Problem(
         int status,

@@ -9,15 +9,15 @@ import java.util.Map;
  * PutMerchant, as the API has it. What is null is left out.
  *
  * @param merchantNo see the API
- * @param name For people; found by how it begins.
- * @param notifyUrl Where tasks go that name this merchant and no url, as it stands at each attempt.
- * @param perEndpoint What the merchant's endpoint gets at most. Where several merchants share one, the strictest holds.
- * @param reason Goes into the audit record. Of a batch, only the batch's counts.
- * @param schedule A preset's name or a schedule's text, for tasks that give none. Looked at after each attempt: a change holds for tasks that exist too.
- * @param sign How what is sent to the merchant is signed, at each attempt; left out: as the queue says.
- * @param success A preset's name or an expression, for tasks that give none. Looked at at each attempt.
- * @param timeout Of one attempt, 1ms to 10m, for tasks that give none. Looked at at each attempt.
- * @param version What an answer gave: if the merchant is of another version by now, 409, and nothing is changed. none: there must be no such merchant yet. Left out: whatever there is.
+ * @param name A name for people. The search matches its beginning.
+ * @param notifyUrl Destination of tasks that name this merchant and no url. It is looked up at each attempt.
+ * @param perEndpoint Limits of the merchant's endpoint. If several merchants share an endpoint, the strictest limit holds.
+ * @param reason Written to the audit record. A batch writes only its counts.
+ * @param schedule Schedule for tasks without one: the name of a preset, or a text. It is looked up after each attempt, so a change also holds for existing tasks.
+ * @param sign Signature of requests to the merchant. It is looked up at each attempt. Default: the queue's.
+ * @param success Success rule for tasks without one: the name of a preset, or an expression. It is looked up at each attempt.
+ * @param timeout Timeout of one attempt, 1ms to 10m, for tasks without one. It is looked up at each attempt.
+ * @param version The version of an earlier answer: if the merchant has another version now, the answer is 409 and nothing changes. none: the merchant must not exist. Default: no check.
  */
 public record PutMerchant(
         String merchantNo,
@@ -71,55 +71,55 @@ public record PutMerchant(
             return this;
         }
 
-        /** For people; found by how it begins. */
+        /** A name for people. The search matches its beginning. */
         public Builder name(String name) {
             this.name = name;
             return this;
         }
 
-        /** Where tasks go that name this merchant and no url, as it stands at each attempt. */
+        /** Destination of tasks that name this merchant and no url. It is looked up at each attempt. */
         public Builder notifyUrl(String notifyUrl) {
             this.notifyUrl = notifyUrl;
             return this;
         }
 
-        /** What the merchant's endpoint gets at most. Where several merchants share one, the strictest holds. */
+        /** Limits of the merchant's endpoint. If several merchants share an endpoint, the strictest limit holds. */
         public Builder perEndpoint(MerchantLimits perEndpoint) {
             this.perEndpoint = perEndpoint;
             return this;
         }
 
-        /** Goes into the audit record. Of a batch, only the batch's counts. */
+        /** Written to the audit record. A batch writes only its counts. */
         public Builder reason(String reason) {
             this.reason = reason;
             return this;
         }
 
-        /** A preset's name or a schedule's text, for tasks that give none. Looked at after each attempt: a change holds for tasks that exist too. */
+        /** Schedule for tasks without one: the name of a preset, or a text. It is looked up after each attempt, so a change also holds for existing tasks. */
         public Builder schedule(String schedule) {
             this.schedule = schedule;
             return this;
         }
 
-        /** How what is sent to the merchant is signed, at each attempt; left out: as the queue says. */
+        /** Signature of requests to the merchant. It is looked up at each attempt. Default: the queue's. */
         public Builder sign(MerchantSign sign) {
             this.sign = sign;
             return this;
         }
 
-        /** A preset's name or an expression, for tasks that give none. Looked at at each attempt. */
+        /** Success rule for tasks without one: the name of a preset, or an expression. It is looked up at each attempt. */
         public Builder success(String success) {
             this.success = success;
             return this;
         }
 
-        /** Of one attempt, 1ms to 10m, for tasks that give none. Looked at at each attempt. */
+        /** Timeout of one attempt, 1ms to 10m, for tasks without one. It is looked up at each attempt. */
         public Builder timeout(String timeout) {
             this.timeout = timeout;
             return this;
         }
 
-        /** What an answer gave: if the merchant is of another version by now, 409, and nothing is changed. none: there must be no such merchant yet. Left out: whatever there is. */
+        /** The version of an earlier answer: if the merchant has another version now, the answer is 409 and nothing changes. none: the merchant must not exist. Default: no check. */
         public Builder version(String version) {
             this.version = version;
             return this;

@@ -8,23 +8,23 @@ import java.util.Map;
 /**
  * Queue, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param concurrency Attempts in flight; 0: no limit of its own.
- * @param delay Of a task that gives neither delay nor due. Empty: none.
+ * @param concurrency Most attempts in flight; 0: no limit of its own.
+ * @param delay Delay of tasks without delay and due; empty: none.
  * @param depth see the API
- * @param held Of those that wait, how many a pause or a breaker that is not closed keeps back. They are not overdue.
+ * @param held Waiting tasks that a pause or a breaker holds. They are not overdue.
  * @param inFlight see the API
  * @param kind see the API
  * @param lastMinute see the API
- * @param maxAge Empty: the schedule decides alone.
+ * @param maxAge Empty: only the schedule decides.
  * @param name see the API
- * @param oldestOverdue Due time of the task that waits longest, but for those that are held; null: none is overdue.
- * @param paused null unless paused.
+ * @param oldestOverdue Due time of the overdue task that has waited longest and is not held; null: none is overdue.
+ * @param paused null if it is not paused.
  * @param perEndpoint see the API
- * @param rate Attempts a second; 0: no limit of its own.
+ * @param rate Most attempts a second; 0: no limit of its own.
  * @param schedule see the API
  * @param success see the API
  * @param timeout see the API
- * @param waiting In memory, due.
+ * @param waiting Due tasks in memory.
  */
 public record Queue(
         int concurrency,

@@ -9,14 +9,14 @@ import java.util.Map;
  * Request, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param body see the API
- * @param headers As they are sent, but for secrets: *** stands for the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey.
+ * @param headers The sent headers. *** replaces the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey.
  * @param method see the API
  * @param url see the API
- * @param codeLife Of an order, as it was asked for.
- * @param expires Of an order, as it was asked for.
- * @param notification Of an order, as it was asked for.
- * @param orderCreated Of an order, as it was given, or when bellman was told of it.
- * @param vars Of an order, as they were asked for.
+ * @param codeLife Order: as requested.
+ * @param expires Order: as requested.
+ * @param notification Order: as requested.
+ * @param orderCreated Order: as given, or when bellman received the order.
+ * @param vars Order: as requested.
  */
 public record Request(
         String body,

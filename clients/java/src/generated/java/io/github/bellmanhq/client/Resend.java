@@ -9,19 +9,19 @@ import java.util.Map;
  * Resend, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param created see the API
- * @param examined Tasks that fitted so far: the sum of the next three.
- * @param failed Could not be resent.
+ * @param examined Tasks that matched so far: the sum of the next three.
+ * @param failed Tasks that could not be resent.
  * @param filter see the API
  * @param finished null while it is running.
  * @param id see the API
  * @param mode once, restart.
- * @param more There were more than total: what is counted has a bound.
+ * @param more There are more than total, because the count is bounded.
  * @param rate see the API
  * @param reason see the API
  * @param resent see the API
- * @param skipped Gone, superseded by a later task of their ordering key, or not what the filter says any more, by the time it was their turn.
+ * @param skipped Tasks that were gone, superseded, or did not match the filter any more when their turn came.
  * @param state running, done, cancelled.
- * @param total Tasks that fitted when it was begun; 0: not counted yet.
+ * @param total Tasks that matched at the start; 0: not counted yet.
  * @param updated see the API
  * @param who see the API
  * @param lastError see the API

@@ -8,12 +8,12 @@ import java.util.Map;
 /**
  * ResendCount, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param merchants Distinct ones among the tasks; no merchant is one too.
- * @param more There are more than were counted.
+ * @param merchants Number of distinct merchants of the tasks; no merchant counts as one.
+ * @param more There are more than counted.
  * @param newest see the API
  * @param oldest see the API
  * @param tasks see the API
- * @param top The merchants with most tasks, ten at most.
+ * @param top The merchants with the most tasks, ten at most.
  */
 public record ResendCount(
         int merchants,

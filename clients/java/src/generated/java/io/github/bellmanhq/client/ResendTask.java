@@ -8,7 +8,7 @@ import java.util.Map;
 /**
  * ResendTask, as the API has it. What is null is left out.
  *
- * @param mode once (the default): one attempt now, the schedule stays where it is. restart: the schedule begins anew, now.
+ * @param mode once (default): one attempt now; the schedule does not change. restart: the schedule starts again now.
  * @param reason see the API
  */
 public record ResendTask(
@@ -34,7 +34,7 @@ public record ResendTask(
         private Builder() {
         }
 
-        /** once (the default): one attempt now, the schedule stays where it is. restart: the schedule begins anew, now. */
+        /** once (default): one attempt now; the schedule does not change. restart: the schedule starts again now. */
         public Builder mode(ResendMode mode) {
             this.mode = mode;
             return this;

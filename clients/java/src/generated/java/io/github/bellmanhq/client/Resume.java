@@ -8,9 +8,9 @@ import java.util.Map;
 /**
  * Resume, as the API has it. What is null is left out.
  *
- * @param attempts How many attempts it made.
- * @param last When the last of them began.
- * @param began When the first was due, for a schedule with an age or with offsets; default: last.
+ * @param attempts Number of attempts.
+ * @param last When the last of these attempts began.
+ * @param began When the first attempt was due, for a schedule with an age or with offsets; default: last.
  */
 public record Resume(
         int attempts,

@@ -9,8 +9,8 @@ import java.util.Map;
  * SettleOrders, as the API has it. What is null is left out.
  *
  * @param orders see the API
- * @param reason Goes into the audit record of each order.
- * @param waiting How long to wait for the channel's answers, at most 60s; default 10s.
+ * @param reason Written to the audit record of each order.
+ * @param waiting Longest wait for the channel's answers, at most 60s; default 10s.
  */
 public record SettleOrders(
         List<OrderRef> orders,
@@ -39,13 +39,13 @@ public record SettleOrders(
             this.orders = orders;
         }
 
-        /** Goes into the audit record of each order. */
+        /** Written to the audit record of each order. */
         public Builder reason(String reason) {
             this.reason = reason;
             return this;
         }
 
-        /** How long to wait for the channel's answers, at most 60s; default 10s. */
+        /** Longest wait for the channel's answers, at most 60s; default 10s. */
         public Builder waiting(String waiting) {
             this.waiting = waiting;
             return this;

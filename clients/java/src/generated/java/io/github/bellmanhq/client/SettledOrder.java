@@ -8,15 +8,15 @@ import java.util.Map;
 /**
  * SettledOrder, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param asked The channel was asked, and what came of it is recorded.
+ * @param asked The channel was queried, and the result is recorded.
  * @param merchantNo see the API
  * @param orderNo see the API
- * @param status 200: asked, and this is how it stands now. 202: the answer is still to come, and this is how it stood. 404: bellman knows no such order. Otherwise see error.
+ * @param status 200: the channel was queried; this is the present state. 202: the answer is still to come; this is the state before. 404: the order is unknown. Otherwise see error.
  * @param error see the API
- * @param last Its newest attempt.
+ * @param last The newest attempt.
  * @param latePayment PAID, PAID_REFUNDED.
  * @param orderState PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, UNKNOWN.
- * @param task The order's task.
+ * @param task Task of the order.
  */
 public record SettledOrder(
         boolean asked,

@@ -8,7 +8,7 @@ import java.util.Map;
 /**
  * Shard, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param epoch Larger for each new owner.
+ * @param epoch Grows with each new owner.
  * @param shard see the API
  */
 public record Shard(

@@ -8,9 +8,9 @@ import java.util.Map;
 /**
  * ShownMerchantSign, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param keys The same, with their times.
+ * @param keys The same with their times.
  * @param scheme see the API
- * @param secrets Those that sign, the newest first: three stars and the last four characters. In an export, sealed:….
+ * @param secrets Signing secrets, the newest first: three stars and the last four characters. In an export, sealed:….
  * @param serial see the API
  */
 public record ShownMerchantSign(

@@ -8,18 +8,18 @@ import java.util.Map;
 /**
  * Source, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param dead Messages that can be no task, and are with the dead letters.
- * @param existing Messages that were tasks already.
- * @param failures Times that the broker could not be reached, or that the connection broke.
- * @param inHand Messages that were taken, and of which the broker was told nothing yet.
- * @param into The queue of tasks that name none.
- * @param lastError What went wrong last; empty: nothing did.
+ * @param dead Messages that are no valid task, and went to the dead letters.
+ * @param existing Messages whose task existed already.
+ * @param failures How often the broker could not be reached, or the connection broke.
+ * @param inHand Messages that were received and not yet confirmed to the broker.
+ * @param into The default queue.
+ * @param lastError The latest error; empty: none.
  * @param lastErrorAt see the API
  * @param name CONNECTION/QUEUE, or CONNECTION/STREAM/DURABLE.
  * @param since When the state began.
- * @param state paused: there is no room, and messages stay with the broker.
+ * @param state paused: intake is closed, and messages stay with the broker.
  * @param stored Messages that became tasks.
- * @param why Why it is paused, or what went wrong while it connects.
+ * @param why Why the source is paused, or the error of connecting.
  */
 public record Source(
         long dead,

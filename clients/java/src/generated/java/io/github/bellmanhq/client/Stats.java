@@ -10,10 +10,10 @@ import java.util.Map;
  *
  * @param counts see the API
  * @param lateness Started minus due.
- * @param nodes How many nodes these figures are of.
- * @param silent Nodes that did not answer in time: what waits there, is in flight or was done lately is not in these figures. Empty: these are all nodes'.
- * @param since Where the figures begin: the window, or the start if later, of the first node that started.
- * @param took Start to last byte.
+ * @param nodes Number of nodes that these figures cover.
+ * @param silent Nodes that did not answer in time, whose figures are missing here. Empty: the figures cover all nodes.
+ * @param since Start of the figures: the start of the window, or, if later, the start of the first node.
+ * @param took From the start to the last byte.
  */
 public record Stats(
         Counts counts,

@@ -8,17 +8,17 @@ import java.util.Map;
 /**
  * TaskDetail, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param attemptLog In order of their numbers: the newest 200, or the 200 after attempts_after.
- * @param attempts Made so far, of whatever trigger.
+ * @param attemptLog Ordered by number: the newest 200, or the 200 after attempts_after.
+ * @param attempts Attempts so far, with any trigger.
  * @param created see the API
  * @param due Earliest time of the next attempt; null when it ended.
  * @param event see the API
  * @param finished null while it is pending.
  * @param id see the API
  * @param key see the API
- * @param kind What the queue's tasks are: notify or order.
+ * @param kind Kind of the queue's tasks: notify or order.
  * @param last The newest attempt; null before the first.
- * @param maxAttempts What the schedule allows; null when it has no end, and for an order, which is asked about until it is decided.
+ * @param maxAttempts Number of attempts that the schedule allows; null if it has no end, and for an order, which is polled until it is decided.
  * @param merchantNo see the API
  * @param method Empty for an order.
  * @param orderNo see the API
@@ -27,19 +27,19 @@ import java.util.Map;
  * @param request see the API
  * @param schedule see the API
  * @param state pending, succeeded, failed, cancelled.
- * @param step Attempts that count for the schedule since it began. Those made by hand do not count, nor does one whose answer ended the task.
+ * @param step Attempts that count for the schedule since it began. Manual attempts do not count, and neither does the attempt that ended the task.
  * @param updated see the API
  * @param url see the API
- * @param createdBy The name of the key that created it; absent: none did, as of what follows another task or comes from a broker.
- * @param latePayment Of an order: a payment that came after it was decided otherwise, as the channel says; the decided state stays.
+ * @param createdBy Name of the API key that created the task; absent for follow-up tasks and tasks from a broker.
+ * @param latePayment Order: a payment after the order was decided otherwise, as the channel reports it. The decided state stays.
  * @param maxAge see the API
- * @param orderState Of an order: how it stands. UNKNOWN: the channel never said, and somebody was alerted.
- * @param orderingKey It goes out after the earlier tasks of its queue that have the same.
+ * @param orderState Order: its state. UNKNOWN: the channel never decided it, and an alert was sent.
+ * @param orderingKey It is attempted after the earlier tasks of its queue with the same ordering key.
  * @param repeat see the API
  * @param success see the API
- * @param supersedes It ends those that wait, instead of waiting for them.
+ * @param supersedes It ends waiting tasks of its ordering key instead of waiting for them.
  * @param timeout see the API
- * @param waitsFor The first task of its ordering key that has to end before it.
+ * @param waitsFor The task of the same ordering key that must end first.
  */
 public record TaskDetail(
         List<Attempt> attemptLog,

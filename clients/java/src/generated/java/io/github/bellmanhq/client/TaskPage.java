@@ -8,9 +8,9 @@ import java.util.Map;
 /**
  * TaskPage, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param nextCursor Where the next page begins; empty at the end, and only there: a page with few tasks, or none, may have one that follows.
+ * @param nextCursor Cursor of the next page; empty only at the end. A page with few tasks, or none, may be followed by another.
  * @param tasks see the API
- * @param warning Why the list may be empty by mistake: there is no queue of the name that was asked for.
+ * @param warning Why the list may be empty by mistake: no queue has the requested name.
  */
 public record TaskPage(
         String nextCursor,

@@ -8,7 +8,7 @@ import java.util.Map;
 /**
  * TestMerchant, as the API has it. What is null is left out.
  *
- * @param queue Of kind notify; may be left out where there is one alone.
+ * @param queue A queue of kind notify; optional if there is only one.
  * @param reason see the API
  */
 public record TestMerchant(
@@ -34,7 +34,7 @@ public record TestMerchant(
         private Builder() {
         }
 
-        /** Of kind notify; may be left out where there is one alone. */
+        /** A queue of kind notify; optional if there is only one. */
         public Builder queue(String queue) {
             this.queue = queue;
             return this;

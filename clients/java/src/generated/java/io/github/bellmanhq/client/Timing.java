@@ -8,9 +8,9 @@ import java.util.Map;
 /**
  * Timing, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param connectMs TCP, or to the proxy.
- * @param dnsMs Resolving the name.
- * @param tlsMs Handshake.
+ * @param connectMs TCP connection, to the proxy if there is one.
+ * @param dnsMs DNS lookup.
+ * @param tlsMs TLS handshake.
  */
 public record Timing(
         double connectMs,
