@@ -22,7 +22,6 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/server"
 )
 
@@ -111,7 +110,7 @@ func run(ctx context.Context, second time.Duration) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	c, err := config.Parse([]byte(strings.Replace(settings, "SCHEDULE", fmt.Sprintf("%v, %v, %v", 5*second, 10*second, 30*second), 1)))
+	c, err := server.ParseConfig([]byte(strings.Replace(settings, "SCHEDULE", fmt.Sprintf("%v, %v, %v", 5*second, 10*second, 30*second), 1)))
 	if err != nil {
 		return err
 	}
