@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// An AlarmRule is a condition of which people are told.
+// An AlarmRule is a condition that people want to know about.
 type AlarmRule struct {
 	Name  string  `json:"name" example:"notify-overdue"`
 	When  string  `json:"when" enum:"overdue,endpoint_failing,orders_unknown,tasks_failed,store_slow,overloaded,node_silent"`
@@ -15,7 +15,7 @@ type AlarmRule struct {
 	To    string  `json:"to" doc:"The notify queue."`
 }
 
-// An Alarm is a condition that began to hold, and may be over.
+// An Alarm is a condition that became true, and may have ended.
 type Alarm struct {
 	Name     string  `json:"name"`
 	When     string  `json:"when"`
@@ -30,13 +30,13 @@ type Alarm struct {
 	Untold   string  `json:"untold" doc:"Why no task reports the latest change; empty: a task does."`
 }
 
-// Alarms are the rules of the node that answers, and what all nodes know of alarms.
+// Alarms are the rules of the answering node, and the alarms of all nodes.
 type Alarms struct {
 	Rules  []AlarmRule `json:"rules" nullable:"false"`
 	Alarms []Alarm     `json:"alarms" nullable:"false" doc:"Raised alarms, then alarms that ended within a day; the newest first."`
 }
 
-// Alarms reads which alarms are raised, or ended within a day, and by which rules.
+// Alarms reads the rules, the raised alarms, and the alarms that ended within a day.
 func (c *Client) Alarms(ctx context.Context) (*Alarms, error) {
 	return one[Alarms](ctx, c, http.MethodGet, "/v1/alarms", nil, nil)
 }

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// A Ref names a task: by its id, or by its queue and key.
+// A Ref identifies a task by its id, or by its queue and key.
 type Ref struct{ path string }
 
-// ByID names a task by its id.
+// ByID identifies a task by its id.
 func ByID(id string) Ref { return Ref{"/v1/tasks/" + escape(id)} }
 
-// ByKey names a task by the key that its creator gave it.
+// ByKey identifies a task by the key of its creator.
 func ByKey(queue, key string) Ref {
 	return Ref{"/v1/queues/" + escape(queue) + "/keys/" + escape(key)}
 }
 
-// Create creates a task, which is durable when Create returns. created is false
-// when its key was there already with the same content: then task is that one.
+// Create creates a task, which is durable when Create returns. If the key exists with the same
+// content, task is the existing task and created is false.
 func (c *Client) Create(ctx context.Context, in CreateTask) (task *Task, created bool, err error) {
 	task = &Task{}
 	status, err := c.call(ctx, http.MethodPost, "/v1/tasks", nil, in, task)
@@ -30,14 +30,14 @@ func (c *Client) Create(ctx context.Context, in CreateTask) (task *Task, created
 	return task, status == http.StatusCreated, nil
 }
 
-// CreateBatch creates up to 1,000 tasks. There is one result per task, in
-// order; a bad task does not stop the others.
+// CreateBatch creates up to 1,000 tasks and returns one result per task, in order. An invalid task
+// does not affect the others.
 func (c *Client) CreateBatch(ctx context.Context, in []CreateTask) ([]BatchResult, error) {
 	return c.batch(ctx, Batch{Tasks: in})
 }
 
-// TryBatch says what CreateBatch would make of up to 1,000 tasks now, and creates
-// none. A task that would be created has an ID of zeros.
+// TryBatch returns what CreateBatch would return for up to 1,000 tasks, and creates none. A task
+// that would be created has an ID of zeros.
 func (c *Client) TryBatch(ctx context.Context, in []CreateTask) ([]BatchResult, error) {
 	return c.batch(ctx, Batch{Tasks: in, DryRun: true})
 }
@@ -62,7 +62,7 @@ func (c *Client) AttemptsAfter(ctx context.Context, ref Ref, after int) ([]Attem
 	return d.AttemptLog, nil
 }
 
-// Resend asks for one attempt now, from any state.
+// Resend makes one attempt now, in any state of the task.
 func (c *Client) Resend(ctx context.Context, ref Ref, in ResendTask) (*Task, error) {
 	return one[Task](ctx, c, http.MethodPost, ref.path+"/resend", nil, in)
 }
@@ -72,7 +72,7 @@ func (c *Client) Cancel(ctx context.Context, ref Ref, in Because) (*Task, error)
 	return one[Task](ctx, c, http.MethodPost, ref.path+"/cancel", nil, in)
 }
 
-// Complete ends a task as succeeded: the answer came another way.
+// Complete ends a task as succeeded, because the answer came another way.
 func (c *Client) Complete(ctx context.Context, ref Ref, in CompleteTask) (*Task, error) {
 	return one[Task](ctx, c, http.MethodPost, ref.path+"/complete", nil, in)
 }
@@ -110,13 +110,13 @@ func (c *Client) Endpoints(ctx context.Context) (*Endpoints, error) {
 	return one[Endpoints](ctx, c, http.MethodGet, "/v1/endpoints", nil, nil)
 }
 
-// PauseEndpoint stops attempts to a host, a host:port, or one endpoint in full
+// PauseEndpoint stops attempts to a host, a host:port, or one full endpoint
 // (https://merchant.example:443). It returns the endpoints that it stopped.
 func (c *Client) PauseEndpoint(ctx context.Context, host string, in Because) ([]string, error) {
 	return c.pausing(ctx, "/v1/endpoints/"+escape(host)+"/pause", in)
 }
 
-// ResumeEndpoint ends the pause of what PauseEndpoint would stop.
+// ResumeEndpoint ends the pause of the endpoints that PauseEndpoint would stop.
 func (c *Client) ResumeEndpoint(ctx context.Context, host string, in Because) ([]string, error) {
 	return c.pausing(ctx, "/v1/endpoints/"+escape(host)+"/resume", in)
 }
@@ -128,8 +128,8 @@ func (c *Client) pausing(ctx context.Context, path string, in Because) ([]string
 	return out.Names, err
 }
 
-// Stats reads figures over the latest window, in whole seconds; 0: an hour. They
-// are counted in whole minutes, at least the current one.
+// Stats reads figures over the last window, in whole seconds; 0: an hour. They are counted in whole
+// minutes, the current one included.
 func (c *Client) Stats(ctx context.Context, window time.Duration) (*Stats, error) {
 	q := url.Values{}
 	if window != 0 {
@@ -145,7 +145,7 @@ func (c *Client) Backup(ctx context.Context, dir string, why Because) error {
 	return err
 }
 
-// Ready returns nil when the server can fire.
+// Ready returns nil when the server can attempt tasks.
 func (c *Client) Ready(ctx context.Context) error {
 	_, err := c.call(ctx, http.MethodGet, "/readyz", nil, nil, nil)
 	return err
@@ -157,7 +157,7 @@ func (c *Client) Health(ctx context.Context) error {
 	return err
 }
 
-// Metrics reads the server's metrics, in the text of Prometheus.
+// Metrics reads the server's metrics in the text format of Prometheus.
 func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
 	var out []byte
 	_, err := c.call(ctx, http.MethodGet, "/metrics", nil, nil, &out)
@@ -171,7 +171,7 @@ func (c *Client) OpenAPI(ctx context.Context) ([]byte, error) {
 	return out, err
 }
 
-// one makes a call whose answer is one T.
+// one makes a call whose answer is a T.
 func one[T any](ctx context.Context, c *Client, method, path string, query url.Values, in any) (*T, error) {
 	out := new(T)
 	if _, err := c.call(ctx, method, path, query, in, out); err != nil {

@@ -17,19 +17,17 @@ import (
 	"time"
 )
 
-// Options say how to reach a server. The zero value works for a server on this
-// machine with its default settings.
+// Options configure a client. The zero value is for a server on this machine with its default
+// settings.
 type Options struct {
 	Server string       // its address; default http://127.0.0.1:2355
 	Key    string       // sent as Authorization: Bearer; empty: none
 	HTTP   *http.Client // default: one with 256 idle connections to the server and no timeout of its own
 
-	// Retries is how often a call is made again: after 429 always, after 502, 503, 504
-	// and a connection that failed where nothing can be done twice by it, which is
-	// so of what reads, of PUT and DELETE, and of creates whose tasks all have keys.
-	// The pauses grow from a tenth of a second, and are what Retry-After asks for where
-	// that is longer; the context ends them. 0: never. Streams of events are not begun
-	// again.
+	// Retries is how often a failed call is repeated; 0: never. A call is repeated after 429. After
+	// 502, 503, 504 or a failed connection it is repeated only if a repetition changes nothing: reads,
+	// PUT and DELETE, and creates whose tasks all have keys. The pauses grow from a tenth of a second,
+	// and are at least Retry-After; the context ends them. Streams of events are not repeated.
 	Retries int
 }
 
@@ -41,12 +39,11 @@ type Client struct {
 	retries int
 }
 
-// maxAnswer bounds what is read of one answer; the largest one is a batch of
-// tasks. Longer answers are errors, not silently cut.
+// maxAnswer bounds the size of an answer. The largest answer is a batch of tasks. A longer answer
+// is an error.
 const maxAnswer = 64 << 20
 
-// New returns a client. It makes no connection yet. The error says what is
-// wrong with Server.
+// New returns a client. It makes no connection yet. The error says what is wrong with Server.
 func New(o Options) (*Client, error) {
 	server := strings.TrimRight(cmp.Or(o.Server, "http://127.0.0.1:2355"), "/")
 	u, err := url.Parse(server)
@@ -65,7 +62,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// call is one call, made again as often as it may be.
+// call makes one call, and repeats it as Options.Retries says.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, in, out any) (int, error) {
 	for tried := 0; ; tried++ {
 		status, err := c.try(ctx, method, path, query, in, out)
@@ -85,8 +82,8 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	}
 }
 
-// again says whether a call that failed may be made again; safe: it may have been
-// done.
+// again reports whether a failed call may be repeated. safe: a repetition changes nothing, even if
+// the call was executed.
 func again(err error, safe bool) bool {
 	switch status := StatusOf(err); status {
 	case http.StatusTooManyRequests:
@@ -97,7 +94,7 @@ func again(err error, safe bool) bool {
 	return false
 }
 
-// repeatable says whether nothing can be done twice by making a request again.
+// repeatable reports whether a repetition of the request changes nothing.
 func repeatable(method string, in any) bool {
 	switch in := in.(type) {
 	case CreateTask:
@@ -108,8 +105,8 @@ func repeatable(method string, in any) bool {
 	return method != http.MethodPost
 }
 
-// try makes one request and decodes the answer into out, unless out is nil.
-// It returns the answer's status, and a *Problem for one of 400 or more.
+// try makes one request and decodes the answer into out, unless out is nil. It returns the status
+// of the answer, and a *Problem for a status of 400 or more.
 func (c *Client) try(ctx context.Context, method, path string, query url.Values, in, out any) (int, error) {
 	resp, err := c.send(ctx, method, path, query, in)
 	if err != nil {
@@ -171,10 +168,10 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	return resp, nil
 }
 
-// problem reads a refusal. One that is no problem document, from a proxy
-// perhaps, becomes one.
+// problem reads an error answer. An answer that is no problem document, for example from a proxy,
+// becomes one.
 func problem(resp *http.Response) error {
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // the status alone says enough
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // the status is enough
 	p := &Problem{}
 	if json.Unmarshal(text, p) != nil || p.Title == "" {
 		p = &Problem{Detail: strings.TrimSpace(string(text[:min(len(text), 600)]))}
@@ -187,8 +184,7 @@ func problem(resp *http.Response) error {
 	return p
 }
 
-// StatusOf returns the HTTP status that the server refused with, or 0 if err is
-// no refusal.
+// StatusOf returns the HTTP status of an error answer, or 0 if err is none.
 func StatusOf(err error) int {
 	var p *Problem
 	if errors.As(err, &p) {
@@ -197,7 +193,7 @@ func StatusOf(err error) int {
 	return 0
 }
 
-// escape makes s one segment of a path, whatever is in it.
+// escape encodes s as one segment of a path.
 func escape(s string) string {
 	switch s {
 	case ".":

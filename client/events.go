@@ -14,11 +14,10 @@ import (
 // maxEvent bounds one line of the stream: a task and an attempt.
 const maxEvent = 1 << 20
 
-// Events follows the changes of all tasks, or of one queue's if queue is not
-// empty, from now on, as they are committed. It ends without an error when the
-// server shuts down, and with one, yielded with the zero Event, when the
-// connection breaks or ctx ends. A reader that is too slow misses events, and
-// what happened before the call is not told: read the tasks for that.
+// Events follows the changes of all tasks, or of one queue's tasks if queue is not empty, from now
+// on, as they are committed. It ends without an error when the server shuts down. When the
+// connection breaks or ctx ends, it yields the error with a zero Event and ends. A slow reader
+// misses events, and earlier changes are not repeated: read the tasks to learn of them.
 func (c *Client) Events(ctx context.Context, queue string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		q := url.Values{}

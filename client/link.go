@@ -6,7 +6,7 @@ import (
 	"net/url"
 )
 
-// A MakeLink asks for a link that shows a merchant's notices to whoever has it.
+// A MakeLink requests a link that shows a merchant's notices to everybody who has it.
 type MakeLink struct {
 	MerchantNo string `json:"merchant_no" minLength:"1" maxLength:"128"`
 	OrderNo    string `json:"order_no,omitempty" maxLength:"128" doc:"Shows only the notices of this order; default: all of the merchant's."`
@@ -14,7 +14,7 @@ type MakeLink struct {
 	Reason     string `json:"reason" minLength:"1" maxLength:"500" doc:"Written to the audit record."`
 }
 
-// A Link is a link as every call answers it.
+// A Link is a link in answers.
 type Link struct {
 	ID         string `json:"id" format:"uuid"`
 	MerchantNo string `json:"merchant_no"`
@@ -39,7 +39,7 @@ func (c *Client) MakeLink(ctx context.Context, in MakeLink) (*Link, error) {
 	return one[Link](ctx, c, http.MethodPost, "/v1/links", nil, in)
 }
 
-// Links reads the newest 200 links: of a merchant, or with no number of all.
+// Links reads the newest 200 links: of a merchant, or of all if the number is empty.
 func (c *Client) Links(ctx context.Context, merchantNo string) ([]Link, error) {
 	q := url.Values{}
 	if merchantNo != "" {

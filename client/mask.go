@@ -2,12 +2,12 @@ package client
 
 import "strings"
 
-// Masked stands for the value of a header that is a secret.
+// Masked replaces the value of a secret header.
 const Masked = "***"
 
-// MaskHeaders returns a copy of headers, never nil, for showing to somebody: [Masked] replaces
-// all values but those of headers that are known to carry no secret, such as Content-Type. The
-// API, the console and the export mask with it.
+// MaskHeaders returns a copy of headers for display; it is never nil. [Masked] replaces all values
+// except those of headers that are known to carry no secret, such as Content-Type. The API, the
+// console and the export use it.
 func MaskHeaders(headers map[string]string) map[string]string {
 	shown := make(map[string]string, len(headers))
 	for name, value := range headers {
@@ -19,7 +19,7 @@ func MaskHeaders(headers map[string]string) map[string]string {
 	return shown
 }
 
-// harmless are the headers, in lower case, that say nothing that lets anybody in.
+// harmless are the headers, in lower case, that carry no credentials.
 var harmless = map[string]bool{
 	"accept": true, "accept-charset": true, "accept-encoding": true, "accept-language": true, "cache-control": true,
 	"content-disposition": true, "content-encoding": true, "content-language": true, "content-length": true,

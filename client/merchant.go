@@ -8,10 +8,9 @@ import (
 	"strconv"
 )
 
-// A PutMerchant is what a merchant is to be. What is left out is as the queue says.
+// A PutMerchant is the new content of a merchant. Empty fields inherit from the queue.
 type PutMerchant struct {
-	// MerchantNo is in the path of a PUT, and may be left out there; in a batch it is
-	// required.
+	// MerchantNo is required in a batch. It is optional in a PUT, whose path has it.
 	MerchantNo string `json:"merchant_no,omitempty" maxLength:"128"`
 
 	Name        string          `json:"name,omitempty" maxLength:"100" doc:"A name for people. The search matches its beginning."`
@@ -25,20 +24,20 @@ type PutMerchant struct {
 	Reason      string          `json:"reason,omitempty" maxLength:"500" doc:"Written to the audit record. A batch writes only its counts."`
 }
 
-// A MerchantSign says how what a merchant gets is signed.
+// A MerchantSign says how requests to a merchant are signed.
 type MerchantSign struct {
 	Scheme  string   `json:"scheme" enum:"standard_webhooks,wechat_rsa,md5_params,hmac_sha256_params,jeepay_md5,roncoo_md5"`
 	Serial  string   `json:"serial,omitempty" maxLength:"128" doc:"Only for wechat_rsa: the serial number of the key."`
 	Secrets []string `json:"secrets,omitempty" doc:"Signing secrets, the newest first. They are never returned: answers show three stars and the last four characters. Default: the secrets stay. A secret written as an answer shows it (***abcd) stays; sealed:… comes from an export."`
 }
 
-// MerchantLimits limit what a merchant's endpoint gets.
+// MerchantLimits limit the attempts to a merchant's endpoint.
 type MerchantLimits struct {
 	Concurrency int    `json:"concurrency,omitempty" minimum:"1" maximum:"100000" doc:"Most attempts in flight; default: the queue's."`
 	Rate        string `json:"rate,omitempty" maxLength:"32" example:"50/s" doc:"Most attempts per s, m or h, from 1/h to 1000000/s; default: the queue's."`
 }
 
-// A Merchant is a merchant as every call answers it.
+// A Merchant is a merchant in answers.
 type Merchant struct {
 	MerchantNo  string             `json:"merchant_no"`
 	Name        string             `json:"name"`
@@ -57,8 +56,8 @@ type Merchant struct {
 	Problem string `json:"problem,omitempty" doc:"Why nothing can be sent to this merchant now: a master key is missing, or the secrets cannot be opened."`
 }
 
-// Wanted is what makes a merchant what m shows, without a Version. Its secrets are as they
-// are shown, or sealed.
+// Wanted returns the PutMerchant that would make a merchant equal to m, without a Version. Its
+// secrets are masked, or sealed, as in m.
 func (m *Merchant) Wanted() PutMerchant {
 	in := PutMerchant{
 		MerchantNo: m.MerchantNo, Name: m.Name, NotifyURL: m.NotifyURL,
@@ -74,7 +73,7 @@ func (m *Merchant) Wanted() PutMerchant {
 	return in
 }
 
-// A ShownMerchantSign is a MerchantSign as it may be seen.
+// A ShownMerchantSign is a MerchantSign with masked secrets.
 type ShownMerchantSign struct {
 	Scheme  string        `json:"scheme"`
 	Serial  string        `json:"serial,omitempty"`
@@ -82,7 +81,7 @@ type ShownMerchantSign struct {
 	Keys    []MerchantKey `json:"keys" nullable:"false" doc:"The same with their times."`
 }
 
-// A MerchantKey is a secret as it may be seen.
+// A MerchantKey describes a secret without revealing it.
 type MerchantKey struct {
 	LastFour string `json:"last_four" doc:"Empty if the secret is so short that this would reveal too much of it."`
 	MasterID string `json:"master_key" doc:"Id of the master key that seals it."`
@@ -97,7 +96,7 @@ type RotateMerchant struct {
 	Reason  string `json:"reason,omitempty" maxLength:"500"`
 }
 
-// A TestMerchant sends a merchant a test.
+// A TestMerchant sends a test request to a merchant.
 type TestMerchant struct {
 	Queue  string `json:"queue,omitempty" maxLength:"128" doc:"A queue of kind notify; optional if there is only one."`
 	Reason string `json:"reason,omitempty" maxLength:"500"`
@@ -121,14 +120,14 @@ type MerchantBatched struct {
 	Results []MerchantResult `json:"results" nullable:"false"`
 }
 
-// A MerchantResult says what became of one merchant of a batch.
+// A MerchantResult is the result for one merchant of a batch.
 type MerchantResult struct {
 	MerchantNo string   `json:"merchant_no"`
 	Status     int      `json:"status" doc:"201: created. 200: changed. 204: unchanged. Otherwise see error."`
 	Error      *Problem `json:"error,omitempty"`
 }
 
-// A MerchantReseal says what sealing all secrets anew found.
+// A MerchantReseal is the result of sealing all secrets again.
 type MerchantReseal struct {
 	Examined   int    `json:"examined" doc:"Merchants."`
 	Resealed   int    `json:"resealed" doc:"Merchants whose secrets are under the newest master key now."`
@@ -136,7 +135,7 @@ type MerchantReseal struct {
 	FirstError string `json:"first_error,omitempty"`
 }
 
-// MerchantStats are figures of what a merchant was sent, over its newest tasks.
+// MerchantStats are figures about a merchant's newest tasks.
 type MerchantStats struct {
 	MerchantNo  string         `json:"merchant_no"`
 	Tasks       int            `json:"tasks" doc:"Number of newest tasks that were examined, at most 1,000, without orders."`
@@ -158,7 +157,7 @@ type MerchantStats struct {
 
 func merchantPath(no string) string { return "/v1/merchants/" + escape(no) }
 
-// PutMerchant makes a merchant what in says; created says that there was none.
+// PutMerchant creates or replaces a merchant; created reports which.
 func (c *Client) PutMerchant(ctx context.Context, no string, in PutMerchant) (m *Merchant, created bool, err error) {
 	m = &Merchant{}
 	status, err := c.call(ctx, http.MethodPut, merchantPath(no), nil, in, m)
@@ -168,7 +167,7 @@ func (c *Client) PutMerchant(ctx context.Context, no string, in PutMerchant) (m 
 	return m, status == http.StatusCreated, nil
 }
 
-// PutMerchants puts up to 1,000 merchants; a wrong one does not stop the others.
+// PutMerchants puts up to 1,000 merchants. An invalid merchant does not affect the others.
 func (c *Client) PutMerchants(ctx context.Context, in MerchantBatch) ([]MerchantResult, error) {
 	var out MerchantBatched
 	_, err := c.call(ctx, http.MethodPost, "/v1/merchants/batch", nil, in, &out)
@@ -180,7 +179,7 @@ func (c *Client) Merchant(ctx context.Context, no string) (*Merchant, error) {
 	return one[Merchant](ctx, c, http.MethodGet, merchantPath(no), nil, nil)
 }
 
-// MerchantStats reads figures of what a merchant was sent.
+// MerchantStats reads figures about a merchant's tasks.
 func (c *Client) MerchantStats(ctx context.Context, no string) (*MerchantStats, error) {
 	return one[MerchantStats](ctx, c, http.MethodGet, merchantPath(no)+"/stats", nil, nil)
 }
@@ -195,18 +194,17 @@ func (c *Client) DeleteMerchant(ctx context.Context, no, reason string) error {
 	return err
 }
 
-// A MerchantSearch says which merchants a list has.
+// A MerchantSearch selects the merchants of a list.
 type MerchantSearch struct {
-	MerchantNo string // how the number begins
-	Name       string // how the name begins, in upper or lower case
-	Paused     bool   // those alone that are paused
-	Sealed     bool   // with their secrets, sealed, which takes the role admin: for an export
+	MerchantNo string // beginning of the number
+	Name       string // beginning of the name, in upper or lower case
+	Paused     bool   // only paused merchants
+	Sealed     bool   // with sealed secrets, for an export; needs the role admin
 	Limit      int    // 1 to 200; default 50
 	Cursor     string // a page's NextCursor
 }
 
-// Merchants reads a page of merchants: by name where the search has one, by number
-// otherwise.
+// Merchants reads a page of merchants, ordered by name if the search has one, otherwise by number.
 func (c *Client) Merchants(ctx context.Context, s MerchantSearch) (*MerchantPage, error) {
 	q := url.Values{}
 	for name, value := range map[string]string{"merchant_no": s.MerchantNo, "name": s.Name, "cursor": s.Cursor} {
@@ -227,8 +225,8 @@ func (c *Client) Merchants(ctx context.Context, s MerchantSearch) (*MerchantPage
 	return one[MerchantPage](ctx, c, http.MethodGet, path, q, nil)
 }
 
-// AllMerchants goes through all merchants that fit s, page by page, from its Cursor.
-// After an error, which is yielded with the zero Merchant, it ends.
+// AllMerchants iterates over all merchants that match s, page by page, from its Cursor. It yields
+// an error with a zero Merchant and ends.
 func (c *Client) AllMerchants(ctx context.Context, s MerchantSearch) iter.Seq2[Merchant, error] {
 	return pages(func(cursor string) ([]Merchant, string, error) {
 		page := s
@@ -266,7 +264,7 @@ func (c *Client) EndMerchantPause(ctx context.Context, no string, in Because) ([
 	return c.pausing(ctx, merchantPath(no)+"/resume", in)
 }
 
-// TestMerchant sends a merchant a test, and returns the task that does.
+// TestMerchant sends a test request to a merchant and returns its task.
 func (c *Client) TestMerchant(ctx context.Context, no string, in TestMerchant) (*Task, error) {
 	return one[Task](ctx, c, http.MethodPost, merchantPath(no)+"/test", nil, in)
 }

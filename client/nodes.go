@@ -17,7 +17,7 @@ type Node struct {
 	Shards  []Shard `json:"shards" nullable:"false"`
 }
 
-// A Shard is a slice of the tasks, and the epoch that it has.
+// A Shard is a slice of the tasks, with its epoch.
 type Shard struct {
 	Shard int   `json:"shard"`
 	Epoch int64 `json:"epoch" doc:"Grows with each new owner."`
@@ -29,8 +29,7 @@ type Nodes struct {
 	Unowned []Shard `json:"unowned" nullable:"false" doc:"Shards without an owner: their tasks are not attempted until a node claims them."`
 }
 
-// Nodes reads the nodes that share the server's store, by name, and the shards
-// that are nobody's.
+// Nodes reads the nodes that share the server's store, by name, and the shards without an owner.
 func (c *Client) Nodes(ctx context.Context) (*Nodes, error) {
 	return one[Nodes](ctx, c, http.MethodGet, "/v1/nodes", nil, nil)
 }

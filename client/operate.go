@@ -7,7 +7,7 @@ type Pause struct {
 	Reason string `json:"reason"`
 }
 
-// Counts are events in some stretch of time.
+// Counts are numbers of events in a stretch of time.
 type Counts struct {
 	Added     int64            `json:"added"`
 	Attempts  map[string]int64 `json:"attempts" doc:"By result; results that did not occur are absent."`
@@ -23,7 +23,7 @@ type Depth struct {
 	Cancelled int64 `json:"cancelled"`
 }
 
-// A Queue is a queue as an operator looks at it.
+// A Queue describes a queue for operators.
 type Queue struct {
 	Name     string `json:"name"`
 	Kind     string `json:"kind"`
@@ -59,13 +59,13 @@ type Queues struct {
 	Whole
 }
 
-// Whole says of which nodes figures are.
+// Whole says which nodes the figures cover.
 type Whole struct {
 	Nodes  int      `json:"nodes" doc:"Number of nodes that these figures cover."`
 	Silent []string `json:"silent" nullable:"false" doc:"Nodes that did not answer in time, whose figures are missing here. Empty: the figures cover all nodes."`
 }
 
-// An Endpoint is a place that tasks go to, as an operator looks at it.
+// An Endpoint describes an endpoint for operators.
 type Endpoint struct {
 	Endpoint    string   `json:"endpoint" example:"https://merchant.example:443"`
 	InFlight    int      `json:"in_flight"`
@@ -84,13 +84,12 @@ type Endpoints struct {
 	Whole
 }
 
-// Paused answers a pause or resume: what it was done to.
+// Paused answers a pause or resume with the names that changed.
 type Paused struct {
 	Names []string `json:"names" nullable:"false" doc:"The queue, or the endpoints of the host. After a resume: only those that were paused."`
 }
 
-// Stats are figures over the latest stretch of time, of all nodes, each since it
-// started.
+// Stats are figures over the last stretch of time, of all nodes, each since its start.
 type Stats struct {
 	Since    Time        `json:"since" format:"date-time" doc:"Start of the figures: the start of the window, or, if later, the start of the first node."`
 	Counts   Counts      `json:"counts"`
@@ -108,7 +107,7 @@ type Percentiles struct {
 	MaxMS float64 `json:"max_ms"`
 }
 
-// An Audit records one action taken by hand.
+// An Audit records one action of a person or service.
 type Audit struct {
 	At     Time   `json:"at" format:"date-time"`
 	Who    string `json:"who" doc:"Name of the API key; empty if authentication is off."`
@@ -134,7 +133,7 @@ type AuditPage struct {
 	NextCursor string  `json:"next_cursor" doc:"Cursor of the next page; empty at the end."`
 }
 
-// An Event is a change of a task, told after it was committed.
+// An Event is a change of a task, sent after it was committed.
 type Event struct {
 	Type    string   `json:"-"` // "task" or "attempt"
 	Task    Task     `json:"task" doc:"The task now; last is the attempt of this event, or null."`
@@ -142,13 +141,13 @@ type Event struct {
 	Attempt *Attempt `json:"attempt,omitempty" doc:"Trigger of the attempt; only in attempt events."`
 }
 
-// A Backup asks for a consistent copy of the embedded store.
+// A Backup requests a consistent copy of the embedded store.
 type Backup struct {
 	Dir    string `json:"dir" minLength:"1" maxLength:"4096" doc:"An absolute path on the server, of a directory that does not exist."`
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Written to the audit record."`
 }
 
-// Health is the answer of /healthz and /readyz when all is well, or nearly so.
+// Health is the answer of /healthz and /readyz if the server works, perhaps with a problem.
 type Health struct {
 	Status string `json:"status" enum:"ok,full" doc:"full: the store rejects new tasks; existing tasks go on."`
 }

@@ -29,14 +29,13 @@ type OrderAttempt struct {
 	Attempt
 }
 
-// An OrderRef names an order by the numbers that its merchant and the platform
-// gave it.
+// An OrderRef identifies an order by its merchant's number and its order number.
 type OrderRef struct {
 	MerchantNo string `json:"merchant_no" minLength:"1" maxLength:"128"`
 	OrderNo    string `json:"order_no" minLength:"1" maxLength:"128"`
 }
 
-// SettleOrders asks a channel about many orders now.
+// SettleOrders requests a query of the channel for many orders now.
 type SettleOrders struct {
 	Orders []OrderRef `json:"orders" nullable:"false" minItems:"1" maxItems:"1000"`
 	Wait   string     `json:"wait,omitempty" maxLength:"64" example:"10s" doc:"Longest wait for the channel's answers, at most 60s; default 10s."`
@@ -48,7 +47,7 @@ type SettledOrders struct {
 	Results []SettledOrder `json:"results" nullable:"false"`
 }
 
-// A SettledOrder says how one order stands.
+// A SettledOrder is the state of one order.
 type SettledOrder struct {
 	OrderRef
 	Status      int          `json:"status" doc:"200: the channel was queried; this is the present state. 202: the answer is still to come; this is the state before. 404: the order is unknown. Otherwise see error."`
@@ -64,9 +63,8 @@ func (o OrderRef) path() string {
 	return "/v1/orders/" + escape(o.MerchantNo) + "/" + escape(o.OrderNo)
 }
 
-// Order reads everything about one order. With settle, of up to a minute, what is
-// overdue is attempted now and waited for, so that what is read is no state that
-// should have ended; Settled says whether the wait was long enough for it.
+// Order reads everything about one order. With settle, up to a minute, overdue tasks are attempted
+// first, so that the state is not outdated. Settled reports whether all of them were done in time.
 func (c *Client) Order(ctx context.Context, ref OrderRef, settle time.Duration) (*Order, error) {
 	q := url.Values{}
 	if settle != 0 {
@@ -75,20 +73,19 @@ func (c *Client) Order(ctx context.Context, ref OrderRef, settle time.Duration) 
 	return one[Order](ctx, c, http.MethodGet, ref.path(), q, nil)
 }
 
-// CompleteOrder decides an order: the answer came another way, such as the
-// channel's own notice. in.Outcome says how it stands.
+// CompleteOrder decides an order, because the answer came another way, such as the channel's
+// notice. in.Outcome is the state.
 func (c *Client) CompleteOrder(ctx context.Context, ref OrderRef, in CompleteTask) (*Task, error) {
 	return one[Task](ctx, c, http.MethodPost, ref.path()+"/complete", nil, in)
 }
 
-// CancelOrder ends the watch of an order, and decides nothing.
+// CancelOrder stops polling an order and decides nothing.
 func (c *Client) CancelOrder(ctx context.Context, ref OrderRef, in Because) (*Task, error) {
 	return one[Task](ctx, c, http.MethodPost, ref.path()+"/cancel", nil, in)
 }
 
-// SettleOrders asks the channel about up to 1,000 orders now, decided ones too, and
-// waits up to a minute for the answers; 0: 10 seconds. There is one result per
-// order, in order.
+// SettleOrders queries the channel for up to 1,000 orders now, decided ones included, and waits up
+// to a minute for the answers; 0: 10 seconds. It returns one result per order, in order.
 func (c *Client) SettleOrders(ctx context.Context, orders []OrderRef, wait time.Duration, why Because) ([]SettledOrder, error) {
 	in := SettleOrders{Orders: orders, Reason: why.Reason}
 	if wait != 0 {
@@ -99,5 +96,5 @@ func (c *Client) SettleOrders(ctx context.Context, orders []OrderRef, wait time.
 	return out.Results, err
 }
 
-// text is a duration as the API reads it, in whole milliseconds.
+// text formats a duration for the API, in whole milliseconds.
 func text(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) + "ms" }

@@ -8,16 +8,16 @@ import (
 	"strconv"
 )
 
-// List reads one page of the tasks that fit f, newest first: up to limit (1 to
-// 200; 0: 50), from cursor (a page's NextCursor; empty: the newest).
+// List reads one page of the tasks that match f, the newest first: up to limit tasks (1 to 200; 0:
+// 50) from cursor (NextCursor of a page; empty: the newest).
 func (c *Client) List(ctx context.Context, f Filter, limit int, cursor string) (*TaskPage, error) {
 	q := f.values()
 	paging(q, limit, cursor)
 	return one[TaskPage](ctx, c, http.MethodGet, "/v1/tasks", q, nil)
 }
 
-// Tasks goes through all tasks that fit f, newest first, page by page. After an
-// error, which is yielded with the zero Task, it ends.
+// Tasks iterates over all tasks that match f, the newest first, page by page. It yields an error
+// with a zero Task and ends.
 func (c *Client) Tasks(ctx context.Context, f Filter) iter.Seq2[Task, error] {
 	return pages(func(cursor string) ([]Task, string, error) {
 		p, err := c.List(ctx, f, 200, cursor)
@@ -28,8 +28,8 @@ func (c *Client) Tasks(ctx context.Context, f Filter) iter.Seq2[Task, error] {
 	})
 }
 
-// Audits goes through all audit records, newest first, page by page. After an
-// error, which is yielded with the zero Audit, it ends.
+// Audits iterates over all audit records, the newest first, page by page. It yields an error with a
+// zero Audit and ends.
 func (c *Client) Audits(ctx context.Context) iter.Seq2[Audit, error] {
 	return pages(func(cursor string) ([]Audit, string, error) {
 		q := url.Values{}

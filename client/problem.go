@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Problem is what the API answers when it refuses (RFC 9457).
+// A Problem is an error answer of the API (RFC 9457).
 type Problem struct {
 	Type     string  `json:"type,omitempty" doc:"Absent: about:blank; the status says everything."`
 	Title    string  `json:"title"`

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// A BulkResend asks for many tasks to be sent again.
+// A BulkResend resends many tasks.
 type BulkResend struct {
 	Filter Filter `json:"filter" doc:"Selects the tasks; at least one field is required."`
 	Mode   string `json:"mode,omitempty" enum:"once,restart" doc:"As for one task; default once."`
@@ -14,7 +14,7 @@ type BulkResend struct {
 	DryRun bool   `json:"dry_run,omitempty" doc:"Dry run: only counts the tasks."`
 }
 
-// A ResendCount says what a bulk resend would touch.
+// A ResendCount says how many tasks a bulk resend would resend.
 type ResendCount struct {
 	Tasks     int             `json:"tasks"`
 	More      bool            `json:"more" doc:"There are more than counted."`
@@ -24,7 +24,7 @@ type ResendCount struct {
 	Newest    *Time           `json:"newest" format:"date-time"`
 }
 
-// A MerchantCount is a merchant's share of tasks.
+// A MerchantCount is the number of tasks of a merchant.
 type MerchantCount struct {
 	MerchantNo string `json:"merchant_no"`
 	Tasks      int    `json:"tasks"`
@@ -59,14 +59,13 @@ type Resends struct {
 	Resends []Resend `json:"resends" nullable:"false"`
 }
 
-// CountResend says what a bulk resend would touch; it changes nothing.
+// CountResend counts the tasks of a bulk resend and changes nothing.
 func (c *Client) CountResend(ctx context.Context, in BulkResend) (*ResendCount, error) {
 	in.DryRun = true
 	return one[ResendCount](ctx, c, http.MethodPost, "/v1/resends", nil, in)
 }
 
-// StartResend starts a bulk resend, which goes on until it is done, over
-// restarts of the server too.
+// StartResend starts a bulk resend, which survives restarts of the server.
 func (c *Client) StartResend(ctx context.Context, in BulkResend) (*Resend, error) {
 	in.DryRun = false
 	return one[Resend](ctx, c, http.MethodPost, "/v1/resends", nil, in)
@@ -84,7 +83,7 @@ func (c *Client) BulkResends(ctx context.Context) ([]Resend, error) {
 	return out.Resends, err
 }
 
-// CancelResend ends a bulk resend. What was sent again stays so.
+// CancelResend ends a bulk resend. Tasks that it has resent stay resent.
 func (c *Client) CancelResend(ctx context.Context, id string, in Because) (*Resend, error) {
 	return one[Resend](ctx, c, http.MethodPost, "/v1/resends/"+escape(id)+"/cancel", nil, in)
 }

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// A Source is a queue or stream of a broker whose messages become tasks, as the node
-// that answers sees it. Counts are since it started.
+// A Source is a queue or stream of a broker whose messages become tasks, as the answering node sees
+// it. Counts are since the start of that node.
 type Source struct {
 	Name  string `json:"name" doc:"CONNECTION/QUEUE, or CONNECTION/STREAM/DURABLE." example:"main/order.paid"`
 	Into  string `json:"into" doc:"The default queue."`
@@ -30,8 +30,8 @@ type Sources struct {
 	Intake  Intake   `json:"intake"`
 }
 
-// An Intake says whether the node that answers takes tasks in. While it does not,
-// sources are paused and creates are answered with 429.
+// An Intake says whether the answering node accepts tasks. While it does not, sources are paused
+// and creates are answered with 429.
 type Intake struct {
 	Open     bool  `json:"open"`
 	Waiting  int   `json:"waiting" doc:"Tasks that are overdue or wait for a commit, without deferred tasks. The count stops once it is known to be above high."`
@@ -41,7 +41,7 @@ type Intake struct {
 	HeapHigh int64 `json:"heap_high_bytes" doc:"High mark of heap_bytes: above it new tasks are rejected, until the heap is an eighth below; 0: no limit."`
 }
 
-// Sources reads the sources of the server, and whether it takes tasks in.
+// Sources reads the sources of the server, and its intake.
 func (c *Client) Sources(ctx context.Context) (*Sources, error) {
 	return one[Sources](ctx, c, http.MethodGet, "/v1/sources", nil, nil)
 }

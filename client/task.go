@@ -2,16 +2,15 @@ package client
 
 import "encoding/json"
 
-// MaxBatch is how many tasks, merchants or orders one call takes.
+// MaxBatch is the largest number of tasks, merchants or orders of one call.
 const MaxBatch = 1000
 
-// A CreateTask asks for a task. Only Queue is always required, and URL where
-// the queue has no address of its own. Durations are text such as "15s",
-// "1h30m" or "1d".
+// A CreateTask requests a task. Queue is always required, and URL unless the queue has an address
+// of its own. Durations are texts such as "15s", "1h30m" or "1d".
 //
-// A queue of kind order takes MerchantNo and OrderNo, which are required there,
-// Key, Event, OrderCreated, Expires, CodeLife, Vars, Notify, Due or Delay, Schedule and Timeout, and
-// nothing else. OrderCreated, Expires, CodeLife, Vars and Notify are for such a queue alone.
+// A queue of kind order requires MerchantNo and OrderNo, and also takes Key, Event, OrderCreated,
+// Expires, CodeLife, Vars, Notify, Due or Delay, Schedule and Timeout, and no other field. Only
+// such a queue takes OrderCreated, Expires, CodeLife, Vars and Notify.
 type CreateTask struct {
 	Queue string `json:"queue" minLength:"1" maxLength:"128" doc:"The queue, whose rules hold for the task."`
 	Key   string `json:"key,omitempty" maxLength:"255" doc:"The caller's idempotency key, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no."`
@@ -48,20 +47,20 @@ type CreateTask struct {
 	Notify   *Notify           `json:"notify,omitempty" doc:"Order: the notification of the merchant about the result."`
 }
 
-// A Notify says how a merchant is told how an order ended.
+// A Notify says how a merchant is notified how an order ended.
 type Notify struct {
 	URL  string          `json:"url,omitempty" maxLength:"2000" doc:"Destination of the notification; default: the url of the notify queue."`
 	JSON json.RawMessage `json:"json,omitempty" doc:"An object with fields of the notification. order_no, order_state and the queue's fields of the channel's answer are added."`
 }
 
-// A Resume says where another system left a task.
+// A Resume is the state of a task in another system.
 type Resume struct {
 	Attempts int  `json:"attempts" minimum:"1" doc:"Number of attempts."`
 	Last     Time `json:"last,omitzero" required:"true" format:"date-time" doc:"When the last of these attempts began."`
 	Began    Time `json:"began,omitzero" format:"date-time" doc:"When the first attempt was due, for a schedule with an age or with offsets; default: last."`
 }
 
-// A Task is a task as every call answers it.
+// A Task is a task in answers.
 type Task struct {
 	ID    string `json:"id" format:"uuid"`
 	Queue string `json:"queue"`
@@ -114,7 +113,7 @@ type LastAttempt struct {
 	Started Time   `json:"started" format:"date-time"`
 }
 
-// A TaskDetail is one task with what is sent and what came of it.
+// A TaskDetail is a task with its request and attempts.
 type TaskDetail struct {
 	Task
 	WaitsFor   string    `json:"waits_for,omitempty" format:"uuid" doc:"The task of the same ordering key that must end first."`
@@ -122,7 +121,7 @@ type TaskDetail struct {
 	AttemptLog []Attempt `json:"attempt_log" nullable:"false" doc:"Ordered by number: the newest 200, or the 200 after attempts_after."`
 }
 
-// A Request is what a task sends.
+// A Request is the request of a task.
 type Request struct {
 	Method  string            `json:"method"`
 	URL     string            `json:"url"`
@@ -163,7 +162,7 @@ type Timing struct {
 	TLSMS     float64 `json:"tls_ms" doc:"TLS handshake."`
 }
 
-// A Batch asks for many tasks at once.
+// A Batch requests many tasks at once.
 type Batch struct {
 	Tasks  []CreateTask `json:"tasks" nullable:"false" minItems:"1" maxItems:"1000"`
 	DryRun bool         `json:"dry_run,omitempty" doc:"Dry run: nothing is created. A task that would be created has an id of zeros. A key that is in the batch twice exists for the second task, without an id."`
@@ -174,7 +173,7 @@ type Batched struct {
 	Results []BatchResult `json:"results" nullable:"false"`
 }
 
-// A BatchResult says what became of one task of a batch.
+// A BatchResult is the result for one task of a batch.
 type BatchResult struct {
 	Status int      `json:"status" doc:"201: created. 200: the key exists with the same content. Otherwise see error."`
 	Task   *Task    `json:"task,omitempty"`
@@ -188,7 +187,7 @@ type TaskPage struct {
 	Warning    string `json:"warning,omitempty" doc:"Why the list may be empty by mistake: no queue has the requested name."`
 }
 
-// A Filter chooses tasks. Empty fields choose all.
+// A Filter selects tasks. Empty fields select all.
 type Filter struct {
 	Queue       string `json:"queue,omitempty" maxLength:"128"`
 	State       string `json:"state,omitempty" enum:"pending,succeeded,failed,cancelled"`
@@ -200,30 +199,30 @@ type Filter struct {
 	CreatedFrom Time   `json:"created_from,omitzero" format:"date-time" doc:"Inclusive."`
 	CreatedTo   Time   `json:"created_to,omitzero" format:"date-time" doc:"Exclusive."`
 
-	// What follows is not looked up: each task that fits the rest is looked at.
+	// The following fields have no index: every task that matches the others is examined.
 	Kind   string `json:"kind,omitempty" enum:"notify,order"`
 	Result string `json:"result,omitempty" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown" doc:"Result of the last attempt."`
 	Status int    `json:"status,omitempty" minimum:"100" maximum:"599" doc:"HTTP status of the last attempt's answer."`
 }
 
-// A ResendTask asks for an attempt of one task now.
+// A ResendTask requests an attempt of one task now.
 type ResendTask struct {
 	Mode   string `json:"mode,omitempty" enum:"once,restart" doc:"once (default): one attempt now; the schedule does not change. restart: the schedule starts again now."`
 	Reason string `json:"reason,omitempty" maxLength:"500"`
 }
 
-// A Because gives the reason of something done by hand.
+// A Because gives the reason for an action.
 type Because struct {
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Written to the audit record."`
 }
 
-// A CompleteTask ends a task as succeeded: the answer came another way.
+// A CompleteTask ends a task as succeeded, because the answer came another way.
 type CompleteTask struct {
 	Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Default callback."`
 	Outcome string `json:"outcome,omitempty" maxLength:"128" example:"PAID" doc:"The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED."`
 }
 
-// A RescheduleTask moves the next attempt: to a time, or to some time from now.
+// A RescheduleTask moves the next attempt to a time, or to a time from now.
 type RescheduleTask struct {
 	Due    Time   `json:"due,omitzero" format:"date-time"`
 	Delay  string `json:"delay,omitempty" maxLength:"64" example:"15m" doc:"From now, at most 3650d."`

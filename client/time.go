@@ -10,7 +10,7 @@ import (
 // always three digits. The zero Time is written as null.
 type Time struct{ time.Time }
 
-// At returns t in UTC, cut to whole milliseconds.
+// At returns t in UTC, truncated to whole milliseconds.
 func At(t time.Time) Time {
 	if t.IsZero() {
 		return Time{}

@@ -62,7 +62,7 @@ func (a *announcer) suspected(ctx context.Context, it *item) bool {
 			wait := min(firstQuarantine<<min(deaths-maxDeaths, 10), lastQuarantine)
 			change.To.VisibleAt = roundUp(a.clock.Now().Add(wait))
 			change.To.Phase = bellman.Quarantined
-			a.log.Warn("task set aside: its attempts keep ending with the death of the node", "task", t.ID, "queue", t.Queue, "deaths", deaths, "wait", wait)
+			a.log.Warn("task quarantined: its attempts keep ending with the death of the node", "task", t.ID, "queue", t.Queue, "deaths", deaths, "wait", wait)
 		}
 	}
 	if !quarantined {

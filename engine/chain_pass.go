@@ -20,7 +20,7 @@ func (o *chains) passAll() {
 		}
 		ctx, cancel := context.WithTimeout(o.patience, chainTimeout)
 		if err := o.pass(ctx, c, p); err != nil && o.patience.Err() == nil && !errors.Is(err, bellman.ErrClosed) {
-			o.log.Warn("a task whose turn has come is told later", "queue", c.queue, "ordering_key", c.key, "err", err)
+			o.log.Warn("the next task of an ordering key is brought back later", "queue", c.queue, "ordering_key", c.key, "err", err)
 		}
 		cancel()
 		o.work.Finish(1)

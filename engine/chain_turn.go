@@ -41,7 +41,7 @@ func (o *chains) itsTurn(it *item) bool {
 		return false
 	case err != nil:
 		if o.attempts.Err() == nil {
-			o.log.Error("whose turn it is cannot be read", "task", t.ID, "queue", t.Queue, "err", err)
+			o.log.Error("the order of tasks cannot be read", "task", t.ID, "queue", t.Queue, "err", err)
 		}
 		o.agenda.drop(true, it)
 		return false

@@ -226,7 +226,7 @@ func (c *committer) followed(change *store.Change, a *store.Add) {
 	attrs := []any{"task", change.ID, "queue", a.Task.Queue, "key", a.Task.Key}
 	switch {
 	case errors.Is(a.Err, bellman.ErrKeyTaken):
-		c.log.Warn("follow-up task is there already, with other content", append(attrs, "existing", a.Existing)...)
+		c.log.Warn("a follow-up task was not added: its key exists with other content", append(attrs, "existing", a.Existing)...)
 	case a.Err != nil:
 		c.refusedFollows.Add(1)
 		c.log.Error("follow-up task cannot be added", append(attrs, "err", a.Err)...)

@@ -262,7 +262,7 @@ func TestFollows(t *testing.T) {
 		if fresh, err := lookup(t, store, "q2", "fresh"); err != nil || get(t, store, fresh).State != bellman.Succeeded {
 			t.Errorf("the follow-up beside them: %v; want it added and made", err)
 		}
-		for _, want := range []string{`level=ERROR msg="follow-up task cannot be added"`, `level=WARN msg="follow-up task is there already, with other content"`} {
+		for _, want := range []string{`level=ERROR msg="follow-up task cannot be added"`, `level=WARN msg="a follow-up task was not added: its key exists with other content"`} {
 			if strings.Count(log.String(), want) != 1 {
 				t.Errorf("log:\n%s\nwant %s once", log.String(), want)
 			}

@@ -97,7 +97,7 @@ func (i *intake) meter(waiting int, heap int64) {
 	}
 	switch {
 	case (waiting > f.High || full) && !i.overloaded.Swap(true):
-		i.log.Warn("overloaded: nothing is taken in", "waiting", waiting, "high", f.High, "heap_bytes", heap, "heap_high_bytes", f.Heap)
+		i.log.Warn("overloaded: new tasks are rejected", "waiting", waiting, "high", f.High, "heap_bytes", heap, "heap_high_bytes", f.Heap)
 	case waiting < f.Low && (f.Heap == 0 || heap < f.Heap/8*7) && i.overloaded.Swap(false):
 		i.log.Info("no longer overloaded", "waiting", waiting, "low", f.Low, "heap_bytes", heap)
 	}

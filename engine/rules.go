@@ -239,7 +239,7 @@ func (r *Rules) route(t *bellman.Task) bellman.Route {
 	}
 	g, err := router.Route(r.ctx, t)
 	if err != nil {
-		r.log.Warn("what holds for a task's merchant cannot be read", "queue", t.Queue, "merchant_no", t.MerchantNo, "err", err)
+		r.log.Warn("the rules of a task's merchant cannot be read", "queue", t.Queue, "merchant_no", t.MerchantNo, "err", err)
 		return bellman.Route{}
 	}
 	return g

@@ -73,7 +73,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		beats.Wait()
 		e.leases.CloseHints()
 		if err := e.store.Leave(outlive, e.leases.Name()); err != nil && !errors.Is(err, bellman.ErrClosed) {
-			e.log.Warn("shards cannot be given back", "err", err)
+			e.log.Warn("shards cannot be released", "err", err)
 		}
 	}()
 	stuck := time.NewTimer(e.options.StopTimeout + stuckTimeout)
@@ -153,7 +153,7 @@ func (e *Engine) stop(loops, commits *sync.WaitGroup) {
 	select {
 	case <-landed:
 	case <-timer.C:
-		e.log.Warn("attempts in flight are cut off; they are made again after the next start", "in_flight", e.dispatch.Totals().InFlight)
+		e.log.Warn("attempts in flight are interrupted; they are repeated after the next start", "in_flight", e.dispatch.Totals().InFlight)
 		e.runner.cutOff()
 		<-landed
 	}

@@ -44,7 +44,7 @@ func (s *unknownQueues) hold(queue string) {
 	s.dispatch.PauseQueue(s.clock.Now().UnixNano(), queue)
 }
 
-const unknownQueueText = "tasks wait in a queue that is not configured; they go on when it is"
+const unknownQueueText = "tasks wait in a queue that is not configured"
 
 // say repeats the log line for queues that still have tasks.
 func (s *unknownQueues) say(now time.Time) {

@@ -44,7 +44,7 @@ func (w *writer) Write(ctx context.Context, ops []*op) error {
 func (w *writer) Fenced(ctx context.Context) bool {
 	found := w.leases.Fenced(ctx, w.batch.Leases)
 	if !found {
-		w.log.Error("commit fenced off, and which shards were lost cannot be read")
+		w.log.Error("a commit was fenced off, and the lost shards cannot be read")
 	}
 	return found
 }
@@ -79,12 +79,12 @@ func (w *writer) Moved() { w.after.goOn() }
 
 func (w *writer) GiveUp(ops []*op) {
 	if len(ops) > 0 {
-		w.log.Error("outcomes of attempts are not recorded: the store takes nothing and the node stops; the attempts are made again", "attempts", len(ops))
+		w.log.Error("outcomes of attempts are not recorded: the store rejects writes and the node stops; the attempts are repeated", "attempts", len(ops))
 	}
 }
 
 func (w *writer) Apart(o *op, err error, wait time.Duration) {
-	w.log.Error("the store does not take the outcome of an attempt, and takes others; it is tried again, and the task is not attempted meanwhile",
+	w.log.Error("the store rejects the outcome of one attempt and accepts others; it is retried, and the task is not attempted meanwhile",
 		"task", o.flight.task.ID, traceID(o.flight.task), "attempt", o.flight.attempt.Number, "wait", wait, "err", err)
 }
 

@@ -173,7 +173,7 @@ func (h *Handler) taken(w *watched, said *QueryAnswer) []byte {
 		}
 	}
 	if err != nil {
-		h.rules.Log.Error("an answer does not say all of a payment that it should", "task", w.task.ID, "queue", w.task.Queue, "err", err)
+		h.rules.Log.Error("an answer lacks fields of a payment", "task", w.task.ID, "queue", w.task.Queue, "err", err)
 	}
 	return out
 }

@@ -110,7 +110,7 @@ func (r Rules) withDefaults() Rules {
 	r.Log = cmp.Or(r.Log, slog.Default())
 	if r.Alert == nil {
 		r.Alert = func(t *bellman.Task, state, why string) {
-			r.Log.Error("order needs somebody to look at it", "task", t.ID, "queue", t.Queue,
+			r.Log.Error("an order needs manual action", "task", t.ID, "queue", t.Queue,
 				"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", state, "err", why)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/results"
 )
 
-// openAlarms makes what judges alarms, by the rules of a configuration.
+// openAlarms makes the evaluation of alarms, by the rules of a configuration.
 func (s *Server) openAlarms(c *config.Config, every time.Duration) (err error) {
 	if s.alarms, err = alarm.New(alarm.Options{Engine: s.engine, Store: s.store, Logger: s.log, Every: every}); err != nil {
 		return err
@@ -21,8 +21,8 @@ func (s *Server) openAlarms(c *config.Config, every time.Duration) (err error) {
 	return s.setAlarms(c)
 }
 
-// setAlarms replaces the rules of alarms by those of c. Every queue of kind notify may
-// be told of one that is over: its rule may be gone, or name another queue now.
+// setAlarms replaces the rules of alarms by those of c. The end of an alarm may be reported to any
+// queue of kind notify, because its rule may be gone or name another queue by then.
 func (s *Server) setAlarms(c *config.Config) error {
 	rules := make([]alarm.Rule, len(c.Alarms))
 	for i, a := range c.Alarms {
@@ -43,8 +43,8 @@ func (s *Server) setAlarms(c *config.Config) error {
 	return nil
 }
 
-// alarmsRaised are how many alarms of each rule are raised, for the metrics; nil if
-// the store does not say it.
+// alarmsRaised returns how many alarms of each rule are raised, for the metrics; nil if the store
+// does not answer.
 func (s *Server) alarmsRaised() []metrics.Alarm {
 	raised := map[string]int{}
 	for _, r := range s.alarms.Rules() {

@@ -10,11 +10,11 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// maxConnections are open at once unless the configuration says otherwise. Each costs a file, of
-// which deliveries and the store need their part.
+// maxConnections is the default limit of open connections. Each needs a file descriptor, and so do
+// deliveries and the store.
 const maxConnections = 8192
 
-// bound returns l with the bounds of a configuration on the connections that are open at once.
+// bound limits the open connections of l as configured.
 func bound(l net.Listener, c *config.Config) net.Listener {
 	most := cmp.Or(c.HTTP.Connections, min(maxConnections, max(files()/2, 16)))
 	return &boundListener{
@@ -23,13 +23,13 @@ func bound(l net.Listener, c *config.Config) net.Listener {
 	}
 }
 
-// A boundListener accepts a connection when there is a place for it: until then it waits with
-// the system. Connections above perAddress of one address are closed at once.
+// A boundListener accepts a connection when it has room. Until then the connection waits in the
+// system. It closes connections beyond perAddress of one address at once.
 type boundListener struct {
 	net.Listener
-	places     chan struct{} // one for each connection that is open
+	places     chan struct{} // one element for each open connection
 	perAddress int
-	proxies    []netip.Prefix // have no bound of their own: everybody's connections come from there
+	proxies    []netip.Prefix // have no limit per address, because they pass on the connections of many
 
 	closing sync.Once
 	closed  chan struct{}
@@ -59,7 +59,7 @@ func (l *boundListener) Accept() (net.Conn, error) {
 	}
 }
 
-// enter counts one more connection from an address, unless there are too many.
+// enter counts one more connection from an address. It returns false if there are too many.
 func (l *boundListener) enter(from netip.Addr) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +91,7 @@ func addressOf(c net.Conn) netip.Addr {
 	return netip.Addr{}
 }
 
-// A boundConn gives up its place when it is closed.
+// A boundConn frees its place when it is closed.
 type boundConn struct {
 	net.Conn
 	l    *boundListener

@@ -18,8 +18,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// openConnections builds what publishes to the brokers that the configuration
-// names. It connects to nothing yet: a broker that is away holds up no start.
+// openConnections makes the publishers of the configured brokers. They connect later, so a broker
+// that is down does not delay the start.
 func (s *Server) openConnections(c *config.Config) error {
 	s.connections = make(map[string]deliver.Connection, len(c.Connections))
 	for _, connection := range c.Connections {
@@ -36,15 +36,15 @@ func (s *Server) openConnections(c *config.Config) error {
 	return nil
 }
 
-// natsAccess is what a server of NATS asks for beside its URL.
+// natsAccess returns the credentials for a NATS server.
 func natsAccess(c config.Connection) nats.Access {
 	return nats.Access{CA: c.CA, Credentials: c.Credentials}
 }
 
-// known is how the operator of a broker sees this node.
+// known is the name of this node in the broker's own tools.
 func (s *Server) known() string { return strings.TrimSpace("bellman " + s.config.Node) }
 
-// openSources builds the sources, which connect to nothing yet.
+// openSources makes the sources. They connect later.
 func (s *Server) openSources(c *config.Config, ready front) error {
 	connections := make(map[string]config.Connection, len(c.Connections))
 	for _, connection := range c.Connections {
@@ -79,7 +79,7 @@ func (s *Server) openSources(c *config.Config, ready front) error {
 	return nil
 }
 
-// broker is where a source takes its messages from.
+// broker returns the broker from which a source reads.
 func (s *Server) broker(from *config.Source, url string, access nats.Access) source.Broker {
 	if from.Kind() == config.NATS {
 		return &nats.Stream{
@@ -97,7 +97,7 @@ func (s *Server) broker(from *config.Source, url string, access nats.Access) sou
 	return q
 }
 
-// take runs the sources until ctx ends and what they took is in safety.
+// take runs the sources until ctx ends and their received messages are stored.
 func (s *Server) take(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, from := range s.taking {
@@ -115,8 +115,8 @@ func (s *Server) sourceInfos() []source.Info {
 	return infos
 }
 
-// arriving is where messages go: as creates over HTTP do, but that they are not
-// refused once they were taken.
+// arriving adds messages as tasks, like creates over HTTP. But a received message is never rejected
+// for overload.
 type arriving struct {
 	api   *api.API
 	front front
@@ -130,8 +130,8 @@ func (a arriving) Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Ad
 	return a.front.Take(ctx, tasks...)
 }
 
-// Closed asks the meter that creates over HTTP are refused by, and whether the
-// store takes anything at all.
+// Closed returns why intake is closed, by the measurement that also rejects creates over HTTP, and
+// whether the store accepts anything at all.
 func (a arriving) Closed(ctx context.Context) string {
 	if err := a.front.Ready(ctx); err != nil {
 		if errors.Is(err, bellman.ErrClosed) {
@@ -142,8 +142,8 @@ func (a arriving) Closed(ctx context.Context) string {
 	return shutBy(a.front.Intake())
 }
 
-// shutBy says why nothing is taken in; empty: something is. Tasks are counted no further
-// than it takes to know.
+// shutBy returns why intake is closed; empty if it is open. Tasks are counted only as far as needed
+// to know that.
 func shutBy(i figures.Intake) string {
 	switch {
 	case i.Open:

@@ -18,14 +18,14 @@ const day = 24 * time.Hour
 // on, and after the end, it is said every day.
 var warnings = []time.Duration{30 * day, 7 * day, day}
 
-// certificates are those that the channels of order queues were configured with.
+// certificates are those in the configuration of the channels of order queues.
 type certificates struct {
 	mu     sync.Mutex
 	known  []metrics.Certificate
-	looked time.Time // zero: not yet at these
+	looked time.Time // when they were last checked; zero: not yet
 }
 
-// set replaces them by those of the queues' channels.
+// set replaces the certificates by those of the queues' channels.
 func (c *certificates) set(queues []engine.Queue) {
 	var known []metrics.Certificate
 	for _, q := range queues {
@@ -53,7 +53,7 @@ func (c *certificates) all() []metrics.Certificate {
 	return slices.Clone(c.known)
 }
 
-// watch looks at them now and once a day, until ctx ends.
+// watch checks the certificates now and once a day, until ctx ends.
 func (c *certificates) watch(ctx context.Context, log *slog.Logger) error {
 	every := time.NewTicker(day)
 	defer every.Stop()
@@ -67,8 +67,8 @@ func (c *certificates) watch(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// look warns of those that end soon: of each when it is looked at first, and when less than one more of
-// warnings is left than at the look before.
+// look warns about certificates that expire soon: at their first check, and each time that another
+// of warnings has passed since the last check.
 func (c *certificates) look(log *slog.Logger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

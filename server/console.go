@@ -8,7 +8,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/console"
 )
 
-// console builds the pages for people.
+// console makes the console.
 func (s *Server) console(c *config.Config) (*console.Console, error) {
 	return console.New(console.Options{
 		Engine:    byHand{s.engine, s},
@@ -36,8 +36,8 @@ func (s *Server) console(c *config.Config) (*console.Console, error) {
 	})
 }
 
-// beside serves what is the console's with the console, and all else with the API. A
-// browser that looks for a page where there is nothing is told by a page.
+// beside serves the console's paths with the console, and all others with the API. A browser that
+// requests an unknown page gets a page that says so.
 func beside(pages *console.Console, calls *api.API, rest http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if console.Serves(r) || console.Browses(r) && !calls.Serves(r) {

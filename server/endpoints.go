@@ -14,20 +14,20 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// byHand is the engine as people have it in hand: what they pause and resume as an
-// endpoint is one, whether anything was sent there yet or not.
+// byHand is the engine for the API and the console. They can pause any possible endpoint, whether
+// it has had tasks or not.
 type byHand struct {
 	*engine.Engine
 	server *Server
 }
 
-// PauseEndpoint is the engine's for an endpoint that there can be, however it is written;
-// a queue that is an endpoint is paused as a queue. Else an *[bellman.Invalid].
+// PauseEndpoint pauses an endpoint, in any spelling of its name. A queue that is an endpoint is
+// paused as a queue. The error is an *[bellman.Invalid] if no endpoint can have that name.
 func (b byHand) PauseEndpoint(ctx context.Context, name string, by bellman.By) error {
 	return b.stop(ctx, name, by, b.Engine.PauseEndpoint, b.PauseQueue)
 }
 
-// ResumeEndpoint ends PauseEndpoint, and any other pause of an endpoint that there is.
+// ResumeEndpoint ends PauseEndpoint, and any other pause of a known endpoint.
 func (b byHand) ResumeEndpoint(ctx context.Context, name string, by bellman.By) error {
 	return b.stop(ctx, name, by, b.Engine.ResumeEndpoint, b.ResumeQueue)
 }

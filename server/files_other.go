@@ -2,5 +2,5 @@
 
 package server
 
-// files is how many files this process may have open: nothing says so here.
+// files returns how many files this process may open; 0: unknown on this system.
 func files() int { return 1 << 20 }

@@ -4,7 +4,7 @@ package server
 
 import "syscall"
 
-// files is how many files this process may have open.
+// files returns how many files this process may open.
 func files() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// Most of what a server holds is the store's cache, and lives long; what lives
-// short is garbage soon. Collecting less often saves an eighth of the processor
-// time under load. The limit keeps the sum where a small machine has it.
+// Most of a server's memory is the store's cache, which lives long. All other memory is garbage soon.
+// Collecting less often saves an eighth of the CPU time under load. The memory limit bounds the total
+// for a small machine.
 const (
 	gcPercent   = 300
 	memoryLimit = 192 << 20
@@ -30,7 +30,7 @@ func TuneMemory(store string) {
 	}
 }
 
-// limitFor takes off what the store has outside of the runtime's sight.
+// limitFor subtracts the memory of the store that the runtime does not count.
 func limitFor(store string) int64 {
 	if at, err := config.ParseStore(store); err == nil && at.Kind != config.Pebble {
 		return memoryLimit
@@ -59,7 +59,7 @@ func GiveBackMemory(ctx context.Context) {
 	}
 }
 
-// A rest is when a second goes by with little allocated, after much was.
+// A rest is a second with few allocations after many.
 type rest struct{ seen, given uint64 } // bytes allocated so far
 
 const (
@@ -67,8 +67,8 @@ const (
 	muchBytes   = 64 << 20
 )
 
-// begins is told each second how many bytes were allocated so far, and reports
-// whether a rest begins.
+// begins is called each second with the number of bytes allocated so far. It reports whether a rest
+// begins.
 func (r *rest) begins(allocated uint64) bool {
 	little := allocated-r.seen <= littleBytes
 	r.seen = allocated

@@ -2,8 +2,7 @@
 
 package server
 
-// outsideBytes is what the embedded store takes that the runtime's limit does not count.
-// With cgo, as `go run` and `go build` have it where there is a C compiler, Pebble
-// takes its cache and its memtables, 64 MiB, from malloc, whose arenas held about
-// 30 MiB more where that was measured.
+// outsideBytes is the memory of the embedded store that the runtime's limit does not count. With
+// cgo (`go run` and `go build` on a machine with a C compiler) Pebble allocates its cache and its
+// memtables, 64 MiB, with malloc. The arenas of malloc held about 30 MiB more in a measurement.
 const outsideBytes = 96 << 20

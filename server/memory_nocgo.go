@@ -2,6 +2,6 @@
 
 package server
 
-// outsideBytes is what the embedded store takes that the runtime's limit does not count.
-// Without cgo, as `make build` has it, the store's cache is in the heap.
+// outsideBytes is the memory of the embedded store that the runtime's limit does not count. Without
+// cgo (`make build`) the store's cache is in the heap.
 const outsideBytes = 0

@@ -21,8 +21,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// openMerchants makes the registry of merchants, with the master keys of the
-// configuration.
+// openMerchants makes the registry of merchants, with the configured master keys.
 func (s *Server) openMerchants(c *config.Config) error {
 	held := c.Masters()
 	keys := make([][]byte, len(held))
@@ -45,7 +44,7 @@ func (s *Server) openMerchants(c *config.Config) error {
 	return nil
 }
 
-// merchants is the registry of a server, beside the pauses and the tasks of its engine.
+// merchants is the registry of a server, together with the pauses and the tasks of its engine.
 type merchants struct {
 	*merchant.Registry
 	*Server
@@ -152,20 +151,20 @@ func (s merchants) listPaused(ctx context.Context, q *client.MerchantSearch, aft
 }
 
 const (
-	pausedTasks = 2000 // tasks that wait for paused merchants are counted up to so many
+	pausedTasks = 2000 // tasks of paused merchants are counted up to this number
 	pausedPage  = 200
-	pausedAge   = 30 * time.Second // of that count
-	failingAge  = 10 * time.Second // of what is known of merchants that fail
+	pausedAge   = 30 * time.Second // how long that count is reused
+	failingAge  = 10 * time.Second // how long the list of failing merchants is reused
 )
 
-// A pausedCount counts the tasks that wait for paused merchants.
+// A pausedCount counts the tasks of paused merchants.
 type pausedCount struct {
 	mu    sync.Mutex
 	at    time.Time
 	tasks int
 }
 
-// paused returns the merchants that are paused, and how many tasks wait for them.
+// paused returns the paused merchants and the number of their waiting tasks.
 func (s *Server) paused() ([]figures.MerchantPause, int) {
 	paused := s.engine.PausedMerchants()
 	c := &s.pausedCount
@@ -188,14 +187,14 @@ func (s *Server) paused() ([]figures.MerchantPause, int) {
 	return paused, c.tasks
 }
 
-// failingSeen are the merchants that failed when that was looked at last.
+// failingSeen are the failing merchants at the last check.
 type failingSeen struct {
 	mu  sync.Mutex
 	at  time.Time
 	all []figures.FailingMerchant
 }
 
-// failing returns the merchants in the registry that accept nothing of what this node sends them.
+// failing returns registered merchants that accept nothing from this node.
 func (s *Server) failing(ctx context.Context) []figures.FailingMerchant {
 	c := &s.failingSeen
 	c.mu.Lock()
@@ -206,7 +205,7 @@ func (s *Server) failing(ctx context.Context) []figures.FailingMerchant {
 	}
 	all, err := s.suspects.Failing(ctx, s.store, now)
 	if err != nil {
-		s.log.Warn("the tasks of merchants that may fail cannot be read", "err", err)
+		s.log.Warn("the tasks of failing merchants cannot be read", "err", err)
 		return c.all
 	}
 	known := all[:0]
@@ -263,7 +262,7 @@ func (s merchants) Pause(ctx context.Context, no string, by bellman.By) error {
 }
 
 func (s merchants) Resume(ctx context.Context, no string, by bellman.By) error {
-	if s.engine.MerchantPause(no) == nil { // one that is paused may be deleted by now
+	if s.engine.MerchantPause(no) == nil { // a paused merchant may have been deleted
 		if _, err := s.Read(ctx, no); err != nil {
 			return err
 		}
@@ -303,7 +302,7 @@ func (s merchants) Test(ctx context.Context, no, queue string, by bellman.By) (*
 		return nil, added.Err
 	}
 	if err := s.Note(ctx, no, "test", by); err != nil {
-		s.log.Warn("a test is on its way, and is in no audit record", "merchant_no", no, "task", t.ID, "err", err)
+		s.log.Warn("a test request was sent without an audit record", "merchant_no", no, "task", t.ID, "err", err)
 	}
 	return t, nil
 }

@@ -15,12 +15,12 @@ func Documents() []string {
 		"pause", "probe", "resend", "resend-cancel", secretKind}
 }
 
-// unmoved returns an error if the store's tasks are elsewhere, or on their way.
+// unmoved returns an error if the store's tasks were moved to another store, or are being moved.
 func (s *Server) unmoved(ctx context.Context) error {
 	err := migrate.Refuse(ctx, s.store)
 	if refused := (*migrate.RefusedError)(nil); errors.As(err, &refused) {
 		if err = fmt.Errorf("store: %w", err); refused.Moved {
-			return &ConfigError{err} // no start anew mends it
+			return &ConfigError{err} // another start fails in the same way
 		}
 	}
 	return err

@@ -21,18 +21,18 @@ func NewOffline() (*Offline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	h, err := to.Handler(deliver.Rules{URL: "http://queue.invalid/"}) // a task may leave it to its queue
+	h, err := to.Handler(deliver.Rules{URL: "http://queue.invalid/"}) // a task without a url may belong to a queue with one
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	rules, err := engine.NewRules(engine.Queue{Name: offlineQueue, Schedule: "1s*", Handler: h}) // which is never over
+	rules, err := engine.NewRules(engine.Queue{Name: offlineQueue, Schedule: "1s*", Handler: h}) // it never ends
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	return &Offline{rules}, nil
 }
 
-// offlineQueue stands for any.
+// offlineQueue stands for any queue.
 const offlineQueue = "offline"
 
 // Check returns what is wrong with a task of any queue.

@@ -53,7 +53,7 @@ func TestOnExhausted(t *testing.T) {
 					line += l
 				}
 			}
-			logged := strings.Contains(d.log.String(), `level=ERROR msg="order needs somebody to look at it" task=`+task.ID+" queue=orders merchant_no=M1 order_no=0 order_state=UNKNOWN")
+			logged := strings.Contains(d.log.String(), `level=ERROR msg="an order needs manual action" task=`+task.ID+" queue=orders merchant_no=M1 order_no=0 order_state=UNKNOWN")
 			if line != tt.alerts || logged != (tt.alerts != "") {
 				t.Errorf("the metrics have %q, alerted in the log: %t; want %q:\n%s", line, logged, tt.alerts, d.log.String())
 			}

@@ -18,8 +18,8 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// watch builds the handler of an order queue; notify are the handlers of the
-// queues that may tell how an order ended.
+// watch makes the handler of an order queue. notify are the handlers of the queues that may report
+// how an order ended.
 func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bellman.Handler) (*order.Handler, error) {
 	channel, err := s.channel(q)
 	if err != nil {
@@ -44,13 +44,13 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bell
 		CodeLife:       orNever(o.CodeLife),
 		Then:           then,
 		Alert:          s.alert,
-		Now:            func() time.Time { return s.engine.Now() }, // there is one by the time that an order is
+		Now:            func() time.Time { return s.engine.Now() }, // the engine is set before the first order
 		Log:            s.log,
 	})
 }
 
-// orNever turns a duration of the configuration, where 0s means none, into one
-// of a struct whose zero means the default.
+// orNever converts a duration of the configuration, where 0s means never, to one of a struct whose
+// zero means the default.
 func orNever(d time.Duration) time.Duration {
 	if d == 0 {
 		return -1
@@ -58,8 +58,8 @@ func orNever(d time.Duration) time.Duration {
 	return d
 }
 
-// thenOf is who is told how an order ended, and what: what the preset finds in the
-// answer, and over it the fields of then.json.
+// thenOf returns the queue and the content of an order's notification: the fields that the preset
+// finds in the channel's answer, overridden by the fields of then.json.
 func thenOf(t *config.Then, c *config.Config, notify map[string]bellman.Handler, log *slog.Logger) (order.Then, error) {
 	if t.Queue == "" {
 		return order.Then{}, nil
@@ -99,7 +99,7 @@ func thenOf(t *config.Then, c *config.Config, notify map[string]bellman.Handler,
 		}
 		for name, v := range values {
 			value, err := v.Evaluate(answer, facts)
-			if err != nil { // the others are told all the same
+			if err != nil { // the other fields are sent all the same
 				log.Error("a field cannot be taken from the answer that decided an order", "field", "then.json."+name,
 					"merchant_no", o.MerchantNo, "order_no", o.OrderNo, "err", err)
 				continue
@@ -111,18 +111,18 @@ func thenOf(t *config.Then, c *config.Config, notify map[string]bellman.Handler,
 	return then, nil
 }
 
-// alert makes what somebody has to look at visible: in the log, and counted.
+// alert reports an order that needs manual action: in the log and as a metric.
 func (s *Server) alert(t *bellman.Task, state, why string) {
-	s.log.Error("order needs somebody to look at it", "task", t.ID, "queue", t.Queue,
+	s.log.Error("an order needs manual action", "task", t.ID, "queue", t.Queue,
 		"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", state, "err", why)
 	s.metrics.Alerted(t.Queue, state)
 }
 
-// channel builds what an order queue asks.
+// channel makes the channel of an order queue.
 func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 	o := &q.Order
-	// A provider's usual address is on the internet: through the proxy, if there is
-	// one. An address written in the configuration is trusted.
+	// A provider's default address is on the internet, and is reached through the proxy if there is one.
+	// A configured address is trusted.
 	transport := s.client.Guarded()
 	if o.Channel.URL != "" || o.Channel.Kind == "" {
 		transport = s.client.Trusted()

@@ -24,24 +24,23 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// peers carries hints, and figures, between the nodes of one store, over HTTP, to addresses of
-// the table of nodes and no others. Each is signed with a secret that is kept in
-// the store itself, so that whoever can read the database is a peer, and nobody
-// else. All of it is best effort.
+// peers carries hints and figures between the nodes of one store, over HTTP, and only to addresses
+// in the table of nodes. Each message is signed with a secret that is kept in the store, so exactly
+// those who can read the database are peers. All of it is best effort.
 type peers struct {
-	self string // the address under which others know this node
+	self string // address of this node for the others
 	log  *slog.Logger
 	http *http.Client
-	take func(engine.Hint) // what a hint that was received goes to
+	take func(engine.Hint) // receives hints
 
 	report func(context.Context, figures.Ask) engine.Report // this node's figures
 
 	secret *secret
 
 	mu      sync.Mutex
-	resting map[string]time.Time // addresses that did not answer, and until when they are left alone
-	silent  map[string]silence   // by address, of nodes that were not reached
-	heard   map[string]int64     // by node, when the newest hint of it was signed, Unix ns
+	resting map[string]time.Time // addresses that did not answer, and when to try again
+	silent  map[string]silence   // nodes that could not be reached, by address
+	heard   map[string]int64     // time of the newest hint of each node, Unix ns
 
 	sent, failed, received, refused atomic.Int64
 }
@@ -49,23 +48,23 @@ type peers struct {
 const (
 	hintPath    = "/v1/nodes/hint"
 	figuresPath = "/v1/nodes/figures"
-	answered    = " answered" // is signed with an answer beside its path
+	answered    = " answered" // suffix of the path in the signature of an answer
 
 	hintHeader = "Bellman-Hint" // t=UNIX NANOSECONDS,v1=HMAC-SHA256 in hexadecimal
 	hintBytes  = 64 << 10
 
 	figuresBytes = 16 << 20
 
-	hintWindow = 10 * time.Second // that clocks, and a network, may be apart
+	hintWindow = 10 * time.Second // largest accepted age of a hint, by the clocks of both nodes
 	restAfter  = 500 * time.Millisecond
 )
 
-// newPeers returns what carries hints of a node, signed with a secret.
+// newPeers makes the peers of a node, which sign with a secret.
 func newPeers(secret *secret, self string, take func(engine.Hint), log *slog.Logger) *peers {
 	return &peers{
 		secret: secret, self: self, take: take, log: log,
 		http: &http.Client{
-			// Straight there, through no proxy and to nowhere else.
+			// No proxy and no redirects.
 			Transport:     &http.Transport{DialContext: (&net.Dialer{}).DialContext, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -75,8 +74,7 @@ func newPeers(secret *secret, self string, take func(engine.Hint), log *slog.Log
 	}
 }
 
-// signature is that of what was signed at a time for a path of the node at an
-// address: it is good nowhere else.
+// signature signs a message for a path of the node at an address. It is valid nowhere else.
 func (p *peers) signature(at int64, path, addr string, body []byte) []byte {
 	mac := hmac.New(sha256.New, p.secret.bytes())
 	said := "hint"
@@ -88,8 +86,8 @@ func (p *peers) signature(at int64, path, addr string, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// tell sends a hint to the node at an address of the table of nodes. One that did
-// not answer is left alone for a moment; the hint is lost then.
+// tell sends a hint to the node at an address in the table of nodes. An address that did not answer
+// is skipped for a moment, and the hint is lost.
 func (p *peers) tell(ctx context.Context, addr string, h engine.Hint) {
 	p.mu.Lock()
 	rests := time.Now().Before(p.resting[addr])
@@ -108,7 +106,7 @@ func (p *peers) tell(ctx context.Context, addr string, h engine.Hint) {
 		return
 	}
 	p.failed.Add(1)
-	p.log.Debug("a hint was not taken", "peer", addr, "err", err)
+	p.log.Debug("a hint was rejected", "peer", addr, "err", err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for addr, until := range p.resting {
@@ -119,21 +117,21 @@ func (p *peers) tell(ctx context.Context, addr string, h engine.Hint) {
 	p.resting[addr] = time.Now().Add(restAfter)
 }
 
-// A silence is how long a node was not reached at its address.
+// A silence is how long a node could not be reached at its address.
 type silence struct {
 	first, last time.Time
 	said        bool
 }
 
 const (
-	sayAfter = 10 * time.Second // who died is no longer asked by then
-	sayAgain = time.Minute      // after which a silence is a new one, if nothing was tried
+	sayAfter = 10 * time.Second // a dead node is no longer in the table by then
+	sayAgain = time.Minute      // after this time without a try a new silence begins
 )
 
 var errSelf = errors.New("it is this node's own address")
 
-// unreached notes whether a node was reached at the address that it gives. One that
-// beats, and is not reached for a while, gives a wrong one; that is said once.
+// unreached records whether a node could be reached at its address. A node that sends heartbeats
+// and cannot be reached for a while advertises a wrong address; that is logged once.
 func (p *peers) unreached(addr string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,7 +147,7 @@ func (p *peers) unreached(addr string, err error) {
 	s.last = now
 	if !s.said && now.Sub(s.first) >= sayAfter {
 		s.said = true
-		p.log.Warn("another node is not reached at the address that it gives: what is new is found by looking, later, and its figures are missing; set advertise on that node", "addr", addr, "err", err)
+		p.log.Warn("another node cannot be reached at its advertised address: changes are found later by polling, and its figures are missing; set advertise on that node", "addr", addr, "err", err)
 	}
 	p.silent[addr] = s
 }
@@ -158,15 +156,15 @@ func (p *peers) send(ctx context.Context, addr string, h engine.Hint) error {
 	return p.post(ctx, addr, hintPath, h, nil)
 }
 
-// ask asks the node at an address of the table of nodes for its figures.
+// ask requests the figures of the node at an address in the table of nodes.
 func (p *peers) ask(ctx context.Context, addr string, ask figures.Ask) (r engine.Report, err error) {
 	err = p.post(ctx, addr, figuresPath, ask, &r)
 	p.unreached(addr, err)
 	return r, err
 }
 
-// post sends something to the node at an address, signed, and reads its answer, which
-// must be signed too; to is nil where there is none.
+// post sends a signed message to the node at an address and reads its answer, which must be signed
+// too. to is nil if there is no answer to read.
 func (p *peers) post(ctx context.Context, addr, path string, what, to any) error {
 	host, port, err := net.SplitHostPort(addr)
 	if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || strings.ContainsAny(host, "/@?#\\ ") {
@@ -207,7 +205,7 @@ func (p *peers) post(ctx context.Context, addr, path string, what, to any) error
 	}
 }
 
-// ServeHTTP takes a hint in, or says this node's figures.
+// ServeHTTP receives a hint, or answers with this node's figures.
 func (p *peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -226,7 +224,8 @@ func (p *peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusUnauthorized)
 }
 
-// answer answers what a peer has signed. It is false for what makes no sense.
+// answer handles a message that a peer has signed. It returns false for a message that makes no
+// sense.
 func (p *peers) answer(w http.ResponseWriter, r *http.Request, path string, at int64, body []byte) bool {
 	if path == figuresPath {
 		var ask figures.Ask
@@ -235,7 +234,7 @@ func (p *peers) answer(w http.ResponseWriter, r *http.Request, path string, at i
 		}
 		text, err := json.Marshal(p.report(r.Context(), ask))
 		if err != nil {
-			p.log.Error("figures cannot be said", "err", err)
+			p.log.Error("figures cannot be encoded", "err", err)
 			w.WriteHeader(http.StatusInternalServerError)
 			return true
 		}
@@ -259,15 +258,15 @@ func (p *peers) signedBy(ctx context.Context, at int64, path string, signed, bod
 		p.secret.Refresh(ctx) && hmac.Equal(signed, p.signature(at, path, p.self, body))
 }
 
-// fresh reports whether a hint is newer than all others of its node: the same one
-// again, by somebody who listened, is not.
+// fresh reports whether a hint is newer than all others of its node. So a hint that somebody
+// recorded and repeats is rejected.
 func (p *peers) fresh(from string, at int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if from == "" || at <= p.heard[from] {
 		return false
 	}
-	for name, last := range p.heard { // what is older than the window is refused for that
+	for name, last := range p.heard { // older hints are outside of the window and rejected anyway
 		if time.Since(time.Unix(0, last)) > 2*hintWindow {
 			delete(p.heard, name)
 		}
@@ -285,7 +284,7 @@ func parseSignature(text string) (at int64, signed []byte, ok bool) {
 	return at, signed, timed && keyed && err == nil && hexErr == nil
 }
 
-// besidePeers serves what other nodes tell, and all else with rest.
+// besidePeers serves the messages of other nodes, and everything else with rest.
 func (s *Server) besidePeers(rest http.Handler) http.Handler {
 	if s.peers == nil {
 		return rest
@@ -299,5 +298,5 @@ func (s *Server) besidePeers(rest http.Handler) http.Handler {
 	})
 }
 
-// close gives the connections back.
+// close closes the idle connections.
 func (p *peers) close() { p.http.CloseIdleConnections() }

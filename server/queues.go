@@ -17,7 +17,7 @@ import (
 // weakScheme is the warning about a scheme that signs with MD5.
 const weakScheme = "signatures are made with MD5, from which a short secret can be found: use hmac_sha256_params or standard_webhooks where the receiver can check them"
 
-// queues builds the engine's queues, each with its handler.
+// queues makes the engine's queues, each with its handler.
 func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 	queues := make([]engine.Queue, len(c.Queues))
 	notify := make(map[string]bellman.Handler, len(c.Queues))
@@ -52,7 +52,7 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 		}
 		queues[i].Handler, notify[q.Name] = h, h
 	}
-	for i := range c.Queues { // orders tell notify queues, which may stand behind them
+	for i := range c.Queues { // after the notify queues, which orders name
 		q := &c.Queues[i]
 		if q.Kind != "order" {
 			continue
@@ -72,7 +72,7 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 	return queues, nil
 }
 
-// notifier builds the handler of a queue of kind notify.
+// notifier makes the handler of a queue of kind notify.
 func (s *Server) notifier(q *config.Queue) (bellman.Handler, error) {
 	home, err := sign.NewSecret(q.URL).Resolve()
 	if err != nil {
@@ -85,7 +85,8 @@ func (s *Server) notifier(q *config.Queue) (bellman.Handler, error) {
 	})
 }
 
-// ended is what tells how the tasks of a queue end; nil: nobody is told.
+// ended returns the function that reports how the tasks of a queue end (on_end); nil if nobody
+// wants to know.
 func (s *Server) ended(q *config.Queue, all []config.Queue) (func(*bellman.Task) []bellman.Task, error) {
 	to := map[bellman.State]results.Queue{}
 	for state, name := range q.OnEnd.Each() {
@@ -106,7 +107,7 @@ func (s *Server) ended(q *config.Queue, all []config.Queue) (func(*bellman.Task)
 	return rules.Ended, nil
 }
 
-// words is how a queue wants results to be said; nil: as events.
+// words returns the event_json of a queue; nil: results are sent as plain events.
 func (s *Server) words(name string, all []config.Queue) (*rule.Value, error) {
 	for _, q := range all {
 		if q.Name == name && q.EventJSON != "" {
@@ -120,8 +121,8 @@ func (s *Server) words(name string, all []config.Queue) (*rule.Value, error) {
 	return nil, nil
 }
 
-// orderConcurrency is how many requests a channel gets at once: an order queue is
-// one endpoint, so the queue's own limit is the endpoint's.
+// orderConcurrency is how many concurrent requests a channel gets. An order queue is one endpoint,
+// so the limit of the queue is the limit of the endpoint.
 func orderConcurrency(q *config.Queue) int {
 	if q.Concurrency > 0 {
 		return q.Concurrency

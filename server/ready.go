@@ -14,7 +14,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A front is the engine as the API sees it: ready when its store is, too.
+// A front is the engine as the API sees it: it is ready when its store is ready too.
 type front struct {
 	byHand
 	store *probe
@@ -23,7 +23,7 @@ type front struct {
 // Ready asks the engine and then the store.
 func (f front) Ready(ctx context.Context) error {
 	if err := f.store.ask(ctx); err != nil && !errors.Is(err, bellman.ErrFull) {
-		return err // it says more than the engine
+		return err // the store's error is more precise
 	}
 	if err := f.Engine.Ready(ctx); err != nil {
 		return err
@@ -38,13 +38,13 @@ const (
 	probeWithin = 2 * time.Second
 )
 
-// A probe says whether a store answers.
+// A probe checks whether a store answers.
 type probe struct {
 	store     store.Store
-	merchants *merchant.Registry // nil: nobody asks whether their secrets can be opened
+	merchants *merchant.Registry // nil: the secrets of merchants are not checked
 	log       *slog.Logger
 
-	mu   sync.Mutex // held while the store is asked: who comes then waits for the same answer
+	mu   sync.Mutex // held during a check: later callers wait for the same answer
 	at   time.Time
 	last error
 }
@@ -54,7 +54,7 @@ func (p *probe) ask(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.at.IsZero() || time.Since(p.at) >= probeEvery {
-		// Whoever asks first may go away; the others want the answer all the same.
+		// The caller may go away, but others wait for the same answer.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeWithin)
 		defer cancel()
 		err := p.look(ctx)
@@ -74,8 +74,8 @@ func (p *probe) ask(ctx context.Context) error {
 	return p.last
 }
 
-// told is what anybody may be told of an error: without the addresses and names
-// that a database's has, which are in the log.
+// told removes the details of a database error, such as addresses and names, for callers without a
+// key. The log has them.
 func told(err error) error {
 	var why syscall.Errno
 	switch {

@@ -13,19 +13,20 @@ import (
 // recordWithin bounds how long a request waits for its audit record.
 const recordWithin = 5 * time.Second
 
-// record keeps an audit record of something that changes nothing in the store. A failure is
+// record writes an audit record for an action that changes nothing in the store. A failure is
 // logged.
 func (s *Server) record(ctx context.Context, a store.Audit) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
 	defer cancel()
 	err := s.store.Commit(ctx, &store.Batch{Audits: []store.Audit{a}})
 	if err != nil {
-		s.log.Warn("an audit record was not kept", "action", a.Action, "target", a.Target, "who", a.Who, "err", err)
+		s.log.Warn("an audit record was not written", "action", a.Action, "target", a.Target, "who", a.Who, "err", err)
 	}
 	return err
 }
 
-// recordKeys records which keys a configuration that was read again adds, removes and changes.
+// recordKeys writes audit records for the keys that a reloaded configuration adds, removes and
+// changes.
 func (s *Server) recordKeys(c *config.Config) {
 	a := store.Audit{At: time.Now(), Action: "keys", Target: "keys", Reason: "SIGHUP"}
 	before, after := shownKeys(s.held), shownKeys(c.Keys)
@@ -45,7 +46,7 @@ func (s *Server) recordKeys(c *config.Config) {
 	}
 }
 
-// shownKeys are keys by their names, each with its role and the beginning of its hash.
+// shownKeys returns the keys by name, each with its role and the beginning of its hash.
 func shownKeys(keys []access.Key) map[string]string {
 	shown := make(map[string]string, len(keys))
 	for _, k := range keys {

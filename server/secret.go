@@ -17,19 +17,18 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A secret is one that all nodes of a store share, and that a restart does not
-// change: it is kept in the store itself, so that whoever can read that has it, and
-// nobody else. It is safe for concurrent use.
+// A secret is shared by all nodes of a store and survives restarts. It is kept in the store, so
+// exactly those who can read the store have it. It is safe for concurrent use.
 type secret struct {
 	store store.Store
 	log   *slog.Logger
 
 	mu    sync.Mutex
 	value []byte
-	read  time.Time // when it was read last
+	read  time.Time // when it was last read
 }
 
-// rereadOnce is the time in which a secret is read once at most.
+// rereadOnce is the shortest time between two reads of a secret.
 const rereadOnce = time.Second
 
 // Where the store keeps the secret.
@@ -39,7 +38,7 @@ type secretDoc struct {
 	Secret string `json:"secret"` // 32 bytes, in hexadecimal
 }
 
-// newSecret reads the secret, and makes one where there is none.
+// newSecret reads the secret, and makes one if there is none.
 func newSecret(ctx context.Context, store store.Store, log *slog.Logger) (*secret, error) {
 	s := &secret{store: store, log: log}
 	err := s.reread(ctx)
@@ -54,8 +53,8 @@ func newSecret(ctx context.Context, store store.Store, log *slog.Logger) (*secre
 	return s, nil
 }
 
-// make writes a new secret. Of two nodes that do so at once the later one's stays,
-// and the other reads it when it is refused, or before it signs for people.
+// make writes a new secret. If two nodes do so at once, the later secret stays. The other node
+// reads it when its signature is rejected, or before it signs for people.
 func (s *secret) make(ctx context.Context) error {
 	value := make([]byte, 32)
 	rand.Read(value) // never fails
@@ -89,8 +88,7 @@ func (s *secret) reread(ctx context.Context) error {
 	return nil
 }
 
-// Refresh reads the secret again, unless that was done just now. It reports whether
-// it did.
+// Refresh reads the secret again, unless it was read just now. It reports whether it did.
 func (s *secret) Refresh(ctx context.Context) bool {
 	s.mu.Lock()
 	late := time.Since(s.read) > rereadOnce
@@ -108,19 +106,18 @@ func (s *secret) Refresh(ctx context.Context) bool {
 	return true
 }
 
-// bytes is the secret as it was read last.
+// bytes returns the secret as it was last read.
 func (s *secret) bytes() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.value
 }
 
-// Key makes a key for a purpose, by HKDF: it says nothing of the secret, nor of the
-// keys for others.
+// Key derives a key for a purpose, by HKDF. The key reveals neither the secret nor other keys.
 func (s *secret) Key(purpose string) []byte {
 	key, err := hkdf.Key(sha256.New, s.bytes(), nil, purpose, sha256.Size)
 	if err != nil {
-		panic(err) // of a length that is too long
+		panic(err) // only if the length is too large
 	}
 	return key
 }

@@ -75,10 +75,10 @@ type Server struct {
 	pausedCount  pausedCount
 	suspects     merchant.Suspects
 	failingSeen  failingSeen
-	traces       *tracing.Tracer // nil: nobody wants any
+	traces       *tracing.Tracer // nil: no tracing
 	engine       *engine.Engine
-	secret       *secret // of all nodes
-	peers        *peers  // nil: the store is this process's alone
+	secret       *secret // shared by all nodes
+	peers        *peers  // nil: the store belongs to this process alone
 	api          *api.API
 	pages        *console.Console
 	taking       []*source.Source
@@ -89,7 +89,7 @@ type Server struct {
 	certificates certificates                      // of the channels of order queues
 	schedules    schedule.Cache                    // of the engine, orders, API and console
 	kinds        atomic.Pointer[map[string]string] // of the queues, by their names
-	held         []access.Key                      // who may call, as the configuration said last
+	held         []access.Key                      // API keys of the last configuration
 	insiders     atomic.Pointer[insiders]
 	listener     net.Listener
 	http         *http.Server
@@ -200,7 +200,7 @@ func Open(o Options) (_ *Server, err error) {
 	var hint func(context.Context, string, engine.Hint)
 	var ask func(context.Context, string, figures.Ask) (engine.Report, error)
 	if !store.UseOf(s.store).Exclusive {
-		take := func(h engine.Hint) { s.hinted(h) } // there is one by the time that somebody tells anything
+		take := func(h engine.Hint) { s.hinted(h) } // the engine is set before the first hint
 		s.peers = newPeers(s.secret, addr, take, s.log)
 		s.peers.report = func(ctx context.Context, ask figures.Ask) engine.Report { return s.engine.Report(ctx, ask) }
 		hint, ask = s.peers.tell, s.peers.ask
@@ -228,7 +228,7 @@ func Open(o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var leads func() bool // nil: there is nobody else
+	var leads func() bool // nil: there are no other nodes
 	if s.peers != nil {
 		leads = s.engine.Leads
 	}
@@ -285,7 +285,7 @@ func Open(o Options) (_ *Server, err error) {
 	return s, nil
 }
 
-// hinted takes in what another node tells.
+// hinted applies a hint of another node.
 func (s *Server) hinted(h engine.Hint) {
 	if slices.Contains(h.Docs, merchant.Kind) {
 		s.merchants.Stir()
@@ -304,7 +304,7 @@ func (s *Server) Engine() *engine.Engine { return s.engine }
 func (s *Server) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	outlive := context.WithoutCancel(ctx)
-	taken, settled := context.WithCancel(outlive) // ends when what sources took is in safety
+	taken, settled := context.WithCancel(outlive) // ends when the sources have stored what they received
 	g.Go(func() error {
 		defer settled()
 		s.take(ctx)
@@ -336,14 +336,14 @@ func (s *Server) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// Close closes what Open opened. Call it after Run.
+// Close closes everything that Open opened. Call it after Run.
 func (s *Server) Close() error {
 	var errs []error
 	if s.http != nil {
 		s.http.Close()
 	}
 	if s.listener != nil {
-		s.listener.Close() // Run has closed it already, if it ran
+		s.listener.Close() // after Run it is closed already
 	}
 	if s.client != nil {
 		s.client.Close()
@@ -397,7 +397,7 @@ func (s *Server) Reload(c *Config) error {
 	return s.setAlarms(c)
 }
 
-// keepKinds remembers what the queues' tasks are.
+// keepKinds stores the kinds of the queues.
 func (s *Server) keepKinds(c *config.Config) {
 	kinds := make(map[string]string, len(c.Queues))
 	for _, q := range c.Queues {
@@ -407,14 +407,14 @@ func (s *Server) keepKinds(c *config.Config) {
 	s.insiders.Store(insidersOf(c))
 }
 
-// queueNames are the configured queues, by name.
+// queueNames returns the names of the configured queues, sorted.
 func (s *Server) queueNames() []string { return slices.Sorted(maps.Keys(*s.kinds.Load())) }
 
-// scrapePatience is how long each thing that a scrape asks the store for may take, so that
-// the figures of the engine are told, within a scraper's usual 10 s, while a store hangs.
+// scrapePatience is the longest time for each question of a scrape to the store. So the engine's
+// figures arrive within a scraper's usual 10 s while a store hangs.
 const scrapePatience = 2 * time.Second
 
-// sources are what a scrape of the metrics reads.
+// sources returns what a scrape of the metrics reads.
 func (s *Server) sources() metrics.Sources {
 	return metrics.Sources{
 		Gauges: func() figures.Gauges {
@@ -449,7 +449,7 @@ func (s *Server) sources() metrics.Sources {
 	}
 }
 
-// setKeys replaces who may call and sign in.
+// setKeys replaces the API keys.
 func (s *Server) setKeys(c *config.Config) error {
 	if err := s.api.SetKeys(c.Keys); err != nil {
 		return err

@@ -36,11 +36,10 @@ type StoreOptions struct {
 	Logger *slog.Logger // default: discards
 }
 
-// openWithin is how long a server waits at its start for a database, all in all.
+// openWithin is the longest total wait for a database at the start.
 const openWithin = 30 * time.Second
 
-// connectWithin is how long a database may take to be connected to, where its URL
-// does not say.
+// connectWithin is the longest time to connect to a database, unless its URL has one.
 const connectWithin = "5"
 
 // OpenStore opens the store of a setting: a directory, or a database, which must answer before ctx
@@ -86,7 +85,7 @@ func MigrateStore(ctx context.Context, text string, log *slog.Logger) error {
 	return store.Close()
 }
 
-// opened is what a package's Open returned, without a nil pointer in an interface.
+// opened converts the result of a package's Open to an interface without a typed nil.
 func opened[S store.Store](s S, err error) (store.Store, error) {
 	if err != nil {
 		return nil, err
@@ -98,7 +97,7 @@ func opened[S store.Store](s S, err error) (store.Store, error) {
 func connected(ctx context.Context, s config.StoreURL, open func(ctx context.Context, url string) (store.Store, error)) (store.Store, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return nil, &ConfigError{fmt.Errorf("store: %s: is no URL", s)} // it was one when it was taken apart
+		return nil, &ConfigError{fmt.Errorf("store: %s: is no URL", s)} // it was valid when it was parsed
 	}
 	query := u.Query()
 	name, value := "connect_timeout", connectWithin
@@ -107,11 +106,11 @@ func connected(ctx context.Context, s config.StoreURL, open func(ctx context.Con
 	}
 	if !query.Has(name) {
 		query.Set(name, value)
-		u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // to PostgreSQL a plus is no space
+		u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // PostgreSQL does not decode a plus as a space
 	}
 	within, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
-	stranger := make(chan string, 1) // who waits for the wrong greeting waits for long
+	stranger := make(chan string, 1) // a client that waits for another protocol's greeting waits long
 	asked := time.AfterFunc(strangeAfter, func() {
 		if who := strangerAt(u); who != "" {
 			stranger <- who
@@ -156,8 +155,8 @@ func openRedis(ctx context.Context, s config.StoreURL, o redis.Options) (store.S
 	return nil, unopened(s, err)
 }
 
-// oneLine is an error's text in one line. Of several addresses of a database each
-// has a line, and some have two.
+// oneLine joins the lines of an error's text. A database with several addresses gives a line for
+// each, some two.
 func oneLine(err error) string {
 	var lines []string
 	for line := range strings.Lines(err.Error()) {
@@ -192,7 +191,7 @@ func (e *UnopenedError) Error() string { return e.text }
 
 func (e *UnopenedError) Unwrap() error { return e.cause }
 
-// broken waits until the store is broken, where it can be, or ctx ends.
+// broken waits until the store reports a permanent failure, or ctx ends.
 func (s *Server) broken(ctx context.Context) error {
 	health, can := store.As[store.Health](s.store)
 	if !can {
@@ -207,8 +206,7 @@ func (s *Server) broken(ctx context.Context) error {
 	}
 }
 
-// backup is what copies the store while it is in use; nil: this kind has nothing
-// that does.
+// backup returns the backup function of the store; nil if this kind of store has none.
 func (s *Server) backup() api.Backuper {
 	copier, can := store.As[store.Backup](s.store)
 	if !can {

@@ -37,14 +37,14 @@ func strangerAt(u *url.URL) string {
 	if err := conn.SetDeadline(time.Now().Add(strangeWithin)); err != nil {
 		return ""
 	}
-	if postgres { // MySQL speaks first: a packet's length and number, and version 10
+	if postgres { // a MySQL server sends the first packet: length, number, and protocol version 10
 		var hello [5]byte
 		if _, err := io.ReadFull(conn, hello[:]); err == nil && hello[3] == 0 && (hello[4] == 10 || hello[4] == 0xff) {
 			return "MySQL or MariaDB (mysql://)"
 		}
 		return ""
 	}
-	// PostgreSQL waits to be spoken to, and answers a request for TLS with one letter.
+	// A PostgreSQL server waits for the client, and answers a request for TLS with one letter.
 	var yes [1]byte
 	conn.SetReadDeadline(time.Now().Add(strangeWithin / 4)) // the other one was set just so
 	if _, err := io.ReadFull(conn, yes[:]); err == nil {

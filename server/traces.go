@@ -12,7 +12,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// openTraces builds what makes spans, and sends them; nil: nobody wants any.
+// openTraces makes the tracer; nil: no tracing is configured.
 func (s *Server) openTraces(c *config.Config) (*tracing.Tracer, error) {
 	to := &c.Tracing
 	if to.Endpoint == "" {
@@ -29,7 +29,7 @@ func (s *Server) openTraces(c *config.Config) (*tracing.Tracer, error) {
 	})
 }
 
-// tracer is what the engine makes spans with; nil: nothing.
+// tracer returns the engine's tracer; nil: no tracing.
 func (s *Server) tracer() bellman.Tracer {
 	if s.traces == nil {
 		return nil
@@ -45,7 +45,7 @@ func (s *Server) traced() func(http.Handler) http.Handler {
 	return s.traces.Serve
 }
 
-// figuresOfTraces are counts of spans; nil: there are none.
+// figuresOfTraces returns the counts of spans; nil: no tracing.
 func (s *Server) figuresOfTraces() func() []store.Figure {
 	if s.traces == nil {
 		return nil
@@ -53,17 +53,17 @@ func (s *Server) figuresOfTraces() func() []store.Figure {
 	return func() []store.Figure {
 		f := s.traces.Figures()
 		return []store.Figure{
-			{Name: "sent_total", Help: "Spans that the collector of traces took.", Counter: true, Value: float64(f.Sent)},
-			{Name: "lost_total", Help: "Spans that the collector of traces did not take, or not in time.", Counter: true, Value: float64(f.Lost)},
-			{Name: "dropped_total", Help: "Spans for which there was no room, as too many waited for the collector.", Counter: true, Value: float64(f.Dropped)},
+			{Name: "sent_total", Help: "Spans that the trace collector accepted.", Counter: true, Value: float64(f.Sent)},
+			{Name: "lost_total", Help: "Spans that the trace collector did not accept in time.", Counter: true, Value: float64(f.Lost)},
+			{Name: "dropped_total", Help: "Spans that were dropped because too many waited for the collector.", Counter: true, Value: float64(f.Dropped)},
 		}
 	}
 }
 
-// propagating sends the trace of a request's context along with it.
+// propagating sends the trace of a request's context with the request.
 type propagating struct{ http.RoundTripper }
 
-// RoundTrip sends a copy of the request: a transport may not change it.
+// RoundTrip sends a copy of the request, because a transport must not change it.
 func (p propagating) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t := bellman.TraceOf(r.Context()); t != nil {
 		r = r.Clone(r.Context())

@@ -12,12 +12,12 @@ import (
 func alarmsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "alarms",
-		Short: "Show which alarms are raised, and those that ended within a day",
-		Long: `Show which alarms are raised, and those that ended within a day: since when, at which
-figure, which queue tells of it, and why nothing does.`,
+		Short: "Show raised alarms, and alarms that ended within a day",
+		Long: `Show raised alarms, and alarms that ended within a day: start, value, the queue that
+reports them, and why none does.`,
 		Args: flagsAlone,
 	}
-	rules := c.Flags().Bool("rules", false, "show the rules of the node that answers instead")
+	rules := c.Flags().Bool("rules", false, "show the rules of the answering node instead")
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
 		all, err := to.Alarms(ctx)
 		return show(to, all, err, func(t *rows, all *client.Alarms) {

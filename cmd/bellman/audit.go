@@ -15,7 +15,7 @@ func auditCommand() *cobra.Command {
 		Short: "Show the audit record: who did what, when, why and from where",
 		Args:  flagsAlone,
 	}
-	limit := c.Flags().Int("limit", 50, "how many records, newest first")
+	limit := c.Flags().Int("limit", 50, "number of records, the newest first")
 	job := c.Flags().String("job", "", "only the records of this job, as batch/ID or resend/ID")
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
 		page := client.AuditPage{Audits: []client.Audit{}}

@@ -15,9 +15,8 @@ func backupCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup DIR",
 		Short: "Copy the embedded store while its server runs",
-		Long: `Write a consistent copy of the embedded store, as it is at one moment, into a new
-directory on the server's machine. The copy is a store like any other:
-bellman serve --store pebble:DIR. The server does the work, so DIR is a path there.`,
+		Long: `Write a consistent copy of the embedded store into a new directory on the server's
+machine. The copy is a complete store: bellman serve --store pebble:DIR.`,
 		Args: arguments(1, 1, "a DIR to make: bellman backup /backups/20261120"),
 	}
 	var r remote

@@ -32,16 +32,16 @@ All scenarios but memory-10m and waiting-5m, or those that are named; with * tho
 that need --store:
 
 ` + about.String() + `
-The whole takes about ten minutes and 2 GiB of disk; waiting-5m takes 10 GiB. What
-is written to a database server goes into new databases, bellman_bench_..., which
-are dropped at the end: the user needs the right to create some, and the one that
-the URL names is left alone. In Redis they are keys that begin so, and statements,
-idle and waiting-5m are not measured. The exit status is 1 if a promise was not kept.`,
+The whole takes about ten minutes and 2 GiB of disk; waiting-5m takes 10 GiB. On a
+database server the bench creates databases named bellman_bench_..., and drops them at
+the end: the user needs the right to create databases. The database of the URL stays
+unchanged. In Redis the bench uses keys that begin so, and does not measure statements,
+idle and waiting-5m. The exit status is 1 if a promise was not kept.`,
 	}
 	var o bench.Options
 	c.Flags().StringVar(&o.Store, "store", "", "measure a database server: databases are made in it and dropped, as postgres://USER:PASSWORD@HOST/DATABASE mysql://… or redis://HOST:6379 (default: the embedded store)")
 	c.Flags().BoolVar(&o.Quick, "quick", false, "small sizes: about two minutes, figures a rough idea")
-	c.Flags().StringVar(&o.Dir, "dir", "", "where the stores are, and so which disk is measured (default: for temporary files)")
+	c.Flags().StringVar(&o.Dir, "dir", "", "directory of the stores, whose disk is measured (default: for temporary files)")
 	c.Flags().StringVar(&o.Profile, "profile", "", "write CPU profiles of the servers to files that begin with this name")
 	asJSON := c.Flags().Bool("json", false, "the report as JSON; progress and table on standard error")
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -15,11 +15,10 @@ func checkConfigCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check-config FILE",
 		Short: "Validate a configuration file",
-		Long: `Validate a configuration file, alone: what the environment says is not looked at,
-but for names of variables that mean nothing. Every mistake is printed with its
-line; the exit status is 2 if there is one. A secret that the file names as env:
-or file:, or the ca or credentials of a connection, that is not here is a warning on
-standard error: it may be where the server runs.`,
+		Long: `Validate a configuration file without the environment. Names of unknown BELLMAN_
+variables are reported too. Every mistake is printed with its line, and the exit
+status is 2. A secret (env: or file:), or the ca or credentials of a connection, that
+does not exist here is a warning on standard error: it may exist on the server's machine.`,
 		Args: arguments(1, 1, "a FILE: bellman check-config bellman.yaml"),
 		RunE: func(c *cobra.Command, args []string) error {
 			none := func(string) (string, bool) { return "", false }

@@ -14,11 +14,10 @@ import (
 func demoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "See it work: a server, a pretend merchant, and a story",
-		Long: `Run a server on a store that is thrown away afterwards, with a pretend merchant on
-a port of its own, and tell a story over real HTTP. Then serve on, so that one can
-try, until Ctrl-C; --once ends when the story is over, with status 1 if it went
-wrong. Nothing leaves this machine.`,
+		Short: "Show bellman at work: a server, a test merchant, and a story",
+		Long: `Run a server on a temporary store, with a test merchant on a port of its own, and
+show a story over real HTTP. The server then runs until Ctrl-C, for experiments.
+--once ends after the story, with status 1 if it failed. Nothing leaves this machine.`,
 		Args: flagsAlone,
 	}
 	once := c.Flags().Bool("once", false, "end when the story is over")

@@ -22,10 +22,10 @@ func exportCommand() *cobra.Command {
 		Use:   "export",
 		Short: "Write tasks with their attempts as NDJSON",
 		Long: `Write every task with its request and all of its attempts, one JSON object a line,
-the newest task first, as GET /v1/tasks/{id} answers it. From a running server, or
-with --store from a database, or from a directory that no server has open. Tasks that change meanwhile
-are written as they are when their turn comes. Headers that carry secrets are
-written as ***.`,
+the newest task first, as GET /v1/tasks/{id} answers it. The source is a running
+server; or, with --store, a database, or a directory that no server has open. A task
+that changes during the export is written as it is when it is read. Secret headers
+are written as ***.`,
 		Args: flagsAlone,
 	}
 	var r remote

@@ -22,17 +22,19 @@ var importFrom = []string{"roncoo", "jeepay", "csv", "ndjson"}
 func importCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import " + strings.Join(importFrom, "|") + " --from DATABASE|FILE",
-		Short: "Take over what another system has not finished",
-		Long: `Make tasks of what another system has not finished, each with its schedule where it
-stands there: roncoo-pay's rp_notify_record, jeepay's t_mch_notify_record, or a file with a task a line. The
-other system is only read. Stop its notifications first; then nothing is sent by both.
+		Short: "Take over unfinished notifications of another system",
+		Long: `Make tasks of the unfinished notifications of another system, each at its place in the
+schedule: from roncoo-pay's rp_notify_record, jeepay's t_mch_notify_record, or a file
+with one task a line. The other system is only read. Stop its notifications first, so
+that no notification is sent by both.
 
-To run it again is safe, also when it, or the other system, was stopped half-way: a row is one task, whose key is made of
-the row's id. A row that the other system has attempted since it was taken over is told as moved, and the command ends with 1.
+The command can be repeated at any time, also after an interruption: a row is one task,
+whose key is made of the row's id. A row that the other system has attempted since it
+was taken over is reported as moved, and the exit status is 1.
 
-A CSV file's first line names its columns: the fields of POST /v1/tasks, header.NAME, and attempts, last and began for
-what was done before. NDJSON is as POST /v1/tasks takes it, "resume" included. A line without a key gets one
-made of what it says.`,
+The first line of a CSV file names its columns: the fields of POST /v1/tasks,
+header.NAME, and attempts, last and began for earlier attempts. NDJSON has the bodies of
+POST /v1/tasks, "resume" included. A line without a key gets one made of its content.`,
 		Example: `  bellman import roncoo --from mysql://pay:secret@db:3306/pay --queue merchant-notify --zone Asia/Shanghai --dry-run
   bellman import csv --from unfinished.csv --queue merchant-notify`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -49,11 +51,11 @@ made of what it says.`,
 	r.flags(c)
 	var o importer.Options
 	from := c.Flags().String("from", "", "the other system's database, mysql://USER:PASSWORD@HOST:3306/DATABASE, or a file; - is standard input")
-	c.Flags().StringVar(&o.Queue, "queue", "default", "whose rules the tasks follow")
-	c.Flags().StringVar(&o.Table, "table", "", "another name of the table, DATABASE.TABLE too")
-	c.Flags().StringVar(&o.Method, "method", "", "of the requests (default GET from roncoo, POST from jeepay, as they send)")
-	zone := c.Flags().String("zone", "Local", "of the table's times: Asia/Shanghai")
-	dry := c.Flags().Bool("dry-run", false, "say what would be done, row by row, and do nothing; the server is asked, if there is one")
+	c.Flags().StringVar(&o.Queue, "queue", "default", "queue of the tasks")
+	c.Flags().StringVar(&o.Table, "table", "", "other name of the table, or DATABASE.TABLE")
+	c.Flags().StringVar(&o.Method, "method", "", "method of the requests (default as the other system: GET for roncoo, POST for jeepay)")
+	zone := c.Flags().String("zone", "Local", "time zone of the table: Asia/Shanghai")
+	dry := c.Flags().Bool("dry-run", false, "show what would be done, row by row, and change nothing; asks the server, if there is one")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *from == "" {
 			return wrong{errors.New("--from is missing: want mysql://USER:PASSWORD@HOST:3306/DATABASE, or a file")}

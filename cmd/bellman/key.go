@@ -23,8 +23,9 @@ func keyCommand() *cobra.Command {
 	c.AddCommand(&cobra.Command{
 		Use:   "new",
 		Short: "Print a new random key, and its hash for the configuration",
-		Long: `Print a new key of 256 random bits, and its SHA-256. The key is for the person or the
-service that uses it, the hash for keys of the configuration. The key is stored nowhere.`,
+		Long: `Print a new key of 256 random bits, and its SHA-256. Give the key to the person or
+service that uses it, and put the hash into keys of the configuration. bellman does
+not store the key.`,
 		Example: `  bellman key new`,
 		Args:    flagsAlone,
 		RunE: func(c *cobra.Command, _ []string) error {

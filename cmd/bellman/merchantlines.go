@@ -23,14 +23,14 @@ const merchantsAtOnce = 500
 func merchantImportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Register or change the merchants of a file, one JSON a line",
-		Long: `Register or change the merchants of a file (- is standard input), one JSON a
-line, as export writes them. Wrong lines are told with their numbers, and do not
-stop the others; of two lines about one merchant the first counts, and the other
-is wrong. The same file again changes nothing.`,
+		Short: "Register or change the merchants of a file, one JSON object a line",
+		Long: `Register or change the merchants of a file (- is standard input), one JSON object a
+line, as export writes them. Invalid lines are reported with their numbers and do not
+stop the others. Of two lines about one merchant the second is invalid. A repeated
+import of the same file changes nothing.`,
 		Args: arguments(1, 1, "a FILE, or - for standard input"),
 	}
-	dry := c.Flags().Bool("dry-run", false, "only say what it would do")
+	dry := c.Flags().Bool("dry-run", false, "show what would be done, and change nothing")
 	reason := c.Flags().String("reason", "", "why, for the audit record")
 	return remoteWithin(c, func() time.Duration { return 0 }, func(ctx context.Context, to *call, args []string) error {
 		in, err := openInput(args[0])
@@ -184,15 +184,15 @@ func faultOf(f client.Fault) (at int, what string) {
 func merchantExportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
-		Short: "Write all merchants, one JSON a line, as import reads them",
-		Long: `Write all merchants to standard output, one JSON a line, as import reads them.
-Secrets are left out: an import leaves those that are there. With --secrets they
-are written sealed, and only a server with the same master key can open them.`,
+		Short: "Write all merchants for an import, one JSON object a line",
+		Long: `Write all merchants to standard output, one JSON object a line, for an import.
+Secrets are left out, and the import keeps existing ones. With --secrets they are
+written sealed, and only a server with the same master key can open them.`,
 		Args: flagsAlone,
 	}
-	secrets := c.Flags().Bool("secrets", false, "with their secrets, sealed; takes the role admin")
+	secrets := c.Flags().Bool("secrets", false, "with sealed secrets; needs the role admin")
 	var s client.MerchantSearch
-	c.Flags().StringVar(&s.MerchantNo, "merchant-no", "", "only those whose number begins so")
+	c.Flags().StringVar(&s.MerchantNo, "merchant-no", "", "beginning of the number")
 	return remoteWithin(c, func() time.Duration { return 0 }, func(ctx context.Context, to *call, _ []string) error {
 		s.Limit, s.Sealed = 200, *secrets
 		w := bufio.NewWriter(to.out)

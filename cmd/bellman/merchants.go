@@ -19,9 +19,9 @@ import (
 func merchantsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merchants",
-		Short: "Look after the merchants: address, keys, rules, pauses",
-		Long: `Look after the registry of merchants. What a merchant has stands before its
-queue's rules at each attempt of the tasks that name it.`,
+		Short: "Manage merchants: address, keys, rules, pauses",
+		Long: `Manage the registry of merchants. The settings of a merchant override its queue's
+rules at each attempt of a task that names the merchant.`,
 		Example: `  bellman merchants put M1001 --url https://merchant.example/notify --scheme standard_webhooks --secret-env MERCHANT_SECRET
   bellman merchants rotate M1001 --generate --overlap 24h
   bellman merchants export > merchants.ndjson && bellman merchants import --dry-run merchants.ndjson`,
@@ -34,7 +34,7 @@ queue's rules at each attempt of the tasks that name it.`,
 	}
 	for _, sub := range []*cobra.Command{
 		merchantListCommand(), merchantGetCommand(), merchantPutCommand(), merchantDeleteCommand(), merchantRotateCommand(),
-		merchantStopCommand("pause", "Stop attempts of what names a merchant", named((*client.Client).PauseMerchant)),
+		merchantStopCommand("pause", "Stop attempts of a merchant's tasks", named((*client.Client).PauseMerchant)),
 		merchantStopCommand("resume", "End a merchant's pause", (*client.Client).EndMerchantPause),
 		merchantTestCommand(), merchantImportCommand(), merchantExportCommand(), merchantResealCommand(),
 	} {
@@ -55,10 +55,10 @@ func oneMerchant(c *cobra.Command, args []string) error {
 func merchantListCommand() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List merchants", Args: flagsAlone}
 	var s client.MerchantSearch
-	c.Flags().StringVar(&s.MerchantNo, "merchant-no", "", "how the number begins")
-	c.Flags().StringVar(&s.Name, "name", "", "how the name begins")
-	c.Flags().BoolVar(&s.Paused, "paused", false, "those alone that are paused")
-	most := c.Flags().Int("limit", 50, "how many at most")
+	c.Flags().StringVar(&s.MerchantNo, "merchant-no", "", "beginning of the number")
+	c.Flags().StringVar(&s.Name, "name", "", "beginning of the name")
+	c.Flags().BoolVar(&s.Paused, "paused", false, "only paused merchants")
+	most := c.Flags().Int("limit", 50, "most merchants")
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
 		if *most < 1 {
 			return wrong{fmt.Errorf("--limit %d: want 1 or more", *most)}
@@ -115,8 +115,8 @@ func (to *call) printMerchant(m *client.Merchant) error {
 }
 
 func merchantGetCommand() *cobra.Command {
-	c := &cobra.Command{Use: "get MERCHANT", Short: "Show a merchant, and how its newest tasks went", Args: oneMerchant}
-	stats := c.Flags().Bool("stats", false, "how its newest tasks went")
+	c := &cobra.Command{Use: "get MERCHANT", Short: "Show a merchant and the results of its newest tasks", Args: oneMerchant}
+	stats := c.Flags().Bool("stats", false, "results of its newest tasks")
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		m, err := to.Merchant(ctx, args[0])
 		if err != nil {
@@ -144,8 +144,8 @@ func merchantGetCommand() *cobra.Command {
 type secretFlag struct{ env, file string }
 
 func (s *secretFlag) flags(c *cobra.Command) {
-	c.Flags().StringVar(&s.env, "secret-env", "", "environment variable here that has the secret")
-	c.Flags().StringVar(&s.file, "secret-file", "", "file here that has the secret; - is standard input")
+	c.Flags().StringVar(&s.env, "secret-env", "", "environment variable with the secret")
+	c.Flags().StringVar(&s.file, "secret-file", "", "file with the secret; - is standard input")
 }
 
 // read returns the secret; empty: none is named.
@@ -178,7 +178,7 @@ func (s *secretFlag) read() (string, error) {
 func merchantPutCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "put MERCHANT",
-		Short: "Register a merchant, or change what the flags name",
+		Short: "Register a merchant, or change the given settings",
 		Args:  oneMerchant,
 	}
 	var in client.PutMerchant
@@ -187,12 +187,12 @@ func merchantPutCommand() *cobra.Command {
 	var secret secretFlag
 	f := c.Flags()
 	f.StringVar(&in.Name, "name", "", "for people")
-	f.StringVar(&in.NotifyURL, "url", "", "where tasks go that name no address")
+	f.StringVar(&in.NotifyURL, "url", "", "address for tasks without one")
 	f.StringVar(&in.Schedule, "schedule", "", "a preset's name or text; empty: the queue's")
 	f.StringVar(&in.Success, "success", "", "a preset's name or an expression; empty: the queue's")
-	f.StringVar(&in.Timeout, "timeout", "", "of one attempt; empty: the queue's")
-	f.StringVar(&scheme, "scheme", "", "how it is signed; empty: as the queue does")
-	f.StringVar(&serial, "serial", "", "of the key, for wechat_rsa")
+	f.StringVar(&in.Timeout, "timeout", "", "timeout of one attempt; empty: the queue's")
+	f.StringVar(&scheme, "scheme", "", "signature scheme; empty: the queue's")
+	f.StringVar(&serial, "serial", "", "serial number of the key, for wechat_rsa")
 	f.IntVar(&limits.Concurrency, "concurrency", 0, "attempts in flight to its endpoint; 0: the queue's")
 	f.StringVar(&limits.Rate, "rate", "", "attempts to its endpoint, such as 50/s; empty: the queue's")
 	f.StringVar(&in.Reason, "reason", "", "why, for the audit record")
@@ -279,13 +279,13 @@ func merchantDeleteCommand() *cobra.Command {
 func merchantRotateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rotate MERCHANT",
-		Short: "Give a merchant a new secret; both sign for a while",
+		Short: "Give a merchant a new secret; the old one signs on for a while",
 		Args:  oneMerchant,
 	}
 	var secret secretFlag
 	secret.flags(c)
-	generate := c.Flags().Bool("generate", false, "make a new one for standard_webhooks, and print it once")
-	overlap := c.Flags().String("overlap", "", "how long the others go on signing (default 24h)")
+	generate := c.Flags().Bool("generate", false, "make a new secret for standard_webhooks, and print it once")
+	overlap := c.Flags().String("overlap", "", "how long the old secrets sign on (default 24h)")
 	reason := c.Flags().String("reason", "", "why, for the audit record")
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		key, err := secret.read()
@@ -324,8 +324,8 @@ func merchantStopCommand(name, short string, do func(*client.Client, context.Con
 }
 
 func merchantTestCommand() *cobra.Command {
-	c := &cobra.Command{Use: "test MERCHANT", Short: "Send a merchant a test, and show what came of it", Args: oneMerchant}
-	queue := c.Flags().String("queue", "", "a queue of kind notify; needed where there are several")
+	c := &cobra.Command{Use: "test MERCHANT", Short: "Send a test request to a merchant, and show the result", Args: oneMerchant}
+	queue := c.Flags().String("queue", "", "a queue of kind notify; required if there are several")
 	reason := c.Flags().String("reason", "", "why, for the audit record")
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		task, err := to.TestMerchant(ctx, args[0], client.TestMerchant{Queue: *queue, Reason: *reason})

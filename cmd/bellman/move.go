@@ -23,24 +23,26 @@ func moveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "move --from STORE --to STORE",
 		Short: "Move everything of one store to another",
-		Long: `Move everything of one store to a new one: tasks in all states with their attempts, what is paused,
-merchants, links, bulk resends and audit records. Each schedule goes on where it stood.
+		Long: `Move everything in one store to a new one: tasks in all states with their attempts,
+pauses, merchants, links, bulk resends and audit records. Each schedule continues.
 
-An embedded store is one process's alone: stop its server first. The servers of a database may go on while
-what is there is copied; then this says that they must stop, waits until they have, and copies what changed since. A
-server that is started on either store meanwhile refuses, and so does one on the old store afterwards. Start
-the servers with --store of the new one when this has ended.
+An embedded store belongs to one process: stop its server first. The servers of a
+database may run during the first copy. Then the command says that they must stop, waits
+until they have stopped, and copies the changes since. Meanwhile no server starts on
+either store, and afterwards none starts on the old store. Start the servers with --store
+of the new one when the command has ended.
 
-To stop this, by kill -9 too, and to run it again is safe: it goes on, and nothing is there twice. --abandon gives it
-up, as long as it has not come to its end: the old store is served again.`,
+The command can be interrupted, also by kill -9, and repeated: it continues, and nothing
+is copied twice. Before its end, --abandon gives the move up, and the servers of the old
+store start again.`,
 		Example: `  bellman move --from pebble:bellman-data --to postgres://bellman@db/bellman --dry-run
   bellman move --from pebble:bellman-data --to env:NEW_STORE`,
 		Args: flagsAlone,
 	}
 	from := c.Flags().String("from", "", "the store to move: pebble:DIR, postgres://..., mysql://... or redis://..., or env:NAME or file:PATH of that")
-	to := c.Flags().String("to", "", "the new one, in which nothing is yet; tables are made")
-	dry := c.Flags().Bool("dry-run", false, "count what would be moved, and do nothing")
-	abandon := c.Flags().Bool("abandon", false, "give up a move out of --from, so that its servers start again")
+	to := c.Flags().String("to", "", "the new store, which must be empty; tables are created")
+	dry := c.Flags().Bool("dry-run", false, "count what would be moved, and change nothing")
+	abandon := c.Flags().Bool("abandon", false, "give up a move of --from, so that its servers start again")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()

@@ -13,9 +13,9 @@ import (
 func nodesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "nodes",
-		Short: "Show the nodes that share the store: shards, epochs, last beat",
-		Long: `Show the nodes that share the store: which shards each has, of which epochs, when
-it was heard of last, and which one answers.`,
+		Short: "Show the nodes that share the store: shards, epochs, last heartbeat",
+		Long: `Show the nodes that share the store: the shards of each with their epochs, its last
+heartbeat, and which node answers.`,
 		Args: flagsAlone,
 	}
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {

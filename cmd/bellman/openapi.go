@@ -13,8 +13,8 @@ func openapiCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "openapi",
 		Short: "Print the OpenAPI document of the HTTP API",
-		Long: `Print the OpenAPI 3.1 document of the HTTP API, which a server has at
-/openapi.json: for a generator of clients, without a server.`,
+		Long: `Print the OpenAPI 3.1 document of the HTTP API, for generating clients without a
+server. A server has it at /openapi.json.`,
 		Args: flagsAlone,
 		RunE: func(c *cobra.Command, _ []string) error {
 			doc, err := api.Document(version)

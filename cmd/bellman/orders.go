@@ -21,13 +21,13 @@ func orderCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "order MERCHANT_NO ORDER_NO",
 		Short: "Show everything about one order, in time order",
-		Long: `Show how an order stands, its tasks, and their attempts in time order. With
---settle what is overdue is attempted first and waited for, so that what is shown
-is no state that should have ended. The exit status is 1 if that took longer.`,
+		Long: `Show the state of an order, its tasks, and their attempts in time order. With
+--settle, overdue tasks are attempted first, so that the state is not outdated. The
+exit status is 1 if that took longer than --settle.`,
 		Example: "  bellman order M1001 20261120000001 --settle 3s",
 		Args:    arguments(2, 2, "MERCHANT_NO and ORDER_NO: bellman order M1001 20261120000001"),
 	}
-	settle := waitFlag(c, "settle", 0, "attempt what is overdue now, and wait for it so long: 1ms to 1m")
+	settle := waitFlag(c, "settle", 0, "attempt overdue tasks now, and wait at most this long: 1ms to 1m")
 	return remoteWithin(c, func() time.Duration { return patience + settle.d }, func(ctx context.Context, to *call, args []string) error {
 		o, err := to.Order(ctx, client.OrderRef{MerchantNo: args[0], OrderNo: args[1]}, settle.d)
 		if err != nil {
@@ -77,20 +77,20 @@ func (t *rows) order(o *client.Order) {
 func settleCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "settle FILE",
-		Short: "Ask the channel about many orders now, and show how each stands",
-		Long: `Ask the channel about the orders that a FILE names (- is standard input), decided
-ones too, and show how each stands: reconciliation finds what was paid and is not
-known. A line has a merchant's number and an order's, with spaces or a comma
-between them; a first line "merchant_no,order_no", empty lines and those that begin
-with # are passed over. With -o json each order is one line.
+		Short: "Query the channel for many orders now, and show the state of each",
+		Long: `Query the channel for the orders in a FILE (- is standard input), decided ones
+included, and show the state of each. Reconciliation finds payments that are not known
+this way. A line has a merchant's number and an order number, separated by spaces or a
+comma. A first line "merchant_no,order_no", empty lines, and lines that begin with #
+are skipped. With -o json each order is one line.
 
 The exit status is 1 if an order is unknown, if the channel has not answered, or if
-it denies a payment that was entered by hand.`,
+the channel denies a payment that a person entered.`,
 		Example: "  bellman settle bill-20261120.csv --wait 30s",
 		Args:    arguments(1, 1, "a FILE of orders, or -: bellman settle bill-20261120.csv"),
 	}
 	reason := c.Flags().String("reason", "", "why, for the audit record of each order")
-	wait := waitFlag(c, "wait", 10*time.Second, "how long to wait for the answers about 1,000 orders: 1ms to 1m")
+	wait := waitFlag(c, "wait", 10*time.Second, "longest wait for the answers about 1,000 orders: 1ms to 1m")
 	return remoteWithin(c, func() time.Duration { return 0 }, func(ctx context.Context, to *call, args []string) error {
 		orders, err := readOrders(args[0])
 		if err != nil {
@@ -202,16 +202,16 @@ func readOrders(path string) ([]client.OrderRef, error) {
 func completeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "complete " + taskArgs + " | --merchant-no M --order-no O",
-		Short: "End a task as succeeded, or decide an order: the answer came another way",
-		Long: `End a task as succeeded: the answer came another way. For an order --outcome says
-how it stands: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; the merchant is told,
-as after an answer of the channel.`,
+		Short: "End a task as succeeded, or decide an order, because the answer came another way",
+		Long: `End a task as succeeded, because the answer came another way. For an order,
+--outcome is its state: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED. The merchant
+is then notified as after an answer of the channel.`,
 		Example: "  bellman complete --merchant-no M1001 --order-no 20261120000001 --outcome PAID",
 		Args:    arguments(0, 2, "a task's id, or its queue and key; or --merchant-no and --order-no"),
 	}
 	var in client.CompleteTask
 	c.Flags().StringVar(&in.Reason, "reason", "", "why, for the task and the audit record (default callback)")
-	c.Flags().StringVar(&in.Outcome, "outcome", "", "what the answer was; of an order: PAID, CLOSED, ...")
+	c.Flags().StringVar(&in.Outcome, "outcome", "", "the answer; for an order: PAID, CLOSED, ...")
 	order := orderFlags(c)
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		if err := oneOf(c.Name(), args, order); err != nil {

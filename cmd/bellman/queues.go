@@ -13,7 +13,7 @@ import (
 func queuesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "queues",
-		Short: "Show the queues: how much waits, how late, what is paused",
+		Short: "Show queues: waiting tasks, lateness, pauses",
 		Args:  flagsAlone,
 	}
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
@@ -36,7 +36,7 @@ func queuesCommand() *cobra.Command {
 func endpointsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "endpoints",
-		Short: "Show where tasks go: in flight, success rate, breaker, what is paused",
+		Short: "Show endpoints: in flight, success rate, breaker, pauses",
 		Args:  flagsAlone,
 	}
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {

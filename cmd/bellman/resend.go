@@ -13,20 +13,20 @@ import (
 func resendCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resend " + taskArgs + " | --all FILTER...",
-		Short: "Send a task again now, or many",
-		Long: `Send a task again now, from any state. With --all, all tasks that the filter
-chooses: at a rate, as a job of the server that goes on over restarts; at least
-one flag of the filter must be given, and --dry-run only counts.`,
+		Short: "Resend one task now, or many",
+		Long: `Resend a task now, in any state. With --all, resend all tasks that the filter selects,
+at a rate, as a job that survives restarts of the server. At least one flag of the
+filter is required. --dry-run only counts.`,
 		Example: `  bellman resend 0199b5a0-7c1e-7d55-8c13-1f2a3b4c5d6e --reason "merchant asked"
   bellman resend --all --state failed --merchant-no M1001 --created-from 6h --dry-run`,
 		Args: arguments(0, 2, "a task's id, or its queue and key; or --all and a filter"),
 	}
 	var f filter
 	f.flags(c.Flags())
-	mode := c.Flags().String("mode", "once", "once: one attempt now; restart: the schedule begins anew")
+	mode := c.Flags().String("mode", "once", "once: one attempt now; restart: the schedule starts again")
 	reason := c.Flags().String("reason", "", "why, for the audit record")
-	all := c.Flags().Bool("all", false, "all tasks that the filter chooses")
-	rate := c.Flags().String("rate", "", "with --all: how fast (default 50/s)")
+	all := c.Flags().Bool("all", false, "all tasks that the filter selects")
+	rate := c.Flags().String("rate", "", "with --all: the rate (default 50/s)")
 	dry := c.Flags().Bool("dry-run", false, "with --all: only count")
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		wanted, err := f.filter(time.Now())
@@ -68,7 +68,7 @@ func resendsCommand() *cobra.Command {
 		Short: "Show the progress of bulk resends",
 		Args:  arguments(0, 1, "the id of one bulk resend, or none: all"),
 	}
-	cancel := c.Flags().Bool("cancel", false, "end the one that is named")
+	cancel := c.Flags().Bool("cancel", false, "end the bulk resend with this id")
 	reason := c.Flags().String("reason", "", "why it is ended, for the audit record")
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		if len(args) == 0 {

@@ -20,9 +20,9 @@ func sendCommand() *cobra.Command {
 		Use:   "send [FILE]",
 		Short: "Create a task, or many",
 		Long: `Create a task from flags, or tasks from a FILE (- is standard input) with one JSON
-object for each, as POST /v1/tasks takes it. With a file, flags stand before
-what it says, in every task. When the command ends with status 0 the tasks are
-durable. To send the same --task-key again is safe: there will be one task.`,
+object for each, as in POST /v1/tasks. Flags override the fields of every object in the
+file. If the exit status is 0, the tasks are durable. A repeated --task-key creates no
+second task.`,
 		Example: `  bellman send --url https://merchant.example/notify --json '{"order_no":"1"}' --task-key 1/paid
   bellman send --queue wechat-orders --merchant-no M1 --order-no 1 --expires 30m --notify-url https://merchant.example/paid
   bellman send --queue merchant-notify tasks.ndjson`,
@@ -60,35 +60,35 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		name, usage string
 		to          func(*client.CreateTask) *string
 	}{
-		{"queue", "whose rules it follows (default default)", func(t *client.CreateTask) *string { return &t.Queue }},
-		{"task-key", "your own name for it, unique within the queue", func(t *client.CreateTask) *string { return &t.Key }},
+		{"queue", "the queue (default default)", func(t *client.CreateTask) *string { return &t.Queue }},
+		{"task-key", "idempotency key, unique within the queue", func(t *client.CreateTask) *string { return &t.Key }},
 		{"merchant-no", "the merchant", func(t *client.CreateTask) *string { return &t.MerchantNo }},
 		{"order-no", "the order", func(t *client.CreateTask) *string { return &t.OrderNo }},
-		{"event", "what happened: payment.succeeded", func(t *client.CreateTask) *string { return &t.Event }},
-		{"url", "where it goes", func(t *client.CreateTask) *string { return &t.URL }},
-		{"method", "of the request (default POST)", func(t *client.CreateTask) *string { return &t.Method }},
-		{"body", "what is sent, as text", func(t *client.CreateTask) *string { return &t.Body }},
-		{"delay", "wait before the first attempt: 15s", func(t *client.CreateTask) *string { return &t.Delay }},
+		{"event", "the event: payment.succeeded", func(t *client.CreateTask) *string { return &t.Event }},
+		{"url", "address of the request", func(t *client.CreateTask) *string { return &t.URL }},
+		{"method", "method of the request (default POST)", func(t *client.CreateTask) *string { return &t.Method }},
+		{"body", "the body, as text", func(t *client.CreateTask) *string { return &t.Body }},
+		{"delay", "delay before the first attempt: 15s", func(t *client.CreateTask) *string { return &t.Delay }},
 		{"schedule", "a preset's name or a schedule's text", func(t *client.CreateTask) *string { return &t.Schedule }},
 		{"success", "a preset's name or an expression", func(t *client.CreateTask) *string { return &t.Success }},
-		{"timeout", "of one attempt: 5s", func(t *client.CreateTask) *string { return &t.Timeout }},
-		{"max-age", "ends it at this age: 24h", func(t *client.CreateTask) *string { return &t.MaxAge }},
-		{"repeat", "begin again after it ended: 10m, or cron ...", func(t *client.CreateTask) *string { return &t.Repeat }},
-		{"ordering-key", "goes out after the earlier tasks of the queue that have the same", func(t *client.CreateTask) *string { return &t.OrderingKey }},
-		{"expires", "of an order: the close begins when nobody paid so long: 30m", func(t *client.CreateTask) *string { return &t.Expires }},
-		{"code-life", "of an order: its payer can pay with the code so long after it was created: 2h", func(t *client.CreateTask) *string { return &t.CodeLife }},
+		{"timeout", "timeout of one attempt: 5s", func(t *client.CreateTask) *string { return &t.Timeout }},
+		{"max-age", "the task fails at this age: 24h", func(t *client.CreateTask) *string { return &t.MaxAge }},
+		{"repeat", "start again after the end: 10m, or cron ...", func(t *client.CreateTask) *string { return &t.Repeat }},
+		{"ordering-key", "the task waits for earlier tasks of the queue with the same ordering key", func(t *client.CreateTask) *string { return &t.OrderingKey }},
+		{"expires", "order: the close protocol begins after this time without a payment: 30m", func(t *client.CreateTask) *string { return &t.Expires }},
+		{"code-life", "order: how long the payer can use the code after creation: 2h", func(t *client.CreateTask) *string { return &t.CodeLife }},
 	}
 	for _, f := range texts {
 		flags.String(f.name, "", f.usage)
 	}
-	flags.StringVar(&data, "json", "", "what is sent, as JSON")
-	flags.BoolVar(&supersedes, "supersedes", false, "ends the earlier tasks of its ordering key that wait")
+	flags.StringVar(&data, "json", "", "the body, as JSON")
+	flags.BoolVar(&supersedes, "supersedes", false, "ends the waiting earlier tasks of its ordering key")
 	flags.StringVar(&due, "due", "", "time of the first attempt: 2026-11-20T15:04:05Z")
-	flags.StringVar(&created, "order-created", "", "of an order: when it was created at the channel: 2026-11-20T15:04:05Z")
+	flags.StringVar(&created, "order-created", "", "order: creation time at the channel: 2026-11-20T15:04:05Z")
 	flags.StringArrayVar(&headers, "header", nil, `a header, "Name: value"; may be repeated`)
-	flags.StringArrayVar(&vars, "var", nil, "of an order: NAME=VALUE for the queue's templates; may be repeated")
-	flags.StringVar(&notify.URL, "notify-url", "", "of an order: where the merchant is told how it ended")
-	flags.StringVar(&told, "notify-json", "", "of an order: an object that the merchant is told as well")
+	flags.StringArrayVar(&vars, "var", nil, "order: NAME=VALUE for the queue's templates; may be repeated")
+	flags.StringVar(&notify.URL, "notify-url", "", "order: address of the notification")
+	flags.StringVar(&told, "notify-json", "", "order: an object with more fields of the notification")
 
 	return func(t *client.CreateTask) error {
 		for _, f := range texts {

@@ -28,18 +28,18 @@ func serveCommand() *cobra.Command {
 		Short: "Run the server",
 		Long: `Run the server until SIGINT or SIGTERM.
 
-A setting is taken from its flag, else from the environment (BELLMAN_LISTEN,
-BELLMAN_STORE, BELLMAN_LOG_LEVEL, BELLMAN_EGRESS_ALLOW_PRIVATE, ...), else from the
-file, else it has its default. A variable BELLMAN_... that is no setting is refused.
+Precedence of a setting: flag, then environment (BELLMAN_LISTEN, BELLMAN_STORE,
+BELLMAN_LOG_LEVEL, BELLMAN_EGRESS_ALLOW_PRIVATE, ...), then file, then default. An
+unknown variable BELLMAN_... is an error.
 
-The first SIGINT or SIGTERM finishes what is in flight and stops; a second one,
-300 ms later or more, stops at once, with exit status 1. SIGHUP reads the
-configuration again and changes its queues, pool, alarms and keys; the log says what else
-has changed, which takes a restart. A file with mistakes changes nothing.
+The first SIGINT or SIGTERM finishes the attempts in flight and stops. A second one,
+300 ms later or more, stops at once, with exit status 1. SIGHUP reloads queues, pool,
+alarms and keys of the configuration; the log names other changes, which need a
+restart. A file with mistakes changes nothing.
 
-A database that cannot be reached at the start ends the program within 30 s, with
-exit status 1: let what runs it start it again. One that goes away later is waited
-for. Several servers with one database share its tasks.
+If the database cannot be reached at the start, the program ends within 30 s, with
+exit status 1: let the service manager start it again. If the database fails later,
+the server waits for it. Several servers with one database share its tasks.
 
 The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 /debug/pprof there, on loopback only.`,
@@ -48,7 +48,7 @@ The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 	file := c.Flags().String("config", "", "configuration file, YAML (BELLMAN_CONFIG)")
 	c.Flags().String("listen", "", "address of the API (BELLMAN_LISTEN; default 127.0.0.1:2355)")
 	c.Flags().String("store", "", storeHelp)
-	noMigrate := c.Flags().Bool("no-migrate", false, "create no store and no tables: fail where there are none of this version")
+	noMigrate := c.Flags().Bool("no-migrate", false, "create no store and no tables: fail unless they exist in this version")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		given := map[string]string{}
 		c.Flags().Visit(func(f *pflag.Flag) {

@@ -9,10 +9,10 @@ import (
 func sourcesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sources",
-		Short: "Show the brokers' queues and streams whose messages become tasks",
-		Long: `Show the brokers' queues and streams whose messages become tasks: whether they are
-taken from, how many became tasks, were tasks already or can be none, since the
-server started, and what went wrong last.`,
+		Short: "Show the queues and streams of brokers whose messages become tasks",
+		Long: `Show the queues and streams of brokers whose messages become tasks: whether they are
+read, how many messages became tasks, repeated a task or were invalid since the server
+started, and the last error.`,
 		Args: flagsAlone,
 	}
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {

@@ -65,9 +65,9 @@ func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Verify an embedded store that no server has open",
-		Long: `Read a whole embedded store and verify that its rows, indexes and counters agree.
-What does not is printed, and the exit status is 1. No server may have it open; a
-running one's store is verified by way of bellman backup.`,
+		Long: `Read an embedded store and verify that its rows, indexes and counters agree. Each
+contradiction is printed, and the exit status is 1. No server may have the store
+open; to verify the store of a running server, verify a copy of bellman backup.`,
 		Args: flagsAlone,
 	}
 	url := storeFlag(c)
@@ -104,9 +104,9 @@ func migrateCommand() *cobra.Command {
 		Use:   "migrate",
 		Short: "Create a store, or bring it to this version's layout",
 		Long: `Create a store, or bring it to this version's layout: the tables of a database, or a
-directory. bellman serve does so too, unless it is told --no-migrate. In a database
-it takes a user who may create tables; the database itself has to be there. A store
-that a newer version has written is refused, and left as it is.`,
+directory. bellman serve does the same, unless it has --no-migrate. A database must
+exist, and its user must have the right to create tables. A store of a newer version
+is rejected and not changed.`,
 		Args: flagsAlone,
 	}
 	url := storeFlag(c)

@@ -124,7 +124,7 @@ func listCommand() *cobra.Command {
 	}
 	var f filter
 	f.flags(c.Flags())
-	limit := c.Flags().Int("limit", 50, "at most so many; 0: all")
+	limit := c.Flags().Int("limit", 50, "most tasks; 0: all")
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
 		wanted, err := f.filter(time.Now())
 		if err != nil {
@@ -180,8 +180,8 @@ func (f *filter) flags(to *pflag.FlagSet) {
 	to.StringVar(&f.Event, "event", "", "only of this event")
 	to.StringVar(&f.URLHost, "url-host", "", "only to this host, or host:port")
 	to.StringVar(&f.Kind, "kind", "", "only of this kind: notify or order")
-	to.StringVar(&f.Result, "result", "", "only whose last attempt was so: accepted, refused, error_status, unreachable, timeout, blocked or unknown")
-	to.IntVar(&f.Status, "status", 0, "only whose last answer had this HTTP status")
+	to.StringVar(&f.Result, "result", "", "only with this result of the last attempt: accepted, refused, error_status, unreachable, timeout, blocked or unknown")
+	to.IntVar(&f.Status, "status", 0, "only with this HTTP status of the last answer")
 	to.StringVar(&f.from, "created-from", "", `created at this time or later: 2026-11-20T15:04:05Z, or "2h" ago`)
 	to.StringVar(&f.to, "created-to", "", "created before this time")
 }
@@ -208,7 +208,7 @@ func (f *filter) filter(now time.Time) (client.Filter, error) {
 func cancelCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel " + taskArgs + " | --merchant-no M --order-no O",
-		Short: "End a task, or the watch of an order; an attempt in flight may still arrive",
+		Short: "Cancel a task, or stop polling an order; an attempt in flight may still arrive",
 		Args:  arguments(0, 2, "a task's id, or its queue and key; or --merchant-no and --order-no"),
 	}
 	reason := c.Flags().String("reason", "", "why, for the audit record")
@@ -232,14 +232,14 @@ func rescheduleCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reschedule " + taskArgs + " --due TIME | --delay DURATION",
 		Short: "Move the next attempt of a task",
-		Long: `Move the next attempt of a task that has not ended, to a time or to so long from
-now. The gaps after that attempt are those of the schedule.`,
+		Long: `Move the next attempt of a pending task to a time, or by a duration from now. The
+schedule continues after that attempt.`,
 		Example: `  bellman reschedule merchant-notify M1001/20261120000001/paid --delay 2h --reason "the merchant's maintenance"`,
 		Args:    oneTask,
 	}
-	due := c.Flags().String("due", "", "when: 2026-11-20T15:04:05Z")
+	due := c.Flags().String("due", "", "time: 2026-11-20T15:04:05Z")
 	var in client.RescheduleTask
-	c.Flags().StringVar(&in.Delay, "delay", "", "so long from now: 15m")
+	c.Flags().StringVar(&in.Delay, "delay", "", "duration from now: 15m")
 	c.Flags().StringVar(&in.Reason, "reason", "", "why, for the audit record")
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		if (*due == "") == (in.Delay == "") {

@@ -100,7 +100,7 @@ func (w *Watch) Run(ctx context.Context) error {
 			said = ""
 		case ctx.Err() == nil && err.Error() != said:
 			said = err.Error()
-			w.log.Error("alarms cannot be judged or told; tried again", "err", err)
+			w.log.Error("alarms cannot be evaluated or reported; retrying", "err", err)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Que
 	}
 	task, err := to.Tell(typed, key, body)
 	if err != nil {
-		w.log.Error("an alarm cannot be said as event_json says, and is sent as an event", "alarm", a.ID, "queue", to.Name, "err", err)
+		w.log.Error("event_json fails for an alarm, which is sent as a plain event", "alarm", a.ID, "queue", to.Name, "err", err)
 	}
 	err = w.engine.AddWith(ctx, []store.Doc{document(a, s.was)}, &task)
 	var invalid *bellman.Invalid
@@ -184,7 +184,7 @@ func (w *Watch) untold(ctx context.Context, s *step, why string) error {
 	case err != nil:
 		return fmt.Errorf("keep alarm %s: %w", s.alarm.ID, err)
 	}
-	w.log.Error("an alarm cannot be told", "alarm", s.alarm.ID, "queue", s.alarm.To, "err", why)
+	w.log.Error("an alarm cannot be reported", "alarm", s.alarm.ID, "queue", s.alarm.To, "err", why)
 	w.note(&s.alarm)
 	return nil
 }

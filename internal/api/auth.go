@@ -80,7 +80,7 @@ func (a *API) unknownKey(from netip.Addr) *client.Problem {
 	if wait := a.guesses.Enter(access.Network(from), ""); wait > 0 {
 		return tooManyGuesses(wait)
 	}
-	a.log.Warn("api: a key is not known", "from", from)
+	a.log.Warn("api: unknown key", "from", from)
 	return newProblem(http.StatusUnauthorized, "this key is not known")
 }
 

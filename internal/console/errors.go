@@ -73,7 +73,7 @@ func (q *request) meaning(err error) (status int, why, detail string) {
 		return http.StatusServiceUnavailable, say("error.unreachable"), ""
 	case errors.Is(err, bellman.ErrUnknown), errors.Is(err, bellman.ErrFenced), errors.Is(err, bellman.ErrClosed),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		q.log.Warn("console: no certain answer", "path", q.r.URL.Path, "err", err)
+		q.log.Warn("console: the outcome of a request is unknown", "path", q.r.URL.Path, "err", err)
 		return http.StatusServiceUnavailable, say("error.again"), ""
 	}
 	q.log.Error("console: a request failed", "path", q.r.URL.Path, "err", err)

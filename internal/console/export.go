@@ -49,7 +49,7 @@ func (q *request) export() {
 		ask := min(readRows, maxExport-n)
 		tasks, next, err := q.reader.List(q.r.Context(), w.Filter, before, max(ask, 1))
 		if err != nil {
-			q.log.Warn("console: an export was cut off", "err", err)
+			q.log.Warn("console: an export was interrupted", "err", err)
 			out.Write([]string{"# " + q.visitor.lang.say("export.failed")})
 			break
 		}

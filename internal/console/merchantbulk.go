@@ -165,7 +165,7 @@ func (q *request) exportMerchants() {
 				q.refuse(err)
 				return
 			}
-			q.log.Warn("console: an export of merchants was cut off", "err", err)
+			q.log.Warn("console: an export of merchants was interrupted", "err", err)
 			panic(http.ErrAbortHandler) // so that nobody takes it for whole
 		}
 		if !begun {

@@ -99,7 +99,7 @@ func (q *request) serveOnce(name string, serve func(*request)) {
 		return
 	}
 	if err := q.records.Commit(ctx, &store.Batch{Docs: []store.Doc{{Kind: sentKind, Name: name}}}); err != nil {
-		q.log.Warn("console: a form that was refused cannot be sent again from its page", "err", err)
+		q.log.Warn("console: a rejected form cannot be submitted again from its page", "err", err)
 	}
 }
 
@@ -155,6 +155,6 @@ func (q *request) led(address, done string) {
 		err = q.records.Commit(q.r.Context(), &store.Batch{Docs: []store.Doc{{Kind: sentKind, Name: q.sentAs, Value: text}}})
 	}
 	if err != nil { // it is done all the same, and will not be done again
-		q.log.Warn("console: what came of a form cannot be told to who sends it again", "err", err)
+		q.log.Warn("console: the result of a form cannot be kept for a repeated submission", "err", err)
 	}
 }

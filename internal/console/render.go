@@ -128,7 +128,7 @@ func (q *request) renderIn(layout string, status int, name string, data any) {
 	var page bytes.Buffer
 	q.status = status
 	if err := q.visitor.lang.pages[name].ExecuteTemplate(&page, layout, data); err != nil {
-		q.log.Error("console: a page could not be made", "page", name, "err", err)
+		q.log.Error("console: a page could not be rendered", "page", name, "err", err)
 		q.status = http.StatusInternalServerError
 		http.Error(q.w, q.visitor.lang.say("error.inside"), http.StatusInternalServerError)
 		return

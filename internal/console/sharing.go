@@ -112,7 +112,7 @@ func (c *Console) showShared(w http.ResponseWriter, r *http.Request) {
 			c.record(r.Context(), store.AuditOf(bellman.By{From: from}, time.Now(), "open", "link/"+found.ID.String()))
 		}
 		if err := q.fillShared(v, &found); err != nil {
-			c.log.Error("console: what a link shows could not be read", "err", err)
+			c.log.Error("console: the tasks of a link could not be read", "err", err)
 			refuse(http.StatusServiceUnavailable, "shared.later")
 			return
 		}

@@ -118,7 +118,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case k == nil:
-		c.log.Warn("console: a sign-in was refused", "from", who)
+		c.log.Warn("console: a sign-in was rejected", "from", who)
 		c.refused()
 		if !c.named(name) { // it may be a key, in the wrong field
 			name = ""

@@ -46,7 +46,7 @@ func (r *Registry) fresh(ctx context.Context, at time.Time) {
 	select {
 	case result := <-done:
 		if result.Err != nil {
-			r.log.Warn("changes of merchants cannot be looked for", "err", result.Err)
+			r.log.Warn("changes of merchants cannot be read", "err", result.Err)
 		}
 	case <-ctx.Done():
 	}
@@ -126,7 +126,7 @@ func (r *Registry) Run(ctx context.Context) error {
 		err := r.look(within)
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			r.log.Warn("changes of merchants cannot be looked for", "err", err)
+			r.log.Warn("changes of merchants cannot be read", "err", err)
 		}
 	}
 }

@@ -46,10 +46,10 @@ func (r *Registry) Sweep(ctx context.Context, leads func() bool) error {
 			n, err = r.sweep(ctx, moment().Add(-sweepAfter))
 		}
 		if n > 0 {
-			r.log.Info("deleted secrets whose time is over", "merchants", n)
+			r.log.Info("expired secrets were deleted", "merchants", n)
 		}
 		if err != nil && ctx.Err() == nil {
-			r.log.Warn("secrets whose time is over cannot be deleted", "err", err)
+			r.log.Warn("expired secrets cannot be deleted", "err", err)
 		}
 	}
 }

@@ -129,20 +129,20 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	inFlight      = gauge("attempts_in_flight", "Attempts being made.")
-	poolLimit     = gauge("pool_limit", "Attempts that may be made at once; adapts.")
-	poolFloor     = gauge("pool_floor", "The least that the limit of attempts to quick endpoints shrinks to.")
-	poolCeiling   = gauge("pool_ceiling", "The most attempts that may be made at once.")
-	waiting       = gauge("tasks_waiting", "Tasks that are due and wait for their turn in memory.")
-	oldestWaiting = gauge("oldest_waiting_seconds", "How long the first of the tasks waiting in memory has been due.")
-	loaded        = gauge("tasks_loaded", "Tasks in memory, not due yet.")
-	uncommitted   = gauge("operations_uncommitted", "Operations that wait for the next group commit.")
-	oldestOverdue = gauge("oldest_overdue_seconds", "How long the task of the store that waits longest has been due. What a pause or a breaker that is not closed holds is not counted.")
-	endpoints     = gauge("endpoints", "Endpoints known to the dispatcher.")
+	inFlight      = gauge("attempts_in_flight", "Attempts in flight.")
+	poolLimit     = gauge("pool_limit", "Present limit of concurrent attempts; it adapts.")
+	poolFloor     = gauge("pool_floor", "Smallest limit of concurrent attempts to quick endpoints.")
+	poolCeiling   = gauge("pool_ceiling", "Largest number of concurrent attempts.")
+	waiting       = gauge("tasks_waiting", "Due tasks that wait in memory.")
+	oldestWaiting = gauge("oldest_waiting_seconds", "How long the first task that waits in memory has been due.")
+	loaded        = gauge("tasks_loaded", "Tasks in memory that are not due yet.")
+	uncommitted   = gauge("operations_uncommitted", "Operations that wait for a group commit.")
+	oldestOverdue = gauge("oldest_overdue_seconds", "How long the oldest overdue task in the store has been due, without tasks that a pause or a breaker holds.")
+	endpoints     = gauge("endpoints", "Endpoints that had tasks lately.")
 	breakersOpen  = gauge("breakers_open", "Endpoints whose breaker is open.")
-	heartbeat     = gauge("heartbeat_timestamp_seconds", "When the loop that starts attempts last came round and was free to start some, Unix time; 0 before the first time.")
-	stray         = gauge("tasks_stray", "Tasks that wait in memory and are of queues that are not configured at this node, which attempts none of them.")
-	followsLost   = gauge("follows_refused_total", "Follow-up tasks that were left out because they were not valid.")
+	heartbeat     = gauge("heartbeat_timestamp_seconds", "When the loop that starts attempts last ran and could have started some, Unix time; 0 before the first time.")
+	stray         = gauge("tasks_stray", "Tasks in memory of queues that are not configured at this node; they are not attempted.")
+	followsLost   = gauge("follows_refused_total", "Follow-up tasks that were not added because they were invalid.")
 )
 
 func engineGauges(g figures.Gauges, now time.Time, out chan<- prometheus.Metric) {
@@ -164,10 +164,10 @@ func engineGauges(g figures.Gauges, now time.Time, out chan<- prometheus.Metric)
 
 var (
 	queueTasks         = gauge("queue_tasks", "Tasks in the store, by queue and state.", "queue", "state")
-	queueWaiting       = gauge("queue_waiting", "Tasks of a queue that are due and wait for their turn in memory.", "queue")
-	queueInFlight      = gauge("queue_in_flight", "Attempts of a queue being made.", "queue")
-	queueOldestOverdue = gauge("queue_oldest_overdue_seconds", "How long the task of a queue that waits longest in memory has been due. What a pause or a breaker that is not closed holds is not counted.", "queue")
-	queueHeld          = gauge("queue_held", "Of bellman_queue_waiting, tasks that a pause or a breaker that is not closed holds.", "queue")
+	queueWaiting       = gauge("queue_waiting", "Due tasks of a queue that wait in memory.", "queue")
+	queueInFlight      = gauge("queue_in_flight", "Attempts of a queue in flight.", "queue")
+	queueOldestOverdue = gauge("queue_oldest_overdue_seconds", "How long the oldest task of a queue that waits in memory has been due, without tasks that a pause or a breaker holds.", "queue")
+	queueHeld          = gauge("queue_held", "Tasks of bellman_queue_waiting that a pause or a breaker holds.", "queue")
 	queuePaused        = gauge("queue_paused", "1 while a queue is paused.", "queue")
 )
 
@@ -192,11 +192,11 @@ func queueGauges(q *figures.Queue, now time.Time, out chan<- prometheus.Metric) 
 }
 
 var (
-	merchantsPaused  = gauge("merchants_paused", "Merchants that are paused.")
-	merchantsWaiting = gauge("merchants_paused_tasks", "Pending tasks that wait for paused merchants, counted up to 2000; read once in 30 s.")
-	merchantsFailing = gauge("merchants_failing", "Merchants that accepted nothing of three attempts or more of this node in the latest day, counted up to 200; read once in 10 s.")
-	merchantFailing  = gauge("merchant_failing", "1 while a merchant fails so: of the 20 that have for the longest.", "merchant")
-	merchantPaused   = gauge("merchant_paused", "1 while a merchant is paused: of the 20 that have been paused for the longest.", "merchant")
+	merchantsPaused  = gauge("merchants_paused", "Paused merchants.")
+	merchantsWaiting = gauge("merchants_paused_tasks", "Pending tasks of paused merchants, counted up to 2000; updated every 30 s.")
+	merchantsFailing = gauge("merchants_failing", "Merchants that accepted none of three or more attempts of this node within a day, counted up to 200; updated every 10 s.")
+	merchantFailing  = gauge("merchant_failing", "1 while a merchant is failing; only the 20 that have been failing the longest.", "merchant")
+	merchantPaused   = gauge("merchant_paused", "1 while a merchant is paused; only the 20 that have been paused the longest.", "merchant")
 )
 
 const (
@@ -216,12 +216,12 @@ func merchantGauges(paused []figures.MerchantPause, waiting int, out chan<- prom
 }
 
 var (
-	endpointInFlight = gauge("endpoint_in_flight", "Attempts being made to an endpoint.", "endpoint")
-	endpointLimit    = gauge("endpoint_limit", "Attempts that may be made at once to an endpoint; adapts.", "endpoint")
-	endpointRate     = gauge("endpoint_rate", "Attempts a second that an endpoint is held to, since it answered 429 or 503 too often; 0: it is not.", "endpoint")
-	endpointWaiting  = gauge("endpoint_waiting", "Tasks that are due and wait for an endpoint in memory.", "endpoint")
-	endpointOldest   = gauge("endpoint_oldest_waiting_seconds", "How long the first of the tasks waiting for an endpoint has been due.", "endpoint")
-	endpointSuccess  = gauge("endpoint_success_ratio", "Part of an endpoint's latest attempts that succeeded; absent before the first.", "endpoint")
+	endpointInFlight = gauge("endpoint_in_flight", "Attempts in flight to an endpoint.", "endpoint")
+	endpointLimit    = gauge("endpoint_limit", "Present limit of concurrent attempts to an endpoint; it adapts.", "endpoint")
+	endpointRate     = gauge("endpoint_rate", "Present rate limit of an endpoint that answered 429 or 503 too often, in attempts a second; 0: none.", "endpoint")
+	endpointWaiting  = gauge("endpoint_waiting", "Due tasks in memory that wait for an endpoint.", "endpoint")
+	endpointOldest   = gauge("endpoint_oldest_waiting_seconds", "How long the first task that waits for an endpoint has been due.", "endpoint")
+	endpointSuccess  = gauge("endpoint_success_ratio", "Share of an endpoint's latest attempts that succeeded; absent before the first.", "endpoint")
 	endpointBreaker  = gauge("endpoint_breaker_state", "0 closed, 1 half open, 2 open.", "endpoint")
 	endpointPaused   = gauge("endpoint_paused", "1 while an endpoint is paused.", "endpoint")
 )

@@ -56,37 +56,37 @@ func New(version string) *Metrics {
 		}, []string{"queue"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "bellman_attempt_seconds",
-			Help:    "Start of an attempt to the end of its answer, or to giving up, by queue.",
+			Help:    "Duration of an attempt, to the end of its answer or to the timeout, by queue.",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"queue"}),
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "bellman_attempts_total",
-			Help: "Attempts that were recorded, by queue and result.",
+			Help: "Recorded attempts, by queue and result.",
 		}, []string{"queue", "result"}),
 		added: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "bellman_tasks_added_total",
-			Help: "Tasks that were added, by queue.",
+			Help: "Added tasks, by queue.",
 		}, []string{"queue"}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "bellman_tasks_ended_total",
-			Help: "Tasks that reached an end state, by queue and state.",
+			Help: "Ended tasks, by queue and state.",
 		}, []string{"queue", "state"}),
 		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "bellman_order_alerts_total",
-			Help: "Orders that somebody has to look at, by queue and the order's state: UNKNOWN, or a payment that came late.",
+			Help: "Orders that need manual action, by queue and state: UNKNOWN, or a late payment.",
 		}, []string{"queue", "order_state"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "bellman_auth_refused_total",
-			Help: "Requests with a key that is not known, and sign-ins with a wrong one, by place: api or console.",
+			Help: "Requests with an unknown key, and sign-ins with a wrong one, by place: api or console.",
 		}, []string{"place"}),
 		commitOperations: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "bellman_commit_operations",
-			Help:    "Operations written by one group commit.",
+			Help:    "Operations in a group commit.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 10), // 1 to 512, the most that one takes
 		}),
 		commitSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "bellman_commit_seconds",
-			Help:    "Time of one group commit, until it was durable.",
+			Help:    "Duration of a group commit, until it is durable.",
 			Buckets: []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5},
 		}),
 	}
@@ -97,7 +97,7 @@ func New(version string) *Metrics {
 
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "bellman_build_info",
-		Help:        "1; the labels say what runs.",
+		Help:        "Always 1; the labels name the version.",
 		ConstLabels: prometheus.Labels{"version": label(version), "go": runtime.Version()},
 	})
 	build.Set(1)

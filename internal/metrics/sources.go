@@ -8,10 +8,10 @@ import (
 )
 
 var (
-	sourceMessages = gauge("source_messages_total", "Messages of a broker that became tasks, were tasks already, or are with the dead letters, by source and what became of them.", "source", "outcome")
-	sourceInHand   = gauge("source_in_hand", "Messages that were taken, and of which the broker was told nothing yet, by source.", "source")
-	sourceFailures = gauge("source_failures_total", "Times that a broker could not be reached, or that the connection broke, by source.", "source")
-	sourceState    = gauge("source_state", "1 for the state that a source is in.", "source", "state")
+	sourceMessages = gauge("source_messages_total", "Messages of a broker, by source and outcome: became a task, repeated a task, or went to the dead letters.", "source", "outcome")
+	sourceInHand   = gauge("source_in_hand", "Messages that were received and not yet confirmed to the broker, by source.", "source")
+	sourceFailures = gauge("source_failures_total", "How often a broker could not be reached, or the connection broke, by source.", "source")
+	sourceState    = gauge("source_state", "1 for the present state of a source.", "source", "state")
 )
 
 func sourceGauges(s *source.Info, out chan<- prometheus.Metric) {
@@ -32,13 +32,13 @@ type Alarm struct {
 	Raised int
 }
 
-var alarmRaised = gauge("alarm_raised", "How many alarms of a rule are raised, by its name: one at most, but for rules with one alarm for each endpoint. All nodes say the same.", "name")
+var alarmRaised = gauge("alarm_raised", "Raised alarms of a rule, by its name: one at most, except for rules with one alarm for each endpoint. The same at all nodes.", "name")
 
 var (
-	intakeOpen    = gauge("intake_open", "1 while tasks are taken in, 0 while sources are paused and creates are answered with 429.")
+	intakeOpen    = gauge("intake_open", "1 while new tasks are accepted, 0 while sources are paused and creates are answered with 429.")
 	intakeWaiting = gauge("intake_waiting", "Tasks that are overdue or wait to be committed, but for those set aside: what the marks are of. They are counted no further than it takes to know: a little above intake_high there may be more.")
-	intakeHigh    = gauge("intake_high", "Above so many waiting tasks nothing is taken in.")
-	intakeHeap    = gauge("intake_heap_bytes", "Bytes that lived when garbage was collected last.")
+	intakeHigh    = gauge("intake_high", "High mark: above this number of waiting tasks new tasks are rejected.")
+	intakeHeap    = gauge("intake_heap_bytes", "Live heap after the last garbage collection, in bytes.")
 )
 
 func intakeGauges(i figures.Intake, out chan<- prometheus.Metric) {

@@ -82,7 +82,7 @@ func (j *Jobs) all(ctx context.Context) iter.Seq2[Job, error] {
 			for _, doc := range docs {
 				job, err := parse(doc)
 				if err != nil {
-					j.log.Error("a bulk resend cannot be read, and is left alone", "resend", doc.Name, "err", err)
+					j.log.Error("a bulk resend cannot be read and is skipped", "resend", doc.Name, "err", err)
 					continue
 				}
 				if !yield(job, nil) {

@@ -89,7 +89,7 @@ func (j *Jobs) resume(ctx context.Context) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		j.log.Error("bulk resends cannot be read; trying again", "in", wait, "err", err)
+		j.log.Error("bulk resends cannot be read; retrying", "in", wait, "err", err)
 		if !sleep(ctx, wait) {
 			return false
 		}

@@ -277,7 +277,7 @@ func (r *runner) heldUp(err error) {
 	r.work.mu.Lock()
 	r.work.job.LastError = err.Error()
 	r.work.mu.Unlock()
-	r.jobs.log.Warn("bulk resend is held up; trying again", "resend", r.id, "err", err)
+	r.jobs.log.Warn("a bulk resend is delayed; retrying", "resend", r.id, "err", err)
 }
 
 // save keeps how far the job came, in this state unless it was cancelled.

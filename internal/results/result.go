@@ -46,7 +46,7 @@ func (r *Rules) Ended(t *bellman.Task) []bellman.Task {
 		if log == nil {
 			log = slog.Default()
 		}
-		log.Error("a result cannot be said as event_json says, and is sent as an event", "task", t.ID, "queue", to.Name, "err", err)
+		log.Error("event_json fails for a result, which is sent as a plain event", "task", t.ID, "queue", to.Name, "err", err)
 	}
 	return []bellman.Task{result}
 }

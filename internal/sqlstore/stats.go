@@ -24,14 +24,14 @@ func (s *Store) Figures() []store.Figure {
 	p, c := s.d.Pool(), &s.count
 	return []store.Figure{
 		{Name: "connections", Help: "Connections to the database.", Value: float64(p.Open)},
-		{Name: "connections_in_use", Help: "Connections to the database that are in use.", Value: float64(p.InUse)},
-		{Name: "connections_most", Help: "Connections to the database that there may be.", Value: float64(p.Most)},
-		{Name: "connection_waits_total", Help: "Times that a connection had to be waited for.", Counter: true, Value: float64(p.Waits)},
-		{Name: "connection_wait_seconds_total", Help: "Time that connections were waited for.", Counter: true, Value: p.Waited.Seconds()},
-		{Name: "transactions_total", Help: "Transactions that were committed.", Counter: true, Value: float64(c.transactions.Load())},
-		{Name: "transactions_again_total", Help: "Transactions that were begun again: another was faster, or a deadlock.", Counter: true, Value: float64(c.again.Load())},
-		{Name: "broken_connections_total", Help: "Reads and transactions whose connection broke.", Counter: true, Value: float64(c.broken.Load())},
-		{Name: "unknown_commits_total", Help: "Commits of which nobody knows what came.", Counter: true, Value: float64(c.unknown.Load())},
-		{Name: "fenced_commits_total", Help: "Commits refused, since another node owns the shard.", Counter: true, Value: float64(c.fenced.Load())},
+		{Name: "connections_in_use", Help: "Connections to the database in use.", Value: float64(p.InUse)},
+		{Name: "connections_most", Help: "Most connections to the database.", Value: float64(p.Most)},
+		{Name: "connection_waits_total", Help: "How often a call waited for a connection.", Counter: true, Value: float64(p.Waits)},
+		{Name: "connection_wait_seconds_total", Help: "Total time of waiting for a connection.", Counter: true, Value: p.Waited.Seconds()},
+		{Name: "transactions_total", Help: "Committed transactions.", Counter: true, Value: float64(c.transactions.Load())},
+		{Name: "transactions_again_total", Help: "Transactions that were retried after a conflict or a deadlock.", Counter: true, Value: float64(c.again.Load())},
+		{Name: "broken_connections_total", Help: "Reads and transactions that failed because the connection broke.", Counter: true, Value: float64(c.broken.Load())},
+		{Name: "unknown_commits_total", Help: "Commits with an unknown outcome.", Counter: true, Value: float64(c.unknown.Load())},
+		{Name: "fenced_commits_total", Help: "Commits that were rejected because another node owns the shard.", Counter: true, Value: float64(c.fenced.Load())},
 	}
 }

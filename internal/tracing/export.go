@@ -58,11 +58,11 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	e.sent.Add(int64(len(spans)) - lost)
 	switch {
 	case err != nil && !e.failing.Swap(true):
-		e.log.Warn("spans cannot be sent; they are dropped, which delays nothing", "err", err)
+		e.log.Warn("spans cannot be sent and are dropped; attempts are not delayed", "err", err)
 	case err == nil && refused > 0 && !e.failing.Swap(true):
-		e.log.Warn("the collector refuses spans; they are dropped, which delays nothing", "spans", refused)
+		e.log.Warn("the collector rejects spans; they are dropped, and attempts are not delayed", "spans", refused)
 	case err == nil && refused == 0 && e.failing.Swap(false):
-		e.log.Info("spans are taken again", "lost", e.lost.Load(), "dropped", e.waiting.dropped.Load())
+		e.log.Info("the collector accepts spans again", "lost", e.lost.Load(), "dropped", e.waiting.dropped.Load())
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (c *Channel) ask(ctx context.Context, o *order.Order, method, tail string, 
 	}
 	a := exchange.Do(c.transport, req)
 	if c.domains.learn(base, &a, c.now()) {
-		c.log.Warn("WeChat Pay is asked at its other address", "mch_id", c.mchID, "asked", base, "err", a.Error)
+		c.log.Warn("WeChat Pay is queried at its other address", "mch_id", c.mchID, "asked", base, "err", a.Error)
 	}
 	switch a.Result {
 	case bellman.Accepted, bellman.ErrorStatus:

@@ -77,17 +77,17 @@ func (s *Store) Figures() []store.Figure {
 	}
 	return []store.Figure{
 		{Name: "disk_bytes", Help: "Bytes on disk.", Value: float64(m.DiskSpaceUsage())},
-		{Name: "free_bytes", Help: "Bytes free on the disk; 0 if it cannot be told.", Value: free},
-		{Name: "wal_bytes", Help: "Bytes of write-ahead log.", Value: float64(m.WAL.PhysicalSize)},
-		{Name: "cache_bytes", Help: "Bytes of blocks in memory.", Value: float64(m.BlockCache.Size)},
-		{Name: "cache_hits_total", Help: "Blocks found in memory.", Counter: true, Value: float64(m.BlockCache.Hits)},
-		{Name: "cache_misses_total", Help: "Blocks read from disk.", Counter: true, Value: float64(m.BlockCache.Misses)},
-		{Name: "memtable_bytes", Help: "Bytes written and not yet sorted into files.", Value: float64(m.MemTable.Size)},
-		{Name: "read_amplification", Help: "Files that a read may have to look at.", Value: float64(m.ReadAmp())},
-		{Name: "compaction_debt_bytes", Help: "Bytes that compaction has still to rewrite.", Value: float64(m.Compact.EstimatedDebt)},
+		{Name: "free_bytes", Help: "Free bytes on the disk; 0: unknown.", Value: free},
+		{Name: "wal_bytes", Help: "Size of the write-ahead log.", Value: float64(m.WAL.PhysicalSize)},
+		{Name: "cache_bytes", Help: "Size of the block cache.", Value: float64(m.BlockCache.Size)},
+		{Name: "cache_hits_total", Help: "Reads of blocks from the cache.", Counter: true, Value: float64(m.BlockCache.Hits)},
+		{Name: "cache_misses_total", Help: "Reads of blocks from disk.", Counter: true, Value: float64(m.BlockCache.Misses)},
+		{Name: "memtable_bytes", Help: "Bytes in memtables.", Value: float64(m.MemTable.Size)},
+		{Name: "read_amplification", Help: "Most files that one read may need.", Value: float64(m.ReadAmp())},
+		{Name: "compaction_debt_bytes", Help: "Bytes that compaction still has to rewrite.", Value: float64(m.Compact.EstimatedDebt)},
 		{Name: "compactions_total", Help: "Compactions.", Counter: true, Value: float64(m.Compact.Count)},
-		{Name: "flushes_total", Help: "Memtables sorted into files.", Counter: true, Value: float64(m.Flush.Count)},
-		{Name: "write_stalls_total", Help: "Times that writes had to wait for compaction.", Counter: true, Value: float64(s.stalls.Load())},
+		{Name: "flushes_total", Help: "Memtables that were written to files.", Counter: true, Value: float64(m.Flush.Count)},
+		{Name: "write_stalls_total", Help: "How often writes waited for compaction.", Counter: true, Value: float64(s.stalls.Load())},
 		{Name: "disk_full", Help: "1 while the disk has no room for new tasks.", Value: full},
 	}
 }

@@ -220,14 +220,14 @@ func (s *Store) survey(ctx context.Context) (settings, error) {
 func (s settings) say(log *slog.Logger, a Address, w waits) {
 	switch {
 	case a.Unsafe:
-		log.Warn("durability=none: tasks that were taken in may be lost when redis ends", "redis", s.version, "appendonly", s.aof, "appendfsync", s.fsync)
+		log.Warn("durability=none: accepted tasks may be lost when redis ends", "redis", s.version, "appendonly", s.aof, "appendfsync", s.fsync)
 	case w.local > 0:
-		log.Warn("each answer waits until redis has written to disk, which it does once a second: appendfsync always is quicker", "redis", s.version, "appendfsync", s.fsync)
+		log.Warn("each answer waits for the disk, to which redis writes once a second: appendfsync always is faster", "redis", s.version, "appendfsync", s.fsync)
 	default:
-		log.Info("what redis has answered is on its disk", "redis", s.version, "appendfsync", s.fsync)
+		log.Info("redis writes to disk before it answers", "redis", s.version, "appendfsync", s.fsync)
 	}
 	if s.most == 0 {
-		log.Warn("redis has no limit of memory: set maxmemory, so that it refuses tasks before the system ends it", "redis", s.version)
+		log.Warn("redis has no memory limit: set maxmemory, so that it rejects tasks before the system kills it", "redis", s.version)
 	}
 	if s.replicas > 0 && w.replicas == 0 {
 		log.Warn("a fail-over may lose the last commits: replicas=N in the address makes each write wait for N replicas, and all attempts stop while fewer than N are connected; "+

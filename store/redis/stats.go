@@ -16,11 +16,11 @@ func (s *Store) Figures() []store.Figure {
 	}
 	return []store.Figure{
 		{Name: "connections", Help: "Connections to the database.", Value: float64(pool.TotalConns)},
-		{Name: "connections_in_use", Help: "Connections to the database that are in use.", Value: float64(pool.TotalConns - pool.IdleConns)},
-		{Name: "connections_most", Help: "Connections to the database that there may be.", Value: float64(s.size)},
-		{Name: "transactions_total", Help: "Transactions that were committed.", Counter: true, Value: float64(s.count.commits.Load())},
-		{Name: "broken_connections_total", Help: "Reads and transactions whose connection broke.", Counter: true, Value: float64(s.count.broken.Load())},
-		{Name: "unknown_commits_total", Help: "Commits of which nobody knows what came.", Counter: true, Value: float64(s.count.unknown.Load())},
-		{Name: "fenced_commits_total", Help: "Commits refused, since another node owns the shard.", Counter: true, Value: float64(s.count.fenced.Load())},
+		{Name: "connections_in_use", Help: "Connections to the database in use.", Value: float64(pool.TotalConns - pool.IdleConns)},
+		{Name: "connections_most", Help: "Most connections to the database.", Value: float64(s.size)},
+		{Name: "transactions_total", Help: "Committed transactions.", Counter: true, Value: float64(s.count.commits.Load())},
+		{Name: "broken_connections_total", Help: "Reads and transactions that failed because the connection broke.", Counter: true, Value: float64(s.count.broken.Load())},
+		{Name: "unknown_commits_total", Help: "Commits with an unknown outcome.", Counter: true, Value: float64(s.count.unknown.Load())},
+		{Name: "fenced_commits_total", Help: "Commits that were rejected because another node owns the shard.", Counter: true, Value: float64(s.count.fenced.Load())},
 	}
 }

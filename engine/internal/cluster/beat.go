@@ -48,11 +48,11 @@ func (m *Member) KeepAlive(ctx context.Context) error {
 			if a.name != m.Name() {
 				continue // it has joined again since
 			}
-			m.log.Warn("this node was away for too long; it joins anew", "node", a.name)
+			m.log.Warn("the registration of this node expired; it joins again", "node", a.name)
 			err := m.Rejoin(ctx)
 			m.LookSoon()
 			if err != nil && ctx.Err() == nil {
-				m.log.Error("this node cannot join anew", "err", err)
+				m.log.Error("this node cannot join again", "err", err)
 			}
 		case a.err != nil:
 			m.log.Error("beat failed", "err", a.err)

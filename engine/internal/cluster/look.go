@@ -50,7 +50,7 @@ func (m *Member) KeepShards(ctx context.Context) error {
 			return err
 		}
 		if err != nil && ctx.Err() == nil {
-			m.log.Error("nodes and shards cannot be looked at", "err", err)
+			m.log.Error("nodes and shards cannot be read", "err", err)
 			clock.Nap(ctx, time.Second, nil)
 			m.LookSoon() // with an exclusive store the next look would be an hour later
 		}

@@ -123,7 +123,7 @@ func (m *Member) free(ctx context.Context, shard uint16, h Hint) {
 	}
 	err := m.store.Release(ctx, m.Name(), lease)
 	if err != nil && !errors.Is(err, bellman.ErrFenced) {
-		m.log.Error("a shard cannot be given back", "shard", shard, "err", err)
+		m.log.Error("a shard cannot be released", "shard", shard, "err", err)
 		m.keep(shard)
 		return
 	}

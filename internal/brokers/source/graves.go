@@ -137,7 +137,7 @@ func (g *graves) buryAll(ctx context.Context, dead []Dead) error {
 		}
 		s.figures.held(err)
 		if failed == 0 {
-			s.log.Error("dead letters cannot be put away; they wait", "messages", len(dead), "err", err)
+			s.log.Error("dead letters cannot be stored; they wait", "messages", len(dead), "err", err)
 		}
 		sleep(ctx, pause(failed))
 	}

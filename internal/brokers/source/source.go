@@ -111,7 +111,7 @@ func (s *Source) Run(ctx context.Context) {
 		s.figures.failed(err)
 		if text := err.Error(); text != said || failed == 1 {
 			said = text
-			s.log.Warn("messages cannot be taken; trying again", "err", err)
+			s.log.Warn("messages cannot be received; retrying", "err", err)
 		}
 		sleep(ctx, wait)
 	}
@@ -225,7 +225,7 @@ func (s *Source) consume(ctx context.Context, session Session) error {
 				pause()
 			}
 		case <-late:
-			s.log.Warn("messages that were taken could not be stored in time; they come again")
+			s.log.Warn("received messages could not be stored in time; the broker redelivers them")
 			cancel()
 		case <-t.stored:
 			ask()
