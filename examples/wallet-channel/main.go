@@ -53,15 +53,16 @@ func main() {
 // A wallet is the channel: an account where orders are placed. Yours would ask a database, a bank's
 // socket or a device.
 type wallet struct {
-	mu     sync.Mutex
-	began  time.Time
-	paid   map[string]time.Duration // when somebody pays, by order
-	closed map[string]bool
-	unit   time.Duration
+	mu      sync.Mutex
+	began   time.Time
+	second  time.Duration
+	queries map[string]int // so far, by order
+	paid    map[string]int // the query before which somebody pays, by order; 0: nobody does
+	closed  map[string]bool
 }
 
 func (w *wallet) say(format string, a ...any) {
-	fmt.Printf("%4.0f s  %s\n", float64(time.Since(w.began))/float64(w.unit), fmt.Sprintf(format, a...))
+	fmt.Printf("%4.0f s  %s\n", float64(time.Since(w.began))/float64(w.second), fmt.Sprintf(format, a...))
 }
 
 // Query returns the state of an order. An answer without a Reading decides nothing.
@@ -69,9 +70,10 @@ func (w *wallet) Query(_ context.Context, o *order.Order) order.QueryAnswer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a := order.QueryAnswer{Answer: order.Answer{Result: bellman.Accepted}, Reading: order.Pending}
-	at, pays := w.paid[o.OrderNo]
+	w.queries[o.OrderNo]++
+	at := w.paid[o.OrderNo]
 	switch {
-	case pays && time.Since(w.began) >= at:
+	case at > 0 && w.queries[o.OrderNo] >= at:
 		a.Reading, a.Taken = order.Paid, map[string]any{"amount": 100}
 	case w.closed[o.OrderNo]:
 		a.Reading = order.Closed
@@ -104,7 +106,7 @@ func run(ctx context.Context, second time.Duration) (err error) {
 	}
 	c.Store = "pebble:" + filepath.Join(dir, "data")
 
-	w := &wallet{began: time.Now(), unit: second, closed: map[string]bool{}, paid: map[string]time.Duration{"A1": 7 * second}}
+	w := &wallet{second: second, queries: map[string]int{}, paid: map[string]int{"A1": 3}, closed: map[string]bool{}}
 	notified := make(chan string)
 	notify := bellman.HandlerFunc(func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
 		w.say("the merchant of %s is notified: %s", t.OrderNo, t.Event)
@@ -128,7 +130,10 @@ func run(ctx context.Context, second time.Duration) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, no := range []string{"A1", "A2"} { // somebody pays A1 after 7 s; nobody pays A2
+	w.mu.Lock()
+	w.began = time.Now()
+	w.mu.Unlock()
+	for _, no := range []string{"A1", "A2"} { // somebody pays A1 before its third query; nobody pays A2
 		if _, _, err := api.Create(ctx, client.CreateTask{Queue: "wallet-orders", MerchantNo: "M1", OrderNo: no}); err != nil {
 			return err
 		}
