@@ -2,7 +2,7 @@ package alarm
 
 import "time"
 
-// An Rule is a condition of which people want to be told.
+// A Rule is a condition of which people want to be told.
 type Rule struct {
 	Name  string        // unique
 	When  string        // overdue, endpoint_failing, orders_unknown, tasks_failed, store_slow, overloaded, node_silent

@@ -60,7 +60,7 @@ func (j *judge) round(now time.Time, rules []Rule, f *figures.Figures, alarms ma
 		if r.When == EndpointFailing {
 			readings = j.bounded(now, r, readings, rest, alarms)
 			for _, k := range alarms { // those that no figures are of any more
-				if _, found := readings[k.Endpoint]; !found && k.Name == r.Name && k.Raised() && covers(r, &k.Alarm) {
+				if _, found := readings[k.Endpoint]; !found && k.Name == r.Name && k.raised() && covers(r, &k.Alarm) {
 					readings[k.Endpoint] = reading{standing: rest}
 				}
 			}
@@ -74,7 +74,7 @@ func (j *judge) round(now time.Time, rules []Rule, f *figures.Figures, alarms ma
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(alarms)) {
-		if k := alarms[id]; k.Raised() && !known[id] {
+		if k := alarms[id]; k.raised() && !known[id] {
 			if s, ok := j.over(now, id, j.calm, "rule_removed", k); ok {
 				steps = append(steps, s)
 			}
@@ -89,7 +89,7 @@ func (j *judge) round(now time.Time, rules []Rule, f *figures.Figures, alarms ma
 // one judges one condition.
 func (j *judge) one(now time.Time, r *Rule, endpoint string, is reading, was *kept) (step, bool) {
 	id := identify(r.Name, endpoint)
-	raised := was != nil && was.Raised()
+	raised := was.raised()
 	switch {
 	case raised && !covers(r, &was.Alarm):
 		return j.over(now, id, j.calm, "rule_changed", was)
@@ -139,7 +139,7 @@ func (j *judge) over(now time.Time, id string, calm time.Duration, reason string
 func (j *judge) bounded(now time.Time, r *Rule, all map[string]reading, rest standing, alarms map[string]*kept) map[string]reading {
 	raised := 0
 	for id, k := range alarms {
-		if k.Raised() && k.Name == r.Name && id != identify(r.Name, more) {
+		if k.raised() && k.Name == r.Name && id != identify(r.Name, more) {
 			raised++
 		}
 	}
@@ -147,8 +147,7 @@ func (j *judge) bounded(now time.Time, r *Rule, all map[string]reading, rest sta
 	readings := make(map[string]reading, len(all)+1)
 	for _, endpoint := range slices.Sorted(maps.Keys(all)) {
 		is, id := all[endpoint], identify(r.Name, endpoint)
-		k := alarms[id]
-		if is.standing != holds || k != nil && k.Raised() {
+		if is.standing != holds || alarms[id].raised() {
 			readings[endpoint] = is
 			continue
 		}

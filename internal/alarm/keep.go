@@ -23,14 +23,15 @@ const pageSize = 200
 // A Store keeps the alarms; every [store.Store] is one.
 type Store = store.DocReader
 
-// kept is an alarm as it stands in the store.
+// kept is an alarm as it is in the store.
 type kept struct {
 	Alarm
 	value []byte
+	err   error // why value cannot be read; then Alarm has only its ID
 }
 
-// List returns the alarms that are raised, and those that ended lately: the raised
-// ones first, then by when they began, the newest first.
+// List returns the raised alarms and those that ended within the last day: raised ones first, then
+// by start, the newest first. It leaves out alarms that cannot be read; [Watch.Run] logs them.
 func List(ctx context.Context, s Store) ([]Alarm, error) {
 	all, err := load(ctx, s)
 	if err != nil {
@@ -38,7 +39,9 @@ func List(ctx context.Context, s Store) ([]Alarm, error) {
 	}
 	alarms := make([]Alarm, 0, len(all))
 	for _, k := range all {
-		alarms = append(alarms, k.Alarm)
+		if k.err == nil {
+			alarms = append(alarms, k.Alarm)
+		}
 	}
 	slices.SortFunc(alarms, func(a, b Alarm) int {
 		switch {
@@ -54,7 +57,7 @@ func List(ctx context.Context, s Store) ([]Alarm, error) {
 	return alarms, nil
 }
 
-// load reads all alarms, by their ids.
+// load reads all alarms, by their ids. An alarm that cannot be read does not stop the others.
 func load(ctx context.Context, s Store) (map[string]*kept, error) {
 	all := map[string]*kept{}
 	for after := ""; ; {
@@ -64,8 +67,8 @@ func load(ctx context.Context, s Store) (map[string]*kept, error) {
 		}
 		for _, d := range docs {
 			k := &kept{value: d.Value}
-			if err := json.Unmarshal(d.Value, &k.Alarm); err != nil {
-				return nil, fmt.Errorf("alarm %s cannot be read: %w", d.Name, err)
+			if k.err = json.Unmarshal(d.Value, &k.Alarm); k.err != nil {
+				k.Alarm = Alarm{ID: d.Name}
 			}
 			all[d.Name] = k
 			after = d.Name
@@ -75,6 +78,10 @@ func load(ctx context.Context, s Store) (map[string]*kept, error) {
 		}
 	}
 }
+
+// raised reports whether the alarm is raised. An alarm that cannot be read counts as ended, so its
+// condition raises it again, in place of what cannot be read.
+func (k *kept) raised() bool { return k != nil && k.err == nil && k.Raised() }
 
 // document is how an alarm is kept, in the place of what it was.
 func document(a *Alarm, was *kept) store.Doc {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -137,6 +139,11 @@ func (w *Watch) round(ctx context.Context) error {
 		errs = append(errs, w.tell(ctx, &s, queues))
 	}
 	errs = append(errs, w.forget(ctx, now, alarms))
+	for _, id := range slices.Sorted(maps.Keys(alarms)) {
+		if err := alarms[id].err; err != nil {
+			errs = append(errs, fmt.Errorf("alarm %s cannot be read and is skipped: %w", id, err))
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -202,7 +209,7 @@ func (w *Watch) note(a *Alarm) {
 func (w *Watch) forget(ctx context.Context, now time.Time, alarms map[string]*kept) error {
 	var docs []store.Doc
 	for id, k := range alarms {
-		if !k.Raised() && now.Sub(k.Ended) > Keep && len(docs) < pageSize {
+		if k.err == nil && !k.Raised() && now.Sub(k.Ended) > Keep && len(docs) < pageSize {
 			docs = append(docs, store.Doc{Kind: kind, Name: id, Was: k.value})
 		}
 	}

@@ -224,6 +224,32 @@ func TestOnceEach(t *testing.T) {
 	})
 }
 
+// An alarm that cannot be read stops neither the other alarms nor its own condition, which raises it again.
+func TestUnreadableAlarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		broken := []store.Doc{{Kind: "alarm", Name: "late", Value: []byte(`{"since":1}`)}, {Kind: "alarm", Name: "old", Value: []byte(`not JSON`)}}
+		if err := w.Commit(t.Context(), &store.Batch{Docs: broken}); err != nil {
+			t.Fatal(err)
+		}
+		defer w.run(overdue, slow)()
+		w.pass(30 * time.Second)
+		if alarms, err := alarm.List(t.Context(), w); err != nil || len(alarms) != 0 {
+			t.Errorf("List = %+v, %v; want none", alarms, err)
+		}
+		w.overdue(61 * time.Second)
+		w.pass(time.Minute)
+		w.overdue(0)
+		w.slow(2 * time.Second)
+		w.pass(2 * time.Minute)
+		w.expect("began 31s", "began 2m1s", "ended 2m31s")
+		alarms, err := alarm.List(t.Context(), w)
+		if err != nil || len(alarms) != 2 || alarms[0].ID != "slow" || alarms[1].ID != "late" {
+			t.Errorf("List = %+v, %v; want slow and late", alarms, err)
+		}
+	})
+}
+
 // A condition must hold for as long as the rule says; one that comes and goes is one
 // alarm, and is over when it has stayed away.
 func TestForAndFlapping(t *testing.T) {
