@@ -12,20 +12,20 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// How often secrets whose time is over are looked for, and how long after it they go:
-// the clocks of nodes differ.
+// How often expired secrets are looked for, and how long after their end they are deleted: the clocks of
+// nodes differ.
 const (
 	sweepEvery = 30 * time.Second
 	sweepAfter = 10 * time.Second
 )
 
-// Sweep deletes secrets whose time is over from the store, within a minute, until ctx
-// ends; that is no error. It does so while leads says that this process does what one
-// has to do for all; nil: there is no other. Several that do are no harm.
+// Sweep deletes expired secrets from the store, each within a minute of its end, until ctx ends; then it
+// returns nil. It works only while leads returns true; nil means that there is no other process. If several
+// processes sweep, no harm is done.
 func (r *Registry) Sweep(ctx context.Context, leads func() bool) error {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
-	noted := false // every secret's end, since this process leads
+	noted := false // noteEnds was done since this process leads
 	for {
 		select {
 		case <-ctx.Done():
@@ -54,8 +54,8 @@ func (r *Registry) Sweep(ctx context.Context, leads func() bool) error {
 	}
 }
 
-// noteEnds writes down when secrets end, of all merchants: a bellman that did not do so
-// when it wrote them may have been here.
+// noteEnds notes the ends of the secrets of all merchants: an older version may have written merchants
+// without these notes.
 func (r *Registry) noteEnds(ctx context.Context) error {
 	for after := ""; ; {
 		docs, err := r.store.Docs(ctx, store.DocFilter{Kind: Kind, After: after}, pageSize)
@@ -80,18 +80,19 @@ func (r *Registry) noteEnds(ctx context.Context) error {
 	}
 }
 
-// sweep deletes the secrets that ended at a time or before, and says of how many
-// merchants.
+// sweep deletes the secrets that ended at or before a time. It returns the number of merchants that lost
+// some. A merchant that cannot be read is logged and skipped.
 func (r *Registry) sweep(ctx context.Context, over time.Time) (merchants int, err error) {
-	for {
-		docs, err := r.store.Docs(ctx, store.DocFilter{Kind: endKind}, pageSize)
+	for after := ""; ; {
+		docs, err := r.store.Docs(ctx, store.DocFilter{Kind: endKind, After: after}, pageSize)
 		if err != nil {
 			return merchants, fmt.Errorf("read when secrets end: %w", err)
 		}
 		for _, d := range docs {
-			if endOf(d.Name).After(over) { // and so are those behind it
+			if endOf(d.Name).After(over) { // the following ends are later
 				return merchants, nil
 			}
+			after = d.Name
 			dropped := false
 			err := r.anew(func() (err error) {
 				dropped, err = r.drop(ctx, d.Name, over)
@@ -110,16 +111,21 @@ func (r *Registry) sweep(ctx context.Context, over time.Time) (merchants int, er
 	}
 }
 
-// drop deletes what an end was noted for, if it is there still, and the note.
+// drop deletes a note of an end, and the secrets of its merchant that ended.
 func (r *Registry) drop(ctx context.Context, end string, over time.Time) (dropped bool, err error) {
 	_, no, _ := strings.Cut(end, nameEnd)
 	b := &store.Batch{}
-	m, err := r.read(ctx, no)
+	doc, err := store.ReadDoc(ctx, r.store, Kind, no)
 	switch {
 	case errors.Is(err, bellman.ErrNotFound):
 	case err != nil:
 		return false, fmt.Errorf("read merchant %s: %w", no, err)
 	default:
+		m, err := parse(doc)
+		if err != nil {
+			r.log.Error("expired secrets of a merchant that cannot be read are not deleted", "merchant", no, "err", err)
+			return false, nil
+		}
 		was := m
 		active, _ := m.Sign.active(over)
 		if dropped = len(active) < len(m.Sign.Secrets); dropped {
@@ -128,10 +134,10 @@ func (r *Registry) drop(ctx context.Context, end string, over time.Time) (droppe
 		}
 	}
 	b.Docs = append(b.Docs, store.Doc{Kind: endKind, Name: end})
-	return dropped, r.commit(ctx, b, "delete secrets of merchant "+no+" whose time is over")
+	return dropped, r.commit(ctx, b, "delete expired secrets of merchant "+no)
 }
 
-// ends are the documents that say when secrets of a merchant end.
+// ends returns the notes of the ends of a merchant's secrets. Their names begin with the time.
 func ends(m *Merchant) (docs []store.Doc) {
 	for i := range m.Sign.Secrets {
 		if until := m.Sign.Secrets[i].Until; !until.IsZero() {
@@ -141,7 +147,7 @@ func ends(m *Merchant) (docs []store.Doc) {
 	return docs
 }
 
-// endOf is the time of such a document; of one that nobody can read, long ago.
+// endOf returns the time in the name of a note; the zero time if it cannot be read.
 func endOf(name string) time.Time {
 	text, _, _ := strings.Cut(name, nameEnd)
 	ms, err := strconv.ParseInt(text, 10, 64)

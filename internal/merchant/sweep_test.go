@@ -3,6 +3,7 @@ package merchant_test
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -93,6 +94,34 @@ func TestSweep(t *testing.T) {
 		time.Sleep(time.Hour + time.Minute)
 		if docs, err := db.Docs(t.Context(), store.DocFilter{Kind: "merchant-end"}, 10); err != nil || len(docs) > 0 {
 			t.Errorf("%d ends are noted, %v; want none when all are over", len(docs), err)
+		}
+	})
+}
+
+// A merchant that cannot be read does not keep the expired secrets of the others in the store.
+func TestSweepBesideUnreadable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keys, _ := masters(t, 1)
+		db := memory.New()
+		r := merchant.New(merchant.Options{Store: db, Masters: keys, Logger: slog.New(slog.DiscardHandler)})
+		sweeping(t, r, nil)
+		for i, no := range []string{"M0", "M1"} { // M0's secret ends first
+			put(t, r, client.PutMerchant{MerchantNo: no, Sign: &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"the first of the secrets: end1"}}})
+			if _, err := r.Rotate(t.Context(), no, "the second of the secrets: end2", time.Duration(i+1)*time.Hour, bellman.By{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.Commit(t.Context(), &store.Batch{Docs: []store.Doc{{Kind: merchant.Kind, Name: "M0", Value: []byte("[]")}}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2*time.Hour + time.Minute)
+		synctest.Wait()
+		if got := endings(t, db); !slices.Equal(got, []string{"end2"}) {
+			t.Errorf("secrets %q of M1 are kept a minute after the first ended, want end2 alone", got)
+		}
+		docs, err := db.Docs(t.Context(), store.DocFilter{Kind: "merchant-end"}, 10)
+		if err != nil || len(docs) != 1 {
+			t.Errorf("%d ends are noted, %v; want that of M0 for when it can be read", len(docs), err)
 		}
 	})
 }
