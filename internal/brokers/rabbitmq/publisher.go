@@ -9,34 +9,28 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// errUnroutable says that no queue takes a message: it was not kept.
-var errUnroutable = errors.New("unroutable: the exchange has no queue for this routing key")
+var (
+	errUnroutable = errors.New("unroutable: the exchange has no queue for this routing key") // the broker did not keep the message
+	errRefused    = errors.New("the broker refused the message")                             // the broker could not keep it
+	errBroken     = errors.New("the channel broke before the broker answered")
+)
 
-// errRefused says that the broker could not keep a message.
-var errRefused = errors.New("the broker refused the message")
-
-// errBroken says that a channel ended before the broker answered.
-var errBroken = errors.New("the channel broke before the broker answered")
-
-// A publisher publishes over a channel of its own, and learns of each message
-// whether the broker has it in safety.
+// A publisher publishes over a channel of its own, and learns of each message whether the broker keeps it.
 type publisher struct {
 	ch *amqp.Channel
 
-	// returns has messages that no queue takes. One comes back before it is confirmed,
-	// and the library hands both over one after the other: who was told of the confirm
-	// finds it here, or in returned.
-	returns chan amqp.Return
+	// The broker returns a message that no queue takes before it confirms it, and the library hands over
+	// both in that order. So once sorted was received after a confirmation, or is closed, a message that was
+	// returned is in returned.
+	sorted chan struct{}
 
 	mu       sync.Mutex
-	returned map[string]int // by what names them
+	waiting  map[string]int // messages whose confirmation somebody waits for, by route
+	returned map[string]int // those of them that were returned
 
-	closed chan struct{} // closed at the end; then err says why, nil: we closed it
+	closed chan struct{} // closed when the channel ends; then err is the reason, nil if we closed it
 	err    *amqp.Error
 }
-
-// maxReturned bounds what is remembered of messages that nobody waits for any more.
-const maxReturned = 4096
 
 func newPublisher(conn *amqp.Connection) (*publisher, error) {
 	ch, err := conn.Channel()
@@ -46,12 +40,8 @@ func newPublisher(conn *amqp.Connection) (*publisher, error) {
 	if err := ch.Confirm(false); err != nil {
 		return nil, fmt.Errorf("ask for confirms: %w", said(err))
 	}
-	p := &publisher{
-		ch:       ch,
-		returns:  ch.NotifyReturn(make(chan amqp.Return, maxReturned)),
-		returned: make(map[string]int),
-		closed:   make(chan struct{}),
-	}
+	p := &publisher{ch: ch, sorted: make(chan struct{}), waiting: map[string]int{}, returned: map[string]int{}, closed: make(chan struct{})}
+	go p.sort(ch.NotifyReturn(make(chan amqp.Return)))
 	closes := ch.NotifyClose(make(chan *amqp.Error, 1))
 	go func() {
 		p.err = <-closes
@@ -60,73 +50,87 @@ func newPublisher(conn *amqp.Connection) (*publisher, error) {
 	return p, nil
 }
 
-// cameBack reports whether a message that was confirmed came back.
-func (p *publisher) cameBack(name string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// sort notes returned messages until the library closes the channel.
+func (p *publisher) sort(returns <-chan amqp.Return) {
+	defer close(p.sorted)
 	for {
 		select {
-		case r, ok := <-p.returns:
-			if ok {
-				if len(p.returned) >= maxReturned {
-					clear(p.returned)
-				}
-				p.returned[named(r.Exchange, r.RoutingKey, r.MessageId)]++
-				continue
+		case r, ok := <-returns:
+			if !ok {
+				return
 			}
-		default:
+			name := route(r.Exchange, r.RoutingKey, r.MessageId)
+			p.mu.Lock()
+			if p.waiting[name] > p.returned[name] {
+				p.returned[name]++
+			}
+			p.mu.Unlock()
+		case p.sorted <- struct{}{}:
 		}
-		break
 	}
-	n := p.returned[name]
-	if n > 1 {
-		p.returned[name]--
-	} else {
-		delete(p.returned, name)
-	}
-	return n > 0
 }
 
-func named(exchange, key, id string) string { return exchange + "\x00" + key + "\x00" + id }
+// forget ends the wait for a message, and reports whether it was returned.
+func (p *publisher) forget(name string) (returned bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if returned = p.returned[name] > 0; returned {
+		p.returned[name]--
+	}
+	if p.waiting[name]--; p.waiting[name] == 0 {
+		delete(p.waiting, name)
+		delete(p.returned, name)
+	}
+	return returned
+}
 
-// A publishing is a message on its way.
+// route identifies a message among those on their way. Two messages of one route are equal.
+func route(exchange, key, id string) string { return exchange + "\x00" + key + "\x00" + id }
+
+// A publishing is a message on its way. Its publisher remembers it until wait has returned.
 type publishing struct {
 	publisher *publisher
 	name      string
 	confirm   *amqp.DeferredConfirmation
 }
 
-// publish sends a message that must come to a queue. Messages that are on their
-// way at the same time have ids of their own, or are equals.
+// publish sends a message that a queue must take. Call wait on the result.
 func (p *publisher) publish(ctx context.Context, exchange, key string, m amqp.Publishing) (*publishing, error) {
+	name := route(exchange, key, m.MessageId)
+	p.mu.Lock()
+	p.waiting[name]++
+	p.mu.Unlock()
 	confirm, err := p.ch.PublishWithDeferredConfirmWithContext(ctx, exchange, key, true, false, m)
 	if err != nil {
+		p.forget(name)
 		return nil, err
 	}
-	return &publishing{p, named(exchange, key, m.MessageId), confirm}, nil
+	return &publishing{p, name, confirm}, nil
 }
 
-// wait returns nil when the broker has the message in safety.
+// wait returns nil when the broker keeps the message.
 func (p *publishing) wait(ctx context.Context) error {
 	select {
 	case <-p.confirm.Done():
+		<-p.publisher.sorted
 	case <-ctx.Done():
+		p.publisher.forget(p.name)
 		return ctx.Err()
 	}
-	if !p.confirm.Acked() {
-		if !p.publisher.ch.IsClosed() {
-			return errRefused
-		}
+	returned := p.publisher.forget(p.name)
+	switch {
+	case !p.confirm.Acked() && p.publisher.ch.IsClosed():
 		<-p.publisher.closed
 		return p.publisher.why()
-	}
-	if p.publisher.cameBack(p.name) {
+	case !p.confirm.Acked():
+		return errRefused
+	case returned:
 		return errUnroutable
 	}
 	return nil
 }
 
-// why is why the channel ended.
+// why returns the reason why the channel ended.
 func (p *publisher) why() error {
 	if p.err == nil {
 		return errBroken

@@ -1,6 +1,7 @@
 package rabbitmq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,9 +178,9 @@ func (s *session) Ack(messages []source.Message) error {
 	return nil
 }
 
-// Bury publishes messages to the dead-letter exchange, as they came but for the
-// reason among their headers.
-func (s *session) Bury(ctx context.Context, dead []source.Dead) error {
+// Bury publishes messages to the dead-letter exchange, unchanged except that the reason is among their
+// headers. It waits for the broker's answer to every message, and returns the first error.
+func (s *session) Bury(ctx context.Context, dead []source.Dead) (err error) {
 	waits := make([]*publishing, 0, len(dead))
 	for _, one := range dead {
 		d := one.Delivery.(*amqp.Delivery)
@@ -189,20 +190,22 @@ func (s *session) Bury(ctx context.Context, dead []source.Dead) error {
 		}
 		headers[source.ReasonHeader] = one.Reason
 		headers[source.SourceHeader] = s.queue.Name
-		p, err := s.dead.publish(ctx, s.queue.DeadLetter, d.RoutingKey, amqp.Publishing{
+		p, failed := s.dead.publish(ctx, s.queue.DeadLetter, d.RoutingKey, amqp.Publishing{
 			Headers: headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, DeliveryMode: amqp.Persistent,
 			Priority: d.Priority, CorrelationId: d.CorrelationId, ReplyTo: d.ReplyTo, MessageId: d.MessageId,
 			Timestamp: d.Timestamp, Type: d.Type, AppId: d.AppId, Body: d.Body,
 		})
-		if err != nil {
-			return fmt.Errorf("publish to %q: %w", s.queue.DeadLetter, said(err))
+		if failed != nil {
+			err = said(failed)
+			break
 		}
 		waits = append(waits, p)
 	}
 	for _, p := range waits {
-		if err := p.wait(ctx); err != nil {
-			return fmt.Errorf("publish to %q: %w", s.queue.DeadLetter, err)
-		}
+		err = cmp.Or(err, p.wait(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("publish to %q: %w", s.queue.DeadLetter, err)
 	}
 	return nil
 }
