@@ -43,6 +43,7 @@ func TestLink(t *testing.T) {
 		if again, _ := l.Get(t.Context()); err != nil || again != first {
 			t.Errorf("connections %d and %d, %v; want one", first, again, err)
 		}
+		time.Sleep(longestWait)
 		alive.Store(false)
 		go func() {
 			time.Sleep(500 * time.Millisecond)
@@ -51,6 +52,7 @@ func TestLink(t *testing.T) {
 		if next, err := l.Get(t.Context()); err != nil || next == first {
 			t.Errorf("after it broke: connection %d, %v; want another than %d", next, err, first)
 		}
+		time.Sleep(longestWait)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		alive.Store(false)
@@ -61,6 +63,35 @@ func TestLink(t *testing.T) {
 		l.End()
 		if _, err := l.Get(t.Context()); err == nil {
 			t.Error("a link that ended has a connection")
+		}
+	})
+}
+
+// A broker that accepts connections and breaks them at once is dialled as seldom as one that refuses, and End
+// waits for what is being closed.
+func TestBreaksAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var dials, closed atomic.Int32
+		l := Link[int32]{
+			Dial:  func(context.Context) (int32, error) { return dials.Add(1), nil },
+			Alive: func(n int32) bool { return n > 1000 },
+			Close: func(int32) {
+				time.Sleep(time.Minute)
+				closed.Add(1)
+			},
+		}
+		for range 100_000 { // 100 s
+			if _, err := l.Get(t.Context()); !errors.Is(err, errBroke) {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if n := dials.Load(); n > 120 || n < 40 {
+			t.Errorf("%d dials in 100 s; want one in 1 to 2 s", n)
+		}
+		l.End()
+		if closed.Load() != dials.Load() {
+			t.Errorf("End returned when %d of %d connections were closed", closed.Load(), dials.Load())
 		}
 	})
 }
