@@ -74,10 +74,16 @@ type sheet struct {
 	used  map[string]bool   // texts that were translated
 }
 
-// w returns a text in the page's language. A text without translation stays English.
+// w returns a text in the page's language.
 func (p *sheet) w(text string) string {
 	p.used[text] = true
-	return cmp.Or(p.words[text], text)
+	if p.words == nil || text == "" {
+		return text
+	}
+	if p.words[text] == "" {
+		p.t.Errorf("testdata/reference_zh.json does not translate %q", text)
+	}
+	return p.words[text]
 }
 
 func (p *sheet) heading(level int, text string) {
@@ -176,6 +182,9 @@ func configurationPage(p *sheet) {
 					says = cmp.Or(says, comments[in+name])
 				}
 				_, values, _ := strings.Cut(problem(s.yaml, name, `"\x01?"`), ": want ")
+				if values == "it once" { // the section's own line has the kind of channel
+					values = "wechatpay, alipay or program"
+				}
 				values = p.w(values)
 				if s.zero != nil || name == "when" {
 					values = cmp.Or(elsewhere[name], values)
@@ -403,7 +412,7 @@ func apiPage(p *sheet) {
 				if status == "default" { // a Problem, as the top of the page says
 					continue
 				}
-				rows = append(rows, []string{p.w(status), of(o.Responses[status].Content), p.w(o.Responses[status].Description)})
+				rows = append(rows, []string{status, of(o.Responses[status].Content), p.w(o.Responses[status].Description)})
 			}
 			p.table("Status, Body, Meaning", rows)
 		}
@@ -434,7 +443,7 @@ func cliPage(p *sheet) {
 			return
 		}
 		if c.HasParent() {
-			p.heading(2, c.CommandPath())
+			fmt.Fprintf(p, "## %s\n\n", c.CommandPath())
 			p.text(c.Short + ".")
 		}
 		if c.Runnable() {
@@ -510,7 +519,7 @@ func metricsPage(p *sheet) {
 					kind = "histogram"
 				}
 				labels := strings.ReplaceAll(strings.TrimPrefix(m[3]+m[6], ", "), `"`, "")
-				rows = append(rows, []string{tick(name), p.w(kind), labels, p.w(help)})
+				rows = append(rows, []string{tick(name), kind, labels, p.w(help)})
 			}
 		}
 		slices.SortFunc(rows, slices.Compare)
