@@ -2,33 +2,32 @@ package alarm
 
 import "time"
 
-// A Rule is a condition of which people want to be told.
+// A Rule is a condition that raises an alarm.
 type Rule struct {
 	Name  string        // unique
 	When  string        // overdue, endpoint_failing, orders_unknown, tasks_failed, store_slow, overloaded, node_silent
-	Queue string        // whose tasks are meant; empty: of all queues
-	Above float64       // the figure that is still fine: seconds where When is overdue or store_slow, else a count; 0 where there is no figure
-	For   time.Duration // how long it must have held
-	To    string        // the queue whose tasks tell
+	Queue string        // counts only tasks of this queue; empty: of all queues
+	Above float64       // the largest value without an alarm: seconds if When is overdue or store_slow, otherwise a count; 0 if the condition has no value
+	For   time.Duration // how long the condition must hold before the alarm is raised
+	To    string        // the queue whose tasks report the alarm
 }
 
-// An Alarm is a condition that began to hold, and may be over. Its JSON is how it is
-// kept.
+// An Alarm is a raised or ended alarm. Its JSON is the stored document.
 type Alarm struct {
-	ID       string    `json:"id"` // the rule's name, and behind a slash what it is of, where a rule has several
+	ID       string    `json:"id"` // the rule's name; for rules with one alarm for each endpoint, followed by a slash and a hash of the endpoint
 	Name     string    `json:"name"`
 	When     string    `json:"when"`
 	Queue    string    `json:"queue,omitempty"`
 	Endpoint string    `json:"endpoint,omitempty"`
 	Above    float64   `json:"above"`
-	Value    float64   `json:"value"`            // the figure when it was raised
+	Value    float64   `json:"value"`            // the value when it was raised
 	Since    time.Time `json:"since"`            // when the condition began to hold
-	Until    time.Time `json:"until,omitzero"`   // when it held no longer; zero: it is raised
-	Ended    time.Time `json:"ended,omitzero"`   // when that was certain, and told
+	Until    time.Time `json:"until,omitzero"`   // when the condition last held; zero: the alarm is raised
+	Ended    time.Time `json:"ended,omitzero"`   // when the alarm ended: some time after Until, when it was certain
 	Reason   string    `json:"reason,omitempty"` // why it ended: over, rule_removed or rule_changed
-	To       string    `json:"to"`               // the queue whose tasks tell
-	Untold   string    `json:"untold,omitempty"` // why no task of it tells the latest of this; empty: one does
+	To       string    `json:"to"`               // the queue whose tasks report it
+	Untold   string    `json:"untold,omitempty"` // why no task reports the latest change; empty: a task does
 }
 
-// Raised reports whether the alarm is not over.
+// Raised reports whether the alarm has not ended.
 func (a *Alarm) Raised() bool { return a.Until.IsZero() }

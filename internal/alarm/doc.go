@@ -1,8 +1,8 @@
-// Package alarm tells people of conditions: tasks that are overdue, an endpoint that
-// fails, a store that is slow. Each that begins becomes one task of a queue, and
-// another when it is over, each in one transaction with a document that says how the
-// alarm stands: so it is told once, whatever dies, and whichever node judges.
+// Package alarm reports conditions to people: overdue tasks, an endpoint that fails, a slow store. An alarm
+// that is raised adds one task to a queue, and an alarm that ends adds another. Each task is committed in one
+// transaction with the document of the alarm. Therefore each change is reported once, whatever crashes and
+// whichever node evaluates the rules.
 //
-// Where the figures come from and how a task is attempted is the engine's business;
-// the package reads [figures.Figures] and says what follows from them.
+// The package reads [figures.Figures]. It does not collect them, and it does not attempt tasks: the engine
+// does both.
 package alarm

@@ -12,46 +12,45 @@ import (
 )
 
 const (
-	// calmRounds is for how many rounds a condition must not hold before an alarm is
-	// over, where its rule's For is shorter.
+	// calmRounds is the number of rounds for which a condition must not hold before its alarm ends, if the
+	// rule's For is shorter.
 	calmRounds = 12
 
-	// blindRounds is for how many rounds nothing may be known of a condition that goes
-	// on: after more, it begins to hold, or not to, anew.
+	// blindRounds is the number of rounds without data after which a condition starts to count again from
+	// zero.
 	blindRounds = 6
 
-	// mostEndpoints is how many endpoints one rule raises alarms for. What is beyond is
-	// one alarm more, whose value is how many they are.
+	// mostEndpoints is the number of endpoints for which one rule raises alarms of their own. One further
+	// alarm counts the other failing endpoints.
 	mostEndpoints = 20
 
-	more = "*" // in the place of an endpoint: those beyond mostEndpoints
+	more = "*" // stands for the endpoints beyond mostEndpoints
 )
 
-// A judge remembers since when conditions have held. It is one node's, and begins
-// anew where another node judges: what has not been told is told that much later.
+// A judge remembers since when each condition has held. Each node has its own. When another node takes over,
+// it starts from zero, so an alarm that was not raised yet comes later.
 type judge struct {
-	calm  time.Duration // calmRounds
-	blind time.Duration // blindRounds
+	calm  time.Duration // calmRounds as a duration
+	blind time.Duration // blindRounds as a duration
 
-	held map[string]streak // by the alarm's id
-	well map[string]streak // likewise
+	held map[string]streak // conditions that hold, by the alarm's id
+	well map[string]streak // conditions that do not hold, by the alarm's id
 }
 
-// A streak is how long something has been seen without a break.
+// A streak is a period without a break.
 type streak struct{ since, seen time.Time }
 
-// A step is an alarm as it is to be kept, and as it was.
+// A step is a change of an alarm.
 type step struct {
 	alarm Alarm
-	was   *kept // nil: there was none
+	was   *kept // before the change; nil: the alarm did not exist
 }
 
 func newJudge(every time.Duration) *judge {
 	return &judge{calm: calmRounds * every, blind: blindRounds * every, held: map[string]streak{}, well: map[string]streak{}}
 }
 
-// round says which alarms begin and which are over. alarms are those that are kept,
-// by their ids.
+// round returns the alarms that are raised or end now. alarms are the stored alarms by id.
 func (j *judge) round(now time.Time, rules []Rule, f *figures.Figures, alarms map[string]*kept) (steps []step) {
 	known := map[string]bool{}
 	for i := range rules {
@@ -59,7 +58,7 @@ func (j *judge) round(now time.Time, rules []Rule, f *figures.Figures, alarms ma
 		readings, rest := read(r, f, now)
 		if r.When == EndpointFailing {
 			readings = j.bounded(now, r, readings, rest, alarms)
-			for _, k := range alarms { // those that no figures are of any more
+			for _, k := range alarms { // endpoints that have no figures any more
 				if _, found := readings[k.Endpoint]; !found && k.Name == r.Name && k.raised() && covers(r, &k.Alarm) {
 					readings[k.Endpoint] = reading{standing: rest}
 				}
@@ -86,7 +85,7 @@ func (j *judge) round(now time.Time, rules []Rule, f *figures.Figures, alarms ma
 	return steps
 }
 
-// one judges one condition.
+// one evaluates one condition.
 func (j *judge) one(now time.Time, r *Rule, endpoint string, is reading, was *kept) (step, bool) {
 	id := identify(r.Name, endpoint)
 	raised := was.raised()
@@ -105,7 +104,7 @@ func (j *judge) one(now time.Time, r *Rule, endpoint string, is reading, was *ke
 		if !is.since.IsZero() && is.since.Before(since) {
 			since = is.since
 		}
-		if was != nil && since.Before(was.Until) { // that much was told before
+		if was != nil && since.Before(was.Until) { // the alarm before covers the time until then
 			since = was.Until
 		}
 		if now.Sub(since) < r.For {
@@ -119,7 +118,7 @@ func (j *judge) one(now time.Time, r *Rule, endpoint string, is reading, was *ke
 	return step{}, false
 }
 
-// over ends an alarm that has been well for long enough.
+// over ends an alarm whose condition has not held for long enough.
 func (j *judge) over(now time.Time, id string, calm time.Duration, reason string, was *kept) (step, bool) {
 	since := j.mark(j.well, id, now)
 	if now.Sub(since) < calm {
@@ -134,8 +133,8 @@ func (j *judge) over(now time.Time, id string, calm time.Duration, reason string
 	return step{alarm: ended, was: was}, true
 }
 
-// bounded leaves out the endpoints beyond mostEndpoints that fail, but for those that
-// are raised already, and says how many they are.
+// bounded limits the number of alarms of a rule: it leaves out failing endpoints beyond mostEndpoints, except
+// those with a raised alarm, and counts them.
 func (j *judge) bounded(now time.Time, r *Rule, all map[string]reading, rest standing, alarms map[string]*kept) map[string]reading {
 	raised := 0
 	for id, k := range alarms {
@@ -162,11 +161,11 @@ func (j *judge) bounded(now time.Time, r *Rule, all map[string]reading, rest sta
 		}
 	}
 	readings[more] = reading{standing: rest}
-	if left > 0 { // these have failed for as long as the rule says
+	if left > 0 { // left endpoints have failed for at least the rule's For
 		since := j.mark(j.held, identify(r.Name, more), now).Add(-r.For)
 		readings[more] = reading{standing: holds, value: float64(left), since: since}
 	}
-	if rest == fine { // those that are missing are well
+	if rest == fine { // endpoints without figures are well
 		maps.DeleteFunc(j.held, func(id string, s streak) bool {
 			return strings.HasPrefix(id, r.Name+"/") && s.seen != now
 		})
@@ -174,7 +173,7 @@ func (j *judge) bounded(now time.Time, r *Rule, all map[string]reading, rest sta
 	return readings
 }
 
-// mark notes that something is seen, and returns since when it has been.
+// mark notes that something was seen, and returns the start of its streak.
 func (j *judge) mark(streaks map[string]streak, id string, now time.Time) time.Time {
 	s, ok := streaks[id]
 	if !ok || now.Sub(s.seen) > j.blind {
@@ -185,7 +184,8 @@ func (j *judge) mark(streaks map[string]streak, id string, now time.Time) time.T
 	return s.since
 }
 
-// identify names an alarm. An endpoint's name is too long for a key of a task.
+// identify returns the id of an alarm. It hashes the endpoint, whose name may be too long for the key of a
+// task.
 func identify(rule, endpoint string) string {
 	switch endpoint {
 	case "":

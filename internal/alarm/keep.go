@@ -11,11 +11,10 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// kind is that of the documents that alarms are kept in; their names are the alarms'
-// ids.
+// kind is the kind of the documents of alarms. The name of a document is the alarm's id.
 const kind = "alarm"
 
-// Keep is how long an alarm that is over is kept.
+// Keep is how long an ended alarm is kept.
 const Keep = 24 * time.Hour
 
 const pageSize = 200
@@ -83,11 +82,11 @@ func load(ctx context.Context, s Store) (map[string]*kept, error) {
 // condition raises it again, in place of what cannot be read.
 func (k *kept) raised() bool { return k != nil && k.err == nil && k.Raised() }
 
-// document is how an alarm is kept, in the place of what it was.
+// document returns the document of an alarm, which replaces was.
 func document(a *Alarm, was *kept) store.Doc {
 	value, err := json.Marshal(a)
 	if err != nil {
-		panic(fmt.Errorf("alarm: %w", err)) // text, times and finite numbers
+		panic(fmt.Errorf("alarm: %w", err)) // cannot fail: text, times and finite numbers
 	}
 	d := store.Doc{Kind: kind, Name: a.ID, Value: value, Was: []byte{}}
 	if was != nil {

@@ -7,26 +7,26 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// A standing is what figures say of a condition.
+// A standing says whether a condition holds.
 type standing uint8
 
 const (
-	unknown standing = iota // they do not say
+	unknown standing = iota // the figures do not say
 	fine
 	holds
 )
 
-// A reading is what figures say of one condition.
+// A reading is what the figures say about one condition.
 type reading struct {
 	standing standing
 	value    float64
-	since    time.Time // since when it has held at least; zero: they do not say
+	since    time.Time // the condition has held at least since then; zero: the figures do not say
 }
 
-// whole is how long a node must have counted before its latest hour is a whole one.
+// whole is how long a node must have counted before its figures cover a whole hour.
 const whole = time.Hour
 
-// wanted are the figures that rules are judged by.
+// wanted returns the figures that the rules need.
 func wanted(rules []Rule) (ask figures.Ask) {
 	for _, r := range rules {
 		switch r.When {
@@ -43,11 +43,11 @@ func wanted(rules []Rule) (ask figures.Ask) {
 	return ask
 }
 
-// read says what figures say of a rule's condition: by endpoint where it has one for
-// each, else under "". rest is what they say of endpoints that are missing.
+// read evaluates a rule's condition: for each endpoint if the rule has one alarm for each endpoint, otherwise
+// under "". rest is the result for endpoints that have no figures.
 //
-// The figures of a node that did not answer are not known. What is too much without
-// them is too much; what is not may be.
+// If a node did not answer, its figures are missing. A value above the threshold without them is certain; a
+// value below it is not.
 func read(r *Rule, f *figures.Figures, now time.Time) (readings map[string]reading, rest standing) {
 	complete := fine
 	if len(f.Silent) > 0 {
@@ -68,7 +68,7 @@ func read(r *Rule, f *figures.Figures, now time.Time) (readings map[string]readi
 	case OrdersUnknown, TasksFailed:
 		found = one(float64(failed(r, f)))
 		if found.standing == fine && now.Sub(f.Gauges.Started) < whole {
-			found.standing = unknown // what failed before a start of it is not counted
+			found.standing = unknown // failures before a restart of the node are not counted
 		}
 	case StoreSlow:
 		found = one(f.Gauges.SlowCommit.Seconds())
@@ -88,7 +88,7 @@ func overdue(r *Rule, f *figures.Figures, now time.Time, complete standing) read
 		switch {
 		case r.Queue != "" && q.Name != r.Queue:
 		case q.Pause != nil:
-			if r.Queue != "" { // neither a trouble nor over
+			if r.Queue != "" { // neither raise nor end
 				return reading{}
 			}
 		case !q.OldestOverdue.IsZero() && (oldest.IsZero() || q.OldestOverdue.Before(oldest)):
@@ -106,7 +106,7 @@ func overdue(r *Rule, f *figures.Figures, now time.Time, complete standing) read
 	return reading{standing: holds, value: waits.Seconds(), since: oldest.Add(above)}
 }
 
-// failed counts the tasks of a kind that failed in the latest hour.
+// failed returns the number of tasks of a kind that failed within the last hour.
 func failed(r *Rule, f *figures.Figures) (n int64) {
 	for i := range f.Queues {
 		q := &f.Queues[i]
@@ -117,9 +117,8 @@ func failed(r *Rule, f *figures.Figures) (n int64) {
 	return n
 }
 
-// failing reads the endpoints that are not well. One whose breaker is half open is
-// failing while most of its latest attempts failed; else that, like a pause, says
-// nothing: it may get well.
+// failing reads the endpoints. An endpoint with a half-open breaker counts as failing if most of its latest
+// attempts failed. Otherwise a half-open breaker or a pause says nothing.
 func failing(f *figures.Figures) map[string]reading {
 	readings := map[string]reading{}
 	for i := range f.Endpoints {

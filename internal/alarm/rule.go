@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// What a rule can be about.
+// The conditions of a rule.
 const (
-	Overdue         = "overdue"          // a task waits beyond its due time, though nothing holds it
+	Overdue         = "overdue"          // a task waits beyond its due time although no pause or breaker holds it
 	EndpointFailing = "endpoint_failing" // an endpoint's breaker is open; one alarm for each
-	OrdersUnknown   = "orders_unknown"   // orders were given up without a decision in the latest hour
-	TasksFailed     = "tasks_failed"     // tasks of kind notify failed in the latest hour
+	OrdersUnknown   = "orders_unknown"   // orders ended undecided within the last hour
+	TasksFailed     = "tasks_failed"     // tasks of kind notify failed within the last hour
 	StoreSlow       = "store_slow"       // commits take long
-	Overloaded      = "overloaded"       // a node takes no tasks in
-	NodeSilent      = "node_silent"      // a node that lives does not say its figures
+	Overloaded      = "overloaded"       // a node accepts no new tasks
+	NodeSilent      = "node_silent"      // a living node does not report its figures
 )
 
-// Whens are what a rule can be about, in the order in which they are told.
+// Whens are the conditions, in the order of the documentation.
 var whens = []string{Overdue, EndpointFailing, OrdersUnknown, TasksFailed, StoreSlow, Overloaded, NodeSilent}
 
-// Whens returns what a rule can be about.
+// Whens returns the conditions that a rule can have.
 func Whens() []string { return slices.Clone(whens) }
 
-// Figured says what figure a rule about when compares: a duration, or a count. Neither:
-// there is none, and Above means nothing.
+// Figured reports which value a condition compares with Above: a duration or a count. Both false: it has no
+// value, and Above is ignored.
 func Figured(when string) (duration, count bool) {
 	switch when {
 	case Overdue, StoreSlow:
@@ -34,17 +34,17 @@ func Figured(when string) (duration, count bool) {
 	return false, false
 }
 
-// Queued reports whether a rule about when can be about one queue.
+// Queued reports whether a condition can be limited to one queue.
 func Queued(when string) bool {
 	return when == Overdue || when == OrdersUnknown || when == TasksFailed
 }
 
-// covers reports whether an alarm is of what a rule is about.
+// covers reports whether an alarm belongs to the present version of a rule.
 func covers(r *Rule, a *Alarm) bool {
 	return r.When == a.When && r.Queue == a.Queue
 }
 
-// Name returns the name of a rule that was given none: overdue-pay-notify.
+// Name returns the default name of a rule, such as overdue-pay-notify.
 func Name(when, queue string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(when, "_", "-")+"-"+queue, "-")
 }

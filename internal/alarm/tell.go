@@ -11,29 +11,28 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// The types of the events.
+// Types of events.
 const (
 	began = "bellman.alarm.began"
 	ended = "bellman.alarm.ended"
 )
 
-// data is what an event says of an alarm.
+// data is the data of an event.
 type data struct {
 	Name     string  `json:"name"`
 	When     string  `json:"when"`
-	Queue    string  `json:"queue"`    // empty: all
-	Endpoint string  `json:"endpoint"` // empty: it is of none; *: of those beyond the most that are told one by one
-	Above    float64 `json:"above"`    // seconds, or a count
-	Value    float64 `json:"value"`    // likewise, when it was raised
+	Queue    string  `json:"queue"`    // empty: all queues
+	Endpoint string  `json:"endpoint"` // empty: the condition has no endpoint; *: the endpoints beyond mostEndpoints
+	Above    float64 `json:"above"`    // seconds or a count
+	Value    float64 `json:"value"`    // seconds or a count, when the alarm was raised
 	Since    string  `json:"since"`
-	Until    string  `json:"until"`  // empty: it goes on
-	Reason   string  `json:"reason"` // why it ended; empty: it goes on
+	Until    string  `json:"until"`  // empty: the alarm is raised
+	Reason   string  `json:"reason"` // why it ended; empty: the alarm is raised
 	Text     string  `json:"text"`
 	TextZH   string  `json:"text_zh"`
 }
 
-// event returns what tells of an alarm as it is, its type, and the key that it is
-// told under once.
+// event returns the event that reports an alarm: its type, its key and its body. One key is reported once.
 func event(a *Alarm) (typed, key string, body []byte) {
 	typed, at, moment := began, a.Since, "began"
 	d := data{
@@ -47,7 +46,7 @@ func event(a *Alarm) (typed, key string, body []byte) {
 	key = fmt.Sprintf("alarm/%s/%s/%s", a.ID, stamp(a.Since), moment)
 	said, err := json.Marshal(d)
 	if err != nil {
-		panic(fmt.Errorf("alarm: %w", err)) // text and finite numbers
+		panic(fmt.Errorf("alarm: %w", err)) // cannot fail: text and finite numbers
 	}
 	body, err = json.Marshal(results.Event{
 		SpecVersion: "1.0",
@@ -67,10 +66,10 @@ func event(a *Alarm) (typed, key string, body []byte) {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// local is a time as people read it, where this node is.
+// local formats a time for people, in the time zone of this node.
 func local(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }
 
-// length is a figure of seconds as people read it.
+// length formats a number of seconds for people.
 func length(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	if d >= 10*time.Second {
@@ -81,7 +80,7 @@ func length(seconds float64) string {
 
 func count(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// text says in a sentence that an alarm began, or ended.
+// text describes in one sentence that an alarm began or ended.
 func text(a *Alarm) string {
 	of := "all queues"
 	if a.Queue != "" {

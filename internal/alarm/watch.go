@@ -17,15 +17,15 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// An Engine has the figures, and takes the tasks.
+// An Engine provides the figures and accepts the tasks.
 type Engine interface {
 	Figures(ctx context.Context, ask figures.Ask) (figures.Figures, error)
 
-	// Leads reports whether this node judges for all.
+	// Leads reports whether this node evaluates the rules for the whole cluster.
 	Leads() bool
 
-	// AddWith adds tasks and writes documents in one transaction. ErrConflict if one of
-	// these is another by now, an *Invalid if a task is wrong: then nothing is written.
+	// AddWith adds tasks and writes documents in one transaction. It returns ErrConflict if one of the
+	// documents has changed, and *Invalid if a task is wrong. In both cases nothing is written.
 	AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellman.Task) error
 }
 
@@ -35,13 +35,12 @@ type Options struct {
 	Store  Store
 	Logger *slog.Logger // default: slog.Default()
 
-	// Every is how often conditions are judged; default 5 s. An alarm is over when its
-	// condition has not held for twelve times that, or for as long as its rule's For.
+	// Every is the interval between evaluations; default 5 s. An alarm ends when its condition has not held
+	// for twelve intervals, or for the rule's For if that is longer.
 	Every time.Duration
 }
 
-// A Watch judges conditions and tells of them while Run runs. All methods are safe
-// for concurrent use.
+// A Watch evaluates rules and reports alarms while Run runs. All methods are safe for concurrent use.
 type Watch struct {
 	engine Engine
 	store  Store
@@ -52,7 +51,7 @@ type Watch struct {
 	mu     sync.Mutex
 	rules  []Rule
 	queues map[string]results.Queue
-	idle   bool // there are no rules, and nothing is raised
+	idle   bool // there are no rules and no stored alarms
 }
 
 // New returns a watch without rules.
@@ -67,8 +66,8 @@ func New(o Options) (*Watch, error) {
 	return &Watch{engine: o.Engine, store: o.Store, log: o.Logger, every: o.Every, judge: newJudge(o.Every)}, nil
 }
 
-// SetRules replaces the rules, and the queues that alarms may be told to, by their
-// names. An alarm whose rule is gone, or is about something else, ends and is told.
+// SetRules replaces the rules, and the queues that may report alarms, by name. An alarm whose rule was removed
+// or has another condition ends, and its end is reported.
 func (w *Watch) SetRules(rules []Rule, queues map[string]results.Queue) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,14 +81,14 @@ func (w *Watch) Rules() []Rule {
 	return w.rules
 }
 
-// List is List of the watch's store.
+// List returns the alarms of the watch's store as [List] does.
 func (w *Watch) List(ctx context.Context) ([]Alarm, error) { return List(ctx, w.store) }
 
-// Run judges until ctx ends.
+// Run evaluates the rules until ctx ends, and then returns nil.
 func (w *Watch) Run(ctx context.Context) error {
 	ticker := time.NewTicker(w.every)
 	defer ticker.Stop()
-	said := "" // the trouble that the log has already
+	said := "" // the last logged error
 	for {
 		select {
 		case <-ctx.Done():
@@ -107,7 +106,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 }
 
-// round judges once.
+// round evaluates the rules once.
 func (w *Watch) round(ctx context.Context) error {
 	w.mu.Lock()
 	rules, queues, idle := w.rules, w.queues, w.idle
@@ -147,15 +146,15 @@ func (w *Watch) round(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// rest says whether there is anything to judge before the rules change.
+// rest notes whether rounds can be skipped until the rules change.
 func (w *Watch) rest(idle bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.idle = idle && len(w.rules) == 0
 }
 
-// tell keeps an alarm as it is now, with the task that tells of it. What no task can
-// tell is kept all the same.
+// tell stores an alarm together with the task that reports it. If no task can report it, the alarm is stored
+// alone.
 func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Queue) error {
 	a := &s.alarm
 	typed, key, body := event(a)
@@ -173,7 +172,7 @@ func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Que
 	case errors.As(err, &invalid):
 		return w.untold(ctx, s, err.Error())
 	case errors.Is(err, bellman.ErrConflict):
-		return nil // another node was quicker, or this one before
+		return nil // another node was quicker, or an earlier commit of this node succeeded
 	case err != nil:
 		return fmt.Errorf("tell of alarm %s: %w", a.ID, err)
 	}
@@ -181,7 +180,7 @@ func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Que
 	return nil
 }
 
-// untold keeps an alarm of which no task tells.
+// untold stores an alarm that no task reports.
 func (w *Watch) untold(ctx context.Context, s *step, why string) error {
 	s.alarm.Untold = why
 	err := w.engine.AddWith(ctx, []store.Doc{document(&s.alarm, s.was)})
@@ -196,7 +195,7 @@ func (w *Watch) untold(ctx context.Context, s *step, why string) error {
 	return nil
 }
 
-// note writes into the log what became of an alarm.
+// note logs an alarm that was raised or ended.
 func (w *Watch) note(a *Alarm) {
 	if a.Raised() {
 		w.log.Warn("alarm began", "alarm", a.Name, "when", a.When, "queue", a.Queue, "endpoint", a.Endpoint, "since", a.Since)
@@ -205,7 +204,7 @@ func (w *Watch) note(a *Alarm) {
 	w.log.Info("alarm ended", "alarm", a.Name, "when", a.When, "queue", a.Queue, "endpoint", a.Endpoint, "since", a.Since, "until", a.Until, "reason", a.Reason)
 }
 
-// forget deletes what ended long ago.
+// forget deletes alarms that ended longer than Keep ago.
 func (w *Watch) forget(ctx context.Context, now time.Time, alarms map[string]*kept) error {
 	var docs []store.Doc
 	for id, k := range alarms {

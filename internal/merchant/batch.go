@@ -8,17 +8,17 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// An Imported says what became of one merchant of an import.
+// An Imported is the result for one merchant of an import.
 type Imported struct {
 	No      string
 	Created bool
-	Changed bool  // created, or not as it was
+	Changed bool  // created or changed
 	Err     error // *bellman.Invalid, or *ChangedError
 }
 
-// Import makes merchants what is wanted, all that are right in one transaction; the
-// wrong ones do not stop the others. The same import again changes nothing. With dry
-// it only says what it would do. Results are in order.
+// Import registers or changes merchants. All valid ones are written in one transaction; invalid ones do not
+// stop the others. Repeating an import changes nothing. With dry it only reports what it would do. The results
+// are in the order of wanted.
 func (r *Registry) Import(ctx context.Context, wanted []Wanted, dry bool, by bellman.By) (results []Imported, err error) {
 	err = r.anew(func() error {
 		results, err = r.take(ctx, wanted, dry, by)

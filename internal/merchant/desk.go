@@ -9,40 +9,40 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// A Desk is where the API and the console read and change merchants. Errors are those of
-// an engine; no answer has a secret, but for sealed ones.
+// A Desk reads and changes merchants for the API and the console. Its errors are those of an engine. No answer
+// has a secret, except sealed ones.
 type Desk interface {
-	// List returns up to s.Limit merchants of a search behind a place; next is where to go
-	// on, and empty only at the end.
+	// List returns up to s.Limit merchants after a place. next is the place to continue from; it is empty only
+	// at the end.
 	List(ctx context.Context, s client.MerchantSearch, after string) (page []client.Merchant, next string, err error)
 
 	Get(ctx context.Context, no string) (client.Merchant, error)
 	Stats(ctx context.Context, no string) (client.MerchantStats, error)
 
-	// Put makes a merchant what in says; created says that there was none.
+	// Put registers or changes a merchant; created reports that it did not exist.
 	Put(ctx context.Context, in Wanted, by bellman.By) (m client.Merchant, created bool, err error)
 
-	// Import puts up to client.MaxBatch at once, with one result each, in order; with dry it only
-	// says what it would do.
+	// Import puts up to client.MaxBatch merchants at once, and returns one result each, in order. With dry it
+	// only reports what it would do.
 	Import(ctx context.Context, in []Wanted, dry bool, by bellman.By) ([]Imported, error)
 
 	Delete(ctx context.Context, no string, by bellman.By) error
 
-	// Rotate gives a merchant a new secret, beside which those that it has go on signing for
-	// overlap; negative: for DefaultOverlap.
+	// Rotate gives a merchant a new secret. The present secrets also sign for overlap; a negative overlap
+	// means DefaultOverlap.
 	Rotate(ctx context.Context, no, secret string, overlap time.Duration, by bellman.By) (client.Merchant, error)
 
 	Pause(ctx context.Context, no string, by bellman.By) error
 	Resume(ctx context.Context, no string, by bellman.By) error
 
-	// Test adds a task that sends a merchant a test; no queue: the one there is.
+	// Test adds a task that sends a test to a merchant. An empty queue means the only queue of kind notify.
 	Test(ctx context.Context, no, queue string, by bellman.By) (*bellman.Task, error)
 
 	Reseal(ctx context.Context, by bellman.By) (client.MerchantReseal, error)
 }
 
-// Shown is a merchant as the API answers it, but for its pause and its newest tasks; sealed:
-// as an export has it.
+// Shown returns a merchant as the API shows it, without its pause and its newest tasks. sealed: with sealed
+// secrets, as in an export.
 func (r *Registry) Shown(m *Merchant, sealed bool) client.Merchant {
 	out := client.Merchant{
 		MerchantNo: m.No, Name: m.Name, NotifyURL: m.NotifyURL, Schedule: m.Schedule, Success: m.Success,
@@ -63,7 +63,7 @@ func (r *Registry) Shown(m *Merchant, sealed bool) client.Merchant {
 			text = secret.Exported()
 		}
 		out.Sign.Secrets = append(out.Sign.Secrets, text)
-		id, _ := SealedUnder(secret.Sealed) // what is kept was looked at
+		id, _ := SealedUnder(secret.Sealed) // stored secrets were checked
 		key := client.MerchantKey{LastFour: secret.Ending, MasterID: id, Added: client.At(secret.Added.Time)}
 		if !secret.Until.IsZero() {
 			until := client.At(secret.Until.Time)

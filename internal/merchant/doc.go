@@ -1,8 +1,7 @@
-// Package merchant is the registry of merchants: where each is told, with which
-// keys, by which schedule and rule, and how fast. It keeps them in a store as
-// documents, one a merchant, and a bounded number of them in memory; whoever
-// makes an attempt asks for the merchant as it stands then.
+// Package merchant is the registry of merchants: their addresses, secrets, schedules, rules and limits. Each
+// merchant is one document in the store, and a bounded number of merchants is cached in memory. Every attempt
+// uses the merchant as it is at that moment.
 //
-// Secrets are sealed before they are written, and opened where they sign. How a
-// request is signed, sent and judged is for others.
+// Secrets are sealed (encrypted) before they are written, and opened only to sign. Other packages sign, send
+// and judge requests.
 package merchant

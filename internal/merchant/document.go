@@ -11,18 +11,17 @@ import (
 
 // The kinds of documents of the registry.
 const (
-	Kind = "merchant" // a merchant, by its number; hints name this one for all
+	Kind = "merchant" // a merchant, by its number; hints use this kind for all of them
 
-	nameKind   = "merchant-name"   // NAME, 0x1f, NUMBER: who is found by a name
-	changeKind = "merchant-change" // two hexadecimal digits: something of that part of the merchants changed
-	masterKind = "merchant-master" // a master key's id: secrets may be sealed under it
-	endKind    = "merchant-end"    // TIME, 0x1f, NUMBER: a secret may end then, in Unix ms of fifteen digits
+	nameKind   = "merchant-name"   // NAME, 0x1f, NUMBER: finds merchants by name
+	changeKind = "merchant-change" // two hexadecimal digits, the number of a part: a merchant of that part has changed
+	masterKind = "merchant-master" // the id of a master key under which secrets may be sealed
+	endKind    = "merchant-end"    // TIME, 0x1f, NUMBER: a secret may end at that time, in Unix ms with fifteen digits
 )
 
 const nameEnd = "\x1f" // a name has no control characters
 
-// document returns what is to be kept of a merchant, where it is still was; nil: where
-// there is none.
+// document returns the document of a merchant, which replaces was; nil: there must be none.
 func document(m, was *Merchant) store.Doc {
 	d := store.Doc{Kind: Kind, Name: m.No, Value: encode(m), Was: []byte{}}
 	if was != nil {
@@ -31,11 +30,11 @@ func document(m, was *Merchant) store.Doc {
 	return d
 }
 
-// encode writes what is kept of a merchant.
+// encode returns the stored form of a merchant.
 func encode(m *Merchant) []byte {
 	value, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // texts and finite numbers
+		panic(err) // cannot fail: texts and finite numbers
 	}
 	return value
 }
@@ -49,20 +48,20 @@ func parse(doc store.Doc) (Merchant, error) {
 	return m, nil
 }
 
-// named is the document by which a merchant is found by its name.
+// named returns the document that finds a merchant by its name.
 func named(m *Merchant) store.Doc {
 	return store.Doc{Kind: nameKind, Name: fold(m.Name) + nameEnd + m.No, Value: []byte("{}")}
 }
 
-// fold makes names that differ in upper and lower case the same.
+// fold maps names that differ only in upper and lower case to one text.
 func fold(name string) string { return strings.ToLower(name) }
 
-// The merchants are in parts. Who writes a merchant writes its part's document too,
-// and who keeps some in memory looks at these few documents.
+// Merchants are divided into parts. Each write of a merchant also writes the document of its part, so a
+// process with a cache needs to read only these few documents.
 const parts = 256
 
 func partOf(no string) uint8 {
-	h := uint32(2166136261) // FNV-1a: kept in the documents' names, so it must never change
+	h := uint32(2166136261) // FNV-1a: the stored names depend on it, so it must never change
 	for i := range len(no) {
 		h = (h ^ uint32(no[i])) * 16777619
 	}
@@ -71,7 +70,7 @@ func partOf(no string) uint8 {
 
 func partName(part uint8) string { return fmt.Sprintf("%02x", part) }
 
-// changed is the document that says that a part has changed.
+// changed returns the document that announces a change in a part.
 func changed(part uint8) store.Doc {
 	return store.Doc{Kind: changeKind, Name: partName(part), Value: []byte(`"` + bellman.NewID().String() + `"`)}
 }

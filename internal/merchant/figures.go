@@ -15,21 +15,20 @@ type Lister interface {
 	List(ctx context.Context, f store.Filter, before bellman.ID, limit int) ([]*bellman.Task, bellman.ID, error)
 }
 
-// Recent says how the newest attempts of a merchant's newest tasks went, of those that were
-// attempted in the latest day.
+// A Recent summarizes the newest attempts of a merchant's newest tasks that were attempted within a day.
 type Recent struct {
-	Tasks    int // that were attempted
-	Attempts int // of these tasks, as many as there were ever
+	Tasks    int // attempted tasks
+	Attempts int // all attempts of these tasks
 	Accepted int // tasks whose newest attempt was accepted
 }
 
-// Failing reports whether nothing was accepted in three attempts or more.
+// Failing reports whether no task was accepted in at least three attempts.
 func (r Recent) Failing() bool { return r.Accepted == 0 && r.Attempts >= failingAfter }
 
-// Rate is the share of tasks whose newest attempt was accepted; nil if none was attempted.
+// Rate returns the share of tasks whose newest attempt was accepted; nil if no task was attempted.
 func (r Recent) Rate() *float64 { return share(r.Accepted, r.Tasks) }
 
-// share is a part of something, 0 to 1; nil: a part of nothing.
+// share returns part/whole; nil if whole is 0.
 func share(part, whole int) *float64 {
 	if whole == 0 {
 		return nil
@@ -55,7 +54,7 @@ const (
 	failingAfter = 3
 )
 
-// LookRecent reads Recent alone, which is quick.
+// LookRecent reads only Recent, which is quick.
 func LookRecent(ctx context.Context, tasks Lister, no string, now time.Time) (r Recent, err error) {
 	page, _, err := tasks.List(ctx, store.Filter{MerchantNo: no}, bellman.ID{}, recentTasks)
 	if err != nil {
@@ -69,16 +68,15 @@ func LookRecent(ctx context.Context, tasks Lister, no string, now time.Time) (r 
 	return r, nil
 }
 
-// How much Look looks at.
+// The bounds of Look.
 const (
 	maxFigures = 1000
 	maxFailed  = 10
-	maxPages   = 20 // of which some may be short
+	maxPages   = 20 // some may be short
 )
 
-// Look sums up the newest thousand tasks that name a merchant, but for orders: the time it
-// takes does not grow with how many there are. show is a task as the
-// API answers it.
+// Look summarizes the newest thousand tasks of a merchant, without orders. Its time does not grow with the
+// number of tasks. show converts a task to the API's form.
 func Look(ctx context.Context, tasks Lister, no string, now time.Time, show func(*bellman.Task) client.Task) (client.MerchantStats, error) {
 	f := client.MerchantStats{MerchantNo: no, Results: make(map[string]int), LastFailed: []client.Task{}}
 	var recent Recent
@@ -114,7 +112,7 @@ func Look(ctx context.Context, tasks Lister, no string, now time.Time, show func
 	return f, nil
 }
 
-// count adds a task to figures, and reports whether it or its newest attempt failed.
+// count adds a task to the statistics, and reports whether the task or its newest attempt failed.
 func count(f *client.MerchantStats, t *bellman.Task, now time.Time) (failed bool) {
 	f.Tasks++
 	since := client.At(t.Created())

@@ -13,8 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// know makes a merchant ready for use, and says when one of its secrets ends; zero: none
-// does.
+// know prepares a merchant for use. end is when one of its secrets ends; zero: none does.
 func (r *Registry) know(m *Merchant, now time.Time) (known deliver.Merchant, changes time.Time) {
 	known = deliver.Merchant{
 		Known: true, URL: m.NotifyURL, Success: m.Success, Schedule: m.Schedule, Timeout: m.Timeout, Concurrency: m.Concurrency, Rate: m.Rate,
@@ -27,25 +26,25 @@ func (r *Registry) know(m *Merchant, now time.Time) (known deliver.Merchant, cha
 	return known, changes
 }
 
-// A held is what is known of one number for now.
+// A held is a cache entry for one number.
 type held struct {
 	known deliver.Merchant // the zero Merchant: there is no such merchant
-	mark  uint64           // of its part when it was read
+	mark  uint64           // the mark of its part when it was read
 	read  time.Time
-	until time.Time // it is read again from then on; zero: no time of its own
+	until time.Time // it must be read again from then on; zero: no limit
 }
 
-// A cache holds a bounded number of merchants, and of numbers that are none. When
-// it is full, some of those that nobody asked for lately make room.
+// A cache holds a bounded number of entries, also for numbers without a merchant. When it is full, it drops
+// entries that were read long ago.
 type cache struct {
 	most  int
-	marks [parts]atomic.Uint64 // grow when something of a part changed
+	marks [parts]atomic.Uint64 // each grows when a merchant of its part changes
 
 	mu    sync.RWMutex
 	known map[string]*held
 }
 
-// get returns what is known of a number, if that is still good.
+// get returns the entry of a number, and whether it is still valid.
 func (c *cache) get(no string, now time.Time) (*held, bool) {
 	c.mu.RLock()
 	h := c.known[no]
@@ -56,7 +55,7 @@ func (c *cache) get(no string, now time.Time) (*held, bool) {
 	return h, true
 }
 
-// put remembers what was read of a number.
+// put stores an entry.
 func (c *cache) put(no string, h *held) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +65,8 @@ func (c *cache) put(no string, h *held) {
 	c.known[no] = h
 }
 
-// makeRoom forgets one of a few, the one that was read first: what is asked for
-// again is read again, and that is all it costs. A map begins anywhere.
+// makeRoom drops one of a few random entries: the one that was read first. A dropped entry costs one read when
+// it is needed again. Iteration over a map starts at a random place.
 func (c *cache) makeRoom() {
 	const few = 8
 	var oldest string
@@ -84,7 +83,7 @@ func (c *cache) makeRoom() {
 	delete(c.known, oldest)
 }
 
-// in returns the numbers that are known of a part.
+// in returns the cached numbers of a part.
 func (c *cache) in(part uint8) (numbers []string) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -102,10 +101,9 @@ func (c *cache) empty() bool {
 	return len(c.known) == 0
 }
 
-// Merchant returns a merchant as it stands now, not older than a second; the zero
-// Merchant if there is none of that number. It costs a look in memory, and a read of the
-// store for one that was not asked for lately. Where the store does not answer, what was
-// known lately stands.
+// Merchant returns a merchant, at most a second old, or the zero Merchant if there is none with that number.
+// It reads the store only if the merchant is not cached. If the store does not answer, the last known value is
+// returned.
 func (r *Registry) Merchant(ctx context.Context, no string) (deliver.Merchant, error) {
 	if no == "" {
 		return deliver.Merchant{}, nil
@@ -153,7 +151,7 @@ func (r *Registry) load(ctx context.Context, no string) (*held, error) {
 	return h, nil
 }
 
-// read reads a merchant as it is kept. bellman.ErrNotFound if there is none.
+// read reads a merchant from the store. It returns bellman.ErrNotFound if there is none.
 func (r *Registry) read(ctx context.Context, no string) (Merchant, error) {
 	doc, err := store.ReadDoc(ctx, r.store, Kind, no)
 	if err != nil {
@@ -162,7 +160,7 @@ func (r *Registry) read(ctx context.Context, no string) (Merchant, error) {
 	return parse(doc)
 }
 
-// Known is how many numbers are known in memory, of merchants and of none.
+// Known returns the number of cached entries.
 func (r *Registry) Known() int {
 	r.cache.mu.RLock()
 	defer r.cache.mu.RUnlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Read returns a merchant as it is kept now. bellman.ErrNotFound if there is none.
+// Read returns the stored merchant. It returns bellman.ErrNotFound if there is none.
 func (r *Registry) Read(ctx context.Context, no string) (Merchant, error) {
 	m, err := r.read(ctx, no)
 	if err != nil {
@@ -20,14 +20,14 @@ func (r *Registry) Read(ctx context.Context, no string) (Merchant, error) {
 	return m, nil
 }
 
-// List returns up to s.Limit merchants of a search that come after a place; empty: from
-// the first. The list is by name where the search has one, and by number otherwise. next
-// is where to go on, and empty only at the end. s.Paused and s.Sealed are for others.
+// List returns up to s.Limit merchants after a place; an empty place is the beginning. The order is by name if
+// the search has a name, otherwise by number. next is the place to continue from, and empty only at the end.
+// List ignores s.Paused and s.Sealed.
 func (r *Registry) List(ctx context.Context, s client.MerchantSearch, after string) (page []Merchant, next string, err error) {
 	if s.Name != "" {
 		return r.listNamed(ctx, s, after)
 	}
-	// Names are read from above one, so the prefix itself is looked for apart.
+	// A page starts above a name, so the prefix itself is read separately.
 	if after < s.MerchantNo {
 		if m, err := r.read(ctx, s.MerchantNo); err == nil {
 			page = append(page, m)
@@ -60,10 +60,10 @@ func (r *Registry) List(ctx context.Context, s client.MerchantSearch, after stri
 	return page, next, nil
 }
 
-// listNamed is List by name: the documents of names say who, and each is read.
+// listNamed lists by name: it reads the documents of names, and then each merchant.
 func (r *Registry) listNamed(ctx context.Context, s client.MerchantSearch, after string) (page []Merchant, next string, err error) {
 	prefix := fold(s.Name)
-	docs, err := r.store.Docs(ctx, store.DocFilter{Kind: nameKind, After: max(prefix, after)}, s.Limit) // none is the prefix itself: each has a number behind it
+	docs, err := r.store.Docs(ctx, store.DocFilter{Kind: nameKind, After: max(prefix, after)}, s.Limit) // no document is named like the prefix itself: each name ends with a number
 	if err != nil {
 		return nil, "", fmt.Errorf("list merchants by name: %w", err)
 	}

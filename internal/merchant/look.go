@@ -11,21 +11,20 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// looking is how changes by other processes are found: in a few documents, one a
-// part, which say no more than that something of the part changed.
+// looking finds changes by other processes. It reads one small document for each part, which only says that
+// something in the part has changed.
 type looking struct {
 	stir  chan struct{} // wakes Run
-	asked atomic.Int64  // when a merchant was asked for last, Unix ms
-	tried atomic.Int64  // when somebody looked last, Unix ms; 0: never
+	asked atomic.Int64  // when a merchant was last used, Unix ms
+	tried atomic.Int64  // when changes were last looked for, Unix ms; 0: never
 
 	looks singleflight.Group
 
 	mu   sync.Mutex
-	seen map[string]string // the documents as they were last
+	seen map[string]string // the documents of the parts as last read
 }
 
-// fresh looks for changes if nobody did for a while: at the first use after a rest,
-// for Run goes on looking only while merchants are used.
+// fresh looks for changes if nobody did for a while: Run looks only while merchants are used.
 func (r *Registry) fresh(ctx context.Context, at time.Time) {
 	if r.alone {
 		return
@@ -52,7 +51,7 @@ func (r *Registry) fresh(ctx context.Context, at time.Time) {
 	}
 }
 
-// look finds which parts changed since it looked last.
+// look finds the parts that changed since the last look.
 func (r *Registry) look(ctx context.Context) error {
 	l := &r.looking
 	l.mu.Lock()
@@ -76,7 +75,7 @@ func (r *Registry) look(ctx context.Context) error {
 	return nil
 }
 
-// forget makes everything of a part be read again at its next use.
+// forget invalidates all entries of a part.
 func (r *Registry) forget(part uint8) {
 	numbers := r.cache.in(part)
 	r.cache.marks[part].Add(1)
@@ -88,7 +87,7 @@ func (r *Registry) forget(part uint8) {
 	}
 }
 
-// Stir says that another process changed something: Run looks at once.
+// Stir reports that another process changed something: Run looks at once.
 func (r *Registry) Stir() {
 	select {
 	case r.looking.stir <- struct{}{}:
@@ -96,9 +95,8 @@ func (r *Registry) Stir() {
 	}
 }
 
-// Run looks for changes by other processes until ctx ends, as long as merchants are
-// asked for: what waits for a merchant hears of its new address even while nothing
-// is sent to it. Told to stop, it returns nil.
+// Run looks for changes by other processes while merchants are used, so that a waiting task learns of a
+// merchant's new address. It returns nil when ctx ends.
 func (r *Registry) Run(ctx context.Context) error {
 	if r.alone {
 		<-ctx.Done()

@@ -15,25 +15,25 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// Masters are the master keys under which secrets are sealed: the first seals, all
-// of them open. They are never shown. A nil *Masters has none.
+// Masters are the master keys. The first one seals, all of them open. They are never shown. A nil *Masters has
+// no keys.
 type Masters struct {
 	keys []master
 }
 
 type master struct {
 	id   string
-	aead cipher.AEAD // an interface that prints no key
+	aead cipher.AEAD // an interface, so printing shows no key
 }
 
-// MasterBytes is how long a master key is: AES-256.
+// MasterBytes is the length of a master key: AES-256.
 const MasterBytes = 32
 
-// WantMaster says what a master key looks like, and how to get one.
+// WantMaster says what a master key looks like, and how to make one.
 const WantMaster = "want 32 random bytes in base64 or 64 hexadecimal digits, as `openssl rand -base64 32` writes them"
 
-// NewMasters takes master keys as text, the one that seals first. An error says
-// which is wrong, and shows nothing of it. None at all is nil.
+// NewMasters parses master keys; the first one seals. An error names the wrong key by its number and shows
+// nothing of it. Without texts it returns nil.
 func NewMasters(texts ...[]byte) (*Masters, error) {
 	if len(texts) == 0 {
 		return nil, nil
@@ -46,7 +46,7 @@ func NewMasters(texts ...[]byte) (*Masters, error) {
 		}
 		block, err := aes.NewCipher(key)
 		if err != nil {
-			return nil, fmt.Errorf("key %d: %w", i+1, err) // of a wrong length, which was looked at
+			return nil, fmt.Errorf("key %d: %w", i+1, err) // cannot happen: the length was checked
 		}
 		aead, err := cipher.NewGCM(block)
 		if err != nil {
@@ -77,13 +77,13 @@ func ParseMaster(text string) ([]byte, error) {
 	return nil, errors.New("is no master key: " + WantMaster)
 }
 
-// masterID names a key: 8 hexadecimal digits that tell nothing of it.
+// masterID returns the id of a key: 8 hexadecimal digits that reveal nothing of it.
 func masterID(key []byte) string {
 	sum := sha256.Sum256(append([]byte("bellman master key\x00"), key...))
 	return hex.EncodeToString(sum[:4])
 }
 
-// Current is the id of the key that seals; empty: there is none.
+// Current returns the id of the key that seals; empty: there is none.
 func (m *Masters) Current() string {
 	if m == nil || len(m.keys) == 0 {
 		return ""
@@ -91,7 +91,7 @@ func (m *Masters) Current() string {
 	return m.keys[0].id
 }
 
-// IDs are the ids of the keys, the one that seals first.
+// IDs returns the ids of the keys; the first one seals.
 func (m *Masters) IDs() []string {
 	if m == nil {
 		return nil
@@ -105,20 +105,19 @@ func (m *Masters) IDs() []string {
 
 func (m *Masters) has(id string) bool { return slices.Contains(m.IDs(), id) }
 
-// String shows the ids alone.
+// String shows only the ids.
 func (m *Masters) String() string { return "master keys " + strings.Join(m.IDs(), ", ") }
 
 // GoString is String.
 func (m *Masters) GoString() string { return m.String() }
 
-// sealVersion begins each sealed text, which may one day be written differently.
+// sealVersion is the format of a sealed text, which may change some day.
 const sealVersion = "v1"
 
-// ErrNoMaster is what sealing is refused with where no master key is configured.
+// ErrNoMaster is returned by Seal if no master key is configured.
 var ErrNoMaster = coded.Errorf("merchant.no_master", "no master key is configured: set master_key to env:NAME or file:PATH; %s", WantMaster)
 
-// A MissingMasterError says that a text was sealed under a key that is not among
-// those configured.
+// A MissingMasterError reports a text that was sealed under a key that is not configured.
 type MissingMasterError struct{ ID string }
 
 func (e *MissingMasterError) Error() string {
@@ -130,26 +129,25 @@ func (e *MissingMasterError) Unwrap() error {
 	return coded.Errorf("merchant.missing_master", "is sealed under master key %s, which is not configured: add it to master_keys", e.ID)
 }
 
-// errSealed is what no key opens: it was cut, changed, or is of another merchant or
+// errSealed reports a sealed text that no key opens: it was cut, changed, or belongs to another merchant or
 // field.
 var errSealed = coded.Errorf("merchant.sealed_other", "is sealed, and cannot be opened: it was changed, or is of another merchant")
 
-// Seal encrypts a text for one field of one merchant: AES-256-GCM under a nonce of
-// its own. What comes out is "v1.KEYID.BASE64", and opens for that merchant and
-// field alone.
+// Seal encrypts a text for one field of one merchant with AES-256-GCM under a random nonce. The result is
+// "v1.KEYID.BASE64", and opens only for that merchant and field.
 func (m *Masters) Seal(no, field string, text []byte) (string, error) {
 	if m.Current() == "" {
 		return "", ErrNoMaster
 	}
 	k := m.keys[0]
 	nonce := make([]byte, k.aead.NonceSize(), k.aead.NonceSize()+len(text)+k.aead.Overhead())
-	rand.Read(nonce) // crypto/rand does not fail
+	rand.Read(nonce) // crypto/rand never fails
 	box := k.aead.Seal(nonce, nonce, text, binding(k.id, no, field))
 	return sealVersion + "." + k.id + "." + base64.RawURLEncoding.EncodeToString(box), nil
 }
 
-// Open decrypts what Seal wrote for the same merchant and field. The error is a
-// *MissingMasterError where the key is not there.
+// Open decrypts a text that Seal made for the same merchant and field. It returns *MissingMasterError if the
+// key is not configured.
 func (m *Masters) Open(no, field, sealed string) ([]byte, error) {
 	id, box, err := parseSealed(sealed)
 	if err != nil {
@@ -193,8 +191,8 @@ func parseSealed(sealed string) (id string, box []byte, err error) {
 	return id, box, nil
 }
 
-// binding is what a sealed text is good for: no other key, merchant or field. No
-// part can hold the byte between them.
+// binding is the additional data of a sealed text: it ties the text to its key, merchant and field. No part
+// can contain the separator.
 func binding(id, no, field string) []byte {
 	return []byte("bellman\x00" + id + "\x00" + no + "\x00" + field)
 }

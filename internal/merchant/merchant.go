@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// A Merchant is a merchant as it is kept. Fields that are empty leave the matter to the
-// queue. Its JSON is the document in the store.
+// A Merchant is a merchant as stored. An empty field leaves the choice to the queue. Its JSON is the document
+// in the store.
 type Merchant struct {
 	No        string `json:"-"`                    // as tasks name it; the document's name
 	Name      string `json:"name,omitempty"`       // for people
-	NotifyURL string `json:"notify_url,omitempty"` // where tasks go that name no address of their own
+	NotifyURL string `json:"notify_url,omitempty"` // the address of tasks without an address of their own
 
 	Sign
-	Schedule string        `json:"schedule,omitempty"`   // a preset's name or text, for tasks that give none
-	Success  string        `json:"success,omitempty"`    // a preset's name or an expression, for tasks that give none
-	Timeout  time.Duration `json:"timeout_ns,omitempty"` // of one attempt, for tasks that give none
+	Schedule string        `json:"schedule,omitempty"`   // a preset's name or a text, for tasks without a schedule
+	Success  string        `json:"success,omitempty"`    // a preset's name or an expression, for tasks without one
+	Timeout  time.Duration `json:"timeout_ns,omitempty"` // of one attempt, for tasks without a timeout
 
-	Concurrency int     `json:"concurrency,omitempty"` // attempts in flight to its endpoint at most
-	Rate        float64 `json:"rate,omitempty"`        // attempts a second to its endpoint at most
+	Concurrency int     `json:"concurrency,omitempty"` // most attempts in flight to its endpoint
+	Rate        float64 `json:"rate,omitempty"`        // most attempts a second to its endpoint
 
 	Created stamp `json:"created_ms"`
 	Updated stamp `json:"updated_ms"`
 
-	kept []byte // the document; empty and not nil: none was kept yet
+	kept []byte // the stored document; empty but not nil: none was stored yet
 }
 
 // A stamp is a time in UTC, in whole milliseconds. Its JSON is Unix ms.
@@ -39,36 +39,33 @@ func (s *stamp) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Version names what is kept of the merchant: it is another one after each change.
+// Version identifies the stored state of the merchant: every change changes it.
 func (m *Merchant) Version() string {
 	sum := sha256.Sum256(m.kept)
 	return hex.EncodeToString(sum[:8])
 }
 
-// A Sign says how what is sent to a merchant is signed. The zero Sign: as the
-// queue says.
+// A Sign says how requests to a merchant are signed. The zero Sign: as the queue says.
 type Sign struct {
 	Scheme  string   `json:"scheme,omitempty"`  // one of sign.Schemes
-	Serial  string   `json:"serial,omitempty"`  // for wechat_rsa alone
+	Serial  string   `json:"serial,omitempty"`  // only for wechat_rsa
 	Secrets []Secret `json:"secrets,omitempty"` // the newest first
 }
 
-// A Secret is a key as it is kept: sealed, so that neither a page, a log nor a copy
-// of the store has it.
+// A Secret is a stored key. It is sealed, so that pages, logs and copies of the store do not reveal it.
 type Secret struct {
-	Sealed string `json:"sealed"`           // as Masters.Seal wrote it
-	Ending string `json:"ending,omitempty"` // its last four characters; empty where that would tell too much
+	Sealed string `json:"sealed"`           // the result of Masters.Seal
+	Ending string `json:"ending,omitempty"` // its last four characters; empty if they would reveal too much
 	Added  stamp  `json:"added_ms"`
-	Until  stamp  `json:"until_ms,omitzero"` // it signs no more from then on; zero: it stands
+	Until  stamp  `json:"until_ms,omitzero"` // when it stops signing; zero: never
 }
 
-// Shown is what may be seen of a secret: three stars, and its last four characters.
+// Shown returns the visible part of a secret: three stars and its last four characters.
 func (s *Secret) Shown() string { return stars + s.Ending }
 
 const stars = "***"
 
-// active returns the secrets that sign at a time, and when that changes; zero:
-// never.
+// active returns the secrets that sign at a time, and when that set changes; zero: never.
 func (s *Sign) active(now time.Time) (active []Secret, changes time.Time) {
 	for _, secret := range s.Secrets {
 		switch {

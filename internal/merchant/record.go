@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// record is the audit record of what was done to a merchant. Either was or is may be nil: there
-// was none, or there is none any more.
+// record returns the audit record of a change. was is nil if the merchant was created, is is nil if it was
+// deleted.
 func record(by bellman.By, at time.Time, action string, was, is *Merchant) store.Audit {
 	no := ""
 	for _, m := range [...]*Merchant{was, is} {
@@ -26,7 +26,7 @@ func record(by bellman.By, at time.Time, action string, was, is *Merchant) store
 	return a
 }
 
-// changes lists the fields in which a merchant differs from what it was.
+// changes lists the fields that differ between two versions of a merchant.
 func changes(was, is *Merchant) (list []store.Changed) {
 	before, after := recorded(was), recorded(is)
 	for i := range before {
@@ -37,8 +37,8 @@ func changes(was, is *Merchant) (list []store.Changed) {
 	return list
 }
 
-// recorded returns the fields of a merchant as the API names them, each with its value as an
-// audit record has it: empty for none, and no secret.
+// recorded returns the fields of a merchant under the names of the API, with their values for an audit record:
+// empty if there is none, and never a secret.
 func recorded(m *Merchant) [10][2]string {
 	if m == nil {
 		m = new(Merchant)
@@ -67,8 +67,8 @@ func recorded(m *Merchant) [10][2]string {
 	}
 }
 
-// queryHidden is an address in which a fingerprint stands for the values of the query, which
-// may be secrets: another value is another fingerprint.
+// queryHidden replaces the values in the query of an address by a fingerprint, because they may be secrets.
+// Different values have different fingerprints.
 func queryHidden(address string) string {
 	rest, query, has := strings.Cut(address, "?")
 	if !has {
@@ -77,7 +77,7 @@ func queryHidden(address string) string {
 	parts := strings.Split(query, "&")
 	for i, part := range parts {
 		name, value, is := strings.Cut(part, "=")
-		if !is { // what has no name may be the secret itself
+		if !is { // a value without a name may be the secret itself
 			name, value = "", part
 		}
 		sum := sha256.Sum256([]byte(value))

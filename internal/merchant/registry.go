@@ -12,7 +12,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A Store is what the registry needs from one; every [store.Store] has it.
+// A Store is the part of a [store.Store] that the registry needs.
 type Store interface {
 	Commit(ctx context.Context, b *store.Batch) error
 	store.DocReader
@@ -21,29 +21,26 @@ type Store interface {
 // Options of a registry. Store is required.
 type Options struct {
 	Store   Store
-	Masters *Masters // nil: merchants with secrets are refused
+	Masters *Masters // nil: merchants with secrets are rejected
 
-	// CheckURL says what is wrong with an address that a merchant is to have; nil:
-	// nothing is.
+	// CheckURL returns why an address is not allowed; nil: every address is.
 	CheckURL func(url string) error
 
-	// Alone says that no other process writes to the store: then nothing has to be
-	// looked for.
+	// Alone means that no other process writes to the store, so changes need not be looked for.
 	Alone bool
 
-	// Changed is told of a merchant that may have changed, of those that were asked
-	// for lately, once it is known here. Tell is called when one was changed here, to
-	// tell other processes, which Stir then. Both must return soon, and may be nil.
+	// Changed is called with the number of a cached merchant that may have changed, after the new value is
+	// visible here. Tell is called after a change by this process, so that it can inform other processes,
+	// which call Stir. Both must return quickly, and may be nil.
 	Changed func(no string)
 	Tell    func()
 
-	Keep   int          // merchants in memory; default 8,192
+	Keep   int          // cached entries; default 8,192
 	Logger *slog.Logger // default: slog.Default()
 }
 
-// A Registry keeps merchants in a store, and some of them in memory. What was
-// changed by another process is seen within lookEvery. It is safe for concurrent
-// use.
+// A Registry keeps merchants in a store, and caches some of them. Changes by other processes are visible
+// within lookEvery. It is safe for concurrent use.
 type Registry struct {
 	store    Store
 	masters  *Masters
@@ -53,7 +50,7 @@ type Registry struct {
 	tell     func()
 	log      *slog.Logger
 
-	writing sync.Mutex // held by whoever reads a merchant to write it
+	writing sync.Mutex // held from reading a merchant to writing it
 
 	cache   cache
 	loads   singleflight.Group
@@ -61,10 +58,10 @@ type Registry struct {
 }
 
 const (
-	lookEvery   = time.Second      // how old what is known of changes may be
-	lookFor     = time.Minute      // so long after a merchant was asked for
-	readTimeout = 5 * time.Second  // of one read
-	trustFor    = 60 * time.Second // a merchant is read again after that, in any case, where others write
+	lookEvery   = time.Second      // longest age of what is known about changes
+	lookFor     = time.Minute      // changes are looked for until this long after the last use of a merchant
+	readTimeout = 5 * time.Second  // timeout of one read
+	trustFor    = 60 * time.Second // an entry is read again after this time if other processes write
 	pageSize    = 500
 )
 
@@ -79,6 +76,5 @@ func New(o Options) *Registry {
 	return r
 }
 
-// Masters are the ids of the master keys that are configured, the one that seals
-// first.
+// Masters returns the ids of the configured master keys; the first one seals.
 func (r *Registry) Masters() []string { return r.masters.IDs() }

@@ -12,9 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Reseal seals all secrets under the newest master key, so that the older ones can
-// be taken out of the configuration. It goes through all merchants, and may be asked
-// for again when it was cut off.
+// Reseal seals all secrets under the newest master key, so that older keys can be removed from the
+// configuration. It covers all merchants, and can be repeated after an interruption.
 func (r *Registry) Reseal(ctx context.Context, by bellman.By) (done client.MerchantReseal, err error) {
 	if r.masters.Current() == "" {
 		return done, &bellman.Invalid{Fields: []bellman.FieldError{{Field: "master_key", Problem: ErrNoMaster.Error()}}}
@@ -84,8 +83,7 @@ func (r *Registry) resealPage(ctx context.Context, after string, done *client.Me
 	return len(docs) == pageSize, last, nil
 }
 
-// reseal seals the secrets of a merchant under the newest master key, and leaves out
-// those whose time is over.
+// reseal seals the secrets of one merchant under the newest master key, and drops expired ones.
 func (r *Registry) reseal(m *Merchant) (resealed bool, err error) {
 	active, _ := m.Sign.active(moment())
 	resealed = len(active) < len(m.Sign.Secrets)
@@ -125,8 +123,8 @@ func (r *Registry) mastersInUse(ctx context.Context) (ids []string, err error) {
 	}
 }
 
-// Ready returns nil when every secret that is kept can be opened as far as the ids of
-// the master keys tell. The error names those that are missing.
+// Ready returns nil if every stored secret can be opened, as far as the ids of the master keys tell. Otherwise
+// the error names the missing ones.
 func (r *Registry) Ready(ctx context.Context) error {
 	ids, err := r.mastersInUse(ctx)
 	if err != nil {
@@ -139,15 +137,14 @@ func (r *Registry) Ready(ctx context.Context) error {
 	return &MissingMastersError{missing}
 }
 
-// A MissingMastersError says under which master keys secrets are sealed that are not
-// configured.
+// A MissingMastersError lists the master keys that seal stored secrets and are not configured.
 type MissingMastersError struct{ IDs []string }
 
 func (e *MissingMastersError) Error() string {
 	return "master key " + strings.Join(e.IDs, ", ") + " is missing: secrets of merchants are sealed under it, and what is theirs cannot be signed; add it to master_keys"
 }
 
-// IsMissingMaster reports whether an error says that a master key is missing.
+// IsMissingMaster reports whether an error is about a missing master key.
 func IsMissingMaster(err error) bool {
 	one, several := new(MissingMasterError), new(MissingMastersError)
 	return errors.As(err, &one) || errors.As(err, &several)

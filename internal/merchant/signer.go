@@ -8,18 +8,17 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// A signError says which field of a Sign is wrong.
+// A signError names the wrong field of a Sign.
 type signError struct {
 	field, problem string
-	why            error // what problem is the text of; nil: it came as text
+	why            error // the cause; nil: the problem is text only
 }
 
 func (e *signError) Error() string { return e.field + ": " + e.problem }
 
 func (e *signError) Unwrap() error { return e.why }
 
-// signer opens the secrets of a merchant and makes of them what signs; nil for a
-// Sign without a scheme.
+// signer opens the secrets of a merchant and returns its signer; nil for a Sign without a scheme.
 func signer(masters *Masters, no string, s *Sign, secrets []Secret) (sign.Signer, error) {
 	if s.Scheme == "" {
 		return nil, nil
@@ -35,7 +34,7 @@ func signer(masters *Masters, no string, s *Sign, secrets []Secret) (sign.Signer
 			return nil, fmt.Errorf("%s[%d]: %w", secretsField, i, err)
 		}
 		if text := string(key); strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:") {
-			return nil, &signError{fmt.Sprintf("%s[%d]", secretsField, i), "names a place, and no key", nil} // none was ever sealed
+			return nil, &signError{fmt.Sprintf("%s[%d]", secretsField, i), "names a place, and no key", nil} // no secret was ever sealed
 		}
 		c.Secrets[i] = sign.NewSecret(string(key))
 	}

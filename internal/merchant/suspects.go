@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// Suspects are the merchants that accepted none of the attempts that this process made since
-// they last accepted one. The zero value has none. It is safe for concurrent use.
+// Suspects are the merchants that have accepted none of this process's attempts since their last success. The
+// zero value is empty. It is safe for concurrent use.
 type Suspects struct {
 	mu sync.Mutex
 	by map[string]*suspect
@@ -23,11 +23,11 @@ type suspect struct {
 }
 
 const (
-	maxSuspects = 10_000 // more are not remembered
-	maxLooks    = 200    // suspects of which the tasks are read; they are those of the longest time
+	maxSuspects = 10_000 // further ones are ignored
+	maxLooks    = 200    // the tasks of this many suspects are read, those with the longest failure first
 )
 
-// Attempted notes an attempt that a merchant accepted or did not.
+// Attempted notes an attempt, and whether the merchant accepted it.
 func (s *Suspects) Attempted(no string, accepted bool, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,9 +49,9 @@ func (s *Suspects) Attempted(no string, accepted bool, at time.Time) {
 	one.last, one.attempts = at, one.attempts+1
 }
 
-// Failing returns the suspects whose newest tasks say that they fail, as Recent.Failing does, the
-// longest first. It forgets suspects that accepted something at another node, and those that were
-// not attempted in the latest day.
+// Failing returns the suspects that fail according to their newest tasks (see [Recent.Failing]), the longest
+// failure first. It forgets suspects that accepted a task at another node, and suspects without an attempt
+// within a day.
 func (s *Suspects) Failing(ctx context.Context, tasks Lister, now time.Time) (failing []figures.FailingMerchant, err error) {
 	for _, f := range s.all(now) {
 		if len(failing) == maxLooks {
@@ -70,7 +70,7 @@ func (s *Suspects) Failing(ctx context.Context, tasks Lister, now time.Time) (fa
 	return failing, nil
 }
 
-// all returns the suspects with as many attempts as it takes, the longest first.
+// all returns the suspects with enough attempts, the longest failure first.
 func (s *Suspects) all(now time.Time) (all []figures.FailingMerchant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,33 +18,31 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Limits on what a merchant may have.
+// Limits of a merchant's fields.
 const (
 	MaxName    = 100      // characters
-	MaxSecrets = 8        // that stand at one time
+	MaxSecrets = 8        // valid at one time
 	MaxSecret  = 16 << 10 // bytes: an RSA key with its certificate
 
-	// MaxOverlap is how long two secrets may sign side by side.
+	// MaxOverlap is the longest time for which two secrets sign.
 	MaxOverlap = 90 * 24 * time.Hour
 
-	// DefaultOverlap is how long they do where nobody says.
+	// DefaultOverlap is the default of that time.
 	DefaultOverlap = 24 * time.Hour
 )
 
-// A Wanted is a merchant as somebody wants it to be. Sign nil: as the queue signs.
+// A Wanted is the requested state of a merchant. Sign nil: as the queue signs.
 type Wanted struct {
 	client.PutMerchant
 
-	// Wrong are fields that whoever read this could not make sense of: they are told
-	// with all others.
+	// Wrong are fields that could not be parsed. They are reported together with all other errors.
 	Wrong []bellman.FieldError
 }
 
-// None is the Version of a merchant that there is not.
+// None is the Version of a merchant that does not exist.
 const None = "none"
 
-// stands says that a merchant is not of the version that is wanted any more; was is nil
-// where there is none.
+// stands returns an error if the merchant no longer has the expected version. was is nil if it does not exist.
 func (w *Wanted) stands(was *Merchant) *ChangedError {
 	switch {
 	case w.Version == "", w.Version == None && was == nil, was != nil && w.Version == was.Version():
@@ -55,7 +53,7 @@ func (w *Wanted) stands(was *Merchant) *ChangedError {
 	return &ChangedError{No: w.MerchantNo, Version: was.Version(), At: was.Updated.Time}
 }
 
-// merchant is the merchant that is wanted, but for what signs, and what is wrong with it.
+// merchant returns the requested merchant without its signature, and the errors of its fields.
 func (w *Wanted) merchant(url func(string) error) (m Merchant, bad *bellman.Invalid) {
 	bad = &bellman.Invalid{Fields: slices.Clip(w.Wrong)}
 	m = Merchant{No: w.MerchantNo, Name: w.Name, NotifyURL: w.NotifyURL, Schedule: w.Schedule, Success: w.Success}
@@ -109,12 +107,12 @@ func (w *Wanted) merchant(url func(string) error) (m Merchant, bad *bellman.Inva
 	return m, bad
 }
 
-// known reports whether a field is known to be wrong already.
+// known reports whether a field is already reported as wrong.
 func (w *Wanted) known(field string) bool {
 	return slices.ContainsFunc(w.Wrong, func(f bellman.FieldError) bool { return f.Field == field })
 }
 
-// CheckNo notes what is wrong with a merchant's number.
+// CheckNo reports the errors of a merchant's number.
 func CheckNo(bad *bellman.Invalid, no string) {
 	if no == "" {
 		bad.Note("merchant_no", coded.Errorf("merchant.required", "is required"))
@@ -123,7 +121,7 @@ func CheckNo(bad *bellman.Invalid, no string) {
 	if !text(bad, "merchant_no", no, bellman.MaxName) {
 		return
 	}
-	// Two numbers that look alike on every page would be two merchants.
+	// Numbers that look alike on every page would be different merchants.
 	for i, r := range no {
 		if !unicode.IsPrint(r) || r == ' ' && (i == 0 || i == len(no)-1) {
 			bad.Note("merchant_no", coded.Errorf("merchant.unseen", "has a character that nobody sees, %U: want none", r))
@@ -132,15 +130,15 @@ func CheckNo(bad *bellman.Invalid, no string) {
 	}
 }
 
-// checkNew notes what is wrong with the number of a merchant that is registered now. An
-// earlier version took blanks between other characters: those merchants can be changed.
+// checkNew reports the errors of a new merchant's number. An earlier version allowed blanks inside: such
+// merchants can still be changed.
 func checkNew(bad *bellman.Invalid, no string) {
 	if strings.Contains(no, " ") {
 		bad.Note("merchant_no", coded.Errorf("merchant.blank", "has a blank: want a number without one"))
 	}
 }
 
-// fieldOrder is the order in which wrong fields are told: that of the document.
+// fieldOrder is the order of reported errors: that of the document.
 var fieldOrder = []string{"merchant_no", "name", "notify_url", "sign.scheme", "sign.serial", "sign.secrets", "schedule", "success", "timeout", "per_endpoint.concurrency", "per_endpoint.rate"}
 
 func inOrder(fields []bellman.FieldError) {
@@ -179,15 +177,15 @@ func bounded(bad *bellman.Invalid, field, s string, most int) bool {
 	return false
 }
 
-// secretsField is what secrets are sealed for.
+// secretsField is the field for which secrets are sealed.
 const secretsField = "sign.secrets"
 
 const sealedPrefix = "sealed:"
 
-// untilMark stands in an export between a sealed secret and the end of its time.
+// untilMark separates a sealed secret from its end in an export.
 const untilMark = " until "
 
-// Exported is a secret as an export has it: sealed.
+// Exported returns a secret as it appears in an export: sealed.
 func (s *Secret) Exported() string {
 	if s.Until.IsZero() {
 		return sealedPrefix + s.Sealed
@@ -197,8 +195,7 @@ func (s *Secret) Exported() string {
 
 const millis = "2006-01-02T15:04:05.000Z07:00"
 
-// signed makes the Sign that is wanted, of what there was, and notes what is wrong.
-// Secrets whose time is over are left out.
+// signed returns the requested Sign, given the present one, and reports errors. It drops expired secrets.
 func (w *Wanted) signed(bad *bellman.Invalid, was *Sign, masters *Masters, now time.Time) Sign {
 	var s Sign
 	noted := len(bad.Fields)
@@ -235,7 +232,7 @@ func (w *Wanted) signed(bad *bellman.Invalid, was *Sign, masters *Masters, now t
 	return s
 }
 
-// sealed makes the secrets that are wanted.
+// sealed returns the requested secrets.
 func (w *Wanted) sealed(bad *bellman.Invalid, active []Secret, masters *Masters, now time.Time) []Secret {
 	secrets := make([]Secret, 0, len(w.Sign.Secrets))
 	for i, want := range w.Sign.Secrets {
@@ -280,7 +277,7 @@ func (w *Wanted) secret(want string, active []Secret, masters *Masters, now time
 	return s, nil
 }
 
-// same finds a key among the secrets that there are: the same again is no change.
+// same finds a key among the present secrets: setting it again is no change.
 func same(masters *Masters, no, key string, until time.Time, active []Secret) (Secret, bool) {
 	for _, s := range active {
 		known, err := masters.Open(no, secretsField, s.Sealed)
@@ -291,7 +288,7 @@ func same(masters *Masters, no, key string, until time.Time, active []Secret) (S
 	return Secret{}, false
 }
 
-// keep finds the secret that is shown so.
+// keep finds the secret with this visible part.
 func keep(shown string, active []Secret) (Secret, error) {
 	var found []Secret
 	for _, s := range active {
@@ -328,7 +325,7 @@ func newSecret(masters *Masters, no, key string, now time.Time) (Secret, error) 
 	return Secret{Sealed: sealed, Ending: ending(key), Added: stamp{now}}, nil
 }
 
-// ending is what may be seen of a key: as sign.Secret shows it.
+// ending returns the visible part of a key, as sign.Secret shows it.
 func ending(key string) string {
 	return strings.TrimPrefix(sign.NewSecret(key).String(), stars)
 }

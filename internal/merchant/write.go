@@ -14,7 +14,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// What is done by hand, in audit records.
+// Actions in audit records.
 const (
 	actionPut    = "put"
 	actionDelete = "delete"
@@ -23,14 +23,14 @@ const (
 	actionReseal = "reseal"
 )
 
-// target names a merchant in audit records.
+// target returns the name of a merchant in audit records.
 func target(no string) string { return "merchant/" + no }
 
-// tries is how often something is done anew that another process was quicker with.
+// tries is the number of tries if other processes write at the same time.
 const tries = 8
 
-// anew does what reads something and writes it, one after the other here, and again
-// where another process wrote in between: so what it wrote is not lost.
+// anew runs a function that reads and then writes. Only one runs at a time in this process. If another process
+// wrote in between, it runs again, so that no write is lost.
 func (r *Registry) anew(do func() error) (err error) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -42,14 +42,13 @@ func (r *Registry) anew(do func() error) (err error) {
 	return err
 }
 
-// A ChangedError says that a merchant is not what somebody changed it from. It is a
-// bellman.ErrConflict.
+// A ChangedError reports that a merchant no longer has the expected version. It is a bellman.ErrConflict.
 type ChangedError struct {
 	No      string
-	Version string    // as it is now; empty: there is none
-	At      time.Time // when it was changed last; zero: there is none
+	Version string    // the present version; empty: it does not exist
+	At      time.Time // when it was last changed; zero: it does not exist
 
-	// Also are the fields of what was wanted that are wrong besides.
+	// Also are the other wrong fields of the request.
 	Also []bellman.FieldError
 }
 
@@ -57,7 +56,7 @@ func (e *ChangedError) Error() string {
 	return e.Unwrap().Error()
 }
 
-// Unwrap returns the same with a code.
+// Unwrap returns the error with a code.
 func (e *ChangedError) Unwrap() error {
 	if e.Version == "" {
 		return coded.Errorf("merchant.deleted", "merchant %s was deleted meanwhile: nothing was changed", e.No)
@@ -68,9 +67,9 @@ func (e *ChangedError) Unwrap() error {
 // Is says that it is a conflict.
 func (e *ChangedError) Is(target error) bool { return target == bellman.ErrConflict }
 
-// Put makes a merchant what is wanted; created says that there was none. What is the
-// same already is not written again. An *[bellman.Invalid] names every wrong field, a
-// *[ChangedError] says that it is of another version than was wanted.
+// Put registers or changes a merchant; created reports that it did not exist. If nothing changes, nothing is
+// written. It returns *[bellman.Invalid] with every wrong field, or *[ChangedError] if the merchant has
+// another version than expected.
 func (r *Registry) Put(ctx context.Context, w Wanted, by bellman.By) (m Merchant, created bool, err error) {
 	err = r.anew(func() error {
 		m, created, err = r.put(ctx, &w, by)
@@ -95,8 +94,8 @@ func (r *Registry) put(ctx context.Context, w *Wanted, by bellman.By) (m Merchan
 	return m, created, r.commit(ctx, b, "keep merchant "+m.No)
 }
 
-// made is a merchant as it is wanted, and as it was; nil: there was none. Its Updated
-// stays where nothing changes.
+// made returns a merchant as requested, and as it was; nil: it did not exist. Updated is unchanged if nothing
+// else changes.
 func (r *Registry) made(ctx context.Context, w *Wanted, now time.Time) (m Merchant, was *Merchant, changed bool, err error) {
 	m, bad := w.merchant(r.checkURL)
 	var before Merchant
@@ -133,7 +132,7 @@ func (r *Registry) made(ctx context.Context, w *Wanted, now time.Time) (m Mercha
 	return m, was, changed, nil
 }
 
-// write adds to a batch what makes a merchant what it is, where it was another.
+// write adds the changed documents of a merchant to a batch.
 func (r *Registry) write(b *store.Batch, m, was *Merchant) {
 	if was != nil && fold(was.Name) != fold(m.Name) {
 		gone := named(was)
@@ -154,10 +153,10 @@ func (r *Registry) write(b *store.Batch, m, was *Merchant) {
 	}
 }
 
-// commit writes a batch, and lets everybody know.
+// commit writes a batch, and informs other processes.
 func (r *Registry) commit(ctx context.Context, b *store.Batch, what string) error {
 	err := r.store.Commit(ctx, b)
-	for _, d := range b.Docs { // it may have been written, also where that is not known
+	for _, d := range b.Docs { // the commit may have succeeded even if its outcome is unknown
 		if d.Kind == Kind {
 			r.forget(partOf(d.Name))
 		}
@@ -171,9 +170,8 @@ func (r *Registry) commit(ctx context.Context, b *store.Batch, what string) erro
 	return nil
 }
 
-// Delete ends a registration. Tasks that go to the merchant's address wait on their
-// schedules, and fail there unless it is registered again. bellman.ErrNotFound if
-// there is none.
+// Delete ends a registration. Tasks to the merchant's address fail, attempt by attempt, until it is registered
+// again. It returns bellman.ErrNotFound if there is no such merchant.
 func (r *Registry) Delete(ctx context.Context, no string, by bellman.By) error {
 	return r.anew(func() error { return r.remove(ctx, no, by) })
 }
@@ -191,9 +189,8 @@ func (r *Registry) remove(ctx context.Context, no string, by bellman.By) error {
 	}, "delete merchant "+no)
 }
 
-// Rotate gives a merchant a new secret, the newest. Those that it has go on signing
-// beside it for overlap, and no longer. bellman.ErrNotFound if there is no such
-// merchant.
+// Rotate gives a merchant a new secret, which becomes the newest. The present secrets also sign for overlap.
+// It returns bellman.ErrNotFound if there is no such merchant.
 func (r *Registry) Rotate(ctx context.Context, no, key string, overlap time.Duration, by bellman.By) (m Merchant, err error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		bad := new(bellman.Invalid)
@@ -220,7 +217,7 @@ func (r *Registry) rotate(ctx context.Context, no, key string, overlap time.Dura
 		return Merchant{}, bad
 	}
 	active, _ := m.Sign.active(now)
-	key = strings.TrimSpace(key) // as it is kept
+	key = strings.TrimSpace(key) // as it is stored
 	secret, err := newSecret(r.masters, no, key, now)
 	if err == nil {
 		if _, there := same(r.masters, no, key, time.Time{}, active); there {
@@ -257,10 +254,10 @@ func (r *Registry) rotate(ctx context.Context, no, key string, overlap time.Dura
 	return m, r.commit(ctx, b, "keep merchant "+no)
 }
 
-// moment is the time as it is kept.
+// moment returns the present time in the stored precision.
 func moment() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// Note records something done by hand to a merchant.
+// Note writes an audit record of a manual action on a merchant.
 func (r *Registry) Note(ctx context.Context, no, action string, by bellman.By) error {
 	return r.store.Commit(ctx, &store.Batch{
 		Audits: []store.Audit{store.AuditOf(by, moment(), action, target(no))},

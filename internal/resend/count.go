@@ -11,22 +11,21 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// maxCount is how many tasks Count counts at most.
+// maxCount is the largest number of tasks that Count counts.
 const maxCount = 100_000
 
-// pageSize is how many tasks are read at a time.
+// pageSize is the number of tasks in one read.
 const pageSize = 200
 
-// How long tasks are counted for: before a job is made, and when it begins.
+// The time limits for counting tasks: before a job exists, and when it starts.
 const (
 	countDry   = 2 * time.Second
 	countTotal = 10 * time.Second
 )
 
-// Count says what a job with this filter would touch if it was started now: the
-// newest tasks up to limit, and what is found within a time. A limit of 0, or above
-// 100,000, is 100,000; a time of 0, or above two seconds, is two seconds. The error is
-// a *bellman.Invalid when the filter is one that Start refuses.
+// Count returns how many tasks a job with this filter would touch if it started now. It counts the newest
+// tasks, at most limit of them, within a time limit. A limit of 0 or above 100,000 means 100,000; a time of 0
+// or above two seconds means two seconds. It returns *bellman.Invalid for a filter that Start rejects.
 func (j *Jobs) Count(ctx context.Context, f Pick, limit int, within time.Duration) (Count, error) {
 	if within <= 0 || within > countDry {
 		within = countDry
@@ -61,9 +60,9 @@ func (j *Jobs) Count(ctx context.Context, f Pick, limit int, within time.Duratio
 	return count, nil
 }
 
-// count hands out the tasks that fit f, the newest first, up to limit and for so
-// long: a page that would take longer, if it took as long as the last one, is not read.
-// more says that there may be others.
+// count passes the tasks that match f to a function, the newest first, at most limit of them. It does not read
+// a page that would exceed the time limit if it took as long as the last one. more reports that there may be
+// others.
 func (j *Jobs) count(ctx context.Context, f *Pick, limit int, within time.Duration, each func(*bellman.Task)) (more bool, err error) {
 	read := time.Now()
 	end := read.Add(within)

@@ -11,11 +11,11 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// document returns what is kept of a job.
+// document returns the document of a job.
 func document(job Job) store.Doc {
 	value, err := json.Marshal(job)
 	if err != nil {
-		panic(err) // a Job has nothing that JSON could not write
+		panic(err) // cannot fail: every field can be written as JSON
 	}
 	return store.Doc{Kind: kind, Name: job.ID.String(), Value: value}
 }
@@ -28,7 +28,7 @@ func parse(doc store.Doc) (Job, error) {
 	return job, nil
 }
 
-// save writes a job, with what was done by hand to it, and notes when.
+// save writes a job together with its audit records, and notes the time.
 func (j *Jobs) save(ctx context.Context, job *Job, audits ...store.Audit) error {
 	job.Updated = now()
 	docs := []store.Doc{document(*job)}
@@ -50,7 +50,7 @@ func (j *Jobs) read(ctx context.Context, id bellman.ID) (Job, error) {
 	return parse(doc)
 }
 
-// askedToEnd reports whether another process was asked to cancel a job.
+// askedToEnd reports whether another process requested the end of a job.
 func (j *Jobs) askedToEnd(ctx context.Context, id bellman.ID) (bool, error) {
 	if j.leads == nil {
 		return false, nil
@@ -64,13 +64,12 @@ func (j *Jobs) askedToEnd(ctx context.Context, id bellman.ID) (bool, error) {
 	return true, nil
 }
 
-// doc reads the document of a kind about a job. bellman.ErrNotFound if there is
-// none.
+// doc reads the document of a kind for a job. It returns bellman.ErrNotFound if there is none.
 func (j *Jobs) doc(ctx context.Context, kind string, id bellman.ID) (store.Doc, error) {
 	return store.ReadDoc(ctx, j.store, kind, id.String())
 }
 
-// all reads all jobs, the oldest first. After an error there are no more.
+// all yields all jobs, the oldest first. It ends after an error.
 func (j *Jobs) all(ctx context.Context) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		for after := ""; ; {

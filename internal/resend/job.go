@@ -7,16 +7,15 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 )
 
-// A Job is a bulk resend: many tasks that are being sent again. As JSON it is
-// what a store keeps.
+// A Job is a bulk resend. Its JSON is the stored document.
 type Job struct {
 	ID     bellman.ID        `json:"id"`
-	Filter Pick              `json:"filter"` // CreatedTo is never after Created: the job has an end
+	Filter Pick              `json:"filter"` // CreatedTo is never after Created, so the job has an end
 	Mode   engine.ResendMode `json:"mode"`
-	Rate   float64           `json:"rate"` // tasks a second
-	Who    string            `json:"who"`  // the key's name; empty: nobody had to say
+	Rate   float64           `json:"rate"` // tasks per second
+	Who    string            `json:"who"`  // the name of the API key; empty: authentication is off
 	Reason string            `json:"reason"`
-	From   string            `json:"from,omitempty"` // the address of who asked for it; empty: not known
+	From   string            `json:"from,omitempty"` // the address of the caller; empty: unknown
 
 	State    State     `json:"state"`
 	Created  time.Time `json:"created"`
@@ -24,17 +23,17 @@ type Job struct {
 	Finished time.Time `json:"finished,omitzero"` // zero while running
 
 	Cursor bellman.ID `json:"cursor,omitzero"` // all tasks from this one on are done; zero: none is
-	Total  int64      `json:"total,omitempty"` // tasks that fitted when it was begun; 0: not counted yet
+	Total  int64      `json:"total,omitempty"` // tasks that matched at the start; 0: not counted yet
 	More   bool       `json:"more,omitempty"`  // there were more than Total
 
-	Examined  int64  `json:"examined"` // tasks that fitted: the sum of the next three
+	Examined  int64  `json:"examined"` // tasks that matched so far: the sum of the next three
 	Resent    int64  `json:"resent"`
-	Skipped   int64  `json:"skipped"` // gone, superseded, or not chosen any more, by the time it was their turn
+	Skipped   int64  `json:"skipped"` // deleted, superseded, or no longer matching when their turn came
 	Failed    int64  `json:"failed"`  // could not be resent
 	LastError string `json:"last_error,omitempty"`
 }
 
-// A State says whether a bulk resend goes on.
+// A State is the state of a bulk resend.
 type State string
 
 // The states of a bulk resend.
@@ -46,16 +45,16 @@ const (
 
 // A Count says what a bulk resend would touch.
 type Count struct {
-	Tasks     int             // that fit, as far as they were counted
+	Tasks     int             // matching tasks, as far as they were counted
 	More      bool            // there may be more than Tasks
-	Merchants int             // distinct ones among Tasks; no merchant is one too
-	Top       []MerchantCount // those with most tasks, ten at most; never nil
+	Merchants int             // distinct merchants among Tasks; tasks without a merchant count as one more
+	Top       []MerchantCount // the merchants with the most tasks, at most ten; never nil
 	Oldest    time.Time       // zero if there are no tasks
 	Newest    time.Time
 }
 
-// A MerchantCount is a merchant's share of tasks.
+// A MerchantCount is the number of tasks of one merchant.
 type MerchantCount struct {
-	MerchantNo string // empty: tasks that name no merchant
+	MerchantNo string // empty: tasks without a merchant
 	Tasks      int
 }

@@ -15,35 +15,34 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Jobs keeps the jobs of a store, and runs them while Run runs. All methods are
-// safe for concurrent use.
+// Jobs keeps the jobs of a store, and works on them while Run runs. All methods are safe for concurrent use.
 type Jobs struct {
 	store Store
 	tasks Tasks
 	log   *slog.Logger
 	leads func() bool // nil: always
 
-	queues func() []string // the configured ones; nil: not known
+	queues func() []string // the configured queues; nil: unknown
 
-	wake chan struct{} // holds one: look at unfinished again
+	wake chan struct{} // buffered; a value makes Run look at unfinished again
 
 	mu         sync.Mutex
-	running    bool // Run runs
-	starting   int  // jobs being made durable
+	running    bool // Run is running
+	starting   int  // jobs that are being created
 	unfinished map[bellman.ID]*work
 }
 
-// work is a job that has not ended, as this process knows it.
+// work is an unfinished job in the memory of this process.
 type work struct {
-	launched bool // a goroutine is at it, or about to; guarded by Jobs.mu
+	launched bool // a goroutine works on it or is about to; guarded by Jobs.mu
 
-	mu      sync.Mutex // held over saves, so that no older state follows a newer one
+	mu      sync.Mutex // held during saves, so that no older state overwrites a newer one
 	job     Job
-	resumed time.Time          // the last save of whoever was at it before; zero: nobody was
-	cancel  context.CancelFunc // ends the waiting of the goroutine at it; nil: there is none
+	resumed time.Time          // the last save of the process that worked on it before; zero: there was none
+	cancel  context.CancelFunc // interrupts the goroutine that works on it; nil: there is none
 }
 
-// New returns the jobs of a store. Nothing happens to them until Run.
+// New returns the jobs of a store. They are worked on while Run runs.
 func New(o Options) (*Jobs, error) {
 	if o.Store == nil || o.Tasks == nil {
 		return nil, errors.New("resend: want both a Store and Tasks in the options")
@@ -58,11 +57,10 @@ func New(o Options) (*Jobs, error) {
 	}, nil
 }
 
-// Start makes a job of in's Filter, Mode, Rate, Who and Reason, and returns it as
-// it was kept; no mode is once, no rate is DefaultRate. The job is durable then,
-// and touches only tasks created before now. The error is a *bellman.Invalid when
-// a field is wrong or the filter empty, bellman.ErrOverloaded when too many jobs
-// are running.
+// Start creates a job with in's Filter, Mode, Rate, Who and Reason, and returns it as stored. The default mode
+// is once, the default rate DefaultRate. The job is durable when Start returns, and touches only tasks created
+// before. Start returns *bellman.Invalid if a field is wrong or the filter is empty, and bellman.ErrOverloaded
+// if too many jobs are running.
 func (j *Jobs) Start(ctx context.Context, in Job) (Job, error) {
 	job, err := j.prepare(in, time.Now())
 	if err != nil {
@@ -79,14 +77,14 @@ func (j *Jobs) Start(ctx context.Context, in Job) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	if j.leading() && j.unfinished[job.ID] == nil { // else it was found in the store already
+	if j.leading() && j.unfinished[job.ID] == nil { // otherwise Run found it in the store already
 		j.unfinished[job.ID] = w
 		j.rouse()
 	}
 	return job, nil
 }
 
-// reserve takes a place among the running jobs.
+// reserve takes one of the MaxRunning places.
 func (j *Jobs) reserve() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -97,7 +95,7 @@ func (j *Jobs) reserve() error {
 	return nil
 }
 
-// begin writes a new job, and deletes those that ended long ago.
+// begin writes a new job, and deletes jobs that ended longer than Keep ago.
 func (j *Jobs) begin(ctx context.Context, job Job) (*work, error) {
 	batch := &store.Batch{
 		Docs:   []store.Doc{document(job)},
@@ -117,8 +115,8 @@ func (j *Jobs) begin(ctx context.Context, job Job) (*work, error) {
 	return &work{job: job}, nil
 }
 
-// Get returns a job with its progress as of now. bellman.ErrNotFound if there is
-// none, or it ended longer than Keep ago.
+// Get returns a job with its present progress. It returns bellman.ErrNotFound if there is none, or if it ended
+// longer than Keep ago.
 func (j *Jobs) Get(ctx context.Context, id bellman.ID) (Job, error) {
 	if w := j.known(id); w != nil {
 		return w.now(), nil
@@ -142,9 +140,9 @@ func (j *Jobs) List(ctx context.Context, limit int) ([]Job, error) {
 	return jobs[:min(len(jobs), max(limit, 0))], nil
 }
 
-// Cancel ends a running job: what was resent stays so, and the tasks whose turn
-// it is at this moment still are. A job that has ended is returned as it is.
-// bellman.ErrNotFound if there is none.
+// Cancel ends a running job. Tasks that were resent stay resent, and the tasks in work at this moment are
+// resent too. A job that has ended is returned unchanged. Cancel returns bellman.ErrNotFound if there is no
+// such job.
 func (j *Jobs) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (Job, error) {
 	w := j.known(id)
 	if w == nil {
@@ -159,13 +157,12 @@ func (j *Jobs) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (Job, e
 	}
 	job, idle, err := w.end(ctx, j, by)
 	if idle && err == nil {
-		j.forget(id) // otherwise the goroutine does, after it saved how far it came
+		j.forget(id) // otherwise the goroutine forgets it, after it has saved the progress
 	}
 	return job, err
 }
 
-// ask leaves word that a job is to be ended, which whoever works on it finds when it
-// saves how far it came.
+// ask stores a request to end a job. The process that works on the job finds it at the next save.
 func (j *Jobs) ask(ctx context.Context, job Job, by bellman.By) (Job, error) {
 	job.State, job.Finished = Cancelled, now()
 	err := j.store.Commit(ctx, &store.Batch{
@@ -181,8 +178,7 @@ func (j *Jobs) ask(ctx context.Context, job Job, by bellman.By) (Job, error) {
 // leading reports whether this process works on the jobs.
 func (j *Jobs) leading() bool { return j.leads == nil || j.leads() }
 
-// end marks a job as cancelled and tells its goroutine, and says when none is at
-// it.
+// end marks a job as cancelled and interrupts its goroutine. It reports whether the job has none.
 func (w *work) end(ctx context.Context, j *Jobs, by bellman.By) (job Job, idle bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -210,7 +206,7 @@ func (j *Jobs) known(id bellman.ID) *work {
 	return j.unfinished[id]
 }
 
-// adopt takes over an unfinished job that an earlier process left.
+// adopt takes over an unfinished job of an earlier process.
 func (j *Jobs) adopt(job Job) *work {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -233,11 +229,11 @@ func (j *Jobs) forget(id bellman.ID) {
 func (j *Jobs) rouse() {
 	select {
 	case j.wake <- struct{}{}:
-	default: // it is going to look anyway
+	default: // Run will look anyway
 	}
 }
 
-// waiting returns the jobs that no goroutine is at, and marks them.
+// waiting returns the jobs without a goroutine, and marks them as launched.
 func (j *Jobs) waiting() []*work {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -251,7 +247,7 @@ func (j *Jobs) waiting() []*work {
 	return found
 }
 
-// now returns the job as it is at this moment.
+// now returns a copy of the job with its present progress.
 func (w *work) now() Job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -260,10 +256,10 @@ func (w *work) now() Job {
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// by is who asked for a job.
+// by returns who requested a job.
 func by(job *Job) bellman.By {
 	return bellman.By{Who: job.Who, Reason: job.Reason, From: job.From}
 }
 
-// target names a job in an audit record.
+// target returns the name of a job in audit records.
 func target(id bellman.ID) string { return "resend/" + id.String() }

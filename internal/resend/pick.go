@@ -5,8 +5,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A Pick chooses tasks by what a store looks up, and by what each task that it finds
-// is looked at for. Zero fields choose all.
+// A Pick selects tasks: by a Filter, which the store applies, and by properties that are checked for each
+// task. Zero fields select all.
 type Pick struct {
 	store.Filter
 	Kind   string          `json:"kind,omitempty"`   // notify or order
@@ -14,20 +14,18 @@ type Pick struct {
 	Status int             `json:"status,omitempty"` // HTTP status of the last attempt's answer
 }
 
-// Empty reports whether p chooses all tasks.
+// Empty reports whether p selects all tasks.
 func (p *Pick) Empty() bool { return *p == Pick{} }
 
-// Picky reports whether tasks that fit the Filter have to be looked at one by one.
+// Picky reports whether each task that matches the Filter must be checked too.
 func (p *Pick) Picky() bool { return p.Kind != "" || p.Result != nil || p.Status != 0 }
 
-// Backwards reports whether p chooses tasks that were created from a time on and before
-// an earlier one: there are none, and something else was meant.
+// Backwards reports whether CreatedFrom is not before CreatedTo: such a range is empty, and surely a mistake.
 func (p *Pick) Backwards() bool {
 	return !p.CreatedTo.IsZero() && p.CreatedFrom.After(p.CreatedTo)
 }
 
-// Takes reports whether p chooses a task that fits its Filter, and has Last as
-// [store.Pages] says it.
+// Takes reports whether p selects a task that matches its Filter. Task.Last must be set as by [store.Pages].
 func (p *Pick) Takes(t *bellman.Task) bool {
 	switch {
 	case p.Kind != "" && p.Kind != t.Kind.String(),

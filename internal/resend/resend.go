@@ -38,28 +38,27 @@ import (
 )
 
 const (
-	// DefaultRate is the rate of a job that names none, in tasks a second.
+	// DefaultRate is the default rate of a job, in tasks per second.
 	DefaultRate = 50
 
-	// MaxRate is the highest rate of a job, in tasks a second; the lowest is
-	// schedule.MinRate.
+	// MaxRate is the highest rate of a job, in tasks per second. The lowest is schedule.MinRate.
 	MaxRate = 10_000
 
-	// MaxRunning is how many jobs may be unfinished at a time.
+	// MaxRunning is the largest number of unfinished jobs.
 	MaxRunning = 32
 
-	// Keep is how long a finished job can be asked for.
+	// Keep is how long an ended job is kept.
 	Keep = 90 * 24 * time.Hour
 )
 
-// kind is the kind of the documents that jobs are kept in; their names are ids.
-// Those of cancelKind ask whoever works on a job to end it.
+// kind is the kind of the documents of jobs; their names are the ids. A document of cancelKind requests the
+// end of a job.
 const (
 	kind       = "resend"
 	cancelKind = "resend-cancel"
 )
 
-// takeUp is how soon a job that another process left, or started, is found.
+// takeUp is the longest time until a job of another process is found.
 const takeUp = 10 * time.Second
 
 // A Store is the part of a store.Store that jobs need.
@@ -71,31 +70,28 @@ type Store interface {
 	store.DocReader
 }
 
-// Tasks resends one task; the engine does.
+// Tasks resends one task; the engine implements it.
 type Tasks interface {
-	// Resend returns once it is durable that id will be attempted again.
-	// bellman.ErrNotFound when there is no such task.
+	// Resend returns when it is durable that the task will be attempted again. It returns bellman.ErrNotFound
+	// if there is no such task.
 	Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error)
 }
 
-// Options are what Jobs are made of.
+// Options of Jobs.
 type Options struct {
 	Store  Store        // required
 	Tasks  Tasks        // required
 	Logger *slog.Logger // nil: slog.Default()
 
-	// Leads says whether this process is the one that works on the jobs now. Nil: it
-	// is the only one on the store. Two may lead for a moment: then up to 32 tasks of
-	// a job are resent twice.
+	// Leads reports whether this process works on the jobs now. Nil: always. If two processes lead for a
+	// moment, up to 32 tasks of a job are resent twice.
 	Leads func() bool
 
-	// Queues names the configured queues: a job of another one is refused. nil: they are
-	// not known.
+	// Queues returns the configured queues: a job for another queue is rejected. Nil: unknown.
 	Queues func() []string
 }
 
-// prepare checks what the caller gave of a job, fills in what was left out, and
-// returns the job as it begins at now.
+// prepare checks the fields of a new job, fills in defaults, and returns the job as it starts at now.
 func (j *Jobs) prepare(in Job, now time.Time) (Job, error) {
 	now = now.UTC().Truncate(time.Millisecond)
 	filter, wrong := j.bound(in.Filter, now)
@@ -112,14 +108,13 @@ func (j *Jobs) prepare(in Job, now time.Time) (Job, error) {
 	if job.Rate == 0 {
 		job.Rate = DefaultRate
 	}
-	if !(job.Rate >= schedule.MinRate && job.Rate <= MaxRate) { // also when it is no number
+	if !(job.Rate >= schedule.MinRate && job.Rate <= MaxRate) { // rejects NaN too
 		wrong.Note("rate", coded.Errorf("resend.rate", "%s a second is out of range: want 1/h to %d/s", strconv.FormatFloat(in.Rate, 'f', -1, 64), MaxRate))
 	}
 	return job, wrong.Err()
 }
 
-// bound returns f with an end, so that tasks which are added meanwhile are not
-// looked at, and says what is wrong with it.
+// bound returns f with an end, so that tasks added later are not touched, and the errors of f.
 func (j *Jobs) bound(f Pick, now time.Time) (Pick, bellman.Invalid) {
 	var wrong bellman.Invalid
 	if f.Empty() {

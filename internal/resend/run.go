@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// maxBackoff is the longest wait before something is tried again.
+// maxBackoff is the longest wait before a retry.
 const maxBackoff = 30 * time.Second
 
-// Run takes up the unfinished jobs and works on them, and on those started
-// meanwhile, until ctx ends; that is no error. When it returns, how far each job
-// came is saved and no goroutine is left. Only one Run runs at a time.
+// Run works on all unfinished jobs until ctx ends, and then returns nil. When it returns, the progress of
+// every job is saved and no goroutine is left. Call it once at a time.
 func (j *Jobs) Run(ctx context.Context) error {
 	j.mu.Lock()
 	if j.running {
@@ -61,11 +60,10 @@ func (j *Jobs) Run(ctx context.Context) error {
 	}
 }
 
-// lookEvery is how often it is looked who leads.
+// lookEvery is the interval of the checks whether this process leads.
 const lookEvery = time.Second
 
-// giveUp stops work on all jobs, as another process leads: how far each came is
-// saved, and they are no longer known here.
+// giveUp stops work on all jobs because another process leads: it saves their progress and forgets them.
 func (j *Jobs) giveUp() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -78,8 +76,8 @@ func (j *Jobs) giveUp() {
 	}
 }
 
-// resume adopts the jobs that an earlier process left, however long the store
-// takes to say which. It reports false when ctx ended first.
+// resume adopts the unfinished jobs of earlier processes, and retries until the store answers. It returns
+// false if ctx ended first.
 func (j *Jobs) resume(ctx context.Context) bool {
 	for wait := time.Second; ; wait = min(2*wait, maxBackoff) {
 		err := j.adoptAll(ctx)
@@ -109,7 +107,7 @@ func (j *Jobs) adoptAll(ctx context.Context) error {
 	return nil
 }
 
-// work does one job until it ends, is cancelled, or ctx ends.
+// work works on one job until the job ends or is cancelled, or ctx ends.
 func (j *Jobs) work(ctx context.Context, w *work) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -119,12 +117,12 @@ func (j *Jobs) work(ctx context.Context, w *work) {
 	w.cancel = cancel
 	job, resumed := w.job, w.resumed
 	w.mu.Unlock()
-	if job.State == Running { // otherwise cancelled before its turn
+	if job.State == Running { // otherwise it was cancelled before its turn
 		newRunner(j, w, job, resumed).run(ctx, waiting)
 	}
 }
 
-// leave ends a goroutine's hold on a job.
+// leave marks a job as one without a goroutine.
 func (j *Jobs) leave(w *work) {
 	w.mu.Lock()
 	w.cancel = nil
@@ -140,7 +138,7 @@ func (j *Jobs) leave(w *work) {
 	}
 }
 
-// sleep waits for d, and reports false when ctx ended first.
+// sleep waits for d. It returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -15,20 +15,20 @@ import (
 
 const (
 	saveTasks = 100         // a job is saved after this many tasks,
-	saveEvery = time.Second // and at least this often while it gets on
+	saveEvery = time.Second // and at least this often while it makes progress
 
-	// maxTogether is how many tasks of a job are resent at the same time: their
-	// changes share a commit.
+	// maxTogether is the largest number of tasks of a job that are resent concurrently. Their changes share a
+	// commit.
 	maxTogether = 32
 
-	// recheck is how many tasks can have been resent after the last save.
+	// recheck is the largest number of tasks that can have been resent after the last save.
 	recheck = saveTasks + maxTogether
 
-	maxTries = 3               // of one task, when what goes wrong may be its own fault
-	lastSave = 5 * time.Second // for saving a job that is stopped halfway
+	maxTries = 3               // tries for one task if the error may be its own fault
+	lastSave = 5 * time.Second // time limit for saving a job that is interrupted
 )
 
-// A runner gets one job on. One goroutine owns it.
+// A runner works on one job. One goroutine owns it.
 type runner struct {
 	jobs *Jobs
 	work *work
@@ -39,11 +39,11 @@ type runner struct {
 
 	filter Pick
 
-	together int       // tasks resent at the same time
-	unsure   int       // how many of the next tasks may have been resent before a crash,
-	since    time.Time // and since when
+	together int       // tasks resent concurrently
+	unsure   int       // this many of the next tasks may have been resent before a crash,
+	since    time.Time // since then
 	unsaved  int       // tasks since the last save
-	saved    time.Time // when that was
+	saved    time.Time // time of the last save
 }
 
 func newRunner(j *Jobs, w *work, job Job, resumed time.Time) *runner {
@@ -62,8 +62,7 @@ func newRunner(j *Jobs, w *work, job Job, resumed time.Time) *runner {
 	return r
 }
 
-// run works until the job is done, or until waiting ends: with ctx, or because
-// the job was cancelled.
+// run works until the job is done, or until waiting ends: with ctx, or because the job was cancelled.
 func (r *runner) run(ctx, waiting context.Context) {
 	wait := time.Second
 	if r.jobs.leads != nil { // it may have been cancelled before its turn
@@ -91,8 +90,8 @@ func (r *runner) run(ctx, waiting context.Context) {
 			wait = min(2*wait, maxBackoff)
 		}
 	}
-	// Stopped halfway: let the next process begin where this one ended. One that
-	// leads already has begun, and must not be set back.
+	// Interrupted: the next process continues from this save. If another process leads already, it has
+	// started, and its progress must not be overwritten.
 	if !r.jobs.leading() {
 		return
 	}
@@ -103,8 +102,7 @@ func (r *runner) run(ctx, waiting context.Context) {
 	}
 }
 
-// total counts what a job is going to touch, once, before it touches anything: what
-// was sent again may not fit any more.
+// total counts the tasks of a job once, before the first resend: a task that was resent may no longer match.
 func (r *runner) total(waiting context.Context) error {
 	job := r.work.now()
 	if job.Total > 0 || !job.Cursor.IsZero() {
@@ -148,7 +146,7 @@ func (r *runner) page(ctx, waiting context.Context) (last bool, err error) {
 		return true, nil
 	}
 	r.work.passed(next)
-	if time.Since(r.saved) < saveEvery { // also where page after page has nothing that fits
+	if time.Since(r.saved) < saveEvery { // many pages may have no matching task
 		return false, nil
 	}
 	if !r.jobs.leading() {
@@ -158,13 +156,13 @@ func (r *runner) page(ctx, waiting context.Context) (last bool, err error) {
 	return false, r.save(ctx, Running)
 }
 
-// An outcome is what became of one task of a job.
+// An outcome is the result for one task of a job.
 type outcome struct {
-	count func(*Job) // counts it; nil: it was not its turn yet
+	count func(*Job) // counts the task; nil: its turn has not come
 	err   error
 }
 
-// some resends a few tasks at the same time, and counts them in their order.
+// some resends a few tasks concurrently, and counts them in their order.
 func (r *runner) some(ctx, waiting context.Context, tasks []*bellman.Task) {
 	outcomes := make([]outcome, len(tasks))
 	var g sync.WaitGroup
@@ -187,7 +185,7 @@ func (r *runner) some(ctx, waiting context.Context, tasks []*bellman.Task) {
 	job := &r.work.job
 	for i, o := range outcomes {
 		if o.count == nil {
-			return // this one and those after it are for the next process
+			return // this task and those after it are left for the next process
 		}
 		o.count(job)
 		job.Examined++
@@ -203,10 +201,9 @@ func resent(job *Job)  { job.Resent++ }
 func skipped(job *Job) { job.Skipped++ }
 func failed(job *Job)  { job.Failed++ }
 
-// already reports whether a task was resent since the last save before a crash:
-// it waits for an attempt by hand, or had one, or its schedule began since. An
-// attempt by hand whose node died too has become one of the take-over; a task that
-// had ended gets no other.
+// already reports whether a task was resent between the last save and a crash: it waits for a manual attempt,
+// had one, or its schedule started since. If the node died during a manual attempt, the attempt became one of
+// the take-over. Only pending tasks have such attempts.
 func (r *runner) already(t *bellman.Task) bool {
 	switch {
 	case t.State == bellman.Pending && (t.Trigger == bellman.ByHand || t.Before != nil) && !t.Updated.Before(r.since):
@@ -217,8 +214,7 @@ func (r *runner) already(t *bellman.Task) bool {
 	return r.mode == engine.ResendRestart && t.Attempts > 0 && !t.Began.Before(r.since)
 }
 
-// one resends one task, however long that is refused for reasons that are not
-// the task's.
+// one resends one task, and retries as long as the failure is not the task's own.
 func (r *runner) one(ctx, waiting context.Context, id bellman.ID) outcome {
 	var invalid *bellman.Invalid
 	tries := 0
@@ -245,8 +241,7 @@ func (r *runner) one(ctx, waiting context.Context, id bellman.ID) outcome {
 	}
 }
 
-// resend resends a task, if the job chooses it still: it was looked at when its page
-// was read, which is a while ago where the rate is low.
+// resend resends a task if the job still selects it: at a low rate its page was read a while ago.
 func (r *runner) resend(ctx context.Context, id bellman.ID) error {
 	if f := &r.filter; f.State != nil || f.Result != nil || f.Status != 0 {
 		t, err := r.jobs.store.Task(ctx, id)
@@ -261,8 +256,7 @@ func (r *runner) resend(ctx context.Context, id bellman.ID) error {
 	return err
 }
 
-// passes reports whether err says something about the engine or its store, which
-// passes, and nothing about the task.
+// passes reports whether an error is temporary: it concerns the engine or its store, not the task.
 func passes(err error) bool {
 	for _, passing := range []error{bellman.ErrOverloaded, bellman.ErrFull, bellman.ErrUnknown, bellman.ErrFenced, bellman.ErrClosed} {
 		if errors.Is(err, passing) {
@@ -272,7 +266,7 @@ func passes(err error) bool {
 	return false
 }
 
-// heldUp notes why the job does not get on at the moment.
+// heldUp logs why the job makes no progress.
 func (r *runner) heldUp(err error) {
 	r.work.mu.Lock()
 	r.work.job.LastError = err.Error()
@@ -280,7 +274,7 @@ func (r *runner) heldUp(err error) {
 	r.jobs.log.Warn("a bulk resend is delayed; retrying", "resend", r.id, "err", err)
 }
 
-// save keeps how far the job came, in this state unless it was cancelled.
+// save stores the progress of the job with this state, unless it was cancelled.
 func (r *runner) save(ctx context.Context, state State) error {
 	w := r.work
 	w.mu.Lock()
@@ -307,7 +301,7 @@ func (r *runner) save(ctx context.Context, state State) error {
 	return nil
 }
 
-// stop ends the waiting of the goroutine at a job.
+// stop interrupts the goroutine of a job.
 func (w *work) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
