@@ -17,11 +17,11 @@ type Connection interface {
 	Close()
 }
 
-// Options say how one broker is reached.
+// Options describe how to reach one broker.
 type Options struct {
 	URL         string // of the server, with user and password
-	Client      string // what the broker's operator sees of this process
-	CA          string // a file of certificates in PEM that may sign the server's; empty: the system's
+	Client      string // shown to the broker's operator
+	CA          string // a PEM file of certificate authorities; empty: the system's
 	Credentials string // a file with the client's credentials; empty: none
 }
 
@@ -32,7 +32,7 @@ type kind struct {
 	open   func(Options) Connection
 }
 
-// Nobody changes kinds.
+// kinds is never changed.
 var kinds = []kind{
 	{rabbitmq.Scheme, []string{"amqp", "amqps"}, func(o Options) Connection { return rabbitmq.NewSender(o.URL, o.Client) }},
 	{nats.Scheme, []string{"nats", "tls"}, func(o Options) Connection {
@@ -40,7 +40,7 @@ var kinds = []kind{
 	}},
 }
 
-// Schemes are the schemes of the addresses of all brokers. Nobody changes them.
+// Schemes are the address schemes of all brokers. They are never changed.
 var Schemes = func() (all deliver.Schemes) {
 	for _, k := range kinds {
 		all = append(all, k.scheme)
@@ -48,8 +48,8 @@ var Schemes = func() (all deliver.Schemes) {
 	return all
 }()
 
-// Kind returns the name of the kind of broker that serves URLs of a scheme, which is the name of
-// its [deliver.Scheme]; empty: no broker does.
+// Kind returns the name of the broker kind that serves a URL scheme, which is also the name of its
+// [deliver.Scheme]; empty: there is none.
 func Kind(urlScheme string) string {
 	for _, k := range kinds {
 		if slices.Contains(k.urls, urlScheme) {
@@ -59,8 +59,8 @@ func Kind(urlScheme string) string {
 	return ""
 }
 
-// Open returns a connection to a broker. It does not connect before something is sent, so a broker
-// that is away is no error.
+// Open returns a connection to a broker. It connects when something is sent, so an unreachable broker is no
+// error.
 func Open(name string, o Options) (Connection, error) {
 	for _, k := range kinds {
 		if k.scheme.Name == name {

@@ -8,7 +8,7 @@ import (
 	"github.com/bellmanhq/bellman/deliver"
 )
 
-// Scheme is the scheme of addresses of NATS: nats://CONNECTION/SUBJECT.
+// Scheme is the address scheme of NATS: nats://CONNECTION/SUBJECT.
 var Scheme = &deliver.Scheme{
 	Name:     "nats",
 	Form:     "nats://CONNECTION/SUBJECT",
@@ -16,10 +16,10 @@ var Scheme = &deliver.Scheme{
 	Reserved: "Nats-",
 }
 
-// maxSubject is how long a subject may be, in bytes.
+// maxSubject is the longest subject, in bytes.
 const maxSubject = 255
 
-// subjectOf reads the path of an address.
+// subjectOf parses the path of an address.
 func subjectOf(path string) (string, error) {
 	subject, err := url.PathUnescape(path)
 	if err != nil || !isSubject(subject) {
@@ -31,7 +31,7 @@ func subjectOf(path string) (string, error) {
 	return subject, nil
 }
 
-// isSubject reports whether a message can be published to a subject.
+// isSubject reports whether a subject is valid for publishing.
 func isSubject(s string) bool {
 	if len(s) > maxSubject {
 		return false
@@ -44,8 +44,8 @@ func isSubject(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// isServers reports whether a subject is one by which the server takes orders, as
-// $JS.API.STREAM.DELETE.ORDERS, or answers requests. A task must not send to these.
+// isServers reports whether a subject belongs to the server, such as $JS.API.STREAM.DELETE.ORDERS or the
+// subjects of answers. Tasks must not be sent to these.
 func isServers(subject string) bool {
 	first, _, _ := strings.Cut(subject, ".")
 	return strings.HasPrefix(first, "$") || first == "_INBOX"

@@ -15,15 +15,15 @@ import (
 
 const (
 	dialTimeout = 10 * time.Second
-	ping        = 10 * time.Second // two that are not answered end a connection
-	askTimeout  = 10 * time.Second // of a question to JetStream
+	ping        = 10 * time.Second // two unanswered pings end a connection
+	askTimeout  = 10 * time.Second // timeout of a request to JetStream
 )
 
-// Access is what a server asks for beside what its URL has. The zero Access is
-// nothing. Its files are read at each connection.
+// Access is what a server requires in addition to its URL. The zero Access is nothing. The files are read at
+// each connect.
 type Access struct {
-	CA          string // a file of certificates in PEM that may sign the server's; empty: the system's
-	Credentials string // a file of a user's JWT and NKey seed (.creds), or of the seed alone (.nk); empty: none
+	CA          string // a PEM file of certificate authorities; empty: the system's
+	Credentials string // a file with a user's JWT and NKey seed (.creds), or only the seed (.nk); empty: none
 }
 
 func (a Access) options() ([]nats.Option, error) {
@@ -48,9 +48,8 @@ func (a Access) options() ([]nats.Option, error) {
 	return append(all, key), nil
 }
 
-// dial connects to one of the servers that a URL names. The connection is not made
-// anew when it breaks: whoever uses it finds out, and dials again. No error has a
-// password in it.
+// dial connects to one of the servers of a URL. A broken connection is not restored: its user notices and
+// dials again. No error contains a password.
 func dial(ctx context.Context, url string, access Access, name string, closed func(error)) (*nats.Conn, jetstream.JetStream, error) {
 	timeout := dialTimeout
 	if deadline, ok := ctx.Deadline(); ok {
@@ -69,7 +68,7 @@ func dial(ctx context.Context, url string, access Access, name string, closed fu
 			return d.DialContext(ctx, network, addr)
 		})),
 		nats.ClosedHandler(func(conn *nats.Conn) { closed(conn.LastError()) }),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // the default prints; what matters is told otherwise
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // the default handler prints; errors that matter arrive by other ways
 	conn, err := nats.Connect(url, options...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot connect: %w", err)
@@ -82,7 +81,7 @@ func dial(ctx context.Context, url string, access Access, name string, closed fu
 	return conn, js, nil
 }
 
-// A dialer is a function as the library wants one.
+// A dialer adapts a function to the library's interface.
 type dialer func(network, addr string) (net.Conn, error)
 
 func (d dialer) Dial(network, addr string) (net.Conn, error) { return d(network, addr) }

@@ -1,4 +1,3 @@
-// Package nats takes tasks from streams of NATS JetStream, and publishes them to
-// its subjects. When a message is acknowledged, and what follows from an attempt,
-// is for package source and package deliver.
+// Package nats receives tasks from streams of NATS JetStream, and publishes tasks to its subjects. Package
+// source decides when a message is acknowledged; package deliver decides what follows from an attempt.
 package nats

@@ -19,14 +19,14 @@ type Sender struct{ link link.Link[*connection] }
 
 var _ deliver.Connection = (*Sender)(nil)
 
-// A connection is what messages are published over, until it breaks.
+// A connection publishes messages until it breaks.
 type connection struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
 }
 
-// NewSender returns a sender to the server at a URL. It connects when there is
-// something to send. client is what the server's operator sees.
+// NewSender returns a sender to the server at a URL. It connects at the first Send. client is shown to the
+// server's operator.
 func NewSender(url, client string, access Access) *Sender {
 	return &Sender{link.Link[*connection]{
 		Dial: func(ctx context.Context) (*connection, error) {
@@ -41,14 +41,14 @@ func NewSender(url, client string, access Access) *Sender {
 	}}
 }
 
-// Close closes the connection. What is being published fails.
+// Close closes the connection. Send calls in progress fail.
 func (s *Sender) Close() { s.link.End() }
 
-// Scheme is the scheme of the addresses of NATS.
+// Scheme returns the address scheme of NATS.
 func (s *Sender) Scheme() *deliver.Scheme { return Scheme }
 
-// Send publishes a message that a stream must take, and waits until the stream has stored it. A
-// stream that stored a message of the same id within its duplicate window keeps that message only.
+// Send publishes a message, and waits until a stream has stored it. If the stream has a message with the same
+// id within its duplicate window, it keeps only that one.
 func (s *Sender) Send(ctx context.Context, path string, m *deliver.Message) (string, error) {
 	subject, err := subjectOf(path)
 	if err != nil {

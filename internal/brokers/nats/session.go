@@ -18,28 +18,28 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// A session is a connection that takes messages of one stream.
+// A session is a connection that receives messages of one stream.
 type session struct {
 	stream   *Stream
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	consumer jetstream.Consumer
-	created  time.Time // when the stream was made
+	created  time.Time // when the stream was created
 	prefetch int
 
 	consuming jetstream.ConsumeContext
 	messages  chan jetstream.Msg
 
-	every time.Duration // how often what is held is reported
+	every time.Duration // how often held messages are reported as in progress
 	work  sync.WaitGroup
 	mu    sync.Mutex
-	held  map[jetstream.Msg]time.Time // since when: delivered to this session and not acknowledged
+	held  map[jetstream.Msg]time.Time // messages that were delivered and not acknowledged, with the time of delivery
 
 	*source.Break
 }
 
-// report tells the server that messages are in progress, so that it does not deliver them again
-// while the store is slow, until the session ends.
+// report tells the server regularly that the held messages are in progress, so that it does not deliver them
+// again while the store is slow. It returns when the session ends.
 func (s *session) report() {
 	ticker := time.NewTicker(s.every)
 	defer ticker.Stop()
@@ -59,20 +59,20 @@ func (s *session) report() {
 		}
 		s.mu.Unlock()
 		for _, m := range held {
-			m.InProgress() // it may be acknowledged by now; a broken connection ends the session
+			m.InProgress() // errors are ignored: the message may just have been acknowledged, and a broken connection ends the session
 		}
 		clear(held)
 	}
 }
 
-// hold notes that a message was delivered.
+// hold notes a delivered message.
 func (s *session) hold(m jetstream.Msg) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held[m] = time.Now()
 }
 
-// release notes that messages are acknowledged.
+// release forgets acknowledged messages.
 func (s *session) release(messages []source.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

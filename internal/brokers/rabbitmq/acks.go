@@ -2,21 +2,20 @@ package rabbitmq
 
 import "sync"
 
-// An acker acknowledges a delivery, or all up to it.
+// An acker acknowledges one delivery, or all up to it.
 type acker interface {
 	Ack(tag uint64, multiple bool) error
 }
 
-// acks tells a channel which deliveries are settled, in few frames: those that are
-// settled without a gap, from the first on, by one. Where a gap stays, those behind
-// it are told one by one, so that they do not use up the prefetch.
+// acks acknowledges deliveries with few frames: one frame for all deliveries up to the first gap. Deliveries
+// behind a gap are acknowledged one by one once there are many, so that they do not use up the prefetch.
 type acks struct {
 	ch   acker
-	most int // deliveries behind a gap that are not told yet
+	most int // most deliveries behind a gap without acknowledgement
 
 	mu      sync.Mutex
-	below   uint64          // all up to here are settled, and told
-	settled map[uint64]bool // above: whether the channel was told
+	below   uint64          // all deliveries up to this one are acknowledged
+	settled map[uint64]bool // deliveries above it; true: already acknowledged
 	untold  int
 }
 
@@ -24,7 +23,7 @@ func newAcks(ch acker, most int) *acks {
 	return &acks{ch: ch, most: most, settled: make(map[uint64]bool)}
 }
 
-// settle notes that deliveries are settled, each once.
+// settle marks deliveries as settled. Call it once for each.
 func (a *acks) settle(tags []uint64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -32,7 +31,7 @@ func (a *acks) settle(tags []uint64) error {
 		a.settled[tag] = false
 	}
 	a.untold += len(tags)
-	last := uint64(0) // the highest that is in one row with the first, and that the channel still waits for
+	last := uint64(0) // the last delivery before the first gap that is not acknowledged
 	for {
 		told, settled := a.settled[a.below+1]
 		if !settled {

@@ -9,15 +9,15 @@ import (
 	"github.com/bellmanhq/bellman/deliver"
 )
 
-// Scheme is the scheme of addresses of RabbitMQ: amqp://CONNECTION/EXCHANGE/ROUTINGKEY. The
-// exchange may be empty: the default one routes to the queue that the key names.
+// Scheme is the address scheme of RabbitMQ: amqp://CONNECTION/EXCHANGE/ROUTINGKEY. An empty exchange is the
+// default one, which routes to the queue of the key's name.
 var Scheme = &deliver.Scheme{
 	Name:  "amqp",
 	Form:  "amqp://CONNECTION/EXCHANGE/ROUTINGKEY",
 	Check: func(path string) error { _, _, err := routeOf(path); return err },
 }
 
-// routeOf reads the path of an address.
+// routeOf parses the path of an address.
 func routeOf(path string) (exchange, key string, err error) {
 	exchange, key, both := strings.Cut(path, "/")
 	if !both {

@@ -12,11 +12,10 @@ import (
 
 const (
 	dialTimeout = 10 * time.Second
-	heartbeat   = 10 * time.Second // three that are missed end a connection
+	heartbeat   = 10 * time.Second // three missed heartbeats end a connection
 )
 
-// dial connects to a broker. The name is what its operator sees. No error has the
-// password in it.
+// dial connects to a broker. name is shown to its operator. No error contains the password.
 func dial(ctx context.Context, url, name string) (*amqp.Connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -33,9 +32,9 @@ func dial(ctx context.Context, url, name string) (*amqp.Connection, error) {
 			if err != nil {
 				return nil, err
 			}
-			over = context.AfterFunc(ctx, func() { conn.Close() }) // a handshake ends with ctx, too
+			over = context.AfterFunc(ctx, func() { conn.Close() }) // the handshake ends with ctx too
 			deadline, _ := ctx.Deadline()
-			return conn, conn.SetDeadline(deadline) // which the library lifts after the handshake
+			return conn, conn.SetDeadline(deadline) // the library removes it after the handshake
 		},
 	})
 	if err != nil {
@@ -44,7 +43,7 @@ func dial(ctx context.Context, url, name string) (*amqp.Connection, error) {
 	return conn, nil
 }
 
-// said is what a broker said, in its own words alone.
+// said returns the broker's own error text.
 func said(err error) error {
 	var e *amqp.Error
 	if errors.As(err, &e) {
@@ -53,7 +52,7 @@ func said(err error) error {
 	return err
 }
 
-// code is the number of what a broker said; 0: it said nothing.
+// code returns the broker's error code; 0: there is none.
 func code(err error) int {
 	var e *amqp.Error
 	if errors.As(err, &e) {

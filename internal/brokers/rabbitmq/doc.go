@@ -1,4 +1,3 @@
-// Package rabbitmq takes tasks from queues of RabbitMQ, and publishes them to its
-// exchanges. When a message is acknowledged, and what follows from an attempt, is
-// for package source and package deliver.
+// Package rabbitmq receives tasks from queues of RabbitMQ, and publishes tasks to its exchanges. Package
+// source decides when a message is acknowledged; package deliver decides what follows from an attempt.
 package rabbitmq

@@ -10,43 +10,41 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 )
 
-// A Queue is a queue of a broker that tasks are taken from. URL, Name and
-// DeadLetter are required.
+// A Queue is a queue from which tasks are received. URL, Name and DeadLetter are required.
 type Queue struct {
 	URL  string // amqp://USER:PASSWORD@HOST:PORT/VHOST
 	Name string
 
-	// DeadLetter is the exchange that takes what can be no task, and the queue that is
-	// bound to it.
+	// DeadLetter is the name of the exchange for messages that cannot become a task, and of the queue bound to
+	// it.
 	DeadLetter string
 
-	// Bind are the exchanges that the queue gets its messages from, beside the default
-	// one.
+	// Bind are exchanges that route to the queue, besides the default exchange.
 	Bind []Binding
 
-	// AsItIs declares nothing: the queue, and what DeadLetter names, must be there.
+	// AsItIs: nothing is declared; the queue and the dead-letter exchange must exist.
 	AsItIs bool
 
-	// MakeDead declares what DeadLetter names, where AsItIs declares nothing else.
+	// MakeDead: with AsItIs, the dead-letter exchange and queue are declared all the same.
 	MakeDead bool
 
-	Prefetch int    // messages that may be handed over and not acknowledged; default 2048
-	Client   string // what the broker's operator sees; default bellman
+	Prefetch int    // most messages without acknowledgement; default 2048
+	Client   string // shown to the broker's operator; default bellman
 }
 
-// A Binding lets an exchange route to a queue.
+// A Binding makes an exchange route to a queue.
 type Binding struct {
-	Exchange string // must be there
+	Exchange string // must exist
 	Key      string
 }
 
 var _ source.Broker = (*Queue)(nil)
 
-// manyDeliveries is how often a quorum queue hands a message over before it gives
-// up on it. Newer brokers do so after 20 times, and a restart of bellman is one.
+// manyDeliveries is the delivery limit of a quorum queue. The default of newer brokers is 20, and each restart
+// of bellman counts as one delivery.
 const manyDeliveries = 1_000_000
 
-// Open connects, declares queue and dead-letter place, and returns a session.
+// Open connects, declares the queue and the dead-letter exchange, and returns a session.
 func (q *Queue) Open(ctx context.Context) (source.Session, error) {
 	conn, err := dial(ctx, q.URL, cmp.Or(q.Client, "bellman")+" takes "+q.Name)
 	if err != nil {
@@ -54,7 +52,7 @@ func (q *Queue) Open(ctx context.Context) (source.Session, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	s, err := q.session(conn)
-	if !stop() && err == nil { // ctx ended meanwhile
+	if !stop() && err == nil { // ctx ended during the connect
 		err = context.Cause(ctx)
 	}
 	if err != nil {
@@ -83,7 +81,7 @@ func (q *Queue) session(conn *amqp.Connection) (*session, error) {
 	return newSession(q, conn, ch, dead, prefetch), nil
 }
 
-// declare makes what must be there, or looks whether it is.
+// declare creates what is missing, or checks that it exists.
 func (q *Queue) declare(ch *amqp.Channel) error {
 	if q.AsItIs {
 		if _, err := ch.QueueDeclarePassive(q.Name, true, false, false, false, nil); err != nil {
@@ -124,8 +122,7 @@ func (q *Queue) declare(ch *amqp.Channel) error {
 	return nil
 }
 
-// missing says why something cannot be taken as it is, and what to do where it is not
-// there.
+// missing explains that something does not exist, and what to do.
 func missing(what, name string, err error, do string) error {
 	if code(err) == amqp.NotFound {
 		return fmt.Errorf("%s %q: %w: %s", what, name, said(err), do)
@@ -133,7 +130,7 @@ func missing(what, name string, err error, do string) error {
 	return fmt.Errorf("%s %q: %w", what, name, said(err))
 }
 
-// declared says why something cannot be declared, and what to do.
+// declared explains that something cannot be declared, and what to do.
 func declared(what, name string, err error) error {
 	if code(err) == amqp.PreconditionFailed {
 		return fmt.Errorf("%s %q is there with other arguments: %w: delete it, or set declare: false, which takes the queue and the exchange of its dead letters as they are", what, name, said(err))

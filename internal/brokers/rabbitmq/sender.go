@@ -15,15 +15,15 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/link"
 )
 
-// A Sender publishes to the exchanges of one broker, over one connection and a
-// channel for each exchange: what one exchange makes of a message ends no other's
-// channel. It is safe for concurrent use. Make one with NewSender, and Close it.
+// A Sender publishes to the exchanges of one broker, over one connection and one channel for each exchange: an
+// error of one exchange does not close the channels of others. It is safe for concurrent use. Make one with
+// NewSender, and Close it.
 type Sender struct{ link link.Link[*connection] }
 
 var _ deliver.Connection = (*Sender)(nil)
 
-// NewSender returns a sender to the broker at a URL. It connects when there is
-// something to send. client is what the broker's operator sees.
+// NewSender returns a sender to the broker at a URL. It connects at the first Send. client is shown to the
+// broker's operator.
 func NewSender(url, client string) *Sender {
 	return &Sender{link.Link[*connection]{
 		Dial: func(ctx context.Context) (*connection, error) {
@@ -38,13 +38,13 @@ func NewSender(url, client string) *Sender {
 	}}
 }
 
-// Close closes the connection. What is being published fails.
+// Close closes the connection. Send calls in progress fail.
 func (s *Sender) Close() { s.link.End() }
 
-// Scheme is the scheme of the addresses of RabbitMQ.
+// Scheme returns the address scheme of RabbitMQ.
 func (s *Sender) Scheme() *deliver.Scheme { return Scheme }
 
-// Send publishes a message that some queue must take, and waits until the broker confirms it.
+// Send publishes a message that a queue must take, and waits until the broker confirms it.
 func (s *Sender) Send(ctx context.Context, path string, m *deliver.Message) (string, error) {
 	exchange, key, err := routeOf(path)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Sender) Send(ctx context.Context, path string, m *deliver.Message) (str
 	if err != nil {
 		return "", err
 	}
-	// The library may wait for a broker that does not read, longer than ctx allows.
+	// The library may block on a broker that does not read, for longer than ctx allows.
 	sent := make(chan error, 1)
 	go func() {
 		p, err := p.publish(ctx, exchange, key, publishingOf(m))
@@ -106,7 +106,7 @@ func publishingOf(m *deliver.Message) amqp.Publishing {
 	return p
 }
 
-// maxShort is how long a property may be, in bytes.
+// maxShort is the longest property, in bytes.
 const maxShort = 255
 
 func short(text string) string {
@@ -116,7 +116,7 @@ func short(text string) string {
 	return text
 }
 
-// A connection is what messages are published over, until it breaks.
+// A connection has one channel for each exchange.
 type connection struct {
 	conn    *amqp.Connection
 	blocked atomic.Bool
@@ -125,23 +125,23 @@ type connection struct {
 	exchanges map[string]*channel
 }
 
-// A channel is the one of an exchange.
+// A channel publishes to one exchange.
 type channel struct {
-	ready     chan struct{} // closed when the rest is set
+	ready     chan struct{} // closed when publisher or err is set
 	publisher *publisher
 	err       error
-	until     time.Time // of an error: then it is looked again
+	until     time.Time // how long err is kept
 }
 
 const (
-	maxExchanges = 1000 // that are published to at once
+	maxExchanges = 1000 // in use at one time
 	noExchange   = time.Second
 )
 
 func newConnection(conn *amqp.Connection) *connection {
 	l := &connection{conn: conn, exchanges: make(map[string]*channel)}
 	blockings := conn.NotifyBlocked(make(chan amqp.Blocking, 4))
-	go func() { // until the connection ends
+	go func() { // ends with the connection
 		for b := range blockings {
 			l.blocked.Store(b.Active)
 		}
@@ -149,8 +149,8 @@ func newConnection(conn *amqp.Connection) *connection {
 	return l
 }
 
-// publisher returns the one of an exchange, which it looks for first: publishing to
-// one that is not there ends a channel.
+// publisher returns the publisher of an exchange. It first checks that the exchange exists, because publishing
+// to an unknown exchange closes a channel.
 func (l *connection) publisher(ctx context.Context, exchange string) (*publisher, error) {
 	l.mu.Lock()
 	c := l.exchanges[exchange]
@@ -179,7 +179,7 @@ func (l *connection) publisher(ctx context.Context, exchange string) (*publisher
 	}
 }
 
-// over reports whether a channel is of no use any more.
+// over reports whether a channel must be replaced.
 func (c *channel) over() bool {
 	select {
 	case <-c.ready:

@@ -17,7 +17,7 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// A session is a connection that takes messages of one queue.
+// A session is a connection that receives messages of one queue.
 type session struct {
 	queue    *Queue
 	conn     *amqp.Connection
@@ -26,13 +26,13 @@ type session struct {
 	acks     *acks
 	prefetch int
 
-	deliveries chan *amqp.Delivery // what has arrived: it gathers here while batches are stored
+	deliveries chan *amqp.Delivery // deliveries gather here while batches are stored
 	paused     atomic.Bool
 
 	*source.Break
 }
 
-// consumer is the tag of the one consumer of a channel.
+// consumer is the tag of a channel's only consumer.
 const consumer = "bellman"
 
 func newSession(q *Queue, conn *amqp.Connection, ch *amqp.Channel, dead *publisher, prefetch int) *session {
@@ -46,8 +46,7 @@ func newSession(q *Queue, conn *amqp.Connection, ch *amqp.Channel, dead *publish
 	return s
 }
 
-// watch waits for what ends the session. The library closes all three channels at
-// the end.
+// watch waits for the end of the session. The library closes all three channels at the end.
 func (s *session) watch(conn, ch <-chan *amqp.Error, cancels <-chan string) {
 	var why error
 	closed := func(what string, err *amqp.Error) error {
@@ -83,8 +82,8 @@ func (s *session) Resume(context.Context) error {
 	return nil
 }
 
-// gather passes deliveries on until there are no more, or the session is over: the
-// library hands over one at a time, and a batch is what has arrived.
+// gather forwards deliveries until the channel or the session ends. The library delivers one at a time; a
+// batch is what has gathered.
 func (s *session) gather(from <-chan amqp.Delivery, to chan<- *amqp.Delivery) {
 	defer close(to)
 	for d := range from {
@@ -108,7 +107,7 @@ func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]s
 	return source.Gather(ctx, s.Break, s.deliveries, buf, most, message, func() error { return s.over(ctx) })
 }
 
-// over says why no more deliveries come.
+// over returns why no more deliveries come.
 func (s *session) over(ctx context.Context) error {
 	if s.paused.Load() {
 		return io.EOF
@@ -121,10 +120,9 @@ func (s *session) over(ctx context.Context) error {
 	}
 }
 
-// message is a delivery as a source takes it. Headers are what they are as text;
-// properties stand among them under their names.
+// message converts a delivery. Headers are converted to text; properties are added under their names.
 func message(d *amqp.Delivery) source.Message {
-	var header map[string]string // most have none
+	var header map[string]string // most messages have none
 	set := func(name, value string) {
 		if header == nil {
 			header = make(map[string]string, len(d.Headers)+2)

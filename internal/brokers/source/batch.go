@@ -11,24 +11,24 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A batch is what was taken at once.
+// A batch is a group of messages that were received together.
 type batch struct {
 	source   *Source
 	session  Session
 	graves   *graves
 	messages []Message
 
-	tasks []*bellman.Task // of messages[at[i]]
+	tasks []*bellman.Task // tasks[i] comes from messages[at[i]]
 	at    []int
-	under []*bellman.Trace          // what the messages' tasks are under; nil: nothing
-	ends  []func(bellman.ID, error) // of the messages' spans; nil: there are none
+	under []*bellman.Trace          // the traces of the messages' tasks; nil: none
+	ends  []func(bellman.ID, error) // end the messages' spans; nil: there are none
 	safe  []Message
-	text  []byte // of one task
+	text  []byte // buffer for the JSON of one task
 }
 
-// store makes tasks of the messages and stores them, for as long as it takes, and
-// tells the broker of each. An error means that ctx ended or the session broke:
-// whatever the broker was not told of comes again.
+// store converts the messages to tasks, stores them, and acknowledges each message. It retries until it
+// succeeds. An error means that ctx ended or the session broke: the broker delivers unacknowledged messages
+// again.
 func (b *batch) store(ctx context.Context) error {
 	s := b.source
 	defer s.figures.taken(-len(b.messages))
@@ -69,8 +69,7 @@ func (b *batch) store(ctx context.Context) error {
 	return nil
 }
 
-// try hands the tasks in. What it keeps is to be tried again, for the reason that
-// it returns.
+// try stores the tasks once. Tasks that stay in the batch must be tried again, for the reason that it returns.
 func (b *batch) try(ctx context.Context) (again error) {
 	added := b.source.o.Tasks.Take(ctx, b.tasks...)
 	kept, existing := 0, 0
@@ -98,7 +97,7 @@ func (b *batch) try(ctx context.Context) (again error) {
 	return again
 }
 
-// begin begins the spans of the messages.
+// begin starts the spans of the messages.
 func (b *batch) begin() {
 	if b.ends, b.under = nil, nil; b.source.o.Tracer == nil {
 		return
@@ -109,7 +108,7 @@ func (b *batch) begin() {
 	}
 }
 
-// end ends the span of one of them, with its task or why there is none.
+// end ends the span of one message, with its task or the reason why there is none.
 func (b *batch) end(i int, id bellman.ID, err error) {
 	if b.ends != nil && b.ends[i] != nil {
 		b.ends[i](id, err)
@@ -117,7 +116,7 @@ func (b *batch) end(i int, id bellman.ID, err error) {
 	}
 }
 
-// endAll ends those of messages of which nothing is known: they come again.
+// endAll ends the spans of messages with an unknown outcome: they are delivered again.
 func (b *batch) endAll() {
 	for i := range b.ends {
 		b.end(i, bellman.ID{}, errAgain)
@@ -136,10 +135,10 @@ func (b *batch) ack() error {
 	return err
 }
 
-// maxKept is how much memory a batch keeps for the texts of tasks, in bytes.
+// maxKept is the largest buffer for the JSON of tasks that a batch keeps, in bytes.
 const maxKept = 64 << 10
 
-// task makes a task of a message.
+// task converts a message to a task.
 func (b *batch) task(m *Message) (*bellman.Task, error) {
 	o, text := &b.source.o, m.Body
 	if o.Mapping != nil {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// The states of a source.
+// States of a source.
 const (
-	Connecting = "connecting" // there is no session: it is being opened, or is tried again soon
+	Connecting = "connecting" // there is no session yet; the source keeps trying
 	Consuming  = "consuming"
-	Paused     = "paused" // there is no room: messages stay with the broker
+	Paused     = "paused" // new tasks are not accepted now; messages stay with the broker
 	Stopped    = "stopped"
 )
 
-// figures are what a SourceInfo is made of.
+// figures are the values behind Info.
 type figures struct {
 	mu   sync.Mutex
 	info Info
@@ -34,7 +34,7 @@ func (f *figures) change(do func(*Info)) {
 	do(&f.info)
 }
 
-// is notes the state, and why.
+// is sets the state and its reason.
 func (f *figures) is(state, why string) {
 	f.change(func(i *Info) {
 		if i.State != state {
@@ -44,14 +44,14 @@ func (f *figures) is(state, why string) {
 	})
 }
 
-// failed notes that a session could not be opened, or broke.
+// failed counts a session that could not be opened, or broke.
 func (f *figures) failed(err error) {
 	f.is(Connecting, err.Error())
 	f.change(func(i *Info) { i.Failures++ })
 	f.held(err)
 }
 
-// held notes what went wrong.
+// held notes the latest error.
 func (f *figures) held(err error) {
 	f.change(func(i *Info) {
 		i.LastError, i.LastErrorAt = oneLine(err.Error()), time.Now().UTC().Truncate(time.Millisecond)
@@ -61,7 +61,7 @@ func (f *figures) held(err error) {
 func (f *figures) taken(n int)  { f.change(func(i *Info) { i.InHand += n }) }
 func (f *figures) buried(n int) { f.change(func(i *Info) { i.Dead += int64(n) }) }
 
-// stored counts messages that became tasks, and those that were tasks already.
+// stored counts messages that became tasks, and messages whose task existed.
 func (f *figures) stored(made, existing int) {
 	f.change(func(i *Info) {
 		i.Stored += int64(made)

@@ -8,22 +8,21 @@ import (
 	"sync"
 )
 
-// maxDead and maxDeadBytes are how much may be on its way to the dead letters: a broker
-// hands over again what it hears nothing of, for as long as they cannot be put away.
+// Bounds of the dead letters that wait to be stored: the broker holds back further messages until these are
+// acknowledged.
 const (
 	maxDead      = 20_000
 	maxDeadBytes = 64 << 20
 )
 
-// maxReason is how long the reason of a dead letter may be, in bytes.
+// maxReason is the longest reason of a dead letter, in bytes.
 const maxReason = 500
 
-// maxReasons is how many reasons the log names for dead letters that are put away together.
+// maxReasons is the largest number of reasons in one log message.
 const maxReasons = 10
 
-// graves are messages that can never be a task, on their way to where dead letters
-// go. They go there beside the others, which do not wait for them unless they are
-// very many.
+// graves are the messages that cannot become a task, on their way to the dead letters. Other messages do not
+// wait for them, unless there are very many.
 type graves struct {
 	source  *Source
 	session Session
@@ -32,10 +31,10 @@ type graves struct {
 	mu     sync.Mutex
 	room   sync.Cond // with mu
 	dead   []Dead
-	on     int // how many are on their way, and their bytes
+	on     int // number of messages on their way
 	bytes  int
-	closed bool // no more come
-	over   bool // nobody buries any more
+	closed bool // no further messages come
+	over   bool // bury has returned
 }
 
 func newGraves(s *Source, session Session) *graves {
@@ -44,7 +43,7 @@ func newGraves(s *Source, session Session) *graves {
 	return g
 }
 
-// add notes a message that is dead for a reason, when there is room.
+// add adds a message with its reason. It waits while there is no room.
 func (g *graves) add(m Message, why error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -52,7 +51,7 @@ func (g *graves) add(m Message, why error) {
 		g.room.Wait()
 	}
 	if g.over {
-		return // it comes again
+		return // it is delivered again
 	}
 	g.on++
 	g.bytes += len(m.Body)
@@ -61,7 +60,7 @@ func (g *graves) add(m Message, why error) {
 	g.rouse()
 }
 
-// close says that no more come.
+// close announces that no further messages come.
 func (g *graves) close() {
 	g.mu.Lock()
 	g.closed = true
@@ -76,12 +75,12 @@ func (g *graves) rouse() {
 	}
 }
 
-// bury puts the dead where they belong, until no more come.
+// bury stores dead letters until no further messages come.
 func (g *graves) bury(ctx context.Context) error {
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.source.figures.taken(-len(g.dead)) // they come again
+		g.source.figures.taken(-len(g.dead)) // they are delivered again
 		g.dead, g.over = nil, true
 		g.room.Broadcast()
 	}()
@@ -108,7 +107,7 @@ func (g *graves) bury(ctx context.Context) error {
 	}
 }
 
-// gone makes room for others.
+// gone makes room for further messages.
 func (g *graves) gone(dead []Dead) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -119,7 +118,7 @@ func (g *graves) gone(dead []Dead) {
 	g.room.Broadcast()
 }
 
-// buryAll buries and acknowledges, for as long as it takes.
+// buryAll stores and acknowledges dead letters. It retries until it succeeds.
 func (g *graves) buryAll(ctx context.Context, dead []Dead) error {
 	s := g.source
 	messages := make([]Message, len(dead))
@@ -146,8 +145,7 @@ func (g *graves) buryAll(ctx context.Context, dead []Dead) error {
 	return g.session.Ack(messages)
 }
 
-// say logs each reason of the dead with its number of messages, and together those above
-// maxReasons.
+// say logs each reason with its number of messages, and the reasons beyond maxReasons together.
 func (s *Source) say(dead []Dead) {
 	const text = "messages can be no tasks: they are with the dead letters"
 	var reasons []string // the most frequent first
@@ -168,7 +166,7 @@ func (s *Source) say(dead []Dead) {
 	}
 }
 
-// oneLine makes a reason fit for a header.
+// oneLine makes a reason suitable for a header.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 	if len(text) > maxReason {

@@ -14,36 +14,36 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// A Mapping makes the JSON of a task, as POST /v1/tasks takes it, of a message. It
-// is safe for concurrent use.
+// A Mapping converts a message to the JSON of a task, as POST /v1/tasks accepts it. It is safe for concurrent
+// use.
 type Mapping struct {
 	fields []mapped
 	parts  parts
 }
 
-// A mapped is one field of a task.
+// A mapped is the expression of one field of a task.
 type mapped struct {
 	name  string
-	text  bool // the field is text, of which a whole number may be made
+	text  bool // the field is text; a whole number is converted
 	field *rule.Field
-	plain *plain // nil: it takes CEL
+	plain *plain // nil: CEL evaluates it
 
-	// raw leads to the part of the body that is the field byte for byte: numbers keep
-	// their digits. nil: the field is made of what the expression yields.
+	// raw is the path to the part of the body that is copied byte for byte, so that numbers keep their digits.
+	// nil: the value of the expression is used.
 	raw []string
 }
 
-// fields are those of a task that can be mapped, and whether they are text.
+// fields are the fields that can be mapped; true: the field is text.
 var fields = map[string]bool{
 	"queue": true, "key": true, "merchant_no": true, "order_no": true, "event": true, "url": true, "method": true,
 	"body": true, "due": true, "delay": true, "schedule": true, "success": true, "timeout": true, "max_age": true,
 	"repeat": true, "order_created": true, "expires": true, "code_life": true, "ordering_key": true, "supersedes": false, "json": false, "headers": false, "vars": false, "notify": false,
 }
 
-// ErrNoField says that a mapping names what is no field of a task.
+// ErrNoField reports a mapping of a field that no task has.
 var ErrNoField = errors.New("is no field of a task")
 
-// CheckField says what is wrong with one field of a mapping, or nil.
+// CheckField returns the error of one field of a mapping, or nil.
 func CheckField(name, text string) error {
 	if _, known := fields[name]; !known {
 		return fmt.Errorf("%w: want %s", ErrNoField, strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
@@ -52,7 +52,7 @@ func CheckField(name, text string) error {
 	return err
 }
 
-// CompileMapping makes a mapping of expressions by the names of the fields.
+// CompileMapping compiles expressions, which are given by field.
 func CompileMapping(texts map[string]string) (*Mapping, error) {
 	m := new(Mapping)
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
@@ -75,15 +75,14 @@ func CompileMapping(texts map[string]string) (*Mapping, error) {
 	return m, nil
 }
 
-// Task returns the JSON of the task that a message asks for. A field whose
-// expression yields null is left out, but for json.
+// Task returns the JSON of a message's task. A field whose expression is null is left out, except json.
 func (m *Mapping) Task(message *rule.Message) ([]byte, error) {
 	return m.AppendTask(make([]byte, 0, len(message.Body)+256), message)
 }
 
-// AppendTask is Task in the memory of b, after what b has.
+// AppendTask appends the result of Task to b.
 func (m *Mapping) AppendTask(b []byte, message *rule.Message) ([]byte, error) {
-	var some [8]span // as many as most mappings want
+	var some [8]span // enough for most mappings
 	var found []span
 	if m.parts.wants > 0 {
 		found = m.parts.find(message.Body, some[:0])
@@ -122,7 +121,7 @@ func (m *Mapping) AppendTask(b []byte, message *rule.Message) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// of returns a field's JSON; nil: it is to be left out.
+// of returns the JSON of a field; nil: the field is left out.
 func (f *mapped) of(reading *rule.Reading, body []byte) ([]byte, error) {
 	if f.raw != nil {
 		if err := reading.JSON(); err != nil {
@@ -151,7 +150,7 @@ func (f *mapped) of(reading *rule.Reading, body []byte) ([]byte, error) {
 	return json.Marshal(value)
 }
 
-// find returns the part of a body that is known to be JSON.
+// find returns the part of a body at the path raw. The body must be valid JSON.
 func (f *mapped) find(body []byte) ([]byte, error) {
 	found := bytes.TrimSpace(body)
 	for _, name := range f.raw {

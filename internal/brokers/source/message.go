@@ -7,59 +7,56 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// A Message is what a broker handed over, and waits to hear of.
+// A Message is a message of a broker that was received and is not acknowledged.
 type Message struct {
 	rule.Message
 
-	// Delivery is the broker's own: what it needs to be told of the message.
+	// Delivery is the broker's own value, which is needed to acknowledge the message.
 	Delivery any
 }
 
-// A Dead is a message that can never be a task, and why.
+// A Dead is a message that cannot become a task.
 type Dead struct {
 	*Message
 	Reason string // one line
 }
 
-// ReasonHeader is the header of a dead letter that says why it is one, and
-// SourceHeader the one that says where it was taken from.
+// ReasonHeader is the header of a dead letter with the reason. SourceHeader is the header with the place it
+// was received from.
 const (
 	ReasonHeader = "Bellman-Reason"
 	SourceHeader = "Bellman-Source"
 )
 
-// A Broker is where a source takes its messages from: a queue or a stream.
+// A Broker is the queue or stream that a source reads.
 type Broker interface {
-	// Open connects, declares what must be there, and returns a session that takes
-	// nothing yet. The error says what is wrong, and shows no password.
+	// Open connects, declares the queue or stream, and returns a session that does not receive yet. Its error
+	// shows no password.
 	Open(ctx context.Context) (Session, error)
 }
 
-// A Session is one connection to a queue or stream. Messages of which the broker
-// was told nothing when it ends come again.
+// A Session is one connection to a queue or stream. Messages that were not acknowledged when it ends are
+// delivered again.
 type Session interface {
-	// Resume begins to take messages: after Open, and after Pause when Take has said
-	// io.EOF.
+	// Resume starts to receive messages: after Open, and after Pause once Take has returned io.EOF.
 	Resume(ctx context.Context) error
 
-	// Pause asks for no more. What was handed over already still comes out of Take,
-	// and then io.EOF.
+	// Pause stops the delivery of further messages. Take still returns those that were delivered, and then
+	// io.EOF.
 	Pause() error
 
-	// Take appends messages that have come to buf, until it has most of them. It waits for the
-	// first where buf has none. It is called by one goroutine at a time. Any error but io.EOF and
-	// ctx's ends the session.
+	// Take appends messages to buf, up to a length of most. If buf is empty, it waits for the first message.
+	// One goroutine at a time calls it. An error other than io.EOF and that of ctx ends the session.
 	Take(ctx context.Context, buf []Message, most int) ([]Message, error)
 
-	// Ack tells the broker that messages are in safety, and are not to come again.
-	// It may be called by several goroutines at once, as may Bury.
+	// Ack acknowledges messages: they are stored and must not be delivered again. Ack and Bury may be called
+	// concurrently.
 	Ack(messages []Message) error
 
-	// Bury puts messages where dead letters go. When it returns nil they are in
-	// safety there, and are still to be acknowledged here.
+	// Bury stores dead letters. When it returns nil they are safe, and must still be acknowledged with Ack.
 	Bury(ctx context.Context, dead []Dead) error
 
-	// Done is closed when the session is broken; Err says why.
+	// Done is closed when the session broke; Err returns the reason.
 	Done() <-chan struct{}
 	Err() error
 
@@ -67,17 +64,17 @@ type Session interface {
 	Close()
 }
 
-// A Break says that a session broke, and why. A Session embeds one. Make one with NewBreak.
+// A Break holds the reason why a session broke. Sessions embed it. Make one with NewBreak.
 type Break struct {
 	done chan struct{}
 	once sync.Once
 	err  error // set before done is closed
 }
 
-// NewBreak returns the Break of a session that works.
+// NewBreak returns a Break for a session that works.
 func NewBreak() *Break { return &Break{done: make(chan struct{})} }
 
-// End says why the session broke. The first reason counts.
+// End sets the reason why the session broke. Later calls change nothing.
 func (b *Break) End(why error) {
 	b.once.Do(func() {
 		b.err = why
@@ -85,7 +82,7 @@ func (b *Break) End(why error) {
 	})
 }
 
-// Done is closed when the session is broken.
+// Done is closed when the session broke.
 func (b *Break) Done() <-chan struct{} { return b.done }
 
 // Err returns why the session broke; nil: it works.
@@ -98,8 +95,8 @@ func (b *Break) Err() error {
 	}
 }
 
-// Gather is a Session's Take from a channel of deliveries. message makes a message of a delivery.
-// When the channel is closed, Gather returns the error of over.
+// Gather implements Take over a channel of deliveries. message converts a delivery. When the channel is
+// closed, Gather returns the result of over.
 func Gather[D any](ctx context.Context, b *Break, from <-chan D, buf []Message, most int, message func(D) Message, over func() error) ([]Message, error) {
 	if len(buf) == 0 {
 		select {

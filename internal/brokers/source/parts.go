@@ -8,27 +8,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// parts are the parts of a JSON body that a mapping names. One pass over a body finds all of them.
-// After the last call of want, parts is safe for concurrent use.
+// parts find the parts of a JSON body that a mapping uses, in one pass over the body. After the last call of
+// want, parts is safe for concurrent use.
 type parts struct {
 	root  place
 	wants int
 }
 
-// A place is a path of field names that a mapping names, or the beginning of such a path.
+// A place is a path of field names that a mapping uses, or the beginning of one.
 type place struct {
-	slots []int // of the parts that are wanted at this path
+	slots []int // the slots of this path
 	names []string
-	below []*place // by names
+	below []*place // by field name
 }
 
-// A span is where a part stands in a body.
+// A span is the position of a part in a body.
 type span struct{ from, to int }
 
 func (s span) has() bool             { return s.to > 0 }
 func (s span) of(body []byte) []byte { return body[s.from:s.to] }
 
-// want returns the slot of the part at a path. Each name of the path is a field of an object.
+// want returns the slot of a path, which is a list of field names.
 func (p *parts) want(names []string) int {
 	at := &p.root
 	for _, name := range names {
@@ -44,7 +44,7 @@ func (p *parts) want(names []string) int {
 	return p.wants - 1
 }
 
-// child returns the place of a field; nil: no mapping names the field.
+// child returns the place of a field; nil: no mapping uses it.
 func (p *place) child(name string) *place {
 	if p == nil {
 		return nil
@@ -55,8 +55,8 @@ func (p *place) child(name string) *place {
 	return nil
 }
 
-// forget drops the parts found at p and below it. If an object has two fields of one name, the
-// last one counts, as in encoding/json.
+// forget drops the parts found at p and below. If an object has a field twice, the last one counts, as in
+// encoding/json.
 func (p *place) forget(found []span) {
 	for _, slot := range p.slots {
 		found[slot] = span{}
@@ -66,8 +66,8 @@ func (p *place) forget(found []span) {
 	}
 }
 
-// find returns the spans of the parts, by their slots; nil: the body is not JSON. It uses the
-// memory of buf if that is large enough.
+// find returns the spans of the parts by slot; nil: the body is not JSON. It uses the memory of buf if that is
+// large enough.
 func (p *parts) find(body []byte, buf []span) []span {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	found := append(buf[:0], make([]span, p.wants)...)
@@ -112,7 +112,7 @@ func (p *place) read(d *jsontext.Decoder, found []span) error {
 	return err
 }
 
-// note notes that the value which the decoder has just read begins at from.
+// note stores the span of the value that the decoder has just read; the value begins at from.
 func (p *place) note(from int, d *jsontext.Decoder, found []span) {
 	for _, slot := range p.slots {
 		found[slot] = span{from, int(d.InputOffset())}

@@ -10,14 +10,13 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// A plain expression is looked up where CEL would be asked: most mappings name a
-// part of the body, a header or a word and nothing else. It answers only where
-// the answer is beyond doubt; whatever is odd about a message is CEL's to judge.
+// A plain expression is evaluated without CEL: most mappings only name a part of the body, a header or a
+// constant. If the result could differ from CEL's in any way, CEL evaluates the expression.
 type plain struct {
-	constant []byte                     // JSON; nil: none
-	fact     func(*rule.Message) string // nil: none
-	header   string                     // its name; empty: none
-	slot     int                        // of parts, if isPart
+	constant []byte                     // JSON; nil: the expression is no constant
+	fact     func(*rule.Message) string // nil: it is no property of the message
+	header   string                     // name of a header; empty: it is no header
+	slot     int                        // slot of the part, if isPart
 	isPart   bool
 }
 
@@ -27,7 +26,7 @@ var (
 	header  = regexp.MustCompile(`^headers(?:\.([a-z_][a-z0-9_]*)|\["([^"\\]+)"\]|\['([^'\\]+)'\])$`)
 )
 
-// plainOf returns what an expression names, or nil where it is more than a name.
+// plainOf returns the plain form of an expression; nil: it needs CEL.
 func plainOf(text string, to *parts) *plain {
 	switch {
 	case text == "message_id":
@@ -45,11 +44,11 @@ func plainOf(text string, to *parts) *plain {
 	return nil
 }
 
-// longPlain is how long a text may be that is not measured by CEL's rules.
+// longPlain is the longest text that is not checked by CEL's rules, in bytes.
 const longPlain = 64 << 10
 
-// append appends the JSON of a field to b: none if it is to be left out. It reports
-// whether that is beyond doubt.
+// append appends the JSON of a field to b; nothing if the field is left out. It returns false if CEL must
+// evaluate the expression.
 func (p *plain) append(b []byte, f *mapped, m *rule.Message, found []span) ([]byte, bool) {
 	switch {
 	case p.constant != nil:
@@ -83,7 +82,7 @@ func (p *plain) append(b []byte, f *mapped, m *rule.Message, found []span) ([]by
 	return b, false
 }
 
-// appendQuoted appends text that is in quotes already.
+// appendQuoted appends text that is already quoted.
 func appendQuoted(b, quoted []byte) ([]byte, bool) {
 	if utf8.Valid(quoted) {
 		return append(b, quoted...), true
@@ -95,11 +94,11 @@ func appendQuoted(b, quoted []byte) ([]byte, bool) {
 	return appendText(b, text), true
 }
 
-// appendText appends text as JSON.
+// appendText appends text as a JSON string.
 func appendText(b []byte, text string) []byte {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
-			quoted, _ := json.Marshal(text) // text is always JSON
+			quoted, _ := json.Marshal(text) // cannot fail: any text can be written as JSON
 			return append(b, quoted...)
 		}
 	}

@@ -15,64 +15,58 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Tasks makes tasks and stores them.
+// Tasks creates and stores tasks.
 type Tasks interface {
-	// Task makes a task of its JSON, as a create over HTTP does, with queue and key
-	// where it names none. The error says what is wrong with it, and that it can
-	// never be a task. It keeps nothing of the text.
+	// Task parses the JSON of a task like POST /v1/tasks. queue and key are defaults. An error means that the
+	// text can never become a task. Task keeps no reference to text.
 	Task(text []byte, queue, key string) (*bellman.Task, error)
 
-	// Take stores tasks and says what became of each, in order. One without an error
-	// is durable.
+	// Take stores tasks, and returns one result for each, in order. A task without an error is durable.
 	Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Added
 
-	// Closed says why no more should be taken just now; empty: there is room.
+	// Closed returns why no messages should be received now; empty: they should.
 	Closed(ctx context.Context) string
 }
 
-// A Tracer makes spans of messages.
+// A Tracer makes spans for messages.
 type Tracer interface {
-	// Take begins the span of a message that was taken from a source, under the trace
-	// that its headers name, and returns what its task is to be under. end ends it, when
-	// the task is stored, or the message cannot be one.
+	// Take starts the span of a message, under the trace that its headers name, and returns the trace of its
+	// task. end ends the span, when the task is stored or the message cannot become one.
 	Take(source string, header map[string]string) (under *bellman.Trace, end func(bellman.ID, error))
 }
 
 // Options of a Source. Name, Broker and Tasks are required.
 type Options struct {
-	Name    string   // for people: main/order.paid
-	Broker  Broker   // where messages come from
-	Tasks   Tasks    // where they go
-	Into    string   // the queue of tasks that name none
-	Mapping *Mapping // nil: a message's body is a task as POST /v1/tasks takes it
-	Tracer  Tracer   // makes a span of each message; nil: there are none
+	Name    string   // shown to people: main/order.paid
+	Broker  Broker   // delivers the messages
+	Tasks   Tasks    // stores the tasks
+	Into    string   // the queue of tasks that name no queue
+	Mapping *Mapping // nil: the body of a message is a task as POST /v1/tasks accepts it
+	Tracer  Tracer   // makes a span for each message; nil: no spans
 
 	Logger      *slog.Logger  // default: slog.Default()
-	StopTimeout time.Duration // for what was taken already when Run must end; default 5s
+	StopTimeout time.Duration // after the end of ctx, the time for messages that were received; default 5s
 }
 
 const (
-	// storing batches are stored side by side: while one is committed the next one is
+	// storing is the number of batches that are stored concurrently: while one is committed, the next is
 	// mapped, and another one gathers.
 	storing = 2
 
-	// BatchMost is how many messages are stored as one, which is what the engine
-	// commits at once.
+	// BatchMost is the largest number of messages in one batch, which the engine commits at once.
 	BatchMost = 512
 
-	// look is how often a source asks whether there is room, where no batch that it has
-	// stored makes it ask.
+	// look is how often a source checks whether it may go on. It also checks after each stored batch.
 	look = 100 * time.Millisecond
 
-	// soundAfter is how long a session has to last until the next one that breaks is
-	// opened anew at once.
+	// soundAfter is how long a session must last so that the next session is opened at once when it breaks.
 	soundAfter = 10 * time.Second
 
 	shortestPause = 100 * time.Millisecond
 	longestPause  = 15 * time.Second
 )
 
-// A Source takes messages of one queue or stream. Make one with New, and Run it.
+// A Source receives the messages of one queue or stream. Make one with New, and Run it.
 type Source struct {
 	o       Options
 	log     *slog.Logger
@@ -90,9 +84,8 @@ func New(o Options) *Source {
 	return s
 }
 
-// Run takes messages until ctx ends; then it takes no more, stores and
-// acknowledges those that it has, and returns. Nothing else ends it: it connects
-// again for as long as it takes.
+// Run receives messages until ctx ends. Then it stores and acknowledges those it has received, and returns. No
+// error ends it: it connects again.
 func (s *Source) Run(ctx context.Context) {
 	defer s.figures.is(Stopped, "")
 	failed := 0
@@ -117,7 +110,7 @@ func (s *Source) Run(ctx context.Context) {
 	}
 }
 
-// session connects and takes messages until ctx ends or something breaks.
+// session connects and receives messages until ctx ends or an error occurs.
 func (s *Source) session(ctx context.Context) error {
 	s.figures.is(Connecting, "")
 	session, err := s.o.Broker.Open(ctx)
@@ -140,7 +133,7 @@ func (s *Source) session(ctx context.Context) error {
 	return nil
 }
 
-// wait returns when there is room.
+// wait returns when messages may be received.
 func (s *Source) wait(ctx context.Context, session Session) error {
 	for {
 		why := s.o.Tasks.Closed(ctx)
@@ -158,10 +151,10 @@ func (s *Source) wait(ctx context.Context, session Session) error {
 	}
 }
 
-// consume takes messages until there is no room for more or ctx ends, and deals
-// with those that it has. The error says what broke.
+// consume receives and stores messages until new tasks are not accepted, or ctx ends. It returns an error if
+// the session broke.
 func (s *Source) consume(ctx context.Context, session Session) error {
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // what was taken is finished
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // received messages are stored even after ctx ended
 	defer cancel()
 	g, work := errgroup.WithContext(work)
 	graves := newGraves(s, session)
@@ -235,16 +228,16 @@ func (s *Source) consume(ctx context.Context, session Session) error {
 	}
 }
 
-// takers are those who take from one session, side by side.
+// takers are the goroutines that receive from one session.
 type takers struct {
 	session Session
 	graves  *graves
-	turn    chan struct{} // held by who takes a batch
-	slots   chan struct{} // held by who stores one
-	stored  chan struct{} // told of a batch that is stored
+	turn    chan struct{} // held by the goroutine that receives a batch
+	slots   chan struct{} // held by goroutines that store a batch
+	stored  chan struct{} // receives a value when a batch is stored
 }
 
-// take takes batches one after the other, until there are no more.
+// take receives batches one after another until the session ends.
 func (s *Source) take(ctx context.Context, t *takers) error {
 	b := batch{source: s, session: t.session, graves: t.graves}
 	for {
@@ -269,9 +262,8 @@ func (s *Source) take(ctx context.Context, t *takers) error {
 	}
 }
 
-// next takes a batch, and a slot for it if it has messages. Where the store is busy
-// the batch grows meanwhile: few large ones cost store, broker and this process less
-// than many small ones.
+// next receives a batch, and waits for a slot if the batch has messages. While the store is busy the batch
+// grows: few large batches cost less than many small ones.
 func (t *takers) next(ctx context.Context, b *batch) (err error) {
 	t.turn <- struct{}{}
 	defer func() { <-t.turn }()
@@ -294,16 +286,16 @@ func (t *takers) next(ctx context.Context, b *batch) (err error) {
 	return err
 }
 
-// pause is how long to wait after so many failures in a row.
+// pause returns the wait after a number of failures in a row.
 func pause(failed int) time.Duration {
 	d := longestPause
 	if failed < 8 {
 		d = min(shortestPause<<failed, longestPause)
 	}
-	return d/2 + rand.N(d/2+1) // many nodes that lost one broker do not come back at once
+	return d/2 + rand.N(d/2+1) // spread, so that many nodes do not return to a broker at the same moment
 }
 
-// sleep waits, or until ctx ends.
+// sleep waits for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
