@@ -1,6 +1,6 @@
-// Package access says who makes a request over HTTP and what they may do: keys and their roles,
-// addresses where proxies stand in between, and how often somebody may try. The API and the
-// console share it; sessions of people are the console's.
+// Package access decides who makes an HTTP request and what they may do: keys and their roles, client
+// addresses behind proxies, and limits of tries. The API and the console share it. Sessions of people belong
+// to the console.
 package access
 
 import (
@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// Proxies are the addresses from which a request's own word is taken for where it
-// came from: X-Forwarded-For and X-Forwarded-Proto of anybody else say nothing.
+// Proxies are the trusted proxies: only their X-Forwarded-For and X-Forwarded-Proto headers are used.
 type Proxies []netip.Prefix
 
 func (p Proxies) has(a netip.Addr) bool {
@@ -23,7 +22,7 @@ func (p Proxies) has(a netip.Addr) bool {
 	return false
 }
 
-// peer is who made the connection; invalid if that was no network's address.
+// peer returns the address of the connection; invalid if it is no network address.
 func peer(r *http.Request) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -36,32 +35,32 @@ func peer(r *http.Request) netip.Addr {
 	return a.Unmap().WithZone("")
 }
 
-// From is who asks: the last address on the way here that is no proxy's; invalid where
-// it is no network's, as of a socket in a file.
+// From returns the client's address: the last address of the chain that is no trusted proxy. It is invalid if
+// it is no network address, as with a Unix socket.
 func (p Proxies) From(r *http.Request) netip.Addr {
 	at := peer(r)
 	way := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(way) - 1; i >= 0 && at.IsValid() && p.has(at); i-- {
 		text := strings.TrimSpace(way[i])
-		if host, _, err := net.SplitHostPort(text); err == nil { // some write the port too
+		if host, _, err := net.SplitHostPort(text); err == nil { // some proxies add the port
 			text = host
 		}
 		before, err := netip.ParseAddr(strings.Trim(text, "[]"))
 		if err != nil {
-			break // what stands before it can be anybody's invention
+			break // anybody could have written the addresses before it
 		}
 		at = before.Unmap().WithZone("")
 	}
 	return at
 }
 
-// Unnamed reports whether a request says that it came through a proxy which is none of these: all
-// who come through that count as one address.
+// Unnamed reports whether a request came through a proxy that is not trusted: all clients behind it count as
+// one address.
 func (p Proxies) Unnamed(r *http.Request) bool {
 	return r.Header.Get("X-Forwarded-For") != "" && !p.has(peer(r))
 }
 
-// Secure reports whether the viewer's connection is encrypted.
+// Secure reports whether the client's connection is encrypted.
 func (p Proxies) Secure(r *http.Request) bool {
 	if r.TLS != nil {
 		return true
@@ -77,7 +76,7 @@ func (p Proxies) Secure(r *http.Request) bool {
 	return strings.EqualFold(strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:]), "https")
 }
 
-// Text is From as an audit record has it; empty where it is not known.
+// Text returns From for an audit record; empty if it is unknown.
 func (p Proxies) Text(r *http.Request) string {
 	if from := p.From(r); from.IsValid() {
 		return from.String()

@@ -2,16 +2,16 @@ package access
 
 import "sync"
 
-// A Crowd counts what is open at once, in all and by the name of who opened it. Its zero value
-// is empty. It may be used by several goroutines.
+// A Crowd counts what is open at one time, in all and for each name. The zero value is empty. It is safe for
+// concurrent use.
 type Crowd struct {
 	mu  sync.Mutex
 	all int
 	by  map[string]int
 }
 
-// Enter counts one more of a name, unless so many are open in all, or so many of this name. Whoever
-// has no name, because there are no keys, shares in all of them. After true call Leave once.
+// Enter counts one more for a name. It returns false, and counts nothing, if most are open in all or mostOf of
+// this name. The empty name (without keys) is limited by most only. After true, call Leave once.
 func (c *Crowd) Enter(name string, most, mostOf int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -26,7 +26,7 @@ func (c *Crowd) Enter(name string, most, mostOf int) bool {
 	return true
 }
 
-// Leave takes back an Enter.
+// Leave undoes an Enter.
 func (c *Crowd) Leave(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,7 +36,7 @@ func (c *Crowd) Leave(name string) {
 	}
 }
 
-// Len is how many are open.
+// Len returns how many are open.
 func (c *Crowd) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Direct reports whether a Host header is an IP address or localhost. A page of
-// a stranger can make its own name resolve to a loopback address (DNS
-// rebinding), but it cannot make the browser send another name than its own.
+// Direct reports whether a Host header is an IP address or localhost. A foreign page can make its own name
+// resolve to a loopback address (DNS rebinding), but the browser then sends that name.
 func Direct(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

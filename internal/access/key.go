@@ -6,29 +6,28 @@ import (
 	"fmt"
 )
 
-// A Key lets its holder in. What is kept is a hash of it, so that neither a configuration
-// nor a backup of it gives the key away.
+// A Key admits its holder. Only its hash is stored, so a copy of the configuration does not reveal the key.
 type Key struct {
-	Name   string // who it is, for audit records; required, unique
+	Name   string // shown in audit records; required, unique
 	Role   Role
 	SHA256 [sha256.Size]byte // of the key
 }
 
-// A Role says what a key may do.
+// A Role is what a key may do.
 type Role string
 
-// The roles. Operate includes Read, and Admin includes all.
+// The roles. Operate includes Read; Admin includes all.
 const (
-	Submit  Role = "submit"  // create tasks, get one by id or key, or an order by its number, and settle that
-	Read    Role = "read"    // all that changes nothing
+	Submit  Role = "submit"  // create tasks; read one task by id or key; read one order and settle it
+	Read    Role = "read"    // everything that changes nothing
 	Operate Role = "operate" // Read, and resend, cancel, complete, reschedule, settle, pause, resume
 	Admin   Role = "admin"
 )
 
-// Roles are the names of all.
+// Roles returns the names of all roles.
 func Roles() []string { return []string{"submit", "read", "operate", "admin"} }
 
-// Rights are what a role may do, as a set.
+// Rights are a set of permissions.
 type Rights uint8
 
 // The rights.
@@ -39,7 +38,7 @@ const (
 	MayOperate
 	MayAdmin
 	MaySettle            // one order, while it is read
-	Open      Rights = 0 // needs no key
+	Open      Rights = 0 // no key is needed
 )
 
 var rights = map[Role]Rights{
@@ -49,16 +48,15 @@ var rights = map[Role]Rights{
 	Admin:   MayCreate | MayGet | MayRead | MayOperate | MayAdmin | MaySettle,
 }
 
-// Rights are what a role may do; none for one that does not exist.
+// Rights returns the rights of a role; none for an unknown role.
 func (r Role) Rights() Rights { return rights[r] }
 
-// Includes reports whether a role may do all that another one may. No role includes one
-// that does not exist.
+// Includes reports whether a role has all rights of another one. No role includes an unknown role.
 func (r Role) Includes(other Role) bool {
 	return rights[other] != 0 && rights[r]&rights[other] == rights[other]
 }
 
-// String names a right for whoever lacks it.
+// String names a right for a caller who lacks it.
 func (r Rights) String() string {
 	switch r {
 	case MayCreate:
@@ -75,7 +73,7 @@ func (r Rights) String() string {
 	return "admin"
 }
 
-// Check says what is wrong with keys.
+// Check returns what is wrong with keys.
 func Check(keys []Key) error {
 	names := map[string]bool{}
 	for i, k := range keys {
@@ -93,13 +91,13 @@ func Check(keys []Key) error {
 	return nil
 }
 
-// Find returns the key that a secret is; nil: none. Every key is compared, in constant time,
-// so that the time of an answer says nothing about the keys there are.
+// Find returns the key with a secret; nil: there is none. It compares every key in constant time, so its
+// duration reveals nothing about the keys.
 func Find(keys []Key, secret string) *Key {
 	return find(keys, secret, func(*Key) int { return 1 })
 }
 
-// FindNamed is Find among the keys of one name. Its time says nothing about the names either.
+// FindNamed is Find among the keys of one name. Its duration reveals nothing about the names either.
 func FindNamed(keys []Key, name, secret string) *Key {
 	who := sha256.Sum256([]byte(name))
 	return find(keys, secret, func(k *Key) int {

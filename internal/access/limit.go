@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// maxAddresses are remembered by a Limit. Beyond it the one is forgotten whose window ends
-// first, of some that are looked at.
+// maxAddresses is the largest number of addresses that a Limit remembers. Beyond it, of a few random addresses
+// the one whose window ends first is dropped.
 const maxAddresses = 10_000
 
-// A Limit counts tries from an address: Most within Window, until that has passed. It is
-// safe for concurrent use.
+// A Limit counts tries for each address: at most Most within a Window. It is safe for concurrent use.
 type Limit struct {
 	Most   int
 	Window time.Duration
@@ -22,12 +21,12 @@ type Limit struct {
 
 type tries struct {
 	n     int
-	named map[string]int // of them, by the name that was tried; at most Most
+	named map[string]int // tries by the name that was tried; at most Most names
 	until time.Time
 }
 
-// Enter counts a try of a name before it is looked at, so that many at once are not
-// looked at all. It says how long to wait if there were too many; zero: go on.
+// Enter counts a try before it is checked, so that concurrent tries cannot exceed the limit. It returns how
+// long to wait if there were too many; zero: go on.
 func (l *Limit) Enter(from netip.Prefix, name string) time.Duration {
 	now := time.Now()
 	l.mu.Lock()
@@ -48,7 +47,7 @@ func (l *Limit) Enter(from netip.Prefix, name string) time.Duration {
 	return 0
 }
 
-// Over says how long an address has to wait; zero: not at all. It counts nothing.
+// Over returns how long an address must wait; zero: not at all. It counts nothing.
 func (l *Limit) Over(from netip.Prefix) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,7 +65,7 @@ func (l *Limit) room(now time.Time) {
 	if len(l.from) < maxAddresses {
 		return
 	}
-	const looks = 16 // a map begins at another place each time
+	const looks = 16 // iteration over a map starts at a random place
 	var first netip.Prefix
 	var until time.Time
 	looked := 0
@@ -85,8 +84,7 @@ func (l *Limit) room(now time.Time) {
 	}
 }
 
-// Forgive takes back an address's tries of a name: whoever has it signed in from there.
-// Tries of other names stay counted.
+// Forgive removes an address's tries of a name, after a successful sign-in. Tries of other names stay counted.
 func (l *Limit) Forgive(from netip.Prefix, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,11 +94,11 @@ func (l *Limit) Forgive(from netip.Prefix, name string) {
 	}
 }
 
-// Network is whom limits are counted by: an IPv4 address, or a network of IPv6, of
-// which one customer has all addresses.
+// Network returns what limits count by: one IPv4 address, or an IPv6 network, because one customer has all its
+// addresses.
 func Network(a netip.Addr) netip.Prefix {
 	if !a.IsValid() {
-		return netip.Prefix{} // not a network's: all count as one
+		return netip.Prefix{} // no network address: all of these count as one
 	}
 	bits := 32
 	if a.Is6() {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Seldom lets one event of each name through within Every, and Most of all names together, so that
-// nobody can fill a store with records of what they try. It is safe for concurrent use.
+// Seldom lets one event of each name pass within Every, and Most of all names together, so that nobody can
+// fill the store with records. It is safe for concurrent use.
 type Seldom struct {
 	Every time.Duration
 	Most  int
@@ -17,8 +17,8 @@ type Seldom struct {
 	left  int
 }
 
-// Enter reports whether an event is let through, and how many of any name were not since the last
-// one that was.
+// Enter reports whether an event may pass, and how many events of any name were dropped since the last one
+// that passed.
 func (s *Seldom) Enter(name string) (left int, ok bool) {
 	now := time.Now()
 	s.mu.Lock()

@@ -2,7 +2,7 @@ package access
 
 import "crypto/sha256"
 
-// weak are texts that are tried first as a key, by their SHA-256.
+// weak are keys that an attacker tries first, by their SHA-256.
 var weak = func() map[[sha256.Size]byte]string {
 	texts := map[[sha256.Size]byte]string{sha256.Sum256(nil): "", sha256.Sum256([]byte("\n")): ""}
 	for _, text := range []string{
@@ -18,7 +18,7 @@ var weak = func() map[[sha256.Size]byte]string {
 	return texts
 }()
 
-// WeakKey says why a key with this SHA-256 must not be one; empty: nothing is known against it.
+// WeakKey returns why a key with this SHA-256 is not acceptable; empty: nothing is known against it.
 func WeakKey(hash [sha256.Size]byte) string {
 	text, known := weak[hash]
 	switch {

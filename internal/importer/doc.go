@@ -1,7 +1,5 @@
-// Package importer takes over what other systems have not finished: rows of their
-// tables, or lines of a file, become tasks whose schedules go on where they stood.
-// It reads the other system and changes nothing there.
+// Package importer takes over unfinished notifications of other systems: rows of their tables or lines of a
+// file become tasks, and their schedules continue. It only reads the other system.
 //
-// Every row has a key of its own, made of where it comes from, so that it is one
-// task however often it is taken over.
+// The key of a task is made of the origin of its row, so a repeated import creates it once.
 package importer

@@ -13,12 +13,12 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Jeepay reads the unfinished rows of jeepay's t_mch_notify_record, those of state 1,
-// in the MySQL database at address, mysql://USER:PASSWORD@HOST:3306/DATABASE.
+// Jeepay reads the unfinished rows (state 1) of jeepay's table t_mch_notify_record, in the MySQL database at
+// address, mysql://USER:PASSWORD@HOST:3306/DATABASE.
 //
-// jeepay attempts at once, and after the nth attempt waits n times 30 seconds, up to
-// notify_count_limit attempts; last_notify_time is when the last of them began. What it
-// says is in notify_url, to which it POSTs nothing; it takes SUCCESS as the answer.
+// jeepay attempts at once, and waits n times 30 seconds after attempt n, for at most notify_count_limit
+// attempts; last_notify_time is the start of the last one. It sends an empty POST to notify_url, which
+// contains all values, and expects SUCCESS.
 func Jeepay(ctx context.Context, address string, o Options) (Source, error) {
 	columns := []string{"notify_id", "order_id", "order_type", "mch_order_no", "mch_no", "notify_url", "notify_count", "notify_count_limit", "last_notify_time", "created_at", "state"}
 	name := cmp.Or(o.Table, "t_mch_notify_record")
@@ -35,14 +35,14 @@ func Jeepay(ctx context.Context, address string, o Options) (Source, error) {
 	}, nil
 }
 
-// jeepayEvents are what its order_type says.
+// jeepayEvents are the events of the column order_type.
 var jeepayEvents = map[int64]string{1: "payment", 2: "refund", 3: "transfer"}
 
 func (o Options) jeepay(rows *sql.Rows, c clock) (key any, row Row, err error) {
 	var id, kind, made, limit int64
 	var order, number, merchant, url string
 	var last, created sql.NullTime
-	var state sql.RawBytes // 1
+	var state sql.RawBytes // always 1
 	if err := rows.Scan(&id, &order, &kind, &number, &merchant, &url, &made, &limit, &last, &created, &state); err != nil {
 		return nil, Row{}, err
 	}
@@ -63,7 +63,7 @@ func (o Options) jeepay(rows *sql.Rows, c clock) (key any, row Row, err error) {
 	return id, row, nil
 }
 
-// jeepaySchedule is jeepay's for up to limit attempts.
+// jeepaySchedule returns jeepay's schedule for a number of attempts.
 func jeepaySchedule(limit int64) string {
 	gaps := []string{"0s"}
 	for n := int64(1); n < min(limit, 1000); n++ {

@@ -21,9 +21,8 @@ import (
 // maxLine is the longest line of NDJSON.
 const maxLine = 1 << 20
 
-// NDJSON reads a task from each line, as POST /v1/tasks takes it. A line that names no
-// queue has the one given. A line that names no key gets one made of what it says,
-// so that the same line is the same task.
+// NDJSON reads a task from each line, as POST /v1/tasks accepts it. queue is the default queue. A line without
+// a key gets one made of its content, so the same line is the same task.
 func NDJSON(in io.Reader, queue string) Source {
 	r := bufio.NewReaderSize(in, 64<<10)
 	return &lines{read: func(n int) (Row, error) {
@@ -71,7 +70,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// named gives a task the queue and the key that its line does not.
+// named gives a task the queue and the key that its line lacks.
 func named(t *client.CreateTask, queue string, text []byte) {
 	if t.Queue == "" {
 		t.Queue = queue
@@ -82,7 +81,7 @@ func named(t *client.CreateTask, queue string, text []byte) {
 	}
 }
 
-// columns are what a CSV file may have, besides header.NAME.
+// columns are the columns of a CSV file, except header.NAME.
 var columns = map[string]func(t *client.CreateTask, value string) error{
 	"queue":       func(t *client.CreateTask, v string) error { t.Queue = v; return nil },
 	"key":         func(t *client.CreateTask, v string) error { t.Key = v; return nil },
@@ -133,9 +132,9 @@ func at(to *client.Time, value string) error {
 	return nil
 }
 
-// CSV reads a task from each record. The first names the columns, which are
-// the fields of POST /v1/tasks, header.NAME for a header, and attempts, last and
-// began for where another system left the task. An empty value is none.
+// CSV reads a task from each record. The first record names the columns: the fields of POST /v1/tasks,
+// header.NAME for a header, and attempts, last and began for the state of the task in the other system. An
+// empty value is no value.
 func CSV(in io.Reader, queue string) (Source, error) {
 	buffered := bufio.NewReader(in)
 	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
@@ -190,7 +189,7 @@ func CSV(in io.Reader, queue string) (Source, error) {
 	}}, nil
 }
 
-// halfResumed says what is missing of where another system left a task.
+// halfResumed returns what is missing of a task's state in the other system.
 func halfResumed(r *client.Resume) error {
 	switch {
 	case r == nil:
@@ -212,9 +211,9 @@ func known() []string {
 	return names
 }
 
-// lines are a source that reads one row after the other.
+// lines is a source that reads one row after another.
 type lines struct {
-	read func(n int) (Row, error) // the nth, from 1; io.EOF at the end
+	read func(n int) (Row, error) // returns row n, from 1; io.EOF at the end
 	n    int
 }
 

@@ -13,16 +13,15 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Roncoo reads the unfinished rows of roncoo-pay's rp_notify_record in the MySQL
-// database at address, mysql://USER:PASSWORD@HOST:3306/DATABASE: those that are
-// CREATED, HTTP_REQUEST_SUCCESS or HTTP_REQUEST_FALIED, as roncoo spells it.
+// Roncoo reads the unfinished rows of roncoo-pay's table rp_notify_record, in the MySQL database at address,
+// mysql://USER:PASSWORD@HOST:3306/DATABASE: those with the states CREATED, HTTP_REQUEST_SUCCESS and
+// HTTP_REQUEST_FALIED (roncoo's spelling).
 //
-// A table without notify_rule is of the time when one rule held for all rows.
-// A row's notify_rule, cut at limit_notify_times, is its task's schedule, which goes on
-// after notify_times attempts; edit_time is when the last of them began. roncoo puts
-// what it says into the url and asks with GET, and takes "success" as the answer. A row
-// that has a rule and a limit_notify_times of 0 or less is left out: roncoo sends a row
-// while notify_times < limit_notify_times, so never.
+// Older tables have no column notify_rule, because one rule held for all rows. A row's notify_rule, cut at
+// limit_notify_times, becomes its task's schedule, which continues after notify_times attempts; edit_time is
+// the start of the last one. roncoo puts all values into the url, sends a GET, and expects "success". Rows
+// with a rule and a limit_notify_times of 0 or less are skipped: roncoo sends a row while notify_times <
+// limit_notify_times, so never.
 func Roncoo(ctx context.Context, address string, o Options) (Source, error) {
 	columns := []string{"id", "create_time", "edit_time", "notify_rule", "notify_times", "limit_notify_times", "url", "merchant_order_no", "merchant_no", "status"}
 	name := cmp.Or(o.Table, "rp_notify_record")
@@ -47,10 +46,9 @@ func Roncoo(ctx context.Context, address string, o Options) (Source, error) {
 	}, nil
 }
 
-// fixedRule is roncoo-pay's of all rows, in the published table, which has no column for
-// it: notifyParam in its NotifyConfig (spring-notify.xml before). No more attempts than
-// it names are made, whatever a row's limit_notify_times: NotifyQueue.addElementToList
-// does not look at that, so a row with 0 is sent.
+// fixedRule is roncoo-pay's rule for all rows of the published table, which has no column for it: notifyParam
+// in its NotifyConfig (earlier in spring-notify.xml). It alone limits the attempts:
+// NotifyQueue.addElementToList ignores limit_notify_times, so roncoo sends a row with 0 too.
 const (
 	fixedRule  = `{"1":0,"2":1,"3":2,"4":5,"5":15}`
 	fixedLimit = 5
@@ -64,7 +62,7 @@ func (o Options) roncoo(rows *sql.Rows, c clock) (key any, row Row, err error) {
 	return o.roncooRow(rows, c, "")
 }
 
-// roncooRow reads a row, whose rule is the fixed one if there is one.
+// roncooRow reads a row. fixed is its rule if the table has no column for it.
 func (o Options) roncooRow(rows *sql.Rows, c clock, fixed string) (key any, row Row, err error) {
 	var id, url string
 	var rule, order, merchant, status sql.NullString
@@ -102,8 +100,8 @@ func (o Options) roncooRow(rows *sql.Rows, c clock, fixed string) (key any, row 
 	return id, row, nil
 }
 
-// ruleText is roncoo's notify_rule, cut at its limit, as a schedule that is written out.
-// An attempt that the rule does not name follows at once, as roncoo reads it.
+// ruleText converts roncoo's notify_rule, cut at its limit, to the text of a schedule. As in roncoo, an
+// attempt that the rule does not name follows at once.
 func ruleText(rule string, limit int) (string, error) {
 	if strings.TrimSpace(rule) == "" {
 		return "", fmt.Errorf("notify_rule is empty: want minutes by attempt, such as {\"1\":0,\"2\":1}")
@@ -119,7 +117,7 @@ func ruleText(rule string, limit int) (string, error) {
 	last, began := time.Time{}, time.Unix(0, 0)
 	for i := range limit {
 		due, over := s.Next(i, began, later(last, began), 0)
-		gap := time.Duration(0) // what the rule does not name
+		gap := time.Duration(0) // for attempts that the rule does not name
 		if over == "" {
 			gap = due.Sub(later(last, began))
 			last = due

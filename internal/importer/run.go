@@ -13,35 +13,35 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// Tasks is where rows become tasks. A client is one.
+// Tasks creates tasks. A client implements it.
 type Tasks interface {
 	CreateBatch(ctx context.Context, tasks []client.CreateTask) ([]client.BatchResult, error)
 }
 
-// A Fate is what became of a row.
+// A Fate is the result for one row.
 type Fate uint8
 
-// What can become of a row.
+// The fates.
 const (
-	Taken   Fate = iota // it is a task now; where it was only tried: it would be
-	There               // it was taken over before
-	Moved               // it was taken over before, and the other system has attempted it since
-	Skipped             // nothing is left to do for it
-	Wrong               // it cannot be a task
+	Taken   Fate = iota // it became a task, or would in a dry run
+	There               // it was imported before
+	Moved               // it was imported before, and the other system has attempted it since
+	Skipped             // nothing remains to be done for it
+	Wrong               // it cannot become a task
 )
 
-// A Report tells what became of one row, and why where that is not plain.
+// A Report is the result for one row, with the reason where that is not obvious.
 type Report struct {
 	Row  Row
 	Fate Fate
 	Why  string
-	Task *client.Task // as the server has it, or would; nil: it does not say
+	Task *client.Task // as the server returned it; nil: the server returned none
 }
 
-// Counts say how many rows there were of each Fate.
+// Counts has the number of rows for each Fate.
 type Counts [Wrong + 1]int
 
-// All is how many rows were read.
+// All returns the number of rows.
 func (c Counts) All() int {
 	n := 0
 	for _, of := range c {
@@ -50,19 +50,18 @@ func (c Counts) All() int {
 	return n
 }
 
-// What a run does at most.
+// The bounds of one batch.
 const (
 	pageRows  = 500     // rows of a batch
-	pageBytes = 4 << 20 // of what they send, about
+	pageBytes = 4 << 20 // approximate size of a request
 	patience  = 10 * time.Minute
 	firstWait = time.Second
 	lastWait  = 30 * time.Second
 )
 
-// Run takes over all rows of a source, in batches, and tells of each. What a server
-// cannot take now it is asked to take again, for ten minutes; then, and when the source fails, Run
-// returns the error, and all rows that were told of stay as they were told. To run
-// again is safe: a row's key makes it the same task.
+// Run imports all rows of a source in batches, and reports each. If the server cannot accept rows now, Run
+// retries for ten minutes. After that, or if the source fails, it returns the error; rows that were reported
+// stay imported. A repeated run is safe: a row's key makes it the same task.
 func Run(ctx context.Context, from Source, to Tasks, tell func(Report)) (Counts, error) {
 	var counts Counts
 	note := func(r Report) {
@@ -95,7 +94,7 @@ func Run(ctx context.Context, from Source, to Tasks, tell func(Report)) (Counts,
 	}
 }
 
-// batch is how many of rows go together.
+// batch returns how many of rows go into one batch.
 func batch(rows []Row) int {
 	bytes := 0
 	for i := range rows {
@@ -108,7 +107,7 @@ func batch(rows []Row) int {
 	return len(rows)
 }
 
-// take makes tasks of rows.
+// take creates tasks from rows.
 func take(ctx context.Context, rows []Row, to Tasks, note func(Report)) error {
 	began, wait := time.Now(), firstWait
 	for {
@@ -138,7 +137,7 @@ func take(ctx context.Context, rows []Row, to Tasks, note func(Report)) error {
 			return nil
 		}
 		if len(results) > len(rows) {
-			began, wait = time.Now(), firstWait // some were taken
+			began, wait = time.Now(), firstWait // some were accepted
 		}
 		if time.Since(began) > patience {
 			return fmt.Errorf("%s and %d more rows were not taken over for %v: %w", rows[0].Where, len(rows)-1, patience, err)
@@ -156,7 +155,7 @@ func take(ctx context.Context, rows []Row, to Tasks, note func(Report)) error {
 	}
 }
 
-// passes reports whether an error is of a kind that passes by itself.
+// passes reports whether an error is temporary.
 func passes(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -169,11 +168,10 @@ func passes(err error) bool {
 	}
 }
 
-// inBatch is where a server says that a task stands which was one of a batch.
+// inBatch is the path of a task in a batch, in the server's messages.
 var inBatch = regexp.MustCompile(`^body\.tasks\[\d+\]\.?`)
 
-// said is a problem with the fields by their own names: whoever reads it knows the row,
-// and not the batch that it happened to be in.
+// said returns a problem with the fields' own names, without the place in the batch: the reader knows the row.
 func said(p *client.Problem) string {
 	of := *p
 	of.Errors = slices.Clone(p.Errors)
@@ -184,7 +182,7 @@ func said(p *client.Problem) string {
 	return of.Error()
 }
 
-// judge says what a server's answer means for a row.
+// judge converts the server's answer for a row.
 func judge(row Row, r client.BatchResult) Report {
 	out := Report{Row: row, Task: r.Task}
 	switch {

@@ -17,35 +17,36 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// Options say how a table is read. Queue is required.
+// Options of reading a table. Queue is required.
 type Options struct {
-	Queue  string         // whose rules the tasks follow
-	Table  string         // default: the other system's own name for it
+	Queue  string         // the tasks get the rules of this queue
+	Table  string         // default: the other system's own name
 	Zone   *time.Location // of its DATETIMEs; default time.Local
-	Method string         // of the requests; default: the other system's
-	Now    time.Time      // when a row that was never attempted begins; default time.Now
+	Method string         // of the requests; default: as the other system
+	Now    time.Time      // the start of rows without attempts; default time.Now
 
-	// Note is told what is read in another way than the table itself says; nil: nobody is.
+	// Note is called with texts about values that are read differently from what the table says; nil: it is
+	// not called.
 	Note func(text string)
 }
 
-// ErrAddress tells that a database's address is none.
+// ErrAddress reports an invalid address of a database.
 var ErrAddress = errors.New("is no address of a database: want mysql://USER:PASSWORD@HOST:3306/DATABASE")
 
-// A table reads the unfinished rows of one table, page by page by its key.
+// A table reads the unfinished rows of a table in pages, ordered by key.
 type table struct {
 	db    *sql.DB
-	query string // with three places: the key after which to read, and how many
+	query string // has three placeholders: the last key twice, and the number of rows
 	after any
 	scan  func(*sql.Rows, clock) (key any, row Row, err error)
 	zone  *time.Location // of its DATETIMEs
 }
 
-// A clock tells when a column's time was. A DATETIME is what a clock on a wall of a
-// zone showed; a TIMESTAMP is a moment, which the database shows in UTC here.
+// A clock converts the times of a column. A DATETIME is a local time in a zone. A TIMESTAMP is a moment, which
+// the database shows in UTC here.
 type clock struct {
 	zone    *time.Location
-	moments map[string]bool // columns that are TIMESTAMPs
+	moments map[string]bool // columns of type TIMESTAMP
 }
 
 func (c clock) when(column string, t *sql.NullTime) {
@@ -66,9 +67,8 @@ func (t *table) clock(rows *sql.Rows) (clock, error) {
 
 var tableName = regexp.MustCompile(`^[A-Za-z0-9_$]+(\.[A-Za-z0-9_$]+)?$`)
 
-// open connects to the database at address, mysql://user:password@host:3306/database,
-// and asks whether it has the columns. Those of optional that it lacks are read as NULL:
-// selected is what to read, and missing which they are.
+// open connects to the database at address, mysql://user:password@host:3306/database, and checks its columns.
+// Missing optional columns are read as NULL: selected is the list to read, and missing are their names.
 func open(ctx context.Context, address, name string, columns []string, optional ...string) (db *sql.DB, selected string, missing []string, err error) {
 	if db, err = connect(address, name); err != nil {
 		return nil, "", nil, err
@@ -98,8 +98,8 @@ func open(ctx context.Context, address, name string, columns []string, optional 
 // errUnknownColumn is MySQL's ER_BAD_FIELD_ERROR.
 const errUnknownColumn = 1054
 
-// lacking says what to select of a table that has only these columns, and which of the
-// optional ones are missing.
+// lacking returns what to select from a table with only these columns, and which of the optional ones are
+// missing.
 func lacking(columns, optional, have []string) (selected string, missing []string, err error) {
 	var parts, wrong []string
 	for _, column := range columns {
@@ -121,7 +121,7 @@ func lacking(columns, optional, have []string) (selected string, missing []strin
 	return strings.Join(parts, ", "), missing, nil
 }
 
-// connect opens the database at an address, without a word to it.
+// connect prepares a connection to a database without connecting.
 func connect(address, name string) (*sql.DB, error) {
 	config, err := parseURL(address)
 	if err != nil {
@@ -134,8 +134,8 @@ func connect(address, name string) (*sql.DB, error) {
 	if config.Params == nil {
 		config.Params = map[string]string{}
 	}
-	// A TIMESTAMP is shown in the session's zone, a DATETIME as it was written: clock
-	// parts them. The zone's own difference of today would be wrong for half of a year.
+	// The database shows a TIMESTAMP in the session's zone, and a DATETIME as stored: clock separates them.
+	// The zone's present offset would be wrong for half of the year.
 	config.Params["time_zone"] = "'+00:00'"
 	config.Timeout, config.ReadTimeout = 10*time.Second, time.Minute
 	connector, err := driver.NewConnector(config)
@@ -154,7 +154,7 @@ func parseURL(address string) (*driver.Config, error) {
 		database = strings.Trim(u.Path, "/")
 	}
 	if err != nil || u.Scheme != "mysql" || u.Host == "" || database == "" {
-		return nil, ErrAddress // which is not named: it may hold a password
+		return nil, ErrAddress // the error does not show the address, which may contain a password
 	}
 	config, err := driver.ParseDSN("/" + database + "?" + u.RawQuery)
 	if err != nil {
@@ -199,7 +199,7 @@ func (t *table) Next(ctx context.Context, limit int) ([]Row, error) {
 
 func (t *table) Close() error { return t.db.Close() }
 
-// resume says where a task stands after attempts, the last of which began at last.
+// resume returns the state of a task after a number of attempts; the last one began at last.
 func resume(attempts int, last, began sql.NullTime) *client.Resume {
 	if attempts == 0 {
 		return nil

@@ -10,24 +10,24 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A Trier says what creating tasks would do. A client is one.
+// A Trier says what creating tasks would do. A client implements it.
 type Trier interface {
 	TryBatch(ctx context.Context, tasks []client.CreateTask) ([]client.BatchResult, error)
 }
 
-// Try tells of each row what Run would do with it now, and takes nothing over. A key
-// that two rows have is there for the second.
+// Try reports what Run would do now for each row, and imports nothing. If two rows have one key, the second
+// one counts as existing.
 func Try(ctx context.Context, from Source, at Trier, tell func(Report)) (Counts, error) {
 	return Run(ctx, from, &trial{at, map[name][sha256.Size]byte{}}, tell)
 }
 
-// name is what no two tasks have.
+// name identifies a task.
 type name struct{ queue, key string }
 
-// A trial is Tasks that are not made.
+// A trial implements Tasks without creating anything.
 type trial struct {
 	at   Trier
-	seen map[name][sha256.Size]byte // what would be made, and what was asked for
+	seen map[name][sha256.Size]byte // the tasks that would be created, or that the caller asked about
 }
 
 func (t *trial) CreateBatch(ctx context.Context, tasks []client.CreateTask) ([]client.BatchResult, error) {

@@ -1,5 +1,5 @@
-// Package mask hides secrets in what is shown to people: in URLs, forms, JSON and texts, by the names
-// of their fields. What has no secret stays byte for byte what it is.
+// Package mask hides secrets before people see URLs, forms, JSON and texts. It goes by the names of fields.
+// Text without secrets stays unchanged byte for byte.
 package mask
 
 import (
@@ -13,27 +13,25 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// names are those of fields, in bodies and queries, whose values are not
-// shown: in lower case, without - and _.
+// names are the fields of bodies and queries whose values are hidden: in lower case, without - and _.
 var names = []string{
 	"password", "passwd", "pwd", "secret", "clientsecret", "appsecret", "token", "accesstoken", "refreshtoken",
 	"apikey", "privatekey", "authorization", "cvv", "cvv2", "cvc", "pin",
 }
 
-// Name reports whether the value of a field with this name is kept back.
+// Name reports whether the value of a field with this name is hidden.
 func Name(name string) bool {
 	name = strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
 	return slices.Contains(names, name)
 }
 
-// URL is an address without what lets somebody in: the user and password in
-// it, and the values of a query's secret fields.
+// URL hides the user, the password and the values of secret fields of the query.
 func URL(address string) string {
 	if address == "" {
 		return ""
 	}
 	u, err := url.Parse(address)
-	if err != nil { // then nothing in it can be told apart
+	if err != nil { // its parts cannot be told apart
 		return roughly(address)
 	}
 	if u.User == nil && !strings.ContainsRune(address, '?') {
@@ -60,7 +58,7 @@ func URL(address string) string {
 	return rest
 }
 
-// roughly masks what stands before an @ in what is no address.
+// roughly masks everything before an @ in a text that is no valid address.
 func roughly(s string) string {
 	if i := strings.LastIndexByte(s, '@'); i >= 0 {
 		return client.Masked + s[i:]
@@ -68,7 +66,7 @@ func roughly(s string) string {
 	return s
 }
 
-// Form masks the secret fields of a form or query as it stands.
+// Form masks the secret fields of a form or query.
 func Form(raw string) string {
 	fields := strings.Split(raw, "&")
 	for i, f := range fields {
@@ -80,7 +78,7 @@ func Form(raw string) string {
 	return strings.Join(fields, "&")
 }
 
-// Body masks the secret fields of a body of this media type.
+// Body masks the secret fields of a body of a media type.
 func Body(body, contentType string) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	trimmed := strings.TrimSpace(body)
@@ -100,7 +98,7 @@ func Body(body, contentType string) string {
 func object(text []byte) string {
 	w := walk{text: text, in: json.NewDecoder(bytes.NewReader(text))}
 	w.in.UseNumber()
-	if err := w.value(); err != nil { // it was valid
+	if err := w.value(); err != nil { // cannot fail: it is valid
 		return client.Masked
 	}
 	if w.done == 0 {
@@ -112,7 +110,7 @@ func object(text []byte) string {
 type walk struct {
 	text []byte
 	in   *json.Decoder
-	done int // bytes of text that are in out, or hidden
+	done int // bytes of text that were copied to out, or hidden
 	out  strings.Builder
 }
 
@@ -155,8 +153,7 @@ func (w *walk) member() error {
 	return nil
 }
 
-// secretField finds fields with secrets in what looks like JSON and is none, such
-// as an answer that was cut.
+// secretField finds secret fields in invalid JSON, such as an answer that was cut.
 var secretField = regexp.MustCompile(`"([^"\\]{1,40})"\s*:\s*("(?:[^"\\]|\\.)*(?:"|$)|[0-9.eE+-]+)`)
 
 // Text masks what looks like a secret in a text that is neither JSON nor a form.

@@ -11,15 +11,14 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// kind is the kind of the documents that links are kept in; their names are ids.
+// kind is the kind of the documents of links; their names are the ids.
 const kind = "link"
 
-// pageSize is how many links are read at a time.
+// pageSize is the number of links in one read.
 const pageSize = 200
 
-// Make makes a link that shows what in's MerchantNo and OrderNo say, for its Reason,
-// by its Who. It is durable then. The error is a *bellman.Invalid where a field or the
-// life is wrong.
+// Make creates a durable link that shows the notices of in's MerchantNo and OrderNo; in also has its Reason
+// and Who. It returns *bellman.Invalid if a field or the lifetime is wrong.
 func (l *Links) Make(ctx context.Context, in Link, life time.Duration) (Link, error) {
 	if err := check(&in, life); err != nil {
 		return Link{}, err
@@ -45,13 +44,13 @@ func (l *Links) Make(ctx context.Context, in Link, life time.Duration) (Link, er
 	if err := l.store.Commit(ctx, b); err != nil {
 		return Link{}, fmt.Errorf("keep a link: %w", err)
 	}
-	l.secret.Refresh(ctx) // so that all nodes sign with the same
+	l.secret.Refresh(ctx) // all nodes must sign with the same secret
 	made.Token = l.token(&made)
 	return made, nil
 }
 
-// Revoke ends a link; one that was revoked is returned as it is. bellman.ErrNotFound
-// if there is none.
+// Revoke ends a link. A revoked link is returned unchanged. It returns bellman.ErrNotFound if there is no such
+// link.
 func (l *Links) Revoke(ctx context.Context, id bellman.ID, by bellman.By) (Link, error) {
 	found, err := l.read(ctx, id)
 	if err != nil || !found.Revoked.IsZero() {
@@ -68,19 +67,17 @@ func (l *Links) Revoke(ctx context.Context, id bellman.ID, by bellman.By) (Link,
 	return found, nil
 }
 
-// Get reads a link. bellman.ErrNotFound if there is none, or it expired longer than
-// Keep ago.
+// Get returns a link. It returns bellman.ErrNotFound if there is none, or if it expired longer than Keep ago.
 func (l *Links) Get(ctx context.Context, id bellman.ID) (Link, error) { return l.read(ctx, id) }
 
-// List returns up to limit links, the newest first: of a merchant, or with no number
-// of all.
+// List returns up to limit links, the newest first; with a number, only those of that merchant.
 func (l *Links) List(ctx context.Context, merchantNo string, limit int) ([]Link, error) {
 	var found []Link
 	err := l.each(ctx, func(one Link) bool {
 		if merchantNo == "" || one.MerchantNo == merchantNo {
 			found = append(found, one)
 		}
-		if len(found) > 2*max(limit, 0) { // ids sort by when they were made
+		if len(found) > 2*max(limit, 0) { // ids are ordered by time of creation
 			found = append(found[:0], found[len(found)-limit:]...)
 		}
 		return true
@@ -95,9 +92,8 @@ func (l *Links) List(ctx context.Context, merchantNo string, limit int) ([]Link,
 	return newest, nil
 }
 
-// Known reports whether a link to a merchant, or to one of its orders, may show something: a
-// task names them that is a notice. Where that is not found out with a few reads, it may.
-// The error is a *bellman.Invalid where there is no such number.
+// Known reports whether a link to a merchant or order may show something: whether a notification names it. If
+// a few reads do not decide that, it returns true. It returns *bellman.Invalid if the number is not valid.
 func (l *Links) Known(ctx context.Context, merchantNo, orderNo string, notice func(*bellman.Task) bool) (bool, error) {
 	var wrong bellman.Invalid
 	if checkShown(&wrong, merchantNo, orderNo); len(wrong.Fields) > 0 {
@@ -117,7 +113,7 @@ func (l *Links) Known(ctx context.Context, merchantNo, orderNo string, notice fu
 	return true, nil
 }
 
-// each hands out all links, the oldest first, for as long as more are wanted.
+// each yields all links, the oldest first, until one returns false.
 func (l *Links) each(ctx context.Context, one func(Link) bool) error {
 	for after := ""; ; {
 		docs, err := l.store.Docs(ctx, store.DocFilter{Kind: kind, After: after}, pageSize)
@@ -156,12 +152,12 @@ func (l *Links) parse(doc store.Doc) (found Link, err error) {
 func document(l *Link) store.Doc {
 	value, err := json.Marshal(l)
 	if err != nil {
-		panic(err) // a Link has nothing that JSON could not write
+		panic(err) // cannot fail: every field can be written as JSON
 	}
 	return store.Doc{Kind: kind, Name: l.ID.String(), Value: value}
 }
 
-// target names a link in an audit record, and what it shows.
+// target returns the name of a link in an audit record, with what it shows.
 func target(l *Link) string {
 	name := "link/" + l.ID.String() + "/" + l.MerchantNo
 	if l.OrderNo != "" {

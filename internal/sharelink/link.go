@@ -6,21 +6,21 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A Link shows a merchant's notices, or those of one order, to whoever has its
-// address, until it expires or is revoked.
+// A Link shows the notices of a merchant, or of one order, to whoever has its address, until it expires or is
+// revoked.
 type Link struct {
 	ID         bellman.ID `json:"id"`
 	MerchantNo string     `json:"merchant_no"`
 	OrderNo    string     `json:"order_no,omitempty"` // empty: all of the merchant's
 	Made       time.Time  `json:"made"`
 	Expires    time.Time  `json:"expires"`
-	Who        string     `json:"who"` // the key's name; empty: nobody had to say
+	Who        string     `json:"who"` // the name of the API key; empty: authentication is off
 	Reason     string     `json:"reason"`
-	From       string     `json:"from,omitempty"`   // the address of who made it; empty: not known
-	Revoked    time.Time  `json:"revoked,omitzero"` // zero: it is not
+	From       string     `json:"from,omitempty"`   // the address of its creator; empty: unknown
+	Revoked    time.Time  `json:"revoked,omitzero"` // zero: not revoked
 
-	Token string `json:"-"` // what its address says, and nobody can guess
+	Token string `json:"-"` // the secret part of its address
 }
 
-// Over reports whether the link shows nothing any more.
+// Over reports whether the link expired or was revoked.
 func (l *Link) Over(now time.Time) bool { return !l.Revoked.IsZero() || !now.Before(l.Expires) }

@@ -1,12 +1,9 @@
-// Package sharelink makes links that show a merchant's notices to whoever has them: "did
-// you send it?" without an account. A link is signed, so that nobody can make one or
-// change what it shows; it expires, and it can be revoked. What is shown to whom is
-// for the console.
+// Package sharelink makes links that show a merchant its notices without an account: "did you send it?" A link
+// is signed, so nobody can forge or change one. It expires, and can be revoked. The console shows the pages.
 //
-// What a link shows is kept in the store as a document, by the link's id. Its token
-// has the id, when it expires, which secret signed it, and the signature of these and
-// of what it shows; so a link outlives a restart, is good at every node, and nothing
-// of the merchant is in its address.
+// The document of a link in the store says what it shows. Its token contains the id, the expiry, which secret
+// signed it, and a signature over these and over what it shows. A link therefore works at every node and after
+// a restart, and its address reveals nothing about the merchant.
 package sharelink
 
 import (
@@ -23,7 +20,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A Store keeps what links show; every [store.Store] does.
+// A Store is the part of a [store.Store] that links need.
 type Store interface {
 	// Commit is only called with Docs and Audits.
 	Commit(ctx context.Context, b *store.Batch) error
@@ -31,26 +28,25 @@ type Store interface {
 	List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error)
 }
 
-// A Secret is one that all nodes share.
+// A Secret is a secret that all nodes share.
 type Secret interface {
-	// Key makes a key for a purpose, the same at every node and after a restart.
+	// Key derives a key for a purpose. It is the same at every node and after a restart.
 	Key(purpose string) []byte
 
-	// Refresh looks whether the secret is another one by now, unless that was done
-	// just now. It reports whether it did.
+	// Refresh reads the secret again, unless that was done just now. It reports whether it did.
 	Refresh(ctx context.Context) bool
 }
 
-// How long a link can be good.
+// Bounds of a link's lifetime.
 const (
 	MinLife = time.Hour
 	MaxLife = 30 * 24 * time.Hour
 )
 
-// Keep is how long it is remembered what an expired link showed.
+// Keep is how long the document of an expired link is kept.
 const Keep = 30 * 24 * time.Hour
 
-// Links makes and reads the links of a store. It is safe for concurrent use.
+// Links creates and reads the links of a store. It is safe for concurrent use.
 type Links struct {
 	store  Store
 	secret Secret
@@ -59,8 +55,8 @@ type Links struct {
 // New returns the links of a store, signed with a secret.
 func New(store Store, secret Secret) *Links { return &Links{store, secret} }
 
-// A token is a version, which secret signed it, the link's id, when it expires (Unix
-// seconds), and the signature.
+// A token consists of a version, the id of the secret, the link's id, the expiry (Unix seconds), and the
+// signature.
 const (
 	version   = 1
 	keyBytes  = 4
@@ -68,7 +64,7 @@ const (
 	signBytes = 16
 )
 
-// token is that of a link under the secret as it is.
+// token returns the token of a link under the present secret.
 func (l *Links) token(of *Link) string {
 	b := make([]byte, 0, fixed+signBytes)
 	b = append(append(b, version), l.secret.Key("bellman link: which secret")[:keyBytes]...)
@@ -88,9 +84,8 @@ func (l *Links) sign(head []byte, of *Link) []byte {
 	return mac.Sum(nil)[:signBytes]
 }
 
-// Open reads the link that a token is of. bellman.ErrNotFound where there is none,
-// for the token was changed, or signed with another secret, or is of a link that was
-// forgotten. Whoever shows something looks whether the link is over.
+// Open returns the link of a token. It returns bellman.ErrNotFound if the token was changed, was signed with
+// another secret, or belongs to a deleted link. The caller must check [Link.Over].
 func (l *Links) Open(ctx context.Context, token string) (Link, error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(b) != fixed+signBytes || b[0] != version || base64.RawURLEncoding.EncodeToString(b) != token {
@@ -117,7 +112,7 @@ var (
 	errLife = coded.Errorf("link.life", "want 1h to %dd", MaxLife/(24*time.Hour))
 )
 
-// checkShown notes what is wrong with what a link is to show.
+// checkShown reports errors in what a link shows.
 func checkShown(wrong *bellman.Invalid, merchantNo, orderNo string) {
 	switch {
 	case merchantNo == "":
@@ -130,7 +125,7 @@ func checkShown(wrong *bellman.Invalid, merchantNo, orderNo string) {
 	}
 }
 
-// check says what is wrong with what a link is to show, and for how long.
+// check returns the errors of a new link.
 func check(in *Link, life time.Duration) error {
 	var wrong bellman.Invalid
 	checkShown(&wrong, in.MerchantNo, in.OrderNo)

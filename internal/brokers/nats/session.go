@@ -81,11 +81,11 @@ func (s *session) release(messages []source.Message) {
 	}
 }
 
-// maxPull is how many bytes a server sends at once. More than any message has.
+// maxPull is the largest number of bytes in one delivery of the server. It exceeds every message.
 const maxPull = 80 << 20
 
-// ahead is which part of the prefetch the library may have in its own buffer. These messages are
-// not reported while a full session takes none of them.
+// ahead divides the prefetch: the library may buffer a fourth of it. Messages in that buffer are not reported
+// as in progress while the session takes none.
 const ahead = 4
 
 func (s *session) Resume(context.Context) error {
@@ -119,7 +119,7 @@ func (s *session) Pause() error {
 	consuming.Drain()
 	go func() {
 		select {
-		case <-closed: // nothing is handed over any more
+		case <-closed: // nothing more is delivered
 			close(messages)
 		case <-s.Done():
 		}
@@ -131,11 +131,11 @@ func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]s
 	return source.Gather(ctx, s.Break, s.messages, buf, most, s.message, func() error { return io.EOF })
 }
 
-// message is a message of JetStream as a source takes it. Where its publisher gave
-// it no id it has that of its place in the stream, which it keeps.
+// message converts a message of JetStream. A message without an id gets one made of its place in the stream,
+// which stays the same.
 func (s *session) message(m jetstream.Msg) source.Message {
 	given := m.Headers()
-	var header map[string]string // most have none
+	var header map[string]string // most messages have none
 	if len(given) > 0 {
 		header = make(map[string]string, len(given))
 	}
@@ -152,8 +152,8 @@ func (s *session) message(m jetstream.Msg) source.Message {
 	}
 }
 
-// place is where a message stands: the stream, since when there is one of that name,
-// and the number in it. Empty: it is no message of JetStream, which does not come here.
+// place identifies a message: the name of the stream, its creation time, and the number of the message. Empty:
+// the message is not from JetStream, which does not happen here.
 func (s *session) place(m jetstream.Msg) string {
 	stream, number, ok := standing(m.Reply())
 	if !ok {
@@ -164,9 +164,9 @@ func (s *session) place(m jetstream.Msg) string {
 	return string(append(append(b, '/'), number...))
 }
 
-// standing is the stream and the number in it of a message that is acknowledged at
-// reply: $JS.ACK.STREAM.CONSUMER.DELIVERED.NUMBER.…, or with a domain and an account
-// before the stream. The library's Metadata says the same, and all the rest.
+// standing parses the stream and the message's number from the subject of acknowledgement:
+// $JS.ACK.STREAM.CONSUMER.DELIVERED.NUMBER.…, or with a domain and an account before the stream. The library's
+// Metadata would parse all other fields too.
 func standing(reply string) (stream, number string, ok bool) {
 	rest, ok := strings.CutPrefix(reply, "$JS.ACK.")
 	if !ok {
@@ -181,7 +181,7 @@ func standing(reply string) (stream, number string, ok bool) {
 		return "", "", false
 	}
 	stream, rest, _ = strings.Cut(rest, ".")
-	for range 2 { // consumer, delivered
+	for range 2 { // skip consumer and delivered
 		_, rest, _ = strings.Cut(rest, ".")
 	}
 	number, _, _ = strings.Cut(rest, ".")
@@ -198,8 +198,8 @@ func (s *session) Ack(messages []source.Message) error {
 	return nil
 }
 
-// Bury publishes messages to the subject of dead letters, as they came but for the
-// reason among their headers. One that is buried twice is kept once.
+// Bury publishes messages to the subject of dead letters, unchanged except that the reason is among their
+// headers. A message that is buried twice is stored once.
 func (s *session) Bury(ctx context.Context, dead []source.Dead) error {
 	waits := make([]jetstream.PubAckFuture, 0, len(dead))
 	for _, one := range dead {
@@ -209,7 +209,7 @@ func (s *session) Bury(ctx context.Context, dead []source.Dead) error {
 			headers = nats.Header{}
 		}
 		for name := range headers {
-			if strings.HasPrefix(name, "Nats-") { // they would mean something here
+			if strings.HasPrefix(name, "Nats-") { // such headers are commands to the server
 				headers["Bellman-"+name] = headers[name]
 				delete(headers, name)
 			}
@@ -237,20 +237,20 @@ func (s *session) Bury(ctx context.Context, dead []source.Dead) error {
 	return nil
 }
 
-// cutHeader says how many bytes a dead letter had that was cut.
+// cutHeader is the original size of a dead letter that was cut.
 const cutHeader = "Bellman-Cut"
 
-// fitting is a message that the server takes: with our headers a large one can be larger than that.
-// It loses its end then, or its own headers, for one that is never put away would come again for
-// ever.
+// fitting returns a message that fits the server's limit. The added headers can make a large message exceed
+// it. Then its end is cut, or its own headers are dropped: a dead letter that can never be stored would be
+// delivered again for ever.
 func fitting(m *nats.Msg, most int64) *nats.Msg {
-	const envelope = 64 // cutHeader, and room for what the library writes
+	const envelope = 64 // cutHeader, and what the library adds
 	headers := m.Size() - len(m.Subject) - len(m.Reply) - len(m.Data)
 	if int64(headers+len(m.Data)) <= most {
 		return m
 	}
 	m.Header.Set(cutHeader, fmt.Sprintf("%d", len(m.Data)))
-	if int64(headers+envelope) > most { // the message's own: they are nearly all of it
+	if int64(headers+envelope) > most { // the message's own headers are nearly all of it
 		ours := nats.Header{}
 		for _, name := range []string{source.ReasonHeader, source.SourceHeader, nats.MsgIdHdr, cutHeader} {
 			ours.Set(name, m.Header.Get(name))
@@ -266,7 +266,7 @@ func fitting(m *nats.Msg, most int64) *nats.Msg {
 const closeTimeout = time.Second
 
 func (s *session) Close() {
-	s.conn.FlushTimeout(closeTimeout) // they come again where it fails
+	s.conn.FlushTimeout(closeTimeout) // if it fails, the messages are delivered again
 	s.conn.Close()
 	s.End(errors.New("it was closed"))
 	s.work.Wait()

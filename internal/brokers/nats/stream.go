@@ -14,47 +14,43 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 )
 
-// A Stream is a stream of JetStream that tasks are taken from. URL, Name, Durable
-// and DeadLetter are required.
+// A Stream is a stream of JetStream from which tasks are received. URL, Name, Durable and DeadLetter are
+// required.
 type Stream struct {
-	URL     string // nats://USER:PASSWORD@HOST:4222, several with commas between
+	URL     string // nats://USER:PASSWORD@HOST:4222, or several with commas between
 	Name    string
 	Access  Access
-	Durable string // the name of the consumer, which remembers what was taken
+	Durable string // name of the consumer, which remembers what was acknowledged
 
-	// Subjects are what is taken of the stream, and what it is made with where it is
-	// not there: then it keeps messages until they were taken. None: all of a stream
-	// that is there.
+	// Subjects are the subjects to receive. If the stream does not exist, it is created with them and keeps
+	// messages until they are acknowledged. None: all subjects of an existing stream.
 	Subjects []string
 
-	// DeadLetter is the subject that takes what can be no task. A stream for it is
-	// made where there is none.
+	// DeadLetter is the subject for messages that cannot become a task. If no stream takes it, one is created.
 	DeadLetter string
 
-	// AsItIs declares nothing: stream, consumer and a stream for DeadLetter must be
-	// there.
+	// AsItIs: nothing is declared; the stream, the consumer and a stream for DeadLetter must exist.
 	AsItIs bool
 
-	// MakeDead makes a stream for DeadLetter, where AsItIs declares nothing else.
+	// MakeDead: with AsItIs, a stream for DeadLetter is created all the same.
 	MakeDead bool
 
-	Prefetch int    // messages that may be handed over and not acknowledged; default 2048
-	Client   string // what the server's operator sees; default bellman
+	Prefetch int    // most messages without acknowledgement; default 2048
+	Client   string // shown to the server's operator; default bellman
 }
 
 var _ source.Broker = (*Stream)(nil)
 
 const (
-	// ackWait is when the server delivers a message again of which it heard nothing: after
-	// the death of a node. A session that lives reports each message it holds more often.
+	// ackWait is when the server delivers an unacknowledged message again, after the death of a node. A living
+	// session reports its held messages more often.
 	ackWait = 8 * time.Second
 
-	// maxPending is how many messages may be handed over and not acknowledged, of all
-	// nodes together.
+	// maxPending is the largest number of unacknowledged messages of all nodes together.
 	maxPending = 50_000
 )
 
-// Open connects, makes what must be there, and returns a session.
+// Open connects, declares stream and consumer, and returns a session.
 func (s *Stream) Open(ctx context.Context) (source.Session, error) {
 	ss := &session{stream: s, Break: source.NewBreak(), held: map[jetstream.Msg]time.Time{}, prefetch: cmp.Or(s.Prefetch, 2048)}
 	conn, js, err := dial(ctx, s.URL, s.Access, cmp.Or(s.Client, "bellman")+" takes "+s.Name, func(err error) {
@@ -75,7 +71,7 @@ func (s *Stream) Open(ctx context.Context) (source.Session, error) {
 	return ss, nil
 }
 
-// declare makes what must be there, or looks whether it is.
+// declare creates what is missing, or checks that it exists.
 func (s *Stream) declare(ctx context.Context, to *session) error {
 	if err := s.declareDead(ctx, to.js); err != nil {
 		return err
@@ -103,7 +99,7 @@ func (s *Stream) declare(ctx context.Context, to *session) error {
 	if err := s.check(&config); err != nil {
 		return err
 	}
-	if config.AckWait > ackWait && len(config.BackOff) == 0 && !s.AsItIs { // made by an older version
+	if config.AckWait > ackWait && len(config.BackOff) == 0 && !s.AsItIs { // an older version created it
 		config.AckWait = ackWait
 		if to.consumer, err = stream.UpdateConsumer(ctx, config); err != nil {
 			return fmt.Errorf("consumer %q of stream %q: set ack_wait to %v: %w", s.Durable, s.Name, ackWait, err)
@@ -113,7 +109,7 @@ func (s *Stream) declare(ctx context.Context, to *session) error {
 	return nil
 }
 
-// reportEvery is how often messages that are held are reported to be in progress.
+// reportEvery returns how often held messages are reported as in progress.
 func reportEvery(has *jetstream.ConsumerConfig) time.Duration {
 	wait := has.AckWait
 	if len(has.BackOff) > 0 {
@@ -127,14 +123,14 @@ func (s *Stream) wanted() jetstream.ConsumerConfig {
 		Durable: s.Durable, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxDeliver: -1, MaxAckPending: maxPending,
 	}
 	if len(s.Subjects) == 1 {
-		c.FilterSubject = s.Subjects[0] // which older servers know
+		c.FilterSubject = s.Subjects[0] // older servers know this field only
 	} else {
 		c.FilterSubjects = s.Subjects
 	}
 	return c
 }
 
-// check says in what a consumer that is there differs from what is needed.
+// check returns the difference between an existing consumer and the required one.
 func (s *Stream) check(has *jetstream.ConsumerConfig) error {
 	filters := has.FilterSubjects
 	if has.FilterSubject != "" {
@@ -156,7 +152,7 @@ func (s *Stream) check(has *jetstream.ConsumerConfig) error {
 	return fmt.Errorf("consumer %q of stream %q is there with other arguments: %s: delete it, or name another as durable", s.Durable, s.Name, strings.Join(wrong, "; "))
 }
 
-// declareDead makes a stream for dead letters, unless there is one.
+// declareDead creates a stream for dead letters, unless there is one.
 func (s *Stream) declareDead(ctx context.Context, js jetstream.JetStream) error {
 	_, err := js.StreamNameBySubject(ctx, s.DeadLetter)
 	if errors.Is(err, jetstream.ErrStreamNotFound) && (!s.AsItIs || s.MakeDead) {
@@ -165,7 +161,7 @@ func (s *Stream) declareDead(ctx context.Context, js jetstream.JetStream) error 
 		})
 	}
 	switch {
-	case errors.Is(err, jetstream.ErrStreamNotFound): // nothing is declared
+	case errors.Is(err, jetstream.ErrStreamNotFound): // the caller wants no stream to be created
 		return fmt.Errorf("stream for dead letters, subject %q: %w: with declare: false it is to be yours too: make one that takes that subject, or name a subject of yours as dead_letter, or set declare: dead_letter", s.DeadLetter, err)
 	case err != nil:
 		return fmt.Errorf("stream for dead letters, subject %q: %w", s.DeadLetter, err)
