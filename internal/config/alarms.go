@@ -13,16 +13,16 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// An Alarm is a condition of which people want to be told.
+// An Alarm is the rule of an alarm.
 type Alarm struct {
 	Name  string        // unique
 	When  string        // one of alarm.Whens
-	Queue string        // whose tasks are meant; empty: of all queues
-	Above float64       // the figure that is still fine: seconds, or a count, as alarm.Figured says of When
-	For   time.Duration // how long it must have held
-	To    string        // the queue whose tasks tell
+	Queue string        // counts only tasks of this queue; empty: of all queues
+	Above float64       // the largest value without an alarm: seconds or a count, see alarm.Figured
+	For   time.Duration // how long the condition must hold
+	To    string        // the queue whose tasks report the alarm
 
-	above string // as it was written
+	above string // as written in the file
 }
 
 const (
@@ -39,8 +39,8 @@ var alarmFields = []field[Alarm]{
 	{name: "to", set: func(a *Alarm, s string) error { return name(&a.To, s) }},
 }
 
-// readAlarms replaces the alarms. Whether the queues that they name are there is left
-// to checkAlarms: they may come from elsewhere.
+// readAlarms replaces the alarms. checkAlarms checks later that their queues exist: they may come from
+// elsewhere.
 func readAlarms(r *reader, path string, n ast.Node, c *Config) {
 	c.Alarms = nil
 	elements := r.list(n, path)
@@ -68,8 +68,7 @@ func readAlarms(r *reader, path string, n ast.Node, c *Config) {
 	}
 }
 
-// finish fills in what an alarm does not say, and returns what is wrong with it as a
-// whole.
+// finish fills in the defaults of an alarm, and returns the mistakes that concern several of its fields.
 func (a *Alarm) finish() (all []mistake) {
 	add := func(field, text string) { all = append(all, mistake{field, text}) }
 	if a.To == "" {
@@ -113,8 +112,7 @@ func (a *Alarm) finish() (all []mistake) {
 	return all
 }
 
-// checkAlarms looks whether the queues that alarms name are there, and of the right
-// kind.
+// checkAlarms checks that the queues of alarms exist and have the right kind.
 func (c *Config) checkAlarms() (ps Problems) {
 	for i, a := range c.Alarms {
 		note := func(field, text string) {
@@ -132,7 +130,7 @@ func (c *Config) checkAlarms() (ps Problems) {
 			}
 		}
 		if a.To == "" {
-			continue // which was told already
+			continue // already reported
 		}
 		if wrong := notNotify(c.Queues, a.To, "an alarm"); wrong != "" {
 			note(".to", wrong)

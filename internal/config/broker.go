@@ -17,45 +17,45 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 )
 
-// The kinds of brokers there are.
+// The kinds of brokers.
 const (
 	RabbitMQ = "amqp" // and amqps
 	NATS     = "nats" // and tls
 )
 
-// A Connection is a broker, by the name under which sources and tasks know it.
+// A Connection is a broker. Sources and tasks refer to it by its name.
 type Connection struct {
 	Name string
-	URL  sign.Secret // amqp://USER:PASSWORD@HOST/VHOST or nats://…, or where that is: env:NAME, file:PATH
+	URL  sign.Secret // amqp://USER:PASSWORD@HOST/VHOST or nats://…, or its place: env:NAME, file:PATH
 
-	CA          string // a file of certificates that may sign the broker's; empty: the system's
-	Credentials string // of NATS, a file of a user's JWT and NKey seed, or of a seed alone; empty: none
+	CA          string // a file of certificate authorities; empty: the system's
+	Credentials string // NATS only: a file with a user's JWT and NKey seed, or only a seed; empty: none
 }
 
-// A Source is where messages come from that become tasks.
+// A Source delivers messages that become tasks.
 type Source struct {
 	Connection string
-	Into       string            // the queue of tasks that name none
-	Map        map[string]string // expressions by the names of a task's fields; nil: the body is a task
-	DeadLetter string            // an exchange, or a subject; where messages go that can be no task
-	AsItIs     bool              // nothing is declared: all must be there
-	MakeDead   bool              // with AsItIs: but what takes dead letters is declared
-	Prefetch   int               // messages that may be handed over and not acknowledged; 0: the source's default
+	Into       string            // the queue of tasks that name no queue
+	Map        map[string]string // expressions by field of a task; nil: the body is a task
+	DeadLetter string            // an exchange or subject for messages that cannot become a task
+	AsItIs     bool              // nothing is declared: everything must exist
+	MakeDead   bool              // with AsItIs: the place of dead letters is declared all the same
+	Prefetch   int               // most messages without acknowledgement; 0: the source's default
 
-	Queue string    // of RabbitMQ
-	Bind  []Binding // exchanges that Queue gets its messages from
+	Queue string    // RabbitMQ only
+	Bind  []Binding // exchanges that route to Queue
 
-	Stream   string   // of NATS JetStream
+	Stream   string   // NATS JetStream only
 	Durable  string   // the consumer's name
-	Subjects []string // of the stream, if it is to be made; and what the consumer takes of it
+	Subjects []string // of the stream, if it is created, and of the consumer
 }
 
-// A Binding lets an exchange of RabbitMQ route to a queue.
+// A Binding makes an exchange of RabbitMQ route to a queue.
 type Binding struct {
 	Exchange, Key string
 }
 
-// Name is the source as people read it.
+// Name returns the name of the source for people.
 func (s *Source) Name() string {
 	if s.Stream != "" {
 		return s.Connection + "/" + s.Stream + "/" + s.Durable
@@ -63,7 +63,7 @@ func (s *Source) Name() string {
 	return s.Connection + "/" + s.Queue
 }
 
-// Kind is the kind of broker that a source is of.
+// Kind returns the kind of the source's broker.
 func (s *Source) Kind() string {
 	if s.Stream != "" {
 		return NATS
@@ -71,8 +71,8 @@ func (s *Source) Kind() string {
 	return RabbitMQ
 }
 
-// Resolve returns the kind of a broker and its URL, with its password: never to be
-// shown. The error has no password in it.
+// Resolve returns the kind of a broker, and its URL with the password: never show it. The error contains no
+// password.
 func (c Connection) Resolve() (kind, text string, err error) {
 	b, err := c.URL.Resolve()
 	if err != nil {
@@ -87,15 +87,14 @@ func (c Connection) Resolve() (kind, text string, err error) {
 			return "", "", fmt.Errorf("connections.%s.url: is no URL of a broker: %s", c.Name, wantBroker)
 		}
 		query := u.Query()
-		query.Set("cacertfile", c.CA) // as the specification of URLs of AMQP has it
+		query.Set("cacertfile", c.CA) // as the AMQP URL specification says
 		u.RawQuery = query.Encode()
 		return kind, u.String(), nil
 	}
 	return kind, string(b), nil
 }
 
-// String is the broker as it may be shown: without password and parameters, or
-// where its URL is.
+// String returns the broker without password and parameters, or the place of its URL.
 func (c Connection) String() string {
 	if elsewhere(c.URL) {
 		return c.URL.String()
@@ -112,7 +111,7 @@ func (c Connection) String() string {
 		}
 		plain := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 		if _, has := u.User.Password(); has {
-			plain.User = url.User(u.User.Username()) // alone it may be a token
+			plain.User = url.User(u.User.Username()) // a user without a password may be a token
 		}
 		shown = append(shown, plain.String())
 	}
@@ -124,10 +123,10 @@ func (c Connection) GoString() string { return c.String() }
 
 const wantBroker = "want amqp://USER:PASSWORD@HOST:5672/VHOST or nats://HOST:4222"
 
-// broker returns the kind of broker that a URL is of. The error shows nothing of
-// it, for it may hold a password.
+// broker returns the kind of broker for a URL. The error shows nothing of the URL, which may contain a
+// password.
 func broker(text string) (kind string, err error) {
-	for one := range strings.SplitSeq(text, ",") { // of NATS, several servers
+	for one := range strings.SplitSeq(text, ",") { // NATS: several servers
 		u, err := url.Parse(strings.TrimSpace(one))
 		if err != nil || u.Hostname() == "" {
 			return "", errors.New("is no URL of a broker: " + wantBroker + ", with what is no letter or digit in USER and PASSWORD as %XX")
@@ -155,7 +154,7 @@ var connectionFields = []field[Connection]{
 	{name: "credentials", set: func(c *Connection, s string) error { return path(&c.Credentials, s) }},
 }
 
-// path reads where a file is.
+// path reads a path of a file.
 func path(to *string, s string) error {
 	*to = s
 	if s == "" {
@@ -164,7 +163,7 @@ func path(to *string, s string) error {
 	return nil
 }
 
-// readQueueConnections reads the brokers that a queue's tasks may name.
+// readQueueConnections reads the brokers that tasks of a queue may use.
 func readQueueConnections(r *reader, path string, n ast.Node, q *Queue) {
 	q.Connections = nil
 	for at, element := range r.elements(n, path) {
@@ -228,7 +227,7 @@ var sourceFields = []field[Source]{
 	{name: "subjects", read: readSubjects},
 }
 
-// label reads a name of RabbitMQ's.
+// label reads a name of RabbitMQ.
 func label(to *string, s string) error {
 	*to = s
 	if s == "" || len(s) > 255 {
@@ -250,7 +249,7 @@ func word(to *string, s string) error {
 
 var subjects = regexp.MustCompile(`^[^\s.\x00-\x1f]+(\.[^\s.\x00-\x1f]+)*$`)
 
-// subject says what is wrong with a subject of NATS.
+// subject returns the mistake in a subject of NATS.
 func subject(s string, wildcards bool) error {
 	bad := !subjects.MatchString(s)
 	parts := strings.Split(s, ".")
@@ -320,8 +319,8 @@ func readSubjects(r *reader, path string, n ast.Node, s *Source) {
 	}
 }
 
-// readSources replaces the sources. That connections and queues are there is left
-// to checkBrokers: they may come from elsewhere.
+// readSources replaces the sources. checkBrokers checks later that their connections and queues exist: they
+// may come from elsewhere.
 func readSources(r *reader, path string, n ast.Node, c *Config) {
 	c.Sources = nil
 	taken := map[string]bool{}
@@ -346,7 +345,7 @@ func readSources(r *reader, path string, n ast.Node, c *Config) {
 	}
 }
 
-// deadLetter is where messages go that can be no task, where the file does not say.
+// deadLetter returns the default place of dead letters.
 func (s *Source) deadLetter() string {
 	if s.Stream != "" {
 		return "dead." + s.Stream + "." + s.Durable
@@ -356,7 +355,7 @@ func (s *Source) deadLetter() string {
 
 type mistake struct{ field, text string }
 
-// mistakes are what is wrong with a source as a whole.
+// mistakes returns the mistakes that concern several fields of a source.
 func (s *Source) mistakes() (all []mistake) {
 	add := func(field, text string) { all = append(all, mistake{field, text}) }
 	if s.Connection == "" {
@@ -399,17 +398,16 @@ func (s *Source) mistakes() (all []mistake) {
 	return all
 }
 
-// checkBrokers looks whether the connections that queues and sources name are there,
-// and the queues.
+// checkBrokers checks that the connections and queues that queues and sources name exist.
 func (c *Config) checkBrokers() (ps Problems) {
-	kinds := map[string]string{} // empty where only the server can tell
+	kinds := map[string]string{} // empty: only the server can tell
 	for _, connection := range c.Connections {
 		kinds[connection.Name] = ""
 		if !elsewhere(connection.URL) {
 			kinds[connection.Name], _, _ = connection.Resolve()
 		}
 	}
-	unknown := func(connection string) string { // what is wrong with the name; empty: nothing
+	unknown := func(connection string) string { // the mistake in the name; empty: none
 		switch _, known := kinds[connection]; {
 		case known:
 			return ""
@@ -435,7 +433,7 @@ func (c *Config) checkBrokers() (ps Problems) {
 	}
 	for _, q := range c.Queues {
 		to, err := brokers.Schemes.Parse(q.URL)
-		if err != nil { // a web server's, or reported already
+		if err != nil { // a web server's URL, or a mistake that is reported already
 			continue
 		}
 		at := "queues." + q.Name + ".url"

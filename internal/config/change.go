@@ -9,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
-// Restarts returns the names of the settings in which c and other differ and that
-// are read at the start alone: all but the queues, the alarms, the keys and the pool.
+// Restarts returns the names of the settings that differ between c and other and need a restart: all except
+// queues, alarms, keys and the pool.
 func (c *Config) Restarts(other *Config) []string {
 	var names []string
 	for _, setting := range []struct {
@@ -55,7 +55,7 @@ func (c *Config) Restarts(other *Config) []string {
 	return names
 }
 
-// texts are connections as they are compared: whole, so not to be shown.
+// texts returns connections as texts for comparison. They contain passwords: never show them.
 func texts(connections []Connection) []string {
 	all := make([]string, len(connections))
 	for i, c := range connections {

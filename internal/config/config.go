@@ -1,9 +1,9 @@
-// Package config reads and checks bellman's configuration. Flags override the environment, which
-// overrides the YAML file. All mistakes are reported at once, each with its line, what is wrong and
-// what would be right. The package opens and dials nothing: secrets stay env:NAME or file:PATH.
+// Package config reads and checks bellman's configuration. Precedence: flag, then environment variable, then
+// YAML file. All mistakes are reported at once, each with its line, what is wrong and what would be right. The
+// package opens and dials nothing: secrets stay env:NAME or file:PATH.
 //
-// goccy/go-yaml parses, tables of fields decode. The library's own strict decoding is not used: it
-// stops at the first mistake, and knows no variable and no flag of the same setting.
+// goccy/go-yaml parses; tables of fields decode. The library's strict decoding stops at the first mistake, and
+// does not know that a setting is also a variable and a flag.
 package config
 
 import (
@@ -16,43 +16,39 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// A Config is the whole configuration of one server. Use [Default], [Load] or
-// [Read] to get one; the zero Config lacks every default.
+// A Config is the configuration of one server. Use [Default], [Load] or [Read] to get one; the zero Config
+// lacks every default.
 type Config struct {
-	Listen string // HOST:PORT of the API; an empty host is every address
-	Store  string // pebble:DIR, or a database's URL, which may have a password; or where that is: see ParseStore
-	Node   string // this process's name in the attempt log; empty: the host's
+	Listen string // HOST:PORT of the API; without a host: all addresses
+	Store  string // pebble:DIR or a database's URL, which may contain a password, or its place: see ParseStore
+	Node   string // the name of this process in the attempt log; empty: made from the host's name
 
-	// Advertise is HOST:PORT of the API as other nodes of the same database reach it.
-	// Empty: Listen's, and where that is every address, the one from which this
-	// machine reaches the database.
+	// Advertise is the HOST:PORT at which other nodes reach this API. Empty: that of Listen; if Listen is all
+	// addresses, the address from which this machine reaches the database.
 	Advertise string
 
-	// TrustedProxies are the addresses from which X-Forwarded-For and
-	// X-Forwarded-Proto are believed; none: nobody's are.
+	// TrustedProxies are the addresses whose X-Forwarded-For and X-Forwarded-Proto are used; none: nobody's.
 	TrustedProxies []netip.Prefix
 
-	// PublicURL is where merchants reach this server, for links that are made for
-	// them: scheme, host and, if need be, port. Empty: where whoever makes a link
-	// reaches it.
+	// PublicURL is the address at which merchants reach this server, for shared links: scheme, host and
+	// optional port. Empty: the address that the creator of a link uses.
 	PublicURL string
 
 	LogLevel    slog.Level
 	StopTimeout time.Duration // how long a stop waits for attempts in flight
 
-	// MasterKey is the key under which merchants' secrets are sealed, or where it is.
-	// MasterKeys are several: the first seals, all of them open. Neither: merchants have
-	// no secrets. See Masters.
+	// MasterKey is the key that seals merchants' secrets, or its place. MasterKeys are several: the first
+	// seals, all open. Neither: merchants cannot have secrets. See Masters.
 	MasterKey  sign.Secret
 	MasterKeys []sign.Secret
 
-	Keys   []access.Key // who may call the API; none: anybody who reaches Listen
-	Queues []Queue      // in the order of the file; names are unique
+	Keys   []access.Key // keys of the API; none: everybody who reaches Listen
+	Queues []Queue      // in the order of the file; unique names
 
-	Connections []Connection // brokers, in the order of the file; names are unique
-	Sources     []Source     // in the order of the file; names are unique
+	Connections []Connection // brokers, in the order of the file; unique names
+	Sources     []Source     // in the order of the file; unique names
 
-	Alarms []Alarm // in the order of the file; names are unique
+	Alarms []Alarm // in the order of the file; unique names
 
 	Tracing Tracing
 
@@ -62,72 +58,71 @@ type Config struct {
 	Retention Retention
 	Egress    Egress
 
-	places  map[string]place // where the settings were read, for Check
-	secrets []string         // variables that the file names as where secrets are
-	kept    []keptSecret     // secrets that are not in the configuration itself
+	places  map[string]place // where each setting was read, for Check
+	secrets []string         // variables that the file names as places of secrets
+	kept    []keptSecret     // secrets outside the configuration
 }
 
 // A Queue is a class of tasks and its rules.
 type Queue struct {
 	Name     string
 	Kind     string        // notify or order
-	Schedule string        // a preset's name or a schedule's text; package schedule reads it
-	Success  string        // a preset's name or an expression; package rule compiles it
-	Timeout  time.Duration // of one attempt, connect to last byte
-	MaxAge   time.Duration // since a task's schedule began; 0: the schedule decides alone
-	URL      string        // where tasks go that name no address, or where that is kept: env:NAME, file:PATH; empty: nowhere. Trusted: no egress guard
+	Schedule string        // a preset's name or a schedule's text; see package schedule
+	Success  string        // a preset's name or an expression; see package rule
+	Timeout  time.Duration // of one attempt, from connecting to the last byte
+	MaxAge   time.Duration // age of a task at which it fails, from the start of its schedule; 0: only the schedule decides
+	URL      string        // the address of tasks without an address, or its place: env:NAME, file:PATH; empty: none. Exempt from the egress guard
 
-	Delay time.Duration // before the first attempt of a task that gives neither delay nor due
+	Delay time.Duration // before the first attempt of a task without delay and due
 
-	Concurrency int     // attempts in flight; 0: no limit of its own
-	Rate        float64 // attempts a second; 0: no limit
+	Concurrency int     // most attempts in flight; 0: no limit
+	Rate        float64 // most attempts a second; 0: no limit
 	PerEndpoint PerEndpoint
 	Sign        sign.Config // zero: requests are not signed
 
-	Connections []string // brokers that a task of this queue may name in an address of its own; none: it may name none
+	Connections []string // brokers that tasks may use in their addresses; none: no broker
 
-	PropagateTrace bool // the attempts' requests and messages have traceparent and tracestate
+	PropagateTrace bool // attempts send traceparent and tracestate
 
-	OnEnd     OnEnd  // the queues that are told how this one's tasks ended
-	EventJSON string // what is sent of a result that comes from an on_end: an expression over json, the event; empty: the event
+	OnEnd     OnEnd  // the queues that get completion events of this one
+	EventJSON string // the body of completion events in this queue: an expression over json, the event; empty: the event
 
-	Order Order // of a queue of kind order; zero for others
+	Order Order // only for kind order
 }
 
-// PerEndpoint limits what one endpoint gets from a queue.
+// PerEndpoint limits the attempts of a queue to one endpoint.
 type PerEndpoint struct {
-	Concurrency int     // attempts in flight at most: the limit adapts below it; 0: 64, of which each node has its part
+	Concurrency int     // most attempts in flight, below which the limit adapts; 0: 64 for all nodes together
 	Rate        float64 // attempts a second; 0: no limit
 }
 
-// HTTP bounds the connections to Listen that are open at once.
+// HTTP bounds the open connections to Listen.
 type HTTP struct {
-	Connections int // of all; more wait until one is closed. 0: 8192, or half of the files that the process may open if that is less
-	PerAddress  int // of one address that is no trusted proxy's; more are closed. 0: a quarter of Connections
+	Connections int // in all; further ones wait. 0: 8192, or half of the files that the process may open if that is less
+	PerAddress  int // from one address that is no trusted proxy; further ones are closed. 0: a quarter of Connections
 }
 
-// Pool bounds the attempts in flight of one server, all queues together. The limit of attempts
-// to endpoints that answer quickly adapts between Floor and three quarters of Ceiling.
+// Pool bounds the attempts in flight of one server, for all queues together. The limit of attempts to quick
+// endpoints adapts between Floor and three quarters of Ceiling.
 type Pool struct {
-	Floor   int // the limit shrinks no further; at least 1
-	Ceiling int // attempts in flight at most; at least Floor
+	Floor   int // smallest limit; at least 1
+	Ceiling int // most attempts in flight; at least Floor
 }
 
-// Flow says when to stop taking in tasks, counted in tasks that wait for commit
-// or are overdue: above High sources stop and creates answer 429, until Low is
-// reached again; and so they do while the heap is larger than Heap.
+// Flow says when new tasks are rejected. If more than High tasks are overdue or wait for a commit, sources
+// stop and creates get 429, until Low is reached. The same happens while the heap is larger than Heap.
 type Flow struct {
 	High, Low int
-	Heap      int64 // bytes that live after a collection
+	Heap      int64 // live bytes after a garbage collection
 }
 
-// Retention says how long tasks stay after they ended, by end state.
+// Retention is how long ended tasks are kept, by state.
 type Retention struct {
 	Succeeded, Failed, Cancelled time.Duration
 }
 
-// RetentionIn is how long tasks stay in a store of a kind: in Redis a day, unless the
-// configuration says it, for all that is kept there costs memory.
+// RetentionIn returns the retention for a kind of store: a day by default in Redis, where everything costs
+// memory.
 func (c *Config) RetentionIn(kind string) Retention {
 	r := c.Retention
 	if kind != Redis {
@@ -141,20 +136,19 @@ func (c *Config) RetentionIn(kind string) Retention {
 	return r
 }
 
-// redisRetention is how long tasks stay in Redis, where nobody said it.
+// redisRetention is the default in Redis.
 const redisRetention = 24 * time.Hour
 
-// Egress guards where tasks may send.
+// Egress limits the addresses to which tasks may send.
 type Egress struct {
-	AllowPrivate bool           // private, loopback and link-local addresses too
-	Allow        []netip.Prefix // of those addresses, these
-	Deny         []netip.Prefix // of all addresses, these are refused whatever else is said
-	HTTPSOnly    bool           // nothing is sent over http
-	Proxy        string         // http, https or socks5 URL that requests go through; empty: none
+	AllowPrivate bool           // allows private, loopback and link-local addresses
+	Allow        []netip.Prefix // allows only these of them
+	Deny         []netip.Prefix // addresses that are always rejected
+	HTTPSOnly    bool           // rejects http://
+	Proxy        string         // URL of an http, https or socks5 proxy for requests; empty: none
 }
 
-// Default returns the configuration of a server that was given none: one queue,
-// "default", on loopback without keys.
+// Default returns the default configuration: one queue, "default", on loopback without keys.
 func Default() *Config {
 	return &Config{
 		Listen:      "127.0.0.1:2355",
@@ -174,9 +168,8 @@ func Default() *Config {
 	}
 }
 
-// DefaultQueue returns a queue with the rules that it has where the file states
-// none: WeChat's schedule and timeout, the answer "success", and at most 64
-// attempts at once to one endpoint.
+// DefaultQueue returns a queue with all defaults: WeChat's schedule and timeout, the answer "success", and at
+// most 64 concurrent attempts to one endpoint.
 func DefaultQueue(name string) Queue {
 	return Queue{
 		Name:     name,
@@ -187,9 +180,8 @@ func DefaultQueue(name string) Queue {
 	}
 }
 
-// DefaultOrderQueue returns a queue of kind order with the rules that it has
-// where the file states none: asked every three seconds, then slower, closed
-// after half an hour.
+// DefaultOrderQueue returns a queue of kind order with all defaults: a query every three seconds, then slower,
+// and the close after half an hour.
 func DefaultOrderQueue(name string) Queue {
 	return Queue{
 		Name:     name,

@@ -8,33 +8,33 @@ import (
 
 const prefix = "BELLMAN_"
 
-// program are the variables that the program reads and that are no settings.
+// program are variables that the program reads and that are no settings.
 var program = []string{"BELLMAN_CONFIG", "BELLMAN_KEY", "BELLMAN_PPROF", "BELLMAN_SERVER"}
 
-// variable is the variable of a setting.
+// variable returns the environment variable of a setting.
 func variable(setting string) string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(setting, ".", "_"))
 }
 
 var (
-	// mention is how a configuration names a variable that holds a secret.
+	// mention matches a variable that a configuration names as the place of a secret.
 	mention = regexp.MustCompile(`\benv:(BELLMAN_\w+)`)
 
-	// cluster is what Kubernetes, and Docker with links, set for a service that is
-	// called bellman, or bellman-something.
+	// cluster matches variables that Kubernetes, and Docker with links, set for a service named bellman or
+	// bellman-something.
 	cluster = regexp.MustCompile(`^BELLMAN_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?)$`)
 )
 
-// mentions adds the variables that a text names to those that are known.
+// mentions adds the variables in a text to the known ones.
 func (c *Config) mentions(text string) {
 	for _, found := range mention.FindAllStringSubmatch(text, -1) {
 		c.secrets = append(c.secrets, found[1])
 	}
 }
 
-// CheckNames returns Problems for variables that begin with BELLMAN_ and are unknown: they belong to
-// no setting and not to the program, and neither c nor another variable names them as the place of
-// a secret. A misspelt variable would otherwise be ignored. environ is [os.Environ].
+// CheckNames returns Problems for unknown variables that begin with BELLMAN_: they are neither settings nor
+// variables of the program, and neither c nor another variable names them as the place of a secret. This finds
+// misspelt variables. environ is [os.Environ].
 func (c *Config) CheckNames(environ []string) error {
 	named := Config{secrets: slices.Clone(c.secrets)}
 	var given []string
@@ -59,12 +59,12 @@ func (c *Config) CheckNames(environ []string) error {
 	return ps.err()
 }
 
-// nearest returns the name that takes the fewest changes to get to.
+// nearest returns the name with the smallest distance.
 func nearest(name string, names []string) string {
 	return slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
 }
 
-// distance is how many letters to add, leave out or change make b of a.
+// distance returns how many letters must be added, removed or changed to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

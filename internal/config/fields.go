@@ -68,8 +68,8 @@ var configFields = []field[Config]{
 	{name: "egress.proxy", set: func(c *Config, s string) error { return proxy(&c.Egress.Proxy, s) }},
 }
 
-// leastHeap leaves room: some 20 MiB live in the heap of a server that has nothing to do,
-// and below seven eighths of the mark it must come to take anything in again.
+// leastHeap leaves room: an idle server has about 20 MiB of live heap, and the heap must fall below seven
+// eighths of the mark before new tasks are accepted.
 const leastHeap = 64 << 20
 
 var keyFields = []field[access.Key]{
@@ -177,14 +177,14 @@ func readSign(r *reader, path string, n ast.Node, q *Queue) {
 	case s.Serial != "" && s.Scheme != sign.WechatRSA:
 		r.note(n, path+".serial", "is for wechat_rsa alone: leave it out")
 	case !slices.ContainsFunc(s.Secrets, elsewhere):
-		// What is here whole can be tried out; an error shows no key.
+		// A complete configuration is tried out; the error shows no key.
 		if _, err := sign.New(s); err != nil {
 			r.note(n, path, err.Error())
 		}
 	}
 }
 
-// elsewhere reports whether a secret is the name of a place outside the file.
+// elsewhere reports whether a secret is a place outside the file.
 func elsewhere(s sign.Secret) bool {
 	text := s.String()
 	return strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:")
@@ -248,7 +248,7 @@ func choice(to *string, s string, of ...string) error {
 	return nil
 }
 
-// oneOf writes "a, b or c".
+// oneOf returns "a, b or c".
 func oneOf(names []string) string {
 	last := len(names) - 1
 	if last < 1 {
@@ -293,7 +293,7 @@ func duration(to *time.Duration, s string, low, high time.Duration) error {
 	return nil
 }
 
-// atLeast reads a duration of low or more; there is no upper limit.
+// atLeast reads a duration of at least low; there is no upper limit.
 func atLeast(to *time.Duration, s string, low time.Duration) error {
 	d, err := schedule.ParseDuration(s)
 	if err != nil {
@@ -306,7 +306,7 @@ func atLeast(to *time.Duration, s string, low time.Duration) error {
 	return nil
 }
 
-// rate reads "200/s", "10/m" or "1/h" as events a second.
+// rate reads "200/s", "10/m" or "1/h" as a number per second.
 func rate(to *float64, s string) error {
 	n, ok := schedule.ParseRate(s)
 	if !ok || n == 0 || n > schedule.MaxRate {
@@ -327,7 +327,7 @@ func target(to *string, s string) error {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("is no address of a web server: want http://HOST/… or https://HOST/…, env:NAME, file:PATH, or empty") // may hold a token
+		return errors.New("is no address of a web server: want http://HOST/… or https://HOST/…, env:NAME, file:PATH, or empty") // the text may contain a token
 	}
 	return nil
 }
@@ -339,7 +339,7 @@ func proxy(to *string, s string) error {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "socks5"}, u.Scheme) {
-		return errors.New("is no address of a proxy: want http://, https:// or socks5:// and a host, or empty") // may hold a password
+		return errors.New("is no address of a proxy: want http://, https:// or socks5:// and a host, or empty") // the text may contain a password
 	}
 	return nil
 }
@@ -347,7 +347,7 @@ func proxy(to *string, s string) error {
 func hash(to *[32]byte, s string) error {
 	sum, err := hex.DecodeString(s)
 	if err != nil || len(sum) != len(to) {
-		return errors.New("want the SHA-256 of the key as 64 hexadecimal digits: bellman key new prints a key and its hash") // may be the key
+		return errors.New("want the SHA-256 of the key as 64 hexadecimal digits: bellman key new prints a key and its hash") // the text may be the key
 	}
 	if why := access.WeakKey([32]byte(sum)); why != "" {
 		return errors.New(why)

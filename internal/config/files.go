@@ -6,9 +6,8 @@ import (
 	"os"
 )
 
-// CheckFiles looks for the files that connections name, and returns Problems if one
-// cannot be read or a ca has no certificate. A server starts all the same, and tries
-// again to connect until they are there.
+// CheckFiles checks the files of connections. It returns Problems if one cannot be read, or if a ca has no
+// certificate. A server starts all the same, and retries to connect until the files exist.
 func (c *Config) CheckFiles() error {
 	var ps Problems
 	for _, connection := range c.Connections {

@@ -14,14 +14,13 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
-// maxFile is the largest file or variable that is read, in bytes.
+// maxFile is the size limit of a file or variable, in bytes.
 const maxFile = 4 << 20
 
-// Read puts the configuration together: defaults, the file (path; if empty the
-// one that BELLMAN_CONFIG names; if there is neither, none), the environment,
-// flags (by the settings' names: "listen", "store"), each over the one before,
-// and checks the whole. The error is [Problems], with every mistake, unless a
-// file could not be read.
+// Read builds the configuration from the defaults, the file, the environment and the flags, each of which
+// overrides the ones before, and checks it. path names the file; if it is empty, BELLMAN_CONFIG does; without
+// either there is none. The keys of flags are names of settings: "listen", "store". The error is [Problems]
+// with every mistake, unless a file could not be read.
 func Read(path string, env func(string) (string, bool), flags map[string]string) (*Config, error) {
 	if path == "" {
 		path, _ = env("BELLMAN_CONFIG")
@@ -40,8 +39,8 @@ func Read(path string, env func(string) (string, bool), flags map[string]string)
 	return c, nil
 }
 
-// Load reads a file as Parse does; an empty path is no file. The config is nil
-// only if the file could not be read at all.
+// Load reads a file like Parse; an empty path means no file. The config is nil only if the file could not be
+// read.
 func Load(path string) (*Config, error) {
 	if path == "" {
 		return Default(), nil
@@ -58,10 +57,9 @@ func Load(path string) (*Config, error) {
 	return parse(text, path)
 }
 
-// Parse reads the text of a file over the defaults. When the error is
-// [Problems] the config has whatever was right, so that Apply, Set and Check can
-// add what else is wrong; it must not be used for anything else. Values that
-// depend on one another are left to Check, for a variable may still change one.
+// Parse reads the text of a file over the defaults. If the error is [Problems], the config has all valid
+// values, so that Apply, Set and Check can find further mistakes; do not use it for anything else. Check
+// examines values that depend on one another, because variables may still change them.
 func Parse(text []byte) (*Config, error) { return parse(text, "") }
 
 func parse(text []byte, source string) (*Config, error) {
@@ -71,11 +69,9 @@ func parse(text []byte, source string) (*Config, error) {
 	return c, err
 }
 
-// Apply sets what the environment says: BELLMAN_ and the setting's name in
-// capitals, groups joined with _, such as BELLMAN_FLOW_HIGH. BELLMAN_KEYS and
-// BELLMAN_QUEUES have the YAML that the file would have under that name, and
-// replace all that it has; BELLMAN_EGRESS_ALLOW is a list with commas. env is
-// [os.LookupEnv]. A variable that is set to nothing counts as not set.
+// Apply sets the settings of the environment: BELLMAN_ and the name in capitals, with _ between groups, such
+// as BELLMAN_FLOW_HIGH. BELLMAN_KEYS and BELLMAN_QUEUES contain YAML and replace the whole list;
+// BELLMAN_EGRESS_ALLOW is a list with commas. env is [os.LookupEnv]. An empty variable counts as not set.
 func (c *Config) Apply(env func(string) (string, bool)) error {
 	var errs []error
 	for _, f := range configFields {
@@ -92,8 +88,7 @@ func (c *Config) Apply(env func(string) (string, bool)) error {
 	return join(errs...)
 }
 
-// Set sets one setting by its name in the file, "listen" or "flow.high", as a
-// flag does.
+// Set sets one setting by its name in the file, such as "flow.high", as a flag does.
 func (c *Config) Set(name, text string) error {
 	f, _ := find(configFields, name)
 	if f == nil || f.set == nil {
@@ -111,7 +106,7 @@ func (c *Config) set(f field[Config], source, text string) error {
 	return nil
 }
 
-// readYAML hands the body of a text to read, unless there is none.
+// readYAML parses a text and passes its body to read, unless it is empty.
 func (c *Config) readYAML(text, source string, read func(*reader, ast.Node)) error {
 	r := &reader{source: source, anchors: anchors{}, places: c.places}
 	if len(text) > maxFile {
@@ -124,10 +119,10 @@ func (c *Config) readYAML(text, source string, read func(*reader, ast.Node)) err
 	return r.problems.err()
 }
 
-// Check looks at values that depend on one another. Call it when all are set.
+// Check examines values that depend on one another. Call it when all are set.
 func (c *Config) Check() error {
 	var ps Problems
-	_, _, err := net.SplitHostPort(c.Listen) // what is no address was told already
+	_, _, err := net.SplitHostPort(c.Listen) // an invalid address is reported already
 	if err == nil && len(c.Keys) == 0 && !Loopback(c.Listen) {
 		ps = append(ps, c.places["listen"].problem("listen",
 			fmt.Sprintf("%.80q can be reached from beyond this machine, and there are no keys: add keys, or listen on 127.0.0.1", c.Listen)))
@@ -149,7 +144,7 @@ func (c *Config) Check() error {
 	return ps.err()
 }
 
-// placeOf returns the place of a setting, or that of another if the first was not set.
+// placeOf returns the place of a setting, or that of another one if the first was not set.
 func (c *Config) placeOf(setting, other string) place {
 	if at, set := c.places[setting]; set {
 		return at
@@ -157,8 +152,8 @@ func (c *Config) placeOf(setting, other string) place {
 	return c.places[other]
 }
 
-// Loopback reports whether only this machine can reach a server that listens on
-// an address. A name other than localhost could be anywhere.
+// Loopback reports whether only this machine can reach an address. A name other than localhost could be
+// anywhere.
 func Loopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
-// Masters are the master keys, the one that seals first.
+// Masters returns the master keys; the first one seals.
 func (c *Config) Masters() []sign.Secret {
 	if len(c.MasterKeys) == 0 && !c.MasterKey.Equal(sign.Secret{}) {
 		return []sign.Secret{c.MasterKey}
@@ -19,13 +19,13 @@ func (c *Config) Masters() []sign.Secret {
 	return c.MasterKeys
 }
 
-// setMasterKey reads the one master key, as a variable or a flag has it.
+// setMasterKey reads one master key from a variable or flag.
 func setMasterKey(c *Config, text string) error {
 	c.MasterKey = sign.NewSecret(text)
 	return masterKey(text)
 }
 
-// setMasterKeys reads several, with commas between them.
+// setMasterKeys reads master keys with commas between them.
 func setMasterKeys(c *Config, text string) error {
 	c.MasterKeys = nil
 	for part := range strings.SplitSeq(text, ",") {
@@ -38,13 +38,13 @@ func setMasterKeys(c *Config, text string) error {
 	return nil
 }
 
-// readMasterKey reads the one master key.
+// readMasterKey reads one master key from the file.
 func readMasterKey(r *reader, path string, n ast.Node, c *Config) {
 	r.places[path] = r.place(n)
 	c.MasterKey = r.masterKey(n, path)
 }
 
-// readMasterKeys reads several, the one that seals first.
+// readMasterKeys reads several; the first one seals.
 func readMasterKeys(r *reader, path string, n ast.Node, c *Config) {
 	r.places[path] = r.place(n)
 	c.MasterKeys = nil
@@ -65,7 +65,7 @@ func (r *reader) masterKey(n ast.Node, path string) sign.Secret {
 	return s
 }
 
-// masterKey says what is wrong with a master key, or with the name of its place.
+// masterKey returns the mistake in a master key, or in the name of its place.
 func masterKey(text string) error {
 	switch {
 	case text == "", text == "env:", text == "file:":
@@ -76,7 +76,7 @@ func masterKey(text string) error {
 	return wholeMasterKey(text)
 }
 
-// wholeMasterKey says what is wrong with a master key itself.
+// wholeMasterKey returns the mistake in a master key itself.
 func wholeMasterKey(text string) error {
 	const size = 32
 	text = strings.TrimSpace(text)

@@ -8,13 +8,12 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// OnEnd names the queues that are told how tasks ended, by their end state; empty:
-// none is.
+// OnEnd names the queues that get completion events, by end state; empty: none.
 type OnEnd struct {
 	Succeeded, Failed, Cancelled string
 }
 
-// Each returns the names by the state's.
+// Each returns the queues by state.
 func (e OnEnd) Each() map[string]string {
 	names := map[string]string{"succeeded": e.Succeeded, "failed": e.Failed, "cancelled": e.Cancelled}
 	for state, queue := range names {
@@ -25,7 +24,7 @@ func (e OnEnd) Each() map[string]string {
 	return names
 }
 
-// onEndFields are those of queues of each kind.
+// onEndFields are the fields of all kinds of queues.
 var onEndFields = []field[Queue]{
 	{name: "on_end.succeeded", set: func(q *Queue, s string) error { return name(&q.OnEnd.Succeeded, s) }},
 	{name: "on_end.failed", set: func(q *Queue, s string) error { return name(&q.OnEnd.Failed, s) }},
@@ -38,8 +37,7 @@ func eventJSON(to *string, s string) error {
 	return err
 }
 
-// checkOnEnd notes each on_end whose queue is none, or cannot be told, and those that
-// would go round for ever.
+// checkOnEnd reports each on_end whose queue does not exist or cannot send, and circles of queues.
 func checkOnEnd(r *reader, path string, queues []Queue) {
 	next := map[string][]string{}
 	for _, q := range queues {
@@ -60,8 +58,7 @@ func checkOnEnd(r *reader, path string, queues []Queue) {
 	}
 }
 
-// round returns the way on which the last queue of way leads back to the first; nil
-// if it does not.
+// round returns the path on which the last queue of way leads back to the first; nil: it does not.
 func round(next map[string][]string, way []string) []string {
 	last := way[len(way)-1]
 	if last == way[0] {
@@ -69,7 +66,7 @@ func round(next map[string][]string, way []string) []string {
 	}
 	for _, to := range slices.Sorted(slices.Values(next[last])) {
 		if to != way[0] && slices.Contains(way, to) {
-			continue // a circle of others, which is noted there
+			continue // a circle of other queues is reported there
 		}
 		if circle := round(next, append(slices.Clip(way), to)); circle != nil {
 			return circle

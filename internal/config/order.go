@@ -18,83 +18,79 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// An Order is what a queue of kind order has beside a queue's usual rules: whom
-// to ask about an order, and when to close it.
+// Order has the settings of a queue of kind order: whom to query, and when to close.
 type Order struct {
-	// Channel is the payment channel that is asked; its zero value: the requests
-	// below, to a gateway of your own.
+	// Channel is the built-in channel; the zero value: the requests below, to a gateway of your own.
 	Channel Channel
 	Query   Request
 	Close   Request
 	Reverse Request // empty: there is none
 
-	States      Readings // what an answer to a query means
-	CloseStates Readings // what an answer to a close or reverse means
-	About       string   // CEL: the number of the order that an answer to a query is about; empty: not looked at
+	States      Readings // meaning of an answer to a query
+	CloseStates Readings // meaning of an answer to a close or reverse
+	About       string   // CEL: the order number in an answer to a query; empty: not checked
 
-	Expires       time.Duration // when nobody paid by then, the close protocol begins
-	Grace         time.Duration // … and so much later
-	OnExhausted   string        // when the schedule ends before: close, reverse, callback or alert
-	MinCloseAge   time.Duration // never close sooner after creation; default 5m with the channel wechatpay, else 0
-	MinReverseAge time.Duration // never reverse sooner after creation
+	Expires       time.Duration // age at which the close protocol begins if nobody has paid
+	Grace         time.Duration // … plus this time
+	OnExhausted   string        // if the schedule ends before: close, reverse, callback or alert
+	MinCloseAge   time.Duration // no close before this age; default 5m with the channel wechatpay, else 0
+	MinReverseAge time.Duration // no reverse before this age
 	Confirm       string        // a schedule's text: queries after a close
-	LateWatch     time.Duration // queries go on so long after CLOSED, REVOKED or FAILED; 0: they do not
-	GiveUp        time.Duration // after expiry; then the order is UNKNOWN, with an alert; default 24h, 7d where OnExhausted is reverse
+	LateWatch     time.Duration // how long queries go on after CLOSED, REVOKED or FAILED; 0: they do not
+	GiveUp        time.Duration // after expiry; then the order is UNKNOWN, with an alert; default 24h, or 7d if OnExhausted is reverse
 
-	// ChannelExpiry says that orders expire at the channel by themselves too: one that
-	// it does not know, neither when it is asked nor when it is to be closed, counts as
-	// closed. Default: with the channels wechatpay and alipay, not with requests.
+	// ChannelExpiry means that orders also expire at the channel: an order that is unknown there, both to the
+	// query and to the close, counts as closed. Default: true for built-in channels, false for requests.
 	ChannelExpiry bool
-	CodeLife      time.Duration // after creation; such an order is watched so long for a late payment; 0: LateWatch alone
-	Then          Then          // who is told how it ended; zero: nobody
+	CodeLife      time.Duration // age until which an order that is unknown at the channel is watched for a late payment; 0: only LateWatch
+	Then          Then          // who gets the result; zero: nobody
 }
 
-// A Channel is an account at a payment channel that bellman knows by itself.
+// A Channel is an account at a built-in channel.
 type Channel struct {
 	Kind string // wechatpay, alipay or program; empty: none
-	URL  string // the provider's; empty: the usual one, of WeChat Pay the usual two
+	URL  string // the provider's address; empty: the usual one, for WeChat Pay the usual two
 
-	PrivateKey sign.Secret // the merchant's, or the application's
+	PrivateKey sign.Secret // of the merchant or the application
 
 	// WeChat Pay, API v3.
 	MchID        string
-	SubMchID     string                 // of a service provider's merchant; empty: the merchant's own
+	SubMchID     string                 // service provider mode: the sub-merchant; empty: the merchant itself
 	Serial       string                 // of the merchant's certificate
-	PlatformKeys map[string]sign.Secret // what answers are verified with, by serial number or id
+	PlatformKeys map[string]sign.Secret // verify answers; by serial number or id
 
-	AppID string // of the application; with WeChat Pay for in-store payment alone
+	AppID string // of the application; for WeChat Pay only with in-store payment
 
-	// Alipay. An application has keys, or certificates.
-	AuthToken        sign.Secret   // of a merchant that authorised somebody else's application
-	AlipayKeys       []sign.Secret // what answers are verified with
+	// Alipay. An application has keys or certificates.
+	AuthToken        sign.Secret   // of a merchant that authorised another one's application
+	AlipayKeys       []sign.Secret // verify answers
 	AppCertificate   sign.Secret
 	RootCertificates sign.Secret
 }
 
-// A Request is a template of an HTTP request: {order_no}, {merchant_no} and
-// {vars.NAME} stand for the order's.
+// A Request is a template of an HTTP request. {order_no}, {merchant_no} and {vars.NAME} are replaced by the
+// order's values.
 type Request struct {
 	Method  string
-	URL     string            // trusted: no egress guard
-	Headers map[string]string // a value may name where it is: env:NAME, file:PATH
+	URL     string            // exempt from the egress guard
+	Headers map[string]string // a value may be a place: env:NAME, file:PATH
 	Body    string
 }
 
-// Readings say what an answer means: a preset's name, or an expression for each
-// reading.
+// Readings say what an answer means: the name of a preset, or an expression for each reading.
 type Readings struct {
 	Preset string
 	Rules  map[string]string // reading → CEL; nil with a preset
 }
 
-// Then is the queue that is told how an order ended.
+// Then is the queue that sends the result of an order.
 type Then struct {
 	Queue   string
-	JSON    map[string]string // field → CEL over the answer; nil: what the preset finds
-	Ordered bool              // of one order each waits until the one before has ended
+	JSON    map[string]string // field → CEL over the answer; nil: the fields of the preset
+	Ordered bool              // notices of one order are sent one after another
 }
 
-// DefaultOrder returns what an order queue has where the file states nothing.
+// DefaultOrder returns the defaults of an order queue.
 func DefaultOrder() Order {
 	return Order{
 		Expires:       30 * time.Minute,
@@ -106,8 +102,8 @@ func DefaultOrder() Order {
 	}
 }
 
-// defaults fills in what the file does not state and what follows from the rest of it.
-// stated has the names of the fields that it states.
+// defaults fills in missing fields, also those that depend on others. stated has the names of the fields in
+// the file.
 func (o *Order) defaults(stated map[string]bool) {
 	if o.Channel.Kind != "" && o.Channel.Kind != "program" && !stated["channel_expiry"] {
 		o.ChannelExpiry = true
@@ -116,7 +112,7 @@ func (o *Order) defaults(stated map[string]bool) {
 		o.MinCloseAge = 5 * time.Minute // pay.weixin.qq.com/wiki/doc/apiv3, chapter 3_4_3
 	}
 	if o.OnExhausted == "reverse" && !stated["give_up"] {
-		o.GiveUp = 7 * 24 * time.Hour // WeChat Pay takes a reverse for so long
+		o.GiveUp = 7 * 24 * time.Hour // WeChat Pay accepts a reverse for this long
 	}
 }
 
@@ -194,7 +190,7 @@ func requestField(of func(*Queue) *Request) func(*reader, string, ast.Node, *Que
 	}
 }
 
-// readReadings reads a preset's name, or an expression for each reading.
+// readReadings reads the name of a preset, or an expression for each reading.
 func readReadings(r *reader, path string, n ast.Node, q *Queue, to *Readings, preset func(string) error, rules func(map[string]string) error) {
 	noted := len(r.problems)
 	var err error
@@ -211,7 +207,7 @@ func readReadings(r *reader, path string, n ast.Node, q *Queue, to *Readings, pr
 	}
 }
 
-// compiles reports only whether something can be made of a text.
+// compiles reports only whether a text compiles.
 func compiles[In, Out any](compile func(In) (Out, error)) func(In) error {
 	return func(in In) error {
 		_, err := compile(in)
@@ -219,7 +215,7 @@ func compiles[In, Out any](compile func(In) (Out, error)) func(In) error {
 	}
 }
 
-// toldAlways are the fields of a notification that are the order's own.
+// toldAlways are the fields that every notification of an order has.
 var toldAlways = []string{"order_no", "merchant_no", "order_state", "decided_at", "late_payment", "found_at", "refunded"}
 
 var thenFields = []field[Then]{
@@ -240,7 +236,7 @@ var thenFields = []field[Then]{
 	}},
 }
 
-// readThen reads a queue's name, or that and what is taken from the answer.
+// readThen reads the name of a queue, or a mapping with it and the fields to take from the answer.
 func readThen(r *reader, path string, n ast.Node, q *Queue) {
 	if r.isMapping(n, path) {
 		fill(r, n, path, "", thenFields, &q.Order.Then)
@@ -289,7 +285,7 @@ func channelKind(c *Channel, s string) error {
 	return choice(&c.Kind, s, "wechatpay", "alipay", "program")
 }
 
-// readChannel reads an account at a channel; its kind says which fields it has.
+// readChannel reads an account at a channel; its kind decides which fields it has.
 func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 	c := &q.Order.Channel
 	noted := len(r.problems)
@@ -309,8 +305,8 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 	}
 }
 
-// need notes each field that is missing, unless something else was noted. It
-// takes names and whether each is there.
+// need reports each missing field, unless another mistake was reported. pairs has names, and whether each is
+// there.
 func need(r *reader, n ast.Node, path string, noted int, pairs ...any) {
 	if len(r.problems) > noted {
 		return
@@ -324,7 +320,7 @@ func need(r *reader, n ast.Node, path string, noted int, pairs ...any) {
 
 func readPrivateKey(r *reader, path string, n ast.Node, c *Channel) { c.PrivateKey = r.secret(n, path) }
 
-// secret reads a secret, or where it is. It never shows what it reads.
+// secret reads a secret or its place. It never shows what it reads.
 func (r *reader) secret(n ast.Node, path string) sign.Secret {
 	text, ok := r.scalar(n, path)
 	if ok && (text == "" || text == "env:" || text == "file:") {
@@ -333,7 +329,7 @@ func (r *reader) secret(n ast.Node, path string) sign.Secret {
 	return r.keep(n, path, text)
 }
 
-// checkOrder notes what an order queue lacks, and fills in its defaults.
+// checkOrder reports missing fields of an order queue, and fills in its defaults.
 func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 	o, noted := &q.Order, len(r.problems)
 	stated := map[string]bool{}
@@ -387,8 +383,7 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 	}
 }
 
-// noteRequest notes what a gateway says of its requests, such as "query: url: …",
-// where that stands.
+// noteRequest reports a mistake that the gateway found, such as "query: url: …", at its place in the file.
 func (r *reader) noteRequest(n ast.Node, path, text string) {
 	at := path
 	for {
@@ -405,8 +400,7 @@ func (r *reader) noteRequest(n ast.Node, path, text string) {
 	r.problems = append(r.problems, r.places[at].problem(at, text))
 }
 
-// readable is a request whose headers are all here, for a check that opens
-// nothing.
+// readable returns a request without secret headers, for a check that opens nothing.
 func readable(r Request) gateway.Request {
 	headers := maps.Clone(r.Headers)
 	for name, value := range headers {
@@ -420,7 +414,7 @@ func readable(r Request) gateway.Request {
 
 func (s Readings) zero() bool { return s.Preset == "" && len(s.Rules) == 0 }
 
-// checkThen notes order queues whose then names no queue that can tell.
+// checkThen reports order queues whose then names no queue that can send.
 func checkThen(r *reader, path string, queues []Queue) {
 	for _, q := range queues {
 		to := q.Order.Then.Queue
@@ -434,8 +428,8 @@ func checkThen(r *reader, path string, queues []Queue) {
 	}
 }
 
-// notNotify says why the queue named to cannot send notifications; empty if it can. sender is the
-// source of tasks without an address, for which the queue needs a url; empty: they have one.
+// notNotify returns why the queue named to cannot send notifications; empty: it can. sender is the source of
+// tasks without an address, for which the queue needs a url; empty: its tasks have addresses.
 func notNotify(queues []Queue, to, sender string) string {
 	i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
 	switch {
@@ -460,7 +454,7 @@ func queueNames(queues []Queue, kind string) []string {
 	return names
 }
 
-// isMapping reports whether a node has fields.
+// isMapping reports whether a node is a mapping.
 func (r *reader) isMapping(n ast.Node, path string) bool {
 	switch r.resolve(n, path).(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:
@@ -469,15 +463,15 @@ func (r *reader) isMapping(n ast.Node, path string) bool {
 	return false
 }
 
-// kindOf returns what a mapping says of its kind; empty if it does not.
+// kindOf returns the kind in a mapping; empty: it has none.
 func (r *reader) kindOf(n ast.Node, path string) string {
 	if !r.isMapping(n, path) {
-		r.entries(n, path) // notes what it is instead
+		r.entries(n, path) // reports what it is instead
 		return ""
 	}
 	noted := len(r.problems)
 	entries := r.entries(n, path)
-	r.problems = r.problems[:noted] // told when it is filled in
+	r.problems = r.problems[:noted] // reported when the mapping is read
 	for _, e := range entries {
 		if e.name == "kind" {
 			kind, _ := r.scalar(e.value, within(path, "kind"))
@@ -488,7 +482,7 @@ func (r *reader) kindOf(n ast.Node, path string) string {
 	return ""
 }
 
-// texts returns a mapping of names to texts.
+// texts reads a mapping from names to texts.
 func (r *reader) texts(n ast.Node, path string) map[string]string {
 	texts := map[string]string{}
 	for _, e := range r.entries(n, path) {

@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// readPrefixes replaces a list of ranges of addresses.
+// readPrefixes replaces a list of address ranges.
 func readPrefixes(r *reader, path string, n ast.Node, to *[]netip.Prefix) {
 	*to = nil
 	for at, element := range r.elements(n, path) {
@@ -22,7 +22,7 @@ func readPrefixes(r *reader, path string, n ast.Node, to *[]netip.Prefix) {
 	}
 }
 
-// setPrefixes reads the list as an environment variable has it, with commas.
+// setPrefixes reads the list from an environment variable, with commas.
 func setPrefixes(to *[]netip.Prefix, s string) error {
 	*to = nil
 	var errs []error
@@ -49,7 +49,7 @@ func appendPrefix(to *[]netip.Prefix, s string) error {
 	return nil
 }
 
-// origin reads where a server is reached: nothing but a scheme and a host.
+// origin reads the address of a server: only scheme and host.
 func origin(to *string, s string) error {
 	*to = strings.TrimSuffix(s, "/")
 	if s == "" {

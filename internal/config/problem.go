@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// A Problem is one mistake.
+// A Problem is one mistake in the configuration.
 type Problem struct {
-	Source string // the file's, variable's or flag's name; empty: the text given to Parse
-	Line   int    // 1 for the first; 0 where there are no lines
-	Column int    // in characters; 1 for the first
-	Field  string // "queues.pay.timeout"; empty: the text as a whole
+	Source string // name of the file, variable or flag; empty: the text given to Parse
+	Line   int    // from 1; 0: the source has no lines
+	Column int    // in characters, from 1
+	Field  string // "queues.pay.timeout"; empty: the whole text
 	Text   string // what is wrong, and what would be right
 }
 
-// String writes the problem as compilers do: file:line:column: field: text.
+// String formats the problem as compilers do: file:line:column: field: text.
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.Source)
@@ -41,10 +41,10 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Problems are mistakes as an error. One is never empty.
+// Problems are mistakes as an error. There is at least one.
 type Problems []Problem
 
-// Error lists every problem, one a line.
+// Error lists the problems, one on each line.
 func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
@@ -64,8 +64,8 @@ func (ps Problems) err() error {
 	return ps
 }
 
-// join makes one error of several. One that is no Problems comes alone, for it
-// says why the others could not be looked for.
+// join merges errors. An error that is not Problems is returned alone, because it says why other mistakes
+// could not be searched.
 func join(errs ...error) error {
 	var all Problems
 	for _, err := range errs {
@@ -89,8 +89,8 @@ type place struct {
 	line, column int
 }
 
-// problem is one at this place. A flag or variable is its setting's name
-// already, and does not repeat it.
+// problem returns a problem at this place. The name of a flag or variable already names the setting, and is
+// not repeated.
 func (p place) problem(field, text string) Problem {
 	if p.line == 0 && p.source != "" {
 		field = ""

@@ -11,8 +11,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// A reader walks a YAML document along tables of fields and notes every
-// mistake. It goes on after each.
+// A reader walks a YAML document along tables of fields, and collects all mistakes.
 type reader struct {
 	source   string
 	problems Problems
@@ -23,17 +22,16 @@ type reader struct {
 
 // A field is one setting of a T.
 type field[T any] struct {
-	name string // with dots where it stands in groups: "flow.high"
+	name string // with dots between groups: "flow.high"
 
-	// set reads a scalar's text. Its error says what is wrong and what is right.
+	// set reads the text of a scalar. Its error says what is wrong and what would be right.
 	set func(into *T, text string) error
 
-	// read reads what is no scalar in YAML; nil otherwise.
+	// read reads a field that is no scalar; nil for scalars.
 	read func(r *reader, path string, n ast.Node, into *T)
 }
 
-// body parses text and returns what is to be read; nil if nothing is written, or
-// if it is not YAML, which is noted.
+// body parses a text and returns its root; nil if it is empty, or no YAML, which is reported.
 func (r *reader) body(text string) ast.Node {
 	file, err := parser.ParseBytes([]byte(strings.TrimPrefix(text, "\ufeff")), 0, parser.AllowDuplicateMapKey())
 	if err != nil {
@@ -64,7 +62,7 @@ func (r *reader) body(text string) ast.Node {
 	return body
 }
 
-// anchors collects what &name stands before.
+// anchors collects the nodes of anchors (&name).
 type anchors map[string]ast.Node
 
 func (a anchors) Visit(n ast.Node) ast.Visitor {
@@ -74,8 +72,8 @@ func (a anchors) Visit(n ast.Node) ast.Visitor {
 	return a
 }
 
-// fill reads the mapping n into a T. path leads to n, for problems; group is the
-// part of the fields' names that path has covered.
+// fill reads the mapping n into a T. path is the path of n, for problems; group is the part of field names
+// that path already covers.
 func fill[T any](r *reader, n ast.Node, path, group string, fields []field[T], into *T) {
 	for _, e := range r.entries(n, path) {
 		name, at := group+e.name, within(path, e.name)
@@ -102,7 +100,7 @@ func fill[T any](r *reader, n ast.Node, path, group string, fields []field[T], i
 	}
 }
 
-// find looks a field up, or says that the name is a group of fields.
+// find returns a field, or reports that the name is a group of fields.
 func find[T any](fields []field[T], name string) (f *field[T], isGroup bool) {
 	for i := range fields {
 		if fields[i].name == name {
@@ -113,7 +111,7 @@ func find[T any](fields []field[T], name string) (f *field[T], isGroup bool) {
 	return nil, isGroup
 }
 
-// among lists the names that may stand in a group.
+// among lists the names in a group.
 func among[T any](fields []field[T], group string) string {
 	var names []string
 	for _, f := range fields {
@@ -139,8 +137,8 @@ type entry struct {
 	key, value ast.Node
 }
 
-// entries returns the entries of a mapping, with those that << brings in and
-// that it does not have itself. A name that comes twice is noted.
+// entries returns the entries of a mapping, including those merged with << that it does not override. It
+// reports names that occur twice.
 func (r *reader) entries(n ast.Node, path string) []entry { return r.merged(n, path, 0) }
 
 func (r *reader) merged(n ast.Node, path string, depth int) []entry {
@@ -202,7 +200,7 @@ func (r *reader) list(n ast.Node, path string) []ast.Node {
 	return nil
 }
 
-// elements returns the elements of a list by their paths.
+// elements yields the elements of a list with their paths.
 func (r *reader) elements(n ast.Node, path string) iter.Seq2[string, ast.Node] {
 	return func(yield func(string, ast.Node) bool) {
 		for i, element := range r.list(n, path) {
@@ -213,7 +211,7 @@ func (r *reader) elements(n ast.Node, path string) iter.Seq2[string, ast.Node] {
 	}
 }
 
-// scalar returns the text of a single value.
+// scalar returns the text of a scalar.
 func (r *reader) scalar(n ast.Node, path string) (text string, ok bool) {
 	switch s := r.resolve(n, path).(type) {
 	case nil:
@@ -229,8 +227,8 @@ func (r *reader) scalar(n ast.Node, path string) (text string, ok bool) {
 	}
 }
 
-// scalarText returns a scalar as it was written, without quotes: numbers too,
-// so that a hash of digits alone stays what it is.
+// scalarText returns a scalar as written, without quotes. This also holds for numbers, so a hash of digits
+// stays as it is.
 func scalarText(n ast.ScalarNode) string {
 	switch s := n.(type) {
 	case *ast.StringNode:
@@ -241,7 +239,7 @@ func scalarText(n ast.ScalarNode) string {
 	return n.GetToken().Value
 }
 
-// resolve follows anchors and aliases; nil, with a note, if they lead nowhere.
+// resolve follows anchors and aliases; nil, with a report, if they lead nowhere.
 func (r *reader) resolve(n ast.Node, path string) ast.Node {
 	at := n
 	for range 8 {
@@ -269,7 +267,7 @@ func (r *reader) note(n ast.Node, path, text string) {
 	r.problems = append(r.problems, r.place(n).problem(path, text))
 }
 
-// place says where a node begins.
+// place returns the position of a node.
 func (r *reader) place(n ast.Node) place {
 	switch m := n.(type) {
 	case *ast.MappingNode:

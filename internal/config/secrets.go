@@ -8,12 +8,12 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
-// A keptSecret is a secret that is kept elsewhere, and where it is named.
+// A keptSecret is a secret outside the configuration, and the place that names it.
 type keptSecret struct {
 	field  string
 	at     place
 	secret sign.Secret
-	fits   func(string) error // says what is wrong with it when it is found; nil: nothing can be
+	fits   func(string) error // returns the mistake in the secret once it is found; nil: any text is valid
 }
 
 // keep remembers a secret that is elsewhere, for CheckSecrets.
@@ -25,8 +25,8 @@ func (r *reader) keep(n ast.Node, path, text string) sign.Secret {
 	return s
 }
 
-// checked keeps a secret as keep does, and notes what check says of it: now if the secret is in the
-// file, in CheckSecrets if it is elsewhere.
+// checked does the same as keep, and reports what check finds: now if the secret is in the file, in
+// CheckSecrets if it is elsewhere.
 func (r *reader) checked(n ast.Node, path, text string, check func(string) error) sign.Secret {
 	s := r.keep(n, path, text)
 	if elsewhere(s) {
@@ -37,7 +37,7 @@ func (r *reader) checked(n ast.Node, path, text string, check func(string) error
 	return s
 }
 
-// readTarget reads the address of a queue, or where that is kept.
+// readTarget reads the address of a queue, or its place.
 func readTarget(r *reader, path string, n ast.Node, q *Queue) {
 	text, ok := r.scalar(n, path)
 	if !ok {
