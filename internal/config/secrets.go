@@ -53,9 +53,8 @@ func readTarget(r *reader, path string, n ast.Node, q *Queue) {
 	}
 }
 
-// CheckSecrets looks up what the configuration names as env:NAME or file:PATH,
-// and returns Problems if something is not there. It is for the machine on which
-// the server runs.
+// CheckSecrets looks up every env:NAME and file:PATH of the configuration, and returns Problems for those that
+// are missing. Call it on the machine of the server.
 func (c *Config) CheckSecrets() error {
 	kept := c.kept
 	if store := sign.NewSecret(c.Store); elsewhere(store) {

@@ -12,28 +12,27 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
-// The kinds of stores there are.
+// The kinds of stores.
 const (
-	Pebble   = "pebble"   // a directory, of this process alone
+	Pebble   = "pebble"   // a directory, used by one process
 	Postgres = "postgres" // a PostgreSQL database
 	MySQL    = "mysql"    // a MySQL or MariaDB database
 	Redis    = "redis"    // a Redis server, the primary of a Sentinel, or a Cluster
 )
 
-// A StoreURL is where tasks are kept, taken apart.
+// A StoreURL is the parsed address of a store.
 type StoreURL struct {
 	Kind string
 	Dir  string // of an embedded store
-	URL  string // of a database, for its driver, with its password: never to be shown
+	URL  string // of a database, for its driver. It contains the password: never show it
 
-	Connections int // to a database, at most; 0: the store's default
-	Shards      int // of a database that is still empty; 0: the store's default
+	Connections int // most connections to a database; 0: the store's default
+	Shards      int // number of shards of a new database; 0: the store's default
 }
 
 const wantStore = "want pebble:DIR, postgres://USER:PASSWORD@HOST/DATABASE, mysql://USER:PASSWORD@HOST/DATABASE or redis://USER:PASSWORD@HOST:6379/0"
 
-// ParseStore takes the text of a store apart, as it stands or where env:NAME or
-// file:PATH says that it is. No error has a password in it.
+// ParseStore parses the address of a store, or that at env:NAME or file:PATH. No error contains a password.
 func ParseStore(text string) (StoreURL, error) {
 	resolved, err := sign.NewSecret(text).Resolve()
 	if err != nil {
@@ -57,10 +56,10 @@ func parseStore(text string) (StoreURL, error) {
 	case "redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster":
 		return parseRedis(scheme, text)
 	}
-	return StoreURL{}, fmt.Errorf("%.20q names no store: %s", scheme, wantStore) // the rest may hold a password
+	return StoreURL{}, fmt.Errorf("%.20q names no store: %s", scheme, wantStore) // the rest may contain a password
 }
 
-// parseDatabase takes what is ours out of a database's URL.
+// parseDatabase parses the URL of a database, and removes bellman's own parameters from it.
 func parseDatabase(kind, text string) (StoreURL, error) {
 	s := StoreURL{Kind: kind}
 	u, err := url.Parse(text)
@@ -74,13 +73,12 @@ func parseDatabase(kind, text string) (StoreURL, error) {
 	if err != nil {
 		return s, err
 	}
-	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // to PostgreSQL a plus is no space
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // PostgreSQL does not read a plus as a space
 	s.URL = u.String()
 	return s, nil
 }
 
-// parseRedis takes what is ours out of an address of Redis, which may name several
-// hosts.
+// parseRedis parses an address of Redis, which may name several hosts, and removes bellman's own parameters.
 func parseRedis(scheme, text string) (StoreURL, error) {
 	s := StoreURL{Kind: Redis}
 	head, rest, _ := strings.Cut(text, "?")
@@ -135,13 +133,13 @@ func (s *StoreURL) take(parameters string) (url.Values, error) {
 	return query, nil
 }
 
-// String is the store as it may be shown: without password, and without parameters but
-// the prefix of a store in Redis.
+// String returns the store for people: without the password, and without parameters except the prefix in
+// Redis.
 func (s StoreURL) String() string {
 	if s.Kind == Pebble {
 		return Pebble + ":" + s.Dir
 	}
-	if s.Kind == Redis { // net/url knows one host only
+	if s.Kind == Redis { // net/url supports only one host
 		scheme, rest, _ := strings.Cut(s.URL, "://")
 		rest, parameters, _ := strings.Cut(rest, "?")
 		user, hosts := "", rest
@@ -154,7 +152,7 @@ func (s StoreURL) String() string {
 		}
 		shown := scheme + "://" + user + hosts
 		if query, err := url.ParseQuery(parameters); err == nil && query.Has("prefix") {
-			shown += "?prefix=" + url.QueryEscape(query.Get("prefix")) // several stores are in one Redis
+			shown += "?prefix=" + url.QueryEscape(query.Get("prefix")) // one Redis may have several stores
 		}
 		return shown
 	}
@@ -172,8 +170,7 @@ func (s StoreURL) String() string {
 // GoString is String.
 func (s StoreURL) GoString() string { return s.String() }
 
-// store reads where tasks are kept. What env: and file: name is not looked up
-// here.
+// store reads the address of a store. It does not look up env: and file:.
 func store(to *string, s string) error {
 	*to = s
 	for _, elsewhere := range []string{"env:", "file:"} {

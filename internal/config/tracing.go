@@ -16,16 +16,16 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
-// Tracing says where spans of OpenTelemetry are sent.
+// Tracing says where OpenTelemetry spans are sent.
 type Tracing struct {
-	Endpoint   string                 // of a collector, as OTLP over HTTP, without the /v1/traces that spans are posted to; empty: there are no spans
-	Headers    map[string]sign.Secret // of each request to it, by their names: they may be elsewhere
-	Sample     float64                // which part of the traces that begin here are recorded: 0 to 1
+	Endpoint   string                 // base URL of an OTLP/HTTP collector; spans are posted to /v1/traces below it; empty: no spans
+	Headers    map[string]sign.Secret // of each request, by name; a value may be a place
+	Sample     float64                // the fraction of new traces that are recorded, 0 to 1
 	Service    string                 // service.name; empty: OTEL_SERVICE_NAME, or bellman
 	Attributes map[string]string      // of the resource
 }
 
-// Header looks up the headers.
+// Header looks up the values of the headers.
 func (t *Tracing) Header() (http.Header, error) {
 	header := make(http.Header, len(t.Headers))
 	for name, secret := range t.Headers {
@@ -50,7 +50,7 @@ func collector(to *string, s string) error {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("is no address of a collector: want http://HOST:4318 or https://HOST, or empty for no traces") // may hold a password
+		return errors.New("is no address of a collector: want http://HOST:4318 or https://HOST, or empty for no traces") // the text may contain a password
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return errors.New("has more than host and path: want what may not be seen in tracing.headers")
 	case u.Port() == "4317":
@@ -60,7 +60,7 @@ func collector(to *string, s string) error {
 	return nil
 }
 
-// part reads a share of all.
+// part reads a fraction.
 func part(to *float64, s string) error {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(n >= 0 && n <= 1) {
@@ -70,7 +70,7 @@ func part(to *float64, s string) error {
 	return nil
 }
 
-// oneLine reads a text of one line.
+// oneLine reads a text without line breaks.
 func oneLine(to *string, s string) error {
 	*to = s
 	if len(s) > 200 || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
@@ -79,7 +79,7 @@ func oneLine(to *string, s string) error {
 	return nil
 }
 
-// ofExporter are the headers that no configuration can set.
+// ofExporter are headers that the exporter sets itself.
 var ofExporter = []string{"Content-Type", "Content-Encoding", "Content-Length", "Transfer-Encoding", "Host", "Connection", "User-Agent"}
 
 // readTracingHeaders replaces the headers.
@@ -107,7 +107,7 @@ func isToken(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-// headerValue says what is wrong with a header's value, without showing it.
+// headerValue returns the mistake in a header's value, without showing it.
 func headerValue(s string) error {
 	if s == "" || s != strings.TrimSpace(s) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return errors.New("is no header's value: want one line of ASCII without white space at its ends")
@@ -134,7 +134,7 @@ func readTracingAttributes(r *reader, path string, n ast.Node, c *Config) {
 	}
 }
 
-// checkTracing looks whether there is tracing where something is said of it.
+// checkTracing reports tracing settings without an endpoint.
 func (c *Config) checkTracing() (ps Problems) {
 	if _, tried := c.places["tracing.endpoint"]; tried || c.Tracing.Endpoint != "" {
 		return nil

@@ -13,47 +13,43 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Sources are read at each scrape; scrapes may overlap. A nil one is left out.
-// None may take longer than a scraper waits, which is seconds.
+// Sources are called at each scrape, possibly concurrently. A nil function is left out. Each must return
+// within a few seconds, the patience of a scraper.
 type Sources struct {
-	Gauges func() figures.Gauges  // figures of the engine
+	Gauges func() figures.Gauges  // of the engine
 	Queues func() []figures.Queue // every queue
-	Store  func() []store.Figure  // what this kind of store has to say, after "bellman_store_"
+	Store  func() []store.Figure  // of the store, after "bellman_store_"
 	Nodes  func() []store.Figure  // of the nodes that share the store, after "bellman_"
 
 	Sources func() []source.Info  // every source
-	Intake  func() figures.Intake // whether tasks are taken in
-	Alarms  func() []Alarm        // every rule, and every alarm that is raised
+	Intake  func() figures.Intake // whether new tasks are accepted
+	Alarms  func() []Alarm        // every rule, with its raised alarms
 	Traces  func() []store.Figure // of spans, after "bellman_spans_"
 
-	Certificates func() []Certificate // those that order queues were configured with
+	Certificates func() []Certificate // of the channels of order queues
 
-	// Merchants returns the merchants that are paused, the longest paused first, and how many
-	// tasks wait for them.
+	// Merchants returns the paused merchants, the longest paused first, and the number of their waiting tasks.
 	Merchants func() (paused []figures.MerchantPause, waiting int)
 
-	// Failing returns the merchants that accept nothing of what this node sends them, the longest first.
+	// Failing returns the merchants that accept nothing from this node, the longest failing first.
 	Failing func() []figures.FailingMerchant
 
-	// Endpoints are all endpoints known. The worst of them are exposed by name,
-	// at most MaxEndpoints (default 100, none if
-	// negative), because each one costs a Prometheus
-	// server memory for as long as it keeps data: first those whose breaker is
-	// not closed, then those with the task that waits longest, then the longest
-	// lines. A name that is missing was better off than those that are there.
+	// Endpoints returns all known endpoints. At most MaxEndpoints (default 100, none if negative) are exposed
+	// by name, because each costs memory in Prometheus for as long as it keeps data. The worst come first:
+	// endpoints whose breaker is not closed, then those with the oldest waiting task, then the longest lines.
 	Endpoints    func() []figures.Endpoint
 	MaxEndpoints int
 }
 
-// A Certificate is one that the channel of an order queue was configured with.
+// A Certificate is a certificate in the configuration of an order queue's channel.
 type Certificate struct {
 	Queue    string
-	Name     string // where the channel's configuration has it
+	Name     string // its place in the channel's configuration
 	NotAfter time.Time
 }
 
-// collector reads what is watched. What the store says is not known beforehand,
-// so it describes nothing and the registry checks the names at each scrape.
+// collector reads the sources at a scrape. The names of the store's figures are not known in advance, so it
+// describes nothing, and the registry checks the names at each scrape.
 type collector struct{ *Metrics }
 
 func (c collector) Describe(chan<- *prometheus.Desc) {}
@@ -110,7 +106,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	collectFigures("bellman_spans_", s.Traces, out)
 }
 
-// collectFigures hands what a source has to say to the scrape.
+// collectFigures passes the figures of a source to the scrape.
 func collectFigures(prefix string, source func() []store.Figure, out chan<- prometheus.Metric) {
 	if source == nil {
 		return
@@ -200,8 +196,8 @@ var (
 )
 
 const (
-	maxPausedMerchants  = 20 // that have a series of their own
-	maxFailingMerchants = 20 // also
+	maxPausedMerchants  = 20 // merchants with a series of their own
+	maxFailingMerchants = 20 // likewise
 )
 
 var certificateExpiry = gauge("certificate_expiry_timestamp_seconds",
@@ -240,7 +236,7 @@ func endpointGauges(e *figures.Endpoint, now time.Time, out chan<- prometheus.Me
 	send(out, endpointPaused, prometheus.GaugeValue, flag(e.Pause != nil), name)
 }
 
-// worst returns at most n endpoints, those first that need somebody's eye most.
+// worst returns at most n endpoints, those with the greatest need of attention first.
 func worst(all []figures.Endpoint, n int) []figures.Endpoint {
 	if len(all) <= n {
 		return all
@@ -258,7 +254,7 @@ func worst(all []figures.Endpoint, n int) []figures.Endpoint {
 	return all[:n]
 }
 
-// longest puts the earlier of two times first, and the zero time last.
+// longest sorts by time, the zero time last.
 func longest(a, b time.Time) int {
 	if a.IsZero() != b.IsZero() {
 		return cmp.Compare(flag(a.IsZero()), flag(b.IsZero()))
@@ -276,7 +272,7 @@ func openness(e *figures.Endpoint) int {
 	return 0
 }
 
-// age is how long ago t was, in seconds; 0 for the zero time and the future.
+// age returns the seconds since t; 0 for the zero time and the future.
 func age(t, now time.Time) float64 {
 	if t.IsZero() {
 		return 0
@@ -284,7 +280,7 @@ func age(t, now time.Time) float64 {
 	return max(now.Sub(t), 0).Seconds()
 }
 
-// unix is a time as Prometheus counts it; 0 for the zero time.
+// unix returns a Unix time; 0 for the zero time.
 func unix(t time.Time) float64 {
 	if t.IsZero() {
 		return 0
@@ -299,8 +295,7 @@ func flag(is bool) float64 {
 	return 0
 }
 
-// send hands one figure to the scrape. One that Prometheus cannot take spoils
-// itself and no other.
+// send passes one figure to the scrape. An invalid figure spoils only itself.
 func send(out chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
 	m, err := prometheus.NewConstMetric(d, kind, value, labels...)
 	if err != nil {

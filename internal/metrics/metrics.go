@@ -1,7 +1,6 @@
-// Package metrics tells Prometheus what an engine does. It observes the hot
-// paths as a [engine.Observer], reads the figures of the moment at each scrape,
-// and serves both from a registry of its own. What the figures are is the
-// engine's and the store's business; this package only names and exposes them.
+// Package metrics exposes an engine to Prometheus. It observes the hot paths as an [engine.Observer], reads
+// present values at each scrape, and serves both from its own registry. The engine and the store define the
+// figures; this package names them.
 package metrics
 
 import (
@@ -17,8 +16,7 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 )
 
-// Metrics is the registry of one process. It is a [engine.Observer], and safe
-// for concurrent use.
+// Metrics is the registry of one process. It is an [engine.Observer], and safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -33,8 +31,8 @@ type Metrics struct {
 	commitOperations prometheus.Histogram
 	commitSeconds    prometheus.Histogram
 
-	// queues is replaced as a whole when a queue is first heard of, under adding.
-	// A queue is looked up without a lock, and its children need no look-up.
+	// queues is replaced as a whole, under adding, when a new queue appears. So a queue is found without a
+	// lock, and its counters without a further search.
 	queues atomic.Pointer[map[string]*queue]
 	adding sync.Mutex
 
@@ -43,8 +41,8 @@ type Metrics struct {
 
 var _ engine.Observer = (*Metrics)(nil)
 
-// New returns metrics that count from zero, with those of the Go runtime and of
-// the process. version is the program's, for bellman_build_info.
+// New returns metrics that count from zero, together with those of the Go runtime and the process. version is
+// the program's, for bellman_build_info.
 func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -82,7 +80,7 @@ func New(version string) *Metrics {
 		commitOperations: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "bellman_commit_operations",
 			Help:    "Operations in a group commit.",
-			Buckets: prometheus.ExponentialBuckets(1, 2, 10), // 1 to 512, the most that one takes
+			Buckets: prometheus.ExponentialBuckets(1, 2, 10), // 1 to 512, the largest commit
 		}),
 		commitSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "bellman_commit_seconds",
@@ -92,7 +90,7 @@ func New(version string) *Metrics {
 	}
 	m.queues.Store(&map[string]*queue{})
 	for _, place := range []string{"api", "console"} {
-		m.refused.WithLabelValues(place) // from zero, so that the first one is an increase
+		m.refused.WithLabelValues(place) // exposed from zero, so that the first one is an increase
 	}
 
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -108,12 +106,11 @@ func New(version string) *Metrics {
 	return m
 }
 
-// Watch makes each scrape from now on read s, and nothing that was watched
-// before: an engine that is replaced takes its figures with it.
+// Watch makes further scrapes read s, and nothing that was watched before: a new engine replaces the old one.
 func (m *Metrics) Watch(s Sources) { m.sources.Store(&s) }
 
-// Handler serves the metrics. It answers at most four scrapes at a time, and
-// 503 to more. A figure that cannot be told leaves the others standing.
+// Handler serves the metrics. It serves four scrapes at a time, and answers 503 to more. A figure that fails
+// does not affect the others.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		Registry:            m.registry,

@@ -10,14 +10,13 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// results and states say how many there are. A value beyond them counts as the
-// zero value: unknown.
+// results and states are the numbers of values. A value beyond them counts as the zero value, unknown.
 const (
 	results = int(bellman.Blocked) + 1
 	states  = int(bellman.Cancelled) + 1
 )
 
-// A queue has the counters of one queue, each found once.
+// A queue has the counters of one queue.
 type queue struct {
 	lateness prometheus.Observer
 	took     prometheus.Observer
@@ -26,8 +25,7 @@ type queue struct {
 	ended    [states]prometheus.Counter // nil for Pending
 }
 
-// Attempted counts an attempt by queue and result, with its lateness and how
-// long it took.
+// Attempted counts an attempt by queue and result, with its lateness and duration.
 func (m *Metrics) Attempted(queue string, result bellman.Result, lateness, took time.Duration) {
 	q := m.queue(queue)
 	q.attempts[index(int(result), results)].Inc()
@@ -38,21 +36,20 @@ func (m *Metrics) Attempted(queue string, result bellman.Result, lateness, took 
 // Added counts n new tasks of a queue.
 func (m *Metrics) Added(queue string, n int) { m.queue(queue).added.Add(float64(max(n, 0))) }
 
-// Ended counts a task that reached an end state. A state that is none is not
-// counted.
+// Ended counts a task that reached an end state. Other states are ignored.
 func (m *Metrics) Ended(queue string, state bellman.State) {
 	if c := m.queue(queue).ended[index(int(state), states)]; c != nil {
 		c.Inc()
 	}
 }
 
-// Committed counts a group commit, with its size and time.
+// Committed counts a group commit, with its size and duration.
 func (m *Metrics) Committed(operations int, took time.Duration) {
 	m.commitOperations.Observe(float64(operations))
 	m.commitSeconds.Observe(took.Seconds())
 }
 
-// Alerted counts an order that somebody has to look at.
+// Alerted counts an order that needs manual action.
 func (m *Metrics) Alerted(queue, orderState string) {
 	m.alerts.WithLabelValues(label(queue), label(orderState)).Inc()
 }
@@ -64,8 +61,8 @@ func index(i, n int) int {
 	return 0
 }
 
-// queue finds the counters of a queue, or makes them. All of them exist from
-// then on, at zero, so that a rate over a result never seen before is right.
+// queue returns the counters of a queue. It creates all of them at zero, so that the rate of a result that was
+// never seen before is right.
 func (m *Metrics) queue(name string) *queue {
 	if q := (*m.queues.Load())[name]; q != nil {
 		return q
@@ -91,13 +88,13 @@ func (m *Metrics) queue(name string) *queue {
 		}
 	}
 	grown := maps.Clone(known)
-	grown[strings.Clone(name)] = q // the caller's may be part of a larger text
+	grown[strings.Clone(name)] = q // the caller's string may be part of a larger one
 	m.queues.Store(&grown)
 	return q
 }
 
-// label is a text as a label's value, which must be UTF-8.
+// label returns a text as the value of a label, which must be UTF-8.
 func label(text string) string { return strings.ToValidUTF8(text, "�") }
 
-// Refused counts a key that was refused, by place: api or console.
+// Refused counts a rejected key, by place: api or console.
 func (m *Metrics) Refused(place string) { m.refused.WithLabelValues(place).Inc() }

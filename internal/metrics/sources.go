@@ -26,7 +26,7 @@ func sourceGauges(s *source.Info, out chan<- prometheus.Metric) {
 	}
 }
 
-// An Alarm is how many alarms of a rule are raised.
+// An Alarm is the number of raised alarms of a rule.
 type Alarm struct {
 	Name   string
 	Raised int

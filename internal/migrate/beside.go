@@ -11,7 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// beside brings documents and audit records over, and says how many differed.
+// beside moves documents and audit records, and returns how many differed.
 func (r *run) beside(ctx context.Context) (differed int, err error) {
 	for _, kind := range r.Kinds {
 		n, err := r.documents(ctx, kind)
@@ -27,7 +27,7 @@ func (r *run) beside(ctx context.Context) (differed int, err error) {
 	return differed + n, err
 }
 
-// documents makes those of a kind the same in the target.
+// documents makes the documents of a kind equal in the target.
 func (r *run) documents(ctx context.Context, kind string) (differed int, err error) {
 	source, target := docsOf(r.From, kind), docsOf(r.To, kind)
 	b := &store.Batch{Leases: r.fence()}
@@ -71,7 +71,7 @@ func (r *run) documents(ctx context.Context, kind string) (differed int, err err
 	return differed, flush()
 }
 
-// documents reads those of a kind, by their names.
+// documents iterates over the documents of a kind, by name.
 type documents struct {
 	s     store.Pages
 	kind  string
@@ -82,7 +82,7 @@ type documents struct {
 
 func docsOf(s store.Pages, kind string) *documents { return &documents{s: s, kind: kind} }
 
-// next is the next one; nil at the end.
+// next returns the next document; nil at the end.
 func (d *documents) next(ctx context.Context) (*store.Doc, error) {
 	if len(d.held) == 0 && !d.over {
 		var err error
@@ -99,8 +99,8 @@ func (d *documents) next(ctx context.Context) (*store.Doc, error) {
 	return &doc, nil
 }
 
-// audits appends to the target those records that it lacks. Records have no names:
-// of those of one millisecond each is there as often as in the source.
+// audits appends the records that the target lacks. Records have no names: the records of each millisecond are
+// compared by value and number.
 func (r *run) audits(ctx context.Context) (differed int, err error) {
 	source, target := auditsOf(r.From), auditsOf(r.To)
 	b := &store.Batch{Leases: r.fence()}
@@ -133,13 +133,13 @@ func (r *run) audits(ctx context.Context) (differed int, err error) {
 		}
 		if have != nil && have[0].At.Equal(at) {
 			for _, a := range have {
-				a.At = at // the same moment, and now the same value
+				a.At = at // the same moment in the same representation
 				if i := slices.IndexFunc(want, func(w store.Audit) bool { w.At = at; return reflect.DeepEqual(w, a) }); i >= 0 {
 					want = slices.Delete(want, i, i+1)
 				}
 			}
 		}
-		slices.Reverse(want) // they came newest first
+		slices.Reverse(want) // the newest came first
 		b.Audits = append(b.Audits, want...)
 		if len(b.Audits) >= page {
 			if err := flush(); err != nil {
@@ -149,7 +149,7 @@ func (r *run) audits(ctx context.Context) (differed int, err error) {
 	}
 }
 
-// audits reads the audit records, newest first.
+// audits iterates over the audit records, the newest first.
 type audits struct {
 	s      store.Pages
 	before time.Time
@@ -159,7 +159,7 @@ type audits struct {
 
 func auditsOf(s store.Pages) *audits { return &audits{s: s} }
 
-// next are all records of the next millisecond; none at the end.
+// next returns all records of the next millisecond; none at the end.
 func (l *audits) next(ctx context.Context) (group []store.Audit, err error) {
 	if len(l.held) == 0 && !l.over {
 		if l.held, err = l.s.Audits(ctx, l.before, page); err != nil {

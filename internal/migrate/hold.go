@@ -11,24 +11,24 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A move holds the shards of a store as a node does.
+// A move holds the shards of a store like a node.
 const (
-	silent  = store.LeaseTTL + 2*time.Second // without a beat for as long, a node is dead
+	silent  = store.LeaseTTL + 2*time.Second // a node without a heartbeat for this long is dead
 	lookAge = 500 * time.Millisecond
 )
 
-// A holder has all shards of a store, until leave.
+// A holder owns all shards of a store until leave.
 type holder struct {
 	store  store.Store
 	node   string
 	leases []store.Lease
-	lost   context.Context // ends when the store no longer takes this one for alive
+	lost   context.Context // cancelled when the store takes this node for dead
 	stop   context.CancelCauseFunc
 	beats  sync.WaitGroup
 }
 
-// hold registers a node and claims every shard. While another node that lives has one,
-// it tells wait of it and looks again; without wait it gives up after a while.
+// hold registers a node and claims every shard. While another living node owns one, it calls wait with that
+// node's name and tries again; without wait it gives up after a while.
 func hold(ctx context.Context, s store.Store, name string, wait func(owner string)) (_ *holder, err error) {
 	h := &holder{store: s, node: name + "/" + bellman.NewID().String()}
 	if err := s.Join(ctx, store.Node{Name: h.node, Version: "move"}, store.LeaseTTL); err != nil {
@@ -59,7 +59,7 @@ func hold(ctx context.Context, s store.Store, name string, wait func(owner strin
 	}
 }
 
-// claim takes the shards that it has not, and says who has one of the rest.
+// claim claims the missing shards, and returns the owner of one that it cannot get.
 func (h *holder) claim(ctx context.Context) (owner string, err error) {
 	state, err := h.store.State(ctx, "")
 	if err != nil {
@@ -87,7 +87,7 @@ func (h *holder) claim(ctx context.Context) (owner string, err error) {
 	return owner, nil
 }
 
-// keep beats until leave.
+// keep sends heartbeats until leave.
 func (h *holder) keep() {
 	ticker := time.NewTicker(store.LeaseBeat)
 	defer ticker.Stop()
@@ -105,30 +105,30 @@ func (h *holder) keep() {
 	}
 }
 
-// during is ctx for as long as the shards are held.
+// during returns a ctx that ends when the shards are lost.
 func (h *holder) during(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	context.AfterFunc(h.lost, func() { cancel(context.Cause(h.lost)) })
 	return ctx
 }
 
-// leave gives all shards back.
+// leave releases all shards.
 func (h *holder) leave() {
 	h.stop(nil)
 	h.beats.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.lost), store.LeaseTTL)
 	defer cancel()
-	// If it fails, the store frees the shards itself after a while.
+	// An error changes little: the shards become free when the lease expires.
 	_ = h.store.Leave(ctx, h.node)
 }
 
-// registered reports whether any node is registered, be it dead.
+// registered reports whether any node is registered, alive or dead.
 func registered(ctx context.Context, s store.Store) (bool, error) {
 	state, err := s.State(ctx, "")
 	return len(state.Nodes) > 0, err
 }
 
-// gone waits until no node of a store beats any more, and tells which do.
+// gone waits until no node of a store sends heartbeats, and reports those that do.
 func gone(ctx context.Context, s store.Store, tell func(nodes []string)) error {
 	type seen struct{ beat, since time.Time }
 	last := map[string]seen{}
@@ -141,7 +141,7 @@ func gone(ctx context.Context, s store.Store, tell func(nodes []string)) error {
 		var living []string
 		for _, n := range state.Nodes {
 			if n.Version == "move" {
-				continue // one before this, which the claim waits for
+				continue // hold waits for it
 			}
 			if was, known := last[n.Name]; !known || !was.beat.Equal(n.Beat) {
 				last[n.Name] = seen{n.Beat, now}

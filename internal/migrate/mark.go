@@ -11,32 +11,32 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// kind is that of the documents that mark stores. They are not moved themselves.
+// kind is the kind of the documents that mark stores. A move does not copy them.
 const (
 	kind   = "move"
-	out    = "out"    // in a source
-	in     = "in"     // in a target, until all is there
-	landed = "landed" // in a target, afterwards
+	out    = "out"    // in the source
+	in     = "in"     // in the target, until everything is copied
+	landed = "landed" // in the target, afterwards
 )
 
-// How far a source is.
+// States of a source.
 const (
 	copying = "copying"
 	closing = "closing"
 	moved   = "moved"
 )
 
-// A mark says in one store what it has to do with another.
+// A mark in one store describes its part in a move.
 type mark struct {
-	ID    string    `json:"id"`              // of the move, the same in both
-	Store string    `json:"store"`           // the other one, as it may be shown
-	State string    `json:"state,omitempty"` // of a source
+	ID    string    `json:"id"`              // of the move; the same in both stores
+	Store string    `json:"store"`           // the other store, without secrets
+	State string    `json:"state,omitempty"` // only in the source
 	At    time.Time `json:"at"`
 
-	kept []byte // as it stands in the store
+	kept []byte // the stored document
 }
 
-// read reads a mark; nil if there is none.
+// read returns a mark; nil if there is none.
 func read(ctx context.Context, s store.DocReader, name string) (*mark, error) {
 	doc, err := store.ReadDoc(ctx, s, kind, name)
 	if errors.Is(err, bellman.ErrNotFound) {
@@ -52,7 +52,7 @@ func read(ctx context.Context, s store.DocReader, name string) (*mark, error) {
 	return m, nil
 }
 
-// doc is the mark as a document, which replaces what was read.
+// doc returns the document of the mark, which replaces the one that was read.
 func (m *mark) doc(name string) (store.Doc, error) {
 	value, err := json.Marshal(m)
 	was := m.kept
@@ -62,7 +62,7 @@ func (m *mark) doc(name string) (store.Doc, error) {
 	return store.Doc{Kind: kind, Name: name, Value: value, Was: was}, err
 }
 
-// put writes the mark under these leases, with an audit record where what is not empty.
+// put writes the mark under these leases, with an audit record if what is not empty.
 func (m *mark) put(ctx context.Context, s store.Store, name string, leases []store.Lease, what string) error {
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
 	doc, err := m.doc(name)
@@ -82,14 +82,14 @@ func (m *mark) put(ctx context.Context, s store.Store, name string, leases []sto
 
 // A RefusedError says why no server may start on a store.
 type RefusedError struct {
-	Moved bool // for good: its tasks are elsewhere
+	Moved bool // for good: its tasks are in another store
 	text  string
 }
 
 func (e *RefusedError) Error() string { return e.text }
 
-// Refuse returns a RefusedError if no server may start on this store, since its
-// tasks were moved, or are being moved, from it or into it.
+// Refuse returns a RefusedError if no server may start on a store, because its tasks were moved, or a move
+// from it or into it is not finished.
 func Refuse(ctx context.Context, s store.DocReader) error {
 	from, err := read(ctx, s, out)
 	if err != nil {

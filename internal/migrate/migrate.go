@@ -14,29 +14,29 @@ import (
 // Options of a move. The stores and Kinds are required.
 type Options struct {
 	From, To         store.Store
-	FromName, ToName string   // as they may be shown
-	Kinds            []string // of all documents that are to be moved
+	FromName, ToName string   // for people, without secrets
+	Kinds            []string // of the documents to move
 
-	// Report is told how far the move is, by one goroutine at a time; may be nil.
+	// Report is called with the progress, not concurrently; may be nil.
 	Report func(Progress)
 }
 
-// A Progress is how far a move is.
+// A Progress is the progress of a move.
 type Progress struct {
 	Phase string   // copying, waiting, moving, checking, done
-	Wait  []string // while waiting: the nodes that have to stop
-	Seen  int64    // tasks of the source looked at in this phase
-	Total int64    // tasks that the source had when the phase began
-	Wrote int64    // tasks written or brought up to date since the start of this run
+	Wait  []string // while waiting: the nodes that must stop
+	Seen  int64    // tasks of the source that this phase has examined
+	Total int64    // tasks in the source at the start of the phase
+	Wrote int64    // tasks that this run has written or updated
 }
 
-// A Count is what a store has.
+// A Count is the number of tasks and documents in a store.
 type Count struct {
 	Pending, Ended int64
 	Docs, Audits   int64
 }
 
-// Counted counts what a store has that a move would take along.
+// Counted counts what a move would copy.
 func Counted(ctx context.Context, s store.Store, kinds []string) (c Count, err error) {
 	depths, err := s.Depths(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func Counted(ctx context.Context, s store.Store, kinds []string) (c Count, err e
 	}
 }
 
-// ErrNotEmpty is returned for a target that has something, and not of this move.
+// ErrNotEmpty reports a target with content that is not of this move.
 var ErrNotEmpty = errors.New("the target is not empty")
 
 // A run is one call of Run.
@@ -84,17 +84,16 @@ type run struct {
 	wrote   int64
 }
 
-// fence is the lease that a batch for the target relies on. Each relies on the next
-// shard's, for a database has batches that rely on one and the same wait for each other. Who
-// takes the target over takes all shards first, so any of them will do.
+// fence returns the lease for the next batch. Batches use the shards in turn, because a database makes batches
+// with the same lease wait for each other. Whoever takes over the target claims all shards first, so any lease
+// protects it.
 func (r *run) fence() []store.Lease {
 	i := int(r.turn.Add(1)) % len(r.leases)
 	return r.leases[i : i+1]
 }
 
-// Run moves everything, and returns nil when the target is free to be served
-// from. After any error, or a crash, the same call goes on. Nothing of the source
-// is changed but its mark and its shards' epochs.
+// Run moves everything. It returns nil when servers can start on the target. After an error or a crash, call
+// it again: it continues. In the source it changes only the mark and the epochs of the shards.
 func Run(ctx context.Context, o Options) error {
 	if o.Report == nil {
 		o.Report = func(Progress) {}
@@ -153,12 +152,11 @@ func Run(ctx context.Context, o Options) error {
 	return fmt.Errorf("the two stores still differ after %d passes: something else writes to one of them; stop it and run this again", mostPasses)
 }
 
-// mostPasses is after how many passes over a source that nobody else writes to
-// something must be wrong. Two are usual: one that writes, and one that finds
-// nothing to write.
+// mostPasses is the number of passes after which something must be wrong. Two are usual: one that writes, and
+// one that finds nothing to write.
 const mostPasses = 10
 
-// begin finds out what this move is: a new one, one that goes on, or one that is done.
+// begin decides whether this move is new, continues, or is done.
 func (r *run) begin(ctx context.Context) (done bool, err error) {
 	if r.out, err = read(ctx, r.From, out); err != nil {
 		return false, err
@@ -181,7 +179,7 @@ func (r *run) begin(ctx context.Context) (done bool, err error) {
 	case r.out != nil && r.out.State == moved && there != nil && there.ID == r.out.ID && r.in == nil:
 		return true, nil
 	case r.out != nil && r.out.State == moved && ours:
-		return true, r.open(ctx, nil) // it was stopped between its last two steps
+		return true, r.open(ctx, nil) // it was interrupted between its last two steps
 	case r.out != nil && r.out.State == moved:
 		return false, fmt.Errorf("the tasks of %s were moved to %s at %s: they go on there", r.FromName, r.out.Store, r.out.At)
 	case ours:
@@ -206,7 +204,7 @@ func (r *run) begin(ctx context.Context) (done bool, err error) {
 	return false, err
 }
 
-// empty returns an error that says what is there, if the target has anything.
+// empty returns an error if the target has content.
 func (r *run) empty(ctx context.Context) error {
 	c, err := Counted(ctx, r.To, r.Kinds)
 	if err != nil {
@@ -219,7 +217,7 @@ func (r *run) empty(ctx context.Context) error {
 	return nil
 }
 
-// into marks the target, before anything else is written to it.
+// into marks the target before anything else is written to it.
 func (r *run) into(ctx context.Context) error {
 	from, err := r.From.State(ctx, "")
 	if err != nil {
@@ -239,7 +237,7 @@ func (r *run) into(ctx context.Context) error {
 	return r.in.put(ctx, r.To, in, r.fence(), "")
 }
 
-// end says in the source that all is elsewhere, and then lets the target go.
+// end marks the source as moved, and then releases the target.
 func (r *run) end(ctx context.Context, leases []store.Lease) error {
 	r.out.State = moved
 	if err := r.out.put(ctx, r.From, out, leases, "moved to "+r.ToName); err != nil {
@@ -248,7 +246,7 @@ func (r *run) end(ctx context.Context, leases []store.Lease) error {
 	return r.open(ctx, r.fence())
 }
 
-// open takes the target's mark away.
+// open removes the target's mark.
 func (r *run) open(ctx context.Context, leases []store.Lease) error {
 	before, err := read(ctx, r.To, landed)
 	if err != nil {
@@ -271,8 +269,8 @@ func (r *run) open(ctx context.Context, leases []store.Lease) error {
 	return nil
 }
 
-// Abandon gives up a move out of a store that has not come to its end, so that its
-// servers start again. What was copied stays in the target, which stays marked.
+// Abandon gives up an unfinished move out of a store, so that its servers can start again. The copies stay in
+// the target, which stays marked.
 func Abandon(ctx context.Context, from store.Store) error {
 	m, err := read(ctx, from, out)
 	switch {

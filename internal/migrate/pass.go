@@ -14,18 +14,18 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// How much is read and written at once.
+// Sizes of reads and writes.
 const (
-	page       = 500     // tasks a read, and documents
-	writers    = 4       // commits at a time
-	readers    = 8       // logs of attempts read at a time
-	batchBytes = 4 << 20 // of contents in a commit
+	page       = 500     // tasks or documents in one read
+	writers    = 4       // concurrent commits
+	readers    = 8       // concurrent reads of attempt logs
+	batchBytes = 4 << 20 // bytes of contents in a commit
 	batchSteps = 1000    // changes in a commit
 )
 
-// pass reads both stores side by side and writes what the target lacks. It reports
-// whether there was nothing to write. fenced: nobody else writes to the source, so
-// that whatever cannot be explained is an error; otherwise it is left for later.
+// pass compares both stores and writes what the target lacks. It reports whether there was nothing to write.
+// If fenced, nobody else writes to the source, so a difference that cannot be explained is an error; otherwise
+// it is left for a later pass.
 func (r *run) pass(ctx context.Context, phase string, fenced bool) (same bool, err error) {
 	total := int64(0)
 	depths, err := r.From.Depths(ctx)
@@ -46,8 +46,7 @@ func (r *run) pass(ctx context.Context, phase string, fenced bool) (same bool, e
 	return clean && wrote == r.wrote && beside == 0, err
 }
 
-// tasks brings the target's tasks to where the source's are. Clean: none had to be
-// left for another pass.
+// tasks updates the target's tasks. clean means that none was left for another pass.
 func (r *run) tasks(ctx context.Context, fenced bool, tell func(seen int64)) (clean bool, err error) {
 	source, target := &tasks{s: r.From}, &tasks{s: r.To}
 	var wrote, left atomic.Int64
@@ -58,14 +57,14 @@ func (r *run) tasks(ctx context.Context, fenced bool, tell func(seen int64)) (cl
 	for writing.Err() == nil {
 		part, err := source.page(writing)
 		if err != nil {
-			return false, cmp.Or(g.Wait(), err) // a write that failed ends the reading too
+			return false, cmp.Or(g.Wait(), err) // a failed write ends the reading too
 		}
 		if len(part) == 0 {
 			break
 		}
 		have, err := target.down(writing, part[len(part)-1].ID)
 		if err != nil {
-			return false, cmp.Or(g.Wait(), err) // a write that failed ends the reading too
+			return false, cmp.Or(g.Wait(), err) // a failed write ends the reading too
 		}
 		seen += int64(len(part))
 		g.Go(func() error {
@@ -87,8 +86,7 @@ func (r *run) tasks(ctx context.Context, fenced bool, tell func(seen int64)) (cl
 	return left.Load() == 0, err
 }
 
-// digestsOf reads what tasks were added with as their digest; zero for one without a key, and for one that
-// is gone.
+// digestsOf returns the digests of tasks; zero for tasks without a key, and for deleted tasks.
 func digestsOf(ctx context.Context, s store.Finder, tasks []*bellman.Task) ([]bellman.Digest, error) {
 	keys, digests := make([]store.Key, len(tasks)), make([]bellman.Digest, len(tasks))
 	for i, t := range tasks {
@@ -103,15 +101,15 @@ func digestsOf(ctx context.Context, s store.Finder, tasks []*bellman.Task) ([]be
 	return digests, err
 }
 
-// tasks reads all tasks of a store, newest first.
+// tasks iterates over all tasks of a store, the newest first.
 type tasks struct {
 	s      store.Pages
 	before bellman.ID
-	held   []*bellman.Task // read, and not given out
+	held   []*bellman.Task // tasks that were read and not yet returned
 	over   bool
 }
 
-// page is what comes next; none at the end.
+// page returns the next tasks; none at the end.
 func (l *tasks) page(ctx context.Context) ([]*bellman.Task, error) {
 	for len(l.held) == 0 && !l.over {
 		var err error
@@ -125,7 +123,7 @@ func (l *tasks) page(ctx context.Context) ([]*bellman.Task, error) {
 	return part, nil
 }
 
-// down are the tasks from where it stands to the one with this id, by their ids.
+// down returns the tasks from the present place to the one with this id, by id.
 func (l *tasks) down(ctx context.Context, to bellman.ID) (map[bellman.ID]*bellman.Task, error) {
 	found := map[bellman.ID]*bellman.Task{}
 	for {
@@ -143,8 +141,8 @@ func (l *tasks) down(ctx context.Context, to bellman.ID) (map[bellman.ID]*bellma
 	}
 }
 
-// units are what a page of the source needs in the target. odd is how many tasks
-// have to be looked at again.
+// units returns the changes that a page of the source needs in the target. odd is the number of tasks that
+// must be examined again.
 func (r *run) units(ctx context.Context, part []*bellman.Task, have map[bellman.ID]*bellman.Task, fenced bool) (units []unit, odd int, err error) {
 	var todo []*bellman.Task
 	for _, t := range part {
@@ -205,7 +203,7 @@ func (r *run) units(ctx context.Context, part []*bellman.Task, have map[bellman.
 	return units, odd, nil
 }
 
-// write commits units, and says how many have to be looked at again.
+// write commits units, and returns the number that must be examined again.
 func (r *run) write(ctx context.Context, units []unit) (again int, err error) {
 	for len(units) > 0 {
 		b, n, bytes := &store.Batch{Leases: r.fence()}, 0, 0
@@ -227,7 +225,7 @@ func (r *run) write(ctx context.Context, units []unit) (again int, err error) {
 				return again, err
 			}
 			if again += odd; odd > 0 {
-				break // what follows builds on it
+				break // the following changes depend on it
 			}
 			b.Adds = nil
 		}
@@ -235,8 +233,7 @@ func (r *run) write(ctx context.Context, units []unit) (again int, err error) {
 	return again, nil
 }
 
-// commit writes one batch. What it cannot write, or may have written, is found by
-// the next pass.
+// commit writes one batch. The next pass finds what it could not write, or may have written.
 func (r *run) commit(ctx context.Context, b *store.Batch) (odd int, err error) {
 	err = r.To.Commit(ctx, b)
 	if errors.Is(err, bellman.ErrUnknown) {
@@ -260,7 +257,7 @@ func (r *run) commit(ctx context.Context, b *store.Batch) (odd int, err error) {
 	for i := range b.Changes {
 		switch err := b.Changes[i].Err; {
 		case errors.Is(err, bellman.ErrConflict), errors.Is(err, bellman.ErrNotFound):
-			odd++ // a batch of unknown outcome was written after all, or its task was not added
+			odd++ // an earlier commit with an unknown outcome succeeded, or the task was not added
 		case err != nil:
 			return odd, fmt.Errorf("change task %s: %w", b.Changes[i].ID, err)
 		}
@@ -268,9 +265,9 @@ func (r *run) commit(ctx context.Context, b *store.Batch) (odd int, err error) {
 	return odd, nil
 }
 
-// stale takes a task out of the target that the source has deleted since it was
-// copied, since its retention was over: its key is used anew. The others of its state
-// that finished before it go with it, and come back if the source still has them.
+// stale deletes a task from the target that the source's retention has deleted since it was copied, because
+// its key is in use again. Tasks of the same state that finished earlier are deleted too; they are copied
+// again if the source still has them.
 func (r *run) stale(ctx context.Context, id bellman.ID) error {
 	if _, err := r.From.Task(ctx, id); !errors.Is(err, bellman.ErrNotFound) {
 		return errors.Join(errors.New("the source has both"), err)
@@ -293,8 +290,7 @@ func (r *run) stale(ctx context.Context, id bellman.ID) error {
 	}
 }
 
-// drop ends a task of the target that still waited when it was copied, as the source
-// did meanwhile, so that the next pass can take it out.
+// drop ends a pending task of the target that has ended in the source, so that the next pass can delete it.
 func (r *run) drop(ctx context.Context, t *bellman.Task) error {
 	to := t.Status
 	to.State, to.Before, to.Due, to.VisibleAt, to.Finished = bellman.Cancelled, nil, to.Began, to.Began, t.Created()

@@ -13,17 +13,17 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A unit is what makes one task in the target what it is in the source.
+// A unit is the change that makes one task equal in the target.
 type unit struct {
-	add     *store.Add // nil: it is there
+	add     *store.Add // nil: the target has the task
 	changes []store.Change
 	bytes   int
 }
 
-// logPage is how many attempts are read at once.
+// logPage is the number of attempts in one read.
 const logPage = 500
 
-// logOf reads the attempts of a task of the source, as far as t knows of them.
+// logOf reads the attempts of a task of the source that t includes.
 func logOf(ctx context.Context, s store.Tasks, t *bellman.Task) ([]bellman.Attempt, error) {
 	switch {
 	case t.Attempts == 0:
@@ -50,11 +50,11 @@ func log(ctx context.Context, s store.Tasks, id bellman.ID) (log []bellman.Attem
 	}
 }
 
-// fresh is a task that the target has not. ok is false if it changed while it was read.
+// fresh returns the unit of a task that the target lacks. ok is false if the task changed during the read.
 func fresh(t *bellman.Task, log []bellman.Attempt, digest bellman.Digest) (u unit, ok bool) {
 	steps := uint32(len(log))
 	if steps == 0 && t.State.Ended() {
-		steps = 1 // a task begins by waiting
+		steps = 1 // a new task is waiting
 	}
 	if steps >= t.Version {
 		return u, false
@@ -71,7 +71,7 @@ func fresh(t *bellman.Task, log []bellman.Attempt, digest bellman.Digest) (u uni
 	return u, true
 }
 
-// further brings a task of the target from an older version to t.
+// further returns the unit that updates a task of the target to t.
 func further(t, have *bellman.Task, log, had []bellman.Attempt) (u unit, ok bool) {
 	there := make(map[int]bool, len(had))
 	for _, a := range had {
@@ -89,7 +89,7 @@ func further(t, have *bellman.Task, log, had []bellman.Attempt) (u unit, ok bool
 	return unit{changes: path(t, have.Version, missing)}, true
 }
 
-// path are the changes that lead from a version to t, and append log on the way.
+// path returns the changes from a version to t, which also append log.
 func path(t *bellman.Task, from uint32, log []bellman.Attempt) (changes []store.Change) {
 	for v := from; v < t.Version; v++ {
 		c := store.Change{ID: t.ID, Version: v, To: waiting(t), Ordering: t.Ordering()}
@@ -105,7 +105,7 @@ func path(t *bellman.Task, from uint32, log []bellman.Attempt) (changes []store.
 	return changes
 }
 
-// waiting is a status on the way to that of t: pending, and seen by nobody.
+// waiting returns an intermediate status before that of t: pending and not due.
 func waiting(t *bellman.Task) bellman.Status {
 	at := t.Due
 	if at.IsZero() {
@@ -114,7 +114,7 @@ func waiting(t *bellman.Task) bellman.Status {
 	return bellman.Status{Shard: t.Shard, Began: t.Began, Due: at, VisibleAt: at, Updated: t.Updated, Place: t.Place}
 }
 
-// differ says in what two tasks differ that should be the same; empty: in nothing.
+// differ returns the field in which two tasks differ; empty: they are equal.
 func differ(a, b *bellman.Task) string {
 	x, y := plain(a), plain(b)
 	if reflect.DeepEqual(x, y) {
@@ -129,7 +129,7 @@ func differ(a, b *bellman.Task) string {
 	return ""
 }
 
-// what says how the fields of a name differ; of a status, which of its own do.
+// what returns how fields of a name differ; for a status, which of its own fields do.
 func what(name string, v, w reflect.Value) string {
 	if v.Type() == reflect.TypeFor[bellman.Status]() {
 		var parts []string
@@ -151,7 +151,7 @@ func what(name string, v, w reflect.Value) string {
 	return fmt.Sprintf("%s differs: %s in the source, %s in the target", name, short(v), short(w))
 }
 
-// plain is a task in the form in which two that mean the same are the same.
+// plain returns a task in a normal form, in which equal tasks have equal values.
 func plain(t *bellman.Task) bellman.Task {
 	p := *t
 	p.Last = nil

@@ -1,9 +1,8 @@
-// Package results tells how tasks ended: what [engine.Queue.Ended] adds for a queue
-// whose configuration says on_end. A result is a task of another queue, and so
-// reaches a service, a broker or a chat with the same promises as everything else.
+// Package results makes completion events: what [engine.Queue.Ended] adds for a queue with on_end. A
+// completion event is a task of another queue, so it reaches a service, a broker or a chat with the same
+// promises as every task.
 //
-// It knows no engine and no configuration, and what a task looks like from outside
-// is given to it.
+// The package does not know the engine or the configuration. Its caller provides the JSON of a task.
 //
 // [engine.Queue.Ended]: https://pkg.go.dev/github.com/bellmanhq/bellman/engine#Queue
 package results

@@ -7,12 +7,12 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// ContentType is that of an Event's JSON.
+// ContentType is the content type of an Event.
 const ContentType = "application/cloudevents+json; charset=utf-8"
 
-// An Event tells of one end of one task, as CloudEvents 1.0 says in its JSON format
-// (https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md).
-// The same end is told under the same id.
+// An Event reports one end of a task, in the JSON format of CloudEvents 1.0
+// (https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md). The same end always
+// has the same id.
 type Event struct {
 	SpecVersion string          `json:"specversion"` // 1.0
 	ID          string          `json:"id"`          // TASK/STATE/ATTEMPTS
@@ -21,10 +21,10 @@ type Event struct {
 	Subject     string          `json:"subject"`     // the task's id
 	Time        string          `json:"time"`        // when it ended: RFC 3339, UTC, milliseconds
 	ContentType string          `json:"datacontenttype"`
-	Data        json.RawMessage `json:"data"` // the task, as every call of the API answers it
+	Data        json.RawMessage `json:"data"` // the task as the API shows it
 }
 
-// Of returns the event of a task that has ended; data is the task as JSON.
+// Of returns the event of an ended task; data is the task as JSON.
 func Of(t *bellman.Task, data []byte) Event {
 	return Event{
 		SpecVersion: "1.0",

@@ -9,28 +9,27 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// Rules say where the ends of a queue's tasks are told, and how. Shape is required.
+// Rules say which queues get the completion events of a queue's tasks. Shape is required.
 type Rules struct {
-	To map[bellman.State]Queue // by how a task ended; a state that is missing is told nowhere
+	To map[bellman.State]Queue // by end state; a missing state has no events
 
-	// Shape writes a task as JSON, as every call of the API answers it.
+	// Shape returns a task as the API shows it.
 	Shape func(*bellman.Task) []byte
 	Log   *slog.Logger // default: slog.Default()
 }
 
-// A Queue is where results go.
+// A Queue is a queue that gets events.
 type Queue struct {
 	Name string
 
-	// Words make the result's body of an event, which is their json; nil: the event
-	// itself is sent. A chat's robot wants words of its own.
+	// Words compute the body of an event's task from the event, which is their json; nil: the event itself.
+	// Chat robots need their own format.
 	Words *rule.Value
 }
 
-// Ended returns the results of a task that has ended: none or one. What cannot be
-// said in the queue's words is sent as an event, with a line in the log, for a result
-// must not be lost. A result has neither merchant nor order number, since it is
-// nothing that a merchant is told: both are in the event.
+// Ended returns the completion events of an ended task: none or one. If Words fail, the event itself is sent
+// and the failure is logged, because an event must not be lost. The task of an event has no merchant and no
+// order number, because it is no notification of a merchant; the event contains both.
 func (r *Rules) Ended(t *bellman.Task) []bellman.Task {
 	to, told := r.To[t.State]
 	if !told {
@@ -51,8 +50,8 @@ func (r *Rules) Ended(t *bellman.Task) []bellman.Task {
 	return []bellman.Task{result}
 }
 
-// Tell returns the task that tells of an event, given as JSON, in the queue's words.
-// Where these fail, which the error says, it tells the event itself.
+// Tell returns the task that reports an event, in the queue's format. If Words fail, it returns the error and
+// the task with the event itself.
 func (q Queue) Tell(typed, key string, event []byte) (bellman.Task, error) {
 	told := bellman.Task{
 		Queue:  q.Name,
@@ -73,7 +72,7 @@ func (q Queue) Tell(typed, key string, event []byte) (bellman.Task, error) {
 	return told, nil
 }
 
-// say makes the body that words make of an event.
+// say returns the body that words compute from an event.
 func say(words *rule.Value, event []byte) ([]byte, error) {
 	value, err := words.Evaluate(&rule.Answer{Body: event}, rule.Facts{})
 	if err != nil {
@@ -82,8 +81,7 @@ func say(words *rule.Value, event []byte) ([]byte, error) {
 	return json.Marshal(value)
 }
 
-// key tells one end of a task from its others: each has more attempts, or another
-// state.
+// key identifies one end of a task: every other end has more attempts or another state.
 func key(t *bellman.Task) string {
 	return fmt.Sprintf("%s/%v/%d", t.ID, t.State, t.Attempts)
 }

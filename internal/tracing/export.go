@@ -19,8 +19,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// An exporter posts spans to a collector, as OTLP/HTTP 1.x in protobuf. The SDK's own
-// has gRPC in it, which the program would carry for nothing.
+// An exporter posts spans to a collector, as OTLP/HTTP 1.x in protobuf. The SDK's exporter would link gRPC,
+// which nothing else here needs.
 type exporter struct {
 	url     string
 	header  http.Header
@@ -29,7 +29,7 @@ type exporter struct {
 	log     *slog.Logger
 	waiting *waiting
 
-	life context.Context // ends when a stop has no more patience
+	life context.Context // cancelled when a stop has waited long enough
 	cut  context.CancelFunc
 
 	sent, lost atomic.Int64
@@ -41,9 +41,8 @@ const (
 	maxAnswer  = 64 << 10
 )
 
-// ExportSpans posts spans, and again for a while where the collector asks for it. That
-// it cannot be done is said in the log when it begins, and when it is over; never for
-// each span, and never to the SDK, which would say it elsewhere.
+// ExportSpans posts spans, and retries for a while if the collector asks for it. A failure is logged when it
+// begins and when it is over, not for each span. It is not returned to the SDK, which would log it again.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	e.waiting.spans.Add(-int64(len(spans)))
 	ctx, cancel := context.WithTimeout(ctx, longest)
@@ -67,11 +66,11 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	return nil
 }
 
-// Shutdown does nothing: nothing is kept here.
+// Shutdown does nothing: an exporter keeps nothing.
 func (e *exporter) Shutdown(context.Context) error { return nil }
 
-// deliver posts until it succeeds, cannot, or ctx ends, and returns how many spans the
-// collector refused.
+// deliver posts until it succeeds, fails for good, or ctx ends. It returns the number of spans that the
+// collector rejected.
 func (e *exporter) deliver(ctx context.Context, spans []sdk.ReadOnlySpan) (refused int64, err error) {
 	body, err := encode(spans)
 	if err != nil {
@@ -93,12 +92,12 @@ func (e *exporter) deliver(ctx context.Context, spans []sdk.ReadOnlySpan) (refus
 	}
 }
 
-// A transient is an error that another try may not have.
+// A transient is an error after which a retry may succeed.
 type transient struct{ cause error }
 
 func (t *transient) Error() string { return t.cause.Error() }
 
-// post makes one request. wait is how long the collector asks to wait for the next.
+// post makes one request. wait is the delay before the next one that the collector requests.
 func (e *exporter) post(ctx context.Context, body []byte) (refused int64, wait time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
 	if err != nil {
@@ -131,7 +130,7 @@ func (e *exporter) post(ctx context.Context, body []byte) (refused int64, wait t
 	return 0, 0, fmt.Errorf("the collector answered %d: want 200 of POST /v1/traces below tracing.endpoint", resp.StatusCode)
 }
 
-// withoutAddress drops the address from an error, which may have a token in it.
+// withoutAddress removes the address from an error, because it may contain a token.
 func withoutAddress(err error) error {
 	if wrapped := new(url.Error); errors.As(err, &wrapped) {
 		return wrapped.Err
@@ -139,7 +138,7 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// encode makes the request of spans.
+// encode returns the body of the request for spans.
 func encode(spans []sdk.ReadOnlySpan) ([]byte, error) {
 	message, err := proto.Marshal(&collector.ExportTraceServiceRequest{ResourceSpans: resourceSpans(spans)})
 	if err != nil {
@@ -147,7 +146,7 @@ func encode(spans []sdk.ReadOnlySpan) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	w.Write(message) // to memory: neither fails
+	w.Write(message) // writing to memory cannot fail
 	w.Close()
 	return b.Bytes(), nil
 }

@@ -13,8 +13,7 @@ import (
 	otlp "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 )
 
-// resourceSpans says spans in the words of OTLP. They are of one resource and of one
-// scope: ours.
+// resourceSpans converts spans to OTLP. All have the same resource and scope.
 func resourceSpans(spans []sdk.ReadOnlySpan) []*otlp.ResourceSpans {
 	if len(spans) == 0 {
 		return nil
@@ -55,7 +54,7 @@ func span(s sdk.ReadOnlySpan) *otlp.Span {
 	return said
 }
 
-// flags are those of the span, and whether its parent is another program's.
+// flags returns the span's flags, and whether its parent is of another process.
 func flags(at, parent trace.SpanContext) uint32 {
 	f := uint32(at.TraceFlags()) | uint32(otlp.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK)
 	if parent.IsRemote() {
@@ -84,8 +83,7 @@ func keyValues(all []attribute.KeyValue) []*common.KeyValue {
 	return said
 }
 
-// value says a value; what is neither number nor truth is text, of which there is no
-// other here.
+// value converts a value. Values that are neither numbers nor booleans become text; there are no others here.
 func value(v attribute.Value) *common.AnyValue {
 	switch v.Type() {
 	case attribute.BOOL:

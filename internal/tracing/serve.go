@@ -11,8 +11,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Serve makes a span of each request that adds tasks, under the trace that its caller
-// names, and hands it to next. Other requests are handed on as they are.
+// Serve makes a span for each request that adds tasks, under the trace in its headers, and calls next. Other
+// requests are passed on unchanged.
 func (t *Tracer) Serve(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || r.URL.Path != "/v1/tasks" && r.URL.Path != "/v1/tasks/batch" {
@@ -40,7 +40,7 @@ func (t *Tracer) Serve(next http.Handler) http.Handler {
 	})
 }
 
-// An answer notes its status.
+// An answer remembers its status.
 type answer struct {
 	http.ResponseWriter
 	status int
@@ -59,12 +59,11 @@ func (a *answer) Write(b []byte) (int, error) {
 	return a.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap serves http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// Take begins the span of a message that was taken from a source, under the trace in
-// its headers, which have lower-case names. A task that is made of it belongs to the
-// trace that is returned. Call end when it is stored, or cannot be.
+// Take starts the span of a message from a source, under the trace in its headers, which have lower-case
+// names. The message's task belongs to the returned trace. Call end when the task is stored, or cannot be.
 func (t *Tracer) Take(source string, header map[string]string) (under *bellman.Trace, end func(bellman.ID, error)) {
 	ctx := context.Background()
 	if parent := bellman.ParseTrace(header["traceparent"], header["tracestate"]); parent != nil {

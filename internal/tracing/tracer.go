@@ -14,8 +14,7 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Trace returns the trace of ctx: of bellman's own, or of a span of OpenTelemetry that
-// the program which embeds the engine made.
+// Trace returns the trace in ctx: bellman's own, or that of an OpenTelemetry span of the embedding program.
 func (t *Tracer) Trace(ctx context.Context) *bellman.Trace {
 	if own := bellman.TraceOf(ctx); own != nil {
 		return own
@@ -23,7 +22,7 @@ func (t *Tracer) Trace(ctx context.Context) *bellman.Trace {
 	return given(trace.SpanContextFromContext(ctx))
 }
 
-// Added notes on the span of ctx what was added under it.
+// Added notes on the span in ctx which tasks were added.
 func (t *Tracer) Added(ctx context.Context, tasks []*bellman.Task, added []bellman.Added) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {
@@ -51,8 +50,8 @@ func (t *Tracer) Added(ctx context.Context, tasks []*bellman.Task, added []bellm
 	}
 }
 
-// Attempt begins the span of an attempt: a child of what the task was added under,
-// however long ago, or the first of a trace of its own.
+// Attempt starts the span of an attempt. Its parent is the trace under which the task was added, however long
+// ago; without one it starts a new trace.
 func (t *Tracer) Attempt(ctx context.Context, task *bellman.Task, a *bellman.Attempt, endpoint string) (context.Context, bellman.Span) {
 	if task.Trace() != nil {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, spanContext(task.Trace()))
@@ -71,8 +70,8 @@ func (t *Tracer) Attempt(ctx context.Context, task *bellman.Task, a *bellman.Att
 	return bellman.WithTrace(ctx, given(span.SpanContext())), attempt{span, task}
 }
 
-// target says where an attempt goes, in the words of the semantic conventions: the
-// host alone, for the rest of an address may hold a secret.
+// target returns the destination of an attempt as attributes of the semantic conventions: only the host,
+// because the rest of an address may contain a secret.
 func target(endpoint, method string) []attribute.KeyValue {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" {
@@ -96,14 +95,14 @@ func target(endpoint, method string) []attribute.KeyValue {
 	return about
 }
 
-// An attempt is the span of one.
+// An attempt is the span of an attempt.
 type attempt struct {
 	span trace.Span
-	task *bellman.Task // as it was when the attempt began
+	task *bellman.Task // as it was when the attempt started
 }
 
-// End ends it. What the answer said, and why there was none, stays in the log of
-// attempts: it may be anybody's words.
+// End ends the span. The answer's text and the error stay in the attempt log, because anybody may have written
+// them.
 func (s attempt) End(a *bellman.Attempt, to *bellman.Status) {
 	defer s.span.End()
 	if !s.span.IsRecording() {
@@ -137,7 +136,7 @@ func (s attempt) End(a *bellman.Attempt, to *bellman.Status) {
 	}
 }
 
-// given is a span as others get to know it; nil: there is none.
+// given returns a span's context in the form that others get; nil: there is none.
 func given(at trace.SpanContext) *bellman.Trace {
 	if !at.IsValid() {
 		return nil
@@ -145,15 +144,15 @@ func given(at trace.SpanContext) *bellman.Trace {
 	return &bellman.Trace{ID: at.TraceID(), Span: at.SpanID(), Flags: byte(at.TraceFlags()), State: at.TraceState().String()}
 }
 
-// spanContext is a trace as a parent. A state that the SDK does not read is left out.
+// spanContext returns a trace as a parent. It drops a tracestate that the SDK cannot parse.
 func spanContext(t *bellman.Trace) trace.SpanContext {
 	state, _ := trace.ParseTraceState(t.State)
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: t.ID, SpanID: t.Span, TraceFlags: trace.TraceFlags(t.Flags), TraceState: state, Remote: true})
 }
 
-// from is the trace in what a caller's headers say.
+// from returns the trace in a caller's headers.
 func from(parents, states []string) *bellman.Trace {
-	if len(parents) != 1 { // two are as good as none, says the standard
+	if len(parents) != 1 { // the standard says to ignore several
 		return nil
 	}
 	return bellman.ParseTrace(parents[0], strings.Join(states, ","))

@@ -1,7 +1,6 @@
-// Package tracing makes spans of OpenTelemetry of what happens to tasks, and sends
-// them to a collector, as OTLP over HTTP. It is a [bellman.Tracer]: the engine, the API
-// and the handlers know no more of it than that. A collector that is slow or away holds
-// nothing up: spans are dropped, and counted.
+// Package tracing makes OpenTelemetry spans for tasks, and sends them to a collector over OTLP/HTTP. It
+// implements [bellman.Tracer], which is all that other packages know of it. A slow or unreachable collector
+// delays nothing: spans are dropped and counted.
 package tracing
 
 import (
@@ -23,11 +22,11 @@ import (
 
 // Options of a Tracer. Endpoint is required.
 type Options struct {
-	Endpoint   string            // of the collector: http://127.0.0.1:4318; spans are posted to /v1/traces below it
+	Endpoint   string            // base URL of the collector, such as http://127.0.0.1:4318; spans are posted to /v1/traces below it
 	Header     http.Header       // of each request to it
-	Sample     float64           // which part of the traces that begin here are recorded, 0 to 1; those that came along are if their caller records them
+	Sample     float64           // the fraction of new traces that are recorded, 0 to 1; a caller's trace is recorded if the caller records it
 	Service    string            // service.name; empty: OTEL_SERVICE_NAME, or bellman
-	Attributes map[string]string // of the resource, before OTEL_RESOURCE_ATTRIBUTES
+	Attributes map[string]string // of the resource; they override OTEL_RESOURCE_ATTRIBUTES
 
 	Node    string       // service.instance.id
 	Version string       // service.version
@@ -44,13 +43,12 @@ type Tracer struct {
 
 var _ bellman.Tracer = (*Tracer)(nil)
 
-// maxWaiting is how many spans wait for the collector at most: about 4 MiB.
+// maxWaiting is the largest number of spans that wait for the collector: about 4 MiB.
 const maxWaiting = 4096
 
-// New returns a tracer, whose goroutine sends what has gathered every five seconds.
-// The SDK reads the variables OTEL_RESOURCE_ATTRIBUTES, OTEL_BSP_SCHEDULE_DELAY,
-// OTEL_BSP_EXPORT_TIMEOUT, OTEL_BSP_MAX_EXPORT_BATCH_SIZE and those of limits of spans,
-// and OTEL_SERVICE_NAME.
+// New returns a tracer. Its goroutine sends the gathered spans every five seconds. The SDK reads the variables
+// OTEL_RESOURCE_ATTRIBUTES, OTEL_BSP_SCHEDULE_DELAY, OTEL_BSP_EXPORT_TIMEOUT, OTEL_BSP_MAX_EXPORT_BATCH_SIZE,
+// OTEL_SERVICE_NAME and those of span limits.
 func New(o Options) (*Tracer, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -72,7 +70,7 @@ func New(o Options) (*Tracer, error) {
 	return t, nil
 }
 
-// resource says whose spans these are.
+// resource returns the resource of the spans.
 func (o *Options) resource() (*resource.Resource, error) {
 	given := []attribute.KeyValue{attribute.String("service.version", cmp.Or(o.Version, "dev"))}
 	if o.Node != "" {
@@ -91,8 +89,7 @@ func (o *Options) resource() (*resource.Resource, error) {
 		resource.WithAttributes(given...), resource.WithAttributes(named...))
 }
 
-// Close sends what waits, for as long as ctx lasts, and ends. Spans that end later are
-// left out.
+// Close sends the waiting spans until ctx ends. Later spans are dropped.
 func (t *Tracer) Close(ctx context.Context) {
 	defer context.AfterFunc(ctx, t.export.cut)()
 	defer t.export.cut()
@@ -102,24 +99,24 @@ func (t *Tracer) Close(ctx context.Context) {
 
 // Figures are counts of spans since the start.
 type Figures struct {
-	Sent    int64 // that the collector took
-	Lost    int64 // that it did not take, or not in time
-	Dropped int64 // that found too many waiting
+	Sent    int64 // accepted by the collector
+	Lost    int64 // rejected by the collector, or not accepted in time
+	Dropped int64 // dropped because too many were waiting
 }
 
-// Figures returns how spans went.
+// Figures returns the present counts.
 func (t *Tracer) Figures() Figures {
 	return Figures{Sent: t.export.sent.Load(), Lost: t.export.lost.Load(), Dropped: t.waiting.dropped.Load()}
 }
 
-// waiting bounds how many spans wait, and counts those for which there was no room:
-// what stands behind it has as much room, and never drops one uncounted.
+// waiting bounds the number of waiting spans, and counts those it drops. The SDK's queue behind it has the
+// same size, so it never drops a span uncounted.
 type waiting struct {
 	sdk.SpanProcessor
 	spans, dropped atomic.Int64
 }
 
-// OnEnd takes a span that ended, or drops it.
+// OnEnd forwards a finished span, or drops it.
 func (w *waiting) OnEnd(s sdk.ReadOnlySpan) {
 	if !s.SpanContext().IsSampled() {
 		return
@@ -132,5 +129,5 @@ func (w *waiting) OnEnd(s sdk.ReadOnlySpan) {
 	w.SpanProcessor.OnEnd(s)
 }
 
-// longest is how long a batch is tried, where OTEL_BSP_EXPORT_TIMEOUT allows it.
+// longest is how long the delivery of a batch is retried, if OTEL_BSP_EXPORT_TIMEOUT allows it.
 const longest = 10 * time.Second
