@@ -12,12 +12,12 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Alarms are conditions of which people are told.
+// Alarms are the rules and alarms of the server.
 type Alarms interface {
-	// Rules are those of this node.
+	// Rules returns the rules of this node.
 	Rules() []alarm.Rule
 
-	// List returns the alarms that are raised, and then those that ended lately.
+	// List returns the raised alarms, then those that ended lately.
 	List(ctx context.Context) ([]alarm.Alarm, error)
 }
 

@@ -21,18 +21,17 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// An Engine does what the API asks for. Errors are those of package bellman: an
-// *[bellman.Invalid] names fields as the API does.
+// An Engine does the work of the API. Its errors are those of package bellman: an *[bellman.Invalid] names
+// fields as the API does.
 //
-// One that is a [bellman.Checker] too is asked about a task that the API itself
-// found faults in, so that the caller reads of all of them at once.
+// If it is also a [bellman.Checker], it checks tasks in which the API found mistakes, so that the caller gets
+// all mistakes at once.
 type Engine interface {
-	// Add returns one result per task, in order. Tasks are durable when it
-	// returns, and filled in: id, status, and the rules of their queues.
+	// Add returns one result for each task, in order. When it returns, tasks are durable and complete: id,
+	// status, and the rules of their queues.
 	Add(ctx context.Context, tasks ...*bellman.Task) []bellman.Added
 
-	// Try says what Add would make of tasks now, and adds nothing. It fills them in but
-	// for their ids.
+	// Try reports what Add would do now, and adds nothing. It completes the tasks except for their ids.
 	Try(ctx context.Context, tasks ...*bellman.Task) []bellman.Added
 
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error)
@@ -40,13 +39,11 @@ type Engine interface {
 	Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error)
 	Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error)
 
-	// Settle attempts up to 1,000 tasks of any state now and waits until what came
-	// of it is recorded; it returns each as it then is, in order. Where ctx ends
-	// first, ErrWaiting. A task that goes on stays due when it was.
+	// Settle attempts up to 1,000 tasks of any state now, and returns each after its outcome is recorded, in
+	// order. It returns ErrWaiting if ctx ends first. The due time of a pending task does not change.
 	Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]engine.Settled, error)
 
-	// SettleOverdue is Settle for those that are overdue or in flight; the others
-	// come back as they are.
+	// SettleOverdue does the same for tasks that are overdue or in flight, and returns the others unchanged.
 	SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]engine.Settled, error)
 
 	PauseQueue(ctx context.Context, name string, by bellman.By) error
@@ -54,21 +51,19 @@ type Engine interface {
 	PauseEndpoint(ctx context.Context, name string, by bellman.By) error
 	ResumeEndpoint(ctx context.Context, name string, by bellman.By) error
 
-	// Figures returns the figures of all nodes that share the store, and names those
-	// that did not say theirs in time.
+	// Figures returns the figures of all nodes, and the names of nodes that did not answer in time.
 	Figures(ctx context.Context, ask figures.Ask) (figures.Figures, error)
 
-	// Subscribe returns events from now on. A slow subscriber loses events; the
-	// channel is closed at shutdown, and by cancel.
+	// Subscribe returns events from now on. A slow subscriber misses events. The channel is closed at shutdown
+	// and by cancel.
 	Subscribe(buffer int) (events <-chan engine.Event, cancel func())
 
-	// Ready returns nil when the store answers and tasks are fired, and ErrFull when
-	// that is so but nothing new is taken in for want of room. Its text is shown to
-	// whoever asks.
+	// Ready returns nil if the store answers and tasks are attempted, and ErrFull if only new tasks are
+	// rejected for lack of room. Anybody may read the text of its error.
 	Ready(ctx context.Context) error
 }
 
-// A Reader is what the API reads from a store; every [store.Store] has it.
+// A Reader is the part of a [store.Store] that the API reads.
 type Reader interface {
 	Task(ctx context.Context, id bellman.ID) (*bellman.Task, error)
 	store.Finder
@@ -80,12 +75,11 @@ type Reader interface {
 
 // A Backuper copies a store while it is in use.
 type Backuper interface {
-	// Backup writes a consistent copy into dir, which must not exist yet, and records
-	// that it was made.
+	// Backup writes a consistent copy into dir, which must not exist, and an audit record.
 	Backup(ctx context.Context, dir string, by bellman.By) error
 }
 
-// Options say what the API stands on. Engine and Reader are required.
+// Options of an API. Engine and Reader are required.
 type Options struct {
 	Engine  Engine
 	Reader  Reader
@@ -95,48 +89,46 @@ type Options struct {
 	Merchants merchant.Desk // nil: merchants are answered with 501
 
 	Links     Links  // nil: links are answered with 501
-	PublicURL string // where merchants reach this server, for links; empty: not known
+	PublicURL string // the address at which merchants reach this server, for links; empty: unknown
 
 	Backup  Backuper     // nil: the store is a database, and backups are answered with 501
 	Metrics http.Handler // served at /metrics; nil: 404
 
 	Alarms  Alarms                // nil: there are none
 	Sources func() []source.Info  // nil: there are none
-	Intake  func() figures.Intake // whether tasks are taken in; nil: always
+	Intake  func() figures.Intake // whether new tasks are accepted; nil: always
 
-	// Kinds says what the tasks of a queue are, notify or order; empty: there is no
-	// such queue. nil: all are notify.
+	// Kinds returns the kind of a queue, notify or order; empty: there is no such queue. nil: all are notify.
 	Kinds func(queue string) string
 
-	// Keys are who may call. Without any, everybody may do everything: then listen
-	// on a loopback address only.
+	// Keys are the keys of the API. Without any, every caller may do everything: then listen only on a
+	// loopback address.
 	Keys []access.Key
 
-	// Proxies are those whose X-Forwarded-For is believed, for audit records.
+	// Proxies are trusted: their X-Forwarded-For is used in audit records.
 	Proxies []netip.Prefix
 
-	MaxTaskBytes  int // what one task sends, of whatever length its JSON is; default 256 KiB
-	MaxBatchBytes int // JSON of a batch; default 16 MiB
+	MaxTaskBytes  int // bytes that one task sends, whatever the length of its JSON; default 256 KiB
+	MaxBatchBytes int // bytes of a batch's JSON; default 16 MiB
 
-	// Schedules are the parsed ones, shared with others that parse the same; nil: the API's own.
+	// Schedules is a cache of parsed schedules, shared with other packages; nil: the API has its own.
 	Schedules *schedule.Cache
 
-	// Refused is called for each request with a key that is not known. nil: nobody counts them.
+	// Refused is called for each request with an unknown key. nil: nothing is called.
 	Refused func()
 
-	// Record keeps an audit record of what changes nothing: an export, a request that was
-	// refused. nil: there are none.
+	// Record writes an audit record of an export or a rejected request. nil: there are none.
 	Record func(context.Context, store.Audit) error
 
-	// Traced makes spans of the requests that create tasks, once it is known that they may. nil:
-	// nobody wants any.
+	// Traced wraps the handler of requests that create tasks, after their authorisation, to make spans. nil:
+	// no spans.
 	Traced func(http.Handler) http.Handler
 
 	Version string       // in the OpenAPI document; default "dev"
 	Log     *slog.Logger // default: slog.Default()
 }
 
-// An API is bellman's HTTP API as a handler. It is safe for concurrent use.
+// An API is the HTTP API as a handler. It is safe for concurrent use.
 type API struct {
 	engine    Engine
 	reader    Reader
@@ -154,17 +146,17 @@ type API struct {
 	proxies   access.Proxies
 	log       *slog.Logger
 
-	maxTask, maxBatch int          // of what one task sends, and of a batch's JSON
-	inBatches         atomic.Int64 // bytes of batches being worked on
-	inSettles         atomic.Int64 // orders being settled
+	maxTask, maxBatch int          // bytes that one task sends, and bytes of a batch's JSON
+	inBatches         atomic.Int64 // bytes of batches in work
+	inSettles         atomic.Int64 // orders in work
 	asks              asks
-	guesses           access.Limit // of keys, by address
+	guesses           access.Limit // unknown keys, by address
 	usual             usual
 	refused           func()
 	traced            func(http.Handler) http.Handler
 	record            func(context.Context, store.Audit) error
-	refusals, exports access.Seldom // that have a record
-	listeners         access.Crowd  // streams of events
+	refusals, exports access.Seldom // events with an audit record
+	listeners         access.Crowd  // open streams of events
 
 	schedules *schedule.Cache
 	mux       *http.ServeMux
@@ -173,7 +165,7 @@ type API struct {
 	docText   []byte
 }
 
-// New returns the API. The error names what is wrong with the keys.
+// New returns the API. Its error says what is wrong with the keys.
 func New(o Options) (*API, error) {
 	a := &API{
 		engine: o.Engine, reader: o.Reader, resends: o.Resends, links: o.Links, publicURL: o.PublicURL, nodes: o.Nodes, merchants: o.Merchants, backup: o.Backup,
@@ -203,11 +195,10 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// maxJSON bounds the JSON of one task: as long as a body can get when each of its
-// bytes is escaped as \u00XX, and what comes with it.
+// maxJSON limits the JSON of one task: a body in which every byte is escaped as \u00XX, and the other fields.
 func (a *API) maxJSON() int { return 6*a.maxTask + 64<<10 }
 
-// kindOf is what the tasks of a queue are; empty: there is no such queue.
+// kindOf returns the kind of a queue; empty: there is no such queue.
 func (a *API) kindOf(queue string) string {
 	if a.kinds == nil {
 		return "notify"

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Limits on what a task may bring, beside those of package bellman. Those on texts stand in the tags of
-// client.CreateTask too, and a test compares them.
+// Limits on the fields of a task, besides those of package bellman. The limits of texts are also in the tags
+// of client.CreateTask; a test compares them.
 const (
 	maxMethod   = 16
 	maxRepeat   = 200
@@ -27,8 +27,7 @@ const (
 	maxVar     = 4000
 )
 
-// ask turns what was asked for into a task for the engine. What is wrong is
-// added to f; then the task is of no use.
+// ask converts a request to a task for the engine. It adds mistakes to f; then the task must not be used.
 func ask(in *client.CreateTask, f *faults) *bellman.Task {
 	t := &bellman.Task{
 		Queue: in.Queue, Key: in.Key,
@@ -54,7 +53,7 @@ func ask(in *client.CreateTask, f *faults) *bellman.Task {
 	return t
 }
 
-// askLabels looks at what every task can have.
+// askLabels checks the fields that tasks of every kind have.
 func askLabels(in *client.CreateTask, f *faults) {
 	if in.Queue == "" && !f.has("queue") {
 		f.add("queue", "is required")
@@ -102,12 +101,12 @@ func askTimes(in *client.CreateTask, f *faults, t *bellman.Task) {
 	}
 	t.Delay = duration(f, "delay", in.Delay, 0, schedule.MaxDuration)
 	if in.Delay != "" && t.Delay == 0 {
-		t.Delay = -1 // 0s asks for now, where the queue has a delay
+		t.Delay = -1 // 0s means now, even if the queue has a delay
 	}
 	t.Timeout = duration(f, "timeout", in.Timeout, time.Millisecond, bellman.MaxTimeout)
 }
 
-// duration reads a duration from low to high; the empty text is 0.
+// duration reads a duration from low to high; an empty text is 0.
 func duration(f *faults, name, text string, low, high time.Duration) time.Duration {
 	if text == "" {
 		return 0
@@ -125,7 +124,7 @@ func duration(f *faults, name, text string, low, high time.Duration) time.Durati
 	return d
 }
 
-// label looks at a text that people search by.
+// label checks a text that people search for.
 func label(f *faults, name, text string, limit int) {
 	if !bounded(f, name, text, limit) {
 		return
@@ -138,7 +137,7 @@ func label(f *faults, name, text string, limit int) {
 	}
 }
 
-// bounded looks at the length of a text, in characters.
+// bounded checks the length of a text, in characters.
 func bounded(f *faults, name, text string, limit int) bool {
 	if len(text) > limit && utf8.RuneCountInString(text) > limit {
 		f.add(name, fmt.Sprintf("is longer than %d characters", limit))
@@ -176,7 +175,7 @@ func headers(f *faults, headers map[string]string) {
 	}
 }
 
-// token reports whether s can be a header's name (RFC 9110, 5.6.2).
+// token reports whether s is a valid header name (RFC 9110, 5.6.2).
 func token(s string) bool {
 	for i := range len(s) {
 		c := s[i]

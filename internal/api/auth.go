@@ -12,15 +12,14 @@ import (
 	"github.com/bellmanhq/bellman/internal/access"
 )
 
-// A keyring is who may call now.
+// A keyring is a set of keys.
 type keyring struct {
 	held     []access.Key
-	replaced chan struct{} // closed when there is another
+	replaced chan struct{} // closed when the keys are replaced
 }
 
-// SetKeys replaces the keys, from the next request on; streams of events end, and
-// whoever still may begins another. The error says what is wrong with the keys, and
-// then those that there were stay.
+// SetKeys replaces the keys for further requests. It ends the streams of events; clients with a valid key can
+// open them again. An error says what is wrong with the keys; then the old ones stay.
 func (a *API) SetKeys(keys []access.Key) error {
 	if err := access.Check(keys); err != nil {
 		return err
@@ -31,7 +30,7 @@ func (a *API) SetKeys(keys []access.Key) error {
 	return nil
 }
 
-// admit says who calls and what they may, or why they may not do what needs the right need.
+// admit returns the caller of a request and its rights, or why it may not do what requires need.
 func (a *API) admit(r *http.Request, need access.Rights) (name string, may access.Rights, refused *client.Problem) {
 	if need == access.Open {
 		return "", 0, nil
@@ -54,8 +53,8 @@ func (a *API) admit(r *http.Request, need access.Rights) (name string, may acces
 		return "", 0, a.unknownKey(from)
 	}
 	if !a.usual.has(from, k.Name) {
-		// The right key out of many that were tried is no better than a wrong one. A key that
-		// was used from there before goes on: who guesses keys must not stop those who have one.
+		// After too many wrong keys from an address, even the right key is rejected, unless it was used from
+		// there before: whoever guesses keys must not lock out those who have one.
 		if wait := a.guesses.Over(access.Network(from)); wait > 0 {
 			a.refused()
 			return "", 0, tooManyGuesses(wait)
@@ -71,10 +70,10 @@ func (a *API) admit(r *http.Request, need access.Rights) (name string, may acces
 
 const (
 	maxGuesses  = 30          // unknown keys from one address …
-	guessWindow = time.Minute // … within this time, until it has passed
+	guessWindow = time.Minute // … within this time
 )
 
-// unknownKey counts and logs a key that is none, and answers it.
+// unknownKey counts and logs an unknown key, and returns the answer.
 func (a *API) unknownKey(from netip.Addr) *client.Problem {
 	a.refused()
 	if wait := a.guesses.Enter(access.Network(from), ""); wait > 0 {
@@ -88,8 +87,8 @@ func tooManyGuesses(wait time.Duration) *client.Problem {
 	return later(http.StatusTooManyRequests, wait, "too many unknown keys came from this address: try again later")
 }
 
-// usual remembers from where keys were used. The zero value is ready, and safe for
-// concurrent use.
+// usual remembers the addresses from which keys were used. The zero value is ready, and safe for concurrent
+// use.
 type usual struct {
 	mu   sync.RWMutex
 	seen map[use]struct{}
@@ -100,7 +99,7 @@ type use struct {
 	name string
 }
 
-// maxUses bounds what usual remembers; beyond it one that is there is forgotten.
+// maxUses is the largest number of uses that usual remembers. Beyond it, a random one is forgotten.
 const maxUses = 10_000
 
 func (u *usual) has(from netip.Addr, name string) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// buffers are for bodies of requests and answers. Large ones are not kept.
+// buffers are for the bodies of requests and answers. Large buffers are not kept.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const maxKept = 64 << 10
@@ -22,14 +22,14 @@ func giveBack(b *[]byte) {
 	}
 }
 
-// readBody reads a request's body of up to limit bytes into b.
+// readBody reads the body of a request into b, up to limit bytes.
 func readBody(w http.ResponseWriter, r *http.Request, limit int, b []byte) ([]byte, *client.Problem) {
 	if r.ContentLength > int64(limit) {
-		w.Header().Set("Connection", "close") // rather than read all of it only to throw it away
+		w.Header().Set("Connection", "close") // instead of reading the rest of a body that is too large
 		return b, tooLarge("request", limit)
 	}
 	b = b[:0]
-	if n := int(r.ContentLength) + 1; n > cap(b) { // one more byte to see the end
+	if n := int(r.ContentLength) + 1; n > cap(b) { // one more byte, to see the end
 		b = make([]byte, 0, n)
 	}
 	for {
@@ -54,15 +54,15 @@ func tooLarge(what string, limit int) *client.Problem {
 	return newProblem(http.StatusRequestEntityTooLarge, fmt.Sprintf("the %s is larger than %d bytes", what, limit))
 }
 
-// malformed answers a body that is no JSON.
+// malformed returns the answer to a body that is no JSON.
 func malformed(err error) *client.Problem {
 	return newProblem(http.StatusBadRequest, "malformed JSON: "+err.Error())
 }
 
-// maxInBatches bounds the bytes of the batches that are worked on at once.
+// maxInBatches limits the bytes of all batches in work.
 const maxInBatches = 64 << 20
 
-// enterBatch makes room for a batch; call leave when it is done.
+// enterBatch reserves room for a batch. Call leave at its end.
 func (a *API) enterBatch(r *http.Request) (leave func(), refused *client.Problem) {
 	n := r.ContentLength
 	if n < 0 || n > int64(a.maxBatch) {

@@ -47,16 +47,16 @@ func (a *API) create(w *response, r *http.Request) {
 	h["Content-Type"] = jsonType
 	h["Location"] = []string{"/v1/tasks/" + t.ID.String()}
 	w.WriteHeader(status)
-	w.Write(*buf) // if the caller is gone there is nobody to tell
+	w.Write(*buf) // an error means that the client has gone
 }
 
-// ask is the task that was asked for, or everything that is wrong with it.
+// ask returns the requested task, or all mistakes in the request.
 func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Problem) {
 	var t *bellman.Task
 	switch a.kindOf(in.Queue) {
 	case "order":
 		t = a.askOrder(in, f)
-	case "": // the engine says that there is no such queue
+	case "": // the engine reports that there is no such queue
 		t = ask(in, f)
 	default:
 		t = ask(in, f)
@@ -76,15 +76,14 @@ func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Prob
 	return nil, f.problem()
 }
 
-// outcome says how the engine's result for a task is answered: with a status
-// and the task, or with a problem.
+// outcome converts the engine's result for a task to a status and the task, or to a problem.
 func (a *API) outcome(ctx context.Context, t *bellman.Task, added bellman.Added, f *faults) (int, *bellman.Task, *client.Problem) {
 	switch {
 	case added.Err != nil:
 		return 0, nil, a.notAdded(added, f)
 	case !added.Existing:
 		return http.StatusCreated, t, nil
-	case added.ID.IsZero(): // of one before it in a batch that is only tried
+	case added.ID.IsZero(): // a key that occurred earlier in a dry run of the batch
 		return http.StatusOK, nil, nil
 	}
 	t, err := a.reader.Task(ctx, added.ID)
@@ -139,11 +138,11 @@ func (a *API) createBatch(w *response, r *http.Request) {
 	}
 	w.Header()["Content-Type"] = jsonType
 	w.WriteHeader(http.StatusOK)
-	w.Write(answer) // if the caller is gone there is nobody to tell
+	w.Write(answer) // an error means that the client has gone
 }
 
-// addBatch adds the good tasks of a batch, or tries them if it is dry, and returns the
-// answer for all; or the refusal of the whole batch, when nothing can be added now.
+// addBatch adds the valid tasks of a batch, or tries them in a dry run, and returns the answer for all. It
+// returns a problem for the whole batch if nothing can be added now.
 func (a *API) addBatch(r *http.Request, who string, in *wantedBatch) ([]byte, *client.Problem) {
 	all, add := in.tasks, a.engine.Add
 	if in.dry {
@@ -188,8 +187,7 @@ func (a *API) addBatch(r *http.Request, who string, in *wantedBatch) ([]byte, *c
 	return append(b, "]}\n"...), nil
 }
 
-// common returns the error that all tasks of a batch failed with, if it is not
-// about the tasks themselves.
+// common returns the error of all tasks of a batch, if it does not concern the tasks themselves.
 func common(added []bellman.Added) error {
 	first := added[0].Err
 	if _, invalid := asInvalid(first); first == nil || invalid || errors.Is(first, bellman.ErrKeyTaken) {
@@ -207,7 +205,7 @@ func (a *API) appendResult(b []byte, status int, t *bellman.Task, p *client.Prob
 	if p != nil {
 		text, err := json.Marshal(p)
 		if err != nil {
-			panic(err) // a Problem has texts and numbers only
+			panic(err) // cannot fail: texts and numbers
 		}
 		b = append(b, `{"status":`...)
 		b = strconv.AppendInt(b, int64(p.Status), 10)

@@ -12,9 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A cursor is the place where a page ended, in a form that nobody is tempted
-// to build: the id of its last task and a mark of the filter, or the time of its
-// last audit record.
+// A cursor is the place where a page ended, encoded so that nobody builds one: the id of its last task and a
+// mark of the filter, or the time of its last audit record.
 
 func taskCursor(id bellman.ID, f *client.Filter) string {
 	if id.IsZero() {
@@ -39,12 +38,12 @@ func parseTaskCursor(text string, f *client.Filter) (id bellman.ID, _ *client.Pr
 
 const markBytes = 4
 
-// filterMark tells filters apart, so that nobody goes on with one where another
-// has ended. Chance makes it wrong once in four thousand million times.
+// filterMark returns a hash of a filter, so that a cursor is not used with another filter. Two filters have
+// the same mark once in 2^32.
 func filterMark(f *client.Filter) []byte {
 	text, err := json.Marshal(f)
 	if err != nil {
-		panic(err) // a Filter has texts and times only
+		panic(err) // cannot fail: texts and times
 	}
 	sum := sha256.Sum256(text)
 	return sum[:markBytes]

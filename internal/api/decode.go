@@ -8,15 +8,14 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A wanted is one task as it was asked for, and what is wrong with it.
+// A wanted is a requested task and the mistakes in it.
 type wanted struct {
-	in     client.CreateTask // JSON is a part of the request's buffer
+	in     client.CreateTask // its JSON is a part of the request's buffer
 	faults faults
-	bytes  int // of its JSON
+	bytes  int // length of its JSON
 }
 
-// decodeTask reads the body of a create. Its error means that body is no JSON;
-// what else is wrong is in o.
+// decodeTask reads the body of a create. An error means that the body is no JSON; other mistakes are in o.
 func decodeTask(body []byte, o *wanted) error {
 	s, err := scan(body)
 	if err != nil {
@@ -29,14 +28,14 @@ func decodeTask(body []byte, o *wanted) error {
 	return s.end()
 }
 
-// A wantedBatch is a batch as it was asked for.
+// A wantedBatch is a requested batch.
 type wantedBatch struct {
 	tasks []wanted
 	dry   bool // nothing is created
 }
 
-// decodeBatch reads the body of a batch. Its faults are about the batch, not
-// about the tasks in it. It stops reading after more than client.MaxBatch tasks.
+// decodeBatch reads the body of a batch. Its faults concern the batch, not its tasks. It stops after
+// client.MaxBatch tasks and one more.
 func decodeBatch(body []byte) (in wantedBatch, f faults, err error) {
 	s, err := scan(body)
 	if err != nil {
@@ -99,8 +98,7 @@ func decodeTasks(s *scanner) ([]wanted, error) {
 	return tasks, err
 }
 
-// fields are those of client.CreateTask: the texts, in the order of decodeOne,
-// and those that are more than that.
+// fields are the fields of client.CreateTask: first the texts, in the order of decodeOne, then the others.
 var fields = [...]string{"queue", "key", "merchant_no", "order_no", "event", "url", "method", "body",
 	"delay", "schedule", "success", "timeout", "max_age", "repeat", "expires", "code_life", "ordering_key",
 	"due", "order_created", "json", "headers", "vars", "notify", "resume", "supersedes"}
@@ -116,7 +114,7 @@ const (
 	supersedesField
 )
 
-// decodeOne reads one task where s stands.
+// decodeOne reads the task at s.
 func decodeOne(s *scanner, o *wanted) error {
 	start := s.in.InputOffset()
 	defer func() { o.bytes = int(s.in.InputOffset() - start) }()
@@ -173,7 +171,7 @@ func decodeOne(s *scanner, o *wanted) error {
 	})
 }
 
-// decodeFlag reads true or false, the value of a field.
+// decodeFlag reads a boolean field.
 func decodeFlag(s *scanner, f *faults, field string, to *bool) error {
 	kind := s.peek()
 	if *to = kind == 't'; kind != 't' && kind != 'f' {
@@ -194,7 +192,7 @@ func decodeTime(s *scanner, f *faults, field string, to *client.Time) error {
 	return nil
 }
 
-// decodeTexts reads an object of texts, the value of a field.
+// decodeTexts reads a field that is an object of texts.
 func decodeTexts(s *scanner, f *faults, field string) (map[string]string, error) {
 	if s.peek() != '{' {
 		f.add(field, "want an object of names and texts")
@@ -219,8 +217,8 @@ func decodeTexts(s *scanner, f *faults, field string) (map[string]string, error)
 	})
 }
 
-// decodeObject reads an object, the value of a field. It calls read at the value of each member
-// that is known and not given before.
+// decodeObject reads a field that is an object. It calls read at the value of each known member that did not
+// occur before.
 func decodeObject(s *scanner, f *faults, field, example string, known []string, read func(name, at string) error) error {
 	if s.peek() != '{' {
 		f.add(field, "want an object such as "+example)
@@ -248,8 +246,8 @@ func decodeObject(s *scanner, f *faults, field, example string, known []string, 
 	})
 }
 
-// decodeNotify reads how a merchant is told. In its json, which others add fields
-// to, none may be there twice.
+// decodeNotify reads the notification of an order. Its json must not have a field twice, because other code
+// adds fields to it.
 func decodeNotify(s *scanner, f *faults) (*client.Notify, error) {
 	n := &client.Notify{}
 	example, known := `{"url":"https://merchant.example/notify"}`, []string{"url", "json"}
@@ -265,7 +263,7 @@ func decodeNotify(s *scanner, f *faults) (*client.Notify, error) {
 	})
 }
 
-// decodeResume reads where another system left a task.
+// decodeResume reads the state of a task in another system.
 func decodeResume(s *scanner, f *faults) (*client.Resume, error) {
 	r := &client.Resume{}
 	example, known := `{"attempts":3,"last":"2026-11-20T15:04:05Z"}`, []string{"attempts", "last", "began"}
@@ -285,7 +283,7 @@ func decodeResume(s *scanner, f *faults) (*client.Resume, error) {
 	})
 }
 
-// or returns err, or else what f returns.
+// or returns err, or the result of f if err is nil.
 func or(err error, f func() error) error {
 	if err != nil {
 		return err

@@ -13,10 +13,10 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// described is the document's introduction.
+// described is the introduction of the document.
 const described = "Tasks are attempted on a schedule until their answer ends them. Times are RFC 3339 in UTC with milliseconds, durations are text (\"15s\"). A body is read as JSON whatever its Content-Type says. A newer server may answer with more fields, and with values that an enum does not have here: ignore the former, expect the latter."
 
-// groups are the tags, each with the first part of the paths that have it.
+// groups are the tags, each with the first path segment of its operations.
 var groups = []struct{ name, description, parts string }{
 	{"tasks", "Create, read, send again, cancel.", "tasks keys resends"},
 	{"orders", "Everything about one order; decide it, settle many.", "orders"},
@@ -25,7 +25,7 @@ var groups = []struct{ name, description, parts string }{
 	{"server", "Whether it is alive, and this document.", "healthz readyz metrics openapi.json"},
 }
 
-// group is the tag of a path.
+// group returns the tag of a path.
 func group(path string) string {
 	part := strings.Split(strings.TrimPrefix(path, "/v1"), "/")[1]
 	if strings.HasPrefix(path, keyedPath) {
@@ -39,17 +39,16 @@ func group(path string) string {
 	return ""
 }
 
-// Document is the OpenAPI document that a server of some version serves, with all
-// that one can be given: metrics too.
+// Document returns the OpenAPI document of a server with every option, including metrics.
 func Document(version string) ([]byte, error) {
-	a, err := New(Options{Engine: struct{ Engine }{}, Version: version, Metrics: http.NotFoundHandler()}) // which nobody calls
+	a, err := New(Options{Engine: struct{ Engine }{}, Version: version, Metrics: http.NotFoundHandler()}) // nobody calls it
 	if err != nil {
 		return nil, err
 	}
 	return a.docText, nil
 }
 
-// document completes what huma wrote, and returns it as text.
+// document completes the document of huma, and returns its text.
 func document(doc *huma.OpenAPI) ([]byte, error) {
 	schemas := doc.Components.Schemas
 	problem := schemas.Schema(reflect.TypeFor[client.Problem](), true, "Problem")
@@ -98,9 +97,8 @@ func document(doc *huma.OpenAPI) ([]byte, error) {
 	return opened(doc)
 }
 
-// integers gives the integers of a schema the width that they have in Go: an int
-// counts what a person could, and is int32 to a generator of clients; what an
-// int64 counts may be more, and is below 2^53.
+// integers sets the width of integers in a schema: an int becomes int32 in generated clients; an int64 may be
+// larger, and is below 2^53.
 func integers(s *huma.Schema, of reflect.Type) {
 	for _, f := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -114,8 +112,8 @@ func integers(s *huma.Schema, of reflect.Type) {
 	}
 }
 
-// opened writes the document in which what is only answered may have more fields
-// than it names: a client that is older than its server goes on.
+// opened writes the document so that answers may have more fields than it names: a client that is older than
+// its server keeps working.
 func opened(doc *huma.OpenAPI) ([]byte, error) {
 	asked := make(map[string]bool)
 	var ask func(s *huma.Schema)
@@ -142,7 +140,7 @@ func opened(doc *huma.OpenAPI) ([]byte, error) {
 	for name, s := range doc.Components.Schemas.Map() {
 		if closed := s.AdditionalProperties; !asked[name] {
 			s.AdditionalProperties = nil
-			defer func() { s.AdditionalProperties = closed }() // this server answers with no more
+			defer func() { s.AdditionalProperties = closed }() // this server returns no further fields
 		}
 	}
 	return json.Marshal(doc)
@@ -152,7 +150,7 @@ func operations(item *huma.PathItem) []*huma.Operation {
 	return slices.DeleteFunc([]*huma.Operation{item.Get, item.Post, item.Put, item.Delete}, func(op *huma.Operation) bool { return op == nil })
 }
 
-// keyedTwin is an operation on a task by its queue and key instead of its id.
+// keyedTwin returns an operation on a task by queue and key instead of id.
 func keyedTwin(op *huma.Operation, path string) *huma.Operation {
 	twin := *op
 	twin.OperationID += "-by-key"

@@ -10,12 +10,11 @@ import (
 	"github.com/bellmanhq/bellman/internal/mask"
 )
 
-// Shape returns t as JSON, as every call answers it.
+// Shape returns a task as JSON, as all calls of the API answer it.
 func (a *API) Shape(t *bellman.Task) []byte { return a.appendTask(nil, t) }
 
-// appendTask appends t as JSON, byte for byte what encoding/json makes of
-// [API.task] without HTML escapes; a test compares them. The answer of a create
-// is written with it, in a fifth of the time.
+// appendTask appends a task as JSON, byte for byte as encoding/json writes [API.task] without HTML escapes; a
+// test compares them. It writes the answer of a create in a fifth of the time.
 func (a *API) appendTask(b []byte, t *bellman.Task) []byte {
 	b = append(b, `{"id":"`...)
 	b = append(b, t.ID.String()...)
@@ -95,7 +94,7 @@ func appendField(b []byte, name, value string) []byte {
 	return appendText(b, value)
 }
 
-// appendText appends s in quotes.
+// appendText appends a quoted text.
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7f {
@@ -112,7 +111,7 @@ func appendEscaped(b []byte, s string) []byte {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(s); err != nil {
-		panic(err) // a string has a JSON form
+		panic(err) // every string has a JSON form
 	}
 	return bytes.TrimSuffix(w.Bytes(), []byte("\n"))
 }

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	maxListeners = 64               // streams of events at once
-	maxOfKey     = 16               // of them, those of one key
+	maxListeners = 64               // open streams
+	maxOfKey     = 16               // open streams of one key
 	eventBuffer  = 1024             // events that one stream may lag behind
-	heartbeat    = 15 * time.Second // between comments that keep a silent stream alive
-	writeTimeout = 30 * time.Second // for one event, until the reader is given up
+	heartbeat    = 15 * time.Second // between comments that keep an idle stream open
+	writeTimeout = 30 * time.Second // for one event; then the stream ends
 )
 
 // onlyQueue is the parameter of the stream.
@@ -41,16 +41,16 @@ func (a *API) events(w *response, r *http.Request) {
 	defer cancel()
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // a proxy must pass on each event at once
+	h.Set("X-Accel-Buffering", "no") // proxies must pass on each event at once
 	a.stream(w, r, events, r.URL.Query().Get("queue"))
 }
 
-// stream writes events until they end, or the reader goes or lags.
+// stream writes events until they end, or the reader leaves or lags.
 func (a *API) stream(w *response, r *http.Request, events <-chan engine.Event, queue string) {
 	out := http.NewResponseController(w)
 	send := func(text []byte) bool {
 		if err := out.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil && r.Context().Err() != nil {
-			return false // where deadlines are not supported, the reader's leaving ends it
+			return false // without deadlines, the stream ends when the reader leaves
 		}
 		if _, err := w.Write(text); err != nil {
 			return false
@@ -59,7 +59,7 @@ func (a *API) stream(w *response, r *http.Request, events <-chan engine.Event, q
 	}
 	replaced := a.keys.Load().replaced
 	if _, _, refused := a.admit(r, access.MayRead); refused != nil {
-		return // the keys were replaced since it was let in
+		return // the keys were replaced
 	}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
@@ -90,7 +90,7 @@ func (a *API) stream(w *response, r *http.Request, events <-chan engine.Event, q
 	}
 }
 
-// event is e as a server-sent event.
+// event returns an event in the format of server-sent events.
 func (a *API) event(e *engine.Event) []byte {
 	name := "task"
 	out := client.Event{Task: a.task(e.Task), Added: e.Added}
@@ -101,7 +101,7 @@ func (a *API) event(e *engine.Event) []byte {
 	}
 	data, err := json.Marshal(out)
 	if err != nil {
-		panic(err) // a client.Event has texts, numbers and times of the last years
+		panic(err) // cannot fail: texts, numbers and valid times
 	}
 	text := make([]byte, 0, len(data)+32)
 	text = append(text, "event: "+name+"\ndata: "...)

@@ -12,27 +12,27 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// maxFaults bounds the wrong fields that one answer names.
+// maxFaults is the largest number of wrong fields in one answer.
 const maxFaults = 50
 
-// single is the place of a task that is not one of a batch.
+// single is the place of a task outside a batch.
 const single = -1
 
-// faults gathers what is wrong with one request, or one task of a batch.
+// faults collects the mistakes of one request, or of one task of a batch.
 type faults struct {
-	at        int // the task's place in its batch, or single
+	at        int // the task's index in its batch, or single
 	list      []client.Fault
-	malformed string // why this is no JSON to rely on; empty: it is
+	malformed string // why the JSON cannot be used; empty: it can
 }
 
-// add notes a wrong field; the empty name is the whole.
+// add adds a wrong field; the empty name is the whole task or request.
 func (f *faults) add(name, message string) {
 	if len(f.list) >= maxFaults {
 		return
 	}
 	location := f.whole()
 	if len(f.list) > 0 && f.list[0].Location == location {
-		return // what is no object at all lacks no fields
+		return // a value that is no object lacks no fields
 	}
 	if name != "" {
 		location += "." + name
@@ -40,7 +40,7 @@ func (f *faults) add(name, message string) {
 	f.list = append(f.list, client.Fault{Location: location, Message: message})
 }
 
-// whole is where the task, or the request, stands.
+// whole returns the path of the task or request.
 func (f *faults) whole() string {
 	if f.at == single {
 		return "body"
@@ -48,7 +48,7 @@ func (f *faults) whole() string {
 	return "body.tasks[" + strconv.Itoa(f.at) + "]"
 }
 
-// has reports whether a field, or something in it, is known to be wrong already.
+// has reports whether a field, or a part of it, is known to be wrong.
 func (f *faults) has(name string) bool {
 	at := f.whole() + "." + name
 	return slices.ContainsFunc(f.list, func(e client.Fault) bool {
@@ -64,7 +64,7 @@ func (f *faults) twice(name string) {
 	f.add(name, "is given twice")
 }
 
-// text reads the text of a field where s stands.
+// text reads the text of a field at s.
 func (f *faults) text(s *scanner, name string) (string, error) {
 	text, err := s.text()
 	if err == nil {
@@ -78,8 +78,8 @@ func (f *faults) text(s *scanner, name string) (string, error) {
 	return text, err
 }
 
-// take adds what the engine or a handler found in fields of which nothing is known
-// to be wrong yet: what it says of the others may come of that.
+// take adds mistakes that the engine or a handler found, except in fields that are known to be wrong: those
+// may be consequences.
 func (f *faults) take(invalid *bellman.Invalid) {
 	known := *f
 	for _, e := range invalid.Fields {
@@ -89,7 +89,7 @@ func (f *faults) take(invalid *bellman.Invalid) {
 	}
 }
 
-// problem returns the answer to these faults, or nil if there are none.
+// problem returns the answer with these mistakes, or nil if there are none.
 func (f *faults) problem() *client.Problem {
 	switch {
 	case len(f.list) == 0:
@@ -100,7 +100,7 @@ func (f *faults) problem() *client.Problem {
 	return newProblem(http.StatusUnprocessableEntity, wrong(len(f.list)), f.list...)
 }
 
-// wrong says how many fields are wrong.
+// wrong returns a text with the number of wrong fields.
 func wrong(n int) string {
 	switch {
 	case n == 1:
@@ -111,7 +111,7 @@ func wrong(n int) string {
 	return fmt.Sprintf("%d fields are wrong", n)
 }
 
-// cut bounds a name that is shown to the one who sent it.
+// cut shortens a name that is shown to its sender.
 func cut(name string) string {
 	if len(name) <= 60 {
 		return name

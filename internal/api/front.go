@@ -21,12 +21,12 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A response is what a handler of ours writes to.
+// A response is what the handlers of this package write to.
 type response struct {
 	http.ResponseWriter
-	status int           // 0 until the first byte
+	status int           // 0 before the first byte
 	who    string        // the key's name
-	may    access.Rights // of the key
+	may    access.Rights // the rights of the key
 	from   string        // the caller's address
 }
 
@@ -44,14 +44,14 @@ func (w *response) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap serves http.ResponseController.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// SetReadDeadline does nothing: bodies are read before huma sees them, under
-// the server's own limits, which huma would otherwise change.
+// SetReadDeadline does nothing: bodies are read before huma sees them, under the server's own limits, which
+// huma would change.
 func (w *response) SetReadDeadline(time.Time) error { return nil }
 
-// ServeHTTP answers one request.
+// ServeHTTP serves one request.
 func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w := &response{ResponseWriter: rw}
 	start := time.Now()
@@ -91,7 +91,7 @@ var (
 	noStore = []string{"no-store"}
 )
 
-// foreign reports whether a page of another site makes a request, of whatever method.
+// foreign reports whether a page of another site makes the request, with any method.
 func foreign(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "cross-site", "same-site":
@@ -102,10 +102,10 @@ func foreign(r *http.Request) bool {
 	return origin != "" && host != r.Host
 }
 
-// panicked answers for a handler that panicked, if it still can.
+// panicked answers for a handler that panicked, if no answer was begun.
 func (a *API) panicked(w *response, r *http.Request, id string, what any) {
 	if context.Cause(r.Context()) != nil {
-		return // the caller is gone, and writing to it failed
+		return // the client has gone, and the write failed
 	}
 	a.log.Error("a request panicked", "request", id, "method", r.Method, "path", r.URL.Path, "panic", what, "stack", string(debug.Stack()))
 	if w.status == 0 {
@@ -113,7 +113,7 @@ func (a *API) panicked(w *response, r *http.Request, id string, what any) {
 	}
 }
 
-// requestID is the caller's own X-Request-Id if it is fit for a log, or a new one.
+// requestID returns the caller's X-Request-Id if it is fit for a log, or a new one.
 func requestID(r *http.Request) string {
 	given := r.Header.Get("X-Request-Id")
 	if given == "" || len(given) > 128 {
@@ -127,7 +127,7 @@ func requestID(r *http.Request) string {
 	return given
 }
 
-// guard lets a handler serve those who may.
+// guard calls a handler if the caller has the right.
 func (a *API) guard(need access.Rights, serve func(*response, *http.Request)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		w, ok := rw.(*response)
@@ -136,7 +136,7 @@ func (a *API) guard(need access.Rights, serve func(*response, *http.Request)) ht
 		}
 		who, may, refused := a.admit(r, need)
 		w.who, w.may = who, may
-		if need != access.MayCreate { // of which there are no records
+		if need != access.MayCreate { // creates have no such audit records
 			w.from = a.proxies.Text(r)
 		}
 		if refused != nil {
@@ -160,8 +160,8 @@ func (a *API) guard(need access.Rights, serve func(*response, *http.Request)) ht
 	}
 }
 
-// recordRefused keeps a record of a request that was refused for its key: one a minute for each key
-// and address, and a bounded number in all. A request without any key has none.
+// recordRefused writes an audit record of a request whose key lacks the right: one a minute for each key and
+// address, and a bounded number in all. Requests without a key have none.
 func (a *API) recordRefused(r *http.Request, who string, status int) {
 	from := a.proxies.From(r)
 	switch {
@@ -178,11 +178,10 @@ func (a *API) recordRefused(r *http.Request, who string, status int) {
 	if left > 0 {
 		by.Reason = fmt.Sprintf("%d before it have no record", left)
 	}
-	a.record(r.Context(), store.AuditOf(by, time.Now(), "refused", r.Pattern)) // whoever keeps it logs what fails
+	a.record(r.Context(), store.AuditOf(by, time.Now(), "refused", r.Pattern)) // its writer logs failures
 }
 
-// noSuchPath answers what no other handler does: 405 if another method would
-// do, or else 404.
+// noSuchPath answers 405 if the path exists with another method, otherwise 404.
 func (a *API) noSuchPath(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	probe := &http.Request{URL: r.URL, Host: r.Host}
@@ -200,8 +199,8 @@ func (a *API) noSuchPath(w http.ResponseWriter, r *http.Request) {
 	write(w, newProblem(http.StatusMethodNotAllowed, "want "+strings.Join(allowed, " or ")))
 }
 
-// Serves reports whether a request is one for the API: it has one of its paths, or one
-// below /v1. Whoever serves something else on the same address asks it.
+// Serves reports whether the API serves this path, or one below /v1. It is for servers that serve other paths
+// at the same address.
 func (a *API) Serves(r *http.Request) bool {
 	if r.URL.Path == "/v1" || strings.HasPrefix(r.URL.Path, "/v1/") {
 		return true
@@ -210,13 +209,12 @@ func (a *API) Serves(r *http.Request) bool {
 	return pattern != "" && pattern != "/"
 }
 
-// clean reports whether a path is one that the mux would not redirect.
+// clean reports whether the mux would not redirect a path.
 func clean(p string) bool { return path.Clean(p) == p }
 
-// keyPath returns the request with the key in its path as one escaped segment,
-// or nil if its path is not /v1/queues/{queue}/keys/{key}…. A key may come with
-// its slashes escaped, which is exact, or as they are: then a GET takes all
-// that follows for the key, and a POST all but the last segment, its action.
+// keyPath returns the request with the key in its path as one escaped segment, or nil if its path is not
+// /v1/queues/{queue}/keys/{key}…. A key whose slashes are escaped is exact. With plain slashes, a GET takes
+// the rest of the path as the key, and a POST the rest except the last segment, which is the action.
 func keyPath(r *http.Request) *http.Request {
 	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), "/v1/queues/")
 	if !ok {
@@ -251,7 +249,7 @@ func keyPath(r *http.Request) *http.Request {
 	return &keyed
 }
 
-// escape makes s one segment of a path.
+// escape returns s as one segment of a path.
 func escape(s string) string {
 	switch s {
 	case ".":
@@ -262,8 +260,7 @@ func escape(s string) string {
 	return url.PathEscape(s)
 }
 
-// queryFaults returns what is wrong with a query for an operation with these
-// parameters: what it does not know, and what is given twice.
+// queryFaults returns the mistakes in a query: unknown parameters, and parameters that occur twice.
 func queryFaults(r *http.Request, known ...*huma.Param) []client.Fault {
 	if r.URL.RawQuery == "" {
 		return nil
@@ -287,7 +284,7 @@ func queryFaults(r *http.Request, known ...*huma.Param) []client.Fault {
 	return list
 }
 
-// checkQuery refuses a query with faults.
+// checkQuery returns the problem of a query with mistakes.
 func checkQuery(r *http.Request, known ...*huma.Param) *client.Problem {
 	list := queryFaults(r, known...)
 	if list == nil {

@@ -9,10 +9,9 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// Task makes a task of its JSON as POST /v1/tasks does, without adding it. Where it
-// names no queue it is of queue, and where it has no key, of key; an order without
-// one has its merchant's and its own number. The error says everything that is wrong
-// with it. It keeps nothing of text.
+// Task parses the JSON of a task like POST /v1/tasks, without adding it. queue and key are defaults; the
+// default key of an order is its merchant's number and its own. The error lists all mistakes. Task keeps no
+// reference to text.
 func (a *API) Task(text []byte, queue, key string) (*bellman.Task, error) {
 	if len(text) > a.maxJSON() {
 		return nil, told(tooLarge("message", a.maxJSON()))
@@ -36,10 +35,10 @@ func (a *API) Task(text []byte, queue, key string) (*bellman.Task, error) {
 	return t, nil
 }
 
-// asked are what messages ask for, which come by the ten thousand a second.
+// asked are reused, because messages come at ten thousand a second.
 var asked = sync.Pool{New: func() any { return new(wanted) }}
 
-// told is a problem as text, for who asked for nothing over HTTP.
+// told returns the text of a problem, for callers without HTTP.
 func told(p *client.Problem) error {
 	text := p.Detail
 	for _, f := range p.Errors {

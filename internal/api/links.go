@@ -15,27 +15,26 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Links makes and ends links that show a merchant's notices. Errors are those of an
-// [Engine].
+// Links makes and ends links that show a merchant its notices. Its errors are those of an [Engine].
 type Links interface {
-	// Make makes a link of in's MerchantNo, OrderNo, Who and Reason.
+	// Make creates a link with in's MerchantNo, OrderNo, Who and Reason.
 	Make(ctx context.Context, in sharelink.Link, life time.Duration) (sharelink.Link, error)
 
 	Revoke(ctx context.Context, id bellman.ID, by bellman.By) (sharelink.Link, error)
 
-	// Known reports whether a task that is a notice names the merchant, and the order if there is one.
+	// Known reports whether a notification names the merchant, and the order if one is given.
 	Known(ctx context.Context, merchantNo, orderNo string, notice func(*bellman.Task) bool) (bool, error)
 
-	// List returns the newest: of a merchant, or with no number of all.
+	// List returns the newest links: of a merchant, or without a number of all.
 	List(ctx context.Context, merchantNo string, limit int) ([]sharelink.Link, error)
 }
 
 const (
 	newestLinks = 200
-	linkLife    = 24 * time.Hour // where none is given
+	linkLife    = 24 * time.Hour // the default lifetime
 )
 
-// sharedPath is where the console shows what a link shows.
+// sharedPath is the path at which the console shows a link.
 const sharedPath = "/shared/"
 
 func (a *API) registerLinks(h huma.API) {
@@ -80,8 +79,8 @@ func (a *API) makeLink(ctx context.Context, in *struct {
 	return ok(out)
 }
 
-// unknown says that nothing is known of what a link is to show; empty: something is. A
-// merchant that is registered may be about to be sent its first notice.
+// unknown returns why a link may show nothing; empty: it shows something. A registered merchant may be about
+// to get its first notice.
 func (a *API) unknown(ctx context.Context, merchantNo, orderNo string) (string, error) {
 	known, err := a.links.Known(ctx, merchantNo, orderNo, func(t *bellman.Task) bool { return t.Kind == bellman.KindNotify })
 	if err == nil && !known && orderNo == "" && a.merchants != nil {

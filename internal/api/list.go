@@ -38,11 +38,10 @@ func (in *listing) filter() client.Filter {
 	}
 }
 
-// A badWord is a word of a filter that there is not.
+// A badWord is an invalid word in a filter.
 type badWord struct{ name, problem string }
 
-// filter turns the filter of a request into one for a store; wrong is the word in it
-// that there is not, or nil.
+// filter converts the filter of a request for a store; wrong is an invalid word in it, or nil.
 func filter(in *client.Filter) (f resend.Pick, wrong *badWord) {
 	f = resend.Pick{
 		Filter: store.Filter{
@@ -67,9 +66,9 @@ func filter(in *client.Filter) (f resend.Pick, wrong *badWord) {
 }
 
 const (
-	maxReads = 8                     // short pages of a store that one page of a list is made of …
-	readTime = 25 * time.Millisecond // … and how long these may take together
-	readRows = 200                   // tasks that are looked at at once, where some may not be wanted
+	maxReads = 8                     // most short pages of a store in one page of a list …
+	readTime = 25 * time.Millisecond // … and the time limit for reading them
+	readRows = 200                   // tasks that are examined at once, if some may not match
 )
 
 func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], error) {
@@ -83,7 +82,7 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 		return nil, wrongField("query."+wrong.name, wrong.problem)
 	}
 	if f.Backwards() {
-		return nil, wrongField("query.created_from", "is not before created_to, or not before now: want an earlier time") // as bulk resends say it
+		return nil, wrongField("query.created_from", "is not before created_to, or not before now: want an earlier time") // as bulk resends report it
 	}
 	page := client.TaskPage{Tasks: []client.Task{}}
 	began := time.Now()
@@ -101,7 +100,7 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 				continue
 			}
 			page.Tasks = append(page.Tasks, a.task(t))
-			if len(page.Tasks) == in.Limit && f.Picky() { // the rest is the next page's
+			if len(page.Tasks) == in.Limit && f.Picky() { // the rest belongs to the next page
 				next = t.ID
 				break
 			}

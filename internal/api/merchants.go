@@ -20,7 +20,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A rawBatch is a client.MerchantBatch whose merchants are not read yet.
+// A rawBatch is a client.MerchantBatch whose merchants are not decoded yet.
 type rawBatch struct {
 	Merchants []json.RawMessage `json:"merchants" nullable:"false" minItems:"1" maxItems:"1000"`
 	DryRun    bool              `json:"dry_run,omitempty"`
@@ -32,12 +32,12 @@ var (
 	merchantChecker = newChecker[client.PutMerchant]()
 )
 
-// A MerchantNo names a merchant in a path.
+// A MerchantNo is a merchant's number in a path.
 type MerchantNo struct {
 	MerchantNo string `path:"merchant_no" maxLength:"128" doc:"The merchant's number, escaped."`
 }
 
-// stated is an answer with a status of its own.
+// stated is an answer with its own status.
 type stated[T any] struct {
 	Status int
 	Body   T
@@ -82,7 +82,7 @@ func (a *API) registerMerchants(h huma.API) {
 			Caller
 			MerchantQuery
 		}) (*answer[client.MerchantPage], error) {
-			if _, ok := a.exports.Enter(in.who + " " + in.from); ok { // of many pages, one a minute
+			if _, ok := a.exports.Enter(in.who + " " + in.from); ok { // once a minute, not for each of many pages
 				if err := a.record(ctx, store.AuditOf(in.by(""), time.Now(), "export", "merchants")); err != nil {
 					return nil, a.fail(err)
 				}
@@ -133,14 +133,14 @@ func (a *API) registerMerchants(h huma.API) {
 	huma.Register(h, operation("resume-merchant", http.MethodPost, one+"/resume", access.MayOperate, "End a merchant's pause."), pausing(merchant.Desk.Resume))
 }
 
-// Shown is a task as every call answers it.
+// Shown returns a task as all calls of the API answer it.
 func (a *API) Shown(t *bellman.Task) client.Task { return a.task(t) }
 
 func noMerchants() *client.Problem {
 	return newProblem(http.StatusNotImplemented, "this server keeps no merchants")
 }
 
-// onMerchant answers what is done with one merchant.
+// onMerchant converts the result of an action on one merchant.
 func onMerchant[T any](a *API, no string, do func() (T, error)) (*answer[T], error) {
 	if a.merchants == nil {
 		return nil, noMerchants()
@@ -195,7 +195,7 @@ func (a *API) deleteMerchant(ctx context.Context, in *struct {
 	return nil, nil
 }
 
-// A MerchantQuery is what a list of merchants can be asked for.
+// A MerchantQuery is the query of a list of merchants.
 type MerchantQuery struct {
 	MerchantNo string `query:"merchant_no" maxLength:"128" doc:"Beginning of the number."`
 	Name       string `query:"name" maxLength:"100" doc:"Beginning of the name, in upper or lower case."`
@@ -272,8 +272,8 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 	return ok(out)
 }
 
-// overtaken is how it is answered that a merchant could not be put; the fields that were
-// wrong besides stand at a place.
+// overtaken returns the answer to a put of a merchant that somebody changed, with the other wrong fields below
+// a path.
 func (a *API) overtaken(err error, at string) *client.Problem {
 	p := a.refuse(err)
 	if overtaken := new(merchant.ChangedError); errors.As(err, &overtaken) && len(overtaken.Also) > 0 {
@@ -282,7 +282,7 @@ func (a *API) overtaken(err error, at string) *client.Problem {
 	return p
 }
 
-// merchantFaults names the wrong fields of a merchant of a batch.
+// merchantFaults returns the wrong fields of a merchant of a batch.
 func merchantFaults(invalid *bellman.Invalid, at int) *client.Problem {
 	list := faultsAt(invalid.Fields, fmt.Sprintf("body.merchants[%d].", at))
 	return newProblem(http.StatusUnprocessableEntity, wrong(len(list)), list...)

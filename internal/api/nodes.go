@@ -12,9 +12,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A Nodes says which nodes share the tasks of a store.
+// A Nodes lists the nodes of a store.
 type Nodes interface {
-	// Nodes returns the nodes by name, and the shards that none of them has.
+	// Nodes returns the nodes by name, and the number of shards without an owner.
 	Nodes(ctx context.Context) (nodes []engine.NodeInfo, unowned []store.Lease, err error)
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Offline shows a task and its attempts as the API does to whoever may see what is masked, but for the
-// values of headers: for whoever reads a store without its configuration.
+// Offline shows a task and its attempts unmasked, except for the values of headers, to somebody who reads a
+// store without its configuration.
 func Offline(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail {
 	a := &API{kinds: func(string) string { return "" }, schedules: new(schedule.Cache)}
 	d := a.detail(t, log)
@@ -18,8 +18,8 @@ func Offline(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail {
 	return d
 }
 
-// Check says what is wrong with a task, as far as that can be told without the queue
-// that it names, or returns nil. It reads it as a server does; c knows the rest.
+// Check returns the mistakes in a task, as far as they can be found without its queue, or nil. It reads the
+// task as a server does; c checks the rest.
 func Check(in *client.CreateTask, c bellman.Checker) *client.Problem {
 	const most = 256 << 10
 	text, err := json.Marshal(in)

@@ -20,21 +20,19 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// maxSmall bounds the bodies of everything but creates.
+// maxSmall limits the bodies of all calls except creates.
 const maxSmall = 64 << 10
 
 func init() {
-	// Names of fields are what they are, in lower case. huma asks for this to be
-	// said once for the whole program.
+	// Names of fields are exactly in lower case. huma has only this global setting.
 	huma.ValidateStrictCasing = true
 }
 
-// An adapter brings huma's operations to the mux: behind the check of the
-// caller's key, by id and by key, and with our own handler instead of huma's
-// where there is one.
+// An adapter registers huma's operations: behind the check of the caller's key, by id and by key, and with a
+// handler of this package where there is one.
 type adapter struct {
 	api    *API
-	direct map[string]func(*response, *http.Request) // by operation id
+	direct map[string]func(*response, *http.Request) // handlers by operation id
 }
 
 func (ad *adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { ad.api.mux.ServeHTTP(w, r) }
@@ -66,7 +64,7 @@ const (
 	keyedPath = "/v1/queues/{queue}/keys/{key}"
 )
 
-// lookup finds the task that a path names by queue and key.
+// lookup finds the task of a path with queue and key.
 func (a *API) lookup(r *http.Request) (bellman.ID, error) {
 	queue, key := r.PathValue("queue"), r.PathValue("key")
 	id, err := bellman.ID{}, bellman.ErrNotFound
@@ -76,8 +74,8 @@ func (a *API) lookup(r *http.Request) (bellman.ID, error) {
 	return id, missing(err, fmt.Sprintf("task with the key %q in the queue %q", cut(key), cut(queue)))
 }
 
-// viaHuma prepares a request for huma: its body is read, bounded and strictly
-// JSON, whatever its Content-Type says.
+// viaHuma prepares a request for huma: it reads the body with a limit, and requires strict JSON whatever its
+// Content-Type is.
 func (a *API) viaHuma(w *response, r *http.Request, op *huma.Operation, handle func(huma.Context)) {
 	if op.RequestBody != nil {
 		body, refused := readBody(w, r, int(op.MaxBodyBytes)-1, nil)
@@ -91,15 +89,15 @@ func (a *API) viaHuma(w *response, r *http.Request, op *huma.Operation, handle f
 	handle(humago.NewContext(op, r, w))
 }
 
-// A Caller is who makes a request. Every input embeds it: with it comes the
-// check that the query has nothing that its operation does not know.
+// A Caller is the caller of a request. Every input embeds it, and gets the check for unknown parameters with
+// it.
 type Caller struct {
 	who, from string
 	may       access.Rights
-	foreign   bool // a page of another site asks
+	foreign   bool // a page of another site makes the request
 }
 
-// Resolve is called by huma, last of its checks.
+// Resolve is called by huma, as the last of its checks.
 func (c *Caller) Resolve(ctx huma.Context) []error {
 	r, w := humago.Unwrap(ctx)
 	c.who, c.from, c.may = w.(*response).who, w.(*response).from, w.(*response).may
@@ -111,7 +109,7 @@ func (c *Caller) Resolve(ctx huma.Context) []error {
 	return errs
 }
 
-// by is the caller with a reason.
+// by returns the caller with a reason.
 func (c *Caller) by(reason string) bellman.By {
 	return bellman.By{Who: c.who, Reason: reason, From: c.from}
 }
@@ -121,7 +119,7 @@ type answer[T any] struct{ Body T }
 
 func ok[T any](body T) (*answer[T], error) { return &answer[T]{body}, nil }
 
-// fail is the error of an operation.
+// fail returns the error of an operation.
 func (a *API) fail(err error) error {
 	p := a.refuse(err)
 	if p.RetryAfter == 0 {
@@ -138,7 +136,7 @@ func operation(id, method, path string, need access.Rights, summary string) huma
 		MaxBodyBytes: maxSmall + 1,
 		Metadata:     map[string]any{"need": need},
 	}
-	op.Security = []map[string][]string{} // nobody needs a key
+	op.Security = []map[string][]string{} // no key is needed
 	if need != access.Open {
 		op.Security = []map[string][]string{{"key": {}}}
 		op.Description = "Needs the role " + need.String() + "."
@@ -146,7 +144,7 @@ func operation(id, method, path string, need access.Rights, summary string) huma
 	return op
 }
 
-// register makes all routes and the document that describes them.
+// register registers all routes, and the document that describes them.
 func (a *API) register(o Options) error {
 	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
 	config := huma.Config{
@@ -163,7 +161,7 @@ func (a *API) register(o Options) error {
 				SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer", Description: "A key of the configuration. Where there are none, everybody may do everything."}},
 			},
 		},
-		Formats:       map[string]huma.Format{"application/json": format, "json": format}, // the latter: …+json
+		Formats:       map[string]huma.Format{"application/json": format, "json": format}, // application/problem+json
 		DefaultFormat: "application/json",
 		Transformers:  []huma.Transformer{ours},
 	}
@@ -200,13 +198,13 @@ func (a *API) register(o Options) error {
 	return nil
 }
 
-// unmarshal decodes JSON that is strictly that.
+// unmarshal decodes strict JSON.
 func unmarshal(data []byte, v any) error {
 	if kept, is := v.(interface{ keep(data []byte) }); is {
 		kept.keep(data)
 		return nil
 	}
-	if _, first := v.(*any); first { // huma decodes twice, the first time to check
+	if _, first := v.(*any); first { // huma decodes twice; the first time is a check
 		if err := strict(data, "json"); err != nil {
 			return err
 		}
@@ -214,7 +212,7 @@ func unmarshal(data []byte, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-// ours turns huma's own refusals into ours.
+// ours converts huma's problems to those of this package.
 func ours(_ huma.Context, _ string, v any) (any, error) {
 	m, is := v.(*huma.ErrorModel)
 	if !is {
@@ -233,16 +231,14 @@ func ours(_ huma.Context, _ string, v any) (any, error) {
 	return p, nil
 }
 
-// bounds are those of the numbers that somebody may give, by the names of their fields: a
-// schema's fault names one of them alone.
+// bounds are the ranges of numbers, by field: huma's message names only one bound.
 var bounds = map[string]string{
 	"limit": "want 1 to 200", "status": "want 100 to 599", "concurrency": "want 1 to 100000", "attempts": "want 1 or more", "attempts_after": "want 0 to 2147483647",
 }
 
 var outOfBounds = regexp.MustCompile(`^expected number [<>]= `)
 
-// fault is a wrong field that huma found, in our words: a field that is missing
-// has its own place, as all others have.
+// fault converts a mistake that huma found. A missing field gets its own path, like all others.
 func fault(e *huma.ErrorDetail) client.Fault {
 	var name string
 	if _, err := fmt.Sscanf(e.Message, "expected required property %s to be present", &name); err == nil {
@@ -265,7 +261,7 @@ func fault(e *huma.ErrorDetail) client.Fault {
 		message = "want text in quotes"
 	case message == validation.MsgExpectedObject:
 		message = "want an object"
-	case strings.HasPrefix(message, validation.MsgExpectedArray): // of what type, or how long
+	case strings.HasPrefix(message, validation.MsgExpectedArray): // wrong type or length
 		message = fmt.Sprintf("want an array of 1 to %d %s", client.MaxBatch, e.Location[strings.LastIndexByte(e.Location, '.')+1:])
 	case message == "expected length >= 1":
 		message = "is empty"

@@ -20,7 +20,7 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// registerOperate registers what an operator looks at and pauses.
+// registerOperate registers the calls that show and pause queues and endpoints.
 func (a *API) registerOperate(h huma.API) {
 	huma.Register(h, operation("list-queues", http.MethodGet, "/v1/queues", access.MayRead, "Queues: rules, depth, oldest overdue, in flight, rates."), a.queues)
 	huma.Register(h, operation("list-endpoints", http.MethodGet, "/v1/endpoints", access.MayRead, "Endpoints: in flight, limit, success rate, breaker, waiting."), a.endpoints)
@@ -128,7 +128,7 @@ func (a *API) stats(ctx context.Context, in *struct {
 	})
 }
 
-// heard says of which nodes figures are.
+// heard returns the nodes that figures cover.
 func heard(f *figures.Figures) client.Whole {
 	return client.Whole{Nodes: f.Nodes, Silent: append([]string{}, f.Silent...)}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// askOrder is ask for a queue of kind order.
+// askOrder does the same as ask for a queue of kind order.
 func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 	t := &bellman.Task{
 		Queue: in.Queue, Key: in.Key,
@@ -48,7 +48,7 @@ func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 		ask.Notify = order.Notify{URL: in.Notify.URL, JSON: in.Notify.JSON}
 		notify(f, in.Notify)
 	}
-	// What is wrong may have no form to keep: then it is checked without.
+	// An invalid time cannot be stored, so the rest is checked without it.
 	if f.has("order_created") {
 		ask.Created = time.Time{}
 	}
@@ -71,10 +71,10 @@ func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 	return t
 }
 
-// ownEvents begin what bellman itself calls the tasks that it adds for an order.
+// ownEvents is the prefix of the events of tasks that bellman adds for an order.
 const ownEvents = "order."
 
-// notForOrders refuses, by name, what means nothing for an order.
+// notForOrders rejects fields that have no meaning for an order.
 func notForOrders(in *client.CreateTask, f *faults) {
 	for _, field := range []struct {
 		name  string
@@ -99,7 +99,7 @@ func notForOrders(in *client.CreateTask, f *faults) {
 	}
 }
 
-// noOrder refuses, by name, what means something for an order alone.
+// noOrder rejects fields that have a meaning only for an order.
 func noOrder(in *client.CreateTask, f *faults) {
 	for _, field := range []struct {
 		name  string
@@ -118,11 +118,11 @@ func noOrder(in *client.CreateTask, f *faults) {
 	}
 }
 
-// maxOrderAge is how long ago an order may have been created: no channel lets anybody pay one for longer, and the zero
-// of somebody's clock must not have it closed at once.
+// maxOrderAge is the largest age of a new order. No channel accepts a payment later, and the zero of a clock
+// must not cause an immediate close.
 const maxOrderAge = 31 * 24 * time.Hour
 
-// orderCreated looks at when an order was created. Its creator's clock may be a minute ahead.
+// orderCreated checks the creation time of an order. Its creator's clock may be a minute ahead.
 func orderCreated(f *faults, at client.Time) {
 	switch now := time.Now(); {
 	case at.IsZero():
@@ -148,7 +148,7 @@ func vars(f *faults, vars map[string]string) {
 	}
 }
 
-// word reports whether s can stand in a template, as {vars.s}.
+// word reports whether s is valid in a template, as {vars.s}.
 func word(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -174,7 +174,7 @@ func notify(f *faults, n *client.Notify) {
 	}
 }
 
-// badURL says what is wrong with an address that something is to be sent to.
+// badURL returns the mistake in the address of a notification.
 func badURL(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "has a space or control character: percent-encode it"

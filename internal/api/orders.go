@@ -16,13 +16,13 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// What is shown of one order, at most.
+// The bounds of what is shown of one order.
 const (
 	orderTasks    = 200
 	orderAttempts = 1000
 )
 
-// registerOrders registers what is asked and done by order number.
+// registerOrders registers the calls on orders by number.
 func (a *API) registerOrders(h huma.API) {
 	huma.Register(h, operation("get-order", http.MethodGet, orderPath, access.MayGet, "Everything about one order: how it stands, its tasks, and their attempts in time order."), a.getOrder)
 	huma.Register(h, operation("complete-order", http.MethodPost, orderPath+"/complete", access.MayOperate, "Decide an order: the answer came another way, such as the channel's own notice. After the decision, a payment is noted as a late one."),
@@ -62,7 +62,7 @@ type OrderNumbers struct {
 	OrderNo    string `path:"order_no" maxLength:"128" doc:"Escape slashes as %2F."`
 }
 
-// missing names an order that there is not.
+// missing returns the problem of an unknown order.
 func (n *OrderNumbers) missing() *client.Problem {
 	return newProblem(http.StatusNotFound, fmt.Sprintf("there is no order %q of the merchant %q", cut(n.OrderNo), cut(n.MerchantNo)))
 }
@@ -113,12 +113,11 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 	return ok(*out)
 }
 
-// tasksOf reads the tasks with these numbers, the newest first; more says that
-// there are older ones.
+// tasksOf returns the tasks with these numbers, the newest first; more reports that there are older ones.
 func (a *API) tasksOf(ctx context.Context, n *OrderNumbers) (tasks []*bellman.Task, more bool, err error) {
 	f := store.Filter{MerchantNo: n.MerchantNo, OrderNo: n.OrderNo}
 	if f.MerchantNo == "" || f.OrderNo == "" {
-		return nil, false, nil // would choose all
+		return nil, false, nil // the filter would select all tasks
 	}
 	var before bellman.ID
 	for range maxReads {
@@ -136,7 +135,7 @@ func (a *API) tasksOf(ctx context.Context, n *OrderNumbers) (tasks []*bellman.Ta
 	return tasks, more, nil
 }
 
-// order shows tasks of one order, which come the newest first.
+// order shows the tasks of one order, which must be sorted from the newest.
 func (a *API) order(ctx context.Context, tasks []*bellman.Task) (*client.Order, error) {
 	out := &client.Order{Tasks: make([]client.Task, 0, len(tasks)), Attempts: []client.OrderAttempt{}}
 	whole := a.overall(tasks)
@@ -163,8 +162,7 @@ func (a *API) order(ctx context.Context, tasks []*bellman.Task) (*client.Order, 
 	return out, nil
 }
 
-// newest brings attempts into the order in which they started, and keeps the
-// newest.
+// newest sorts attempts by start, and keeps the newest.
 func newest(o *client.Order) {
 	slices.SortStableFunc(o.Attempts, func(a, b client.OrderAttempt) int { return a.Started.Compare(b.Started.Time) })
 	if n := len(o.Attempts) - orderAttempts; n > 0 {
@@ -173,8 +171,8 @@ func newest(o *client.Order) {
 	}
 }
 
-// onOrder does something with the task of an order that is an order's own, and
-// answers it as it then is. Of several it takes the one that is pending.
+// onOrder acts on the order task with these numbers, and returns it afterwards. If there are several, it takes
+// the pending one.
 func (a *API) onOrder(ctx context.Context, n *OrderNumbers, do func(bellman.ID) (*bellman.Task, error)) (*answer[client.Task], error) {
 	tasks, _, err := a.tasksOf(ctx, n)
 	if err != nil {
@@ -197,14 +195,14 @@ func (a *API) onOrder(ctx context.Context, n *OrderNumbers, do func(bellman.ID) 
 	return a.act(ctx, &ID{id.String()}, do)
 }
 
-// own returns those tasks that are an order's own.
+// own returns the order tasks among tasks.
 func (a *API) own(tasks []*bellman.Task) []*bellman.Task {
 	return slices.DeleteFunc(slices.Clone(tasks), func(t *bellman.Task) bool {
 		return t.Kind != bellman.KindOrder || standing(t).Watch
 	})
 }
 
-// overall is how an order stands by its tasks, which come the newest first.
+// overall returns the state of an order from its tasks, which must be sorted from the newest.
 func (a *API) overall(tasks []*bellman.Task) *overall {
 	o := &overall{}
 	for _, t := range tasks {
@@ -216,7 +214,7 @@ func (a *API) overall(tasks []*bellman.Task) *overall {
 	return o
 }
 
-// waiting reads how long somebody wants to wait.
+// waiting reads the time that a caller wants to wait.
 func waiting(field, text string, otherwise time.Duration) (time.Duration, *client.Problem) {
 	if text == "" {
 		return otherwise, nil

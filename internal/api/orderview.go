@@ -10,12 +10,12 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// pending and paid are states of an order.
+// pending is a state of an order.
 const pending = "PENDING"
 
 func paid(state string) bool { return state == "PAID" || state == "PAID_REFUNDED" }
 
-// standing is how an order stands by its task; zero for tasks of other kinds.
+// standing returns the state of an order from its task; zero for tasks of other kinds.
 func standing(t *bellman.Task) order.Standing {
 	if t.Kind != bellman.KindOrder {
 		return order.Standing{}
@@ -23,7 +23,7 @@ func standing(t *bellman.Task) order.Standing {
 	return order.StandingOf(t)
 }
 
-// request shows what a task sends, or for an order what was asked for.
+// request returns what a task sends; for an order, what was requested.
 func (a *API) request(t *bellman.Task) client.Request {
 	if t.Kind != bellman.KindOrder {
 		contentType := ""
@@ -35,7 +35,7 @@ func (a *API) request(t *bellman.Task) client.Request {
 		return client.Request{Method: method(t), URL: mask.URL(t.URL), Headers: client.MaskHeaders(t.Header), Body: mask.Body(string(t.Body), contentType)}
 	}
 	ask, err := order.ParseAsk(t.Body)
-	if err != nil { // it was read when it was added
+	if err != nil { // it was parsed when it was added
 		ask = order.Ask{}
 	}
 	out := client.Request{Headers: map[string]string{}, OrderCreated: client.At(ask.Created), Expires: duty(ask.Expires), CodeLife: duty(ask.CodeLife), Vars: ask.Vars}
@@ -45,12 +45,11 @@ func (a *API) request(t *bellman.Task) client.Request {
 	return out
 }
 
-// An overall standing is how an order stands by all of its tasks, gathered from
-// the newest to the oldest: paid if one is paid, or else pending if one is pending,
-// or else as the newest.
+// An overall is the state of an order from all its tasks, from the newest to the oldest: paid if one is paid,
+// otherwise pending if one is pending, otherwise the state of the newest.
 type overall struct {
 	state, late string
-	task        *bellman.Task // of that state; nil: none is an order's own
+	task        *bellman.Task // the task with that state; nil: no task is an order's own
 }
 
 func (o *overall) add(t *bellman.Task, s *order.Standing) {

@@ -13,8 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/access"
 )
 
-// registerProbes registers what is not JSON of /v1: the document, the probes,
-// the metrics and the stream of events.
+// registerProbes registers the document, the probes, the metrics and the stream of events.
 func (a *API) registerProbes(h huma.API, metrics bool) {
 	health := jsonResponse(h, reflect.TypeFor[client.Health](), "All is well.")
 	plain := func(description, mediaType, kind string) *huma.Response {
@@ -45,7 +44,7 @@ func jsonResponse(h huma.API, t reflect.Type, description string) *huma.Response
 
 func (a *API) openapi(w *response, _ *http.Request) {
 	w.Header()["Content-Type"] = jsonType
-	w.Write(a.docText) // if the caller is gone there is nobody to tell
+	w.Write(a.docText) // an error means that the client has gone
 }
 
 func (a *API) healthz(w *response, _ *http.Request) { well(w, "ok") }
@@ -63,5 +62,5 @@ func (a *API) readyz(w *response, r *http.Request) {
 
 func well(w http.ResponseWriter, how string) {
 	w.Header()["Content-Type"] = jsonType
-	fmt.Fprintf(w, "{\"status\":%q}\n", how) // if the caller is gone there is nobody to tell
+	fmt.Fprintf(w, "{\"status\":%q}\n", how) // an error means that the client has gone
 }

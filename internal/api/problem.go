@@ -17,19 +17,19 @@ func newProblem(status int, detail string, list ...client.Fault) *client.Problem
 	return &client.Problem{Title: http.StatusText(status), Status: status, Detail: detail, Errors: list}
 }
 
-// wrongField refuses one field of a request.
+// wrongField returns the problem of one wrong field.
 func wrongField(location, message string) *client.Problem {
 	return newProblem(http.StatusUnprocessableEntity, wrong(1), client.Fault{Location: location, Message: message})
 }
 
-// later refuses something that works when it is asked for again.
+// later returns the problem of a request that may succeed later.
 func later(status int, after time.Duration, detail string) *client.Problem {
 	p := newProblem(status, detail)
 	p.RetryAfter = after
 	return p
 }
 
-// missing is err, or when that is a not found, the answer that names what.
+// missing returns err; if err is a not found, a problem that says what was not found.
 func missing(err error, what string) error {
 	if errors.Is(err, bellman.ErrNotFound) {
 		return newProblem(http.StatusNotFound, "there is no "+what)
@@ -37,8 +37,8 @@ func missing(err error, what string) error {
 	return err
 }
 
-// refuse says how err is answered. What nobody foresaw is logged, and answered
-// with 500 and nothing that could tell a stranger about the inside.
+// refuse returns the answer to an error. Unforeseen errors are logged, and answered with 500 without any
+// detail.
 func (a *API) refuse(err error) *client.Problem {
 	var invalid *bellman.Invalid
 	var p *client.Problem
@@ -79,10 +79,10 @@ func asInvalid(err error) (invalid *bellman.Invalid, ok bool) {
 	return invalid, ok
 }
 
-// said is an error's text as somebody outside reads it.
+// said returns the text of an error for callers.
 func said(err error) string { return strings.ReplaceAll(err.Error(), "bellman: ", "") }
 
-// write answers with a problem.
+// write writes a problem.
 func write(w http.ResponseWriter, p *client.Problem) {
 	h := w.Header()
 	h["Content-Type"] = problemType
@@ -92,12 +92,12 @@ func write(w http.ResponseWriter, p *client.Problem) {
 	w.WriteHeader(p.Status)
 	text, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // a Problem has texts and numbers only
+		panic(err) // cannot fail: texts and numbers
 	}
-	w.Write(text) // if the caller is gone there is nobody to tell
+	w.Write(text) // an error means that the client has gone
 }
 
-// Shared by all answers, so that they are not allocated for each.
+// Shared by all answers, which saves allocations.
 var (
 	jsonType    = []string{"application/json"}
 	problemType = []string{"application/problem+json"}

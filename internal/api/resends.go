@@ -16,27 +16,27 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Resends runs bulk resends as durable jobs. Errors are those of an [Engine].
+// Resends runs bulk resends as durable jobs. Its errors are those of an [Engine].
 type Resends interface {
-	// Count says what a job with this filter would touch, up to limit tasks; 0: as
-	// many as it ever counts.
+	// Count returns what a job with this filter would touch, up to limit tasks; 0: as many as Count ever
+	// counts.
 	Count(ctx context.Context, f resend.Pick, limit int, within time.Duration) (resend.Count, error)
 
-	// Start makes a durable job of in's Filter, Mode, Rate, Who and Reason; no mode
-	// is once, no rate a default.
+	// Start creates a durable job with in's Filter, Mode, Rate, Who and Reason. The default mode is once; the
+	// rate has a default too.
 	Start(ctx context.Context, in resend.Job) (resend.Job, error)
 
 	Get(ctx context.Context, id bellman.ID) (resend.Job, error)
 	List(ctx context.Context, limit int) ([]resend.Job, error) // the newest first
 
-	// Cancel ends a job; one that has ended is returned as it is.
+	// Cancel ends a job. A job that has ended is returned unchanged.
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (resend.Job, error)
 }
 
-// newestResends is how many bulk resends a list has.
+// newestResends is the number of bulk resends in a list.
 const newestResends = 50
 
-// either is an answer whose kind depends on what was asked for.
+// either is an answer whose form depends on the request.
 type either struct {
 	Status int
 	Body   any
@@ -70,7 +70,7 @@ func (a *API) registerResends(h huma.API) {
 		})
 }
 
-// A ResendID names a bulk resend in a path.
+// A ResendID is the id of a bulk resend in a path.
 type ResendID struct {
 	ID string `path:"id" format:"uuid" doc:"The bulk resend's id."`
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxDepth is how deep JSON may be nested.
+// maxDepth is the deepest nesting of JSON.
 const maxDepth = 256
 
 var (
@@ -58,8 +58,7 @@ func (s *scanner) end() error {
 	return fmt.Errorf("unexpected text after the JSON value, before byte %d", s.in.InputOffset())
 }
 
-// members calls f at the value of each member of the object that begins here;
-// f must read the value.
+// members calls f at each member's value of the object at the scanner; f must read the value.
 func (s *scanner) members(f func(name []byte) error) error {
 	if _, err := s.in.ReadToken(); err != nil {
 		return readable(err)
@@ -77,7 +76,7 @@ func (s *scanner) members(f func(name []byte) error) error {
 	return readable(err)
 }
 
-// elements calls f at each element of the array that begins here; f must read it.
+// elements calls f at each element of the array at the scanner; f must read it.
 func (s *scanner) elements(f func() error) error {
 	if _, err := s.in.ReadToken(); err != nil {
 		return readable(err)
@@ -91,13 +90,13 @@ func (s *scanner) elements(f func() error) error {
 	return readable(err)
 }
 
-// text reads the string that begins here.
+// text reads the string at the scanner.
 func (s *scanner) text() (string, error) {
 	b, err := s.unquoted()
 	return string(b), err
 }
 
-// unquoted is text as a part of the scanner's data, if it has no escapes.
+// unquoted returns the string as a part of the scanner's data, if it has no escapes.
 func (s *scanner) unquoted() ([]byte, error) {
 	raw, err := s.in.ReadValue()
 	if err != nil {
@@ -113,7 +112,7 @@ func (s *scanner) unquoted() ([]byte, error) {
 	return text, nil
 }
 
-// value reads over the value that begins here. It returns the part of the scanner's data.
+// value skips the value at the scanner, and returns its part of the scanner's data.
 func (s *scanner) value() ([]byte, error) {
 	raw, err := s.in.ReadValue()
 	if err != nil {
@@ -128,15 +127,15 @@ func (s *scanner) value() ([]byte, error) {
 		if nested.in.StackDepth() > maxDepth {
 			return nil, errDepth
 		}
-		if _, err := nested.in.ReadToken(); err != nil { // only the end: it was read before
+		if _, err := nested.in.ReadToken(); err != nil { // only the end: the value was read before
 			return raw, nil
 		}
 	}
 }
 
-// strict returns an error unless data is one JSON text in which no object has a field
-// twice, and no text half of a surrogate pair. The value of a field named free, of the
-// outermost object, is only JSON: it is passed on unchanged.
+// strict returns an error unless data is one JSON text in which no object has a field twice, and no text has
+// half of a surrogate pair. In the outermost object, the value of the field named free must only be JSON: it
+// is passed on unchanged.
 func strict(data []byte, free string) error {
 	s, err := scan(data)
 	if err != nil {
@@ -167,17 +166,16 @@ func strict(data []byte, free string) error {
 	}), s.end)
 }
 
-// unique returns an error if an object in a value has a field twice, or a text half of a
-// surrogate pair.
+// unique returns an error if an object in a value has a field twice, or a text has half of a surrogate pair.
 func unique(raw []byte) error {
 	_, err := jsontext.NewDecoder(bytes.NewBuffer(raw)).ReadValue()
 	if e := (*jsontext.SyntacticError)(nil); errors.As(err, &e) {
-		e.ByteOffset = 0 // within raw, which a caller does not know
+		e.ByteOffset = 0 // the offset within raw means nothing to a caller
 	}
 	return readable(err)
 }
 
-// readable is a decoder's error as a caller reads it: what is wrong, at which byte, in which value.
+// readable returns a decoder's error for callers: what is wrong, at which byte, in which value.
 func readable(err error) error {
 	e := (*jsontext.SyntacticError)(nil)
 	if !errors.As(err, &e) {

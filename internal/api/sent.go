@@ -12,18 +12,18 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A sent is a body of type T as it came. Its operation skips huma's check and calls checker.read,
-// so that one answer names what the schema refuses and what the registry refuses.
+// A sent is a body of type T as it was received. Its operation skips huma's check and calls checker.read, so
+// that one answer lists the mistakes of the schema and those of the registry.
 type sent[T any] struct{ raw []byte }
 
-// Schema is T's, for the OpenAPI document.
+// Schema returns T's schema, for the OpenAPI document.
 func (sent[T]) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[T](), true, "")
 }
 
 func (s *sent[T]) keep(data []byte) { s.raw = data }
 
-// A checker reads values of type T by T's schema. It is safe for concurrent use.
+// A checker decodes values of type T by T's schema. It is safe for concurrent use.
 type checker[T any] struct {
 	registry huma.Registry
 	schema   *huma.Schema
@@ -34,9 +34,9 @@ func newChecker[T any]() checker[T] {
 	return checker[T]{r, r.Schema(reflect.TypeFor[T](), true, "")}
 }
 
-// read decodes a value at a location. Fields that the schema refuses are in faulty and not in v. The
-// problem is of the whole value: it is malformed, or of another type. The value of a field named free
-// may have fields twice.
+// read decodes the value at a location. Fields that violate the schema are in faulty, and not in v. A problem
+// concerns the whole value: it is no JSON, or of another type. The value of the field named free may have
+// fields twice.
 func (c checker[T]) read(data []byte, location, free string) (v T, faulty []bellman.FieldError, refused *client.Problem) {
 	if err := strict(data, free); err != nil {
 		return v, nil, malformed(err)
@@ -54,7 +54,7 @@ func (c checker[T]) read(data []byte, location, free string) (v T, faulty []bell
 		return v, nil, nil
 	}
 	for _, err := range found.Errors[:min(len(found.Errors), maxFaults)] {
-		f := fault(err.(*huma.ErrorDetail)) // Validate adds no other
+		f := fault(err.(*huma.ErrorDetail)) // Validate adds no other type
 		field, below := strings.CutPrefix(f.Location, location+".")
 		if !below {
 			return v, nil, newProblem(http.StatusUnprocessableEntity, wrong(1), f)
@@ -72,7 +72,7 @@ func (c checker[T]) read(data []byte, location, free string) (v T, faulty []bell
 	return v, faulty, nil
 }
 
-// without takes a field such as sign.secrets[2] out of an object: an array as a whole.
+// without removes a field such as sign.secrets[2] from an object: of an array, the whole array.
 func without(tree any, field string) {
 	object, is := tree.(map[string]any)
 	if !is {

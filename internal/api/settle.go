@@ -18,13 +18,13 @@ import (
 
 const (
 	maxSettleBody = 4 << 20
-	maxInSettles  = 4 * client.MaxBatch // orders that are waited for at once
+	maxInSettles  = 4 * client.MaxBatch // orders that are settled at one time
 
 	defaultWait = 10 * time.Second
 	maxWait     = time.Minute
 )
 
-// enterSettle makes room for settling n orders; call leave when it is done.
+// enterSettle reserves room for settling n orders. Call leave at the end.
 func (a *API) enterSettle(n int64) (leave func(), refused *client.Problem) {
 	if a.inSettles.Add(n) > maxInSettles {
 		a.inSettles.Add(-n)
@@ -73,11 +73,11 @@ func (a *API) settleOrders(ctx context.Context, in *struct {
 // A settling is one order that is being settled.
 type settling struct {
 	numbers OrderNumbers
-	own     []bellman.ID // the tasks that the channel is asked about
-	err     error        // they cannot be read
+	own     []bellman.ID // the tasks for which the channel is queried
+	err     error        // the tasks cannot be read
 }
 
-// settleAll attempts tasks now, and says of each what came of it.
+// settleAll attempts tasks now, and returns the outcome of each.
 func (a *API) settleAll(ctx context.Context, by bellman.By, ids []bellman.ID, wait time.Duration) map[bellman.ID]error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -96,7 +96,7 @@ func (a *API) settleAll(ctx context.Context, by bellman.By, ids []bellman.ID, wa
 	return settled
 }
 
-// settled is how an order stands after it was settled.
+// settled returns the state of an order after settling.
 func (a *API) settled(ctx context.Context, s *settling, settled map[bellman.ID]error) client.SettledOrder {
 	out := client.SettledOrder{OrderRef: client.OrderRef(s.numbers), Status: http.StatusOK}
 	fail := func(err error) client.SettledOrder {
@@ -115,7 +115,7 @@ func (a *API) settled(ctx context.Context, s *settling, settled map[bellman.ID]e
 		return fail(err)
 	}
 	whole := a.overall(tasks)
-	if whole.task == nil { // its retention was over meanwhile
+	if whole.task == nil { // retention has deleted it meanwhile
 		return fail(s.numbers.missing())
 	}
 	out.OrderState, out.LatePayment = whole.state, whole.late
@@ -137,15 +137,14 @@ func (a *API) settled(ctx context.Context, s *settling, settled map[bellman.ID]e
 	return out
 }
 
-// settleOrder attempts what is overdue of one order's tasks and reads them anew,
-// until nothing is left that should have ended, or the wait is over: settled says
-// which.
+// settleOrder attempts the overdue tasks of one order and reads them again, until none is overdue or the wait
+// ends: settled reports which.
 func (a *API) settleOrder(ctx context.Context, n *OrderNumbers, tasks []*bellman.Task, wait time.Duration, by bellman.By) (settled bool, err error) {
 	deadline := time.Now().Add(wait)
 	until, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	asked := map[bellman.ID]bool{}
-	all := true // of what was planned is done
+	all := true // the whole plan was carried out
 	for first := true; ; first = false {
 		p := a.plan(tasks, first, asked, earlier(time.Now(), deadline), deadline)
 		if p.done() {
@@ -173,23 +172,21 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// A plan is what is to be done so that an order does not stand where it should
-// not any more.
+// A plan is the work that brings an order to its present state.
 type plan struct {
 	move    []bellman.ID // their next attempt is moved to now
 	overdue []bellman.ID // attempted in their turn
-	ask     []bellman.ID // asked out of turn
-	waits   bool         // a step comes by itself
+	ask     []bellman.ID // queried out of turn
+	waits   bool         // another step follows by itself
 	next    time.Time    // when to look again
 }
 
 func (p *plan) done() bool { return len(p.move)+len(p.overdue)+len(p.ask) == 0 && !p.waits }
 
-// plan looks at an order's tasks. The steps of a close are waited for as they
-// come. What has expired and is due only after the wait has its turn now, once, so
-// that it is closed; where the time of a step is a part of the protocol it is asked
-// out of turn, to see a payment. What the decision adds, such as the notification,
-// is not waited for: only the first look takes tasks that are no order.
+// plan examines the tasks of an order. Steps of a close are awaited. If an order has expired and its next step
+// is due only after the wait, the step is moved to now, once, so that it is closed. If the time of a step is a
+// part of the protocol, the order is queried out of turn instead, to see a payment. Tasks that the decision
+// adds, such as the notification, are not awaited: only the first look includes tasks that are no order.
 func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool, now, deadline time.Time) plan {
 	p := plan{next: deadline}
 	for _, t := range tasks {
@@ -231,8 +228,8 @@ func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool,
 	return p
 }
 
-// carryOut attempts what a plan says, and waits for what came of it. That one is
-// still to come, or gone, is no error; done says that none is still to come.
+// carryOut attempts the tasks of a plan, and waits for their outcomes. done reports that no outcome is
+// missing. A missing outcome or a deleted task is no error.
 func (a *API) carryOut(ctx context.Context, p *plan, by bellman.By) (done bool, err error) {
 	done = true
 	a.asks.note(time.Now(), slices.Concat(p.move, p.ask)...)
@@ -269,18 +266,18 @@ func (a *API) carryOut(ctx context.Context, p *plan, by bellman.By) (done bool, 
 	return done, nil
 }
 
-// askFloor is the least time between two questions about one order out of turn: an answer
-// that is younger is what is known. Without it, readers could use up an account's rate.
+// askFloor is the least time between two queries of one order out of turn. Within it, the last answer is used.
+// Without it, readers could use up an account's rate.
 const askFloor = time.Second
 
-// asks remembers when tasks were last asked about out of turn. The zero value is ready, and
-// safe for concurrent use.
+// asks remembers when tasks were last queried out of turn. The zero value is ready, and safe for concurrent
+// use.
 type asks struct {
 	mu sync.Mutex
 	at map[bellman.ID]time.Time
 }
 
-// maxAsks are remembered before those that are older than askFloor are forgotten.
+// maxAsks is the size at which entries older than askFloor are removed.
 const maxAsks = 10_000
 
 func (a *asks) last(id bellman.ID) time.Time {
@@ -303,10 +300,10 @@ func (a *asks) note(now time.Time, ids ...bellman.ID) {
 	}
 }
 
-// A step that is due comes within moments: the store is read again so often.
+// moment is the interval of reading the store while a step is due.
 const moment = 20 * time.Millisecond
 
-// rest waits until next, for a moment at least, or until ctx ends.
+// rest waits until next, but at least a moment, or until ctx ends.
 func rest(ctx context.Context, next time.Time) {
 	timer := time.NewTimer(max(time.Until(next), moment))
 	defer timer.Stop()

@@ -10,7 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// task is how t is shown.
+// task returns the API's form of a task.
 func (a *API) task(t *bellman.Task) client.Task {
 	order := standing(t)
 	out := client.Task{
@@ -39,7 +39,7 @@ func last(a *bellman.Attempt) *client.LastAttempt {
 	}
 }
 
-// method is how a task is sent. An order is asked about as its queue says.
+// method returns the method of a task. For an order, its queue decides.
 func method(t *bellman.Task) string {
 	if t.Method == "" && t.Kind != bellman.KindOrder {
 		return "POST"
@@ -47,7 +47,7 @@ func method(t *bellman.Task) string {
 	return t.Method
 }
 
-// duty writes a duration that is not always there.
+// duty formats an optional duration.
 func duty(d time.Duration) string {
 	if d == 0 {
 		return ""
@@ -87,7 +87,7 @@ func timing(t bellman.Timing) client.Timing {
 	return client.Timing{DNSMS: milliseconds(t.DNS), ConnectMS: milliseconds(t.Connect), TLSMS: milliseconds(t.TLS)}
 }
 
-// milliseconds is d to the microsecond.
+// milliseconds returns d with microseconds.
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func pause(p *figures.Pause) *client.Pause {
@@ -136,8 +136,8 @@ func endpoint(e *figures.Endpoint) client.Endpoint {
 	return out
 }
 
-// attempts is how many attempts a task has at most; not finite if its schedule goes
-// on without end, or is followed by a close protocol.
+// attempts returns the largest number of attempts of a task; not finite if its schedule has no end, or a close
+// protocol follows.
 func (a *API) attempts(t *bellman.Task) (n int, finite bool) {
 	if t.Kind == bellman.KindOrder {
 		return 0, false

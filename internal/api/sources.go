@@ -29,7 +29,7 @@ func (a *API) listSources(context.Context, *struct{ Caller }) (*answer[client.So
 	return ok(out)
 }
 
-// shownIntake is whether tasks are taken in.
+// shownIntake returns whether new tasks are accepted.
 func (a *API) shownIntake() client.Intake {
 	i := figures.Intake{Open: true}
 	if a.intake != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// registerCreate registers the two calls that create. Both are served by
-// handlers of our own; create-task has its huma handler for tests.
+// registerCreate registers the two calls that create. Handlers of this package serve both; create-task has a
+// huma handler for tests.
 func (a *API) registerCreate(h huma.API) {
 	op := operation("create-task", http.MethodPost, "/v1/tasks", access.MayCreate, "Create a task. It is durable when 201 is answered.")
 	op.MaxBodyBytes = int64(a.maxJSON()) + 1
@@ -53,14 +53,14 @@ type created struct {
 	Body     client.Task
 }
 
-// An ID names a task in a path.
+// An ID is a task's id in a path.
 type ID struct {
 	ID string `path:"id" format:"uuid" doc:"The task's id."`
 }
 
 const wantID = "want a UUID such as 0192f3a4-5b6c-7d8e-9f01-23456789abcd"
 
-// parseID reads an id in a path.
+// parseID parses an id in a path.
 func parseID(text string) (bellman.ID, error) {
 	id, err := bellman.ParseID(text)
 	if err != nil {
@@ -69,7 +69,7 @@ func parseID(text string) (bellman.ID, error) {
 	return id, nil
 }
 
-// registerTasks registers what is done with one task, and the list.
+// registerTasks registers the calls on one task, and the list.
 func (a *API) registerTasks(h huma.API) {
 	huma.Register(h, operation("get-task", http.MethodGet, taskPath, access.MayGet, "A task with its request and its log of attempts."), a.get)
 	huma.Register(h, operation("list-tasks", http.MethodGet, "/v1/tasks", access.MayRead, "Tasks that fit, newest first."), a.list)
@@ -128,7 +128,7 @@ func (a *API) registerTasks(h huma.API) {
 		})
 }
 
-// given is a body that may be left out.
+// given returns a body that may be missing.
 func given[T any](body *T) T {
 	if body == nil {
 		return *new(T)
@@ -154,7 +154,7 @@ func moveTo(in *client.RescheduleTask, now time.Time) (time.Time, *client.Proble
 	return due, nil
 }
 
-// act does something with a task and answers it as it then is.
+// act acts on a task, and returns it afterwards.
 func (a *API) act(ctx context.Context, ref *ID, do func(bellman.ID) (*bellman.Task, error)) (*answer[client.Task], error) {
 	id, err := parseID(ref.ID)
 	if err != nil {
@@ -166,13 +166,13 @@ func (a *API) act(ctx context.Context, ref *ID, do func(bellman.ID) (*bellman.Ta
 	}
 	if t.Last == nil && t.Attempts > 0 {
 		if whole, err := a.reader.Task(ctx, id); err == nil && whole.Version >= t.Version {
-			t = whole // with its last attempt; without it the answer is true as well
+			t = whole // includes its last attempt; the answer is also right without it
 		}
 	}
 	return ok(a.task(t))
 }
 
-// newestAttempts is how many attempts are shown of a task.
+// newestAttempts is the number of attempts that are shown of a task.
 const newestAttempts = 200
 
 func (a *API) get(ctx context.Context, in *struct {
@@ -205,7 +205,7 @@ func (a *API) get(ctx context.Context, in *struct {
 	}
 	if t.OrderingKey != "" && !t.State.Ended() {
 		chain, err := a.reader.Chain(ctx, t.Queue, t.OrderingKey, id, 1)
-		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // it has just ended
+		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // the task has just ended
 			return nil, a.fail(err)
 		}
 		if first := chain.Before(id); !first.IsZero() {
@@ -215,7 +215,7 @@ func (a *API) get(ctx context.Context, in *struct {
 	return ok(shown)
 }
 
-// reveal replaces what is masked of a task by what it is, for whoever may and leaves a record of it.
+// reveal replaces what is masked of a task, for a caller with that right, and writes an audit record.
 func (a *API) reveal(ctx context.Context, by *Caller, t *bellman.Task, log []bellman.Attempt, shown *client.TaskDetail) error {
 	if by.may&access.MayAdmin == 0 {
 		return newProblem(http.StatusForbidden, "this key may not reveal: it takes the role "+access.MayAdmin.String())
@@ -228,7 +228,7 @@ func (a *API) reveal(ctx context.Context, by *Caller, t *bellman.Task, log []bel
 	return nil
 }
 
-// unmask replaces what is masked of addresses, bodies and answers.
+// unmask replaces masked addresses, bodies and answers.
 func (a *API) unmask(t *bellman.Task, log []bellman.Attempt, shown *client.TaskDetail) {
 	shown.Task.URL = t.URL
 	for i := range log {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// zoneless are how times are written without their zone.
+// zoneless are formats of times without a zone.
 var zoneless = [...]string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"}
 
-// noTime says what is wrong with a text that is no time, and what would be right.
+// noTime returns what is wrong with a text that is no time, and what would be right.
 func noTime(text string) string {
 	const such = "2026-11-20T15:04:05.123Z"
 	for _, layout := range zoneless {
