@@ -41,7 +41,7 @@ export GORACE ?= atexit_sleep_ms=0
 # -ldflags sets the version, so that a build needs no git.
 export GOFLAGS += -buildvcs=false
 
-.PHONY: build site clients dist dist-test test test-raced test-plain test-slow torture lint vulncheck bench profile fuzz cover screenshots
+.PHONY: build site clients dist dist-test test test-raced test-plain test-full test-slow torture lint vulncheck bench profile fuzz cover screenshots
 
 build: ## the static binary ./bellman
 	CGO_ENABLED=0 go build -trimpath -pgo=$(PROFILE) -ldflags '$(LDFLAGS)' -o bellman ./cmd/bellman
@@ -63,15 +63,18 @@ dist-test: ## checks a release: reproducible builds, the package installs, manif
 	scripts/torture-env go test -v -count 1 -timeout 30m ./internal/torture -run TestRollingUpgrade -upgrade $(BEFORE)
 
 test: ## every test in random order, those of RACED with the race detector; then the engine's at full size, SEEDS simulated clusters, and the order of locks in some
-	scripts/test-env $(MAKE) test-raced test-plain
+	scripts/test-env sh -c '$(MAKE) test-raced && $(MAKE) -j 2 --output-sync=target test-plain test-full'
 
-# The two halves share the servers of scripts/test-env. They run one after the other: side by side they overload two cores.
+# The three share the servers of scripts/test-env. Packages with the race detector use both cores, so they run alone; of the
+# others, the packages wait for programs while the engine and the simulation compute.
 test-raced:
 	$(TEST) $(RACE) -p $(AT_ONCE) -shuffle=on -timeout 60m $(RACED)
 
-test-plain: export CGO_ENABLED = 0
+test-plain test-full: export CGO_ENABLED = 0
 test-plain:
 	$(TEST) -p $(AT_ONCE) -shuffle=on -timeout 60m $(PLAIN)
+
+test-full:
 	$(TEST) ./engine -timeout 60m
 	$(TEST) ./internal/sim -run TestSim -sim.seeds=$(SEEDS) -timeout 60m
 	$(TEST) -tags lockorder ./internal/sim -run TestSim -sim.seeds=2 -timeout 60m
