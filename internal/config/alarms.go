@@ -13,16 +13,13 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// An Alarm is the rule of an alarm.
-type Alarm struct {
-	Name  string        // unique
-	When  string        // one of alarm.Whens
-	Queue string        // counts only tasks of this queue; empty: of all queues
-	Above float64       // the largest value without an alarm: seconds or a count, see alarm.Figured
-	For   time.Duration // how long the condition must hold
-	To    string        // the queue whose tasks report the alarm
+// An Alarm is the rule of an alarm. Its Name is unique.
+type Alarm = alarm.Rule
 
-	above string // as written in the file
+// A writtenAlarm is an alarm as the file has it: the unit of above depends on when.
+type writtenAlarm struct {
+	Alarm
+	above string
 }
 
 const (
@@ -30,95 +27,89 @@ const (
 	longFor    = 24 * time.Hour
 )
 
-var alarmFields = []field[Alarm]{
-	{name: "name", set: func(a *Alarm, s string) error { return name(&a.Name, s) }},
-	{name: "when", set: func(a *Alarm, s string) error { return choice(&a.When, s, alarm.Whens()...) }},
-	{name: "queue", set: func(a *Alarm, s string) error { return name(&a.Queue, s) }},
-	{name: "above", set: func(a *Alarm, s string) error { a.above = s; return nil }},
-	{name: "for", set: func(a *Alarm, s string) error { return duration(&a.For, s, 0, longFor) }},
-	{name: "to", set: func(a *Alarm, s string) error { return name(&a.To, s) }},
+var alarmFields = []field[writtenAlarm]{
+	{name: "name", set: func(a *writtenAlarm, s string) error { return name(&a.Name, s) }},
+	{name: "when", set: func(a *writtenAlarm, s string) error { return choice(&a.When, s, alarm.Whens()...) }},
+	{name: "queue", set: func(a *writtenAlarm, s string) error { return name(&a.Queue, s) }},
+	{name: "above", set: func(a *writtenAlarm, s string) error { a.above = s; return nil }},
+	{name: "for", set: func(a *writtenAlarm, s string) error { return duration(&a.For, s, 0, longFor) }},
+	{name: "to", set: func(a *writtenAlarm, s string) error { return name(&a.To, s) }},
 }
 
 // readAlarms replaces the alarms. checkAlarms checks later that their queues exist: they may come from
 // elsewhere.
 func readAlarms(r *reader, path string, n ast.Node, c *Config) {
 	c.Alarms = nil
-	elements := r.list(n, path)
+	elements := r.elements(n, path)
 	if len(elements) > mostAlarms {
 		r.note(n, path, fmt.Sprintf("has %d rules: want %d at most", len(elements), mostAlarms))
 		return
 	}
 	taken := map[string]bool{}
-	for i, element := range elements {
-		at := fmt.Sprintf("%s[%d]", path, i)
-		var a Alarm
+	for _, e := range elements {
+		var a writtenAlarm
 		noted := len(r.problems)
-		fill(r, element, at, "", alarmFields, &a)
-		r.places[at] = r.place(element)
-		if len(r.problems) == noted {
-			for _, wrong := range a.finish() {
-				r.problems = append(r.problems, c.placeOf(at+wrong.field, at).problem(at+wrong.field, wrong.text))
-			}
+		if fill(r, e.value, e.at, alarmFields, &a) {
+			a.finish(func(field, text string) {
+				r.problems = append(r.problems, c.problem(e.at+field, text, r.place(e.value)))
+			})
 		}
+		r.places[e.at] = r.place(e.value)
 		if len(r.problems) == noted && taken[a.Name] {
-			r.note(element, at+".name", fmt.Sprintf("%q is another alarm's: want a name of its own", a.Name))
+			r.note(e.value, e.at+".name", fmt.Sprintf("%q is another alarm's: want a name of its own", a.Name))
 		}
 		taken[a.Name] = true
-		c.Alarms = append(c.Alarms, a)
+		c.Alarms = append(c.Alarms, a.Alarm)
 	}
 }
 
-// finish fills in the defaults of an alarm, and returns the mistakes that concern several of its fields.
-func (a *Alarm) finish() (all []mistake) {
-	add := func(field, text string) { all = append(all, mistake{field, text}) }
+// finish fills in the defaults of an alarm, and notes the mistakes that concern several of its fields.
+func (a *writtenAlarm) finish(note func(field, text string)) {
 	if a.To == "" {
-		add(".to", "is missing: want the queue whose tasks tell")
+		note(".to", "is missing: want the queue whose tasks tell")
 	}
 	if a.When == "" {
-		add(".when", "is missing: want "+oneOf(alarm.Whens()))
-		return all
+		note(".when", "is missing: want "+oneOf(alarm.Whens()))
+		return
 	}
 	if a.Name == "" {
 		a.Name = alarm.Name(a.When, a.Queue)
 		if len(a.Name) > 100 {
-			add(".name", "is missing, and when and queue are too long for one: want a name of at most 100 letters")
+			note(".name", "is missing, and when and queue are too long for one: want a name of at most 100 letters")
 		}
 	}
 	if a.Queue != "" && !alarm.Queued(a.When) {
-		add(".queue", "has no meaning for "+a.When+", which is of all queues: leave it out")
+		note(".queue", "has no meaning for "+a.When+", which is of all queues: leave it out")
 	}
 	long, many := alarm.Figured(a.When)
 	switch {
 	case long && a.above == "":
-		add(".above", "is missing: want a duration, such as 1m")
+		note(".above", "is missing: want a duration, such as 1m")
 	case long:
 		d, err := schedule.ParseDuration(a.above)
 		switch {
 		case err != nil:
-			add(".above", err.Error())
+			note(".above", err.Error())
 		case d > 10*365*24*time.Hour:
-			add(".above", a.above+": want at most 87600h")
+			note(".above", a.above+": want at most 87600h")
 		}
 		a.Above = d.Seconds()
 	case many:
 		var n int
 		if err := number(&n, cmp.Or(a.above, "0"), 0, 1_000_000_000); err != nil {
-			add(".above", err.Error())
+			note(".above", err.Error())
 		}
 		a.Above = float64(n)
 	case a.above != "":
-		add(".above", "has no meaning for "+a.When+", which has no figure: leave it out")
+		note(".above", "has no meaning for "+a.When+", which has no figure: leave it out")
 	}
-	return all
 }
 
 // checkAlarms checks that the queues of alarms exist and have the right kind.
 func (c *Config) checkAlarms() (ps Problems) {
 	for i, a := range c.Alarms {
-		note := func(field, text string) {
-			at := fmt.Sprintf("alarms[%d]", i)
-			ps = append(ps, c.placeOf(at+field, at).problem(at+field, text))
-		}
+		at := fmt.Sprintf("alarms[%d]", i)
+		note := func(field, text string) { ps = append(ps, c.problem(at+field, text, c.places[at])) }
 		if a.Queue != "" {
 			j := slices.IndexFunc(c.Queues, func(q Queue) bool { return q.Name == a.Queue })
 			kind := map[string]string{alarm.OrdersUnknown: "order", alarm.TasksFailed: "notify"}[a.When]
@@ -129,10 +120,7 @@ func (c *Config) checkAlarms() (ps Problems) {
 				note(".queue", fmt.Sprintf("%.40q is of kind %s: %s is of queues of kind %s", a.Queue, c.Queues[j].Kind, a.When, kind))
 			}
 		}
-		if a.To == "" {
-			continue // already reported
-		}
-		if wrong := notNotify(c.Queues, a.To, "an alarm"); wrong != "" {
+		if wrong := notNotify(c.Queues, a.To, "an alarm"); a.To != "" && wrong != "" { // a missing to is already reported
 			note(".to", wrong)
 		}
 	}

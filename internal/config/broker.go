@@ -166,42 +166,31 @@ func path(to *string, s string) error {
 // readQueueConnections reads the brokers that tasks of a queue may use.
 func readQueueConnections(r *reader, path string, n ast.Node, q *Queue) {
 	q.Connections = nil
-	for at, element := range r.elements(n, path) {
-		if text, ok := r.scalar(element, at); ok {
-			var one string
-			if err := name(&one, text); err != nil {
-				r.note(element, at, err.Error())
-			}
-			r.places[at] = r.place(element)
-			q.Connections = append(q.Connections, text)
+	for e, text := range r.texts(r.elements(n, path)) {
+		if err := name(new(string), text); err != nil {
+			r.note(e.value, e.at, err.Error())
 		}
+		r.places[e.at] = r.place(e.value)
+		q.Connections = append(q.Connections, text)
 	}
 }
 
 func readBroker(r *reader, path string, n ast.Node, c *Connection) {
-	text, ok := r.scalar(n, path)
-	if !ok {
-		return
+	if text, ok := r.scalar(n, path); ok {
+		c.URL = r.checked(n, path, text, compiles(broker))
 	}
-	c.URL = r.checked(n, path, text, func(s string) error {
-		_, err := broker(s)
-		return err
-	})
 }
 
 // readConnections replaces the connections.
 func readConnections(r *reader, path string, n ast.Node, c *Config) {
 	c.Connections = nil
 	for _, e := range r.entries(n, path) {
-		at := within(path, e.name)
-		connection := Connection{}
+		var connection Connection
 		if err := name(&connection.Name, e.name); err != nil {
-			r.note(e.key, at, err.Error())
+			r.note(e.key, e.at, err.Error())
 		}
-		noted := len(r.problems)
-		fill(r, e.value, at, "", connectionFields, &connection)
-		if connection.URL == (sign.Secret{}) && len(r.problems) == noted {
-			r.note(e.key, at+".url", "is missing: "+wantBroker+", env:NAME or file:PATH")
+		if fill(r, e.value, e.at, connectionFields, &connection) && connection.URL == (sign.Secret{}) {
+			r.note(e.key, e.at+".url", "is missing: "+wantBroker+", env:NAME or file:PATH")
 		}
 		c.Connections = append(c.Connections, connection)
 	}
@@ -272,17 +261,11 @@ func readMap(r *reader, path string, n ast.Node, s *Source) {
 	if len(entries) == 0 {
 		r.note(n, path, `is empty: want fields, such as {key: "json.event_id", url: "json.notify_url", json: "json"}, or leave it out: then a body is a task`)
 	}
-	for _, e := range entries {
-		at := within(path, e.name)
-		text, ok := r.scalar(e.value, at)
-		if !ok {
-			continue
-		}
-		switch err := source.CheckField(e.name, text); {
-		case errors.Is(err, source.ErrNoField):
-			r.note(e.key, at, err.Error())
-		case err != nil:
-			r.note(e.value, at, err.Error())
+	for e, text := range r.texts(entries) {
+		if err := source.CheckField(e.name, text); errors.Is(err, source.ErrNoField) {
+			r.note(e.key, e.at, err.Error())
+		} else if err != nil {
+			r.note(e.value, e.at, err.Error())
 		}
 		s.Map[e.name] = text
 	}
@@ -290,32 +273,25 @@ func readMap(r *reader, path string, n ast.Node, s *Source) {
 
 var bindFields = []field[Binding]{
 	{name: "exchange", set: func(b *Binding, t string) error { return label(&b.Exchange, t) }},
-	{name: "key", set: func(b *Binding, t string) error {
-		b.Key = t
-		return nil
-	}},
+	{name: "key", set: func(b *Binding, t string) error { b.Key = t; return nil }},
 }
 
 func readBind(r *reader, path string, n ast.Node, s *Source) {
-	for at, element := range r.elements(n, path) {
+	for _, e := range r.elements(n, path) {
 		var b Binding
-		noted := len(r.problems)
-		fill(r, element, at, "", bindFields, &b)
-		if b.Exchange == "" && len(r.problems) == noted {
-			r.note(element, at+".exchange", "is missing: want the exchange that the queue gets its messages from")
+		if fill(r, e.value, e.at, bindFields, &b) && b.Exchange == "" {
+			r.note(e.value, e.at+".exchange", "is missing: want the exchange that the queue gets its messages from")
 		}
 		s.Bind = append(s.Bind, b)
 	}
 }
 
 func readSubjects(r *reader, path string, n ast.Node, s *Source) {
-	for at, element := range r.elements(n, path) {
-		if text, ok := r.scalar(element, at); ok {
-			if err := subject(text, true); err != nil {
-				r.note(element, at, err.Error())
-			}
-			s.Subjects = append(s.Subjects, text)
+	for e, text := range r.texts(r.elements(n, path)) {
+		if err := subject(text, true); err != nil {
+			r.note(e.value, e.at, err.Error())
 		}
+		s.Subjects = append(s.Subjects, text)
 	}
 }
 
@@ -324,78 +300,65 @@ func readSubjects(r *reader, path string, n ast.Node, s *Source) {
 func readSources(r *reader, path string, n ast.Node, c *Config) {
 	c.Sources = nil
 	taken := map[string]bool{}
-	for at, element := range r.elements(n, path) {
+	for _, e := range r.elements(n, path) {
 		var s Source
 		noted := len(r.problems)
-		fill(r, element, at, "", sourceFields, &s)
-		r.places[at] = r.place(element)
-		if len(r.problems) == noted {
-			for _, wrong := range s.mistakes() {
-				r.note(element, at+wrong.field, wrong.text)
-			}
+		if fill(r, e.value, e.at, sourceFields, &s) {
+			s.check(func(field, text string) { r.note(e.value, e.at+field, text) })
 		}
+		r.places[e.at] = r.place(e.value)
 		if len(r.problems) == noted && taken[s.Name()] {
-			r.note(element, at, fmt.Sprintf("%q is taken from by another source: want one for each", s.Name()))
+			r.note(e.value, e.at, fmt.Sprintf("%q is taken from by another source: want one for each", s.Name()))
 		}
 		taken[s.Name()] = true
-		if s.DeadLetter == "" {
-			s.DeadLetter = s.deadLetter()
+		switch {
+		case s.DeadLetter != "":
+		case s.Stream != "":
+			s.DeadLetter = "dead." + s.Stream + "." + s.Durable
+		default:
+			s.DeadLetter = s.Queue + ".dead"
 		}
 		c.Sources = append(c.Sources, s)
 	}
 }
 
-// deadLetter returns the default place of dead letters.
-func (s *Source) deadLetter() string {
-	if s.Stream != "" {
-		return "dead." + s.Stream + "." + s.Durable
-	}
-	return s.Queue + ".dead"
-}
-
-type mistake struct{ field, text string }
-
-// mistakes returns the mistakes that concern several fields of a source.
-func (s *Source) mistakes() (all []mistake) {
-	add := func(field, text string) { all = append(all, mistake{field, text}) }
+// check notes the mistakes that concern several fields of a source.
+func (s *Source) check(note func(field, text string)) {
 	if s.Connection == "" {
-		add(".connection", "is missing: want the name of one of the connections")
+		note(".connection", "is missing: want the name of one of the connections")
 	}
 	if s.Into == "" && s.Map["queue"] == "" {
-		add(".into", "is missing: want the queue that the tasks go into")
+		note(".into", "is missing: want the queue that the tasks go into")
 	}
 	switch {
 	case s.Queue == "" && s.Stream == "":
-		add("", "names nothing to take from: want queue, of RabbitMQ, or stream and durable, of NATS")
+		note("", "names nothing to take from: want queue, of RabbitMQ, or stream and durable, of NATS")
 	case s.Queue != "" && s.Stream != "":
-		add(".stream", "does not go with queue: want queue, of RabbitMQ, or stream and durable, of NATS")
+		note(".stream", "does not go with queue: want queue, of RabbitMQ, or stream and durable, of NATS")
 	case s.Queue != "":
 		if s.Durable != "" {
-			add(".durable", "is for a stream of NATS: leave it out")
+			note(".durable", "is for a stream of NATS: leave it out")
 		}
 		if s.Subjects != nil {
-			add(".subjects", "are for a stream of NATS: want bind for a queue of RabbitMQ")
+			note(".subjects", "are for a stream of NATS: want bind for a queue of RabbitMQ")
 		}
 		if s.AsItIs && s.Bind != nil {
-			add(".bind", "declares something of the queue, and declare is not true: leave one of them out")
+			note(".bind", "declares something of the queue, and declare is not true: leave one of them out")
 		}
 		if s.DeadLetter == s.Queue {
-			add(".dead_letter", "is the queue itself: want another name")
+			note(".dead_letter", "is the queue itself: want another name")
 		}
 	default:
 		if s.Durable == "" {
-			add(".durable", "is missing: want the name of the consumer, which remembers what was taken")
+			note(".durable", "is missing: want the name of the consumer, which remembers what was taken")
 		}
 		if s.Bind != nil {
-			add(".bind", "is for a queue of RabbitMQ: want subjects for a stream of NATS")
+			note(".bind", "is for a queue of RabbitMQ: want subjects for a stream of NATS")
 		}
-		if s.DeadLetter != "" {
-			if err := subject(s.DeadLetter, false); err != nil {
-				add(".dead_letter", err.Error())
-			}
+		if err := subject(s.DeadLetter, false); s.DeadLetter != "" && err != nil {
+			note(".dead_letter", err.Error())
 		}
 	}
-	return all
 }
 
 // checkBrokers checks that the connections and queues that queues and sources name exist.
@@ -416,40 +379,36 @@ func (c *Config) checkBrokers() (ps Problems) {
 		}
 		return fmt.Sprintf("%q is no connection: want %s", connection, oneOf(slices.Sorted(maps.Keys(kinds))))
 	}
+	note := func(at, text string) { ps = append(ps, c.places[at].problem(at, text)) }
 	for _, connection := range c.Connections {
-		if at := "connections." + connection.Name + ".credentials"; connection.Credentials != "" && kinds[connection.Name] == RabbitMQ {
-			ps = append(ps, c.places[at].problem(at, "is for NATS: a user of RabbitMQ stands in its URL"))
+		if connection.Credentials != "" && kinds[connection.Name] == RabbitMQ {
+			note("connections."+connection.Name+".credentials", "is for NATS: a user of RabbitMQ stands in its URL")
 		}
 	}
 	queues := map[string]bool{}
 	for _, q := range c.Queues {
 		queues[q.Name] = true
+		at := "queues." + q.Name
 		for i, connection := range q.Connections {
-			at := fmt.Sprintf("queues.%s.connections[%d]", q.Name, i)
 			if wrong := unknown(connection); wrong != "" {
-				ps = append(ps, c.places[at].problem(at, wrong))
+				note(fmt.Sprintf("%s.connections[%d]", at, i), wrong)
 			}
 		}
-	}
-	for _, q := range c.Queues {
 		to, err := brokers.Schemes.Parse(q.URL)
 		if err != nil { // a web server's URL, or a mistake that is reported already
 			continue
 		}
-		at := "queues." + q.Name + ".url"
 		kind, wrong := kinds[to.Connection], unknown(to.Connection)
 		switch {
 		case wrong != "":
-			ps = append(ps, c.places[at].problem(at, wrong))
+			note(at+".url", wrong)
 		case kind != "" && kind != to.Scheme.Name:
-			ps = append(ps, c.places[at].problem(at, fmt.Sprintf("%q is of %s: want %s://%s/…", to.Connection, brokerNames[kind], kind, to.Connection)))
+			note(at+".url", fmt.Sprintf("%q is of %s: want %s://%s/…", to.Connection, brokerNames[kind], kind, to.Connection))
 		}
 	}
 	for i, s := range c.Sources {
 		at := fmt.Sprintf("sources[%d]", i)
-		note := func(field, text string) {
-			ps = append(ps, c.placeOf(at+field, at).problem(at+field, text))
-		}
+		note := func(field, text string) { ps = append(ps, c.problem(at+field, text, c.places[at])) }
 		kind, wrong := kinds[s.Connection], unknown(s.Connection)
 		switch {
 		case wrong != "":

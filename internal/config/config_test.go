@@ -52,7 +52,7 @@ func TestFull(t *testing.T) {
 			{Name: "bus", URL: sign.NewSecret("nats://bellman:geheim@10.0.0.7:4222,nats://bellman:geheim@10.0.0.8:4222"), CA: "/etc/bellman/bus.pem", Credentials: "/etc/bellman/bus.creds"},
 		},
 		Sources: fullSources(),
-		Alarms:  []Alarm{{Name: "late", When: "overdue", Queue: "merchant-notify", Above: 120, For: 30 * time.Second, To: "told", above: "2m"}},
+		Alarms:  []Alarm{{Name: "late", When: "overdue", Queue: "merchant-notify", Above: 120, For: 30 * time.Second, To: "told"}},
 		Tracing: Tracing{Endpoint: "http://127.0.0.1:4318", Headers: map[string]sign.Secret{"Authorization": sign.NewSecret("env:OTLP_TOKEN")},
 			Sample: 0.1, Service: "bellman-eu", Attributes: map[string]string{"deployment.environment.name": "production"}},
 		HTTP:      HTTP{Connections: 4000, PerAddress: 500},

@@ -114,20 +114,18 @@ var signFields = []field[sign.Config]{
 func readKeys(r *reader, path string, n ast.Node, c *Config) {
 	c.Keys = nil
 	names, hashes := map[string]bool{}, map[[32]byte]string{}
-	for at, element := range r.elements(n, path) {
+	for _, e := range r.elements(n, path) {
 		var k access.Key
-		noted := len(r.problems)
-		fill(r, element, at, "", keyFields, &k)
-		if len(r.problems) > noted {
+		if !fill(r, e.value, e.at, keyFields, &k) {
 			continue
 		}
 		switch {
 		case k.Name == "" || k.Role == "" || k.SHA256 == [32]byte{}:
-			r.note(element, at, "is not whole: want name, role and sha256")
+			r.note(e.value, e.at, "is not whole: want name, role and sha256")
 		case names[k.Name]:
-			r.note(element, at+".name", fmt.Sprintf("%q is another key's: want one of its own, for the audit record", k.Name))
+			r.note(e.value, e.at+".name", fmt.Sprintf("%q is another key's: want one of its own, for the audit record", k.Name))
 		case hashes[k.SHA256] != "":
-			r.note(element, at+".sha256", fmt.Sprintf("is the same as %q has: want another key", hashes[k.SHA256]))
+			r.note(e.value, e.at+".sha256", fmt.Sprintf("is the same as %q has: want another key", hashes[k.SHA256]))
 		}
 		names[k.Name], hashes[k.SHA256] = true, k.Name
 		c.Keys = append(c.Keys, k)
@@ -143,19 +141,17 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 	}
 	c.Queues, c.kept = nil, nil
 	for _, e := range entries {
-		q, at := DefaultQueue(e.name), within(path, e.name)
+		q := DefaultQueue(e.name)
 		if err := name(&q.Name, e.name); err != nil {
-			r.note(e.key, at, err.Error())
+			r.note(e.key, e.at, err.Error())
 		}
-		if r.kindOf(e.value, at) == "order" {
+		if r.kindOf(e.value, e.at) == "order" {
 			q = DefaultOrderQueue(e.name)
-			noted := len(r.problems)
-			fill(r, e.value, at, "", slices.Concat(orderFields, onEndFields), &q)
-			if len(r.problems) == noted {
-				checkOrder(r, e.value, at, &q)
+			if fill(r, e.value, e.at, slices.Concat(orderFields, onEndFields), &q) {
+				checkOrder(r, e.value, e.at, &q)
 			}
 		} else {
-			fill(r, e.value, at, "", slices.Concat(queueFields, onEndFields), &q)
+			fill(r, e.value, e.at, slices.Concat(queueFields, onEndFields), &q)
 		}
 		c.Queues = append(c.Queues, q)
 	}
@@ -164,9 +160,7 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 }
 
 func readSign(r *reader, path string, n ast.Node, q *Queue) {
-	noted := len(r.problems)
-	fill(r, n, path, "", signFields, &q.Sign)
-	if len(r.problems) > noted {
+	if !fill(r, n, path, signFields, &q.Sign) {
 		return
 	}
 	switch s := q.Sign; {
@@ -191,10 +185,7 @@ func elsewhere(s sign.Secret) bool {
 }
 
 func readSecrets(r *reader, path string, n ast.Node, c *sign.Config) {
-	c.Secrets = nil
-	for at, element := range r.elements(n, path) {
-		c.Secrets = append(c.Secrets, r.secret(element, at))
-	}
+	c.Secrets = r.secrets(n, path)
 }
 
 func address(to *string, s string) error {
@@ -353,5 +344,55 @@ func hash(to *[32]byte, s string) error {
 		return errors.New(why)
 	}
 	*to = [32]byte(sum)
+	return nil
+}
+
+// readPrefixes replaces a list of address ranges.
+func readPrefixes(r *reader, path string, n ast.Node, to *[]netip.Prefix) {
+	*to = nil
+	for e, text := range r.texts(r.elements(n, path)) {
+		if err := appendPrefix(to, text); err != nil {
+			r.note(e.value, e.at, err.Error())
+		}
+	}
+}
+
+// setPrefixes reads the list from an environment variable, with commas.
+func setPrefixes(to *[]netip.Prefix, s string) error {
+	*to = nil
+	var errs []error
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			errs = append(errs, appendPrefix(to, part))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func appendPrefix(to *[]netip.Prefix, s string) error {
+	p, err := netip.ParsePrefix(s)
+	if addr, addrErr := netip.ParseAddr(s); addrErr == nil && addr.Zone() == "" {
+		p, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	if err != nil {
+		return fmt.Errorf("%.60q is no range of addresses: want one such as 10.1.0.0/16, or an address", s)
+	}
+	if p != p.Masked() {
+		return fmt.Errorf("%.60q has bits beyond its length: want %s", s, p.Masked())
+	}
+	*to = append(*to, p)
+	return nil
+}
+
+// origin reads the address of a server: only scheme and host.
+func origin(to *string, s string) error {
+	*to = strings.TrimSuffix(s, "/")
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(*to)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || *u != (url.URL{Scheme: u.Scheme, Host: u.Host}) {
+		return fmt.Errorf("%.80q is not where a server is reached: want https:// and a host, such as https://bellman.example, and no path", s)
+	}
 	return nil
 }

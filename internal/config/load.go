@@ -65,7 +65,7 @@ func Parse(text []byte) (*Config, error) { return parse(text, "") }
 func parse(text []byte, source string) (*Config, error) {
 	c := Default()
 	c.mentions(string(text))
-	err := c.readYAML(string(text), source, func(r *reader, body ast.Node) { fill(r, body, "", "", configFields, c) })
+	err := c.readYAML(string(text), source, func(r *reader, body ast.Node) { fill(r, body, "", configFields, c) })
 	return c, err
 }
 
@@ -131,12 +131,12 @@ func (c *Config) Check() error {
 		ps = append(ps, c.places["master_key"].problem("master_key", "stands beside master_keys: want one of the two"))
 	}
 	if c.Flow.Low >= c.Flow.High {
-		ps = append(ps, c.placeOf("flow.low", "flow.high").problem("flow.low",
-			fmt.Sprintf("is %d and flow.high is %d: want low below high, such as %d", c.Flow.Low, c.Flow.High, c.Flow.High/2)))
+		text := fmt.Sprintf("is %d and flow.high is %d: want low below high, such as %d", c.Flow.Low, c.Flow.High, c.Flow.High/2)
+		ps = append(ps, c.problem("flow.low", text, c.places["flow.high"]))
 	}
 	if c.Pool.Ceiling < c.Pool.Floor {
-		ps = append(ps, c.placeOf("pool.ceiling", "pool.floor").problem("pool.ceiling",
-			fmt.Sprintf("is %d and pool.floor is %d: want a ceiling that is not below the floor", c.Pool.Ceiling, c.Pool.Floor)))
+		text := fmt.Sprintf("is %d and pool.floor is %d: want a ceiling that is not below the floor", c.Pool.Ceiling, c.Pool.Floor)
+		ps = append(ps, c.problem("pool.ceiling", text, c.places["pool.floor"]))
 	}
 	ps = append(ps, c.checkBrokers()...)
 	ps = append(ps, c.checkAlarms()...)
@@ -144,12 +144,13 @@ func (c *Config) Check() error {
 	return ps.err()
 }
 
-// placeOf returns the place of a setting, or that of another one if the first was not set.
-func (c *Config) placeOf(setting, other string) place {
-	if at, set := c.places[setting]; set {
-		return at
+// problem returns a problem of a setting, at otherwise if the setting was not read.
+func (c *Config) problem(setting, text string, otherwise place) Problem {
+	at, read := c.places[setting]
+	if !read {
+		at = otherwise
 	}
-	return c.places[other]
+	return at.problem(setting, text)
 }
 
 // Loopback reports whether only this machine can reach an address. A name other than localhost could be

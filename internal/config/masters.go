@@ -48,8 +48,8 @@ func readMasterKey(r *reader, path string, n ast.Node, c *Config) {
 func readMasterKeys(r *reader, path string, n ast.Node, c *Config) {
 	r.places[path] = r.place(n)
 	c.MasterKeys = nil
-	for at, element := range r.elements(n, path) {
-		c.MasterKeys = append(c.MasterKeys, r.masterKey(element, at))
+	for _, e := range r.elements(n, path) {
+		c.MasterKeys = append(c.MasterKeys, r.masterKey(e.value, e.at))
 	}
 }
 

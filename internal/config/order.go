@@ -68,14 +68,8 @@ type Channel struct {
 	RootCertificates sign.Secret
 }
 
-// A Request is a template of an HTTP request. {order_no}, {merchant_no} and {vars.NAME} are replaced by the
-// order's values.
-type Request struct {
-	Method  string
-	URL     string            // exempt from the egress guard
-	Headers map[string]string // a value may be a place: env:NAME, file:PATH
-	Body    string
-}
+// A Request is a template of an HTTP request. Its URL is exempt from the egress guard.
+type Request = gateway.Request
 
 // Readings say what an answer means: the name of a preset, or an expression for each reading.
 type Readings struct {
@@ -169,10 +163,11 @@ var requestFields = []field[Request]{
 	}},
 	{name: "url", set: func(to *Request, s string) error { to.URL = s; return nil }},
 	{name: "headers", read: func(r *reader, path string, n ast.Node, to *Request) {
-		to.Headers = r.texts(n, path)
-		for _, e := range r.entries(n, path) {
-			r.places[path+"."+e.name] = r.place(e.value)
-			r.keep(e.value, within(path, e.name), to.Headers[e.name])
+		to.Headers = map[string]string{}
+		for e, text := range r.texts(r.entries(n, path)) {
+			to.Headers[e.name] = text
+			r.places[e.at] = r.place(e.value)
+			r.keep(e.value, e.at, text)
 		}
 	}},
 	{name: "body", set: func(to *Request, s string) error { to.Body = s; return nil }},
@@ -182,9 +177,7 @@ func requestField(of func(*Queue) *Request) func(*reader, string, ast.Node, *Que
 	return func(r *reader, path string, n ast.Node, q *Queue) {
 		to := of(q)
 		r.places[path] = r.place(n)
-		noted := len(r.problems)
-		fill(r, n, path, "", requestFields, to)
-		if to.URL == "" && len(r.problems) == noted {
+		if fill(r, n, path, requestFields, to) && to.URL == "" {
 			r.note(n, path+".url", "is missing: want http://HOST/… or https://HOST/…")
 		}
 	}
@@ -195,7 +188,10 @@ func readReadings(r *reader, path string, n ast.Node, q *Queue, to *Readings, pr
 	noted := len(r.problems)
 	var err error
 	if r.isMapping(n, path) {
-		to.Rules = r.texts(n, path)
+		to.Rules = map[string]string{}
+		for e, text := range r.texts(r.entries(n, path)) {
+			to.Rules[e.name] = text
+		}
 		if err = rules(to.Rules); err == nil && to == &q.Order.States && to.Rules["PAID"] == "" {
 			err = errors.New("has no PAID: no order could ever be paid")
 		}
@@ -222,15 +218,14 @@ var thenFields = []field[Then]{
 	{name: "queue", set: func(t *Then, s string) error { return name(&t.Queue, s) }},
 	{name: "ordered", set: func(t *Then, s string) error { return boolean(&t.Ordered, s) }},
 	{name: "json", read: func(r *reader, path string, n ast.Node, t *Then) {
-		t.JSON = r.texts(n, path)
-		for _, e := range r.entries(n, path) {
-			if text, ok := t.JSON[e.name]; ok {
-				if slices.Contains(toldAlways, e.name) {
-					r.note(e.key, within(path, e.name), "is told always: want another name")
-				}
-				if _, err := rule.CompileValue(text); err != nil {
-					r.note(e.value, within(path, e.name), err.Error())
-				}
+		t.JSON = map[string]string{}
+		for e, text := range r.texts(r.entries(n, path)) {
+			t.JSON[e.name] = text
+			if slices.Contains(toldAlways, e.name) {
+				r.note(e.key, e.at, "is told always: want another name")
+			}
+			if _, err := rule.CompileValue(text); err != nil {
+				r.note(e.value, e.at, err.Error())
 			}
 		}
 	}},
@@ -238,16 +233,16 @@ var thenFields = []field[Then]{
 
 // readThen reads the name of a queue, or a mapping with it and the fields to take from the answer.
 func readThen(r *reader, path string, n ast.Node, q *Queue) {
-	if r.isMapping(n, path) {
-		fill(r, n, path, "", thenFields, &q.Order.Then)
-		if q.Order.Then.Queue == "" {
-			r.note(n, path+".queue", "is missing: want the name of a queue of kind notify")
-		}
-		r.places[path] = r.place(n)
+	then := &q.Order.Then
+	r.places[path] = r.place(n)
+	if !r.isMapping(n, path) {
+		then.Queue, _ = r.scalar(n, path)
 		return
 	}
-	q.Order.Then.Queue, _ = r.scalar(n, path)
-	r.places[path] = r.place(n)
+	fill(r, n, path, thenFields, then)
+	if then.Queue == "" {
+		r.note(n, path+".queue", "is missing: want the name of a queue of kind notify")
+	}
 }
 
 var wechatFields = []field[Channel]{
@@ -261,7 +256,7 @@ var wechatFields = []field[Channel]{
 	{name: "platform_keys", read: func(r *reader, path string, n ast.Node, c *Channel) {
 		c.PlatformKeys = map[string]sign.Secret{}
 		for _, e := range r.entries(n, path) {
-			c.PlatformKeys[e.name] = r.secret(e.value, within(path, e.name))
+			c.PlatformKeys[e.name] = r.secret(e.value, e.at)
 		}
 	}},
 }
@@ -273,9 +268,7 @@ var alipayFields = []field[Channel]{
 	{name: "app_auth_token", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AuthToken = r.secret(n, path) }},
 	{name: "private_key", read: readPrivateKey},
 	{name: "alipay_public_keys", read: func(r *reader, path string, n ast.Node, c *Channel) {
-		for at, element := range r.elements(n, path) {
-			c.AlipayKeys = append(c.AlipayKeys, r.secret(element, at))
-		}
+		c.AlipayKeys = r.secrets(n, path)
 	}},
 	{name: "app_certificate", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AppCertificate = r.secret(n, path) }},
 	{name: "root_certificates", read: func(r *reader, path string, n ast.Node, c *Channel) { c.RootCertificates = r.secret(n, path) }},
@@ -289,45 +282,35 @@ func channelKind(c *Channel, s string) error {
 func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 	c := &q.Order.Channel
 	noted := len(r.problems)
+	need := func(name string, there bool) {
+		if !there {
+			r.note(n, within(path, name), "is missing")
+		}
+	}
 	switch r.kindOf(n, path) {
 	case "wechatpay":
-		fill(r, n, path, "", wechatFields, c)
-		need(r, n, path, noted, "mch_id", c.MchID != "", "serial", c.Serial != "", "private_key", c.PrivateKey != sign.Secret{}, "platform_keys", len(c.PlatformKeys) > 0)
+		if fill(r, n, path, wechatFields, c) {
+			need("mch_id", c.MchID != "")
+			need("serial", c.Serial != "")
+			need("private_key", c.PrivateKey != sign.Secret{})
+			need("platform_keys", len(c.PlatformKeys) > 0)
+		}
 	case "alipay":
-		fill(r, n, path, "", alipayFields, c)
-		need(r, n, path, noted, "app_id", c.AppID != "", "private_key", c.PrivateKey != sign.Secret{}, "alipay_public_keys", len(c.AlipayKeys) > 0)
+		if fill(r, n, path, alipayFields, c) {
+			need("app_id", c.AppID != "")
+			need("private_key", c.PrivateKey != sign.Secret{})
+			need("alipay_public_keys", len(c.AlipayKeys) > 0)
+		}
 	case "":
 		if len(r.problems) == noted {
 			r.note(n, within(path, "kind"), "is missing: want wechatpay, alipay or program")
 		}
 	default:
-		fill(r, n, path, "", []field[Channel]{{name: "kind", set: channelKind}}, c)
-	}
-}
-
-// need reports each missing field, unless another mistake was reported. pairs has names, and whether each is
-// there.
-func need(r *reader, n ast.Node, path string, noted int, pairs ...any) {
-	if len(r.problems) > noted {
-		return
-	}
-	for i := 0; i < len(pairs); i += 2 {
-		if !pairs[i+1].(bool) {
-			r.note(n, within(path, pairs[i].(string)), "is missing")
-		}
+		fill(r, n, path, []field[Channel]{{name: "kind", set: channelKind}}, c)
 	}
 }
 
 func readPrivateKey(r *reader, path string, n ast.Node, c *Channel) { c.PrivateKey = r.secret(n, path) }
-
-// secret reads a secret or its place. It never shows what it reads.
-func (r *reader) secret(n ast.Node, path string) sign.Secret {
-	text, ok := r.scalar(n, path)
-	if ok && (text == "" || text == "env:" || text == "file:") {
-		r.note(n, path, "names no secret: want env:NAME, file:PATH, or the secret itself")
-	}
-	return r.keep(n, path, text)
-}
 
 // checkOrder reports missing fields of an order queue, and fills in its defaults.
 func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
@@ -401,15 +384,14 @@ func (r *reader) noteRequest(n ast.Node, path, text string) {
 }
 
 // readable returns a request without secret headers, for a check that opens nothing.
-func readable(r Request) gateway.Request {
-	headers := maps.Clone(r.Headers)
-	for name, value := range headers {
+func readable(r Request) Request {
+	r.Headers = maps.Clone(r.Headers)
+	for name, value := range r.Headers {
 		if elsewhere(sign.NewSecret(value)) {
-			headers[name] = "x"
+			r.Headers[name] = "x"
 		}
 	}
-	r.Headers = headers
-	return gateway.Request(r)
+	return r
 }
 
 func (s Readings) zero() bool { return s.Preset == "" && len(s.Rules) == 0 }
@@ -470,27 +452,14 @@ func (r *reader) kindOf(n ast.Node, path string) string {
 		return ""
 	}
 	noted := len(r.problems)
-	entries := r.entries(n, path)
-	r.problems = r.problems[:noted] // reported when the mapping is read
-	for _, e := range entries {
+	defer func() { r.problems = r.problems[:noted] }() // they are reported when the mapping is read
+	for _, e := range r.entries(n, path) {
 		if e.name == "kind" {
-			kind, _ := r.scalar(e.value, within(path, "kind"))
-			r.problems = r.problems[:noted]
+			kind, _ := r.scalar(e.value, e.at)
 			return kind
 		}
 	}
 	return ""
-}
-
-// texts reads a mapping from names to texts.
-func (r *reader) texts(n ast.Node, path string) map[string]string {
-	texts := map[string]string{}
-	for _, e := range r.entries(n, path) {
-		if text, ok := r.scalar(e.value, within(path, e.name)); ok {
-			texts[e.name] = text
-		}
-	}
-	return texts
 }
 
 func filled(to *string, s string) error {

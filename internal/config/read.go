@@ -72,15 +72,21 @@ func (a anchors) Visit(n ast.Node) ast.Visitor {
 	return a
 }
 
-// fill reads the mapping n into a T. path is the path of n, for problems; group is the part of field names
-// that path already covers.
-func fill[T any](r *reader, n ast.Node, path, group string, fields []field[T], into *T) {
+// fill reads the mapping n into a T, and returns false if it reported a problem. path is the path of n.
+func fill[T any](r *reader, n ast.Node, path string, fields []field[T], into *T) (ok bool) {
+	noted := len(r.problems)
+	fillGroup(r, n, path, "", fields, into)
+	return len(r.problems) == noted
+}
+
+// fillGroup reads the mapping of a group of fields. group is the beginning of their names.
+func fillGroup[T any](r *reader, n ast.Node, path, group string, fields []field[T], into *T) {
 	for _, e := range r.entries(n, path) {
-		name, at := group+e.name, within(path, e.name)
+		name, at := group+e.name, e.at
 		f, isGroup := find(fields, name)
 		switch {
 		case f == nil && isGroup:
-			fill(r, e.value, at, name+".", fields, into)
+			fillGroup(r, e.value, at, name+".", fields, into)
 		case f == nil:
 			want := among(fields, group)
 			if near := nearest(name, strings.Split(want, ", ")); distance(name, near) <= 2 {
@@ -131,9 +137,10 @@ func within(path, name string) string {
 	return path + "." + name
 }
 
-// An entry is one line of a mapping.
+// An entry is one line of a mapping, or one element of a list.
 type entry struct {
-	name       string
+	name       string // empty in a list
+	at         string // path of the value
 	key, value ast.Node
 }
 
@@ -169,12 +176,13 @@ func (r *reader) merged(n ast.Node, path string, depth int) []entry {
 			brought = append(brought, r.merged(v.Value, path, depth+1)...)
 		case ast.ScalarNode:
 			name := scalarText(key)
+			at := within(path, name)
 			if first, twice := lines[name]; twice {
-				r.note(key, within(path, name), fmt.Sprintf("is set twice, first on line %d: want it once", first))
+				r.note(key, at, fmt.Sprintf("is set twice, first on line %d: want it once", first))
 				continue
 			}
 			lines[name] = r.place(key).line
-			own = append(own, entry{name, key, v.Value})
+			own = append(own, entry{name, at, key, v.Value})
 		default:
 			r.note(v.Key, path, "want a plain name before the colon")
 		}
@@ -188,23 +196,25 @@ func (r *reader) merged(n ast.Node, path string, depth int) []entry {
 	return own
 }
 
-// list returns the elements of a list.
-func (r *reader) list(n ast.Node, path string) []ast.Node {
+// elements returns the elements of a list.
+func (r *reader) elements(n ast.Node, path string) (all []entry) {
 	switch l := r.resolve(n, path).(type) {
 	case nil:
 	case *ast.SequenceNode:
-		return l.Values
+		for i, element := range l.Values {
+			all = append(all, entry{"", fmt.Sprintf("%s[%d]", path, i), element, element})
+		}
 	default:
 		r.note(n, path, "want a list: [a, b], or lines that begin with -")
 	}
-	return nil
+	return all
 }
 
-// elements yields the elements of a list with their paths.
-func (r *reader) elements(n ast.Node, path string) iter.Seq2[string, ast.Node] {
-	return func(yield func(string, ast.Node) bool) {
-		for i, element := range r.list(n, path) {
-			if !yield(fmt.Sprintf("%s[%d]", path, i), element) {
+// texts yields the entries whose values are scalars, with their texts. It reports all others.
+func (r *reader) texts(entries []entry) iter.Seq2[entry, string] {
+	return func(yield func(entry, string) bool) {
+		for _, e := range entries {
+			if text, ok := r.scalar(e.value, e.at); ok && !yield(e, text) {
 				return
 			}
 		}

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"crypto/x509"
 	"fmt"
+	"os"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -35,6 +37,23 @@ func (r *reader) checked(n ast.Node, path, text string, check func(string) error
 		r.note(n, path, err.Error())
 	}
 	return s
+}
+
+// secret reads a secret or its place. No problem shows the secret.
+func (r *reader) secret(n ast.Node, path string) sign.Secret {
+	text, ok := r.scalar(n, path)
+	if ok && (text == "" || text == "env:" || text == "file:") {
+		r.note(n, path, "names no secret: want env:NAME, file:PATH, or the secret itself")
+	}
+	return r.keep(n, path, text)
+}
+
+// secrets reads a list of secrets.
+func (r *reader) secrets(n ast.Node, path string) (all []sign.Secret) {
+	for _, e := range r.elements(n, path) {
+		all = append(all, r.secret(e.value, e.at))
+	}
+	return all
 }
 
 // readTarget reads the address of a queue, or its place.
@@ -73,6 +92,30 @@ func (c *Config) CheckSecrets() error {
 		}
 		if err != nil {
 			ps = append(ps, k.at.problem(k.field, err.Error()))
+		}
+	}
+	return ps.err()
+}
+
+// CheckFiles checks the files of connections. It returns Problems if one cannot be read, or if a ca has no
+// certificate. A server starts all the same, and retries to connect until the files exist.
+func (c *Config) CheckFiles() error {
+	var ps Problems
+	for _, connection := range c.Connections {
+		at := "connections." + connection.Name
+		if connection.CA != "" {
+			text, err := os.ReadFile(connection.CA)
+			if err == nil && !x509.NewCertPool().AppendCertsFromPEM(text) {
+				err = fmt.Errorf("%s has no certificate: want a file of PEM, with lines BEGIN CERTIFICATE", connection.CA)
+			}
+			if err != nil {
+				ps = append(ps, c.places[at+".ca"].problem(at+".ca", err.Error()))
+			}
+		}
+		if connection.Credentials != "" {
+			if _, err := os.ReadFile(connection.Credentials); err != nil {
+				ps = append(ps, c.places[at+".credentials"].problem(at+".credentials", err.Error()))
+			}
 		}
 	}
 	return ps.err()

@@ -86,19 +86,14 @@ var ofExporter = []string{"Content-Type", "Content-Encoding", "Content-Length", 
 func readTracingHeaders(r *reader, path string, n ast.Node, c *Config) {
 	c.Tracing.Headers = map[string]sign.Secret{}
 	r.places[path] = r.place(n)
-	for _, e := range r.entries(n, path) {
-		at := within(path, e.name)
-		text, ok := r.scalar(e.value, at)
-		if !ok {
-			continue
-		}
-		switch canonical := http.CanonicalHeaderKey(e.name); {
+	for e, text := range r.texts(r.entries(n, path)) {
+		switch {
 		case !isToken(e.name):
-			r.note(e.key, at, "is not a header's name: want letters, digits and hyphens")
-		case slices.Contains(ofExporter, canonical):
-			r.note(e.key, at, "is set by bellman: leave it out")
+			r.note(e.key, e.at, "is not a header's name: want letters, digits and hyphens")
+		case slices.Contains(ofExporter, http.CanonicalHeaderKey(e.name)):
+			r.note(e.key, e.at, "is set by bellman: leave it out")
 		default:
-			c.Tracing.Headers[e.name] = r.checked(e.value, at, text, headerValue)
+			c.Tracing.Headers[e.name] = r.checked(e.value, e.at, text, headerValue)
 		}
 	}
 }
@@ -119,15 +114,10 @@ func headerValue(s string) error {
 func readTracingAttributes(r *reader, path string, n ast.Node, c *Config) {
 	c.Tracing.Attributes = map[string]string{}
 	r.places[path] = r.place(n)
-	for _, e := range r.entries(n, path) {
-		at := within(path, e.name)
-		text, ok := r.scalar(e.value, at)
-		if !ok {
-			continue
-		}
+	for e, text := range r.texts(r.entries(n, path)) {
 		var name, value string
 		if err := cmp.Or(oneLine(&name, e.name), oneLine(&value, text)); err != nil || name == "" {
-			r.note(e.key, at, cmp.Or(err, errors.New("has no name: want one such as deployment.environment.name")).Error())
+			r.note(e.key, e.at, cmp.Or(err, errors.New("has no name: want one such as deployment.environment.name")).Error())
 			continue
 		}
 		c.Tracing.Attributes[name] = value
