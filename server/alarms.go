@@ -24,10 +24,6 @@ func (s *Server) openAlarms(c *config.Config, every time.Duration) (err error) {
 // setAlarms replaces the rules of alarms by those of c. The end of an alarm may be reported to any
 // queue of kind notify, because its rule may be gone or name another queue by then.
 func (s *Server) setAlarms(c *config.Config) error {
-	rules := make([]alarm.Rule, len(c.Alarms))
-	for i, a := range c.Alarms {
-		rules[i] = alarm.Rule{Name: a.Name, When: a.When, Queue: a.Queue, Above: a.Above, For: a.For, To: a.To}
-	}
 	queues := make(map[string]results.Queue, len(c.Queues))
 	for _, q := range c.Queues {
 		if q.Kind != "notify" {
@@ -39,19 +35,17 @@ func (s *Server) setAlarms(c *config.Config) error {
 		}
 		queues[q.Name] = results.Queue{Name: q.Name, Words: words}
 	}
-	s.alarms.SetRules(rules, queues)
+	s.alarms.SetRules(c.Alarms, queues)
 	return nil
 }
 
 // alarmsRaised returns how many alarms of each rule are raised, for the metrics; nil if the store
 // does not answer.
-func (s *Server) alarmsRaised() []metrics.Alarm {
+func (s *Server) alarmsRaised(ctx context.Context) []metrics.Alarm {
 	raised := map[string]int{}
 	for _, r := range s.alarms.Rules() {
 		raised[r.Name] = 0
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
-	defer cancel()
 	all, err := s.alarms.List(ctx)
 	if err != nil {
 		s.log.Error("alarms cannot be read", "err", err)

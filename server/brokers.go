@@ -36,11 +36,6 @@ func (s *Server) openConnections(c *config.Config) error {
 	return nil
 }
 
-// natsAccess returns the credentials for a NATS server.
-func natsAccess(c config.Connection) nats.Access {
-	return nats.Access{CA: c.CA, Credentials: c.Credentials}
-}
-
 // known is the name of this node in the broker's own tools.
 func (s *Server) known() string { return strings.TrimSpace("bellman " + s.config.Node) }
 
@@ -61,8 +56,8 @@ func (s *Server) openSources(c *config.Config, ready front) error {
 		}
 		o := source.Options{
 			Name:   from.Name(),
-			Broker: s.broker(from, url, natsAccess(connections[from.Connection])),
-			Tasks:  arriving{s.api, ready},
+			Broker: s.broker(from, url, connections[from.Connection]),
+			Tasks:  arriving{ready, s.api},
 			Into:   from.Into,
 			Logger: s.log,
 		}
@@ -80,11 +75,11 @@ func (s *Server) openSources(c *config.Config, ready front) error {
 }
 
 // broker returns the broker from which a source reads.
-func (s *Server) broker(from *config.Source, url string, access nats.Access) source.Broker {
+func (s *Server) broker(from *config.Source, url string, c config.Connection) source.Broker {
 	if from.Kind() == config.NATS {
 		return &nats.Stream{
-			URL: url, Access: access, Name: from.Stream, Durable: from.Durable, Subjects: from.Subjects, DeadLetter: from.DeadLetter,
-			AsItIs: from.AsItIs, MakeDead: from.MakeDead, Prefetch: from.Prefetch, Client: s.known(),
+			URL: url, Access: nats.Access{CA: c.CA, Credentials: c.Credentials}, Name: from.Stream, Durable: from.Durable,
+			Subjects: from.Subjects, DeadLetter: from.DeadLetter, AsItIs: from.AsItIs, MakeDead: from.MakeDead, Prefetch: from.Prefetch, Client: s.known(),
 		}
 	}
 	q := &rabbitmq.Queue{
@@ -118,28 +113,24 @@ func (s *Server) sourceInfos() []source.Info {
 // arriving adds messages as tasks, like creates over HTTP. But a received message is never rejected
 // for overload.
 type arriving struct {
-	api   *api.API
-	front front
+	front
+	api *api.API
 }
 
 func (a arriving) Task(text []byte, queue, key string) (*bellman.Task, error) {
 	return a.api.Task(text, queue, key)
 }
 
-func (a arriving) Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
-	return a.front.Take(ctx, tasks...)
-}
-
 // Closed returns why intake is closed, by the measurement that also rejects creates over HTTP, and
 // whether the store accepts anything at all.
 func (a arriving) Closed(ctx context.Context) string {
-	if err := a.front.Ready(ctx); err != nil {
+	if err := a.Ready(ctx); err != nil {
 		if errors.Is(err, bellman.ErrClosed) {
 			return "stopping"
 		}
 		return err.Error()
 	}
-	return shutBy(a.front.Intake())
+	return shutBy(a.Intake())
 }
 
 // shutBy returns why intake is closed; empty if it is open. Tasks are counted only as far as needed

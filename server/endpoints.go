@@ -8,33 +8,25 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver"
-	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/brokers"
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// byHand is the engine for the API and the console. They can pause any possible endpoint, whether
-// it has had tasks or not.
-type byHand struct {
-	*engine.Engine
-	server *Server
-}
-
 // PauseEndpoint pauses an endpoint, in any spelling of its name. A queue that is an endpoint is
 // paused as a queue. The error is an *[bellman.Invalid] if no endpoint can have that name.
-func (b byHand) PauseEndpoint(ctx context.Context, name string, by bellman.By) error {
-	return b.stop(ctx, name, by, b.Engine.PauseEndpoint, b.PauseQueue)
+func (f front) PauseEndpoint(ctx context.Context, name string, by bellman.By) error {
+	return f.stop(ctx, name, by, f.Engine.PauseEndpoint, f.PauseQueue)
 }
 
 // ResumeEndpoint ends PauseEndpoint, and any other pause of a known endpoint.
-func (b byHand) ResumeEndpoint(ctx context.Context, name string, by bellman.By) error {
-	return b.stop(ctx, name, by, b.Engine.ResumeEndpoint, b.ResumeQueue)
+func (f front) ResumeEndpoint(ctx context.Context, name string, by bellman.By) error {
+	return f.stop(ctx, name, by, f.Engine.ResumeEndpoint, f.ResumeQueue)
 }
 
 // stop calls ofQueue if the name is that of a queue that is an endpoint, else ofEndpoint.
-func (b byHand) stop(ctx context.Context, name string, by bellman.By, ofEndpoint, ofQueue func(context.Context, string, bellman.By) error) error {
-	endpoint, queue, err := b.server.endpoint(ctx, name)
+func (f front) stop(ctx context.Context, name string, by bellman.By, ofEndpoint, ofQueue func(context.Context, string, bellman.By) error) error {
+	endpoint, queue, err := f.server.endpoint(ctx, name)
 	switch {
 	case err != nil:
 		return err
@@ -44,13 +36,13 @@ func (b byHand) stop(ctx context.Context, name string, by bellman.By, ofEndpoint
 	return ofEndpoint(ctx, endpoint, by)
 }
 
-// endpoint is the endpoint of a name, as tasks have it; queue says that it is a queue's.
-// What somebody paused under a name that none has can be resumed: it is known.
+// endpoint returns the endpoint that a name means, in the spelling of tasks. queue is true if it is the endpoint
+// of a queue. A name that was paused before is always valid, so that its pause can end.
 func (s *Server) endpoint(ctx context.Context, name string) (endpoint string, queue bool, err error) {
 	if endpoint, err = s.reached(name); err == nil {
 		return endpoint, false, nil
 	}
-	kind := (*s.kinds.Load())[name]
+	kind := s.kind(name)
 	if kind == "order" {
 		return name, true, nil
 	}
@@ -69,7 +61,7 @@ func (s *Server) endpoint(ctx context.Context, name string) (endpoint string, qu
 	return "", false, bad
 }
 
-// reached is the endpoint of requests or messages that a name is of.
+// reached returns the endpoint of requests or messages that a name means.
 func (s *Server) reached(name string) (string, error) {
 	if !brokers.Schemes.Has(name) {
 		if endpoint, ok := deliver.Endpoint(name); ok {

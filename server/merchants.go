@@ -157,65 +157,70 @@ const (
 	failingAge  = 10 * time.Second // how long the list of failing merchants is reused
 )
 
-// A pausedCount counts the tasks of paused merchants.
-type pausedCount struct {
+// A remembered value is made again when it has reached an age. The zero value is ready.
+type remembered[T any] struct {
 	mu    sync.Mutex
 	at    time.Time
-	tasks int
+	value T
+}
+
+// get returns the value, made again if it is older than age. With an error it returns the last value.
+func (r *remembered[T]) get(age time.Duration, make func() (T, error)) (T, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.at) < age {
+		return r.value, nil
+	}
+	now := time.Now()
+	value, err := make()
+	if err == nil {
+		r.at, r.value = now, value
+	}
+	return r.value, err
+}
+
+// forget makes the next get make the value again.
+func (r *remembered[T]) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var none T
+	r.at, r.value = time.Time{}, none
 }
 
 // paused returns the paused merchants and the number of their waiting tasks.
 func (s *Server) paused() ([]figures.MerchantPause, int) {
 	paused := s.engine.PausedMerchants()
-	c := &s.pausedCount
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if len(paused) == 0 {
-		c.at, c.tasks = time.Time{}, 0
+		s.pausedTasks.forget()
 		return nil, 0
 	}
-	if now := time.Now(); now.Sub(c.at) >= pausedAge {
+	tasks, err := s.pausedTasks.get(pausedAge, func() (int, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 		defer cancel()
-		n, err := s.countPaused(ctx, paused)
-		if err != nil {
-			s.log.Warn("tasks of paused merchants cannot be counted", "err", err)
-			return paused, c.tasks
-		}
-		c.at, c.tasks = now, n
+		return s.countPaused(ctx, paused)
+	})
+	if err != nil {
+		s.log.Warn("tasks of paused merchants cannot be counted", "err", err)
 	}
-	return paused, c.tasks
-}
-
-// failingSeen are the failing merchants at the last check.
-type failingSeen struct {
-	mu  sync.Mutex
-	at  time.Time
-	all []figures.FailingMerchant
+	return paused, tasks
 }
 
 // failing returns registered merchants that accept nothing from this node.
 func (s *Server) failing(ctx context.Context) []figures.FailingMerchant {
-	c := &s.failingSeen
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	if now.Sub(c.at) < failingAge {
-		return c.all
-	}
-	all, err := s.suspects.Failing(ctx, s.store, now)
+	all, err := s.failingSeen.get(failingAge, func() ([]figures.FailingMerchant, error) {
+		all, err := s.suspects.Failing(ctx, s.store, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		return slices.DeleteFunc(all, func(f figures.FailingMerchant) bool {
+			_, err := s.merchants.Read(ctx, f.MerchantNo)
+			return errors.Is(err, bellman.ErrNotFound)
+		}), nil
+	})
 	if err != nil {
 		s.log.Warn("the tasks of failing merchants cannot be read", "err", err)
-		return c.all
 	}
-	known := all[:0]
-	for _, f := range all {
-		if _, err := s.merchants.Read(ctx, f.MerchantNo); !errors.Is(err, bellman.ErrNotFound) {
-			known = append(known, f)
-		}
-	}
-	c.at, c.all = now, known
-	return known
+	return all
 }
 
 func (s *Server) countPaused(ctx context.Context, paused []figures.MerchantPause) (n int, err error) {
@@ -285,7 +290,7 @@ func (s merchants) Test(ctx context.Context, no, queue string, by bellman.By) (*
 		if queue, err = s.onlyNotify(); err != nil {
 			return nil, err
 		}
-	} else if (*s.kinds.Load())[queue] != "notify" {
+	} else if s.kind(queue) != "notify" {
 		return nil, wrongQueue(coded.Errorf("test.queue", "%.128q is no queue of kind notify", queue))
 	}
 	body, err := json.Marshal(map[string]string{"event": testEvent, "merchant_no": no, "time": time.Now().UTC().Format("2006-01-02T15:04:05.000Z")})
@@ -310,7 +315,7 @@ func (s merchants) Test(ctx context.Context, no, queue string, by bellman.By) (*
 // onlyNotify is the one queue of kind notify that goes over HTTP.
 func (s *Server) onlyNotify() (string, error) {
 	var names []string
-	for name, kind := range *s.kinds.Load() {
+	for name, kind := range s.facts.Load().kinds {
 		if kind == "notify" {
 			names = append(names, name)
 		}

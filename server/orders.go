@@ -164,7 +164,7 @@ func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 		}
 	}
 	return gateway.New(gateway.Options{
-		Query: gateway.Request(o.Query), Close: gateway.Request(o.Close), Reverse: gateway.Request(o.Reverse),
+		Query: o.Query, Close: o.Close, Reverse: o.Reverse,
 		States: query, CloseStates: closing, About: about, Sign: q.Sign, Transport: transport,
 	})
 }

@@ -41,6 +41,9 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 		if err := queues[i].Kind.UnmarshalText([]byte(q.Kind)); err != nil {
 			return nil, fmt.Errorf("queue %s: kind: %w", q.Name, err)
 		}
+		if queues[i].Ended, err = s.ended(q, c.Queues); err != nil {
+			return nil, err
+		}
 		if q.Kind == "order" {
 			continue
 		}
@@ -63,11 +66,6 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 		}
 		queues[i].Handler, queues[i].YoungFirst = h, true
 		queues[i].EndpointConcurrency = orderConcurrency(q)
-	}
-	for i := range c.Queues {
-		if queues[i].Ended, err = s.ended(&c.Queues[i], c.Queues); err != nil {
-			return nil, err
-		}
 	}
 	return queues, nil
 }

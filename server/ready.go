@@ -10,14 +10,17 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A front is the engine as the API sees it: it is ready when its store is ready too.
+// A front is the engine as the API and the console see it: it is ready when its store is ready too, and it
+// can pause any possible endpoint, whether the endpoint has had tasks or not.
 type front struct {
-	byHand
-	store *probe
+	*engine.Engine
+	server *Server
+	store  *probe
 }
 
 // Ready asks the engine and then the store.
@@ -31,11 +34,9 @@ func (f front) Ready(ctx context.Context) error {
 	return f.store.ask(ctx)
 }
 
-// How often a store is asked whether it answers, however often somebody wants to
-// know, and how long it may take.
 const (
-	probeEvery  = time.Second
-	probeWithin = 2 * time.Second
+	probeEvery  = time.Second     // shortest time between two checks of a store
+	probeWithin = 2 * time.Second // longest time of a check
 )
 
 // A probe checks whether a store answers.

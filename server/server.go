@@ -72,9 +72,9 @@ type Server struct {
 	store        store.Store
 	client       *deliver.Client
 	metrics      *metrics.Metrics
-	pausedCount  pausedCount
+	pausedTasks  remembered[int] // of paused merchants
 	suspects     merchant.Suspects
-	failingSeen  failingSeen
+	failingSeen  remembered[[]figures.FailingMerchant]
 	traces       *tracing.Tracer // nil: no tracing
 	engine       *engine.Engine
 	secret       *secret // shared by all nodes
@@ -86,11 +86,10 @@ type Server struct {
 	alarms       *alarm.Watch
 	links        *sharelink.Links
 	merchants    *merchant.Registry
-	certificates certificates                      // of the channels of order queues
-	schedules    schedule.Cache                    // of the engine, orders, API and console
-	kinds        atomic.Pointer[map[string]string] // of the queues, by their names
-	held         []access.Key                      // API keys of the last configuration
-	insiders     atomic.Pointer[insiders]
+	certificates certificates   // of the channels of order queues
+	schedules    schedule.Cache // of the engine, orders, API and console
+	facts        atomic.Pointer[queueFacts]
+	held         []access.Key // API keys of the last configuration
 	listener     net.Listener
 	http         *http.Server
 
@@ -176,7 +175,7 @@ func Open(o Options) (_ *Server, err error) {
 	if s.traces, err = s.openTraces(c); err != nil {
 		return nil, &ConfigError{err}
 	}
-	s.keepKinds(c)
+	s.facts.Store(factsOf(c))
 	if err := s.openMerchants(c); err != nil {
 		return nil, &ConfigError{err}
 	}
@@ -240,7 +239,7 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.metrics.Watch(s.sources())
-	ready := front{byHand{s.engine, s}, &probe{store: s.store, merchants: s.merchants, log: s.log}}
+	ready := front{s.engine, s, &probe{store: s.store, merchants: s.merchants, log: s.log}}
 	s.api, err = api.New(api.Options{
 		Engine:    ready,
 		Reader:    s.store,
@@ -254,7 +253,7 @@ func Open(o Options) (_ *Server, err error) {
 		Nodes:     s.engine,
 		Sources:   s.sourceInfos,
 		Intake:    s.engine.Intake,
-		Kinds:     func(queue string) string { return (*s.kinds.Load())[queue] },
+		Kinds:     s.kind,
 		Backup:    s.backup(),
 		Metrics:   s.metrics.Handler(),
 		Refused:   func() { s.metrics.Refused("api") },
@@ -270,7 +269,7 @@ func Open(o Options) (_ *Server, err error) {
 	if err := s.openSources(c, ready); err != nil {
 		return nil, err
 	}
-	if s.pages, err = s.console(c); err != nil {
+	if s.pages, err = s.console(c, ready); err != nil {
 		return nil, err
 	}
 	s.http = &http.Server{
@@ -391,24 +390,17 @@ func (s *Server) Reload(c *Config) error {
 		return err
 	}
 	s.recordKeys(c)
-	s.keepKinds(c)
+	s.facts.Store(factsOf(c))
 	s.certificates.set(queues)
 	s.certificates.look(s.log)
 	return s.setAlarms(c)
 }
 
-// keepKinds stores the kinds of the queues.
-func (s *Server) keepKinds(c *config.Config) {
-	kinds := make(map[string]string, len(c.Queues))
-	for _, q := range c.Queues {
-		kinds[q.Name] = q.Kind
-	}
-	s.kinds.Store(&kinds)
-	s.insiders.Store(insidersOf(c))
-}
+// kind returns the kind of a queue; empty: there is no such queue.
+func (s *Server) kind(queue string) string { return s.facts.Load().kinds[queue] }
 
 // queueNames returns the names of the configured queues, sorted.
-func (s *Server) queueNames() []string { return slices.Sorted(maps.Keys(*s.kinds.Load())) }
+func (s *Server) queueNames() []string { return slices.Sorted(maps.Keys(s.facts.Load().kinds)) }
 
 // scrapePatience is the longest time for each question of a scrape to the store. So the engine's
 // figures arrive within a scraper's usual 10 s while a store hangs.
@@ -417,35 +409,34 @@ const scrapePatience = 2 * time.Second
 // sources returns what a scrape of the metrics reads.
 func (s *Server) sources() metrics.Sources {
 	return metrics.Sources{
-		Gauges: func() figures.Gauges {
-			ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
-			defer cancel()
-			return s.engine.Gauges(ctx)
-		},
-		Queues: func() []figures.Queue {
-			ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
-			defer cancel()
+		Gauges: within(s.engine.Gauges),
+		Queues: within(func(ctx context.Context) []figures.Queue {
 			infos, err := s.engine.Queues(ctx)
 			if err != nil {
 				s.log.Error("queues cannot be described", "err", err)
 			}
 			return infos
-		},
+		}),
 		Endpoints: s.engine.Endpoints,
 		Merchants: s.paused,
-		Failing: func() []figures.FailingMerchant {
-			ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
-			defer cancel()
-			return s.failing(ctx)
-		},
-		Store:   s.figures,
-		Nodes:   s.figuresOfPeers,
-		Sources: s.sourceInfos,
-		Intake:  s.engine.Intake,
-		Alarms:  s.alarmsRaised,
+		Failing:   within(s.failing),
+		Store:     s.figures,
+		Nodes:     s.figuresOfPeers,
+		Sources:   s.sourceInfos,
+		Intake:    s.engine.Intake,
+		Alarms:    within(s.alarmsRaised),
 
 		Certificates: s.certificates.all,
 		Traces:       s.figuresOfTraces(),
+	}
+}
+
+// within returns ask with the patience of a scrape.
+func within[T any](ask func(context.Context) T) func() T {
+	return func() T {
+		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+		defer cancel()
+		return ask(ctx)
 	}
 }
 
@@ -455,4 +446,44 @@ func (s *Server) setKeys(c *config.Config) error {
 		return err
 	}
 	return s.pages.SetKeys(c.Keys)
+}
+
+// console makes the console.
+func (s *Server) console(c *config.Config, engine front) (*console.Console, error) {
+	return console.New(console.Options{
+		Engine:    engine,
+		Reader:    s.store,
+		Records:   s.store,
+		Schedules: &s.schedules,
+		Refused:   func() { s.metrics.Refused("console") },
+		Record:    s.record,
+		Secret:    s.secret,
+		Proxies:   c.TrustedProxies,
+		Kinds:     s.kind,
+		Queues:    s.queueNames,
+		Nodes:     s.engine,
+		Intake:    s.engine.Intake,
+		Sources:   s.sourceInfos,
+		Alarms:    s.alarms,
+		Resends:   s.resends,
+		Links:     s.links,
+		PublicURL: c.PublicURL,
+		Merchants: merchants{s.merchants, s},
+		Tells:     s.tells,
+		Keys:      c.Keys,
+		Version:   s.version,
+		Log:       s.log,
+	})
+}
+
+// beside serves the console's paths with the console, and all others with the API. A browser that
+// requests an unknown page gets a page that says so.
+func beside(pages *console.Console, calls *api.API, rest http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if console.Serves(r) || console.Browses(r) && !calls.Serves(r) {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	})
 }

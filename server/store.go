@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/api"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/migrate"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/mysql"
@@ -108,31 +110,25 @@ func connected(ctx context.Context, s config.StoreURL, open func(ctx context.Con
 		query.Set(name, value)
 		u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // PostgreSQL does not decode a plus as a space
 	}
-	within, cancel := context.WithTimeout(ctx, openWithin)
+	ctx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
-	stranger := make(chan string, 1) // a client that waits for another protocol's greeting waits long
-	asked := time.AfterFunc(strangeAfter, func() {
-		if who := strangerAt(u); who != "" {
-			stranger <- who
-			cancel()
+	// A client that waits for the greeting of another protocol waits long: then the probe ends the wait.
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	probe := time.AfterFunc(strangeAfter, func() {
+		if other := otherDatabase(s, u); other != nil {
+			stop(other)
 		}
 	})
-	store, err := open(within, u.String())
-	if err == nil {
-		asked.Stop()
+	store, err := open(ctx, u.String())
+	switch stopped := probe.Stop(); {
+	case err == nil:
 		return store, nil
+	case stopped:
+		stop(otherDatabase(s, u))
 	}
-	who := ""
-	if asked.Stop() {
-		who = strangerAt(u)
-	} else {
-		select {
-		case who = <-stranger:
-		default:
-		}
-	}
-	if who != "" {
-		return nil, &ConfigError{fmt.Errorf("store %s: what answers at %s is %s: name the other port, or begin the address with that one's name", s, u.Host, who)}
+	if other := (*ConfigError)(nil); errors.As(context.Cause(ctx), &other) {
+		return nil, other
 	}
 	return nil, unopened(s, err)
 }
@@ -227,4 +223,81 @@ func (r recorded) Backup(ctx context.Context, dir string, by bellman.By) error {
 	}
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	return r.store.Commit(ctx, &store.Batch{Audits: []store.Audit{store.AuditOf(by, now, "backup", "store")}})
+}
+
+// Documents returns the kinds of all documents that a server keeps in its store. bellman move
+// copies them.
+func Documents() []string {
+	return []string{"alarm", "console-ended", "console-sent", "link", "merchant", "merchant-change", "merchant-end", "merchant-master", "merchant-name",
+		"pause", "probe", "resend", "resend-cancel", secretKind}
+}
+
+// unmoved returns an error if the store's tasks were moved to another store, or are being moved.
+func (s *Server) unmoved(ctx context.Context) error {
+	err := migrate.Refuse(ctx, s.store)
+	if refused := (*migrate.RefusedError)(nil); errors.As(err, &refused) {
+		if err = fmt.Errorf("store: %w", err); refused.Moved {
+			return &ConfigError{err} // another start fails in the same way
+		}
+	}
+	return err
+}
+
+const (
+	strangeAfter  = 2 * time.Second // how long a database may be silent before it is probed
+	strangeWithin = time.Second     // longest time of each step of that probe
+)
+
+// otherDatabase returns an error if the database at an address speaks another protocol than the URL's. The drivers
+// report an unreadable answer, or wait until their time is over.
+func otherDatabase(s config.StoreURL, u *url.URL) error {
+	who := strangerAt(u)
+	if who == "" {
+		return nil
+	}
+	return &ConfigError{fmt.Errorf("store %s: what answers at %s is %s: name the other port, or begin the address with that one's name", s, u.Host, who)}
+}
+
+// strangerAt names the database at the address of a URL if it is not of the URL's scheme; empty if it is, or if
+// that is unknown.
+func strangerAt(u *url.URL) string {
+	postgres := strings.HasPrefix(u.Scheme, "postgres")
+	host, port := u.Hostname(), u.Port()
+	switch {
+	case strings.Contains(u.Host, ",") || host == "":
+		return ""
+	case port == "" && postgres:
+		port = "5432"
+	case port == "":
+		port = "3306"
+	}
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort(host, port), strangeWithin)
+	if err != nil {
+		return ""
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(strangeWithin)); err != nil {
+		return ""
+	}
+	if postgres { // a MySQL server sends the first packet: length, number, and protocol version 10
+		var hello [5]byte
+		if _, err := io.ReadFull(conn, hello[:]); err == nil && hello[3] == 0 && (hello[4] == 10 || hello[4] == 0xff) {
+			return "MySQL or MariaDB (mysql://)"
+		}
+		return ""
+	}
+	// A PostgreSQL server waits for the client, and answers a request for TLS with one letter.
+	var yes [1]byte
+	conn.SetReadDeadline(time.Now().Add(strangeWithin / 4)) // the other one was set just so
+	if _, err := io.ReadFull(conn, yes[:]); err == nil {
+		return ""
+	}
+	conn.SetReadDeadline(time.Now().Add(strangeWithin))
+	if _, err := conn.Write([]byte{0, 0, 0, 8, 4, 210, 22, 47}); err != nil {
+		return ""
+	}
+	if _, err := io.ReadFull(conn, yes[:]); err == nil && (yes[0] == 'S' || yes[0] == 'N') {
+		return "PostgreSQL (postgres://)"
+	}
+	return ""
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// insiders are the queues that tell somebody of ours: those whose tasks are told how
-// others ended, or of alarms, and those with an address of their own, for their tasks that name
-// none.
-type insiders struct{ results, home map[string]bool }
+// queueFacts say what the queues of a configuration are for.
+type queueFacts struct {
+	kinds   map[string]string // by the name of the queue
+	results map[string]bool   // queues that get completion events or alarms
+	home    map[string]bool   // queues with a url, for tasks that name none
+}
 
-func insidersOf(c *config.Config) *insiders {
-	in := &insiders{results: map[string]bool{}, home: map[string]bool{}}
+func factsOf(c *config.Config) *queueFacts {
+	in := &queueFacts{kinds: map[string]string{}, results: map[string]bool{}, home: map[string]bool{}}
 	for i := range c.Queues {
 		q := &c.Queues[i]
-		if q.URL != "" {
-			in.home[q.Name] = true
-		}
+		in.kinds[q.Name], in.home[q.Name] = q.Kind, q.URL != ""
 		for _, name := range q.OnEnd.Each() {
 			in.results[name] = true
 		}
@@ -29,10 +29,10 @@ func insidersOf(c *config.Config) *insiders {
 	return in
 }
 
-// tells reports whether a notice is for the merchant that it names: it goes over HTTP
-// to an address of its own, or to the one that the merchant is registered with.
+// tells reports whether a task notifies the merchant that it names: it goes over HTTP, to an address of its own
+// or to the merchant's registered address.
 func (s *Server) tells(t *bellman.Task) bool {
-	in := s.insiders.Load()
+	in := s.facts.Load()
 	if in.results[t.Queue] {
 		return false
 	}

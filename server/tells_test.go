@@ -19,7 +19,7 @@ queues:
 		t.Fatal(err)
 	}
 	var s Server
-	s.keepKinds(c)
+	s.facts.Store(factsOf(c))
 	for _, tt := range []struct {
 		name string
 		task bellman.Task
