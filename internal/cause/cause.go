@@ -1,6 +1,5 @@
-// Package cause says in one line why a request got no answer that counts. It is
-// for all that send requests, so that the same fault has the same words in every
-// log.
+// Package cause describes in one line why a request got no valid answer. All senders of requests use it, so that a
+// fault has the same words in every log.
 package cause
 
 import (
@@ -23,9 +22,8 @@ type refusal interface {
 	Blocked() bool
 }
 
-// Of says of an error from below what it means, and what happened: its class,
-// then what is known. ctx is the request's. An error of unknown kind is shown as
-// it is: take out what is secret, and make it one [Line].
+// Of returns the result that a transport's error means, and its description. ctx is the request's. An error of
+// unknown kind keeps its text: the caller removes secrets, and shortens it with [Line].
 func Of(ctx context.Context, err error) (bellman.Result, string) {
 	var (
 		blocked     refusal
@@ -105,12 +103,12 @@ func Of(ctx context.Context, err error) (bellman.Result, string) {
 }
 
 func timeout(err error) bool {
-	var t net.Error
-	return errors.As(err, &t) && t.Timeout()
+	t, is := errors.AsType[net.Error](err)
+	return is && t.Timeout()
 }
 
-// Redirect says of an answer with a redirect that nobody followed it, without the
-// query of where to; of another answer it says nothing.
+// Redirect describes a redirect, which is not followed, without the query of its target; empty: the answer is no
+// redirect.
 func Redirect(status int, header http.Header) string {
 	to := header.Get("Location")
 	if status < 300 || status >= 400 || to == "" {
@@ -123,8 +121,7 @@ func Redirect(status int, header http.Header) string {
 	return Line("redirects are not followed; this one leads to " + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
 }
 
-// Encoded says of an answer that nobody asked for its encoding; of an answer
-// without one it says nothing.
+// Encoded describes an answer's encoding, which was not requested; empty: the answer has none.
 func Encoded(header http.Header) string {
 	encoding := header.Get("Content-Encoding")
 	if encoding == "" || encoding == "identity" {
@@ -133,7 +130,7 @@ func Encoded(header http.Header) string {
 	return Line("the answer is encoded (" + encoding + "), which was not asked for")
 }
 
-// Line makes one line of at most 300 characters of a text that others wrote.
+// Line makes a foreign text one line of at most 300 characters.
 func Line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {

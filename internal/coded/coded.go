@@ -1,6 +1,5 @@
-// Package coded makes errors that have a code beside their text, so that whoever shows
-// them to people can say the same in another language. The text is English: it is what
-// logs and the API show.
+// Package coded makes errors with a code and arguments, so that the console can show them in another language.
+// Their text is English, for logs and the API.
 package coded
 
 import (
@@ -9,9 +8,9 @@ import (
 	"strings"
 )
 
-// An Error says what is wrong.
+// An Error is an error with a code.
 type Error struct {
-	Code string // what is wrong, whatever with: schedule.item
+	Code string // kind of mistake, such as schedule.item
 
 	format string
 	args   []any
@@ -25,13 +24,13 @@ func Errorf(code, format string, args ...any) error {
 
 func (e *Error) Error() string { return e.err.Error() }
 
-// Unwrap returns what the format wraps.
+// Unwrap returns the error that [fmt.Errorf] made.
 func (e *Error) Unwrap() error { return e.err }
 
 var verb = regexp.MustCompile(`%[-+# 0]*[0-9]*(?:\.[0-9]+)?[a-zA-Z%]`)
 
-// Args are what the text is about, in its order, each as the text has it: a string, or
-// the error that it is.
+// Args returns the arguments in the order of the text. Errors stay errors; every other argument is the string that
+// the text contains.
 func (e *Error) Args() []any {
 	args := make([]any, 0, len(e.args))
 	for _, v := range verb.FindAllString(e.format, -1) {

@@ -1,5 +1,4 @@
-// Package endpoints finds the endpoints that people mean by a host. The API and the console
-// pause and resume what they name.
+// Package endpoints finds the endpoints that a host names. The API and the console pause and resume them.
 package endpoints
 
 import (
@@ -11,10 +10,10 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// Named returns the endpoints that a host, a host:port, a queue or a full endpoint
-// names: of those that are known. Where there is none, or others may be known elsewhere,
-// it is the queue, or what the host has by HTTP and HTTPS, for nobody need have sent
-// anything there yet. Whoever pauses them says which there can be.
+// Named returns the known endpoints that a host, a host:port, a queue or a full endpoint names. all says that known
+// is complete; queue, that host is the name of a queue. If none is known, or other nodes may know more, it adds the
+// queue, or the host's endpoints by HTTP and HTTPS: they can be paused before their first task. It does not check
+// that the endpoints are possible.
 func Named(host string, known []figures.Endpoint, all, queue bool) []string {
 	if scheme, _, is := strings.Cut(host, "://"); is {
 		u, err := url.Parse(host)

@@ -1,14 +1,16 @@
-// Package field says which header fields a request can be given: by a task, or by
-// the template of an order queue.
+// Package field has the rules for header fields of requests: those that a task sets, and those in the template of
+// an order queue.
 package field
 
 import (
 	"bytes"
+	"net/http"
 	"strings"
+
+	"github.com/bellmanhq/bellman"
 )
 
-// Reserved says why nobody but bellman may set a header, by its canonical name;
-// empty: anybody may.
+// Reserved returns why only bellman may set a header, by its canonical name; empty: users may set it too.
 func Reserved(canonical string) string {
 	switch canonical {
 	case "Host":
@@ -28,8 +30,8 @@ func Reserved(canonical string) string {
 	return ""
 }
 
-// LooksJSON reports whether a body is an object or a list by its two ends: it is sent as JSON,
-// unless its task says what it is.
+// LooksJSON reports whether a body begins and ends like an object or a list. Such a body is sent as JSON unless its
+// task sets a content type.
 func LooksJSON(body []byte) bool {
 	body = bytes.TrimSpace(body)
 	n := len(body)
@@ -55,4 +57,15 @@ func IsValue(s string) bool {
 		}
 	}
 	return strings.Trim(s, " \t") == s
+}
+
+// Propagate sets the fields traceparent and tracestate to those of a trace; nil changes nothing.
+func Propagate(header http.Header, t *bellman.Trace) {
+	if t == nil {
+		return
+	}
+	header.Set("Traceparent", t.Parent())
+	if header.Del("Tracestate"); t.State != "" {
+		header.Set("Tracestate", t.State)
+	}
 }

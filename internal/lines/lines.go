@@ -1,13 +1,18 @@
-// Package lines reads files of merchants, one JSON a line, for all that import them, and
-// says what is wrong with which line. Which values a merchant may have is the registry's.
+// Package lines reads files of merchants, one JSON object a line, and reports what is wrong with each line. The
+// registry of merchants checks the values.
 package lines
 
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"reflect"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman/client"
 )
@@ -15,14 +20,14 @@ import (
 // maxLine bounds the bytes of a line.
 const maxLine = 8 << 20
 
-// A Line is one that has something.
+// A Line is a line that is not empty.
 type Line struct {
-	N        int                // 1 for the first of the file, empty ones counted
+	N        int                // number in the file, from 1; empty lines count
 	Merchant client.PutMerchant // as far as it could be read
-	Wrong    error              // why it cannot be imported, in English, the field first; nil: it may be
+	Wrong    error              // why the line cannot be imported, in English, the field first; nil: it can
 }
 
-// An AgainError says that a merchant stands in an earlier line, which is the one to import.
+// An AgainError says that an earlier line has the same merchant. The earlier line is imported.
 type AgainError struct {
 	MerchantNo string
 	First      int // line
@@ -32,8 +37,8 @@ func (e *AgainError) Error() string {
 	return fmt.Sprintf("merchant_no: %q stands in line %d already: want each once", e.MerchantNo, e.First)
 }
 
-// Read returns the lines of a file in order; one that cannot be read further ends with an
-// error, which names the line.
+// Read yields the lines of a file in order. If the file cannot be read further, it yields an error that names the
+// line, and ends.
 func Read(in io.Reader) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		s := bufio.NewScanner(in)
@@ -66,4 +71,104 @@ func Read(in io.Reader) iter.Seq2[Line, error] {
 			yield(Line{}, fmt.Errorf("line %d: %w", n+1, err))
 		}
 	}
+}
+
+// ErrNotUTF8 means that a line has another encoding.
+var ErrNotUTF8 = errors.New("is not UTF-8")
+
+// A TypeError says that a field has a value of the wrong type.
+type TypeError struct {
+	Field string       // with the objects around it: sign.secrets
+	Got   string       // as JSON calls it: string, number, bool, array, object
+	Want  reflect.Kind // of the field in Go
+}
+
+// Names of types for people.
+var (
+	got = map[string]string{
+		"string": "text", "number": "a number", "bool": "true or false", "array": "a list", "object": "an object",
+	}
+	want = map[reflect.Kind]string{
+		reflect.String: `text in quotes, such as "M1001"`, reflect.Int: "a whole number without quotes, such as 16",
+		reflect.Slice: `a list of texts, such as ["…"]`, reflect.Struct: `an object, such as {"…": …}`,
+	}
+)
+
+func (e *TypeError) Error() string {
+	return fmt.Sprintf("%s: has %s: want %s", e.Field, got[e.Got], want[e.Want])
+}
+
+// An UnknownError names a field that merchants do not have.
+type UnknownError string // in quotes
+
+func (e UnknownError) Error() string {
+	return "unknown field " + string(e) + ": mend its name, or leave it out"
+}
+
+// A TwiceError names a field that an object has twice. A decoder would take the last one.
+type TwiceError string
+
+func (e TwiceError) Error() string { return string(e) + ": is given twice: give it once" }
+
+// parse reads one line.
+func parse(text string) (in client.PutMerchant, err error) {
+	if !utf8.ValidString(text) { // a decoder would replace invalid bytes
+		return in, ErrNotUTF8
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err = d.Decode(&in); err != nil {
+		return in, unread(err)
+	}
+	if d.More() {
+		return in, errors.New("has text behind its JSON: want one merchant a line")
+	}
+	return in, once(json.NewDecoder(strings.NewReader(text)), "")
+}
+
+// unread converts a decoder's error.
+func unread(why error) error {
+	if e := (*json.UnmarshalTypeError)(nil); errors.As(why, &e) && e.Field != "" {
+		kind, _, _ := strings.Cut(e.Value, " ")
+		return &TypeError{e.Field, kind, e.Type.Kind()}
+	}
+	if name, is := strings.CutPrefix(why.Error(), "json: unknown field "); is {
+		return UnknownError(name)
+	}
+	return fmt.Errorf("is no JSON object: %w", why)
+}
+
+// once reads a value, and returns a [TwiceError] if an object in it has a field twice. Names of fields are compared
+// without case.
+func once(d *json.Decoder, path string) error {
+	begin, err := d.Token()
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for begin == json.Delim('{') || begin == json.Delim('[') {
+		if !d.More() {
+			_, err = d.Token()
+			return err
+		}
+		at := path
+		if begin == json.Delim('{') {
+			token, err := d.Token()
+			if err != nil {
+				return err
+			}
+			name, _ := token.(string) // as all names are
+			at += name
+			folded := strings.ToLower(name)
+			if seen[folded] {
+				return TwiceError(at)
+			}
+			seen[folded] = true
+			at += "."
+		}
+		if err := once(d, at); err != nil {
+			return err
+		}
+	}
+	return nil
 }

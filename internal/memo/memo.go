@@ -1,11 +1,11 @@
-// Package memo keeps what was made of the texts used last, such as a rule of its expression.
-// Callers choose the texts, so a Cache is bounded by its texts and by the memory that they hold.
+// Package memo caches values made from texts, such as rules compiled from expressions. Users choose the texts, so a
+// Cache limits both their number and the memory of the values.
 package memo
 
 import "sync"
 
-// A Cache makes a value of each text once, and keeps those of the texts used last. The zero Cache
-// is ready. It is safe for concurrent use.
+// A Cache makes one value from each text, and keeps the most recently used values. The zero Cache is ready. It is
+// safe for concurrent use.
 type Cache[V any] struct {
 	// A text is found in young, or moves there from old. When young is full it becomes old, and the
 	// values of the old one are forgotten.
@@ -18,20 +18,20 @@ type entry[V any] struct {
 	once  sync.Once
 	value V
 	err   error
-	cost  int // as far as it is known, in bytes; under Cache.mu
+	cost  int // bytes that are known so far; under Cache.mu
 }
 
 // Overhead is the memory of an entry beside its text and its value, in bytes.
 const Overhead = 256
 
-// Limits of a Cache. Every call for one Cache has the same.
+// Limits of a Cache. Pass the same limits in each call of one Cache.
 type Limits struct {
-	Texts int // that are kept
-	Bytes int // that they hold, as make says
+	Texts int // largest number of texts
+	Bytes int // largest memory: texts, Overhead and the costs that create returns
 }
 
-// Get returns what create returns for text, an error too. create runs once while the text is kept;
-// others who ask for the text wait for it. Its cost is the memory of the value in bytes.
+// Get returns what create returns for text; errors are cached too. create runs once while the text is kept, and
+// concurrent calls wait for it. cost is the memory of the value, in bytes.
 func (c *Cache[V]) Get(text string, most Limits, create func(text string) (value V, cost int, err error)) (V, error) {
 	c.mu.RLock()
 	e := c.young[text]
@@ -73,14 +73,14 @@ func (c *Cache[V]) charge(text string, e *entry[V], more int, most Limits) {
 	defer c.mu.Unlock()
 	e.cost += more
 	if c.young[text] != e {
-		return // grown old meanwhile: counted when it is young again
+		return // it is old by now: it is counted when it is young again
 	}
 	if c.cost += more; c.cost > most.Bytes/2 {
 		c.age()
 	}
 }
 
-// age forgets the old, and makes the young old. Call it with mu held.
+// age forgets the old entries, and makes the young ones old. Call it with mu held.
 func (c *Cache[V]) age() { c.old, c.young, c.cost = c.young, make(map[string]*entry[V]), 0 }
 
 // Drop forgets every value, to free memory.

@@ -48,6 +48,12 @@ type Certificate struct {
 	NotAfter time.Time
 }
 
+// An Alarm is the number of raised alarms of a rule.
+type Alarm struct {
+	Name   string
+	Raised int
+}
+
 // collector reads the sources at a scrape. The names of the store's figures are not known in advance, so it
 // describes nothing, and the registry checks the names at each scrape.
 type collector struct{ *Metrics }
@@ -79,7 +85,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	if s.Failing != nil {
 		failing := s.Failing()
 		send(out, merchantsFailing, prometheus.GaugeValue, float64(len(failing)))
-		for _, f := range failing[:min(len(failing), maxFailingMerchants)] {
+		for _, f := range failing[:min(len(failing), maxMerchants)] {
 			send(out, merchantFailing, prometheus.GaugeValue, 1, label(f.MerchantNo))
 		}
 	}
@@ -195,10 +201,8 @@ var (
 	merchantPaused   = gauge("merchant_paused", "1 while a merchant is paused; only the 20 that have been paused the longest.", "merchant")
 )
 
-const (
-	maxPausedMerchants  = 20 // merchants with a series of their own
-	maxFailingMerchants = 20 // likewise
-)
+// maxMerchants is how many paused merchants, and how many failing ones, have a series of their own.
+const maxMerchants = 20
 
 var certificateExpiry = gauge("certificate_expiry_timestamp_seconds",
 	"Until when a certificate of a queue's channel is valid, Unix time.", "queue", "certificate")
@@ -206,7 +210,7 @@ var certificateExpiry = gauge("certificate_expiry_timestamp_seconds",
 func merchantGauges(paused []figures.MerchantPause, waiting int, out chan<- prometheus.Metric) {
 	send(out, merchantsPaused, prometheus.GaugeValue, float64(len(paused)))
 	send(out, merchantsWaiting, prometheus.GaugeValue, float64(waiting))
-	for _, p := range paused[:min(len(paused), maxPausedMerchants)] {
+	for _, p := range paused[:min(len(paused), maxMerchants)] {
 		send(out, merchantPaused, prometheus.GaugeValue, 1, label(p.MerchantNo))
 	}
 }
@@ -234,6 +238,41 @@ func endpointGauges(e *figures.Endpoint, now time.Time, out chan<- prometheus.Me
 	}
 	send(out, endpointBreaker, prometheus.GaugeValue, float64(openness(e)), name)
 	send(out, endpointPaused, prometheus.GaugeValue, flag(e.Pause != nil), name)
+}
+
+var (
+	sourceMessages = gauge("source_messages_total", "Messages of a broker, by source and outcome: became a task, repeated a task, or went to the dead letters.", "source", "outcome")
+	sourceInHand   = gauge("source_in_hand", "Messages that were received and not yet confirmed to the broker, by source.", "source")
+	sourceFailures = gauge("source_failures_total", "How often a broker could not be reached, or the connection broke, by source.", "source")
+	sourceState    = gauge("source_state", "1 for the present state of a source.", "source", "state")
+)
+
+func sourceGauges(s *source.Info, out chan<- prometheus.Metric) {
+	name := label(s.Name)
+	send(out, sourceMessages, prometheus.CounterValue, float64(s.Stored), name, "stored")
+	send(out, sourceMessages, prometheus.CounterValue, float64(s.Existing), name, "existing")
+	send(out, sourceMessages, prometheus.CounterValue, float64(s.Dead), name, "dead")
+	send(out, sourceInHand, prometheus.GaugeValue, float64(s.InHand), name)
+	send(out, sourceFailures, prometheus.CounterValue, float64(s.Failures), name)
+	for _, state := range []string{"connecting", "consuming", "paused", "stopped"} {
+		send(out, sourceState, prometheus.GaugeValue, flag(s.State == state), name, state)
+	}
+}
+
+var alarmRaised = gauge("alarm_raised", "Raised alarms of a rule, by its name: one at most, except for rules with one alarm for each endpoint. The same at all nodes.", "name")
+
+var (
+	intakeOpen    = gauge("intake_open", "1 while new tasks are accepted, 0 while sources are paused and creates are answered with 429.")
+	intakeWaiting = gauge("intake_waiting", "Tasks that are overdue or wait to be committed, but for those set aside: what the marks are of. They are counted no further than it takes to know: a little above intake_high there may be more.")
+	intakeHigh    = gauge("intake_high", "High mark: above this number of waiting tasks new tasks are rejected.")
+	intakeHeap    = gauge("intake_heap_bytes", "Live heap after the last garbage collection, in bytes.")
+)
+
+func intakeGauges(i figures.Intake, out chan<- prometheus.Metric) {
+	send(out, intakeOpen, prometheus.GaugeValue, flag(i.Open))
+	send(out, intakeWaiting, prometheus.GaugeValue, float64(i.Waiting))
+	send(out, intakeHigh, prometheus.GaugeValue, float64(i.High))
+	send(out, intakeHeap, prometheus.GaugeValue, float64(i.Heap))
 }
 
 // worst returns at most n endpoints, those with the greatest need of attention first.

@@ -23,9 +23,8 @@ import (
 // which nothing else here needs.
 type exporter struct {
 	url     string
-	header  http.Header
+	header  http.Header // of each request
 	client  *http.Transport
-	agent   string
 	log     *slog.Logger
 	waiting *waiting
 
@@ -78,8 +77,7 @@ func (e *exporter) deliver(ctx context.Context, spans []sdk.ReadOnlySpan) (refus
 	}
 	for pause := firstPause; ; pause *= 2 {
 		refused, wait, err := e.post(ctx, body)
-		var again *transient
-		if !errors.As(err, &again) {
+		if wait < 0 {
 			return refused, err
 		}
 		timer := time.NewTimer(max(pause, wait))
@@ -92,27 +90,19 @@ func (e *exporter) deliver(ctx context.Context, spans []sdk.ReadOnlySpan) (refus
 	}
 }
 
-// A transient is an error after which a retry may succeed.
-type transient struct{ cause error }
+// final is a wait after an answer that another request would not change.
+const final time.Duration = -1
 
-func (t *transient) Error() string { return t.cause.Error() }
-
-// post makes one request. wait is the delay before the next one that the collector requests.
+// post makes one request. wait is the delay before the next one that the collector requests, or final.
 func (e *exporter) post(ctx context.Context, body []byte) (refused int64, wait time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
 	if err != nil {
-		return 0, 0, err
+		return 0, final, err
 	}
 	req.Header = e.header.Clone()
-	if req.Header == nil {
-		req.Header = http.Header{}
-	}
-	req.Header.Set("Content-Type", "application/x-protobuf")
-	req.Header.Set("Content-Encoding", "gzip")
-	req.Header.Set("User-Agent", e.agent)
 	resp, err := e.client.RoundTrip(req)
 	if err != nil {
-		return 0, 0, &transient{withoutAddress(err)}
+		return 0, 0, withoutAddress(err)
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
@@ -122,12 +112,12 @@ func (e *exporter) post(ctx context.Context, body []byte) (refused int64, wait t
 		if err == nil && proto.Unmarshal(answer, &said) == nil {
 			refused = max(said.GetPartialSuccess().GetRejectedSpans(), 0)
 		}
-		return refused, 0, nil
+		return refused, final, nil
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return 0, time.Duration(seconds) * time.Second, &transient{fmt.Errorf("the collector answered %d", resp.StatusCode)}
+		return 0, time.Duration(max(seconds, 0)) * time.Second, fmt.Errorf("the collector answered %d", resp.StatusCode)
 	}
-	return 0, 0, fmt.Errorf("the collector answered %d: want 200 of POST /v1/traces below tracing.endpoint", resp.StatusCode)
+	return 0, final, fmt.Errorf("the collector answered %d: want 200 of POST /v1/traces below tracing.endpoint", resp.StatusCode)
 }
 
 // withoutAddress removes the address from an error, because it may contain a token.

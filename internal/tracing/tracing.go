@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -50,15 +51,21 @@ const maxWaiting = 4096
 // OTEL_RESOURCE_ATTRIBUTES, OTEL_BSP_SCHEDULE_DELAY, OTEL_BSP_EXPORT_TIMEOUT, OTEL_BSP_MAX_EXPORT_BATCH_SIZE,
 // OTEL_SERVICE_NAME and those of span limits.
 func New(o Options) (*Tracer, error) {
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	about, err := o.resource()
 	if err != nil {
 		return nil, fmt.Errorf("traces: resource: %w", err)
 	}
+	header := http.Header{}
+	maps.Copy(header, o.Header)
+	header.Set("Content-Type", "application/x-protobuf")
+	header.Set("Content-Encoding", "gzip")
+	header.Set("User-Agent", "bellman/"+cmp.Or(o.Version, "dev"))
 	t := &Tracer{waiting: new(waiting)}
-	t.export = &exporter{url: o.Endpoint + "/v1/traces", header: o.Header, client: http.DefaultTransport.(*http.Transport).Clone(), agent: "bellman/" + cmp.Or(o.Version, "dev"), log: o.Logger, waiting: t.waiting}
+	t.export = &exporter{
+		url: o.Endpoint + "/v1/traces", header: header, client: http.DefaultTransport.(*http.Transport).Clone(),
+		log: o.Logger, waiting: t.waiting,
+	}
 	t.export.life, t.export.cut = context.WithCancel(context.Background())
 	t.waiting.SpanProcessor = sdk.NewBatchSpanProcessor(t.export, sdk.WithMaxQueueSize(maxWaiting))
 	t.provider = sdk.NewTracerProvider(
@@ -79,7 +86,7 @@ func (o *Options) resource() (*resource.Resource, error) {
 	for name, value := range o.Attributes {
 		given = append(given, attribute.String(name, value))
 	}
-	named := []attribute.KeyValue{}
+	var named []attribute.KeyValue
 	if o.Service != "" {
 		named = append(named, attribute.String("service.name", o.Service))
 	}
