@@ -29,11 +29,10 @@ func (s *Server) setAlarms(c *config.Config) error {
 		if q.Kind != "notify" {
 			continue
 		}
-		words, err := s.words(q.Name, c.Queues)
-		if err != nil {
+		var err error
+		if queues[q.Name], err = resultQueue(q.Name, c.Queues); err != nil {
 			return fmt.Errorf("alarms: %w", err)
 		}
-		queues[q.Name] = results.Queue{Name: q.Name, Words: words}
 	}
 	s.alarms.SetRules(c.Alarms, queues)
 	return nil

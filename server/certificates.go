@@ -14,11 +14,11 @@ import (
 
 const day = 24 * time.Hour
 
-// warnings are how long before a certificate ends somebody is warned, once each. From the last of them
-// on, and after the end, it is said every day.
+// warnings are the times before the end of a certificate at which one warning is logged. From the last of them on,
+// there is a warning every day.
 var warnings = []time.Duration{30 * day, 7 * day, day}
 
-// certificates are those in the configuration of the channels of order queues.
+// certificates are the certificates in the configuration of the channels of order queues.
 type certificates struct {
 	mu     sync.Mutex
 	known  []metrics.Certificate

@@ -38,7 +38,7 @@ func (s *Server) openMerchants(c *config.Config) error {
 	}
 	s.merchants = merchant.New(merchant.Options{
 		Store: s.store, Masters: masters, CheckURL: s.client.CheckURL, Alone: store.UseOf(s.store).Exclusive, Logger: s.log,
-		Changed: func(no string) { s.engine.Rerouted(no) }, // there is one by the time that a merchant is asked for
+		Changed: func(no string) { s.engine.Rerouted(no) }, // the engine is set before the first merchant changes
 		Tell:    func() { s.engine.Tell(merchant.Kind) },
 	})
 	return nil
@@ -91,7 +91,7 @@ func (s merchants) Stats(ctx context.Context, no string) (client.MerchantStats, 
 	return merchant.Look(ctx, s.store, no, time.Now(), s.api.Shown)
 }
 
-// lately fills in what a merchant's newest tasks say.
+// lately sets whether a merchant is failing, by its newest tasks.
 func (s merchants) lately(ctx context.Context, m *client.Merchant) error {
 	recent, err := merchant.LookRecent(ctx, s.store, m.MerchantNo, time.Now())
 	m.Failing = recent.Failing()
@@ -119,8 +119,7 @@ func (s merchants) List(ctx context.Context, q client.MerchantSearch, after stri
 	return out, next, nil
 }
 
-// listPaused lists the merchants that are paused, by number. One that was deleted meanwhile
-// has its number alone.
+// listPaused lists the paused merchants by number. A deleted merchant has only its number.
 func (s merchants) listPaused(ctx context.Context, q *client.MerchantSearch, after string) (out []client.Merchant, next string, err error) {
 	paused := s.engine.PausedMerchants()
 	slices.SortFunc(paused, func(a, b figures.MerchantPause) int { return strings.Compare(a.MerchantNo, b.MerchantNo) })
@@ -312,7 +311,7 @@ func (s merchants) Test(ctx context.Context, no, queue string, by bellman.By) (*
 	return t, nil
 }
 
-// onlyNotify is the one queue of kind notify that goes over HTTP.
+// onlyNotify returns the only queue of kind notify. It is an error if there are none or several.
 func (s *Server) onlyNotify() (string, error) {
 	var names []string
 	for name, kind := range s.facts.Load().kinds {
@@ -336,7 +335,7 @@ func wrongQueue(why error) error {
 	return bad
 }
 
-// shown is a merchant as the API answers it; sealed: as an export has it.
+// shown returns a merchant as the API answers it; sealed: as an export has it.
 func (s merchants) shown(m *merchant.Merchant, sealed bool) client.Merchant {
 	out := s.Shown(m, sealed)
 	if p := s.engine.MerchantPause(m.No); p != nil {
@@ -345,6 +344,6 @@ func (s merchants) shown(m *merchant.Merchant, sealed bool) client.Merchant {
 	return out
 }
 
-// toMerchants reports whether a queue's tasks that name no address go to their
-// merchants': not where the queue's own address is a broker's.
+// toMerchants reports whether tasks without an address go to the address of their merchant. They do unless the url of
+// their queue is of a broker.
 func toMerchants(url string) bool { return !brokers.Schemes.Has(url) }

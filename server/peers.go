@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // peers carries hints and figures between the nodes of one store, over HTTP, and only to addresses
@@ -77,9 +79,9 @@ func newPeers(secret *secret, self string, take func(engine.Hint), log *slog.Log
 // signature signs a message for a path of the node at an address. It is valid nowhere else.
 func (p *peers) signature(at int64, path, addr string, body []byte) []byte {
 	mac := hmac.New(sha256.New, p.secret.bytes())
-	said := "hint"
-	if path != hintPath {
-		said = path
+	said := path
+	if path == hintPath {
+		said = "hint"
 	}
 	fmt.Fprintf(mac, "bellman %s\n%d\n%s\n", said, at, addr)
 	mac.Write(body)
@@ -99,7 +101,7 @@ func (p *peers) tell(ctx context.Context, addr string, h engine.Hint) {
 	if rests {
 		return
 	}
-	err := p.send(ctx, addr, h)
+	err := p.post(ctx, addr, hintPath, h, nil)
 	p.unreached(addr, err)
 	if err == nil {
 		p.sent.Add(1)
@@ -150,10 +152,6 @@ func (p *peers) unreached(addr string, err error) {
 		p.log.Warn("another node cannot be reached at its advertised address: changes are found later by polling, and its figures are missing; set advertise on that node", "addr", addr, "err", err)
 	}
 	p.silent[addr] = s
-}
-
-func (p *peers) send(ctx context.Context, addr string, h engine.Hint) error {
-	return p.post(ctx, addr, hintPath, h, nil)
 }
 
 // ask requests the figures of the node at an address in the table of nodes.
@@ -300,3 +298,38 @@ func (s *Server) besidePeers(rest http.Handler) http.Handler {
 
 // close closes the idle connections.
 func (p *peers) close() { p.http.CloseIdleConnections() }
+
+// advertised returns the address at which other nodes reach the API: as configured, else where it
+// listens. If the server listens on all addresses, it is the address from which this machine reaches
+// the database, so that a cluster works without the setting; empty if that cannot be determined.
+func advertised(c *config.Config, listens string) string {
+	if c.Advertise != "" {
+		return c.Advertise
+	}
+	host, port, err := net.SplitHostPort(listens)
+	if err != nil {
+		return ""
+	}
+	if addr, err := netip.ParseAddr(host); err != nil || !addr.IsUnspecified() {
+		return listens
+	}
+	s, err := config.ParseStore(c.Store)
+	if err != nil || s.Kind == config.Pebble {
+		return ""
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Hostname() == "" {
+		return ""
+	}
+	// UDP: an address is chosen, and nothing is sent.
+	conn, err := net.Dial("udp", net.JoinHostPort(u.Hostname(), "9"))
+	if err != nil {
+		return ""
+	}
+	defer conn.Close()
+	from, _, err := net.SplitHostPort(conn.LocalAddr().String())
+	if err != nil {
+		return ""
+	}
+	return net.JoinHostPort(from, port)
+}

@@ -83,20 +83,17 @@ func (s *Server) notifier(q *config.Queue) (bellman.Handler, error) {
 	})
 }
 
-// ended returns the function that reports how the tasks of a queue end (on_end); nil if nobody
-// wants to know.
-func (s *Server) ended(q *config.Queue, all []config.Queue) (func(*bellman.Task) []bellman.Task, error) {
+// ended returns the function that makes the completion events of a queue (on_end); nil: there are none.
+func (s *Server) ended(q *config.Queue, all []config.Queue) (_ func(*bellman.Task) []bellman.Task, err error) {
 	to := map[bellman.State]results.Queue{}
 	for state, name := range q.OnEnd.Each() {
-		words, err := s.words(name, all)
-		if err != nil {
-			return nil, err
-		}
 		var ended bellman.State
 		if err := ended.UnmarshalText([]byte(state)); err != nil {
 			return nil, err
 		}
-		to[ended] = results.Queue{Name: name, Words: words}
+		if to[ended], err = resultQueue(name, all); err != nil {
+			return nil, err
+		}
 	}
 	if len(to) == 0 {
 		return nil, nil
@@ -105,18 +102,17 @@ func (s *Server) ended(q *config.Queue, all []config.Queue) (func(*bellman.Task)
 	return rules.Ended, nil
 }
 
-// words returns the event_json of a queue; nil: results are sent as plain events.
-func (s *Server) words(name string, all []config.Queue) (*rule.Value, error) {
+// resultQueue returns the queue of that name as a receiver of completion events, with its event_json.
+func resultQueue(name string, all []config.Queue) (to results.Queue, err error) {
+	to.Name = name
 	for _, q := range all {
 		if q.Name == name && q.EventJSON != "" {
-			words, err := rule.CompileValue(q.EventJSON)
-			if err != nil {
-				return nil, fmt.Errorf("queue %s: event_json: %w", name, err)
+			if to.Words, err = rule.CompileValue(q.EventJSON); err != nil {
+				return to, fmt.Errorf("queue %s: event_json: %w", name, err)
 			}
-			return words, nil
 		}
 	}
-	return nil, nil
+	return to, nil
 }
 
 // orderConcurrency is how many concurrent requests a channel gets. An order queue is one endpoint,

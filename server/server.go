@@ -9,6 +9,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,12 +123,9 @@ func Open(o Options) (_ *Server, err error) {
 	if o.Config == nil {
 		return nil, errors.New("server: Options.Config is required")
 	}
-	s := &Server{config: o.Config, held: o.Config.Keys, version: o.Version, log: o.Logger, handlers: o.Handlers, channels: o.Channels}
-	if s.log == nil {
-		s.log = slog.Default()
-	}
-	if s.version == "" {
-		s.version = "dev"
+	s := &Server{
+		config: o.Config, held: o.Config.Keys, handlers: o.Handlers, channels: o.Channels,
+		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Logger, slog.Default()),
 	}
 	defer func() {
 		if err != nil {
@@ -141,10 +139,10 @@ func Open(o Options) (_ *Server, err error) {
 	// An address that is in use is found before a new store is created. The server does not listen on it
 	// meanwhile: otherwise clients would wait while a database is away.
 	free, err := net.Listen("tcp", c.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
+	if err == nil {
+		err = free.Close()
 	}
-	if err := free.Close(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), openWithin)
@@ -386,7 +384,10 @@ func (s *Server) Reload(c *Config) error {
 	if err := s.engine.SetPool(c.Pool.Floor, c.Pool.Ceiling); err != nil {
 		return err
 	}
-	if err := s.setKeys(c); err != nil {
+	if err := s.api.SetKeys(c.Keys); err != nil {
+		return err
+	}
+	if err := s.pages.SetKeys(c.Keys); err != nil {
 		return err
 	}
 	s.recordKeys(c)
@@ -438,14 +439,6 @@ func within[T any](ask func(context.Context) T) func() T {
 		defer cancel()
 		return ask(ctx)
 	}
-}
-
-// setKeys replaces the API keys.
-func (s *Server) setKeys(c *config.Config) error {
-	if err := s.api.SetKeys(c.Keys); err != nil {
-		return err
-	}
-	return s.pages.SetKeys(c.Keys)
 }
 
 // console makes the console.

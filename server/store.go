@@ -211,7 +211,7 @@ func (s *Server) backup() api.Backuper {
 	return recorded{copier, s.store}
 }
 
-// recorded are copies of a store of which it is recorded who made them.
+// recorded makes backups of a store, with an audit record of each.
 type recorded struct {
 	copier store.Backup
 	store  store.Store
