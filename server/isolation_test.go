@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,7 +72,7 @@ func TestHangingEndpointHoldsNobody(t *testing.T) {
 	api, stop := start()
 	fill(api, many, hanging.URL, "")
 	for hung.Load() == 0 {
-		runtime.Gosched()
+		time.Sleep(time.Millisecond)
 	}
 	arrive("beside", fill(api, few, quick.URL, ""))
 	behind := fill(api, few, quick.URL, "2s")

@@ -389,16 +389,17 @@ func TestMerchantThatFailsIsSeen(t *testing.T) {
 		return string(text)
 	}
 	page := func() string { return pageAt("/") }
+	const again = 200 * time.Millisecond // the figure is made again every ten seconds
 	var text string
-	eventually(t, "in the metrics", func() bool {
+	passesSlowly(t, "in the metrics", again, func() bool {
 		text = scrape(t, s.Addr())
 		return strings.Contains(text, `bellman_merchant_failing{merchant="M-bad"} 1`)
 	})
 	if !strings.Contains(text, "bellman_merchants_failing 1\n") {
 		t.Error("more merchants fail than the one that does")
 	}
-	eventually(t, "on the first page", func() bool { return strings.Contains(page(), `/merchants/show?no=M-bad"`) })
-	eventually(t, "on its own page", func() bool {
+	passesSlowly(t, "on the first page", again, func() bool { return strings.Contains(page(), `/merchants/show?no=M-bad"`) })
+	passesSlowly(t, "on its own page", again, func() bool {
 		text := pageAt("/merchants/show?no=M-bad")
 		return strings.Contains(text, ">Failing<") && !strings.Contains(text, ">Normal<") && !strings.Contains(text, "100 %")
 	})
@@ -406,7 +407,7 @@ func TestMerchantThatFailsIsSeen(t *testing.T) {
 		t.Error("the first page names a merchant that does not fail, or that is not registered")
 	}
 	well.Store(true)
-	eventually(t, "over", func() bool {
+	passesSlowly(t, "over", again, func() bool {
 		return strings.Contains(scrape(t, s.Addr()), "bellman_merchants_failing 0\n") && !strings.Contains(page(), "M-bad")
 	})
 }

@@ -48,9 +48,9 @@ func TestFrequencyLimited(t *testing.T) {
 	}
 
 	api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 50ms*", "late_watch: 0s", "on_exhausted: close"))
-	refs := many(t, api, 200, "1h")
-	passes(t, "polling", func() bool { return d.requests() > 400 })
-	free := rate(1000)
+	refs := many(t, api, 100, "1h")
+	passes(t, "polling", func() bool { return d.requests() > 200 })
+	free := rate(500)
 	allowed := 10 * max(2, int64(free/100)) // a tenth of what this machine does unlimited
 	limit.Store(allowed / 10)
 	var slowed float64
@@ -74,7 +74,7 @@ func TestFrequencyLimited(t *testing.T) {
 		if i%2 != 0 {
 			continue
 		}
-		passes(t, "paid", func() bool {
+		passesSlowly(t, "paid", 50*time.Millisecond, func() bool {
 			o, err := api.Order(t.Context(), ref, 0)
 			return err == nil && o.OrderState == "PAID"
 		})

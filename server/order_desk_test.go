@@ -257,7 +257,13 @@ func many(t *testing.T, api *client.Client, n int, expires string) (refs []clien
 // passes waits for ok. It fails the test after patient.
 func passes(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	look := time.NewTicker(5 * time.Millisecond)
+	passesSlowly(t, what, 10*time.Millisecond, ok)
+}
+
+// passesSlowly does the same as passes, for a condition that costs much to check or changes seldom.
+func passesSlowly(t *testing.T, what string, every time.Duration, ok func() bool) {
+	t.Helper()
+	look := time.NewTicker(every)
 	defer look.Stop()
 	for deadline := time.Now().Add(patient); !ok(); <-look.C {
 		if time.Now().After(deadline) {

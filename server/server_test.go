@@ -73,7 +73,7 @@ const patient = 5 * time.Minute
 // until asks for a task until it is as wanted.
 func until(t *testing.T, api *client.Client, id string, wanted func(*client.TaskDetail) bool) *client.TaskDetail {
 	t.Helper()
-	look := time.NewTicker(time.Millisecond)
+	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
 	for deadline := time.Now().Add(patient); ; <-look.C {
 		task, err := api.Task(t.Context(), client.ByID(id))
