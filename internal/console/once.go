@@ -15,34 +15,34 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// onceField is the hidden field by which a form is known again: an id, as old as its
-// page. Forms that change nothing when they are sent again have none.
+// onceField is the hidden form field with the form's id, by which a repeated submission is recognized. The
+// id is as old as the page. Forms that may be submitted twice without harm have none.
 const onceField = "once"
 
-// sentKind is the kind of the documents that say which forms were sent. Their names
-// begin with the forms' ids, so that they are read the oldest first.
+// sentKind is the kind of the documents that record submitted forms. A document's name begins with the
+// form's id, so the oldest are read first.
 const sentKind = "console-sent"
 
 const (
-	formTime  = 24 * time.Hour         // the forms of a page are out of date after this
-	formAhead = 5 * time.Minute        // how far ahead of ours the clock of the node that made it may be
-	doTime    = 30 * time.Second       // that what a form asks for may take
-	sentLook  = 100 * time.Millisecond // how often it is looked what became of a form that is sent again
-	sweepRows = 100                    // documents of forms out of date that are looked for with each form
+	formTime  = 24 * time.Hour         // a form expires this long after its page was made
+	formAhead = 5 * time.Minute        // how far the clock of the node that made the page may be ahead of this node's
+	doTime    = 30 * time.Second       // longest duration of a form's action
+	sentLook  = 100 * time.Millisecond // how often a repeated submission checks the result of the first
+	sweepRows = 100                    // expired documents that are looked for with each form
 )
 
-// A sentDoc says what became of a form.
+// A sentDoc records the result of a submitted form.
 type sentDoc struct {
 	At      time.Time `json:"at"`
-	Address string    `json:"address,omitempty"` // where it led; empty: it is being done, or nobody knows
+	Address string    `json:"address,omitempty"` // where the browser was redirected; empty: in progress, or unknown
 	Done    string    `json:"done,omitempty"`
 }
 
-// Once is what the next form of a page is known again by.
+// Once returns the id of the page's next form.
 func (*view) Once() string { return bellman.NewID().String() }
 
-// once serves a form that was not sent before, at whatever node. One that was leads
-// where it led then, and does nothing. One that was refused may be sent again.
+// once serves a form that was not submitted before, on any node. A repeated submission is redirected to
+// where the first one was, and changes nothing. A form that was refused may be submitted again.
 func (q *request) once(serve func(*request)) {
 	text := q.r.PostForm.Get(onceField)
 	if text == "" {
@@ -65,7 +65,7 @@ func (q *request) once(serve func(*request)) {
 			was, err = q.sentBefore(name)
 		}
 		switch {
-		case errors.Is(err, bellman.ErrNotFound): // it was refused just now
+		case errors.Is(err, bellman.ErrNotFound): // the first submission was refused just now
 			continue
 		case err != nil:
 			q.refuse(err)
@@ -82,20 +82,20 @@ func (q *request) once(serve func(*request)) {
 		}
 		select {
 		case <-time.After(sentLook):
-		case <-q.r.Context().Done(): // nobody waits for it
+		case <-q.r.Context().Done(): // the browser has left
 			return
 		}
 	}
 }
 
-// serveOnce serves a form that was claimed. Whoever sends it again gives up this answer:
-// it must not be broken off by that.
+// serveOnce serves a form that was claimed. A browser that submits the form again closes the first
+// connection; the action goes on nevertheless.
 func (q *request) serveOnce(name string, serve func(*request)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.r.Context()), doTime)
 	defer cancel()
 	q.r, q.sentAs = q.r.WithContext(ctx), name
 	serve(q)
-	if q.status == 0 || q.status >= http.StatusInternalServerError { // it is done, or may be
+	if q.status == 0 || q.status >= http.StatusInternalServerError { // the action was done, or may have been
 		return
 	}
 	if err := q.records.Commit(ctx, &store.Batch{Docs: []store.Doc{{Kind: sentKind, Name: name}}}); err != nil {
@@ -103,8 +103,8 @@ func (q *request) serveOnce(name string, serve func(*request)) {
 	}
 }
 
-// sentName is the name of a form with what it says: what else is asked from the same
-// page is another form. What it says cannot be found out from its name.
+// sentName returns the name under which a form is recorded: its id and a hash of its content. The same page
+// submitted with other content is another form.
 func (q *request) sentName(id bellman.ID) string {
 	form := maps.Clone(q.r.PostForm)
 	delete(form, tokenField)
@@ -112,7 +112,7 @@ func (q *request) sentName(id bellman.ID) string {
 	return id.String() + "." + base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// claim notes that a form is being done: bellman.ErrConflict where it is noted already.
+// claim records that a form is being processed. It returns bellman.ErrConflict if that is recorded already.
 func (q *request) claim(name string) error {
 	ctx := q.r.Context()
 	text, err := json.Marshal(sentDoc{At: time.Now().UTC()})
@@ -133,7 +133,7 @@ func (q *request) claim(name string) error {
 	return q.records.Commit(ctx, b)
 }
 
-// sentBefore reads what became of a form; bellman.ErrNotFound: it was refused.
+// sentBefore reads the result of a form; bellman.ErrNotFound: it was refused.
 func (q *request) sentBefore(name string) (was sentDoc, err error) {
 	doc, err := store.ReadDoc(q.r.Context(), q.records, sentKind, name)
 	if err != nil {
@@ -145,7 +145,7 @@ func (q *request) sentBefore(name string) (was sentDoc, err error) {
 	return was, nil
 }
 
-// led notes where a form led, for who sends it again.
+// led records where a form was redirected, for repeated submissions.
 func (q *request) led(address, done string) {
 	if q.sentAs == "" {
 		return
@@ -154,7 +154,7 @@ func (q *request) led(address, done string) {
 	if err == nil {
 		err = q.records.Commit(q.r.Context(), &store.Batch{Docs: []store.Doc{{Kind: sentKind, Name: q.sentAs, Value: text}}})
 	}
-	if err != nil { // it is done all the same, and will not be done again
+	if err != nil { // the action was done nevertheless, and will not be repeated
 		q.log.Warn("console: the result of a form cannot be kept for a repeated submission", "err", err)
 	}
 }

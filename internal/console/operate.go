@@ -16,17 +16,17 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A queuesView is the page of the queues.
+// A queuesView is the page of queues.
 type queuesView struct {
 	*view
 	*snapshot
 	pauseForm
 }
 
-// A pauseForm is what was typed into a form that pauses or resumes.
+// A pauseForm holds the input of a form that pauses or resumes.
 type pauseForm struct {
 	Name, Reason string
-	Wrong        string // why it was refused; empty: it was not
+	Wrong        string // why it was refused; empty: it was not refused
 }
 
 func (q *request) queuePage() {
@@ -50,8 +50,8 @@ func (q *request) endpointAction() {
 	q.pauseOrResume("/endpoints", errEndpoint, q.eachEndpoint(q.engine.PauseEndpoint), q.eachEndpoint(q.engine.ResumeEndpoint), q.showEndpoints)
 }
 
-// eachEndpoint does something with all endpoints that a name means: a host without a scheme
-// means what it has by HTTP and HTTPS. A word alone is rather a name that was mistyped.
+// eachEndpoint applies do to every endpoint that a name means. A host without a scheme means its HTTP and
+// HTTPS endpoints. A single word is taken as a mistyped name.
 func (q *request) eachEndpoint(do func(context.Context, string, bellman.By) error) func(context.Context, string, bellman.By) error {
 	return func(ctx context.Context, name string, by bellman.By) error {
 		if strings.Contains(name, "://") || !strings.ContainsAny(name, ".:") || q.kinds != nil && q.kinds(name) != "" {
@@ -63,7 +63,7 @@ func (q *request) eachEndpoint(do func(context.Context, string, bellman.By) erro
 		}
 		names := endpoints.Named(name, f.Endpoints, len(f.Silent) == 0, false)
 		if len(names) == 0 {
-			return do(ctx, name, by) // which says what is wrong with it
+			return do(ctx, name, by) // its error says what is wrong with the name
 		}
 		unpaused := 0
 		for _, one := range names {
@@ -81,8 +81,8 @@ func (q *request) eachEndpoint(do func(context.Context, string, bellman.By) erro
 	}
 }
 
-// pauseOrResume does what a form asks for, or shows it again with what is wrong; nameless
-// is what a form without a name is told.
+// pauseOrResume does what a form requests, or shows the form again with the error. nameless is the error
+// for a form without a name.
 func (q *request) pauseOrResume(page string, nameless formError, pause, resume func(context.Context, string, bellman.By) error, again func(int, pauseForm)) {
 	in := q.r.PostForm
 	form := pauseForm{Name: strings.TrimSpace(in.Get("name")), Reason: strings.TrimSpace(in.Get("reason"))}
@@ -111,18 +111,18 @@ func (q *request) pauseOrResume(page string, nameless formError, pause, resume f
 	}
 }
 
-// An endpointsView is the page of the endpoints.
+// An endpointsView is the page of endpoints.
 type endpointsView struct {
 	*view
 	pauseForm
-	Part   string             // of the names that are shown; empty: all
-	Rows   []figures.Endpoint // those in trouble first
-	More   int                // that are not shown
-	One    *figures.Endpoint  // that the form is about; nil: one without tasks lately, or none
-	Silent []string           // nodes whose endpoints these are not
+	Part   string             // the part of a name by which the list is filtered; empty: all
+	Rows   []figures.Endpoint // endpoints in trouble first
+	More   int                // number of endpoints that are not shown
+	One    *figures.Endpoint  // the endpoint of the form; nil: none, or it had no tasks lately
+	Silent []string           // nodes that did not report their endpoints
 }
 
-// endpointRows is how many endpoints are shown.
+// endpointRows is the largest number of endpoints shown.
 const endpointRows = 200
 
 func (q *request) endpointPage() {
@@ -156,7 +156,7 @@ func (q *request) showEndpoints(status int, form pauseForm) {
 	q.render(status, "endpoints", v)
 }
 
-// trouble is larger for what needs a look first.
+// trouble returns a larger number for an endpoint that needs attention first.
 func trouble(e *figures.Endpoint) int {
 	switch {
 	case e.Breaker == "open":
@@ -169,8 +169,8 @@ func trouble(e *figures.Endpoint) int {
 	return 0
 }
 
-// endpointTasks is the list of an endpoint's tasks. A queue can be an endpoint, too:
-// that of its orders is.
+// endpointTasks returns the address of the list of an endpoint's tasks. A queue can be an endpoint too:
+// orders have their queue as endpoint.
 func endpointTasks(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" {
@@ -178,17 +178,17 @@ func endpointTasks(endpoint string) string {
 	}
 	host := u.Host
 	if port := map[string]string{"http": "80", "https": "443"}[u.Scheme]; port != "" && u.Port() == port {
-		host = u.Hostname() // addresses that leave the port out have it too
+		host = u.Hostname() // also finds addresses without the port
 	}
 	return query("/tasks", "url_host", host)
 }
 
-// A nodesView is the page of the nodes.
+// A nodesView is the page of nodes.
 type nodesView struct {
 	*view
 	Nodes   []engine.NodeInfo
 	Unowned []store.Lease
-	Known   bool // there is somebody to ask
+	Known   bool // the nodes are known
 }
 
 func (q *request) nodePage() {

@@ -15,7 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// What is shown of one order, at most.
+// Limits of the page of one order.
 const (
 	orderTasks    = 200
 	orderAttempts = 1000
@@ -27,39 +27,39 @@ type orderView struct {
 	MerchantNo, OrderNo string
 	State, Late         string // empty: no task is the order's own
 	Rows                []row
-	Steps               []step      // in the order in which they happened
+	Steps               []step      // in the order of time
 	More                bool        // there is more than is shown
-	Lines               []*timeline // one for each width
-	Next                time.Time   // when something is attempted next; zero: nothing is
-	Live                string      // what the page shows, for the stream
-	Unsettled           bool        // it was to be settled just now, and the answer is still to come
-	HandMore            bool        // what was done by hand may be more, further back
+	Lines               []*timeline // one for each width of page
+	Next                time.Time   // time of the next attempt; zero: none
+	Live                string      // the state that the page shows, for the live stream
+	Unsettled           bool        // the channel was queried just now, and its answer is pending
+	HandMore            bool        // there may be older manual actions
 	orderAct
 }
 
-// A step is one thing in an order's life: an attempt, or several alike one after
-// the other, a task that was created or decided, or what somebody did by hand.
+// A step is an event of an order: an attempt, several equal attempts in a row, the creation or decision of
+// a task, or a manual action.
 type step struct {
-	What    string // created, query, notice, decided, hand
+	What    string // created, query, notice, decided or hand
 	At      time.Time
 	Task    *bellman.Task
-	Attempt *bellman.Attempt // the last of them; nil if there is none
+	Attempt *bellman.Attempt // the last of them; nil: the step is no attempt
 	Answer  shownBody
-	Times   int          // how many attempts alike
+	Times   int          // number of equal attempts
 	Last    time.Time    // when the last of them started
-	State   string       // of what was decided
-	Hand    *store.Audit // who did it by hand, and why; nil: nobody did
+	State   string       // the decided state
+	Hand    *store.Audit // who acted manually, and why; nil: nobody
 }
 
-// orderForm is where an order's number is asked for.
+// orderForm is the form in which an order is searched by number.
 type orderForm struct {
 	*view
 	MerchantNo, OrderNo string
-	Wrong               string // of the form; empty: nothing
+	Wrong               string // the form's error; empty: none
 	Missing             bool   // there is no such order
-	Several             bool   // merchants have an order of this number: which is not said
-	Rows                []row  // those of several, or the newest: of all, or of the merchant
-	All                 string // where there are more
+	Several             bool   // several merchants have an order of this number, and none was named
+	Rows                []row  // the orders of these merchants, or the newest orders
+	All                 string // address of the complete list; empty: all are shown
 }
 
 func (q *request) orderPage() {
@@ -75,7 +75,7 @@ func (q *request) orderPage() {
 	}
 }
 
-// newestOrders shows the newest orders, of all or of a merchant.
+// newestOrders reads the newest orders, of all merchants or of one.
 func (q *request) newestOrders(v *orderForm) {
 	w := readWish(url.Values{"kind": {"order"}, "merchant_no": {v.MerchantNo}})
 	status := http.StatusUnprocessableEntity
@@ -91,8 +91,8 @@ func (q *request) newestOrders(v *orderForm) {
 	q.render(status, "orderform", v)
 }
 
-// findOrder looks for an order by its number alone. If one merchant has it, its page is
-// shown; if several have, these are.
+// findOrder finds an order by its number alone. If one merchant has it, the browser goes to its page; if
+// several have it, all are listed.
 func (q *request) findOrder(v *orderForm) {
 	w := readWish(url.Values{"order_no": {v.OrderNo}})
 	v.view, v.All = q.view("page.orders"), w.Address("/tasks")
@@ -114,13 +114,13 @@ func (q *request) findOrder(v *orderForm) {
 		v.Several = true
 		q.render(http.StatusOK, "orderform", v)
 	case v.Rows[0].MerchantNo == "":
-		q.goTo(v.All) // what no merchant has is no order
+		q.goTo(v.All) // a task without a merchant is no order
 	default:
 		q.goTo(orderAddress(v.Rows[0].MerchantNo, v.OrderNo))
 	}
 }
 
-// ofMerchants are one row for each merchant: the order's own task, or else the newest.
+// ofMerchants returns one row for each merchant: the order's own task, or else the newest task.
 func ofMerchants(rows []row) (out []row) {
 	for _, own := range []bool{true, false} {
 		for _, r := range rows {
@@ -146,8 +146,7 @@ func (q *request) showOrder(status int, merchant, order string, form orderAct) {
 	}
 }
 
-// tasksOf reads the tasks with these numbers, the newest first; more says that
-// there are older ones.
+// tasksOf reads the tasks of an order, newest first. more means that there are older ones.
 func (q *request) tasksOf(merchant, order string) (tasks []*bellman.Task, more bool, err error) {
 	f := store.Filter{MerchantNo: merchant, OrderNo: order}
 	var before bellman.ID
@@ -165,7 +164,7 @@ func (q *request) tasksOf(merchant, order string) (tasks []*bellman.Task, more b
 	}
 }
 
-// orderView reads an order; nil if there is none.
+// orderView reads an order. It returns nil if there is none.
 func (q *request) orderView(merchant, order string) (*orderView, error) {
 	tasks, more, err := q.tasksOf(merchant, order)
 	if err != nil || len(tasks) == 0 {
@@ -193,8 +192,8 @@ func (q *request) orderView(merchant, order string) (*orderView, error) {
 	return v, nil
 }
 
-// stand says how the order stands by its tasks: paid if one is paid, or else
-// pending if one is pending, or else as the newest.
+// stand sets the state of the order from its tasks: paid if one is paid, else pending if one is pending,
+// else that of the newest.
 func (v *orderView) stand() {
 	paid := func(state string) bool { return state == "PAID" || state == "PAID_REFUNDED" }
 	for i := range v.Rows {
@@ -211,7 +210,7 @@ func (v *orderView) stand() {
 	}
 }
 
-// addSteps adds what happened to one task of the order.
+// addSteps adds the events of one task of the order.
 func (q *request) addSteps(v *orderView, r *row) error {
 	kind := "notice"
 	if r.Order != nil {
@@ -241,18 +240,18 @@ func (q *request) addSteps(v *orderView, r *row) error {
 	return nil
 }
 
-// addDecisions adds how an order was decided by one of its own tasks: an outcome that
-// came after the order had been given up does not undo that.
+// addDecisions adds the decisions of one of the order's own tasks. A result that arrives after the order
+// was given up is a further decision; the first stays.
 func (v *orderView) addDecisions(r *row, o *order.Standing) {
 	state, finished := r.Task.State, r.Finished
-	if finished.IsZero() && r.Before != nil { // it is asked about once more
+	if finished.IsZero() && r.Before != nil { // the channel is queried once more
 		state, finished = r.Before.State, r.Before.Finished
 	}
 	decided := step{What: "decided", At: o.Decided, Task: r.Task, State: o.State}
 	switch {
 	case o.State == "PENDING":
 		return
-	case decided.At.IsZero(): // it was cancelled
+	case decided.At.IsZero(): // the order was cancelled
 		decided.At = finished
 	case o.State != "UNKNOWN" && (state == bellman.Failed || state == bellman.Cancelled) && !finished.After(decided.At):
 		v.Steps = append(v.Steps, step{What: "decided", At: finished, Task: r.Task, State: "UNKNOWN"})
@@ -262,8 +261,8 @@ func (v *orderView) addDecisions(r *row, o *order.Standing) {
 	}
 }
 
-// addByHand adds what was done by hand with the order's tasks. Who entered an outcome
-// stands with the decision that it made.
+// addByHand adds manual actions on the order's tasks. A manually entered outcome is shown with the decision
+// that it made.
 func (q *request) addByHand(v *orderView) error {
 	tasks := make(map[string]*row, len(v.Rows))
 	all := make([]*bellman.Task, len(v.Rows))
@@ -289,11 +288,11 @@ func (q *request) addByHand(v *orderView) error {
 		r := tasks[hand.Target]
 		steps = append(steps, step{What: "hand", At: hand.At, Task: r.Task, Hand: hand})
 	}
-	v.Steps = append(steps, v.Steps...) // before what came of it in the same millisecond
+	v.Steps = append(steps, v.Steps...) // before their effects of the same millisecond
 	return nil
 }
 
-// gathered makes one step of attempts that follow one another and are alike.
+// gathered merges consecutive equal attempts into one step.
 func gathered(steps []step) []step {
 	var out []step
 	for _, s := range steps {
@@ -313,8 +312,7 @@ func alike(a, b *step) bool {
 		x.Action == y.Action && x.Reading == y.Reading && x.Response == y.Response && x.Error == y.Error && x.Trigger == y.Trigger
 }
 
-// orderLine draws an order's life: what the channel was asked above, what the
-// merchant was told below.
+// orderLine draws the life of an order: queries of the channel above, notifications of the merchant below.
 func (q *request) orderLine(width float64, v *orderView, now time.Time) *timeline {
 	var over span
 	for i := range v.Steps {
@@ -365,7 +363,7 @@ func (q *request) orderLine(width float64, v *orderView, now time.Time) *timelin
 	return l
 }
 
-// orderLive tells the page of an order when it is no longer as it was.
+// orderLive notifies the page of an order when the order changes.
 func (q *request) orderLive() {
 	in := q.r.URL.Query()
 	shown := in.Get("version")
@@ -383,7 +381,7 @@ func (q *request) orderLive() {
 	})
 }
 
-// versions is a short text that is another one when any of the tasks changed.
+// versions returns a short text that changes whenever one of the tasks changes.
 func versions(tasks []*bellman.Task) string {
 	h := fnv.New64a()
 	for _, t := range tasks {
@@ -393,7 +391,7 @@ func versions(tasks []*bellman.Task) string {
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-// orderAddress is that of an order's page.
+// orderAddress returns the address of an order's page.
 func orderAddress(merchantNo, orderNo string) string {
 	return "/orders?" + url.Values{"merchant_no": {merchantNo}, "order_no": {orderNo}}.Encode()
 }

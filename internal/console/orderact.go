@@ -12,22 +12,22 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// settleWait is how long a page waits for a channel.
+// settleWait is how long a page waits for the channel's answer.
 const settleWait = 10 * time.Second
 
-// didAsk is what was done when a channel was asked whose answer is still to come.
+// didAsk is the message for a query whose answer is pending.
 const didAsk = "ask"
 
-// outcomes are what an order can be completed as, when the answer came another way.
+// outcomes are the states as which a person can complete an order whose answer came another way.
 var outcomes = []string{"PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED"}
 
-// An orderAct is what was typed into the form of an order that was refused.
+// An orderAct holds the input of an order's form that was refused.
 type orderAct struct {
 	Reason, Outcome string
-	Wrong           string // why it was; empty: it was not
+	Wrong           string // why it was refused; empty: it was not refused
 }
 
-// orderAction does something with an order by hand, and shows it then.
+// orderAction performs a manual action on an order and shows the order.
 func (q *request) orderAction() {
 	in := q.r.PostForm
 	merchant, order := in.Get("merchant_no"), in.Get("order_no")
@@ -69,8 +69,7 @@ func (q *request) orderAction() {
 	}
 }
 
-// orderIDs are the tasks that are an order's own, the newest first: those that a
-// channel is asked about.
+// orderIDs returns the order's own tasks, newest first: those that query the channel.
 func (q *request) orderIDs(merchant, order string) (ids []bellman.ID, err error) {
 	tasks, _, err := q.tasksOf(merchant, order)
 	for _, t := range tasks {
@@ -81,7 +80,7 @@ func (q *request) orderIDs(merchant, order string) (ids []bellman.ID, err error)
 	return ids, err
 }
 
-// settle asks the channel about an order now, and waits for its answer.
+// settle queries the channel about an order now and waits for the answer.
 func (q *request) settle(ids []bellman.ID, by bellman.By) error {
 	ctx, cancel := context.WithTimeout(q.r.Context(), settleWait)
 	defer cancel()
@@ -94,8 +93,8 @@ func (q *request) settle(ids []bellman.ID, by bellman.By) error {
 	return err
 }
 
-// complete ends a task: the answer came another way. Of an order it says which; of a
-// notice there is none. It says all that is wrong, a missing reason too.
+// complete ends a task whose answer came another way. outcome is the state of an order; a notification has
+// none. The error lists everything that is wrong, including a missing reason.
 func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 	t, err := q.reader.Task(q.r.Context(), id)
 	if err != nil {
@@ -105,7 +104,7 @@ func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 	switch o, is := q.order(t); {
 	case is != slices.Contains(outcomes, outcome) || !is && outcome != "":
 		wrong[1] = errOutcome
-	case is && wrong[0] != nil && o.Refuses(outcome): // else the order's handler says so
+	case is && wrong[0] != nil && o.Refuses(outcome): // otherwise the order's handler returns the error
 		wrong[1] = coded.Errorf("order.decided", "%w: the order is %s", bellman.ErrConflict, o.State)
 	}
 	if err := wrong.err(); err != nil {
@@ -115,10 +114,10 @@ func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 	return err
 }
 
-// reasoned reports whether a reason can be kept.
+// reasoned reports whether a reason is present and not too long.
 func reasoned(reason string) bool { return reason != "" && len([]rune(reason)) <= maxReason }
 
-// unreasoned is errReason for a reason that cannot be kept.
+// unreasoned returns errReason if a reason is missing or too long.
 func unreasoned(reason string) error {
 	if !reasoned(reason) {
 		return errReason

@@ -18,18 +18,18 @@ import (
 
 const (
 	chartMinutes  = 60
-	nearPast      = 5 * time.Minute // that percentiles of the moment are of
-	backlogLimit  = 2000            // due tasks that are counted in each stretch; more are "or more"
-	aheadPages    = 3               // of as many tasks that are read of a stretch to count them
-	maxHeld       = 20_000          // tasks on hold in line that the count of overdue ones reads past
+	nearPast      = 5 * time.Minute // period of the present percentiles
+	backlogLimit  = 2000            // largest number of due tasks counted in each period; beyond it the page says "or more"
+	aheadPages    = 3               // a period is counted by reading at most this many pages of tasks
+	maxHeld       = 20_000          // largest number of tasks on hold that the count of overdue tasks skips
 	troubleTasks  = 8               // failed tasks, and orders, that are shown
 	troubleWindow = time.Hour
 
-	slowAge  = 10 * time.Second      // how old figures that take some reading may be …
-	slowWait = 50 * time.Millisecond // … unless they take longer than that
+	slowAge  = 10 * time.Second      // how old slow figures may be …
+	slowWait = 50 * time.Millisecond // … unless reading them takes longer than this
 )
 
-// Figures are what goes on at this moment.
+// A snapshot holds the present figures.
 type snapshot struct {
 	At         time.Time
 	Last       figures.Counts // of the last minute, all queues
@@ -38,37 +38,37 @@ type snapshot struct {
 	Hour       figures.Stats
 	Gauges     figures.Gauges
 	Queues     []figures.Queue
-	Intake     *figures.Intake    // of this node; nil: not known
+	Intake     *figures.Intake    // of this node; nil: unknown
 	Sources    []source.Info      // of this node
-	Breakers   []figures.Endpoint // endpoints behind a breaker that is not closed, paused, or throttled
-	OpenMore   int                // how many of these are not shown
+	Breakers   []figures.Endpoint // endpoints whose breaker is not closed, or that are paused or throttled
+	OpenMore   int                // number of endpoints that are not shown
 	Paused     []figures.MerchantPause
-	MorePaused int // how many of these are not shown
+	MorePaused int // number of pauses that are not shown
 	Failing    []figures.FailingMerchant
-	MoreFail   int // how many of these are not shown
+	MoreFail   int // number of merchants that are not shown
 	Nodes      []engine.NodeInfo
 	Unowned    int
-	Alarms     []alarm.Alarm // that are raised
-	Of         int           // nodes whose figures these are
-	Silent     []string      // nodes whose figures these are not
+	Alarms     []alarm.Alarm // raised alarms
+	Of         int           // number of nodes that reported
+	Silent     []string      // nodes that did not report
 	Chart      string        // JSON for the charts
 	Slow       *slowFigures
 }
 
-// slowFigures are those that take some reading. They are read less often, and no page
-// waits long for them.
+// slowFigures are figures that take long to read. They are read less often, and no page waits long for
+// them.
 type slowFigures struct {
-	Late    bool // they are being read: there are none yet
+	Late    bool // they are being read for the first time
 	Backlog []backlog
-	Failed  []row // the newest that failed of those that ended lately
-	Unknown []row // orders that were given up without a decision, and of which no payment was found since
+	Failed  []row // the newest failures among recently ended tasks
+	Unknown []row // orders that were given up without a decision and for which no payment was found since
 }
 
-// A backlog is how much is due in some stretch of time.
+// A backlog is the number of tasks due in a period.
 type backlog struct {
-	Name  string // of its text
+	Name  string // name of the period's text
 	Tasks int
-	More  bool // there are more
+	More  bool // there are more than counted
 }
 
 // An overview is the first page.
@@ -86,7 +86,7 @@ func (q *request) home() {
 	q.render(http.StatusOK, "overview", &overview{view: q.view("page.overview"), snapshot: f})
 }
 
-// figures reads what goes on. Many pages share what was read a moment ago.
+// figures returns the present figures. Requests within a short time share one reading.
 func (c *Console) figures(ctx context.Context) (*snapshot, error) {
 	return c.now.get(ctx, time.Second, func(ctx context.Context) (*snapshot, error) {
 		slow, has, err := c.slow.soon(ctx, slowAge, c.patience, c.readSlow)
@@ -101,7 +101,7 @@ func (c *Console) figures(ctx context.Context) (*snapshot, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(all.Windows) < 2 { // of nobody
+		if len(all.Windows) < 2 { // no node reported
 			all.Windows = make([]figures.Stats, 2)
 		}
 		f := &snapshot{At: time.Now(), Near: all.Windows[0], Hour: all.Windows[1], Gauges: all.Gauges, Queues: all.Queues, Slow: slow,
@@ -204,8 +204,8 @@ func (c *Console) readSlow(ctx context.Context) (*slowFigures, error) {
 	return &f, nil
 }
 
-// backlog counts what is due, as far as that is quick. A task that is due already and is
-// kept back, in line or set aside, is on hold: it is neither overdue nor due later.
+// backlog counts due tasks, as far as that is quick. A due task that is held back, in a line or deferred,
+// counts as on hold, neither as overdue nor as due later.
 func (c *Console) backlog(ctx context.Context, now time.Time) ([]backlog, error) {
 	var shards []uint16
 	state, err := c.reader.State(ctx, "")
@@ -246,23 +246,23 @@ func (c *Console) backlog(ctx context.Context, now time.Time) ([]backlog, error)
 	return out, nil
 }
 
-// beyondTasks is a time that no task has: what stands behind it in the due index is deferred, since its merchant is
-// paused or its line is blocked (engine/DESIGN.md).
+// beyondTasks is later than every task's time. Entries after it in the due index are deferred, because
+// their merchant is paused or their line is blocked (engine/DESIGN.md).
 const beyondTasks = 1 << 50 // Unix ms, in the year 37648
 
-// few is a backlog of so many tasks, of which no more are told than backlogLimit.
+// few returns a backlog of n tasks, capped at backlogLimit.
 func few(name string, n int, more bool) backlog {
 	return backlog{Name: name, Tasks: min(n, backlogLimit), More: more || n > backlogLimit}
 }
 
-// countDue counts tasks whose turn has come, up to most.
+// countDue counts tasks that may be attempted now, up to most.
 func (c *Console) countDue(ctx context.Context, shards []uint16, to int64, most int) (int, error) {
 	n, err := store.CountDue(ctx, c.reader, shards, store.Position{}, to, int64(most))
 	return int(n), err
 }
 
-// countAhead counts the tasks of a stretch that become due in it, and those that were due
-// before now and are set aside until then. more says that there are more.
+// countAhead counts the tasks of a period that become due in it, and overdue tasks that are deferred until
+// then. more means that there are more.
 func (c *Console) countAhead(ctx context.Context, shards []uint16, from store.Position, to, now int64) (ahead, aside int, more bool, err error) {
 	var page []store.Entry
 	for range aheadPages {
@@ -285,9 +285,8 @@ func (c *Console) countAhead(ctx context.Context, shards []uint16, from store.Po
 	return ahead, aside, true, nil
 }
 
-// chart is what the charts draw: times in Unix seconds, and a number or null for
-// each. The minute that is not over is left out, for it would always look like a
-// fall.
+// chart returns the data of the charts: times in Unix seconds, and a number or null for each. It omits the
+// present minute, which is incomplete and would look like a fall.
 func chart(minutes []figures.Stats) string {
 	if len(minutes) > 0 {
 		minutes = minutes[:len(minutes)-1]
@@ -320,7 +319,7 @@ func chart(minutes []figures.Stats) string {
 	}
 	text, err := json.Marshal(data)
 	if err != nil {
-		panic(err) // numbers only
+		panic(err) // cannot happen: the values are numbers
 	}
 	return string(text)
 }

@@ -19,8 +19,8 @@ var labels = map[string]string{
 	"per_endpoint.concurrency": "queue.concurrency", "per_endpoint.rate": "queue.rate",
 }
 
-// problem says what is wrong in the visitor's language: by the code of the error and what
-// it is about, {a}, {b} and so on. What has no code is said in the words in which it came.
+// problem describes an error in the visitor's language, by the error's code and parameters {a}, {b} and so
+// on. An error without a code keeps its own words.
 func (l *language) problem(why error) string {
 	text, said := l.coded(why)
 	if !said {
@@ -29,7 +29,7 @@ func (l *language) problem(why error) string {
 	return text
 }
 
-// coded says an error that has a code.
+// coded describes an error that has a code.
 func (l *language) coded(why error) (text string, said bool) {
 	var e *coded.Error
 	if !errors.As(why, &e) {
@@ -45,7 +45,7 @@ func (l *language) coded(why error) (text string, said bool) {
 	return text, said
 }
 
-// field says what is wrong with a field.
+// field describes what is wrong with a field.
 func (l *language) field(f *bellman.FieldError) string {
 	if f.Why == nil {
 		return f.Problem
@@ -56,12 +56,12 @@ func (l *language) field(f *bellman.FieldError) string {
 	return f.Problem
 }
 
-// invalid says what is wrong with which fields, as forms name them.
+// invalid describes what is wrong with which fields, under the names that forms show.
 func (l *language) invalid(e *bellman.Invalid) string {
 	texts := make([]string, len(e.Fields))
 	for i := range e.Fields {
 		f := &e.Fields[i]
-		name, _, _ := strings.Cut(f.Field, "[") // one of several
+		name, _, _ := strings.Cut(f.Field, "[") // without the index of an element
 		label, is := labels[name]
 		if filter, of := strings.CutPrefix(name, "filter."); !is && of {
 			label, is = "field."+filter, slices.Contains(wishes, filter)

@@ -17,10 +17,10 @@ import (
 //go:embed pages/*.html
 var pageFiles embed.FS
 
-// allLanguages are what readPages reads, once for all consoles of a process.
+// allLanguages is the result of readPages, which all consoles of a process share.
 var allLanguages = sync.OnceValues(readPages)
 
-// readPages reads every catalogue, and every page in each language.
+// readPages parses every catalogue, and every page in each language.
 func readPages() (map[string]*language, error) {
 	all := make(map[string]*language, len(languages))
 	for _, known := range languages {
@@ -34,7 +34,7 @@ func readPages() (map[string]*language, error) {
 			l.faults, l.faultParts = faultTexts(english.texts, false), faultTexts(english.texts, true)
 		}
 	}
-	// Parsed once; a copy for each language has its own functions.
+	// Parsed once; the copy for each language gets its own functions.
 	base, err := template.New("").Funcs(functions(all[languages[0].code])).ParseFS(pageFiles, "pages/layout.html", "pages/bare.html", "pages/part.*.html")
 	if err != nil {
 		return nil, err
@@ -66,40 +66,40 @@ func readPages() (map[string]*language, error) {
 	return all, nil
 }
 
-// A request is one request for a page, and who makes it.
+// A request is one request for a page, with its visitor.
 type request struct {
 	*Console
 	w       http.ResponseWriter
 	r       *http.Request
 	visitor *visitor
 
-	sentAs string // the name of the form that is being done; empty: none that is known again
-	status int    // of the page that answers; 0: none did yet
+	sentAs string // name under which the submitted form is recorded; empty: it is not recorded
+	status int    // of the answer; 0: not answered yet
 }
 
-// A view is what every page has. Pages embed it.
+// A view has the fields that every page needs. Pages embed it.
 type view struct {
 	*visitor
-	Lang    string // of the texts: what the page's lang says
-	Code    string // en, zh
+	Lang    string // language of the texts, for the page's lang attribute
+	Code    string // en or zh
 	Title   string
-	Tab     string // the first part of the path: which tab is open
-	Here    string // the page's own address
-	Open    bool   // there are no keys
-	Bulk    bool   // there are bulk resends
-	Links   bool   // there are links for merchants
-	Known   bool   // there is a registry of merchants
+	Tab     string // the first part of the path, which names the open tab
+	Here    string // the page's address
+	Open    bool   // no keys are configured
+	Bulk    bool   // bulk resends are available
+	Links   bool   // links for merchants are available
+	Known   bool   // the registry of merchants is available
 	Version string
-	Query   string // what stands in the search box
+	Query   string // content of the search box
 	Done    string // what was just done; empty: nothing
-	did     string // the name of that
+	did     string // name of the text of Done
 }
 
-// dones are what can have been done before a page is shown.
+// dones are the names of actions that the next page can report as done.
 var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true, "complete": true, "link": true, "revoke": true, "put": true, "rotate": true, "delete": true, "test": true,
 	"pause": true, "resume": true, "resend": true, "stop": true, "over": true, "unpaused": true, "before": true}
 
-// view is what a page with the title of this name has.
+// view returns the common fields of a page whose title has this name.
 func (q *request) view(title string, values ...any) *view {
 	first, _, _ := strings.Cut(strings.TrimPrefix(q.r.URL.Path, "/"), "/")
 	v := &view{
@@ -117,13 +117,13 @@ func (q *request) view(title string, values ...any) *view {
 	return v
 }
 
-// render answers with a page. It is made as a whole first, so that what fails is
-// not shown by half.
+// render answers with a page. The page is made completely before it is sent, so that an error does not
+// leave half a page.
 func (q *request) render(status int, name string, data any) {
 	q.renderIn("layout.html", status, name, data)
 }
 
-// renderIn is render in another layout.
+// renderIn is render with another layout.
 func (q *request) renderIn(layout string, status int, name string, data any) {
 	var page bytes.Buffer
 	q.status = status
@@ -135,35 +135,35 @@ func (q *request) renderIn(layout string, status int, name string, data any) {
 	}
 	q.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	q.w.WriteHeader(status)
-	q.w.Write(page.Bytes()) // whoever is gone needs no answer
+	q.w.Write(page.Bytes()) // an error means that the browser has left
 }
 
-// goTo sends the browser to another page.
+// goTo redirects the browser to another page.
 func (q *request) goTo(address string) {
 	http.Redirect(q.w, q.r, address, http.StatusSeeOther)
 }
 
-// doneCookie says to the next page what was done just now, once: an address that said it
-// would say it again to whoever it is sent to, of things that nobody did.
+// doneCookie tells the next page once what was just done. An address with this message would show it to
+// everybody who gets the address.
 const (
 	doneCookie = "bellman_done"
 	doneTime   = time.Minute
 )
 
-// goDone is goTo after something was done, which that page says.
+// goDone is goTo after an action, which the next page reports.
 func (q *request) goDone(address, done string) {
 	q.led(address, done)
 	q.sayDone(address, done)
 }
 
-// sayDone is goDone after what was done before.
+// sayDone is goDone for an action of a repeated form.
 func (q *request) sayDone(address, done string) {
 	q.setCookie(q.w, q.r, doneCookie, done+":"+url.QueryEscape(address), doneTime)
 	q.goTo(address)
 }
 
-// did is what was done just before this page, which then forgets it. What a page asks
-// for by itself says nothing of that.
+// did returns what was done just before this page, and deletes the cookie. A page's own requests leave the
+// cookie alone.
 func (q *request) did() string {
 	done, address, _ := strings.Cut(q.cookie(q.r, doneCookie), ":")
 	if address != url.QueryEscape(q.r.URL.RequestURI()) || q.r.Header.Get("HX-Request") != "" {

@@ -16,31 +16,29 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Resends runs bulk resends as durable jobs. Errors are those of an [Engine].
+// Resends runs bulk resends as durable jobs. Its errors are those of an [Engine].
 type Resends interface {
-	// Count says what a job with this filter would touch, up to limit tasks, and what is
-	// found within a time; zero: as long as counting takes at most.
+	// Count counts what a job with this filter would affect: up to limit tasks, and what it finds within
+	// the given time. Zero: the longest time that counting may take.
 	Count(ctx context.Context, f resend.Pick, limit int, within time.Duration) (resend.Count, error)
 
-	// Start makes a durable job of in's Filter, Mode, Rate, Who and Reason; no rate
-	// is a default.
+	// Start starts a durable job from in's Filter, Mode, Rate, Who and Reason. Rate 0 is the default.
 	Start(ctx context.Context, in resend.Job) (resend.Job, error)
 
 	Get(ctx context.Context, id bellman.ID) (resend.Job, error)
-	List(ctx context.Context, limit int) ([]resend.Job, error) // the newest first
+	List(ctx context.Context, limit int) ([]resend.Job, error) // newest first
 
-	// Cancel ends a job; one that has ended is returned as it is.
+	// Cancel ends a job. A job that has ended is returned unchanged.
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (resend.Job, error)
 }
 
-// What a page counts at once, so that it is there at once, and what it goes on to
-// count by itself, where there is more.
+// Limits of what a page counts before it is shown, and of the longer count that it offers.
 const (
 	countedResends = 20_000
 	countedAtOnce  = 25 * time.Millisecond
 )
 
-// newestResends is how many bulk resends a list has.
+// newestResends is the number of bulk resends in the list.
 const newestResends = 50
 
 // A resendsView is the list of bulk resends.
@@ -54,22 +52,22 @@ type resendView struct {
 	*view
 	Job    job
 	Filter []asked
-	Tasks  string // the address of the list of its tasks
+	Tasks  string // address of the list of its tasks
 	pauseForm
 }
 
-// A newResendView is what a bulk resend would do, and the form that begins it.
+// A newResendView is the preview of a bulk resend with the form that starts it.
 type newResendView struct {
 	*view
 	Wish   *wish
 	Filter []asked
 	Count  resend.Count
-	Hidden []field // of the form: the wish
+	Hidden []field // the filter, as hidden fields of the form
 	Mode   string
 	Rate   string
-	Long   time.Duration // how long it takes at this rate; 0: not known
+	Long   time.Duration // duration at this rate; 0: unknown
 
-	// Further is where more is counted than could be at once; empty: nowhere.
+	// Further is the address of a page that counts longer; empty: the count is complete.
 	Further string
 	pauseForm
 }
@@ -105,7 +103,7 @@ func (q *request) showResend(status int, form pauseForm) {
 	q.render(status, "resend", v)
 }
 
-// wishOf is the wish that a filter is.
+// wishOf returns the search form's input for a filter.
 func wishOf(f *resend.Pick) *wish {
 	in := map[string][]string{}
 	set := func(name, value string) {
@@ -138,13 +136,13 @@ func wishOf(f *resend.Pick) *wish {
 	return readWish(in)
 }
 
-// An asked field is one of a wish: its name as a text, and what it must be.
+// An asked field is one condition of a search: the name of its text, and the wanted value.
 type asked struct {
 	Name, Value string
-	At          time.Time // in the place of Value; zero: it is no time
+	At          time.Time // the value if it is a time; zero: it is not
 }
 
-// fields are what a wish asks for.
+// fields returns the conditions of a search.
 func (q *request) fields(w *wish) (all []asked) {
 	for _, name := range wishes {
 		value := w.Get(name)
@@ -165,7 +163,7 @@ func (q *request) fields(w *wish) (all []asked) {
 	return all
 }
 
-// newResend shows what a bulk resend with a wish would do.
+// newResend shows the preview of a bulk resend.
 func (q *request) newResend() {
 	in := q.r.URL.Query()
 	q.showNewResend(http.StatusOK, readWish(in), in.Get("mode"), in.Get("rate"), pauseForm{})
@@ -179,7 +177,7 @@ func (q *request) showNewResend(status int, w *wish, mode, rate string, form pau
 	further := q.r.URL.Query().Get("count") == "further"
 	within := countedAtOnce
 	if further {
-		within = 0 // as long as counting takes at most
+		within = 0 // the longest time that counting may take
 	}
 	count, err := q.resends.Count(q.r.Context(), w.Pick, countedResends, within)
 	if err != nil {
@@ -204,7 +202,7 @@ func (q *request) showNewResend(status int, w *wish, mode, rate string, form pau
 	q.render(status, "newresend", v)
 }
 
-// parseRate reads a number of tasks a second, or a rate such as 30/m.
+// parseRate parses a number of tasks a second, or a rate such as 30/m.
 func parseRate(text string) (perSecond float64, ok bool) {
 	text = strings.TrimSpace(text)
 	if text != "" && !strings.Contains(text, "/") {
@@ -214,7 +212,7 @@ func parseRate(text string) (perSecond float64, ok bool) {
 	return perSecond, ok && perSecond > 0
 }
 
-// startResend begins a bulk resend.
+// startResend starts a bulk resend.
 func (q *request) startResend() {
 	in := q.r.PostForm
 	w := readWish(in)
@@ -245,7 +243,7 @@ func (q *request) startResend() {
 	q.goDone("/resends/"+begun.ID.String(), "resend")
 }
 
-// stopResend ends a bulk resend.
+// stopResend cancels a bulk resend.
 func (q *request) stopResend() {
 	q.end(ending{
 		below: "/resends/", done: "stop", show: q.showResend,
@@ -260,7 +258,7 @@ func (q *request) stopResend() {
 	})
 }
 
-// resendLive tells the page of a bulk resend when it went on.
+// resendLive notifies the page of a bulk resend of progress.
 func (q *request) resendLive() {
 	id, ok := q.pathID()
 	if !ok {
@@ -278,13 +276,13 @@ func (q *request) resendLive() {
 	})
 }
 
-// A job is a bulk resend as pages show it.
+// A job is a bulk resend with the figures that pages show.
 type job struct{ resend.Job }
 
-// Version is a short text that is another one when the job went on.
+// Version returns a short text that changes whenever the job makes progress.
 func (j job) Version() string { return fmt.Sprintf("%s-%d-%d", j.State, j.Examined, j.Total) }
 
-// Speed is how many tasks a second it has done so far; 0: not known.
+// Speed returns the average number of tasks a second so far; 0: unknown.
 func (j job) Speed() float64 {
 	end := j.Finished
 	if end.IsZero() {
@@ -296,7 +294,7 @@ func (j job) Speed() float64 {
 	return 0
 }
 
-// Of is how many tasks there are about; 0: not known.
+// Of returns the approximate number of tasks; 0: unknown.
 func (j job) Of() int64 {
 	if j.Total == 0 {
 		return 0
@@ -304,7 +302,7 @@ func (j job) Of() int64 {
 	return max(j.Total, j.Examined)
 }
 
-// Left is how long the rest takes at this speed; 0: not known.
+// Left returns the remaining time at this speed; 0: unknown.
 func (j job) Left() time.Duration {
 	speed := j.Speed()
 	if j.State != resend.Running || j.More || speed == 0 || j.Examined >= j.Total {

@@ -7,28 +7,28 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// maxRounds is how many rounds of a task's schedule are drawn, the newest.
+// maxRounds is how many of the newest rounds of a task's schedule are drawn.
 const maxRounds = 4
 
-// A round is what was attempted since a schedule began, or began anew.
+// A round holds the attempts from one start of the schedule to the next restart.
 type round struct {
 	span
 	log []bellman.Attempt
 }
 
-// roundsOf divides a task's attempts at the times at which its schedule was restarted. The
-// number of the first that is returned is 1, unless there are more than are drawn. One
-// that repeats itself is one round: when its earlier ones began is not recorded.
+// roundsOf divides a task's attempts at the restarts of its schedule. first is the number of the first
+// returned round; it is 1 unless there are more rounds than are drawn. A task that repeats is one round,
+// because the starts of its earlier rounds are not recorded.
 func roundsOf(t *bellman.Task, log []bellman.Attempt, restarts []time.Time) (rounds []round, first int) {
 	begins := []time.Time{t.Created()}
 	if t.Repeat == "" {
-		restarts = append(slices.Clone(restarts), t.Began) // which is known also where no record was found
+		restarts = append(slices.Clone(restarts), t.Began) // known even if no audit record was found
 		slices.SortFunc(restarts, time.Time.Compare)
 		for _, at := range slices.Compact(restarts) {
 			before := slices.ContainsFunc(log, func(a bellman.Attempt) bool {
 				return a.Started.Before(at) && !a.Started.Before(begins[len(begins)-1])
 			})
-			if before { // else nothing was attempted: it was delayed
+			if before { // without an earlier attempt it was not a restart, but a delay
 				begins = append(begins, at)
 			}
 		}
@@ -48,8 +48,7 @@ func roundsOf(t *bellman.Task, log []bellman.Attempt, restarts []time.Time) (rou
 	return rounds[more:], 1 + more
 }
 
-// gap is the shortest time between two attempts of a round, and to those that are planned
-// for it; 0: there are not two.
+// gap returns the shortest time between two attempts of a round, made or planned; 0: there are not two.
 func (r *round) gap(planned []time.Time) (gap time.Duration) {
 	var at []time.Time
 	for i := range r.log {

@@ -11,28 +11,26 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A searchView is the page of what was typed into the search box, when it is not
-// plain which page is meant.
+// A searchView is the page of search results, for a text that may mean several pages.
 type searchView struct {
 	*view
 	Found []finding
-	Wrong string // why nothing was looked for; empty: something was
+	Wrong string // why nothing was searched; empty: something was
 }
 
-// A finding is one thing that the text may mean.
+// A finding is one possible meaning of the text.
 type finding struct {
-	What    string // the name of its text
+	What    string // name of its text
 	Address string
-	Rows    []row // the newest of them
-	More    bool  // there are others
+	Rows    []row // the newest matches
+	More    bool  // there are more matches
 }
 
 // foundRows is how many tasks of each finding are shown.
 const foundRows = 5
 
-// search finds out what somebody means by a text: each of a task's id, a key, a
-// merchant's number, an order's number and a host is looked up as it stands. If it
-// is one thing, its page is shown.
+// search looks up the text as a task's id, a key, a merchant's number, an order's number and a host. If
+// exactly one thing is found, the browser goes to its page.
 func (q *request) search() {
 	text := strings.TrimSpace(q.r.URL.Query().Get("q"))
 	switch {
@@ -72,7 +70,7 @@ func (q *request) search() {
 		}
 	}
 	if host := hostOf(text); host != "" && len(v.Found) == 0 {
-		q.goTo(query("/tasks", "url_host", host)) // no index has hosts: that page looks back step by step
+		q.goTo(query("/tasks", "url_host", host)) // hosts have no index: that page searches step by step
 		return
 	}
 	if len(v.Found) == 1 {
@@ -87,7 +85,7 @@ func (q *request) search() {
 	q.render(http.StatusOK, "search", v)
 }
 
-// look adds to the page what there is of one meaning.
+// look adds the matches of one meaning to the page.
 func (q *request) look(v *searchView, what, field, value string, w *wish) error {
 	tasks, next, err := q.read(w, bellman.ID{}, foundRows)
 	if err != nil || len(tasks) == 0 {
@@ -101,8 +99,7 @@ func (q *request) look(v *searchView, what, field, value string, w *wish) error 
 	return nil
 }
 
-// oneOrder reports whether tasks, which have the same order number, have the same
-// merchant too.
+// oneOrder reports whether tasks with the same order number also have the same merchant.
 func oneOrder(tasks []*bellman.Task) bool {
 	for _, t := range tasks {
 		if t.MerchantNo == "" || t.MerchantNo != tasks[0].MerchantNo {
@@ -112,8 +109,7 @@ func oneOrder(tasks []*bellman.Task) bool {
 	return len(tasks) > 0
 }
 
-// hostOf is the host that a text names: a URL's, or itself if it looks like one;
-// else empty.
+// hostOf returns the host of a URL, or the text itself if it looks like a host; else empty.
 func hostOf(text string) string {
 	if strings.Contains(text, "://") {
 		u, err := url.Parse(text)

@@ -22,41 +22,41 @@ const (
 	sessionCookie = "bellman_session"
 	visitCookie   = "bellman_visit"
 
-	idleTime     = time.Hour      // a session that nobody uses ends after this
+	idleTime     = time.Hour      // an unused session ends after this
 	absoluteTime = 12 * time.Hour // every session ends after this
-	touchTime    = time.Minute    // a use is noted once in this time
+	touchTime    = time.Minute    // least time between two records of a use
 )
 
-// A session is somebody who is signed in. It is kept by the browser alone, in a
-// cookie that is signed with what all nodes share: it is good at each of them, and
-// after a restart. What a key may do is looked up at each use.
+// A session is a signed-in visitor. Only the browser stores it, in a cookie signed with a secret that all
+// nodes share, so it is valid on every node and after a restart. What its key may do is looked up on each
+// use.
 type session struct {
 	id    [16]byte
 	who   string
-	key   [8]byte // of the key's hash: with another key under that name it is over
+	key   [8]byte // prefix of the key's hash: the session ends when the key of this name is replaced
 	began time.Time
-	last  time.Time // when it was used last, to a minute
+	last  time.Time // time of the last use, accurate to a minute
 }
 
 func (s *session) over(now time.Time) bool {
 	return now.Sub(s.last) >= idleTime || now.Sub(s.began) >= absoluteTime
 }
 
-// newSession is one of somebody who signed in just now.
+// newSession returns a session for somebody who just signed in.
 func newSession(k *access.Key, now time.Time) *session {
 	s := &session{who: k.Name, key: [8]byte(k.SHA256[:8]), began: now, last: now}
-	rand.Read(s.id[:]) // never fails: it ends the program instead
+	rand.Read(s.id[:]) // never fails: rand.Read ends the program instead
 	return s
 }
 
-// What a cookie says: a version, the session's id, its two times, of the key's hash,
-// the key's name; and the signature of all that.
+// Content of a cookie: a version, the session's id, its two times, the prefix of the key's hash, the key's
+// name, and the signature of all that.
 const (
 	cookieVersion = 1
 	cookieFixed   = 1 + 16 + 8 + 8 + 8
 )
 
-// cookie is what the browser keeps.
+// cookie returns the value of the session's cookie.
 func (s *session) cookie(key []byte) string {
 	b := make([]byte, 0, cookieFixed+len(s.who)+sha256.Size)
 	b = append(append(b, cookieVersion), s.id[:]...)
@@ -66,7 +66,7 @@ func (s *session) cookie(key []byte) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, signed(key, b)...))
 }
 
-// readSession reads what a browser sent; nil if it is not signed with this key.
+// readSession parses the value of a cookie. It returns nil if the value is not signed with this key.
 func readSession(value string, key []byte) *session {
 	b, err := base64.RawURLEncoding.DecodeString(value)
 	if err != nil || len(b) < cookieFixed+sha256.Size || b[0] != cookieVersion {
@@ -89,8 +89,8 @@ func signed(key, text []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// find returns the session that a cookie says, and its key; nil if there is none, or
-// it is over, or was ended, or its key is no longer held.
+// find returns the session of a cookie and its key. It returns nil if there is none, if it has expired or
+// was ended, or if its key is no longer configured.
 func (c *Console) find(ctx context.Context, value string) (*session, *access.Key, error) {
 	s, k := c.signedBy(ctx, value)
 	if s == nil {
@@ -105,7 +105,7 @@ func (c *Console) find(ctx context.Context, value string) (*session, *access.Key
 	return nil, nil, nil
 }
 
-// signedBy is find without looking whether the session was ended.
+// signedBy is find without the check whether the session was ended.
 func (c *Console) signedBy(ctx context.Context, value string) (*session, *access.Key) {
 	if value == "" {
 		return nil, nil
@@ -126,8 +126,8 @@ func (c *Console) signedBy(ctx context.Context, value string) (*session, *access
 	return nil, nil
 }
 
-// goesOn reports whether a session goes on, for a page that is open and asks every
-// second: the sessions that were ended are read together.
+// goesOn reports whether a session is still valid, for open pages that check every second. They share one
+// reading of the ended sessions.
 func (c *Console) goesOn(ctx context.Context, value string) bool {
 	s, k := c.signedBy(ctx, value)
 	if s == nil || !k.Role.Includes(access.Read) {
@@ -135,23 +135,23 @@ func (c *Console) goesOn(ctx context.Context, value string) bool {
 	}
 	ended, err := c.ended.get(ctx, time.Second, c.readEnded)
 	if err != nil {
-		return true // it ends at the next look, or by its own time
+		return true // the next check, or its own expiry, ends it
 	}
 	_, is := ended[s.name()]
 	return !is
 }
 
-// endedKind is the kind of the documents that say which sessions people ended; their
-// names are the sessions' ids. Each goes when its session would be over anyway.
+// endedKind is the kind of the documents that record ended sessions. Their names are the ids of the
+// sessions. A document is deleted when its session would have expired.
 const endedKind = "console-ended"
 
 type endedDoc struct {
-	Until time.Time `json:"until"` // when the session would have been over
+	Until time.Time `json:"until"` // when the session would have expired
 }
 
 func (s *session) name() string { return hex.EncodeToString(s.id[:]) }
 
-// readEnded reads the sessions that people ended and that would go on otherwise.
+// readEnded reads the sessions that were ended before they expired.
 func (c *Console) readEnded(ctx context.Context) (map[string]time.Time, error) {
 	const page = 500
 	all := map[string]time.Time{}
@@ -162,7 +162,7 @@ func (c *Console) readEnded(ctx context.Context) (map[string]time.Time, error) {
 		}
 		for _, d := range docs {
 			var e endedDoc
-			if json.Unmarshal(d.Value, &e) == nil { // else it is over, whenever that was
+			if json.Unmarshal(d.Value, &e) == nil { // an unreadable document counts as expired
 				all[d.Name] = e.Until
 			}
 			after = d.Name
@@ -173,7 +173,7 @@ func (c *Console) readEnded(ctx context.Context) (map[string]time.Time, error) {
 	}
 }
 
-// end ends a session at all nodes, and forgets those that are over by now.
+// end ends a session on all nodes, and deletes records of expired ones.
 func (c *Console) end(ctx context.Context, value string) error {
 	s, _ := c.signedBy(ctx, value)
 	if s == nil {
@@ -200,10 +200,10 @@ func (c *Console) end(ctx context.Context, value string) error {
 	return nil
 }
 
-// random is 256 bits that nobody can guess, as text.
+// random returns 256 random bits as text.
 func random() string {
 	b := make([]byte, 32)
-	rand.Read(b) // never fails: it ends the program instead
+	rand.Read(b) // never fails: rand.Read ends the program instead
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
@@ -215,8 +215,8 @@ func cookie(r *http.Request, name string) string {
 	return c.Value
 }
 
-// cookie is what the browser sent of a cookie of ours. Over TLS it has the name that no other host and no
-// unencrypted page can set.
+// cookie returns the value of one of the console's cookies. Over TLS its name has a prefix that no other
+// host and no unencrypted page can set.
 func (c *Console) cookie(r *http.Request, name string) string {
 	return cookie(r, c.cookieName(r, name))
 }
@@ -231,8 +231,8 @@ func (c *Console) cookieName(r *http.Request, name string) string {
 	return name
 }
 
-// setCookie sets a cookie that scripts cannot read and other sites cannot send. An
-// empty value removes it; a zero age lasts as long as the browser runs.
+// setCookie sets a cookie that scripts cannot read and other sites cannot send. An empty value removes it.
+// With age 0 it lasts until the browser is closed.
 func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, name, value string, age time.Duration) {
 	k := &http.Cookie{
 		Name: c.cookieName(r, name), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,

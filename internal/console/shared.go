@@ -9,23 +9,22 @@ import (
 	"time"
 )
 
-// readTimeout bounds what is read for many pages at once.
+// readTimeout is the longest time of a reading that many pages share.
 const readTimeout = 5 * time.Second
 
-// A shared value is read by one and used by all who ask within a while, so that it
-// costs the same for one page that is open as for two hundred. The zero shared is
-// ready.
+// A shared value is read once for all callers within a period, so that two hundred open pages cost no more
+// than one. The zero value is ready to use.
 type shared[T any] struct {
 	mu      sync.Mutex
 	value   T
 	until   time.Time
 	read    bool          // there is a value
-	reading chan struct{} // of soon; closed when it is read
-	err     error         // of the last one
+	reading chan struct{} // set while soon reads; closed when the reading is done
+	err     error         // of the last reading
 }
 
-// get returns the value, which is read anew if it is older than age. Whoever reads
-// it does so for all: that its own caller leaves does not end it.
+// get returns the value, and reads it first if it is older than age. The reading is for all callers: it
+// goes on if its first caller leaves.
 func (s *shared[T]) get(ctx context.Context, age time.Duration, read func(context.Context) (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,9 +41,8 @@ func (s *shared[T]) get(ctx context.Context, age time.Duration, read func(contex
 	return value, nil
 }
 
-// soon is get for those who cannot wait for longer than wait: then the value is what
-// was read last, however old, and what is being read is for those who ask next. has is
-// false while nothing was read yet.
+// soon is get for callers that wait no longer than wait. After that it returns the last value, however old,
+// and the reading goes on for later callers. has is false if nothing was read yet.
 func (s *shared[T]) soon(ctx context.Context, age, wait time.Duration, read func(context.Context) (T, error)) (value T, has bool, err error) {
 	s.mu.Lock()
 	if time.Now().Before(s.until) {
@@ -75,7 +73,7 @@ func (s *shared[T]) soon(ctx context.Context, age, wait time.Duration, read func
 	return s.value, s.read, nil
 }
 
-// readFor reads the value for all who wait for it.
+// readFor reads the value for all callers that wait for it.
 func (s *shared[T]) readFor(ctx context.Context, age time.Duration, read func(context.Context) (T, error)) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -89,20 +87,20 @@ func (s *shared[T]) readFor(ctx context.Context, age time.Duration, read func(co
 	s.reading = nil
 }
 
-// forget makes the next get read anew.
+// forget makes the next get read again.
 func (s *shared[T]) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.until = time.Time{}
 }
 
-// A part is a piece of a page that is sent to all who look at it.
+// A part is a piece of a page that is sent to all visitors of the page.
 type part struct {
 	name string // of its template
 	data func(context.Context) (any, error)
 }
 
-// livePart sends a part of a page again and again.
+// livePart sends a part of a page repeatedly.
 func (q *request) livePart(p part, pace time.Duration) {
 	kept := q.parts[q.visitor.lang.code+"/"+p.name]
 	last := ""

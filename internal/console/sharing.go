@@ -17,51 +17,51 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// sharedPath is where a link leads, with its token behind it.
+// sharedPath is the path of a shared link; its token follows.
 const sharedPath = "/shared/"
 
 const (
-	sharedRows     = 20 // notices on a page of a link
-	sharedAttempts = 20 // of each notice, the newest
+	sharedRows     = 20 // notifications on one page of a link
+	sharedAttempts = 20 // newest attempts of each notification
 
-	maxViews   = 60          // of links, from one address …
+	maxViews   = 60          // views of links from one address …
 	viewWindow = time.Minute // … within this time
 )
 
-// sharedPolicy is the Content-Security-Policy of what a link shows.
+// sharedPolicy is the Content-Security-Policy of pages of shared links.
 const sharedPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// A sharedView is what a link shows. Nothing in it is of another merchant, and nothing
-// of what is inside: no addresses of ours, no nodes, no names of people, no headers.
+// A sharedView is the page of a shared link. It shows nothing of other merchants and nothing internal: no
+// internal addresses, nodes, names of people or headers.
 type sharedView struct {
 	Lang, Code, Title string
 	Theme             string
-	OtherCode         string // of the other language
-	Other             string // the address of the same page in it
-	Path              string // the link's own
+	OtherCode         string // code of the other language
+	Other             string // address of the same page in the other language
+	Path              string // path of the link
 	MerchantNo        string
-	OrderNo           string // of the link; empty: it shows all of the merchant's
-	Wanted            string // the order that is looked for; empty: all
+	OrderNo           string // of the link; empty: it shows all of the merchant's notifications
+	Wanted            string // the order that is searched; empty: all
 	Expires, Now      time.Time
 	Notices           []notice
-	Next              string    // the address of the page that follows; empty: this is the last
-	Back              time.Time // how far back was looked, if nothing was found and there is more
-	Failure           string    // why nothing is shown; then there is nothing else
+	Next              string    // address of the next page; empty: this is the last
+	Back              time.Time // the search went back to this time, if it found nothing and there is more
+	Failure           string    // why nothing is shown; the other fields are then empty
 }
 
-// A notice is a task as the merchant that it tells may see it.
+// A notice is a task as its merchant may see it.
 type notice struct {
 	OrderNo, Event string
-	Told           string // how it went: a state's name, or completed: ended by hand as accepted, which the merchant did not do
-	Address        string // where it goes; empty where that is not for others to know
+	Told           string // the result: the name of a state, or completed if a person ended it as accepted
+	Address        string // where it is sent; empty if the merchant may not see that
 	Created        time.Time
-	Next           time.Time // when it is attempted next; zero: it is not
-	Attempts       []heard   // the newest first
-	Earlier        int       // that are not shown
+	Next           time.Time // time of the next attempt; zero: none
+	Attempts       []heard   // newest first
+	Earlier        int       // number of older attempts that are not shown
 }
 
-// A heard attempt is one with what the merchant answered; without, where it was
-// somebody of ours who did.
+// A heard attempt is an attempt with the merchant's answer. If an internal address answered, the answer is
+// left out.
 type heard struct {
 	Number  int
 	Started time.Time
@@ -71,11 +71,11 @@ type heard struct {
 	Answer  shownBody
 }
 
-// shared shows what a link is for, to whoever has it.
+// showShared serves the page of a shared link to everybody who has the link.
 func (c *Console) showShared(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", sharedPolicy)
-	h.Set("Referrer-Policy", "no-referrer") // the address is the link
+	h.Set("Referrer-Policy", "no-referrer") // the address contains the token
 	h.Set("X-Robots-Tag", "noindex, nofollow, noarchive")
 	h.Set("Vary", "Accept-Language")
 	lang := c.byCode[r.URL.Query().Get("lang")]
@@ -108,7 +108,7 @@ func (c *Console) showShared(w http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusGone, "shared.expired")
 	default:
 		from := c.proxies.Text(r)
-		if _, ok := c.opened.Enter(found.ID.String() + " " + from); ok { // one an hour
+		if _, ok := c.opened.Enter(found.ID.String() + " " + from); ok { // recorded at most once an hour
 			c.record(r.Context(), store.AuditOf(bellman.By{From: from}, time.Now(), "open", "link/"+found.ID.String()))
 		}
 		if err := q.fillShared(v, &found); err != nil {
@@ -120,7 +120,7 @@ func (c *Console) showShared(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// withLang is a query with another language.
+// withLang returns a query with another language.
 func withLang(in url.Values, code string) string {
 	out := url.Values{}
 	for _, name := range []string{"order_no", "before"} {
@@ -132,12 +132,12 @@ func withLang(in url.Values, code string) string {
 	return out.Encode()
 }
 
-// fillShared reads the notices that a link shows, as many as fit on a page.
+// fillShared reads one page of the notifications that a link shows.
 func (q *request) fillShared(v *sharedView, l *sharelink.Link) error {
 	in := q.r.URL.Query()
 	v.MerchantNo, v.OrderNo, v.Expires = l.MerchantNo, l.OrderNo, l.Expires
 	if l.OrderNo != "" {
-		in.Del("order_no") // there is nothing else to look for
+		in.Del("order_no") // the link is for one order
 		v.Other = v.Path + "?" + withLang(in, v.OtherCode)
 	}
 	v.Wanted = bounded(strings.TrimSpace(in.Get("order_no")), 400)
@@ -189,7 +189,7 @@ func (q *request) fillShared(v *sharedView, l *sharelink.Link) error {
 	return nil
 }
 
-// told reports whether a task tells a merchant something.
+// told reports whether a task notifies a merchant.
 func (q *request) told(t *bellman.Task) bool {
 	if t.Kind != bellman.KindNotify {
 		return false
@@ -216,7 +216,7 @@ func (q *request) noticeOf(t *bellman.Task) (notice, error) {
 	if t.State == bellman.Succeeded && !confirmed(t, log, n.Earlier) {
 		n.Told = "completed"
 	}
-	ours := t.URL != "" && n.Address == "" // then what answered is none of the merchant's
+	ours := t.URL != "" && n.Address == "" // the answer is then not the merchant's
 	for _, a := range slices.Backward(log) {
 		h := heard{Number: a.Number, Started: a.Started, Took: a.Took, Result: a.Result}
 		if !ours {
@@ -227,18 +227,19 @@ func (q *request) noticeOf(t *bellman.Task) (notice, error) {
 	return n, nil
 }
 
-// confirmed reports whether a notice that succeeded was accepted by the merchant: in
-// one of these attempts, or of earlier ones that are not looked at.
+// confirmed reports whether the merchant accepted a notification that succeeded: in one of the attempts of
+// log, or possibly in an earlier one.
 func confirmed(t *bellman.Task, log []bellman.Attempt, earlier int) bool {
 	return earlier > 0 && t.Reason == "accepted" ||
 		slices.ContainsFunc(log, func(a bellman.Attempt) bool { return a.Result == bellman.Accepted })
 }
 
-// carriers has addresses behind a carrier's translation, and of clouds' own services.
+// carriers is the address range of carrier-grade NAT (RFC 6598), which clouds also use for internal
+// services.
 var carriers = netip.MustParsePrefix("100.64.0.0/10")
 
-// outside is an address as a stranger may see it: nothing of a network of ours, and
-// neither a password nor a query, which can hold a secret.
+// outside returns an address as a merchant may see it. It is empty for internal networks, and contains
+// neither a password nor a query, which may hold secrets.
 func outside(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -252,7 +253,7 @@ func outside(address string) string {
 	} else {
 		_, last, dotted := strings.Cut(host, ".")
 		last = last[strings.LastIndexByte(last, '.')+1:]
-		number := strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") // 127.1 is 127.0.0.1 to some
+		number := strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") // some resolvers read 127.1 as 127.0.0.1
 		if !dotted || number || slices.Contains([]string{"internal", "local", "localhost", "lan", "home", "corp", "svc", "intranet", "private"}, last) {
 			return ""
 		}

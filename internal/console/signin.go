@@ -18,15 +18,15 @@ const (
 	attemptWindow = time.Minute // … within this time, until it has passed
 )
 
-// askToSignIn answers somebody who is not signed in.
+// askToSignIn answers a request without a session.
 func (q *request) askToSignIn() {
 	if q.r.Method == http.MethodGet && q.r.Header.Get("Sec-Fetch-Site") == "cross-site" && q.cookie(q.r, sessionCookie) == "" {
-		// A link from a chat: the browser keeps the cookie back, for another site asks.
-		// The page asks again by itself, and then the cookie comes.
+		// After a link from another site, such as a chat, the browser does not send the cookie. The page
+		// reloads itself, and then the browser sends it.
 		q.render(http.StatusOK, "again", &again{view: q.view("page.again"), Here: q.r.URL.RequestURI()})
 		return
 	}
-	if strings.HasSuffix(q.r.URL.Path, "/live") { // a browser does not look at the status of a stream, nor ask again
+	if strings.HasSuffix(q.r.URL.Path, "/live") { // a browser ignores the status of an event stream, and would connect again
 		q.w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(q.w, sessionOver)
 		return
@@ -37,7 +37,7 @@ func (q *request) askToSignIn() {
 		return
 	}
 	if q.r.Method == http.MethodPost {
-		// The form is lost: it is said at once, and the page that it was on comes again.
+		// The input of the form is lost. The page says so, and leads back to the page with the form.
 		q.render(http.StatusUnauthorized, "signin", &signInView{view: q.view("page.signin"), To: q.cameFrom(), Wrong: q.visitor.lang.say("signin.undone")})
 		return
 	}
@@ -48,7 +48,7 @@ func (q *request) askToSignIn() {
 	http.Redirect(q.w, q.r, to, http.StatusSeeOther)
 }
 
-// cameFrom is the page of ours that a form was on.
+// cameFrom returns the console's page that a form was on.
 func (q *request) cameFrom() string {
 	u, err := url.Parse(q.r.Referer())
 	if err != nil || u.Host != q.r.Host {
@@ -57,7 +57,7 @@ func (q *request) cameFrom() string {
 	return local(u.RequestURI())
 }
 
-// again is a page that asks for itself once more.
+// again is a page that reloads itself once.
 type again struct {
 	*view
 	Here string
@@ -66,9 +66,9 @@ type again struct {
 // A signInView is the form to sign in.
 type signInView struct {
 	*view
-	To    string // where to go then
+	To    string // where the browser goes after the sign-in
 	Name  string
-	Over  bool   // the browser has a session that has ended
+	Over  bool   // the browser's session has ended
 	Wrong string // why it was refused; empty: not tried yet
 }
 
@@ -112,7 +112,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusTooManyRequests, "signin.slow", "n", seconds)
 		return
 	}
-	var k *access.Key // an empty key is nobody's, whatever the configuration says
+	var k *access.Key // an empty key matches nobody, whatever the configuration says
 	if secret := strings.TrimSpace(r.PostForm.Get("key")); secret != "" {
 		k = access.FindNamed(*c.keys.Load(), name, secret)
 	}
@@ -120,7 +120,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	case k == nil:
 		c.log.Warn("console: a sign-in was rejected", "from", who)
 		c.refused()
-		if !c.named(name) { // it may be a key, in the wrong field
+		if !c.named(name) { // it may be a key in the wrong field
 			name = ""
 		}
 		q.recordRefused(name, "signin")
@@ -130,12 +130,12 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusForbidden, "signin.submit")
 	default:
 		c.attempts.Forgive(from, name)
-		if err := c.end(r.Context(), c.cookie(r, sessionCookie)); err != nil { // of whoever was signed in here
+		if err := c.end(r.Context(), c.cookie(r, sessionCookie)); err != nil { // the session of whoever was signed in before
 			q.refuse(err)
 			return
 		}
-		c.record(r.Context(), store.AuditOf(bellman.By{Who: k.Name, From: q.visitor.From}, time.Now(), "sign_in", "console")) // whoever keeps it logs what fails
-		c.secret.Refresh(r.Context())                                                                                         // so that all nodes sign with the same
+		c.record(r.Context(), store.AuditOf(bellman.By{Who: k.Name, From: q.visitor.From}, time.Now(), "sign_in", "console")) // Record logs failures itself
+		c.secret.Refresh(r.Context())                                                                                         // so that all nodes sign with the same secret
 		c.setCookie(w, r, sessionCookie, newSession(k, time.Now()).cookie(c.secret.Key(sessionPurpose)), absoluteTime)
 		c.setCookie(w, r, visitCookie, "", 0)
 		http.Redirect(w, r, to, http.StatusSeeOther)
@@ -163,8 +163,7 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/signin", http.StatusSeeOther)
 }
 
-// setLook keeps the language or the theme that somebody chose. It changes nothing
-// but cookies of their own.
+// setLook stores the chosen language or theme. It changes only cookies of the browser.
 func (c *Console) setLook(w http.ResponseWriter, r *http.Request) {
 	q, err := c.request(w, r)
 	if err != nil {
@@ -188,7 +187,7 @@ func (c *Console) setLook(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, local(r.PostForm.Get("to")), http.StatusSeeOther)
 }
 
-// local is where to go, if that is a place of ours; else the first page.
+// local returns a path within the console, or the first page for any other address.
 func local(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||

@@ -18,51 +18,51 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// newestAttempts is how many attempts of a task are shown.
+// newestAttempts is the largest number of attempts shown for a task.
 const newestAttempts = 200
 
 // A taskView is the page of one task.
 type taskView struct {
 	*view
 	Task  *bellman.Task
-	Kind  string          // notify, order
-	Order *order.Standing // nil: the task is no order's
+	Kind  string          // notify or order
+	Order *order.Standing // nil: the task is not an order
 	Ask   order.Ask       // of an order
 
-	Held     *held      // what keeps it from being attempted; nil: nothing does
-	WaitsFor bellman.ID // the first task of its ordering key, which has to end before; zero: none
+	Held     *held      // the pause that applies to it; nil: none
+	WaitsFor bellman.ID // the first task of its ordering key, which must end first; zero: none
 
-	rules       // that hold for the task now
+	rules       // hold for the task now
 	Method      string
 	Header      []field // names and values, sorted
 	Body        shownBody
-	NotifyJSON  shownBody // what an order's merchant is told besides
+	NotifyJSON  shownBody // additional content of an order's notification
 	Vars        []field
-	Curl        string // empty: nothing is sent by the task itself, or to its queue's address
-	MaxAttempts int    // 0: without end, or not known
+	Curl        string // empty: the task sends nothing, or its URL comes from the queue
+	MaxAttempts int    // 0: unlimited or unknown
 
-	Log     []logged    // the newest attempt first
-	Earlier int         // attempts that are not shown
-	Lines   []*timeline // one for each width
+	Log     []logged    // newest attempt first
+	Earlier int         // number of older attempts that are not shown
+	Lines   []*timeline // one for each width of page
 
-	Hand     []store.Audit // what was done with it by hand, the newest first
-	HandMore bool          // there may be more, further back
+	Hand     []store.Audit // manual actions, newest first
+	HandMore bool          // there may be older ones
 
-	Reason, When, Outcome string // what was typed into the form that was refused
-	Wrong                 string // why it was; empty: nothing was
+	Reason, When, Outcome string // the input of a form that was refused
+	Wrong                 string // why it was refused; empty: it was not refused
 }
 
-// Rules are what a task is attempted by now: its own, its queue's as they were, or its
-// merchant's as they are.
+// Rules are the rules that hold for a task now: its own, those it got from its queue, or the present rules
+// of its merchant.
 type rules struct {
-	To                string // where it goes; empty: to its queue's address, or to nobody knows where
-	Nowhere           bool   // it goes to its merchant's address, and none is known
+	To                string // the address; empty: the queue's address, or an unknown one
+	Nowhere           bool   // the task goes to its merchant's address, which is unknown
 	Schedule, Success string
 	Timeout           time.Duration
-	Merchants         bellman.Inherited // which of the last three are its merchant's
+	Merchants         bellman.Inherited // which of schedule, success and timeout come from the merchant
 }
 
-// rules reads what a task is attempted by now.
+// rules reads the rules that hold for a task now.
 func (c *Console) rules(t *bellman.Task) rules {
 	g := c.engine.Route(t)
 	r := rules{To: cmp.Or(t.URL, g.URL), Schedule: g.ScheduleOf(t), Success: g.SuccessOf(t), Timeout: g.TimeoutOf(t)}
@@ -75,24 +75,25 @@ func (c *Console) rules(t *bellman.Task) rules {
 	return r
 }
 
-// OfMerchant reports whether a rule is the merchant's: schedule, success or timeout.
+// OfMerchant reports whether a rule comes from the merchant: schedule, success or timeout.
 func (r *rules) OfMerchant(rule string) bool {
 	return r.Merchants.Has(map[string]bellman.Inherited{"schedule": bellman.InheritedSchedule, "success": bellman.InheritedSuccess, "timeout": bellman.InheritedTimeout}[rule])
 }
 
-// A held task is not attempted for now.
+// A held is the pause that keeps a task from being attempted.
 type held struct {
-	Target string // what is paused: queue/NAME, endpoint/NAME or merchant/NUMBER
+	Target string // the paused object: queue/NAME, endpoint/NAME or merchant/NUMBER
 	Pause  *figures.Pause
 }
 
-// HasNext reports whether the task is attempted at its due time: one that passed in a pause says nothing.
+// HasNext reports whether the task is attempted at its due time. A due time that passed during a pause is
+// not shown.
 func (v *taskView) HasNext() bool {
 	return !v.Task.State.Ended() && (v.Held == nil || v.Task.Due.After(time.Now()))
 }
 
-// InStep reports whether a task's attempts are those of its schedule, so that they are
-// so many of it: none was made by hand or lost, and the schedule began once.
+// InStep reports whether the attempts of a task are exactly those of its schedule: none was manual or lost,
+// and the schedule began once. Then the page can show "n of m".
 func (v *taskView) InStep() bool {
 	t := v.Task
 	switch {
@@ -100,9 +101,9 @@ func (v *taskView) InStep() bool {
 		return false
 	case !t.State.Ended():
 		return t.Attempts == t.Step
-	case v.OfMerchant("schedule"): // which may have been another one then
+	case v.OfMerchant("schedule"): // at an earlier attempt it may have been another schedule
 		return false
-	case t.Attempts == t.Step+1: // the one that ended it is not counted
+	case t.Attempts == t.Step+1: // the attempt that ended the task is not counted
 		return len(v.Log) > 0 && v.Log[0].Trigger != bellman.ByHand && v.Log[0].Trigger != bellman.BySettle
 	}
 	return t.Attempts == t.Step
@@ -111,7 +112,7 @@ func (v *taskView) InStep() bool {
 // A field is a name and its value.
 type field struct{ Name, Value string }
 
-// A logged attempt is one with its answer as people read it.
+// A logged attempt is an attempt with a readable form of its answer.
 type logged struct {
 	*bellman.Attempt
 	Answer shownBody
@@ -123,7 +124,7 @@ func (q *request) taskPage() {
 	}
 }
 
-// task reads the task that the path names. It has answered if it returns nil.
+// task reads the task that the path names. If it returns nil, it has written the answer.
 func (q *request) task() *bellman.Task {
 	id, err := bellman.ParseID(q.r.PathValue("id"))
 	if err != nil {
@@ -138,7 +139,7 @@ func (q *request) task() *bellman.Task {
 	return t
 }
 
-// taskView reads what the page of a task shows. It has answered if it returns nil.
+// taskView reads the page of a task. If it returns nil, it has written the answer.
 func (q *request) taskView() *taskView {
 	t := q.task()
 	if t == nil {
@@ -156,7 +157,7 @@ func (q *request) taskView() *taskView {
 	}
 	if o, is := q.order(t); is {
 		v.Kind, v.Order = "order", &o
-		v.Ask, _ = order.ParseAsk(t.Body) // which was read when it was added
+		v.Ask, _ = order.ParseAsk(t.Body) // the body was validated when the task was added
 		v.Vars = sorted(v.Ask.Vars)
 		v.NotifyJSON = showBody(v.Ask.Notify.JSON, "")
 	} else {
@@ -183,7 +184,7 @@ func (q *request) taskView() *taskView {
 	}
 	if t.OrderingKey != "" && !t.State.Ended() {
 		chain, err := q.reader.Chain(q.r.Context(), t.Queue, t.OrderingKey, t.ID, 1)
-		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // it has just ended
+		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // the task has just ended
 			q.refuse(err)
 			return nil
 		}
@@ -208,7 +209,7 @@ func (q *request) taskView() *taskView {
 	return v
 }
 
-// order is how the order of a task stands; not is: the task is of another kind.
+// order returns the state of a task's order. is is false for other tasks.
 func (c *Console) order(t *bellman.Task) (o order.Standing, is bool) {
 	if t.Kind != bellman.KindOrder {
 		return o, false
@@ -225,23 +226,22 @@ func sorted(m map[string]string) []field {
 }
 
 const (
-	maxByHand = 2000 // records of the audit that are looked at for one page
+	maxByHand = 2000 // audit records that are read for one page
 	byHandAge = 60 * time.Millisecond
 
-	// clocksApart is how much later than a task's last change, by another node's clock, it
-	// can be recorded that somebody waited for that change.
+	// clocksApart is how much later than a task's last change an action that waited for this change can be
+	// recorded, because nodes' clocks differ.
 	clocksApart = 2 * store.MaxSkew
 )
 
-// byHand finds what was done with tasks by hand, the newest first. Records are kept by
-// time alone: they are read from the tasks' last change back to their creation, as far
-// as that is quick.
+// byHand finds manual actions on tasks, newest first. Audit records are ordered by time alone, so it reads
+// from the last change of the tasks back to their creation, as far as that is quick.
 func (q *request) byHand(tasks ...*bellman.Task) (found []store.Audit, more bool, err error) {
 	wanted := make(map[string]bool, len(tasks))
 	var over span
 	for _, t := range tasks {
 		_, order := q.order(t)
-		if !order && int(t.Version) <= 1+int(t.Attempts) { // every change was an attempt's
+		if !order && int(t.Version) <= 1+int(t.Attempts) { // every change was an attempt
 			continue
 		}
 		wanted[t.ID.String()] = true
@@ -249,7 +249,7 @@ func (q *request) byHand(tasks ...*bellman.Task) (found []store.Audit, more bool
 		switch {
 		case !order:
 			over.widen(t.Updated)
-		case t.State.Ended(): // to settle what is being asked already changes nothing of it
+		case t.State.Ended(): // settling a query that is under way changes nothing of the task
 			over.widen(t.Updated.Add(clocksApart))
 		default:
 			over.widen(time.Now())
@@ -283,7 +283,7 @@ func (q *request) byHand(tasks ...*bellman.Task) (found []store.Audit, more bool
 	return found, true, nil
 }
 
-// taskAction does something with a task by hand, and shows it then.
+// taskAction performs a manual action on a task and shows the task.
 func (q *request) taskAction() {
 	t := q.task()
 	if t == nil {
@@ -311,7 +311,7 @@ func (q *request) taskAction() {
 	q.render(status, "task", v)
 }
 
-// A formError is a mistake in a form: the name of the text that says which.
+// A formError is a mistake in a form: the name of the text that describes it.
 type formError string
 
 func (e formError) Error() string { return string(e) }
@@ -337,13 +337,13 @@ const (
 	maxReason = 500 // characters
 )
 
-// mistakes are what is wrong with a form, all of it.
+// mistakes are all mistakes in a form.
 type mistakes []error
 
 func (m mistakes) Error() string   { return errors.Join(m...).Error() }
 func (m mistakes) Unwrap() []error { return m }
 
-// err is what is wrong, without what is not; nil: nothing is.
+// err returns the mistakes that are not nil as one error; nil: there are none.
 func (m mistakes) err() error {
 	if m = slices.DeleteFunc(m, func(err error) bool { return err == nil }); len(m) > 0 {
 		return m
@@ -351,7 +351,7 @@ func (m mistakes) err() error {
 	return nil
 }
 
-// wrong says why a form was refused.
+// wrong returns the status and text for a form that was refused.
 func (q *request) wrong(err error) (status int, text string) {
 	if all, is := err.(mistakes); is {
 		texts := make([]string, len(all))
@@ -372,8 +372,8 @@ func (q *request) wrong(err error) (status int, text string) {
 	return status, text
 }
 
-// actOn does something with a task; how is when it is to be attempted next, as the clocks
-// of zone show it, or what it ended as.
+// actOn performs an action on a task. how is the time of the next attempt in the given zone, or the
+// outcome.
 func (q *request) actOn(t *bellman.Task, action, reason, how, zone string) error {
 	ctx, by := q.r.Context(), q.by(reason)
 	if action == "complete" {
@@ -384,10 +384,10 @@ func (q *request) actOn(t *bellman.Task, action, reason, how, zone string) error
 	if action == "reschedule" {
 		now := time.Now()
 		if due, err = moment(how, zone, now); err == nil && !reasoned(reason) {
-			err = reachable(due, now) // else the engine says so
+			err = reachable(due, now) // otherwise the engine returns the error
 		}
 	}
-	if (action == "cancel" || action == "reschedule") && !reasoned(reason) && t.State.Ended() { // else the engine says so
+	if (action == "cancel" || action == "reschedule") && !reasoned(reason) && t.State.Ended() { // otherwise the engine returns the error
 		err = coded.Errorf("task.ended", "%w: the task is %v already", bellman.ErrConflict, t.State)
 	}
 	if err := (mistakes{unreasoned(reason), err}).err(); err != nil {

@@ -10,42 +10,41 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// What a timeline is drawn in: a picture with a lane for each thing that is asked or
-// told. There is one for wide pages and one for phones, on which all of a line is to be
-// seen as well; the stylesheet shows the one that fits.
+// Measures of a timeline: a picture with a lane for each kind of request. There is one picture for wide
+// pages and one for phones; the stylesheet shows the one that fits.
 const (
 	wideLine, phoneLine = 1000.0, 320.0
 
 	laneHeight  = 52
-	roundHeight = 68   // of one that has a name under the numbers of another
-	labelRoom   = 34.0 // between labels that must not touch
-	markRoom    = 9.0  // between marks of which one does not lie upon the other
-	maxPlanned  = 40   // attempts to come that are drawn
+	roundHeight = 68   // height of a lane whose name stands under the numbers of the lane above
+	labelRoom   = 34.0 // least distance of labels
+	markRoom    = 9.0  // least distance of marks that do not overlap
+	maxPlanned  = 40   // future attempts that are drawn
 )
 
-// A timeline is attempts, and those to come, from left to right. Distances are
-// logarithms: the first minute of a day-long schedule has a third of the line.
+// A timeline shows past and future attempts from left to right. Distances are logarithmic: the first minute
+// of a day-long schedule takes a third of the line.
 type timeline struct {
 	Width float64
 	Lanes []*lane
 	Ticks []tick
-	Now   float64 // where now is; 0: not drawn, all has ended
+	Now   float64 // position of the present; 0: not drawn, because everything has ended
 	More  bool    // more attempts may follow than are drawn
 
-	NowTop int  // from where down now is drawn
+	NowTop int  // top of the line that marks the present
 	Rounds bool // each lane is a round of the schedule, and ages count from its beginning
 }
 
-// Phone reports whether it is drawn for phones.
+// Phone reports whether the timeline is drawn for phones.
 func (l *timeline) Phone() bool { return l.Width == phoneLine }
 
-// Left is where the line begins.
+// Left returns where the line begins.
 func (l *timeline) Left() float64 { left, _ := ends(l.Width); return left }
 
-// Right is where the line ends.
+// Right returns where the line ends.
 func (l *timeline) Right() float64 { _, right := ends(l.Width); return right }
 
-// ends are those of a line in a picture of this width.
+// ends returns where the line begins and ends in a picture of this width.
 func ends(width float64) (left, right float64) {
 	if width == phoneLine {
 		return 12, width - 14
@@ -53,35 +52,34 @@ func ends(width float64) (left, right float64) {
 	return 24, width - 24
 }
 
-// Height is that of the picture; Axis is where the ages are written.
+// Height returns the height of the picture.
 func (l *timeline) Height() int { return l.Axis() + 26 }
 
-// Axis is where the line of the ages is.
+// Axis returns the position of the ages.
 func (l *timeline) Axis() int { return l.Lanes[len(l.Lanes)-1].Y + 24 }
 
 // A lane is one line of marks.
 type lane struct {
-	Name  string // over its beginning; empty: it is the only one
+	Name  string // drawn above its beginning; empty: it is the only lane
 	Y     int
 	Marks []mark
 }
 
-// A mark is one attempt, or something else that happened, on the line.
+// A mark is an attempt or another event on the line.
 type mark struct {
 	X       float64
-	Class   string // ok, bad, odd, wait, next, plan, end
-	Label   string // over it; empty where there is no room
-	Side    string // where a label goes that has no room over the middle: left or right; empty: it has
-	Number  string // under it; empty where there is no room
+	Class   string // ok, bad, odd, wait, next, plan or end
+	Label   string // drawn above; empty: there is no room
+	Side    string // left or right, for a label without room above the middle; empty: there is room
+	Number  string // drawn below; empty: there is no room
 	At      time.Time
-	Attempt *bellman.Attempt // nil: to come
+	Attempt *bellman.Attempt // nil: a future attempt
 }
 
-// labelGap is the least room between two labels.
+// labelGap is the least distance between two labels.
 const labelGap = 6
 
-// labelWidth is about how wide a label is drawn: Chinese characters are twice as wide
-// as others.
+// labelWidth estimates the width of a label: Chinese characters are twice as wide as others.
 func labelWidth(label string) (width float64) {
 	for _, r := range label {
 		if r >= 0x2e80 {
@@ -93,7 +91,7 @@ func labelWidth(label string) (width float64) {
 	return width
 }
 
-// reach is from where to where a mark's label is drawn, in a picture of a width.
+// reach returns where a mark's label begins and ends in a picture of this width.
 func (m *mark) reach(of float64) (left, right float64) {
 	width := labelWidth(m.Label)
 	switch half := width / 2; {
@@ -113,7 +111,7 @@ type tick struct {
 	Text string
 }
 
-// A scale says where a time is on a line.
+// A scale maps times to positions on a line.
 type scale struct {
 	start       time.Time
 	whole, unit time.Duration
@@ -126,7 +124,7 @@ func newScale(width float64, start, end time.Time) *scale {
 	return &scale{start, whole, min(time.Second, whole/5), left, right}
 }
 
-// finer makes room for what is this near to one another at the beginning; 0: nothing is.
+// finer makes room for events that are gap apart at the beginning; 0: there are none.
 func (s *scale) finer(gap time.Duration) {
 	if gap > 0 {
 		s.unit = min(s.unit, max(gap, 10*time.Millisecond))
@@ -151,7 +149,7 @@ func (s *scale) ticks() (ticks []tick) {
 	return ticks
 }
 
-// A span is what a timeline reaches over.
+// A span is the period that a timeline covers.
 type span struct{ start, end time.Time }
 
 func (s *span) widen(at time.Time) {
@@ -163,8 +161,8 @@ func (s *span) widen(at time.Time) {
 	}
 }
 
-// line draws a task with its newest attempts; planned are the due times to come. What was
-// attempted since each of the restarts has a lane of its own.
+// line draws a task with its newest attempts. planned are the due times of future attempts. The attempts
+// after each restart have a lane of their own.
 func (l *language) line(width float64, t *bellman.Task, log []bellman.Attempt, restarts, planned []time.Time, more bool, now time.Time) *timeline {
 	rounds, first := roundsOf(t, log, restarts)
 	last := &rounds[len(rounds)-1]
@@ -212,13 +210,13 @@ func (l *language) line(width float64, t *bellman.Task, log []bellman.Attempt, r
 	return out
 }
 
-// made is the mark of an attempt.
+// made returns the mark of an attempt.
 func made(s *scale, a *bellman.Attempt, label string) mark {
 	return mark{X: s.place(a.Started), Class: classOf(a), Label: label, Number: strconv.Itoa(a.Number), At: a.Started, Attempt: a}
 }
 
-// thin takes away labels that would touch others, and those of marks that lie beneath
-// another: the decision's stays, and then that of the last attempt.
+// thin removes labels that would touch others, and those of marks beneath another mark. The decision's
+// label has priority, then that of the last attempt.
 func (l *lane) thin(width float64) {
 	type room struct{ left, right float64 }
 	var taken []room
@@ -263,7 +261,7 @@ func ageText(d time.Duration) string {
 	return schedule.FormatDuration(d)
 }
 
-// outcome is how an attempt went, in a few letters.
+// outcome describes the result of an attempt in a few letters.
 func outcome(a *bellman.Attempt) string {
 	switch {
 	case a.Status != 0:
@@ -274,7 +272,7 @@ func outcome(a *bellman.Attempt) string {
 	return "–"
 }
 
-// outcome is what a query or a close was read as, or else how it went.
+// outcome describes how the answer to a query or close was interpreted, or else the result of the attempt.
 func (l *language) outcome(a *bellman.Attempt) string {
 	if tone(a.Reading) == "" {
 		return l.named("result", a.Result)
@@ -282,7 +280,7 @@ func (l *language) outcome(a *bellman.Attempt) string {
 	return l.named("reading", a.Reading)
 }
 
-// classOf is how an attempt is drawn: by what its answer says, where that was read.
+// classOf returns how an attempt is drawn, by the interpretation of its answer if there is one.
 func classOf(a *bellman.Attempt) string {
 	switch tone(a.Reading) {
 	case "wait":
@@ -299,8 +297,8 @@ func classOf(a *bellman.Attempt) string {
 	return "bad"
 }
 
-// tone is how a reading of a channel's answer is shown: wait, ok, bad, warn or gone;
-// empty for what is no answer.
+// tone returns how the interpretation of a channel's answer is shown: wait, ok, bad, warn or gone; empty:
+// it is no answer.
 func tone(reading string) string {
 	switch reading {
 	case "PENDING", "NOT_FOUND", "in_flight":
@@ -317,9 +315,9 @@ func tone(reading string) string {
 	return ""
 }
 
-// planned are the due times of the attempts to come if each starts when it is due,
-// the next one first, on the schedule that it follows now; more says that there are
-// others. Of an order only the next is known: what follows hangs on its answer.
+// planned returns the due times of future attempts on the present schedule, the next first, if each starts
+// when it is due. more means that there are others. For an order only the next is known: the following ones
+// depend on its answer.
 func (c *Console) planned(t *bellman.Task, follows string, order bool) (due []time.Time, more bool) {
 	if t.State.Ended() || t.Due.IsZero() {
 		return nil, false
@@ -333,7 +331,7 @@ func (c *Console) planned(t *bellman.Task, follows string, order bool) (due []ti
 		s = within
 	}
 	at := t.Due
-	if t.Before != nil { // this one was asked for, and then the schedule goes on
+	if t.Before != nil { // the pending attempt was requested manually; afterwards the schedule goes on
 		if t.Before.Due.IsZero() {
 			return due, false
 		}
