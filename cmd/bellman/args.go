@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// arguments accepts from least to most arguments, and otherwise says what a
-// command wants.
+// arguments returns a check that accepts least to most arguments; otherwise its error says what the command
+// wants.
 func arguments(least, most int, want string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
@@ -19,7 +19,7 @@ func arguments(least, most int, want string) cobra.PositionalArgs {
 	}
 }
 
-// openInput opens a file that an argument or a flag names; "-" is standard input.
+// openInput opens the file that an argument or a flag names; "-" is standard input.
 func openInput(path string) (io.ReadCloser, error) {
 	if path == "-" {
 		return io.NopCloser(os.Stdin), nil
@@ -27,7 +27,7 @@ func openInput(path string) (io.ReadCloser, error) {
 	return os.Open(path)
 }
 
-// flagsAlone accepts no arguments.
+// flagsAlone is a check that accepts no arguments.
 func flagsAlone(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%s: want no argument, not %q: see bellman %s --help", c.Name(), args[0], c.Name())

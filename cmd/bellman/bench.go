@@ -74,7 +74,8 @@ idle and waiting-5m. The exit status is 1 if a promise was not kept.`,
 	return c
 }
 
-// benchChildCommand is what bench starts: a server under test, or the loop that it is compared with.
+// benchChildCommand is the hidden command that bench starts: a server under test, or the bare loop that it
+// is compared with.
 func benchChildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    bench.ChildCommand,

@@ -11,10 +11,10 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
-// completionPatience is how long a shell waits for a server's names.
+// completionPatience is how long a shell waits for names from a server.
 const completionPatience = 2 * time.Second
 
-// values are those that a flag of a name takes, whatever the command.
+// values are the possible values of flags, by the flag's name, for all commands.
 var values = map[string][]string{
 	"state":  {"pending", "succeeded", "failed", "cancelled"},
 	"kind":   {"notify", "order"},
@@ -24,8 +24,8 @@ var values = map[string][]string{
 	"scheme": sign.Schemes(),
 }
 
-// complete tells the shell's completion what flags and arguments of a command, and of those below it, can
-// be. Names of queues and endpoints are the server's. Without one there are none.
+// complete adds shell completion of flags and arguments to a command and its subcommands. Names of queues
+// and endpoints come from the server; without a server there are none.
 func complete(c *cobra.Command) {
 	for name, all := range values {
 		if c.Flags().Lookup(name) != nil {
@@ -55,7 +55,7 @@ func complete(c *cobra.Command) {
 
 func register(c *cobra.Command, flag string, what cobra.CompletionFunc) {
 	if err := c.RegisterFlagCompletionFunc(flag, what); err != nil {
-		panic(err) // there is the flag, and nothing registered before
+		panic(err) // cannot happen: the flag exists and has no completion yet
 	}
 }
 
@@ -85,7 +85,7 @@ func endpointNames(c *cobra.Command, _ []string, _ string) ([]string, cobra.Shel
 	})
 }
 
-// names asks the server of a command's flags.
+// names requests names from the server that a command's flags name.
 func names(c *cobra.Command, ask func(context.Context, *client.Client) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	r := remote{server: c.Flag("server").Value.String(), key: c.Flag("key").Value.String()}
 	from, err := r.client()

@@ -27,7 +27,7 @@ show a story over real HTTP. The server then runs until Ctrl-C, for experiments.
 		defer stop()
 		go func() {
 			<-ctx.Done()
-			stop() // so that a second signal ends the process
+			stop() // a second signal ends the process
 		}()
 		log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		return demo.Run(ctx, demo.Options{Out: c.OutOrStdout(), Listen: *listen, Version: version, Logger: log, Once: *once})

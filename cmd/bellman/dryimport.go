@@ -15,8 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// trier is what a dry run asks: the server, or, where none was named and none listens
-// at the default address, this program alone; then told says what that cannot tell.
+// trier returns what a dry run checks rows with: the server, or this program alone if no server was named
+// and none listens at the default address. told then says what this program cannot check.
 func (r *remote) trier(ctx context.Context, to *client.Client) (at importer.Trier, told string, err error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -32,7 +32,7 @@ func (r *remote) trier(ctx context.Context, to *client.Client) (at importer.Trie
 		": whether the queues are there, their own rules, what egress and merchants allow, and what was taken over before was not looked at; name a server with --server", err
 }
 
-// dryImport says what would become of each row.
+// dryImport reports for each row what an import would do.
 func dryImport(ctx context.Context, out, problems io.Writer, from importer.Source, at importer.Trier, told string) error {
 	t := newRows(out, "ROW", "KEY", "MERCHANT", "ORDER", "MADE", "NEXT", "SCHEDULE", "URL")
 	counts, err := importer.Try(ctx, from, at, func(r importer.Report) {
@@ -60,8 +60,8 @@ func dryImport(ctx context.Context, out, problems io.Writer, from importer.Sourc
 	return unfinished(counts)
 }
 
-// standing says how many attempts of a task were made, when the next would be due, and
-// by which schedule: the task's, or its queue's where the server said that.
+// standing returns how many attempts of a task were made, when the next would be due, and by which
+// schedule: the task's, or the queue's if the server named it.
 func standing(row *importer.Report) (made int, next, by string) {
 	task, is := &row.Row.Task, row.Task
 	by = task.Schedule
@@ -77,7 +77,7 @@ func standing(row *importer.Report) (made int, next, by string) {
 		if began.IsZero() {
 			began = r.Last.Time
 		}
-		due, _ := s.Next(r.Attempts, began, r.Last.Time, 0) // it is not over: that was looked at
+		due, _ := s.Next(r.Attempts, began, r.Last.Time, 0) // a schedule that has ended was ruled out before
 		return r.Attempts, upcoming(due), by
 	}
 	if is == nil || is.Due == nil {
@@ -86,7 +86,7 @@ func standing(row *importer.Report) (made int, next, by string) {
 	return 0, upcoming(is.Due.Time), by
 }
 
-// upcoming says when something is due.
+// upcoming describes when a task is due.
 func upcoming(due time.Time) string {
 	text := due.UTC().Format(time.RFC3339)
 	if !due.After(time.Now()) {

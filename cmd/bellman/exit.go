@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// wrong is an error of whoever typed the command, or wrote the configuration.
-// Errors that come before a command runs, of flags and arguments, are such too.
+// wrong is a mistake in the command line or in the configuration. All errors before a command runs, of its
+// flags and arguments, count as such.
 type wrong struct{ error }
 
 func (w wrong) Unwrap() error { return w.error }
@@ -24,12 +24,12 @@ type failed struct{ error }
 
 func (f failed) Unwrap() error { return f.error }
 
-// foreign is an error of another system's database, which no server of ours is.
+// foreign is an error of the database of another system, from which tasks are imported.
 type foreign struct{ error }
 
 func (f foreign) Unwrap() error { return f.error }
 
-// exitStatus is 0: done, 1: failed, 2: wrong usage or configuration.
+// exitStatus returns 0 for success, 1 for a failure, 2 for wrong usage or configuration.
 func exitStatus(err error) int {
 	var problems config.Problems
 	switch {
@@ -42,8 +42,8 @@ func exitStatus(err error) int {
 	}
 }
 
-// report writes an error in one line: what, and what to do. Only a
-// configuration has several mistakes, each in a line of its own.
+// report writes an error in one line: what is wrong, and what to do. Only a configuration may have several
+// mistakes, each in a line of its own.
 func report(w io.Writer, err error) {
 	var problems config.Problems
 	if errors.As(err, &problems) {
@@ -54,17 +54,17 @@ func report(w io.Writer, err error) {
 	}
 	text := strings.TrimPrefix(err.Error(), "bellman: ")
 	text, more, _ := strings.Cut(text, "\n")
-	if _, like, found := strings.Cut(more, "Did you mean this?"); found { // as cobra lists commands
+	if _, like, found := strings.Cut(more, "Did you mean this?"); found { // cobra's list of similar commands
 		text += ": did you mean " + strings.Join(strings.Fields(like), ", ") + "?"
 	}
 	fmt.Fprintln(w, "bellman: "+text+advice(err))
 }
 
-// advice says what to do about an error that does not say so itself.
+// advice returns what to do about an error whose text does not say so; else empty.
 func advice(err error) string {
 	var unresolved *net.DNSError
 	if unopened := (*server.UnopenedError)(nil); errors.As(err, &unopened) {
-		return "" // it says so itself
+		return "" // the error itself says what to do
 	}
 	switch status := client.StatusOf(err); {
 	case status == 401:
@@ -79,7 +79,7 @@ func advice(err error) string {
 		return ": start a server with bellman serve, or name it with --server or BELLMAN_SERVER"
 	case errors.Is(err, syscall.EADDRINUSE):
 		return ": stop what listens there, or choose another address with --listen"
-	case strings.Contains(err.Error(), ": see bellman "): // it says so itself
+	case strings.Contains(err.Error(), ": see bellman "): // the error itself says what to do
 	case !errors.As(err, &failed{}) && !errors.As(err, &wrong{}):
 		return ": see bellman help"
 	}

@@ -52,7 +52,7 @@ are written as ***.`,
 	return c
 }
 
-// readers is how many tasks are asked for at once, and page how many are held.
+// readers is the number of concurrent requests, page the number of tasks in memory.
 const readers, page = 8, 200
 
 // exportServer writes the tasks of a running server.
@@ -74,7 +74,7 @@ func exportServer(ctx context.Context, w io.Writer, r *remote, f client.Filter) 
 			g.Go(func() (err error) {
 				details[i], err = wholeTask(ctx, server, client.ByID(task.ID))
 				if client.StatusOf(err) == 404 {
-					return nil // its retention was over meanwhile
+					return nil // deleted meanwhile at the end of its retention
 				}
 				return err
 			})
@@ -102,7 +102,7 @@ func newLines(w io.Writer) *json.Encoder {
 	return e
 }
 
-// exportStore writes the tasks of a store that nobody has open.
+// exportStore writes the tasks of a store that no server has open.
 func exportStore(ctx context.Context, w io.Writer, url string, f client.Filter) error {
 	chosen, err := storeFilter(f)
 	if err != nil {
@@ -112,7 +112,7 @@ func exportStore(ctx context.Context, w io.Writer, url string, f client.Filter) 
 	if err != nil {
 		return err
 	}
-	defer store.Close() // nothing was written
+	defer store.Close() // read only: nothing is lost
 	lines := newLines(w)
 	for before := (bellman.ID{}); ; {
 		tasks, next, err := store.List(ctx, chosen.Filter, before, page)
@@ -144,7 +144,7 @@ func exportStore(ctx context.Context, w io.Writer, url string, f client.Filter) 
 	}
 }
 
-// storeFilter is f as a store takes it.
+// storeFilter returns f in the form that a store takes.
 func storeFilter(f client.Filter) (resend.Pick, error) {
 	out := resend.Pick{
 		Filter: store.Filter{

@@ -16,7 +16,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/importer"
 )
 
-// importFrom are the systems and files that can be taken over.
+// importFrom are the systems and files that can be imported.
 var importFrom = []string{"roncoo", "jeepay", "csv", "ndjson"}
 
 func importCommand() *cobra.Command {
@@ -111,8 +111,8 @@ func importSource(ctx context.Context, kind, from string, o importer.Options) (i
 	return closing{s, in}, nil
 }
 
-// address makes an error of --from one of whoever typed it, and others those of the
-// other system's database.
+// address marks an error of the address in --from as the user's mistake, and other errors as the other
+// database's.
 func address(err error) error {
 	switch {
 	case err == nil:
@@ -123,7 +123,7 @@ func address(err error) error {
 	return foreign{err}
 }
 
-// theirs is a source in the other system's database.
+// theirs is a source in the database of another system.
 type theirs struct{ importer.Source }
 
 func (t theirs) Next(ctx context.Context, limit int) ([]importer.Row, error) {
@@ -131,7 +131,7 @@ func (t theirs) Next(ctx context.Context, limit int) ([]importer.Row, error) {
 	return rows, address(err)
 }
 
-// closing closes a file with the source that reads it.
+// closing closes a file together with the source that reads it.
 type closing struct {
 	importer.Source
 	in io.Closer
@@ -139,8 +139,8 @@ type closing struct {
 
 func (c closing) Close() error { return errors.Join(c.Source.Close(), c.in.Close()) }
 
-// runImport takes rows over, and says how far it is: on a terminal in one line that
-// changes, elsewhere in a line each ten seconds.
+// runImport imports rows and reports progress: on a terminal in one line that changes, elsewhere in one
+// line each ten seconds.
 func runImport(ctx context.Context, out, problems io.Writer, from importer.Source, to *client.Client) error {
 	var counts importer.Counts
 	terminal := isTerminal(problems)
@@ -180,7 +180,7 @@ func runImport(ctx context.Context, out, problems io.Writer, from importer.Sourc
 	return unfinished(counts)
 }
 
-// unfinished is the error of an import that leaves something for people.
+// unfinished returns an error if an import leaves rows that a person must deal with.
 func unfinished(c importer.Counts) error {
 	switch {
 	case c[importer.Moved] > 0:

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// keyPrefix begins every key that is made here, so that scanners of repositories and logs find one.
+// keyPrefix begins every key that this command makes, so that scanners of repositories and logs recognize
+// keys.
 const keyPrefix = "bmk_"
 
 func keyCommand() *cobra.Command {
@@ -30,7 +31,7 @@ not store the key.`,
 		Args:    flagsAlone,
 		RunE: func(c *cobra.Command, _ []string) error {
 			random := make([]byte, 32)
-			rand.Read(random) // never fails: it ends the program instead
+			rand.Read(random) // never fails: rand.Read ends the program instead
 			key := keyPrefix + base64.RawURLEncoding.EncodeToString(random)
 			hash := sha256.Sum256([]byte(key))
 			_, err := fmt.Fprintf(c.OutOrStdout(), "key:    %s\nsha256: %s\n", key, hex.EncodeToString(hash[:]))

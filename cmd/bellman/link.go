@@ -49,7 +49,7 @@ addresses; --revoke ends one.`,
 		if made.Warning != "" {
 			fmt.Fprintf(to.err, "bellman: the link is made, and %s\n", made.Warning)
 		}
-		if made.URL == "" { // then the merchant reaches the server as the operator does
+		if made.URL == "" { // without a public URL: use the address by which the operator reaches the server
 			made.URL = strings.TrimSuffix(to.at, "/") + made.Path
 		}
 		return to.print(made, func(t *rows) {

@@ -1,5 +1,5 @@
-// Bellman keeps asking, and keeps telling, until the answer is final: durable
-// notification for payment platforms, in one program with nothing beside it.
+// Bellman delivers notifications and polls payment channels on a schedule until the answer is final:
+// durable, for payment platforms, in one program without other services.
 package main
 
 import (
@@ -34,7 +34,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetVersionTemplate("bellman {{.Version}}\n") // as the command version
+	root.SetVersionTemplate("bellman {{.Version}}\n") // same output as the command version
 	root.AddGroup(&cobra.Group{ID: "run", Title: "Run:"}, &cobra.Group{ID: "operate", Title: "Operate a running server:"},
 		&cobra.Group{ID: "store", Title: "Look after a store:"}, &cobra.Group{ID: "look", Title: "Look up:"})
 	group(root, "run", serveCommand(), demoCommand())
@@ -54,7 +54,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
 	return root
 }
 
-// helpTopic returns an error if help is asked about no command.
+// helpTopic returns an error if the argument of help is not a command.
 func helpTopic(c *cobra.Command, args []string) error {
 	_, rest, err := c.Root().Find(args)
 	if err == nil && len(rest) > 0 {
@@ -71,7 +71,7 @@ func group(root *cobra.Command, id string, commands ...*cobra.Command) {
 	}
 }
 
-// marksFailure wraps every error of the command's run in failed, except a wrong one.
+// marksFailure wraps every error of the command's run in failed, unless it is a wrong.
 func marksFailure(c *cobra.Command) *cobra.Command {
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -17,7 +17,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/lines"
 )
 
-// merchantsAtOnce is how many merchants of a file are sent at once.
+// merchantsAtOnce is the number of merchants in one request.
 const merchantsAtOnce = 500
 
 func merchantImportCommand() *cobra.Command {
@@ -55,7 +55,7 @@ import of the same file changes nothing.`,
 	})
 }
 
-// A merchantImport goes through a file of merchants.
+// A merchantImport imports a file of merchants.
 type merchantImport struct {
 	to     *call
 	dry    bool
@@ -63,7 +63,7 @@ type merchantImport struct {
 
 	batch   []client.PutMerchant
 	lines   []int          // of batch
-	refused map[int]string // lines since the last batch, and why
+	refused map[int]string // refused lines since the last batch, with reasons
 	done    struct {
 		Lines     int  `json:"lines"`
 		Created   int  `json:"created"`
@@ -98,7 +98,7 @@ func (i *merchantImport) read(ctx context.Context, in io.Reader) error {
 	return i.put(ctx)
 }
 
-// put sends what was gathered, and says which lines since the last time are wrong.
+// put sends the batch and prints which lines since the last batch were refused.
 func (i *merchantImport) put(ctx context.Context) error {
 	err := i.send(ctx)
 	for _, line := range slices.Sorted(maps.Keys(i.refused)) {
@@ -110,8 +110,8 @@ func (i *merchantImport) put(ctx context.Context) error {
 	return err
 }
 
-// send sends a batch. One in which fields break the document of the API is refused whole,
-// with a fault of each: it is sent again without those lines.
+// send sends a batch. If the server refuses the whole batch because of some lines, send repeats it without
+// them.
 func (i *merchantImport) send(ctx context.Context) error {
 	for len(i.batch) > 0 {
 		within, cancel := context.WithTimeout(ctx, patience)
@@ -128,7 +128,7 @@ func (i *merchantImport) send(ctx context.Context) error {
 	return nil
 }
 
-// count says what became of the merchants of a batch.
+// count counts the results of a batch.
 func (i *merchantImport) count(results []client.MerchantResult) {
 	for k, r := range results {
 		switch {
@@ -149,14 +149,14 @@ func (i *merchantImport) count(results []client.MerchantResult) {
 	}
 }
 
-// leaveOut takes the lines out of a batch that it was refused for; false: it was refused
-// for something else.
+// leaveOut removes the lines from the batch because of which it was refused. It returns false if it was
+// refused for another reason.
 func (i *merchantImport) leaveOut(err error) bool {
 	var p *client.Problem
 	if !errors.As(err, &p) {
 		return false
 	}
-	faults := map[int][]string{} // by the place in the batch
+	faults := map[int][]string{} // by position in the batch
 	for _, f := range p.Errors {
 		if at, what := faultOf(f); at >= 0 && at < len(i.batch) {
 			faults[at] = append(faults[at], what)
@@ -169,8 +169,8 @@ func (i *merchantImport) leaveOut(err error) bool {
 	return len(faults) > 0
 }
 
-// faultOf is a fault of a merchant of a batch: its place there, or -1, and what is wrong
-// with which of its fields.
+// faultOf returns the position in the batch of the merchant that a fault is about, or -1, and which field
+// is wrong and how.
 func faultOf(f client.Fault) (at int, what string) {
 	if _, err := fmt.Sscanf(f.Location, "body.merchants[%d]", &at); err != nil {
 		return -1, f.Location + ": " + f.Message

@@ -86,7 +86,7 @@ func (t *rows) merchantHeads() {
 	t.heads("MERCHANT", "NAME", "ADDRESS", "SIGN", "SECRETS", "SCHEDULE", "SUCCESS", "STATE", "PAUSED")
 }
 
-// merchantState says the worst of a merchant.
+// merchantState returns the most serious state of a merchant.
 func merchantState(m *client.Merchant) string {
 	switch {
 	case m.Problem != "":
@@ -139,8 +139,8 @@ func merchantGetCommand() *cobra.Command {
 	})
 }
 
-// A secretFlag names a place on this machine where a secret is, so that it stands in
-// no list of processes.
+// A secretFlag names an environment variable or a file that holds a secret, so that the secret does not
+// appear in a list of processes.
 type secretFlag struct{ env, file string }
 
 func (s *secretFlag) flags(c *cobra.Command) {
@@ -148,7 +148,7 @@ func (s *secretFlag) flags(c *cobra.Command) {
 	c.Flags().StringVar(&s.file, "secret-file", "", "file with the secret; - is standard input")
 }
 
-// read returns the secret; empty: none is named.
+// read returns the secret; empty: none was named.
 func (s *secretFlag) read() (string, error) {
 	switch {
 	case s.env != "" && s.file != "":
@@ -206,11 +206,11 @@ func merchantPutCommand() *cobra.Command {
 		if err != nil && client.StatusOf(err) != 404 {
 			return err
 		}
-		wanted := client.PutMerchant{Version: "none"} // what somebody else does meanwhile is not undone
+		wanted := client.PutMerchant{Version: "none"} // only if it does not exist: a change by somebody else is not overwritten
 		if err == nil {
 			wanted = was.Wanted()
 			if wanted.Sign != nil {
-				wanted.Sign.Secrets = nil // those that there are stay
+				wanted.Sign.Secrets = nil // keep the present secrets
 			}
 			wanted.Version = was.Version
 		}
@@ -310,7 +310,7 @@ func merchantRotateCommand() *cobra.Command {
 	})
 }
 
-// merchantStopCommand makes the command that pauses a merchant, or resumes it.
+// merchantStopCommand returns the command that pauses or resumes a merchant.
 func merchantStopCommand(name, short string, do func(*client.Client, context.Context, string, client.Because) ([]string, error)) *cobra.Command {
 	c := &cobra.Command{Use: name + " MERCHANT", Short: short, Args: oneMerchant}
 	reason := c.Flags().String("reason", "", "why, for the audit record")
@@ -332,7 +332,7 @@ func merchantTestCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		// One attempt: it is over when that is. A merchant that is paused takes longer.
+		// The probe makes one attempt and then ends. It takes longer if the merchant is paused.
 		for end := time.Now().Add(15 * time.Second); task.State == "pending" && time.Now().Before(end); {
 			select {
 			case <-ctx.Done():

@@ -65,7 +65,7 @@ store start again.`,
 		}
 		target, err := server.OpenStore(ctx, *to, server.StoreOptions{Existing: *dry, Logger: warnings()})
 		if *dry && server.Missing(err) {
-			target, err = nil, nil // a move would make it
+			target, err = nil, nil // a move would create it
 		}
 		if err != nil {
 			return errors.Join(noStore(err), source.Close())
@@ -105,7 +105,7 @@ func checkMove(from, to string, abandon bool) error {
 	return nil
 }
 
-// dryMove counts what there is on both sides. target is nil where there is none yet.
+// dryMove counts the tasks on both sides. target is nil if it does not exist yet.
 func dryMove(ctx context.Context, out io.Writer, source, target store.Store, from, to string) error {
 	c, err := migrate.Counted(ctx, source, server.Documents())
 	if err != nil {
@@ -134,8 +134,8 @@ func counted(c migrate.Count) string {
 	return fmt.Sprintf("%s tasks wait, %s have ended; %s documents, %s audit records", grouped(c.Pending), grouped(c.Ended), grouped(c.Docs), grouped(c.Audits))
 }
 
-// runMove moves, and says how far it is: on a terminal in one line that changes,
-// elsewhere in a line each ten seconds and where something new begins.
+// runMove moves tasks and reports progress: on a terminal in one line that changes, elsewhere in one line
+// each ten seconds and at each new phase.
 func runMove(ctx context.Context, out, progress io.Writer, o migrate.Options) error {
 	terminal := isTerminal(progress)
 	every := 10 * time.Second

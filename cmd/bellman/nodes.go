@@ -36,7 +36,7 @@ heartbeat, and which node answers.`,
 	})
 }
 
-// epochs are the smallest and the largest epoch of some shards.
+// epochs returns the smallest and the largest epoch of shards.
 func epochs(shards []client.Shard) string {
 	if len(shards) == 0 {
 		return ""
@@ -51,7 +51,7 @@ func epochs(shards []client.Shard) string {
 	return fmt.Sprintf("%d-%d", low, high)
 }
 
-// ranges writes the numbers of shards, which are in order, as 0-3,7.
+// ranges writes sorted shard numbers in the form 0-3,7.
 func ranges(shards []client.Shard) string {
 	var b strings.Builder
 	for i := 0; i < len(shards); i++ {

@@ -43,7 +43,7 @@ exit status is 1 if that took longer than --settle.`,
 	})
 }
 
-// order writes one order: how it stands, its tasks, and their attempts.
+// order writes one order: its state, its tasks, and their attempts.
 func (t *rows) order(o *client.Order) {
 	t.row("merchant", o.MerchantNo)
 	t.row("order", o.OrderNo)
@@ -100,7 +100,7 @@ the channel denies a payment that a person entered.`,
 	})
 }
 
-// settle settles orders, as many at once as a server takes.
+// settle settles orders, in requests of the size that a server takes.
 func settle(ctx context.Context, to *call, orders []client.OrderRef, wait time.Duration, reason string) error {
 	done := 0
 	count := map[string]int{}
@@ -142,8 +142,8 @@ func settle(ctx context.Context, to *call, orders []client.OrderRef, wait time.D
 	return fmt.Errorf("of %d orders: %s", len(orders), strings.Join(parts, ", "))
 }
 
-// unsettled says why an order is not settled, in short for a count and in full;
-// empty: it is.
+// unsettled returns why an order is not settled: kind for counts, problem in full. Both are empty if it is
+// settled.
 func unsettled(r *client.SettledOrder) (kind, problem string) {
 	switch {
 	case r.Status == 404:
@@ -152,9 +152,9 @@ func unsettled(r *client.SettledOrder) (kind, problem string) {
 		return "not answered yet", "not answered yet"
 	case r.Error != nil:
 		return "failed", r.Error.Error()
-	case r.Last != nil && r.Last.Result != "accepted": // an answer that says nothing of the order, or none
+	case r.Last != nil && r.Last.Result != "accepted": // an answer that says nothing about the order, or no answer
 		return "not answered", strings.TrimSpace("not answered: " + last(r.Last) + " " + cut(r.Last.Error, 60))
-	case paid(r.OrderState) && r.Last != nil && r.Last.Action == "query" && !paid(r.Last.Reading): // it was entered by hand
+	case paid(r.OrderState) && r.Last != nil && r.Last.Action == "query" && !paid(r.Last.Reading): // its outcome was entered manually
 		return "denied by the channel", "the channel denies it: " + r.Last.Reading
 	}
 	return "", ""
@@ -162,7 +162,7 @@ func unsettled(r *client.SettledOrder) (kind, problem string) {
 
 func paid(state string) bool { return state == "PAID" || state == "PAID_REFUNDED" }
 
-// readOrders reads the numbers of orders from a file.
+// readOrders reads order numbers from a file.
 func readOrders(path string) ([]client.OrderRef, error) {
 	in, err := openInput(path)
 	if err != nil {
@@ -228,7 +228,7 @@ is then notified as after an answer of the channel.`,
 	})
 }
 
-// orderFlags are the flags that name an order.
+// orderFlags declares the flags that name an order.
 func orderFlags(c *cobra.Command) *client.OrderRef {
 	var o client.OrderRef
 	c.Flags().StringVar(&o.MerchantNo, "merchant-no", "", "with --order-no, instead of a task: the order's merchant")
@@ -245,7 +245,7 @@ func oneOf(name string, args []string, o *client.OrderRef) error {
 	return wrong{fmt.Errorf("%s: want a task's id, or its queue and key; or --merchant-no and --order-no", name)}
 }
 
-// A shortWait is a flag with a duration that somebody waits, a minute at most.
+// A shortWait is a flag for a wait of one minute at most.
 type shortWait struct{ d time.Duration }
 
 func waitFlag(c *cobra.Command, name string, otherwise time.Duration, usage string) *shortWait {
@@ -263,7 +263,7 @@ func (w *shortWait) String() string {
 	return schedule.FormatDuration(w.d)
 }
 
-// Set reads a duration as the API does.
+// Set parses a duration as the API does.
 func (w *shortWait) Set(text string) error {
 	d, err := schedule.ParseDuration(text)
 	if err != nil {
@@ -276,7 +276,7 @@ func (w *shortWait) Set(text string) error {
 	return nil
 }
 
-// pairs are texts by their names, as a table shows them.
+// pairs formats names and texts for a table.
 func pairs(texts map[string]string) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
@@ -285,11 +285,11 @@ func pairs(texts map[string]string) string {
 	return strings.Join(all, " ")
 }
 
-// told is a notify as a table shows it.
+// told formats a notification for a table.
 func told(n *client.Notify) string {
 	if n == nil {
 		return ""
 	}
-	text, _ := json.Marshal(n) // an address and JSON
+	text, _ := json.Marshal(n) // cannot fail: it holds an address and JSON
 	return string(text)
 }

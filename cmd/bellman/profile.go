@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// profile serves profiles of this process at an address of loopback, for as
-// long as the process lives; not at all if the address is empty.
+// profile serves profiles of this process at a loopback address, until the process ends. With an empty
+// address it does nothing.
 func profile(address string, log *slog.Logger) error {
 	if address == "" {
 		return nil
@@ -41,8 +41,8 @@ func profile(address string, log *slog.Logger) error {
 	return nil
 }
 
-// direct answers those alone who name an address or localhost as the host: a stranger's page can make a
-// name of its own lead here.
+// direct admits only requests whose Host is an address or localhost: the name of a hostile page can resolve
+// to loopback.
 func direct(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !access.Direct(r.Host) {

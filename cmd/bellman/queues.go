@@ -72,7 +72,7 @@ func endpointsCommand() *cobra.Command {
 	})
 }
 
-// paused says who stopped something, and why.
+// paused describes who paused something, and why.
 func paused(p *client.Pause) string {
 	if p == nil {
 		return ""
@@ -96,7 +96,7 @@ func resumeCommand() *cobra.Command {
 	return stopCommand("resume", "End a pause", (*client.Client).EndQueuePause, (*client.Client).ResumeEndpoint)
 }
 
-// stopCommand makes the command that pauses, or the one that resumes.
+// stopCommand returns the command that pauses, or the one that resumes.
 func stopCommand(name, short string, queue,
 	endpoint func(*client.Client, context.Context, string, client.Because) ([]string, error)) *cobra.Command {
 	c := &cobra.Command{
@@ -122,14 +122,14 @@ func stopCommand(name, short string, queue,
 	})
 }
 
-// named is a call that does something with what it is given, as one that returns its name.
+// named adapts a call that returns only an error to one that returns the name it was given.
 func named(do func(*client.Client, context.Context, string, client.Because) error) func(*client.Client, context.Context, string, client.Because) ([]string, error) {
 	return func(c *client.Client, ctx context.Context, name string, in client.Because) ([]string, error) {
 		return []string{name}, do(c, ctx, name, in)
 	}
 }
 
-// stopped says what was paused or resumed, or that nothing was.
+// stopped prints what was paused or resumed, or that nothing was.
 func (to *call) stopped(command, what string, names []string) error {
 	done, shown := map[string]string{"pause": "paused", "resume": "resumed"}[command], names
 	if len(names) == 0 {

@@ -16,10 +16,10 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// patience is how long one call may take that moves no file.
+// patience is the longest time of one call that transfers no file.
 const patience = time.Minute
 
-// A remote is the server that a command speaks to, as flags name it.
+// A remote is the server that a command's flags name.
 type remote struct{ server, key string }
 
 func (r *remote) flags(c *cobra.Command) {
@@ -43,22 +43,22 @@ func (r *remote) client() (*client.Client, error) {
 	return c, nil
 }
 
-// A call is what a command asks of a server, and where its answer goes.
+// A call is a command's connection to the server, and where its output goes.
 type call struct {
 	*client.Client
 	out  io.Writer
 	err  io.Writer
-	json bool   // what is printed; else tables
-	at   string // the server's address
+	json bool   // print JSON; else tables
+	at   string // address of the server
 }
 
-// remoteCommand makes a command of the operator's client.
+// remoteCommand makes a command that calls a server.
 func remoteCommand(c *cobra.Command, run func(ctx context.Context, to *call, args []string) error) *cobra.Command {
 	return remoteWithin(c, func() time.Duration { return patience }, run)
 }
 
-// remoteWithin is remoteCommand with a limit of its own, which is asked for when
-// the flags are known; 0: none.
+// remoteWithin is remoteCommand with another limit of time, which is read after the flags are parsed; 0:
+// none.
 func remoteWithin(c *cobra.Command, limit func() time.Duration, run func(ctx context.Context, to *call, args []string) error) *cobra.Command {
 	var r remote
 	r.flags(c)
@@ -82,7 +82,7 @@ func remoteWithin(c *cobra.Command, limit func() time.Duration, run func(ctx con
 	return c
 }
 
-// taskArgs are the arguments of a command that is about one task.
+// taskArgs are the arguments of a command for one task.
 const taskArgs = "ID | QUEUE KEY"
 
 func oneTask(c *cobra.Command, args []string) error {
@@ -92,7 +92,7 @@ func oneTask(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// ref is the task that taskArgs name.
+// ref returns the task that taskArgs name.
 func ref(args []string) client.Ref {
 	if len(args) == 1 {
 		return client.ByID(args[0])
@@ -100,14 +100,14 @@ func ref(args []string) client.Ref {
 	return client.ByKey(args[0], args[1])
 }
 
-// note says which nodes figures are not of, if they are not of all.
+// note prints which nodes are missing from figures, if any are.
 func (to *call) note(w client.Whole) {
 	if len(w.Silent) > 0 {
 		fmt.Fprintf(to.err, "bellman: without what waits and goes on at %s, which did not answer: look at bellman nodes\n", strings.Join(w.Silent, ", "))
 	}
 }
 
-// shut says that nothing is taken in, where that is so, and why.
+// shut prints that new tasks are refused, if they are, and why.
 func (to *call) shut(i client.Intake) {
 	const what = "bellman: this node takes nothing in, and answers creates with 429: "
 	switch {
@@ -119,7 +119,7 @@ func (to *call) shut(i client.Intake) {
 	}
 }
 
-// print writes v, as JSON or by its table.
+// print writes v as JSON, or as its table.
 func (to *call) print(v any, table func(*rows)) error {
 	if to.json {
 		e := json.NewEncoder(to.out)
@@ -132,7 +132,7 @@ func (to *call) print(v any, table func(*rows)) error {
 	return t.end()
 }
 
-// show prints v, the answer of a call, unless the call returned an error.
+// show prints the result v of a call, unless the call returned an error.
 func show[T any](to *call, v T, err error, table func(*rows, T)) error {
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// rows writes a table, column under column.
+// rows writes a table with aligned columns.
 type rows struct{ out *tabwriter.Writer }
 
 func newRows(w io.Writer, heads ...string) *rows {
@@ -24,8 +24,8 @@ func newRows(w io.Writer, heads ...string) *rows {
 
 func (t *rows) heads(heads ...string) { fmt.Fprintln(t.out, strings.Join(heads, "\t")) }
 
-// row writes one row. An empty cell is shown as a dash, and what would break the
-// table, or the terminal, is shown escaped.
+// row writes one row. An empty cell is shown as a dash. Characters that would break the table or control
+// the terminal are escaped.
 func (t *rows) row(cells ...any) {
 	for i, cell := range cells {
 		if i > 0 {
@@ -36,7 +36,7 @@ func (t *rows) row(cells ...any) {
 	fmt.Fprintln(t.out)
 }
 
-// end writes what is not yet written, and says whether all of it was.
+// end writes the rest, and returns an error if something could not be written.
 func (t *rows) end() error { return t.out.Flush() }
 
 func shown(s string) string {
@@ -51,10 +51,10 @@ func shown(s string) string {
 	}
 }
 
-// unseen reports whether a terminal would obey a character instead of showing it.
+// unseen reports whether a terminal would interpret a character instead of showing it.
 func unseen(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
-// cut is the beginning of a text that may be long.
+// cut returns the beginning of a text that may be long.
 func cut(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -62,7 +62,7 @@ func cut(s string, most int) string {
 	return s
 }
 
-// when is a time that may be missing.
+// when formats a time that may be missing.
 func when(t *client.Time) string {
 	if t == nil {
 		return ""
@@ -80,11 +80,11 @@ func (t *rows) task(k *client.Task) {
 	t.row(k.ID, k.Queue, k.Key, k.MerchantNo, k.OrderNo, k.State, k.Reason, attemptsOf(k), last(k.Last), when(k.Due))
 }
 
-// attemptsOf is how many attempts were made, and of how many if they are those of the schedule alone:
-// none was made by hand or lost, and the schedule began once.
+// attemptsOf returns the number of attempts. If all of them are of the schedule (none was manual or lost,
+// and the schedule began once), it adds how many the schedule has.
 func attemptsOf(k *client.Task) string {
 	byHand := k.Last != nil && (k.Last.Trigger == "manual" || k.Last.Trigger == "settle")
-	inStep := k.Attempts == k.Step || k.State != "pending" && k.Attempts == k.Step+1 && !byHand // the one that ended it
+	inStep := k.Attempts == k.Step || k.State != "pending" && k.Attempts == k.Step+1 && !byHand // the attempt that ended the task
 	if k.MaxAttempts == nil || !inStep || k.Attempts > *k.MaxAttempts {
 		return fmt.Sprint(k.Attempts)
 	}

@@ -38,7 +38,7 @@ their sources.`,
 	return c
 }
 
-// presets lists what is built in.
+// presets lists the built-in schedules.
 func presets(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "NAME\tKIND\tSCHEDULE\tSOURCE")

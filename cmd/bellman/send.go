@@ -48,8 +48,8 @@ second task.`,
 	})
 }
 
-// taskFlags declares the flags of a task. set puts those that were given into a
-// task, and the default queue where there is none.
+// taskFlags declares the flags of a task. set copies the given flags into a task, and sets the default
+// queue if it names none.
 func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 	var due, created, data string
 	var headers, vars []string
@@ -156,7 +156,7 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 	}
 }
 
-// readTasks reads tasks from a file, and finishes each with set.
+// readTasks reads tasks from a file, and completes each with set.
 func readTasks(path string, set func(*client.CreateTask) error) ([]client.CreateTask, error) {
 	in, err := openInput(path)
 	if err != nil {
@@ -191,8 +191,8 @@ func sendOne(ctx context.Context, to *call, in client.CreateTask) error {
 	return show(to, task, err, (*rows).oneTask)
 }
 
-// sendMany creates tasks in batches that a server takes. It goes on after a task
-// that was refused, and says at the end how many were.
+// sendMany creates tasks in batches. It goes on after a task that was refused, and reports at the end how
+// many were refused.
 func sendMany(ctx context.Context, to *call, in []client.CreateTask) error {
 	refused := 0
 	var last error
@@ -219,8 +219,7 @@ func sendMany(ctx context.Context, to *call, in []client.CreateTask) error {
 	return nil
 }
 
-// batchEnd says where the batch ends that begins at start: after 1,000 tasks, or
-// about 8 MiB.
+// batchEnd returns the end of the batch that begins at start: after 1,000 tasks, or about 8 MiB.
 func batchEnd(in []client.CreateTask, start int) int {
 	const maxBytes = 8 << 20
 	size := 0
@@ -232,7 +231,7 @@ func batchEnd(in []client.CreateTask, start int) int {
 	return len(in)
 }
 
-// results writes what became of a batch, whose first task is number start.
+// results writes the results of a batch whose first task is number start.
 func (t *rows) results(start int, results []client.BatchResult) {
 	t.heads("TASK", "STATUS", "ID", "KEY", "PROBLEM")
 	for i, r := range results {

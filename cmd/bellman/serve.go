@@ -77,11 +77,11 @@ The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 	return c
 }
 
-// sameSignal is within what time two signals to stop count as one: timeout(1)
-// sends SIGTERM to the process and to its group, a terminal to all of a pipeline.
+// sameSignal is the time within which two signals to stop count as one: timeout(1) sends SIGTERM to the
+// process and to its group, a terminal to all processes of a pipeline.
 const sameSignal = 300 * time.Millisecond
 
-// serve runs a server until a signal ends it; read reads the settings again.
+// serve runs a server until a signal ends it. read reads the settings again.
 func serve(ctx context.Context, out io.Writer, settings *config.Config, noMigrate bool, read func() (*config.Config, error)) error {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: settings.LogLevel}))
 	slog.SetDefault(log)
@@ -99,8 +99,8 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, noMigrat
 	if err != nil {
 		return noStore(err)
 	}
-	// Only now: to be ended while the store opens, however long that takes, is no
-	// more than a crash.
+	// Signals are handled from here on. Before, a signal ends the process at once, which is no worse than a
+	// crash, however long the store takes to open.
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -139,8 +139,8 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, noMigrat
 	}
 }
 
-// reload gives the server's queues the rules that are configured now, and says
-// what else differs from the settings that it was started with.
+// reload applies the present configuration of the queues, and logs which other settings differ from those
+// that the server was started with.
 func reload(s *server.Server, started *config.Config, read func() (*config.Config, error), log *slog.Logger) {
 	c, err := read()
 	var problems config.Problems
@@ -163,8 +163,7 @@ func reload(s *server.Server, started *config.Config, read func() (*config.Confi
 	}
 }
 
-// greet tells a human, in one line, where the server listens and what it goes
-// on with.
+// greet prints in one line where the server listens and what it resumes.
 func greet(ctx context.Context, out io.Writer, s *server.Server, store string) {
 	look := time.NewTicker(2 * time.Millisecond)
 	defer look.Stop()
@@ -182,7 +181,7 @@ func greet(ctx context.Context, out io.Writer, s *server.Server, store string) {
 	}
 }
 
-// resumed says what a server goes on with.
+// resumed describes the work that a server resumes.
 func resumed(pending, overdue int64, crashed bool) string {
 	after := ""
 	if crashed {
@@ -198,7 +197,7 @@ func resumed(pending, overdue int64, crashed bool) string {
 	}
 }
 
-// grouped writes 1234567 as 1,234,567.
+// grouped formats 1234567 as 1,234,567.
 func grouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	var b strings.Builder

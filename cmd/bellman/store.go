@@ -16,17 +16,16 @@ import (
 	"github.com/bellmanhq/bellman/store/pebble"
 )
 
-// storeHelp is what a store can be.
+// storeHelp describes the forms of a store's URL.
 const storeHelp = "where tasks are kept: pebble:DIR, postgres://USER:PASSWORD@HOST/DATABASE, mysql://... or redis://..., or env:NAME or file:PATH of that (BELLMAN_STORE; default pebble:bellman-data)"
 
-// storeFlag declares --store and returns what it says, else the environment,
-// else the default.
+// storeFlag declares --store. url returns the flag's value, else the environment's, else the default.
 func storeFlag(c *cobra.Command) (url func() string) {
 	given := c.Flags().String("store", "", storeHelp)
 	return func() string { return cmp.Or(*given, os.Getenv("BELLMAN_STORE"), config.Default().Store) }
 }
 
-// openExisting opens a store to read it, and creates none.
+// openExisting opens a store for reading, and does not create it.
 func openExisting(ctx context.Context, url string) (store.Store, error) {
 	if err := config.Default().Set("store", url); err != nil {
 		return nil, wrong{err}
@@ -35,8 +34,8 @@ func openExisting(ctx context.Context, url string) (store.Store, error) {
 	return store, noStore(err)
 }
 
-// noStore adds to an error that says that there is no store what to do, and tells a
-// wrong configuration from a store that cannot be opened.
+// noStore adds advice to the error that a store does not exist, and marks a wrong address as the user's
+// mistake.
 func noStore(err error) error {
 	if config := (*server.ConfigError)(nil); errors.As(err, &config) {
 		return wrong{err}
@@ -47,16 +46,16 @@ func noStore(err error) error {
 	return err
 }
 
-// shownStore is a store's URL as it may be shown.
+// shownStore returns a store's URL without its password.
 func shownStore(url string) string {
 	s, err := config.ParseStore(url)
 	if err != nil {
-		return "the store" // opening said what is wrong
+		return "the store" // opening it returned an error that says what is wrong
 	}
 	return s.String()
 }
 
-// warnings is a log of what an operator at a terminal should hear of.
+// warnings returns a log that prints warnings for an operator at a terminal.
 func warnings() *slog.Logger {
 	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
@@ -76,7 +75,7 @@ open; to verify the store of a running server, verify a copy of bellman backup.`
 		if err != nil {
 			return err
 		}
-		defer opened.Close() // nothing was written
+		defer opened.Close() // read only: nothing is lost
 		checker, can := store.As[store.Checker](opened)
 		if !can {
 			return errors.New("check is for an embedded store: of a database, whose server verifies its own pages, there is nothing more to look at")

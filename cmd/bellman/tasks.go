@@ -78,8 +78,7 @@ func (t *rows) detail(k *client.TaskDetail) {
 	}
 }
 
-// attempts writes attempts, one a row. There are columns for what they asked for,
-// and how that was read, if one of them says so.
+// attempts writes attempts, one a row. The columns for action and reading are shown if an attempt has them.
 func (t *rows) attempts(log []client.Attempt) {
 	heads := []string{"ATTEMPT", "TRIGGER", "STARTED", "LATE", "TOOK", "CONNECTING", "RESULT", "STATUS", "ANSWER"}
 	actions := slices.ContainsFunc(log, func(a client.Attempt) bool { return a.Action != "" || a.Reading != "" })
@@ -101,7 +100,7 @@ func (t *rows) attempts(log []client.Attempt) {
 	}
 }
 
-// connecting says what making a connection took, if one was made.
+// connecting describes how long it took to connect, if a connection was made.
 func connecting(t client.Timing) string {
 	var parts []string
 	for _, part := range []struct {
@@ -186,7 +185,7 @@ func (f *filter) flags(to *pflag.FlagSet) {
 	to.StringVar(&f.to, "created-to", "", "created before this time")
 }
 
-// filter returns what the flags say. Durations count back from now.
+// filter returns the filter that the flags state. Durations count back from now.
 func (f *filter) filter(now time.Time) (client.Filter, error) {
 	out := f.Filter
 	for _, bound := range []struct {

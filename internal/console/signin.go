@@ -134,8 +134,8 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 			q.refuse(err)
 			return
 		}
-		c.record(r.Context(), store.AuditOf(bellman.By{Who: k.Name, From: q.visitor.From}, time.Now(), "sign_in", "console")) // Record logs failures itself
-		c.secret.Refresh(r.Context())                                                                                         // so that all nodes sign with the same secret
+		c.record(r.Context(), store.AuditOf(bellman.By{Who: k.Name, From: q.visitor.From}, time.Now(), "sign_in", "console"))
+		c.secret.Refresh(r.Context()) // so that all nodes sign with the same secret
 		c.setCookie(w, r, sessionCookie, newSession(k, time.Now()).cookie(c.secret.Key(sessionPurpose)), absoluteTime)
 		c.setCookie(w, r, visitCookie, "", 0)
 		http.Redirect(w, r, to, http.StatusSeeOther)
