@@ -9,9 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/access"
 )
 
-// SetKeys replaces the keys, from the next request on: sessions of a key that is gone,
-// or is another one under its name, are over. The error says what is wrong with the
-// keys, and then those that there were stay.
+// SetKeys replaces the keys from the next request on. Sessions end if their key is gone or was replaced
+// under its name. If the keys are invalid, SetKeys returns an error and the present keys stay.
 func (c *Console) SetKeys(keys []access.Key) error {
 	if err := access.Check(keys); err != nil {
 		return err
@@ -21,7 +20,7 @@ func (c *Console) SetKeys(keys []access.Key) error {
 	return nil
 }
 
-// open reports whether everybody may do everything.
+// open reports whether no keys are configured, so that everybody may do everything.
 func (c *Console) open() bool { return len(*c.keys.Load()) == 0 }
 
 // named reports whether there is a key of this name.
@@ -29,22 +28,22 @@ func (c *Console) named(name string) bool {
 	return slices.ContainsFunc(*c.keys.Load(), func(k access.Key) bool { return k.Name == name })
 }
 
-// A visitor is who makes a request, and how pages are shown to them.
+// A visitor is the person who makes a request, with the settings of their pages.
 type visitor struct {
-	Who      string      // the key's name; empty where there are no keys
-	From     string      // their network address, for audit records; empty: not known
+	Who      string      // name of the key; empty if there are no keys
+	From     string      // network address, for audit records; empty: unknown
 	Role     access.Role // empty: not signed in
-	SignedIn bool        // by a session, not because the console is open
-	Token    string      // that their forms must carry
-	Theme    string      // light, dark, or empty: as the system has it
+	SignedIn bool        // has a session; false if the console is open
+	Token    string      // must be in every form that the visitor submits
+	Theme    string      // light, dark, or empty: as the system is set
 	lang     *language
 }
 
-// May reports whether the visitor may do what takes this role.
+// May reports whether the visitor has a role.
 func (v *visitor) May(need access.Role) bool { return v.Role.Includes(need) }
 
-// request is one that somebody makes. It may set a cookie. Where nobody can say who
-// it is, the error says why, and the visitor is nobody.
+// request returns the request with its visitor. It may set a cookie. If the session cannot be checked, it
+// returns an error and a visitor who is not signed in.
 func (c *Console) request(w http.ResponseWriter, r *http.Request) (*request, error) {
 	v := &visitor{lang: c.language(r), Theme: themeOf(r), From: c.proxies.Text(r)}
 	q := &request{Console: c, w: w, r: r, visitor: v}
@@ -65,8 +64,8 @@ func (c *Console) request(w http.ResponseWriter, r *http.Request) (*request, err
 	return q, err
 }
 
-// touch notes that a session is used. What a page asks for by itself is no use: one
-// that is only left open does not keep somebody signed in.
+// touch records that a session is used. Requests that a page makes by itself do not count, so a page that
+// is left open does not keep its session alive.
 func (c *Console) touch(w http.ResponseWriter, r *http.Request, s *session) {
 	now := time.Now()
 	if now.Sub(s.last) < touchTime || r.Header.Get("HX-Request") != "" || strings.HasSuffix(r.URL.Path, "/live") {

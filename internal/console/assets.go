@@ -13,8 +13,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// assetsPath is where the assets are, with a hash of them all, so that browsers
-// may keep them for ever and yet have the new ones after an upgrade.
+// assetsPath is the path of the assets. It contains a hash of all of them, so browsers may cache them
+// forever and still get the new ones after an upgrade.
 var assetsPath = "/assets/" + hashOf(assets) + "/"
 
 func hashOf(files fs.FS) string {
@@ -29,15 +29,15 @@ func hashOf(files fs.FS) string {
 		return err
 	})
 	if err != nil {
-		panic(err) // they are in the program
+		panic(err) // cannot happen: the files are embedded
 	}
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// asset is the address of an asset.
+// asset returns the address of an asset.
 func asset(name string) string { return assetsPath + name }
 
-// contentTypes are those of the assets; the machine's own table is not asked.
+// contentTypes are the types of the assets. The table of the operating system is not used.
 var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
@@ -55,5 +55,5 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	w.Header().Set("Vary", "Accept-Encoding")
-	w.Write(data) // whoever is gone needs no answer
+	w.Write(data) // an error means that the browser has left
 }

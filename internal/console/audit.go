@@ -13,22 +13,22 @@ import (
 
 const (
 	auditRows = 100
-	auditRead = 500 // records that are asked of the store at once
+	auditRead = 500 // records of one reading
 )
 
-// An auditView is the page of what was done by hand.
+// An auditView is the page of audit records.
 type auditView struct {
 	*view
-	By, Action, Target, From, Job string // what is wanted; empty: all
+	By, Action, Target, From, Job string // the filter; empty: all
 
 	Rows  []store.Audit
-	Next  string // the address of the page that follows; empty: this is the last
+	Next  string // address of the next page; empty: this is the last
 	Back  time.Time
 	First string
 }
 
-// auditPage shows what was done by hand, the newest first. Records are kept by time
-// alone: those that are wanted are picked out of as many as can be read quickly.
+// auditPage shows manual actions, newest first. Audit records are ordered by time alone, so a filter is
+// applied to as many as can be read quickly.
 func (q *request) auditPage() {
 	in := q.r.URL.Query()
 	v := &auditView{view: q.view("page.audit"), By: in.Get("by"), Action: in.Get("action"), Target: strings.TrimSpace(in.Get("target")), From: strings.TrimSpace(in.Get("from")), Job: in.Get("job")}
@@ -55,7 +55,7 @@ func (q *request) auditPage() {
 			q.refuse(err)
 			return
 		}
-		// Records of one millisecond are not torn apart: that is where pages end.
+		// A page ends between two milliseconds, so that records of one millisecond stay together.
 		full := false
 		for i, r := range records {
 			if len(v.Rows) >= auditRows && !r.At.Equal(records[max(i-1, 0)].At) {
@@ -87,11 +87,10 @@ func (v *auditView) wants(r *store.Audit) bool {
 		(v.From == "" || r.From == v.From) && (v.Job == "" || r.Job == v.Job)
 }
 
-// Filtered reports whether not all records are wanted.
+// Filtered reports whether the page has a filter.
 func (v *auditView) Filtered() bool { return v.By+v.Action+v.Target+v.From+v.Job != "" }
 
-// auditJob is the page of the job that an action was a part of, and what it is called; empty: it
-// was done alone.
+// auditJob returns the address and the name of the job that an action belongs to; empty: none.
 func auditJob(job string) (a struct{ To, Key string }) {
 	kind, id, _ := strings.Cut(job, "/")
 	if _, err := bellman.ParseID(id); err != nil {
@@ -106,7 +105,7 @@ func auditJob(job string) (a struct{ To, Key string }) {
 	return a
 }
 
-// auditLink is the page of what an action was done to; empty: there is none.
+// auditLink returns the address of the page of an action's target; empty: there is none.
 func auditLink(target string) string {
 	kind, name, _ := strings.Cut(target, "/")
 	switch kind {
@@ -119,7 +118,7 @@ func auditLink(target string) string {
 	case "merchant":
 		return merchantAddress(name)
 	case "link":
-		id, _, _ := strings.Cut(name, "/") // behind it stands what the link shows
+		id, _, _ := strings.Cut(name, "/") // the rest says what the link shows
 		return "/links/" + url.PathEscape(id)
 	}
 	if _, err := bellman.ParseID(target); err == nil {

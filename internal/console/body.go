@@ -14,20 +14,20 @@ import (
 
 const (
 	maxShown  = 64 << 10 // bytes of a body that are shown
-	maxIndent = 50       // levels of JSON that are indented; deeper ones are indented as these
+	maxIndent = 50       // levels of JSON that are indented; deeper ones get the same indent
 )
 
-// A shownBody is a body as people read it: indented where it is JSON, one field a
-// line where it is a form, and with what is secret masked.
+// A shownBody is a readable form of a body: JSON is indented, a form has one field a line, and secrets are
+// masked.
 type shownBody struct {
 	Text   string
-	Kind   string // json, form, text, binary; empty: there is none
-	Bytes  int    // of the body as it is
-	Cut    bool   // there is more than is shown
-	Masked bool   // something in it is
+	Kind   string // json, form, text or binary; empty: no body
+	Bytes  int    // size of the body itself
+	Cut    bool   // the body is longer than what is shown
+	Masked bool   // something in it is masked
 }
 
-// showBody shows a body that was sent or answered.
+// showBody returns a readable form of a request's or answer's body.
 func showBody(body []byte, contentType string) shownBody {
 	shown := shownBody{Bytes: len(body)}
 	media, _, _ := strings.Cut(contentType, ";")
@@ -54,9 +54,8 @@ func showBody(body []byte, contentType string) shownBody {
 	return shown
 }
 
-// indent writes a JSON text over several lines. Numbers, the order of fields and
-// fields that are there twice stay as they are. It stops shortly after maxShown bytes,
-// for a deep body is much longer when it is indented.
+// indent indents JSON. Numbers, the order of fields, and duplicate fields stay as they are. It stops
+// shortly after maxShown bytes, because indenting makes a deep body much longer.
 func indent(data []byte) (text string, masked, ok bool) {
 	trimmed := bytes.TrimSpace(data)
 	if len(trimmed) == 0 || (trimmed[0] != '{' && trimmed[0] != '[') || !json.Valid(trimmed) {
@@ -72,7 +71,7 @@ func indent(data []byte) (text string, masked, ok bool) {
 	return p.out.String(), p.masked, true
 }
 
-// errShown says that all is written that is shown.
+// errShown ends the indenting when enough is written.
 var errShown = errors.New("console: enough is shown")
 
 type indenter struct {
@@ -148,7 +147,7 @@ func (p *indenter) member(depth int) error {
 	return p.plain(client.Masked)
 }
 
-// plain writes a name, a text, a number, true, false or null.
+// plain writes a name, a string, a number, true, false or null.
 func (p *indenter) plain(token json.Token) error {
 	if d, is := token.(json.Delim); is {
 		p.out.WriteString(d.String())
@@ -157,7 +156,7 @@ func (p *indenter) plain(token json.Token) error {
 	if err := p.to.Encode(token); err != nil {
 		return err
 	}
-	p.out.Truncate(p.out.Len() - 1) // without the end of the line
+	p.out.Truncate(p.out.Len() - 1) // without the line end
 	return nil
 }
 

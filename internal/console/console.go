@@ -20,73 +20,71 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Options say what the console stands on. Engine, Reader and Records are required.
+// Options configure a console. Engine, Reader and Records are required.
 type Options struct {
 	Engine  Engine
 	Reader  Reader
 	Records Records
 
-	// Secret signs sessions and forms. nil: one of this process, so that a session is
-	// over with it.
+	// Secret signs sessions and forms. nil: a secret of this process, so sessions end with the process.
 	Secret Secret
 
-	// Proxies are those whose X-Forwarded-For and X-Forwarded-Proto are believed.
+	// Proxies are trusted to set X-Forwarded-For and X-Forwarded-Proto.
 	Proxies []netip.Prefix
 
-	// Alarms are the conditions that people are told of. nil: there are none.
+	// Alarms are the server's alarms. nil: none.
 	Alarms Alarms
 
-	// Resends runs bulk resends. nil: there are no pages of them.
+	// Resends runs bulk resends. nil: they are not available.
 	Resends Resends
 
-	// Links makes links for merchants. nil: there are none. Tells says of a notice
-	// whether it is for the merchant that it names, and so may be shown by one of its
-	// links: what goes to somebody of ours is not. nil: all are.
+	// Links makes links for merchants. nil: they are not available. Tells reports whether a task notifies
+	// the merchant that it names, so that the merchant's links may show it; tasks for internal receivers do
+	// not. nil: all tasks do.
 	Links Links
 	Tells func(t *bellman.Task) bool
 
-	// Merchants keeps the registry of merchants. nil: there is none.
+	// Merchants is the registry of merchants. nil: it is not available.
 	Merchants merchant.Desk
 
-	// PublicURL is where merchants reach this server, as scheme://host. Empty: where
-	// whoever makes a link does.
+	// PublicURL is the address at which merchants reach this server, in the form scheme://host. Empty: the
+	// address by which the link's author reached it.
 	PublicURL string
 
-	// Intake says whether this node takes tasks in, and Sources what its sources of
-	// tasks do. nil: nothing is known of that, or there are none.
+	// Intake describes whether this node accepts new tasks, and Sources the brokers that it takes tasks
+	// from. nil: unknown, or none.
 	Intake  func() figures.Intake
 	Sources func() []source.Info
 
-	// Kinds says what the tasks of a queue are, notify or order; empty: there is no
-	// such queue. nil: all are notify.
+	// Kinds returns the kind of a queue's tasks, notify or order; empty: there is no such queue. nil: all
+	// are notify.
 	Kinds func(queue string) string
 
-	// Queues names the configured queues, for people to choose from. nil: there is
-	// nothing to choose from.
+	// Queues returns the configured queues, for lists to choose from. nil: none.
 	Queues func() []string
 
-	// Nodes says which nodes share the store. nil: nothing is known of nodes.
+	// Nodes describes the nodes that share the store. nil: unknown.
 	Nodes Nodes
 
-	// Keys are who may sign in. Without any, everybody may do everything: then
-	// listen on a loopback address only.
+	// Keys are the keys to sign in with. Without keys everybody may do everything: then listen on a
+	// loopback address only.
 	Keys []access.Key
 
-	// Schedules are the parsed ones, shared with others that parse the same; nil: the console's own.
+	// Schedules is a cache of parsed schedules that may be shared. nil: the console makes its own.
 	Schedules *schedule.Cache
 
-	// Refused is called for each sign-in that was refused. nil: nobody counts them.
+	// Refused is called for each refused sign-in. nil: they are not counted.
 	Refused func()
 
-	// Record keeps an audit record of what changes nothing: a sign-in, an export, a page that was
-	// refused, a link that was opened. nil: there are none.
+	// Record stores an audit record of events that change nothing: a sign-in, an export, a refused page, an
+	// opened link. nil: they are not recorded.
 	Record func(context.Context, store.Audit) error
 
 	Version string       // shown at the foot of each page; default "dev"
 	Log     *slog.Logger // default: slog.Default()
 }
 
-// A Console is a handler. It is safe for concurrent use.
+// A Console is an HTTP handler. It is safe for concurrent use.
 type Console struct {
 	engine     Engine
 	reader     Reader
@@ -104,20 +102,20 @@ type Console struct {
 	records   Records
 	secret    Secret
 	proxies   access.Proxies
-	ended     shared[map[string]time.Time] // sessions that were, and when they would be over
+	ended     shared[map[string]time.Time] // ended sessions, and when they would have expired
 	byCode    map[string]*language
 	attempts  access.Limit
-	views     access.Limit // of links
+	views     access.Limit // views of links
 	refused   func()
 	record    func(context.Context, store.Audit) error
-	denied    access.Seldom // requests that have a record
-	slowed    access.Seldom // that have a line of the log
-	opened    access.Seldom // links that have a record of it
+	denied    access.Seldom // refused requests that have an audit record
+	slowed    access.Seldom // slow requests that have a line in the log
+	opened    access.Seldom // opened links that have an audit record
 	links     Links
 	merchants merchant.Desk
 	tells     func(*bellman.Task) bool
 	publicURL string
-	listeners access.Crowd // streams
+	listeners access.Crowd // open streams
 	stopping  chan struct{}
 	stop      sync.Once
 	foreign   *http.CrossOriginProtection
@@ -126,11 +124,11 @@ type Console struct {
 
 	now      shared[*snapshot]
 	slow     shared[*slowFigures]
-	patience time.Duration              // of a page, with slow
+	patience time.Duration              // how long a page waits for slow figures
 	parts    map[string]*shared[string] // by language and template
 }
 
-// New returns the console. The error names what is wrong with the keys.
+// New returns a console. It returns an error if the keys are invalid.
 func New(o Options) (*Console, error) {
 	c := &Console{
 		engine: o.Engine, reader: o.Reader, intake: o.Intake, sources: o.Sources, kinds: o.Kinds, queueNames: o.Queues, nodes: o.Nodes, alarms: o.Alarms, resends: o.Resends,
@@ -170,7 +168,7 @@ func New(o Options) (*Console, error) {
 	return c, nil
 }
 
-// route says which handler serves which path. Each page says which role it takes.
+// route registers the handlers with their paths and roles.
 func (c *Console) route() {
 	c.mux.HandleFunc("GET /assets/", serveAsset)
 	c.mux.HandleFunc("GET /signin", c.signInPage)
@@ -224,21 +222,19 @@ func (c *Console) route() {
 	c.page("/", access.Read, (*request).noPage)
 }
 
-// paths are the first parts of the console's paths. Whoever serves something else
-// on the same address asks Serves.
+// paths are the first segments of the console's paths; see Serves.
 var paths = map[string]bool{
 	"": true, "assets": true, "signin": true, "signout": true, "look": true, "live": true, "search": true, "tasks": true, "tasks.csv": true, "orders": true,
 	"queues": true, "endpoints": true, "nodes": true, "audit": true, "resends": true, "links": true, "shared": true, "merchants": true,
 }
 
-// Serves reports whether a request is one for the console: it has one of its
-// paths.
+// Serves reports whether a request's path belongs to the console.
 func Serves(r *http.Request) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	return paths[first]
 }
 
-// Browses reports whether a request is a browser's, of somebody who looks for a page.
+// Browses reports whether a browser requests a page for a person.
 func Browses(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
@@ -256,7 +252,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// page serves a pattern for those who have the role need.
+// page serves a pattern to visitors who have the role need.
 func (c *Console) page(pattern string, need access.Role, serve func(*request)) {
 	c.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		q, err := c.request(w, r)
@@ -265,7 +261,7 @@ func (c *Console) page(pattern string, need access.Role, serve func(*request)) {
 			q.refuse(err)
 		case q.visitor.Role == "":
 			q.askToSignIn()
-		case !q.visitor.May(need): // before its form is read, which may be long
+		case !q.visitor.May(need): // before the form is read, which may be long
 			q.fail(http.StatusForbidden, "error.role", "role", string(need))
 		case r.Method == http.MethodPost && !c.sent(w, r, q.visitor):
 			q.fail(http.StatusForbidden, "error.token")
@@ -277,6 +273,6 @@ func (c *Console) page(pattern string, need access.Role, serve func(*request)) {
 	})
 }
 
-// Stop ends the streams of live pages, so that a server that shuts down need not
-// wait for them. It may be called more than once.
+// Stop ends the streams of live pages, so that a server can shut down without waiting for them. It may be
+// called more than once.
 func (c *Console) Stop() { c.stop.Do(func() { close(c.stopping) }) }

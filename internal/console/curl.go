@@ -13,9 +13,9 @@ import (
 // maxCurlBody is the longest body that is written into a command.
 const maxCurlBody = 16 << 10
 
-// curl is a task's request as a command for a shell, to the address to. What is masked on the page is
-// masked here, for shown is the body as the page has it; signatures are made anew for each attempt and are not in it. Empty: it
-// is no request over HTTP, but a message to a broker, or goes to its queue's own address.
+// curl returns a shell command that sends a task's request to the address to. The body is shown, so what is
+// masked on the page is masked here. Signatures are left out, because each attempt makes a new one. It
+// returns an empty text if the task is a message to a broker or uses its queue's address.
 func curl(t *bellman.Task, to, method string, shown shownBody) string {
 	if scheme, _, _ := strings.Cut(strings.ToLower(to), "://"); scheme != "http" && scheme != "https" {
 		return ""
@@ -34,7 +34,7 @@ func curl(t *bellman.Task, to, method string, shown shownBody) string {
 			}
 		}
 		if shown.Cut || shown.Kind == "binary" || len(text) > maxCurlBody || plain(text) != text {
-			parts = append(parts, "--data-binary @body") // the API has the body as it is
+			parts = append(parts, "--data-binary @body") // the API returns the unmasked body
 		} else {
 			parts = append(parts, "--data-binary "+quote(text))
 		}
@@ -42,12 +42,12 @@ func curl(t *bellman.Task, to, method string, shown shownBody) string {
 	return strings.Join(parts, " \\\n  ")
 }
 
-// quote makes s one word of a shell.
+// quote returns s as one word for a shell.
 func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// contentType is what a task says that its body is.
+// contentType returns the content type that a task declares for its body.
 func contentType(t *bellman.Task) string {
 	for name, value := range t.Header {
 		if strings.EqualFold(name, "Content-Type") {

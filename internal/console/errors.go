@@ -12,15 +12,15 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A failure is the page that says why there is no other.
+// A failure is the page of an error.
 type failure struct {
 	*view
 	Status int
 	Why    string
-	Detail string // in the words of whoever refused it; may be empty
+	Detail string // details in the words of the error; may be empty
 }
 
-// fail answers with the text of this name instead of a page.
+// fail answers with an error page. why is the name of its text.
 func (q *request) fail(status int, why string, values ...any) {
 	if status == http.StatusForbidden {
 		q.recordRefused(q.visitor.Who, q.r.Pattern)
@@ -28,8 +28,8 @@ func (q *request) fail(status int, why string, values ...any) {
 	q.render(status, "failure", &failure{view: q.view("page.failure"), Status: status, Why: q.visitor.lang.say(why, values...)})
 }
 
-// recordRefused keeps a record of what somebody was refused: one a minute for each name and
-// address, and a bounded number in all.
+// recordRefused makes an audit record of a refused request: at most one a minute for each name and address,
+// and a bounded number in all.
 func (q *request) recordRefused(who, target string) {
 	left, ok := q.denied.Enter(who + " " + access.Network(q.proxies.From(q.r)).String())
 	if !ok {
@@ -39,18 +39,18 @@ func (q *request) recordRefused(who, target string) {
 	if left > 0 {
 		by.Reason = fmt.Sprintf("%d before it have no record", left)
 	}
-	q.record(q.r.Context(), store.AuditOf(by, time.Now(), "refused", target)) // whoever keeps it logs what fails
+	q.record(q.r.Context(), store.AuditOf(by, time.Now(), "refused", target)) // Record logs its own errors
 }
 
-// refuse answers with what an error means. What nobody foresaw is logged, and says
-// nothing of the inside.
+// refuse answers with the page of an error. An unexpected error is logged, and the page reveals nothing
+// about it.
 func (q *request) refuse(err error) {
 	status, why, detail := q.meaning(err)
 	q.render(status, "failure", &failure{view: q.view("page.failure"), Status: status, Why: why, Detail: detail})
 }
 
-// meaning is how an error is answered, in the visitor's language, and what whoever
-// refused it said. What has no code is of the inside, and says nothing to people.
+// meaning returns the status, the text in the visitor's language and the details of an error. An error
+// without a code is internal, and its details are not shown.
 func (q *request) meaning(err error) (status int, why, detail string) {
 	say := q.visitor.lang.say
 	detail, _ = q.visitor.lang.coded(err)

@@ -15,12 +15,12 @@ import (
 
 const (
 	maxExport  = 10_000          // rows of one export
-	exportTime = time.Minute     // after which an export ends, however many rows it has
-	exportStep = 5 * time.Second // for one part, until the reader is given up
+	exportTime = time.Minute     // an export ends after this, however many rows it has
+	exportStep = 5 * time.Second // longest time to write one part to a slow reader
 )
 
-// export streams the tasks that are wanted as CSV. A last row says so when there
-// are more, or the time was over.
+// export streams the tasks of the search as CSV. A last row says if there are more, or if the time was
+// over.
 func (q *request) export() {
 	w := readWish(q.r.URL.Query())
 	if err := w.wrong().Err(); err != nil {
@@ -40,7 +40,7 @@ func (q *request) export() {
 	h.Set("Content-Disposition", `attachment; filename="bellman-tasks-`+time.Now().UTC().Format("20060102-150405")+`.csv"`)
 	control := http.NewResponseController(q.w)
 	out := &sheet{w: q.w}
-	q.w.Write([]byte("\ufeff")) // by which spreadsheets know UTF-8
+	q.w.Write([]byte("\ufeff")) // tells spreadsheets that the file is UTF-8
 	out.Write([]string{"id", "queue", "kind", "key", "merchant_no", "order_no", "event", "url", "state", "reason", "order_state",
 		"attempts", "last_result", "last_status", "last_error", "last_started", "due", "created", "finished"})
 	began, n := time.Now(), 0
@@ -67,14 +67,14 @@ func (q *request) export() {
 			out.Write([]string{"# " + q.visitor.lang.say("export.cut", "n", n, "until", next.Time().Format(time.RFC3339))})
 			break
 		}
-		control.SetWriteDeadline(time.Now().Add(exportStep)) // where it is not supported, the reader's leaving ends it
+		control.SetWriteDeadline(time.Now().Add(exportStep)) // if deadlines are not supported, the end of the connection stops the export
 		if out.err != nil || control.Flush() != nil {
 			return
 		}
 	}
 }
 
-// noQueue reports whether a queue is wanted that is not configured, and has no task either.
+// noQueue reports whether the search names a queue that is neither configured nor has tasks.
 func (q *request) noQueue(w *wish) bool {
 	if w.Queue == "" || q.kinds == nil || q.kinds(w.Queue) != "" {
 		return false
@@ -110,11 +110,11 @@ func exported(r *row) []string {
 	return cells
 }
 
-// A sheet writes CSV with each cell in quotes, so that it is one cell whatever a spreadsheet takes for
-// the separator.
+// A sheet writes CSV with each cell in quotes, so that a spreadsheet keeps it as one cell whatever its
+// separator is.
 type sheet struct {
 	w   io.Writer
-	err error // the first
+	err error // the first error
 }
 
 func (s *sheet) Write(cells []string) {
@@ -133,8 +133,8 @@ func (s *sheet) Write(cells []string) {
 	}
 }
 
-// inert is a cell that no spreadsheet takes for a formula: neither as it is nor without the blanks
-// before it, and not in full width either.
+// inert returns the cell in a form that no spreadsheet takes for a formula, not even after leading blanks
+// or in full-width characters.
 func inert(cell string) string {
 	first := strings.TrimLeftFunc(cell, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) })
 	if strings.HasPrefix(cell, "\t") || strings.HasPrefix(cell, "\r") {

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// A faultText is a reason that bellman itself gives of an attempt. Records keep it as
-// English text; by what it looks like it is found again, and said in other languages.
+// A faultText is one of bellman's own reasons for a failed attempt. Records hold the English text; its
+// pattern recognizes it, so that pages can show it in another language.
 type faultText struct {
 	name  string
 	look  *regexp.Regexp
-	piece string   // the longest part that is given, for a quick look
-	holes []string // {a}, {b} …, in their order in the text
-	exact int      // characters that are given
+	piece string   // the longest constant part, for a quick comparison
+	holes []string // {a}, {b} …, in the order of the text
+	exact int      // number of constant characters
 }
 
 var hole = regexp.MustCompile(`\{[a-z]\}`)
 
-// faultTexts are the reasons of the English catalogue: those whose names begin with
-// fault., or with library. for what Go's and CEL's libraries say, and with parts those that
-// stand within them. Who says most of itself comes first.
+// faultTexts returns the reasons in the English catalogue: names that begin with fault., or with library.
+// for texts of Go's and CEL's libraries. With parts it adds those that occur only within other texts. The
+// most specific come first.
 func faultTexts(english map[string]string, parts bool) []faultText {
 	var all []faultText
 	for name, text := range english {
@@ -44,14 +44,14 @@ func faultTexts(english map[string]string, parts bool) []faultText {
 	return all
 }
 
-// maxFaultDepth is how many reasons stand within one another.
+// maxFaultDepth is how deep reasons may be nested.
 const maxFaultDepth = 5
 
-// fault says why an attempt failed, in the language of the page as far as bellman knows
-// the words. What others say, and what is of another kind, stays as it came.
+// fault translates the reason of a failed attempt as far as its words are bellman's. Other texts stay as
+// they are.
 func (l *language) fault(text string) string { return plain(l.faultIn(text, l.faults, maxFaultDepth)) }
 
-// within is fault of what stands within another text, after which it is shown.
+// within is fault for a text that is embedded in another text.
 func (l *language) within(text string) string {
 	return plain(l.faultIn(text, l.faultParts, maxFaultDepth))
 }

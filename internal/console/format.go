@@ -14,7 +14,7 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// functions are what pages call, with the texts of one language.
+// functions returns the functions that pages call, with the texts of one language.
 func functions(l *language) template.FuncMap {
 	return template.FuncMap{
 		"t":      l.text,
@@ -57,10 +57,10 @@ func functions(l *language) template.FuncMap {
 	}
 }
 
-// at is a time: UTC until the script writes it in the viewer's zone.
+// at writes a time in UTC; the script converts it to the viewer's zone.
 func (l *language) at(t time.Time) template.HTML { return l.time(t, "at") }
 
-// since is a time that the script writes as so long ago, or in so long.
+// since writes a time that the script shows as "ago" or "in".
 func (l *language) since(t time.Time) template.HTML { return l.time(t, "since") }
 
 func (l *language) time(t time.Time, as string) template.HTML {
@@ -68,12 +68,12 @@ func (l *language) time(t time.Time, as string) template.HTML {
 		return "–"
 	}
 	t = t.UTC()
-	// Nothing in it comes from outside.
+	// The values contain nothing from outside.
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" data-%s title="%s UTC">%s UTC</time>`,
 		t.Format("2006-01-02T15:04:05.000Z"), as, t.Format("2006-01-02 15:04:05.000"), t.Format("2006-01-02 15:04:05")))
 }
 
-// took is a duration as people compare it: three digits and a unit.
+// took formats a duration with three digits and a unit.
 func took(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -90,8 +90,7 @@ func took(d time.Duration) string {
 	return schedule.FormatDuration(d.Round(time.Second))
 }
 
-// perSecond is a rate: as it was given, or one that was measured to four digits; 0: there
-// is none.
+// perSecond formats a rate: a configured one as it is, a measured one with four digits. 0: there is none.
 func perSecond(rate float64) string {
 	if rate == 0 {
 		return "–"
@@ -100,11 +99,11 @@ func perSecond(rate float64) string {
 	if text := schedule.FormatRate(rate); len(text) <= short {
 		return text
 	}
-	about, _ := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 4, 64), 64) // what was written is a number
+	about, _ := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 4, 64), 64) // cannot fail: FormatFloat wrote it
 	return strconv.FormatFloat(about, 'f', -1, 64) + "/s"
 }
 
-// grouped writes the whole number 1234567 as 1,234,567.
+// grouped formats the integer 1234567 as 1,234,567.
 func grouped(n any) string {
 	text := fmt.Sprint(n)
 	digits := strings.TrimPrefix(text, "-")
@@ -119,9 +118,8 @@ func grouped(n any) string {
 	return b.String()
 }
 
-// plain shows what cannot be seen: control characters and those that change the
-// direction of what follows are written as their numbers. Line ends and tabs
-// stay.
+// plain replaces control characters, and characters that change the direction of text, by their numbers.
+// Line ends and tabs stay.
 func plain(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if !strings.ContainsFunc(s, hidden) {
@@ -142,13 +140,13 @@ func hidden(r rune) bool {
 	switch {
 	case r == '\n', r == '\t', r == '\r':
 		return false
-	case r == '\u200d', r == '\u200c': // joins parts of one character: emoji, Indic scripts
+	case r == '\u200d', r == '\u200c': // joiners within one character: emoji, Indic scripts
 		return false
 	}
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\u200b'
 }
 
-// bounded is s, cut after n characters.
+// bounded returns s, cut after n characters.
 func bounded(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -163,8 +161,7 @@ func bounded(s string, n int) string {
 	return s
 }
 
-// query is an address with a query of the names and values given; those that are
-// empty are left out.
+// query returns an address with a query of the given names and values. Empty values are left out.
 func query(path string, values ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(values); i += 2 {
@@ -187,7 +184,7 @@ var (
 	resultNames = []string{"accepted", "refused", "error_status", "unreachable", "timeout", "blocked", "unknown"}
 )
 
-// stamp is a time where the script does not come: in a hint.
+// stamp formats a time for a tooltip, which the script does not change.
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return "–"
@@ -195,7 +192,7 @@ func stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05.000") + " UTC"
 }
 
-// hostShown is where a task goes, as short as it is plain.
+// hostShown returns a short form of a task's address.
 func hostShown(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -204,7 +201,7 @@ func hostShown(address string) string {
 	return plain(u.Host)
 }
 
-// cutBytes is at most n bytes of s, and not half of a character.
+// cutBytes returns at most n bytes of s, without cutting a character.
 func cutBytes(s string, n int) string {
 	if len(s) <= n {
 		return s

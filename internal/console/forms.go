@@ -9,20 +9,19 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// tokenField is the hidden field of each form.
+// tokenField is the hidden field with the token of each form.
 const tokenField = "token"
 
-// maxForm bounds a form that is sent here.
+// maxForm is the largest form in bytes.
 const maxForm = 64 << 10
 
-// token is what the forms of somebody must carry: made of their session's id, or of
-// the cookie that they have without one, so that it is another one for each.
+// token returns the value that a visitor's forms must contain. It is derived from the id of the session, or
+// from a cookie for visitors without one, so each visitor has another.
 func (c *Console) token(of string) string {
 	return base64.RawURLEncoding.EncodeToString(signed(c.secret.Key(formPurpose), []byte(of)))
 }
 
-// visit is the cookie of somebody who is not signed in: with it, the form to sign
-// in has a token as well.
+// visit returns the cookie of a visitor who is not signed in. With it the sign-in form has a token too.
 func (c *Console) visit(w http.ResponseWriter, r *http.Request) string {
 	if value := c.cookie(r, visitCookie); len(value) == 43 {
 		return value
@@ -32,7 +31,7 @@ func (c *Console) visit(w http.ResponseWriter, r *http.Request) string {
 	return value
 }
 
-// readForm reads a form, which has a file in one place alone.
+// readForm reads a form. Only one of the forms contains a file.
 func readForm(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Path == importPath && strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
 		r.Body = http.MaxBytesReader(w, r.Body, maxImport+maxForm)
@@ -42,8 +41,8 @@ func readForm(w http.ResponseWriter, r *http.Request) error {
 	return r.ParseForm()
 }
 
-// sent reads the form of a request that changes something, and reports whether it
-// came from a page of ours: by the browser's own headers, and by the token.
+// sent reads the form of a request that changes something. It reports whether a page of this console sent
+// it, by the browser's headers and the token.
 func (c *Console) sent(w http.ResponseWriter, r *http.Request, v *visitor) bool {
 	if err := c.foreign.Check(r); err != nil {
 		return false
@@ -54,12 +53,12 @@ func (c *Console) sent(w http.ResponseWriter, r *http.Request, v *visitor) bool 
 	return subtle.ConstantTimeCompare([]byte(r.PostForm.Get(tokenField)), []byte(v.Token)) == 1
 }
 
-// by is the visitor with a reason, for an audit record.
+// by returns the visitor and a reason, for an audit record.
 func (q *request) by(reason string) bellman.By {
 	return bellman.By{Who: q.visitor.Who, Reason: reason, From: q.visitor.From}
 }
 
-// pathID reads the id that the path names. It has answered if ok is false.
+// pathID reads the id in the path. If ok is false, it has written the answer.
 func (q *request) pathID() (id bellman.ID, ok bool) {
 	id, err := bellman.ParseID(q.r.PathValue("id"))
 	if err != nil {
@@ -68,18 +67,18 @@ func (q *request) pathID() (id bellman.ID, ok bool) {
 	return id, err == nil
 }
 
-// An ending is how something that has a page is ended by hand.
+// An ending describes how a job or link is ended manually.
 type ending struct {
-	below string // the address that its page is below
-	done  string // what its page says then
+	below string // prefix of the address of its page
+	done  string // the message on its page afterwards
 
-	show  func(status int, form pauseForm)                    // its form again, with what is wrong
-	ended func(bellman.ID) (bool, error)                      // whether there is nothing to end any more
+	show  func(status int, form pauseForm)                    // shows the form again, with the error
+	ended func(bellman.ID) (bool, error)                      // whether it has ended already
 	do    func(bellman.ID, bellman.By) (late bool, err error) // late: it ended by itself meanwhile
 }
 
-// end ends what the path names, for a reason, and goes to its page, which says so; or
-// shows the form again. What has ended already needs no reason to be left as it is.
+// end ends the object that the path names, with a reason, and redirects to its page; or it shows the form
+// again. If the object has ended already, no reason is required.
 func (q *request) end(e ending) {
 	id, ok := q.pathID()
 	if !ok {

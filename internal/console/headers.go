@@ -4,8 +4,7 @@ import (
 	"net/http"
 )
 
-// policy is the Content-Security-Policy of every page: what is not ours does not
-// run, is not shown and is not asked.
+// policy is the Content-Security-Policy of every page: only resources of this server are loaded.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -13,7 +12,7 @@ func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
-	h.Set("Referrer-Policy", "same-origin") // an address here can hold a merchant's number
+	h.Set("Referrer-Policy", "same-origin") // an address can contain a merchant's number
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")

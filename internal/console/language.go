@@ -13,26 +13,26 @@ import (
 //go:embed words/*.json
 var words embed.FS
 
-// languages are those there are texts in; the first is for everybody else.
+// languages are the available languages. The first is the default.
 var languages = []struct{ code, tag, name string }{
 	{"en", "en", "English"},
 	{"zh", "zh-CN", "中文"},
 }
 
-// langCookie and themeCookie keep what somebody chose, for a year.
+// langCookie and themeCookie store the visitor's choice for a year.
 const (
 	langCookie  = "bellman_lang"
 	themeCookie = "bellman_theme"
 )
 
-// A language is one catalogue of texts, and the pages in it. It never changes.
+// A language is one catalogue of texts and the pages in it. It never changes.
 type language struct {
-	code  string // en, zh
-	tag   string // en, zh-CN: what the page's lang says
+	code  string // en or zh
+	tag   string // en or zh-CN, for the page's lang attribute
 	texts map[string]string
 	pages map[string]*template.Template
 
-	faults, faultParts []faultText // of English, and with what stands within them; none: it is English
+	faults, faultParts []faultText // of English, and with nested ones; nil: this is English
 }
 
 func readTexts(code string) (map[string]string, error) {
@@ -47,9 +47,8 @@ func readTexts(code string) (map[string]string, error) {
 	return texts, nil
 }
 
-// text is a text of the catalogue, with each {name} replaced by the value that
-// follows name in values. A text that is not there is an error of ours, which a
-// test finds.
+// text returns a text of the catalogue, with each {name} replaced by the value that follows name in values.
+// A missing text is a bug, which a test finds.
 func (l *language) text(name string, values ...any) (string, error) {
 	text, ok := l.texts[name]
 	if !ok {
@@ -73,8 +72,8 @@ func (l *language) say(name string, values ...any) string {
 	return text
 }
 
-// named is the text of one of a family of words that bellman has, such as
-// state.pending; what there is no text for is shown as it is.
+// named returns the text of a word of a family, such as state.pending. A word without a text is returned
+// unchanged.
 func (l *language) named(family string, word any) string {
 	plain := fmt.Sprint(word)
 	if text, ok := l.texts[family+"."+plain]; ok {
@@ -83,8 +82,7 @@ func (l *language) named(family string, word any) string {
 	return plain
 }
 
-// language is the one that somebody chose, or else the best that the browser asks
-// for.
+// language returns the language that the visitor chose, or else the best one for the browser.
 func (c *Console) language(r *http.Request) *language {
 	if l := c.byCode[cookie(r, langCookie)]; l != nil {
 		return l
@@ -92,7 +90,7 @@ func (c *Console) language(r *http.Request) *language {
 	return c.byCode[preferred(r.Header.Get("Accept-Language"))]
 }
 
-// preferred chooses among the languages there are by an Accept-Language header.
+// preferred chooses a language by an Accept-Language header.
 func preferred(header string) string {
 	best, weight := languages[0].code, 0.0
 	for part := range strings.SplitSeq(header, ",") {

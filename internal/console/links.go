@@ -14,30 +14,29 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Links makes and ends links that show a merchant's notices. Errors are those of an
-// [Engine].
+// Links makes and revokes links that show a merchant's notifications. Its errors are those of an [Engine].
 type Links interface {
-	// Make makes a link of in's MerchantNo, OrderNo, Who and Reason.
+	// Make makes a link from in's MerchantNo, OrderNo, Who and Reason.
 	Make(ctx context.Context, in sharelink.Link, life time.Duration) (sharelink.Link, error)
 
-	// Open reads the link that a token is of; ErrNotFound where there is none. It may
-	// be over.
+	// Open returns the link of a token, or ErrNotFound. The link may have expired.
 	Open(ctx context.Context, token string) (sharelink.Link, error)
 
 	Get(ctx context.Context, id bellman.ID) (sharelink.Link, error)
 	Revoke(ctx context.Context, id bellman.ID, by bellman.By) (sharelink.Link, error)
 
-	// Known reports whether a task that is a notice names the merchant, and the order if there is one.
+	// Known reports whether a task for which notice is true names the merchant, and the order if one is
+	// given.
 	Known(ctx context.Context, merchantNo, orderNo string, notice func(*bellman.Task) bool) (bool, error)
 
-	// List returns the newest: of a merchant, or with no number of all.
+	// List returns the newest links of a merchant; with an empty number, of all merchants.
 	List(ctx context.Context, merchantNo string, limit int) ([]sharelink.Link, error)
 }
 
-// newestLinks is how many links a list has.
+// newestLinks is the number of links in the list.
 const newestLinks = 100
 
-// lives are how long a link can be good, for people to choose from.
+// lives are the durations of a link that the form offers.
 var lives = []string{"1h", "6h", "24h", "3d", "7d", "30d"}
 
 const usualLife = "24h"
@@ -50,10 +49,10 @@ type linksView struct {
 	More       bool // there may be older ones
 }
 
-// A shownLink is a link, and how it stands.
+// A shownLink is a link with its state.
 type shownLink struct {
 	sharelink.Link
-	State string // good, expired, revoked
+	State string // good, expired or revoked
 }
 
 func stateOf(l *sharelink.Link) string {
@@ -87,16 +86,15 @@ type newLinkView struct {
 	*view
 	MerchantNo, OrderNo string
 	Life                string
-	Unknown             string // that nothing is known of what it would show; empty: something is
+	Unknown             string // warning that the link would show nothing; empty: it shows something
 	pauseForm
 }
 
-// Sure is what the form says of a link to what is not known, once that was said.
+// Sure is the value by which the form confirms a link that shows nothing, after the warning.
 func (v *newLinkView) Sure() string { return v.MerchantNo + " " + v.OrderNo }
 
-// unknown says that nothing is known of what a link would show; empty: something is, or
-// whoever makes it is sure. A merchant that is registered may be about to be sent its
-// first notice.
+// unknown returns a warning if a link would show nothing, unless the visitor has confirmed it. A registered
+// merchant may be about to get its first notification.
 func (q *request) unknown(v *newLinkView) (string, error) {
 	if q.r.PostForm.Get("sure") == v.Sure() {
 		return "", nil
@@ -163,7 +161,7 @@ func (q *request) makeLink() {
 type linkView struct {
 	*view
 	Link    shownLink
-	Address string // in full; empty for those who may not hand it out, and when it shows nothing any more
+	Address string // complete address; empty if the visitor may not hand it out, or if the link has ended
 	pauseForm
 }
 
@@ -186,8 +184,8 @@ func (q *request) showLink(status int, form pauseForm) {
 	q.render(status, "link", v)
 }
 
-// publicAddress is where merchants reach this server: where the configuration says,
-// or else where whoever asks does.
+// publicAddress returns the address at which merchants reach this server: the configured one, or else that
+// of the present request.
 func (q *request) publicAddress() string {
 	if q.publicURL != "" {
 		return q.publicURL
@@ -199,7 +197,7 @@ func (q *request) publicAddress() string {
 	return scheme + q.r.Host
 }
 
-// revokeLink ends a link.
+// revokeLink revokes a link.
 func (q *request) revokeLink() {
 	q.end(ending{
 		below: "/links/", done: "revoke", show: q.showLink,

@@ -17,15 +17,15 @@ import (
 
 const (
 	pageRows   = 50                    // tasks on a page of a list
-	readRows   = 200                   // tasks asked of the store at once, at most, where some may not be wanted
-	searchTime = 25 * time.Millisecond // that one page may ask a store for, beyond its first call
+	readRows   = 200                   // most rows of one reading, if some may be filtered out
+	searchTime = 25 * time.Millisecond // how long one page may read from the store after its first reading
 )
 
-// A search is the time that one page looks for tasks. A call of a store is bounded by
-// itself; another one is made only if there is time for one that takes as long.
+// A search limits the time that one page looks for tasks. One reading of the store is bounded by itself;
+// another is made only if there is time for one as long.
 type search struct {
 	began, asked time.Time
-	rows         int // that the next call is to look at
+	rows         int // number of rows of the next reading
 }
 
 func newSearch() *search {
@@ -33,8 +33,8 @@ func newSearch() *search {
 	return &search{began: now, asked: now, rows: pageRows}
 }
 
-// again reports whether there is time for another call: of twice as many rows, or as
-// many as there is time for.
+// again reports whether there is time for another reading: of twice as many rows, or of as many as there is
+// time for.
 func (s *search) again() bool {
 	now := time.Now()
 	took, left := now.Sub(s.asked), searchTime-now.Sub(s.began)
@@ -46,26 +46,24 @@ func (s *search) again() bool {
 	return true
 }
 
-// A wish says which tasks somebody wants to see. The first part is a store's
-// business, which has indexes for most of it; what follows is looked at task by
-// task.
+// A wish is the filter of a list of tasks. The store evaluates the fields of the first part, mostly by an
+// index; those that follow are compared task by task.
 type wish struct {
 	resend.Pick
 
-	values url.Values      // as they were given, without what is wrong or empty
-	zone   *time.Location  // in which times are given; nil: not known
-	Wrong  bellman.Invalid // the fields that could not be read, which are left out
+	values url.Values      // the given values, without invalid and empty ones
+	zone   *time.Location  // zone of the given times; nil: unknown
+	Wrong  bellman.Invalid // the invalid fields, which are left out
 }
 
-// wishes are the names of a wish's fields in an address, in the order in which they
-// are shown.
+// wishes are the names of a wish's fields in an address, in the order of the form.
 var wishes = []string{"merchant_no", "order_no", "key", "url_host", "event", "queue", "kind", "state", "result", "status", "from", "to", "zone"}
 
-// readWish reads a wish from an address or a form.
+// readWish reads a filter from an address or a form.
 func readWish(in url.Values) *wish {
 	w := &wish{values: url.Values{}, zone: time.UTC}
 	for _, name := range wishes {
-		value := strings.TrimSpace(in.Get(name)) // it may have been pasted
+		value := strings.TrimSpace(in.Get(name)) // the value may have been pasted
 		if value == "" {
 			continue
 		}
@@ -89,16 +87,16 @@ func readWish(in url.Values) *wish {
 	return w
 }
 
-// leaveOut notes that a field could not be read.
+// leaveOut records an invalid field.
 func (w *wish) leaveOut(name string, why error) {
 	w.values.Del(name)
 	w.Wrong.Note("filter."+name, why)
 }
 
-// maxWish is how long a field of a wish may be, in bytes.
+// maxWish is the longest value of a field in bytes.
 const maxWish = 400
 
-// tooLong says so of a text.
+// tooLong returns the error for a text that is too long.
 func tooLong(text string) error {
 	return coded.Errorf("filter.long", "%.40q… is %d bytes long: want at most %d", text, len(text), maxWish)
 }
@@ -156,7 +154,7 @@ func (w *wish) take(name, value string) error {
 	return nil
 }
 
-// noTime says of a text why it is no time.
+// noTime returns the error for a text that is not a time.
 func (w *wish) noTime(text string) error {
 	if w.zone != nil && inGap(text, w.zone) {
 		return noClock(text, w.zone)
@@ -167,7 +165,7 @@ func (w *wish) noTime(text string) error {
 	return coded.Errorf("filter.time", "%.40q is no time from 1970 on: want one such as 2026-11-20 15:04, or 2026-11-20T15:04:05Z", text)
 }
 
-// wrong names all that is wrong with a wish, for those who leave out none of it.
+// wrong returns all invalid fields, for callers that leave none out.
 func (w *wish) wrong() *bellman.Invalid {
 	bad := w.Wrong
 	if w.Backwards() {
@@ -176,11 +174,11 @@ func (w *wish) wrong() *bellman.Invalid {
 	return &bad
 }
 
-// wallLayouts are how a browser's field and the pages write a time.
+// wallLayouts are the layouts of times in browsers' fields and on pages.
 var wallLayouts = [...]string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02T15:04:05.000", "2006-01-02", "2006-01-02 15:04", "2006-01-02 15:04:05"}
 
-// wallTime reads what a browser's field for a time gives, or what pages write, as zone's
-// clocks show it, or a time with its zone. nil: no zone is known, and only the latter can be read.
+// wallTime parses a time that a browser's field or a page shows, in the given zone, or a time that contains
+// its zone. If zone is nil, only the latter can be parsed.
 func wallTime(text string, zone *time.Location) (time.Time, bool) {
 	for _, layout := range wallLayouts {
 		if zone == nil {
@@ -197,14 +195,14 @@ func wallTime(text string, zone *time.Location) (time.Time, bool) {
 	return at.UTC(), err == nil && at.Year() >= 1970
 }
 
-// skipped reports whether the clocks of at's zone never show what a text says, since they
-// are put forward then. The day alone is a day at whatever time it begins.
+// skipped reports whether a text is a time that the clocks of at's zone skip when they are put forward. A
+// date alone means the beginning of that day, whatever time that is.
 func skipped(layout, text string, at time.Time) bool {
 	said, err := time.Parse(layout, text)
 	return err == nil && layout != time.DateOnly && said.Format(time.DateTime) != at.Format(time.DateTime)
 }
 
-// inGap is skipped of a text in any layout.
+// inGap is skipped for a text in any layout.
 func inGap(text string, zone *time.Location) bool {
 	for _, layout := range wallLayouts {
 		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
@@ -214,12 +212,12 @@ func inGap(text string, zone *time.Location) bool {
 	return false
 }
 
-// noClock says that no clock of a zone shows a time.
+// noClock returns the error for a time that the clocks of a zone skip.
 func noClock(text string, zone *time.Location) error {
 	return coded.Errorf("when.gap", "the clocks of %s never show %.40q, since they are put forward then: want a time before or after that", zone, text)
 }
 
-// At is a bound as a browser's field for a time takes it, in the wish's zone; empty: there is none.
+// At returns a bound in the form of a browser's time field, in the wish's zone; empty: none.
 func (w *wish) At(name string) string {
 	at := w.CreatedFrom
 	if name == "to" {
@@ -231,7 +229,7 @@ func (w *wish) At(name string) string {
 	return at.In(cmp.Or(w.zone, time.UTC)).Format("2006-01-02T15:04:05.999")
 }
 
-// Zone is the zone of what At says, as it is to be given again; empty: it says nothing.
+// Zone returns the zone of At's value for the next request; empty: not needed.
 func (w *wish) Zone() string {
 	if zone := w.Get("zone"); zone != "" || w.CreatedFrom.IsZero() && w.CreatedTo.IsZero() {
 		return zone
@@ -239,13 +237,13 @@ func (w *wish) Zone() string {
 	return "UTC"
 }
 
-// Empty reports whether all tasks are wanted.
+// Empty reports whether there is no filter.
 func (w *wish) Empty() bool { return len(w.values) == 0 }
 
-// Get is what was given for a field.
+// Get returns the given value of a field.
 func (w *wish) Get(name string) string { return w.values.Get(name) }
 
-// Rare reports whether fields are given that are shown only when they are asked for.
+// Rare reports whether fields have values that the form shows only on request.
 func (w *wish) Rare() bool {
 	for name := range w.values {
 		switch name {
@@ -257,7 +255,7 @@ func (w *wish) Rare() bool {
 	return false
 }
 
-// Address is that of the list of these tasks, below path.
+// Address returns the address of the list with this filter, below path.
 func (w *wish) Address(path string) string {
 	if w.Empty() {
 		return path
@@ -265,8 +263,8 @@ func (w *wish) Address(path string) string {
 	return path + "?" + w.values.Encode()
 }
 
-// read reads up to limit of the tasks that are wanted, the newest first, below the
-// id before. It stops after a while: next is where to go on, zero at the end.
+// read reads up to limit tasks of the filter, newest first, older than before. It stops after a while: next
+// is where to continue; zero: at the end.
 func (q *request) read(w *wish, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
 	for s := newSearch(); ; {
 		ask := limit - len(tasks)
@@ -281,7 +279,7 @@ func (q *request) read(w *wish, before bellman.ID, limit int) (tasks []*bellman.
 			if !w.Takes(t) {
 				continue
 			}
-			if len(tasks) == limit { // the rest is the next page's
+			if len(tasks) == limit { // the rest belongs to the next page
 				return tasks, tasks[limit-1].ID, nil
 			}
 			tasks = append(tasks, t)
@@ -299,29 +297,28 @@ type listView struct {
 	*view
 	Wish   *wish
 	Rows   []row
-	Next   string    // the address of the page that follows; empty: this is the last
-	Back   time.Time // how far back was looked, if nothing or little was found and there is more
-	First  string    // the address of the first page; empty: this is it
-	Export string    // the address of the export
-	Limit  int       // of the export
+	Next   string    // address of the next page; empty: this is the last
+	Back   time.Time // the search went back to this time, if it found little or nothing and there is more
+	First  string    // address of the first page; empty: this is it
+	Export string    // address of the export
+	Limit  int       // most rows of the export
 	Queues []string
 
-	Registered bool   // the merchant that is asked for is
-	Strange    bool   // the queue that is asked for is not configured
-	LeftOut    string // what of the wish could not be read; empty: nothing
-	Refused    string // why nothing was looked for; empty: something was
+	Registered bool   // the merchant of the filter is registered
+	Strange    bool   // the queue of the filter is not configured
+	LeftOut    string // the invalid fields of the filter; empty: none
+	Refused    string // why nothing was searched; empty: something was
 }
 
 // A row is a task in a list.
 type row struct {
 	*bellman.Task
-	Order *order.Standing // nil: not an order's
-	To    string          // where it goes now: its own address, or its merchant's; empty: its queue's
-	Held  string          // what is paused of its queue, merchant and endpoint, as audit records name it; empty: nothing is
+	Order *order.Standing // nil: the task is not an order
+	To    string          // where the task is sent now: its own or its merchant's address; empty: its queue's
+	Held  string          // which of its queue, merchant and endpoint is paused, named as in audit records; empty: none
 }
 
-// to is where a task goes now: its own address, or else its merchant's; empty: its
-// queue's.
+// to returns where a task is sent now: its own address, or else its merchant's; empty: its queue's.
 func (c *Console) to(t *bellman.Task) string {
 	if t.URL != "" || t.MerchantNo == "" {
 		return t.URL

@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	livePace     = time.Second      // between looks at what a page shows
-	liveBeat     = 15 * time.Second // between comments that keep a silent stream alive
-	liveTimeout  = 30 * time.Second // for one event, until the reader is given up
-	maxListeners = 500              // streams at once
-	maxOfKey     = 200              // of them, those of one key, which a team may share
+	livePace     = time.Second      // between checks of what a page shows
+	liveBeat     = 15 * time.Second // between comments that keep a silent stream open
+	liveTimeout  = 30 * time.Second // longest time to write one event to a slow reader
+	maxListeners = 500              // concurrent streams
+	maxOfKey     = 200              // concurrent streams of one key, which a team may share
 )
 
-// sessionOver is the event that tells a page to ask for itself anew, and so for a sign-in.
+// sessionOver is the event that makes a page reload itself, and so leads to the sign-in.
 const sessionOver = "event: over\ndata: \n\n"
 
-// stream sends server-sent events for as long as the reader is there and signed in.
-// At each step look says what to send; empty: nothing.
+// stream sends server-sent events while the browser is connected and signed in. look is called at each step
+// and returns the next event; empty: nothing to send.
 func (q *request) stream(pace time.Duration, look func() (event, data string, err error)) {
 	if !q.listeners.Enter(q.visitor.Who, maxListeners, maxOfKey) {
 		http.Error(q.w, "too many pages are open", http.StatusServiceUnavailable)
@@ -28,11 +28,11 @@ func (q *request) stream(pace time.Duration, look func() (event, data string, er
 	defer q.listeners.Leave(q.visitor.Who)
 	h := q.w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // a proxy must pass on each event at once
+	h.Set("X-Accel-Buffering", "no") // makes a proxy pass on each event at once
 	out := http.NewResponseController(q.w)
 	send := func(text string) bool {
 		if err := out.SetWriteDeadline(time.Now().Add(liveTimeout)); err != nil && q.r.Context().Err() != nil {
-			return false // where deadlines are not supported, the reader's leaving ends it
+			return false // if deadlines are not supported, the end of the connection stops the stream
 		}
 		if _, err := q.w.Write([]byte(text)); err != nil {
 			return false
@@ -61,7 +61,7 @@ func (q *request) stream(pace time.Duration, look func() (event, data string, er
 		event, data, err := look()
 		switch {
 		case err != nil:
-			return // the browser asks again
+			return // the browser connects again
 		case event != "":
 			if !send(fmt.Sprintf("event: %s\ndata: %s\n\n", event, data)) {
 				return
@@ -76,7 +76,7 @@ func (q *request) stream(pace time.Duration, look func() (event, data string, er
 	}
 }
 
-// taskLive tells the page of a task when it is no longer as it was.
+// taskLive notifies the page of a task when the task changes.
 func (q *request) taskLive() {
 	t := q.task()
 	if t == nil {
@@ -84,7 +84,7 @@ func (q *request) taskLive() {
 	}
 	version := t.Version
 	if n, err := strconv.ParseUint(q.r.URL.Query().Get("version"), 10, 32); err == nil {
-		version = uint32(n) // what the page shows, which may be older by now
+		version = uint32(n) // the version that the page shows, which may be out of date
 	}
 	q.stream(livePace, func() (event, data string, err error) {
 		now, err := q.reader.Task(q.r.Context(), t.ID)

@@ -2,5 +2,5 @@ package console
 
 import "github.com/bellmanhq/bellman/internal/mask"
 
-// maskURL is an address as people may see it: without what lets somebody in.
+// maskURL returns an address for display, without credentials.
 func maskURL(address string) string { return plain(mask.URL(address)) }

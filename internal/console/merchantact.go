@@ -12,7 +12,7 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// merchantAction does something with a merchant by hand, and shows it then.
+// merchantAction performs a manual action on a merchant and shows the merchant.
 func (q *request) merchantAction() {
 	in := q.r.PostForm
 	no, action := in.Get("no"), in.Get("action")
@@ -34,7 +34,7 @@ func (q *request) merchantAction() {
 	q.goDone(to, action)
 }
 
-// needed is the role that an action with a merchant takes: the API's.
+// needed returns the role that an action on a merchant requires, as in the API.
 func needed(action string) access.Role {
 	switch action {
 	case "rotate", "delete":
@@ -43,7 +43,7 @@ func needed(action string) access.Role {
 	return access.Operate
 }
 
-// onMerchant does something with a merchant, and says where to go then.
+// onMerchant performs an action on a merchant and returns the address to go to.
 func (q *request) onMerchant(no, action string, by bellman.By) (to string, err error) {
 	ctx, in := q.r.Context(), q.r.PostForm
 	to = merchantAddress(no)
@@ -86,8 +86,7 @@ func (q *request) onMerchant(no, action string, by bellman.By) (to string, err e
 	return "", errAction
 }
 
-// trySecret says what would be wrong with a new secret of a merchant; nil: nothing, or that is
-// not known.
+// trySecret returns what is wrong with a new secret of a merchant; nil: nothing, or unknown.
 func (q *request) trySecret(no, secret string) error {
 	m, err := q.merchants.Get(q.r.Context(), no)
 	if err != nil || m.Sign == nil {

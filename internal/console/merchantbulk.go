@@ -16,10 +16,10 @@ import (
 
 const (
 	importPath = "/merchants/import"
-	maxImport  = 8 << 20 // bytes of a file that is imported
+	maxImport  = 8 << 20 // largest file in bytes
 )
 
-// An importView is the form that imports merchants, and what came of it.
+// An importView is the form that imports merchants, with the results.
 type importView struct {
 	*view
 	Dry     bool
@@ -29,11 +29,11 @@ type importView struct {
 	Sums    importSums
 }
 
-// An importedRow is what became of one line.
+// An importedRow is the result of one line.
 type importedRow struct {
 	Line       int
 	MerchantNo string
-	What       string // created, changed, same, refused
+	What       string // created, changed, same or refused
 	Problem    string
 }
 
@@ -71,7 +71,7 @@ func (q *request) importMerchants() {
 		switch {
 		case r.Err != nil:
 			row.What, row.Problem = "refused", q.visitor.lang.problem(r.Err)
-			if invalid := (*bellman.Invalid)(nil); errors.As(r.Err, &invalid) { // of the fields that the file has
+			if invalid := (*bellman.Invalid)(nil); errors.As(r.Err, &invalid) { // in the names of the file's fields
 				said := &bellman.Invalid{}
 				for i := range invalid.Fields {
 					said.Add(invalid.Fields[i].Field, q.visitor.lang.field(&invalid.Fields[i]))
@@ -94,8 +94,8 @@ func (q *request) importMerchants() {
 	q.render(status, "merchantimport", v)
 }
 
-// uploaded reads the file that came with a form: a row for each line that has
-// something, and the merchants of those that are not refused already, in order.
+// uploaded reads the uploaded file: rows has an element for each line that is not empty, and all has the
+// merchants of the valid lines, in order.
 func (q *request) uploaded() (rows []importedRow, all []merchant.Wanted, err error) {
 	if q.r.MultipartForm == nil || len(q.r.MultipartForm.File["file"]) == 0 {
 		return nil, nil, errFile
@@ -126,7 +126,7 @@ func (q *request) uploaded() (rows []importedRow, all []merchant.Wanted, err err
 	return rows, all, nil
 }
 
-// unread says why a line is no merchant.
+// unread returns why a line could not be parsed.
 func (l *language) unread(why error) string {
 	if errors.Is(why, lines.ErrNotUTF8) {
 		return l.say("problem.merchant.not_utf8")
@@ -146,8 +146,8 @@ func (l *language) unread(why error) string {
 	return l.say("import.not_json")
 }
 
-// exportMerchants writes all merchants as an import takes them back, with their
-// secrets sealed: only a server with the same master key opens them.
+// exportMerchants writes all merchants in the form of an import. Secrets are sealed: only a server with the
+// same master key opens them.
 func (q *request) exportMerchants() {
 	if err := q.record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", "merchants")); err != nil {
 		q.refuse(err)
@@ -166,7 +166,7 @@ func (q *request) exportMerchants() {
 				return
 			}
 			q.log.Warn("console: an export of merchants was interrupted", "err", err)
-			panic(http.ErrAbortHandler) // so that nobody takes it for whole
+			panic(http.ErrAbortHandler) // breaks the connection, so that the file is not taken for complete
 		}
 		if !begun {
 			begun = true
@@ -175,7 +175,7 @@ func (q *request) exportMerchants() {
 		}
 		for i := range page {
 			if out.Encode(page[i].Wanted()) != nil {
-				return // whoever is gone needs no answer
+				return // an error means that the browser has left
 			}
 		}
 		if next == "" {
@@ -183,6 +183,6 @@ func (q *request) exportMerchants() {
 		}
 		after = next
 		control.Flush()
-		control.SetWriteDeadline(time.Now().Add(exportStep)) // where it is not supported, the reader's leaving ends it
+		control.SetWriteDeadline(time.Now().Add(exportStep)) // if deadlines are not supported, the end of the connection stops the export
 	}
 }

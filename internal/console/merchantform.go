@@ -17,13 +17,13 @@ type merchantForm struct {
 	*view
 	New                       bool
 	In                        client.PutMerchant
-	Scheme, Serial, Secrets   string // secrets: one a line; ***abcd is one that stays
+	Scheme, Serial, Secrets   string // one secret a line; ***abcd stands for a present one, which stays
 	Concurrency, Rate, Reason string
 	Wrong                     string
-	Now                       []field // what is otherwise than it was sent, where somebody else was quicker
+	Now                       []field // fields that somebody else changed meanwhile
 }
 
-// formOf is the form as it shows a merchant.
+// formOf returns the form with a merchant's present values.
 func formOf(m *client.Merchant) *merchantForm {
 	v := &merchantForm{In: m.Wanted()}
 	v.In.Version = m.Version
@@ -31,7 +31,7 @@ func formOf(m *client.Merchant) *merchantForm {
 		v.Scheme, v.Serial = v.In.Sign.Scheme, v.In.Sign.Serial
 		if shown := v.In.Sign.Secrets; len(slices.Compact(slices.Sorted(slices.Values(shown)))) == len(shown) {
 			v.Secrets = strings.Join(shown, "\n")
-		} // else none stands for one, and all stay where none is given
+		} // otherwise two look alike: an empty field keeps the present secrets
 	}
 	if v.In.PerEndpoint != nil {
 		v.Rate = v.In.PerEndpoint.Rate
@@ -42,7 +42,7 @@ func formOf(m *client.Merchant) *merchantForm {
 	return v
 }
 
-// fields are what the form has, by the names of their labels.
+// fields returns the form's fields by the names of their labels.
 func (v *merchantForm) fields() []field {
 	return []field{
 		{"merchant.name", v.In.Name}, {"merchant.url", v.In.NotifyURL}, {"merchant.sign", v.Scheme}, {"merchant.secrets", v.Secrets}, {"merchant.serial", v.Serial},
@@ -51,9 +51,8 @@ func (v *merchantForm) fields() []field {
 	}
 }
 
-// overtaken makes the form one that shows what somebody else made of the merchant: what
-// was typed stays, and the next time it is sent it is about what is shown. Not so where it
-// was deleted.
+// overtaken adds the changes that somebody else made to the merchant meanwhile. The input stays, and the
+// next submission applies to the version now shown. It returns false if the merchant was deleted.
 func (q *request) overtaken(v *merchantForm) bool {
 	m, err := q.merchants.Get(q.r.Context(), v.In.MerchantNo)
 	if err != nil {
@@ -113,7 +112,7 @@ func (q *request) putMerchant() {
 		if status, v.Wrong = q.wrong(err); errors.As(err, new(conflict)) {
 			status = http.StatusConflict
 		}
-		if kept := withoutSecrets(v.Secrets); kept != v.Secrets { // none is ever sent back
+		if kept := withoutSecrets(v.Secrets); kept != v.Secrets { // secrets are never sent back to the browser
 			v.Secrets = kept
 			v.Wrong += " " + q.visitor.lang.say("merchant.retype")
 		}
@@ -123,15 +122,15 @@ func (q *request) putMerchant() {
 	q.goDone(merchantAddress(v.In.MerchantNo), "put")
 }
 
-// A conflict is that a merchant is another than somebody thought: the name of the text
-// that says how.
+// A conflict says that a merchant changed since the form was shown; it is the name of the text that says
+// how.
 type conflict formError
 
 func (c conflict) Error() string { return string(c) }
 func (c conflict) Unwrap() error { return formError(c) }
 
-// refusals are what is told of an error of the registry: a merchant that is not as it was when
-// the form was shown, in words of its own, and all that is wrong besides.
+// refusals returns the texts for an error of the registry: for a conflict a text of its own, and everything
+// else that is wrong.
 func (q *request) refusals(err error, v *merchantForm) []error {
 	if !errors.Is(err, bellman.ErrConflict) {
 		return []error{err}
@@ -151,7 +150,7 @@ func (q *request) refusals(err error, v *merchantForm) []error {
 	return all
 }
 
-// tryMerchant says what would be wrong with a merchant that is not put.
+// tryMerchant returns what would be wrong with a merchant, and stores nothing.
 func (q *request) tryMerchant(in client.PutMerchant) error {
 	results, err := q.merchants.Import(q.r.Context(), []merchant.Wanted{{PutMerchant: in}}, true, bellman.By{})
 	if err == nil && len(results) == 1 {
@@ -160,11 +159,11 @@ func (q *request) tryMerchant(in client.PutMerchant) error {
 	return err
 }
 
-// complete reads what the form has as text, and says what of it cannot be read.
+// complete parses the text fields of the form, and returns what is wrong with them.
 func (v *merchantForm) complete() (wrong mistakes) {
 	switch {
 	case v.Scheme == "" && (v.Secrets != "" || v.Serial != ""):
-		wrong = append(wrong, errScheme) // they would be forgotten
+		wrong = append(wrong, errScheme) // without a scheme the secrets would be lost
 	case v.Scheme != "":
 		v.In.Sign = &client.MerchantSign{Scheme: v.Scheme, Serial: v.Serial}
 		v.In.Sign.Secrets = secretsOf(v.Secrets)
@@ -183,10 +182,10 @@ func (v *merchantForm) complete() (wrong mistakes) {
 	return wrong
 }
 
-// secretsOf are the secrets of a field with one a line, or as many as a PEM block has; a
-// browser ends lines in its own way.
+// secretsOf returns the secrets of a field with one secret a line, or several lines for a PEM block.
+// Browsers differ in line ends.
 func secretsOf(lines string) (secrets []string) {
-	inside := false // a PEM block
+	inside := false // within a PEM block
 	for line := range strings.Lines(lines) {
 		line = strings.TrimSpace(line)
 		switch {
@@ -200,7 +199,7 @@ func secretsOf(lines string) (secrets []string) {
 	return secrets
 }
 
-// withoutSecrets is what was typed, without the lines that are secrets.
+// withoutSecrets returns the input without the lines that are secrets.
 func withoutSecrets(lines string) string {
 	kept := slices.DeleteFunc(secretsOf(lines), func(line string) bool { return !strings.HasPrefix(line, client.Masked) })
 	return strings.Join(kept, "\n")

@@ -9,7 +9,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// merchantRows is how many merchants a page has.
+// merchantRows is the number of merchants on a page.
 const merchantRows = 50
 
 // A merchantsView is the list of merchants.
@@ -17,7 +17,7 @@ type merchantsView struct {
 	*view
 	Search client.MerchantSearch
 	Rows   []client.Merchant
-	Next   string // the address of the page that follows; empty: this is the last
+	Next   string // address of the next page; empty: this is the last
 	First  string
 }
 
@@ -53,13 +53,13 @@ type merchantView struct {
 	*view
 	Merchant client.Merchant
 	Stats    client.MerchantStats
-	Queues   []string // of notices, to send a test through
+	Queues   []string // queues of kind notify, for a test notification
 	Overlap  string
-	Refused  string // what was refused, and is told where it was typed: rotate, delete or another; empty: nothing was
+	Refused  string // which form was refused, and shows its error: rotate, delete or another; empty: none
 	pauseForm
 }
 
-// merchantAddress is that of a merchant's page.
+// merchantAddress returns the address of a merchant's page.
 func merchantAddress(no string) string { return query("/merchants/show", "no", no) }
 
 func (q *request) merchantPage() {
@@ -83,7 +83,7 @@ func (q *request) showMerchant(status int, no string, form pauseForm) {
 	q.render(status, "merchant", v)
 }
 
-// notifyQueues are the queues of notices.
+// notifyQueues returns the queues of kind notify.
 func (q *request) notifyQueues() (names []string) {
 	if q.queueNames == nil {
 		return nil
@@ -96,7 +96,7 @@ func (q *request) notifyQueues() (names []string) {
 	return names
 }
 
-// Rate is the share of accepted ones among a merchant's newest tasks, 0 to 1; −1: none
+// Rate returns the share of succeeded tasks among the merchant's newest ended tasks, 0 to 1; −1: none
 // ended.
 func (v *merchantView) Rate() float64 {
 	if v.Stats.SuccessRate == nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// durationLike is what was meant for a duration, though it may be none.
+// durationLike matches texts that are meant as durations, even invalid ones.
 var durationLike = regexp.MustCompile(`^[-+]?[0-9.]+ ?[A-Za-z]*$`)
 
-// moment reads a duration from now, or a time: RFC 3339, or as a page shows it, which is
-// in the viewer's zone with the script, and UTC without.
+// moment parses a duration from now, or a time: RFC 3339, or the form that pages show, which is in the
+// viewer's zone with the script and in UTC without.
 func moment(text, zone string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, errWhen
@@ -36,7 +36,7 @@ func moment(text, zone string, now time.Time) (time.Time, error) {
 		clocks = nil
 	}
 	at, ok := wallTime(text, clocks)
-	if ok || !at.IsZero() { // which is long ago
+	if ok || !at.IsZero() { // long ago
 		return at, nil
 	}
 	if clocks != nil && inGap(text, clocks) {
@@ -51,8 +51,8 @@ func moment(text, zone string, now time.Time) (time.Time, error) {
 	return at, errWhen
 }
 
-// reachable refuses a time at which nothing can be attempted any more, or for long, as the
-// engine does: so it is told beside the other mistakes of a form.
+// reachable returns an error for a time in the past or too far ahead. The engine checks the same; here it
+// is reported together with the other mistakes of a form.
 func reachable(due, now time.Time) error {
 	switch {
 	case now.Sub(due) > bellman.MaxPast:
@@ -63,7 +63,7 @@ func reachable(due, now time.Time) error {
 	return nil
 }
 
-// never reports whether a text is a time that there never is, such as February the 30th.
+// never reports whether a text is a date that does not exist, such as February 30.
 func never(text string) bool {
 	for _, layout := range append(wallLayouts[:], time.RFC3339) {
 		_, err := time.Parse(layout, text)
@@ -74,7 +74,7 @@ func never(text string) bool {
 	return false
 }
 
-// notThen refuses the time of a form.
+// notThen returns the error for the time of a form.
 func notThen(why error) error {
 	bad := new(bellman.Invalid)
 	bad.Note("due", why)
